@@ -1,11 +1,15 @@
 package main
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
+	saving "github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 )
 
 // Tokens and databases are made, bounded and taken away; a wrong name takes nothing away, and what was done can be read.
@@ -18,14 +22,15 @@ func TestConsoleAdministers(t *testing.T) {
 	if me := gateway(t, p.node, secret, "GET", "/v1/admin/me", nil); len(me["scopes"].([]any)) != 1 {
 		t.Errorf("the token may %v, want read alone", me["scopes"])
 	}
-	p.step("limit it", click(`[data-token=for-reading] button:not(.danger)`), see(`dialog input[name=max_rps]`), chromedp.SetValue(`dialog input[name=max_rps]`, "7", chromedp.ByQuery), click(`dialog button.primary`),
+	p.step("limit it", click(`[data-token=for-reading] button:not(.danger)`), see(`dialog input[name=max_rps]`), chromedp.SetValue(`dialog input[name=max_rps]`, "7", chromedp.ByQuery), click(`dialog button.primary`), see(`dialog input[name=confirm]`), chromedp.SendKeys(`dialog input[name=confirm]`, "for-reading"+kb.Enter, chromedp.ByQuery),
+		chromedp.WaitNotPresent(`dialog`, chromedp.ByQuery),
 		is(`document.querySelector("[data-token=for-reading]").textContent.includes("7 a second")`))
 	p.step("a wrong name", click(`[data-token=for-reading] .danger`), see(`dialog input[name=confirm]`), chromedp.SendKeys(`dialog input[name=confirm]`, "for"+kb.Enter, chromedp.ByQuery), is(`document.querySelector("dialog .danger").disabled`))
 	gateway(t, p.node, secret, "GET", "/v1/admin/me", nil)
 	p.step("revoke", chromedp.SendKeys(`dialog input[name=confirm]`, "-reading"+kb.Enter, chromedp.ByQuery), is(`document.querySelector("[data-token=for-reading] .pill.bad")?.textContent === "revoked"`))
 
 	p.step("create a database", chromedp.SendKeys(`input[name=newdatabase]`, "garden"+kb.Enter, chromedp.ByQuery), see(`[data-database=garden]`), click(`[data-database=garden] button:not(.danger)`), see(`dialog input[name=max_memories]`),
-		chromedp.SetValue(`dialog input[name=max_memories]`, "12", chromedp.ByQuery), click(`dialog button.primary`), chromedp.WaitNotPresent(`dialog`, chromedp.ByQuery), is(`document.querySelector("[data-database=garden]").textContent.includes("12")`))
+		chromedp.SetValue(`dialog input[name=max_memories]`, "12", chromedp.ByQuery), click(`dialog button.primary`), see(`dialog input[name=confirm]`), chromedp.SendKeys(`dialog input[name=confirm]`, "garden"+kb.Enter, chromedp.ByQuery), chromedp.WaitNotPresent(`dialog`, chromedp.ByQuery), is(`document.querySelector("[data-database=garden]").textContent.includes("12")`))
 	if q := p.ask("GET", "/v1/admin/databases/garden/quota", nil); q["max_memories"] != 12.0 {
 		t.Errorf("its quota is %v", q)
 	}
@@ -35,5 +40,35 @@ func TestConsoleAdministers(t *testing.T) {
 		if !strings.Contains(audit, want) {
 			t.Errorf("what was done does not say %q: %s", want, audit)
 		}
+	}
+}
+
+// Members say what losing or adding one comes to, a backup is saved whole, and policies are set; each change asks for a name.
+func TestConsoleKeeps(t *testing.T) {
+	t.Parallel()
+	p := onePage(t)
+	saved := t.TempDir()
+	var members string
+	p.step("members", chromedp.Navigate(p.base+"/#admin"), see(`[data-member="1"]`), chromedp.Text(`[data-member="1"]`, &members, chromedp.ByQuery), looks(p.dir, "admin-keeping"))
+	if !strings.Contains(members, "voter") || !strings.Contains(members, "Leader") {
+		t.Errorf("the only member is %q", members)
+	}
+	p.step("add one that is not there", chromedp.SendKeys(`input[name=joining]`, "2", chromedp.ByQuery), chromedp.SendKeys(`input[name=joinaddr]`, "127.0.0.1:1"+kb.Enter, chromedp.ByQuery), see(`dialog input[name=confirm]`),
+		is(`document.querySelector("dialog").textContent.includes("Add node 2 at 127.0.0.1:1")`), chromedp.KeyEvent(kb.Escape), chromedp.WaitNotPresent(`dialog`, chromedp.ByQuery))
+	p.step("policies", chromedp.SetValue(`input[name=working_ttl_secs]`, "3600", chromedp.ByQuery), click(`form[aria-label=Policies] button`), see(`dialog input[name=confirm]`), chromedp.SendKeys(`dialog input[name=confirm]`, "default"+kb.Enter, chromedp.ByQuery),
+		chromedp.WaitNotPresent(`dialog`, chromedp.ByQuery), see(`#toast.on`))
+	if got := p.ask("GET", "/v1/admin/settings", nil); got["working_ttl_secs"] != 3600.0 {
+		t.Errorf("policies: %v", got)
+	}
+	p.step("a backup", saving.SetDownloadBehavior(saving.SetDownloadBehaviorBehaviorAllow).WithDownloadPath(saved), click(`form[aria-label="Make a backup"] button`), is(`document.querySelector("main").textContent.includes("cairn backup verify DIR")`))
+	p.step("embedder", is(`document.querySelector("main").textContent.includes("Embedder of default")`))
+	if !cairntest.Eventually(func() bool {
+		files, err := filepath.Glob(filepath.Join(saved, "state-*.cairn"))
+		return err == nil && len(files) == 1
+	}) {
+		t.Fatal("no file was saved")
+	}
+	if out, code := cairntest.Run(t, "backup", "verify", saved); code != 0 {
+		t.Errorf("what was saved is no backup: %s", out)
 	}
 }

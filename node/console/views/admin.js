@@ -1,7 +1,9 @@
 import { database, get, may, post, remove } from "/console/api.js";
 import { attempt, button, confirmedByName, count, dialog, empty, fill, h, pill, submit, toast, when } from "/console/dom.js";
+import { backups, embedding, settings } from "/console/views/keeping.js";
+import { members } from "/console/views/members.js";
 
-/** Tokens, databases with their quotas, and who changed what. What takes something away asks for its name. */
+/** Tokens, databases, members, backups, policies, and who changed what. What changes something asks for its name. */
 export async function admin(page, signal) {
   const tokenRows = h("div", {}), databaseRows = h("div", {}), audits = h("div", {});
   const draw = async () => {
@@ -12,14 +14,18 @@ export async function admin(page, signal) {
     fill(audits, ...(may("admin") ? [h("h2", {}, "Who changed what"), changes((await get("/v1/admin/audit?limit=50", signal)).audit)] : []));
     audits.hidden = !may("admin");
   };
-  await draw();
+  const parts = [members(table), embedding(), settings()];
+  await Promise.all([draw(), ...parts.map((p) => p.draw(signal))]);
   audits.className = "card";
   fill(page, h("h1", {}, "Administration"), h("div", { class: "card" }, h("h2", {}, "Tokens"), makeToken(draw), tokenRows),
-    h("div", { class: "card" }, h("h2", {}, "Databases"), makeDatabase(draw), databaseRows), audits);
+    h("div", { class: "card" }, h("h2", {}, "Databases"), makeDatabase(draw), databaseRows), ...parts.map((p) => p.card), backups(), audits);
 }
 
 /** table shows rows whose cells say their column where there is no room for a head. */
-const table = (names, rows) => h("table", { class: "stack admin" }, h("thead", {}, h("tr", {}, ...names.map((n) => h("th", {}, n)))), h("tbody", {}, ...rows));
+const table = (names, rows) => {
+  for (const r of rows) for (const [i, cell] of [...r.cells].entries()) if (names[i]) cell.dataset.label = names[i];
+  return h("table", { class: "stack admin" }, h("thead", {}, h("tr", {}, ...names.map((n) => h(n ? "th" : "td", {}, n)))), h("tbody", {}, ...rows));
+};
 
 const bounds = (b) => [b.max_rps && `${b.max_rps} a second`, b.burst && `${b.burst} at once`, b.max_batch_size && `${b.max_batch_size} a request`].filter(Boolean).join(", ") || "none";
 
@@ -32,7 +38,7 @@ function token(t, draw) {
     await draw();
   };
   return h("tr", { "data-token": t.label || t.hash_prefix }, h("td", { class: "mono" }, t.hash_prefix), h("td", {}, t.label), h("td", {}, t.database), h("td", {}, t.scopes.length > 0 ? t.scopes.join(" · ") : "read · write"), h("td", { class: "soft" }, bounds(t)),
-    h("td", { class: "soft" }, t.last_used_at === null ? "never" : when(t.last_used_at)), h("td", {}, ended !== null ? pill("bad", t.revoked_at !== null ? "revoked" : "expired") : h("div", { class: "row" }, button("Limit…", { "aria-label": `Limit ${t.label || t.hash_prefix}` }, () => limits(`Limits of ${t.label || t.hash_prefix}`, t, [], (values) => post("/v1/admin/tokens/limit", { token: t.hash_prefix, ...values }), draw), "owner"),
+    h("td", { class: "soft" }, t.last_used_at === null ? "never" : when(t.last_used_at)), h("td", {}, ended !== null ? pill("bad", t.revoked_at !== null ? "revoked" : "expired") : h("div", { class: "row" }, button("Limit…", { "aria-label": `Limit ${t.label || t.hash_prefix}` }, () => limits("Limits", t.label || t.hash_prefix, t, [], (values) => post("/v1/admin/tokens/limit", { token: t.hash_prefix, ...values }), draw), "owner"),
       button("Revoke…", { class: "danger", "aria-label": `Revoke ${t.label || t.hash_prefix}` }, revoke, "owner"))));
 }
 
@@ -59,16 +65,16 @@ function quota(q, draw) {
   };
   const path = `/v1/admin/databases/${encodeURIComponent(q.database)}/quota`;
   return h("tr", { "data-database": q.database }, h("td", {}, q.database), h("td", { class: "num" }, q.active_memories.toLocaleString()), h("td", { class: "soft num" }, q.max_memories || "no bound"), h("td", { class: "soft" }, bounds(q)),
-    h("td", {}, h("div", { class: "row" }, button("Quota…", { "aria-label": `Quota of ${q.database}` }, () => limits(`Quota of ${q.database}`, q, ["max_memories"], (values) => post(path, values), draw), "admin"), button("Delete…", { class: "danger", "aria-label": `Delete ${q.database}`, disabled: !may("admin") || q.database === "default" }, drop, "admin"))));
+    h("td", {}, h("div", { class: "row" }, button("Quota…", { "aria-label": `Quota of ${q.database}` }, () => limits("Quota", q.database, q, ["max_memories"], (values) => post(path, values), draw), "admin"), button("Delete…", { class: "danger", "aria-label": `Delete ${q.database}`, disabled: !may("admin") || q.database === "default" }, drop, "admin"))));
 }
 
 const meanings = { max_memories: "most memories", max_rps: "operations a second", burst: "at once", max_batch_size: "memories a request" };
 
 /** limits asks for bounds and sets them; 0 is no bound. */
-function limits(title, now, more, set, draw) {
+function limits(kind, name, now, more, set, draw) {
   const inputs = [...more, "max_rps", "burst", "max_batch_size"].map((name) => h("input", { type: "number", min: 0, name, value: now[name] }));
-  const d = dialog(title, h("form", { onsubmit: attempt(async () => { await set(Object.fromEntries(inputs.map((i) => [i.name, Number(i.value)]))); d.close(); toast("Set"); await draw(); }) }, h("p", { class: "soft" }, "0 is no bound."),
-    h("div", { class: "filters" }, ...inputs.map((i) => h("label", {}, meanings[i.name], i))), h("div", { class: "row end" }, h("button", { class: "primary" }, "Set"))));
+  const d = dialog(`${kind} of ${name}`, h("form", { onsubmit: attempt(async () => { if (!(await confirmedByName(`Change the ${kind.toLowerCase()} of ${name}?`, name, "Set"))) return; await set(Object.fromEntries(inputs.map((i) => [i.name, Number(i.value)]))); d.close(); toast("Set"); await draw(); }) }, h("p", { class: "soft" }, "0 is no bound."),
+    h("div", { class: "filters" }, ...inputs.map((i) => h("label", {}, meanings[i.name], i))), h("div", { class: "row end" }, h("button", { class: "primary" }, "Set…"))));
 }
 
 function makeDatabase(draw) {

@@ -1,0 +1,70 @@
+import { database, get, post, remove, send } from "/console/api.js";
+import { attempt, button, confirmedByName, count, fill, h, pairs, submit, toast } from "/console/dom.js";
+
+/** backups makes a backup of all databases and saves it where the browser saves files. */
+export function backups() {
+  const done = h("progress", { hidden: true, "aria-label": "Downloaded", max: 1, value: 0 }), said = h("p", { class: "soft", role: "status" });
+  const make = async () => {
+    done.hidden = false;
+    said.textContent = "The node writes it…";
+    try {
+      const made = await post("/v1/admin/backups", {});
+      const r = await send("GET", `/v1/admin/backups/${encodeURIComponent(made.id)}`);
+      if (!r.ok) throw new Error((await r.json().catch(() => null))?.error ?? `HTTP ${r.status}`);
+      const parts = [], reader = r.body.getReader();
+      for (let n = 0; ;) {
+        const { value, done: ended } = await reader.read();
+        if (ended) break;
+        parts.push(value);
+        done.value = (n += value.length) / (made.size || 1);
+        said.textContent = `${(n / 1e6).toFixed(1)} of ${(made.size / 1e6).toFixed(1)} MB`;
+      }
+      await remove(`/v1/admin/backups/${encodeURIComponent(made.id)}`);
+      const at = URL.createObjectURL(new Blob(parts)), name = `state-${String(made.index).padStart(20, "0")}.cairn`;
+      h("a", { href: at, download: name }).click();
+      URL.revokeObjectURL(at);
+      fill(said, `${name}: the state at entry ${made.index.toLocaleString()}, hash `, h("span", { class: "mono" }, made.state_hash.slice(0, 10)), ". ", h("code", {}, "cairn backup verify DIR"), " checks the directory that it lies in.");
+    } catch (e) { said.textContent = ""; throw e; } finally { done.hidden = true; }
+  };
+  return h("div", { class: "card" }, h("h2", {}, "Backup"), h("p", { class: "soft" }, "All databases as this node has them, in one file. A large state is better fetched by ", h("code", {}, "cairn backup"), ", which goes on where a download broke off. Restoring takes a stopped node: ", h("code", {}, "cairn restore"), "."),
+    h("form", { "aria-label": "Make a backup", onsubmit: attempt(make) }, submit("Make a backup", {}, "admin")), done, said);
+}
+
+const policies = [["working_ttl_secs", "forget memories of tier working after seconds"], ["episodic_ttl_secs", "forget memories of tier episodic after seconds"], ["promote_after", "accesses after which a memory moves up a tier"]];
+const switches = [["consolidate", "merge memories that say the same"], ["quiet_mind", "no background cognition"]];
+
+/** settings are a database's policies, which it keeps its memories by. */
+export function settings() {
+  const form = h("div", {});
+  const draw = async (signal) => {
+    const now = await get("/v1/admin/settings", signal);
+    const numbers = policies.map(([name, about]) => h("label", {}, about, h("input", { type: "number", min: 0, name, value: now[name] })));
+    const checks = switches.map(([name, about]) => h("label", { class: "inline" }, h("input", { type: "checkbox", name, checked: now[name] }), about));
+    const set = async () => {
+      if (!(await confirmedByName(`Change what ${database()} keeps its memories by?`, database(), "Set"))) return;
+      const inputs = [...form.querySelectorAll("input")];
+      await post("/v1/admin/settings", Object.fromEntries(inputs.map((i) => [i.name, i.type === "checkbox" ? i.checked : Number(i.value)])));
+      toast("Set");
+    };
+    fill(form, h("form", { "aria-label": "Policies", onsubmit: attempt(set) }, h("div", { class: "filters" }, ...numbers), h("div", { class: "filters" }, ...checks, submit("Set policies…", {}, "owner"))));
+  };
+  return { card: h("div", { class: "card" }, h("h2", {}, `Policies of ${database()}`), h("p", { class: "soft" }, "0 is never."), form), draw };
+}
+
+/** embedding is what embeds a database's memories, and how far that is. */
+export function embedding() {
+  const about = h("div", {});
+  const draw = async (signal) => {
+    const name = database(), path = `/v1/admin/databases/${encodeURIComponent(name)}/embedding`;
+    const [now, s] = await Promise.all([get(path, signal), get("/v1/cluster", signal)]);
+    const use = async () => {
+      if (!(await confirmedByName(`Embed the ${count(now.of, "memory", "memories")} of ${name} with ${s.embedder.name}? It runs in the background.`, name, "Embed"))) return;
+      await post(path, {});
+      toast("Begun");
+      await draw();
+    };
+    fill(about, pairs({ Model: now.embedder ?? "none: clients bring vectors, or recall goes by words", "This node has": s.embedder?.name ?? "no model (cairn embed list)", Embedded: `${now.done.toLocaleString()} of ${now.of.toLocaleString()}`, "Last error": s.embedder?.last_error }),
+      now.missing > 0 && now.embedder && h("progress", { max: now.of, value: now.done, "aria-label": "Embedded" }), s.embedder && button("Embed with this node's model…", {}, use, "admin"));
+  };
+  return { card: h("div", { class: "card" }, h("h2", {}, `Embedder of ${database()}`), about), draw };
+}
