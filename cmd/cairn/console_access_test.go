@@ -2,16 +2,18 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 )
 
 // unreadable lists what a page shows and people cannot read or hit: text whose contrast against what is behind it is below 4.5, or 3 where it
-// is large; what a field holds or suggests, likewise; a page wider than its window; text wider than its button; a control without a name; and on
-// a narrow window things to click that are lower than 44 pixels. What is disabled is left out.
+// is large; what a field holds or suggests, likewise; a page wider than its window; text wider than its button; a control without a name; and
+// things to click that are lower than 44 pixels. What is disabled is left out.
 const unreadable = `(() => {
 	const bad = new Set(), pen = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
 	const rgba = (c) => { pen.clearRect(0, 0, 1, 1); pen.fillStyle = c; pen.fillRect(0, 0, 1, 1); const d = pen.getImageData(0, 0, 1, 1).data; return [d[0], d[1], d[2], d[3] / 255]; };
@@ -47,7 +49,7 @@ const unreadable = `(() => {
 	}
 	for (const e of document.querySelectorAll("button, nav a, .pill")) if (seen(e) && getComputedStyle(e).textOverflow !== "ellipsis" && e.scrollWidth > e.clientWidth + 1) bad.add(name(e) + " is too narrow for its text: " + e.textContent.slice(0, 30));
 	if (document.documentElement.scrollWidth > innerWidth) bad.add("the page is " + document.documentElement.scrollWidth + " wide");
-	if (innerWidth < 400) for (const e of document.querySelectorAll("button:enabled, nav a, select, summary, input:not([type=checkbox])")) {
+	for (const e of document.querySelectorAll("button:enabled, nav a, select, summary, input:not([type=checkbox])")) {
 		if (!seen(e) || e.closest(".skip") || e.matches("button.link")) continue; // a link in text is as high as its line
 		const h = e.getBoundingClientRect().height;
 		if (h < 44) bad.add(name(e) + " is " + h.toFixed(0) + " high: " + (e.ariaLabel ?? e.textContent).slice(0, 30));
@@ -58,7 +60,7 @@ const unreadable = `(() => {
 // Every view and the reference can be read in both themes, at three widths, and by a thumb, and every control says what it is.
 func TestConsoleIsReadable(t *testing.T) {
 	t.Parallel()
-	p := onePage(t)
+	p, axe := onePage(t), newAxe(t)
 	livedIn(t, p.node, p.token)
 	rid := p.ask("POST", "/v1/remember", map[string]any{"text": "The staging database is called osprey"})["rid"].(string)
 	p.ask("POST", "/v1/correct", map[string]any{"rid": rid, "new_text": "The staging database is called kestrel", "reason": "renamed"})
@@ -73,7 +75,7 @@ func TestConsoleIsReadable(t *testing.T) {
 				name := fmt.Sprintf("%s-%s-%d", view.name, theme, width)
 				p.step(name, emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}, {Name: "prefers-reduced-motion", Value: "reduce"}}), chromedp.EmulateViewport(width, 800),
 					chromedp.Evaluate(unreadable, &bad), shoot(p.dir, name))
-				if len(bad) > 0 {
+				if bad = append(bad, axe.violations(p, name)...); len(bad) > 0 {
 					t.Errorf("%s:\n\t%s", name, strings.Join(bad, "\n\t"))
 				}
 			}
@@ -87,4 +89,30 @@ func TestConsoleIsReadable(t *testing.T) {
 	if found == "" {
 		t.Error("the search does not say how many it found")
 	}
+}
+
+// axe is the rules of axe-core, which the check brings by npm; empty where they are not at hand.
+type axe string
+
+func newAxe(t *testing.T) axe {
+	path := os.Getenv("CAIRN_AXE")
+	if path == "" {
+		t.Log("axe's rules are left out: CAIRN_AXE does not name axe.min.js (npm install axe-core)")
+		return ""
+	}
+	rules, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return axe(rules)
+}
+
+// violations is what axe finds on the page as it stands.
+func (a axe) violations(p *pageTest, name string) (bad []string) {
+	if a == "" {
+		return nil
+	}
+	const run = `axe.run(document, { resultTypes: ["violations"] }).then((r) => r.violations.flatMap((v) => v.nodes.map((n) => "axe " + v.id + ": " + n.html.slice(0, 120))))`
+	p.step("axe-"+name, chromedp.Evaluate(string(a)+";0", nil), chromedp.Evaluate(run, &bad, func(e *runtime.EvaluateParams) *runtime.EvaluateParams { return e.WithAwaitPromise(true) }))
+	return bad
 }
