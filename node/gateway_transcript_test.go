@@ -39,7 +39,7 @@ func TestGatewayTranscript(t *testing.T) {
 	t.Parallel()
 	w := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Background.Reinforce = time.Hour }).web(0) // or it counts while it is asked
 	tr := &transcript{base: w.base, saved: map[string]string{"master": secret}, doc: w.ok("GET", "/openapi.json", nil), asked: map[string]bool{}}
-	datadriven.Walk(t, "testdata/gateway", func(t *testing.T, path string) {
+	datadriven.Walk(t, "gateway/examples", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string { return tr.run(t, d) })
 	})
 	for path, methods := range tr.doc["paths"].(map[string]any) {

@@ -21,19 +21,20 @@ var beside embed.FS
 
 // docs is the same for people: one page, nothing from elsewhere.
 var docs = sync.OnceValue(func() []byte {
-	known := allShapes()
+	known, shown := allShapes(), succeeded()
 	var b strings.Builder
 	b.WriteString(`<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>Cairn gateway</title>
 <link rel="icon" href="/console/icon.svg" type="image/svg+xml"><link rel="stylesheet" href="/docs/docs.css"><script type="module" src="/docs/docs.js"></script>
-<h1>Cairn gateway</h1><p>Memory for agents over HTTP. Send <code>Authorization: Bearer &lt;token&gt;</code> and JSON bodies. Times in answers are Unix seconds; a <code>date</code> in a
+<main><h1>Cairn gateway</h1><p>Memory for agents over HTTP. Send <code>Authorization: Bearer &lt;token&gt;</code> and JSON bodies. Times in answers are Unix seconds; a <code>date</code> in a
 request is that or RFC 3339 (a bare date is its first instant, UTC). <code>hours</code> are more than 0, <code>unit</code> is a number from 0 to 1, <code>signed</code> from -1 to 1,
 <code>window</code> is [from, to]. Unknown fields, values of another type and numbers out of range are refused by name. A node that does not lead passes writes on and names the leader in <code>X-Cairn-Leader</code>; with
-<code>[server] forward_writes = false</code> it answers 307 with the leader's address, unless the request says <code>X-Cairn-Forward: 1</code>. The same as a machine reads it: <a href="/openapi.json">openapi.json</a>. A form for each: <a href="/#requests">Requests</a>.</p>
+<code>[server] forward_writes = false</code> it answers 307 with the leader's address, unless the request says <code>X-Cairn-Forward: 1</code>. The same as a machine reads it: <a href="/openapi.json">openapi.json</a>. A form for each: <a href="/#requests">Requests</a>.
+Examples are what a node answered; … stands for what differs each time, <code>${A}</code> for an id.</p>
 <div class="search" role="search" hidden><input type="search" aria-label="Search the reference" placeholder="Search operations, fields and shapes"><span role="status"></span></div>`)
 	for _, s := range subjects() {
 		fmt.Fprintf(&b, "<div class=subject><h1>%s</h1><p>%s</p>\n", s.Name, html.EscapeString(s.About))
 		for _, op := range s.Ops {
-			documentOp(&b, op, known)
+			documentOp(&b, op, known, shown)
 		}
 		b.WriteString("</div>\n")
 	}
@@ -43,12 +44,12 @@ request is that or RFC 3339 (a bare date is its first instant, UTC). <code>hours
 		describe(&b, known[name], known, name != "Draft")
 		b.WriteString("</section>\n")
 	}
-	b.WriteString("</div>\n")
+	b.WriteString("</div></main>\n")
 	return []byte(b.String())
 })
 
 // documentOp writes what an operation is for, and its fields.
-func documentOp(b *strings.Builder, op *api.Op, known map[string]field.Object) {
+func documentOp(b *strings.Builder, op *api.Op, known map[string]field.Object, shown []example) {
 	who := "no token"
 	if op.Scope != "" {
 		who = "token with " + string(op.Scope)
@@ -64,6 +65,7 @@ func documentOp(b *strings.Builder, op *api.Op, known map[string]field.Object) {
 			describe(b, part.of, known, part.name == "answer")
 		}
 	}
+	documentExample(b, op, shown)
 	documentErrors(b, op)
 	b.WriteString("</section>\n")
 }
