@@ -57,7 +57,7 @@ func (s *State) apply(batch []oplog.Record, trial bool) (out []oplog.Outcome, er
 			t.writeNamespaceCounts(db)
 		}
 	}
-	s.trim(t, &next)
+	first := s.trim(t, &next)
 	if trial {
 		return nil, errTrial
 	}
@@ -66,7 +66,7 @@ func (s *State) apply(batch []oplog.Record, trial bool) (out []oplog.Outcome, er
 	if err := b.Commit(); err != nil {
 		return nil, fmt.Errorf("apply: commit: %w", damage(err))
 	}
-	s.expiry = t.expiry
+	s.expiry, s.oldest = t.expiry, first
 	s.advance(next, t, stats)
 	return out, nil
 }

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 
@@ -57,6 +59,39 @@ func TestLogWindow(t *testing.T) {
 			})
 			must(t, err)
 		})
+	}
+}
+
+// TestALargeOldestRecord: what a record costs does not depend on the size of the one with which the window begins.
+func TestALargeOldestRecord(t *testing.T) {
+	if testing.Short() {
+		t.Skip("weighs memory")
+	}
+	const applied = 50
+	s := mustOpen(t, filepath.Join(t.TempDir(), "state"))
+	defer s.Close()
+	imported := oplog.Entry{DB: 1}
+	for range 1000 {
+		noise := make([]float32, 1024) // nothing that compression makes smaller
+		for i := range noise {
+			noise[i] = rand.Float32()
+		}
+		imported.Ops = append(imported.Ops, &oplog.Remember{RID: oplog.NewID(), Text: "t", Namespace: "default", Vector: oplog.MakeVector(noise)})
+	}
+	large := record(1, []oplog.Entry{{Ops: []oplog.Op{&oplog.Init{Cluster: "c"}}}, imported})
+	mustApply(t, s, large)
+	apply := func(i int) {
+		mustApply(t, s, record(oplog.Index(i), []oplog.Entry{{DB: 1, Ops: []oplog.Op{&oplog.Remember{RID: oplog.NewID(), Text: "t", Namespace: "default"}}}}))
+	}
+	apply(2) // reads it once
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for i := range applied {
+		apply(3 + i)
+	}
+	runtime.ReadMemStats(&after)
+	if each := (after.TotalAlloc - before.TotalAlloc) / applied; each > uint64(len(large.Data)/10) {
+		t.Errorf("a record of one memory takes %d bytes of memory; the window begins with one of %d", each, len(large.Data))
 	}
 }
 

@@ -65,6 +65,7 @@ type State struct {
 	current map[oplog.DB]current // of those that were asked about
 
 	expiry  map[oplog.DB]uint64 // no idempotency key of a database expires before; Apply's
+	oldest  oldest              // Apply's
 	damaged chan struct{}       // a reader met damage
 	failed  chan error          // why the state takes nothing any more
 }
@@ -111,7 +112,7 @@ func Open(dir string, o Options) (_ *State, err error) {
 }
 
 func (s *State) begin(g *generation, m mark) {
-	s.live, s.m, s.current, s.expiry = g, m, map[oplog.DB]current{}, map[oplog.DB]uint64{}
+	s.live, s.m, s.current, s.expiry, s.oldest = g, m, map[oplog.DB]current{}, map[oplog.DB]uint64{}, oldest{}
 }
 
 // clean removes what is not the newest generation, and says which that is.

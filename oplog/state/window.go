@@ -96,8 +96,20 @@ func rowsOf(results []oplog.Result) (rows []string) {
 // trimBatch bounds what one Apply drops: more than it adds, so the window shrinks to its size in the end.
 const trimBatch = 64
 
-func (s *State) trim(t *txn, m *mark) {
+// oldest is what is known of the record with which the window begins, which may be megabytes: it is read once, and not by
+// every Apply. It is of no other record than the one at mark.first.
+type oldest struct {
+	at  oplog.Index // 0 when nothing is known
+	hlc oplog.HLC
+}
+
+// trim drops the records that are too many or too old, and says what is the oldest now.
+func (s *State) trim(t *txn, m *mark) (now oldest) {
 	cutoff := m.last.Millis() - min(m.last.Millis(), uint64(s.opts.RetainTime.Milliseconds()))
+	keeps := func(h oplog.HLC) bool { return m.ops <= uint64(s.opts.RetainOps) && h.Millis() >= cutoff }
+	if s.oldest.at > 0 && s.oldest.at == m.first && keeps(s.oldest.hlc) {
+		return s.oldest
+	}
 	left := trimBatch
 	t.scanFrom(tLog, 0, be64(uint64(m.first)), func(k, v []byte) bool {
 		at := oplog.Index(beUint64(k))
@@ -106,7 +118,8 @@ func (s *State) trim(t *txn, m *mark) {
 			return false
 		}
 		r := decode[retained](v)
-		if m.ops <= uint64(s.opts.RetainOps) && r.HLC.Millis() >= cutoff {
+		if keeps(r.HLC) {
+			now = oldest{at, r.HLC}
 			return false
 		}
 		m.ops -= min(m.ops, uint64(r.Ops))
@@ -116,6 +129,7 @@ func (s *State) trim(t *txn, m *mark) {
 		t.set(tMeta, 0, keyTrimmed, last[:])
 		return true
 	})
+	return now
 }
 
 // cutLog drops the window: it begins anew behind the record under way.
