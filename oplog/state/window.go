@@ -7,13 +7,45 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// retained is a record as the log window keeps it.
-type retained struct {
+// extent is when a record was and how much of the window it is. Who needs no more does not decode its bytes, which may be megabytes.
+type extent struct {
 	HLC     oplog.HLC `msgpack:"h"` // after the clock rule, so later than all before it
 	Entries int       `msgpack:"e"`
-	Ops     int       `msgpack:"n"`           // of all entries
-	Void    []int     `msgpack:"v,omitempty"` // entries that did nothing: refused, replayed, or all they were to forget was not there
-	Data    []byte    `msgpack:"d"`
+	Ops     int       `msgpack:"n"` // of all entries
+}
+
+// last is the time of the record's last entry.
+func (e extent) last() oplog.HLC { return e.HLC.Add(uint32(max(e.Entries, 1) - 1)) }
+
+// Unpack implements oplog.Unpacked.
+func (e *extent) Unpack(u *oplog.Unpacker) {
+	for name := range u.Fields {
+		if !e.unpackField(name, u) {
+			u.Skip()
+		}
+	}
+}
+
+// unpackField reads a field that is an extent's.
+func (e *extent) unpackField(name []byte, u *oplog.Unpacker) bool {
+	switch string(name) {
+	case "h":
+		e.HLC.Unpack(u)
+	case "e":
+		e.Entries = oplog.Number[int](u)
+	case "n":
+		e.Ops = oplog.Number[int](u)
+	default:
+		return false
+	}
+	return true
+}
+
+// retained is a record as the log window keeps it.
+type retained struct {
+	extent `msgpack:",inline"`
+	Void   []int  `msgpack:"v,omitempty"` // entries that did nothing: refused, replayed, or all they were to forget was not there
+	Data   []byte `msgpack:"d"`
 
 	Idle map[int][]int    `msgpack:"i,omitempty"` // by entry: places of operations that did nothing
 	Rows map[int][]string `msgpack:"r,omitempty"` // by entry: memories it touched that its operations do not name
@@ -42,12 +74,6 @@ func (r *retained) Pack(dst []byte) []byte {
 func (r *retained) Unpack(u *oplog.Unpacker) {
 	for name := range u.Fields {
 		switch string(name) {
-		case "h":
-			r.HLC.Unpack(u)
-		case "e":
-			r.Entries = oplog.Number[int](u)
-		case "n":
-			r.Ops = oplog.Number[int](u)
 		case "v":
 			u.Any(&r.Void)
 		case "d":
@@ -57,13 +83,12 @@ func (r *retained) Unpack(u *oplog.Unpacker) {
 		case "r":
 			u.Any(&r.Rows)
 		default:
-			u.Skip()
+			if !r.unpackField(name, u) {
+				u.Skip()
+			}
 		}
 	}
 }
-
-// last is the time of the record's last entry.
-func (r *retained) last() oplog.HLC { return r.HLC.Add(uint32(max(r.Entries, 1) - 1)) }
 
 // note keeps what became of an entry.
 func (r *retained) note(entry int, o *oplog.Outcome) {
@@ -117,7 +142,7 @@ func (s *State) trim(t *txn, m *mark) (now oldest) {
 		if left--; left < 0 || at == m.index {
 			return false
 		}
-		r := decode[retained](v)
+		r := decode[extent](v)
 		if keeps(r.HLC) {
 			now = oldest{at, r.HLC}
 			return false
@@ -152,7 +177,7 @@ func (v *View) Trimmed() (h oplog.HLC, ok bool) {
 // and the time of the first. ok is false when it holds none.
 func (v *View) Retained() (first, last oplog.Index, since oplog.HLC, ok bool) {
 	v.scanFrom(tLog, 0, be64(uint64(v.mark.first)), func(k, val []byte) bool {
-		first, since, ok = oplog.Index(beUint64(k)), decode[retained](val).HLC, true
+		first, since, ok = oplog.Index(beUint64(k)), decode[extent](val).HLC, true
 		return false
 	})
 	v.scanBack(tLog, 0, nil, func(k, _ []byte) bool {
@@ -221,8 +246,8 @@ func (v *View) SeekHLC(h oplog.HLC) oplog.Index {
 	for lo < hi {
 		mid := lo + (hi-lo)/2
 		at, before := oplog.Index(0), false
-		v.records(mid, func(i oplog.Index, r *retained) bool {
-			at, before = i, r.last().Less(h)
+		v.scanFrom(tLog, 0, be64(uint64(mid)), func(k, val []byte) bool {
+			at, before = oplog.Index(beUint64(k)), decode[extent](val).last().Less(h)
 			return false
 		})
 		if before {
