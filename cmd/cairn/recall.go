@@ -47,6 +47,7 @@ func (a *app) recall() *cobra.Command {
 	var t cli.Target
 	q := wire.NewRecall("")
 	var check func() error
+	var explain bool
 	dates := map[string]*string{} // of time_window
 	c := &cobra.Command{
 		Use: "recall QUESTION...", Short: "Find memories", Args: cobra.MinimumNArgs(1),
@@ -65,6 +66,9 @@ func (a *app) recall() *cobra.Command {
 			if q.Since != 0 && q.Until != 0 && q.Since > q.Until {
 				return cli.Usage(errors.New("--since is after --until"))
 			}
+			if explain {
+				return a.explain(c.Context(), c, &t, &q)
+			}
 			return t.With(c.Context(), func(ctx context.Context, cl *client.Client) error {
 				results, end, err := cl.Recall(ctx, q)
 				if err != nil {
@@ -77,6 +81,7 @@ func (a *app) recall() *cobra.Command {
 	t.Flags(c)
 	t.InDatabase(c)
 	check = giveFlags(c, api.Recall.Op, &q, recallFlags)
+	c.Flags().BoolVar(&explain, "explain", false, "show what each score is made of")
 	for name, help := range map[string]string{"since": "only memories created at this date or later", "until": "only memories created at this date or before"} {
 		dates[name] = c.Flags().String(name, "", help+": RFC 3339 or Unix seconds")
 	}
@@ -99,10 +104,14 @@ func (a *app) printRecall(asJSON bool, results []wire.RecallResult, end wire.Rec
 		fmt.Fprintln(a.Err, "nothing found:", nothingFound(end))
 	}
 	for _, r := range results {
-		at := time.UnixMicro(int64(r.CreatedAt * 1e6)).Local().Format(time.DateTime)
-		fmt.Fprintf(a.Out, "%.3f  %s\n       %s  %s  %s\n", r.Score, r.Text, r.RID, at, strings.Join(r.WhyRetrieved, ", "))
+		a.printHit(hit{RID: r.RID, Score: r.Score, Text: r.Text, Created: r.CreatedAt, Why: r.WhyRetrieved})
 	}
 	return nil
+}
+
+func (a *app) printHit(h hit) {
+	at := time.UnixMicro(int64(h.Created * 1e6)).Local().Format(time.DateTime)
+	fmt.Fprintf(a.Out, "%.3f  %s\n       %s  %s  %s\n", h.Score, h.Text, h.RID, at, strings.Join(h.Why, ", "))
 }
 
 // nothingFound says why an answer is empty.

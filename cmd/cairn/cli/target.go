@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -62,6 +63,17 @@ func (t *Target) Flags(c *cobra.Command) {
 // InDatabase is the flag of commands that work in one database.
 func (t *Target) InDatabase(c *cobra.Command) {
 	c.Flags().StringVar(&t.Database, "db", "", "database; the token's own by default")
+}
+
+// In is a gateway's path with the database that is meant.
+func (t *Target) In(path string) string {
+	switch {
+	case t.Database == "":
+		return path
+	case strings.Contains(path, "?"):
+		return path + "&database=" + url.QueryEscape(t.Database)
+	}
+	return path + "?database=" + url.QueryEscape(t.Database)
 }
 
 func list(s string) []string {

@@ -70,7 +70,7 @@ func (v verb) command(s *cli.Streams) *cobra.Command {
 			return cli.Usage(err)
 		}
 		method, path, body := v.request(given)
-		path = inDatabase(path, t.Database)
+		path = t.In(path)
 		if v.op == api.Events.Op {
 			return watch(c.Context(), s, &t, path)
 		}
@@ -143,17 +143,6 @@ func (v verb) request(given map[string][]string) (method, path string, body any)
 		}
 	}
 	return v.op.Method(), path, object
-}
-
-// inDatabase is a path with the database that is meant.
-func inDatabase(path, database string) string {
-	switch {
-	case database == "":
-		return path
-	case strings.Contains(path, "?"):
-		return path + "&database=" + url.QueryEscape(database)
-	}
-	return path + "?database=" + url.QueryEscape(database)
 }
 
 // ask makes the exchange and prints the answer.

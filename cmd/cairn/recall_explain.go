@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/wire"
+)
+
+// explain asks a gateway, for the wire's answer has no room for the parts of a score.
+func (a *app) explain(ctx context.Context, c *cobra.Command, t *cli.Target, q *wire.Recall) error {
+	body := map[string]any{"query": q.Query, "explain": true}
+	for _, f := range recallFlags {
+		if c.Flags().Changed(f.name) {
+			body[f.field] = slotOf(q, f.field).Interface()
+		}
+	}
+	if q.Since != 0 || q.Until != 0 {
+		until := q.Until
+		if until == 0 {
+			until = float64(time.Now().Unix()) + 100*365*24*3600
+		}
+		body["time_window"] = []float64{q.Since, until}
+	}
+	var raw json.RawMessage
+	if err := t.Get(ctx, api.Recall.Method(), t.In(api.Recall.Path()), body, &raw); err != nil {
+		return err
+	}
+	if t.JSON {
+		return a.JSON(raw)
+	}
+	var found struct {
+		Results []struct {
+			hit
+			api.Explained
+		}
+		Considered uint64 `json:"considered"`
+		Below      uint64 `json:"below_min_score"`
+	}
+	if err := json.Unmarshal(raw, &found); err != nil {
+		return err
+	}
+	if len(found.Results) == 0 {
+		fmt.Fprintln(a.Err, "nothing found:", nothingFound(wire.RecallEnd{Considered: found.Considered, BelowMinScore: found.Below}))
+	}
+	for _, r := range found.Results {
+		a.printHit(r.hit)
+		fmt.Fprintf(a.Out, "       by %s, in which freshness counts %.2f times, importance %.2f, valence %.2f\n", shares(r.Shares), r.Factors.Fresh, r.Factors.Importance, r.Factors.Valence)
+		if m := r.Reranked; m != nil {
+			fmt.Fprintf(a.Out, "       the reranker gave it %.3f; it was number %d before\n", m.Score, m.Place)
+		}
+	}
+	return nil
+}
+
+// shares are the parts of a score that are not nothing; they add up to it.
+func shares(s api.Scores) string {
+	var parts []string
+	for _, p := range []struct {
+		name string
+		of   float64
+	}{{"words", s.Words}, {"passage", s.Passage}, {"around it", s.Around}, {"session", s.Session}, {"vector", s.Vector}, {"relations", s.Graph}} {
+		if p.of != 0 {
+			parts = append(parts, fmt.Sprintf("%s %.3f", p.name, p.of))
+		}
+	}
+	return strings.Join(parts, " + ")
+}

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/node/api"
+)
+
+// TestRecallExplains: the parts of a score that recall prints add up to it, and the filters and the database are those of the question.
+func TestRecallExplains(t *testing.T) {
+	t.Parallel()
+	_, home := cairntest.StartDev(t)
+	for _, args := range [][]string{{"db", "create", "garden"}, {"remember", "Zoe paints the fence", "--db", "garden", "-n", "work"}, {"remember", "Zoe paints the gate", "--db", "garden"}} {
+		if out, code := cairntest.Run(t, append(args, "--home", home)...); code != 0 {
+			t.Fatal(out)
+		}
+	}
+	found := cairntest.JSONOf[struct {
+		Results []struct {
+			Score float64
+			Text  string
+			api.Explained
+		}
+	}](t, "recall", "who paints", "--explain", "--db", "garden", "-n", "work", "--since", "2020-01-01", "--home", home)
+	if len(found.Results) != 1 || found.Results[0].Text != "Zoe paints the fence" {
+		t.Fatalf("found %+v", found)
+	}
+	r := found.Results[0]
+	if sum := r.Shares.Words + r.Shares.Passage + r.Shares.Around + r.Shares.Session + r.Shares.Vector + r.Shares.Graph; math.Abs(sum-r.Score) > 1e-6 {
+		t.Errorf("%+v make %.6f, the score is %.6f", r.Shares, sum, r.Score)
+	}
+	out, code := cairntest.Run(t, "recall", "who paints", "--explain", "--db", "garden", "--home", home)
+	if code != 0 || strings.Count(out, "by words 0.") != 2 {
+		t.Errorf("with parts: %d\n%s", code, out)
+	}
+	if out, _ := cairntest.Run(t, "recall", "who paints", "--explain", "--home", home); out != "" {
+		t.Errorf("in another database: %s", out)
+	}
+}
