@@ -8,7 +8,7 @@ import (
 )
 
 func (c *Client) call(ctx context.Context, kind retryRule, op wire.Op, m wire.Message, want wire.Op, answer wire.Message) error {
-	return c.do(ctx, kind, func(cn *conn) error { return cn.ask(ctx, op, m, want, answer) })
+	return c.do(ctx, kind, func(ctx context.Context, cn *conn) error { return cn.ask(ctx, op, m, want, answer) })
 }
 
 // Ping asks the node whether it is there.
@@ -64,7 +64,7 @@ func (c *Client) own(q *wire.Recall) {
 // Recall asks a question and returns all results.
 func (c *Client) Recall(ctx context.Context, q wire.Recall) (results []wire.RecallResult, end wire.RecallEnd, err error) {
 	c.own(&q)
-	err = c.do(ctx, read, func(cn *conn) error {
+	err = c.do(ctx, read, func(ctx context.Context, cn *conn) error {
 		results = nil
 		end, err = recall(ctx, cn, q, func(r wire.RecallResult) error {
 			results = append(results, r)
@@ -82,7 +82,7 @@ func (c *Client) RecallEach(ctx context.Context, q wire.Recall, each func(wire.R
 	if err != nil {
 		return end, err
 	}
-	return recall(ctx, cn, q, each)
+	return recall(patiently(ctx), cn, q, each)
 }
 
 func recall(ctx context.Context, cn *conn, q wire.Recall, each func(wire.RecallResult) error) (end wire.RecallEnd, err error) {
@@ -201,7 +201,7 @@ func (c *Client) Subscribe(ctx context.Context, m wire.Subscribe, each func(wire
 		return err
 	}
 	defer cn.end(ErrClosed)
-	return cn.stream(ctx, wire.OpSubscribe, &m, func(f wire.Frame) (bool, error) {
+	return cn.stream(patiently(ctx), wire.OpSubscribe, &m, func(f wire.Frame) (bool, error) {
 		var e wire.Event
 		if err := wire.Unpack(f, &e, wire.MaxPlainClient); err != nil {
 			return false, err

@@ -140,7 +140,7 @@ func (c *Client) connection(ctx context.Context) (*conn, error) {
 		return c.conn, nil
 	}
 	if c.conn != nil && errors.Is(c.conn.cause(), errSilent) { // its last call may have ended before that was known
-		c.silentAddr, c.silentUntil = c.conn.addr, time.Now().Add(silentFor)
+		c.putLast(c.conn.addr, silentFor)
 		c.conn = nil
 	}
 	var errs []error
@@ -150,6 +150,9 @@ func (c *Client) connection(ctx context.Context) (*conn, error) {
 		if err == nil {
 			c.conn = cn
 			return cn, nil
+		}
+		if errors.Is(err, errLate) {
+			c.putLast(addr, lateFor)
 		}
 		errs = append(errs, fmt.Errorf("%s: %w", addr, err))
 		var e *Error
@@ -203,14 +206,27 @@ func (c *Client) moveOn(cn *conn, to string) {
 	cn.retire()
 }
 
-// silentFor is how long an address that did not answer is tried last.
-const silentFor = 10 * time.Second
+// How long an address is tried last that did not answer, or not in time: about as long as it takes to elect another leader.
+const (
+	silentFor = 10 * time.Second
+	lateFor   = time.Second
+)
 
-// avoid puts an address last for a while.
-func (c *Client) avoid(addr string) {
+// putLast has an address tried last for a while. It is called with mu held.
+func (c *Client) putLast(addr string, long time.Duration) {
+	c.silentAddr, c.silentUntil = addr, time.Now().Add(long)
+}
+
+// avoid puts the address of a connection last that was given up for the server's silence.
+func (c *Client) avoid(cn *conn, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.silentAddr, c.silentUntil = addr, time.Now().Add(silentFor)
+	switch {
+	case errors.Is(err, errSilent):
+		c.putLast(cn.addr, silentFor)
+	case errors.Is(err, errLate):
+		c.putLast(cn.addr, lateFor)
+	}
 }
 
 // leastShare is what an address gets at least of the time that is left for several.
@@ -241,7 +257,7 @@ func (c *Client) dial(ctx context.Context, addr string, of int) (*conn, error) {
 		}
 		nc = tc
 	}
-	cn := newConn(nc, addr)
+	cn := newConn(nc, addr, len(c.cfg.Addrs) > 1)
 	var ok wire.AuthOK
 	if err := cn.ask(ctx, wire.OpAuth, &wire.Auth{Token: c.cfg.Token}, wire.OpAuthOK, &ok); err != nil {
 		cn.end(err)
@@ -280,7 +296,10 @@ const (
 )
 
 // do sends a request until it is answered, its context ends, or it would not be safe to send it again.
-func (c *Client) do(ctx context.Context, kind retryRule, f func(*conn) error) error {
+func (c *Client) do(ctx context.Context, kind retryRule, f func(context.Context, *conn) error) error {
+	if kind == once {
+		ctx = patiently(ctx)
+	}
 	sent := false // a write went out whose fate is not known
 	unsure := func(err error) error {
 		if sent {
@@ -292,7 +311,7 @@ func (c *Client) do(ctx context.Context, kind retryRule, f func(*conn) error) er
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		cn, err := c.connection(ctx)
 		if err == nil {
-			if err = f(cn); err == nil {
+			if err = f(ctx, cn); err == nil {
 				return nil
 			}
 		}
@@ -318,9 +337,7 @@ func (c *Client) do(ctx context.Context, kind retryRule, f func(*conn) error) er
 				return unsure(err)
 			}
 			if e == nil && ctx.Err() == nil {
-				if errors.Is(err, errSilent) {
-					c.avoid(cn.addr)
-				}
+				c.avoid(cn, err)
 				c.moveOn(cn, "")
 			}
 		}

@@ -30,13 +30,20 @@ type conn struct {
 
 	heard   atomic.Int64 // when bytes came last, in nanoseconds
 	probing atomic.Bool
+
+	late    chan struct{} // closed when the server is late; nil where there is no other to go to
+	becomes sync.Once     // late
 }
 
 // streamBuffer is how many frames a request may be behind before the connection waits for it.
 const streamBuffer = 64
 
-func newConn(nc net.Conn, addr string) *conn {
+// newConn takes over a connection. leave says that there are other nodes to go to when this one is late.
+func newConn(nc net.Conn, addr string, leave bool) *conn {
 	c := &conn{nc: nc, addr: addr, streams: map[uint32]chan wire.Frame{}, next: 1, done: make(chan struct{})}
+	if leave {
+		c.late = make(chan struct{})
+	}
 	c.heard.Store(time.Now().UnixNano())
 	go c.read() // ends with the connection
 	return c
@@ -115,17 +122,22 @@ func (l countingReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// A machine without power or network closes no connection, and TCP would wait for minutes. So a quiet server is pinged.
+// A machine without power or network closes no connection, and TCP would wait for minutes. So a quiet server is pinged. One that answers
+// late may be gone or only busy: what is safe to ask again is asked of another node, and the rest waits until the server is taken for gone.
 const (
-	quietTime = 2 * time.Second // without a byte, while a request waits, before a ping
-	pongTime  = 3 * time.Second // for the server to send anything
+	quietTime = 500 * time.Millisecond // without a byte, while a request waits, before a ping
+	lateTime  = 500 * time.Millisecond // behind the ping, for a server that is not the only one
+	pongTime  = 4500 * time.Millisecond
 )
 
-var errSilent = errors.New("connection lost: the server does not answer")
+var (
+	errSilent = errors.New("connection lost: the server does not answer")
+	errLate   = errors.New("the server is late")
+)
 
 func (c *conn) silence() time.Duration { return time.Since(time.Unix(0, c.heard.Load())) }
 
-// probe pings a server that has been quiet, and ends the connection when it does not answer.
+// probe pings a server that has been quiet, and ends the connection when nothing comes of it.
 func (c *conn) probe() {
 	if c.silence() < quietTime || !c.probing.CompareAndSwap(false, true) {
 		return
@@ -133,12 +145,27 @@ func (c *conn) probe() {
 	go func() { // ends in a few seconds
 		defer c.probing.Store(false)
 		begun := time.Now()
-		ctx, cancel := context.WithTimeout(context.Background(), pongTime)
+		ctx, cancel := context.WithTimeout(patiently(context.Background()), pongTime)
 		defer cancel()
+		if c.late != nil {
+			t := time.AfterFunc(lateTime, func() {
+				if c.silence() > time.Since(begun) {
+					c.becomes.Do(func() { close(c.late) })
+				}
+			})
+			defer t.Stop()
+		}
 		if err := c.ask(ctx, wire.OpPing, nil, wire.OpPong, nil); err != nil && c.silence() > time.Since(begun) {
 			c.end(errSilent)
 		}
 	}()
+}
+
+type patienceKey struct{}
+
+// patiently marks what waits for a late server, because it must not be asked twice.
+func patiently(ctx context.Context) context.Context {
+	return context.WithValue(ctx, patienceKey{}, true)
 }
 
 func (c *conn) open() (uint32, chan wire.Frame, error) {
@@ -224,10 +251,16 @@ func (c *conn) stream(ctx context.Context, op wire.Op, m wire.Message, f func(wi
 func (c *conn) await(ctx context.Context, ch <-chan wire.Frame) (wire.Frame, error) {
 	t := time.NewTimer(quietTime)
 	defer t.Stop()
+	late := c.late
+	if late != nil && ctx.Value(patienceKey{}) != nil {
+		late = nil
+	}
 	for {
 		select {
 		case f := <-ch:
 			return f, nil
+		case <-late:
+			return wire.Frame{}, errLate
 		case <-c.done:
 			select {
 			case f := <-ch:

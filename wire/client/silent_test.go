@@ -25,13 +25,13 @@ func TestASilentServerIsLeft(t *testing.T) {
 			return true
 		}
 		s.send(f, wire.OpPong, nil)
-		if pings++; pings == 2 { // it was quiet for twice as long as a silent server may be
+		if pings++; pings == 12 { // it was quiet for longer than a silent server may be
 			s.send(late, wire.OpInfoResult, &wire.Stats{ActiveMemories: 7})
 		}
 		return true
 	})
 	c := dial(t, gone, alive)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // it takes eleven seconds; without pings it would be many minutes
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // it takes seven seconds; without pings it would be many minutes
 	defer cancel()
 	st, err := c.Stats(ctx)
 	if err != nil || st.ActiveMemories != 7 {
@@ -73,6 +73,44 @@ func TestASilentLeaderIsNotGoneBackTo(t *testing.T) {
 	}
 	if n := dialled.Load(); n != 1 {
 		t.Errorf("the silent one was asked %d times", n)
+	}
+}
+
+// TestALateServerIsNotWaitedFor: what may be asked twice is asked of another node as soon as a server is late, long before it is taken for gone.
+func TestALateServerIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	silent := servePings(t, true, func(*session, wire.Frame) bool { return true })
+	alive := serve(t, func(s *session, f wire.Frame) bool {
+		if f.Op == wire.OpRemember {
+			s.send(f, wire.OpRememberOK, &wire.RememberOK{RID: "r"})
+		} else {
+			s.send(f, wire.OpInfoResult, &wire.Stats{ActiveMemories: 7})
+		}
+		return true
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second) // less than it takes to find a server gone
+	defer cancel()
+	if rid, err := dial(t, silent, alive).Remember(ctx, wire.NewRemember("x")); err != nil || rid != "r" {
+		t.Errorf("a write: %q, %v", rid, err)
+	}
+	if st, err := dial(t, silent, alive).Stats(ctx); err != nil || st.ActiveMemories != 7 {
+		t.Errorf("a read: %+v, %v", st, err)
+	}
+}
+
+// TestALateServerIsWaitedForWhereItMust: a write that might happen twice waits for the server that has it.
+func TestALateServerIsWaitedForWhereItMust(t *testing.T) {
+	t.Parallel()
+	slow := servePings(t, true, func(s *session, f wire.Frame) bool {
+		if f.Op == wire.OpSessionStart {
+			time.AfterFunc(2*time.Second, func() { s.send(f, wire.OpSessionOK, &wire.SessionStarted{SessionID: "s"}) })
+		}
+		return true // and no ping is answered
+	})
+	var asked atomic.Int32
+	other := serve(t, func(*session, wire.Frame) bool { asked.Add(1); return true })
+	if id, err := dial(t, slow, other).StartSession(t.Context(), wire.SessionStart{Namespace: "n"}); err != nil || id != "s" || asked.Load() != 0 {
+		t.Errorf("got %q, %v; the other node was asked %d times", id, err, asked.Load())
 	}
 }
 
