@@ -72,6 +72,10 @@ func TestTopOnATerminal(t *testing.T) {
 	}
 	x.Type("\x1b[C\x1b[C")
 	x.Shows("WRITES/S*")
+	x.Type("l")
+	x.Shows("create_token")
+	x.Type("?")
+	x.Shows("acknowledged entries")
 	x.Type("p")
 	x.Shows("p go on")
 	x.Type("q")

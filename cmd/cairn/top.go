@@ -25,6 +25,7 @@ type top struct {
 	every         time.Duration
 	sort          int
 	back, stopped bool
+	tails, helps  bool // what the node that is asked applied last is shown, or what the columns are
 }
 
 func (a *app) top() *cobra.Command {
@@ -34,7 +35,8 @@ func (a *app) top() *cobra.Command {
 		Long: `Watch the cluster live: of each member who leads, writes and recalls a second with their latencies, what it has yet to apply and to index, room on
 its disk and slow operations, from /v1/cluster of the node that is asked and /metrics of each.
 
-Keys: q ends, p pauses, left and right choose the column that rows are sorted by, r turns the order round.
+Keys: q ends, p pauses, left and right choose the column that rows are sorted by, r turns the order round,
+l shows what the node that is asked applied last, ? what the columns are.
 Without a terminal, or with --once, it prints one frame of one interval.`,
 		Example: "  cairn top\n  cairn top --once --json | jq '.nodes[] | {node_id, writes_per_second}'",
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -55,7 +57,7 @@ Without a terminal, or with --once, it prints one frame of one interval.`,
 
 // once prints one frame.
 func (v *top) once(ctx context.Context) error {
-	first, err := v.look(ctx)
+	first, err := v.look(ctx, false)
 	if err != nil {
 		return err
 	}
@@ -64,7 +66,7 @@ func (v *top) once(ctx context.Context) error {
 		return nil
 	case <-time.After(v.every):
 	}
-	second, err := v.look(ctx)
+	second, err := v.look(ctx, false)
 	if err != nil {
 		return err
 	}
@@ -104,8 +106,9 @@ func (v *top) live(ctx context.Context, in *os.File) (err error) {
 			return
 		}
 		asked = true
+		tails := v.tails
 		go func() {
-			l, err := v.look(ctx)
+			l, err := v.look(ctx, tails)
 			answers <- answer{l, err}
 		}()
 	}
@@ -140,6 +143,10 @@ func (v *top) key(k string) (end bool) {
 		return true
 	case "p", " ":
 		v.stopped = !v.stopped
+	case "l":
+		v.tails = !v.tails
+	case "?":
+		v.helps = !v.helps
 	case "r":
 		v.back = !v.back
 	case "s", "\x1b[C":
@@ -183,7 +190,13 @@ func (v *top) draw(f frame) {
 	if err := f.print(&b, v.sort); err != nil {
 		return // a buffer takes everything
 	}
-	fmt.Fprintf(&b, "\nq end  p %s  ←→ sort  r reverse", map[bool]string{false: "pause", true: "go on"}[v.stopped])
+	if v.tails {
+		fmt.Fprintf(&b, "\n%s\n", strings.Join(f.Log, "\n"))
+	}
+	if v.helps {
+		fmt.Fprintln(&b, topHelp)
+	}
+	fmt.Fprintf(&b, "\nq end  p %s  ←→ sort  r reverse  l log  ? help", map[bool]string{false: "pause", true: "go on"}[v.stopped])
 	lines := strings.Split(b.String(), "\n")
 	var out strings.Builder
 	out.WriteString("\x1b[H")

@@ -23,6 +23,7 @@ type look struct {
 	at      time.Time
 	cluster api.ClusterStatus
 	of      map[uint32]readings
+	log     []string // what the node that is asked applied last, when that is wanted
 }
 
 // readings are the lines of /metrics by what stands before the value.
@@ -31,7 +32,7 @@ type readings map[string]float64
 // maxMetrics bounds what is read of a node's metrics.
 const maxMetrics = 4 << 20
 
-func (v *top) look(ctx context.Context) (l look, err error) {
+func (v *top) look(ctx context.Context, tails bool) (l look, err error) {
 	l = look{at: time.Now(), of: map[uint32]readings{}}
 	if err := v.t.Get(ctx, "GET", "/v1/cluster", nil, &l.cluster); err != nil {
 		return l, err
@@ -45,7 +46,7 @@ func (v *top) look(ctx context.Context) (l look, err error) {
 		id uint32
 		m  readings
 	}
-	answers := make(chan answer)
+	answers := make(chan answer, 1+len(l.cluster.Peers))
 	ask := func(id uint32, at string) {
 		ctx, cancel := context.WithTimeout(ctx, max(v.every, time.Second))
 		defer cancel()
@@ -58,6 +59,9 @@ func (v *top) look(ctx context.Context) (l look, err error) {
 	go ask(l.cluster.NodeID, asked)
 	for _, p := range l.cluster.Peers {
 		go ask(p.NodeID, scheme+"://"+strings.TrimPrefix(strings.TrimPrefix(p.HTTP, "https://"), "http://"))
+	}
+	if tails {
+		l.log = v.lastEntries(ctx, asked)
 	}
 	for range 1 + len(l.cluster.Peers) {
 		a := <-answers
@@ -110,6 +114,7 @@ type frame struct {
 	Leader    *uint32   `json:"leader_id"`
 	Term      uint64    `json:"current_term"`
 	Nodes     []nodeRow `json:"nodes"`
+	Log       []string  `json:"-"`
 }
 
 // A nodeRow is one member. A number that is not known is NaN, and null in JSON.
@@ -146,7 +151,7 @@ func (n number) MarshalJSON() ([]byte, error) {
 // since is the frame between an earlier look and this one. The rates of a first look are not known.
 func (l look) since(e look) frame {
 	c := l.cluster
-	f := frame{Cluster: c.Cluster, Condition: c.Condition, Leader: c.LeaderID, Term: c.CurrentTerm}
+	f := frame{Cluster: c.Cluster, Condition: c.Condition, Leader: c.LeaderID, Term: c.CurrentTerm, Log: l.log}
 	seconds := l.at.Sub(e.at).Seconds()
 	f.Nodes = append(f.Nodes, l.row(e, c.NodeID, c.Role, true, seconds))
 	for _, p := range c.Peers {

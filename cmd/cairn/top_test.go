@@ -29,8 +29,8 @@ cairn_stage_seconds_count{stage="commit"} ` + all + "\ncairn_disk_free_bytes 2e+
 	}
 	start := time.Now()
 	cluster := api.ClusterStatus{NodeID: 1, Role: "Leader", Condition: "healthy", Peers: []api.Peer{{NodeID: 2, State: "Follower", Reachable: true}, {NodeID: 3, State: "unreachable"}}}
-	then := look{start, cluster, map[uint32]readings{1: read(stage("100", "200")), 2: read(stage("900", "1000"))}}
-	now := look{start.Add(2 * time.Second), cluster, map[uint32]readings{1: read(stage("190", "300")), 2: read(stage("3", "4"))}}
+	then := look{at: start, cluster: cluster, of: map[uint32]readings{1: read(stage("100", "200")), 2: read(stage("900", "1000"))}}
+	now := look{at: start.Add(2 * time.Second), cluster: cluster, of: map[uint32]readings{1: read(stage("190", "300")), 2: read(stage("3", "4"))}}
 	f := now.since(then)
 	one, two, three := f.Nodes[0], f.Nodes[1], f.Nodes[2]
 	if one.Writes != 50 || one.WriteP50 != 5 || one.WriteP99 != 250 || one.DiskFree != 2e6 || one.Recalls != 0 {
