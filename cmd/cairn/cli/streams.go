@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -82,8 +83,13 @@ func (e ExitCode) Error() string { return "" }
 
 // JSON prints a value for machines.
 func (s *Streams) JSON(v any) error {
-	e := json.NewEncoder(s.Out)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
+	var plain, out bytes.Buffer
+	if err := writeJSON(&plain, v); err != nil {
+		return err
+	}
+	if err := json.Indent(&out, withTimes(plain.Bytes()), "", "  "); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(s.Out, out.String())
+	return err
 }

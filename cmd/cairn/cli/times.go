@@ -1,0 +1,112 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/wire/field"
+)
+
+// timeNames are the fields of answers that hold a time, as the table of operations describes them.
+var timeNames = sync.OnceValue(func() map[string]bool {
+	names, shapes := map[string]bool{}, map[string]field.Object{}
+	note := func(o field.Object) {
+		for _, f := range o {
+			if strings.Contains(f.Doc, "Unix seconds") {
+				names[f.Name] = true
+			}
+		}
+	}
+	for _, op := range api.Ops {
+		note(op.Gives())
+		op.Gives().Shapes(shapes, true)
+	}
+	for _, o := range shapes {
+		note(o)
+	}
+	return names
+})
+
+// withTimes is JSON whose times are RFC 3339 in UTC: a gateway answers in Unix seconds, and repeats some of them as X_iso, which is left out. The
+// order of fields stays. What is no JSON stays as it is.
+func withTimes(raw []byte) []byte {
+	var out bytes.Buffer
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if err := rewrite(d, &out, false); err != nil {
+		return raw
+	}
+	return out.Bytes()
+}
+
+func rewrite(d *json.Decoder, out *bytes.Buffer, isTime bool) error {
+	t, err := d.Token()
+	if err != nil {
+		return err
+	}
+	switch t := t.(type) {
+	case json.Delim:
+		return rewriteAll(d, out, t)
+	case json.Number:
+		if x, err := t.Float64(); isTime && err == nil {
+			return writeJSON(out, time.UnixMicro(int64(math.Round(x*1e6))).UTC().Format(time.RFC3339Nano))
+		}
+	}
+	return writeJSON(out, t)
+}
+
+// rewriteAll goes on behind the beginning of an object or a list.
+func rewriteAll(d *json.Decoder, out *bytes.Buffer, begin json.Delim) error {
+	out.WriteRune(rune(begin))
+	for first := true; d.More(); {
+		isTime := false
+		if begin == '{' {
+			t, err := d.Token()
+			if err != nil {
+				return err
+			}
+			name := t.(string) // an object's names are strings
+			if plain, ok := strings.CutSuffix(name, "_iso"); ok && timeNames()[plain] {
+				if err := d.Decode(new(json.RawMessage)); err != nil {
+					return err
+				}
+				continue
+			}
+			isTime = timeNames()[name]
+			if !first {
+				out.WriteByte(',')
+			}
+			if err := writeJSON(out, name); err != nil {
+				return err
+			}
+			out.WriteByte(':')
+		} else if !first {
+			out.WriteByte(',')
+		}
+		first = false
+		if err := rewrite(d, out, isTime); err != nil {
+			return err
+		}
+	}
+	end, err := d.Token()
+	if err != nil {
+		return err
+	}
+	out.WriteRune(rune(end.(json.Delim)))
+	return nil
+}
+
+func writeJSON(out *bytes.Buffer, v any) error {
+	e := json.NewEncoder(out)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	out.Truncate(out.Len() - 1) // the encoder's line break
+	return nil
+}
