@@ -109,6 +109,23 @@ func TestGatewayMemories(t *testing.T) {
 	}
 }
 
+// The vector of a client is of the text that it sent it with, and no embedder makes another.
+func TestUndoKeepsTheVectorOfItsText(t *testing.T) {
+	t.Parallel()
+	w := start(t, 1).web(0)
+	rid := w.ok("POST", "/v1/remember", obj{"text": "Alice leads payments", "embedding": []float64{1, 0, 0, 0}})["rid"].(string)
+	bytes := func() any { return w.ok("GET", "/v1/memory/"+rid, nil)["embedding_bytes"] }
+	w.ok("POST", "/v1/correct", obj{"rid": rid, "new_importance": 0.9, "reason": "it matters"})
+	w.ok("POST", "/v1/undo", obj{"rid": rid})
+	if got := bytes(); got != 16.0 {
+		t.Errorf("after the importance was taken back, the vector has %v bytes, want 16", got)
+	}
+	w.ok("POST", "/v1/correct", obj{"rid": rid, "new_text": "Bob leads payments", "reason": "Alice moved on"})
+	if got := bytes(); got != nil {
+		t.Errorf("another text keeps a vector of %v bytes", got)
+	}
+}
+
 func TestGatewayIdempotency(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)

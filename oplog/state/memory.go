@@ -122,13 +122,14 @@ func applyCorrect(a *applying, op *oplog.Correct) (oplog.Result, *oplog.Error) {
 		m.Metadata = merged
 	}
 	if op.Text != nil {
+		same := m.Text == *op.Text
 		m.Text = *op.Text
 		a.relink(m, op.Entities, op.Extractor, op.At)
 		a.dropClaims(m)
-		// The old vector speaks of the old text: without a new one the row has none.
+		// A vector speaks of its text: without a new one, another text has none.
 		if len(op.Vector) > 0 {
 			a.put(a.vectors(a.db), a.db, seqKey(m.Seq), op.Vector)
-		} else {
+		} else if !same {
 			a.del(a.vectors(a.db), a.db, seqKey(m.Seq))
 		}
 	}
