@@ -40,6 +40,9 @@ func remember(rid, text string) *oplog.Remember {
 var vocabulary = strings.Fields(`garden river violin harbor winter letter bridge candle market engine painter doctor island
 	forest window recipe journey teacher library orchard glacier lantern village thunder silver copper meadow castle`)
 
+// relativeTimes end texts, so that rows hold times and mean days.
+var relativeTimes = []string{"", " yesterday", "", " last Friday", "", " two weeks ago", ""}
+
 const dim = 24
 
 // history is a log of everything that moves rows: sessions, vectors, corrections, forgetting, reinforcement, relations.
@@ -102,7 +105,7 @@ func story(l *log, db oplog.DB, n int) (next func()) {
 			l.add(db, &oplog.Relate{ID: fmt.Sprint("e", i), Src: a, Dst: b, Type: "near", Weight: .5, At: at})
 			return
 		}
-		m := remember(fmt.Sprintf("m%05d", i), words(4+rng.IntN(12)))
+		m := remember(fmt.Sprintf("m%05d", i), words(4+rng.IntN(12))+relativeTimes[i%len(relativeTimes)])
 		m.Created, m.Importance = at, rng.Float64()
 		m.Namespace = []string{"default", "alpha", "beta"}[rng.IntN(3)]
 		m.Domain = []string{"", "work", "home"}[rng.IntN(3)]
@@ -130,8 +133,13 @@ func questions() (qs []index.Query) {
 				q.Vector[k] = float32(rng.NormFloat64())
 			}
 		}
-		if i%9 == 0 {
+		switch {
+		case i%9 == 0:
 			q.Text = ""
+		case i%5 == 2:
+			q.Text = "when " + q.Text
+		case i%5 == 3:
+			q.Text += now.AddDate(0, 0, -i/10).Format(" on 2 January 2006")
 		}
 		q.Expand = i%4 == 0
 		switch i % 8 {

@@ -85,15 +85,31 @@ func (p *checkpointWriter) write(out *sectionWriter) {
 		out.f64(r.Importance)
 		out.f64(r.HalfLife)
 		out.f64(r.Valence)
-		asks := uint8(0)
-		if r.Asks {
-			asks = 1
-		}
-		out.u8(asks)
+		out.u8(rowFlags(&r))
+		out.u32(uint32(r.Said))
 		out.str(r.RID)
 		out.cut(false)
 	}
 	out.u32(noMore)
+}
+
+// What a row's text is, in one byte.
+const (
+	rowAsks = 1 << iota
+	rowTimed
+	rowSaidDay
+)
+
+func rowFlags(r *rank.Row) (flags uint8) {
+	for _, f := range []struct {
+		set bool
+		bit uint8
+	}{{r.Asks, rowAsks}, {r.Timed, rowTimed}, {r.SaidDay, rowSaidDay}} {
+		if f.set {
+			flags |= f.bit
+		}
+	}
+	return flags
 }
 
 // speakers writes the names of those who speak and returns their numbers.
@@ -212,7 +228,10 @@ func (r *checkpointLoader) record(e *sectionReader, shelf *columnView, row uint3
 	c.seq, c.revision, c.place = oplog.Seq(e.u64()), e.u32(), int32(e.u32())
 	face, speaker := e.u32(), e.u32()
 	c.Row = rank.Row{Session: e.u32(), Length: e.u32(), Created: int64(e.u64()), Accessed: int64(e.u64()),
-		Importance: e.f64(), HalfLife: e.f64(), Valence: e.f64(), Asks: e.u8() == 1, RID: e.str()}
+		Importance: e.f64(), HalfLife: e.f64(), Valence: e.f64()}
+	flags := e.u8()
+	c.Asks, c.Timed, c.SaidDay = flags&rowAsks != 0, flags&rowTimed != 0, flags&rowSaidDay != 0
+	c.Said, c.RID = int32(e.u32()), e.str()
 	if e.err != nil {
 		return e.err
 	}

@@ -287,7 +287,7 @@ func (in *question) byWords() (rank.Question, []rank.Candidate, error) {
 	if err != nil {
 		return rank.Question{}, nil, err
 	}
-	question := rank.Question{Text: in.q.Text, Rows: found.Totals.Rows, Now: in.q.Now.UnixMicro(), K: in.q.K}
+	question := rank.Question{Text: in.q.Text, Rows: found.Totals.Rows, Now: in.q.Now.UnixMicro(), K: in.q.K, When: text.AsksWhen(in.q.Text)}
 	if found.Totals.Rows > 0 {
 		question.Average = float64(found.Totals.Tokens) / float64(found.Totals.Rows)
 	}

@@ -49,6 +49,18 @@ func monthOf(word string) time.Month {
 	return 0
 }
 
+// of is how much of the date a row agrees with: by when it was made, or by the relative date it holds.
+func (d date) of(row *Row) float64 {
+	share := d.share(row.Created)
+	if d == (date{}) || row.Said == 0 {
+		return share
+	}
+	if !row.SaidDay {
+		d.day = 0
+	}
+	return max(share, d.share(int64(row.Said)*86400e6))
+}
+
 // share is how much of the date a time in microseconds agrees with, 0 to 1. A year alone counts
 // for a quarter of a month or a day.
 func (d date) share(created int64) float64 {

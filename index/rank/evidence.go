@@ -19,6 +19,7 @@ type Ranker struct {
 	mood    int
 	weight  []float64 // idf^1.5 of each term
 	perfect float64   // their sum: a perfect match
+	short   float64   // tokens below which a row is short among its own
 	share   []float64 // what so many steps away leave
 	clues   []clue
 	tf      []float64 // by term, of what is looked at
@@ -60,6 +61,7 @@ func (r *Ranker) begin(q Question, set Settings, cands []Candidate, corpus Corpu
 			r.perfect += w
 		}
 	}
+	r.short = min(q.Average, float64(2*set.Density)-q.Average)
 	r.tf = slices.Grow(r.tf[:0], len(r.weight))[:len(r.weight)]
 	r.turns = r.turns[:0]
 	for i := range cands { // in a loop of their own, so that the processor fetches several rows at once
@@ -157,7 +159,7 @@ func (r *Ranker) relevance() {
 	}
 }
 
-// factor is what multiplies a row's match: speaker, asker, date, kind and density.
+// factor is what multiplies a row's match: speaker, asker, date, time, kind, density and shortness.
 func (r *Ranker) factor(c *clue) float64 {
 	f := math.Sqrt(math.Sqrt(c.dense))
 	who := r.about.of(c.Speaker)
@@ -170,5 +172,11 @@ func (r *Ranker) factor(c *clue) float64 {
 	if c.asks {
 		f = float64(f * (1 - r.set.Questions))
 	}
-	return float64(f * (1 + float64(r.set.Date*r.about.date.share(c.created))))
+	if r.q.When && c.Timed {
+		f = float64(f * (1 + r.set.When))
+	}
+	if c.length < r.short {
+		f = float64(f * (1 - float64(r.set.Short*(1-c.length/r.short))))
+	}
+	return float64(f * (1 + float64(r.set.Date*r.about.date.of(c.Row))))
 }

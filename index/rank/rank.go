@@ -15,6 +15,7 @@ type Question struct {
 	Rows    uint64  // live rows the statistics are of, a namespace's or the database's
 	Average float64 // length of such a row in tokens
 	Now     int64   // microseconds
+	When    bool    // a time is asked for
 	K       int     // how many rows are wanted; 0 is all
 	Least   float64 // rows that score less are left out
 	List    bool    // nothing is asked: every candidate belongs to the answer, the newest first
@@ -54,7 +55,10 @@ type Row struct {
 	Length              uint32 // in tokens, as the text index counts
 	Session             uint32 // 0 is none
 	Speaker             string
-	Asks                bool // the text ends in a question mark
+	Asks                bool  // the text ends in a question mark
+	Timed               bool  // the text holds a time
+	SaidDay             bool  // Said is a day; else only its month and year are
+	Said                int32 // the day that a relative date in the text means, from 1970; 0 is none
 }
 
 // A Corpus answers from columns. Every method must be O(1).
@@ -83,6 +87,7 @@ type Parts struct {
 	Words, Passage, Around, Session, Factor float64
 	Named                                   bool
 	Date                                    float64
+	When                                    bool // a time is asked for, and the row holds one
 	Vector, Graph                           float64
 	Lift                                    float64 // by its vector, and by a neighbour's that stands out
 	Relevance                               float64
@@ -242,7 +247,7 @@ func (r *Ranker) compose(c *clue, p *Parts) {
 // parts explains a row's score.
 func (r *Ranker) parts(c *clue) Parts {
 	p := Parts{Words: c.own, Passage: c.passage, Around: c.around, Session: c.session, Factor: c.factor, Named: r.about.of(c.Speaker).named,
-		Date: r.about.date.share(c.Created), Lift: c.lift, Relevance: c.relevance}
+		Date: r.about.date.of(c.Row), When: r.q.When && c.Timed && r.set.When > 0, Lift: c.lift, Relevance: c.relevance}
 	if r.set.Named <= 0 {
 		p.Named = false
 	}

@@ -74,6 +74,7 @@ func why(p *Parts, valence float64, c *Candidate, moved lift) (out []string) {
 		{p.Session > 0, "session_match"},
 		{p.Named, "speaker_match"},
 		{p.Date > 0, "date_match"},
+		{p.When, "time_match"},
 	} {
 		if r.holds {
 			out = append(out, r.name)

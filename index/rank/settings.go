@@ -18,6 +18,8 @@ type Settings struct {
 	Named      float64 // .3: the speaker is named
 	Asker      float64 // .5: the question speaks of its asker, the memory is the user's own
 	Date       float64 // 1
+	When       float64 // .3: a time is asked for, and the memory holds one
+	Short      float64 // .3: taken off an empty memory where texts are short turns, less by its share of their mean length
 	Questions  float64 // .2: taken off a memory that is a question
 	Vector     float64 // .8: what a row is lifted by at most, with a real embedder
 	Fill       bool    // true: without one, vectors only fill what words leave empty
@@ -34,7 +36,7 @@ func Defaults() Settings {
 	return Settings{
 		K1: .9, B: .4, Density: 20,
 		Passage: .5, Around: .25, Reach: 4, Step: .6, Answer: 2,
-		Session: .1, Named: .3, Asker: .5, Date: 1, Questions: .2,
+		Session: .1, Named: .3, Asker: .5, Date: 1, When: .3, Short: .3, Questions: .2,
 		Vector: .8, Fill: true, Near: .1, Graph: .15,
 		Freshness: .05, Importance: true, Valence: true,
 		Weights: DefaultWeights(),
@@ -56,6 +58,8 @@ var switches = map[string]func(*Settings){
 	"speaker":    func(s *Settings) { s.Named = 0 },
 	"asker":      func(s *Settings) { s.Asker = 0 },
 	"date":       func(s *Settings) { s.Date = 0 },
+	"when":       func(s *Settings) { s.When = 0 },
+	"short":      func(s *Settings) { s.Short = 0 },
 	"questions":  func(s *Settings) { s.Questions = 0 },
 	"vector":     func(s *Settings) { s.Vector, s.Fill = 0, false },
 	"graph":      func(s *Settings) { s.Graph = 0 },

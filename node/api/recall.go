@@ -132,9 +132,10 @@ type Parts struct {
 	Passage   float64 `json:"passage" doc:"Part of the score from the memories around it, read as one text."`
 	Around    float64 `json:"around" doc:"Part of the score from memories stored around it."`
 	Session   float64 `json:"session" doc:"Part of the score from its session."`
-	Factor    float64 `json:"factor" doc:"Factor of the words' match: speaker, date and kind of text."`
+	Factor    float64 `json:"factor" doc:"Factor of the words' match: speaker, date, time, kind and length of text."`
 	Speaker   bool    `json:"speaker" doc:"Whether the question names who said it."`
 	Date      float64 `json:"date" doc:"Part of the score from a date in the question."`
+	When      bool    `json:"when" doc:"Whether the question asks for a time and the memory holds one."`
 	Vector    float64 `json:"vector" doc:"Part of the score from the vector."`
 	Lift      float64 `json:"lift" doc:"Added to its match because its vector, or a neighbour's, stands out further than chance and its words explain."`
 	Graph     float64 `json:"graph" doc:"Part of the score from relations."`

@@ -92,7 +92,7 @@ func resultOf(h index.Hit, explain bool) api.Result {
 		p := h.Parts
 		r.Explained = &api.Explained{Emotion: orNil(m.Emotion), Session: m.Session, Status: m.Status.String(), Shares: sharesOf(h),
 			Factors: api.Factors{Fresh: p.Fresh, Importance: p.Importance, Valence: p.Valence, Recency: p.Recency, Decay: p.Decay},
-			Parts: api.Parts{Words: p.Words, Passage: p.Passage, Around: p.Around, Session: p.Session, Factor: p.Factor, Speaker: p.Named, Date: p.Date, Vector: p.Vector,
+			Parts: api.Parts{Words: p.Words, Passage: p.Passage, Around: p.Around, Session: p.Session, Factor: p.Factor, Speaker: p.Named, Date: p.Date, When: p.When, Vector: p.Vector,
 				Lift: p.Lift, Graph: p.Graph, Relevance: p.Relevance, Alike: p.Alike}}
 		if h.Rerank != nil {
 			r.Explained.Reranked = &api.Reranked{Score: h.Rerank.Score, Place: h.Rerank.Place}

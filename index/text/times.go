@@ -1,0 +1,157 @@
+package text
+
+import (
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Times is what a text says of times.
+type Times struct {
+	Any bool // it holds one: a day, a year, last week, three months
+	// Day is the day that its first relative date means, counted from 1970; 0 without one. Of last week and what is longer Exact is
+	// false: only the month is said.
+	Day   int32
+	Exact bool
+}
+
+// TimesOf reads a text that was written at a moment, in microseconds; 0 is an unknown one. It is a pure function.
+func TimesOf(text string, written int64) (t Times) {
+	var words []timeWord
+	spaces := true
+	for raw := range strings.FieldsFuncSeq(text, betweenWords) {
+		if raw[0] >= utf8.RuneSelf {
+			r, _ := utf8.DecodeRuneInString(raw)
+			class := classOf(r)
+			spaces = spaces && class != classCJK && class != classCluster
+		}
+		w := timeWordOf(raw)
+		switch w.kind {
+		case vague, fromToday, weekday, longUnit, plainMonth, yearName:
+			t.Any = true
+		case dayUnit:
+			if n := len(words); n > 0 && words[n-1].kind == numeral && words[n-1].n > 1 {
+				t.Any = true
+			}
+		}
+		words = append(words, w)
+	}
+	today := time.UnixMicro(written).UTC()
+	mean := func(day time.Time, exact bool) {
+		t.Any = true
+		if days := day.Unix() / 86400; written > 0 && t.Day == 0 && days > 0 && days < 1<<31 {
+			t.Day, t.Exact = int32(days), exact
+		}
+	}
+	for i := 0; i < len(words) && t.Day == 0; i++ {
+		if day, exact, ok := relativeDate(words, i, today); ok {
+			mean(day, exact)
+		}
+	}
+	for _, s := range spacelessTimes {
+		if !spaces && strings.Contains(text, s.word) {
+			mean(today.AddDate(0, 0, s.days), s.exact)
+		}
+	}
+	return t
+}
+
+func betweenWords(r rune) bool {
+	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.Is(unicode.M, r)
+}
+
+func timeWordOf(raw string) timeWord {
+	if isDigit(raw[0]) {
+		switch n := number(raw); {
+		case n >= 1900 && n < 2100:
+			return timeWord{kind: yearName}
+		case n > 0 && n < 100:
+			return timeWord{numeral, int8(n)}
+		}
+		return timeWord{}
+	}
+	w := timeWords[fold(raw)]
+	if w.kind == monthName {
+		if r, _ := utf8.DecodeRuneInString(raw); unicode.IsUpper(r) {
+			w.kind = plainMonth
+		}
+	}
+	return w
+}
+
+// relativeDate is what the word at a place, with those beside it, means on a day.
+func relativeDate(words []timeWord, at int, today time.Time) (day time.Time, exact, ok bool) {
+	beside := func(by int) timeWord {
+		if i := at + by; i >= 0 && i < len(words) {
+			return words[i]
+		}
+		return timeWord{}
+	}
+	way := 0
+	switch before, after := beside(-1).kind, beside(1).kind; {
+	case before == lastWord || after == lastWord:
+		way = -1
+	case before == nextWord || after == nextWord:
+		way = 1
+	}
+	w := words[at]
+	switch w.kind {
+	case fromToday:
+		return today.AddDate(0, 0, int(w.n)), true, w.n != 0 // today is the day it was written
+	case night:
+		return today.AddDate(0, 0, -1), true, beside(-1).kind == lastWord
+	case weekday:
+		days := (int(today.Weekday()) - int(w.n) + 6) % 7 // between the two
+		if way > 0 {
+			days = (int(w.n)-int(today.Weekday())+6)%7 + 1
+		} else {
+			days = -1 - days
+		}
+		return today.AddDate(0, 0, days), true, way != 0
+	case dayUnit, longUnit:
+		if n := beside(-1); way == 0 && n.kind == numeral && slices.Contains([]uint8{beside(1).kind, beside(-2).kind, beside(-3).kind}, agoWord) {
+			way = -int(n.n)
+		}
+		return addUnits(today, w.n, way), w.n == 'd', way != 0
+	}
+	return today, false, false
+}
+
+// addUnits adds days, weeks, months or years.
+func addUnits(day time.Time, unit int8, n int) time.Time {
+	switch unit {
+	case 'w':
+		return day.AddDate(0, 0, 7*n)
+	case 'm':
+		return day.AddDate(0, n, 1-day.Day())
+	case 'y':
+		return day.AddDate(n, 0, 0)
+	}
+	return day.AddDate(0, 0, n)
+}
+
+// AsksWhen says whether a question asks for a time, in a language that is read.
+func AsksWhen(question string) bool {
+	const first = 4 // words that say what a question asks for
+	var words []string
+	for raw := range strings.FieldsFuncSeq(question, betweenWords) {
+		if words = append(words, fold(raw)); len(words) == first {
+			break
+		}
+	}
+	for i, w := range words {
+		if i < 2 && whenWords[w] {
+			return true
+		}
+		if i+1 == len(words) {
+			break
+		}
+		after := words[i+1]
+		if whichWords[w] && (whichTimes[after] || timeWords[after].kind == dayUnit || timeWords[after].kind == longUnit) || howWords[w] && howLong[after] {
+			return true
+		}
+	}
+	return slices.ContainsFunc(spacelessWhen, func(s string) bool { return strings.Contains(question, s) })
+}
