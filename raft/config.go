@@ -62,8 +62,8 @@ type Credentials struct {
 
 // Timing is how often the members speak, how far their clocks may differ, and how much log they keep.
 type Timing struct {
-	Heartbeat         time.Duration // 1s: how often the leader is heard at least
-	Election          time.Duration // 5s: silence after which followers elect; at least twice the heartbeat
+	Heartbeat         time.Duration // 400ms: how often the leader is heard at least
+	Election          time.Duration // 1.2s: silence after which followers elect; at least twice the heartbeat
 	SnapshotThreshold uint64        // 8192 log entries
 	SnapshotInterval  time.Duration // 2m
 	TrailingLogs      uint64        // 10240
@@ -149,8 +149,8 @@ func (c Config) withDefaults() Config {
 
 // WithDefaults puts the defaults in the place of zeros.
 func (t Timing) WithDefaults() Timing {
-	t.Heartbeat = cmp.Or(t.Heartbeat, time.Second)
-	t.Election = cmp.Or(t.Election, 5*time.Second)
+	t.Heartbeat = cmp.Or(t.Heartbeat, 400*time.Millisecond)
+	t.Election = cmp.Or(t.Election, 1200*time.Millisecond)
 	t.SnapshotThreshold = cmp.Or(t.SnapshotThreshold, 8192)
 	t.SnapshotInterval = cmp.Or(t.SnapshotInterval, 2*time.Minute)
 	t.TrailingLogs = cmp.Or(t.TrailingLogs, 10240)

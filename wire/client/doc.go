@@ -12,6 +12,12 @@
 // Any other write whose connection breaks ends in ErrUnknownOutcome, and so does one whose context ends before
 // a node has reported its outcome: it may or may not have happened.
 //
+// # Servers that do not answer
+//
+// A server that has been quiet for half a second while a request waits is pinged. Where nothing comes for another half second, and the
+// client knows other nodes, what may be asked twice is asked of them; the rest, subscriptions and RecallEach wait until the server is taken
+// for gone, five seconds after its last byte.
+//
 // # What is read
 //
 // A recall is answered with what the node has applied. A client that moved to another node may miss its own writes there: with

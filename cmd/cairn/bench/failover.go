@@ -53,8 +53,8 @@ type failoverBench struct {
 
 // The timings of a node whose configuration says nothing of them.
 const (
-	serveHeartbeatMS = 1000
-	serveElectionMS  = 5000
+	serveHeartbeatMS = 400
+	serveElectionMS  = 1200
 )
 
 var failoverHelp = help{

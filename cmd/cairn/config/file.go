@@ -42,9 +42,9 @@ type cluster struct {
 	AdvertiseAddr      string     `toml:"advertise_addr" doc:"host:port that peers dial; needed when the peer port listens on every address. Its host is where clients are sent to, too."`
 	AdvertiseWire      string     `toml:"advertise_wire" default:"host of advertise_addr, wire_port" doc:"host:port where clients are sent to over the wire."`
 	AdvertiseHTTP      string     `toml:"advertise_http" default:"host of advertise_addr, http_port" doc:"host:port where clients are sent to over HTTP."`
-	HeartbeatMS        int        `toml:"heartbeat_interval_ms" default:"1000" unit:"milliseconds" doc:"How often the leader lets the followers know that it lives."`
+	HeartbeatMS        int        `toml:"heartbeat_interval_ms" default:"400" unit:"milliseconds" doc:"How often the leader lets the followers know that it lives."`
 	MaxClockOffsetMS   int        `toml:"max_clock_offset_ms" default:"2000" unit:"milliseconds" doc:"How far a node's clock may be from the middle of the members'; a leader over it hands over, and stamps by theirs."`
-	ElectionMS         int        `toml:"election_timeout_ms" default:"5000" unit:"milliseconds" doc:"Silence after which a leader is replaced; at least twice the heartbeat."`
+	ElectionMS         int        `toml:"election_timeout_ms" default:"1200" unit:"milliseconds" doc:"Silence after which a leader is replaced; at least twice the heartbeat."`
 	Secret             string     `toml:"cluster_secret" secret:"true" env:"CAIRN_CLUSTER_SECRET,CAIRN_CLUSTER_CLUSTER_SECRET,YANTRIKDB_CLUSTER_SECRET" default:"that of data_dir/cluster.secret" doc:"Shared by all members, at least 32 characters: cairn cluster secret makes one. A node without peers makes one at its first start."`
 	SecretFile         string     `toml:"cluster_secret_file" doc:"File with the secret, instead of cluster_secret."`
 	OtherSecret        string     `toml:"other_cluster_secret" secret:"true" doc:"Accepted as well, while the secret is being changed."`
