@@ -5,7 +5,6 @@ import (
 	"hash/fnv"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -42,6 +41,7 @@ type database struct {
 	// put's goroutine alone uses these.
 	strings map[string]string // one copy of each speaker
 	epoch   uint32            // of the embedder that made the vectors
+	pending *changeover       // nil: the database does not change to another embedder
 	asOf    oplog.Index       // of the state that the first rows were read from
 
 	partition *vector.Partition // how vectors are divided; nil: they are not
@@ -61,6 +61,8 @@ type unconfirmed struct {
 	adopted      map[oplog.Seq]adoptedRow // rows that the state has perhaps
 	orphans      map[uint32]struct{}      // rows that the state contradicts
 	withoutWords []oplog.Seq              // rows of a checkpoint that the text index lacks
+
+	withoutVectors bool // the files' are of a former embedder
 }
 
 // An adoptedRow is a row that an earlier run left on disk.
@@ -187,38 +189,29 @@ func (d *database) prepare(changes []change) (work []ready, replaced bool) {
 	return work, replaced
 }
 
-// prepareVectors quantises vectors, many of them on several cores.
+// prepareVectors condenses those of rows that are to have one.
 func (d *database) prepareVectors(work []ready, fresh []int) {
 	var with []int
+	var units [][]float32
+	store := d.vectors.Load()
 	for _, i := range fresh {
-		if work[i].unit = vector.Unit(work[i].vec.Floats()); work[i].unit != nil {
-			with = append(with, i)
+		unit := vector.Unit(work[i].vec.Floats())
+		if unit == nil {
+			continue
+		}
+		if store == nil {
+			store = vector.New(len(unit))
+			store.Partition(d.partition)
+			d.vectors.Store(store)
+		}
+		if len(unit) == store.Dim() { // one of another embedder than the rest: only its words find it
+			work[i].unit = unit
+			with, units = append(with, i), append(units, unit)
 		}
 	}
-	if len(with) == 0 {
-		return
+	for n, p := range prepareAll(store, units) {
+		work[with[n]].code = p
 	}
-	if d.vectors.Load() == nil {
-		store := vector.New(len(work[with[0]].unit))
-		store.Partition(d.partition)
-		d.vectors.Store(store)
-	}
-	store := d.vectors.Load()
-	workers := max(1, min(runtime.GOMAXPROCS(0), len(with)/16))
-	var wg sync.WaitGroup
-	for n := range workers {
-		wg.Go(func() {
-			for k := n; k < len(with); k += workers {
-				w := &work[with[k]]
-				if len(w.unit) != store.Dim() {
-					w.unit = nil // of another embedder than the rest: only its words find it
-					continue
-				}
-				w.code = store.Prepare(w.unit)
-			}
-		})
-	}
-	wg.Wait()
 }
 
 func (d *database) rowOf(seq oplog.Seq) (row uint32, ok bool) {
@@ -323,6 +316,9 @@ func (d *database) markDead(row uint32) uint32 {
 	rows.died(row).Store(d.seq)
 	if v := d.vectors.Load(); v != nil {
 		v.Delete(row)
+	}
+	if d.pending != nil && d.pending.store != nil {
+		d.pending.store.Delete(row)
 	}
 	if c.Session != 0 {
 		d.count(c, -uint64(c.Length))

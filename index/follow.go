@@ -189,13 +189,7 @@ func (x *Index) refresh(ctx context.Context, v *state.View, id oplog.DB, ops []o
 	if since != nil {
 		since.addRead(id, list)
 	}
-	if epoch := v.Embedding(id).Epoch; epoch != db.epoch { // the vectors here were made by another embedder
-		db.epoch = epoch
-		db.vectors.Store(nil)
-		db.version.Add(1)
-		divided = true
-	}
-	if divided {
+	if db.changeOver(v, id) || divided {
 		db.divide(v, id)
 	}
 	return x.renew(ctx, v, id, db, list)
@@ -233,7 +227,11 @@ func (x *Index) renew(ctx context.Context, v *state.View, id oplog.DB, db *datab
 			return err
 		}
 	}
-	return p.flush(ctx)
+	if err := p.flush(ctx); err != nil {
+		return err
+	}
+	db.gather(v, id, todo)
+	return nil
 }
 
 // reread refreshes memories by their sequence numbers, which ascend.

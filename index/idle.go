@@ -122,6 +122,7 @@ func (x *Index) fromState(ctx context.Context, v *state.View, info oplog.Databas
 	if err := x.readAll(ctx, v, info, d); err != nil {
 		return nil, errors.Join(err, words.Close())
 	}
+	d.readVectors(v, info.ID)
 	if words.Lag().Bytes > smallBytes {
 		return nil, words.Close()
 	}
@@ -143,7 +144,10 @@ func (x *Index) fromFiles(ctx context.Context, v *state.View, info oplog.Databas
 		return nil, errors.Join(err, d.words.Close())
 	case err != nil:
 		return nil, err
-	case whole && d.version.Load() == 0 && files.Epoch == d.epoch:
+	}
+	d.readVectors(v, info.ID)
+	switch {
+	case whole && d.version.Load() == 0:
 		d.saved.Store(&savedFiles{databaseFiles: files})
 	default:
 		d.version.Add(1)

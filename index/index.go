@@ -174,12 +174,19 @@ func (x *Index) loadAll(ctx context.Context, v *state.View, gen int, adopt bool,
 			delete(x.checkpoints.last, d.ID)
 		}
 	}
-	return errors.Join(x.catchUp(ctx, v, head, revived), ctx.Err())
+	if err := errors.Join(x.catchUp(ctx, v, head, revived), ctx.Err()); err != nil {
+		return err
+	}
+	for id, db := range dbs {
+		db.readVectors(v, id)
+	}
+	return nil
 }
 
 // load opens a database's index and fills it: from its checkpoint, to which catchUp adds what came later, or from the whole state.
 func (x *Index) load(ctx context.Context, v *state.View, info oplog.Database, gen int, dirs []string, files databaseFiles) (_ *database, revived bool, err error) {
-	if files.Epoch != v.Embedding(info.ID).Epoch { // all vectors of the new embedder came after the checkpoint
+	epoch := v.Embedding(info.ID).Epoch
+	if files.Epoch != epoch {
 		files.Vectors = nil
 	}
 	db, revived, err := x.open(v.Cluster(), info, gen, dirs, files)
@@ -187,7 +194,7 @@ func (x *Index) load(ctx context.Context, v *state.View, info oplog.Database, ge
 		return nil, false, err
 	}
 	db.names.load(v, info.ID)
-	db.epoch, db.asOf = v.Embedding(info.ID).Epoch, v.Index()
+	db.epoch, db.asOf, db.withoutVectors = epoch, v.Index(), revived && files.Epoch != epoch
 	if !revived {
 		err = x.readAll(ctx, v, info, db)
 	}

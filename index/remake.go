@@ -75,10 +75,7 @@ func (x *Index) remake(ctx context.Context, id oplog.DB) error {
 			return errGone
 		}
 		fresh.names.load(v, id)
-		if epoch := v.Embedding(id).Epoch; epoch != fresh.epoch {
-			fresh.epoch = epoch
-			fresh.vectors.Store(nil)
-		}
+		fresh.changeOver(v, id)
 		fresh.asOf = v.Index()
 		fresh.divide(v, id)
 		return x.renew(ctx, v, id, fresh, since[id])
@@ -110,6 +107,7 @@ func (x *Index) another(ctx context.Context, id oplog.DB, gen int) (d *database,
 		}
 		if d, _, err = x.load(ctx, v, info, gen, nil, databaseFiles{}); err == nil {
 			d.refilled = true
+			d.readVectors(v, id)
 		}
 		return err
 	})

@@ -9,20 +9,27 @@ type Embedder struct {
 	Dim     uint32 `msgpack:"d"`
 }
 
+// NoEmbedder says that no node makes a database's vectors, and that none is to begin.
+var NoEmbedder = Embedder{Name: "none"}
+
+// Valid says whether a database can be bound to an embedder.
+func (e Embedder) Valid() bool { return e == NoEmbedder || e.Name != "" && e.Dim > 0 }
+
 // SetEmbedder binds the entry's database to an embedder, once. Saying the same again changes nothing.
 type SetEmbedder struct {
 	Embedder Embedder `msgpack:"e"`
 }
 
-// Rebind gives a database that is bound to an embedder to another. Its vectors are those of the new one from then on, so it
-// has none at first; those of the old one are removed as Embed goes through the memories.
+// Rebind gives a database that is bound to an embedder to another. The old vectors answer until Embed has gone through all memories with
+// the new embedder; then the database changes over. NoEmbedder changes it over at once. The embedder that the database
+// has ends a change that is under way.
 type Rebind struct {
 	Embedder Embedder `msgpack:"e"`
 }
 
-// Embed gives memories that lack them their vectors. Embedder must be the database's. A memory that is not at the revision its
-// vector speaks of, or has a vector, is passed over. From and Next say how far memories were looked at: while a database
-// is being rebound the vectors of the former embedder are removed from there.
+// Embed gives memories that lack them their vectors. Embedder is the database's, or the one that it changes to. A memory that is not at
+// the revision its vector speaks of, or has a vector, is passed over. From and Next say how far memories were looked at: with
+// the embedder that the database changes to, and after the change, when the vectors of the former one are removed.
 type Embed struct {
 	Embedder Embedder   `msgpack:"e"`
 	Vectors  []Embedded `msgpack:"v,omitempty"`
@@ -39,14 +46,19 @@ type Embedded struct {
 
 // Embedding is how a database stands with its embedders. The zero value is that of one that never changed.
 type Embedding struct {
-	Epoch uint32 `msgpack:"e"`           // counts its embedders; vectors of an odd one lie in a table of their own
-	Next  Seq    `msgpack:"n,omitempty"` // the first memory not gone through since the last change; 0 when that is done
-	Last  Seq    `msgpack:"l,omitempty"` // the last to go through
+	Epoch   uint32    `msgpack:"e"`           // counts its embedders; vectors of an odd one lie in a table of their own
+	Next    Seq       `msgpack:"n,omitempty"` // the first memory that was not gone through; 0: there is nothing to go through
+	Last    Seq       `msgpack:"l,omitempty"` // without Pending: the last that may have a vector of a former embedder
+	Pending *Embedder `msgpack:"p,omitempty"` // the embedder that it changes to; its vectors are gathered in the table of the next epoch
+	Changes uint32    `msgpack:"c,omitempty"` // counts the changes that were begun, and those that were ended before they were whole
 }
 
 func (e *Embedder) String() string {
-	if e == nil {
+	switch {
+	case e == nil:
 		return "nothing"
+	case *e == NoEmbedder:
+		return "none"
 	}
 	return fmt.Sprintf("%s/%s (%d dimensions)", e.Name, e.Version, e.Dim)
 }

@@ -352,6 +352,10 @@ func (e *Embedding) Unpack(u *Unpacker) {
 			e.Next = Number[Seq](u)
 		case "l":
 			e.Last = Number[Seq](u)
+		case "p":
+			unpackInto(u, &e.Pending)
+		case "c":
+			e.Changes = Number[uint32](u)
 		default:
 			u.Skip()
 		}

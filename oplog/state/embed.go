@@ -12,26 +12,47 @@ func applyRebind(a *applying, op *oplog.Rebind) (oplog.Result, *oplog.Error) {
 	if err != nil {
 		return oplog.Result{}, err
 	}
-	e, now := op.Embedder, a.embedding(a.db)
-	switch {
-	case e.Name == "" || e.Dim == 0:
-		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "an embedder needs a name and a dimension")
+	e, now, last := op.Embedder, a.embedding(a.db), oplog.Seq(a.stats.NextSeq)
+	switch pending := now.Pending; {
+	case !e.Valid():
+		return oplog.Result{}, errEmbedder
 	case d.Embedder == nil:
 		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "database %s is not embedded by a node: its vectors are its clients'", d.Name)
-	case *d.Embedder == e:
+	case pending != nil && *pending == e, pending == nil && *d.Embedder == e:
 		return oplog.Result{ID: e.Name}, nil
+	case pending != nil && *d.Embedder == e:
+		now.Pending, now.Last = nil, now.Next-1 // what was made of its vectors is removed
+		now.Changes++
+		if now.Next = min(now.Last, 1); now.Next == 0 {
+			now.Last = 0
+		}
+		a.setEmbedding(now)
+	case pending != nil:
+		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "database %s is being embedded by %s: wait until that is done, or end it with cairn embed use --cancel", d.Name, pending)
 	case now.Next != 0:
-		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "database %s is being embedded by %s", d.Name, d.Embedder)
+		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "vectors of the former embedder of database %s are still being removed: ask again in a while", d.Name)
+	case d.Dim == 0, last == 0, e == oplog.NoEmbedder: // no vectors answer, or none are to
+		now.Changes++
+		a.changeOver(d, e, now)
+	default:
+		now.Pending, now.Next, now.Last = &e, 1, 0
+		now.Changes++
+		a.setEmbedding(now)
 	}
+	return oplog.Result{ID: e.Name, Num: uint64(last), Changed: true}, nil
+}
+
+// changeOver makes the vectors of another embedder those of the database. The former ones are removed by the Embed operations that follow.
+func (a *applying) changeOver(d oplog.Database, e oplog.Embedder, now oplog.Embedding) {
 	d.Embedder, d.Dim = &e, e.Dim
 	a.setDatabase(d)
 	a.dropPartitions()
-	next := oplog.Embedding{Epoch: now.Epoch + 1}
-	if last := oplog.Seq(a.stats.NextSeq); last > 0 {
-		next.Next, next.Last = 1, last
+	now.Epoch++
+	now.Pending, now.Next, now.Last = nil, 0, oplog.Seq(a.stats.NextSeq)
+	if now.Last > 0 {
+		now.Next = 1
 	}
-	a.setEmbedding(next)
-	return oplog.Result{ID: e.Name, Num: uint64(next.Last), Changed: true}, nil
+	a.setEmbedding(now)
 }
 
 func applyEmbed(a *applying, op *oplog.Embed) (oplog.Result, *oplog.Error) {
@@ -39,35 +60,54 @@ func applyEmbed(a *applying, op *oplog.Embed) (oplog.Result, *oplog.Error) {
 	if err != nil {
 		return oplog.Result{}, err
 	}
-	if d.Embedder == nil || *d.Embedder != op.Embedder {
+	now := a.embedding(a.db)
+	table, dim := a.vectors(a.db), d.Dim
+	pending := now.Pending != nil && *now.Pending == op.Embedder
+	switch {
+	case pending:
+		table, dim = a.otherVectors(a.db), now.Pending.Dim
+	case d.Embedder == nil || *d.Embedder != op.Embedder:
 		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "database %s is embedded by %s, not by %s", d.Name, d.Embedder, &op.Embedder)
 	}
 	var r oplog.Result
 	for _, v := range op.Vectors {
-		if uint32(len(v.Vector)/4) != d.Dim {
-			return oplog.Result{}, oplog.Errorf(oplog.Invalid, "embedding has %d dimensions, database %s has %d", len(v.Vector)/4, d.Name, d.Dim)
+		if uint32(len(v.Vector)/4) != dim {
+			return oplog.Result{}, oplog.Errorf(oplog.Invalid, "embedding has %d dimensions, database %s has %d", len(v.Vector)/4, d.Name, dim)
 		}
 		key := seqKey(v.Seq)
 		m, ok := a.memoryAt(v.Seq)
-		if !ok || m.Status == oplog.Tombstoned || m.Revision != v.Revision || a.get(a.vectors(a.db), a.db, key) != nil {
+		if !ok || m.Status == oplog.Tombstoned || m.Revision != v.Revision || a.get(table, a.db, key) != nil {
 			continue
 		}
-		a.put(a.vectors(a.db), a.db, key, v.Vector)
+		a.put(table, a.db, key, v.Vector)
 		r.Num++
 		r.Rows = append(r.Rows, m.RID)
 	}
-	now := a.embedding(a.db)
-	if now.Next != 0 && op.From == now.Next && op.Next > op.From && op.Next-op.From <= embedStep {
-		for seq := op.From; seq < op.Next; seq++ {
-			a.del(a.former(a.db), a.db, seqKey(seq))
-		}
-		if now.Next = op.Next; now.Next > now.Last {
-			now.Next, now.Last = 0, 0
-		}
-		a.setEmbedding(now)
+	if (pending || now.Pending == nil) && now.Next != 0 && op.From == now.Next && op.Next > op.From && op.Next-op.From <= embedStep {
+		a.embeddedUpTo(d, now, op.Next)
 	}
 	r.Changed = true
 	return r, nil
+}
+
+// embeddedUpTo notes that all memories before next were gone through: embedded by the embedder that the database changes to, or rid of the
+// vectors of a former one.
+func (a *applying) embeddedUpTo(d oplog.Database, now oplog.Embedding, next oplog.Seq) {
+	if now.Pending != nil {
+		if now.Next = next; now.Next > oplog.Seq(a.stats.NextSeq) {
+			a.changeOver(d, *now.Pending, now)
+			return
+		}
+		a.setEmbedding(now)
+		return
+	}
+	for seq := now.Next; seq < min(next, now.Last+1); seq++ {
+		a.del(a.otherVectors(a.db), a.db, seqKey(seq))
+	}
+	if now.Next = next; now.Next > now.Last {
+		now.Next, now.Last = 0, 0
+	}
+	a.setEmbedding(now)
 }
 
 func applySetEmbedder(a *applying, op *oplog.SetEmbedder) (oplog.Result, *oplog.Error) {
@@ -76,8 +116,8 @@ func applySetEmbedder(a *applying, op *oplog.SetEmbedder) (oplog.Result, *oplog.
 		return oplog.Result{}, err
 	}
 	e := op.Embedder
-	if e.Name == "" || e.Dim == 0 {
-		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "an embedder needs a name and a dimension")
+	if !e.Valid() {
+		return oplog.Result{}, errEmbedder
 	}
 	if d.Embedder != nil {
 		if *d.Embedder != e {
@@ -93,44 +133,48 @@ func applySetEmbedder(a *applying, op *oplog.SetEmbedder) (oplog.Result, *oplog.
 	return oplog.Result{ID: e.Name, Changed: true}, nil
 }
 
+var errEmbedder = oplog.Errorf(oplog.Invalid, "an embedder needs a name and a dimension")
+
 // embedStep bounds what one Embed looks at.
 const embedStep = 5000
 
 var keySelf = []byte("self")
 
-// embedding reads how a database stands.
+// embedding is how a database stands with its embedders.
 func (t *txn) embedding(db oplog.DB) oplog.Embedding {
-	e, _ := read[oplog.Embedding](t, tEmbedding, db, keySelf)
+	e, ok := t.embeddings[db]
+	if !ok {
+		e, _ = read[oplog.Embedding](t, tEmbedding, db, keySelf)
+		if t.embeddings == nil {
+			t.embeddings = map[oplog.DB]oplog.Embedding{}
+		}
+		t.embeddings[db] = e
+	}
 	return e
 }
 
 // vectors is the table of a database's vectors.
 func (t *txn) vectors(db oplog.DB) tableID {
-	if t.epoch(db)%2 == 1 {
+	if t.embedding(db).Epoch%2 == 1 {
 		return tVectorOdd
 	}
 	return tVector
 }
 
-// epoch is that of the embedder whose vectors a database has.
-func (t *txn) epoch(db oplog.DB) uint32 {
-	epoch, ok := t.epochs[db]
-	if !ok {
-		epoch = t.embedding(db).Epoch
-		if t.epochs == nil {
-			t.epochs = map[oplog.DB]uint32{}
-		}
-		t.epochs[db] = epoch
-	}
-	return epoch
-}
+// otherVectors is the table of the vectors that are not the database's yet, or not any more.
+func (t *txn) otherVectors(db oplog.DB) tableID { return tVector + tVectorOdd - t.vectors(db) }
 
-// former is the table of the vectors that are not the database's any more.
-func (t *txn) former(db oplog.DB) tableID { return tVector + tVectorOdd - t.vectors(db) }
+// dropVectors removes the vectors of a text that is another one now.
+func (a *applying) dropVectors(seq oplog.Seq) {
+	a.del(a.vectors(a.db), a.db, seqKey(seq))
+	if a.embedding(a.db).Pending != nil {
+		a.del(a.otherVectors(a.db), a.db, seqKey(seq))
+	}
+}
 
 func (a *applying) setEmbedding(e oplog.Embedding) {
 	write(a.txn, tEmbedding, a.db, keySelf, &e)
-	delete(a.epochs, a.db)
+	delete(a.embeddings, a.db)
 }
 
 // Floats unpacks a record's vector into dst, which is grown when it is too short; nil when there is none. Many are read the
@@ -159,9 +203,14 @@ func (v *View) Floats(db oplog.DB, seq oplog.Seq, dst []float32) []float32 {
 func (v *View) Embedding(db oplog.DB) oplog.Embedding { return v.embedding(db) }
 
 // Unembedded looks at up to look memories from a sequence number on and returns those without a vector that are not
-// forgotten, limit at most, and the first that it did not look at; 0 when there are no more.
-func (v *View) Unembedded(db oplog.DB, from oplog.Seq, limit, look int) (list []*oplog.Memory, next oplog.Seq) {
+// forgotten, limit at most, and the first that it did not look at, which may not be there yet. With pending, it asks for vectors of the embedder
+// that the database changes to.
+func (v *View) Unembedded(db oplog.DB, pending bool, from oplog.Seq, limit, look int) (list []*oplog.Memory, next oplog.Seq) {
 	table := v.vectors(db)
+	if pending {
+		table = v.otherVectors(db)
+	}
+	next = oplog.Seq(v.Stats(db).NextSeq) + 1
 	v.scanFrom(tMemory, db, seqKey(from), func(k, val []byte) bool {
 		seq := oplog.Seq(beUint64(k))
 		if len(list) == limit || look == 0 {
@@ -182,4 +231,22 @@ func (v *View) Unembedded(db oplog.DB, from oplog.Seq, limit, look int) (list []
 // Vector is a record's; nil when it has none.
 func (v *View) Vector(db oplog.DB, seq oplog.Seq) oplog.Vector {
 	return v.get(v.vectors(db), db, seqKey(seq))
+}
+
+// PendingVector is a record's by the embedder that the database changes to; nil when it has none yet.
+func (v *View) PendingVector(db oplog.DB, seq oplog.Seq) oplog.Vector {
+	if v.embedding(db).Pending == nil {
+		return nil
+	}
+	return v.get(v.otherVectors(db), db, seqKey(seq))
+}
+
+// Vectors are those of all records, in order; with pending, those that the embedder that the database changes to has made. A vector is read
+// before the next one comes.
+func (v *View) Vectors(db oplog.DB, pending bool, f func(oplog.Seq, oplog.Vector) bool) {
+	table := v.vectors(db)
+	if pending {
+		table = v.otherVectors(db)
+	}
+	v.scanFrom(table, db, nil, func(k, val []byte) bool { return f(oplog.Seq(beUint64(k)), val) })
 }

@@ -64,7 +64,7 @@ func applyRemember(a *applying, op *oplog.Remember) (oplog.Result, *oplog.Error)
 	a.countStatus(m, +1)
 	r := oplog.Result{ID: m.RID, Num: uint64(m.Seq), Changed: true}
 	a.storeKey(op.Key, op.Digest, 0, []oplog.Result{r})
-	a.stored = oplog.Stored{Memory: m, Vector: op.Vector, Epoch: a.epoch(a.db)}
+	a.stored = oplog.Stored{Memory: m, Vector: op.Vector, Epoch: a.embedding(a.db).Epoch}
 	return r, nil
 }
 
@@ -126,11 +126,11 @@ func applyCorrect(a *applying, op *oplog.Correct) (oplog.Result, *oplog.Error) {
 		m.Text = *op.Text
 		a.relink(m, op.Entities, op.Extractor, op.At)
 		a.dropClaims(m)
-		// A vector speaks of its text: without a new one, another text has none.
+		if !same {
+			a.dropVectors(m.Seq) // a vector speaks of its text
+		}
 		if len(op.Vector) > 0 {
 			a.put(a.vectors(a.db), a.db, seqKey(m.Seq), op.Vector)
-		} else if !same {
-			a.del(a.vectors(a.db), a.db, seqKey(m.Seq))
 		}
 	}
 	a.noteKeys(m, a.key)

@@ -16,7 +16,7 @@ type txn struct {
 	b          *store.Batch // nil: it only reads
 	sum        Sum
 	undo       []change                     // of the current entry, newest last
-	epochs     map[oplog.DB]uint32          // of the databases' vectors, as far as asked
+	embeddings map[oplog.DB]oplog.Embedding // as far as asked
 	namespaces map[oplog.DB]namespaceCounts // of namespaces, what the batch changes
 	expiry     map[oplog.DB]uint64          // see State
 	databases  map[oplog.DB][]byte          // rows of databases, which every entry reads, as far as asked
@@ -161,7 +161,7 @@ func (t *txn) rollback() {
 		t.replace(c.table, c.db, c.key, now, c.old, now != nil, c.had)
 	}
 	t.undo = t.undo[:0]
-	clear(t.epochs)
+	clear(t.embeddings)
 }
 
 // dropDatabase removes what a database holds and takes all its elements out of the Sum. It costs what the
@@ -174,7 +174,7 @@ func (t *txn) dropDatabase(db oplog.DB) {
 		t.sum.sub(element(table, db, k, v))
 		return true
 	})
-	delete(t.epochs, db)
+	delete(t.embeddings, db)
 	delete(t.expiry, db)
 	clear(t.joins)
 	if err := t.b.DeleteRange(r.lower, r.upper); err != nil {

@@ -1,0 +1,126 @@
+package index
+
+import (
+	"runtime"
+	"sync"
+
+	"github.com/cairndb/cairn/index/vector"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
+)
+
+// A changeover is the vectors that a database has of the embedder that it changes to. No question is answered by them until all are made;
+// then they take the place of the others. They are in no file: what opens an index meanwhile reads them from the state.
+type changeover struct {
+	number uint32        // oplog.Embedding.Changes
+	store  *vector.Store // nil before the first vector
+}
+
+func (c *changeover) put(row uint32, unit []float32) {
+	if c.store == nil {
+		c.store = vector.New(len(unit))
+	}
+	if len(unit) == c.store.Dim() {
+		c.store.Put(row, c.store.Prepare(unit))
+	}
+}
+
+// changeOver follows the database to the embedder that it has and to the one that it changes to. It says whether other vectors answer from now on.
+func (d *database) changeOver(v *state.View, id oplog.DB) (changed bool) {
+	now, same := v.Embedding(id), false
+	if d.pending != nil {
+		same = d.pending.number == now.Changes
+	}
+	if now.Epoch != d.epoch {
+		var store *vector.Store
+		if same {
+			store = d.pending.store
+		}
+		d.vectors.Store(store)
+		d.epoch, changed = now.Epoch, true
+		d.version.Add(1)
+	}
+	switch {
+	case now.Pending == nil:
+		d.pending = nil
+	case !same:
+		d.pending = &changeover{number: now.Changes}
+	}
+	return changed
+}
+
+// gather takes the vectors of the embedder that the database changes to, of memories that are rows already.
+func (d *database) gather(v *state.View, id oplog.DB, list []renewal) {
+	if d.pending == nil {
+		return
+	}
+	for _, r := range list {
+		row, ok := d.rowOf(r.seq)
+		if !ok {
+			continue
+		}
+		if unit := vector.Unit(v.PendingVector(id, r.seq).Floats()); unit != nil {
+			d.pending.put(row, unit)
+		}
+	}
+}
+
+// readVectors completes an index that was opened: no file has the vectors of the embedder that the database changes to, nor those of one
+// that it has changed to since the files were written.
+func (d *database) readVectors(v *state.View, id oplog.DB) {
+	if d.withoutVectors {
+		d.withoutVectors = false
+		d.vectors.Store(d.fromTable(v, id, false))
+		d.version.Add(1)
+		d.divide(v, id)
+	}
+	if now := v.Embedding(id); now.Pending != nil {
+		d.pending = &changeover{number: now.Changes, store: d.fromTable(v, id, true)}
+	}
+}
+
+// fromTable reads the vectors of all rows from the state, nil when there are none.
+func (d *database) fromTable(v *state.View, id oplog.DB, pending bool) (store *vector.Store) {
+	var rows []uint32
+	var units [][]float32
+	flush := func() {
+		for i, p := range prepareAll(store, units) {
+			store.Put(rows[i], p)
+		}
+		rows, units = rows[:0], units[:0]
+	}
+	v.Vectors(id, pending, func(seq oplog.Seq, vec oplog.Vector) bool {
+		row, ok := d.rowOf(seq)
+		unit := vector.Unit(vec.Floats())
+		if !ok || unit == nil || store != nil && len(unit) != store.Dim() {
+			return true
+		}
+		if store == nil {
+			store = vector.New(len(unit))
+		}
+		if rows, units = append(rows, row), append(units, unit); len(rows) == pageRows {
+			flush()
+		}
+		return true
+	})
+	if len(rows) > 0 {
+		flush()
+	}
+	return store
+}
+
+// prepareAll condenses vectors, many of them on several cores.
+func prepareAll(store *vector.Store, units [][]float32) []vector.Prepared {
+	out := make([]vector.Prepared, len(units))
+	workers := max(1, min(runtime.GOMAXPROCS(0), len(units)/16))
+	var wg sync.WaitGroup
+	for n := range workers {
+		wg.Go(func() {
+			for k := n; k < len(units); k += workers {
+				out[k] = store.Prepare(units[k])
+			}
+		})
+	}
+	wg.Wait()
+	return out
+}
