@@ -13,12 +13,13 @@ import (
 // then they take the place of the others. They are in no file: what opens an index meanwhile reads them from the state.
 type changeover struct {
 	number uint32        // oplog.Embedding.Changes
+	epoch  uint32        // that these vectors begin
 	store  *vector.Store // nil before the first vector
 }
 
 func (c *changeover) put(row uint32, unit []float32) {
 	if c.store == nil {
-		c.store = vector.New(len(unit))
+		c.store = newVectors(len(unit), c.epoch)
 	}
 	if len(unit) == c.store.Dim() {
 		c.store.Put(row, c.store.Prepare(unit))
@@ -44,7 +45,7 @@ func (d *database) changeOver(v *state.View, id oplog.DB) (changed bool) {
 	case now.Pending == nil:
 		d.pending = nil
 	case !same:
-		d.pending = &changeover{number: now.Changes}
+		d.pending = &changeover{number: now.Changes, epoch: now.Epoch + 1}
 	}
 	return changed
 }
@@ -75,12 +76,16 @@ func (d *database) readVectors(v *state.View, id oplog.DB) {
 		d.divide(v, id)
 	}
 	if now := v.Embedding(id); now.Pending != nil {
-		d.pending = &changeover{number: now.Changes, store: d.fromTable(v, id, true)}
+		d.pending = &changeover{number: now.Changes, epoch: now.Epoch + 1, store: d.fromTable(v, id, true)}
 	}
 }
 
 // fromTable reads the vectors of all rows from the state, nil when there are none.
 func (d *database) fromTable(v *state.View, id oplog.DB, pending bool) (store *vector.Store) {
+	epoch := d.epoch
+	if pending {
+		epoch++
+	}
 	var rows []uint32
 	var units [][]float32
 	flush := func() {
@@ -96,7 +101,7 @@ func (d *database) fromTable(v *state.View, id oplog.DB, pending bool) (store *v
 			return true
 		}
 		if store == nil {
-			store = vector.New(len(unit))
+			store = newVectors(len(unit), epoch)
 		}
 		if rows, units = append(rows, row), append(units, unit); len(rows) == pageRows {
 			flush()
@@ -107,6 +112,12 @@ func (d *database) fromTable(v *state.View, id oplog.DB, pending bool) (store *v
 		flush()
 	}
 	return store
+}
+
+func newVectors(dim int, epoch uint32) *vector.Store {
+	s := vector.New(dim)
+	s.Epoch = epoch
+	return s
 }
 
 // prepareAll condenses vectors, many of them on several cores.

@@ -200,7 +200,7 @@ func (d *database) prepareVectors(work []ready, fresh []int) {
 			continue
 		}
 		if store == nil {
-			store = vector.New(len(unit))
+			store = newVectors(len(unit), d.epoch)
 			store.Partition(d.partition)
 			d.vectors.Store(store)
 		}

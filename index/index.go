@@ -195,6 +195,9 @@ func (x *Index) load(ctx context.Context, v *state.View, info oplog.Database, ge
 	}
 	db.names.load(v, info.ID)
 	db.epoch, db.asOf, db.withoutVectors = epoch, v.Index(), revived && files.Epoch != epoch
+	if store := db.vectors.Load(); store != nil {
+		store.Epoch = epoch
+	}
 	if !revived {
 		err = x.readAll(ctx, v, info, db)
 	}

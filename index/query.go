@@ -20,6 +20,7 @@ type Query struct {
 	Expand   bool              // follow relations of entities named in the question
 	Bare     bool              // hits come with their memories' numbers, ids and times alone: the caller reads the rest
 	Hashed   bool              // the vector is a hashed embedder's: it only fills what words leave empty
+	Epoch    *uint32           // of the embedder that made the vector, when a node did: the index ignores it where its vectors are of another one
 	Weights  *rank.Weights     // learned by the database; nil for the default
 	Without  []string          // signals that are not to count: rank.Switches
 	Diverse  bool              // leave out what nearly repeats something better, and prefer what does not

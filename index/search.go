@@ -327,7 +327,7 @@ type neighbours struct {
 // nearest looks for the rows nearest to the question's vector.
 func (in *question) nearest(pool vector.Pool) (near neighbours) {
 	store := in.d.vectors.Load()
-	if store == nil || in.cols.n == 0 || len(in.q.Vector) != store.Dim() {
+	if store == nil || in.cols.n == 0 || len(in.q.Vector) != store.Dim() || in.q.Epoch != nil && *in.q.Epoch != store.Epoch {
 		return near
 	}
 	unit := vector.Unit(slices.Clone(in.q.Vector))

@@ -1,11 +1,15 @@
 package node_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/commit"
 )
 
 // TestAFollowerEmbedsForALeaderWithout: a member that has the model embeds what the leader, which has none, stored.
@@ -44,4 +48,51 @@ func TestAFollowerEmbedsForALeaderWithout(t *testing.T) {
 		at, err := api.Embedding.Do(t.Context(), s, caller, &api.EmbeddingRequest{Name: "default"})
 		return err == nil && at.Of == 3 && at.Done == 3
 	})
+}
+
+// TestThreeNodesChangeTheirEmbedder: all members change over, to a model that none is configured with, and answer alike.
+func TestThreeNodesChangeTheirEmbedder(t *testing.T) {
+	t.Parallel()
+	c := startWith(t, 3, func(_ int, cfg *node.Config) {
+		cfg.Background.Embed, cfg.Embedder = 20*time.Millisecond, builtin(t, 64)
+	})
+	c.agree()
+	s, caller := c.local(c.leader())
+	drafts := make([]api.Draft, 200)
+	for i := range drafts {
+		drafts[i] = api.Draft{Text: fmt.Sprintf("box %d of shelf%dq", i, i), Importance: .5, Certainty: 1}
+	}
+	if _, err := remember(t.Context(), s, caller, "", drafts...); err != nil {
+		t.Fatal(err)
+	}
+	done, err := api.Reembed.Do(t.Context(), s, caller, &api.ReembedRequest{Name: "default", Embedder: "builtin"})
+	if err != nil || done.ChangesTo == nil || len(done.Lacking) != 0 {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	for i := range 3 {
+		s, caller := c.local(i)
+		eventually(t, "a member has changed over", func() bool {
+			at, err := api.Embedding.Do(t.Context(), s, caller, &api.EmbeddingRequest{Name: "default"})
+			return err == nil && at.ChangesTo == nil && strings.Contains(*at.Embedder, "384") && at.Done == 200
+		})
+	}
+	c.agree()
+	var first string
+	now := time.Now() // the same for all: scores fade
+	for i := range 3 {
+		s, caller := c.local(i)
+		a, err := recall(t.Context(), s, caller, index.Query{Text: "shelf7qbox", K: 5, Now: now}, commit.Stale)
+		if err != nil || len(a.Hits) == 0 {
+			t.Fatalf("node %d: %+v, %v", i, a, err)
+		}
+		var got strings.Builder
+		for _, h := range a.Hits {
+			fmt.Fprintf(&got, "%s %v\n", h.Memory.RID, h.Score)
+		}
+		if i == 0 {
+			first = got.String()
+		} else if got.String() != first {
+			t.Errorf("node %d answers\n%snode 0\n%s", i, got.String(), first)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package node_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,7 +22,14 @@ import (
 // flaky is an embedder that fails when told to.
 type flaky struct {
 	embed.Embedder
+	name  string // instead of the embedder's own, where there is one
 	fails atomic.Bool
+}
+
+func (f *flaky) Identity() embed.Identity {
+	id := f.Embedder.Identity()
+	id.Name = cmp.Or(f.name, id.Name)
+	return id
 }
 
 func (f *flaky) fail(yes bool) { f.fails.Store(yes) }
@@ -59,6 +67,7 @@ func TestEmbedderOfADatabase(t *testing.T) {
 	}
 	caller := api.Caller{DB: oplog.DefaultDB, Scopes: []api.Scope{api.Read, api.Write}}
 	e := builtin(t, 64)
+	e.name = "ours"
 	n := open(e)
 	remember := func(n *node.Node, text string) error {
 		_, err := remember(t.Context(), n.Service(), caller, "", api.Draft{Text: text, Importance: .5, Certainty: 1})
@@ -81,7 +90,7 @@ func TestEmbedderOfADatabase(t *testing.T) {
 	}
 	n.Close()
 	n = open(builtin(t, 128))
-	if err := remember(n, "no"); err == nil || !strings.Contains(err.Error(), "builtin/1 (64 dimensions)") || !strings.Contains(err.Error(), "builtin/1 (128 dimensions)") {
+	if err := remember(n, "no"); err == nil || !strings.Contains(err.Error(), "ours/1 (64 dimensions)") || !strings.Contains(err.Error(), "builtin/1 (128 dimensions)") {
 		t.Errorf("another embedder: %v", err)
 	}
 	if a, err := recall(t.Context(), n.Service(), caller, index.Query{Text: "kubernetes", K: 1}, commit.Stale); err != nil || len(a.Hits) != 1 {
@@ -90,7 +99,7 @@ func TestEmbedderOfADatabase(t *testing.T) {
 }
 
 // TestEmbedsAfterwards: a memory that was stored while the embedder failed has its vector once the embedder answers again, and
-// a database that is given another embedder is embedded anew while words go on finding all of it.
+// a database that is given another embedder is embedded anew while the vectors that it has, and words, go on finding all of it.
 func TestEmbedsAfterwards(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
@@ -150,21 +159,29 @@ func TestEmbedsAfterwards(t *testing.T) {
 
 	e = builtin(t, 512)
 	n = open(e)
-	if byVector(n, "violin in the attic") {
-		t.Error("vectors of another embedder are compared with this one's")
+	found := func() {
+		t.Helper()
+		if !byVector(n, "violin in the attic") {
+			t.Error("the vectors that the database has do not answer")
+		}
 	}
+	found()
 	e.fail(true)
 	if _, err := api.Reembed.Do(t.Context(), n.Service(), caller, &api.ReembedRequest{Name: "default"}); err != nil {
 		t.Fatal(err)
 	}
 	at, err := api.Embedding.Do(t.Context(), n.Service(), caller, &api.EmbeddingRequest{Name: "default"})
-	if err != nil || !at.Rebound || at.Of != 301 || at.Embedder == nil || !strings.Contains(*at.Embedder, "512") {
+	if err != nil || !at.Rebound || at.Of != 301 || at.Embedder == nil || !strings.Contains(*at.Embedder, "384") || !strings.Contains(*at.ChangesTo, "512") {
 		t.Fatalf("%+v, %v", at, err)
 	}
 	byWords(n, 7)
+	found()
 	n.Close() // in the middle of it
 	e = builtin(t, 512)
+	e.fail(true)
 	n = open(e)
+	found()
+	e.fail(false)
 	for i := 0; ; i++ {
 		byWords(n, i%300)
 		if at, err = api.Embedding.Do(t.Context(), n.Service(), caller, &api.EmbeddingRequest{Name: "default"}); err != nil {

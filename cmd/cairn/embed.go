@@ -19,10 +19,10 @@ func (a *app) embed() *cobra.Command {
 
   cairn embed fetch all-MiniLM-L6-v2    into HOME/models, verified
   cairn embed test all-MiniLM-L6-v2     ten sentences, which are near, and how fast
-  cairn dev --embed all-MiniLM-L6-v2
-  cairn embed use default               what is stored gets the node's vectors
+  cairn dev --embed all-MiniLM-L6-v2    what is stored from now on, in databases that have no vectors yet
+  cairn embed use default all-MiniLM-L6-v2   a database and what it holds already
 
-A node of a cluster names the model's directory in its configuration: [embedding] strategy and path, the same model on every node.`}
+A cluster needs the model on every node, in HOME/models. New databases get the one of the configuration, [embedding] strategy and path.`}
 	group.AddCommand(a.embedList(), a.embedFetch(), a.embedTest(), a.embedUse())
 	return group
 }

@@ -111,15 +111,22 @@ func TestDevEmbeds(t *testing.T) {
 	}
 }
 
-// TestEmbedUse: memories that were stored before there was a model, and then with another, have all the vectors of the node's model
-// when the command returns; another model than the node's is refused, and changes nothing.
+// TestEmbedUse: a database changes between the models that a running node has in its home, back to the built-in one and to none, and a change
+// can be ended. A model that the node does not have is refused, and changes nothing.
 func TestEmbedUse(t *testing.T) {
 	t.Parallel()
 	home, other := t.TempDir(), berttest.Small()
 	other.CLS = true
-	first, second := berttest.Small().Write(t), other.Write(t)
+	elsewhere := other.Write(t)
+	if err := os.Mkdir(filepath.Join(home, "models"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(filepath.Join(home, "models", "first"), os.DirFS(berttest.Small().Write(t))); err != nil {
+		t.Fatal(err)
+	}
+	cairntest.StartDevIn(t, home)
 	stored := 0
-	store := func() {
+	use := func(args ...string) (is api.EmbeddingAnswer) {
 		t.Helper()
 		for range 3 {
 			stored++
@@ -127,29 +134,35 @@ func TestEmbedUse(t *testing.T) {
 				t.Fatalf("exit %d: %s", code, out)
 			}
 		}
+		is, code := cairntest.RunForJSON[api.EmbeddingAnswer](t, append([]string{"embed", "use", "default", "--home", home, "--json"}, args...)...)
+		if code != 0 || is.ChangesTo != nil || is.Missing != 0 {
+			t.Errorf("%v: exit %d, %+v", args, code, is)
+		}
+		return is
 	}
-	n := cairntest.StartDevIn(t, home)
-	store()
-	if code, _, said := cairn(t, "embed", "use", "default", "--home", home); code != cli.ExitFailed || !strings.Contains(said, "--embed") {
-		t.Errorf("a node without a model: exit %d, %s", code, said)
+	refused := func(what, hint string, args ...string) {
+		t.Helper()
+		if code, _, said := cairn(t, append([]string{"embed", "use", "default", "--home", home}, args...)...); code == 0 || !strings.Contains(said, hint) {
+			t.Errorf("%s: exit %d, %s", what, code, said)
+		}
 	}
-	for _, model := range []string{first, second} {
-		if _, err := n.Stop(); err != nil {
-			t.Fatal(err)
+	refused("a node that is configured with no model", "--embed")
+	refused("a model that the node does not have", "it has first, builtin", elsewhere)
+	refused("nothing to end", "nothing to end", "--cancel")
+	for _, model := range []string{filepath.Join(home, "models", "first"), "builtin"} {
+		if is := use(model); is.Done != uint64(stored) || is.Of != uint64(stored) {
+			t.Errorf("%s: %+v", model, is)
 		}
-		n = cairntest.StartDevIn(t, home, "--embed", model)
-		wrong := first
-		if model == first {
-			wrong = second
-		}
-		if code, _, said := cairn(t, "embed", "use", "default", wrong, "--home", home); code != cli.ExitFailed || !strings.Contains(said, "this node embeds by") {
-			t.Errorf("a model that the node does not have: exit %d, %s", code, said)
-		}
-		is, code := cairntest.RunForJSON[api.EmbeddingAnswer](t, "embed", "use", "default", model, "--home", home, "--json")
-		if code != 0 || is.Rebound || is.Missing != 0 || is.Done != uint64(stored) || is.Of != uint64(stored) {
-			t.Errorf("exit %d, %+v", code, is)
-		}
-		store()
+	}
+	if err := os.CopyFS(filepath.Join(home, "models", "second"), os.DirFS(elsewhere)); err != nil {
+		t.Fatal(err)
+	}
+	use(elsewhere) // while the node runs
+	if is := use("none"); is.Embedder == nil || *is.Embedder != "none" || is.Done != 0 {
+		t.Errorf("none: %+v", is)
+	}
+	if code, out, said := cairn(t, "embed", "use", "default", "builtin", "--home", home); code != 0 || !strings.Contains(out, fmt.Sprintf("%d of %d", stored, stored)) {
+		t.Errorf("from none: exit %d, %s%s", code, out, said)
 	}
 }
 

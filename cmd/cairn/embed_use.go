@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/index/embed/models"
 	"github.com/cairndb/cairn/node/api"
 )
 
@@ -21,28 +22,42 @@ const (
 
 func (a *app) embedUse() *cobra.Command {
 	var t cli.Target
-	var noWait bool
-	c := &cobra.Command{Use: "use DB [NAME|DIR]", Short: "Give a database to the model of the node, and embed its memories with it", Args: cobra.RangeArgs(1, 2),
-		Long: `Gives a database to the model that the node is configured with, and shows how far its memories have their vectors. The node
-embeds them in the background and goes on when this command is stopped; run it again to see progress. Until all are done, words
-find every memory, and the model those that have their vector.
+	var noWait, cancel bool
+	c := &cobra.Command{Use: "use DB [NAME|DIR|builtin|none]", Short: "Give a database to another model, and embed its memories with it", Args: cobra.RangeArgs(1, 2),
+		Long: `Gives a database to a model and shows how far its memories have their vectors. NAME is a model that "cairn embed fetch" brought
+into the home of the node; without it, the model that the node is configured with is meant. The node embeds in the background and goes on
+when this command is stopped; run it again to see progress. Until all memories have their new vector, the old ones answer; then the
+database changes over at once.
 
-With NAME or DIR the command is refused unless the node has this very model.`,
+  cairn embed use default all-MiniLM-L6-v2
+  cairn embed use default --cancel      keep the model that it has
+  cairn embed use default none          no vectors: words alone
+
+In a cluster fetch the model on every node: one that lacks it answers questions by words.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			ask := map[string]any{}
-			if len(args) == 2 {
-				e, err := openModel(t.Home, args[1])
+			switch {
+			case cancel && len(args) == 2:
+				return cli.Usagef("--cancel keeps the model that the database has: no other can be named with it")
+			case cancel:
+				ask["cancel"] = true
+			case len(args) == 2:
+				named, err := modelNamed(t.Home, args[1])
 				if err != nil {
 					return err
 				}
-				ask["embedder"] = e.Identity().String()
+				ask["embedder"] = named
 			}
 			at := "/v1/admin/databases/" + url.PathEscape(args[0]) + "/embedding"
-			var is api.EmbeddingAnswer
-			if err := t.Get(c.Context(), "POST", at, ask, &is); err != nil {
+			var begun api.Reembedding
+			if err := t.Get(c.Context(), "POST", at, ask, &begun); err != nil {
 				return err
 			}
-			if !noWait {
+			for _, id := range begun.Lacking {
+				fmt.Fprintf(a.Err, "node %d does not have this model: it answers questions by words until `cairn embed fetch` has brought it there\n", id)
+			}
+			is := begun.EmbeddingAnswer
+			if !noWait && !cancel {
 				if err := a.followEmbedding(c.Context(), &t, at, &is); err != nil {
 					return err
 				}
@@ -50,12 +65,36 @@ With NAME or DIR the command is refused unless the node has this very model.`,
 			if t.JSON {
 				return a.JSON(is)
 			}
-			fmt.Fprintf(a.Out, "%s: %d of %d memories have their vector\n", *is.Embedder, is.Done, is.Of)
+			fmt.Fprintln(a.Out, embedded(&is))
 			return nil
 		}}
 	t.Flags(c)
+	c.Flags().BoolVar(&cancel, "cancel", false, "end the change to another model that is under way")
 	c.Flags().BoolVar(&noWait, "no-wait", false, "return at once; the node embeds in the background")
 	return c
+}
+
+// modelNamed is the model that a person means, by a name that the node understands: a directory's model by its full name, for the node may have it elsewhere.
+func modelNamed(home, named string) (string, error) {
+	if _, known := models.Find(named); known || named == "builtin" || named == "none" {
+		return named, nil
+	}
+	e, err := openModel(home, named)
+	if err != nil {
+		return "", err
+	}
+	return e.Identity().String(), nil
+}
+
+// embedded is a line about what embeds a database, and how far.
+func embedded(is *api.EmbeddingAnswer) string {
+	switch {
+	case is.ChangesTo != nil:
+		return fmt.Sprintf("changes from %s to %s: %d of %d memories have their vector", *is.Embedder, *is.ChangesTo, is.Done, is.Of)
+	case is.Embedder == nil || *is.Embedder == "none":
+		return "no node makes vectors: words find the memories, and vectors that clients bring"
+	}
+	return fmt.Sprintf("%s: %d of %d memories have their vector", *is.Embedder, is.Done, is.Of)
 }
 
 // followEmbedding asks how far a database is embedded until it is, and shows it.
@@ -80,7 +119,7 @@ func (a *app) followEmbedding(ctx context.Context, t *cli.Target, at string, is 
 		if next.Done != is.Done {
 			moved = now
 		}
-		if next.Done < is.Done { // the index has dropped the vectors of the former model since
+		if next.Done < is.Done {
 			began, first = now, next.Done
 		}
 		*is = next

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -91,6 +93,7 @@ func printStatus(w io.Writer, s api.ClusterStatus) error {
 	}
 	fmt.Fprintf(w, "cluster %s  %s\nleader %s  term %d  quorum %d of %d\n", cli.OrDash(s.Cluster), s.Condition, leader, s.CurrentTerm, s.QuorumSize, voters(s))
 	printEmbedder(w, s)
+	printModels(w, s)
 	printLeftovers(w, s.NodeID, s.Leftovers)
 	for _, p := range s.Peers {
 		printLeftovers(w, p.NodeID, p.Leftovers)
@@ -125,6 +128,24 @@ func printEmbedder(w io.Writer, s api.ClusterStatus) {
 		}
 	}
 	fmt.Fprintf(w, "  %d memories wait for a vector\n", e.Queue)
+}
+
+// printModels says which models the members have, when that is not the same for all that answer.
+func printModels(w io.Writer, s api.ClusterStatus) {
+	have := map[uint32]string{s.NodeID: strings.Join(s.Models, ", ")}
+	differ := false
+	for _, p := range s.Peers {
+		if p.Reachable {
+			have[p.NodeID] = strings.Join(p.Models, ", ")
+			differ = differ || have[p.NodeID] != have[s.NodeID]
+		}
+	}
+	if !differ {
+		return
+	}
+	for _, id := range slices.Sorted(maps.Keys(have)) {
+		fmt.Fprintf(w, "node %d  has models %s\n", id, have[id])
+	}
 }
 
 // printLeftovers says what a node's operator may have to do about its home; nothing when there is nothing.

@@ -8,6 +8,8 @@ import (
 
 // A Store holds the vectors of one database, all of one dimension.
 type Store struct {
+	Epoch uint32 // of the embedder that made the vectors, as the owner counts them; set before there are readers
+
 	dim, columns, padded int // columns: bytes of a code
 	rotation             *rotation
 	kernels              kernels

@@ -62,6 +62,7 @@ type Vitals struct {
 	ClockOff    bool        `json:"clock_off" doc:"Whether the offset is over the bound: such a node hands leadership over."`
 	Version     string      `json:"version" doc:"The version that it runs."`
 	UptimeSecs  float64     `json:"uptime_secs" doc:"Seconds since the node started."`
+	Models      []string    `json:"models" doc:"What it can embed with: the configured embedder's full name, the models in its home by the names of their directories, and builtin."`
 	Leftovers
 }
 

@@ -14,7 +14,7 @@ var (
 
 	Embedding = row[EmbeddingRequest, EmbeddingAnswer](Op{Name: "embedding", Does: "A database's embedder, the number of memories with a vector, and the state of this node's embedder.",
 		Scope: Read, HTTP: "GET /v1/admin/databases/{name}/embedding"})
-	Reembed = row[ReembedRequest, Reembedding](Op{Name: "reembed", Does: "Bind a database to this node's embedder and embed its memories again, in the background.",
+	Reembed = row[ReembedRequest, Reembedding](Op{Name: "reembed", Does: "Give a database to an embedder and embed its memories again, in the background; the vectors that it has answer until all are made.",
 		Scope: Admin, Writes: true, HTTP: "POST /v1/admin/databases/{name}/embedding"})
 )
 
@@ -102,21 +102,25 @@ type EmbeddingRequest struct {
 
 // EmbeddingAnswer is how far a database's memories have vectors of its embedder.
 type EmbeddingAnswer struct {
-	Database string  `json:"database" doc:"The database's name."`
-	Embedder *string `json:"embedder" doc:"What embeds its memories; null: its clients bring their vectors."`
-	Rebound  bool    `json:"reembedding" doc:"true: the database has a new embedder, and not all memories have its vectors yet."`
-	Done     uint64  `json:"done" doc:"Number of memories with a vector."`
-	Of       uint64  `json:"of" doc:"Number of memories that are not forgotten."`
-	Missing  uint64  `json:"missing" doc:"Number of memories that still need a vector."`
+	Database  string   `json:"database" doc:"The database's name."`
+	Embedder  *string  `json:"embedder" doc:"What embeds its memories; null: its clients bring their vectors."`
+	ChangesTo *string  `json:"changes_to" doc:"The embedder that it changes to, whose vectors answer once all are made; null: it does not change."`
+	Rebound   bool     `json:"reembedding" doc:"true: the database changes its embedder. done, of, missing and up speak of the one that it changes to."`
+	Done      uint64   `json:"done" doc:"Number of memories with a vector."`
+	Of        uint64   `json:"of" doc:"Number of memories that are not forgotten."`
+	Missing   uint64   `json:"missing" doc:"Number of memories that still need a vector."`
+	Has       []string `json:"has" doc:"What this node can embed with."`
 	*EmbedderState
 }
 
 type ReembedRequest struct {
 	Name     string `json:"name" in:"path" doc:"The database's name."`
-	Embedder string `json:"embedder" doc:"The model that is meant, by its full name as the answer's embedder has it; refused when this node embeds by another. Absent: the one that this node has."`
+	Embedder string `json:"embedder" doc:"The model that is meant: by the name of its directory in the node's folder of models, by the full name that the answer's embedder has, builtin, or none to have no vectors. Absent: the one that the node is configured with."`
+	Cancel   bool   `json:"cancel" doc:"true: end the change that is under way; the database keeps the embedder that it has."`
 }
 
 type Reembedding struct {
 	EmbeddingAnswer
-	Index oplog.Index `json:"log_index" doc:"Log index of the write."`
+	Index   oplog.Index `json:"log_index" doc:"Log index of the write."`
+	Lacking []uint32    `json:"lacking,omitempty" doc:"Members that do not have the embedder: they answer questions by words."`
 }

@@ -32,7 +32,7 @@ type Config struct {
 	Slow       time.Duration // an operation that takes as long is logged; negative for none
 	Background Background
 	Backup     BackupPlan       // none without a directory
-	Embedder   embed.Embedder   // nil: vectors are the clients' own
+	Embedder   embed.Embedder   // nil: none is configured
 	Reranker   *rerank.Reranker // nil: the order is the index's own
 }
 
@@ -61,6 +61,7 @@ type Limits struct {
 
 // Home is what the node knows of the directory it lives in.
 type Home struct {
+	Models       string                      // a directory for each model that cairn embed fetch brought
 	Spool        string                      // where backups wait to be downloaded; emptied at the start
 	Leftovers    func() api.Leftovers        // what the operator may want to remove
 	Certificates func() map[string]time.Time // when each ends, by the side that sees it: clients, peers

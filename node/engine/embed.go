@@ -5,8 +5,10 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/index/embed"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // How long a caller waits for the embedder. A memory is stored without a vector when it takes longer, and gets it afterwards; a
@@ -17,16 +19,17 @@ const (
 )
 
 // embed makes vectors for texts with the database's embedder, for as many as there is time for. What is left without one is found
-// by its words, and by meaning once the leader has embedded it: an embedder that fails never keeps a memory from being stored.
+// by its words, and by meaning once it is embedded afterwards: an embedder that fails never keeps a memory from being stored.
 func (s *Service) embed(ctx context.Context, c api.Caller, texts []string) ([]oplog.Vector, error) {
 	out := make([]oplog.Vector, len(texts))
-	if s.embedder == nil || len(texts) == 0 {
+	if len(texts) == 0 {
 		return out, nil
 	}
-	if ours, err := s.bind(ctx, c); err != nil || !ours {
+	g, err := s.bind(ctx, c)
+	if g == nil || err != nil {
 		return out, err
 	}
-	vecs, err := s.embedder.Embed(ctx, writeWait, texts)
+	vecs, err := g.Embed(ctx, writeWait, texts)
 	if err != nil {
 		s.log.Debug("stored before it is embedded", "memories", len(texts), "err", err)
 	}
@@ -38,58 +41,77 @@ func (s *Service) embed(ctx context.Context, c api.Caller, texts []string) ([]op
 	return out, nil
 }
 
-// identity is the configured embedder as the state names it.
-func (s *Service) identity() oplog.Embedder {
-	i := s.embedder.Identity()
-	return oplog.Embedder{Name: i.Name, Version: i.Version, Dim: uint32(i.Dim)}
-}
-
-// bind ties a database without vectors to this node's embedder. A database whose vectors come from its clients is left alone; one
-// whose vectors another embedder made is refused, for vectors of two embedders cannot be compared.
-func (s *Service) bind(ctx context.Context, c api.Caller) (ours bool, err error) {
-	self := s.identity()
-	d, err := s.databaseInfo(c.DB)
+// bind returns what embeds the memories that this node stores, nil for nothing, and ties a database without vectors to the configured embedder. A database
+// whose vectors come from its clients is left alone; one whose embedder this configured node cannot open is refused, unless it changes to this node's:
+// vectors of two embedders cannot be compared.
+func (s *Service) bind(ctx context.Context, c api.Caller) (*embed.Guard, error) {
+	d, now, err := s.embeddingOf(c.DB)
+	configured := s.embedders.configured
 	switch {
 	case err != nil:
-		return false, err
-	case d.Embedder == nil && d.Dim == 0:
-		_, err := s.write(ctx, c, write{ops: []oplog.Op{&oplog.SetEmbedder{Embedder: self}}})
-		return err == nil, err
-	case d.Embedder == nil:
-		return false, nil
-	case *d.Embedder != self:
-		return false, oplog.Errorf(oplog.Conflict, "database %s is embedded by %s, this node embeds by %s; cairn embed use changes that", d.Name, d.Embedder, &self)
+		return nil, err
+	case d.Embedder == nil && d.Dim == 0 && configured != nil:
+		_, err := s.write(ctx, c, write{ops: []oplog.Op{&oplog.SetEmbedder{Embedder: identity(configured)}}})
+		return configured, err
+	case d.Embedder == nil || *d.Embedder == oplog.NoEmbedder:
+		return nil, nil
 	}
-	return true, nil
+	g, opening := s.embedders.get(*d.Embedder)
+	if g != nil || opening || configured == nil {
+		return g, nil
+	}
+	self := identity(configured)
+	if now.Pending != nil && *now.Pending == self {
+		return nil, nil
+	}
+	return nil, oplog.Errorf(oplog.Conflict, "database %s is embedded by %s, this node embeds by %s; cairn embed use changes that", d.Name, d.Embedder, &self)
 }
 
-func (s *Service) databaseInfo(db oplog.DB) (d oplog.Database, err error) {
-	d, _, ok, err := s.state.Database(db)
-	if err == nil && !ok {
-		err = oplog.ErrNoDatabase
-	}
+func (s *Service) databaseInfo(db oplog.DB) (oplog.Database, error) {
+	d, _, err := s.embeddingOf(db)
 	return d, err
 }
 
-// embedsFor says whether a database's vectors are this node's embedder's.
-func (s *Service) embedsFor(d oplog.Database) bool {
-	return s.embedder != nil && d.Embedder != nil && *d.Embedder == s.identity()
+// embeddingOf is a database, and how it stands with its embedders.
+func (s *Service) embeddingOf(db oplog.DB) (d oplog.Database, now oplog.Embedding, err error) {
+	err = s.state.Read(func(v *state.View) error {
+		var ok bool
+		if d, ok = v.Database(db); !ok {
+			return oplog.ErrNoDatabase
+		}
+		now = v.Embedding(db)
+		return nil
+	})
+	return d, now, err
 }
 
-// embedQuestion gives a question the vector of its text, if the database's vectors are this node's embedder's.
-func (s *Service) embedQuestion(ctx context.Context, db oplog.DB, q *index.Query) error {
-	if s.embedder == nil || len(q.Vector) > 0 || q.Text == "" {
+// embedsFor returns what makes a database's vectors, nil when this node cannot, or not yet.
+func (s *Service) embedsFor(d oplog.Database) *embed.Guard {
+	if d.Embedder == nil {
 		return nil
 	}
-	d, err := s.databaseInfo(db)
-	if err != nil || !s.embedsFor(d) {
+	g, _ := s.embedders.get(*d.Embedder)
+	return g
+}
+
+// embedQuestion gives a question the vector of its text, if this node has the database's embedder.
+func (s *Service) embedQuestion(ctx context.Context, db oplog.DB, q *index.Query) error {
+	if len(q.Vector) > 0 || q.Text == "" {
+		return nil
+	}
+	d, now, err := s.embeddingOf(db)
+	if err != nil {
 		return err
 	}
-	vec, err := s.embedder.Question(ctx, askWait, q.Text)
+	g := s.embedsFor(d)
+	if g == nil {
+		return nil
+	}
+	vec, err := g.Question(ctx, askWait, q.Text)
 	if err != nil {
 		s.log.Debug("question not embedded, answered by words alone", "err", err)
 		return ctx.Err()
 	}
-	q.Vector, q.Hashed = vec, d.Embedder.Name == "builtin"
+	q.Vector, q.Hashed, q.Epoch = vec, d.Embedder.Name == "builtin", &now.Epoch
 	return nil
 }

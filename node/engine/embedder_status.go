@@ -9,13 +9,19 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// embedderStatus is nil on a node without an embedder.
+// embedderStatus is that of the configured embedder; nil on a node without one.
 func (s *Service) embedderStatus() *api.Embedder {
-	if s.embedder == nil {
+	g := s.embedders.configured
+	if g == nil {
 		return nil
 	}
-	is, self := s.embedder.State(), s.identity()
-	out := &api.Embedder{Name: self.String(), EmbedderState: api.EmbedderState{Up: !is.Down, Queue: s.unembedded(), Failures: is.Failures}}
+	return &api.Embedder{Name: g.Identity().String(), EmbedderState: s.stateOf(g)}
+}
+
+// stateOf is how an embedder does.
+func (s *Service) stateOf(g *embed.Guard) api.EmbedderState {
+	is := g.State()
+	out := api.EmbedderState{Up: !is.Down, Queue: s.unembedded(g), Failures: is.Failures}
 	if !is.ErrorAt.IsZero() {
 		at := float64(is.ErrorAt.UnixMilli()) / 1e3
 		out.LastError, out.LastErrorAt = &is.LastError, &at
@@ -23,11 +29,11 @@ func (s *Service) embedderStatus() *api.Embedder {
 	return out
 }
 
-// unembedded counts the memories that wait for a vector.
-func (s *Service) unembedded() (n uint64) {
+// unembedded counts the memories that wait for a vector of an embedder.
+func (s *Service) unembedded(g *embed.Guard) (n uint64) {
 	_ = s.state.Read(func(v *state.View) error { // a closing state has none
 		for _, d := range v.Databases() {
-			if s.embedsFor(d) {
+			if s.embedsFor(d) == g {
 				have, of := s.index.WithVectors(d.ID)
 				n += uint64(of - have)
 			}
@@ -39,7 +45,7 @@ func (s *Service) unembedded() (n uint64) {
 
 // withoutVector counts the memories of a database that wait for a vector.
 func withoutVector(s *Service, _ *state.View, d oplog.Database) (float64, bool) {
-	if !s.embedsFor(d) {
+	if s.embedsFor(d) == nil {
 		return 0, false
 	}
 	have, of := s.index.WithVectors(d.ID)
@@ -49,8 +55,8 @@ func withoutVector(s *Service, _ *state.View, d oplog.Database) (float64, bool) 
 // ofEmbedder is a number of this node's embedder; absent where there is none.
 func ofEmbedder(name, kind, help string, value func(embed.State) float64) Metric {
 	return Metric{Name: name, Help: help, Kind: kind, read: func(m *Metrics, put func(float64, ...string)) {
-		if m.s.embedder != nil {
-			put(value(m.s.embedder.State()))
+		if g := m.s.embedders.configured; g != nil {
+			put(value(g.State()))
 		}
 	}}
 }

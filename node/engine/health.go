@@ -73,7 +73,7 @@ func (s *Service) deepHealth(context.Context, api.Caller, *api.DeepHealthRequest
 			return nil
 		})
 	}
-	if s.embedder != nil {
+	if s.embedders.configured != nil {
 		a.Checks = append(a.Checks, s.embedderCheck())
 	}
 	return a, nil

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/index"
-	"github.com/cairndb/cairn/index/embed"
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/commit"
@@ -33,15 +32,15 @@ type Service struct {
 	index  *index.Index // since SetIndex
 	raft   *raft.Node   // since Start
 
-	measured measured
-	recent   recent
-	lastDay  *past.Ring
-	seen     seen
-	load     load
-	asked    *asked
-	backups  spool
-	backedUp backedUp
-	embedder *embed.Guard // nil: vectors are the clients' own
+	measured  measured
+	recent    recent
+	lastDay   *past.Ring
+	seen      seen
+	load      load
+	asked     *asked
+	backups   spool
+	backedUp  backedUp
+	embedders *embedders
 
 	reinforcer *reinforcer
 }
@@ -75,12 +74,10 @@ func New(cfg Config) (*Service, error) {
 	s.measured.started, s.measured.timings = time.Now(), newTimings()
 	s.load.imports, s.load.thinking = make(chan struct{}, maxImports), make(chan struct{}, 1)
 	s.door, s.reinforcer = throughDoor(s), newReinforcer(s)
+	s.embedders = newEmbedders(cfg.Embedder, cfg.Home.Models, cfg.Logger)
 	s.backups.dir = cfg.Home.Spool
 	if err := os.RemoveAll(cfg.Home.Spool); err != nil { // of a process before
 		return nil, fmt.Errorf("backups: %w", err)
-	}
-	if cfg.Embedder != nil {
-		s.embedder = embed.NewGuard(cfg.Embedder)
 	}
 	return s, nil
 }

@@ -33,7 +33,7 @@ func (s *Service) own() own {
 	clock := s.raft.Clock()
 	return own{Role: s.role(st), Through: st.AppliedIndex, Term: st.Term, Whole: s.seen.whole.Load() && s.raft.HasState(), Store: s.ownStore(),
 		Vitals: api.Vitals{Applied: s.commit.Applied(), SumIndex: i, Sum: sum.String(), ClockOffset: millis(clock.Offset), ClockOff: clock.Off, Version: s.cfg.Member.Version,
-			UptimeSecs: time.Since(s.measured.started).Seconds(), Leftovers: s.cfg.Home.Leftovers()}}
+			UptimeSecs: time.Since(s.measured.started).Seconds(), Models: s.embedders.names(), Leftovers: s.cfg.Home.Leftovers()}}
 }
 
 // ownStore is the files of this node's state.

@@ -28,7 +28,7 @@ func applyRebind(a *applying, op *oplog.Rebind) (oplog.Result, *oplog.Error) {
 		}
 		a.setEmbedding(now)
 	case pending != nil:
-		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "database %s is being embedded by %s: wait until that is done, or end it with cairn embed use --cancel", d.Name, pending)
+		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "database %s is being embedded by %s: wait until that is done, or end it", d.Name, pending)
 	case now.Next != 0:
 		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "vectors of the former embedder of database %s are still being removed: ask again in a while", d.Name)
 	case d.Dim == 0, last == 0, e == oplog.NoEmbedder: // no vectors answer, or none are to

@@ -56,15 +56,21 @@ export function embedding() {
   const about = h("div", {});
   const draw = async (signal) => {
     const name = database(), path = `/v1/admin/databases/${encodeURIComponent(name)}/embedding`;
-    const [now, s] = await Promise.all([get(path, signal), get("/v1/cluster", signal)]);
-    const use = async () => {
-      if (!(await confirmedByName(`Embed the ${count(now.of, "memory", "memories")} of ${name} with ${s.embedder.name}? It runs in the background.`, name, "Embed"))) return;
-      await post(path, {});
-      toast("Begun");
+    const now = await get(path, signal);
+    const changing = now.changes_to;
+    const set = async (body, question, verb) => {
+      if (!(await confirmedByName(question, name, verb))) return;
+      const { lacking } = await post(path, body);
+      toast(lacking ? `Begun. Without this model: node ${lacking.join(", ")}` : "Done");
       await draw();
     };
-    fill(about, pairs({ Model: now.embedder ?? "none: clients bring vectors, or recall goes by words", "This node has": s.embedder?.name ?? "no model (cairn embed list)", Embedded: `${now.done.toLocaleString()} of ${now.of.toLocaleString()}`, "Last error": s.embedder?.last_error }),
-      now.missing > 0 && now.embedder && h("progress", { max: now.of, value: now.done, "aria-label": "Embedded" }), s.embedder && button("Embed with this node's model…", {}, use, "admin"));
+    const choice = h("select", { name: "embedder", "aria-label": "Model" }, ...now.has.map((m) => h("option", { value: m }, m)), h("option", { value: "none" }, "none"));
+    const use = () => set({ embedder: choice.value }, choice.value === "none" ? `Remove the vectors of ${name}? Its memories are found by words alone.`
+      : `Embed the ${count(now.of, "memory", "memories")} of ${name} with ${choice.value}? It runs in the background, and the vectors it has answer until all are made.`, "Change");
+    const end = () => set({ cancel: true }, `End the change of ${name} to ${changing}? What was made for it is removed.`, "End");
+    fill(about, pairs({ Model: now.embedder ?? "none: clients bring vectors, or recall goes by words", ...changing && { "Changes to": changing }, Embedded: `${now.done.toLocaleString()} of ${now.of.toLocaleString()}`, "Last error": now.last_error }),
+      now.missing > 0 && now.embedder && h("progress", { max: now.of, value: now.done, "aria-label": "Embedded" }),
+      changing ? button("Keep the model it has…", {}, end, "admin") : h("form", { "aria-label": "Embedder", class: "inline", onsubmit: attempt(use) }, choice, submit("Change…", {}, "admin")));
   };
   return { card: h("div", { class: "card" }, h("h2", {}, `Embedder of ${database()}`), about), draw };
 }

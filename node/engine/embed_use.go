@@ -1,0 +1,122 @@
+package engine
+
+import (
+	"context"
+	"slices"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
+)
+
+// embedding says how far a database's memories are embedded: by the embedder that it changes to, where it does.
+func (s *Service) embedding(_ context.Context, c api.Caller, q *api.EmbeddingRequest) (*api.EmbeddingAnswer, error) {
+	target, err := s.access.Select(c, q.Name)
+	if err != nil {
+		return nil, err
+	}
+	d, now, err := s.embeddingOf(target.DB)
+	if err != nil {
+		return nil, err
+	}
+	a := &api.EmbeddingAnswer{Database: q.Name, Has: s.embedders.names()}
+	have, of := s.index.WithVectors(target.DB)
+	a.Done, a.Of = uint64(have), uint64(of)
+	maker := d.Embedder
+	if maker != nil {
+		name := maker.String()
+		a.Embedder = &name
+		if *maker != oplog.NoEmbedder {
+			a.Missing = a.Of - a.Done
+		}
+	}
+	if now.Pending != nil {
+		maker = now.Pending
+		name := maker.String()
+		a.ChangesTo, a.Rebound = &name, true
+		_ = s.state.Read(func(v *state.View) error { a.Of = v.Stats(target.DB).NextSeq; return nil }) // a closing state has none
+		a.Done = min(uint64(now.Next)-1, a.Of)
+		a.Missing = a.Of - a.Done
+	}
+	g := s.embedders.configured
+	if maker != nil {
+		g, _ = s.embedders.get(*maker)
+	}
+	if g != nil {
+		is := s.stateOf(g)
+		a.EmbedderState = &is
+	}
+	return a, nil
+}
+
+// reembed gives a database to an embedder that this node has, or ends the change that is under way. Its memories are embedded anew in the background;
+// meanwhile the vectors that it has answer.
+func (s *Service) reembed(ctx context.Context, c api.Caller, q *api.ReembedRequest) (*api.Reembedding, error) {
+	target, err := s.access.Select(c, q.Name)
+	if err != nil {
+		return nil, err
+	}
+	d, now, err := s.embeddingOf(target.DB)
+	if err != nil {
+		return nil, err
+	}
+	id := oplog.NoEmbedder
+	switch {
+	case q.Cancel && now.Pending == nil:
+		return nil, oplog.Errorf(oplog.Conflict, "database %s does not change its embedder: there is nothing to end", d.Name)
+	case q.Cancel:
+		id = *d.Embedder
+	case q.Embedder != id.Name:
+		g, err := s.embedders.named(q.Embedder)
+		if err != nil {
+			return nil, err
+		}
+		id = identity(g)
+	}
+	if now.Pending == nil && now.Next != 0 {
+		if err := s.removeFormer(ctx, target, *d.Embedder); err != nil {
+			return nil, err
+		}
+	}
+	var op oplog.Op = &oplog.Rebind{Embedder: id}
+	if d.Embedder == nil && d.Dim == 0 { // it has no vectors yet
+		op = &oplog.SetEmbedder{Embedder: id}
+	}
+	w, err := s.write(ctx, target, write{ops: []oplog.Op{op}})
+	if err != nil {
+		return nil, err
+	}
+	a, err := s.embedding(ctx, c, &api.EmbeddingRequest{Name: q.Name})
+	if err != nil {
+		return nil, err
+	}
+	return &api.Reembedding{EmbeddingAnswer: *a, Index: w.Index, Lacking: s.without(ctx, id)}, nil
+}
+
+// removeFormer removes the vectors of the embedder that a database had before the one that it has: a change begins without any.
+func (s *Service) removeFormer(ctx context.Context, c api.Caller, has oplog.Embedder) error {
+	for {
+		_, now, err := s.embeddingOf(c.DB)
+		if err != nil || now.Pending != nil || now.Next == 0 {
+			return err
+		}
+		op := &oplog.Embed{Embedder: has, From: now.Next, Next: min(now.Next+embedLook, now.Last+1)}
+		if _, err := s.write(ctx, c, write{ops: []oplog.Op{op}}); err != nil {
+			return err
+		}
+	}
+}
+
+// without are the members that answer and do not have an embedder: questions that they are asked are answered by words.
+func (s *Service) without(ctx context.Context, id oplog.Embedder) (nodes []uint32) {
+	if id == oplog.NoEmbedder {
+		return nil
+	}
+	name := s.embedders.nameOf(id)
+	for _, p := range s.Status(ctx).Peers {
+		if p.Reachable && id.Name != "builtin" && !slices.Contains(p.Models, name) && !slices.Contains(p.Models, id.String()) {
+			nodes = append(nodes, p.NodeID)
+		}
+	}
+	return nodes
+}
