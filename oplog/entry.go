@@ -57,14 +57,16 @@ func (e Entry) Encode() ([]byte, error) {
 		return nil, Errorf(TooLarge, "entry of %d operations is over the limit of %d", len(e.Ops), MaxOps)
 	}
 	head := entryHead{e.Node, e.DB, e.Key, e.Digest, e.KeyTTL, len(e.Ops)}
-	body := head.Pack(make([]byte, 0, e.about()))
+	f := Fields{packing: true, b: make([]byte, 0, e.about())}
+	f.write(&head)
 	for _, op := range e.Ops {
-		body = Pack(packUint(body, uint64(op.Kind())), op)
+		f.b = packUint(f.b, uint64(op.Kind()))
+		f.pack(op)
 	}
-	if len(body) > MaxEntry {
-		return nil, Errorf(TooLarge, "entry of %d bytes is over the limit of %d", len(body), MaxEntry)
+	if len(f.b) > MaxEntry {
+		return nil, Errorf(TooLarge, "entry of %d bytes is over the limit of %d", len(f.b), MaxEntry)
 	}
-	return body, nil
+	return f.b, nil
 }
 
 // about is how long the entry's body will be, if it is as most are.
@@ -81,9 +83,10 @@ func (e *Entry) about() int {
 
 // DecodeEntry reads a body back. An operation this version does not know is ErrRecord.
 func DecodeEntry(body []byte) (e Entry, err error) {
-	u := Unpacker{b: body, size: len(body)}
+	f := Fields{in: unpacker{b: body, size: len(body)}}
+	u := &f.in
 	var h entryHead
-	if h.Unpack(&u); u.err != nil {
+	if f.read(&h); u.err != nil {
 		return e, fmt.Errorf("%w: head: %w", ErrRecord, u.err)
 	}
 	if h.Ops < 0 || h.Ops > MaxOps || h.Ops > len(body)/2 { // a kind and a value each
@@ -91,7 +94,7 @@ func DecodeEntry(body []byte) (e Entry, err error) {
 	}
 	e = Entry{Node: h.Node, DB: h.DB, Key: h.Key, Digest: h.Digest, KeyTTL: h.KeyTTL, Ops: make([]Op, h.Ops)}
 	for i := range e.Ops {
-		k := Number[OpKind](&u)
+		k := unpackNumber[OpKind](u)
 		if u.err != nil {
 			return e, fmt.Errorf("%w: operation %d: %w", ErrRecord, i, u.err)
 		}
@@ -99,12 +102,7 @@ func DecodeEntry(body []byte) (e Entry, err error) {
 		if op == nil {
 			return e, fmt.Errorf("%w: operation kind %d is from a newer version", ErrRecord, k)
 		}
-		if p, ok := op.(Unpacked); ok {
-			p.Unpack(&u)
-		} else {
-			u.Any(op)
-		}
-		if u.err != nil {
+		if f.unpack(op); u.err != nil {
 			return e, fmt.Errorf("%w: %s: %w", ErrRecord, k, u.err)
 		}
 		e.Ops[i] = op

@@ -122,10 +122,3 @@ func (h *HLC) DecodeMsgpack(d *msgpack.Decoder) error {
 	copy(h[:], b)
 	return nil
 }
-
-// Unpack implements Unpacked.
-func (h *HLC) Unpack(u *Unpacker) {
-	if b := u.take(msgpackBytes); copy(h[:], b) != len(h) || len(b) != len(h) {
-		u.fail("a time of %d bytes", len(b))
-	}
-}

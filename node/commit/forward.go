@@ -19,36 +19,12 @@ type forwarded struct {
 	Replayed bool
 }
 
-// Pack implements oplog.Packed.
-func (r *forwarded) Pack(dst []byte) []byte {
-	f := oplog.PackFields(dst)
-	f.UintAlways("i", uint64(r.Index))
-	if len(r.Results) > 0 {
-		oplog.PackAll(&f, "r", r.Results)
-	}
-	if r.Err != nil {
-		f.Any("e", r.Err)
-	}
-	f.True("p", r.Replayed)
-	return f.End()
-}
-
-// Unpack implements oplog.Unpacked.
-func (r *forwarded) Unpack(u *oplog.Unpacker) {
-	for name := range u.Fields {
-		switch string(name) {
-		case "i":
-			r.Index = oplog.Number[oplog.Index](u)
-		case "r":
-			oplog.UnpackAll(u, &r.Results)
-		case "e":
-			u.Any(&r.Err)
-		case "p":
-			r.Replayed = u.Bool()
-		default:
-			u.Skip()
-		}
-	}
+// Fields implements oplog.Fielded.
+func (r *forwarded) Fields(f *oplog.Fields) {
+	oplog.NumberAlways(f, "i", &r.Index)
+	oplog.List(f, "r", &r.Results)
+	oplog.Any(f, "e", &r.Err, r.Err == nil)
+	f.True("p", &r.Replayed)
 }
 
 // forward sends an entry to the leader. It sends it again while the leader surely did not take it, and when no answer said whether

@@ -18,32 +18,12 @@ type keyRecord struct {
 	Results []oplog.Result `msgpack:"r"`
 }
 
-// Pack implements oplog.Packed.
-func (k *keyRecord) Pack(dst []byte) []byte {
-	f := oplog.PackFields(dst)
-	f.Bytes("g", k.Digest)
-	f.IntAlways("x", int64(k.Expires))
-	f.UintAlways("i", uint64(k.Kept))
-	oplog.PackAll(&f, "r", k.Results)
-	return f.End()
-}
-
-// Unpack implements oplog.Unpacked.
-func (k *keyRecord) Unpack(u *oplog.Unpacker) {
-	for name := range u.Fields {
-		switch string(name) {
-		case "g":
-			k.Digest = u.Bytes()
-		case "x":
-			k.Expires = oplog.Number[oplog.Time](u)
-		case "i":
-			k.Kept = oplog.Number[oplog.Index](u)
-		case "r":
-			oplog.UnpackAll(u, &k.Results)
-		default:
-			u.Skip()
-		}
-	}
+// Fields implements oplog.Fielded.
+func (k *keyRecord) Fields(f *oplog.Fields) {
+	f.Bytes("g", &k.Digest)
+	oplog.NumberAlways(f, "x", &k.Expires)
+	oplog.NumberAlways(f, "i", &k.Kept)
+	oplog.ListAlways(f, "r", &k.Results)
 }
 
 // lookupKey is what a key stood for the first time, or a refusal when it was another request's.

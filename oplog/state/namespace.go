@@ -33,29 +33,11 @@ type NamespaceStats struct {
 	Tombstoned   uint64 `msgpack:"t"`
 }
 
-// Pack implements oplog.Packed.
-func (s *NamespaceStats) Pack(dst []byte) []byte {
-	f := oplog.PackFields(dst)
-	f.UintAlways("a", s.Active)
-	f.UintAlways("c", s.Consolidated)
-	f.UintAlways("t", s.Tombstoned)
-	return f.End()
-}
-
-// Unpack implements oplog.Unpacked.
-func (s *NamespaceStats) Unpack(u *oplog.Unpacker) {
-	for name := range u.Fields {
-		switch string(name) {
-		case "a":
-			s.Active = oplog.Number[uint64](u)
-		case "c":
-			s.Consolidated = oplog.Number[uint64](u)
-		case "t":
-			s.Tombstoned = oplog.Number[uint64](u)
-		default:
-			u.Skip()
-		}
-	}
+// Fields implements oplog.Fielded.
+func (s *NamespaceStats) Fields(f *oplog.Fields) {
+	oplog.NumberAlways(f, "a", &s.Active)
+	oplog.NumberAlways(f, "c", &s.Consolidated)
+	oplog.NumberAlways(f, "t", &s.Tombstoned)
 }
 
 func (s *NamespaceStats) add(status oplog.Status, by int64) {

@@ -17,28 +17,11 @@ type extent struct {
 // last is the time of the record's last entry.
 func (e extent) last() oplog.HLC { return e.HLC.Add(uint32(max(e.Entries, 1) - 1)) }
 
-// Unpack implements oplog.Unpacked.
-func (e *extent) Unpack(u *oplog.Unpacker) {
-	for name := range u.Fields {
-		if !e.unpackField(name, u) {
-			u.Skip()
-		}
-	}
-}
-
-// unpackField reads a field that is an extent's.
-func (e *extent) unpackField(name []byte, u *oplog.Unpacker) bool {
-	switch string(name) {
-	case "h":
-		e.HLC.Unpack(u)
-	case "e":
-		e.Entries = oplog.Number[int](u)
-	case "n":
-		e.Ops = oplog.Number[int](u)
-	default:
-		return false
-	}
-	return true
+// Fields implements oplog.Fielded.
+func (e *extent) Fields(f *oplog.Fields) {
+	f.Time("h", &e.HLC)
+	oplog.NumberAlways(f, "e", &e.Entries)
+	oplog.NumberAlways(f, "n", &e.Ops)
 }
 
 // retained is a record as the log window keeps it.
@@ -51,43 +34,13 @@ type retained struct {
 	Rows map[int][]string `msgpack:"r,omitempty"` // by entry: memories it touched that its operations do not name
 }
 
-// Pack implements oplog.Packed.
-func (r *retained) Pack(dst []byte) []byte {
-	f := oplog.PackFields(dst)
-	f.BytesAlways("h", r.HLC[:])
-	f.IntAlways("e", int64(r.Entries))
-	f.IntAlways("n", int64(r.Ops))
-	if len(r.Void) > 0 {
-		f.Any("v", r.Void)
-	}
-	f.BytesAlways("d", r.Data)
-	if len(r.Idle) > 0 {
-		f.Any("i", r.Idle)
-	}
-	if len(r.Rows) > 0 {
-		f.Any("r", r.Rows)
-	}
-	return f.End()
-}
-
-// Unpack implements oplog.Unpacked.
-func (r *retained) Unpack(u *oplog.Unpacker) {
-	for name := range u.Fields {
-		switch string(name) {
-		case "v":
-			u.Any(&r.Void)
-		case "d":
-			r.Data = u.Bytes()
-		case "i":
-			u.Any(&r.Idle)
-		case "r":
-			u.Any(&r.Rows)
-		default:
-			if !r.unpackField(name, u) {
-				u.Skip()
-			}
-		}
-	}
+// Fields implements oplog.Fielded.
+func (r *retained) Fields(f *oplog.Fields) {
+	r.extent.Fields(f)
+	oplog.Any(f, "v", &r.Void, len(r.Void) == 0)
+	f.BytesAlways("d", &r.Data)
+	oplog.Any(f, "i", &r.Idle, len(r.Idle) == 0)
+	oplog.Any(f, "r", &r.Rows, len(r.Rows) == 0)
 }
 
 // note keeps what became of an entry.

@@ -8,56 +8,22 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 )
 
-// An Unpacked is a value that reads its own msgpack, without reflection. It takes what a Packed makes and little else: a value of another
-// type, a number that its field cannot hold or a length beyond the input is refused where the decoder would make something of it; a field
-// that it does not know is passed over, as the decoder does. What it takes it reads as the decoder would.
-type Unpacked interface {
-	Unpack(*Unpacker)
-}
-
-// Unpack reads a value that Pack made.
-func Unpack(b []byte, v any) error {
-	p, ok := v.(Unpacked)
-	if !ok {
-		return msgpack.Unmarshal(b, v)
-	}
-	u := Unpacker{b: b, size: len(b)}
-	p.Unpack(&u)
-	if u.err == nil && len(u.b) != 0 {
-		u.fail("%d bytes too many", len(u.b))
-	}
-	return u.err
-}
-
-// An Unpacker reads values one after the other. After a failure it has nothing left and gives zero values.
-type Unpacker struct {
+// An unpacker reads values one after the other. After a failure it has nothing left and gives zero values.
+type unpacker struct {
 	b    []byte // what is left
 	size int    // of the whole
 	err  error
 }
 
-func (u *Unpacker) fail(format string, args ...any) {
+func (u *unpacker) fail(format string, args ...any) {
 	if u.err == nil {
 		u.err = fmt.Errorf("byte %d: "+format, append([]any{u.size - len(u.b)}, args...)...)
 	}
 	u.b = nil
 }
 
-// Fields goes through the fields of a map, of which each has its value read before the next. The names belong to the input.
-func (u *Unpacker) Fields(yield func(name []byte) bool) {
-	for range u.count(msgpackMap, 2) {
-		name := u.take(msgpackString)
-		if u.err != nil || !yield(name) {
-			return
-		}
-	}
-}
-
-// String reads a string.
-func (u *Unpacker) String() string { return string(u.take(msgpackString)) }
-
-// Bytes reads bytes, of which it makes a copy; nil for nil.
-func (u *Unpacker) Bytes() []byte {
+// bytes reads bytes, of which it makes a copy; nil for nil.
+func (u *unpacker) bytes() []byte {
 	if u.null() {
 		return nil
 	}
@@ -68,8 +34,8 @@ func (u *Unpacker) Bytes() []byte {
 	return append(make([]byte, 0, len(b)), b...)
 }
 
-// Float reads a number of 64 bits.
-func (u *Unpacker) Float() float64 {
+// float reads a number of 64 bits.
+func (u *unpacker) float() float64 {
 	if len(u.b) < 9 || u.b[0] != 0xcb {
 		u.unexpected("a float")
 		return 0
@@ -79,8 +45,8 @@ func (u *Unpacker) Float() float64 {
 	return v
 }
 
-// Bool reads a truth value.
-func (u *Unpacker) Bool() bool {
+// truth reads a truth value.
+func (u *unpacker) truth() bool {
 	if len(u.b) == 0 || u.b[0] != 0xc2 && u.b[0] != 0xc3 {
 		u.unexpected("a truth value")
 		return false
@@ -90,20 +56,27 @@ func (u *Unpacker) Bool() bool {
 	return v
 }
 
-// Strings reads a list of strings.
-func (u *Unpacker) Strings() []string {
+// time reads an HLC.
+func (u *unpacker) time(h *HLC) {
+	if b := u.take(msgpackBytes); copy(h[:], b) != len(h) || len(b) != len(h) {
+		u.fail("a time of %d bytes", len(b))
+	}
+}
+
+// strings reads a list of strings.
+func (u *unpacker) strings() []string {
 	n := u.count(msgpackArray, 1)
 	list := make([]string, 0, min(n, trusted))
 	for range n {
-		list = append(list, u.String())
+		list = append(list, string(u.take(msgpackString)))
 	}
 	return list
 }
 
-// Any reads a value that few have, by reflection.
-func (u *Unpacker) Any(v any) {
+// reflect reads a value that few have, by reflection.
+func (u *unpacker) reflect(v any) {
 	from := u.b
-	u.Skip()
+	u.skip()
 	if u.err != nil {
 		return
 	}
@@ -113,8 +86,8 @@ func (u *Unpacker) Any(v any) {
 	}
 }
 
-// Number reads an integer that T can hold.
-func Number[T ~int | ~int64 | ~uint8 | ~uint32 | ~uint64](u *Unpacker) T {
+// unpackNumber reads an integer that T can hold.
+func unpackNumber[T Integer](u *unpacker) T {
 	n, negative := u.number()
 	v := T(n)
 	if uint64(v) != n || (v < 0) != negative {
@@ -124,58 +97,19 @@ func Number[T ~int | ~int64 | ~uint8 | ~uint32 | ~uint64](u *Unpacker) T {
 	return v
 }
 
-// UnpackAll reads a list of values that read themselves behind those that are there; nil is none.
-func UnpackAll[T any, P interface {
-	*T
-	Unpacked
-}](u *Unpacker, list *[]T) {
-	if *list != nil {
-		u.fail("a second list")
-		return
-	}
-	if u.null() {
-		return
-	}
-	n := u.count(msgpackArray, 1)
-	all := make([]T, 0, min(n, trusted))
-	for i := range n {
-		var zero T
-		all = append(all, zero)
-		if P(&all[i]).Unpack(u); u.err != nil {
-			return
-		}
-	}
-	*list = all
-}
-
-// unpackInto reads a value that reads itself; nil for nil.
-func unpackInto[T any, P interface {
-	*T
-	Unpacked
-}](u *Unpacker, v *P) {
-	if u.null() {
-		*v = nil
-		return
-	}
-	if *v == nil {
-		*v = new(T)
-	}
-	(*v).Unpack(u)
-}
-
 // trusted is for how many elements there is room before the first is read.
 const trusted = 256
 
 // null takes a nil, if one comes next.
-func (u *Unpacker) null() bool {
-	if len(u.b) == 0 || u.b[0] != 0xc0 {
+func (u *unpacker) null() bool {
+	if len(u.b) == 0 || u.b[0] != null {
 		return false
 	}
 	u.b = u.b[1:]
 	return true
 }
 
-func (u *Unpacker) unexpected(what string) {
+func (u *unpacker) unexpected(what string) {
 	if len(u.b) == 0 {
 		u.fail("the input ends where %s is to come", what)
 		return
@@ -184,7 +118,7 @@ func (u *Unpacker) unexpected(what string) {
 }
 
 // number reads an integer: its bits, and whether they are a negative one's.
-func (u *Unpacker) number() (n uint64, negative bool) {
+func (u *unpacker) number() (n uint64, negative bool) {
 	if len(u.b) == 0 {
 		u.unexpected("an integer")
 		return 0, false
@@ -242,7 +176,7 @@ var (
 )
 
 // length reads the head of a value of a family.
-func (u *Unpacker) length(f family) int {
+func (u *unpacker) length(f family) int {
 	if len(u.b) == 0 {
 		u.unexpected(f.what)
 		return 0
@@ -270,7 +204,7 @@ func (u *Unpacker) length(f family) int {
 }
 
 // take reads a string or bytes. They belong to the input.
-func (u *Unpacker) take(f family) []byte {
+func (u *unpacker) take(f family) []byte {
 	n := u.length(f)
 	if n > len(u.b) {
 		u.fail("%s of %d bytes, of which %d are there", f.what, n, len(u.b))
@@ -282,7 +216,7 @@ func (u *Unpacker) take(f family) []byte {
 }
 
 // count reads how many elements follow, of which each has some bytes at least.
-func (u *Unpacker) count(f family, least int) int {
+func (u *unpacker) count(f family, least int) int {
 	n := u.length(f)
 	if n > len(u.b)/least {
 		u.fail("%s of %d elements in %d bytes", f.what, n, len(u.b))
@@ -291,8 +225,8 @@ func (u *Unpacker) count(f family, least int) int {
 	return n
 }
 
-// Skip passes over a value, without recursion: what lies in it is counted.
-func (u *Unpacker) Skip() {
+// skip passes over a value, without recursion: what lies in it is counted.
+func (u *unpacker) skip() {
 	for left := 1; left > 0 && u.err == nil; left-- {
 		if left > len(u.b) {
 			u.fail("%d values in %d bytes", left, len(u.b))
@@ -321,7 +255,7 @@ func (u *Unpacker) Skip() {
 	}
 }
 
-func (u *Unpacker) drop(n int) {
+func (u *unpacker) drop(n int) {
 	if n > len(u.b) {
 		u.fail("the input ends in a value of %d bytes", n)
 		return

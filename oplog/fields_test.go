@@ -1,6 +1,7 @@
 package oplog
 
 import (
+	"bytes"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -10,19 +11,23 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 )
 
-// unpacked are the types that read themselves.
-var unpacked = []Unpacked{&entryHead{}, &Remember{}, &Mention{}, &Memory{}, &Entity{}, &Session{}, &Stats{}, &Result{}, &Database{}, &Embedder{}, &Token{}, &Embedding{}}
+// named are the types that name their fields.
+var named = []Fielded{&entryHead{}, &Remember{}, &Mention{}, &Memory{}, &Entity{}, &Session{}, &Stats{}, &Result{}, &Database{}, &Embedder{}, &Token{}, &Embedding{}}
 
-func fresh(v Unpacked) Unpacked { return reflect.New(reflect.TypeOf(v).Elem()).Interface().(Unpacked) }
+func fresh(v Fielded) Fielded { return reflect.New(reflect.TypeOf(v).Elem()).Interface().(Fielded) }
 
-// TestUnpackedIsWhatTheDecoderReads: what reads itself is, field by field, what the decoder reads by its tags, whichever fields are empty.
-func TestUnpackedIsWhatTheDecoderReads(t *testing.T) {
+// TestFieldsAreTheTags: what names its fields has, byte for byte, what the encoder makes of its tags, whichever fields are empty, and reads what the
+// decoder reads.
+func TestFieldsAreTheTags(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	for _, v := range unpacked {
+	for _, v := range named {
 		for range 500 {
 			full := fresh(v)
 			fill(rng, reflect.ValueOf(full).Elem())
 			in := reflected(full)
+			if out := Pack(nil, full); !bytes.Equal(out, in) {
+				t.Fatalf("%T:\n got %x\nwant %x", v, out, in)
+			}
 			got := fresh(v)
 			if err := Unpack(in, got); err != nil {
 				t.Fatalf("%T: %v\n%x", v, err, in)
@@ -36,8 +41,18 @@ func TestUnpackedIsWhatTheDecoderReads(t *testing.T) {
 	}
 }
 
+// TestFieldsInAnyOrder: fields that come in another order, or that the value does not name, are read as the decoder reads them.
+func TestFieldsInAnyOrder(t *testing.T) {
+	in := []byte("\x84\xa1t\xa6person\xa1z\x92\x01\xc0\xa1n\xa3Ada\xa1y\x81\xa1n\xa1m")
+	var got Mention
+	if err := Unpack(in, &got); err != nil || got != (Mention{Name: "Ada", Type: "person"}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	asDecoder(t, in, &got)
+}
+
 // asDecoder fails unless the decoder reads the same.
-func asDecoder(t *testing.T, in []byte, got Unpacked) {
+func asDecoder(t *testing.T, in []byte, got Fielded) {
 	t.Helper()
 	want := fresh(got)
 	if err := msgpack.Unmarshal(in, want); err != nil {
@@ -109,7 +124,7 @@ func TestUnpackRefuses(t *testing.T) {
 // FuzzUnpack: what a type takes of any input the decoder takes too, and reads alike.
 func FuzzUnpack(f *testing.F) {
 	rng := rand.New(rand.NewPCG(5, 6))
-	for i, v := range unpacked {
+	for i, v := range named {
 		for range 4 {
 			full := fresh(v)
 			if fill(rng, reflect.ValueOf(full).Elem()); len(reflected(full)) < 2000 {
@@ -118,9 +133,49 @@ func FuzzUnpack(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, which uint8, in []byte) {
-		got := fresh(unpacked[int(which)%len(unpacked)])
+		got := fresh(named[int(which)%len(named)])
 		if Unpack(in, got) == nil {
 			asDecoder(t, in, got)
 		}
 	})
+}
+
+// fill gives some of the fields values of many sizes.
+func fill(rng *rand.Rand, v reflect.Value) {
+	length := []int{1, 15, 16, 31, 32, 255, 256, 70_000}[min(rng.IntN(8), rng.IntN(80))]
+	if length > 256 && rng.IntN(10) > 0 {
+		length = 0
+	}
+	number := []uint64{1, 127, 128, 255, 256, 65535, 65536, math.MaxUint32, math.MaxUint32 + 1, math.MaxUint64}[rng.IntN(10)]
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if rng.IntN(2) == 0 && v.Type().Field(i).Tag.Get("msgpack") != "-" {
+				fill(rng, v.Field(i))
+			}
+		}
+	case reflect.String:
+		v.SetString(strings.Repeat("x", length))
+	case reflect.Slice:
+		if v.Type().Elem().Kind() != reflect.Uint8 {
+			length = []int{0, 1, 15, 16, 300}[rng.IntN(5)]
+		}
+		v.Set(reflect.MakeSlice(v.Type(), length, length))
+		if v.Type().Elem().Kind() != reflect.Uint8 {
+			for i := range length {
+				fill(rng, v.Index(i))
+			}
+		}
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		v.SetUint(number & (math.MaxUint64 >> (64 - v.Type().Bits())))
+	case reflect.Int, reflect.Int8, reflect.Int32, reflect.Int64:
+		v.SetInt(int64(number) >> rng.IntN(64))
+	case reflect.Float64:
+		v.SetFloat([]float64{math.Copysign(0, -1), 1.5, math.Inf(1), math.NaN()}[rng.IntN(4)])
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(rng, v.Elem())
+	}
 }
