@@ -111,6 +111,16 @@ func TestMatrix(t *testing.T) {
 				t.Errorf("%s as a tool, an unknown argument: %q", op.Name, said)
 			}
 		}
+		if op.HTTP != "" && op.Scope != "" && !op.Stream && op.Body == "" && op.Media == "" {
+			m := &wire.Operation{Name: op.Name}
+			at := c.nodes[0].Addrs().Wire
+			if said := refusal(t, at, "", wire.OpOperation, m); said == "" {
+				t.Errorf("%s as OPERATION, without a token, is answered", op.Name)
+			}
+			if said := refusal(t, at, weak[lacking[op.Scope]].token, wire.OpOperation, m); said != "token has no "+string(op.Scope)+" scope" {
+				t.Errorf("%s as OPERATION, without the right: %q", op.Name, said)
+			}
+		}
 		if op.Wire != 0 {
 			m, known := frames[op.Wire]
 			if !known {
@@ -129,6 +139,23 @@ func TestMatrix(t *testing.T) {
 					t.Errorf("%s over the wire, too often: %q", op.Name, said)
 				}
 			}
+		}
+	}
+	if said := refusal(t, c.nodes[0].Addrs().Wire, slow().token, wire.OpOperation, &wire.Operation{Name: api.Get.Name, Request: wire.JSON(`{"rid":"none"}`)}); !strings.Contains(said, often) {
+		t.Errorf("OPERATION, too often: %q", said)
+	}
+	for _, m := range []struct {
+		wire.Operation
+		want string
+	}{
+		{wire.Operation{Name: api.Export.Name}, "that OPERATION can ask for"},
+		{wire.Operation{Name: api.Search.Name}, "that OPERATION can ask for"},
+		{wire.Operation{Name: api.Get.Name, Request: wire.JSON(`{"rid":7}`)}, "rid: want "},
+		{wire.Operation{Name: api.Get.Name, Request: wire.JSON(`{"colour":"red"}`)}, "unknown field 'colour'"},
+		{wire.Operation{Name: api.Get.Name, Request: wire.JSON(`[]`)}, "want an object"},
+	} {
+		if said := refusal(t, c.nodes[0].Addrs().Wire, w.token, wire.OpOperation, &m.Operation); !strings.Contains(said, m.want) {
+			t.Errorf("OPERATION %s %s: %q", m.Name, m.Request, said)
 		}
 	}
 }

@@ -279,3 +279,19 @@ func (m *ForgetOK) fields(c *codec) {
 	c.str("rid", &m.RID, required)
 	uintField(c, "index", &m.Index, extension)
 }
+
+// Operation asks for an operation of the HTTP reference by name.
+type Operation struct {
+	Name    string
+	Request JSON // an object of the fields that the reference lists; empty for none
+}
+
+func (m *Operation) fields(c *codec) {
+	c.str("operation", &m.Name, required)
+	c.json("request", &m.Request, defaulted)
+}
+
+// OperationResult is an operation's answer.
+type OperationResult struct{ Answer JSON }
+
+func (m *OperationResult) fields(c *codec) { c.json("answer", &m.Answer, required) }

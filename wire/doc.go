@@ -36,6 +36,9 @@
 // and one RECALL_END. SUBSCRIBE is answered by EVENT frames on its stream until UNSUBSCRIBE. A write that a
 // node may not take is answered READONLY_ERROR, shaped like ERROR, with the leader in its details.
 //
+// OPERATION, 0xB0, asks for any operation of the HTTP reference by its name, with the fields that the reference lists, wherever HTTP puts them;
+// OPERATION_RESULT, 0xB1, has the answer as the reference describes it. Both are extensions.
+//
 // A peer sends CLUSTER_HELLO first. Its `raft` map says which cluster it belongs to, what the connection will carry, and
 // what its version reads: entry_min to entry_max are versions of log records, state_min to state_max formats of snapshots,
 // reads the numbers of operations it knows, a byte each (none told: those of the first release), and needs those that

@@ -5,7 +5,7 @@ import "fmt"
 // Op is an opcode.
 type Op uint8
 
-// The opcodes. 0xD0 to 0xDA are Cairn's own, spoken between peers only.
+// The opcodes. 0xB0 and 0xB1 are Cairn's own, and so are 0xD0 to 0xDA, spoken between peers only.
 const (
 	OpAuth           Op = 0x01
 	OpAuthOK         Op = 0x02
@@ -47,6 +47,9 @@ const (
 	OpPersonality    Op = 0xA0
 	OpStats          Op = 0xA1
 	OpInfoResult     Op = 0xA2
+
+	OpOperation       Op = 0xB0
+	OpOperationResult Op = 0xB1
 
 	OpClusterHello              Op = 0xC0
 	OpClusterHelloOK            Op = 0xC1
@@ -103,6 +106,7 @@ var opTable = map[Op]opInfo{
 	OpSubscribe: {"SUBSCRIBE", "Subscribe"}, OpEvent: {"EVENT", "Event"}, OpUnsubscribe: {"UNSUBSCRIBE", "Unsubscribe"},
 	OpConflicts: {"CONFLICTS", "Conflicts"}, OpResolve: {"RESOLVE", "Resolve"}, OpConflictResult: {"CONFLICT_RESULT", "ConflictResult"},
 	OpPersonality: {"PERSONALITY", "Personality"}, OpStats: {"STATS", "Stats"}, OpInfoResult: {"INFO_RESULT", "InfoResult"},
+	OpOperation: {"OPERATION", "Operation"}, OpOperationResult: {"OPERATION_RESULT", "OperationResult"},
 	OpClusterHello: {"CLUSTER_HELLO", "ClusterHello"}, OpClusterHelloOK: {"CLUSTER_HELLO_OK", "ClusterHelloOk"},
 	OpOplogPull: {"OPLOG_PULL", "OplogPull"}, OpOplogPullResult: {"OPLOG_PULL_RESULT", "OplogPullResult"},
 	OpOplogPush: {"OPLOG_PUSH", "OplogPush"}, OpOplogPushOK: {"OPLOG_PUSH_OK", "OplogPushOk"},

@@ -33,6 +33,7 @@ var messages = map[Op]func() Message{
 	OpEvent: func() Message { return new(Event) }, OpConflicts: func() Message { return new(Conflicts) },
 	OpResolve: func() Message { return new(Resolve) }, OpConflictResult: func() Message { return new(ConflictResult) },
 	OpInfoResult: func() Message { return new(Stats) }, OpClusterHello: func() Message { return new(ClusterHello) },
+	OpOperation: func() Message { return new(Operation) }, OpOperationResult: func() Message { return new(OperationResult) },
 	OpClusterHelloOK: func() Message { return new(ClusterHelloOK) }, OpOplogPull: func() Message { return new(OplogPull) },
 	OpOplogPullResult: func() Message { return new(OplogPullResult) }, OpOplogPush: func() Message { return new(OplogPush) },
 	OpOplogPushOK: func() Message { return new(OplogPushOK) }, OpHeartbeat: func() Message { return new(Heartbeat) },

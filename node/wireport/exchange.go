@@ -43,6 +43,7 @@ var exchanges = byOpcode([]exchange{
 	bare(api.Personality, wire.OpInfoResult, fromTraits),
 	bare(api.Stats, wire.OpInfoResult, fromCounters),
 	bare(api.Cluster, wire.OpClusterStatusResult, fromCluster),
+	{opcode: wire.OpOperation, replies: []wire.Op{wire.OpOperationResult}, answer: (*session).operation},
 	{opcode: api.Events.Wire, row: api.Events.Op, replies: []wire.Op{wire.OpEvent}, answer: (*session).subscribe},
 })
 

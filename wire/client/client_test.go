@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -314,5 +316,48 @@ func TestOwnWrites(t *testing.T) {
 				t.Errorf("own writes %v, consistency %q: asked for %d, want %d", own, q.Consistency, got, want)
 			}
 		}
+	}
+}
+
+// TestWatchGoesOn: when a connection breaks within a log record, the rest of it comes, and nothing that came before.
+func TestWatchGoesOn(t *testing.T) {
+	event := func(index, number int) *wire.Event {
+		return &wire.Event{EventType: "stored", Data: wire.JSON(fmt.Sprintf(`{"index":%d,"number":%d}`, index, number))}
+	}
+	var cursors []uint64
+	p := serve(t, func(s *session, f wire.Frame) bool {
+		var m wire.Subscribe
+		if err := wire.Unpack(f, &m, wire.MaxPlainClient); err != nil {
+			t.Error(err)
+		}
+		cursors = append(cursors, m.Cursor)
+		s.send(f, wire.OpEvent, &wire.Event{EventType: "subscribed", Data: wire.JSON(`{"index":4}`)})
+		switch len(cursors) {
+		case 1: // none comes
+		case 2:
+			s.send(f, wire.OpEvent, event(5, 0))
+			s.send(f, wire.OpEvent, event(6, 0))
+			s.send(f, wire.OpEvent, event(6, 1))
+		default:
+			for i := range 3 {
+				s.send(f, wire.OpEvent, event(6, i))
+			}
+			s.send(f, wire.OpEvent, event(7, 0))
+			return true
+		}
+		return false
+	})
+	var got []string
+	done := errors.New("done")
+	err := dial(t, p).Watch(t.Context(), wire.Subscribe{}, func(e wire.Event) error {
+		got = append(got, string(e.Data))
+		if strings.Contains(string(e.Data), `"index":7`) {
+			return done
+		}
+		return nil
+	})
+	want := []string{`{"index":4}`, `{"index":5,"number":0}`, `{"index":6,"number":0}`, `{"index":6,"number":1}`, `{"index":6,"number":2}`, `{"index":7,"number":0}`}
+	if !errors.Is(err, done) || !slices.Equal(got, want) || !slices.Equal(cursors, []uint64{0, 4, 5}) {
+		t.Errorf("%v, cursors %v\n got %v\nwant %v", err, cursors, got, want)
 	}
 }

@@ -1,5 +1,13 @@
 // Package client speaks Cairn's wire protocol to a cluster.
 //
+//	c, err := client.Dial(ctx, client.Config{Addrs: []string{"10.0.0.1:7437", "10.0.0.2:7437"}, Token: token})
+//	rid, err := c.Remember(ctx, wire.NewRemember("Alice leads the payments team"))
+//	results, _, err := c.Recall(ctx, wire.NewRecall("who leads payments?"))
+//
+// Remember, RememberBatch, Correct and Forget change memories; Recall finds them, Get and List show them, Context is what an agent should know when
+// it begins. Relate, Edges, Claim, Claims and Alias are about entities, StartSession and EndSession about sessions, Think, Conflicts, Resolve and
+// Personality about cognition. Watch follows what happens. Query and Change ask for any other operation of the HTTP reference, by its name.
+//
 // A Client knows some nodes' addresses and keeps one connection, on which any number of goroutines may ask at
 // once. A read goes to the node it is connected to. A refused write is taken to the leader that the refusal
 // names; while there is none, the write waits until its context ends.

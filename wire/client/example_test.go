@@ -122,6 +122,100 @@ func ExampleClient_Index() {
 	// Output: The ferry leaves at nine <nil>
 }
 
+func ExampleClient_Get() {
+	rid, err := c.Remember(ctx, wire.NewRemember("The tide table hangs by the door"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	m, err := c.Get(ctx, rid)
+	fmt.Println(m.Text, m.Type, m.Revision, err)
+	// Output: The tide table hangs by the door semantic 0 <nil>
+}
+
+func ExampleClient_List() {
+	m := wire.NewRemember("The crane is serviced in March")
+	m.Namespace = "dock"
+	if _, err := c.Remember(ctx, m); err != nil {
+		log.Fatal(err)
+	}
+	page, total, err := c.List(ctx, client.Listing{Namespace: "dock", Limit: 10})
+	fmt.Println(page[0].Text, total, err)
+	// Output: The crane is serviced in March 1 <nil>
+}
+
+// What a memory said before is kept as a revision.
+func ExampleClient_Correct() {
+	rid, err := c.Remember(ctx, wire.NewRemember("The pilot boat is red"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	text := "The pilot boat is green"
+	revision, err := c.Correct(ctx, client.Correction{RID: rid, Reason: "repainted", Text: &text})
+	if err != nil {
+		log.Fatal(err)
+	}
+	m, err := c.Get(ctx, rid)
+	fmt.Println(revision, m.Text, err)
+	// Output: 1 The pilot boat is green <nil>
+}
+
+// An agent reads it when it begins.
+func ExampleClient_Context() {
+	m := wire.NewRemember("Deploys wait for the tide")
+	m.Namespace, m.Importance = "rules", 0.9
+	if _, err := c.Remember(ctx, m); err != nil {
+		log.Fatal(err)
+	}
+	about, err := c.Context(ctx, "rules")
+	fmt.Println(about.Memories[0].Text, about.Conflicts, err)
+	// Output: Deploys wait for the tide 0 <nil>
+}
+
+// Every operation of the reference can be asked for by its name.
+func ExampleClient_Query() {
+	m := wire.NewRemember("Grace repairs the winch")
+	m.Namespace = "winch"
+	if _, err := c.Remember(ctx, m); err != nil {
+		log.Fatal(err)
+	}
+	var a struct {
+		Record client.Memory `json:"record"`
+	}
+	err := c.Query(ctx, "current", map[string]any{"namespace": "winch"}, &a)
+	fmt.Println(a.Record.Text, err)
+	// Output: Grace repairs the winch <nil>
+}
+
+func ExampleClient_Change() {
+	rid, err := c.Remember(ctx, wire.NewRemember("The bell rings at six"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	var a struct{ Found bool }
+	err = c.Change(ctx, "forget", map[string]any{"rid": rid, "reason": "the bell is gone"}, &a)
+	fmt.Println(a.Found, err)
+	// Output: true <nil>
+}
+
+// Watch goes on behind the last event when a node dies.
+func ExampleClient_Watch() {
+	ctx, stop := context.WithTimeout(ctx, time.Minute)
+	defer stop()
+	from := c.Index()
+	if _, err := c.Remember(ctx, wire.NewRemember("The fog lifts")); err != nil {
+		log.Fatal(err)
+	}
+	enough := errors.New("enough")
+	err := c.Watch(ctx, wire.Subscribe{Events: []string{"stored"}, Cursor: from}, func(e wire.Event) error {
+		if e.EventType == "stored" {
+			return enough
+		}
+		return nil
+	})
+	fmt.Println(err)
+	// Output: enough
+}
+
 func ExampleClient_Forget() {
 	rid, err := c.Remember(ctx, wire.NewRemember("The password of the week is swordfish"))
 	if err != nil {

@@ -1,0 +1,153 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/cairndb/cairn/wire"
+)
+
+// Query asks for an operation of the HTTP reference (a node shows it under /docs) that changes nothing, by its name. request and answer are what
+// encoding/json takes and gives, with the fields that the reference lists; a nil request has none. It is asked again on another node when a
+// connection breaks.
+func (c *Client) Query(ctx context.Context, operation string, request, answer any) error {
+	return c.operation(ctx, read, operation, request, answer)
+}
+
+// Change asks for an operation of the HTTP reference that changes something. It is sent once, to the leader: when the connection breaks the error is
+// ErrUnknownOutcome.
+func (c *Client) Change(ctx context.Context, operation string, request, answer any) error {
+	return c.operation(ctx, once, operation, request, answer)
+}
+
+func (c *Client) operation(ctx context.Context, kind retryRule, name string, request, answer any) error {
+	m := wire.Operation{Name: name}
+	if request != nil {
+		var err error
+		if m.Request, err = json.Marshal(request); err != nil {
+			return fmt.Errorf("request of %s: %w", name, err)
+		}
+	}
+	var r wire.OperationResult
+	if err := c.call(ctx, kind, wire.OpOperation, &m, wire.OpOperationResult, &r); err != nil {
+		return err
+	}
+	var at struct {
+		Index uint64 `json:"log_index"`
+	}
+	if kind != read && json.Unmarshal(r.Answer, &at) == nil {
+		c.wrote(at.Index)
+	}
+	if answer == nil {
+		return nil
+	}
+	if err := json.Unmarshal(r.Answer, answer); err != nil {
+		return fmt.Errorf("answer of %s: %w", name, err)
+	}
+	return nil
+}
+
+// ownIndex is the place in the log that a read must reflect.
+func (c *Client) ownIndex() uint64 {
+	if !c.cfg.OwnWrites {
+		return 0
+	}
+	return c.Index()
+}
+
+// A Memory is one that was stored. Query "memory" has more of it.
+type Memory struct {
+	RID        string          `json:"rid"`
+	Text       string          `json:"text"`
+	Type       string          `json:"memory_type"`
+	Namespace  string          `json:"namespace"`
+	Domain     string          `json:"domain"`
+	Source     string          `json:"source"`
+	SessionID  string          `json:"session_id"`
+	Created    time.Time       `json:"created_at_iso"`
+	Updated    time.Time       `json:"updated_at_iso"`
+	Importance float64         `json:"importance"`
+	Valence    float64         `json:"valence"`
+	Certainty  float64         `json:"certainty"`
+	Metadata   json.RawMessage `json:"metadata"`
+	Status     string          `json:"consolidation_status"` // active, consolidated or tombstoned
+	Revision   uint32          `json:"revision"`             // how often it was corrected
+}
+
+// Get returns a memory by its id, also one that was merged or forgotten. An unknown id is an *Error with CodeMemoryNotFound.
+func (c *Client) Get(ctx context.Context, rid string) (m Memory, err error) {
+	err = c.Query(ctx, "memory", struct {
+		RID   string `json:"rid"`
+		Index uint64 `json:"min_index,omitempty"`
+	}{rid, c.ownIndex()}, &m)
+	return m, err
+}
+
+// A Listing says which memories a list has. Zero values do not filter.
+type Listing struct {
+	Namespace string    `json:"namespace,omitempty"`
+	Domain    string    `json:"domain,omitempty"`
+	Type      string    `json:"memory_type,omitempty"`
+	Source    string    `json:"source,omitempty"`
+	After     time.Time `json:"after,omitzero"`  // created then or later
+	Before    time.Time `json:"before,omitzero"` // created earlier: that of the last memory of a page goes on behind it
+	Sort      string    `json:"sort,omitempty"`  // created_at, the default, importance or last_access
+	Offset    int       `json:"offset,omitempty"`
+	Limit     int       `json:"limit,omitempty"` // 50; 200 at most
+}
+
+// List returns active memories, the newest first, and how many there are in the namespace, or in the database.
+func (c *Client) List(ctx context.Context, l Listing) (page []Memory, total uint64, err error) {
+	var a struct {
+		Items []Memory `json:"items"`
+		Total uint64   `json:"total"`
+	}
+	err = c.Query(ctx, "memories", l, &a)
+	return a.Items, a.Total, err
+}
+
+// A Correction changes a memory. What is nil stays as it is; the metadata's keys are replaced one by one, and null removes one.
+type Correction struct {
+	RID        string          `json:"rid"`
+	Reason     string          `json:"reason"` // shown with the revisions
+	Text       *string         `json:"new_text,omitempty"`
+	Importance *float64        `json:"new_importance,omitempty"`
+	Valence    *float64        `json:"new_valence,omitempty"`
+	Metadata   json.RawMessage `json:"metadata_merge,omitempty"`
+}
+
+// Correct changes a memory in place and returns how often it was corrected; what it said before is kept as a revision. It is sent once:
+// after ErrUnknownOutcome, Get shows whether it happened.
+func (c *Client) Correct(ctx context.Context, m Correction) (revision uint64, err error) {
+	var a struct {
+		Revision uint64 `json:"revision"`
+	}
+	err = c.Change(ctx, "correct", m, &a)
+	return a.Revision, err
+}
+
+// A Context is what an agent should know at the start of its work.
+type Context struct {
+	Summary   string     `json:"narrative_head"` // of the newest session that has one
+	Memories  []Reminder `json:"top_decisions"`  // the most important of the newest
+	Conflicts uint64     `json:"open_conflict_count"`
+	Triggers  uint64     `json:"pending_trigger_count"`
+}
+
+// A Reminder is the beginning of a memory.
+type Reminder struct {
+	RID        string  `json:"rid"`
+	Text       string  `json:"snippet"`
+	Type       string  `json:"memory_type"`
+	Importance float64 `json:"importance"`
+}
+
+// Context returns what an agent should know at the start of its work in a namespace; blank for the default one.
+func (c *Client) Context(ctx context.Context, namespace string) (a Context, err error) {
+	err = c.Query(ctx, "digest", struct {
+		Namespace string `json:"namespace"`
+	}{namespace}, &a)
+	return a, err
+}

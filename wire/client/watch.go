@@ -1,0 +1,75 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/cairndb/cairn/wire"
+)
+
+// taken is an error of the caller's.
+type taken struct{ error }
+
+// Watch hands over the events of a database until ctx ends or each returns an error, which it returns. When the connection breaks it subscribes again, on
+// another node where it must, behind the last event: none is missed and none comes twice. An event names ids, never a memory's text.
+// A Cursor begins behind that place in the log, 0 with the next event.
+func (c *Client) Watch(ctx context.Context, m wire.Subscribe, each func(wire.Event) error) error {
+	last, count := m.Cursor, 0 // the record that events came from last, and how many
+	for pause := firstPause; ; {
+		again := count // of them come again
+		err := c.Subscribe(ctx, m, func(e wire.Event) error {
+			pause = firstPause
+			var at struct {
+				Index uint64 `json:"index"`
+			}
+			if err := json.Unmarshal(e.Data, &at); err != nil || at.Index == 0 {
+				return hand(e, each)
+			}
+			switch {
+			case e.EventType == "subscribed":
+				if m.Cursor != 0 {
+					return nil
+				}
+				m.Cursor = at.Index // whenever the connection breaks from here on
+				return hand(e, each)
+			case at.Index == last && again > 0:
+				again--
+				return nil
+			case at.Index == last:
+				count++
+			default:
+				last, count, m.Cursor = at.Index, 1, at.Index-1 // the record may hold more
+			}
+			return hand(e, each)
+		})
+		var own taken
+		var refused *Error
+		switch {
+		case errors.As(err, &own):
+			return own.error
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, ErrClosed):
+			return err
+		case errors.As(err, &refused) && refused.Code != wire.CodeNoQuorum:
+			return err
+		}
+		t := time.NewTimer(pause)
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+			return ctx.Err()
+		}
+		pause = min(2*pause, lastPause)
+	}
+}
+
+func hand(e wire.Event, each func(wire.Event) error) error {
+	if err := each(e); err != nil {
+		return taken{err}
+	}
+	return nil
+}
