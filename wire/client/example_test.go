@@ -303,3 +303,86 @@ func ExampleClient_ClusterStatus() {
 	fmt.Println(s.Healthy, s.QuorumSize, err)
 	// Output: true 1 <nil>
 }
+
+func ExampleClient_Ping() {
+	fmt.Println(c.Ping(ctx))
+	// Output: <nil>
+}
+
+func ExampleClient_Edges() {
+	if _, err := c.Relate(ctx, wire.Relate{Entity: "Heidi", Relationship: "reports_to", Target: "Ivan", Weight: 1}); err != nil {
+		log.Fatal(err)
+	}
+	edges, err := c.Edges(ctx, "Ivan")
+	fmt.Println(edges[0].Src, edges[0].RelType, err)
+	// Output: Heidi reports_to <nil>
+}
+
+// A claim is a relation with its evidence: who said it, how sure it is, and whether it holds.
+func ExampleClient_Claim() {
+	if _, err := c.Claim(ctx, wire.NewClaim("Judy", "works_at", "Harbour Ltd")); err != nil {
+		log.Fatal(err)
+	}
+	claims, err := c.Claims(ctx, "Judy", "default")
+	fmt.Println(claims[0].RelType, claims[0].Dst, err)
+	// Output: works_at Harbour Ltd <nil>
+}
+
+func ExampleClient_Claims() {
+	claims, err := c.Claims(ctx, "a name that is not there", "work")
+	fmt.Println(len(claims), err)
+	// Output: 0 <nil>
+}
+
+// What is asked about one name is found under the other, too.
+func ExampleClient_Alias() {
+	added, err := c.Alias(ctx, wire.Alias{Alias: "Jude", CanonicalName: "Judy"})
+	fmt.Println(added, err)
+	// Output: true <nil>
+}
+
+func ExampleClient_EndSession() {
+	id, err := c.StartSession(ctx, wire.SessionStart{Namespace: "short", ClientID: "editor"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ended, err := c.EndSession(ctx, id, nil)
+	fmt.Println(ended.MemoryCount, err)
+	// Output: 0 <nil>
+}
+
+func ExampleClient_CreateDatabase() {
+	id, err := c.CreateDatabase(ctx, "diary")
+	fmt.Println(id > 1, err)
+	// Output: true <nil>
+}
+
+func ExampleClient_Stats() {
+	if _, err := c.Remember(ctx, wire.NewRemember("One is enough to be counted")); err != nil {
+		log.Fatal(err)
+	}
+	s, err := c.Stats(ctx)
+	fmt.Println(s.ActiveMemories > 0, err)
+	// Output: true <nil>
+}
+
+// A round of cognition looks for contradictions and patterns, and merges what says the same when it is asked to.
+func ExampleClient_Think() {
+	result, err := c.Think(ctx, wire.Think{RunPatternMining: true})
+	fmt.Println(result.ConsolidationCount, err)
+	// Output: 0 <nil>
+}
+
+func ExampleClient_Conflicts() {
+	entity := "a name that is not there"
+	list, err := c.Conflicts(ctx, wire.Conflicts{Entity: &entity, Limit: 10})
+	fmt.Println(len(list), err)
+	// Output: 0 <nil>
+}
+
+// Traits come from all memories of the database.
+func ExampleClient_Personality() {
+	traits, err := c.Personality(ctx)
+	fmt.Println(len(traits) > 0, err)
+	// Output: true <nil>
+}
