@@ -126,6 +126,55 @@ func TestUndoKeepsTheVectorOfItsText(t *testing.T) {
 	}
 }
 
+// An undo whose outcome is unknown is asked for again with its key, on another node too, and an undo that was decided from an earlier
+// revision is refused.
+func TestUndoHappensOnce(t *testing.T) {
+	t.Parallel()
+	c := start(t, 3)
+	w, other := c.web(0), c.web(1)
+	rid := w.ok("POST", "/v1/remember", obj{"text": "Alice leads payments"})["rid"].(string)
+	for _, text := range []string{"Bob leads payments", "Carol leads payments"} {
+		w.ok("POST", "/v1/correct", obj{"rid": rid, "new_text": text, "reason": "a new lead"})
+	}
+	again := obj{"rid": rid, "idempotency_key": "once"}
+	first := w.ok("POST", "/v1/undo", again)
+	if first["text"] != "Bob leads payments" || first["restored"] != 1.0 || first["revision"] != 3.0 {
+		t.Errorf("undone: %v", first)
+	}
+	w.ok("POST", "/v1/correct", obj{"rid": rid, "new_text": "Dan leads payments", "reason": "a new lead", "expected_revision": 3})
+	for _, at := range []*web{w, other} {
+		if got := at.ok("POST", "/v1/undo", again); got["text"] != first["text"] || got["restored"] != 1.0 || got["revision"] != 3.0 {
+			t.Errorf("repeated: %v, want %v", got, first)
+		}
+	}
+	row := func() obj { return other.ok("GET", "/v1/memory/"+rid+"?consistency=linearizable", nil) }
+	if row := row(); row["text"] != "Dan leads payments" || row["revision"] != 4.0 {
+		t.Errorf("the repeated undo did something: %v", row)
+	}
+	if status, got := w.send("POST", "/v1/undo", obj{"rid": rid, "idempotency_key": "once", "revision": 0}); status != 409 || got["code"] != "conflict" {
+		t.Errorf("another undo under the key: %d %v", status, got)
+	}
+	status, got := other.send("POST", "/v1/undo", obj{"rid": rid, "expected_revision": 2})
+	if status != 409 || got["code"] != "revision_conflict" || got["expected_revision"] != 2.0 || got["revision"] != 4.0 {
+		t.Errorf("an undo decided from revision 2: %d %v", status, got)
+	}
+	for _, at := range []*web{w, other} {
+		status, got := at.send("POST", "/v1/undo", obj{"rid": rid, "revision": 9})
+		if status != 404 || got["code"] != "revision_not_found" || got["oldest"] != 0.0 || got["newest"] != 3.0 {
+			t.Errorf("an undo to a revision that is not there: %d %v", status, got)
+		}
+	}
+	if row := row(); row["revision"] != 4.0 {
+		t.Errorf("a refused undo did something: %v", row)
+	}
+	fix := obj{"rid": rid, "new_text": "Eve leads payments", "reason": "a new lead", "idempotency_key": "fix"}
+	for range 2 {
+		if got := w.ok("POST", "/v1/correct", fix); got["revision"] != 5.0 {
+			t.Errorf("a correction under a key: %v", got)
+		}
+	}
+}
+
 func TestGatewayIdempotency(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)

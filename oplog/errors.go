@@ -65,5 +65,6 @@ var (
 	ErrNoDatabase = &Error{Kind: NotFound, Text: "no such database"}
 	ErrNoToken    = &Error{Kind: NotFound, Text: "no such token"}
 	ErrNoSession  = &Error{Kind: NotFound, Text: "no such session"}
+	ErrRevision   = &Error{Kind: Conflict, Text: "the memory is at another revision than the request expects"}
 	ErrKeyReused  = &Error{Kind: Conflict, Text: "idempotency key was used with another request"}
 )

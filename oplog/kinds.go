@@ -11,6 +11,7 @@ const (
 	KindCorrect      OpKind = 11
 	KindForget       OpKind = 12
 	KindReinforce    OpKind = 13
+	KindExpect       OpKind = 14
 	KindRelate       OpKind = 20
 	KindUnrelate     OpKind = 21
 	KindClaim        OpKind = 22
@@ -61,6 +62,7 @@ var kinds = map[OpKind]struct {
 	KindCorrect:      {"correct", func() Op { return new(Correct) }},
 	KindForget:       {"forget", func() Op { return new(Forget) }},
 	KindReinforce:    {"reinforce", func() Op { return new(Reinforce) }},
+	KindExpect:       {"expect", func() Op { return new(Expect) }},
 	KindRelate:       {"relate", func() Op { return new(Relate) }},
 	KindUnrelate:     {"unrelate", func() Op { return new(Unrelate) }},
 	KindClaim:        {"claim", func() Op { return new(Claim) }},
@@ -119,6 +121,7 @@ func (*Remember) Kind() OpKind     { return KindRemember }
 func (*Correct) Kind() OpKind      { return KindCorrect }
 func (*Forget) Kind() OpKind       { return KindForget }
 func (*Reinforce) Kind() OpKind    { return KindReinforce }
+func (*Expect) Kind() OpKind       { return KindExpect }
 func (*Relate) Kind() OpKind       { return KindRelate }
 func (*Unrelate) Kind() OpKind     { return KindUnrelate }
 func (*Claim) Kind() OpKind        { return KindClaim }

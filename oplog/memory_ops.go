@@ -57,6 +57,13 @@ type Correct struct {
 	Claims    []Claim   `msgpack:"-"`
 }
 
+// Expect refuses the entry that it stands in when a memory is at another revision, and changes nothing. It stands before the operation
+// that it guards.
+type Expect struct {
+	RID      string `msgpack:"rid"`
+	Revision uint32 `msgpack:"v"`
+}
+
 // Forget makes a memory invisible to every reader. It is never undone.
 type Forget struct {
 	RID    string `msgpack:"rid"`

@@ -25,7 +25,8 @@ type Stored struct {
 	Epoch  uint32 // of the embedder whose vectors the database had; see Embedding
 }
 
-// Idle are the places of operations that did nothing: what they were to forget was not there, or what they were to store was.
+// Idle are the places of operations that changed nothing: what they were to forget was not there, what they were to store was, or they
+// are a condition.
 func (o *Outcome) Idle() (places []int) {
 	for i, op := range o.Entry.Ops {
 		switch op.(type) {
@@ -33,6 +34,8 @@ func (o *Outcome) Idle() (places []int) {
 			if !o.Results[i].Changed {
 				places = append(places, i)
 			}
+		case *Expect:
+			places = append(places, i)
 		}
 	}
 	return places

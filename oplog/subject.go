@@ -9,6 +9,8 @@ func Subject(op Op) string {
 		return op.RID
 	case *Forget:
 		return op.RID
+	case *Expect:
+		return op.RID
 	case *Relate:
 		return op.ID
 	case *Unrelate:

@@ -120,7 +120,7 @@ func TestConsoleMemories(t *testing.T) {
 	}
 	p.step("why", chromedp.SendKeys(`input[name=why]`, "which database is production\n", chromedp.ByQuery), see(`form .scoreline .bar`), is(`document.querySelector("form .pill.good")?.textContent.startsWith("place 1 of")`),
 		chromedp.SetValue(`input[name=why]`, "tents", chromedp.ByQuery), chromedp.SendKeys(`input[name=why]`, "\n", chromedp.ByQuery), is(`document.querySelector("form .pill.bad")?.textContent === "not found"`), looks(p.dir, "why-not"))
-	p.step("undo", click(`[data-event=corrected] button`), see(`.small-dialog .danger`), click(`.small-dialog .danger`), is(`document.querySelectorAll("[data-event=corrected]").length === 2`))
+	p.step("undo", click(`[data-event=corrected] button`), is(`document.querySelector(".small-dialog [data-returns='0']")?.textContent === "Osprey is the staging database"`), looks(p.dir, "undo"), click(`.small-dialog .danger`), is(`document.querySelectorAll("[data-event=corrected]").length === 2`))
 	if m := p.ask("GET", "/v1/memory/"+osprey, nil); m["text"] != "Osprey is the staging database" {
 		t.Errorf("after taking the earlier text again it says %v", m["text"])
 	}

@@ -53,6 +53,20 @@ func TestMemoriesFromTheShell(t *testing.T) {
 	says(cairn(0, "correct", rid, "Bob leads the payments team", "--reason", "Alice moved on", "--importance", "0.9"), "revision", "1")
 	says(cairn(0, "history", rid), "REASON", "Alice moved on", "Alice leads the payments team")
 	says(cairn(0, "current", "--namespace", "work"), "Bob leads")
+	says(cairn(0, "undo", rid, "--key", "once", "--expected-revision", "1"), "restored", "0", "Alice leads the payments team")
+	says(cairn(0, "undo", rid, "--key", "once", "--expected-revision", "1"), "Alice leads the payments team")
+	says(cairn(0, "get", rid), "Alice leads the payments team")
+	fails := func(args ...string) string {
+		t.Helper()
+		out, err := cairntest.Command(t.Context(), append(args, "--home", home)...).CombinedOutput()
+		if err == nil {
+			t.Errorf("cairn %q does not fail: %s", args, out)
+		}
+		return string(out)
+	}
+	says(fails("undo", rid, "--expected-revision", "1"), "memory "+rid+" is at revision 2, the request expects revision 1")
+	says(fails("undo", rid, "--revision", "7"), "no earlier revision 7: it has revisions 0 to 1")
+	says(cairn(0, "undo", rid, "--revision", "1"), "Bob leads the payments team")
 	says(cairn(0, "stats"), "active_memories", "2")
 	says(cairn(0, "chronology", "--from", "2026-01-31", "--namespace", "default"), "Carol drinks tea")
 

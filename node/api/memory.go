@@ -149,6 +149,8 @@ type CorrectRequest struct {
 	Valence    *float64     `json:"new_valence" is:"signed" doc:"New emotional valence, from -1 (bad) to 1 (good)."`
 	Merge      field.Map    `json:"metadata_merge" doc:"Metadata keys to replace; null removes a key."`
 	Embedding  field.Vector `json:"embedding" tool:"-" doc:"The vector of the new text; made by the database's embedder when it is left out."`
+	Expected   *uint32      `json:"expected_revision" tool:"-" is:"integer[0..]" doc:"The revision that the memory must be at, which is its number of corrections; at another one the request is refused with the code revision_conflict."`
+	Key        string       `json:"idempotency_key" tool:"-" is:"key" doc:"Idempotency key: repeating the request with it corrects nothing twice."`
 
 	Certainty *float64 `json:"-"`
 }
@@ -163,8 +165,10 @@ type Corrected struct {
 
 type UndoRequest struct {
 	RID      string  `json:"rid" is:"string!" doc:"The memory's id."`
-	Revision *uint32 `json:"revision" is:"integer[0..]" doc:"The revision to go back to, as the list of revisions numbers them; the last one when it is left out."`
+	Revision *uint32 `json:"revision" is:"integer[0..]" doc:"The revision to go back to, as the list of revisions numbers them; the one before the last correction when it is left out."`
 	Reason   string  `json:"reason" doc:"The reason, shown with its revisions."`
+	Expected *uint32 `json:"expected_revision" is:"integer[0..]" doc:"The revision that the memory must be at, which is its number of corrections; at another one the request is refused with the code revision_conflict."`
+	Key      string  `json:"idempotency_key" is:"key" doc:"Idempotency key: repeating the request with it undoes nothing twice."`
 }
 
 type Undone struct {

@@ -58,11 +58,11 @@ export function dialog(title, ...children) {
   return d;
 }
 
-/** confirmed asks before something that cannot be undone. */
-export function confirmed(question, verb) {
+/** confirmed asks before something that cannot be undone, or that changes what others read. */
+export function confirmed(question, verb, ...more) {
   return new Promise((resolve) => {
     const no = h("button", { type: "button", onclick: () => d.close() }, "Cancel");
-    const d = dialog(question, h("div", { class: "row end" }, no, h("button", { class: "danger", type: "button", onclick: () => { resolve(true); d.close(); } }, verb)));
+    const d = dialog(question, ...more, h("div", { class: "row end" }, no, h("button", { class: "danger", type: "button", onclick: () => { resolve(true); d.close(); } }, verb)));
     d.classList.add("small-dialog");
     d.addEventListener("close", () => resolve(false));
     no.focus();

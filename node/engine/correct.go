@@ -1,12 +1,10 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -47,15 +45,17 @@ func (s *Service) correct(ctx context.Context, c api.Caller, q *api.CorrectReque
 	}
 	op := &oplog.Correct{RID: q.RID, Text: q.Text, Importance: q.Importance, Valence: q.Valence, Certainty: q.Certainty, Merge: q.Merge,
 		Vector: oplog.MakeVector(q.Embedding), Reason: q.Reason, At: oplog.At(time.Now())}
-	w, err := s.change(ctx, c, op)
+	asks := write{key: q.Key, digest: digest("correct", q.RID, q.Reason, values(q.Text), values(q.Importance, q.Valence, q.Certainty), q.Merge, q.Embedding, values(q.Expected))}
+	w, err := s.change(ctx, c, op, q.Expected, asks)
 	if err != nil {
 		return nil, err
 	}
 	return &api.Corrected{RID: q.RID, Corrected: q.RID, Original: q.RID, Revision: w.Results[0].Num, Index: w.Index}, nil
 }
 
-// change writes a correction, with what its text names and, where the client gave none, its vector.
-func (s *Service) change(ctx context.Context, c api.Caller, op *oplog.Correct) (Written, error) {
+// change writes a correction, with what its text names and, where the client gave none, its vector. The correction is refused if the memory is
+// at another revision than expected, where one is. The answer has the one result of the correction.
+func (s *Service) change(ctx context.Context, c api.Caller, op *oplog.Correct, expected *uint32, w write) (Written, error) {
 	if op.Text != nil {
 		said, err := s.extract(c.DB, *op.Text)
 		if err != nil {
@@ -70,53 +70,44 @@ func (s *Service) change(ctx context.Context, c api.Caller, op *oplog.Correct) (
 			op.Vector = vecs[0]
 		}
 	}
-	return s.write(ctx, c, write{ops: []oplog.Op{op}})
+	if expected != nil {
+		w.ops = append(w.ops, &oplog.Expect{RID: op.RID, Revision: *expected})
+	}
+	w.ops = append(w.ops, op)
+	done, err := s.write(ctx, c, w)
+	if errors.Is(err, oplog.ErrRevision) {
+		return Written{}, s.movedOn(c.DB, op.RID, *expected, err)
+	}
+	if err != nil {
+		return Written{}, err
+	}
+	done.Results = done.Results[len(w.ops)-1:]
+	return done, nil
 }
 
-// undo is a correction back to a revision. Its reason says so where the client gives none.
-func (s *Service) undo(ctx context.Context, c api.Caller, q *api.UndoRequest) (*api.Undone, error) {
-	if len(q.Reason) > MaxMetadata {
-		return nil, oplog.Errorf(oplog.TooLarge, "a reason of %d bytes is over %d", len(q.Reason), MaxMetadata)
-	}
-	was, err := s.revision(c.DB, q)
-	if err != nil {
-		return nil, err
-	}
-	if was.Metadata == nil {
-		was.Metadata = []byte("{}") // nil leaves it as it is
-	}
-	op := &oplog.Correct{RID: q.RID, Text: &was.Text, Importance: &was.Importance, Valence: &was.Valence, Certainty: &was.Certainty, Metadata: was.Metadata,
-		Reason: cmp.Or(q.Reason, fmt.Sprintf("back to revision %d", was.Number)), At: oplog.At(time.Now())}
-	w, err := s.change(ctx, c, op)
-	if err != nil {
-		return nil, err
-	}
-	return &api.Undone{RID: q.RID, Text: was.Text, Restored: was.Number, Revision: w.Results[0].Num, Index: w.Index}, nil
-}
-
-// revision is what a memory goes back to.
-func (s *Service) revision(db oplog.DB, q *api.UndoRequest) (was oplog.Revision, err error) {
-	err = s.state.Read(func(v *state.View) error {
-		m, ok := v.Memory(db, q.RID)
-		if !ok {
-			return oplog.ErrNoMemory
+// movedOn is the refusal of a change of a memory that was changed meanwhile: it names both revisions.
+func (s *Service) movedOn(db oplog.DB, rid string, expected uint32, cause error) error {
+	now := expected
+	err := s.state.Read(func(v *state.View) error {
+		if m, ok := v.Memory(db, rid); ok {
+			now = m.Revision
 		}
-		if m.Status == oplog.Tombstoned {
-			return oplog.Errorf(oplog.Conflict, "memory %s was forgotten, which cannot be undone: store what it said as a new memory", q.RID)
-		}
-		all := v.Revisions(db, m.Seq)
-		if len(all) == 0 {
-			return oplog.Errorf(oplog.Conflict, "memory %s was never corrected: there is nothing to undo", q.RID)
-		}
-		if was = all[len(all)-1]; q.Revision == nil {
-			return nil
-		}
-		at := slices.IndexFunc(all, func(r oplog.Revision) bool { return r.Number == *q.Revision })
-		if at < 0 {
-			return oplog.Errorf(oplog.NotFound, "memory %s has no revision %d: it has %d to %d", q.RID, *q.Revision, all[0].Number, was.Number)
-		}
-		was = all[at]
 		return nil
 	})
-	return was, err
+	if err != nil || now == expected {
+		return cause
+	}
+	return &api.Refusal{Code: "revision_conflict", More: map[string]any{"expected_revision": expected, "revision": now},
+		Err: oplog.Errorf(oplog.Conflict, "memory %s is at revision %d, the request expects revision %d: read it again, then decide", rid, now, expected)}
+}
+
+// values are what pointers of a request point to, for its digest.
+func values[T any](list ...*T) []any {
+	all := make([]any, len(list))
+	for i, p := range list {
+		if p != nil {
+			all[i] = *p
+		}
+	}
+	return all
 }

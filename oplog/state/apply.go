@@ -157,7 +157,7 @@ func (t *txn) applyEntry(stats map[oplog.DB]*oplog.Stats, o *oplog.Outcome) {
 	if e.DB != 0 {
 		for _, op := range e.Ops {
 			switch op.Kind() {
-			case oplog.KindReinforce, oplog.KindAudit, oplog.KindStated, oplog.KindLinked, oplog.KindHandOn: // they are no client's
+			case oplog.KindReinforce, oplog.KindAudit, oplog.KindStated, oplog.KindLinked, oplog.KindHandOn, oplog.KindExpect: // they change nothing for a client
 			default:
 				st.Operations++
 			}

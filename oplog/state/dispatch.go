@@ -21,7 +21,7 @@ func init() { // applyForeign calls applyOp, which reads the tables
 		of(applyAdvertise), of(applySetLimit), of(applyAudit), of(applyUses),
 	)
 	memories = byKind(
-		of(applyRemember), of(applyCorrect), of(applyForget), of(applyReinforce), of(applyRelate), of(applyUnrelate),
+		of(applyRemember), of(applyCorrect), of(applyForget), of(applyReinforce), of(applyExpect), of(applyRelate), of(applyUnrelate),
 		of(applyClaim), of(applyAlias), of(applyAssert), of(applyStated), of(applyLinked), of(applyHandOn),
 		of(applySessionStart), of(applySessionEnd), of(applyAbandon), of(applyEvent), of(applyEventMark), of(applyIdentity),
 		of(applyReceipt), of(applyGrant), of(applyRevoke), of(applyPurgeGrants), of(applyCognition), of(applyResolve),

@@ -138,6 +138,17 @@ func applyCorrect(a *applying, op *oplog.Correct) (oplog.Result, *oplog.Error) {
 	return oplog.Result{ID: m.RID, Num: uint64(m.Revision), Changed: true}, nil
 }
 
+func applyExpect(a *applying, op *oplog.Expect) (oplog.Result, *oplog.Error) {
+	m, err := a.liveMemory(op.RID)
+	if err != nil {
+		return oplog.Result{}, err
+	}
+	if m.Revision != op.Revision {
+		return oplog.Result{}, oplog.ErrRevision
+	}
+	return oplog.Result{ID: m.RID, Num: uint64(m.Revision)}, nil
+}
+
 // mergeJSON puts the members of one object into another, one level deep. Names come out sorted, so that the result is
 // the same everywhere.
 func mergeJSON(into, from []byte) ([]byte, *oplog.Error) {

@@ -14,8 +14,9 @@ var list = []verb{
 		names: map[string]string{"new_importance": "importance", "new_valence": "valence", "metadata_merge": "metadata"}, shows: []string{"rid", "revision"},
 		example: `  cairn correct RID "Bob leads payments" --reason "Alice moved on"`},
 	{use: "undo RID", short: "Take a memory back to what it was before a correction", op: api.Undo.Op, args: []string{"rid"}, shows: []string{"rid", "restored", "text"},
-		long: "cairn history lists a memory's revisions with their numbers. A memory that was forgotten cannot be brought back.", example: `  cairn undo RID
-  cairn undo RID --revision 0`},
+		long: "cairn history lists a memory's revisions with their numbers. A memory that was forgotten cannot be brought back.\n\nA script that does not know whether its undo happened runs it again with the same --key: it is done once. With --expected-revision it is refused if the memory was corrected since it was read.", example: `  cairn undo RID
+  cairn undo RID --revision 0
+  cairn undo RID --expected-revision 2 --key monday-1`},
 	{use: "history RID", short: "Show a memory's earlier texts, one before each correction", op: api.Revisions.Op, args: []string{"rid"}, rows: "revisions", shows: []string{"revision", "until", "reason", "text"}},
 	{use: "timeline RID", short: "List the memories stored shortly before and after a memory", op: api.Timeline.Op, args: []string{"rid"}, rows: "memories", shows: memories},
 	{use: "chronology", short: "List the memories stored between two dates, the oldest first", op: api.Chronology.Op, rows: "items", shows: memories},

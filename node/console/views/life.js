@@ -18,7 +18,7 @@ export async function life(page, signal, rid) {
       h("article", { class: "card memory" }, h("p", { class: "text lead" }, m.text), facts(m), m.consolidation_status === "active" && editing(m, draw, draw)),
       h("div", { class: "two lives" },
         h("section", { class: "card" }, h("h2", {}, "What happened to it"), h("ol", { class: "timeline life" }, ...events.map((e) => h("li", { "data-event": e.kind }, h("span", { class: "soft small" }, when(e.at)), h("b", {}, e.title), ...e.more,
-          e.revision !== undefined && m.consolidation_status === "active" && h("div", {}, button("Undo it", { class: "chip" }, again(m, e, draw), "write")))))),
+          e.before && m.consolidation_status === "active" && h("div", {}, button("Undo it", { class: "chip" }, again(m, e, draw), "write")))))),
         h("div", {}, h("section", { class: "card" }, h("h2", {}, "What depends on it"), ...(await dependents(m, signal))),
           h("section", { class: "card" }, h("h2", {}, "Around it in time"), h("ol", { class: "timeline" }, ...around.memories.map((o) => h("li", { class: o.rid === rid ? "here" : "" }, h("span", { class: "soft small" }, when(o.created_at)), o.rid === rid ? h("b", { class: "text" }, cut(o.text, 160)) : memoryLink(o.rid, o.text))))))),
       whyNot(m, signal));
@@ -27,8 +27,10 @@ export async function life(page, signal, rid) {
 }
 
 const again = (m, e, draw) => async () => {
-  if (!(await confirmed("Take the memory back to what it was before this? What it says now stays as an earlier version.", "Undo"))) return;
-  await post("/v1/undo", { rid: m.rid, revision: e.revision });
+  const { revision, text, importance } = e.before;
+  if (!(await confirmed("Take the memory back to what it was before this correction?", "Undo", h("p", { class: "soft small" }, "It will say again:"), h("p", { class: "card was text", "data-returns": revision }, text),
+    importance !== m.importance && h("p", { class: "soft small" }, `importance ${m.importance.toFixed(2)} → ${importance.toFixed(2)}`), h("p", { class: "soft small" }, "What it says now stays as an earlier version.")))) return;
+  await post("/v1/undo", { rid: m.rid, revision, expected_revision: m.revision });
   toast("Undone");
   await draw();
 };
@@ -44,7 +46,7 @@ function happened(m, revisions, conflicts, texts) {
     const now = revisions[i + 1] ?? m;
     add("corrected", r.until, "Corrected", now.text !== r.text && h("p", { class: "text" }, h("del", {}, cut(r.text, 400)), " ", h("ins", {}, cut(now.text, 400))),
       now.importance !== r.importance && h("p", { class: "soft small" }, `importance ${r.importance.toFixed(2)} → ${now.importance.toFixed(2)}`), h("p", { class: "soft small" }, r.reason || "no reason given"));
-    if (r.text !== m.text || r.importance !== m.importance) events.at(-1).revision = r.revision;
+    if (r.text !== m.text || r.importance !== m.importance) events.at(-1).before = r;
   }
   if (m.consolidation_sources.length > 0) add("merged", m.created_at, `Merged from ${count(m.consolidation_sources.length, "memory", "memories")}`, ...m.consolidation_sources.slice(0, 20).map((rid) => h("div", {}, memoryLink(rid, texts.get(rid)))));
   for (const c of conflicts) {

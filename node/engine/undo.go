@@ -1,0 +1,108 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/commit"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
+)
+
+// undo is a correction back to a revision. Its reason says so where the client gives none.
+//
+// Invariant: an undo that names no revision expects the one that it was decided from, so a correction that comes between is not undone
+// in place of the one that was looked at.
+func (s *Service) undo(ctx context.Context, c api.Caller, q *api.UndoRequest) (*api.Undone, error) {
+	if len(q.Reason) > MaxMetadata {
+		return nil, oplog.Errorf(oplog.TooLarge, "a reason of %d bytes is over %d", len(q.Reason), MaxMetadata)
+	}
+	if err := s.commit.Fresh(ctx, commit.Linearizable); err != nil { // a correction that another node acknowledged is there to be undone
+		return nil, err
+	}
+	was, now, err := s.revision(c.DB, q)
+	if err != nil {
+		return nil, err
+	}
+	expected := q.Expected
+	if q.Revision == nil && expected == nil {
+		expected = &now
+	}
+	if was.Metadata == nil {
+		was.Metadata = []byte("{}") // nil leaves it as it is
+	}
+	op := &oplog.Correct{RID: q.RID, Text: &was.Text, Importance: &was.Importance, Valence: &was.Valence, Certainty: &was.Certainty, Metadata: was.Metadata,
+		Reason: cmp.Or(q.Reason, fmt.Sprintf("back to revision %d", was.Number)), At: oplog.At(time.Now())}
+	w, err := s.change(ctx, c, op, expected, write{key: q.Key, digest: digest("undo", q.RID, q.Reason, values(q.Revision, q.Expected))})
+	if err != nil {
+		return nil, err
+	}
+	done := &api.Undone{RID: q.RID, Text: was.Text, Restored: was.Number, Revision: w.Results[0].Num, Index: w.Index}
+	if w.Replayed {
+		return done, s.redescribe(c.DB, q, done)
+	}
+	return done, nil
+}
+
+// redescribe has an answer say what the undo did when its key was used first: the memory may be at a later revision by now.
+func (s *Service) redescribe(db oplog.DB, q *api.UndoRequest, done *api.Undone) error {
+	made := uint32(done.Revision)
+	if q.Revision != nil {
+		done.Restored = *q.Revision
+	} else {
+		done.Restored = made - 2 // made-1 was undone
+	}
+	return s.state.Read(func(v *state.View) error {
+		m, ok := v.Memory(db, q.RID)
+		if !ok {
+			return oplog.ErrNoMemory
+		}
+		done.Text = m.Text
+		for _, r := range v.Revisions(db, m.Seq) {
+			if r.Number == made {
+				done.Text = r.Text
+			}
+		}
+		return nil
+	})
+}
+
+// revision is what a memory goes back to, and the number of the revision it is at.
+func (s *Service) revision(db oplog.DB, q *api.UndoRequest) (was oplog.Revision, now uint32, err error) {
+	err = s.state.Read(func(v *state.View) error {
+		m, ok := v.Memory(db, q.RID)
+		if !ok {
+			return oplog.ErrNoMemory
+		}
+		if m.Status == oplog.Tombstoned {
+			return oplog.Errorf(oplog.Conflict, "memory %s was forgotten, which cannot be undone: store what it said as a new memory", q.RID)
+		}
+		all := v.Revisions(db, m.Seq)
+		if len(all) == 0 {
+			return oplog.Errorf(oplog.Conflict, "memory %s was never corrected: there is nothing to undo", q.RID)
+		}
+		was, now = all[len(all)-1], m.Revision
+		if q.Revision == nil {
+			return nil
+		}
+		for _, r := range all {
+			if r.Number == *q.Revision {
+				was = r
+				return nil
+			}
+		}
+		return &api.Refusal{Code: "revision_not_found", More: map[string]any{"oldest": all[0].Number, "newest": was.Number},
+			Err: oplog.Errorf(oplog.NotFound, "memory %s has no earlier revision %d: it has %s", q.RID, *q.Revision, span(all[0].Number, was.Number))}
+	})
+	return was, now, err
+}
+
+func span(from, to uint32) string {
+	if from == to {
+		return fmt.Sprintf("only revision %d", from)
+	}
+	return fmt.Sprintf("revisions %d to %d", from, to)
+}
