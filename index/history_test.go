@@ -40,8 +40,8 @@ func remember(rid, text string) *oplog.Remember {
 var vocabulary = strings.Fields(`garden river violin harbor winter letter bridge candle market engine painter doctor island
 	forest window recipe journey teacher library orchard glacier lantern village thunder silver copper meadow castle`)
 
-// relativeTimes end texts, so that rows hold times and mean days.
-var relativeTimes = []string{"", " yesterday", "", " last Friday", "", " two weeks ago", ""}
+// endings end texts, so that rows hold times and mean days, or refer to what was said before.
+var endings = []string{"", " yesterday", " with them", " last Friday", "", " two weeks ago", ""}
 
 const dim = 24
 
@@ -105,7 +105,7 @@ func story(l *log, db oplog.DB, n int) (next func()) {
 			l.add(db, &oplog.Relate{ID: fmt.Sprint("e", i), Src: a, Dst: b, Type: "near", Weight: .5, At: at})
 			return
 		}
-		m := remember(fmt.Sprintf("m%05d", i), words(4+rng.IntN(12))+relativeTimes[i%len(relativeTimes)])
+		m := remember(fmt.Sprintf("m%05d", i), words(4+rng.IntN(12))+endings[i%len(endings)])
 		m.Created, m.Importance = at, rng.Float64()
 		m.Namespace = []string{"default", "alpha", "beta"}[rng.IntN(3)]
 		m.Domain = []string{"", "work", "home"}[rng.IntN(3)]

@@ -98,13 +98,14 @@ const (
 	rowAsks = 1 << iota
 	rowTimed
 	rowSaidDay
+	rowRefers
 )
 
 func rowFlags(r *rank.Row) (flags uint8) {
 	for _, f := range []struct {
 		set bool
 		bit uint8
-	}{{r.Asks, rowAsks}, {r.Timed, rowTimed}, {r.SaidDay, rowSaidDay}} {
+	}{{r.Asks, rowAsks}, {r.Timed, rowTimed}, {r.SaidDay, rowSaidDay}, {r.Refers, rowRefers}} {
 		if f.set {
 			flags |= f.bit
 		}
@@ -230,7 +231,7 @@ func (r *checkpointLoader) record(e *sectionReader, shelf *columnView, row uint3
 	c.Row = rank.Row{Session: e.u32(), Length: e.u32(), Created: int64(e.u64()), Accessed: int64(e.u64()),
 		Importance: e.f64(), HalfLife: e.f64(), Valence: e.f64()}
 	flags := e.u8()
-	c.Asks, c.Timed, c.SaidDay = flags&rowAsks != 0, flags&rowTimed != 0, flags&rowSaidDay != 0
+	c.Asks, c.Timed, c.SaidDay, c.Refers = flags&rowAsks != 0, flags&rowTimed != 0, flags&rowSaidDay != 0, flags&rowRefers != 0
 	c.Said, c.RID = int32(e.u32()), e.str()
 	if e.err != nil {
 		return e.err

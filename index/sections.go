@@ -21,7 +21,7 @@ import (
 // its checksum agrees. A file without its empty last section was not finished and is refused.
 const (
 	headMagic    = "CAIRNCK1"
-	rowsMagic    = "CAIRNRW2"
+	rowsMagic    = "CAIRNRW3"
 	vectorsMagic = "CAIRNVC1"
 	sectionSize  = 256 << 10 // after which a section is closed
 	maxSection   = 64 << 20  // of a file that is read

@@ -126,6 +126,9 @@ func (r *Ranker) weighNeighbours(c *clue) {
 	}
 	for by := -reach; by <= reach; by++ {
 		o, share := c, r.share[max(by, -by)]
+		if by < 0 && c.Refers {
+			share = float64(share * r.earlier)
+		}
 		if by != 0 {
 			s := &r.spots[int(c.spot)+by]
 			switch s.clue {

@@ -12,7 +12,8 @@
 //	         discounted by the square root of its density
 //	passage  BM25 of the row and its neighbours read as one text, fading by .6 a step
 //	around   the neighbours' own words, fading by .6 a step; an answer inherits
-//	         more from the question before it
+//	         more from the question before it, and among short turns a row that says
+//	         "them" or "she" reads half as much more of what was said before it
 //	session  how far the session's match lies above the average session's
 //	factors  the speaker is named in the question; the asker asks about
 //	         himself; the date is the one asked for, or means it ("yesterday"); a time is

@@ -20,6 +20,7 @@ type Ranker struct {
 	weight  []float64 // idf^1.5 of each term
 	perfect float64   // their sum: a perfect match
 	short   float64   // tokens below which a row is short among its own
+	earlier float64   // what a row that refers multiplies the shares of the rows before it by
 	share   []float64 // what so many steps away leave
 	clues   []clue
 	tf      []float64 // by term, of what is looked at
@@ -62,6 +63,10 @@ func (r *Ranker) begin(q Question, set Settings, cands []Candidate, corpus Corpu
 		}
 	}
 	r.short = min(q.Average, float64(2*set.Density)-q.Average)
+	r.earlier = 1
+	if set.Density > 0 { // a long text names what it is about by itself
+		r.earlier += float64(set.Refers * max(0, min(2-q.Average/set.Density, 1)))
+	}
 	r.tf = slices.Grow(r.tf[:0], len(r.weight))[:len(r.weight)]
 	r.turns = r.turns[:0]
 	for i := range cands { // in a loop of their own, so that the processor fetches several rows at once

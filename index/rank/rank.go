@@ -56,6 +56,7 @@ type Row struct {
 	Session             uint32 // 0 is none
 	Speaker             string
 	Asks                bool  // the text ends in a question mark
+	Refers              bool  // the text names by a pronoun what an earlier one names
 	Timed               bool  // the text holds a time
 	SaidDay             bool  // Said is a day; else only its month and year are
 	Said                int32 // the day that a relative date in the text means, from 1970; 0 is none

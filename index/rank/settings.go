@@ -14,6 +14,7 @@ type Settings struct {
 	Reach      int     // 4: neighbours to either side that count
 	Step       float64 // .6: what a step away leaves
 	Answer     float64 // 2: factor on what an answer inherits from the question just before it
+	Refers     float64 // .5: added to what earlier rows count beside a row that refers to them, where texts are short turns
 	Session    float64 // .1: for one standard deviation above the average session
 	Named      float64 // .3: the speaker is named
 	Asker      float64 // .5: the question speaks of its asker, the memory is the user's own
@@ -35,7 +36,7 @@ type Settings struct {
 func Defaults() Settings {
 	return Settings{
 		K1: .9, B: .4, Density: 20,
-		Passage: .5, Around: .25, Reach: 4, Step: .6, Answer: 2,
+		Passage: .5, Around: .25, Reach: 4, Step: .6, Answer: 2, Refers: .5,
 		Session: .1, Named: .3, Asker: .5, Date: 1, When: .3, Short: .3, Questions: .2,
 		Vector: .8, Fill: true, Near: .1, Graph: .15,
 		Freshness: .05, Importance: true, Valence: true,
@@ -53,6 +54,7 @@ func (s *Settings) Learn(w Weights) {
 var switches = map[string]func(*Settings){
 	"passage":    func(s *Settings) { s.Passage = 0 },
 	"around":     func(s *Settings) { s.Around = 0 },
+	"refers":     func(s *Settings) { s.Refers = 0 },
 	"session":    func(s *Settings) { s.Session = 0 },
 	"density":    func(s *Settings) { s.Density = 0 },
 	"speaker":    func(s *Settings) { s.Named = 0 },
