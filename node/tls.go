@@ -8,10 +8,12 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"sync"
 	"time"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/engine"
 )
 
@@ -37,10 +39,8 @@ func (f TLSFiles) validate(name string, needCA bool) error {
 	return nil
 }
 
-const (
-	certCheck   = time.Second         // how often the files are looked at, at most
-	certWarning = 14 * 24 * time.Hour // before its end a certificate is spoken of
-)
+// certCheck is how often the files are looked at, at most.
+const certCheck = time.Second
 
 // certificates is what TLSFiles hold, kept current. It is looked at by every handshake.
 type certificates struct {
@@ -84,7 +84,7 @@ func (c *certificates) load() error {
 		}
 	}
 	c.cert, c.pool = &cert, pool
-	if left := time.Until(cert.Leaf.NotAfter); left < certWarning {
+	if left := time.Until(cert.Leaf.NotAfter); left < engine.CertificateWarning {
 		c.log.Warn("certificate ends soon", "path", c.files.Cert, "not_after", cert.Leaf.NotAfter, "left", left.Round(time.Minute))
 	}
 	return nil
@@ -176,14 +176,28 @@ func (n *Node) plainly(name string, ln net.Listener) {
 	}
 }
 
-// certificateEnds are when this node's certificates end, by who is shown them.
-func (n *Node) certificateEnds() map[string]time.Time {
-	ends := map[string]time.Time{}
+// shownCertificates are this node's certificates, by who is shown them.
+func (n *Node) shownCertificates() map[string]*x509.Certificate {
+	shown := map[string]*x509.Certificate{}
 	for to, c := range n.certs {
 		cert, _ := c.current()
-		ends[to] = cert.Leaf.NotAfter
+		shown[to] = cert.Leaf
 	}
-	return ends
+	return shown
+}
+
+// ports are those that clients and members come to.
+func (n *Node) ports() (all []api.Port) {
+	at := n.Addrs()
+	for _, p := range []api.Port{{Name: "wire", Addr: at.Wire, TLS: n.cfg.TLS.Clients.On()}, {Name: "http", Addr: at.HTTP, TLS: n.cfg.TLS.Clients.On()}, {Name: "peers", Addr: at.Cluster, TLS: n.cfg.TLS.Peers.On()}} {
+		if p.Addr == "" { // a node that is alone listens for no members
+			continue
+		}
+		ap, err := netip.ParseAddrPort(p.Addr)
+		p.Loopback = err == nil && ap.Addr().IsLoopback()
+		all = append(all, p)
+	}
+	return all
 }
 
 // gateways are how this node asks the others' gateways.

@@ -18,9 +18,9 @@ import (
 )
 
 func (a *app) cluster() *cobra.Command {
-	group := &cobra.Command{Use: "cluster", Short: "A cluster: init, secret, cert, status, join, leave, remove, promote, transfer, handover, recover"}
+	group := &cobra.Command{Use: "cluster", Short: "A cluster: init, secret, cert, status, keys, join, leave, remove, promote, transfer, handover, recover"}
 	status := a.status()
-	group.AddCommand(a.clusterInit(), a.clusterSecret(), a.clusterCert(), a.clusterRecover(), status)
+	group.AddCommand(a.clusterInit(), a.clusterSecret(), a.clusterCert(), a.clusterRecover(), status, a.clusterKeys())
 	var t cli.Target
 	var addr, role string
 	var id uint32

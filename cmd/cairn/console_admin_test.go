@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	saving "github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -39,6 +40,47 @@ func TestConsoleAdministers(t *testing.T) {
 	for _, want := range []string{"garden", "Who changed what"} {
 		if !strings.Contains(audit, want) {
 			t.Errorf("what was done does not say %q: %s", want, audit)
+		}
+	}
+}
+
+// The keys of a home are shown by id and age, certificates by name and end, and what needs doing is said; no answer has a key in it.
+func TestConsoleShowsKeys(t *testing.T) {
+	t.Parallel()
+	p := onePage(t)
+	const answer = `{ const go = fetch; window.fetch = async (path, o) => { if (!path.startsWith("/v1/cluster/keys")) return go(path, o); const body = await (await go(path, o)).json(), now = Date.now() / 1000, [one] = body.nodes;
+		const shown = (to, not_after, state) => ({ shown_to: to, subject: "CN=node-2", issuer: "CN=cairn", names: ["node-2", "10.0.0.2"], not_before: now - 86400 * 300, not_after, state });
+		body.nodes.push({ ...one, node_id: 2, encrypted: true, rewriting: ["log", "state"], keys: [{ id: "0badf00d", master: "11111111", active: false, created_at: now - 86400 * 90 }, { id: "0c0ffee0", master: "11111111", active: true, created_at: now - 600 }],
+			certificates: [shown("clients", now + 86400 * 3 + 60, "ends_soon"), shown("peers", now + 4000, "ends_soon")], ports: [{ name: "wire", addr: "10.0.0.2:7437", tls: true, loopback: false }, { name: "http", addr: "10.0.0.2:7438", tls: false, loopback: false }] },
+			{ ...one, node_id: 3, error: "did not answer", keys: [], ports: [] });
+		return new Response(JSON.stringify(body)); }; }`
+	const text = `document.querySelector(".keys")?.textContent`
+	var alone, of3, first, later string
+	p.step("alone", chromedp.Navigate(p.base+"/#admin"), see(`[data-home="1"]`), chromedp.Evaluate(text, &alone))
+	p.step("of three", chromedp.Navigate(p.base+"/#log"), see(`ol.log`), chromedp.Evaluate(answer, nil), chromedp.Navigate(p.base+"/#admin"), see(`[data-key="0c0ffee0"]`), chromedp.Evaluate(text, &of3),
+		chromedp.Evaluate(`document.querySelector("[data-certificate='2 peers'] [data-until]").textContent`, &first), chromedp.Evaluate(`window.before = document.querySelector("[data-certificate='2 peers'] [data-until]").textContent`, nil), is(`document.querySelector("[data-certificate='2 peers'] [data-until]").textContent !== window.before`),
+		chromedp.Evaluate(`document.querySelector("[data-certificate='2 peers'] [data-until]").textContent`, &later), chromedp.ScrollIntoView(`.keys`, chromedp.ByQuery), looks(p.dir, "keys"))
+	for said, wants := range map[string][]string{
+		alone: {"Node 1", "not encrypted", "No node has a certificate.", "plain, this machine only"},
+		of3:   {"Node 3 did not answer", "The home of node 1 is not encrypted, while others are.", "The certificate that node 2 shows to clients ends in 3 d", "Port http of node 2 is plain text and reachable from other machines: tokens and memories can be read on the way. Configure [tls].", "rotating: log, state left", "90 d ago", "10.0.0.2"},
+	} {
+		for _, want := range wants {
+			if !strings.Contains(said, want) {
+				t.Errorf("it does not say %q: %s", want, said)
+			}
+		}
+	}
+	if !strings.HasPrefix(first, "in 01:06:") || first == later {
+		t.Errorf("a certificate that ends within the hour says %q, then %q", first, later)
+	}
+	var bad []string
+	axe := newAxe(t)
+	for _, theme := range []string{"light", "dark"} {
+		for _, width := range []int64{1280, 360} {
+			p.step("readable", emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}), chromedp.EmulateViewport(width, 800), chromedp.Evaluate(unreadable, &bad))
+			if bad = append(bad, axe.violations(p, "keys")...); len(bad) > 0 {
+				t.Errorf("%s at %d:\n\t%s", theme, width, strings.Join(bad, "\n\t"))
+			}
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"crypto/x509"
 	"log/slog"
 	"net/http"
 	"time"
@@ -61,8 +62,9 @@ type Limits struct {
 
 // Home is what the node knows of the directory it lives in.
 type Home struct {
-	Models       string                      // a directory for each model that cairn embed fetch brought
-	Spool        string                      // where backups wait to be downloaded; emptied at the start
-	Leftovers    func() api.Leftovers        // what the operator may want to remove
-	Certificates func() map[string]time.Time // when each ends, by the side that sees it: clients, peers
+	Models       string                              // a directory for each model that cairn embed fetch brought
+	Spool        string                              // where backups wait to be downloaded; emptied at the start
+	Leftovers    func() api.Leftovers                // what the operator may want to remove
+	Certificates func() map[string]*x509.Certificate // by the side that sees it: clients, peers
+	Ports        func() []api.Port                   // that the node listens on
 }

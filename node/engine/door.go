@@ -266,6 +266,7 @@ var operations = rowed([]operation{
 	on(api.Topology, (*Service).topology),
 	on(api.Raft, (*Service).raftState),
 	on(api.Past, (*Service).clusterPast),
+	on(api.Keys, (*Service).clusterKeys),
 	on(api.ChangeMembers, (*Service).changeMembers),
 	on(api.ControlSnapshot, (*Service).controlSnapshot),
 

@@ -85,8 +85,8 @@ var metricTable = []Metric{
 	own1("cairn_uptime_seconds", gaugeKind, "Time since the node started.", func(s *Service) float64 { return time.Since(s.measured.started).Seconds() }),
 	{Name: "cairn_certificate_seconds", Help: "Time until this node's certificate ends, by who is shown it; negative when it has.", Kind: gaugeKind, Labels: []string{"shown_to"},
 		read: func(m *Metrics, put func(float64, ...string)) {
-			for to, end := range m.s.cfg.Home.Certificates() {
-				put(time.Until(end).Seconds(), to)
+			for to, cert := range m.s.cfg.Home.Certificates() {
+				put(time.Until(cert.NotAfter).Seconds(), to)
 			}
 		}},
 	{Name: "cairn_build_info", Help: "1, with the version.", Kind: gaugeKind, Labels: []string{"version"},

@@ -1,9 +1,10 @@
 import { database, get, may, post, remove } from "/console/api.js";
 import { attempt, button, confirmedByName, count, dialog, empty, fill, h, pill, submit, toast, when } from "/console/dom.js";
 import { backups, embedding, settings } from "/console/views/keeping.js";
+import { keys } from "/console/views/keys.js";
 import { members } from "/console/views/members.js";
 
-/** Tokens, databases, members, backups, policies, and who changed what. What changes something asks for its name. */
+/** Tokens, databases, members, keys and certificates, backups, policies, and who changed what. What changes something asks for its name. */
 export async function admin(page, signal) {
   const tokenRows = h("div", {}), databaseRows = h("div", {}), audits = h("div", {});
   const draw = async () => {
@@ -14,7 +15,7 @@ export async function admin(page, signal) {
     fill(audits, ...(may("admin") ? [h("h2", {}, "Who changed what"), changes((await get("/v1/admin/audit?limit=50", signal)).audit)] : []));
     audits.hidden = !may("admin");
   };
-  const parts = [members(table), embedding(), settings()];
+  const parts = [members(table), keys(table), embedding(), settings()];
   await Promise.all([draw(), ...parts.map((p) => p.draw(signal))]);
   audits.className = "card";
   fill(page, h("h1", {}, "Administration"), h("div", { class: "card" }, h("h2", {}, "Tokens"), makeToken(draw), tokenRows),

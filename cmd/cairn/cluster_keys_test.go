@@ -1,0 +1,85 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/cmd/cairn/config"
+	"github.com/cairndb/cairn/node/api"
+)
+
+// TestKeysOfACluster: any member tells of all of them which keys their homes have, by id, and which certificates they show. A token that may
+// not administer is refused, and no answer has a key in it.
+func TestKeysOfACluster(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("short: three nodes are not started")
+	}
+	dir, keyFile := t.TempDir(), filepath.Join(t.TempDir(), "key")
+	if _, code := cairntest.Run(t, "key", "new", "--output", keyFile); code != 0 {
+		t.Fatal("no key")
+	}
+	nodes, token := cairntest.ThreeIn(t, dir, func(n *config.NodeFile) {
+		f := initFlags{tls: true}
+		if err := f.certify(dir, n); err != nil {
+			t.Fatal(err)
+		}
+	})
+	au, err := openAuthority(filepath.Join(dir, "tls"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ca := au.path("ca.crt")
+	for _, p := range nodes {
+		p.Ca, p.Env = ca, append(p.Env, "CAIRN_ENCRYPTION_KEY_FILE="+keyFile)
+	}
+	cairntest.StartAll(t, nodes, 0, 1, 2)
+	at := []string{"--endpoints", nodes[1].Line.HTTP, "--ca", ca}
+	var all api.KeysAnswer
+	if err := (&cli.Target{Endpoints: []string{nodes[1].Line.HTTP}, TokenText: token, CA: ca, Timeout: cairntest.Hung}).Get(t.Context(), "GET", api.Keys.Path(), nil, &all); err != nil {
+		t.Fatal(err)
+	}
+	if len(all.Nodes) != 3 {
+		t.Fatalf("%d nodes, want 3: %+v", len(all.Nodes), all)
+	}
+	for i, n := range all.Nodes {
+		if n.NodeID != uint32(i+1) || n.Error != "" || !n.Encrypted || len(n.Keys) != 1 || !n.Keys[0].Active || len(n.Rewriting) != 0 || len(n.Certificates) != 2 || len(n.Ports) != 3 {
+			t.Errorf("node %d: %+v", i+1, n)
+			continue
+		}
+		if n.Keys[0].Master != all.Nodes[0].Keys[0].Master || i > 0 && n.Keys[0].ID == all.Nodes[0].Keys[0].ID {
+			t.Errorf("node %d has the keys %+v, node 1 %+v", i+1, n.Keys, all.Nodes[0].Keys)
+		}
+		cert := n.Certificates[0]
+		leaf := shown(t, nodes[i].Line.Wire, au)
+		if cert.To != "clients" || cert.State != "valid" || cert.Subject != leaf.Subject.String() || cert.Until != float64(leaf.NotAfter.Unix()) || len(cert.Names) == 0 {
+			t.Errorf("node %d says that it shows %+v; it shows %s until %s", i+1, cert, leaf.Subject, leaf.NotAfter)
+		}
+		for _, p := range n.Ports {
+			if !p.TLS {
+				t.Errorf("node %d: port %s is said to be plain", i+1, p.Name)
+			}
+		}
+	}
+	raw, code := cairntest.Run(t, append([]string{"cluster", "keys", "--json", "--token", token}, at...)...)
+	key, err := os.ReadFile(keyFile)
+	if code != 0 || err != nil || strings.Contains(raw, strings.TrimSpace(string(key))) || strings.Contains(raw, "PRIVATE") || strings.Contains(strings.ToLower(raw), "wrapped") {
+		t.Errorf("exit %d, %v: %s", code, err, raw)
+	}
+	text, code := cairntest.Run(t, append([]string{"cluster", "keys", "--token", token}, at...)...)
+	for _, want := range []string{"DATA KEY", all.Nodes[2].Keys[0].ID, "active", "SHOWN TO", "peers", "TLS"} {
+		if code != 0 || !strings.Contains(text, want) {
+			t.Errorf("exit %d, no %q in\n%s", code, want, text)
+		}
+	}
+	reader := onLeader(t, nodes, token, "token", "create", "--scope", "read", "--ca", ca)
+	cairntest.SameState(t, nodes) // the token is on all of them
+	if out, err := cairntest.Command(t.Context(), append([]string{"cluster", "keys", "--token", reader}, at...)...).CombinedOutput(); exitOf(t, err) != cli.ExitFailed || !strings.Contains(string(out), "admin") {
+		t.Errorf("a token that may read: %s", fmt.Sprint(string(out), err))
+	}
+}

@@ -1,0 +1,51 @@
+package api
+
+// Keys is what each member's files are encrypted with, and what its ports show.
+var Keys = row[KeysRequest, KeysAnswer](Op{Name: "cluster_keys", Scope: Admin, HTTP: "GET /v1/cluster/keys",
+	Does: "Encryption and TLS of every member: whether its home is encrypted, the ids and ages of its data keys, what a rotation has left to do, its certificates and their ends, and which ports use TLS. Never a key."})
+
+type KeysRequest struct {
+	Here bool `json:"node" doc:"Ask only the node that answers, and not the others."`
+}
+
+type KeysAnswer struct {
+	Nodes []NodeKeys `json:"nodes" doc:"The nodes, by number."`
+}
+
+// NodeKeys are the keys and certificates of one member.
+type NodeKeys struct {
+	NodeID       uint32        `json:"node_id" doc:"The node's number."`
+	Error        string        `json:"error,omitempty" doc:"Why the node did not answer."`
+	Encrypted    bool          `json:"encrypted" doc:"Whether its home is encrypted."`
+	Keys         []DataKey     `json:"keys" doc:"The data keys of its home, oldest first."`
+	Rewriting    []string      `json:"rewriting" doc:"Parts of its home that are still under a replaced data key: the node rewrites them under the active one, then drops the replaced one."`
+	Certificates []Certificate `json:"certificates" doc:"The certificates that it shows."`
+	Ports        []Port        `json:"ports" doc:"The ports that it listens on for clients and members. Same-host dialects are not among them."`
+}
+
+// A DataKey is told by its id: what it encrypts with is never told.
+type DataKey struct {
+	ID      string  `json:"id" doc:"Its id."`
+	Master  string  `json:"master" doc:"Id of the master key that wraps it."`
+	Active  bool    `json:"active" doc:"Whether what is written now is encrypted with it."`
+	Created float64 `json:"created_at" doc:"When it was made, in Unix seconds."`
+}
+
+// A Certificate is what a node shows on its ports.
+type Certificate struct {
+	To      string   `json:"shown_to" is:"string{clients,peers}" doc:"clients: on the wire port and the gateway; peers: on the port for members."`
+	Subject string   `json:"subject" doc:"Its subject."`
+	Issuer  string   `json:"issuer" doc:"The authority that signed it."`
+	Names   []string `json:"names" doc:"The host names and addresses that it is valid for."`
+	From    float64  `json:"not_before" doc:"When it begins to be valid, in Unix seconds."`
+	Until   float64  `json:"not_after" doc:"When it ends, in Unix seconds."`
+	State   string   `json:"state" is:"string{valid,ends_soon,ended,not_yet}" doc:"ends_soon: within 14 days."`
+}
+
+// A Port is one that a node listens on.
+type Port struct {
+	Name     string `json:"name" is:"string{wire,http,peers}" doc:"What is spoken there."`
+	Addr     string `json:"addr" doc:"Its address."`
+	TLS      bool   `json:"tls" doc:"Whether it uses TLS."`
+	Loopback bool   `json:"loopback" doc:"Whether only this machine reaches it."`
+}

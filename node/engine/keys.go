@@ -1,0 +1,81 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"crypto/x509"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// CertificateWarning is how long before its end a certificate is warned of.
+const CertificateWarning = 14 * 24 * time.Hour
+
+// clusterKeys are the keys and certificates of every node, each asked for its own.
+func (s *Service) clusterKeys(ctx context.Context, c api.Caller, q *api.KeysRequest) (*api.KeysAnswer, error) {
+	a := &api.KeysAnswer{Nodes: []api.NodeKeys{s.ownKeys(time.Now())}}
+	if q.Here {
+		return a, nil
+	}
+	var mu sync.Mutex
+	ask := url.Values{"node": {"1"}, "database": {c.Database}}
+	s.eachGateway(ctx, c, http.MethodGet, api.Keys.Path()+"?"+ask.Encode(), nil, func(n oplog.NodeInfo, body []byte, err error) {
+		if n.ID == s.cfg.Member.NodeID {
+			return
+		}
+		var got api.KeysAnswer
+		if err != nil || json.Unmarshal(body, &got) != nil || len(got.Nodes) != 1 {
+			got.Nodes = []api.NodeKeys{{NodeID: n.ID, Error: "did not answer", Keys: []api.DataKey{}, Rewriting: []string{}, Certificates: []api.Certificate{}, Ports: []api.Port{}}}
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		a.Nodes = append(a.Nodes, got.Nodes[0])
+	})
+	slices.SortFunc(a.Nodes, func(a, b api.NodeKeys) int { return cmp.Compare(a.NodeID, b.NodeID) })
+	return a, nil
+}
+
+// ownKeys names this node's keys. What a key is made of stays in package seal.
+func (s *Service) ownKeys(now time.Time) api.NodeKeys {
+	h := s.cfg.Home
+	n := api.NodeKeys{NodeID: s.cfg.Member.NodeID, Encrypted: s.cfg.Keys != nil, Keys: []api.DataKey{}, Rewriting: orEmpty(h.Leftovers().OldKeys),
+		Certificates: []api.Certificate{}, Ports: h.Ports()}
+	if s.cfg.Keys != nil {
+		for _, k := range s.cfg.Keys.Keys() {
+			n.Keys = append(n.Keys, api.DataKey{ID: k.ID.String(), Master: k.Master.String(), Active: k.Active, Created: float64(k.Created.Unix())})
+		}
+	}
+	for to, cert := range h.Certificates() {
+		n.Certificates = append(n.Certificates, certificate(to, cert, now))
+	}
+	slices.SortFunc(n.Certificates, func(a, b api.Certificate) int { return cmp.Compare(a.To, b.To) })
+	return n
+}
+
+func certificate(to string, cert *x509.Certificate, now time.Time) api.Certificate {
+	names := slices.Clone(cert.DNSNames)
+	for _, ip := range cert.IPAddresses {
+		names = append(names, ip.String())
+	}
+	for _, uri := range cert.URIs {
+		names = append(names, uri.String())
+	}
+	state := "valid"
+	switch left := cert.NotAfter.Sub(now); {
+	case left < 0:
+		state = "ended"
+	case cert.NotBefore.After(now):
+		state = "not_yet"
+	case left < CertificateWarning:
+		state = "ends_soon"
+	}
+	return api.Certificate{To: to, Subject: cert.Subject.String(), Issuer: cert.Issuer.String(), Names: orEmpty(names),
+		From: float64(cert.NotBefore.Unix()), Until: float64(cert.NotAfter.Unix()), State: state}
+}
