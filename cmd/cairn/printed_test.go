@@ -1,0 +1,244 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/index/embed/bert/berttest"
+)
+
+// printedCommands are the command lines of cairn that a person can read: in the pages, between backquotes or indented, in
+// what help says, and between backquotes in messages, hints and the console. Each
+// comes with a place where it stands.
+func printedCommands(t *testing.T, root string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	add := func(where, line string) {
+		line, _, _ = strings.Cut(line, "  ") // what it does is said behind it
+		line, _, _ = strings.Cut(line, " | ")
+		line, _, _ = strings.Cut(line, " > ")
+		line, _, _ = strings.Cut(line, " #")
+		if line = strings.TrimSpace(line); !strings.HasSuffix(line, "...") {
+			line = strings.TrimRight(line, ".,:;&")
+		}
+		if line != "cairn" && all[line] == "" {
+			all[line] = where
+		}
+	}
+	quoted := regexp.MustCompile("[`\"](?:\\./)?(cairn [a-z][^`\"\n]*)[`\"]")
+	hinted := regexp.MustCompile("`(cairn [a-z][^`\"\n]*)`")
+	indented := regexp.MustCompile(`(?m)^(?:    |  |\t)(?:\./)?(cairn [a-z].*)$`)
+	from := func(where, text string) {
+		for _, m := range quoted.FindAllStringSubmatch(text, -1) {
+			add(where, m[1])
+		}
+		for _, m := range indented.FindAllStringSubmatch(text, -1) {
+			add(where, m[1])
+		}
+	}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		where, kind := strings.TrimPrefix(path, root+"/"), filepath.Ext(path)
+		if err != nil || d.IsDir() || !slices.Contains([]string{".md", ".go", ".js", ".yml"}, kind) || strings.HasSuffix(path, "_test.go") || strings.Contains(where, "testdata/") {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if kind == ".md" {
+			from(where, string(b))
+			return err
+		}
+		for _, m := range hinted.FindAllStringSubmatch(string(b), -1) {
+			add(where, m[1])
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var helped func(c *cobra.Command)
+	helped = func(c *cobra.Command) {
+		from(c.CommandPath()+" --help", "\n"+c.Long+"\n"+c.Example+"\n"+c.LocalFlags().FlagUsages())
+		for _, sub := range c.Commands() {
+			helped(sub)
+		}
+	}
+	helped((&app{}).root())
+	return all
+}
+
+// elsewhere are the printed commands that need more than a node and its files: those that begin with words are parsed here as they are printed, and
+// run by another test.
+var elsewhere = map[string]string{
+	"audit": "TestREADMERunsAsPrinted", "backup": "TestBackupUnderLoadRestoresIntoAFreshCluster", "bench failover": "TestBenchFailover", "bench gateway": "TestBenchGateway",
+	"bench lag": "TestBenchFollowerReads", "bench load": "TestBenchLoadPrintsWhatWasAchieved", "bench recall": "TestRecallAgainst", "bench snapshot": "TestBenchSnapshot",
+	"bench surfaces": "TestBenchSurfaces", "bench sweep": "TestBenchSweep", "bench table": "TestTable", "bench write": "TestBenchFollowerReads", "bench compare": "TestBenchLoadPrintsWhatWasAchieved",
+	"cluster cert": "TestREADMETLS", "cluster handover": "TestHandover", "cluster init": "TestInitWritesWhatServeReads", "cluster join": "TestREADMEThreeNodes", "cluster leave": "TestREADMEThreeNodes",
+	"cluster promote": "TestREADMEThreeNodes", "cluster recover": "TestRecoverFromALostMajority", "cluster remove": "TestREADMEThreeNodes", "cluster transfer": "TestHandover",
+	"covenant": "TestCovenantFromTheShell", "dev": "TestDevEmbeds", "doctor": "TestDoctor", "embed fetch": "TestEmbedVerbs", "embed use default --cancel": "TestEmbedUse", "import": "TestREADMERunsAsPrinted", "key": "TestAHomeIsEncryptedAndItsKeyReplaced",
+	"log tail": "TestTopOnce", "mcp": "TestMCPOverStdio", "process": "TestProcessUnderBothNames", "recover": "TestAPoisonedRecordIsSkipped", "restore": "TestPointInTime", "serve": "TestREADMEThreeNodes",
+	"shell --context": "TestShellRunsAScript", "sift": "TestSiftVerbs", "status --endpoints": "TestREADMETLS",
+}
+
+// TestEveryPrintedCommandRuns: each command that pages and help print is one that the binary takes, with its flags and as many arguments, and runs: here, on a
+// node that has what it names, or in the test that elsewhere names.
+func TestEveryPrintedCommandRuns(t *testing.T) {
+	repository, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	there, used, ran := testsBelow(t, "."), map[string]bool{}, 0
+	dir := t.TempDir()
+	t.Chdir(dir)
+	home := filepath.Join(dir, "home")
+	t.Setenv("CAIRN_HOME", home)
+	t.Setenv("CAIRN_CONTEXTS", filepath.Join(dir, "contexts.json"))
+	cairntest.StartDevIn(t, home)
+	named := someNames(t, home)
+	for line, where := range printedCommands(t, repository) {
+		for _, line := range alternatives(line) {
+			argv, err := words(line)
+			if err != nil {
+				t.Errorf("%s: %s: %v", where, line, err)
+				continue
+			}
+			for i, a := range argv {
+				if a == "N" || a == "M" || a == "%d" { // a number
+					argv[i] = "4"
+				}
+			}
+			prefix := ""
+			for p := range elsewhere {
+				if rest, ok := strings.CutPrefix(line+" ", "cairn "+p+" "); ok && len(p) > len(prefix) && (p != "backup" || !strings.HasPrefix(rest, "verify") && !strings.HasPrefix(rest, "list")) {
+					prefix = p
+				}
+			}
+			used[prefix] = true
+			mention := parsed(t, where, argv[1:])
+			if prefix != "" || mention {
+				continue
+			}
+			ran++
+			for i, a := range argv {
+				argv[i] = named.Replace(a)
+			}
+			patience := time.Minute
+			if slices.Contains(argv, "--watch") { // until it is interrupted
+				patience = time.Second
+			}
+			ctx, stop := context.WithTimeout(t.Context(), patience)
+			var said bytes.Buffer
+			if code := run(ctx, argv[1:], strings.NewReader(""), io.Discard, &said); code != 0 {
+				t.Errorf("%s: %s: exit %d, %s", where, strings.Join(argv, " "), code, &said)
+			}
+			stop()
+		}
+	}
+	for prefix, test := range elsewhere {
+		if !used[prefix] || !there[test] {
+			t.Errorf("cairn %s is run by %s: no page prints it (%t), or there is no such test (%t)", prefix, test, !used[prefix], !there[test])
+		}
+	}
+	if ran < 30 {
+		t.Errorf("only %d commands ran", ran)
+	}
+}
+
+// alternatives are the commands of a line: a|b stands for each, and && for one after the other.
+func alternatives(line string) (lines []string) {
+	for part := range strings.SplitSeq(line, " && ") {
+		fields := strings.Fields(part)
+		at := slices.IndexFunc(fields, func(f string) bool { return strings.Contains(f, "|") && !strings.ContainsAny(f, `"'`) })
+		if at < 0 {
+			lines = append(lines, part)
+			continue
+		}
+		for one := range strings.SplitSeq(fields[at], "|") {
+			lines = append(lines, strings.Join(slices.Replace(slices.Clone(fields), at, at+1, one), " "))
+		}
+	}
+	return lines
+}
+
+// parsed fails the test unless the binary takes a command as it is printed. One that is only mentioned lacks its arguments, or the value of its last flag.
+func parsed(t *testing.T, where string, argv []string) (mention bool) {
+	t.Helper()
+	at := strings.Join(argv, " ")
+	root := (&app{}).root()
+	c, rest, err := root.Find(argv)
+	if err != nil || c == root {
+		t.Errorf("%s: no command cairn %s", where, at)
+		return true
+	}
+	if c.DisableFlagParsing || slices.Contains(argv, "--help") {
+		return true
+	}
+	if i := slices.Index(rest, "<"); i >= 0 {
+		rest = rest[:i]
+	}
+	if last := len(rest) - 1; last >= 0 && strings.HasPrefix(rest[last], "--") {
+		if f := c.Flags().Lookup(rest[last][2:]); f != nil && f.NoOptDefVal == "" {
+			rest, mention = rest[:last], true
+		}
+	}
+	if err := c.ParseFlags(rest); err != nil {
+		t.Errorf("%s: cairn %s: %v", where, at, err)
+	}
+	if err := c.ValidateArgs(c.Flags().Args()); err != nil {
+		mention = true
+		if c.Flags().NArg() > 0 {
+			t.Errorf("%s: cairn %s: %v", where, at, err)
+		}
+	}
+	return mention || c.HasSubCommands()
+}
+
+// someNames stores what printed commands speak of, and names it as they do.
+func someNames(t *testing.T, home string) *strings.Replacer {
+	t.Helper()
+	do := func(args ...string) string {
+		t.Helper()
+		code, out, said := cairn(t, args...)
+		if code != 0 {
+			t.Fatalf("%v: exit %d, %s", args, code, said)
+		}
+		return strings.TrimSpace(out)
+	}
+	rid := do("remember", "Alice leads payments")
+	do("correct", rid, "Bob leads payments now", "--reason", "Alice moved on")
+	for _, text := range []string{"Frank works at the Lisbon office", "Frank works at the Oslo office"} {
+		do("remember", text)
+	}
+	do("think")
+	var conflicts struct {
+		Conflicts []struct {
+			ID string `json:"conflict_id"`
+		}
+	}
+	if err := json.Unmarshal([]byte(do("conflicts", "list", "--json")), &conflicts); err != nil || len(conflicts.Conflicts) == 0 {
+		t.Fatalf("no conflict: %v", err)
+	}
+	do("backup", "--to", "DIR")
+	do("backup", "--to", "backups")
+	do("key", "new", "--output", "FILE")
+	do("context", "add", "prod", "--home", home)
+	if err := os.CopyFS(filepath.Join(home, "models", "all-MiniLM-L6-v2"), os.DirFS(berttest.Small().Write(t))); err != nil {
+		t.Fatal(err)
+	}
+	token, err := os.ReadFile(filepath.Join(home, "token"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.NewReplacer("RID", rid, "CONFLICT", conflicts.Conflicts[0].ID, "./", "", "NAME", "all-MiniLM-L6-v2", "DB", "default", "$(cat cairn-data/token)", strings.TrimSpace(string(token)))
+}
