@@ -67,7 +67,7 @@ func (a *app) dbList(t *cli.Target) *cobra.Command {
 
 func (a *app) dbDrop(t *cli.Target) *cobra.Command {
 	var yes bool
-	c := &cobra.Command{Use: "drop NAME --yes", Short: "Remove a database with all that is in it", Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
+	c := &cobra.Command{Use: "drop DB --yes", Short: "Remove a database with all that is in it", Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
 		if !yes {
 			return cli.Usagef("dropping '%s' cannot be undone; say --yes", args[0])
 		}

@@ -26,7 +26,7 @@ type fetchedModel struct {
 func (a *app) embedFetch() *cobra.Command {
 	var home, mirror string
 	var asJSON bool
-	c := &cobra.Command{Use: "fetch NAME", Short: "Bring a known model into the data directory", Args: cobra.ExactArgs(1),
+	c := &cobra.Command{Use: "fetch NAME", Short: "Bring a known model into the data directory", Args: cobra.ExactArgs(1), ValidArgs: models.Names(),
 		Long: `Brings a known model into HOME/models/NAME, from the model hub or from a mirror of it. Each file is held to its SHA-256
 ("cairn embed list" shows them), so a mirror need not be trusted. What one attempt brought the next one continues.
 

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairndb/cairn/index/embed"
+	"github.com/cairndb/cairn/index/embed/models"
 )
 
 // sentences are what a model is tried on: five pairs that say one thing in two ways, with few words in common.
@@ -49,7 +50,7 @@ const tryFor = 500 * time.Millisecond
 func (a *app) embedTest() *cobra.Command {
 	var home string
 	var asJSON bool
-	c := &cobra.Command{Use: "test NAME|DIR", Short: "Embed ten sentences: which are near, and how fast", Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
+	c := &cobra.Command{Use: "test NAME|DIR", Short: "Embed ten sentences: which are near, and how fast", Args: cobra.ExactArgs(1), ValidArgs: models.Names(), RunE: func(c *cobra.Command, args []string) error {
 		e, err := openModel(home, args[0])
 		if err != nil {
 			return err

@@ -36,7 +36,7 @@ func (b *bounds) body(c *cobra.Command) map[string]any {
 
 func (a *app) dbQuota(t *cli.Target) *cobra.Command {
 	var b bounds
-	c := &cobra.Command{Use: "quota NAME", Short: "Show what a database is bounded to, or bound it", Args: cobra.ExactArgs(1),
+	c := &cobra.Command{Use: "quota DB", Short: "Show what a database is bounded to, or bound it", Args: cobra.ExactArgs(1),
 		Long: `Show what a database is bounded to, or bound it. Bounds are replicated; what each node admits it counts for itself, so
 a cluster of three admits up to three times --rps. Memories are counted when they are applied: that bound is exact.`}
 	c.RunE = func(c *cobra.Command, args []string) error {

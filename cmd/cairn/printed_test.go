@@ -86,7 +86,7 @@ var elsewhere = map[string]string{
 	"bench surfaces": "TestBenchSurfaces", "bench sweep": "TestBenchSweep", "bench table": "TestTable", "bench write": "TestBenchFollowerReads", "bench compare": "TestBenchLoadPrintsWhatWasAchieved",
 	"cluster cert": "TestREADMETLS", "cluster handover": "TestHandover", "cluster init": "TestInitWritesWhatServeReads", "cluster join": "TestREADMEThreeNodes", "cluster leave": "TestREADMEThreeNodes",
 	"cluster promote": "TestREADMEThreeNodes", "cluster recover": "TestRecoverFromALostMajority", "cluster remove": "TestREADMEThreeNodes", "cluster transfer": "TestHandover",
-	"covenant": "TestCovenantFromTheShell", "dev": "TestDevEmbeds", "doctor": "TestDoctor", "embed fetch": "TestEmbedVerbs", "embed use default --cancel": "TestEmbedUse", "import": "TestREADMERunsAsPrinted", "key": "TestAHomeIsEncryptedAndItsKeyReplaced",
+	"covenant": "TestCovenantFromTheShell", "dev": "TestDevEmbeds", "doctor": "TestDoctor", "embed fetch": "TestEmbedVerbs", "embed use default --cancel": "TestEmbedUse", "undo RID --expected-revision": "", "import": "TestREADMERunsAsPrinted", "key": "TestAHomeIsEncryptedAndItsKeyReplaced",
 	"log tail": "TestTopOnce", "mcp": "TestMCPOverStdio", "process": "TestProcessUnderBothNames", "recover": "TestAPoisonedRecordIsSkipped", "restore": "TestPointInTime", "serve": "TestREADMEThreeNodes",
 	"shell --context": "TestShellRunsAScript", "sift": "TestSiftVerbs", "status --endpoints": "TestREADMETLS",
 }

@@ -1,53 +1,96 @@
 package cli
 
 import (
-	"context"
+	"encoding/json"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/cairndb/cairn/node/api"
 )
 
 // completeFor bounds how long a person who presses tab waits for a node.
 const completeFor = time.Second
 
-// named is what flags take that a node knows the names of, by flag.
-var named = map[string]func(context.Context, *Target) ([]string, error){
-	"db":        databases,
-	"database":  databases,
-	"namespace": namespaces,
-	"node-id":   nodeIDs,
-}
+// listed are names that a node knows: a field of a list's rows.
+type listed struct{ path, rows, field string }
 
-// CompleteNames offers the names that a node knows to the flags of a command and of those below it.
+var (
+	databases = listed{api.Databases.Path(), "databases", "name"}
+	entities  = listed{api.Entities.Path() + "?limit=1000", "entities", "name"}
+)
+
+// inFlags is what flags take, by flag.
+var inFlags = map[string]listed{"db": databases, "database": databases, "namespace": {api.Namespaces.Path() + "?limit=1000", "namespaces", "name"}, "node-id": {api.Topology.Path(), "nodes", "node_id"}}
+
+// inArgs is what arguments take, by their word in a verb's use.
+var inArgs = map[string]listed{"DB": databases, "DATABASE": databases, "ENTITY": entities, "SUBJECT": entities, "RID": {api.Memories.Path(), "items", "rid"},
+	"SESSION": {api.Sessions.Path(), "sessions", "session_id"}, "CONFLICT": {api.Conflicts.Path(), "conflicts", "conflict_id"}, "TRIGGER": {api.Triggers.Path(), "triggers", "trigger_id"}}
+
+// CompleteNames offers the names that a node knows to the flags and the arguments of a command and of those below it.
 func CompleteNames(c *cobra.Command) {
-	for flag, names := range named {
+	for flag, names := range inFlags {
 		if c.Flags().Lookup(flag) == nil {
 			continue
 		}
 		err := c.RegisterFlagCompletionFunc(flag, func(c *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
-			t, err := asked(c)
-			if err != nil {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			all, err := names(c.Context(), t)
-			if err != nil {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			all = slices.DeleteFunc(all, func(s string) bool { return !strings.HasPrefix(s, begun) })
-			slices.Sort(all)
-			return slices.Compact(all), cobra.ShellCompDirectiveNoFileComp
+			return names.complete(c, begun)
 		})
 		if err != nil {
 			panic("cli: " + err.Error()) // the flag is there and has no other
 		}
 	}
+	if args := strings.Fields(c.Use)[1:]; c.ValidArgsFunction == nil && len(c.ValidArgs) == 0 && len(args) > 0 {
+		c.ValidArgsFunction = func(c *cobra.Command, given []string, begun string) ([]string, cobra.ShellCompDirective) {
+			if len(given) >= len(args) {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			word := strings.Trim(args[len(given)], "[]")
+			names, known := inArgs[word]
+			if !known {
+				if slices.Contains(files, word) {
+					return nil, cobra.ShellCompDirectiveDefault
+				}
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return names.complete(c, begun)
+		}
+	}
 	for _, below := range c.Commands() {
 		CompleteNames(below)
 	}
+}
+
+// files are the arguments that are files or directories.
+var files = []string{"DIR", "PATH", "FILE", "BEFORE", "AFTER"}
+
+// complete returns the names that begin so, none when no node answers.
+func (l listed) complete(c *cobra.Command, begun string) ([]string, cobra.ShellCompDirective) {
+	t, err := asked(c)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	if in := c.Flags().Lookup("db"); in != nil {
+		t.Database = in.Value.String()
+	}
+	var answer map[string]json.RawMessage
+	var rows []map[string]json.RawMessage
+	if t.Get(c.Context(), "GET", t.In(l.path), nil, &answer) != nil || json.Unmarshal(answer[l.rows], &rows) != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var all []string
+	for _, row := range rows {
+		name := string(row[l.field])
+		_ = json.Unmarshal(row[l.field], &name) // a number stays as it is
+		if strings.HasPrefix(name, begun) {
+			all = append(all, name)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all), cobra.ShellCompDirectiveNoFileComp
 }
 
 // asked is the target that the flags of a command name so far. The command itself does not run.
@@ -65,39 +108,4 @@ func asked(c *cobra.Command) (*Target, error) {
 	}
 	t.Timeout = completeFor
 	return t, t.enter(flags)
-}
-
-func databases(ctx context.Context, t *Target) (names []string, err error) {
-	var list struct {
-		Databases []struct{ Name string }
-	}
-	err = t.Get(ctx, "GET", "/v1/databases", nil, &list)
-	for _, d := range list.Databases {
-		names = append(names, d.Name)
-	}
-	return names, err
-}
-
-func namespaces(ctx context.Context, t *Target) (names []string, err error) {
-	var page struct {
-		Namespaces []struct{ Name string }
-	}
-	err = t.Get(ctx, "GET", "/v1/namespaces?limit=1000", nil, &page)
-	for _, n := range page.Namespaces {
-		names = append(names, n.Name)
-	}
-	return names, err
-}
-
-func nodeIDs(ctx context.Context, t *Target) (ids []string, err error) {
-	var list struct {
-		Nodes []struct {
-			ID uint32 `json:"node_id"`
-		}
-	}
-	err = t.Get(ctx, "GET", "/v1/cluster/topology", nil, &list)
-	for _, n := range list.Nodes {
-		ids = append(ids, strconv.FormatUint(uint64(n.ID), 10))
-	}
-	return ids, err
 }

@@ -167,8 +167,6 @@ func (v verb) ask(ctx context.Context, s *cli.Streams, t *cli.Target, method, pa
 	return nil
 }
 
-func (v verb) name() string { name, _, _ := strings.Cut(v.use, " "); return name }
-
 // decode reads an answer with its numbers as they were written.
 func decode(raw []byte, to any) error {
 	d := json.NewDecoder(bytes.NewReader(raw))

@@ -86,7 +86,10 @@ func TestRequests(t *testing.T) {
 		{"watch --type stored,forgotten --type corrected", "GET", "/v1/events?type=stored&type=forgotten&type=corrected", ""},
 	} {
 		words := strings.Fields(tc.typed)
-		i := slices.IndexFunc(list, func(v verb) bool { return v.name() == words[0] || v.group == words[0] && v.name() == words[1] })
+		i := slices.IndexFunc(list, func(v verb) bool {
+			name, _, _ := strings.Cut(v.use, " ")
+			return name == words[0] || v.group == words[0] && name == words[1]
+		})
 		v := list[i]
 		if v.group != "" {
 			words = words[1:]
