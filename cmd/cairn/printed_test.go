@@ -86,7 +86,7 @@ var elsewhere = map[string]string{
 	"bench surfaces": "TestBenchSurfaces", "bench sweep": "TestBenchSweep", "bench table": "TestTable", "bench write": "TestBenchFollowerReads", "bench compare": "TestBenchLoadPrintsWhatWasAchieved",
 	"cluster cert": "TestREADMETLS", "cluster handover": "TestHandover", "cluster init": "TestInitWritesWhatServeReads", "cluster join": "TestREADMEThreeNodes", "cluster leave": "TestREADMEThreeNodes",
 	"cluster promote": "TestREADMEThreeNodes", "cluster recover": "TestRecoverFromALostMajority", "cluster remove": "TestREADMEThreeNodes", "cluster transfer": "TestHandover",
-	"covenant": "TestCovenantFromTheShell", "dev": "TestDevEmbeds", "doctor": "TestDoctor", "embed fetch": "TestEmbedVerbs", "embed use default --cancel": "TestEmbedUse", "undo RID --expected-revision": "", "import": "TestREADMERunsAsPrinted", "key": "TestAHomeIsEncryptedAndItsKeyReplaced",
+	"covenant": "TestCovenantFromTheShell", "dev": "TestDevEmbeds", "doctor": "TestDoctor", "embed fetch": "TestEmbedVerbs", "embed use default --cancel": "TestEmbedUse", "undo RID --expected-revision": "TestUndoHappensOnce", "import": "TestREADMERunsAsPrinted", "key": "TestAHomeIsEncryptedAndItsKeyReplaced",
 	"log tail": "TestTopOnce", "mcp": "TestMCPOverStdio", "process": "TestProcessUnderBothNames", "recover": "TestAPoisonedRecordIsSkipped", "restore": "TestPointInTime", "serve": "TestREADMEThreeNodes",
 	"shell --context": "TestShellRunsAScript", "sift": "TestSiftVerbs", "status --endpoints": "TestREADMETLS",
 }
@@ -98,7 +98,7 @@ func TestEveryPrintedCommandRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	there, used, ran := testsBelow(t, "."), map[string]bool{}, 0
+	there, used, ran := testsBelow(t, repository), map[string]bool{}, 0
 	dir := t.TempDir()
 	t.Chdir(dir)
 	home := filepath.Join(dir, "home")
