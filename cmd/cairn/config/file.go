@@ -28,9 +28,9 @@ type server struct {
 	HTTPPort      int      `toml:"http_port" default:"wire_port + 1" doc:"Port of the gateway."`
 	Bind          string   `toml:"bind" default:"0.0.0.0" doc:"Address to listen on."`
 	DataDir       string   `toml:"data_dir" default:"./data" doc:"The home: directory of all that the node stores."`
-	ForwardWrites *bool    `toml:"forward_writes" default:"over HTTP only" doc:"Whether a follower passes writes on to the leader. Without it, it passes on those over HTTP and refuses those over the wire with the leader's address; true: it passes on both; false: it refuses both, over HTTP with 307."`
-	Lenient       bool     `toml:"lenient" default:"false" doc:"false: unknown fields, values of another type and numbers out of range are refused by name; true: let through, as clients of the first gateway (0.7 and before) rely on: what is unknown is ignored, what has another type counts as absent, numbers are kept as sent. Unreadable dates are refused always."`
-	CORSOrigins   []string `toml:"cors_origins" default:"none" doc:"Origins of web pages that may ask the gateway."`
+	ForwardWrites *bool    `toml:"forward_writes" default:"over HTTP only" doc:"Whether a follower forwards writes to the leader. Unset: it forwards those that come over HTTP, and refuses those over the wire with the leader's address; true: it forwards both; false: it refuses both, over HTTP with 307."`
+	Lenient       bool     `toml:"lenient" default:"false" doc:"false: requests with unknown fields, values of the wrong type or numbers out of range are refused, and the error names the field; true: accepted, as clients of the first gateways (0.7 and before) rely on: unknown fields and values of the wrong type are ignored, numbers are kept as sent. Unreadable dates are always refused."`
+	CORSOrigins   []string `toml:"cors_origins" default:"none" doc:"Origins of web pages that may send requests to the gateway."`
 	MasterToken   *bool    `toml:"master_token" default:"true" doc:"Whether the cluster secret is an admin token of database \"default\"."`
 }
 
@@ -39,20 +39,20 @@ type cluster struct {
 	Role               string     `toml:"role" default:"voter" doc:"voter or read_replica."`
 	ClusterPort        int        `toml:"cluster_port" default:"7440 with peers, else none" doc:"Port of the other members. A node without peers opens none unless it is set."`
 	Bind               string     `toml:"bind" default:"server.bind" doc:"Address that the peer port listens on."`
-	AdvertiseAddr      string     `toml:"advertise_addr" doc:"host:port that peers dial; needed when the peer port listens on every address. Its host is where clients are sent to, too."`
-	AdvertiseWire      string     `toml:"advertise_wire" default:"host of advertise_addr, wire_port" doc:"host:port where clients are sent to over the wire."`
-	AdvertiseHTTP      string     `toml:"advertise_http" default:"host of advertise_addr, http_port" doc:"host:port where clients are sent to over HTTP."`
-	HeartbeatMS        int        `toml:"heartbeat_interval_ms" default:"400" unit:"milliseconds" doc:"How often the leader lets the followers know that it lives."`
-	MaxClockOffsetMS   int        `toml:"max_clock_offset_ms" default:"2000" unit:"milliseconds" doc:"How far a node's clock may be from the middle of the members'; a leader over it hands over, and stamps by theirs."`
-	ElectionMS         int        `toml:"election_timeout_ms" default:"1200" unit:"milliseconds" doc:"Silence after which a leader is replaced; at least twice the heartbeat."`
+	AdvertiseAddr      string     `toml:"advertise_addr" doc:"host:port that peers dial; required when the peer port listens on every address. Clients are told its host too."`
+	AdvertiseWire      string     `toml:"advertise_wire" default:"host of advertise_addr, wire_port" doc:"host:port of the wire port, as clients are told it."`
+	AdvertiseHTTP      string     `toml:"advertise_http" default:"host of advertise_addr, http_port" doc:"host:port of the gateway, as clients are told it."`
+	HeartbeatMS        int        `toml:"heartbeat_interval_ms" default:"400" unit:"milliseconds" doc:"How often the leader sends heartbeats to the followers."`
+	MaxClockOffsetMS   int        `toml:"max_clock_offset_ms" default:"2000" unit:"milliseconds" doc:"How far a node's clock may be from the median of the members' clocks. A leader over the limit uses the others' time and transfers leadership."`
+	ElectionMS         int        `toml:"election_timeout_ms" default:"1200" unit:"milliseconds" doc:"How long followers wait for a heartbeat before they elect another leader; at least twice the heartbeat."`
 	Secret             string     `toml:"cluster_secret" secret:"true" env:"CAIRN_CLUSTER_SECRET,CAIRN_CLUSTER_CLUSTER_SECRET,YANTRIKDB_CLUSTER_SECRET" default:"that of data_dir/cluster.secret" doc:"Shared by all members, at least 32 characters: cairn cluster secret makes one. A node without peers makes one at its first start."`
 	SecretFile         string     `toml:"cluster_secret_file" doc:"File with the secret, instead of cluster_secret."`
-	OtherSecret        string     `toml:"other_cluster_secret" secret:"true" doc:"Accepted as well, while the secret is being changed."`
+	OtherSecret        string     `toml:"other_cluster_secret" secret:"true" doc:"A second secret that is accepted, while the secret is being changed."`
 	OtherSecretFile    string     `toml:"other_cluster_secret_file" doc:"File with the other secret, instead of other_cluster_secret."`
-	ReplicationMode    string     `toml:"replication_mode" doc:"Taken from older files and without effect: a write is always on a majority."`
-	SnapshotThreshold  uint64     `toml:"snapshot_threshold" default:"8192" unit:"log entries" doc:"How many entries make a snapshot worth taking."`
-	SnapshotIntervalMS int        `toml:"snapshot_interval_ms" default:"120000" unit:"milliseconds" doc:"How often the node looks whether it is time for a snapshot."`
-	TrailingLogs       uint64     `toml:"trailing_logs" default:"10240" unit:"log entries" doc:"Entries kept behind a snapshot, for members that were away."`
+	ReplicationMode    string     `toml:"replication_mode" doc:"Accepted in older files, without effect: a write is always stored on a majority."`
+	SnapshotThreshold  uint64     `toml:"snapshot_threshold" default:"8192" unit:"log entries" doc:"A snapshot is taken after this many log entries."`
+	SnapshotIntervalMS int        `toml:"snapshot_interval_ms" default:"120000" unit:"milliseconds" doc:"How often the node checks whether a snapshot is due."`
+	TrailingLogs       uint64     `toml:"trailing_logs" default:"10240" unit:"log entries" doc:"Log entries kept although a snapshot holds them, for members that were away."`
 	Peers              []filePeer `toml:"peers" doc:"The other members."`
 }
 
@@ -62,19 +62,19 @@ type filePeer struct {
 }
 
 type limits struct {
-	MaxConnections      int `toml:"max_connections" default:"4096" unit:"connections" doc:"On the wire port, and as many on the gateway."`
-	MaxConnectionsPerIP int `toml:"max_connections_per_ip" default:"100" unit:"connections" doc:"On each port, from one IPv4 address or one IPv6 /64 network; loopback is exempt."`
-	MaxInFlight         int `toml:"max_in_flight" default:"1024" unit:"requests" doc:"At once, over all wire connections."`
-	MaxRPS              int `toml:"max_rps" default:"10000" unit:"operations a second" doc:"Of one token over HTTP that cairn token limit has not bounded; a batch counts as many as it holds; negative for no bound."`
-	MaxDatabases        int `toml:"max_databases" default:"100" unit:"databases" doc:"That the tokens of one database may make; tokens with scope admin are not bounded; negative for no bound."`
-	FailedLogins        int `toml:"failed_logins" default:"100" unit:"logins" doc:"With wrong tokens from one address at once, and one a second after that; right tokens are let in all the same."`
+	MaxConnections      int `toml:"max_connections" default:"4096" unit:"connections" doc:"Most connections on the wire port, and as many on the gateway."`
+	MaxConnectionsPerIP int `toml:"max_connections_per_ip" default:"100" unit:"connections" doc:"Most connections on each port from one IPv4 address or one IPv6 /64 network; loopback is exempt."`
+	MaxInFlight         int `toml:"max_in_flight" default:"1024" unit:"requests" doc:"Most requests in progress at once, over all wire connections."`
+	MaxRPS              int `toml:"max_rps" default:"10000" unit:"operations a second" doc:"Operations a second of one token over HTTP, unless cairn token limit sets another limit; a batch counts as many as it has memories; negative: no limit."`
+	MaxDatabases        int `toml:"max_databases" default:"100" unit:"databases" doc:"Most databases that the tokens of one database may create; tokens with scope admin have no limit; negative: no limit."`
+	FailedLogins        int `toml:"failed_logins" default:"100" unit:"logins" doc:"Attempts with wrong tokens that one address may make at once, and one a second after that; valid tokens are always accepted."`
 	TokenUseMinutes     int `toml:"token_use_minutes" default:"5" unit:"minutes" doc:"How often a node tells the others when tokens were used last."`
 }
 
 type retention struct {
-	RetainOperations int `toml:"retain_operations" default:"1000000" unit:"operations" doc:"Applied operations kept for readers of the log and for backups of ranges."`
+	RetainOperations int `toml:"retain_operations" default:"1000000" unit:"operations" doc:"Applied operations kept for readers of the log and for backups of log ranges."`
 	RetainHours      int `toml:"retain_hours" default:"168" unit:"hours" doc:"How long they are kept at most."`
-	SlowMS           int `toml:"slow_ms" default:"1000" unit:"milliseconds" doc:"An operation that takes as long is logged, without what it says; negative for none."`
+	SlowMS           int `toml:"slow_ms" default:"1000" unit:"milliseconds" doc:"Operations that take at least this long are logged, without their content; negative: none are."`
 }
 
 type tlsSection struct {
@@ -92,45 +92,45 @@ type tlsFiles struct {
 type backup struct {
 	Dir             string `toml:"dir" default:"none" doc:"Directory for backups; no backups are made without it."`
 	IntervalMinutes int    `toml:"interval_minutes" default:"60" unit:"minutes" doc:"How often a backup is made."`
-	FullEvery       int    `toml:"full_every" default:"24" unit:"backups" doc:"Ranges of the log between two whole states."`
-	Keep            int    `toml:"keep" default:"7" unit:"whole states" doc:"How many are kept, with the ranges that follow them."`
+	FullEvery       int    `toml:"full_every" default:"24" unit:"backups" doc:"How many log ranges are backed up between two whole states."`
+	Keep            int    `toml:"keep" default:"7" unit:"whole states" doc:"How many whole states are kept, with the log ranges that follow them."`
 }
 
 type embedding struct {
 	Strategy string `toml:"strategy" default:"none" doc:"none, builtin, static, bert or http. A write waits 250 ms for a vector at most, a question 500 ms; the leader, or a follower that has the model, embeds later what was stored without one."`
-	Path     string `toml:"path" doc:"static (model2vec) and bert (MiniLM, bge-small, e5-small, gte-small and their kind): the model's directory. cairn embed fetch brings known ones."`
-	Int8     bool   `toml:"int8" default:"false" doc:"bert: keep the model's table of words in 8 bits: a quarter of its memory; the cosine of a vector with the exact one is over .99. For multilingual models, whose table is most of them."`
-	URL      string `toml:"url" doc:"http: up to and with /v1/embeddings (OpenAI) or /api/embed (Ollama)."`
+	Path     string `toml:"path" doc:"static (model2vec) and bert (MiniLM, bge-small, e5-small, gte-small and their kind): the model's directory. cairn embed fetch downloads known ones."`
+	Int8     bool   `toml:"int8" default:"false" doc:"bert: keep the model's table of words in 8 bits. It takes a quarter of the memory, and the cosine of a vector with the exact one is over .99. Useful for multilingual models, which consist mostly of this table."`
+	URL      string `toml:"url" doc:"http: the server's URL, with the path /v1/embeddings (OpenAI) or /api/embed (Ollama)."`
 	Model    string `toml:"model" doc:"http: the model's name there."`
 	KeyFile  string `toml:"key_file" doc:"http: file with the bearer token."`
-	Dim      int    `toml:"dim" default:"builtin: 384" unit:"dimensions" doc:"Of the vectors that builtin makes, or that the model at url makes."`
+	Dim      int    `toml:"dim" default:"builtin: 384" unit:"dimensions" doc:"Dimensions of the vectors that builtin makes, or the model at url."`
 }
 
 type reranking struct {
-	URL     string `toml:"url" default:"none" doc:"A server that orders the first 50 answers of a recall anew, up to and with /rerank or /v1/rerank: Text Embeddings Inference, llama.cpp, vLLM, Jina, Cohere. It is sent the question and these memories."`
+	URL     string `toml:"url" default:"none" doc:"URL of a server that reorders the first 50 results of a recall, with the path /rerank or /v1/rerank: Text Embeddings Inference, llama.cpp, vLLM, Jina, Cohere. It receives the question and these memories."`
 	Model   string `toml:"model" doc:"The model's name there; none for Text Embeddings Inference."`
 	KeyFile string `toml:"key_file" doc:"File with the bearer token."`
-	WaitMS  int    `toml:"wait_ms" default:"500" unit:"milliseconds" doc:"How long a question waits for it; without an answer the order stays as it was."`
+	WaitMS  int    `toml:"wait_ms" default:"500" unit:"milliseconds" doc:"How long a recall waits for it; without an answer the order stays as it was."`
 }
 
 // background is what the leader does by itself.
 type background struct {
-	ThinkMinutes         *int `toml:"think_interval_minutes" default:"30" unit:"minutes" doc:"How often every database is thought about: conflicts, triggers, tiers; 0 for never."`
+	ThinkMinutes         *int `toml:"think_interval_minutes" default:"30" unit:"minutes" doc:"How often cognition looks through every database for conflicts, triggers and tiers; 0: never."`
 	ConsolidationMinutes *int `toml:"consolidation_interval_minutes" unit:"minutes" doc:"The older name of think_interval_minutes."`
-	Consolidate          bool `toml:"consolidate" default:"false" doc:"Whether thinking merges duplicates, in databases whose settings do not ask for it themselves."`
-	SessionHours         int  `toml:"session_hours" default:"24" unit:"hours" doc:"How old a session that is not ended may grow."`
-	DecaySweepMinutes    *int `toml:"decay_sweep_interval_minutes" unit:"minutes" doc:"Taken from older files and without effect: thinking tells of fading memories."`
+	Consolidate          bool `toml:"consolidate" default:"false" doc:"Whether cognition merges duplicates, also in databases whose policies do not ask for it."`
+	SessionHours         int  `toml:"session_hours" default:"24" unit:"hours" doc:"A session that no client ended is abandoned after this many hours."`
+	DecaySweepMinutes    *int `toml:"decay_sweep_interval_minutes" unit:"minutes" doc:"Accepted in older files, without effect: cognition reports fading memories."`
 }
 
 type indexes struct {
-	IdleSeconds int `toml:"idle_seconds" default:"300" unit:"seconds" doc:"An index of a database that nothing asked for so long is closed, and opened by the next question; negative: none is closed for that."`
-	MaxOpen     int `toml:"max_open" default:"128" unit:"databases" doc:"Whose indexes are open at once, about: beyond, the one that was not asked for the longest time is closed; negative for no bound."`
+	IdleSeconds int `toml:"idle_seconds" default:"300" unit:"seconds" doc:"The index of a database that was not queried for this long is closed, and the next query opens it; negative: never."`
+	MaxOpen     int `toml:"max_open" default:"128" unit:"databases" doc:"About how many databases have their index open at once; beyond that, the least recently queried one is closed; negative: no limit."`
 }
 
 type encryption struct {
 	KeyFile    string `toml:"key_file" doc:"File with the master key: a line of 64 hex digits or base64, older keys on lines below; mode 0600. It encrypts all of the home."`
-	KeyPath    string `toml:"key_path" env:"-" doc:"The same, as older files call it."`
+	KeyPath    string `toml:"key_path" env:"-" doc:"The name of key_file in older files."`
 	KeyEnv     string `toml:"key_env" doc:"Name of an environment variable with the key instead; several keys are separated by commas."`
 	KeyCommand string `toml:"key_command" secret:"true" doc:"Command that prints the key instead, run by /bin/sh."`
-	Generate   bool   `toml:"auto_generate" env:"-" default:"false" doc:"Taken from older files; true is refused: a key beside its data protects nothing."`
+	Generate   bool   `toml:"auto_generate" env:"-" default:"false" doc:"Accepted as false in older files; true is refused: a key stored beside the data protects nothing."`
 }

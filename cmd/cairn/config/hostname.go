@@ -19,7 +19,7 @@ func (f *File) FromHostname(host string) error {
 		return fmt.Errorf("host name %q does not end in -NUMBER", host)
 	}
 	if len(f.Cluster.Peers) == 0 {
-		return fmt.Errorf("host name %q: cluster.peers lists all members, this one too", host)
+		return fmt.Errorf("host name %q: cluster.peers must list all members, including this one", host)
 	}
 	own := ""
 	for _, p := range f.Cluster.Peers {

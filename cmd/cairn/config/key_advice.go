@@ -17,11 +17,11 @@ func KeyAdvice(err error) string {
 	case errors.Is(err, seal.ErrPlain):
 		return "`cairn key encrypt` encrypts the home of a stopped node; or give the node an empty home, and the others bring it up to date"
 	case errors.Is(err, seal.ErrKeyring):
-		return "bring the keyring back from a copy of the home; without one, start a member with an empty home, and the others bring it up to date, or `cairn restore` a backup into one: it needs the master key alone"
+		return "copy the file keyring back from a copy of the home; if there is none, start the member with an empty home, and the others bring it up to date, or `cairn restore` a backup into an empty home, which needs only the master key"
 	case errors.Is(err, seal.ErrKey) && errors.Is(err, os.ErrNotExist):
 		return "the file that should hold the master key is not there; `cairn key new --output FILE` makes one for a home that has none"
 	case errors.Is(err, seal.ErrKey):
-		return "put the key that fits there; when the master key was changed, the old one stays on a line below the new one until every node has started with both"
+		return "configure the master key that this home was encrypted under; after a change, keep the old master key on a line below the new one until every node has started with both"
 	}
 	return ""
 }

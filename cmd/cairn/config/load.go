@@ -19,11 +19,11 @@ func (f *File) protections(unknown []string) error {
 	var errs []error
 	for _, key := range unknown {
 		if section, _, _ := strings.Cut(key, "."); section == "tls" || section == "encryption" {
-			errs = append(errs, fmt.Errorf("[%s] has no key %s, and starting without it would not be what was asked for", section, key))
+			errs = append(errs, fmt.Errorf("[%s] has no key %s, and a misspelled key here would leave a port or the disk unprotected", section, key))
 		}
 	}
 	if f.Encryption.Generate {
-		errs = append(errs, errors.New("[encryption] auto_generate is not offered: `cairn key new` makes a key, which belongs elsewhere than its data"))
+		errs = append(errs, errors.New("[encryption] auto_generate is not supported: make a key with `cairn key new` and keep it apart from the data"))
 	}
 	return errors.Join(errs...)
 }
@@ -51,7 +51,7 @@ func Load(path string, strict bool, flags func(*File), env func(string) string, 
 		return Setup{}, fmt.Errorf("%s: %w", path, err)
 	}
 	if err := f.protections(unknown); err != nil {
-		return Setup{}, cli.Hint(fmt.Errorf("%s: %w", path, err), "remove what is named and protect the ports and the disk by other means")
+		return Setup{}, cli.Hint(fmt.Errorf("%s: %w", path, err), "correct the key that is named, or remove it")
 	}
 	if len(unknown) > 0 {
 		if strict {

@@ -20,16 +20,16 @@ const (
 
 // Covenant is the part of [local] that is the Covenant surface's.
 type Covenant struct {
-	Home      string   `toml:"covenant_home" default:"HOME/run/covenant" doc:"What its clients call COVENANT_HOME."`
+	Home      string   `toml:"covenant_home" default:"HOME/run/covenant" doc:"The directory that its clients name in COVENANT_HOME."`
 	HTTP      string   `toml:"covenant_http" default:"127.0.0.1:8421, if it is free" doc:"Address of the HTTP mirror, or off."`
-	Origins   []string `toml:"covenant_origins" default:"http://localhost:3000" doc:"Origins of web pages that may ask the mirror, with a token."`
+	Origins   []string `toml:"covenant_origins" default:"http://localhost:3000" doc:"Origins of web pages that may send requests to the mirror, with a token."`
 	Bootstrap *bool    `toml:"covenant_bootstrap" default:"true" doc:"Whether a new operator gets its first capabilities."`
 	Score     bool     `toml:"covenant_score" default:"false" doc:"Whether search results carry metadata._score."`
 }
 
 // Sift is the part of [local] that is the SiftCoder surface's.
 type Sift struct {
-	Home        string            `toml:"sift_home" default:"HOME/run/siftcoder" doc:"What its clients call ~/.siftcoder."`
+	Home        string            `toml:"sift_home" default:"HOME/run/siftcoder" doc:"The directory that its clients use as ~/.siftcoder."`
 	NS          string            `toml:"sift_ns" default:"SIFTCODER_NS of the environment, or default" doc:"Namespace of its clients' memories."`
 	Database    string            `toml:"sift_database" default:"default" doc:"Database of its clients' memories."`
 	Shared      *bool             `toml:"sift_shared" default:"true" doc:"Whether workspaces see what other protocols stored."`
@@ -41,8 +41,8 @@ type Sift struct {
 // String is the part of [local] that is the stringd surface's.
 type String struct {
 	Shell    *bool    `toml:"string_shell" default:"true in dev, false in serve" doc:"Whether /exec, actions and bash topics run programs."`
-	Origins  []string `toml:"string_origins" default:"none" doc:"Origins of web pages that may ask, as scheme://host:port."`
-	Roots    []string `toml:"string_roots" default:"none, in dev the one it was started in" doc:"Directories that agents may have as homes and in allowed_paths, beside homes made for them."`
+	Origins  []string `toml:"string_origins" default:"none" doc:"Origins of web pages that may send requests, as scheme://host:port."`
+	Roots    []string `toml:"string_roots" default:"none, in dev the one it was started in" doc:"Directories that agents may use as homes and in allowed_paths, besides the homes made for them."`
 	Access   string   `toml:"string_access" default:"workspace" doc:"workspace: documents lie in the agent's directories; or full."`
-	Outbound bool     `toml:"string_outbound" default:"false" doc:"Whether documents' actions may ask other hosts."`
+	Outbound bool     `toml:"string_outbound" default:"false" doc:"Whether documents' actions may send requests to other hosts."`
 }

@@ -82,7 +82,7 @@ func (f *File) Node() (node.Config, error) {
 	switch f.Cluster.Role {
 	case "", "single":
 		if len(f.Cluster.Peers) > 0 && f.Cluster.Role == "single" {
-			return c, errors.New(`cluster.role "single" with peers: say "voter"`)
+			return c, errors.New(`cluster.role is "single", and cluster.peers is not empty: set role = "voter"`)
 		}
 		c.Member.Role = raft.RoleVoter
 	default:
@@ -104,7 +104,7 @@ func (f *File) Node() (node.Config, error) {
 func (f *File) peers() (out []node.Peer, err error) {
 	for i, p := range f.Cluster.Peers {
 		if p.Role == "witness" {
-			return nil, fmt.Errorf("cluster.peers %d: witnesses are not offered: give the cluster a third small voter instead", i+1)
+			return nil, fmt.Errorf("cluster.peers %d: witnesses are not supported: use a third, small voter instead", i+1)
 		}
 		out = append(out, node.Peer{Addr: p.Addr, Role: cmp.Or(p.Role, raft.RoleVoter)})
 	}
