@@ -221,7 +221,7 @@ func (m Member) validate() error {
 	switch m.Role {
 	case raft.RoleVoter, raft.RoleReadReplica:
 	case "witness":
-		errs = append(errs, errors.New("role witness is not supported: use a third, small voter instead"))
+		errs = append(errs, errors.New("role witness is not supported: use a third small voter instead"))
 	default:
 		errs = append(errs, fmt.Errorf("role %q: voter or read_replica", m.Role))
 	}
