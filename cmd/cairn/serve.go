@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"net"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -24,12 +25,17 @@ func (a *app) serve() *cobra.Command {
 			}
 			var hostErr error
 			up, err := config.Load(path, strict, func(f *config.File) {
-				if numbered {
+				f.Server.DataDir = cmp.Or(home, f.Server.DataDir)
+				hostErr = f.FindPeers(c.Context(), net.DefaultResolver, log)
+				switch {
+				case hostErr != nil:
+				case numbered:
 					host, err := os.Hostname()
 					hostErr = cmp.Or(err, f.FromHostname(host))
+				default:
+					hostErr = f.WithoutSelf()
 				}
 				f.Server.WirePort, f.Server.HTTPPort = cmp.Or(wirePort, f.Server.WirePort), cmp.Or(httpPort, f.Server.HTTPPort)
-				f.Server.DataDir = cmp.Or(home, f.Server.DataDir)
 			}, os.Getenv, log)
 			if err := cmp.Or(hostErr, err); err != nil {
 				return err

@@ -1,0 +1,83 @@
+package config
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cairndb/cairn/raft"
+)
+
+// How a node asks DNS for the members.
+const (
+	askDNSAgain = time.Second
+	tellOfDNS   = 10 * time.Second // between two lines about waiting
+	askedEnough = 3                // attempts of a node that is a member already: it knows the others, and starts without DNS
+)
+
+// FindPeers fills cluster.peers from the SRV records that cluster.peers_srv names, this node's own among them. A node with an empty home waits until there are
+// as many as cluster.peers_expected says: members found a cluster together, and with fewer there could be two.
+func (f *File) FindPeers(ctx context.Context, dns *net.Resolver, log *slog.Logger) error {
+	c := &f.Cluster
+	if c.PeersSRV == "" {
+		return nil
+	}
+	if len(c.Peers) > 0 {
+		return errors.New("cluster.peers and cluster.peers_srv both say who the members are: remove one")
+	}
+	c.ClusterPort = cmp.Or(c.ClusterPort, 7440)
+	_, err := os.Stat(filepath.Join(cmp.Or(f.Server.DataDir, "./data"), "raft"))
+	member, want := err == nil, cmp.Or(c.PeersExpected, 3)
+	tick := time.NewTicker(askDNSAgain)
+	defer tick.Stop()
+	for told, asked := time.Now(), 1; ; asked++ {
+		_, records, err := dns.LookupSRV(ctx, "", "", c.PeersSRV)
+		if len(records) >= want || member && (len(records) > 0 || asked >= askedEnough) {
+			for _, r := range records {
+				c.Peers = append(c.Peers, filePeer{Addr: net.JoinHostPort(strings.TrimSuffix(r.Target, "."), strconv.Itoa(int(r.Port))), Role: raft.RoleVoter})
+			}
+			slices.SortFunc(c.Peers, func(a, b filePeer) int { return cmp.Compare(a.Addr, b.Addr) })
+			return nil
+		}
+		if now := time.Now(); asked == 1 || now.Sub(told) >= tellOfDNS {
+			told = now
+			log.Info("waiting until DNS names the members", "peers_srv", c.PeersSRV, "named", len(records), "expected", want, "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+// WithoutSelf takes this node out of the members that DNS named.
+func (f *File) WithoutSelf() error {
+	c := &f.Cluster
+	if c.PeersSRV == "" || len(c.Peers) == 0 {
+		return nil
+	}
+	own := slices.IndexFunc(c.Peers, func(p filePeer) bool { return p.Addr == c.AdvertiseAddr })
+	if own < 0 {
+		return fmt.Errorf("cluster.advertise_addr %q is none of the members that %s names: %s", c.AdvertiseAddr, c.PeersSRV, addresses(c.Peers))
+	}
+	c.Peers = slices.Delete(c.Peers, own, own+1)
+	return nil
+}
+
+func addresses(peers []filePeer) string {
+	list := make([]string, len(peers))
+	for i, p := range peers {
+		list[i] = p.Addr
+	}
+	return strings.Join(list, ", ")
+}
