@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -109,6 +111,21 @@ func TestConsoleKeeps(t *testing.T) {
 		return err == nil && len(files) == 1
 	}) {
 		t.Fatal("no file was saved")
+	}
+	file := filepath.Join(saved, "garden.jsonl")
+	var lines strings.Builder
+	for i := range 20_000 { // more than one part
+		fmt.Fprintf(&lines, "{\"text\":\"bed %d has tülips and a long row of stones\",\"namespace\":\"garden\"}\n", i)
+	}
+	if err := os.WriteFile(file, []byte(strings.TrimSpace(lines.String())), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second time nothing is stored
+		p.step("memories from a file", chromedp.SetUploadFiles(`input[name=memories]`, []string{file}, chromedp.ByQuery), click(`form[aria-label="Store memories from a file"] button`), see(`dialog input[name=confirm]`),
+			chromedp.SendKeys(`dialog input[name=confirm]`, "default"+kb.Enter, chromedp.ByQuery), is(`document.querySelector("main").textContent.includes("20,000 memories of garden.jsonl stored in default")`))
+	}
+	if got := p.ask("GET", "/v1/stats?namespace=garden", nil); got["active_memories"] != 20_000.0 {
+		t.Errorf("stored: %v", got)
 	}
 	if out, code := cairntest.Run(t, "backup", "verify", saved); code != 0 {
 		t.Errorf("what was saved is no backup: %s", out)

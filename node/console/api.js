@@ -44,6 +44,15 @@ export const post = async (path, body = {}, signal) => (await request("POST", pa
 export const remove = async (path, signal) => (await request("DELETE", path, undefined, signal)).json();
 export const text = async (path) => (await request("GET", path)).text();
 
+/** upload sends a body that is no JSON object. */
+export async function upload(path, body, media) {
+  const other = elsewhere();
+  if (other) path += `${path.includes("?") ? "&" : "?"}database=${encodeURIComponent(other)}`;
+  const r = await send("POST", path, body, undefined, media);
+  if (!r.ok) throw new Refused(r.status, await r.json().catch(() => null));
+  return r.json();
+}
+
 export async function lines(path) {
   const all = await text(path);
   return all.split("\n").filter(Boolean).map((l) => JSON.parse(l));

@@ -1,6 +1,6 @@
 import { database, get, may, post, remove } from "/console/api.js";
 import { attempt, button, confirmedByName, count, dialog, empty, fill, h, pill, submit, toast, when } from "/console/dom.js";
-import { backups, embedding, settings } from "/console/views/keeping.js";
+import { backups, embedding, moves, settings } from "/console/views/keeping.js";
 import { keys } from "/console/views/keys.js";
 import { members } from "/console/views/members.js";
 
@@ -19,7 +19,7 @@ export async function admin(page, signal) {
   await Promise.all([draw(), ...parts.map((p) => p.draw(signal))]);
   audits.className = "card";
   fill(page, h("h1", {}, "Administration"), h("div", { class: "card" }, h("h2", {}, "Tokens"), makeToken(draw), tokenRows),
-    h("div", { class: "card" }, h("h2", {}, "Databases"), makeDatabase(draw), databaseRows), ...parts.map((p) => p.card), backups(), audits);
+    h("div", { class: "card" }, h("h2", {}, "Databases"), makeDatabase(draw), databaseRows), ...parts.map((p) => p.card), backups(), moves(), audits);
 }
 
 /** table shows rows whose cells say their column where there is no room for a head. */

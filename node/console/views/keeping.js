@@ -1,4 +1,4 @@
-import { database, get, post, remove, send } from "/console/api.js";
+import { database, get, post, remove, send, text, upload } from "/console/api.js";
 import { attempt, button, confirmedByName, count, fill, h, pairs, submit, toast } from "/console/dom.js";
 
 /** backups makes a backup of all databases and saves it where the browser saves files. */
@@ -28,6 +28,47 @@ export function backups() {
   };
   return h("div", { class: "card" }, h("h2", {}, "Backup"), h("p", { class: "soft" }, "All databases as this node has them, in one file. A large state is better fetched by ", h("code", {}, "cairn backup"), ", which goes on where a download broke off. Restoring takes a stopped node: ", h("code", {}, "cairn restore"), "."),
     h("form", { "aria-label": "Make a backup", onsubmit: attempt(make) }, submit("Make a backup", {}, "admin")), done, said);
+}
+
+/** An export is stored part by part, so that there is progress and no request is long. */
+const partBytes = 1 << 20;
+
+/** moves saves a database's memories as lines, and stores those of such a file. */
+export function moves() {
+  const done = h("progress", { hidden: true, "aria-label": "Stored", max: 1, value: 0 }), said = h("p", { class: "soft", role: "status" });
+  const file = h("input", { type: "file", name: "memories", accept: ".jsonl,.ndjson,.json", required: true, "aria-label": "File of memories" });
+  const save = async () => {
+    const at = URL.createObjectURL(new Blob([await text("/v1/export")]));
+    h("a", { href: at, download: `${database()}.jsonl` }).click();
+    URL.revokeObjectURL(at);
+  };
+  const restore = async () => {
+    const [from] = file.files;
+    if (!(await confirmedByName(`Store the memories of ${from.name}, ${(from.size / 1e6).toFixed(1)} MB, in ${database()}? They get new ids. The same file again stores nothing twice.`, database(), "Store"))) return;
+    done.hidden = false;
+    try {
+      const key = `console-${from.name}-${from.size}-${from.lastModified}`.replace(/[^\x21-\x7e]/g, "_").slice(0, 400);
+      let stored = 0, rest = "", at = 0;
+      const put = async (part) => {
+        if (part.trim() === "") return;
+        stored += (await upload(`/v1/import?key=${encodeURIComponent(`${key}-${at}`)}`, part, "application/x-ndjson")).memories;
+      };
+      const decoder = new TextDecoder();
+      for (; at < from.size; at += partBytes) {
+        rest += decoder.decode(await from.slice(at, at + partBytes).arrayBuffer(), { stream: at + partBytes < from.size });
+        const end = rest.lastIndexOf("\n") + 1;
+        await put(rest.slice(0, end));
+        rest = rest.slice(end);
+        done.value = Math.min(1, (at + partBytes) / from.size);
+        said.textContent = `${count(stored, "memory", "memories")} stored`;
+      }
+      await put(rest);
+      said.textContent = `${count(stored, "memory", "memories")} of ${from.name} stored in ${database()}`;
+      file.value = "";
+    } finally { done.hidden = true; }
+  };
+  return h("div", { class: "card" }, h("h2", {}, `Memories of ${database()} as a file`), h("p", { class: "soft" }, "A JSON object a line, memories and then relations. A backup's come back without stopping a node by ", h("code", {}, "cairn restore --from DIR --database NAME --into OTHER"), "."),
+    h("div", { class: "filters" }, button("Save…", {}, save), h("form", { "aria-label": "Store memories from a file", class: "filters", onsubmit: attempt(restore) }, file, submit("Store…", {}, "write"))), done, said);
 }
 
 const policies = [["working_ttl_secs", "forget memories of tier working after seconds"], ["episodic_ttl_secs", "forget memories of tier episodic after seconds"], ["promote_after", "accesses after which a memory moves up a tier"]];
@@ -70,7 +111,7 @@ export function embedding() {
     const end = () => set({ cancel: true }, `End the change of ${name} to ${changing}? What was made for it is removed.`, "End");
     fill(about, pairs({ Model: now.embedder ?? "none: clients bring vectors, or recall goes by words", ...changing && { "Changes to": changing }, Embedded: `${now.done.toLocaleString()} of ${now.of.toLocaleString()}`, "Last error": now.last_error }),
       now.missing > 0 && now.embedder && h("progress", { max: now.of, value: now.done, "aria-label": "Embedded" }),
-      changing ? button("Keep the model it has…", {}, end, "admin") : h("form", { "aria-label": "Embedder", class: "inline", onsubmit: attempt(use) }, choice, submit("Change…", {}, "admin")));
+      changing ? button("Keep the model it has…", {}, end, "admin") : h("form", { "aria-label": "Embedder", class: "filters", onsubmit: attempt(use) }, choice, submit("Change…", {}, "admin")));
   };
   return { card: h("div", { class: "card" }, h("h2", {}, `Embedder of ${database()}`), about), draw };
 }
