@@ -13,10 +13,10 @@ import (
 func (a *app) audit() *cobra.Command {
 	var t cli.Target
 	var limit int
-	c := &cobra.Command{Use: "audit", Short: "Who changed what of the cluster: databases, tokens, limits, policies, members", Args: cobra.NoArgs,
-		Long: `Who changed what of the cluster, newest first: databases, tokens, limits, policies, purges and members. Every change goes
-into the log together with who asked for it: the beginning of a token's hash and its label, master (the cluster secret)
-or local (a socket of the node's host). The newest 10,000 are kept, on every node, and in backups.`,
+	c := &cobra.Command{Use: "audit", Short: "Show who changed databases, tokens, limits, policies and members", Args: cobra.NoArgs,
+		Long: `Show the changes of databases, tokens, limits, policies and members, and purges, newest first. Every change is in the log
+with the caller that made it: the beginning of a token's hash and its label, master (the cluster secret) or local (a
+socket on the node's host). Every node keeps the newest 10,000, and backups hold them.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			var out struct {
 				Audit []api.Audit `json:"audit"`

@@ -170,8 +170,8 @@ the new one for its next connections. Clients check the --host names; members ch
 		},
 	}
 	c.Flags().StringVar(&dir, "dir", "./tls", "directory of ca.crt and ca.key")
-	c.Flags().Uint32Var(&id, "node-id", 0, "the node it is for")
+	c.Flags().Uint32Var(&id, "node-id", 0, "id of the node that the certificate is for")
 	c.Flags().StringSliceVar(&hosts, "host", []string{"127.0.0.1", "localhost"}, "names and addresses clients use for the node")
-	c.Flags().IntVar(&days, "days", nodeDays, "how long it holds")
+	c.Flags().IntVar(&days, "days", nodeDays, "how long the certificate is valid")
 	return c
 }

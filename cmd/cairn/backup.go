@@ -30,10 +30,12 @@ func (a *app) backup() *cobra.Command {
 		Long: `Back a running cluster up into a directory: all databases, consistent at one index of the log. Writes go on meanwhile.
 
 The first backup in a directory is the whole state; each later one is the log since the one before, or the whole state
-again with --full or when the log no longer reaches back. A download that breaks off goes on where it was. Files are
-checksummed and get their names when they are whole. "cairn backup verify" restores them and compares hashes;
-"cairn restore" brings them back, up to any index or time they hold. An admin token is needed. Files hold everything:
-keep them as you keep the data. Those of a node that encrypts its home are encrypted under its master key; the others are not.`,
+again with --full or when the log no longer holds what followed. When a download is interrupted, run the command again: it
+resumes. Files have checksums and get their names when they are complete. "cairn backup verify" restores them into a
+scratch state and compares hashes; "cairn restore" restores them, up to any index or time they hold. Needs a token with scope admin.
+
+The files hold all memories: protect them like the data. A node whose home is encrypted encrypts them under its master key;
+other nodes write them in plain.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if b.dir == "" {
 				return cli.Usage(errors.New("backup needs --to"))
@@ -47,9 +49,9 @@ keep them as you keep the data. Those of a node that encrypts its home are encry
 		},
 	}
 	t.Flags(c)
-	c.Flags().StringVar(&b.dir, "to", "", "directory, made when it is not there")
-	c.Flags().BoolVar(&b.full, "full", false, "the whole state, not the log since the last")
-	c.Flags().IntVar(&b.keep, "keep", 0, "remove all but this many whole states and what follows them; 0 keeps all")
+	c.Flags().StringVar(&b.dir, "to", "", "directory to write to; created if it does not exist")
+	c.Flags().BoolVar(&b.full, "full", false, "back up the whole state, not only the log since the last backup")
+	c.Flags().IntVar(&b.keep, "keep", 0, "keep this many whole states with the log ranges that follow them and remove older files; 0 keeps all")
 	c.AddCommand(a.backupVerify(), a.backupList())
 	return c
 }
@@ -59,7 +61,7 @@ func (a *app) sayBackup(t *cli.Target, d backupDone) error {
 		return a.JSON(d)
 	}
 	if d.Path == "" {
-		fmt.Fprintf(a.Out, "nothing has happened since index %d\n", d.Index)
+		fmt.Fprintf(a.Out, "nothing to back up: nothing was written since index %d\n", d.Index)
 		return nil
 	}
 	fmt.Fprintf(a.Out, "%s\nindex %d  state %s  %d bytes\n", d.Path, d.Index, d.Hash, d.Size)
@@ -124,7 +126,7 @@ func (b *backupRun) run(ctx context.Context) (done backupDone, err error) {
 		return done, nil
 	}
 	if err := b.download(ctx, o); err != nil {
-		return done, cli.Hint(err, "run it again: it goes on where it broke off")
+		return done, cli.Hint(err, "run the same command again: it resumes the download")
 	}
 	done.Path = filepath.Join(b.dir, archive.Name(oplog.Index(o.Since), oplog.Index(o.Index)))
 	if err := archive.Publish(filepath.Join(b.dir, partFile), done.Path); err != nil {
@@ -218,7 +220,7 @@ func (b *backupRun) download(ctx context.Context, o offered) (err error) {
 	}
 	if hex.EncodeToString(h.Sum(nil)) != o.SHA256 {
 		os.Remove(path)
-		return errors.New("what arrived is not what the node has")
+		return errors.New("the download was removed, because its checksum differs from the node's: run the same command again")
 	}
 	return f.Sync()
 }
@@ -297,7 +299,7 @@ func parsePoint(s string) (to archive.Target, err error) {
 	}
 	at, err := cli.ParseTime(s, time.Now())
 	if err != nil {
-		return to, cli.Usagef("--at %q: an index of the log, or a time: %w", s, err)
+		return to, cli.Usagef("--at %q: want an index of the log, or a time: %w", s, err)
 	}
 	return archive.Target{Time: oplog.At(at)}, nil
 }

@@ -42,20 +42,20 @@ func (a *app) cluster() *cobra.Command {
 			return nil
 		}}
 		t.Flags(c)
-		c.Flags().Uint32Var(&id, "node-id", 0, "the node it is about")
+		c.Flags().Uint32Var(&id, "node-id", 0, "id of the node")
 		return c
 	}
-	join := change("join", "Take a node in; it is promoted to voter when it has caught up", true)
+	join := change("join", "Add a node; it becomes a voter when it has caught up", true)
 	join.Flags().StringVar(&addr, "peer-addr", "", "its peer address, host:port")
 	join.Flags().StringVar(&role, "role", "voter", "voter or read_replica")
-	leave := change("leave", "The node that is asked leaves the cluster", false)
+	leave := change("leave", "Remove the node that is asked from its cluster", false)
 	remove := change("remove", "Remove a node that is gone for good", true)
 	promote := change("promote", "Make a replica a voter", true)
 	for _, c := range []*cobra.Command{join, leave, remove, promote} {
-		c.Flags().BoolVar(&force, "force", false, "do it though too few voters would be left that answer (the cluster may take no write and no other change until enough are back), or though the node at --peer-addr cannot prove that it is --node-id (its home must be gone for good)")
+		c.Flags().BoolVar(&force, "force", false, "go on even if too few voters would answer afterwards (the cluster then takes no writes and no other change until enough are back), or if the node at --peer-addr cannot prove that it is --node-id (only when the home of that node is gone for good)")
 	}
 	group.AddCommand(join, leave, remove, promote,
-		change("transfer", "Hand leadership over, to --node-id if given", false), a.handover())
+		change("transfer", "Transfer leadership, to --node-id if given", false), a.handover())
 	return group
 }
 
@@ -78,18 +78,18 @@ func (a *app) clusterInit() *cobra.Command {
 	}
 	fl := c.Flags()
 	fl.IntVar(&f.id, "node-id", 0, "this node's number")
-	fl.StringVarP(&f.output, "output", "o", "./cairn.toml", "where the configuration goes")
+	fl.StringVarP(&f.output, "output", "o", "./cairn.toml", "file to write the configuration to")
 	fl.StringVar(&f.dataDir, "data-dir", "./data", "data directory")
 	fl.IntVar(&f.wirePort, "wire-port", 7437, "wire port")
 	fl.IntVar(&f.httpPort, "http-port", 7438, "gateway port")
 	fl.IntVar(&f.clusterPort, "cluster-port", 7440, "peer port")
 	fl.StringSliceVar(&f.peers, "peers", nil, "the other members' peer addresses")
 	fl.StringVar(&f.advertise, "advertise", "", "the address peers dial; 127.0.0.1 and the peer port by default")
-	fl.StringVar(&f.secret, "secret", "", "cluster secret; made when empty; other users of this machine can see it here: a file is better")
+	fl.StringVar(&f.secret, "secret", "", "cluster secret; a new one is made when it is empty; other users of this machine can see it: prefer --secret-file")
 	fl.StringVar(&f.secretFile, "secret-file", "", "file with the cluster secret")
-	fl.BoolVar(&f.tls, "tls", false, "make an authority, unless there is one in tls/ beside the configuration, and the nodes' certificates")
+	fl.BoolVar(&f.tls, "tls", false, "make certificates for the nodes, and an authority in tls/ beside the configuration unless there is one")
 	fl.IntVar(&f.nodes, "nodes", 0, "write this many configurations for one machine")
-	fl.StringVar(&f.dir, "dir", "./cluster", "with --nodes: where they go")
+	fl.StringVar(&f.dir, "dir", "./cluster", "with --nodes: directory to write them to")
 	fl.IntVar(&f.base, "port-base", 7500, "with --nodes: node N uses the ten ports from here + 10·(N−1)")
 	return c
 }

@@ -24,10 +24,10 @@ func (a *app) contextAdd() *cobra.Command {
 	var x cli.Context
 	c := &cobra.Command{Use: "add NAME", Short: "Add a context, or change one", Args: cobra.ExactArgs(1), RunE: func(_ *cobra.Command, args []string) error {
 		if strings.TrimSpace(args[0]) == "" {
-			return cli.Usagef("the name of a context is not blank")
+			return cli.Usagef("the name of a context must not be blank")
 		}
 		if x.Home == "" && len(x.Endpoints) == 0 {
-			return cli.Usagef("context %q: name a --home on this machine, or --endpoints", args[0])
+			return cli.Usagef("context %q: give --home for a node on this machine, or --endpoints", args[0])
 		}
 		for _, path := range []*string{&x.Home, &x.TokenFile, &x.CA} { // contexts are used from any directory
 			if *path == "" {
@@ -66,7 +66,7 @@ func (a *app) contextUse() *cobra.Command {
 }
 
 func (a *app) contextRemove() *cobra.Command {
-	return &cobra.Command{Use: "remove NAME", Short: "Remove a context; nothing happens to what it names", Args: cobra.ExactArgs(1), ValidArgsFunction: cli.CompleteContext,
+	return &cobra.Command{Use: "remove NAME", Short: "Remove a context; the nodes that it names stay as they are", Args: cobra.ExactArgs(1), ValidArgsFunction: cli.CompleteContext,
 		RunE: func(_ *cobra.Command, args []string) error {
 			return changeContexts(func(all *cli.Contexts) error {
 				_, err := all.Named(args[0])

@@ -37,7 +37,7 @@ func (t *covenantTarget) ask(ctx context.Context, request map[string]any, f func
 	defer cancel()
 	c, err := covenant.Dial(ctx, cmp.Or(t.covenantHome, filepath.Join(t.home, "run", "covenant")))
 	if err != nil {
-		return cli.Hint(err, "is a node running here? --home or --covenant-home name another place")
+		return cli.Hint(err, "check that a node runs on this host; name its directory with --home or --covenant-home")
 	}
 	defer c.Close()
 	return c.Call(request, f)
@@ -61,7 +61,7 @@ func (a *app) covenant() *cobra.Command {
 	t.flags(root)
 	groups := map[string]*cobra.Command{"": root}
 	for _, g := range [][2]string{{"memory", "Read and purge memories"}, {"capabilities", "Grant, list, revoke and purge capabilities"}, {"receipts", "Show receipts"},
-		{"audit", "Read, check and purge the audit log"}, {"ignore", "Try the ignore rules"}, {"tools", "List and call tools"}, {"a2a", "Look at the mailbox, and mend it"},
+		{"audit", "Read, check and purge the audit log"}, {"ignore", "Try the ignore rules"}, {"tools", "List and call tools"}, {"a2a", "List the tasks of the mailbox; release or end those whose worker died"},
 		{"peers", "Enrol, list, revoke and purge peers"}} {
 		groups[g[0]] = &cobra.Command{Use: g[0], Short: g[1]}
 		root.AddCommand(groups[g[0]])
@@ -177,7 +177,7 @@ func (g *covenantFlags) add(c *cobra.Command, names []string) {
 			f.BoolVar(&g.stream, n, false, "take the answer as a stream")
 		case "scope":
 			f.StringVar(&g.scope, n, "", "JSON object that narrows the capability")
-			f.Uint64Var(&g.expires, "expires-at", 0, "last moment, in Unix milliseconds")
+			f.Uint64Var(&g.expires, "expires-at", 0, "end of its validity, in Unix milliseconds")
 		case "queue":
 			f.Uint64Var(&g.leaseAge, "min-lease-age-ms", 0, "only leases at least so old")
 			f.Uint64Var(&g.deadlineWithin, "deadline-within-ms", 0, "only tasks due so soon")
@@ -203,7 +203,7 @@ func (g *covenantFlags) fill(c *cobra.Command, request map[string]any) error {
 	}
 	if f := c.Flags().Lookup("older-than-ms"); f != nil {
 		if f.Changed == c.Flags().Changed("before-ms") {
-			return fmt.Errorf("one of --before-ms and --older-than-ms")
+			return fmt.Errorf("give one of --before-ms and --older-than-ms")
 		}
 		if now := uint64(time.Now().UnixMilli()); f.Changed {
 			request["before_ms"] = now - min(now, g.olderMS)
@@ -219,7 +219,7 @@ func (g *covenantFlags) fill(c *cobra.Command, request map[string]any) error {
 	case "", "working", "episodic", "longterm":
 		return nil
 	default:
-		return fmt.Errorf("--tier %s: working, episodic or longterm", t)
+		return fmt.Errorf("--tier %s: want working, episodic or longterm", t)
 	}
 }
 

@@ -69,7 +69,7 @@ func (a *app) dbDrop(t *cli.Target) *cobra.Command {
 	var yes bool
 	c := &cobra.Command{Use: "drop DB --yes", Short: "Remove a database with all that is in it", Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
 		if !yes {
-			return cli.Usagef("dropping '%s' cannot be undone; say --yes", args[0])
+			return cli.Usagef("dropping '%s' cannot be undone: add --yes to confirm", args[0])
 		}
 		var out map[string]any
 		if err := t.Get(c.Context(), "DELETE", "/v1/databases/"+url.PathEscape(args[0]), nil, &out); err != nil {

@@ -91,7 +91,7 @@ configuration does. Other users of this host and web pages are refused: deploy/S
 	c.Flags().StringVar(&home, "home", cmp.Or(os.Getenv("CAIRN_HOME"), cli.DefaultHome), "data directory")
 	c.Flags().StringVar(&siftHome, "sift-home", "", "directory of the SiftCoder sockets; HOME/run/siftcoder by default")
 	c.Flags().IntVar(&base, "port-base", 0, "wire on this port, gateway +1, stringd +4, Covenant's HTTP mirror +5")
-	c.Flags().StringVar(&model, "embed", "", "find memories by meaning too, with a model that 'cairn embed fetch' brought or the directory of one")
+	c.Flags().StringVar(&model, "embed", "", "find memories by meaning too, with a model that 'cairn embed fetch' downloaded, or a model's directory")
 	c.Flags().BoolVar(&withSample, "sample", false, "store two hundred memories of an invented team, unless they are there, to try questions on")
 	k.Flags(c)
 	l.flags(c)
@@ -183,13 +183,13 @@ func (a *app) announce(ctx context.Context, line cli.Ready, w welcome) error {
 func openAdvice(err error) string {
 	switch {
 	case home.LossOf(err):
-		return "restore a backup that reaches farther into an empty home (`cairn restore`); or `cairn recover --accept-loss` goes on without them. Nothing was removed"
+		return "restore a newer backup into an empty home (`cairn restore`), or go on without these records (`cairn recover --accept-loss`). Nothing was removed"
 	case errors.Is(err, state.ErrLocked), errors.Is(err, syscall.EADDRINUSE):
-		return "is another node running in this home or on these ports? dev has --home and --port-base, and a configuration its own, to choose others"
+		return "check whether another node runs in this home or on these ports; choose others with --home and --port-base of cairn dev, or in the configuration"
 	case errors.Is(err, state.ErrUnapplied), errors.Is(err, oplog.ErrRecord):
-		return "a newer version may apply it; when every node stops here, `cairn recover --skip-record N` has all of them pass over the record"
+		return "try a newer version first; if every node stops at this record, `cairn recover --skip-record N` skips it on each of them"
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return "make room on the disk of the home; `cairn doctor` names what may be removed there, and deploy/runbooks/disk-full.md what must stay"
+		return "free space on the disk of the home; `cairn doctor` names what may be removed there, and deploy/runbooks/disk-full.md what must stay"
 	case errors.Is(err, fs.ErrPermission):
 		return "the home and all in it must belong to the user who runs the node; --home chooses another"
 	}

@@ -42,11 +42,11 @@ func modelDir(home, named string) (string, error) {
 		if info, err := os.Stat(named); err == nil && info.IsDir() {
 			return named, nil
 		}
-		return "", cli.Hint(fmt.Errorf("%q is neither a known model nor a directory", named), "`cairn embed list` has the known models")
+		return "", cli.Hint(fmt.Errorf("%q is neither a known model nor a directory", named), "`cairn embed list` lists the known models")
 	}
 	dir := (&models.Fetcher{Folder: modelsFolder(home)}).Dir(m)
 	if _, err := os.Stat(dir); err != nil {
-		return "", cli.Hint(fmt.Errorf("model %s is not in %s", named, modelsFolder(home)), "`cairn embed fetch "+named+"` brings it; --home names another data directory")
+		return "", cli.Hint(fmt.Errorf("model %s is not in %s", named, modelsFolder(home)), "`cairn embed fetch "+named+"` downloads it; --home names another data directory")
 	}
 	return dir, nil
 }

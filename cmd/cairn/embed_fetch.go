@@ -26,15 +26,15 @@ type fetchedModel struct {
 func (a *app) embedFetch() *cobra.Command {
 	var home, mirror string
 	var asJSON bool
-	c := &cobra.Command{Use: "fetch NAME", Short: "Bring a known model into the data directory", Args: cobra.ExactArgs(1), ValidArgs: models.Names(),
-		Long: `Brings a known model into HOME/models/NAME, from the model hub or from a mirror of it. Each file is held to its SHA-256
-("cairn embed list" shows them), so a mirror need not be trusted. What one attempt brought the next one continues.
+	c := &cobra.Command{Use: "fetch NAME", Short: "Download a known model into the data directory", Args: cobra.ExactArgs(1), ValidArgs: models.Names(),
+		Long: `Download a known model into HOME/models/NAME, from the model hub or a mirror of it. The SHA-256 of each file is checked
+("cairn embed list" shows them), so the mirror need not be trusted. An interrupted download is resumed by the next run.
 
-Without a network, bring the files into HOME/models/NAME.part yourself and run the command: it checks them and does the rest.`,
+Without a network, copy the files into HOME/models/NAME.part yourself and run the command: it checks them and completes the model.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			m, ok := models.Find(args[0])
 			if !ok {
-				return cli.Usagef("model %q is not known: %s; another one's directory is named as it is, in `cairn dev --embed DIR` or [embedding] path", args[0], strings.Join(models.Names(), ", "))
+				return cli.Usagef("model %q is not known: want one of %s; for another model name its directory, in `cairn dev --embed DIR` or [embedding] path", args[0], strings.Join(models.Names(), ", "))
 			}
 			f := &models.Fetcher{Mirror: mirror, Folder: modelsFolder(home)}
 			if _, err := f.URL(m, m.Files[0]); err != nil {

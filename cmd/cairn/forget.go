@@ -14,9 +14,9 @@ func (a *app) forget() *cobra.Command {
 	var t cli.Target
 	c := &cobra.Command{
 		Use: "forget RID", Short: "Forget a memory", Args: cobra.ExactArgs(1),
-		Long: `Forget a memory: it is recalled and listed no more, and what its text claimed is taken back. It is not erased: it can still
-be read by its id, its past can be asked about, and its text stays in the files and backups of all nodes. To erase, purge:
-POST /v1/admin/purge, with a token of scope owner.`,
+		Long: `Forget a memory: recall and lists no longer return it, and claims that were read from its text are removed. It is not erased:
+it can still be read by its id and by recalls of an earlier date, and its text stays in the files and backups of all nodes.
+To erase, purge: POST /v1/admin/purge, with a token of scope owner.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			return t.With(c.Context(), func(ctx context.Context, cl *client.Client) error {
 				found, err := cl.Forget(ctx, args[0])

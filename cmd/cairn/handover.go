@@ -16,7 +16,7 @@ import (
 // handover is what a node's supervisor runs before it stops the node, so that no client waits for an election.
 func (a *app) handover() *cobra.Command {
 	var t cli.Target
-	c := &cobra.Command{Use: "handover", Short: "Make sure that the node that is asked does not lead, and somebody else does; for hooks that run before it stops", Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "handover", Short: "Transfer leadership away from the node that is asked and wait until another node leads; for hooks that run before it stops", Args: cobra.NoArgs,
 		Long: `If the node that is asked leads, hand leadership over and wait until another node leads. Nothing is done when it does not
 lead, or is the only voter. Exits with 1 when no other node leads in time: the node may be stopped all the same, and the
 others elect.`,
@@ -72,7 +72,7 @@ func handOver(ctx context.Context, t *cli.Target) (string, error) {
 		}
 		select {
 		case <-ctx.Done():
-			return "", cli.Hint(errors.Join(errors.New("no other node leads yet"), refused), "is a majority of the nodes running?")
+			return "", cli.Hint(errors.Join(errors.New("no other node leads yet"), refused), "check that a majority of the nodes is running")
 		case <-time.After(50 * time.Millisecond):
 		}
 	}

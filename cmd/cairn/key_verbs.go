@@ -32,8 +32,8 @@ A home is encrypted when [encryption] names a master key: key_file (mode 0600), 
 wraps data keys, which lie in HOME/keyring; those encrypt the files. Lose the master key and the home is lost.
 
 To change the master key: put the new one on a line above the old one, restart the node, take the old line away. To
-change the data keys alone: "cairn key rotate" and a restart. After either the node brings everything under the new data
-key while it serves, and drops the old ones: "cairn status" says what is left. deploy/ENCRYPTION.md says what is
+change the data keys alone: "cairn key rotate" and a restart. After either, the node rewrites its files under the new data
+key while it serves, and then removes the old keys: "cairn status" says what is left. deploy/ENCRYPTION.md says what is
 covered and what is not.`}
 	c.AddCommand(a.keyNew(), a.keyList(), a.keyRotate(), a.keyEncrypt())
 	return c
@@ -93,7 +93,7 @@ func (a *app) keyNew() *cobra.Command {
 			}
 			f, err := os.OpenFile(out, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 			if err != nil {
-				return cli.Hint(err, "it is not overwritten: what an old key encrypts needs it")
+				return cli.Hint(err, "it is not overwritten: files that an old key encrypted need that key")
 			}
 			_, err = f.WriteString(text)
 			return errors.Join(err, f.Sync(), f.Close())
@@ -169,7 +169,7 @@ func (a *app) keyRotate() *cobra.Command {
 			if err := keys.Rotate(); err != nil {
 				return err
 			}
-			fmt.Fprintf(a.Out, "data key %s is active from the next start on; the node then brings its files under it and drops the old one\n", keys.Active())
+			fmt.Fprintf(a.Out, "data key %s is active from the next start on; the node then rewrites its files under it and removes the old key\n", keys.Active())
 			return nil
 		}}
 	k.flags(c)
@@ -180,19 +180,19 @@ func (a *app) keyEncrypt() *cobra.Command {
 	var k keyRun
 	c := &cobra.Command{Use: "encrypt", Short: "Encrypt the home of a stopped node", Args: cobra.NoArgs,
 		Long: `Encrypt the home of a stopped node, in place: state, log, snapshots, and what the surfaces of its host keep. The index is
-built anew at the next start. It needs as much room again as the home has. The old files are removed, not overwritten:
-on many disks what they held can still be found by those who read the disk itself.`,
+rebuilt at the next start. It needs as much free space as the home takes. The old files are removed, not overwritten: on
+many disks their content can still be recovered from the raw device.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			up, err := k.open(a)
 			if err != nil {
 				return err
 			}
 			if err := home.Encrypt(c.Context(), up.Node.Files()); err != nil {
-				return config.KeyHint(err, "is the node still running? it must be stopped")
+				return config.KeyHint(err, "stop the node first, if it is still running")
 			}
 			fmt.Fprintf(a.Out, "all files of %s are encrypted\n", up.Node.Home)
 			if aside, err := filepath.Glob(filepath.Join(up.Node.Home, "*.corrupt-*")); err == nil && len(aside) > 0 {
-				fmt.Fprintf(a.Err, "left as they were: %v\n", aside)
+				fmt.Fprintf(a.Err, "not encrypted, left as they were: %v\n", aside)
 			}
 			return nil
 		}}

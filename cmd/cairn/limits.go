@@ -16,9 +16,9 @@ type bounds struct{ rps, burst, batch, memories uint32 }
 
 func (b *bounds) flags(c *cobra.Command) {
 	f := c.Flags()
-	f.Uint32Var(&b.rps, "rps", 0, "operations a second that each node admits, a batch being as many as it holds; 0 for no bound")
-	f.Uint32Var(&b.burst, "burst", 0, "requests at once; a second's worth when 0")
-	f.Uint32Var(&b.batch, "max-batch", 0, "memories of one request; 0 for no bound")
+	f.Uint32Var(&b.rps, "rps", 0, "operations a second that each node accepts; a batch counts as many as it has memories; 0: no limit")
+	f.Uint32Var(&b.burst, "burst", 0, "operations that may come at once; 0: as many as --rps")
+	f.Uint32Var(&b.batch, "max-batch", 0, "most memories in one request; 0: no limit")
 }
 
 func (b *bounds) body(c *cobra.Command) map[string]any {
@@ -36,9 +36,9 @@ func (b *bounds) body(c *cobra.Command) map[string]any {
 
 func (a *app) dbQuota(t *cli.Target) *cobra.Command {
 	var b bounds
-	c := &cobra.Command{Use: "quota DB", Short: "Show what a database is bounded to, or bound it", Args: cobra.ExactArgs(1),
-		Long: `Show what a database is bounded to, or bound it. Bounds are replicated; what each node admits it counts for itself, so
-a cluster of three admits up to three times --rps. Memories are counted when they are applied: that bound is exact.`}
+	c := &cobra.Command{Use: "quota DB", Short: "Show or set the limits of a database", Args: cobra.ExactArgs(1),
+		Long: `Show or set the limits of a database. Limits are replicated; each node counts its own requests, so a cluster of three
+accepts up to three times --rps. Memories are counted when they are applied: that limit is exact.`}
 	c.RunE = func(c *cobra.Command, args []string) error {
 		var out struct {
 			api.QuotaAnswer
@@ -63,13 +63,13 @@ a cluster of three admits up to three times --rps. Memories are counted when the
 		return nil
 	}
 	b.flags(c)
-	c.Flags().Uint32Var(&b.memories, "max-memories", 0, "active memories; 0 for no bound")
+	c.Flags().Uint32Var(&b.memories, "max-memories", 0, "most active memories; 0: no limit")
 	return c
 }
 
 func (a *app) tokenLimit(t *cli.Target) *cobra.Command {
 	var b bounds
-	c := &cobra.Command{Use: "limit TOKEN", Short: "Bound what a token (its text, its hash or the beginning of it) asks of each node", Args: cobra.ExactArgs(1)}
+	c := &cobra.Command{Use: "limit TOKEN", Short: "Limit the requests of a token on each node; name it by its text, its hash or the beginning of its hash", Args: cobra.ExactArgs(1)}
 	c.RunE = func(c *cobra.Command, args []string) error {
 		body := b.body(c)
 		body["token"] = args[0]

@@ -50,7 +50,7 @@ func (a *app) log() *cobra.Command {
 	t.Flags(c)
 	c.Flags().Uint64Var(&from, "from", 0, "first log index; the newest lines by default")
 	c.Flags().IntVarP(&limit, "limit", "n", 20, "how many lines")
-	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what comes")
+	c.Flags().BoolVarP(&follow, "follow", "f", false, "keep running and print what is applied")
 	group.AddCommand(c)
 	return group
 }

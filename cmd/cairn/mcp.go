@@ -65,7 +65,7 @@ func (a *app) serveMCP(ctx context.Context, t *cli.Target) error {
 	client := mcp.NewClient(&mcp.Implementation{Name: "cairn mcp", Version: cli.BuildVersion()}, nil)
 	up, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: endpoint, HTTPClient: web, DisableStandaloneSSE: true}, nil)
 	if err != nil {
-		return cli.Hint(err, "is the node running, and is the token right?")
+		return cli.Hint(err, "check that the node is running, and the token")
 	}
 	defer up.Close()
 	srv := mcp.NewServer(&mcp.Implementation{Name: "cairn", Title: "Cairn memory", Version: cli.BuildVersion()},

@@ -67,7 +67,7 @@ func (a *app) recall() *cobra.Command {
 		Use: "recall QUESTION...", Short: "Find memories", Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if q.Query = strings.Join(args, " "); q.TopK < 1 {
-				return cli.Usagef("--top %d: at least 1", q.TopK)
+				return cli.Usagef("--top %d: want at least 1", q.TopK)
 			}
 			if err := check(); err != nil {
 				return err
@@ -134,7 +134,7 @@ func nothingFound(end wire.RecallEnd) string {
 	case end.BelowMinScore > 0:
 		return fmt.Sprintf("%d memories match and score less than --min-score", end.BelowMinScore)
 	case end.Considered > 0:
-		return fmt.Sprintf("of %d memories looked at none matches the question", end.Considered)
+		return fmt.Sprintf("none of the %d memories examined matches the question", end.Considered)
 	}
-	return "no memory that passes the filters has a word of the question or is like it"
+	return "no memory that passes the filters shares a word with the question or is close in meaning"
 }

@@ -52,7 +52,7 @@ func (a *app) explain(ctx context.Context, c *cobra.Command, t *cli.Target, q *w
 	}
 	for _, r := range found.Results {
 		a.printHit(r.hit)
-		fmt.Fprintf(a.Out, "       by %s, in which freshness counts %.2f times, importance %.2f, valence %.2f\n", shares(r.Shares), r.Factors.Fresh, r.Factors.Importance, r.Factors.Valence)
+		fmt.Fprintf(a.Out, "       from %s; multiplied by freshness %.2f, importance %.2f, valence %.2f\n", shares(r.Shares), r.Factors.Fresh, r.Factors.Importance, r.Factors.Valence)
 		if m := r.Reranked; m != nil {
 			fmt.Fprintf(a.Out, "       the reranker gave it %.3f; it was number %d before\n", m.Score, m.Place)
 		}

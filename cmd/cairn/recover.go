@@ -21,20 +21,20 @@ func (a *app) clusterRecover() *cobra.Command {
 	var path string
 	var giveUp []uint
 	c := &cobra.Command{
-		Use: "recover --config FILE --give-up N,N", Short: "When a majority is gone for good: go on with this node alone", Args: cobra.NoArgs,
+		Use: "recover --config FILE --give-up N,N", Short: "Continue with this node alone when a majority is gone for good", Args: cobra.NoArgs,
 		Long: `When a majority of the voters is gone for good, no leader can be elected and no write is taken. This makes one surviving
 node, which must be stopped, the only member of the cluster, with everything in its log.
 
 What it may cost: writes that the lost majority acknowledged and this node had not received are gone, and a write this
 node had received that was never acknowledged may appear. So stop all survivors, compare "cairn doctor --config" on each,
-and recover the one whose log reaches farthest. It refuses while a majority answers on its peer addresses.
+and recover the one whose log ends at the highest index. It refuses while a majority answers on its peer addresses.
 
 Afterwards: start this node; give every other node an EMPTY home before it starts (it joins by itself and is brought up
 to date); never start one of the given-up nodes with its old home, for two of those could elect a leader of their own.
 If no node survived, "cairn restore" starts from a backup.`,
 		RunE: func(c *cobra.Command, _ []string) error { return a.recoverCluster(path, giveUp) },
 	}
-	c.Flags().StringVarP(&path, "config", "c", "cairn.toml", "configuration of the node that goes on")
+	c.Flags().StringVarP(&path, "config", "c", "cairn.toml", "configuration of the surviving node")
 	c.Flags().UintSliceVar(&giveUp, "give-up", nil, "the ids of all other members: each is named, so that none is given up by mistake")
 	return c
 }
@@ -46,7 +46,7 @@ func (a *app) recoverCluster(path string, giveUp []uint) error {
 	}
 	members, at, err := home.Members(cfg.Files())
 	if err != nil {
-		return config.KeyHint(err, "is the node still running? it must be stopped")
+		return config.KeyHint(err, "stop the node first, if it is still running")
 	}
 	if len(members) == 0 {
 		return cli.Hint(errors.New("this home belongs to no cluster"), "`cairn restore` starts from a backup")
@@ -75,7 +75,7 @@ func (a *app) recoverCluster(path string, giveUp []uint) error {
 	}
 	if !named || len(giveUp) != len(others) {
 		return cli.Usage(cli.Hint(errors.New("nothing was changed"),
-			fmt.Sprintf("read `cairn cluster recover --help`; then give up all the others by name: --give-up %s", strings.Join(others, ","))))
+			fmt.Sprintf("read `cairn cluster recover --help`, then name all the other members: --give-up %s", strings.Join(others, ","))))
 
 	}
 	at, err = home.Recover(cfg.Files())

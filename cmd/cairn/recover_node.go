@@ -21,31 +21,31 @@ func (a *app) recover() *cobra.Command {
 	var acceptLoss bool
 	var k config.KeySource
 	c := &cobra.Command{
-		Use: "recover [--config FILE | --home DIR] --accept-loss | --skip-record N", Short: "Have a node start again that its log keeps from it", Args: cobra.NoArgs,
-		Long: `Have a node start again that its log keeps from it. The node must be stopped.
+		Use: "recover [--config FILE | --home DIR] --accept-loss | --skip-record N", Short: "Start a node again whose log lost records, or holds one that cannot be applied", Args: cobra.NoArgs,
+		Long: `Start a node again whose log lost records, or holds one that cannot be applied. The node must be stopped.
 
-"records lost": a node that is alone and finds its log damaged puts together what its files still prove: the log, the
-snapshots and the state. If acknowledged records are in none of them, it names them and does not start. A backup that reaches
-farther than what is left may have them: "cairn restore" brings it into an empty home.
+"records lost": a single node whose log is damaged rebuilds it from what is left in its log, its snapshots and its state. If
+acknowledged records are in none of them, it names them and does not start. A newer backup may have them: "cairn restore"
+restores it into an empty home.
 
-  cairn recover --config FILE --accept-loss    goes on without the records it names; everything else stays
+  cairn recover --config FILE --accept-loss    goes on without the records that the node names; everything else stays
 
 The damaged files are kept beside the new ones, as *.corrupt-*. A member of a cluster never needs this: the others have what it lost.
 
-"cannot apply record N": a record of the log that a fault of Cairn's cannot apply stops every node, and again after each start. This
-has the node pass over that record. What its entries would have written is lost, acknowledged or not.
+"cannot apply record N": because of a fault in Cairn, a record of the log cannot be applied, and every node stops at it after each
+start. This skips the record. What its entries would have written is lost, acknowledged or not.
 
   cairn recover --config FILE --skip-record N                  says what the record is and why it cannot be applied; changes nothing
   cairn recover --config FILE --skip-record N --sha256 DIGEST  skips the record that has this digest
 
-A newer version may apply it: try that first. Run it on every node before you start any, with the same digest: a node that skips
+A newer version may apply it: try that first. Skip the record on every node before you start any, with the same digest: a node that skips
 another record, or none, holds another state, and "cairn cluster status" says so. The skip is in the audit ("cairn audit"), and in the
-file skipped-records of the home, which has to stay. Members that join later need the file until the others have a snapshot behind
+file skipped-records of the home, which has to stay. Members that join later need the file until the others have a snapshot after
 the record. See deploy/runbooks/poisoned-record.md.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			switch {
 			case acceptLoss && index != 0:
-				return cli.Usage(errors.New("--accept-loss and --skip-record are two things: one at a time"))
+				return cli.Usage(errors.New("give --accept-loss or --skip-record, not both"))
 			case acceptLoss:
 				return a.acceptLoss(path, home, k)
 			case index != 0:
@@ -73,7 +73,7 @@ func (a *app) acceptLoss(path, dir string, k config.KeySource) error {
 	}
 	lost, err := home.AcceptLoss(cfg.Files())
 	if err != nil {
-		return config.KeyHint(err, "is the node still running? it must be stopped")
+		return config.KeyHint(err, "stop the node first, if it is still running")
 	}
 	if lost == "" {
 		fmt.Fprintln(a.Out, "nothing is lost: start the node")

@@ -41,13 +41,13 @@ func (a *app) restore() *cobra.Command {
 
 Into a home: the node becomes the only member of a cluster that begins where the backup ends; nodes that are configured
 with it as a peer and start with empty homes join it. Tokens and databases are as they were. The cluster id is the old
-one: never let nodes of the old cluster meet the new one.
+one: never let nodes of the old cluster connect to the new one.
 
 Into a live cluster (--database): the memories and relations of one database are written through the cluster like an
-import, and get new ids; sessions, claims and the log do not come along.
+import, and get new ids; sessions, claims and the log are not restored.
 
---at restores up to an index of the log or a time, both inclusive, and leaves out what came later. Without an index it restores all
-there is, and refuses when a file is missing between two others.`,
+--at restores up to an index of the log or a time, both inclusive, and leaves out what came later. Without it, everything is
+restored. A file that is missing between two others is an error.`,
 		RunE: func(c *cobra.Command, _ []string) (err error) {
 			if r.from == "" {
 				return cli.Usage(errors.New("restore needs --from"))
@@ -68,10 +68,10 @@ there is, and refuses when a file is missing between two others.`,
 	r.t.Flags(c)
 	r.key.Flags(c)
 	c.Flags().StringVar(&r.from, "from", "", "directory of backups")
-	c.Flags().StringVar(&r.at, "at", "", "an index of the log or a time (RFC 3339, a date, 2h for two hours ago); all there is by default")
-	c.Flags().StringVarP(&r.config, "config", "c", "", "configuration of the node that is to have the state")
+	c.Flags().StringVar(&r.at, "at", "", "an index of the log or a time (RFC 3339, a date, 2h for two hours ago); everything by default")
+	c.Flags().StringVarP(&r.config, "config", "c", "", "configuration of the node to restore into")
 	c.Flags().StringVar(&r.database, "database", "", "restore only this database, into a live cluster")
-	c.Flags().StringVar(&r.into, "into", "", "with --database: the database that gets it, made when it is not there; the same name by default")
+	c.Flags().StringVar(&r.into, "into", "", "with --database: the database to restore into, created if it does not exist; the same name by default")
 	return c
 }
 
@@ -85,7 +85,7 @@ func (a *app) restoreHome(ctx context.Context, r *restoreRun) error {
 	}
 	at, err := home.Restore(ctx, cfg.Files(), r.from, r.to)
 	if errors.Is(err, archive.ErrGap) {
-		return cli.Hint(err, "bring the missing file back, or restore what is before it: --at INDEX, with an index from `cairn backup list "+r.from+"`")
+		return cli.Hint(err, "copy the missing file back, or restore what is before it: --at INDEX, with an index from `cairn backup list "+r.from+"`")
 	}
 	if errors.Is(err, archive.ErrNoBackup) {
 		return cli.Hint(err, "`cairn backup list "+r.from+"` says what is there")

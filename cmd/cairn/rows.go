@@ -49,7 +49,7 @@ func (r *rows) next() (row importRow, err error) {
 			err := json.Unmarshal(raw, &row.Text)
 			return row, err
 		}
-		return row, fmt.Errorf("%.20s is no memory: an object or a text is expected", raw)
+		return row, fmt.Errorf("want an object or a text, got %.20s", raw)
 	}
 }
 
@@ -155,7 +155,7 @@ func rowOf(raw json.RawMessage) (row importRow, err error) {
 	}
 	row.Text = firstOf(row.Text, f.Memory, f.Content, f.PageContent)
 	if row.Text == "" {
-		return row, errors.New("no text: text, memory, content or page_content is expected")
+		return row, errors.New("no text: want a field text, memory, content or page_content")
 	}
 	row.Namespace, row.Session = firstOf(row.Namespace, f.UserID, f.AgentID), firstOf(row.Session, f.RunID)
 	row.Metadata, err = metadataOf(keys)
@@ -207,5 +207,5 @@ func (i *instant) UnmarshalJSON(b []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("created_at %q is no time", text)
+	return fmt.Errorf("created_at %q is not a time", text)
 }

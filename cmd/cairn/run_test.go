@@ -65,7 +65,7 @@ func TestExitCodes(t *testing.T) {
 		{"recall x --as-of yesterday", cli.ExitUsage, "--as-of \"yesterday\": want a date"},
 		{"recall x --since 2021-01-01 --until 2020-01-01", cli.ExitUsage, "--since is after --until"},
 		{"recall x --top 0", cli.ExitUsage, "at least 1"},
-		{"token create --expires -1h", cli.ExitUsage, "more than 0"},
+		{"token create --expires -1h", cli.ExitUsage, "want a duration above 0"},
 		{"key list --home " + empty, cli.ExitFailed, "is not encrypted"},
 		{"key list --key-file none --home " + empty, cli.ExitFailed, "hint: the file that should hold the master key"},
 		{"bench write --nodes 2", cli.ExitUsage, "--nodes"},
@@ -133,11 +133,11 @@ func TestStatusForAPerson(t *testing.T) {
 	}
 	want := `cluster c1  degraded: node 3 unreachable
 leader node 2  term 3  quorum 2 of 3
-node 1  has moved files aside, damaged or contradicted by the cluster: state.corrupt-1, raft.corrupt-1
-        keep them until every member is whole, then remove them (runbooks damaged-state.md, divergence.md)
-node 2  its files may hold purged text until it has written them anew (runbook erase.md)
-node 2  met damaged blocks of its state 3 times, and answered nothing from them: state/1/000004.sst
-        it stops as soon as enough other voters are whole, and they heal it when it starts again: see that it is restarted (runbook damaged-state.md)
+node 1  moved files aside that were damaged or contradicted the cluster: state.corrupt-1, raft.corrupt-1
+        keep them until every member is healthy, then remove them (runbooks damaged-state.md, divergence.md)
+node 2  its files may hold purged text until it has rewritten them (runbook erase.md)
+node 2  read damaged blocks of its state 3 times, and returned nothing from them: state/1/000004.sst
+        it stops as soon as enough other voters are healthy, and gets a new state from them when it starts again: make sure that it is restarted (runbook damaged-state.md)
 
 NODE  ROLE                REACHABLE  APPLIED  LAG  STATE       WIRE  VERSION  UP
 1 *   Follower            yes        10       2    01234567    a:1   v1       1m1s

@@ -87,14 +87,14 @@ func TestDamageOfARunningNodeIsNamedAndHealed(t *testing.T) {
 	}
 	for _, p := range []*cairntest.Node{victim, leader} { // each member tells it of the others, too
 		out, _ := cairntest.Run(t, "status", "--endpoints", p.Line.HTTP, "--token", token)
-		if !strings.Contains(out, fmt.Sprintf("node %d  met damaged blocks", victim.Line.NodeID)) || !strings.Contains(out, file) || !strings.Contains(out, "see that it is restarted") {
+		if !strings.Contains(out, fmt.Sprintf("node %d  read damaged blocks", victim.Line.NodeID)) || !strings.Contains(out, file) || !strings.Contains(out, "make sure that it is restarted") {
 			t.Errorf("status of node %d:\n%s", p.Line.NodeID, out)
 		}
 		list, code := cairntest.RunForJSON[[]doctor.Finding](t, "doctor", "--config", p.Args[3], "--json")
 		named := false
 		for _, f := range list {
-			named = named || f.Status == doctor.Fail && strings.HasPrefix(f.Says, fmt.Sprintf("node %d met damaged blocks", victim.Line.NodeID)) &&
-				strings.Contains(f.Says, file) && strings.Contains(f.Do, "see that it is restarted")
+			named = named || f.Status == doctor.Fail && strings.HasPrefix(f.Says, fmt.Sprintf("node %d read damaged blocks", victim.Line.NodeID)) &&
+				strings.Contains(f.Says, file) && strings.Contains(f.Do, "make sure that it is restarted")
 		}
 		if !named || code != cli.ExitFailed {
 			t.Errorf("doctor of node %d, exit %d: %+v", p.Line.NodeID, code, list)

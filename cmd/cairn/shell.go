@@ -173,7 +173,7 @@ func (s *shell) verb(ctx context.Context, args []string) int {
 	root := in.root()
 	if c, _, err := root.Find(args); err == nil {
 		if c.Name() == "shell" {
-			return cli.Exit(cli.Usagef("this is a shell already"), s.Err)
+			return cli.Exit(cli.Usagef("this is already a shell"), s.Err)
 		}
 		args = s.placed(c, args)
 	}

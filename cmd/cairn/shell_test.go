@@ -56,7 +56,7 @@ func TestShellRunsAScript(t *testing.T) {
 	if out, code := shell("\\d\n"); code != 2 || !strings.Contains(out, `\? lists what there is`) {
 		t.Errorf("exit %d: %s", code, out)
 	}
-	if out, code := shell("shell\n"); code != 2 || !strings.Contains(out, "a shell already") {
+	if out, code := shell("shell\n"); code != 2 || !strings.Contains(out, "already a shell") {
 		t.Errorf("exit %d: %s", code, out)
 	}
 }

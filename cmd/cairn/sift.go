@@ -56,7 +56,7 @@ func siftCall(ctx context.Context, socket string, timeout time.Duration, request
 	data, err := sift.Call(ctx, socket, request)
 	var no *sift.Refusal
 	if err != nil && !errors.As(err, &no) {
-		return nil, cli.Hint(err, "is a node running here, and the workspace served? `cairn sift open PATH` adds one")
+		return nil, cli.Hint(err, "check that a node runs on this host; `cairn sift open PATH` has it serve a workspace")
 	}
 	return data, err
 }
@@ -160,7 +160,7 @@ func (a *app) siftStatus(t *siftTarget) *cobra.Command {
 		}
 		return a.JSON(st)
 	}}
-	c.Flags().Bool("json", true, "print JSON, the only form there is")
+	c.Flags().Bool("json", true, "print JSON, the only format")
 	return c
 }
 
@@ -214,14 +214,14 @@ func (a *app) siftBackfill(t *siftTarget) *cobra.Command {
 			}
 			return a.siftRun(c.Context(), t, req)
 		}}
-	c.Flags().IntVar(&limit, "limit", 0, "take up at most so many transcripts, the newest")
-	c.Flags().IntVar(&per, "per-transcript", 0, "take at most so many calls of each")
-	c.Flags().BoolVar(&everywhere, "all", false, "transcripts of every project, not of this one")
+	c.Flags().IntVar(&limit, "limit", 0, "read at most this many transcripts, the newest")
+	c.Flags().IntVar(&per, "per-transcript", 0, "read at most this many calls of each")
+	c.Flags().BoolVar(&everywhere, "all", false, "transcripts of every project, not only of this one")
 	return c
 }
 
 func (a *app) siftImport(t *siftTarget) *cobra.Command {
-	return &cobra.Command{Use: "import DIR", Short: "Take over what an earlier daemon left of this workspace below DIR (its ~/.siftcoder)",
+	return &cobra.Command{Use: "import DIR", Short: "Import what an earlier daemon stored of this workspace in DIR (its ~/.siftcoder)",
 		Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
 			dir, err := filepath.Abs(args[0])
 			if err != nil {

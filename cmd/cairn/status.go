@@ -151,13 +151,13 @@ func printModels(w io.Writer, s api.ClusterStatus) {
 // printLeftovers says what a node's operator may have to do about its home; nothing when there is nothing.
 func printLeftovers(w io.Writer, node uint32, l api.Leftovers) {
 	if l.HoldPurge {
-		fmt.Fprintf(w, "node %d  its files may hold purged text until it has written them anew (runbook erase.md)\n", node)
+		fmt.Fprintf(w, "node %d  its files may hold purged text until it has rewritten them (runbook erase.md)\n", node)
 	}
 	if len(l.OldKeys) > 0 {
-		fmt.Fprintf(w, "node %d  is bringing its files under its new data key: %s left\n", node, strings.Join(l.OldKeys, ", "))
+		fmt.Fprintf(w, "node %d  is rewriting its files under its new data key: %s left\n", node, strings.Join(l.OldKeys, ", "))
 	}
 	if len(l.SetAside) > 0 {
-		fmt.Fprintf(w, "node %d  has moved files aside, damaged or contradicted by the cluster: %s\n        keep them until every member is whole, then remove them (runbooks damaged-state.md, divergence.md)\n", node, strings.Join(l.SetAside, ", "))
+		fmt.Fprintf(w, "node %d  moved files aside that were damaged or contradicted the cluster: %s\n        keep them until every member is healthy, then remove them (runbooks damaged-state.md, divergence.md)\n", node, strings.Join(l.SetAside, ", "))
 	}
 }
 

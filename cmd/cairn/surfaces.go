@@ -88,7 +88,7 @@ func openSurfaces(ctx context.Context, h *host) (closeAll func() error, err erro
 		}
 		c, err := s.open(ctx, h)
 		if err != nil && !h.dev { // a member of a cluster is worth more than a surface of one host
-			h.log.Error("surface not served: [local] has its home and port, and disable = [\""+s.name+"\"] does without it", "surface", s.name, "err", err)
+			h.log.Error("surface not served: [local] has its home and port, and disable = [\""+s.name+"\"] turns it off", "surface", s.name, "err", err)
 			continue
 		}
 		if err != nil {

@@ -28,7 +28,7 @@ func (a *app) tokenCreate(t *cli.Target) *cobra.Command {
 	c := &cobra.Command{Use: "create", Short: "Make a token; it is shown once", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
 		body := map[string]any{"database": database, "label": label, "scopes": scopes}
 		if expires < 0 || c.Flags().Changed("expires") && expires == 0 {
-			return cli.Usagef("--expires %s: from now on, so more than 0", expires)
+			return cli.Usagef("--expires %s: want a duration above 0, counted from now", expires)
 		}
 		if expires > 0 {
 			body["expires_at"] = float64(time.Now().Add(expires).Unix())
@@ -41,13 +41,13 @@ func (a *app) tokenCreate(t *cli.Target) *cobra.Command {
 			return a.JSON(out)
 		}
 		fmt.Fprintln(a.Out, out["token"])
-		fmt.Fprintln(a.Err, "keep it: only its hash is stored")
+		fmt.Fprintln(a.Err, "store this token now: the cluster keeps only its hash and cannot show it again")
 		return nil
 	}}
-	c.Flags().StringVar(&database, "for", "default", "database it lets its holder into")
-	c.Flags().StringVar(&label, "label", "", "what it is for")
+	c.Flags().StringVar(&database, "for", "default", "database that the token is for")
+	c.Flags().StringVar(&label, "label", "", "a label that says what the token is for")
 	c.Flags().StringSliceVar(&scopes, "scope", nil, "read, write, owner (administers its database), admin (the cluster); read and write by default")
-	c.Flags().DurationVar(&expires, "expires", 0, "how long it holds; for ever by default")
+	c.Flags().DurationVar(&expires, "expires", 0, "how long the token is valid; it does not expire by default")
 	return c
 }
 
@@ -72,7 +72,7 @@ func (a *app) tokenList(t *cli.Target) *cobra.Command {
 }
 
 func (a *app) tokenRevoke(t *cli.Target) *cobra.Command {
-	return &cobra.Command{Use: "revoke TOKEN", Short: "End a token (its text, its hash or the beginning of it); its connections are closed", Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
+	return &cobra.Command{Use: "revoke TOKEN", Short: "Revoke a token, named by its text, its hash or the beginning of its hash; its connections are closed", Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
 		var out map[string]bool
 		if err := t.Get(c.Context(), "POST", "/v1/admin/tokens/revoke", map[string]string{"token": args[0]}, &out); err != nil {
 			return err

@@ -93,11 +93,11 @@ const ImportBatch = 200
 
 func (a *app) importCmd() *cobra.Command {
 	var t cli.Target
-	c := &cobra.Command{Use: "import [DATABASE]", Short: "Read memories as JSON from stdin into a database, from here or elsewhere; they get new ids", Args: cobra.MaximumNArgs(1),
+	c := &cobra.Command{Use: "import [DATABASE]", Short: "Import memories as JSON from stdin into a database; they get new ids", Args: cobra.MaximumNArgs(1),
 		Long: `Read JSON lines from stdin into a database; memories get new ids. Beside exports of this server and of YantrikDB it reads
 what mem0 returns ({"results": […]}, relations too), documents with "text", "content" or "page_content" (what else they
-say becomes metadata), texts, and arrays of any of these. What cannot be read ends the import with its number; the rows
-before it are stored.`,
+say becomes metadata), texts, and arrays of any of these. A row that cannot be read ends the import, and the error has its
+number; the rows before it are stored.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				t.Database = args[0]

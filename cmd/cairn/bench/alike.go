@@ -38,7 +38,7 @@ type answer struct {
 // question, and asks one again after its index was thrown away.
 func alike(ctx context.Context, a *cli.Streams, f *recallBench) (err error) {
 	if len(f.Endpoints) > 0 {
-		return cli.Usage(errors.New("--alike starts nodes of its own"))
+		return cli.Usage(errors.New("--alike starts its own nodes: leave out --endpoints"))
 	}
 	model, err := openEmbedder(f.embedder)
 	if err != nil {

@@ -46,7 +46,7 @@ func readReport(path string) (r loadReport, err error) {
 		return r, err
 	}
 	if err := json.Unmarshal(b, &r); err != nil || len(r.Runs) == 0 {
-		return r, fmt.Errorf("%s is no result of bench load", path)
+		return r, fmt.Errorf("%s was not written by bench load with -o", path)
 	}
 	return r, nil
 }

@@ -122,7 +122,7 @@ func (b *loadBench) run(ctx context.Context, a *cli.Streams) (err error) {
 	for i, name := range b.workloads {
 		at := slices.IndexFunc(workloads, func(w workload) bool { return w.name == name })
 		if at < 0 {
-			return cli.Usagef("--workload %q: see --help for those there are", name)
+			return cli.Usagef("--workload %q is not known: --help lists the workloads", name)
 		}
 		asked[i] = workloads[at]
 	}
@@ -138,7 +138,7 @@ func (b *loadBench) run(ctx context.Context, a *cli.Streams) (err error) {
 		}
 	} else {
 		if b.nodes != 1 && b.nodes != 3 {
-			return cli.Usagef("--nodes %d: 1 or 3", b.nodes)
+			return cli.Usagef("--nodes %d: want 1 or 3", b.nodes)
 		}
 		local, err := startLocal(ctx, b.nodes)
 		if err != nil {

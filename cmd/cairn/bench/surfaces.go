@@ -70,7 +70,7 @@ func (b *surfacesBench) flags(c *cobra.Command) {
 
 func (b *surfacesBench) run(ctx context.Context, a *cli.Streams) (err error) {
 	if b.clients < 1 {
-		return cli.Usagef("--clients %d: at least 1", b.clients)
+		return cli.Usagef("--clients %d: want at least 1", b.clients)
 	}
 	n, err := startDevNode(ctx)
 	if err != nil {
@@ -81,7 +81,7 @@ func (b *surfacesBench) run(ctx context.Context, a *cli.Streams) (err error) {
 	for _, name := range b.names {
 		i := slices.IndexFunc(dialects, func(d dialect) bool { return d.name == name })
 		if i < 0 {
-			return cli.Usagef("--dialect %q: see --help for those there are", name)
+			return cli.Usagef("--dialect %q is not known: --help lists the dialects", name)
 		}
 		fmt.Fprintf(a.Err, "%s, %d clients\n", name, b.clients)
 		r, err := b.measure(ctx, n, dialects[i])

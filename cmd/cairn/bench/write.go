@@ -72,11 +72,11 @@ func (b *writeBench) flags(c *cobra.Command) {
 func (b *writeBench) validate() error {
 	switch {
 	case b.nodes != 1 && b.nodes != 3:
-		return cli.Usagef("--nodes %d: 1 or 3", b.nodes)
+		return cli.Usagef("--nodes %d: want 1 or 3", b.nodes)
 	case len(b.clients) == 0 || slices.Min(b.clients) < 1:
 		return cli.Usage(errors.New("--clients: one or more, each at least 1"))
 	case b.bytes < 32 || b.bytes > 1<<20:
-		return cli.Usagef("--bytes %d: 32 to 1048576", b.bytes)
+		return cli.Usagef("--bytes %d: want 32 to 1048576", b.bytes)
 	case b.reads < 0:
 		return cli.Usagef("--follower-reads %g: it must be positive", b.reads)
 	case b.length <= 0:

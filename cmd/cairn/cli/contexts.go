@@ -48,7 +48,7 @@ func OpenContexts() (c Contexts, err error) {
 	}
 	if len(b) > 0 {
 		if err := json.Unmarshal(b, &c); err != nil {
-			return c, Hint(fmt.Errorf("%s: %w", c.path, err), "mend the file, or remove it and add the contexts again")
+			return c, Hint(fmt.Errorf("%s: %w", c.path, err), "correct the file, or remove it and add the contexts again")
 		}
 	}
 	if c.All == nil {
@@ -63,7 +63,7 @@ func (c Contexts) Save() error {
 		return errors.New("no directory for contexts.json: set CAIRN_CONTEXTS to the path of a file")
 	}
 	if i, err := os.Stat(c.path); err == nil && !i.Mode().IsRegular() { // /dev/null stands for a user without contexts
-		return fmt.Errorf("%s is no regular file: set CAIRN_CONTEXTS to the path of one", c.path)
+		return fmt.Errorf("%s is not a regular file: set CAIRN_CONTEXTS to the path of one", c.path)
 	}
 	b, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {
@@ -93,7 +93,7 @@ func (c Contexts) Names() []string { return slices.Sorted(maps.Keys(c.All)) }
 func (c Contexts) Named(name string) (Context, error) {
 	x, ok := c.All[name]
 	if !ok {
-		return x, Usage(Hint(fmt.Errorf("no context %q", name), "`cairn context list` shows those there are, `cairn context add` makes one"))
+		return x, Usage(Hint(fmt.Errorf("no context %q", name), "`cairn context list` lists the contexts, `cairn context add` adds one"))
 	}
 	return x, nil
 }

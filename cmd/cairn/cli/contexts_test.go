@@ -19,7 +19,7 @@ func TestContextsReplaceNoDevice(t *testing.T) {
 	if err != nil || len(c.All) != 0 {
 		t.Fatalf("%+v, %v", c, err)
 	}
-	if err := c.Save(); err == nil || !strings.Contains(err.Error(), "is no regular file") {
+	if err := c.Save(); err == nil || !strings.Contains(err.Error(), "is not a regular file") {
 		t.Errorf("got %v", err)
 	}
 	if to, err := os.Readlink(null); err != nil || to != os.DevNull {

@@ -259,6 +259,6 @@ func (t *Target) gatewayBehind(ctx context.Context, port string) (string, error)
 			}
 		}
 	}
-	return "", Hint(fmt.Errorf("%s is a wire port, this verb asks a gateway, and there is none of that node one port further", port),
-		"name the gateway's port among the endpoints too: wire ports are found through it, but not the other way round")
+	return "", Hint(fmt.Errorf("%s is a wire port, and this verb needs a gateway: none of that node answers on the next port", port),
+		"add the address of a gateway to --endpoints: a gateway names its wire port, a wire port does not name its gateway")
 }

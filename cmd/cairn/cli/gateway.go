@@ -110,7 +110,7 @@ func (t *Target) exchange(req *http.Request) (io.ReadCloser, error) {
 	if json.Unmarshal(b, e) != nil || e.Text == "" {
 		e.Text = cmp.Or(strings.TrimSpace(string(b)), http.StatusText(resp.StatusCode))
 		if req.URL.Scheme == "http" && e.Status == http.StatusBadRequest { // no gateway says this without JSON
-			return nil, Hint(e, "does the port speak TLS? Then the URL begins with https://, and "+trustAdvice)
+			return nil, Hint(e, "if the port uses TLS, begin the URL with https://, and "+trustAdvice)
 		}
 	}
 	if e.Status == http.StatusUnauthorized {

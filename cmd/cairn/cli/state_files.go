@@ -15,9 +15,9 @@ func DamageOf(s *api.Store, alone bool) (found, do string) {
 	if s == nil || s.Damaged == 0 {
 		return "", ""
 	}
-	found = fmt.Sprintf("met damaged blocks of its state %d times, and answered nothing from them: %s", s.Damaged, strings.Join(s.In, ", "))
+	found = fmt.Sprintf("read damaged blocks of its state %d times, and returned nothing from them: %s", s.Damaged, strings.Join(s.In, ", "))
 	if alone {
-		return found, "restart it: it moves the state aside and builds it anew from its snapshot and log (runbook damaged-state.md)"
+		return found, "restart it: it moves the state aside and rebuilds it from its snapshot and log (runbook damaged-state.md)"
 	}
-	return found, "it stops as soon as enough other voters are whole, and they heal it when it starts again: see that it is restarted (runbook damaged-state.md)"
+	return found, "it stops as soon as enough other voters are healthy, and gets a new state from them when it starts again: make sure that it is restarted (runbook damaged-state.md)"
 }

@@ -45,10 +45,10 @@ type Target struct {
 func (t *Target) Flags(c *cobra.Command) {
 	f := c.Flags()
 	t.IsSet = f.Changed
-	f.StringVar(&t.Named, "context", os.Getenv("CAIRN_CONTEXT"), "name of a context, see cairn context (or CAIRN_CONTEXT); the current one where no node is named")
+	f.StringVar(&t.Named, "context", os.Getenv("CAIRN_CONTEXT"), "name of a context, see cairn context (or CAIRN_CONTEXT); the current one if no flag names a node")
 	f.StringVar(&t.Home, "home", cmp.Or(os.Getenv("CAIRN_HOME"), DefaultHome), "home of a node on this machine: its addresses and token are found there")
 	f.StringSliceVar(&t.Endpoints, "endpoints", list(os.Getenv("CAIRN_ENDPOINTS")), "nodes, each by its wire port or its gateway, host:port or http://host:port (or CAIRN_ENDPOINTS)")
-	f.StringVarP(&t.TokenText, "token", "t", "", "the token itself; other users of this machine can see it: a file or CAIRN_TOKEN is better")
+	f.StringVarP(&t.TokenText, "token", "t", "", "the token itself; other users of this machine can see it: prefer --token-file or CAIRN_TOKEN")
 	f.StringVar(&t.TokenFile, "token-file", os.Getenv("CAIRN_TOKEN_FILE"), "file with the token (or CAIRN_TOKEN in the environment)")
 	f.BoolVar(&t.TLS, "tls", os.Getenv("CAIRN_TLS") != "", "speak TLS, trusting this system's authorities (or CAIRN_TLS=1)")
 	f.StringVar(&t.CA, "ca", os.Getenv("CAIRN_CA"), "speak TLS, trusting the authorities in this file (or CAIRN_CA)")
@@ -132,7 +132,7 @@ func (t *Target) Dial(ctx context.Context) (*client.Client, error) {
 	c, err := client.Dial(ctx, client.Config{Addrs: addrs, Token: token, Database: t.Database, TLS: secured})
 	if err != nil {
 		if err = fmt.Errorf("connect: %w", err); errors.Is(err, context.DeadlineExceeded) {
-			return nil, Hint(err, "what answers there is no node: is it the wire port, 7437 or what the configuration says?")
+			return nil, Hint(err, "no Cairn node answers at this address: name its wire port, 7437 unless the configuration has another")
 		}
 		return nil, t.advised(err)
 	}
@@ -174,8 +174,8 @@ func (t *Target) Secure() (*tls.Config, error) {
 }
 
 const (
-	trustAdvice = "--ca FILE names the authority to trust, or --tls says that this system trusts it"
-	tokenAdvice = "--token-file or CAIRN_TOKEN names a token of this cluster; those that are revoked or expired open nothing"
+	trustAdvice = "name the authority to trust with --ca FILE, or give --tls if this system trusts it"
+	tokenAdvice = "name a valid token of this cluster with --token-file or CAIRN_TOKEN; a revoked or expired one is refused"
 )
 
 // advised is an error with what to do about it, when a node was not reached, does not let us in, or does not answer.
@@ -195,7 +195,7 @@ func (t *Target) advised(err error) error {
 	case errors.As(err, &answer):
 		return err
 	case errors.As(err, &op) && op.Op == "dial":
-		return Hint(err, "is the node running?")
+		return Hint(err, "check that the node is running, and its address")
 	}
 	return err
 }

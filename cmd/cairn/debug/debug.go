@@ -27,19 +27,19 @@ const Socket = "debug.sock"
 
 // Command is `cairn debug`.
 func Command(a *cli.Streams) *cobra.Command {
-	group := &cobra.Command{Use: "debug", Short: "For those who look into a node: bundle"}
+	group := &cobra.Command{Use: "debug", Short: "Diagnostics for support: bundle"}
 	var t cli.Target
 	var path, out string
 	c := &cobra.Command{
-		Use: "bundle", Short: "Collect what helps to understand a node, without secrets and memories", Args: cobra.NoArgs,
-		Long: `Collect what helps to understand a node into one file: the doctor's findings, status, metrics, a dump of its goroutines
-and heap, what its configuration sets, without secrets, and the names and sizes of its files. No memory text, token or secret goes
-in. Profiles come over HOME/run/debug.sock; by hand: curl --unix-socket HOME/run/debug.sock http://x/debug/pprof/`,
+		Use: "bundle", Short: "Collect diagnostics of a node into one file, without secrets and memories", Args: cobra.NoArgs,
+		Long: `Collect diagnostics of a node into one file: the doctor's findings, status, metrics, a dump of its goroutines and heap,
+its configuration without secrets, and the names and sizes of its files. The file holds no memory text, token or secret.
+Profiles come over HOME/run/debug.sock; by hand: curl --unix-socket HOME/run/debug.sock http://x/debug/pprof/`,
 		RunE: func(c *cobra.Command, _ []string) error { return bundle(c.Context(), a, &t, path, out) },
 	}
 	t.Flags(c)
-	c.Flags().StringVarP(&path, "config", "c", "", "configuration of the node; without it a dev node in --home is looked at")
-	c.Flags().StringVarP(&out, "output", "o", "cairn-debug.tar.gz", "where it goes; never overwritten")
+	c.Flags().StringVarP(&path, "config", "c", "", "configuration of the node; without it, the dev node in --home is examined")
+	c.Flags().StringVarP(&out, "output", "o", "cairn-debug.tar.gz", "file to write; an existing file is not overwritten")
 	group.AddCommand(c)
 	return group
 }

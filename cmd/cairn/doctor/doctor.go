@@ -81,7 +81,7 @@ is stopped, its files (with --deep the hash of the whole state is computed anew)
 	}
 	t.Flags(c)
 	e.key.Flags(c)
-	c.Flags().StringVarP(&e.path, "config", "c", "", "configuration of the node; without it a dev node in --home is looked at")
+	c.Flags().StringVarP(&e.path, "config", "c", "", "configuration of the node; without it, the dev node in --home is examined")
 	c.Flags().BoolVar(&e.deep, "deep", false, "read the whole state of a stopped node")
 	return c
 }
@@ -168,8 +168,8 @@ func (e *exam) meet(ctx context.Context) []Finding {
 	if !e.held {
 		return nil
 	}
-	f := Finding{"node", Fail, fmt.Sprintf("a node runs in %s, and does not answer here: %v", e.cfg.Home, err),
-		"name it with --endpoints and its token with --token-file, or look at its log; leave its files alone while it runs"}
+	f := Finding{"node", Fail, fmt.Sprintf("a node runs in %s and does not answer: %v", e.cfg.Home, err),
+		"name it with --endpoints and its token with --token-file, or read its log; do not change its files while it runs"}
 	var refused *cli.HTTPError
 	if errors.As(err, &refused) {
 		f.Status = Warn
@@ -189,10 +189,10 @@ func (e *exam) home(context.Context) []Finding {
 	}
 	fs := []Finding{{"", OK, e.cfg.Home, ""}}
 	if aside := home.SetAsides(e.cfg.Home); len(aside) > 0 {
-		fs = append(fs, Finding{"", Warn, "moved aside, unreadable or contradicted by the cluster (the node's log says which): " + strings.Join(aside, ", "), "look at the disk; remove them when the node is whole again"})
+		fs = append(fs, Finding{"", Warn, "files moved aside, because they were unreadable or contradicted the cluster (the node's log says which): " + strings.Join(aside, ", "), "check the disk; remove the files when the node is healthy again"})
 	}
 	if _, err := os.Stat(filepath.Join(e.cfg.Home, "raft", "amnesia")); err == nil {
-		fs = append(fs, Finding{"", Warn, "this node has no state to vote with: its log was lost or older than what it acknowledged, or its home was empty", "start the others with the homes they have; it gets its vote back by itself"})
+		fs = append(fs, Finding{"", Warn, "this node may not vote: its log was lost or is older than what it acknowledged, or its home was empty", "start the other nodes with the homes they have; this node gets its vote back when it has caught up"})
 	}
 	return fs
 }
@@ -226,7 +226,7 @@ func (e *exam) cluster(context.Context) (fs []Finding) {
 		fs = append(fs, Finding{"", Fail, s.Condition + ": writes are refused", "start the other voters; only when a majority is gone for good, with its disks: `cairn cluster recover --help`"})
 	}
 	if s.Agreement == "diverged" {
-		fs = append(fs, Finding{"", Fail, "states at the same index differ", "see deploy/runbooks/divergence.md; no home is emptied before it says which"})
+		fs = append(fs, Finding{"", Fail, "states at the same index differ", "follow deploy/runbooks/divergence.md, and do not empty a home before it says which"})
 	}
 	versions := map[string]bool{s.Version: true}
 	for _, p := range s.Peers {
@@ -240,7 +240,7 @@ func (e *exam) cluster(context.Context) (fs []Finding) {
 		}
 		versions[p.Version] = true
 		if p.LagEntries != nil && *p.LagEntries > farBehind {
-			fs = append(fs, Finding{"", Warn, fmt.Sprintf("node %d is %d entries behind", p.NodeID, *p.LagEntries), "look at its disk and its network"})
+			fs = append(fs, Finding{"", Warn, fmt.Sprintf("node %d is %d entries behind", p.NodeID, *p.LagEntries), "check its disk and its network"})
 		}
 	}
 	if len(versions) > 1 {
@@ -314,7 +314,7 @@ func (e *exam) files(ctx context.Context) []Finding {
 		return nil
 	}
 	if e.held {
-		return []Finding{{"", Warn, "not looked at: a node has them open", "stop it first"}}
+		return []Finding{{"", Warn, "not checked: a running node has them open", "stop it first"}}
 	}
 	at, err := home.Check(e.cfg.Files(), e.deep)
 	if err != nil {
@@ -333,13 +333,13 @@ func (e *exam) repair() string {
 	if len(e.cfg.Member.Peers) > 0 {
 		return "see that the others are healthy (`cairn cluster status` on one of them), then start this node: what it cannot read is moved aside, and they bring it up to date"
 	}
-	return "copy the home away, then start the node: it keeps what its files still prove, and names what is lost before it goes on; `cairn restore` brings a backup into an empty home"
+	return "copy the home to a safe place, then start the node: it keeps what its files still hold, and names what is lost before it goes on; or restore a backup into an empty home with `cairn restore`"
 }
 
 // damage is what the node has found and its next start sees to.
 func (e *exam) damage(context.Context) (found []Finding) {
 	if e.running != nil && e.running.HoldPurge {
-		found = append(found, Finding{"", Warn, "the node's files may hold text that was purged", "it writes them anew by itself; see the runbook for erasing"})
+		found = append(found, Finding{"", Warn, "the node's files may hold text that was purged", "the node rewrites them by itself; see deploy/runbooks/erase.md"})
 	}
 	if s := e.running; s != nil {
 		for _, n := range append([]api.Peer{{NodeID: s.NodeID, Store: &s.Store}}, s.Peers...) {
@@ -374,7 +374,7 @@ func (e *exam) layers(ctx context.Context) []Finding {
 	}
 	f := Finding{"", OK, fmt.Sprintf("log at %d, state at %d, index at %d", e.running.Commit, e.running.Applied, ready.Indexed), ""}
 	if ready.Behind > farBehind {
-		f.Status, f.Do = Warn, "the disk or the processor does not keep up: see the runbook for a slow follower"
+		f.Status, f.Do = Warn, "the disk or the processor is too slow: see deploy/runbooks/slow-follower.md"
 	}
 	return []Finding{f}
 }

@@ -39,13 +39,13 @@ func (e *exam) disk(context.Context) (fs []Finding) {
 		percent := 100 * uint64(st.Bavail) / uint64(st.Blocks)
 		f := Finding{"", OK, fmt.Sprintf("%d MiB free (%d%%)", free>>20, percent), ""}
 		if percent < lowSpace {
-			f.Status, f.Do = Warn, "make room: a node that runs out refuses writes"
+			f.Status, f.Do = Warn, "free space: a node whose disk is full refuses writes"
 		}
 		if free < disk.DefaultMinFree {
 			f.Status = Fail
 		}
 		if may := disk.Removable(e.cfg.Home); f.Status != OK && len(may) > 0 {
-			f.Do += "; no node needs " + strings.Join(may, ", ")
+			f.Do += "; these files can be removed: " + strings.Join(may, ", ")
 		}
 		fs = append(fs, f)
 	}
@@ -56,7 +56,7 @@ func (e *exam) disk(context.Context) (fs []Finding) {
 	case err != nil:
 		return append(fs, Finding{"", Fail, err.Error(), "the node's user must be able to write there"})
 	case median > slowSync:
-		return append(fs, Finding{"", Warn, fmt.Sprintf("an fsync takes %s (worst of %d: %s)", median, syncTries, worst), "a faster disk makes faster writes"})
+		return append(fs, Finding{"", Warn, fmt.Sprintf("an fsync takes %s (worst of %d: %s)", median, syncTries, worst), "use a faster disk: every write waits for an fsync"})
 	default:
 		return append(fs, Finding{"", OK, fmt.Sprintf("an fsync takes %s (worst of %d: %s)", median, syncTries, worst), ""})
 	}
@@ -86,7 +86,7 @@ func syncLatency(dir string) (median, worst time.Duration, err error) {
 
 func (e *exam) certificates(context.Context) (fs []Finding) {
 	if at, err := e.t.Running(); e.path == "" && err == nil && at.TLS {
-		return []Finding{{"", Warn, "not looked at: the node's configuration says where they are", "name it with --config"}}
+		return []Finding{{"", Warn, "not checked: the node's configuration says where they are", "name it with --config"}}
 	}
 	if !e.cfg.TLS.Clients.On() && !e.cfg.TLS.Peers.On() {
 		return []Finding{{"", OK, "none: plain text", ""}}
@@ -153,7 +153,7 @@ func (e *exam) ports(context.Context) (fs []Finding) {
 		}
 		ln, err := net.Listen("tcp", p.addr)
 		if err != nil {
-			fs = append(fs, Finding{"", Fail, fmt.Sprintf("%s: %v", p.name, err), "another process has it: stop that, or choose another port"})
+			fs = append(fs, Finding{"", Fail, fmt.Sprintf("%s: %v", p.name, err), "another process uses it: stop that process, or choose another port"})
 			continue
 		}
 		ln.Close()
@@ -176,7 +176,7 @@ func (e *exam) peers(ctx context.Context) []Finding {
 			start := time.Now()
 			nc, err := d.DialContext(ctx, "tcp", p.Addr)
 			if err != nil {
-				fs[i] = Finding{"", Warn, fmt.Sprintf("%s: %v", p.Addr, err), "is that node running, and the way to it open?"}
+				fs[i] = Finding{"", Warn, fmt.Sprintf("%s: %v", p.Addr, err), "check that the node runs and that no firewall blocks this port"}
 				return
 			}
 			nc.Close()

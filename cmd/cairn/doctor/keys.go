@@ -27,7 +27,7 @@ func (e *exam) encryption(ctx context.Context) []Finding {
 	keys, err := seal.Load(e.cfg.Home, masters)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return []Finding{{"", OK, "on for a home that is not made yet, under master key " + masters[0].ID().String(), ""}}
+		return []Finding{{"", OK, "on, for a home that does not exist yet, under master key " + masters[0].ID().String(), ""}}
 	case err != nil:
 		return ailing(err)
 	}

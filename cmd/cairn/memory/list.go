@@ -58,7 +58,7 @@ var list = []verb{
 	{use: "feedback QUESTION RID", op: api.Feedback.Op, args: []string{"query", "rid"}, shows: []string{"accepted"}},
 	{use: "gaps", short: "List questions that were asked often and had poor answers", op: api.Gaps.Op, rows: "gaps", names: map[string]string{"max_avg_top_score": "max-score"}, shows: []string{"query", "count", "avg_top_score", "avg_results", "last_seen"}},
 	{use: "digest", short: "Show what an agent should know at the start of its work", op: api.Digest.Op},
-	{use: "watch", short: "Show what changes as it happens: ids, never a memory's text", op: api.Events.Op, long: "Runs until it is interrupted. When the connection breaks it connects again and goes on behind the last event."},
+	{use: "watch", short: "Show what changes as it happens: ids, never a memory's text", op: api.Events.Op, long: "Runs until it is interrupted. When the connection breaks it connects again and continues after the last event."},
 }
 
 // What lists of memories and of triggers show of a row.
@@ -75,7 +75,7 @@ var walk = []string{"kind", "drive_id", "since_rid", "order"}
 
 // groups are the verbs that others stand below, and what they are about.
 var groups = map[string]string{
-	"sessions":  "Stretches of a client's work: list, show, start, end, draft",
+	"sessions":  "Sessions, a client's stretches of work: list, show, start, end, draft",
 	"conflicts": "Contradictions between memories: list, resolve",
-	"triggers":  "Matters that deserve attention: list, history, deliver, acknowledge, act, dismiss",
+	"triggers":  "Triggers, matters that deserve attention: list, history, deliver, acknowledge, act, dismiss",
 }
