@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairndb/cairn/index/embed"
 	"github.com/cairndb/cairn/index/rerank"
+	"github.com/cairndb/cairn/node/certs"
 	"github.com/cairndb/cairn/node/disk"
 	"github.com/cairndb/cairn/node/engine"
 	"github.com/cairndb/cairn/node/home"
@@ -83,8 +84,8 @@ type Indexes struct {
 
 // TLS names the certificates of a node.
 type TLS struct {
-	Clients TLSFiles // secures Wire and HTTP; plain when zero
-	Peers   TLSFiles // secures Cluster, from both sides; plain when zero
+	Clients certs.Files // secures Wire and HTTP; plain when zero
+	Peers   certs.Files // secures Cluster, from both sides; plain when zero
 }
 
 // Limits bound what clients may ask and how long they may take.
@@ -198,8 +199,8 @@ func (c Config) Validate() error {
 	if c.Home == "" {
 		errs = append(errs, errors.New("home: a data directory is needed"))
 	}
-	errs = append(errs, c.Addresses.validate(), c.Member.validate(), validateTiming(c.Raft), c.TLS.Clients.validate("tls", false),
-		c.TLS.Peers.validate("tls.cluster", true), c.reachable())
+	errs = append(errs, c.Addresses.validate(), c.Member.validate(), validateTiming(c.Raft), c.TLS.Clients.Validate("tls", false),
+		c.TLS.Peers.Validate("tls.cluster", true), c.reachable())
 	return errors.Join(errs...)
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/certs"
 	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/node/disk"
 	"github.com/cairndb/cairn/node/engine"
@@ -40,7 +41,7 @@ type Node struct {
 	raft     *raft.Node
 	service  *engine.Service
 	surfaces
-	certs map[string]*certificates // by who is shown them; complete when the log is open
+	certs map[string]*certs.Certificates // by who is shown them; complete when the log is open
 
 	rotation rotation
 	clock    clockWatch // the task that watches leadership uses it alone
@@ -64,7 +65,7 @@ func Open(ctx context.Context, cfg Config) (_ *Node, err error) {
 		return nil, fmt.Errorf("config: %w", err)
 	}
 	cfg = cfg.withDefaults()
-	n := &Node{cfg: cfg, log: cfg.Logger, certs: map[string]*certificates{}, surfaces: newSurfaces(cfg.Limits),
+	n := &Node{cfg: cfg, log: cfg.Logger, certs: map[string]*certs.Certificates{}, surfaces: newSurfaces(cfg.Limits),
 		introduction: introduction{ready: make(chan struct{}), followed: make(chan struct{}, 1)}}
 	n.ctx, n.cancel = context.WithCancelCause(context.Background())
 	defer func() {
@@ -109,12 +110,12 @@ func Open(ctx context.Context, cfg Config) (_ *Node, err error) {
 }
 
 func (n *Node) openListeners(ctx context.Context) (err error) {
-	var certs *certificates
+	var own *certs.Certificates
 	if n.cfg.TLS.Clients.On() {
-		if certs, err = openCertificates(n.cfg.TLS.Clients, n.log); err != nil {
+		if own, err = certs.Open(n.cfg.TLS.Clients, n.log); err != nil {
 			return fmt.Errorf("tls: %w", err)
 		}
-		n.certs["clients"] = certs
+		n.certs["clients"] = own
 	}
 	if n.wireLn, err = n.listen(ctx, "wire", n.cfg.Addresses.Wire, &n.cfg.Addresses.AdvertiseWire); err != nil {
 		return err
@@ -122,8 +123,8 @@ func (n *Node) openListeners(ctx context.Context) (err error) {
 	if n.httpLn, err = n.listen(ctx, "http", n.cfg.Addresses.HTTP, &n.cfg.Addresses.AdvertiseHTTP); err != nil {
 		return err
 	}
-	n.wireLn = n.secured("wire", n.wireLn, certs)
-	n.httpLn = n.secured("http", n.httpLn, certs, "h2", "http/1.1")
+	n.wireLn = n.secured("wire", n.wireLn, own)
+	n.httpLn = n.secured("http", n.httpLn, own, "h2", "http/1.1")
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/cairndb/cairn/node/certs"
 	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/snapshot"
@@ -26,12 +27,12 @@ func (n *Node) openRaft(ctx context.Context) (err error) {
 	listen := n.cfg.Seams.Listen
 	var server, client *tls.Config
 	if n.cfg.TLS.Peers.On() {
-		certs, err := openCertificates(n.cfg.TLS.Peers, n.log)
+		own, err := certs.Open(n.cfg.TLS.Peers, n.log)
 		if err != nil {
 			return fmt.Errorf("tls.cluster: %w", err)
 		}
-		n.certs["peers"] = certs
-		server, client = certs.forPeers()
+		n.certs["peers"] = own
+		server, client = own.ForPeers()
 	} else {
 		listen = func(ctx context.Context, addr string) (net.Listener, error) {
 			ln, err := n.cfg.Seams.Listen(ctx, addr)

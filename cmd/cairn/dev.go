@@ -20,6 +20,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/cmd/cairn/sample"
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/certs"
 	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/seal"
@@ -209,7 +210,7 @@ func closeNode(n *node.Node) error {
 }
 
 // writeAddresses leaves in the home of a node where it listens, for other commands.
-func writeAddresses(home string, n node.Addrs, secured node.TLSFiles) (err error) {
+func writeAddresses(home string, n node.Addrs, secured certs.Files) (err error) {
 	at := cli.Addresses{Wire: n.Wire, HTTP: n.HTTP, Cluster: n.Cluster, TLS: secured.On()}
 	if secured.CA != "" {
 		if at.CA, err = filepath.Abs(secured.CA); err != nil {

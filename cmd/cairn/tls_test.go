@@ -19,8 +19,8 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/cmd/cairn/doctor"
-	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/certs"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
@@ -347,7 +347,7 @@ func TestDoctorLooksAtCertificates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := doctor.LookAt("tls.cluster", node.TLSFiles{Cert: au.path(name + ".crt"), Key: au.path(name + ".key"), CA: au.path("ca.crt")}, true, 1)
+		f := doctor.LookAt("tls.cluster", certs.Files{Cert: au.path(name + ".crt"), Key: au.path(name + ".key"), CA: au.path("ca.crt")}, true, 1)
 		if f.Status != tc.status || !strings.Contains(f.Says, tc.says) || (f.Status != doctor.OK) != (f.Do != "") {
 			t.Errorf("%+v: %+v", tc, f)
 		}

@@ -12,11 +12,9 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/certs"
 	"github.com/cairndb/cairn/oplog"
 )
-
-// CertificateWarning is how long before its end a certificate is warned of.
-const CertificateWarning = 14 * 24 * time.Hour
 
 // clusterKeys are the keys and certificates of every node, each asked for its own.
 func (s *Service) clusterKeys(ctx context.Context, c api.Caller, q *api.KeysRequest) (*api.KeysAnswer, error) {
@@ -73,7 +71,7 @@ func certificate(to string, cert *x509.Certificate, now time.Time) api.Certifica
 		state = "ended"
 	case cert.NotBefore.After(now):
 		state = "not_yet"
-	case left < CertificateWarning:
+	case left < certs.Warning:
 		state = "ends_soon"
 	}
 	return api.Certificate{To: to, Subject: cert.Subject.String(), Issuer: cert.Issuer.String(), Names: orEmpty(names),

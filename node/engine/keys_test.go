@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/cairndb/cairn/node/certs"
 )
 
 // A certificate is warned of before its end, and says for which names it is valid.
@@ -14,8 +16,8 @@ func TestCertificatesAreWarnedOf(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 	for state, when := range map[string][2]time.Duration{
-		"valid": {-time.Hour, CertificateWarning}, "ends_soon": {-time.Hour, CertificateWarning - time.Second},
-		"ended": {-time.Hour, -time.Second}, "not_yet": {time.Hour, time.Hour + CertificateWarning},
+		"valid": {-time.Hour, certs.Warning}, "ends_soon": {-time.Hour, certs.Warning - time.Second},
+		"ended": {-time.Hour, -time.Second}, "not_yet": {time.Hour, time.Hour + certs.Warning},
 	} {
 		got := certificate("clients", &x509.Certificate{Subject: pkix.Name{CommonName: "node-1"}, DNSNames: []string{"n1.example"}, IPAddresses: []net.IP{net.IPv4(10, 0, 0, 1)},
 			NotBefore: now.Add(when[0]), NotAfter: now.Add(when[1])}, now)

@@ -13,6 +13,7 @@ import (
 	"github.com/cairndb/cairn/index/embed"
 	"github.com/cairndb/cairn/index/rerank"
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/certs"
 	"github.com/cairndb/cairn/node/engine"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/raft"
@@ -145,6 +146,6 @@ func (f *File) encryption() seal.Source {
 	return seal.Source{File: cmp.Or(e.KeyFile, e.KeyPath), Env: e.KeyEnv, Command: e.KeyCommand}
 }
 
-func (t tlsFiles) node() node.TLSFiles {
-	return node.TLSFiles{Cert: t.CertPath, Key: t.KeyPath, CA: t.CAPath}
+func (t tlsFiles) node() certs.Files {
+	return certs.Files{Cert: t.CertPath, Key: t.KeyPath, CA: t.CAPath}
 }

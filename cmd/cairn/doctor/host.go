@@ -17,7 +17,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/config"
-	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/certs"
 	"github.com/cairndb/cairn/node/disk"
 	"github.com/cairndb/cairn/raft/transport"
 )
@@ -94,7 +94,7 @@ func (e *exam) certificates(context.Context) (fs []Finding) {
 	id := max(e.cfg.Member.NodeID, 1)
 	for _, c := range []struct {
 		name  string
-		files node.TLSFiles
+		files certs.Files
 		peer  bool
 	}{{"tls", e.cfg.TLS.Clients, false}, {"tls.cluster", e.cfg.TLS.Peers, true}} {
 		if c.files.On() {
@@ -105,7 +105,7 @@ func (e *exam) certificates(context.Context) (fs []Finding) {
 }
 
 // LookAt says what is wrong with a certificate, of the peer port or of the clients' ports.
-func LookAt(name string, files node.TLSFiles, peer bool, id uint32) Finding {
+func LookAt(name string, files certs.Files, peer bool, id uint32) Finding {
 	pair, err := tls.LoadX509KeyPair(files.Cert, files.Key)
 	if err != nil {
 		return Finding{"", Fail, fmt.Sprintf("[%s]: %v", name, err), "`cairn cluster cert` issues one"}
