@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -41,6 +42,7 @@ func BenchmarkSearch(b *testing.B) {
 		}
 		return v
 	}
+	var whole []string // texts of a hundred memories
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	r, l := openReplica(b), newLog(b)
@@ -49,6 +51,9 @@ func BenchmarkSearch(b *testing.B) {
 		var ops []oplog.Op
 		for k := i; k < min(i+500, n); k++ {
 			m := remember(fmt.Sprintf("0190%08d-0000-7000-8000-000000000000", k), text(45, 0))
+			if k%(n/100) == 0 {
+				whole = append(whole, m.Text)
+			}
 			m.Created += oplog.Time(k) * 1e6
 			m.Namespace, m.Vector = fmt.Sprint("ns", k%10), oplog.MakeVector(vec())
 			ops = append(ops, m)
@@ -65,6 +70,10 @@ func BenchmarkSearch(b *testing.B) {
 		ask  func() index.Query
 	}{
 		{"words", func() index.Query { return index.Query{Text: text(6, 50)} }},
+		{"sure", func() index.Query { // a memory's own rarer words: it stands out
+			words := slices.DeleteFunc(strings.Fields(whole[rng.IntN(len(whole))]), func(w string) bool { return len(w) < len("w100x") })
+			return index.Query{Text: strings.Join(words[:min(6, len(words))], " ")}
+		}},
 		{"namespace", func() index.Query { return index.Query{Text: text(6, 50), Filter: index.Filter{Namespace: "ns3"}} }},
 		{"vector", func() index.Query { return index.Query{Vector: vec()} }},
 		{"both", func() index.Query { return index.Query{Text: text(6, 50), Vector: vec()} }},

@@ -105,7 +105,7 @@ func story(l *log, db oplog.DB, n int) (next func()) {
 			l.add(db, &oplog.Relate{ID: fmt.Sprint("e", i), Src: a, Dst: b, Type: "near", Weight: .5, At: at})
 			return
 		}
-		m := remember(fmt.Sprintf("m%05d", i), words(4+rng.IntN(12))+endings[i%len(endings)])
+		m := remember(fmt.Sprintf("m%05d", i), words(4+rng.IntN(12))+endings[i%len(endings)]+fmt.Sprint(" topic", i%61))
 		m.Created, m.Importance = at, rng.Float64()
 		m.Namespace = []string{"default", "alpha", "beta"}[rng.IntN(3)]
 		m.Domain = []string{"", "work", "home"}[rng.IntN(3)]

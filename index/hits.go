@@ -27,9 +27,19 @@ func (in *question) hits(ranked []rank.Scored) []Hit {
 	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(seq(a), seq(b)) })
 	for _, i := range order {
 		// The state may be ahead of the index: a memory forgotten there is not shown.
-		if m, ok := in.view.MemoryAt(in.db, seq(i)); ok && m.Status != oplog.Tombstoned {
+		if m, ok := in.memory(seq(i)); ok && m.Status != oplog.Tombstoned {
 			hits[i].Memory = m
 		}
 	}
 	return slices.DeleteFunc(hits, func(h Hit) bool { return h.Memory == nil })
+}
+
+// memory is a memory of the answer, which may have been read before.
+func (in *question) memory(seq oplog.Seq) (*oplog.Memory, bool) {
+	for _, m := range in.read {
+		if m.Seq == seq {
+			return m, true
+		}
+	}
+	return in.view.MemoryAt(in.db, seq)
 }

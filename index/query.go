@@ -50,12 +50,15 @@ type Filter struct {
 const MaxQuestion = 64 << 10
 
 // Question is what of a text is read as one.
-func Question(s string) string {
-	if len(s) <= MaxQuestion {
+func Question(s string) string { return cut(s, MaxQuestion) }
+
+// cut is a text's first n bytes, without a piece of a letter at the end.
+func cut(s string, n int) string {
+	if len(s) <= n {
 		return s
 	}
-	end := MaxQuestion
-	for end > MaxQuestion-utf8.UTFMax && !utf8.RuneStart(s[end]) {
+	end := n
+	for end > n-utf8.UTFMax && !utf8.RuneStart(s[end]) {
 		end--
 	}
 	return s[:end]

@@ -106,6 +106,7 @@ type question struct {
 	named    sums   // of the question's namespace, or of the database
 	known    bool   // the namespace has rows
 	sessions []*session
+	read     []*oplog.Memory // the first answers', when the question was asked again
 	view     *state.View
 	db       oplog.DB
 	*scratch
@@ -171,7 +172,14 @@ func (in *question) answer(pool vector.Pool, beside bool) ([]Hit, Info, error) {
 	if question.K = rows; in.q.Diverse {
 		question.K = min(10*question.K, MaxK)
 	}
+	question.Second = func(first []uint32) (found rank.Second) {
+		found, err = in.second(first)
+		return found
+	}
 	ranked := in.ranker.Rank(question, set, cands, in)
+	if err != nil {
+		return nil, Info{}, err
+	}
 	info := Info{Considered: in.ranker.Tally.Considered, Matched: in.ranker.Tally.Matched, Below: in.ranker.Tally.Below}
 	if in.q.Diverse {
 		ranked, info.Repeats = rank.Diverse(ranked, rows, in.likeness())

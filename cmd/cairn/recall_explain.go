@@ -66,7 +66,7 @@ func shares(s api.Scores) string {
 	for _, p := range []struct {
 		name string
 		of   float64
-	}{{"words", s.Words}, {"passage", s.Passage}, {"around it", s.Around}, {"session", s.Session}, {"vector", s.Vector}, {"relations", s.Graph}} {
+	}{{"words", s.Words}, {"passage", s.Passage}, {"around it", s.Around}, {"session", s.Session}, {"vector", s.Vector}, {"relations", s.Graph}, {"second pass", s.Second}} {
 		if p.of != 0 {
 			parts = append(parts, fmt.Sprintf("%s %.3f", p.name, p.of))
 		}

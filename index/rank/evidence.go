@@ -11,21 +11,24 @@ import (
 type Ranker struct {
 	Tally Tally // of the last answer
 
-	q       Question
-	set     Settings
-	corpus  Corpus
-	cands   []Candidate
-	about   subject
-	mood    int
-	weight  []float64 // idf^1.5 of each term
-	perfect float64   // their sum: a perfect match
-	short   float64   // tokens below which a row is short among its own
-	earlier float64   // what a row that refers multiplies the shares of the rows before it by
-	share   []float64 // what so many steps away leave
-	clues   []clue
-	tf      []float64 // by term, of what is looked at
-	top     []*clue
-	none    Candidate // what is known of a row that no search found
+	q        Question
+	set      Settings
+	corpus   Corpus
+	cands    []Candidate
+	about    subject
+	mood     int
+	weight   []float64 // idf^1.5 of each term
+	perfect  float64   // their sum: a perfect match
+	short    float64   // tokens below which a row is short among its own
+	earlier  float64   // what a row that refers multiplies the shares of the rows before it by
+	share    []float64 // what so many steps away leave
+	clues    []clue
+	tf       []float64 // by term, of what is looked at
+	top      []*clue
+	again    Second
+	subjects []float64 // idf^1.5 of its terms
+	scale    float64   // the best match of a row with its neighbours
+	none     Candidate // what is known of a row that no search found
 	around
 }
 
@@ -39,11 +42,13 @@ type clue struct {
 	cand    int32   // its candidate; -1 when only a neighbour was found
 	talk    int32   // its session; -1 for none
 	spot    int32   // its place among the neighbours; -1 for none
+	again   int32   // its place in Second.Cands, from 1; 0 for none
 	own     float64 // words, discounted by density
 	dense   float64
 
 	passage, around, session, factor float64 // as in Parts, like those below
 	stands, lift                     float64 // by its vector: standOut, Parts.Lift
+	second                           float64
 	relevance, score                 float64
 }
 
@@ -54,9 +59,7 @@ func (r *Ranker) begin(q Question, set Settings, cands []Candidate, corpus Corpu
 		r.share = append(r.share, float64(r.share[by]*set.Step))
 	}
 	for _, t := range q.Terms {
-		n, df := float64(q.Rows), float64(t.DF)
-		idf := exact.Ln(1 + (max(n-df, 0)+.5)/(df+.5))
-		w := float64(idf * math.Sqrt(idf))
+		w := r.rarity(t.DF)
 		r.weight = append(r.weight, float64(w*t.Share))
 		if t.DF > 0 {
 			r.perfect += w
@@ -77,10 +80,17 @@ func (r *Ranker) begin(q Question, set Settings, cands []Candidate, corpus Corpu
 	}
 }
 
+// rarity is the weight of a term that so many rows have: idf^1.5.
+func (r *Ranker) rarity(rows uint64) float64 {
+	n, df := float64(r.q.Rows), float64(rows)
+	idf := exact.Ln(1 + (max(n-df, 0)+.5)/(df+.5))
+	return float64(idf * math.Sqrt(idf))
+}
+
 // forget drops every reference to the question and the corpus, so that an idle ranker holds none of them.
 func (r *Ranker) forget() {
 	clear(r.clues)
-	r.q, r.corpus, r.cands, r.about = Question{}, nil, nil, subject{}
+	r.q, r.corpus, r.cands, r.about, r.again = Question{}, nil, nil, subject{}, Second{}
 }
 
 // add makes a row's clue, which stays where it is until the next one is made.
@@ -147,17 +157,17 @@ func (r *Ranker) matched(sum, covered float64) float64 {
 // relevance fills in what words say of every row, and the relevance, in [0, 1).
 func (r *Ranker) relevance() {
 	r.sessions()
-	scale := 0.0
+	r.scale = 0
 	for i := range r.clues {
 		c := &r.clues[i]
 		if r.set.Passage != 0 || r.set.Around != 0 {
 			r.weighNeighbours(c)
 		}
-		scale = max(scale, c.own+c.passage+c.around)
+		r.scale = max(r.scale, c.own+c.passage+c.around)
 	}
 	for i := range r.clues {
 		c := &r.clues[i]
-		c.session = float64(float64(r.set.Session*c.session) * scale)
+		c.session = float64(float64(r.set.Session*c.session) * r.scale)
 		c.factor = r.factor(c)
 		x := max(0, float64((c.own+c.passage+c.around+c.session)*c.factor))
 		c.relevance = x / (1 + x)

@@ -19,6 +19,8 @@ type Question struct {
 	K       int     // how many rows are wanted; 0 is all
 	Least   float64 // rows that score less are left out
 	List    bool    // nothing is asked: every candidate belongs to the answer, the newest first
+	// Second finds more rows by the words that the first answers share; it is called where no row stands out. nil: nothing is asked again.
+	Second func(first []uint32) Second
 }
 
 // A Tally says what became of the rows that were looked at.
@@ -82,7 +84,8 @@ type Corpus interface {
 //
 //	r = x/(1+x), x = max(0, (Words+Passage+Around+Session)·Factor) + Lift
 //	with vectors, where x without Lift is 0: r begins with at most half of the least r that is not; where all are 0: r = Vector
-//	Relevance = r + Graph·(1-r)
+//	g = r + Graph·(1-r)
+//	Relevance = y/(1+y), y = g/(1-g) + Second
 //	Score = Relevance · Fresh · Importance · Valence, rounded to 1e-9
 type Parts struct {
 	Words, Passage, Around, Session, Factor float64
@@ -91,6 +94,7 @@ type Parts struct {
 	When                                    bool // a time is asked for, and the row holds one
 	Vector, Graph                           float64
 	Lift                                    float64 // by its vector, and by a neighbour's that stands out
+	Second                                  float64 // by words that the first answers share
 	Relevance                               float64
 	Recency, Decay                          float64
 	Fresh, Importance, Valence              float64
@@ -113,6 +117,7 @@ func (r *Ranker) Rank(q Question, set Settings, cands []Candidate, corpus Corpus
 	r.addNeighbours()
 	r.relevance()
 	r.fuse()
+	r.second()
 	r.matching()
 	r.mood = Sentiment(q.Text)
 	top := r.best()
@@ -122,7 +127,7 @@ func (r *Ranker) Rank(q Question, set Settings, cands []Candidate, corpus Corpus
 	}
 	moved := r.lifted(top, out)
 	for i, c := range top {
-		out[i].Why = why(&out[i].Parts, c.Valence, r.cand(c), moved[i])
+		out[i].Why = why(&out[i].Parts, c.Valence, r.cand(c), r.shared(c), moved[i])
 	}
 	return out
 }
@@ -146,7 +151,7 @@ func (r *Ranker) matching() {
 }
 
 func (r *Ranker) matches(c *clue) bool {
-	if c.own+c.passage+c.around > 0 {
+	if c.own+c.passage+c.around+c.second > 0 {
 		return true
 	}
 	if v, ok := r.vector(c); ok && v >= r.set.Near && (r.set.Vector > 0 || r.set.Fill) {
@@ -183,12 +188,18 @@ func (r *Ranker) best() []*clue {
 			continue
 		}
 		r.score(c)
-		at, _ := slices.BinarySearchFunc(top, c, precedes)
-		if top = slices.Insert(top, at, c); len(top) > k {
-			top = top[:k]
-		}
+		top = insert(top, c, k, precedes)
 	}
 	r.top = top
+	return top
+}
+
+// insert puts a row into its place among the best k.
+func insert(top []*clue, c *clue, k int, order func(a, b *clue) int) []*clue {
+	at, _ := slices.BinarySearchFunc(top, c, order)
+	if top = slices.Insert(top, at, c); len(top) > k {
+		top = top[:k]
+	}
 	return top
 }
 
@@ -213,9 +224,15 @@ func (r *Ranker) bound(c *clue, last float64) float64 {
 
 // precedes is an answer's: score, then the newer row, then the lower rid.
 func precedes(a, b *clue) int {
-	switch {
-	case a.score != b.score:
+	if a.score != b.score {
 		return cmp.Compare(b.score, a.score)
+	}
+	return newerFirst(a, b)
+}
+
+// newerFirst orders rows that are as good as each other: the newer row, then the lower rid.
+func newerFirst(a, b *clue) int {
+	switch {
 	case a.Created != b.Created:
 		return cmp.Compare(b.Created, a.Created)
 	case a.RID != b.RID:
@@ -248,7 +265,7 @@ func (r *Ranker) compose(c *clue, p *Parts) {
 // parts explains a row's score.
 func (r *Ranker) parts(c *clue) Parts {
 	p := Parts{Words: c.own, Passage: c.passage, Around: c.around, Session: c.session, Factor: c.factor, Named: r.about.of(c.Speaker).named,
-		Date: r.about.date.of(c.Row), When: r.q.When && c.Timed && r.set.When > 0, Lift: c.lift, Relevance: c.relevance}
+		Date: r.about.date.of(c.Row), When: r.q.When && c.Timed && r.set.When > 0, Lift: c.lift, Second: c.second, Relevance: c.relevance}
 	if r.set.Named <= 0 {
 		p.Named = false
 	}

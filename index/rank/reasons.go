@@ -41,7 +41,7 @@ func (r *Ranker) lifted(top []*clue, out []Scored) []lift {
 
 // why names the reasons of a row, in the order clients know them. What a memory is worth by itself is a reason only where it moved
 // the row.
-func why(p *Parts, valence float64, c *Candidate, moved lift) (out []string) {
+func why(p *Parts, valence float64, c *Candidate, shared string, moved lift) (out []string) {
 	if p.Vector > .5 {
 		out = append(out, fmt.Sprintf("semantically similar (%.2f)", p.Vector))
 	}
@@ -65,6 +65,9 @@ func why(p *Parts, valence float64, c *Candidate, moved lift) (out []string) {
 	}
 	if p.Graph > 0 && c.Via != "" {
 		out = append(out, "graph-connected via "+c.Via)
+	}
+	if p.Second > 0 {
+		out = append(out, "second_pass via "+shared)
 	}
 	for _, r := range []struct {
 		holds bool

@@ -26,6 +26,7 @@ type Settings struct {
 	Fill       bool    // true: without one, vectors only fill what words leave empty
 	Near       float64 // .1: cosine from which a memory is like the question at all
 	Graph      float64 // .15
+	Second     float64 // .2: of the best match, for a row that has all words which first answers share
 	Freshness  float64 // .05: bound of the freshness factor
 	Importance bool    // true: importance, behind the gate
 	Valence    bool    // true
@@ -38,7 +39,7 @@ func Defaults() Settings {
 		K1: .9, B: .4, Density: 20,
 		Passage: .5, Around: .25, Reach: 4, Step: .6, Answer: 2, Refers: .5,
 		Session: .1, Named: .3, Asker: .5, Date: 1, When: .3, Short: .3, Questions: .2,
-		Vector: .8, Fill: true, Near: .1, Graph: .15,
+		Vector: .8, Fill: true, Near: .1, Graph: .15, Second: .2,
 		Freshness: .05, Importance: true, Valence: true,
 		Weights: DefaultWeights(),
 	}
@@ -55,6 +56,7 @@ var switches = map[string]func(*Settings){
 	"passage":    func(s *Settings) { s.Passage = 0 },
 	"around":     func(s *Settings) { s.Around = 0 },
 	"refers":     func(s *Settings) { s.Refers = 0 },
+	"second":     func(s *Settings) { s.Second = 0 },
 	"session":    func(s *Settings) { s.Session = 0 },
 	"density":    func(s *Settings) { s.Density = 0 },
 	"speaker":    func(s *Settings) { s.Named = 0 },

@@ -6,6 +6,7 @@ import "strings"
 type subject struct {
 	line     string // its words between spaces
 	asker    bool
+	someone  bool // a speaker of those asked for is named
 	date     date
 	speakers map[string]speaker // as far as known
 	last     [2]speaker         // those asked for most recently: two people talk
@@ -36,6 +37,7 @@ func (s *subject) of(name string) speaker {
 	if !ok {
 		ws := words(name)
 		k = speaker{name, len(ws) > 0 && strings.Contains(s.line, " "+strings.Join(ws, " ")+" "), s.asker && strings.EqualFold(name, "user")}
+		s.someone = s.someone || k.named
 		if s.speakers == nil {
 			s.speakers = map[string]speaker{}
 		}

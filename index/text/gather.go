@@ -1,6 +1,7 @@
 package text
 
 import (
+	"math"
 	"slices"
 
 	segment "github.com/blevesearch/scorch_segment_api/v2"
@@ -16,6 +17,7 @@ type search struct {
 	pages  []*page
 	rows   int // row numbers are below this
 	totals Totals
+	most   uint64 // live rows that a term may have to be collected
 	snap   *snapshot
 	blocks []*block     // of the tail; the last may have grown since
 	tail   [][]tailTerm // the terms of the blocks at the moment; a block that still grows changes its lists alone
@@ -90,7 +92,10 @@ func (x *Index) capture(q Query, terms []string) (*search, error) {
 		return nil, nil
 	}
 	s.seq, s.deaths, s.pages, s.rows = x.seq, x.rows.deaths, x.rows.pages, len(x.rows.pages)<<pageBits
-	s.totals = x.totals
+	s.totals, s.most = x.totals, math.MaxUint64
+	if q.Share > 0 {
+		s.most = x.totals.Rows / q.Share
+	}
 	if s.params.Local {
 		s.totals = x.totalsLocked(s.groups.list)
 	}
@@ -165,6 +170,11 @@ func (s *search) collect(from int) error {
 	s.dicts = slices.Grow(s.dicts[:0], len(segments))[:len(segments)]
 	for i := from; i < len(s.terms); i++ {
 		t := &s.terms[i]
+		if common, err := s.tooCommon(t, segments); err != nil {
+			return err
+		} else if common {
+			continue
+		}
 		for _, list := range t.tail {
 			s.addPostings(t, s.byWindow(list), nil)
 		}

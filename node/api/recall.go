@@ -115,6 +115,7 @@ type Scores struct {
 	Session float64 `json:"session" doc:"Its session."`
 	Vector  float64 `json:"vector" doc:"Nearness of vectors."`
 	Graph   float64 `json:"graph" doc:"Relations of what the question names."`
+	Second  float64 `json:"second" doc:"Words that the first answers share."`
 }
 
 // Factors are the factors that relevance was multiplied with, recency and decay.
@@ -139,6 +140,7 @@ type Parts struct {
 	Vector    float64 `json:"vector" doc:"Part of the score from the vector."`
 	Lift      float64 `json:"lift" doc:"Added to its match because its vector, or a neighbour's, stands out further than chance and its words explain."`
 	Graph     float64 `json:"graph" doc:"Part of the score from relations."`
+	Second    float64 `json:"second" doc:"Added to its match for words that the first answers share, where none of them stood out."`
 	Relevance float64 `json:"relevance" doc:"All parts together, before the factors."`
 	Alike     float64 `json:"alike" doc:"Likeness to a better row of the answer, from 0 to 1."`
 }

@@ -93,7 +93,7 @@ func resultOf(h index.Hit, explain bool) api.Result {
 		r.Explained = &api.Explained{Emotion: orNil(m.Emotion), Session: m.Session, Status: m.Status.String(), Shares: sharesOf(h),
 			Factors: api.Factors{Fresh: p.Fresh, Importance: p.Importance, Valence: p.Valence, Recency: p.Recency, Decay: p.Decay},
 			Parts: api.Parts{Words: p.Words, Passage: p.Passage, Around: p.Around, Session: p.Session, Factor: p.Factor, Speaker: p.Named, Date: p.Date, When: p.When, Vector: p.Vector,
-				Lift: p.Lift, Graph: p.Graph, Relevance: p.Relevance, Alike: p.Alike}}
+				Lift: p.Lift, Graph: p.Graph, Second: p.Second, Relevance: p.Relevance, Alike: p.Alike}}
 		if h.Rerank != nil {
 			r.Explained.Reranked = &api.Reranked{Score: h.Rerank.Score, Place: h.Rerank.Place}
 		}
@@ -104,12 +104,13 @@ func resultOf(h index.Hit, explain bool) api.Result {
 // sharesOf is how much of a score each signal brought: they add up to it.
 func sharesOf(h index.Hit) api.Scores {
 	p := h.Parts
-	sum := p.Words + p.Passage + p.Around + p.Session + p.Vector + p.Graph
+	sum := p.Words + p.Passage + p.Around + p.Session + p.Vector + p.Graph + p.Second
 	if sum <= 0 {
 		return api.Scores{}
 	}
 	part := func(v float64) float64 { return v / sum * h.Score }
-	return api.Scores{Words: part(p.Words), Passage: part(p.Passage), Around: part(p.Around), Session: part(p.Session), Vector: part(p.Vector), Graph: part(p.Graph)}
+	return api.Scores{Words: part(p.Words), Passage: part(p.Passage), Around: part(p.Around), Session: part(p.Session), Vector: part(p.Vector), Graph: part(p.Graph),
+		Second: part(p.Second)}
 }
 
 // hintEntities bounds the names a hint offers.
