@@ -41,11 +41,11 @@ func (c Config) reachable() error {
 	var errs []error
 	for _, a := range []struct{ key, addr string }{{"advertise_addr", c.Addresses.Advertise}, {"advertise_wire", c.Addresses.AdvertiseWire}, {"advertise_http", c.Addresses.AdvertiseHTTP}} {
 		if a.addr != "" && unspecified(a.addr) {
-			errs = append(errs, fmt.Errorf("cluster.%s: %s is every address, and others dial one: name this node's host", a.key, a.addr))
+			errs = append(errs, fmt.Errorf("cluster.%s: %s stands for every address: set the address that others dial", a.key, a.addr))
 		}
 	}
 	if c.Addresses.Advertise == "" && c.Addresses.Cluster != "" && unspecified(c.Addresses.Cluster) {
-		errs = append(errs, errors.New("cluster.advertise_addr: needed when the peer port listens on every address: it is what the peers dial"))
+		errs = append(errs, errors.New("cluster.advertise_addr is required when the peer port listens on every address: set the host:port that peers dial"))
 	}
 	return errors.Join(errs...)
 }

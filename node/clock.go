@@ -25,7 +25,7 @@ func (w *clockWatch) look(n *Node, leads bool) {
 	r := n.raft.Clock()
 	if !r.Off {
 		if w.told {
-			n.log.Info("clock is right again", "offset", r.Offset.Round(time.Millisecond))
+			n.log.Info("this node's clock is within the limit again", "offset", r.Offset.Round(time.Millisecond))
 		}
 		w.off, w.told = 0, false
 		return

@@ -71,7 +71,7 @@ type Storage struct {
 	Kept        func(*seal.Ring) ([]home.Kept, error) // what surfaces of this host seal as well: brought under a new data key before Open returns; none
 	StateBuffer int                                   // 8 MiB: of changes to the state that gather in memory before they are flushed
 	MinFree     uint64                                // 64 MiB of disk; with less, writes are refused
-	ScrubEvery  time.Duration                         // 6h: between two counts of whether the state holds what was written; one comes at the start
+	ScrubEvery  time.Duration                         // 6h: between two verifications of the state; one comes at the start
 
 	StateStep func(op, path string, do func() error) error // store.Options.Step: a seam for faults
 }
@@ -197,7 +197,7 @@ func (c Config) Validate() error {
 	c = c.withDefaults()
 	var errs []error
 	if c.Home == "" {
-		errs = append(errs, errors.New("home: a data directory is needed"))
+		errs = append(errs, errors.New("home: name a data directory"))
 	}
 	errs = append(errs, c.Addresses.validate(), c.Member.validate(), validateTiming(c.Raft), c.TLS.Clients.Validate("tls", false),
 		c.TLS.Peers.Validate("tls.cluster", true), c.reachable())
@@ -224,7 +224,7 @@ func (m Member) validate() error {
 	case "witness":
 		errs = append(errs, errors.New("role witness is not supported: use a third small voter instead"))
 	default:
-		errs = append(errs, fmt.Errorf("role %q: voter or read_replica", m.Role))
+		errs = append(errs, fmt.Errorf("role %q: want voter or read_replica", m.Role))
 	}
 	if m.Secret != "" {
 		errs = append(errs, home.CheckSecret("cluster_secret", m.Secret))

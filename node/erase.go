@@ -21,7 +21,7 @@ const eraseRest = time.Millisecond
 func (n *Node) erase(ctx context.Context) error {
 	e, err := home.ReadErased(n.cfg.Home)
 	if err != nil {
-		n.log.Error("cannot read how far erasing has come", "err", err)
+		n.log.Error("cannot read the progress of erasing", "err", err)
 	}
 	all := e.Rewritten < e.Cut // a purge before the start: which databases it was of is not known any more
 	tick := time.NewTicker(eraseEvery)
@@ -46,7 +46,7 @@ func (n *Node) erase(ctx context.Context) error {
 			}
 			e.Cut = purged
 			if err := e.Write(n.cfg.Home); err != nil {
-				n.log.Error("cannot note how far erasing has come", "err", err)
+				n.log.Error("cannot save the progress of erasing", "err", err)
 				continue
 			}
 		}
@@ -60,11 +60,11 @@ func (n *Node) erase(ctx context.Context) error {
 		}
 		e.Rewritten, all, failed = e.Cut, false, false
 		if err := e.Write(n.cfg.Home); err != nil {
-			n.log.Error("cannot note how far erasing has come", "err", err)
+			n.log.Error("cannot save the progress of erasing", "err", err)
 		}
 		n.log.Info("no file of log, snapshots, state and index holds what was purged", "index", e.Cut, "took", time.Since(start))
 		if aside := home.SetAsides(n.cfg.Home); len(aside) > 0 {
-			n.log.Warn("files that were moved aside may hold what was purged: remove them when they are of no use", "files", aside)
+			n.log.Warn("files that were moved aside may hold what was purged: remove them when they are not needed any more", "files", aside)
 		}
 	}
 }
@@ -72,7 +72,7 @@ func (n *Node) erase(ctx context.Context) error {
 // rewriteErased writes the files of state and index anew, without what was purged up to a record.
 func (n *Node) rewriteErased(ctx context.Context, upTo oplog.Index, all bool) error {
 	if n.commit.Indexed() < upTo {
-		return errors.New("the index has not come that far")
+		return errors.New("the index has not reached this record yet")
 	}
 	return errors.Join(n.state.Compact(ctx, eraseRest), n.index.Remake(ctx, all))
 }

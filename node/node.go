@@ -157,7 +157,7 @@ func (n *Node) openState() (err error) {
 		return err
 	}
 	for i, d := range opts.Skip {
-		n.log.Warn("a record of the log is skipped, as the operator said", "index", i, "sha256", d)
+		n.log.Warn("record of the log skipped, as the operator decided", "index", i, "sha256", d)
 	}
 	if err := home.Replace(n.cfg.Files(), path, opts); err != nil {
 		return fmt.Errorf("state: %w", err)

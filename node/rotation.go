@@ -79,11 +79,11 @@ func (n *Node) rotate(ctx context.Context) error {
 	}
 	switch err := n.keys.Retire(); {
 	case errors.Is(err, seal.ErrRotated):
-		n.log.Info("another data key was made meanwhile: the next start brings everything under that one")
+		n.log.Info("another data key was made meanwhile: the next start rewrites all files under it")
 	case err != nil: // a disk that is full: the next start tries again
-		n.log.Error("replaced data keys are not dropped", "err", err)
+		n.log.Error("replaced data keys are not removed", "err", err)
 	default:
-		n.log.Info("all files are under the active data key, replaced keys are dropped", "active", n.keys.Active(), "took", time.Since(start))
+		n.log.Info("all files are under the active data key, replaced keys are removed", "active", n.keys.Active(), "took", time.Since(start))
 	}
 	return nil
 }
@@ -108,7 +108,7 @@ func rest(ctx context.Context, d time.Duration) error {
 func (n *Node) noneAside() error {
 	for _, pattern := range []string{"*.corrupt-*", filepath.Join("raft", "*.corrupt-*")} {
 		if aside, _ := filepath.Glob(filepath.Join(n.cfg.Home, pattern)); len(aside) > 0 { // the patterns are good
-			return fmt.Errorf("%v: remove it when it is of no use", aside)
+			return fmt.Errorf("%v: remove it when it is not needed any more", aside)
 		}
 	}
 	return nil

@@ -40,17 +40,17 @@ func (n *Node) scrub(ctx context.Context) error {
 			n.selfHeal(err)
 			wait, noticed = min(wait, max(healWait, time.Since(start))), nil
 		case err != nil:
-			n.log.Warn("the state could not be counted", "err", err)
+			n.log.Warn("the state could not be verified", "err", err)
 		default:
 			n.service.Counted(true)
-			n.log.Debug("the state holds what was written", "took", time.Since(start))
+			n.log.Debug("the state is verified", "took", time.Since(start))
 		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-time.After(wait):
 		case <-noticed:
-			n.log.Error("a row of the state is not what was written, all are counted")
+			n.log.Error("a row of the state is damaged, all rows are verified now")
 			look = func(context.Context, time.Duration) error { return n.state.Verify() }
 		}
 	}
@@ -60,14 +60,14 @@ func (n *Node) scrub(ctx context.Context) error {
 // is damaged is found again.
 func (n *Node) selfHeal(why error) {
 	if !home.SoleNode(n.cfg.Files(), n.state) {
-		n.log.Error("the others cannot heal the state now; alone, restore a backup")
+		n.log.Error("the state is damaged, and too few members can replace it now; if they do not come back, restore a backup")
 		return
 	}
 	if err := home.LeaveWord(n.cfg.Files(), home.RebuildFile, home.PlaceOf(n.state, why)); err != nil {
-		n.log.Error("no word left for the next start", "err", err)
+		n.log.Error("the next start is not told to rebuild the state", "err", err)
 		return
 	}
-	n.log.Error("the next start builds the state anew from the log: restart this node")
+	n.log.Error("restart this node: it rebuilds the state from the log")
 }
 
 // healable says whether enough other voters are there, hold what was written, and can go on without this node.

@@ -29,7 +29,7 @@ func (n *Node) watchSpace(ctx context.Context) error {
 		if n.disk.Full() && n.commit.Leads() && len(n.raft.Status().Members) > 1 && time.Since(tried) > transferEvery {
 			tried = time.Now()
 			if _, err := n.raft.Change(ctx, wire.Membership{Action: "transfer"}); err != nil {
-				n.log.Warn("leadership stays on a full disk", "err", err)
+				n.log.Warn("disk full, and leadership is not transferred", "err", err)
 			}
 		}
 	}

@@ -50,7 +50,7 @@ func (a *Control) TellUsage(ctx context.Context, every time.Duration, to Log, lo
 			return ctx.Err()
 		case <-tick.C:
 			if err := a.tell(ctx, to); err != nil && ctx.Err() == nil {
-				log.Debug("uses of tokens not told", "err", err)
+				log.Debug("last uses of tokens not written to the log", "err", err)
 			}
 		}
 	}

@@ -13,7 +13,7 @@ var (
 
 	ChangeMembers = row[ChangeMembersRequest, MembersChanged](Op{Name: "cluster_change", Scope: Admin, HTTP: "POST /v1/cluster/{verb}", Confirm: "verb",
 		Does: "Change the cluster's members: join, leave, remove, promote, transfer. promote without a node_id asks for leadership for this node."})
-	ControlSnapshot = row[ControlSnapshotRequest, Control](Op{Name: "control_snapshot", Does: "Databases and tokens as they are replicated; the cluster secret only.", Scope: Read,
+	ControlSnapshot = row[ControlSnapshotRequest, Control](Op{Name: "control_snapshot", Does: "The replicated databases and tokens; for the cluster secret only.", Scope: Read,
 		HTTP: "GET /v1/admin/control-snapshot"})
 )
 
@@ -68,9 +68,9 @@ type Vitals struct {
 
 // Leftovers are what a node's home holds that its operator may have to do something about.
 type Leftovers struct {
-	SetAside  []string `json:"set_aside,omitempty" doc:"States and logs that the node has moved aside, damaged or contradicted by the cluster."`
-	HoldPurge bool     `json:"hold_purge,omitempty" doc:"true: its files may hold purged text; the node is writing them anew."`
-	OldKeys   []string `json:"old_keys,omitempty" doc:"Parts of its home that it is bringing from a replaced data key under the active one."`
+	SetAside  []string `json:"set_aside,omitempty" doc:"States and logs that the node moved aside, because they were damaged or contradicted the cluster."`
+	HoldPurge bool     `json:"hold_purge,omitempty" doc:"true: its files may hold purged text; the node is rewriting them."`
+	OldKeys   []string `json:"old_keys,omitempty" doc:"Parts of its home that it has yet to rewrite under its active data key."`
 }
 
 // A Store is the files of a node's state.
@@ -78,8 +78,8 @@ type Store struct {
 	Bytes    int64    `json:"disk_bytes" doc:"Size on the disk."`
 	Tables   int64    `json:"tables" doc:"Number of tables."`
 	Unmerged int64    `json:"unmerged_bytes" doc:"How far compaction is behind: bytes of tables above the lowest level."`
-	Damaged  int64    `json:"damaged_blocks" doc:"Times since the node started that a block was read and was not what was written; never answered from."`
-	In       []string `json:"damaged_files,omitempty" doc:"The first of the files that have such blocks, by their place in the node's home."`
+	Damaged  int64    `json:"damaged_blocks" doc:"Number of damaged blocks read since the node started; nothing is returned from them."`
+	In       []string `json:"damaged_files,omitempty" doc:"The first files that have damaged blocks, by their path in the node's home."`
 }
 
 // A Peer is another member.

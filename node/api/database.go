@@ -27,7 +27,7 @@ var (
 )
 
 type CreateDatabaseRequest struct {
-	Name string `json:"name" is:"string!" doc:"Its name: 1 to 64 of A-Z a-z 0-9 . _ - and not a dot first." example:"work"`
+	Name string `json:"name" is:"string!" doc:"Its name: 1 to 64 characters of A-Z a-z 0-9 . _ -, not beginning with a dot." example:"work"`
 }
 
 type CreatedDatabase struct {
@@ -62,29 +62,29 @@ type QuotaRequest struct {
 
 // Bounds hold what a database, or a token, asks of each node; 0 is no bound.
 type Bounds struct {
-	PerSecond uint32 `json:"max_rps" doc:"Operations a second on each node; 0 for no bound."`
+	PerSecond uint32 `json:"max_rps" doc:"Operations a second on each node; 0: no limit."`
 	Burst     uint32 `json:"burst" doc:"Burst: operations that may come at once; 0 for one second's rate."`
-	Batch     uint32 `json:"max_batch_size" doc:"Most memories in one request; 0 for no bound."`
+	Batch     uint32 `json:"max_batch_size" doc:"Most memories in one request; 0: no limit."`
 }
 
 type QuotaAnswer struct {
 	Database string `json:"database" doc:"The database's name."`
-	Memories uint64 `json:"max_memories" doc:"Most active memories that the database may hold; 0 for no bound."`
+	Memories uint64 `json:"max_memories" doc:"Most active memories that the database may hold; 0: no limit."`
 	Bounds
 	Active uint64 `json:"active_memories" doc:"Number of active memories in the database."`
 }
 
 type SetQuotaRequest struct {
 	Name      string  `json:"name" in:"path" doc:"The database's name."`
-	Memories  *uint64 `json:"max_memories" doc:"Most active memories that the database may hold; 0 for no bound."`
-	PerSecond *uint32 `json:"max_rps" doc:"Operations a second on each node; 0 for no bound."`
+	Memories  *uint64 `json:"max_memories" doc:"Most active memories that the database may hold; 0: no limit."`
+	PerSecond *uint32 `json:"max_rps" doc:"Operations a second on each node; 0: no limit."`
 	Burst     *uint32 `json:"burst" doc:"Burst: operations that may come at once; 0 for one second's rate."`
-	Batch     *uint32 `json:"max_batch_size" doc:"Most memories in one request; 0 for no bound."`
+	Batch     *uint32 `json:"max_batch_size" doc:"Most memories in one request; 0: no limit."`
 }
 
 type QuotaSet struct {
 	Database string `json:"database" doc:"The database's name."`
-	Memories uint64 `json:"max_memories" doc:"Most active memories that the database may hold; 0 for no bound."`
+	Memories uint64 `json:"max_memories" doc:"Most active memories that the database may hold; 0: no limit."`
 	Bounds
 	Index oplog.Index `json:"log_index" doc:"Log index of the write."`
 }
@@ -110,7 +110,7 @@ type SetSettingsRequest struct {
 }
 
 type PurgeRequest struct {
-	Before    field.Date `json:"before" is:"date!" doc:"Memories created before this go; those created at it stay."`
+	Before    field.Date `json:"before" is:"date!" doc:"Memories created before this time are erased."`
 	Namespace string     `json:"namespace" doc:"Only memories of this namespace; blank for all."`
 	Tier      string     `json:"tier" doc:"Only memories of this tier; blank for all."`
 	Owner     string     `json:"owner" doc:"Only memories of this owner; blank for all."`

@@ -10,10 +10,10 @@ import (
 
 // Events tells what happens in a database as it happens.
 var Events = row[EventsRequest, Subscription](Op{Name: "events", Scope: Read, HTTP: "GET /v1/events", Media: "text/event-stream", Stream: true, Wire: wire.OpSubscribe,
-	Does: "Changes as an event stream: ids, never a memory's text. Last-Event-ID, or from, resumes behind a log index."})
+	Does: "Changes as an event stream: ids, never a memory's text. Last-Event-ID, or from, resumes after a log index."})
 
 type EventsRequest struct {
-	From  uint64   `json:"from" is:"integer[0..]" code:"invalid_cursor" doc:"Begin with the events behind this log index; 0 begins with the next event. The header Last-Event-ID takes precedence."`
+	From  uint64   `json:"from" is:"integer[0..]" code:"invalid_cursor" doc:"Begin with the events after this log index; 0 begins with the next event. The header Last-Event-ID takes precedence."`
 	Types []string `json:"type" doc:"Only events of these types, such as stored or forgotten; * and none mean all."`
 }
 

@@ -12,7 +12,7 @@ type GapsRequest struct {
 	MinCount  uint64  `json:"min_count" default:"2" doc:"Only questions asked at least this many times."`
 	MaxTop    float64 `json:"max_avg_top_score" default:"0.5" doc:"Only questions whose best memory scored at most this on average."`
 	Limit     int     `json:"limit" is:"integer[0..]" default:"10" doc:"Most rows to return, up to 1,000."`
-	Here      bool    `json:"node" doc:"Ask the node that answers alone, and not the others."`
+	Here      bool    `json:"node" doc:"Ask only the node that answers, and not the others."`
 }
 
 type GapList struct {
@@ -45,7 +45,7 @@ type DigestRequest struct {
 type DigestAnswer struct {
 	Head         *string    `json:"narrative_head" doc:"Summary of the newest session that has one."`
 	Decisions    []Decision `json:"top_decisions" doc:"The most important of the newest 500 memories."`
-	Conflicts    []Conflict `json:"open_conflicts" doc:"Contradictions that are not settled, the most urgent first."`
+	Conflicts    []Conflict `json:"open_conflicts" doc:"Open contradictions, the most urgent first."`
 	AllConflicts uint64     `json:"open_conflict_count" doc:"Number of open contradictions."`
 	Triggers     []Trigger  `json:"pending_triggers" doc:"Triggers, the newest first."`
 	AllTriggers  uint64     `json:"pending_trigger_count" doc:"Number of pending triggers."`

@@ -26,7 +26,7 @@ var (
 type ConflictsRequest struct {
 	Status    string `json:"status" default:"all" doc:"Only those that are open, resolved or dismissed; all is every status."`
 	Type      string `json:"conflict_type" doc:"Only those of this type; blank means all."`
-	Entity    string `json:"entity" doc:"Only those about this entity, upper or lower case; blank means all."`
+	Entity    string `json:"entity" doc:"Only those about this entity, in upper or lower case; blank means all."`
 	Memory    string `json:"memory" doc:"Only those that this memory is a side or the outcome of, by its id; blank means all."`
 	Namespace string `json:"namespace" doc:"Only those of this namespace; blank means all."`
 	Priority  string `json:"priority" doc:"Only critical, high, medium or low ones; blank means all."`
@@ -42,8 +42,8 @@ type Conflict struct {
 	ID        string   `json:"conflict_id" doc:"The conflict's id."`
 	Type      string   `json:"conflict_type" doc:"Kind of contradiction: identity_fact, preference, temporal, consolidation or minor."`
 	Priority  string   `json:"priority" is:"string{critical,high,medium,low}" doc:"Urgency."`
-	Status    string   `json:"status" is:"string{open,resolved,dismissed}" doc:"Whether it is settled."`
-	A         string   `json:"memory_a" doc:"One side: a memory's id, or an id behind edge: or claim:."`
+	Status    string   `json:"status" is:"string{open,resolved,dismissed}" doc:"Its status."`
+	A         string   `json:"memory_a" doc:"One side: a memory's id, or edge: or claim: and an id."`
 	B         string   `json:"memory_b" doc:"The other side."`
 	Entity    *string  `json:"entity" doc:"The entity that the sides are about."`
 	Relation  *string  `json:"rel_type" doc:"The relation in which they differ."`
@@ -51,7 +51,7 @@ type Conflict struct {
 	Reason    string   `json:"detection_reason" doc:"Why the sides seem to contradict each other."`
 	Summary   string   `json:"summary" doc:"The same as detection_reason."`
 	Detected  float64  `json:"detected_at" doc:"When it was found, in Unix seconds."`
-	Resolved  *float64 `json:"resolved_at" doc:"When it was settled, in Unix seconds."`
+	Resolved  *float64 `json:"resolved_at" doc:"When it was resolved, in Unix seconds."`
 	Strategy  *string  `json:"strategy" doc:"How the contradiction was resolved."`
 	Winner    *string  `json:"winner_rid" doc:"The side that was kept, or the memory that stands for both."`
 	Note      *string  `json:"resolution_note" doc:"The reason that was given."`

@@ -6,8 +6,8 @@ var Past = row[PastRequest, PastAnswer](Op{Name: "cluster_metrics", Scope: Read,
 
 type PastRequest struct {
 	Minutes int  `json:"minutes" is:"integer[1..]" default:"1440" doc:"How far back to go, up to 1,440."`
-	Points  int  `json:"points" is:"integer[1..]" default:"240" doc:"Most points of each node, up to 2,880: neighbours are put together, as the worst latency and lag and the mean of the others."`
-	Here    bool `json:"node" doc:"Ask the node that answers alone, and not the others."`
+	Points  int  `json:"points" is:"integer[1..]" default:"240" doc:"Most points of each node, up to 2,880: neighbouring points are combined into the worst latency and lag, and the mean of the others."`
+	Here    bool `json:"node" doc:"Ask only the node that answers, and not the others."`
 }
 
 type PastAnswer struct {
@@ -20,13 +20,13 @@ type NodePast struct {
 	Error    string     `json:"error,omitempty" doc:"Why the node did not answer."`
 	At       []float64  `json:"at" doc:"Times of the points, in Unix seconds, oldest first."`
 	Requests []*float64 `json:"requests_per_second" doc:"Requests of clients on all surfaces."`
-	Refused  []*float64 `json:"refused_per_second" doc:"Those that had an error for an answer."`
+	Refused  []*float64 `json:"refused_per_second" doc:"Requests that were answered with an error."`
 	Writes   []*float64 `json:"entries_per_second" doc:"Log entries applied."`
 	Median   []*float64 `json:"median_ms" doc:"Time to answer, median, in milliseconds."`
 	Slowest  []*float64 `json:"p99_ms" doc:"Time to answer, 99th percentile, in milliseconds."`
 	Commit   []*float64 `json:"commit_ms" doc:"Time from proposing a write to applying it, median, in milliseconds."`
 	Lag      []*float64 `json:"lag_entries" doc:"Acknowledged log entries not applied on the node; null while it hears no leader."`
-	Unfound  []*float64 `json:"index_lag_entries" doc:"Log entries applied and not yet findable."`
+	Unfound  []*float64 `json:"index_lag_entries" doc:"Log entries applied and not yet in the search index."`
 	Disk     []*float64 `json:"disk_bytes" doc:"Size of the state's files."`
 	Heap     []*float64 `json:"heap_bytes" doc:"Memory in use by the process."`
 	Marks    []PastMark `json:"marks" doc:"What happened, oldest first."`

@@ -18,7 +18,7 @@ var (
 		Scope: Read, HTTP: "GET /v1/sessions/{id}", Missing: "session_not_found"})
 	Sessions = row[SessionsRequest, SessionList](Op{Name: "sessions", Does: "The sessions of a namespace, newest first.",
 		Scope: Read, HTTP: "GET /v1/sessions"})
-	DraftSummary = row[DraftSummaryRequest, Drafted](Op{Name: "session_draft", Does: "Store a session's summary, a memory a statement.",
+	DraftSummary = row[DraftSummaryRequest, Drafted](Op{Name: "session_draft", Does: "Store a session's summary, as one memory for each statement.",
 		Scope: Write, Writes: true, HTTP: "POST /v1/session/end", Adds: func(request any) int { return len(request.(*DraftSummaryRequest).Statements()) }})
 )
 

@@ -14,7 +14,7 @@ var (
 )
 
 type StaleRequest struct {
-	Days      float64 `json:"days" is:"number[0..36500]" default:"30" doc:"Days since the memory was last accessed, at least."`
+	Days      float64 `json:"days" is:"number[0..36500]" default:"30" doc:"Least number of days since the memory was last accessed."`
 	Namespace string  `json:"namespace" doc:"Only memories of this namespace; blank for all."`
 	Limit     int     `json:"limit" is:"integer[0..]" default:"50" doc:"Most rows to return, up to 1,000."`
 }
@@ -53,7 +53,7 @@ type EntityProfile struct {
 	Sessions  int      `json:"sessions" doc:"Number of sessions that these belong to."`
 	Domains   []string `json:"domains" doc:"Their domains, the commonest first."`
 	Valence   float64  `json:"average_valence" doc:"Average emotional valence, from -1 (bad) to 1 (good)."`
-	Trend     float64  `json:"valence_trend" doc:"The average of the newer half less that of the older one; 0 under four memories."`
+	Trend     float64  `json:"valence_trend" doc:"The average of the newer half minus that of the older half; 0 for fewer than four memories."`
 	Emotion   *string  `json:"dominant_emotion" doc:"The most common emotion; null for none."`
 	PerDay    float64  `json:"per_day" doc:"Average number of these memories per day."`
 	Links     int      `json:"links" doc:"Number of relations that it is part of."`

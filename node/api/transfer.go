@@ -12,7 +12,7 @@ import (
 // is written to a file beside the state, that file is served, ranges and all, and it is removed by its id.
 var (
 	MakeBackup = row[MakeBackupRequest, Backup](Op{Name: "backup", Scope: Admin, HTTP: "POST /v1/admin/backups",
-		Does: "Make a backup of all databases as this node has them: the whole state, or with since the log behind an index."})
+		Does: "Make a backup of all databases as this node has them: the whole state, or, with since, the log after an index."})
 	FetchBackup = row[FetchBackupRequest, BackupFile](Op{Name: "backup_send", Does: "Download a backup; ranges are served.", Scope: Admin, HTTP: "GET /v1/admin/backups/{id}",
 		Media: "application/octet-stream", Stream: true})
 	DropBackup = row[DropBackupRequest, DroppedBackup](Op{Name: "backup_drop", Does: "Delete a backup that was downloaded.", Scope: Admin, HTTP: "DELETE /v1/admin/backups/{id}", Confirm: "id"})
@@ -24,13 +24,13 @@ var (
 )
 
 type MakeBackupRequest struct {
-	Since oplog.Index `json:"since" doc:"Only the log behind this index; 0 for the whole state."`
+	Since oplog.Index `json:"since" doc:"Only the log after this index; 0 for the whole state."`
 }
 
 // A Backup waits to be downloaded.
 type Backup struct {
 	ID     string      `json:"id" doc:"Its id, to download it by."`
-	Since  oplog.Index `json:"since" doc:"The index behind which it begins; 0: it is the whole state."`
+	Since  oplog.Index `json:"since" doc:"The index after which it begins; 0: it is the whole state."`
 	Index  oplog.Index `json:"index" doc:"The index at which it ends."`
 	Hash   string      `json:"state_hash" doc:"Hash of its state at that index."`
 	Size   int64       `json:"size" doc:"Size in bytes."`

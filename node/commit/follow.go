@@ -48,7 +48,7 @@ func (m *machine) followApplied(ctx context.Context) error {
 				if !m.disk.Caused(err) || !m.disk.Wait(ctx.Done()) {
 					return err
 				}
-				m.log.Warn("the index waits for room", "index", s.upTo, "err", err)
+				m.log.Warn("disk full, the index waits", "index", s.upTo, "err", err)
 				s.restored = true // how much of the step the index took is not known: it is rebuilt
 			}
 			m.waiting.Add(-int64(s.size))

@@ -49,7 +49,7 @@ func (l *Log) Fresh(ctx context.Context, f Freshness) error {
 			i, err = l.raft.ReadIndex(ctx)
 		}
 		if err != nil {
-			return &oplog.Error{Kind: oplog.Unavailable, Text: "no leader confirmed its leadership; a stale read would be answered", Err: err}
+			return &oplog.Error{Kind: oplog.Unavailable, Text: "no leader confirmed its leadership; retry, or ask without consistency linearizable", Err: err}
 		}
 		at = oplog.Index(i)
 	}

@@ -140,7 +140,7 @@ func (m *machine) applyRetrying(records []oplog.Record) (out []oplog.Outcome, ok
 // Applied implements raft.StateMachine.
 func (m *machine) Applied() (index, term uint64) { return place(m.state) }
 
-var errLacked = errors.New("the state lacks records that raft takes for applied")
+var errLacked = errors.New("no snapshot: the state lacks records that raft counts as applied")
 
 // Snapshot implements raft.StateMachine. Raft labels a snapshot with the last record it gave to Apply, so a state that lacks one
 // gives none: a node that restored it would never see that record.
@@ -173,7 +173,7 @@ func (m *machine) Restore(r io.Reader) error {
 	}
 	at, _ := m.state.Applied()
 	if !taken {
-		m.log.Info("the state holds what the snapshot does", "index", at)
+		m.log.Info("snapshot not needed, the state has its records already", "index", at)
 		return nil
 	}
 	m.applied.advance(at)

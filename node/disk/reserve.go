@@ -56,7 +56,7 @@ func (s *Space) KeepReserve() {
 		err = os.Rename(path+".new", path)
 	}
 	if err != nil {
-		s.log.Warn("no reserve is kept for the next start", "path", path, "err", err)
+		s.log.Warn("no disk space is reserved for the next start", "path", path, "err", err)
 		_ = os.Remove(path + ".new")
 		return
 	}

@@ -91,9 +91,9 @@ func (s *Space) Refusal() error {
 		return nil
 	}
 	if err := s.waits.Load(); err != nil && s.free.Load() >= s.least() {
-		return oplog.Errorf(oplog.Unavailable, "disk full: the state has no room; reads go on, and writes when there is some")
+		return oplog.Errorf(oplog.Unavailable, "disk full: the state cannot be written; reads go on, writes are refused until space is freed")
 	}
-	return oplog.Errorf(oplog.Unavailable, "disk full: %d MiB free where %d are needed; reads go on, and writes when there is room",
+	return oplog.Errorf(oplog.Unavailable, "disk full: %d MiB free, %d MiB are needed; reads go on, writes are refused until space is freed",
 		s.free.Load()>>20, s.least()>>20)
 }
 

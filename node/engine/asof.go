@@ -34,7 +34,7 @@ func (s *Service) searchAsOf(ctx context.Context, c api.Caller, q index.Query, a
 	k, then, least := q.K, oplog.At(at), q.MinScore
 	q.MinScore = 0 // applied below: the index scores the texts of today
 	if k <= 0 || k > index.MaxK {
-		return Answer{}, oplog.Errorf(oplog.Invalid, "top_k is %d: from 1 to %d", k, index.MaxK)
+		return Answer{}, oplog.Errorf(oplog.Invalid, "top_k is %d: want 1 to %d", k, index.MaxK)
 	}
 	q.K, q.Consolidated = max(k, pastDepth), true
 	if q.Until == 0 || q.Until > then {

@@ -67,7 +67,7 @@ func (s *Service) raftState(context.Context, api.Caller, *api.RaftRequest) (*api
 // changeMembers changes who belongs to the cluster, through the leader.
 func (s *Service) changeMembers(ctx context.Context, c api.Caller, q *api.ChangeMembersRequest) (*api.MembersChanged, error) {
 	if !slices.Contains(api.MemberVerbs, q.Verb) {
-		return nil, oplog.Errorf(oplog.NotFound, "no such change of members")
+		return nil, oplog.Errorf(oplog.NotFound, "unknown change of members: want join, leave, remove, promote or transfer")
 	}
 	if q.Verb == "promote" && q.NodeID == 0 && q.Addr == "" {
 		return s.takeLead(ctx, c)

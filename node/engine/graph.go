@@ -98,7 +98,7 @@ func (s *Service) edges(_ context.Context, c api.Caller, q *api.EdgesRequest) (*
 
 func (s *Service) graph(_ context.Context, c api.Caller, q *api.GraphRequest) (*api.EdgeList, error) {
 	if q.Action != "" && q.Action != "query" {
-		return nil, oplog.Errorf(oplog.Invalid, "action '%s': query is all that is offered", q.Action)
+		return nil, oplog.Errorf(oplog.Invalid, "action '%s' is not supported: want query", q.Action)
 	}
 	return s.edgesOf(c.DB, q.Entity)
 }
@@ -119,7 +119,7 @@ func (s *Service) claim(ctx context.Context, c api.Caller, q *api.ClaimRequest) 
 		return nil, err
 	}
 	if q.Polarity < -1 || q.Polarity > 1 {
-		return nil, oplog.Errorf(oplog.Invalid, "polarity is 1, 0 or -1")
+		return nil, oplog.Errorf(oplog.Invalid, "polarity: want 1, 0 or -1")
 	}
 	claim := oplog.Claim{ID: oplog.NewID(), Namespace: blank(q.Namespace), Src: q.Src, Type: q.Type, Dst: q.Dst, Polarity: int8(q.Polarity), Modality: q.Modality,
 		ValidFrom: epoch(q.ValidFrom), ValidTo: epoch(q.ValidTo), Extractor: q.Extractor, Version: q.Version, Band: q.Band, SourceRID: q.SourceRID,

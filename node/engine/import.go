@@ -49,7 +49,7 @@ func (s *Service) importLines(ctx context.Context, c api.Caller, q *api.ImportRe
 	}
 	im := importer{ctx: ctx, s: s, c: c, key: q.Key}
 	if len(im.key) > field.MaxKey-32 {
-		return nil, oplog.Errorf(oplog.Invalid, "key: at most %d bytes", field.MaxKey-32)
+		return nil, oplog.Errorf(oplog.Invalid, "key: want at most %d bytes", field.MaxKey-32)
 	}
 	sc := bufio.NewScanner(q.Lines)
 	sc.Buffer(make([]byte, 64<<10), importLine)
@@ -62,7 +62,7 @@ func (s *Service) importLines(ctx context.Context, c api.Caller, q *api.ImportRe
 	if err := sc.Err(); errors.Is(err, bufio.ErrTooLong) {
 		return nil, im.broken(oplog.Errorf(oplog.TooLarge, "line is over %d bytes", importLine))
 	} else if err != nil {
-		return nil, im.broken(oplog.Errorf(oplog.Invalid, "body broke off"))
+		return nil, im.broken(oplog.Errorf(oplog.Invalid, "the request body ended early"))
 	}
 	if err := im.flush(); err != nil {
 		return nil, im.broken(err)
@@ -107,7 +107,7 @@ func (im *importer) line(b []byte) error {
 		}
 		im.edges = append(im.edges, &oplog.Relate{ID: oplog.NewID(), Src: l.Src, Dst: l.Dst, Type: l.RelType, Weight: l.Weight, At: oplog.At(time.Now())})
 	default:
-		return oplog.Errorf(oplog.Invalid, "type %q: memory or edge", l.Type)
+		return oplog.Errorf(oplog.Invalid, "type %q: want memory or edge", l.Type)
 	}
 	if im.bytes += len(b); im.bytes < importBytes && len(im.drafts)+len(im.edges) < im.s.access.AtOnce(im.c, importRows) {
 		return nil

@@ -89,7 +89,7 @@ func (s *Service) newest(ctx context.Context, c api.Caller, namespace string, n 
 func (s *Service) list(ctx context.Context, c api.Caller, q *api.MemoriesRequest) (list []*oplog.Memory, err error) {
 	order, sorted := listOrders[q.Sort]
 	if !sorted && q.Sort != "" && q.Sort != "created_at" {
-		return nil, oplog.Errorf(oplog.Invalid, "sort: created_at, importance or last_access")
+		return nil, oplog.Errorf(oplog.Invalid, "sort: want created_at, importance or last_access")
 	}
 	if sorted {
 		return s.listBy(ctx, c, q, order)

@@ -19,7 +19,7 @@ const stageHelp = "Time of the steps of a write (commit: from proposal to applie
 // metricTable is every metric at a glance.
 var metricTable = []Metric{
 	own1("cairn_applied_index", gaugeKind, "Log index this node has applied.", func(s *Service) float64 { return float64(s.commit.Applied()) }),
-	own1("cairn_indexed_index", gaugeKind, "Log index this node can find.", func(s *Service) float64 { return float64(s.commit.Indexed()) }),
+	own1("cairn_indexed_index", gaugeKind, "Log index up to which this node's search index is complete.", func(s *Service) float64 { return float64(s.commit.Indexed()) }),
 	own1("cairn_commit_index", gaugeKind, "Log index known to be committed.", func(s *Service) float64 { return float64(s.raft.Status().CommitIndex) }),
 	own1("cairn_apply_lag_entries", gaugeKind, "Entries acknowledged and not yet applied here; NaN while no leader is heard.", func(s *Service) float64 {
 		if n := s.lacks(); n != nil {
@@ -27,52 +27,52 @@ var metricTable = []Metric{
 		}
 		return math.NaN()
 	}),
-	own1("cairn_index_lag_entries", gaugeKind, "Entries applied and not yet findable.", func(s *Service) float64 {
+	own1("cairn_index_lag_entries", gaugeKind, "Entries applied and not yet in the search index.", func(s *Service) float64 {
 		return less(uint64(s.commit.Applied()), uint64(s.commit.Indexed()))
 	}),
-	own1("cairn_lag_seconds", gaugeKind, "For how long this node has lacked what is acknowledged; NaN while no leader is heard.", func(s *Service) float64 {
+	own1("cairn_lag_seconds", gaugeKind, "Time for which this node has been behind what is acknowledged; NaN while no leader is heard.", func(s *Service) float64 {
 		if lag := s.lag(); lag != nil {
 			return *lag
 		}
 		return math.NaN()
 	}),
-	own1("cairn_clock_offset_seconds", gaugeKind, "How far this node's clock is from the middle of the members' clocks.", func(s *Service) float64 { return s.raft.Clock().Offset.Seconds() }),
-	own1("cairn_clock_off", gaugeKind, "1 when that is over the bound: the node stamps by the others' clocks and hands over.", func(s *Service) float64 { return number(s.raft.Clock().Off) }),
+	own1("cairn_clock_offset_seconds", gaugeKind, "How far this node's clock is from the median of the members' clocks.", func(s *Service) float64 { return s.raft.Clock().Offset.Seconds() }),
+	own1("cairn_clock_off", gaugeKind, "1 when this node's clock is off by more than the limit: it uses the others' time and transfers leadership.", func(s *Service) float64 { return number(s.raft.Clock().Off) }),
 	own1("cairn_term", gaugeKind, "Current term.", func(s *Service) float64 { return float64(s.raft.Term()) }),
 	own1("cairn_is_leader", gaugeKind, "1 when this node takes writes.", func(s *Service) float64 { return number(s.commit.Leads()) }),
 	own1("cairn_has_leader", gaugeKind, "1 when this node knows of a leader.", func(s *Service) float64 { _, ok := s.commit.Leader(); return number(ok) }),
-	own1("cairn_state_agreement", gaugeKind, "1 when the members' state hashes were equal at the last look, 0 when they could not be compared, -1 when they differ.",
+	own1("cairn_state_agreement", gaugeKind, "1 when the members' state hashes were equal at the last comparison, 0 when they could not be compared, -1 when they differ.",
 		func(s *Service) float64 { return float64(s.seen.agreed.Load()) }),
-	own1("cairn_state_damaged_total", counterKind, "Counts of the state that found something else than was written.", func(s *Service) float64 { return float64(s.seen.damaged.Load()) }),
-	ofStore("cairn_damaged_blocks_total", counterKind, "Times that a block of the state's tables was read and was not what was written; never answered from.", func(s state.StoreStats) float64 { return float64(s.Damaged) }),
+	own1("cairn_state_damaged_total", counterKind, "Verifications of the state that found damage.", func(s *Service) float64 { return float64(s.seen.damaged.Load()) }),
+	ofStore("cairn_damaged_blocks_total", counterKind, "Damaged blocks read from the state's tables; nothing is returned from them.", func(s state.StoreStats) float64 { return float64(s.Damaged) }),
 	ofStore("cairn_store_tables", gaugeKind, "Tables of the state.", func(s state.StoreStats) float64 { return float64(s.Tables) }),
 	ofStore("cairn_store_table_bytes", gaugeKind, "Bytes of the state's tables.", func(s state.StoreStats) float64 { return float64(s.TableBytes) }),
-	ofStore("cairn_store_unmerged_bytes", gaugeKind, "Bytes of tables above the lowest level: what merges have to do, at least.", func(s state.StoreStats) float64 { return float64(s.Unmerged) }),
+	ofStore("cairn_store_unmerged_bytes", gaugeKind, "Bytes of tables above the lowest level: what compaction has yet to merge, at least.", func(s state.StoreStats) float64 { return float64(s.Unmerged) }),
 	ofStore("cairn_store_read_amplification", gaugeKind, "Tables of the state that a read may have to look into.", func(s state.StoreStats) float64 { return float64(s.ReadAmplification) }),
 	ofStore("cairn_store_flushes_total", counterKind, "Flushes of the state's buffers into tables.", func(s state.StoreStats) float64 { return float64(s.Flushes) }),
 	ofStore("cairn_store_flushed_bytes_total", counterKind, "Bytes that they wrote.", func(s state.StoreStats) float64 { return float64(s.FlushedBytes) }),
 	ofStore("cairn_store_merges_total", counterKind, "Merges of the state's tables.", func(s state.StoreStats) float64 { return float64(s.Merges) }),
 	ofStore("cairn_store_merged_bytes_total", counterKind, "Bytes that they wrote.", func(s state.StoreStats) float64 { return float64(s.MergedBytes) }),
 	ofStore("cairn_store_cache_hits_total", counterKind, "Blocks of the state that were in memory when they were read.", func(s state.StoreStats) float64 { return float64(s.CacheHits) }),
-	ofStore("cairn_store_cache_misses_total", counterKind, "Blocks of the state that were not.", func(s state.StoreStats) float64 { return float64(s.CacheMisses) }),
+	ofStore("cairn_store_cache_misses_total", counterKind, "Blocks of the state that had to be read from the disk.", func(s state.StoreStats) float64 { return float64(s.CacheMisses) }),
 	ofStore("cairn_store_stalls_total", counterKind, "Times that Apply waited because the disk was slower than what it writes.", func(s state.StoreStats) float64 { return float64(s.Stalls) }),
-	ofStore("cairn_store_stall_seconds_total", counterKind, "For how long, together.", func(s state.StoreStats) float64 { return s.StallTime.Seconds() }),
+	ofStore("cairn_store_stall_seconds_total", counterKind, "Time that Apply waited for the disk, in total.", func(s state.StoreStats) float64 { return s.StallTime.Seconds() }),
 	ofStore("cairn_store_failures_total", counterKind, "Flushes and merges of the state that failed and were tried again.", func(s state.StoreStats) float64 { return float64(s.Failures) }),
-	own1("cairn_peer_frames_damaged_total", counterKind, "Frames of other members that were changed on their way: they are refused and sent again.", func(s *Service) float64 { return float64(s.raft.DamagedFrames()) }),
-	own1("cairn_set_aside", gaugeKind, "States and logs in this node's home that it has moved aside: damaged, or contradicted by the cluster.", func(s *Service) float64 { return float64(len(s.cfg.Home.Leftovers().SetAside)) }),
-	own1("cairn_hold_purge", gaugeKind, "1 while this node's files may hold what was purged, which it is writing anew.", func(s *Service) float64 { return number(s.cfg.Home.Leftovers().HoldPurge) }),
-	own1("cairn_old_keys", gaugeKind, "Parts of this node's home that it is bringing from a replaced data key under the active one.", func(s *Service) float64 { return float64(len(s.cfg.Home.Leftovers().OldKeys)) }),
+	own1("cairn_peer_frames_damaged_total", counterKind, "Frames from other members whose checksum did not match: they are refused and sent again.", func(s *Service) float64 { return float64(s.raft.DamagedFrames()) }),
+	own1("cairn_set_aside", gaugeKind, "States and logs in this node's home that it moved aside, because they were damaged or contradicted the cluster.", func(s *Service) float64 { return float64(len(s.cfg.Home.Leftovers().SetAside)) }),
+	own1("cairn_hold_purge", gaugeKind, "1 while this node's files may hold what was purged, until it has rewritten them.", func(s *Service) float64 { return number(s.cfg.Home.Leftovers().HoldPurge) }),
+	own1("cairn_old_keys", gaugeKind, "Parts of this node's home that it has yet to rewrite under its active data key.", func(s *Service) float64 { return float64(len(s.cfg.Home.Leftovers().OldKeys)) }),
 	own1("cairn_write_queue", gaugeKind, "Entries waiting to be proposed.", func(s *Service) float64 { n, _ := s.commit.Queued(); return float64(n) }),
 	own1("cairn_follow_queue", gaugeKind, "Batches applied and waiting for the index.", func(s *Service) float64 { _, n := s.commit.Queued(); return float64(n) }),
 	own1("cairn_subscribers", gaugeKind, "Readers of the feed of this node.", func(s *Service) float64 { return float64(s.commit.Subscribers()) }),
 	own1("cairn_disk_free_bytes", gaugeKind, "Least room on the disks of this node's home.", func(s *Service) float64 { return float64(s.cfg.Disk.Free()) }),
-	own1("cairn_disk_full", gaugeKind, "1 when this node refuses writes for want of disk.", func(s *Service) float64 { return number(s.cfg.Disk.Full()) }),
+	own1("cairn_disk_full", gaugeKind, "1 when this node refuses writes because its disk is full.", func(s *Service) float64 { return number(s.cfg.Disk.Full()) }),
 	ofBackups("cairn_backup_interval_seconds", gaugeKind, "How often this node makes a backup by itself.", func(s *Service) float64 { return s.cfg.Backup.withDefaults().Interval.Seconds() }),
 	ofBackups("cairn_backup_covered_timestamp_seconds", gaugeKind, "When this node's backups last held all that was written; 0: never.", func(s *Service) float64 { return float64(s.backedUp.covered.Load()) }),
 	ofBackups("cairn_backup_bytes", gaugeKind, "Size of the newest of its backups.", func(s *Service) float64 { return float64(s.backedUp.bytes.Load()) }),
 	ofBackups("cairn_backup_failures_total", counterKind, "Backups that this node could not make.", func(s *Service) float64 { return float64(s.backedUp.failed.Load()) }),
 	ofBackups("cairn_backup_verified_timestamp_seconds", gaugeKind, "When this node last restored its backups into a scratch state and found the hashes they name; 0: never.", func(s *Service) float64 { return float64(s.backedUp.proved.Load()) }),
-	ofBackups("cairn_backup_verify_failures_total", counterKind, "Times that they did not restore.", func(s *Service) float64 { return float64(s.backedUp.unproven.Load()) }),
+	ofBackups("cairn_backup_verify_failures_total", counterKind, "Times that restoring these backups failed.", func(s *Service) float64 { return float64(s.backedUp.unproven.Load()) }),
 	own1("cairn_slow_operations_total", counterKind, "Operations that took longer than [log] slow_ms.", func(s *Service) float64 { return float64(s.measured.slow.Load()) }),
 	ofEmbedder("cairn_embedder_up", gaugeKind, "1 when this node's embedder answered when it was asked last.", func(e embed.State) float64 { return number(!e.Down) }),
 	ofEmbedder("cairn_embedder_failures_total", counterKind, "Calls of the embedder that failed or took too long.", func(e embed.State) float64 { return float64(e.Failures) }),
@@ -83,7 +83,7 @@ var metricTable = []Metric{
 	{Name: "cairn_memories_without_vector", Help: "Memories that wait for a vector of this node's embedder.", Kind: gaugeKind, Labels: []string{"db"}, ofDatabase: withoutVector},
 	own1("cairn_failed_logins_total", counterKind, "Wrong tokens shown to the wire port and the gateway.", func(s *Service) float64 { return float64(s.access.FailedLogins()) }),
 	own1("cairn_uptime_seconds", gaugeKind, "Time since the node started.", func(s *Service) float64 { return time.Since(s.measured.started).Seconds() }),
-	{Name: "cairn_certificate_seconds", Help: "Time until this node's certificate ends, by who is shown it; negative when it has.", Kind: gaugeKind, Labels: []string{"shown_to"},
+	{Name: "cairn_certificate_seconds", Help: "Time until this node's certificate ends, by who is shown it; negative when it has ended.", Kind: gaugeKind, Labels: []string{"shown_to"},
 		read: func(m *Metrics, put func(float64, ...string)) {
 			for to, cert := range m.s.cfg.Home.Certificates() {
 				put(time.Until(cert.NotAfter).Seconds(), to)
@@ -104,14 +104,14 @@ var metricTable = []Metric{
 	{Name: "cairn_http_responses_total", Help: "Answers of the gateway by status.", Kind: counterKind, Labels: []string{"status"}},
 	{Name: "cairn_refusals_total", Help: "Requests the gateway refused, by kind.", Kind: counterKind, Labels: []string{"kind"}},
 	{Name: stageSeconds, Help: stageHelp, Kind: histogramKind, Labels: []string{"stage"}},
-	perMember("cairn_peer_log_index", "How far the peer's log is known to reach; told by the leader.", func(m raft.Member, _ *Service) float64 { return float64(m.LastLog) }),
+	perMember("cairn_peer_log_index", "Log index that the peer is known to have; reported by the leader.", func(m raft.Member, _ *Service) float64 { return float64(m.LastLog) }),
 
 	own1("yantrikdb_engines_loaded", gaugeKind, "Databases.", func(s *Service) float64 { return float64(s.databases()) }),
 	perNode("yantrikdb_cluster_term", "Current term.", func(s *Service) float64 { return float64(s.raft.Term()) }),
 	perNode("yantrikdb_cluster_is_leader", "1 when this node takes writes.", func(s *Service) float64 { return number(s.commit.Leads()) }),
 	perNode("yantrikdb_cluster_healthy", "1 when this node knows of a leader.", func(s *Service) float64 { _, ok := s.commit.Leader(); return number(ok) }),
 	{Name: "cairn_cluster_condition", Help: "1 for what the cluster is: healthy, degraded (it takes writes and a member does not answer), or not healthy.", Kind: gaugeKind, Labels: []string{"condition"}, read: conditions},
-	perMember("yantrikdb_cluster_peer_reachable", "1 when the peer answered lately; told by the leader.",
+	perMember("yantrikdb_cluster_peer_reachable", "1 when the peer answered lately; reported by the leader.",
 		func(m raft.Member, s *Service) float64 {
 			return number(time.Since(m.LastSeen) < 2*s.cfg.Member.Election)
 		}),

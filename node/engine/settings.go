@@ -37,7 +37,7 @@ func (s *Service) setSettings(ctx context.Context, c api.Caller, q *api.SetSetti
 			continue
 		}
 		if !(*age.given >= 0) { // or no number
-			return nil, oplog.Errorf(oplog.Invalid, "a time to live is not negative")
+			return nil, oplog.Errorf(oplog.Invalid, "a time to live must not be negative")
 		}
 		*age.to = oplog.Time(min(*age.given, maxAge) * 1e6)
 	}

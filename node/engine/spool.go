@@ -48,7 +48,7 @@ func (s *Service) ExpireBackups() {
 		}
 		delete(sp.kept, id)
 		if err := os.Remove(b.path); err != nil {
-			s.log.Warn("a backup that was not downloaded stays", "path", b.path, "err", err)
+			s.log.Warn("backup that was not downloaded cannot be removed", "path", b.path, "err", err)
 		}
 	}
 }

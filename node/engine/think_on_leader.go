@@ -28,10 +28,10 @@ func (s *Service) thinkOnLeader(ctx context.Context, c api.Caller, r api.ThinkRe
 	}
 	a := &api.Thought{}
 	if err := json.Unmarshal(raw, a); err != nil {
-		return nil, &oplog.Error{Kind: oplog.UnknownOutcome, Text: "the leader's answer is no answer to a request to think", Err: err}
+		return nil, &oplog.Error{Kind: oplog.UnknownOutcome, Text: "the leader's answer to think cannot be read", Err: err}
 	}
 	if err := s.commit.Fresh(ctx, commit.Linearizable); err != nil {
-		return nil, &oplog.Error{Kind: oplog.UnknownOutcome, Text: "the leader has thought, but what it decided is not readable here yet", Err: err}
+		return nil, &oplog.Error{Kind: oplog.UnknownOutcome, Text: "the leader has finished, but this node has not applied the result yet", Err: err}
 	}
 	a.Millis, a.Index = time.Since(started).Milliseconds(), s.commit.Indexed()
 	return a, nil

@@ -24,7 +24,7 @@ const staleImportance = .3
 // inDays refuses a number of days that is none, or too large for the log's unit.
 func inDays(days float64) (oplog.Time, error) {
 	if !(days >= 0 && days <= 36_500) { // no number either
-		return 0, &api.Refusal{Code: "invalid_query_parameter", Err: oplog.Errorf(oplog.Invalid, "days: a number from 0 to 36500")}
+		return 0, &api.Refusal{Code: "invalid_query_parameter", Err: oplog.Errorf(oplog.Invalid, "days: want a number from 0 to 36500")}
 	}
 	return oplog.Time(days * float64(dayTime)), nil
 }

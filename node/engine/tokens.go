@@ -26,7 +26,7 @@ func (s *Service) createToken(ctx context.Context, c api.Caller, q *api.CreateTo
 	}
 	for _, sc := range q.Scopes {
 		if !slices.Contains([]api.Scope{api.Read, api.Write, api.Owner, api.Admin}, api.Scope(sc)) {
-			return nil, oplog.Errorf(oplog.Invalid, "scope %q: read, write, owner or admin", sc)
+			return nil, oplog.Errorf(oplog.Invalid, "scope %q: want read, write, owner or admin", sc)
 		}
 		if api.Scope(sc) == api.Admin && !c.May(api.Admin) {
 			return nil, noScope(api.Admin)

@@ -73,7 +73,7 @@ var triggerVerbs = map[string]oplog.TriggerStatus{"acknowledge": oplog.TriggerAc
 func (s *Service) moveTrigger(ctx context.Context, c api.Caller, q *api.MoveTriggerRequest) (*api.MovedTrigger, error) {
 	to, ok := triggerVerbs[q.Verb]
 	if !ok {
-		return nil, &api.Refusal{Code: "not_found", Err: oplog.Errorf(oplog.NotFound, "a trigger can be acknowledged, acted on or dismissed: acknowledge, act, dismiss")}
+		return nil, &api.Refusal{Code: "not_found", Err: oplog.Errorf(oplog.NotFound, "unknown verb: want acknowledge, act or dismiss")}
 	}
 	w, err := s.write(ctx, c, write{ops: []oplog.Op{&oplog.TriggerMove{ID: q.ID, To: to, At: oplog.At(time.Now())}}})
 	if err != nil {

@@ -69,7 +69,7 @@ func (g *Gateway) bodyOf(w http.ResponseWriter, r *http.Request, limit int64) (b
 		return b, release, &statusError{status: http.StatusRequestEntityTooLarge, code: "too_large", err: oplog.Errorf(oplog.TooLarge, "body is over %d bytes", limit)}
 	}
 	if err != nil {
-		return b, release, &statusError{status: http.StatusBadRequest, code: "invalid_body", err: oplog.Errorf(oplog.Invalid, "body broke off")}
+		return b, release, &statusError{status: http.StatusBadRequest, code: "invalid_body", err: oplog.Errorf(oplog.Invalid, "the request body ended early")}
 	}
 	_ = rc.SetReadDeadline(time.Time{}) // the server watches the connection from here on
 	return b, release, nil

@@ -27,8 +27,8 @@ var docs = sync.OnceValue(func() []byte {
 <link rel="icon" href="/console/icon.svg" type="image/svg+xml"><link rel="stylesheet" href="/docs/docs.css"><script type="module" src="/docs/docs.js"></script>
 <main><h1>Cairn gateway</h1><p>Memory for agents over HTTP. Send <code>Authorization: Bearer &lt;token&gt;</code> and JSON bodies. Times in answers are Unix seconds; a <code>date</code> in a
 request is that or RFC 3339 (a bare date is its first instant, UTC). <code>hours</code> are more than 0, <code>unit</code> is a number from 0 to 1, <code>signed</code> from -1 to 1,
-<code>window</code> is [from, to]. Unknown fields, values of another type and numbers out of range are refused by name. A node that does not lead passes writes on and names the leader in <code>X-Cairn-Leader</code>; with
-<code>[server] forward_writes = false</code> it answers 307 with the leader's address, unless the request says <code>X-Cairn-Forward: 1</code>. The same as a machine reads it: <a href="/openapi.json">openapi.json</a>. A form for each: <a href="/#requests">Requests</a>.
+<code>window</code> is [from, to]. Unknown fields, values of another type and numbers out of range are refused by name. A node that does not lead forwards writes and names the leader in <code>X-Cairn-Leader</code>; with
+<code>[server] forward_writes = false</code> it answers 307 with the leader's address, unless the request says <code>X-Cairn-Forward: 1</code>. The same for programs: <a href="/openapi.json">openapi.json</a>. A form for each: <a href="/#requests">Requests</a>.
 Examples are what a node answered; … stands for what differs each time, <code>${A}</code> for an id.</p>
 <div class="search" role="search" hidden><input type="search" aria-label="Search the reference" placeholder="Search operations, fields and shapes"><span role="status"></span></div>`)
 	for _, s := range subjects() {

@@ -53,7 +53,7 @@ func cursor(s string) (uint64, error) {
 	}
 	i, err := strconv.ParseUint(s, 10, 63)
 	if err != nil {
-		return 0, &api.Refusal{Code: "invalid_cursor", Err: oplog.Errorf(oplog.Invalid, "Last-Event-ID or from: an index of the log")}
+		return 0, &api.Refusal{Code: "invalid_cursor", Err: oplog.Errorf(oplog.Invalid, "Last-Event-ID and from: want an index of the log")}
 	}
 	return i, nil
 }

@@ -15,7 +15,7 @@ import (
 // about is what the document says of the gateway as a whole.
 const about = "Memory for agents over HTTP. Times in answers are Unix seconds; requests take RFC 3339 dates and times as well. Half-lives are hours. " +
 	"Unknown fields, values of another type and numbers out of range are refused by name (`[server] lenient = true` takes them as the oldest clients send them). " +
-	"Writes go to the leader: a follower passes them on and names it in X-Cairn-Leader, or, with `[server] forward_writes = false`, answers 307 with its address " +
+	"Writes go to the leader: a follower forwards them and names it in X-Cairn-Leader, or, with `[server] forward_writes = false`, answers 307 with its address " +
 	"unless the request says X-Cairn-Forward: 1."
 
 // openAPI describes the gateway. It is made of the table of operations, so that it cannot tell of another gateway.
@@ -151,17 +151,17 @@ func responses(op *api.Op) map[string]any {
 		all["429"] = failed("Too many operations for this token, too many wrong tokens from this address, or a quota is used up; Retry-After says how long to wait.", "Error")
 	}
 	if op.Method() != http.MethodGet {
-		all["413"], all["415"] = failed("The body is too large.", "Error"), failed("The body is not said to be JSON.", "Error")
+		all["413"], all["415"] = failed("The body is too large.", "Error"), failed("The request does not say Content-Type: application/json.", "Error")
 	}
 	if op.Scope != "" && op.Method() != http.MethodGet {
-		all["409"] = failed("What is stored is in the way.", "Error")
+		all["409"] = failed("The request conflicts with what is stored.", "Error")
 	}
 	if slices.ContainsFunc(op.InQuery(), func(f field.Field) bool { return f.Name == "min_index" }) {
-		all["412"] = failed("This node has not come as far in the log as was asked for.", "Error")
+		all["412"] = failed("This node has not applied the log up to min_index.", "Error")
 	}
 	if op.Writes {
-		all["504"] = failed("The write may or may not have happened; the same idempotency_key asks again safely.", "Error")
-		all["307"] = failed("This node does not lead and does not pass writes on; Location and leader_addr name the one that leads.", "NotLeader")
+		all["504"] = failed("The write may or may not have happened; repeat the request with the same idempotency_key.", "Error")
+		all["307"] = failed("This node does not lead and does not forward writes; Location and leader_addr name the leader.", "NotLeader")
 		all["503"] = failed("No node leads, as far as this one knows: try again.", "NotLeader")
 	}
 	return all

@@ -28,10 +28,10 @@ type Damage struct{ Found, Next string }
 // Damaged reads what a node has left in its home for its next start.
 func Damaged(home string) (all []Damage) {
 	for _, w := range []struct{ name, next string }{
-		{DamageFile, "it moves state and log aside, and is made whole by the others"},
-		{SuspectFile, "it counts the state, and has it made anew when it is damaged"},
-		{RebuildFile, "it moves the state aside, and builds it anew from its snapshot and log"},
-		{rebuildingFile, "it goes on building the state, when snapshot and log lead to where it was; when they do not, restore a backup"},
+		{DamageFile, "it moves state and log aside, and gets both from the other members"},
+		{SuspectFile, "it verifies the state, and rebuilds it if it is damaged"},
+		{RebuildFile, "it moves the state aside, and rebuilds it from its snapshot and log"},
+		{rebuildingFile, "it continues to rebuild the state; if snapshot and log do not reach the index that it had, restore a backup"},
 	} {
 		if raw, err := os.ReadFile(filepath.Join(home, w.name)); err == nil {
 			all = append(all, Damage{strings.TrimSpace(string(raw)), w.next})
@@ -102,7 +102,7 @@ func restart(cfg Config, state string) error {
 	if err != nil {
 		return err
 	}
-	cfg.Logger.Error("state damaged, moved aside; it is built anew from the log", "path", state, "aside", aside)
+	cfg.Logger.Error("state damaged, moved aside; it is rebuilt from the log", "path", state, "aside", aside)
 	return errors.Join(forgive(cfg), os.Rename(word, filepath.Join(cfg.Dir, rebuildingFile)))
 }
 
@@ -114,7 +114,7 @@ func Rebuilt(cfg Config, last uint64) error {
 	}
 	if lost != "" {
 		cfg.Logger.Error("records lost", "records", lost)
-		return fmt.Errorf("the state was damaged and moved aside, and the log does not lead to where it was: %w: %s", ErrLoss, lost)
+		return fmt.Errorf("the state was damaged and moved aside, and snapshot and log do not reach the index that it had: %w: %s", ErrLoss, lost)
 	}
 	return acceptRebuilt(cfg.Dir)
 }
@@ -178,7 +178,7 @@ func condemned(cfg Config, dir string, opts state.Options) (bad bool, err error)
 	case errors.Is(err, state.ErrState):
 		return false, LeaveWord(cfg, RebuildFile, word)
 	}
-	cfg.Logger.Warn("a state that could not be read holds what was written", "err", err)
+	cfg.Logger.Warn("the state could not be read, and is not damaged", "err", err)
 	return false, forgive(cfg)
 }
 

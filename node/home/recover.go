@@ -104,7 +104,7 @@ func Recover(cfg Config) (at state.Point, err error) {
 func AcceptLoss(cfg Config) (lost string, err error) {
 	err = withFiles(cfg, func(rc raft.Config, sm commit.Offline) error {
 		if !SoleNode(cfg, sm.State) {
-			return errors.New("this node has others, which have what it lost: start it, and it asks them")
+			return errors.New("this node is a member of a cluster: start it, and it gets what it lost from the others")
 		}
 		loss, err := raft.AcceptLoss(rc, sm)
 		if err != nil {

@@ -71,7 +71,7 @@ func OpenSecret(cfg Config) (string, error) {
 	case !errors.Is(err, os.ErrNotExist):
 		return "", fmt.Errorf("cluster secret: %w", err)
 	case cfg.Peers:
-		return "", fmt.Errorf("cluster_secret: needed where there are peers, and all members have the same one: `cairn cluster secret` makes one, or copy %s of a member", SecretFile)
+		return "", fmt.Errorf("cluster_secret is required when there are peers, and is the same on all members: `cairn cluster secret` makes one, or copy %s of a member", SecretFile)
 	}
 	secret := NewSecret()
 	return secret, writeSecret(path, secret)

@@ -113,7 +113,7 @@ func (s *Server) addTool(srv *mcp.Server, op *api.Op) {
 			args := map[string]json.RawMessage{}
 			if len(req.Params.Arguments) > 0 {
 				if err := json.Unmarshal(req.Params.Arguments, &args); err != nil {
-					return toolError(oplog.Errorf(oplog.Invalid, "arguments are no object")), nil
+					return toolError(oplog.Errorf(oplog.Invalid, "arguments: want a JSON object")), nil
 				}
 			}
 			request := op.New()
