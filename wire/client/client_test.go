@@ -324,15 +324,19 @@ func TestWatchGoesOn(t *testing.T) {
 	event := func(index, number int) *wire.Event {
 		return &wire.Event{EventType: "stored", Data: wire.JSON(fmt.Sprintf(`{"index":%d,"number":%d}`, index, number))}
 	}
+	var mu sync.Mutex // connections are served side by side
 	var cursors []uint64
 	p := serve(t, func(s *session, f wire.Frame) bool {
 		var m wire.Subscribe
 		if err := wire.Unpack(f, &m, wire.MaxPlainClient); err != nil {
 			t.Error(err)
 		}
+		mu.Lock()
 		cursors = append(cursors, m.Cursor)
+		nth := len(cursors)
+		mu.Unlock()
 		s.send(f, wire.OpEvent, &wire.Event{EventType: "subscribed", Data: wire.JSON(`{"index":4}`)})
-		switch len(cursors) {
+		switch nth {
 		case 1: // none comes
 		case 2:
 			s.send(f, wire.OpEvent, event(5, 0))
@@ -356,6 +360,8 @@ func TestWatchGoesOn(t *testing.T) {
 		}
 		return nil
 	})
+	mu.Lock()
+	defer mu.Unlock()
 	want := []string{`{"index":4}`, `{"index":5,"number":0}`, `{"index":6,"number":0}`, `{"index":6,"number":1}`, `{"index":6,"number":2}`, `{"index":7,"number":0}`}
 	if !errors.Is(err, done) || !slices.Equal(got, want) || !slices.Equal(cursors, []uint64{0, 4, 5}) {
 		t.Errorf("%v, cursors %v\n got %v\nwant %v", err, cursors, got, want)
