@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -75,7 +76,11 @@ func strict(c *cobra.Command) {
 			case c.HasSubCommands():
 				return cli.UnknownVerb(c, s[0])
 			case args(c, nil) != nil || args(c, s[:1]) == nil: // it takes arguments, others than these
-				return cli.Usagef("%w: %s", err, c.UseLine())
+				_, wants, _ := strings.Cut(c.Use, " ")
+				if len(s) == 0 {
+					return cli.Usagef("%s needs %s; see %s --help", c.CommandPath(), wants, c.CommandPath())
+				}
+				return cli.Usagef("%s takes %s, not %q; see %s --help", c.CommandPath(), wants, strings.Join(s, " "), c.CommandPath())
 			case c.Flags().Lookup("node-id") != nil:
 				return cli.Usagef("%s takes flags alone, not %q: a node is named with --node-id", c.CommandPath(), s[0])
 			}
