@@ -257,7 +257,7 @@ func (x *Index) Close() error {
 	defer cancel()
 	for id, d := range dbs {
 		if err := d.words.Sync(ctx); err != nil && !errors.Is(err, text.ErrClosed) {
-			x.cfg.Logger.Warn("index closed before all of it was on disk, the next start analyses the rest", "database", id, "err", err)
+			x.cfg.Logger.Warn("index closed before all of it was on the disk, the next start indexes the rest", "database", id, "err", err)
 		}
 		d.words.Close()
 	}

@@ -119,7 +119,7 @@ func (x *Index) reopen(dir string, self identity, files databaseFiles) (_ *datab
 	words, err := text.Open(text.Config{Dir: filepath.Join(dir, "text"), Cache: x.cache, Backlog: x.tails, Logger: x.cfg.Logger, Keys: x.cfg.Keys})
 	failed := <-filled
 	if err != nil {
-		x.cfg.Logger.Warn("index unreadable, built anew", "path", dir, "err", err)
+		x.cfg.Logger.Warn("index unreadable, rebuilt", "path", dir, "err", err)
 		return nil, false
 	}
 	rows, next := words.Restored()

@@ -226,7 +226,7 @@ func (q *Query) settings() (rank.Settings, error) {
 	}
 	for _, name := range q.Without {
 		if !set.Off(name) {
-			return set, oplog.Errorf(oplog.Invalid, "no signal %q: %s", name, strings.Join(rank.Switches(), ", "))
+			return set, oplog.Errorf(oplog.Invalid, "unknown signal %q: want one of %s", name, strings.Join(rank.Switches(), ", "))
 		}
 	}
 	return set, nil

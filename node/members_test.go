@@ -165,7 +165,7 @@ func TestALiveMemberKeepsItsAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-n.Done()
-	if err := n.Err(); err == nil || !strings.Contains(err.Error(), "not let in") {
+	if err := n.Err(); err == nil || !strings.Contains(err.Error(), "refused at") {
 		t.Errorf("an empty home: %v", err)
 	}
 	if err := n.Close(); err != nil {

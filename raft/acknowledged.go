@@ -31,7 +31,7 @@ func (n *Node) storeAcknowledged() {
 		case <-tick.C:
 		}
 		if err := n.acks.Store(n.acknowledgedFile(), !n.cfg.NoSync); err != nil {
-			n.log.Warn("acknowledged records of members: file not written", "err", err)
+			n.log.Warn("acknowledged records of members not saved", "err", err)
 		}
 	}
 }
@@ -73,4 +73,4 @@ func (n *Node) checkRolledBack(peer uint32, h *wire.RaftHello) {
 	}
 }
 
-var errRolledBack = errors.New("an old copy of the home, or of a part of it, was put in its place")
+var errRolledBack = errors.New("the home, or a part of it, was replaced by an old copy")

@@ -123,7 +123,7 @@ func (n *Node) markEmpty(snaps hraft.SnapshotStore) error {
 	return n.markAmnesiac()
 }
 
-var errNotAdmitted = errors.New("this node has no state and takes no records before the leader has taken its vote away")
+var errNotAdmitted = errors.New("this node has no state and accepts no records before the leader has removed its vote")
 
 // refusesUntilAdmitted returns an error while this member has no state and no leader has taken its vote away. It notes the leader,
 // which rejoin asks for that.
@@ -196,7 +196,7 @@ func (n *Node) rejoin() {
 			n.clearAmnesia()
 		case voter && self.Suffrage != hraft.Voter:
 			if _, err := n.askMembership("join"); err != nil {
-				n.log.Info("vote asked for, not given yet", "err", err)
+				n.log.Info("asked the leader for this node's vote, not granted yet", "err", err)
 			}
 		}
 	}
@@ -213,7 +213,7 @@ func (n *Node) askAdmission() (since uint64) {
 	var ok wire.MembershipOK
 	m := &wire.Membership{Action: "rejoin", NodeID: n.cfg.NodeID, Addr: n.cfg.Advertise, Role: n.cfg.Role}
 	if err := n.transport.Pool.Call(ctx, string(leader.Address), transport.ForForward, wire.OpMembership, m, wire.OpMembershipOK, &ok); err != nil {
-		n.log.Warn("this node has no state, and the leader does not take it in yet", "peer", leader.ID, "err", err)
+		n.log.Warn("this node has no state, and the leader does not admit it yet", "peer", leader.ID, "err", err)
 		return 0
 	}
 	n.admitted.Store(true)

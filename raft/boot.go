@@ -210,7 +210,7 @@ func (n *Node) askToJoin(addr string) bool {
 	m := &wire.Membership{Action: "join", NodeID: n.cfg.NodeID, Addr: n.cfg.Advertise, Role: n.cfg.Role}
 	if err := n.transport.Pool.Call(ctx, addr, transport.ForForward, wire.OpMembership, m, wire.OpMembershipOK, &ok); err != nil {
 		if pe := (*transport.PeerError)(nil); errors.As(err, &pe) && pe.Code == wire.CodeAuthInvalid {
-			n.stopRefused(fmt.Errorf("not let in at %s: %s", addr, pe.Text))
+			n.stopRefused(fmt.Errorf("refused at %s: %s", addr, pe.Text))
 		}
 		return false
 	}

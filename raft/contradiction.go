@@ -38,10 +38,10 @@ func (n *Node) checkApplied(req *hraft.AppendEntriesRequest) error {
 		}
 		var l hraft.Log
 		if n.logs.GetLog(index, &l) == nil && l.Term != term {
-			return fmt.Errorf("record %d is of term %d here, and applied, and of term %d in the leader's log", index, l.Term, term)
+			return fmt.Errorf("record %d has term %d here, where it is applied, and term %d in the leader's log", index, l.Term, term)
 		}
 		if index == at && term != atTerm {
-			return fmt.Errorf("the state is at record %d of term %d, which is of term %d in the leader's log", index, atTerm, term)
+			return fmt.Errorf("the state is at record %d of term %d, which has term %d in the leader's log", index, atTerm, term)
 		}
 		return nil
 	}

@@ -68,7 +68,7 @@ func (n *Node) replaceEnded(dead uint32) {
 	if leader != dead || place < 0 || n.stateless() {
 		return
 	}
-	n.log.Debug("the leader's connections broke off", "peer", dead)
+	n.log.Debug("the leader's connections were closed", "peer", dead)
 	for sure := time.Now().Add(confirmEnded); !n.refuses(addr); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(sure) || n.ctx.Err() != nil {
 			return

@@ -44,7 +44,7 @@ func messageOnly(f func(*Node, context.Context, wire.Membership) (string, error)
 func (n *Node) change(ctx context.Context, from uint32, m wire.Membership) (wire.MembershipOK, error) {
 	f, ok := changes[m.Action]
 	if !ok {
-		return wire.MembershipOK{}, fmt.Errorf("%w: membership action %q: join, remove, promote or transfer", ErrRefused, m.Action)
+		return wire.MembershipOK{}, fmt.Errorf("%w: membership action %q: want join, remove, promote or transfer", ErrRefused, m.Action)
 	}
 	before := n.raft.GetConfiguration().Index()
 	done, err := f(n, ctx, m)
@@ -86,7 +86,7 @@ func (n *Node) idAt(addr string) uint32 {
 // join takes a node in without a vote; it is promoted when it has caught up, if it wants to be a voter.
 func (n *Node) join(ctx context.Context, m wire.Membership) (string, error) {
 	if m.NodeID == 0 || m.Addr == "" {
-		return "", fmt.Errorf("%w: a node joins with its id and its peer address", ErrRefused)
+		return "", fmt.Errorf("%w: join needs the node's id and its peer address", ErrRefused)
 	}
 	for _, s := range n.servers() {
 		if s.Address == hraft.ServerAddress(m.Addr) && s.ID != transport.ServerID(m.NodeID) {

@@ -143,7 +143,7 @@ func (n *Node) listen(ctx context.Context) error {
 		return nil
 	}
 	if n.cfg.Secret == "" {
-		return errors.New("no peer port without a cluster secret")
+		return errors.New("a peer port needs a cluster secret")
 	}
 	ln, err := n.cfg.Listen(ctx, n.cfg.Addr)
 	if err != nil {

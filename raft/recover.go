@@ -68,7 +68,7 @@ func LogExtent(cfg Config, sm StateMachine) (e Extent, err error) {
 func (e Extent) Continues(applied uint64) error {
 	switch {
 	case e.First > max(applied, e.Snapshot)+1:
-		return fmt.Errorf("the log begins at %d, and the state ends at %d: what is between is lost", e.First, applied)
+		return fmt.Errorf("the log begins at %d, and the state ends at %d: the records between are lost", e.First, applied)
 	case applied > max(e.Last, e.Snapshot):
 		return fmt.Errorf("the state is at %d, and the log ends at %d: its tail is lost", applied, max(e.Last, e.Snapshot))
 	}

@@ -169,7 +169,7 @@ func (n *Node) replaceDamagedSnapshots() {
 			return
 		}
 		for err := n.await(context.Background(), n.raft.Snapshot()); err != nil && n.ctx.Err() == nil; err = n.await(context.Background(), n.raft.Snapshot()) {
-			n.log.Warn("no snapshot yet in place of the damaged one, trying again", "err", err)
+			n.log.Warn("the damaged snapshot is not replaced yet, trying again", "err", err)
 			select {
 			case <-time.After(time.Second): // a change of the configuration is under way, or another snapshot
 			case <-n.ctx.Done():

@@ -54,7 +54,7 @@ func TestFlippedBitsAreHealed(t *testing.T) {
 		{"index/*/vectors-*", anyBit, []string{"checkpoint of the index unreadable", "vectors-"}, nil},
 		{"index/*/rows-*", anyBit, []string{"checkpoint of the index unreadable", "rows-"}, nil},
 		{"index/checkpoint", anyBit, []string{"checkpoint of the index unreadable"}, nil},
-		{"index/*/text/*.zap", anyBit, []string{"index unreadable, built anew"}, nil},
+		{"index/*/text/*.zap", anyBit, []string{"index unreadable, rebuilt"}, nil},
 		{"raft/snapshots/*/meta.json", func(b []byte) []byte { return flipBehind(b, "127.0.0.") },
 			[]string{"snapshot unreadable, moved aside", "raft log unreadable, moved aside"}, []string{"raft/snapshot-*.corrupt-*", "raft/log.corrupt-*"}},
 		{"state/*/*.sst", func(b []byte) []byte { // one in each block of rows

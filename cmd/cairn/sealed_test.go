@@ -215,7 +215,7 @@ func refusals(t *testing.T, p *cairntest.Node, keyFile string) {
 	}
 	fail("no key", open, "encrypted, and no key is configured")
 	writeKeys(t, keyFile, seal.NewMaster())
-	fail("another key", p.Args[3], "encryption key does not fit")
+	fail("another key", p.Args[3], "the encryption key does not match")
 	if err := os.WriteFile(keyFile, []byte("no key at all\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

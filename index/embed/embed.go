@@ -66,7 +66,7 @@ func Open(c Config) (Embedder, error) {
 	case "http":
 		return NewHTTP(c)
 	}
-	return nil, fmt.Errorf("embedder %q: none, builtin, static, bert or http", c.Kind)
+	return nil, fmt.Errorf("embedder %q: want none, builtin, static, bert or http", c.Kind)
 }
 
 var errDim = errors.New("dimensions: want 8 to 8192")

@@ -122,7 +122,7 @@ func (h *HTTP) order(reply httpReply, n int) ([][]float32, error) {
 		vecs = make([][]float32, n)
 		for _, d := range reply.Data {
 			if d.Index < 0 || d.Index >= n || vecs[d.Index] != nil {
-				return nil, errors.New("embedding server: a vector of no text")
+				return nil, errors.New("embedding server: a vector for a text that was not sent")
 			}
 			vecs[d.Index] = d.Embedding
 		}

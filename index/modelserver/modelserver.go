@@ -28,7 +28,7 @@ type Server struct {
 func New(name, address, key string, timeout time.Duration) (*Server, *url.URL, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, nil, fmt.Errorf("%s: url %q: an http or https address is needed", name, address)
+		return nil, nil, fmt.Errorf("%s: url %q: want an http or https address", name, address)
 	}
 	return &Server{name, address, key, &http.Client{Timeout: timeout}}, u, nil
 }

@@ -58,7 +58,7 @@ func New(c Config) (*Reranker, error) {
 	}
 	r := &Reranker{server: server, model: c.Model, wait: cmp.Or(c.Wait, wait)}
 	if r.wait < 0 || r.wait > maxWait {
-		return nil, fmt.Errorf("reranker: a question is to wait %s: up to %s are allowed", c.Wait, maxWait)
+		return nil, fmt.Errorf("reranker: wait of %s: want at most %s", c.Wait, maxWait)
 	}
 	return r, nil
 }
@@ -149,7 +149,7 @@ func (s scores) order(n int) ([]float64, error) {
 	for _, a := range s {
 		value := cmp.Or(a.Score, a.Relevance)
 		if a.Index == nil || *a.Index < 0 || *a.Index >= n || seen[*a.Index] || value == nil || math.IsNaN(*value) || math.IsInf(*value, 0) {
-			return nil, errors.New("reranker: a score of no text, or a text without one")
+			return nil, errors.New("reranker: a score for a text that was not sent, or a text without a score")
 		}
 		out[*a.Index], seen[*a.Index] = *value, true
 	}

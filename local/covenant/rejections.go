@@ -75,7 +75,7 @@ func (s *Server) turnAway(transport, reason string) any {
 // recordRejections writes the row for those that had none of their own.
 func (s *Server) recordRejections() {
 	if more, transport := s.rejections.drain(); more > 0 {
-		s.log.Warn("many clients were turned away", "count", more)
+		s.log.Warn("many clients were refused", "count", more)
 		_ = s.record(s.operator, authenticationFailed{"authentication_failed", transport, fmt.Sprintf("%d more of the same minute", more)}) // what fails is logged
 	}
 }

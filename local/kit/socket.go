@@ -20,7 +20,7 @@ type Socket struct {
 }
 
 // ErrNoSocket refuses a path that something else has.
-var ErrNoSocket = errors.New("is there and is no socket")
+var ErrNoSocket = errors.New("exists and is not a socket")
 
 // Claim makes the socket at a path, for this user alone. It is made under another name and moved to its place when its mode is right: a
 // socket that others may open never stands there, and a stale one is replaced without a gap. alive says whether a server stands behind

@@ -140,7 +140,7 @@ func (c *call) replay(ctx context.Context, r *backfillRun, own bool, limit, per 
 	r.change(func(t *Tally) { t.Files = len(files) })
 	for i, f := range files {
 		if ctx.Err() != nil {
-			return badRequest("backfill stopped; ask again to go on")
+			return badRequest("backfill stopped; run it again to continue")
 		}
 		r.change(func(t *Tally) { t.Scanned++ })
 		if err := c.transcript(ctx, r, f, per); err != nil {
@@ -158,7 +158,7 @@ func (c *call) replay(ctx context.Context, r *backfillRun, own bool, limit, per 
 
 // errStop ends a run: the rest of the work would fail as well. Asking again goes on where it stopped, for what is
 // stored already is known.
-const errStop = badRequest("the cluster takes no writes; ask again to go on")
+const errStop = badRequest("the cluster takes no writes; run it again to continue")
 
 var notAlnum = regexp.MustCompile(`[^A-Za-z0-9]`)
 

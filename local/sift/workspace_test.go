@@ -182,7 +182,7 @@ func TestClaiming(t *testing.T) {
 	third := shortDir(t)
 	w3, _ := Find(context.Background(), third, "")
 	os.WriteFile(d.cfg.socket(w3.Key), []byte("mine"), 0o600)
-	if _, err := d.Serve(w3); err == nil || !strings.Contains(err.Error(), "no socket") {
+	if _, err := d.Serve(w3); err == nil || !strings.Contains(err.Error(), "not a socket") {
 		t.Errorf("a plain file: %v", err)
 	}
 	if b, _ := os.ReadFile(d.cfg.socket(w3.Key)); string(b) != "mine" {

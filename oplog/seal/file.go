@@ -59,13 +59,13 @@ func FileKey(head []byte) (id KeyID, ok bool) {
 func checkHead(head []byte) error {
 	switch {
 	case !IsSealed(head):
-		return fmt.Errorf("%w: no sealed file", ErrPlain)
+		return fmt.Errorf("%w: it is not an encrypted file", ErrPlain)
 	case len(head) < headSize:
-		return fmt.Errorf("%w: its head is cut", ErrDamaged)
+		return fmt.Errorf("%w: its header is cut short", ErrDamaged)
 	case binary.BigEndian.Uint32(head[headSize-4:headSize]) != crc32.Checksum(head[:headSize-4], castagnoli):
-		return fmt.Errorf("%w: its head differs from its checksum", ErrDamaged)
+		return fmt.Errorf("%w: the checksum of its header does not match", ErrDamaged)
 	case head[8] != fileVersion:
-		return fmt.Errorf("%w: sealed file of version %d, this one reads %d", ErrDamaged, head[8], fileVersion)
+		return fmt.Errorf("%w: encrypted file of version %d, this version of Cairn reads %d", ErrDamaged, head[8], fileVersion)
 	}
 	return nil
 }
@@ -89,11 +89,11 @@ func (r *Ring) fileCipher(head []byte) (cipher.AEAD, error) {
 	case kindMaster:
 		m, ok := r.master(id)
 		if !ok {
-			return nil, fmt.Errorf("%w: the file is sealed under master key %s", ErrKey, id)
+			return nil, fmt.Errorf("%w: the file is encrypted under master key %s", ErrKey, id)
 		}
 		return cipherFor(m.key, head), nil
 	default:
-		return nil, fmt.Errorf("%w: sealed file of kind %d", ErrDamaged, kind)
+		return nil, fmt.Errorf("%w: encrypted file of kind %d", ErrDamaged, kind)
 	}
 }
 

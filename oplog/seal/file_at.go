@@ -162,4 +162,4 @@ func (f *FileAt) give(p, plain []byte, skip, number int) (int, error) {
 	return copy(p, plain[skip:]), nil
 }
 
-var errNoMark = fmt.Errorf("%w: it was never finished, or is cut", ErrDamaged)
+var errNoMark = fmt.Errorf("%w: it is incomplete", ErrDamaged)

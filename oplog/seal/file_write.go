@@ -94,7 +94,7 @@ func (w *Writer) mark() {
 
 func (w *Writer) flush() {
 	if w.next.number == maxBlocks-1 {
-		w.err = errors.New("file too long to seal")
+		w.err = errors.New("file too long to encrypt")
 		return
 	}
 	_, w.err = w.w.Write(sealBlock(w.aead, w.next, w.buf))

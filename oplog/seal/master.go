@@ -73,7 +73,7 @@ func (s Source) Masters(ctx context.Context) (keys []Master, err error) {
 	case s.Command != "" && s.File == "" && s.Env == "":
 		raw, err = keyCommand(ctx, s.Command)
 	default:
-		return nil, errors.New("encryption: one of key_file, key_env and key_command")
+		return nil, errors.New("encryption: configure only one of key_file, key_env and key_command")
 	}
 	if err != nil {
 		return nil, err
@@ -148,7 +148,7 @@ func parseMasters(raw []byte) (keys []Master, err error) {
 		return nil, err
 	}
 	if len(keys) == 0 {
-		return nil, errors.New("no key there; `cairn key new` makes one")
+		return nil, errors.New("it holds no key; `cairn key new` makes one")
 	}
 	return keys, nil
 }

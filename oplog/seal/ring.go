@@ -156,10 +156,10 @@ func (r *Ring) load(raw []byte) error {
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	if s.Version != ringVersion {
-		return fmt.Errorf("%w: version %d, this one reads %d", ErrDamaged, s.Version, ringVersion)
+		return fmt.Errorf("%w: version %d, this version of Cairn reads %d", ErrDamaged, s.Version, ringVersion)
 	}
 	if whole, err := s.encode(); err != nil || !bytes.Equal(raw, whole) {
-		return fmt.Errorf("%w: its checksum does not fit", ErrDamaged)
+		return fmt.Errorf("%w: its checksum does not match", ErrDamaged)
 	}
 	for _, k := range s.Keys {
 		id, err := parseID(k.ID)

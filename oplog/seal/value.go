@@ -36,7 +36,7 @@ func (r *Ring) Open(dst, sealed, place []byte) ([]byte, error) {
 		return append(dst, sealed...), nil
 	}
 	if len(sealed) < Overhead {
-		return nil, fmt.Errorf("%w: %d bytes are no sealed value", ErrDamaged, len(sealed))
+		return nil, fmt.Errorf("%w: %d bytes are not an encrypted value", ErrDamaged, len(sealed))
 	}
 	k, err := r.find(KeyID(binary.BigEndian.Uint32(sealed)))
 	if err != nil {
@@ -44,7 +44,7 @@ func (r *Ring) Open(dst, sealed, place []byte) ([]byte, error) {
 	}
 	out, err := k.values.Open(dst, sealed[idSize:idSize+nonceSize], sealed[idSize+nonceSize:], place)
 	if err != nil {
-		return nil, fmt.Errorf("%w: it does not authenticate", ErrDamaged)
+		return nil, fmt.Errorf("%w: authentication failed", ErrDamaged)
 	}
 	return out, nil
 }

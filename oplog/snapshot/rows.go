@@ -87,7 +87,7 @@ func Read(r io.Reader, report Progress, row func(k, v []byte) error) error {
 	}
 	switch version := head[len(rowsMagic)]; {
 	case string(head[:len(rowsMagic)]) != rowsMagic:
-		return fmt.Errorf("%w: it is no snapshot", ErrUnreadable)
+		return fmt.Errorf("%w: it is not a snapshot", ErrUnreadable)
 	case version < Min:
 		return fmt.Errorf("%w: it has format %d, and this version reads %d: restore it with the version that wrote it, and export it there", ErrUnreadable, version, Max)
 	case version > Max:

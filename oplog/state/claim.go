@@ -76,7 +76,7 @@ func (a *applying) claim(c *oplog.StoredClaim, key []byte, others ...[]byte) (op
 		return oplog.Result{ID: c.ID}, nil
 	}
 	if c.ID == "" || a.get(tClaim, a.db, []byte(c.ID)) != nil {
-		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "claim id %q is not free", c.ID)
+		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "claim id %q is taken", c.ID)
 	}
 	a.putClaim(c, key)
 	at := c.Updated

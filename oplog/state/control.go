@@ -16,7 +16,7 @@ func applyCreateDB(a *applying, op *oplog.CreateDB) (oplog.Result, *oplog.Error)
 		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "database name must be 1 to 64 of A-Z a-z 0-9 . _ - and not start with a dot")
 	}
 	if a.get(tControl, 0, []byte("cluster")) == nil {
-		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "the cluster's first entry comes before its databases") // "default" is number 1
+		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "a database cannot be made before the cluster's first entry") // "default" is number 1
 	}
 	if a.get(tDatabaseName, 0, []byte(op.Name)) != nil {
 		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "database '%s' already exists", op.Name)
@@ -51,7 +51,7 @@ func (a *applying) createDatabase(name string, by oplog.DB, at oplog.Time) oplog
 
 func applyDropDB(a *applying, op *oplog.DropDB) (oplog.Result, *oplog.Error) {
 	if !a.alone {
-		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "dropping a database shares its entry with nothing else")
+		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "an entry that drops a database holds nothing else")
 	}
 	v := a.get(tDatabaseName, 0, []byte(op.Name))
 	if v == nil {

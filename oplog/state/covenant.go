@@ -24,7 +24,7 @@ func applyIdentity(a *applying, op *oplog.Identity) (oplog.Result, *oplog.Error)
 
 func applyReceipt(a *applying, op *oplog.Receipt) (oplog.Result, *oplog.Error) {
 	if op.ID == "" || a.get(tReceipt, a.db, []byte(op.ID)) != nil {
-		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "receipt id %q is not free", op.ID)
+		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "receipt id %q is taken", op.ID)
 	}
 	write(a.txn, tReceipt, a.db, []byte(op.ID), op)
 	a.put(tReceiptBy, a.db, append(joinKey(op.Payer, ""), append(timeKey(op.At, 0), op.ID...)...), nil)

@@ -17,7 +17,7 @@ func applyRebind(a *applying, op *oplog.Rebind) (oplog.Result, *oplog.Error) {
 	case !e.Valid():
 		return oplog.Result{}, errEmbedder
 	case d.Embedder == nil:
-		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "database %s is not embedded by a node: its vectors are its clients'", d.Name)
+		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "no node embeds database %s: its clients bring their vectors", d.Name)
 	case pending != nil && *pending == e, pending == nil && *d.Embedder == e:
 		return oplog.Result{ID: e.Name}, nil
 	case pending != nil && *d.Embedder == e:
@@ -30,7 +30,7 @@ func applyRebind(a *applying, op *oplog.Rebind) (oplog.Result, *oplog.Error) {
 	case pending != nil:
 		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "database %s is being embedded by %s: wait until that is done, or end it", d.Name, pending)
 	case now.Next != 0:
-		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "vectors of the former embedder of database %s are still being removed: ask again in a while", d.Name)
+		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "vectors of the former embedder of database %s are still being removed: retry later", d.Name)
 	case d.Dim == 0, last == 0, e == oplog.NoEmbedder: // no vectors answer, or none are to
 		now.Changes++
 		a.changeOver(d, e, now)

@@ -41,7 +41,7 @@ func applyRelate(a *applying, op *oplog.Relate) (oplog.Result, *oplog.Error) {
 		}
 		e.ID, e.Created, isNew = old.ID, old.Created, false
 	} else if op.ID == "" || a.get(tEdge, a.db, []byte(op.ID)) != nil {
-		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "relation id %q is not free", op.ID)
+		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "relation id %q is taken", op.ID)
 	}
 	write(a.txn, tEdge, a.db, []byte(e.ID), &e)
 	if isNew {

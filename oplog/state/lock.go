@@ -9,7 +9,7 @@ import (
 )
 
 // ErrLocked says that another process has the state open.
-var ErrLocked = errors.New("held by another process")
+var ErrLocked = errors.New("in use by another process")
 
 // lockFile, in the directory of a state, is locked by the process that has it open.
 const lockFile = "LOCK"

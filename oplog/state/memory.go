@@ -19,7 +19,7 @@ func applyRemember(a *applying, op *oplog.Remember) (oplog.Result, *oplog.Error)
 	}
 	for _, x := range []float64{op.Importance, op.HalfLife, op.Valence, op.Certainty} {
 		if math.IsNaN(x) || math.IsInf(x, 0) { // sums of these differ by processor
-			return oplog.Result{}, oplog.Errorf(oplog.Invalid, "a number of a memory is not finite")
+			return oplog.Result{}, oplog.Errorf(oplog.Invalid, "a number of a memory (importance, half-life, valence, certainty) is not finite")
 		}
 	}
 	if first, known, err := a.lookupKey(op.Key, op.Digest); known || err != nil {
@@ -29,7 +29,7 @@ func applyRemember(a *applying, op *oplog.Remember) (oplog.Result, *oplog.Error)
 		return oplog.Result{}, err
 	}
 	if a.getNew(tRID, a.db, []byte(op.RID)) != nil {
-		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "memory %s is there already", op.RID)
+		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "memory %s exists already", op.RID)
 	}
 	if n := len(op.Vector) / 4; n > 0 {
 		if d.Dim == 0 {
@@ -96,7 +96,7 @@ func applyCorrect(a *applying, op *oplog.Correct) (oplog.Result, *oplog.Error) {
 	}
 	for _, x := range []*float64{op.Importance, op.Valence, op.Certainty} {
 		if x != nil && (math.IsNaN(*x) || math.IsInf(*x, 0)) {
-			return oplog.Result{}, oplog.Errorf(oplog.Invalid, "a number of a memory is not finite")
+			return oplog.Result{}, oplog.Errorf(oplog.Invalid, "a number of a memory (importance, half-life, valence, certainty) is not finite")
 		}
 	}
 	merged, err := mergeJSON(m.Metadata, op.Merge)
@@ -157,7 +157,7 @@ func mergeJSON(into, from []byte) ([]byte, *oplog.Error) {
 	}
 	have, add := map[string]json.RawMessage{}, map[string]json.RawMessage{}
 	if len(into) > 0 && json.Unmarshal(into, &have) != nil {
-		return nil, oplog.Errorf(oplog.Invalid, "the memory's metadata is no object that another could be merged into")
+		return nil, oplog.Errorf(oplog.Invalid, "the memory's metadata is not a JSON object, so nothing can be merged into it")
 	}
 	if json.Unmarshal(from, &add) != nil {
 		return nil, oplog.Errorf(oplog.Invalid, "metadata to merge is not a JSON object")

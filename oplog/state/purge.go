@@ -14,7 +14,7 @@ const purgeStep = 2000
 func applyPurge(a *applying, op *oplog.Purge) (oplog.Result, *oplog.Error) {
 	from, herr := hex.DecodeString(op.From)
 	if herr != nil || len(from) != 0 && len(from) != 16 {
-		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "a purge goes on where the last one said")
+		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "a purge continues where the one before it ended")
 	}
 	var found []*oplog.Memory
 	next, looked := "", 0

@@ -8,7 +8,7 @@ import (
 )
 
 // ErrTrimmed says that the log does not reach back as far as was asked: a snapshot is needed instead.
-var ErrTrimmed = &oplog.Error{Kind: oplog.Conflict, Text: "the log no longer reaches back that far"}
+var ErrTrimmed = &oplog.Error{Kind: oplog.Conflict, Text: "the log no longer holds records that old"}
 
 // A Point is a state's place in the log, and what it hashes to there.
 type Point struct {

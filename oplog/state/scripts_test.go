@@ -13,10 +13,10 @@ import (
 
 // unscripted are refusals that no script can bring about, and why.
 var unscripted = map[string]string{
-	"metadata cannot be merged":                                                 "JSON that was read can be written",
-	"a number of a memory is not finite":                                        "JSON has no such numbers; see TestHostileFields",
-	"ids and names of %d bytes together are over %d: they would be a key of %s": "a script would be unreadable; see TestHostileFields",
-	"idempotency key of %d bytes is over %d":                                    "the same",
+	"metadata cannot be merged": "JSON that was read can be written",
+	"a number of a memory (importance, half-life, valence, certainty) is not finite": "JSON has no such numbers; see TestHostileFields",
+	"ids and names of %d bytes together are over %d: they would be a key of %s":      "a script would be unreadable; see TestHostileFields",
+	"idempotency key of %d bytes is over %d":                                         "the same",
 }
 
 var (

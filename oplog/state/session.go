@@ -14,7 +14,7 @@ func applySessionStart(a *applying, op *oplog.SessionStart) (oplog.Result, *oplo
 		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "session conflict: active session already exists for namespace=%s, client_id=%s", op.Namespace, op.Client)
 	}
 	if a.get(tSession, a.db, []byte(op.ID)) != nil {
-		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "session %s is there already", op.ID)
+		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "session %s exists already", op.ID)
 	}
 	write(a.txn, tSession, a.db, []byte(op.ID), &oplog.Session{ID: op.ID, Namespace: op.Namespace, Client: op.Client,
 		Metadata: op.Metadata, Started: op.At, Status: oplog.SessionActive})

@@ -21,7 +21,7 @@ func (t *txn) used(hash string) oplog.Time {
 
 func applyCreateToken(a *applying, op *oplog.CreateToken) (oplog.Result, *oplog.Error) {
 	if len(op.Hash) != 64 {
-		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "a token is known by 64 hex digits")
+		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "a token's hash has 64 hex digits")
 	}
 	if a.get(tDatabase, 0, be64(uint64(op.DB))) == nil {
 		return oplog.Result{}, oplog.ErrNoDatabase

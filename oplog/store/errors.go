@@ -15,7 +15,7 @@ var (
 	// ErrDamaged says that a file does not hold what was written to it.
 	ErrDamaged = errors.New("damaged")
 	// ErrLocked says that another process has the store open.
-	ErrLocked = errors.New("held by another process")
+	ErrLocked = errors.New("in use by another process")
 	// ErrClosed says that the store was closed meanwhile.
 	ErrClosed = errors.New("store is closed")
 )

@@ -75,7 +75,7 @@ func (s sealed) ReuseForWrite(old, name string, c vfs.DiskWriteCategory) (vfs.Fi
 
 // OpenReadWrite implements vfs.FS. Pebble writes into a file that is there for logs of its own alone.
 func (s sealed) OpenReadWrite(name string, _ vfs.DiskWriteCategory, _ ...vfs.OpenOption) (vfs.File, error) {
-	return nil, &os.PathError{Op: "write into a sealed file", Path: name, Err: errors.ErrUnsupported}
+	return nil, &os.PathError{Op: "write into the middle of an encrypted file", Path: name, Err: errors.ErrUnsupported}
 }
 
 // Open implements vfs.FS.

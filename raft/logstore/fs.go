@@ -31,7 +31,7 @@ type File interface {
 }
 
 // ErrHeld says that another process has the log open.
-var ErrLocked = errors.New("held by another process")
+var ErrLocked = errors.New("in use by another process")
 
 // OS is the file system of the machine.
 type OS struct {

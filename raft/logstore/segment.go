@@ -77,7 +77,7 @@ func (s *Store) create(first uint64, logs []*hraft.Log) (_ *segment, err error) 
 func (g *segment) encode(b []byte, logs []*hraft.Log) (_ []byte, offsets []uint32, err error) {
 	for _, l := range logs {
 		if g.at+int64(len(b)) > 1<<32-1 {
-			return nil, nil, fmt.Errorf("record %d: too much at once: a segment has 4 GiB at most", l.Index)
+			return nil, nil, fmt.Errorf("record %d: a segment holds at most 4 GiB", l.Index)
 		}
 		offsets = append(offsets, uint32(g.at)+uint32(len(b)))
 		b = g.appendRecord(b, g.at, l)
@@ -183,7 +183,7 @@ func (g *segment) scan() (end ending, err error) {
 		default:
 			rest := raw[g.at:]
 			if marked, ok := g.markWithin(rest, g.at); ok {
-				return end, fmt.Errorf("%w: unreadable behind record %d, and the disk had records up to %d", ErrDamaged, g.next()-1, marked)
+				return end, fmt.Errorf("%w: unreadable after record %d, and the disk had records up to %d", ErrDamaged, g.next()-1, marked)
 			}
 			if g.size < was {
 				return end, fmt.Errorf("%w: %d bytes of %d", ErrDamaged, g.size, was)

@@ -119,7 +119,7 @@ func (c *Chain) compare(said Link) error {
 		}
 	}
 	if here != said {
-		return fmt.Errorf("the records up to %d are others in the leader's log: their hash is %x here and %x there", said.Index, here.Hash, said.Hash)
+		return fmt.Errorf("the records up to %d differ from those in the leader's log: their hash is %x here and %x there", said.Index, here.Hash, said.Hash)
 	}
 	return nil
 }

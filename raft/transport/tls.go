@@ -38,7 +38,7 @@ func secure(ctx context.Context, tc *tls.Conn) (net.Conn, error) {
 		tc.Close()
 		var plain tls.RecordHeaderError
 		if errors.As(err, &plain) {
-			return nil, errors.New("tls: the peer does not speak it")
+			return nil, errors.New("tls: the peer does not use TLS")
 		}
 		return nil, err
 	}

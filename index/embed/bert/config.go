@@ -43,12 +43,12 @@ func (s *shape) check() error {
 	case "roberta", "xlm-roberta", "camembert":
 		s.offset = s.Pad + 1
 	default:
-		return fmt.Errorf("a model of the type %.64q: bert, roberta, xlm-roberta or camembert is needed", s.Type)
+		return fmt.Errorf("model_type is %.64q: want bert, roberta, xlm-roberta or camembert", s.Type)
 	}
 	var errs []error
 	within := func(name string, got, least, most int) {
 		if got < least || got > most {
-			errs = append(errs, fmt.Errorf("%s is %d: %d to %d are allowed", name, got, least, most))
+			errs = append(errs, fmt.Errorf("%s is %d: want %d to %d", name, got, least, most))
 		}
 	}
 	within("hidden_size", s.Hidden, tileCols, maxHidden)
@@ -66,10 +66,10 @@ func (s *shape) check() error {
 		return fmt.Errorf("hidden_size %d in %d heads, intermediate_size %d: a head's and the intermediate size have to be multiples of %d", s.Hidden, s.Heads, s.Inner, tileCols)
 	}
 	if s.Act != "gelu" {
-		return fmt.Errorf("hidden_act is %.64q: gelu is needed", s.Act)
+		return fmt.Errorf("hidden_act is %.64q: want gelu", s.Act)
 	}
 	if s.Position != "" && s.Position != "absolute" {
-		return fmt.Errorf("position_embedding_type is %.64q: absolute is needed", s.Position)
+		return fmt.Errorf("position_embedding_type is %.64q: want absolute", s.Position)
 	}
 	if s.Epsilon == nil {
 		e := 1e-12
@@ -105,7 +105,7 @@ func readRecipe(dir string) (r recipe, err error) {
 	case err != nil:
 		return r, err
 	case len(modules) > maxModules:
-		return r, fmt.Errorf("modules.json: %d modules, and %d are allowed", len(modules), maxModules)
+		return r, fmt.Errorf("modules.json: %d modules: want at most %d", len(modules), maxModules)
 	default:
 		r.Normalise = false
 	}
@@ -121,7 +121,7 @@ func readRecipe(dir string) (r recipe, err error) {
 		case "Normalize":
 			r.Normalise = true
 		default:
-			return r, fmt.Errorf("modules.json: a module of the type %.64q: Transformer, Pooling and Normalize are known", m.Type)
+			return r, fmt.Errorf("modules.json: a module of type %.64q: want Transformer, Pooling or Normalize", m.Type)
 		}
 	}
 	if err := r.pooling(filepath.Join(dir, pooling, "config.json")); err != nil {
@@ -176,10 +176,10 @@ func (r *recipe) pooling(path string) error {
 		r.CLS = true
 	case p.Mode == "mean", p.Mode == "" && p.Mean && !p.CLS && !p.Max && !p.Root && !p.Weight && !p.Last:
 	default:
-		return fmt.Errorf("%s: the mean or the first token, and one of them, is needed", path)
+		return fmt.Errorf("%s: want one of the mean and the first token", path)
 	}
 	if p.Prompt != nil && !*p.Prompt {
-		return fmt.Errorf("%s: include_prompt is false, which is not known here", path)
+		return fmt.Errorf("%s: include_prompt is false, which is not supported", path)
 	}
 	return nil
 }

@@ -63,7 +63,7 @@ func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
 	for want, edit := range map[string]func(dir string) (file, text string){
 		"no such file":              func(string) (string, string) { return "model.safetensors", "" },
-		"type \"t5\"":               config(func(s *berttest.Config) { s.Type = "t5" }),
+		"model_type is \"t5\"":      config(func(s *berttest.Config) { s.Type = "t5" }),
 		"hidden_size is 1073741824": config(func(s *berttest.Config) { s.Hidden = 1 << 30 }),
 		"multiples of 16":           config(func(s *berttest.Config) { s.Heads = 3 }),
 		"hidden_act is \"relu\"":    config(func(s *berttest.Config) { s.Act = "relu" }),
@@ -73,8 +73,8 @@ func TestOpenRefuses(t *testing.T) {
 		"vocab_size is 100":         config(func(s *berttest.Config) { s.Vocab = 100 }),
 		"type \"x.Dense\"":          func(string) (string, string) { return "modules.json", `[{"type":"x.Dense","path":"2_Dense"}]` },
 		"leads out":                 func(string) (string, string) { return "modules.json", `[{"type":"x.Pooling","path":"../x"}]` },
-		"one of them":               func(string) (string, string) { return "1_Pooling/config.json", `{"pooling_mode_max_tokens":true}` },
-		"more than the 1048576":     func(string) (string, string) { return "config.json", strings.Repeat(" ", 1<<20+1) },
+		"want one of the mean":      func(string) (string, string) { return "1_Pooling/config.json", `{"pooling_mode_max_tokens":true}` },
+		"over 1048576 bytes":        func(string) (string, string) { return "config.json", strings.Repeat(" ", 1<<20+1) },
 		"too short":                 func(string) (string, string) { return "model.safetensors", "x" },
 	} {
 		dir := samples(t)[0].Write(t)

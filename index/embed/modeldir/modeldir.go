@@ -20,7 +20,7 @@ func Read(path string, most int64) ([]byte, error) {
 		return nil, err
 	}
 	if int64(len(raw)) > most {
-		return nil, fmt.Errorf("%s: more than the %d bytes that are allowed", path, most)
+		return nil, fmt.Errorf("%s: over %d bytes", path, most)
 	}
 	return raw, nil
 }

@@ -92,7 +92,7 @@ func Gap(files []File) error {
 	reached := oplog.Index(0)
 	for _, f := range files {
 		if !f.Whole() && f.Since > reached {
-			return fmt.Errorf("%w: %s goes on after index %d, and what is before it ends at %d", ErrGap, filepath.Base(f.Path), f.Since, reached)
+			return fmt.Errorf("%w: %s continues after index %d, and the file before it ends at %d", ErrGap, filepath.Base(f.Path), f.Since, reached)
 		}
 		reached = max(reached, f.Index)
 	}
@@ -109,7 +109,7 @@ func Chain(files []File, to oplog.Index) (chain []File, err error) {
 	}
 	switch {
 	case len(files) == 0:
-		return nil, fmt.Errorf("%w: there is none at all", ErrNoBackup)
+		return nil, fmt.Errorf("%w: the directory holds no backup", ErrNoBackup)
 	case chain == nil:
 		return nil, fmt.Errorf("%w: the oldest begins at index %d", ErrNoBackup, oldest(files))
 	}

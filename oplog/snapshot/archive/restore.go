@@ -226,7 +226,7 @@ func applyFile(ctx context.Context, st *state.State, f File, to Target, keys *se
 			return err
 		}
 		if got := st.Point().Sum; got.Bytes() != r.Hash {
-			return fmt.Errorf("%w: the state hashes to %s where the log says %s", snapshot.ErrRange, got, hex.EncodeToString(r.Hash[:]))
+			return fmt.Errorf("%w: the hash of the state is %s, the log has %s", snapshot.ErrRange, got, hex.EncodeToString(r.Hash[:]))
 		}
 		return nil
 	})
