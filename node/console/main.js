@@ -47,7 +47,7 @@ async function show() {
   } catch (e) {
     if (mine.signal.aborted) return;
     if (e instanceof Refused && e.status === 401) { signOut(); toast(e.message, true); return show(); }
-    fill(main, h("h1", {}, title), h("div", { class: "card" }, h("p", {}, e.message), e.status === 403 && h("p", { class: "soft" }, "This token may not see this. Sign in with one that has the right."),
+    fill(main, h("h1", {}, title), h("div", { class: "card" }, h("p", {}, e.message), e.status === 403 && h("p", { class: "soft" }, "This token does not have the scope for this. Sign in with one that has it."),
       h("button", { type: "button", onclick: show }, "Try again")));
   }
 }

@@ -51,7 +51,7 @@ function makeToken(draw) {
     if (chosen.length === 0) throw new Error("Choose a scope.");
     const made = await post("/v1/admin/tokens", { label: label.value, database: place.value, scopes: chosen, expires_at: days.value ? Date.now() / 1000 + 86400 * Number(days.value) : undefined });
     label.value = "";
-    dialog("The token's text, shown once", h("p", {}, "Copy it now: the cluster keeps its hash alone."), h("pre", { class: "mono code token", tabindex: 0 }, made.token));
+    dialog("The token's text, shown once", h("p", {}, "Copy it now: the cluster stores only its hash and cannot show it again."), h("pre", { class: "mono code token", tabindex: 0 }, made.token));
     await draw();
   };
   return h("form", { class: "filters", "aria-label": "Create a token", onsubmit: attempt(make) }, h("label", {}, "label", label), h("label", {}, "database", place), h("label", {}, "ends after days", days), ...scopes, submit("Create token", {}, "owner"));

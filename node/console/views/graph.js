@@ -70,7 +70,7 @@ export async function graph(page, signal, start) {
     h("button", { type: "button", class: "chip", onclick: attempt(() => visit(s.node(e.name))) }, e.name, h("span", { class: "soft" }, ` ${e.mentions}`)))));
   fill(page, h("h1", {}, "Graph"), h("form", { class: "card row nowrap", onsubmit: attempt(async () => { if (name.value) await visit(s.node(name.value)); }) }, name, known, h("button", { class: "primary" }, "Show")),
     entities.length === 0 ? empty("No entities yet.", "Relate two below, or remember something that names a person or a thing.") : h("div", { class: "beside" }, h("div", {}, h("div", { class: "stage" }, s.canvas, h("div", { class: "tools" }, tool("+", "Zoom in", () => s.zoom(1.25)), tool("−", "Zoom out", () => s.zoom(0.8)), tool("⤢", "Show all", () => s.all()))),
-      note, kinds, h("div", { class: "row nowrap" }, time, until), h("p", { class: "soft small" }, "Time goes by when each relation was stored: one that was deleted since is not shown.")), side),
+      note, kinds, h("div", { class: "row nowrap" }, time, until), h("p", { class: "soft small" }, "The slider goes by the time at which each relation was stored; one that was deleted since is not shown.")), side),
     h("form", { class: "card", onsubmit: attempt(async () => { await post("/v1/relate", Object.fromEntries(relate.map((i) => [i.placeholder, i.value]))); toast("Related"); const n = s.node(relate[0].value); delete n.rest; n.open = false; await visit(n); }) },
       h("h2", {}, "Relate"), h("div", { class: "row" }, ...relate, submit("Relate", {}, "write"))));
   const first = start ? [start] : entities.toSorted((a, b) => b.mentions - a.mentions).slice(0, 6).map((e) => e.name);

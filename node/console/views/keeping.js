@@ -6,7 +6,7 @@ export function backups() {
   const done = h("progress", { hidden: true, "aria-label": "Downloaded", max: 1, value: 0 }), said = h("p", { class: "soft", role: "status" });
   const make = async () => {
     done.hidden = false;
-    said.textContent = "The node writes it…";
+    said.textContent = "The node writes the backup…";
     try {
       const made = await post("/v1/admin/backups", {});
       const r = await send("GET", `/v1/admin/backups/${encodeURIComponent(made.id)}`);
@@ -67,7 +67,7 @@ export function moves() {
       file.value = "";
     } finally { done.hidden = true; }
   };
-  return h("div", { class: "card" }, h("h2", {}, `Memories of ${database()} as a file`), h("p", { class: "soft" }, "A JSON object a line, memories and then relations. A backup's come back without stopping a node by ", h("code", {}, "cairn restore --from DIR --database NAME --into OTHER"), "."),
+  return h("div", { class: "card" }, h("h2", {}, `Memories of ${database()} as a file`), h("p", { class: "soft" }, "One JSON object on each line: memories, then relations. Those of a backup are restored without stopping a node by ", h("code", {}, "cairn restore --from DIR --database NAME --into OTHER"), "."),
     h("div", { class: "filters" }, button("Save…", {}, save), h("form", { "aria-label": "Store memories from a file", class: "filters", onsubmit: attempt(restore) }, file, submit("Store…", {}, "write"))), done, said);
 }
 
@@ -82,7 +82,7 @@ export function settings() {
     const numbers = policies.map(([name, about]) => h("label", {}, about, h("input", { type: "number", min: 0, name, value: now[name] })));
     const checks = switches.map(([name, about]) => h("label", { class: "inline" }, h("input", { type: "checkbox", name, checked: now[name] }), about));
     const set = async () => {
-      if (!(await confirmedByName(`Change what ${database()} keeps its memories by?`, database(), "Set"))) return;
+      if (!(await confirmedByName(`Change the policies of ${database()}?`, database(), "Set"))) return;
       const inputs = [...form.querySelectorAll("input")];
       await post("/v1/admin/settings", Object.fromEntries(inputs.map((i) => [i.name, i.type === "checkbox" ? i.checked : Number(i.value)])));
       toast("Set");
@@ -102,7 +102,7 @@ export function embedding() {
     const set = async (body, question, verb) => {
       if (!(await confirmedByName(question, name, verb))) return;
       const { lacking } = await post(path, body);
-      toast(lacking ? `Begun. Without this model: node ${lacking.join(", ")}` : "Done");
+      toast(lacking ? `Started. Without this model: node ${lacking.join(", ")}` : "Done");
       await draw();
     };
     const choice = h("select", { name: "embedder", "aria-label": "Model" }, ...now.has.map((m) => h("option", { value: m }, m)), h("option", { value: "none" }, "none"));

@@ -7,7 +7,7 @@ const memoryLink = (rid, text) => h("a", { class: "text", href: `#memory/${encod
 
 /** life is one memory from when it was written until now: each change of it, what it came from and what depends on it. */
 export async function life(page, signal, rid) {
-  if (!rid) return fill(page, h("h1", {}, "Memory"), empty("No memory is named.", h("a", { href: "#memories" }, "Choose one from the list.")));
+  if (!rid) return fill(page, h("h1", {}, "Memory"), empty("No memory is chosen.", h("a", { href: "#memories" }, "Choose one from the list.")));
   const path = `/v1/memory/${encodeURIComponent(rid)}`;
   const draw = async () => {
     const [m, past, around, disputes] = await Promise.all([get(path, signal), get(`${path}/revisions`, signal), get(`${path}/timeline?limit=4`, signal), get(`/v1/conflicts?limit=200&memory=${encodeURIComponent(rid)}`, signal)]);
@@ -41,7 +41,7 @@ function happened(m, revisions, conflicts, texts) {
   const add = (kind, at, title, ...more) => events.push({ kind, at, title, more });
   const stored = revisions.length === 0 && m.consolidation_status === "active" ? m.updated_at : m.created_at;
   add("written", m.created_at, `Written by ${m.source || "an unnamed source"}`, h("p", { class: "text" }, cut(first, 400)), m.session_id && h("p", { class: "soft small" }, `in session ${m.session_id}`), m.embedding_model && h("p", { class: "soft small" }, `vector by ${m.embedding_model}`));
-  if (stored - m.created_at > 60) add("stored", stored, "Stored", h("p", { class: "soft small" }, "It tells of an earlier time than the one at which it was stored."));
+  if (stored - m.created_at > 60) add("stored", stored, "Stored", h("p", { class: "soft small" }, "It is about an earlier time than the one at which it was stored."));
   for (const [i, r] of revisions.entries()) {
     const now = revisions[i + 1] ?? m;
     add("corrected", r.until, "Corrected", now.text !== r.text && h("p", { class: "text" }, h("del", {}, cut(r.text, 400)), " ", h("ins", {}, cut(now.text, 400))),

@@ -18,7 +18,7 @@ export function members(table) {
   const id = h("input", { name: "joining", type: "number", min: 1, required: true }), addr = h("input", { name: "joinaddr", required: true, placeholder: "10.0.0.4:7440", autocomplete: "off" });
   const role = h("select", { name: "joinrole" }, h("option", { value: "voter" }, "voter"), h("option", { value: "readreplica" }, "read replica"));
   const join = async () => {
-    if (!(await confirmedByName(`Add node ${id.value} at ${addr.value}? ${role.value === "voter" ? "It counts for every decision from then on: start it first." : "It answers reads and has no vote."}`, id.value, "Add"))) return;
+    if (!(await confirmedByName(`Add node ${id.value} at ${addr.value}? ${role.value === "voter" ? "Its vote counts from then on: start it first." : "It answers reads and has no vote."}`, id.value, "Add"))) return;
     toast((await post("/v1/cluster/join", { node_id: Number(id.value), addr: addr.value, role: role.value })).message);
     await draw();
   };

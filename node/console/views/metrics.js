@@ -13,7 +13,7 @@ const wanted = [
   ["Commit, median", "ms", (m, b) => millis(0.5, m, b, "cairn_stage_seconds", (l) => l.includes('"commit"'))],
   ["Search, median", "ms", (m, b) => millis(0.5, m, b, "cairn_stage_seconds", (l) => l.includes('"search"'))],
   ["Not yet applied", "entries", (m) => sum(m, "cairn_apply_lag_entries")],
-  ["Not yet findable", "entries", (m) => sum(m, "cairn_index_lag_entries")],
+  ["Not yet in the index", "entries", (m) => sum(m, "cairn_index_lag_entries")],
   ["Connections", "", (m) => sum(m, "cairn_connections")],
 ];
 

@@ -32,7 +32,7 @@ async function side(title, rid, again, signal, tools, said) {
   const m = said && said.kind !== "memory" ? null : await get(`/v1/memory/${encodeURIComponent(rid)}`, signal).catch(() => null);
   const text = m?.text ?? said?.text, from = m?.created_at ?? said?.created_at;
   return h("div", { class: "card side-by-side" }, h("div", { class: "row" }, h("h3", { class: "grow" }, title), said && said.kind !== "memory" && pill("", said.kind), m && h("button", { type: "button", class: "quiet", onclick: () => openMemory(rid, again) }, "Open")),
-    text == null ? h("p", { class: "soft" }, "This side is gone.") : h("p", { class: "text" }, text), from != null && h("p", { class: "soft small" }, when(from), m && ` · importance ${m.importance.toFixed(2)} · ${m.source}`), text != null && tools);
+    text == null ? h("p", { class: "soft" }, "This side no longer exists.") : h("p", { class: "text" }, text), from != null && h("p", { class: "soft small" }, when(from), m && ` · importance ${m.importance.toFixed(2)} · ${m.source}`), text != null && tools);
 }
 
 async function conflict(c, again, signal) {

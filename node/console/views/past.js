@@ -6,7 +6,7 @@ const bytes = (v) => { for (const [unit, size] of [["GB", 2 ** 30], ["MB", 2 ** 
 const plain = (unit) => (v) => `${v >= 100 || Number.isInteger(v) ? v.toFixed(0) : v.toFixed(2)} ${unit}`.trim();
 
 const charts = [["Requests", "requests_per_second", plain("/s")], ["Errors", "refused_per_second", plain("/s")], ["Answer time, median", "median_ms", plain("ms")], ["Answer time, 99th", "p99_ms", plain("ms")],
-  ["Log entries applied", "entries_per_second", plain("/s")], ["Commit, median", "commit_ms", plain("ms")], ["Not yet applied", "lag_entries", plain("entries")], ["Not yet findable", "index_lag_entries", plain("entries")],
+  ["Log entries applied", "entries_per_second", plain("/s")], ["Commit, median", "commit_ms", plain("ms")], ["Not yet applied", "lag_entries", plain("entries")], ["Not yet in the index", "index_lag_entries", plain("entries")],
   ["Disk", "disk_bytes", bytes], ["Memory", "heap_bytes", bytes]];
 
 /** past draws what all nodes measured over the last hours, one line a node, and what happened to them. */

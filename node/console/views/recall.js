@@ -28,7 +28,7 @@ export async function recall(page, signal, first) {
       h("span", { class: "soft small" }, "confidence"), meter(r.confidence)),
     r.hints.length > 0 && r.results.length > 0 && h("p", { class: "soft small" }, "To narrow this down: ", r.hints.map((x) => x.suggestion).join("; "), "."),
     same && comparison(same), ...r.results.map((m, i) => result(m, i, top, () => ask())), r.total === 0 && empty("Nothing is known about that.",
-      r.considered > 0 ? `Of ${count(r.considered, "memory", "memories")} looked at, none matches the question${r.below_min_score > 0 ? ` with a score of ${least.value}` : ""}.` : "No memory that passes the filters has a word of it or is like it."), rest);
+      r.considered > 0 ? `Of ${count(r.considered, "memory", "memories")} looked at, none matches the question${r.below_min_score > 0 ? ` with a score of ${least.value}` : ""}.` : "No memory that passes the filters shares a word with the question or is close in meaning."), rest);
   };
   fill(page, h("h1", {}, "Recall"),
     h("form", { class: "card", onsubmit: attempt(ask) }, h("div", { class: "row nowrap" }, q, h("button", { class: "primary" }, "Recall")),

@@ -12,11 +12,11 @@ const steps = [
   { title: "Relate", operation: "relate", values: () => ({ entity: "Ada", relationship: "works_with", target: "Grace" }),
     look: () => "A relation joins two names. Recall follows it: a question about Grace now finds what is known of Ada as well." },
   { title: "Correct", operation: "correct", values: (seen) => ({ rid: seen.remember?.rid, new_text: "Ada drinks black coffee in the morning", reason: "she changed her mind" }), needs: "remember",
-    look: () => "The text is another, and nothing is lost: the reason is kept beside what it was before." },
+    look: () => "The text has changed, and nothing is lost: the earlier text is kept, with the reason." },
   { title: "History", operation: "revisions", values: (seen) => ({ rid: seen.remember?.rid }), needs: "remember",
     look: (a) => `${a.revisions.length} earlier version${a.revisions.length === 1 ? "" : "s"}: each says until when it held, and why it was changed.` },
   { title: "Forget", operation: "forget", values: (seen) => ({ rid: seen.remember?.rid, reason: "the tutorial is over" }), needs: "remember",
-    look: () => "Recall and lists leave it out from now on. It can be read by its id until it is purged. Type the id when you are asked: what takes away asks for a name." },
+    look: () => "Recall and lists leave it out from now on. It can be read by its id until it is purged. Type the id when you are asked: a request that removes something asks for its name." },
 ];
 
 /** tutorial goes through six requests; open puts one into the form and returns what runs it. */

@@ -19,7 +19,7 @@ export async function cutAway(body, shown, signal) {
   const all = await post("/v1/recall", { ...body, top_k: Math.min(deep, shown.length + 20), min_score: 0, skip_reinforce: true, explain: true }, signal);
   const seen = new Set(shown.map((m) => m.rid)), top = Math.max(1, ...all.results.map((m) => m.score));
   const out = all.results.filter((m) => !seen.has(m.rid));
-  return h("details", { class: "card", open: true }, h("summary", {}, "What was cut"), h("p", { class: "soft small" }, `${count(all.considered, "memory", "memories")} passed the filters and were looked at. `, out.length === 0 ? "No other one matches." : "The next ones:"),
+  return h("details", { class: "card", open: true }, h("summary", {}, "What was cut"), h("p", { class: "soft small" }, `${count(all.considered, "memory", "memories")} passed the filters and were looked at. `, out.length === 0 ? "No other memory matches." : "The next ones:"),
     ...out.map((m) => h("div", { class: "cutrow" }, h("div", { class: "row nowrap top" }, h("p", { class: "text grow" }, h("a", { href: `#memory/${encodeURIComponent(m.rid)}` }, m.text)), pill("warn", body.min_score > m.score ? `below ${body.min_score}` : `place ${all.results.indexOf(m) + 1}`)), ...scoreBars(m, top))));
 }
 
