@@ -21,6 +21,7 @@ const (
 // A sharedTerm is a term that first answers have, and the word of the first of them.
 type sharedTerm struct {
 	term, word string
+	row, at    int // which of the answers, and where in it
 	col        *column
 	rows       uint64
 }
@@ -75,9 +76,8 @@ func (in *question) second(first []uint32) (found rank.Second, _ error) {
 func (in *question) sharedTerms(rows []uint32) (shared []sharedTerm) {
 	asked := text.AnalyzeQuery(in.q.Text)
 	slices.Sort(asked)
-	byTerm := func(a, b sharedTerm) int { return strings.Compare(a.term, b.term) }
 	var all []sharedTerm
-	for _, row := range rows {
+	for i, row := range rows {
 		col := in.cols.at(row)
 		m, ok := in.view.MemoryAt(in.db, col.seq)
 		if !ok {
@@ -85,16 +85,16 @@ func (in *question) sharedTerms(rows []uint32) (shared []sharedTerm) {
 		}
 		in.read = append(in.read, m)
 		words := cut(m.Words(), readOfFirst)
-		from := len(all)
 		for _, t := range text.Analyze(words) {
 			if _, has := slices.BinarySearch(asked, t.Term); !has {
-				all = append(all, sharedTerm{term: t.Term, word: words[t.Start:t.End], col: col})
+				all = append(all, sharedTerm{term: t.Term, word: words[t.Start:t.End], row: i, at: t.Start, col: col})
 			}
 		}
-		slices.SortStableFunc(all[from:], byTerm)
-		all = all[:from+len(slices.CompactFunc(all[from:], func(a, b sharedTerm) bool { return a.term == b.term }))]
 	}
-	slices.SortStableFunc(all, byTerm)
+	slices.SortFunc(all, func(a, b sharedTerm) int {
+		return cmp.Or(strings.Compare(a.term, b.term), cmp.Compare(a.row, b.row), cmp.Compare(a.at, b.at))
+	})
+	all = slices.CompactFunc(all, func(a, b sharedTerm) bool { return a.row == b.row && a.term == b.term })
 	for from := 0; from < len(all); {
 		to := from + 1
 		for to < len(all) && all[to].term == all[from].term {

@@ -17,6 +17,9 @@ func (s *search) tooCommon(t *queryTerm, segments []*scorch.SegmentSnapshot) (bo
 		all += uint64(len(list))
 	}
 	for n, seg := range segments {
+		if all > s.most+uint64(s.deaths) {
+			return true, nil
+		}
 		count, err := s.length(s.snap.segments[n], seg.Segment(), &s.dicts[n], t.term)
 		if err != nil {
 			return false, err
