@@ -33,7 +33,7 @@ func TestRecallExplains(t *testing.T) {
 		t.Errorf("%+v make %.6f, the score is %.6f", r.Shares, sum, r.Score)
 	}
 	out, code := cairntest.Run(t, "recall", "who paints", "--explain", "--db", "garden", "--home", home)
-	if code != 0 || strings.Count(out, "by words 0.") != 2 {
+	if code != 0 || strings.Count(out, "from words 0.") != 2 {
 		t.Errorf("with parts: %d\n%s", code, out)
 	}
 	if out, _ := cairntest.Run(t, "recall", "who paints", "--explain", "--home", home); out != "" {

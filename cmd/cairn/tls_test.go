@@ -200,10 +200,10 @@ func TestTLSEverywhere(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"forget", "x", "--endpoints", leader.Line.Wire}, "hint: --ca"},
-		{[]string{"forget", "x", "--endpoints", leader.Line.Wire, "--tls"}, "hint: --ca"},
-		{[]string{"status", "--endpoints", strings.Replace(leader.Line.HTTP, "https", "http", 1)}, "hint: does the port speak TLS?"},
-		{[]string{"status", "--endpoints", leader.Line.HTTP}, "hint: --ca"},
+		{[]string{"forget", "x", "--endpoints", leader.Line.Wire}, "hint: name the authority to trust with --ca"},
+		{[]string{"forget", "x", "--endpoints", leader.Line.Wire, "--tls"}, "hint: name the authority to trust with --ca"},
+		{[]string{"status", "--endpoints", strings.Replace(leader.Line.HTTP, "https", "http", 1)}, "hint: if the port uses TLS"},
+		{[]string{"status", "--endpoints", leader.Line.HTTP}, "hint: name the authority to trust with --ca"},
 	} {
 		var said bytes.Buffer
 		if code := run(t.Context(), append(tc.args, "--token", token), nil, io.Discard, &said); code != cli.ExitFailed || !strings.Contains(said.String(), tc.want) {
