@@ -37,7 +37,8 @@
 // node may not take is answered READONLY_ERROR, shaped like ERROR, with the leader in its details.
 //
 // OPERATION, 0xB0, asks for any operation of the HTTP reference by its name, with the fields that the reference lists, wherever HTTP puts them;
-// OPERATION_RESULT, 0xB1, has the answer as the reference describes it. Both are extensions.
+// OPERATION_RESULT, 0xB1, has the answer as the reference describes it. Both are extensions. An answer is at most about 16 MiB long and has at most
+// 262,144 values; one that would be more is refused with ERROR 4000, and so are operations that are streams or files, with where to ask for them.
 //
 // A peer sends CLUSTER_HELLO first. Its `raft` map says which cluster it belongs to, what the connection will carry, and
 // what its version reads: entry_min to entry_max are versions of log records, state_min to state_max formats of snapshots,

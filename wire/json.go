@@ -125,6 +125,29 @@ func toAny(b []byte, pos int, strict strictness) (any, int, error) {
 	return t.read(b, pos)
 }
 
+// CheckSize refuses a value that the reader of a free-form field would not take: more than maxValues of them, or more bytes than maxPlain.
+// It counts no value too few, and 8 bytes more for each than its text has: that is what a number may take on the wire.
+func (v JSON) CheckSize(maxPlain int) error {
+	values, quoted := 1, false
+	for i := 0; i < len(v); i++ {
+		switch c := v[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case !quoted && (c == ',' || c == ':' || c == '[' || c == '{'):
+			values++
+		}
+	}
+	if values > maxValues {
+		return fmt.Errorf("more than %d values", maxValues)
+	}
+	if n := len(v) + 8*values; n > maxPlain {
+		return fmt.Errorf("about %d bytes, at most %d fit", n, maxPlain)
+	}
+	return nil
+}
+
 // tree is a value on its way from msgpack to JSON.
 type tree struct {
 	left   int // values it may still hold

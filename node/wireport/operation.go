@@ -4,10 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 // named are the operations that OPERATION asks for: those of HTTP that are one JSON object in and one out.
@@ -30,7 +34,7 @@ func (ss *session) operation(ctx context.Context, c api.Caller, f wire.Frame) er
 	}
 	op, known := named[m.Name]
 	if !known {
-		return oplog.Errorf(oplog.Invalid, "operation %q: there is none of this name that OPERATION can ask for; /openapi.json of a gateway lists them as operationId", m.Name)
+		return unnamed(m.Name)
 	}
 	if err := ss.w.cfg.Door.May(c, op); err != nil {
 		return err
@@ -53,5 +57,44 @@ func (ss *session) operation(ctx context.Context, c api.Caller, f wire.Frame) er
 	if err != nil {
 		return fmt.Errorf("answer of %s: %w", op.Name, err)
 	}
+	if err := wire.JSON(b).CheckSize(maxAnswer); err != nil {
+		return oversized(op, err)
+	}
 	return ss.reply(f, wire.OpOperationResult, &wire.OperationResult{Answer: b})
+}
+
+// maxAnswer is the longest answer that a client can read, less what is around it.
+const maxAnswer = wire.MaxPlainClient - 64
+
+// oversized refuses to send an answer that no client would take, and says how to get it.
+func oversized(op *api.Op, err error) error {
+	if op.Writes {
+		return oplog.Errorf(oplog.TooLarge, "%s was done, but its answer is too long to send: %s", op.Name, err)
+	}
+	return oplog.Errorf(oplog.TooLarge, "the answer of %s is too long to send: %s; ask for less, with a smaller limit where it has one, or over HTTP, %s", op.Name, err, op.HTTP)
+}
+
+// longestName is how much of an unknown name is said again.
+const longestName = 64
+
+// unnamed refuses a name that is not one of named, and says where its operation is to be had, or which one was probably meant.
+func unnamed(name string) error {
+	for _, op := range api.Ops {
+		switch {
+		case op.Name != name:
+		case op.HTTP != "" && op.Wire != 0:
+			return oplog.Errorf(oplog.Invalid, "operation %q is no JSON object in and one out: ask for it over HTTP, %s, or with %s", name, op.HTTP, op.Wire)
+		case op.HTTP != "":
+			return oplog.Errorf(oplog.Invalid, "operation %q is no JSON object in and one out: ask for it over HTTP, %s", name, op.HTTP)
+		default:
+			return oplog.Errorf(oplog.Invalid, "operation %q is for the dialects of this host: OPERATION asks for those of HTTP", name)
+		}
+	}
+	if len(name) > longestName {
+		name = strings.ToValidUTF8(name[:longestName], "") + "…"
+	}
+	if best := field.Nearest(name, slices.Sorted(maps.Keys(named))); best != "" {
+		return oplog.Errorf(oplog.Invalid, "there is no operation %q: did you mean %q?", name, best)
+	}
+	return oplog.Errorf(oplog.Invalid, "there is no operation %q; /openapi.json of a gateway lists them as operationId", name)
 }
