@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/cairndb/cairn/wire"
@@ -196,16 +197,27 @@ func (c *Client) ClusterStatus(ctx context.Context) (wire.ClusterStatusResult, e
 // Subscribe hands over events until ctx ends, each returns an error, or the connection breaks: then subscribe
 // again behind the last event's index. It has a connection of its own, so that a slow taker delays no request.
 func (c *Client) Subscribe(ctx context.Context, m wire.Subscribe, each func(wire.Event) error) error {
-	cn, err := c.secondConnection(ctx)
+	first, err := c.connection(ctx)
 	if err != nil {
 		return err
 	}
+	cn, err := c.dial(ctx, first.addr, 1)
+	if err != nil {
+		if ctx.Err() == nil {
+			c.leave(first, err)
+		}
+		return err
+	}
 	defer cn.end(ErrClosed)
-	return cn.stream(patiently(ctx), wire.OpSubscribe, &m, func(f wire.Frame) (bool, error) {
+	err = cn.stream(patiently(ctx), wire.OpSubscribe, &m, func(f wire.Frame) (bool, error) {
 		var e wire.Event
 		if err := wire.Unpack(f, &e, wire.MaxPlainClient); err != nil {
 			return false, err
 		}
 		return false, each(e)
 	})
+	if errors.Is(err, errSilent) { // first may have no request that would find it out
+		c.leave(first, err)
+	}
+	return err
 }

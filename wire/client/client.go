@@ -68,7 +68,7 @@ type Config struct {
 	Token       string
 	Database    string        // the token's own
 	TLS         *tls.Config   // plain TCP
-	OwnWrites   bool          // a recall is answered by a node that has this client's writes, or waits for it; else with what the node has
+	OwnWrites   bool          // a recall and Get are answered by a node that has this client's writes, or wait for it; else with what the node has
 	DialTimeout time.Duration // 5s
 	Patience    time.Duration // 3s: with a cluster that takes nothing just now, since leadership moves or a queue is full
 }
@@ -176,13 +176,14 @@ func (c *Client) order() []string {
 	return order
 }
 
-// secondConnection is a second connection to the node that the client is connected to.
-func (c *Client) secondConnection(ctx context.Context) (*conn, error) {
-	cn, err := c.connection(ctx)
-	if err != nil {
-		return nil, err
+// leave gives up a connection after a second one to its server failed, unless the server refused that one: then it is there.
+func (c *Client) leave(cn *conn, err error) {
+	var refused *Error
+	if errors.As(err, &refused) {
+		return // it answers
 	}
-	return c.dial(ctx, cn.addr, 1)
+	c.avoid(cn, err)
+	c.moveOn(cn, "")
 }
 
 // moveOn gives up a connection; the next call dials the address to, or the next one in the list.
@@ -330,6 +331,9 @@ func (c *Client) do(ctx context.Context, kind retryRule, f func(context.Context,
 		case errors.As(err, &e) && e.Code == wire.CodeNoQuorum && time.Since(begun) < c.cfg.Patience: // nothing was written
 		case errors.As(err, &e) && !e.unknown():
 			return err // the server answered
+		case cn != nil && wire.IsPayload(err): // it answered in a way that is the same the next time
+			sent = sent || kind != read
+			return unsure(err)
 		case cn == nil && !errors.Is(err, ErrClosed): // no node could be reached: nothing was sent
 		default:
 			sent = sent || kind != read && cn != nil

@@ -319,6 +319,26 @@ func TestOwnWrites(t *testing.T) {
 	}
 }
 
+// TestAnAnswerThatCannotBeReadIsFinal: it would be as long, or as broken, the next time. Whether a write happened it does not say.
+func TestAnAnswerThatCannotBeReadIsFinal(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	p := serve(t, func(s *session, f wire.Frame) bool {
+		asked.Add(1)
+		s.send(f, wire.OpOperationResult, &wire.AuthFail{Reason: "no answer"})
+		return true
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	c := dial(t, p)
+	if _, err := c.Get(ctx, "r"); err == nil || ctx.Err() != nil || asked.Load() != 1 || errors.Is(err, client.ErrUnknownOutcome) {
+		t.Errorf("a read: %v, asked %d times", err, asked.Load())
+	}
+	if _, err := c.Correct(ctx, client.Correction{RID: "r"}); !errors.Is(err, client.ErrUnknownOutcome) || asked.Load() != 2 {
+		t.Errorf("a write: %v, asked %d times", err, asked.Load())
+	}
+}
+
 // TestWatchGoesOn: when a connection breaks within a log record, the rest of it comes, and nothing that came before.
 func TestWatchGoesOn(t *testing.T) {
 	event := func(index, number int) *wire.Event {

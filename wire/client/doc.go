@@ -18,7 +18,9 @@
 // not taken (the dial failed, a node refused it), or when it carries an idempotency key: Remember and
 // RememberBatch make one when the caller gives none, so they survive the death of a leader and store once.
 // Any other write whose connection breaks ends in ErrUnknownOutcome, and so does one whose context ends before
-// a node has reported its outcome: it may or may not have happened.
+// a node has reported its outcome: it may or may not have happened. Correct and Change are such writes: read what they change before you ask again.
+//
+// An answer that the client cannot read is an error at once. A node refuses to send one that is too long: ask for less, as with Listing.Limit.
 //
 // # Servers that do not answer
 //
@@ -28,6 +30,11 @@
 //
 // # What is read
 //
-// A recall is answered with what the node has applied. A client that moved to another node may miss its own writes there: with
-// Config.OwnWrites it asks for them (min_index), and Index carries them to another client.
+// A read is answered with what the node has applied. A client that moved to another node may miss its own writes there: with
+// Config.OwnWrites recalls and Get ask for them (min_index), and Index carries them to another client. List and Context do not ask.
+//
+// # What is watched
+//
+// Watch and Subscribe have a connection of their own. Watch goes on behind the last event when it breaks, and leaves a server that does not
+// answer; Subscribe ends, and its caller begins again where it likes.
 package client

@@ -1,0 +1,119 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/wire"
+)
+
+var errEnough = errors.New("enough")
+
+// stored is an event of the log.
+func stored(index, number int) *wire.Event {
+	return &wire.Event{EventType: "stored", Data: wire.JSON(fmt.Sprintf(`{"index":%d,"number":%d}`, index, number))}
+}
+
+// subscriptions is a peer that answers each SUBSCRIBE, the first of them as the first function says, and notes where each begins.
+func subscriptions(t *testing.T, each ...func(*session, wire.Frame) bool) (p *peer, cursors func() []uint64) {
+	var mu sync.Mutex // connections are served side by side
+	var from []uint64
+	p = serve(t, func(s *session, f wire.Frame) bool {
+		var m wire.Subscribe
+		if err := wire.Unpack(f, &m, wire.MaxPlainClient); err != nil {
+			t.Error(err)
+		}
+		mu.Lock()
+		from = append(from, m.Cursor)
+		nth := min(len(from), len(each)) - 1
+		mu.Unlock()
+		return each[nth](s, f)
+	})
+	return p, func() []uint64 {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(from)
+	}
+}
+
+// TestWatchTakesItsPlaceFromTheLogAlone: "leader" and "lagged" say how far the node is, which may be ahead of what it has sent. A connection that
+// breaks behind them costs no event.
+func TestWatchTakesItsPlaceFromTheLogAlone(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"leader", "lagged"} {
+		p, cursors := subscriptions(t, func(s *session, f wire.Frame) bool {
+			s.send(f, wire.OpEvent, stored(5, 0))
+			s.send(f, wire.OpEvent, &wire.Event{EventType: name, Data: wire.JSON(`{"index":7}`)})
+			return false
+		}, func(s *session, f wire.Frame) bool {
+			for i := 5; i <= 7; i++ {
+				s.send(f, wire.OpEvent, stored(i, 0))
+			}
+			return true
+		})
+		var got []string
+		err := dial(t, p).Watch(t.Context(), wire.Subscribe{Cursor: 4}, func(e wire.Event) error {
+			got = append(got, e.EventType+string(e.Data))
+			if strings.Contains(string(e.Data), `"index":7,`) {
+				return errEnough
+			}
+			return nil
+		})
+		want := []string{`stored{"index":5,"number":0}`, name + `{"index":7}`, `stored{"index":6,"number":0}`, `stored{"index":7,"number":0}`}
+		if !errors.Is(err, errEnough) || !slices.Equal(got, want) || !slices.Equal(cursors(), []uint64{4, 4}) {
+			t.Errorf("%s: %v, cursors %v\n got %v\nwant %v", name, err, cursors(), got, want)
+		}
+	}
+}
+
+// TestWatchLeavesASilentServer: a client that only watches has no call that would find out that the server is gone.
+func TestWatchLeavesASilentServer(t *testing.T) {
+	t.Parallel()
+	var hear atomic.Bool
+	hear.Store(true)
+	silent := serveAuth(t, hear.Load, func(s *session, f wire.Frame) bool {
+		s.send(f, wire.OpEvent, stored(5, 0))
+		hear.Store(false)
+		return true
+	})
+	alive, _ := subscriptions(t, func(s *session, f wire.Frame) bool {
+		s.send(f, wire.OpEvent, stored(5, 0))
+		s.send(f, wire.OpEvent, stored(6, 0))
+		return true
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second) // a dial of the silent one takes a minute
+	defer cancel()
+	var got []string
+	err := dial(t, silent, alive).Watch(ctx, wire.Subscribe{Cursor: 4}, func(e wire.Event) error {
+		if got = append(got, string(e.Data)); len(got) == 2 {
+			return errEnough
+		}
+		return nil
+	})
+	if want := []string{`{"index":5,"number":0}`, `{"index":6,"number":0}`}; !errors.Is(err, errEnough) || !slices.Equal(got, want) {
+		t.Errorf("%v: got %v, want %v", err, got, want)
+	}
+}
+
+// TestWatchWaitsWhereItIsTold: a node that limits the rate says when to come again, and a watch comes again then.
+func TestWatchWaitsWhereItIsTold(t *testing.T) {
+	t.Parallel()
+	p, cursors := subscriptions(t, func(s *session, f wire.Frame) bool {
+		s.send(f, wire.OpError, &wire.Error{Code: wire.CodeInternal, Message: "too many requests", Details: wire.JSON(`{"retry_after_ms":30}`)})
+		return true
+	}, func(s *session, f wire.Frame) bool {
+		s.send(f, wire.OpEvent, stored(5, 0))
+		return true
+	})
+	err := dial(t, p).Watch(t.Context(), wire.Subscribe{Cursor: 4}, func(wire.Event) error { return errEnough })
+	if !errors.Is(err, errEnough) || len(cursors()) != 2 {
+		t.Errorf("%v after %v", err, cursors())
+	}
+}
