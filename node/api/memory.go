@@ -64,7 +64,7 @@ var (
 	Correct = row[CorrectRequest, Corrected](Op{Name: "correct", Does: "Change a memory in place; the old text is kept as a revision.",
 		Scope: Write, Writes: true, HTTP: "POST /v1/correct", Missing: "memory_not_found",
 		Tool: &Tool{Name: "correct", Title: "Correct a memory", Destructive: true,
-			Text: "Change a memory that is wrong or out of date. What it said before is kept as a revision. Prefer it to forgetting and storing anew."}})
+			Text: "Change a memory that is wrong or out of date. What it said before is kept as a revision. Prefer it to forgetting the memory and storing another one."}})
 	Undo = row[UndoRequest, Undone](Op{Name: "undo", Does: "Take a memory back to what it was before a correction; what it says now is kept as a revision, so that this can be undone too.",
 		Scope: Write, Writes: true, HTTP: "POST /v1/undo", Missing: "memory_not_found", Confirm: "rid"})
 

@@ -28,7 +28,7 @@ type ThinkRequest struct {
 	ThinkParts
 	Personality bool    `json:"run_personality" default:"true" doc:"Compute the agent's traits again."`
 	Minor       bool    `json:"include_minor" default:"false" doc:"Also report minor contradictions, which may be none."`
-	Limit       int     `json:"consolidation_limit" is:"integer[0..]" default:"50" doc:"Number of memories to search duplicates for, up to 100,000; 0 for none. The next round continues behind them."`
+	Limit       int     `json:"consolidation_limit" is:"integer[0..]" default:"50" doc:"Number of memories to search duplicates for, up to 100,000; 0 for none. The next round continues after them."`
 	Days        float64 `json:"consolidation_time_window_days" is:"number[0..36500]" default:"7" doc:"Most days between the creation of two duplicates; 0 means 7."`
 	MinActive   int     `json:"min_active_memories" is:"integer[0..]" default:"10" doc:"Least number of active memories for merging; 0 means 10."`
 	MaxTriggers int     `json:"max_triggers" is:"integer[0..]" default:"10" doc:"Most triggers to return, up to 1,000; 0 means 10."`

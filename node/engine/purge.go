@@ -34,9 +34,9 @@ func (s *Service) purge(ctx context.Context, c api.Caller, q *api.PurgeRequest) 
 // stillHolds lists the places that still hold purged text when the purge answers, and until when.
 func stillHolds(at oplog.Index) []string {
 	return []string{
-		fmt.Sprintf("logs and snapshots of the members, until each has applied record %d and taken a snapshot: seconds, by itself", at),
-		"files of state and index of each member, until it has written them anew after that: by itself, and status says so until then",
+		fmt.Sprintf("logs and snapshots of the members, until each has applied record %d and taken a snapshot, within seconds", at),
+		"files of state and index of each member, until it has rewritten them after that; its status says hold_purge until then",
 		"files of members that are down, until they are up and have done the same, and files moved aside (*.corrupt-*), until you remove them",
-		"backups and copies taken before, which nothing reaches: remove them yourself",
+		"backups and copies that were taken before: remove them yourself",
 	}
 }
