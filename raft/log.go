@@ -129,7 +129,7 @@ func (n *Node) storeOptions() logstore.Options {
 }
 
 func (n *Node) newDisk() *logstore.Disk {
-	return &logstore.Disk{Ctx: n.ctx, Log: n.log, Failed: n.cfg.Failed}
+	return &logstore.Disk{Ctx: n.ctx, Log: n.log, Failed: n.cfg.Failed, Leads: n.leads}
 }
 
 // leads says whether the library stores records as a leader, in the task that stores them.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -21,6 +22,7 @@ type Disk struct {
 	Ctx    context.Context // the member's: done when it stops
 	Log    *slog.Logger
 	Failed func(error) // told of the first failure: the member must be stopped; nil: nothing
+	Leads  func() bool // whether the member leads; nil: it does not
 
 	failure atomic.Pointer[error]
 	running atomic.Bool
@@ -100,15 +102,24 @@ func (s *Failstop) GetLog(index uint64, l *hraft.Log) error {
 	return err
 }
 
+// changeWaits is how often a leader waits for room for a change of members, two seconds together.
+const changeWaits = 8
+
 // StoreLogs implements hraft.LogStore. When the log's end was cut away for these records, it waits for room on a full disk: the
-// library would go on as if the old end were still there.
+// library would go on as if the old end were still there. A leader that finds no room for a change of members stops: the library holds the change
+// for made whether it was stored or not, and would lead again with members that no other one knows of.
 func (s *Failstop) StoreLogs(logs []*hraft.Log) error {
-	err := s.Disk.Try(func() error { return s.LogStore.StoreLogs(logs) })
-	for LacksRoom(err) && s.cut.Load() && s.Disk.waitForRoom() {
-		err = s.Disk.Try(func() error { return s.LogStore.StoreLogs(logs) })
+	store := func() error { return s.LogStore.StoreLogs(logs) }
+	err := s.Disk.Try(store)
+	changes := LacksRoom(err) && s.Disk.Leads != nil && s.Disk.Leads() && slices.ContainsFunc(logs, func(l *hraft.Log) bool { return l.Type == hraft.LogConfiguration })
+	for waits := 0; LacksRoom(err) && (s.cut.Load() || changes && waits < changeWaits) && s.Disk.waitForRoom(); waits++ {
+		err = s.Disk.Try(store)
 	}
 	if err == nil {
 		s.cut.Store(false)
+	}
+	if changes && LacksRoom(err) {
+		return s.Disk.Break(fmt.Errorf("no room for a change of members, make some and start this node again: %w", err))
 	}
 	return err
 }

@@ -2,9 +2,11 @@ package logstore
 
 import (
 	"errors"
+	"log/slog"
 	"slices"
 	"syscall"
 	"testing"
+	"testing/synctest"
 
 	hraft "github.com/hashicorp/raft"
 )
@@ -81,5 +83,41 @@ func TestALogOpensOnAFullDisk(t *testing.T) {
 		if err := errors.Join(log.StoreLogs(more), holds(log, slices.Concat(want, more))); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestNoRoomForAChangeOfMembers: a leader waits for room for a change of members, and stops when there is none: the library holds the change for made
+// either way. Other records, and a follower's, are refused, and the member goes on.
+func TestNoRoomForAChangeOfMembers(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		kind          hraft.LogType
+		leads, always bool
+		stops, stored bool
+	}{
+		"a leader's change": {hraft.LogConfiguration, true, true, true, false}, "room comes": {hraft.LogConfiguration, true, false, false, true},
+		"a follower's": {hraft.LogConfiguration, false, true, false, false}, "another record": {hraft.LogCommand, true, true, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := &shelf{t: t, files: newMemory(), o: small(nil, nil)}
+				s.open()
+				full := 3
+				s.files.op = func(op, _ string) error {
+					if full--; op == "write" && (c.always || full > 0) {
+						return syscall.ENOSPC
+					}
+					return nil
+				}
+				d := &Disk{Ctx: t.Context(), Log: slog.New(slog.DiscardHandler), Leads: func() bool { return c.leads }}
+				log := &Failstop{LogStore: s.log, Disk: d}
+				r := record(1, 1, 300)
+				r.Type = c.kind
+				if err := log.StoreLogs([]*hraft.Log{r}); (err == nil) != c.stored || (d.Err() != nil) != c.stops {
+					t.Errorf("stored: %v; the disk: %v", err, d.Err())
+				}
+			})
+		})
 	}
 }
