@@ -84,7 +84,7 @@ func TestExplained(t *testing.T) {
 			t.Errorf("%s counts in %d hits, and in %d when it is off", name, with, without)
 		}
 	}
-	if _, _, err := r.index.Search(t.Context(), 1, index.Query{Text: "river", K: 1, Now: now, Without: []string{"luck"}}); err == nil || !strings.Contains(err.Error(), `no signal "luck"`) {
+	if _, _, err := r.index.Search(t.Context(), 1, index.Query{Text: "river", K: 1, Now: now, Without: []string{"luck"}}); err == nil || !strings.Contains(err.Error(), `unknown signal "luck": want one of around`) {
 		t.Errorf("an unknown signal: %v", err)
 	}
 }
