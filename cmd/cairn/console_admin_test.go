@@ -21,7 +21,7 @@ func TestConsoleAdministers(t *testing.T) {
 	p := onePage(t)
 	var secret, audit string
 	p.step("create a token", chromedp.Navigate(p.base+"/#admin"), see(`[data-database=default]`), chromedp.SendKeys(`input[name=label]`, "for-reading"+kb.Enter, chromedp.ByQuery), see(`dialog pre.token`),
-		chromedp.Text(`dialog pre.token`, &secret, chromedp.ByQuery), chromedp.KeyEvent(kb.Escape), see(`[data-token=for-reading]`), looks(p.dir, "admin"))
+		chromedp.Text(`dialog pre.token`, &secret, chromedp.ByQuery), is(`JSON.parse(document.querySelector("dialog pre.connect").textContent).mcpServers.cairn.headers.Authorization === "Bearer " + document.querySelector("dialog pre.token").textContent`), chromedp.KeyEvent(kb.Escape), see(`[data-token=for-reading]`), looks(p.dir, "admin"))
 	if me := gateway(t, p.node, secret, "GET", "/v1/admin/me", nil); len(me["scopes"].([]any)) != 1 {
 		t.Errorf("the token may %v, want read alone", me["scopes"])
 	}

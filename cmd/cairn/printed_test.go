@@ -87,7 +87,7 @@ var elsewhere = map[string]string{
 	"cluster cert": "TestREADMETLS", "cluster handover": "TestHandover", "cluster init": "TestInitWritesWhatServeReads", "cluster join": "TestREADMEThreeNodes", "cluster leave": "TestREADMEThreeNodes",
 	"cluster promote": "TestREADMEThreeNodes", "cluster recover": "TestRecoverFromALostMajority", "cluster remove": "TestREADMEThreeNodes", "cluster transfer": "TestHandover",
 	"covenant": "TestCovenantFromTheShell", "db create": "TestREADMERunsAsPrinted", "dev": "TestDevEmbeds", "doctor --config": "TestDoctor", "embed fetch": "TestEmbedVerbs", "embed use default --cancel": "TestEmbedUse", "undo RID --expected-revision": "TestUndoHappensOnce", "key encrypt": "TestAHomeIsEncryptedAndItsKeyReplaced", "key list": "TestAHomeIsEncryptedAndItsKeyReplaced", "key rotate": "TestAHomeIsEncryptedAndItsKeyReplaced",
-	"mcp": "TestMCPOverStdio", "process": "TestProcessUnderBothNames", "recover": "TestAPoisonedRecordIsSkipped", "restore --config": "TestPointInTime", "restore --from ./backups --config": "TestPointInTime", "restore --from DIR --config": "TestPointInTime",
+	"mcp": "TestMCPOverStdio", "shell --context": "TestShellRunsAScript", "process": "TestProcessUnderBothNames", "recover": "TestAPoisonedRecordIsSkipped", "restore --config": "TestPointInTime", "restore --from ./backups --config": "TestPointInTime", "restore --from DIR --config": "TestPointInTime",
 	"restore --from ./backups --home ./earlier": "TestREADMERunsAsPrinted", "restore --from ./backups --database work": "TestBackupUnderLoadRestoresIntoAFreshCluster", "serve": "TestREADMEThreeNodes",
 	"sift": "TestSiftVerbs", "status --endpoints": "TestREADMETLS",
 }

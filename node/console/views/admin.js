@@ -51,7 +51,8 @@ function makeToken(draw) {
     if (chosen.length === 0) throw new Error("Choose a scope.");
     const made = await post("/v1/admin/tokens", { label: label.value, database: place.value, scopes: chosen, expires_at: days.value ? Date.now() / 1000 + 86400 * Number(days.value) : undefined });
     label.value = "";
-    dialog("The token's text, shown once", h("p", {}, "Copy it now: the cluster stores only its hash and cannot show it again."), h("pre", { class: "mono code token", tabindex: 0 }, made.token));
+    dialog("The token's text, shown once", h("p", {}, "Copy it now: the cluster stores only its hash and cannot show it again."), h("pre", { class: "mono code token", tabindex: 0 }, made.token),
+      h("p", {}, "In the configuration of an MCP client:"), h("pre", { class: "mono code connect", tabindex: 0 }, JSON.stringify({ mcpServers: { cairn: { type: "http", url: `${location.origin}/mcp`, headers: { Authorization: `Bearer ${made.token}` } } } }, null, 2)));
     await draw();
   };
   return h("form", { class: "filters", "aria-label": "Create a token", onsubmit: attempt(make) }, h("label", {}, "label", label), h("label", {}, "database", place), h("label", {}, "ends after days", days), ...scopes, submit("Create token", {}, "owner"));
