@@ -30,7 +30,7 @@ func (n *Node) acknowledged() uint64 {
 	return n.logs.CapSynced(n.raft.CommitIndex())
 }
 
-// noteLeader notes what the leader of a term says of the time and of the acknowledged records. A new contact begins with a new term,
+// noteLeader notes, of a message that was sent just now, what the leader of a term says of the time and of the acknowledged records. A new contact begins with a new term,
 // and when the leader was silent for longer than its lease: anything may have been acknowledged meanwhile.
 func (n *Node) noteLeader(term, acknowledged uint64, clock time.Time) {
 	if term < n.Term() {
@@ -53,7 +53,33 @@ func (n *Node) noteLeader(term, acknowledged uint64, clock time.Time) {
 	c.term, c.acknowledged, c.at = term, max(acknowledged, c.acknowledged), now
 }
 
-// lease is how long a leader goes on without hearing its quorum.
+// mark is the moment at which this node answers, for its leader to give back: by a clock that goes on while the machine sleeps.
+func (n *Node) mark() uint64 { return uint64(n.clocks.elapsed().Microseconds()) }
+
+// fresh reports whether a message with this mark was sent within the last lease: after an answer of that age. Without it a message
+// that waited in a socket, while this node or its machine stood still, would pass for news of now.
+func (n *Node) fresh(heard uint64) bool {
+	now := n.mark()
+	return heard > 0 && heard <= now && now-heard <= uint64(n.lease().Microseconds())
+}
+
+// noteMark notes the mark of a follower's answer.
+func (n *Node) noteMark(id uint32, mark uint64) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.peer(id).mark = mark
+}
+
+// markOf is the mark of a follower's last answer; 0 for none.
+func (n *Node) markOf(id uint32) uint64 {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.peer(id).mark
+}
+
+// lease is how long a leader goes on without hearing its quorum, and how long a follower relies on what its leader said. A message is
+// a lease old at most when it counts (fresh), so what a follower says of its leader's acknowledged records is two leases old at most:
+// no longer than the shortest time in which others elect, which is six tenths of Election.
 func (n *Node) lease() time.Duration { return n.cfg.Election * 3 / 10 }
 
 // Acknowledged is the index up to which the leader has acknowledged records; known only while this node hears the leader.

@@ -75,3 +75,34 @@ func TestHeartbeatsDoNotWaitForTheDisk(t *testing.T) {
 		}
 	}
 }
+
+// TestAMessageThatWaitedIsNoNews: a follower that stood still finds messages of before in its sockets. What they say of the leader's
+// records is of that time, so it counts only when the leader had an answer of the follower's last lease when it sent it.
+func TestAMessageThatWaitedIsNoNews(t *testing.T) {
+	t.Parallel()
+	c := startSteady(t, 3)
+	c.propose(0, 5)
+	l := c.leader()
+	c.knownAs(l)
+	f := c.nodes[l.cfg.NodeID%3]
+	c.wait("the follower to know what is acknowledged", func() bool { _, known := f.Acknowledged(); return known })
+	told := func(acknowledged, heard uint64) bool {
+		t.Helper()
+		if _, err := from(f, l.cfg.NodeID).append(t.Context(), &wire.RaftAppend{Term: l.Term(), Leader: l.cfg.NodeID, LeaderAddr: l.cfg.Advertise,
+			Acknowledged: acknowledged, Heard: heard}); err != nil {
+			t.Fatal(err)
+		}
+		index, _ := f.Acknowledged()
+		return index >= acknowledged
+	}
+	const high = 1 << 40
+	lease := uint64(f.lease().Microseconds())
+	for what, heard := range map[string]uint64{"no answer": 0, "an answer older than a lease": f.mark() - lease - 1, "an answer to come": f.mark() + 1<<40} {
+		if told(high, heard) {
+			t.Errorf("a message sent after %s was news", what)
+		}
+	}
+	if !told(high, f.mark()) {
+		t.Error("a message sent just now was none")
+	}
+}

@@ -56,16 +56,19 @@ func (h host) Serve(ctx context.Context, c *transport.Inbound, f wire.Frame) err
 }
 
 // LeaderFields implements transport.Host.
-func (h host) LeaderFields(a *hraft.AppendEntriesRequest) *wire.RaftAppend {
-	r := &wire.RaftAppend{Commit: h.n.logs.CapSynced(a.LeaderCommitIndex), Acknowledged: h.n.acknowledged()}
+func (h host) LeaderFields(id uint32, a *hraft.AppendEntriesRequest) *wire.RaftAppend {
+	r := &wire.RaftAppend{Commit: h.n.logs.CapSynced(a.LeaderCommitIndex), Acknowledged: h.n.acknowledged(), Heard: h.n.markOf(id)}
 	if transport.IsHeartbeat(a) {
 		r.Clock, r.Last, r.Chain = transport.Micros(h.n.Clock().Time), h.n.acknowledgedPlaces(), h.n.chainEnd()
 	}
 	return r
 }
 
-// Clock implements transport.Host.
-func (h host) Clock(id uint32, at time.Time, took time.Duration) { h.n.clocks.notePeer(id, at, took) }
+// Clocks implements transport.Host.
+func (h host) Clocks(id uint32, r *wire.RaftAppendReply, took time.Duration) {
+	h.n.clocks.notePeer(id, transport.FromMicros(r.Clock), took)
+	h.n.noteMark(id, r.Mark)
+}
 
 // Answered implements transport.Host.
 func (h host) Answered(id uint32, records []*hraft.Log, resp *hraft.AppendEntriesResponse) {

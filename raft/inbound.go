@@ -75,7 +75,9 @@ func (c *inbound) append(ctx context.Context, a *wire.RaftAppend) (*wire.RaftApp
 	}
 	req := &hraft.AppendEntriesRequest{RPCHeader: c.header(a.Leader, a.LeaderAddr), Term: a.Term,
 		PrevLogEntry: a.PrevIndex, PrevLogTerm: a.PrevTerm, LeaderCommitIndex: a.Commit, Entries: transport.Records(a.Entries)}
-	c.n.noteLeader(a.Term, a.Acknowledged, transport.FromMicros(a.Clock))
+	if c.n.fresh(a.Heard) {
+		c.n.noteLeader(a.Term, a.Acknowledged, transport.FromMicros(a.Clock))
+	}
 	c.n.noteAcknowledged(a.Last)
 	if err := errors.Join(c.n.checkApplied(req), c.n.checkChain(a.Term, a.Chain)); err != nil {
 		return nil, err
@@ -88,7 +90,7 @@ func (c *inbound) append(ctx context.Context, a *wire.RaftAppend) (*wire.RaftApp
 	if err := c.n.logs.WaitSynced(r.LastLog); err != nil {
 		return nil, err
 	}
-	return &wire.RaftAppendReply{Term: r.Term, LastLog: r.LastLog, Success: r.Success, NoRetryBackoff: r.NoRetryBackoff, Clock: transport.Micros(c.n.cfg.Now())}, nil
+	return &wire.RaftAppendReply{Term: r.Term, LastLog: r.LastLog, Success: r.Success, NoRetryBackoff: r.NoRetryBackoff, Clock: transport.Micros(c.n.cfg.Now()), Mark: c.n.mark()}, nil
 }
 
 // limitCommit makes a request claim no more than is proven. Only records in the request, or before it, are known to be the leader's;

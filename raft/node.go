@@ -84,6 +84,7 @@ type members struct {
 type peerState struct {
 	lastLog  uint64
 	lastSeen time.Time
+	mark     uint64        // of its last answer, by a clock of its own
 	answered chan struct{} // closed and replaced at each answer
 }
 
@@ -202,7 +203,7 @@ func (n *Node) library(snaps hraft.SnapshotStore) *hraft.Config {
 	c.LocalID = transport.ServerID(n.cfg.NodeID)
 	c.HeartbeatTimeout = n.cfg.Election * 6 / 10
 	c.ElectionTimeout = n.cfg.Election * 6 / 10
-	c.LeaderLeaseTimeout = n.cfg.Election / 2                     // under what followers wait, so that a leader without a quorum has stepped down when they elect
+	c.LeaderLeaseTimeout = n.lease()
 	c.CommitTimeout = min(20*time.Millisecond, n.cfg.Heartbeat/2) // how long a follower may not know that a record is committed
 	c.MaxAppendEntries = 64                                       // the library counts records and not bytes, and so many are in memory at once, for each follower and for applying
 	// A record that still waits in a buffered queue at Shutdown is never answered; the leader batches what waits either way.

@@ -85,6 +85,7 @@ type RaftAppend struct {
 	Acknowledged uint64      // all records that were acknowledged are at or below it; 0 when the leader cannot tell yet
 	Clock        uint64      // what the leader takes the time to be, in Unix microseconds; 0 when it does not say
 	Chain        []byte      // in heartbeats: origin, index and hash of the records the leader has applied; see raft/recovery/chain.go
+	Heard        uint64      // the mark of the follower's last answer that the leader had when it sent this; 0 for none
 	Last         []RaftPlace // in heartbeats: the last records that the members are known to have acknowledged
 }
 
@@ -111,6 +112,7 @@ func (m *RaftAppend) fields(c *codec) {
 	listUpTo(c, "entries", &m.Entries, extension, maxEntries)
 	uintField(c, "acknowledged", &m.Acknowledged, extension)
 	uintField(c, "clock", &m.Clock, extension)
+	uintField(c, "heard", &m.Heard, extension)
 	list(c, "last", &m.Last, extension)
 	c.bin("chain", &m.Chain, extension)
 }
@@ -122,6 +124,7 @@ type RaftAppendReply struct {
 	Success        bool
 	NoRetryBackoff bool
 	Clock          uint64 // the follower's, in Unix microseconds; 0 when it does not say
+	Mark           uint64 // when the follower answered, by a clock of its own that the leader gives back as heard
 }
 
 func (m *RaftAppendReply) fields(c *codec) {
@@ -130,6 +133,7 @@ func (m *RaftAppendReply) fields(c *codec) {
 	c.boolean("success", &m.Success, required)
 	c.boolean("no_retry_backoff", &m.NoRetryBackoff, required)
 	uintField(c, "clock", &m.Clock, extension)
+	uintField(c, "mark", &m.Mark, extension)
 }
 
 // RaftVote is a RequestVote or, with PreVote, a RequestPreVote.

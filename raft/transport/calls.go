@@ -17,8 +17,8 @@ func (t *Transport) EncodePeer(_ hraft.ServerID, a hraft.ServerAddress) []byte {
 func (t *Transport) DecodePeer(b []byte) hraft.ServerAddress                   { return hraft.ServerAddress(b) }
 func (t *Transport) SetHeartbeatHandler(func(hraft.RPC))                       {} // no task but the library's main one moves it; see heartbeat.go of raft
 
-func (t *Transport) packAppend(a *hraft.AppendEntriesRequest) (wire.Op, wire.Message) {
-	r := t.host.LeaderFields(a)
+func (t *Transport) packAppend(id uint32, a *hraft.AppendEntriesRequest) (wire.Op, wire.Message) {
+	r := t.host.LeaderFields(id, a)
 	r.Term, r.Leader, r.LeaderAddr, r.PrevIndex, r.PrevTerm = a.Term, t.o.NodeID, t.o.Advertise, a.PrevLogEntry, a.PrevLogTerm
 	if len(a.Entries) == 0 {
 		return wire.OpHeartbeat, &wire.Heartbeat{Term: a.Term, LeaderID: t.o.NodeID, LeaderLastHLC: []byte{}, Raft: r}
@@ -78,28 +78,27 @@ func split(a *hraft.AppendEntriesRequest) (parts []*hraft.AppendEntriesRequest) 
 	}
 }
 
-// unpackAppend reads either answer to an append; clock is the follower's.
-func unpackAppend(f wire.Frame, resp *hraft.AppendEntriesResponse) (clock uint64, err error) {
-	var r *wire.RaftAppendReply
+// unpackAppend reads either answer to an append.
+func unpackAppend(f wire.Frame, resp *hraft.AppendEntriesResponse) (r *wire.RaftAppendReply, err error) {
 	switch f.Op {
 	case wire.OpHeartbeatAck:
 		var m wire.HeartbeatAck
 		if err := wire.Unpack(f, &m, wire.MaxPlainPeer); err != nil {
-			return 0, err
+			return nil, err
 		}
 		r = m.Raft
 	case wire.OpOplogPushOK:
 		var m wire.OplogPushOK
 		if err := wire.Unpack(f, &m, wire.MaxPlainPeer); err != nil {
-			return 0, err
+			return nil, err
 		}
 		r = m.Raft
 	}
 	if r == nil {
-		return 0, fmt.Errorf("answer %s has no raft map", f.Op)
+		return nil, fmt.Errorf("answer %s has no raft map", f.Op)
 	}
 	resp.Term, resp.LastLog, resp.Success, resp.NoRetryBackoff = r.Term, r.LastLog, r.Success, r.NoRetryBackoff
-	return r.Clock, nil
+	return r, nil
 }
 
 func (t *Transport) AppendEntries(id hraft.ServerID, addr hraft.ServerAddress, a *hraft.AppendEntriesRequest, resp *hraft.AppendEntriesResponse) error {
@@ -129,13 +128,14 @@ func (t *Transport) Append(purpose string, id hraft.ServerID, addr hraft.ServerA
 	for _, part := range split(a) {
 		sent := time.Now()
 		deadline = sent.Add(t.appendTimeout(purpose))
-		op, m := t.packAppend(part)
+		op, m := t.packAppend(NodeID(id), part)
 		if err = c.Send(deadline, op, m); err == nil {
 			var f wire.Frame
 			if f, err = c.Next(deadline); err == nil {
-				var clock uint64
-				clock, err = unpackAppend(f, resp)
-				t.host.Clock(NodeID(id), FromMicros(clock), time.Since(sent))
+				var r *wire.RaftAppendReply
+				if r, err = unpackAppend(f, resp); err == nil {
+					t.host.Clocks(NodeID(id), r, time.Since(sent))
+				}
 			}
 		}
 		if err != nil || !resp.Success {

@@ -56,10 +56,11 @@ type Host interface {
 	// Serve answers a frame of a peer. An error ends the connection.
 	Serve(ctx context.Context, c *Inbound, f wire.Frame) error
 
-	// LeaderFields are what a leader sends with records or a heartbeat besides those: what is committed and acknowledged, the time.
-	LeaderFields(a *hraft.AppendEntriesRequest) *wire.RaftAppend
-	// Clock is told what a member's clock showed in an answer, and how long the exchange took.
-	Clock(id uint32, at time.Time, took time.Duration)
+	// LeaderFields are what a leader sends to a member with records or a heartbeat besides those: what is committed and acknowledged,
+	// the time.
+	LeaderFields(id uint32, a *hraft.AppendEntriesRequest) *wire.RaftAppend
+	// Clocks is told what a member's clocks showed in an answer, and how long the exchange took.
+	Clocks(id uint32, r *wire.RaftAppendReply, took time.Duration)
 	// Answered is told a follower's answer to records.
 	Answered(id uint32, records []*hraft.Log, resp *hraft.AppendEntriesResponse)
 	// WaitAnswer returns when a peer that did not answer has answered a heartbeat, or need not be waited for.

@@ -57,7 +57,7 @@ func (p *pipeline) AppendEntries(req *hraft.AppendEntriesRequest, resp *hraft.Ap
 	parts := split(req)
 	f := &inFlight{start: time.Now(), req: req, resp: resp, parts: len(parts), ready: make(chan struct{})}
 	for _, part := range parts {
-		op, m := p.t.packAppend(part)
+		op, m := p.t.packAppend(NodeID(p.id), part)
 		if err := p.c.Send(time.Now().Add(RPCTimeout), op, m); err != nil {
 			return nil, err
 		}
