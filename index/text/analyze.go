@@ -1,7 +1,9 @@
 package text
 
 import (
+	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -38,18 +40,21 @@ type Token struct {
 // Analyze returns the tokens of a text as the index stores them, in reading
 // order (an exact form precedes its parts). It is a pure function.
 func Analyze(text string) []Token {
-	a := analyzer{text: text, max: MaxTokens}
-	return a.run()
+	a := analysers.Get().(*analyzer)
+	defer a.giveBack()
+	return slices.Clone(a.analyse(text))
 }
 
 // AnalyzeQuery returns the distinct terms a query asks for, in reading order,
 // at most MaxQueryTokens. It differs from Analyze in that a CJK run of two or
 // more characters asks for its bigrams only.
 func AnalyzeQuery(text string) []string {
-	a := analyzer{text: text, max: MaxTokens, query: true}
+	a := analysers.Get().(*analyzer)
+	a.query = true
+	defer a.giveBack()
 	seen := make(map[string]struct{})
 	var terms []string
-	for _, t := range a.run() {
+	for _, t := range a.analyse(text) {
 		if _, ok := seen[t.Term]; ok {
 			continue
 		}
@@ -63,7 +68,6 @@ func AnalyzeQuery(text string) []string {
 
 type analyzer struct {
 	text    string
-	max     int
 	query   bool
 	tokens  []Token
 	stops   []Token  // used when tokens stays empty
@@ -74,9 +78,13 @@ type analyzer struct {
 	tally   tally          // of languages
 }
 
-// forget drops the text, and buffers that only a large text needs.
-func (a *analyzer) forget() {
-	a.text = ""
+// analysers lends analyzers with their buffers and recent stems.
+var analysers = sync.Pool{New: func() any { return &analyzer{stem: stemmer{known: make(map[string]string)}} }}
+
+// giveBack returns an analyzer that was lent, without the text, and without buffers that only a large text needs.
+func (a *analyzer) giveBack() {
+	defer analysers.Put(a)
+	a.text, a.query = "", false
 	clear(a.seen)
 	if cap(a.tokens) > keepSeen {
 		a.tokens = nil
@@ -85,8 +93,10 @@ func (a *analyzer) forget() {
 	clear(a.stops[:cap(a.stops)])
 }
 
-func (a *analyzer) run() []Token {
-	for i := 0; i < len(a.text) && a.counted < a.max; {
+// analyse reads a text. The tokens are the analyzer's, until it reads another.
+func (a *analyzer) analyse(text string) []Token {
+	a.text, a.counted, a.tokens, a.stops, a.tally = text, 0, a.tokens[:0], a.stops[:0], tally{}
+	for i := 0; i < len(a.text) && a.counted < MaxTokens; {
 		switch r, n := a.rune(i); classOf(r) {
 		case classWord:
 			i = a.chunk(i)
@@ -192,7 +202,7 @@ func (a *analyzer) name(start, end int, compound, quote bool) {
 	}
 	before := a.counted
 	for _, p := range a.parts {
-		if p[1]-p[0] > 1 && a.counted < a.max {
+		if p[1]-p[0] > 1 && a.counted < MaxTokens {
 			a.word(p[0], p[1])
 		}
 	}
@@ -323,7 +333,7 @@ func (a *analyzer) grams(start int, class class) int {
 		return end
 	}
 	for i, u := range units {
-		if a.counted >= a.max {
+		if a.counted >= MaxTokens {
 			break
 		}
 		if !a.query {

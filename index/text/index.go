@@ -241,9 +241,6 @@ func (x *Index) deleteLocked(row uint32) {
 	x.changeLocked(func(b *block) { b.remove(row) })
 }
 
-// analysers lends analyzers with their buffers and recent stems.
-var analysers = sync.Pool{New: func() any { return &analyzer{stem: stemmer{known: make(map[string]string)}} }}
-
 // analyseAll analyses rows, many of them on several cores.
 func analyseAll(rows []Row) []document {
 	docs := make([]document, len(rows))
@@ -253,8 +250,7 @@ func analyseAll(rows []Row) []document {
 		for i := first; i < len(rows); i += workers {
 			docs[i] = a.document(rows[i])
 		}
-		a.forget()
-		analysers.Put(a)
+		a.giveBack()
 	}
 	if workers == 1 {
 		analyse(0)

@@ -26,8 +26,7 @@ const keepSeen = 4096
 
 // document turns a row into what is indexed of it. A text with terms has length 1 at least. The analyser may be used again.
 func (a *analyzer) document(r Row) document {
-	a.text, a.max, a.counted, a.tokens, a.stops, a.tally = r.Text, MaxTokens, 0, a.tokens[:0], a.stops[:0], tally{}
-	tokens := a.run()
+	tokens := a.analyse(r.Text)
 	d := document{row: r.Row, group: r.Group, tag: r.Tag}
 	if a.seen == nil || len(a.seen) > keepSeen {
 		a.seen = make(map[string]int)
