@@ -190,13 +190,13 @@ func (in *question) answer(pool vector.Pool, beside bool) ([]Hit, Info, error) {
 
 // Keep reports whether a row was alive at the moment and passes the filters. The goroutines of one search call it.
 func (in *question) Keep(row uint32) bool {
-	if row >= in.cols.n {
+	if row >= in.cols.n || !in.all && !in.verdicts.passes(in.cols.facet(row).Load()) { // most often the filter decides, so it is first
 		return false
 	}
 	if died := in.cols.died(row).Load(); died != 0 && died <= in.seq {
 		return false
 	}
-	return in.all || in.verdicts.passes(in.cols.facet(row).Load()) && (!in.q.needsColumn() || in.admitsRow(row))
+	return in.all || !in.q.needsColumn() || in.admitsRow(row)
 }
 
 // admitsRow checks the filters that need the row's column, and the caller's own.

@@ -167,15 +167,15 @@ func (s *Store) direct(q *Query, c *scratch, ws workers, keep int) []Hit {
 		found[i] = newBest(q, keep)
 	}
 	ws.each(len(q.blocks), func(worker, from, to int) {
-		top := found[worker] // of this goroutine's own cache lines
-		for at := from; at < to; at++ {
-			for w, kept := range c.kept[at*blockRows/64:][:blockRows/64] {
-				for ; kept != 0; kept &= kept - 1 {
-					b, slot := q.blocks[at], w*64+bits.TrailingZeros64(kept)
-					top.offer(uint32(at*blockRows+b.row(slot)), s.middle(q, b, slot))
-				}
+		slots := c.count[worker].found[:0]
+		for w, kept := range c.kept[from*blockRows/64 : to*blockRows/64] {
+			for ; kept != 0; kept &= kept - 1 {
+				slots = append(slots, uint32(from*blockRows+w*64+bits.TrailingZeros64(kept)))
 			}
 		}
+		c.count[worker].found = slots
+		top := found[worker] // of this goroutine's own cache lines
+		s.compare(q, &top, slots, slots)
 		found[worker] = top
 	})
 	all := &found[0]
