@@ -13,7 +13,8 @@ import (
 const (
 	secondTerms = 5       // words, the rarest
 	secondRows  = 200     // rows found by them
-	commonWord  = 20      // a word that more than one row in so many has is no subject
+	commonWord  = 20      // a word that more than one row in so many has is no subject,
+	commonRows  = 1000    // nor is one that so many have: a question's cost must not grow with the rows
 	readOfFirst = 4 << 10 // bytes of a first answer that are read
 	apart       = 8       // places in a session: answers further from each other are of different passages
 )
@@ -36,7 +37,7 @@ func (in *question) second(first []uint32) (found rank.Second, _ error) {
 	for i, s := range shared {
 		terms[i] = s.term
 	}
-	stats, totals, err := in.d.words.TermStats(terms, in.groups(), commonWord)
+	stats, totals, err := in.d.words.TermStats(terms, in.groups(), max(commonWord, in.d.words.Totals().Rows/commonRows))
 	if err != nil {
 		return found, err
 	}
@@ -45,7 +46,7 @@ func (in *question) second(first []uint32) (found rank.Second, _ error) {
 		for shared[at].term != s.Term {
 			at++
 		}
-		return s.DF <= shared[at].rows || s.DF*commonWord > totals.Rows
+		return s.DF <= shared[at].rows || s.DF > commonRows || s.DF*commonWord > totals.Rows
 	})
 	slices.SortFunc(stats, func(a, b text.TermStat) int { return cmp.Or(cmp.Compare(a.DF, b.DF), strings.Compare(a.Term, b.Term)) })
 	if stats = stats[:min(len(stats), secondTerms)]; len(stats) == 0 {

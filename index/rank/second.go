@@ -26,7 +26,8 @@ func (r *Ranker) second() {
 		return
 	}
 	first := r.first()
-	if len(first) < firstRows || first[0].relevance >= float64(clearly*first[firstRows-1].relevance) {
+	// Texts by themselves are not asked again: what it gains was found on conversations, where an answer lies among others.
+	if len(first) < firstRows || first[0].Session == 0 || first[0].relevance >= float64(clearly*first[firstRows-1].relevance) {
 		return
 	}
 	rows := make([]uint32, firstRows)

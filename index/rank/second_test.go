@@ -17,7 +17,12 @@ func asked(found Second, edit func(i int, r *Row), tf func(i int) []uint16, set 
 	for i := range 10 {
 		cands = append(cands, Candidate{Row: uint32(i), TF: tf(i)})
 	}
-	return again, Rank(q, set, cands, rows(12, edit))
+	return again, Rank(q, set, cands, rows(12, func(i int, r *Row) {
+		r.Session = uint32(i + 1)
+		if edit != nil {
+			edit(i, r)
+		}
+	}))
 }
 
 func TestSecondPass(t *testing.T) {
@@ -35,13 +40,13 @@ func TestSecondPass(t *testing.T) {
 		if (s.Parts.Second > 0) != raised || slices.Contains(s.Why, "second_pass via dahlia") != raised {
 			t.Errorf("row %d: %+v, %q", s.Row, s.Parts, s.Why)
 		}
-		if x := (s.Parts.Words + s.Parts.Passage) * s.Parts.Factor; math.Abs(s.Parts.Relevance-(x+s.Parts.Second)/(1+x+s.Parts.Second)) > 1e-12 {
+		if x := (s.Parts.Words + s.Parts.Passage + s.Parts.Session) * s.Parts.Factor; math.Abs(s.Parts.Relevance-(x+s.Parts.Second)/(1+x+s.Parts.Second)) > 1e-12 {
 			t.Errorf("row %d: its parts do not give its relevance: %+v", s.Row, s.Parts)
 		}
 	}
 }
 
-// TestSecondPassIsForTheUnsure: where a row stands out, or too few were found, nothing is asked again.
+// TestSecondPassIsForTheUnsure: where a row stands out, too few were found or they are of no session, nothing is asked again.
 func TestSecondPassIsForTheUnsure(t *testing.T) {
 	for name, tf := range map[string]func(int) []uint16{
 		"a row stands out":    func(i int) []uint16 { return []uint16{1, uint16(max(0, 1-i))} },
@@ -50,6 +55,10 @@ func TestSecondPassIsForTheUnsure(t *testing.T) {
 		if again, _ := asked(Second{}, nil, tf, Defaults()); len(again) > 0 {
 			t.Errorf("%s: asked again by %v", name, again)
 		}
+	}
+	alone := func(_ int, r *Row) { r.Session = 0 }
+	if again, _ := asked(Second{}, alone, func(int) []uint16 { return []uint16{1, 0} }, Defaults()); len(again) > 0 {
+		t.Errorf("texts of no session: asked again by %v", again)
 	}
 	off := Defaults()
 	off.Off("second")
