@@ -199,6 +199,23 @@ func (in *question) Keep(row uint32) bool {
 	return in.all || !in.q.needsColumn() || in.admitsRow(row)
 }
 
+// keep takes the rows that Keep refuses out of rows, in place. Most often a filter refuses many, and has done so before.
+func (in *question) keep(rows []uint32) []uint32 {
+	left, verdicts := rows[:0], *in.verdicts.verdict
+	for _, row := range rows {
+		if row >= in.cols.n {
+			continue
+		}
+		if f := in.cols.facet(row).Load(); int(f) < len(verdicts) && verdicts[f].Load() == refused {
+			continue
+		}
+		if in.Keep(row) {
+			left = append(left, row)
+		}
+	}
+	return left
+}
+
 // admitsRow checks the filters that need the row's column, and the caller's own.
 func (in *question) admitsRow(row uint32) bool {
 	c, q := in.cols.at(row), in.q
@@ -347,7 +364,7 @@ func (in *question) nearest(pool vector.Pool) (near neighbours) {
 		return vector.Unit(in.view.Floats(in.db, in.cols.at(row).seq, buf))
 	}}
 	if !in.all { // the vector store itself leaves out dead rows
-		ask.Keep = in.Keep
+		ask.Keep = in.keep
 	}
 	q := store.Ask(unit, ask)
 	return neighbours{store, q, store.Search(q, pool)}

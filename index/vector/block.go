@@ -37,12 +37,18 @@ func (s *Store) newBlock(slots int) *block {
 
 // slot is where a row's vector is, if the row has one.
 func (b *block) slot(row int) (slot int, ok bool) {
-	if b.packed != nil {
-		if row = int(b.packed.slot[row]); row < 0 {
-			return 0, false
-		}
+	if slot = b.place(row); slot < 0 {
+		return 0, false
 	}
-	return row, b.live[row/64].Load()>>(row%64)&1 == 1
+	return slot, b.live[slot/64].Load()>>(slot%64)&1 == 1
+}
+
+// place is the slot of a row, whether it lives or not; below 0 is none.
+func (b *block) place(row int) int {
+	if b.packed != nil {
+		return int(b.packed.slot[row])
+	}
+	return row
 }
 
 // row is whose vector is in a slot.

@@ -136,7 +136,9 @@ func (p *partitions) measure(ctx context.Context, s *Store, rows []uint32, quest
 				}
 				q := Query{K: learnNearest + 1}
 				if share > 1 {
-					q.Keep = func(row uint32) bool { return row%share == rows[at]%share }
+					q.Keep = func(all []uint32) []uint32 {
+						return slices.DeleteFunc(all, func(row uint32) bool { return row%share != rows[at]%share })
+					}
 				}
 				near, behind := p.found(s, s.Ask(unit, q), rows[at], &sizes)
 				for i, place := range near {

@@ -194,15 +194,20 @@ func (s *Store) byPartitions(q *Query, p *partitions, c *scratch, keep int) (hit
 		}
 		c.order = c.order[:0]
 		for _, row := range *p.lists[n].Load() {
+			if q.Below == 0 || row < q.Below {
+				c.order = append(c.order, row)
+			}
+		}
+		slots := c.order[:0]
+		for _, row := range q.keep(c.order) {
 			if at := int(row / blockRows); at < len(q.blocks) && q.blocks[at] != nil {
-				slot, live := q.blocks[at].slot(int(row % blockRows))
-				if live && (q.Below == 0 || row < q.Below) && (q.Keep == nil || q.Keep(row)) {
-					c.order = append(c.order, uint32(at*blockRows+slot))
+				if slot, live := q.blocks[at].slot(int(row % blockRows)); live {
+					slots = append(slots, uint32(at*blockRows+slot))
 				}
 			}
 		}
-		s.compare(q, &top, c.order, c.order)
-		seen += len(c.order)
+		s.compare(q, &top, slots, slots)
+		seen += len(slots)
 	}
 	top.cut()
 	return top.hits, true

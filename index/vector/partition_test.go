@@ -59,7 +59,7 @@ func TestPartitionsFindTheNearest(t *testing.T) {
 			}
 			var looked atomic.Int64
 			for _, v := range asks {
-				s.Search(s.Ask(v, Query{K: 10, Keep: func(uint32) bool { looked.Add(1); return true }}), nil)
+				s.Search(s.Ask(v, Query{K: 10, Keep: each(func(uint32) bool { looked.Add(1); return true })}), nil)
 			}
 			part := float64(looked.Load()) / float64(n*len(asks))
 			if t.Logf("probing %d, a question looks at %.3f of the rows", p.Probe, part); part > c.most {

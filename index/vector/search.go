@@ -28,8 +28,9 @@ type Query struct {
 	Precise int
 	// Below hides rows from this number on; 0 hides none.
 	Below uint32
-	// Keep refuses rows; nil refuses none. It is asked of every row before anything is computed, by several goroutines.
-	Keep func(row uint32) bool
+	// Keep takes refused rows out of rows, in place; nil refuses none. It is asked of every row before anything is computed, by
+	// several goroutines.
+	Keep func(rows []uint32) []uint32
 	// Tie orders rows of equal score, negative for a first; rows it finds equal go by number.
 	Tie func(a, b uint32) int
 	// Exact returns the original of a row at unit length, nil when its owner has it no more: the row keeps its int8 score. It is asked
@@ -56,6 +57,7 @@ type scratch struct {
 	step  []uint16 // by slot: its estimate, 0 when it is out
 	count [maxWorkers]struct {
 		kept  int
+		rows  [blockRows]uint32
 		steps [steps]int
 		found []uint32
 	}
@@ -140,24 +142,43 @@ func (s *Store) choose(q *Query, c *scratch, ws workers) (n int) {
 				clear(kept)
 				continue
 			}
-			all := q.Keep == nil && (q.Below == 0 || uint32((at+1)*blockRows) <= q.Below)
-			for w := range b.live {
-				kept[w] = b.live[w].Load()
-				for live := kept[w]; live != 0 && !all; live &= live - 1 {
-					slot := w*64 + bits.TrailingZeros64(live)
-					row := uint32(at*blockRows + b.row(slot))
-					if q.Below != 0 && row >= q.Below || q.Keep != nil && !q.Keep(row) {
-						kept[w] &^= 1 << (slot % 64)
-					}
+			if q.Keep == nil && (q.Below == 0 || uint32((at+1)*blockRows) <= q.Below) {
+				for w := range b.live {
+					kept[w] = b.live[w].Load()
+					c.count[worker].kept += bits.OnesCount64(kept[w])
 				}
-				c.count[worker].kept += bits.OnesCount64(kept[w])
+				continue
 			}
+			rows := q.kept(b, uint32(at*blockRows), c.count[worker].rows[:0])
+			clear(kept)
+			for _, row := range rows {
+				slot := b.place(int(row % blockRows))
+				kept[slot/64] |= 1 << (slot % 64)
+			}
+			c.count[worker].kept += len(rows)
 		}
 	})
 	for i := range c.count {
 		n += c.count[i].kept
 	}
 	return n
+}
+
+// kept appends the rows of a block, first the number of its first, that are alive and pass the filters.
+func (q *Query) kept(b *block, first uint32, rows []uint32) []uint32 {
+	eachLive(b, func(slot int) {
+		if row := first + uint32(b.row(slot)); q.Below == 0 || row < q.Below {
+			rows = append(rows, row)
+		}
+	})
+	return q.keep(rows)
+}
+
+func (q *Query) keep(rows []uint32) []uint32 {
+	if q.Keep == nil {
+		return rows
+	}
+	return q.Keep(rows)
 }
 
 // direct compares the int8 forms of all chosen slots. A total order merges what the goroutines find, so their timing does not show.

@@ -66,8 +66,18 @@ func fill(dim, n int, c *cloud) *shelf {
 	return s
 }
 
+// each asks of every row by itself.
+func each(keep func(row uint32) bool) func(rows []uint32) []uint32 {
+	if keep == nil {
+		return nil
+	}
+	return func(rows []uint32) []uint32 {
+		return slices.DeleteFunc(rows, func(row uint32) bool { return !keep(row) })
+	}
+}
+
 func (s *shelf) query(k int, keep func(uint32) bool) Query {
-	return Query{K: k, Keep: keep, Exact: func(row uint32) []float32 { return s.originals[row] }}
+	return Query{K: k, Keep: each(keep), Exact: func(row uint32) []float32 { return s.originals[row] }}
 }
 
 func (s *shelf) exact(v []float32, k int, keep func(uint32) bool) []Hit {
