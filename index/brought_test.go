@@ -32,6 +32,9 @@ func read(batch []oplog.Outcome) []oplog.Outcome {
 // TestOutcomesBringWhatTheStateHas: an index that takes memories from outcomes, one that reads them from the state, and one that is made
 // from the state and then given outcomes that the state had long applied answer every question with the same bits.
 func TestOutcomesBringWhatTheStateHas(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped in -short: compares answers, one question after the other")
+	}
 	records, qs := history(t, 500).records, questions()
 	reading := openReplica(t)
 	for _, batch := range reading.applied(records, 7) {

@@ -90,6 +90,9 @@ func writeTree(t *testing.T, dir string, files map[string][]byte) {
 // TestCheckpoint: whichever of the checkpoint, the words and the state is behind the others, the answers are those of an index
 // that was never closed.
 func TestCheckpoint(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped in -short: compares answers, one question after the other")
+	}
 	t.Parallel()
 	l, qs := history(t, 1500), questions()
 	first := openReplica(t)

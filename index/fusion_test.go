@@ -103,6 +103,9 @@ func TestRandomVectorsDoNoHarm(t *testing.T) {
 
 // TestVectorsAnswerWhatWordsDoNot: where words find nothing, and where they find rows but not the one that is meant, the nearest row is found.
 func TestVectorsAnswerWhatWordsDoNot(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped in -short: measures what is found, one question after the other")
+	}
 	t.Parallel()
 	tr := newTrial(t, 2)
 	unknown := make([]string, len(tr.questions))

@@ -128,6 +128,9 @@ func TestFindsTheNearest(t *testing.T) {
 		{1, 100, 4, .5, 1}, {3, 500, 4, .5, 1}, {100, 500, 5, .5, .99}, {1025, 300, 5, .5, .99},
 	} {
 		t.Run(fmt.Sprintf("%d×%d around %d", c.n, c.dim, c.centres), func(t *testing.T) {
+			if testing.Short() && c.n > 10_000 {
+				t.Skip("skipped in -short: compares with every vector, one question after the other")
+			}
 			t.Parallel()
 			cloud := newCloud(c.dim, c.centres, c.spread)
 			s := fill(c.dim, c.n, cloud)

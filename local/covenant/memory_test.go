@@ -284,6 +284,9 @@ func TestReceipts(t *testing.T) {
 }
 
 func TestOversizedAnswerKeepsTheConnection(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped in -short: twenty large texts, one after the other")
+	}
 	t.Parallel()
 	d := start(t)
 	c := d.operator()

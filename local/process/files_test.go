@@ -37,6 +37,9 @@ func TestFilesOfEverySize(t *testing.T) {
 // Many large files that are asked for and never taken cost no memory, and no other client's time. When they are taken they
 // are whole.
 func TestFilesThatNobodyTakes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped in -short: weighs a process")
+	}
 	t.Parallel()
 	socket, _ := listen(t)
 	path := filepath.Join(t.TempDir(), "big")
