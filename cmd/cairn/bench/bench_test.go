@@ -11,6 +11,9 @@ import (
 
 // TestBenchSurfaces measures every protocol for a moment: each answers, and none refuses.
 func TestBenchSurfaces(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped in -short: measures")
+	}
 	t.Parallel()
 	out, err := cairntest.Command(t.Context(), "bench", "surfaces", "--clients", "2", "--warm-up", "0s", "--for", "200ms", "--json").Output()
 	if err != nil {

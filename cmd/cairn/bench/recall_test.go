@@ -13,6 +13,9 @@ import (
 
 // TestRecallAgainst: a set is asked of stock Bleve beside the node, and a run equals itself.
 func TestRecallAgainst(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped in -short: measures what is found, one question after the other")
+	}
 	t.Parallel()
 	dir := t.TempDir()
 	file := func(name string, lines ...string) string {
