@@ -19,7 +19,7 @@ type Background struct {
 	Abandon     time.Duration // 1h: between two searches for sessions that no client ended
 	SessionAge  time.Duration // 24h: how old an unended session may grow
 	Embed       time.Duration // 2s: how often a node looks whether there is something to embed afterwards
-	Partition   time.Duration // 1m: how often a leader looks whether vectors are to be divided anew
+	Partition   time.Duration // 10s: how often a leader looks whether vectors are to be divided anew
 	Reinforce   time.Duration // 5s: how often what a node's recalls returned goes through the log
 }
 
@@ -29,7 +29,7 @@ func (b Background) WithDefaults() Background {
 		b.Think = 30 * time.Minute
 	}
 	b.Embed = cmp.Or(b.Embed, 2*time.Second)
-	b.Partition = cmp.Or(b.Partition, time.Minute)
+	b.Partition = cmp.Or(b.Partition, 10*time.Second)
 	b.Abandon = cmp.Or(b.Abandon, time.Hour)
 	b.SessionAge = cmp.Or(b.SessionAge, 24*time.Hour)
 	b.Reinforce = cmp.Or(b.Reinforce, 5*time.Second)
