@@ -8,7 +8,6 @@ import (
 	"github.com/cairndb/cairn/index/embed"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
-	"github.com/cairndb/cairn/oplog/state"
 )
 
 // How long a caller waits for the embedder. A memory is stored without a vector when it takes longer, and gets it afterwards; a
@@ -74,15 +73,11 @@ func (s *Service) databaseInfo(db oplog.DB) (oplog.Database, error) {
 
 // embeddingOf is a database, and how it stands with its embedders.
 func (s *Service) embeddingOf(db oplog.DB) (d oplog.Database, now oplog.Embedding, err error) {
-	err = s.state.Read(func(v *state.View) error {
-		var ok bool
-		if d, ok = v.Database(db); !ok {
-			return oplog.ErrNoDatabase
-		}
-		now = v.Embedding(db)
-		return nil
-	})
-	return d, now, err
+	c, ok, err := s.state.Current(db)
+	if err == nil && !ok {
+		err = oplog.ErrNoDatabase
+	}
+	return c.Database, c.Embedding, err
 }
 
 // embedsFor returns what makes a database's vectors, nil when this node cannot, or not yet.

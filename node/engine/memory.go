@@ -11,7 +11,6 @@ import (
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
-	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/wire/field"
 )
 
@@ -77,19 +76,15 @@ func (s *Service) dimension(db oplog.DB) (dim int, err error) {
 
 // learned is a database's dimension, and its weights when it has learned any.
 func (s *Service) learned(db oplog.DB) (dim int, w *rank.Weights, err error) {
-	err = s.state.Read(func(v *state.View) error {
-		d, ok := v.Database(db)
-		if !ok {
-			return oplog.ErrNoDatabase
-		}
-		dim = int(d.Dim)
-		if l, ok := v.Weights(db); ok {
-			w = &rank.Weights{Sim: l.Sim, Decay: l.Decay, Recency: l.Recency, GateTau: l.GateTau, AlphaImp: l.AlphaImp,
-				KeywordBoost: l.KeywordBoost, Generation: l.Generation}
-		}
-		return nil
-	})
-	return dim, w, err
+	c, ok, err := s.state.Current(db)
+	if err == nil && !ok {
+		err = oplog.ErrNoDatabase
+	}
+	if l := c.Weights; l != nil {
+		w = &rank.Weights{Sim: l.Sim, Decay: l.Decay, Recency: l.Recency, GateTau: l.GateTau, AlphaImp: l.AlphaImp,
+			KeywordBoost: l.KeywordBoost, Generation: l.Generation}
+	}
+	return int(c.Database.Dim), w, err
 }
 
 // ready decides all that Apply must not decide, and refuses drafts that can never succeed.

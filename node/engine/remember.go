@@ -61,10 +61,10 @@ func quota(err error) error {
 
 // room refuses memories that would not fit a database, with the texts that clients match.
 func (s *Service) room(c api.Caller, adding int) error {
-	d, counted, _, err := s.state.Database(c.DB)
-	if current := counted.Active; err == nil && d.MaxMemories > 0 && current+uint64(adding) > d.MaxMemories {
+	now, _, err := s.state.Current(c.DB)
+	if current, most := now.Stats.Active, now.Database.MaxMemories; err == nil && most > 0 && current+uint64(adding) > most {
 		return &api.Refusal{Code: "rate_limited",
-			Err: oplog.Errorf(oplog.TooLarge, "would exceed memory quota: current=%d, adding=%d, max=%d", current, adding, d.MaxMemories)}
+			Err: oplog.Errorf(oplog.TooLarge, "would exceed memory quota: current=%d, adding=%d, max=%d", current, adding, most)}
 	}
 	return err
 }

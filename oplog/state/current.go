@@ -2,35 +2,41 @@ package state
 
 import "github.com/cairndb/cairn/oplog"
 
-// current is a database and its counters as of the newest batch: what every write asks before the log.
-type current struct {
-	database oplog.Database
-	stats    oplog.Stats
+// A Current is what every write and every question asks of a database first, as of the newest batch.
+type Current struct {
+	Database  oplog.Database
+	Stats     oplog.Stats
+	Weights   *oplog.Weights // nil while it has learned none; not to be written to
+	Embedding oplog.Embedding
 }
 
 // maxCurrent bounds how many databases are kept.
 const maxCurrent = 4096
 
-// Database is a database and its counters as of what was applied last; ok is false when there is none. One that was asked about before
-// costs no view.
-func (s *State) Database(db oplog.DB) (d oplog.Database, counted oplog.Stats, ok bool, err error) {
+// Current is of what was applied last; ok is false when there is no such database. One that was asked about before costs no view.
+func (s *State) Current(db oplog.DB) (c Current, ok bool, err error) {
 	s.at.Lock()
-	c, ok := s.current[db]
+	c, ok = s.current[db]
 	s.at.Unlock()
-	if !ok {
-		err = s.Read(func(v *View) error {
-			if c.database, ok = v.Database(db); ok {
-				c.stats = v.Stats(db)
-				s.keepCurrent(v.mark, db, c)
-			}
-			return nil
-		})
+	if ok {
+		return c, true, nil
 	}
-	return c.database, c.stats, ok, err
+	err = s.Read(func(v *View) error {
+		if c.Database, ok = v.Database(db); !ok {
+			return nil
+		}
+		c.Stats, c.Embedding = v.Stats(db), v.Embedding(db)
+		if w, learned := v.Weights(db); learned {
+			c.Weights = &w
+		}
+		s.keepCurrent(v.mark(), db, c)
+		return nil
+	})
+	return c, ok, err
 }
 
 // keepCurrent keeps what a view saw, unless the state is another by now.
-func (s *State) keepCurrent(seen mark, db oplog.DB, c current) {
+func (s *State) keepCurrent(seen mark, db oplog.DB, c Current) {
 	s.at.Lock()
 	defer s.at.Unlock()
 	if seen != s.m {
@@ -47,12 +53,12 @@ func (s *State) advance(to mark, t *txn, stats map[oplog.DB]*oplog.Stats) {
 	s.at.Lock()
 	defer s.at.Unlock()
 	s.m = to
-	if t.rehoused {
+	if t.stale {
 		clear(s.current)
 	}
 	for db, counted := range stats {
 		if c, ok := s.current[db]; ok {
-			c.stats = *counted
+			c.Stats = *counted
 			s.current[db] = c
 		}
 	}

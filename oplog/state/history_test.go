@@ -157,10 +157,13 @@ func TestOneHistoryOneState(t *testing.T) {
 func currentHolds(t *rapid.T, s *State) {
 	must(t, s.Read(func(v *View) error {
 		for db := range oplog.DB(3) {
-			d, counted, ok, err := s.Database(db)
+			c, ok, err := s.Current(db)
 			must(t, err)
-			if row, there := v.Database(db); ok != there || !reflect.DeepEqual(d, row) || ok && counted != v.Stats(db) {
-				t.Fatalf("database %d: %t %+v %+v, the rows say %t %+v %+v", db, ok, d, counted, there, row, v.Stats(db))
+			if row, there := v.Database(db); ok != there || !reflect.DeepEqual(c.Database, row) || ok && (c.Stats != v.Stats(db) || !reflect.DeepEqual(c.Embedding, v.Embedding(db))) {
+				t.Fatalf("database %d: %t %+v, the rows say %t %+v %+v", db, ok, c, there, row, v.Stats(db))
+			}
+			if w, learned := v.Weights(db); learned != (c.Weights != nil) || learned && *c.Weights != w {
+				t.Fatalf("database %d: weights %+v, the row says %t %+v", db, c.Weights, learned, w)
 			}
 		}
 		return nil

@@ -22,19 +22,19 @@ func (m mark) point() Point { return Point{Index: m.index, Term: m.term, Sum: m.
 func (s *State) Point() Point { return s.mark().point() }
 
 // Point is the view's.
-func (v *View) Point() Point { return v.mark.point() }
+func (v *View) Point() Point { return v.mark().point() }
 
 // Point is where the snapshot was taken.
 func (s *Snapshot) Point() Point { return s.mark.point() }
 
 // WriteRange streams the records after since, up to the view.
 func (v *View) WriteRange(w io.Writer, since oplog.Index) error {
-	if first, _, _, ok := v.Retained(); since > v.mark.index {
-		return oplog.Errorf(oplog.Invalid, "the log ends at %d, before %d", v.mark.index, since)
+	if first, _, _, ok := v.Retained(); since > v.mark().index {
+		return oplog.Errorf(oplog.Invalid, "the log ends at %d, before %d", v.mark().index, since)
 	} else if _, trimmed := v.Trimmed(); trimmed && (!ok || since+1 < first) {
 		return ErrTrimmed
 	}
-	head := snapshot.Head{Since: since, Index: v.mark.index, Term: v.mark.term, Hash: v.mark.sum.Bytes()}
+	head := snapshot.Head{Since: since, Index: v.mark().index, Term: v.mark().term, Hash: v.mark().sum.Bytes()}
 	return snapshot.WriteRange(w, head, func(record func(oplog.Index, oplog.HLC, []byte) error) (err error) {
 		v.records(since+1, func(at oplog.Index, r *retained) bool {
 			err = record(at, r.HLC, r.Data)

@@ -68,8 +68,8 @@ func (s *State) Verify() error {
 	}
 	return s.read(func(v *View) error {
 		v.records(0, func(oplog.Index, *retained) bool { return true })
-		if got := v.Recount(); got != v.mark.sum {
-			return fmt.Errorf("%w: its hash is %s, and the one it recorded is %s", ErrState, got, v.mark.sum)
+		if got := v.Recount(); got != v.mark().sum {
+			return fmt.Errorf("%w: its hash is %s, and the one it recorded is %s", ErrState, got, v.mark().sum)
 		}
 		return nil
 	})

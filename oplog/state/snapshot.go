@@ -23,7 +23,16 @@ func (s *State) Snapshot() (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Snapshot{state: s, view: v, mark: v.mark}, nil
+	out := &Snapshot{state: s, view: v}
+	err = recoverDamage(func() error {
+		out.mark = v.mark()
+		return nil
+	})
+	if err != nil {
+		v.Close()
+		return nil, err
+	}
+	return out, nil
 }
 
 // Index is where the snapshot was taken.

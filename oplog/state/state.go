@@ -62,7 +62,7 @@ type State struct {
 
 	at      sync.Mutex // guards m and current: Apply sets them, all others read them
 	m       mark
-	current map[oplog.DB]current // of those that were asked about
+	current map[oplog.DB]Current // of those that were asked about
 
 	expiry  map[oplog.DB]uint64 // no idempotency key of a database expires before; Apply's
 	oldest  oldest              // Apply's
@@ -112,7 +112,7 @@ func Open(dir string, o Options) (_ *State, err error) {
 }
 
 func (s *State) begin(g *generation, m mark) {
-	s.live, s.m, s.current, s.expiry, s.oldest = g, m, map[oplog.DB]current{}, map[oplog.DB]uint64{}, oldest{}
+	s.live, s.m, s.current, s.expiry, s.oldest = g, m, map[oplog.DB]Current{}, map[oplog.DB]uint64{}, oldest{}
 }
 
 // clean removes what is not the newest generation, and says which that is.

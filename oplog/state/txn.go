@@ -20,7 +20,7 @@ type txn struct {
 	namespaces map[oplog.DB]namespaceCounts // of namespaces, what the batch changes
 	expiry     map[oplog.DB]uint64          // see State
 	databases  map[oplog.DB][]byte          // rows of databases, which every entry reads, as far as asked
-	rehoused   bool                         // a row of a database was written
+	stale      bool                         // a row was written that a Current has
 	cut        bool                         // a purge erased what records of the window hold
 	absent     absent
 	joins      map[place][]byte // sessions that memories join of their own accord, as far as asked
@@ -136,9 +136,12 @@ func (t *txn) change(was change, value []byte, has bool) {
 
 // replace writes a row and keeps the Sum.
 func (t *txn) replace(table tableID, db oplog.DB, key, old, value []byte, had, has bool) {
-	if table == tDatabase {
-		t.rehoused = true
+	switch table {
+	case tDatabase:
+		t.stale = true
 		clear(t.databases)
+	case tMind, tEmbedding:
+		t.stale = true
 	}
 	if table == tActiveSession {
 		clear(t.joins)

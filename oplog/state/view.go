@@ -11,9 +11,9 @@ import (
 // open. It is for one goroutine at a time.
 type View struct {
 	*txn
-	mark mark
 	snap *store.Snapshot
 	of   *generation
+	read *mark // what mark has read
 }
 
 // View opens the state as it is now.
@@ -27,16 +27,19 @@ func (s *State) View() (*View, error) {
 		g.unpin()
 		return nil, damage(err)
 	}
-	v := &View{txn: newTxn(snap), snap: snap, of: g}
-	err = recoverDamage(func() (err error) {
-		v.mark, err = decodeMark(v.get(tMeta, 0, keyMark))
-		return err
-	})
-	if err != nil {
-		v.Close()
-		return nil, err
+	return &View{txn: newTxn(snap), snap: snap, of: g}, nil
+}
+
+// mark is read when it is asked for: most views are of questions, which do not ask.
+func (v *View) mark() mark {
+	if v.read == nil {
+		m, err := decodeMark(v.get(tMeta, 0, keyMark))
+		if err != nil {
+			failDisk(tMeta, 0, err)
+		}
+		v.read = &m
 	}
-	return v, nil
+	return *v.read
 }
 
 // Read runs f on a view and closes it. What f returns must not share the view's memory.
@@ -75,13 +78,13 @@ func (v *View) Close() {
 }
 
 // Index is the state's place in the log.
-func (v *View) Index() oplog.Index { return v.mark.index }
+func (v *View) Index() oplog.Index { return v.mark().index }
 
 // Sum is the hash of the whole replicated state.
-func (v *View) Sum() Sum { return v.mark.sum }
+func (v *View) Sum() Sum { return v.mark().sum }
 
 // Time is the newest entry's.
-func (v *View) Time() oplog.HLC { return v.mark.last }
+func (v *View) Time() oplog.HLC { return v.mark().last }
 
 // Stats are a database's counters.
 func (v *View) Stats(db oplog.DB) oplog.Stats {

@@ -129,7 +129,7 @@ func (v *View) Trimmed() (h oplog.HLC, ok bool) {
 // Retained says which part of the log the state still holds: the indexes of the first and the last record,
 // and the time of the first. ok is false when it holds none.
 func (v *View) Retained() (first, last oplog.Index, since oplog.HLC, ok bool) {
-	v.scanFrom(tLog, 0, be64(uint64(v.mark.first)), func(k, val []byte) bool {
+	v.scanFrom(tLog, 0, be64(uint64(v.mark().first)), func(k, val []byte) bool {
 		first, since, ok = oplog.Index(beUint64(k)), decode[extent](val).HLC, true
 		return false
 	})
@@ -142,7 +142,7 @@ func (v *View) Retained() (first, last oplog.Index, since oplog.HLC, ok bool) {
 
 // records walks the retained records from an index on.
 func (v *View) records(from oplog.Index, f func(oplog.Index, *retained) bool) {
-	v.scanFrom(tLog, 0, be64(uint64(max(from, v.mark.first))), func(k, val []byte) bool {
+	v.scanFrom(tLog, 0, be64(uint64(max(from, v.mark().first))), func(k, val []byte) bool {
 		r := decode[retained](val)
 		return f(oplog.Index(beUint64(k)), &r)
 	})
