@@ -40,14 +40,13 @@ func TestFilesThatNobodyTakes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped in -short: weighs a process")
 	}
-	t.Parallel()
 	socket, _ := listen(t)
 	path := filepath.Join(t.TempDir(), "big")
 	content := bytes.Repeat([]byte("0123456789abcdef"), 4<<20) // 64 MiB
 	if err := os.WriteFile(path, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	before := residentMiB(t)
+	before := liveMiB()
 	lazy := make([]*peer, 8)
 	for i := range lazy {
 		lazy[i] = connect(t, socket)
