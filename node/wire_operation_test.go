@@ -53,6 +53,9 @@ func TestOperationsByNameOnAFollower(t *testing.T) {
 
 // TestAnAnswerThatDoesNotFitIsRefused: a client can read so many bytes, and so many values, and is told how to ask for less. Its connection lives on.
 func TestAnAnswerThatDoesNotFitIsRefused(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped in -short: large answers, one after the other")
+	}
 	t.Parallel()
 	c := start(t, 1)
 	cl := c.dial(0)

@@ -83,6 +83,9 @@ func awaited(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithA
 // TestForeignPage: a page of a foreign origin in a real browser, and one that has its name rebound, try every listener of a dev
 // node that speaks HTTP. They read nothing, nothing runs, nothing is written, and the node goes on.
 func TestForeignPage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped in -short: what a browser does")
+	}
 	t.Parallel()
 	evil := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")

@@ -95,6 +95,9 @@ var elsewhere = map[string]string{
 // TestEveryPrintedCommandRuns: each command that pages and help print is one that the binary takes, with its flags and as many arguments, and runs: here, on a
 // node that has what it names, or in the test that elsewhere names.
 func TestEveryPrintedCommandRuns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped in -short: many commands, each a process")
+	}
 	repository, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)

@@ -205,6 +205,9 @@ func keysOf(t *testing.T, home, keyFile string) []keyInfo {
 
 // TestAChangeOfKeysIsKilled: `cairn key encrypt` of a home that has a snapshot, killed at any moment; the same command finishes what was begun.
 func TestAChangeOfKeysIsKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped in -short: a process that is killed reports no race")
+	}
 	t.Parallel()
 	dir := t.TempDir()
 	p, source := cairntest.StartDev(t)
@@ -266,6 +269,9 @@ func TestAChangeOfKeysIsKilled(t *testing.T) {
 // TestARotationIsKilled: a node that brings its files under a new data key is killed at any moment, again and again; it serves all it has from
 // each start on, and at last has one key.
 func TestARotationIsKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped in -short: a process that is killed reports no race")
+	}
 	t.Parallel()
 	home, keyFile := filepath.Join(shortDir(t), "h"), filepath.Join(t.TempDir(), "key")
 	if _, code := cairntest.Run(t, "key", "new", "--output", keyFile); code != 0 {
