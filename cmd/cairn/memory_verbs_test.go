@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"strings"
@@ -98,6 +99,8 @@ func TestWatchFromTheShell(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var told bytes.Buffer
+	c.Stderr = &told
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +119,8 @@ func TestWatchFromTheShell(t *testing.T) {
 				return
 			}
 		}
-		t.Fatalf("the stream ended before %q", want)
+		_ = c.Wait()
+		t.Fatalf("the stream ended before %q: %s", want, &told)
 	}
 	remember := func(text string) string {
 		t.Helper()

@@ -16,12 +16,17 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 )
 
-// reconnectPause is how long watch waits before it connects again.
-const reconnectPause = time.Second
+const (
+	reconnectPause = time.Second // how long watch waits before it connects again
+
+	// refusedFor is for how long a refusal is not believed after a connection was lost: a node that was killed and starts again knows
+	// neither tokens nor databases that are younger than the last flush of its state, until it has applied its log.
+	refusedFor = 30 * time.Second
+)
 
 // watch prints events until ctx ends. A node that is gone later than at the first try is asked again.
 func watch(ctx context.Context, s *cli.Streams, t *cli.Target, path string) error {
-	last := ""
+	last, lost := "", time.Time{}
 	for {
 		at, err := resumed(path, last)
 		if err != nil {
@@ -32,8 +37,9 @@ func watch(ctx context.Context, s *cli.Streams, t *cli.Target, path string) erro
 		if err == nil {
 			seen, failed := events(r, func(e event) error { return show(s, t.JSON, e) })
 			last, err = cmp.Or(seen, last), failed
+			lost = time.Now()
 			r.Close()
-		} else if last == "" || errors.As(err, &refused) {
+		} else if last == "" || errors.As(err, &refused) && time.Since(lost) > refusedFor {
 			return err
 		}
 		if ctx.Err() != nil {
