@@ -20,13 +20,15 @@ import (
 // Config says what a Control goes by. State is required.
 type Config struct {
 	State        *state.State
-	Secrets      []string // the cluster's: each is an admin token; none where the cluster secret is no client token
-	FailedLogins int      // 1: how many wrong tokens an address may show at once; one a second after that
+	Secrets      []string    // the cluster's: each is an admin token; none where the cluster secret is no client token
+	Whole        func() bool // says whether the state has all that this node had before its start; nil: it has
+	FailedLogins int         // 1: how many wrong tokens an address may show at once; one a second after that
 }
 
 // Control is the access control of one node.
 type Control struct {
 	state   *state.State
+	whole   func() bool
 	secrets [][sha256.Size]byte // hashes of the cluster's secrets
 	limits  atomic.Pointer[state.Limits]
 	rates   *rates
@@ -39,7 +41,7 @@ type Control struct {
 
 // New makes the access control of a node from its state.
 func New(c Config) *Control {
-	a := &Control{state: c.State, rates: newRates(), logins: newLogins(c.FailedLogins), usage: usage{seen: map[string]oplog.Time{}}, ended: make(chan struct{})}
+	a := &Control{state: c.State, whole: c.Whole, rates: newRates(), logins: newLogins(c.FailedLogins), usage: usage{seen: map[string]oplog.Time{}}, ended: make(chan struct{})}
 	for _, s := range c.Secrets {
 		if s != "" { // which would let in a client that shows nothing
 			a.secrets = append(a.secrets, sha256.Sum256([]byte(s)))

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
+	"errors"
 	"slices"
 	"time"
 
@@ -32,6 +33,19 @@ func Prefix(hash string) string { return hash[:min(len(hash), api.HashPrefix)] }
 // ErrToken refuses a token that is unknown, revoked or expired.
 var ErrToken = &oplog.Error{Kind: oplog.Denied, Text: "invalid or revoked token"}
 
+// ErrStarting refuses what a node does not know yet: it was killed, and has not applied its log again.
+var ErrStarting = &oplog.Error{Kind: oplog.Unavailable, Text: "this node has just started and does not know yet all that it holds; retry, or ask another node"}
+
+// read looks something up. Not to find it means nothing while the state lacks what the log has.
+func (a *Control) read(f func(*state.View) error) error {
+	whole := a.whole == nil || a.whole() // before: what was not there may be a moment later
+	err := a.state.Read(f)
+	if !whole && (errors.Is(err, ErrToken) || errors.Is(err, &oplog.Error{Kind: oplog.NotFound})) {
+		return ErrStarting
+	}
+	return err
+}
+
 // Authenticate turns a token's text into a caller.
 func (a *Control) Authenticate(token string) (api.Caller, error) { return a.authenticate(token, true) }
 
@@ -41,7 +55,7 @@ func (a *Control) authenticate(token string, secret bool) (api.Caller, error) {
 		return api.Caller{DB: oplog.DefaultDB, Database: "default", Scopes: All, By: api.ByMaster}, nil
 	}
 	c := api.Caller{Token: HashToken(token)}
-	err := a.state.Read(func(v *state.View) error {
+	err := a.read(func(v *state.View) error {
 		t, ok := v.Token(c.Token)
 		if !ok || !valid(t) {
 			return ErrToken
@@ -119,7 +133,7 @@ func EndsTokens(o oplog.Outcome) bool {
 // Local is the caller of a surface whose clients are this host's own user.
 func (a *Control) Local(database string) (api.Caller, error) {
 	c := api.Caller{Scopes: All, Forward: true, By: api.ByLocal}
-	err := a.state.Read(func(v *state.View) error { return use(&c, v, database) })
+	err := a.read(func(v *state.View) error { return use(&c, v, database) })
 	return c, err
 }
 
@@ -129,7 +143,7 @@ func (a *Control) Select(c api.Caller, database string) (api.Caller, error) {
 	if database == "" || database == c.Database {
 		return c, nil
 	}
-	err := a.state.Read(func(v *state.View) error {
+	err := a.read(func(v *state.View) error {
 		if c.Token != "" && !c.May(api.Admin) {
 			return oplog.Errorf(oplog.NotFound, "database '%s' not found", database)
 		}

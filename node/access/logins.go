@@ -44,6 +44,9 @@ func (a *Control) Login(from, token string) (api.Caller, error) {
 	switch {
 	case err == nil && c.By == api.ByMaster:
 		l.remember(source, now)
+	case errors.Is(err, ErrStarting):
+		l.wrong.Add(1)
+		l.failed.take(source, l.limit, 1, now)
 	case errors.Is(err, ErrToken):
 		l.wrong.Add(1)
 		if wait := l.failed.take(source, l.limit, 1, now); wait > 0 {

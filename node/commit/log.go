@@ -50,6 +50,7 @@ type Log struct {
 
 	leader atomic.Uint64 // the leader's node id; 0 for none
 	leads  atomic.Bool   // this node leads and has applied its term's barrier
+	whole  atomic.Bool   // see Whole; it stays
 
 	inLog [256]atomic.Bool // by kind: it is known to be in the log, and so for ever
 }
@@ -92,6 +93,14 @@ func (l *Log) IsOpen() bool {
 	default:
 		return false
 	}
+}
+
+// Whole says whether this node has again what it had before it was started. Before, what it does not find may be there all the same.
+func (l *Log) Whole() bool {
+	if !l.whole.Load() && l.IsOpen() && l.raft.Whole(uint64(l.Indexed())) {
+		l.whole.Store(true)
+	}
+	return l.whole.Load()
 }
 
 // WaitOpen waits for Start: a node's ports listen earlier.

@@ -3,9 +3,11 @@ package engine
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
+	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
@@ -25,7 +27,7 @@ type step func(*Service, run) run
 type run func(context.Context, *visit) (any, error)
 
 // steps is the door: each visit goes through them in this order, and nothing behind them asks who is calling.
-var steps = []step{timed, scoped, led, paced, housed, awaited}
+var steps = []step{timed, sure, scoped, led, paced, housed, awaited}
 
 // throughDoor puts the steps around what runs an operation.
 func throughDoor(s *Service) run {
@@ -73,6 +75,18 @@ func timed(s *Service, next run) run {
 		}
 		if err == nil && !v.op.Stream {
 			s.slowly(v.c.Surface, v.op.Name, v.c, start)
+		}
+		return answer, err
+	}
+}
+
+// sure takes back that something is not there, while this node lacks what its log has.
+func sure(s *Service, next run) run {
+	return func(ctx context.Context, v *visit) (any, error) {
+		whole := s.commit.Whole() // before: what was not there may be a moment later
+		answer, err := next(ctx, v)
+		if !whole && errors.Is(err, &oplog.Error{Kind: oplog.NotFound}) {
+			return nil, access.ErrStarting
 		}
 		return answer, err
 	}

@@ -32,6 +32,8 @@ func (ss *session) auth(f wire.Frame) bool {
 		var slow *access.Limited
 		if errors.As(err, &slow) {
 			reason = slow.Error()
+		} else if errors.Is(err, access.ErrStarting) {
+			reason = err.Error()
 		}
 		_ = ss.reply(f, wire.OpAuthFail, &wire.AuthFail{Reason: reason})
 		return false
