@@ -41,13 +41,19 @@ func browser(t *testing.T, more ...chromedp.ExecAllocatorOption) context.Context
 	t.Cleanup(machineLinks.RUnlock)
 	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.WindowSize(1280, 900),
 		chromedp.WSURLReadTimeout(2*time.Minute)) // it begins on a machine that does other things
-	ctx, cancel := chromedp.NewExecAllocator(t.Context(), append(opts, more...)...)
+	// The test's own context ends before the browser is closed, which takes its files away as it goes.
+	ctx, cancel := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), append(opts, more...)...)
 	t.Cleanup(cancel)
 	quiet := func(string, ...any) {} // it speaks of events that are newer than it
 	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithErrorf(quiet))
 	t.Cleanup(cancel)
 	ctx, cancel = context.WithTimeout(ctx, 5*time.Minute)
-	t.Cleanup(cancel)
+	t.Cleanup(func() {
+		defer cancel()
+		if err := chromedp.Cancel(ctx); err != nil {
+			t.Logf("closing the browser: %v", err)
+		}
+	})
 	return ctx
 }
 
