@@ -70,27 +70,41 @@ type analyzer struct {
 	text    string
 	query   bool
 	tokens  []Token
+	spare   []Token  // another buffer of tokens
 	stops   []Token  // used when tokens stays empty
 	parts   [][2]int // of the chunk at hand
 	counted int
 	stem    stemmer
 	seen    map[string]int // the terms of a document
+	terms   []termFreq     // and how often each
 	tally   tally          // of languages
 }
 
 // analysers lends analyzers with their buffers and recent stems.
-var analysers = sync.Pool{New: func() any { return &analyzer{stem: stemmer{known: make(map[string]string)}} }}
+var analysers = sync.Pool{New: func() any { return &analyzer{stem: stemmer{known: make(map[string]wordInfo)}} }}
 
 // giveBack returns an analyzer that was lent, without the text, and without buffers that only a large text needs.
 func (a *analyzer) giveBack() {
 	defer analysers.Put(a)
 	a.text, a.query = "", false
 	clear(a.seen)
-	if cap(a.tokens) > keepSeen {
-		a.tokens = nil
+	if cap(a.terms) > keepSeen {
+		a.terms = nil
 	}
-	clear(a.tokens[:cap(a.tokens)])
-	clear(a.stops[:cap(a.stops)])
+	clear(a.terms[:cap(a.terms)])
+	for _, buffer := range []*[]Token{&a.tokens, &a.spare, &a.stops} {
+		if cap(*buffer) > keepSeen {
+			*buffer = nil
+		}
+		clear((*buffer)[:cap(*buffer)])
+	}
+}
+
+// rewrite begins the tokens anew, in the other buffer, and returns those of before.
+func (a *analyzer) rewrite() (before []Token) {
+	before = a.tokens
+	a.tokens, a.spare = a.spare[:0], before
+	return before
 }
 
 // analyse reads a text. The tokens are the analyzer's, until it reads another.
@@ -127,8 +141,31 @@ func (a *analyzer) rune(i int) (rune, int) {
 	return r, n
 }
 
+// simple is the end of a word that is neither a name of several parts nor joined to another: small letters and digits, perhaps behind one capital,
+// and an ASCII character behind them that joins nothing. Most words are; it is start for others.
+func (a *analyzer) simple(start int) int {
+	s := a.text
+	end := start
+	for end < len(s) && s[end] < utf8.RuneSelf && asciiClasses[s[end]] == classWord && (end == start || s[end] < 'A' || s[end] > 'Z') {
+		end++
+	}
+	switch {
+	case end == len(s):
+		return end
+	case s[end] >= utf8.RuneSelf || asciiClasses[s[end]] == classWord, end-start <= 2 && (s[end] == '+' || s[end] == '#'):
+		return start
+	case asciiClasses[s[end]] == classConnector && end+1 < len(s) && (s[end+1] >= utf8.RuneSelf || asciiClasses[s[end+1]] == classWord):
+		return start
+	}
+	return end
+}
+
 // chunk reads a word, or several joined by single connectors, and emits it.
 func (a *analyzer) chunk(start int) int {
+	if end := a.simple(start); end > start {
+		a.word(start, end)
+		return end
+	}
 	end, compound, quote := start, false, false
 	for i := start; i < len(a.text); {
 		r, n := a.rune(i)
@@ -272,20 +309,18 @@ func contraction(text string, start, end int) (int, bool) {
 }
 
 func (a *analyzer) word(start, end int) {
-	term := fold(a.text[start:end])
-	if !ascii(a.text[start:end]) {
-		a.tally.letters(a.text[start:end])
+	raw := a.text[start:end]
+	if !ascii(raw) {
+		a.tally.letters(raw)
 	}
-	if mask := functionWords[term]; mask != 0 {
-		if a.tally.word(mask); mask&englishWord != 0 {
-			a.stop(term, start, end)
+	r := a.stem.read(raw)
+	if r.of != 0 {
+		if a.tally.word(r.of); r.of&englishWord != 0 {
+			a.stop(r.word, start, end)
 			return
 		}
 	}
-	if base, ok := irregular[term]; ok {
-		term = base
-	}
-	a.push(a.stem.stem(term), start, end, false)
+	a.push(r.term, start, end, false)
 }
 
 func (a *analyzer) stop(term string, start, end int) {

@@ -2,6 +2,7 @@ package text
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,6 +33,8 @@ var months = func() map[string]int {
 	return m
 }()
 
+var monthHeads = headsOf(maps.Keys(months))
+
 // longestMonth is the length of the longest name in bytes.
 var longestMonth = func() (n int) {
 	for name := range months {
@@ -47,8 +50,7 @@ func (a *analyzer) dates() {
 	if !slices.ContainsFunc(a.tokens, digits) {
 		return
 	}
-	plain := a.tokens
-	a.tokens = make([]Token, 0, len(plain)+8)
+	plain := a.rewrite()
 	for i, t := range plain {
 		a.tokens = append(a.tokens, t)
 		switch n := len(t.Term); {
@@ -113,6 +115,9 @@ func numericDates(s string) (out []date) {
 // namedDate reads a month's name with the day or the year beside it: March 5th, 2024; 5. März 2024; 5 de marzo de 2024.
 func (a *analyzer) namedDate(tokens []Token, at int) (d date, ok bool) {
 	raw := a.text[tokens[at].Start:tokens[at].End]
+	if !monthHeads.may(raw) {
+		return date{}, false
+	}
 	if d.month = months[fold(raw)]; d.month == 0 {
 		return date{}, false
 	}

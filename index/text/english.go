@@ -25,34 +25,72 @@ var stops = func() map[string]struct{} {
 // A stemmer cuts endings off. It is not safe for concurrent use.
 type stemmer struct {
 	env   *snowballstem.Env
-	known map[string]string // stems met before; nil: none are remembered
+	known map[string]wordInfo // words met before, folded; nil: none are remembered
 }
 
-// knownStems bounds the stems that are remembered, about 3 MiB: a text repeats its words, and looking one up costs a tenth of stemming it.
-const knownStems = 1 << 15
+// A wordInfo is what there is to know of a word by itself.
+type wordInfo struct {
+	word string // folded
+	of   uint16 // the languages of which it is a function word
+	term string // what it is found by
+}
+
+// knownWords bounds the words that are remembered, about 3 MiB: a text repeats its words, and looking one up costs a tenth of stemming it.
+const knownWords = 1 << 15
+
+// longestPlain is the longest word whose English endings are cut off.
+const longestPlain = 40
+
+// read looks a word up as a text has it.
+func (s *stemmer) read(raw string) wordInfo {
+	var low [longestPlain]byte
+	if len(raw) > len(low) {
+		return s.newInfo(fold(raw))
+	}
+	for i := range len(raw) {
+		c := raw[i]
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		if c < 'a' || c > 'z' {
+			return s.newInfo(fold(raw))
+		}
+		low[i] = c
+	}
+	folded := low[:len(raw)]
+	if r, ok := s.known[string(folded)]; ok {
+		return r
+	}
+	r := s.newInfo(string(folded)) // a copy: what is remembered keeps no text
+	if len(s.known) >= knownWords {
+		clear(s.known)
+	}
+	if s.known != nil {
+		s.known[r.word] = r
+	}
+	return r
+}
+
+func (s *stemmer) newInfo(word string) wordInfo {
+	r := wordInfo{word: word, of: functionWords[word], term: word}
+	if base, ok := irregular[word]; ok {
+		r.term = base
+	}
+	r.term = s.stem(r.term)
+	return r
+}
 
 // stem cuts English endings off. It leaves alone what is not a plain lower-case a–z word: names, numbers, other scripts.
 func (s *stemmer) stem(w string) string {
-	if len(w) < 3 || len(w) > 40 {
+	if len(w) < 3 || len(w) > longestPlain {
 		return w
 	}
-	for i := 0; i < len(w); i++ {
+	for i := range len(w) {
 		if w[i] < 'a' || w[i] > 'z' {
 			return w
 		}
 	}
-	if stem, ok := s.known[w]; ok {
-		return stem
-	}
-	w = strings.Clone(w) // a piece of a text, which the stems do not keep
-	stem := s.run(english.Stem, w)
-	if len(s.known) >= knownStems {
-		clear(s.known)
-	}
-	if s.known != nil {
-		s.known[w] = stem
-	}
-	return stem
+	return s.run(english.Stem, w)
 }
 
 // of cuts the endings of another language off.

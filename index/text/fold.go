@@ -25,7 +25,7 @@ const (
 
 func classOf(r rune) class {
 	if r < utf8.RuneSelf {
-		return asciiClass(byte(r))
+		return asciiClasses[r]
 	}
 	switch {
 	case isVoicing(r), r == 'ー', unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul):
@@ -51,6 +51,13 @@ func classOf(r rune) class {
 	}
 	return classBreak
 }
+
+var asciiClasses = func() (classes [utf8.RuneSelf]class) {
+	for c := range classes {
+		classes[c] = asciiClass(byte(c))
+	}
+	return classes
+}()
 
 func asciiClass(c byte) class {
 	switch {

@@ -154,8 +154,7 @@ func (a *analyzer) readings() {
 	if latin < 0 && !a.tally.scripts {
 		return
 	}
-	plain := a.tokens
-	a.tokens = make([]Token, 0, len(plain)+len(plain)/2)
+	plain := a.rewrite()
 	for _, t := range plain {
 		raw := a.text[t.Start:t.End]
 		first, _ := utf8.DecodeRuneInString(raw)
@@ -180,7 +179,7 @@ func (a *analyzer) readings() {
 		}
 	}
 	if len(a.tokens) == 0 { // a question of function words alone asks for them, since texts keep those that are not English
-		a.tokens = plain
+		a.tokens, a.spare = plain, a.tokens
 	}
 }
 

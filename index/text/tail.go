@@ -1,6 +1,9 @@
 package text
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // A posting says that a row contains a term: 8 bytes.
 type posting struct {
@@ -32,21 +35,22 @@ func (a *analyzer) document(r Row) document {
 		a.seen = make(map[string]int)
 	}
 	clear(a.seen)
-	for _, t := range tokens {
-		if _, ok := a.seen[t.Term]; !ok {
-			a.seen[t.Term] = len(a.seen)
-		}
-	}
-	d.terms = make([]termFreq, len(a.seen))
 	length := 0
+	terms := a.terms[:0]
 	for _, t := range tokens {
-		f := &d.terms[a.seen[t.Term]]
-		f.term = t.Term
+		n, ok := a.seen[t.Term]
+		if !ok {
+			n = len(terms)
+			a.seen[t.Term] = n
+			terms = append(terms, termFreq{term: t.Term})
+		}
+		f := &terms[n]
 		f.tf = uint16(min(int(f.tf)+1, 1<<16-1))
 		if !t.Extra {
 			length++
 		}
 	}
+	d.terms, a.terms = slices.Clone(terms), terms
 	d.length = uint16(min(max(length, min(len(d.terms), 1)), 1<<16-1))
 	return d
 }

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -19,9 +20,10 @@ type Times struct {
 
 // TimesOf reads a text that was written at a moment, in microseconds; 0 is an unknown one. It is a pure function.
 func TimesOf(text string, written int64) (t Times) {
-	var words []timeWord
+	var buf [64]timeWord
+	words := buf[:0]
 	spaces := true
-	for raw := range strings.FieldsFuncSeq(text, betweenWords) {
+	for raw := range wordsOf(text) {
 		if raw[0] >= utf8.RuneSelf {
 			r, _ := utf8.DecodeRuneInString(raw)
 			class := classOf(r)
@@ -58,8 +60,33 @@ func TimesOf(text string, written int64) (t Times) {
 	return t
 }
 
-func betweenWords(r rune) bool {
-	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.Is(unicode.M, r)
+// wordsOf are the stretches of letters, digits and marks of a text.
+func wordsOf(text string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for at := 0; at < len(text); {
+			end := at
+			for end < len(text) {
+				n := 1
+				if c := text[end]; c < utf8.RuneSelf {
+					if asciiClasses[c] != classWord {
+						break
+					}
+				} else if r, size := utf8.DecodeRuneInString(text[end:]); unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.M, r) {
+					n = size
+				} else {
+					break
+				}
+				end += n
+			}
+			if end > at && !yield(text[at:end]) {
+				return
+			}
+			if at = end; at < len(text) {
+				_, n := utf8.DecodeRuneInString(text[at:])
+				at += n
+			}
+		}
+	}
 }
 
 func timeWordOf(raw string) timeWord {
@@ -70,6 +97,9 @@ func timeWordOf(raw string) timeWord {
 		case n > 0 && n < 100:
 			return timeWord{numeral, int8(n)}
 		}
+		return timeWord{}
+	}
+	if !timeHeads.may(raw) {
 		return timeWord{}
 	}
 	w := timeWords[fold(raw)]
@@ -136,7 +166,7 @@ func addUnits(day time.Time, unit int8, n int) time.Time {
 func AsksWhen(question string) bool {
 	const first = 4 // words that say what a question asks for
 	var words []string
-	for raw := range strings.FieldsFuncSeq(question, betweenWords) {
+	for raw := range wordsOf(question) {
 		if words = append(words, fold(raw)); len(words) == first {
 			break
 		}

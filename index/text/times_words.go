@@ -1,6 +1,7 @@
 package text
 
 import (
+	"maps"
 	"strings"
 )
 
@@ -27,6 +28,8 @@ type timeWord struct {
 	kind uint8
 	n    int8
 }
+
+var timeHeads = headsOf(maps.Keys(timeWords))
 
 // timeWords are the folded words of the languages that are read.
 var timeWords = func() map[string]timeWord {

@@ -37,6 +37,12 @@ func (f *finder) add(name, kind string) {
 // at looks at the word at i and returns where to go on.
 func (f *finder) at(i int) int {
 	t := f.toks[i]
+	if t.small {
+		if toolHeads.may(t.text) && tools[t.text] {
+			f.add(t.text, "tech")
+		}
+		return i + 1
+	}
 	if name, next, ok := f.date(i); ok {
 		f.add(name, "date")
 		return next

@@ -13,11 +13,41 @@ type token struct {
 	sentence bool // the first of its sentence
 	joined   bool // only a blank stands between it and the one before
 	own      bool // ended in 's, which text leaves out
+	small    bool // nothing but a to z: of all names only a tool's is written so
 }
+
+// What an ASCII character is to a text. Most characters are, so they are looked up.
+const (
+	asciiPart  = 1 << iota // may stand inside a word
+	asciiSmall             // a to z
+)
+
+var asciiKinds = func() (kinds [utf8.RuneSelf]uint8) {
+	for c := range kinds {
+		r := rune(c)
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(joiners, r) {
+			kinds[c] |= asciiPart
+		}
+		if 'a' <= r && r <= 'z' {
+			kinds[c] |= asciiSmall
+		}
+	}
+	return kinds
+}()
+
+const (
+	joiners = "_'’-./@#:+&" // stand inside words
+	marks   = "'’-./:+&"    // are cut off where a word begins with them
+	endings = "'’-./:&#@"   // and where it ends in them
+	stops   = ".!?\n;:•"    // end a sentence
+)
 
 // part says whether a rune may stand inside a word: identifiers, paths, addresses and handles stay whole.
 func part(r rune) bool {
-	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.Mn, r) || strings.ContainsRune("_'’-./@#:+&", r)
+	if r < utf8.RuneSelf {
+		return asciiKinds[r]&asciiPart != 0
+	}
+	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.Mn, r) || strings.ContainsRune(joiners, r)
 }
 
 // tokens splits a text. Punctuation at a word's ends is no part of it.
@@ -25,27 +55,23 @@ func tokens(s string) (out []token) {
 	out = make([]token, 0, len(s)/6+1) // a word of English and its space
 	first, blank := true, true
 	for at := 0; at < len(s); {
+		if end := smallWord(s, at); end > at {
+			out = append(out, token{text: s[at:end], at: at, end: end, sentence: first, joined: blank && len(out) > 0, small: true})
+			first, blank, at = false, true, end
+			continue
+		}
 		r, n := utf8.DecodeRuneInString(s[at:])
 		if !part(r) {
-			if strings.ContainsRune(".!?\n;:•", r) {
-				first = true
-			}
+			first = first || strings.ContainsRune(stops, r)
 			blank = blank && r == ' '
 			at += n
 			continue
 		}
-		end := at
-		for end < len(s) {
-			r, n := utf8.DecodeRuneInString(s[end:])
-			if !part(r) {
-				break
-			}
-			end += n
-		}
+		end := wordEnd(s, at)
 		word := s[at:end]
-		core := strings.TrimLeft(word, "'’-./:+&")
+		core := strings.TrimLeft(word, marks)
 		start := at + len(word) - len(core)
-		trimmed := strings.TrimRight(core, "'’-./:&#@")
+		trimmed := strings.TrimRight(core, endings)
 		tail := core[len(trimmed):]
 		if trimmed != "" {
 			t := token{text: trimmed, at: start, end: start + len(trimmed), sentence: first, joined: blank && start == at && len(out) > 0}
@@ -63,6 +89,37 @@ func tokens(s string) (out []token) {
 		at = end
 	}
 	return out
+}
+
+// smallWord is the end of a word of nothing but a to z that begins at a place; the place itself when another begins there, or none.
+func smallWord(s string, at int) int {
+	end := at
+	for end < len(s) && s[end] < utf8.RuneSelf && asciiKinds[s[end]]&asciiSmall != 0 {
+		end++
+	}
+	if end < len(s) && (s[end] >= utf8.RuneSelf || asciiKinds[s[end]]&asciiPart != 0) {
+		return at
+	}
+	return end
+}
+
+// wordEnd is the first place behind a word.
+func wordEnd(s string, at int) int {
+	for at < len(s) {
+		if c := s[at]; c < utf8.RuneSelf {
+			if asciiKinds[c]&asciiPart == 0 {
+				break
+			}
+			at++
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(s[at:])
+		if !part(r) {
+			break
+		}
+		at += n
+	}
+	return at
 }
 
 // capital says whether a word begins with a capital letter.

@@ -10,6 +10,18 @@ func set(words string) map[string]bool {
 	return m
 }
 
+// Heads say which lengths the words of a set have, by their first letter, which must be ASCII: most words are in no set, and are not looked up.
+type heads [128]uint64
+
+func headsOf(words map[string]bool) (h heads) {
+	for w := range words {
+		h[w[0]] |= 1 << len(w)
+	}
+	return h
+}
+
+func (h *heads) may(word string) bool { return h[word[0]&127]>>len(word)&1 != 0 }
+
 // Function words are no names, and are stripped from the beginning and end of a run.
 var function = set(`a an the i we you he she it they me us him her them my our your his its their this that these those
 there here who what when where why how which and or but so if then than as at by for from in into of off on onto out over
@@ -46,6 +58,8 @@ jax pandas numpy spark airflow snowflake bigquery redshift elasticsearch opensea
 grpc graphql openapi webpack vite bazel cmake llvm linux ubuntu debian fedora macos windows android ios firefox chrome safari
 vim emacs vscode neovim intellij openai anthropic claude gemini llama mistral stripe twilio auth0 okta cloudflare vercel netlify
 heroku lambda s3 ec2 gke eks supabase firebase clickhouse duckdb pinecone weaviate qdrant`)
+
+var toolHeads = headsOf(tools)
 
 var organisations = set(`inc corp corporation ltd llc gmbh ag plc co company bank university college institute foundation
 labs lab group holdings partners ventures capital agency ministry department hospital school airlines studios systems
