@@ -36,12 +36,23 @@ func (s *Service) prepareDrafts(ctx context.Context, c api.Caller, drafts []api.
 			ops[i].Vector = vecs[j]
 		}
 	}
-	return ops, s.state.Read(func(v *state.View) error {
+	return ops, s.withNames(c.DB, func(v *state.View) error {
 		for _, op := range ops {
 			readText(v, c.DB, op.Text).into(op)
 		}
 		return ctx.Err()
 	})
+}
+
+// withNames gives f a view in which texts are linked to the names that a database knows; nil when it knows none.
+func (s *Service) withNames(db oplog.DB, f func(*state.View) error) error {
+	switch now, _, err := s.state.Current(db); {
+	case err != nil:
+		return err
+	case now.Stats.Entities == 0:
+		return f(nil)
+	}
+	return s.state.Read(f)
 }
 
 // reading is what a text names and states, for the entry that carries it.
@@ -56,7 +67,7 @@ func (r reading) into(op *oplog.Remember) {
 
 // extract reads one text.
 func (s *Service) extract(db oplog.DB, text string) (r reading, err error) {
-	err = s.state.Read(func(v *state.View) error {
+	err = s.withNames(db, func(v *state.View) error {
 		r = readText(v, db, text)
 		return nil
 	})
@@ -66,9 +77,10 @@ func (s *Service) extract(db oplog.DB, text string) (r reading, err error) {
 // sameNames bounds the entities that one folded form links to.
 const sameNames = 4
 
+// readText reads a text, and links it to the names that a view has, unless that is nil.
 func readText(v *state.View, db oplog.DB, text string) (r reading) {
 	var known func(string) []string
-	if v.NamesEntities(db) {
+	if v != nil {
 		known = func(folded string) []string { return v.EntitiesFolded(db, folded, sameNames) }
 	}
 	entities := extract.Link(text, extract.Entities(text), known)

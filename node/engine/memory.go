@@ -98,19 +98,22 @@ func ready(d *api.Draft, now time.Time, dim int) (*oplog.Remember, error) {
 	if len(d.Metadata) > 0 && !json.Valid(d.Metadata) {
 		return nil, oplog.Errorf(oplog.Invalid, "metadata is not valid JSON")
 	}
-	for name, v := range map[string]string{"namespace": d.Namespace, "domain": d.Domain, "source": d.Source,
-		"memory_type": d.Type, "emotional_state": d.Emotion, "session_id": d.Session, "tier": d.Tier,
-		"rid": d.RID, "owner": d.Owner, "speaker": d.Speaker, "temporal_kind": d.Temporal} {
-		if len(v) > maxName {
-			return nil, oplog.Errorf(oplog.TooLarge, "%s of %d bytes is over %d", name, len(v), maxName)
+	for _, f := range [...]struct{ name, value string }{{"namespace", d.Namespace}, {"domain", d.Domain}, {"source", d.Source},
+		{"memory_type", d.Type}, {"emotional_state", d.Emotion}, {"session_id", d.Session}, {"tier", d.Tier},
+		{"rid", d.RID}, {"owner", d.Owner}, {"speaker", d.Speaker}, {"temporal_kind", d.Temporal}} {
+		if len(f.value) > maxName {
+			return nil, oplog.Errorf(oplog.TooLarge, "%s of %d bytes is over %d", f.name, len(f.value), maxName)
 		}
 	}
 	if len(d.Key) > field.MaxKey+maxPlace {
 		return nil, oplog.Errorf(oplog.Invalid, "idempotency key of %d bytes is over %d", len(d.Key), field.MaxKey)
 	}
-	for name, v := range map[string]float64{"importance": d.Importance, "valence": d.Valence, "certainty": d.Certainty} {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return nil, oplog.Errorf(oplog.Invalid, "%s is not a finite number", name)
+	for _, f := range [...]struct {
+		name  string
+		value float64
+	}{{"importance", d.Importance}, {"valence", d.Valence}, {"certainty", d.Certainty}} {
+		if math.IsNaN(f.value) || math.IsInf(f.value, 0) {
+			return nil, oplog.Errorf(oplog.Invalid, "%s is not a finite number", f.name)
 		}
 	}
 	if err := CheckVector(d.Embedding, dim); err != nil {

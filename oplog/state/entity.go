@@ -129,9 +129,6 @@ func (v *View) EntityMemories(db oplog.DB, name string, f func(*oplog.Memory) bo
 	v.scanBack(tEntityMemory, db, joinKey(name, ""), v.memoryOf(db, f))
 }
 
-// NamesEntities says whether a database knows any entity.
-func (v *View) NamesEntities(db oplog.DB) bool { return v.has(tFolded, db, nil) }
-
 // EntitiesFolded are the entities whose name has a folded form, at most limit.
 func (v *View) EntitiesFolded(db oplog.DB, folded string, limit int) (names []string) {
 	prefix := joinKey(folded, "")
