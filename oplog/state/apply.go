@@ -28,11 +28,14 @@ func (s *State) apply(batch []oplog.Record, trial bool) (out []oplog.Outcome, er
 		if p := recover(); p != nil {
 			out, err = nil, faultOf(doing, p)
 		}
+		if err != nil {
+			clear(s.joins) // some may be of what was not committed
+		}
 	}()
 	b := g.Batch()
 	defer b.Close()
 	t := newTxn(b)
-	t.b, t.sum, t.expiry = b, next.sum, maps.Clone(s.expiry)
+	t.b, t.sum, t.expiry, t.joins = b, next.sum, maps.Clone(s.expiry), s.joins
 	t.absent.begin = g.Finder
 	defer t.absent.close()
 	stats := map[oplog.DB]*oplog.Stats{}

@@ -125,6 +125,9 @@ type place struct {
 	namespace string
 }
 
+// maxJoins bounds of how many namespaces the session is remembered.
+const maxJoins = 4096
+
 // activeSession is the session that began last of those that are active, nil for none. It is not to be changed.
 func (t *txn) activeSession(db oplog.DB, namespace string) []byte {
 	at := place{db, namespace}
@@ -136,6 +139,9 @@ func (t *txn) activeSession(db oplog.DB, namespace string) []byte {
 		})
 		if t.joins == nil {
 			t.joins = map[place][]byte{}
+		}
+		if len(t.joins) == maxJoins {
+			clear(t.joins)
 		}
 		t.joins[at] = id
 	}

@@ -66,6 +66,7 @@ type State struct {
 
 	expiry  map[oplog.DB]uint64 // no idempotency key of a database expires before; Apply's
 	oldest  oldest              // Apply's
+	joins   map[place][]byte    // sessions that memories join of their own accord, as far as asked; Apply's
 	damaged chan struct{}       // a reader met damage
 	failed  chan error          // why the state takes nothing any more
 }
@@ -113,6 +114,7 @@ func Open(dir string, o Options) (_ *State, err error) {
 
 func (s *State) begin(g *generation, m mark) {
 	s.live, s.m, s.current, s.expiry, s.oldest = g, m, map[oplog.DB]Current{}, map[oplog.DB]uint64{}, oldest{}
+	s.joins = map[place][]byte{}
 }
 
 // clean removes what is not the newest generation, and says which that is.

@@ -23,7 +23,7 @@ type txn struct {
 	stale      bool                         // a row was written that a Current has
 	cut        bool                         // a purge erased what records of the window hold
 	absent     absent
-	joins      map[place][]byte // sessions that memories join of their own accord, as far as asked
+	joins      map[place][]byte // see State
 
 	row   []byte // of the key that is read or written
 	value []byte // of the row that is written
