@@ -31,6 +31,10 @@ func Scan(b []byte) (int, error) {
 		if pos >= len(b) {
 			return 0, fmt.Errorf("%w: end of input at byte %d", ErrPayload, pos)
 		}
+		if n := scalars[b[pos]]; n != 0 && n <= len(b)-pos {
+			pos += n
+			continue
+		}
 		h, err := header(b[pos:])
 		if err != nil {
 			return 0, fmt.Errorf("%w at byte %d", err, pos)
@@ -148,6 +152,19 @@ var formats = [32]struct {
 	{kInt, 1}, {kInt, 2}, {kInt, 4}, {kInt, 8}, {kExt, 0}, {kExt, 0}, {kExt, 0}, {kExt, 0},
 	{kExt, 0}, {kStr, 1}, {kStr, 2}, {kStr, 4}, {kArray, 2}, {kArray, 4}, {kMap, 2}, {kMap, 4},
 }
+
+// scalars are the lengths of the values that are nothing but a head, by its first byte; 0 for others. A vector is a long row of them.
+var scalars = func() (lengths [256]int) {
+	for c := range lengths {
+		switch f := formats[c&0x1F]; {
+		case c <= 0x7F, c >= 0xE0:
+			lengths[c] = 1
+		case c >= 0xC0 && f.width >= 0 && f.kind <= kFloat:
+			lengths[c] = 1 + f.width
+		}
+	}
+	return lengths
+}()
 
 func signed(v uint64, width int) int64 {
 	shift := 64 - 8*width
