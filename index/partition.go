@@ -12,11 +12,8 @@ import (
 // opens the index.
 func (d *database) divide(v *state.View, id oplog.DB) {
 	d.partition = nil
-	if p := v.Partitions(id); p.Probe > 0 && p.Epoch == d.epoch {
-		d.partition = &vector.Partition{Rows: int(p.Rows), Probe: int(p.Probe), Least: int(p.Least), Centroids: make([]int8, len(p.Centroids))}
-		for i, c := range p.Centroids {
-			d.partition.Centroids[i] = int8(c)
-		}
+	if p := v.Partitions(id); len(p.Centroids) > 0 && p.Epoch == d.epoch {
+		d.partition = &vector.Partition{Rows: int(p.Rows), Groups: signed(p.Groups), Centroids: signed(p.Centroids), Slack: int(p.Slack)}
 	}
 	if store := d.vectors.Load(); store != nil {
 		store.Partition(d.partition)
@@ -66,9 +63,22 @@ func (x *Index) Learn(ctx context.Context, db oplog.DB) (*oplog.Partition, error
 	if p == nil {
 		return nil, ctx.Err()
 	}
-	op := &oplog.Partition{At: at, Partitions: oplog.Partitions{Epoch: epoch, Dim: uint32(store.Dim()), Rows: uint64(p.Rows), Probe: uint32(p.Probe), Least: uint32(p.Least)}}
-	for _, c := range p.Centroids {
-		op.Partitions.Centroids = append(op.Partitions.Centroids, byte(c))
+	return &oplog.Partition{At: at, Partitions: oplog.Partitions{Epoch: epoch, Dim: uint32(store.Dim()), Rows: uint64(p.Rows),
+		Groups: unsigned(p.Groups), Centroids: unsigned(p.Centroids), Slack: uint32(p.Slack)}}, nil
+}
+
+func signed(b []byte) []int8 {
+	out := make([]int8, len(b))
+	for i, x := range b {
+		out[i] = int8(x)
 	}
-	return op, nil
+	return out
+}
+
+func unsigned(b []int8) []byte {
+	out := make([]byte, len(b))
+	for i, x := range b {
+		out[i] = byte(x)
+	}
+	return out
 }

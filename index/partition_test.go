@@ -75,7 +75,7 @@ func TestPartitionsAreReplicated(t *testing.T) {
 	all := live.answers(qs)
 	op, err := live.index.Learn(t.Context(), 1)
 	must(t, err)
-	if op == nil || op.Partitions.Probe == 0 || op.Partitions.Rows != n {
+	if op == nil || op.Partitions.Count() == 0 || op.Partitions.Rows != n {
 		t.Fatalf("learned %+v", op)
 	}
 	l.add(1, op)
@@ -143,7 +143,7 @@ func TestPartitionsAreReplicated(t *testing.T) {
 	l.add(1, &oplog.Purge{Before: oplog.At(now) + 1, At: oplog.At(now)})
 	live.apply(l.records[end:], 1)
 	must(t, live.state.Read(func(v *state.View) error {
-		if p := v.Partitions(1); p.Probe != 0 || p.Centroids != nil {
+		if p := v.Partitions(1); p.Centroids != nil || p.Groups != nil {
 			t.Error("means of what was purged are still there")
 		}
 		return nil

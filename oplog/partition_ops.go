@@ -7,15 +7,31 @@ type Partition struct {
 	At         Index      `msgpack:"i"` // up to which record the vectors are that it was learned of
 }
 
-// PartitionCount is into how many partitions a database's vectors are divided.
-const PartitionCount = 256
+// Into how many partitions a database's vectors are divided at most, and how many bytes the centroids of all take: an entry has to hold them.
+const (
+	MaxPartitions = 4096
+	MaxCentroids  = 4 << 20
+)
 
 // Partitions say how a database's vectors are divided. The zero value is that they are not.
 type Partitions struct {
 	Epoch     uint32 `msgpack:"e,omitempty"` // Embedding.Epoch of the embedder that made the vectors
 	Dim       uint32 `msgpack:"d"`
 	Rows      uint64 `msgpack:"n"`           // vectors they were learned of
-	Probe     uint32 `msgpack:"b,omitempty"` // partitions that a question looks at; 0: all vectors are compared
-	Least     uint32 `msgpack:"l,omitempty"` // rows that a question with filters looks at as well, of those that pass
-	Centroids []byte `msgpack:"c,omitempty"` // PartitionCount times Dim numbers of 8 bits with a sign; none if Probe is 0
+	Groups    []byte `msgpack:"g,omitempty"` // centroids of groups of centroids: a row is compared with those of a few groups
+	Centroids []byte `msgpack:"c,omitempty"` // of each partition, Dim numbers of 8 bits with a sign; none: all vectors are compared
+	Slack     uint32 `msgpack:"s,omitempty"` // in thousandths of a cosine: how much farther than a row that is wanted a centroid may lie
+}
+
+// Count is into how many partitions vectors are divided; 0: they are not.
+func (p *Partitions) Count() int { return len(p.Centroids) / max(1, int(p.Dim)) }
+
+// Check says whether there are as many centroids as there may be, of the right length.
+func (p *Partitions) Check() *Error {
+	dim := uint64(max(1, p.Dim))
+	parts, groups := uint64(len(p.Centroids)), uint64(len(p.Groups))
+	if parts%dim != 0 || groups%dim != 0 || groups > parts || (groups == 0) != (parts == 0) || parts > MaxCentroids || parts/dim > MaxPartitions {
+		return Errorf(Invalid, "%d and %d bytes are not the centroids of groups and partitions of %d dimensions", groups, parts, p.Dim)
+	}
+	return nil
 }

@@ -9,10 +9,11 @@ type kernels struct {
 	dot   func(a, b []int8) int32
 	scan  func(s *Store, q *Query, b *block, group int, live uint32, out *[groupRows]uint16)
 
-	prefetch func(p []int8) // has what is compared soon loaded into the processor's cache
+	dots     func(a, rows []int8, out []int32) // products with the vectors of rows, which lie one behind the other
+	prefetch func(p []int8)                    // has what is compared soon loaded into the processor's cache
 }
 
-var portable = kernels{"portable", true, dotGeneric, scanGeneric, func([]int8) {}}
+var portable = kernels{"portable", true, dotGeneric, scanGeneric, dotsGeneric, func([]int8) {}}
 
 // dotGeneric is the product of two int8 vectors of one length.
 func dotGeneric(a, b []int8) (sum int32) {
@@ -21,6 +22,12 @@ func dotGeneric(a, b []int8) (sum int32) {
 		sum += int32(x) * int32(b[i])
 	}
 	return sum
+}
+
+func dotsGeneric(a, rows []int8, out []int32) {
+	for i := range out {
+		out[i] = dotGeneric(a, rows[i*len(a):(i+1)*len(a)])
+	}
 }
 
 // scanGeneric adds up the table's entries of a group's live slots.

@@ -7,6 +7,11 @@ import "golang.org/x/sys/cpu"
 //go:noescape
 func dotAVX2(a, b *int8, n int) int32
 
+// dotsAVX2 is dotsGeneric for lengths that are a multiple of 32, and one vector at least.
+//
+//go:noescape
+func dotsAVX2(a, rows *int8, n, count int, out *int32)
+
 // prefetchLines has the processor load n bytes into its cache, n being positive, and does not wait.
 //
 //go:noescape
@@ -24,6 +29,14 @@ var avx2 = kernels{
 			return 0
 		}
 		return dotAVX2(&a[0], &b[0], len(a))
+	},
+	dots: func(a, rows []int8, out []int32) {
+		if len(a) == 0 || len(out) == 0 {
+			clear(out)
+			return
+		}
+		_ = rows[:len(a)*len(out)]
+		dotsAVX2(&a[0], &rows[0], len(a), len(out), &out[0])
 	},
 	prefetch: func(p []int8) { prefetchLines(&p[0], len(p)) },
 	scan: func(s *Store, q *Query, b *block, group int, _ uint32, out *[groupRows]uint16) {

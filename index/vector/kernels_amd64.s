@@ -36,6 +36,49 @@ loop:
 	MOVL         AX, ret+24(FP)
 	RET
 
+// func dotsAVX2(a, rows *int8, n, count int, out *int32)
+// It is dotAVX2 for count vectors that lie one behind the other.
+TEXT ·dotsAVX2(SB), NOSPLIT, $0-40
+	MOVQ a+0(FP), SI
+	MOVQ rows+8(FP), DI
+	MOVQ n+16(FP), BX
+	MOVQ count+24(FP), DX
+	MOVQ out+32(FP), R8
+
+rows:
+	MOVQ  SI, R9
+	MOVQ  BX, CX
+	VPXOR Y0, Y0, Y0
+	VPXOR Y1, Y1, Y1
+
+row:
+	VPMOVSXBW (R9), Y2
+	VPMOVSXBW (DI), Y3
+	VPMOVSXBW 16(R9), Y4
+	VPMOVSXBW 16(DI), Y5
+	VPMADDWD  Y2, Y3, Y3
+	VPMADDWD  Y4, Y5, Y5
+	VPADDD    Y3, Y0, Y0
+	VPADDD    Y5, Y1, Y1
+	ADDQ      $32, R9
+	ADDQ      $32, DI
+	SUBQ      $32, CX
+	JNZ       row
+
+	VPADDD       Y1, Y0, Y0
+	VEXTRACTI128 $1, Y0, X1
+	VPADDD       X1, X0, X0
+	VPSHUFD      $0x4e, X0, X1
+	VPADDD       X1, X0, X0
+	VPSHUFD      $0xb1, X0, X1
+	VPADDD       X1, X0, X0
+	VMOVD        X0, (R8)
+	ADDQ         $4, R8
+	DECQ         DX
+	JNZ          rows
+	VZEROUPPER
+	RET
+
 // func prefetchLines(p *byte, n int)
 // n is positive. It asks for the cache lines of n bytes and waits for none of them.
 TEXT ·prefetchLines(SB), NOSPLIT, $0-16

@@ -1,90 +1,148 @@
 package vector
 
 import (
-	"cmp"
 	"math/bits"
 	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/cairndb/cairn/oplog"
 )
 
 const (
-	// Partitions is into how many parts Learn divides the vectors of a store.
-	Partitions = 256
 	// PartitionedRows is how many vectors a store has at least when a question looks at some of its partitions only.
 	PartitionedRows = 50_000
 
-	widest     = Partitions / 2 // a question whose filters would have it look at more than so many looks at all vectors
-	answersFor = 100            // as many answers as the vectors compared suffice for; a question for more compares more
+	looked = 8 // groups whose centroids a row is compared with
 )
 
-// A Partition is what Learn has found: where vectors lie, and how many partitions a question has to look at. Stores that hold the same
-// vectors and are given the same partition answer alike.
+// A Partition is what Learn has found: where vectors lie, and how far from a question it has to look. Stores that hold the same vectors
+// and are given the same partition answer alike.
 type Partition struct {
 	Rows      int    // vectors that were there
-	Probe     int    // partitions that a question looks at, the nearest first; 0: all vectors are compared
-	Least     int    // rows that pass its filters it looks at as well, if it has filters
-	Centroids []int8 // Partitions times the dimension; none if Probe is 0
+	Groups    []int8 // centroids of groups of centroids, each of the store's dimension
+	Centroids []int8 // a centroid for each partition; none: all vectors are compared
+	Slack     int    // in thousandths of a cosine: how much farther than a row that is wanted a partition's centroid may lie
+}
+
+// valid says whether a partition is one of a store of this dimension.
+func (p *Partition) valid(dim int) bool {
+	parts, groups := len(p.Centroids)/dim, len(p.Groups)/dim
+	return len(p.Centroids) == parts*dim && len(p.Groups) == groups*dim && groups > 0 && groups <= parts && parts <= oplog.MaxPartitions
+}
+
+// centroids are some of the forms that rows have, one behind the other, and 2^30 over the length of each: a product times that orders as the
+// cosine does.
+type centroids struct {
+	int8s  []int8 // each padded as the forms of rows are
+	weight []int64
 }
 
 // partitions are the rows of a store by the centroid they lie nearest to. One goroutine adds to them.
 type partitions struct {
-	centroids    []int8            // each padded as the forms of rows are
-	weight       [Partitions]int64 // 2^30 over the length of each: a product times it orders as the cosine does
-	probe, least int               // see Partition
-	lists        [Partitions]atomic.Pointer[[]uint32]
+	groups, fine centroids
+	first        []int   // of each group: its centroids in fine; one more at the end
+	slack        float64 // see Partition
+	lists        []atomic.Pointer[[]uint32]
 	dead         int // rows of lists that were deleted
+	own          *assigner
 }
 
 // Partition divides the rows that there are, and those that come, as p says; nil is not to divide them. It returns when all have been
 // assigned. It is called as Put is.
 func (s *Store) Partition(p *Partition) {
-	if p == nil || p.Probe <= 0 || len(p.Centroids) != Partitions*s.dim {
+	if p == nil || !p.valid(s.dim) {
 		s.parts.Store(nil)
 		return
 	}
-	n := &partitions{probe: p.Probe, least: p.Least}
-	n.place(s, p.Centroids)
+	n := s.place(p)
 	table := *s.blocks.Load()
-	assigned := make([]uint8, len(table)*blockRows)
+	assigned := make([]uint16, len(table)*blockRows)
+	var next atomic.Int64
 	var wg sync.WaitGroup
-	workers := runtime.GOMAXPROCS(0)
-	for w := range workers {
+	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
-			for at := w; at < len(table); at += workers {
-				s.assign(n, table, at, assigned)
+			a := n.assigner(s)
+			for at := int(next.Add(1)) - 1; at < len(table); at = int(next.Add(1)) - 1 {
+				eachLive(table[at], func(slot int) {
+					assigned[at*blockRows+table[at].row(slot)] = a.of(table[at].int8s[slot*s.padded : (slot+1)*s.padded])
+				})
 			}
 		})
 	}
 	wg.Wait()
-	lists := [Partitions][]uint32{}
-	for at := range table {
-		eachLive(table[at], func(slot int) {
-			row := at*blockRows + table[at].row(slot)
-			lists[assigned[row]] = append(lists[assigned[row]], uint32(row))
-		})
-	}
-	for i := range lists {
-		n.lists[i].Store(&lists[i])
-	}
+	n.gather(table, assigned)
 	s.parts.Store(n)
 }
 
-// place takes centroids of the store's dimension.
-func (p *partitions) place(s *Store, centroids []int8) {
-	p.centroids = make([]int8, Partitions*s.padded)
-	for i := range Partitions {
-		copy(p.centroids[i*s.padded:], centroids[i*s.dim:(i+1)*s.dim])
-		p.weigh(s, i)
+// gather makes the lists of rows.
+func (p *partitions) gather(table []*block, assigned []uint16) {
+	sizes := make([]int, len(p.lists))
+	for at, b := range table {
+		eachLive(b, func(slot int) { sizes[assigned[at*blockRows+b.row(slot)]]++ })
+	}
+	lists := make([][]uint32, len(p.lists))
+	for i, n := range sizes {
+		lists[i] = make([]uint32, 0, n)
+		p.lists[i].Store(&lists[i])
+	}
+	for at, b := range table {
+		eachLive(b, func(slot int) {
+			row := at*blockRows + b.row(slot)
+			lists[assigned[row]] = append(lists[assigned[row]], uint32(row))
+		})
 	}
 }
 
+// place takes the centroids of a partition, those of a group beside each other.
+func (s *Store) place(p *Partition) *partitions {
+	n := &partitions{groups: s.centroids(p.Groups), slack: float64(p.Slack) / 1000}
+	fine := s.centroids(p.Centroids)
+	group := make([]int, len(fine.weight))
+	order := make([]int, len(fine.weight))
+	near := nearness{}
+	for i := range order {
+		order[i] = i
+		near.of(s, &n.groups, fine.at(s, i), 0, len(n.groups.weight))
+		for g, v := range near.near {
+			if v > near.near[group[i]] {
+				group[i] = g
+			}
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return group[a] - group[b] })
+	n.first = make([]int, len(n.groups.weight)+1)
+	for at, i := range order {
+		n.fine.int8s = append(n.fine.int8s, fine.at(s, i)...)
+		n.fine.weight = append(n.fine.weight, fine.weight[i])
+		n.first[group[i]+1] = at + 1
+	}
+	for g := range n.groups.weight {
+		n.first[g+1] = max(n.first[g], n.first[g+1])
+	}
+	n.lists = make([]atomic.Pointer[[]uint32], len(order))
+	n.own = n.assigner(s)
+	return n
+}
+
+// centroids takes forms of the store's dimension.
+func (s *Store) centroids(int8s []int8) centroids {
+	c := centroids{make([]int8, len(int8s)/s.dim*s.padded), make([]int64, len(int8s)/s.dim)}
+	for i := range c.weight {
+		copy(c.at(s, i), int8s[i*s.dim:(i+1)*s.dim])
+		c.weigh(s, i)
+	}
+	return c
+}
+
+func (c *centroids) at(s *Store, i int) []int8 { return c.int8s[i*s.padded : (i+1)*s.padded] }
+
 // weigh sets the weight of a centroid. Of one without length no row is nearer to it than to another.
-func (p *partitions) weigh(s *Store, i int) {
-	c := p.centroids[i*s.padded : (i+1)*s.padded]
-	if p.weight[i] = 0; s.kernels.dot(c, c) != 0 {
-		p.weight[i] = 1 << 40 / root(uint64(s.kernels.dot(c, c))<<20)
+func (c *centroids) weigh(s *Store, i int) {
+	v := c.at(s, i)
+	if c.weight[i] = 0; s.kernels.dot(v, v) != 0 {
+		c.weight[i] = 1 << 40 / root(uint64(s.kernels.dot(v, v))<<20)
 	}
 }
 
@@ -100,11 +158,59 @@ func root(n uint64) int64 {
 	}
 }
 
-func (s *Store) assign(p *partitions, table []*block, at int, into []uint8) {
-	b := table[at]
-	eachLive(b, func(slot int) {
-		into[at*blockRows+b.row(slot)] = p.nearest(s, b.int8s[slot*s.padded:(slot+1)*s.padded])
-	})
+// nearness holds how near a vector is to some centroids: whole numbers, so that every replica finds the same.
+type nearness struct {
+	dots []int32
+	near []int64
+}
+
+func (n *nearness) of(s *Store, c *centroids, int8s []int8, from, to int) {
+	n.dots = slices.Grow(n.dots[:0], to-from)[:to-from]
+	n.near = slices.Grow(n.near[:0], to-from)[:to-from]
+	s.kernels.dots(int8s, c.int8s[from*s.padded:to*s.padded], n.dots)
+	for i, dot := range n.dots {
+		n.near[i] = int64(dot) * c.weight[from+i]
+	}
+}
+
+// An assigner finds the partitions of rows. One goroutine uses it.
+type assigner struct {
+	s *Store
+	p *partitions
+	nearness
+}
+
+func (p *partitions) assigner(s *Store) *assigner { return &assigner{s: s, p: p} }
+
+// of is the partition that a vector belongs to: of the centroids in the groups nearest to it, the nearest, and of equals the first.
+func (a *assigner) of(int8s []int8) (n uint16) {
+	a.nearness.of(a.s, &a.p.groups, int8s, 0, len(a.p.groups.weight))
+	var groups [looked]int
+	var nears [looked]int64
+	found := 0
+	for g, near := range a.near {
+		if a.p.first[g] == a.p.first[g+1] || found == looked && near <= nears[looked-1] {
+			continue
+		}
+		found = min(found+1, looked)
+		at := found - 1
+		for ; at > 0 && nears[at-1] < near; at-- {
+			groups[at], nears[at] = groups[at-1], nears[at-1]
+		}
+		groups[at], nears[at] = g, near
+	}
+	slices.Sort(groups[:found])
+	var best int64
+	for i, g := range groups[:found] {
+		from := a.p.first[g]
+		a.nearness.of(a.s, &a.p.fine, int8s, from, a.p.first[g+1])
+		for at, near := range a.near {
+			if near > best || i+at == 0 {
+				n, best = uint16(from+at), near
+			}
+		}
+	}
+	return n
 }
 
 // eachLive gives the live slots of a block in order.
@@ -119,36 +225,9 @@ func eachLive(b *block, f func(slot int)) {
 	}
 }
 
-// nearest is the partition that a vector belongs to: a function of whole numbers, so that every replica finds the same.
-func (p *partitions) nearest(s *Store, int8s []int8) (n uint8) {
-	best := p.nearness(s, int8s, 0)
-	for i := 1; i < Partitions; i++ {
-		if near := p.nearness(s, int8s, i); near > best {
-			n, best = uint8(i), near
-		}
-	}
-	return n
-}
-
-func (p *partitions) nearness(s *Store, int8s []int8, i int) int64 {
-	return int64(s.kernels.dot(int8s, p.centroids[i*s.padded:(i+1)*s.padded])) * p.weight[i]
-}
-
-// order is of the partitions, the nearest to a vector first.
-func (p *partitions) order(s *Store, int8s []int8) (order [Partitions]uint8) {
-	var near [Partitions]int64
-	for i := range near {
-		near[i], order[i] = p.nearness(s, int8s, i), uint8(i)
-	}
-	slices.SortFunc(order[:], func(a, b uint8) int {
-		return cmp.Or(cmp.Compare(near[b], near[a]), cmp.Compare(a, b))
-	})
-	return order
-}
-
 // add assigns a row that came.
-func (p *partitions) add(s *Store, row uint32, int8s []int8) {
-	list := &p.lists[p.nearest(s, int8s)]
+func (p *partitions) add(row uint32, int8s []int8) {
+	list := &p.lists[p.own.of(int8s)]
 	grown := append(*list.Load(), row) // searches under way have the shorter one
 	list.Store(&grown)
 }
@@ -168,47 +247,4 @@ func (p *partitions) deleted(s *Store) {
 		}
 		p.lists[i].Store(&left)
 	}
-}
-
-// deep is how many times more a question looks at that is to have more answers than most.
-func deep(k int) int { return max(1, (k+answersFor-1)/answersFor) }
-
-// byPartitions compares the int8 forms of the rows in the partitions nearest to the question: in so many as Learn has measured, and in
-// more while filters leave fewer rows than those have. ok is false when they leave so few that all rows are to be looked at.
-//
-// What is compared are whole partitions, in an order that whole numbers make: it is the same on every replica.
-func (s *Store) byPartitions(q *Query, p *partitions, c *scratch, keep int) (hits []Hit, ok bool) {
-	top := newBest(q, keep)
-	probe, need, seen := p.probe*deep(q.K), 0, 0
-	if q.Keep != nil {
-		need = p.least * deep(q.K)
-	}
-	for i, n := range p.order(s, q.int8s) {
-		if i >= probe {
-			if seen >= need {
-				break
-			}
-			if seen*widest < need*i {
-				return nil, false
-			}
-		}
-		c.order = c.order[:0]
-		for _, row := range *p.lists[n].Load() {
-			if q.Below == 0 || row < q.Below {
-				c.order = append(c.order, row)
-			}
-		}
-		slots := c.order[:0]
-		for _, row := range q.keep(c.order) {
-			if at := int(row / blockRows); at < len(q.blocks) && q.blocks[at] != nil {
-				if slot, live := q.blocks[at].slot(int(row % blockRows)); live {
-					slots = append(slots, uint32(at*blockRows+slot))
-				}
-			}
-		}
-		s.compare(q, &top, slots, slots)
-		seen += len(slots)
-	}
-	top.cut()
-	return top.hits, true
 }

@@ -45,7 +45,7 @@ func TestPartitionsAtScale(t *testing.T) {
 	s.Partition(p)
 	assigned := time.Since(start)
 	some := ask()
-	t.Logf("%d rows: all %v, probing %d (%d with filters) %v; learned in %v, assigned in %v", n, all, p.Probe, p.Least, some, learned, assigned)
+	t.Logf("%d rows: all %v, %d partitions, slack %d: %v; learned in %v, assigned in %v", n, all, len(p.Centroids)/64, p.Slack, some, learned, assigned)
 	for name, keep := range map[string]func(uint32) bool{"all": nil, "a tenth": func(r uint32) bool { return r%10 == 3 }, "a hundredth": func(r uint32) bool { return r%100 == 7 }} {
 		got := agreement(s, asks, keep)
 		if t.Logf("%s: %.4f of the nearest ten are found", name, got); got < .99 {

@@ -26,6 +26,9 @@ type Query struct {
 	K int
 	// Precise is how many of them, at least, are ordered by their originals; 0 is twice K. The rest keep their int8 score.
 	Precise int
+	// Sure is how many answers are to be the nearest that there are, where rows are divided; 0 is K. The rest are the nearest of those
+	// that were looked at.
+	Sure int
 	// Below hides rows from this number on; 0 hides none.
 	Below uint32
 	// Keep takes refused rows out of rows, in place; nil refuses none. It is asked of every row before anything is computed, by
@@ -62,6 +65,10 @@ type scratch struct {
 		found []uint32
 	}
 	order []uint32
+
+	near       nearness // of partitions
+	partitions []uint16
+	sims       []float64
 }
 
 type scratchPool struct{ sync.Pool }
@@ -302,10 +309,15 @@ func (s *Store) compareAll(q *Query, c *scratch, all *[steps]int, last, taken, k
 func (s *Store) compare(q *Query, top *best, slots, coming []uint32) {
 	for n, at := range slots {
 		if n+loadAhead < len(coming) {
-			b, slot := q.blocks[coming[n+loadAhead]/blockRows], int(coming[n+loadAhead]%blockRows)
-			s.kernels.prefetch(b.int8s[slot*s.padded : (slot+1)*s.padded])
+			s.load(q, coming[n+loadAhead])
 		}
 		b, slot := q.blocks[at/blockRows], int(at%blockRows)
 		top.offer(at/blockRows*blockRows+uint32(b.row(slot)), s.middle(q, b, slot))
 	}
+}
+
+// load has the int8 form of a slot loaded into the processor's cache.
+func (s *Store) load(q *Query, at uint32) {
+	b, slot := q.blocks[at/blockRows], int(at%blockRows)
+	s.kernels.prefetch(b.int8s[slot*s.padded : (slot+1)*s.padded])
 }

@@ -63,7 +63,7 @@ func (s *Store) Put(row uint32, p Prepared) {
 	s.write(b, i, p)
 	s.rows.Add(1)
 	if parts := s.parts.Load(); parts != nil {
-		parts.add(s, row, p.int8s)
+		parts.add(row, p.int8s)
 	}
 }
 

@@ -107,6 +107,14 @@ func TestProductsAgree(t *testing.T) {
 		if got, want := fast(a, b), dotGeneric(a, b); got != want {
 			t.Fatalf("length %d: %d, want %d", n, got, want)
 		}
+		rows := append(append(slices.Clone(b), a...), b...)
+		got, want := make([]int32, 3), make([]int32, 3)
+		if fastest().dots(a, rows, got); n > 0 {
+			portable.dots(a, rows, want)
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("length %d: products %d, want %d", n, got, want)
+		}
 		for i := range a {
 			a[i], b[i] = 127, -127
 		}

@@ -37,7 +37,7 @@ func (s *Service) learnPartitions(ctx context.Context) error {
 				return err
 			}
 			p := op.Partitions
-			s.log.Info("vectors divided into partitions", "database", c.Database, "vectors", p.Rows, "probed", p.Probe, "took", time.Since(begun))
+			s.log.Info("vectors divided into partitions", "database", c.Database, "vectors", p.Rows, "partitions", p.Count(), "took", time.Since(begun))
 			return nil
 		})
 	}

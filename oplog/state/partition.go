@@ -15,10 +15,9 @@ func applyPartition(a *applying, op *oplog.Partition) (oplog.Result, *oplog.Erro
 		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "partitions were learned from vectors that database %s no longer has", d.Name)
 	case uint64(op.At) < beUint64(a.get(tControl, 0, keyPurged)):
 		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "partitions of database %s were learned before the last purge", d.Name)
-	case p.Probe > oplog.PartitionCount || p.Probe == 0 && len(p.Centroids) != 0,
-		p.Probe != 0 && uint64(len(p.Centroids)) != oplog.PartitionCount*uint64(p.Dim):
-		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "%d bytes are not %d centroids of %d dimensions, of which %d are searched",
-			len(p.Centroids), oplog.PartitionCount, p.Dim, p.Probe)
+	}
+	if err := p.Check(); err != nil {
+		return oplog.Result{}, err
 	}
 	write(a.txn, tPartitions, a.db, keySelf, &p)
 	return oplog.Result{Changed: true}, nil

@@ -1,0 +1,165 @@
+package vector
+
+const (
+	costly  = 12 // a question compares one in so many rows at most by partitions, which takes about as long as looking at all codes
+	wide    = 8  // and looks at one in so many partitions at most
+	widest  = 2  // or, with a filter, at one in so many
+	foresee = 32 // after one in so many partitions it can be told how many there will be
+)
+
+// byPartitions compares the int8 forms of the rows in the partitions nearest to the question, the nearest first, until the next centroid lies
+// so far below the rows that are wanted that its partition is not likely to have nearer ones. A filter that leaves few rows leaves farther
+// ones, so that more partitions are looked at. ok is false when that would take longer than looking at all rows.
+//
+// What is compared are whole partitions, in an order that whole numbers make: it is the same on every replica.
+func (s *Store) byPartitions(q *Query, p *partitions, c *scratch, keep int) (hits []Hit, ok bool) {
+	c.near.of(s, &p.fine, q.int8s, 0, len(p.fine.weight))
+	order := orderOf(c.near.near, c.partitions)
+	c.partitions = order.left
+	top := newBest(q, keep)
+	found := nearest{sims: c.sims[:0], want: q.sure()}
+	defer func() { c.sims = found.sims }()
+	parts := len(c.near.near)
+	most := parts / wide
+	if q.Keep != nil {
+		most = parts / widest
+	}
+	likely := func(part uint16) bool {
+		return float64(float64(c.near.near[part])*float64(q.scale))/(1<<30)+p.slack >= found.least()
+	}
+	for n, compared := 0, 0; len(order.left) > 0; n++ {
+		if n == parts/foresee {
+			will := n
+			for _, part := range order.left {
+				if likely(part) {
+					will++
+				}
+			}
+			if will > most {
+				return nil, false
+			}
+		}
+		next := order.next()
+		if compared >= q.K && !likely(next) {
+			break
+		}
+		if compared*costly > s.Len() || n > most {
+			return nil, false
+		}
+		compared += s.probe(q, *p.lists[next].Load(), c, &top, &found)
+	}
+	top.cut()
+	return top.hits, true
+}
+
+// sure is how many answers are to be the nearest that there are.
+func (q *Query) sure() int {
+	if q.Sure > 0 {
+		return min(q.Sure, q.K)
+	}
+	return q.K
+}
+
+// probe compares the rows of one partition, and says how many took part.
+func (s *Store) probe(q *Query, rows []uint32, c *scratch, top *best, found *nearest) int {
+	c.order = c.order[:0]
+	for _, row := range rows {
+		if q.Below == 0 || row < q.Below {
+			c.order = append(c.order, row)
+		}
+	}
+	slots := c.order[:0]
+	for _, row := range q.keep(c.order) {
+		if at := int(row / blockRows); at < len(q.blocks) && q.blocks[at] != nil {
+			if slot, live := q.blocks[at].slot(int(row % blockRows)); live {
+				slots = append(slots, uint32(at*blockRows+slot))
+			}
+		}
+	}
+	for i, at := range slots {
+		if i+loadAhead < len(slots) {
+			s.load(q, slots[i+loadAhead])
+		}
+		b, slot := q.blocks[at/blockRows], int(at%blockRows)
+		sim := s.middle(q, b, slot)
+		top.offer(at/blockRows*blockRows+uint32(b.row(slot)), sim)
+		found.offer(sim)
+	}
+	return len(slots)
+}
+
+// nearest are the cosines of the nearest rows that were found, as many as are wanted, the highest first.
+type nearest struct {
+	sims []float64
+	want int
+}
+
+func (n *nearest) offer(sim float64) {
+	at := len(n.sims)
+	switch {
+	case at < n.want:
+		n.sims = append(n.sims, sim)
+	case sim <= n.sims[at-1]:
+		return
+	default:
+		at--
+	}
+	for ; at > 0 && n.sims[at-1] < sim; at-- {
+		n.sims[at] = n.sims[at-1]
+	}
+	n.sims[at] = sim
+}
+
+// least is what a row has to exceed to be one of them; below every cosine while there are too few.
+func (n *nearest) least() float64 {
+	if len(n.sims) < n.want {
+		return -2
+	}
+	return n.sims[n.want-1]
+}
+
+// An order gives partitions, the nearest first and of equals the one with the lower number: a heap, for few of them are asked for.
+type order struct {
+	near []int64
+	left []uint16
+}
+
+func orderOf(near []int64, buf []uint16) order {
+	o := order{near, buf[:0]}
+	for i := range near {
+		o.left = append(o.left, uint16(i))
+	}
+	for i := len(o.left)/2 - 1; i >= 0; i-- {
+		o.sink(i)
+	}
+	return o
+}
+
+func (o *order) before(a, b uint16) bool {
+	return o.near[a] > o.near[b] || o.near[a] == o.near[b] && a < b
+}
+
+func (o *order) next() uint16 {
+	first, last := o.left[0], len(o.left)-1
+	o.left[0] = o.left[last]
+	o.left = o.left[:last]
+	o.sink(0)
+	return first
+}
+
+func (o *order) sink(i int) {
+	for {
+		child := 2*i + 1
+		if child >= len(o.left) {
+			return
+		}
+		if child+1 < len(o.left) && o.before(o.left[child+1], o.left[child]) {
+			child++
+		}
+		if !o.before(o.left[child], o.left[i]) {
+			return
+		}
+		o.left[i], o.left[child] = o.left[child], o.left[i]
+		i = child
+	}
+}
