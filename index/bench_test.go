@@ -16,11 +16,14 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// BenchmarkSearch asks one database of CAIRN_BENCH_ROWS memories (20,000) of 45 words and 384 dimensions.
+// BenchmarkSearch asks one database of CAIRN_BENCH_ROWS memories (20,000) of 45 words and CAIRN_BENCH_DIM (384) dimensions, around as many centres
+// as CAIRN_BENCH_CENTRES says; 0 are vectors without structure.
 func BenchmarkSearch(b *testing.B) {
-	n := 20_000
-	if s := os.Getenv("CAIRN_BENCH_ROWS"); s != "" {
-		n, _ = strconv.Atoi(s)
+	n, dim, around := 20_000, 384, 0
+	for name, to := range map[string]*int{"CAIRN_BENCH_ROWS": &n, "CAIRN_BENCH_DIM": &dim, "CAIRN_BENCH_CENTRES": &around} {
+		if s := os.Getenv(name); s != "" {
+			*to, _ = strconv.Atoi(s)
+		}
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
 	zipf := rand.NewZipf(rng, 1.1, 8, 50_000)
@@ -35,12 +38,25 @@ func BenchmarkSearch(b *testing.B) {
 		}
 		return s.String()
 	}
-	vec := func() []float32 {
-		v := make([]float32, 384)
+	centres := make([][]float32, around)
+	gauss := func() []float32 {
+		v := make([]float32, dim)
 		for i := range v {
 			v[i] = float32(rng.NormFloat64())
 		}
 		return v
+	}
+	vec := func() []float32 {
+		v := gauss()
+		if around > 0 {
+			for i, x := range centres[rng.IntN(around)] {
+				v[i] = x + v[i]/2
+			}
+		}
+		return v
+	}
+	for i := range centres {
+		centres[i] = gauss()
 	}
 	var whole []string // texts of a hundred memories
 	var before, after runtime.MemStats
@@ -61,6 +77,15 @@ func BenchmarkSearch(b *testing.B) {
 		l.add(1, ops...)
 		r.apply(l.records[len(l.records)-1:], 1)
 		l.records[len(l.records)-1].Data = nil
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if op, err := r.index.Learn(b.Context(), 1); err != nil {
+		b.Fatal(err)
+	} else if op != nil {
+		l.add(1, op)
+		r.apply(l.records[len(l.records)-1:], 1)
+		b.Logf("%d partitions", len(op.Partitions.Centroids)/dim)
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
