@@ -135,7 +135,10 @@ func (d *database) put(ctx context.Context, changes []change) error {
 		case known && d.at(old).revision == m.Revision:
 			d.at(old).update(m)
 			rows := d.cols.view()
-			rows.facet(old).Store(d.facets.of(facetOf(m)))
+			if f := d.facets.of(facetOf(m)); f != rows.facet(old).Load() {
+				d.leave(&rows, old)
+				d.enter(&rows, old, f)
+			}
 			if w.unit != nil { // embedded after it was stored
 				d.vectors.Load().Put(old, w.code)
 				d.refilled = true
@@ -232,7 +235,7 @@ func (d *database) add(w *ready, old uint32, corrected bool) (row uint32) {
 	rows := columnView{chunks: *d.cols.chunks.Load()}
 	col := rows.at(row)
 	d.describe(col, w.m, w.length)
-	rows.facet(row).Store(d.facets.of(facetOf(w.m)))
+	d.enter(&rows, row, d.facets.of(facetOf(w.m)))
 	if w.m.Session != "" {
 		d.join(col, w.m, row, old, corrected)
 	}
@@ -313,6 +316,7 @@ func (d *database) reservePlace(m *oplog.Memory) {
 func (d *database) markDead(row uint32) uint32 {
 	rows := d.cols.view()
 	c := rows.at(row)
+	d.leave(&rows, row)
 	rows.died(row).Store(d.seq)
 	if v := d.vectors.Load(); v != nil {
 		v.Delete(row)

@@ -1,6 +1,12 @@
 package index
 
-import "time"
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/cairndb/cairn/oplog"
+)
 
 // CloseUnused closes every index that no search uses, as if it had not been used for long.
 func CloseUnused(x *Index) { x.closeUnused(time.Now().Add(time.Hour)) }
@@ -17,3 +23,29 @@ func Checkpointed(x *Index) {
 
 // Busy says that so many more searches are under way, which has each look for words and vectors one after the other.
 func Busy(x *Index, more int32) { x.asking.Add(more) }
+
+// CheckMembers says what is wrong with the lists of rows by facet: each must have every live row of its facet, and count them.
+func CheckMembers(x *Index, id oplog.DB) error {
+	d, err := x.acquire(id)
+	if err != nil {
+		return err
+	}
+	defer d.release()
+	lists, rows := *d.facets.members.Load(), d.cols.view()
+	live := make([]int64, len(lists))
+	for row := range rows.n {
+		if rows.died(row).Load() != 0 {
+			continue
+		}
+		f := rows.facet(row).Load()
+		if live[f]++; !slices.Contains(*lists[f].rows.Load(), row) {
+			return fmt.Errorf("row %d is not in the list of its facet, %d", row, f)
+		}
+	}
+	for f, m := range lists {
+		if n, listed := m.live.Load(), len(*m.rows.Load()); n != live[f] || n > int64(listed) {
+			return fmt.Errorf("facet %d counts %d live rows and lists %d, want %d", f, n, listed, live[f])
+		}
+	}
+	return nil
+}

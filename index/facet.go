@@ -24,13 +24,15 @@ func facetOf(m *oplog.Memory) facet {
 type facets struct {
 	number   map[facet]uint32
 	list     atomic.Pointer[[]*facet]
-	merged   atomic.Bool // there is, or was, a memory that was merged into another
-	verdicts sync.Pool   // of *[]atomic.Uint32
+	members  atomic.Pointer[[]*members] // of each in list
+	merged   atomic.Bool                // there is, or was, a memory that was merged into another
+	verdicts sync.Pool                  // of *[]atomic.Uint32
 }
 
 func newFacets() *facets {
 	f := &facets{number: map[facet]uint32{}}
 	f.list.Store(new([]*facet))
+	f.members.Store(new([]*members))
 	return f
 }
 
@@ -42,6 +44,10 @@ func (f *facets) of(v facet) uint32 {
 		n = uint32(len(list) - 1)
 		f.number[v] = n
 		f.list.Store(&list)
+		m := &members{}
+		m.rows.Store(new([]uint32))
+		with := append(*f.members.Load(), m)
+		f.members.Store(&with)
 		if v.status == oplog.Consolidated {
 			f.merged.Store(true)
 		}

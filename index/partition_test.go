@@ -46,7 +46,7 @@ func TestPartitionsAreReplicated(t *testing.T) {
 			var ops []oplog.Op
 			for k := i; k < min(i+1000, to); k++ {
 				m := remember(fmt.Sprintf("m%06d", k), vocabulary[k%len(vocabulary)])
-				m.Namespace, m.Vector, m.Created = fmt.Sprint("ns", k%10), oplog.MakeVector(draw()), m.Created+oplog.Time(k)
+				m.Namespace, m.Vector, m.Created = fmt.Sprint("ns", min(k%10, 4)), oplog.MakeVector(draw()), m.Created+oplog.Time(k)
 				ops = append(ops, m)
 			}
 			l.add(1, ops...)
@@ -65,7 +65,7 @@ func TestPartitionsAreReplicated(t *testing.T) {
 	for i := range 30 {
 		q := index.Query{Vector: draw(), K: 10, Now: now}
 		if i%3 == 1 {
-			q.Namespace = fmt.Sprint("ns", i%10)
+			q.Namespace = fmt.Sprint("ns", 4-i/3%2) // of six tenths and of one
 		}
 		if i%3 == 2 {
 			q.Text = vocabulary[i%len(vocabulary)]

@@ -244,7 +244,7 @@ func (r *checkpointLoader) record(e *sectionReader, shelf *columnView, row uint3
 	if c.Session != 0 {
 		r.d.count(c, uint64(c.Length))
 	}
-	shelf.facet(row).Store(face)
+	r.d.enter(shelf, row, face)
 	shelf.died(row).Store(0)
 	r.d.bySeq.set(c.seq, row+1)
 	return nil

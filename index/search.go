@@ -365,6 +365,7 @@ func (in *question) nearest(pool vector.Pool) (near neighbours) {
 	}}
 	if !in.all { // the vector store itself leaves out dead rows
 		ask.Keep = in.keep
+		ask.Among, ask.Most = in.among()
 	}
 	q := store.Ask(unit, ask)
 	return neighbours{store, q, store.Search(q, pool)}

@@ -122,6 +122,53 @@ func TestPartitionedStoresAnswerAlike(t *testing.T) {
 	}
 }
 
+// TestRowsAmong: lists of the rows that a filter leaves, with others, with some twice and with such as are gone, change no answer; where the filter
+// leaves few rows, these are all compared.
+func TestRowsAmong(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: 51,000 vectors")
+	}
+	const n, dim = PartitionedRows + 1000, 32
+	cloud := newCloud(dim, 300, .5)
+	s := fill(dim, n, cloud)
+	for row := range uint32(500) {
+		s.Delete(row)
+		s.originals[row] = nil
+	}
+	s.Partition(s.Learn(context.Background()))
+	for _, share := range []uint32{2, 3, 100} {
+		keep := func(r uint32) bool { return r%share == 1 }
+		var some, more []uint32
+		for row := range uint32(n + 10) {
+			if keep(row) || row%7 == 0 {
+				some = append(some, row)
+			}
+			if row%9 == 0 {
+				more = append(more, row)
+			}
+		}
+		for i := range 20 {
+			v := cloud.draw()
+			q := s.query(30, keep)
+			want := s.Search(s.Ask(v, q), nil)
+			q.Among, q.Most = [][]uint32{some, more}, n/int(share)+1
+			if got := s.Search(s.Ask(v, q), nil); q.Most > directRows && !slices.Equal(got, want) {
+				t.Fatalf("one in %d, question %d: %v, want %v", share, i, got, want)
+			} else if exact := s.exact(v, 10, keep); q.Most <= directRows && !slices.Equal(got[:10], exact) {
+				t.Fatalf("one in %d, question %d: %v, want %v", share, i, got[:10], exact)
+			}
+			parts := s.parts.Load()
+			s.parts.Store(nil)
+			got := s.Search(s.Ask(v, q), nil)
+			q.Among = nil
+			if want := s.Search(s.Ask(v, q), nil); !slices.Equal(got, want) {
+				t.Fatalf("not divided, one in %d, question %d: %v, want %v", share, i, got, want)
+			}
+			s.parts.Store(parts)
+		}
+	}
+}
+
 // TestPartitionIsWholeNumbers: centroids without length, and as long as can be, are as good as any: a row belongs to the first of equals.
 func TestPartitionIsWholeNumbers(t *testing.T) {
 	for _, dim := range []int{1, 8192} {

@@ -34,6 +34,10 @@ type Query struct {
 	// Keep takes refused rows out of rows, in place; nil refuses none. It is asked of every row before anything is computed, by
 	// several goroutines.
 	Keep func(rows []uint32) []uint32
+	// Among are lists that have every row which Keep keeps, and others; nil: any row may be kept. Most is how many rows Keep keeps at most:
+	// how a search looks for them depends on it.
+	Among [][]uint32
+	Most  int
 	// Tie orders rows of equal score, negative for a first; rows it finds equal go by number.
 	Tie func(a, b uint32) int
 	// Exact returns the original of a row at unit length, nil when its owner has it no more: the row keeps its int8 score. It is asked
@@ -115,7 +119,7 @@ func (s *Store) search(q *Query, pool Pool, parts *partitions) []Hit {
 
 // candidates are the best rows by their int8 forms, at least keep of them where there are as many.
 func (s *Store) candidates(q *Query, pool Pool, parts *partitions, c *scratch, keep int) []Hit {
-	if parts != nil {
+	if parts != nil && (q.Among == nil || q.Most > directRows) {
 		if hits, ok := s.byPartitions(q, parts, c, keep); ok {
 			return hits
 		}
@@ -141,6 +145,15 @@ func (s *Store) rescore(q *Query, hits []Hit) {
 
 // choose marks the slots that are alive and pass the filters, and counts them.
 func (s *Store) choose(q *Query, c *scratch, ws workers) (n int) {
+	if q.Among != nil {
+		listed := 0
+		for _, rows := range q.Among {
+			listed += len(rows)
+		}
+		if listed < s.Len()/2 {
+			return q.chooseAmong(c)
+		}
+	}
 	ws.each(len(q.blocks), func(worker, from, to int) {
 		for at := from; at < to; at++ {
 			kept := c.kept[at*blockRows/64:][:blockRows/64]
@@ -167,6 +180,28 @@ func (s *Store) choose(q *Query, c *scratch, ws workers) (n int) {
 	})
 	for i := range c.count {
 		n += c.count[i].kept
+	}
+	return n
+}
+
+// chooseAmong does the same with the rows of the question's lists alone.
+func (q *Query) chooseAmong(c *scratch) (n int) {
+	clear(c.kept)
+	for _, rows := range q.Among {
+		for some := range slices.Chunk(rows, blockRows) {
+			for _, row := range q.keep(append(c.count[0].rows[:0], some...)) {
+				at := int(row / blockRows)
+				if q.Below != 0 && row >= q.Below || at >= len(q.blocks) || q.blocks[at] == nil {
+					continue
+				}
+				if slot, live := q.blocks[at].slot(int(row % blockRows)); live {
+					c.kept[at*blockRows/64+slot/64] |= 1 << (slot % 64)
+				}
+			}
+		}
+	}
+	for _, kept := range c.kept {
+		n += bits.OnesCount64(kept)
 	}
 	return n
 }
