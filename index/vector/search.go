@@ -9,12 +9,13 @@ import (
 )
 
 const (
-	directRows = 20_000 // up to here every row's int8 form is compared
-	minCoded   = 1024   // rows that codes leave for int8, at least
-	minExact   = 64     // rows that int8 leaves for float32, at least
-	checkRows  = 256    // int8 forms compared before it is asked whether the rest can be left
-	loadAhead  = 8      // int8 forms asked of the memory while others are compared: they lie here and there
-	steps      = 2048   // in which estimates are told apart: a thousandth of a cosine
+	directRows   = 20_000 // up to here every row's int8 form is compared
+	codesPerForm = 40     // codes read in the time that it takes to compare an int8 form which is not in the processor's cache
+	minCoded     = 1024   // rows that codes leave for int8, at least
+	minExact     = 64     // rows that int8 leaves for float32, at least
+	checkRows    = 256    // int8 forms compared before it is asked whether the rest can be left
+	loadAhead    = 8      // int8 forms asked of the memory while others are compared: they lie here and there
+	steps        = 2048   // in which estimates are told apart: a thousandth of a cosine
 )
 
 // coded is how many of n rows codes leave for int8 at most. Without any structure in the data the nearest of n rows stand out
@@ -126,10 +127,19 @@ func (s *Store) candidates(q *Query, pool Pool, parts *partitions, c *scratch, k
 	}
 	ws := startWorkers(pool, s.Len())
 	defer ws.stop()
-	if n := s.choose(q, c, ws); n > directRows {
+	if n := s.choose(q, c, ws); n > s.mostDirect(n) {
 		return s.byCodes(q, c, ws, keep, n)
 	}
 	return s.direct(q, c, ws, keep)
+}
+
+// mostDirect is up to how many of n chosen rows' int8 forms are compared without looking at codes. Those of a large store lie here and there, so
+// that comparing one takes as long as reading the codes of forty, which lie side by side.
+func (s *Store) mostDirect(n int) int {
+	if all := s.Len(); all >= PartitionedRows {
+		return min(directRows, all/codesPerForm+coded(n))
+	}
+	return directRows
 }
 
 // rescore gives hits the products with their originals, which are asked for in the order of rows: that is about how their owner has
