@@ -3,7 +3,7 @@
 // Every live row that the filter keeps is looked at, in three steps that each look at fewer rows with more care. A store of 50,000
 // vectors or more may be divided into partitions, of which a question looks at a few.
 //
-//	sign codes   d bits a row   the question against signs     all rows, when there are more than 20,000
+//	sign codes   d bits a row   the question against signs     all rows, when there are more than 20,000 (in large stores from fewer on)
 //	int8         d bytes a row  integer dot product, scaled    the best of those, or all rows of a small store
 //	float32      the original   dot product in float64         the best of those; read from its owner
 //
