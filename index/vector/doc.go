@@ -22,7 +22,7 @@
 // A question compares the int8 forms of all rows in one partition after another, the nearest first, until the cosine of the next centroid plus a
 // slack is below that of the last row which is wanted (Query.Sure) among those found. So one in the midst of a cluster looks at one or two partitions, and one that a
 // filter leaves only far rows at more. Learn measures the slack with vectors of the store, and with others between them, without a filter and with filters that leave a
-// tenth and a hundredth: the one that suffices for the ten nearest rows, but for four of a thousand. After one in 32 partitions the
+// tenth and a hundredth: the one that suffices for the ten nearest rows, but for three of a thousand. After one in 32 partitions the
 // question counts how many would follow; when they are more than an eighth, with a filter a half, or when a twelfth of all rows has been compared, it looks at
 // all rows instead. Where questions would compare more than a twelfth on the average, as with vectors without structure, Learn
 // says that the store is better not divided.

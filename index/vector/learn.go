@@ -13,9 +13,9 @@ const (
 	learnRounds    = 6
 	learnEach      = 32 // rows of the sample for each partition
 	learnLeast     = 16 << 10
-	learnQuestions = 128
+	learnQuestions = 256
 	learnNearest   = 10 // of each question: what recall is measured by
-	learnMissed    = 4  // of a thousand of them may lie in partitions that are not looked at: less than the recall asked for leaves, .99
+	learnMissed    = 3  // of a thousand of them may lie in partitions that are not looked at: less than the recall asked for leaves, .99
 )
 
 // partitionsFor is into how many parts n vectors are divided: a question compares itself with each, and then with the rows of a few.

@@ -20,7 +20,7 @@ func TestPartitionsAtScale(t *testing.T) {
 	}
 	cloud := newCloud(64, 5000, .5)
 	s := fill(64, n, cloud)
-	asks := make([][]float32, 50)
+	asks := make([][]float32, 150)
 	for i := range asks {
 		asks[i] = cloud.draw()
 	}
