@@ -32,6 +32,15 @@ func TestACrashAtEveryStep(t *testing.T) {
 	}
 }
 
+// holdsWith says how a log differs from what it must hold, with one or the other records kept before.
+func holdsWith(log *Store, want, kept, mayKeep []*hraft.Log) error {
+	err := holds(log, want)
+	if err == nil && keeps(log, mayKeep, want) != nil {
+		err = keeps(log, kept, want)
+	}
+	return err
+}
+
 // liveUntil has the power go at a step, and says whether there were so many.
 func liveUntil(t *testing.T, o Options, at int) bool {
 	rng := rand.New(rand.NewPCG(7, 7)) // the same life each time
@@ -45,7 +54,8 @@ func liveUntil(t *testing.T, o Options, at int) bool {
 		}
 		return nil
 	}
-	var may [][]*hraft.Log // what may be there besides want
+	var may [][]*hraft.Log   // what may be there besides want
+	var mayKeep []*hraft.Log // what may be kept instead of kept
 	chain := byte(0)
 	try := func(do func() error, then ...[]*hraft.Log) bool {
 		err := do()
@@ -56,6 +66,7 @@ func liveUntil(t *testing.T, o Options, at int) bool {
 			may = then
 			return false
 		}
+		s.kept = mayKeep
 		if len(then) > 0 {
 			s.want = then[len(then)-1]
 		}
@@ -69,6 +80,7 @@ func liveUntil(t *testing.T, o Options, at int) bool {
 	}
 	next, on := uint64(1), true
 	for i := 0; i < 60 && on; i++ {
+		mayKeep = s.kept
 		switch n := i % 15; {
 		case n == 8 && len(s.want) > 4:
 			left := rng.IntN(len(s.want)-2) + 1
@@ -80,9 +92,13 @@ func liveUntil(t *testing.T, o Options, at int) bool {
 			on = try(func() error { return s.log.DeleteRange(s.want[left].Index, s.last()) }, ends...)
 		case n == 11 && len(s.want) > 4:
 			gone := rng.IntN(len(s.want) - 2)
+			s.retain += uint64(rng.IntN(8))
+			mayKeep = s.keptOf(s.want[:gone+1])
 			on = try(func() error { return s.log.DeleteRange(1, s.want[gone].Index) }, s.want[gone+1:])
 		case n == 12 && i < 30:
-			on = try(s.log.Erase)
+			before := s.want[0].Index - 1
+			mayKeep = slices.DeleteFunc(slices.Clone(s.kept), func(l *hraft.Log) bool { return l.Index < before })
+			on = try(func() error { return s.log.Erase(before) })
 		case n == 12:
 			on = try(func() error { return s.log.Reseal(s.last()) })
 		case n == 13:
@@ -94,6 +110,7 @@ func liveUntil(t *testing.T, o Options, at int) bool {
 				return err
 			})
 		case n == 14 && i > 40:
+			mayKeep = nil
 			on = try(func() error { return s.log.DeleteRange(1, s.last()) }, nil)
 			next += 50
 		default:
@@ -120,8 +137,8 @@ func liveUntil(t *testing.T, o Options, at int) bool {
 			if err != nil {
 				t.Fatalf("crash at step %d: %v", at, err)
 			}
-			was := holds(log, s.want)
-			if was != nil && !slices.ContainsFunc(may, func(want []*hraft.Log) bool { return holds(log, want) == nil }) {
+			was := holdsWith(log, s.want, s.kept, mayKeep)
+			if was != nil && !slices.ContainsFunc(may, func(want []*hraft.Log) bool { return holdsWith(log, want, s.kept, mayKeep) == nil }) {
 				t.Fatalf("crash at step %d: %v", at, was)
 			}
 			if got := append(log.Chain(), 0)[0]; got != chain && got != chain+1 {

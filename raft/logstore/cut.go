@@ -31,24 +31,32 @@ func (s *Store) DeleteRange(first, last uint64) error {
 
 // deleteAll deletes all records. The next ones begin at first or behind it.
 func (s *Store) deleteAll(first uint64) error {
-	err := s.updateMeta(func(m *meta) { m.First, m.Newest, m.Last = first, 0, 0 })
+	err := s.updateMeta(func(m *meta) { m.First, m.Kept, m.Newest, m.Last = first, first, 0, 0 })
 	if err != nil {
 		return err
 	}
 	return s.removeOldest(len(s.segs))
 }
 
-// cutBefore makes a record the log's first. It writes meta before it removes files, so that a crash leaves files too many and not
-// too few.
+// cutBefore makes a record the log's first, and keeps those before it that are wanted. It writes meta before it removes files, so that a
+// crash leaves files too many and not too few.
 func (s *Store) cutBefore(first uint64) error {
-	if err := s.updateMeta(func(m *meta) { m.First = first }); err != nil {
+	kept := first
+	if s.o.Retain != nil {
+		kept = min(first, max(s.o.Retain(), s.meta.Load().Kept))
+	}
+	if err := s.updateMeta(func(m *meta) { m.First, m.Kept = first, kept }); err != nil {
 		return err
 	}
-	n := 0
+	return errors.Join(s.closeKept(), s.removeOldest(s.before(kept)))
+}
+
+// before is how many segments end before a record.
+func (s *Store) before(first uint64) (n int) {
 	for n < len(s.segs)-1 && s.segs[n+1].first <= first {
 		n++
 	}
-	return s.removeOldest(n)
+	return n
 }
 
 // removeOldest removes the n oldest segments, whose records are deleted. A file that cannot be removed is removed at the next start.
@@ -59,7 +67,7 @@ func (s *Store) removeOldest(n int) (err error) {
 	s.cuts++
 	s.mu.Unlock()
 	for _, g := range old {
-		err = errors.Join(err, s.o.FS.Remove(g.name), g.f.Close())
+		err = errors.Join(err, s.o.FS.Remove(g.name), g.close())
 	}
 	if n == 0 {
 		return err
@@ -99,36 +107,44 @@ func (s *Store) cutFrom(first uint64) error {
 	return s.rewrite(at, first-1)
 }
 
-// Erase rewrites the log's files so that no deleted record is left in them.
-func (s *Store) Erase() error {
+// Erase rewrites the log's files so that no deleted record is left in them, nor one before an index that was kept.
+func (s *Store) Erase(before uint64) error {
 	if err := s.lock(); err != nil {
 		return err
 	}
 	defer s.unlock()
-	m := s.meta.Load()
-	if len(s.segs) == 0 || s.segs[0].first >= m.First {
-		return nil
+	for again := true; again; {
+		err := s.dropKept(before)
+		if err != nil || len(s.segs) == 0 || s.segs[0].first >= s.meta.Load().Kept {
+			return err
+		}
+		if again, err = s.lostAny(s.rewriteAll(0)); err != nil {
+			return err
+		}
 	}
-	return s.rewriteAll(0)
+	return nil
 }
 
-// Reseal rewrites meta and every record up to last under the active key, one segment at a time: records are stored in between.
+// Reseal rewrites meta and every record up to last under the active key, kept ones too, one segment at a time: records are stored in between.
 func (s *Store) Reseal(last uint64) error {
 	for next := uint64(0); next <= last; {
 		if err := s.lock(); err != nil {
 			return err
 		}
+		err := s.dropKept(0)
 		at := slices.IndexFunc(s.segs, func(g *segment) bool { return g.first >= next })
 		if at < 0 {
 			s.unlock()
 			break
 		}
 		g := s.segs[at]
-		next = max(g.next(), g.first+1)
-		var err error
-		if g.first <= last {
-			err = s.rewriteAll(at)
+		end := max(s.next(at), g.first+1)
+		if again := false; err == nil && g.first <= last {
+			if again, err = s.lostAny(s.rewriteAll(at)); again {
+				end = g.first
+			}
 		}
+		next = end
 		s.unlock()
 		if err != nil {
 			return err
@@ -139,7 +155,7 @@ func (s *Store) Reseal(last uint64) error {
 
 // rewriteAll rewrites a segment with all of its records that are not deleted.
 func (s *Store) rewriteAll(at int) error {
-	if err := s.rewrite(at, s.segs[at].next()-1); err != nil {
+	if err := s.rewrite(at, s.next(at)-1); err != nil {
 		return err
 	}
 	if newest := s.segs[len(s.segs)-1].first; newest != s.meta.Load().Newest {
@@ -151,11 +167,13 @@ func (s *Store) rewriteAll(at int) error {
 // rewrite replaces a segment by one without deleted records and without those behind to.
 func (s *Store) rewrite(at int, to uint64) error {
 	old := s.segs[at]
-	from := max(old.first, s.meta.Load().First)
+	from := max(old.first, s.meta.Load().Kept)
+	r := &Reader{s: s, inTurn: true}
+	defer r.Close()
 	var logs []*hraft.Log
 	for i := from; i <= to; i++ {
-		l := &hraft.Log{}
-		if err := s.GetLog(i, l); err != nil {
+		l, err := r.Read(i)
+		if err != nil {
 			return err
 		}
 		logs = append(logs, l)
@@ -164,12 +182,18 @@ func (s *Store) rewrite(at int, to uint64) error {
 	if err != nil {
 		return err
 	}
+	if old.kept {
+		if err := g.f.Close(); err != nil {
+			return err
+		}
+		g.f, g.kept = nil, true
+	}
 	s.mu.Lock()
 	s.segs = append([]*segment(nil), s.segs...)
 	s.segs[at] = g
 	s.cuts++
 	s.mu.Unlock()
-	if err := old.f.Close(); err != nil || old.name == g.name {
+	if err := old.close(); err != nil || old.name == g.name {
 		return err
 	}
 	return errors.Join(s.o.FS.Remove(old.name), s.syncDir())

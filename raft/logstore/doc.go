@@ -2,7 +2,7 @@
 // appended, and two small files beside them. It implements hraft.LogStore (Store) and hraft.StableStore (Votes). It never decides
 // whether a record counts: package raft opens it, and hashicorp/raft calls it from its tasks. One writer at a time, any readers.
 //
-//	meta                        where the log begins, and the chain of what is applied
+//	meta                        where the log and what is kept before it begin, and the chain of what is applied
 //	votes.db                    term and vote: raft-boltdb's file
 //	00000000000000000001.seg    records from 1 on
 //	00000000000000009120.seg    records from 9120 on: the last segment takes what is appended
@@ -46,8 +46,9 @@
 //
 // # Deleting
 //
-// To delete records that a snapshot holds, the store writes the log's new beginning into meta and removes the segments that end
-// before it. Erase also rewrites the segment in which the log begins. To remove a conflicting end, it removes segments, the newest
+// To delete records that a snapshot holds, the store writes the log's new beginning into meta. Of the records before it those from
+// Options.Retain on are kept: they are no part of the log, and only a Reader finds them. Segments that end before those are removed. A start
+// reads no segment that ends before the log begins. Erase also rewrites the segment in which what is kept begins. To remove a conflicting end, it removes segments, the newest
 // first, and rewrites the one in which the log then ends. Reseal rewrites segments under another key. A rewritten segment is made
 // under another name and renamed when it is whole.
 package logstore

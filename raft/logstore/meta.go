@@ -21,7 +21,8 @@ const metaFile = "meta"
 // meta is what that file holds.
 type meta struct {
 	Salt   uint64
-	First  uint64 // the log's first record; those before it were deleted
+	First  uint64 // the log's first record; those before it were deleted, or are kept
+	Kept   uint64 // the first record that is kept (kept.go), First when none is
 	Newest uint64 // the segment that was begun last; 0 for none
 	Last   uint64 // the last record of a store that was closed; 0 when it was not
 	Chain  []byte // SetChain

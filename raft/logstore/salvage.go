@@ -3,6 +3,7 @@ package logstore
 import (
 	"cmp"
 	"encoding/binary"
+	"errors"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -28,13 +29,19 @@ func Salvage(dir string, o Options, from uint64) Remains {
 	}
 	names, _ := o.FS.List(dir) // without a list there are no segments
 	files, salts := map[uint64][]byte{}, []uint64{m.Salt}
+	var firsts []uint64
 	for _, name := range names {
-		first, ok := firstOf(name)
-		if !ok {
-			continue
+		if first, ok := firstOf(name); ok {
+			firsts = append(firsts, first)
 		}
-		raw, _ := readAll(o.FS, filepath.Join(dir, name)) // what was read of it
-		files[first] = raw
+	}
+	slices.Sort(firsts)
+	for i, first := range firsts {
+		wanted := i+1 == len(firsts) || firsts[i+1] > max(from, m.First)
+		raw, _ := readStart(o.FS, filepath.Join(dir, segmentName(first)), wanted) // what was read of it
+		if wanted {
+			files[first] = raw
+		}
 		if len(raw) >= headerSize {
 			salts = append(salts, binary.BigEndian.Uint64(raw[len(segmentMagic)+8:]))
 		}
@@ -57,6 +64,20 @@ func Salvage(dir string, o Options, from uint64) Remains {
 		r.Open = newest < m.Newest || cut
 	}
 	return r
+}
+
+// readStart reads a file, or its header alone: kept records may be many.
+func readStart(files FS, name string, whole bool) ([]byte, error) {
+	if whole {
+		return readAll(files, name)
+	}
+	f, err := files.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	b := make([]byte, headerSize)
+	n, err := f.ReadAt(b, 0)
+	return b[:n], errors.Join(err, f.Close())
 }
 
 // collect adds the intact frames of a segment, and returns the least length that the file had; 0 when nothing in it is intact.

@@ -21,6 +21,8 @@ type segment struct {
 	at      int64    // where the next frame goes
 	used    int64    // behind it there are zeros up to the file's end; beyond at when a write has failed
 	size    int64    // how long the file is
+
+	kept bool // f is nil, and offsets is nil until a Reader has come; see kept.go
 }
 
 const segmentSuffix = ".seg"
@@ -36,6 +38,23 @@ func firstOf(name string) (first uint64, ok bool) {
 
 // next is the index behind the last record's.
 func (g *segment) next() uint64 { return g.first + uint64(len(g.offsets)) }
+
+// place says where a record of the segment lies. The store's mu is held.
+func (g *segment) place(index uint64) (offset, end int64) {
+	at := index - g.first
+	if end = g.at; at+1 < uint64(len(g.offsets)) {
+		end = int64(g.offsets[at+1])
+	}
+	return int64(g.offsets[at]), end
+}
+
+// close closes the segment's file.
+func (g *segment) close() error {
+	if g.f == nil {
+		return nil
+	}
+	return g.f.Close()
+}
 
 // create makes a segment that holds records, and gives it its name once it is on disk.
 func (s *Store) create(first uint64, logs []*hraft.Log) (_ *segment, err error) {
@@ -228,10 +247,10 @@ func (s *Store) syncEnding(g *segment, end ending) error {
 	return nil
 }
 
-// read reads a record.
-func (g *segment) read(offset, end int64, index uint64) (*hraft.Log, error) {
+// read reads a record from the segment's file.
+func (g *segment) read(f File, offset, end int64, index uint64) (*hraft.Log, error) {
 	b := make([]byte, end-offset)
-	if _, err := g.f.ReadAt(b, offset); err != nil && !errors.Is(err, io.EOF) {
+	if _, err := f.ReadAt(b, offset); err != nil && !errors.Is(err, io.EOF) {
 		return nil, unreadable(err)
 	}
 	_, l, err := g.frame(b, offset)

@@ -23,6 +23,9 @@ type Options struct {
 	SegmentBytes int64       // 8 MiB: of a segment, unless the log is large
 	Leads        func() bool // whether StoreLogs need not wait for the disk now (unsynced.go); nil: never
 	Failed       func(error) // told of a sync that failed when no caller waited for it; nil: nothing
+
+	Retain func() uint64 // the first record that is wanted when the log's beginning is cut off; nil: the cut ones are not
+	Lost   func(error)   // told of kept records that cannot be read; nil: nothing
 }
 
 // extendBy is by how much the last segment grows at a time: the sync of a write within the file's length is the fastest.
@@ -49,13 +52,15 @@ type Store struct {
 	buf      []byte
 	last     atomic.Pointer[unsyncedAppend]
 	failed   atomic.Pointer[error] // of a sync
+	readable atomic.Uint64         // no kept record before it can be read
 
-	mu   sync.RWMutex
-	segs []*segment // the oldest first
-	cuts int        // how often records were taken away
+	mu     sync.RWMutex
+	segs   []*segment // the oldest first
+	cuts   int        // how often records were taken away
+	closed bool
 }
 
-// Open opens the store in a directory, which is made when there is none, and reads all of it. ErrDamaged says that its files do
+// Open opens the store in a directory, which is made when there is none, and reads all of the log in it. ErrDamaged says that its files do
 // not hold what was written into them; they are left as they are.
 func Open(dir string, o Options) (_ *Store, err error) {
 	o.FS = cmp.Or[FS](o.FS, OS{})
@@ -120,7 +125,7 @@ func (s *Store) list() (firsts []uint64, used bool, err error) {
 // loadAll reads the segments and compares them with meta.
 func (s *Store) loadAll(firsts []uint64) error {
 	m := s.meta.Load()
-	for len(firsts) > 0 && (m.Newest == 0 || len(firsts) > 1 && firsts[1] <= m.First) { // deleted, or begun for no record, when a crash came
+	for len(firsts) > 0 && (m.Newest == 0 || len(firsts) > 1 && firsts[1] <= m.Kept) { // deleted, or begun for no record, when a crash came
 		if err := s.o.FS.Remove(s.segmentPath(firsts[0])); err != nil {
 			return err
 		}
@@ -129,6 +134,7 @@ func (s *Store) loadAll(firsts []uint64) error {
 	if n := len(firsts); m.Newest > 0 && (n == 0 || firsts[n-1] < m.Newest) {
 		return fmt.Errorf("%w: %s is gone", ErrDamaged, segmentName(m.Newest))
 	}
+	firsts = s.listKept(firsts)
 	for i, first := range firsts {
 		g, end, err := s.load(first)
 		if err != nil {
@@ -145,12 +151,12 @@ func (s *Store) loadAll(firsts []uint64) error {
 			return err
 		}
 	}
-	if len(s.segs) == 0 {
+	if len(firsts) == 0 {
 		return nil
 	}
 	newest := s.segs[len(s.segs)-1]
-	if s.segs[0].first > m.First {
-		return fmt.Errorf("%w: the log begins at record %d, and meta says %d", ErrDamaged, s.segs[0].first, m.First)
+	if first := firsts[0]; first > m.First {
+		return fmt.Errorf("%w: the log begins at record %d, and meta says %d", ErrDamaged, first, m.First)
 	}
 	if newest.next()-1 < m.Last {
 		return fmt.Errorf("%w: the log ends at record %d, and meta says %d", ErrDamaged, newest.next()-1, m.Last)
@@ -193,7 +199,7 @@ func (s *Store) GetLog(index uint64, l *hraft.Log) error {
 		if g == nil {
 			return hraft.ErrLogNotFound
 		}
-		found, err := g.read(offset, end, index)
+		found, err := g.read(g.f, offset, end, index)
 		if err == nil {
 			*l = *found
 			return nil
@@ -207,6 +213,15 @@ func (s *Store) GetLog(index uint64, l *hraft.Log) error {
 	}
 }
 
+// segmentOf is the place in segs of the segment that has a record. mu is held.
+func (s *Store) segmentOf(index uint64) int {
+	i, exact := slices.BinarySearchFunc(s.segs, index, func(g *segment, index uint64) int { return cmp.Compare(g.first, index) })
+	if !exact {
+		i--
+	}
+	return i
+}
+
 // find says where a record is; g is nil when it is not there.
 func (s *Store) find(index uint64) (g *segment, offset, end int64, cuts int) {
 	s.mu.RLock()
@@ -214,16 +229,9 @@ func (s *Store) find(index uint64) (g *segment, offset, end int64, cuts int) {
 	if index < s.meta.Load().First || index > s.end() {
 		return nil, 0, 0, 0
 	}
-	i, exact := slices.BinarySearchFunc(s.segs, index, func(g *segment, index uint64) int { return cmp.Compare(g.first, index) })
-	if !exact {
-		i--
-	}
-	g = s.segs[i]
-	at := index - g.first
-	if end = g.at; at+1 < uint64(len(g.offsets)) {
-		end = int64(g.offsets[at+1])
-	}
-	return g, int64(g.offsets[at]), end, s.cuts
+	g = s.segs[s.segmentOf(index)]
+	offset, end = g.place(index)
+	return g, offset, end, s.cuts
 }
 
 // StoreLog implements hraft.LogStore.
@@ -279,7 +287,9 @@ func (s *Store) StoreLogs(logs []*hraft.Log) error {
 func (s *Store) segmentFor(logs []*hraft.Log) (*segment, error) {
 	all := int64(0)
 	for _, g := range s.segs {
-		all += g.size
+		if !g.kept {
+			all += g.size
+		}
 	}
 	limit := min(max(s.o.SegmentBytes, all/manySegments), maxSegment) // each segment is a file that is open
 	size := int64(markSize)
@@ -299,7 +309,7 @@ func (s *Store) segmentFor(logs []*hraft.Log) (*segment, error) {
 	err = s.updateMeta(func(m *meta) {
 		m.Newest, m.Last = first, 0
 		if len(s.segs) == 0 {
-			m.First = first
+			m.First, m.Kept = first, first
 		}
 	})
 	if err != nil {
@@ -346,8 +356,8 @@ func (s *Store) release() error {
 	defer s.mu.Unlock()
 	var errs []error
 	for _, g := range s.segs {
-		errs = append(errs, g.f.Close())
+		errs = append(errs, g.close())
 	}
-	s.segs = nil
+	s.segs, s.closed = nil, true
 	return errors.Join(append(errs, s.dirLock.Close())...)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -29,7 +30,10 @@ type shelf struct {
 	o     Options
 	log   *Store
 	want  []*hraft.Log // one after the other
+	kept  []*hraft.Log // before those
 	chain []byte
+
+	retain uint64 // what Options.Retain says
 }
 
 // small are options with which a few records fill a segment.
@@ -46,7 +50,8 @@ func must(t fataler, err error) {
 
 func (s *shelf) open() {
 	s.t.Helper()
-	s.o.FS = s.files
+	s.o.FS, s.o.Retain = s.files, func() uint64 { return s.retain }
+	s.o.Lost = func(err error) { s.t.Fatalf("lost: %v", err) }
 	log, err := Open("log", s.o)
 	if err != nil {
 		s.t.Fatalf("open: %v", err)
@@ -59,6 +64,11 @@ func (s *shelf) last() uint64 {
 		return 0
 	}
 	return s.want[len(s.want)-1].Index
+}
+
+// keptOf are the records that are kept of those before a cut.
+func (s *shelf) keptOf(cut []*hraft.Log) []*hraft.Log {
+	return slices.DeleteFunc(slices.Concat(s.kept, cut), func(l *hraft.Log) bool { return l.Index < s.retain })
 }
 
 // record makes one that is like no other.
@@ -114,6 +124,34 @@ func holds(log *Store, want []*hraft.Log) error {
 	return nil
 }
 
+// keeps says how what a Reader finds differs from the records that are kept and those of the log.
+func keeps(log *Store, kept, want []*hraft.Log) error {
+	all := slices.Concat(kept, want)
+	if len(all) == 0 {
+		return nil
+	}
+	if first := log.FirstKept(); first != all[0].Index {
+		return fmt.Errorf("the first kept record is %d, not %d", first, all[0].Index)
+	}
+	r := log.Reader()
+	defer r.Close()
+	for _, w := range all {
+		l, err := r.Read(w.Index)
+		if err != nil {
+			return err
+		}
+		if l.Term != w.Term || l.Type != w.Type || !bytes.Equal(l.Data, w.Data) || !bytes.Equal(l.Extensions, w.Extensions) {
+			return fmt.Errorf("record %d is %v, not %v", w.Index, l, w)
+		}
+	}
+	for _, i := range []uint64{all[0].Index - 1, all[len(all)-1].Index + 1} {
+		if _, err := r.Read(i); !errors.Is(err, hraft.ErrLogNotFound) {
+			return fmt.Errorf("record %d, which there is not: %v", i, err)
+		}
+	}
+	return nil
+}
+
 // TestTheLogIsWhatWasStored does all that the library does to a log, in any order, beside a slice of records.
 func TestTheLogIsWhatWasStored(t *testing.T) {
 	t.Parallel()
@@ -130,7 +168,7 @@ func TestTheLogIsWhatWasStored(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"": func(t *rapid.T) {
 				s.t = t
-				must(t, holds(s.log, s.want))
+				must(t, errors.Join(holds(s.log, s.want), keeps(s.log, s.kept, s.want)))
 				if chain := s.log.Chain(); !bytes.Equal(chain, s.chain) {
 					t.Fatalf("chain %q, not %q", chain, s.chain)
 				}
@@ -150,7 +188,13 @@ func TestTheLogIsWhatWasStored(t *testing.T) {
 				}
 				n := rapid.IntRange(1, len(s.want)).Draw(t, "records")
 				must(t, s.log.DeleteRange(s.want[0].Index, s.want[n-1].Index))
+				if s.kept = s.keptOf(s.want[:n]); n == len(s.want) {
+					s.kept = nil
+				}
 				s.want = s.want[n:]
+			},
+			"want less": func(t *rapid.T) {
+				s.retain += rapid.Uint64Range(0, 20).Draw(t, "by")
 			},
 			"cut the end": func(t *rapid.T) {
 				if len(s.want) == 0 {
@@ -159,19 +203,26 @@ func TestTheLogIsWhatWasStored(t *testing.T) {
 				n := rapid.IntRange(0, len(s.want)-1).Draw(t, "left")
 				must(t, s.log.DeleteRange(s.want[n].Index, s.last()+rapid.Uint64Range(0, 9).Draw(t, "more")))
 				next = s.want[n].Index
-				s.want = s.want[:n]
+				if s.want = s.want[:n]; n == 0 {
+					s.kept = nil
+				}
 			},
 			"go on behind a snapshot": func(t *rapid.T) {
 				next += rapid.Uint64Range(1, 100).Draw(t, "by")
 				l := record(next, 1, 0)
 				must(t, s.log.StoreLog(l))
 				next++
-				s.want = []*hraft.Log{l}
+				s.want, s.kept = []*hraft.Log{l}, nil
 			},
 			"erase": func(t *rapid.T) {
-				must(t, s.log.Erase())
-				if len(s.want) > 0 && s.log.segs[0].first != s.want[0].Index {
-					t.Fatalf("the files begin at %d", s.log.segs[0].first)
+				before := uint64(0)
+				if len(s.want) > 0 {
+					before = s.want[0].Index - min(s.want[0].Index, rapid.Uint64Range(0, 20).Draw(t, "kept"))
+				}
+				must(t, s.log.Erase(before))
+				s.kept = slices.DeleteFunc(s.kept, func(l *hraft.Log) bool { return l.Index < before })
+				if all := slices.Concat(s.kept, s.want); len(all) > 0 && s.log.segs[0].first != all[0].Index {
+					t.Fatalf("the files begin at %d, not %d", s.log.segs[0].first, all[0].Index)
 				}
 			},
 			"rewrite under another key": func(t *rapid.T) {

@@ -1,0 +1,219 @@
+package logstore
+
+import (
+	"errors"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+
+	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/oplog/seal"
+)
+
+// keeping is a log whose beginning was cut off and kept, several segments of it, and was closed.
+func keeping(t *testing.T, keys *seal.Ring) (files *memory, kept, want []*hraft.Log) {
+	t.Helper()
+	s := &shelf{t: t, files: newMemory(), o: small(nil, keys)}
+	s.open()
+	for i := range uint64(60) {
+		s.want = append(s.want, record(i+1, i*8+1, 200))
+		must(t, s.log.StoreLog(s.want[i]))
+	}
+	must(t, errors.Join(s.log.DeleteRange(1, 45), s.log.Close()))
+	return s.files.killed(), s.want[:45], s.want[45:]
+}
+
+// watched is a file system that notes which files are opened, and how much of them is read.
+type watched struct {
+	*memory
+	opened map[string]bool
+	read   map[string]int
+}
+
+func watch(files *memory) watched { return watched{files, map[string]bool{}, map[string]int{}} }
+
+func (w watched) Open(name string) (File, error) {
+	w.opened[filepath.Base(name)] = true
+	f, err := w.memory.Open(name)
+	return watchedFile{f, w, filepath.Base(name)}, err
+}
+
+type watchedFile struct {
+	File
+	w    watched
+	name string
+}
+
+func (f watchedFile) ReadAt(b []byte, at int64) (int, error) {
+	n, err := f.File.ReadAt(b, at)
+	f.w.read[f.name] += n
+	return n, err
+}
+
+// TestAStartReadsNoKeptRecord: kept segments are neither read nor opened before a reader comes, and a reader opens those that it reads.
+func TestAStartReadsNoKeptRecord(t *testing.T) {
+	t.Parallel()
+	files, kept, want := keeping(t, nil)
+	w := watch(files)
+	log, err := Open("log", small(w, nil))
+	must(t, err)
+	first := log.segs[len(log.segs)-1].first
+	for _, g := range log.segs {
+		if g.kept == w.opened[filepath.Base(g.name)] {
+			t.Errorf("%s: kept %v, opened %v", g.name, g.kept, !g.kept)
+		}
+		if !g.kept {
+			first = min(first, g.first)
+		}
+	}
+	if n := log.before(want[0].Index); n < 4 {
+		t.Fatalf("only %d segments are kept", n)
+	}
+	r := log.Reader()
+	_, err = r.Read(kept[20].Index)
+	r.Close()
+	opened := 0
+	for _, g := range log.segs {
+		if g.kept && w.opened[filepath.Base(g.name)] {
+			opened++
+		}
+	}
+	if err != nil || opened != 1 {
+		t.Errorf("one record, and %d kept segments were opened: %v", opened, err)
+	}
+	must(t, errors.Join(keeps(log, kept, want), log.Close()))
+	if _, err := log.Reader().Read(1); !errors.Is(err, ErrClosed) {
+		t.Errorf("read from a closed log: %v", err)
+	}
+}
+
+// TestDamageOfKeptRecords: a bit that changed in a kept segment, or a kept segment that is gone, costs kept records up to there and nothing
+// else: the log opens, goes on, and says once what was lost. No record is another.
+func TestDamageOfKeptRecords(t *testing.T) {
+	t.Parallel()
+	for name, keys := range map[string]*seal.Ring{"plain": nil, "sealed": newRing()} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			made, kept, want := keeping(t, keys)
+			var names []string
+			for name := range made.now {
+				if first, ok := firstOf(filepath.Base(name)); ok && first < 38 {
+					names = append(names, name)
+				}
+			}
+			slices.Sort(names)
+			rng := rand.New(rand.NewPCG(5, 6))
+			found := 0
+			for i := range 300 {
+				files := made.killed()
+				if name := names[i%len(names)]; i < len(names) {
+					delete(files.now, name)
+				} else {
+					b := files.now[name].bytes
+					b[rng.IntN(len(b))] ^= 1 << rng.IntN(8)
+				}
+				told := 0
+				o := small(files, keys)
+				o.Lost = func(error) { told++ }
+				log, err := Open("log", o)
+				must(t, err)
+				r := log.Reader()
+				for _, w := range kept {
+					l, err := r.Read(w.Index)
+					if err == nil && (l.Term != w.Term || !slices.Equal(l.Data, w.Data)) {
+						t.Fatalf("record %d is another", w.Index)
+					}
+					if err != nil && !errors.Is(err, ErrDamaged) && !errors.Is(err, hraft.ErrLogNotFound) {
+						t.Fatal(err)
+					}
+				}
+				r.Close()
+				left := slices.DeleteFunc(slices.Clone(kept), func(l *hraft.Log) bool { return l.Index < log.FirstKept() })
+				must(t, errors.Join(holds(log, want), keeps(log, left, want)))
+				if lost := len(left) < len(kept); lost != (told > 0) || told > 1 {
+					t.Fatalf("%d of %d records are left, and that was told %d times", len(left), len(kept), told)
+				} else if lost {
+					found++
+				}
+				if i%2 == 0 { // what cannot be read is not written anew, and goes
+					must(t, log.Reseal(want[len(want)-1].Index))
+				} else {
+					must(t, log.Erase(1))
+				}
+				must(t, errors.Join(holds(log, want), keeps(log, left, want), log.Close()))
+			}
+			if found < 50 {
+				t.Errorf("%d times something was lost", found)
+			}
+		})
+	}
+}
+
+// TestReadersBesideAWriter: records are read while others are stored, cut off, dropped, rewritten and erased; each is what it was or is gone.
+func TestReadersBesideAWriter(t *testing.T) {
+	t.Parallel()
+	s := &shelf{t: t, files: newMemory(), o: small(nil, nil)}
+	s.open()
+	store := func(n int) {
+		for range n {
+			l := record(s.last()+1, s.last()*8+1, 100)
+			s.want = append(s.want, l)
+			must(t, s.log.StoreLog(l))
+		}
+	}
+	store(100)
+	stop := make(chan struct{})
+	var readers sync.WaitGroup
+	for n := range uint64(3) {
+		readers.Go(func() {
+			rng := rand.New(rand.NewPCG(n, 1))
+			for {
+				r := s.log.Reader()
+				from := s.log.FirstKept() + uint64(rng.IntN(50))
+				for i := from; i < from+30; i++ {
+					l, err := r.Read(i)
+					if err != nil && !errors.Is(err, hraft.ErrLogNotFound) || err == nil && !slices.Equal(l.Data, record(i, (i-1)*8+1, 100).Data) {
+						t.Errorf("record %d: %v, %v", i, l, err)
+					}
+				}
+				r.Close()
+				select {
+				case <-stop:
+					return
+				default:
+				}
+			}
+		})
+	}
+	for i := range uint64(60) {
+		store(10)
+		must(t, s.log.DeleteRange(1, s.last()-50))
+		if i%3 == 0 {
+			must(t, s.log.Reseal(s.last()))
+		}
+		if i%5 == 4 {
+			s.retain += 50
+			must(t, s.log.Erase(s.log.FirstKept()+3))
+		}
+	}
+	close(stop)
+	readers.Wait()
+	must(t, s.log.Close())
+}
+
+// TestSalvageReadsNoKeptRecord: what a node that is alone makes of a damaged log does not take what is kept into memory.
+func TestSalvageReadsNoKeptRecord(t *testing.T) {
+	t.Parallel()
+	files, kept, want := keeping(t, nil)
+	w := watch(files)
+	r := Salvage("log", small(w, nil), want[0].Index)
+	if r.End != want[len(want)-1].Index || r.Open || len(r.Records) != len(want) {
+		t.Errorf("it ended at %d, open %v, with %d records", r.End, r.Open, len(r.Records))
+	}
+	if n := w.read[segmentName(kept[0].Index)]; n != headerSize {
+		t.Errorf("%d bytes of a kept segment were read", n)
+	}
+}
