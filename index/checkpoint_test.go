@@ -169,7 +169,7 @@ func TestCheckpointWhileFollowing(t *testing.T) {
 	writeTree(t, crashed.dir(), moment(t, r.dir()))
 	said := openings{attrs: map[string]int64{}}
 	var err error
-	if crashed.index, _, err = index.Open(t.Context(), index.Config{Dir: crashed.dir(), State: crashed.state, Logger: slog.New(said)}); err != nil {
+	if crashed.index, _, err = index.Open(t.Context(), index.Config{Dir: crashed.dir(), State: crashed.state.State, Logger: slog.New(said)}); err != nil {
 		t.Fatal(err)
 	}
 	defer crashed.index.Close()
@@ -196,7 +196,7 @@ func TestSealedCheckpoint(t *testing.T) {
 		t.Helper()
 		clear(said.attrs)
 		var err error
-		if r.index, _, err = index.Open(t.Context(), index.Config{Dir: r.dir(), State: r.state, Keys: keys, Logger: slog.New(said)}); err != nil {
+		if r.index, _, err = index.Open(t.Context(), index.Config{Dir: r.dir(), State: r.state.State, Keys: keys, Logger: slog.New(said)}); err != nil {
 			t.Fatal(err)
 		}
 	}

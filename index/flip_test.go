@@ -65,7 +65,7 @@ func TestFlippedBits(t *testing.T) {
 			}
 			said := &strings.Builder{}
 			log := slog.New(slog.NewTextHandler(said, &slog.HandlerOptions{Level: slog.LevelWarn}))
-			if r.index, _, err = index.Open(t.Context(), index.Config{Dir: r.dir(), State: r.state, Logger: log}); err != nil {
+			if r.index, _, err = index.Open(t.Context(), index.Config{Dir: r.dir(), State: r.state.State, Logger: log}); err != nil {
 				t.Fatalf("%s: %v", what, err)
 			}
 			sameAnswers(t, what, qs, r.answers(qs), want)

@@ -126,7 +126,7 @@ func (x *Index) build(ctx context.Context, adopt bool) (at oplog.Index, err erro
 				d.drop()
 			}
 		}
-		if adopt && errors.Is(err, state.ErrState) { // perhaps only the log window is damaged, which a full read does not need
+		if adopt && (errors.Is(err, state.ErrState) || errors.Is(err, state.ErrTrimmed)) { // perhaps only the log window is damaged, which a full read does not need
 			x.cfg.Logger.Warn("log window behind the checkpoint of the index unreadable, reading the whole state instead", "err", err)
 			x.checkpoints.last = nil
 			return x.build(ctx, false)

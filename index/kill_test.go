@@ -17,6 +17,7 @@ import (
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/oplog/state/statetest"
 )
 
 const killedHome = "CAIRN_TEST_KILLED_HOME"
@@ -34,14 +35,6 @@ func TestMain(m *testing.M) {
 
 // writeUntilKilled goes on where the last run was killed, and says which record the index has taken.
 func writeUntilKilled(home string) error {
-	s, err := state.Open(filepath.Join(home, "state"), state.Options{NoSync: true})
-	if err != nil {
-		return err
-	}
-	x, _, err := index.Open(context.Background(), index.Config{Dir: filepath.Join(home, "index"), State: s})
-	if err != nil {
-		return err
-	}
 	raw, err := os.ReadFile(filepath.Join(home, "seed"))
 	if err != nil {
 		return err
@@ -50,8 +43,17 @@ func writeUntilKilled(home string) error {
 	if err != nil {
 		return err
 	}
+	records := history(fatal{}, n).records
+	s, err := statetest.Open(filepath.Join(home, "state"), state.Options{NoSync: true}, statetest.NewLog(records...))
+	if err != nil {
+		return err
+	}
+	x, _, err := index.Open(context.Background(), index.Config{Dir: filepath.Join(home, "index"), State: s.State})
+	if err != nil {
+		return err
+	}
 	at, _ := s.Applied()
-	records := history(fatal{}, n).records[at:]
+	records = records[at:]
 	for i, r := range records {
 		if i%20 == 0 { // there is no log here that brings back what was not flushed
 			if err := s.Flush(); err != nil {
@@ -116,11 +118,11 @@ func TestKilled(t *testing.T) {
 		cmd.Wait() // killed: its error says only that
 
 		r := &replica{t: t, home: home}
-		if r.state, err = state.Open(filepath.Join(home, "state"), state.Options{NoSync: true}); err != nil {
+		if r.state, err = statetest.Open(filepath.Join(home, "state"), state.Options{NoSync: true}, statetest.NewLog(history(t, records).records...)); err != nil {
 			t.Fatal(err)
 		}
 		said := openings{attrs: map[string]int64{}}
-		if r.index, _, err = index.Open(t.Context(), index.Config{Dir: r.dir(), State: r.state, Logger: slog.New(said)}); err != nil {
+		if r.index, _, err = index.Open(t.Context(), index.Config{Dir: r.dir(), State: r.state.State, Logger: slog.New(said)}); err != nil {
 			t.Fatal(err)
 		}
 		if _, ok := said.attrs["read"]; kill > 0 && !ok {

@@ -11,13 +11,14 @@ import (
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/oplog/state/statetest"
 )
 
 // replica is a state and the index that follows it, as a node holds them.
 type replica struct {
 	t     testing.TB
 	home  string
-	state *state.State
+	state *statetest.State
 	index *index.Index
 	cfg   index.Config // but for Dir and State
 }
@@ -35,7 +36,7 @@ func openReplicaWith(t testing.TB, cfg index.Config) *replica {
 	t.Helper()
 	r := &replica{t: t, home: t.TempDir(), cfg: cfg}
 	var err error
-	if r.state, err = state.Open(filepath.Join(r.home, "state"), state.Options{NoSync: true}); err != nil {
+	if r.state, err = statetest.Open(filepath.Join(r.home, "state"), state.Options{NoSync: true}, statetest.NewLog()); err != nil {
 		t.Fatal(err)
 	}
 	r.openIndex()
@@ -51,7 +52,7 @@ func (r *replica) dir() string { return filepath.Join(r.home, "index") }
 func (r *replica) openIndex() {
 	r.t.Helper()
 	var err error
-	r.cfg.Dir, r.cfg.State = r.dir(), r.state
+	r.cfg.Dir, r.cfg.State = r.dir(), r.state.State
 	if r.index, _, err = index.Open(r.t.Context(), r.cfg); err != nil {
 		r.t.Fatal(err)
 	}

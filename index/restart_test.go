@@ -92,7 +92,7 @@ func TestRestartKeepsRows(t *testing.T) {
 	open := func() {
 		t.Helper()
 		clear(said.attrs)
-		if r.index, _, err = index.Open(t.Context(), index.Config{Dir: r.dir(), State: r.state, Logger: slog.New(said)}); err != nil {
+		if r.index, _, err = index.Open(t.Context(), index.Config{Dir: r.dir(), State: r.state.State, Logger: slog.New(said)}); err != nil {
 			t.Fatal(err)
 		}
 	}

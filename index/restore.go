@@ -192,7 +192,6 @@ func (x *Index) loadHead(v *state.View) (head checkpoint) {
 
 // follows returns why the state's log does not continue from the checkpoint; nil when it does.
 func (c *checkpoint) follows(v *state.View) error {
-	first, _, _, kept := v.Retained()
 	switch {
 	case c.Format != indexFormat || c.Cluster != v.Cluster():
 		return errors.New("it belongs to another cluster")
@@ -200,7 +199,10 @@ func (c *checkpoint) follows(v *state.View) error {
 		return fmt.Errorf("it is at index %d, the state at %d", c.At, v.Index())
 	case c.At == v.Index() && c.Time != v.Time():
 		return errors.New("it belongs to another history of the log")
-	case c.At < v.Index() && (!kept || first > c.At+1):
+	case c.At == v.Index():
+		return nil // the log, which may not be open yet, is not needed
+	}
+	if first, _, _, kept := v.Retained(); !kept || first > c.At+1 {
 		return fmt.Errorf("it is at index %d, the log begins at %d", c.At, first)
 	}
 	later := true

@@ -39,6 +39,7 @@ type Node struct {
 	access   *access.Control
 	commit   *commit.Log
 	raft     *raft.Node
+	window   *raft.Window // of the log, for the state
 	service  *engine.Service
 	surfaces
 	certs map[string]*certs.Certificates // by who is shown them; complete when the log is open
@@ -65,7 +66,7 @@ func Open(ctx context.Context, cfg Config) (_ *Node, err error) {
 		return nil, fmt.Errorf("config: %w", err)
 	}
 	cfg = cfg.withDefaults()
-	n := &Node{cfg: cfg, log: cfg.Logger, certs: map[string]*certs.Certificates{}, surfaces: newSurfaces(cfg.Limits),
+	n := &Node{cfg: cfg, log: cfg.Logger, certs: map[string]*certs.Certificates{}, window: raft.NewWindow(), surfaces: newSurfaces(cfg.Limits),
 		introduction: introduction{ready: make(chan struct{}), followed: make(chan struct{}, 1)}}
 	n.ctx, n.cancel = context.WithCancelCause(context.Background())
 	defer func() {
@@ -152,7 +153,7 @@ func (n *Node) openState() (err error) {
 	if err := home.RefuseOld(n.cfg.Home); err != nil {
 		return err
 	}
-	opts := state.Options{RetainOps: n.cfg.Storage.RetainOps, RetainTime: n.cfg.Storage.RetainTime, NoSync: n.cfg.Seams.NoSync, Step: n.cfg.Storage.StateStep, Buffer: n.cfg.Storage.StateBuffer, Keys: n.keys}
+	opts := state.Options{RetainOps: n.cfg.Storage.RetainOps, RetainTime: n.cfg.Storage.RetainTime, NoSync: n.cfg.Seams.NoSync, Step: n.cfg.Storage.StateStep, Buffer: n.cfg.Storage.StateBuffer, Keys: n.keys, Records: n.window}
 	if opts.Skip, err = home.Skipped(n.cfg.Home); err != nil {
 		return err
 	}
@@ -215,11 +216,16 @@ func (n *Node) openEngine() error {
 	return err
 }
 
-// openIndexAndLog opens both at once: neither needs the other, and each reads much where there is much. What the log brings
-// meanwhile is applied, and waits for the index to follow. When the index is there, the surfaces answer what needs no log.
+// openIndexAndLog opens both at once: each reads much where there is much, and the index needs of the log no more than the window, which
+// is there as soon as the log's files are open. What the log brings meanwhile is applied, and waits for the index to follow. When the index is there,
+// the surfaces answer what needs no log.
 func (n *Node) openIndexAndLog(ctx context.Context) error {
 	log := make(chan error, 1)
-	go func() { log <- n.openRaft(ctx) }()
+	go func() {
+		err := n.openRaft(ctx)
+		n.window.GiveUp() // where it was not opened
+		log <- err
+	}()
 	x, at, err := index.Open(ctx, index.Config{Dir: filepath.Join(n.cfg.Home, "index"), State: n.state, Logger: n.log, Keys: n.keys,
 		Small: index.SmallRows, Idle: max(n.cfg.Indexes.Idle, 0), MaxOpen: max(n.cfg.Indexes.MaxOpen, 0)})
 	if err == nil {

@@ -49,6 +49,7 @@ func (n *Node) openRaft(ctx context.Context) (err error) {
 		Role: member.Role, Peers: peers, Alone: home.SoleNode(n.cfg.Files(), n.state), Timing: n.cfg.Raft, Seams: seams, Keys: n.keys, Logger: n.log,
 		Credentials: raft.Credentials{Secret: member.Secret, Others: member.OtherSecrets, Identity: n.identity, KeyOf: n.keyOf, ServerTLS: server, ClientTLS: client},
 		Hello:       n.helloInfo, Founds: oplog.Founds, Handler: n.peers(),
+		Window: n.window, Retain: func() uint64 { return uint64(n.state.Retains()) },
 		Failed:       func(err error) { n.cancel(err) },
 		Contradicted: func(err error) { n.cancel(errors.Join(err, home.LeaveWord(n.cfg.Files(), home.DamageFile, err))) },
 	}, n.commit.StateMachine())

@@ -128,8 +128,6 @@ func (f *Fields) string(name string, v *string, empty bool) {
 
 func (f *Fields) Bytes(name string, v *[]byte) { f.bytes(name, v, len(*v) == 0) }
 
-func (f *Fields) BytesAlways(name string, v *[]byte) { f.bytes(name, v, false) }
-
 func (f *Fields) bytes(name string, v *[]byte, empty bool) {
 	switch {
 	case !f.has(name, empty):

@@ -38,7 +38,9 @@ type Config struct {
 	Hello   func() wire.RaftHello                // what this node says of itself: cluster id, versions, client addresses
 	Founds  func(record []byte) (cluster string) // the id that a record gives the cluster; blank for other records
 	Handler Handler
-	Failed  func(error) // told when the log's disk has failed, or another node has this one's id: this member must be stopped
+	Window  *Window       // is opened with the log; nil: nobody reads applied records
+	Retain  func() uint64 // the first record that they want; nil: none that the log can do without
+	Failed  func(error)   // told when the log's disk has failed, or another node has this one's id: this member must be stopped
 	// Contradicted is told when the leader's log is not the one whose records are applied here: this member must be stopped, and
 	// its state and log moved aside (Discard) before it is started again.
 	Contradicted func(error)

@@ -24,7 +24,7 @@ func Convert(dir, to string, from, into *seal.Ring) (err error) {
 	if _, err := os.Stat(logDir(dir)); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	source, target := &Node{cfg: Config{Dir: dir, Keys: from}.withDefaults()}, &Node{cfg: Config{Dir: to, Keys: into}.withDefaults()}
+	source, target := &Node{cfg: Config{Dir: dir, Keys: from}.withDefaults()}, &Node{cfg: Config{Dir: to, Keys: into, Retain: func() uint64 { return 0 }}.withDefaults()}
 	source.log, target.log = source.cfg.Logger, target.cfg.Logger
 	old, err := source.openSnapshots()
 	if err != nil {
@@ -55,6 +55,7 @@ func Convert(dir, to string, from, into *seal.Ring) (err error) {
 	return copySnapshots(old, made, target.newTransport(nil))
 }
 
+// copyLog copies the records that are kept before the log as well. The target keeps all that it is told to cut.
 func copyLog(src, dst *logstore.Store) error {
 	if err := dst.SetChain(src.Chain()); err != nil {
 		return err
@@ -67,10 +68,16 @@ func copyLog(src, dst *logstore.Store) error {
 	if err != nil {
 		return err
 	}
+	r := src.Reader()
+	defer r.Close()
+	for i := src.FirstKept(); i < first; i++ {
+		_, _ = r.Read(i) // of what cannot be read, and what is before, nothing is copied
+	}
+	kept := min(src.FirstKept(), first)
 	var batch []*hraft.Log
-	for i := first; i <= last; i++ {
-		l := &hraft.Log{}
-		if err := src.GetLog(i, l); err != nil {
+	for i := kept; i <= last; i++ {
+		l, err := r.Read(i)
+		if err != nil {
 			return err
 		}
 		if batch = append(batch, l); len(batch) == copyBatch || i == last {
@@ -80,7 +87,10 @@ func copyLog(src, dst *logstore.Store) error {
 			batch = nil
 		}
 	}
-	return nil
+	if kept == first {
+		return nil
+	}
+	return dst.DeleteRange(kept, first-1)
 }
 
 func copySnapshots(src, dst hraft.SnapshotStore, t hraft.Transport) error {

@@ -9,7 +9,7 @@ import (
 	hraft "github.com/hashicorp/raft"
 )
 
-// CutBehind leaves nothing in this member's log from before an index, and no snapshot from before it: what was erased from the state
+// CutBehind leaves nothing in this member's log from before an index, kept or not, and no snapshot from before it: what was erased from the state
 // there would be sent to members that join, from either. Nor do the log's files hold it.
 func (n *Node) CutBehind(index uint64) error {
 	snaps, err := n.openSnapshots()
@@ -34,7 +34,7 @@ func (n *Node) CutBehind(index uint64) error {
 	if yes, err := behind(); err != nil || yes {
 		return errors.Join(err, fmt.Errorf("the log still holds records before %d", index))
 	}
-	if err := n.disk.Try(n.logs.Erase); err != nil {
+	if err := n.disk.Try(func() error { return n.logs.Erase(index) }); err != nil {
 		return err
 	}
 	return n.dropSnapshots(snaps, index)

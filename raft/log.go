@@ -125,7 +125,15 @@ func (n *Node) closeStore() (err error) {
 
 func (n *Node) storeOptions() logstore.Options {
 	return logstore.Options{FS: cmp.Or[logstore.FS](n.cfg.LogFiles, logstore.OS{NoSync: n.cfg.NoSync}), Keys: n.cfg.Keys, SegmentBytes: n.cfg.SegmentBytes,
-		Leads: n.leads, Failed: func(err error) { _ = n.disk.Break(err) }}
+		Leads: n.leads, Failed: func(err error) { _ = n.disk.Break(err) }, Retain: n.cfg.Retain, Lost: n.lostKept}
+}
+
+// lostKept is told of kept records that cannot be read: the window begins behind them, and consensus lacks nothing.
+func (n *Node) lostKept(err error) {
+	n.log.Error("records kept for readers of the log cannot be read", "err", err)
+	if n.cfg.Window != nil {
+		n.cfg.Window.lost.Add(1)
+	}
 }
 
 func (n *Node) newDisk() *logstore.Disk {

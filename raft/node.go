@@ -177,6 +177,9 @@ func (n *Node) start() error {
 	if err := n.markEmpty(snaps); err != nil {
 		return fmt.Errorf("raft log: %w", err)
 	}
+	if n.cfg.Window != nil {
+		n.cfg.Window.open(n.logs)
+	}
 	n.records = &logstore.Cache{LogStore: &logstore.Failstop{LogStore: n.logs, Disk: n.disk}}
 	if err := n.dropSuperseded(snaps); err != nil {
 		return fmt.Errorf("raft log: %w", err)

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"time"
 
@@ -175,6 +176,9 @@ func (p *pusher) replay(ctx context.Context, cursor oplog.Index) error {
 				return true
 			})
 		})
+		if errors.Is(err, state.ErrTrimmed) { // meanwhile: the next view says where the log begins
+			continue
+		}
 		if err != nil {
 			return err
 		}

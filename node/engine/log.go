@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/cairndb/cairn/node/api"
@@ -21,6 +22,15 @@ func (s *Service) logLines(ctx context.Context, _ api.Caller, q *api.LogRequest)
 		defer cancel()
 		_ = s.commit.WaitApplied(ctx, oplog.Index(q.From)) // nothing new is an empty answer
 	}
+	for {
+		a, err := s.readLog(q)
+		if !errors.Is(err, state.ErrTrimmed) { // meanwhile: the next view says where the log begins
+			return a, err
+		}
+	}
+}
+
+func (s *Service) readLog(q *api.LogRequest) (*api.LogAnswer, error) {
 	from, limit, a := oplog.Index(q.From), min(q.Limit, maxLogLines), &api.LogAnswer{}
 	return a, s.state.Read(func(v *state.View) error {
 		names := map[oplog.DB]string{}

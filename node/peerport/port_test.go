@@ -12,6 +12,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/oplog/state/statetest"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/large"
 )
@@ -19,13 +20,13 @@ import (
 // engine is what stands behind a port in a test: a state, and a log of one.
 type engine struct {
 	t       *testing.T
-	st      *state.State
+	st      *statetest.State
 	follows bool
 }
 
 func newEngine(t *testing.T) *engine {
 	t.Helper()
-	st, err := state.Open(filepath.Join(t.TempDir(), "state.db"), state.Options{NoSync: true})
+	st, err := statetest.Open(filepath.Join(t.TempDir(), "state.db"), state.Options{NoSync: true}, statetest.NewLog())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +59,7 @@ func (e *engine) push(_ context.Context, _ string, foreign []*oplog.Foreign) ([]
 }
 
 func (e *engine) port() *Port {
-	return New(Config{State: e.st, WaitOpen: func(context.Context) error { return nil }, Leads: func() bool { return !e.follows },
+	return New(Config{State: e.st.State, WaitOpen: func(context.Context) error { return nil }, Leads: func() bool { return !e.follows },
 		NotLeader: func() error { return oplog.Errorf(oplog.NotLeader, "not the leader") },
 		Status: func() (*wire.ClusterStatusResult, error) {
 			return &wire.ClusterStatusResult{SelfID: 1, SelfRole: "voter", Peers: []wire.PeerStatus{}}, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
@@ -81,6 +82,9 @@ func (p *Port) pull(_ context.Context, f wire.Frame) (wire.Op, wire.Message, err
 			return true
 		})
 	})
+	if errors.Is(err, state.ErrTrimmed) {
+		err = errSnapshotRequired
+	}
 	return wire.OpOplogPullResult, r, err
 }
 

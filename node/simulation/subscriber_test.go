@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,8 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // subscriber follows the events of the gateways, one node after another: when its connection breaks it goes on at another node,
@@ -90,38 +93,84 @@ func (s *subscriber) event(id, name, data string) {
 	}
 }
 
-// sameEvents has every node tell all its events from the beginning, and compares them with what subscribers heard while all went on.
+// sameEvents has every node tell all its events from the beginning, and compares them, and what subscribers heard while all went on. Each
+// heard all that happened, in order; only where the log of a node begins late, because it took a snapshot or lost its log, events are
+// missing, and the place is marked.
 func (c *cluster) sameEvents(ctx context.Context, subscribers []*subscriber) {
-	var first []string
+	heard, late := map[string][]string{}, false
 	for i := range c.nodes {
-		n := c.node(i)
-		if n == nil {
+		if c.node(i) == nil {
 			continue
 		}
 		all := &subscriber{c: c, rng: rand.New(rand.NewPCG(uint64(i), 9))}
 		for tries := 0; !all.done() && tries < 20; tries++ {
 			all.follow(ctx, i+1)
 		}
-		if first == nil {
-			first = all.heard
+		var begins oplog.Index
+		var trimmed bool
+		c.view(i, func(v *state.View, _ oplog.DB) error {
+			begins, _, _, _ = v.Retained()
+			_, trimmed = v.Trimmed()
+			return nil
+		})
+		lagged := len(all.heard) > 0 && all.heard[0] == "lagged"
+		if lagged != trimmed || slices.Contains(all.heard[min(1, len(all.heard)):], "lagged") {
+			c.t.Errorf("node %d, whose log begins at %d, told %q", i+1, begins, all.heard[:min(3, len(all.heard))])
 		}
-		c.compare(fmt.Sprintf("node %d", i+1), first, all.heard)
+		late = late || lagged
+		heard[fmt.Sprintf("node %d", i+1)] = all.heard
 	}
 	for i, s := range subscribers {
-		c.compare(fmt.Sprintf("subscriber %d", i), first, s.heard)
+		if !late && slices.Contains(s.heard, "lagged") {
+			c.t.Errorf("subscriber %d heard that events are missing, and no log begins late", i)
+		}
+		heard[fmt.Sprintf("subscriber %d", i)] = s.heard
+	}
+	all := inOrder(heard)
+	for who, got := range heard {
+		if at := unlike(all, got); at < len(got) {
+			c.t.Errorf("%s heard %d events, all together %d; wrong at the %dth: %q behind %q", who, len(got), len(all), at, got[at:min(at+3, len(got))], got[max(at-3, 0):at])
+		} else if len(got) == 0 || got[len(got)-1] != all[len(all)-1] {
+			c.t.Errorf("%s heard %d events and not the last", who, len(got))
+		}
 	}
 }
 
-func (c *cluster) compare(who string, want, got []string) {
-	if slices.Equal(got, want) {
-		return
+// inOrder are all events that anyone heard, by their places in the log.
+func inOrder(heard map[string][]string) (all []string) {
+	for _, list := range heard {
+		all = append(all, list...)
 	}
-	at := 0
-	for at < min(len(got), len(want)) && got[at] == want[at] {
-		at++
+	place := func(e string) (at [2]int) {
+		fmt.Sscanf(e, "%d/%d", &at[0], &at[1])
+		return at
 	}
-	show := func(l []string) []string { return l[min(at, len(l)):min(at+3, len(l))] }
-	c.t.Errorf("%s heard %d events, others %d; at the %dth %q instead of %q", who, len(got), len(want), at, show(got), show(want))
+	slices.SortFunc(all, func(a, b string) int {
+		x, y := place(a), place(b)
+		return cmp.Or(slices.Compare(x[:], y[:]), cmp.Compare(a, b))
+	})
+	all = slices.Compact(all)
+	return slices.DeleteFunc(all, func(e string) bool { return e == "lagged" })
+}
+
+// unlike is the first place where a list leaves out one of all events, or has another order, though no mark says that events are missing.
+func unlike(all, got []string) int {
+	next, skips := 0, false
+	for i, e := range got {
+		if e == "lagged" {
+			skips = true
+			continue
+		}
+		at := next
+		for skips && at < len(all) && all[at] != e {
+			at++
+		}
+		if at == len(all) || all[at] != e {
+			return i
+		}
+		next, skips = at+1, false
+	}
+	return len(got)
 }
 
 // finish stores the memory that ends all subscriptions.

@@ -91,7 +91,7 @@ func (s *State) applyRecord(t *txn, stats map[oplog.DB]*oplog.Stats, r oplog.Rec
 		h = oplog.MakeHLC(l.Millis(), l.Logical(), h.Node())
 	}
 	out := make([]oplog.Outcome, len(bodies))
-	kept := retained{extent: extent{HLC: h, Entries: len(bodies)}, Data: r.Data}
+	kept := retained{extent: extent{HLC: h, Entries: len(bodies)}, Check: checkOf(r.Data)}
 	for i, body := range bodies {
 		e, err := oplog.DecodeEntry(body)
 		if err != nil {

@@ -16,7 +16,7 @@ func TestRowsNameTheirFields(t *testing.T) {
 	for _, v := range []any{
 		&keyRecord{}, &keyRecord{Digest: []byte{1}, Expires: -5, Kept: 1 << 40, Results: results},
 		&NamespaceStats{}, &NamespaceStats{Active: 1, Consolidated: 1 << 40, Tombstoned: 7},
-		&retained{}, &retained{extent: extent{HLC: oplog.MakeHLC(9, 8, 7), Entries: 3, Ops: 300}, Void: []int{1, 2}, Data: make([]byte, 300), Idle: map[int][]int{2: {1}}, Rows: map[int][]string{1: {"a", "b"}}},
+		&retained{}, &retained{extent: extent{HLC: oplog.MakeHLC(9, 8, 7), Entries: 3, Ops: 300}, Check: 1 << 31, Void: []int{1, 2}, Idle: map[int][]int{2: {1}}, Rows: map[int][]string{1: {"a", "b"}}},
 	} {
 		var want bytes.Buffer
 		enc := msgpack.NewEncoder(&want)

@@ -29,17 +29,13 @@ func (s *Snapshot) Point() Point { return s.mark.point() }
 
 // WriteRange streams the records after since, up to the view.
 func (v *View) WriteRange(w io.Writer, since oplog.Index) error {
-	if first, _, _, ok := v.Retained(); since > v.mark().index {
+	if since > v.mark().index {
 		return oplog.Errorf(oplog.Invalid, "the log ends at %d, before %d", v.mark().index, since)
-	} else if _, trimmed := v.Trimmed(); trimmed && (!ok || since+1 < first) {
+	} else if _, trimmed := v.Trimmed(); trimmed && since+1 < v.begins() {
 		return ErrTrimmed
 	}
 	head := snapshot.Head{Since: since, Index: v.mark().index, Term: v.mark().term, Hash: v.mark().sum.Bytes()}
-	return snapshot.WriteRange(w, head, func(record func(oplog.Index, oplog.HLC, []byte) error) (err error) {
-		v.records(since+1, func(at oplog.Index, r *retained) bool {
-			err = record(at, r.HLC, r.Data)
-			return err == nil
-		})
-		return err
+	return snapshot.WriteRange(w, head, func(record func(oplog.Index, oplog.HLC, []byte) error) error {
+		return v.records(since+1, func(at oplog.Index, r *retained, data []byte) (bool, error) { return true, record(at, r.HLC, data) })
 	})
 }

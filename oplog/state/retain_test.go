@@ -26,6 +26,8 @@ func TestLogWindow(t *testing.T) {
 		{"not yet", Options{NoSync: true, RetainOps: 1000, RetainTime: 1000 * time.Hour}, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			log := newMemoryLog()
+			c.opts.Records = log
 			s, err := Open(filepath.Join(t.TempDir(), "state"), c.opts)
 			must(t, err)
 			defer s.Close()
@@ -117,8 +119,7 @@ func allocated(f func()) uint64 {
 
 // TestLogKeepsRows: the log says which memories an entry touched that its operations do not name.
 func TestLogKeepsRows(t *testing.T) {
-	s, err := Open(filepath.Join(t.TempDir(), "state"), Options{NoSync: true})
-	must(t, err)
+	s := mustOpen(t, filepath.Join(t.TempDir(), "state"))
 	defer s.Close()
 	for i, op := range []oplog.Op{
 		&oplog.Init{Cluster: "c", At: 1},
@@ -128,13 +129,10 @@ func TestLogKeepsRows(t *testing.T) {
 		body, err := oplog.Entry{DB: oplog.DB(min(i, 1)), Ops: []oplog.Op{op}}.Encode()
 		must(t, err)
 		n := uint64(i + 1)
-		out, err := s.Apply([]oplog.Record{{Index: oplog.Index(n), Term: 1, Data: oplog.EncodeRecord(oplog.MakeHLC(1000+n, 0, 1), body)}})
-		if err != nil || out[0].Err != nil {
-			t.Fatal(err, out)
-		}
+		mustApply(t, s, oplog.Record{Index: oplog.Index(n), Term: 1, Data: oplog.EncodeRecord(oplog.MakeHLC(1000+n, 0, 1), body)})
 	}
 	var rows []string
-	err = s.Read(func(v *View) error {
+	err := s.Read(func(v *View) error {
 		return v.Log(0, func(o oplog.Outcome) bool {
 			for _, r := range o.Results {
 				rows = append(rows, r.Rows...)

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/store"
 )
 
@@ -67,7 +66,10 @@ func (s *State) Verify() error {
 		return err
 	}
 	return s.read(func(v *View) error {
-		v.records(0, func(oplog.Index, *retained) bool { return true })
+		v.scanFrom(tLog, 0, be64(uint64(v.mark().first)), func(_, val []byte) bool {
+			decode[retained](val)
+			return true
+		})
 		if got := v.Recount(); got != v.mark().sum {
 			return fmt.Errorf("%w: its hash is %s, and the one it recorded is %s", ErrState, got, v.mark().sum)
 		}

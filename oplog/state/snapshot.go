@@ -1,6 +1,7 @@
 package state
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 
@@ -64,7 +65,28 @@ func (s *Snapshot) write(out io.Writer) error {
 	if err := s.view.of.Flush(); err != nil {
 		return damage(err)
 	}
-	return snapshot.Write(out, s.view.of.Size(), s.view.rows, s.Progress)
+	return snapshot.Write(out, s.view.of.Size(), s.view.carried, s.Progress)
+}
+
+// carried walks the rows that travel: all but those of the log's window, whose records stay here. Where it is restored, the window begins
+// behind it.
+func (v *View) carried(f func(k, v []byte) error) error {
+	m := v.mark()
+	m.first, m.ops = m.index+1, 0
+	mark, trimmed := appendRow(nil, tMeta, 0, keyMark), appendRow(nil, tMeta, 0, keyTrimmed)
+	window := under(tLog, 0, nil)
+	return v.rows(func(k, val []byte) error {
+		switch {
+		case bytes.Compare(k, window.lower) >= 0 && bytes.Compare(k, window.upper) < 0, bytes.Equal(k, trimmed):
+			return nil
+		case bytes.Equal(k, mark):
+			if err := f(k, m.encode()); err != nil {
+				return err
+			}
+			return f(trimmed, m.last[:]) // the key behind the mark's
+		}
+		return f(k, val)
+	})
 }
 
 // rows walks all rows of the state until f fails.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cairndb/cairn/oplog"
@@ -24,6 +25,8 @@ type Options struct {
 	NoSync     bool          // for tests that measure something else: a crash of the machine loses the state
 	Keys       *seal.Ring    // what the files are sealed with; nil: nothing
 	Buffer     int           // bytes of changes that gather in memory before they are flushed; default 8 MiB
+
+	Records Records // has the bytes of applied records; nil: nothing of the log can be read
 
 	Skip map[oplog.Index]oplog.Digest // records that an operator has given up: they are passed over, and that is audited
 
@@ -64,11 +67,14 @@ type State struct {
 	m       mark
 	current map[oplog.DB]Current // of those that were asked about
 
-	expiry  map[oplog.DB]uint64 // no idempotency key of a database expires before; Apply's
-	oldest  oldest              // Apply's
-	joins   map[place][]byte    // sessions that memories join of their own accord, as far as asked; Apply's
-	damaged chan struct{}       // a reader met damage
-	failed  chan error          // why the state takes nothing any more
+	expiry map[oplog.DB]uint64 // no idempotency key of a database expires before; Apply's
+	oldest oldest              // Apply's
+	joins  map[place][]byte    // sessions that memories join of their own accord, as far as asked; Apply's
+
+	unreadable atomic.Uint64 // the window begins there: the log has lost the record before
+
+	damaged chan struct{} // a reader met damage
+	failed  chan error    // why the state takes nothing any more
 }
 
 // A generation is a store, and the views that are open on it.
@@ -138,7 +144,7 @@ func (s *State) clean() (newest int, err error) {
 }
 
 // stateFormat is how rows are stored. A node refuses a state of another.
-const stateFormat = 5
+const stateFormat = 6
 
 // open opens a generation.
 func (s *State) open(dir string) (g *generation, m mark, err error) {

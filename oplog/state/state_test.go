@@ -32,13 +32,16 @@ func mustOpen(t fataler, path string) *State { return mustOpenSealed(t, path, ni
 
 func mustOpenSealed(t fataler, path string, keys *seal.Ring) *State {
 	t.Helper()
-	s, err := Open(path, Options{NoSync: true, Keys: keys})
+	s, err := Open(path, Options{NoSync: true, Keys: keys, Records: newMemoryLog()})
 	must(t, err)
 	return s
 }
 
 func mustApply(t fataler, s *State, records ...oplog.Record) {
 	t.Helper()
+	if l, ok := s.opts.Records.(*memoryLog); ok {
+		l.keep(records)
+	}
 	_, err := s.Apply(records)
 	must(t, err)
 }

@@ -11,9 +11,11 @@ import (
 // open. It is for one goroutine at a time.
 type View struct {
 	*txn
-	snap *store.Snapshot
-	of   *generation
-	read *mark // what mark has read
+	snap  *store.Snapshot
+	of    *generation
+	state *State
+	read  *mark       // what mark has read
+	first oplog.Index // what begins has found; 0: not asked yet
 }
 
 // View opens the state as it is now.
@@ -27,7 +29,7 @@ func (s *State) View() (*View, error) {
 		g.unpin()
 		return nil, damage(err)
 	}
-	return &View{txn: newTxn(snap), snap: snap, of: g}, nil
+	return &View{txn: newTxn(snap), snap: snap, of: g, state: s}, nil
 }
 
 // mark is read when it is asked for: most views are of questions, which do not ask.

@@ -1,13 +1,15 @@
 package state
 
 import (
+	"errors"
 	"fmt"
+	"hash/crc32"
 	"slices"
 
 	"github.com/cairndb/cairn/oplog"
 )
 
-// extent is when a record was and how much of the window it is. Who needs no more does not decode its bytes, which may be megabytes.
+// extent is when a record was and how much of the window it is.
 type extent struct {
 	HLC     oplog.HLC `msgpack:"h"` // after the clock rule, so later than all before it
 	Entries int       `msgpack:"e"`
@@ -24,11 +26,11 @@ func (e *extent) Fields(f *oplog.Fields) {
 	oplog.NumberAlways(f, "n", &e.Ops)
 }
 
-// retained is a record as the log window keeps it.
+// retained is what the log window keeps of a record: what only the state knows. The record's bytes are read from Records.
 type retained struct {
 	extent `msgpack:",inline"`
+	Check  uint32 `msgpack:"c"`           // CRC-32C of the record that was applied
 	Void   []int  `msgpack:"v,omitempty"` // entries that did nothing: refused, replayed, or all they were to forget was not there
-	Data   []byte `msgpack:"d"`
 
 	Idle map[int][]int    `msgpack:"i,omitempty"` // by entry: places of operations that did nothing
 	Rows map[int][]string `msgpack:"r,omitempty"` // by entry: memories it touched that its operations do not name
@@ -37,8 +39,8 @@ type retained struct {
 // Fields implements oplog.Fielded.
 func (r *retained) Fields(f *oplog.Fields) {
 	r.extent.Fields(f)
+	oplog.NumberAlways(f, "c", &r.Check)
 	oplog.Any(f, "v", &r.Void, len(r.Void) == 0)
-	f.BytesAlways("d", &r.Data)
 	oplog.Any(f, "i", &r.Idle, len(r.Idle) == 0)
 	oplog.Any(f, "r", &r.Rows, len(r.Rows) == 0)
 }
@@ -74,8 +76,8 @@ func rowsOf(results []oplog.Result) (rows []string) {
 // trimBatch bounds what one Apply drops: more than it adds, so the window shrinks to its size in the end.
 const trimBatch = 64
 
-// oldest is what is known of the record with which the window begins, which may be megabytes: it is read once, and not by
-// every Apply. It is of no other record than the one at mark.first.
+// oldest is what is known of the record with which the window begins: it is read once, and not by every Apply. It is of no other
+// record than the one at mark.first.
 type oldest struct {
 	at  oplog.Index // 0 when nothing is known
 	hlc oplog.HLC
@@ -120,17 +122,37 @@ func (t *txn) cutLog(m *mark) {
 	t.set(tMeta, 0, keyTrimmed, m.last[:])
 }
 
+// begins is the first record that the window can have: no earlier one than the state wants, nor than the log has.
+func (v *View) begins() oplog.Index {
+	if v.first == 0 {
+		log := v.mark().index + 1
+		if r := v.state.opts.Records; r != nil {
+			if first := r.First(); first > 0 {
+				log = first
+			}
+		}
+		v.first = max(v.mark().first, log, oplog.Index(v.state.unreadable.Load()), 1)
+	}
+	return v.first
+}
+
 // Trimmed is the time of the newest entry that has left the window; ok is false while none has.
 func (v *View) Trimmed() (h oplog.HLC, ok bool) {
-	ok = copy(h[:], v.get(tMeta, 0, keyTrimmed)) == len(h)
+	v.scanBelow(tLog, 0, nil, be64(uint64(v.begins())), func(_, val []byte) bool { // of those whose bytes the log has no more
+		h, ok = decode[extent](val).last(), true
+		return false
+	})
+	if !ok {
+		ok = copy(h[:], v.get(tMeta, 0, keyTrimmed)) == len(h)
+	}
 	return h, ok
 }
 
-// Retained says which part of the log the state still holds: the indexes of the first and the last record,
-// and the time of the first. ok is false when it holds none.
+// Retained says which part of the log can be read: its first record's index, the last one's, and the time of the first. ok is false
+// when there is none.
 func (v *View) Retained() (first, last oplog.Index, since oplog.HLC, ok bool) {
-	v.scanFrom(tLog, 0, be64(uint64(v.mark().first)), func(k, val []byte) bool {
-		first, since, ok = oplog.Index(beUint64(k)), decode[extent](val).HLC, true
+	v.scanFrom(tLog, 0, be64(uint64(v.begins())), func(_, val []byte) bool {
+		first, since, ok = v.begins(), decode[extent](val).HLC, true
 		return false
 	})
 	v.scanBack(tLog, 0, nil, func(k, _ []byte) bool {
@@ -140,39 +162,70 @@ func (v *View) Retained() (first, last oplog.Index, since oplog.HLC, ok bool) {
 	return first, last, since, ok
 }
 
-// records walks the retained records from an index on.
-func (v *View) records(from oplog.Index, f func(oplog.Index, *retained) bool) {
+// records walks the retained records, with their bytes, from an index on. ErrTrimmed says that the log lost one meanwhile: in another view
+// the window begins later. Where there is none it does not ask the log, which may not be open yet.
+func (v *View) records(from oplog.Index, f func(oplog.Index, *retained, []byte) (more bool, err error)) (err error) {
+	var log RecordReader
 	v.scanFrom(tLog, 0, be64(uint64(max(from, v.mark().first))), func(k, val []byte) bool {
-		r := decode[retained](val)
-		return f(oplog.Index(beUint64(k)), &r)
+		if oplog.Index(beUint64(k)) < v.begins() {
+			return true
+		}
+		if log == nil {
+			log = v.state.opts.Records.Reader() // without it, the window begins behind all rows
+		}
+		at, r := oplog.Index(beUint64(k)), decode[retained](val)
+		var data []byte
+		if data, err = log.Read(at); err == nil && checkOf(data) != r.Check {
+			err = ErrTrimmed
+		}
+		if errors.Is(err, ErrTrimmed) {
+			v.state.loseBefore(at + 1)
+		}
+		more := false
+		if err == nil {
+			more, err = f(at, &r, data)
+		}
+		return more && err == nil
 	})
+	if log != nil {
+		log.Close()
+	}
+	return err
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// checkOf is what the window keeps of a record's bytes.
+func checkOf(data []byte) uint32 { return crc32.Checksum(data, castagnoli) }
+
+// loseBefore ends the window behind a record that the log has lost, or that is not the one that was applied.
+func (s *State) loseBefore(next oplog.Index) {
+	for was := s.unreadable.Load(); was < uint64(next) && !s.unreadable.CompareAndSwap(was, uint64(next)); was = s.unreadable.Load() {
+	}
 }
 
 // Log walks the applied entries from the record at or after an index, in order, until f says stop.
 // Entries and operations that did nothing are left out. Of the results, only Rows are kept, all with the first.
-func (v *View) Log(from oplog.Index, f func(oplog.Outcome) bool) (err error) {
-	v.records(from, func(at oplog.Index, r *retained) bool {
-		_, bodies, derr := oplog.DecodeRecord(r.Data)
-		if derr != nil {
-			err = fmt.Errorf("log record %d: %w", at, derr)
-			return false
+func (v *View) Log(from oplog.Index, f func(oplog.Outcome) bool) error {
+	return v.records(from, func(at oplog.Index, r *retained, data []byte) (more bool, err error) {
+		_, bodies, err := oplog.DecodeRecord(data)
+		if err != nil {
+			return false, fmt.Errorf("log record %d: %w", at, err)
 		}
 		for i, b := range bodies {
 			if slices.Contains(r.Void, i) {
 				continue
 			}
-			e, derr := oplog.DecodeEntry(b)
-			if derr != nil {
-				err = fmt.Errorf("log record %d entry %d: %w", at, i, derr)
-				return false
+			e, err := oplog.DecodeEntry(b)
+			if err != nil {
+				return false, fmt.Errorf("log record %d entry %d: %w", at, i, err)
 			}
 			if !f(r.outcome(at, i, e)) {
-				return false
+				return false, nil
 			}
 		}
-		return true
+		return true, nil
 	})
-	return err
 }
 
 // outcome is what became of an entry of the record, as far as the window keeps it.

@@ -13,13 +13,14 @@ import (
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/oplog/state/statetest"
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
 // world is a state with a log that tests write.
 type world struct {
 	t  *testing.T
-	st *state.State
+	st *statetest.State
 	at oplog.Index
 	ms uint64
 
@@ -29,7 +30,7 @@ type world struct {
 func newWorld(t *testing.T, o state.Options) *world {
 	t.Helper()
 	o.NoSync = true
-	st, err := state.Open(filepath.Join(t.TempDir(), "state"), o)
+	st, err := statetest.Open(filepath.Join(t.TempDir(), "state"), o, statetest.NewLog())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,91 @@
+// Package statetest is for tests of states that no Raft log stands beside: it keeps the records that are applied to them in memory, where the
+// state's window finds them.
+package statetest
+
+import (
+	"bytes"
+	"sync"
+
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
+)
+
+// A Log has records in memory. It implements state.Records.
+type Log struct {
+	mu      sync.Mutex
+	first   oplog.Index
+	records map[oplog.Index][]byte
+}
+
+// NewLog is a log of some records.
+func NewLog(records ...oplog.Record) *Log {
+	l := &Log{records: map[oplog.Index][]byte{}}
+	l.Keep(records...)
+	return l
+}
+
+// Keep takes records in.
+func (l *Log) Keep(records ...oplog.Record) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, r := range records {
+		if l.records[r.Index] = r.Data; l.first == 0 || r.Index < l.first {
+			l.first = r.Index
+		}
+	}
+}
+
+// Change puts other bytes in the place of a record's.
+func (l *Log) Change(at oplog.Index, data []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.records[at] = data
+}
+
+// First implements state.Records.
+func (l *Log) First() oplog.Index {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.first
+}
+
+// Reader implements state.Records.
+func (l *Log) Reader() state.RecordReader { return reader{l} }
+
+type reader struct{ *Log }
+
+// Read implements state.RecordReader.
+func (r reader) Read(at oplog.Index) ([]byte, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	data, ok := r.records[at]
+	if !ok {
+		return nil, state.ErrTrimmed
+	}
+	return bytes.Clone(data), nil
+}
+
+// Close implements state.RecordReader.
+func (reader) Close() {}
+
+// State is a state with a log in memory.
+type State struct {
+	*state.State
+	Log *Log
+}
+
+// Open opens a state. A log outlives it, for the state that is opened in its place.
+func Open(dir string, o state.Options, log *Log) (*State, error) {
+	o.Records = log
+	s, err := state.Open(dir, o)
+	if err != nil {
+		return nil, err
+	}
+	return &State{s, log}, nil
+}
+
+// Apply keeps the records and applies them.
+func (s *State) Apply(batch []oplog.Record) ([]oplog.Outcome, error) {
+	s.Log.Keep(batch...)
+	return s.State.Apply(batch)
+}

@@ -1,0 +1,80 @@
+package raft
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/raft/logstore"
+)
+
+// A Window is a member's log as the state reads applied records from it (state.Records). It is made before the state is opened, and its
+// methods wait until Open has opened the log, or the opening was given up.
+type Window struct {
+	logs   *logstore.Store // nil when the opening was given up; set before opened is closed
+	opened chan struct{}
+	once   sync.Once
+	lost   atomic.Uint64
+}
+
+// NewWindow makes one, for Config.Window.
+func NewWindow() *Window { return &Window{opened: make(chan struct{})} }
+
+func (w *Window) open(logs *logstore.Store) {
+	w.once.Do(func() {
+		w.logs = logs
+		close(w.opened)
+	})
+}
+
+// GiveUp says that no log will be opened: there is nothing to read. It does nothing once one was.
+func (w *Window) GiveUp() { w.open(nil) }
+
+// Lost is how often records that were kept were found damaged since the start.
+func (w *Window) Lost() uint64 { return w.lost.Load() }
+
+// First implements state.Records.
+func (w *Window) First() oplog.Index {
+	if <-w.opened; w.logs == nil {
+		return 0
+	}
+	return oplog.Index(w.logs.FirstKept())
+}
+
+// Reader implements state.Records.
+func (w *Window) Reader() state.RecordReader {
+	if <-w.opened; w.logs == nil {
+		return noRecords{}
+	}
+	return windowReader{w.logs.Reader()}
+}
+
+type windowReader struct{ *logstore.Reader }
+
+// Read implements state.RecordReader.
+func (r windowReader) Read(index oplog.Index) ([]byte, error) {
+	l, err := r.Reader.Read(uint64(index))
+	switch {
+	case errors.Is(err, hraft.ErrLogNotFound) || errors.Is(err, logstore.ErrDamaged): // the store has told of damage
+		return nil, state.ErrTrimmed
+	case errors.Is(err, logstore.ErrClosed):
+		return nil, oplog.Errorf(oplog.Unavailable, "the node stops")
+	case err != nil:
+		return nil, err
+	case l.Type != hraft.LogCommand:
+		return nil, state.ErrTrimmed // not what the state has applied
+	}
+	return l.Data, nil
+}
+
+type noRecords struct{}
+
+// Read implements state.RecordReader.
+func (noRecords) Read(oplog.Index) ([]byte, error) { return nil, state.ErrTrimmed }
+
+// Close implements state.RecordReader.
+func (noRecords) Close() {}
