@@ -68,7 +68,8 @@ type Timing struct {
 	Election          time.Duration // 1.2s: silence after which followers elect; at least twice the heartbeat
 	SnapshotThreshold uint64        // 8192 log entries
 	SnapshotInterval  time.Duration // 2m
-	TrailingLogs      uint64        // 10240
+	TrailingLogs      uint64        // 10240: log entries that a snapshot leaves, for members that were away
+	TrailingBytes     int64         // 128 MiB: of them, about; a start reads them
 	SegmentBytes      int64         // 8 MiB: of the log's files
 	MaxClockOffset    time.Duration // 2s: how far a clock may be from the middle of the members' clocks
 }
@@ -156,6 +157,7 @@ func (t Timing) WithDefaults() Timing {
 	t.SnapshotThreshold = cmp.Or(t.SnapshotThreshold, 8192)
 	t.SnapshotInterval = cmp.Or(t.SnapshotInterval, 2*time.Minute)
 	t.TrailingLogs = cmp.Or(t.TrailingLogs, 10240)
+	t.TrailingBytes = cmp.Or(t.TrailingBytes, 128<<20)
 	t.MaxClockOffset = cmp.Or(t.MaxClockOffset, 2*time.Second)
 	return t
 }

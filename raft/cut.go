@@ -82,17 +82,19 @@ func (n *Node) ResealSnapshots() error {
 
 // snapshotAndCut takes a snapshot and leaves one record of those before it: an empty log would be taken for a lost one.
 func (n *Node) snapshotAndCut() error {
-	trailing := func(records uint64) error {
-		c := n.raft.ReloadableConfig()
-		c.TrailingLogs = records
-		return n.raft.ReloadConfig(c)
-	}
-	if err := trailing(1); err != nil {
-		return err
-	}
+	n.trailing.Store(1)
 	err := n.await(context.Background(), n.raft.Snapshot())
 	if errors.Is(err, hraft.ErrNothingNewToSnapshot) {
 		err = nil
 	}
-	return errors.Join(err, trailing(n.cfg.TrailingLogs))
+	n.trailing.Store(n.cfg.TrailingLogs)
+	return errors.Join(err, n.limitTrailing())
+}
+
+// limitTrailing tells the library how many records it may leave in the log before a snapshot: as many as are configured, and no more than
+// the bytes that a start should read. The library counts records only, and one may be an import of megabytes.
+func (n *Node) limitTrailing() error {
+	c := n.raft.ReloadableConfig()
+	c.TrailingLogs = max(min(n.trailing.Load(), n.logs.NewestWithin(n.cfg.TrailingBytes)), 1)
+	return n.raft.ReloadConfig(c)
 }

@@ -66,7 +66,7 @@ func (f *fsm) Snapshot() (hraft.FSMSnapshot, error) {
 	f.last = &pendingSnapshot{Snapshot: s}
 	if f.node != nil {
 		end := f.node.chain.End()
-		f.last.before = func() error { return f.node.storeChain(end) }
+		f.last.before = func() error { return errors.Join(f.node.storeChain(end), f.node.limitTrailing()) }
 	}
 	return f.last, nil
 }

@@ -25,6 +25,7 @@ type storage struct {
 	lastAtOpen     uint64              // the last record that the log had when it was opened
 	supersededTo   atomic.Uint64       // the log may hold records up to here that a snapshot replaced
 	snapshotWanted chan struct{}       // holds a token when a snapshot could not be read
+	trailing       atomic.Uint64       // records that a snapshot leaves in the log
 }
 
 // logDir is where, in a member's directory, the log is, with term and vote.

@@ -97,6 +97,7 @@ func newNode(cfg Config, sm StateMachine) *Node {
 		members:            members{peers: map[uint32]*peerState{}, toPromote: map[uint32]bool{}, failedHandOvers: map[uint32]uint64{}, changed: make(chan struct{})},
 		rounds:             confirmations{turn: make(chan struct{}, 1)},
 		clocks:             clocks{now: cfg.Now, elapsed: cfg.Elapsed, max: cfg.MaxClockOffset}}
+	n.trailing.Store(cfg.TrailingLogs)
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	n.transport, n.disk = n.newTransport(nil), n.newDisk()
 	return n

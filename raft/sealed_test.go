@@ -10,8 +10,6 @@ import (
 	"slices"
 	"testing"
 
-	hraft "github.com/hashicorp/raft"
-
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
@@ -65,11 +63,7 @@ func TestEncryptedMembersBesideAPlainOne(t *testing.T) {
 	behind := []int{(l + 1) % 3, (l + 2) % 3}
 	c.nodes[behind[0]].Close()
 	want = append(want, c.propose(40, 50)...)
-	if err := c.nodes[l].raft.ReloadConfig(hraft.ReloadableConfig{TrailingLogs: 1, SnapshotInterval: c.nodes[l].cfg.SnapshotInterval,
-		SnapshotThreshold: 1, HeartbeatTimeout: c.nodes[l].cfg.Election * 6 / 10, ElectionTimeout: c.nodes[l].cfg.Election * 6 / 10}); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.nodes[l].raft.Snapshot().Error(); err != nil {
+	if err := c.nodes[l].snapshotAndCut(); err != nil {
 		t.Fatal(err)
 	}
 	c.sms[behind[0]] = &list{}

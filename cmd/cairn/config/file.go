@@ -52,7 +52,7 @@ type cluster struct {
 	ReplicationMode    string     `toml:"replication_mode" doc:"Accepted in older files, without effect: a write is always stored on a majority."`
 	SnapshotThreshold  uint64     `toml:"snapshot_threshold" default:"8192" unit:"log entries" doc:"A snapshot is taken after this many log entries."`
 	SnapshotIntervalMS int        `toml:"snapshot_interval_ms" default:"120000" unit:"milliseconds" doc:"How often the node checks whether a snapshot is due."`
-	TrailingLogs       uint64     `toml:"trailing_logs" default:"10240" unit:"log entries" doc:"Log entries kept although a snapshot holds them, for members that were away."`
+	TrailingLogs       uint64     `toml:"trailing_logs" default:"10240" unit:"log entries" doc:"Log entries kept although a snapshot holds them, for members that were away; 128 MiB at most."`
 	PeersSRV           string     `toml:"peers_srv" doc:"Instead of peers: the DNS name whose SRV records are all members, this one too, such as _peer._tcp.cairn-peers. It is asked when the node starts."`
 	PeersExpected      int        `toml:"peers_expected" default:"3" unit:"members" doc:"Number of members that peers_srv must name before a node with an empty home starts: fewer could found a cluster of their own."`
 	Peers              []filePeer `toml:"peers" doc:"The other members."`

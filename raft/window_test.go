@@ -1,0 +1,221 @@
+package raft
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/oplog/state"
+)
+
+// kept is a node that is alone and whose log keeps records from retain on.
+type kept struct {
+	t      *testing.T
+	cfg    Config
+	sm     *list
+	retain uint64
+	n      *Node
+}
+
+func startKept(t *testing.T, keys *seal.Ring) *kept {
+	k := &kept{t: t, sm: &list{}}
+	k.cfg = Config{NodeID: 1, Dir: t.TempDir(), Alone: true, Handler: noHandler{}, Keys: keys, Founds: founds, Hello: k.sm.hello, Retain: func() uint64 { return k.retain },
+		Timing: Timing{Heartbeat: 20 * time.Millisecond, Election: 40 * time.Millisecond, SegmentBytes: 4 << 10, TrailingLogs: 10}}
+	k.open()
+	t.Cleanup(func() { k.n.Close() })
+	return k
+}
+
+func (k *kept) open() {
+	k.t.Helper()
+	k.cfg.Window = NewWindow()
+	var err error
+	if k.n, err = Open(context.Background(), k.cfg, k.sm); err != nil {
+		k.t.Fatal(err)
+	}
+	for changed := k.n.Changed(); !k.n.IsLeader(); changed = k.n.Changed() {
+		<-changed
+	}
+}
+
+func (k *kept) reopen() {
+	k.t.Helper()
+	if err := k.n.Close(); err != nil {
+		k.t.Fatal(err)
+	}
+	k.open()
+}
+
+func (k *kept) propose(from, to int) {
+	k.t.Helper()
+	for i := from; i < to; i++ {
+		if _, _, err := k.n.Propose(k.t.Context(), fmt.Appendf(nil, "entry-%d of %0200d", i, i)).Wait(); err != nil {
+			k.t.Fatal(err)
+		}
+	}
+}
+
+// read is every record of the state machine's that the window has, from its first on.
+func (k *kept) read() (items []string) {
+	k.t.Helper()
+	r := k.cfg.Window.Reader()
+	defer r.Close()
+	at, _ := k.sm.Applied()
+	for i := k.cfg.Window.First(); i <= oplog.Index(at); i++ {
+		data, err := r.Read(i)
+		if errors.Is(err, state.ErrTrimmed) { // the library's own
+			continue
+		}
+		if err != nil {
+			k.t.Fatalf("record %d: %v", i, err)
+		}
+		items = append(items, string(data))
+	}
+	return items
+}
+
+// wantAll wants the window to have the last n records, or all.
+func (k *kept) wantLast(n int, when string) {
+	k.t.Helper()
+	want, got := k.sm.items(), k.read()
+	if !slices.Equal(got, want[len(want)-n:]) {
+		k.t.Errorf("%s: the window has %d records, want the last %d of %d", when, len(got), n, len(want))
+	}
+}
+
+// TestTheWindowOfTheLog: what snapshots cut off the log is read all the same, as far back as it is wanted, across restarts and a change of
+// keys, and a purge takes it away.
+func TestTheWindowOfTheLog(t *testing.T) {
+	t.Parallel()
+	for name, keys := range map[string]*seal.Ring{"plain": nil, "encrypted": newRing()} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := startKept(t, keys)
+			k.propose(0, 100)
+			if err := k.n.Snapshot(); err != nil {
+				t.Fatal(err)
+			}
+			first, err := k.n.logs.FirstIndex()
+			if err != nil || first < 80 {
+				t.Fatalf("the log begins at %d, %v", first, err)
+			}
+			k.wantLast(100, "cut")
+			k.reopen()
+			k.wantLast(100, "cut, after a start")
+			if err := k.n.ResealLog(); err != nil {
+				t.Fatal(err)
+			}
+			k.wantLast(100, "rewritten")
+			k.retain, _ = k.sm.Applied()
+			k.propose(100, 150)
+			k.wantLast(150, "wanted no more, and there is no snapshot")
+			if err := k.n.Snapshot(); err != nil {
+				t.Fatal(err)
+			}
+			k.reopen()
+			k.wantLast(51, "wanted no more")
+			k.propose(150, 160)
+			purge, _ := k.sm.Applied()
+			k.propose(160, 165)
+			if err := k.n.CutBehind(purge); err != nil {
+				t.Fatal(err)
+			}
+			k.wantLast(6, "purged")
+			if n := holds(t, logDir(k.cfg.Dir), "entry-158"); n != 0 {
+				t.Errorf("a record from before the purge is in %d files", n)
+			}
+			k.propose(165, 170)
+			k.reopen()
+			k.wantLast(11, "purged, after a start")
+		})
+	}
+}
+
+// TestConvertKeepsTheWindow: a home that is encrypted anew keeps what its log keeps.
+func TestConvertKeepsTheWindow(t *testing.T) {
+	t.Parallel()
+	k := startKept(t, nil)
+	k.propose(0, 100)
+	if err := errors.Join(k.n.Snapshot(), k.n.Close()); err != nil {
+		t.Fatal(err)
+	}
+	keys, to := newRing(), filepath.Join(t.TempDir(), "to")
+	if err := Convert(k.cfg.Dir, to, nil, keys); err != nil {
+		t.Fatal(err)
+	}
+	k.cfg.Dir, k.cfg.Keys = to, keys
+	k.open()
+	k.wantLast(100, "encrypted")
+	if first, err := k.n.logs.FirstIndex(); err != nil || first < 80 {
+		t.Errorf("the log begins at %d, %v", first, err)
+	}
+	k.propose(100, 110)
+	k.wantLast(110, "and going on")
+}
+
+// TestDamageOfTheWindowStopsNothing: a segment of kept records that was damaged is met by readers; the node starts, and goes on.
+func TestDamageOfTheWindowStopsNothing(t *testing.T) {
+	t.Parallel()
+	k := startKept(t, nil)
+	k.propose(0, 100)
+	if err := errors.Join(k.n.Snapshot(), k.n.Close()); err != nil {
+		t.Fatal(err)
+	}
+	names := segments(t, k.cfg.Dir)
+	raw, err := os.ReadFile(names[2])
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw[len(raw)/3] ^= 4
+	if err := os.WriteFile(names[2], raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	k.open()
+	before := k.cfg.Window.First()
+	r := k.cfg.Window.Reader()
+	for i := before; i < before+100; i++ {
+		if _, err := r.Read(i); err != nil && !errors.Is(err, state.ErrTrimmed) {
+			t.Errorf("record %d: %v", i, err)
+		}
+	}
+	r.Close()
+	if k.cfg.Window.First() <= before || k.cfg.Window.Lost() != 1 {
+		t.Errorf("the window begins at %d, and %d losses are counted", k.cfg.Window.First(), k.cfg.Window.Lost())
+	}
+	left := len(k.read())
+	k.propose(100, 110)
+	k.wantLast(left+10, "behind the damage")
+	if err := errors.Join(k.n.ResealLog(), k.n.Snapshot()); err != nil {
+		t.Fatal(err)
+	}
+	k.reopen()
+	k.wantLast(left+10, "after a start")
+	if n := k.cfg.Window.Lost(); n != 0 {
+		t.Errorf("what is lost is met again: %d", n)
+	}
+}
+
+// TestASnapshotLeavesNoMoreThanItsBytes: of large records the log keeps fewer than it would of small ones, and the window all.
+func TestASnapshotLeavesNoMoreThanItsBytes(t *testing.T) {
+	t.Parallel()
+	k := startKept(t, nil)
+	k.n.cfg.TrailingLogs, k.n.cfg.TrailingBytes = 1000, 9<<10
+	k.n.trailing.Store(1000)
+	k.propose(0, 100)
+	if err := k.n.Snapshot(); err != nil {
+		t.Fatal(err)
+	}
+	first, err := k.n.logs.FirstIndex()
+	last, _ := k.sm.Applied()
+	if left := last - first; err != nil || left > 60 || left < 10 {
+		t.Errorf("%d records are left, %v", left, err)
+	}
+	k.wantLast(100, "cut")
+}
