@@ -8,7 +8,7 @@
 // Invariant: two states that applied the same records have the same Sum (a 256-bit multiset hash of all
 // replicated keys), however the records were batched and wherever snapshots were taken.
 //
-// The state also keeps the applied records themselves for a window (Options.RetainOps): the source of
+// The state also keeps what became of the newest records (Options.RetainOps), whose bytes it reads from the Raft log: the source of
 // OPLOG_PULL, of index catch-up, of `cairn log tail` and of subscriptions with a cursor. The window is
 // a node's own business and no part of the Sum.
 //
