@@ -1,133 +1,303 @@
 package text
 
-import "math/bits"
+import (
+	"cmp"
+	"math"
+	"math/bits"
+	"slices"
+)
 
-// Rows are added up a window at a time, so that what is added up stays in the processor's nearest caches.
+// Rows are added up a window at a time, so that what is added up stays in the processor's nearest cache.
+//
+// What is added up are whole numbers: a part times scale, rounded up. A row's score by them is higher than its own by less than scoreSlack allows for, so
+// that they say which few rows may be among the best; only those are scored.
 const (
-	windowBits = pageBits
-	windowRows = 1 << windowBits
+	windowBits  = pageBits
+	windowRows  = 1 << windowBits
+	spanWindows = spanRows / windowRows
+	sumBits     = 32
+	mostSum     = 1<<sumBits - 1
+	tables      = scaleTFs * scaleLengths
 )
 
 // An adder sums up the parts of a search's rows.
 type adder struct {
-	cells   [windowRows]cell   // of a window's rows; all zero between windows
-	touched [windowRows]uint16 // those that are not zero
-	cursors []cursor
+	cells   [windowRows]cell         // of a window's rows; zero between windows
+	touched [windowRows / 64]uint64  // those that are not zero, a bit each
+	words   uint64                   // those of touched that are not zero, a bit each
+	order   []adding                 // the terms, that of the highest part first
+	parts   [maxTerms][tables]uint32 // by order, frequency and length; 0 is not computed yet
+	cursors []cursor                 // by span, and in a span by order
 	coords  [maxTerms + 1]float64
 	scale   scale
-	matches []match
-	spread  spread // of their scores
+	units   float64 // of a part of 1
+	keep    func(row uint32) bool
+	found   []found // in the order of rows
+	bar
 }
 
-// A cell sums up one row: its parts so far, and which terms they came from.
-type cell struct {
-	sum  float64
-	mask uint32
-}
+// A cell is which terms of the order a row has, a bit each from sumBits on, and below them the sum of their parts.
+type cell uint64
 
-// A cursor is a term's list from where the next window begins.
-type cursor struct {
-	list   []posting
-	window uint32 // of list[0]
-	bit    uint32
+func (c cell) terms() int  { return bits.OnesCount32(uint32(c >> sumBits)) }
+func (c cell) sum() uint32 { return uint32(c) }
+
+// An adding is a term and what its parts are multiplied with.
+type adding struct {
+	term   int
 	weight float64
+	most   float64 // no part is higher
 }
 
-// A match is a row and its score before rounding.
-type match struct {
-	raw     float64
-	row     uint32
-	matched uint32 // terms
+// A cursor is a term's postings in a span, from where the next window begins.
+type cursor struct {
+	run
+	at    int
+	order int
 }
 
-// add adds up each row's parts in the order of the terms.
-func (s *search) add() {
+// A found row may be among the best.
+type found struct {
+	cell
+	row uint32
+}
+
+// add finds the rows that may be among the K best.
+func (s *search) add(q Query, k int) {
 	a := &s.adder
-	a.matches, a.cursors, a.scale, a.spread = a.matches[:0], a.cursors[:0], scale{params: s.params, totals: s.totals}, spread{}
+	a.found, a.keep = a.found[:0], q.Keep
+	a.scale.begin(s.params, s.totals)
+	s.arrange()
+	a.begin(k)
+	for from := 0; from < len(a.cursors); {
+		to, span := from+1, a.cursors[from].span
+		for to < len(a.cursors) && a.cursors[to].span == span {
+			to++
+		}
+		for w := range uint32(spanWindows) {
+			a.window(a.cursors[from:to], span*spanWindows+w)
+		}
+		from = to
+	}
+	left := a.found[:0]
+	for _, f := range a.found {
+		if uint64(f.sum()) >= a.need[f.terms()] {
+			left = append(left, f)
+		}
+	}
+	a.found = left
+}
+
+// arrange puts the terms, and the cursors over their postings, into the order in which they are added up.
+func (s *search) arrange() {
+	a := &s.adder
+	a.order, a.cursors = a.order[:0], a.cursors[:0]
+	sum := 0.0
+	for i := range s.terms {
+		t := &s.terms[i]
+		add := adding{term: i, weight: float64(t.share * s.params.weight(s.totals.Rows, t.df))}
+		sum += add.weight
+		for j := range t.lists {
+			l := &t.lists[j]
+			add.most = max(add.most, add.weight*s.params.saturation(l.most, s.params.lengthNorm(l.least, s.totals)))
+		}
+		a.order = append(a.order, add)
+	}
+	a.units = (mostSum - 4*maxTerms) / max(sum*(s.params.K1+1), 1e-9)
+	slices.SortFunc(a.order, func(x, y adding) int { return cmp.Or(cmp.Compare(y.most, x.most), cmp.Compare(x.term, y.term)) })
 	for n := range len(s.terms) + 1 {
 		a.coords[n] = s.params.coord(n, len(s.terms))
 	}
-	for i := range s.terms {
-		t := &s.terms[i]
-		weight := float64(t.share * s.params.weight(s.totals.Rows, t.df))
-		for _, list := range t.lists {
-			a.cursors = append(a.cursors, cursor{list, list[0].row >> windowBits, 1 << i, weight})
+	for i, add := range a.order {
+		clear(a.parts[i][:])
+		for j := range s.terms[add.term].lists {
+			s.terms[add.term].lists[j].each(func(r run) { a.cursors = append(a.cursors, cursor{run: r, order: i}) })
 		}
 	}
-	for w := range uint32(s.rows >> windowBits) {
-		a.window(w)
-	}
+	slices.SortFunc(a.cursors, func(x, y cursor) int { return cmp.Or(cmp.Compare(x.span, y.span), cmp.Compare(x.order, y.order)) })
 }
 
-// window adds up a window's rows.
-func (a *adder) window(w uint32) {
-	touched := 0
-	for i := range a.cursors {
-		c := &a.cursors[i]
-		if c.window != w {
-			continue
-		}
-		n := 0
-		for ; n < len(c.list); n++ {
-			p := c.list[n]
-			if p.row>>windowBits != w {
-				c.window = p.row >> windowBits
-				break
-			}
-			at := p.row % windowRows
-			cell := &a.cells[at]
-			if cell.mask == 0 {
-				a.touched[touched%windowRows] = uint16(at)
-				touched++
-			}
-			cell.mask |= c.bit
-			cell.sum += float64(c.weight * a.scale.of(p.tf, p.length))
-		}
-		c.list = c.list[n:]
+// window adds up a window's rows. The last terms of the order cannot lift a row to the bar by themselves: they are added to rows that have others.
+func (a *adder) window(cursors []cursor, w uint32) {
+	i, end := 0, (w%spanWindows+1)<<windowBits
+	for ; i < len(cursors) && cursors[i].order < a.lifting; i++ {
+		a.addAll(&cursors[i], end)
 	}
-	for _, at := range a.touched[:touched] {
-		c := &a.cells[at]
-		n := bits.OnesCount32(c.mask)
-		raw := float64(c.sum * a.coords[n])
-		a.matches = append(a.matches, match{raw, w<<windowBits | uint32(at), uint32(n)})
-		a.spread.add(raw)
-		*c = cell{}
+	if a.words == 0 {
+		return
+	}
+	for ; i < len(cursors); i++ {
+		a.addToTouched(&cursors[i], end)
+	}
+	a.harvest(w << windowBits)
+}
+
+// addAll adds a term's postings up to a place in the span.
+func (a *adder) addAll(c *cursor, end uint32) {
+	parts, words, bit := &a.parts[c.order], a.words, cell(1)<<(sumBits+c.order)
+	i := c.start(end)
+	for ; i < len(c.post); i++ {
+		p := c.post[i]
+		if placeOf(p) >= end {
+			break
+		}
+		n, common := partOf(p)
+		part := parts[n%tables]
+		if part == 0 || !common {
+			part = a.part(c, p)
+		}
+		at := p % windowRows
+		a.cells[at] += bit | cell(part)
+		a.touched[at/64] |= 1 << (at % 64)
+		words |= 1 << (at / 64)
+	}
+	c.at, a.words = i, words
+}
+
+// addToTouched adds a term's postings to rows that have others.
+func (a *adder) addToTouched(c *cursor, end uint32) {
+	parts, bit := &a.parts[c.order], cell(1)<<(sumBits+c.order)
+	i := c.start(end)
+	for ; i < len(c.post); i++ {
+		p := c.post[i]
+		if placeOf(p) >= end {
+			break
+		}
+		n, common := partOf(p)
+		part := parts[n%tables]
+		if part == 0 || !common {
+			part = a.part(c, p)
+		}
+		at := p % windowRows
+		a.cells[at] += (bit | cell(part)) & -cell(a.touched[at/64]>>(at%64)&1)
+	}
+	c.at = i
+}
+
+// start is where a window's postings begin: windows before it may have been left out.
+func (c *cursor) start(end uint32) int {
+	if c.at < len(c.post) && placeOf(c.post[c.at]) < end-windowRows {
+		return seek(c.post, c.at, end-windowRows)
+	}
+	return c.at
+}
+
+// partOf is where in the table a posting's part is. It says false for frequencies and lengths that are not there.
+func partOf(p uint32) (at uint32, common bool) {
+	p = p>>spanBits - 1<<lengthBits
+	return p>>(lengthBits-8)&(3<<8) | p&(scaleLengths-1), p&^(3<<lengthBits|(scaleLengths-1)) == 0
+}
+
+// part is what a posting adds to its row's cell.
+func (a *adder) part(c *cursor, p uint32) uint32 {
+	tf, length := c.counts(p)
+	part := uint32(float64(a.order[c.order].weight*a.scale.of(tf, length))*a.units) + 1
+	if n, common := partOf(p); common {
+		a.parts[c.order][n] = part
+	}
+	return part
+}
+
+// harvest takes the rows out of a window that may be among the best.
+func (a *adder) harvest(first uint32) {
+	for words := a.words; words != 0; words &= words - 1 {
+		w := bits.TrailingZeros64(words)
+		for b := a.touched[w]; b != 0; b &= b - 1 {
+			at := uint32(w*64 + bits.TrailingZeros64(b))
+			cell := a.cells[at]
+			a.cells[at] = 0
+			n := cell.terms()
+			if uint64(cell.sum()) < a.need[n] || a.keep != nil && !a.keep(first|at) {
+				continue
+			}
+			a.found = append(a.found, found{cell, first | at})
+			a.count(float64(cell.sum()) * a.worth[n])
+		}
+		a.touched[w] = 0
+	}
+	a.words = 0
+	if a.rose {
+		a.raise()
 	}
 }
 
 // forget lets go of the lists.
-func (a *adder) forget() { clear(a.cursors) }
-
-// A rowSet is rows that are numbered in their order.
-type rowSet struct {
-	bits   []uint64
-	before []uint32 // rows in the words before
+func (a *adder) forget() {
+	clear(a.cursors)
+	a.keep = nil
 }
 
-// fill makes the set that of the hits, of rows below a number, and appends the rows in order to dst.
-func (r *rowSet) fill(hits []ranked, rows int, dst []uint32) []uint32 {
-	words := (rows + 63) / 64
-	if cap(r.bits) < words {
-		r.bits, r.before = make([]uint64, words), make([]uint32, words)
+// A bar is a score that rows must reach to be among the K best, as far as it is known.
+type bar struct {
+	k       int
+	counts  [spreadSteps]uint32 // of the rows found so far, by score
+	step    int                 // that K of them reach, or more: the highest that is known
+	above   int                 // how many reach it
+	rose    bool                // step has, since raise
+	worth   [maxTerms + 1]float64
+	need    [maxTerms + 1]uint64 // what the sum of a row with so many terms is at least
+	lifting int                  // how many terms of the order can lift a row to the bar without those before
+}
+
+// begin starts with no row, and a bar of nothing.
+func (a *adder) begin(k int) {
+	a.k, a.step, a.above, a.rose, a.lifting = k, 0, 0, false, len(a.order)
+	clear(a.counts[:])
+	clear(a.need[:])
+	for n := range a.coords {
+		a.worth[n] = a.coords[n] / a.units
 	}
-	r.bits, r.before = r.bits[:words], r.before[:words]
-	clear(r.bits)
-	for _, h := range hits {
-		r.bits[h.row/64] |= 1 << (h.row % 64)
+}
+
+// count takes note of a row's score.
+func (b *bar) count(score float64) {
+	step := stepOf(score)
+	b.counts[step]++
+	if step < b.step {
+		return
 	}
-	n := uint32(0)
-	for w, b := range r.bits {
-		r.before[w] = n
-		n += uint32(bits.OnesCount64(b))
-		for ; b != 0; b &= b - 1 {
-			dst = append(dst, uint32(w*64+bits.TrailingZeros64(b)))
+	for b.above++; b.above-int(b.counts[b.step]) >= b.k; b.step++ {
+		b.above -= int(b.counts[b.step])
+		b.rose = true
+	}
+}
+
+// raise makes the rows' bar of the step. It is lower by what rounding may have added to a row: its score is rounded up by less than two units for each
+// term, and to a billionth when it is compared.
+func (a *adder) raise() {
+	a.rose = false
+	score := stepScore(a.step)
+	score -= float64(score*1e-9) + 4*maxTerms/a.units + 4e-9
+	if score <= 0 {
+		return
+	}
+	for n := 1; n <= len(a.order); n++ {
+		a.need[n] = uint64(min(score/a.worth[n], mostSum+1))
+	}
+	rest := 0.0
+	for a.lifting = len(a.order); a.lifting > 0; a.lifting-- {
+		rest += a.order[a.lifting-1].most
+		if a.coords[len(a.order)-a.lifting+1]*rest >= score {
+			break
 		}
 	}
-	return dst
 }
 
-// at is a row's number in the set.
-func (r *rowSet) at(row uint32) (int, bool) {
-	b, bit := r.bits[row/64], uint64(1)<<(row%64)
-	return int(r.before[row/64]) + bits.OnesCount64(b&(bit-1)), b&bit != 0
+// Scores are counted in steps of about a hundredth: by the first bits of the float, which is not negative.
+const (
+	spreadShift = 52 - 7           // of the bits: 128 steps from one power of two to the next
+	spreadSteps = 32 << 7          // 32 powers
+	spreadFirst = (1023 - 16) << 7 // 2^-16: what is less is counted with it, and what is too much with the last
+)
+
+func stepOf(score float64) int {
+	return max(0, min(int(math.Float64bits(score)>>spreadShift)-spreadFirst, spreadSteps-1))
+}
+
+// stepScore is the lowest score of a step.
+func stepScore(step int) float64 {
+	if step == 0 {
+		return 0
+	}
+	return math.Float64frombits(uint64(step+spreadFirst) << spreadShift)
 }

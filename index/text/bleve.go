@@ -138,7 +138,7 @@ type segmentInfo struct {
 	id   uint64
 	rows []uint32 // by local document number
 	// entries are the decoded postings in the cache; guarded by Cache.mu.
-	entries map[string]*entry
+	entries map[int64]map[string]*entry
 	dropped bool
 }
 

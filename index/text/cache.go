@@ -1,7 +1,7 @@
 package text
 
 import (
-	"container/list"
+	chain "container/list"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -10,61 +10,72 @@ import (
 // minCached is the smallest segment whose postings are worth keeping decoded.
 const minCached = 1000
 
-// A Cache keeps decoded postings of large segments, least recently used out, and the buffers of searches. One
+// A Cache keeps decoded postings of large segments, those that are not used out, and the buffers of searches. One
 // Cache is meant to be shared by all indexes of a process.
 type Cache struct {
 	idle sync.Pool // of *scratch
 
-	mu   sync.Mutex
-	max  int64
-	used int64
-	lru  list.List // of *entry, front is newest
+	mu    sync.RWMutex
+	max   int64
+	used  int64
+	order chain.List // of *entry: the back is the next to go, or to the front when it was used since it was last there
 }
 
 // NewCache returns a cache that holds at most so many bytes of postings.
 func NewCache(bytes int64) *Cache { return &Cache{max: bytes} }
 
 type entry struct {
-	info *segmentInfo
-	term string
-	post []posting
+	info  *segmentInfo
+	term  string
+	group int64 // whose rows the list has, or allGroups
+	list
 	// counted is deaths<<32 | live rows: how many of post are live as of that
 	// many deaths, valid while no other row dies.
 	counted atomic.Uint64
-	at      *list.Element
+	used    atomic.Bool // since it was last passed over
+	at      *chain.Element
 }
 
-func (e *entry) cost() int64 { return int64(8*len(e.post) + len(e.term) + 200) }
+func (e *entry) cost() int64 { return e.bytes() + int64(len(e.term)) + 250 }
 
-func (c *Cache) get(info *segmentInfo, term string) *entry {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	e := info.entries[term]
-	if e != nil {
-		c.lru.MoveToFront(e.at)
+const allGroups = -1
+
+func (c *Cache) get(info *segmentInfo, term string, group int64) *entry {
+	c.mu.RLock()
+	e := info.entries[group][term]
+	c.mu.RUnlock()
+	if e != nil && !e.used.Load() {
+		e.used.Store(true)
 	}
 	return e
 }
 
 // put offers postings to the cache and returns the entry to use, kept or not.
-func (c *Cache) put(info *segmentInfo, term string, post []posting) *entry {
-	e := &entry{info: info, term: strings.Clone(term), post: post} // term may be a piece of a long query
+func (c *Cache) put(info *segmentInfo, term string, group int64, l list) *entry {
+	e := &entry{info: info, term: strings.Clone(term), group: group, list: l} // term may be a piece of a long query
 	e.counted.Store(uncounted)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if had := info.entries[term]; had != nil {
+	if had := info.entries[group][term]; had != nil {
 		return had
 	}
 	if info.dropped || len(info.rows) < minCached || e.cost() > c.max/4 {
 		return e
 	}
 	if info.entries == nil {
-		info.entries = make(map[string]*entry)
+		info.entries = make(map[int64]map[string]*entry)
 	}
-	info.entries[e.term] = e
-	e.at = c.lru.PushFront(e)
+	if info.entries[group] == nil {
+		info.entries[group] = make(map[string]*entry)
+	}
+	info.entries[group][e.term] = e
+	e.at = c.order.PushFront(e)
 	for c.used += e.cost(); c.used > c.max; {
-		c.remove(c.lru.Back().Value.(*entry))
+		if oldest := c.order.Back().Value.(*entry); oldest.used.Swap(false) && oldest != e {
+			c.order.MoveToFront(oldest.at)
+		} else {
+			c.remove(oldest)
+		}
 	}
 	return e
 }
@@ -74,22 +85,27 @@ func (c *Cache) drop(info *segmentInfo) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	info.dropped = true
-	for _, e := range info.entries {
-		c.remove(e)
+	for _, terms := range info.entries {
+		for _, e := range terms {
+			c.remove(e)
+		}
 	}
 }
 
 // remove runs under mu.
 func (c *Cache) remove(e *entry) {
-	c.lru.Remove(e.at)
-	delete(e.info.entries, e.term)
+	c.order.Remove(e.at)
+	delete(e.info.entries[e.group], e.term)
+	if len(e.info.entries[e.group]) == 0 {
+		delete(e.info.entries, e.group)
+	}
 	c.used -= e.cost()
 }
 
 // Bytes returns how much the cache holds.
 func (c *Cache) Bytes() int64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.mu.RLock()
+	defer c.mu.RUnlock()
 	return c.used
 }
 

@@ -31,21 +31,22 @@ func (s *search) tooCommon(t *queryTerm, segments []*scorch.SegmentSnapshot) (bo
 	}
 	all = 0
 	for _, list := range t.tail {
-		all += s.count(list, nil)
+		l := s.arena.pack(s.byRow(list))
+		all += s.count(&l, nil)
 	}
 	for n, seg := range segments {
-		list, e, err := s.postings(s.snap.segments[n], seg.Segment(), &s.dicts[n], t.term)
+		l, e, err := s.postings(s.snap.segments[n], seg.Segment(), &s.dicts[n], t.term)
 		if err != nil {
 			return false, err
 		}
-		all += s.count(list, e)
+		all += s.count(&l, e)
 	}
 	return all > s.most, nil
 }
 
 // length is how many postings a term has in a segment.
 func (s *search) length(info *segmentInfo, seg segment.Segment, dict *segment.TermDictionary, term string) (_ uint64, err error) {
-	if e := s.index.cfg.Cache.get(info, term); e != nil {
+	if e := s.index.cfg.Cache.get(info, term, allGroups); e != nil {
 		return uint64(len(e.post)), nil
 	}
 	defer recoverCorrupt(&err)

@@ -15,13 +15,13 @@ type search struct {
 	seq    uint64 // the moment
 	deaths uint32
 	pages  []*page
-	rows   int // row numbers are below this
 	totals Totals
 	most   uint64 // live rows that a term may have to be collected
 	snap   *snapshot
 	blocks []*block     // of the tail; the last may have grown since
 	tail   [][]tailTerm // the terms of the blocks at the moment; a block that still grows changes its lists alone
 	had    int          // rows that the last block had at the moment
+	guess  bool         // terms are looked for that nobody asked for
 	// list and iterator are Bleve's, used again from term to term.
 	list     segment.PostingsList
 	iterator segment.PostingsIterator
@@ -33,20 +33,20 @@ type scratch struct {
 	terms   []queryTerm // sorted
 	dicts   []segment.TermDictionary
 	decoded []posting // as they came from a segment
-	kept    []posting // lists of this search alone, one behind the other
-	starts  []int     // of windows, while postings are sorted by window
+	sorted  []posting // the same by row
+	starts  []int     // of windows, while postings are sorted
+	arena   arena     // lists of this search alone
 	adder   adder
-	hits    []ranked
-	chosen  rowSet
+	best
 }
 
-// A queryTerm is a term with the postings that score and its document frequency. Lists are in the order of windows.
+// A queryTerm is a term with the postings that score and its document frequency.
 type queryTerm struct {
 	term  string
 	df    uint64
 	known bool        // some live row has it, of the groups or not
 	share float64     // of its weight that counts: less than 1 when others stand for it
-	lists [][]posting // live rows in the groups only
+	lists []list      // live rows in the groups only
 	tail  [][]posting // of the blocks, not filtered yet
 }
 
@@ -91,7 +91,7 @@ func (x *Index) capture(q Query, terms []string) (*search, error) {
 	if len(terms) == 0 {
 		return nil, nil
 	}
-	s.seq, s.deaths, s.pages, s.rows = x.seq, x.rows.deaths, x.rows.pages, len(x.rows.pages)<<pageBits
+	s.seq, s.deaths, s.pages = x.seq, x.rows.deaths, x.rows.pages
 	s.totals, s.most = x.totals, math.MaxUint64
 	if q.Share > 0 {
 		s.most = x.totals.Rows / q.Share
@@ -161,7 +161,8 @@ func (s *scratch) forget() {
 	}
 	clear(s.dicts)
 	s.adder.forget()
-	s.kept = s.kept[:0]
+	s.best.forget()
+	s.arena.forget()
 }
 
 // collect reads the postings of the terms from a number on in every segment and filters them.
@@ -175,130 +176,129 @@ func (s *search) collect(from int) error {
 		} else if common {
 			continue
 		}
-		for _, list := range t.tail {
-			s.addPostings(t, s.byWindow(list), nil)
+		for _, postings := range t.tail {
+			s.addPostings(t, s.arena.pack(s.byRow(postings)), nil)
 		}
 		for n, seg := range segments {
-			list, e, err := s.postings(s.snap.segments[n], seg.Segment(), &s.dicts[n], t.term)
-			if err != nil {
+			if err := s.addSegment(t, n, seg.Segment()); err != nil {
 				return err
 			}
-			s.addPostings(t, list, e)
 		}
 	}
 	return nil
 }
 
+// addSegment adds a term's postings in a segment. Of one group they are kept for the next search, beside those of all: in most databases a question is of one.
+func (s *search) addSegment(t *queryTerm, n int, seg segment.Segment) error {
+	info, cache := s.snap.segments[n], s.index.cfg.Cache
+	var in *entry // of the group
+	one := len(s.groups.list) == 1 && s.params.Local && len(info.rows) >= minCached
+	var group int64
+	if one {
+		group = int64(s.groups.list[0])
+		if in = cache.get(info, t.term, group); in != nil && (t.known || s.count(&in.list, in) > 0) {
+			s.addGroup(t, s.living(in.list, in))
+			return nil
+		}
+	}
+	l, e, err := s.postings(info, seg, &s.dicts[n], t.term)
+	if err != nil || len(l.post) == 0 {
+		return err
+	}
+	if !one {
+		s.addPostings(t, l, e)
+		return nil
+	}
+	if in == nil {
+		in = cache.put(info, t.term, group, s.inGroups(l).own())
+	}
+	s.addGroup(t, s.living(in.list, in))
+	t.known = t.known || s.count(&l, e) > 0
+	return nil
+}
+
 // postings returns a term's postings in a segment, from the cache or decoded. The entry is nil when they are not cached.
-func (s *search) postings(info *segmentInfo, seg segment.Segment, dict *segment.TermDictionary, term string) (_ []posting, _ *entry, err error) {
+func (s *search) postings(info *segmentInfo, seg segment.Segment, dict *segment.TermDictionary, term string) (_ list, _ *entry, err error) {
 	cache := s.index.cfg.Cache
-	if e := cache.get(info, term); e != nil {
-		return e.post, e, nil
+	if e := cache.get(info, term, allGroups); e != nil {
+		return e.list, e, nil
 	}
 	defer recoverCorrupt(&err)
 	if *dict == nil {
 		if *dict, err = seg.Dictionary(fieldText); err != nil {
-			return nil, nil, corrupt(err)
+			return list{}, nil, corrupt(err)
 		}
 	}
 	if err := s.decode(*dict, info, term); err != nil {
-		return nil, nil, err
+		return list{}, nil, err
 	}
-	if len(s.decoded) == 0 {
-		return nil, nil, nil // not kept: most guesses at an unknown term are in few segments
+	if len(s.decoded) == 0 && s.guess {
+		return list{}, nil, nil // not kept: most guesses at an unknown term are in few segments
 	}
-	list := s.byWindow(s.decoded)
+	l := s.arena.pack(s.byRow(s.decoded))
 	if len(info.rows) < minCached {
-		return s.retain(list), nil, nil
+		return l, nil, nil
 	}
-	e := cache.put(info, term, slices.Clone(list))
-	return e.post, e, nil
-}
-
-// retain copies a list into memory that lasts until the search is released.
-func (s *search) retain(list []posting) []posting {
-	from := len(s.kept)
-	s.kept = append(s.kept, list...)
-	return s.kept[from:]
-}
-
-// byWindow returns a list in the order of windows: itself if it is in that order.
-func (s *search) byWindow(list []posting) []posting {
-	last, sorted := uint32(0), true
-	for _, p := range list {
-		w := p.row >> windowBits
-		sorted = sorted && w >= last
-		last = max(last, w)
-	}
-	if sorted {
-		return list
-	}
-	s.starts = slices.Grow(s.starts[:0], int(last)+2)[:last+2]
-	clear(s.starts)
-	for _, p := range list {
-		s.starts[p.row>>windowBits+1]++
-	}
-	for w := range last {
-		s.starts[w+1] += s.starts[w]
-	}
-	from := len(s.kept)
-	s.kept = slices.Grow(s.kept, len(list))[:from+len(list)]
-	out := s.kept[from:]
-	for _, p := range list {
-		at := &s.starts[p.row>>windowBits]
-		out[*at] = p
-		*at++
-	}
-	return out
+	e := cache.put(info, term, allGroups, l.own())
+	return e.list, e, nil
 }
 
 // addPostings filters a list by life and group, counts it into df and adds what scores to the term's lists.
-func (s *search) addPostings(t *queryTerm, list []posting, e *entry) {
-	if len(list) == 0 {
+func (s *search) addPostings(t *queryTerm, l list, e *entry) {
+	if len(l.post) == 0 {
 		return
 	}
 	if len(s.groups.list) == 0 {
-		list = s.living(list, e)
-		t.df += uint64(len(list))
+		l = s.living(l, e)
+		t.df += uint64(len(l.post))
 		t.known = t.df > 0
-		t.addList(list)
+		t.addList(l)
 		return
 	}
-	in := s.living(s.inGroups(list), nil)
-	t.addList(in)
+	in := s.living(s.inGroups(l), nil)
 	if s.params.Local {
-		t.df += uint64(len(in))
+		s.addGroup(t, in)
 	} else {
-		t.df += s.count(list, e)
+		t.addList(in)
+		t.df += s.count(&l, e)
 	}
-	t.known = t.known || t.df > 0 || s.count(list, e) > 0
+	t.known = t.known || t.df > 0 || s.count(&l, e) > 0
 }
 
-func (t *queryTerm) addList(list []posting) {
-	if len(list) > 0 {
-		t.lists = append(t.lists, list)
+// addGroup adds a list of live rows of the groups to a term, whose statistics are theirs.
+func (s *search) addGroup(t *queryTerm, in list) {
+	t.addList(in)
+	t.df += uint64(len(in.post))
+	t.known = t.known || t.df > 0
+}
+
+func (t *queryTerm) addList(l list) {
+	if len(l.post) > 0 {
+		t.lists = append(t.lists, l)
 	}
 }
 
 // count returns how many postings of a list are live.
-func (s *search) count(list []posting, e *entry) uint64 {
-	if n, ok := s.counted(list, e); ok {
+func (s *search) count(l *list, e *entry) uint64 {
+	if n, ok := s.counted(l, e); ok {
 		return n
 	}
 	n := uint64(0)
-	for _, p := range list {
-		if s.live(p.row) {
-			n++
+	l.each(func(r run) {
+		for _, p := range r.post {
+			if s.live(r.row(p)) {
+				n++
+			}
 		}
-	}
+	})
 	s.recount(e, n)
 	return n
 }
 
 // counted returns a list's live count where it is known without looking.
-func (s *search) counted(list []posting, e *entry) (uint64, bool) {
+func (s *search) counted(l *list, e *entry) (uint64, bool) {
 	if s.deaths == 0 {
-		return uint64(len(list)), true
+		return uint64(len(l.post)), true
 	}
 	if e == nil {
 		return 0, false
@@ -320,44 +320,26 @@ func (s *search) live(row uint32) bool {
 }
 
 // living returns a list's live postings: the list itself when all of them are.
-func (s *search) living(list []posting, e *entry) []posting {
-	if n, ok := s.counted(list, e); ok && n == uint64(len(list)) {
-		return list
+func (s *search) living(l list, e *entry) list {
+	if n, ok := s.counted(&l, e); ok && n == uint64(len(l.post)) {
+		return l
 	}
-	from := len(s.kept)
-	for _, p := range list {
-		if s.live(p.row) {
-			s.kept = append(s.kept, p)
-		}
-	}
-	out := s.kept[from:]
-	s.recount(e, uint64(len(out)))
-	if len(out) == len(list) {
-		s.kept = s.kept[:from]
-		return list
-	}
-	return out
+	l = s.arena.filter(l, s.live)
+	s.recount(e, uint64(len(l.post)))
+	return l
 }
 
 // inGroups returns a list's postings whose rows are in the groups asked for.
-func (s *search) inGroups(list []posting) []posting {
-	from, out := len(s.kept), s.kept
+func (s *search) inGroups(l list) list {
+	group := func(row uint32) uint32 { return s.pages[row>>pageBits].group[row&(pageRows-1)] }
 	if s.groups.set == nil {
 		want := s.groups.list[0]
-		for _, p := range list {
-			if s.pages[p.row>>pageBits].group[p.row&(pageRows-1)] == want {
-				out = append(out, p)
-			}
-		}
-	} else {
-		for _, p := range list {
-			if _, ok := s.groups.set[s.pages[p.row>>pageBits].group[p.row&(pageRows-1)]]; ok {
-				out = append(out, p)
-			}
-		}
+		return s.arena.filter(l, func(row uint32) bool { return group(row) == want })
 	}
-	s.kept = out
-	return out[from:]
+	return s.arena.filter(l, func(row uint32) bool {
+		_, ok := s.groups.set[group(row)]
+		return ok
+	})
 }
 
 // decode reads one term's postings out of a segment.

@@ -78,6 +78,13 @@ type scale struct {
 
 const scaleLengths, scaleTFs = 256, 4
 
+// begin forgets the scale of another query.
+func (s *scale) begin(p Params, t Totals) {
+	s.params, s.totals = p, t
+	clear(s.norms[:])
+	clear(s.sats[:])
+}
+
 func (s *scale) of(tf, length uint16) float64 {
 	if length >= scaleLengths {
 		return s.params.saturation(tf, s.params.lengthNorm(length, s.totals))

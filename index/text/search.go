@@ -52,14 +52,12 @@ func (x *Index) Search(q Query) ([]Hit, error) {
 		return nil, err
 	}
 	defer s.release()
-	best := s.best(q)
-	slices.SortFunc(best, func(a, b ranked) int { return cmp.Or(cmp.Compare(a.key, b.key), q.tied(a.row, b.row)) })
-	hits := make([]Hit, len(best))
-	for i, r := range best {
-		hits[i] = Hit{Row: r.row, Score: r.score(), Matched: int(r.matched)}
-	}
-	if q.Explain {
-		s.explain(hits)
+	chosen := s.choose(q)
+	slices.SortFunc(chosen, func(a, b ranked) int { return cmp.Or(cmp.Compare(a.key, b.key), q.tied(a.row, b.row)) })
+	hits := make([]Hit, len(chosen))
+	for i, r := range chosen {
+		hits[i] = Hit{Row: r.row, Score: r.score()}
+		s.explain(&hits[i], r.at, q.Explain)
 	}
 	return hits, nil
 }
@@ -87,7 +85,7 @@ func (x *Index) TermStats(terms []string, groups []uint32, share uint64) ([]Term
 	return stats, s.totals, nil
 }
 
-// evaluate gathers the postings of a query and accumulates their parts.
+// evaluate gathers the postings of a query's terms.
 func (x *Index) evaluate(q Query) (*search, error) {
 	s, err := x.gather(q)
 	if s == nil || err != nil {
@@ -99,14 +97,13 @@ func (x *Index) evaluate(q Query) (*search, error) {
 			return nil, err
 		}
 	}
-	s.choose()
-	s.add()
+	s.rarest()
 	return s, nil
 }
 
-// choose keeps the terms with the highest idf when there are too many; terms that
+// rarest keeps the terms with the highest idf when there are too many; terms that
 // no row has come last.
-func (s *search) choose() {
+func (s *search) rarest() {
 	if len(s.terms) <= maxTerms {
 		return
 	}
@@ -117,23 +114,18 @@ func (s *search) choose() {
 	slices.SortFunc(s.terms, func(a, b queryTerm) int { return strings.Compare(a.term, b.term) })
 }
 
-// explain fills the hits' term matches from the lists.
-func (s *search) explain(hits []Hit) {
-	place := make(map[uint32]int, len(hits))
-	for i, h := range hits {
-		place[h.Row] = i
-	}
-	for _, t := range s.terms {
-		weight := float64(t.share * s.params.weight(s.totals.Rows, t.df))
-		for _, list := range t.lists {
-			for _, p := range list {
-				if i, ok := place[p.row]; ok {
-					hits[i].Terms = append(hits[i].Terms, TermMatch{
-						Term: t.term, TF: p.tf, DF: t.df, Length: p.length,
-						Part: float64(weight * s.adder.scale.of(p.tf, p.length)),
-					})
-				}
-			}
+// explain says how many terms a hit matched, and with parts what each contributed.
+func (s *search) explain(hit *Hit, at uint32, parts bool) {
+	n := len(s.terms)
+	for j, tf := range s.best.tfs[int(at)*n:][:n] {
+		if tf == 0 {
+			continue
+		}
+		hit.Matched++
+		if t := &s.terms[j]; parts {
+			weight := float64(t.share * s.params.weight(s.totals.Rows, t.df))
+			length := s.best.lengths[at]
+			hit.Terms = append(hit.Terms, TermMatch{Term: t.term, TF: tf, DF: t.df, Length: length, Part: float64(weight * s.adder.scale.of(tf, length))})
 		}
 	}
 }
@@ -161,17 +153,17 @@ func (x *Index) Find(q Query, f *Found) error {
 	for _, t := range s.terms {
 		f.Terms = append(f.Terms, TermStat{t.term, t.df, t.share})
 	}
-	n := len(f.Terms)
-	f.Rows = s.chosen.fill(s.best(q), s.rows, f.Rows)
-	f.TF = slices.Grow(f.TF, len(f.Rows)*n)[:len(f.Rows)*n]
-	clear(f.TF)
-	for j, t := range s.terms {
-		for _, list := range t.lists {
-			for _, p := range list {
-				if i, ok := s.chosen.at(p.row); ok {
-					f.TF[i*n+j] = p.tf
-				}
-			}
+	n, b := len(f.Terms), &s.best
+	chosen := s.choose(q)
+	b.chosen = slices.Grow(b.chosen[:0], len(b.rows))[:len(b.rows)]
+	clear(b.chosen)
+	for _, r := range chosen {
+		b.chosen[r.at] = true
+	}
+	for i, row := range b.rows {
+		if b.chosen[i] {
+			f.Rows = append(f.Rows, row)
+			f.TF = append(f.TF, b.tfs[i*n:(i+1)*n]...)
 		}
 	}
 	return nil

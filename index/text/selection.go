@@ -8,35 +8,22 @@ import (
 	"github.com/cairndb/cairn/index/exact"
 )
 
-// A spread counts scores by their size, to within a hundredth: by the first bits of the float, which is not negative.
-type spread struct{ count [spreadSteps]uint32 }
-
-const (
-	spreadShift = 52 - 7           // of the bits: 128 steps from one power of two to the next
-	spreadSteps = 32 << 7          // 32 powers
-	spreadFirst = (1023 - 16) << 7 // 2^-16: what is less is counted with it, and what is too much with the last
-)
-
-func (d *spread) add(score float64) {
-	d.count[max(0, min(int(math.Float64bits(score)>>spreadShift)-spreadFirst, spreadSteps-1))]++
+// A best is the rows that may be among the best, by number, and what each has of the terms.
+type best struct {
+	rows    []uint32
+	lengths []uint16
+	tfs     []uint16 // of row i and term j at i·terms+j
+	having  []uint32 // of the rows, those that have a term
+	hits    []ranked
+	chosen  []bool
 }
 
-// reached is a score that n of the counted reach, or some more; 0 when there are no more.
-func (d *spread) reached(n int) float64 {
-	i := spreadSteps - 1
-	for sum := int(d.count[i]); sum < n && i > 0; sum += int(d.count[i]) {
-		i--
-	}
-	if i == 0 {
-		return 0
-	}
-	return math.Float64frombits(uint64(i+spreadFirst) << spreadShift)
-}
+func (b *best) forget() { b.rows, b.hits = b.rows[:0], b.hits[:0] }
 
 // A ranked row has its place by key, lower first: the score, and among rows of equal score the caller's order.
 type ranked struct {
-	key          int64
-	row, matched uint32
+	key     int64
+	row, at uint32 // at: among the rows of best
 }
 
 // byScore is the key of a score, which is not negative.
@@ -44,35 +31,76 @@ func byScore(score float64) int64 { return ^int64(math.Float64bits(score)) }
 
 func (r ranked) score() float64 { return math.Float64frombits(uint64(^r.key)) }
 
-// best selects the K best rows, in no order: from those above a score that K of them or a few more reach, and while Keep
-// refuses too many of these, from those above a lower one.
-func (s *search) best(q Query) []ranked {
+// choose selects the K best rows, in no order.
+func (s *search) choose(q Query) []ranked {
 	k := q.K
 	if k <= 0 {
 		k = 10
 	}
-	matches := s.adder.matches
-	hits := s.hits[:0]
-	for upper, want, sure := math.Inf(1), k, 0; ; want *= 4 {
-		lower := s.adder.spread.reached(want)
-		floor := lower - 2e-9 // what is rounded up to the last score is among them
-		for i := range matches {
-			m := &matches[i]
-			if m.raw < floor || m.raw >= upper || q.Keep != nil && !q.Keep(m.row) {
-				continue
-			}
-			hits = append(hits, ranked{byScore(exact.Round(m.raw)), m.row, m.matched})
-			if m.raw >= lower {
-				sure++
-			}
-		}
-		if sure >= k || floor <= 0 {
-			break
-		}
-		upper = floor
+	s.add(q, k)
+	b := &s.best
+	for _, f := range s.adder.found {
+		b.rows = append(b.rows, f.row)
 	}
-	s.hits = hits
-	return cut(hits, k, &q)
+	s.lookUp()
+	s.rank()
+	return cut(b.hits, k, &q)
+}
+
+// lookUp finds what the rows have of each term.
+func (s *search) lookUp() {
+	b, n := &s.best, len(s.terms)
+	b.lengths = slices.Grow(b.lengths[:0], len(b.rows))[:len(b.rows)]
+	b.tfs = slices.Grow(b.tfs[:0], len(b.rows)*n)[:len(b.rows)*n]
+	clear(b.tfs)
+	for order, add := range s.adder.order {
+		b.having = slices.Grow(b.having[:0], len(b.rows))[:len(b.rows)]
+		having := 0
+		for i := range s.adder.found {
+			b.having[having] = uint32(i)
+			having += int(s.adder.found[i].cell >> (sumBits + order) & 1)
+		}
+		b.having = b.having[:having]
+		for i := range s.terms[add.term].lists {
+			s.terms[add.term].lists[i].each(func(r run) { b.look(r, add.term, n) })
+		}
+	}
+}
+
+// look finds the rows having a term, j of n, among its postings of a run.
+func (b *best) look(r run, j, n int) {
+	first, last := r.row(r.post[0]), r.row(r.post[len(r.post)-1])
+	i, _ := slices.BinarySearchFunc(b.having, first, func(i, row uint32) int { return cmp.Compare(b.rows[i], row) })
+	at := 0
+	for _, i := range b.having[i:] {
+		row := b.rows[i]
+		if row > last {
+			return
+		}
+		place := row % spanRows
+		if at = seek(r.post, at, place); placeOf(r.post[at]) == place {
+			b.tfs[int(i)*n+j], b.lengths[i] = r.counts(r.post[at])
+		}
+	}
+}
+
+// rank scores the rows: each one's parts are added up in the order of the terms.
+func (s *search) rank() {
+	b, a, n := &s.best, &s.adder, len(s.terms)
+	var weights [maxTerms]float64
+	for _, add := range a.order {
+		weights[add.term] = add.weight
+	}
+	for i, row := range b.rows {
+		sum, matched := 0.0, 0
+		for j, tf := range b.tfs[i*n : (i+1)*n] {
+			if tf > 0 {
+				matched++
+				sum += float64(weights[j] * a.scale.of(tf, b.lengths[i]))
+			}
+		}
+		b.hits = append(b.hits, ranked{byScore(exact.Round(float64(sum * a.coords[matched]))), row, uint32(i)})
+	}
 }
 
 // tied orders rows of equal score by the caller's rules, then by number.

@@ -56,6 +56,7 @@ func (s *search) widen() error {
 	if len(unknown) == 0 {
 		return nil
 	}
+	s.guess = true
 	at := make(map[string]int, asked)
 	for i := range s.terms {
 		at[s.terms[i].term] = i
@@ -184,30 +185,39 @@ func (s *search) merge(t *queryTerm, chosen []guess, at map[string]int) {
 		t.df, t.lists = o.df, append(t.lists[:0], o.lists...)
 		return
 	}
-	var all []posting
+	var all, both []posting
 	for _, g := range chosen {
 		o := &s.terms[at[g.terms[0]]]
 		t.df += o.df
-		for _, list := range o.lists {
-			all = append(all, list...)
+		s.decoded = s.decoded[:0]
+		for i := range o.lists {
+			s.decoded = o.lists[i].unpack(s.decoded)
 		}
+		all, both = together(both[:0], all, s.byRow(s.decoded)), all
 	}
-	slices.SortFunc(all, func(a, b posting) int { return cmp.Compare(a.row, b.row) })
-	n := 0
-	for _, p := range all {
-		if n > 0 && all[n-1].row == p.row {
-			all[n-1].tf = uint16(min(int(all[n-1].tf)+int(p.tf), 1<<16-1))
-			continue
-		}
-		all[n] = p
-		n++
-	}
+	n := len(all)
 	t.df = min(t.df, s.totals.Rows)
 	if s.params.Local || len(s.groups.list) == 0 {
 		t.df = uint64(n)
 	}
 	t.lists = t.lists[:0]
-	t.addList(all[:n]) // none, when the rows are in groups that were not asked for
+	t.addList(s.arena.pack(all)) // none, when the rows are in groups that were not asked for
+}
+
+// together appends to dst the postings of two lists by row; those of one row become one.
+func together(dst, a, b []posting) []posting {
+	for len(a) > 0 && len(b) > 0 {
+		switch p, q := a[0], b[0]; {
+		case p.row < q.row:
+			dst, a = append(dst, p), a[1:]
+		case p.row > q.row:
+			dst, b = append(dst, q), b[1:]
+		default:
+			p.tf = uint16(min(int(p.tf)+int(q.tf), 1<<16-1))
+			dst, a, b = append(dst, p), a[1:], b[1:]
+		}
+	}
+	return append(append(dst, a...), b...)
 }
 
 // guesses are what an unknown term may stand for, of one kind.

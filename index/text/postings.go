@@ -1,0 +1,220 @@
+package text
+
+import (
+	"cmp"
+	"slices"
+)
+
+// A term's postings lie in spans of 65,536 row numbers, by row. One is a number of four bytes: the row's place in its span, above it the length, and
+// on top the frequency. Where the frequency is over 15 or the length over 4,095, the number says 0 for the frequency and both are among
+// the rare ones, found by row.
+const (
+	spanBits   = 16
+	spanRows   = 1 << spanBits
+	lengthBits = 12
+	tfAt       = spanBits + lengthBits
+	mostTF     = 1<<(32-tfAt) - 1
+	mostLength = 1<<lengthBits - 1
+)
+
+// A list is postings by row. It is not changed once it is made.
+type list struct {
+	post        []uint32
+	spans       []spanEnd
+	rare        []posting // those of other rows may be among them
+	most, least uint16    // no frequency is higher and no length smaller
+}
+
+// A spanEnd is where in a list the postings of a span end; they begin where those of the span before end.
+type spanEnd struct{ span, end uint32 }
+
+// each hands over the list's runs: what it has in each span.
+func (l *list) each(f func(r run)) {
+	from := uint32(0)
+	for _, s := range l.spans {
+		f(run{s.span, l.post[from:s.end], l.rare})
+		from = s.end
+	}
+}
+
+// A run is a list's postings of one span.
+type run struct {
+	span uint32
+	post []uint32
+	rare []posting
+}
+
+func placeOf(p uint32) uint32 { return p & (spanRows - 1) }
+
+func (r *run) row(p uint32) uint32 { return r.span<<spanBits | placeOf(p) }
+
+// counts are a posting's frequency and length.
+func (r *run) counts(p uint32) (tf, length uint16) {
+	if tf = uint16(p >> tfAt); tf != 0 {
+		return tf, uint16(p>>spanBits) & mostLength
+	}
+	i, _ := slices.BinarySearchFunc(r.rare, r.row(p), func(p posting, row uint32) int { return cmp.Compare(p.row, row) })
+	return r.rare[i].tf, r.rare[i].length
+}
+
+// seek is the first place from at on whose posting is not of a row before; it is near, most often.
+func seek(post []uint32, at int, place uint32) int {
+	for end := min(at+near, len(post)); at < end; at++ {
+		if placeOf(post[at]) >= place {
+			return at
+		}
+	}
+	step := near
+	for at+step <= len(post) && placeOf(post[at+step-1]) < place {
+		at += step
+		step *= 2
+	}
+	for end := min(at+step-1, len(post)); at < end; {
+		if mid := (at + end) / 2; placeOf(post[mid]) < place {
+			at = mid + 1
+		} else {
+			end = mid
+		}
+	}
+	return at
+}
+
+// near is how many postings are looked at one after the other: that is faster than to halve them.
+const near = 16
+
+// An arena holds lists that last as long as a search, one behind the other.
+type arena struct {
+	list                     // all of them; most and least are of the one that is being made
+	post0, spans0, rare0 int // where that one begins
+}
+
+func (a *arena) forget() {
+	a.post, a.spans, a.rare = a.post[:0], a.spans[:0], a.rare[:0]
+	a.begin()
+}
+
+// begin begins a list; end returns it. Nothing else is made meanwhile.
+func (a *arena) begin() {
+	a.post0, a.spans0, a.rare0 = len(a.post), len(a.spans), len(a.rare)
+	a.most, a.least = 0, 1<<16-1
+}
+
+func (a *arena) end() list {
+	a.close()
+	return list{a.post[a.post0:], a.spans[a.spans0:], a.rare[a.rare0:], a.most, a.least}
+}
+
+// close says where the last span ends.
+func (a *arena) close() {
+	if n := len(a.spans); n > a.spans0 {
+		a.spans[n-1].end = uint32(len(a.post) - a.post0)
+	}
+}
+
+func (a *arena) span(span uint32) {
+	if n := len(a.spans); n == a.spans0 || a.spans[n-1].span != span {
+		a.close()
+		a.spans = append(a.spans, spanEnd{span: span})
+	}
+}
+
+// add adds a posting of a row above all others of the list.
+func (a *arena) add(p posting) {
+	a.span(p.row >> spanBits)
+	a.most, a.least = max(a.most, p.tf), min(a.least, p.length)
+	packed := uint32(p.tf)<<tfAt | uint32(p.length)<<spanBits
+	if p.tf > mostTF || p.length > mostLength {
+		packed = 0
+		a.rare = append(a.rare, p)
+	}
+	a.post = append(a.post, packed|placeOf(p.row))
+}
+
+// pack makes a list of postings in the order of rows.
+func (a *arena) pack(postings []posting) list {
+	a.begin()
+	a.post = slices.Grow(a.post, len(postings))
+	for _, p := range postings {
+		a.add(p)
+	}
+	return a.end()
+}
+
+// filter makes a list of what a list has of some rows: the list itself when that is all.
+func (a *arena) filter(l list, keep func(row uint32) bool) list {
+	a.begin()
+	a.post = slices.Grow(a.post, len(l.post))
+	l.each(func(r run) {
+		before := len(a.post)
+		for _, p := range r.post {
+			if keep(r.row(p)) {
+				a.post = append(a.post, p)
+			}
+		}
+		if len(a.post) > before {
+			a.spans = append(a.spans, spanEnd{r.span, uint32(len(a.post) - a.post0)})
+		}
+	})
+	out := a.end()
+	if len(out.post) == len(l.post) {
+		a.post, a.spans = a.post[:a.post0], a.spans[:a.spans0]
+		return l
+	}
+	out.rare, out.most, out.least = l.rare, l.most, l.least
+	return out
+}
+
+// unpack appends a list's postings to dst.
+func (l *list) unpack(dst []posting) []posting {
+	l.each(func(r run) {
+		for _, p := range r.post {
+			tf, length := r.counts(p)
+			dst = append(dst, posting{r.row(p), tf, length})
+		}
+	})
+	return dst
+}
+
+// own is a copy of a list that lasts.
+func (l list) own() list {
+	l.post, l.spans, l.rare = slices.Clone(l.post), slices.Clone(l.spans), slices.Clone(l.rare)
+	return l
+}
+
+// bytes is what a list of one's own holds in memory.
+func (l *list) bytes() int64 { return int64(4*len(l.post) + 8*len(l.spans) + 8*len(l.rare)) }
+
+// byRow brings postings into the order of rows. Bleve's segments are pieces that are in order: what is out of it is brought into its window, and each
+// window is sorted.
+func (s *scratch) byRow(list []posting) []posting {
+	byRow := func(a, b posting) int { return cmp.Compare(a.row, b.row) }
+	if slices.IsSortedFunc(list, byRow) {
+		return list
+	}
+	last := uint32(0)
+	for _, p := range list {
+		last = max(last, p.row>>windowBits)
+	}
+	s.starts = slices.Grow(s.starts[:0], int(last)+2)[:last+2]
+	clear(s.starts)
+	for _, p := range list {
+		s.starts[p.row>>windowBits+1]++
+	}
+	for w := range last {
+		s.starts[w+1] += s.starts[w]
+	}
+	s.sorted = slices.Grow(s.sorted[:0], len(list))[:len(list)]
+	for _, p := range list {
+		at := &s.starts[p.row>>windowBits]
+		s.sorted[*at] = p
+		*at++
+	}
+	from := 0
+	for w := range last + 1 {
+		if window := s.sorted[from:s.starts[w]]; !slices.IsSortedFunc(window, byRow) {
+			slices.SortFunc(window, byRow)
+		}
+		from = s.starts[w]
+	}
+	return s.sorted
+}
