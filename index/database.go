@@ -29,9 +29,8 @@ type database struct {
 	vectors atomic.Pointer[vector.Store] // nil before the first vector
 	edits   atomic.Uint64                // odd while rows are being replaced
 
-	memory bool         // has no files
-	users  atomic.Int64 // searches and others that keep it open; grows under Index.mu
-	used   atomic.Int64 // when a question was last asked, or, of one with files, a row came; unix nanoseconds
+	memory bool // has no files
+	usage
 	checkpointed
 
 	mu  sync.RWMutex
@@ -46,6 +45,12 @@ type database struct {
 
 	partition *vector.Partition // how vectors are divided; nil: they are not
 	unconfirmed
+}
+
+// usage is who keeps a database open, and when it was last used.
+type usage struct {
+	users atomic.Int64 // searches and others; grows under Index.mu
+	used  atomic.Int64 // when a question was last asked, or, of one with files, a row came; unix nanoseconds
 }
 
 // checkpointed is how far the files of a database are behind it.

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// What is longer holds a second idea.
+const (
+	maxFileLines      = 400
+	maxFunctionLines  = 60
+	maxStructFields   = 20
+	repositoryFromCmd = "../.."
+)
+
+// flat are the structs that have more fields and stay flat, each with its reason.
+var flat = map[string]string{
+	"cmd/cairn/config/file.go cluster":  "a table of the configuration file: its keys are flat",
+	"index/rank/settings.go Settings":   "the numbers that recalls are tuned by, each read once beside its default",
+	"node/api/cluster.go ClusterStatus": "an answer: its JSON is flat, as clients read it",
+	"node/api/memory.go Draft":          "a request: its JSON is flat, as clients send it",
+	"node/api/memory.go Memory":         "an answer: its JSON is flat, as clients read it",
+	"oplog/memory_ops.go Remember":      "an operation: a field is a number in the log, and numbers are flat",
+	"oplog/types.go Memory":             "a row of the state: a field is a number on disk, and numbers are flat",
+	"wire/client_msgs.go Recall":        "a message of the binary protocol: its map is flat",
+}
+
+// TestSizes holds how long shipping files and functions may be, and how many fields a struct may have.
+func TestSizes(t *testing.T) {
+	t.Parallel()
+	wide, files := map[string]bool{}, 0
+	err := filepath.WalkDir(repositoryFromCmd, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if slices.Contains([]string{".git", "testdata", "node_modules", "artifacts"}, d.Name()) {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		files++
+		name, err := filepath.Rel(repositoryFromCmd, path)
+		if err == nil {
+			checkSizes(t, path, filepath.ToSlash(name), wide)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files < 500 {
+		t.Errorf("only %d files were looked at", files)
+	}
+	for name := range flat {
+		if !wide[name] {
+			t.Errorf("%s has no more than %d fields: take it off the list", name, maxStructFields)
+		}
+	}
+}
+
+// checkSizes looks at one file. It notes in wide which structs have too many fields.
+func checkSizes(t *testing.T, path, name string, wide map[string]bool) {
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := fset.File(file.Pos()).LineCount(); n > maxFileLines {
+		t.Errorf("%s has %d lines, at most %d", name, n, maxFileLines)
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			if lines := fset.Position(n.End()).Line - fset.Position(n.Pos()).Line + 1; lines > maxFunctionLines {
+				t.Errorf("%s: %s has %d lines, at most %d", name, n.Name.Name, lines, maxFunctionLines)
+			}
+		case *ast.TypeSpec:
+			s, ok := n.Type.(*ast.StructType)
+			if !ok || s.Fields.NumFields() <= maxStructFields {
+				break
+			}
+			id := name + " " + n.Name.Name
+			wide[id] = true
+			if flat[id] == "" {
+				t.Errorf("%s has %d fields, at most %d", id, s.Fields.NumFields(), maxStructFields)
+			}
+		}
+		return true
+	})
+}
