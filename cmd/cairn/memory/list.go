@@ -1,8 +1,13 @@
 package memory
 
-import "github.com/cairndb/cairn/node/api"
+import (
+	"slices"
+	"strings"
 
-// list is the verbs. A group's verbs stand together.
+	"github.com/cairndb/cairn/node/api"
+)
+
+// list is the verbs that people were thought of for: shorter names, chosen columns, examples. A group's verbs stand together.
 var list = []verb{
 	{use: "get RID", short: "Show one memory, also when it was merged or forgotten", op: api.Get.Op, args: []string{"rid"},
 		shows: []string{"rid", "text", "memory_type", "namespace", "domain", "source", "session_id", "created_at", "updated_at", "due_at", "importance", "certainty", "valence", "half_life",
@@ -59,6 +64,48 @@ var list = []verb{
 	{use: "gaps", short: "List questions that were asked often and had poor answers", op: api.Gaps.Op, rows: "gaps", names: map[string]string{"max_avg_top_score": "max-score"}, shows: []string{"query", "count", "avg_top_score", "avg_results", "last_seen"}},
 	{use: "digest", short: "Show what an agent should know at the start of its work", op: api.Digest.Op},
 	{use: "watch", short: "Show what changes as it happens: ids, never a memory's text", op: api.Events.Op, long: "Runs until it is interrupted. When the connection breaks it connects again and continues after the last event."},
+}
+
+// subjects are the headings of the table whose operations are verbs here, and elsewhere those of them that are not, with the reason.
+var (
+	subjects  = []string{"memories", "lists", "time", "sessions", "graph", "mind", "events"}
+	elsewhere = map[*api.Op]string{
+		api.Remember.Op:      "cairn remember, over the wire",
+		api.RememberBatch.Op: "cairn import",
+		api.Recall.Op:        "cairn recall, over the wire",
+		api.RecallAsOf.Op:    "cairn recall --as-of",
+		api.Forget.Op:        "cairn forget, over the wire",
+		api.Relate.Op:        "cairn relate, over the wire",
+		api.Graph.Op:         "the same as edges",
+		api.PackContext.Op:   "always empty",
+		api.Message.Op:       "an envelope for clients of MCP",
+	}
+)
+
+// verbs is list, and behind it a verb for each operation of the subjects that list lacks.
+func verbs() []verb {
+	all := slices.Clone(list)
+	for _, s := range api.Subjects {
+		for _, op := range s.Ops {
+			has := slices.ContainsFunc(list, func(v verb) bool { return v.op == op })
+			if !has && slices.Contains(subjects, s.Name) && op.HTTP != "" && !op.Stream && elsewhere[op] == "" {
+				all = append(all, derived(op))
+			}
+		}
+	}
+	return all
+}
+
+// derived is the verb that an operation has by itself: its name, the fields that a request must have as arguments, the whole answer.
+func derived(op *api.Op) verb {
+	v := verb{use: strings.ReplaceAll(op.Name, "_", "-"), op: op}
+	for _, f := range op.Takes() {
+		if f.Must || f.In == "path" {
+			v.args = append(v.args, f.Name)
+			v.use += " " + strings.ToUpper(f.Name)
+		}
+	}
+	return v
 }
 
 // What lists of memories and of triggers show of a row.

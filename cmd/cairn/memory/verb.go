@@ -18,7 +18,7 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// A verb is a row of list: one operation as a command.
+// A verb is one operation as a command.
 type verb struct {
 	group   string // the verb that it stands below; blank for none
 	use     string
@@ -37,7 +37,7 @@ type verb struct {
 // Commands are the verbs of memories.
 func Commands(s *cli.Streams) (all []*cobra.Command) {
 	below := map[string]*cobra.Command{}
-	for _, v := range list {
+	for _, v := range verbs() {
 		c := v.command(s)
 		if v.group == "" {
 			all = append(all, c)

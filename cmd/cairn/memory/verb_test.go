@@ -12,31 +12,32 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// elsewhere are the operations of memories that have a verb that is not made from the table, or none, and why.
-var elsewhere = map[*api.Op]string{
-	api.Remember.Op:      "cairn remember, over the wire",
-	api.RememberBatch.Op: "cairn import",
-	api.Recall.Op:        "cairn recall, over the wire",
-	api.RecallAsOf.Op:    "cairn recall --as-of",
-	api.Forget.Op:        "cairn forget, over the wire",
-	api.Relate.Op:        "cairn relate, over the wire",
-	api.Graph.Op:         "the same as edges",
-	api.PackContext.Op:   "always empty",
-	api.Message.Op:       "an envelope for clients of MCP",
-}
-
-// TestEveryOperationOfMemoriesHasAVerb: an operation of the table that HTTP offers and that is about memories is a verb.
-func TestEveryOperationOfMemoriesHasAVerb(t *testing.T) {
-	subjects := []string{"memories", "lists", "time", "sessions", "graph", "mind", "events"}
+// TestEveryOperationOfMemoriesIsAVerb: an operation of the table that HTTP offers and that is about memories is a verb, once or under several names.
+func TestEveryOperationOfMemoriesIsAVerb(t *testing.T) {
+	all := verbs()
 	for _, s := range api.Subjects {
 		for _, op := range s.Ops {
-			has := slices.ContainsFunc(list, func(v verb) bool { return v.op == op })
-			switch {
-			case has && elsewhere[op] != "":
-				t.Errorf("%s has a verb, and stands with those that have none", op.Name)
-			case !has && elsewhere[op] == "" && op.HTTP != "" && slices.Contains(subjects, s.Name):
-				t.Errorf("%s has no verb", op.Name)
+			has := slices.ContainsFunc(all, func(v verb) bool { return v.op == op })
+			if want := slices.Contains(subjects, s.Name) && op.HTTP != "" && elsewhere[op] == ""; has != want {
+				t.Errorf("%s is a verb: %t, want %t", op.Name, has, want)
 			}
+		}
+	}
+	for i, v := range all {
+		name, _, _ := strings.Cut(v.use, " ")
+		for _, w := range all[:i] {
+			if other, _, _ := strings.Cut(w.use, " "); other == name && v.group == w.group {
+				t.Errorf("two verbs are called %s %s", v.group, name)
+			}
+		}
+	}
+}
+
+// TestAVerbWithoutARow: an operation that list lacks has what it needs from its row of the table.
+func TestAVerbWithoutARow(t *testing.T) {
+	for op, want := range map[*api.Op]string{api.Undo.Op: "undo RID", api.Revisions.Op: "revisions RID", api.Stats.Op: "stats", api.Claim.Op: "ingest-claim SRC REL_TYPE DST"} {
+		if v := derived(op); v.use != want || v.command(&cli.Streams{}).Short != strings.TrimSuffix(op.Does, ".") {
+			t.Errorf("%s is %q, want %q", op.Name, v.use, want)
 		}
 	}
 }
@@ -44,7 +45,7 @@ func TestEveryOperationOfMemoriesHasAVerb(t *testing.T) {
 // TestVerbsNameFieldsThatAre: arguments, columns and flags are fields of the operation. A field that must be there can be given, each flag has a
 // name of its own, and every field that is part of a path is an argument.
 func TestVerbsNameFieldsThatAre(t *testing.T) {
-	for _, v := range list {
+	for _, v := range verbs() {
 		v.described() // panics where a column is no field of the answer
 		c := v.command(&cli.Streams{})
 		for _, name := range slices.Concat(v.args, v.not) {
