@@ -77,6 +77,11 @@ func TestDescribed(t *testing.T) {
 		if _, err := json.Marshal(takes.Schema()); err != nil {
 			t.Errorf("%s: %v", op.Name, err)
 		}
+		for _, f := range takes {
+			if op.HTTP != "" && (f.Must || f.In == "path") && f.Example == "" && f.Kind.Item == nil {
+				t.Errorf("%s: a request must have %s, and no example shows one", op.Name, f.Name)
+			}
+		}
 		for _, f := range slices.Concat(takes, op.Gives()) {
 			for _, v := range []string{f.Default, f.Example} {
 				if v == "" {

@@ -154,7 +154,7 @@ type RaftMember struct {
 var MemberVerbs = []string{"join", "leave", "remove", "promote", "transfer"}
 
 type ChangeMembersRequest struct {
-	Verb   string `json:"verb" in:"path" doc:"The change: join, leave, remove, promote or transfer."`
+	Verb   string `json:"verb" in:"path" doc:"The change: join, leave, remove, promote or transfer." example:"promote"`
 	NodeID uint32 `json:"node_id" doc:"The node that it happens to; leave is about the node that is asked."`
 	Addr   string `json:"addr" doc:"For join: the node's port for its peers."`
 	Role   string `json:"role" doc:"For join: voter or readreplica."`

@@ -37,7 +37,7 @@ type StatusAnswer struct {
 }
 
 type TimelineRequest struct {
-	RID   string `json:"rid" in:"path" doc:"The memory's id."`
+	RID   string `json:"rid" in:"path" doc:"The memory's id." example:"0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c0e12"`
 	Limit int    `json:"limit" is:"integer[0..]" default:"5" doc:"Number of memories to return before and after it each, up to 100."`
 }
 

@@ -49,7 +49,7 @@ type Database struct {
 }
 
 type DropDatabaseRequest struct {
-	Name string `json:"name" in:"path" doc:"The database's name."`
+	Name string `json:"name" in:"path" doc:"The database's name." example:"work"`
 }
 
 type DroppedDatabase struct {
@@ -57,7 +57,7 @@ type DroppedDatabase struct {
 }
 
 type QuotaRequest struct {
-	Name string `json:"name" in:"path" doc:"The database's name."`
+	Name string `json:"name" in:"path" doc:"The database's name." example:"work"`
 }
 
 // Bounds hold what a database, or a token, asks of each node; 0 is no bound.
@@ -75,7 +75,7 @@ type QuotaAnswer struct {
 }
 
 type SetQuotaRequest struct {
-	Name      string  `json:"name" in:"path" doc:"The database's name."`
+	Name      string  `json:"name" in:"path" doc:"The database's name." example:"work"`
 	Memories  *uint64 `json:"max_memories" doc:"Most active memories that the database may hold; 0: no limit."`
 	PerSecond *uint32 `json:"max_rps" doc:"Operations a second on each node; 0: no limit."`
 	Burst     *uint32 `json:"burst" doc:"Burst: operations that may come at once; 0 for one second's rate."`
@@ -110,7 +110,7 @@ type SetSettingsRequest struct {
 }
 
 type PurgeRequest struct {
-	Before    field.Date `json:"before" is:"date!" doc:"Memories created before this time are erased."`
+	Before    field.Date `json:"before" is:"date!" doc:"Memories created before this time are erased." example:"2026-01-31"`
 	Namespace string     `json:"namespace" doc:"Only memories of this namespace; blank for all."`
 	Tier      string     `json:"tier" doc:"Only memories of this tier; blank for all."`
 	Owner     string     `json:"owner" doc:"Only memories of this owner; blank for all."`

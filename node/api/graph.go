@@ -37,12 +37,12 @@ type Related struct {
 }
 
 type EdgesRequest struct {
-	Entity string `json:"entity" is:"string!" doc:"The entity whose relations to return."`
+	Entity string `json:"entity" is:"string!" doc:"The entity whose relations to return." example:"Alice"`
 	Fresh
 }
 
 type GraphRequest struct {
-	Entity string `json:"entity" is:"string!" doc:"The entity whose relations to return."`
+	Entity string `json:"entity" is:"string!" doc:"The entity whose relations to return." example:"Alice"`
 	Action string `json:"action" default:"query" doc:"Only query is offered."`
 	_      string `idle:"namespace"`
 }
@@ -61,7 +61,7 @@ type Edge struct {
 }
 
 type UnrelateRequest struct {
-	ID string `json:"id" in:"path" doc:"The relation's id."`
+	ID string `json:"id" in:"path" doc:"The relation's id." example:"0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c0e13"`
 }
 
 type Unrelated struct {
@@ -71,9 +71,9 @@ type Unrelated struct {
 }
 
 type ClaimRequest struct {
-	Src       string     `json:"src" is:"string!" doc:"The entity that something is claimed of."`
-	Type      string     `json:"rel_type" is:"string!" doc:"The relation that is claimed."`
-	Dst       string     `json:"dst" is:"string!" doc:"The entity or value on its other side."`
+	Src       string     `json:"src" is:"string!" doc:"The entity that something is claimed of." example:"Alice"`
+	Type      string     `json:"rel_type" is:"string!" doc:"The relation that is claimed." example:"leads"`
+	Dst       string     `json:"dst" is:"string!" doc:"The entity or value on its other side." example:"payments"`
 	Namespace string     `json:"namespace" default:"default" doc:"Namespace of the claim."`
 	Polarity  int        `json:"polarity" is:"integer[-1..1]" default:"1" doc:"1 affirms the claim, -1 denies it, 0 leaves it open."`
 	Modality  string     `json:"modality" default:"asserted" doc:"How the claim was made: asserted, reported or the client's own word."`
@@ -95,7 +95,7 @@ type Claimed struct {
 }
 
 type ClaimsRequest struct {
-	Entity    string `json:"entity" is:"string!" doc:"The entity whose claims to return."`
+	Entity    string `json:"entity" is:"string!" doc:"The entity whose claims to return." example:"Alice"`
 	Namespace string `json:"namespace" doc:"Only claims of this namespace; blank means all."`
 	Fresh
 }
@@ -124,8 +124,8 @@ type ClaimRow struct {
 }
 
 type AliasRequest struct {
-	Alias     string `json:"alias" is:"string!" doc:"The name that stands for another."`
-	Canonical string `json:"canonical_name" is:"string!" doc:"The name that it stands for."`
+	Alias     string `json:"alias" is:"string!" doc:"The name that stands for another." example:"Ali"`
+	Canonical string `json:"canonical_name" is:"string!" doc:"The name that it stands for." example:"Alice"`
 	Namespace string `json:"namespace" default:"default" doc:"The namespace."`
 	Source    string `json:"source" default:"explicit" doc:"The source of the claim."`
 }

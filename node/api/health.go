@@ -97,7 +97,7 @@ type EmbedderState struct {
 }
 
 type EmbeddingRequest struct {
-	Name string `json:"name" in:"path" doc:"The database's name."`
+	Name string `json:"name" in:"path" doc:"The database's name." example:"work"`
 }
 
 // EmbeddingAnswer is how far a database's memories have vectors of its embedder.
@@ -114,7 +114,7 @@ type EmbeddingAnswer struct {
 }
 
 type ReembedRequest struct {
-	Name     string `json:"name" in:"path" doc:"The database's name."`
+	Name     string `json:"name" in:"path" doc:"The database's name." example:"work"`
 	Embedder string `json:"embedder" doc:"The model that is meant: by the name of its directory in the node's folder of models, by the full name that the answer's embedder has, builtin, or none to have no vectors. Absent: the one that the node is configured with."`
 	Cancel   bool   `json:"cancel" doc:"true: end the change that is under way; the database keeps the embedder that it has."`
 }

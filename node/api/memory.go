@@ -130,7 +130,7 @@ type RememberedBatch struct {
 }
 
 type ForgetRequest struct {
-	RID    string `json:"rid" tool:"id,memory_id" is:"string!" doc:"The memory's id."`
+	RID    string `json:"rid" tool:"id,memory_id" is:"string!" doc:"The memory's id." example:"0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c0e12"`
 	Reason string `json:"reason" doc:"The reason, for later readers."`
 	_      string `idle:"namespace" tool:"-"`
 }
@@ -142,8 +142,8 @@ type Forgotten struct {
 }
 
 type CorrectRequest struct {
-	RID        string       `json:"rid" tool:"id,memory_id" is:"string!" doc:"The memory's id."`
-	Reason     string       `json:"reason" is:"string!" doc:"The reason for the change, shown with its revisions."`
+	RID        string       `json:"rid" tool:"id,memory_id" is:"string!" doc:"The memory's id." example:"0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c0e12"`
+	Reason     string       `json:"reason" is:"string!" doc:"The reason for the change, shown with its revisions." example:"Alice moved on"`
 	Text       *string      `json:"new_text" tool:"text,content" doc:"The new text."`
 	Importance *float64     `json:"new_importance" is:"unit" doc:"New importance, from 0 to 1."`
 	Valence    *float64     `json:"new_valence" is:"signed" doc:"New emotional valence, from -1 (bad) to 1 (good)."`
@@ -164,7 +164,7 @@ type Corrected struct {
 }
 
 type UndoRequest struct {
-	RID      string  `json:"rid" is:"string!" doc:"The memory's id."`
+	RID      string  `json:"rid" is:"string!" doc:"The memory's id." example:"0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c0e12"`
 	Revision *uint32 `json:"revision" is:"integer[0..]" doc:"The revision to go back to, as the list of revisions numbers them; the one before the last correction when it is left out."`
 	Reason   string  `json:"reason" doc:"The reason, shown with its revisions."`
 	Expected *uint32 `json:"expected_revision" is:"integer[0..]" doc:"The revision that the memory must be at, which is its number of corrections; at another one the request is refused with the code revision_conflict."`
@@ -180,13 +180,13 @@ type Undone struct {
 }
 
 type GetRequest struct {
-	RID string `json:"rid" in:"path" doc:"The memory's id."`
+	RID string `json:"rid" in:"path" doc:"The memory's id." example:"0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c0e12"`
 	_   string `idle:"namespace"`
 	Fresh
 }
 
 type RevisionsRequest struct {
-	RID string `json:"rid" in:"path" doc:"The memory's id."`
+	RID string `json:"rid" in:"path" doc:"The memory's id." example:"0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c0e12"`
 	Fresh
 }
 

@@ -67,7 +67,7 @@ type Side struct {
 }
 
 type ResolveRequest struct {
-	ID       string `json:"id" in:"path" doc:"The conflict's id."`
+	ID       string `json:"id" in:"path" doc:"The conflict's id." example:"0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c0e14"`
 	Strategy string `json:"strategy" is:"string!" doc:"keep_a, keep_b, keep_both, merge or dismiss." example:"keep_a"`
 	Winner   string `json:"winner_rid" doc:"The winning side, for clients that name it instead of using keep_a or keep_b."`
 	NewText  string `json:"new_text" doc:"The text of the memory that merge makes of both sides."`
@@ -123,8 +123,8 @@ type DeliverTriggersRequest struct {
 }
 
 type MoveTriggerRequest struct {
-	ID   string `json:"id" in:"path" doc:"The trigger's id."`
-	Verb string `json:"verb" in:"path" doc:"acknowledge, act or dismiss."`
+	ID   string `json:"id" in:"path" doc:"The trigger's id." example:"0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c0e14"`
+	Verb string `json:"verb" in:"path" doc:"acknowledge, act or dismiss." example:"act"`
 }
 
 type MovedTrigger struct {
@@ -169,7 +169,7 @@ type Pattern struct {
 
 type FeedbackRequest struct {
 	Query    string  `json:"query" is:"string!" doc:"What was asked, up to 64 KiB." example:"what does Ada drink?"`
-	RID      string  `json:"rid" is:"string!" doc:"The memory that was found."`
+	RID      string  `json:"rid" is:"string!" doc:"The memory that was found." example:"0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c0e12"`
 	Relevant bool    `json:"relevant" default:"true" doc:"Whether the memory was relevant."`
 	Score    float64 `json:"score" doc:"The score that it was found with."`
 	Rank     int     `json:"rank" is:"integer[0..]" doc:"Its place in the answer, from 0."`

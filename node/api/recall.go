@@ -52,7 +52,7 @@ type RecallRequest struct {
 type RecallAsOfRequest struct {
 	Question
 	Explain bool       `json:"explain" doc:"Return the parts of each score."`
-	AsOf    field.Date `json:"as_of" also:"at,timestamp" is:"date!" doc:"The date to answer for."`
+	AsOf    field.Date `json:"as_of" also:"at,timestamp" is:"date!" doc:"The date to answer for." example:"2026-01-31"`
 	Fresh
 }
 

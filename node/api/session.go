@@ -35,7 +35,7 @@ type StartedSession struct {
 }
 
 type EndSessionRequest struct {
-	ID      string `json:"id" in:"path" doc:"The session's id."`
+	ID      string `json:"id" in:"path" doc:"The session's id." example:"0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c0e15"`
 	Summary string `json:"summary" doc:"A summary of the session, for later readers."`
 }
 
@@ -49,7 +49,7 @@ type EndedSession struct {
 }
 
 type SessionHistoryRequest struct {
-	ID     string `json:"id" in:"path" doc:"The session's id."`
+	ID     string `json:"id" in:"path" doc:"The session's id." example:"0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c0e15"`
 	Limit  int    `json:"limit" is:"integer[0..]" doc:"Most memories to return." default:"100"`
 	Offset int    `json:"offset" is:"integer[0..]" doc:"Number of memories to skip."`
 }
@@ -72,7 +72,7 @@ type SessionList struct {
 }
 
 type DraftSummaryRequest struct {
-	Summary   string `json:"summary" is:"string!" doc:"A text of what happened: each line, and each sentence of a line, becomes a memory."`
+	Summary   string `json:"summary" is:"string!" doc:"A text of what happened: each line, and each sentence of a line, becomes a memory." example:"Alice leads payments. The deploy moved to Monday."`
 	Namespace string `json:"namespace" doc:"Namespace of the memories." default:"default"`
 	Domain    string `json:"domain" doc:"The domain that the memories get."`
 }

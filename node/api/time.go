@@ -40,7 +40,7 @@ type MemoryItems struct {
 }
 
 type ProfileRequest struct {
-	Name string  `json:"name" in:"path" doc:"The entity's name, or an alias of it."`
+	Name string  `json:"name" in:"path" doc:"The entity's name, or an alias of it." example:"Alice"`
 	Days float64 `json:"days" is:"number[0..36500]" doc:"Only memories of the last so many days; 0 for all."`
 }
 

@@ -65,7 +65,7 @@ type Token struct {
 }
 
 type RevokeTokenRequest struct {
-	Token string `json:"token" also:"hash" is:"string!" doc:"The token's text, its hash, or at least 8 digits of the beginning of its hash."`
+	Token string `json:"token" also:"hash" is:"string!" doc:"The token's text, its hash, or at least 8 digits of the beginning of its hash." example:"3f7a91c2"`
 }
 
 type RevokedToken struct {
@@ -73,7 +73,7 @@ type RevokedToken struct {
 }
 
 type LimitTokenRequest struct {
-	Token string `json:"token" also:"hash" is:"string!" doc:"The token's text, its hash, or at least 8 digits of the beginning of its hash."`
+	Token string `json:"token" also:"hash" is:"string!" doc:"The token's text, its hash, or at least 8 digits of the beginning of its hash." example:"3f7a91c2"`
 	Bounds
 }
 

@@ -50,12 +50,8 @@ Examples are what a node answered; … stands for what differs each time, <code>
 
 // documentOp writes what an operation is for, and its fields.
 func documentOp(b *strings.Builder, op *api.Op, known map[string]field.Object, shown []example) {
-	who := "no token"
-	if op.Scope != "" {
-		who = "token with " + string(op.Scope)
-	}
-	fmt.Fprintf(b, "<section id=%s><h2><b>%s</b> <code>%s</code></h2><p>%s <i>(%s)</i> <a href=\"/#requests/%s\">Try it</a></p>",
-		op.Name, op.Method(), html.EscapeString(op.Path()), html.EscapeString(summary(op)), who, op.Name)
+	fmt.Fprintf(b, "<section id=%s><h2><b>%s</b> <code>%s</code></h2><p>%s <i>%s</i> <a href=\"/#requests/%s\">Try it</a></p>",
+		op.Name, op.Method(), html.EscapeString(op.Path()), html.EscapeString(summary(op)), html.EscapeString(terms(op)), op.Name)
 	for _, part := range []struct {
 		name string
 		of   field.Object
@@ -94,7 +90,7 @@ func describe(b *strings.Builder, o field.Object, shapes map[string]field.Object
 		case f.Must && !answer:
 			need = " required"
 		case !f.Must && answer:
-			need = " sometimes"
+			need = ", may be missing"
 		}
 		if f.Default != "" {
 			need += ", " + f.Default + " when left out"

@@ -33,8 +33,9 @@ var openAPI = sync.OnceValue(func() []byte {
 	}
 	token := map[string]any{"type": "http", "scheme": "bearer", "description": "A token, or the cluster secret."}
 	b, err := json.MarshalIndent(map[string]any{
-		"openapi":    "3.1.0",
-		"info":       map[string]any{"title": "Cairn gateway", "version": "1", "description": about},
+		"openapi": "3.1.0",
+		"info": map[string]any{"title": "Cairn gateway", "version": "1", "description": about,
+			"license": map[string]any{"name": "Apache License 2.0", "identifier": "Apache-2.0"}},
 		"servers":    []any{map[string]any{"url": "/", "description": "The node that this document comes from."}},
 		"tags":       tags,
 		"security":   []any{map[string]any{"token": []string{}}},
@@ -49,7 +50,7 @@ var openAPI = sync.OnceValue(func() []byte {
 
 // described is an operation as the document has it.
 func described(s api.Subject, op *api.Op) map[string]any {
-	d := map[string]any{"summary": summary(op), "operationId": op.Name, "tags": []string{s.Name}, "responses": responses(op), "security": []any{}}
+	d := map[string]any{"summary": summary(op), "description": terms(op), "operationId": op.Name, "tags": []string{s.Name}, "responses": responses(op), "security": []any{}}
 	if params := append(parameters("path", op.InPath()), parameters("query", inQuery(op))...); len(params) > 0 {
 		d["parameters"] = params
 	}
@@ -105,6 +106,25 @@ func summary(op *api.Op) string {
 		return op.Does
 	}
 	return strings.TrimSuffix(op.Does, ".") + "; also at " + strings.Join(op.Also, ", ") + "."
+}
+
+// terms is what a caller of an operation needs, what a call counts as, and which node does it.
+func terms(op *api.Op) string {
+	if op.Scope == "" {
+		return "Needs no token."
+	}
+	said := "Needs a token with the scope " + string(op.Scope)
+	if op.Reads {
+		said += " and the scope " + string(api.Read)
+	}
+	said += "."
+	if op.Adds != nil {
+		said += " Each memory that it stores counts as an operation against the token's limits."
+	}
+	if op.Writes {
+		said += " The leader does it."
+	}
+	return said
 }
 
 // components are the shapes that answers and requests refer to.

@@ -109,6 +109,7 @@ func (l *linter) operation(where, path string, op map[string]any) {
 	if s, _ := op["summary"].(string); !strings.HasSuffix(s, ".") {
 		l.t.Errorf("%s: summary %q is no sentence", where, s)
 	}
+	l.described(where, op)
 	tags, _ := op["tags"].([]any)
 	for _, tag := range tags {
 		if _, known := l.tags[tag.(string)]; !known {

@@ -79,6 +79,9 @@ func tagged(of reflect.Type, f reflect.StructField, place []int) Field {
 		}
 		d.Kind = bounded
 	}
+	if d.Kind.Type == "boolean" && !d.pointer && d.Default == "" {
+		d.Default = "false"
+	}
 	if d.Doc == "" && !d.Idle {
 		panic(fmt.Sprintf("field: %s.%s has no doc", of, f.Name))
 	}
