@@ -38,7 +38,7 @@ type Backup struct {
 }
 
 type FetchBackupRequest struct {
-	ID string `json:"id" in:"path" doc:"The backup's id." example:"20260131-120000"`
+	ID string `json:"id" in:"path" doc:"The backup's id." example:"0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c0e16"`
 }
 
 // BackupFile is a backup that is open; its reader closes it.
@@ -48,7 +48,7 @@ type BackupFile struct {
 }
 
 type DropBackupRequest struct {
-	ID string `json:"id" in:"path" doc:"The backup's id." example:"20260131-120000"`
+	ID string `json:"id" in:"path" doc:"The backup's id." example:"0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c0e16"`
 }
 
 type DroppedBackup struct {
