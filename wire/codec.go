@@ -3,18 +3,19 @@ package wire
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// A Message is the content of a frame. Its fields method names its fields once, in order; encoding,
-// decoding and counting all walk that one description.
+// A Message is the content of a frame. Its fields method names its fields once, in order; encoding and
+// decoding walk that one description.
 type Message interface {
 	fields(*codec)
 }
 
-// A codec walks a message's fields in one of four modes. The fields below hold the state of one walk; a codec is used by one
+// A codec walks a message's fields in one of three modes. The fields below hold the state of one walk; a codec is used by one
 // goroutine, once.
 type codec struct {
 	mode  mode
@@ -23,7 +24,7 @@ type codec struct {
 	names []string // naming: the fields, in order
 	at    []int    // decoding: where each field's value begins in b; -1 where it is absent
 	next  int      // decoding: the field to come
-	count int      // counting: fields that will be written
+	count int      // encoding: fields that are written
 	b     []byte   // decoding: the payload; encoding: what is written so far
 }
 
@@ -32,7 +33,6 @@ type mode uint8
 const (
 	naming mode = iota
 	decoding
-	counting
 	encoding
 )
 
@@ -44,11 +44,15 @@ func (c *codec) fail(format string, args ...any) {
 
 // encodeInto appends a message as a map of its fields.
 func encodeInto(dst []byte, m Message) []byte {
-	n := codec{mode: counting}
-	m.fields(&n)
-	e := codec{mode: encoding, b: appendMap(dst, n.count)}
+	at := len(dst)
+	e := codec{mode: encoding, b: append(dst, 0)} // the head of most maps is one byte
 	m.fields(&e)
-	return e.b
+	if e.count < 16 {
+		e.b[at] = 0x80 | byte(e.count)
+		return e.b
+	}
+	head := appendMap(nil, e.count)
+	return slices.Replace(e.b, at, at+1, head...)
 }
 
 // decodeAt reads a message from the value at pos of a scanned payload.
@@ -188,16 +192,11 @@ const (
 // caller is to append the value.
 func (c *codec) visit(name string, n need, zero bool) (h head, pos int, read, write bool) {
 	switch c.mode {
-	case naming:
-		c.names = append(c.names, name)
-	case counting:
-		if n != extension || !zero {
-			c.count++
-		}
 	case encoding:
 		if n == extension && zero {
 			return
 		}
+		c.count++
 		c.b = appendStr(c.b, name)
 		if n == optional && zero {
 			c.b = append(c.b, 0xC0)

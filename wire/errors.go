@@ -27,16 +27,12 @@ const (
 
 // Error is the payload of ERROR and of READONLY_ERROR.
 type Error struct {
-	Code    Code
-	Message string
-	Details JSON // an object, or empty for nil
+	Code    Code   `wire:"code"`
+	Message string `wire:"message"`
+	Details JSON   `wire:"details,defaulted"` // an object, or empty for nil
 }
 
-func (m *Error) fields(c *codec) {
-	uintField(c, "code", &m.Code, required)
-	c.str("message", &m.Message, required)
-	c.json("details", &m.Details, defaulted)
-}
+func (m *Error) fields(c *codec) { walk(c, m) }
 
 // Leader is the details of a READONLY_ERROR: where the write may go.
 type Leader struct {

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math"
 	"unicode/utf8"
 )
@@ -131,70 +130,4 @@ func (c *codec) strs(name string, v *[]string, n need) {
 		pos += e.size + int(e.n)
 	}
 	*v = out
-}
-
-// list is a list of messages.
-func list[T any, P interface {
-	*T
-	Message
-}](c *codec, name string, v *[]T, n need) {
-	listUpTo[T, P](c, name, v, n, math.MaxUint32)
-}
-
-// listUpTo is list for no more values than most: a value may be a few bytes here, and hundreds when it is decoded.
-func listUpTo[T any, P interface {
-	*T
-	Message
-}](c *codec, name string, v *[]T, n need, most uint32) {
-	h, pos, read, write := c.visit(name, n, *v == nil && n != required)
-	if write {
-		c.b = appendArray(c.b, len(*v))
-		for i := range *v {
-			c.b = encodeInto(c.b, P(&(*v)[i]))
-		}
-	}
-	if !read {
-		return
-	}
-	if h.kind != kArray {
-		c.wrong(name, h, "a sequence")
-		return
-	}
-	if h.n > most {
-		c.err = fmt.Errorf("%w: %s: %d values, %d allowed", ErrPayload, name, h.n, most)
-		return
-	}
-	pos += h.size
-	out := make([]T, 0, min(int(h.n), 256)) // grows with what is really there
-	for range h.n {
-		var zero T
-		out = append(out, zero)
-		if err := decodeAt(c.b, pos, P(&out[len(out)-1]), c.exact); err != nil {
-			c.err = fmt.Errorf("%s[%d]: %w", name, len(out)-1, err)
-			return
-		}
-		var err error
-		if pos, err = skip(c.b, pos); err != nil {
-			c.err = err
-			return
-		}
-	}
-	*v = out
-}
-
-// sub is a message inside a message; nil is none.
-func sub[T any, P interface {
-	*T
-	Message
-}](c *codec, name string, v **T, n need) {
-	_, pos, read, write := c.visit(name, n, *v == nil)
-	if write {
-		c.b = encodeInto(c.b, P(*v))
-	}
-	if read {
-		*v = new(T)
-		if err := decodeAt(c.b, pos, P(*v), c.exact); err != nil {
-			c.err = err
-		}
-	}
 }

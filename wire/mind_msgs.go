@@ -2,252 +2,183 @@ package wire
 
 // SessionStart opens a session.
 type SessionStart struct {
-	Namespace string
-	ClientID  string
-	Metadata  JSON
-	SessionID string // extension: a name of the client's own
+	Namespace string `wire:"namespace,defaulted"`
+	ClientID  string `wire:"client_id,defaulted"`
+	Metadata  JSON   `wire:"metadata,defaulted"`
+	SessionID string `wire:"session_id,extension"` // extension: a name of the client's own
 }
 
 func (m *SessionStart) fields(c *codec) {
 	if c.mode == decoding {
 		m.Namespace = "default"
 	}
-	c.str("namespace", &m.Namespace, defaulted)
-	c.str("client_id", &m.ClientID, defaulted)
-	c.json("metadata", &m.Metadata, defaulted)
-	c.str("session_id", &m.SessionID, extension)
+	walk(c, m)
 }
 
 // SessionEnd closes a session.
 type SessionEnd struct {
-	SessionID string
-	Summary   *string
+	SessionID string  `wire:"session_id"`
+	Summary   *string `wire:"summary,optional"`
 }
 
-func (m *SessionEnd) fields(c *codec) {
-	c.str("session_id", &m.SessionID, required)
-	c.optStr("summary", &m.Summary, optional)
-}
+func (m *SessionEnd) fields(c *codec) { walk(c, m) }
 
 // SessionStarted answers SESSION_START, with opcode SESSION_OK.
 type SessionStarted struct {
-	SessionID string
-	Index     uint64 // extension
+	SessionID string `wire:"session_id"`
+	Index     uint64 `wire:"index,extension"` // extension
 }
 
-func (m *SessionStarted) fields(c *codec) {
-	c.str("session_id", &m.SessionID, required)
-	uintField(c, "index", &m.Index, extension)
-}
+func (m *SessionStarted) fields(c *codec) { walk(c, m) }
 
 // SessionEnded answers SESSION_END, with opcode SESSION_OK.
 type SessionEnded struct {
-	DurationSecs float64
-	MemoryCount  int
-	SessionID    string
-	Topics       []string
-	Index        uint64 // extension
+	DurationSecs float64  `wire:"duration_secs"`
+	MemoryCount  int      `wire:"memory_count"`
+	SessionID    string   `wire:"session_id"`
+	Topics       []string `wire:"topics"`
+	Index        uint64   `wire:"index,extension"` // extension
 }
 
-func (m *SessionEnded) fields(c *codec) {
-	c.f64("duration_secs", &m.DurationSecs, required)
-	c.integer("memory_count", &m.MemoryCount, required)
-	c.str("session_id", &m.SessionID, required)
-	c.strs("topics", &m.Topics, required)
-	uintField(c, "index", &m.Index, extension)
-}
+func (m *SessionEnded) fields(c *codec) { walk(c, m) }
 
 // Think asks for a round of cognition.
 type Think struct {
-	RunConsolidation   bool
-	RunConflictScan    bool
-	RunPatternMining   bool
-	RunPersonality     bool
-	ConsolidationLimit int
+	RunConsolidation   bool `wire:"run_consolidation,defaulted"`
+	RunConflictScan    bool `wire:"run_conflict_scan,defaulted"`
+	RunPatternMining   bool `wire:"run_pattern_mining,defaulted"`
+	RunPersonality     bool `wire:"run_personality,defaulted"`
+	ConsolidationLimit int  `wire:"consolidation_limit,defaulted"`
 }
 
 func (m *Think) fields(c *codec) {
 	if c.mode == decoding {
 		*m = Think{RunConsolidation: true, RunConflictScan: true, ConsolidationLimit: 50}
 	}
-	c.boolean("run_consolidation", &m.RunConsolidation, defaulted)
-	c.boolean("run_conflict_scan", &m.RunConflictScan, defaulted)
-	c.boolean("run_pattern_mining", &m.RunPatternMining, defaulted)
-	c.boolean("run_personality", &m.RunPersonality, defaulted)
-	c.integer("consolidation_limit", &m.ConsolidationLimit, defaulted)
+	walk(c, m)
 }
 
 // Trigger is something that deserves attention.
 type Trigger struct {
-	Reason          string
-	SourceRIDs      []string
-	SuggestedAction string
-	TriggerType     string
-	Urgency         float64
+	Reason          string   `wire:"reason"`
+	SourceRIDs      []string `wire:"source_rids"`
+	SuggestedAction string   `wire:"suggested_action"`
+	TriggerType     string   `wire:"trigger_type"`
+	Urgency         float64  `wire:"urgency"`
 }
 
-func (m *Trigger) fields(c *codec) {
-	c.str("reason", &m.Reason, required)
-	c.strs("source_rids", &m.SourceRIDs, required)
-	c.str("suggested_action", &m.SuggestedAction, required)
-	c.str("trigger_type", &m.TriggerType, required)
-	c.f64("urgency", &m.Urgency, required)
-}
+func (m *Trigger) fields(c *codec) { walk(c, m) }
 
 // ThinkResult says what a round of cognition changed.
 type ThinkResult struct {
-	ConflictsFound     int
-	ConsolidationCount int
-	DurationMS         uint64
-	PatternsNew        int
-	PatternsUpdated    int
-	PersonalityUpdated bool
-	Triggers           []Trigger
+	ConflictsFound     int       `wire:"conflicts_found"`
+	ConsolidationCount int       `wire:"consolidation_count"`
+	DurationMS         uint64    `wire:"duration_ms"`
+	PatternsNew        int       `wire:"patterns_new"`
+	PatternsUpdated    int       `wire:"patterns_updated"`
+	PersonalityUpdated bool      `wire:"personality_updated"`
+	Triggers           []Trigger `wire:"triggers"`
 }
 
-func (m *ThinkResult) fields(c *codec) {
-	c.integer("conflicts_found", &m.ConflictsFound, required)
-	c.integer("consolidation_count", &m.ConsolidationCount, required)
-	uintField(c, "duration_ms", &m.DurationMS, required)
-	c.integer("patterns_new", &m.PatternsNew, required)
-	c.integer("patterns_updated", &m.PatternsUpdated, required)
-	c.boolean("personality_updated", &m.PersonalityUpdated, required)
-	list(c, "triggers", &m.Triggers, required)
-}
+func (m *ThinkResult) fields(c *codec) { walk(c, m) }
 
 // Subscribe asks for events; UNSUBSCRIBE takes the same payload.
 type Subscribe struct {
-	Events []string
-	Cursor uint64 // extension: resume behind this place in the log
+	Events []string `wire:"events"`
+	Cursor uint64   `wire:"cursor,extension"` // extension: resume behind this place in the log
 }
 
-func (m *Subscribe) fields(c *codec) {
-	c.strs("events", &m.Events, required)
-	uintField(c, "cursor", &m.Cursor, extension)
-}
+func (m *Subscribe) fields(c *codec) { walk(c, m) }
 
 // Event is pushed on the stream of the SUBSCRIBE.
 type Event struct {
-	EventType string
-	Data      JSON
+	EventType string `wire:"event_type"`
+	Data      JSON   `wire:"data,defaulted"`
 }
 
-func (m *Event) fields(c *codec) {
-	c.str("event_type", &m.EventType, required)
-	c.json("data", &m.Data, defaulted)
-}
+func (m *Event) fields(c *codec) { walk(c, m) }
 
 // Conflicts asks for contradictions.
 type Conflicts struct {
-	Status       *string
-	ConflictType *string
-	Entity       *string
-	Limit        int
+	Status       *string `wire:"status,optional"`
+	ConflictType *string `wire:"conflict_type,optional"`
+	Entity       *string `wire:"entity,optional"`
+	Limit        int     `wire:"limit,defaulted"`
 }
 
 func (m *Conflicts) fields(c *codec) {
 	if c.mode == decoding {
 		m.Limit = 50
 	}
-	c.optStr("status", &m.Status, optional)
-	c.optStr("conflict_type", &m.ConflictType, optional)
-	c.optStr("entity", &m.Entity, optional)
-	c.integer("limit", &m.Limit, defaulted)
+	walk(c, m)
 }
 
 // Conflict is a row of CONFLICT_RESULT.
 type Conflict struct {
-	ConflictID      string
-	ConflictType    string
-	DetectedAt      float64
-	DetectionReason string
-	Entity          *string
-	MemoryA         string
-	MemoryB         string
-	Priority        string
-	Status          string
+	ConflictID      string  `wire:"conflict_id"`
+	ConflictType    string  `wire:"conflict_type"`
+	DetectedAt      float64 `wire:"detected_at"`
+	DetectionReason string  `wire:"detection_reason"`
+	Entity          *string `wire:"entity,optional"`
+	MemoryA         string  `wire:"memory_a"`
+	MemoryB         string  `wire:"memory_b"`
+	Priority        string  `wire:"priority"`
+	Status          string  `wire:"status"`
 }
 
-func (m *Conflict) fields(c *codec) {
-	c.str("conflict_id", &m.ConflictID, required)
-	c.str("conflict_type", &m.ConflictType, required)
-	c.f64("detected_at", &m.DetectedAt, required)
-	c.str("detection_reason", &m.DetectionReason, required)
-	c.optStr("entity", &m.Entity, optional)
-	c.str("memory_a", &m.MemoryA, required)
-	c.str("memory_b", &m.MemoryB, required)
-	c.str("priority", &m.Priority, required)
-	c.str("status", &m.Status, required)
-}
+func (m *Conflict) fields(c *codec) { walk(c, m) }
 
 // ConflictResult lists contradictions.
-type ConflictResult struct{ Conflicts []Conflict }
+type ConflictResult struct {
+	Conflicts []Conflict `wire:"conflicts"`
+}
 
-func (m *ConflictResult) fields(c *codec) { list(c, "conflicts", &m.Conflicts, required) }
+func (m *ConflictResult) fields(c *codec) { walk(c, m) }
 
 // Resolve settles a contradiction.
 type Resolve struct {
-	ConflictID     string
-	Strategy       string // keep_a, keep_b, keep_both, merge
-	WinnerRID      *string
-	NewText        *string
-	ResolutionNote *string
+	ConflictID     string  `wire:"conflict_id"`
+	Strategy       string  `wire:"strategy"` // keep_a, keep_b, keep_both, merge
+	WinnerRID      *string `wire:"winner_rid,optional"`
+	NewText        *string `wire:"new_text,optional"`
+	ResolutionNote *string `wire:"resolution_note,optional"`
 }
 
-func (m *Resolve) fields(c *codec) {
-	c.str("conflict_id", &m.ConflictID, required)
-	c.str("strategy", &m.Strategy, required)
-	c.optStr("winner_rid", &m.WinnerRID, optional)
-	c.optStr("new_text", &m.NewText, optional)
-	c.optStr("resolution_note", &m.ResolutionNote, optional)
-}
+func (m *Resolve) fields(c *codec) { walk(c, m) }
 
 // Resolved answers RESOLVE, with opcode CONFLICT_RESULT.
 type Resolved struct {
-	ConflictID string
-	Strategy   string
+	ConflictID string `wire:"conflict_id"`
+	Strategy   string `wire:"strategy"`
 }
 
-func (m *Resolved) fields(c *codec) {
-	c.str("conflict_id", &m.ConflictID, required)
-	c.str("strategy", &m.Strategy, required)
-}
+func (m *Resolved) fields(c *codec) { walk(c, m) }
 
 // Trait is one line of a personality.
 type Trait struct {
-	Name  string
-	Score float64
+	Name  string  `wire:"name"`
+	Score float64 `wire:"score"`
 }
 
-func (m *Trait) fields(c *codec) {
-	c.str("name", &m.Name, required)
-	c.f64("score", &m.Score, required)
-}
+func (m *Trait) fields(c *codec) { walk(c, m) }
 
 // Personality answers PERSONALITY, with opcode INFO_RESULT.
-type Personality struct{ Traits []Trait }
+type Personality struct {
+	Traits []Trait `wire:"traits"`
+}
 
-func (m *Personality) fields(c *codec) { list(c, "traits", &m.Traits, required) }
+func (m *Personality) fields(c *codec) { walk(c, m) }
 
 // Stats answers STATS, with opcode INFO_RESULT.
 type Stats struct {
-	ActiveMemories       uint64
-	ConsolidatedMemories uint64
-	Edges                uint64
-	Entities             uint64
-	OpenConflicts        uint64
-	Operations           uint64
-	PendingTriggers      uint64
-	TombstonedMemories   uint64
+	ActiveMemories       uint64 `wire:"active_memories"`
+	ConsolidatedMemories uint64 `wire:"consolidated_memories"`
+	Edges                uint64 `wire:"edges"`
+	Entities             uint64 `wire:"entities"`
+	OpenConflicts        uint64 `wire:"open_conflicts"`
+	Operations           uint64 `wire:"operations"`
+	PendingTriggers      uint64 `wire:"pending_triggers"`
+	TombstonedMemories   uint64 `wire:"tombstoned_memories"`
 }
 
-func (m *Stats) fields(c *codec) {
-	uintField(c, "active_memories", &m.ActiveMemories, required)
-	uintField(c, "consolidated_memories", &m.ConsolidatedMemories, required)
-	uintField(c, "edges", &m.Edges, required)
-	uintField(c, "entities", &m.Entities, required)
-	uintField(c, "open_conflicts", &m.OpenConflicts, required)
-	uintField(c, "operations", &m.Operations, required)
-	uintField(c, "pending_triggers", &m.PendingTriggers, required)
-	uintField(c, "tombstoned_memories", &m.TombstonedMemories, required)
-}
+func (m *Stats) fields(c *codec) { walk(c, m) }

@@ -5,293 +5,194 @@ package wire
 
 // RaftHello is what members tell each other when they connect.
 type RaftHello struct {
-	ClusterID string // empty while the sender belongs to no cluster
-	Purpose   string // heartbeat, append, snapshot or forward: what the connection will carry
-	HasState  bool   // the sender has records, votes or a state beyond a founding that no vote has followed yet
-	EntryMin  uint32 // versions of log records it reads
-	EntryMax  uint32
-	Wire      string // where its clients find it
-	HTTP      string
-	Version   string // of the binary
-	StateMin  uint32 // formats of snapshots it reads, down to the least that it sends
-	StateMax  uint32
-	Reads     []byte // numbers of the operations it reads, in order; none told: those of the first release
-	Needs     []byte // those of its log that not every version reads
-	AckTerm   uint64 // the last record that the sender knows the receiver to have acknowledged; 0 for none
-	AckIndex  uint64
-	Nonce     []byte // chosen by the dialing side: the answer signs it
-	Key       string // of the answer: the public key, in hex, of the node's home
-	Addr      string // of the answer: where the node is to be reached
-	Proof     []byte // of the answer: the key's signature
-	Checksum  uint32 // of the hello without it, and frames behind it end with theirs; 0 when the sender has none
+	ClusterID string `wire:"cluster_id,defaulted"` // empty while the sender belongs to no cluster
+	Purpose   string `wire:"purpose,defaulted"`    // heartbeat, append, snapshot or forward: what the connection will carry
+	HasState  bool   `wire:"has_state,defaulted"`  // the sender has records, votes or a state beyond a founding that no vote has followed yet
+	EntryMin  uint32 `wire:"entry_min,defaulted"`  // versions of log records it reads
+	EntryMax  uint32 `wire:"entry_max,defaulted"`
+	Wire      string `wire:"wire,defaulted"` // where its clients find it
+	HTTP      string `wire:"http,defaulted"`
+	Version   string `wire:"version,defaulted"`   // of the binary
+	StateMin  uint32 `wire:"state_min,extension"` // formats of snapshots it reads, down to the least that it sends
+	StateMax  uint32 `wire:"state_max,extension"`
+	Reads     []byte `wire:"reads,extension"`    // numbers of the operations it reads, in order; none told: those of the first release
+	Needs     []byte `wire:"needs,extension"`    // those of its log that not every version reads
+	AckTerm   uint64 `wire:"ack_term,extension"` // the last record that the sender knows the receiver to have acknowledged; 0 for none
+	AckIndex  uint64 `wire:"ack_index,extension"`
+	Nonce     []byte `wire:"nonce,extension"`    // chosen by the dialing side: the answer signs it
+	Key       string `wire:"key,extension"`      // of the answer: the public key, in hex, of the node's home
+	Addr      string `wire:"addr,extension"`     // of the answer: where the node is to be reached
+	Proof     []byte `wire:"proof,extension"`    // of the answer: the key's signature
+	Checksum  uint32 `wire:"checksum,extension"` // of the hello without it, and frames behind it end with theirs; 0 when the sender has none
 }
 
-func (m *RaftHello) fields(c *codec) {
-	c.str("cluster_id", &m.ClusterID, defaulted)
-	c.str("purpose", &m.Purpose, defaulted)
-	c.boolean("has_state", &m.HasState, defaulted)
-	uintField(c, "entry_min", &m.EntryMin, defaulted)
-	uintField(c, "entry_max", &m.EntryMax, defaulted)
-	c.str("wire", &m.Wire, defaulted)
-	c.str("http", &m.HTTP, defaulted)
-	c.str("version", &m.Version, defaulted)
-	uintField(c, "state_min", &m.StateMin, extension)
-	uintField(c, "state_max", &m.StateMax, extension)
-	c.bin("reads", &m.Reads, extension)
-	c.bin("needs", &m.Needs, extension)
-	uintField(c, "ack_term", &m.AckTerm, extension)
-	uintField(c, "ack_index", &m.AckIndex, extension)
-	c.bin("nonce", &m.Nonce, extension)
-	c.str("key", &m.Key, extension)
-	c.str("addr", &m.Addr, extension)
-	c.bin("proof", &m.Proof, extension)
-	uintField(c, "checksum", &m.Checksum, extension)
-}
+func (m *RaftHello) fields(c *codec) { walk(c, m) }
 
 // RaftEntry is one log entry.
 type RaftEntry struct {
-	Index      uint64
-	Term       uint64
-	Type       uint8
-	Data       []byte
-	Extensions []byte
-	AppendedAt int64 // unix nanoseconds; 0 for none
+	Index      uint64 `wire:"i"`
+	Term       uint64 `wire:"t"`
+	Type       uint8  `wire:"k"`
+	Data       []byte `wire:"d,optional"`
+	Extensions []byte `wire:"x,extension"`
+	AppendedAt int64  `wire:"a,extension"` // unix nanoseconds; 0 for none
 }
 
-func (m *RaftEntry) fields(c *codec) {
-	uintField(c, "i", &m.Index, required)
-	uintField(c, "t", &m.Term, required)
-	uintField(c, "k", &m.Type, required)
-	c.bin("d", &m.Data, optional)
-	c.bin("x", &m.Extensions, extension)
-	at := int(m.AppendedAt)
-	c.integer("a", &at, extension)
-	m.AppendedAt = int64(at)
-}
+func (m *RaftEntry) fields(c *codec) { walk(c, m) }
 
 // maxEntries is how many records an append may bring: more than the library sends.
 const maxEntries = 4096
 
+func (RaftEntry) most() uint32 { return maxEntries }
+
 // RaftAppend is an AppendEntries request.
 type RaftAppend struct {
-	Term       uint64
-	Leader     uint32
-	LeaderAddr string
-	PrevIndex  uint64
-	PrevTerm   uint64
-	Commit     uint64
-	Entries    []RaftEntry
+	Term       uint64      `wire:"term"`
+	Leader     uint32      `wire:"leader"`
+	LeaderAddr string      `wire:"leader_addr"`
+	PrevIndex  uint64      `wire:"prev_index"`
+	PrevTerm   uint64      `wire:"prev_term"`
+	Commit     uint64      `wire:"commit"`
+	Entries    []RaftEntry `wire:"entries,extension"`
 
-	Acknowledged uint64      // all records that were acknowledged are at or below it; 0 when the leader cannot tell yet
-	Clock        uint64      // what the leader takes the time to be, in Unix microseconds; 0 when it does not say
-	Chain        []byte      // in heartbeats: origin, index and hash of the records the leader has applied; see raft/recovery/chain.go
-	Heard        uint64      // the mark of the follower's last answer that the leader had when it sent this; 0 for none
-	Last         []RaftPlace // in heartbeats: the last records that the members are known to have acknowledged
+	Acknowledged uint64      `wire:"acknowledged,extension"` // all records that were acknowledged are at or below it; 0 when the leader cannot tell yet
+	Clock        uint64      `wire:"clock,extension"`        // what the leader takes the time to be, in Unix microseconds; 0 when it does not say
+	Heard        uint64      `wire:"heard,extension"`        // the mark of the follower's last answer that the leader had when it sent this; 0 for none
+	Last         []RaftPlace `wire:"last,extension"`         // in heartbeats: the last records that the members are known to have acknowledged
+	Chain        []byte      `wire:"chain,extension"`        // in heartbeats: origin, index and hash of the records the leader has applied; see raft/recovery/chain.go
 }
 
 // RaftPlace is the last record that a member is known to have acknowledged.
 type RaftPlace struct {
-	Node  uint32
-	Term  uint64
-	Index uint64
+	Node  uint32 `wire:"n"`
+	Term  uint64 `wire:"t"`
+	Index uint64 `wire:"i"`
 }
 
-func (m *RaftPlace) fields(c *codec) {
-	uintField(c, "n", &m.Node, required)
-	uintField(c, "t", &m.Term, required)
-	uintField(c, "i", &m.Index, required)
-}
+func (m *RaftPlace) fields(c *codec) { walk(c, m) }
 
-func (m *RaftAppend) fields(c *codec) {
-	uintField(c, "term", &m.Term, required)
-	uintField(c, "leader", &m.Leader, required)
-	c.str("leader_addr", &m.LeaderAddr, required)
-	uintField(c, "prev_index", &m.PrevIndex, required)
-	uintField(c, "prev_term", &m.PrevTerm, required)
-	uintField(c, "commit", &m.Commit, required)
-	listUpTo(c, "entries", &m.Entries, extension, maxEntries)
-	uintField(c, "acknowledged", &m.Acknowledged, extension)
-	uintField(c, "clock", &m.Clock, extension)
-	uintField(c, "heard", &m.Heard, extension)
-	list(c, "last", &m.Last, extension)
-	c.bin("chain", &m.Chain, extension)
-}
+func (m *RaftAppend) fields(c *codec) { walk(c, m) }
 
 // RaftAppendReply answers it.
 type RaftAppendReply struct {
-	Term           uint64
-	LastLog        uint64
-	Success        bool
-	NoRetryBackoff bool
-	Clock          uint64 // the follower's, in Unix microseconds; 0 when it does not say
-	Mark           uint64 // when the follower answered, by a clock of its own that the leader gives back as heard
+	Term           uint64 `wire:"term"`
+	LastLog        uint64 `wire:"last_log"`
+	Success        bool   `wire:"success"`
+	NoRetryBackoff bool   `wire:"no_retry_backoff"`
+	Clock          uint64 `wire:"clock,extension"` // the follower's, in Unix microseconds; 0 when it does not say
+	Mark           uint64 `wire:"mark,extension"`  // when the follower answered, by a clock of its own that the leader gives back as heard
 }
 
-func (m *RaftAppendReply) fields(c *codec) {
-	uintField(c, "term", &m.Term, required)
-	uintField(c, "last_log", &m.LastLog, required)
-	c.boolean("success", &m.Success, required)
-	c.boolean("no_retry_backoff", &m.NoRetryBackoff, required)
-	uintField(c, "clock", &m.Clock, extension)
-	uintField(c, "mark", &m.Mark, extension)
-}
+func (m *RaftAppendReply) fields(c *codec) { walk(c, m) }
 
 // RaftVote is a RequestVote or, with PreVote, a RequestPreVote.
 type RaftVote struct {
-	Term      uint64
-	Candidate uint32
-	Addr      string
-	LastIndex uint64
-	LastTerm  uint64
-	Transfer  bool
-	PreVote   bool
+	Term      uint64 `wire:"term"`
+	Candidate uint32 `wire:"candidate"`
+	Addr      string `wire:"addr"`
+	LastIndex uint64 `wire:"last_index"`
+	LastTerm  uint64 `wire:"last_term"`
+	Transfer  bool   `wire:"transfer,extension"`
+	PreVote   bool   `wire:"pre_vote,extension"`
 }
 
-func (m *RaftVote) fields(c *codec) {
-	uintField(c, "term", &m.Term, required)
-	uintField(c, "candidate", &m.Candidate, required)
-	c.str("addr", &m.Addr, required)
-	uintField(c, "last_index", &m.LastIndex, required)
-	uintField(c, "last_term", &m.LastTerm, required)
-	c.boolean("transfer", &m.Transfer, extension)
-	c.boolean("pre_vote", &m.PreVote, extension)
-}
+func (m *RaftVote) fields(c *codec) { walk(c, m) }
 
 // RaftVoteReply answers it.
 type RaftVoteReply struct {
-	Term    uint64
-	Granted bool
+	Term    uint64 `wire:"term"`
+	Granted bool   `wire:"granted"`
 }
 
-func (m *RaftVoteReply) fields(c *codec) {
-	uintField(c, "term", &m.Term, required)
-	c.boolean("granted", &m.Granted, required)
-}
+func (m *RaftVoteReply) fields(c *codec) { walk(c, m) }
 
 // SnapshotBegin opens an InstallSnapshot: chunks of Size bytes in all follow on the same connection.
 type SnapshotBegin struct {
-	Term               uint64
-	Leader             uint32
-	LeaderAddr         string
-	LastIndex          uint64
-	LastTerm           uint64
-	Configuration      []byte
-	ConfigurationIndex uint64
-	Size               uint64
+	Term               uint64 `wire:"term"`
+	Leader             uint32 `wire:"leader"`
+	LeaderAddr         string `wire:"leader_addr"`
+	LastIndex          uint64 `wire:"last_index"`
+	LastTerm           uint64 `wire:"last_term"`
+	Configuration      []byte `wire:"configuration"`
+	ConfigurationIndex uint64 `wire:"configuration_index"`
+	Size               uint64 `wire:"size"`
 }
 
-func (m *SnapshotBegin) fields(c *codec) {
-	uintField(c, "term", &m.Term, required)
-	uintField(c, "leader", &m.Leader, required)
-	c.str("leader_addr", &m.LeaderAddr, required)
-	uintField(c, "last_index", &m.LastIndex, required)
-	uintField(c, "last_term", &m.LastTerm, required)
-	c.bin("configuration", &m.Configuration, required)
-	uintField(c, "configuration_index", &m.ConfigurationIndex, required)
-	uintField(c, "size", &m.Size, required)
-}
+func (m *SnapshotBegin) fields(c *codec) { walk(c, m) }
 
 // SnapshotChunk is a piece of a snapshot; the last one carries the SHA-256 of all.
 type SnapshotChunk struct {
-	Offset uint64
-	Data   []byte
-	Sum    []byte
+	Offset uint64 `wire:"offset"`
+	Data   []byte `wire:"data"`
+	Sum    []byte `wire:"sum,extension"`
 }
 
-func (m *SnapshotChunk) fields(c *codec) {
-	uintField(c, "offset", &m.Offset, required)
-	c.bin("data", &m.Data, required)
-	c.bin("sum", &m.Sum, extension)
-}
+func (m *SnapshotChunk) fields(c *codec) { walk(c, m) }
 
 // SnapshotOK answers the last chunk.
 type SnapshotOK struct {
-	Term    uint64
-	Success bool
+	Term    uint64 `wire:"term"`
+	Success bool   `wire:"success"`
 }
 
-func (m *SnapshotOK) fields(c *codec) {
-	uintField(c, "term", &m.Term, required)
-	c.boolean("success", &m.Success, required)
-}
+func (m *SnapshotOK) fields(c *codec) { walk(c, m) }
 
 // TimeoutNow tells a member to campaign at once: the leader hands over.
 type TimeoutNow struct {
-	Leader     uint32
-	LeaderAddr string
+	Leader     uint32 `wire:"leader"`
+	LeaderAddr string `wire:"leader_addr"`
 }
 
-func (m *TimeoutNow) fields(c *codec) {
-	uintField(c, "leader", &m.Leader, required)
-	c.str("leader_addr", &m.LeaderAddr, required)
-}
+func (m *TimeoutNow) fields(c *codec) { walk(c, m) }
 
 // Asker is the caller that asked for a change, for the audit that the leader writes.
 type Asker struct {
-	By    string // as the audit names it; empty: the node itself
-	Label string // of the token
+	By    string `wire:"by,defaulted"`    // as the audit names it; empty: the node itself
+	Label string `wire:"label,defaulted"` // of the token
 }
 
-func (m *Asker) fields(c *codec) {
-	c.str("by", &m.By, defaulted)
-	c.str("label", &m.Label, defaulted)
-}
+func (m *Asker) fields(c *codec) { walk(c, m) }
 
 // Forward brings an entry to the leader.
 type Forward struct {
-	Entry []byte
+	Entry []byte `wire:"entry"`
 	Asker
 }
 
-func (m *Forward) fields(c *codec) {
-	c.bin("entry", &m.Entry, required)
-	m.Asker.fields(c)
-}
+func (m *Forward) fields(c *codec) { walk(c, m) }
 
 // ForwardOK brings back what became of it.
-type ForwardOK struct{ Outcome []byte }
+type ForwardOK struct {
+	Outcome []byte `wire:"outcome"`
+}
 
-func (m *ForwardOK) fields(c *codec) { c.bin("outcome", &m.Outcome, required) }
+func (m *ForwardOK) fields(c *codec) { walk(c, m) }
 
 // ReadIndexOK answers READ_INDEX: everything acknowledged before the question is at or below Index.
 type ReadIndexOK struct {
-	Index uint64
-	Term  uint64
+	Index uint64 `wire:"index"`
+	Term  uint64 `wire:"term"`
 }
 
-func (m *ReadIndexOK) fields(c *codec) {
-	uintField(c, "index", &m.Index, required)
-	uintField(c, "term", &m.Term, required)
-}
+func (m *ReadIndexOK) fields(c *codec) { walk(c, m) }
 
 // Membership asks the leader to change the members of the cluster.
 type Membership struct {
-	Action        string // join, rejoin, remove, promote, transfer; form, from the founder to the other founding members
-	NodeID        uint32
-	Addr          string // for join: the peer address of the node
-	Role          string // for join: voter or read_replica
-	Configuration []byte // for form: the founding members, as the Raft library writes them
-	Force         bool   // skip the checks that protect availability
+	Action        string `wire:"action"` // join, rejoin, remove, promote, transfer; form, from the founder to the other founding members
+	NodeID        uint32 `wire:"node_id,defaulted"`
+	Addr          string `wire:"addr,defaulted"`          // for join: the peer address of the node
+	Role          string `wire:"role,defaulted"`          // for join: voter or read_replica
+	Configuration []byte `wire:"configuration,extension"` // for form: the founding members, as the Raft library writes them
+	Force         bool   `wire:"force,extension"`         // skip the checks that protect availability
 	Asker
 }
 
-func (m *Membership) fields(c *codec) {
-	c.str("action", &m.Action, required)
-	uintField(c, "node_id", &m.NodeID, defaulted)
-	c.str("addr", &m.Addr, defaulted)
-	c.str("role", &m.Role, defaulted)
-	c.bin("configuration", &m.Configuration, extension)
-	c.boolean("force", &m.Force, extension)
-	m.Asker.fields(c)
-}
+func (m *Membership) fields(c *codec) { walk(c, m) }
 
 // MembershipOK says what was done.
 type MembershipOK struct {
-	Message string
-	Index   uint64 // for rejoin: where in the log the vote was taken away
+	Message string `wire:"message"`
+	Index   uint64 `wire:"index,defaulted"` // for rejoin: where in the log the vote was taken away
 }
 
-func (m *MembershipOK) fields(c *codec) {
-	c.str("message", &m.Message, required)
-	uintField(c, "index", &m.Index, defaulted)
-}
+func (m *MembershipOK) fields(c *codec) { walk(c, m) }

@@ -190,7 +190,7 @@ func optUint[T unsigned](c *codec, name string, v **T, n need) {
 	}
 }
 
-func (c *codec) integer(name string, v *int, n need) {
+func integer[T int | int64](c *codec, name string, v *T, n need) {
 	h, _, read, write := c.visit(name, n, *v == 0)
 	if write {
 		c.b = appendInt(c.b, int64(*v))
@@ -200,7 +200,7 @@ func (c *codec) integer(name string, v *int, n need) {
 			c.wrong(name, h, "an integer")
 			return
 		}
-		*v = int(int64(h.u))
+		*v = T(int64(h.u))
 	}
 }
 

@@ -208,3 +208,27 @@ func BenchmarkRemember(b *testing.B) {
 		}
 	})
 }
+
+// BenchmarkAppend is what the leader sends a follower under load, and what the follower makes of it.
+func BenchmarkAppend(b *testing.B) {
+	m := OplogPush{Database: "default", Ops: []OplogEntry{}, Raft: &RaftAppend{Term: 3, Leader: 1, LeaderAddr: "10.0.0.1:7440", PrevIndex: 1 << 20, PrevTerm: 3, Commit: 1 << 20}}
+	for i := range 64 {
+		m.Raft.Entries = append(m.Raft.Entries, RaftEntry{Index: 1<<20 + uint64(i), Term: 3, Data: make([]byte, 400), AppendedAt: 1})
+	}
+	buf := encodeInto(nil, &m)
+	b.Run("encode", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			buf = encodeInto(buf[:0], &m)
+		}
+	})
+	b.Run("decode", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			var got OplogPush
+			if err := Unpack(Frame{Flags: 1, Op: OpOplogPush, Payload: buf}, &got, MaxPlainPeer); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
