@@ -7,8 +7,6 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	index "github.com/blevesearch/bleve_index_api"
-	segment "github.com/blevesearch/scorch_segment_api/v2"
 	"github.com/blevesearch/vellum"
 	"github.com/blevesearch/vellum/levenshtein"
 )
@@ -345,68 +343,3 @@ var automata = [3]func() (*levenshtein.LevenshteinAutomatonBuilder, error){
 }
 
 var everyTerm = &vellum.AlwaysMatch{}
-
-// eachNear hands over the terms that are so many letters off and begin with the same letter, or with the same two in either
-// order: few slips are in the first letter, and many words differ in nothing else.
-func (s *search) eachNear(term string, letters uint8, add func(string)) error {
-	builder, err := automata[letters]()
-	if err != nil {
-		return err
-	}
-	dfa, err := builder.BuildDfa(term, letters)
-	if err != nil {
-		return err
-	}
-	found := func(other string) {
-		if ok, d := dfa.MatchAndDistance(other); ok && d == letters && onlyLetters(other) {
-			add(other)
-		}
-	}
-	_, n := utf8.DecodeRuneInString(term)
-	_, m := utf8.DecodeRuneInString(term[n:])
-	for _, start := range [...]string{term[:n], term[n:n+m] + term[:n]} {
-		if err := s.eachTerm(dfa, start, found); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// eachTerm hands over the terms with a beginning that an automaton matches, of every segment and block, those of dead rows as well.
-func (s *search) eachTerm(match segment.Automaton, start string, f func(string)) (err error) {
-	defer recoverCorrupt(&err)
-	for _, terms := range s.tail {
-		for i := range terms {
-			if t := terms[i].term; strings.HasPrefix(t, start) && accepts(match, t) {
-				f(t)
-			}
-		}
-	}
-	for n, seg := range s.snap.open() {
-		if s.dicts[n] == nil {
-			if s.dicts[n], err = seg.Segment().Dictionary(fieldText); err != nil {
-				return corrupt(err)
-			}
-		}
-		it := s.dicts[n].AutomatonIterator(match, []byte(start), after(start))
-		var e *index.DictEntry
-		for e, err = it.Next(); e != nil && err == nil; e, err = it.Next() {
-			f(e.Term)
-		}
-		if err != nil {
-			return corrupt(err)
-		}
-	}
-	return nil
-}
-
-func accepts(a segment.Automaton, term string) bool {
-	state := a.Start()
-	for i := range len(term) {
-		if !a.CanMatch(state) {
-			return false
-		}
-		state = a.Accept(state, term[i])
-	}
-	return a.IsMatch(state)
-}

@@ -1,0 +1,76 @@
+package index
+
+import (
+	"slices"
+
+	"github.com/cairndb/cairn/index/rank"
+	"github.com/cairndb/cairn/index/vector"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// neighbours are the rows nearest to the question's vector; none without one.
+type neighbours struct {
+	store *vector.Store
+	ask   *vector.Query
+	hits  []vector.Hit
+}
+
+// nearest looks for the rows nearest to the question's vector.
+func (in *question) nearest(pool vector.Pool) (near neighbours) {
+	store := in.d.vectors.Load()
+	if store == nil || in.cols.n == 0 || len(in.q.Vector) != store.Dim() || in.q.Epoch != nil && *in.q.Epoch != store.Epoch {
+		return near
+	}
+	unit := vector.Unit(slices.Clone(in.q.Vector))
+	if unit == nil {
+		return near
+	}
+	buf := make([]float32, store.Dim())
+	ask := vector.Query{K: max(vectorDepth, in.q.K), Precise: max(precise, 4*in.q.K), Sure: max(in.q.K, in.q.Deep), Below: in.cols.n, Tie: in.tie, Exact: func(row uint32) []float32 {
+		return vector.Unit(in.view.Floats(in.db, in.cols.at(row).seq, buf))
+	}}
+	if !in.all { // the vector store itself leaves out dead rows
+		ask.Keep = in.keep
+		ask.Among, ask.Most = in.among()
+	}
+	q := store.Ask(unit, ask)
+	return neighbours{store, q, store.Search(q, pool)}
+}
+
+// join adds the nearest rows to candidates, and the similarity of those already found.
+func (n neighbours) join(cands []rank.Candidate) []rank.Candidate {
+	if n.store == nil {
+		return cands
+	}
+	sim := make(map[uint32]float64, len(n.hits))
+	for _, h := range n.hits {
+		sim[h.Row] = h.Sim
+	}
+	for i := range cands {
+		c := &cands[i]
+		if s, ok := sim[c.Row]; ok {
+			c.Vector, c.HasVector = s, true
+			delete(sim, c.Row)
+		} else {
+			c.Vector, c.HasVector = n.store.Similarity(n.ask, c.Row)
+		}
+	}
+	for _, h := range n.hits {
+		if _, left := sim[h.Row]; left {
+			cands = append(cands, rank.Candidate{Row: h.Row, Vector: h.Sim, HasVector: true})
+		}
+	}
+	return cands
+}
+
+// newestRows are the candidates of a list.
+func (in *question) newestRows(cands []rank.Candidate) []rank.Candidate {
+	cands = cands[:0]
+	seq := oplog.Seq(in.d.bySeq.top.Load())
+	for looked := 0; seq > 0 && looked < listLimit && len(cands) < in.q.K; seq, looked = seq-1, looked+1 {
+		if row := in.d.bySeq.get(seq); row != 0 && in.Keep(row-1) {
+			cands = append(cands, rank.Candidate{Row: row - 1})
+		}
+	}
+	return cands
+}

@@ -1,0 +1,64 @@
+package raft
+
+import (
+	"context"
+	"time"
+
+	hraft "github.com/hashicorp/raft"
+)
+
+// watch is the task that follows leadership. A lead is announced only when the barrier of its term is applied here.
+func (n *Node) watch() {
+	obs := make(chan hraft.Observation, 64)
+	o := hraft.NewObserver(obs, false, func(o *hraft.Observation) bool {
+		n.noteReach(o.Data)
+		switch o.Data.(type) {
+		case hraft.LeaderObservation, hraft.RaftState:
+			return true
+		}
+		return false
+	})
+	n.raft.RegisterObserver(o)
+	defer n.raft.DeregisterObserver(o)
+	tick := time.NewTicker(n.cfg.Heartbeat)
+	defer tick.Stop()
+	for {
+		moved := true
+		select {
+		case <-n.ctx.Done():
+			return
+		case <-obs:
+		case <-tick.C: // observations may be dropped; this finds what was missed
+			moved = false
+		}
+		if n.updateReady() || moved {
+			n.announceChange()
+		}
+	}
+}
+
+// updateReady waits for the barrier of a new term and announces the lead; it reports whether readiness changed. Propose and
+// ReadIndex rest on ready: before the barrier is applied, this leader may lack records that its predecessor acknowledged.
+func (n *Node) updateReady() bool {
+	if n.raft.State() != hraft.Leader {
+		if n.ready.Swap(0) == 0 {
+			return false
+		}
+		n.log.Info("leadership lost", "term", n.Term())
+		return true
+	}
+	term := n.Term()
+	if n.ready.Load() == term {
+		return false
+	}
+	if err := n.await(context.Background(), n.raft.Barrier(n.cfg.Election)); err != nil {
+		return false
+	}
+	if n.raft.State() != hraft.Leader || n.Term() != term {
+		return false
+	}
+	n.ready.Store(term)
+	n.noteLeader(term, n.acknowledged(), time.Time{})
+	n.log.Info("leader", "term", term)
+	return true
+}
