@@ -180,7 +180,7 @@ func (n *Node) openState() (err error) {
 		case <-ctx.Done():
 			return ctx.Err()
 		case err := <-n.state.Failed():
-			return fmt.Errorf("the state's disk has failed: %w", err)
+			return err
 		}
 	})
 	n.access = access.New(access.Config{State: n.state, Secrets: n.cfg.tokenSecrets(), Whole: func() bool { return n.commit.Whole() }, FailedLogins: n.cfg.Limits.FailedLogins})

@@ -124,7 +124,10 @@ func (m *machine) applyRetrying(records []oplog.Record) (out []oplog.Outcome, ok
 		}
 		if !m.disk.Caused(err) {
 			m.log.Error("cannot apply, this node stops", "index", records[0].Index, "err", err)
-			m.fail(fmt.Errorf("cannot apply record %d and those behind it: %w", records[0].Index, err))
+			if !errors.Is(err, state.ErrDisk) { // records that cannot be applied are looked for; of a disk nothing but its failure is said
+				err = fmt.Errorf("cannot apply record %d and those behind it: %w", records[0].Index, err)
+			}
+			m.fail(err)
 			<-m.stop
 			return nil, false
 		}

@@ -18,6 +18,9 @@ import (
 // ErrState says that the state's files do not hold what they should. Move them aside and rebuild from a peer.
 var ErrState = &oplog.Error{Kind: oplog.Corrupt, Text: "unreadable state"}
 
+// ErrDisk says that the disk of the state's files has failed, after which it takes nothing any more.
+var ErrDisk = store.ErrFailed
+
 // Options say how a node keeps its state. The zero value is right for production.
 type Options struct {
 	RetainOps  int           // operations kept in the log window; default 1,000,000
@@ -185,7 +188,7 @@ func (s *State) backgroundError(err error) {
 	}
 }
 
-// Failed gives why the state takes nothing any more, once its disk has failed; Apply says so too.
+// Failed gives ErrDisk with its cause once the disk has failed; Apply does so too.
 func (s *State) Failed() <-chan error { return s.failed }
 
 // Full gives the error of a disk without room that the rows wait for; nil while they wait for none.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -97,6 +98,7 @@ func (d *disk) wake() {
 }
 
 func (d *disk) fail(err error) {
+	err = fmt.Errorf("%w: %w", ErrFailed, err)
 	d.mu.Lock()
 	first := d.failed == nil
 	if first {

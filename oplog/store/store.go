@@ -60,7 +60,7 @@ type Store struct {
 }
 
 // Open opens the store in a directory, which is made when it is not there. Report, unless nil, gets what background
-// tasks meet: damage (ErrDamaged), and the failure of the disk, after which the store takes no more changes.
+// tasks meet: damage (ErrDamaged), and the failure of the disk (ErrFailed).
 func Open(dir string, o Options, report func(error)) (*Store, error) {
 	d := newDisk(o)
 	d.report = report
