@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	hraft "github.com/hashicorp/raft"
 )
@@ -45,7 +44,7 @@ func (n *Node) dropSnapshots(snaps hraft.SnapshotStore, index uint64) error {
 	list, err := snaps.List()
 	for _, m := range list {
 		if m.Index < index {
-			err = errors.Join(err, os.RemoveAll(checkedSnapshots{n: n}.path(m.ID)))
+			err = errors.Join(err, checkedSnapshots{n: n}.remove(m.ID))
 		}
 	}
 	return err

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"sync"
@@ -13,9 +14,9 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// openSnapshots opens the directory of snapshots.
+// openSnapshots opens the directory of snapshots. The library is to remove none (see reap).
 func (n *Node) openSnapshots() (hraft.SnapshotStore, error) {
-	files, err := hraft.NewFileSnapshotStoreWithLogger(n.cfg.Dir, 2, newLogger(n.log))
+	files, err := hraft.NewFileSnapshotStoreWithLogger(n.cfg.Dir, math.MaxInt, newLogger(n.log))
 	if err != nil {
 		return nil, fmt.Errorf("snapshots: %w", err)
 	}

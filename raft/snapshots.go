@@ -76,8 +76,33 @@ func (s checkedSnapshots) List() ([]*hraft.SnapshotMeta, error) {
 
 func (s checkedSnapshots) path(id string) string { return filepath.Join(s.n.cfg.Dir, "snapshots", id) }
 
-// dropUnfinished removes the snapshots that a killed process had begun to write. The library never finds them again, and each may be
-// as large as the state.
+// retainedSnapshots is how many are kept.
+const retainedSnapshots = 2
+
+// reap removes all snapshots but the newest. The library would remove one file by file, and a process that is killed meanwhile
+// leaves what looks like a damaged snapshot.
+func (s checkedSnapshots) reap() error {
+	list, err := s.List()
+	if err != nil {
+		return err
+	}
+	for _, m := range list[min(len(list), retainedSnapshots):] {
+		err = errors.Join(err, s.remove(m.ID))
+	}
+	return err
+}
+
+// remove gives a snapshot the name of an unfinished one first: List passes over it, and the next start removes what is left.
+func (s checkedSnapshots) remove(id string) error {
+	path := s.path(id) + ".tmp"
+	if err := os.Rename(s.path(id), path); err != nil {
+		return err
+	}
+	return os.RemoveAll(path)
+}
+
+// dropUnfinished removes the snapshots that a killed process had begun to write or to remove. The library never finds them again,
+// and each may be as large as the state.
 func (n *Node) dropUnfinished() error {
 	begun, err := filepath.Glob(filepath.Join(n.cfg.Dir, "snapshots", "*.tmp"))
 	for _, path := range begun {
@@ -117,6 +142,9 @@ func (s checkedSnapshots) checkDescription(dir string, m *hraft.SnapshotMeta) er
 	}
 	sum, err := os.ReadFile(filepath.Join(s.path(dir), sumFile))
 	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(s.path(dir)); err != nil { // removed meanwhile
+			return err
+		}
 		return errors.New("its description has no checksum")
 	}
 	if err == nil && !bytes.Equal(sum, sumOf(m)) {
@@ -222,13 +250,27 @@ func (s checkedSnapshots) create(v hraft.SnapshotVersion, index, term uint64, c 
 		return nil, errors.Join(err, sink.Cancel())
 	}
 	if s.n.cfg.NoSync {
-		return sink, nil
+		return reapingSink{sink, s}, nil
 	}
 	f, err := os.OpenFile(filepath.Join(s.path(dir), "state.bin"), os.O_WRONLY, 0)
 	if err != nil {
 		return nil, errors.Join(err, sink.Cancel())
 	}
-	return syncedSink{sink, f, &syncwriter.Writer{W: sink, File: f}}, nil
+	return syncedSink{reapingSink{sink, s}, f, &syncwriter.Writer{W: sink, File: f}}, nil
+}
+
+// reapingSink removes older snapshots once its own is whole.
+type reapingSink struct {
+	hraft.SnapshotSink
+	snaps checkedSnapshots
+}
+
+// Close implements hraft.SnapshotSink.
+func (s reapingSink) Close() error {
+	if err := s.SnapshotSink.Close(); err != nil {
+		return err
+	}
+	return s.snaps.reap()
 }
 
 type syncedSink struct {

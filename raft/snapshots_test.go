@@ -115,3 +115,46 @@ func TestASnapshotWithoutItsSum(t *testing.T) {
 		t.Errorf("set aside: %v, %v", aside, err)
 	}
 }
+
+// TestReapingDamagesNoSnapshot takes snapshots while another goroutine lists them: none that is being removed counts as damaged, and
+// the newest are kept.
+func TestReapingDamagesNoSnapshot(t *testing.T) {
+	t.Parallel()
+	n, snaps, _ := described(t)
+	stop, listed := make(chan struct{}), make(chan int)
+	go func() {
+		times := 0
+		defer func() { listed <- times }()
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if _, err := snaps.List(); err != nil {
+				t.Error(err)
+			}
+			times++
+		}
+	}()
+	const last = 100
+	for i := range uint64(last) {
+		sink, err := snaps.Create(hraft.SnapshotVersionMax, 5000+i, 7, hraft.Configuration{}, 1, n.transport)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = io.WriteString(sink, "a state")
+		if err := errors.Join(err, sink.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(stop)
+	t.Logf("listed %d times", <-listed)
+	if aside, err := filepath.Glob(filepath.Join(n.cfg.Dir, "snapshot-*.corrupt-*")); err != nil || len(aside) != 0 {
+		t.Errorf("set aside: %v, %v", aside, err)
+	}
+	dirs, err := os.ReadDir(filepath.Join(n.cfg.Dir, "snapshots"))
+	if err != nil || len(dirs) != retainedSnapshots {
+		t.Errorf("%v, %v, want the newest %d alone", dirs, err, retainedSnapshots)
+	}
+}
