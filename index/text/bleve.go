@@ -19,113 +19,22 @@ const (
 	keyState  = "cairn" // internal value: format, watermark
 )
 
-// A field hands Bleve terms that are already counted.
-type field struct {
-	name    string
-	value   []byte
-	options bleve.FieldIndexingOptions
-	length  int
-	from    *visitor
-	freqs   bleve.TokenFrequencies // once they were asked for
-}
-
-func (f *field) Name() string                                     { return f.name }
-func (f *field) Value() []byte                                    { return f.value }
-func (f *field) ArrayPositions() []uint64                         { return nil }
-func (f *field) EncodedFieldType() byte                           { return 't' }
-func (f *field) Analyze()                                         {}
-func (f *field) Options() bleve.FieldIndexingOptions              { return f.options }
-func (f *field) AnalyzedLength() int                              { return f.length }
-func (f *field) AnalyzedTokenFrequencies() bleve.TokenFrequencies { return f.from.count(f) }
-func (f *field) NumPlainTextBytes() uint64                        { return 0 }
-
-// A bleveDoc is a row of a block as Bleve's Batch wants to see it. Its fields are made when Bleve visits them.
+// A bleveDoc is a row of a block as Bleve's Batch wants to see it: an id. The plugin takes the rest from the part.
 type bleveDoc struct {
-	id      string
-	row     *tailRow
-	visitor *visitor // of the batch
-}
-
-// A visitor makes the fields of a batch's rows, one row after the other. All rows at once, with a table for every field, have many times the
-// memory of the block. Bleve visits a batch from one goroutine, and is done with a row's fields when it visits the next; but while it visits
-// the first row it looks through all of them, which takes a visitor more.
-type visitor struct {
-	block  *block
-	doc    *bleveDoc // the last that was visited
-	busy   bool      // in the middle of it
-	inner  *visitor
-	fields [4]field
-	freqs  []bleve.TokenFreq
-}
-
-func newVisitor(b *block) *visitor {
-	v := &visitor{block: b, fields: [4]field{
-		{name: fieldID, options: bleve.IndexField | bleve.StoreField, length: 1},
-		{name: fieldRow, options: bleve.IndexField},
-		{name: fieldTag, options: bleve.IndexField, length: 1},
-		{name: fieldText, options: bleve.IndexField},
-	}}
-	for i := range v.fields {
-		v.fields[i].from = v
-	}
-	return v
+	id   string
+	row  *tailRow
+	part *part // all of the batch
 }
 
 func (d *bleveDoc) ID() string                                 { return d.id }
 func (d *bleveDoc) Size() int                                  { return rowBytes + postingBytes*len(d.row.terms) }
+func (d *bleveDoc) VisitFields(bleve.FieldVisitor)             {}
 func (d *bleveDoc) VisitComposite(bleve.CompositeFieldVisitor) {}
 func (d *bleveDoc) HasComposite() bool                         { return false }
 func (d *bleveDoc) NumPlainTextBytes() uint64                  { return 0 }
 func (d *bleveDoc) AddIDField()                                {}
 func (d *bleveDoc) StoredFieldsBytes() uint64                  { return 0 }
 func (d *bleveDoc) Indexed() bool                              { return true }
-func (d *bleveDoc) VisitFields(visit bleve.FieldVisitor)       { d.visitor.visit(d, visit) }
-
-func (v *visitor) visit(d *bleveDoc, visit bleve.FieldVisitor) {
-	if v.busy {
-		if v.inner == nil {
-			v.inner = newVisitor(v.block)
-		}
-		v.inner.visit(d, visit)
-		return
-	}
-	v.busy, v.doc = true, d
-	v.fields[0].value = []byte(d.id)
-	v.fields[1].length, v.fields[3].length = int(d.row.length)+1, int(d.row.length)
-	for i := range v.fields {
-		visit(&v.fields[i])
-	}
-	v.busy = false
-}
-
-// count fills in a field's terms.
-func (v *visitor) count(f *field) bleve.TokenFrequencies {
-	if f.freqs == nil || len(f.freqs) > keepSeen {
-		f.freqs = make(bleve.TokenFrequencies)
-	}
-	clear(f.freqs)
-	d := v.doc
-	if n := len(d.row.terms) + 3; n > len(v.freqs) {
-		v.freqs = make([]bleve.TokenFreq, 2*n) // fields filled in before keep theirs
-	}
-	set := func(i int, term string, n int) {
-		v.freqs[i].SetFrequency(n)
-		f.freqs[term] = &v.freqs[i]
-	}
-	switch f.name {
-	case fieldID:
-		set(0, d.id, 1)
-	case fieldRow:
-		set(1, hex8(d.row.group), int(d.row.row)+rowBias)
-	case fieldTag:
-		set(2, hex8(d.row.tag.Revision), int(d.row.tag.Number)+rowBias)
-	case fieldText:
-		for i, t := range d.row.terms {
-			set(i+3, v.block.terms[t.term].term, int(t.tf))
-		}
-	}
-	return f.freqs
-}
 
 func hex8(n uint32) string {
 	const zeros = "00000000"

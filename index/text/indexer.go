@@ -97,6 +97,31 @@ func (x *Index) nextRound() (round []*block, last *block, ok bool) {
 	return round, round[len(round)-1], true
 }
 
+// How building a segment gives way to requests: no caller waits for one, because the tail answers meanwhile.
+const (
+	workSlice = time.Millisecond / 2
+	restShare = 3 // times as long as the work
+)
+
+// pace makes the function that the making of a segment calls again and again: it works for a moment and then rests for several, unless more
+// rows wait than it can keep up with so, or a caller waits for the disk.
+func (x *Index) pace() func() {
+	began := time.Now()
+	return func() {
+		worked := time.Since(began)
+		if worked < workSlice {
+			return
+		}
+		x.mu.Lock()
+		rests := !x.closed && x.syncing == 0 && len(x.sealed) <= 1 // the one is being written
+		x.mu.Unlock()
+		if rests {
+			time.Sleep(restShare * worked)
+		}
+		began = time.Now()
+	}
+}
+
 // write gives a round to Bleve and then swaps the tail's blocks for Bleve's segments in one step.
 //
 // Invariant: the watermark is stored with or after every change up to it, never before.
@@ -147,10 +172,11 @@ func (x *Index) batch(b, state *block) *bleve.Batch {
 		live[i] = x.rows.live(b.rows[i].row)
 	}
 	x.mu.Unlock()
-	v := newVisitor(b)
+	p := &part{block: b, rest: x.pace()}
 	for i := range b.rows {
 		if live[i] {
-			out.Update(&bleveDoc{hex8(b.rows[i].row), &b.rows[i], v})
+			p.rows = append(p.rows, &b.rows[i])
+			out.Update(&bleveDoc{hex8(b.rows[i].row), &b.rows[i], p})
 		}
 	}
 	if state != nil {

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/blevesearch/bleve/v2/index/scorch"
 	bleve "github.com/blevesearch/bleve_index_api"
-	zap "github.com/blevesearch/zapx/v17"
 
 	"github.com/cairndb/cairn/oplog/seal"
 )
@@ -20,13 +20,11 @@ var sealed struct {
 	dirs sync.Map // directory of a store → *seal.Ring
 }
 
-// hook sets Bleve's variables before the first store of the process is opened: the two functions, and that a new segment's buffer grows with
-// the segment. Bleve would give it room for a hundred rows more than there are, each as large as those of the segment before, whose
-// rows were perhaps long texts: gigabytes for a block of short ones.
+// hook sets Bleve's variables before the first store of the process is opened: the two functions, and what makes segments.
 func hook() {
 	sealed.once.Do(func() {
 		bleve.WriterHook, bleve.ReaderHook = writing, reading
-		zap.NewSegmentBufferNumResultsFactor = 0
+		scorch.RegisterSegmentPlugin(&plugin{}, true)
 	})
 }
 
