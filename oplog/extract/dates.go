@@ -3,6 +3,7 @@ package extract
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 func digits(w string) bool {
@@ -12,8 +13,11 @@ func digits(w string) bool {
 // dateShape says whether a word is a date of digits: 2024-05-01, 1/5/2024, 01.05.2024.
 func dateShape(w string) bool {
 	for _, sep := range []string{"-", "/", "."} {
+		if strings.Count(w, sep) != 2 { // of most words
+			continue
+		}
 		p := strings.Split(w, sep)
-		if len(p) == 3 && digits(p[0]) && digits(p[1]) && digits(p[2]) && (len(p[0]) == 4 || len(p[2]) == 4 || len(p[2]) == 2) &&
+		if digits(p[0]) && digits(p[1]) && digits(p[2]) && (len(p[0]) == 4 || len(p[2]) == 4 || len(p[2]) == 2) &&
 			len(p[0]) <= 4 && len(p[1]) <= 2 && len(p[2]) <= 4 {
 			return true
 		}
@@ -33,7 +37,7 @@ func (f *finder) date(i int) (name string, next int, ok bool) {
 		}
 		return ""
 	}
-	month := func(w string) bool { return months[strings.ToLower(w)] && capital(w) }
+	month := func(w string) bool { return capital(w) && months[strings.ToLower(w)] }
 	switch {
 	case month(t) && dayNumber(at(i+1)) != "":
 		name, next = t+" "+dayNumber(at(i+1)), i+2
@@ -54,6 +58,9 @@ func year(w string) bool { return len(w) == 4 && digits(w) && (w[0] == '1' || w[
 
 // dayNumber is a day of a month without its ordinal ending; empty when the word is none.
 func dayNumber(w string) string {
+	if w == "" || w[0] < utf8.RuneSelf && !unicode.IsDigit(rune(w[0])) { // most words
+		return ""
+	}
 	for _, suffix := range []string{"st", "nd", "rd", "th"} {
 		w = strings.TrimSuffix(w, suffix)
 	}
