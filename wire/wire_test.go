@@ -185,24 +185,30 @@ func TestReaderCapsBeforeReading(t *testing.T) {
 	}
 }
 
+// BenchmarkRemember is a request and its answer, as a node reads and writes them.
 func BenchmarkRemember(b *testing.B) {
 	m := NewRemember(strings.Repeat("memory ", 45))
-	m.Embedding = make([]float32, 384)
+	m.IdempotencyKey, m.Embedding = strings.Repeat("k", 36), make([]float32, 64)
 	for i := range m.Embedding {
-		m.Embedding[i] = float32(i) / 384
+		m.Embedding[i] = float32(i) / 64
 	}
-	buf := encodeInto(nil, &m)
-	b.Run("encode", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			buf = encodeInto(buf[:0], &m)
-		}
-	})
-	b.Run("decode", func(b *testing.B) {
+	payload := encodeInto(nil, &m)
+	b.Run("request", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			var got Remember
-			if err := Unpack(Frame{Flags: 1, Op: OpRemember, Payload: buf}, &got, MaxPlainClient); err != nil {
+			if err := UnpackExact(Frame{Flags: 1, Op: OpRemember, Payload: payload}, &got, MaxPlainClient); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("answer", func(b *testing.B) {
+		var buf []byte
+		answer := RememberOK{RID: m.IdempotencyKey, Index: 1 << 20}
+		b.ReportAllocs()
+		for b.Loop() {
+			var err error
+			if buf, err = AppendPack(buf[:0], OpRememberOK, 1, &answer, false); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -1,6 +1,12 @@
 package commit
 
-import "testing"
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/oplog"
+)
 
 // TestARecordFitsAFrame: entries share a record as long as it stays short enough to be sent; the one too many begins the next.
 func TestARecordFitsAFrame(t *testing.T) {
@@ -17,5 +23,60 @@ func TestARecordFitsAFrame(t *testing.T) {
 		if p.gather(&b); b.size != want {
 			t.Errorf("a record of %d bytes, want %d", b.size, want)
 		}
+	}
+}
+
+// TestEntriesShareARecord: an entry that comes alone is a record of its own, with no other entry awaited. Those that come while records are
+// under way are one: in the log, as a batch of the state, as a step of the index, and to subscribers.
+func TestEntriesShareARecord(t *testing.T) {
+	t.Parallel()
+	m := leader(t, nil)
+	first := m.propose(t, remember("first"))
+	sub := m.Subscribe()
+	defer sub.Close()
+	// step is what the index and the subscribers were given at once, from a record on.
+	step := func(from oplog.Index) []oplog.Outcome {
+		for b := range sub.C {
+			if list := sub.Take(b); list[0].Index >= from {
+				return list
+			}
+		}
+		t.Fatal("the subscription ended")
+		return nil
+	}
+	for _, rid := range []string{"a", "b", "c"} { // nothing else is proposed, so an entry that waited for another would wait for ever
+		o := m.propose(t, remember(rid))
+		if list := step(first.Index + 1); len(list) != 1 || list[0].Index != o.Index {
+			t.Errorf("%s shares a step with %d others", rid, len(list)-1)
+		}
+		first = o
+	}
+	const many = 64
+	for range recordsInFlight {
+		m.proposer.slots <- struct{}{}
+	}
+	outcomes := make([]oplog.Outcome, many)
+	var proposed sync.WaitGroup
+	for i := range many {
+		proposed.Go(func() { outcomes[i] = m.propose(t, remember(oplog.NewID())) })
+	}
+	for deadline := time.Now().Add(time.Minute); len(m.proposer.queue) < many-1; time.Sleep(time.Millisecond) { // one is the next record's first
+		if time.Now().After(deadline) {
+			t.Fatalf("%d entries wait", len(m.proposer.queue))
+		}
+	}
+	for range recordsInFlight {
+		<-m.proposer.slots
+	}
+	proposed.Wait()
+	places := map[int]bool{}
+	for _, o := range outcomes {
+		places[o.Number] = true
+		if o.Index != outcomes[0].Index {
+			t.Errorf("entries in records %d and %d", o.Index, outcomes[0].Index)
+		}
+	}
+	if list := step(first.Index + 1); len(places) != many || len(list) != many {
+		t.Errorf("%d places in the record, and a step of %d entries, want %d", len(places), len(list), many)
 	}
 }
