@@ -97,14 +97,14 @@ type cairnWriter struct {
 func (w *cairnWriter) close() error { return w.c.Close() }
 
 func (w *cairnWriter) write(ctx context.Context, k int) error {
-	text := sentence(w.rng, w.who, k, w.of.text+4*w.of.dim)
 	if w.of.bare {
+		text := sentence(w.rng, w.who, k, w.of.text+4*w.of.dim)
 		m := wire.NewRemember("bench")
 		m.Namespace, m.Metadata = "bench", wire.JSON(strconv.Quote(text))
 		_, err := w.c.Remember(ctx, m)
 		return err
 	}
-	m := wire.NewRemember(text[:w.of.text])
+	m := wire.NewRemember(sentence(w.rng, w.who, k, w.of.text))
 	m.Namespace = "bench"
 	m.Embedding = make([]float32, w.of.dim)
 	for i := range m.Embedding {
