@@ -15,8 +15,9 @@
 //
 // # What is stored
 //
-// A row is a Bleve document of four fields, handed over as counted terms; Bleve
-// analyses nothing and stores nothing but the id.
+// A row is a Bleve document of four fields. A segment of them is made of a block's
+// counted terms, in Bleve's format (segment.go); Bleve analyses nothing, and
+// nothing is stored but the id.
 //
 //	_id  the row number, 8 hex digits
 //	t    the terms; norm = length of the text in tokens, exact up to 65535
