@@ -69,7 +69,7 @@ type Storage struct {
 	RetainTime  time.Duration                         // 7 days
 	Encryption  seal.Source                           // the master key of the home's files; they are plain when zero
 	Kept        func(*seal.Ring) ([]home.Kept, error) // what surfaces of this host seal as well: brought under a new data key before Open returns; none
-	StateBuffer int                                   // 8 MiB: of changes to the state that gather in memory before they are flushed
+	StateBuffer int                                   // 6 to 8 MiB, by the node's number: of changes to the state that gather in memory before they are flushed
 	MinFree     uint64                                // 64 MiB of disk; with less, writes are refused
 	ScrubEvery  time.Duration                         // 6h: between two verifications of the state; one comes at the start
 
@@ -151,6 +151,10 @@ type Peer struct {
 	Role string // voter
 }
 
+// stateBuffer is the largest default of StateBuffer. Members apply the same records: with buffers of one size all of them would flush at the same record, and
+// no quorum would have a disk and a processor to itself.
+const stateBuffer = 8 << 20
+
 func (c Config) withDefaults() Config {
 	c.Version = cmp.Or(c.Version, "dev")
 	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
@@ -159,6 +163,7 @@ func (c Config) withDefaults() Config {
 	c.Member.Role = cmp.Or(c.Member.Role, raft.RoleVoter)
 	c.Raft = c.Raft.WithDefaults()
 	c.Seams = c.Seams.WithDefaults()
+	c.Storage.StateBuffer = cmp.Or(c.Storage.StateBuffer, stateBuffer-int(c.Member.NodeID%3)<<20)
 	c.Storage.MinFree = cmp.Or(c.Storage.MinFree, disk.DefaultMinFree)
 	c.Storage.ScrubEvery = cmp.Or(c.Storage.ScrubEvery, 6*time.Hour)
 	c.Limits = c.Limits.withDefaults()
