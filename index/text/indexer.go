@@ -104,7 +104,7 @@ const (
 )
 
 // pace makes the function that the making of a segment calls again and again: it works for a moment and then rests for several, unless more
-// rows wait than it can keep up with so, or a caller waits for the disk.
+// rows wait than it can keep up with so, here or in all indexes together, or a caller waits for the disk.
 func (x *Index) pace() func() {
 	began := time.Now()
 	return func() {
@@ -113,7 +113,7 @@ func (x *Index) pace() func() {
 			return
 		}
 		x.mu.Lock()
-		rests := !x.closed && x.syncing == 0 && len(x.sealed) <= 1 // the one is being written
+		rests := !x.closed && x.syncing == 0 && len(x.sealed) <= 1 && x.cfg.Backlog.full() == nil // the one sealed block is being written
 		x.mu.Unlock()
 		if rests {
 			time.Sleep(restShare * worked)
