@@ -84,7 +84,7 @@ func askReplica(t *testing.T, rows []probeRow) (hit []bool) {
 }
 
 func askStock(t *testing.T, rows []probeRow) (hit []bool) {
-	x, err := stock.New()
+	x, err := stock.Open("")
 	must(t, err)
 	defer x.Close()
 	for i, row := range rows {

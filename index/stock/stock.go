@@ -2,6 +2,9 @@
 package stock
 
 import (
+	"context"
+	"fmt"
+
 	"github.com/blevesearch/bleve/v2"
 	"github.com/blevesearch/bleve/v2/analysis/lang/en"
 	"github.com/blevesearch/bleve/v2/index/scorch"
@@ -9,42 +12,61 @@ import (
 	index "github.com/blevesearch/bleve_index_api"
 )
 
-// An Index holds texts in memory, added once. One goroutine at a time may use it.
+// An Index holds texts, added once. One goroutine at a time may use it.
 type Index struct {
 	bleve bleve.Index
 	batch *bleve.Batch // what Ask has not seen yet
 }
 
-const (
-	field    = "text"
-	inMemory = "" // where Bleve keeps an index that no path is given for
-)
+const field = "text"
 
-// New is an empty index.
-func New() (*Index, error) {
+// Open makes an empty index in a directory that is not there yet, or, without one, in memory.
+func Open(dir string) (*Index, error) {
 	f := mapping.NewTextFieldMapping()
 	f.Analyzer, f.Store, f.IncludeInAll, f.IncludeTermVectors = en.AnalyzerName, false, false, false
 	doc := mapping.NewDocumentStaticMapping()
 	doc.AddFieldMappingsAt(field, f)
 	m := mapping.NewIndexMapping()
 	m.DefaultMapping, m.ScoringModel = doc, index.BM25Scoring
-	b, err := bleve.NewUsing(inMemory, m, scorch.Name, scorch.Name, nil)
+	b, err := bleve.NewUsing(dir, m, scorch.Name, scorch.Name, nil)
 	if err != nil {
 		return nil, err
 	}
 	return &Index{b, b.NewBatch()}, nil
 }
 
-// Add adds a text. All texts added before the first question make one segment, because Bleve's scores depend on segments.
+// Add adds a text. All texts added before Flush or the first question make one segment, because Bleve's scores depend on segments.
 func (x *Index) Add(id, text string) error { return x.batch.Index(id, map[string]any{field: text}) }
+
+// Flush indexes what was added.
+func (x *Index) Flush() error {
+	if x.batch.Size() == 0 {
+		return nil
+	}
+	defer func() { x.batch = x.bleve.NewBatch() }()
+	return x.bleve.Batch(x.batch)
+}
+
+// Merge makes one segment of all that was added.
+func (x *Index) Merge(ctx context.Context) error {
+	if err := x.Flush(); err != nil {
+		return err
+	}
+	inner, err := x.bleve.Advanced()
+	if err != nil {
+		return err
+	}
+	segments, ok := inner.(*scorch.Scorch)
+	if !ok {
+		return fmt.Errorf("stock: Bleve's index is a %T", inner)
+	}
+	return segments.ForceMerge(ctx, nil)
+}
 
 // Ask returns the ids of the K best texts, best first.
 func (x *Index) Ask(question string, k int) ([]string, error) {
-	if x.batch.Size() > 0 {
-		if err := x.bleve.Batch(x.batch); err != nil {
-			return nil, err
-		}
-		x.batch = x.bleve.NewBatch()
+	if err := x.Flush(); err != nil {
+		return nil, err
 	}
 	match := bleve.NewMatchQuery(question)
 	match.SetField(field)

@@ -68,7 +68,8 @@ type setReport struct {
 type recallBench struct {
 	cli.Target
 	corpus, queries []string
-	out, against    string
+	out             string
+	against         []string
 	embedder        string
 	k               int
 	size, dim, asks int
@@ -81,14 +82,17 @@ var recallHelp = help{
 conversation, then asks every query in its namespace. --corpus and --queries may be given several times: each pair is a set of its
 own, on a node of its own.
 
-With --against bleve every question is also asked of stock Bleve (English analyzer, BM25, an index for each conversation), and the
-report says by how much the two differ: the mean of the differences question by question, and the interval that holds it with 95 %.
-With --against FILE, which an earlier run wrote with --out, the same against that run.
+With --against bleve every question is also asked of stock Bleve (English analyzer, BM25, an index for each conversation), with
+--against fts5 of SQLite's full-text search (Porter stemmer, BM25, a table for each conversation; python3 with its sqlite3 module is
+needed), and the report says by how much the two differ: the mean of the differences question by question, and the interval that
+holds it with 95 %. With --against FILE, which an earlier run wrote with --out, the same against that run.
 
 With --embedder the node makes vectors: random ones know nothing, static:DIR is a table (bench table trains one). To see what they do,
 write the words' rankings with --out and compare with --against FILE.
 
-With --size it makes up so many memories instead, with vectors of --dim dimensions, and measures speed alone.
+With --size it makes up so many memories instead, with vectors of --dim dimensions, and measures speed alone. With --against, bleve and
+fts5 store the same texts in files and answer the same questions of words; the report has their times and the ratios to those here,
+question by question. A question here goes over the network, theirs are calls in a process.
 
 With --alike it says whether three nodes answer every query with the same memories and the same bits of every score: one that was
 there all the time, one that caught up, one whose index was thrown away.
@@ -102,7 +106,7 @@ func (f *recallBench) flags(c *cobra.Command) {
 	c.Flags().StringArrayVar(&f.corpus, "corpus", nil, "memories, a JSON object a line")
 	c.Flags().StringArrayVar(&f.queries, "queries", nil, "questions about them, a JSON object a line")
 	c.Flags().StringVar(&f.out, "out", "", "write the rankings here")
-	c.Flags().StringVar(&f.against, "against", "", "compare with bleve, or with the rankings that another run wrote to this file")
+	c.Flags().StringSliceVar(&f.against, "against", nil, "compare with bleve, fts5, or the rankings that another run wrote to this file; several with commas")
 	c.Flags().IntVarP(&f.k, "k", "k", 20, "how many to ask for")
 	c.Flags().StringVar(&f.embedder, "embedder", "none", "without --endpoints: none, builtin, random, static:DIR or bert:DIR")
 	c.Flags().IntVar(&f.size, "size", 0, "measure speed on so many generated memories")
@@ -126,13 +130,11 @@ func (f *recallBench) run(ctx context.Context, a *cli.Streams) (err error) {
 	case len(f.Endpoints) > 0 && len(f.corpus) > 1:
 		return cli.Usage(errors.New("--endpoints takes one --corpus: several need a node each"))
 	}
-	var other peer
-	if f.against != "" {
-		if other, err = openPeer(f.against); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, other.close()) }()
+	peers, err := openPeers(ctx, f.against)
+	if err != nil {
+		return err
 	}
+	defer func() { err = errors.Join(err, closePeers(peers)) }()
 	out := io.Discard
 	if f.out != "" {
 		file, err := os.Create(f.out)
@@ -144,7 +146,7 @@ func (f *recallBench) run(ctx context.Context, a *cli.Streams) (err error) {
 	}
 	var r recallReport
 	for i := range f.corpus {
-		set, err := f.set(ctx, a, evaluation{f.corpus[i], f.queries[i], other, json.NewEncoder(out)})
+		set, err := f.set(ctx, a, evaluation{f.corpus[i], f.queries[i], peers, json.NewEncoder(out)})
 		if err != nil {
 			return err
 		}
@@ -156,7 +158,7 @@ func (f *recallBench) run(ctx context.Context, a *cli.Streams) (err error) {
 // An evaluation is a set, what it is compared with and where its rankings go.
 type evaluation struct {
 	corpus, queries string
-	peer            peer // may be nil
+	peers           []peer
 	out             *json.Encoder
 }
 
@@ -186,8 +188,8 @@ func (f *recallBench) set(ctx context.Context, a *cli.Streams, e evaluation) (r 
 	if err != nil {
 		return r, err
 	}
-	if e.peer != nil {
-		if err := e.peer.load(e.corpus); err != nil {
+	for _, p := range e.peers {
+		if err := p.load(e.corpus); err != nil {
 			return r, err
 		}
 	}
@@ -281,7 +283,7 @@ func askAll(ctx context.Context, a *cli.Streams, cl *client.Client, f *recallBen
 	byCategory := map[string]*quality{}
 	all := &quality{Category: "all"}
 	var took []float64
-	var pairs pairs
+	beside := make([]pairs, len(e.peers))
 	err = jsonLines(e.queries, func(l queryLine) error {
 		q := wire.NewRecall(l.Query)
 		q.TopK, q.Namespace, q.SkipReinforce = f.k, &l.Conv, true
@@ -304,12 +306,12 @@ func askAll(ctx context.Context, a *cli.Streams, cl *client.Client, f *recallBen
 			ours := judge(ranked, l.Evidence)
 			c.add(ours)
 			all.add(ours)
-			if e.peer != nil {
-				theirs, err := e.peer.ask(l, f.k)
+			for i, p := range e.peers {
+				theirs, err := p.ask(l, f.k)
 				if err != nil {
 					return err
 				}
-				pairs.add(ours, judge(theirs, l.Evidence))
+				beside[i].add(ours, judge(theirs, l.Evidence))
 			}
 		}
 		if err := bar.Add(1); err != nil {
@@ -330,8 +332,8 @@ func askAll(ctx context.Context, a *cli.Streams, cl *client.Client, f *recallBen
 	}
 	slices.SortFunc(r.Rows, func(x, y quality) int { return cmp.Compare(x.Category, y.Category) })
 	r.Rows = append(r.Rows, all.mean())
-	if e.peer != nil {
-		r.Against = pairs.differences(e.peer.name())
+	for i, p := range e.peers {
+		r.Against = append(r.Against, beside[i].differences(p.name())...)
 	}
 	return r, nil
 }

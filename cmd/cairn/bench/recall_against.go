@@ -1,11 +1,10 @@
 package bench
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
-
-	"github.com/cairndb/cairn/index/stock"
 )
 
 // A peer answers the same questions, to be compared with.
@@ -16,17 +15,33 @@ type peer interface {
 	close() error
 }
 
-// openPeer is Bleve, or the rankings of a file.
-func openPeer(against string) (peer, error) {
-	if against == "bleve" {
-		return new(stockBleve), nil
+// openPeers are the engines and files of --against.
+func openPeers(ctx context.Context, against []string) (peers []peer, err error) {
+	for _, name := range against {
+		if open, ok := searchEngines[name]; ok {
+			peers = append(peers, &enginePeer{label: name, open: func() (searchEngine, error) { return open(ctx, "") }})
+			continue
+		}
+		p := earlier{file: name, ranked: map[string][]string{}}
+		err := jsonLines(name, func(l rankedLine) error {
+			p.ranked[questionKey(l.Conv, l.QID)] = l.Ranked
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		peers = append(peers, &p)
 	}
-	p := earlier{file: against, ranked: map[string][]string{}}
-	err := jsonLines(against, func(l rankedLine) error {
-		p.ranked[questionKey(l.Conv, l.QID)] = l.Ranked
-		return nil
-	})
-	return &p, err
+	return peers, nil
+}
+
+// closePeers closes all of them.
+func closePeers(peers []peer) error {
+	var errs []error
+	for _, p := range peers {
+		errs = append(errs, p.close())
+	}
+	return errors.Join(errs...)
 }
 
 // earlier is the rankings that another run wrote.
@@ -49,43 +64,37 @@ func (p *earlier) ask(q queryLine, k int) ([]string, error) {
 	return ranked[:min(len(ranked), k)], nil
 }
 
-// stockBleve is Bleve as it comes, an index for each conversation of a set.
-type stockBleve struct {
-	convs map[string]*stock.Index
+// enginePeer is an engine in memory, anew for each set.
+type enginePeer struct {
+	label  string
+	open   func() (searchEngine, error)
+	engine searchEngine
 }
 
-func (p *stockBleve) name() string { return "bleve" }
+func (p *enginePeer) name() string { return p.label }
 
-func (p *stockBleve) load(corpus string) error {
+func (p *enginePeer) load(corpus string) (err error) {
 	if err := p.close(); err != nil {
 		return err
 	}
-	p.convs = map[string]*stock.Index{}
-	return jsonLines(corpus, func(l corpusLine) (err error) {
-		ix := p.convs[l.Conv]
-		if ix == nil {
-			if ix, err = stock.New(); err != nil {
-				return err
-			}
-			p.convs[l.Conv] = ix
-		}
-		return ix.Add(l.ID, l.memory().Text)
-	})
+	if p.engine, err = p.open(); err != nil {
+		return err
+	}
+	return jsonLines(corpus, func(l corpusLine) error { return p.engine.add(l.Conv, l.ID, l.memory().Text) })
 }
 
-func (p *stockBleve) ask(q queryLine, k int) ([]string, error) {
-	if ix := p.convs[q.Conv]; ix != nil {
-		return ix.Ask(q.Query, k)
-	}
-	return nil, nil
+func (p *enginePeer) ask(q queryLine, k int) ([]string, error) {
+	ids, _, err := p.engine.ask(q.Conv, q.Query, k)
+	return ids, err
 }
 
-func (p *stockBleve) close() error {
-	var errs []error
-	for _, ix := range p.convs {
-		errs = append(errs, ix.Close())
+func (p *enginePeer) close() error {
+	if p.engine == nil {
+		return nil
 	}
-	return errors.Join(errs...)
+	e := p.engine
+	p.engine = nil
+	return e.close()
 }
 
 // A difference is ours less a peer's, by one measure: the mean over the questions, and the interval that holds it with 95 %.

@@ -32,16 +32,16 @@ type snapshotRun struct {
 }
 
 type snapshotReport struct {
-	Memories     int           `json:"memories"`
-	Dim          int           `json:"dim"`
-	LoadedPerSec float64       `json:"loaded_per_second"`
-	Rate         float64       `json:"writes_target_per_second"`
-	Clients      int           `json:"clients"`
-	Rounds       int           `json:"rounds"`
-	StateBytes   int64         `json:"state_bytes"`
-	Heap         uint64        `json:"heap_bytes"`
-	Runs         []snapshotRun `json:"runs"`
-	Pauses       pauseReport   `json:"gc_pauses"` // while the writes were measured
+	Memories int `json:"memories"`
+	Dim      int `json:"dim"`
+	loadRate
+	Rate       float64       `json:"writes_target_per_second"`
+	Clients    int           `json:"clients"`
+	Rounds     int           `json:"rounds"`
+	StateBytes int64         `json:"state_bytes"`
+	Heap       uint64        `json:"heap_bytes"`
+	Runs       []snapshotRun `json:"runs"`
+	Pauses     pauseReport   `json:"gc_pauses"` // while the writes were measured
 }
 
 type snapshotBench struct {
@@ -89,7 +89,7 @@ func (b *snapshotBench) run(ctx context.Context, a *cli.Streams) (err error) {
 		loaders[i] = &loader{c: cl, who: i, dim: b.dim, rng: rand.New(rand.NewPCG(uint64(i), 7))}
 	}
 	r := snapshotReport{Memories: b.size, Dim: b.dim, Rate: b.rate, Clients: b.clients, Rounds: b.rounds}
-	if r.LoadedPerSec, err = loadMade(ctx, a, loaders[0].c, newMade(b.dim), b.size); err != nil {
+	if r.loadRate, err = loadMade(ctx, a, loaders[0].c, newMade(b.dim), b.size); err != nil {
 		return err
 	}
 	leader := slices.Index(own.addrs, loaders[0].c.Addr()) // writes have led its client there
@@ -182,7 +182,7 @@ func (b *snapshotBench) write(ctx context.Context, loaders []*loader, do func() 
 
 func (r *snapshotReport) print(a *cli.Streams) error {
 	fmt.Fprintf(a.Out, "%d memories of %d words, %d dimensions, loaded at %.0f/s; state %.2f GB, heap %.2f GB; %.0f writes a second from %d clients, %d rounds\n\n",
-		r.Memories, madeWords, r.Dim, r.LoadedPerSec, float64(r.StateBytes)/1e9, float64(r.Heap)/1e9, r.Rate, r.Clients, r.Rounds)
+		r.Memories, madeWords, r.Dim, r.All, float64(r.StateBytes)/1e9, float64(r.Heap)/1e9, r.Rate, r.Clients, r.Rounds)
 	w := tabwriter.NewWriter(a.Out, 0, 4, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "writes beside\tseconds\twrites\tfailed\tp50 ms\tp99 ms\tmax ms\tp99 ratio\t")
 	for _, n := range r.Runs {

@@ -22,16 +22,34 @@ type speedRun struct {
 	Kind string  `json:"kind"`
 	P50  float64 `json:"p50_ms"`
 	P99  float64 `json:"p99_ms"`
+
+	questions []wire.Recall
+	took      []float64 // by question, ms
+}
+
+// newSpeedRun is a run of questions.
+func newSpeedRun(kind string, questions []wire.Recall, took []float64) speedRun {
+	sorted := slices.Sorted(slices.Values(took))
+	return speedRun{kind, quantile(sorted, .5), quantile(sorted, .99), questions, took}
 }
 
 type speedReport struct {
-	Memories     int        `json:"memories"`
-	Dim          int        `json:"dim"`
-	LoadedPerSec float64    `json:"loaded_per_second"`
-	HeapBytes    uint64     `json:"heap_bytes,omitempty"` // of this process, node included; 0 with --endpoints
-	Clients      int        `json:"clients"`
-	Runs         []speedRun `json:"runs"`
-	Starts       []startRun `json:"starts,omitempty"`
+	Memories int `json:"memories"`
+	Dim      int `json:"dim"`
+	loadRate
+	HeapBytes uint64       `json:"heap_bytes,omitempty"` // of this process, node included; 0 where the node is another
+	DiskBytes int64        `json:"disk_bytes,omitempty"` // of the node's files; 0 with --endpoints
+	Clients   int          `json:"clients"`
+	Runs      []speedRun   `json:"runs"`
+	Against   []speedRatio `json:"against,omitempty"`
+	Starts    []startRun   `json:"starts,omitempty"`
+}
+
+// loadRate is how many memories were stored a second, batch after batch: of all of them, and of the first and the last tenth.
+type loadRate struct {
+	All   float64 `json:"loaded_per_second"`
+	First float64 `json:"first_tenth_per_second"`
+	Last  float64 `json:"last_tenth_per_second"`
 }
 
 // made is generated memories: words by Zipf's law, vectors around centres.
@@ -79,6 +97,16 @@ func (g *made) vector() []float32 {
 	return g.gauss(g.centres[g.rng.IntN(len(g.centres))])
 }
 
+// askedNamespace is the one of ten that questions ask for.
+const askedNamespace = "speed3"
+
+// memory is the i-th memory.
+func (g *made) memory(i int) wire.Remember {
+	m := wire.NewRemember(g.text(madeWords, 0))
+	m.Namespace, m.Embedding = fmt.Sprint("speed", i%10), g.vector()
+	return m
+}
+
 // text is words whose letters follow from their rank, so that stemming leaves them apart.
 func (g *made) text(words int, least uint64) string {
 	var b strings.Builder
@@ -99,17 +127,24 @@ func (g *made) text(words int, least uint64) string {
 	return b.String()
 }
 
-// measureSpeed loads memories that it makes up and asks questions of five kinds, from several clients at once.
-func measureSpeed(ctx context.Context, a *cli.Streams, cls []*client.Client, f *recallBench) (r speedReport, err error) {
+// measureSpeed loads memories that it makes up and asks questions of five kinds, from several clients at once. A node that was started for it has
+// its files at home.
+func measureSpeed(ctx context.Context, a *cli.Streams, cls []*client.Client, f *recallBench, home string) (r speedReport, err error) {
 	g := newMade(f.dim)
 	r = speedReport{Memories: f.size, Dim: f.dim, Clients: len(cls)}
-	if r.LoadedPerSec, err = loadMade(ctx, a, cls[0], g, f.size); err != nil {
+	if r.loadRate, err = loadMade(ctx, a, cls[0], g, f.size); err != nil {
 		return r, err
 	}
 	if len(f.Endpoints) == 0 && !f.restart {
 		r.HeapBytes = heapHeld()
 	}
-	r.Runs, err = askKinds(ctx, cls, g, f.asks)
+	if home != "" {
+		r.DiskBytes = sizeBelow(home)
+	}
+	if r.Runs, err = askKinds(ctx, cls, g, f.asks); err != nil {
+		return r, err
+	}
+	r.Against, err = compareSpeed(ctx, a, f, r.Runs)
 	return r, err
 }
 
@@ -144,7 +179,7 @@ func askKinds(ctx context.Context, cls []*client.Client, g *made, asks int) (run
 				q.QueryEmbedding = g.vector()
 			}
 			if k.namespaceOnly {
-				ns := "speed3"
+				ns := askedNamespace
 				q.Namespace = &ns
 			}
 			questions[i] = q
@@ -153,7 +188,7 @@ func askKinds(ctx context.Context, cls []*client.Client, g *made, asks int) (run
 		if err != nil {
 			return runs, err
 		}
-		runs = append(runs, speedRun{k.name, quantile(took, .5), quantile(took, .99)})
+		runs = append(runs, newSpeedRun(k.name, questions, took))
 	}
 	return runs, nil
 }
@@ -163,22 +198,26 @@ func speed(ctx context.Context, a *cli.Streams, f *recallBench) (err error) {
 	if f.dim < 0 || f.size < 1 || f.asks < 5 || f.clients < 1 || f.restart && len(f.Endpoints) > 0 {
 		return cli.Usage(errors.New("--size and --clients are at least 1, --asks at least 5, --dim at least 0; --restart is for a node of its own"))
 	}
+	if err := checkEngines(f); err != nil {
+		return err
+	}
 	cfg := client.Config{Database: f.Database}
 	var child *devNode
+	var home string
 	switch {
 	case f.restart:
 		if child, err = startDevNode(ctx); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, child.close()) }()
-		cfg.Addrs, cfg.Token = []string{child.line.Wire}, child.token
+		cfg.Addrs, cfg.Token, home = []string{child.line.Wire}, child.token, child.home
 	case len(f.Endpoints) == 0:
 		own, err := startLocal(ctx, 1)
 		if err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, own.close()) }()
-		cfg.Addrs, cfg.Token = own.addrs, own.token
+		cfg.Addrs, cfg.Token, home = own.addrs, own.token, own.configs[0].Home
 	default:
 		if cfg.Addrs, cfg.Token, err = named(ctx, &f.Target); err != nil {
 			return err
@@ -191,7 +230,7 @@ func speed(ctx context.Context, a *cli.Streams, f *recallBench) (err error) {
 		}
 		defer cls[i].Close()
 	}
-	r, err := measureSpeed(ctx, a, cls, f)
+	r, err := measureSpeed(ctx, a, cls, f, home)
 	if err == nil && child != nil {
 		q := wire.NewRecall(newMade(0).text(6, 50))
 		q.TopK, q.SkipReinforce = 10, true
@@ -203,31 +242,39 @@ func speed(ctx context.Context, a *cli.Streams, f *recallBench) (err error) {
 	return show(a, f.JSON, &r)
 }
 
-// loadMade stores so many memories and returns how many a second.
-func loadMade(ctx context.Context, a *cli.Streams, cl *client.Client, g *made, size int) (rate float64, err error) {
+// loadMade stores so many memories, and says how fast.
+func loadMade(ctx context.Context, a *cli.Streams, cl *client.Client, g *made, size int) (rate loadRate, err error) {
 	bar := a.Progress("loading")
 	start := time.Now()
+	var last time.Time // when the last tenth began,
+	var before int     // behind so many
 	for at := 0; at < size; at += madeBatch {
 		var batch wire.RememberBatch
 		for i := at; i < min(at+madeBatch, size); i++ {
-			m := wire.NewRemember(g.text(madeWords, 0))
-			m.Namespace, m.Embedding = fmt.Sprint("speed", i%10), g.vector()
-			batch.Memories = append(batch.Memories, m)
+			batch.Memories = append(batch.Memories, g.memory(i))
+		}
+		if last.IsZero() && at >= size/10*9 {
+			last, before = time.Now(), at
 		}
 		if _, err := cl.RememberBatch(ctx, batch); err != nil {
-			return 0, err
+			return rate, err
+		}
+		stored := at + len(batch.Memories)
+		if rate.First == 0 && stored >= size/10 {
+			rate.First = float64(stored) / time.Since(start).Seconds()
 		}
 		if err := bar.Add(len(batch.Memories)); err != nil {
-			return 0, err
+			return rate, err
 		}
 	}
-	return float64(size) / time.Since(start).Seconds(), nil
+	rate.All, rate.Last = float64(size)/time.Since(start).Seconds(), float64(size-before)/time.Since(last).Seconds()
+	return rate, nil
 }
 
-// askMade asks the questions, shared out among the clients, and returns how long the answers took, in order. The first fifth
-// are asked twice: once to warm up.
+// askMade asks the questions, shared out among the clients, and returns how long each answer took. The first fifth are asked twice: once to
+// warm up.
 func askMade(ctx context.Context, cls []*client.Client, questions []wire.Recall) (took []float64, err error) {
-	each := make([][]float64, len(cls))
+	took = make([]float64, len(questions))
 	errs := make([]error, len(cls))
 	var wg sync.WaitGroup
 	for w, cl := range cls {
@@ -238,20 +285,21 @@ func askMade(ctx context.Context, cls []*client.Client, questions []wire.Recall)
 			for i := w; i < len(questions) && errs[w] == nil; i += len(cls) {
 				at := time.Now()
 				_, _, errs[w] = cl.Recall(ctx, questions[i])
-				each[w] = append(each[w], float64(time.Since(at).Microseconds())/1000)
+				took[i] = float64(time.Since(at).Microseconds()) / 1000
 			}
 		})
 	}
 	wg.Wait()
-	took = slices.Concat(each...)
-	slices.Sort(took)
 	return took, errors.Join(errs...)
 }
 
 func (r *speedReport) print(a *cli.Streams) error {
-	fmt.Fprintf(a.Out, "%d memories of %d words, %d dimensions, loaded at %.0f/s", r.Memories, madeWords, r.Dim, r.LoadedPerSec)
+	fmt.Fprintf(a.Out, "%d memories of %d words, %d dimensions, loaded at %.0f/s, the first tenth at %.0f/s and the last at %.0f/s", r.Memories, madeWords, r.Dim, r.All, r.First, r.Last)
 	if r.HeapBytes > 0 {
 		fmt.Fprintf(a.Out, ", heap %d bytes a memory", r.HeapBytes/uint64(r.Memories))
+	}
+	if r.DiskBytes > 0 {
+		fmt.Fprintf(a.Out, ", files %d bytes a memory", r.DiskBytes/int64(r.Memories))
 	}
 	fmt.Fprintf(a.Out, "; %d clients\n\n", r.Clients)
 	w := tabwriter.NewWriter(a.Out, 0, 4, 2, ' ', tabwriter.AlignRight)
@@ -261,6 +309,9 @@ func (r *speedReport) print(a *cli.Streams) error {
 	}
 	if err := w.Flush(); err != nil {
 		return err
+	}
+	for _, n := range r.Against {
+		fmt.Fprintf(a.Out, "%s, %s: p50 %.2f ms, p99 %.2f ms, %.2f times (%.2f to %.2f)\n", n.Peer, n.Kind, n.P50, n.P99, n.Ratio, n.Low, n.High)
 	}
 	for _, s := range r.Starts {
 		fmt.Fprintf(a.Out, "started after %s: first answer in %.1f s, ready to write in %.1f s\n", s.After, s.Read, s.Ready)

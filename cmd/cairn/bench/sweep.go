@@ -104,9 +104,11 @@ func (b *sweepBench) measure(ctx context.Context, a *cli.Streams, own *localClus
 		return row, err
 	}
 	defer func() { err = errors.Join(err, cl.Close()) }()
-	if row.Rate, err = loadMade(ctx, a, cl, g, more); err != nil {
+	rate, err := loadMade(ctx, a, cl, g, more)
+	if err != nil {
 		return row, err
 	}
+	row.Rate = rate.All
 	if row.Runs, err = askKinds(ctx, []*client.Client{cl}, g, b.asks); err != nil {
 		return row, err
 	}

@@ -1,0 +1,98 @@
+package bench
+
+import (
+	"encoding/json"
+	"math"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+)
+
+// TestEngines: in files and in memory an engine finds the text that has a question's words in its conversation, and in no other.
+func TestEngines(t *testing.T) {
+	t.Parallel()
+	for name, open := range searchEngines {
+		for _, where := range []string{"memory", "files"} {
+			t.Run(name+" in "+where, func(t *testing.T) {
+				t.Parallel()
+				needsEngine(t, name)
+				dir := ""
+				if where == "files" {
+					dir = t.TempDir()
+				}
+				e, err := open(t.Context(), dir)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, text := range [][3]string{{"a", "1", `the "boats" of set a`}, {"a", "2", "a car"}, {"b", "3", "another boat"}} {
+					if err := e.add(text[0], text[1], text[2]); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for conv, want := range map[string][]string{"a": {"1"}, "b": {"3"}, "c": nil} {
+					if ids, took, err := e.ask(conv, `"boat", rowing`, 5); err != nil || !slices.Equal(ids, want) || len(want) > 0 && took <= 0 {
+						t.Errorf("%s has %q, %v, %v, want %q", conv, ids, took, err, want)
+					}
+				}
+				if err := e.close(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
+
+// needsEngine skips a test where an engine cannot be: fts5 is a Python's.
+func needsEngine(t *testing.T, name string) {
+	t.Helper()
+	if name != "fts5" {
+		return
+	}
+	if out, err := exec.Command("python3", "-c", "import sqlite3; sqlite3.connect(':memory:').execute('create virtual table t using fts5(x)')").CombinedOutput(); err != nil {
+		t.Skipf("skipped: no python3 with an SQLite that has FTS5: %v\n%s", err, out)
+	}
+}
+
+// TestSpeedAgainst: each engine has a row for each kind of words, and what --against cannot do is said before anything is loaded.
+func TestSpeedAgainst(t *testing.T) {
+	t.Parallel()
+	needsEngine(t, "fts5")
+	args := []string{"bench", "recall", "--size", "600", "--dim", "8", "--asks", "10", "--json"}
+	out, err := cairntest.Command(t.Context(), append(args, "--against", "fts5,bleve")...).Output()
+	var r speedReport
+	if err == nil {
+		err = json.Unmarshal(out, &r)
+	}
+	if err != nil || len(r.Runs) != 5 || len(r.Against) != 4 || r.First <= 0 || r.Last <= 0 || r.DiskBytes <= 0 {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, n := range r.Against {
+		if n.P50 <= 0 || n.P99 < n.P50 || n.Low <= 0 || n.Ratio < n.Low || n.High < n.Ratio {
+			t.Errorf("got %+v", n)
+		}
+	}
+	without := cairntest.Command(t.Context(), append(args, "--against", "fts5")...)
+	without.Env = append(without.Environ(), "PATH="+t.TempDir())
+	for want, c := range map[string]*exec.Cmd{
+		"asks the SQLite of Python's library": without,
+		"takes bleve and fts5":                cairntest.Command(t.Context(), append(args, "--against", "google")...),
+		"is for one client":                   cairntest.Command(t.Context(), append(args, "--against", "bleve", "--clients", "2")...),
+	} {
+		if out, err := c.CombinedOutput(); err == nil || !strings.Contains(string(out), want) {
+			t.Errorf("%v, %s, want an error with %q", err, out, want)
+		}
+	}
+}
+
+// TestRatios: twice as slow on each question is two times, without a doubt; half and twice as slow is once, with doubt.
+func TestRatios(t *testing.T) {
+	if mean, low, high := ratios([]float64{2, 4, 6}, []float64{1, 2, 3}); math.Abs(mean-2) > 1e-9 || high-low > 1e-9 {
+		t.Errorf("got %v, %v to %v", mean, low, high)
+	}
+	if mean, low, high := ratios([]float64{2, 1, 2, 1}, []float64{1, 2, 1, 2}); math.Abs(mean-1) > 1e-9 || low > .6 || high < 1.6 {
+		t.Errorf("got %v, %v to %v", mean, low, high)
+	}
+}
