@@ -38,7 +38,8 @@ type growth struct {
 type sweepReport struct {
 	Dim    int        `json:"dim"`
 	Sizes  []sweepRow `json:"sizes"`
-	Growth []growth   `json:"growth,omitempty"` // of two sizes or more
+	Growth []growth   `json:"growth,omitempty"`       // of two sizes or more, as the next
+	Log    float64    `json:"log_exponent,omitempty"` // of the logarithm of these sizes: what grows with it has this exponent
 }
 
 type sweepBench struct {
@@ -48,9 +49,10 @@ type sweepBench struct {
 }
 
 var sweepHelp = help{
-	long: `Start a node in this process, in a temporary directory that it removes, and let it grow by factors of three. At each size it
-measures at which rate memories were stored since the size before, every kind of recall, the heap, the node's files, a snapshot and a
-restart. The exponent of a figure is the slope of a line through it and the sizes, both as logarithms.`,
+	long: `Start a node in this process, in a temporary directory that it removes, and let it grow by factors of three: 10,000 memories,
+30,000, 100,000 and so on. At each size it measures at which rate memories were stored since the size before, every kind of recall, the
+heap, the node's files, a snapshot and a restart. The exponent of a figure is the slope of a line through it and the sizes, both as
+logarithms: 1 grows with the size, 0 not at all. That of log n itself between these sizes is printed beside them.`,
 	example: "  cairn bench sweep --to 100000\n  cairn bench sweep --dim 384 --svg curves",
 }
 
@@ -75,26 +77,45 @@ func (b *sweepBench) run(ctx context.Context, a *cli.Streams) (err error) {
 	defer func() { err = errors.Join(err, own.close()) }()
 	r := sweepReport{Dim: b.dim}
 	g := newMade(b.dim)
-	for had, size := 0, b.from; size <= b.to; had, size = size, 3*size {
+	had := 0
+	for _, size := range sweepSizes(b.from, b.to) {
 		fmt.Fprintf(a.Err, "%d memories\n", size)
 		row, err := b.measure(ctx, a, own, g, size-had)
 		if err != nil {
 			return fmt.Errorf("%d memories: %w", size, err)
 		}
-		row.Memories = size
+		row.Memories, had = size, size
 		r.Sizes = append(r.Sizes, row)
 	}
-	for _, q := range r.quantities() {
-		if len(r.Sizes) > 1 {
-			r.Growth = append(r.Growth, growth{q.name, exponent(q.over(r.Sizes))})
-		}
-	}
+	r.grow()
 	if b.svg != "" {
 		if err := r.draw(b.svg); err != nil {
 			return err
 		}
 	}
 	return show(a, b.asJSON, &r)
+}
+
+// grow fits the exponents, for which there must be two sizes.
+func (r *sweepReport) grow() {
+	if len(r.Sizes) < 2 {
+		return
+	}
+	for _, q := range r.quantities() {
+		r.Growth = append(r.Growth, growth{q.name, exponent(q.over(r.Sizes))})
+	}
+	log := quantity{of: func(n sweepRow) float64 { return math.Log(float64(n.Memories)) }}
+	r.Log = exponent(log.over(r.Sizes))
+}
+
+// sweepSizes are from one size to another, 1, 3, 10, 30 and so on times the first.
+func sweepSizes(from, to int) (sizes []int) {
+	for size := from; size <= to; size *= 10 {
+		if sizes = append(sizes, size); 3*size <= to {
+			sizes = append(sizes, 3*size)
+		}
+	}
+	return sizes
 }
 
 // measure stores some more memories and measures what the node is then.
@@ -215,5 +236,9 @@ func (r *sweepReport) print(a *cli.Streams) error {
 		}
 		fmt.Fprintln(w, "\t")
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil || len(r.Growth) == 0 {
+		return err
+	}
+	fmt.Fprintf(a.Out, "\nlog n grows between these sizes with the power of %.2f\n", r.Log)
+	return nil
 }

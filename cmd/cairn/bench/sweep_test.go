@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,7 +27,7 @@ func TestBenchSweep(t *testing.T) {
 	if err := json.Unmarshal(out, &r); err != nil || len(r.Sizes) != 2 || r.Sizes[0].Memories != 200 || r.Sizes[1].Memories != 600 {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	if len(r.Sizes[0].Runs) != 5 || len(r.Growth) != len(r.quantities()) {
+	if len(r.Sizes[0].Runs) != 5 || len(r.Growth) != len(r.quantities()) || r.Log <= 0 {
 		t.Fatalf("got %s", out)
 	}
 	for i, q := range r.quantities() {
@@ -49,6 +50,18 @@ func TestBenchSweep(t *testing.T) {
 			t.Fatal(err)
 		}
 		drawn(t, raw)
+	}
+}
+
+// TestSweepSizes: sizes grow by factors of three, and go through powers of ten.
+func TestSweepSizes(t *testing.T) {
+	for _, c := range []struct {
+		from, to int
+		want     []int
+	}{{10, 10, []int{10}}, {10, 29, []int{10}}, {10, 99, []int{10, 30}}, {10, 3000, []int{10, 30, 100, 300, 1000, 3000}}} {
+		if got := sweepSizes(c.from, c.to); !slices.Equal(got, c.want) {
+			t.Errorf("%d to %d: got %v, want %v", c.from, c.to, got, c.want)
+		}
 	}
 }
 
