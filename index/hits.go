@@ -19,7 +19,7 @@ func (in *question) hits(ranked []rank.Scored) []Hit {
 	if in.q.Bare {
 		for i, s := range ranked {
 			c := in.cols.at(s.Row)
-			hits[i].Memory = &oplog.Memory{Seq: c.seq, RID: c.RID, Created: oplog.Time(c.Created)}
+			hits[i].Memory = &oplog.Memory{Seq: c.seq, RID: c.RID.String(), Created: oplog.Time(c.Created)}
 		}
 		return hits
 	}

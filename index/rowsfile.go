@@ -87,7 +87,7 @@ func (p *checkpointWriter) write(out *sectionWriter) {
 		out.f64(r.Valence)
 		out.u8(rowFlags(&r))
 		out.u32(uint32(r.Said))
-		out.str(r.RID)
+		out.str(r.RID.String())
 		out.cut(false)
 	}
 	out.u32(noMore)
@@ -232,7 +232,7 @@ func (r *checkpointLoader) record(e *sectionReader, shelf *columnView, row uint3
 		Importance: e.f64(), HalfLife: e.f64(), Valence: e.f64()}
 	flags := e.u8()
 	c.Asks, c.Timed, c.SaidDay, c.Refers = flags&rowAsks != 0, flags&rowTimed != 0, flags&rowSaidDay != 0, flags&rowRefers != 0
-	c.Said, c.RID = int32(e.u32()), e.str()
+	c.Said, c.RID = int32(e.u32()), rank.MakeRID(e.str())
 	if e.err != nil {
 		return e.err
 	}

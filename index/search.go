@@ -339,5 +339,5 @@ func (in *question) tie(a, b uint32) int {
 	if x.Created != y.Created {
 		return cmp.Compare(y.Created, x.Created)
 	}
-	return cmp.Compare(x.RID, y.RID)
+	return x.RID.Compare(y.RID)
 }

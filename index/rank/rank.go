@@ -49,7 +49,7 @@ type Candidate struct {
 
 // A Row is what the index knows of a memory without reading it.
 type Row struct {
-	RID                 string
+	RID                 RID
 	Accessed            int64 // microseconds
 	HalfLife            float64
 	Created             int64 // from here on it is what every candidate is asked for
@@ -232,13 +232,10 @@ func precedes(a, b *clue) int {
 
 // newerFirst orders rows that are as good as each other: the newer row, then the lower rid.
 func newerFirst(a, b *clue) int {
-	switch {
-	case a.Created != b.Created:
+	if a.Created != b.Created {
 		return cmp.Compare(b.Created, a.Created)
-	case a.RID != b.RID:
-		return cmp.Compare(a.RID, b.RID)
 	}
-	return cmp.Compare(a.row, b.row)
+	return cmp.Or(a.RID.Compare(b.RID), cmp.Compare(a.row, b.row))
 }
 
 func (r *Ranker) score(c *clue) {

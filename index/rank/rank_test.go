@@ -62,7 +62,7 @@ const now = int64(1_700_000_000_000_000)
 func rows(n int, edit func(i int, r *Row)) shelf {
 	s := make(shelf, n)
 	for i := range s {
-		s[i] = Row{RID: fmt.Sprintf("r%03d", i), Created: 1, Accessed: 1, Importance: .5, HalfLife: 604800, Length: 10}
+		s[i] = Row{RID: MakeRID(fmt.Sprintf("r%03d", i)), Created: 1, Accessed: 1, Importance: .5, HalfLife: 604800, Length: 10}
 		if edit != nil {
 			edit(i, &s[i])
 		}
@@ -90,7 +90,7 @@ func wantOrder(t *testing.T, got []Scored, want ...uint32) {
 
 func TestTies(t *testing.T) {
 	s := rows(4, func(i int, r *Row) {
-		r.RID = []string{"b", "a", "d", "c"}[i]
+		r.RID = MakeRID([]string{"b", "a", "d", "c"}[i])
 		if i == 2 {
 			r.Created = 2 // too little to change a score that is rounded
 		}
