@@ -67,7 +67,8 @@ type unconfirmed struct {
 	orphans      map[uint32]struct{}      // rows that the state contradicts
 	withoutWords []oplog.Seq              // rows of a checkpoint that the text index lacks
 
-	withoutVectors bool // the files' are of a former embedder
+	withoutVectors bool              // the files' are of a former embedder
+	assigned       vector.Assignment // what the files say of partitions, until divide has taken it
 }
 
 // An adoptedRow is a row that an earlier run left on disk.
@@ -209,7 +210,7 @@ func (d *database) prepareVectors(work []ready, fresh []int) {
 		}
 		if store == nil {
 			store = newVectors(len(unit), d.epoch)
-			store.Partition(d.partition)
+			store.Partition(d.partition, vector.Assignment{})
 			d.vectors.Store(store)
 		}
 		if len(unit) == store.Dim() { // one of another embedder than the rest: only its words find it

@@ -16,8 +16,9 @@ func (d *database) divide(v *state.View, id oplog.DB) {
 		d.partition = &vector.Partition{Rows: int(p.Rows), Groups: signed(p.Groups), Centroids: signed(p.Centroids), Slack: int(p.Slack)}
 	}
 	if store := d.vectors.Load(); store != nil {
-		store.Partition(d.partition)
+		store.Partition(d.partition, d.assigned)
 	}
+	d.assigned = vector.Assignment{}
 }
 
 // redivides says whether an operation changes how vectors are divided.

@@ -16,6 +16,7 @@ import (
 //	facets:   count u32, then type, namespace, domain, source, tier, owner (strings), status u8
 //	speakers: count u32, then a string each
 //	sessions: count u32, then namespace, name (strings), its rows: count u32, a number u32 each, 2^32-1 for what is gone
+//	what divides the vectors of these rows: SHA-256; 0 where nothing does
 //	live rows, by number: the fields of record below; and a row 2^32-1 at the end
 //
 // and a string is its length u32 and its bytes.
@@ -66,6 +67,11 @@ func (p *checkpointWriter) write(out *sectionWriter) {
 		}
 		out.cut(false)
 	}
+	var assigned vector.Assignment
+	if p.vectors != nil {
+		assigned = p.vectors.Assignment(p.cols.n)
+	}
+	out.buf = append(out.buf, assigned.Sum[:]...)
 	for row := range p.cols.n {
 		if !p.alive(row) {
 			continue
@@ -87,6 +93,9 @@ func (p *checkpointWriter) write(out *sectionWriter) {
 		out.f64(r.Valence)
 		out.u8(rowFlags(&r))
 		out.u32(uint32(r.Said))
+		if assigned.Of != nil {
+			out.u16(assigned.Of[row])
+		}
 		out.str(r.RID.String())
 		out.cut(false)
 	}
@@ -161,6 +170,9 @@ func (r *checkpointLoader) rows(e *sectionReader) error {
 			return e.err
 		}
 	}
+	if copy(r.d.assigned.Sum[:], e.take(len(r.d.assigned.Sum))); r.d.assigned.Sum != (vector.Assignment{}).Sum && e.err == nil {
+		r.d.assigned.Of = slices.Repeat([]uint16{vector.Unassigned}, int(n))
+	}
 	r.d.cols.skip(n)
 	shelf := r.d.cols.view()
 	for row := e.u32(); row != noMore && e.err == nil; row = e.u32() {
@@ -232,7 +244,11 @@ func (r *checkpointLoader) record(e *sectionReader, shelf *columnView, row uint3
 		Importance: e.f64(), HalfLife: e.f64(), Valence: e.f64()}
 	flags := e.u8()
 	c.Asks, c.Timed, c.SaidDay, c.Refers = flags&rowAsks != 0, flags&rowTimed != 0, flags&rowSaidDay != 0, flags&rowRefers != 0
-	c.Said, c.RID = int32(e.u32()), rank.MakeRID(e.str())
+	c.Said = int32(e.u32())
+	if r.d.assigned.Of != nil {
+		r.d.assigned.Of[row] = e.u16()
+	}
+	c.RID = rank.MakeRID(e.str())
 	if e.err != nil {
 		return e.err
 	}

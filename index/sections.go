@@ -21,7 +21,7 @@ import (
 // its checksum agrees. A file without its empty last section was not finished and is refused.
 const (
 	headMagic    = "CAIRNCK1"
-	rowsMagic    = "CAIRNRW3"
+	rowsMagic    = "CAIRNRW4"
 	vectorsMagic = "CAIRNVC1"
 	sectionSize  = 256 << 10 // after which a section is closed
 	maxSection   = 64 << 20  // of a file that is read
@@ -67,6 +67,7 @@ func (w *sectionWriter) write(b []byte) {
 }
 
 func (w *sectionWriter) u8(v uint8)    { w.buf = append(w.buf, v) }
+func (w *sectionWriter) u16(v uint16)  { w.buf = binary.LittleEndian.AppendUint16(w.buf, v) }
 func (w *sectionWriter) u32(v uint32)  { w.buf = binary.LittleEndian.AppendUint32(w.buf, v) }
 func (w *sectionWriter) u64(v uint64)  { w.buf = binary.LittleEndian.AppendUint64(w.buf, v) }
 func (w *sectionWriter) f64(v float64) { w.u64(math.Float64bits(v)) }
@@ -199,6 +200,7 @@ func (r *sectionReader) take(n int) []byte {
 }
 
 func (r *sectionReader) u8() uint8    { return r.take(1)[0] }
+func (r *sectionReader) u16() uint16  { return binary.LittleEndian.Uint16(r.take(2)) }
 func (r *sectionReader) u32() uint32  { return binary.LittleEndian.Uint32(r.take(4)) }
 func (r *sectionReader) u64() uint64  { return binary.LittleEndian.Uint64(r.take(8)) }
 func (r *sectionReader) f64() float64 { return math.Float64frombits(r.u64()) }

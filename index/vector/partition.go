@@ -1,6 +1,7 @@
 package vector
 
 import (
+	"crypto/sha256"
 	"math/bits"
 	"runtime"
 	"slices"
@@ -42,21 +43,26 @@ type centroids struct {
 // partitions are the rows of a store by the centroid they lie nearest to. One goroutine adds to them.
 type partitions struct {
 	groups, fine centroids
-	first        []int   // of each group: its centroids in fine; one more at the end
-	slack        float64 // see Partition
+	first        []int             // of each group: its centroids in fine; one more at the end
+	sum          [sha256.Size]byte // of the Partition
+	slack        float64           // see Partition
 	lists        []atomic.Pointer[[]uint32]
 	dead         int // rows of lists that were deleted
 	own          *assigner
 }
 
 // Partition divides the rows that there are, and those that come, as p says; nil is not to divide them. It returns when all have been
-// assigned. It is called as Put is.
-func (s *Store) Partition(p *Partition) {
+// assigned: those that an earlier store assigned for the same p, as known says, are not compared with its centroids again. It is called as
+// Put is.
+func (s *Store) Partition(p *Partition, known Assignment) {
 	if p == nil || !p.valid(s.dim) {
 		s.parts.Store(nil)
 		return
 	}
 	n := s.place(p)
+	if known.Sum != n.sum {
+		known.Of = nil
+	}
 	table := *s.blocks.Load()
 	assigned := make([]uint16, len(table)*blockRows)
 	var next atomic.Int64
@@ -66,7 +72,12 @@ func (s *Store) Partition(p *Partition) {
 			a := n.assigner(s)
 			for at := int(next.Add(1)) - 1; at < len(table); at = int(next.Add(1)) - 1 {
 				eachLive(table[at], func(slot int) {
-					assigned[at*blockRows+table[at].row(slot)] = a.of(table[at].int8s[slot*s.padded : (slot+1)*s.padded])
+					row := at*blockRows + table[at].row(slot)
+					if row < len(known.Of) && int(known.Of[row]) < len(n.lists) {
+						assigned[row] = known.Of[row]
+						return
+					}
+					assigned[row] = a.of(table[at].int8s[slot*s.padded : (slot+1)*s.padded])
 				})
 			}
 		})
@@ -97,7 +108,7 @@ func (p *partitions) gather(table []*block, assigned []uint16) {
 
 // place takes the centroids of a partition, those of a group beside each other.
 func (s *Store) place(p *Partition) *partitions {
-	n := &partitions{groups: s.centroids(p.Groups), slack: float64(p.Slack) / 1000}
+	n := &partitions{groups: s.centroids(p.Groups), sum: p.sum(), slack: float64(p.Slack) / 1000}
 	fine := s.centroids(p.Centroids)
 	group := make([]int, len(fine.weight))
 	order := make([]int, len(fine.weight))

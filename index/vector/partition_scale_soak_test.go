@@ -11,15 +11,17 @@ import (
 	"time"
 )
 
-// TestPartitionsAtScale measures what partitions gain with CAIRN_VECTORS (1,000,000) rows of 64 dimensions in 5,000 clusters, and what they
-// cost: to learn, to assign.
+// TestPartitionsAtScale measures what partitions gain with CAIRN_VECTORS (1,000,000) rows of CAIRN_DIM (64) dimensions in 5,000 clusters, and
+// what they cost: to learn, to assign.
 func TestPartitionsAtScale(t *testing.T) {
-	n := 1_000_000
-	if s := os.Getenv("CAIRN_VECTORS"); s != "" {
-		n, _ = strconv.Atoi(s)
+	n, dim := 1_000_000, 64
+	for name, to := range map[string]*int{"CAIRN_VECTORS": &n, "CAIRN_DIM": &dim} {
+		if s := os.Getenv(name); s != "" {
+			*to, _ = strconv.Atoi(s)
+		}
 	}
-	cloud := newCloud(64, 5000, .5)
-	s := fill(64, n, cloud)
+	cloud := newCloud(dim, 5000, .5)
+	s := fill(dim, n, cloud)
 	asks := make([][]float32, 150)
 	for i := range asks {
 		asks[i] = cloud.draw()
@@ -42,10 +44,10 @@ func TestPartitionsAtScale(t *testing.T) {
 	p := s.Learn(context.Background())
 	learned := time.Since(start)
 	start = time.Now()
-	s.Partition(p)
+	s.Partition(p, Assignment{})
 	assigned := time.Since(start)
 	some := ask()
-	t.Logf("%d rows: all %v, %d partitions, slack %d: %v; learned in %v, assigned in %v", n, all, len(p.Centroids)/64, p.Slack, some, learned, assigned)
+	t.Logf("%d rows of %d dimensions: all %v, %d partitions, slack %d: %v; learned in %v, assigned in %v", n, dim, all, len(p.Centroids)/dim, p.Slack, some, learned, assigned)
 	for name, keep := range map[string]func(uint32) bool{"all": nil, "a tenth": func(r uint32) bool { return r%10 == 3 }, "a hundredth": func(r uint32) bool { return r%100 == 7 }} {
 		got := agreement(s, asks, keep)
 		if t.Logf("%s: %.4f of the nearest ten are found", name, got); got < .99 {

@@ -43,7 +43,7 @@ func TestPartitionsFindTheNearest(t *testing.T) {
 			cloud := newCloud(dim, c.centres, c.spread)
 			s := fill(dim, n, cloud)
 			p := s.Learn(context.Background())
-			s.Partition(p)
+			s.Partition(p, Assignment{})
 			var asks [][]float32
 			for i := range 40 {
 				v := cloud.draw()
@@ -87,12 +87,12 @@ func TestPartitionedStoresAnswerAlike(t *testing.T) {
 	if len(p.Centroids) == 0 {
 		t.Fatal("nothing is gained by dividing clusters")
 	}
-	s.Partition(p)
+	s.Partition(p, Assignment{})
 	late := &shelf{New(dim), s.originals}
 	late.kernels = portable
 	for i, row := range rand.New(rand.NewPCG(5, 6)).Perm(n + extra) {
 		if i == 1000 {
-			late.Partition(p)
+			late.Partition(p, Assignment{})
 		}
 		late.Put(uint32(row), late.Prepare(s.originals[row]))
 	}
@@ -116,7 +116,7 @@ func TestPartitionedStoresAnswerAlike(t *testing.T) {
 	}
 	v := cloud.draw()
 	with := s.Search(s.Ask(v, s.query(50, nil)), nil)
-	s.Partition(nil)
+	s.Partition(nil, Assignment{})
 	if without := s.Search(s.Ask(v, s.query(50, nil)), nil); !slices.Equal(with, without) {
 		t.Fatalf("below %d rows: %v, want %v", PartitionedRows, with, without)
 	}
@@ -135,7 +135,7 @@ func TestRowsAmong(t *testing.T) {
 		s.Delete(row)
 		s.originals[row] = nil
 	}
-	s.Partition(s.Learn(context.Background()))
+	s.Partition(s.Learn(context.Background()), Assignment{})
 	for _, share := range []uint32{2, 3, 100} {
 		keep := func(r uint32) bool { return r%share == 1 }
 		var some, more []uint32
@@ -209,11 +209,11 @@ func TestPartitionOfAnother(t *testing.T) {
 		"none": nil, "not divided": {}, "no groups": {Centroids: make([]int8, 8)}, "half a centroid": {Groups: make([]int8, 4), Centroids: make([]int8, 6)},
 		"more groups than centroids": {Groups: make([]int8, 8), Centroids: make([]int8, 4)}, "too many": {Groups: make([]int8, 4), Centroids: make([]int8, 4*5000)},
 	} {
-		if s.Partition(p); s.parts.Load() != nil {
+		if s.Partition(p, Assignment{}); s.parts.Load() != nil {
 			t.Errorf("%s: divided", name)
 		}
 	}
-	if s.Partition(&Partition{Groups: make([]int8, 4), Centroids: make([]int8, 8)}); s.parts.Load() == nil {
+	if s.Partition(&Partition{Groups: make([]int8, 4), Centroids: make([]int8, 8)}, Assignment{}); s.parts.Load() == nil {
 		t.Error("not divided by two centroids")
 	}
 }
@@ -259,9 +259,9 @@ func BenchmarkPartitions(b *testing.B) {
 	for _, divided := range []bool{false, true} {
 		for name, keep := range map[string]func([]uint32) []uint32{"all": nil, "tenth": tenth} {
 			b.Run(fmt.Sprintf("divided=%v/%s", divided, name), func(b *testing.B) {
-				s.Partition(nil)
+				s.Partition(nil, Assignment{})
 				if divided {
-					s.Partition(p)
+					s.Partition(p, Assignment{})
 				}
 				for i := 0; b.Loop(); i++ {
 					q := s.Ask(sample[i*7%len(sample)], Query{K: 100, Sure: 10, Precise: 40, Keep: keep, Exact: func(r uint32) []float32 { return sample[int(r)%len(sample)] }})

@@ -311,3 +311,32 @@ func BenchmarkAppend(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkOpen opens a log as long as raft.Config.TrailingBytes lets a snapshot leave it, of single memories and of batches.
+func BenchmarkOpen(b *testing.B) {
+	const long = 128 << 20
+	for name, keys := range map[string]*seal.Ring{"plain": nil, "sealed": newRing()} {
+		for _, size := range []int{1 << 10, 64 << 10} {
+			b.Run(fmt.Sprintf("%s/%d", name, size), func(b *testing.B) {
+				dir := b.TempDir()
+				log, err := Open(dir, Options{Keys: keys})
+				must(b, err)
+				for index := uint64(1); index < long/uint64(size); {
+					logs := make([]*hraft.Log, 16)
+					for i := range logs {
+						logs[i] = &hraft.Log{Index: index, Term: 1, Data: make([]byte, size)}
+						index++
+					}
+					must(b, log.StoreLogs(logs))
+				}
+				must(b, log.Close())
+				b.SetBytes(long)
+				for b.Loop() {
+					log, err := Open(dir, Options{Keys: keys})
+					must(b, err)
+					must(b, log.Close())
+				}
+			})
+		}
+	}
+}
