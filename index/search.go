@@ -322,7 +322,7 @@ func (in *question) byWords() (rank.Question, []rank.Candidate, error) {
 	}
 	cands := in.cands[:0]
 	for i, row := range found.Rows {
-		cands = append(cands, rank.Candidate{Row: row, TF: found.TF[i*n : (i+1)*n]})
+		cands = append(cands, rank.Candidate{Row: row, Length: found.Lengths[i], TF: found.TF[i*n : (i+1)*n]})
 	}
 	return question, cands, nil
 }

@@ -11,12 +11,13 @@ import (
 type Ranker struct {
 	Tally Tally // of the last answer
 
-	q        Question
-	set      Settings
-	corpus   Corpus
-	cands    []Candidate
-	about    subject
-	mood     int
+	q      Question
+	set    Settings
+	corpus Corpus
+	cands  []Candidate
+	about  subject
+	mood   int
+	leaving
 	weight   []float64 // idf^1.5 of each term
 	perfect  float64   // their sum: a perfect match
 	short    float64   // tokens below which a row is short among its own
@@ -54,7 +55,7 @@ type clue struct {
 
 func (r *Ranker) begin(q Question, set Settings, cands []Candidate, corpus Corpus) {
 	r.q, r.set, r.corpus, r.cands, r.about = q, set, corpus, cands, newSubject(q.Text)
-	r.weight, r.perfect, r.clues, r.share = r.weight[:0], 0, r.clues[:0], append(r.share[:0], 1)
+	r.weight, r.perfect, r.share = r.weight[:0], 0, append(r.share[:0], 1)
 	for by := range set.Reach {
 		r.share = append(r.share, float64(r.share[by]*set.Step))
 	}
@@ -71,9 +72,14 @@ func (r *Ranker) begin(q Question, set Settings, cands []Candidate, corpus Corpu
 		r.earlier += float64(set.Refers * max(0, min(2-q.Average/set.Density, 1)))
 	}
 	r.tf = slices.Grow(r.tf[:0], len(r.weight))[:len(r.weight)]
-	r.turns = r.turns[:0]
-	for i := range cands { // in a loop of their own, so that the processor fetches several rows at once
-		r.add(cands[i].Row, i)
+	r.mood, r.left = Sentiment(q.Text), 0
+}
+
+// enter makes the candidates clues and weighs their words.
+func (r *Ranker) enter() {
+	r.clues, r.turns = r.clues[:0], r.turns[:0]
+	for i := range r.cands { // in a loop of their own, so that the processor fetches several rows at once
+		r.add(r.cands[i].Row, i)
 	}
 	for i := range r.clues {
 		r.match(&r.clues[i])

@@ -40,6 +40,7 @@ type Term struct {
 // A Candidate is a row that some search found. Row numbers are distinct.
 type Candidate struct {
 	Row       uint32
+	Length    uint16   // in tokens, where words found it
 	TF        []uint16 // of each of the question's terms; nil when words did not find it
 	Vector    float64  // cosine; only with HasVector
 	HasVector bool
@@ -78,6 +79,8 @@ type Corpus interface {
 	// Sessions counts the sessions of the question's namespace, and their mean length in tokens.
 	Sessions() (n int, mean float64)
 	SessionLength(session uint32) float64
+	// Felt is the highest |Valence| that a row can have.
+	Felt() float64
 }
 
 // Parts explain a score:
@@ -114,12 +117,15 @@ type Scored struct {
 func (r *Ranker) Rank(q Question, set Settings, cands []Candidate, corpus Corpus) []Scored {
 	r.begin(q, set, cands, corpus)
 	defer r.forget()
+	if r.alone() {
+		r.leaveOut()
+	}
+	r.enter()
 	r.addNeighbours()
 	r.relevance()
 	r.fuse()
 	r.second()
 	r.matching()
-	r.mood = Sentiment(q.Text)
 	top := r.best()
 	out := make([]Scored, len(top))
 	for i, c := range top {
@@ -134,7 +140,7 @@ func (r *Ranker) Rank(q Question, set Settings, cands []Candidate, corpus Corpus
 
 // matching leaves the rows that have to do with the question.
 func (r *Ranker) matching() {
-	r.Tally = Tally{Considered: len(r.clues)}
+	r.Tally = Tally{Considered: len(r.clues) + r.left}
 	n := 0
 	for i := range r.clues {
 		if !r.q.List && !r.matches(&r.clues[i]) {
@@ -147,7 +153,7 @@ func (r *Ranker) matching() {
 	}
 	clear(r.clues[n:]) // forget clears r.clues only
 	r.clues = r.clues[:n]
-	r.Tally.Matched = n
+	r.Tally.Matched = n + r.left
 }
 
 func (r *Ranker) matches(c *clue) bool {
@@ -203,23 +209,31 @@ func insert(top []*clue, c *clue, k int, order func(a, b *clue) int) []*clue {
 	return top
 }
 
-// bound is a score that a row cannot exceed whatever its age is; most rows need no exponential because of it. math.Exp differs in
-// its last bits between machines, which is safe here: the added 1e-8 keeps every row near the bound.
+// bound is a score that a row cannot exceed whatever its age is.
 func (r *Ranker) bound(c *clue, last float64) float64 {
-	b := c.relevance*(1+max(r.set.Freshness, 0)) + 1e-8
-	if r.set.Valence {
-		b *= ValenceBoost(c.Valence, r.mood)
+	importance, boost := 0.0, 1.0
+	if r.set.Importance {
+		_, _, importance = r.corpus.Worth(c.row)
 	}
+	if r.set.Valence {
+		boost = ValenceBoost(c.Valence, r.mood)
+	}
+	return r.boundOf(c.relevance, importance, boost, last)
+}
+
+// boundOf is a score that no row of such a relevance, importance and boost exceeds; where it is less than last it may be a higher one, for most rows need no
+// exponential because of that. math.Exp differs in its last bits between machines, which is safe here: the added 1e-8 keeps every row near the bound.
+func (r *Ranker) boundOf(relevance, importance, boost, last float64) float64 {
+	b := (relevance*(1+max(r.set.Freshness, 0)) + 1e-8) * boost
 	if !r.set.Importance {
 		return b
 	}
-	_, _, importance := r.corpus.Worth(c.row)
 	w := r.set.Weights
 	most := max(0, w.AlphaImp*min(importance, 1))
 	if b*(1+most) < last {
 		return b * (1 + most)
 	}
-	return b * (1 + most/(1+math.Exp(-12*(c.relevance-w.GateTau))) + 1e-8)
+	return b * (1 + most/(1+math.Exp(-12*(relevance-w.GateTau))) + 1e-8)
 }
 
 // precedes is an answer's: score, then the newer row, then the lower rid.

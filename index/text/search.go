@@ -133,15 +133,16 @@ func (s *search) explain(hit *Hit, at uint32, parts bool) {
 // A Found is what a query matches, in numbers: the terms that counted, how many rows have each and how often each row has
 // each. Statistics are of the query's groups.
 type Found struct {
-	Terms  []TermStat // sorted; at most 32 of those asked for, the rarest
-	Totals Totals
-	Rows   []uint32 // by number
-	TF     []uint16 // of row i and term j at i·len(Terms)+j
+	Terms   []TermStat // sorted; at most 32 of those asked for, the rarest
+	Totals  Totals
+	Rows    []uint32 // by number
+	Lengths []uint16 // of each row
+	TF      []uint16 // of row i and term j at i·len(Terms)+j
 }
 
 // Find fills f with the K best rows and what a scorer of the caller's own needs of them. f's buffers are reused.
 func (x *Index) Find(q Query, f *Found) error {
-	f.Terms, f.Rows, f.TF = f.Terms[:0], f.Rows[:0], f.TF[:0]
+	f.Terms, f.Rows, f.Lengths, f.TF = f.Terms[:0], f.Rows[:0], f.Lengths[:0], f.TF[:0]
 	q.Params = &Params{Local: true}
 	s, err := x.evaluate(q)
 	if s == nil || err != nil {
@@ -163,6 +164,7 @@ func (x *Index) Find(q Query, f *Found) error {
 	for i, row := range b.rows {
 		if b.chosen[i] {
 			f.Rows = append(f.Rows, row)
+			f.Lengths = append(f.Lengths, b.lengths[i])
 			f.TF = append(f.TF, b.tfs[i*n:(i+1)*n]...)
 		}
 	}
