@@ -1,11 +1,29 @@
 package rank
 
 import (
+	"math"
 	"reflect"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
 )
+
+func (s shelf) Felt() (most float64) {
+	for _, r := range s {
+		most = max(most, math.Abs(r.Valence))
+	}
+	return most
+}
+
+// withLengths are candidates as the words' search gives them.
+func withLengths(cands []Candidate, c Corpus) []Candidate {
+	cands = slices.Clone(cands)
+	for i := range cands {
+		cands[i].Length = uint16(c.Row(cands[i].Row).Length)
+	}
+	return cands
+}
 
 // TestLeftOutRowsWereNotWanted: the best K are those of all rows, to the last bit, and the tally counts all.
 func TestLeftOutRowsWereNotWanted(t *testing.T) {

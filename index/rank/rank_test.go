@@ -52,25 +52,9 @@ func (s shelf) SessionLength(id uint32) (sum float64) {
 	return sum
 }
 
-func (s shelf) Felt() (most float64) {
-	for _, r := range s {
-		most = max(most, math.Abs(r.Valence))
-	}
-	return most
-}
-
 // Rank ranks with room of its own.
 func Rank(q Question, set Settings, cands []Candidate, c Corpus) []Scored {
 	return new(Ranker).Rank(q, set, withLengths(cands, c), c)
-}
-
-// withLengths are candidates as the words' search gives them.
-func withLengths(cands []Candidate, c Corpus) []Candidate {
-	cands = slices.Clone(cands)
-	for i := range cands {
-		cands[i].Length = uint16(c.Row(cands[i].Row).Length)
-	}
-	return cands
 }
 
 const now = int64(1_700_000_000_000_000)

@@ -69,16 +69,7 @@ func (s *search) add(q Query, k int) {
 	a.scale.begin(s.params, s.totals)
 	s.arrange()
 	a.begin(k)
-	for from := 0; from < len(a.cursors); {
-		to, span := from+1, a.cursors[from].span
-		for to < len(a.cursors) && a.cursors[to].span == span {
-			to++
-		}
-		for w := range uint32(spanWindows) {
-			a.window(a.cursors[from:to], span*spanWindows+w)
-		}
-		from = to
-	}
+	a.eachWindow(a.window)
 	left := a.found[:0]
 	for _, f := range a.found {
 		if uint64(f.sum()) >= a.need[f.terms()] {
@@ -86,6 +77,20 @@ func (s *search) add(q Query, k int) {
 		}
 	}
 	a.found = left
+}
+
+// eachWindow hands over the windows in which there may be postings, with the cursors of the window's span.
+func (a *adder) eachWindow(f func(cursors []cursor, w uint32)) {
+	for from := 0; from < len(a.cursors); {
+		to, span := from+1, a.cursors[from].span
+		for to < len(a.cursors) && a.cursors[to].span == span {
+			to++
+		}
+		for w := range uint32(spanWindows) {
+			f(a.cursors[from:to], span*spanWindows+w)
+		}
+		from = to
+	}
 }
 
 // arrange puts the terms, and the cursors over their postings, into the order in which they are added up.
@@ -200,25 +205,31 @@ func (a *adder) part(c *cursor, p uint32) uint32 {
 
 // harvest takes the rows out of a window that may be among the best.
 func (a *adder) harvest(first uint32) {
+	a.eachTouched(func(at uint32, cell cell) {
+		n := cell.terms()
+		if uint64(cell.sum()) < a.need[n] || a.keep != nil && !a.keep(first|at) {
+			return
+		}
+		a.found = append(a.found, found{cell, first | at})
+		a.count(float64(cell.sum()) * a.worth[n])
+	})
+	if a.rose {
+		a.raise()
+	}
+}
+
+// eachTouched hands over a window's cells by row, and clears them.
+func (a *adder) eachTouched(f func(at uint32, c cell)) {
 	for words := a.words; words != 0; words &= words - 1 {
 		w := bits.TrailingZeros64(words)
 		for b := a.touched[w]; b != 0; b &= b - 1 {
 			at := uint32(w*64 + bits.TrailingZeros64(b))
-			cell := a.cells[at]
+			f(at, a.cells[at])
 			a.cells[at] = 0
-			n := cell.terms()
-			if uint64(cell.sum()) < a.need[n] || a.keep != nil && !a.keep(first|at) {
-				continue
-			}
-			a.found = append(a.found, found{cell, first | at})
-			a.count(float64(cell.sum()) * a.worth[n])
 		}
 		a.touched[w] = 0
 	}
 	a.words = 0
-	if a.rose {
-		a.raise()
-	}
 }
 
 // forget lets go of the lists.

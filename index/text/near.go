@@ -50,7 +50,7 @@ func (s *search) eachTerm(match segment.Automaton, start string, f func(string))
 				return corrupt(err)
 			}
 		}
-		it := s.dicts[n].AutomatonIterator(match, []byte(start), after(start))
+		it := iterateTerms(s.dicts[n], match, []byte(start), after(start))
 		var e *index.DictEntry
 		for e, err = it.Next(); e != nil && err == nil; e, err = it.Next() {
 			f(e.Term)
@@ -60,6 +60,19 @@ func (s *search) eachTerm(match segment.Automaton, start string, f func(string))
 		}
 	}
 	return nil
+}
+
+// countless is a dictionary that hands over terms without reading how many postings each has.
+type countless interface {
+	AutomatonIteratorOmitCount(a segment.Automaton, from, to []byte) segment.DictionaryIterator
+}
+
+// iterateTerms hands over the terms of a dictionary; of the format that is written now, without their numbers of postings.
+func iterateTerms(d segment.TermDictionary, match segment.Automaton, from, to []byte) segment.DictionaryIterator {
+	if c, ok := d.(countless); ok {
+		return c.AutomatonIteratorOmitCount(match, from, to)
+	}
+	return d.AutomatonIterator(match, from, to)
 }
 
 func accepts(a segment.Automaton, term string) bool {

@@ -164,17 +164,6 @@ func (a *arena) filter(l list, keep func(row uint32) bool) list {
 	return out
 }
 
-// unpack appends a list's postings to dst.
-func (l *list) unpack(dst []posting) []posting {
-	l.each(func(r run) {
-		for _, p := range r.post {
-			tf, length := r.counts(p)
-			dst = append(dst, posting{r.row(p), tf, length})
-		}
-	})
-	return dst
-}
-
 // own is a copy of a list that lasts.
 func (l list) own() list {
 	l.post, l.spans, l.rare = slices.Clone(l.post), slices.Clone(l.spans), slices.Clone(l.rare)

@@ -127,3 +127,14 @@ func comparePruned(t *testing.T, x *Index, r *rand.Rand, when string) {
 		}
 	}
 }
+
+// unpack appends a list's postings to dst.
+func (l *list) unpack(dst []posting) []posting {
+	l.each(func(r run) {
+		for _, p := range r.post {
+			tf, length := r.counts(p)
+			dst = append(dst, posting{r.row(p), tf, length})
+		}
+	})
+	return dst
+}

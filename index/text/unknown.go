@@ -132,7 +132,7 @@ func (s *search) standIns(term string, at map[string]int) (rests uint8, chosen [
 // chooseGuesses returns those of a kind's guesses that replace a term.
 func (s *search) chooseGuesses(rests uint8, guesses []guess, at map[string]int) (chosen []guess, err error) {
 	var most float64
-	for batch := range slices.Chunk(guesses, 2*maxReplacing) { // nearly all of them are known: the first batch has enough
+	for batch := range slices.Chunk(guesses, maxReplacing) { // nearly all of them are known: the first batch is enough
 		var terms []string
 		for _, g := range batch {
 			terms = append(terms, g.terms...)
@@ -183,39 +183,48 @@ func (s *search) merge(t *queryTerm, chosen []guess, at map[string]int) {
 		t.df, t.lists = o.df, append(t.lists[:0], o.lists...)
 		return
 	}
-	var all, both []posting
+	a := &s.adder
+	a.cursors = a.cursors[:0]
 	for _, g := range chosen {
 		o := &s.terms[at[g.terms[0]]]
 		t.df += o.df
-		s.decoded = s.decoded[:0]
 		for i := range o.lists {
-			s.decoded = o.lists[i].unpack(s.decoded)
+			o.lists[i].each(func(r run) { a.cursors = append(a.cursors, cursor{run: r}) })
 		}
-		all, both = together(both[:0], all, s.byRow(s.decoded)), all
 	}
-	n := len(all)
+	all := s.together()
 	t.df = min(t.df, s.totals.Rows)
 	if s.params.Local || len(s.groups.list) == 0 {
-		t.df = uint64(n)
+		t.df = uint64(len(all.post))
 	}
 	t.lists = t.lists[:0]
-	t.addList(s.arena.pack(all)) // none, when the rows are in groups that were not asked for
+	t.addList(all) // none, when the rows are in groups that were not asked for
 }
 
-// together appends to dst the postings of two lists by row; those of one row become one.
-func together(dst, a, b []posting) []posting {
-	for len(a) > 0 && len(b) > 0 {
-		switch p, q := a[0], b[0]; {
-		case p.row < q.row:
-			dst, a = append(dst, p), a[1:]
-		case p.row > q.row:
-			dst, b = append(dst, q), b[1:]
-		default:
-			p.tf = uint16(min(int(p.tf)+int(q.tf), 1<<16-1))
-			dst, a, b = append(dst, p), a[1:], b[1:]
+// together makes one list of the postings that the adder's cursors have: those of one row become one. A cell has its frequency, and above that its length.
+func (s *search) together() list {
+	a := &s.adder
+	slices.SortFunc(a.cursors, func(x, y cursor) int { return cmp.Compare(x.span, y.span) })
+	s.arena.begin()
+	a.eachWindow(func(cursors []cursor, w uint32) {
+		end := (w%spanWindows + 1) << windowBits
+		for i := range cursors {
+			c := &cursors[i]
+			for c.at = c.start(end); c.at < len(c.post) && placeOf(c.post[c.at]) < end; c.at++ {
+				tf, length := c.counts(c.post[c.at])
+				at := c.post[c.at] % windowRows
+				a.cells[at] = cell(length)<<sumBits | cell(min(a.cells[at].sum()+uint32(tf), 1<<16-1))
+				a.touched[at/64] |= 1 << (at % 64)
+				a.words |= 1 << (at / 64)
+			}
 		}
-	}
-	return append(append(dst, a...), b...)
+		a.eachTouched(func(at uint32, c cell) {
+			s.arena.add(posting{w<<windowBits | at, uint16(c.sum()), uint16(c >> sumBits)})
+		})
+	})
+	a.forget()
+	a.cursors = a.cursors[:0]
+	return s.arena.end()
 }
 
 // guesses are what an unknown term may stand for, of one kind.
