@@ -16,7 +16,6 @@ type Ranker struct {
 	corpus Corpus
 	cands  []Candidate
 	about  subject
-	mood   int
 	leaving
 	weight   []float64 // idf^1.5 of each term
 	perfect  float64   // their sum: a perfect match
@@ -72,7 +71,7 @@ func (r *Ranker) begin(q Question, set Settings, cands []Candidate, corpus Corpu
 		r.earlier += float64(set.Refers * max(0, min(2-q.Average/set.Density, 1)))
 	}
 	r.tf = slices.Grow(r.tf[:0], len(r.weight))[:len(r.weight)]
-	r.mood, r.left = Sentiment(q.Text), 0
+	r.left = 0
 }
 
 // enter makes the candidates clues and weighs their words.

@@ -68,7 +68,7 @@ func (r *Ranker) leaveOut() {
 	bar := r.leastScore()
 	boost, refused := 1.0, 0.0 // what matches no better than a row that was refused is refused
 	if felt := r.corpus.Felt(); r.set.Valence && felt > 0 {
-		boost = max(1, ValenceBoost(felt, r.mood), ValenceBoost(-felt, r.mood))
+		boost = max(1, ValenceBoost(felt, r.about.mood), ValenceBoost(-felt, r.about.mood))
 	}
 	r.kept = r.kept[:0]
 	for i, m := range r.atMost {

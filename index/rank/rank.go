@@ -216,7 +216,7 @@ func (r *Ranker) bound(c *clue, last float64) float64 {
 		_, _, importance = r.corpus.Worth(c.row)
 	}
 	if r.set.Valence {
-		boost = ValenceBoost(c.Valence, r.mood)
+		boost = ValenceBoost(c.Valence, r.about.mood)
 	}
 	return r.boundOf(c.relevance, importance, boost, last)
 }
@@ -269,7 +269,7 @@ func (r *Ranker) compose(c *clue, p *Parts) {
 		p.Importance = w.importance(c.relevance, importance, w.AlphaImp)
 	}
 	if r.set.Valence {
-		p.Valence = ValenceBoost(c.Valence, r.mood)
+		p.Valence = ValenceBoost(c.Valence, r.about.mood)
 	}
 }
 

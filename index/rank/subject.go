@@ -8,6 +8,7 @@ type subject struct {
 	asker    bool
 	someone  bool // a speaker of those asked for is named
 	date     date
+	mood     int                // Sentiment
 	speakers map[string]speaker // as far as known
 	last     [2]speaker         // those asked for most recently: two people talk
 }
@@ -19,7 +20,7 @@ type speaker struct {
 }
 
 func newSubject(question string) subject {
-	s := subject{line: " " + strings.Join(words(question), " ") + " ", date: dateIn(question)}
+	s := subject{line: " " + strings.Join(words(question), " ") + " ", date: dateIn(question), mood: Sentiment(question)}
 	for _, w := range []string{" i ", " my ", " me ", " we ", " our "} {
 		s.asker = s.asker || strings.Contains(s.line, w)
 	}
