@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -18,21 +17,15 @@ func (a *app) audit() *cobra.Command {
 with the caller that made it: the beginning of a token's hash and its label, master (the cluster secret) or local (a
 socket on the node's host). Every node keeps the newest 10,000, and backups hold them.`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			var out struct {
-				Audit []api.Audit `json:"audit"`
-			}
+			var out api.AuditList
 			if err := t.Get(c.Context(), "GET", fmt.Sprintf("/v1/admin/audit?limit=%d", limit), nil, &out); err != nil {
 				return err
 			}
-			if t.JSON {
-				return a.JSON(out.Audit)
+			rows := make([][]string, len(out.Audit))
+			for i, r := range out.Audit {
+				rows[i] = []string{fmt.Sprint(r.Index), clock(&r.At), r.By, cli.OrDash(r.Label), fmt.Sprint(r.Node), r.What, cli.OrDash(r.On), r.How}
 			}
-			w := tabwriter.NewWriter(a.Out, 0, 4, 2, ' ', 0)
-			fmt.Fprintln(w, "INDEX\tWHEN\tBY\tLABEL\tNODE\tWHAT\tON\tHOW")
-			for _, r := range out.Audit {
-				fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", r.Index, clock(&r.At), r.By, cli.OrDash(r.Label), r.Node, r.What, cli.OrDash(r.On), r.How)
-			}
-			return w.Flush()
+			return a.List(t.JSON, out.Audit, "INDEX|WHEN|BY|LABEL|NODE|WHAT|ON|HOW", rows)
 		}}
 	t.Flags(c)
 	c.Flags().IntVarP(&limit, "limit", "n", 100, "how many")

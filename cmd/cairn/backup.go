@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -57,15 +56,10 @@ other nodes write them in plain.`,
 }
 
 func (a *app) sayBackup(t *cli.Target, d backupDone) error {
-	if t.JSON {
-		return a.JSON(d)
-	}
 	if d.Path == "" {
-		fmt.Fprintf(a.Out, "nothing to back up: nothing was written since index %d\n", d.Index)
-		return nil
+		return a.Tell(t.JSON, d, "nothing to back up: nothing was written since index %d", d.Index)
 	}
-	fmt.Fprintf(a.Out, "%s\nindex %d  state %s  %d bytes\n", d.Path, d.Index, d.Hash, d.Size)
-	return nil
+	return a.Tell(t.JSON, d, "%s\nindex %d  state %s  %d bytes", d.Path, d.Index, d.Hash, d.Size)
 }
 
 // backupDone is what a backup says of itself. Path is empty when there was nothing to back up.
@@ -245,11 +239,8 @@ func (a *app) backupVerify() *cobra.Command {
 			if err != nil {
 				return config.KeyHint(err, "make a new one with `cairn backup --full --to "+args[0]+"`")
 			}
-			if asJSON {
-				return a.JSON(map[string]any{"files": len(rep.Files), "index": rep.End.Index, "state_hash": rep.End.Sum.String()})
-			}
-			fmt.Fprintf(a.Out, "%d files restore to index %d, state %s\n", len(rep.Files), rep.End.Index, rep.End.Sum)
-			return nil
+			return a.Tell(asJSON, map[string]any{"files": len(rep.Files), "index": rep.End.Index, "state_hash": rep.End.Sum.String()},
+				"%d files restore to index %d, state %s", len(rep.Files), rep.End.Index, rep.End.Sum)
 		}}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	k.Flags(c)
@@ -271,19 +262,12 @@ func (a *app) backupList() *cobra.Command {
 				Size  int64     `json:"size"`
 				At    time.Time `json:"written"`
 			}
-			rows := make([]row, len(files))
+			all, rows := make([]row, len(files)), make([][]string, len(files))
 			for i, f := range files {
-				rows[i] = row{filepath.Base(f.Path), uint64(f.Since), uint64(f.Index), f.Size, f.At}
+				all[i] = row{filepath.Base(f.Path), uint64(f.Since), uint64(f.Index), f.Size, f.At}
+				rows[i] = []string{all[i].File, fmt.Sprint(f.Since), fmt.Sprint(f.Index), fmt.Sprint(f.Size), f.At.UTC().Format(time.RFC3339)}
 			}
-			if asJSON {
-				return a.JSON(rows)
-			}
-			w := tabwriter.NewWriter(a.Out, 0, 4, 2, ' ', 0)
-			fmt.Fprintln(w, "FILE\tSINCE\tINDEX\tBYTES\tWRITTEN")
-			for _, r := range rows {
-				fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%s\n", r.File, r.Since, r.Index, r.Size, r.At.UTC().Format(time.RFC3339))
-			}
-			return w.Flush()
+			return a.List(asJSON, all, "FILE|SINCE|INDEX|BYTES|WRITTEN", rows)
 		}}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c

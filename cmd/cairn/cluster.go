@@ -30,16 +30,11 @@ func (a *app) cluster() *cobra.Command {
 			if needsID && id == 0 {
 				return cli.Usagef("cluster %s needs --node-id", verb)
 			}
-			var out map[string]string
 			body := map[string]any{"node_id": id, "addr": addr, "role": role, "force": force}
-			if err := t.Get(c.Context(), "POST", "/v1/cluster/"+verb, body, &out); err != nil {
+			return cli.Ask(c.Context(), &a.Streams, &t, "POST", "/v1/cluster/"+verb, body, func(out map[string]string) error {
+				_, err := fmt.Fprintln(a.Out, out["message"])
 				return err
-			}
-			if t.JSON {
-				return a.JSON(out)
-			}
-			fmt.Fprintln(a.Out, out["message"])
-			return nil
+			})
 		}}
 		t.Flags(c)
 		c.Flags().Uint32Var(&id, "node-id", 0, "id of the node")

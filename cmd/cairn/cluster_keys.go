@@ -21,18 +21,13 @@ certificates that it shows with their ends, and which of its ports use TLS. No k
 
 "cairn key" makes and rotates keys; deploy/ENCRYPTION.md says what they encrypt.`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			var raw json.RawMessage
-			if err := t.Get(c.Context(), "GET", api.Keys.Path(), nil, &raw); err != nil {
-				return err
-			}
-			if t.JSON {
-				return a.JSON(raw)
-			}
-			var all api.KeysAnswer
-			if err := json.Unmarshal(raw, &all); err != nil {
-				return err
-			}
-			return printKeys(a.Out, all, time.Now())
+			return cli.Ask(c.Context(), &a.Streams, &t, "GET", api.Keys.Path(), nil, func(raw json.RawMessage) error {
+				var all api.KeysAnswer
+				if err := json.Unmarshal(raw, &all); err != nil {
+					return err
+				}
+				return printKeys(a.Out, all, time.Now())
+			})
 		}}
 	t.Flags(c)
 	return c

@@ -86,9 +86,6 @@ func (a *app) contextList() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if asJSON {
-			return a.JSON(all)
-		}
 		var rows [][]string
 		for _, name := range all.Names() {
 			x, current := all.All[name], ""
@@ -97,7 +94,7 @@ func (a *app) contextList() *cobra.Command {
 			}
 			rows = append(rows, []string{name + current, cli.OrDash(x.Home), cli.OrDash(strings.Join(x.Endpoints, ",")), cli.OrDash(x.Database)})
 		}
-		return cli.Table(a.Out, []string{"NAME", "HOME", "ENDPOINTS", "DB"}, rows)
+		return a.List(asJSON, all, "NAME|HOME|ENDPOINTS|DB", rows)
 	}}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c

@@ -4,13 +4,16 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/local/covenant"
@@ -25,7 +28,7 @@ type covenantTarget struct {
 
 func (t *covenantTarget) flags(c *cobra.Command) {
 	f := c.PersistentFlags()
-	f.StringVar(&t.home, "home", cmp.Or(os.Getenv("CAIRN_HOME"), cli.DefaultHome), "data directory of the node on this host")
+	cli.HomeFlag(f, &t.home, "data directory of the node on this host")
 	f.StringVar(&t.covenantHome, "covenant-home", os.Getenv("COVENANT_HOME"), "directory of the socket and the token (or COVENANT_HOME); HOME/run/covenant by default")
 	f.BoolVar(&t.asJSON, "json", false, "print JSON")
 	f.DurationVar(&t.timeout, "timeout", 15*time.Second, "how long to wait for an answer")
@@ -50,9 +53,9 @@ type covenantVerb struct {
 	envelope          string // what --json calls the answer, where that is not its kind
 	args              cobra.PositionalArgs
 	fields            func(args []string) (map[string]any, error)
-	flags             []string // names of covenantFlags
+	flags             []string // sets of covenantFlags
 	echo              []string // fields that --json repeats
-	show              func(a *app, answer json.RawMessage) error
+	show              string   // what a person is shown of the answer, a template
 }
 
 func (a *app) covenant() *cobra.Command {
@@ -73,9 +76,8 @@ func (a *app) covenant() *cobra.Command {
 }
 
 func (a *app) covenantCommand(t *covenantTarget, v covenantVerb) *cobra.Command {
-	given := covenantFlags{}
 	c := &cobra.Command{Use: v.use, Short: v.short, Args: v.args}
-	given.add(c, v.flags)
+	addCovenantFlags(c.Flags(), v.flags)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		request := map[string]any{}
 		if v.fields != nil {
@@ -84,21 +86,15 @@ func (a *app) covenantCommand(t *covenantTarget, v covenantVerb) *cobra.Command 
 				return cli.Usage(err)
 			}
 		}
-		if err := given.fill(c, request); err != nil {
+		if err := fillCovenant(c.Flags(), request); err != nil {
 			return cli.Usage(err)
 		}
 		request["kind"] = v.kind
 		return t.ask(c.Context(), request, func(answer json.RawMessage) error {
 			if t.asJSON {
-				if err := a.covenantJSON(v, request, answer); err != nil {
-					return err
-				}
-				return covenantVerdict(answer)
+				return errors.Join(a.covenantJSON(v, request, answer), covenantVerdict(answer))
 			}
-			if err := v.show(a, answer); err != nil {
-				return err
-			}
-			return covenantVerdict(answer)
+			return errors.Join(a.Fill(v.show, answer), covenantVerdict(answer), toolFailed(answer))
 		})
 	}
 	return c
@@ -144,83 +140,93 @@ func covenantVerdict(answer json.RawMessage) error {
 	return nil
 }
 
-// covenantFlags are the values of the flags that a verb takes.
-type covenantFlags struct {
-	tier                              string
-	limit, before, since, window      uint64
-	relevance                         float64
-	stream                            bool
-	scope                             string
-	expires, leaseAge, deadlineWithin uint64
-	state                             string
-	olderMS                           uint64
+// toolFailed is the failure of a tool that was called, which --json shows in its answer.
+func toolFailed(answer json.RawMessage) error {
+	var r struct {
+		Failed bool `json:"is_error"`
+	}
+	if err := json.Unmarshal(answer, &r); err != nil || !r.Failed {
+		return err
+	}
+	return errors.New("the tool failed")
 }
 
-func (g *covenantFlags) add(c *cobra.Command, names []string) {
-	f := c.Flags()
-	for _, n := range names {
-		switch n {
-		case "tier":
-			f.StringVar(&g.tier, n, "", "working, episodic or longterm")
-		case "limit":
-			f.Uint64VarP(&g.limit, n, "n", 10, "how many")
-		case "before-ms":
-			f.Uint64Var(&g.before, n, 0, "up to this time, in Unix milliseconds")
-			f.Uint64Var(&g.olderMS, "older-than-ms", 0, "up to so many milliseconds ago")
-		case "since-ms":
-			f.Uint64Var(&g.since, n, 0, "from this time on, in Unix milliseconds")
-		case "window":
-			f.Uint64Var(&g.window, n, 100, "how many of the newest rows are looked at")
-		case "min-relevance":
-			f.Float64Var(&g.relevance, n, 0, "least score, 0 to 1")
-		case "stream":
-			f.BoolVar(&g.stream, n, false, "take the answer as a stream")
-		case "scope":
-			f.StringVar(&g.scope, n, "", "JSON object that narrows the capability")
-			f.Uint64Var(&g.expires, "expires-at", 0, "end of its validity, in Unix milliseconds")
-		case "queue":
-			f.Uint64Var(&g.leaseAge, "min-lease-age-ms", 0, "only leases at least so old")
-			f.Uint64Var(&g.deadlineWithin, "deadline-within-ms", 0, "only tasks due so soon")
-			f.StringVar(&g.state, "state", "", "queued or in_flight")
+// A covenantFlag gives a field of requests. Verbs name sets of flags.
+type covenantFlag struct {
+	set, name, short, field string
+	def                     any // without the flag: a string, a number or false
+	usage                   string
+}
+
+var covenantFlags = []covenantFlag{
+	{"tier", "tier", "", "tier", "", "working, episodic or longterm"},
+	{"limit", "limit", "n", "limit", uint64(10), "how many"},
+	{"before-ms", "before-ms", "", "before_ms", uint64(0), "up to this time, in Unix milliseconds"},
+	{"before-ms", "older-than-ms", "", "", uint64(0), "up to so many milliseconds ago"},
+	{"since-ms", "since-ms", "", "since_ms", uint64(0), "from this time on, in Unix milliseconds"},
+	{"window", "window", "", "window", uint64(100), "how many of the newest rows are looked at"},
+	{"min-relevance", "min-relevance", "", "min_relevance", 0.0, "least score, 0 to 1"},
+	{"stream", "stream", "", "prefer_stream", false, "take the answer as a stream"},
+	{"scope", "scope", "", "", "", "JSON object that narrows the capability"},
+	{"scope", "expires-at", "", "expires_at", uint64(0), "end of its validity, in Unix milliseconds"},
+	{"queue", "min-lease-age-ms", "", "min_lease_age_ms", uint64(0), "only leases at least so old"},
+	{"queue", "deadline-within-ms", "", "deadline_within_ms", uint64(0), "only tasks due so soon"},
+	{"queue", "state", "", "state_filter", "", "queued or in_flight"},
+}
+
+// addCovenantFlags adds the flags of some sets.
+func addCovenantFlags(f *pflag.FlagSet, sets []string) {
+	for _, flag := range covenantFlags {
+		if !slices.Contains(sets, flag.set) {
+			continue
+		}
+		switch def := flag.def.(type) {
+		case string:
+			f.StringP(flag.name, flag.short, def, flag.usage)
+		case uint64:
+			f.Uint64P(flag.name, flag.short, def, flag.usage)
+		case float64:
+			f.Float64P(flag.name, flag.short, def, flag.usage)
+		case bool:
+			f.BoolP(flag.name, flag.short, def, flag.usage)
 		}
 	}
 }
 
-// fill puts the flags that were given into the request.
-func (g *covenantFlags) fill(c *cobra.Command, request map[string]any) error {
-	for flag, field := range map[string]struct {
-		name  string
-		value any
-	}{
-		"tier": {"tier", g.tier}, "limit": {"limit", g.limit}, "before-ms": {"before_ms", g.before}, "since-ms": {"since_ms", g.since},
-		"window": {"window", g.window}, "min-relevance": {"min_relevance", g.relevance}, "stream": {"prefer_stream", g.stream},
-		"expires-at": {"expires_at", g.expires}, "min-lease-age-ms": {"min_lease_age_ms", g.leaseAge},
-		"deadline-within-ms": {"deadline_within_ms", g.deadlineWithin}, "state": {"state_filter", g.state},
-	} {
-		if f := c.Flags().Lookup(flag); f != nil && (f.Changed || flag == "limit" || flag == "window") {
-			request[field.name] = field.value
+// fillCovenant puts the flags that were given into the request; a limit and a window are always sent.
+func fillCovenant(f *pflag.FlagSet, request map[string]any) error {
+	given := map[string]string{}
+	for _, flag := range covenantFlags {
+		is := f.Lookup(flag.name)
+		if is == nil || !is.Changed && flag.name != "limit" && flag.name != "window" {
+			continue
+		}
+		given[flag.name] = is.Value.String()
+		if _, text := flag.def.(string); text && flag.field != "" {
+			request[flag.field] = is.Value.String()
+		} else if flag.field != "" {
+			request[flag.field] = json.RawMessage(is.Value.String()) // a number, true or false
 		}
 	}
-	if f := c.Flags().Lookup("older-than-ms"); f != nil {
-		if f.Changed == c.Flags().Changed("before-ms") {
-			return fmt.Errorf("give one of --before-ms and --older-than-ms")
+	if f.Lookup("older-than-ms") != nil {
+		if f.Changed("older-than-ms") == f.Changed("before-ms") {
+			return errors.New("give one of --before-ms and --older-than-ms")
 		}
-		if now := uint64(time.Now().UnixMilli()); f.Changed {
-			request["before_ms"] = now - min(now, g.olderMS)
+		if older, err := f.GetUint64("older-than-ms"); err == nil && f.Changed("older-than-ms") {
+			now := uint64(time.Now().UnixMilli())
+			request["before_ms"] = now - min(now, older)
 		}
 	}
-	if f := c.Flags().Lookup("scope"); f != nil && f.Changed {
-		if !json.Valid([]byte(g.scope)) {
-			return fmt.Errorf("--scope is not JSON")
+	if scope, has := given["scope"]; has {
+		if !json.Valid([]byte(scope)) {
+			return errors.New("--scope is not JSON")
 		}
-		request["scope"] = json.RawMessage(g.scope)
+		request["scope"] = json.RawMessage(scope)
 	}
-	switch t, _ := request["tier"].(string); t {
-	case "", "working", "episodic", "longterm":
-		return nil
-	default:
-		return fmt.Errorf("--tier %s: want working, episodic or longterm", t)
+	if tier := given["tier"]; !slices.Contains([]string{"", "working", "episodic", "longterm"}, tier) {
+		return fmt.Errorf("--tier %s: want working, episodic or longterm", tier)
 	}
+	return nil
 }
 
 // oneText is the request of a verb whose words are one field.

@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire/client"
 )
 
@@ -28,11 +30,7 @@ func (a *app) dbCreate(t *cli.Target) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if t.JSON {
-				return a.JSON(map[string]any{"id": id, "name": args[0]})
-			}
-			fmt.Fprintf(a.Out, "created database '%s' (id: %d)\n", args[0], id)
-			return nil
+			return a.Tell(t.JSON, map[string]any{"id": id, "name": args[0]}, "created database '%s' (id: %d)", args[0], id)
 		})
 	}}
 }
@@ -44,23 +42,12 @@ func (a *app) dbList(t *cli.Target) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if t.JSON {
-				type row struct {
-					ID      uint32 `json:"id"`
-					Name    string `json:"name"`
-					Created string `json:"created_at"`
-				}
-				rows := []row{}
-				for _, d := range dbs {
-					rows = append(rows, row{d.ID, d.Name, d.CreatedAt})
-				}
-				return a.JSON(rows)
-			}
-			fmt.Fprintf(a.Out, "%-6s %-20s %s\n", "ID", "NAME", "CREATED")
+			all, rows := []api.Database{}, [][]string{}
 			for _, d := range dbs {
-				fmt.Fprintf(a.Out, "%-6d %-20s %s\n", d.ID, d.Name, d.CreatedAt)
+				all = append(all, api.Database{ID: oplog.DB(d.ID), Name: d.Name, Created: d.CreatedAt})
+				rows = append(rows, []string{fmt.Sprint(d.ID), d.Name, d.CreatedAt})
 			}
-			return nil
+			return a.List(t.JSON, all, "ID|NAME|CREATED", rows)
 		})
 	}}
 }
@@ -71,15 +58,10 @@ func (a *app) dbDrop(t *cli.Target) *cobra.Command {
 		if !yes {
 			return cli.Usagef("dropping '%s' cannot be undone: add --yes to confirm", args[0])
 		}
-		var out map[string]any
-		if err := t.Get(c.Context(), "DELETE", "/v1/databases/"+url.PathEscape(args[0]), nil, &out); err != nil {
+		return cli.Ask(c.Context(), &a.Streams, t, "DELETE", "/v1/databases/"+url.PathEscape(args[0]), nil, func(api.DroppedDatabase) error {
+			_, err := fmt.Fprintf(a.Out, "dropped database '%s'\n", args[0])
 			return err
-		}
-		if t.JSON {
-			return a.JSON(out)
-		}
-		fmt.Fprintf(a.Out, "dropped database '%s'\n", args[0])
-		return nil
+		})
 	}}
 	c.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
 	return c

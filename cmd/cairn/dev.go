@@ -89,7 +89,7 @@ configuration does. Other users of this host and web pages are refused: deploy/S
 			return a.runNode(c.Context(), config.Setup{Node: cfg, Local: config.Local{Sift: config.Sift{Home: siftHome}}, Dev: true, Base: base}, welcome)
 		},
 	}
-	c.Flags().StringVar(&home, "home", cmp.Or(os.Getenv("CAIRN_HOME"), cli.DefaultHome), "data directory")
+	cli.HomeFlag(c.Flags(), &home, "data directory")
 	c.Flags().StringVar(&siftHome, "sift-home", "", "directory of the SiftCoder sockets; HOME/run/siftcoder by default")
 	c.Flags().IntVar(&base, "port-base", 0, "wire on this port, gateway +1, stringd +4, Covenant's HTTP mirror +5")
 	c.Flags().StringVar(&model, "embed", "", "find memories by meaning too, with a model that 'cairn embed fetch' downloaded, or a model's directory")

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -29,7 +28,7 @@ A cluster needs the model on every node, in HOME/models. New databases get the o
 
 // modelHome is the flag of the home whose models folder is meant.
 func modelHome(c *cobra.Command, home *string) {
-	c.Flags().StringVar(home, "home", cmp.Or(os.Getenv("CAIRN_HOME"), cli.DefaultHome), "data directory; models are in its folder models")
+	cli.HomeFlag(c.Flags(), home, "data directory; models are in its folder models")
 }
 
 // modelsFolder is where a home has its models.

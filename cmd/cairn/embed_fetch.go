@@ -47,15 +47,11 @@ Without a network, copy the files into HOME/models/NAME.part yourself and run th
 			if err != nil {
 				return fetchAdvice(fmt.Errorf("fetch %s: %w", m.Name, err), f, m)
 			}
-			if asJSON {
-				return a.JSON(fetchedModel{m.Name, m.Kind, dir, m.Size(), fetched})
-			}
 			did := "is here and whole"
 			if fetched {
 				did = "fetched and verified, " + cli.Megabytes(m.Size())
 			}
-			fmt.Fprintf(a.Out, "%s: %s\n%s\n", m.Name, did, dir)
-			return nil
+			return a.Tell(asJSON, fetchedModel{m.Name, m.Kind, dir, m.Size(), fetched}, "%s: %s\n%s", m.Name, did, dir)
 		}}
 	modelHome(c, &home)
 	c.Flags().StringVar(&mirror, "mirror", "", "fetch below this URL, which has the hub's paths; "+models.Hub+" by default")

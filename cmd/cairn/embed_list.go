@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -29,19 +28,15 @@ func (a *app) embedList() *cobra.Command {
 				rows[i].Dir = dir
 			}
 		}
-		if asJSON {
-			return a.JSON(rows)
-		}
-		w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(w, "NAME\tKIND\tDIMENSIONS\tSIZE\tLICENCE\tHERE\tFOR")
-		for _, r := range rows {
+		cells := make([][]string, len(rows))
+		for i, r := range rows {
 			here := "-"
 			if r.Dir != "" {
 				here = "yes"
 			}
-			fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\t%s\n", r.Name, r.Kind, r.Dim, cli.Megabytes(r.Size), r.Licence, here, r.For)
+			cells[i] = []string{r.Name, r.Kind, fmt.Sprint(r.Dim), cli.Megabytes(r.Size), r.Licence, here, r.For}
 		}
-		if err := w.Flush(); err != nil {
+		if err := a.List(asJSON, rows, "NAME|KIND|DIMENSIONS|SIZE|LICENCE|HERE|FOR", cells); err != nil || asJSON {
 			return err
 		}
 		for _, r := range rows {

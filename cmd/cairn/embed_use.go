@@ -62,11 +62,7 @@ In a cluster fetch the model on every node: one that lacks it answers questions 
 					return err
 				}
 			}
-			if t.JSON {
-				return a.JSON(is)
-			}
-			fmt.Fprintln(a.Out, embedded(&is))
-			return nil
+			return a.Tell(t.JSON, is, "%s", embedded(&is))
 		}}
 	t.Flags(c)
 	c.Flags().BoolVar(&cancel, "cancel", false, "end the change to another model that is under way")

@@ -27,11 +27,7 @@ others elect.`,
 			if err != nil {
 				return err
 			}
-			if t.JSON {
-				return a.JSON(map[string]string{"message": said})
-			}
-			fmt.Fprintln(a.Out, said)
-			return nil
+			return a.Tell(t.JSON, map[string]string{"message": said}, "%s", said)
 		}}
 	t.Flags(c)
 	return c

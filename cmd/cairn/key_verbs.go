@@ -6,10 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,7 +17,6 @@ import (
 	"github.com/cairndb/cairn/local/covenant"
 	"github.com/cairndb/cairn/local/covenant/audit"
 	"github.com/cairndb/cairn/local/covenant/mailbox"
-	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/oplog/seal"
 )
@@ -39,36 +36,12 @@ covered and what is not.`}
 	return c
 }
 
-// keyRun is one run of a verb that works on a home.
-type keyRun struct {
-	config, home string
-	key          config.KeySource
-	asJSON       bool
-}
-
-func (k *keyRun) flags(c *cobra.Command) {
-	c.Flags().StringVarP(&k.config, "config", "c", "", "configuration of the node")
-	c.Flags().StringVar(&k.home, "home", cmp.Or(os.Getenv("CAIRN_HOME"), cli.DefaultHome), "home of a dev node, when there is no configuration")
-	k.key.Flags(c)
-}
+// keyRun is one run of a verb that works on an encrypted home.
+type keyRun struct{ stopped }
 
 // open reads where the home and its master key are.
 func (k *keyRun) open(a *app) (up config.Setup, err error) {
-	log := slog.New(slog.NewTextHandler(a.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	if k.config != "" {
-		up, err = config.Load(k.config, false, func(*config.File) {}, os.Getenv, log)
-	} else {
-		up = config.Setup{Node: node.Config{Home: k.home}, Dev: true}
-	}
-	if err != nil {
-		return up, err
-	}
-	if k.key.Set() || !up.Node.Storage.Encryption.On() {
-		up.Node.Storage.Encryption = k.key.Source()
-	}
-	up.Node.Logger = log
-	up.Node.Home, err = filepath.Abs(up.Node.Home)
-	up.Node.Storage.Kept = func(keys *seal.Ring) ([]home.Kept, error) { return keptFiles(up, keys) }
+	up, err = k.stopped.open(a)
 	switch {
 	case err != nil || up.Node.Storage.Encryption.On():
 	case seal.Exists(up.Node.Home):
@@ -76,7 +49,6 @@ func (k *keyRun) open(a *app) (up config.Setup, err error) {
 	default:
 		err = cli.Hint(fmt.Errorf("home %s is not encrypted, and no master key is named", up.Node.Home),
 			"`cairn key new --output FILE` makes one, and `cairn key encrypt --key-file FILE` encrypts the home of a stopped node")
-
 	}
 	return up, err
 }
@@ -104,6 +76,7 @@ func (a *app) keyNew() *cobra.Command {
 
 func (a *app) keyList() *cobra.Command {
 	var k keyRun
+	var asJSON bool
 	c := &cobra.Command{Use: "list", Short: "List the data keys of a home", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
 		keys, err := k.ring(c.Context(), a)
 		if err != nil {
@@ -115,26 +88,17 @@ func (a *app) keyList() *cobra.Command {
 			Master  string    `json:"master"`
 			Active  bool      `json:"active"`
 		}
-		var rows []row
+		var all []row
+		var rows [][]string
 		for _, i := range keys.Keys() {
-			rows = append(rows, row{i.ID.String(), i.Created, i.Master.String(), i.Active})
+			r := row{i.ID.String(), i.Created, i.Master.String(), i.Active}
+			all = append(all, r)
+			rows = append(rows, []string{r.ID, r.Created.Format(time.RFC3339), r.Master, map[bool]string{true: "active"}[r.Active]})
 		}
-		if k.asJSON {
-			return a.JSON(rows)
-		}
-		w := tabwriter.NewWriter(a.Out, 0, 4, 2, ' ', 0)
-		fmt.Fprintln(w, "KEY\tCREATED\tMASTER KEY\t")
-		for _, r := range rows {
-			mark := ""
-			if r.Active {
-				mark = "active"
-			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", r.ID, r.Created.Format(time.RFC3339), r.Master, mark)
-		}
-		return w.Flush()
+		return a.List(asJSON, all, "KEY|CREATED|MASTER KEY|", rows)
 	}}
 	k.flags(c)
-	c.Flags().BoolVar(&k.asJSON, "json", false, "print JSON")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }
 

@@ -51,16 +51,12 @@ accepts up to three times --rps. Memories are counted when they are applied: tha
 		if err := t.Get(c.Context(), method, path, body, &out); err != nil {
 			return err
 		}
-		if t.JSON {
-			return a.JSON(out)
-		}
 		memories := orNone(out.Memories)
 		if out.Active != nil {
 			memories = fmt.Sprintf("%d of %s", *out.Active, memories)
 		}
-		fmt.Fprintf(a.Out, "database '%s': memories %s, requests %s, memories of one request %s\n",
+		return a.Tell(t.JSON, out, "database '%s': memories %s, requests %s, memories of one request %s",
 			out.Database, memories, admitted(out.PerSecond, out.Burst), orNone(uint64(out.Batch)))
-		return nil
 	}
 	b.flags(c)
 	c.Flags().Uint32Var(&b.memories, "max-memories", 0, "most active memories; 0: no limit")
@@ -77,11 +73,8 @@ func (a *app) tokenLimit(t *cli.Target) *cobra.Command {
 		if err := t.Get(c.Context(), "POST", "/v1/admin/tokens/limit", body, &out); err != nil {
 			return err
 		}
-		if t.JSON {
-			return a.JSON(map[string]any{"hash_prefix": out.HashPrefix, "max_rps": out.PerSecond, "burst": out.Burst, "max_batch_size": out.Batch})
-		}
-		fmt.Fprintf(a.Out, "token %s: requests %s, memories of one request %s\n", out.HashPrefix, admitted(out.PerSecond, out.Burst), orNone(uint64(out.Batch)))
-		return nil
+		return a.Tell(t.JSON, map[string]any{"hash_prefix": out.HashPrefix, "max_rps": out.PerSecond, "burst": out.Burst, "max_batch_size": out.Batch},
+			"token %s: requests %s, memories of one request %s", out.HashPrefix, admitted(out.PerSecond, out.Burst), orNone(uint64(out.Batch)))
 	}
 	b.flags(c)
 	return c
@@ -93,13 +86,6 @@ func admitted(rps, burst uint32) string {
 		return "unbounded"
 	}
 	return fmt.Sprintf("%d/s, %d at once", rps, cmp.Or(burst, rps))
-}
-
-func perSecond(n uint32) string {
-	if n == 0 {
-		return "-"
-	}
-	return fmt.Sprintf("%d/s", n)
 }
 
 func orNone(n uint64) string {

@@ -11,9 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/cmd/cairn/memory"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 type recalled struct {
@@ -52,36 +54,41 @@ func (m *moment) UnmarshalJSON(b []byte) error {
 }
 
 // recallFlags are the flags of recall, beside --since and --until, which are its time_window.
-var recallFlags = []requestFlag{
-	{"top", "k", "top_k"}, {"without", "", "without"}, {"diverse", "", "diverse"}, {"min-score", "", "min_score"}, {"namespace", "n", "namespace"},
-	{"domain", "", "domain"}, {"type", "", "memory_type"}, {"as-of", "", "as_of"}, {"consistency", "", "consistency"}, {"min-index", "", "min_index"},
+var recallFlags = map[string]string{
+	"top": "top_k", "without": "without", "diverse": "diverse", "min-score": "min_score", "namespace": "namespace", "domain": "domain",
+	"type": "memory_type", "as-of": "as_of", "consistency": "consistency", "min-index": "min_index",
 }
 
 func (a *app) recall() *cobra.Command {
 	var t cli.Target
 	q := wire.NewRecall("")
-	var check func() error
+	given := memory.Given{}
 	var explain bool
 	dates := map[string]*string{} // of time_window
 	c := &cobra.Command{
 		Use: "recall QUESTION...", Short: "Find memories", Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := given.Into(api.Recall.Op.Takes(), &q); err != nil {
+				return err
+			}
 			if q.Query = strings.Join(args, " "); q.TopK < 1 {
 				return cli.Usagef("--top %d: want at least 1", q.TopK)
 			}
-			if err := check(); err != nil {
-				return err
-			}
 			for name, to := range map[string]*float64{"since": &q.Since, "until": &q.Until} {
-				if err := dateFlag("--"+name, *dates[name], to); err != nil {
-					return cli.Usage(err)
+				if *dates[name] == "" {
+					continue
 				}
+				at, err := cli.ParseTime(*dates[name], time.Now())
+				if err != nil {
+					return cli.Usagef("--%s %q: %w", name, *dates[name], err)
+				}
+				*to = field.Seconds(at)
 			}
 			if q.Since != 0 && q.Until != 0 && q.Since > q.Until {
 				return cli.Usage(errors.New("--since is after --until"))
 			}
 			if explain {
-				return a.explain(c.Context(), c, &t, &q)
+				return a.explain(c.Context(), &t, &q, given)
 			}
 			return t.With(c.Context(), func(ctx context.Context, cl *client.Client) error {
 				results, end, err := cl.Recall(ctx, q)
@@ -94,7 +101,7 @@ func (a *app) recall() *cobra.Command {
 	}
 	t.Flags(c)
 	t.InDatabase(c)
-	check = giveFlags(c, api.Recall.Op, &q, recallFlags)
+	given = memory.Flags(c.Flags(), api.Recall.Op, recallFlags)
 	c.Flags().BoolVar(&explain, "explain", false, "show what each score is made of")
 	for name, help := range map[string]string{"since": "only memories created at this date or later", "until": "only memories created at this date or before"} {
 		dates[name] = c.Flags().String(name, "", help+": RFC 3339 or Unix seconds")

@@ -7,21 +7,16 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/cmd/cairn/memory"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/wire"
 )
 
 // explain asks a gateway, for the wire's answer has no room for the parts of a score.
-func (a *app) explain(ctx context.Context, c *cobra.Command, t *cli.Target, q *wire.Recall) error {
-	body := map[string]any{"query": q.Query, "explain": true}
-	for _, f := range recallFlags {
-		if c.Flags().Changed(f.name) {
-			body[f.field] = slotOf(q, f.field).Interface()
-		}
-	}
+func (a *app) explain(ctx context.Context, t *cli.Target, q *wire.Recall, given memory.Given) error {
+	body := given.Body(api.Recall.Op.Takes())
+	body["query"], body["explain"] = q.Query, true
 	if q.Since != 0 || q.Until != 0 {
 		until := q.Until
 		if until == 0 {

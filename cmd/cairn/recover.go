@@ -40,10 +40,11 @@ If no node survived, "cairn restore" starts from a backup.`,
 }
 
 func (a *app) recoverCluster(path string, giveUp []uint) error {
-	cfg, err := a.offlineConfig(path, "")
+	up, err := (&stopped{config: path}).open(a)
 	if err != nil {
 		return err
 	}
+	cfg := up.Node
 	members, at, err := home.Members(cfg.Files())
 	if err != nil {
 		return config.KeyHint(err, "stop the node first, if it is still running")

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,13 +11,15 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/raft"
 )
 
 func (a *app) recover() *cobra.Command {
-	var path, home, digest string
+	var node stopped
+	var digest string
 	var index uint64
 	var acceptLoss bool
-	var k config.KeySource
 	c := &cobra.Command{
 		Use: "recover [--config FILE | --home DIR] --accept-loss | --skip-record N", Short: "Start a node again whose log lost records, or holds one that cannot be applied", Args: cobra.NoArgs,
 		Long: `Start a node again whose log lost records, or holds one that cannot be applied. The node must be stopped.
@@ -47,31 +47,26 @@ the record. See deploy/runbooks/poisoned-record.md.`,
 			case acceptLoss && index != 0:
 				return cli.Usage(errors.New("give --accept-loss or --skip-record, not both"))
 			case acceptLoss:
-				return a.acceptLoss(path, home, k)
+				return a.acceptLoss(&node)
 			case index != 0:
-				return a.skipRecord(path, home, oplog.Index(index), strings.ToLower(digest))
+				return a.skipRecord(&node, oplog.Index(index), strings.ToLower(digest))
 			}
 			return cli.Usage(cli.Hint(errors.New("recover needs --accept-loss or --skip-record N"), "a node that does not start says which: \"records lost\", or \"cannot apply record N\"; for a lost majority see `cairn cluster recover --help`"))
 		},
 	}
-	c.Flags().StringVarP(&path, "config", "c", "", "configuration of the node")
-	c.Flags().StringVar(&home, "home", cmp.Or(os.Getenv("CAIRN_HOME"), cli.DefaultHome), "home of a dev node, when there is no configuration")
+	node.flags(c)
 	c.Flags().BoolVar(&acceptLoss, "accept-loss", false, "go on without the records that the node names as lost")
 	c.Flags().Uint64Var(&index, "skip-record", 0, "the index of the record that every node stops at")
 	c.Flags().StringVar(&digest, "sha256", "", "digest of the record, as the same command prints it without this flag")
-	k.Flags(c)
 	return c
 }
 
-func (a *app) acceptLoss(path, dir string, k config.KeySource) error {
-	cfg, err := a.offlineConfig(path, dir)
+func (a *app) acceptLoss(node *stopped) error {
+	up, err := node.open(a)
 	if err != nil {
 		return err
 	}
-	if k.Set() || !cfg.Storage.Encryption.On() {
-		cfg.Storage.Encryption = k.Source()
-	}
-	lost, err := home.AcceptLoss(cfg.Files())
+	lost, err := home.AcceptLoss(up.Node.Files())
 	if err != nil {
 		return config.KeyHint(err, "stop the node first, if it is still running")
 	}
@@ -80,5 +75,37 @@ func (a *app) acceptLoss(path, dir string, k config.KeySource) error {
 	} else {
 		fmt.Fprintf(a.Out, "the node goes on without these records: %s. Start it\n", lost)
 	}
+	return nil
+}
+
+func (a *app) skipRecord(node *stopped, at oplog.Index, digest string) error {
+	up, err := node.open(a)
+	if err != nil {
+		return err
+	}
+	u, err := home.FindUnapplied(up.Node.Files(), at)
+	switch {
+	case errors.Is(err, state.ErrLocked):
+		return cli.Hint(err, "the node is running: it does not stop at this record, or has not yet; stop it first")
+	case errors.Is(err, home.ErrApplies):
+		return cli.Hint(err, "nothing is to be skipped: start the node")
+	case errors.Is(err, raft.ErrNoRecord):
+		return cli.Hint(err, "the node's own log says which record it stops at: \"cannot apply record N\"")
+	case err != nil:
+		return config.KeyHint(err, "")
+	}
+	fmt.Fprintf(a.Err, "record %d: %d bytes, sha256 %s\ncannot be applied: %v\n", u.Index, u.Bytes, u.Digest, u.Fault)
+	switch digest {
+	case "":
+		return cli.Hint(errors.New("nothing was changed"), fmt.Sprintf("compare the digest on all nodes; then, on each: --skip-record %d --sha256 %s", at, u.Digest))
+	case u.Digest.String():
+	default:
+		return fmt.Errorf("record %d of this node is not the one with digest %s: nothing was changed", at, digest)
+	}
+	if err := home.SkipRecord(up.Node.Files(), u); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.Out, "record %d will be skipped when this node starts\n", at)
+	fmt.Fprintf(a.Err, "next: the same on every other node, then start them\n")
 	return nil
 }

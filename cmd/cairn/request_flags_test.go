@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairndb/cairn/cmd/cairn/memory"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/wire"
 )
@@ -17,7 +18,7 @@ func TestEveryFieldHasAFlag(t *testing.T) {
 	for _, tc := range []struct {
 		op    *api.Op
 		verb  *cobra.Command
-		flags []requestFlag
+		flags map[string]string
 		other []string // given as arguments or by flags of another kind, or by programs alone
 	}{
 		{api.Remember.Op, a.remember(), rememberFlags, []string{"text", "certainty", "emotional_state", "embedding", "temporal_kind", "tier"}},
@@ -26,16 +27,21 @@ func TestEveryFieldHasAFlag(t *testing.T) {
 		{api.Forget.Op, a.forget(), nil, []string{"rid", "reason"}},
 	} {
 		for _, f := range tc.op.Takes() {
-			i := slices.IndexFunc(tc.flags, func(r requestFlag) bool { return r.field == f.Name })
-			if i < 0 {
+			name := ""
+			for n, of := range tc.flags {
+				if of == f.Name {
+					name = n
+				}
+			}
+			if name == "" {
 				if !f.Idle && !slices.Contains(tc.other, f.Name) {
 					t.Errorf("%s: field %s has no flag", tc.op.Name, f.Name)
 				}
 				continue
 			}
-			flag := tc.verb.Flags().Lookup(tc.flags[i].name)
+			flag := tc.verb.Flags().Lookup(name)
 			if flag == nil || f.Doc == "" || flag.Usage[1:len(f.Doc)-1] != f.Doc[1:len(f.Doc)-1] {
-				t.Errorf("%s: --%s does not say what %s means: %q", tc.op.Name, tc.flags[i].name, f.Name, f.Doc)
+				t.Errorf("%s: --%s does not say what %s means: %q", tc.op.Name, name, f.Name, f.Doc)
 			} else if f.Default != "" && f.Default != "{}" && flag.DefValue != f.Default {
 				t.Errorf("%s: --%s is %q by default, and the field %q", tc.op.Name, flag.Name, flag.DefValue, f.Default)
 			}
@@ -46,7 +52,15 @@ func TestEveryFieldHasAFlag(t *testing.T) {
 // TestDefaultsOfMessages: what a message has before any flag is given is what the request has by default.
 func TestDefaultsOfMessages(t *testing.T) {
 	var none wire.Remember
-	giveFlags(&cobra.Command{}, api.Remember.Op, &none, rememberFlags)
+	preset := memory.Given{}
+	for _, of := range rememberFlags {
+		if f := api.Remember.Op.Takes().Named(of); f.Default != "" {
+			preset[f.Name] = []string{f.Default}
+		}
+	}
+	if err := preset.Into(api.Remember.Op.Takes(), &none); err != nil {
+		t.Fatal(err)
+	}
 	if want := wire.NewRemember(""); none.Importance != want.Importance || none.HalfLife != want.HalfLife || none.MemoryType != want.MemoryType || none.Source != want.Source {
 		t.Errorf("got %+v, want %+v", none, want)
 	}

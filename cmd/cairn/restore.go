@@ -1,14 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -17,16 +18,16 @@ import (
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/oplog/snapshot/archive"
+	"github.com/cairndb/cairn/wire"
 )
 
 // restoreRun is one run of the command.
 type restoreRun struct {
-	t                cli.Target
-	from, at, config string
-	database, into   string
-	home             string
-	to               archive.Target
-	key              config.KeySource
+	stopped
+	t              cli.Target
+	from, at       string
+	database, into string
+	to             archive.Target
 }
 
 func (a *app) restore() *cobra.Command {
@@ -76,14 +77,11 @@ restored. A file that is missing between two others is an error.`,
 }
 
 func (a *app) restoreHome(ctx context.Context, r *restoreRun) error {
-	cfg, err := a.offlineConfig(r.config, r.home)
+	up, err := r.open(a)
 	if err != nil {
 		return err
 	}
-	if r.key.Set() || !cfg.Storage.Encryption.On() {
-		cfg.Storage.Encryption = r.key.Source()
-	}
-	at, err := home.Restore(ctx, cfg.Files(), r.from, r.to)
+	at, err := home.Restore(ctx, up.Node.Files(), r.from, r.to)
 	if errors.Is(err, archive.ErrGap) {
 		return cli.Hint(err, "copy the missing file back, or restore what is before it: --at INDEX, with an index from `cairn backup list "+r.from+"`")
 	}
@@ -93,28 +91,7 @@ func (a *app) restoreHome(ctx context.Context, r *restoreRun) error {
 	if err != nil {
 		return config.KeyHint(err, "")
 	}
-	if r.t.JSON {
-		return a.JSON(map[string]any{"home": cfg.Home, "index": at.Index, "state_hash": at.Sum.String()})
-	}
-	fmt.Fprintf(a.Out, "restored to index %d, state %s, in %s\n", at.Index, at.Sum, cfg.Home)
-	return nil
-}
-
-// offlineConfig is the configuration of a node whose files are worked on while it does not run.
-func (a *app) offlineConfig(path, home string) (cfg node.Config, err error) {
-	log := slog.New(slog.NewTextHandler(a.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	if path != "" {
-		up, err := config.Load(path, false, func(*config.File) {}, os.Getenv, log)
-		if err != nil {
-			return cfg, err
-		}
-		cfg = up.Node
-	} else {
-		cfg.Home = home
-	}
-	cfg.Logger = log
-	cfg.Home, err = filepath.Abs(cfg.Home)
-	return cfg, err
+	return a.Tell(r.t.JSON, map[string]any{"home": up.Node.Home, "index": at.Index, "state_hash": at.Sum.String()}, "restored to index %d, state %s, in %s", at.Index, at.Sum, up.Node.Home)
 }
 
 // restoreDatabase brings a backup up as a node of its own on loopback and copies one database out of it.
@@ -147,10 +124,7 @@ func (a *app) restoreDatabase(ctx context.Context, r *restoreRun) (err error) {
 }
 
 func (a *app) importInto(ctx context.Context, r *restoreRun, rows io.Reader) error {
-	into := r.into
-	if into == "" {
-		into = r.database
-	}
+	into := cmp.Or(r.into, r.database)
 	cl, err := r.t.Dial(ctx)
 	if err != nil {
 		return err
@@ -160,11 +134,7 @@ func (a *app) importInto(ctx context.Context, r *restoreRun, rows io.Reader) err
 	if err != nil {
 		return err
 	}
-	known := false
-	for _, d := range dbs {
-		known = known || d.Name == into
-	}
-	if !known {
+	if !slices.ContainsFunc(dbs, func(d wire.Database) bool { return d.Name == into }) {
 		if _, err := cl.CreateDatabase(ctx, into); err != nil {
 			return err
 		}
@@ -182,9 +152,5 @@ func (a *app) importInto(ctx context.Context, r *restoreRun, rows io.Reader) err
 	if err := im.run(ctx, rows); err != nil {
 		return fmt.Errorf("row %d: %w (%d memories and %d relations were restored)", im.line, err, im.memories, im.edges)
 	}
-	if r.t.JSON {
-		return a.JSON(map[string]any{"database": into, "memories": im.memories, "edges": im.edges})
-	}
-	fmt.Fprintf(a.Out, "restored %d memories and %d relations into '%s'\n", im.memories, im.edges, into)
-	return nil
+	return a.Tell(r.t.JSON, map[string]any{"database": into, "memories": im.memories, "edges": im.edges}, "restored %d memories and %d relations into '%s'", im.memories, im.edges, into)
 }

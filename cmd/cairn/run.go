@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"strings"
 
@@ -103,11 +102,7 @@ func strict(c *cobra.Command) {
 func (a *app) version() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{Use: "version", Short: "Print the version, its commit and the commit's date", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
-		if asJSON {
-			return a.JSON(cli.ThisBuild())
-		}
-		fmt.Fprintln(a.Out, cli.ThisBuild())
-		return nil
+		return a.Tell(asJSON, cli.ThisBuild(), "%s", cli.ThisBuild())
 	}}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c

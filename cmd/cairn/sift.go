@@ -22,7 +22,7 @@ import (
 type siftTarget struct{ home, siftHome, ns, dir string }
 
 func (t *siftTarget) flags(c *cobra.Command) {
-	c.PersistentFlags().StringVar(&t.home, "home", cmp.Or(os.Getenv("CAIRN_HOME"), cli.DefaultHome), "data directory of the node on this host")
+	cli.HomeFlag(c.PersistentFlags(), &t.home, "data directory of the node on this host")
 	c.PersistentFlags().StringVar(&t.siftHome, "sift-home", "", "directory of the sockets; HOME/run/siftcoder by default")
 	c.PersistentFlags().StringVar(&t.ns, "ns", cmp.Or(os.Getenv("SIFTCODER_NS"), sift.DefaultNS), "namespace")
 	c.PersistentFlags().StringVar(&t.dir, "workspace", cmp.Or(os.Getenv("SIFTCODER_WORKSPACE_CWD"), "."), "directory of the project")
@@ -105,27 +105,13 @@ func (a *app) siftList(t *siftTarget) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{Use: "list", Short: "List the workspaces that are served", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
 		data, err := siftCall(c.Context(), sift.Control(t.base()), 5*time.Second, map[string]any{"kind": "workspaces"})
-		if err != nil || asJSON {
-			return errors.Join(err, a.jsonUnless(err, data))
-		}
-		var all struct{ Workspaces []sift.Served }
-		if err := json.Unmarshal(data, &all); err != nil {
+		if err != nil {
 			return err
 		}
-		for _, w := range all.Workspaces {
-			fmt.Fprintf(a.Out, "%s  %s  %s\n", w.Key, w.Dir, w.Socket)
-		}
-		return nil
+		return a.Show(asJSON, data, "{{range .workspaces}}{{.workspace}}  {{.cwd}}  {{.socket}}\n{{end}}")
 	}}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
-}
-
-func (a *app) jsonUnless(err error, v any) error {
-	if err != nil {
-		return nil
-	}
-	return a.JSON(v)
 }
 
 // siftState is what status prints, with the keys that scripts know.
@@ -169,28 +155,17 @@ func (a *app) siftSearch(t *siftTarget) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{Use: "search QUERY", Short: "Search the workspace", Args: cobra.MinimumNArgs(1), RunE: func(c *cobra.Command, args []string) error {
 		data, err := t.ask(c.Context(), 30*time.Second, map[string]any{"kind": "search", "query": strings.Join(args, " "), "k": k})
-		if err != nil || asJSON {
-			return errors.Join(err, a.jsonUnless(err, data))
+		if err != nil {
+			return err
 		}
-		var found struct {
-			Hits []struct {
-				ID    uint64
-				Score float64
-				Tool  string
-				Text  string
-			}
-		}
+		var found struct{ Hits []any }
 		if err := json.Unmarshal(data, &found); err != nil {
 			return err
 		}
-		if len(found.Hits) == 0 {
+		if len(found.Hits) == 0 && !asJSON {
 			fmt.Fprintln(a.Err, "nothing found: the workspace has nothing that matches the query")
 		}
-		for _, h := range found.Hits {
-			text := []rune(strings.Join(strings.Fields(h.Text), " "))
-			fmt.Fprintf(a.Out, "#%d  %.4f  [%s] %s\n", h.ID, h.Score, h.Tool, string(text[:min(len(text), 120)]))
-		}
-		return nil
+		return a.Show(asJSON, data, `{{range .hits}}#{{.id}}  {{printf "%.4f" .score.Float64}}  [{{or .tool ""}}] {{line 120 (or .text "")}}{{"\n"}}{{end}}`)
 	}}
 	c.Flags().IntVar(&k, "k", 10, "how many")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")

@@ -1,8 +1,8 @@
 package main
 
 import (
+	"errors"
 	"fmt"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -33,16 +33,11 @@ func (a *app) tokenCreate(t *cli.Target) *cobra.Command {
 		if expires > 0 {
 			body["expires_at"] = float64(time.Now().Add(expires).Unix())
 		}
-		var out map[string]any
-		if err := t.Get(c.Context(), "POST", "/v1/admin/tokens", body, &out); err != nil {
+		return cli.Ask(c.Context(), &a.Streams, t, "POST", "/v1/admin/tokens", body, func(out map[string]any) error {
+			fmt.Fprintln(a.Out, out["token"])
+			_, err := fmt.Fprintln(a.Err, "store this token now: the cluster keeps only its hash and cannot show it again")
 			return err
-		}
-		if t.JSON {
-			return a.JSON(out)
-		}
-		fmt.Fprintln(a.Out, out["token"])
-		fmt.Fprintln(a.Err, "store this token now: the cluster keeps only its hash and cannot show it again")
-		return nil
+		})
 	}}
 	c.Flags().StringVar(&database, "for", "default", "database that the token is for")
 	c.Flags().StringVar(&label, "label", "", "a label that says what the token is for")
@@ -53,38 +48,31 @@ func (a *app) tokenCreate(t *cli.Target) *cobra.Command {
 
 func (a *app) tokenList(t *cli.Target) *cobra.Command {
 	return &cobra.Command{Use: "list", Short: "List the tokens by hash", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
-		var out struct {
-			Tokens []api.Token `json:"tokens"`
-		}
+		var out api.TokenList
 		if err := t.Get(c.Context(), "GET", "/v1/admin/tokens", nil, &out); err != nil {
 			return err
 		}
-		if t.JSON {
-			return a.JSON(out.Tokens)
+		rows := make([][]string, len(out.Tokens))
+		for i, r := range out.Tokens {
+			limit := "-"
+			if r.PerSecond > 0 {
+				limit = fmt.Sprintf("%d/s", r.PerSecond)
+			}
+			rows[i] = []string{r.HashPrefix, r.Database, r.Label, fmt.Sprint(r.Scopes), stateOfToken(r, time.Now()), clock(r.Used), limit}
 		}
-		w := tabwriter.NewWriter(a.Out, 0, 4, 2, ' ', 0)
-		fmt.Fprintln(w, "HASH\tDATABASE\tLABEL\tSCOPES\tSTATE\tLAST USED\tLIMIT")
-		for _, r := range out.Tokens {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%v\t%s\t%s\t%s\n", r.HashPrefix, r.Database, r.Label, r.Scopes, stateOfToken(r, time.Now()), clock(r.Used), perSecond(r.PerSecond))
-		}
-		return w.Flush()
+		return a.List(t.JSON, out.Tokens, "HASH|DATABASE|LABEL|SCOPES|STATE|LAST USED|LIMIT", rows)
 	}}
 }
 
 func (a *app) tokenRevoke(t *cli.Target) *cobra.Command {
 	return &cobra.Command{Use: "revoke TOKEN", Short: "Revoke a token, named by its text, its hash or the beginning of its hash; its connections are closed", Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
-		var out map[string]bool
-		if err := t.Get(c.Context(), "POST", "/v1/admin/tokens/revoke", map[string]string{"token": args[0]}, &out); err != nil {
+		return cli.Ask(c.Context(), &a.Streams, t, "POST", "/v1/admin/tokens/revoke", map[string]string{"token": args[0]}, func(out api.RevokedToken) error {
+			if !out.Revoked {
+				return errors.New("token not found or already revoked")
+			}
+			_, err := fmt.Fprintln(a.Out, "token revoked")
 			return err
-		}
-		if t.JSON {
-			return a.JSON(out)
-		}
-		if !out["revoked"] {
-			return fmt.Errorf("token not found or already revoked")
-		}
-		fmt.Fprintln(a.Out, "token revoked")
-		return nil
+		})
 	}}
 }
 

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"math"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,11 +24,8 @@ type look struct {
 	log     []string // what the node that is asked applied last, when that is wanted
 }
 
-// readings are the lines of /metrics by what stands before the value.
-type readings map[string]float64
-
-// maxMetrics bounds what is read of a node's metrics.
-const maxMetrics = 4 << 20
+// readings are the metrics of a node; nil of one that does not answer.
+type readings cli.Metrics
 
 func (v *top) look(ctx context.Context, tails bool) (l look, err error) {
 	l = look{at: time.Now(), of: map[uint32]readings{}}
@@ -50,11 +45,11 @@ func (v *top) look(ctx context.Context, tails bool) (l look, err error) {
 	ask := func(id uint32, at string) {
 		ctx, cancel := context.WithTimeout(ctx, max(v.every, time.Second))
 		defer cancel()
-		m, err := v.metrics(ctx, at)
+		m, err := v.t.Metrics(ctx, at)
 		if err != nil {
 			m = nil // its row says that it does not answer
 		}
-		answers <- answer{id, m}
+		answers <- answer{id, readings(m)}
 	}
 	go ask(l.cluster.NodeID, asked)
 	for _, p := range l.cluster.Peers {
@@ -68,43 +63,6 @@ func (v *top) look(ctx context.Context, tails bool) (l look, err error) {
 		l.of[a.id] = a.m
 	}
 	return l, nil
-}
-
-// metrics asks without the token: a node's own lines need none, and the address is one that another node gave.
-func (v *top) metrics(ctx context.Context, at string) (readings, error) {
-	hc, err := v.t.HTTPClient()
-	if err != nil {
-		return nil, err
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at+"/metrics", nil)
-	if err != nil {
-		return nil, err
-	}
-	resp, err := hc.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s: %s", at, resp.Status)
-	}
-	return readMetrics(io.LimitReader(resp.Body, maxMetrics))
-}
-
-func readMetrics(r io.Reader) (readings, error) {
-	m := readings{}
-	for lines := bufio.NewScanner(r); ; {
-		if !lines.Scan() {
-			return m, lines.Err()
-		}
-		at := strings.LastIndexByte(lines.Text(), ' ')
-		if at < 0 || lines.Text()[0] == '#' {
-			continue
-		}
-		if n, err := strconv.ParseFloat(lines.Text()[at+1:], 64); err == nil {
-			m[lines.Text()[:at]] = n
-		}
-	}
 }
 
 // A frame is what happened between two looks.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/node/api"
 )
 
@@ -14,11 +15,11 @@ import (
 // again, has no made-up ones.
 func TestAFrameIsWhatHappenedBetweenTwoLooks(t *testing.T) {
 	read := func(text string) readings {
-		m, err := readMetrics(strings.NewReader(text))
+		m, err := cli.ReadMetrics(strings.NewReader(text))
 		if err != nil {
 			t.Fatal(err)
 		}
-		return m
+		return readings(m)
 	}
 	stage := func(fast, all string) string {
 		return `# HELP cairn_stage_seconds x

@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"text/tabwriter"
 	"time"
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/config"
-	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/wire/client"
 )
 
@@ -67,32 +65,22 @@ func (b *writeBench) beside(ctx context.Context, a *cli.Streams) (err error) {
 	if b.nodes != 3 || len(b.Endpoints) > 0 || b.rounds < 1 {
 		return cli.Usage(errors.New("--follower-reads starts three nodes of its own: --nodes 3, no --endpoints, at least one of --rounds"))
 	}
-	dir, err := os.MkdirTemp("", "cairn-bench-")
-	if err != nil {
-		return err
-	}
 	fmt.Fprintln(a.Err, "starting three nodes")
-	token := home.NewSecret()
-	nodes, err := launchThree(ctx, dir, token, func(*config.NodeFile) {})
-	defer func() {
-		for _, n := range nodes {
-			n.kill()
-		}
-		err = errors.Join(err, os.RemoveAll(dir))
-	}()
+	own, err := startThree(ctx, func(*config.NodeFile) {})
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, own.close()) }()
 	stray, err := startDevNode(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, stray.close()) }()
-	leader, err := (&failoverBench{nodes: nodes, token: token}).whole(ctx)
+	leader, err := own.whole(ctx)
 	if err != nil {
 		return err
 	}
-	cfg := client.Config{Addrs: []string{nodes[leader].line.Wire}, Token: token}
+	cfg := client.Config{Addrs: []string{own.nodes[leader].line.Wire}, Token: own.token}
 	elsewhere := client.Config{Addrs: []string{stray.line.Wire}, Token: stray.token}
 	for _, c := range []client.Config{cfg, elsewhere} {
 		if err := recallable(ctx, a, c); err != nil {
@@ -101,7 +89,7 @@ func (b *writeBench) beside(ctx context.Context, a *cli.Streams) (err error) {
 	}
 	readers := map[int][]*loader{}
 	for i := range besideReaders {
-		follower := client.Config{Addrs: []string{nodes[(leader+1+i%2)%3].line.Wire}, Token: token}
+		follower := client.Config{Addrs: []string{own.nodes[(leader+1+i%2)%3].line.Wire}, Token: own.token}
 		for turn, c := range map[int]client.Config{turnStray: elsewhere, turnBeside: follower} {
 			cl, err := client.Dial(ctx, c)
 			if err != nil {

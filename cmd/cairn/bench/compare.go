@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -29,12 +28,9 @@ func compare(a *cli.Streams) *cobra.Command {
 			if asJSON {
 				return a.JSON(rows)
 			}
-			w := tabwriter.NewWriter(a.Out, 0, 4, 2, ' ', tabwriter.AlignRight)
-			fmt.Fprintln(w, "workload\tclients\ttarget\tper second\tp50\tp99\t")
-			for _, r := range rows {
-				fmt.Fprintf(w, "%s\t%d\t%.0f\t%.2f×\t%.2f×\t%.2f×\t\n", r.Workload, r.Clients, r.Target, r.Rate, r.P50, r.P99)
-			}
-			return w.Flush()
+			return grid(a.Out, "workload\tclients\ttarget\tper second\tp50\tp99\t", rows, func(r compared) string {
+				return fmt.Sprintf("%s\t%d\t%.0f\t%.2f×\t%.2f×\t%.2f×\t", r.Workload, r.Clients, r.Target, r.Rate, r.P50, r.P99)
+			})
 		}}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c

@@ -5,19 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"sync"
 	"syscall"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/config"
-	"github.com/cairndb/cairn/node/api"
-	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
@@ -44,8 +40,7 @@ type failoverBench struct {
 	silent              bool
 	asJSON              bool
 
-	nodes []*process
-	token string
+	*trio
 
 	mu   sync.Mutex
 	acks []time.Time
@@ -79,22 +74,12 @@ func (b *failoverBench) run(ctx context.Context, a *cli.Streams) (err error) {
 	if b.rounds < 1 || b.heartbeat < 1 || b.election < 2*b.heartbeat {
 		return cli.Usage(errors.New("--rounds and --heartbeat-ms are at least 1, --election-ms at least twice the heartbeat"))
 	}
-	dir, err := os.MkdirTemp("", "cairn-failover-")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		for _, n := range b.nodes {
-			n.kill()
-		}
-		err = errors.Join(err, os.RemoveAll(dir))
-	}()
 	fmt.Fprintln(a.Err, "starting three nodes")
-	b.token = home.NewSecret()
-	b.nodes, err = launchThree(ctx, dir, b.token, func(n *config.NodeFile) { n.HeartbeatMS, n.ElectionMS = b.heartbeat, b.election })
+	b.trio, err = startThree(ctx, func(n *config.NodeFile) { n.HeartbeatMS, n.ElectionMS = b.heartbeat, b.election })
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, b.trio.close()) }()
 	writing, stop := context.WithCancel(ctx)
 	wrote := make(chan error, 1)
 	go func() { wrote <- b.write(writing) }()
@@ -146,7 +131,7 @@ func (b *failoverBench) write(ctx context.Context) error {
 
 // The bounds of a round.
 const (
-	failoverWhole = 2 * time.Minute        // until the nodes are equal again
+	failoverWhole = wholeIn                // until writes go on
 	failoverCalm  = 500 * time.Millisecond // of writes before and after, so that what is measured is the death alone
 )
 
@@ -206,38 +191,11 @@ func (b *failoverBench) gap(ctx context.Context, at time.Time) (time.Duration, e
 	return 0, cmp.Or(ctx.Err(), fmt.Errorf("no write was acknowledged for %s", failoverWhole))
 }
 
-// whole waits until all three nodes are at the same index or close to it, and says which one leads.
-func (b *failoverBench) whole(ctx context.Context) (leader int, err error) {
-	for limit := time.Now().Add(failoverWhole); time.Now().Before(limit) && ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
-		leader = -1
-		good := 0
-		for i, n := range b.nodes {
-			var st api.ClusterStatus
-			t := cli.Target{Endpoints: []string{n.line.HTTP}, TokenText: b.token, Timeout: 5 * time.Second}
-			if err = t.Get(ctx, "GET", "/v1/cluster", nil, &st); err != nil {
-				break
-			}
-			if st.Healthy && st.Lag != nil && *st.Lag < 100 && st.LeaderID != nil {
-				good++
-			}
-			if st.LeaderID != nil && *st.LeaderID == st.NodeID {
-				leader = i
-			}
-		}
-		if good == len(b.nodes) && leader >= 0 {
-			return leader, nil
-		}
-	}
-	return 0, cmp.Or(ctx.Err(), err, errors.New("the cluster did not become whole again"))
-}
-
 func (r *failoverReport) print(a *cli.Streams) error {
 	fmt.Fprintf(a.Out, "leaders ended by %s, heartbeat %d ms, election timeout %d ms, %d writes\n\n", r.How, r.Heartbeat, r.Election, r.Writes)
-	w := tabwriter.NewWriter(a.Out, 0, 4, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "led\tgap s\t")
-	for _, n := range r.Rounds {
-		fmt.Fprintf(w, "node %d\t%.2f\t\n", n.Leader, n.Gap)
+	lines := []string{fmt.Sprintf("median\t%.2f\t", r.Median), fmt.Sprintf("max\t%.2f\t", r.Max)}
+	for i, n := range r.Rounds {
+		lines = slices.Insert(lines, i, fmt.Sprintf("node %d\t%.2f\t", n.Leader, n.Gap))
 	}
-	fmt.Fprintf(w, "median\t%.2f\t\nmax\t%.2f\t\n", r.Median, r.Max)
-	return w.Flush()
+	return grid(a.Out, "led\tgap s\t", lines, func(line string) string { return line })
 }

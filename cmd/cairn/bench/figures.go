@@ -1,8 +1,11 @@
 package bench
 
 import (
+	"fmt"
+	"io"
 	"math"
 	"slices"
+	"text/tabwriter"
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 )
@@ -28,6 +31,16 @@ func median(v []float64) float64 {
 // quantile is the smallest of the sorted values that the share q of them does not exceed.
 func quantile(sorted []float64, q float64) float64 {
 	return sorted[max(int(math.Ceil(q*float64(len(sorted))))-1, 0)]
+}
+
+// grid prints figures in columns, a line each below a head. Every cell ends in a tab.
+func grid[T any](w io.Writer, head string, all []T, line func(T) string) error {
+	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(tw, head)
+	for _, x := range all {
+		fmt.Fprintln(tw, line(x))
+	}
+	return tw.Flush()
 }
 
 // report is what a bench found.

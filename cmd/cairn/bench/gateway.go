@@ -14,7 +14,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -183,12 +182,7 @@ func inUse() int64 {
 
 func (r *gatewayReport) print(a *cli.Streams) error {
 	fmt.Fprintf(a.Out, "%d memories, %d questions each way\n\n", r.Memories, r.Questions)
-	w := tabwriter.NewWriter(a.Out, 0, 4, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "recall over\tp50 ms\tp99 ms\t")
-	for _, n := range r.Runs {
-		fmt.Fprintf(w, "%s\t%.2f\t%.2f\t\n", n.Kind, n.P50, n.P99)
-	}
-	if err := w.Flush(); err != nil {
+	if err := grid(a.Out, "recall over\tp50 ms\tp99 ms\t", r.Runs, speedRun.line); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.Out, "\nhttp takes %+.2f ms at the median\n", r.Difference)

@@ -4,11 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"net/http"
-	"runtime"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -119,7 +115,7 @@ func (l *lagBench) measure(ctx context.Context) (r lagReport, err error) {
 	}
 	defer func() { err = errors.Join(err, own.close()) }()
 	t := &lagTask{lagBench: l, own: own, batches: int(l.rate * l.length.Seconds() / lagBatch), r: lagReport{Rate: l.rate}}
-	before := heap()
+	before := heapHeld()
 	writing, stop := context.WithCancel(ctx)
 	defer stop()
 	var writers, lookers sync.WaitGroup
@@ -139,7 +135,8 @@ func (l *lagBench) measure(ctx context.Context) (r lagReport, err error) {
 		time.Sleep(5 * time.Millisecond)
 	}
 	settled := time.Since(end)
-	grew := heap() - min(before, heap())
+	after := heapHeld()
+	grew := after - min(before, after)
 	stop()
 	lookers.Wait()
 	r = t.r
@@ -232,7 +229,11 @@ func (t *lagTask) watch(ctx context.Context, end <-chan struct{}) {
 }
 
 func (t *lagTask) gauge(ctx context.Context) float64 {
-	v, err := indexLag(ctx, "http://"+t.own.nodes[0].Addrs().HTTP, t.own.token)
+	m, err := (&cli.Target{}).Metrics(ctx, "http://"+t.own.nodes[0].Addrs().HTTP)
+	v, has := m["cairn_index_lag_entries"]
+	if err == nil && !has {
+		err = errors.New("the node does not say its index lag")
+	}
 	t.note(err)
 	return v
 }
@@ -257,38 +258,6 @@ func (l *lagBench) batch(b int, rng *rand.Rand) (out wire.RememberBatch) {
 		out.Memories = append(out.Memories, m)
 	}
 	return out
-}
-
-// heap is what is alive in this process, node included.
-func heap() uint64 {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
-}
-
-// indexLag reads the gauge as an operator would.
-func indexLag(ctx context.Context, url, token string) (float64, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/metrics", nil)
-	if err != nil {
-		return 0, err
-	}
-	req.Header.Set("Authorization", "Bearer "+token)
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return 0, err
-	}
-	defer resp.Body.Close()
-	raw, err := io.ReadAll(io.LimitReader(resp.Body, 4<<20))
-	if err != nil {
-		return 0, err
-	}
-	for line := range strings.Lines(string(raw)) {
-		if v, ok := strings.CutPrefix(line, "cairn_index_lag_entries "); ok {
-			return strconv.ParseFloat(strings.TrimSpace(v), 64)
-		}
-	}
-	return 0, fmt.Errorf("metrics: status %d without the index lag", resp.StatusCode)
 }
 
 func (r *lagReport) print(a *cli.Streams, asJSON bool) error {

@@ -15,7 +15,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -126,40 +125,28 @@ func (b *loadBench) run(ctx context.Context, a *cli.Streams) (err error) {
 		}
 		asked[i] = workloads[at]
 	}
-	report := loadReport{Target: fmt.Sprint(b.Endpoints), Dim: b.dim}
-	var addrs []string
-	token, url := "", ""
-	if len(b.Endpoints) > 0 {
-		if addrs, token, err = named(ctx, &b.Target); err != nil {
-			return err
-		}
-		if url, err = b.URL(ctx); err != nil {
-			return err
-		}
-	} else {
-		if b.nodes != 1 && b.nodes != 3 {
-			return cli.Usagef("--nodes %d: want 1 or 3", b.nodes)
-		}
-		local, err := startLocal(ctx, b.nodes)
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, local.close()) }()
-		addrs, token, url = local.addrs, local.token, "http://"+local.nodes[0].Addrs().HTTP
-		report.Target = fmt.Sprintf("nodes started here: %d", b.nodes)
+	sub, err := subjectOf(ctx, &b.Target, b.nodes)
+	if err != nil {
+		return err
 	}
+	defer func() { err = errors.Join(err, sub.close()) }()
+	url, err := sub.gateway(ctx, &b.Target)
+	if err != nil {
+		return err
+	}
+	report := loadReport{Target: sub.said, Dim: b.dim}
 	rates := b.rates
 	if len(rates) == 0 {
 		rates = []float64{0}
 	}
-	loaders := make([]*loader, max(1, b.clients))
-	for i := range loaders {
-		c, err := client.Dial(ctx, client.Config{Addrs: addrs, Token: token, Database: b.Database})
-		if err != nil {
-			return err
-		}
-		defer c.Close()
-		loaders[i] = &loader{c: c, who: i, dim: b.dim, token: token, url: url, http: &http.Client{Transport: &http.Transport{}}, rng: rand.New(rand.NewPCG(uint64(i), 7))}
+	all, err := dialAll(ctx, sub.cfg, max(1, b.clients))
+	if err != nil {
+		return err
+	}
+	defer all.close()
+	loaders := make([]*loader, len(all))
+	for i, c := range all {
+		loaders[i] = &loader{c: c, who: i, dim: b.dim, token: sub.cfg.Token, url: url, http: &http.Client{Transport: &http.Transport{}}, rng: rand.New(rand.NewPCG(uint64(i), 7))}
 	}
 	if err := b.prepare(ctx, a, loaders[0]); err != nil {
 		return err
@@ -269,16 +256,13 @@ func (b *loadBench) finish(a *cli.Streams, r loadReport) error {
 	if b.JSON {
 		return a.JSON(r)
 	}
-	w := tabwriter.NewWriter(a.Out, 0, 4, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "workload\tclients\ttarget\tper second\tp50 ms\tp90 ms\tp99 ms\tp99.9 ms\tmax ms\tfailed\t")
-	for _, n := range r.Runs {
+	return grid(a.Out, "workload\tclients\ttarget\tper second\tp50 ms\tp90 ms\tp99 ms\tp99.9 ms\tmax ms\tfailed\t", r.Runs, func(n loadRun) string {
 		target := "-"
 		if n.Target > 0 {
 			target = fmt.Sprintf("%.0f", n.Target)
 		}
-		fmt.Fprintf(w, "%s\t%d\t%s\t%.0f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%d\t\n", n.Workload, n.Clients, target, n.Rate, n.P50, n.P90, n.P99, n.P999, n.Max, n.Failed)
-	}
-	return w.Flush()
+		return fmt.Sprintf("%s\t%d\t%s\t%.0f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%d\t", n.Workload, n.Clients, target, n.Rate, n.P50, n.P90, n.P99, n.P999, n.Max, n.Failed)
+	})
 }
 
 // loader is one client at work.

@@ -90,6 +90,68 @@ func (l *localCluster) close() error {
 	return errors.Join(append(errs, os.RemoveAll(l.dir))...)
 }
 
+// A subject is what a bench measures: the cluster that flags name, or nodes that it started.
+type subject struct {
+	cfg  client.Config
+	said string // which it is
+	own  *localCluster
+}
+
+// subjectOf is the cluster that flags name, or so many nodes, which it starts.
+func subjectOf(ctx context.Context, t *cli.Target, nodes int) (s subject, err error) {
+	s.cfg.Database, s.said = t.Database, fmt.Sprint(t.Endpoints)
+	if len(t.Endpoints) > 0 {
+		s.cfg.Addrs, s.cfg.Token, err = named(ctx, t)
+		return s, err
+	}
+	if nodes != 1 && nodes != 3 {
+		return s, cli.Usagef("--nodes %d: want 1 or 3", nodes)
+	}
+	if s.own, err = startLocal(ctx, nodes); err != nil {
+		return s, err
+	}
+	s.cfg.Addrs, s.cfg.Token = s.own.addrs, s.own.token
+	s.said = fmt.Sprintf("nodes started here: %d", nodes)
+	return s, nil
+}
+
+// gateway is the URL of one of its nodes' gateways.
+func (s subject) gateway(ctx context.Context, t *cli.Target) (string, error) {
+	if s.own == nil {
+		return t.URL(ctx)
+	}
+	return "http://" + s.own.nodes[0].Addrs().HTTP, nil
+}
+
+// close ends what was started.
+func (s subject) close() error {
+	if s.own == nil {
+		return nil
+	}
+	return s.own.close()
+}
+
+// dialAll makes so many clients, which are the caller's to close; those that were made before one failed are closed.
+func dialAll(ctx context.Context, cfg client.Config, n int) (all clients, err error) {
+	for range n {
+		c, err := client.Dial(ctx, cfg)
+		if err != nil {
+			all.close()
+			return nil, err
+		}
+		all = append(all, c)
+	}
+	return all, nil
+}
+
+type clients []*client.Client
+
+func (all clients) close() {
+	for _, c := range all {
+		_ = c.Close() // what it was asked was answered
+	}
+}
+
 // named is the wire ports of the cluster that the user names, and the token.
 func named(ctx context.Context, t *cli.Target) (addrs []string, token string, err error) {
 	if addrs, err = t.Wire(ctx); err == nil {

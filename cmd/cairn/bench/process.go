@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,9 +14,12 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/config"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/home"
 )
 
 // process is a node that a bench starts as a process of this binary, and may end and start again.
@@ -112,29 +116,80 @@ func (n *devNode) close() error {
 	return errors.Join(n.end(syscall.SIGTERM), os.RemoveAll(n.dir))
 }
 
-// launchThree starts a cluster of three processes. What was started is returned with an error, too.
-func launchThree(ctx context.Context, dir, secret string, edit func(*config.NodeFile)) (nodes []*process, err error) {
+// A trio is a cluster of three processes, in a directory of its own.
+type trio struct {
+	dir, token string
+	nodes      []*process
+}
+
+// startThree starts one and waits until all three serve. What was started is closed with an error.
+func startThree(ctx context.Context, edit func(*config.NodeFile)) (_ *trio, err error) {
+	c := &trio{token: home.NewSecret()}
+	if c.dir, err = os.MkdirTemp("", "cairn-bench-"); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, c.close())
+		}
+	}()
 	base, err := config.FreeRow(3 * config.PortsEach)
 	if err != nil {
 		return nil, err
 	}
 	for i := range 3 {
-		n := config.NodeHere(filepath.Join(dir, fmt.Sprint("node", i+1)), i+1, 3, base, secret)
+		n := config.NodeHere(filepath.Join(c.dir, fmt.Sprint("node", i+1)), i+1, 3, base, c.token)
 		edit(&n)
-		path := filepath.Join(dir, fmt.Sprintf("node%d.toml", i+1))
+		path := filepath.Join(c.dir, fmt.Sprintf("node%d.toml", i+1))
 		if err := config.Write(path, n); err != nil {
-			return nodes, err
+			return nil, err
 		}
-		nodes = append(nodes, &process{args: []string{"serve", "--config", path, "--log-level", "error"}})
+		c.nodes = append(c.nodes, &process{args: []string{"serve", "--config", path, "--log-level", "error"}})
 	}
 	ups := make([]chan error, 3)
-	for i, n := range nodes {
+	for i, n := range c.nodes {
 		ups[i] = n.launch(ctx)
 	}
 	for _, up := range ups {
 		if err := <-up; err != nil {
-			return nodes, err
+			return nil, err
 		}
 	}
-	return nodes, nil
+	return c, nil
+}
+
+// close kills the nodes and removes what they have stored.
+func (c *trio) close() error {
+	for _, n := range c.nodes {
+		n.kill()
+	}
+	return os.RemoveAll(c.dir)
+}
+
+// wholeIn bounds how long three nodes may take until they are equal.
+const wholeIn = 2 * time.Minute
+
+// whole waits until all three are at the same index or close to it, and says which one leads.
+func (c *trio) whole(ctx context.Context) (leader int, err error) {
+	for limit := time.Now().Add(wholeIn); time.Now().Before(limit) && ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
+		leader = -1
+		good := 0
+		for i, n := range c.nodes {
+			var st api.ClusterStatus
+			t := cli.Target{Endpoints: []string{n.line.HTTP}, TokenText: c.token, Timeout: 5 * time.Second}
+			if err = t.Get(ctx, "GET", "/v1/cluster", nil, &st); err != nil {
+				break
+			}
+			if st.Healthy && st.Lag != nil && *st.Lag < 100 && st.LeaderID != nil {
+				good++
+			}
+			if st.LeaderID != nil && *st.LeaderID == st.NodeID {
+				leader = i
+			}
+		}
+		if good == len(c.nodes) && leader >= 0 {
+			return leader, nil
+		}
+	}
+	return 0, cmp.Or(ctx.Err(), err, errors.New("the cluster did not become whole again"))
 }

@@ -7,15 +7,14 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"path/filepath"
-	"runtime"
 	"slices"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/node/engine"
+	"github.com/cairndb/cairn/wire/client"
 )
 
 // snapshotRun is writes at a steady rate while something happens to the state. figures are medians of the rounds, ratios
@@ -79,13 +78,13 @@ func (b *snapshotBench) run(ctx context.Context, a *cli.Streams) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, own.close()) }()
+	all, err := dialAll(ctx, client.Config{Addrs: own.addrs, Token: own.token}, b.clients)
+	if err != nil {
+		return err
+	}
+	defer all.close()
 	loaders := make([]*loader, b.clients)
-	for i := range loaders {
-		cl, err := own.dial(ctx)
-		if err != nil {
-			return err
-		}
-		defer cl.Close()
+	for i, cl := range all {
 		loaders[i] = &loader{c: cl, who: i, dim: b.dim, rng: rand.New(rand.NewPCG(uint64(i), 7))}
 	}
 	r := snapshotReport{Memories: b.size, Dim: b.dim, Rate: b.rate, Clients: b.clients, Rounds: b.rounds}
@@ -118,9 +117,7 @@ func (b *snapshotBench) run(ctx context.Context, a *cli.Streams) (err error) {
 	}
 	r.Pauses = readPauses().since(before)
 	r.StateBytes = sizeBelow(filepath.Join(home, "state"))
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	r.Heap = m.HeapAlloc
+	r.Heap = heapHeld()
 	return show(a, b.asJSON, &r)
 }
 
@@ -183,12 +180,9 @@ func (b *snapshotBench) write(ctx context.Context, loaders []*loader, do func() 
 func (r *snapshotReport) print(a *cli.Streams) error {
 	fmt.Fprintf(a.Out, "%d memories of %d words, %d dimensions, loaded at %.0f/s; state %.2f GB, heap %.2f GB; %.0f writes a second from %d clients, %d rounds\n\n",
 		r.Memories, madeWords, r.Dim, r.All, float64(r.StateBytes)/1e9, float64(r.Heap)/1e9, r.Rate, r.Clients, r.Rounds)
-	w := tabwriter.NewWriter(a.Out, 0, 4, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "writes beside\tseconds\twrites\tfailed\tp50 ms\tp99 ms\tmax ms\tp99 ratio\t")
-	for _, n := range r.Runs {
-		fmt.Fprintf(w, "%s\t%.1f\t%d\t%d\t%.2f\t%.2f\t%.2f\t%.2f\t\n", n.While, n.Took, n.Writes, n.Failed, n.P50, n.P99, n.Max, n.Ratio)
-	}
-	if err := w.Flush(); err != nil {
+	if err := grid(a.Out, "writes beside\tseconds\twrites\tfailed\tp50 ms\tp99 ms\tmax ms\tp99 ratio\t", r.Runs, func(n snapshotRun) string {
+		return fmt.Sprintf("%s\t%.1f\t%d\t%d\t%.2f\t%.2f\t%.2f\t%.2f\t", n.While, n.Took, n.Writes, n.Failed, n.P50, n.P99, n.Max, n.Ratio)
+	}); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.Out, "\n%d pauses for garbage collection: p99 %.3f ms, longest %.3f ms\n", r.Pauses.Count, r.Pauses.P99, r.Pauses.Max)

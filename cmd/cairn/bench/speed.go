@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"text/tabwriter"
 	"time"
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
@@ -32,6 +31,8 @@ func newSpeedRun(kind string, questions []wire.Recall, took []float64) speedRun 
 	sorted := slices.Sorted(slices.Values(took))
 	return speedRun{kind, quantile(sorted, .5), quantile(sorted, .99), questions, took}
 }
+
+func (r speedRun) line() string { return fmt.Sprintf("%s\t%.2f\t%.2f\t", r.Kind, r.P50, r.P99) }
 
 type speedReport struct {
 	Memories int `json:"memories"`
@@ -201,35 +202,26 @@ func speed(ctx context.Context, a *cli.Streams, f *recallBench) (err error) {
 	if err := checkEngines(f); err != nil {
 		return err
 	}
-	cfg := client.Config{Database: f.Database}
+	var sub subject
 	var child *devNode
-	var home string
-	switch {
-	case f.restart:
+	var home string // its files, if it was started here
+	if f.restart {
 		if child, err = startDevNode(ctx); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, child.close()) }()
-		cfg.Addrs, cfg.Token, home = []string{child.line.Wire}, child.token, child.home
-	case len(f.Endpoints) == 0:
-		own, err := startLocal(ctx, 1)
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, own.close()) }()
-		cfg.Addrs, cfg.Token, home = own.addrs, own.token, own.configs[0].Home
-	default:
-		if cfg.Addrs, cfg.Token, err = named(ctx, &f.Target); err != nil {
-			return err
-		}
+		sub.cfg, home = client.Config{Database: f.Database, Addrs: []string{child.line.Wire}, Token: child.token}, child.home
+	} else if sub, err = subjectOf(ctx, &f.Target, 1); err != nil {
+		return err
+	} else if sub.own != nil {
+		home = sub.own.configs[0].Home
 	}
-	cls := make([]*client.Client, f.clients)
-	for i := range cls {
-		if cls[i], err = client.Dial(ctx, cfg); err != nil {
-			return err
-		}
-		defer cls[i].Close()
+	defer func() { err = errors.Join(err, sub.close()) }()
+	cls, err := dialAll(ctx, sub.cfg, f.clients)
+	if err != nil {
+		return err
 	}
+	defer cls.close()
 	r, err := measureSpeed(ctx, a, cls, f, home)
 	if err == nil && child != nil {
 		q := wire.NewRecall(newMade(0).text(6, 50))
@@ -302,12 +294,7 @@ func (r *speedReport) print(a *cli.Streams) error {
 		fmt.Fprintf(a.Out, ", files %d bytes a memory", r.DiskBytes/int64(r.Memories))
 	}
 	fmt.Fprintf(a.Out, "; %d clients\n\n", r.Clients)
-	w := tabwriter.NewWriter(a.Out, 0, 4, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "\tp50 ms\tp99 ms\t")
-	for _, n := range r.Runs {
-		fmt.Fprintf(w, "%s\t%.2f\t%.2f\t\n", n.Kind, n.P50, n.P99)
-	}
-	if err := w.Flush(); err != nil {
+	if err := grid(a.Out, "\tp50 ms\tp99 ms\t", r.Runs, speedRun.line); err != nil {
 		return err
 	}
 	for _, n := range r.Against {

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"sync"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -92,26 +90,15 @@ func (b *writeBench) run(ctx context.Context, a *cli.Streams) (err error) {
 	if b.reads > 0 {
 		return b.beside(ctx, a)
 	}
-	report := writeReport{Target: fmt.Sprint(b.Endpoints), Bytes: b.bytes}
-	var addrs []string
-	token := ""
-	if len(b.Endpoints) > 0 {
-		if addrs, token, err = named(ctx, &b.Target); err != nil {
-			return err
-		}
-	} else {
-		local, err := startLocal(ctx, b.nodes)
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, local.close()) }()
-		addrs, token = local.addrs, local.token
-		report.Target = fmt.Sprintf("nodes started here: %d", b.nodes)
+	sub, err := subjectOf(ctx, &b.Target, b.nodes)
+	if err != nil {
+		return err
 	}
-	cfg := client.Config{Addrs: addrs, Token: token, Database: b.Database}
+	defer func() { err = errors.Join(err, sub.close()) }()
+	report := writeReport{Target: sub.said, Bytes: b.bytes}
 	for _, n := range b.clients {
 		fmt.Fprintf(a.Err, "clients: %d, for %s\n", n, b.length)
-		r, err := b.measure(ctx, cfg, n)
+		r, err := b.measure(ctx, sub.cfg, n)
 		if err != nil {
 			return err
 		}
@@ -123,12 +110,9 @@ func (b *writeBench) run(ctx context.Context, a *cli.Streams) (err error) {
 
 func (r *writeReport) print(a *cli.Streams) error {
 	fmt.Fprintf(a.Out, "%s, texts of %d bytes\n\n", r.Target, r.Bytes)
-	w := tabwriter.NewWriter(a.Out, 0, 4, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "clients\twrites/s\tp50 ms\tp99 ms\t")
-	for _, n := range r.Runs {
-		fmt.Fprintf(w, "%d\t%.0f\t%.2f\t%.2f\t\n", n.Clients, n.Rate, n.P50, n.P99)
-	}
-	if err := w.Flush(); err != nil {
+	if err := grid(a.Out, "clients\twrites/s\tp50 ms\tp99 ms\t", r.Runs, func(n writeRun) string {
+		return fmt.Sprintf("%d\t%.0f\t%.2f\t%.2f\t", n.Clients, n.Rate, n.P50, n.P99)
+	}); err != nil {
 		return err
 	}
 	if len(r.Runs) > 1 {
@@ -137,49 +121,35 @@ func (r *writeReport) print(a *cli.Streams) error {
 	return nil
 }
 
-// measure lets n connected clients write until the time is up. A write under way then is finished and counted.
+// measure lets n connected clients write until the time is up. A write under way then is finished and counted; one that fails ends it.
 func (b *writeBench) measure(ctx context.Context, cfg client.Config, n int) (writeRun, error) {
-	clients := make([]*client.Client, n)
-	took := make([][]float64, n) // milliseconds
-	errs := make([]error, n)
-	defer func() {
-		for _, c := range clients {
-			if c != nil {
-				c.Close()
-			}
-		}
-	}()
-	for i := range clients {
-		c, err := client.Dial(ctx, cfg)
-		if err != nil {
-			return writeRun{}, err
-		}
-		clients[i] = c
+	all, err := dialAll(ctx, cfg, n)
+	if err != nil {
+		return writeRun{}, err
+	}
+	defer all.close()
+	loaders, errs := make([]*loader, n), make([]error, n)
+	for i, c := range all {
+		loaders[i] = &loader{c: c, who: i}
 		if _, err := c.Remember(ctx, b.memory(i, -1)); err != nil { // finds the leader before the clock runs
 			return writeRun{}, err
 		}
 	}
-	start := time.Now()
-	var wg sync.WaitGroup
-	for i, c := range clients {
-		wg.Go(func() {
-			for k := 0; k == 0 || time.Since(start) < b.length; k++ {
-				at := time.Now()
-				if _, errs[i] = c.Remember(ctx, b.memory(i, k)); errs[i] != nil {
-					return
-				}
-				took[i] = append(took[i], time.Since(at).Seconds()*1000)
-			}
-		})
-	}
-	wg.Wait()
-	secs := time.Since(start).Seconds()
-	all := slices.Concat(took...)
-	slices.Sort(all)
-	if err := errors.Join(errs...); err != nil || len(all) == 0 {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	w := workload{do: func(ctx context.Context, l *loader, k int) error {
+		_, err := l.c.Remember(ctx, b.memory(l.who, k))
+		if err != nil {
+			errs[l.who] = err
+			stop()
+		}
+		return err
+	}}
+	r := (&loadBench{long: b.length}).measure(ctx, w, loaders, 0)
+	if err := errors.Join(errs...); err != nil || r.Requests == 0 {
 		return writeRun{}, cmp.Or(err, errors.New("nothing was written"))
 	}
-	return writeRun{Clients: n, Writes: len(all), Seconds: secs, Rate: float64(len(all)) / secs, P50: quantile(all, 0.5), P99: quantile(all, 0.99)}, nil
+	return writeRun{Clients: n, Writes: r.Requests, Seconds: r.Seconds, Rate: r.Rate, P50: r.P50, P99: r.P99}, nil
 }
 
 // memory is a text of its own, so that no two writes are alike.

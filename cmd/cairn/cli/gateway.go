@@ -130,3 +130,15 @@ func (t *Target) Get(ctx context.Context, method, path string, body, answer any)
 	defer r.Close()
 	return json.NewDecoder(r).Decode(answer)
 }
+
+// Ask makes an exchange with the gateway and prints its answer: as JSON, or for people as say does.
+func Ask[T any](ctx context.Context, s *Streams, t *Target, method, path string, body any, say func(T) error) error {
+	var answer T
+	if err := t.Get(ctx, method, path, body, &answer); err != nil {
+		return err
+	}
+	if t.JSON {
+		return s.JSON(answer)
+	}
+	return say(answer)
+}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 )
 
 // The exit codes.
@@ -92,4 +93,21 @@ func (s *Streams) JSON(v any) error {
 	}
 	_, err := fmt.Fprintln(s.Out, out.String())
 	return err
+}
+
+// Tell prints a result: as JSON, or for people a line.
+func (s *Streams) Tell(asJSON bool, v any, format string, args ...any) error {
+	if asJSON {
+		return s.JSON(v)
+	}
+	_, err := fmt.Fprintf(s.Out, format+"\n", args...)
+	return err
+}
+
+// List prints rows: as JSON, or for people as a table below a head.
+func (s *Streams) List(asJSON bool, v any, head string, rows [][]string) error {
+	if asJSON {
+		return s.JSON(v)
+	}
+	return Table(s.Out, strings.Split(head, "|"), rows)
 }

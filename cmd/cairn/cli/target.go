@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
@@ -46,7 +47,7 @@ func (t *Target) Flags(c *cobra.Command) {
 	f := c.Flags()
 	t.IsSet = f.Changed
 	f.StringVar(&t.Named, "context", os.Getenv("CAIRN_CONTEXT"), "name of a context, see cairn context (or CAIRN_CONTEXT); the current one if no flag names a node")
-	f.StringVar(&t.Home, "home", cmp.Or(os.Getenv("CAIRN_HOME"), DefaultHome), "home of a node on this machine: its addresses and token are found there")
+	HomeFlag(f, &t.Home, "home of a node on this machine: its addresses and token are found there")
 	f.StringSliceVar(&t.Endpoints, "endpoints", list(os.Getenv("CAIRN_ENDPOINTS")), "nodes, each by its wire port or its gateway, host:port or http://host:port (or CAIRN_ENDPOINTS)")
 	f.StringVarP(&t.TokenText, "token", "t", "", "the token itself; other users of this machine can see it: prefer --token-file or CAIRN_TOKEN")
 	f.StringVar(&t.TokenFile, "token-file", os.Getenv("CAIRN_TOKEN_FILE"), "file with the token (or CAIRN_TOKEN in the environment)")
@@ -58,6 +59,11 @@ func (t *Target) Flags(c *cobra.Command) {
 	if err := c.RegisterFlagCompletionFunc("context", CompleteContext); err != nil {
 		panic("cli: " + err.Error()) // the flag was just made
 	}
+}
+
+// HomeFlag is the flag of verbs that work in a node's home.
+func HomeFlag(f *pflag.FlagSet, home *string, usage string) {
+	f.StringVar(home, "home", cmp.Or(os.Getenv("CAIRN_HOME"), DefaultHome), usage)
 }
 
 // InDatabase is the flag of commands that work in one database.

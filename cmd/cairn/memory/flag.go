@@ -3,6 +3,7 @@ package memory
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -10,6 +11,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/field"
 )
 
@@ -17,12 +20,77 @@ import (
 type value struct {
 	f     field.Field
 	flag  string
-	given map[string][]string // by field
+	given Given
+}
+
+// Given is what flags of fields were given, by field.
+type Given map[string][]string
+
+// Flags adds flags to a verb, each for a field of an operation's request. What they mean, what holds without them and what they may be stand with the fields.
+func Flags(fs *pflag.FlagSet, op *api.Op, flags map[string]string) Given {
+	given := Given{}
+	for name, of := range flags {
+		addFlag(fs, name, op.Takes().Named(of), given)
+	}
+	return given
+}
+
+// Body is what was given, as a body has it.
+func (g Given) Body(fields field.Object) map[string]any {
+	body := map[string]any{}
+	for _, f := range fields {
+		if texts := g[f.Name]; len(texts) > 0 {
+			body[f.Name] = jsonOf(f.Kind, texts)
+		}
+	}
+	return body
+}
+
+// Into puts what was given into the message of the binary protocol that carries the request: MemoryType has what memory_type was given. Its dates
+// are Unix seconds, and its free-form values are JSON.
+func (g Given) Into(fields field.Object, message any) error {
+	for name, value := range g.Body(fields) {
+		raw, slot := value.(json.RawMessage), slotOf(message, name)
+		switch to := slot.Addr().Interface().(type) {
+		case *wire.JSON:
+			*to = wire.JSON(raw)
+		case *float64:
+			if fields.Named(name).Kind.Name != "date" {
+				*to, _ = strconv.ParseFloat(string(raw), 64) // it was checked
+				continue
+			}
+			at, err := field.ParseDate(g[name][0])
+			if err != nil {
+				return err
+			}
+			*to = field.Seconds(at)
+		default:
+			if err := json.Unmarshal(raw, to); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// slotOf is the place of a request's field in a message.
+func slotOf(message any, name string) reflect.Value {
+	v := reflect.ValueOf(message).Elem()
+	plain := strings.ReplaceAll(name, "_", "")
+	slot := v.FieldByNameFunc(func(s string) bool { return strings.EqualFold(s, plain) })
+	if !slot.IsValid() {
+		panic(fmt.Sprintf("cairn: %s has no %s", v.Type(), name))
+	}
+	return slot
 }
 
 // addFlag adds the flag of a field, whose text is then in given.
-func addFlag(fs *pflag.FlagSet, name string, f field.Field, given map[string][]string) {
-	flag := fs.VarPF(&value{f, "--" + name, given}, name, shorthand(name), f.Phrase())
+func addFlag(fs *pflag.FlagSet, name string, f field.Field, given Given) {
+	usage := f.Phrase()
+	if f.Kind.Name == "date" {
+		usage += "; a date, RFC 3339, Unix seconds, 2h for two hours ago or +3d for in three days"
+	}
+	flag := fs.VarPF(&value{f, "--" + name, given}, name, shorthands[name], usage)
 	flag.DefValue = f.Default
 	if f.Kind.Type == "boolean" {
 		flag.NoOptDefVal = "true"
@@ -33,13 +101,8 @@ func addFlag(fs *pflag.FlagSet, name string, f field.Field, given map[string][]s
 	}
 }
 
-// shorthand is the letter of flags that most verbs have.
-func shorthand(name string) string {
-	if name == "namespace" {
-		return "n"
-	}
-	return ""
-}
+// shorthands are the letters of flags that are used often.
+var shorthands = map[string]string{"namespace": "n", "top": "k"}
 
 func (v *value) String() string { return strings.Join(v.given[v.f.Name], ",") }
 
@@ -110,12 +173,14 @@ func jsonOf(k field.Kind, texts []string) json.RawMessage {
 		return marshal(items)
 	}
 	text := texts[0]
-	_, notNumber := strconv.ParseFloat(text, 64)
+	number, notNumber := strconv.ParseFloat(text, 64)
 	switch {
 	case k.Type == "string", k.Name == "date" && notNumber != nil:
 		return marshal(text)
 	case k.Type == "boolean":
 		return marshal(text == "true" || text == "1")
+	case notNumber == nil && !json.Valid([]byte(text)): // .5, or +5
+		return marshal(number)
 	}
 	return json.RawMessage(text)
 }

@@ -61,7 +61,7 @@ func (v verb) command(s *cli.Streams) *cobra.Command {
 	}
 	t.Flags(c)
 	t.InDatabase(c)
-	given := map[string][]string{}
+	given := Given{}
 	for _, f := range v.flags() {
 		addFlag(c.Flags(), v.flag(f), f, given)
 	}
@@ -95,7 +95,7 @@ func (v verb) flag(f field.Field) string {
 }
 
 // complete adds arguments and what the verb says itself to what flags gave, and refuses what is wrong with the arguments, or missing.
-func (v verb) complete(given map[string][]string, args []string) error {
+func (v verb) complete(given Given, args []string) error {
 	for i, text := range args {
 		given[v.args[i]] = []string{text}
 	}
@@ -119,7 +119,7 @@ func (v verb) complete(given map[string][]string, args []string) error {
 }
 
 // request is the method, the path with its parameters, and the body; nil for none.
-func (v verb) request(given map[string][]string) (method, path string, body any) {
+func (v verb) request(given Given) (method, path string, body any) {
 	path = v.op.Path()
 	for _, f := range v.op.InPath() {
 		path = strings.ReplaceAll(path, "{"+f.Name+"}", url.PathEscape(given[f.Name][0]))
@@ -136,13 +136,7 @@ func (v verb) request(given map[string][]string) (method, path string, body any)
 		}
 		return v.op.Method(), path, nil
 	}
-	object := map[string]json.RawMessage{}
-	for _, f := range v.op.InBody() {
-		if texts := given[f.Name]; len(texts) > 0 {
-			object[f.Name] = jsonOf(f.Kind, texts)
-		}
-	}
-	return v.op.Method(), path, object
+	return v.op.Method(), path, given.Body(v.op.InBody())
 }
 
 // ask makes the exchange and prints the answer.

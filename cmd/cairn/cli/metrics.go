@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// Metrics are the lines of a node's /metrics by what stands before the value.
+type Metrics map[string]float64
+
+// maxMetrics bounds what is read of a node's metrics.
+const maxMetrics = 4 << 20
+
+// Metrics asks the gateway at an address, without the token: a node's own lines need none, and the address may be one that another node gave.
+func (t *Target) Metrics(ctx context.Context, at string) (Metrics, error) {
+	hc, err := t.HTTPClient()
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at+"/metrics", nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := hc.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s: %s", at, resp.Status)
+	}
+	return ReadMetrics(io.LimitReader(resp.Body, maxMetrics))
+}
+
+// ReadMetrics reads the lines.
+func ReadMetrics(r io.Reader) (Metrics, error) {
+	m := Metrics{}
+	for lines := bufio.NewScanner(r); ; {
+		if !lines.Scan() {
+			return m, lines.Err()
+		}
+		at := strings.LastIndexByte(lines.Text(), ' ')
+		if at < 0 || lines.Text()[0] == '#' {
+			continue
+		}
+		if n, err := strconv.ParseFloat(lines.Text()[at+1:], 64); err == nil {
+			m[lines.Text()[:at]] = n
+		}
+	}
+}
