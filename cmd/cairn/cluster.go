@@ -131,17 +131,9 @@ func (a *app) initCluster(f initFlags) error {
 		fmt.Fprintf(a.Err, "next: give the other nodes the same secret, then run `cairn serve --config %s` on each\n", f.output)
 		return nil
 	}
-	var files []string
-	for i := 1; i <= f.nodes; i++ {
-		n := config.NodeHere(filepath.Join(f.dir, fmt.Sprintf("node%d", i)), i, f.nodes, f.base, f.secret)
-		path := filepath.Join(f.dir, fmt.Sprintf("node%d.toml", i))
-		if err := f.certify(f.dir, &n); err != nil {
-			return err
-		}
-		if err := config.Write(path, n); err != nil {
-			return err
-		}
-		files = append(files, path)
+	files, err := config.WriteHere(f.dir, f.nodes, f.base, f.secret, func(n *config.NodeFile) error { return f.certify(f.dir, n) })
+	if err != nil {
+		return err
 	}
 	token := filepath.Join(f.dir, "token")
 	if err := os.WriteFile(token, []byte(f.secret+"\n"), 0o600); err != nil {

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"syscall"
 	"time"
 
@@ -264,4 +265,15 @@ func greeting(l cli.Ready, hasSample bool) string {
 %[4]s    cairn status%[2]s
 
 `, l.Home, flag, l.HTTP, try)
+}
+
+// heapFloor is what the garbage collector takes to be in use at least. It runs when the heap has doubled: of a small node's
+// every few requests of megabytes, and each time all others wait for it a little. It costs address space, and up to as much
+// garbage; no page of it is ever touched.
+const heapFloor = 64 << 20
+
+// holdFloor keeps the floor until what it returns is called.
+func holdFloor() (release func()) {
+	floor := make([]byte, heapFloor)
+	return func() { runtime.KeepAlive(floor) }
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cairndb/cairn/index/embed"
 	"github.com/cairndb/cairn/index/embed/models"
+	"github.com/cairndb/cairn/index/vector"
 )
 
 // sentences are what a model is tried on: five pairs that say one thing in two ways, with few words in common.
@@ -134,14 +135,9 @@ func cosine(a, b []float32) float64 {
 	if len(a) != len(b) {
 		return 0
 	}
-	var ab, aa, bb float64
-	for i := range a {
-		ab += float64(a[i]) * float64(b[i])
-		aa += float64(a[i]) * float64(a[i])
-		bb += float64(b[i]) * float64(b[i])
-	}
-	if aa == 0 || bb == 0 {
+	lengths := math.Sqrt(vector.Dot(a, a) * vector.Dot(b, b))
+	if lengths == 0 {
 		return 0
 	}
-	return ab / math.Sqrt(aa*bb)
+	return vector.Dot(a, b) / lengths
 }

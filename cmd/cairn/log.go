@@ -12,19 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/node/api"
 )
-
-type logLine struct {
-	Index      uint64  `json:"index"`
-	Number     int     `json:"number"`
-	Time       float64 `json:"time"`
-	Node       uint32  `json:"node"`
-	Database   string  `json:"database,omitempty"`
-	Operations []struct {
-		Kind string `json:"kind"`
-		ID   string `json:"id,omitempty"`
-	} `json:"operations"`
-}
 
 func (a *app) log() *cobra.Command {
 	group := &cobra.Command{Use: "log", Short: "The log of operations: tail"}
@@ -68,24 +57,29 @@ func (a *app) logPage(ctx context.Context, t *cli.Target, from uint64, limit int
 	}
 	defer r.Close()
 	for d := json.NewDecoder(r); ; {
-		var l logLine
+		var l api.LogLine
 		if err := d.Decode(&l); errors.Is(err, io.EOF) {
 			return last, nil
 		} else if err != nil {
 			return last, err
 		}
-		last = l.Index
+		last = uint64(l.Index)
 		if t.JSON {
 			if err := json.NewEncoder(a.Out).Encode(l); err != nil {
 				return last, err
 			}
 			continue
 		}
-		ops := make([]string, len(l.Operations))
-		for i, o := range l.Operations {
-			ops[i] = strings.TrimSpace(o.Kind + " " + o.ID)
-		}
 		fmt.Fprintf(a.Out, "%d.%d  %s  node %d  %s  %s\n", l.Index, l.Number, time.UnixMicro(int64(l.Time*1e6)).Local().Format("15:04:05.000"),
-			l.Node, cli.OrDash(l.Database), strings.Join(ops, ", "))
+			l.Node, cli.OrDash(l.Database), does(l))
 	}
+}
+
+// does is what an entry does, for people: kinds and ids.
+func does(l api.LogLine) string {
+	var all []string
+	for _, o := range l.Operations {
+		all = append(all, strings.TrimSpace(o.Kind+" "+o.ID))
+	}
+	return strings.Join(all, ", ")
 }

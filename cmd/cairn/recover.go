@@ -14,6 +14,8 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/node/home"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/raft"
 )
 
@@ -103,4 +105,99 @@ func reachable(members []raft.Member) []bool {
 	}
 	wg.Wait()
 	return up
+}
+
+func (a *app) recover() *cobra.Command {
+	var node stopped
+	var digest string
+	var index uint64
+	var acceptLoss bool
+	c := &cobra.Command{
+		Use: "recover [--config FILE | --home DIR] --accept-loss | --skip-record N", Short: "Start a node again whose log lost records, or holds one that cannot be applied", Args: cobra.NoArgs,
+		Long: `Start a node again whose log lost records, or holds one that cannot be applied. The node must be stopped.
+
+"records lost": a single node whose log is damaged rebuilds it from what is left in its log, its snapshots and its state. If
+acknowledged records are in none of them, it names them and does not start. A newer backup may have them: "cairn restore"
+restores it into an empty home.
+
+  cairn recover --config FILE --accept-loss    goes on without the records that the node names; everything else stays
+
+The damaged files are kept beside the new ones, as *.corrupt-*. A member of a cluster never needs this: the others have what it lost.
+
+"cannot apply record N": because of a fault in Cairn, a record of the log cannot be applied, and every node stops at it after each
+start. This skips the record. What its entries would have written is lost, acknowledged or not.
+
+  cairn recover --config FILE --skip-record N                  says what the record is and why it cannot be applied; changes nothing
+  cairn recover --config FILE --skip-record N --sha256 DIGEST  skips the record that has this digest
+
+A newer version may apply it: try that first. Skip the record on every node before you start any, with the same digest: a node that skips
+another record, or none, holds another state, and "cairn cluster status" says so. The skip is in the audit ("cairn audit"), and in the
+file skipped-records of the home, which has to stay. Members that join later need the file until the others have a snapshot after
+the record. See deploy/runbooks/poisoned-record.md.`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			switch {
+			case acceptLoss && index != 0:
+				return cli.Usage(errors.New("give --accept-loss or --skip-record, not both"))
+			case acceptLoss:
+				return a.acceptLoss(&node)
+			case index != 0:
+				return a.skipRecord(&node, oplog.Index(index), strings.ToLower(digest))
+			}
+			return cli.Usage(cli.Hint(errors.New("recover needs --accept-loss or --skip-record N"), "a node that does not start says which: \"records lost\", or \"cannot apply record N\"; for a lost majority see `cairn cluster recover --help`"))
+		},
+	}
+	node.flags(c)
+	c.Flags().BoolVar(&acceptLoss, "accept-loss", false, "go on without the records that the node names as lost")
+	c.Flags().Uint64Var(&index, "skip-record", 0, "the index of the record that every node stops at")
+	c.Flags().StringVar(&digest, "sha256", "", "digest of the record, as the same command prints it without this flag")
+	return c
+}
+
+func (a *app) acceptLoss(node *stopped) error {
+	up, err := node.open(a)
+	if err != nil {
+		return err
+	}
+	lost, err := home.AcceptLoss(up.Node.Files())
+	if err != nil {
+		return config.KeyHint(err, "stop the node first, if it is still running")
+	}
+	if lost == "" {
+		fmt.Fprintln(a.Out, "nothing is lost: start the node")
+	} else {
+		fmt.Fprintf(a.Out, "the node goes on without these records: %s. Start it\n", lost)
+	}
+	return nil
+}
+
+func (a *app) skipRecord(node *stopped, at oplog.Index, digest string) error {
+	up, err := node.open(a)
+	if err != nil {
+		return err
+	}
+	u, err := home.FindUnapplied(up.Node.Files(), at)
+	switch {
+	case errors.Is(err, state.ErrLocked):
+		return cli.Hint(err, "the node is running: it does not stop at this record, or has not yet; stop it first")
+	case errors.Is(err, home.ErrApplies):
+		return cli.Hint(err, "nothing is to be skipped: start the node")
+	case errors.Is(err, raft.ErrNoRecord):
+		return cli.Hint(err, "the node's own log says which record it stops at: \"cannot apply record N\"")
+	case err != nil:
+		return config.KeyHint(err, "")
+	}
+	fmt.Fprintf(a.Err, "record %d: %d bytes, sha256 %s\ncannot be applied: %v\n", u.Index, u.Bytes, u.Digest, u.Fault)
+	switch digest {
+	case "":
+		return cli.Hint(errors.New("nothing was changed"), fmt.Sprintf("compare the digest on all nodes; then, on each: --skip-record %d --sha256 %s", at, u.Digest))
+	case u.Digest.String():
+	default:
+		return fmt.Errorf("record %d of this node is not the one with digest %s: nothing was changed", at, digest)
+	}
+	if err := home.SkipRecord(up.Node.Files(), u); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.Out, "record %d will be skipped when this node starts\n", at)
+	fmt.Fprintf(a.Err, "next: the same on every other node, then start them\n")
+	return nil
 }

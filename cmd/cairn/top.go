@@ -1,11 +1,14 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/signal"
 	"strings"
@@ -16,6 +19,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/node/api"
 )
 
 // A top watches a cluster: it takes a look at each interval, and shows what happened between the last two.
@@ -212,3 +216,38 @@ func (v *top) draw(f frame) {
 	out.WriteString("\x1b[J")
 	fmt.Fprint(v.Out, out.String())
 }
+
+// topLog is how many applied entries stand below the table.
+const topLog = 10
+
+// lastEntries are what the node that is asked applied last, for people: never a memory's text. A token without admin may not see them, and reads why.
+func (v *top) lastEntries(ctx context.Context, at string) []string {
+	r, err := v.t.Fetch(ctx, fmt.Sprintf("%s%s?limit=%d", at, api.Log.Path(), topLog), http.Header{})
+	if err != nil {
+		return []string{"the log: " + err.Error()}
+	}
+	defer r.Close()
+	var said []string
+	for lines := bufio.NewScanner(r); len(said) < topLog && lines.Scan(); {
+		var l api.LogLine
+		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
+			return append(said, "the log: "+err.Error())
+		}
+		said = append(said, logText(l))
+	}
+	return said
+}
+
+// logText is an entry in one line.
+func logText(l api.LogLine) string {
+	at := time.UnixMicro(int64(l.Time * 1e6)).Local().Format(time.TimeOnly)
+	return fmt.Sprintf("%s  %-9d node %-3d %-12s %s", at, l.Index, l.Node, cli.OrDash(l.Database), does(l))
+}
+
+// topHelp is what ? shows.
+const topHelp = `
+WRITES/S, RECALLS/S  of the last interval; P50 and P99 beside them are how long each took
+TO APPLY             acknowledged entries that the node has yet to apply
+TO INDEX             entries that it has applied and not indexed
+SLOW                 operations of the last interval that went to the slow log
+STATE, DISK FREE     its files, and what its disk has left`

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
@@ -94,7 +95,8 @@ func alike(ctx context.Context, a *cli.Streams, f *recallBench) (err error) {
 	if err := check("node 2, rebuilt", 1); err != nil {
 		return err
 	}
-	return r.print(a, f.JSON)
+	same := !slices.ContainsFunc(r.Checks, func(c alikeCheck) bool { return c.Alike != r.Questions })
+	return judged(a, f.JSON, &r, same)
 }
 
 // loadQuestions stores the memories and returns the questions, with the filters and vectors they are asked with.
@@ -169,11 +171,7 @@ func caller() api.Caller {
 func compareAnswers(name string, questions []api.SearchRequest, got, want [][]answer) alikeCheck {
 	c := alikeCheck{Node: name}
 	for i := range want {
-		same := len(got[i]) == len(want[i])
-		for k := 0; same && k < len(want[i]); k++ {
-			same = got[i][k] == want[i][k]
-		}
-		if same {
+		if slices.Equal(got[i], want[i]) {
 			c.Alike++
 		} else if c.First == "" {
 			c.First = fmt.Sprintf("question %d in %q", i, questions[i].Namespace)
@@ -182,28 +180,13 @@ func compareAnswers(name string, questions []api.SearchRequest, got, want [][]an
 	return c
 }
 
-func (r *alikeReport) print(a *cli.Streams, asJSON bool) error {
-	same := true
+func (r *alikeReport) print(a *cli.Streams) error {
 	for _, c := range r.Checks {
-		same = same && c.Alike == r.Questions
-		if !asJSON {
-			fmt.Fprintf(a.Out, "%-28s %d of %d lists the same, ids and scores to the last bit%s\n", c.Node, c.Alike, r.Questions, orNothing("; first difference: ", c.First))
+		first := ""
+		if c.First != "" {
+			first = "; first difference: " + c.First
 		}
-	}
-	if asJSON {
-		if err := a.JSON(r); err != nil {
-			return err
-		}
-	}
-	if !same {
-		return cli.ExitCode(cli.ExitFailed)
+		fmt.Fprintf(a.Out, "%-28s %d of %d lists the same, ids and scores to the last bit%s\n", c.Node, c.Alike, r.Questions, first)
 	}
 	return nil
-}
-
-func orNothing(before, s string) string {
-	if s == "" {
-		return ""
-	}
-	return before + s
 }

@@ -46,6 +46,14 @@ func grid[T any](w io.Writer, head string, all []T, line func(T) string) error {
 // report is what a bench found.
 type report interface{ print(*cli.Streams) error }
 
+// judged prints a report that passed or failed, which is the exit code of the bench.
+func judged(a *cli.Streams, asJSON bool, r report, pass bool) error {
+	if err := show(a, asJSON, r); err != nil || pass {
+		return err
+	}
+	return cli.ExitCode(cli.ExitFailed)
+}
+
 // show prints a report, for people or for machines.
 func show(a *cli.Streams, asJSON bool, r report) error {
 	if asJSON {

@@ -59,42 +59,37 @@ func (l *lagBench) flags(c *cobra.Command) {
 	c.Flags().BoolVar(&l.asJSON, "json", false, "print JSON")
 }
 
-// acked is what was acknowledged and not looked for yet.
-type acked struct {
-	mu   sync.Mutex
-	left []int // by number; the newest is looked for first
-}
-
-func (q *acked) add(from, to int) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for n := from; n < to; n++ {
-		q.left = append(q.left, n)
-	}
-}
-
-func (q *acked) take() (n int, ok bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if len(q.left) == 0 {
-		return 0, false
-	}
-	n = q.left[len(q.left)-1]
-	q.left = q.left[:len(q.left)-1]
-	return n, true
-}
-
 // lagTask is a run under way.
 type lagTask struct {
 	*lagBench
 	own     *localCluster
 	start   time.Time
 	batches int
-	queue   acked
 
-	mu  sync.Mutex
-	r   lagReport
-	err error
+	mu   sync.Mutex
+	left []int // what was acknowledged and not looked for yet, by number; the newest is looked for first
+	r    lagReport
+	err  error
+}
+
+// acked notes what was acknowledged.
+func (t *lagTask) acked(from, to int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for n := from; n < to; n++ {
+		t.left = append(t.left, n)
+	}
+}
+
+func (t *lagTask) take() (n int, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.left) == 0 {
+		return 0, false
+	}
+	n = t.left[len(t.left)-1]
+	t.left = t.left[:len(t.left)-1]
+	return n, true
 }
 
 func (l *lagBench) run(ctx context.Context, a *cli.Streams) error {
@@ -105,7 +100,7 @@ func (l *lagBench) run(ctx context.Context, a *cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	return r.print(a, l.asJSON)
+	return judged(a, l.asJSON, &r, r.Pass)
 }
 
 func (l *lagBench) measure(ctx context.Context) (r lagReport, err error) {
@@ -171,7 +166,7 @@ func (t *lagTask) write(ctx context.Context, cl *client.Client, w int) error {
 		if _, err := cl.RememberBatch(ctx, t.batch(b, rng)); err != nil {
 			return err
 		}
-		t.queue.add(b*lagBatch, (b+1)*lagBatch)
+		t.acked(b*lagBatch, (b+1)*lagBatch)
 	}
 	return nil
 }
@@ -180,7 +175,7 @@ func (t *lagTask) write(ctx context.Context, cl *client.Client, w int) error {
 func (t *lagTask) look(ctx context.Context, cl *client.Client, writing context.Context) error {
 	for {
 		early := writing.Err() == nil
-		n, ok := t.queue.take()
+		n, ok := t.take()
 		if !ok && !early {
 			return nil
 		}
@@ -260,18 +255,9 @@ func (l *lagBench) batch(b int, rng *rand.Rand) (out wire.RememberBatch) {
 	return out
 }
 
-func (r *lagReport) print(a *cli.Streams, asJSON bool) error {
-	if asJSON {
-		if err := a.JSON(r); err != nil {
-			return err
-		}
-	} else {
-		word := map[bool]string{true: "PASS", false: "FAIL"}[r.Pass]
-		fmt.Fprintf(a.Out, "%s: %d memories at %.0f/s of %.0f; %d looked for at once, %d after the end, %d missing; lag at most %.0f entries, 0 after %.2f s; heap %d bytes a memory\n",
-			word, r.Written, r.Reached, r.Rate, r.AtOnce, r.After, r.Missing, r.MaxLag, r.Settled, r.HeapGrew)
-	}
-	if !r.Pass {
-		return cli.ExitCode(cli.ExitFailed)
-	}
-	return nil
+func (r *lagReport) print(a *cli.Streams) error {
+	word := map[bool]string{true: "PASS", false: "FAIL"}[r.Pass]
+	_, err := fmt.Fprintf(a.Out, "%s: %d memories at %.0f/s of %.0f; %d looked for at once, %d after the end, %d missing; lag at most %.0f entries, 0 after %.2f s; heap %d bytes a memory\n",
+		word, r.Written, r.Reached, r.Rate, r.AtOnce, r.After, r.Missing, r.MaxLag, r.Settled, r.HeapGrew)
+	return err
 }

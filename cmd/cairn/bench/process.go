@@ -137,18 +137,14 @@ func startThree(ctx context.Context, edit func(*config.NodeFile)) (_ *trio, err 
 	if err != nil {
 		return nil, err
 	}
-	for i := range 3 {
-		n := config.NodeHere(filepath.Join(c.dir, fmt.Sprint("node", i+1)), i+1, 3, base, c.token)
-		edit(&n)
-		path := filepath.Join(c.dir, fmt.Sprintf("node%d.toml", i+1))
-		if err := config.Write(path, n); err != nil {
-			return nil, err
-		}
-		c.nodes = append(c.nodes, &process{args: []string{"serve", "--config", path, "--log-level", "error"}})
+	files, err := config.WriteHere(c.dir, 3, base, c.token, func(n *config.NodeFile) error { edit(n); return nil })
+	if err != nil {
+		return nil, err
 	}
-	ups := make([]chan error, 3)
-	for i, n := range c.nodes {
-		ups[i] = n.launch(ctx)
+	var ups []chan error
+	for _, path := range files {
+		n := &process{args: []string{"serve", "--config", path, "--log-level", "error"}}
+		c.nodes, ups = append(c.nodes, n), append(ups, n.launch(ctx))
 	}
 	for _, up := range ups {
 		if err := <-up; err != nil {

@@ -147,14 +147,15 @@ func SeveralIn(t testing.TB, dir string, of int, change func(*config.NodeFile)) 
 	t.Helper()
 	base := FreePorts(t, of*config.PortsEach)
 	token = home.NewSecret()
-	for i := range of {
-		n := config.NodeHere(filepath.Join(dir, fmt.Sprint("node", i+1)), i+1, of, base, token)
+	files, err := config.WriteHere(dir, of, base, token, func(n *config.NodeFile) error {
 		n.ElectionMS = Patient
-		path := filepath.Join(dir, fmt.Sprintf("node%d.toml", i+1))
-		change(&n)
-		if err := config.Write(path, n); err != nil {
-			t.Fatal(err)
-		}
+		change(n)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range files {
 		nodes = append(nodes, &Node{T: t, Args: []string{"serve", "--strict", "--config", path}})
 	}
 	t.Cleanup(func() {

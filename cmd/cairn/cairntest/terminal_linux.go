@@ -1,15 +1,16 @@
 package cairntest
 
 import (
-	"fmt"
+	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
+	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 )
 
@@ -26,33 +27,16 @@ type Terminal struct {
 // OnTerminal starts a command there. It is killed when the test ends.
 func OnTerminal(t testing.TB, env []string, args ...string) *Terminal {
 	t.Helper()
-	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Skipf("no terminal can be made here: %v", err)
-	}
-	t.Cleanup(func() { master.Close() })
-	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
-	if err == nil {
-		err = unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0)
-	}
-	if err == nil {
-		err = unix.IoctlSetWinsize(int(master.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 30, Col: 100})
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer slave.Close()
 	c := Command(t.Context(), args...)
 	c.Env = append(c.Env, env...)
-	c.Stdin, c.Stdout, c.Stderr = slave, slave, slave
-	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	if err := c.Start(); err != nil {
+	master, err := pty.StartWithSize(c, &pty.Winsize{Rows: 30, Cols: 100})
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		t.Skipf("no terminal can be made here: %v", err)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { master.Close() })
 	x := &Terminal{t: t, cmd: c, master: master}
 	go func() {
 		buf := make([]byte, 4096)

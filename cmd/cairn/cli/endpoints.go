@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/cairndb/cairn/node/api"
 )
 
 // An endpoint is a node as a user names it: host:port of its wire port or of its gateway, or the gateway's URL.
@@ -41,12 +43,8 @@ func (t *Target) Wire(ctx context.Context) ([]string, error) {
 		return t.wires, nil
 	}
 	if t.inHome() {
-		a, err := t.Running()
-		if err != nil {
-			return nil, err
-		}
-		t.TLS, t.CA, t.wires = t.TLS || a.TLS, cmp.Or(t.CA, a.CA), []string{a.Wire}
-		return t.wires, nil
+		err := t.lookHome()
+		return t.wires, err
 	}
 	found, err := t.find(ctx)
 	if err != nil {
@@ -72,12 +70,8 @@ func (t *Target) URL(ctx context.Context) (string, error) {
 		return t.gateway, nil
 	}
 	if t.inHome() {
-		a, err := t.Running()
-		if err != nil {
-			return "", err
-		}
-		t.TLS, t.CA, t.gateway = t.TLS || a.TLS, cmp.Or(t.CA, a.CA), Scheme(a.TLS)+a.HTTP
-		return t.gateway, nil
+		err := t.lookHome()
+		return t.gateway, err
 	}
 	found, err := t.find(ctx)
 	if err != nil {
@@ -91,6 +85,19 @@ func (t *Target) URL(ctx context.Context) (string, error) {
 		return t.gateway, err
 	}
 	return t.at(found[0]), nil // the request says why it does not answer
+}
+
+// lookHome takes the node of the home.
+func (t *Target) lookHome() error {
+	a, err := t.Running()
+	if err != nil {
+		return err
+	}
+	t.TLS, t.CA = t.TLS || a.TLS, cmp.Or(t.CA, a.CA)
+	if t.gateway = Scheme(a.TLS) + a.HTTP; t.wires == nil {
+		t.wires = []string{a.Wire}
+	}
+	return nil
 }
 
 // find asks every endpoint what it is.
@@ -206,13 +213,7 @@ func (t *Target) wiresBehind(ctx context.Context, at string) (out []string, err 
 		return nil, err
 	}
 	defer r.Close()
-	var is struct {
-		Wire  string `json:"wire"`
-		Peers []struct {
-			Wire      string `json:"wire"`
-			Reachable bool   `json:"reachable"`
-		} `json:"peers"`
-	}
+	var is api.ClusterStatus
 	if err := json.NewDecoder(r).Decode(&is); err != nil {
 		return nil, fmt.Errorf("%s: %w", at, err)
 	}
@@ -250,9 +251,7 @@ func (t *Target) gatewayBehind(ctx context.Context, port string) (string, error)
 	resp, err := hc.Do(req)
 	if err == nil {
 		defer resp.Body.Close()
-		var is struct {
-			Wire string `json:"wire"`
-		}
+		var is api.ClusterStatus
 		if err = json.NewDecoder(resp.Body).Decode(&is); err == nil {
 			if _, its, _ := net.SplitHostPort(is.Wire); its == number {
 				return at, nil

@@ -1,36 +1,27 @@
 package cli
 
-import (
-	"os"
+import "github.com/schollz/progressbar/v3"
 
-	"github.com/schollz/progressbar/v3"
-	"golang.org/x/term"
-)
-
-// Progress is a bar on a terminal and silence elsewhere.
+// Progress is a bar of things whose number is not known.
 func (s *Streams) Progress(what string) *progressbar.ProgressBar {
-	still := progressbar.OptionSetSpinnerChangeInterval(0) // a bar that moves by itself is drawn by two goroutines at once
-	f, ok := s.Err.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
-		return progressbar.NewOptions(-1, progressbar.OptionSetVisibility(false), still)
-	}
-	return progressbar.NewOptions(-1, progressbar.OptionSetWriter(f), progressbar.OptionSetDescription(what), progressbar.OptionShowCount(), progressbar.OptionClearOnFinish(), still)
+	return s.bar(what, -1, progressbar.OptionSetSpinnerChangeInterval(0)) // a bar that moves by itself is drawn by two goroutines at once
 }
 
-// Count is a bar of so many things, with their rate and the time that is left, on a terminal and silence elsewhere.
+// Count is a bar of so many things, with their rate and the time that is left.
 func (s *Streams) Count(what string, total int64) *progressbar.ProgressBar {
-	if !IsTerminal(s.Err) {
-		return progressbar.NewOptions64(total, progressbar.OptionSetVisibility(false))
-	}
-	return progressbar.NewOptions64(total, progressbar.OptionSetWriter(s.Err), progressbar.OptionSetDescription(what), progressbar.OptionShowCount(),
-		progressbar.OptionShowIts(), progressbar.OptionSetItsString(what), progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish())
+	return s.bar(what, total, progressbar.OptionShowIts(), progressbar.OptionSetItsString(what), progressbar.OptionSetPredictTime(true))
 }
 
-// Bytes is a bar of so many bytes, with their rate and the time that is left, on a terminal and silence elsewhere.
+// Bytes is a bar of so many bytes, with their rate and the time that is left.
 func (s *Streams) Bytes(what string, total int64) *progressbar.ProgressBar {
-	if !IsTerminal(s.Err) {
-		return progressbar.NewOptions64(total, progressbar.OptionSetVisibility(false))
+	return s.bar(what, total, progressbar.OptionShowBytes(true), progressbar.OptionSetPredictTime(true))
+}
+
+// bar is a bar on a terminal and silence elsewhere.
+func (s *Streams) bar(what string, total int64, more ...progressbar.Option) *progressbar.ProgressBar {
+	options := []progressbar.Option{progressbar.OptionSetVisibility(false)}
+	if IsTerminal(s.Err) {
+		options = []progressbar.Option{progressbar.OptionSetWriter(s.Err), progressbar.OptionSetDescription(what), progressbar.OptionShowCount(), progressbar.OptionClearOnFinish()}
 	}
-	return progressbar.NewOptions64(total, progressbar.OptionSetWriter(s.Err), progressbar.OptionSetDescription(what), progressbar.OptionShowBytes(true),
-		progressbar.OptionShowCount(), progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish())
+	return progressbar.NewOptions64(total, append(options, more...)...)
 }

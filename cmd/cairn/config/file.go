@@ -19,7 +19,7 @@ type File struct {
 	Local      Local      `toml:"local"`
 	Encryption encryption `toml:"encryption"`
 
-	// Known, and without effect in this build: notYet says which of them a file sets.
+	// Known, and without effect in this build.
 	Raft map[string]any `toml:"raft"`
 }
 

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/node"
 )
 
 // protections are sections that someone relies on for secrecy: a node that cannot honour them does not start.
@@ -26,17 +26,6 @@ func (f *File) protections(unknown []string) error {
 		errs = append(errs, errors.New("[encryption] auto_generate is not supported: make a key with `cairn key new` and keep it apart from the data"))
 	}
 	return errors.Join(errs...)
-}
-
-// notYet names the sections that are understood and change nothing.
-func (f *File) notYet() (names []string) {
-	for name, section := range map[string]map[string]any{"raft": f.Raft} {
-		if len(section) > 0 {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
 }
 
 // Load reads a configuration; the environment overrides the file, and flags both. Unknown keys are named in
@@ -59,8 +48,8 @@ func Load(path string, strict bool, flags func(*File), env func(string) string, 
 		}
 		log.Warn("unknown configuration keys are ignored", "path", path, "keys", strings.Join(unknown, ", "))
 	}
-	if names := f.notYet(); len(names) > 0 {
-		log.Warn("configuration sections without effect in this build", "path", path, "sections", strings.Join(names, ", "))
+	if len(f.Raft) > 0 {
+		log.Warn("configuration sections without effect in this build", "path", path, "sections", "raft")
 	}
 	if err := override(&f, env); err != nil {
 		return Setup{}, err
@@ -94,4 +83,12 @@ func Parse(raw []byte) (f File, unknown []string, err error) {
 		err = fmt.Errorf("line %d: %s: %w", line, strings.Join(wrong.Key(), "."), err)
 	}
 	return f, nil, err
+}
+
+// Setup is all that a running node is made from.
+type Setup struct {
+	Node  node.Config
+	Local Local
+	Dev   bool
+	Base  int // of the ports, 0 for the protocols' own
 }

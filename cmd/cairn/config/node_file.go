@@ -2,6 +2,9 @@ package config
 
 import (
 	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"net"
 	"os"
 	"path/filepath"
 	"text/template"
@@ -43,6 +46,22 @@ func NodeHere(data string, id, of, base int, secret string) NodeFile {
 		}
 	}
 	return n
+}
+
+// WriteHere writes the configurations of so many nodes that share this machine: nodeN.toml in a directory, with a home below it, as edit leaves it.
+func WriteHere(dir string, of, base int, secret string, edit func(*NodeFile) error) (paths []string, err error) {
+	for id := 1; id <= of; id++ {
+		home := filepath.Join(dir, fmt.Sprintf("node%d", id))
+		n := NodeHere(home, id, of, base, secret)
+		if err := edit(&n); err != nil {
+			return paths, err
+		}
+		if err := Write(home+".toml", n); err != nil {
+			return paths, err
+		}
+		paths = append(paths, home+".toml")
+	}
+	return paths, nil
 }
 
 var configTemplate = template.Must(template.New("config").Parse(`# A node of a Cairn cluster. Run it with: cairn serve --config FILE
@@ -104,4 +123,30 @@ func Write(path string, n NodeFile) error {
 		return err
 	}
 	return f.Close()
+}
+
+// Loopback is a port of this machine alone.
+func Loopback(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
+
+// FreeRow finds n free ports in a row, below the range from which the system gives outgoing connections theirs: nothing
+// takes them between now and their use but another's unlucky choice. Browsers refuse to open 10080, which was another service's once.
+func FreeRow(n int) (base int, err error) {
+	for range 200 {
+		base = 10_100 + rand.IntN(19_900)
+		if err = allFree(base, n); err == nil {
+			return base, nil
+		}
+	}
+	return 0, fmt.Errorf("no %d free ports in a row: %w", n, err)
+}
+
+func allFree(base, n int) error {
+	for p := base; p < base+n; p++ {
+		ln, err := net.Listen("tcp", Loopback(p))
+		if err != nil {
+			return err
+		}
+		ln.Close()
+	}
+	return nil
 }
