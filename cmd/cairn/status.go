@@ -94,13 +94,14 @@ func printStatus(w io.Writer, s api.ClusterStatus) error {
 	fmt.Fprintf(w, "cluster %s  %s\nleader %s  term %d  quorum %d of %d\n", cli.OrDash(s.Cluster), s.Condition, leader, s.CurrentTerm, s.QuorumSize, voters(s))
 	printEmbedder(w, s)
 	printModels(w, s)
-	printLeftovers(w, s.NodeID, s.Leftovers)
-	for _, p := range s.Peers {
+	all := cli.Members(&s)
+	for _, p := range all {
 		printLeftovers(w, p.NodeID, p.Leftovers)
 	}
-	printDamage(w, s.NodeID, &s.Store, len(s.Peers) == 0)
-	for _, p := range s.Peers {
-		printDamage(w, p.NodeID, p.Store, false)
+	for _, p := range all {
+		if found, do := cli.DamageOf(p.Store, len(all) == 1); found != "" {
+			fmt.Fprintf(w, "node %d  %s\n        %s\n", p.NodeID, found, do)
+		}
 	}
 	if err := printTable(w, statusHead, statusRows(s)); err != nil {
 		return err
@@ -132,9 +133,9 @@ func printEmbedder(w io.Writer, s api.ClusterStatus) {
 
 // printModels says which models the members have, when that is not the same for all that answer.
 func printModels(w io.Writer, s api.ClusterStatus) {
-	have := map[uint32]string{s.NodeID: strings.Join(s.Models, ", ")}
+	have := map[uint32]string{}
 	differ := false
-	for _, p := range s.Peers {
+	for _, p := range cli.Members(&s) {
 		if p.Reachable {
 			have[p.NodeID] = strings.Join(p.Models, ", ")
 			differ = differ || have[p.NodeID] != have[s.NodeID]
@@ -161,44 +162,41 @@ func printLeftovers(w io.Writer, node uint32, l api.Leftovers) {
 	}
 }
 
-// printDamage names the damaged files of a node's state, and what heals them; nothing when none was met.
-func printDamage(w io.Writer, node uint32, s *api.Store, alone bool) {
-	if found, do := cli.DamageOf(s, alone); found != "" {
-		fmt.Fprintf(w, "node %d  %s\n        %s\n", node, found, do)
-	}
-}
-
 // storeHead is of what each node's state costs on its disk: BEHIND is what compaction has yet to merge, DAMAGED how often a damaged block was read.
 var storeHead = []string{"NODE", "DISK", "TABLES", "BEHIND", "DAMAGED"}
 
-func storeRows(s api.ClusterStatus) [][]string {
-	row := func(node string, st *api.Store) []string {
-		if st == nil {
-			return []string{node, "-", "-", "-", "-"}
+func storeRows(s api.ClusterStatus) (rows [][]string) {
+	for _, p := range cli.Members(&s) {
+		row := []string{nameOf(s, p), "-", "-", "-", "-"}
+		if st := p.Store; st != nil {
+			row = []string{row[0], cli.Megabytes(st.Bytes), fmt.Sprint(st.Tables), cli.Megabytes(st.Unmerged), fmt.Sprint(st.Damaged)}
 		}
-		return []string{node, cli.Megabytes(st.Bytes), fmt.Sprint(st.Tables), cli.Megabytes(st.Unmerged), fmt.Sprint(st.Damaged)}
-	}
-	rows := [][]string{row(fmt.Sprint(s.NodeID, " *"), &s.Store)}
-	for _, p := range s.Peers {
-		rows = append(rows, row(fmt.Sprint(p.NodeID), p.Store))
+		rows = append(rows, row)
 	}
 	return rows
 }
 
+// nameOf is a node's number, with a star behind that of the node that was asked.
+func nameOf(s api.ClusterStatus, p api.Peer) string {
+	if p.NodeID == s.NodeID {
+		return fmt.Sprint(p.NodeID, " *")
+	}
+	return fmt.Sprint(p.NodeID)
+}
+
 var statusHead = []string{"NODE", "ROLE", "REACHABLE", "APPLIED", "LAG", "STATE", "WIRE", "VERSION", "UP"}
 
-func statusRows(s api.ClusterStatus) [][]string {
-	rows := [][]string{{fmt.Sprint(s.NodeID, " *"), s.Role, "yes", fmt.Sprint(s.Applied), orUnknown(s.Lag), short(s.Sum), s.Wire, s.Version, up(s.UptimeSecs)}}
-	for _, p := range s.Peers {
+func statusRows(s api.ClusterStatus) (rows [][]string) {
+	for _, p := range cli.Members(&s) {
 		if !p.Reachable {
-			rows = append(rows, []string{fmt.Sprint(p.NodeID), "-", "NO", "-", "-", "-", cli.OrDash(p.Wire), "-", "-"})
+			rows = append(rows, []string{nameOf(s, p), "-", "NO", "-", "-", "-", cli.OrDash(p.Wire), "-", "-"})
 			continue
 		}
 		role := p.State
 		if !p.Voter {
 			role += " (replica)"
 		}
-		rows = append(rows, []string{fmt.Sprint(p.NodeID), role, "yes", fmt.Sprint(p.Applied), orUnknown(p.LagEntries), stateOf(s, p), cli.OrDash(p.Wire), p.Version, up(p.UptimeSecs)})
+		rows = append(rows, []string{nameOf(s, p), role, "yes", fmt.Sprint(p.Applied), orUnknown(p.LagEntries), stateOf(s, p), cli.OrDash(p.Wire), p.Version, up(p.UptimeSecs)})
 	}
 	return rows
 }
@@ -223,6 +221,8 @@ func voters(s api.ClusterStatus) int {
 // stateOf compares a peer's state with this node's; at different indexes there is nothing to compare.
 func stateOf(s api.ClusterStatus, p api.Peer) string {
 	switch {
+	case p.NodeID == s.NodeID:
+		return short(p.Sum)
 	case p.SumIndex != s.SumIndex:
 		return "at " + fmt.Sprint(p.SumIndex)
 	case p.Sum != s.Sum:

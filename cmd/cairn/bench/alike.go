@@ -95,8 +95,7 @@ func alike(ctx context.Context, a *cli.Streams, f *recallBench) (err error) {
 	if err := check("node 2, rebuilt", 1); err != nil {
 		return err
 	}
-	same := !slices.ContainsFunc(r.Checks, func(c alikeCheck) bool { return c.Alike != r.Questions })
-	return judged(a, f.JSON, &r, same)
+	return judged(a, f.JSON, &r, r.pass())
 }
 
 // loadQuestions stores the memories and returns the questions, with the filters and vectors they are asked with.
@@ -178,6 +177,11 @@ func compareAnswers(name string, questions []api.SearchRequest, got, want [][]an
 		}
 	}
 	return c
+}
+
+// pass says whether every list was the same.
+func (r *alikeReport) pass() bool {
+	return !slices.ContainsFunc(r.Checks, func(c alikeCheck) bool { return c.Alike != r.Questions })
 }
 
 func (r *alikeReport) print(a *cli.Streams) error {

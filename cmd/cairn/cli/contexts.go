@@ -72,10 +72,24 @@ func (c Contexts) Save() error {
 	if err := os.MkdirAll(filepath.Dir(c.path), 0o700); err != nil {
 		return err
 	}
-	if err := os.WriteFile(c.path+".new", append(b, '\n'), 0o600); err != nil {
+	return ReplaceFile(c.path, append(b, '\n'), 0o600)
+}
+
+// ReplaceFile changes a file at once: a reader sees the old content or the new.
+func ReplaceFile(path string, b []byte, mode os.FileMode) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
 		return err
 	}
-	return os.Rename(c.path+".new", c.path)
+	_, err = f.Write(b)
+	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
 }
 
 // Dir is the directory of the file; blank for a user without contexts.

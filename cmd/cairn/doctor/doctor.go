@@ -282,8 +282,7 @@ func (e *exam) clocks(context.Context) (fs []Finding) {
 		return nil
 	}
 	s := e.running
-	all := append([]api.Peer{{NodeID: s.NodeID, Vitals: s.Vitals}}, s.Peers...)
-	for _, n := range all {
+	for _, n := range cli.Members(s) {
 		if n.ClockOff {
 			off := time.Duration(n.ClockOffset * float64(time.Millisecond)).Round(time.Millisecond)
 			fs = append(fs, Finding{"", Fail, fmt.Sprintf("node %d's clock is %s off", n.NodeID, off), "run a time service on every node"})
@@ -342,7 +341,7 @@ func (e *exam) damage(context.Context) (found []Finding) {
 		found = append(found, Finding{"", Warn, "the node's files may hold text that was purged", "the node rewrites them by itself; see deploy/runbooks/erase.md"})
 	}
 	if s := e.running; s != nil {
-		for _, n := range append([]api.Peer{{NodeID: s.NodeID, Store: &s.Store}}, s.Peers...) {
+		for _, n := range cli.Members(s) {
 			if says, do := cli.DamageOf(n.Store, len(s.Peers) == 0); says != "" {
 				found = append(found, Finding{"", Fail, fmt.Sprintf("node %d %s", n.NodeID, says), do})
 			}

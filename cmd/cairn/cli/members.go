@@ -7,6 +7,11 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
+// Members are all nodes of a cluster that is known, the one that was asked before the others.
+func Members(s *api.ClusterStatus) []api.Peer {
+	return append([]api.Peer{{NodeID: s.NodeID, State: s.Role, Voter: true, Reachable: true, Wire: s.Wire, HTTP: s.HTTP, LagEntries: s.Lag, Vitals: s.Vitals, Store: &s.Store}}, s.Peers...)
+}
+
 // Megabytes is a number of bytes as people read it.
 func Megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
 
