@@ -10,7 +10,7 @@ var (
 type GapsRequest struct {
 	Namespace string  `json:"namespace" doc:"Only questions about this namespace; blank for all."`
 	MinCount  uint64  `json:"min_count" default:"2" doc:"Only questions asked at least this many times."`
-	MaxTop    float64 `json:"max_avg_top_score" default:"0.5" doc:"Only questions whose best memory scored at most this on average."`
+	MaxTop    float64 `json:"max_avg_top_score" is:"number[-1..]" default:"0.5" doc:"Only questions whose best memory scored at most this on average; below 0: none."`
 	Limit     int     `json:"limit" is:"integer[0..]" default:"10" doc:"Most rows to return, up to 1,000."`
 	Here      bool    `json:"node" doc:"Ask only the node that answers, and not the others."`
 }

@@ -171,7 +171,7 @@ type FeedbackRequest struct {
 	Query    string  `json:"query" is:"string!" doc:"What was asked, up to 64 KiB." example:"what does Ada drink?"`
 	RID      string  `json:"rid" is:"string!" doc:"The memory that was found." example:"0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c0e12"`
 	Relevant bool    `json:"relevant" default:"true" doc:"Whether the memory was relevant."`
-	Score    float64 `json:"score" doc:"The score that it was found with."`
+	Score    float64 `json:"score" is:"number[0..]" doc:"The score that it was found with."`
 	Rank     int     `json:"rank" is:"integer[0..]" doc:"Its place in the answer, from 0."`
 }
 

@@ -124,8 +124,31 @@ func (l *linter) operation(where, path string, op map[string]any) {
 	l.confirm(where, op)
 	if rb, ok := op["requestBody"].(map[string]any); ok {
 		l.content(where+" body", rb)
+		l.bounded(where+" body", at(rb, "content", "application/json", "schema"))
 	}
 	l.responses(where, op)
+}
+
+// bounded asks of every number of a request from where on it is taken. A date may be a number, and a vector has any.
+func (l *linter) bounded(where string, s map[string]any) {
+	l.t.Helper()
+	if ref, ok := s["$ref"].(string); ok {
+		s = at(l.shapes, strings.TrimPrefix(ref, "#/components/schemas/"))
+	}
+	if (s["type"] == "number" || s["type"] == "integer") && s["minimum"] == nil && s["exclusiveMinimum"] == nil {
+		l.t.Errorf("%s: a number from where on?", where)
+	}
+	if items := at(s, "items"); items["type"] != "number" {
+		for name, p := range at(items, "properties") {
+			l.bounded(where+"[]."+name, p.(map[string]any))
+		}
+		if items["$ref"] != nil {
+			l.bounded(where+"[]", items)
+		}
+	}
+	for name, p := range at(s, "properties") {
+		l.bounded(where+"."+name, p.(map[string]any))
+	}
 }
 
 func (l *linter) parameters(where, path string, op map[string]any) {
@@ -152,6 +175,7 @@ func (l *linter) parameters(where, path string, op map[string]any) {
 			l.t.Errorf("%s: in %q", here, in)
 		}
 		l.schema(here, p["schema"].(map[string]any))
+		l.bounded(here, p["schema"].(map[string]any))
 	}
 	var want []string
 	for _, m := range place.FindAllStringSubmatch(path, -1) {

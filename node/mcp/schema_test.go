@@ -53,6 +53,11 @@ func TestTools(t *testing.T) {
 			}
 		}
 		lint(t, tool.Name+" takes", tool.InputSchema, defs(tool.InputSchema))
+		for name, of := range defs(tool.InputSchema) {
+			lint(t, tool.Name+" takes "+name, of.(map[string]any), defs(tool.InputSchema))
+			bounded(t, tool.Name+" takes "+name, of.(map[string]any))
+		}
+		bounded(t, tool.Name, tool.InputSchema)
 		lint(t, tool.Name+" gives", tool.OutputSchema, defs(tool.OutputSchema))
 		for name, of := range defs(tool.OutputSchema) {
 			lint(t, tool.Name+" gives "+name, of.(map[string]any), defs(tool.OutputSchema))
@@ -82,6 +87,18 @@ func lint(t *testing.T, where string, s, known map[string]any) {
 		}
 		if ref, ok := p["$ref"].(string); ok && known[strings.TrimPrefix(ref, "#/$defs/")] == nil {
 			t.Errorf("%s: %s is %s, which is nowhere", where, name, ref)
+		}
+	}
+}
+
+// bounded asks of every number that a tool takes from where on it is taken.
+func bounded(t *testing.T, where string, s map[string]any) {
+	t.Helper()
+	props, _ := s["properties"].(map[string]any)
+	for name, p := range props {
+		p := p.(map[string]any)
+		if (p["type"] == "number" || p["type"] == "integer") && p["minimum"] == nil && p["exclusiveMinimum"] == nil {
+			t.Errorf("%s: %s is a number from where on?", where, name)
 		}
 	}
 }
