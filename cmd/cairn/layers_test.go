@@ -24,63 +24,105 @@ var rooms = map[string][]string{
 	"cmd":   {"oplog", "wire", "index", "raft", "node", "local"},
 }
 
-// inner says which packages of its own room a package may import, where that is bounded.
-var inner = map[string][]string{
-	"oplog":            {},
-	"oplog/boltfile":   {},
-	"oplog/extract":    {},
-	"oplog/syncwriter": {},
-	"oplog/seal":       {"oplog/syncwriter"},
-	"oplog/store":      {"oplog/seal"},
-	"oplog/snapshot":   {"oplog"},
-	"oplog/state":      {"oplog", "oplog/seal", "oplog/snapshot", "oplog/store"},
-	"node/api":         {},
-	"node/disk":        {},
-	"node/certs":       {},
-	"node/past":        {},
-	"node/access":      {"node/api"},
-	"node/commit":      {"node/api", "node/access", "node/disk"},
-	"local/door":       {},
-	"local/environ":    {},
-	"local/frame":      {},
-	"local/kit":        {},
-	"local/redact":     {},
-	"node/engine":      {"node/api", "node/access", "node/certs", "node/commit", "node/disk", "node/mind", "node/past"},
-	"node/home":        {"node/commit"},
-	"node/mcp":         {"node/api"},
-	"node/gateway":     {"node/api", "node/access"},
-	"node/console":     {},
-	"node/wireport":    {"node/api", "node/access"},
-	"node/peerport":    {"node/api"},
-	"raft/logstore":    {},
-	"raft/transport":   {},
-	"raft/recovery":    {"raft/logstore"},
-
-	"cmd/cairn/cli":       {},
-	"cmd/cairn/config":    {"cmd/cairn/cli"},
-	"cmd/cairn/doctor":    {"cmd/cairn/cli", "cmd/cairn/config"},
-	"cmd/cairn/debug":     {"cmd/cairn/cli", "cmd/cairn/config", "cmd/cairn/doctor"},
-	"cmd/cairn/bench":     {"cmd/cairn/cli", "cmd/cairn/config"},
-	"cmd/cairn/sample":    {"cmd/cairn/cli"},
-	"cmd/cairn/cairntest": {"cmd/cairn/cli", "cmd/cairn/config"},
+// A layer is a package and the packages of its own room that it imports: these stand above it in the table, so that no arrow runs back up.
+type layer struct {
+	pkg     string
+	imports []string
 }
 
-// sole says which package, with what is below it, alone may import a library.
-var sole = map[string]string{
-	"github.com/cockroachdb/pebble/": "oplog/store",
-}
+// layers are all packages with all arrows between those of one room, the lowest first.
+var layers = []layer{
+	{"wire/field", nil},
+	{"wire/large", nil},
+	{"wire", []string{"wire/field", "wire/large"}},
+	{"wire/client", []string{"wire"}},
 
-// dialects are the packages of local that never import each other, with those below them.
-var dialects = []string{"local/covenant", "local/process", "local/sift", "local/stringd"}
+	{"oplog", nil},
+	{"oplog/boltfile", nil},
+	{"oplog/extract", nil},
+	{"oplog/syncwriter", nil},
+	{"oplog/seal", []string{"oplog/syncwriter"}},
+	{"oplog/store", []string{"oplog/seal"}},
+	{"oplog/store/storetest", nil},
+	{"oplog/snapshot", []string{"oplog"}},
+	{"oplog/state", []string{"oplog", "oplog/seal", "oplog/snapshot", "oplog/store"}},
+	{"oplog/state/statetest", []string{"oplog", "oplog/state"}},
+	{"oplog/snapshot/archive", []string{"oplog", "oplog/seal", "oplog/snapshot", "oplog/state", "oplog/syncwriter"}},
 
-// dialect is the one that a package belongs to; blank for none.
-func dialect(pkg string) string {
-	for _, d := range dialects {
-		if pkg == d || strings.HasPrefix(pkg, d+"/") {
-			return d
-		}
-	}
-	return ""
+	{"index/breaker", nil},
+	{"index/exact", nil},
+	{"index/modelserver", nil},
+	{"index/stock", nil},
+	{"index/vector", nil},
+	{"index/rank", []string{"index/exact"}},
+	{"index/text", []string{"index/exact"}},
+	{"index", []string{"index/rank", "index/text", "index/vector"}},
+	{"index/embed/modeldir", nil},
+	{"index/embed/models", nil},
+	{"index/embed/safetensors", nil},
+	{"index/embed/tokenizer", []string{"index/embed/modeldir"}},
+	{"index/embed/bert/berttest", nil},
+	{"index/embed/bert", []string{"index/embed/modeldir", "index/embed/safetensors", "index/embed/tokenizer"}},
+	{"index/embed", []string{"index/breaker", "index/embed/bert", "index/embed/modeldir", "index/embed/safetensors", "index/embed/tokenizer", "index/modelserver", "index/text"}},
+	{"index/rerank", []string{"index/breaker", "index/modelserver"}},
+
+	{"raft/logstore", nil},
+	{"raft/rafttest", nil},
+	{"raft/transport", nil},
+	{"raft/recovery", []string{"raft/logstore"}},
+	{"raft", []string{"raft/logstore", "raft/recovery", "raft/transport"}},
+
+	{"node/api", nil},
+	{"node/certs", nil},
+	{"node/console", nil},
+	{"node/disk", nil},
+	{"node/mind", nil},
+	{"node/mind/mindtest", []string{"node/mind"}},
+	{"node/nodetest", nil},
+	{"node/past", nil},
+	{"node/simulation", nil},
+	{"node/access", []string{"node/api"}},
+	{"node/commit", []string{"node/access", "node/api", "node/disk"}},
+	{"node/engine", []string{"node/access", "node/api", "node/certs", "node/commit", "node/disk", "node/mind", "node/past"}},
+	{"node/gateway", []string{"node/access", "node/api"}},
+	{"node/home", []string{"node/commit"}},
+	{"node/mcp", []string{"node/api"}},
+	{"node/peerport", []string{"node/api"}},
+	{"node/wireport", []string{"node/access", "node/api"}},
+	{"node", []string{"node/access", "node/api", "node/certs", "node/commit", "node/console", "node/disk", "node/engine", "node/gateway", "node/home", "node/mcp", "node/peerport", "node/wireport"}},
+
+	{"local/door", nil},
+	{"local/environ", nil},
+	{"local/frame", nil},
+	{"local/kit", nil},
+	{"local/redact", nil},
+	{"local/covenant/audit", nil},
+	{"local/covenant/b58", nil},
+	{"local/covenant/canon", nil},
+	{"local/covenant/ignore", nil},
+	{"local/covenant/mailbox", nil},
+	{"local/covenant", []string{"local/covenant/audit", "local/covenant/b58", "local/covenant/canon", "local/covenant/ignore", "local/covenant/mailbox", "local/door", "local/frame", "local/kit", "local/redact"}},
+	{"local/process/conformance", nil},
+	{"local/process", []string{"local/door", "local/environ", "local/kit"}},
+	{"local/process/standalone", []string{"local/process"}},
+	{"local/sift", []string{"local/environ", "local/frame", "local/kit", "local/redact"}},
+	{"local/stringd/inbox", nil},
+	{"local/stringd/sfmd", nil},
+	{"local/stringd/shell", nil},
+	{"local/stringd/command", []string{"local/stringd/inbox", "local/stringd/sfmd", "local/stringd/shell"}},
+	{"local/stringd", []string{"local/door", "local/environ", "local/kit", "local/stringd/command", "local/stringd/inbox"}},
+
+	{"cmd/cairn/cli", nil},
+	{"cmd/cairn/config", []string{"cmd/cairn/cli"}},
+	{"cmd/cairn/history", nil},
+	{"cmd/cairn/history/check", []string{"cmd/cairn/history"}},
+	{"cmd/cairn/memory", []string{"cmd/cairn/cli"}},
+	{"cmd/cairn/doctor", []string{"cmd/cairn/cli", "cmd/cairn/config"}},
+	{"cmd/cairn/debug", []string{"cmd/cairn/cli", "cmd/cairn/config", "cmd/cairn/doctor"}},
+	{"cmd/cairn/bench", []string{"cmd/cairn/cli", "cmd/cairn/config"}},
+	{"cmd/cairn/sample", []string{"cmd/cairn/cli"}},
+	{"cmd/cairn/cairntest", []string{"cmd/cairn/cli", "cmd/cairn/config"}},
+	{"cmd/cairn", []string{"cmd/cairn/bench", "cmd/cairn/cli", "cmd/cairn/config", "cmd/cairn/debug", "cmd/cairn/doctor", "cmd/cairn/memory", "cmd/cairn/sample"}},
 }
 
 // outer says which other rooms a package may import, where that is less than its room may.
@@ -91,25 +133,44 @@ var outer = map[string][]string{
 	"node/console": {},
 }
 
-// owners says which rooms may import a library.
-var owners = map[string][]string{
-	"github.com/blevesearch/bleve/":      {"index"},
-	"github.com/hashicorp/raft":          {"raft"},
-	"github.com/hashicorp/go-hclog":      {"raft"},
-	"github.com/klauspost/compress/zstd": {"wire", "oplog", "local"},
-	"go.etcd.io/bbolt":                   {"index", "oplog", "raft"},
-	"github.com/spf13/cobra":             {"cmd"},
-	"github.com/pelletier/go-toml/":      {"cmd"},
+// libraries says which packages, each alone and not what is below it, may import a library that is wanted in one place. Bleve finds text and is compared
+// with; hashicorp/raft is consensus, with its log, its connections and its recovery; pebble is the state; zstd packs frames, entries, snapshots, and
+// what two dialects are sent packed.
+var libraries = map[string][]string{
+	"github.com/blevesearch/":              {"index/stock", "index/text"},
+	"github.com/cockroachdb/pebble/":       {"oplog/store", "oplog/store/storetest"},
+	"github.com/creack/pty":                {"cmd/cairn/cairntest", "local/stringd/shell"},
+	"github.com/hashicorp/go-hclog":        {"raft"},
+	"github.com/hashicorp/raft":            {"raft", "raft/logstore", "raft/recovery", "raft/transport"},
+	"github.com/klauspost/compress/zstd":   {"local/process/standalone", "local/sift", "oplog", "oplog/snapshot", "wire"},
+	"github.com/modelcontextprotocol/":     {"cmd/cairn", "node/mcp"},
+	"github.com/pelletier/go-toml/":        {"cmd/cairn/config"},
+	"github.com/prometheus/client_golang/": {"local/process/standalone", "node/engine"},
+	"github.com/vmihailenco/msgpack/":      {"oplog"},
+	"go.etcd.io/bbolt":                     {"index/text", "raft/logstore"},
 }
 
-// TestLayers holds the arrows between the rooms.
+// cobraRoom is the room of verbs and flags.
+const cobraRoom = "cmd"
+
+// TestLayers holds the arrows: between rooms, between the packages of each room, and to the libraries that have one place. A package without a row is an
+// error, and so is an arrow of the tables that no import has.
 func TestLayers(t *testing.T) {
 	t.Parallel()
 	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", module+"...").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := 0
+	place := map[string]int{}
+	for i, l := range layers {
+		place[l.pkg] = i
+		for _, on := range l.imports {
+			if at, has := place[on]; !has || at >= i {
+				t.Errorf("%s may import %s, which has no row above it", l.pkg, on)
+			}
+		}
+	}
+	seen := map[string][]string{}
 	for d := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p struct {
 			ImportPath string
@@ -120,36 +181,57 @@ func TestLayers(t *testing.T) {
 		} else if err != nil {
 			t.Fatal(err)
 		}
-		seen++
-		from := room(p.ImportPath)
 		pkg := strings.TrimPrefix(p.ImportPath, module)
-		for _, i := range p.Imports {
-			if may, bounded := inner[pkg]; bounded && room(i) == from && !slices.Contains(may, strings.TrimPrefix(i, module)) {
-				t.Errorf("%s imports %s: of its own room it may import %v", p.ImportPath, i, may)
-			}
-			if to := room(i); to != "" && to != from && !slices.Contains(rooms[from], to) && !slices.Contains(rooms[from], strings.TrimPrefix(i, module)) {
-				t.Errorf("%s imports %s: room %s may not import room %s", p.ImportPath, i, from, to)
-			}
-			for lib, may := range sole {
-				if strings.HasPrefix(i, lib) && !strings.HasPrefix(pkg+"/", may+"/") {
-					t.Errorf("%s imports %s, which belongs to %s alone", p.ImportPath, i, may)
-				}
-			}
-			if of, its := dialect(strings.TrimPrefix(i, module)), dialect(pkg); from == "local" && of != "" && of != its {
-				t.Errorf("%s imports %s: dialects know nothing of each other", p.ImportPath, i)
-			}
-			if may, bounded := outer[pkg]; bounded && room(i) != "" && room(i) != from && !slices.Contains(may, room(i)) {
-				t.Errorf("%s imports %s: of other rooms it may import %v", p.ImportPath, i, may)
-			}
-			for lib, may := range owners {
-				if strings.HasPrefix(i, lib) && !slices.Contains(may, from) {
-					t.Errorf("%s imports %s, which belongs to %v", p.ImportPath, i, may)
-				}
+		seen[pkg] = p.Imports
+		i, has := place[pkg]
+		if !has {
+			t.Errorf("%s has no row: say which packages of its room it may import", pkg)
+			continue
+		}
+		for _, path := range p.Imports {
+			checkImport(t, layers[i], path)
+		}
+	}
+	for _, l := range layers {
+		imports, there := seen[l.pkg]
+		if !there {
+			t.Errorf("%s has a row and is no package", l.pkg)
+			continue
+		}
+		for _, on := range l.imports {
+			if !slices.Contains(imports, module+on) {
+				t.Errorf("%s does not import %s: take the arrow off its row", l.pkg, on)
 			}
 		}
 	}
-	if seen < len(rooms)-1 {
-		t.Errorf("only %d packages were looked at", seen)
+	for lib, users := range libraries {
+		for _, pkg := range users {
+			if !slices.ContainsFunc(seen[pkg], func(path string) bool { return strings.HasPrefix(path, lib) }) {
+				t.Errorf("%s does not import %s: take it off the list", pkg, lib)
+			}
+		}
+	}
+}
+
+func checkImport(t *testing.T, from layer, path string) {
+	t.Helper()
+	mine, on, ours := room(module+from.pkg), strings.TrimPrefix(path, module), room(path)
+	switch {
+	case ours == mine && !slices.Contains(from.imports, on):
+		t.Errorf("%s imports %s: of its own room it may import %v", from.pkg, on, from.imports)
+	case ours != "" && ours != mine && !slices.Contains(rooms[mine], ours) && !slices.Contains(rooms[mine], on):
+		t.Errorf("%s imports %s: room %s may not import room %s", from.pkg, on, mine, ours)
+	}
+	if may, bounded := outer[from.pkg]; bounded && ours != "" && ours != mine && !slices.Contains(may, ours) {
+		t.Errorf("%s imports %s: of other rooms it may import %v", from.pkg, on, may)
+	}
+	for lib, may := range libraries {
+		if strings.HasPrefix(path, lib) && !slices.Contains(may, from.pkg) {
+			t.Errorf("%s imports %s, which belongs to %v", from.pkg, path, may)
+		}
+	}
+	if strings.HasPrefix(path, "github.com/spf13/") && mine != cobraRoom {
+		t.Errorf("%s imports %s: verbs and flags are the business of %s", from.pkg, path, cobraRoom)
 	}
 }
 
