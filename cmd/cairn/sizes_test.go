@@ -21,7 +21,6 @@ const (
 
 // flat are the structs that have more fields and stay flat, each with its reason.
 var flat = map[string]string{
-	"cmd/cairn/config/file.go cluster":  "a table of the configuration file: its keys are flat",
 	"index/rank/settings.go Settings":   "the numbers that recalls are tuned by, each read once beside its default",
 	"node/api/cluster.go ClusterStatus": "an answer: its JSON is flat, as clients read it",
 	"node/api/memory.go Draft":          "a request: its JSON is flat, as clients send it",

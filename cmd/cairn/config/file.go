@@ -35,27 +35,37 @@ type server struct {
 }
 
 type cluster struct {
-	NodeID             uint32     `toml:"node_id" default:"1" env:"CAIRN_CLUSTER_NODE_ID,YANTRIKDB_CLUSTER_NODE_ID" doc:"The node's number; every member has its own."`
-	Role               string     `toml:"role" default:"voter" doc:"voter or read_replica."`
-	ClusterPort        int        `toml:"cluster_port" default:"7440 with peers, else none" doc:"Port of the other members. A node without peers opens none unless it is set."`
-	Bind               string     `toml:"bind" default:"server.bind" doc:"Address that the peer port listens on."`
-	AdvertiseAddr      string     `toml:"advertise_addr" doc:"host:port that peers dial; required when the peer port listens on every address. Clients are told its host too."`
-	AdvertiseWire      string     `toml:"advertise_wire" default:"host of advertise_addr, wire_port" doc:"host:port of the wire port, as clients are told it."`
-	AdvertiseHTTP      string     `toml:"advertise_http" default:"host of advertise_addr, http_port" doc:"host:port of the gateway, as clients are told it."`
-	HeartbeatMS        int        `toml:"heartbeat_interval_ms" default:"400" unit:"milliseconds" doc:"How often the leader sends heartbeats to the followers."`
-	MaxClockOffsetMS   int        `toml:"max_clock_offset_ms" default:"2000" unit:"milliseconds" doc:"How far a node's clock may be from the median of the members' clocks. A leader over the limit uses the others' time and transfers leadership."`
-	ElectionMS         int        `toml:"election_timeout_ms" default:"1200" unit:"milliseconds" doc:"How long followers wait for a heartbeat before they elect another leader; at least twice the heartbeat."`
-	Secret             string     `toml:"cluster_secret" secret:"true" env:"CAIRN_CLUSTER_SECRET,CAIRN_CLUSTER_CLUSTER_SECRET,YANTRIKDB_CLUSTER_SECRET" default:"that of data_dir/cluster.secret" doc:"Shared by all members, at least 32 characters: cairn cluster secret makes one. A node without peers makes one at its first start."`
-	SecretFile         string     `toml:"cluster_secret_file" doc:"File with the secret, instead of cluster_secret."`
-	OtherSecret        string     `toml:"other_cluster_secret" secret:"true" doc:"A second secret that is accepted, while the secret is being changed."`
-	OtherSecretFile    string     `toml:"other_cluster_secret_file" doc:"File with the other secret, instead of other_cluster_secret."`
-	ReplicationMode    string     `toml:"replication_mode" doc:"Accepted in older files, without effect: a write is always stored on a majority."`
-	SnapshotThreshold  uint64     `toml:"snapshot_threshold" default:"8192" unit:"log entries" doc:"A snapshot is taken after this many log entries."`
-	SnapshotIntervalMS int        `toml:"snapshot_interval_ms" default:"120000" unit:"milliseconds" doc:"How often the node checks whether a snapshot is due."`
-	TrailingLogs       uint64     `toml:"trailing_logs" default:"10240" unit:"log entries" doc:"Log entries kept although a snapshot holds them, for members that were away; 128 MiB at most."`
-	PeersSRV           string     `toml:"peers_srv" doc:"Instead of peers: the DNS name whose SRV records are all members, this one too, such as _peer._tcp.cairn-peers. It is asked when the node starts."`
-	PeersExpected      int        `toml:"peers_expected" default:"3" unit:"members" doc:"Number of members that peers_srv must name before a node with an empty home starts: fewer could found a cluster of their own."`
-	Peers              []filePeer `toml:"peers" doc:"The other members."`
+	NodeID        uint32 `toml:"node_id" default:"1" env:"CAIRN_CLUSTER_NODE_ID,YANTRIKDB_CLUSTER_NODE_ID" doc:"The node's number; every member has its own."`
+	Role          string `toml:"role" default:"voter" doc:"voter or read_replica."`
+	ClusterPort   int    `toml:"cluster_port" default:"7440 with peers, else none" doc:"Port of the other members. A node without peers opens none unless it is set."`
+	Bind          string `toml:"bind" default:"server.bind" doc:"Address that the peer port listens on."`
+	AdvertiseAddr string `toml:"advertise_addr" doc:"host:port that peers dial; required when the peer port listens on every address. Clients are told its host too."`
+	AdvertiseWire string `toml:"advertise_wire" default:"host of advertise_addr, wire_port" doc:"host:port of the wire port, as clients are told it."`
+	AdvertiseHTTP string `toml:"advertise_http" default:"host of advertise_addr, http_port" doc:"host:port of the gateway, as clients are told it."`
+	timings
+	Secret          string `toml:"cluster_secret" secret:"true" env:"CAIRN_CLUSTER_SECRET,CAIRN_CLUSTER_CLUSTER_SECRET,YANTRIKDB_CLUSTER_SECRET" default:"that of data_dir/cluster.secret" doc:"Shared by all members, at least 32 characters: cairn cluster secret makes one. A node without peers makes one at its first start."`
+	SecretFile      string `toml:"cluster_secret_file" doc:"File with the secret, instead of cluster_secret."`
+	OtherSecret     string `toml:"other_cluster_secret" secret:"true" doc:"A second secret that is accepted, while the secret is being changed."`
+	OtherSecretFile string `toml:"other_cluster_secret_file" doc:"File with the other secret, instead of other_cluster_secret."`
+	ReplicationMode string `toml:"replication_mode" doc:"Accepted in older files, without effect: a write is always stored on a majority."`
+	snapshots
+	PeersSRV      string     `toml:"peers_srv" doc:"Instead of peers: the DNS name whose SRV records are all members, this one too, such as _peer._tcp.cairn-peers. It is asked when the node starts."`
+	PeersExpected int        `toml:"peers_expected" default:"3" unit:"members" doc:"Number of members that peers_srv must name before a node with an empty home starts: fewer could found a cluster of their own."`
+	Peers         []filePeer `toml:"peers" doc:"The other members."`
+}
+
+// timings are the part of [cluster] that says how long members wait for each other.
+type timings struct {
+	HeartbeatMS      int `toml:"heartbeat_interval_ms" default:"400" unit:"milliseconds" doc:"How often the leader sends heartbeats to the followers."`
+	MaxClockOffsetMS int `toml:"max_clock_offset_ms" default:"2000" unit:"milliseconds" doc:"How far a node's clock may be from the median of the members' clocks. A leader over the limit uses the others' time and transfers leadership."`
+	ElectionMS       int `toml:"election_timeout_ms" default:"1200" unit:"milliseconds" doc:"How long followers wait for a heartbeat before they elect another leader; at least twice the heartbeat."`
+}
+
+// snapshots are the part of [cluster] that says when the log is cut, and how far.
+type snapshots struct {
+	SnapshotThreshold  uint64 `toml:"snapshot_threshold" default:"8192" unit:"log entries" doc:"A snapshot is taken after this many log entries."`
+	SnapshotIntervalMS int    `toml:"snapshot_interval_ms" default:"120000" unit:"milliseconds" doc:"How often the node checks whether a snapshot is due."`
+	TrailingLogs       uint64 `toml:"trailing_logs" default:"10240" unit:"log entries" doc:"Log entries kept although a snapshot holds them, for members that were away; 128 MiB at most."`
 }
 
 type filePeer struct {
