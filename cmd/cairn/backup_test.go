@@ -31,7 +31,7 @@ type restored struct {
 // a backup began is in it; three fresh nodes that start from it are equal and hold it.
 func TestBackupUnderLoadRestoresIntoAFreshCluster(t *testing.T) {
 	t.Parallel()
-	nodes, token := cairntest.StartThree(t, 0, 1, 2)
+	nodes, token := startThree(t, 0, 1, 2)
 	backups := filepath.Join(t.TempDir(), "backups")
 	ctx, stop := context.WithCancel(t.Context())
 	var mu sync.Mutex
@@ -57,20 +57,20 @@ func TestBackupUnderLoadRestoresIntoAFreshCluster(t *testing.T) {
 		}
 		mu.Unlock()
 		recallNow(t, backed, newest) // the node has applied what any has acknowledged
-		last = cairntest.JSONOf[backupDone](t, "backup", "--to", backups, "--endpoints", nodes[0].Line.HTTP, "--token", token)
+		last = jsonOf[backupDone](t, "backup", "--to", backups, "--endpoints", nodes[0].Line.HTTP, "--token", token)
 		if (last.Since == 0) != (i == 0) {
 			t.Errorf("backup %d begins at %d", i, last.Since)
 		}
 	}
 	stop()
 	wg.Wait()
-	if got := cairntest.JSONOf[restored](t, "backup", "verify", backups); got.Index != last.Index || got.Hash != last.Hash {
+	if got := jsonOf[restored](t, "backup", "verify", backups); got.Index != last.Index || got.Hash != last.Hash {
 		t.Errorf("verify says %+v, the backup %+v", got, last)
 	}
 
 	dir := t.TempDir()
 	fresh := freshThree(t, dir, token)
-	got := cairntest.JSONOf[restored](t, "restore", "--from", backups, "--config", fresh[0].Args[3])
+	got := jsonOf[restored](t, "restore", "--from", backups, "--config", fresh[0].Args[3])
 	if got.Index != last.Index || got.Hash != last.Hash {
 		t.Errorf("restored %+v, the backup says %+v", got, last)
 	}
@@ -81,23 +81,23 @@ func TestBackupUnderLoadRestoresIntoAFreshCluster(t *testing.T) {
 	for _, up := range ups {
 		up()
 	}
-	leader := fresh[cairntest.Leader(t, fresh)]
-	if !cairntest.Eventually(func() bool { s, ok := cairntest.Status(t, leader); return ok && voters(s) == 3 }) {
+	leader := fresh[leaderOf(t, fresh)]
+	if !cairntest.Eventually(func() bool { s, ok := statusOf(t, leader); return ok && voters(s) == 3 }) {
 		t.Fatal("the fresh nodes do not become three voters")
 	}
 	if _, code := cairntest.Run(t, "remember", "life goes on", "--endpoints", leader.Line.Wire, "--token", token); code != 0 {
 		t.Error("the restored cluster takes no writes")
 	}
-	cairntest.SameState(t, fresh)
+	sameState(t, fresh)
 	for _, p := range fresh {
-		cairntest.CheckExport(t, p, token, before)
+		checkExport(t, p, token, before)
 	}
 	out, code := cairntest.Run(t, "restore", "--from", backups, "--database", "default", "--into", "beside", "--endpoints", leader.Line.Wire, "--token", token)
 	if code != 0 || !strings.Contains(out, "memories") {
 		t.Errorf("one database into the living cluster: exit %d, %s", code, out)
 	}
-	cairntest.SameState(t, fresh)
-	out, code = cairntest.Run(t, "recall", "writer 1 memory 1", "--db", "beside", "--consistency", "linearizable", "--endpoints", fresh[(cairntest.Leader(t, fresh)+1)%3].Line.Wire, "--token", token)
+	sameState(t, fresh)
+	out, code = cairntest.Run(t, "recall", "writer 1 memory 1", "--db", "beside", "--consistency", "linearizable", "--endpoints", fresh[(leaderOf(t, fresh)+1)%3].Line.Wire, "--token", token)
 	if code != 0 || !strings.Contains(out, "writer 1 memory 1") {
 		t.Errorf("recall from the restored database on a follower: exit %d, %s", code, out)
 	}
@@ -110,7 +110,7 @@ func freshThree(t *testing.T, dir, token string) (nodes []*cairntest.Node) {
 	base := cairntest.FreePorts(t, 3*config.PortsEach)
 	for i := range 3 {
 		n := config.NodeHere(filepath.Join(dir, fmt.Sprint("fresh", i+1)), i+1, 3, base, token)
-		n.ElectionMS = cairntest.Patient
+		n.ElectionMS = patient
 		path := filepath.Join(dir, fmt.Sprintf("fresh%d.toml", i+1))
 		if err := config.Write(path, n); err != nil {
 			t.Fatal(err)
@@ -138,24 +138,24 @@ func TestPointInTime(t *testing.T) {
 		}
 	}
 	said("before the first backup")
-	cairntest.JSONOf[backupDone](t, "backup", "--to", backups, "--home", home)
+	jsonOf[backupDone](t, "backup", "--to", backups, "--home", home)
 	said("the first of two")
 	var between uint64
-	if !cairntest.Eventually(func() bool { s, ok := cairntest.Status(t, p); between = uint64(s.Applied); return ok }) {
+	if !cairntest.Eventually(func() bool { s, ok := statusOf(t, p); between = uint64(s.Applied); return ok }) {
 		t.Fatal("no status")
 	}
 	cut := time.Now()
 	said("the second of two")
-	cairntest.JSONOf[backupDone](t, "backup", "--to", backups, "--home", home)
+	jsonOf[backupDone](t, "backup", "--to", backups, "--home", home)
 	nothing := func() bool {
-		return cairntest.JSONOf[backupDone](t, "backup", "--to", backups, "--home", home).Path == ""
+		return jsonOf[backupDone](t, "backup", "--to", backups, "--home", home).Path == ""
 	}
 	if !cairntest.Eventually(nothing) { // a node has a few words of its own to say after its start
 		t.Error("there is a new backup every time, of nothing")
 	}
 	for _, at := range []string{fmt.Sprint(between), cut.UTC().Format(time.RFC3339Nano)} {
 		old := filepath.Join(t.TempDir(), "old")
-		cairntest.JSONOf[restored](t, "restore", "--from", backups, "--home", old, "--at", at)
+		jsonOf[restored](t, "restore", "--from", backups, "--home", old, "--at", at)
 		q := &cairntest.Node{T: t, Args: []string{"dev", "--home", old, "--port-base", fmt.Sprint(cairntest.FreePorts(t, 6))}}
 		t.Cleanup(q.Kill)
 		q.Launch()()
@@ -220,11 +220,11 @@ func TestADownloadGoesOnWhereItBroke(t *testing.T) {
 	if st, err := os.Stat(filepath.Join(backups, partFile)); err != nil || st.Size() != 100 {
 		t.Fatalf("what arrived is not kept: %v, %v", st, err)
 	}
-	done := cairntest.JSONOf[backupDone](t, args...)
+	done := jsonOf[backupDone](t, args...)
 	if last := ranges[len(ranges)-1]; last != "bytes=100-" {
 		t.Errorf("the rest was asked for as %q", last)
 	}
-	if got := cairntest.JSONOf[restored](t, "backup", "verify", backups); got.Hash != done.Hash {
+	if got := jsonOf[restored](t, "backup", "verify", backups); got.Hash != done.Hash {
 		t.Errorf("verify: %+v, backup: %+v", got, done)
 	}
 }

@@ -49,7 +49,7 @@ func TestBombs(t *testing.T) {
 	t.Cleanup(p.Kill)
 	p.Launch()()
 	registerWell(t, p)
-	member := cairntest.MemberAlone(t)
+	member := memberAlone(t)
 	for _, l := range append(listeners(t, p), peerListener(member)) {
 		t.Run(l.name, func(t *testing.T) {
 			p := p

@@ -15,13 +15,13 @@ func TestADiskThatFails(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it waits for elections of three processes, which the race detector slows down")
 	}
-	nodes, token := cairntest.ThreeIn(t, t.TempDir(), cairntest.InHaste)
+	nodes, token := threeIn(t, t.TempDir(), inHaste)
 	for _, p := range nodes { // the state is written with each snapshot
 		change(t, p.Args[3], func(b []byte) []byte {
 			return bytes.Replace(b, []byte("[cluster]\n"), []byte("[cluster]\nsnapshot_threshold = 16\nsnapshot_interval_ms = 100\n"), 1)
 		})
 	}
-	cairntest.StartAll(t, nodes, 0, 1, 2)
+	startAll(t, nodes, 0, 1, 2)
 	d := writeOn(t, nodes, token, 3)
 	d.goesOn("at first")
 	for _, tc := range []struct {
@@ -33,7 +33,7 @@ func TestADiskThatFails(t *testing.T) {
 		{false, "state/*/MANIFEST-*", "write", "the state's disk has failed"},
 		{true, "state/*/MANIFEST-*", "fdatasync,fsync", "the state's disk has failed"},
 	} {
-		i := cairntest.Leader(t, nodes)
+		i := leaderOf(t, nodes)
 		if !tc.leads {
 			i = (i + 1) % 3
 		}
@@ -45,7 +45,7 @@ func TestADiskThatFails(t *testing.T) {
 		p.Launch()()
 	}
 	for _, tc := range []struct{ file, call string }{{"raft/log/*.seg", "pwrite64"}, {"state/*/MANIFEST-*", "write"}} {
-		full := nodes[cairntest.Leader(t, nodes)]
+		full := nodes[leaderOf(t, nodes)]
 		x := inject(t, full, tc.file, tc.call, "ENOSPC")
 		x.hit(3)
 		d.goesOn("while there is no room for the leader's " + tc.file)
@@ -60,7 +60,7 @@ func TestADiskThatFails(t *testing.T) {
 // nothing; then the other is killed, and the two that are left have everything.
 func onlyWhatIsThere(t *testing.T, nodes []*cairntest.Node, d *diary) {
 	t.Helper()
-	lead := cairntest.Leader(t, nodes)
+	lead := leaderOf(t, nodes)
 	away, broken := nodes[(lead+1)%3], nodes[(lead+2)%3]
 	away.Kill()
 	x := inject(t, broken, "raft/log/*.seg", "pwrite64", "EIO")

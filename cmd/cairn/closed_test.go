@@ -59,7 +59,7 @@ func TestALoneNodeOpensNoPeerPort(t *testing.T) {
 					t.Errorf("the secret has %d characters, and the same as before: %v", len(now), now == secret)
 				}
 				secret = now
-				if s, ok := cairntest.Status(t, p); !ok || s.Clustered {
+				if s, ok := statusOf(t, p); !ok || s.Clustered {
 					t.Errorf("status %+v, %v", s, ok)
 				}
 				if _, err := p.Stop(); err != nil {
@@ -118,7 +118,7 @@ func (s *stranger) ask(op wire.Op, m wire.Message) string {
 // write nor change who is. The log and the audit stay as they are.
 func TestStrangersAtThePeerPort(t *testing.T) {
 	t.Parallel()
-	p := cairntest.MemberAlone(t)
+	p := memberAlone(t)
 	before := tracks(t, settled(t, p))
 	entry, err := oplog.Entry{Node: 9, Ops: []oplog.Op{&oplog.CreateToken{Hash: access.HashToken("mine"), DB: oplog.DefaultDB, Scopes: []string{"admin"}, At: 1}}}.Encode()
 	if err != nil {
@@ -210,7 +210,7 @@ func TestAPeersBombCostsLittle(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("memory of another process is read in /proc, which this system has not")
 	}
-	p := cairntest.MemberAlone(t)
+	p := memberAlone(t)
 	hello, err := wire.AppendPack(nil, wire.OpClusterHello, 0, &wire.ClusterHello{NodeID: 9, Role: "voter", ClusterSecret: p.Token, AdvertiseAddr: "127.0.0.1:1",
 		ProtocolVersion: wire.Version, Raft: &wire.RaftHello{Purpose: "forward"}}, false)
 	if err != nil {

@@ -24,7 +24,7 @@ func TestKeysOfACluster(t *testing.T) {
 	if _, code := cairntest.Run(t, "key", "new", "--output", keyFile); code != 0 {
 		t.Fatal("no key")
 	}
-	nodes, token := cairntest.ThreeIn(t, dir, func(n *config.NodeFile) {
+	nodes, token := threeIn(t, dir, func(n *config.NodeFile) {
 		f := initFlags{tls: true}
 		if err := f.certify(dir, n); err != nil {
 			t.Fatal(err)
@@ -38,7 +38,7 @@ func TestKeysOfACluster(t *testing.T) {
 	for _, p := range nodes {
 		p.Ca, p.Env = ca, append(p.Env, "CAIRN_ENCRYPTION_KEY_FILE="+keyFile)
 	}
-	cairntest.StartAll(t, nodes, 0, 1, 2)
+	startAll(t, nodes, 0, 1, 2)
 	at := []string{"--endpoints", nodes[1].Line.HTTP, "--ca", ca}
 	var all api.KeysAnswer
 	if err := (&cli.Target{Endpoints: []string{nodes[1].Line.HTTP}, TokenText: token, CA: ca, Timeout: cairntest.Hung}).Get(t.Context(), "GET", api.Keys.Path(), nil, &all); err != nil {
@@ -78,7 +78,7 @@ func TestKeysOfACluster(t *testing.T) {
 		}
 	}
 	reader := onLeader(t, nodes, token, "token", "create", "--scope", "read", "--ca", ca)
-	cairntest.SameState(t, nodes) // the token is on all of them
+	sameState(t, nodes) // the token is on all of them
 	if out, err := cairntest.Command(t.Context(), append([]string{"cluster", "keys", "--token", reader}, at...)...).CombinedOutput(); exitOf(t, err) != cli.ExitFailed || !strings.Contains(string(out), "admin") {
 		t.Errorf("a token that may read: %s", fmt.Sprint(string(out), err))
 	}

@@ -23,8 +23,8 @@ func TestAConditionInOneWord(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped in -short: many commands, each a process")
 	}
-	nodes, token := cairntest.StartThreeIn(t, t.TempDir(), func(*config.NodeFile) {}, 0, 1, 2)
-	l := cairntest.Leader(t, nodes)
+	nodes, token := startThreeIn(t, t.TempDir(), func(*config.NodeFile) {}, 0, 1, 2)
+	l := leaderOf(t, nodes)
 	p := nodes[l]
 	tokenFile := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(tokenFile, []byte(token), 0o600); err != nil {

@@ -184,8 +184,8 @@ func TestConsole(t *testing.T) {
 	}
 	ctx := browser(t)
 	dir := shots(t)
-	nodes, token := cairntest.StartThree(t, 0, 1, 2)
-	l := cairntest.Leader(t, nodes)
+	nodes, token := startThree(t, 0, 1, 2)
+	l := leaderOf(t, nodes)
 	leader, page := nodes[l], nodes[(l+1)%3].Line.HTTP
 	livedIn(t, leader, token)
 	watch(t, ctx, func(string) bool { return false })
@@ -293,8 +293,8 @@ func TestConsoleSeesALeaderDie(t *testing.T) {
 		t.Skip("short: a browser and three nodes are not started")
 	}
 	ctx := browser(t)
-	nodes, token := cairntest.StartThree(t, 0, 1, 2)
-	l := cairntest.Leader(t, nodes)
+	nodes, token := startThree(t, 0, 1, 2)
+	l := leaderOf(t, nodes)
 	f := nodes[(l+1)%3]
 	watch(t, ctx, func(s string) bool { return strings.HasPrefix(s, "status 503") })
 	if err := chromedp.Run(ctx, signInAt(f.Line.HTTP, token), chromedp.WaitVisible(fmt.Sprintf(`[data-node="%d"][data-role="Leader"]`, l+1), chromedp.ByQuery)); err != nil {

@@ -20,7 +20,7 @@ import (
 // comes back at its next start as one without state, with what the cluster has.
 func TestAContradictedMemberStops(t *testing.T) {
 	t.Parallel()
-	nodes, token := cairntest.StartThreeIn(t, t.TempDir(), cairntest.InHaste, 0, 1, 2)
+	nodes, token := startThreeIn(t, t.TempDir(), inHaste, 0, 1, 2)
 	put := func(to []*cairntest.Node, into map[string]string, what string, count int) {
 		t.Helper()
 		c := connect(t, to, token)
@@ -35,8 +35,8 @@ func TestAContradictedMemberStops(t *testing.T) {
 	}
 	acked := map[string]string{}
 	put(nodes, acked, "lighthouse", 10)
-	cairntest.SameState(t, nodes)
-	ahead := cairntest.Leader(t, nodes)
+	sameState(t, nodes)
+	ahead := leaderOf(t, nodes)
 	stays, old, gone := nodes[(ahead+1)%3], nodes[ahead], nodes[(ahead+2)%3]
 	if _, err := stays.Stop(); err != nil {
 		t.Fatal(err)
@@ -76,8 +76,8 @@ func TestAContradictedMemberStops(t *testing.T) {
 		t.Errorf("status of the other while it is down:\n%s", out)
 	}
 	old.Launch()()
-	cairntest.SameState(t, []*cairntest.Node{stays, old})
-	cairntest.CheckExport(t, old, token, acked)
+	sameState(t, []*cairntest.Node{stays, old})
+	checkExport(t, old, token, acked)
 	if aside := movedAside(t, old.Line.Home); len(aside) < 2 {
 		t.Errorf("of its home only %q is kept", aside)
 	}

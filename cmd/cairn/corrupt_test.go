@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -19,7 +18,7 @@ func TestDamagedFilesAreHealed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped in -short: changes or reads files of stopped nodes")
 	}
-	nodes, token := cairntest.StartThree(t, 0, 1, 2)
+	nodes, token := startThree(t, 0, 1, 2)
 	c := connect(t, nodes, token)
 	acked := map[string]string{}
 	write := func(n int) {
@@ -46,7 +45,7 @@ func TestDamagedFilesAreHealed(t *testing.T) {
 	for _, file := range []string{"state", "raft/log", "index"} {
 		for how, f := range damage {
 			t.Run(file+" "+how, func(t *testing.T) {
-				i := (cairntest.Leader(t, nodes) + 1) % 3
+				i := (leaderOf(t, nodes) + 1) % 3
 				home := nodes[i].Line.Home
 				nodes[i].Kill()
 				hit := 0
@@ -66,8 +65,8 @@ func TestDamagedFilesAreHealed(t *testing.T) {
 				}
 				nodes[i].Launch()()
 				write(5)
-				cairntest.SameState(t, nodes)
-				cairntest.CheckExport(t, nodes[i], token, acked)
+				sameState(t, nodes)
+				checkExport(t, nodes[i], token, acked)
 				if file != "index" {
 					aside, err := filepath.Glob(filepath.Join(home, file+".corrupt-*"))
 					if err != nil || len(aside) == 0 || !nodes[i].Says("moved aside") {

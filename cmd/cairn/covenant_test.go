@@ -218,9 +218,9 @@ func TestCovenantSurvivesAKill(t *testing.T) {
 // purges is gone everywhere.
 func TestOneMemoryThroughCovenant(t *testing.T) {
 	t.Parallel()
-	nodes, token := cairntest.StartThreeIn(t, shortDir(t), func(*config.NodeFile) {}, 0, 1, 2)
+	nodes, token := startThreeIn(t, shortDir(t), func(*config.NodeFile) {}, 0, 1, 2)
 	a, b := covenantOf(t, nodes[0]), covenantOf(t, nodes[1])
-	wc, err := client.Dial(t.Context(), client.Config{Addrs: []string{nodes[cairntest.Leader(t, nodes)].Line.Wire}, Token: token})
+	wc, err := client.Dial(t.Context(), client.Config{Addrs: []string{nodes[leaderOf(t, nodes)].Line.Wire}, Token: token})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +241,7 @@ func TestOneMemoryThroughCovenant(t *testing.T) {
 		t.Fatal("not found on another node")
 	}
 	t.Logf("the last capture was found on another node %s after its answer", time.Since(began))
-	cairntest.SameState(t, nodes) // what is missed below was there
+	sameState(t, nodes) // what is missed below was there
 	rs := covenantAsked[covenantRecords](t, b, map[string]any{"kind": "search_memory", "query": "axolotl"}).Records
 	if rs[0].ID != intent.ID || rs[0].Owner.Display != "user@local" {
 		t.Errorf("%+v", rs[0])
@@ -266,16 +266,16 @@ func TestOneMemoryThroughCovenant(t *testing.T) {
 			t.Errorf("node %d still finds what was purged", p.Line.NodeID)
 		}
 	}
-	if got := cairntest.Exported(t, nodes[2], token); len(got) != 0 {
+	if got := exportedBy(t, nodes[2], token); len(got) != 0 {
 		t.Errorf("still exported: %v", got)
 	}
-	cairntest.SameState(t, nodes)
+	sameState(t, nodes)
 }
 
 // TestCovenantWithoutQuorum: writes are refused with their words, reads go on.
 func TestCovenantWithoutQuorum(t *testing.T) {
 	t.Parallel()
-	nodes, _ := cairntest.StartThree(t, 0, 1, 2)
+	nodes, _ := startThree(t, 0, 1, 2)
 	c := covenantOf(t, nodes[0])
 	covenantAsked[any](t, c, map[string]any{"kind": "submit_intent", "text": "while there is a quorum"})
 	nodes[1].Kill()

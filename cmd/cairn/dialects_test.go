@@ -163,12 +163,12 @@ func TestWeakMatchesAreLeftOut(t *testing.T) {
 			t.Fatal("not remembered")
 		}
 	}
-	all := cairntest.JSONOf[recalled](t, "recall", "violin attic", "--home", home)
+	all := jsonOf[recalled](t, "recall", "violin attic", "--home", home)
 	if len(all.Results) != 2 || all.Considered != 2 || all.BelowMinScore != 0 {
 		t.Fatalf("%+v", all)
 	}
 	least := fmt.Sprint(all.Results[1].Score + 1e-3)
-	if some := cairntest.JSONOf[recalled](t, "recall", "violin attic", "--min-score", least, "--home", home); len(some.Results) != 1 || some.Results[0].RID != all.Results[0].RID || some.BelowMinScore != 1 {
+	if some := jsonOf[recalled](t, "recall", "violin attic", "--min-score", least, "--home", home); len(some.Results) != 1 || some.Results[0].RID != all.Results[0].RID || some.BelowMinScore != 1 {
 		t.Errorf("%+v", some)
 	}
 	c := cairntest.Command(t.Context(), "recall", "violin attic", "--min-score", "100", "--home", home)

@@ -83,7 +83,7 @@ func TestLeadersDieAndNothingIsLost(t *testing.T) {
 	if testing.Short() {
 		kills = 3
 	}
-	nodes, token := cairntest.StartThreeIn(t, t.TempDir(), cairntest.InHaste, 2, 0, 1)
+	nodes, token := startThreeIn(t, t.TempDir(), inHaste, 2, 0, 1)
 	addrs := wires(nodes)
 	ctx, cancel := context.WithCancel(t.Context())
 	var mu sync.Mutex
@@ -123,7 +123,7 @@ func TestLeadersDieAndNothingIsLost(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
 	for round := range kills {
-		l := cairntest.Leader(t, nodes)
+		l := leaderOf(t, nodes)
 		if round%3 == 2 { // it wakes as a leader that does not know better
 			nodes[l].Signal(syscall.SIGSTOP)
 			waitForWrites(t, &mu, acked, 100)
@@ -133,19 +133,19 @@ func TestLeadersDieAndNothingIsLost(t *testing.T) {
 		}
 		nodes[l].Kill()
 		start := time.Now()
-		cairntest.Leader(t, nodes)
+		leaderOf(t, nodes)
 		t.Logf("a new leader after %s", time.Since(start).Round(10*time.Millisecond))
 		nodes[l].Launch()()
-		f := (cairntest.Leader(t, nodes) + 1 + rng.IntN(2)) % 3
+		f := (leaderOf(t, nodes) + 1 + rng.IntN(2)) % 3
 		nodes[f].Kill()
 		nodes[f].Launch()()
 		waitForWrites(t, &mu, acked, 100) // every death meets writers at work
 	}
 	cancel()
 	wg.Wait()
-	cairntest.SameState(t, nodes)
+	sameState(t, nodes)
 	for _, p := range nodes {
-		cairntest.CheckExport(t, p, token, acked)
+		checkExport(t, p, token, acked)
 	}
 	t.Logf("%d memories acknowledged across %d leaders that died or stood still", len(acked), kills)
 }

@@ -19,7 +19,7 @@ import (
 func TestWritesGoOnSoonAfterALeaderDies(t *testing.T) {
 	t.Parallel()
 	const silence = 30 * time.Second
-	nodes, token := cairntest.StartThreeIn(t, t.TempDir(), func(n *config.NodeFile) { n.ElectionMS = int(silence / time.Millisecond) }, 1, 2, 0)
+	nodes, token := startThreeIn(t, t.TempDir(), func(n *config.NodeFile) { n.ElectionMS = int(silence / time.Millisecond) }, 1, 2, 0)
 	c := connect(t, nodes, token)
 	acked := map[string]string{}
 	write := func(text string) {
@@ -33,7 +33,7 @@ func TestWritesGoOnSoonAfterALeaderDies(t *testing.T) {
 	write("before anybody dies")
 	var took []time.Duration
 	for i := range 3 {
-		l := cairntest.Leader(t, nodes)
+		l := leaderOf(t, nodes)
 		nodes[l].Kill()
 		start := time.Now()
 		write(fmt.Sprint("after death ", i))
@@ -45,16 +45,16 @@ func TestWritesGoOnSoonAfterALeaderDies(t *testing.T) {
 	if took[1] > silence/2 {
 		t.Errorf("a write waited %s in the median: the silence was waited for", took[1])
 	}
-	cairntest.SameState(t, nodes)
+	sameState(t, nodes)
 	for _, p := range nodes {
-		cairntest.CheckExport(t, p, token, acked)
+		checkExport(t, p, token, acked)
 	}
 }
 
 // TestABatchIsAllOrNothing: the leader dies while a thousand memories are on their way in one batch.
 func TestABatchIsAllOrNothing(t *testing.T) {
 	t.Parallel()
-	nodes, token := cairntest.StartThree(t, 0, 1, 2)
+	nodes, token := startThree(t, 0, 1, 2)
 	const size, rounds = 1000, 4
 	batch := func(round int) (b wire.RememberBatch) {
 		for i := range size {
@@ -70,7 +70,7 @@ func TestABatchIsAllOrNothing(t *testing.T) {
 		}
 		t.Logf("a batch takes %s", time.Since(start))
 	}
-	last, dying := batch(rounds-1), nodes[cairntest.Leader(t, nodes)]
+	last, dying := batch(rounds-1), nodes[leaderOf(t, nodes)]
 	c = connect(t, []*cairntest.Node{dying}, token) // no other node is asked
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
@@ -80,10 +80,10 @@ func TestABatchIsAllOrNothing(t *testing.T) {
 	t.Logf("the leader dies: %v", err)
 	dying.Kill()
 	dying.Launch()()
-	cairntest.SameState(t, nodes)
+	sameState(t, nodes)
 	for _, p := range nodes {
 		counts := map[string]int{}
-		for _, text := range cairntest.Exported(t, p, token) {
+		for _, text := range exportedBy(t, p, token) {
 			name, _, _ := strings.Cut(text, " memory ")
 			counts[name]++
 		}

@@ -21,13 +21,13 @@ func TestFlippedBitsAreHealed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped in -short: changes or reads files of stopped nodes")
 	}
-	nodes, token := cairntest.ThreeIn(t, t.TempDir(), func(*config.NodeFile) {})
+	nodes, token := threeIn(t, t.TempDir(), func(*config.NodeFile) {})
 	for _, p := range nodes {
 		change(t, p.Args[3], func(b []byte) []byte {
 			return bytes.Replace(b, []byte("[cluster]\n"), []byte("[cluster]\nsnapshot_threshold = 16\nsnapshot_interval_ms = 100\ntrailing_logs = 8\n"), 1)
 		})
 	}
-	cairntest.StartAll(t, nodes, 0, 1, 2)
+	startAll(t, nodes, 0, 1, 2)
 	c := connect(t, nodes, token)
 	rng := rand.New(rand.NewPCG(1, 2))
 	acked := map[string]string{}
@@ -64,7 +64,7 @@ func TestFlippedBitsAreHealed(t *testing.T) {
 			return b
 		}, []string{"moved aside"}, []string{"state.corrupt-*"}},
 	} {
-		i := (cairntest.Leader(t, nodes) + 1) % 3
+		i := (leaderOf(t, nodes) + 1) % 3
 		p, other := nodes[i], nodes[(i+1)%3]
 		if !cairntest.Eventually(func() bool { // the second snapshot comes when the log was cut behind the first
 			write(1)
@@ -86,8 +86,8 @@ func TestFlippedBitsAreHealed(t *testing.T) {
 		up := p.Launch()
 		up()
 		write(5)
-		cairntest.SameState(t, nodes)
-		cairntest.CheckExport(t, p, token, acked)
+		sameState(t, nodes)
+		checkExport(t, p, token, acked)
 		sameFound(t, p, other, token, rng, len(acked))
 		for _, s := range tc.says {
 			if !p.Says(s) {
@@ -100,7 +100,7 @@ func TestFlippedBitsAreHealed(t *testing.T) {
 			}
 		}
 		if !cairntest.Eventually(func() bool {
-			s, ok := cairntest.Status(t, nodes[cairntest.Leader(t, nodes)])
+			s, ok := statusOf(t, nodes[leaderOf(t, nodes)])
 			return ok && voters(s) == 3 && s.Healthy
 		}) {
 			t.Errorf("%s: it does not vote again", tc.files)

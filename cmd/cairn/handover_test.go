@@ -12,27 +12,27 @@ import (
 // TestHandover: what runs before a node is stopped leaves another leading; it does nothing on a follower and on a node alone.
 func TestHandover(t *testing.T) {
 	t.Parallel()
-	nodes, token := cairntest.StartThree(t, 0, 1, 2)
-	cairntest.SameState(t, nodes)
-	old := nodes[cairntest.Leader(t, nodes)]
+	nodes, token := startThree(t, 0, 1, 2)
+	sameState(t, nodes)
+	old := nodes[leaderOf(t, nodes)]
 	out, code := cairntest.Run(t, "cluster", "handover", "--endpoints", old.Line.HTTP, "--token", token)
 	if code != 0 || !strings.HasSuffix(strings.TrimSpace(out), "leads") {
 		t.Fatalf("exit %d, %s", code, out)
 	}
 	var s api.ClusterStatus
 	if !cairntest.Eventually(func() (ok bool) {
-		s, ok = cairntest.Status(t, old)
+		s, ok = statusOf(t, old)
 		return ok && s.Role != "Leader" && s.LeaderID != nil && *s.LeaderID != s.NodeID
 	}) {
 		t.Errorf("the old leader after it: %+v", s)
 	}
 	now := -1
 	if !cairntest.Eventually(func() bool { // the cluster may elect anew for reasons of its own
-		now = cairntest.Leader(t, nodes)
+		now = leaderOf(t, nodes)
 		if out, code := cairntest.Run(t, "cluster", "handover", "--endpoints", nodes[(now+1)%3].Line.HTTP, "--token", token); code != 0 || !strings.Contains(out, "leads") {
 			t.Errorf("of a follower: exit %d, %s", code, out)
 		}
-		return cairntest.Leader(t, nodes) == now
+		return leaderOf(t, nodes) == now
 	}) {
 		t.Error("a follower's handover moves leadership")
 	}

@@ -139,7 +139,7 @@ var outer = map[string][]string{
 var libraries = map[string][]string{
 	"github.com/blevesearch/":              {"index/stock", "index/text"},
 	"github.com/cockroachdb/pebble/":       {"oplog/store", "oplog/store/storetest"},
-	"github.com/creack/pty":                {"cmd/cairn/cairntest", "local/stringd/shell"},
+	"github.com/creack/pty":                {"local/stringd/shell"},
 	"github.com/hashicorp/go-hclog":        {"raft"},
 	"github.com/hashicorp/raft":            {"raft", "raft/logstore", "raft/recovery", "raft/transport"},
 	"github.com/klauspost/compress/zstd":   {"local/process/standalone", "local/sift", "oplog", "oplog/snapshot", "wire"},

@@ -35,7 +35,7 @@ type listener struct {
 // reads nothing, leaves nothing in the log or the audit, and costs a bounded amount of memory.
 func TestHostileNeighboursOfTheNetwork(t *testing.T) {
 	t.Parallel()
-	p := cairntest.MemberAlone(t)
+	p := memberAlone(t)
 	tg := cli.Target{Endpoints: []string{p.Line.HTTP}, TokenFile: p.TokenFile(), Timeout: 10 * time.Second}
 	post := func(path string, body any) (out map[string]any) {
 		t.Helper()

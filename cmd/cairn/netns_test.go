@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/config"
 )
 
@@ -100,8 +99,8 @@ func TestNetworkNamespaces(t *testing.T) {
 		t.Skip("-short: it waits for elections of three processes, which the race detector slows down")
 	}
 	l := newLAN(t, 3)
-	nodes, token := cairntest.ThreeIn(t, shortDir(t), func(n *config.NodeFile) {
-		cairntest.InHaste(n)
+	nodes, token := threeIn(t, shortDir(t), func(n *config.NodeFile) {
+		inHaste(n)
 		i := n.NodeID - 1
 		n.Bind, n.Advertise, n.Peers = l.addr(i), fmt.Sprintf("%s:%d", l.addr(i), n.ClusterPort), nil
 		for other := range 3 {
@@ -113,19 +112,19 @@ func TestNetworkNamespaces(t *testing.T) {
 	for i, p := range nodes {
 		p.Netns = l.space(i)
 	}
-	cairntest.StartAll(t, nodes, 0, 1, 2)
+	startAll(t, nodes, 0, 1, 2)
 	d := writeOn(t, nodes, token, 3)
 	d.goesOn("at first")
-	lead := cairntest.Leader(t, nodes)
+	lead := leaderOf(t, nodes)
 	l.cut(lead)
 	d.goesOn("without the leader")
 	l.join(lead)
 	d.goesOn("with all")
-	follower := (cairntest.Leader(t, nodes) + 1) % 3
+	follower := (leaderOf(t, nodes) + 1) % 3
 	l.cut(follower)
 	d.goesOn("without a follower")
 	l.join(follower)
-	lead = cairntest.Leader(t, nodes)
+	lead = leaderOf(t, nodes)
 	if l.deafen(lead) {
 		d.goesOn("while the leader is deaf")
 		l.hear(lead)

@@ -15,8 +15,8 @@ import (
 func behindProxies(t *testing.T) (*links, []*cairntest.Node, string) {
 	t.Helper()
 	l := newLinks(t, 3)
-	nodes, token := cairntest.ThreeIn(t, shortDir(t), func(n *config.NodeFile) { cairntest.InHaste(n); l.put(n) })
-	cairntest.StartAll(t, nodes, 0, 1, 2)
+	nodes, token := threeIn(t, shortDir(t), func(n *config.NodeFile) { inHaste(n); l.put(n) })
+	startAll(t, nodes, 0, 1, 2)
 	return l, nodes, token
 }
 
@@ -47,7 +47,7 @@ func TestMembersBehindProxies(t *testing.T) {
 		{"while bits of frames are flipped", flips, 10, func(f fault, _, _, _ int) { l.all(f) }},
 		{"while bytes come one by one", drips, 20, func(f fault, _, _, _ int) { l.all(f) }},
 	} {
-		lead, before := cairntest.Leader(t, nodes), l.hits(tc.fault)
+		lead, before := leaderOf(t, nodes), l.hits(tc.fault)
 		tc.put(tc.fault, lead, (lead+1)%3, (lead+2)%3)
 		l.waitFor(tc.fault, before+tc.times)
 		d.goesOn(tc.while)

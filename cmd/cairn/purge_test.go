@@ -63,8 +63,8 @@ func TestNoByteSurvivesAPurge(t *testing.T) {
 		t.Skip("skipped in -short: reads files of stopped nodes")
 	}
 	dir := t.TempDir()
-	nodes, token := cairntest.StartThreeIn(t, dir, func(*config.NodeFile) {}, 0, 1, 2)
-	l := cairntest.Leader(t, nodes)
+	nodes, token := startThreeIn(t, dir, func(*config.NodeFile) {}, 0, 1, 2)
+	l := leaderOf(t, nodes)
 	at := func(verb string, rest ...string) string {
 		t.Helper()
 		out, code := cairntest.Run(t, append([]string{verb, "--endpoints", nodes[l].Line.Wire, "--token", token}, rest...)...)
@@ -76,7 +76,7 @@ func TestNoByteSurvivesAPurge(t *testing.T) {
 	for range 5 {
 		at("remember", "Quixotelyn Vandermarck works at Zorblax Industries in Lisbon, said Quixotelyn")
 	}
-	cairntest.SameState(t, nodes)
+	sameState(t, nodes)
 	for _, p := range nodes { // what is in a node's memory is written when it stops
 		if _, err := p.Stop(); err != nil {
 			t.Fatal(err)
@@ -97,8 +97,8 @@ func TestNoByteSurvivesAPurge(t *testing.T) {
 	for _, up := range up {
 		up()
 	}
-	l = cairntest.Leader(t, nodes)
-	cairntest.SameState(t, nodes)
+	l = leaderOf(t, nodes)
+	sameState(t, nodes)
 	call := func(method, path, body string) map[string]any {
 		t.Helper()
 		q, err := http.NewRequestWithContext(t.Context(), method, nodes[l].Line.HTTP+path, strings.NewReader(body))
@@ -150,7 +150,7 @@ func TestNoByteSurvivesAPurge(t *testing.T) {
 		t.Fatal(err)
 	}
 	fresh.Launch()()
-	cairntest.SameState(t, nodes)
+	sameState(t, nodes)
 	if found := findMarked(t, fresh.Line.Home); len(found) != 0 {
 		t.Errorf("a member that joined after the purge holds it in %v", found)
 	}
@@ -167,13 +167,13 @@ func TestNoByteSurvivesAPurge(t *testing.T) {
 		}
 		p.Launch()()
 	}
-	cairntest.SameState(t, nodes)
+	sameState(t, nodes)
 	for _, p := range nodes {
 		if found := findMarked(t, p.Line.Home); len(found) != 0 {
 			t.Errorf("after a restart it is in %v", found)
 		}
 	}
-	l = cairntest.Leader(t, nodes)
+	l = leaderOf(t, nodes)
 	if out := at("recall", "life"); !strings.Contains(out, "life goes on") {
 		t.Errorf("what was not purged: %s", out)
 	}

@@ -205,7 +205,7 @@ func TestREADMETLS(t *testing.T) {
 				nodes[i] = &cairntest.Node{T: t, Args: []string{"serve", "--strict", "--config", strings.Replace(path, "node1", fmt.Sprint("node", i+1), 1)}}
 				t.Cleanup(nodes[i].Kill)
 			}
-			cairntest.StartAll(t, nodes, 0, 1, 2)
+			startAll(t, nodes, 0, 1, 2)
 			for _, p := range nodes {
 				if l := p.Line; l.String == "" || l.Process == "" || !strings.HasPrefix(l.Covenant, dir) || strings.Contains(p.Log.String(), "not served") {
 					t.Errorf("%s is without a surface: %+v\n%s", p.Args[3], l, p.Log)

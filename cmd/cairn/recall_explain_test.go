@@ -18,7 +18,7 @@ func TestRecallExplains(t *testing.T) {
 			t.Fatal(out)
 		}
 	}
-	found := cairntest.JSONOf[struct {
+	found := jsonOf[struct {
 		Results []struct {
 			Score float64
 			Text  string

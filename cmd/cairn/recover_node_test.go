@@ -56,7 +56,7 @@ func TestALoneNodeIsKilledAndItsLogIsGone(t *testing.T) {
 	put(40)
 	gone("log/meta")
 	p.Launch()()
-	cairntest.CheckExport(t, p, token, acked)
+	checkExport(t, p, token, acked)
 	if _, err := p.Stop(); err != nil { // its state is on the disk
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestALoneNodeIsKilledAndItsLogIsGone(t *testing.T) {
 		t.Fatalf("recover: exit %d, %s", code, out)
 	}
 	p.Launch()()
-	rows := cairntest.Exported(t, p, token)
+	rows := exportedBy(t, p, token)
 	for rid, text := range rows {
 		if acked[rid] != text {
 			t.Errorf("%s holds %q", rid, text)
@@ -97,7 +97,7 @@ func TestALoneNodeIsKilledAndItsLogIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Launch()()
-	cairntest.CheckExport(t, p, token, acked)
+	checkExport(t, p, token, acked)
 }
 
 // movedAside are the files of a home that a node has moved aside.

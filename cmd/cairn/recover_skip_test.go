@@ -112,11 +112,11 @@ func TestAPoisonedRecordIsSkipped(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped in -short: changes or reads files of stopped nodes")
 	}
-	nodes, token := cairntest.StartThreeIn(t, t.TempDir(), func(*config.NodeFile) {}, 0, 1, 2)
-	if out, code := cairntest.Run(t, "remember", "the lamp is lit at dusk", "--endpoints", nodes[cairntest.Leader(t, nodes)].Line.Wire, "--token", token); code != 0 {
+	nodes, token := startThreeIn(t, t.TempDir(), func(*config.NodeFile) {}, 0, 1, 2)
+	if out, code := cairntest.Run(t, "remember", "the lamp is lit at dusk", "--endpoints", nodes[leaderOf(t, nodes)].Line.Wire, "--token", token); code != 0 {
 		t.Fatal(out)
 	}
-	cairntest.SameState(t, nodes)
+	sameState(t, nodes)
 	if _, code := cairntest.Run(t, "recover", "--config", nodes[0].Args[3], "--skip-record", "9"); code != cli.ExitFailed {
 		t.Errorf("on a running node: exit %d", code)
 	}
@@ -166,14 +166,14 @@ func TestAPoisonedRecordIsSkipped(t *testing.T) {
 			t.Fatalf("exit %d, %s", code, out)
 		}
 	}
-	cairntest.StartAll(t, nodes, 0, 1, 2)
-	cairntest.SameState(t, nodes)
+	startAll(t, nodes, 0, 1, 2)
+	sameState(t, nodes)
 	for _, p := range nodes {
 		if out, code := cairntest.Run(t, "recall", "lamp dusk", "--endpoints", p.Line.Wire, "--token", token); code != 0 || !strings.Contains(out, "lit at dusk") {
 			t.Errorf("exit %d, %s", code, out)
 		}
 	}
-	if out, code := cairntest.Run(t, "audit", "--endpoints", nodes[cairntest.Leader(t, nodes)].Line.HTTP, "--token", token); code != 0 || !strings.Contains(out, "skip_record") || !strings.Contains(out, fmt.Sprintf("record %d", at)) {
+	if out, code := cairntest.Run(t, "audit", "--endpoints", nodes[leaderOf(t, nodes)].Line.HTTP, "--token", token); code != 0 || !strings.Contains(out, "skip_record") || !strings.Contains(out, fmt.Sprintf("record %d", at)) {
 		t.Errorf("audit: exit %d, %s", code, out)
 	}
 }

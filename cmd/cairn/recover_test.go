@@ -25,8 +25,8 @@ func TestRecoverFromALostMajority(t *testing.T) {
 		t.Skip("skipped in -short: changes or reads files of stopped nodes")
 	}
 	dir := t.TempDir()
-	nodes, token := cairntest.StartThreeIn(t, dir, func(*config.NodeFile) {}, 0, 1, 2)
-	l := cairntest.Leader(t, nodes)
+	nodes, token := startThreeIn(t, dir, func(*config.NodeFile) {}, 0, 1, 2)
+	l := leaderOf(t, nodes)
 	c, err := client.Dial(t.Context(), client.Config{Addrs: []string{nodes[l].Line.Wire}, Token: token})
 	if err != nil {
 		t.Fatal(err)
@@ -40,7 +40,7 @@ func TestRecoverFromALostMajority(t *testing.T) {
 		}
 		acked[rid] = text
 	}
-	cairntest.SameState(t, nodes) // leadership may have moved meanwhile, and the node that goes on may be behind
+	sameState(t, nodes) // leadership may have moved meanwhile, and the node that goes on may be behind
 	config := nodes[l].Args[3]
 	if _, code := cairntest.Run(t, "cluster", "recover", "--config", config); code != cli.ExitFailed {
 		t.Errorf("recovering a running node: exit %d", code)
@@ -69,18 +69,18 @@ func TestRecoverFromALostMajority(t *testing.T) {
 		t.Errorf("doctor: exit %d, %s", code, out)
 	}
 	nodes[l].Launch()()
-	cairntest.CheckExport(t, nodes[l], token, acked)
+	checkExport(t, nodes[l], token, acked)
 	for i, p := range nodes {
 		if i != l {
 			p.Launch()()
 		}
 	}
-	if !cairntest.Eventually(func() bool { s, ok := cairntest.Status(t, nodes[l]); return ok && voters(s) == 3 && s.Healthy }) {
+	if !cairntest.Eventually(func() bool { s, ok := statusOf(t, nodes[l]); return ok && voters(s) == 3 && s.Healthy }) {
 		t.Fatal("the others do not come back as voters")
 	}
-	cairntest.SameState(t, nodes)
+	sameState(t, nodes)
 	for _, p := range nodes {
-		cairntest.CheckExport(t, p, token, acked)
+		checkExport(t, p, token, acked)
 	}
 }
 

@@ -175,7 +175,7 @@ func exportOf(t *testing.T, home string) map[string]string {
 
 func hashOf(t *testing.T, p *cairntest.Node) string {
 	t.Helper()
-	s, ok := cairntest.Status(t, p)
+	s, ok := statusOf(t, p)
 	if !ok {
 		t.Fatal("no status")
 	}
@@ -200,7 +200,7 @@ type keyInfo struct {
 
 func keysOf(t *testing.T, home, keyFile string) []keyInfo {
 	t.Helper()
-	return cairntest.JSONOf[[]keyInfo](t, "key", "list", "--home", home, "--key-file", keyFile)
+	return jsonOf[[]keyInfo](t, "key", "list", "--home", home, "--key-file", keyFile)
 }
 
 // TestAChangeOfKeysIsKilled: `cairn key encrypt` of a home that has a snapshot, killed at any moment; the same command finishes what was begun.

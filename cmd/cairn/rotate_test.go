@@ -18,10 +18,10 @@ import (
 // never refused and loses nothing; afterwards the old secret opens nothing.
 func TestTheClusterSecretIsRotated(t *testing.T) {
 	t.Parallel()
-	nodes, old := cairntest.StartThree(t, 0, 1, 2)
+	nodes, old := startThree(t, 0, 1, 2)
 	next := home.NewSecret()
 	token := onLeader(t, nodes, old, "token", "create")
-	cairntest.SameState(t, nodes) // the token is on all of them
+	sameState(t, nodes) // the token is on all of them
 	ctx, stop := context.WithCancel(t.Context())
 	var mu sync.Mutex
 	acked := map[string]string{}
@@ -43,9 +43,9 @@ func TestTheClusterSecretIsRotated(t *testing.T) {
 	}
 	stop()
 	wg.Wait()
-	cairntest.SameState(t, nodes)
+	sameState(t, nodes)
 	for _, p := range nodes {
-		cairntest.CheckExport(t, p, next, acked)
+		checkExport(t, p, next, acked)
 	}
 	hello := wire.ClusterHello{NodeID: 9, Role: "voter", ClusterSecret: old, AdvertiseAddr: "127.0.0.1:1", ProtocolVersion: 1}
 	if got := sayHello(t, nodes[0].Line.Cluster, "", nil, hello); got != "cluster secret mismatch" {
@@ -64,7 +64,7 @@ func onLeader(t testing.TB, nodes []*cairntest.Node, token string, args ...strin
 	var out string
 	if !cairntest.Eventually(func() bool {
 		var code int
-		out, code = cairntest.Run(t, append(slices.Clone(args), "--token", token, "--endpoints", nodes[cairntest.Leader(t, nodes)].Line.HTTP)...)
+		out, code = cairntest.Run(t, append(slices.Clone(args), "--token", token, "--endpoints", nodes[leaderOf(t, nodes)].Line.HTTP)...)
 		return code == 0
 	}) {
 		t.Fatalf("cairn %s: not done", strings.Join(args, " "))
@@ -101,7 +101,7 @@ func rewrite(t *testing.T, path, shown, other string) {
 // the old one opens nothing afterwards, on any node.
 func TestATokenIsRotated(t *testing.T) {
 	t.Parallel()
-	nodes, secret := cairntest.StartThree(t, 0, 1, 2)
+	nodes, secret := startThree(t, 0, 1, 2)
 	opens := func(p *cairntest.Node, token string) bool {
 		c, err := client.Dial(t.Context(), client.Config{Addrs: []string{p.Line.Wire}, Token: token})
 		return err == nil && c.Close() == nil
@@ -128,7 +128,7 @@ func TestATokenIsRotated(t *testing.T) {
 	after.goesOn(t)
 	before.end()
 	if !cairntest.Eventually(func() bool { // the second time there may be nothing left to revoke
-		lead := nodes[cairntest.Leader(t, nodes)]
+		lead := nodes[leaderOf(t, nodes)]
 		_, code := cairntest.Run(t, "token", "revoke", old, "--endpoints", lead.Line.HTTP, "--token", secret)
 		return code == 0 || refused(lead, old)
 	}) {
@@ -139,7 +139,7 @@ func TestATokenIsRotated(t *testing.T) {
 	}
 	after.goesOn(t)
 	after.end()
-	cairntest.SameState(t, nodes)
+	sameState(t, nodes)
 	for _, p := range nodes {
 		checkTexts(t, p, secret, before.acked, after.acked)
 	}
@@ -148,7 +148,7 @@ func TestATokenIsRotated(t *testing.T) {
 // checkTexts checks that a node holds what was acknowledged; texts may be there more than once.
 func checkTexts(t testing.TB, p *cairntest.Node, token string, acked ...map[string]string) {
 	t.Helper()
-	rows := cairntest.Exported(t, p, token)
+	rows := exportedBy(t, p, token)
 	for _, part := range acked {
 		for rid, text := range part {
 			if rows[rid] != text {

@@ -27,8 +27,8 @@ func TestDamageOfARunningNodeIsNamedAndHealed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped in -short: changes or reads files of stopped nodes")
 	}
-	nodes, token := cairntest.ThreeIn(t, t.TempDir(), func(*config.NodeFile) {})
-	cairntest.StartAll(t, nodes, 0, 1, 2)
+	nodes, token := threeIn(t, t.TempDir(), func(*config.NodeFile) {})
+	startAll(t, nodes, 0, 1, 2)
 	c := connect(t, nodes, token)
 	acked := map[string]string{}
 	for i := range 400 { // so many that its index has files: it does not read all of the state when it starts
@@ -39,18 +39,18 @@ func TestDamageOfARunningNodeIsNamedAndHealed(t *testing.T) {
 		}
 		acked[rid] = m.Text
 	}
-	cairntest.SameState(t, nodes)
-	lead := cairntest.Leader(t, nodes)
+	sameState(t, nodes)
+	lead := leaderOf(t, nodes)
 	leader, victim, other := nodes[lead], nodes[(lead+1)%3], nodes[(lead+2)%3]
 	if _, err := victim.Stop(); err != nil { // its state is in tables
 		t.Fatal(err)
 	}
 	victim.Launch()()
-	cairntest.SameState(t, nodes)
+	sameState(t, nodes)
 	if _, err := other.Stop(); err != nil { // with one other the victim cannot be healed, and goes on
 		t.Fatal(err)
 	}
-	before, ok := cairntest.Status(t, victim)
+	before, ok := statusOf(t, victim)
 	if !ok || before.Store.Damaged != 0 || before.Store.Tables == 0 || before.Store.Bytes == 0 {
 		t.Fatalf("before the damage: %+v", before.Store)
 	}
@@ -77,7 +77,7 @@ func TestDamageOfARunningNodeIsNamedAndHealed(t *testing.T) {
 	if n := metricOf(t, victim, "cairn_damaged_blocks_total"); n == 0 {
 		t.Error("the metric has not moved")
 	}
-	s := cairntest.JSONOf[api.ClusterStatus](t, "status", "--endpoints", victim.Line.HTTP, "--token", token)
+	s := jsonOf[api.ClusterStatus](t, "status", "--endpoints", victim.Line.HTTP, "--token", token)
 	if s.Store.Damaged == 0 || len(s.Store.In) == 0 {
 		t.Fatalf("status: %+v", s.Store)
 	}
@@ -104,9 +104,9 @@ func TestDamageOfARunningNodeIsNamedAndHealed(t *testing.T) {
 	other.Launch()()
 	victim.Ends("the next start heals it")
 	victim.Launch()()
-	cairntest.SameState(t, nodes)
-	cairntest.CheckExport(t, victim, token, acked)
-	if after, ok := cairntest.Status(t, victim); !ok || after.Store.Damaged != 0 || len(after.SetAside) == 0 {
+	sameState(t, nodes)
+	checkExport(t, victim, token, acked)
+	if after, ok := statusOf(t, victim); !ok || after.Store.Damaged != 0 || len(after.SetAside) == 0 {
 		t.Errorf("after it was healed: %+v, moved aside %q", after.Store, after.SetAside)
 	}
 }

@@ -104,7 +104,7 @@ func TestNothingReadableOnAnEncryptedNode(t *testing.T) {
 		t.Skip("skipped in -short: reads files of stopped nodes")
 	}
 	dir := shortDir(t)
-	nodes, token := cairntest.ThreeIn(t, dir, func(*config.NodeFile) {})
+	nodes, token := threeIn(t, dir, func(*config.NodeFile) {})
 	homes, keyFiles := make([]string, 3), make([]string, 3)
 	keys := []seal.Master{seal.NewMaster(), seal.NewMaster()}
 	scheduled := filepath.Join(dir, "scheduled")
@@ -121,15 +121,15 @@ func TestNothingReadableOnAnEncryptedNode(t *testing.T) {
 		configured(t, p.Args[3], "snapshot_threshold = 50\nsnapshot_interval_ms = 300\ntrailing_logs = 30\n", more)
 		inSection(t, p.Args[3], "local", "string_shell = true\n")
 	}
-	cairntest.StartAll(t, nodes, 0, 1, 2)
+	startAll(t, nodes, 0, 1, 2)
 
 	plant := &planted{}
 	plantEverywhere(t, nodes, token, plant)
-	cairntest.SameState(t, nodes)
+	sameState(t, nodes)
 	backups := filepath.Join(dir, "backups")
 	backUp := func() backupDone {
 		t.Helper()
-		done := cairntest.JSONOf[backupDone](t, "backup", "--to", backups, "--endpoints", nodes[0].Line.HTTP, "--token", token)
+		done := jsonOf[backupDone](t, "backup", "--to", backups, "--endpoints", nodes[0].Line.HTTP, "--token", token)
 		if done.Path == "" {
 			t.Fatal("no backup was made")
 		}
@@ -144,15 +144,15 @@ func TestNothingReadableOnAnEncryptedNode(t *testing.T) {
 			backUp()
 		}
 	}
-	cairntest.SameState(t, nodes)
+	sameState(t, nodes)
 	refusals(t, nodes[0], keyFiles[0])
 	nodes[0].Launch()()
 	first := keys[0]
 	rotateUnderLoad(t, nodes, token, plant, keyFiles, keys)
-	cairntest.SameState(t, nodes)
+	sameState(t, nodes)
 	plantMemories(t, nodes, token, plant, max(0, 1000-plant.n))
 	last := backUp()
-	rows := cairntest.Exported(t, nodes[0], token)
+	rows := exportedBy(t, nodes[0], token)
 	both := filepath.Join(dir, "both-keys") // the chain begins under the first master key
 	writeKeys(t, both, keys[0], first)
 	restoreSealed(t, backups, both, last)
@@ -263,9 +263,9 @@ func rotateUnderLoad(t *testing.T, nodes []*cairntest.Node, token string, plant 
 	}
 	stop()
 	wg.Wait()
-	cairntest.SameState(t, nodes)
+	sameState(t, nodes)
 	for _, p := range nodes {
-		cairntest.CheckExport(t, p, token, acked)
+		checkExport(t, p, token, acked)
 	}
 }
 
@@ -279,11 +279,11 @@ func restoreSealed(t *testing.T, backups, keyFile string, want backupDone) {
 	if _, code := cairntest.Run(t, "backup", "verify", backups); code != cli.ExitFailed {
 		t.Errorf("verified without a key: exit %d", code)
 	}
-	got := cairntest.JSONOf[restored](t, "restore", "--from", backups, "--home", home, "--key-file", keyFile)
+	got := jsonOf[restored](t, "restore", "--from", backups, "--home", home, "--key-file", keyFile)
 	if n, where := marked(t, home); n > 0 {
 		t.Errorf("%d texts are readable in the restored home, one in %s", n, where)
 	}
-	verified := cairntest.JSONOf[restored](t, "backup", "verify", backups, "--key-file", keyFile)
+	verified := jsonOf[restored](t, "backup", "verify", backups, "--key-file", keyFile)
 	if verified != got || got.Hash != want.Hash {
 		t.Errorf("restored %+v, verified %+v, backed up %+v", got, verified, want)
 	}

@@ -88,13 +88,13 @@ func siftOpenAt(t testing.TB, home, dir string) string {
 func TestSiftOnACluster(t *testing.T) {
 	t.Parallel()
 	dir := shortDir(t)
-	nodes, token := cairntest.StartThreeIn(t, dir, func(*config.NodeFile) {}, 0, 1, 2)
+	nodes, token := startThreeIn(t, dir, func(*config.NodeFile) {}, 0, 1, 2)
 	project := shortDir(t)
 	var sockets []string
 	for _, p := range nodes {
 		sockets = append(sockets, siftOpenAt(t, p.Line.Home, project))
 	}
-	lead := cairntest.Leader(t, nodes)
+	lead := leaderOf(t, nodes)
 	a, b := (lead+1)%3, (lead+2)%3
 	for i := range 20 {
 		text := fmt.Sprintf("the lighthouse keeper wrote note %d in the harbour log", i)
@@ -324,7 +324,7 @@ func TestSiftLargeCapture(t *testing.T) {
 	if testing.Short() {
 		t.Skip("sixteen mebibytes take a minute under the race detector")
 	}
-	nodes, _ := cairntest.StartThreeIn(t, shortDir(t), func(*config.NodeFile) {}, 0, 1, 2)
+	nodes, _ := startThreeIn(t, shortDir(t), func(*config.NodeFile) {}, 0, 1, 2)
 	project := shortDir(t)
 	var sockets []string
 	for _, p := range nodes {
@@ -337,7 +337,7 @@ func TestSiftLargeCapture(t *testing.T) {
 	try := 0
 	if !cairntest.Eventually(func() bool { // a busy machine may elect for reasons of its own; what costs a leader its place does so each time
 		try++
-		lead := cairntest.Leader(t, nodes)
+		lead := leaderOf(t, nodes)
 		term := siftTerm(t, sockets[lead])
 		captureBeside(t, sockets[(lead+1)%3], sockets[lead], fmt.Sprint("try ", try), lines.String())
 		now := siftTerm(t, sockets[lead])

@@ -107,7 +107,7 @@ func (s *soak) minority(a, b int) (few []int) {
 	return few
 }
 
-func (s *soak) leader() int { return cairntest.Leader(s.t, s.nodes[:s.voters]) }
+func (s *soak) leader() int { return leaderOf(s.t, s.nodes[:s.voters]) }
 
 // hold lets a fault last.
 func (s *soak) hold(least, most time.Duration) {
@@ -119,7 +119,7 @@ func (s *soak) whole() {
 	s.t.Helper()
 	var last string
 	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-		st, ok := cairntest.Status(s.t, s.nodes[s.leader()])
+		st, ok := statusOf(s.t, s.nodes[s.leader()])
 		votes := 1
 		for _, p := range st.Peers {
 			if p.Voter && p.Reachable && p.Applied+1000 > st.Applied {

@@ -108,8 +108,8 @@ func newSoak(t *testing.T, out *history.Writer) *soak {
 	of := *soakVoters + 1
 	s := &soak{t: t, rng: rand.New(rand.NewPCG(*soakSeed, 1)), dir: shortDir(t), voters: *soakVoters, links: newLinks(t, of), out: out, keys: map[string][]*soakKey{},
 		lives: make([]atomic.Int64, of), total: make([]int64, of)}
-	s.nodes, s.token = cairntest.SeveralIn(t, s.dir, of, func(n *config.NodeFile) {
-		cairntest.InHaste(n)
+	s.nodes, s.token = severalIn(t, s.dir, of, func(n *config.NodeFile) {
+		inHaste(n)
 		s.links.put(n)
 		s.homes = append(s.homes, n.DataDir)
 		s.urls, s.wires = append(s.urls, "http://"+config.Loopback(n.HTTPPort)), append(s.wires, config.Loopback(n.WirePort))
@@ -149,9 +149,9 @@ func (s *soak) run(length time.Duration) {
 	clients.Wait()
 	s.links.all(passes)
 	s.closeAll()
-	said := cairntest.Differing(s.t, s.nodes[:s.voters])
+	said := differing(s.t, s.nodes[:s.voters])
 	for i, p := range s.nodes[:s.voters] {
-		s.final(i, cairntest.Exported(s.t, p, s.token))
+		s.final(i, exportedBy(s.t, p, s.token))
 	}
 	s.note(history.Record{Op: history.End, Text: said, To: s.now()})
 }

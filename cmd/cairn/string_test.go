@@ -63,13 +63,13 @@ func stringDo(t testing.TB, p *cairntest.Node, cmd string) string {
 // Without a quorum a write is refused for that, not because its time was up, and reads go on.
 func TestStringOnEveryNode(t *testing.T) {
 	t.Parallel()
-	nodes, _ := cairntest.StartThree(t, 0, 1, 2)
+	nodes, _ := startThree(t, 0, 1, 2)
 	for _, p := range nodes {
 		if got, _ := stringPost(t, p, "/agents", `{"agent_id":"e2e"}`); !strings.Contains(got, `"agent_id":"e2e"`) {
 			t.Fatalf("register: %s", got)
 		}
 	}
-	leader := cairntest.Leader(t, nodes)
+	leader := leaderOf(t, nodes)
 	follower := nodes[(leader+1)%3]
 	for i := range 20 {
 		text := fmt.Sprintf("fact%d about the lighthouse", i)
@@ -93,7 +93,7 @@ func TestStringOnEveryNode(t *testing.T) {
 	}
 	var said string
 	if !cairntest.Eventually(func() bool {
-		said, _ = stringExec(t, nodes[(cairntest.Leader(t, nodes)+1)%3], "/cluster")
+		said, _ = stringExec(t, nodes[(leaderOf(t, nodes)+1)%3], "/cluster")
 		return strings.Contains(said, "(follower)") && strings.Contains(said, " leader ")
 	}) {
 		t.Errorf("cluster: %s", said)

@@ -17,7 +17,7 @@ func TestShellOnATerminal(t *testing.T) {
 	}
 	_, home := cairntest.StartDev(t)
 	dir := t.TempDir()
-	x := cairntest.OnTerminal(t, []string{"CAIRN_CONTEXTS=" + filepath.Join(dir, "contexts.json")}, "shell", "--home", home)
+	x := onTerminal(t, []string{"CAIRN_CONTEXTS=" + filepath.Join(dir, "contexts.json")}, "shell", "--home", home)
 	x.Shows("cairn> ")
 	if !x.Raw() {
 		t.Error("keys do not reach the shell")
@@ -64,7 +64,7 @@ func TestTopOnATerminal(t *testing.T) {
 		t.Skip("skipped in -short: one process at a terminal, and no two goroutines of ours")
 	}
 	_, home := cairntest.StartDev(t)
-	x := cairntest.OnTerminal(t, nil, "top", "--home", home, "--interval", "100ms")
+	x := onTerminal(t, nil, "top", "--home", home, "--interval", "100ms")
 	x.Shows("NODE*")
 	x.Shows("Leader")
 	if !x.Raw() {

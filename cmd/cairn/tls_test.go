@@ -29,7 +29,7 @@ import (
 func secureThree(t *testing.T) (nodes []*cairntest.Node, au *authority, token string) {
 	t.Helper()
 	dir := t.TempDir()
-	nodes, token = cairntest.StartThreeIn(t, dir, func(n *config.NodeFile) {
+	nodes, token = startThreeIn(t, dir, func(n *config.NodeFile) {
 		f := initFlags{tls: true}
 		if err := f.certify(dir, n); err != nil {
 			t.Fatal(err)
@@ -98,7 +98,7 @@ func sayHello(t testing.TB, addr, ca string, cert *tls.Certificate, hello wire.C
 func TestTLSEverywhere(t *testing.T) {
 	t.Parallel()
 	nodes, au, token := secureThree(t)
-	leader := nodes[cairntest.Leader(t, nodes)]
+	leader := nodes[leaderOf(t, nodes)]
 	if _, code := cairntest.Run(t, "remember", "said in private", "--token", token, "--endpoints", leader.Line.Wire, "--ca", au.path("ca.crt")); code != 0 {
 		t.Fatal("a client that trusts the authority is not served")
 	}
@@ -106,7 +106,7 @@ func TestTLSEverywhere(t *testing.T) {
 		t.Errorf("the ready line says %s", leader.Line.HTTP)
 	}
 	var before api.ClusterStatus
-	if !cairntest.Eventually(func() (ok bool) { before, ok = cairntest.Status(t, leader); return ok }) {
+	if !cairntest.Eventually(func() (ok bool) { before, ok = statusOf(t, leader); return ok }) {
 		t.Fatal("no status")
 	}
 	tg := cli.Target{Endpoints: []string{leader.Line.HTTP}, CA: leader.Ca, Timeout: time.Minute}
@@ -183,7 +183,7 @@ func TestTLSEverywhere(t *testing.T) {
 		}
 	}
 	var after api.ClusterStatus
-	if !cairntest.Eventually(func() (ok bool) { after, ok = cairntest.Status(t, leader); return ok }) || len(after.Peers) != 2 { // a slow machine may elect anew
+	if !cairntest.Eventually(func() (ok bool) { after, ok = statusOf(t, leader); return ok }) || len(after.Peers) != 2 { // a slow machine may elect anew
 		t.Errorf("the refused are members: %+v", after)
 	}
 	since, code := cairntest.Run(t, "log", "tail", "--json", "--token", token, "--from", fmt.Sprint(before.Applied+1), "--endpoints", leader.Line.HTTP, "--ca", ca)
@@ -213,7 +213,7 @@ func TestTLSEverywhere(t *testing.T) {
 
 	short := onLeader(t, nodes, token, "token", "create", "--ca", ca)
 	if !cairntest.Eventually(func() bool { // when leadership moves meanwhile, the second time there may be nothing left to revoke
-		cairntest.Run(t, "token", "revoke", short, "--token", token, "--endpoints", nodes[cairntest.Leader(t, nodes)].Line.HTTP, "--ca", ca)
+		cairntest.Run(t, "token", "revoke", short, "--token", token, "--endpoints", nodes[leaderOf(t, nodes)].Line.HTTP, "--ca", ca)
 		c, err := client.Dial(t.Context(), client.Config{Addrs: []string{leader.Line.Wire}, Token: short, TLS: trusting(t, ca)})
 		if err == nil {
 			c.Close()
@@ -234,7 +234,7 @@ func TestTLSEverywhere(t *testing.T) {
 func TestCertificatesRotateUnderLoad(t *testing.T) {
 	t.Parallel()
 	nodes, au, token := secureThree(t)
-	cairntest.Leader(t, nodes)
+	leaderOf(t, nodes)
 	addrs := wires(nodes)
 	ctx, stop := context.WithCancel(t.Context())
 	var mu sync.Mutex
@@ -287,9 +287,9 @@ func TestCertificatesRotateUnderLoad(t *testing.T) {
 	waitForWrites(t, &mu, acked, 50)
 	stop()
 	wg.Wait()
-	cairntest.SameState(t, nodes)
+	sameState(t, nodes)
 	for _, p := range nodes {
-		cairntest.CheckExport(t, p, token, acked)
+		checkExport(t, p, token, acked)
 	}
 	t.Logf("%d writes acknowledged across the change", len(acked))
 }

@@ -98,7 +98,7 @@ func oneByOne(t *testing.T, nodes []*cairntest.Node, l *load, between func(p *ca
 	t.Helper()
 	done := map[*cairntest.Node]bool{}
 	for left := len(nodes); left > 0; left-- {
-		lead := nodes[cairntest.Leader(t, nodes)]
+		lead := nodes[leaderOf(t, nodes)]
 		var next *cairntest.Node
 		for _, p := range nodes {
 			if !done[p] && (next == nil || p != lead) {
@@ -121,13 +121,13 @@ func oneByOne(t *testing.T, nodes []*cairntest.Node, l *load, between func(p *ca
 // repetition, and nothing that was acknowledged is lost.
 func TestARollingRestartFailsNoRequest(t *testing.T) {
 	t.Parallel()
-	nodes, token := cairntest.StartThree(t, 0, 1, 2)
+	nodes, token := startThree(t, 0, 1, 2)
 	l := putLoad(t, nodes, token)
 	oneByOne(t, nodes, l, func(*cairntest.Node, int) {})
 	l.end()
-	cairntest.SameState(t, nodes)
+	sameState(t, nodes)
 	for _, p := range nodes {
-		cairntest.CheckExport(t, p, token, l.acked)
+		checkExport(t, p, token, l.acked)
 	}
 	t.Logf("%d writes acknowledged, %d requests tried a second time", len(l.acked), l.again)
 }

@@ -178,9 +178,9 @@ func (d *diary) goesOn(what string) {
 func (d *diary) checkAll(nodes []*cairntest.Node, token string) {
 	d.t.Helper()
 	d.stop()
-	cairntest.SameState(d.t, nodes)
+	sameState(d.t, nodes)
 	for _, p := range nodes {
-		cairntest.CheckExport(d.t, p, token, d.told)
+		checkExport(d.t, p, token, d.told)
 	}
 	d.t.Logf("%d writes acknowledged", len(d.told))
 }

@@ -16,18 +16,10 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/cmd/cairn/config"
-	"github.com/cairndb/cairn/node/home"
 )
 
 // Hung is how long a test waits for an answer or an end that takes a second at rest: a busy machine does not take that long.
 const Hung = time.Minute
-
-// Patient and Brisk are election timeouts, in milliseconds. Most tests go on with the leader they found, which must not fall because it was slow for a
-// moment; when its process ends it is replaced at once all the same. Where leaders fall silently, a test waits that long.
-const Patient, Brisk = 5000, 1000
-
-// InHaste makes a node stand for election soon.
-func InHaste(n *config.NodeFile) { n.ElectionMS = Brisk }
 
 // Command is a call of cairn that has not started.
 func Command(ctx context.Context, args ...string) *exec.Cmd {
@@ -93,19 +85,6 @@ func StartDevIn(t testing.TB, home string, flags ...string) *Node {
 	return p
 }
 
-// MemberAlone is a member with a peer port and no peers.
-func MemberAlone(t testing.TB) *Node {
-	t.Helper()
-	dir := t.TempDir()
-	p := &Node{T: t, Args: []string{"serve", "--strict", "--config", filepath.Join(dir, "node.toml")}, Token: home.NewSecret()}
-	if err := config.Write(p.Args[3], config.NodeHere(filepath.Join(dir, "home"), 1, 1, FreePorts(t, config.PortsEach), p.Token)); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(p.Kill)
-	p.Launch()()
-	return p
-}
-
 // Run runs a command to its end.
 func Run(t testing.TB, args ...string) (stdout string, code int) {
 	t.Helper()
@@ -123,67 +102,6 @@ func Run(t testing.TB, args ...string) (stdout string, code int) {
 	return string(out), code
 }
 
-// StartThree starts three nodes in the given order and waits until all serve.
-func StartThree(t testing.TB, order ...int) (nodes []*Node, token string) {
-	t.Helper()
-	return StartThreeIn(t, t.TempDir(), func(*config.NodeFile) {}, order...)
-}
-
-// StartThreeIn does so below a directory, with configurations that change has had its hands on.
-func StartThreeIn(t testing.TB, dir string, change func(*config.NodeFile), order ...int) (nodes []*Node, token string) {
-	t.Helper()
-	nodes, token = ThreeIn(t, dir, change)
-	StartAll(t, nodes, order...)
-	return nodes, token
-}
-
-// ThreeIn configures three nodes.
-func ThreeIn(t testing.TB, dir string, change func(*config.NodeFile)) (nodes []*Node, token string) {
-	t.Helper()
-	return SeveralIn(t, dir, 3, change)
-}
-
-// SeveralIn configures so many nodes.
-func SeveralIn(t testing.TB, dir string, of int, change func(*config.NodeFile)) (nodes []*Node, token string) {
-	t.Helper()
-	base := FreePorts(t, of*config.PortsEach)
-	token = home.NewSecret()
-	files, err := config.WriteHere(dir, of, base, token, func(n *config.NodeFile) error {
-		n.ElectionMS = Patient
-		change(n)
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range files {
-		nodes = append(nodes, &Node{T: t, Args: []string{"serve", "--strict", "--config", path}})
-	}
-	t.Cleanup(func() {
-		for _, p := range nodes {
-			p.Kill()
-			if t.Failed() && p.Log != nil {
-				t.Logf("%s:\n%s", p.Args[3], TailOf(p.Log.String(), 4000))
-			}
-		}
-	})
-	return nodes, token
-}
-
-// StartAll starts nodes in an order and waits until all serve.
-func StartAll(t testing.TB, nodes []*Node, order ...int) {
-	t.Helper()
-	ups := make([]func(), len(nodes))
-	for _, i := range order {
-		ups[i] = nodes[i].Launch()
-	}
-	last := time.Now()
-	for _, i := range order {
-		ups[i]()
-	}
-	t.Logf("%d nodes serve %s after the last start", len(order), time.Since(last).Round(10*time.Millisecond))
-}
-
 // TailOf is the end of a text.
 func TailOf(s string, n int) string { return s[max(0, len(s)-n):] }
 
@@ -195,16 +113,6 @@ func Eventually(ok func() bool) bool {
 		}
 	}
 	return false
-}
-
-// JSONOf runs a command that prints JSON.
-func JSONOf[T any](t testing.TB, args ...string) (v T) {
-	t.Helper()
-	out, code := Run(t, append(args, "--json")...)
-	if err := json.Unmarshal([]byte(out), &v); code != 0 || err != nil {
-		t.Fatalf("cairn %s: exit %d, %v: %s", strings.Join(args, " "), code, err, out)
-	}
-	return v
 }
 
 // RunForJSON is for commands that print and fail.

@@ -1,4 +1,4 @@
-package cairntest
+package main
 
 import (
 	"errors"
@@ -12,10 +12,12 @@ import (
 
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
+
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 )
 
-// A Terminal is a command on a terminal of its own, 100 columns wide and 30 lines high.
-type Terminal struct {
+// A terminal is a command on a terminal of its own, 100 columns wide and 30 lines high.
+type terminal struct {
 	t      testing.TB
 	cmd    *exec.Cmd
 	master *os.File
@@ -24,10 +26,10 @@ type Terminal struct {
 	said strings.Builder
 }
 
-// OnTerminal starts a command there. It is killed when the test ends.
-func OnTerminal(t testing.TB, env []string, args ...string) *Terminal {
+// onTerminal starts a command there. It is killed when the test ends.
+func onTerminal(t testing.TB, env []string, args ...string) *terminal {
 	t.Helper()
-	c := Command(t.Context(), args...)
+	c := cairntest.Command(t.Context(), args...)
 	c.Env = append(c.Env, env...)
 	master, err := pty.StartWithSize(c, &pty.Winsize{Rows: 30, Cols: 100})
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
@@ -37,7 +39,7 @@ func OnTerminal(t testing.TB, env []string, args ...string) *Terminal {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { master.Close() })
-	x := &Terminal{t: t, cmd: c, master: master}
+	x := &terminal{t: t, cmd: c, master: master}
 	go func() {
 		buf := make([]byte, 4096)
 		for {
@@ -54,7 +56,7 @@ func OnTerminal(t testing.TB, env []string, args ...string) *Terminal {
 }
 
 // Type sends what a person types.
-func (x *Terminal) Type(keys string) {
+func (x *terminal) Type(keys string) {
 	x.t.Helper()
 	if _, err := x.master.WriteString(keys); err != nil {
 		x.t.Fatal(err)
@@ -62,9 +64,9 @@ func (x *Terminal) Type(keys string) {
 }
 
 // Shows waits until the command has written a text since it was last asked, and returns what it wrote till then.
-func (x *Terminal) Shows(text string) (till string) {
+func (x *terminal) Shows(text string) (till string) {
 	x.t.Helper()
-	if !Eventually(func() bool {
+	if !cairntest.Eventually(func() bool {
 		x.mu.Lock()
 		defer x.mu.Unlock()
 		all := x.said.String()
@@ -85,7 +87,7 @@ func (x *Terminal) Shows(text string) (till string) {
 }
 
 // Raw says whether keys reach the command one by one.
-func (x *Terminal) Raw() bool {
+func (x *terminal) Raw() bool {
 	x.t.Helper()
 	mode, err := unix.IoctlGetTermios(int(x.master.Fd()), unix.TCGETS)
 	if err != nil {
@@ -95,14 +97,14 @@ func (x *Terminal) Raw() bool {
 }
 
 // Ends waits for the command to end.
-func (x *Terminal) Ends() error {
+func (x *terminal) Ends() error {
 	x.t.Helper()
 	done := make(chan error, 1)
 	go func() { done <- x.cmd.Wait() }()
 	select {
 	case err := <-done:
 		return err
-	case <-time.After(Hung):
+	case <-time.After(cairntest.Hung):
 		x.t.Fatal("the command does not end")
 		return nil
 	}

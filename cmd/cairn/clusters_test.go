@@ -1,0 +1,209 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/cmd/cairn/config"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/home"
+)
+
+// patient and brisk are election timeouts, in milliseconds. Most tests go on with the leader they found, which must not fall because it was slow for a
+// moment; when its process ends it is replaced at once all the same. Where leaders fall silently, a test waits that long.
+const patient, brisk = 5000, 1000
+
+// inHaste makes a node stand for election soon.
+func inHaste(n *config.NodeFile) { n.ElectionMS = brisk }
+
+// memberAlone is a member with a peer port and no peers.
+func memberAlone(t testing.TB) *cairntest.Node {
+	t.Helper()
+	dir := t.TempDir()
+	p := &cairntest.Node{T: t, Args: []string{"serve", "--strict", "--config", filepath.Join(dir, "node.toml")}, Token: home.NewSecret()}
+	if err := config.Write(p.Args[3], config.NodeHere(filepath.Join(dir, "home"), 1, 1, cairntest.FreePorts(t, config.PortsEach), p.Token)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Kill)
+	p.Launch()()
+	return p
+}
+
+// startThree starts three nodes in the given order and waits until all serve.
+func startThree(t testing.TB, order ...int) (nodes []*cairntest.Node, token string) {
+	t.Helper()
+	return startThreeIn(t, t.TempDir(), func(*config.NodeFile) {}, order...)
+}
+
+// startThreeIn does so below a directory, with configurations that change has had its hands on.
+func startThreeIn(t testing.TB, dir string, change func(*config.NodeFile), order ...int) (nodes []*cairntest.Node, token string) {
+	t.Helper()
+	nodes, token = threeIn(t, dir, change)
+	startAll(t, nodes, order...)
+	return nodes, token
+}
+
+// threeIn configures three nodes.
+func threeIn(t testing.TB, dir string, change func(*config.NodeFile)) (nodes []*cairntest.Node, token string) {
+	t.Helper()
+	return severalIn(t, dir, 3, change)
+}
+
+// severalIn configures so many nodes.
+func severalIn(t testing.TB, dir string, of int, change func(*config.NodeFile)) (nodes []*cairntest.Node, token string) {
+	t.Helper()
+	base := cairntest.FreePorts(t, of*config.PortsEach)
+	token = home.NewSecret()
+	files, err := config.WriteHere(dir, of, base, token, func(n *config.NodeFile) error {
+		n.ElectionMS = patient
+		change(n)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range files {
+		nodes = append(nodes, &cairntest.Node{T: t, Args: []string{"serve", "--strict", "--config", path}})
+	}
+	t.Cleanup(func() {
+		for _, p := range nodes {
+			p.Kill()
+			if t.Failed() && p.Log != nil {
+				t.Logf("%s:\n%s", p.Args[3], cairntest.TailOf(p.Log.String(), 4000))
+			}
+		}
+	})
+	return nodes, token
+}
+
+// startAll starts nodes in an order and waits until all serve.
+func startAll(t testing.TB, nodes []*cairntest.Node, order ...int) {
+	t.Helper()
+	ups := make([]func(), len(nodes))
+	for _, i := range order {
+		ups[i] = nodes[i].Launch()
+	}
+	last := time.Now()
+	for _, i := range order {
+		ups[i]()
+	}
+	t.Logf("%d nodes serve %s after the last start", len(order), time.Since(last).Round(10*time.Millisecond))
+}
+
+// jsonOf runs a command that prints JSON.
+func jsonOf[T any](t testing.TB, args ...string) (v T) {
+	t.Helper()
+	out, code := cairntest.Run(t, append(args, "--json")...)
+	if err := json.Unmarshal([]byte(out), &v); code != 0 || err != nil {
+		t.Fatalf("cairn %s: exit %d, %v: %s", strings.Join(args, " "), code, err, out)
+	}
+	return v
+}
+
+// statusOf is the cluster as a node sees it; not ok when the node does not answer.
+func statusOf(t testing.TB, p *cairntest.Node) (s api.ClusterStatus, ok bool) {
+	t.Helper()
+	tg := cli.Target{Endpoints: []string{p.Line.HTTP}, CA: p.Ca, Timeout: 5 * time.Second}
+	err := tg.Get(t.Context(), "GET", "/v1/cluster", nil, &s)
+	return s, err == nil
+}
+
+// leaderOf is the place in nodes of the one that leads, once one does.
+func leaderOf(t testing.TB, nodes []*cairntest.Node) int {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		for i, p := range nodes {
+			if p.Cmd == nil {
+				continue
+			}
+			if s, ok := statusOf(t, p); ok && s.Role == "leaderOf" && s.LeaderID != nil {
+				return i
+			}
+		}
+	}
+	t.Fatal("no leader")
+	return -1
+}
+
+// sameState returns when all nodes are where one is that leads: what was acknowledged before is there, on every one of them.
+func sameState(t testing.TB, nodes []*cairntest.Node) {
+	t.Helper()
+	if said := differing(t, nodes); said != "" {
+		t.Fatalf("states differ, or there is no leader:\n%s", said)
+	}
+}
+
+// differing says how the nodes' states differ, when they go on doing so.
+func differing(t testing.TB, nodes []*cairntest.Node) (said string) {
+	t.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		said = ""
+		states := map[string]bool{}
+		all, led := true, false
+		for _, p := range nodes {
+			s, ok := statusOf(t, p)
+			all, led = all && ok, led || s.Role == "leaderOf"
+			said += fmt.Sprintf("node %d (%s, answers: %t) at %d: %s\n", p.Line.NodeID, s.Role, ok, s.SumIndex, s.Sum)
+			states[fmt.Sprint(s.SumIndex, s.Sum)] = true
+		}
+		if all && led && len(states) == 1 {
+			return ""
+		}
+	}
+	return said
+}
+
+// exportedBy is what a node holds: text by id.
+func exportedBy(t testing.TB, p *cairntest.Node, token string) map[string]string {
+	t.Helper()
+	tg := cli.Target{Endpoints: []string{p.Line.HTTP}, CA: p.Ca, TokenText: token, Timeout: time.Minute}
+	r, err := tg.Request(t.Context(), "GET", "/v1/export", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	rows := map[string]string{}
+	sc := bufio.NewScanner(r)
+	for sc.Scan() {
+		var row struct{ RID, Text string }
+		if err := json.Unmarshal(sc.Bytes(), &row); err != nil {
+			t.Fatal(err)
+		}
+		if row.RID == "" { // a relation
+			continue
+		}
+		if _, twice := rows[row.RID]; twice {
+			t.Errorf("node %d has %s twice", p.Line.NodeID, row.RID)
+		}
+		rows[row.RID] = row.Text
+	}
+	if err := sc.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+// checkExport compares what a node holds with what was acknowledged: everything is there, and nothing twice.
+func checkExport(t testing.TB, p *cairntest.Node, token string, acked map[string]string) {
+	t.Helper()
+	rows := exportedBy(t, p, token)
+	texts := map[string]int{}
+	for _, text := range rows {
+		texts[text]++
+	}
+	for rid, text := range acked {
+		if rows[rid] != text {
+			t.Errorf("node %d lost %s (%q)", p.Line.NodeID, rid, text)
+		}
+		if texts[text] != 1 {
+			t.Errorf("node %d has %q %d times", p.Line.NodeID, text, texts[text])
+		}
+	}
+}
