@@ -138,10 +138,10 @@ func (b *backupRun) make(ctx context.Context, since uint64) (o offered, err erro
 		return o, err
 	}
 	os.Remove(filepath.Join(b.dir, partFile)) // of another backup
-	err = b.ask(ctx, "POST", base+"/v1/admin/backups", map[string]uint64{"since": since}, &o)
+	err = b.t.GetOnce(ctx, "POST", base+"/v1/admin/backups", map[string]uint64{"since": since}, &o)
 	var refused *cli.HTTPError
 	if errors.As(err, &refused) && refused.Status == http.StatusConflict && since != 0 {
-		err = b.ask(ctx, "POST", base+"/v1/admin/backups", map[string]uint64{"since": 0}, &o)
+		err = b.t.GetOnce(ctx, "POST", base+"/v1/admin/backups", map[string]uint64{"since": 0}, &o)
 	}
 	if err != nil {
 		return o, err
@@ -152,15 +152,6 @@ func (b *backupRun) make(ctx context.Context, since uint64) (o offered, err erro
 		return o, err
 	}
 	return o, os.WriteFile(filepath.Join(b.dir, offerFile), raw, 0o600)
-}
-
-func (b *backupRun) ask(ctx context.Context, method, url string, body, answer any) error {
-	r, err := b.t.Once(ctx, method, url, body)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	return json.NewDecoder(r).Decode(answer)
 }
 
 // resume finds a download that broke off and that the node still has.
@@ -221,7 +212,7 @@ func (b *backupRun) download(ctx context.Context, o offered) (err error) {
 
 // forget tells the node that its copy is not needed any more. It would forget by itself in time.
 func (b *backupRun) forget(ctx context.Context, o offered) {
-	_ = b.ask(ctx, "DELETE", o.Node+"/v1/admin/backups/"+o.ID, nil, &struct{}{})
+	_ = b.t.GetOnce(ctx, "DELETE", o.Node+"/v1/admin/backups/"+o.ID, nil, &struct{}{})
 	os.Remove(filepath.Join(b.dir, offerFile))
 	os.Remove(filepath.Join(b.dir, partFile))
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -23,17 +24,13 @@ To erase, purge: POST /v1/admin/purge, with a token of scope owner.`,
 				if err != nil {
 					return err
 				}
-				if t.JSON {
-					if err := a.JSON(map[string]any{"rid": args[0], "found": found, "index": cl.Index()}); err != nil {
-						return err
-					}
-				} else if found {
-					fmt.Fprintln(a.Out, "forgotten")
+				if t.JSON || found {
+					err = a.Tell(t.JSON, map[string]any{"rid": args[0], "found": found, "index": cl.Index()}, "forgotten")
 				}
 				if !found {
-					return fmt.Errorf("no memory %s", args[0])
+					err = cmp.Or(err, fmt.Errorf("no memory %s", args[0]))
 				}
-				return nil
+				return err
 			})
 		},
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"iter"
 	"net/http"
 	"net/url"
 
@@ -81,36 +82,28 @@ func (a *app) serveMCP(ctx context.Context, t *cli.Target) error {
 
 // offer gives a server the tools, prompts and resources of the node's, each of which passes what is asked on.
 func offer(ctx context.Context, srv *mcp.Server, up *mcp.ClientSession) error {
-	for tool, err := range up.Tools(ctx, nil) {
-		if err != nil {
-			return err
-		}
-		srv.AddTool(tool, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			return up.CallTool(ctx, &mcp.CallToolParams{Name: r.Params.Name, Arguments: r.Params.Arguments})
-		})
-	}
-	for prompt, err := range up.Prompts(ctx, nil) {
-		if err != nil {
-			return err
-		}
-		srv.AddPrompt(prompt, func(ctx context.Context, r *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
-			return up.GetPrompt(ctx, &mcp.GetPromptParams{Name: r.Params.Name, Arguments: r.Params.Arguments})
-		})
-	}
 	read := func(ctx context.Context, r *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 		return up.ReadResource(ctx, &mcp.ReadResourceParams{URI: r.Params.URI})
 	}
-	for res, err := range up.Resources(ctx, nil) {
+	return cmp.Or(each(up.Tools(ctx, nil), func(tool *mcp.Tool) {
+		srv.AddTool(tool, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return up.CallTool(ctx, &mcp.CallToolParams{Name: r.Params.Name, Arguments: r.Params.Arguments})
+		})
+	}), each(up.Prompts(ctx, nil), func(prompt *mcp.Prompt) {
+		srv.AddPrompt(prompt, func(ctx context.Context, r *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+			return up.GetPrompt(ctx, &mcp.GetPromptParams{Name: r.Params.Name, Arguments: r.Params.Arguments})
+		})
+	}), each(up.Resources(ctx, nil), func(res *mcp.Resource) { srv.AddResource(res, read) }),
+		each(up.ResourceTemplates(ctx, nil), func(res *mcp.ResourceTemplate) { srv.AddResourceTemplate(res, read) }))
+}
+
+// each adds all of a list, unless it cannot be read.
+func each[T any](all iter.Seq2[T, error], add func(T)) error {
+	for x, err := range all {
 		if err != nil {
 			return err
 		}
-		srv.AddResource(res, read)
-	}
-	for res, err := range up.ResourceTemplates(ctx, nil) {
-		if err != nil {
-			return err
-		}
-		srv.AddResourceTemplate(res, read)
+		add(x)
 	}
 	return nil
 }

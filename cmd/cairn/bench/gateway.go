@@ -2,9 +2,7 @@ package bench
 
 import (
 	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -122,18 +120,7 @@ func (b *gatewayBench) ask(ctx context.Context, l *loader, r *gatewayReport) err
 // firstRow asks for an event stream and says when its first row was there; the others are read all the same.
 func (l *loader) firstRow(ctx context.Context, k int) (time.Duration, error) {
 	began := time.Now()
-	body, err := json.Marshal(map[string]any{"query": l.question(k)})
-	if err != nil {
-		return 0, err
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, l.url+"/v1/recall", bytes.NewReader(body))
-	if err != nil {
-		return 0, err
-	}
-	req.Header.Set("Authorization", "Bearer "+l.token)
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "text/event-stream")
-	resp, err := l.http.Do(req)
+	resp, err := l.send(ctx, "/v1/recall", map[string]any{"query": l.question(k)}, [2]string{"Accept", "text/event-stream"})
 	if err != nil {
 		return 0, err
 	}

@@ -317,18 +317,28 @@ func (l *loader) ask(ctx context.Context, k int, vector bool) error {
 	return err
 }
 
-func (l *loader) post(ctx context.Context, path string, body any) error {
+// send posts JSON, with headers beside the usual ones. The answer's body is the caller's to close.
+func (l *loader) send(ctx context.Context, path string, body any, headers ...[2]string) (*http.Response, error) {
 	b, err := json.Marshal(body)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, l.url+path, bytes.NewReader(b))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	req.Header.Set("Authorization", "Bearer "+l.token)
+	if l.token != "" {
+		req.Header.Set("Authorization", "Bearer "+l.token)
+	}
 	req.Header.Set("Content-Type", "application/json")
-	resp, err := cmp.Or(l.http, http.DefaultClient).Do(req)
+	for _, h := range headers {
+		req.Header.Set(h[0], h[1])
+	}
+	return cmp.Or(l.http, http.DefaultClient).Do(req)
+}
+
+func (l *loader) post(ctx context.Context, path string, body any) error {
+	resp, err := l.send(ctx, path, body)
 	if err != nil {
 		return err
 	}

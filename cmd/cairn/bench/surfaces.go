@@ -149,17 +149,9 @@ func dialCovenant(ctx context.Context, n *devNode, who int) (func(int) error, fu
 func dialString(command func(k, who int) string) func(context.Context, *devNode, int) (func(int) error, func() error, error) {
 	return func(ctx context.Context, n *devNode, who int) (func(int) error, func() error, error) {
 		own := &http.Client{Transport: &http.Transport{}}
+		l := &loader{url: n.line.String, http: own}
 		post := func(path string, body any) error {
-			b, err := json.Marshal(body)
-			if err != nil {
-				return err
-			}
-			req, err := http.NewRequestWithContext(ctx, http.MethodPost, n.line.String+path, bytes.NewReader(b))
-			if err != nil {
-				return err
-			}
-			req.Header.Set("X-Agent-Id", "bench")
-			resp, err := own.Do(req)
+			resp, err := l.send(ctx, path, body, [2]string{"X-Agent-Id", "bench"})
 			if err != nil {
 				return err
 			}

@@ -208,14 +208,9 @@ func hosts(found []endpoint, k kind) (out []string) {
 
 // wiresBehind asks a gateway for the wire ports of the members that answer.
 func (t *Target) wiresBehind(ctx context.Context, at string) (out []string, err error) {
-	r, err := t.Once(ctx, "GET", at+"/v1/cluster", nil)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
 	var is api.ClusterStatus
-	if err := json.NewDecoder(r).Decode(&is); err != nil {
-		return nil, fmt.Errorf("%s: %w", at, err)
+	if err := t.GetOnce(ctx, "GET", at+"/v1/cluster", nil, &is); err != nil {
+		return nil, err
 	}
 	out = append(out, is.Wire)
 	for _, p := range is.Peers {

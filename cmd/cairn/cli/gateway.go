@@ -124,6 +124,17 @@ func (t *Target) Get(ctx context.Context, method, path string, body, answer any)
 	ctx, cancel := t.Context(ctx)
 	defer cancel()
 	r, err := t.Request(ctx, method, path, body)
+	return decode(r, err, answer)
+}
+
+// GetOnce reads a JSON answer of the gateway at an address, which is asked once.
+func (t *Target) GetOnce(ctx context.Context, method, at string, body, answer any) error {
+	r, err := t.Once(ctx, method, at, body)
+	return decode(r, err, answer)
+}
+
+// decode reads an answer, if there is one.
+func decode(r io.ReadCloser, err error, answer any) error {
 	if err != nil {
 		return err
 	}
