@@ -123,7 +123,7 @@ func leaderOf(t testing.TB, nodes []*cairntest.Node) int {
 			if p.Cmd == nil {
 				continue
 			}
-			if s, ok := statusOf(t, p); ok && s.Role == "leaderOf" && s.LeaderID != nil {
+			if s, ok := statusOf(t, p); ok && s.Role == "Leader" && s.LeaderID != nil {
 				return i
 			}
 		}
@@ -149,7 +149,7 @@ func differing(t testing.TB, nodes []*cairntest.Node) (said string) {
 		all, led := true, false
 		for _, p := range nodes {
 			s, ok := statusOf(t, p)
-			all, led = all && ok, led || s.Role == "leaderOf"
+			all, led = all && ok, led || s.Role == "Leader"
 			said += fmt.Sprintf("node %d (%s, answers: %t) at %d: %s\n", p.Line.NodeID, s.Role, ok, s.SumIndex, s.Sum)
 			states[fmt.Sprint(s.SumIndex, s.Sum)] = true
 		}
