@@ -14,6 +14,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/local/redact"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
@@ -130,7 +131,7 @@ func (o *observation) stamp(fields map[string]any) error {
 	}
 	var parts [3][]byte
 	for i, part := range []map[string]any{before, {source: o.source}, after} {
-		b, err := encode(part)
+		b, err := kit.JSON(part)
 		if err != nil {
 			return err
 		}
@@ -199,7 +200,7 @@ func (s *Server) known(ctx context.Context, ns string, o *observation) (have cap
 func (c *call) event(o *observation) api.CapturedEvent {
 	sum := summarize(o)
 	rid := oplog.NewID()
-	meta, err := encode(map[string]any{"sift": origin{Tool: o.tool, Session: o.session, Source: o.source, Hash: hex.EncodeToString(o.hash),
+	meta, err := kit.JSON(map[string]any{"sift": origin{Tool: o.tool, Session: o.session, Source: o.source, Hash: hex.EncodeToString(o.hash),
 		TokensIn: o.tokens, Confidence: sum.confidence, Words: others(o.payload, sum.text)}})
 	if err != nil {
 		panic("sift: metadata does not encode: " + err.Error())

@@ -1,7 +1,6 @@
 package sift
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -125,10 +124,7 @@ func linger(c *net.UnixConn) {
 }
 
 func success(data any) []byte {
-	b, err := encode(struct {
-		OK   bool `json:"ok"`
-		Data any  `json:"data"`
-	}{true, data})
+	b, err := kit.JSON(kit.Object{"ok", true, "data", data})
 	if err != nil {
 		return failure("internal error")
 	}
@@ -136,30 +132,16 @@ func success(data any) []byte {
 }
 
 func failure(text string) []byte {
-	b, err := encode(struct {
-		OK    bool   `json:"ok"`
-		Error string `json:"error"`
-	}{false, text})
+	b, err := kit.JSON(kit.Object{"ok", false, "error", text})
 	if err != nil {
 		panic("sift: a string does not encode: " + err.Error())
 	}
 	return b
 }
 
-// encode is JSON as the clients write it: without HTML's escapes.
-func encode(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
-}
-
 // Call is a client: one request, one reply. Its data comes back as it is, and a refusal as an error.
 func Call(ctx context.Context, socket string, request any) (json.RawMessage, error) {
-	body, err := encode(request)
+	body, err := kit.JSON(request)
 	if err != nil {
 		return nil, err
 	}

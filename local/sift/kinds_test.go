@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire/large"
@@ -95,7 +96,7 @@ func TestStamp(t *testing.T) {
 			all = map[string]any{"value": v}
 		}
 		delete(all, "_source")
-		content, err := encode(all)
+		content, err := kit.JSON(all)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +104,7 @@ func TestStamp(t *testing.T) {
 			t.Errorf("%s: the hash is not that of %s", payload, content)
 		}
 		all["_source"] = "hook"
-		if stamped, err := encode(all); err != nil || !bytes.Equal(o.stamped, stamped) {
+		if stamped, err := kit.JSON(all); err != nil || !bytes.Equal(o.stamped, stamped) {
 			t.Errorf("%s: stamped %s, want %s, %v", payload, o.stamped, stamped, err)
 		}
 	}

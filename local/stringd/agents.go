@@ -17,11 +17,11 @@ import (
 )
 
 func (s *Server) listAgents(w http.ResponseWriter, _ *http.Request) error {
-	list := []fields{}
+	list := []kit.Object{}
 	for _, a := range s.agents.all() {
 		list = append(list, a.public())
 	}
-	reply(w, http.StatusOK, fields{{"agents", list}})
+	reply(w, http.StatusOK, kit.Object{"agents", list})
 	return nil
 }
 
@@ -55,7 +55,7 @@ func (s *Server) registerAgent(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	a, _ := s.agents.get(id)
-	reply(w, http.StatusOK, fields{{"agent_id", id}, {"home", a.Home}, {"created", created}})
+	reply(w, http.StatusOK, kit.Object{"agent_id", id, "home", a.Home, "created", created})
 	return nil
 }
 
@@ -128,7 +128,7 @@ func (s *Server) deleteAgent(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	reply(w, http.StatusOK, fields{{"agent_id", r.PathValue("id")}, {"deleted", removed}})
+	reply(w, http.StatusOK, kit.Object{"agent_id", r.PathValue("id"), "deleted", removed})
 	return nil
 }
 
@@ -148,7 +148,7 @@ func (s *Server) giveWebhook(w http.ResponseWriter, id string, rotate bool) erro
 	if err != nil {
 		return err
 	}
-	reply(w, http.StatusOK, fields{{"agent_id", id}, {"webhook_url", url}})
+	reply(w, http.StatusOK, kit.Object{"agent_id", id, "webhook_url", url})
 	return nil
 }
 

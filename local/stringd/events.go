@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/local/stringd/inbox"
 	"github.com/cairndb/cairn/node/api"
 )
@@ -42,7 +43,7 @@ func (s *Server) webhook(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	reply(w, http.StatusAccepted, fields{{"ok", true}, {"agent_id", a.ID}, {"event_id", e.ID}})
+	reply(w, http.StatusAccepted, kit.Object{"ok", true, "agent_id", a.ID, "event_id", e.ID})
 	return nil
 }
 
@@ -167,7 +168,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) error {
 		}
 		return err == nil
 	}
-	if !send(event(nil, "ready", fields{{"agent_id", a.ID}})) {
+	if !send(event(nil, "ready", kit.Object{"agent_id", a.ID})) {
 		return nil
 	}
 	ping := time.NewTicker(s.cfg.Ping)
@@ -184,7 +185,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) error {
 			}
 			out = event(nil, "event", e)
 		case t := <-ping.C:
-			out = event(nil, "ping", fields{{"t", t.UTC().Format(inbox.Stamp)}})
+			out = event(nil, "ping", kit.Object{"t", t.UTC().Format(inbox.Stamp)})
 		case <-r.Context().Done():
 			return nil
 		}

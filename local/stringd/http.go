@@ -23,14 +23,14 @@ type refusal struct {
 
 // Error is what a client of the command language reads.
 func (r *refusal) Error() string {
-	if f, ok := r.body.(fields); ok && len(f) > 0 {
-		return fmt.Sprint(f[0].value)
+	if o, ok := r.body.(kit.Object); ok {
+		return fmt.Sprint(o[1])
 	}
 	return fmt.Sprint(r.body)
 }
 
 func refuse(status int, format string, args ...any) *refusal {
-	return &refusal{status, fields{{"error", fmt.Sprintf(format, args...)}}}
+	return &refusal{status, kit.Object{"error", fmt.Sprintf(format, args...)}}
 }
 
 // route serves a request that has come to its path. What it returns is answered as an error.
@@ -141,37 +141,13 @@ func reply(w http.ResponseWriter, status int, body any) {
 	_, _ = w.Write(b) // a client that is gone needs no answer
 }
 
-// encode writes JSON as the protocol has it: UTF-8, nothing escaped for HTML, no newline.
+// encode writes what an answer says.
 func encode(v any) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		panic(fmt.Sprintf("stringd: unencodable answer: %v", err)) // answers are structs of our own
+	b, err := kit.JSON(v)
+	if err != nil {
+		panic(fmt.Sprintf("stringd: unencodable answer: %v", err)) // answers are made here
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-}
-
-// fields is an object whose keys keep their order.
-type fields []field
-
-type field struct {
-	key   string
-	value any
-}
-
-// MarshalJSON implements json.Marshaler.
-func (f fields) MarshalJSON() ([]byte, error) {
-	b := []byte{'{'}
-	for i, p := range f {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, encode(p.key)...)
-		b = append(b, ':')
-		b = append(b, encode(p.value)...)
-	}
-	return append(b, '}'), nil
+	return b
 }
 
 // What a request may send.

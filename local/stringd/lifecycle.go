@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/local/stringd/command"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
@@ -20,20 +21,20 @@ import (
 // health asks no other node: it works without a leader.
 func (s *Server) health(w http.ResponseWriter, r *http.Request) error {
 	role, _ := s.place(r.Context())
-	reply(w, http.StatusOK, fields{{"ok", true}, {"agents", len(s.agents.all())}, {"sessions", len(s.sessions.list(""))},
-		{"version", s.cfg.Version}, {"role", role}})
+	reply(w, http.StatusOK, kit.Object{"ok", true, "agents", len(s.agents.all()), "sessions", len(s.sessions.list("")),
+		"version", s.cfg.Version, "role", role})
 	return nil
 }
 
 func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
 	label, role := s.instance()
-	none := fields{}
-	reply(w, http.StatusOK, fields{{"name", "stringd"}, {"version", s.cfg.Version}, {"api", "string-daemon/v2"},
-		{"instance", fields{{"instance_label", label}, {"role", role}}},
-		{"capabilities", fields{{"describe", none}, {"agents", none}, {"agent-webhooks", none}, {"events", fields{{"max_webhook_text_bytes", maxEvent}}}, {"event-stream", none},
-			{"sessions", none}, {"exec", fields{{"max_request_body_bytes", maxBody}, {"max_queue_size", s.cfg.QueueSize}, {"queue_wait_timeout_ms", s.cfg.QueueWait.Milliseconds()},
-				{"command_timeout_ms", s.cfg.Timeout.Milliseconds()}, {"shell", s.may(r.Context(), api.RunProgram)}}},
-			{"mcp", none}, {"memory", none}}}})
+	none := kit.Object{}
+	reply(w, http.StatusOK, kit.Object{"name", "stringd", "version", s.cfg.Version, "api", "string-daemon/v2",
+		"instance", kit.Object{"instance_label", label, "role", role},
+		"capabilities", kit.Object{"describe", none, "agents", none, "agent-webhooks", none, "events", kit.Object{"max_webhook_text_bytes", maxEvent}, "event-stream", none,
+			"sessions", none, "exec", kit.Object{"max_request_body_bytes", maxBody, "max_queue_size", s.cfg.QueueSize, "queue_wait_timeout_ms", s.cfg.QueueWait.Milliseconds(),
+				"command_timeout_ms", s.cfg.Timeout.Milliseconds(), "shell", s.may(r.Context(), api.RunProgram)},
+			"mcp", none, "memory", none}})
 	return nil
 }
 
@@ -65,7 +66,7 @@ func (s *Server) shutdown(w http.ResponseWriter, r *http.Request) error {
 	if !s.may(r.Context(), api.StopNode) {
 		return refuse(http.StatusForbidden, "%v", errNoShutdown)
 	}
-	reply(w, http.StatusOK, fields{{"ok", true}, {"message", "stringd shutting down"}})
+	reply(w, http.StatusOK, kit.Object{"ok", true, "message", "stringd shutting down"})
 	_ = http.NewResponseController(w).Flush() // before anything ends, however long that takes
 	return s.Shutdown()
 }

@@ -47,8 +47,8 @@ func (m message) asks() bool {
 	return m.Method != "" && len(m.ID) > 0 && !bytes.Equal(m.ID, []byte("null"))
 }
 
-func rpcError(id json.RawMessage, code int, text string) fields {
-	return fields{{"jsonrpc", "2.0"}, {"error", fields{{"code", code}, {"message", text}}}, {"id", id}}
+func rpcError(id json.RawMessage, code int, text string) kit.Object {
+	return kit.Object{"jsonrpc", "2.0", "error", kit.Object{"code", code, "message", text}, "id", id}
 }
 
 func rpcRefuse(status, code int, format string, args ...any) *refusal {
@@ -93,7 +93,7 @@ func (s *Server) mcpPost(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var answers []fields
+	var answers []kit.Object
 	for _, m := range messages {
 		if m.asks() {
 			answers = append(answers, s.mcpAnswer(a, m))
@@ -108,7 +108,7 @@ func (s *Server) mcpPost(w http.ResponseWriter, r *http.Request) error {
 }
 
 // mcpReply sends answers as events when the client takes them, as JSON otherwise.
-func (s *Server) mcpReply(w http.ResponseWriter, r *http.Request, answers []fields, batch bool) {
+func (s *Server) mcpReply(w http.ResponseWriter, r *http.Request, answers []kit.Object, batch bool) {
 	switch {
 	case strings.Contains(strings.Join(r.Header.Values("Accept"), ","), "text/event-stream"):
 		s.startStream(w, r)
@@ -186,16 +186,16 @@ func (s *Server) mcpAgent(r *http.Request) (agent, error) {
 var mcpMethods = map[string]func(*Server, agent, json.RawMessage) any{
 	"initialize": (*Server).mcpInitialize,
 	"ping":       func(*Server, agent, json.RawMessage) any { return struct{}{} },
-	"tools/list": func(*Server, agent, json.RawMessage) any { return fields{{"tools", []any{stringTool()}}} },
+	"tools/list": func(*Server, agent, json.RawMessage) any { return kit.Object{"tools", []any{stringTool()}} },
 	"tools/call": (*Server).mcpCall,
 }
 
-func (s *Server) mcpAnswer(a agent, m message) fields {
+func (s *Server) mcpAnswer(a agent, m message) kit.Object {
 	f, ok := mcpMethods[m.Method]
 	if !ok {
 		return rpcError(m.ID, rpcMethod, "Method not found")
 	}
-	return fields{{"result", f(s, a, m.Params)}, {"jsonrpc", "2.0"}, {"id", m.ID}}
+	return kit.Object{"result", f(s, a, m.Params), "jsonrpc", "2.0", "id", m.ID}
 }
 
 func (s *Server) mcpInitialize(_ agent, params json.RawMessage) any {
@@ -206,24 +206,26 @@ func (s *Server) mcpInitialize(_ agent, params json.RawMessage) any {
 	if !slices.Contains(mcpVersions, p.Version) {
 		p.Version = latestVersion
 	}
-	return fields{{"protocolVersion", p.Version}, {"capabilities", fields{{"tools", fields{{"listChanged", true}}}}},
-		{"serverInfo", fields{{"name", "string"}, {"version", s.cfg.Version}}}}
+	return kit.Object{"protocolVersion", p.Version, "capabilities", kit.Object{"tools", kit.Object{"listChanged", true}},
+		"serverInfo", kit.Object{"name", "string", "version", s.cfg.Version}}
 }
 
 // stringTool is the one tool: the whole command language.
-func stringTool() fields {
-	str := func(about string) fields { return fields{{"type", "string"}, {"minLength", 1}, {"description", about}} }
-	return fields{{"name", "string"}, {"title", "String"},
-		{"description", "Run one command in a topic: documents (/open, /nav, /act, /edit), programs (/exec, bash topics), events, " +
-			"and a memory shared by all agents: /remember <text> keeps something, /recall <question> finds it again. /help lists every command."},
-		{"inputSchema", fields{{"type", "object"}, {"properties", fields{
-			{"topic", str("Where the command runs: a name such as main, bash:name for a shell, app:name, or a hub (app, bash, tool, event, system, agent).")},
-			{"cmd", str("The command line, beginning with a slash, such as /help, /recall what did we decide, or /remember the sky is blue.")}}},
-			{"required", []string{"topic", "cmd"}}, {"$schema", "http://json-schema.org/draft-07/schema#"}}}}
+func stringTool() kit.Object {
+	str := func(about string) kit.Object {
+		return kit.Object{"type", "string", "minLength", 1, "description", about}
+	}
+	return kit.Object{"name", "string", "title", "String",
+		"description", "Run one command in a topic: documents (/open, /nav, /act, /edit), programs (/exec, bash topics), events, " +
+			"and a memory shared by all agents: /remember <text> keeps something, /recall <question> finds it again. /help lists every command.",
+		"inputSchema", kit.Object{"type", "object", "properties", kit.Object{
+			"topic", str("Where the command runs: a name such as main, bash:name for a shell, app:name, or a hub (app, bash, tool, event, system, agent)."),
+			"cmd", str("The command line, beginning with a slash, such as /help, /recall what did we decide, or /remember the sky is blue.")},
+			"required", []string{"topic", "cmd"}, "$schema", "http://json-schema.org/draft-07/schema#"}}
 }
 
-func toolText(text string, isError bool) fields {
-	return fields{{"content", []fields{{{"type", "text"}, {"text", text}}}}, {"isError", isError}}
+func toolText(text string, isError bool) kit.Object {
+	return kit.Object{"content", []kit.Object{{"type", "text", "text", text}}, "isError", isError}
 }
 
 func (s *Server) mcpCall(a agent, params json.RawMessage) any {

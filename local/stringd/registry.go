@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/local/stringd/inbox"
 
 	"github.com/cairndb/cairn/oplog/seal"
@@ -32,15 +33,15 @@ type agent struct {
 }
 
 // public is the record as lists show it: without the token.
-func (a agent) public() fields {
-	return fields{{"id", a.ID}, {"home", a.Home}, {"allowedPaths", a.Allowed}, {"createdAt", a.Created}}
+func (a agent) public() kit.Object {
+	return kit.Object{"id", a.ID, "home", a.Home, "allowedPaths", a.Allowed, "createdAt", a.Created}
 }
 
 // MarshalJSON implements json.Marshaler.
 func (a agent) MarshalJSON() ([]byte, error) {
 	f := a.public()
 	if a.Token != "" {
-		f = append(f, field{"webhookToken", a.Token})
+		f = append(f, "webhookToken", a.Token)
 	}
 	keys := make([]string, 0, len(a.extra))
 	for k := range a.extra {
@@ -48,7 +49,7 @@ func (a agent) MarshalJSON() ([]byte, error) {
 	}
 	slices.Sort(keys)
 	for _, k := range keys {
-		f = append(f, field{k, a.extra[k]})
+		f = append(f, k, a.extra[k])
 	}
 	return f.MarshalJSON()
 }

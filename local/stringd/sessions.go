@@ -223,19 +223,19 @@ func (s *Server) CloseSession(agent, topic string) bool {
 }
 
 func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) error {
-	list := []fields{}
+	list := []kit.Object{}
 	for _, x := range s.sessions.list(r.URL.Query().Get("agent_id")) {
 		busy, queued := x.load()
-		m := x.run.Meta()
-		f := fields{{"agent_id", x.id.agent}, {"topic", x.topic.Name}, {"topic_type", x.topic.Type}, {"executing", busy}, {"queue_length", queued}, {"doc", nil}, {"created", true}}
-		if m != nil {
-			f[5].value = fields{{"uri", m.URI}, {"title", m.Title}, {"current_block", m.CurrentBlock}}
-			f = append(f, field{"uri", m.URI}, field{"title", m.Title}, field{"menus", m.Menus}, field{"actions", m.Actions},
-				field{"history_length", m.HistoryLength}, field{"block_id", m.BlockID}, field{"converted", m.Converted}, field{"warnings", m.Warnings})
+		var doc, about kit.Object
+		if m := x.run.Meta(); m != nil {
+			doc = kit.Object{"uri", m.URI, "title", m.Title, "current_block", m.CurrentBlock}
+			about = kit.Object{"uri", m.URI, "title", m.Title, "menus", m.Menus, "actions", m.Actions, "history_length", m.HistoryLength,
+				"block_id", m.BlockID, "converted", m.Converted, "warnings", m.Warnings}
 		}
-		list = append(list, f)
+		list = append(list, append(kit.Object{"agent_id", x.id.agent, "topic", x.topic.Name, "topic_type", x.topic.Type, "executing", busy,
+			"queue_length", queued, "doc", doc, "created", true}, about...))
 	}
-	reply(w, http.StatusOK, fields{{"sessions", list}})
+	reply(w, http.StatusOK, kit.Object{"sessions", list})
 	return nil
 }
 
@@ -255,7 +255,7 @@ func (s *Server) createSession(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	reply(w, http.StatusOK, fields{{"agent_id", id}, {"topic", t.Name}, {"topic_type", t.Type}, {"created", created}})
+	reply(w, http.StatusOK, kit.Object{"agent_id", id, "topic", t.Name, "topic_type", t.Type, "created", created})
 	return nil
 }
 
@@ -282,6 +282,6 @@ func (s *Server) deleteSession(w http.ResponseWriter, r *http.Request) error {
 	if !valid {
 		return refuse(http.StatusBadRequest, "Invalid topic: %s", raw)
 	}
-	reply(w, http.StatusOK, fields{{"agent_id", agent}, {"topic", t.Name}, {"deleted", s.CloseSession(agent, t.Name)}})
+	reply(w, http.StatusOK, kit.Object{"agent_id", agent, "topic", t.Name, "deleted", s.CloseSession(agent, t.Name)})
 	return nil
 }

@@ -19,7 +19,6 @@
 package audit
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -31,6 +30,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
@@ -111,11 +111,11 @@ func Open(dir string, keys *seal.Ring, log *slog.Logger) (*Log, error) {
 
 // Append writes an event. Its id is the caller's; its time is now, or the last one's when the clock went back.
 func (l *Log) Append(id string, now time.Time, issuer, kind any) error {
-	is, err := compact(issuer)
+	is, err := kit.JSON(issuer)
 	if err != nil {
 		return err
 	}
-	k, err := compact(kind)
+	k, err := kit.JSON(kind)
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (l *Log) Append(id string, now time.Time, issuer, kind any) error {
 		return err
 	}
 	e := Event{ID: id, Timestamp: max(uint64(now.UnixMilli()), l.last), Issuer: is, Kind: k}
-	line, err := compact(e)
+	line, err := kit.JSON(e)
 	if err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func writeAll(f *os.File, b []byte, size int64) error {
 
 func (l *Log) anchor(line []byte, e Event) error {
 	a := link(l.tail, l.rows, line, e)
-	b, err := compact(a)
+	b, err := kit.JSON(a)
 	if err != nil {
 		return err
 	}
@@ -176,17 +176,6 @@ func link(previous string, index uint64, line []byte, e Event) anchor {
 	event := hex.EncodeToString(h[:])
 	c := sha256.Sum256([]byte(previous + "\n" + event))
 	return anchor{Index: index, EventID: e.ID, Timestamp: e.Timestamp, Event: event, Previous: previous, Chain: hex.EncodeToString(c[:])}
-}
-
-// compact is JSON on one line as the protocol writes it.
-func compact(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, fmt.Errorf("audit: %w", err)
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 // syncing gives written lines to the disk, a batch at a time.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
@@ -175,7 +176,7 @@ func (p *rewrite) run(dir string, events *os.File, before uint64) error {
 			return nil
 		}
 		a := link(p.tail, p.rows, line, e)
-		b, err := compact(a)
+		b, err := kit.JSON(a)
 		if err != nil {
 			return err
 		}

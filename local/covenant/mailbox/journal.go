@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"github.com/cairndb/cairn/local/kit"
 )
 
 type event struct {
@@ -69,13 +71,10 @@ const LinePlace = "covenant mailbox"
 
 // encode writes the line of an event.
 func (b *Box) encode(w io.Writer, e event) error {
-	var line bytes.Buffer
-	enc := json.NewEncoder(&line)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(e); err != nil {
-		return err
+	line, err := kit.JSON(e)
+	if err == nil {
+		_, err = w.Write(append(b.keys.Line(line, LinePlace), '\n'))
 	}
-	_, err := w.Write(append(b.keys.Line(bytes.TrimSuffix(line.Bytes(), []byte("\n")), LinePlace), '\n'))
 	return err
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire/field"
 )
@@ -168,8 +169,8 @@ func adapt(f func(*call, ask) (view, error), namespace func(*call) string, known
 			return "", err
 		}
 		if fl.has("--json") {
-			b, err := marshal(v.json)
-			return b, err
+			b, err := kit.JSON(v.json)
+			return string(b), err
 		}
 		return v.text, nil
 	}
@@ -189,15 +190,6 @@ func (c *call) usage(known []flag) string {
 		fmt.Fprintf(&b, "  %s\n", k.name)
 	}
 	return strings.TrimRight(b.String(), "\n")
-}
-
-// marshal writes JSON as it is read: without escapes for HTML.
-func marshal(v any) (string, error) {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(v)
-	return strings.TrimSuffix(b.String(), "\n"), err
 }
 
 // resolve turns @m1 into the memory's id.

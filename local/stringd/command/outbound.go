@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/node/api"
 )
 
@@ -253,6 +254,6 @@ func show(v any) string {
 	if s, ok := v.(string); ok {
 		return s
 	}
-	b, _ := marshal(v) // decoded JSON encodes again
-	return b
+	b, _ := kit.JSON(v) // decoded JSON encodes again
+	return string(b)
 }

@@ -1,0 +1,46 @@
+package kit
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// Object is a JSON object whose members are written in the order they stand in: names and values in turn. Answers are made of it where
+// their names are said once, beside the values. A nil one is null.
+type Object []any
+
+// MarshalJSON implements json.Marshaler.
+func (o Object) MarshalJSON() ([]byte, error) {
+	if o == nil {
+		return []byte("null"), nil
+	}
+	b := []byte{'{'}
+	for i, v := range o {
+		switch {
+		case i%2 == 1:
+			b = append(b, ':')
+		case i > 0:
+			b = append(b, ',')
+		}
+		raw, err := JSON(v)
+		if err != nil {
+			return nil, err
+		}
+		b = append(b, raw...)
+	}
+	return append(b, '}'), nil
+}
+
+// JSON is a value's JSON as the dialects write it: on one line, and nothing escaped for HTML.
+func JSON(v any) ([]byte, error) {
+	if o, ok := v.(Object); ok { // not twice: an encoder checks and copies what a Marshaler gives
+		return o.MarshalJSON()
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
