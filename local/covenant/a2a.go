@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/cairndb/cairn/local/covenant/mailbox"
+	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/local/redact"
 	"github.com/cairndb/cairn/wire/large"
 )
@@ -85,7 +86,7 @@ func maskedJSON(raw json.RawMessage) (json.RawMessage, error) {
 		return nil, err
 	}
 	if clean, differs := redact.JSON(v); differs {
-		return encode(clean)
+		return kit.JSON(clean)
 	}
 	return raw, nil
 }
@@ -138,48 +139,37 @@ func readResult(f *fields) (r result) {
 	return r
 }
 
-type taskIDFrame struct {
-	Kind string `json:"kind"`
-	Task string `json:"task_id"`
-}
-
 func sendTask(f *fields) action {
 	in := f.object("task")
 	t := readTask(in)
 	if f.err == nil {
 		f.err = in.err
 	}
-	return func(ctx context.Context, s *session) any {
+	return func(ctx context.Context, s *session) (any, error) {
 		if t.Sender != s.peer {
-			return s.refuse(senderMismatch{"a2_a_sender_mismatch", s.peer.Display, t.Sender.Display},
+			return nil, s.refuse(kit.Object{"type", "a2_a_sender_mismatch", "peer_display", s.peer.Display, "claimed_sender_display", t.Sender.Display},
 				fmt.Sprintf("a2a send rejected: task.sender %q does not match authenticated peer %q", t.Sender.Display, s.peer.Display))
 		}
-		if refusal := s.gate(ctx, dealing("send", "to", t.Recipient, t.ID, "a2a-send:"+t.Recipient.Display)); refusal != nil {
-			return refusal
+		if err := s.gate(ctx, dealing("send", "to", t.Recipient, t.ID, "a2a-send:"+t.Recipient.Display)); err != nil {
+			return nil, err
 		}
-		if refusal := s.recipientAccepts(ctx, t); refusal != nil {
-			return refusal
+		if err := s.recipientAccepts(ctx, t); err != nil {
+			return nil, err
 		}
 		if err := t.check(); err != nil {
-			return fault(err.Error())
+			return nil, err
 		}
-		body, err := encode(t)
+		body, err := kit.JSON(t)
 		if err != nil {
-			return fault(err.Error())
+			return nil, err
 		}
-		from, err := encode(t.Sender)
+		from, err := kit.JSON(t.Sender)
 		if err != nil {
-			return fault(err.Error())
+			return nil, err
 		}
 		box := mailbox.Task{ID: t.ID, Sender: t.Sender.Pubkey, SenderID: from, Recipient: t.Recipient.Pubkey, Deadline: t.Deadline, Cache: t.work, Body: body}
 		err = s.srv.box.Send(now(), box, func(cached json.RawMessage) (json.RawMessage, error) { return renamed(cached, t.ID) })
-		if errors.Is(err, mailbox.ErrDuplicate) {
-			return fault("a2a: invalid task: duplicate task id")
-		}
-		if err != nil {
-			return s.srv.boxError(err)
-		}
-		return taskIDFrame{"a2_a_task_queued", t.ID}
+		return kit.Object{"kind", "a2_a_task_queued", "task_id", t.ID}, s.srv.boxError(err, t.ID)
 	}
 }
 
@@ -191,7 +181,7 @@ func renamed(body json.RawMessage, id string) (json.RawMessage, error) {
 	}
 	r := readResult(f)
 	r.Task = id
-	return encode(r)
+	return kit.JSON(r)
 }
 
 // dealing is the gate of sending to an agent, or answering one.
@@ -203,45 +193,50 @@ func dealing(what, preposition string, with AgentID, id, label string) gate {
 }
 
 // recipientAccepts refuses what the recipient does not take from the sender. An agent may always send to itself.
-func (s *session) recipientAccepts(ctx context.Context, t task) (refusal any) {
+func (s *session) recipientAccepts(ctx context.Context, t task) error {
 	if t.Recipient.is(s.peer) {
 		return nil
 	}
 	names := []string{"a2a.recv." + s.peer.Display, "a2a.recv." + s.peer.Pubkey}
 	held, err := s.capabilities(ctx, t.Recipient.Pubkey, names)
 	if err != nil {
-		return fault(storeError("permissions", err).Error())
+		return err
 	}
 	for _, c := range held {
 		if readScope(c.Scope).task(s.peer.Pubkey, t.ID) {
 			return nil
 		}
 	}
-	return s.refuse(recipientRejected{"a2_a_recipient_rejected", s.peer.Display, t.Recipient.Display, names[0]},
+	return s.refuse(kit.Object{"type", "a2_a_recipient_rejected", "sender_display", s.peer.Display, "recipient_display", t.Recipient.Display, "action", names[0]},
 		fmt.Sprintf("a2a send to %s rejected: recipient has not granted capability %q", t.Recipient.Display, names[0]))
 }
 
-func (s *Server) boxError(err error) any {
+// boxError is what a client is told of a mailbox that refused a task; the reason of the disk is in the log.
+func (s *Server) boxError(err error, task string) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, mailbox.ErrDuplicate):
+		return errors.New("a2a: invalid task: duplicate task id")
+	case errors.Is(err, mailbox.ErrUnknown):
+		return fmt.Errorf("a2a: task %s was never dispatched through this daemon", task)
+	case errors.Is(err, mailbox.ErrFinal):
+		return fmt.Errorf("a2a: task %s already has a final result", task)
+	case errors.Is(err, mailbox.ErrNotLeased):
+		return fmt.Errorf("a2a: task %s is not currently leased", task)
+	}
 	s.log.Error("mailbox not written", "err", err)
-	return fault("a2a: mailbox failed")
-}
-
-type taskFrame struct {
-	Kind string          `json:"kind"`
-	Task json.RawMessage `json:"task"`
+	return errors.New("a2a: mailbox failed")
 }
 
 func tryRecvTask(*fields) action {
-	return func(_ context.Context, s *session) any {
-		to, err := encode(s.peer)
+	return func(_ context.Context, s *session) (any, error) {
+		to, err := kit.JSON(s.peer)
 		if err != nil {
-			return fault(err.Error())
+			return nil, err
 		}
 		body, err := s.srv.box.Lease(now(), s.peer.Pubkey, newID(), to)
-		if err != nil {
-			return s.srv.boxError(err)
-		}
-		return taskFrame{"a2_a_task_opt", body}
+		return kit.Object{"kind", "a2_a_task_opt", "task", body}, s.srv.boxError(err, "")
 	}
 }
 
@@ -251,37 +246,29 @@ func postResult(f *fields) action {
 	if f.err == nil {
 		f.err = in.err
 	}
-	return func(ctx context.Context, s *session) any {
+	return func(ctx context.Context, s *session) (any, error) {
 		t, ok := s.srv.box.Task(r.Task)
 		if !ok {
-			return s.refuse(resultRejected{"a2_a_result_rejected", r.Task, "unknown_task"},
+			return nil, s.refuse(kit.Object{"type", "a2_a_result_rejected", "task_id", r.Task, "reason", "unknown_task"},
 				fmt.Sprintf("a2a respond rejected: task_id %s was never dispatched through this daemon", r.Task))
 		}
 		var sender AgentID
 		if json.Unmarshal(t.SenderID, &sender) != nil {
-			return fault("a2a: mailbox failed")
+			return nil, errors.New("a2a: mailbox failed")
 		}
-		if refusal := s.gate(ctx, dealing("respond", "to", sender, r.Task, "a2a-respond:"+r.Task)); refusal != nil {
-			return refusal
+		if err := s.gate(ctx, dealing("respond", "to", sender, r.Task, "a2a-respond:"+r.Task)); err != nil {
+			return nil, err
 		}
 		if t.Recipient != s.peer.Pubkey {
-			return s.refuse(resultRejected{"a2_a_result_rejected", r.Task, "not_recipient"},
+			return nil, s.refuse(kit.Object{"type", "a2_a_result_rejected", "task_id", r.Task, "reason", "not_recipient"},
 				fmt.Sprintf("a2a respond rejected: task_id %s is not addressed to the authenticated peer", r.Task))
 		}
-		body, err := encode(r)
+		body, err := kit.JSON(r)
 		if err != nil {
-			return fault(err.Error())
+			return nil, err
 		}
 		err = s.srv.box.Post(now(), mailbox.Result{Task: r.Task, Final: r.Status != "partial", Body: body})
-		switch {
-		case errors.Is(err, mailbox.ErrFinal):
-			return fault(fmt.Sprintf("a2a: task %s already has a final result", r.Task))
-		case errors.Is(err, mailbox.ErrNotLeased):
-			return fault(fmt.Sprintf("a2a: task %s is not currently leased", r.Task))
-		case err != nil:
-			return s.srv.boxError(err)
-		}
-		return taskIDFrame{"a2_a_result_posted", r.Task}
+		return kit.Object{"kind", "a2_a_result_posted", "task_id", r.Task}, s.srv.boxError(err, r.Task)
 	}
 }
 
@@ -292,10 +279,7 @@ func repairTask(f *fields) action {
 		f.fail("action", "not understood")
 	}
 	reason := masked(f.optText("reason"))
-	return func(_ context.Context, s *session) any {
-		if !s.isOperator() {
-			return fault("a2a repair requires the operator identity")
-		}
+	return operatorOnly("a2a repair requires the operator identity", func(_ context.Context, s *session) (any, error) {
 		var err error
 		if how == "requeue" {
 			err = s.srv.box.Requeue(now(), id)
@@ -304,54 +288,21 @@ func repairTask(f *fields) action {
 				reason = ptr("forced by the operator")
 			}
 			var body []byte
-			if body, err = encode(result{Task: id, Status: "error", Content: []content{}, Error: reason}); err == nil {
+			if body, err = kit.JSON(result{Task: id, Status: "error", Content: []content{}, Error: reason}); err == nil {
 				err = s.srv.box.Post(now(), mailbox.Result{Task: id, Final: true, Body: body})
 			}
 		}
-		switch {
-		case errors.Is(err, mailbox.ErrUnknown):
-			return fault(fmt.Sprintf("a2a: task %s was never dispatched through this daemon", id))
-		case errors.Is(err, mailbox.ErrFinal):
-			return fault(fmt.Sprintf("a2a: task %s already has a final result", id))
-		case errors.Is(err, mailbox.ErrNotLeased):
-			return fault(fmt.Sprintf("a2a: task %s is not currently leased", id))
-		case err != nil:
-			return s.srv.boxError(err)
-		}
-		return taskIDFrame{"a2_a_task_repaired", id}
-	}
+		return kit.Object{"kind", "a2_a_task_repaired", "task_id", id}, s.srv.boxError(err, id)
+	})
 }
 
 func ptr[T any](v T) *T { return &v }
 
-type resultFrame struct {
-	Kind   string          `json:"kind"`
-	Result json.RawMessage `json:"result"`
-}
-
 func tryRecvResult(*fields) action {
-	return func(_ context.Context, s *session) any {
+	return func(_ context.Context, s *session) (any, error) {
 		body, err := s.srv.box.Take(now(), s.peer.Pubkey)
-		if err != nil {
-			return s.srv.boxError(err)
-		}
-		return resultFrame{"a2_a_result_opt", body}
+		return kit.Object{"kind", "a2_a_result_opt", "result", body}, s.srv.boxError(err, "")
 	}
-}
-
-type queueFrame struct {
-	Kind    string            `json:"kind"`
-	Tasks   []queueEntry      `json:"tasks"`
-	Results []json.RawMessage `json:"results"`
-}
-
-type queueEntry struct {
-	State   string          `json:"state"`
-	Task    json.RawMessage `json:"task"`
-	Lease   string          `json:"lease_id,omitempty"`
-	To      json.RawMessage `json:"leased_to,omitempty"`
-	At      *uint64         `json:"leased_at_ms,omitempty"`
-	Attempt uint32          `json:"attempt"`
 }
 
 func taskQueue(f *fields) action {
@@ -360,7 +311,7 @@ func taskQueue(f *fields) action {
 	if state != nil && *state != "queued" && *state != "in_flight" {
 		f.fail("state_filter", "not understood")
 	}
-	return func(_ context.Context, s *session) any {
+	return func(_ context.Context, s *session) (any, error) {
 		at := now()
 		entries := s.srv.box.Queue(s.peer.Pubkey, func(e mailbox.Entry) bool {
 			switch {
@@ -371,15 +322,15 @@ func taskQueue(f *fields) action {
 			}
 			return true
 		})
-		out := queueFrame{"a2_a_queue", []queueEntry{}, []json.RawMessage{}}
+		tasks, results := []kit.Object{}, []json.RawMessage{}
 		for _, e := range entries[:min(uint64(len(entries)), limit)] {
-			row := queueEntry{State: "queued", Task: e.Body, Attempt: e.Attempt}
+			row := kit.Object{"state", "queued", "task", e.Body}
 			if l := e.Lease; l != nil {
-				row.State, row.Lease, row.To, row.At = "in_flight", l.ID, l.To, &l.At
+				row = kit.Object{"state", "in_flight", "task", e.Body, "lease_id", l.ID, "leased_to", l.To, "leased_at_ms", l.At}
 			}
-			out.Tasks = append(out.Tasks, row)
+			tasks = append(tasks, append(row, "attempt", e.Attempt))
 		}
-		out.Results = append(out.Results, s.srv.box.Results(s.peer.Pubkey, limit)...)
-		return out
+		results = append(results, s.srv.box.Results(s.peer.Pubkey, limit)...)
+		return kit.Object{"kind", "a2_a_queue", "tasks", tasks, "results", results}, nil
 	}
 }

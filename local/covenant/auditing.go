@@ -3,25 +3,25 @@ package covenant
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"github.com/cairndb/cairn/local/covenant/audit"
+	"github.com/cairndb/cairn/local/kit"
 )
 
-type eventsFrame struct {
-	Kind   string            `json:"kind"`
-	Events []json.RawMessage `json:"events"`
-}
+// errNoReading is what a client is told of audit files that the system does not let be read.
+var errNoReading = errors.New("audit: cannot be read")
 
 func recentAudit(f *fields) action {
 	limit, since, streams := f.count("limit", 10), f.optNumber("since_ms"), f.flag("prefer_stream")
-	return func(_ context.Context, s *session) any {
+	return func(_ context.Context, s *session) (any, error) {
 		from := uint64(0)
 		if since != nil {
 			from = *since
 		}
 		reader, err := s.srv.audit.Reader()
 		if err != nil {
-			return fault("audit: cannot be read")
+			return nil, errNoReading
 		}
 		places, err := reader.Last(limit, from, func(e *audit.Event) bool {
 			var who struct {
@@ -31,27 +31,27 @@ func recentAudit(f *fields) action {
 		})
 		if err != nil {
 			reader.Close()
-			return fault("audit: cannot be read")
+			return nil, errNoReading
 		}
 		if streams {
 			return &stream{kind: "audit_events", chunks: func(emit func(any) (bool, error)) error {
 				defer reader.Close()
 				return eachEvent(reader, places, emit)
-			}}
+			}}, nil
 		}
 		defer reader.Close()
-		out := eventsFrame{"audit_events", []json.RawMessage{}}
+		out := []json.RawMessage{}
 		size := 0
 		err = eachEvent(reader, places, func(v any) (bool, error) {
 			e := v.(json.RawMessage)
-			out.Events = append(out.Events, e)
+			out = append(out, e)
 			size += len(e)
 			return size <= 2*MaxFrame, nil
 		})
 		if err != nil {
-			return fault("audit: cannot be read")
+			return nil, errNoReading
 		}
-		return out
+		return kit.Object{"kind", "audit_events", "events", out}, nil
 	}
 }
 
@@ -68,38 +68,24 @@ func eachEvent(r *audit.Reader, places []audit.Place, emit func(any) (bool, erro
 	return nil
 }
 
-type integrityFrame struct {
-	Kind   string       `json:"kind"`
-	Report audit.Report `json:"report"`
-}
-
 func verifyAuditIntegrity(*fields) action {
-	return func(_ context.Context, s *session) any {
-		if !s.isOperator() {
-			return fault("audit integrity verification requires the operator identity")
-		}
+	return operatorOnly("audit integrity verification requires the operator identity", func(_ context.Context, s *session) (any, error) {
 		r, err := s.srv.audit.Verify()
 		if err != nil {
-			return fault("audit: cannot be read")
+			return nil, errNoReading
 		}
-		return integrityFrame{"audit_integrity", r}
-	}
+		return kit.Object{"kind", "audit_integrity", "report", r}, nil
+	})
 }
 
-func purgeAudit(f *fields) action {
-	before := f.number("before_ms")
-	return func(ctx context.Context, s *session) any {
-		if refusal := s.gate(ctx, cutoffGate("audit", before)); refusal != nil {
-			return refusal
-		}
-		n, err := s.srv.audit.Purge(before)
-		if err != nil {
-			s.srv.log.Error("audit not purged", "err", err)
-			return fault("audit: purge failed")
-		}
-		if n > 0 && s.srv.record(s.peer, purgeDone{Type: "audit_purged", Before: before, Purged: n}) != nil {
-			return fault(textAudit)
-		}
-		return purgedFrame{"audit_purged", n}
+func purgeAudit(_ context.Context, s *session, before uint64) (uint64, error) {
+	n, err := s.srv.audit.Purge(before)
+	if err != nil {
+		s.srv.log.Error("audit not purged", "err", err)
+		return 0, errors.New("audit: purge failed")
 	}
+	if n > 0 {
+		err = s.record(kit.Object{"type", "audit_purged", "tier", nil, "before_ms", before, "purged", n})
+	}
+	return n, err
 }

@@ -2,16 +2,19 @@ package covenant
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/cairndb/cairn/local/covenant/b58"
 	"github.com/cairndb/cairn/local/covenant/canon"
+	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
@@ -24,11 +27,6 @@ type Capability struct {
 	Scope     json.RawMessage `json:"scope"` // canonical
 	GrantedBy AgentID         `json:"granted_by"`
 	Expires   *uint64         `json:"expires_at"`
-}
-
-type signedCapability struct {
-	Capability Capability `json:"capability"`
-	Signature  string     `json:"signature"`
 }
 
 // signedBytes is what a signature covers.
@@ -94,62 +92,41 @@ func (n namer) agent(key string) AgentID {
 	return AgentID{"unknown@local", key}
 }
 
-type capabilitiesFrame struct {
-	Kind         string             `json:"kind"`
-	Capabilities []signedCapability `json:"capabilities"`
-}
-
 func recentCapabilities(f *fields) action {
 	limit := f.count("limit", 10)
-	return func(ctx context.Context, s *session) any {
-		out := capabilitiesFrame{"capabilities", []signedCapability{}}
-		err := s.srv.cfg.Memory.View(ctx, func(v *state.View, db oplog.DB) error {
+	return func(ctx context.Context, s *session) (any, error) {
+		out := []kit.Object{}
+		err := s.srv.view(ctx, "permissions", func(v *state.View, db oplog.DB) {
 			subject := s.peer.Pubkey
 			if s.isOperator() {
 				subject = "" // it granted them all
 			}
 			n := namer{v, db}
 			v.Grants(db, subject, func(g oplog.StoredGrant) bool {
-				if uint64(len(out.Capabilities)) >= limit {
+				if uint64(len(out)) >= limit {
 					return false
 				}
 				if g.Revoked == 0 {
-					out.Capabilities = append(out.Capabilities, signedCapability{Capability{n.agent(g.Subject), g.Action, g.Scope,
-						n.agent(g.GrantedBy), expiry(g)}, g.Signature})
+					out = append(out, kit.Object{"capability", Capability{n.agent(g.Subject), g.Action, g.Scope, n.agent(g.GrantedBy), expiry(g)},
+						"signature", g.Signature})
 				}
 				return true
 			})
-			return nil
 		})
-		if err != nil {
-			return fault(storeError("permissions", err).Error())
-		}
-		reverse(out.Capabilities)
-		return out
+		slices.Reverse(out)
+		return kit.Object{"kind", "capabilities", "capabilities", out}, err
 	}
-}
-
-func reverse[T any](s []T) {
-	for i, j := 0, len(s)-1; i < j; i, j = i+1, j-1 {
-		s[i], s[j] = s[j], s[i]
-	}
-}
-
-type grantedFrame struct {
-	Kind      string `json:"kind"`
-	Signature string `json:"signature_b58"`
-	Subject   string `json:"subject_display"`
-	Action    string `json:"action"`
 }
 
 func grantCapability(f *fields) action {
 	name, scope, expires := f.text("action"), f.raw("scope"), f.optNumber("expires_at")
-	return func(ctx context.Context, s *session) any {
+	return func(ctx context.Context, s *session) (any, error) {
 		g, err := s.srv.grant(ctx, s, name, scope, expires)
 		if err != nil {
-			return s.refuse(capabilityGrantRejected{"capability_grant_rejected", s.peer.Display, name, err.Error()}, err.Error())
+			return nil, s.refuse(kit.Object{"type", "capability_grant_rejected", "subject_display", s.peer.Display, "action", name, "reason", err.Error()},
+				err.Error())
 		}
-		return grantedFrame{"capability_granted", g, s.peer.Display, name}
+		return kit.Object{"kind", "capability_granted", "signature_b58", g, "subject_display", s.peer.Display, "action", name}, nil
 	}
 }
 
@@ -192,26 +169,20 @@ func (s *Server) grantTo(ctx context.Context, subject AgentID, name string, scop
 	if _, err := api.Grant.Ask(ctx, s.cfg.Memory, &api.GrantRequest{Grant: op}); err != nil {
 		return "", storeError("permissions", err)
 	}
-	if s.record(subject, capabilityGranted{"capability_granted", subject.Display, name, s.operator.Display, op.Signature}) != nil {
-		return "", errors.New(textAudit)
-	}
-	return op.Signature, nil
+	return op.Signature, s.recordGrant(subject, name, op.Signature)
 }
 
-type revokedFrame struct {
-	Kind      string `json:"kind"`
-	Signature string `json:"signature_b58"`
-	Removed   bool   `json:"removed"`
+func (s *Server) recordGrant(subject AgentID, name, signature string) error {
+	return s.record(subject, kit.Object{"type", "capability_granted", "subject_display", subject.Display, "action", name,
+		"granted_by_display", s.operator.Display, "signature_b58", signature})
 }
 
 func revokeCapability(f *fields) action {
 	sig := f.text("signature_b58")
-	return func(ctx context.Context, s *session) any {
-		reject := func(issuer AgentID, reason string) any {
-			if s.srv.record(issuer, capabilityRevokeRejected{"capability_revoke_rejected", sig, reason}) != nil {
-				return fault(textAudit)
-			}
-			return fault(reason)
+	return func(ctx context.Context, s *session) (any, error) {
+		reject := func(issuer AgentID, reason string) (any, error) {
+			err := s.srv.record(issuer, kit.Object{"type", "capability_revoke_rejected", "signature_b58", sig, "reason", reason})
+			return nil, cmp.Or(err, errors.New(reason))
 		}
 		raw, err := b58.Decode(sig)
 		if err != nil {
@@ -227,38 +198,26 @@ func revokeCapability(f *fields) action {
 			return reject(s.srv.operator, "revoke rejected: "+oplog.ErrNotSubject.Text)
 		}
 		if err != nil {
-			return fault(storeError("permissions", err).Error())
+			return nil, storeError("permissions", err)
 		}
-		if err := s.srv.record(s.peer, capabilityRevoked{"capability_revoked", s.peer.Display, s.srv.actionOf(ctx, sig), sig, done.Changed}); err != nil {
-			return fault(textAudit)
-		}
-		return revokedFrame{"capability_revoked", sig, done.Changed}
+		var action string
+		_ = s.srv.view(ctx, "permissions", func(v *state.View, db oplog.DB) { // a row without it is a row
+			g, _ := v.Grant(db, sig)
+			action = g.Action
+		})
+		return kit.Object{"kind", "capability_revoked", "signature_b58", sig, "removed", done.Changed}, s.record(kit.Object{"type", "capability_revoked",
+			"subject_display", s.peer.Display, "action", action, "signature_b58", sig, "removed", done.Changed})
 	}
 }
 
-func (s *Server) actionOf(ctx context.Context, sig string) (name string) {
-	_ = s.cfg.Memory.View(ctx, func(v *state.View, db oplog.DB) error { // a row without it is a row
-		g, _ := v.Grant(db, sig)
-		name = g.Action
-		return nil
-	})
-	return name
-}
-
-func purgeCapabilities(f *fields) action {
-	before := f.number("before_ms")
-	return func(ctx context.Context, s *session) any {
-		if refusal := s.gate(ctx, cutoffGate("capabilities", before)); refusal != nil {
-			return refusal
-		}
-		ctx, cancel := s.srv.write(ctx)
-		defer cancel()
-		done, err := api.PurgeGrants.Ask(ctx, s.srv.cfg.Memory, &api.PurgeGrantsRequest{Before: micros(before)})
-		if err != nil {
-			return fault(storeError("permissions", err).Error())
-		}
-		return purgedFrame{"capabilities_purged", done.Purged}
+func purgeCapabilities(ctx context.Context, s *session, before uint64) (uint64, error) {
+	ctx, cancel := s.srv.write(ctx)
+	defer cancel()
+	done, err := api.PurgeGrants.Ask(ctx, s.srv.cfg.Memory, &api.PurgeGrantsRequest{Before: micros(before)})
+	if err != nil {
+		return 0, storeError("permissions", err)
 	}
+	return done.Purged, nil
 }
 
 // micros is a protocol time as the state keeps it; what is too far away is the farthest.

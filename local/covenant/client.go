@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/cairndb/cairn/local/kit"
 )
 
 // Client is a connection that has authenticated with the operator's token. It is for one goroutine.
@@ -42,7 +44,7 @@ func Dial(ctx context.Context, home string) (*Client, error) {
 // Call sends a request and gives the answer to f. An answer in pieces is put together: the summary's fields, the chunks'
 // and those of a plain answer are in one frame of the kind the stream stands for.
 func (c *Client) Call(request any, f func(json.RawMessage) error) error {
-	b, err := encode(request)
+	b, err := kit.JSON(request)
 	if err != nil {
 		return err
 	}
@@ -107,7 +109,7 @@ func (c *Client) gather(begin answer) (answer, error) {
 		if a.Kind == "stream_end" {
 			delete(whole, "runtime_events")
 			whole["kind"] = json.RawMessage(fmt.Sprintf("%q", begin.Response))
-			a.raw, err = encode(whole)
+			a.raw, err = kit.JSON(whole)
 			return a, err
 		}
 	}

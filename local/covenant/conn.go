@@ -2,9 +2,7 @@ package covenant
 
 import (
 	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -22,7 +20,6 @@ var framing = frame.Format{Max: MaxFrame}
 const (
 	textMalformed = "malformed frame"
 	textTooLarge  = "frame too large"
-	textAudit     = "audit write failed; refusing to proceed"
 	textFirst     = "first frame must be Authenticate"
 	textToken     = "unknown or revoked token"
 )
@@ -78,7 +75,7 @@ func (c *conn) once(ctx context.Context) bool {
 		return false
 	}
 	if verb == nil { // where the next frame begins is known: an authenticated client may go on
-		return c.answer(fault("unknown kind: "+clip(kind))) && c.session != nil
+		return c.answer(nil, errors.New("unknown kind: "+clip(kind))) && c.session != nil
 	}
 	run := verb(f)
 	if f.err != nil {
@@ -162,54 +159,39 @@ func (c *conn) enter(ctx context.Context, kind string, run action) bool {
 	case "protocol_info":
 		return c.answer(run(ctx, guest))
 	case "authenticate":
-		reply := run(ctx, guest)
-		if !c.answer(reply) || guest.peer.Pubkey == "" {
+		if !c.answer(run(ctx, guest)) || guest.peer.Pubkey == "" {
 			return false
 		}
 		c.session = guest
 		c.srv.deadline(c.net, time.Time{})
 		return true
 	}
-	c.write(c.srv.turnAway("ipc", textFirst))
+	c.answer(c.srv.turnAway("ipc", textFirst))
 	return false
 }
 
-// answer writes a reply, or the frames of a stream; false when the connection is lost.
-func (c *conn) answer(reply any) bool {
+// answer writes a reply, the frames of a stream, or what went wrong; false when the connection is lost.
+func (c *conn) answer(reply any, err error) bool {
+	if err != nil {
+		reply = fault(err.Error())
+	}
 	st, ok := reply.(*stream)
 	if !ok {
 		return c.write(reply) && c.out.Flush() == nil
 	}
-	return st.each(c.tooLarge, c.put) && c.out.Flush() == nil
+	return st.each(c.put) && c.out.Flush() == nil
 }
 
 // write sends one frame. A reply over the limit becomes an error, and the connection goes on.
 func (c *conn) write(reply any) bool {
-	body, err := encode(reply)
-	if err != nil || len(body) > MaxFrame {
-		if err == nil {
-			err = errOutput
-		}
-		if body, err = encode(fault(err.Error())); err != nil {
-			return false
-		}
+	body, err := kit.JSON(reply)
+	if err == nil && len(body) > MaxFrame {
+		err = errOutput
 	}
-	return c.put(body)
-}
-
-func (c *conn) tooLarge(body []byte) bool { return len(body) > MaxFrame }
-
-func (c *conn) put(body []byte) bool {
-	return framing.Write(c.out, body) == nil
-}
-
-// encode is JSON as the protocol writes it: compact, nothing escaped for HTML.
-func encode(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
+	if err != nil {
+		body, err = kit.JSON(fault(err.Error()))
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+	return err == nil && c.put(body)
 }
+
+func (c *conn) put(body []byte) bool { return framing.Write(c.out, body) == nil }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
 )
@@ -17,35 +18,37 @@ type gate struct {
 	reject  string // the error when no scope allows it
 }
 
-// gate checks, and records the check; nil lets the request pass.
-func (s *session) gate(ctx context.Context, g gate) (refusal any) {
-	_, refusal = s.scopes(ctx, g)
-	return refusal
+// gate checks, and records the check; its error is what the client is told.
+func (s *session) gate(ctx context.Context, g gate) error {
+	_, err := s.scopes(ctx, g)
+	return err
 }
 
 // scopes is gate, and gives the scopes that let the request pass.
-func (s *session) scopes(ctx context.Context, g gate) (passed []scope, refusal any) {
+func (s *session) scopes(ctx context.Context, g gate) (passed []scope, err error) {
 	held, err := s.capabilities(ctx, s.peer.Pubkey, g.actions)
 	if err != nil {
-		return nil, fault(storeError("permissions", err).Error())
+		return nil, err
 	}
-	row := capabilityCheck{Type: "capability_check", Agent: g.label, Required: g.actions, Missing: []string{}, Passed: len(held) > 0, Authorized: []authorized{}}
-	if !row.Passed {
-		row.Missing = g.actions
-		return nil, s.refuse(row, fmt.Sprintf("%s Grant it with `covenant capabilities grant %s`.", g.missing, g.actions[0]))
+	check := func(missing []string, authorized []kit.Object) kit.Object {
+		return kit.Object{"type", "capability_check", "agent_id", g.label, "required_actions", g.actions, "missing_actions", missing,
+			"passed", len(held) > 0, "authorized_by", authorized}
 	}
+	if len(held) == 0 {
+		return nil, s.refuse(check(g.actions, []kit.Object{}), fmt.Sprintf("%s Grant it with `covenant capabilities grant %s`.", g.missing, g.actions[0]))
+	}
+	authorized := []kit.Object{}
 	for _, c := range held {
 		if sc := readScope(c.Scope); g.allows == nil || g.allows(c.Action, sc) {
 			passed = append(passed, sc)
-			row.Authorized = append(row.Authorized, authorized{c.Action, s.srv.operator.Display, c.Signature})
+			authorized = append(authorized, kit.Object{"action", c.Action, "granted_by_display", s.srv.operator.Display, "signature_b58", c.Signature})
 		}
 	}
-	row.Authorized = row.Authorized[:min(len(row.Authorized), 1)]
-	if s.srv.record(s.peer, row) != nil {
-		return nil, fault(textAudit)
+	if err := s.record(check([]string{}, authorized[:min(len(authorized), 1)])); err != nil {
+		return nil, err
 	}
 	if len(passed) == 0 {
-		return nil, s.refuse(capabilityScopeRejected{"capability_scope_rejected", g.label, held[0].Action, g.reject}, g.reject)
+		return nil, s.refuse(kit.Object{"type", "capability_scope_rejected", "agent_id", g.label, "action", held[0].Action, "reason", g.reject}, g.reject)
 	}
 	return passed, nil
 }
@@ -53,7 +56,7 @@ func (s *session) scopes(ctx context.Context, g gate) (passed []scope, refusal a
 // capabilities are the live ones of a subject for any of some actions.
 func (s *session) capabilities(ctx context.Context, subject string, actions []string) (held []oplog.StoredGrant, err error) {
 	at := now()
-	err = s.srv.cfg.Memory.View(ctx, func(v *state.View, db oplog.DB) error {
+	err = s.srv.view(ctx, "permissions", func(v *state.View, db oplog.DB) {
 		for _, a := range actions {
 			v.GrantsFor(db, subject, a, func(g oplog.StoredGrant) bool {
 				if s.srv.holds(g, at) {
@@ -62,20 +65,9 @@ func (s *session) capabilities(ctx context.Context, subject string, actions []st
 				return len(held) < maxHeld
 			})
 		}
-		return nil
 	})
 	return held, err
 }
 
 // maxHeld bounds how many capabilities for one action are looked at.
 const maxHeld = 64
-
-// cutoffGate is that of the purges whose scope knows a time alone.
-func cutoffGate(what string, before uint64) gate {
-	return gate{
-		label: what + ":purge", actions: []string{what + ".purge"},
-		missing: fmt.Sprintf(`%s purge requires capability "%s.purge".`, what, what),
-		allows:  func(_ string, s scope) bool { return s.cutoff(before) },
-		reject:  what + " purge rejected by capability scope: before_ms does not match capability scope",
-	}
-}

@@ -79,12 +79,11 @@ func (s *Server) listenHTTP() error {
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) {
-		reply(w, http.StatusOK, struct {
-			Status string `json:"status"`
-		}{"ok"})
+		reply(w, http.StatusOK, kit.Object{"status", "ok"})
 	})
 	mux.HandleFunc("GET /version", func(w http.ResponseWriter, r *http.Request) {
-		reply(w, http.StatusOK, protocolInfo(nil)(r.Context(), nil))
+		info, _ := protocolInfo(nil)(r.Context(), nil) // never fails
+		reply(w, http.StatusOK, info)
 	})
 	for _, rt := range routes {
 		mux.HandleFunc(rt.path, func(w http.ResponseWriter, r *http.Request) { s.serveRoute(rt, w, r) })
@@ -130,9 +129,9 @@ func (s *Server) enter(d *door.Door, next http.Handler) http.Handler {
 }
 
 func (s *Server) serveRoute(rt route, w http.ResponseWriter, r *http.Request) {
-	who, status, refusal := s.bearer(r)
-	if refusal != nil {
-		reply(w, status, refusal)
+	who, status, err := s.bearer(r)
+	if err != nil {
+		reply(w, status, fault(err.Error()))
 		return
 	}
 	if r.ContentLength > kit.LargeRequest || r.ContentLength < 0 {
@@ -166,16 +165,19 @@ func (s *Server) serveRoute(rt route, w http.ResponseWriter, r *http.Request) {
 		reply(w, http.StatusUnprocessableEntity, fault(f.err.Error()))
 		return
 	}
-	answer := run(r.Context(), &session{srv: s, peer: *who, transport: "http"})
-	if st, ok := answer.(*stream); ok {
+	answer, err := run(r.Context(), &session{srv: s, peer: *who, transport: "http"})
+	if st, ok := answer.(*stream); ok && err == nil {
 		serveEvents(w, st)
 		return
+	}
+	if err != nil {
+		answer = fault(err.Error())
 	}
 	reply(w, http.StatusOK, answer)
 }
 
 // bearer is the agent whose token a request carries.
-func (s *Server) bearer(r *http.Request) (who *AgentID, status int, refusal any) {
+func (s *Server) bearer(r *http.Request) (who *AgentID, status int, err error) {
 	reason := ""
 	auth := r.Header.Get("Authorization")
 	scheme, token, _ := strings.Cut(auth, " ")
@@ -188,19 +190,18 @@ func (s *Server) bearer(r *http.Request) (who *AgentID, status int, refusal any)
 	case !isToken(token):
 		reason = "malformed bearer token"
 	default:
-		var err error
 		if who, err = s.whose(r.Context(), token); err != nil {
-			return nil, http.StatusServiceUnavailable, fault(err.Error())
+			return nil, http.StatusServiceUnavailable, err
 		}
 		if who != nil {
 			return who, 0, nil
 		}
 		reason = textToken
 	}
-	if failed, ok := s.turnAway("http", reason).(errorFrame); ok {
-		return nil, http.StatusInternalServerError, failed
+	if _, err := s.turnAway("http", reason); err != nil {
+		return nil, http.StatusInternalServerError, err
 	}
-	return nil, http.StatusUnauthorized, fault(reason)
+	return nil, http.StatusUnauthorized, errors.New(reason)
 }
 
 // fields are the request's, read as the socket's are.
@@ -235,7 +236,7 @@ func query(params []param, q url.Values) (*fields, error) {
 		raw := json.RawMessage(v)
 		if p.text {
 			var err error
-			if raw, err = encode(v); err != nil {
+			if raw, err = kit.JSON(v); err != nil {
 				return nil, err
 			}
 		} else if _, err := strconv.ParseFloat(v, 64); err != nil {
@@ -251,7 +252,7 @@ func query(params []param, q url.Values) (*fields, error) {
 }
 
 func reply(w http.ResponseWriter, status int, v any) {
-	b, err := encode(v)
+	b, err := kit.JSON(v)
 	if err != nil {
 		status, b = http.StatusInternalServerError, []byte(`{"error":"answer could not be written"}`)
 	}
@@ -264,8 +265,10 @@ func reply(w http.ResponseWriter, status int, v any) {
 func serveEvents(w http.ResponseWriter, st *stream) {
 	kit.StartEvents(w)
 	out := http.NewResponseController(w)
-	st.each(func(b []byte) bool { return len(b) > MaxFrame }, func(b []byte) bool {
-		var k kindFrame
+	st.each(func(b []byte) bool {
+		var k struct {
+			Kind string `json:"kind"`
+		}
 		if json.Unmarshal(b, &k) != nil {
 			return false
 		}

@@ -9,31 +9,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/local/redact"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
-
-type intentFrame struct {
-	Kind       string          `json:"kind"`
-	Intent     string          `json:"intent_id"`
-	Status     string          `json:"status"`
-	Text       string          `json:"text"`
-	Sources    []string        `json:"sources"`
-	Settlement json.RawMessage `json:"settlement"`
-}
-
-type intentChunk struct {
-	Text    string   `json:"text"`
-	Sources []string `json:"sources"`
-	Events  []string `json:"runtime_events"`
-}
-
-type intentSummary struct {
-	Intent     string          `json:"intent_id"`
-	Status     string          `json:"status"`
-	Settlement json.RawMessage `json:"settlement"`
-}
 
 const (
 	maxEvidence = 5
@@ -43,62 +23,59 @@ const (
 
 func submitIntent(f *fields) action {
 	text, streams := f.text("text"), f.flag("prefer_stream")
-	return func(ctx context.Context, s *session) any {
-		reply := s.intent(ctx, text)
-		done, ok := reply.(intentFrame)
-		if !streams || !ok || done.Status != "ok" {
-			return reply
+	return func(ctx context.Context, s *session) (any, error) {
+		if len(text) > maxIntent {
+			return nil, fmt.Errorf("memory: text of %d bytes is over %d", len(text), maxIntent)
 		}
-		return &stream{kind: "intent_result",
+		id := newID()
+		rules, err := s.srv.ignore.Rules()
+		if err != nil {
+			return nil, err
+		}
+		ignored, line := rules.Check(text)
+		text := redact.String(text) // from here on the secret is gone
+		if ignored {
+			return intentResult(id, "ignored", "ignored by .covenantignore rule: "+line, []string{}),
+				s.record(kit.Object{"type", "intent_ignored", "intent_id", id, "intent_text", text, "matched_pattern", line})
+		}
+		answer, sources, err := s.dispatch(ctx, id, text)
+		if err != nil || !streams {
+			return intentResult(id, "ok", answer, sources), err
+		}
+		return &stream{kind: "intent_result", summary: kit.Object{"intent_id", id, "status", "ok", "settlement", nil},
 			chunks: func(emit func(any) (bool, error)) error {
-				_, err := emit(intentChunk{done.Text, done.Sources, []string{}})
+				_, err := emit(kit.Object{"text", answer, "sources", sources, "runtime_events", []string{}})
 				return err
-			},
-			summary: func() any { return intentSummary{done.Intent, done.Status, done.Settlement} }}
+			}}, nil
 	}
 }
 
-// intent answers from memory and remembers the answer.
-func (s *session) intent(ctx context.Context, text string) any {
-	if len(text) > maxIntent {
-		return fault(fmt.Sprintf("memory: text of %d bytes is over %d", len(text), maxIntent))
-	}
-	id := newID()
-	rules, err := s.srv.ignore.Rules()
-	if err != nil {
-		return fault(err.Error())
-	}
-	ignored, line := rules.Check(text)
-	text = redact.String(text) // from here on the secret is gone
-	if ignored {
-		if s.srv.record(s.peer, intentIgnored{"intent_ignored", id, text, line}) != nil {
-			return fault(textAudit)
-		}
-		return intentFrame{"intent_result", id, "ignored", "ignored by .covenantignore rule: " + line, []string{}, null}
-	}
+func intentResult(id, status, text string, sources []string) kit.Object {
+	return kit.Object{"kind", "intent_result", "intent_id", id, "status", status, "text", text, "sources", sources, "settlement", nil}
+}
+
+// dispatch answers an intent from memory and remembers the answer.
+func (s *session) dispatch(ctx context.Context, id, text string) (answer string, sources []string, err error) {
 	at := time.Now()
-	refusal := s.gate(ctx, gate{label: "memory:write", actions: []string{"memory.write"},
+	err = s.gate(ctx, gate{label: "memory:write", actions: []string{"memory.write"},
 		missing: `intent dispatch requires capability "memory.write" because successful dispatch writes working memory.`,
 		allows: func(_ string, sc scope) bool {
 			return sc.apply(true) && sc.tiers([]string{"working"}) && sc.admits(id, millis(at))
 		},
 		reject: "memory write rejected by capability scope: tier or before_ms does not match capability scope"})
-	if refusal != nil {
-		return refusal
-	}
-	answer, sources, err := s.evidence(ctx, text)
 	if err != nil {
-		return fault(storeError("memory", err).Error())
+		return "", nil, err
+	}
+	if answer, sources, err = s.evidence(ctx, text); err != nil {
+		return "", nil, storeError("memory", err)
 	}
 	defer s.srv.flight(id)()
 	if err := s.remember(ctx, id, text, answer, sources, at); err != nil {
-		return fault(storeError("memory", err).Error())
+		return "", nil, storeError("memory", err)
 	}
 	hash := sha256.Sum256([]byte(answer))
-	if s.srv.record(s.peer, intentDispatched{"intent_dispatched", id, text, nil, hex.EncodeToString(hash[:]), "ok"}) != nil {
-		return fault(textAudit)
-	}
-	return intentFrame{"intent_result", id, "ok", answer, sources, null}
+	return answer, sources, s.record(kit.Object{"type", "intent_dispatched", "intent_id", id, "intent_text", text, "matched_agent", nil,
+		"result_hash_hex", hex.EncodeToString(hash[:]), "status", "ok"})
 }
 
 // evidence quotes what the session's own memories say about a text. Nothing is said that they do not say.
@@ -187,7 +164,7 @@ func (s *session) remember(ctx context.Context, id, text, answer string, sources
 	if text == "" {
 		text = answer // a memory has a text
 	}
-	meta, err := encode(keep)
+	meta, err := kit.JSON(keep)
 	if err != nil {
 		return err
 	}
@@ -206,25 +183,15 @@ func credits(text string) uint64 { return max(1, (uint64(len(text))+1023)/1024) 
 
 func (s *Server) origin() string { return fmt.Sprintf("node-%d", s.cfg.Node) }
 
-type ignoreFrame struct {
-	Kind    string  `json:"kind"`
-	Ignored bool    `json:"ignored"`
-	Pattern *string `json:"matched_pattern"`
-	Rules   int     `json:"rules_loaded"`
-}
-
 func ignoreCheck(f *fields) action {
 	text := f.text("text")
-	return func(_ context.Context, s *session) any {
+	return func(_ context.Context, s *session) (any, error) {
 		rules, err := s.srv.ignore.Rules()
-		if err != nil {
-			return fault(err.Error())
+		ignored, line := rules.Check(text)
+		var pattern *string
+		if line != "" {
+			pattern = &line
 		}
-		out := ignoreFrame{Kind: "ignore_report", Rules: len(rules)}
-		var line string
-		if out.Ignored, line = rules.Check(text); line != "" {
-			out.Pattern = &line
-		}
-		return out
+		return kit.Object{"kind", "ignore_report", "ignored", ignored, "matched_pattern", pattern, "rules_loaded", len(rules)}, err
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
@@ -25,9 +26,12 @@ type Record struct {
 	Parent    *string         `json:"parent"`
 }
 
-type memoriesFrame struct {
-	Kind    string   `json:"kind"`
-	Records []Record `json:"records"`
+// memories is the answer that has records in it.
+type memories []Record
+
+// MarshalJSON implements json.Marshaler.
+func (m memories) MarshalJSON() ([]byte, error) {
+	return kit.JSON(kit.Object{"kind", "memories", "records", []Record(m)})
 }
 
 // ownerOf is the key a memory belongs to: its own in this protocol's namespace, else the operator's.
@@ -57,30 +61,27 @@ func (s *Server) show(n namer, m *oplog.Memory) Record {
 
 // withKey adds a key to a JSON object, or to an object around what is none.
 func withKey(meta json.RawMessage, key string, value any) json.RawMessage {
-	var m map[string]json.RawMessage
-	if json.Unmarshal(meta, &m) != nil || m == nil {
-		m = map[string]json.RawMessage{"value": meta}
-	}
-	v, err := encode(value)
-	if err != nil {
-		return meta
-	}
-	m[key] = v
-	out, err := encode(m)
-	if err != nil {
-		return meta
-	}
-	return out
+	return rewritten(meta, func(m map[string]json.RawMessage) (err error) {
+		m[key], err = kit.JSON(value)
+		return err
+	})
 }
 
 // withoutKey is a JSON object without a key.
 func withoutKey(meta json.RawMessage, key string) json.RawMessage {
+	return rewritten(meta, func(m map[string]json.RawMessage) error { delete(m, key); return nil })
+}
+
+// rewritten changes a JSON object; what is none becomes the value of one.
+func rewritten(meta json.RawMessage, change func(map[string]json.RawMessage) error) json.RawMessage {
 	var m map[string]json.RawMessage
-	if json.Unmarshal(meta, &m) != nil {
+	if json.Unmarshal(meta, &m) != nil || m == nil {
+		m = map[string]json.RawMessage{"value": meta}
+	}
+	if change(m) != nil {
 		return meta
 	}
-	delete(m, key)
-	out, err := encode(m)
+	out, err := kit.JSON(m)
 	if err != nil {
 		return meta
 	}
@@ -119,31 +120,25 @@ func only(scopes []scope, r *Record) bool {
 
 func recentMemory(f *fields) action {
 	tier, limit, streams := f.tier("tier"), f.count("limit", 10), f.flag("prefer_stream")
-	return func(ctx context.Context, s *session) any {
-		scopes, refusal := s.scopes(ctx, readGate("read", "recent", tier))
-		if refusal != nil {
-			return refusal
+	return func(ctx context.Context, s *session) (any, error) {
+		scopes, err := s.scopes(ctx, readGate("read", "recent", tier))
+		if err != nil {
+			return nil, err
 		}
 		w := &walk{s: s, sees: s.sees(tier, scopes), scopes: scopes, left: limit}
 		if streams {
 			page, err := w.next(ctx) // a fault before the first chunk is a plain error
-			if err != nil {
-				return fault(storeError("memory", err).Error())
-			}
-			return &stream{kind: "memories", chunks: w.chunks(ctx, page)}
+			return &stream{kind: "memories", chunks: w.chunks(ctx, page)}, err
 		}
-		out := memoriesFrame{"memories", []Record{}}
+		out := memories{}
 		for size := 0; ; {
 			page, err := w.next(ctx)
-			if err != nil {
-				return fault(storeError("memory", err).Error())
+			if err != nil || len(page) == 0 {
+				return out, err
 			}
-			if len(page) == 0 {
-				return out
-			}
-			out.Records = append(out.Records, page...)
+			out = append(out, page...)
 			if size += weigh(page); size > 2*MaxFrame { // it will not fit, however it is written
-				return fault(errOutput.Error())
+				return nil, errOutput
 			}
 		}
 	}
@@ -176,10 +171,7 @@ const (
 // next gives some more records; none at the end.
 func (w *walk) next(ctx context.Context) (page []Record, err error) {
 	for len(page) == 0 && !w.done && w.left > 0 && err == nil {
-		err = w.s.srv.cfg.Memory.View(ctx, func(v *state.View, db oplog.DB) error {
-			page = w.read(namer{v, db})
-			return nil
-		})
+		err = w.s.srv.view(ctx, "memory", func(v *state.View, db oplog.DB) { page = w.read(namer{v, db}) })
 	}
 	w.left -= min(w.left, uint64(len(page)))
 	return page, err
@@ -240,7 +232,7 @@ func (w *walk) chunks(ctx context.Context, page []Record) func(func(any) (bool, 
 				}
 			}
 			if page, err = w.next(ctx); err != nil {
-				return storeError("memory", err)
+				return err
 			}
 		}
 		return nil
@@ -253,14 +245,14 @@ func purgeMemory(f *fields) action {
 	if tier != "" {
 		want = []string{tier}
 	}
-	return func(ctx context.Context, s *session) any {
-		refusal := s.gate(ctx, gate{label: "memory:purge", actions: []string{"memory.purge"}, missing: `memory purge requires capability "memory.purge".`,
+	return func(ctx context.Context, s *session) (any, error) {
+		err := s.gate(ctx, gate{label: "memory:purge", actions: []string{"memory.purge"}, missing: `memory purge requires capability "memory.purge".`,
 			allows: func(_ string, sc scope) bool {
 				return sc.apply(true) && sc.tiers(want) && sc.cutoff(before) && sc.raw("record_id") == nil
 			},
 			reject: "memory purge rejected by capability scope: tier or before_ms does not match capability scope"})
-		if refusal != nil {
-			return refusal
+		if err != nil {
+			return nil, err
 		}
 		op := oplog.Purge{Before: micros(before), Tier: tier, At: oplog.At(time.Now())}
 		if !s.isOperator() {
@@ -268,16 +260,14 @@ func purgeMemory(f *fields) action {
 		}
 		purged, err := s.srv.purge(ctx, op)
 		if err != nil {
-			return fault(storeError("memory", err).Error())
+			return nil, storeError("memory", err)
 		}
-		row := purgeDone{Type: "memory_purged", Before: before, Purged: purged}
+		var of any // tier; null for all
 		if tier != "" {
-			row.Tier = &tier
+			of = tier
 		}
-		if s.srv.record(s.peer, row) != nil {
-			return fault(textAudit)
-		}
-		return purgedFrame{"memory_purged", purged}
+		return kit.Object{"kind", "memory_purged", "purged", purged},
+			s.record(kit.Object{"type", "memory_purged", "tier", of, "before_ms", before, "purged", purged})
 	}
 }
 

@@ -70,11 +70,10 @@ func (s *Server) resolveOnce() error {
 func keyText(k ed25519.PrivateKey) string { return b58.Encode(k.Public().(ed25519.PublicKey)) }
 
 func (s *Server) findOperator() (found *oplog.Identity, err error) {
-	err = s.cfg.Memory.View(s.ctx, func(v *state.View, db oplog.DB) error {
+	err = s.view(s.ctx, "permissions", func(v *state.View, db oplog.DB) {
 		if id, ok := v.Operator(db); ok {
 			found = &id
 		}
-		return nil
 	})
 	return found, err
 }
@@ -110,17 +109,16 @@ func (s *Server) auditBootstrap() error {
 		return nil
 	}
 	var first []oplog.StoredGrant
-	err := s.cfg.Memory.View(s.ctx, func(v *state.View, db oplog.DB) error {
+	err := s.view(s.ctx, "permissions", func(v *state.View, db oplog.DB) {
 		v.Grants(db, s.operator.Pubkey, func(g oplog.StoredGrant) bool {
 			if g.First && g.Node == s.cfg.Node {
 				first = append(first, g)
 			}
 			return true
 		})
-		return nil
 	})
 	for i := len(first) - 1; i >= 0 && err == nil; i-- {
-		err = s.record(s.operator, capabilityGranted{"capability_granted", s.operator.Display, first[i].Action, s.operator.Display, first[i].Signature})
+		err = s.recordGrant(s.operator, first[i].Action, first[i].Signature)
 	}
 	return err
 }

@@ -4,26 +4,29 @@ import (
 	"context"
 	"crypto/ed25519"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/cairndb/cairn/local/covenant/b58"
+	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-type enrolledFrame struct {
-	Kind    string   `json:"kind"`
-	Token   string   `json:"token_b58"`
-	Pubkey  string   `json:"pubkey_b58"`
-	Display string   `json:"display"`
-	Granted []string `json:"granted"`
-}
+// errRegistry is what a client is told of a registry that was not written; the reason is in the log.
+var errRegistry = errors.New("peers: registry failed")
 
-func operatorOnly(what string) string { return "peers: " + what + " requires the operator identity" }
+func (s *Server) registryError(err error) error {
+	if err == nil {
+		return nil
+	}
+	s.log.Error("registry not written", "err", err)
+	return errRegistry
+}
 
 // maxActions bounds what one enrolment may grant.
 const maxActions = 256
@@ -33,120 +36,86 @@ func enrollPeer(f *fields) action {
 	if !validDisplay(display) {
 		f.fail("display", "not local@host")
 	}
-	return func(ctx context.Context, s *session) any {
-		switch {
-		case !s.isOperator():
-			return fault(operatorOnly("enrolment"))
-		case len(actions) > maxActions:
-			return fault(fmt.Sprintf("peers: %d actions are over %d", len(actions), maxActions))
+	return operatorOnly("peers: enrolment requires the operator identity", func(ctx context.Context, s *session) (any, error) {
+		if len(actions) > maxActions {
+			return nil, fmt.Errorf("peers: %d actions are over %d", len(actions), maxActions)
 		}
 		return s.enroll(ctx, display, actions)
-	}
+	})
 }
 
-func (s *session) enroll(ctx context.Context, display string, actions []string) any {
+func (s *session) enroll(ctx context.Context, display string, actions []string) (any, error) {
 	taken := false
-	err := s.srv.cfg.Memory.View(ctx, func(v *state.View, db oplog.DB) error {
+	err := s.srv.view(ctx, "peers", func(v *state.View, db oplog.DB) {
 		v.Identities(db, func(id oplog.Identity) bool { taken = taken || id.Display == display; return true })
-		return nil
 	})
 	if err != nil {
-		return fault(storeError("peers", err).Error())
+		return nil, err
 	}
 	if taken {
-		return fault(fmt.Sprintf("peers: %s is enrolled already", display))
+		return nil, fmt.Errorf("peers: %s is enrolled already", display)
 	}
 	// The peer's key only names it: nothing here is ever signed with it, so its private half is not kept.
 	public, _, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
-		return fault(err.Error())
+		return nil, err
 	}
 	peer := AgentID{display, b58.Encode(public)}
 	wctx, cancel := s.srv.write(ctx)
 	defer cancel()
 	if _, err := api.KeepIdentity.Ask(wctx, s.srv.cfg.Memory, &api.KeepIdentityRequest{Identity: &oplog.Identity{Key: peer.Pubkey, Display: display, At: oplog.At(time.Now())}}); err != nil {
-		return fault(storeError("peers", err).Error())
+		return nil, storeError("peers", err)
 	}
 	granted := []string{}
 	for _, name := range actions {
 		if name == "" || len(name) > maxAction {
-			return fault("permissions: invalid action")
+			return nil, errors.New("permissions: invalid action")
 		}
 		if _, err := s.srv.grantTo(ctx, peer, name, []byte("{}"), nil); err != nil {
-			return fault(err.Error())
+			return nil, err
 		}
 		granted = append(granted, name)
 	}
 	token, err := s.srv.peers.issue(&peer, now())
-	if err != nil {
-		s.srv.log.Error("registry not written", "err", err)
-		return fault("peers: registry failed")
+	return kit.Object{"kind", "peer_enrolled", "token_b58", token, "pubkey_b58", peer.Pubkey, "display", display, "granted", granted},
+		s.srv.registryError(err)
+}
+
+func (s *Server) agentOf(r registration) AgentID {
+	if r.Agent == nil {
+		return s.operator
 	}
-	return enrolledFrame{"peer_enrolled", token, peer.Pubkey, display, granted}
+	return *r.Agent
 }
 
-type peersFrame struct {
-	Kind      string        `json:"kind"`
-	Peers     []peerSummary `json:"peers"`
-	Operator  string        `json:"operator_pubkey_b58"`
-	Truncated bool          `json:"truncated"` // there are more than the limit
-}
-
-// peerSummary is a registration as it is shown: of the token only its beginning.
-type peerSummary struct {
-	Agent      AgentID `json:"agent_id"`
-	Prefix     string  `json:"token_prefix"`
-	Registered uint64  `json:"registered_at"`
-	Revoked    *uint64 `json:"revoked_at"`
-}
-
-func (s *Server) summary(r registration) peerSummary {
-	p := peerSummary{Agent: s.operator, Prefix: r.Prefix, Registered: r.Registered}
-	if r.Agent != nil {
-		p.Agent = *r.Agent
-	}
+// summary is a registration as it is shown: of the token only its beginning.
+func (s *Server) summary(r registration) kit.Object {
+	var revoked any
 	if r.Revoked != 0 {
-		p.Revoked = &r.Revoked
+		revoked = r.Revoked
 	}
-	return p
+	return kit.Object{"agent_id", s.agentOf(r), "token_prefix", r.Prefix, "registered_at", r.Registered, "revoked_at", revoked}
 }
 
-// listPeers shows registrations, the newest first.
+// listPeers shows registrations, the newest first. truncated says that there are more than the limit.
 func listPeers(f *fields) action {
 	limit, prefix, status := f.count("limit", 10), f.optText("pubkey_prefix"), f.optText("status_filter")
 	if status != nil && *status != "live" && *status != "revoked" {
 		f.fail("status_filter", "neither live nor revoked")
 	}
-	return func(_ context.Context, s *session) any {
-		if !s.isOperator() {
-			return fault(operatorOnly("listing"))
-		}
-		out := peersFrame{"peer_list", []peerSummary{}, s.srv.operator.Pubkey, false}
+	return operatorOnly("peers: listing requires the operator identity", func(_ context.Context, s *session) (any, error) {
+		peers, truncated := []kit.Object{}, false
 		for _, r := range slices.Backward(s.srv.peers.list()) {
-			p := s.srv.summary(r)
-			if prefix != nil && !strings.HasPrefix(p.Agent.Pubkey, *prefix) || status != nil && (*status == "live") != (p.Revoked == nil) {
+			if prefix != nil && !strings.HasPrefix(s.srv.agentOf(r).Pubkey, *prefix) || status != nil && (*status == "live") != (r.Revoked == 0) {
 				continue
 			}
-			if out.Truncated = uint64(len(out.Peers)) >= limit; out.Truncated {
+			if truncated = uint64(len(peers)) >= limit; truncated {
 				break
 			}
-			out.Peers = append(out.Peers, p)
+			peers = append(peers, s.srv.summary(r))
 		}
-		return out
-	}
-}
-
-type peerRevokedFrame struct {
-	Kind    string        `json:"kind"`
-	Outcome revokeOutcome `json:"outcome"`
-}
-
-// revokeOutcome is revoked, already_revoked or self_revoke_forbidden with the registration, ambiguous with all that match, or not_found.
-type revokeOutcome struct {
-	Type string `json:"type"`
-	*peerSummary
-	Matches   *[]peerSummary `json:"matches,omitempty"`
-	Truncated *bool          `json:"truncated,omitempty"`
+		return kit.Object{"kind", "peer_list", "peers", peers, "operator_pubkey_b58", s.srv.operator.Pubkey, "truncated", truncated}, nil
+	})
 }
 
 // prefixShown is how much of a token is shown, and kept.
@@ -159,74 +128,52 @@ func revokePeer(f *fields) action {
 	if n := f.optNumber("match_limit"); n != nil {
 		most = *n
 	}
-	return func(_ context.Context, s *session) any {
+	return operatorOnly("peers: revoking requires the operator identity", func(_ context.Context, s *session) (any, error) {
 		switch {
-		case !s.isOperator():
-			return fault(operatorOnly("revoking"))
 		case prefix == "":
-			return fault("peers: token_prefix must not be empty")
+			return nil, errors.New("peers: token_prefix must not be empty")
 		case len(prefix) > prefixShown && !isToken(prefix):
-			return fault(fmt.Sprintf("peers: token_prefix: want up to %d characters, as list_peers shows them, or the whole token", prefixShown))
+			return nil, fmt.Errorf("peers: token_prefix: want up to %d characters, as list_peers shows them, or the whole token", prefixShown)
 		}
-		return s.revokeToken(prefix, force, most)
-	}
+		outcome, err := s.revokeToken(prefix, force, most)
+		return kit.Object{"kind", "peer_revoked", "outcome", outcome}, err
+	})
 }
 
-func (s *session) revokeToken(prefix string, force bool, most uint64) any {
-	var found []registration
-	for _, r := range s.srv.peers.list() {
-		if r.begins(prefix) {
-			found = append(found, r)
-		}
-	}
-	out := peerRevokedFrame{Kind: "peer_revoked"}
+// revokeToken gives an outcome: revoked, already_revoked or self_revoke_forbidden with the registration, ambiguous with all that match,
+// or not_found.
+func (s *session) revokeToken(prefix string, force bool, most uint64) (kit.Object, error) {
+	found := slices.DeleteFunc(s.srv.peers.list(), func(r registration) bool { return !r.begins(prefix) })
 	switch len(found) {
 	case 0:
-		out.Outcome.Type = "not_found"
-		return out
+		return kit.Object{"type", "not_found"}, nil
 	case 1:
 	default:
-		matches, more := []peerSummary{}, uint64(len(found)) > most
+		matches := []kit.Object{}
 		for _, r := range found[:min(uint64(len(found)), most)] {
 			matches = append(matches, s.srv.summary(r))
 		}
-		out.Outcome = revokeOutcome{Type: "ambiguous", Matches: &matches, Truncated: &more}
-		return out
+		return kit.Object{"type", "ambiguous", "matches", matches, "truncated", uint64(len(found)) > most}, nil
 	}
 	row := found[0]
 	switch {
 	case row.Revoked != 0:
-		out.Outcome.Type = "already_revoked"
+		return append(kit.Object{"type", "already_revoked"}, s.srv.summary(row)...), nil
 	case row.Operator && !force:
-		out.Outcome.Type = "self_revoke_forbidden"
-	default:
-		out.Outcome.Type = "revoked"
-		at := now()
-		if _, err := s.srv.peers.revoke(at, func(r registration) bool { return r.Token == row.Token }); err != nil {
-			s.srv.log.Error("registry not written", "err", err)
-			return fault("peers: registry failed")
-		}
-		row.Revoked = at
-		who := s.srv.summary(row).Agent
-		if s.srv.record(s.peer, peerRevoked{"peer_revoked", who.Display, who.Pubkey, row.Prefix}) != nil {
-			return fault(textAudit)
-		}
+		return append(kit.Object{"type", "self_revoke_forbidden"}, s.srv.summary(row)...), nil
 	}
-	p := s.srv.summary(row)
-	out.Outcome.peerSummary = &p
-	return out
-}
-
-type rotatedFrame struct {
-	Kind  string `json:"kind"`
-	Token string `json:"token_b58"`
+	at := now()
+	if _, err := s.srv.peers.revoke(at, func(r registration) bool { return r.Token == row.Token }); err != nil {
+		return nil, s.srv.registryError(err)
+	}
+	row.Revoked = at
+	who := s.srv.agentOf(row)
+	return append(kit.Object{"type", "revoked"}, s.srv.summary(row)...),
+		s.record(kit.Object{"type", "peer_revoked", "peer_display", who.Display, "peer_pubkey_b58", who.Pubkey, "token_prefix", row.Prefix})
 }
 
 func rotateOperatorToken(*fields) action {
-	return func(_ context.Context, s *session) any {
-		if !s.isOperator() {
-			return fault(operatorOnly("token rotation"))
-		}
+	return operatorOnly("peers: token rotation requires the operator identity", func(_ context.Context, s *session) (any, error) {
 		old := []string{}
 		for _, r := range s.srv.peers.list() {
 			if r.Operator && r.Revoked == 0 {
@@ -235,27 +182,14 @@ func rotateOperatorToken(*fields) action {
 		}
 		token, err := s.srv.peers.rotate(s.srv.tokenPath(), now())
 		if err != nil {
-			s.srv.log.Error("operator token not rotated", "err", err)
-			return fault("peers: registry failed")
+			return nil, s.srv.registryError(err)
 		}
-		if s.srv.record(s.peer, tokenRotated{"operator_token_rotated", s.peer.Display, strings.Join(old, ","), token[:6]}) != nil {
-			return fault(textAudit)
-		}
-		return rotatedFrame{"operator_token_rotated", token}
-	}
+		return kit.Object{"kind", "operator_token_rotated", "token_b58", token}, s.record(kit.Object{"type", "operator_token_rotated",
+			"peer_display", s.peer.Display, "old_token_prefix", strings.Join(old, ","), "new_token_prefix", token[:prefixShown]})
+	})
 }
 
-func purgePeers(f *fields) action {
-	before := f.number("before_ms")
-	return func(ctx context.Context, s *session) any {
-		if refusal := s.gate(ctx, cutoffGate("peers", before)); refusal != nil {
-			return refusal
-		}
-		n, err := s.srv.peers.purge(before)
-		if err != nil {
-			s.srv.log.Error("registry not purged", "err", err)
-			return fault("peers: registry failed")
-		}
-		return purgedFrame{"peers_purged", uint64(n)}
-	}
+func purgePeers(_ context.Context, s *session, before uint64) (uint64, error) {
+	n, err := s.srv.peers.purge(before)
+	return uint64(n), s.srv.registryError(err)
 }

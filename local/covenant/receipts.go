@@ -3,7 +3,9 @@ package covenant
 import (
 	"context"
 	"math"
+	"slices"
 
+	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
 )
@@ -26,36 +28,27 @@ type Receipt struct {
 	Confirmed *uint64 `json:"confirmed_at"`
 }
 
-type receiptsFrame struct {
-	Kind     string    `json:"kind"`
-	Receipts []Receipt `json:"receipts"`
-}
-
 func recentReceipts(f *fields) action {
 	limit, since := f.count("limit", 10), f.optNumber("since_ms")
-	return func(ctx context.Context, s *session) any {
-		refusal := s.gate(ctx, gate{label: "chain:receipts", actions: []string{"chain.receipts"}, missing: `receipt reads require capability "chain.receipts".`,
+	return func(ctx context.Context, s *session) (any, error) {
+		err := s.gate(ctx, gate{label: "chain:receipts", actions: []string{"chain.receipts"}, missing: `receipt reads require capability "chain.receipts".`,
 			allows: func(_ string, sc scope) bool { return sc.limit(limit) },
 			reject: "receipt read rejected by capability scope: limit does not match capability scope"})
-		if refusal != nil {
-			return refusal
+		if err != nil {
+			return nil, err
 		}
-		out := receiptsFrame{"receipts", []Receipt{}}
-		err := s.srv.cfg.Memory.View(ctx, func(v *state.View, db oplog.DB) error {
+		out := []Receipt{}
+		err = s.srv.view(ctx, "memory", func(v *state.View, db oplog.DB) {
 			v.Receipts(db, s.peer.Pubkey, func(r oplog.Receipt) bool {
-				if uint64(len(out.Receipts)) >= min(limit, maxReceipts) || since != nil && toMillis(r.At) < *since {
+				if uint64(len(out)) >= min(limit, maxReceipts) || since != nil && toMillis(r.At) < *since {
 					return false
 				}
-				out.Receipts = append(out.Receipts, Receipt{ID: r.ID, Payer: s.peer, Resource: r.Resource, Memory: r.Memory, Credits: r.Credits, Settled: toMillis(r.At)})
+				out = append(out, Receipt{ID: r.ID, Payer: s.peer, Resource: r.Resource, Memory: r.Memory, Credits: r.Credits, Settled: toMillis(r.At)})
 				return true
 			})
-			return nil
 		})
-		if err != nil {
-			return fault(storeError("memory", err).Error())
-		}
-		reverse(out.Receipts)
-		return out
+		slices.Reverse(out)
+		return kit.Object{"kind", "receipts", "receipts", out}, err
 	}
 }
 

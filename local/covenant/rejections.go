@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/cairndb/cairn/local/kit"
 )
 
 // Clients without a token come as often as they like, and each rejection is a row on the disk: the first of a minute
@@ -58,24 +60,27 @@ func (r *rejections) drain() (more int, transport string) {
 }
 
 // turnAway records a failed authentication and gives what to say of it.
-func (s *Server) turnAway(transport, reason string) any {
+func (s *Server) turnAway(transport, reason string) (any, error) {
 	if err := s.known(s.ctx); err != nil {
-		return fault(err.Error())
+		return nil, err
 	}
-	if !s.rejections.row(transport, s.recordRejections) {
-		return authFailed{"authentication_failed", reason}
+	if s.rejections.row(transport, s.recordRejections) {
+		if err := s.recordFailure(transport, reason); err != nil {
+			s.rejections.failed()
+			return nil, err
+		}
 	}
-	if err := s.record(s.operator, authenticationFailed{"authentication_failed", transport, reason}); err != nil {
-		s.rejections.failed()
-		return fault(textAudit)
-	}
-	return authFailed{"authentication_failed", reason}
+	return kit.Object{"kind", "authentication_failed", "reason", reason}, nil
+}
+
+func (s *Server) recordFailure(transport, reason string) error {
+	return s.record(s.operator, kit.Object{"type", "authentication_failed", "transport", transport, "reason", reason})
 }
 
 // recordRejections writes the row for those that had none of their own.
 func (s *Server) recordRejections() {
 	if more, transport := s.rejections.drain(); more > 0 {
 		s.log.Warn("many clients were refused", "count", more)
-		_ = s.record(s.operator, authenticationFailed{"authentication_failed", transport, fmt.Sprintf("%d more of the same minute", more)}) // what fails is logged
+		_ = s.recordFailure(transport, fmt.Sprintf("%d more of the same minute", more)) // what fails is logged
 	}
 }

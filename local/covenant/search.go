@@ -77,26 +77,23 @@ const almost = 0.99
 
 func searchMemory(f *fields) action {
 	query, tier, limit, least, quiet := f.text("query"), f.tier("tier"), f.count("limit", 10), f.optFloat("min_relevance"), f.flag("skip_reinforce")
-	return func(ctx context.Context, s *session) any {
-		scopes, refusal := s.scopes(ctx, readGate("search", "search", tier))
-		if refusal != nil {
-			return refusal
+	return func(ctx context.Context, s *session) (any, error) {
+		scopes, err := s.scopes(ctx, readGate("search", "search", tier))
+		if err != nil {
+			return nil, err
 		}
 		floor := 0.0
 		if least != nil {
 			floor = *least
 		}
 		found, err := s.search(ctx, query, tier, scopes, limit, floor, quiet)
-		if err != nil {
-			return fault(storeError("memory", err).Error())
-		}
-		out := memoriesFrame{"memories", []Record{}}
+		out := memories{}
 		for _, r := range found {
 			if s.srv.cfg.ShowScore {
 				r.Metadata = withKey(r.Metadata, "_score", r.score)
 			}
-			out.Records = append(out.Records, r.Record)
+			out = append(out, r.Record)
 		}
-		return out
+		return out, storeError("memory", err)
 	}
 }

@@ -289,10 +289,12 @@ func (s *Server) inFlight() map[string]bool {
 
 func millis(t time.Time) uint64 { return uint64(t.UnixMilli()) }
 
-// storeError is what a client is told of a write that failed. subject is "memory" or "permissions".
+// storeError is what a client is told of a read or write that failed. subject is what the store is called: memory, permissions, peers.
 func storeError(subject string, err error) error {
 	var e *oplog.Error
 	switch {
+	case err == nil:
+		return nil
 	case !errors.As(err, &e):
 		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 			return fmt.Errorf("%s: outcome unknown: the write was not answered in time", subject)

@@ -1,6 +1,10 @@
 package covenant
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/cairndb/cairn/local/kit"
+)
 
 var errChunk = fmt.Errorf("chunk exceeds %d-byte frame limit", MaxFrame)
 
@@ -8,41 +12,16 @@ var errChunk = fmt.Errorf("chunk exceeds %d-byte frame limit", MaxFrame)
 type stream struct {
 	kind    string                                            // of the answer it stands for
 	chunks  func(emit func(any) (more bool, err error)) error // makes them
-	summary func() any                                        // nil for none
-}
-
-type streamBegin struct {
-	Kind     string `json:"kind"`
-	ID       string `json:"stream_id"`
-	Response string `json:"response_kind"`
-}
-
-type streamChunk struct {
-	Kind     string `json:"kind"`
-	ID       string `json:"stream_id"`
-	Sequence uint64 `json:"sequence"`
-	Chunk    any    `json:"chunk"`
-}
-
-type streamEnd struct {
-	Kind    string `json:"kind"`
-	ID      string `json:"stream_id"`
-	Summary any    `json:"summary,omitempty"`
-}
-
-type streamError struct {
-	Kind    string `json:"kind"`
-	ID      string `json:"stream_id"`
-	Message string `json:"message"`
+	summary kit.Object                                        // nil for none
 }
 
 // each makes the frames of the stream and puts them, until put says that the client is gone. A chunk that is too large ends
 // the stream with an error, and the connection goes on.
-func (st *stream) each(tooLarge func([]byte) bool, put func([]byte) bool) bool {
+func (st *stream) each(put func([]byte) bool) bool {
 	id, alive := newID(), true
-	send := func(v any) error {
-		b, err := encode(v)
-		if err == nil && tooLarge(b) {
+	send := func(kind string, members ...any) error {
+		b, err := kit.JSON(append(kit.Object{"kind", kind, "stream_id", id}, members...))
+		if err == nil && len(b) > MaxFrame {
 			err = errChunk
 		}
 		if err == nil {
@@ -50,23 +29,23 @@ func (st *stream) each(tooLarge func([]byte) bool, put func([]byte) bool) bool {
 		}
 		return err
 	}
-	if err := send(streamBegin{"stream_begin", id, st.kind}); err != nil || !alive {
+	if err := send("stream_begin", "response_kind", st.kind); err != nil || !alive {
 		return false
 	}
 	var seq uint64
 	err := st.chunks(func(chunk any) (bool, error) {
-		err := send(streamChunk{"stream_chunk", id, seq, chunk})
+		err := send("stream_chunk", "sequence", seq, "chunk", chunk)
 		seq++
 		return alive, err
 	})
 	switch {
 	case !alive:
 	case err != nil:
-		err = send(streamError{"stream_error", id, err.Error()})
+		err = send("stream_error", "message", err.Error())
 	case st.summary != nil:
-		err = send(streamEnd{"stream_end", id, st.summary()})
+		err = send("stream_end", "summary", st.summary)
 	default:
-		err = send(streamEnd{Kind: "stream_end", ID: id})
+		err = send("stream_end")
 	}
 	return alive && err == nil
 }

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
+	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/local/redact"
 )
 
@@ -21,88 +21,50 @@ type content struct {
 
 func textBlock(s string) content { return content{Type: "text", Text: &s} }
 
-func jsonBlock(v any) (content, error) {
-	b, err := encode(v)
-	return content{Type: "json", Value: b}, err
-}
-
 type toolSpec struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	Schema      json.RawMessage `json:"inputSchema"`
 }
 
-// A tool runs in this process. What it answers may be an error of its own; err is for arguments it cannot take.
+// A tool is a verb, behind the verb's own gate where it has one. It answers a text, records, or another value; what an error of its
+// work says is an answer too.
 type tool struct {
 	toolSpec
-	run func(ctx context.Context, s *session, f *fields) (c content, isError bool, err error)
+	verb
 }
 
 const readSchema = `"tier":{"type":"string"},"limit":{"type":"integer"}`
 
-// tools by name.
+// tools in the order of their names.
 var tools = []tool{
 	{toolSpec{"clock", "Returns the current Unix time in milliseconds.",
 		json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)}, clock},
 	{toolSpec{"echo", "Returns the provided `text` argument verbatim.",
 		json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"],"additionalProperties":false}`)}, echo},
 	{toolSpec{"memory.recent", "Returns the caller's newest memory records.",
-		json.RawMessage(`{"type":"object","properties":{` + readSchema + `},"additionalProperties":false}`)}, memoryTool(recentMemory)},
+		json.RawMessage(`{"type":"object","properties":{` + readSchema + `},"additionalProperties":false}`)}, recentMemory},
 	{toolSpec{"memory.search", "Returns the caller's memory records that match `query`, best first.",
-		json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"},"min_relevance":{"type":"number"},` + readSchema + `},"required":["query"],"additionalProperties":false}`)}, memoryTool(searchMemory)},
+		json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"},"min_relevance":{"type":"number"},` + readSchema + `},"required":["query"],"additionalProperties":false}`)}, searchMemory},
 }
 
-func clock(context.Context, *session, *fields) (content, bool, error) {
-	c, err := jsonBlock(struct {
-		Now uint64 `json:"epoch_ms"`
-	}{now()})
-	return c, false, err
+func clock(*fields) action {
+	return func(context.Context, *session) (any, error) { return kit.Object{"epoch_ms", now()}, nil }
 }
 
-func echo(_ context.Context, _ *session, f *fields) (content, bool, error) {
-	return textBlock(f.text("text")), false, f.err
-}
-
-// memoryTool is a verb as a tool: the same work, behind the same gate.
-func memoryTool(v verb) func(context.Context, *session, *fields) (content, bool, error) {
-	return func(ctx context.Context, s *session, f *fields) (content, bool, error) {
-		delete(f.m, "prefer_stream")
-		run := v(f)
-		if f.err != nil {
-			return content{}, false, f.err
-		}
-		switch r := run(ctx, s).(type) {
-		case memoriesFrame:
-			c, err := jsonBlock(r.Records)
-			return c, false, err
-		case errorFrame:
-			return textBlock(r.Message), true, nil
-		default:
-			return content{}, false, errors.New("no records")
-		}
-	}
-}
-
-type toolsFrame struct {
-	Kind  string     `json:"kind"`
-	Tools []toolSpec `json:"tools"`
+func echo(f *fields) action {
+	text := f.text("text")
+	return func(context.Context, *session) (any, error) { return text, nil }
 }
 
 func listTools(*fields) action {
-	return func(context.Context, *session) any {
-		out := toolsFrame{Kind: "tool_list"}
+	return func(context.Context, *session) (any, error) {
+		var out []toolSpec
 		for _, t := range tools {
-			out.Tools = append(out.Tools, t.toolSpec)
+			out = append(out, t.toolSpec)
 		}
-		slices.SortFunc(out.Tools, func(a, b toolSpec) int { return strings.Compare(a.Name, b.Name) })
-		return out
+		return kit.Object{"kind", "tool_list", "tools", out}, nil
 	}
-}
-
-type toolFrame struct {
-	Kind    string    `json:"kind"`
-	Content []content `json:"content"`
-	IsError bool      `json:"is_error"`
 }
 
 func callTool(f *fields) action {
@@ -110,28 +72,45 @@ func callTool(f *fields) action {
 	if arguments == nil {
 		arguments = null
 	}
-	return func(ctx context.Context, s *session) any {
-		refusal := s.gate(ctx, gate{label: "tool:" + name, actions: []string{"tool.call." + name},
+	return func(ctx context.Context, s *session) (any, error) {
+		err := s.gate(ctx, gate{label: "tool:" + name, actions: []string{"tool.call." + name},
 			missing: fmt.Sprintf(`tool %s requires capability ["tool.call.%s"].`, name, name),
 			allows:  func(_ string, sc scope) bool { return sc.tool(name, arguments) },
 			reject:  fmt.Sprintf("tool %s rejected by capability scope: tool or arguments do not match capability scope", name)})
-		if refusal != nil {
-			return refusal
+		if err != nil {
+			return nil, err
 		}
 		i := slices.IndexFunc(tools, func(t tool) bool { return t.Name == name })
 		if i < 0 {
-			return fault("tool: tool not found: " + name)
+			return nil, errors.New("tool: tool not found: " + name)
 		}
 		in, err := checkArguments(tools[i].Schema, arguments)
 		if err != nil {
-			return fault("tool: invalid arguments: " + err.Error())
+			return nil, fmt.Errorf("tool: invalid arguments: %w", err)
 		}
-		c, isError, err := tools[i].run(ctx, s, in)
-		if err != nil {
-			return fault("tool: tool failed: " + err.Error())
+		run := tools[i].verb(in)
+		if in.err != nil {
+			return nil, fmt.Errorf("tool: tool failed: %w", in.err)
 		}
-		return toolFrame{"tool_result", []content{c}, isError}
+		answer, failed := run(ctx, s)
+		if failed != nil {
+			answer = failed.Error()
+		}
+		c, err := block(answer)
+		return kit.Object{"kind", "tool_result", "content", []content{c}, "is_error", failed != nil}, err
 	}
+}
+
+// block is a tool's answer as a block of its result.
+func block(answer any) (content, error) {
+	switch v := answer.(type) {
+	case string:
+		return textBlock(v), nil
+	case memories:
+		answer = []Record(v)
+	}
+	b, err := kit.JSON(answer)
+	return content{Type: "json", Value: b}, err
 }
 
 // checkArguments holds arguments against a schema, as far as required fields and primitive types go.

@@ -2,14 +2,20 @@ package covenant
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
+
+	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // A verb reads its fields and gives what is to be done. Reading comes first, so that a malformed request does nothing.
 type verb func(*fields) action
 
-// An action does a request's work and gives its reply: a frame, or a *stream.
-type action func(context.Context, *session) any
+// An action does a request's work and gives its reply: a frame, or a *stream. What an error says is the client's to read.
+type action func(context.Context, *session) (any, error)
 
 // verbs is the protocol at a glance.
 var verbs = map[string]verb{
@@ -24,19 +30,19 @@ var verbs = map[string]verb{
 	"recent_capabilities":    recentCapabilities,
 	"grant_capability":       grantCapability,
 	"revoke_capability":      revokeCapability,
-	"purge_capabilities":     purgeCapabilities,
+	"purge_capabilities":     purge("capabilities", purgeCapabilities),
 	"verify":                 verify,
 	"ignore_check":           ignoreCheck,
 	"list_tools":             listTools,
 	"call_tool":              callTool,
 	"recent_audit":           recentAudit,
 	"verify_audit_integrity": verifyAuditIntegrity,
-	"purge_audit":            purgeAudit,
+	"purge_audit":            purge("audit", purgeAudit),
 	"enroll_peer":            enrollPeer,
 	"list_peers":             listPeers,
 	"revoke_peer":            revokePeer,
 	"rotate_operator_token":  rotateOperatorToken,
-	"purge_peers":            purgePeers,
+	"purge_peers":            purge("peers", purgePeers),
 	"send_a2_a_task":         sendTask,
 	"try_recv_a2_a_task":     tryRecvTask,
 	"post_a2_a_result":       postResult,
@@ -45,56 +51,26 @@ var verbs = map[string]verb{
 	"repair_a2_a_task":       repairTask,
 }
 
-type errorFrame struct {
-	Kind    string `json:"kind"`
-	Message string `json:"message"`
-}
-
-func fault(message string) errorFrame { return errorFrame{"error", message} }
-
-type kindFrame struct {
-	Kind string `json:"kind"`
-}
+// fault is the answer for a request that could not be done.
+func fault(message string) kit.Object { return kit.Object{"kind", "error", "message", message} }
 
 func ping(*fields) action {
-	return func(context.Context, *session) any { return kindFrame{"pong"} }
-}
-
-type infoFrame struct {
-	Kind string `json:"kind"`
-	Info struct {
-		Protocol string `json:"protocol"`
-		Version  int    `json:"version"`
-		Min      int    `json:"min_supported"`
-		Max      int    `json:"max_supported"`
-	} `json:"info"`
+	return func(context.Context, *session) (any, error) { return kit.Object{"kind", "pong"}, nil }
 }
 
 func protocolInfo(*fields) action {
-	return func(context.Context, *session) any {
-		f := infoFrame{Kind: "protocol_info"}
-		f.Info.Protocol, f.Info.Version, f.Info.Min, f.Info.Max = "covenant.ipc", 1, 1, 2
-		return f
+	return func(context.Context, *session) (any, error) {
+		return kit.Object{"kind", "protocol_info", "info", kit.Object{"protocol", "covenant.ipc", "version", 1, "min_supported", 1, "max_supported", 2}}, nil
 	}
-}
-
-type authFrame struct {
-	Kind    string `json:"kind"`
-	Display string `json:"display"`
-}
-
-type authFailed struct {
-	Kind   string `json:"kind"`
-	Reason string `json:"reason"`
 }
 
 // authenticate binds a session that has no identity yet. One that has keeps it: the answer only says whose the token is.
 func authenticate(f *fields) action {
 	token := f.text("token_b58")
-	return func(ctx context.Context, s *session) any {
+	return func(ctx context.Context, s *session) (any, error) {
 		who, err := s.srv.whose(ctx, token)
 		if err != nil {
-			return fault(err.Error())
+			return nil, err
 		}
 		if who == nil {
 			return s.srv.turnAway(s.transport, textToken)
@@ -102,7 +78,35 @@ func authenticate(f *fields) action {
 		if s.peer.Pubkey == "" {
 			s.peer = *who
 		}
-		return authFrame{"authenticated", who.Display}
+		return kit.Object{"kind", "authenticated", "display", who.Display}, nil
+	}
+}
+
+// operatorOnly lets a request's work be done for the operator alone.
+func operatorOnly(refusal string, do action) action {
+	return func(ctx context.Context, s *session) (any, error) {
+		if !s.isOperator() {
+			return nil, errors.New(refusal)
+		}
+		return do(ctx, s)
+	}
+}
+
+// purge is a verb that drops what is older than a time: of a scope it knows the time alone.
+func purge(what string, do func(ctx context.Context, s *session, before uint64) (uint64, error)) verb {
+	return func(f *fields) action {
+		before := f.number("before_ms")
+		return func(ctx context.Context, s *session) (any, error) {
+			err := s.gate(ctx, gate{label: what + ":purge", actions: []string{what + ".purge"},
+				missing: fmt.Sprintf(`%s purge requires capability "%s.purge".`, what, what),
+				allows:  func(_ string, sc scope) bool { return sc.cutoff(before) },
+				reject:  what + " purge rejected by capability scope: before_ms does not match capability scope"})
+			if err != nil {
+				return nil, err
+			}
+			purged, err := do(ctx, s, before)
+			return kit.Object{"kind", what + "_purged", "purged", purged}, err
+		}
 	}
 }
 
@@ -123,14 +127,17 @@ func (s *Server) whose(ctx context.Context, token string) (*AgentID, error) {
 
 func (s *session) isOperator() bool { return s.peer.is(s.srv.operator) }
 
-type purgedFrame struct {
-	Kind   string `json:"kind"`
-	Purged uint64 `json:"purged"`
-}
-
 // write bounds how long a write may take to be answered.
 func (s *Server) write(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, s.cfg.WriteTimeout)
 }
 
 func now() uint64 { return millis(time.Now()) }
+
+// view reads the state at one index. subject is what an error calls the store.
+func (s *Server) view(ctx context.Context, subject string, read func(*state.View, oplog.DB)) error {
+	return storeError(subject, s.cfg.Memory.View(ctx, func(v *state.View, db oplog.DB) error {
+		read(v, db)
+		return nil
+	}))
+}

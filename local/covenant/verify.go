@@ -7,43 +7,23 @@ import (
 	"math"
 
 	"github.com/cairndb/cairn/local/covenant/audit"
+	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-type verifyFrame struct {
-	Kind    string  `json:"kind"`
-	Window  uint64  `json:"window"`
-	Checks  []check `json:"checks"`
-	Drift   []drift `json:"drift"`
-	Orphans uint64  `json:"orphans_total"`
-}
-
-type check struct {
-	Name    string `json:"name"`
-	Passed  bool   `json:"passed"`
-	Message string `json:"message"`
-}
-
-type drift struct {
-	Kind    string `json:"kind"`
-	ID      string `json:"id,omitempty"`
-	Message string `json:"message"`
-	Repair  string `json:"repair"`
-}
-
 func verify(f *fields) action {
 	window := f.count("window", 100)
-	return func(ctx context.Context, s *session) any {
-		c := &census{srv: s.srv, window: window, out: verifyFrame{Kind: "verify_report", Window: window, Checks: []check{}, Drift: []drift{}}}
+	return func(ctx context.Context, s *session) (any, error) {
+		c := &census{srv: s.srv, window: window, checks: []kit.Object{}, drift: []kit.Object{}}
 		if err := c.collect(ctx); err != nil {
-			return fault(storeError("memory", err).Error())
+			return nil, storeError("memory", err)
 		}
 		c.memoryAndAudit()
 		c.parents()
 		c.capabilities()
 		c.receipts()
-		return c.out
+		return kit.Object{"kind", "verify_report", "window", window, "checks", c.checks, "drift", c.drift, "orphans_total", c.orphans}, nil
 	}
 }
 
@@ -53,7 +33,9 @@ func verify(f *fields) action {
 type census struct {
 	srv    *Server
 	window uint64
-	out    verifyFrame
+
+	checks, drift []kit.Object // of the report
+	orphans       uint64
 
 	memories  []*oplog.Memory // this protocol's, newest first
 	receiptOf map[string][]oplog.Receipt
@@ -157,12 +139,16 @@ func (c *census) rows() error {
 }
 
 func (c *census) found(kind, id, message, repair string) {
-	c.out.Drift = append(c.out.Drift, drift{kind, id, message, repair})
+	d := kit.Object{"kind", kind}
+	if id != "" {
+		d = append(d, "id", id)
+	}
+	c.drift = append(c.drift, append(d, "message", message, "repair", repair))
 }
 
 func (c *census) check(name string, orphans uint64, message string) {
-	c.out.Checks = append(c.out.Checks, check{name, orphans == 0, message})
-	c.out.Orphans += orphans
+	c.checks = append(c.checks, kit.Object{"name", name, "passed", orphans == 0, "message", message})
+	c.orphans += orphans
 }
 
 // ofOthers is what a message says of things that other nodes answer for.
