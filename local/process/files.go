@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"unicode/utf8"
+
+	"github.com/cairndb/cairn/local/kit"
 )
 
 type pathParams struct {
@@ -23,36 +25,19 @@ type pathParams struct {
 const maxRead = 256 << 20
 
 func filesStat(_ *Server, p pathParams) (any, *rpcError) {
-	var r struct {
-		Exists bool   `json:"exists"`
-		IsDir  bool   `json:"isDir"`
-		Size   int64  `json:"size"`
-		Mode   string `json:"mode"`
+	i, err := os.Stat(p.Path)
+	if err != nil {
+		return kit.Object{"exists", false, "isDir", false, "size", 0, "mode", ""}, nil
 	}
-	if i, err := os.Stat(p.Path); err == nil {
-		r.Exists, r.IsDir, r.Size, r.Mode = true, i.IsDir(), i.Size(), i.Mode().String()
-	}
-	return r, nil
+	return kit.Object{"exists", true, "isDir", i.IsDir(), "size", i.Size(), "mode", i.Mode().String()}, nil
 }
 
 func filesValidate(_ *Server, p pathParams) (any, *rpcError) {
-	var r struct {
-		Valid bool   `json:"valid"`
-		IsDir bool   `json:"isDir"`
-		Error string `json:"error,omitempty"`
+	i, err := os.Stat(p.Path)
+	if err != nil {
+		return kit.Object{"valid", false, "isDir", false, "error", "Path does not exist"}, nil
 	}
-	if i, err := os.Stat(p.Path); err == nil {
-		r.Valid, r.IsDir = true, i.IsDir()
-	} else {
-		r.Error = "Path does not exist"
-	}
-	return r, nil
-}
-
-type listEntry struct {
-	Name  string `json:"name"`
-	Path  string `json:"path"`
-	IsDir bool   `json:"isDir"`
+	return kit.Object{"valid", true, "isDir", i.IsDir()}, nil
 }
 
 // filesList leaves out hidden names and follows links to say what is a directory.
@@ -67,18 +52,16 @@ func filesList(_ *Server, p pathParams) (any, *rpcError) {
 		return nil, internal(err)
 	}
 	slices.Sort(names)
-	entries := []listEntry{}
+	entries := []kit.Object{}
 	for _, n := range names {
 		if strings.HasPrefix(n, ".") {
 			continue
 		}
 		full := filepath.Join(p.Path, n)
 		i, err := os.Stat(full)
-		entries = append(entries, listEntry{n, full, err == nil && i.IsDir()})
+		entries = append(entries, kit.Object{"name", n, "path", full, "isDir", err == nil && i.IsDir()})
 	}
-	return struct {
-		Entries []listEntry `json:"entries"`
-	}{entries}, nil
+	return kit.Object{"entries", entries}, nil
 }
 
 type readResult struct {

@@ -2,6 +2,7 @@ package process
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +11,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/cairndb/cairn/local/kit"
 )
 
 type gitParams struct {
@@ -78,11 +81,7 @@ func (s *Server) isRepo(dir string) bool {
 
 func gitInfo(s *Server, p gitParams) (any, *rpcError) {
 	if !s.isRepo(p.Path) {
-		return struct {
-			IsRepo  bool   `json:"isRepo"`
-			Slug    string `json:"repoSlug"`
-			Default string `json:"defaultBranch"`
-		}{}, nil
+		return kit.Object{"isRepo", false, "repoSlug", "", "defaultBranch", ""}, nil
 	}
 	root, _, _ := s.git(p.Path, "rev-parse", "--show-toplevel") // what git cannot say stays empty
 	branch, _, err := s.git(p.Path, "symbolic-ref", "--short", "HEAD")
@@ -95,14 +94,8 @@ func gitInfo(s *Server, p gitParams) (any, *rpcError) {
 	if err != nil {
 		def = ""
 	}
-	return struct {
-		IsRepo  bool   `json:"isRepo"`
-		Repo    string `json:"repo"`
-		Branch  string `json:"branch"`
-		Root    string `json:"root"`
-		Slug    string `json:"repoSlug"`
-		Default string `json:"defaultBranch"`
-	}{true, filepath.Base(root), branch, root, slug(url), strings.TrimPrefix(def, "refs/remotes/origin/")}, nil
+	return kit.Object{"isRepo", true, "repo", filepath.Base(root), "branch", branch, "root", root, "repoSlug", slug(url),
+		"defaultBranch", strings.TrimPrefix(def, "refs/remotes/origin/")}, nil
 }
 
 // slug is the owner/repo of a remote's URL, empty when there are not exactly two names behind the host.
@@ -126,43 +119,33 @@ func slug(url string) string {
 }
 
 func gitStatus(s *Server, p gitParams) (any, *rpcError) {
-	var r struct {
-		IsRepo  bool     `json:"isRepo"`
-		Clean   bool     `json:"clean"`
-		Changes []string `json:"changes,omitempty"`
-	}
-	if r.IsRepo = s.isRepo(p.Path); !r.IsRepo {
-		return r, nil
+	if !s.isRepo(p.Path) {
+		return kit.Object{"isRepo", false, "clean", false}, nil
 	}
 	out, _, err := s.git(p.Path, "status", "--porcelain")
 	if err != nil {
 		return nil, internal(err)
 	}
 	if out = strings.TrimSpace(out); out == "" {
-		r.Clean = true
-	} else {
-		r.Changes = strings.Split(out, "\n")
+		return kit.Object{"isRepo", true, "clean", true}, nil
 	}
-	return r, nil
+	return kit.Object{"isRepo", true, "clean", false, "changes", strings.Split(out, "\n")}, nil
 }
 
 func gitBranches(s *Server, p gitParams) (any, *rpcError) {
-	r := struct {
-		IsRepo   bool     `json:"isRepo"`
-		Branches []string `json:"branches"`
-	}{s.isRepo(p.Path), []string{}}
-	if !r.IsRepo {
-		return r, nil
+	branches := []string{}
+	is := s.isRepo(p.Path)
+	if is {
+		out, _, err := s.git(p.Path, "for-each-ref", "--format=%(refname:short)", "refs/heads")
+		if err != nil {
+			return nil, internal(err)
+		}
+		if out != "" {
+			branches = strings.Split(out, "\n")
+			slices.Sort(branches)
+		}
 	}
-	out, _, err := s.git(p.Path, "for-each-ref", "--format=%(refname:short)", "refs/heads")
-	if err != nil {
-		return nil, internal(err)
-	}
-	if out != "" {
-		r.Branches = strings.Split(out, "\n")
-		slices.Sort(r.Branches)
-	}
-	return r, nil
+	return kit.Object{"isRepo", is, "branches", branches}, nil
 }
 
 type worktreeResult struct {
@@ -177,10 +160,7 @@ func gitWorktreeCreate(s *Server, p gitParams) (any, *rpcError) {
 	if p.BranchName == "" {
 		return nil, refuse(codeParams, "branchName is required")
 	}
-	base := p.BaseRepo
-	if base == "" {
-		base = "."
-	}
+	base := cmp.Or(p.BaseRepo, ".")
 	if !s.isRepo(base) {
 		return worktreeResult{Error: "not a git repository", Code: "not_a_repo"}, nil
 	}
@@ -207,14 +187,9 @@ func gitWorktreeCreate(s *Server, p gitParams) (any, *rpcError) {
 
 // gitWorktreeRemove always says that it went well.
 func gitWorktreeRemove(s *Server, p gitParams) (any, *rpcError) {
-	base := p.BaseRepo
-	if base == "" {
-		base = "."
-	}
+	base := cmp.Or(p.BaseRepo, ".")
 	if !strings.HasPrefix(p.WorktreePath, "-") {
 		_, _, _ = s.git(base, "worktree", "remove", "--force", p.WorktreePath)
 	}
-	return struct {
-		Success bool `json:"success"`
-	}{true}, nil
+	return kit.Object{"success", true}, nil
 }

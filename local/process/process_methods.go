@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/node/api"
 )
 
@@ -180,9 +181,7 @@ type killParams struct {
 // kill answers first: the frame that says how the process ended comes behind the answer.
 func kill(k *call, p killParams) {
 	pr := k.s.lookup(p.ID)
-	k.reply(struct {
-		Success bool `json:"success"`
-	}{true}, nil)
+	k.reply(kit.Object{"success", true}, nil)
 	if pr != nil {
 		pr.signal(signalNamed(p.Signal))
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/cairndb/cairn/local/door"
+	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/node/api"
 )
 
@@ -162,22 +163,12 @@ func bind[T any](raw json.RawMessage) (p T, e *rpcError) {
 
 // answer is the line of a response.
 func answer(id, result any, e *rpcError) []byte {
-	var b []byte
-	var err error
+	line := kit.Object{"jsonrpc", "2.0", "id", id, "result", result}
 	if e != nil {
-		b, err = json.Marshal(struct {
-			JSONRPC string    `json:"jsonrpc"`
-			ID      any       `json:"id"`
-			Error   *rpcError `json:"error"`
-		}{"2.0", id, e})
-	} else {
-		b, err = json.Marshal(struct {
-			JSONRPC string `json:"jsonrpc"`
-			ID      any    `json:"id"`
-			Result  any    `json:"result"`
-		}{"2.0", id, result})
+		line = kit.Object{"jsonrpc", "2.0", "id", id, "error", e}
 	}
-	if err != nil { // nothing a handler returns can fail to encode
+	b, err := json.Marshal(line) // which escapes for HTML, as this protocol does
+	if err != nil {              // nothing a handler returns can fail to encode
 		return answer(nil, nil, internal(err))
 	}
 	return append(b, '\n')

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -69,18 +70,10 @@ func Listen(cfg Config) (*Server, error) {
 	if cfg.Door.Host == nil {
 		return nil, errors.New("no door: without a node, process.Alone is one")
 	}
-	if cfg.Version == "" {
-		cfg.Version = "dev"
-	}
-	if cfg.SpillDir == "" {
-		cfg.SpillDir = os.TempDir()
-	}
-	if cfg.Replay == 0 {
-		cfg.Replay = 1 << 30
-	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
+	cfg.Version = cmp.Or(cfg.Version, "dev")
+	cfg.SpillDir = cmp.Or(cfg.SpillDir, os.TempDir())
+	cfg.Replay = cmp.Or(cfg.Replay, 1<<30)
+	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	s := &Server{cfg: cfg, log: cfg.Logger, methods: methods(), turns: large.NewTurns(), conns: map[*conn]struct{}{}, procs: map[string]*proc{}}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.login.extracted = make(chan struct{})

@@ -1,19 +1,15 @@
 package process
 
-import "runtime"
+import (
+	"runtime"
 
-func ping(*Server) (any, *rpcError) {
-	return struct {
-		Pong bool `json:"pong"`
-	}{true}, nil
-}
+	"github.com/cairndb/cairn/local/kit"
+)
+
+func ping(*Server) (any, *rpcError) { return kit.Object{"pong", true}, nil }
 
 func version(s *Server) (any, *rpcError) {
-	return struct {
-		Version  string `json:"version"`
-		Platform string `json:"platform"`
-		Arch     string `json:"arch"`
-	}{s.cfg.Version, runtime.GOOS, runtime.GOARCH}, nil
+	return kit.Object{"version", s.cfg.Version, "platform", runtime.GOOS, "arch", runtime.GOARCH}, nil
 }
 
 func capabilities(s *Server) (any, *rpcError) {
@@ -21,11 +17,7 @@ func capabilities(s *Server) (any, *rpcError) {
 	for i, m := range s.methods {
 		names[i] = m.name
 	}
-	return struct {
-		Version  string   `json:"version"`
-		Methods  []string `json:"methods"`
-		Features []string `json:"features"`
-	}{s.cfg.Version, names, []string{"process.stdin.offset"}}, nil
+	return kit.Object{"version", s.cfg.Version, "methods", names, "features", []string{"process.stdin.offset"}}, nil
 }
 
 // shutdown is never answered: the connection closes.
