@@ -192,14 +192,8 @@ func (c *call) count(name string, def, limit int) (int, error) {
 }
 
 func ping(ctx context.Context, c *call) (any, error) {
-	cl := c.s.place(ctx)
-	return struct {
-		Pong     bool   `json:"pong"`
-		Pid      int    `json:"pid"`
-		UptimeMs int64  `json:"uptimeMs"`
-		NodeID   uint32 `json:"nodeId"`
-		Role     string `json:"role"`
-	}{true, os.Getpid(), time.Since(c.s.started).Milliseconds(), cl.NodeID, cl.Role}, nil
+	at := c.s.place(ctx)
+	return kit.Object{"pong", true, "pid", os.Getpid(), "uptimeMs", time.Since(c.s.started).Milliseconds(), "nodeId", at.NodeID, "role", at.Role}, nil
 }
 
 // shutdown replies first. A node by itself stops whole; a member of a cluster stops serving the workspace.
@@ -219,10 +213,7 @@ func shutdown(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, badRequest("shutdown is not allowed on this node")
 	}
-	return struct {
-		OK       bool `json:"ok"`
-		Stopping bool `json:"stopping"`
-	}{true, true}, nil
+	return kit.Object{"ok", true, "stopping", true}, nil
 }
 
 // open takes a workspace on: {"kind":"open","path":DIR,"subspace":S?}.
@@ -256,7 +247,5 @@ func workspaces(_ context.Context, c *call) (any, error) {
 	for _, w := range c.s.served() {
 		all = append(all, Served{c.s.cfg.NS, w.Key, w.Dir, c.s.cfg.socket(w.Key)})
 	}
-	return struct {
-		Workspaces []Served `json:"workspaces"`
-	}{all}, nil
+	return kit.Object{"workspaces", all}, nil
 }

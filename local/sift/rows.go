@@ -2,6 +2,7 @@ package sift
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"math"
@@ -10,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
 )
@@ -121,24 +123,20 @@ func timeline(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := struct {
-		Before []row `json:"before"`
-		Near   *row  `json:"near"`
-		After  []row `json:"after"`
-		Rows   []row `json:"rows"`
-	}{Before: []row{}, After: []row{}, Rows: []row{}}
+	before, after := []row{}, []row{}
+	var here *row
 	// The place between two ids is that of the higher one: what is before it is below, what is after is not.
 	at := oplog.Seq(math.Ceil(math.Min(math.Max(near, 0), 1<<53)))
-	return &out, c.s.cfg.Memory.View(ctx, func(v *state.View, db oplog.DB) error {
+	err = c.s.cfg.Memory.View(ctx, func(v *state.View, db oplog.DB) error {
 		if float64(at) == near {
 			if m, ok := v.MemoryAt(db, at); ok && c.sees(m) {
 				r := makeRow(v, db, m)
-				out.Near = &r
+				here = &r
 			}
 		}
 		if at > 0 {
 			for _, m := range slices.Backward(c.beside(v, db, at, window, true)) {
-				out.Before = append(out.Before, makeRow(v, db, m))
+				before = append(before, makeRow(v, db, m))
 			}
 		}
 		from := at
@@ -146,15 +144,15 @@ func timeline(ctx context.Context, c *call) (any, error) {
 			from = at - 1
 		}
 		for _, m := range c.beside(v, db, from, window, false) {
-			out.After = append(out.After, makeRow(v, db, m))
+			after = append(after, makeRow(v, db, m))
 		}
-		out.Rows = append(out.Rows, out.Before...)
-		if out.Near != nil {
-			out.Rows = append(out.Rows, *out.Near)
-		}
-		out.Rows = append(out.Rows, out.After...)
 		return nil
 	})
+	all := slices.Clone(before)
+	if here != nil {
+		all = append(all, *here)
+	}
+	return kit.Object{"before", before, "near", here, "after", after, "rows", append(all, after...)}, err
 }
 
 const maxIDs = 10_000
@@ -192,10 +190,7 @@ func get(ctx context.Context, c *call) (any, error) {
 		}
 		return nil
 	})
-	return struct {
-		Summaries []row `json:"summaries"`
-		Rows      []row `json:"rows"`
-	}{rows, rows}, err
+	return kit.Object{"summaries", rows, "rows", rows}, err
 }
 
 // newest are the latest visible records, by time, then by id.
@@ -210,15 +205,7 @@ func (c *call) newest(ctx context.Context, k int) (all []row, err error) {
 	return all, err
 }
 
-func newer(ta, tb int64, a, b oplog.Seq) int {
-	switch {
-	case ta != tb:
-		return int(math.Copysign(1, float64(tb-ta)))
-	case a != b:
-		return int(math.Copysign(1, float64(int64(b)-int64(a))))
-	}
-	return 0
-}
+func newer(ta, tb int64, a, b oplog.Seq) int { return cmp.Or(cmp.Compare(tb, ta), cmp.Compare(b, a)) }
 
 // summaries lists the newest.
 func summaries(ctx context.Context, c *call) (any, error) {
@@ -226,30 +213,18 @@ func summaries(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	type short struct {
-		ID         oplog.Seq      `json:"id"`
-		EventID    *oplog.EventID `json:"eventId"`
-		TS         string         `json:"ts"`
-		Model      string         `json:"model"`
-		Text       string         `json:"text"`
-		Confidence float64        `json:"confidence"`
-	}
 	all, err := c.newest(ctx, limit)
-	out := make([]short, len(all))
+	out := make([]kit.Object, len(all))
 	for i, r := range all {
-		out[i] = short{r.ID, r.EventID, time.UnixMilli(r.TS).UTC().Format("2006-01-02T15:04:05.000Z"), r.Model, r.Text, r.Confidence}
-		if utf8.RuneCountInString(r.Text) > maxSummary {
-			out[i].Text = string([]rune(r.Text)[:maxSummary]) + "..."
+		text := r.Text
+		if utf8.RuneCountInString(text) > maxSummary {
+			text = string([]rune(text)[:maxSummary]) + "..."
 		}
+		out[i] = kit.Object{"id", r.ID, "eventId", r.EventID, "ts", time.UnixMilli(r.TS).UTC().Format("2006-01-02T15:04:05.000Z"), "model", r.Model,
+			"text", text, "confidence", r.Confidence}
 	}
-	return struct {
-		Summaries []short `json:"summaries"`
-	}{out}, err
+	return kit.Object{"summaries", out}, err
 }
 
 // why has nothing to say: there are no edges between events here.
-func why(context.Context, *call) (any, error) {
-	return struct {
-		Edges []any `json:"edges"`
-	}{[]any{}}, nil
-}
+func why(context.Context, *call) (any, error) { return kit.Object{"edges", []any{}}, nil }

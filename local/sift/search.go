@@ -1,6 +1,7 @@
 package sift
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
@@ -38,11 +40,7 @@ const defaultK, maxK = 10, 1000
 
 func search(ctx context.Context, c *call) (any, error) {
 	hits, err := c.search(ctx)
-	return answerHits{hits}, err
-}
-
-type answerHits struct {
-	Hits []hit `json:"hits"`
+	return kit.Object{"hits", hits}, err
 }
 
 func (c *call) search(ctx context.Context) ([]hit, error) {
@@ -79,15 +77,7 @@ func (c *call) search(ctx context.Context) ([]hit, error) {
 		}
 		return nil
 	})
-	slices.SortStableFunc(hits, func(a, b hit) int {
-		switch {
-		case a.Score > b.Score:
-			return -1
-		case a.Score < b.Score:
-			return 1
-		}
-		return newer(a.TS, b.TS, a.ID, b.ID)
-	})
+	slices.SortStableFunc(hits, func(a, b hit) int { return cmp.Or(cmp.Compare(b.Score, a.Score), newer(a.TS, b.TS, a.ID, b.ID)) })
 	return hits, err
 }
 
@@ -97,15 +87,8 @@ func streamSearch(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	type stage struct {
-		Stage string `json:"stage"`
-		Hits  []hit  `json:"hits"`
+	for _, stage := range []string{"bm25", "final"} {
+		c.out.parts = append(c.out.parts, kit.Object{"partial", kit.Object{"stage", stage, "hits", hits}})
 	}
-	type partial struct {
-		Partial stage `json:"partial"`
-	}
-	c.out.parts = []any{partial{stage{"bm25", hits}}, partial{stage{"final", hits}}}
-	return struct {
-		Done bool `json:"done"`
-	}{true}, nil
+	return kit.Object{"done", true}, nil
 }

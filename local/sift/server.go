@@ -41,9 +41,7 @@ func (c Config) withDefaults() Config {
 			c.Transcripts = filepath.Join(home, ".claude", "projects")
 		}
 	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	return c
 }
 

@@ -3,6 +3,7 @@ package sift
 import (
 	"context"
 
+	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
@@ -41,33 +42,13 @@ func (c *call) counts(ctx context.Context) (n counts, err error) {
 }
 
 // settings are the numbers in force, as status shows them.
-type settings struct {
-	Retrieval struct {
-		TopK int `json:"topK"`
-		MaxK int `json:"maxK"`
-	} `json:"retrieval"`
-	Decay struct {
-		Floor        float64            `json:"floor"`
-		HalfLifeDays map[string]float64 `json:"halfLifeDays"`
-	} `json:"decay"`
-	Consolidator struct {
-		Model      string `json:"model"`
-		MaxSummary int    `json:"maxSummary"`
-		Deferred   bool   `json:"deferred"`
-	} `json:"consolidator"`
-	Shared bool `json:"shared"`
-}
-
-func (s *Server) settings() (c settings) {
-	c.Retrieval.TopK, c.Retrieval.MaxK = defaultK, maxK
-	c.Decay.Floor = recencyFloor
-	c.Decay.HalfLifeDays = map[string]float64{}
+func (s *Server) settings() kit.Object {
+	days := map[string]float64{}
 	for _, t := range []string{"Edit", "Read", "Grep", "Bash", "default"} {
-		c.Decay.HalfLifeDays[t] = halfLife(t).Hours() / 24
+		days[t] = halfLife(t).Hours() / 24
 	}
-	c.Consolidator.Model, c.Consolidator.MaxSummary = model, maxSummary
-	c.Shared = !s.cfg.Private
-	return c
+	return kit.Object{"retrieval", kit.Object{"topK", defaultK, "maxK", maxK}, "decay", kit.Object{"floor", recencyFloor, "halfLifeDays", days},
+		"consolidator", kit.Object{"model", model, "maxSummary", maxSummary, "deferred", false}, "shared", !s.cfg.Private}
 }
 
 // place is what status tells of the node's place in its cluster.
@@ -83,28 +64,14 @@ type place struct {
 
 func status(ctx context.Context, c *call) (any, error) {
 	n, err := c.counts(ctx)
-	return struct {
-		Counts    counts          `json:"counts"`
-		Namespace string          `json:"namespace"`
-		Workspace string          `json:"workspace"`
-		Cwd       string          `json:"cwd"`
-		Backend   string          `json:"backend"`
-		Backends  map[string]bool `json:"backends"`
-		Config    settings        `json:"config"`
-		Cluster   place           `json:"cluster"`
-	}{n, c.s.cfg.NS, c.w.Key, c.w.Dir, "extractive", map[string]bool{"extractive": true, "ollama": false, "anthropic": false},
-		c.s.settings(), c.s.place(ctx)}, err
+	return kit.Object{"counts", n, "namespace", c.s.cfg.NS, "workspace", c.w.Key, "cwd", c.w.Dir, "backend", "extractive",
+		"backends", map[string]bool{"extractive": true, "ollama": false, "anthropic": false}, "config", c.s.settings(), "cluster", c.s.place(ctx)}, err
 }
 
 // drain says how many events wait. None do: a summary is made with its event.
 func drain(ctx context.Context, c *call) (any, error) {
 	n, err := c.counts(ctx)
-	return struct {
-		Processed int    `json:"processed"`
-		Errors    int    `json:"errors"`
-		Pending   uint64 `json:"pending"`
-		Backend   string `json:"backend"`
-	}{0, 0, n.Raw, "extractive"}, err
+	return kit.Object{"processed", 0, "errors", 0, "pending", n.Raw, "backend", "extractive"}, err
 }
 
 // place asks what the node is in its cluster; nothing is told where that is not known.
