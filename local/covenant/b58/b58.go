@@ -3,42 +3,35 @@
 package b58
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"math/big"
+	"slices"
+	"strings"
 )
 
 const alphabet = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+
+var base = big.NewInt(int64(len(alphabet)))
 
 // ErrLong is a text longer than anything this protocol writes in base58.
 var ErrLong = errors.New("text is too long")
 
 const maxText = 256
 
-// Encode writes b.
+// Encode writes b: a number, whose leading zero bytes are written one for one.
 func Encode(b []byte) string {
-	zeros := 0
-	for zeros < len(b) && b[zeros] == 0 {
-		zeros++
+	var out []byte // the last digit first
+	digit := new(big.Int)
+	for n := new(big.Int).SetBytes(b); n.Sign() > 0; {
+		n.DivMod(n, base, digit)
+		out = append(out, alphabet[digit.Int64()])
 	}
-	digits := make([]byte, 0, len(b)*138/100+1) // little-endian, base 58
-	for _, x := range b[zeros:] {
-		carry := int(x)
-		for i := range digits {
-			carry += int(digits[i]) << 8
-			digits[i] = byte(carry % 58)
-			carry /= 58
-		}
-		for ; carry > 0; carry /= 58 {
-			digits = append(digits, byte(carry%58))
-		}
+	for i := 0; i < len(b) && b[i] == 0; i++ {
+		out = append(out, alphabet[0])
 	}
-	out := make([]byte, zeros, zeros+len(digits))
-	for i := range out {
-		out[i] = alphabet[0]
-	}
-	for i := len(digits) - 1; i >= 0; i-- {
-		out = append(out, alphabet[digits[i]])
-	}
+	slices.Reverse(out)
 	return string(out)
 }
 
@@ -47,37 +40,14 @@ func Decode(s string) ([]byte, error) {
 	if len(s) > maxText {
 		return nil, ErrLong
 	}
-	zeros := 0
-	for zeros < len(s) && s[zeros] == alphabet[0] {
-		zeros++
-	}
-	var bytes []byte // little-endian
-	for i := zeros; i < len(s); i++ {
-		carry := value(s[i])
-		if carry < 0 {
+	n := new(big.Int)
+	for i := range len(s) {
+		digit := strings.IndexByte(alphabet, s[i])
+		if digit < 0 {
 			return nil, fmt.Errorf("character %q at byte %d is not of the alphabet", s[i], i)
 		}
-		for j := range bytes {
-			carry += int(bytes[j]) * 58
-			bytes[j] = byte(carry)
-			carry >>= 8
-		}
-		for ; carry > 0; carry >>= 8 {
-			bytes = append(bytes, byte(carry))
-		}
+		n.Add(n.Mul(n, base), big.NewInt(int64(digit)))
 	}
-	out := make([]byte, zeros, zeros+len(bytes))
-	for i := len(bytes) - 1; i >= 0; i-- {
-		out = append(out, bytes[i])
-	}
-	return out, nil
-}
-
-func value(c byte) int {
-	for i := range len(alphabet) {
-		if alphabet[i] == c {
-			return i
-		}
-	}
-	return -1
+	zeros := len(s) - len(strings.TrimLeft(s, alphabet[:1]))
+	return append(bytes.Repeat([]byte{0}, zeros), n.Bytes()...), nil
 }
