@@ -12,6 +12,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/cairndb/cairn/local/kit"
 )
 
 // loadKey reads the raw 32-byte seed of a key, or makes one.
@@ -23,7 +25,7 @@ func loadKey(path string) (ed25519.PrivateKey, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		seed := make([]byte, ed25519.SeedSize)
 		rand.Read(seed) // never fails
-		return ed25519.NewKeyFromSeed(seed), os.WriteFile(path, seed, 0o600)
+		return ed25519.NewKeyFromSeed(seed), kit.WriteFile(path, seed, 0o600)
 	}
 	if err != nil {
 		return nil, err

@@ -19,6 +19,7 @@ import (
 	"sync"
 
 	"github.com/cairndb/cairn/local/covenant/b58"
+	"github.com/cairndb/cairn/local/kit"
 
 	atrest "github.com/cairndb/cairn/oplog/seal"
 )
@@ -189,7 +190,7 @@ func (r *registry) purge(before uint64) (int, error) {
 			b.Write(append(r.keys.Line(raw, RegistryPlace), '\n'))
 		}
 	}
-	if err := replaceFile(r.path, b.Bytes()); err != nil {
+	if err := kit.WriteFile(r.path, b.Bytes(), 0o600); err != nil {
 		return 0, err
 	}
 	r.rows = kept
@@ -200,19 +201,6 @@ func (r *registry) list() []registration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.rows)
-}
-
-// replaceFile puts a whole new file in the place of the old one.
-func replaceFile(path string, b []byte) error {
-	f, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(b)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return errors.Join(err, os.Remove(path+".new"))
-	}
-	return os.Rename(path+".new", path)
 }
 
 // operatorToken reads the operator's token, or makes one. A file that others could read stops the start: the token is all
@@ -269,14 +257,14 @@ func (r *registry) rotate(path string, now uint64) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := replaceFile(path, []byte(text+"\n")); err != nil {
+	if err := kit.WriteFile(path, []byte(text+"\n"), 0o600); err != nil {
 		return "", err
 	}
 	_, err = r.revoke(now, func(row registration) bool { return old[row.Token] })
 	return text, err
 }
 
-// begins says whether a text is the token, or what is kept of its beginning.
+// begins says whether a text is the token, or a beginning of the prefix that is stored.
 func (row registration) begins(text string) bool {
 	if token, err := b58.Decode(text); err == nil && len(token) == 32 {
 		return row.Token == hashToken(token)

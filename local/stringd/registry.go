@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -43,12 +44,7 @@ func (a agent) MarshalJSON() ([]byte, error) {
 	if a.Token != "" {
 		f = append(f, "webhookToken", a.Token)
 	}
-	keys := make([]string, 0, len(a.extra))
-	for k := range a.extra {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	for _, k := range keys {
+	for _, k := range slices.Sorted(maps.Keys(a.extra)) {
 		f = append(f, k, a.extra[k])
 	}
 	return f.MarshalJSON()
@@ -154,7 +150,7 @@ func (r *registry) change(f func([]agent) []agent) error {
 		return err
 	}
 	out.WriteByte('\n')
-	if err := inbox.WriteFile(r.path, r.keys.Bytes(out.Bytes()), 0o600); err != nil {
+	if err := kit.WriteFile(r.path, r.keys.Bytes(out.Bytes()), 0o600); err != nil {
 		return fmt.Errorf("write agents: %w", err)
 	}
 	r.list = next

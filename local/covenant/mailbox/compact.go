@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/cairndb/cairn/local/kit"
 )
 
 const (
@@ -40,7 +42,7 @@ func (b *Box) compact() {
 	f, size, err := b.rewrite(b.path + ".new")
 	if err == nil {
 		if err = os.Rename(f.Name(), b.path); err == nil {
-			err = syncDir(filepath.Dir(b.path))
+			err = kit.SyncDir(filepath.Dir(b.path))
 			b.file.Close() // it has no name any more
 			b.file, b.size = f, size
 			if err != nil { // which of the two files a crash would leave is not known
@@ -99,12 +101,4 @@ func (b *Box) events(yield func(event) bool) {
 			}
 		}
 	}
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cairndb/cairn/local/stringd/inbox"
+	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/local/stringd/sfmd"
 )
 
@@ -230,7 +230,7 @@ func (c *call) put(path, content string) error {
 	if fi, err := os.Stat(path); err == nil {
 		mode = fi.Mode().Perm()
 	}
-	if err := inbox.WriteFile(path, []byte(content), mode); err != nil {
+	if err := kit.WriteFile(path, []byte(content), mode); err != nil {
 		return err
 	}
 	fi, err := os.Stat(path)

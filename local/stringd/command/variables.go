@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/cairndb/cairn/local/stringd/inbox"
+	"github.com/cairndb/cairn/local/kit"
 )
 
 func variableFamily() []def {
@@ -73,12 +74,7 @@ func (c *call) listVars() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	names := make([]string, 0, len(env))
-	for k := range env {
-		names = append(names, k)
-	}
-	slices.Sort(names)
-	for _, k := range names {
+	for _, k := range slices.Sorted(maps.Keys(env)) {
 		rows = append(rows, fmt.Sprintf("$%s = \"%s\"", k, env[k]))
 	}
 	if len(rows) == 0 {
@@ -142,9 +138,7 @@ func (s *Session) env() (map[string]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		for k, v := range env {
-			out[k] = v
-		}
+		maps.Copy(out, env)
 	}
 	return out, nil
 }
@@ -174,10 +168,10 @@ func (s *Session) setEnv(name, value string) (label string, err error) {
 	if err := os.MkdirAll(filepath.Dir(e.path), 0o700); err != nil {
 		return "", err
 	}
-	return e.label, inbox.WriteFile(e.path, append(b, '\n'), 0o600)
+	return e.label, kit.WriteFile(e.path, append(b, '\n'), 0o600)
 }
 
-// substitute puts the topic's variables in; what is not set stays as it is.
+// substitute replaces {name} by the topic's variables; unset ones stay as written.
 func (s *Session) substitute(text string) string {
 	return reference.ReplaceAllStringFunc(text, func(m string) string {
 		if v, ok := s.vars.m[m[1:len(m)-1]]; ok {

@@ -22,6 +22,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
@@ -92,7 +93,7 @@ func (b *Inbox) write(e Event) error {
 	if err != nil {
 		return err
 	}
-	return WriteFile(filepath.Join(b.dir, e.ID+".json"), b.keys.Bytes(append(raw, '\n')), 0o600)
+	return kit.WriteFile(filepath.Join(b.dir, e.ID+".json"), b.keys.Bytes(append(raw, '\n')), 0o600)
 }
 
 // Get reads an event.
@@ -169,30 +170,4 @@ func (b *Inbox) Clear(all bool) (n int, err error) {
 		}
 	}
 	return n, nil
-}
-
-// WriteFile replaces a file at once and durably: a crash leaves the old content or the new.
-func WriteFile(path string, content []byte, mode fs.FileMode) (err error) {
-	dir := filepath.Dir(path)
-	f, err := os.CreateTemp(dir, ".tmp-")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			os.Remove(f.Name())
-		}
-	}()
-	_, err = f.Write(content)
-	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
