@@ -143,7 +143,7 @@ func (s *Server) parse(body []byte) *fields {
 	return f
 }
 
-// request reads what is common to all requests.
+// request reads the kind, which every request has, and keeps the other fields for its verb.
 func (s *Server) request(body []byte) (kind string, f *fields) {
 	f = s.parse(body)
 	if f.err == nil {
@@ -166,7 +166,7 @@ func (c *conn) enter(ctx context.Context, kind string, run action) bool {
 		c.srv.deadline(c.net, time.Time{})
 		return true
 	}
-	c.answer(c.srv.turnAway("ipc", textFirst))
+	c.answer(c.srv.failAuthentication("ipc", textFirst))
 	return false
 }
 

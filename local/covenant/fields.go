@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"unicode/utf8"
 )
@@ -55,17 +54,20 @@ func (f *fields) text(name string) string {
 	return *s
 }
 
-func (f *fields) optText(name string) *string {
+func (f *fields) optText(name string) *string { return optional[string](f, name, "not a string") }
+
+// optional is a field of a type, whose name the fault says; nil when it is absent or null.
+func optional[T any](f *fields, name, fault string) *T {
 	r := f.raw(name)
 	if r == nil {
 		return nil
 	}
-	var s string
-	if err := json.Unmarshal(r, &s); err != nil {
-		f.fail(name, "not a string")
+	v := new(T)
+	if err := json.Unmarshal(r, v); err != nil {
+		f.fail(name, fault)
 		return nil
 	}
-	return &s
+	return v
 }
 
 // count is an integer with a default: absent is the default, null is a fault.
@@ -103,30 +105,12 @@ func (f *fields) integer(name string, r json.RawMessage) uint64 {
 	return n
 }
 
-func (f *fields) optFloat(name string) *float64 {
-	r := f.raw(name)
-	if r == nil {
-		return nil
-	}
-	var x float64
-	if err := json.Unmarshal(r, &x); err != nil || math.IsInf(x, 0) {
-		f.fail(name, "not a number")
-		return nil
-	}
-	return &x
-}
+func (f *fields) optFloat(name string) *float64 { return optional[float64](f, name, "not a number") }
 
 // flag is an optional boolean.
 func (f *fields) flag(name string) bool {
-	r := f.raw(name)
-	if r == nil {
-		return false
-	}
-	var b bool
-	if err := json.Unmarshal(r, &b); err != nil {
-		f.fail(name, "not a boolean")
-	}
-	return b
+	b := optional[bool](f, name, "not a boolean")
+	return b != nil && *b
 }
 
 // tiers are the spellings that are understood, and the one that is written.
@@ -147,11 +131,11 @@ func (f *fields) tier(name string) string {
 
 // uuid is a required id.
 func (f *fields) uuid(name string) string {
-	id, err := parseUUID(f.text(name))
-	if err != nil {
-		f.fail(name, "not a uuid")
+	if id := f.optUUID(name); id != nil {
+		return *id
 	}
-	return id
+	f.fail(name, "missing")
+	return ""
 }
 
 func (f *fields) optUUID(name string) *string {

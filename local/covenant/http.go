@@ -190,7 +190,7 @@ func (s *Server) bearer(r *http.Request) (who *AgentID, status int, err error) {
 	case !isToken(token):
 		reason = "malformed bearer token"
 	default:
-		if who, err = s.whose(r.Context(), token); err != nil {
+		if who, err = s.identityOf(r.Context(), token); err != nil {
 			return nil, http.StatusServiceUnavailable, err
 		}
 		if who != nil {
@@ -198,7 +198,7 @@ func (s *Server) bearer(r *http.Request) (who *AgentID, status int, err error) {
 		}
 		reason = textToken
 	}
-	if _, err := s.turnAway("http", reason); err != nil {
+	if _, err := s.failAuthentication("http", reason); err != nil {
 		return nil, http.StatusInternalServerError, err
 	}
 	return nil, http.StatusUnauthorized, errors.New(reason)

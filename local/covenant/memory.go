@@ -59,7 +59,7 @@ func (s *Server) show(n namer, m *oplog.Memory) Record {
 	return r
 }
 
-// withKey adds a key to a JSON object, or to an object around what is none.
+// withKey adds a key to a JSON object, or to an object around another value.
 func withKey(meta json.RawMessage, key string, value any) json.RawMessage {
 	return rewritten(meta, func(m map[string]json.RawMessage) (err error) {
 		m[key], err = kit.JSON(value)
@@ -72,7 +72,7 @@ func withoutKey(meta json.RawMessage, key string) json.RawMessage {
 	return rewritten(meta, func(m map[string]json.RawMessage) error { delete(m, key); return nil })
 }
 
-// rewritten changes a JSON object; what is none becomes the value of one.
+// rewritten changes a JSON object; another value is wrapped in one first.
 func rewritten(meta json.RawMessage, change func(map[string]json.RawMessage) error) json.RawMessage {
 	var m map[string]json.RawMessage
 	if json.Unmarshal(meta, &m) != nil || m == nil {

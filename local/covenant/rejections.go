@@ -59,8 +59,8 @@ func (r *rejections) drain() (more int, transport string) {
 	return more, transport
 }
 
-// turnAway records a failed authentication and gives what to say of it.
-func (s *Server) turnAway(transport, reason string) (any, error) {
+// failAuthentication records a failed authentication and gives what to say of it.
+func (s *Server) failAuthentication(transport, reason string) (any, error) {
 	if err := s.known(s.ctx); err != nil {
 		return nil, err
 	}

@@ -72,7 +72,7 @@ func likeness(h api.Hit, shown, question string) float64 {
 	return min(max(h.Score, 0), almost)
 }
 
-// almost is the most that what is not the very text can score.
+// almost is the highest score of a text that is not the question itself.
 const almost = 0.99
 
 func searchMemory(f *fields) action {

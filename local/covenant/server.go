@@ -82,7 +82,7 @@ type Server struct {
 	rejections rejections
 }
 
-// identity is who signs here, and who is the operator.
+// identity is the key that this node signs with, and the operator.
 type identity struct {
 	local    ed25519.PrivateKey // this node's own; the operator's only if it came first
 	resolved chan struct{}      // closed when operator and signer are known
@@ -174,7 +174,7 @@ func (s *Server) claim() error {
 	return err
 }
 
-// Close stops listening, ends the connections, and waits for what is at work. It may be called twice.
+// Close stops listening, ends the connections, and waits for the requests at work. It may be called twice.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	if s.closing {

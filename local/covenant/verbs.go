@@ -68,12 +68,12 @@ func protocolInfo(*fields) action {
 func authenticate(f *fields) action {
 	token := f.text("token_b58")
 	return func(ctx context.Context, s *session) (any, error) {
-		who, err := s.srv.whose(ctx, token)
+		who, err := s.srv.identityOf(ctx, token)
 		if err != nil {
 			return nil, err
 		}
 		if who == nil {
-			return s.srv.turnAway(s.transport, textToken)
+			return s.srv.failAuthentication(s.transport, textToken)
 		}
 		if s.peer.Pubkey == "" {
 			s.peer = *who
@@ -110,8 +110,8 @@ func purge(what string, do func(ctx context.Context, s *session, before uint64) 
 	}
 }
 
-// whose finds the identity of a live token; nil for none.
-func (s *Server) whose(ctx context.Context, token string) (*AgentID, error) {
+// identityOf finds the identity of a live token; nil for none.
+func (s *Server) identityOf(ctx context.Context, token string) (*AgentID, error) {
 	if err := s.known(ctx); err != nil {
 		return nil, err
 	}

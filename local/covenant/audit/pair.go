@@ -69,13 +69,26 @@ func readEnding(f *os.File, keys *seal.Ring) (e ending, err error) {
 	return e, err
 }
 
+// endings reads both files.
+func (l *Log) endings() (ev, ch ending, err error) {
+	if ev, err = readEnding(l.events, l.keys); err == nil {
+		ch, err = readEnding(l.chain, l.keys)
+	}
+	return ev, ch, err
+}
+
+// continueFrom makes the last anchor the one that the next event's follows.
+func (l *Log) continueFrom(chain ending) {
+	l.tail, l.rows = zeros, chain.lines
+	var a anchor
+	if chain.lines > 0 && json.Unmarshal(chain.last, &a) == nil {
+		l.tail, l.last = a.Chain, max(l.last, a.Timestamp)
+	}
+}
+
 // load finds the tail. The last event may be torn, or whole but without its anchor: the process died between the two.
 func (l *Log) load() error {
-	ev, err := readEnding(l.events, l.keys)
-	if err != nil {
-		return err
-	}
-	ch, err := readEnding(l.chain, l.keys)
+	ev, ch, err := l.endings()
 	if err != nil {
 		return err
 	}
@@ -91,13 +104,7 @@ func (l *Log) load() error {
 			return err
 		}
 	}
-	l.tail, l.rows = zeros, ch.lines
-	if ch.lines > 0 {
-		var a anchor
-		if err := json.Unmarshal(ch.last, &a); err == nil {
-			l.tail, l.last = a.Chain, a.Timestamp
-		}
-	}
+	l.continueFrom(ch)
 	if !ev.torn && ev.lines == ch.lines+1 {
 		var e Event
 		if json.Unmarshal(ev.last, &e) == nil {
@@ -154,22 +161,14 @@ func (l *Log) untouched() error {
 	if err := l.reopen(); err != nil {
 		return err
 	}
-	ev, err := readEnding(l.events, l.keys)
-	if err != nil {
-		return err
-	}
-	ch, err := readEnding(l.chain, l.keys)
+	ev, ch, err := l.endings()
 	if err != nil {
 		return err
 	}
 	if ev.lines != ch.lines || ev.torn || ch.torn {
 		return ErrLengths
 	}
-	l.tail, l.rows = zeros, ch.lines
-	var a anchor
-	if ch.lines > 0 && json.Unmarshal(ch.last, &a) == nil {
-		l.tail, l.last = a.Chain, max(l.last, a.Timestamp)
-	}
+	l.continueFrom(ch)
 	return l.measure()
 }
 

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/cairndb/cairn/oplog/seal"
 )
@@ -85,9 +86,7 @@ func (r *Reader) Last(limit uint64, since uint64, keep func(*Event) bool) ([]Pla
 		}
 		return uint64(len(out)) < limit
 	})
-	for i, j := 0, len(out)-1; i < j; i, j = i+1, j-1 {
-		out[i], out[j] = out[j], out[i]
-	}
+	slices.Reverse(out)
 	return out, err
 }
 

@@ -75,14 +75,15 @@ func compare(events, chain io.ReaderAt, keys *seal.Ring) (Report, error) {
 	if r.Events != r.Anchors {
 		fail("chain length mismatch: %d event(s), %d anchor(s)", r.Events, r.Anchors)
 	}
-	anchors := lines{r: bufio.NewReaderSize(io.NewSectionReader(chain, 0, 1<<62), step)}
+	anchors := bufio.NewReaderSize(io.NewSectionReader(chain, 0, 1<<62), step)
 	var i uint64
 	err := eachLine(events, func(line []byte, _ bool) error {
 		defer func() { i++ }()
-		stored, more, err := anchors.next()
-		if err != nil {
+		stored, err := anchors.ReadBytes('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
+		missing := len(stored) == 0
 		line, stored = opened(keys, line), opened(keys, stored)
 		var e Event
 		if err := json.Unmarshal(line, &e); err != nil {
@@ -92,7 +93,7 @@ func compare(events, chain io.ReaderAt, keys *seal.Ring) (Report, error) {
 		r.Root = want.Chain
 		var got anchor
 		switch {
-		case !more:
+		case missing:
 			fail("chain entry %d missing", i)
 		case json.Unmarshal(stored, &got) != nil:
 			fail("chain line %d parse error: %v", i, json.Unmarshal(stored, &got))
@@ -106,17 +107,6 @@ func compare(events, chain io.ReaderAt, keys *seal.Ring) (Report, error) {
 	}
 	r.Valid = len(r.Failures) == 0
 	return r, err
-}
-
-// lines reads one line at a time.
-type lines struct{ r *bufio.Reader }
-
-func (l lines) next() ([]byte, bool, error) {
-	line, err := l.r.ReadBytes('\n')
-	if errors.Is(err, io.EOF) {
-		return line, len(line) > 0, nil
-	}
-	return line, err == nil, err
 }
 
 // Purge drops the events before a time, chains what is left anew, and returns how many went. The sidecar goes first: a
