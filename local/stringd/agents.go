@@ -118,7 +118,7 @@ func (s *Server) RemoveAgent(id string) (bool, error) {
 	removed, err := s.agents.remove(id)
 	if removed {
 		s.sessions.drop(id)
-		s.streams.drop(id)
+		s.streams.end(id)
 	}
 	return removed, err
 }

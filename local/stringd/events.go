@@ -3,9 +3,11 @@ package stringd
 import (
 	"bytes"
 	"errors"
+	"maps"
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -81,13 +83,25 @@ func (l *streams) open(agent string) *feed {
 	return f
 }
 
-// end takes a stream away; once more does nothing.
-func (l *streams) end(agent string, f *feed) {
+// end takes the given streams of an agent away, or all that it has; once more does nothing.
+func (l *streams) end(agent string, which ...*feed) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if which == nil {
+		which = slices.Collect(maps.Keys(l.m[agent]))
+	}
+	for _, f := range which {
+		l.remove(agent, f)
+	}
+}
+
+// remove takes a stream away; the lock is held.
+func (l *streams) remove(agent string, f *feed) {
 	if _, ok := l.m[agent][f]; ok {
-		delete(l.m[agent], f)
 		close(f.events)
+		if delete(l.m[agent], f); len(l.m[agent]) == 0 {
+			delete(l.m, agent)
+		}
 	}
 }
 
@@ -100,30 +114,19 @@ func (l *streams) push(agent string, e inbox.Event) {
 		case f.events <- e:
 		default:
 			f.behind = true
-			delete(l.m[agent], f)
-			close(f.events)
+			l.remove(agent, f)
 		}
 	}
-}
-
-func (l *streams) drop(agent string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for f := range l.m[agent] {
-		close(f.events)
-	}
-	delete(l.m, agent)
 }
 
 func (l *streams) closeAll() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed = true
-	for agent, fs := range l.m {
-		for f := range fs {
-			close(f.events)
+	for agent, feeds := range l.m {
+		for f := range feeds {
+			l.remove(agent, f)
 		}
-		delete(l.m, agent)
 	}
 }
 

@@ -83,7 +83,7 @@ func (s *Server) handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if why := s.door.Refuses(r); why != "" {
 			w.Header().Set("Connection", "close")
-			s.fail(w, r, turnedAway(r, why))
+			s.fail(w, r, forbidden(r, why))
 			return
 		}
 		h := w.Header()
@@ -101,8 +101,8 @@ func (s *Server) handler() http.Handler {
 	})
 }
 
-// turnedAway is the answer to a request that may not come in, as its path's clients read errors.
-func turnedAway(r *http.Request, why string) *refusal {
+// forbidden is the answer to a request that may not come in, as its path's clients read errors.
+func forbidden(r *http.Request, why string) *refusal {
 	if r.URL.Path == mcpPath {
 		return rpcRefuse(http.StatusForbidden, rpcTransport, "%s", why)
 	}
@@ -171,25 +171,25 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, limit int64, r
 	if rc.SetReadDeadline(time.Now().Add(bodyTimeout)) == nil {
 		defer func() { _ = rc.SetReadDeadline(time.Time{}) }()
 	}
-	turnAway := func(why *refusal) error {
+	drainAndRefuse := func(why *refusal) error {
 		_, _ = io.CopyN(io.Discard, r.Body, maxDrain) // until it ends or the patience does
 		w.Header().Set("Connection", "close")
 		return why
 	}
 	if r.ContentLength > limit {
-		return nil, turnAway(refused)
+		return nil, drainAndRefuse(refused)
 	}
 	first := min(limit, smallBody)
 	if b, err = large.Read(nil, io.LimitReader(r.Body, first+1), r.ContentLength); err == nil && int64(len(b)) > first && first < limit {
 		leave, ok := s.large.TryPlace()
 		if !ok {
-			return nil, turnAway(errLarge)
+			return nil, drainAndRefuse(errLarge)
 		}
 		defer leave()
 		b, err = large.Read(b, http.MaxBytesReader(nil, r.Body, limit-int64(len(b))), r.ContentLength)
 	}
 	if over := new(http.MaxBytesError); errors.As(err, &over) || int64(len(b)) > limit {
-		return nil, turnAway(refused)
+		return nil, drainAndRefuse(refused)
 	}
 	if err != nil {
 		return nil, refuse(http.StatusBadRequest, "request body ended early")

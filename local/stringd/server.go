@@ -51,21 +51,11 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	if c.QueueSize == 0 {
-		c.QueueSize = 5
-	}
-	if c.QueueWait == 0 {
-		c.QueueWait = 120 * time.Second
-	}
-	if c.Timeout == 0 {
-		c.Timeout = 120 * time.Second
-	}
-	if c.Ping == 0 {
-		c.Ping = 30 * time.Second
-	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.QueueSize = cmp.Or(c.QueueSize, 5)
+	c.QueueWait = cmp.Or(c.QueueWait, 120*time.Second)
+	c.Timeout = cmp.Or(c.Timeout, 120*time.Second)
+	c.Ping = cmp.Or(c.Ping, 30*time.Second)
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	if c.Home == "" {
 		c.Home, _ = os.UserHomeDir() // without one, ~ stays as it is and is refused
 	}

@@ -27,9 +27,6 @@ type menu struct {
 	links     []sfmd.Link
 }
 
-// A place is where /back goes.
-type place struct{ page *page }
-
 const maxHistory = 100
 
 func documentFamily() []def {
@@ -157,7 +154,7 @@ func (s *Session) loadMenu(p *page, d sfmd.Directive) menu {
 // show makes p the session's document and renders it.
 func (c *call) show(verb string, p *page, push bool) (string, error) {
 	if push && c.doc != nil {
-		c.history = append(c.history, place{c.doc})
+		c.history = append(c.history, c.doc)
 		if len(c.history) > maxHistory {
 			c.history = c.history[1:]
 		}
@@ -184,7 +181,7 @@ func (c *call) back() (string, error) {
 	if len(c.history) == 0 {
 		return "", failf(InvalidTarget, "No previous page in history.")
 	}
-	last := c.history[len(c.history)-1].page
+	last := c.history[len(c.history)-1]
 	c.history = c.history[:len(c.history)-1]
 	if fresh, err := c.again(last); err == nil {
 		return c.show("Back to", fresh, false)

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"strconv"
 	"strings"
 )
 
@@ -15,6 +16,14 @@ type flag struct {
 type flags map[string]string
 
 func (f flags) has(name string) bool { _, ok := f[name]; return ok }
+
+// whole is a flag's whole number, which was checked with it; def without the flag.
+func (f flags) whole(name string, def int) int {
+	if n, err := strconv.Atoi(f[name]); err == nil {
+		return n
+	}
+	return def
+}
 
 // span is one word of a line and where it lies.
 type span struct {

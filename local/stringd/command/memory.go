@@ -192,6 +192,13 @@ func (c *call) usage(known []flag) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
+// shortcut has @m1, @m2 … stand for the memories of an answer.
+func (c *call) shortcut(i int, m *oplog.Memory) (name string) {
+	name = fmt.Sprint("m", i+1)
+	c.values[name] = m.RID
+	return name
+}
+
 // resolve turns @m1 into the memory's id.
 func (c *call) resolve(word string) (string, error) {
 	name, ok := strings.CutPrefix(word, "@")

@@ -36,13 +36,7 @@ func (c *call) recall(a ask) (view, error) {
 	if strings.TrimSpace(a.text) == "" {
 		return view{}, failf(InvalidPayload, "Usage: /recall <query>")
 	}
-	k, budget := defaultK, defaultBudget
-	if v, err := strconv.Atoi(a.flags["-k"]); err == nil {
-		k = v
-	}
-	if v, err := strconv.Atoi(a.flags["--budget"]); err == nil {
-		budget = v
-	}
+	k, budget := a.flags.whole("-k", defaultK), a.flags.whole("--budget", defaultBudget)
 	after, _ := strconv.ParseUint(a.flags["--after"], 10, 64) // checked with the flag
 	if leader := a.flags["--consistency"] == "leader"; after > 0 || leader {
 		ctx, cancel := context.WithTimeout(c.ctx, awaitTimeout)
@@ -64,8 +58,7 @@ func (c *call) recall(a ask) (view, error) {
 	notes := make([]note, len(hits))
 	entries := make([]string, len(hits))
 	for i, h := range hits {
-		name := "m" + strconv.Itoa(i+1)
-		c.values[name] = h.Memory.RID
+		name := c.shortcut(i, h.Memory)
 		entries[i] = fmt.Sprintf("[%.2f][@%s] %s · %s · %s\n%s", h.Score, name, h.Memory.RID, day(h.Memory.Created), tierOf(h.Memory),
 			indented(h.Memory.Text, a.flags.has("--full")))
 		if a.flags.has("--explain") {
@@ -228,19 +221,14 @@ func (c *call) newest(ns, tier string, n int) (out []*oplog.Memory, err error) {
 }
 
 func (c *call) recent(a ask) (view, error) {
-	n := defaultK
-	if v, err := strconv.Atoi(a.flags["-n"]); err == nil {
-		n = v
-	}
-	found, err := c.newest(a.ns, a.flags["--tier"], n)
+	found, err := c.newest(a.ns, a.flags["--tier"], a.flags.whole("-n", defaultK))
 	if err != nil {
 		return view{}, err
 	}
 	var entries []string
 	notes := []note{}
 	for i, m := range found {
-		name := "m" + strconv.Itoa(i+1)
-		c.values[name] = m.RID
+		name := c.shortcut(i, m)
 		entries = append(entries, fmt.Sprintf("[@%s] %s · %s · %s\n%s", name, m.RID, day(m.Created), tierOf(m), indented(m.Text, false)))
 		notes = append(notes, noteOf(m))
 	}
@@ -248,15 +236,11 @@ func (c *call) recent(a ask) (view, error) {
 }
 
 func (c *call) timeline(a ask) (view, error) {
-	window := 10
-	if v, err := strconv.Atoi(a.flags["--window"]); err == nil {
-		window = v
-	}
 	id, err := c.resolve(strings.TrimSpace(a.text))
 	if err != nil {
 		return view{}, err
 	}
-	before, m, after, err := c.around(id, window)
+	before, m, after, err := c.around(id, a.flags.whole("--window", 10))
 	if err != nil {
 		return view{}, err
 	}

@@ -157,7 +157,7 @@ func (c *call) forgetAll(ids []string) (gone, missing []string, err error) {
 
 func (c *call) forgetFound(a ask, q string) (view, error) {
 	found := query(a, q, maxK)
-	found.Quiet = true // what is to be forgotten was not of use
+	found.Quiet = true // a search for what to forget must not reinforce it
 	answer, err := api.Search.Ask(c.ctx, c.set.Memory, &found)
 	if err != nil {
 		return view{}, err

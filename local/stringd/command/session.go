@@ -77,7 +77,7 @@ type Session struct {
 	agent Agent // of the running command
 
 	doc     *page
-	history []place
+	history []*page           // where /back goes
 	dir     string            // of the directory opened last; empty when a document was opened since
 	vars    *ordered          // {name}
 	values  map[string]string // @name of templates and recalls

@@ -66,8 +66,7 @@ func (c *call) memoryDoc(title string, ms []*oplog.Memory) string {
 	var b strings.Builder
 	b.WriteString(frontMatter(title))
 	for i, m := range ms {
-		id := fmt.Sprint("m", i+1)
-		c.values[id] = m.RID
+		id := c.shortcut(i, m)
 		fmt.Fprintf(&b, "<!-- #%s -->\n[@%s %s](mem:%s) · %s · %s\n\n%s\n<!-- /%s -->\n\n", id, id, m.RID, m.RID, m.Created.Time().Format(time.DateOnly), tierOf(m), quoted(m.Text), id)
 	}
 	if len(ms) == 0 {

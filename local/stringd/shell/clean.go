@@ -8,7 +8,7 @@ import (
 // escapes are the control sequences of terminals: CSI, OSC, and the two-byte ones.
 var escapes = regexp.MustCompile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)|[@-Z\\\\^_]|[()][0-9A-Za-z])")
 
-// clean takes out what is meant for a screen, and blanks at the end.
+// clean removes control sequences of terminals, carriage returns, and blanks at the end.
 func clean(s string) string {
 	if strings.ContainsRune(s, '\x1b') {
 		s = escapes.ReplaceAllString(s, "")
