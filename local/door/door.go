@@ -44,7 +44,7 @@ func CheckOrigins(origins []string) error {
 	return nil
 }
 
-// Serve accepts for a server what comes through a listener, until the server is shut down.
+// Serve accepts a server's connections from a listener, each with its owner looked up, until the server is shut down.
 func (d *Door) Serve(s *http.Server, ln net.Listener) error {
 	s.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
 		return context.WithValue(ctx, visitor{}, c.(*conn).owner)

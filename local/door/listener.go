@@ -10,7 +10,7 @@ import (
 // is closed unanswered.
 const maxStrangers = 256
 
-// listener finds out who comes.
+// listener looks up the owner of each connection, and closes those of strangers over the bound.
 type listener struct {
 	net.Listener
 	strangers atomic.Int64

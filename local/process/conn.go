@@ -252,7 +252,7 @@ func (c *conn) park(bytes int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.parked += bytes; bytes < 0 {
-		c.relax()
+		c.signalRoom()
 	}
 }
 
@@ -261,7 +261,7 @@ func (c *conn) answer(line []byte, then func()) {
 	c.mu.Lock()
 	c.ready = append(c.ready, line...)
 	c.inFlight--
-	c.relax()
+	c.signalRoom()
 	c.mu.Unlock()
 	if then != nil {
 		then()
@@ -274,7 +274,7 @@ func (c *conn) answerAfter(p *proc, line []byte) {
 	c.mu.Lock()
 	c.after = append(c.after, lateAnswer{p, line})
 	c.inFlight--
-	c.relax()
+	c.signalRoom()
 	c.mu.Unlock()
 	c.wake()
 }

@@ -161,9 +161,9 @@ func pathOf(env []string) string {
 	return ""
 }
 
-// heedSignals keeps what this process was started to ignore, below nohup or in the background of a script, from its children:
+// catchIgnoredSignals keeps what this process was started to ignore, below nohup or in the background of a script, from its children:
 // a client's INT is to reach them. A signal that is caught and not read has as little effect here as one that is ignored.
-func heedSignals() {
+func catchIgnoredSignals() {
 	for _, sig := range []os.Signal{syscall.SIGHUP, syscall.SIGINT} {
 		if signal.Ignored(sig) {
 			signal.Notify(make(chan os.Signal, 1), sig)

@@ -31,7 +31,7 @@ const gitTimeout = 60 * time.Second
 func (s *Server) git(dir string, args ...string) (out, all string, err error) {
 	ctx, cancel := context.WithTimeout(s.ctx, gitTimeout)
 	defer cancel()
-	env := append(slices.DeleteFunc(s.childEnv(nil), elsewhere), "GIT_TERMINAL_PROMPT=0")
+	env := append(slices.DeleteFunc(s.childEnv(nil), redirectsGit), "GIT_TERMINAL_PROMPT=0")
 	path, err := lookPath("git", pathOf(env))
 	if err != nil {
 		return "", "", err
@@ -43,8 +43,8 @@ func (s *Server) git(dir string, args ...string) (out, all string, err error) {
 	return strings.TrimRight(said.out.String(), "\n"), strings.TrimRight(said.all.String(), "\n"), err
 }
 
-// elsewhere is what would point git at another repository than the one in the request.
-func elsewhere(kv string) bool {
+// redirectsGit says whether a variable would point git at another repository than the one in the request.
+func redirectsGit(kv string) bool {
 	name, _, _ := strings.Cut(kv, "=")
 	switch name {
 	case "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_OBJECT_DIRECTORY",

@@ -82,8 +82,8 @@ func (c *conn) throttle(waits func()) bool {
 	}
 }
 
-// relax tells the reader that there may be room; the lock is held.
-func (c *conn) relax() {
+// signalRoom tells the reader that there may be room; the lock is held.
+func (c *conn) signalRoom() {
 	close(c.room)
 	c.room = make(chan struct{})
 }

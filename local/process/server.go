@@ -78,7 +78,7 @@ func Listen(cfg Config) (*Server, error) {
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.login.extracted = make(chan struct{})
 	sealDescriptors()
-	heedSignals()
+	catchIgnoredSignals()
 	if err := s.claim(); err != nil {
 		s.cancel()
 		s.tasks.Wait()

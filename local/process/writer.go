@@ -75,7 +75,7 @@ func (c *conn) sent(f *fileBody) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.inFlight--
-	c.relax()
+	c.signalRoom()
 }
 
 // due collects what is to be sent next: all answers, and a slice of frames of each process. more says that there is
@@ -83,7 +83,7 @@ func (c *conn) sent(f *fileBody) {
 func (c *conn) due(buf []byte) (_ []byte, more, last bool) {
 	c.mu.Lock()
 	buf, c.ready = c.ready, buf
-	c.relax()
+	c.signalRoom()
 	var jobs []*replayJob
 	for _, j := range c.replays { // of several for one process, the first
 		if len(jobs) < maxJobs && !slices.ContainsFunc(jobs, func(o *replayJob) bool { return o.p == j.p }) {
@@ -143,7 +143,7 @@ func (c *conn) replayOf(buf []byte, j *replayJob) (_ []byte, more bool) {
 	}
 	buf = append(buf, j.line...)
 	c.inFlight--
-	c.relax()
+	c.signalRoom()
 	c.replays = slices.DeleteFunc(c.replays, func(o *replayJob) bool { return o == j })
 	if next := slices.IndexFunc(c.replays, func(o *replayJob) bool { return o.p == j.p }); next >= 0 {
 		o := c.replays[next]

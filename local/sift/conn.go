@@ -113,7 +113,7 @@ func reply(c net.Conn, body []byte) {
 	}
 }
 
-// linger ends our side and takes in what is still coming. A socket closed with bytes unread would be reset, and the
+// linger closes the write side and reads on for a moment. A socket closed with bytes unread would be reset, and the
 // client could lose the reply.
 func linger(c *net.UnixConn) {
 	if c.CloseWrite() != nil {

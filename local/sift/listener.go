@@ -122,7 +122,7 @@ func (l *listener) watch() {
 	}
 }
 
-// close stops listening, drops connections that have sent no request yet, and removes what is ours of the files.
+// close stops listening, drops connections that have sent no request yet, and removes the files that this process wrote.
 func (l *listener) close() error {
 	l.cancel()
 	l.mu.Lock()

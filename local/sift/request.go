@@ -131,7 +131,7 @@ func show(s string) string {
 	return s
 }
 
-// jsonFault says what is wrong with a text, and nothing of the text.
+// jsonFault names a syntax error by its offset; it repeats nothing of the text, which may hold a secret.
 func jsonFault(err error) string {
 	var at *json.SyntaxError
 	if errors.As(err, &at) {

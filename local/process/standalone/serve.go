@@ -94,11 +94,11 @@ func launch(o *options, p Program) error {
 		fmt.Fprintf(p.Out, "Claustrum remote server listening on %s\n", o.socket)
 		return nil
 	}
-	return notUp(said, err, pr)
+	return launchError(said, err, pr)
 }
 
-// notUp is why a daemon does not serve, by what it has said. One that says nothing in time is ended.
-func notUp(said []byte, err error, pr *os.Process) error {
+// launchError is why a daemon does not serve, by what it has said. One that says nothing in time is ended.
+func launchError(said []byte, err error, pr *os.Process) error {
 	switch {
 	case len(said) > 0:
 		return errors.New(string(said))
