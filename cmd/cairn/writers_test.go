@@ -39,6 +39,7 @@ var writers = map[string]string{
 	"node/home/damage.go":                 "where damage is: a table, and a key that tells nothing",
 	"node/home/rekey.go":                  "sealed, or a mark",
 	"local/door/token.go":                 "tokens, which clients read",
+	"local/kit/file.go":                   "what its callers have sealed, or would write plain",
 	"local/covenant/audit/audit.go":       "sealed",
 	"local/covenant/audit/pair.go":        "sealed",
 	"local/covenant/audit/verify.go":      "sealed; a time",
