@@ -181,3 +181,30 @@ func TestAReplicaThatIsPromotedAtOnceGetsState(t *testing.T) {
 		return ok && s.Suffrage == hraft.Voter && c.nodes[3].HasState()
 	})
 }
+
+// TestNoVoteWithoutTheLog: a member gets no vote as long as its log lacks the record that made it one, however short the leader's is.
+func TestNoVoteWithoutTheLog(t *testing.T) {
+	t.Parallel()
+	c := startSteady(t, 3)
+	c.propose(0, 5)
+	c.addrs, c.nodes, c.sms = append(c.addrs, rafttest.Addr(t)), append(c.nodes, nil), append(c.sms, nil)
+	c.open(3, "secret", []string{rafttest.Addr(t)}) // it asks to join nowhere, and its log is empty
+	c.nodes[3].admitted.Store(true)
+	leader := c.leader()
+	c.wait("the newcomer to answer", func() bool {
+		return leader.follows(hraft.Server{ID: "4", Address: hraft.ServerAddress(c.addrs[3])}, leader.ready.Load())
+	})
+	if later, err := leader.mayVote(hraft.Server{ID: "4", Address: hraft.ServerAddress(c.addrs[3])}, wire.Membership{NodeID: 4}); err != nil || !later {
+		t.Errorf("a member without a log may vote, %v", err)
+	}
+	for _, n := range c.nodes[:3] {
+		if n == leader {
+			continue
+		}
+		s, _ := leader.find(n.cfg.NodeID)
+		c.wait("the others to have the log", func() bool {
+			later, err := leader.mayVote(s, wire.Membership{NodeID: n.cfg.NodeID})
+			return err == nil && !later
+		})
+	}
+}

@@ -128,7 +128,13 @@ func (n *Node) followedBy(voters []hraft.Server, term uint64) error {
 
 // follows asks one member whether it follows this node in a term.
 func (n *Node) follows(s hraft.Server, term uint64) bool {
+	_, ok := n.askWith(s, term, 0, 0)
+	return ok
+}
+
+// askWith does so, asks whether its log has a record of a term as well unless the index is 0, and returns where its log ends.
+func (n *Node) askWith(s hraft.Server, term, index, indexTerm uint64) (last uint64, ok bool) {
 	var resp hraft.AppendEntriesResponse
-	err := n.transport.Append(transport.ForAppend, s.ID, s.Address, &hraft.AppendEntriesRequest{Term: term}, &resp)
-	return err == nil && resp.Success && resp.Term == term
+	err := n.transport.Append(transport.ForAppend, s.ID, s.Address, &hraft.AppendEntriesRequest{Term: term, PrevLogEntry: index, PrevLogTerm: indexTerm}, &resp)
+	return resp.LastLog, err == nil && resp.Success && resp.Term == term
 }

@@ -106,15 +106,34 @@ func (n *Node) mayMove(s hraft.Server, m wire.Membership, key string) error {
 // caughtUp is how many records a member may lack that gets a vote: one batch.
 const caughtUp = 512
 
-// mayVote refuses a vote to a member that this leader does not hear, or that lacks much of the log; it gets the vote later then.
+// mayVote refuses a vote to a member that does not answer this leader, or that lacks much of the log; it gets the vote later then.
 func (n *Node) mayVote(s hraft.Server, m wire.Membership) (later bool, err error) {
 	if m.Force {
 		return false, nil
 	}
-	if !n.follows(s, n.ready.Load()) {
+	last, ok := n.askWith(s, n.ready.Load(), 0, 0)
+	if !ok {
 		return false, fmt.Errorf("%w: node %s does not answer at %s: start it first", ErrRefused, s.ID, s.Address)
 	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.peer(m.NodeID).lastLog+caughtUp < n.raft.LastIndex(), nil
+	whole, err := n.hasLog(s, last)
+	return !whole, err
+}
+
+// hasLog reports whether a member whose log ends at a record has this leader's log up to there, all of it but a batch, and with it
+// the record that made it a member. A vote for one that has not could leave the leader without a majority, and the member has
+// nothing to vote with: in a cluster of two, none would lead again.
+func (n *Node) hasLog(s hraft.Server, last uint64) (bool, error) {
+	members := n.raft.GetConfiguration()
+	if err := members.Error(); err != nil {
+		return false, err
+	}
+	if last < members.Index() || last+caughtUp < n.raft.LastIndex() {
+		return false, nil
+	}
+	var l hraft.Log
+	if n.logs.GetLog(last, &l) != nil { // no record of this leader; of its own, the last is never cut
+		return false, nil
+	}
+	_, ok := n.askWith(s, n.ready.Load(), last, l.Term)
+	return ok, nil
 }
