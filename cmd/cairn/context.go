@@ -55,28 +55,27 @@ func (a *app) contextAdd() *cobra.Command {
 }
 
 func (a *app) contextUse() *cobra.Command {
-	return &cobra.Command{Use: "use NAME", Short: "Make a context the current one", Args: cobra.ExactArgs(1), ValidArgsFunction: cli.CompleteContext,
-		RunE: func(_ *cobra.Command, args []string) error {
-			return changeContexts(func(all *cli.Contexts) error {
-				_, err := all.Named(args[0])
-				all.Current = args[0]
-				return err
-			})
-		}}
+	return contextChange("use NAME", "Make a context the current one", func(all *cli.Contexts, name string) { all.Current = name })
 }
 
 func (a *app) contextRemove() *cobra.Command {
-	return &cobra.Command{Use: "remove NAME", Short: "Remove a context; the nodes that it names stay as they are", Args: cobra.ExactArgs(1), ValidArgsFunction: cli.CompleteContext,
-		RunE: func(_ *cobra.Command, args []string) error {
-			return changeContexts(func(all *cli.Contexts) error {
-				_, err := all.Named(args[0])
-				delete(all.All, args[0])
-				if all.Current == args[0] {
-					all.Current = ""
-				}
-				return err
-			})
-		}}
+	return contextChange("remove NAME", "Remove a context; the nodes that it names stay as they are", func(all *cli.Contexts, name string) {
+		delete(all.All, name)
+		if all.Current == name {
+			all.Current = ""
+		}
+	})
+}
+
+// contextChange is a verb that does something to a context that is there.
+func contextChange(use, short string, change func(all *cli.Contexts, name string)) *cobra.Command {
+	return &cobra.Command{Use: use, Short: short, Args: cobra.ExactArgs(1), ValidArgsFunction: cli.CompleteContext, RunE: func(_ *cobra.Command, args []string) error {
+		return changeContexts(func(all *cli.Contexts) error {
+			_, err := all.Named(args[0])
+			change(all, args[0])
+			return err
+		})
+	}}
 }
 
 func (a *app) contextList() *cobra.Command {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"iter"
 	"net/http"
-	"net/url"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
@@ -59,12 +58,8 @@ func (a *app) serveMCP(ctx context.Context, t *cli.Target) error {
 		return err
 	}
 	web = &http.Client{Transport: bearer{token, cmp.Or(web.Transport, http.DefaultTransport)}}
-	endpoint := base + "/mcp"
-	if t.Database != "" {
-		endpoint += "?database=" + url.QueryEscape(t.Database)
-	}
 	client := mcp.NewClient(&mcp.Implementation{Name: "cairn mcp", Version: cli.BuildVersion()}, nil)
-	up, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: endpoint, HTTPClient: web, DisableStandaloneSSE: true}, nil)
+	up, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: base + t.In("/mcp"), HTTPClient: web, DisableStandaloneSSE: true}, nil)
 	if err != nil {
 		return cli.Hint(err, "check that the node is running, and the token")
 	}

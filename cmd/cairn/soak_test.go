@@ -50,7 +50,7 @@ type soak struct {
 	lives []atomic.Int64 // how many processes each node has had; 0 while it has none
 	total []int64
 
-	out   *history.Writer
+	out   *historyWriter
 	began time.Time
 	acks  atomic.Int64
 	index atomic.Uint64 // of what was acknowledged last
@@ -72,19 +72,19 @@ func TestSoak(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	s := newSoak(t, history.NewWriter(f))
+	s := newSoak(t, newHistory(f))
 	again := fmt.Sprintf("deploy/soak/run.sh %g %d %d", soakFor.Minutes(), *soakSeed, s.voters)
 	fmt.Fprintf(os.Stderr, "%d voters, %d clients, %s, seed %d; the history is in %s\n", s.voters, soakClients, *soakFor, *soakSeed, path)
 	s.note(history.Record{Op: history.Begin, Node: s.voters, Text: again})
 	ended := false
 	defer func() {
 		if !ended { // a node did not start, or not all became whole again
-			fmt.Printf("FAIL: the run broke off after %s; what happened is in %s (%v)\n", time.Since(s.began).Round(time.Second), path, s.out.Flush())
+			fmt.Printf("FAIL: the run broke off after %s; what happened is in %s (%v)\n", time.Since(s.began).Round(time.Second), path, s.out.flush())
 		}
 	}()
 	s.run(*soakFor)
 	ended = true
-	if err := s.out.Flush(); err != nil {
+	if err := s.out.flush(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := f.Seek(0, 0); err != nil {
@@ -104,7 +104,7 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-func newSoak(t *testing.T, out *history.Writer) *soak {
+func newSoak(t *testing.T, out *historyWriter) *soak {
 	of := *soakVoters + 1
 	s := &soak{t: t, rng: rand.New(rand.NewPCG(*soakSeed, 1)), dir: shortDir(t), voters: *soakVoters, links: newLinks(t, of), out: out, keys: map[string][]*soakKey{},
 		lives: make([]atomic.Int64, of), total: make([]int64, of)}
@@ -158,7 +158,7 @@ func (s *soak) run(length time.Duration) {
 
 func (s *soak) now() int64 { return time.Since(s.began).Nanoseconds() }
 
-func (s *soak) note(r history.Record) { s.out.Note(r) }
+func (s *soak) note(r history.Record) { s.out.note(r) }
 
 // start launches a node; up waits for it. No more than one process of a node has a number, and none while it is down.
 func (s *soak) start(i int) (up func()) {

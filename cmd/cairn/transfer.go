@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
@@ -20,14 +19,10 @@ func (a *app) exportCmd() *cobra.Command {
 	var t cli.Target
 	c := &cobra.Command{Use: "export [DATABASE]", Short: "Write a database as JSON lines to stdout: memories, then relations", Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			path := "/v1/export"
 			if len(args) == 1 {
 				t.Database = args[0]
 			}
-			if t.Database != "" {
-				path += "?database=" + url.QueryEscape(t.Database)
-			}
-			r, err := t.Request(c.Context(), "GET", path, nil)
+			r, err := t.Request(c.Context(), "GET", t.In("/v1/export"), nil)
 			if err != nil {
 				return err
 			}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 )
 
 // What a record says.
@@ -54,34 +53,6 @@ type Record struct {
 	Have    Bits   `json:"have,omitzero"`
 	Twice   Bits   `json:"twice,omitzero"`
 	Text    string `json:"text,omitempty"`
-}
-
-// A Writer writes a history. Any number of goroutines may use it.
-type Writer struct {
-	mu  sync.Mutex
-	out *bufio.Writer
-	err error
-}
-
-// NewWriter returns a Writer to out, which is the caller's to close, after Flush.
-func NewWriter(out io.Writer) *Writer { return &Writer{out: bufio.NewWriterSize(out, 1<<16)} }
-
-// Note adds a record. Flush says whether all went well.
-func (w *Writer) Note(r Record) {
-	b, err := json.Marshal(r)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if err == nil {
-		_, err = w.out.Write(append(b, '\n'))
-	}
-	w.err = errors.Join(w.err, err)
-}
-
-// Flush brings all records to the file.
-func (w *Writer) Flush() error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return errors.Join(w.err, w.out.Flush())
 }
 
 // Check judges a history.
