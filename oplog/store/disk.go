@@ -190,10 +190,11 @@ func lacksRoom(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
-func (d *disk) file(op, name string, open func() (vfs.File, error)) (vfs.File, error) {
-	var f vfs.File
-	err := d.try(op, name, func() (err error) {
-		f, err = open()
+// create opens a file that is written through the disk.
+func (d *disk) create(name string, open func() (vfs.File, error)) (vfs.File, error) {
+	f := &file{d: d, name: name}
+	err := d.try("create", name, func() (err error) {
+		f.File, err = open()
 		return err
 	})
 	if err != nil {
@@ -207,16 +208,13 @@ func (d *disk) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	if isLog(name) {
 		return d.logs.Create(filepath.Base(name), c)
 	}
-	f, err := d.file("create", name, func() (vfs.File, error) { return d.FS.Create(name, c) })
-	if err != nil {
-		return nil, err
-	}
-	if strings.HasPrefix(filepath.Base(name), "MANIFEST") {
+	f, err := d.create(name, func() (vfs.File, error) { return d.FS.Create(name, c) })
+	if err == nil && strings.HasPrefix(filepath.Base(name), "MANIFEST") {
 		if err := d.syncDir(filepath.Dir(name)); err != nil {
 			return nil, errors.Join(err, f.Close())
 		}
 	}
-	return &file{f, d, name, false}, nil
+	return f, err
 }
 
 // syncDir syncs the name of a list of tables before the file that points to it has its own: pebble would sync them together.
@@ -230,20 +228,12 @@ func (d *disk) syncDir(name string) error {
 
 // OpenReadWrite implements vfs.FS.
 func (d *disk) OpenReadWrite(name string, c vfs.DiskWriteCategory, o ...vfs.OpenOption) (vfs.File, error) {
-	f, err := d.file("create", name, func() (vfs.File, error) { return d.FS.OpenReadWrite(name, c, o...) })
-	if err != nil {
-		return nil, err
-	}
-	return &file{f, d, name, false}, nil
+	return d.create(name, func() (vfs.File, error) { return d.FS.OpenReadWrite(name, c, o...) })
 }
 
 // ReuseForWrite implements vfs.FS.
 func (d *disk) ReuseForWrite(old, name string, c vfs.DiskWriteCategory) (vfs.File, error) {
-	f, err := d.file("create", name, func() (vfs.File, error) { return d.FS.ReuseForWrite(old, name, c) })
-	if err != nil {
-		return nil, err
-	}
-	return &file{f, d, name, false}, nil
+	return d.create(name, func() (vfs.File, error) { return d.FS.ReuseForWrite(old, name, c) })
 }
 
 // OpenDir implements vfs.FS.

@@ -274,14 +274,11 @@ func (s *Store) Check(ctx context.Context, rest func(read int64) time.Duration) 
 	if err != nil {
 		return damageError(err)
 	}
-	t := time.NewTimer(0)
-	defer t.Stop()
+	var pause time.Duration
 	for _, level := range levels {
 		for _, table := range level {
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-t.C:
+			if err := wait(ctx, pause); err != nil {
+				return err
 			}
 			path := s.tablePath(table)
 			if err := s.checkTable(path); err != nil {
@@ -290,7 +287,7 @@ func (s *Store) Check(ctx context.Context, rest func(read int64) time.Duration) 
 				}
 				return err
 			}
-			t.Reset(rest(int64(table.Size)))
+			pause = rest(int64(table.Size))
 		}
 	}
 	return nil
