@@ -45,7 +45,7 @@ var layers = []layer{
 	{"oplog/store", []string{"oplog/seal"}},
 	{"oplog/store/storetest", nil},
 	{"oplog/snapshot", []string{"oplog"}},
-	{"oplog/state", []string{"oplog", "oplog/seal", "oplog/snapshot", "oplog/store"}},
+	{"oplog/state", []string{"oplog", "oplog/seal", "oplog/snapshot", "oplog/store", "oplog/syncwriter"}},
 	{"oplog/state/statetest", []string{"oplog", "oplog/state"}},
 	{"oplog/snapshot/archive", []string{"oplog", "oplog/seal", "oplog/snapshot", "oplog/state", "oplog/syncwriter"}},
 

@@ -114,7 +114,7 @@ func (r *Ring) Rewrite(path string, pause func() error) (err error) {
 	if err != nil {
 		return errors.Join(fmt.Errorf("%s: %w", path, err), removeIfThere(path+beside))
 	}
-	return syncDir(filepath.Dir(path))
+	return syncwriter.Dir(filepath.Dir(path))
 }
 
 func (r *Ring) copyInto(to *os.File, at *FileAt, pause func() error) error {

@@ -21,6 +21,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
 // RingFile is the keyring's name in a home.
@@ -265,15 +267,7 @@ func replace(path string, b []byte) error {
 	if err != nil {
 		return errors.Join(err, removeIfThere(path+".new"))
 	}
-	return syncDir(filepath.Dir(path))
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return syncwriter.Dir(filepath.Dir(path))
 }
 
 func removeIfThere(path string) error {

@@ -11,6 +11,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/snapshot"
 	"github.com/cairndb/cairn/oplog/store"
+	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
 // Restore replaces the state by a snapshot. The stream becomes a store beside the state's, verified, and is
@@ -77,7 +78,7 @@ func (s *State) swap(next string) error {
 	if err := os.Rename(next, dir); err != nil {
 		return err
 	}
-	if err := syncDir(s.dir); err != nil {
+	if err := syncwriter.Dir(s.dir); err != nil {
 		return err
 	}
 	g, m, err := s.open(dir)
@@ -135,5 +136,5 @@ func (s *State) Copy(dir string, o Options) error {
 		return err
 	}
 	err = build(filepath.Join(dir, "1"), o, func(add func(k, v []byte) error) error { return v.rows(add) })
-	return errors.Join(err, syncDir(dir))
+	return errors.Join(err, syncwriter.Dir(dir))
 }

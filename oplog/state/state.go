@@ -13,6 +13,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/oplog/store"
+	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
 // ErrState says that the state's files do not hold what they should. Move them aside and rebuild from a peer.
@@ -114,7 +115,7 @@ func Open(dir string, o Options) (_ *State, err error) {
 		return nil, err
 	}
 	g.number = number
-	if err := syncDir(dir); err != nil {
+	if err := syncwriter.Dir(dir); err != nil {
 		return nil, errors.Join(fmt.Errorf("state: %w", err), g.Close())
 	}
 	s.begin(g, m)
@@ -272,12 +273,4 @@ func (s *State) mark() mark {
 // IsCorrupt says that a file or record could not be read, as opposed to a disk that is full or gone.
 func IsCorrupt(err error) bool {
 	return errors.Is(err, ErrState) || errors.Is(err, oplog.ErrRecord)
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

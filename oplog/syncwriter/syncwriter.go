@@ -1,9 +1,12 @@
-// Package syncwriter syncs a large file while it is written, so that other files on the disk do not wait for it.
+// Package syncwriter syncs a large file while it is written, so that other files on the disk do not wait for it, and the
+// directory that has its name.
 package syncwriter
 
 import (
 	"cmp"
+	"errors"
 	"io"
+	"os"
 )
 
 // Writer syncs a file after every few bytes. A large file that is synced only at its end reaches the disk all at once, and every
@@ -27,4 +30,13 @@ func (s *Writer) Write(b []byte) (int, error) {
 		err = s.File.Sync()
 	}
 	return n, err
+}
+
+// Dir syncs a directory: the names in it that are new, changed or gone are so after a crash too.
+func Dir(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
 }
