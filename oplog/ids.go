@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/vmihailenco/msgpack/v5"
 )
 
 // Index is a place in the replicated log.
@@ -105,20 +104,4 @@ func (c *Clock) Observe(h HLC) {
 	if c.last.Less(h) {
 		c.last = h
 	}
-}
-
-// EncodeMsgpack writes an HLC as 16 bytes.
-func (h HLC) EncodeMsgpack(e *msgpack.Encoder) error { return e.EncodeBytes(h[:]) }
-
-// DecodeMsgpack reads 16 bytes.
-func (h *HLC) DecodeMsgpack(d *msgpack.Decoder) error {
-	b, err := d.DecodeBytes()
-	if err != nil {
-		return err
-	}
-	if len(b) != len(h) {
-		return fmt.Errorf("%w: hlc of %d bytes", ErrRecord, len(b))
-	}
-	copy(h[:], b)
-	return nil
 }
