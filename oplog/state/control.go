@@ -95,13 +95,13 @@ func applyAdvertise(a *applying, op *oplog.Advertise) (oplog.Result, *oplog.Erro
 	return oplog.Result{Num: uint64(op.Node), Changed: true}, nil
 }
 
-// database is the entry's database, or the refusal when there is none.
-func (a *applying) database() (oplog.Database, *oplog.Error) {
+// database is the entry's database.
+func (a *applying) database() oplog.Database {
 	row := a.databaseRow(a.db)
 	if row == nil {
-		return oplog.Database{}, oplog.ErrNoDatabase
+		panic("state: an entry of a database that is not there was admitted")
 	}
-	return decode[oplog.Database](row), nil
+	return decode[oplog.Database](row)
 }
 
 func (a *applying) setDatabase(d oplog.Database) { write(a.txn, tDatabase, 0, be64(uint64(d.ID)), &d) }
@@ -124,19 +124,7 @@ func (v *View) DatabaseNamed(name string) (oplog.Database, bool) {
 }
 
 // Databases are all databases by number.
-func (v *View) Databases() (dbs []oplog.Database) {
-	v.scan(tDatabase, 0, nil, func(_, val []byte) bool {
-		dbs = append(dbs, decode[oplog.Database](val))
-		return true
-	})
-	return dbs
-}
+func (v *View) Databases() []oplog.Database { return list[oplog.Database](v.txn, tDatabase, 0, nil) }
 
 // Nodes are the addresses the nodes have advertised, by node number.
-func (v *View) Nodes() (nodes []oplog.NodeInfo) {
-	v.scan(tNode, 0, nil, func(_, val []byte) bool {
-		nodes = append(nodes, decode[oplog.NodeInfo](val))
-		return true
-	})
-	return nodes
-}
+func (v *View) Nodes() []oplog.NodeInfo { return list[oplog.NodeInfo](v.txn, tNode, 0, nil) }

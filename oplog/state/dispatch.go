@@ -12,23 +12,21 @@ type applier struct {
 	apply func(*applying, oplog.Op) (oplog.Result, *oplog.Error)
 }
 
-// controlPlane has the operations that need no database, memories those that change one.
-var controlPlane, memories [1 << 8]func(*applying, oplog.Op) (oplog.Result, *oplog.Error)
+// controlPlane has the operations that need no database.
+var controlPlane = byKind(
+	of(applyInit), of(applyCreateDB), of(applyDropDB), of(applyCreateToken), of(applyRevokeToken), of(applySetQuota),
+	of(applyAdvertise), of(applySetLimit), of(applyAudit), of(applyUses),
+)
 
-func init() { // applyForeign calls applyOp, which reads the tables
-	controlPlane = byKind(
-		of(applyInit), of(applyCreateDB), of(applyDropDB), of(applyCreateToken), of(applyRevokeToken), of(applySetQuota),
-		of(applyAdvertise), of(applySetLimit), of(applyAudit), of(applyUses),
-	)
-	memories = byKind(
-		of(applyRemember), of(applyCorrect), of(applyForget), of(applyReinforce), of(applyExpect), of(applyRelate), of(applyUnrelate),
-		of(applyClaim), of(applyAlias), of(applyAssert), of(applyStated), of(applyLinked), of(applyHandOn),
-		of(applySessionStart), of(applySessionEnd), of(applyAbandon), of(applyEvent), of(applyEventMark), of(applyIdentity),
-		of(applyReceipt), of(applyGrant), of(applyRevoke), of(applyPurgeGrants), of(applyCognition), of(applyResolve),
-		of(applyTriggerMove), of(applyFeedback), of(applySetSettings), of(applyPurge), of(applySetEmbedder), of(applyForeign),
-		of(applyRebind), of(applyEmbed), of(applyPartition),
-	)
-}
+// memories has those that change one.
+var memories = byKind(
+	of(applyRemember), of(applyCorrect), of(applyForget), of(applyReinforce), of(applyExpect), of(applyRelate), of(applyUnrelate),
+	of(applyClaim), of(applyAlias), of(applyAssert), of(applyStated), of(applyLinked), of(applyHandOn),
+	of(applySessionStart), of(applySessionEnd), of(applyAbandon), of(applyEvent), of(applyEventMark), of(applyIdentity),
+	of(applyReceipt), of(applyGrant), of(applyRevoke), of(applyPurgeGrants), of(applyCognition), of(applyResolve),
+	of(applyTriggerMove), of(applyFeedback), of(applySetSettings), of(applyPurge), of(applySetEmbedder), of(applyForeign),
+	of(applyRebind), of(applyEmbed), of(applyPartition),
+)
 
 // of is f as an applier, under the kind of its operation. Kind reads no field, so a nil operation says it too.
 func of[O oplog.Op](f func(*applying, O) (oplog.Result, *oplog.Error)) applier {

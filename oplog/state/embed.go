@@ -8,10 +8,7 @@ import (
 )
 
 func applyRebind(a *applying, op *oplog.Rebind) (oplog.Result, *oplog.Error) {
-	d, err := a.database()
-	if err != nil {
-		return oplog.Result{}, err
-	}
+	d := a.database()
 	e, now, last := op.Embedder, a.embedding(a.db), oplog.Seq(a.stats.NextSeq)
 	switch pending := now.Pending; {
 	case !e.Valid():
@@ -56,10 +53,7 @@ func (a *applying) changeOver(d oplog.Database, e oplog.Embedder, now oplog.Embe
 }
 
 func applyEmbed(a *applying, op *oplog.Embed) (oplog.Result, *oplog.Error) {
-	d, err := a.database()
-	if err != nil {
-		return oplog.Result{}, err
-	}
+	d := a.database()
 	now := a.embedding(a.db)
 	table, dim := a.vectors(a.db), d.Dim
 	pending := now.Pending != nil && *now.Pending == op.Embedder
@@ -111,10 +105,7 @@ func (a *applying) embeddedUpTo(d oplog.Database, now oplog.Embedding, next oplo
 }
 
 func applySetEmbedder(a *applying, op *oplog.SetEmbedder) (oplog.Result, *oplog.Error) {
-	d, err := a.database()
-	if err != nil {
-		return oplog.Result{}, err
-	}
+	d := a.database()
 	e := op.Embedder
 	if !e.Valid() {
 		return oplog.Result{}, errEmbedder

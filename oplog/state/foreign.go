@@ -10,24 +10,20 @@ func applyForeign(a *applying, op *oplog.Foreign) (oplog.Result, *oplog.Error) {
 		return oplog.Result{ID: op.OpID}, nil
 	}
 	a.put(tForeign, a.db, []byte(op.OpID), nil)
-	var effect oplog.Op
+	var err *oplog.Error
 	switch {
 	case op.Stored != nil:
-		if a.get(tRID, a.db, []byte(op.Stored.RID)) != nil {
-			return oplog.Result{ID: op.OpID, Changed: true}, nil // insert if absent
+		if a.get(tRID, a.db, []byte(op.Stored.RID)) == nil { // insert if absent
+			_, err = applyRemember(a, op.Stored)
 		}
-		effect = op.Stored
 	case op.Forgot != nil:
-		effect = op.Forgot
+		_, err = applyForget(a, op.Forgot)
 	case op.Related != nil:
-		if a.get(tEdge, a.db, []byte(op.Related.ID)) != nil {
-			return oplog.Result{ID: op.OpID, Changed: true}, nil // a stranger's id that is taken here
+		if a.get(tEdge, a.db, []byte(op.Related.ID)) == nil { // a stranger's id may be taken here
+			_, err = applyRelate(a, op.Related)
 		}
-		effect = op.Related
-	default:
-		return oplog.Result{ID: op.OpID, Changed: true}, nil
 	}
-	if _, err := applyOp(a, effect); err != nil {
+	if err != nil {
 		return oplog.Result{}, err
 	}
 	return oplog.Result{ID: op.OpID, Changed: true}, nil

@@ -10,10 +10,7 @@ import (
 )
 
 func applyRemember(a *applying, op *oplog.Remember) (oplog.Result, *oplog.Error) {
-	d, err := a.database()
-	if err != nil {
-		return oplog.Result{}, err
-	}
+	d := a.database()
 	if op.RID == "" {
 		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "a memory needs an id")
 	}
@@ -87,10 +84,7 @@ func applyCorrect(a *applying, op *oplog.Correct) (oplog.Result, *oplog.Error) {
 	if err != nil {
 		return oplog.Result{}, err
 	}
-	d, err := a.database()
-	if err != nil {
-		return oplog.Result{}, err
-	}
+	d := a.database()
 	if n := uint32(len(op.Vector) / 4); n > 0 && d.Dim != 0 && n != d.Dim {
 		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "embedding has %d dimensions, database %s has %d", n, d.Name, d.Dim)
 	}
@@ -296,10 +290,6 @@ func (v *View) MemoryAt(db oplog.DB, seq oplog.Seq) (*oplog.Memory, bool) {
 }
 
 // Revisions are what a record was before each correction, oldest first.
-func (v *View) Revisions(db oplog.DB, seq oplog.Seq) (r []oplog.Revision) {
-	v.scan(tRevision, db, seqKey(seq), func(_, val []byte) bool {
-		r = append(r, decode[oplog.Revision](val))
-		return true
-	})
-	return r
+func (v *View) Revisions(db oplog.DB, seq oplog.Seq) []oplog.Revision {
+	return list[oplog.Revision](v.txn, tRevision, db, seqKey(seq))
 }

@@ -5,10 +5,7 @@ import "github.com/cairndb/cairn/oplog"
 // applyPartition stores how a database's vectors are divided. Centroids are means of vectors and tell what these were about, so those that
 // were learned of vectors that have been purged since, or of another embedder's, are refused.
 func applyPartition(a *applying, op *oplog.Partition) (oplog.Result, *oplog.Error) {
-	d, err := a.database()
-	if err != nil {
-		return oplog.Result{}, err
-	}
+	d := a.database()
 	p := op.Partitions
 	switch {
 	case p.Epoch != a.embedding(a.db).Epoch || p.Dim != d.Dim:

@@ -97,3 +97,12 @@ func (t *txn) has(table tableID, db oplog.DB, prefix []byte) (yes bool) {
 	t.scan(table, db, prefix, func([]byte, []byte) bool { yes = true; return false })
 	return yes
 }
+
+// list is what a table has under a prefix, in order.
+func list[T any](t *txn, table tableID, db oplog.DB, prefix []byte) (all []T) {
+	t.scan(table, db, prefix, func(_, v []byte) bool {
+		all = append(all, decode[T](v))
+		return true
+	})
+	return all
+}

@@ -54,10 +54,4 @@ func (v *View) Token(hash string) (oplog.Token, bool) {
 }
 
 // Tokens are all tokens by hash, revoked ones too.
-func (v *View) Tokens() (tokens []oplog.Token) {
-	v.scan(tToken, 0, nil, func(_, val []byte) bool {
-		tokens = append(tokens, decode[oplog.Token](val))
-		return true
-	})
-	return tokens
-}
+func (v *View) Tokens() []oplog.Token { return list[oplog.Token](v.txn, tToken, 0, nil) }
