@@ -67,7 +67,7 @@ func countsHold(t *testing.T, d *datadriven.TestData, v *View) {
 		var all NamespaceStats
 		named := map[string]bool{}
 		v.Memories(db.ID, 0, func(m *oplog.Memory) bool {
-			all.add(m.Status, +1)
+			all.count(m.Status, +1)
 			named[m.Namespace] = true
 			return true
 		})
@@ -247,7 +247,7 @@ func (e *env) events(t *testing.T, d *datadriven.TestData) string {
 func counted(v *View, db oplog.DB, namespace string) (sum NamespaceStats) {
 	v.NamespaceFrom(db, namespace, 0, func(seq oplog.Seq) bool {
 		if m, ok := v.MemoryAt(db, seq); ok {
-			sum.add(m.Status, +1)
+			sum.count(m.Status, +1)
 		}
 		return true
 	})

@@ -265,8 +265,7 @@ func (a *applying) putRevision(m *oplog.Memory, reason string, at oplog.Time) {
 
 // countStatus counts a memory in, or out before it changes.
 func (a *applying) countStatus(m *oplog.Memory, by int64) {
-	n := map[oplog.Status]*uint64{oplog.Active: &a.stats.Active, oplog.Consolidated: &a.stats.Consolidated, oplog.Tombstoned: &a.stats.Tombstoned}[m.Status]
-	*n = uint64(int64(*n) + by)
+	*[...]*uint64{&a.stats.Active, &a.stats.Consolidated, &a.stats.Tombstoned}[m.Status] += uint64(by)
 	a.countInNamespace(m, by)
 }
 

@@ -23,9 +23,6 @@ func (v *View) NamespaceBack(db oplog.DB, namespace string, below oplog.Seq, f f
 	})
 }
 
-// numStatuses is how many statuses a memory may have.
-const numStatuses = int(oplog.Tombstoned) + 1
-
 // NamespaceStats are how many memories a namespace has, by status.
 type NamespaceStats struct {
 	Active       uint64 `msgpack:"a"`
@@ -40,21 +37,23 @@ func (s *NamespaceStats) Fields(f *oplog.Fields) {
 	oplog.NumberAlways(f, "t", &s.Tombstoned)
 }
 
-func (s *NamespaceStats) add(status oplog.Status, by int64) {
-	n := map[oplog.Status]*uint64{oplog.Active: &s.Active, oplog.Consolidated: &s.Consolidated, oplog.Tombstoned: &s.Tombstoned}[status]
-	*n = uint64(int64(*n) + by)
+func (s *NamespaceStats) count(status oplog.Status, by int64) {
+	*[...]*uint64{&s.Active, &s.Consolidated, &s.Tombstoned}[status] += uint64(by)
 }
 
-// namespaceCounts are changes of namespaces' counters: by name, then by status.
-type namespaceCounts map[string]*[numStatuses]int64
+func (s *NamespaceStats) add(by NamespaceStats) {
+	s.Active += by.Active
+	s.Consolidated += by.Consolidated
+	s.Tombstoned += by.Tombstoned
+}
 
-func (n namespaceCounts) add(namespace string, status oplog.Status, by int64) {
-	d := n[namespace]
-	if d == nil {
-		d = new([numStatuses]int64)
-		n[namespace] = d
-	}
-	d[status] += by
+// namespaceCounts are changes of namespaces' counters, by name. One that goes down changes by a number that wraps around.
+type namespaceCounts map[string]NamespaceStats
+
+func (n namespaceCounts) add(namespace string, by NamespaceStats) {
+	sum := n[namespace]
+	sum.add(by)
+	n[namespace] = sum
 }
 
 // countInNamespace notes a change that the entry makes; addNamespaceCounts adds it to the batch's when the entry is not refused.
@@ -62,7 +61,9 @@ func (a *applying) countInNamespace(m *oplog.Memory, by int64) {
 	if a.named == nil {
 		a.named = namespaceCounts{}
 	}
-	a.named.add(m.Namespace, m.Status, by)
+	var d NamespaceStats
+	d.count(m.Status, by)
+	a.named.add(m.Namespace, d)
 }
 
 func (a *applying) addNamespaceCounts() {
@@ -76,9 +77,7 @@ func (a *applying) addNamespaceCounts() {
 		a.namespaces[a.db] = namespaceCounts{}
 	}
 	for ns, d := range a.named { // sums: the order is free
-		for status, by := range d {
-			a.namespaces[a.db].add(ns, oplog.Status(status), by)
-		}
+		a.namespaces[a.db].add(ns, d)
 	}
 }
 
@@ -86,9 +85,7 @@ func (a *applying) addNamespaceCounts() {
 func (t *txn) writeNamespaceCounts(db oplog.DB) {
 	for _, ns := range slices.Sorted(maps.Keys(t.namespaces[db])) {
 		sum, _ := read[NamespaceStats](t, tNamespaceSum, db, joinKey(ns, ""))
-		for status, by := range t.namespaces[db][ns] {
-			sum.add(oplog.Status(status), by)
-		}
+		sum.add(t.namespaces[db][ns])
 		write(t, tNamespaceSum, db, joinKey(ns, ""), &sum)
 	}
 }
