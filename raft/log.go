@@ -26,6 +26,7 @@ type storage struct {
 	supersededTo   atomic.Uint64       // the log may hold records up to here that a snapshot replaced
 	snapshotWanted chan struct{}       // holds a token when a snapshot could not be read
 	trailing       atomic.Uint64       // records that a snapshot leaves in the log
+	lostRecords    atomic.Uint64       // see lostKept
 }
 
 // logDir is where, in a member's directory, the log is, with term and vote.
@@ -132,10 +133,11 @@ func (n *Node) storeOptions() logstore.Options {
 // lostKept is told of kept records that cannot be read: the window begins behind them, and consensus lacks nothing.
 func (n *Node) lostKept(err error) {
 	n.log.Error("records kept for readers of the log cannot be read", "err", err)
-	if n.cfg.Window != nil {
-		n.cfg.Window.lost.Add(1)
-	}
+	n.lostRecords.Add(1)
 }
+
+// LostRecords is how often records that the log kept for its readers were found damaged since the start.
+func (n *Node) LostRecords() uint64 { return n.lostRecords.Load() }
 
 func (n *Node) newDisk() *logstore.Disk {
 	return &logstore.Disk{Ctx: n.ctx, Log: n.log, Failed: n.cfg.Failed, Leads: n.leads}

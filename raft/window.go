@@ -3,7 +3,6 @@ package raft
 import (
 	"errors"
 	"sync"
-	"sync/atomic"
 
 	hraft "github.com/hashicorp/raft"
 
@@ -18,7 +17,6 @@ type Window struct {
 	logs   *logstore.Store // nil when the opening was given up; set before opened is closed
 	opened chan struct{}
 	once   sync.Once
-	lost   atomic.Uint64
 }
 
 // NewWindow makes one, for Config.Window.
@@ -33,9 +31,6 @@ func (w *Window) open(logs *logstore.Store) {
 
 // GiveUp says that no log will be opened: there is nothing to read. It does nothing once one was.
 func (w *Window) GiveUp() { w.open(nil) }
-
-// Lost is how often records that were kept were found damaged since the start.
-func (w *Window) Lost() uint64 { return w.lost.Load() }
 
 // First implements state.Records.
 func (w *Window) First() oplog.Index {

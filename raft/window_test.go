@@ -186,8 +186,8 @@ func TestDamageOfTheWindowStopsNothing(t *testing.T) {
 		}
 	}
 	r.Close()
-	if k.cfg.Window.First() <= before || k.cfg.Window.Lost() != 1 {
-		t.Errorf("the window begins at %d, and %d losses are counted", k.cfg.Window.First(), k.cfg.Window.Lost())
+	if k.cfg.Window.First() <= before || k.n.LostRecords() != 1 {
+		t.Errorf("the window begins at %d, and %d losses are counted", k.cfg.Window.First(), k.n.LostRecords())
 	}
 	left := len(k.read())
 	k.propose(100, 110)
@@ -197,7 +197,7 @@ func TestDamageOfTheWindowStopsNothing(t *testing.T) {
 	}
 	k.reopen()
 	k.wantLast(left+10, "after a start")
-	if n := k.cfg.Window.Lost(); n != 0 {
+	if n := k.n.LostRecords(); n != 0 {
 		t.Errorf("what is lost is met again: %d", n)
 	}
 }
