@@ -155,6 +155,10 @@ func TestOneChangeIsSeveralBlocks(t *testing.T) {
 	x := openAt(t, dir)
 	apply(t, x, 1, []Row{{Row: 0, Text: "the change before"}})
 	settle(t, x)
+	if err := x.Close(); err != nil { // its indexer has been woken
+		t.Fatal(err)
+	}
+	x = openAt(t, dir)
 	s := stallIndex(t, x)
 	rows := make([]Row, 40)
 	for i := range rows {
