@@ -126,7 +126,7 @@ func (x *Index) build(ctx context.Context, adopt bool) (at oplog.Index, err erro
 				d.drop()
 			}
 		}
-		if adopt && (errors.Is(err, state.ErrState) || errors.Is(err, state.ErrTrimmed)) { // perhaps only the log window is damaged, which a full read does not need
+		if adopt && ctx.Err() == nil && (errors.Is(err, state.ErrState) || errors.Is(err, state.ErrTrimmed)) { // perhaps only the log window is damaged, which a full read does not need
 			x.cfg.Logger.Warn("log window behind the checkpoint of the index unreadable, reading the whole state instead", "err", err)
 			x.checkpoints.last = nil
 			return x.build(ctx, false)
@@ -150,7 +150,10 @@ func (x *Index) build(ctx context.Context, adopt bool) (at oplog.Index, err erro
 func (x *Index) loadAll(ctx context.Context, v *state.View, gen int, adopt bool, dbs map[oplog.DB]*database) error {
 	var head checkpoint
 	if adopt {
-		head = x.loadHead(v)
+		head = x.loadHead(ctx, v)
+		if err := ctx.Err(); err != nil {
+			return err // the log was given up meanwhile: what the head says of it does not count, and the files stay as they are
+		}
 	}
 	revived := map[oplog.DB]*database{}
 	for _, d := range v.Databases() {

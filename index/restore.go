@@ -166,7 +166,7 @@ func (x *Index) loadCheckpoint(r *checkpointLoader, dir string, files databaseFi
 
 // loadHead reads the head of the checkpoint. It is empty when there is no checkpoint, or when the state's log does not hold every
 // entry after it.
-func (x *Index) loadHead(v *state.View) (head checkpoint) {
+func (x *Index) loadHead(ctx context.Context, v *state.View) (head checkpoint) {
 	path := filepath.Join(x.cfg.Dir, checkpointFile)
 	err := readSections(path, headMagic, x.cfg.Keys, func(e *sectionReader) error {
 		if !e.next() {
@@ -179,6 +179,7 @@ func (x *Index) loadHead(v *state.View) (head checkpoint) {
 	}
 	if err != nil {
 		switch {
+		case ctx.Err() != nil: // the caller returns
 		case errors.Is(err, errSections) || errors.Is(err, seal.ErrDamaged):
 			x.cfg.Logger.Warn("checkpoint of the index unreadable, reading the state instead", "path", path, "err", err)
 		case !errors.Is(err, os.ErrNotExist):

@@ -221,12 +221,17 @@ func (n *Node) openEngine() error {
 // the surfaces answer what needs no log.
 func (n *Node) openIndexAndLog(ctx context.Context) error {
 	log := make(chan error, 1)
+	wanted, unwanted := context.WithCancel(ctx)
+	defer unwanted()
 	go func() {
 		err := n.openRaft(ctx)
+		if err != nil {
+			unwanted() // before the window ends, which the index would take for damage that a read of the whole state mends
+		}
 		n.window.GiveUp() // where it was not opened
 		log <- err
 	}()
-	x, at, err := index.Open(ctx, index.Config{Dir: filepath.Join(n.cfg.Home, "index"), State: n.state, Logger: n.log, Keys: n.keys,
+	x, at, err := index.Open(wanted, index.Config{Dir: filepath.Join(n.cfg.Home, "index"), State: n.state, Logger: n.log, Keys: n.keys,
 		Small: index.SmallRows, Idle: max(n.cfg.Indexes.Idle, 0), MaxOpen: max(n.cfg.Indexes.MaxOpen, 0)})
 	if err == nil {
 		n.holding = append(n.holding, x.Close)
@@ -244,7 +249,10 @@ func (n *Node) openIndexAndLog(ctx context.Context) error {
 	if err == nil {
 		n.openSurfaces()
 	}
-	return errors.Join(err, <-log)
+	if failed := <-log; failed != nil {
+		return failed // the reason, also where the index was not wanted any more
+	}
+	return err
 }
 
 // openService starts the tasks, and lets the service answer everything.

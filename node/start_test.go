@@ -2,11 +2,17 @@ package node_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"log/slog"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/raft"
 	"github.com/cairndb/cairn/raft/logstore"
@@ -94,6 +100,59 @@ func TestAnswersBeforeTheLogIsOpen(t *testing.T) {
 	c.ready(0)
 	if err := <-wrote; err != nil { // it waited for the log; the client waits for a leader
 		t.Error(err)
+	}
+}
+
+// brokenFiles are of a log that cannot be opened.
+type brokenFiles struct{ logstore.OS }
+
+var errBroken = errors.New("this log does not open")
+
+func (brokenFiles) Open(string) (logstore.File, error) { return nil, errBroken }
+
+// TestALogThatDoesNotOpen: an index that is behind, and waits for the log, leaves its files as they are, and the node says what is wrong with the log.
+func TestALogThatDoesNotOpen(t *testing.T) {
+	t.Parallel()
+	c := start(t, 1)
+	frame := wire.RememberBatch{}
+	for i := range index.SmallRows + 1 { // more than an index without files has
+		frame.Memories = append(frame.Memories, wire.NewRemember(fmt.Sprint("the lighthouse has keeper ", i)))
+	}
+	if _, err := c.dial(0).RememberBatch(t.Context(), frame); err != nil {
+		t.Fatal(err)
+	}
+	c.stop(0)
+	files, before := filepath.Join(c.cfgs[0].Home, "index"), filepath.Join(t.TempDir(), "index")
+	if err := os.CopyFS(before, os.DirFS(files)); err != nil {
+		t.Fatal(err)
+	}
+	c.open(0)
+	c.ready(0)
+	if _, err := c.dial(0).Remember(t.Context(), wire.NewRemember("and a boat")); err != nil {
+		t.Fatal(err)
+	}
+	c.stop(0)
+	if err := errors.Join(os.RemoveAll(files), os.CopyFS(files, os.DirFS(before))); err != nil {
+		t.Fatal(err)
+	}
+
+	log, cfg := &lines{}, c.cfgs[0]
+	cfg.Seams.LogFiles, cfg.Logger = brokenFiles{}, slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	if _, err := node.Open(t.Context(), cfg); !errors.Is(err, errBroken) || strings.Contains(err.Error(), "index") {
+		t.Fatalf("opened with %v", err)
+	}
+	if said := log.String(); strings.Contains(said, "index") {
+		t.Errorf("an index was made, or its files were called unusable:\n%s", said)
+	}
+	cfg.Seams.LogFiles = nil
+	c.cfgs[0] = cfg
+	c.open(0)
+	c.ready(0)
+	if said := log.String(); strings.Contains(said, "not used") || !strings.Contains(said, "index ready") {
+		t.Errorf("the index did not begin with its files:\n%s", said)
+	}
+	if r := find(t, c.dial(0), "boat"); len(r) != 1 {
+		t.Errorf("afterwards: %+v", r)
 	}
 }
 
