@@ -219,9 +219,9 @@ func TestConsole(t *testing.T) {
 	}
 
 	const holdBack = `{ const go = fetch; window.fetch = (path, o) => path.startsWith("/v1/recall") ? new Promise((_, no) => o.signal.addEventListener("abort", () => no(o.signal.reason))) : go(path, o); }`
-	step("leave while it asks again", chromedp.Navigate(page+"/#recall/Osprey"), chromedp.Poll(`document.querySelector("input[name=query]")?.value === "Osprey" && document.querySelector("article.result")`, nil), chromedp.Evaluate(holdBack, nil), click(`article.result button`), see(`dialog details summary`), click(`dialog details summary`),
+	step("leave while it asks again", chromedp.Navigate(page+"/#recall/Osprey"), is(`document.querySelector("input[name=query]")?.value === "Osprey" && document.querySelector("article.result")`), chromedp.Evaluate(holdBack, nil), click(`article.result button`), see(`dialog details summary`), click(`dialog details summary`),
 		see(`dialog textarea`), chromedp.SetValue(`dialog textarea`, "Osprey is the production database", on), chromedp.SendKeys(`dialog input[aria-label=Reason]`, "moved", on), click(`dialog button.primary`),
-		chromedp.Poll(`document.querySelector("dialog p.text")?.textContent.includes("production")`, nil), chromedp.Navigate(page+"/#memories"), see(`tbody tr`), chromedp.Reload(), see(`tbody tr`))
+		is(`document.querySelector("dialog p.text")?.textContent.includes("production")`), chromedp.Navigate(page+"/#memories"), see(`tbody tr`), chromedp.Reload(), see(`tbody tr`))
 
 	var at, hash string
 	step("by keyboard", chromedp.Evaluate(`document.activeElement.blur()`, nil), chromedp.Focus(`.skip`, on), chromedp.KeyEvent(kb.Enter), chromedp.Evaluate(`document.activeElement.id`, &at),
@@ -262,17 +262,17 @@ func TestConsole(t *testing.T) {
 	said := gateway(t, leader, token, "POST", "/v1/remember", map[string]any{"text": "while the log is watched"})
 	step("live log", chromedp.WaitVisible(fmt.Sprintf(`//ol//button[text()=%q]`, said["rid"]), chromedp.BySearch), looks(dir, "log"))
 	const lines = `document.querySelector(".past section.chart").querySelectorAll("path[data-node]")`
-	step("the past of all nodes", chromedp.Navigate(page+"/#metrics"), see(`.past section.chart`), chromedp.Poll(`[...`+lines+`].filter((p) => p.getAttribute("d").startsWith("M") && p.getAttribute("d") !== "M0,0").length === 3`, nil),
-		see(`[data-mark=election]`), chromedp.Poll(`document.querySelectorAll("[data-mark=start]").length === 3 && document.querySelectorAll("line.mark").length > 0`, nil), looks(dir, "metrics-past"))
-	// A whole day of three nodes, of which one was away for an hour.
+	step("the past of all nodes", chromedp.Navigate(page+"/#metrics"), see(`.past section.chart`), is(`[...`+lines+`].filter((p) => p.getAttribute("d").startsWith("M") && p.getAttribute("d") !== "M0,0").length === 3`),
+		see(`[data-mark=election]`), is(`document.querySelectorAll("[data-mark=start]").length === 3 && document.querySelectorAll("line.mark").length > 0`), looks(dir, "metrics-past"))
+	// A whole day of three nodes, of which one was away for an hour; their starts come before their first samples.
 	const day = `{ const go = fetch; window.fetch = async (path, o) => { if (!path.startsWith("/v1/cluster/metrics")) return go(path, o); const body = await (await go(path, o)).json(), now = Date.now() / 1000;
 		for (const n of body.nodes) { n.at = Array.from({ length: 240 }, (_, i) => now - 360 * (239 - i)); for (const k of Object.keys(n)) if (Array.isArray(n[k]) && k !== "at" && k !== "marks") n[k] = n.at.map((_, i) => (n.node_id === 2 && i >= 100 && i < 110 ? null : 20 * n.node_id + 8 * Math.sin(i / 12 + n.node_id)));
-			n.marks.push({ at: n.at[110], kind: "election", term: 9, leader_id: 3 }); }
+			n.marks.push({ at: n.at[0] - 1, kind: "start" }, { at: n.at[110], kind: "election", term: 9, leader_id: 3 }); }
 		return new Response(JSON.stringify(body)); }; }`
-	step("a day of all nodes", chromedp.Navigate(page+"/#log"), see(`ol.log`), chromedp.Evaluate(day, nil), chromedp.Navigate(page+"/#metrics"), see(`.past section.chart`), chromedp.Poll(lines+`[1].getAttribute("d").split("M").length === 3`, nil),
-		chromedp.Poll(`[...document.querySelectorAll("[data-mark=election]")].some((m) => m.textContent.includes("Node 3 was elected in term 9"))`, nil), looks(dir, "metrics-day"))
-	step("metrics", see(`.live section.chart`), chromedp.Poll(`(document.querySelector(".live section.chart b")?.textContent ?? "–") !== "–"`, nil), looks(dir, "metrics"),
-		chromedp.Poll(`document.querySelectorAll(".live section.chart path:not(.area)")[8]?.getAttribute("d")?.split("L").length > 1`, nil), shoot(dir, "metrics-later"))
+	step("a day of all nodes", chromedp.Navigate(page+"/#log"), see(`ol.log`), chromedp.Evaluate(day, nil), chromedp.Navigate(page+"/#metrics"), see(`.past section.chart`), is(lines+`[1].getAttribute("d").split("M").length === 3`),
+		is(`[...document.querySelectorAll("[data-mark=election]")].some((m) => m.textContent.includes("Node 3 was elected in term 9"))`), is(`document.querySelectorAll("[data-mark=start]").length === 6`), looks(dir, "metrics-day"))
+	step("metrics", see(`.live section.chart`), is(`(document.querySelector(".live section.chart b")?.textContent ?? "–") !== "–"`), looks(dir, "metrics"),
+		is(`document.querySelectorAll(".live section.chart path:not(.area)")[8]?.getAttribute("d")?.split("L").length > 1`), shoot(dir, "metrics-later"))
 
 	step("docs", chromedp.Navigate(page+"/docs"), see(`#Memory`), looks(dir, "docs"), chromedp.Navigate(page+"/#cluster"), see(`[data-node="3"]`))
 

@@ -15,7 +15,7 @@ export async function past(signal) {
   const legend = h("div", { class: "legend" }), grid = h("div", { class: "grid charts" }), events = h("ol", { class: "plain marks" });
   async function draw() {
     const { nodes } = await get(`/v1/cluster/metrics?minutes=${hours.value}`, signal);
-    const heard = nodes.filter((n) => !n.error), now = Date.now() / 1000, first = Math.min(now - 60, ...heard.flatMap((n) => n.at.slice(0, 1))), from = Math.max(now - 60 * hours.value, first);
+    const heard = nodes.filter((n) => !n.error), now = Date.now() / 1000, first = Math.min(now - 60, ...heard.flatMap((n) => [...n.at.slice(0, 1), ...n.marks.map((m) => m.at)])), from = Math.max(now - 60 * hours.value, first);
     const marks = happened(heard, from);
     fill(legend, ...nodes.map((n, i) => h("span", {}, h("i", { class: `c${i % 6}` }), `node ${n.node_id}`, n.error && h("b", { class: "warn" }, ` ${n.error}`))), h("span", {}, h("i", { class: "markkey" }), "start or election"));
     fill(grid, ...charts.map((c) => chart(c, nodes, marks, from, now)));
