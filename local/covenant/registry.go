@@ -1,16 +1,12 @@
 package covenant
 
 import (
-	"bufio"
-	"bytes"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -19,8 +15,8 @@ import (
 	"sync"
 
 	"github.com/cairndb/cairn/local/covenant/b58"
+	"github.com/cairndb/cairn/local/covenant/journal"
 	"github.com/cairndb/cairn/local/kit"
-
 	atrest "github.com/cairndb/cairn/oplog/seal"
 )
 
@@ -39,10 +35,8 @@ const RegistryPlace = "covenant registry"
 
 // registry is this node's tokens. They never leave it; only their hashes are on disk.
 type registry struct {
-	path string
-	keys *atrest.Ring // what lines are sealed with; nil: they are not
-
 	mu   sync.Mutex
+	file *journal.Journal[registration]
 	rows []registration // by registration; a revoked one has both times
 }
 
@@ -51,39 +45,16 @@ func hashToken(token []byte) string {
 	return hex.EncodeToString(h[:])
 }
 
-func openRegistry(path string, keys *atrest.Ring) (*registry, error) {
-	r := &registry{path: path, keys: keys}
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return r, nil
-	}
+func openRegistry(path string, keys *atrest.Ring) (r *registry, err error) {
+	r = &registry{}
+	r.file, err = journal.Replay(path, RegistryPlace, keys, func(row registration) error {
+		r.enter(row)
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	in := bufio.NewReader(f)
-	for whole := int64(0); ; {
-		line, err := in.ReadBytes('\n')
-		if errors.Is(err, io.EOF) {
-			if len(line) > 0 { // torn by a crash, never answered for
-				return r, os.Truncate(path, whole)
-			}
-			return r, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		plain, err := keys.OpenLine(bytes.TrimSuffix(line, []byte("\n")), RegistryPlace)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		var row registration
-		if err := json.Unmarshal(plain, &row); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		r.enter(row)
-		whole += int64(len(line))
-	}
+	return r, nil
 }
 
 func (r *registry) enter(row registration) {
@@ -107,16 +78,8 @@ func (r *registry) find(hash string) int {
 
 // write appends a row to the file and enters it.
 func (r *registry) write(row registration) error {
-	b, err := json.Marshal(row)
-	if err != nil {
-		return err
-	}
-	f, err := os.OpenFile(r.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(r.keys.Line(b, RegistryPlace), '\n'))
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+	err := r.file.Commit(row)
+	if err == nil {
 		r.enter(row)
 	}
 	return err
@@ -174,23 +137,16 @@ func (r *registry) purge(before uint64) (int, error) {
 	if n == 0 {
 		return 0, nil
 	}
-	var b bytes.Buffer
-	for _, row := range kept {
-		revoked := row.Revoked
-		row.Revoked = 0
-		lines := []registration{row}
-		if revoked != 0 {
-			lines = append(lines, registration{Token: row.Token, Revoked: revoked})
-		}
-		for _, l := range lines {
-			raw, err := json.Marshal(l)
-			if err != nil {
-				return 0, err
+	err := r.file.Replace(func(yield func(registration) bool) {
+		for _, row := range kept {
+			end := registration{Token: row.Token, Revoked: row.Revoked}
+			row.Revoked = 0
+			if !yield(row) || end.Revoked != 0 && !yield(end) {
+				return
 			}
-			b.Write(append(r.keys.Line(raw, RegistryPlace), '\n'))
 		}
-	}
-	if err := kit.WriteFile(r.path, b.Bytes(), 0o600); err != nil {
+	})
+	if err != nil {
 		return 0, err
 	}
 	r.rows = kept

@@ -206,6 +206,9 @@ func (s *Server) Close() error {
 	if s.box != nil {
 		errs = append(errs, s.box.Close())
 	}
+	if s.peers != nil {
+		errs = append(errs, s.peers.file.Close())
+	}
 	return errors.Join(errs...)
 }
 

@@ -1,14 +1,8 @@
 package mailbox
 
 import (
-	"bufio"
-	"errors"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
-
-	"github.com/cairndb/cairn/local/kit"
 )
 
 const (
@@ -36,43 +30,13 @@ func (b *Box) cacheResult(key string, r Result) {
 	b.cache[key] = r
 }
 
-// compact writes a file that says what this one does in fewer lines, and takes it. One that cannot be written is no
-// harm: the old file goes on. The next attempt comes when the file has grown to four times its size.
+// compact writes the file anew, in fewer lines, once it is due: at four times the size that it had when it was written last. A new file
+// that cannot be written is no harm: the old one goes on.
 func (b *Box) compact() {
-	f, size, err := b.rewrite(b.path + ".new")
-	if err == nil {
-		if err = os.Rename(f.Name(), b.path); err == nil {
-			err = kit.SyncDir(filepath.Dir(b.path))
-			b.file.Close() // it has no name any more
-			b.file, b.size = f, size
-			if err != nil { // which of the two files a crash would leave is not known
-				b.broken = err
-			}
-		} else {
-			f.Close()
-		}
+	if b.file.Size() >= b.due {
+		_ = b.file.Replace(b.events) // what fails is tried again at the next due size
+		b.due = max(minDue, 4*b.file.Size())
 	}
-	b.due = max(minDue, 4*b.size)
-}
-
-// rewrite makes a file of the events that make this state, on disk, open for more.
-func (b *Box) rewrite(path string) (*os.File, int64, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC|os.O_APPEND, 0o600)
-	if err != nil {
-		return nil, 0, err
-	}
-	w := bufio.NewWriter(f)
-	for e := range b.events {
-		if err = b.encode(w, e); err != nil {
-			break
-		}
-	}
-	err = errors.Join(err, w.Flush(), f.Sync())
-	i, statErr := f.Stat()
-	if err = errors.Join(err, statErr); err != nil {
-		return nil, 0, errors.Join(err, f.Close())
-	}
-	return f, i.Size(), nil
 }
 
 // events are what this state is made of. What is finished comes first: what follows may be answered from it.

@@ -25,7 +25,7 @@ func FuzzOpen(f *testing.F) {
 	if err := b.Post(3, Result{Task: "1", Final: true, Body: json.RawMessage(`"done"`)}); err != nil {
 		f.Fatal(err)
 	}
-	b.compact()
+	compactNow(b)
 	b.Close()
 	whole, err := os.ReadFile(path)
 	if err != nil {
@@ -48,7 +48,7 @@ func FuzzOpen(f *testing.F) {
 				return
 			}
 			if round == 1 {
-				b.compact()
+				compactNow(b)
 			}
 			task := Task{ID: "new", Sender: "n", Recipient: "n", Body: json.RawMessage(`1`)}
 			if err := b.Send(1, task, same); err != nil && round == 0 {

@@ -1,16 +1,9 @@
 package mailbox
 
 import (
-	"bufio"
-	"bytes"
 	"crypto/sha256"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
-
-	"github.com/cairndb/cairn/local/kit"
 )
 
 type event struct {
@@ -37,76 +30,15 @@ func (e event) whole() bool {
 	return true
 }
 
-func (b *Box) replay() error {
-	r := bufio.NewReader(b.file)
-	for n := 0; ; n++ {
-		line, err := r.ReadBytes('\n')
-		if errors.Is(err, io.EOF) {
-			if len(line) > 0 {
-				return b.file.Truncate(b.size)
-			}
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		plain, err := b.keys.OpenLine(bytes.TrimSuffix(line, []byte("\n")), LinePlace)
-		if err != nil {
-			return fmt.Errorf("line %d: %w", n+1, err)
-		}
-		var e event
-		if err := json.Unmarshal(plain, &e); err != nil {
-			return fmt.Errorf("line %d: %w", n+1, err)
-		}
-		if !e.whole() {
-			return fmt.Errorf("line %d: %q lacks what it is about", n+1, e.Op)
-		}
-		b.apply(e)
-		b.size += int64(len(line))
-	}
-}
-
-// LinePlace is what the lines of a mailbox are sealed as.
-const LinePlace = "covenant mailbox"
-
-// encode writes the line of an event.
-func (b *Box) encode(w io.Writer, e event) error {
-	line, err := kit.JSON(e)
-	if err == nil {
-		_, err = w.Write(append(b.keys.Line(line, LinePlace), '\n'))
-	}
-	return err
-}
-
 // commit writes events and then makes them so.
 func (b *Box) commit(events ...event) error {
-	if b.broken != nil {
-		return b.broken
+	if err := b.file.Commit(events...); err != nil {
+		return fmt.Errorf("mailbox: %w", err)
 	}
-	var buf bytes.Buffer
-	for _, e := range events {
-		if err := b.encode(&buf, e); err != nil {
-			return fmt.Errorf("mailbox: %w", err)
-		}
-	}
-	_, err := b.file.Write(buf.Bytes())
-	if err == nil {
-		err = b.file.Sync()
-	}
-	if err != nil {
-		err = fmt.Errorf("mailbox: %w", err)
-		if b.file.Truncate(b.size) != nil {
-			b.broken = err
-		}
-		return err
-	}
-	b.size += int64(buf.Len())
 	for _, e := range events {
 		b.apply(e)
 	}
-	if b.size >= b.due {
-		b.compact()
-	}
+	b.compact()
 	return nil
 }
 

@@ -23,10 +23,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"sync"
 
+	"github.com/cairndb/cairn/local/covenant/journal"
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
@@ -85,12 +85,8 @@ func byPlace(k *known, place uint64) int { return cmp.Compare(k.place, place) }
 // Box is the mailbox. Its methods may be called from any goroutine.
 type Box struct {
 	mu     sync.Mutex
-	path   string
-	keys   *seal.Ring // what lines are sealed with; nil: they are not
-	file   *os.File
-	size   int64
+	file   *journal.Journal[event]
 	due    int64               // the size at which the file is compacted
-	broken error               // the file could not be written: nothing is promised any more
 	tasks  map[string]*known   // all that are not finished, and the newest of those that are
 	queue  map[string][]*known // recipient → queued tasks, oldest first
 	order  []*known            // queued and leased, oldest first
@@ -102,21 +98,23 @@ type Box struct {
 	cached   []string // keys of cache, oldest first
 }
 
+// LinePlace is what the lines of a mailbox are sealed as.
+const LinePlace = "covenant mailbox"
+
 // Open reads the file, and makes it when it is missing. A line torn by a crash at its end is cut off.
-func Open(path string, keys *seal.Ring) (*Box, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+func Open(path string, keys *seal.Ring) (b *Box, err error) {
+	b = &Box{due: minDue, tasks: map[string]*known{}, queue: map[string][]*known{}, ready: map[string][]Result{}, cache: map[string]Result{}}
+	b.file, err = journal.Replay(path, LinePlace, keys, func(e event) error {
+		if !e.whole() {
+			return fmt.Errorf("%q lacks what it is about", e.Op)
+		}
+		b.apply(e)
+		return nil
+	})
 	if err != nil {
 		return nil, fmt.Errorf("mailbox: %w", err)
 	}
-	b := &Box{path: path, keys: keys, file: f, tasks: map[string]*known{}, queue: map[string][]*known{},
-		ready: map[string][]Result{}, cache: map[string]Result{}}
-	if err := b.replay(); err != nil {
-		return nil, errors.Join(fmt.Errorf("mailbox: %w", err), f.Close())
-	}
-	b.due = minDue
-	if b.size >= b.due {
-		b.compact()
-	}
+	b.compact()
 	return b, nil
 }
 
@@ -261,6 +259,5 @@ func (b *Box) Results(sender string, limit uint64) (out []json.RawMessage) {
 func (b *Box) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.broken = errors.New("mailbox is closed")
 	return b.file.Close()
 }

@@ -25,7 +25,7 @@ func TestSealedMailbox(t *testing.T) {
 	must(t, b.Send(1, Task{ID: "1", Sender: "a", Recipient: "b", Body: json.RawMessage(`{"id":"planted"}`)}, same))
 	must(t, b.Close())
 	b = reopen()
-	b.compact()
+	compactNow(b)
 	if got, err := b.Lease(2, "b", "l1", json.RawMessage(`"b"`)); err != nil || string(got) != `{"id":"planted"}` {
 		t.Fatalf("%s, %v", got, err)
 	}

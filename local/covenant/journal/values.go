@@ -1,0 +1,103 @@
+package journal
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"path/filepath"
+
+	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/oplog/seal"
+)
+
+// Journal is a file of values, one a line.
+type Journal[T any] struct{ *File }
+
+// Replay opens a journal and gives its values to apply, the oldest first.
+func Replay[T any](path, place string, keys *seal.Ring, apply func(T) error) (*Journal[T], error) {
+	f, err := Open(path, place, keys)
+	if err != nil {
+		return nil, err
+	}
+	j := &Journal[T]{f}
+	if err := j.replay(apply); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return j, nil
+}
+
+func (j *Journal[T]) replay(apply func(T) error) error {
+	whole, n := int64(0), 0
+	for line, err := range j.Lines() {
+		n++
+		plain, complete := bytes.CutSuffix(line, []byte("\n"))
+		if err == nil && !complete {
+			return j.Cut(whole)
+		}
+		if err == nil {
+			plain, err = j.keys.OpenLine(plain, j.place)
+		}
+		var v T
+		if err == nil {
+			err = json.Unmarshal(plain, &v)
+		}
+		if err == nil {
+			err = apply(v)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: line %d: %w", j.path, n, err)
+		}
+		whole += int64(len(line))
+	}
+	return nil
+}
+
+// Commit appends values. They are on disk when it returns; after an error none of them is in the file.
+func (j *Journal[T]) Commit(values ...T) error {
+	var lines [][]byte
+	for _, v := range values {
+		line, err := kit.JSON(v)
+		if err != nil {
+			return err
+		}
+		lines = append(lines, line)
+	}
+	size := j.size
+	if err := j.Append(lines...); err != nil {
+		return err
+	}
+	if err := j.Sync(); err != nil {
+		return errors.Join(err, j.Cut(size))
+	}
+	return nil
+}
+
+// Replace writes the file anew, with these values, and goes on in the new one. When that fails the old one goes on, unless it is not known
+// which of the two a crash would leave.
+func (j *Journal[T]) Replace(values iter.Seq[T]) error {
+	fresh, err := Create(j.path+".new", j.place, j.keys)
+	if err != nil {
+		return err
+	}
+	for v := range values {
+		var line []byte
+		if line, err = kit.JSON(v); err == nil {
+			err = fresh.Append(line)
+		}
+		if err != nil {
+			break
+		}
+	}
+	if err = errors.Join(err, fresh.Flush(), fresh.Sync()); err == nil {
+		err = fresh.Rename(j.path)
+	}
+	if err != nil {
+		return errors.Join(err, fresh.Discard())
+	}
+	j.File.Close() // it has no name any more
+	j.File = fresh
+	j.broken = kit.SyncDir(filepath.Dir(j.path))
+	return j.broken
+}

@@ -1,0 +1,37 @@
+package kit
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"iter"
+)
+
+// ErrLongLine stands in Lines for a line that is over the limit. The lines behind it are read.
+var ErrLongLine = errors.New("line is too long")
+
+// Lines are the lines of a file, each with its newline; the last may lack it. A line belongs to the iterator, and is overwritten by the
+// next. A line of more than most bytes is an ErrLongLine; any other error is the last that is yielded.
+func Lines(r io.Reader, most int) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		in := bufio.NewReaderSize(r, 64<<10)
+		var line []byte
+		for long := false; ; {
+			part, err := in.ReadSlice('\n')
+			if long = long || len(line)+len(part) > most; !long {
+				line = append(line, part...)
+			}
+			if errors.Is(err, bufio.ErrBufferFull) {
+				continue
+			}
+			if err != nil && !errors.Is(err, io.EOF) {
+				yield(nil, err)
+				return
+			}
+			if long && !yield(nil, ErrLongLine) || !long && len(line) > 0 && !yield(line, nil) || err != nil {
+				return
+			}
+			line, long = line[:0], false
+		}
+	}
+}

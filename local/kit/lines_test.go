@@ -1,0 +1,40 @@
+package kit
+
+import (
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+// Lines come with their newlines, however the bytes come; one that is too long is passed over and said.
+func TestLines(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 100<<10)
+	text := "one\n\n" + long + "\n" + long + long + "\ntwo\nlast"
+	want := []string{"one\n", "\n", long + "\n", ErrLongLine.Error(), "two\n", "last"}
+	for _, r := range []io.Reader{strings.NewReader(text), iotest.OneByteReader(strings.NewReader(text))} {
+		var got []string
+		for line, err := range Lines(r, len(long)+1) {
+			if err != nil {
+				line = []byte(err.Error())
+			}
+			got = append(got, string(line))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%.60q", got)
+		}
+	}
+	broken := errors.New("broken")
+	n := 0
+	for line, err := range Lines(io.MultiReader(strings.NewReader("one\ntw"), iotest.ErrReader(broken)), 10) {
+		if n++; n == 1 && string(line) != "one\n" || n == 2 && !errors.Is(err, broken) || n > 2 {
+			t.Errorf("%d: %q, %v", n, line, err)
+		}
+	}
+	if n != 2 {
+		t.Errorf("%d lines", n)
+	}
+}
