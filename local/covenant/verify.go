@@ -111,14 +111,14 @@ func (c *census) rows() error {
 	for _, g := range c.grants {
 		c.granted[g.Signature] = false
 	}
-	return c.srv.audit.Each(func(e *audit.Event) error {
+	return c.srv.audit.Each(func(e *audit.Event) {
 		var k struct {
 			Type      string `json:"type"`
 			Intent    string `json:"intent_id"`
 			Signature string `json:"signature_b58"`
 		}
 		if json.Unmarshal(e.Kind, &k) != nil {
-			return nil
+			return
 		}
 		switch k.Type {
 		case "intent_dispatched":
@@ -134,7 +134,6 @@ func (c *census) rows() error {
 				c.granted[k.Signature] = true
 			}
 		}
-		return nil
 	})
 }
 

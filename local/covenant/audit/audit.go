@@ -19,6 +19,7 @@
 package audit
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -37,8 +38,10 @@ import (
 // LinePlace is what the lines of both files are sealed as.
 const LinePlace = "covenant audit"
 
-// opened is a line as it was written. One that does not open is no event: it is reported like any other that was changed.
+// opened is a line as it was written, without its newline. One that does not open is no event: it is reported like any other that was
+// changed.
 func opened(keys *seal.Ring, line []byte) []byte {
+	line = bytes.TrimSuffix(line, []byte("\n"))
 	if plain, err := keys.OpenLine(line, LinePlace); err == nil {
 		return plain
 	}
@@ -72,8 +75,6 @@ const (
 	chainFile  = "events.chain.jsonl"
 	cutoffFile = "purged-before"
 	syncEvery  = 100 * time.Millisecond
-	// maxLine is far above any event: a request's text can be no longer than its frame.
-	maxLine = 64 << 20
 )
 
 // Log is the pair of files. Its methods may be called from any goroutine.
@@ -85,10 +86,9 @@ type Log struct {
 	done chan struct{}
 	wg   sync.WaitGroup
 
-	mu     sync.Mutex
-	events *os.File
-	chain  *os.File
-	was    [2]seen // of the files after our last write
+	mu sync.Mutex
+	pair
+	agree  bool // the files had as many lines when they were compared last
 	rows   uint64
 	last   uint64 // newest timestamp
 	tail   string // newest chain hash
@@ -111,64 +111,43 @@ func Open(dir string, keys *seal.Ring, log *slog.Logger) (*Log, error) {
 
 // Append writes an event. Its id is the caller's; its time is now, or the last one's when the clock went back.
 func (l *Log) Append(id string, now time.Time, issuer, kind any) error {
-	is, err := kit.JSON(issuer)
-	if err != nil {
-		return err
-	}
-	k, err := kit.JSON(kind)
-	if err != nil {
-		return err
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.untouched(); err != nil {
 		return err
 	}
-	e := Event{ID: id, Timestamp: max(uint64(now.UnixMilli()), l.last), Issuer: is, Kind: k}
-	line, err := kit.JSON(e)
+	e := Event{ID: id, Timestamp: max(uint64(now.UnixMilli()), l.last)}
+	line, err := kit.JSON(kit.Object{"id", e.ID, "timestamp_ms", e.Timestamp, "issuer", issuer, "kind", kind})
 	if err != nil {
 		return err
 	}
-	stored := l.keys.Line(line, LinePlace)
-	if err := writeAll(l.events, append(stored[:len(stored):len(stored)], '\n'), l.was[0].size); err != nil {
-		return err
-	}
-	l.was[0].size += int64(len(stored)) + 1
-	if err := l.anchor(line, e); err != nil {
+	size := l.events.Size()
+	if err := l.write(line, e); err != nil {
 		// Without its anchor the event must not stay: the files would never agree again.
-		size := l.was[0].size - int64(len(stored)) - 1
-		if l.events.Truncate(size) == nil {
-			l.was[0].size = size
-		}
-		return err
+		return errors.Join(err, l.events.Cut(size))
 	}
 	l.dirty = true
 	return nil
 }
 
-// writeAll appends, and takes back what it wrote when the disk refuses the rest.
-func writeAll(f *os.File, b []byte, size int64) error {
-	n, err := f.Write(b)
-	if err != nil && n > 0 {
-		err = errors.Join(err, f.Truncate(size))
+// write appends an event's line and its anchor.
+func (l *Log) write(line []byte, e Event) error {
+	if err := l.events.Append(line); err != nil {
+		return err
 	}
-	return err
+	return l.anchor(line, e)
 }
 
 func (l *Log) anchor(line []byte, e Event) error {
 	a := link(l.tail, l.rows, line, e)
 	b, err := kit.JSON(a)
-	if err != nil {
-		return err
+	if err == nil {
+		err = l.chain.Append(b)
 	}
-	b = l.keys.Line(b, LinePlace)
-	if err := writeAll(l.chain, append(b, '\n'), l.was[1].size); err != nil {
-		return err
+	if err == nil {
+		l.tail, l.last, l.rows = a.Chain, e.Timestamp, l.rows+1
 	}
-	l.was[1].size += int64(len(b)) + 1
-	l.tail, l.last = a.Chain, e.Timestamp
-	l.rows++
-	return nil
+	return err
 }
 
 func link(previous string, index uint64, line []byte, e Event) anchor {
@@ -218,7 +197,7 @@ func (l *Log) Close() error {
 	err := l.sync()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return errors.Join(err, l.events.Close(), l.chain.Close())
+	return errors.Join(err, l.close())
 }
 
 // Cutoff is the time before which a purge dropped events; 0 for never.

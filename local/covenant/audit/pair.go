@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,40 +9,55 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 
+	"github.com/cairndb/cairn/local/covenant/journal"
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-type seen struct {
-	size  int64
-	inode uint64
-}
-
 func (l *Log) open() (err error) {
-	if b, err := os.ReadFile(filepath.Join(l.dir, cutoffFile)); err == nil {
+	if b, err := os.ReadFile(l.path(cutoffFile)); err == nil {
 		l.cutoff, _ = strconv.ParseUint(strings.TrimSpace(string(b)), 10, 64)
 	}
 	if err := l.finishPurge(); err != nil {
 		return err
 	}
-	if err := l.reopen(); err != nil {
+	if l.pair, err = l.openPair(journal.Open, ""); err != nil {
 		return err
 	}
-	if err = errors.Join(l.sealed(l.events), l.sealed(l.chain)); err == nil {
+	if err = errors.Join(l.sealed(eventsFile, l.events), l.sealed(chainFile, l.chain)); err == nil {
 		err = l.load()
 	}
 	if err != nil {
-		return errors.Join(err, l.events.Close(), l.chain.Close())
+		return errors.Join(err, l.close())
 	}
 	return nil
 }
 
-// sealed refuses lines that were written before this node encrypted.
-func (l *Log) sealed(f *os.File) error {
-	first := make([]byte, 1)
-	if n, _ := f.ReadAt(first, 0); l.keys != nil && n == 1 && first[0] == '{' { // what cannot be read is found later
-		return fmt.Errorf("%s: %w", f.Name(), seal.ErrPlain)
+func (l *Log) path(name string) string { return filepath.Join(l.dir, name) }
+
+// pair is the two files.
+type pair struct{ events, chain *journal.File }
+
+// openPair opens the files, or others beside them, whose names have a suffix.
+func (l *Log) openPair(open func(path, place string, keys *seal.Ring) (*journal.File, error), suffix string) (p pair, err error) {
+	if p.events, err = open(l.path(eventsFile+suffix), LinePlace, l.keys); err != nil {
+		return p, err
+	}
+	if p.chain, err = open(l.path(chainFile+suffix), LinePlace, l.keys); err != nil {
+		return p, errors.Join(err, p.events.Close())
+	}
+	return p, nil
+}
+
+func (p pair) close() error { return errors.Join(p.events.Close(), p.chain.Close()) }
+
+// sealed refuses lines that were written before this node encrypted. A file that cannot be read is found later.
+func (l *Log) sealed(name string, f *journal.File) error {
+	for line, err := range f.Lines() {
+		if err == nil && l.keys != nil && line[0] == '{' {
+			return fmt.Errorf("%s: %w", l.path(name), seal.ErrPlain)
+		}
+		break
 	}
 	return nil
 }
@@ -54,113 +70,77 @@ type ending struct {
 	last  []byte // the last complete line
 }
 
-func readEnding(f *os.File, keys *seal.Ring) (e ending, err error) {
-	err = eachLine(f, func(line []byte, complete bool) error {
-		if !complete {
-			e.torn = true
-			return nil
+func (l *Log) ending(f *journal.File) (e ending, err error) {
+	for line, err := range f.Lines() {
+		if err != nil {
+			return e, err
 		}
-		e.lines++
-		e.whole += int64(len(line)) + 1
-		e.last = append(e.last[:0], line...)
-		return nil
-	})
-	e.last = opened(keys, e.last)
-	return e, err
-}
-
-// endings reads both files.
-func (l *Log) endings() (ev, ch ending, err error) {
-	if ev, err = readEnding(l.events, l.keys); err == nil {
-		ch, err = readEnding(l.chain, l.keys)
+		if e.torn = !bytes.HasSuffix(line, []byte("\n")); !e.torn {
+			e.lines++
+			e.whole += int64(len(line))
+			e.last = append(e.last[:0], line...)
+		}
 	}
-	return ev, ch, err
+	e.last = opened(l.keys, e.last)
+	return e, nil
 }
 
-// continueFrom makes the last anchor the one that the next event's follows.
-func (l *Log) continueFrom(chain ending) {
-	l.tail, l.rows = zeros, chain.lines
+// endings reads both files, and makes the last anchor the one that the next event's follows.
+func (l *Log) endings() (ev, ch ending, err error) {
+	if ev, err = l.ending(l.events); err == nil {
+		ch, err = l.ending(l.chain)
+	}
+	l.tail, l.rows = zeros, ch.lines
 	var a anchor
-	if chain.lines > 0 && json.Unmarshal(chain.last, &a) == nil {
+	if err == nil && ch.lines > 0 && json.Unmarshal(ch.last, &a) == nil {
 		l.tail, l.last = a.Chain, max(l.last, a.Timestamp)
 	}
+	return ev, ch, err
 }
 
 // load finds the tail. The last event may be torn, or whole but without its anchor: the process died between the two.
 func (l *Log) load() error {
 	ev, ch, err := l.endings()
-	if err != nil {
-		return err
-	}
-	if ch.torn {
+	if err == nil && ch.torn {
 		l.log.Warn("audit anchor torn by a crash, cut off", "index", ch.lines)
-		if err := l.chain.Truncate(ch.whole); err != nil {
-			return err
-		}
+		err = l.chain.Cut(ch.whole)
 	}
-	if ev.torn && ch.lines == ev.lines {
+	if err == nil && ev.torn && ch.lines == ev.lines {
 		l.log.Warn("audit event torn by a crash, cut off", "index", ev.lines)
-		if err := l.events.Truncate(ev.whole); err != nil {
-			return err
-		}
+		err = l.events.Cut(ev.whole)
 	}
-	l.continueFrom(ch)
-	if !ev.torn && ev.lines == ch.lines+1 {
-		var e Event
-		if json.Unmarshal(ev.last, &e) == nil {
-			l.log.Warn("audit event without its anchor after a crash, anchored", "index", ch.lines)
-			if err := l.anchor(ev.last, e); err != nil {
-				return err
-			}
-			return l.measure()
-		}
-	}
-	if ev.lines != ch.lines {
-		l.log.Error("audit files do not belong together: nothing is appended", "events", ev.lines, "anchors", ch.lines)
-		return nil // was stays zero: every append looks again, and refuses
-	}
-	return l.measure()
-}
-
-// measure notes how long the files are, and which they are.
-func (l *Log) measure() error {
-	for i, name := range []string{eventsFile, chainFile} {
-		s, err := stat(filepath.Join(l.dir, name))
-		if err != nil {
-			return err
-		}
-		l.was[i] = s
-	}
-	return nil
-}
-
-func stat(path string) (seen, error) {
-	i, err := os.Stat(path)
 	if err != nil {
-		return seen{}, err
+		return err
 	}
-	s := seen{size: i.Size()}
-	if st, ok := i.Sys().(*syscall.Stat_t); ok {
-		s.inode = st.Ino
+	var e Event
+	if !ev.torn && ev.lines == ch.lines+1 && json.Unmarshal(ev.last, &e) == nil {
+		l.log.Warn("audit event without its anchor after a crash, anchored", "index", ch.lines)
+		ch.lines++
+		err = l.anchor(ev.last, e)
 	}
-	return s, nil
+	if l.agree = err == nil && ev.lines == ch.lines; !l.agree && err == nil {
+		l.log.Error("audit files do not belong together: nothing is appended", "events", ev.lines, "anchors", ch.lines)
+	}
+	return err
 }
 
-// untouched refuses when another process has made the files differ in length.
+// untouched refuses when another process has made the files differ in length. Until they agree, every append looks again.
 func (l *Log) untouched() error {
-	before := l.was
-	if err := l.measure(); err != nil {
+	events, err := l.events.Changed()
+	if err != nil {
 		return err
 	}
-	if l.was == before {
-		return nil
-	}
-	l.was = before // until they agree, every append looks again
-	l.events.Close()
-	l.chain.Close()
-	if err := l.reopen(); err != nil {
+	chain, err := l.chain.Changed()
+	if err != nil || l.agree && !events && !chain {
 		return err
 	}
+	l.agree = false
+	there, err := l.openPair(journal.Open, "")
+	if err != nil {
+		return err
+	}
+	_ = l.close() // other files may be at their paths now
+	l.pair = there
 	ev, ch, err := l.endings()
 	if err != nil {
 		return err
@@ -168,17 +148,6 @@ func (l *Log) untouched() error {
 	if ev.lines != ch.lines || ev.torn || ch.torn {
 		return ErrLengths
 	}
-	l.continueFrom(ch)
-	return l.measure()
-}
-
-func (l *Log) reopen() (err error) {
-	const flags = os.O_RDWR | os.O_CREATE | os.O_APPEND
-	if l.events, err = os.OpenFile(filepath.Join(l.dir, eventsFile), flags, 0o600); err != nil {
-		return err
-	}
-	if l.chain, err = os.OpenFile(filepath.Join(l.dir, chainFile), flags, 0o600); err != nil {
-		return errors.Join(err, l.events.Close())
-	}
+	l.agree = true
 	return nil
 }

@@ -1,17 +1,16 @@
 package audit
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"iter"
 	"os"
-	"path/filepath"
+	"slices"
 	"strconv"
 
-	"github.com/cairndb/cairn/local/kit"
-	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/local/covenant/journal"
 )
 
 // A Report says whether the two files still vouch for each other.
@@ -29,84 +28,79 @@ const maxFailures = 10_000
 // Verify reads both files again and recomputes the chain.
 func (l *Log) Verify() (Report, error) {
 	l.mu.Lock() // held for the opening alone: what is appended later is not looked at
-	events, size, err := l.asItIs(eventsFile)
+	events, err := l.read(eventsFile)
 	if err != nil {
 		l.mu.Unlock()
 		return Report{}, err
 	}
 	defer events.Close()
-	chain, chainSize, err := l.asItIs(chainFile)
+	chain, err := l.read(chainFile)
 	l.mu.Unlock()
 	if err != nil {
 		return Report{}, err
 	}
 	defer chain.Close()
-	return compare(io.NewSectionReader(events, 0, size), io.NewSectionReader(chain, 0, chainSize), l.keys)
+	return compare(events, chain)
 }
 
-// asItIs opens a file and says how long it is now.
-func (l *Log) asItIs(name string) (*os.File, int64, error) {
-	f, err := os.Open(filepath.Join(l.dir, name))
-	if err != nil {
-		return nil, 0, err
+func (r *Report) fail(format string, args ...any) {
+	if len(r.Failures) < maxFailures {
+		r.Failures = append(r.Failures, fmt.Sprintf(format, args...))
 	}
-	info, err := f.Stat()
-	if err != nil {
-		return nil, 0, errors.Join(err, f.Close())
-	}
-	return f, info.Size(), nil
 }
 
-func compare(events, chain io.ReaderAt, keys *seal.Ring) (Report, error) {
+func compare(events, chain *Reader) (Report, error) {
 	r := Report{Root: zeros, Failures: []string{}}
-	for _, c := range []struct {
-		f io.ReaderAt
-		n *uint64
-	}{{events, &r.Events}, {chain, &r.Anchors}} {
-		if err := eachLine(c.f, func([]byte, bool) error { *c.n++; return nil }); err != nil {
+	anchors, stop := iter.Pull2(journal.Lines(chain))
+	defer stop()
+	for line, err := range journal.Lines(events) {
+		if err != nil {
 			return r, err
 		}
+		stored, err, ok := anchors()
+		if err != nil {
+			return r, err
+		}
+		r.link(opened(events.keys, line), opened(chain.keys, stored), ok)
 	}
-	fail := func(format string, args ...any) {
-		if len(r.Failures) < maxFailures {
-			r.Failures = append(r.Failures, fmt.Sprintf(format, args...))
+	for _, err, ok := anchors(); ok; _, err, ok = anchors() {
+		if err != nil {
+			return r, err
 		}
+		r.Anchors++
 	}
-	if r.Events != r.Anchors {
-		fail("chain length mismatch: %d event(s), %d anchor(s)", r.Events, r.Anchors)
-	}
-	anchors := bufio.NewReaderSize(io.NewSectionReader(chain, 0, 1<<62), step)
-	var i uint64
-	err := eachLine(events, func(line []byte, _ bool) error {
-		defer func() { i++ }()
-		stored, err := anchors.ReadBytes('\n')
-		if err != nil && !errors.Is(err, io.EOF) {
-			return err
-		}
-		missing := len(stored) == 0
-		line, stored = opened(keys, line), opened(keys, stored)
-		var e Event
-		if err := json.Unmarshal(line, &e); err != nil {
-			fail("event line %d parse error: %v", i, err)
-		}
-		want := link(r.Root, i, line, e)
-		r.Root = want.Chain
-		var got anchor
-		switch {
-		case missing:
-			fail("chain entry %d missing", i)
-		case json.Unmarshal(stored, &got) != nil:
-			fail("chain line %d parse error: %v", i, json.Unmarshal(stored, &got))
-		case got != want:
-			fail("chain entry %d mismatch", i)
-		}
-		return nil
-	})
 	if r.Anchors > r.Events {
-		fail("%d dangling chain anchor(s)", r.Anchors-r.Events)
+		r.fail("%d dangling chain anchor(s)", r.Anchors-r.Events)
+	}
+	if r.Anchors != r.Events {
+		first := fmt.Sprintf("chain length mismatch: %d event(s), %d anchor(s)", r.Events, r.Anchors)
+		r.Failures = slices.Insert(r.Failures[:min(len(r.Failures), maxFailures-1)], 0, first)
 	}
 	r.Valid = len(r.Failures) == 0
-	return r, err
+	return r, nil
+}
+
+// link compares an event with its anchor, if there is one.
+func (r *Report) link(line, stored []byte, anchored bool) {
+	i := r.Events
+	r.Events++
+	var e Event
+	if err := json.Unmarshal(line, &e); err != nil {
+		r.fail("event line %d parse error: %v", i, err)
+	}
+	want := link(r.Root, i, line, e)
+	r.Root = want.Chain
+	if !anchored {
+		r.fail("chain entry %d missing", i)
+		return
+	}
+	r.Anchors++
+	var got anchor
+	if err := json.Unmarshal(stored, &got); err != nil {
+		r.fail("chain line %d parse error: %v", i, err)
+	} else if got != want {
+		r.fail("chain entry %d mismatch", i)
+	}
 }
 
 // Purge drops the events before a time, chains what is left anew, and returns how many went. The sidecar goes first: a
@@ -114,107 +108,71 @@ func compare(events, chain io.ReaderAt, keys *seal.Ring) (Report, error) {
 func (l *Log) Purge(before uint64) (purged uint64, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	p := rewrite{tail: zeros, keys: l.keys}
-	if err := p.run(l.dir, l.events, before); err != nil {
-		return 0, errors.Join(err, p.discard())
-	}
-	if p.dropped == 0 {
-		return 0, p.discard()
-	}
-	cut := filepath.Join(l.dir, cutoffFile)
-	if err := os.WriteFile(cut+".new", []byte(strconv.FormatUint(max(before, l.cutoff), 10)+"\n"), 0o600); err != nil {
-		return 0, errors.Join(err, p.discard())
-	}
-	for _, name := range []string{cutoffFile, chainFile, eventsFile} {
-		if err := os.Rename(filepath.Join(l.dir, name+".new"), filepath.Join(l.dir, name)); err != nil {
-			return 0, err
-		}
-	}
-	l.cutoff = max(before, l.cutoff)
-	l.events.Close()
-	l.chain.Close()
-	if err := l.reopen(); err != nil {
+	fresh := Log{dir: l.dir, keys: l.keys, tail: zeros}
+	if fresh.pair, err = l.openPair(journal.Create, ".new"); err != nil {
 		return 0, err
 	}
-	l.rows, l.tail = p.rows, p.tail
-	return p.dropped, l.measure()
-}
-
-// rewrite makes the two files anew beside the old ones.
-type rewrite struct {
-	files         []*os.File
-	out           []*bufio.Writer
-	rows, dropped uint64
-	tail          string
-	keys          *seal.Ring
-}
-
-func (p *rewrite) run(dir string, events *os.File, before uint64) error {
-	for _, name := range []string{eventsFile, chainFile} {
-		f, err := os.OpenFile(filepath.Join(dir, name+".new"), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	for stored, err := range l.events.Lines() {
 		if err != nil {
-			return err
+			return 0, errors.Join(err, fresh.discard())
 		}
-		p.files = append(p.files, f)
-		p.out = append(p.out, bufio.NewWriter(f))
-	}
-	err := eachLine(events, func(stored []byte, complete bool) error {
-		line := opened(p.keys, stored)
+		line := opened(l.keys, stored)
 		var e Event
-		if err := json.Unmarshal(line, &e); err != nil || !complete || e.Timestamp < before {
-			p.dropped++
-			return nil
+		if json.Unmarshal(line, &e) != nil || !bytes.HasSuffix(stored, []byte("\n")) || e.Timestamp < before {
+			purged++
+		} else if err := fresh.write(line, e); err != nil {
+			return 0, errors.Join(err, fresh.discard())
 		}
-		a := link(p.tail, p.rows, line, e)
-		b, err := kit.JSON(a)
-		if err != nil {
-			return err
-		}
-		p.tail = a.Chain
-		p.rows++
-		_, err = p.out[0].Write(append(stored[:len(stored):len(stored)], '\n'))
-		_, err2 := p.out[1].Write(append(p.keys.Line(b, LinePlace), '\n'))
-		return errors.Join(err, err2)
-	})
-	for i, f := range p.files {
-		err = errors.Join(err, p.out[i].Flush(), f.Sync(), f.Close())
 	}
-	return err
+	if purged == 0 {
+		return 0, fresh.discard()
+	}
+	cutoff := max(before, l.cutoff)
+	err = errors.Join(fresh.events.Flush(), fresh.chain.Flush(), fresh.events.Sync(), fresh.chain.Sync(),
+		os.WriteFile(l.path(cutoffFile+".new"), []byte(strconv.FormatUint(cutoff, 10)+"\n"), 0o600))
+	if err != nil {
+		return 0, errors.Join(err, fresh.discard())
+	}
+	if err = os.Rename(l.path(cutoffFile+".new"), l.path(cutoffFile)); err == nil {
+		err = fresh.chain.Rename(l.path(chainFile))
+	}
+	if err == nil {
+		err = fresh.events.Rename(l.path(eventsFile))
+	}
+	if err != nil {
+		return 0, errors.Join(err, fresh.close())
+	}
+	_ = l.close() // nothing leads to these files any more
+	l.pair, l.rows, l.tail, l.cutoff, l.agree = fresh.pair, fresh.rows, fresh.tail, cutoff, true
+	return purged, nil
 }
 
-func (p *rewrite) discard() (err error) {
-	for _, f := range p.files {
-		f.Close()
-		err = errors.Join(err, os.Remove(f.Name()))
-	}
-	return err
-}
+func (p pair) discard() error { return errors.Join(p.events.Discard(), p.chain.Discard()) }
 
 // finishPurge does the second half of a purge that a crash cut in two: the sidecar is new, and the events that belong to
 // it lie beside the old ones.
 func (l *Log) finishPurge() error {
-	fresh := filepath.Join(l.dir, eventsFile+".new")
-	if _, err := os.Stat(filepath.Join(l.dir, chainFile+".new")); err == nil {
-		return errors.Join(removeIfThere(filepath.Join(l.dir, chainFile+".new")), removeIfThere(fresh)) // not begun
+	if _, err := os.Stat(l.path(chainFile + ".new")); err == nil { // not begun
+		return errors.Join(os.Remove(l.path(chainFile+".new")), removeIfThere(l.path(eventsFile+".new")))
 	}
-	f, err := os.Open(fresh)
+	events, err := l.read(eventsFile + ".new")
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	chain, _, err := l.asItIs(chainFile)
+	defer events.Close()
+	chain, err := l.read(chainFile)
 	if err != nil {
-		return removeIfThere(fresh)
+		return os.Remove(l.path(eventsFile + ".new"))
 	}
 	defer chain.Close()
-	if r, err := compare(f, chain, l.keys); err != nil || !r.Valid {
-		return errors.Join(err, removeIfThere(fresh))
+	if r, err := compare(events, chain); err != nil || !r.Valid {
+		return errors.Join(err, os.Remove(l.path(eventsFile+".new")))
 	}
 	l.log.Warn("purge of the audit files cut short by a crash, finished")
-	return os.Rename(fresh, filepath.Join(l.dir, eventsFile))
+	return os.Rename(l.path(eventsFile+".new"), l.path(eventsFile))
 }
 
 func removeIfThere(path string) error {

@@ -18,8 +18,8 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// maxLine is far above any line of ours: a request's text can be no longer than its frame.
-const maxLine = 64 << 20
+// MaxLine is far above any line of ours: a request's text can be no longer than its frame.
+const MaxLine = 64 << 20
 
 // gathered is how much of a file that is written anew is given to the system at once.
 const gathered = 64 << 10
@@ -62,7 +62,7 @@ func (f *File) Size() int64 { return f.size }
 
 // Lines are the lines of a file as they are stored (see kit.Lines).
 func Lines(r io.ReaderAt) iter.Seq2[[]byte, error] {
-	return kit.Lines(io.NewSectionReader(r, 0, 1<<62), maxLine)
+	return kit.Lines(io.NewSectionReader(r, 0, 1<<62), MaxLine)
 }
 
 // Lines are those of the file as it is now.
