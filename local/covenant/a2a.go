@@ -36,8 +36,8 @@ type idempotency struct {
 func readTask(f *fields) (t task) {
 	t = task{ID: f.uuid("id"), Sender: f.agent("sender"), Recipient: f.agent("recipient"), Intent: f.text("intent_text"),
 		Kind: f.optText("task_kind"), Parent: f.optUUID("parent"), Deadline: f.optNumber("deadline_ms")}
-	if f.raw("idempotency") != nil {
-		in := f.object("idempotency")
+	if r := f.raw("idempotency"); r != nil {
+		in := parse(r)
 		t.Idempotency = &idempotency{in.text("duplicate_safety"), in.text("key")}
 		if s := t.Idempotency.Safety; in.err != nil || s != "unsafe" && s != "idempotent" {
 			f.fail("idempotency", "not understood")
@@ -140,11 +140,8 @@ func readResult(f *fields) (r result) {
 }
 
 func sendTask(f *fields) action {
-	in := f.object("task")
-	t := readTask(in)
-	if f.err == nil {
-		f.err = in.err
-	}
+	var t task
+	f.object("task", func(in *fields) { t = readTask(in) })
 	return func(ctx context.Context, s *session) (any, error) {
 		if t.Sender != s.peer {
 			return nil, s.refuse(kit.Object{"type", "a2_a_sender_mismatch", "peer_display", s.peer.Display, "claimed_sender_display", t.Sender.Display},
@@ -188,7 +185,7 @@ func renamed(body json.RawMessage, id string) (json.RawMessage, error) {
 func dealing(what, preposition string, with AgentID, id, label string) gate {
 	return gate{label: label, actions: []string{"a2a." + what + "." + with.Display, "a2a." + what + "." + with.Pubkey},
 		missing: fmt.Sprintf(`a2a %s %s %s requires capability "a2a.%s.%s".`, what, preposition, with.Display, what, with.Display),
-		allows:  func(_ string, sc scope) bool { return sc.task(with.Pubkey, id) },
+		allows:  func(sc scope) bool { return sc.task(with.Pubkey, id) },
 		reject:  fmt.Sprintf("a2a %s rejected by capability scope: peer or task does not match capability scope", what)}
 }
 
@@ -211,19 +208,23 @@ func (s *session) recipientAccepts(ctx context.Context, t task) error {
 		fmt.Sprintf("a2a send to %s rejected: recipient has not granted capability %q", t.Recipient.Display, names[0]))
 }
 
+// refusals are what a client is told of what a mailbox refuses.
+var refusals = map[error]string{
+	mailbox.ErrDuplicate: "a2a: invalid task: duplicate task id",
+	mailbox.ErrUnknown:   "a2a: task TASK was never dispatched through this daemon",
+	mailbox.ErrFinal:     "a2a: task TASK already has a final result",
+	mailbox.ErrNotLeased: "a2a: task TASK is not currently leased",
+}
+
 // boxError is what a client is told of a mailbox that refused a task; the reason of the disk is in the log.
 func (s *Server) boxError(err error, task string) error {
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case errors.Is(err, mailbox.ErrDuplicate):
-		return errors.New("a2a: invalid task: duplicate task id")
-	case errors.Is(err, mailbox.ErrUnknown):
-		return fmt.Errorf("a2a: task %s was never dispatched through this daemon", task)
-	case errors.Is(err, mailbox.ErrFinal):
-		return fmt.Errorf("a2a: task %s already has a final result", task)
-	case errors.Is(err, mailbox.ErrNotLeased):
-		return fmt.Errorf("a2a: task %s is not currently leased", task)
+	}
+	for refusal, text := range refusals {
+		if errors.Is(err, refusal) {
+			return errors.New(strings.ReplaceAll(text, "TASK", task))
+		}
 	}
 	s.log.Error("mailbox not written", "err", err)
 	return errors.New("a2a: mailbox failed")
@@ -241,11 +242,8 @@ func tryRecvTask(*fields) action {
 }
 
 func postResult(f *fields) action {
-	in := f.object("result")
-	r := readResult(in)
-	if f.err == nil {
-		f.err = in.err
-	}
+	var r result
+	f.object("result", func(in *fields) { r = readResult(in) })
 	return func(ctx context.Context, s *session) (any, error) {
 		t, ok := s.srv.box.Task(r.Task)
 		if !ok {

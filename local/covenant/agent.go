@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
+	"regexp"
 
 	"github.com/google/uuid"
 
@@ -26,7 +26,7 @@ func (a *AgentID) UnmarshalJSON(raw []byte) error {
 	if f.err != nil {
 		return f.err
 	}
-	if !validDisplay(display) {
+	if !isDisplay(display) {
 		return errors.New("display is not local@host")
 	}
 	b, err := b58.Decode(key)
@@ -37,20 +37,9 @@ func (a *AgentID) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-func validDisplay(s string) bool {
-	local, host, ok := strings.Cut(s, "@")
-	return ok && len(s) <= 256 && validName(local) && validName(host)
-}
+var displays = regexp.MustCompile(`^[A-Za-z0-9_.-]+@[A-Za-z0-9_.-]+$`)
 
-func validName(s string) bool {
-	for i := range len(s) {
-		c := s[i]
-		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '.' || c == '-') {
-			return false
-		}
-	}
-	return s != ""
-}
+func isDisplay(s string) bool { return len(s) <= 256 && displays.MatchString(s) }
 
 // parseUUID takes any usual spelling and gives the one that is written.
 func parseUUID(s string) (string, error) {

@@ -13,17 +13,13 @@ import (
 var errNoReading = errors.New("audit: cannot be read")
 
 func recentAudit(f *fields) action {
-	limit, since, streams := f.count("limit", 10), f.optNumber("since_ms"), f.flag("prefer_stream")
+	limit, since, streams := f.count("limit", 10), or(f.optNumber("since_ms"), 0), f.flag("prefer_stream")
 	return func(_ context.Context, s *session) (any, error) {
-		from := uint64(0)
-		if since != nil {
-			from = *since
-		}
 		reader, err := s.srv.audit.Reader()
 		if err != nil {
 			return nil, errNoReading
 		}
-		places, err := reader.Last(limit, from, func(e *audit.Event) bool {
+		places, err := reader.Last(limit, since, func(e *audit.Event) bool {
 			var who struct {
 				Pubkey string `json:"pubkey"`
 			}

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/cairndb/cairn/local/kit"
 )
@@ -28,11 +27,8 @@ func Dial(ctx context.Context, home string) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if end, ok := ctx.Deadline(); ok {
-		_ = nc.SetDeadline(end)
-	} else {
-		_ = nc.SetDeadline(time.Time{})
-	}
+	end, _ := ctx.Deadline() // without one there is none
+	_ = nc.SetDeadline(end)
 	c := &Client{nc}
 	err = c.Call(map[string]any{"kind": "authenticate", "token_b58": strings.TrimSpace(string(token))}, func(json.RawMessage) error { return nil })
 	if err != nil {

@@ -2,6 +2,7 @@ package covenant
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,19 +45,23 @@ func (f *fields) raw(name string) json.RawMessage {
 	return r
 }
 
-// text is a required string.
-func (f *fields) text(name string) string {
-	s := f.optText(name)
-	if s == nil {
+// need is a required value, read as an optional one.
+func need[T any](f *fields, name string, v *T) T {
+	if v == nil {
 		f.fail(name, "missing")
-		return ""
 	}
-	return *s
+	return or(v, *new(T))
 }
 
-func (f *fields) optText(name string) *string { return optional[string](f, name, "not a string") }
+// or is an optional value, or its default.
+func or[T any](v *T, def T) T {
+	if v == nil {
+		return def
+	}
+	return *v
+}
 
-// optional is a field of a type, whose name the fault says; nil when it is absent or null.
+// optional is a field of a type; nil when it is absent or null. fault says what another type is; without one the type's own error does.
 func optional[T any](f *fields, name, fault string) *T {
 	r := f.raw(name)
 	if r == nil {
@@ -64,54 +69,42 @@ func optional[T any](f *fields, name, fault string) *T {
 	}
 	v := new(T)
 	if err := json.Unmarshal(r, v); err != nil {
-		f.fail(name, fault)
+		f.fail(name, cmp.Or(fault, err.Error()))
 		return nil
 	}
 	return v
 }
 
+func (f *fields) text(name string) string { return need(f, name, f.optText(name)) }
+
+func (f *fields) optText(name string) *string { return optional[string](f, name, "not a string") }
+
 // count is an integer with a default: absent is the default, null is a fault.
 func (f *fields) count(name string, def uint64) uint64 {
-	r, ok := f.m[name]
-	if !ok {
+	if _, ok := f.m[name]; !ok {
 		return def
 	}
-	return f.integer(name, r)
+	return f.number(name)
 }
 
-// number is a required integer.
-func (f *fields) number(name string) uint64 {
-	r, ok := f.m[name]
-	if !ok {
-		f.fail(name, "missing")
-	}
-	return f.integer(name, r)
-}
+func (f *fields) number(name string) uint64 { return need(f, name, f.optNumber(name)) }
 
 func (f *fields) optNumber(name string) *uint64 {
 	r := f.raw(name)
 	if r == nil {
 		return nil
 	}
-	n := f.integer(name, r)
-	return &n
-}
-
-func (f *fields) integer(name string, r json.RawMessage) uint64 {
 	n, err := strconv.ParseUint(string(bytes.TrimSpace(r)), 10, 64)
 	if err != nil {
 		f.fail(name, "not an unsigned integer")
 	}
-	return n
+	return &n
 }
 
 func (f *fields) optFloat(name string) *float64 { return optional[float64](f, name, "not a number") }
 
 // flag is an optional boolean.
-func (f *fields) flag(name string) bool {
-	b := optional[bool](f, name, "not a boolean")
-	return b != nil && *b
-}
+func (f *fields) flag(name string) bool { return or(optional[bool](f, name, "not a boolean"), false) }
 
 // tiers are the spellings that are understood, and the one that is written.
 var tiers = map[string]string{"working": "working", "episodic": "episodic", "longterm": "longterm", "long-term": "longterm", "long_term": "longterm"}
@@ -129,14 +122,7 @@ func (f *fields) tier(name string) string {
 	return t
 }
 
-// uuid is a required id.
-func (f *fields) uuid(name string) string {
-	if id := f.optUUID(name); id != nil {
-		return *id
-	}
-	f.fail(name, "missing")
-	return ""
-}
+func (f *fields) uuid(name string) string { return need(f, name, f.optUUID(name)) }
 
 func (f *fields) optUUID(name string) *string {
 	s := f.optText(name)
@@ -150,27 +136,19 @@ func (f *fields) optUUID(name string) *string {
 	return &id
 }
 
-// agent is a required identity.
-func (f *fields) agent(name string) (a AgentID) {
-	r := f.raw(name)
-	if r == nil {
-		f.fail(name, "missing")
-		return a
-	}
-	if err := a.UnmarshalJSON(r); err != nil {
-		f.fail(name, err.Error())
-	}
-	return a
-}
+func (f *fields) agent(name string) AgentID { return need(f, name, optional[AgentID](f, name, "")) }
 
-// object is a required object.
-func (f *fields) object(name string) *fields {
+// object reads the fields of a required object. A fault among them is the request's.
+func (f *fields) object(name string, read func(*fields)) {
 	r := f.raw(name)
 	if r == nil {
 		f.fail(name, "missing")
-		return &fields{err: f.err}
+		return
 	}
-	return parse(r)
+	in := parse(r)
+	if read(in); f.err == nil {
+		f.err = in.err
+	}
 }
 
 // list is an optional array.

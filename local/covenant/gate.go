@@ -14,8 +14,18 @@ type gate struct {
 	label   string   // what the audit calls it
 	actions []string // any one is enough
 	missing string   // the error without a capability; the hint is added
-	allows  func(action string, s scope) bool
+	allows  func(scope) bool
 	reject  string // the error when no scope allows it
+}
+
+// gated lets a request's work be done where a gate lets the request pass.
+func gated(g gate, do action) action {
+	return func(ctx context.Context, s *session) (any, error) {
+		if err := s.gate(ctx, g); err != nil {
+			return nil, err
+		}
+		return do(ctx, s)
+	}
 }
 
 // gate checks, and records the check; its error is what the client is told.
@@ -39,7 +49,7 @@ func (s *session) scopes(ctx context.Context, g gate) (passed []scope, err error
 	}
 	authorized := []kit.Object{}
 	for _, c := range held {
-		if sc := readScope(c.Scope); g.allows == nil || g.allows(c.Action, sc) {
+		if sc := readScope(c.Scope); g.allows(sc) {
 			passed = append(passed, sc)
 			authorized = append(authorized, kit.Object{"action", c.Action, "granted_by_display", s.srv.operator.Display, "signature_b58", c.Signature})
 		}

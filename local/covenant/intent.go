@@ -19,6 +19,8 @@ const (
 	maxEvidence = 5
 	maxQuote    = 1000 // characters
 	maxIntent   = 1 << 20
+
+	evidenceScore = 0.35 // what a memory must score to answer an intent
 )
 
 func submitIntent(f *fields) action {
@@ -59,8 +61,8 @@ func (s *session) dispatch(ctx context.Context, id, text string) (answer string,
 	at := time.Now()
 	err = s.gate(ctx, gate{label: "memory:write", actions: []string{"memory.write"},
 		missing: `intent dispatch requires capability "memory.write" because successful dispatch writes working memory.`,
-		allows: func(_ string, sc scope) bool {
-			return sc.apply(true) && sc.tiers([]string{"working"}) && sc.admits(id, millis(at))
+		allows: func(sc scope) bool {
+			return sc.apply(true) && sc.tiers("working") && sc.admits(id, millis(at))
 		},
 		reject: "memory write rejected by capability scope: tier or before_ms does not match capability scope"})
 	if err != nil {
@@ -80,7 +82,7 @@ func (s *session) dispatch(ctx context.Context, id, text string) (answer string,
 
 // evidence quotes what the session's own memories say about a text. Nothing is said that they do not say.
 func (s *session) evidence(ctx context.Context, text string) (answer string, sources []string, err error) {
-	found, err := s.search(ctx, text, "", []scope{readScope([]byte("{}"))}, 50, s.srv.cfg.EvidenceScore, false)
+	found, err := s.search(ctx, text, "", []scope{readScope([]byte("{}"))}, 50, evidenceScore, false)
 	if err != nil {
 		return "", nil, err
 	}
@@ -188,10 +190,6 @@ func ignoreCheck(f *fields) action {
 	return func(_ context.Context, s *session) (any, error) {
 		rules, err := s.srv.ignore.Rules()
 		ignored, line := rules.Check(text)
-		var pattern *string
-		if line != "" {
-			pattern = &line
-		}
-		return kit.Object{"kind", "ignore_report", "ignored", ignored, "matched_pattern", pattern, "rules_loaded", len(rules)}, err
+		return kit.Object{"kind", "ignore_report", "ignored", ignored, "matched_pattern", orNull(line), "rules_loaded", len(rules)}, err
 	}
 }

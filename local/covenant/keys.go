@@ -49,18 +49,16 @@ func seal(secret string, key ed25519.PrivateKey) ([]byte, error) {
 	if box == nil || err != nil {
 		return nil, err
 	}
-	nonce := make([]byte, box.NonceSize())
-	rand.Read(nonce) // never fails
-	return box.Seal(nonce, nonce, key.Seed(), []byte(key.Public().(ed25519.PublicKey))), nil
+	return box.Seal(nil, nil, key.Seed(), key.Public().(ed25519.PublicKey)), nil
 }
 
-// open is seal's inverse; nil when this node cannot.
+// unseal is seal's inverse; nil when this node cannot.
 func unseal(secret string, sealed []byte, public []byte) (ed25519.PrivateKey, error) {
 	box, err := sealer(secret)
-	if box == nil || err != nil || len(sealed) < box.NonceSize() {
+	if box == nil || err != nil {
 		return nil, err
 	}
-	seed, err := box.Open(nil, sealed[:box.NonceSize()], sealed[box.NonceSize():], public)
+	seed, err := box.Open(nil, nil, sealed, public)
 	if err != nil || len(seed) != ed25519.SeedSize {
 		return nil, nil
 	}
@@ -79,5 +77,5 @@ func sealer(secret string) (cipher.AEAD, error) {
 	if err != nil {
 		return nil, err
 	}
-	return cipher.NewGCM(block)
+	return cipher.NewGCMWithRandomNonce(block) // what is sealed begins with the nonce
 }

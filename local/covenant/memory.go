@@ -93,12 +93,10 @@ func readGate(verb, label, tier string) gate {
 	g := gate{label: "memory:" + label, actions: []string{"memory.read"}, missing: fmt.Sprintf(
 		`memory %s requires capability "memory.read" or a tier-specific memory.read.<tier> capability.`, verb),
 		reject: fmt.Sprintf("memory %s rejected by capability scope: tier or before_ms does not match capability scope", verb)}
-	want := allTiers
 	if tier != "" {
-		want = []string{tier}
 		g.actions = append(g.actions, "memory.read."+tier)
 	}
-	g.allows = func(_ string, s scope) bool { return s.reads(want) }
+	g.allows = func(s scope) bool { return s.apply(false) && s.tiers(tier) }
 	return g
 }
 
@@ -241,19 +239,12 @@ func (w *walk) chunks(ctx context.Context, page []Record) func(func(any) (bool, 
 
 func purgeMemory(f *fields) action {
 	tier, before := f.tier("tier"), f.number("before_ms")
-	want := allTiers
-	if tier != "" {
-		want = []string{tier}
-	}
-	return func(ctx context.Context, s *session) (any, error) {
-		err := s.gate(ctx, gate{label: "memory:purge", actions: []string{"memory.purge"}, missing: `memory purge requires capability "memory.purge".`,
-			allows: func(_ string, sc scope) bool {
-				return sc.apply(true) && sc.tiers(want) && sc.cutoff(before) && sc.raw("record_id") == nil
-			},
-			reject: "memory purge rejected by capability scope: tier or before_ms does not match capability scope"})
-		if err != nil {
-			return nil, err
-		}
+	return gated(gate{label: "memory:purge", actions: []string{"memory.purge"}, missing: `memory purge requires capability "memory.purge".`,
+		allows: func(sc scope) bool {
+			return sc.apply(true) && sc.tiers(tier) && sc.cutoff(before) && sc.raw("record_id") == nil
+		},
+		reject: "memory purge rejected by capability scope: tier or before_ms does not match capability scope",
+	}, func(ctx context.Context, s *session) (any, error) {
 		op := oplog.Purge{Before: micros(before), Tier: tier, At: oplog.At(time.Now())}
 		if !s.isOperator() {
 			op.Owner, op.Namespace = s.peer.Pubkey, oplog.CovenantNamespace
@@ -262,13 +253,9 @@ func purgeMemory(f *fields) action {
 		if err != nil {
 			return nil, storeError("memory", err)
 		}
-		var of any // tier; null for all
-		if tier != "" {
-			of = tier
-		}
 		return kit.Object{"kind", "memory_purged", "purged", purged},
-			s.record(kit.Object{"type", "memory_purged", "tier", of, "before_ms", before, "purged", purged})
-	}
+			s.record(kit.Object{"type", "memory_purged", "tier", orNull(tier), "before_ms", before, "purged", purged})
+	})
 }
 
 // purge goes through the memories a step an entry, so that none of them keeps the log waiting. Which memories go is

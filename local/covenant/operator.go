@@ -15,6 +15,9 @@ import (
 // bootstrap is what a new operator may do from the first request on.
 var bootstrap = []string{"memory.read", "memory.write", "memory.purge", "audit.purge", "capabilities.purge", "peers.purge", "chain.receipts"}
 
+// operatorName is what an operator is called that a node makes.
+const operatorName = "user@local"
+
 // resolveOperator finds out who the operator is: the one the cluster has, or this node's own key if it has none. It tries until it
 // knows; meanwhile no client can authenticate.
 func (s *Server) resolveOperator() {
@@ -84,7 +87,7 @@ func (s *Server) proposeOperator() error {
 		return err
 	}
 	now := oplog.At(time.Now())
-	self := AgentID{s.cfg.Display, keyText(s.local)}
+	self := AgentID{operatorName, keyText(s.local)}
 	made := &api.KeepIdentityRequest{Identity: &oplog.Identity{Key: self.Pubkey, Display: self.Display, Operator: true, Sealed: sealed, At: now}}
 	if !s.cfg.NoBootstrap {
 		for _, action := range bootstrap {

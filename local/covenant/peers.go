@@ -33,7 +33,7 @@ const maxActions = 256
 
 func enrollPeer(f *fields) action {
 	display, actions := f.text("display"), f.texts("actions")
-	if !validDisplay(display) {
+	if !isDisplay(display) {
 		f.fail("display", "not local@host")
 	}
 	return operatorOnly("peers: enrolment requires the operator identity", func(ctx context.Context, s *session) (any, error) {
@@ -90,11 +90,7 @@ func (s *Server) agentOf(r registration) AgentID {
 
 // summary is a registration as it is shown: of the token only its beginning.
 func (s *Server) summary(r registration) kit.Object {
-	var revoked any
-	if r.Revoked != 0 {
-		revoked = r.Revoked
-	}
-	return kit.Object{"agent_id", s.agentOf(r), "token_prefix", r.Prefix, "registered_at", r.Registered, "revoked_at", revoked}
+	return kit.Object{"agent_id", s.agentOf(r), "token_prefix", r.Prefix, "registered_at", r.Registered, "revoked_at", orNull(r.Revoked)}
 }
 
 // listPeers shows registrations, the newest first. truncated says that there are more than the limit.
@@ -123,11 +119,7 @@ const prefixShown = 6
 
 // revokePeer ends a token, named by its beginning as list_peers shows it or as a whole. Connections that are open stay.
 func revokePeer(f *fields) action {
-	prefix, force := f.text("token_prefix"), f.flag("force")
-	most := uint64(10)
-	if n := f.optNumber("match_limit"); n != nil {
-		most = *n
-	}
+	prefix, force, most := f.text("token_prefix"), f.flag("force"), or(f.optNumber("match_limit"), 10)
 	return operatorOnly("peers: revoking requires the operator identity", func(_ context.Context, s *session) (any, error) {
 		switch {
 		case prefix == "":

@@ -28,18 +28,13 @@ func checkScope(name string, raw json.RawMessage) error {
 	if len(f.m) == 0 {
 		return nil
 	}
-	version, ok := f.m["version"]
-	if !ok {
+	switch v := f.number("version"); {
+	case f.err != nil:
 		return bad("non-empty scopes must set version 1")
+	case v != 1:
+		return bad(fmt.Sprintf("unsupported scope version %d", v))
 	}
-	switch v := string(bytes.TrimSpace(version)); {
-	case v == "1":
-		return nil
-	case f.integer("version", version) == 0 && f.err != nil:
-		return bad("non-empty scopes must set version 1")
-	default:
-		return bad("unsupported scope version " + v)
-	}
+	return nil
 }
 
 // ownGrant says whether an identity may grant an action to itself: whom an agent receives from is its own to allow.
@@ -58,30 +53,25 @@ func (s scope) cutoff(before uint64) bool {
 	return s.err == nil && (limit == nil || before <= *limit)
 }
 
-var allTiers = []string{"working", "episodic", "longterm"}
-
-// tiers says whether all of some tiers are allowed.
-func (s scope) tiers(want []string) bool {
+// tiers says whether a tier is allowed, or, without one, every tier.
+func (s scope) tiers(tier string) bool {
 	if s.raw("tiers") == nil {
 		return s.err == nil
 	}
-	allowed := s.texts("tiers")
-	for i, t := range allowed {
-		allowed[i] = tiers[t]
+	allowed := map[string]bool{}
+	for _, t := range s.texts("tiers") {
+		allowed[tiers[t]] = true
 	}
-	return s.err == nil && !slices.ContainsFunc(want, func(t string) bool { return !slices.Contains(allowed, t) })
+	return s.err == nil && (tier != "" && allowed[tier] || allowed["working"] && allowed["episodic"] && allowed["longterm"])
 }
 
-// apply says whether the scope is for changing (true) or for reading (false); absent is for both.
+// apply says whether the scope is for changing (true) or for reading (false); absent is for both. Which records may be read is for admits.
 func (s scope) apply(change bool) bool {
 	if s.raw("apply") == nil {
 		return s.err == nil
 	}
 	return s.flag("apply") == change && s.err == nil
 }
-
-// reads says whether reading some tiers is allowed at all; which records is for admits.
-func (s scope) reads(want []string) bool { return s.apply(false) && s.tiers(want) }
 
 // admits says whether a record may be seen.
 func (s scope) admits(id string, created uint64) bool {

@@ -76,17 +76,13 @@ func likeness(h api.Hit, shown, question string) float64 {
 const almost = 0.99
 
 func searchMemory(f *fields) action {
-	query, tier, limit, least, quiet := f.text("query"), f.tier("tier"), f.count("limit", 10), f.optFloat("min_relevance"), f.flag("skip_reinforce")
+	query, tier, limit, least, quiet := f.text("query"), f.tier("tier"), f.count("limit", 10), or(f.optFloat("min_relevance"), 0), f.flag("skip_reinforce")
 	return func(ctx context.Context, s *session) (any, error) {
 		scopes, err := s.scopes(ctx, readGate("search", "search", tier))
 		if err != nil {
 			return nil, err
 		}
-		floor := 0.0
-		if least != nil {
-			floor = *least
-		}
-		found, err := s.search(ctx, query, tier, scopes, limit, floor, quiet)
+		found, err := s.search(ctx, query, tier, scopes, limit, least, quiet)
 		out := memories{}
 		for _, r := range found {
 			if s.srv.cfg.ShowScore {

@@ -72,14 +72,11 @@ func callTool(f *fields) action {
 	if arguments == nil {
 		arguments = null
 	}
-	return func(ctx context.Context, s *session) (any, error) {
-		err := s.gate(ctx, gate{label: "tool:" + name, actions: []string{"tool.call." + name},
-			missing: fmt.Sprintf(`tool %s requires capability ["tool.call.%s"].`, name, name),
-			allows:  func(_ string, sc scope) bool { return sc.tool(name, arguments) },
-			reject:  fmt.Sprintf("tool %s rejected by capability scope: tool or arguments do not match capability scope", name)})
-		if err != nil {
-			return nil, err
-		}
+	return gated(gate{label: "tool:" + name, actions: []string{"tool.call." + name},
+		missing: fmt.Sprintf(`tool %s requires capability ["tool.call.%s"].`, name, name),
+		allows:  func(sc scope) bool { return sc.tool(name, arguments) },
+		reject:  fmt.Sprintf("tool %s rejected by capability scope: tool or arguments do not match capability scope", name),
+	}, func(ctx context.Context, s *session) (any, error) {
 		i := slices.IndexFunc(tools, func(t tool) bool { return t.Name == name })
 		if i < 0 {
 			return nil, errors.New("tool: tool not found: " + name)
@@ -98,7 +95,7 @@ func callTool(f *fields) action {
 		}
 		c, err := block(answer)
 		return kit.Object{"kind", "tool_result", "content", []content{c}, "is_error", failed != nil}, err
-	}
+	})
 }
 
 // block is a tool's answer as a block of its result.

@@ -54,6 +54,14 @@ var verbs = map[string]verb{
 // fault is the answer for a request that could not be done.
 func fault(message string) kit.Object { return kit.Object{"kind", "error", "message", message} }
 
+// orNull is a value, or null instead of an empty one.
+func orNull[T comparable](v T) any {
+	if v == *new(T) {
+		return nil
+	}
+	return v
+}
+
 func ping(*fields) action {
 	return func(context.Context, *session) (any, error) { return kit.Object{"kind", "pong"}, nil }
 }
@@ -96,17 +104,14 @@ func operatorOnly(refusal string, do action) action {
 func purge(what string, do func(ctx context.Context, s *session, before uint64) (uint64, error)) verb {
 	return func(f *fields) action {
 		before := f.number("before_ms")
-		return func(ctx context.Context, s *session) (any, error) {
-			err := s.gate(ctx, gate{label: what + ":purge", actions: []string{what + ".purge"},
-				missing: fmt.Sprintf(`%s purge requires capability "%s.purge".`, what, what),
-				allows:  func(_ string, sc scope) bool { return sc.cutoff(before) },
-				reject:  what + " purge rejected by capability scope: before_ms does not match capability scope"})
-			if err != nil {
-				return nil, err
-			}
+		return gated(gate{label: what + ":purge", actions: []string{what + ".purge"},
+			missing: fmt.Sprintf(`%s purge requires capability "%s.purge".`, what, what),
+			allows:  func(sc scope) bool { return sc.cutoff(before) },
+			reject:  what + " purge rejected by capability scope: before_ms does not match capability scope",
+		}, func(ctx context.Context, s *session) (any, error) {
 			purged, err := do(ctx, s, before)
 			return kit.Object{"kind", what + "_purged", "purged", purged}, err
-		}
+		})
 	}
 }
 

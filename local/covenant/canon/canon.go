@@ -84,22 +84,15 @@ func number(b []byte, n json.Number) ([]byte, error) {
 	return append(b, out...), err
 }
 
+// escapes are the characters that have an escape of their own.
+var escapes = map[rune]string{'"': `\"`, '\\': `\\`, '\b': `\b`, '\f': `\f`, '\n': `\n`, '\r': `\r`, '\t': `\t`}
+
 func text(b []byte, s string) []byte {
 	b = append(b, '"')
 	for _, r := range s {
-		switch {
-		case r == '"' || r == '\\':
-			b = append(b, '\\', byte(r))
-		case r == '\b':
-			b = append(b, `\b`...)
-		case r == '\f':
-			b = append(b, `\f`...)
-		case r == '\n':
-			b = append(b, `\n`...)
-		case r == '\r':
-			b = append(b, `\r`...)
-		case r == '\t':
-			b = append(b, `\t`...)
+		switch escape, ok := escapes[r]; {
+		case ok:
+			b = append(b, escape...)
 		case r < 0x20:
 			b = fmt.Appendf(b, `\u%04x`, r)
 		default:
