@@ -43,15 +43,23 @@ type conn struct {
 	*session
 }
 
+// serve answers a connection until its client ends it. From the moment that the server closes nothing more is read of it, but an answer
+// on its way is still given; when the server's time is over it is cut.
 func serve(s *Server, nc net.Conn) {
 	c := &conn{srv: s, net: nc, in: bufio.NewReader(nc), out: bufio.NewWriter(nc)}
+	defer nc.Close()
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()
-	s.deadline(nc, time.Now().Add(s.cfg.AuthTimeout))
+	defer context.AfterFunc(ctx, func() { nc.Close() })()
+	c.deadline(time.Now().Add(s.cfg.AuthTimeout))
+	defer context.AfterFunc(s.open, func() { c.deadline(past) })()
 	for c.once(ctx) {
 	}
 	_ = c.out.Flush() // the client may be gone, and then there is nothing to say
 }
+
+// past is a deadline that is over.
+var past = time.Unix(1, 0)
 
 // once answers one frame; false ends the connection.
 func (c *conn) once(ctx context.Context) bool {
@@ -117,20 +125,19 @@ func (c *conn) read(ctx context.Context) (body []byte, done func(), err error) {
 			return nil, done, err
 		}
 		if c.session != nil { // before, there is a deadline already
-			c.srv.deadline(c.net, time.Now().Add(bodyTime))
-			defer c.srv.deadline(c.net, time.Time{})
+			c.deadline(time.Now().Add(bodyTime))
+			defer c.deadline(time.Time{})
 		}
 	}
 	body, err = framing.ReadBody(c.in, c.buf, n)
 	return body, done, err
 }
 
-// deadline sets a connection's, but not over the one that Close has set.
-func (s *Server) deadline(nc net.Conn, at time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.closing {
-		_ = nc.SetReadDeadline(at) // a connection that is gone fails at the next read
+// deadline sets until when the connection is read, but never over the one that Close has set.
+func (c *conn) deadline(at time.Time) {
+	_ = c.net.SetReadDeadline(at) // a connection that is gone fails at the next read
+	if c.srv.open.Err() != nil {
+		_ = c.net.SetReadDeadline(past)
 	}
 }
 
@@ -163,7 +170,7 @@ func (c *conn) enter(ctx context.Context, kind string, run action) bool {
 			return false
 		}
 		c.session = guest
-		c.srv.deadline(c.net, time.Time{})
+		c.deadline(time.Time{})
 		return true
 	}
 	c.answer(c.srv.failAuthentication("ipc", textFirst))

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -27,25 +28,21 @@ import (
 
 // Config says what a server is. Home and Memory are required; a zero elsewhere means the default beside it.
 type Config struct {
-	Home          string // COVENANT_HOME: the socket and this node's own files
-	Memory        api.At
-	Node          uint32        // whose intents these are, in a cluster
-	Secret        string        // of the cluster: lets its nodes share the operator's key; empty: they do not
-	Display       string        // user@local: the operator's name, if this node makes the operator
-	NoBootstrap   bool          // a new operator starts without any capability
-	HTTP          string        // address of the HTTP mirror; empty for none
-	Origins       []string      // http://localhost:3000: pages that may ask the mirror
-	EvidenceScore float64       // 0.35: what a memory must score to answer an intent
-	WriteTimeout  time.Duration // 5s
-	AuthTimeout   time.Duration // 30s: for a connection to say who it is
-	Logger        *slog.Logger  // discards
-	ShowScore     bool          // search results carry metadata._score
-	Keys          *atrest.Ring  // what mailbox, audit and registry are encrypted with; nil: they are not
+	Home         string // COVENANT_HOME: the socket and this node's own files
+	Memory       api.At
+	Node         uint32        // whose intents these are, in a cluster
+	Secret       string        // of the cluster: lets its nodes share the operator's key; empty: they do not
+	NoBootstrap  bool          // a new operator starts without any capability
+	HTTP         string        // address of the HTTP mirror; empty for none
+	Origins      []string      // http://localhost:3000: pages that may ask the mirror
+	WriteTimeout time.Duration // 5s
+	AuthTimeout  time.Duration // 30s: for a connection to say who it is
+	Logger       *slog.Logger  // discards
+	ShowScore    bool          // search results carry metadata._score
+	Keys         *atrest.Ring  // what mailbox, audit and registry are encrypted with; nil: they are not
 }
 
 func (c Config) withDefaults() Config {
-	c.Display = cmp.Or(c.Display, "user@local")
-	c.EvidenceScore = cmp.Or(c.EvidenceScore, 0.35)
 	c.WriteTimeout = cmp.Or(c.WriteTimeout, 5*time.Second)
 	c.AuthTimeout = cmp.Or(c.AuthTimeout, 30*time.Second)
 	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
@@ -68,15 +65,15 @@ type Server struct {
 	httpAt string
 
 	large  kit.Large
-	ctx    context.Context // ends when the server stops
+	ctx    context.Context // of requests and connections: ends when the server stops
 	cancel context.CancelFunc
+	open   context.Context // ends when Close begins: no connection reads another request
+	shut   context.CancelFunc
 	tasks  sync.WaitGroup
 
 	identity
 
 	mu      sync.Mutex
-	conns   map[net.Conn]struct{}
-	closing bool
 	flights map[string]int // intents and grants whose audit row is still to come
 
 	rejections rejections
@@ -92,12 +89,13 @@ type identity struct {
 
 // Listen opens a home and serves it until Close.
 func Listen(cfg Config) (_ *Server, err error) {
-	s := &Server{cfg: cfg.withDefaults(), conns: map[net.Conn]struct{}{}, identity: identity{resolved: make(chan struct{})}, flights: map[string]int{}, large: kit.NewLarge(maxLarge)}
+	s := &Server{cfg: cfg.withDefaults(), identity: identity{resolved: make(chan struct{})}, flights: map[string]int{}, large: kit.NewLarge(maxLarge)}
 	if err := door.CheckOrigins(s.cfg.Origins); err != nil {
 		return nil, err
 	}
 	s.log = s.cfg.Logger
 	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.open, s.shut = context.WithCancel(s.ctx)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())
@@ -177,16 +175,12 @@ func (s *Server) claim() error {
 // Close stops listening, ends the connections, and waits for the requests at work. It may be called twice.
 func (s *Server) Close() error {
 	s.mu.Lock()
-	if s.closing {
-		s.mu.Unlock()
+	closed := s.open.Err() != nil
+	s.shut()
+	s.mu.Unlock()
+	if closed {
 		return nil
 	}
-	s.closing = true
-	for c := range s.conns {
-		// Reading ends now, so an answer on its way is still given.
-		_ = c.SetReadDeadline(time.Unix(1, 0))
-	}
-	s.mu.Unlock()
 	var errs []error
 	if s.socket != nil {
 		errs = append(errs, s.socket.Close())
@@ -216,14 +210,7 @@ func (s *Server) Close() error {
 const closeTimeout = 2 * time.Second
 
 func (s *Server) endConns() {
-	hurry := time.AfterFunc(closeTimeout, func() {
-		s.cancel()
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		for c := range s.conns {
-			c.Close()
-		}
-	})
+	hurry := time.AfterFunc(closeTimeout, s.cancel)
 	defer hurry.Stop()
 	done := make(chan struct{})
 	go func() { s.tasks.Wait(); close(done) }()
@@ -237,33 +224,8 @@ func (s *Server) endConns() {
 }
 
 func (s *Server) accept() {
-	kit.Serve(s.ctx, s.socket, func(c net.Conn) {
-		if !s.track(c) {
-			c.Close()
-			return
-		}
-		s.tasks.Go(func() {
-			defer s.untrack(c)
-			serve(s, c)
-		})
-	}, func(err error, _ time.Duration) { s.log.Warn("cannot accept, retrying", "err", err) })
-}
-
-func (s *Server) track(c net.Conn) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closing {
-		return false
-	}
-	s.conns[c] = struct{}{}
-	return true
-}
-
-func (s *Server) untrack(c net.Conn) {
-	c.Close()
-	s.mu.Lock()
-	delete(s.conns, c)
-	s.mu.Unlock()
+	kit.Serve(s.ctx, s.socket, func(c net.Conn) { s.tasks.Go(func() { serve(s, c) }) },
+		func(err error, _ time.Duration) { s.log.Warn("cannot accept, retrying", "err", err) })
 }
 
 // flight notes that a change is on its way into state and audit; land ends it. verify looks away from what is in flight.
@@ -280,14 +242,10 @@ func (s *Server) flight(id string) (land func()) {
 	}
 }
 
-func (s *Server) inFlight() map[string]bool {
+func (s *Server) inFlight() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := make(map[string]bool, len(s.flights))
-	for id := range s.flights {
-		out[id] = true
-	}
-	return out
+	return maps.Clone(s.flights)
 }
 
 func millis(t time.Time) uint64 { return uint64(t.UnixMilli()) }

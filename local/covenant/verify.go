@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math"
+	"slices"
 
 	"github.com/cairndb/cairn/local/covenant/audit"
 	"github.com/cairndb/cairn/local/kit"
@@ -15,7 +15,7 @@ import (
 func verify(f *fields) action {
 	window := f.count("window", 100)
 	return func(ctx context.Context, s *session) (any, error) {
-		c := &census{srv: s.srv, window: window, checks: []kit.Object{}, drift: []kit.Object{}}
+		c := &census{srv: s.srv, window: window, checks: []kit.Object{}, drift: []kit.Object{}, rows: map[string]int{}}
 		if err := c.collect(ctx); err != nil {
 			return nil, storeError("memory", err)
 		}
@@ -35,19 +35,21 @@ type census struct {
 	window uint64
 
 	checks, drift []kit.Object // of the report
-	orphans       uint64
+	orphans       int
 
-	memories  []*oplog.Memory // this protocol's, newest first
-	receiptOf map[string][]oplog.Receipt
-	receiptsN []oplog.Receipt
-	grants    []oplog.StoredGrant // live ones
-	pending   map[string]bool
+	memories []paid // this protocol's, newest first
+	unpaid   []oplog.Receipt
+	grants   []oplog.StoredGrant // live ones
+	pending  map[string]int
 
-	dispatched map[string]int // intent → its rows, of the memories looked at
-	granted    map[string]bool
-	intents    []string // of the newest rows
-	homeless   []string // those without a memory
-	noMemory   map[string]bool
+	rows    map[string]int // intent or capability → its audit rows, of the memories and grants looked at
+	intents []string       // of the newest rows; in the end those without a memory
+}
+
+// paid is a memory and what was paid for it.
+type paid struct {
+	*oplog.Memory
+	receipts []oplog.Receipt
 }
 
 func (c *census) collect(ctx context.Context) error {
@@ -58,15 +60,14 @@ func (c *census) collect(ctx context.Context) error {
 		return err
 	}
 	c.pending = c.srv.inFlight()
-	if err := c.rows(); err != nil {
+	if err := c.audit(); err != nil {
 		return err
 	}
 	return c.srv.cfg.Memory.View(ctx, func(v *state.View, db oplog.DB) error {
-		for _, id := range c.intents {
-			if _, ok := v.Memory(db, id); !ok && !c.pending[id] {
-				c.homeless = append(c.homeless, id)
-			}
-		}
+		c.intents = slices.DeleteFunc(c.intents, func(id string) bool {
+			_, ok := v.Memory(db, id)
+			return ok || c.pending[id] > 0
+		})
 		return nil
 	})
 }
@@ -74,26 +75,27 @@ func (c *census) collect(ctx context.Context) error {
 // state reads the newest receipts, and by them the newest memories: every memory of this protocol has one. Memories
 // without are found by their own time.
 func (c *census) state(v *state.View, db oplog.DB) error {
-	c.receiptOf, c.noMemory = map[string][]oplog.Receipt{}, map[string]bool{}
+	looked := uint64(0)
 	v.Receipts(db, "", func(r oplog.Receipt) bool {
-		c.receiptsN = append(c.receiptsN, r)
-		if _, ok := v.Memory(db, r.Memory); !ok {
-			c.noMemory[r.Memory] = true
+		looked++
+		if _, ok := v.Memory(db, r.Memory); !ok && r.Resource == "memory" {
+			c.unpaid = append(c.unpaid, r)
 		}
-		return uint64(len(c.receiptsN)) < c.window
+		return looked < c.window
 	})
-	looked := 0
+	looked = 0
 	v.Recent(db, 0, func(m *oplog.Memory) bool {
 		looked++
 		if m.Namespace == oplog.CovenantNamespace && m.Status != oplog.Tombstoned {
-			c.memories = append(c.memories, m)
-			c.receiptOf[m.RID] = v.ReceiptsOf(db, m.RID)
+			c.memories = append(c.memories, paid{m, v.ReceiptsOf(db, m.RID)})
+			c.rows[m.RID] = 0
 		}
 		return uint64(len(c.memories)) < c.window && looked < maxCensus
 	})
 	v.Grants(db, "", func(g oplog.StoredGrant) bool {
 		if g.Revoked == 0 {
 			c.grants = append(c.grants, g)
+			c.rows[g.Signature] = 0
 		}
 		return uint64(len(c.grants)) < c.window
 	})
@@ -103,14 +105,8 @@ func (c *census) state(v *state.View, db oplog.DB) error {
 // maxCensus bounds how many memories of other protocols are passed over in the search for this one's.
 const maxCensus = 1_000_000
 
-func (c *census) rows() error {
-	c.dispatched, c.granted = map[string]int{}, map[string]bool{}
-	for _, m := range c.memories {
-		c.dispatched[m.RID] = 0
-	}
-	for _, g := range c.grants {
-		c.granted[g.Signature] = false
-	}
+// audit counts the rows of what was read.
+func (c *census) audit() error {
 	return c.srv.audit.Each(func(e *audit.Event) {
 		var k struct {
 			Type      string `json:"type"`
@@ -120,21 +116,26 @@ func (c *census) rows() error {
 		if json.Unmarshal(e.Kind, &k) != nil {
 			return
 		}
+		id := k.Signature
 		switch k.Type {
 		case "intent_dispatched":
-			if n, ok := c.dispatched[k.Intent]; ok {
-				c.dispatched[k.Intent] = n + 1
-			}
-			c.intents = append(c.intents, k.Intent)
-			if uint64(len(c.intents)) > c.window { // the newest ones stay
-				c.intents = c.intents[1:]
-			}
+			id = k.Intent
+			c.intents = append(c.intents, id)
+			c.intents = c.intents[max(uint64(len(c.intents)), c.window)-c.window:] // the newest ones stay
 		case "capability_granted":
-			if _, ok := c.granted[k.Signature]; ok {
-				c.granted[k.Signature] = true
-			}
+		default:
+			return
+		}
+		if n, ok := c.rows[id]; ok {
+			c.rows[id] = n + 1
 		}
 	})
+}
+
+// recorded says whether the audit log has what it must have of a thing of this node's: a row that is not there may be on its way still, or
+// purged.
+func (c *census) recorded(id string, at oplog.Time) bool {
+	return c.rows[id] > 0 || toMillis(at) < c.srv.audit.Cutoff() || c.pending[id] > 0
 }
 
 func (c *census) found(kind, id, message, repair string) {
@@ -145,7 +146,7 @@ func (c *census) found(kind, id, message, repair string) {
 	c.drift = append(c.drift, append(d, "message", message, "repair", repair))
 }
 
-func (c *census) check(name string, orphans uint64, message string) {
+func (c *census) check(name string, orphans int, message string) {
 	c.checks = append(c.checks, kit.Object{"name", name, "passed", orphans == 0, "message", message})
 	c.orphans += orphans
 }
@@ -159,32 +160,27 @@ func ofOthers(n int) string {
 }
 
 func (c *census) memoryAndAudit() {
-	var missing, others, shapes uint64
+	others := 0
 	for _, m := range c.memories {
-		shapes += c.shape(m)
-		if originOf(m) != c.srv.origin() {
-			others++
-			continue
-		}
-		n := c.dispatched[m.RID]
+		c.shape(m.Memory)
 		switch {
-		case n == 0 && toMillis(m.Created) >= c.srv.audit.Cutoff() && !c.pending[m.RID]:
-			missing++
+		case originOf(m.Memory) != c.srv.origin():
+			others++
+		case !c.recorded(m.RID, m.Created):
 			c.found("memory_without_audit", m.RID, "memory record has no intent_dispatched row", "inspect the record; purge it if it was not asked for")
-		case n > 1:
-			missing++
+		case c.rows[m.RID] > 1:
 			c.found("intent_dispatched_duplicate", m.RID, "intent has more than one intent_dispatched row", "inspect the audit log")
 		}
 	}
-	for _, id := range c.homeless {
+	memories := len(c.drift)
+	for _, id := range c.intents {
 		c.found("audit_without_memory", id, "intent_dispatched row has no memory record", "restore the store, or purge the audit log up to the row")
 	}
-	c.check("memory ↔ audit", missing+uint64(len(c.homeless))+shapes,
-		fmt.Sprintf("%d memory orphan(s), %d audit orphan(s)%s", missing+shapes, len(c.homeless), ofOthers(int(others))))
+	c.check("memory ↔ audit", len(c.drift), fmt.Sprintf("%d memory orphan(s), %d audit orphan(s)%s", memories, len(c.intents), ofOthers(others)))
 }
 
 // shape looks at a record by itself.
-func (c *census) shape(m *oplog.Memory) (n uint64) {
+func (c *census) shape(m *oplog.Memory) {
 	for _, s := range []struct {
 		kind string
 		bad  bool
@@ -194,11 +190,9 @@ func (c *census) shape(m *oplog.Memory) (n uint64) {
 		{"memory_record_created_at_zero", m.Created == 0},
 	} {
 		if s.bad {
-			n++
 			c.found(s.kind, m.RID, "memory record is malformed", "purge the record")
 		}
 	}
-	return n
 }
 
 func originOf(m *oplog.Memory) string {
@@ -215,56 +209,44 @@ func originOf(m *oplog.Memory) string {
 func (c *census) parents() { c.check("memory parent references", 0, "0 stale parent reference(s)") }
 
 func (c *census) capabilities() {
-	var missing uint64
-	others := 0
+	others, before := 0, len(c.drift)
 	for _, g := range c.grants {
 		switch {
 		case g.Node != c.srv.cfg.Node:
 			others++
-		case !c.granted[g.Signature] && toMillis(g.At) >= c.srv.audit.Cutoff() && !c.pending[g.Signature]:
-			missing++
+		case !c.recorded(g.Signature, g.At):
 			c.found("capability_without_audit", g.Signature, "capability has no capability_granted row", "revoke it if it was not granted")
 		}
 	}
+	missing := len(c.drift) - before
 	c.check("capability ↔ audit", missing, fmt.Sprintf("%d capabilit(ies) without matching grant audit event%s", missing, ofOthers(others)))
 }
 
 func (c *census) receipts() {
-	var exact uint64
+	receipts, before := 0, len(c.drift)
 	for _, m := range c.memories {
-		rs := c.receiptOf[m.RID]
-		exact += c.compare(m, rs)
+		receipts += len(m.receipts)
+		c.compare(m)
 	}
-	for _, r := range c.receiptsN {
-		if c.noMemory[r.Memory] && r.Resource == "memory" {
-			exact++
-			c.found("receipt_without_memory_record", r.ID, "receipt names a memory record that never was", "inspect the store")
-		}
+	for _, r := range c.unpaid {
+		c.found("receipt_without_memory_record", r.ID, "receipt names a memory record that never was", "inspect the store")
 	}
-	memories, receipts := uint64(len(c.memories)), uint64(0)
-	for _, m := range c.memories {
-		receipts += uint64(len(c.receiptOf[m.RID]))
-	}
-	diff := uint64(math.Abs(float64(memories) - float64(receipts)))
+	exact := len(c.drift) - before
+	diff := max(len(c.memories), receipts) - min(len(c.memories), receipts)
 	c.check("memory ↔ receipts", max(diff, exact), fmt.Sprintf(
-		"%d memory record(s) vs %d receipt(s); count diff = %d; exact drift = %d; legacy fallback = 0", memories, receipts, diff, exact))
+		"%d memory record(s) vs %d receipt(s); count diff = %d; exact drift = %d; legacy fallback = 0", len(c.memories), receipts, diff, exact))
 }
 
-func (c *census) compare(m *oplog.Memory, rs []oplog.Receipt) (n uint64) {
+func (c *census) compare(m paid) {
 	const repair = "inspect the store"
-	switch {
+	switch rs := m.receipts; {
 	case len(rs) == 0:
 		c.found("memory_without_receipt", m.RID, "memory record has no receipt", repair)
-		return 1
 	case len(rs) > 1:
 		c.found("memory_receipt_duplicate", m.RID, "memory record has more than one receipt", repair)
-		return 1
 	case rs[0].Payer != m.Owner:
 		c.found("memory_receipt_owner_mismatch", m.RID, "receipt was paid by another identity", repair)
-		return 1
 	case rs[0].Credits != credits(m.Text) && m.Revision == 0:
 		c.found("memory_receipt_mismatch", m.Owner, "receipt does not fit the memory record", repair)
-		return 1
 	}
-	return 0
 }
