@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -91,6 +92,15 @@ func (s *Server) run(key string, source string, work func(context.Context, *back
 	return r
 }
 
+// background has the server do the work of a request that goes on without its client, and answers when it is done.
+func (c *call) background(source string, work func(context.Context, *call, *backfillRun) error) (any, error) {
+	job := *c
+	job.fields = nil // the request's bytes may go
+	r := c.s.run(c.w.Key, source, func(ctx context.Context, r *backfillRun) error { return work(ctx, &job, r) })
+	<-r.done
+	return r.now()
+}
+
 // backfill replays transcripts and answers when it is done.
 func backfill(_ context.Context, c *call) (any, error) {
 	source := "transcripts"
@@ -113,12 +123,8 @@ func backfill(_ context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	job := *c // the request's bytes may go
-	job.fields = nil
 	own := c.fields.Flag("workspaceOnly", true)
-	r := c.s.run(c.w.Key, source, func(ctx context.Context, r *backfillRun) error { return job.replay(ctx, r, own, limit, per) })
-	<-r.done
-	return r.now()
+	return c.background(source, func(ctx context.Context, job *call, r *backfillRun) error { return job.replay(ctx, r, own, limit, per) })
 }
 
 // backfillRunState tells how far the workspace's backfill is: {"kind":"backfill_run"}.
@@ -162,7 +168,7 @@ const errStop = badRequest("the cluster takes no writes; run it again to continu
 
 var notAlnum = regexp.MustCompile(`[^A-Za-z0-9]`)
 
-// transcripts finds the session files of a workspace, or of all, newest first.
+// transcripts finds the session files of a workspace, or of all, newest first. Directories that cannot be read have none.
 func transcripts(root string, w Workspace, own bool) []string {
 	var dirs []string
 	if own {
@@ -174,41 +180,26 @@ func transcripts(root string, w Workspace, own bool) []string {
 			}
 		}
 	} else {
-		entries, err := os.ReadDir(root)
-		if err != nil {
-			return nil
-		}
+		entries, _ := os.ReadDir(root)
 		for _, e := range entries {
 			if e.IsDir() {
 				dirs = append(dirs, e.Name())
 			}
 		}
 	}
-	type file struct {
-		path string
-		at   time.Time
-	}
-	var all []file
+	changed := map[string]time.Time{}
 	for _, d := range dirs {
-		entries, err := os.ReadDir(filepath.Join(root, d))
-		if err != nil {
-			continue
-		}
+		entries, _ := os.ReadDir(filepath.Join(root, d))
 		for _, e := range entries {
 			if !e.Type().IsRegular() || filepath.Ext(e.Name()) != ".jsonl" {
 				continue // links out of the tree and pipes among them
 			}
 			if i, err := e.Info(); err == nil {
-				all = append(all, file{filepath.Join(root, d, e.Name()), i.ModTime()})
+				changed[filepath.Join(root, d, e.Name())] = i.ModTime()
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b file) int { return cmp.Or(b.at.Compare(a.at), strings.Compare(a.path, b.path)) })
-	paths := make([]string, len(all))
-	for i, f := range all {
-		paths[i] = f.path
-	}
-	return paths
+	return slices.SortedFunc(maps.Keys(changed), func(a, b string) int { return cmp.Or(changed[b].Compare(changed[a]), strings.Compare(a, b)) })
 }
 
 // A batch gathers observations for one entry.

@@ -1,12 +1,12 @@
 package sift
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"testing"
 	"unicode/utf8"
 
+	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -15,12 +15,10 @@ func FuzzTranscript(f *testing.F) {
 	f.Add([]byte(useLine("1", "Bash", `{"command":"make"}`, 1) + resultLine("1", `"ok"`) + "{broken\n\n" + resultLine("2", `[{"type":"text","text":"x"},{"type":"image","source":{}}]`)))
 	f.Add([]byte("{\"type\":\"user\",\"timestamp\":\"1969-01-01T00:00:00Z\",\"message\":{\"content\":[1]}}\n\xff\n"))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		r := bufio.NewReader(bytes.NewReader(in))
 		run := &backfillRun{}
-		for {
-			line, err := readLine(r)
-			if len(line) == 0 && err != nil {
-				return
+		for line, err := range kit.Lines(bytes.NewReader(in), maxLine) {
+			if err != nil {
+				t.Fatal(err)
 			}
 			blocks, at, ok := parseLine(line, run)
 			if !ok {

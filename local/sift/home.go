@@ -1,14 +1,13 @@
 package sift
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"path/filepath"
 
+	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -20,11 +19,7 @@ func importHome(_ context.Context, c *call) (any, error) {
 		return nil, badRequest("import_home: home required")
 	}
 	below := filepath.Join(c.s.cfg.NS, "workspaces", c.w.Key, "wal.ndjson")
-	job := *c
-	job.fields = nil
-	r := c.s.run(c.w.Key, "wal", func(ctx context.Context, r *backfillRun) error { return job.takeOver(ctx, r, home, below) })
-	<-r.done
-	return r.now()
+	return c.background("wal", func(ctx context.Context, job *call, r *backfillRun) error { return job.takeOver(ctx, r, home, below) })
 }
 
 // takeOver reads one write-ahead file below a home: a JSON object a line. Torn and foreign lines are counted and passed over.
@@ -35,16 +30,12 @@ func (c *call) takeOver(ctx context.Context, r *backfillRun, home, below string)
 	}
 	defer f.Close()
 	r.change(func(t *Tally) { t.Files, t.Scanned = 1, 1 })
-	b := &batch{c: c, r: r}
-	in := bufio.NewReaderSize(f, 256<<10)
-	for n := 1; ; n++ {
-		raw, err := readLine(in)
-		if errors.Is(err, io.EOF) {
-			return b.flush(ctx)
-		}
-		if err != nil && !errors.Is(err, errLine) {
+	b, n := &batch{c: c, r: r}, 0
+	for raw, err := range kit.Lines(f, maxLine) {
+		if err != nil && !errors.Is(err, kit.ErrLongLine) {
 			return err
 		}
+		n++
 		o, ok := walLine(raw)
 		if !ok {
 			r.change(func(t *Tally) { t.Broken++ })
@@ -58,6 +49,7 @@ func (c *call) takeOver(ctx context.Context, r *backfillRun, home, below string)
 			c.s.log.Info("import", "workspace", c.w.Key, "lines", n, "captured", t.Captured, "duplicate", t.SkippedDuplicate)
 		}
 	}
+	return b.flush(ctx)
 }
 
 func walLine(raw []byte) (*observation, bool) {

@@ -1,25 +1,28 @@
 package sift
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
+	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire/large"
 )
 
 // maxLine bounds a line of a transcript; a longer one is broken.
 const maxLine = 16 << 20
+
+var errLine = errors.New("a line is longer than 16 MiB")
 
 // replayed are the tools whose calls are taken from transcripts.
 var replayed = map[string]bool{"Read": true, "Write": true, "Edit": true, "Bash": true, "Grep": true, "Glob": true}
@@ -64,21 +67,17 @@ func (c *call) transcript(ctx context.Context, r *backfillRun, path string, per 
 	b := &batch{c: c, r: r}
 	pending := map[string]use{}
 	taken := 0
-	in := bufio.NewReaderSize(f, 256<<10)
-	for taken < per {
-		raw, err := readLine(in)
-		if errors.Is(err, errLine) {
+	for raw, err := range kit.Lines(f, maxLine) {
+		switch {
+		case taken >= per:
+			return b.flush(ctx)
+		case errors.Is(err, kit.ErrLongLine):
 			r.change(func(t *Tally) { t.Broken++ })
-			r.fail(err)
+			r.fail(errLine)
 			continue
-		}
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
+		case err != nil:
 			return errors.Join(errors.New("transcript not readable: "+reason(err)), b.flush(ctx))
-		}
-		if ctx.Err() != nil {
+		case ctx.Err() != nil:
 			return errStop
 		}
 		blocks, at, ok := parseLine(raw, r)
@@ -145,53 +144,18 @@ func parseLine(raw []byte, r *backfillRun) (blocks []block, at time.Time, ok boo
 
 // value decodes a block's part; images and other encoded data are left out of it.
 func value(raw json.RawMessage) any {
-	if len(raw) == 0 {
-		return nil
-	}
-	var v any
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	if d.Decode(&v) != nil {
+	v, err := large.JSON(raw)
+	if err != nil { // nothing is there
 		return nil
 	}
 	list, ok := v.([]any)
 	if !ok {
 		return v
 	}
-	kept := []any{}
-	for _, x := range list {
-		if m, ok := x.(map[string]any); ok && m["source"] != nil && m["type"] != "text" {
-			continue
-		}
-		kept = append(kept, x)
-	}
-	return kept
-}
-
-var errLine = errors.New("a line is longer than 16 MiB")
-
-// readLine reads a line whole, or skips it when it is too long. The last one may lack its end.
-func readLine(r *bufio.Reader) ([]byte, error) {
-	var whole []byte
-	long := false
-	for {
-		part, err := r.ReadSlice('\n')
-		if !long {
-			whole = append(whole, part...)
-			if long = len(whole) > maxLine; long {
-				whole = nil
-			}
-		}
-		switch {
-		case errors.Is(err, bufio.ErrBufferFull):
-			continue
-		case long && (err == nil || errors.Is(err, io.EOF)):
-			return nil, errLine
-		case errors.Is(err, io.EOF) && len(whole) > 0:
-			return whole, nil
-		}
-		return whole, err
-	}
+	return slices.DeleteFunc(list, func(x any) bool {
+		m, ok := x.(map[string]any)
+		return ok && m["source"] != nil && m["type"] != "text"
+	})
 }
 
 // openRegular opens a plain file and nothing else, without waiting for one that is a pipe by now.
