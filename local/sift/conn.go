@@ -32,12 +32,10 @@ func (l *listener) serve(c *net.UnixConn) {
 		linger(c)
 		return
 	}
-	if !l.track(c) {
-		return
-	}
 	c.SetReadDeadline(time.Now().Add(l.s.cfg.IdleTimeout))
+	whole := context.AfterFunc(l.ctx, func() { c.SetReadDeadline(time.Now()) }) // a listener that closes waits for no request
 	req, done, err := l.read(c)
-	l.untrack(c)
+	whole()
 	defer done()
 	switch {
 	case err == nil:
@@ -85,23 +83,6 @@ func (l *listener) read(c io.Reader) (req []byte, done func(), err error) {
 	}
 	req, err = format.ReadBody(c, nil, n)
 	return req, done, err
-}
-
-// track remembers a connection whose request is not whole; false when the listener is closed.
-func (l *listener) track(c net.Conn) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.ctx.Err() != nil {
-		return false
-	}
-	l.conns[c] = struct{}{}
-	return true
-}
-
-func (l *listener) untrack(c net.Conn) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.conns, c)
 }
 
 // reply sends one frame. A client that has gone is no error: its request has been done.

@@ -26,12 +26,11 @@ type listener struct {
 
 	mu     sync.Mutex
 	socket *kit.Socket
-	conns  map[net.Conn]struct{} // those that have not sent a whole request
 }
 
 // listen claims a path and serves it until the listener is closed.
 func (s *Server) listen(path string, w *Workspace) (*listener, error) {
-	l := &listener{s: s, path: path, workspace: w, conns: map[net.Conn]struct{}{}}
+	l := &listener{s: s, path: path, workspace: w}
 	l.ctx, l.cancel = context.WithCancel(s.ctx)
 	if err := l.claim(); err != nil {
 		l.cancel()
@@ -133,9 +132,6 @@ func (l *listener) close() error {
 			os.Remove(own)
 		}
 		os.Remove(l.s.cfg.files(w.Key, filePort))
-	}
-	for c := range l.conns {
-		c.SetReadDeadline(time.Now()) // its reader ends it
 	}
 	return l.socket.Close()
 }
