@@ -10,7 +10,7 @@ import (
 	"slices"
 	"sync"
 	"time"
-	"unicode/utf8"
+	"unicode/utf16"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -150,12 +150,8 @@ func object(members ...[]byte) []byte {
 
 // utf16Len is a text's length as JavaScript counts it.
 func utf16Len(b []byte) (n uint64) {
-	for len(b) > 0 {
-		r, size := utf8.DecodeRune(b)
-		if n++; r > 0xFFFF {
-			n++
-		}
-		b = b[size:]
+	for _, r := range string(b) {
+		n += uint64(utf16.RuneLen(r))
 	}
 	return n
 }

@@ -1,7 +1,6 @@
 package sift
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -71,44 +70,36 @@ func (c *call) sees(m *oplog.Memory) bool {
 const foreignReach = 4000
 
 // beside collects up to n visible records on one side of a number, nearest first.
-func (c *call) beside(v *state.View, db oplog.DB, from oplog.Seq, n int, back bool) []*oplog.Memory {
+func (c *call) beside(v *state.View, db oplog.DB, from oplog.Seq, n int, back bool) []row {
+	rows := []row{}
 	if n <= 0 {
-		return nil
+		return rows
 	}
-	var own, others []*oplog.Memory
-	take := func(s oplog.Seq) bool {
-		if m, ok := v.MemoryAt(db, s); ok && c.sees(m) {
-			own = append(own, m)
-		}
-		return len(own) < n
-	}
-	looked := 0
-	look := func(m *oplog.Memory) bool {
-		if looked++; m.Namespace != c.ns && c.sees(m) {
-			others = append(others, m)
-		}
-		return len(others) < n && looked < foreignReach
-	}
+	own, all, first, order := v.NamespaceFrom, v.Memories, from+1, 1
 	if back {
-		v.NamespaceBack(db, c.ns, from, take)
-	} else {
-		v.NamespaceFrom(db, c.ns, from+1, take)
+		own, all, first, order = v.NamespaceBack, v.MemoriesBack, from, -1
 	}
-	if !c.s.cfg.Private {
-		if back {
-			v.MemoriesBack(db, from, look)
-		} else {
-			v.Memories(db, from+1, look)
+	var found []*oplog.Memory
+	own(db, c.ns, first, func(s oplog.Seq) bool {
+		if m, ok := v.MemoryAt(db, s); ok && c.sees(m) {
+			found = append(found, m)
 		}
-	}
-	all := append(own, others...)
-	slices.SortFunc(all, func(a, b *oplog.Memory) int {
-		if back {
-			a, b = b, a
-		}
-		return int(int64(a.Seq) - int64(b.Seq))
+		return len(found) < n
 	})
-	return all[:min(len(all), n)]
+	if !c.s.cfg.Private {
+		looked, enough := 0, len(found)+n
+		all(db, first, func(m *oplog.Memory) bool {
+			if looked++; m.Namespace != c.ns && c.sees(m) {
+				found = append(found, m)
+			}
+			return len(found) < enough && looked < foreignReach
+		})
+	}
+	slices.SortFunc(found, func(a, b *oplog.Memory) int { return order * cmp.Compare(a.Seq, b.Seq) })
+	for _, m := range found[:min(len(found), n)] {
+		rows = append(rows, makeRow(v, db, m))
+	}
+	return rows
 }
 
 const maxWindow = 1000
@@ -135,17 +126,14 @@ func timeline(ctx context.Context, c *call) (any, error) {
 			}
 		}
 		if at > 0 {
-			for _, m := range slices.Backward(c.beside(v, db, at, window, true)) {
-				before = append(before, makeRow(v, db, m))
-			}
+			before = c.beside(v, db, at, window, true)
+			slices.Reverse(before)
 		}
 		from := at
 		if float64(at) != near && at > 0 {
 			from = at - 1
 		}
-		for _, m := range c.beside(v, db, from, window, false) {
-			after = append(after, makeRow(v, db, m))
-		}
+		after = c.beside(v, db, from, window, false)
 		return nil
 	})
 	all := slices.Clone(before)
@@ -160,11 +148,8 @@ const maxIDs = 10_000
 // get fetches summaries by their ids, ascending.
 func get(ctx context.Context, c *call) (any, error) {
 	const bad = badRequest("get: ids must be an array of integers")
-	raw := c.fields["ids"]
-	var numbers []json.Number
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	if len(raw) == 0 || raw[0] != '[' || d.Decode(&numbers) != nil || bytes.ContainsRune(raw, '"') {
+	var numbers []*float64 // a null is none
+	if json.Unmarshal(c.fields["ids"], &numbers) != nil || numbers == nil {
 		return nil, bad
 	}
 	if len(numbers) > maxIDs {
@@ -172,12 +157,11 @@ func get(ctx context.Context, c *call) (any, error) {
 	}
 	var ids []oplog.Seq
 	for _, n := range numbers {
-		f, err := n.Float64()
-		if err != nil || f != math.Trunc(f) {
+		if n == nil || *n != math.Trunc(*n) {
 			return nil, bad
 		}
-		if f >= 1 && f < 1<<53 {
-			ids = append(ids, oplog.Seq(f))
+		if *n >= 1 && *n < 1<<53 {
+			ids = append(ids, oplog.Seq(*n))
 		}
 	}
 	slices.Sort(ids)
@@ -196,9 +180,7 @@ func get(ctx context.Context, c *call) (any, error) {
 // newest are the latest visible records, by time, then by id.
 func (c *call) newest(ctx context.Context, k int) (all []row, err error) {
 	err = c.s.cfg.Memory.View(ctx, func(v *state.View, db oplog.DB) error {
-		for _, m := range c.beside(v, db, 0, k, true) {
-			all = append(all, makeRow(v, db, m))
-		}
+		all = c.beside(v, db, 0, k, true)
 		return nil
 	})
 	slices.SortStableFunc(all, func(a, b row) int { return newer(a.TS, b.TS, a.ID, b.ID) })

@@ -52,13 +52,13 @@ func (c *call) search(ctx context.Context) ([]hit, error) {
 	if err != nil || k == 0 {
 		return []hit{}, err
 	}
-	now := time.Now().UnixMilli()
-	hits := []hit{}
-	if strings.IndexFunc(query, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) < 0 {
+	if !strings.ContainsFunc(query, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
 		all, err := c.newest(ctx, k)
+		hits := []hit{}
 		for _, r := range all {
-			rec := recency(now, r.TS, r.Tool)
-			hits = append(hits, hit{r.ID, r.ID, r.EventID, r.Text, r.TS, rec, rec, r.Tool, r.SessionID})
+			h := r.hit(0)
+			h.Score = h.Recency
+			hits = append(hits, h)
 		}
 		return hits, err
 	}
@@ -70,15 +70,20 @@ func (c *call) search(ctx context.Context) ([]hit, error) {
 	if err != nil {
 		return nil, err
 	}
+	hits := []hit{}
 	err = c.s.cfg.Memory.View(ctx, func(v *state.View, db oplog.DB) error {
 		for _, f := range found.Hits {
-			r := makeRow(v, db, f.Memory)
-			hits = append(hits, hit{r.ID, r.ID, r.EventID, r.Text, r.TS, f.Score, recency(now, r.TS, r.Tool), r.Tool, r.SessionID})
+			hits = append(hits, makeRow(v, db, f.Memory).hit(f.Score))
 		}
 		return nil
 	})
 	slices.SortStableFunc(hits, func(a, b hit) int { return cmp.Or(cmp.Compare(b.Score, a.Score), newer(a.TS, b.TS, a.ID, b.ID)) })
 	return hits, err
+}
+
+// hit is a row as a search shows it.
+func (r row) hit(score float64) hit {
+	return hit{r.ID, r.ID, r.EventID, r.Text, r.TS, score, recency(time.Now().UnixMilli(), r.TS, r.Tool), r.Tool, r.SessionID}
 }
 
 // streamSearch is search in several frames: what was found, and that it is all.

@@ -9,36 +9,27 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// counts of a workspace. raw + summarized + skipped = events.
-type counts struct {
-	Events     uint64 `json:"events"`
-	Raw        uint64 `json:"raw"`
-	Summarized uint64 `json:"summarized"`
-	Skipped    uint64 `json:"skipped"`
-	Summaries  uint64 `json:"summaries"`
-	Embeddings uint64 `json:"embeddings"`
-	Superseded uint64 `json:"superseded"`
-	Sessions   uint64 `json:"sessions"`
-}
-
-func (c *call) counts(ctx context.Context) (n counts, err error) {
+// counts are those of a workspace, and how many of its events wait. raw + summarized + skipped = events.
+func (c *call) counts(ctx context.Context) (n kit.Object, raw uint64, err error) {
 	err = c.s.cfg.Memory.View(ctx, func(v *state.View, db oplog.DB) error {
 		e := v.EventCounts(db, c.ns)
 		kept := v.NamespaceStats(db, c.ns)
-		n = counts{Events: e.Events, Raw: e.Raw, Summarized: e.Summarized, Skipped: e.Skipped, Summaries: e.Summarized, Sessions: e.Sessions,
-			Superseded: kept.Consolidated}
+		embedded := uint64(0)
 		if d, ok := v.Database(db); ok && d.Embedder != nil { // some may wait for their vector
 			v.NamespaceFrom(db, c.ns, 0, func(seq oplog.Seq) bool {
 				if len(v.Vector(db, seq)) > 0 {
-					n.Embeddings++
+					embedded++
 				}
 				return ctx.Err() == nil
 			})
-			n.Embeddings = min(n.Embeddings, kept.Active+kept.Consolidated) // a forgotten one may have its vector still
+			embedded = min(embedded, kept.Active+kept.Consolidated) // a forgotten one may have its vector still
 		}
+		raw = e.Raw
+		n = kit.Object{"events", e.Events, "raw", raw, "summarized", e.Summarized, "skipped", e.Skipped, "summaries", e.Summarized, "embeddings", embedded,
+			"superseded", kept.Consolidated, "sessions", e.Sessions}
 		return nil
 	})
-	return n, err
+	return n, raw, err
 }
 
 // settings are the numbers in force, as status shows them.
@@ -51,34 +42,25 @@ func (s *Server) settings() kit.Object {
 		"consolidator", kit.Object{"model", model, "maxSummary", maxSummary, "deferred", false}, "shared", !s.cfg.Private}
 }
 
-// place is what status tells of the node's place in its cluster.
-type place struct {
-	NodeID       uint32      `json:"nodeId"`
-	Role         string      `json:"role"`
-	LeaderID     *uint32     `json:"leaderId"`
-	Term         uint64      `json:"term"`
-	CommitIndex  uint64      `json:"commitIndex"`
-	AppliedIndex oplog.Index `json:"appliedIndex"`
-	Peers        int         `json:"peers"`
-}
-
 func status(ctx context.Context, c *call) (any, error) {
-	n, err := c.counts(ctx)
+	n, _, err := c.counts(ctx)
+	at := c.s.place(ctx)
 	return kit.Object{"counts", n, "namespace", c.s.cfg.NS, "workspace", c.w.Key, "cwd", c.w.Dir, "backend", "extractive",
-		"backends", map[string]bool{"extractive": true, "ollama": false, "anthropic": false}, "config", c.s.settings(), "cluster", c.s.place(ctx)}, err
+		"backends", map[string]bool{"extractive": true, "ollama": false, "anthropic": false}, "config", c.s.settings(),
+		"cluster", kit.Object{"nodeId", at.NodeID, "role", at.Role, "leaderId", at.Leader, "term", at.Term, "commitIndex", at.Commit, "appliedIndex", at.Applied, "peers", at.Peers}}, err
 }
 
 // drain says how many events wait. None do: a summary is made with its event.
 func drain(ctx context.Context, c *call) (any, error) {
-	n, err := c.counts(ctx)
-	return kit.Object{"processed", 0, "errors", 0, "pending", n.Raw, "backend", "extractive"}, err
+	_, raw, err := c.counts(ctx)
+	return kit.Object{"processed", 0, "errors", 0, "pending", raw, "backend", "extractive"}, err
 }
 
 // place asks what the node is in its cluster; nothing is told where that is not known.
-func (s *Server) place(ctx context.Context) place {
+func (s *Server) place(ctx context.Context) api.PlaceAnswer {
 	a, err := api.Place.Ask(ctx, s.cfg.Memory, &api.PlaceRequest{})
 	if err != nil {
-		return place{}
+		return api.PlaceAnswer{}
 	}
-	return place{NodeID: a.NodeID, Role: a.Role, LeaderID: a.Leader, Term: a.Term, CommitIndex: a.Commit, AppliedIndex: a.Applied, Peers: a.Peers}
+	return *a
 }

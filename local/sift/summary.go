@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"maps"
 	"regexp"
 	"slices"
@@ -114,21 +115,22 @@ func field(v any, keys ...string) string {
 // lines are the lines of all text in a value, the first few hundred of them.
 func lines(v any) (all []string) {
 	const enough = 400
-	walk(v, func(s string) bool {
+	for s := range texts(v) {
 		for l := range strings.Lines(s) {
 			if l = strings.TrimSpace(strings.ToValidUTF8(l, "")); l != "" {
 				all = append(all, l)
 			}
 			if len(all) >= enough {
-				return false
+				return all
 			}
 		}
-		return true
-	})
+	}
 	return all
 }
 
-// walk visits a value's strings, those of objects by key, until f says stop.
+// texts are a value's strings, those of objects by key.
+func texts(v any) iter.Seq[string] { return func(yield func(string) bool) { walk(v, yield) } }
+
 func walk(v any, f func(string) bool) bool {
 	switch v := v.(type) {
 	case string:
@@ -190,24 +192,23 @@ func names(content string) string {
 
 // changed is the identifiers that went and came; the first lines when there are none.
 func changed(old, new string) string {
-	set := func(s string) map[string]bool {
-		m := map[string]bool{}
-		for _, w := range identifier.FindAllString(s[:min(len(s), 64<<10)], 4000) {
-			m[w] = true
+	words := func(s string) []string { return identifier.FindAllString(s[:min(len(s), 64<<10)], 4000) }
+	was, is := words(old), words(new)
+	only := func(all, other []string) string {
+		seen := map[string]bool{}
+		for _, w := range other {
+			seen[w] = true
 		}
-		return m
-	}
-	was, is := set(old), set(new)
-	only := func(text string, other map[string]bool) string {
 		var out []string
-		for _, w := range identifier.FindAllString(text[:min(len(text), 64<<10)], 4000) {
-			if !other[w] && !slices.Contains(out, w) && len(out) < 8 {
+		for _, w := range all {
+			if !seen[w] && len(out) < 8 {
+				seen[w] = true
 				out = append(out, w)
 			}
 		}
 		return strings.Join(out, " ")
 	}
-	gone, come := only(old, is), only(new, was)
+	gone, come := only(was, is), only(is, was)
 	if gone == "" && come == "" {
 		gone, come = oneLine(firstOf(old), 90), oneLine(firstOf(new), 90)
 	}
@@ -247,12 +248,14 @@ func found(in, out any) string {
 // words are the most telling texts of a payload: the longest, short ones last.
 func words(v any) string {
 	var all []string
-	walk(v, func(s string) bool {
+	for s := range texts(v) {
 		if s = oneLine(s, maxSummary); s != "" && !slices.Contains(all, s) {
 			all = append(all, s)
 		}
-		return len(all) < 100
-	})
+		if len(all) == 100 {
+			break
+		}
+	}
 	if len(all) == 0 {
 		if n, ok := v.(json.Number); ok {
 			return n.String()
