@@ -29,8 +29,8 @@ func (a *AgentID) UnmarshalJSON(raw []byte) error {
 	if !isDisplay(display) {
 		return errors.New("display is not local@host")
 	}
-	b, err := b58.Decode(key)
-	if err != nil || len(b) != 32 {
+	b, ok := decode32(key)
+	if !ok {
 		return errors.New("pubkey is not 32 bytes of base58")
 	}
 	*a = AgentID{display, b58.Encode(b)}

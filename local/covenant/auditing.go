@@ -29,39 +29,20 @@ func recentAudit(f *fields) action {
 			reader.Close()
 			return nil, errNoReading
 		}
-		if streams {
-			return &stream{kind: "audit_events", chunks: func(emit func(any) (bool, error)) error {
-				defer reader.Close()
-				return eachEvent(reader, places, emit)
-			}}, nil
-		}
-		defer reader.Close()
-		out := []json.RawMessage{}
-		size := 0
-		err = eachEvent(reader, places, func(v any) (bool, error) {
-			e := v.(json.RawMessage)
-			out = append(out, e)
-			size += len(e)
-			return size <= 2*MaxFrame, nil
-		})
-		if err != nil {
-			return nil, errNoReading
-		}
-		return kit.Object{"kind", "audit_events", "events", out}, nil
+		return listed(&stream{kind: "audit_events", chunks: func(emit func(any) (bool, error)) error {
+			defer reader.Close()
+			for _, p := range places {
+				line, err := reader.At(p)
+				if err != nil {
+					return errNoReading
+				}
+				if more, err := emit(line); err != nil || !more {
+					return err
+				}
+			}
+			return nil
+		}}, "events", streams)
 	}
-}
-
-func eachEvent(r *audit.Reader, places []audit.Place, emit func(any) (bool, error)) error {
-	for _, p := range places {
-		line, err := r.At(p)
-		if err != nil {
-			return err
-		}
-		if more, err := emit(line); err != nil || !more {
-			return err
-		}
-	}
-	return nil
 }
 
 func verifyAuditIntegrity(*fields) action {

@@ -77,7 +77,7 @@ func (c *conn) once(ctx context.Context) bool {
 		c.buf = body // large ones are not kept for connections that idle
 	}
 	kind, f := c.srv.request(body)
-	verb := verbs[kind]
+	verb := kinds[kind].verb
 	if f.err != nil {
 		c.write(fault(textMalformed))
 		return false

@@ -105,7 +105,7 @@
 // # HTTP
 //
 // Package door decides which requests come in; others are answered 403 {"kind":"error","message":…} whatever they ask. Then:
-// The routes table of http.go maps paths to the same requests, with Authorization: Bearer and the token. Errors of
+// The table of kinds (verbs.go) maps paths to the same requests, with Authorization: Bearer and the token. Errors of
 // handlers are answered 200 like on the socket; 401, 4xx and 5xx are HTTP's own matter. Accept: text/event-stream asks
 // for a stream.
 //

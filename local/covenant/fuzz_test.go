@@ -12,7 +12,7 @@ import (
 // FuzzRequest reads arbitrary bodies as requests. What is taken is UTF-8, an object and of a known kind, and reading it
 // again after its keys were put in another order takes it again; what one key's other case says is not heard.
 func FuzzRequest(f *testing.F) {
-	for kind := range verbs {
+	for kind := range kinds {
 		f.Add([]byte(`{"kind":"` + kind + `","text":"x","limit":10,"before_ms":1,"tier":"working","query":"q","task":{"id":"11111111-1111-4111-8111-111111111111"}}`))
 	}
 	f.Add([]byte(`{"kind":"recent_memory","limit":1e1}`))
@@ -21,10 +21,10 @@ func FuzzRequest(f *testing.F) {
 	srv := &Server{large: kit.NewLarge(1)}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		kind, in := srv.request(bytes.Clone(body))
-		if in.err != nil || verbs[kind] == nil {
+		if in.err != nil || kinds[kind].verb == nil {
 			return
 		}
-		run := verbs[kind](in)
+		run := kinds[kind].verb(in)
 		if in.err != nil {
 			return
 		}
@@ -36,10 +36,10 @@ func FuzzRequest(f *testing.F) {
 			t.Fatal(err)
 		}
 		again, in2 := srv.request(sorted)
-		if verbs[again] == nil {
+		if kinds[again].verb == nil {
 			t.Fatalf("%q is another request when it is written anew: %q", body, sorted)
 		}
-		if verbs[again](in2); in2.err != nil {
+		if kinds[again].verb(in2); in2.err != nil {
 			t.Fatalf("%q is refused when it is written anew: %v", sorted, in2.err)
 		}
 	})

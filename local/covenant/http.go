@@ -1,6 +1,7 @@
 package covenant
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,58 +19,13 @@ import (
 	"github.com/cairndb/cairn/wire/large"
 )
 
-// A route is a verb over HTTP: its parameters come from the query, or the body is its fields.
+// A route is a kind of request over HTTP: with GET its fields come from the query, else the body is its fields.
 type route struct {
-	path   string // method and path
-	kind   string
-	params []param // of the query; nil for a body
-	under  string  // the body is this one field
-	stream bool    // may be answered as server-sent events
-}
-
-type param struct {
-	name, as string // the field, when it is called something else
-	text     bool   // a string, not a number
-	def      string
-}
-
-var (
-	tierParam  = param{name: "tier", text: true}
-	limit10    = param{name: "limit", def: "10"}
-	limit20    = param{name: "limit", def: "20"}
-	sinceParam = param{name: "since_ms"}
-)
-
-// routes is the mirror at a glance.
-var routes = []route{
-	{path: "POST /intent", kind: "submit_intent", stream: true},
-	{path: "GET /memory/recent", kind: "recent_memory", params: []param{tierParam, limit10}, stream: true},
-	{path: "GET /memory/search", kind: "search_memory", params: []param{{name: "q", as: "query", text: true}, tierParam, limit10, {name: "min_relevance"}}},
-	{path: "POST /memory/purge", kind: "purge_memory"},
-	{path: "GET /receipts/recent", kind: "recent_receipts", params: []param{limit10, sinceParam}},
-	{path: "GET /capabilities/recent", kind: "recent_capabilities", params: []param{limit10}},
-	{path: "POST /capabilities/grant", kind: "grant_capability"},
-	{path: "POST /capabilities/revoke", kind: "revoke_capability"},
-	{path: "POST /capabilities/purge", kind: "purge_capabilities"},
-	{path: "GET /verify", kind: "verify", params: []param{{name: "window", def: "100"}}},
-	{path: "POST /ignore/check", kind: "ignore_check"},
-	{path: "GET /tools", kind: "list_tools", params: []param{}},
-	{path: "POST /tools/call", kind: "call_tool"},
-	{path: "GET /audit/recent", kind: "recent_audit", params: []param{limit20, sinceParam}, stream: true},
-	{path: "GET /audit/verify", kind: "verify_audit_integrity", params: []param{}},
-	{path: "POST /audit/purge", kind: "purge_audit"},
-	{path: "POST /a2a/tasks", kind: "send_a2_a_task", under: "task"},
-	{path: "GET /a2a/tasks/next", kind: "try_recv_a2_a_task", params: []param{}},
-	{path: "GET /a2a/tasks/recent", kind: "a2_a_queue", params: []param{limit10}},
-	{path: "POST /a2a/results", kind: "post_a2_a_result", under: "result"},
-	{path: "GET /a2a/results/next", kind: "try_recv_a2_a_result", params: []param{}},
-	{path: "GET /a2a/results/recent", kind: "a2_a_queue", params: []param{limit10}},
-	{path: "GET /a2a/queue", kind: "a2_a_queue", params: []param{limit10, {name: "min_lease_age_ms"}, {name: "deadline_within_ms"}, {name: "state_filter", text: true}}},
-	{path: "GET /peers/list", kind: "list_peers", params: []param{limit20, {name: "pubkey_prefix", text: true}, {name: "status_filter", text: true}}},
-	{path: "POST /peers/enroll", kind: "enroll_peer"},
-	{path: "POST /peers/purge", kind: "purge_peers"},
-	{path: "POST /peers/rotate", kind: "rotate_operator_token", params: []param{}},
-	{path: "POST /peers/revoke", kind: "revoke_peer"},
+	path    string // method and path
+	query   string // its parameters: NAME for a text, NAME#DEFAULT for a number, NAME:FIELD when the field has another name
+	under   string // the body is this one field
+	empty   bool   // no body is read
+	streams bool   // may be answered as server-sent events
 }
 
 func (s *Server) listenHTTP() error {
@@ -81,22 +37,29 @@ func (s *Server) listenHTTP() error {
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) {
 		reply(w, http.StatusOK, kit.Object{"status", "ok"})
 	})
-	mux.HandleFunc("GET /version", func(w http.ResponseWriter, r *http.Request) {
-		info, _ := protocolInfo(nil)(r.Context(), nil) // never fails
-		reply(w, http.StatusOK, info)
-	})
-	for _, rt := range routes {
-		mux.HandleFunc(rt.path, func(w http.ResponseWriter, r *http.Request) { s.serveRoute(rt, w, r) })
+	mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, protocol) })
+	for _, k := range kinds {
+		for _, rt := range k.routes {
+			mux.HandleFunc(rt.path, func(w http.ResponseWriter, r *http.Request) { s.serveRoute(k.verb, rt, w, r) })
+		}
 	}
 	s.httpAt = ln.Addr().String()
 	d := &door.Door{Origins: s.cfg.Origins, Hint: "send a token: the operator's is in " + s.tokenPath(),
 		Token: func(bearer string) bool { _, ok := s.peers.resolve(bearer); return ok }}
-	s.http = &http.Server{Handler: s.enter(d, mux), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+	mirror := &http.Server{Handler: s.enter(d, mux), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		BaseContext: func(net.Listener) context.Context { return s.ctx }}
 	s.tasks.Go(func() {
-		if err := d.Serve(s.http, ln); !errors.Is(err, http.ErrServerClosed) {
+		if err := d.Serve(mirror, ln); !errors.Is(err, http.ErrServerClosed) {
 			s.log.Error("http mirror ended", "err", err)
 		}
+	})
+	s.listeners = append(s.listeners, func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+		defer cancel()
+		if mirror.Shutdown(ctx) != nil {
+			return mirror.Close()
+		}
+		return nil
 	})
 	return nil
 }
@@ -128,7 +91,7 @@ func (s *Server) enter(d *door.Door, next http.Handler) http.Handler {
 	})
 }
 
-func (s *Server) serveRoute(rt route, w http.ResponseWriter, r *http.Request) {
+func (s *Server) serveRoute(run verb, rt route, w http.ResponseWriter, r *http.Request) {
 	who, status, err := s.bearer(r)
 	if err != nil {
 		reply(w, status, fault(err.Error()))
@@ -155,17 +118,17 @@ func (s *Server) serveRoute(rt route, w http.ResponseWriter, r *http.Request) {
 		reply(w, status, fault(err.Error()))
 		return
 	}
-	events := rt.stream && kit.WantsEvents(r)
+	events := rt.streams && kit.WantsEvents(r)
 	delete(f.m, "prefer_stream")
 	if events {
 		f.m["prefer_stream"] = json.RawMessage("true")
 	}
-	run := verbs[rt.kind](f)
+	do := run(f)
 	if f.err != nil {
 		reply(w, http.StatusUnprocessableEntity, fault(f.err.Error()))
 		return
 	}
-	answer, err := run(r.Context(), &session{srv: s, peer: *who, transport: "http"})
+	answer, err := do(r.Context(), &session{srv: s, peer: *who, transport: "http"})
 	if st, ok := answer.(*stream); ok && err == nil {
 		serveEvents(w, st)
 		return
@@ -206,8 +169,8 @@ func (s *Server) bearer(r *http.Request) (who *AgentID, status int, err error) {
 
 // fields are the request's, read as the socket's are.
 func (rt route) fields(s *Server, w http.ResponseWriter, r *http.Request) (*fields, error) {
-	if rt.params != nil {
-		return query(rt.params, r.URL.Query())
+	if rt.empty || r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return query(rt.query, r.URL.Query())
 	}
 	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || t != "application/json" {
 		return nil, errors.New("expected Content-Type application/json")
@@ -223,30 +186,29 @@ func (rt route) fields(s *Server, w http.ResponseWriter, r *http.Request) (*fiel
 	return f, f.err
 }
 
-func query(params []param, q url.Values) (*fields, error) {
+func query(params string, q url.Values) (*fields, error) {
 	f := &fields{m: map[string]json.RawMessage{}}
-	for _, p := range params {
-		v, given := p.def, p.def != ""
-		if q.Has(p.name) {
-			v, given = q.Get(p.name), true
-		}
-		if !given {
+	for _, p := range strings.Fields(params) {
+		p, def, number := strings.Cut(p, "#")
+		name, field, _ := strings.Cut(p, ":")
+		if !q.Has(name) && def == "" {
 			continue
 		}
+		v := def
+		if q.Has(name) {
+			v = q.Get(name)
+		}
 		raw := json.RawMessage(v)
-		if p.text {
-			var err error
-			if raw, err = kit.JSON(v); err != nil {
-				return nil, err
-			}
-		} else if _, err := strconv.ParseFloat(v, 64); err != nil {
-			return nil, fmt.Errorf("%s: not a number", p.name)
+		var err error
+		if !number {
+			raw, err = kit.JSON(v)
+		} else if _, err = strconv.ParseFloat(v, 64); err != nil {
+			err = fmt.Errorf("%s: not a number", name)
 		}
-		name := p.name
-		if p.as != "" {
-			name = p.as
+		if err != nil {
+			return nil, err
 		}
-		f.m[name] = raw
+		f.m[cmp.Or(field, name)] = raw
 	}
 	return f, nil
 }

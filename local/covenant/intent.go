@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cairndb/cairn/local/covenant/ignore"
 	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/local/redact"
 	"github.com/cairndb/cairn/node/api"
@@ -30,7 +31,7 @@ func submitIntent(f *fields) action {
 			return nil, fmt.Errorf("memory: text of %d bytes is over %d", len(text), maxIntent)
 		}
 		id := newID()
-		rules, err := s.srv.ignore.Rules()
+		rules, err := ignore.Load(s.srv.rulesPath())
 		if err != nil {
 			return nil, err
 		}
@@ -188,7 +189,7 @@ func (s *Server) origin() string { return fmt.Sprintf("node-%d", s.cfg.Node) }
 func ignoreCheck(f *fields) action {
 	text := f.text("text")
 	return func(_ context.Context, s *session) (any, error) {
-		rules, err := s.srv.ignore.Rules()
+		rules, err := ignore.Load(s.srv.rulesPath())
 		ignored, line := rules.Check(text)
 		return kit.Object{"kind", "ignore_report", "ignored", ignored, "matched_pattern", orNull(line), "rules_loaded", len(rules)}, err
 	}

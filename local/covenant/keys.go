@@ -11,29 +11,18 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/cairndb/cairn/local/kit"
 )
 
 // loadKey reads the raw 32-byte seed of a key, or makes one.
 func loadKey(path string) (ed25519.PrivateKey, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, err
-	}
-	info, err := os.Lstat(path)
+	seed, err := readOwn(path, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		seed := make([]byte, ed25519.SeedSize)
+		seed = make([]byte, ed25519.SeedSize)
 		rand.Read(seed) // never fails
 		return ed25519.NewKeyFromSeed(seed), kit.WriteFile(path, seed, 0o600)
 	}
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file", path)
-	}
-	seed, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
@@ -41,6 +30,20 @@ func loadKey(path string) (ed25519.PrivateKey, error) {
 		return nil, fmt.Errorf("%s holds %d bytes, a key has %d", path, len(seed), ed25519.SeedSize)
 	}
 	return ed25519.NewKeyFromSeed(seed), nil
+}
+
+// readOwn reads a file of this node's, no link or pipe, unless its mode allows what is forbidden.
+func readOwn(path string, forbidden fs.FileMode) ([]byte, error) {
+	info, err := os.Lstat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is not a regular file", path)
+	case info.Mode().Perm()&forbidden != 0:
+		return nil, fmt.Errorf("%s has mode %04o: others may read it; chmod 600", path, info.Mode().Perm())
+	}
+	return os.ReadFile(path)
 }
 
 // seal makes the operator's key travel in the replicated log, readable only by those who have the cluster's secret.

@@ -26,14 +26,6 @@ type Record struct {
 	Parent    *string         `json:"parent"`
 }
 
-// memories is the answer that has records in it.
-type memories []Record
-
-// MarshalJSON implements json.Marshaler.
-func (m memories) MarshalJSON() ([]byte, error) {
-	return kit.JSON(kit.Object{"kind", "memories", "records", []Record(m)})
-}
-
 // ownerOf is the key a memory belongs to: its own in this protocol's namespace, else the operator's.
 func (s *Server) ownerOf(namespace, owner string) string {
 	if namespace == oplog.CovenantNamespace && owner != "" {
@@ -124,31 +116,16 @@ func recentMemory(f *fields) action {
 			return nil, err
 		}
 		w := &walk{s: s, sees: s.sees(tier, scopes), scopes: scopes, left: limit}
-		if streams {
-			page, err := w.next(ctx) // a fault before the first chunk is a plain error
-			return &stream{kind: "memories", chunks: w.chunks(ctx, page)}, err
+		page, err := w.next(ctx) // a fault before the first chunk is a plain error
+		if err != nil {
+			return nil, err
 		}
-		out := memories{}
-		for size := 0; ; {
-			page, err := w.next(ctx)
-			if err != nil || len(page) == 0 {
-				return out, err
-			}
-			out = append(out, page...)
-			if size += weigh(page); size > 2*MaxFrame { // it will not fit, however it is written
-				return nil, errOutput
-			}
-		}
+		return listed(&stream{kind: "memories", chunks: w.chunks(ctx, page)}, "records", streams)
 	}
 }
 
-// weigh is at most what the records are as JSON.
-func weigh(rs []Record) (n int) {
-	for i := range rs {
-		n += len(rs[i].Text) + len(rs[i].Metadata) + 2*len(rs[i].Embedding)
-	}
-	return n
-}
+// weight is at most what the record is as JSON.
+func (r *Record) weight() int { return len(r.Text) + len(r.Metadata) + 2*len(r.Embedding) }
 
 // A walk goes through a session's memories from the newest to the oldest, some at a time. Each page is read at its own
 // moment: newer memories do not come in, purged ones are left out.
@@ -199,7 +176,7 @@ func (w *walk) read(n namer) (page []Record) {
 		if !only(w.scopes, &r) {
 			return true
 		}
-		size += weigh([]Record{r})
+		size += r.weight()
 		at, _ := slices.BinarySearchFunc(page[same:], r, func(a, b Record) int { return strings.Compare(a.ID, b.ID) })
 		page = slices.Insert(page, same+at, r)
 		return true
@@ -225,7 +202,7 @@ func (w *walk) chunks(ctx context.Context, page []Record) func(func(any) (bool, 
 	return func(emit func(any) (bool, error)) (err error) {
 		for len(page) > 0 {
 			for i := range page {
-				if more, err := emit(page[i]); err != nil || !more {
+				if more, err := emit(&page[i]); err != nil || !more {
 					return err
 				}
 			}

@@ -6,10 +6,7 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -87,8 +84,8 @@ func (r *registry) write(row registration) error {
 
 // resolve finds whose a live token is.
 func (r *registry) resolve(text string) (registration, bool) {
-	token, err := b58.Decode(text)
-	if err != nil || len(token) != 32 {
+	token, ok := decode32(text)
+	if !ok {
 		return registration{}, false
 	}
 	r.mu.Lock()
@@ -162,43 +159,22 @@ func (r *registry) list() []registration {
 // operatorToken reads the operator's token, or makes one. A file that others could read stops the start: the token is all
 // that a client shows.
 func (r *registry) operatorToken(path string, now uint64) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	info, err := os.Lstat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return r.newOperatorToken(path, now)
-	case err != nil:
-		return err
-	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s is not a regular file", path)
-	case info.Mode().Perm()&0o077 != 0:
-		return fmt.Errorf("%s has mode %04o: others may read it; chmod 600", path, info.Mode().Perm())
-	}
-	raw, err := os.ReadFile(path)
-	if err != nil {
+	raw, err := readOwn(path, 0o077)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	text := strings.TrimSpace(string(raw))
-	token, err := b58.Decode(text)
-	if err != nil || len(token) != 32 {
-		return r.newOperatorToken(path, now)
-	}
 	if _, ok := r.resolve(text); ok {
 		return nil
 	}
+	token, ok := decode32(text)
 	r.mu.Lock()
-	known := r.find(hashToken(token)) >= 0
+	known := ok && r.find(hashToken(token)) >= 0
 	r.mu.Unlock()
-	if known { // revoked: a rotation was cut short after the old token's end
-		return r.newOperatorToken(path, now)
+	if ok && !known {
+		return r.register(token, nil, now)
 	}
-	return r.register(token, nil, now)
-}
-
-func (r *registry) newOperatorToken(path string, now uint64) error {
-	_, err := r.rotate(path, now)
+	_, err = r.rotate(path, now) // none, or a revoked one: a rotation was cut short after the old token's end
 	return err
 }
 
@@ -222,14 +198,20 @@ func (r *registry) rotate(path string, now uint64) (string, error) {
 
 // begins says whether a text is the token, or a beginning of the prefix that is stored.
 func (row registration) begins(text string) bool {
-	if token, err := b58.Decode(text); err == nil && len(token) == 32 {
+	if token, ok := decode32(text); ok {
 		return row.Token == hashToken(token)
 	}
 	return strings.HasPrefix(row.Prefix, text)
 }
 
+// decode32 reads base58 of 32 bytes: a token or a key.
+func decode32(text string) ([]byte, bool) {
+	b, err := b58.Decode(text)
+	return b, err == nil && len(b) == 32
+}
+
 // isToken says whether a text has the form of a token.
 func isToken(text string) bool {
-	b, err := b58.Decode(text)
-	return err == nil && len(b) == 32
+	_, ok := decode32(text)
+	return ok
 }

@@ -83,13 +83,13 @@ func searchMemory(f *fields) action {
 			return nil, err
 		}
 		found, err := s.search(ctx, query, tier, scopes, limit, least, quiet)
-		out := memories{}
+		out := []any{}
 		for _, r := range found {
 			if s.srv.cfg.ShowScore {
 				r.Metadata = withKey(r.Metadata, "_score", r.score)
 			}
-			out = append(out, r.Record)
+			out = append(out, &r.Record)
 		}
-		return out, storeError("memory", err)
+		return list{"memories", "records", out}, storeError("memory", err)
 	}
 }

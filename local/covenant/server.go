@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"maps"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -57,12 +56,13 @@ type Server struct {
 	cfg    Config
 	log    *slog.Logger
 	audit  *audit.Log
-	ignore *ignore.File
 	box    *mailbox.Box
 	peers  *registry
 	socket *kit.Socket
-	http   *http.Server
 	httpAt string
+
+	listeners closers // closed first, before the connections end
+	files     closers // closed last
 
 	large  kit.Large
 	ctx    context.Context // of requests and connections: ends when the server stops
@@ -122,29 +122,34 @@ func (s *Server) openHome() (err error) {
 	if s.local, err = loadKey(filepath.Join(home, "identity", "local.key")); err != nil {
 		return fmt.Errorf("identity: %w", err)
 	}
-	if err := os.MkdirAll(filepath.Join(home, "peers"), 0o700); err != nil {
-		return err
-	}
 	if s.peers, err = openRegistry(filepath.Join(home, "peers", "registry.jsonl"), s.cfg.Keys); err != nil {
 		return fmt.Errorf("registry: %w", err)
 	}
+	s.files = append(s.files, func() error { return s.peers.file.Close() }) // a purge replaces it
 	if err := s.peers.operatorToken(s.tokenPath(), millis(time.Now())); err != nil {
 		return fmt.Errorf("operator token: %w", err)
 	}
 	if s.audit, err = audit.Open(filepath.Join(home, "audit"), s.cfg.Keys, s.log); err != nil {
 		return err
 	}
-	if s.ignore, err = ignore.Open(filepath.Join(home, ".covenantignore")); err != nil {
+	s.files = append(s.files, func() error {
+		s.recordRejections()
+		return s.audit.Close()
+	})
+	if err := ignore.Ensure(s.rulesPath()); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Join(home, "a2a"), 0o700); err != nil {
+	if s.box, err = mailbox.Open(filepath.Join(home, "a2a", "events.jsonl"), s.cfg.Keys); err != nil {
 		return err
 	}
-	s.box, err = mailbox.Open(filepath.Join(home, "a2a", "events.jsonl"), s.cfg.Keys)
-	return err
+	s.files = append(s.files, s.box.Close)
+	return nil
 }
 
 func (s *Server) tokenPath() string { return filepath.Join(s.cfg.Home, "peers", "operator.token") }
+
+// rulesPath is where the ignore rules are. They are read for each intent, as they are then.
+func (s *Server) rulesPath() string { return filepath.Join(s.cfg.Home, ".covenantignore") }
 
 // Socket is where the server listens.
 func (s *Server) Socket() string { return filepath.Join(s.cfg.Home, "sock") }
@@ -155,21 +160,26 @@ func (s *Server) HTTP() string { return s.httpAt }
 // maxSocketPath is the shortest of the systems' bounds.
 const maxSocketPath = 103
 
-// claim makes the home and the socket in it. A live owner's is left to it.
+// claim makes the home, its directories and the socket in it. A live owner's is left to it.
 func (s *Server) claim() error {
 	path := s.Socket()
 	if len(path) > maxSocketPath {
 		return fmt.Errorf("socket path of %d bytes is over %d: choose a shorter home", len(path), maxSocketPath)
 	}
-	if err := os.MkdirAll(s.cfg.Home, 0o700); err != nil {
-		return err
+	for _, dir := range []string{"identity", "peers", "a2a"} {
+		if err := os.MkdirAll(filepath.Join(s.cfg.Home, dir), 0o700); err != nil {
+			return err
+		}
 	}
 	if err := os.Chmod(s.cfg.Home, 0o700); err != nil {
 		return err
 	}
 	var err error
-	s.socket, err = kit.Claim(path, kit.Answers)
-	return err
+	if s.socket, err = kit.Claim(path, kit.Answers); err != nil {
+		return err
+	}
+	s.listeners = append(s.listeners, s.socket.Close)
+	return nil
 }
 
 // Close stops listening, ends the connections, and waits for the requests at work. It may be called twice.
@@ -181,29 +191,19 @@ func (s *Server) Close() error {
 	if closed {
 		return nil
 	}
-	var errs []error
-	if s.socket != nil {
-		errs = append(errs, s.socket.Close())
-	}
-	if s.http != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
-		if s.http.Shutdown(ctx) != nil {
-			errs = append(errs, s.http.Close())
-		}
-		cancel()
-	}
+	err := s.listeners.close()
 	s.endConns()
-	if s.audit != nil {
-		s.recordRejections()
-		errs = append(errs, s.audit.Close())
+	return errors.Join(err, s.files.close())
+}
+
+// closers are closed in the order in which they were opened.
+type closers []func() error
+
+func (c closers) close() (err error) {
+	for _, f := range c {
+		err = errors.Join(err, f())
 	}
-	if s.box != nil {
-		errs = append(errs, s.box.Close())
-	}
-	if s.peers != nil {
-		errs = append(errs, s.peers.file.Close())
-	}
-	return errors.Join(errs...)
+	return err
 }
 
 // closeTimeout is how long requests at work may take when the server stops.

@@ -1,6 +1,7 @@
 package covenant
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"github.com/cairndb/cairn/local/kit"
@@ -13,6 +14,38 @@ type stream struct {
 	kind    string                                            // of the answer it stands for
 	chunks  func(emit func(any) (more bool, err error)) error // makes them
 	summary kit.Object                                        // nil for none
+}
+
+// A list is an answer of items in one frame.
+type list struct {
+	kind, name string
+	items      []any
+}
+
+// MarshalJSON implements json.Marshaler.
+func (l list) MarshalJSON() ([]byte, error) {
+	return kit.JSON(kit.Object{"kind", l.kind, l.name, l.items})
+}
+
+// listed is a stream for a client that prefers one, else a list of its chunks.
+func listed(st *stream, name string, streams bool) (any, error) {
+	if streams {
+		return st, nil
+	}
+	out, size := []any{}, 0
+	err := st.chunks(func(chunk any) (bool, error) {
+		switch c := chunk.(type) {
+		case *Record:
+			size += c.weight()
+		case json.RawMessage:
+			size += len(c)
+		}
+		if out = append(out, chunk); size > 2*MaxFrame { // it will not fit, however it is written
+			return false, errOutput
+		}
+		return true, nil
+	})
+	return list{st.kind, name, out}, err
 }
 
 // each makes the frames of the stream and puts them, until put says that the client is gone. A chunk that is too large ends

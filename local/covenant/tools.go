@@ -103,8 +103,8 @@ func block(answer any) (content, error) {
 	switch v := answer.(type) {
 	case string:
 		return textBlock(v), nil
-	case memories:
-		answer = []Record(v)
+	case list:
+		answer = v.items
 	}
 	b, err := kit.JSON(answer)
 	return content{Type: "json", Value: b}, err

@@ -17,38 +17,45 @@ type verb func(*fields) action
 // An action does a request's work and gives its reply: a frame, or a *stream. What an error says is the client's to read.
 type action func(context.Context, *session) (any, error)
 
-// verbs is the protocol at a glance.
-var verbs = map[string]verb{
-	"ping":                   ping,
-	"protocol_info":          protocolInfo,
-	"authenticate":           authenticate,
-	"submit_intent":          submitIntent,
-	"recent_memory":          recentMemory,
-	"search_memory":          searchMemory,
-	"purge_memory":           purgeMemory,
-	"recent_receipts":        recentReceipts,
-	"recent_capabilities":    recentCapabilities,
-	"grant_capability":       grantCapability,
-	"revoke_capability":      revokeCapability,
-	"purge_capabilities":     purge("capabilities", purgeCapabilities),
-	"verify":                 verify,
-	"ignore_check":           ignoreCheck,
-	"list_tools":             listTools,
-	"call_tool":              callTool,
-	"recent_audit":           recentAudit,
-	"verify_audit_integrity": verifyAuditIntegrity,
-	"purge_audit":            purge("audit", purgeAudit),
-	"enroll_peer":            enrollPeer,
-	"list_peers":             listPeers,
-	"revoke_peer":            revokePeer,
-	"rotate_operator_token":  rotateOperatorToken,
-	"purge_peers":            purge("peers", purgePeers),
-	"send_a2_a_task":         sendTask,
-	"try_recv_a2_a_task":     tryRecvTask,
-	"post_a2_a_result":       postResult,
-	"try_recv_a2_a_result":   tryRecvResult,
-	"a2_a_queue":             taskQueue,
-	"repair_a2_a_task":       repairTask,
+// A kind is what a kind of request does, and where the HTTP mirror has it.
+type kind struct {
+	verb
+	routes []route
+}
+
+// kinds is the protocol at a glance.
+var kinds = map[string]kind{
+	"ping":                   {verb: always(kit.Object{"kind", "pong"})},
+	"protocol_info":          {verb: always(protocol)},
+	"authenticate":           {verb: authenticate},
+	"submit_intent":          {submitIntent, []route{{path: "POST /intent", streams: true}}},
+	"recent_memory":          {recentMemory, []route{{path: "GET /memory/recent", query: "tier limit#10", streams: true}}},
+	"search_memory":          {searchMemory, []route{{path: "GET /memory/search", query: "q:query tier limit#10 min_relevance#"}}},
+	"purge_memory":           {purgeMemory, []route{{path: "POST /memory/purge"}}},
+	"recent_receipts":        {recentReceipts, []route{{path: "GET /receipts/recent", query: "limit#10 since_ms#"}}},
+	"recent_capabilities":    {recentCapabilities, []route{{path: "GET /capabilities/recent", query: "limit#10"}}},
+	"grant_capability":       {grantCapability, []route{{path: "POST /capabilities/grant"}}},
+	"revoke_capability":      {revokeCapability, []route{{path: "POST /capabilities/revoke"}}},
+	"purge_capabilities":     {purge("capabilities", purgeCapabilities), []route{{path: "POST /capabilities/purge"}}},
+	"verify":                 {verify, []route{{path: "GET /verify", query: "window#100"}}},
+	"ignore_check":           {ignoreCheck, []route{{path: "POST /ignore/check"}}},
+	"list_tools":             {listTools, []route{{path: "GET /tools"}}},
+	"call_tool":              {callTool, []route{{path: "POST /tools/call"}}},
+	"recent_audit":           {recentAudit, []route{{path: "GET /audit/recent", query: "limit#20 since_ms#", streams: true}}},
+	"verify_audit_integrity": {verifyAuditIntegrity, []route{{path: "GET /audit/verify"}}},
+	"purge_audit":            {purge("audit", purgeAudit), []route{{path: "POST /audit/purge"}}},
+	"enroll_peer":            {enrollPeer, []route{{path: "POST /peers/enroll"}}},
+	"list_peers":             {listPeers, []route{{path: "GET /peers/list", query: "limit#20 pubkey_prefix status_filter"}}},
+	"revoke_peer":            {revokePeer, []route{{path: "POST /peers/revoke"}}},
+	"rotate_operator_token":  {rotateOperatorToken, []route{{path: "POST /peers/rotate", empty: true}}},
+	"purge_peers":            {purge("peers", purgePeers), []route{{path: "POST /peers/purge"}}},
+	"send_a2_a_task":         {sendTask, []route{{path: "POST /a2a/tasks", under: "task"}}},
+	"try_recv_a2_a_task":     {tryRecvTask, []route{{path: "GET /a2a/tasks/next"}}},
+	"post_a2_a_result":       {postResult, []route{{path: "POST /a2a/results", under: "result"}}},
+	"try_recv_a2_a_result":   {tryRecvResult, []route{{path: "GET /a2a/results/next"}}},
+	"a2_a_queue": {taskQueue, []route{{path: "GET /a2a/tasks/recent", query: "limit#10"}, {path: "GET /a2a/results/recent", query: "limit#10"},
+		{path: "GET /a2a/queue", query: "limit#10 min_lease_age_ms# deadline_within_ms# state_filter"}}},
+	"repair_a2_a_task": {verb: repairTask},
 }
 
 // fault is the answer for a request that could not be done.
@@ -62,15 +69,12 @@ func orNull[T comparable](v T) any {
 	return v
 }
 
-func ping(*fields) action {
-	return func(context.Context, *session) (any, error) { return kit.Object{"kind", "pong"}, nil }
+// always is a verb without fields that answers one thing.
+func always(answer any) verb {
+	return func(*fields) action { return func(context.Context, *session) (any, error) { return answer, nil } }
 }
 
-func protocolInfo(*fields) action {
-	return func(context.Context, *session) (any, error) {
-		return kit.Object{"kind", "protocol_info", "info", kit.Object{"protocol", "covenant.ipc", "version", 1, "min_supported", 1, "max_supported", 2}}, nil
-	}
-}
+var protocol = kit.Object{"kind", "protocol_info", "info", kit.Object{"protocol", "covenant.ipc", "version", 1, "min_supported", 1, "max_supported", 2}}
 
 // authenticate binds a session that has no identity yet. One that has keeps it: the answer only says whose the token is.
 func authenticate(f *fields) action {

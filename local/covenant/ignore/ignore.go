@@ -17,8 +17,6 @@ import (
 	"io/fs"
 	"os"
 	"strings"
-	"sync"
-	"time"
 )
 
 // Seed is the rule file of a new home.
@@ -144,49 +142,22 @@ func (m *matcher) at(si int) bool {
 	}
 }
 
-// A File is a rule file that is read again when it has changed. Its methods may be called from any goroutine.
-type File struct {
-	path string
-
-	mu    sync.Mutex
-	rules Rules
-	size  int64
-	mod   time.Time
+// Load reads a file's rules. A file that is gone has none.
+func Load(path string) (Rules, error) {
+	b, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("ignore rules: %w", err)
+	}
+	return Parse(string(b)), nil
 }
 
-// Open reads the file, and makes it when it is missing.
-func Open(path string) (*File, error) {
-	f := &File{path: path, size: -1}
+// Ensure makes the file of a new home, and refuses one that cannot be read.
+func Ensure(path string) error {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		if err := os.WriteFile(path, []byte(Seed), 0o600); err != nil {
-			return nil, fmt.Errorf("ignore rules: %w", err)
+			return fmt.Errorf("ignore rules: %w", err)
 		}
 	}
-	if _, err := f.Rules(); err != nil {
-		return nil, err
-	}
-	return f, nil
-}
-
-// Rules are those of the file as it is now. A file that is gone has none.
-func (f *File) Rules() (Rules, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	info, err := os.Stat(f.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		f.rules, f.size = nil, -1
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("ignore rules: %w", err)
-	}
-	if info.Size() == f.size && info.ModTime().Equal(f.mod) {
-		return f.rules, nil
-	}
-	b, err := os.ReadFile(f.path)
-	if err != nil {
-		return nil, fmt.Errorf("ignore rules: %w", err)
-	}
-	f.rules, f.size, f.mod = Parse(string(b)), info.Size(), info.ModTime()
-	return f.rules, nil
+	_, err := Load(path)
+	return err
 }

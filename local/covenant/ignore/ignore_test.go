@@ -60,13 +60,12 @@ func TestStarsAreFast(t *testing.T) {
 
 func TestFileIsReadAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), ".covenantignore")
-	f, err := Open(path)
-	if err != nil {
+	if err := Ensure(path); err != nil {
 		t.Fatal(err)
 	}
 	count := func() int {
 		t.Helper()
-		r, err := f.Rules()
+		r, err := Load(path)
 		if err != nil {
 			t.Fatal(err)
 		}
