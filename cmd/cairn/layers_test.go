@@ -91,6 +91,7 @@ var layers = []layer{
 	{"node/wireport", []string{"node/access", "node/api"}},
 	{"node", []string{"node/access", "node/api", "node/certs", "node/commit", "node/console", "node/disk", "node/engine", "node/gateway", "node/home", "node/mcp", "node/peerport", "node/wireport"}},
 
+	{"local/child", nil},
 	{"local/door", nil},
 	{"local/environ", nil},
 	{"local/frame", nil},
@@ -104,12 +105,12 @@ var layers = []layer{
 	{"local/covenant/mailbox", []string{"local/covenant/journal"}},
 	{"local/covenant", []string{"local/covenant/audit", "local/covenant/b58", "local/covenant/canon", "local/covenant/ignore", "local/covenant/journal", "local/covenant/mailbox", "local/door", "local/frame", "local/kit", "local/redact"}},
 	{"local/process/conformance", nil},
-	{"local/process", []string{"local/door", "local/environ", "local/kit"}},
+	{"local/process", []string{"local/child", "local/door", "local/environ", "local/kit"}},
 	{"local/process/standalone", []string{"local/process"}},
 	{"local/sift", []string{"local/environ", "local/frame", "local/kit", "local/redact"}},
 	{"local/stringd/inbox", []string{"local/kit"}},
 	{"local/stringd/sfmd", nil},
-	{"local/stringd/shell", nil},
+	{"local/stringd/shell", []string{"local/child"}},
 	{"local/stringd/command", []string{"local/kit", "local/stringd/inbox", "local/stringd/sfmd", "local/stringd/shell"}},
 	{"local/stringd", []string{"local/door", "local/environ", "local/kit", "local/stringd/command", "local/stringd/inbox"}},
 

@@ -88,7 +88,7 @@ func filesRead(_ *Server, p pathParams) (any, *rpcError) {
 	case i.Size() > limit:
 		return nil, refuse(codeParams, "files.read: file exceeds maxBytes")
 	}
-	f, err := os.OpenFile(p.Path, os.O_RDONLY|nonblock, 0) // it may have become a pipe since
+	f, err := os.OpenFile(p.Path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may have become a pipe since
 	if errors.Is(err, fs.ErrNotExist) {
 		return readResult{}, nil
 	}

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/cairndb/cairn/local/child"
 	"github.com/cairndb/cairn/local/kit"
 )
 
@@ -31,34 +32,30 @@ const gitTimeout = 60 * time.Second
 func (s *Server) git(dir string, args ...string) (out, all string, err error) {
 	ctx, cancel := context.WithTimeout(s.ctx, gitTimeout)
 	defer cancel()
-	env := append(slices.DeleteFunc(s.childEnv(nil), redirectsGit), "GIT_TERMINAL_PROMPT=0")
-	path, err := lookPath("git", pathOf(env))
+	path, err := lookPath("git", s.path())
 	if err != nil {
 		return "", "", err
 	}
 	c := exec.Command(path, append([]string{"-C", dir}, args...)...)
-	c.Env = env
-	var said capture
-	err = runAlone(ctx, c, syscall.SIGTERM, politeTime, said.stdout, said.stderr)
+	c.Env = append(slices.DeleteFunc(s.childEnv(nil), redirectsGit), "GIT_TERMINAL_PROMPT=0")
+	said := capture{most: maxGit}
+	err = child.Run(ctx, child.Program{Cmd: c, Out: said.stdout, Err: said.stderr, Polite: syscall.SIGTERM}) // git removes its lock files
 	return strings.TrimRight(said.out.String(), "\n"), strings.TrimRight(said.all.String(), "\n"), err
 }
 
 // redirectsGit says whether a variable would point git at another repository than the one in the request.
 func redirectsGit(kv string) bool {
 	name, _, _ := strings.Cut(kv, "=")
-	switch name {
-	case "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_OBJECT_DIRECTORY",
-		"GIT_ALTERNATE_OBJECT_DIRECTORIES":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_NAMESPACE",
+		"GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES"}, name)
 }
 
 // maxGit bounds what one run of git may say.
 const maxGit = 64 << 20
 
-// capture keeps what git says, both streams in one and stdout apart; what is over the bound is dropped.
+// capture keeps what a program says, both streams in one and stdout apart; what is over the bound is dropped.
 type capture struct {
+	most     int // bytes of a stream
 	mu       sync.Mutex
 	out, all bytes.Buffer
 }
@@ -70,7 +67,7 @@ func (c *capture) take(b []byte, to ...*bytes.Buffer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, o := range to {
-		o.Write(b[:min(len(b), max(0, maxGit-o.Len()))])
+		o.Write(b[:min(len(b), max(0, c.most-o.Len()))])
 	}
 }
 

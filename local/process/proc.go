@@ -3,6 +3,7 @@ package process
 import (
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +11,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/cairndb/cairn/local/child"
 )
 
 // proc is one process, from its start until its entry goes.
@@ -19,7 +22,7 @@ type proc struct {
 	idJSON  []byte
 	pid     int
 	started float64 // epoch seconds, told to those who want to know whether it is still the same
-	os      *os.Process
+	cmd     *exec.Cmd
 	in      *stdinQueue
 	left    chan struct{} // closed when the leader has ended
 	gone    chan struct{} // closed with the exit frame
@@ -36,13 +39,10 @@ type proc struct {
 const drainTime = 5 * time.Second
 
 // start runs a command. The error is what the client is told.
-func (s *Server) start(p spawnParams) (_ *proc, err error) {
-	env := s.childEnv(p.Env)
-	path := p.Command
-	if !strings.Contains(path, "/") {
-		if path, err = lookPath(p.Command, s.path()); err != nil {
-			return nil, err
-		}
+func (s *Server) start(p spawnParams) (*proc, error) {
+	path, err := lookPath(p.Command, s.path())
+	if err != nil {
+		return nil, err
 	}
 	if p.Cwd != "" {
 		if i, err := os.Stat(p.Cwd); err != nil {
@@ -51,57 +51,38 @@ func (s *Server) start(p spawnParams) (_ *proc, err error) {
 			return nil, &os.PathError{Op: "chdir", Path: p.Cwd, Err: syscall.ENOTDIR}
 		}
 	}
-	var theirs [3]*os.File
-	var ours [3]*os.File
-	defer func() {
-		for i := range theirs {
-			if theirs[i] != nil {
-				theirs[i].Close()
-			}
-			if err != nil && ours[i] != nil {
-				ours[i].Close()
-			}
-		}
-	}()
-	if theirs[0], ours[0], err = os.Pipe(); err != nil {
-		return nil, err
+	c := &exec.Cmd{Path: path, Args: append([]string{p.Command}, p.Args...), Dir: p.Cwd, Env: s.childEnv(p.Env), SysProcAttr: &syscall.SysProcAttr{Setpgid: true}}
+	in, ierr := c.StdinPipe()
+	out, oerr := c.StdoutPipe()
+	errs, eerr := c.StderrPipe()
+	if err := errors.Join(ierr, oerr, eerr); err != nil {
+		return nil, err // the collector closes those that were made
 	}
-	for i := 1; i < 3; i++ {
-		if ours[i], theirs[i], err = os.Pipe(); err != nil {
-			return nil, err
-		}
-	}
-	op, err := os.StartProcess(path, append([]string{p.Command}, p.Args...), &os.ProcAttr{
-		Dir: p.Cwd, Env: env, Files: theirs[:], Sys: &syscall.SysProcAttr{Setpgid: true}})
-	if err != nil {
+	if err := c.Start(); err != nil {
 		return nil, err
 	}
 	id, _ := json.Marshal(p.ID) // a string
-	pr := &proc{s: s, id: p.ID, idJSON: id, pid: op.Pid, started: float64(time.Now().UnixNano()) / 1e9, os: op, running: true,
+	pr := &proc{s: s, id: p.ID, idJSON: id, pid: c.Process.Pid, started: float64(time.Now().UnixNano()) / 1e9, cmd: c, running: true,
 		frames: newReplay(s.cfg.SpillDir, s.cfg.Replay, s.cfg.Keys), subs: map[*conn]struct{}{}, left: make(chan struct{}), gone: make(chan struct{})}
-	pr.in = newStdinQueue(ours[0], pr.left, func() { s.log.Warn("[process.Manager] stdin backpressure: queue full for " + oneLine(p.ID)) })
-	s.tasks.Go(func() { pr.watch(ours[1], ours[2]) })
+	pr.in = newStdinQueue(in, pr.left, func() { s.log.Warn("[process.Manager] stdin backpressure: queue full for " + oneLine(p.ID)) })
+	s.tasks.Go(func() { pr.watch(out, errs) })
 	return pr, nil
 }
 
 // watch reads the output and sees the process out.
-func (p *proc) watch(stdout, stderr *os.File) {
-	var out pipes
-	out.read(stdout, p.pump(stdoutStream))
-	out.read(stderr, p.pump(stderrStream))
+func (p *proc) watch(stdout, stderr io.Reader) {
+	var out child.Pipes
+	out.Read(stdout, p.pump(stdoutStream))
+	out.Read(stderr, p.pump(stderrStream))
 
-	awaitExit(p.os) // it stays a zombie: its group's number cannot be given to another
+	child.AwaitExit(p.cmd.Process) // it stays a zombie: its group's number cannot be given to another
 	close(p.left)
-	out.finish(drainTime, p.s.ctx.Done())
-	stdout.Close()
-	stderr.Close()
+	out.Finish(drainTime, p.s.ctx.Done())
 	p.in.close()
 
 	p.mu.Lock()
-	code := -1
-	if st, err := p.os.Wait(); err == nil {
-		code = st.ExitCode()
-	}
+	_ = p.cmd.Wait() // which closes the pipes; the status is in ProcessState
+	code := p.cmd.ProcessState.ExitCode()
 	p.running, p.ended = false, time.Now()
 	p.frames.add(frame{stream: exitStream, code: code})
 	p.wake()

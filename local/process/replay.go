@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/cairndb/cairn/local/child"
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
@@ -33,7 +34,7 @@ type frame struct {
 }
 
 // maxFrame is how much of a stream one frame carries.
-const maxFrame = 32 << 10
+const maxFrame = child.MaxPiece
 
 // appendFrame writes a frame's line. id is the process id as JSON.
 func appendFrame(b, id []byte, seq uint64, f frame) []byte {

@@ -40,7 +40,7 @@ type Server struct {
 	log     *slog.Logger
 	methods []method
 	socket  *kit.Socket
-	login   login
+	path    func() string // PATH that commands are looked up in; the first call asks the login shell
 	count   counters
 	turns   large.Turns
 
@@ -76,7 +76,7 @@ func Listen(cfg Config) (*Server, error) {
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	s := &Server{cfg: cfg, log: cfg.Logger, methods: methods(), turns: large.NewTurns(), conns: map[*conn]struct{}{}, procs: map[string]*proc{}}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
-	s.login.extracted = make(chan struct{})
+	s.path = sync.OnceValue(s.loginPath)
 	sealDescriptors()
 	catchIgnoredSignals()
 	if err := s.claim(); err != nil {
@@ -85,7 +85,7 @@ func Listen(cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("listen unix: %w", err)
 	}
 	if cfg.WarmPath {
-		s.warm()
+		s.tasks.Go(func() { s.path() })
 	}
 	s.tasks.Go(s.accept)
 	s.tasks.Go(s.sweep)

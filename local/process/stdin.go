@@ -2,14 +2,14 @@ package process
 
 import (
 	"errors"
-	"os"
+	"io"
 	"sync"
 	"time"
 )
 
 // stdinQueue carries bytes to a process in order. What it has accepted it delivers, as long as the process reads.
 type stdinQueue struct {
-	pipe *os.File
+	pipe io.WriteCloser
 	left <-chan struct{} // closed when the process has ended
 	full func()          // called once, when a request has to wait for the first time
 
@@ -38,7 +38,7 @@ var (
 	errFull   = errors.New("full")
 )
 
-func newStdinQueue(pipe *os.File, left <-chan struct{}, full func()) *stdinQueue {
+func newStdinQueue(pipe io.WriteCloser, left <-chan struct{}, full func()) *stdinQueue {
 	q := &stdinQueue{pipe: pipe, left: left, full: full, changed: make(chan struct{}), done: make(chan struct{})}
 	go q.deliver() // ends with close
 	return q

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
@@ -52,7 +53,7 @@ func unpack(archive, dest string) (files int, err error) {
 	if holdsHome(dir) {
 		return 0, fmt.Errorf("destDir must not be or contain the home directory: %q", dest)
 	}
-	f, err := os.OpenFile(archive, os.O_RDONLY|nonblock, 0) // a pipe would wait for its writer
+	f, err := os.OpenFile(archive, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe would wait for its writer
 	if err != nil {
 		return 0, fmt.Errorf("open archive: %w", err)
 	}

@@ -3,13 +3,13 @@ package shell
 import (
 	"context"
 	"errors"
-	"io"
 	"os"
 	"os/exec"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
+
+	"github.com/cairndb/cairn/local/child"
 )
 
 // Line is one command for a shell of its own.
@@ -25,50 +25,25 @@ type Line struct {
 func Once(ctx context.Context, l Line) (Out, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.Timeout)
 	defer cancel()
-	c := exec.CommandContext(ctx, "/bin/bash", "-c", l.Text)
+	c := exec.Command("/bin/bash", "-c", l.Text)
 	if len(l.Text) > maxArgument {
 		script, err := pipe(l.Text)
 		if err != nil {
 			return Out{}, err
 		}
 		defer script.Close() // ends the writer, too
-		c = exec.CommandContext(ctx, "/bin/bash", "/dev/fd/3")
+		c = exec.Command("/bin/bash", "/dev/fd/3")
 		c.ExtraFiles = []*os.File{script}
 	}
 	c.Dir, c.Env = l.Dir, l.Environ
-	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
-	r, w, err := os.Pipe()
-	if err != nil {
-		return Out{}, err
+	var said capture
+	err := child.Run(ctx, child.Program{Cmd: c, Out: said.write, Polite: syscall.SIGKILL, Whole: true})
+	out := Out{Text: strings.TrimRight(said.all(), " \t\r\n"), CWD: l.Dir, Status: status(c.ProcessState)}
+	out.TimedOut = err != nil && errors.Is(err, ctx.Err())
+	if exit := new(exec.ExitError); out.TimedOut || errors.As(err, &exit) {
+		err = nil
 	}
-	defer r.Close() // ends its reader, too
-	c.Stdout, c.Stderr = w, w
-	err = c.Start()
-	w.Close()
-	if err != nil && ctx.Err() != nil { // it took so long to begin
-		return Out{CWD: l.Dir, Status: -1, TimedOut: true}, nil
-	}
-	if err != nil {
-		return Out{}, err
-	}
-	var out sink
-	done := make(chan struct{})
-	go func() { _, _ = io.Copy(&out, r); close(done) }()
-	err = c.Wait()
-	o := Out{CWD: l.Dir, Status: status(c.ProcessState), TimedOut: ctx.Err() != nil}
-	select {
-	case <-done:
-	case <-time.After(linger): // what bash left behind may have a last word
-	}
-	_ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL) // ESRCH when all are gone
-	drained(done, r)
-	o.Text = out.text()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) && !o.TimedOut {
-		return o, err
-	}
-	return o, nil
+	return out, err
 }
 
 // maxArgument is what the system surely takes as one argument; a longer line is read from a pipe.
@@ -87,27 +62,11 @@ func pipe(text string) (*os.File, error) {
 	return r, nil
 }
 
-// sink takes both streams.
-type sink struct {
-	mu  sync.Mutex
-	buf capture
-}
-
-func (s *sink) Write(b []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.buf.write(b)
-	return len(b), nil
-}
-
-func (s *sink) text() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return strings.TrimRight(s.buf.all(), " \t\r\n")
-}
-
-// exitStatus is what $? would say.
-func exitStatus(p *os.ProcessState) int {
+// status is what $? would say of a program that has ended; -1 for one that was not started.
+func status(p *os.ProcessState) int {
+	if p == nil {
+		return -1
+	}
 	if w, ok := p.Sys().(syscall.WaitStatus); ok && w.Signaled() {
 		return 128 + int(w.Signal())
 	}

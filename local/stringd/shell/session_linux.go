@@ -9,6 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// The requests that read and set a terminal's modes.
+const getModes, setModes = unix.TCGETS, unix.TCSETS
+
 // killSession kills every process of a session: a shell with job control gives each job a group of its own. What is
 // forked meanwhile is found in the next round.
 func killSession(sid int) {
@@ -63,22 +66,4 @@ func pollable(tty *os.File) (*os.File, error) {
 		err = unix.SetNonblock(fd, true)
 	}
 	return os.NewFile(uintptr(fd), "terminal"), err
-}
-
-// quiet has the terminal neither echo nor turn newlines into pairs, whatever the last program left it as.
-func quiet(tty *os.File) {
-	rc, err := tty.SyscallConn()
-	if err != nil {
-		return
-	}
-	_ = rc.Control(func(fd uintptr) {
-		t, err := unix.IoctlGetTermios(int(fd), unix.TCGETS)
-		if err != nil {
-			return
-		}
-		t.Lflag = t.Lflag&^(unix.ECHO|unix.ECHOE|unix.ECHOK|unix.ECHONL|unix.ECHOCTL) | unix.ICANON | unix.ISIG
-		t.Iflag |= unix.ICRNL
-		t.Oflag &^= unix.ONLCR
-		_ = unix.IoctlSetTermios(int(fd), unix.TCSETS, t)
-	})
 }

@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"sync"
 	"time"
 
@@ -69,12 +70,9 @@ func (s *Shell) Alive() bool {
 // Close kills bash and everything started in its terminal. The shell stays closed.
 func (s *Shell) Close() {
 	s.mu.Lock()
-	l := s.live
-	s.live, s.closed = nil, true
+	s.closed = true
 	s.mu.Unlock()
-	if l != nil {
-		l.kill()
-	}
+	s.Reset()
 }
 
 // Reset kills bash; the next command gets a fresh one.
@@ -105,18 +103,9 @@ func (s *Shell) Run(ctx context.Context, home, cmd string, timeout time.Duration
 	}
 	out, err := l.run(ctx, file.Name(), timeout)
 	if l.ended() {
-		s.drop(l)
+		l.kill() // closes its terminal
 	}
 	return out, err
-}
-
-func (s *Shell) drop(l *live) {
-	s.mu.Lock()
-	if s.live == l {
-		s.live = nil
-	}
-	s.mu.Unlock()
-	l.kill()
 }
 
 // start gives the running bash, or starts one.
@@ -131,7 +120,7 @@ func (s *Shell) start(home string) (*live, error) {
 	}
 	c := exec.Command("/bin/bash", "--norc", "--noprofile", "--noediting", "-i")
 	c.Dir = home
-	c.Env = append(bytesafe(s.cfg.Environ), "HOME="+home, "PWD="+home, "TERM=dumb", "PS1=", "PS2=", "PROMPT_COMMAND=", "HISTFILE=")
+	c.Env = append(slices.Clone(s.cfg.Environ), "HOME="+home, "PWD="+home, "TERM=dumb", "PS1=", "PS2=", "PROMPT_COMMAND=", "HISTFILE=")
 	tty, err := pty.StartWithSize(c, &pty.Winsize{Cols: 200, Rows: 24})
 	if err != nil {
 		return nil, fmt.Errorf("start shell: %w", err)
@@ -145,13 +134,4 @@ func (s *Shell) start(home string) (*live, error) {
 	go l.wait() // ends with the process, which kill ends
 	s.live = l
 	return l, nil
-}
-
-func bytesafe(env []string) []string { return append([]string(nil), env...) }
-
-func status(p *os.ProcessState) int {
-	if p == nil {
-		return -1
-	}
-	return exitStatus(p)
 }

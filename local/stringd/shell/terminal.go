@@ -72,6 +72,24 @@ func (l *live) read() {
 	}
 }
 
+// quiet has the terminal neither echo nor turn newlines into pairs, whatever the last program left it as.
+func quiet(tty *os.File) {
+	rc, err := tty.SyscallConn()
+	if err != nil {
+		return
+	}
+	_ = rc.Control(func(fd uintptr) {
+		t, err := unix.IoctlGetTermios(int(fd), getModes)
+		if err != nil {
+			return
+		}
+		t.Lflag = t.Lflag&^(unix.ECHO|unix.ECHOE|unix.ECHOK|unix.ECHONL|unix.ECHOCTL) | unix.ICANON | unix.ISIG
+		t.Iflag |= unix.ICRNL
+		t.Oflag &^= unix.ONLCR
+		_ = unix.IoctlSetTermios(int(fd), setModes, t)
+	})
+}
+
 // run has bash source a file.
 func (l *live) run(ctx context.Context, file string, timeout time.Duration) (Out, error) {
 	l.mu.Lock()

@@ -1,19 +1,16 @@
 //go:build darwin || freebsd || netbsd || openbsd || dragonfly
 
-package process
+package child
 
 import (
 	"errors"
 	"os"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
-const nonblock = syscall.O_NONBLOCK
-
-// awaitExit returns when the process has ended, and leaves it a zombie.
-func awaitExit(p *os.Process) {
+// AwaitExit returns when the process has ended, and leaves it a zombie.
+func AwaitExit(p *os.Process) {
 	kq, err := unix.Kqueue()
 	if err != nil {
 		return // the reaping below waits as well

@@ -1,16 +1,13 @@
-package process
+package child
 
 import (
 	"os"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
-const nonblock = syscall.O_NONBLOCK
-
-// awaitExit returns when the process has ended, and leaves it a zombie. It holds no thread while it waits.
-func awaitExit(p *os.Process) {
+// AwaitExit returns when the process has ended, and leaves it a zombie. It holds no thread while it waits.
+func AwaitExit(p *os.Process) {
 	fd, err := unix.PidfdOpen(p.Pid, unix.PIDFD_NONBLOCK)
 	if err == nil {
 		f := os.NewFile(uintptr(fd), "pidfd")

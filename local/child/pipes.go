@@ -1,30 +1,34 @@
-package process
+package child
 
 import (
 	"errors"
+	"io"
 	"os"
 	"sync"
 	"syscall"
 	"time"
 )
 
-// pipes are what a process writes to. They are read until no process holds them, or until finish has waited for that
-// long enough.
-type pipes struct {
+// Pipes are what a program writes to. They are read until no process holds them, or until Finish has waited for that long enough.
+type Pipes struct {
 	files   []*os.File
 	readers sync.WaitGroup
 }
 
-// read hands everything a pipe brings to take, which keeps nothing of it.
-func (p *pipes) read(f *os.File, take func([]byte)) {
+// Read hands everything that a pipe of an exec.Cmd brings to take, which keeps nothing of it, in pieces of MaxPiece bytes at most.
+func (p *Pipes) Read(pipe io.Reader, take func([]byte)) {
+	f := pipe.(*os.File)
 	p.files = append(p.files, f)
 	p.readers.Go(func() { drain(f, take) })
 }
 
-// finish returns when all is read. Descendants of the process may hold its pipes for so long, or until hurry is closed. What
+// MaxPiece is how much is read of a pipe at once.
+const MaxPiece = 32 << 10
+
+// Finish returns when all is read. Descendants of the process may hold its pipes for so long, or until hurry is closed. What
 // was written by then is read in any case, however late the readers are: bytes that a process wrote before its end are not
 // lost because the machine is busy, or the disk they go to is slow.
-func (p *pipes) finish(within time.Duration, hurry <-chan struct{}) {
+func (p *Pipes) Finish(within time.Duration, hurry <-chan struct{}) {
 	drained := make(chan struct{})
 	go func() { p.readers.Wait(); close(drained) }() // ends below
 	select {
@@ -43,7 +47,7 @@ func (p *pipes) finish(within time.Duration, hurry <-chan struct{}) {
 
 // drain reads a pipe to its end, or, when its deadline has passed, what is in it.
 func drain(f *os.File, take func([]byte)) {
-	buf := make([]byte, maxFrame)
+	buf := make([]byte, MaxPiece)
 	for {
 		n, err := f.Read(buf)
 		if n > 0 {

@@ -1,8 +1,9 @@
-package process
+package child
 
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os/exec"
 	"syscall"
 	"testing"
@@ -16,12 +17,12 @@ func TestLateReadersLoseNothing(t *testing.T) {
 	var said bytes.Buffer
 	late := func(b []byte) {
 		if said.Len() == 0 {
-			time.Sleep(3 * lingerTime) // this is what a busy machine does
+			time.Sleep(3 * linger) // this is what a busy machine does
 		}
 		said.Write(b)
 	}
 	c := exec.Command("/bin/sh", "-c", "printf 'one\n'; sleep 100 & head -c 50000 /dev/zero")
-	if err := runAlone(t.Context(), c, syscall.SIGHUP, time.Minute, late, nil); err != nil {
+	if err := Run(t.Context(), Program{Cmd: c, Out: late, Polite: syscall.SIGHUP}); err != nil {
 		t.Error(err)
 	}
 	_ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL) // the one that sleeps
@@ -37,7 +38,8 @@ func TestWhoHangsIsTold(t *testing.T) {
 	defer cancel()
 	var said bytes.Buffer
 	c := exec.Command("/bin/sh", "-c", "exec 2>/dev/null; trap 'echo left; exit 0' TERM; echo up; while :; do sleep 0.05; done")
-	if err := runAlone(ctx, c, syscall.SIGTERM, time.Minute, func(b []byte) { said.Write(b); cancel() }, nil); err != nil {
+	take := func(b []byte) { said.Write(b); cancel() }
+	if err := Run(ctx, Program{Cmd: c, Out: take, Polite: syscall.SIGTERM, Grace: time.Minute}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	if said.String() != "up\nleft\n" {
