@@ -1,6 +1,6 @@
 // Package sfmd reads String-flavoured Markdown: Markdown with front matter, blocks, menus, includes, shortcuts and actions.
 //
-//	---                              front matter: only on line 1; a small part of YAML
+//	---                              front matter: only on line 1; YAML
 //	title: Home
 //	---
 //	<!-- #intro -->                  a block: everything up to its closing mark

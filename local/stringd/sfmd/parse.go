@@ -13,7 +13,6 @@ type Document struct {
 	Front     Front
 	Blocks    []Block // in the order they open; those without a closer too
 	Menus     []Directive
-	Includes  []Directive
 	Links     []Link // explicit shortcuts, page's order
 	Actions   []Action
 	Responses map[string]string // templates by action id
@@ -104,17 +103,13 @@ func (d *Document) readFront() {
 		if strings.TrimRight(d.lines[i].text, " \t") != "---" {
 			continue
 		}
-		var text []string
 		for j := range i + 1 {
 			d.lines[j].front = true
-			if j > 0 && j < i {
-				text = append(text, d.lines[j].text)
-			}
 		}
 		var err error
-		if d.Front, err = parseFront(text); err != nil {
-			d.Front = Front{}
-			d.warn("INVALID_FRONTMATTER: %v", err)
+		if d.Front, err = parseFront(d.Source[:d.lines[i].start]); err != nil { // with its opening mark: errors count lines from there
+			d.Front = nil
+			d.warn("INVALID_FRONTMATTER: %s", strings.Join(strings.Fields(err.Error()), " "))
 		}
 		return
 	}
@@ -228,11 +223,9 @@ func (d *Document) readDirective(m []string) {
 		d.warn("MISSING_IDENTIFIER: [!%s]", kind)
 		return
 	}
-	if kind == "include" {
-		d.Includes = append(d.Includes, Directive{name, path})
-		return
+	if kind != "include" { // which Render puts in
+		d.Menus = append(d.Menus, Directive{name, path})
 	}
-	d.Menus = append(d.Menus, Directive{name, path})
 }
 
 // addLink gives a repeated id the next free number; the same link again is the same shortcut.

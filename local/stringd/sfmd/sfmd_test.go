@@ -40,11 +40,17 @@ func TestFront(t *testing.T) {
 	t.Parallel()
 	d := Parse("---\ntitle: \"A: b\" # c\nname: 'it''s'\nrequires: [A, \"B\"]\nenv:\n  - X: deep\n  - Y\nempty:\n---\nbody")
 	if d.Front.Text("title") != "A: b" || d.Front.Text("name") != "it's" || !slices.Equal(d.Front.List("requires"), []string{"A", "B"}) ||
-		!slices.Equal(d.Front.List("env"), []string{"X: deep", "Y"}) || d.Front.Text("empty") != "" || len(d.Warnings) > 0 {
-		t.Errorf("got %q, %q", d.Front, d.Warnings)
+		!slices.Equal(d.Front.List("env"), []string{"Y"}) || d.Front.Text("empty") != "" || len(d.Warnings) > 0 {
+		t.Errorf("got %v, %q", d.Front, d.Warnings)
+	}
+	for _, bad := range []string{"title: A: b", "a: [", "just text", "a: " + strings.Repeat("x", maxFront)} {
+		d := Parse("---\n" + bad + "\n---\nbody")
+		if len(d.Front) > 0 || len(d.Warnings) != 1 || !strings.HasPrefix(d.Warnings[0], "INVALID_FRONTMATTER: ") || strings.Contains(d.Warnings[0], "\n") {
+			t.Errorf("%.20q: %v, %q", bad, d.Front, d.Warnings)
+		}
 	}
 	if d := Parse(" ---\ntitle: x\n---\n"); len(d.Front) > 0 {
-		t.Errorf("not on line 1: %q", d.Front)
+		t.Errorf("not on line 1: %v", d.Front)
 	}
 	if got := Parse("---\ntitle: x\nnever closed").Render(0, 1000, nil).Text; !strings.Contains(got, "never closed") {
 		t.Errorf("unclosed: %q", got)
