@@ -1,7 +1,9 @@
 package process
 
 import (
+	"maps"
 	"net"
+	"slices"
 	"sync"
 	"time"
 )
@@ -13,10 +15,9 @@ type conn struct {
 	nc net.Conn
 
 	mu       sync.Mutex
-	ready    []byte            // answers, as lines
-	live     map[*proc]*cursor // processes whose new frames are sent
-	fresh    map[*proc]bool    // those of live that may have some
-	replays  []*replayJob
+	ready    []byte           // answers, as lines
+	places   map[*proc]*place // in the processes it follows
+	fresh    map[*proc]bool   // those of places that may have something to send
 	after    []lateAnswer
 	files    []*fileBody // answers that are read as they are sent
 	lanes    map[string]*lane
@@ -31,12 +32,17 @@ type conn struct {
 	once     sync.Once
 }
 
-// replayJob is a reattach that is being answered: frames, then the answer, then live frames.
-type replayJob struct {
-	p    *proc
-	at   cursor
-	to   uint64
-	line []byte
+// place is where a connection is in a process's frames. What is sent is the frames of the first reattach, its answer, those of the next,
+// and behind the last one new frames as they come.
+type place struct {
+	at         cursor
+	reattaches []reattachJob
+}
+
+// reattachJob is a reattach that is to be answered behind the frames from..to.
+type reattachJob struct {
+	from, to uint64
+	line     []byte
 }
 
 // lateAnswer waits until the connection has sent a process's exit frame, if it follows it.
@@ -59,7 +65,7 @@ const (
 )
 
 func newConn(s *Server, nc net.Conn) *conn {
-	return &conn{s: s, nc: nc, live: map[*proc]*cursor{}, fresh: map[*proc]bool{}, lanes: map[string]*lane{}, room: make(chan struct{}),
+	return &conn{s: s, nc: nc, places: map[*proc]*place{}, fresh: map[*proc]bool{}, lanes: map[string]*lane{}, room: make(chan struct{}),
 		open: make(chan struct{}, maxFiles), woken: make(chan struct{}, 1), done: make(chan struct{})}
 }
 
@@ -81,13 +87,7 @@ func (c *conn) run() {
 	writer.Wait()
 	c.mu.Lock()
 	c.ended = true
-	var followed []*proc
-	for p := range c.live {
-		followed = append(followed, p)
-	}
-	for _, j := range c.replays {
-		followed = append(followed, j.p)
-	}
+	followed := slices.Collect(maps.Keys(c.places))
 	for _, f := range c.files {
 		f.file.Close()
 	}
@@ -260,8 +260,7 @@ func (c *conn) park(bytes int) {
 func (c *conn) answer(line []byte, then func()) {
 	c.mu.Lock()
 	c.ready = append(c.ready, line...)
-	c.inFlight--
-	c.signalRoom()
+	c.answered()
 	c.mu.Unlock()
 	if then != nil {
 		then()
@@ -269,12 +268,17 @@ func (c *conn) answer(line []byte, then func()) {
 	c.wake()
 }
 
+// answered counts a request as done; the lock is held.
+func (c *conn) answered() {
+	c.inFlight--
+	c.signalRoom()
+}
+
 // answerAfter sends a line behind the last frame of a process that has ended, where this connection follows it.
 func (c *conn) answerAfter(p *proc, line []byte) {
 	c.mu.Lock()
 	c.after = append(c.after, lateAnswer{p, line})
-	c.inFlight--
-	c.signalRoom()
+	c.answered()
 	c.mu.Unlock()
 	c.wake()
 }
@@ -289,7 +293,7 @@ func (c *conn) follow(p *proc, from uint64) {
 		return
 	}
 	p.subs[c] = struct{}{}
-	c.live[p], c.fresh[p] = &cursor{next: from}, true
+	c.places[p], c.fresh[p] = &place{at: cursor{next: from}}, true
 }
 
 // news tells the writer that a process it follows has frames.
@@ -312,33 +316,38 @@ func (c *conn) reattach(p *proc, from uint64, line func(reattachResult) []byte) 
 	if r.Last > 0 {
 		r.First = p.frames.first
 	}
-	job := &replayJob{p: p, at: cursor{next: max(from+1, p.frames.first)}, to: r.Last, line: line(r)}
+	job := reattachJob{from: max(from+1, p.frames.first), to: r.Last, line: line(r)}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ended {
 		return true
 	}
 	p.subs[c] = struct{}{}
-	if at := c.live[p]; at != nil { // what it was about to be sent comes with the replay
-		job.at.next = min(job.at.next, at.next)
-		delete(c.live, p)
+	c.fresh[p] = true
+	if old := c.places[p]; old != nil && len(old.reattaches) > 0 {
+		old.reattaches = append(old.reattaches, job)
+	} else {
+		if old != nil { // what it was about to be sent comes with the replay
+			job.from = min(job.from, old.at.next)
+		}
+		c.places[p] = &place{cursor{next: job.from}, []reattachJob{job}} // another one: what is being read for the old one is not sent
 	}
-	c.replays = append(c.replays, job)
 	c.wake()
 	return true
 }
 
-// forget stops following a process; its lock is held.
+// forget stops following a process; its lock is held. Reattaches that wait for frames are answered without them.
 func (c *conn) forget(p *proc) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.live, p)
-	delete(c.fresh, p)
-	for _, j := range c.replays {
-		if j.p == p {
-			j.at.next = j.to + 1 // its answer still goes out
+	if pl := c.places[p]; pl != nil {
+		for _, j := range pl.reattaches {
+			c.ready = append(c.ready, j.line...)
+			c.answered()
 		}
 	}
+	delete(c.places, p)
+	c.wake()
 }
 
 func (c *conn) wake() {

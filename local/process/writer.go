@@ -1,9 +1,9 @@
 package process
 
-import "slices"
-
-// maxJobs is how many replays go on at once.
-const maxJobs = 16
+import (
+	"maps"
+	"slices"
+)
 
 // write is the connection's writer: it ends with the connection.
 func (c *conn) write() {
@@ -74,8 +74,7 @@ func (c *conn) sent(f *fileBody) {
 	<-c.open
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.inFlight--
-	c.signalRoom()
+	c.answered()
 }
 
 // due collects what is to be sent next: all answers, and a slice of frames of each process. more says that there is
@@ -84,30 +83,15 @@ func (c *conn) due(buf []byte) (_ []byte, more, last bool) {
 	c.mu.Lock()
 	buf, c.ready = c.ready, buf
 	c.signalRoom()
-	var jobs []*replayJob
-	for _, j := range c.replays { // of several for one process, the first
-		if len(jobs) < maxJobs && !slices.ContainsFunc(jobs, func(o *replayJob) bool { return o.p == j.p }) {
-			jobs = append(jobs, j)
-		}
-	}
-	var follow []*proc
-	for p := range c.fresh { // in no order: no process is always the last
-		follow = append(follow, p)
-	}
+	follow := slices.Collect(maps.Keys(c.fresh)) // in no order: no process is always the last
 	clear(c.fresh)
 	c.mu.Unlock()
 
 	answers := len(buf)
-	for _, j := range jobs {
-		var rest bool
-		if buf, rest = c.replayOf(buf, j); rest {
-			more = true
-		}
-	}
 	for _, p := range follow {
 		rest := true // too much for now: later
 		if len(buf)-answers < maxReady/2 {
-			buf, rest = c.liveOf(buf, p)
+			buf, rest = c.framesOf(buf, p)
 		}
 		if rest {
 			more = true
@@ -119,101 +103,73 @@ func (c *conn) due(buf []byte) (_ []byte, more, last bool) {
 	return c.late(buf, more)
 }
 
-// replayOf adds a slice of a replay, and the answer when it is through.
-func (c *conn) replayOf(buf []byte, j *replayJob) (_ []byte, more bool) {
+// framesOf adds a slice of a process's frames, or the answer to a reattach whose frames are through. The frames are read without a lock;
+// what became of the place meanwhile decides whether they are sent.
+func (c *conn) framesOf(buf []byte, p *proc) (_ []byte, more bool) {
 	start := len(buf)
-	at, part, err := c.nextOf(j)
-	if err == nil && at.next <= j.to {
-		buf, at, err = part.read(buf, j.p.idJSON, slice)
-	}
-	j.p.mu.Lock()
-	defer j.p.mu.Unlock()
-	if j.p.replaced { // nothing of it is sent any more, but for the answer
-		buf, at, err = buf[:start], cursor{next: j.to + 1}, nil
-	}
-	if err != nil {
-		c.end()
-		return buf[:start], false
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	j.at = at
-	if at.next <= j.to {
-		return buf, true
-	}
-	buf = append(buf, j.line...)
-	c.inFlight--
-	c.signalRoom()
-	c.replays = slices.DeleteFunc(c.replays, func(o *replayJob) bool { return o == j })
-	if next := slices.IndexFunc(c.replays, func(o *replayJob) bool { return o.p == j.p }); next >= 0 {
-		o := c.replays[next]
-		o.at = cursor{next: min(o.at.next, j.to+1)}
-	} else if !j.p.replaced {
-		c.live[j.p], c.fresh[j.p] = &cursor{next: j.to + 1}, true
-	}
-	return buf, true
-}
-
-// nextOf is where a replay is, and what of it is next.
-func (c *conn) nextOf(j *replayJob) (at cursor, part run, err error) {
-	j.p.mu.Lock()
-	defer j.p.mu.Unlock()
-	c.mu.Lock()
-	at = j.at
-	c.mu.Unlock()
-	if at.next <= j.to {
-		part, err = j.p.frames.run(at, j.to)
-	}
-	return at, part, err
-}
-
-// liveOf adds a slice of a process's new frames.
-func (c *conn) liveOf(buf []byte, p *proc) (_ []byte, more bool) {
-	start := len(buf)
-	at, part, err := c.newsOf(p)
-	if at == nil { // a reattach took over, or the id is another's
+	pl, part, err := c.nextOf(p)
+	if pl == nil { // the id is another process's, or the exit frame is sent
 		return buf, false
 	}
-	next := *at
-	if err == nil && next.next <= part.to {
-		buf, next, err = part.read(buf, p.idJSON, slice)
+	at := part.at
+	if err == nil && at.next <= part.to {
+		buf, at, err = part.read(buf, p.idJSON, slice)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.live[p] != at || p.replaced { // meanwhile: the reattach sends these frames, if anything does
+	if c.places[p] != pl { // a reattach sends these frames, if anything does
 		return buf[:start], false
 	}
 	if err != nil {
 		c.end() // what it has not read is not there any more
 		return buf[:start], false
 	}
-	*at = next
-	if at.next <= p.frames.last() {
+	pl.at = at
+	switch {
+	case at.next <= part.to:
 		return buf, true
-	}
-	if !p.running { // that was the exit frame
-		delete(c.live, p)
+	case len(pl.reattaches) > 0:
+		return append(buf, c.passed(pl)...), true
+	case at.next <= p.frames.last():
+		return buf, true
+	case !p.running: // that was the exit frame
+		delete(c.places, p)
 		delete(p.subs, c)
 	}
 	return buf, false
 }
 
-// newsOf is where this connection is in a process it follows, nil where it does not, and what is next.
-func (c *conn) newsOf(p *proc) (at *cursor, part run, err error) {
+// passed ends a place's first reattach and returns its answer; the lock is held.
+func (c *conn) passed(pl *place) (line []byte) {
+	done := pl.reattaches[0]
+	pl.reattaches = pl.reattaches[1:]
+	pl.at = cursor{next: done.to + 1}
+	if len(pl.reattaches) > 0 {
+		pl.at.next = min(pl.at.next, pl.reattaches[0].from)
+	}
+	c.answered()
+	return done.line
+}
+
+// nextOf is this connection's place in a process, nil where it follows none, and the frames that are next there.
+func (c *conn) nextOf(p *proc) (pl *place, part run, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c.mu.Lock()
-	at = c.live[p]
-	c.mu.Unlock()
-	if at == nil || p.replaced {
+	defer c.mu.Unlock()
+	if pl = c.places[p]; pl == nil {
 		return nil, run{}, nil
 	}
-	if last := p.frames.last(); at.next <= last {
-		part, err = p.frames.run(*at, last)
+	part = run{at: pl.at, to: p.frames.last()}
+	if len(pl.reattaches) > 0 {
+		part.to = pl.reattaches[0].to
 	}
-	return at, part, err
+	if part.at.next <= part.to {
+		part, err = p.frames.run(part.at, part.to)
+	}
+	return pl, part, err
 }
 
 // late adds the answers that waited for an exit frame which is now in buf, or which is not awaited any more.
@@ -221,12 +177,12 @@ func (c *conn) late(buf []byte, more bool) (_ []byte, _, last bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.after = slices.DeleteFunc(c.after, func(l lateAnswer) bool {
-		if c.live[l.p] != nil || slices.ContainsFunc(c.replays, func(j *replayJob) bool { return j.p == l.p }) {
+		if c.places[l.p] != nil {
 			return false
 		}
 		buf = append(buf, l.line...)
 		return true
 	})
-	last = c.finish && len(c.ready) == 0 && len(c.replays) == 0 && len(c.after) == 0 && !more
+	last = c.finish && len(c.ready) == 0 && len(c.after) == 0 && !more
 	return buf, more || len(c.ready) > 0, last
 }
