@@ -2,7 +2,6 @@ package standalone
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -38,8 +37,3 @@ func (l *lines) WithAttrs([]slog.Attr) slog.Handler { return l }
 
 // WithGroup implements slog.Handler.
 func (l *lines) WithGroup(string) slog.Handler { return l }
-
-func quote(s string) string {
-	b, _ := json.Marshal(s) // a string
-	return string(b)
-}

@@ -2,16 +2,16 @@ package standalone
 
 import (
 	"bytes"
-	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -51,11 +51,6 @@ func launch(o *options, p Program) error {
 	if err != nil {
 		return err
 	}
-	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	defer null.Close()
 	tokenR, tokenW, err := os.Pipe()
 	if err != nil {
 		return err
@@ -65,16 +60,12 @@ func launch(o *options, p Program) error {
 		return err
 	}
 	defer statusR.Close()
-	files := []*os.File{null, reusable(os.Stdout), reusable(os.Stderr), tokenR, statusW}
-	if files[1] == nil || files[2] == nil {
-		log := logFile(o.socket, null)
-		files[1], files[2] = cmp.Or(files[1], log), cmp.Or(files[2], log)
-	}
-	env := append(os.Environ(), childMark+"=1", parentMark+"=1", statusPipe+"=4")
+	c := &exec.Cmd{Path: exe, Args: os.Args, Stdout: o.output(os.Stdout), Stderr: o.output(os.Stderr), ExtraFiles: []*os.File{tokenR, statusW},
+		Env: append(os.Environ(), childMark+"=1", parentMark+"=1", statusPipe+"=4"), SysProcAttr: &syscall.SysProcAttr{Setsid: true}}
 	if o.tokenFD >= 0 {
-		env = append(env, tokenPipe+"=3")
+		c.Env = append(c.Env, tokenPipe+"=3")
 	}
-	pr, err := os.StartProcess(exe, os.Args, &os.ProcAttr{Env: env, Files: files, Sys: &syscall.SysProcAttr{Setsid: true}})
+	err = c.Start()
 	tokenR.Close()
 	statusW.Close()
 	if err != nil {
@@ -94,7 +85,7 @@ func launch(o *options, p Program) error {
 		fmt.Fprintf(p.Out, "Claustrum remote server listening on %s\n", o.socket)
 		return nil
 	}
-	return launchError(said, err, pr)
+	return launchError(said, err, c.Process)
 }
 
 // launchError is why a daemon does not serve, by what it has said. One that says nothing in time is ended.
@@ -125,23 +116,17 @@ func (o *options) givenToken() ([]byte, error) {
 	return token, nil
 }
 
-// reusable is a descriptor the daemon may go on writing to, or nil: the reader of a pipe would wait for the daemon's
-// end.
-func reusable(f *os.File) *os.File {
-	i, err := f.Stat()
-	if err != nil || i.Mode()&(os.ModeNamedPipe|os.ModeSocket) != 0 {
+// output is where the daemon goes on writing what the launcher writes to f: to f, unless that is a pipe, whose reader would wait for the
+// daemon's end, and then to a file beside its socket. Without one it writes nowhere.
+func (o *options) output(f *os.File) io.Writer {
+	if i, err := f.Stat(); err == nil && i.Mode()&(os.ModeNamedPipe|os.ModeSocket) == 0 {
+		return f
+	}
+	log, err := os.OpenFile(filepath.Join(filepath.Dir(o.socket), "remote-server.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
 		return nil
 	}
-	return f
-}
-
-// logFile is where the daemon writes instead, beside its socket.
-func logFile(socket string, null *os.File) *os.File {
-	f, err := os.OpenFile(filepath.Join(filepath.Dir(socket), "remote-server.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		return null
-	}
-	return f // belongs to the daemon from here on; the launcher is about to end
+	return log // belongs to the daemon from here on; the launcher is about to end
 }
 
 const maxToken = 32 << 10
@@ -268,8 +253,8 @@ func stop(o *options, out io.Writer) {
 	if nc.SetDeadline(time.Now().Add(stopTime)) != nil {
 		return
 	}
-	line := `{"jsonrpc":"2.0","id":1,"method":"server.shutdown","auth":` + quote(os.Getenv(rpcToken)) + "}\n"
-	if _, err := io.Copy(nc, strings.NewReader(line)); err != nil {
+	auth, _ := json.Marshal(os.Getenv(rpcToken)) // a string
+	if _, err := fmt.Fprintf(nc, `{"jsonrpc":"2.0","id":1,"method":"server.shutdown","auth":%s}`+"\n", auth); err != nil {
 		return
 	}
 	_, _ = io.Copy(out, nc) // what comes until it closes
