@@ -131,13 +131,13 @@ func (c *conn) take(line []byte) {
 	c.mu.Lock()
 	c.inFlight++
 	c.mu.Unlock()
-	r, e := c.s.parse(line)
+	r, err := c.s.parse(line)
 	var m method
-	if e == nil {
-		m, e = c.s.find(r.Method)
+	if err == nil {
+		m, err = c.s.find(r.Method)
 	}
-	if e != nil {
-		c.answer(answer(r.ID, nil, e), nil)
+	if err != nil {
+		c.answer(answer(r.ID, nil, err), nil)
 		return
 	}
 	if m.plain != nil {
@@ -164,7 +164,7 @@ func (c *conn) take(line []byte) {
 }
 
 // plain runs a method that needs no order, and may give a file.
-func (c *conn) plain(id any, do func(*Server) (any, *rpcError), files bool) {
+func (c *conn) plain(id any, do func(*Server) (any, error), files bool) {
 	if files {
 		select {
 		case c.open <- struct{}{}:
@@ -172,12 +172,10 @@ func (c *conn) plain(id any, do func(*Server) (any, *rpcError), files bool) {
 			return
 		}
 	}
-	result, e := do(c.s)
+	result, err := do(c.s)
 	switch body := result.(type) {
 	case silence: // the connection is about to end
-		if e == nil {
-			return
-		}
+		return
 	case *fileBody:
 		body.line(id)
 		c.send(body)
@@ -186,7 +184,7 @@ func (c *conn) plain(id any, do func(*Server) (any, *rpcError), files bool) {
 	if files {
 		<-c.open
 	}
-	c.answer(answer(id, result, e), nil)
+	c.answer(answer(id, result, err), nil)
 }
 
 // send has the writer send a file.
@@ -314,9 +312,9 @@ func (c *conn) reattach(p *proc, from uint64, line func(reattachResult) []byte) 
 	}
 	r := reattachResult{Found: true, Running: p.running, Last: p.frames.last(), Applied: p.in.total()}
 	if r.Last > 0 {
-		r.First = p.frames.first
+		r.First = p.frames.first()
 	}
-	job := reattachJob{from: max(from+1, p.frames.first), to: r.Last, line: line(r)}
+	job := reattachJob{from: max(from+1, p.frames.first()), to: r.Last, line: line(r)}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ended {

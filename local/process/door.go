@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,33 +15,27 @@ import (
 type onHost = api.Of[api.HostRequest, api.HostAnswer]
 
 // run is what a plain method does with its parameters, once the door has let it.
-func (m method) run(params json.RawMessage) func(*Server) (any, *rpcError) {
+func (m method) run(params json.RawMessage) func(*Server) (any, error) {
 	do := m.plain(params)
 	if m.needs == nil {
 		return do
 	}
-	return func(s *Server) (result any, e *rpcError) {
+	return func(s *Server) (result any, err error) {
 		refused := s.allowed(m.name, *m.needs, func() error {
-			result, e = do(s)
+			result, err = do(s)
 			return nil
 		})
-		if refused != nil {
-			return nil, refused
-		}
-		return result, e
+		return result, cmp.Or(refused, err)
 	}
 }
 
 // allowed does something to the host, if the door lets it.
-func (s *Server) allowed(name string, what onHost, do func() error) *rpcError {
+func (s *Server) allowed(name string, what onHost, do func() error) error {
 	_, err := what.Ask(s.ctx, s.cfg.Door, &api.HostRequest{Run: func(context.Context) error { return do() }})
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, &oplog.Error{Kind: oplog.Denied}):
+	if errors.Is(err, &oplog.Error{Kind: oplog.Denied}) {
 		return refuse(codeMethod, "%s is not allowed on this node", strings.TrimPrefix(name, "server."))
 	}
-	return internal(err)
+	return err
 }
 
 // Alone is the door of a program with no memory behind it. It lets a client do what Config.Door lists.

@@ -24,7 +24,7 @@ type pathParams struct {
 // maxRead bounds what files.read answers, whatever the client allows.
 const maxRead = 256 << 20
 
-func filesStat(_ *Server, p pathParams) (any, *rpcError) {
+func filesStat(_ *Server, p pathParams) (any, error) {
 	i, err := os.Stat(p.Path)
 	if err != nil {
 		return kit.Object{"exists", false, "isDir", false, "size", 0, "mode", ""}, nil
@@ -32,7 +32,7 @@ func filesStat(_ *Server, p pathParams) (any, *rpcError) {
 	return kit.Object{"exists", true, "isDir", i.IsDir(), "size", i.Size(), "mode", i.Mode().String()}, nil
 }
 
-func filesValidate(_ *Server, p pathParams) (any, *rpcError) {
+func filesValidate(_ *Server, p pathParams) (any, error) {
 	i, err := os.Stat(p.Path)
 	if err != nil {
 		return kit.Object{"valid", false, "isDir", false, "error", "Path does not exist"}, nil
@@ -41,15 +41,15 @@ func filesValidate(_ *Server, p pathParams) (any, *rpcError) {
 }
 
 // filesList leaves out hidden names and follows links to say what is a directory.
-func filesList(_ *Server, p pathParams) (any, *rpcError) {
+func filesList(_ *Server, p pathParams) (any, error) {
 	f, err := os.OpenFile(p.Path, os.O_RDONLY|syscall.O_DIRECTORY, 0) // a pipe would wait for its writer
 	if err != nil {
-		return nil, internal(err)
+		return nil, err
 	}
 	defer f.Close()
 	names, err := f.Readdirnames(-1)
 	if err != nil {
-		return nil, internal(err)
+		return nil, err
 	}
 	slices.Sort(names)
 	entries := []kit.Object{}
@@ -71,7 +71,7 @@ type readResult struct {
 
 // filesRead answers small files at once. Of larger ones it gives what the connection's writer reads as it sends: no file
 // is in memory as a whole, however many are asked for and however slowly they are taken.
-func filesRead(_ *Server, p pathParams) (any, *rpcError) {
+func filesRead(_ *Server, p pathParams) (any, error) {
 	i, err := os.Stat(p.Path)
 	if err != nil {
 		return readResult{}, nil
@@ -93,7 +93,7 @@ func filesRead(_ *Server, p pathParams) (any, *rpcError) {
 		return readResult{}, nil
 	}
 	if err != nil {
-		return nil, internal(err)
+		return nil, err
 	}
 	if i, err := f.Stat(); err != nil || !i.Mode().IsRegular() {
 		f.Close()
@@ -103,7 +103,7 @@ func filesRead(_ *Server, p pathParams) (any, *rpcError) {
 	switch {
 	case err != nil:
 		f.Close()
-		return nil, internal(err)
+		return nil, err
 	case int64(len(first)) > limit: // it has grown
 		f.Close()
 		return nil, refuse(codeParams, "files.read: file exceeds maxBytes")

@@ -29,7 +29,7 @@ func FuzzParse(f *testing.F) {
 func FuzzBind(f *testing.F) {
 	f.Add([]byte(`{"id":"a","command":"b","args":["c"],"env":{"d":null},"fromSeq":1}`))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		for _, e := range []*rpcError{bound[spawnParams](in), bound[stdinParams](in), bound[killParams](in), bound[waitParams](in), bound[reattachParams](in),
+		for _, e := range []error{bound[spawnParams](in), bound[stdinParams](in), bound[killParams](in), bound[waitParams](in), bound[reattachParams](in),
 			bound[pathParams](in), bound[gitParams](in), bound[tarParams](in)} {
 			if e != nil && e != errParams {
 				t.Fatal(e)
@@ -38,7 +38,7 @@ func FuzzBind(f *testing.F) {
 	})
 }
 
-func bound[T any](in []byte) *rpcError {
+func bound[T any](in []byte) error {
 	_, e := bind[T](in)
 	return e
 }

@@ -76,7 +76,7 @@ func (s *Server) isRepo(dir string) bool {
 	return err == nil && out == "true"
 }
 
-func gitInfo(s *Server, p gitParams) (any, *rpcError) {
+func gitInfo(s *Server, p gitParams) (any, error) {
 	if !s.isRepo(p.Path) {
 		return kit.Object{"isRepo", false, "repoSlug", "", "defaultBranch", ""}, nil
 	}
@@ -115,13 +115,13 @@ func slug(url string) string {
 	return owner + "/" + repo
 }
 
-func gitStatus(s *Server, p gitParams) (any, *rpcError) {
+func gitStatus(s *Server, p gitParams) (any, error) {
 	if !s.isRepo(p.Path) {
 		return kit.Object{"isRepo", false, "clean", false}, nil
 	}
 	out, _, err := s.git(p.Path, "status", "--porcelain")
 	if err != nil {
-		return nil, internal(err)
+		return nil, err
 	}
 	if out = strings.TrimSpace(out); out == "" {
 		return kit.Object{"isRepo", true, "clean", true}, nil
@@ -129,13 +129,13 @@ func gitStatus(s *Server, p gitParams) (any, *rpcError) {
 	return kit.Object{"isRepo", true, "clean", false, "changes", strings.Split(out, "\n")}, nil
 }
 
-func gitBranches(s *Server, p gitParams) (any, *rpcError) {
+func gitBranches(s *Server, p gitParams) (any, error) {
 	branches := []string{}
 	is := s.isRepo(p.Path)
 	if is {
 		out, _, err := s.git(p.Path, "for-each-ref", "--format=%(refname:short)", "refs/heads")
 		if err != nil {
-			return nil, internal(err)
+			return nil, err
 		}
 		if out != "" {
 			branches = strings.Split(out, "\n")
@@ -153,7 +153,7 @@ type worktreeResult struct {
 	Source  string `json:"sourceBranch,omitempty"`
 }
 
-func gitWorktreeCreate(s *Server, p gitParams) (any, *rpcError) {
+func gitWorktreeCreate(s *Server, p gitParams) (any, error) {
 	if p.BranchName == "" {
 		return nil, refuse(codeParams, "branchName is required")
 	}
@@ -183,7 +183,7 @@ func gitWorktreeCreate(s *Server, p gitParams) (any, *rpcError) {
 }
 
 // gitWorktreeRemove always says that it went well.
-func gitWorktreeRemove(s *Server, p gitParams) (any, *rpcError) {
+func gitWorktreeRemove(s *Server, p gitParams) (any, error) {
 	base := cmp.Or(p.BaseRepo, ".")
 	if !strings.HasPrefix(p.WorktreePath, "-") {
 		_, _, _ = s.git(base, "worktree", "remove", "--force", p.WorktreePath)

@@ -29,7 +29,7 @@ type target struct {
 func (t target) process() string { return t.ID }
 
 // reply answers; it is called once.
-func (k *call) reply(result any, e *rpcError) { k.c.answer(answer(k.id, result, e), nil) }
+func (k *call) reply(result any, err error) { k.c.answer(answer(k.id, result, err), nil) }
 
 type spawnParams struct {
 	target
@@ -47,26 +47,22 @@ type spawnResult struct {
 }
 
 func spawn(k *call, p spawnParams) {
-	var e *rpcError
 	switch {
 	case p.ID == "":
-		e = refuse(codeParams, "Process ID is required")
+		k.reply(nil, errNoID)
+		return
 	case p.Command == "":
-		e = refuse(codeParams, "Command is required")
-	}
-	if e != nil {
-		k.reply(nil, e)
+		k.reply(nil, refuse(codeParams, "Command is required"))
 		return
 	}
 	var pr *proc
-	e = k.s.allowed("process.spawn", api.RunProgram, func() error {
-		var err error
+	err := k.s.allowed("process.spawn", api.RunProgram, func() (err error) {
 		pr, err = k.s.start(p)
 		return err
 	})
-	if e != nil {
-		k.s.log.Error("[process.Manager] Failed to start process " + oneLine(p.ID) + ": " + oneLine(e.Message))
-		k.reply(nil, e)
+	if err != nil {
+		k.s.log.Error("[process.Manager] Failed to start process " + oneLine(p.ID) + ": " + oneLine(err.Error()))
+		k.reply(nil, err)
 		return
 	}
 	k.s.log.Info("[process.Manager] Process " + oneLine(p.ID) + " started, PID=" + itoa(pr.pid) + ", command=" + oneLine(p.Command))
@@ -94,7 +90,10 @@ type stdinResult struct {
 	Duplicate bool  `json:"duplicate,omitempty"`
 }
 
-var errNotRunning = &rpcError{codeParams, "Process not running"}
+var (
+	errNoID       = refuse(codeParams, "Process ID is required")
+	errNotRunning = refuse(codeParams, "Process not running")
+)
 
 func stdin(k *call, p stdinParams) {
 	if p.Offset != nil && *p.Offset < 0 {
@@ -201,12 +200,10 @@ const (
 )
 
 func killAndWait(k *call, p waitParams) {
-	if p.ID == "" {
-		k.reply(nil, refuse(codeParams, "Process ID is required"))
-		return
-	}
 	pr := k.s.lookup(p.ID)
 	switch {
+	case p.ID == "":
+		k.reply(nil, errNoID)
 	case pr == nil:
 		k.reply(killResult{}, nil)
 	case !pr.alive():
@@ -268,15 +265,12 @@ type reattachResult struct {
 }
 
 func reattach(k *call, p reattachParams) {
-	var e *rpcError
 	switch {
 	case p.FromSeq < 0:
-		e = errParams
+		k.reply(nil, errParams)
+		return
 	case p.ID == "":
-		e = refuse(codeParams, "Process ID is required")
-	}
-	if e != nil {
-		k.reply(nil, e)
+		k.reply(nil, errNoID)
 		return
 	}
 	for {

@@ -57,12 +57,11 @@ func appendFrame(b, id []byte, seq uint64, f frame) []byte {
 
 // replay keeps the frames of one process: the newest in memory, the older ones in files. The process's lock guards it.
 //
-// Invariant: the segments and recent hold the frames from first to next-1 without a gap, in this order.
+// Invariant: the segments and recent hold the frames from first() to next-1 without a gap, in this order.
 type replay struct {
 	dir      string
 	keys     *seal.Ring // what the segments' frames are sealed with; nil: they are not
 	limit    int64      // bytes that segments may hold
-	first    uint64
 	next     uint64
 	recent   []frame // the newest
 	held     int     // bytes of recent, with what a frame costs beside its data
@@ -96,11 +95,19 @@ const (
 var spillPlace = []byte("process replay")
 
 func newReplay(dir string, limit int64, keys *seal.Ring) *replay {
-	return &replay{dir: dir, keys: keys, limit: limit, first: 1, next: 1}
+	return &replay{dir: dir, keys: keys, limit: limit, next: 1}
 }
 
 // last is the newest frame's seq, 0 for none.
 func (r *replay) last() uint64 { return r.next - 1 }
+
+// first is the oldest frame's seq.
+func (r *replay) first() uint64 {
+	if len(r.segments) > 0 {
+		return r.segments[0].first
+	}
+	return r.recentFirst()
+}
 
 func (r *replay) recentFirst() uint64 { return r.next - uint64(len(r.recent)) }
 
@@ -164,7 +171,6 @@ func (r *replay) commit(frames []frame, s *segment, next segment, err error) {
 	switch {
 	case r.closed || err != nil && len(r.segments) == 0:
 		r.forget(len(frames))
-		r.first = r.recentFirst()
 	case err != nil:
 		r.drop() // and it is tried again
 	default:
@@ -178,7 +184,6 @@ func (r *replay) commit(frames []frame, s *segment, next segment, err error) {
 		for r.spilled > r.limit && len(r.segments) > 1 {
 			r.drop()
 		}
-		r.first = r.segments[0].first
 		return
 	}
 	if isNew {
@@ -199,10 +204,6 @@ func (r *replay) drop() {
 	r.segments[0].file.Close()
 	r.spilled -= r.segments[0].size
 	r.segments = slices.Delete(r.segments, 0, 1)
-	r.first = r.recentFirst()
-	if len(r.segments) > 0 {
-		r.first = r.segments[0].first
-	}
 }
 
 func newSegment(dir string, keys *seal.Ring) (*segment, error) {
@@ -273,7 +274,7 @@ type run struct {
 
 // run chooses what is next for a cursor, up to seq to. Who calls it holds the lock.
 func (r *replay) run(c cursor, to uint64) (run, error) {
-	if c.next < r.first {
+	if c.next < r.first() {
 		return run{}, errDropped
 	}
 	if first := r.recentFirst(); c.next >= first {

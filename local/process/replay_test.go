@@ -59,8 +59,8 @@ func TestReplayKeepsEverythingBelowItsLimit(t *testing.T) {
 		t.Skip("skipped in -short: one goroutine writes 2,000 large frames")
 	}
 	r := filled(t, t.TempDir(), 1<<30, 2000)
-	if r.first != 1 || r.last() != 2000 || r.held > memoryBudget {
-		t.Errorf("frames %d to %d, %d bytes held", r.first, r.last(), r.held)
+	if r.first() != 1 || r.last() != 2000 || r.held > memoryBudget {
+		t.Errorf("frames %d to %d, %d bytes held", r.first(), r.last(), r.held)
 	}
 	for _, from := range []uint64{1, 2, 255, 256, 257, 1300, 1999, 2000} {
 		check(t, r, from)
@@ -73,12 +73,12 @@ func TestReplayDropsTheOldestAboveItsLimit(t *testing.T) {
 		t.Skip("skipped in -short: one goroutine writes 3,000 large frames")
 	}
 	r := filled(t, t.TempDir(), 32<<20, 3000)
-	kept := int64(r.last()-r.first+1) * maxFrame
-	if r.first == 1 || kept < 32<<20 || r.spilled > 32<<20 {
-		t.Errorf("frames %d to %d, %d bytes in files", r.first, r.last(), r.spilled)
+	kept := int64(r.last()-r.first()+1) * maxFrame
+	if r.first() == 1 || kept < 32<<20 || r.spilled > 32<<20 {
+		t.Errorf("frames %d to %d, %d bytes in files", r.first(), r.last(), r.spilled)
 	}
-	check(t, r, r.first)
-	if _, err := r.run(cursor{next: r.first - 1}, r.last()); !errors.Is(err, errDropped) {
+	check(t, r, r.first())
+	if _, err := r.run(cursor{next: r.first() - 1}, r.last()); !errors.Is(err, errDropped) {
 		t.Errorf("a dropped frame: %v", err)
 	}
 }
@@ -95,10 +95,10 @@ func TestReplayWithoutRoom(t *testing.T) {
 	for i := 1001; i <= 2000; i++ {
 		put(r, i)
 	}
-	if r.first != r.recentFirst() || r.last() != 2000 || r.held > memoryBudget || len(r.recent) == 0 {
-		t.Errorf("frames %d to %d, %d in memory", r.first, r.last(), len(r.recent))
+	if r.first() != r.recentFirst() || r.last() != 2000 || r.held > memoryBudget || len(r.recent) == 0 {
+		t.Errorf("frames %d to %d, %d in memory", r.first(), r.last(), len(r.recent))
 	}
-	check(t, r, r.first)
+	check(t, r, r.first())
 }
 
 func TestReplayLeavesNoFile(t *testing.T) {

@@ -3,6 +3,7 @@ package process
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -36,20 +37,21 @@ const (
 	codeOffsetGap    = -32003
 )
 
-func refuse(code int, format string, args ...any) *rpcError {
+// Error implements error.
+func (e *rpcError) Error() string { return e.Message }
+
+func refuse(code int, format string, args ...any) error {
 	return &rpcError{code, fmt.Sprintf(format, args...)}
 }
 
-func internal(err error) *rpcError { return &rpcError{codeInternal, err.Error()} }
-
-var errParams = &rpcError{codeParams, "Invalid params"}
+var errParams = refuse(codeParams, "Invalid params")
 
 // parse reads a request and checks what does not depend on its method. The request is there for its id even when it
 // is refused.
-func (s *Server) parse(line []byte) (request, *rpcError) {
+func (s *Server) parse(line []byte) (request, error) {
 	var r request
 	if err := json.Unmarshal(line, &r); err != nil {
-		return request{}, &rpcError{codeParse, "Parse error"}
+		return request{}, refuse(codeParse, "Parse error")
 	}
 	if !door.Same(r.Auth, s.cfg.Token) {
 		id := ""
@@ -58,16 +60,16 @@ func (s *Server) parse(line []byte) (request, *rpcError) {
 			id = string(b)
 		}
 		s.log.Warn("[Server] Unauthorized request: method=" + oneLine(r.Method) + ", id=" + oneLine(id))
-		return r, &rpcError{codeUnauthorized, "Unauthorized: invalid or missing auth token"}
+		return r, refuse(codeUnauthorized, "Unauthorized: invalid or missing auth token")
 	}
 	if r.JSONRPC != "2.0" {
-		return r, &rpcError{codeVersion, "Invalid JSON-RPC version"}
+		return r, refuse(codeVersion, "Invalid JSON-RPC version")
 	}
 	return r, nil
 }
 
 // find is the method of a request.
-func (s *Server) find(name string) (method, *rpcError) {
+func (s *Server) find(name string) (method, error) {
 	ns, _, dotted := strings.Cut(name, ".")
 	if !dotted {
 		return method{}, refuse(codeMethod, "Invalid method format: %s", name)
@@ -89,7 +91,7 @@ func (s *Server) find(name string) (method, *rpcError) {
 type method struct {
 	name string
 	// plain's runs beside everything else.
-	plain func(json.RawMessage) func(*Server) (any, *rpcError)
+	plain func(json.RawMessage) func(*Server) (any, error)
 	// process's takes effect in order with the other requests for its process on the connection, and answers by itself.
 	process func(json.RawMessage) (process string, do func(*call))
 	// files says that plain's result may be a file: a connection has a few of them open at a time.
@@ -99,16 +101,16 @@ type method struct {
 }
 
 // bare is a plain method that looks at no parameters.
-func bare(f func(*Server) (any, *rpcError)) func(json.RawMessage) func(*Server) (any, *rpcError) {
-	return func(json.RawMessage) func(*Server) (any, *rpcError) { return f }
+func bare(f func(*Server) (any, error)) func(json.RawMessage) func(*Server) (any, error) {
+	return func(json.RawMessage) func(*Server) (any, error) { return f }
 }
 
-func plain[P any](f func(*Server, P) (any, *rpcError)) func(json.RawMessage) func(*Server) (any, *rpcError) {
-	return func(raw json.RawMessage) func(*Server) (any, *rpcError) {
-		p, e := bind[P](raw)
-		return func(s *Server) (any, *rpcError) {
-			if e != nil {
-				return nil, e
+func plain[P any](f func(*Server, P) (any, error)) func(json.RawMessage) func(*Server) (any, error) {
+	return func(raw json.RawMessage) func(*Server) (any, error) {
+		p, err := bind[P](raw)
+		return func(s *Server) (any, error) {
+			if err != nil {
+				return nil, err
 			}
 			return f(s, p)
 		}
@@ -117,10 +119,10 @@ func plain[P any](f func(*Server, P) (any, *rpcError)) func(json.RawMessage) fun
 
 func ordered[P interface{ process() string }](f func(*call, P)) func(json.RawMessage) (string, func(*call)) {
 	return func(raw json.RawMessage) (string, func(*call)) {
-		p, e := bind[P](raw)
+		p, err := bind[P](raw)
 		return p.process(), func(k *call) {
-			if e != nil {
-				k.reply(nil, e)
+			if err != nil {
+				k.reply(nil, err)
 				return
 			}
 			f(k, p)
@@ -154,22 +156,24 @@ func methods() []method {
 }
 
 // bind decodes params into a namespace's struct. Of what it refuses the struct holds what could be read.
-func bind[T any](raw json.RawMessage) (p T, e *rpcError) {
+func bind[T any](raw json.RawMessage) (p T, err error) {
 	if len(raw) == 0 || json.Unmarshal(raw, &p) != nil {
 		return p, errParams
 	}
 	return p, nil
 }
 
-// answer is the line of a response.
-func answer(id, result any, e *rpcError) []byte {
+// answer is the line of a response. An error without a code is what the system refused, in its own words.
+func answer(id, result any, err error) []byte {
 	line := kit.Object{"jsonrpc", "2.0", "id", id, "result", result}
-	if e != nil {
+	if err != nil {
+		e := &rpcError{codeInternal, err.Error()}
+		errors.As(err, &e)
 		line = kit.Object{"jsonrpc", "2.0", "id", id, "error", e}
 	}
 	b, err := json.Marshal(line) // which escapes for HTML, as this protocol does
 	if err != nil {              // nothing a handler returns can fail to encode
-		return answer(nil, nil, internal(err))
+		return answer(nil, nil, err)
 	}
 	return append(b, '\n')
 }

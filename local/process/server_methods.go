@@ -6,13 +6,13 @@ import (
 	"github.com/cairndb/cairn/local/kit"
 )
 
-func ping(*Server) (any, *rpcError) { return kit.Object{"pong", true}, nil }
+func ping(*Server) (any, error) { return kit.Object{"pong", true}, nil }
 
-func version(s *Server) (any, *rpcError) {
+func version(s *Server) (any, error) {
 	return kit.Object{"version", s.cfg.Version, "platform", runtime.GOOS, "arch", runtime.GOARCH}, nil
 }
 
-func capabilities(s *Server) (any, *rpcError) {
+func capabilities(s *Server) (any, error) {
 	names := make([]string, len(s.methods))
 	for i, m := range s.methods {
 		names[i] = m.name
@@ -21,7 +21,7 @@ func capabilities(s *Server) (any, *rpcError) {
 }
 
 // shutdown is never answered: the connection closes.
-func shutdown(s *Server) (any, *rpcError) {
+func shutdown(s *Server) (any, error) {
 	s.stop()
 	return silence{}, nil
 }

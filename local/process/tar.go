@@ -34,7 +34,7 @@ const maxPadding = 64 << 20
 
 // extractTar empties destDir, unpacks a gzip tar into it and removes the archive, whatever became of it. Nothing is
 // written outside of destDir, not through a link either.
-func extractTar(_ *Server, p tarParams) (any, *rpcError) {
+func extractTar(_ *Server, p tarParams) (any, error) {
 	if p.Archive == "" || p.Dest == "" {
 		return nil, refuse(codeParams, "archivePath and destDir are required")
 	}
