@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -35,11 +36,11 @@ func (c *call) act() (string, error) {
 		for _, a := range c.doc.doc.Actions {
 			b.WriteString(schema(a) + "\n")
 		}
-		return under("Actions", orElse(strings.TrimRight(b.String(), "\n"), "(none)")), nil
+		return under("Actions", cmp.Or(strings.TrimRight(b.String(), "\n"), "(none)")), nil
 	}
 	i := slices.IndexFunc(c.doc.doc.Actions, func(a sfmd.Action) bool { return a.ID == id })
 	if i < 0 {
-		return "", failf(NotFound, "Action not found: %q\nAvailable: %s", id, orElse(strings.Join(actionIDs(c.doc.doc), ", "), "(none)"))
+		return "", failf(NotFound, "Action not found: %q\nAvailable: %s", id, cmp.Or(strings.Join(actionIDs(c.doc.doc), ", "), "(none)"))
 	}
 	return c.runAction(c.doc.doc.Actions[i], args)
 }
@@ -169,7 +170,7 @@ func (p *performer) run(args string) (string, error) {
 	if t, ok := p.page.doc.Responses[p.action.ID]; ok {
 		return p.template(t, res)
 	}
-	return orElse(strings.TrimRight(res.text, " \t\r\n"), "(no output)"), nil
+	return cmp.Or(strings.TrimRight(res.text, " \t\r\n"), "(no output)"), nil
 }
 
 // bind gives the fields their values.

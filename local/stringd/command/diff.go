@@ -35,30 +35,22 @@ func diff(old, new string) string {
 			rows = append(rows, "...")
 		}
 		shown = i
-		mark := " | "
+		left, right, mark := fmt.Sprint(c.old), fmt.Sprint(c.new), "|"
 		switch {
-		case c.old == 0:
-			mark = " + "
-		case c.new == 0:
-			mark = " - "
-		}
-		if old == "" {
-			rows = append(rows, fmt.Sprintf("%*d + %s", width, c.new, c.text))
+		case old == "":
+			rows = append(rows, fmt.Sprintf("%*s + %s", width, right, c.text))
 			continue
+		case c.old == 0:
+			left, mark = "", "+"
+		case c.new == 0:
+			right, mark = "", "-"
 		}
-		rows = append(rows, fmt.Sprintf("%*s %*s%s%s", width, num(c.old), width, num(c.new), mark, c.text))
+		rows = append(rows, fmt.Sprintf("%*s %*s %s %s", width, left, width, right, mark, c.text))
 	}
 	if k := len(rows) - diffLines; k > 0 {
 		rows = append(rows[:diffLines], fmt.Sprintf("... (%d more lines changed, truncated at %d lines)", k, diffLines))
 	}
 	return strings.Join(rows, "\n")
-}
-
-func num(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return fmt.Sprint(n)
 }
 
 // near says whether a line changed, or is context of one that did.
@@ -80,29 +72,31 @@ func splitLines(s string) []string {
 
 // compare walks both texts: what they begin and end with, and between them the longest common lines.
 func compare(a, b []string) (out []change) {
-	pre := 0
+	pre, post := 0, 0
 	for pre < len(a) && pre < len(b) && a[pre] == b[pre] {
 		out = append(out, change{pre + 1, pre + 1, a[pre]})
 		pre++
 	}
-	post := 0
 	for post < len(a)-pre && post < len(b)-pre && a[len(a)-1-post] == b[len(b)-1-post] {
 		post++
 	}
 	x, y := a[pre:len(a)-post], b[pre:len(b)-post]
-	i, j := 0, 0
-	for _, p := range common(x, y) {
-		for ; i < p[0]; i++ {
-			out = append(out, change{pre + i + 1, 0, x[i]})
-		}
-		for ; j < p[1]; j++ {
-			out = append(out, change{0, pre + j + 1, y[j]})
-		}
-		if i < len(x) && j < len(y) {
-			out = append(out, change{pre + i + 1, pre + j + 1, x[i]})
-			i, j = i+1, j+1
+	left := common(x, y)
+	var gone, come []change // since the last common line: what is gone stands before what came
+	for i, j := 0, 0; i < len(x) || j < len(y); {
+		switch {
+		case left != nil && i < len(x) && j < len(y) && x[i] == y[j]:
+			out = append(append(append(out, gone...), come...), change{pre + i + 1, pre + j + 1, x[i]})
+			gone, come, i, j = nil, nil, i+1, j+1
+		case j == len(y) || i < len(x) && (left == nil || left[i+1][j] >= left[i][j+1]):
+			gone = append(gone, change{pre + i + 1, 0, x[i]})
+			i++
+		default:
+			come = append(come, change{0, pre + j + 1, y[j]})
+			j++
 		}
 	}
+	out = append(append(out, gone...), come...)
 	for k := range post {
 		o, n := len(a)-post+k, len(b)-post+k
 		out = append(out, change{o + 1, n + 1, a[o]})
@@ -110,33 +104,20 @@ func compare(a, b []string) (out []change) {
 	return out
 }
 
-// common gives the places of the longest common subsequence, and the ends of both after them.
-func common(x, y []string) (pairs [][2]int) {
-	end := [2]int{len(x), len(y)}
-	if len(x) == 0 || len(y) == 0 || len(x)*len(y) > diffCells {
-		return [][2]int{end}
+// common is how many lines x from i and y from j have in common, in order; nil where the table would be too large.
+func common(x, y []string) (left [][]int32) {
+	if len(x)*len(y) > diffCells {
+		return nil
 	}
-	w := len(y) + 1
-	t := make([]int32, (len(x)+1)*w)
+	left = make([][]int32, len(x)+1)
+	left[len(x)] = make([]int32, len(y)+1)
 	for i := len(x) - 1; i >= 0; i-- {
+		left[i] = make([]int32, len(y)+1)
 		for j := len(y) - 1; j >= 0; j-- {
-			if x[i] == y[j] {
-				t[i*w+j] = t[(i+1)*w+j+1] + 1
-			} else {
-				t[i*w+j] = max(t[(i+1)*w+j], t[i*w+j+1])
+			if left[i][j] = max(left[i+1][j], left[i][j+1]); x[i] == y[j] {
+				left[i][j] = left[i+1][j+1] + 1
 			}
 		}
 	}
-	for i, j := 0, 0; i < len(x) && j < len(y); {
-		switch {
-		case x[i] == y[j]:
-			pairs = append(pairs, [2]int{i, j})
-			i, j = i+1, j+1
-		case t[(i+1)*w+j] >= t[i*w+j+1]:
-			i++
-		default:
-			j++
-		}
-	}
-	return append(pairs, end)
+	return left
 }

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -62,7 +63,7 @@ func (c *call) open() (string, error) {
 		if err != nil {
 			return "", err
 		}
-		target, base = href, orElse(dir, base)
+		target, base = href, cmp.Or(dir, base)
 	}
 	return c.openTarget(target, base)
 }
@@ -241,7 +242,7 @@ func (c *call) ls() (string, error) {
 	if c.topic.Type != Tab {
 		return "", failf(InvalidTarget, "/ls works in tab topics only.")
 	}
-	dir, err := c.locate(orElse(unquote(c.args), "."), c.workDir())
+	dir, err := c.locate(cmp.Or(unquote(c.args), "."), c.workDir())
 	if err != nil {
 		return "", err
 	}
@@ -263,7 +264,7 @@ func (c *call) list(dir string) (string, error) {
 			files = append(files, "  "+e.Name())
 		}
 	}
-	return under("Listing "+c.display(dir)+"/", orElse(strings.Join(append(dirs, files...), "\n"), "  (empty)")), nil
+	return under("Listing "+c.display(dir)+"/", cmp.Or(strings.Join(append(dirs, files...), "\n"), "  (empty)")), nil
 }
 
 // describe is the meta of an answer.
@@ -272,16 +273,13 @@ func (s *Session) describe() *Meta {
 	if p == nil {
 		return nil
 	}
-	m := &Meta{URI: p.uri, Menus: []string{}, Actions: append([]string{}, actionIDs(p.doc)...), HistoryLength: len(s.history), Warnings: append([]string{}, p.doc.Warnings...)}
+	m := &Meta{URI: p.uri, Menus: p.menuNames(), Actions: actionIDs(p.doc), HistoryLength: len(s.history), Warnings: append([]string{}, p.doc.Warnings...)}
 	if t := p.doc.Front.Text("title"); t != "" {
 		m.Title = &t
 	}
 	if p.block != "" {
 		anchor := "#" + p.block
 		m.CurrentBlock, m.BlockID = &anchor, &p.block
-	}
-	for _, x := range p.menus {
-		m.Menus = append(m.Menus, x.name)
 	}
 	return m
 }

@@ -1,6 +1,8 @@
 package command
 
 import (
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -25,18 +27,14 @@ func (f flags) whole(name string, def int) int {
 	return def
 }
 
-// span is one word of a line and where it lies.
-type span struct {
-	word       string
-	start, end int
-}
+var bareWord = regexp.MustCompile(`[^ \t]+`)
 
 // takeFlags reads the flags around a text. Questions hold apostrophes and dashes, so nothing is quoted: known flags are
 // taken from the front up to the first other word or --, then from the end while their values are valid; what is left
 // between them is the text, byte for byte. An unknown --word is text.
 func takeFlags(line string, known []flag) (f flags, text string, err error) {
-	words := spans(line)
-	r := flagReader{known: known, words: words, to: len(words), read: flags{}}
+	words := bareWord.FindAllStringIndex(line, -1)
+	r := flagReader{known: known, line: line, words: words, to: len(words), read: flags{}}
 	literal, err := r.front()
 	for more := !literal; more && err == nil; {
 		more, err = r.back()
@@ -45,7 +43,7 @@ func takeFlags(line string, known []flag) (f flags, text string, err error) {
 		return nil, "", err
 	}
 	if r.from < r.to {
-		text = line[words[r.from].start:words[r.to-1].end]
+		text = line[words[r.from][0]:words[r.to-1][1]]
 	}
 	if len(text) >= 2 && text[0] == '"' && text[len(text)-1] == '"' {
 		text = text[1 : len(text)-1]
@@ -56,18 +54,19 @@ func takeFlags(line string, known []flag) (f flags, text string, err error) {
 // A flagReader has read flags before and behind the words from..to of a line.
 type flagReader struct {
 	known    []flag
-	words    []span
+	line     string
+	words    [][]int // where they begin and end in the line
 	from, to int
 	read     flags
 }
 
+func (r *flagReader) word(i int) string { return r.line[r.words[i][0]:r.words[i][1]] }
+
 // find is the known flag that a word names; nil for none. value is what stands behind its =.
 func (r *flagReader) find(word string) (k *flag, value string, eq bool) {
 	name, value, eq := strings.Cut(word, "=")
-	for i := range r.known {
-		if r.known[i].name == name {
-			return &r.known[i], value, eq
-		}
+	if i := slices.IndexFunc(r.known, func(k flag) bool { return k.name == name }); i >= 0 {
+		return &r.known[i], value, eq
 	}
 	return nil, "", false
 }
@@ -75,7 +74,7 @@ func (r *flagReader) find(word string) (k *flag, value string, eq bool) {
 // front reads the flags before the text; literal says that -- ended them, and nothing behind the text is a flag.
 func (r *flagReader) front() (literal bool, err error) {
 	for ; r.from < r.to; r.from++ {
-		word := r.words[r.from].word
+		word := r.word(r.from)
 		k, value, eq := r.find(word)
 		switch {
 		case word == "--":
@@ -87,7 +86,7 @@ func (r *flagReader) front() (literal bool, err error) {
 			value = "true"
 		case !eq && r.from+1 < r.to:
 			r.from++
-			value = unquote(r.words[r.from].word)
+			value = unquote(r.word(r.from))
 		case !eq:
 			return false, failf(InvalidPayload, "%s needs a value", k.name)
 		}
@@ -104,8 +103,8 @@ func (r *flagReader) back() (more bool, err error) {
 	if r.to == r.from {
 		return false, nil
 	}
-	last := r.words[r.to-1].word
-	if k, value, eq := r.find(last); k != nil && (k.bare && !eq || eq && !k.bare && valid(k, value)) {
+	last := r.word(r.to - 1)
+	if k, value, eq := r.find(last); k != nil && (k.bare && !eq || eq && !k.bare && k.refuses(value) == nil) {
 		if k.bare {
 			value = "true"
 		}
@@ -116,7 +115,7 @@ func (r *flagReader) back() (more bool, err error) {
 	if r.to-2 < r.from || strings.HasPrefix(last, "--") {
 		return false, nil
 	}
-	k, _, eq := r.find(r.words[r.to-2].word)
+	k, _, eq := r.find(r.word(r.to - 2))
 	if k == nil || k.bare || eq {
 		return false, nil
 	}
@@ -140,8 +139,6 @@ func (k *flag) refuses(value string) error {
 	return nil
 }
 
-func valid(k *flag, v string) bool { return k.check == nil || k.check(v) == nil }
-
 func setOnce(f flags, name, v string) {
 	if !f.has(name) {
 		f[name] = v
@@ -153,20 +150,4 @@ func unquote(s string) string {
 		return s[1 : len(s)-1]
 	}
 	return s
-}
-
-func spans(line string) (out []span) {
-	for i := 0; i < len(line); {
-		for i < len(line) && (line[i] == ' ' || line[i] == '\t') {
-			i++
-		}
-		start := i
-		for i < len(line) && line[i] != ' ' && line[i] != '\t' {
-			i++
-		}
-		if i > start {
-			out = append(out, span{line[start:i], start, i})
-		}
-	}
-	return out
 }

@@ -1,7 +1,9 @@
 package command
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cairndb/cairn/local/stringd/sfmd"
@@ -26,14 +28,11 @@ func (c *call) info() (string, error) {
 	p := c.doc
 	switch {
 	case p == nil:
-		cwd := c.CWD()
-		if cwd == "" {
-			cwd = "~/"
-			if c.dir != "" {
-				cwd = c.display(c.dir) + "/"
-			}
+		cwd := "~/"
+		if c.dir != "" {
+			cwd = c.display(c.dir) + "/"
 		}
-		row("cwd", cwd)
+		row("cwd", cmp.Or(c.CWD(), cwd))
 		row("file", "(none open)")
 	case p.path == "":
 		row("uri", p.uri)
@@ -54,50 +53,35 @@ func (c *call) info() (string, error) {
 	return under("Session info", strings.TrimRight(b.String(), "\n")), nil
 }
 
+// documentRows tells what a document has of each kind, and nothing of what it has not.
 func (c *call) documentRows(p *page, row func(key, value string)) {
-	if t := p.doc.Front.Text("title"); t != "" {
-		row("title", t)
-	}
-	if p.block != "" {
-		row("block", "#"+p.block)
-	}
-	if ids := p.doc.BlockIDs(); len(ids) > 0 {
-		row("blocks", strings.Join(ids, ", "))
-	}
-	var names []string
-	for _, m := range p.menus {
-		names = append(names, m.name)
-	}
-	if len(names) > 0 {
-		row("menus", strings.Join(names, ", "))
-	}
-	var links []string
-	for _, l := range p.doc.Links {
-		links = append(links, "@"+l.ID)
-	}
+	links := each(p.doc.Links, func(l sfmd.Link) string { return "@" + l.ID })
 	if n := len(p.auto); n > 0 {
 		links = append(links, fmt.Sprintf("+%d auto", n))
 	}
-	if len(links) > 0 {
-		row("shortcuts", strings.Join(links, ", "))
+	block := ""
+	if p.block != "" {
+		block = "#" + p.block
 	}
-	var acts []string
-	for _, a := range p.doc.Actions {
-		acts = append(acts, a.ID+"("+a.Method+")")
-	}
-	if len(acts) > 0 {
-		row("actions", strings.Join(acts, ", "))
+	for _, r := range [][]string{
+		{"title", p.doc.Front.Text("title")},
+		{"block", block},
+		append([]string{"blocks"}, p.doc.BlockIDs()...),
+		append([]string{"menus"}, p.menuNames()...),
+		append([]string{"shortcuts"}, links...),
+		append([]string{"actions"}, each(p.doc.Actions, func(a sfmd.Action) string { return a.ID + "(" + a.Method + ")" })...),
+	} {
+		if value := strings.Join(r[1:], ", "); value != "" {
+			row(r[0], value)
+		}
 	}
 }
 
+func (p *page) menuNames() []string { return each(p.menus, func(m menu) string { return m.name }) }
+
 func (c *call) shownVars() string {
-	var rows []string
-	for _, k := range c.vars.keys {
-		if !strings.HasPrefix(k, "_") {
-			rows = append(rows, fmt.Sprintf("{%s}=\"%s\"", k, oneLine(c.vars.m[k], 60)))
-		}
-	}
-	return strings.Join(rows, ", ")
+	shown := slices.DeleteFunc(slices.Clone(c.vars.keys), func(k string) bool { return strings.HasPrefix(k, "_") })
+	return strings.Join(each(shown, func(k string) string { return fmt.Sprintf("{%s}=\"%s\"", k, oneLine(c.vars.m[k], 60)) }), ", ")
 }
 
 func (c *call) help() (string, error) {
@@ -114,8 +98,8 @@ func (c *call) help() (string, error) {
 	}
 	if c.doc != nil && len(c.doc.doc.Actions) > 0 {
 		b.WriteString("\nActions of this page\n")
-		for _, a := range c.doc.doc.Actions {
-			fmt.Fprintf(&b, "  /act.%s\n", a.ID)
+		for _, id := range actionIDs(c.doc.doc) {
+			b.WriteString("  /act." + id + "\n")
 		}
 	}
 	return under("String Commands", strings.TrimRight(b.String(), "\n")), nil
@@ -139,30 +123,23 @@ func (c *call) nav() (string, error) {
 		return c.navPage()
 	}
 	if c.args == "" {
-		var rows []string
-		for _, m := range c.doc.menus {
-			rows = append(rows, fmt.Sprintf("%s (%d): %s", m.name, len(m.links), some(m.links)))
-		}
-		return under("Menus", orElse(strings.Join(rows, "\n"), "(none)")), nil
+		rows := each(c.doc.menus, func(m menu) string { return fmt.Sprintf("%s (%d): %s", m.name, len(m.links), some(m.links)) })
+		return under("Menus", cmp.Or(strings.Join(rows, "\n"), "(none)")), nil
 	}
-	for _, m := range c.doc.menus {
-		if m.name == c.args {
-			var rows []string
-			for _, l := range m.links {
-				rows = append(rows, fmt.Sprintf("[%s][@%s.%s]", l.Label, m.name, l.ID))
-			}
-			return under("Menu: "+m.name, orElse(strings.Join(rows, "\n"), "(empty)")), nil
-		}
+	i := slices.IndexFunc(c.doc.menus, func(m menu) bool { return m.name == c.args })
+	if i < 0 {
+		return "", failf(NotFound, "Menu not found: %s", c.args)
 	}
-	return "", failf(NotFound, "Menu not found: %s", c.args)
+	return under("Menu: "+c.args, cmp.Or(strings.Join(c.doc.menus[i].entries(), "\n"), "(empty)")), nil
+}
+
+// entries are a menu's lines.
+func (m menu) entries() []string {
+	return each(m.links, func(l sfmd.Link) string { return fmt.Sprintf("[%s][@%s.%s]", l.Label, m.name, l.ID) })
 }
 
 func some(links []sfmd.Link) string {
-	var ids []string
-	for _, l := range links[:min(len(links), menuPreview)] {
-		ids = append(ids, l.ID)
-	}
-	s := strings.Join(ids, ", ")
+	s := strings.Join(each(links[:min(len(links), menuPreview)], func(l sfmd.Link) string { return l.ID }), ", ")
 	if k := len(links) - menuPreview; k > 0 {
 		s += fmt.Sprintf(", ... (%d more)", k)
 	}
@@ -170,17 +147,13 @@ func some(links []sfmd.Link) string {
 }
 
 func (c *call) navPage() (string, error) {
-	var b strings.Builder
+	var rows []string
 	part := func(title string, links []sfmd.Link) {
-		if len(links) == 0 {
-			return
-		}
-		b.WriteString(title + ":\n")
-		for _, l := range links {
-			fmt.Fprintf(&b, "  @%s → %s\n", l.ID, l.Href)
+		if len(links) > 0 {
+			rows = append(append(rows, title+":"), each(links, func(l sfmd.Link) string { return "  @" + l.ID + " → " + l.Href })...)
 		}
 	}
 	part("Shortcuts", c.doc.doc.Links)
 	part("Auto", c.doc.auto)
-	return under("Page", orElse(strings.TrimRight(b.String(), "\n"), "(no shortcuts)")), nil
+	return under("Page", cmp.Or(strings.Join(rows, "\n"), "(no shortcuts)")), nil
 }

@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -137,7 +138,7 @@ func (p *performer) template(t string, res response) (string, error) {
 	if err := sc.lines(strings.Split(t, "\n"), &out, false); err != nil {
 		return "", err
 	}
-	return orElse(strings.TrimSpace(strings.Join(out, "\n")), "(no output)"), nil
+	return cmp.Or(strings.TrimSpace(strings.Join(out, "\n")), "(no output)"), nil
 }
 
 // scope is the names a template sees.

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -36,8 +37,8 @@ func (c *call) remember(a ask) (view, error) {
 		k, v, _ := strings.Cut(kv, "=")
 		meta[k] = v
 	}
-	n := api.Draft{Text: text, Type: orElse(a.flags["--type"], "semantic"), Tier: orElse(a.flags["--tier"], "longterm"),
-		Source: orElse(a.flags["--source"], "user"), Importance: 0.5}
+	n := api.Draft{Text: text, Type: cmp.Or(a.flags["--type"], "semantic"), Tier: cmp.Or(a.flags["--tier"], "longterm"),
+		Source: cmp.Or(a.flags["--source"], "user"), Importance: 0.5}
 	if v, ok := a.flags["--importance"]; ok {
 		n.Importance, _ = strconv.ParseFloat(v, 64) // checked with the flag
 	}
@@ -55,7 +56,7 @@ func (c *call) store(a ask, n api.Draft, meta map[string]any, key, verb string) 
 	if len(n.Text) > maxText {
 		return view{}, failf(InvalidPayload, "text of %d bytes is over %d", len(n.Text), maxText)
 	}
-	n.Namespace = orElse(a.ns, "default")
+	n.Namespace = cmp.Or(a.ns, "default")
 	if len(meta) > 0 {
 		var err error
 		if n.Metadata, err = json.Marshal(meta); err != nil {
@@ -77,13 +78,6 @@ func (c *call) store(a ask, n api.Draft, meta map[string]any, key, verb string) 
 	}, nil
 }
 
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
-}
-
 // capture keeps what a tool said, as it said it.
 func (c *call) capture(a ask) (view, error) {
 	tool, body, _ := strings.Cut(a.text, "\n")
@@ -99,7 +93,7 @@ func (c *call) capture(a ask) (view, error) {
 		meta["session"] = s
 	}
 	return c.store(a, api.Draft{Text: tool + " " + strings.TrimSpace(body), Type: "capture", Tier: "working", Importance: 0.3,
-		Source: orElse(a.flags["--source"], tool)}, meta, "", "Captured")
+		Source: cmp.Or(a.flags["--source"], tool)}, meta, "", "Captured")
 }
 
 func (c *call) forget(a ask) (view, error) {
@@ -179,7 +173,7 @@ func (c *call) forgetFound(a ask, q string) (view, error) {
 	for _, id := range gone {
 		said = append(said, "Forgot "+id)
 	}
-	return view{orElse(strings.Join(said, "\n"), "(no memories)"), map[string]any{"forgotten": gone}}, err
+	return view{cmp.Or(strings.Join(said, "\n"), "(no memories)"), map[string]any{"forgotten": gone}}, err
 }
 
 // purge forgets what was created before a time.
@@ -213,7 +207,7 @@ func (c *call) episode(a ask) (view, error) {
 	verb, rest, _ := strings.Cut(a.text, " ")
 	switch verb {
 	case "start":
-		made, err := write(c, api.StartSession, &api.StartSessionRequest{Namespace: orElse(a.ns, "default"), Client: "string/" + c.agent.ID})
+		made, err := write(c, api.StartSession, &api.StartSessionRequest{Namespace: cmp.Or(a.ns, "default"), Client: "string/" + c.agent.ID})
 		if err != nil {
 			return view{}, err
 		}
@@ -232,7 +226,7 @@ func (c *call) episode(a ask) (view, error) {
 		return view{fmt.Sprintf("Episode ended %s (%d memories)", id, ended.Memories), map[string]any{"id": id, "memories": ended.Memories}}, nil
 	case "list":
 		id := c.vars.m["_episode"]
-		return view{under("Episodes", orElse(id, "(none started in this topic)")), map[string]any{"active": id}}, nil
+		return view{under("Episodes", cmp.Or(id, "(none started in this topic)")), map[string]any{"active": id}}, nil
 	}
 	return view{}, failf(InvalidPayload, "Usage: /episode start|end|list")
 }

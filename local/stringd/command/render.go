@@ -1,7 +1,6 @@
 package command
 
 import (
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -35,9 +34,7 @@ func (c *call) hints(p *page) (h []string) {
 		}
 		c.menus[key] = true
 		h = append(h, "[nav] "+m.name+" — first view")
-		for _, l := range m.links[:min(len(m.links), 20)] {
-			h = append(h, fmt.Sprintf("[%s][@%s.%s]", l.Label, m.name, l.ID))
-		}
+		h = append(h, m.entries()[:min(len(m.links), 20)]...)
 	}
 	if len(names) > 0 {
 		h = append(h, "[nav] "+strings.Join(names, ", ")+" — /nav <name>")
@@ -65,11 +62,8 @@ func (s *Session) missingEnv(d *sfmd.Document) (missing []string) {
 	return missing
 }
 
-func actionIDs(d *sfmd.Document) (ids []string) {
-	for _, a := range d.Actions {
-		ids = append(ids, a.ID)
-	}
-	return ids
+func actionIDs(d *sfmd.Document) []string {
+	return each(d.Actions, func(a sfmd.Action) string { return a.ID })
 }
 
 // maxIncludes is how deep includes may go.

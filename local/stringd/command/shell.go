@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -55,7 +56,7 @@ func (c *call) environ() []string {
 func (c *call) report(out shell.Out) (string, error) { return reportOut(out, c.set) }
 
 func reportOut(out shell.Out, set *Settings) (string, error) {
-	body := orElse(out.Text, "(no output)")
+	body := cmp.Or(out.Text, "(no output)")
 	if out.TimedOut {
 		return "", failf(Timeout, "timed out after %s | cwd: %s\n---\n%s", set.Timeout, out.CWD, body)
 	}

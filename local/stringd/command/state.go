@@ -1,11 +1,13 @@
 package command
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
@@ -41,7 +43,7 @@ func (c *call) stats(a ask) (view, error) {
 	}
 	slices.Sort(names[len(tiers):])
 	var b strings.Builder
-	fmt.Fprintf(&b, "ns: %s\n", orElse(a.ns, "*"))
+	fmt.Fprintf(&b, "ns: %s\n", cmp.Or(a.ns, "*"))
 	for _, t := range names {
 		fmt.Fprintf(&b, "%s: %d\n", t, counts[t])
 	}
@@ -63,62 +65,36 @@ func (c *call) cluster(a ask) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	cl := clusterOf(st)
-	return view{under("Cluster", describeCluster(cl)), cl}, nil
+	return clusterView(st), nil
 }
 
-// clusterState is the cluster as one node sees it.
-type clusterState struct {
-	Node            uint32 `json:"node"`
-	Role            string `json:"role"`
-	Leader          string `json:"leader"` // empty without one
-	Term            uint64 `json:"term"`
-	Commit, Applied uint64
-	Peers           []peer `json:"peers"`
-}
-
-// A peer is another member.
-type peer struct {
-	Node uint32  `json:"node"`
-	Role string  `json:"role"`
-	Addr string  `json:"address"`
-	Lag  *uint64 `json:"lag"`                  // nil: not known
-	Seen float64 `json:"last_contact_seconds"` // negative when unknown
-}
-
-func clusterOf(st *api.ClusterStatus) clusterState {
-	cl := clusterState{Node: st.NodeID, Role: st.Role, Term: st.CurrentTerm, Commit: st.Commit, Applied: uint64(st.Applied)}
+// clusterView is the cluster as one node sees it.
+func clusterView(st *api.ClusterStatus) view {
+	leader := ""
 	if st.LeaderID != nil {
-		cl.Leader = strings.TrimSpace(fmt.Sprintf("n%d %s", *st.LeaderID, st.LeaderAddr))
+		leader = strings.TrimSpace(fmt.Sprintf("n%d %s", *st.LeaderID, st.LeaderAddr))
 	}
-	for _, p := range st.Peers {
-		seen := -1.0
-		if p.LastSeenSecsAgo != nil {
-			seen = *p.LastSeenSecsAgo
-		}
-		cl.Peers = append(cl.Peers, peer{Node: p.NodeID, Role: p.State, Addr: p.Addr, Lag: p.LagEntries, Seen: seen})
-	}
-	return cl
-}
-
-func describeCluster(cl clusterState) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "node: n%d (%s)\nleader: %s\nterm: %d\ncommit: %d applied: %d\npeers:", cl.Node, strings.ToLower(cl.Role), orElse(cl.Leader, "none"), cl.Term, cl.Commit, cl.Applied)
-	for _, p := range cl.Peers {
-		seen := "never"
-		if p.Seen >= 0 {
-			seen = fmt.Sprintf("%.1fs ago", p.Seen)
+	fmt.Fprintf(&b, "node: n%d (%s)\nleader: %s\nterm: %d\ncommit: %d applied: %d\npeers:", st.NodeID, strings.ToLower(st.Role), cmp.Or(leader, "none"),
+		st.CurrentTerm, st.Commit, st.Applied)
+	var peers []kit.Object // null without any
+	for _, p := range st.Peers {
+		last, seen, lag := -1.0, "never", "unknown"
+		if p.LastSeenSecsAgo != nil {
+			last = *p.LastSeenSecsAgo
+			seen = fmt.Sprintf("%.1fs ago", last)
 		}
-		lag := "unknown"
-		if p.Lag != nil {
-			lag = strconv.FormatUint(*p.Lag, 10)
+		if p.LagEntries != nil {
+			lag = strconv.FormatUint(*p.LagEntries, 10)
 		}
-		fmt.Fprintf(&b, "\n  n%d %s %s lag %s last contact %s", p.Node, strings.ToLower(p.Role), p.Addr, lag, seen)
+		fmt.Fprintf(&b, "\n  n%d %s %s lag %s last contact %s", p.NodeID, strings.ToLower(p.State), p.Addr, lag, seen)
+		peers = append(peers, kit.Object{"node", p.NodeID, "role", p.State, "address", p.Addr, "lag", p.LagEntries, "last_contact_seconds", last})
 	}
-	if len(cl.Peers) == 0 {
+	if peers == nil {
 		b.WriteString(" (none)")
 	}
-	return b.String()
+	return view{under("Cluster", b.String()), kit.Object{"node", st.NodeID, "role", st.Role, "leader", leader, "term", st.CurrentTerm,
+		"Commit", st.Commit, "Applied", uint64(st.Applied), "peers", peers}}
 }
 
 func graphFamily() []def {
@@ -127,15 +103,6 @@ func graphFamily() []def {
 		{name: "edges", usage: "/edges <entity>", about: "what a thing is related to", shell: true, run: memo((*call).edges)},
 		{name: "think", usage: "/think", about: "merge duplicates, find contradictions, say what deserves attention", shell: true, run: memo((*call).think)},
 	}
-}
-
-// A thought is what looking over the memories came to.
-type thought struct {
-	Merged    int         `json:"merged"`    // memories that say what others say, into one
-	Conflicts int         `json:"conflicts"` // found
-	Decayed   int         `json:"decayed"`   // important ones that have faded, to be confirmed or forgotten
-	Notes     []string    `json:"notes"`     // what deserves attention, the most urgent first
-	Index     oplog.Index `json:"index"`
 }
 
 // thinkLimit is for how many memories a round looks for duplicates.
@@ -149,19 +116,19 @@ func (c *call) think(a ask) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	t := thought{Merged: int(done.Merged), Conflicts: int(done.Conflicts), Notes: []string{}, Index: done.Index}
+	decayed, notes := 0, []string{} // important ones that have faded; what deserves attention, the most urgent first
 	for _, x := range done.Triggers {
 		if x.Type == "decay_review" {
-			t.Decayed++
+			decayed++
 		}
-		t.Notes = append(t.Notes, x.Reason)
+		notes = append(notes, x.Reason)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "merged: %d\nconflicts: %d\ndecayed: %d\nindex: %d", t.Merged, t.Conflicts, t.Decayed, t.Index)
-	for _, n := range t.Notes {
+	fmt.Fprintf(&b, "merged: %d\nconflicts: %d\ndecayed: %d\nindex: %d", done.Merged, done.Conflicts, decayed, done.Index)
+	for _, n := range notes {
 		fmt.Fprintf(&b, "\n- %s", oneLine(n, 200))
 	}
-	return view{under("Thought", b.String()), t}, nil
+	return view{under("Thought", b.String()), kit.Object{"merged", done.Merged, "conflicts", done.Conflicts, "decayed", decayed, "notes", notes, "index", done.Index}}, nil
 }
 
 func edgeLine(e oplog.Edge) string {
@@ -176,15 +143,12 @@ func (c *call) relate(a ask) (view, error) {
 	if len(w) != 3 {
 		return view{}, failf(InvalidPayload, "Usage: /relate <src> <rel> <dst>")
 	}
-	e := oplog.Edge{Src: w[0], Type: w[1], Dst: w[2], Weight: 1}
-	if v, ok := a.flags["--weight"]; ok {
-		fmt.Sscan(v, &e.Weight) // checked with the flag
-	}
-	made, err := write(c, api.Relate, &api.RelateRequest{Src: e.Src, Dst: e.Dst, Type: e.Type, Weight: e.Weight})
+	weight, _ := strconv.ParseFloat(cmp.Or(a.flags["--weight"], "1"), 64) // checked with the flag
+	made, err := write(c, api.Relate, &api.RelateRequest{Src: w[0], Dst: w[2], Type: w[1], Weight: weight})
 	if err != nil {
 		return view{}, err
 	}
-	return view{"Related " + edgeLine(e), map[string]any{"id": made.ID, "new": made.New}}, nil
+	return view{"Related " + edgeLine(oplog.Edge{Src: w[0], Type: w[1], Dst: w[2], Weight: weight}), map[string]any{"id": made.ID, "new": made.New}}, nil
 }
 
 func (c *call) edges(a ask) (view, error) {
@@ -197,9 +161,5 @@ func (c *call) edges(a ask) (view, error) {
 		found = v.Edges(db, entity, maxK)
 		return nil
 	})
-	said := make([]string, len(found))
-	for i, e := range found {
-		said[i] = edgeLine(e)
-	}
-	return view{under("Edges of "+entity, orElse(strings.Join(said, "\n"), "(none)")), found}, err
+	return view{under("Edges of "+entity, cmp.Or(strings.Join(each(found, edgeLine), "\n"), "(none)")), found}, err
 }

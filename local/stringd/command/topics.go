@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -31,7 +32,7 @@ func (c *call) topics() (string, error) {
 		}
 		rows = append(rows, row)
 	}
-	return under(fmt.Sprintf("Topics (%d)", len(rows)), orElse(strings.Join(rows, "\n"), "(none)")), nil
+	return under(fmt.Sprintf("Topics (%d)", len(rows)), cmp.Or(strings.Join(rows, "\n"), "(none)")), nil
 }
 
 func (c *call) session() (string, error) {

@@ -33,7 +33,7 @@ func (c *call) memoryPage(uri string) (*page, error) {
 	case rest == "cluster":
 		var st *api.ClusterStatus
 		if st, err = api.Cluster.Ask(c.ctx, c.set.Memory, &api.ClusterRequest{}); err == nil {
-			text = frontMatter("Cluster") + describeCluster(clusterOf(st))
+			text = frontMatter("Cluster") + strings.TrimPrefix(clusterView(st).text, under("Cluster", ""))
 		}
 	case kind == "timeline":
 		text, err = c.timelineDoc(arg)

@@ -2,6 +2,15 @@ package command
 
 import "strings"
 
+// each is what f makes of every item.
+func each[T, U any](items []T, f func(T) U) []U {
+	out := make([]U, len(items))
+	for i, x := range items {
+		out[i] = f(x)
+	}
+	return out
+}
+
 // words splits at whitespace, except within quotes; a quoted word may be empty and span lines.
 func words(s string) (out []string, err error) {
 	var b strings.Builder
