@@ -2,7 +2,6 @@ package command
 
 import (
 	"cmp"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -282,13 +281,4 @@ func (s *Session) describe() *Meta {
 		m.CurrentBlock, m.BlockID = &anchor, &p.block
 	}
 	return m
-}
-
-// query of a mem: URI.
-func memQuery(uri string) string {
-	u, err := url.Parse(uri)
-	if err != nil {
-		return ""
-	}
-	return u.Query().Get("q")
 }

@@ -9,19 +9,16 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
+	"syscall"
 
 	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/local/stringd/sfmd"
 )
 
 // stamp tells whether a file is still the one that was read.
-type stamp struct {
-	mod  time.Time
-	size int64
-}
+type stamp struct{ modified, size int64 } // in nanoseconds, bytes
 
-func stampOf(fi fs.FileInfo) stamp { return stamp{fi.ModTime(), fi.Size()} }
+func stampOf(fi fs.FileInfo) stamp { return stamp{fi.ModTime().UnixNano(), fi.Size()} }
 
 // undo is the last change of a topic.
 type undo struct {
@@ -48,6 +45,14 @@ type edit struct {
 	text        string
 	exists      bool
 	stamp       stamp
+}
+
+// name is the file, or the block of it, as answers name it.
+func (e edit) name() string {
+	if e.block != "" {
+		return e.shown + "#" + e.block
+	}
+	return e.shown
 }
 
 // target reads the file an edit command names.
@@ -163,7 +168,7 @@ func (c *call) editBlock(e edit, start, end int, content string) (string, error)
 		lead = "\n" + lead
 	}
 	next := e.text[:start] + lead + strings.Trim(content, "\n") + tail + e.text[end:]
-	return c.save(e, fmt.Sprintf("Edited %s#%s (%d lines)", e.shown, e.block, countLines(content)), next)
+	return c.save(e, fmt.Sprintf("Edited %s (%d lines)", e.name(), countLines(content)), next)
 }
 
 func countLines(s string) int { return len(splitLines(s)) }
@@ -174,11 +179,7 @@ func numbered(e edit, text string) string {
 	for i := range rows {
 		rows[i] = fmt.Sprintf("%*d | %s", width, i+1, rows[i])
 	}
-	name := e.shown
-	if e.block != "" {
-		name += "#" + e.block
-	}
-	return fmt.Sprintf("[editing: %s]\n---\n%s\n\n(%d lines)", name, strings.Join(rows, "\n"), len(rows))
+	return fmt.Sprintf("[editing: %s]\n---\n%s\n\n(%d lines)", e.name(), strings.Join(rows, "\n"), len(rows))
 }
 
 // unchanged refuses to overwrite what the client has not seen.
@@ -186,7 +187,7 @@ func (c *call) unchanged(e edit) error {
 	if !e.exists {
 		return nil
 	}
-	if st, ok := c.seen[e.path]; !ok || !st.mod.Equal(e.stamp.mod) || st.size != e.stamp.size {
+	if st, ok := c.seen[e.path]; !ok || st != e.stamp {
 		why := "was not read in this topic"
 		if ok {
 			why = "has changed since it was read"
@@ -201,10 +202,11 @@ func (c *call) save(e edit, said, content string) (string, error) {
 	if len(content) > maxFile {
 		return "", failf(InvalidPayload, "%d bytes are more than %d", len(content), maxFile)
 	}
-	if err := os.MkdirAll(filepath.Dir(e.path), 0o755); err != nil {
-		return "", failf(LoadError, "Cannot write %s: %v", e.shown, cause(err))
+	err := os.MkdirAll(filepath.Dir(e.path), 0o755)
+	if err == nil {
+		err = c.put(e.path, content)
 	}
-	if err := c.put(e.path, content); err != nil {
+	if err != nil {
 		return "", failf(LoadError, "Cannot write %s: %v", e.shown, cause(err))
 	}
 	c.undo = &undo{path: e.path, before: e.text, after: content, created: !e.exists}
@@ -213,13 +215,8 @@ func (c *call) save(e edit, said, content string) (string, error) {
 
 // cause is why the system refused, without the path that it names: it may be a temporary one.
 func cause(err error) error {
-	var path *fs.PathError
-	var link *os.LinkError
-	switch {
-	case errors.As(err, &path):
-		return path.Err
-	case errors.As(err, &link):
-		return link.Err
+	if why := syscall.Errno(0); errors.As(err, &why) {
+		return why
 	}
 	return err
 }
@@ -290,8 +287,9 @@ func (c *call) replace() (string, error) {
 		args, all = strings.TrimSpace(rest), true
 	}
 	path := unquote(args)
+	usage := failf(InvalidPayload, "Usage: /replace <path> with the old text, ---, and the new text on the lines below")
 	if !c.more {
-		return "", failf(InvalidPayload, "Usage: /replace <path> with the old text, ---, and the new text on the lines below")
+		return "", usage
 	}
 	if m := lineRange.FindStringSubmatch(path); m != nil {
 		return c.replaceLines(m)
@@ -310,7 +308,7 @@ func (c *call) replace() (string, error) {
 	old, new, ok := strings.Cut(c.body, "\n---\n")
 	if !ok {
 		if old, ok = strings.CutSuffix(c.body, "\n---"); !ok {
-			return "", failf(InvalidPayload, "Usage: /replace <path> with the old text, ---, and the new text on the lines below")
+			return "", usage
 		}
 	}
 	if old == "" {
@@ -323,11 +321,11 @@ func (c *call) replace() (string, error) {
 	case n > 1 && !all:
 		return "", failf(Conflict, "Text found %d times in %s. Add --all, or more of the text around it.", n, e.shown)
 	}
-	what := "1 occurrence"
+	many := ""
 	if n > 1 {
-		what = fmt.Sprintf("%d occurrences", n)
+		many = "s"
 	}
-	return c.save(e, fmt.Sprintf("Replaced %s in %s", what, e.shown), strings.ReplaceAll(e.text, old, new))
+	return c.save(e, fmt.Sprintf("Replaced %d occurrence%s in %s", n, many, e.shown), strings.ReplaceAll(e.text, old, new))
 }
 
 func (c *call) replaceLines(m []string) (string, error) {
@@ -392,9 +390,5 @@ func (c *call) verify() (string, error) {
 		return "", err
 	}
 	text := []rune(strings.TrimSpace(e.text[start:end]))
-	name := e.shown
-	if e.block != "" {
-		name += "#" + e.block
-	}
-	return under(fmt.Sprintf("Verified %s (%d lines, %d chars)", name, countLines(string(text)), len(text)), string(text[:min(len(text), 200)])), nil
+	return under(fmt.Sprintf("Verified %s (%d lines, %d chars)", e.name(), countLines(string(text)), len(text)), string(text[:min(len(text), 200)])), nil
 }

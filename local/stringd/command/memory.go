@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,6 +26,13 @@ const (
 	maxScan       = 10_000 // rows looked at for one list
 	maxBatch      = 1000   // memories forgotten by one entry
 )
+
+func notEmpty(v string) error {
+	if v == "" {
+		return errors.New("want a value")
+	}
+	return nil
+}
 
 var tiers = []string{"working", "episodic", "longterm"}
 
@@ -72,13 +80,12 @@ func parseTime(v string) (time.Time, error) {
 	if t, err := field.ParseDate(v); err == nil {
 		return t, nil
 	}
-	ago := v
 	if days, ok := strings.CutSuffix(v, "d"); ok {
 		if n, err := strconv.Atoi(days); err == nil {
 			return time.Now().AddDate(0, 0, -n), nil
 		}
 	}
-	if d, err := time.ParseDuration(ago); err == nil && d >= 0 {
+	if d, err := time.ParseDuration(v); err == nil && d >= 0 {
 		return time.Now().Add(-d), nil
 	}
 	return time.Time{}, errors.New("want " + field.WantDate + ", or how long ago (90m, 7d)")
@@ -90,13 +97,6 @@ var (
 	helpFlag = flag{name: "--help", bare: true}
 	tierFlag = flag{name: "--tier", check: oneOf(tiers...)}
 )
-
-func notEmpty(v string) error {
-	if v == "" {
-		return errors.New("want a value")
-	}
-	return nil
-}
 
 func memoryFamily() []def {
 	return []def{
@@ -236,15 +236,13 @@ func noteOf(m *oplog.Memory) note {
 	return n
 }
 
-// tierOf is a memory's tier; what came without one is there to stay.
-func tierOf(m *oplog.Memory) string {
-	if m.Tier == "" {
-		return "longterm"
-	}
-	return m.Tier
-}
+// tierOf is a memory's tier; one that came without is there to stay.
+func tierOf(m *oplog.Memory) string { return cmp.Or(m.Tier, "longterm") }
 
-func day(t oplog.Time) string { return t.Time().Format(time.DateOnly) }
+// headline is a memory's id, day and tier.
+func headline(m *oplog.Memory) string {
+	return fmt.Sprintf("%s · %s · %s", m.RID, m.Created.Time().Format(time.DateOnly), tierOf(m))
+}
 
 // indented is a memory's text below its line.
 func indented(text string, full bool) string {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
@@ -58,9 +59,7 @@ func (c *call) recall(a ask) (view, error) {
 	notes := make([]note, len(hits))
 	entries := make([]string, len(hits))
 	for i, h := range hits {
-		name := c.shortcut(i, h.Memory)
-		entries[i] = fmt.Sprintf("[%.2f][@%s] %s · %s · %s\n%s", h.Score, name, h.Memory.RID, day(h.Memory.Created), tierOf(h.Memory),
-			indented(h.Memory.Text, a.flags.has("--full")))
+		entries[i] = fmt.Sprintf("[%.2f][@%s] %s\n%s", h.Score, c.shortcut(i, h.Memory), headline(h.Memory), indented(h.Memory.Text, a.flags.has("--full")))
 		if a.flags.has("--explain") {
 			entries[i] += "\n    why: " + strings.Join(h.Why, ", ")
 		}
@@ -115,12 +114,10 @@ func within(entries []string, budget int) string {
 		return "(no memories)"
 	}
 	n, used := 0, 0
-	for n < len(entries) {
-		used += len([]rune(entries[n])) + 1
-		if used > budget && n > 0 {
+	for ; n < len(entries); n++ {
+		if used += utf8.RuneCountInString(entries[n]) + 1; used > budget && n > 0 {
 			break
 		}
-		n++
 	}
 	out := strings.Join(entries[:n], "\n")
 	if r := []rune(out); len(r) > budget {
@@ -171,17 +168,23 @@ func (c *call) showMemory(a ask) (view, error) {
 // lookUp reads a memory that is not forgotten, and the relations of what it mentions.
 func (c *call) lookUp(id string) (m *oplog.Memory, edges []oplog.Edge, err error) {
 	err = c.set.Memory.View(c.ctx, func(v *state.View, db oplog.DB) error {
-		found, ok := v.Memory(db, id)
-		if !ok || found.Status == oplog.Tombstoned {
-			return failf(NotFound, "Memory not found: %s", id)
+		if m, err = find(v, db, id); err != nil {
+			return err
 		}
-		m = found
-		for _, e := range found.Entities {
+		for _, e := range m.Entities {
 			edges = append(edges, v.Edges(db, e, 20)...)
 		}
 		return nil
 	})
 	return m, edges, err
+}
+
+func find(v *state.View, db oplog.DB, id string) (*oplog.Memory, error) {
+	m, ok := v.Memory(db, id)
+	if !ok || m.Status == oplog.Tombstoned {
+		return nil, failf(NotFound, "Memory not found: %s", id)
+	}
+	return m, nil
 }
 
 func describeMemory(m *oplog.Memory, edges []oplog.Edge) string {
@@ -204,17 +207,22 @@ func describeMemory(m *oplog.Memory, edges []oplog.Edge) string {
 	return b.String()
 }
 
+// gather is a visitor that gathers memories which want has, up to n of them, from as many as a list looks at.
+func gather(into *[]*oplog.Memory, n int, want func(*oplog.Memory) bool) func(*oplog.Memory) bool {
+	looked := 0
+	return func(m *oplog.Memory) bool {
+		if want(m) {
+			*into = append(*into, m)
+		}
+		looked++
+		return len(*into) < n && looked < maxScan
+	}
+}
+
 // newest reads the newest memories of a namespace.
 func (c *call) newest(ns, tier string, n int) (out []*oplog.Memory, err error) {
 	err = c.set.Memory.View(c.ctx, func(v *state.View, db oplog.DB) error {
-		looked := 0
-		v.Recent(db, 0, func(m *oplog.Memory) bool {
-			if visible(m, ns, tier) {
-				out = append(out, m)
-			}
-			looked++
-			return len(out) < n && looked < maxScan
-		})
+		v.Recent(db, 0, gather(&out, n, func(m *oplog.Memory) bool { return visible(m, ns, tier) }))
 		return nil
 	})
 	return out, err
@@ -226,13 +234,10 @@ func (c *call) recent(a ask) (view, error) {
 		return view{}, err
 	}
 	var entries []string
-	notes := []note{}
 	for i, m := range found {
-		name := c.shortcut(i, m)
-		entries = append(entries, fmt.Sprintf("[@%s] %s · %s · %s\n%s", name, m.RID, day(m.Created), tierOf(m), indented(m.Text, false)))
-		notes = append(notes, noteOf(m))
+		entries = append(entries, fmt.Sprintf("[@%s] %s\n%s", c.shortcut(i, m), headline(m), indented(m.Text, false)))
 	}
-	return view{under(fmt.Sprintf("Recent %d", len(found)), within(entries, defaultBudget)), notes}, nil
+	return view{under(fmt.Sprintf("Recent %d", len(found)), within(entries, defaultBudget)), each(found, noteOf)}, nil
 }
 
 func (c *call) timeline(a ask) (view, error) {
@@ -244,55 +249,23 @@ func (c *call) timeline(a ask) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	var b strings.Builder
-	line := func(mark string, m *oplog.Memory) {
-		fmt.Fprintf(&b, "%s%s · %s · %s\n    %s\n", mark, m.RID, m.Created.Time().Format(time.RFC3339), tierOf(m), oneLine(m.Text, cutText))
+	line := func(mark string, m *oplog.Memory) string {
+		return fmt.Sprintf("%s%s · %s · %s\n    %s", mark, m.RID, m.Created.Time().Format(time.RFC3339), tierOf(m), oneLine(m.Text, cutText))
 	}
-	b.WriteString("before\n")
-	notes := map[string]any{"near": noteOf(m)}
-	for _, x := range before {
-		line("  ", x)
-	}
-	line("> near ", m)
-	b.WriteString("after\n")
-	for _, x := range after {
-		line("  ", x)
-	}
-	notes["before"], notes["after"] = notesOf(before), notesOf(after)
-	return view{under("Timeline around "+m.RID, strings.TrimRight(b.String(), "\n")), notes}, nil
-}
-
-func notesOf(ms []*oplog.Memory) []note {
-	out := make([]note, len(ms))
-	for i, m := range ms {
-		out[i] = noteOf(m)
-	}
-	return out
+	plain := func(m *oplog.Memory) string { return line("  ", m) }
+	rows := slices.Concat([]string{"before"}, each(before, plain), []string{line("> near ", m), "after"}, each(after, plain))
+	return view{under("Timeline around "+m.RID, strings.Join(rows, "\n")),
+		map[string]any{"near": noteOf(m), "before": each(before, noteOf), "after": each(after, noteOf)}}, nil
 }
 
 // around reads what the memory's namespace holds before and after it, each in order of time.
 func (c *call) around(id string, window int) (before []*oplog.Memory, m *oplog.Memory, after []*oplog.Memory, err error) {
 	err = c.set.Memory.View(c.ctx, func(v *state.View, db oplog.DB) error {
-		var ok bool
-		if m, ok = v.Memory(db, id); !ok || m.Status == oplog.Tombstoned {
-			return failf(NotFound, "Memory not found: %s", id)
+		if m, err = find(v, db, id); err != nil {
+			return err
 		}
-		looked := 0
-		v.Recent(db, m.Created, func(x *oplog.Memory) bool {
-			if x.RID != m.RID && visible(x, m.Namespace, "") {
-				before = append(before, x)
-			}
-			looked++
-			return len(before) < window && looked < maxScan
-		})
-		looked = 0
-		v.Memories(db, m.Seq+1, func(x *oplog.Memory) bool {
-			if x.Created >= m.Created && visible(x, m.Namespace, "") {
-				after = append(after, x)
-			}
-			looked++
-			return len(after) < window && looked < maxScan
-		})
+		v.Recent(db, m.Created, gather(&before, window, func(x *oplog.Memory) bool { return x.RID != m.RID && visible(x, m.Namespace, "") }))
+		v.Memories(db, m.Seq+1, gather(&after, window, func(x *oplog.Memory) bool { return x.Created >= m.Created && visible(x, m.Namespace, "") }))
 		return nil
 	})
 	slices.Reverse(before)

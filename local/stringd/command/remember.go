@@ -119,14 +119,14 @@ func (c *call) forget(a ask) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	var said []string
-	for _, id := range gone {
-		said = append(said, "Forgot "+id)
-	}
 	if len(missing) > 0 {
-		return view{}, failf(NotFound, "%s", strings.TrimPrefix(strings.Join(said, "\n")+"\nMemory not found: "+strings.Join(missing, ", "), "\n"))
+		return view{}, failf(NotFound, "%s", strings.TrimPrefix(forgot(gone)+"\nMemory not found: "+strings.Join(missing, ", "), "\n"))
 	}
-	return view{strings.Join(said, "\n"), map[string]any{"forgotten": gone}}, nil
+	return view{forgot(gone), map[string]any{"forgotten": gone}}, nil
+}
+
+func forgot(ids []string) string {
+	return strings.Join(each(ids, func(id string) string { return "Forgot " + id }), "\n")
 }
 
 // forgetAll forgets memories, some at a time.
@@ -158,22 +158,17 @@ func (c *call) forgetFound(a ask, q string) (view, error) {
 	}
 	// Only what holds the words goes: a likeness is not enough to forget for.
 	hits := slices.DeleteFunc(answer.Hits, func(h api.Hit) bool { return !slices.Contains(h.Why, "keyword_match") })
-	var ids, said []string
+	var ids []string // null without any
 	for _, h := range hits {
 		ids = append(ids, h.Memory.RID)
 	}
 	if !a.flags.has("--yes") {
-		for _, h := range hits {
-			said = append(said, fmt.Sprintf("%s · %s · %s\n%s", h.Memory.RID, day(h.Memory.Created), tierOf(h.Memory), indented(h.Memory.Text, false)))
-		}
-		return view{under(fmt.Sprintf("Would forget %d", len(ids)), strings.Join(append(said, "Nothing was changed. Add --yes to forget them."), "\n")),
+		found := each(hits, func(h api.Hit) string { return headline(h.Memory) + "\n" + indented(h.Memory.Text, false) })
+		return view{under(fmt.Sprintf("Would forget %d", len(ids)), strings.Join(append(found, "Nothing was changed. Add --yes to forget them."), "\n")),
 			map[string]any{"would_forget": ids}}, nil
 	}
 	gone, _, err := c.forgetAll(ids)
-	for _, id := range gone {
-		said = append(said, "Forgot "+id)
-	}
-	return view{cmp.Or(strings.Join(said, "\n"), "(no memories)"), map[string]any{"forgotten": gone}}, err
+	return view{cmp.Or(forgot(gone), "(no memories)"), map[string]any{"forgotten": gone}}, err
 }
 
 // purge forgets what was created before a time.

@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"net/url"
 	"strings"
 	"time"
 
@@ -38,7 +39,8 @@ func (c *call) memoryPage(uri string) (*page, error) {
 	case kind == "timeline":
 		text, err = c.timelineDoc(arg)
 	case strings.HasPrefix(rest, "search?"):
-		text, err = c.searchDoc(memQuery(uri))
+		query, _ := url.ParseQuery(strings.TrimPrefix(rest, "search?")) // of one that is malformed, what can be read
+		text, err = c.searchDoc(query.Get("q"))
 	case rest == "":
 		err = failf(InvalidTarget, "Usage: /open mem:recent | mem:<id> | mem:timeline/<id> | mem:search?q=... | mem:cluster")
 	default:
@@ -67,7 +69,8 @@ func (c *call) memoryDoc(title string, ms []*oplog.Memory) string {
 	b.WriteString(frontMatter(title))
 	for i, m := range ms {
 		id := c.shortcut(i, m)
-		fmt.Fprintf(&b, "<!-- #%s -->\n[@%s %s](mem:%s) · %s · %s\n\n%s\n<!-- /%s -->\n\n", id, id, m.RID, m.RID, m.Created.Time().Format(time.DateOnly), tierOf(m), quoted(m.Text), id)
+		rest := strings.TrimPrefix(headline(m), m.RID)
+		fmt.Fprintf(&b, "<!-- #%s -->\n[@%s %s](mem:%s)%s\n\n%s\n<!-- /%s -->\n\n", id, id, m.RID, m.RID, rest, quoted(m.Text), id)
 	}
 	if len(ms) == 0 {
 		b.WriteString("(no memories)\n")
@@ -91,9 +94,5 @@ func (c *call) searchDoc(q string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var ms []*oplog.Memory
-	for _, h := range found.Hits {
-		ms = append(ms, h.Memory)
-	}
-	return c.memoryDoc("Memories of "+oneLine(q, 60), ms), nil
+	return c.memoryDoc("Memories of "+oneLine(q, 60), each(found.Hits, func(h api.Hit) *oplog.Memory { return h.Memory })), nil
 }
