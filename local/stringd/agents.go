@@ -3,13 +3,10 @@ package stringd
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
-	"sync"
 
 	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/local/stringd/command"
@@ -132,19 +129,10 @@ func (s *Server) deleteAgent(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (s *Server) showWebhook(w http.ResponseWriter, r *http.Request) error {
-	return s.giveWebhook(w, r.PathValue("id"), false)
-}
-
-func (s *Server) rotateWebhook(w http.ResponseWriter, r *http.Request) error {
-	return s.giveWebhook(w, r.PathValue("id"), true)
-}
-
-func (s *Server) giveWebhook(w http.ResponseWriter, id string, rotate bool) error {
-	if _, ok := s.agents.get(id); !ok {
-		return refuse(http.StatusNotFound, "Unknown agent: %s", id)
-	}
-	url, err := s.Webhook(id, rotate)
+// giveWebhook answers with an agent's URL; POST makes another one.
+func (s *Server) giveWebhook(w http.ResponseWriter, r *http.Request) error {
+	id := r.PathValue("id")
+	url, err := s.Webhook(id, r.Method == http.MethodPost)
 	if err != nil {
 		return err
 	}
@@ -160,7 +148,7 @@ func (s *Server) Webhook(id string, rotate bool) (string, error) {
 	}
 	if a.Token == "" || rotate {
 		err := s.agents.change(func(l []agent) []agent {
-			if i := slices.IndexFunc(l, func(x agent) bool { return x.ID == id }); i >= 0 {
+			if i := find(l, id); i >= 0 {
 				if l[i].Token == "" || rotate { // another caller may have been first
 					l[i].Token = newToken()
 				}
@@ -200,23 +188,8 @@ func (s *Server) known(r *http.Request) (agent, error) {
 	return a, nil
 }
 
-// inboxes gives every home one inbox, so that one lock guards its files.
-type inboxes struct {
-	mu sync.Mutex
-	m  map[string]*inbox.Inbox
-}
-
-func newInboxes() *inboxes { return &inboxes{m: map[string]*inbox.Inbox{}} }
-
-// Inbox implements command.Host.
+// Inbox implements command.Host. Every home has one, so that one lock guards its files.
 func (s *Server) Inbox(a command.Agent) *inbox.Inbox {
-	s.inboxes.mu.Lock()
-	defer s.inboxes.mu.Unlock()
-	key := fmt.Sprintf("%s\x00%s", a.ID, a.Home)
-	b := s.inboxes.m[key]
-	if b == nil {
-		b = inbox.New(a.ID, a.Home, s.cfg.Keys)
-		s.inboxes.m[key] = b
-	}
-	return b
+	b, _ := s.inboxes.LoadOrStore([2]string{a.ID, a.Home}, inbox.New(a.ID, a.Home, s.cfg.Keys))
+	return b.(*inbox.Inbox)
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"maps"
-	"net"
 	"net/http"
 	"os"
 	"slices"
@@ -196,10 +195,4 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) error {
 			return nil
 		}
 	}
-}
-
-// port is the bound one.
-func (s *Server) port() string {
-	_, p, _ := net.SplitHostPort(s.Addr())
-	return p
 }

@@ -48,8 +48,8 @@ var routes = []struct {
 	{"GET /agents", (*Server).listAgents},
 	{"POST /agents", (*Server).registerAgent},
 	{"DELETE /agents/{id}", (*Server).deleteAgent},
-	{"GET /agents/{id}/webhook", (*Server).showWebhook},
-	{"POST /agents/{id}/webhook", (*Server).rotateWebhook},
+	{"GET /agents/{id}/webhook", (*Server).giveWebhook},
+	{"POST /agents/{id}/webhook", (*Server).giveWebhook},
 	{"GET /sessions", (*Server).listSessions},
 	{"POST /sessions", (*Server).createSession},
 	{"DELETE /sessions", (*Server).deleteSession}, // says what is missing

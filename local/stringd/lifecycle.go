@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -114,7 +115,8 @@ func (s *Server) place(ctx context.Context) (role string, applied oplog.Index) {
 // Status implements command.Host.
 func (s *Server) Status() string {
 	role, index := s.place(s.ctx)
-	return fmt.Sprintf("stringd running on port %s — %d agent(s), %d session(s)\nnode: %s, index %d", s.port(), len(s.agents.all()), len(s.sessions.list("")), role, index)
+	_, port, _ := net.SplitHostPort(s.Addr())
+	return fmt.Sprintf("stringd running on port %s — %d agent(s), %d session(s)\nnode: %s, index %d", port, len(s.agents.all()), len(s.sessions.list("")), role, index)
 }
 
 var _ command.Host = (*Server)(nil)

@@ -107,15 +107,15 @@ func openRegistry(path string, keys *seal.Ring, log *slog.Logger) (*registry, er
 func (r *registry) get(id string) (agent, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	i := r.find(id)
+	i := find(r.list, id)
 	if i < 0 {
 		return agent{}, false
 	}
 	return r.list[i], true
 }
 
-func (r *registry) find(id string) int {
-	return slices.IndexFunc(r.list, func(a agent) bool { return a.ID == id })
+func find(list []agent, id string) int {
+	return slices.IndexFunc(list, func(a agent) bool { return a.ID == id })
 }
 
 func (r *registry) all() []agent {
@@ -160,7 +160,7 @@ func (r *registry) change(f func([]agent) []agent) error {
 // put adds an agent or changes one.
 func (r *registry) put(id string, edit func(*agent)) (created bool, err error) {
 	err = r.change(func(l []agent) []agent {
-		i := slices.IndexFunc(l, func(a agent) bool { return a.ID == id })
+		i := find(l, id)
 		if created = i < 0; created {
 			l = append(l, agent{ID: id, Allowed: []string{}, Created: time.Now().UTC().Format(inbox.Stamp)})
 			i = len(l) - 1

@@ -11,8 +11,6 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -89,7 +87,7 @@ type Server struct {
 	agents   *registry
 	sessions *sessions
 	streams  *streams
-	inboxes  *inboxes
+	inboxes  sync.Map // by agent and home
 	large    kit.Large
 	settings *command.Settings
 
@@ -106,7 +104,7 @@ func Listen(cfg Config) (_ *Server, err error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, log: cfg.Logger, streams: newStreams(), inboxes: newInboxes(), large: kit.NewLarge(maxLarge)}
+	s := &Server{cfg: cfg, log: cfg.Logger, streams: newStreams(), large: kit.NewLarge(maxLarge)}
 	temp := cmp.Or(cfg.Temp, filepath.Join(cfg.Data, "tmp"))
 	if s.lock, err = lockDir(cfg.Data); err != nil {
 		return nil, err
@@ -126,7 +124,7 @@ func Listen(cfg Config) (_ *Server, err error) {
 		return nil, err
 	}
 	s.settings = &command.Settings{Host: s, Memory: cfg.Memory, FullAccess: cfg.FullAccess,
-		Roots: command.NewRoots(cfg.Agents, cfg.Roots, append([]string{cfg.Data}, cfg.Closed...)), Timeout: cfg.Timeout, Environ: withoutHome(environ.Clean()), Temp: temp}
+		Roots: command.NewRoots(cfg.Agents, cfg.Roots, append([]string{cfg.Data}, cfg.Closed...)), Timeout: cfg.Timeout, Environ: environ.Clean(), Temp: temp}
 	s.door = &door.Door{Origins: cfg.Origins, Hint: "send the token in " + cfg.TokenFile,
 		Token: func(bearer string) bool { return cfg.Token != "" && door.Same(bearer, cfg.Token) }}
 	s.sessions = newSessions(s.settings, cfg.QueueSize)
@@ -135,11 +133,6 @@ func Listen(cfg Config) (_ *Server, err error) {
 		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug)}
 	s.tasks.Go(func() { _ = s.door.Serve(s.http, s.ln) }) // ErrServerClosed
 	return s, nil
-}
-
-// withoutHome leaves HOME to the agents' own.
-func withoutHome(env []string) []string {
-	return slices.DeleteFunc(env, func(kv string) bool { return strings.HasPrefix(kv, "HOME=") })
 }
 
 // lockDir makes the data directory this process's alone.

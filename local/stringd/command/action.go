@@ -32,17 +32,18 @@ func (c *call) act() (string, error) {
 		id, args = cutWord(args)
 	}
 	if id == "" || id == "--help" {
-		var b strings.Builder
-		for _, a := range c.doc.doc.Actions {
-			b.WriteString(schema(a) + "\n")
-		}
-		return under("Actions", cmp.Or(strings.TrimRight(b.String(), "\n"), "(none)")), nil
+		return under("Actions", cmp.Or(strings.Join(each(c.doc.doc.Actions, schema), "\n"), "(none)")), nil
 	}
-	i := slices.IndexFunc(c.doc.doc.Actions, func(a sfmd.Action) bool { return a.ID == id })
+	return c.perform(c.doc, id, args)
+}
+
+// perform runs an action of a page.
+func (c *call) perform(p *page, id, args string) (string, error) {
+	i := slices.IndexFunc(p.doc.Actions, func(a sfmd.Action) bool { return a.ID == id })
 	if i < 0 {
-		return "", failf(NotFound, "Action not found: %q\nAvailable: %s", id, cmp.Or(strings.Join(actionIDs(c.doc.doc), ", "), "(none)"))
+		return "", failf(NotFound, "Action not found: %q\nAvailable: %s", id, cmp.Or(strings.Join(actionIDs(p.doc), ", "), "(none)"))
 	}
-	return c.runAction(c.doc.doc.Actions[i], args)
+	return (&performer{call: c, page: p, action: p.doc.Actions[i]}).run(args)
 }
 
 func cutWord(s string) (word, rest string) {
@@ -68,31 +69,22 @@ func (c *call) tool() (string, error) {
 			id = p.doc.Actions[0].ID
 		}
 	}
-	i := slices.IndexFunc(p.doc.Actions, func(a sfmd.Action) bool { return a.ID == id })
-	switch {
-	case id == "":
+	if id == "" {
 		return "", failf(InvalidPayload, "Tool %s has no default action. Available: %s", name, strings.Join(actionIDs(p.doc), ", "))
-	case i < 0:
-		return "", failf(NotFound, "Action not found: %q\nAvailable: %s", id, strings.Join(actionIDs(p.doc), ", "))
 	}
-	return (&performer{call: c, page: p, action: p.doc.Actions[i]}).run(c.joined())
+	return c.perform(p, id, c.joined())
 }
 
 // findTool looks for tools/<name>.md, then for the file whose front matter has the name.
 func (c *call) findTool(name string) (*page, error) {
 	base := filepath.Join(c.agent.Home, "tools")
-	if path, err := c.locate(name+".md", base); err == nil {
-		if p, err := c.load(path, ""); err == nil {
-			return p, nil
-		}
-	}
 	files, err := filepath.Glob(filepath.Join(base, "*.md"))
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range files[:min(len(files), 200)] {
+	for i, f := range append([]string{name + ".md"}, files[:min(len(files), 200)]...) {
 		if path, err := c.locate(f, base); err == nil {
-			if p, err := c.load(path, ""); err == nil && p.doc.Front.Text("name") == name {
+			if p, err := c.load(path, ""); err == nil && (i == 0 || p.doc.Front.Text("name") == name) {
 				return p, nil
 			}
 		}
@@ -125,10 +117,6 @@ func schema(a sfmd.Action) string {
 		rows = append(rows, "   (no flags)")
 	}
 	return strings.Join(rows, "\n")
-}
-
-func (c *call) runAction(a sfmd.Action, args string) (string, error) {
-	return (&performer{call: c, page: c.doc, action: a}).run(args)
 }
 
 // A performer carries one action out.

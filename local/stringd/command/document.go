@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/cairndb/cairn/local/stringd/sfmd"
@@ -168,10 +167,8 @@ func (c *call) show(verb string, p *page, push bool) (string, error) {
 	}
 	out := under(verb+" "+name, text)
 	if id := p.doc.Front.Text("default"); id != "" && p.block == "" && verb == "Opened" {
-		if i := slices.IndexFunc(p.doc.Actions, func(a sfmd.Action) bool { return a.ID == id }); i >= 0 {
-			if done, err := c.runAction(p.doc.Actions[i], ""); err == nil {
-				out += "\n\n---\n\n" + done
-			}
+		if done, err := c.perform(p, id, ""); err == nil {
+			out += "\n\n---\n\n" + done
 		}
 	}
 	return out, nil

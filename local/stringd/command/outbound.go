@@ -25,19 +25,14 @@ const maxResponse = 10 << 20
 // http asks the action's host. Only this one may be asked where the door lets no other be.
 func (p *performer) http() (response, error) {
 	others := p.may(p.ctx, api.AskHosts)
-	used := map[string]bool{}
-	target := fieldRef.ReplaceAllStringFunc(p.author(p.action.Target), func(m string) string {
-		used[m[1:len(m)-1]] = true
-		return p.insert(m[1:len(m)-1], m, url.PathEscape)
-	})
-	u, err := url.Parse(target)
+	u, err := url.Parse(p.filled(p.action.Target, url.PathEscape))
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
 		return response{}, failf(InvalidTarget, "Invalid URI: %s", p.action.Target)
 	}
 	if !others && !loopbackHost(u.Hostname()) {
 		return response{}, failf(LoadError, "HTTP to other hosts is disabled: %s", u.Host)
 	}
-	body := p.payload(u, used)
+	body := p.payload(u)
 	req, err := http.NewRequestWithContext(p.ctx, p.action.Method, u.String(), bytes.NewReader(body))
 	if err != nil {
 		return response{}, failf(InvalidTarget, "Invalid URI: %s", p.action.Target)
@@ -46,9 +41,7 @@ func (p *performer) http() (response, error) {
 		req.Header.Set("Content-Type", "application/json")
 	}
 	for _, h := range p.action.Headers {
-		req.Header.Set(h[0], fieldRef.ReplaceAllStringFunc(p.author(h[1]), func(m string) string {
-			return p.insert(m[1:len(m)-1], m, func(s string) string { return strings.NewReplacer("\r", "", "\n", "").Replace(s) })
-		}))
+		req.Header.Set(h[0], p.filled(h[1], strings.NewReplacer("\r", "", "\n", "").Replace))
 	}
 	client := &http.Client{Timeout: p.set.Timeout, CheckRedirect: func(r *http.Request, via []*http.Request) error {
 		if !others && !loopbackHost(r.URL.Hostname()) || len(via) > 5 {
@@ -75,21 +68,25 @@ func (p *performer) http() (response, error) {
 	return response{res.StatusCode, string(b)}, nil
 }
 
+// filled is an author's text with the values of the fields it names, each as quote writes it there.
+func (p *performer) filled(text string, quote func(string) string) string {
+	return fieldRef.ReplaceAllStringFunc(p.author(text), func(m string) string { return p.insert(m[1:len(m)-1], m, quote) })
+}
+
 // payload is the request's body; what a GET has left over goes into its query.
-func (p *performer) payload(u *url.URL, used map[string]bool) []byte {
+func (p *performer) payload(u *url.URL) []byte {
 	if p.action.Template != "" {
-		return []byte(fieldRef.ReplaceAllStringFunc(p.author(p.action.Template), func(m string) string {
-			return p.insert(m[1:len(m)-1], m, func(s string) string {
-				b, _ := json.Marshal(s) // a string always encodes
-				return string(b[1 : len(b)-1])
-			})
+		return []byte(p.filled(p.action.Template, func(s string) string {
+			b, _ := json.Marshal(s) // a string always encodes
+			return string(b[1 : len(b)-1])
 		}))
 	}
+	target := p.author(p.action.Target)
 	left := map[string]any{}
 	q := u.Query()
 	for _, f := range p.action.Fields {
 		v, ok := p.values[f.Name]
-		if !ok || used[f.Name] {
+		if !ok || strings.Contains(target, "{"+f.Name+"}") {
 			continue
 		}
 		q.Set(f.Name, v)

@@ -50,7 +50,7 @@ type Settings struct {
 	FullAccess bool          // documents may lie anywhere
 	Roots      Roots         // of agents' homes and allowed directories
 	Timeout    time.Duration // of a program
-	Environ    []string      // of programs, without HOME
+	Environ    []string      // of programs; HOME is the agent's
 	Temp       string        // directory for the shells' files
 
 	once  sync.Once
@@ -115,7 +115,8 @@ type call struct {
 	*Session
 	ctx  context.Context
 	word string // as typed, with its slash
-	sub  string // after the first . or : of the word
+	name string // before the first . or : of the word, without the slash and folded
+	sub  string // after it
 	args string // rest of the first line
 	body string // after the first newline
 	more bool   // there was a newline
@@ -169,19 +170,12 @@ func (s *Session) parse(ctx context.Context, cmd string) *call {
 	if i := strings.IndexAny(head, " \t"); i >= 0 {
 		c.word, c.args = head[:i], strings.TrimSpace(head[i:])
 	}
+	c.name = c.word
 	if i := strings.IndexAny(c.word, ".:"); i >= 0 {
-		c.sub = c.word[i+1:]
+		c.name, c.sub = c.word[:i], c.word[i+1:]
 	}
+	c.name = strings.ToLower(strings.TrimPrefix(c.name, "/"))
 	return c
-}
-
-// name is the word without slash and sub, folded.
-func (c *call) name() string {
-	w := strings.TrimPrefix(c.word, "/")
-	if i := strings.IndexAny(w, ".:"); i >= 0 {
-		w = w[:i]
-	}
-	return strings.ToLower(w)
 }
 
 // A def is one command: a line of a family's table.
@@ -212,9 +206,9 @@ func (s *Settings) commands() *table {
 
 // find looks a command up: the hub's own ones first, in a hub.
 func (c *call) find() *def {
-	name, bare := c.name(), !strings.ContainsAny(c.word, ".:")
+	bare := !strings.ContainsAny(c.word, ".:")
 	look := func(f []def) *def {
-		i := slices.IndexFunc(f, func(d def) bool { return d.name == name && (d.sub || bare) })
+		i := slices.IndexFunc(f, func(d def) bool { return d.name == c.name && (d.sub || bare) })
 		if i < 0 {
 			return nil
 		}
@@ -225,7 +219,7 @@ func (c *call) find() *def {
 		if d := look(t.hubs[c.topic.Name]); d != nil {
 			return d
 		}
-		if d := look(t.pages); d != nil && (name != "open" || c.args == "") {
+		if d := look(t.pages); d != nil && (c.name != "open" || c.args == "") {
 			return d
 		}
 	}

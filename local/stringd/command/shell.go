@@ -53,12 +53,10 @@ func (c *call) environ() []string {
 }
 
 // report is a program's end as the protocol tells it.
-func (c *call) report(out shell.Out) (string, error) { return reportOut(out, c.set) }
-
-func reportOut(out shell.Out, set *Settings) (string, error) {
+func (s *Session) report(out shell.Out) (string, error) {
 	body := cmp.Or(out.Text, "(no output)")
 	if out.TimedOut {
-		return "", failf(Timeout, "timed out after %s | cwd: %s\n---\n%s", set.Timeout, out.CWD, body)
+		return "", failf(Timeout, "timed out after %s | cwd: %s\n---\n%s", s.set.Timeout, out.CWD, body)
 	}
 	text := under(fmt.Sprintf("exit: %d | cwd: %s", out.Status, out.CWD), body)
 	if out.Status != 0 {
@@ -82,7 +80,7 @@ func (s *Session) workDir() string {
 func (s *Session) bash(ctx context.Context, cmd string) (string, error) {
 	if rest, ok := strings.CutPrefix(cmd, "//"); ok {
 		c := s.parse(ctx, "/"+rest)
-		switch c.name() {
+		switch c.name {
 		case "help", "info", "close":
 			return c.find().run(c)
 		}
@@ -111,5 +109,5 @@ func (s *Session) inShell(ctx context.Context, line string) (string, error) {
 		return "", err
 	}
 	s.cwd.Store(&out.CWD)
-	return reportOut(out, s.set)
+	return s.report(out)
 }

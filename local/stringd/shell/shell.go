@@ -36,7 +36,7 @@ type Out struct {
 
 // Config is the same for all commands of a shell.
 type Config struct {
-	Environ []string      // without HOME
+	Environ []string      // HOME is told with each command
 	Temp    string        // directory for command files
 	Grace   time.Duration // 2s: what a program has to end in after Ctrl-C
 }
