@@ -13,7 +13,6 @@ import (
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
-	"github.com/cairndb/cairn/wire/client"
 )
 
 // alikeReport says how many questions every node answered with the same list.
@@ -37,81 +36,74 @@ type answer struct {
 
 // alike loads a corpus, or generated memories, into two nodes of three, lets the third catch up, asks all of them every
 // question, and asks one again after its index was thrown away.
-func alike(ctx context.Context, a *cli.Streams, f *recallBench) (err error) {
+func alike(ctx context.Context, l *lab, f *recallBench) (report, error) {
 	if len(f.Endpoints) > 0 {
-		return cli.Usage(errors.New("--alike starts its own nodes: leave out --endpoints"))
+		return nil, cli.Usage(errors.New("--alike starts its own nodes: leave out --endpoints"))
 	}
 	model, err := openEmbedder(f.embedder)
 	if err != nil {
-		return cli.Usage(err)
+		return nil, cli.Usage(err)
 	}
-	own, err := startLocal(ctx, 3, embedsBy(model))
+	own, err := l.cluster(ctx, 3, embedsBy(model))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer func() { err = errors.Join(err, own.close()) }()
 	late := 2
 	if err := own.nodes[late].Close(); err != nil {
-		return err
+		return nil, err
 	}
-	n, questions, err := loadQuestions(ctx, a, own, f)
+	n, questions, err := loadQuestions(ctx, l, own, f)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	last, err := api.Search.Do(ctx, own.nodes[0].Service(), caller(), &api.SearchRequest{Text: "anything", K: 1, Fresh: api.Fresh{Consistency: "linearizable"}})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	at := last.Index
-	r := alikeReport{Memories: n, Questions: len(questions)}
+	r := &alikeReport{Memories: n, Questions: len(questions)}
 	if err := own.reopen(ctx, late); err != nil {
-		return err
+		return nil, err
 	}
 	now := time.Now()
-	want, err := answers(ctx, own.nodes[0], questions, at, now)
+	want, err := answers(ctx, own.nodes[0], questions, last.Index, now)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	check := func(name string, i int) error {
-		got, err := answers(ctx, own.nodes[i], questions, at, now)
+		got, err := answers(ctx, own.nodes[i], questions, last.Index, now)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		r.Checks = append(r.Checks, compareAnswers(name, questions, got, want))
 		return nil
 	}
-	if err := errors.Join(check("node 2, there all the time", 1), check("node 3, caught up", late)); err != nil {
-		return err
+	if err := errors.Join(check("node 2, there all the time", 1), check("node 3, caught up", late), own.nodes[1].Close()); err != nil {
+		return nil, err
 	}
-	if err := own.nodes[1].Close(); err != nil {
-		return err
-	}
-	if err := os.RemoveAll(filepath.Join(own.dir, "node2", "index")); err != nil {
-		return err
+	if err := os.RemoveAll(filepath.Join(own.configs[1].Home, "index")); err != nil {
+		return nil, err
 	}
 	if err := own.reopen(ctx, 1); err != nil {
-		return err
+		return nil, err
 	}
-	if err := check("node 2, rebuilt", 1); err != nil {
-		return err
-	}
-	return judged(a, f.JSON, &r, r.pass())
+	return r, check("node 2, rebuilt", 1)
 }
 
 // loadQuestions stores the memories and returns the questions, with the filters and vectors they are asked with.
-func loadQuestions(ctx context.Context, a *cli.Streams, own *localCluster, f *recallBench) (n int, questions []api.SearchRequest, err error) {
-	cl, err := client.Dial(ctx, client.Config{Addrs: own.addrs[:2], Token: own.token})
+func loadQuestions(ctx context.Context, l *lab, own *localCluster, f *recallBench) (n int, questions []api.SearchRequest, err error) {
+	up := own.client
+	up.Addrs = up.Addrs[:2]
+	cl, err := l.dial(ctx, up)
 	if err != nil {
 		return 0, nil, err
 	}
-	defer cl.Close()
 	if f.size > 0 {
 		g := newMade(f.dim)
-		if _, err := loadMade(ctx, a, cl, g, f.size); err != nil {
+		if _, err := store(ctx, l.Streams, cl, f.size, g.memory, func([]string) {}); err != nil {
 			return 0, nil, err
 		}
 		for i := range f.asks {
-			q := api.SearchRequest{K: f.k, Text: g.text(6, 50), Vector: g.vector(), Expand: i%2 == 0}
+			q := api.SearchRequest{K: f.k, Text: g.text(6, commonWords), Vector: g.vector(), Expand: i%2 == 0}
 			if i%3 == 0 {
 				q.Namespace = fmt.Sprint("speed", i%10)
 			}
@@ -120,17 +112,21 @@ func loadQuestions(ctx context.Context, a *cli.Streams, own *localCluster, f *re
 		return f.size, questions, nil
 	}
 	for i := range f.corpus {
-		ids, err := loadCorpus(ctx, a, cl, f.corpus[i])
+		memories, err := jsonLines[corpusLine](f.corpus[i])
+		if err != nil {
+			return 0, nil, err
+		}
+		ids, err := storeCorpus(ctx, l.Streams, cl, memories)
 		if err != nil {
 			return 0, nil, err
 		}
 		n += len(ids)
-		err = jsonLines(f.queries[i], func(l queryLine) error {
-			questions = append(questions, api.SearchRequest{Text: l.Query, Namespace: l.Conv, K: f.k})
-			return nil
-		})
+		asked, err := jsonLines[queryLine](f.queries[i])
 		if err != nil {
 			return 0, nil, err
+		}
+		for _, q := range asked {
+			questions = append(questions, api.SearchRequest{Text: q.Query, Namespace: q.Conv, K: f.k})
 		}
 	}
 	return n, questions, nil

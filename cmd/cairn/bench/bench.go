@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -21,11 +22,17 @@ type bench struct {
 // help is what --help says of a bench beside its row.
 type help struct{ long, example string }
 
-// measurement is one call of a bench.
+// measurement is one call of a bench. Nodes and clients that run starts belong to the lab, which ends them.
 type measurement interface {
 	flags(*cobra.Command)
-	run(context.Context, *cli.Streams) error
+	run(context.Context, *lab) (report, error)
 }
+
+// report is what a bench found. Its JSON is printed with --json.
+type report interface{ print(*cli.Streams) error }
+
+// judged is a report that passed or failed, which is the exit code of the bench.
+type judged interface{ pass() bool }
 
 // benches is the registry, in the order in which they were added.
 var benches = []bench{
@@ -38,21 +45,43 @@ var benches = []bench{
 	{use: "failover", measures: "Kill the leader of three nodes, and say for how long no write was acknowledged", help: failoverHelp, start: func() measurement { return new(failoverBench) }},
 	{use: "snapshot", measures: "Say what a snapshot and a backup of many memories do to the writes beside them, and how long garbage collection pauses", help: snapshotHelp, start: func() measurement { return new(snapshotBench) }},
 	{use: "sweep", measures: "Measure one node at sizes that grow by factors of three, and say with which power of the size each figure grows", help: sweepHelp, start: func() measurement { return new(sweepBench) }},
-	{use: "table", measures: "Train a small table of word vectors on text, for bench recall --embedder static:DIR", help: tableHelp, start: func() measurement { return new(tableBench) }},
 }
 
-// Command is `cairn bench`: a verb for each row, and one that compares what two runs wrote.
+// Command is `cairn bench`: a verb for each row, one that compares what two runs wrote, and one that makes a model for bench recall.
 func Command(a *cli.Streams) *cobra.Command {
 	group := &cobra.Command{Use: "bench", Short: "Measure and compare"}
 	for _, b := range benches {
 		m := b.start()
-		c := &cobra.Command{Use: b.use, Short: b.measures, Long: b.help.long, Example: b.help.example, Args: cobra.NoArgs,
-			RunE: func(c *cobra.Command, _ []string) error { return m.run(c.Context(), a) }}
+		c := &cobra.Command{Use: b.use, Short: b.measures, Long: b.help.long, Example: b.help.example, Args: cobra.NoArgs}
 		m.flags(c)
+		if c.Flags().Lookup("json") == nil { // one that names a cluster has it
+			c.Flags().Bool("json", false, "print JSON")
+		}
+		c.RunE = func(c *cobra.Command, _ []string) error { return perform(c, a, m) }
 		group.AddCommand(c)
 	}
-	group.AddCommand(compare(a))
+	group.AddCommand(compare(a), trainTable(a))
 	return group
+}
+
+// perform runs a bench and prints its report, for people or for machines.
+func perform(c *cobra.Command, a *cli.Streams, m measurement) (err error) {
+	l := &lab{Streams: a}
+	defer func() { err = errors.Join(err, l.close()) }()
+	r, err := m.run(c.Context(), l)
+	if err != nil {
+		return err
+	}
+	asJSON, err := c.Flags().GetBool("json")
+	if asJSON {
+		err = a.JSON(r)
+	} else if err == nil {
+		err = r.print(a)
+	}
+	if j, ok := r.(judged); err == nil && ok && !j.pass() {
+		return cli.ExitCode(cli.ExitFailed)
+	}
+	return err
 }
 
 // list is a line for each of several things, for --help.

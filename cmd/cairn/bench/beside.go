@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"text/tabwriter"
 	"time"
 
@@ -61,120 +60,90 @@ const (
 )
 
 // beside measures writes into the leader of three processes, with and without recalls on the followers in turn.
-func (b *writeBench) beside(ctx context.Context, a *cli.Streams) (err error) {
+func (b *writeBench) beside(ctx context.Context, l *lab) (report, error) {
 	if b.nodes != 3 || len(b.Endpoints) > 0 || b.rounds < 1 {
-		return cli.Usage(errors.New("--follower-reads starts three nodes of its own: --nodes 3, no --endpoints, at least one of --rounds"))
+		return nil, cli.Usage(errors.New("--follower-reads starts three nodes of its own: --nodes 3, no --endpoints, at least one of --rounds"))
 	}
-	fmt.Fprintln(a.Err, "starting three nodes")
-	own, err := startThree(ctx, func(*config.NodeFile) {})
+	own, err := l.trio(ctx, func(*config.NodeFile) {})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer func() { err = errors.Join(err, own.close()) }()
-	stray, err := startDevNode(ctx)
+	stray, err := l.devNode(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer func() { err = errors.Join(err, stray.close()) }()
 	leader, err := own.whole(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	cfg := client.Config{Addrs: []string{own.nodes[leader].line.Wire}, Token: own.token}
-	elsewhere := client.Config{Addrs: []string{stray.line.Wire}, Token: stray.token}
-	for _, c := range []client.Config{cfg, elsewhere} {
-		if err := recallable(ctx, a, c); err != nil {
-			return err
-		}
-	}
-	readers := map[int][]*loader{}
-	for i := range besideReaders {
-		follower := client.Config{Addrs: []string{own.nodes[(leader+1+i%2)%3].line.Wire}, Token: own.token}
-		for turn, c := range map[int]client.Config{turnStray: elsewhere, turnBeside: follower} {
-			cl, err := client.Dial(ctx, c)
+	writes := own.client(own.nodes[leader])
+	readers := make([][]*loader, len(besides)) // none in the turn in which writes are alone
+	for i := range 2 {
+		for turn, cfg := range map[int]client.Config{turnStray: stray.client(), turnBeside: own.client(own.nodes[(leader+1+i)%3])} {
+			more, err := l.loaders(ctx, cfg, besideReaders/2, 0)
 			if err != nil {
-				return err
+				return nil, err
 			}
-			defer cl.Close()
-			readers[turn] = append(readers[turn], &loader{c: cl, who: i, rng: rand.New(rand.NewPCG(uint64(i), 7))})
+			readers[turn] = append(readers[turn], more...)
 		}
 	}
-	report := besideReport{Bytes: b.bytes, Target: b.reads, Memories: besideFill}
-	for _, n := range b.clients {
-		r, err := b.turns(ctx, a, cfg, readers, n)
+	for _, cfg := range []client.Config{writes, stray.client()} { // what the recalls find
+		filler, err := l.loaders(ctx, cfg, 1, 0)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		report.Runs = append(report.Runs, r)
-	}
-	return show(a, b.JSON, &report)
-}
-
-// recallable stores what the recalls find.
-func recallable(ctx context.Context, a *cli.Streams, cfg client.Config) error {
-	cl, err := client.Dial(ctx, cfg)
-	if err != nil {
-		return err
-	}
-	defer cl.Close()
-	return (&loadBench{fill: besideFill}).prepare(ctx, a, &loader{c: cl, rng: rand.New(rand.NewPCG(9, 7))})
-}
-
-// turns measures so many writing clients; which turn comes first changes from round to round.
-func (b *writeBench) turns(ctx context.Context, a *cli.Streams, cfg client.Config, readers map[int][]*loader, n int) (r besideRun, err error) {
-	runs := make([][]writeRun, len(besides))
-	var asked []loadRun
-	for round := range b.rounds {
-		for i := range besides {
-			turn := (round + i) % len(besides)
-			fmt.Fprintf(a.Err, "clients: %d, round %d of %d, %s\n", n, round+1, b.rounds, besides[turn])
-			w, got, err := b.turn(ctx, cfg, readers[turn], n)
-			if err != nil {
-				return r, err
-			}
-			runs[turn] = append(runs[turn], w)
-			if turn == turnBeside {
-				asked = append(asked, got)
-			}
+		if err := filler[0].fill(ctx, l, besideFill); err != nil {
+			return nil, err
 		}
 	}
-	mid := func(runs []writeRun) (f figures) {
-		f.Rate = medianOf(runs, func(r writeRun) float64 { return r.Rate })
-		f.P50 = medianOf(runs, func(r writeRun) float64 { return r.P50 })
-		f.P99 = medianOf(runs, func(r writeRun) float64 { return r.P99 })
-		return f
+	r := &besideReport{Bytes: b.bytes, Target: b.reads, Memories: besideFill}
+	for _, n := range b.clients {
+		fmt.Fprintf(l.Err, "clients: %d\n", n)
+		turns, err := rounds(l.Streams, b.rounds, besides, func(i int) (besideTurn, error) { return b.turn(ctx, writes, readers[i], n) })
+		if err != nil {
+			return nil, err
+		}
+		r.Runs = append(r.Runs, besideRunOf(n, b.rounds, turns))
 	}
-	to := func(base []writeRun) fraction {
+	return r, nil
+}
+
+// A besideTurn is writes once, and the recalls beside them.
+type besideTurn struct {
+	writes  writeRun
+	recalls loadRun
+}
+
+func besideRunOf(clients, rounds int, turns [][]besideTurn) besideRun {
+	mid := func(turn int) figures {
+		return figures{medianOf(turns[turn], func(t besideTurn) float64 { return t.writes.Rate }),
+			medianOf(turns[turn], func(t besideTurn) float64 { return t.writes.P50 }), medianOf(turns[turn], func(t besideTurn) float64 { return t.writes.P99 })}
+	}
+	to := func(base int) fraction {
 		var p50, p99 []float64
-		for i, w := range runs[turnBeside] {
-			p50, p99 = append(p50, w.P50/base[i].P50), append(p99, w.P99/base[i].P99)
+		for i, t := range turns[turnBeside] {
+			p50, p99 = append(p50, t.writes.P50/turns[base][i].writes.P50), append(p99, t.writes.P99/turns[base][i].writes.P99)
 		}
 		return fraction{median(p50), median(p99)}
 	}
-	return besideRun{Clients: n, Rounds: b.rounds, Alone: mid(runs[turnAlone]), Stray: mid(runs[turnStray]), Beside: mid(runs[turnBeside]),
-		ToAlone: to(runs[turnAlone]), ToStray: to(runs[turnStray]),
-		Recalls: medianOf(asked, func(l loadRun) float64 { return l.Rate }),
-		Recall:  medianOf(asked, func(l loadRun) float64 { return l.P50 })}, nil
+	return besideRun{Clients: clients, Rounds: rounds, Alone: mid(turnAlone), Stray: mid(turnStray), Beside: mid(turnBeside), ToAlone: to(turnAlone), ToStray: to(turnStray),
+		Recalls: medianOf(turns[turnBeside], func(t besideTurn) float64 { return t.recalls.Rate }),
+		Recall:  medianOf(turns[turnBeside], func(t besideTurn) float64 { return t.recalls.P50 })}
 }
 
 // turn measures writes once, while the readers, if there are any, recall at their rate.
-func (b *writeBench) turn(ctx context.Context, cfg client.Config, readers []*loader, n int) (w writeRun, got loadRun, err error) {
+func (b *writeBench) turn(ctx context.Context, cfg client.Config, readers []*loader, n int) (t besideTurn, err error) {
 	reading, stop := context.WithCancel(ctx)
 	read := make(chan loadRun, 1)
-	go func() {
-		if len(readers) == 0 {
-			read <- loadRun{}
-			return
-		}
-		recall := workload{name: "recall", do: func(_ context.Context, l *loader, k int) error { return l.ask(ctx, k, false) }} // one under way at the end counts
-		read <- (&loadBench{long: b.length + time.Minute}).measure(reading, recall, readers, b.reads)
+	go func() { // a recall under way at the end is finished, and counts
+		read <- load(reading, span{long: b.length + time.Minute}, readers, b.reads, func(_ context.Context, l *loader, k int) error { return l.ask(ctx, k, false) })
 	}()
 	begun := time.Now()
-	w, err = b.measure(ctx, cfg, n)
+	t.writes, err = b.measure(ctx, cfg, n)
 	stop()
-	got = <-read
-	got.Rate = float64(got.Requests) / time.Since(begun).Seconds()
-	return w, got, err
+	t.recalls = <-read
+	t.recalls.Rate = float64(t.recalls.Requests) / time.Since(begun).Seconds()
+	return t, err
 }
 
 func (r *besideReport) print(a *cli.Streams) error {

@@ -46,11 +46,7 @@ func (randomEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, e
 	for i, t := range texts {
 		h := fnv.New64a()
 		h.Write([]byte(t))
-		rng := rand.New(rand.NewPCG(h.Sum64(), 5))
-		out[i] = make([]float32, randomDim)
-		for k := range out[i] {
-			out[i][k] = float32(rng.NormFloat64())
-		}
+		out[i] = gauss(rand.New(rand.NewPCG(h.Sum64(), 5)), randomDim)
 	}
 	return out, ctx.Err()
 }

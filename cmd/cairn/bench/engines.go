@@ -33,6 +33,15 @@ var searchEngines = map[string]func(ctx context.Context, dir string) (searchEngi
 	"fts5": func(ctx context.Context, dir string) (searchEngine, error) { return openFTS5(ctx, dir) },
 }
 
+// engine opens one, which ends with the lab.
+func (l *lab) engine(ctx context.Context, name, dir string) (searchEngine, error) {
+	e, err := searchEngines[name](ctx, dir)
+	if err == nil {
+		l.onClose(e.close)
+	}
+	return e, err
+}
+
 // stockBleve is Bleve: English analyzer, BM25.
 type stockBleve struct {
 	ctx   context.Context

@@ -38,7 +38,6 @@ type failoverBench struct {
 	rounds              int
 	heartbeat, election int
 	silent              bool
-	asJSON              bool
 
 	*trio
 
@@ -67,56 +66,43 @@ func (b *failoverBench) flags(c *cobra.Command) {
 	f.IntVar(&b.heartbeat, "heartbeat-ms", serveHeartbeatMS, "heartbeat_interval_ms of the nodes")
 	f.IntVar(&b.election, "election-ms", serveElectionMS, "election_timeout_ms of the nodes")
 	f.BoolVar(&b.silent, "silent", false, "stop leaders instead of killing them: their connections stay open and nothing comes")
-	f.BoolVar(&b.asJSON, "json", false, "print JSON")
 }
 
-func (b *failoverBench) run(ctx context.Context, a *cli.Streams) (err error) {
+func (b *failoverBench) run(ctx context.Context, l *lab) (_ report, err error) {
 	if b.rounds < 1 || b.heartbeat < 1 || b.election < 2*b.heartbeat {
-		return cli.Usage(errors.New("--rounds and --heartbeat-ms are at least 1, --election-ms at least twice the heartbeat"))
+		return nil, cli.Usage(errors.New("--rounds and --heartbeat-ms are at least 1, --election-ms at least twice the heartbeat"))
 	}
-	fmt.Fprintln(a.Err, "starting three nodes")
-	b.trio, err = startThree(ctx, func(n *config.NodeFile) { n.HeartbeatMS, n.ElectionMS = b.heartbeat, b.election })
+	if b.trio, err = l.trio(ctx, func(n *config.NodeFile) { n.HeartbeatMS, n.ElectionMS = b.heartbeat, b.election }); err != nil {
+		return nil, err
+	}
+	c, err := l.dial(ctx, b.client(b.nodes...))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer func() { err = errors.Join(err, b.trio.close()) }()
 	writing, stop := context.WithCancel(ctx)
 	wrote := make(chan error, 1)
-	go func() { wrote <- b.write(writing) }()
-	r := failoverReport{How: "SIGKILL", Heartbeat: b.heartbeat, Election: b.election}
+	go func() { wrote <- b.write(writing, c) }()
+	r := &failoverReport{How: "SIGKILL", Heartbeat: b.heartbeat, Election: b.election}
 	if b.silent {
 		r.How = "SIGSTOP"
 	}
 	for i := 0; i < b.rounds && err == nil; i++ {
 		var n failoverRound
 		if n, err = b.round(ctx); err == nil {
-			fmt.Fprintf(a.Err, "round %d of %d: node %d led, no acknowledgement for %.2f s\n", i+1, b.rounds, n.Leader, n.Gap)
-			r.Rounds = append(r.Rounds, n)
+			fmt.Fprintf(l.Err, "round %d of %d: node %d led, no acknowledgement for %.2f s\n", i+1, b.rounds, n.Leader, n.Gap)
+			r.Rounds, r.Max = append(r.Rounds, n), max(r.Max, n.Gap)
 		}
 	}
 	stop()
 	if err := errors.Join(err, <-wrote); err != nil {
-		return err
+		return nil, err
 	}
-	var gaps []float64
-	for _, n := range r.Rounds {
-		gaps = append(gaps, n.Gap)
-	}
-	r.Median, r.Max, r.Writes = median(gaps), slices.Max(gaps), len(b.acks)
-	return show(a, b.asJSON, &r)
+	r.Median, r.Writes = medianOf(r.Rounds, func(n failoverRound) float64 { return n.Gap }), len(b.acks)
+	return r, nil
 }
 
 // write stores one memory after the other until ctx ends.
-func (b *failoverBench) write(ctx context.Context) error {
-	var addrs []string
-	for _, n := range b.nodes {
-		addrs = append(addrs, n.line.Wire)
-	}
-	c, err := client.Dial(ctx, client.Config{Addrs: addrs, Token: b.token})
-	if err != nil {
-		return err
-	}
-	defer c.Close()
+func (b *failoverBench) write(ctx context.Context, c *client.Client) error {
 	for k := 0; ; k++ {
 		if _, err := c.Remember(ctx, wire.NewRemember(fmt.Sprintf("note %d of a cluster whose leaders die", k))); ctx.Err() != nil {
 			return nil
@@ -151,7 +137,7 @@ func (b *failoverBench) round(ctx context.Context) (r failoverRound, err error) 
 	if b.silent {
 		err = n.cmd.Process.Signal(syscall.SIGSTOP)
 	} else {
-		n.kill()
+		err = n.end(syscall.SIGKILL)
 	}
 	if err != nil {
 		return r, err

@@ -6,11 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
-	"net/http"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
@@ -29,10 +26,7 @@ type gatewayReport struct {
 	PerStream  float64    `json:"bytes_per_idle_stream"` // with both ends in this process
 }
 
-type gatewayBench struct {
-	fill, questions, streams int
-	asJSON                   bool
-}
+type gatewayBench struct{ memories, questions, streams int }
 
 var gatewayHelp = help{
 	long: `Compare recalls over HTTP with the same over the wire, and weigh idle event streams.
@@ -43,42 +37,38 @@ and as an event stream, one after the other, so that whatever else the machine d
 
 func (b *gatewayBench) flags(c *cobra.Command) {
 	f := c.Flags()
-	f.IntVar(&b.fill, "fill", 2000, "memories to store first")
+	f.IntVar(&b.memories, "fill", 2000, "memories to store first")
 	f.IntVar(&b.questions, "questions", 500, "questions to ask each way")
 	f.IntVar(&b.streams, "streams", 1000, "idle event streams to open")
-	f.BoolVar(&b.asJSON, "json", false, "print JSON")
 }
 
-func (b *gatewayBench) run(ctx context.Context, a *cli.Streams) (err error) {
-	if b.questions < 1 || b.fill < 0 || b.streams < 0 {
-		return cli.Usage(errors.New("--questions: at least 1; --fill and --streams: at least 0"))
+func (b *gatewayBench) run(ctx context.Context, l *lab) (report, error) {
+	if b.questions < 1 || b.memories < 0 || b.streams < 0 {
+		return nil, cli.Usage(errors.New("--questions: at least 1; --fill and --streams: at least 0"))
 	}
-	local, err := startLocal(ctx, 1)
+	own, err := l.cluster(ctx, 1)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer func() { err = errors.Join(err, local.close()) }()
-	c, err := local.dial(ctx)
+	loaders, err := l.loaders(ctx, own.client, 1, 0)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer c.Close()
-	l := &loader{c: c, token: local.token, url: "http://" + local.nodes[0].Addrs().HTTP, http: http.DefaultClient, rng: rand.New(rand.NewPCG(1, 7))}
-	if err := (&loadBench{fill: b.fill}).prepare(ctx, a, l); err != nil {
-		return err
+	c := loaders[0]
+	c.url = own.gateway()
+	if err := c.fill(ctx, l, b.memories); err != nil {
+		return nil, err
 	}
-	r := gatewayReport{Memories: b.fill, Questions: b.questions, Streams: b.streams}
-	if err := b.ask(ctx, l, &r); err != nil {
-		return err
+	r := &gatewayReport{Memories: b.memories, Questions: b.questions, Streams: b.streams}
+	if err := b.ask(ctx, c, r); err != nil {
+		return nil, err
 	}
-	if r.PerStream, err = b.idle(ctx, l); err != nil {
-		return err
-	}
-	return show(a, b.asJSON, &r)
+	r.PerStream, err = b.idle(ctx, l, c)
+	return r, err
 }
 
-// ways are the ways of asking, in the order they take turns. Each says what it waited for.
-var ways = []struct {
+// transports are the ways of asking, in the order they take turns. Each says how long it waited.
+var transports = []struct {
 	name string
 	ask  func(ctx context.Context, l *loader, k int) (time.Duration, error)
 }{
@@ -96,22 +86,21 @@ var ways = []struct {
 }
 
 func (b *gatewayBench) ask(ctx context.Context, l *loader, r *gatewayReport) error {
-	took := make([][]float64, len(ways))
+	took := make([][]float64, len(transports))
 	const warm = 20
 	for k := range warm + b.questions {
-		for i, w := range ways {
+		for i, w := range transports {
 			d, err := w.ask(ctx, l, k)
 			if err != nil {
 				return fmt.Errorf("%s: %w", w.name, err)
 			}
 			if k >= warm {
-				took[i] = append(took[i], float64(d.Microseconds())/1000)
+				took[i] = append(took[i], milliseconds(d))
 			}
 		}
 	}
-	for i, w := range ways {
-		slices.Sort(took[i])
-		r.Runs = append(r.Runs, speedRun{Kind: w.name, P50: quantile(took[i], .5), P99: quantile(took[i], .99)})
+	for i, w := range transports {
+		r.Runs = append(r.Runs, newSpeedRun(w.name, nil, took[i]))
 	}
 	r.Difference = r.Runs[1].P50 - r.Runs[0].P50
 	return nil
@@ -136,19 +125,18 @@ func (l *loader) firstRow(ctx context.Context, k int) (time.Duration, error) {
 }
 
 // idle says what an event stream costs on which nothing happens.
-func (b *gatewayBench) idle(ctx context.Context, l *loader) (float64, error) {
+func (b *gatewayBench) idle(ctx context.Context, l *lab, to *loader) (float64, error) {
 	if b.streams == 0 {
 		return 0, nil
 	}
 	before := inUse()
 	for range b.streams {
-		var d net.Dialer
-		nc, err := d.DialContext(ctx, "tcp", strings.TrimPrefix(l.url, "http://"))
+		nc, err := new(net.Dialer).DialContext(ctx, "tcp", strings.TrimPrefix(to.url, "http://"))
 		if err != nil {
 			return 0, err
 		}
-		defer nc.Close()
-		fmt.Fprintf(nc, "GET /v1/events HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\n\r\n", l.token)
+		l.onClose(nc.Close)
+		fmt.Fprintf(nc, "GET /v1/events HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\n\r\n", to.token)
 		in := bufio.NewReaderSize(nc, 256)
 		for line := ""; !strings.HasPrefix(line, "event: subscribed"); {
 			if line, err = in.ReadString('\n'); err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"sync"
 	"time"
@@ -43,7 +42,6 @@ type lagBench struct {
 	rate   float64
 	length time.Duration
 	dim    int
-	asJSON bool
 }
 
 var lagHelp = help{
@@ -56,119 +54,107 @@ func (l *lagBench) flags(c *cobra.Command) {
 	c.Flags().Float64Var(&l.rate, "rate", 4000, "memories a second")
 	c.Flags().DurationVar(&l.length, "for", 10*time.Second, "how long")
 	c.Flags().IntVar(&l.dim, "dim", 0, "dimensions of their vectors; 0 for none")
-	c.Flags().BoolVar(&l.asJSON, "json", false, "print JSON")
 }
 
-// lagTask is a run under way.
+// lagTask is a run under way. The lock guards what follows it.
 type lagTask struct {
-	*lagBench
-	own     *localCluster
-	start   time.Time
-	batches int
+	gateway string
 
 	mu   sync.Mutex
-	left []int // what was acknowledged and not looked for yet, by number; the newest is looked for first
+	left []int // acknowledged and not looked for yet, by number; the newest is looked for first
 	r    lagReport
 	err  error
 }
 
-// acked notes what was acknowledged.
-func (t *lagTask) acked(from, to int) {
+// update changes the task under its lock.
+func (t *lagTask) update(change func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for n := from; n < to; n++ {
-		t.left = append(t.left, n)
-	}
+	change()
 }
 
 func (t *lagTask) take() (n int, ok bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if len(t.left) == 0 {
-		return 0, false
-	}
-	n = t.left[len(t.left)-1]
-	t.left = t.left[:len(t.left)-1]
-	return n, true
+	t.update(func() {
+		if ok = len(t.left) > 0; ok {
+			n = t.left[len(t.left)-1]
+			t.left = t.left[:len(t.left)-1]
+		}
+	})
+	return n, ok
 }
 
-func (l *lagBench) run(ctx context.Context, a *cli.Streams) error {
-	if l.rate < lagBatch || l.length <= 0 || l.dim < 0 {
-		return cli.Usagef("--rate is at least %d, --for positive, --dim at least 0", lagBatch)
+func (b *lagBench) run(ctx context.Context, l *lab) (report, error) {
+	if b.rate < lagBatch || b.length <= 0 || b.dim < 0 {
+		return nil, cli.Usagef("--rate is at least %d, --for positive, --dim at least 0", lagBatch)
 	}
-	r, err := l.measure(ctx)
+	own, err := l.cluster(ctx, 1)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return judged(a, l.asJSON, &r, r.Pass)
-}
-
-func (l *lagBench) measure(ctx context.Context) (r lagReport, err error) {
-	own, err := startLocal(ctx, 1)
+	writers, err := l.loaders(ctx, own.client, lagWriters, b.dim)
 	if err != nil {
-		return r, err
+		return nil, err
 	}
-	defer func() { err = errors.Join(err, own.close()) }()
-	t := &lagTask{lagBench: l, own: own, batches: int(l.rate * l.length.Seconds() / lagBatch), r: lagReport{Rate: l.rate}}
+	readers, err := l.loaders(ctx, own.client, lagLookers, 0)
+	if err != nil {
+		return nil, err
+	}
+	t := &lagTask{gateway: own.gateway(), r: lagReport{Rate: b.rate}}
 	before := heapHeld()
-	writing, stop := context.WithCancel(ctx)
-	defer stop()
-	var writers, lookers sync.WaitGroup
-	t.start = time.Now()
-	for w := range lagWriters {
-		writers.Go(func() { t.with(ctx, func(cl *client.Client) error { return t.write(ctx, cl, w) }) })
+	writing, written := context.WithCancel(ctx) // ends when readers have only the rest to look for
+	defer written()
+	end := make(chan struct{})
+	var beside sync.WaitGroup
+	for _, c := range readers {
+		beside.Go(func() { t.note(t.look(ctx, c.c, writing)) })
 	}
-	for range lagLookers {
-		lookers.Go(func() { t.with(ctx, func(cl *client.Client) error { return t.look(ctx, cl, writing) }) })
-	}
-	watching := make(chan struct{})
-	lookers.Go(func() { t.watch(ctx, watching) })
-	writers.Wait()
-	end := time.Now()
-	close(watching)
-	for t.gauge(ctx) > 0 && time.Since(end) < 2*lagSettle {
+	beside.Go(func() { t.watch(ctx, end) })
+	start := time.Now()
+	err = t.write(ctx, span{long: b.length}, writers, b.rate)
+	took := time.Since(start)
+	close(end)
+	for err == nil && t.gauge(ctx) > 0 && time.Since(start)-took < 2*lagSettle {
 		time.Sleep(5 * time.Millisecond)
 	}
-	settled := time.Since(end)
+	settled := time.Since(start) - took
 	after := heapHeld()
 	grew := after - min(before, after)
-	stop()
-	lookers.Wait()
-	r = t.r
-	r.Written, r.Settled = t.batches*lagBatch, settled.Seconds()
-	r.Reached = float64(r.Written) / end.Sub(t.start).Seconds()
+	written()
+	beside.Wait()
+	r := &t.r
+	r.Settled = settled.Seconds()
+	r.Reached = float64(r.Written) / took.Seconds()
 	r.HeapGrew = grew / uint64(max(r.Written, 1))
-	r.Pass = r.Missing == 0 && r.AtOnce > 0 && r.AtOnce+r.After == r.Written && r.Reached >= .95*l.rate && settled <= lagSettle && r.HeapGrew <= lagHeap
-	return r, t.err
+	r.Pass = r.Missing == 0 && r.AtOnce > 0 && r.AtOnce+r.After == r.Written && r.Reached >= .95*b.rate && settled <= lagSettle && r.HeapGrew <= lagHeap
+	return r, errors.Join(err, t.err)
 }
 
-// with has a task do something as a client of its own, and keeps what went wrong.
-func (t *lagTask) with(ctx context.Context, do func(*client.Client) error) {
-	cl, err := client.Dial(ctx, client.Config{Addrs: t.own.addrs, Token: t.own.token})
-	if err == nil {
-		err = do(cl)
-		cl.Close()
-	}
-	t.note(err)
-}
+func (t *lagTask) note(err error) { t.update(func() { t.err = errors.Join(t.err, err) }) }
 
-func (t *lagTask) note(err error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.err = errors.Join(t.err, err)
-}
-
-// write writes a share of the batches, each when it is due.
-func (t *lagTask) write(ctx context.Context, cl *client.Client, w int) error {
-	rng := rand.New(rand.NewPCG(uint64(w), 3))
-	for b := w; b < t.batches && ctx.Err() == nil; b += lagWriters {
-		time.Sleep(time.Until(t.start.Add(time.Duration(float64(b*lagBatch) / t.rate * float64(time.Second)))))
-		if _, err := cl.RememberBatch(ctx, t.batch(b, rng)); err != nil {
+// write writes batches at a rate of so many memories a second. The first that fails ends it.
+func (t *lagTask) write(ctx context.Context, s span, writers []*loader, rate float64) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	load(ctx, s, writers, rate/lagBatch, func(ctx context.Context, l *loader, k int) error {
+		var batch wire.RememberBatch
+		for n := k * lagBatch; n < (k+1)*lagBatch; n++ {
+			m := l.memory(n)
+			m.Namespace, m.Text = "lag", lagWord(n)+" "+m.Text
+			batch.Memories = append(batch.Memories, m)
+		}
+		if _, err := l.c.RememberBatch(ctx, batch); err != nil {
+			stop(err)
 			return err
 		}
-		t.acked(b*lagBatch, (b+1)*lagBatch)
-	}
-	return nil
+		t.update(func() {
+			t.r.Written += lagBatch
+			for n := k * lagBatch; n < (k+1)*lagBatch; n++ {
+				t.left = append(t.left, n)
+			}
+		})
+		return nil
+	})
+	return context.Cause(ctx)
 }
 
 // look asks for what was acknowledged, until nothing is left after the writing.
@@ -189,24 +175,20 @@ func (t *lagTask) look(ctx context.Context, cl *client.Client, writing context.C
 		if err != nil {
 			return err
 		}
-		t.looked(early, len(found) > 0 && strings.HasPrefix(found[0].Text, lagWord(n)+" "))
+		t.update(func() {
+			if early {
+				t.r.AtOnce++
+			} else {
+				t.r.After++
+			}
+			if len(found) == 0 || !strings.HasPrefix(found[0].Text, lagWord(n)+" ") {
+				t.r.Missing++
+			}
+		})
 	}
 }
 
-func (t *lagTask) looked(early, found bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if early {
-		t.r.AtOnce++
-	} else {
-		t.r.After++
-	}
-	if !found {
-		t.r.Missing++
-	}
-}
-
-// watch keeps the largest lag the node has said.
+// watch keeps the largest lag the node has said, until end is closed.
 func (t *lagTask) watch(ctx context.Context, end <-chan struct{}) {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -216,15 +198,13 @@ func (t *lagTask) watch(ctx context.Context, end <-chan struct{}) {
 			return
 		case <-tick.C:
 			v := t.gauge(ctx)
-			t.mu.Lock()
-			t.r.MaxLag = max(t.r.MaxLag, v)
-			t.mu.Unlock()
+			t.update(func() { t.r.MaxLag = max(t.r.MaxLag, v) })
 		}
 	}
 }
 
 func (t *lagTask) gauge(ctx context.Context) float64 {
-	m, err := (&cli.Target{}).Metrics(ctx, "http://"+t.own.nodes[0].Addrs().HTTP)
+	m, err := (&cli.Target{}).Metrics(ctx, t.gateway)
 	v, has := m["cairn_index_lag_entries"]
 	if err == nil && !has {
 		err = errors.New("the node does not say its index lag")
@@ -236,24 +216,7 @@ func (t *lagTask) gauge(ctx context.Context) float64 {
 // lagWord is the word that only one memory has.
 func lagWord(n int) string { return fmt.Sprintf("zq%dx", n) }
 
-func (l *lagBench) batch(b int, rng *rand.Rand) (out wire.RememberBatch) {
-	for n := b * lagBatch; n < (b+1)*lagBatch; n++ {
-		var text strings.Builder
-		text.WriteString(lagWord(n))
-		for range 40 {
-			text.WriteString(" " + words[rng.IntN(len(words))])
-		}
-		m := wire.NewRemember(text.String())
-		if m.Namespace = "lag"; l.dim > 0 {
-			m.Embedding = make([]float32, l.dim)
-			for i := range m.Embedding {
-				m.Embedding[i] = float32(rng.NormFloat64())
-			}
-		}
-		out.Memories = append(out.Memories, m)
-	}
-	return out
-}
+func (r *lagReport) pass() bool { return r.Pass }
 
 func (r *lagReport) print(a *cli.Streams) error {
 	word := map[bool]string{true: "PASS", false: "FAIL"}[r.Pass]

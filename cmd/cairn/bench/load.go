@@ -2,7 +2,6 @@ package bench
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -90,8 +89,8 @@ type loadBench struct {
 	rates      []float64
 	nodes, dim int
 	fill       int
-	warm, long time.Duration
 	out, svg   string
+	span
 }
 
 var loadHelp = help{
@@ -116,48 +115,47 @@ func (b *loadBench) flags(c *cobra.Command) {
 	f.StringVar(&b.svg, "svg", "", "draw latency over load into this file")
 }
 
-func (b *loadBench) run(ctx context.Context, a *cli.Streams) (err error) {
+func (b *loadBench) run(ctx context.Context, l *lab) (report, error) {
 	asked := make([]workload, len(b.workloads))
 	for i, name := range b.workloads {
 		at := slices.IndexFunc(workloads, func(w workload) bool { return w.name == name })
 		if at < 0 {
-			return cli.Usagef("--workload %q is not known: --help lists the workloads", name)
+			return nil, cli.Usagef("--workload %q is not known: --help lists the workloads", name)
 		}
 		asked[i] = workloads[at]
 	}
-	sub, err := subjectOf(ctx, &b.Target, b.nodes)
+	sub, err := l.subject(ctx, &b.Target, b.nodes)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer func() { err = errors.Join(err, sub.close()) }()
 	url, err := sub.gateway(ctx, &b.Target)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	report := loadReport{Target: sub.said, Dim: b.dim}
+	loaders, err := l.loaders(ctx, sub.cfg, max(1, b.clients), b.dim)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range loaders {
+		w.url = url
+	}
+	if err := loaders[0].fill(ctx, l, b.fill); err != nil {
+		return nil, err
+	}
 	rates := b.rates
 	if len(rates) == 0 {
 		rates = []float64{0}
 	}
-	all, err := dialAll(ctx, sub.cfg, max(1, b.clients))
-	if err != nil {
-		return err
-	}
-	defer all.close()
-	loaders := make([]*loader, len(all))
-	for i, c := range all {
-		loaders[i] = &loader{c: c, who: i, dim: b.dim, token: sub.cfg.Token, url: url, http: &http.Client{Transport: &http.Transport{}}, rng: rand.New(rand.NewPCG(uint64(i), 7))}
-	}
-	if err := b.prepare(ctx, a, loaders[0]); err != nil {
-		return err
-	}
+	r := &loadReport{Target: sub.said, Dim: b.dim}
 	for _, w := range asked {
 		for _, rate := range rates {
-			fmt.Fprintf(a.Err, "%s, %d clients, %s\n", w.name, len(loaders), orMost(rate))
-			report.Runs = append(report.Runs, b.measure(ctx, w, loaders, rate))
+			fmt.Fprintf(l.Err, "%s, %d clients, %s\n", w.name, len(loaders), orMost(rate))
+			n := load(ctx, b.span, loaders, rate, w.do)
+			n.Workload = w.name
+			r.Runs = append(r.Runs, n)
 		}
 	}
-	return b.finish(a, report)
+	return r, b.keep(r)
 }
 
 func orMost(rate float64) string {
@@ -167,34 +165,33 @@ func orMost(rate float64) string {
 	return fmt.Sprintf("%.0f/s", rate)
 }
 
-// prepare stores what is asked for later.
-func (b *loadBench) prepare(ctx context.Context, a *cli.Streams, l *loader) error {
-	if b.fill > 0 {
-		fmt.Fprintf(a.Err, "storing %d memories\n", b.fill)
-	}
-	for k := 0; k < b.fill; {
-		var batch wire.RememberBatch
-		for len(batch.Memories) < 500 && k < b.fill {
-			batch.Memories = append(batch.Memories, l.memory(k))
-			k++
-		}
-		if _, err := l.c.RememberBatch(ctx, batch); err != nil {
+// keep writes the files that -o and --svg name.
+func (b *loadBench) keep(r *loadReport) error {
+	if b.out != "" {
+		raw, err := json.MarshalIndent(r, "", "  ")
+		if err != nil {
 			return err
 		}
-		if k%50_000 == 0 {
-			fmt.Fprintf(a.Err, "  %d\n", k)
+		if err := os.WriteFile(b.out, append(raw, '\n'), 0o644); err != nil {
+			return err
 		}
 	}
-	return nil
+	if b.svg == "" {
+		return nil
+	}
+	return os.WriteFile(b.svg, curve(r.Runs), 0o644)
 }
 
-// measure runs one load. With a rate, request i is due at start + i/rate, and its time counts from then. Every client asks
-// once at least, however late it is let on a processor.
-func (b *loadBench) measure(ctx context.Context, w workload, loaders []*loader, rate float64) loadRun {
+// span is how long a load runs: warm uncounted, then long.
+type span struct{ warm, long time.Duration }
+
+// load lets clients do the same until the time is up or ctx ends. With a rate, request i is due at start + i/rate, and its time counts from
+// then. Every client asks once at least, however late it is let on a processor.
+func load(ctx context.Context, s span, loaders []*loader, rate float64, do func(context.Context, *loader, int) error) loadRun {
 	var next atomic.Int64
 	start := time.Now()
-	counted := start.Add(b.warm)
-	end := counted.Add(b.long)
+	counted := start.Add(s.warm)
+	end := counted.Add(s.long)
 	took := make([][]float64, len(loaders))
 	failed := make([]int, len(loaders))
 	var wg sync.WaitGroup
@@ -210,7 +207,7 @@ func (b *loadBench) measure(ctx context.Context, w workload, loaders []*loader, 
 				if due.After(end) && (asked || rate > 0) {
 					return
 				}
-				err := w.do(ctx, l, int(k))
+				err := do(ctx, l, int(k))
 				if due.Before(counted) {
 					continue
 				}
@@ -218,16 +215,16 @@ func (b *loadBench) measure(ctx context.Context, w workload, loaders []*loader, 
 					failed[i]++
 					continue
 				}
-				took[i] = append(took[i], float64(time.Since(due).Microseconds())/1000)
+				took[i] = append(took[i], milliseconds(time.Since(due)))
 			}
 		})
 	}
 	wg.Wait()
 	// What was due in time and answered late is not what was achieved in that time: the run is as long as it took.
-	seconds := max(b.long, time.Since(counted)).Seconds()
+	seconds := max(s.long, time.Since(counted)).Seconds()
 	all := slices.Concat(took...)
 	slices.Sort(all)
-	r := loadRun{Workload: w.name, Clients: len(loaders), Target: rate, Requests: len(all), Seconds: seconds, Rate: float64(len(all)) / seconds}
+	r := loadRun{Clients: len(loaders), Target: rate, Requests: len(all), Seconds: seconds, Rate: float64(len(all)) / seconds}
 	for _, n := range failed {
 		r.Failed += n
 	}
@@ -238,24 +235,7 @@ func (b *loadBench) measure(ctx context.Context, w workload, loaders []*loader, 
 	return r
 }
 
-func (b *loadBench) finish(a *cli.Streams, r loadReport) error {
-	if b.out != "" {
-		raw, err := json.MarshalIndent(r, "", "  ")
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(b.out, append(raw, '\n'), 0o644); err != nil {
-			return err
-		}
-	}
-	if b.svg != "" {
-		if err := os.WriteFile(b.svg, curve(r.Runs), 0o644); err != nil {
-			return err
-		}
-	}
-	if b.JSON {
-		return a.JSON(r)
-	}
+func (r *loadReport) print(a *cli.Streams) error {
 	return grid(a.Out, "workload\tclients\ttarget\tper second\tp50 ms\tp90 ms\tp99 ms\tp99.9 ms\tmax ms\tfailed\t", r.Runs, func(n loadRun) string {
 		target := "-"
 		if n.Target > 0 {
@@ -288,15 +268,23 @@ func (l *loader) memory(k int) wire.Remember {
 	return m
 }
 
-func (l *loader) vector() []float32 {
-	if l.dim == 0 {
-		return nil
-	}
-	v := make([]float32, l.dim)
-	for i := range v {
-		v[i] = float32(l.rng.NormFloat64())
+func (l *loader) vector() []float32 { return gauss(l.rng, l.dim) }
+
+// gauss is a vector whose every number is drawn from the normal distribution; nil for no dimensions.
+func gauss(rng *rand.Rand, dim int) (v []float32) {
+	for range dim {
+		v = append(v, float32(rng.NormFloat64()))
 	}
 	return v
+}
+
+// fill stores so many memories, for later questions.
+func (l *loader) fill(ctx context.Context, in *lab, n int) error {
+	if n > 0 {
+		fmt.Fprintf(in.Err, "storing %d memories\n", n)
+	}
+	_, err := store(ctx, in.Streams, l.c, n, l.memory, func([]string) {})
+	return err
 }
 
 func (l *loader) write(ctx context.Context, k int) error {
@@ -334,7 +322,7 @@ func (l *loader) send(ctx context.Context, path string, body any, headers ...[2]
 	for _, h := range headers {
 		req.Header.Set(h[0], h[1])
 	}
-	return cmp.Or(l.http, http.DefaultClient).Do(req)
+	return l.http.Do(req)
 }
 
 func (l *loader) post(ctx context.Context, path string, body any) error {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
@@ -17,29 +16,31 @@ import (
 
 // localCluster is nodes of this process, for measuring.
 type localCluster struct {
-	dir, token string
-	configs    []node.Config
-	nodes      []*node.Node
-	addrs      []string
+	dir     string
+	client  client.Config // of all nodes
+	configs []node.Config
+	nodes   []*node.Node
 }
 
-func startLocal(ctx context.Context, n int, edit ...func(*node.Config)) (_ *localCluster, err error) {
-	dir, err := os.MkdirTemp("", "cairn-bench-")
+// cluster starts so many nodes in this process and waits until they serve.
+func (l *lab) cluster(ctx context.Context, n int, edit ...func(*node.Config)) (*localCluster, error) {
+	dir, err := l.dir()
 	if err != nil {
 		return nil, err
 	}
-	l := &localCluster{dir: dir, token: home.NewSecret()}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, l.close())
+	c := &localCluster{dir: dir, client: client.Config{Token: home.NewSecret()}}
+	l.onClose(func() (err error) {
+		for _, nd := range c.nodes {
+			err = errors.Join(err, nd.Close())
 		}
-	}()
+		return err
+	})
 	base, err := config.FreeRow(n) // members must know each other's addresses before any of them listens
 	if err != nil {
 		return nil, err
 	}
 	for i := range n {
-		cfg := node.Config{Home: filepath.Join(dir, fmt.Sprint("node", i+1)), Member: node.Member{NodeID: uint32(i + 1), Secret: l.token},
+		cfg := node.Config{Home: filepath.Join(dir, fmt.Sprint("node", i+1)), Member: node.Member{NodeID: uint32(i + 1), Secret: c.client.Token},
 			Addresses: node.Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: config.Loopback(base + i)},
 			Raft:      node.Raft{Heartbeat: config.DevHeartbeat, Election: config.DevElection},
 			Version:   cli.BuildVersion(), Logger: slog.New(slog.DiscardHandler)}
@@ -55,40 +56,28 @@ func startLocal(ctx context.Context, n int, edit ...func(*node.Config)) (_ *loca
 		if err != nil {
 			return nil, err
 		}
-		l.configs = append(l.configs, cfg)
-		l.nodes = append(l.nodes, nd)
-		l.addrs = append(l.addrs, nd.Addrs().Wire)
+		c.configs, c.nodes, c.client.Addrs = append(c.configs, cfg), append(c.nodes, nd), append(c.client.Addrs, nd.Addrs().Wire)
 	}
-	for _, nd := range l.nodes {
+	for _, nd := range c.nodes {
 		if err := nd.Ready(ctx); err != nil {
 			return nil, err
 		}
 	}
-	return l, nil
+	return c, nil
 }
 
 // reopen starts a node again that was closed.
-func (l *localCluster) reopen(ctx context.Context, i int) error {
-	nd, err := node.Open(ctx, l.configs[i])
+func (c *localCluster) reopen(ctx context.Context, i int) error {
+	nd, err := node.Open(ctx, c.configs[i])
 	if err != nil {
 		return err
 	}
-	l.nodes[i], l.addrs[i] = nd, nd.Addrs().Wire
+	c.nodes[i], c.client.Addrs[i] = nd, nd.Addrs().Wire
 	return nd.Ready(ctx)
 }
 
-// dial makes a client of the nodes.
-func (l *localCluster) dial(ctx context.Context) (*client.Client, error) {
-	return client.Dial(ctx, client.Config{Addrs: l.addrs, Token: l.token})
-}
-
-func (l *localCluster) close() error {
-	var errs []error
-	for _, n := range l.nodes {
-		errs = append(errs, n.Close())
-	}
-	return errors.Join(append(errs, os.RemoveAll(l.dir))...)
-}
+// gateway is the URL of the first node's gateway.
+func (c *localCluster) gateway() string { return "http://" + c.nodes[0].Addrs().HTTP }
 
 // A subject is what a bench measures: the cluster that flags name, or nodes that it started.
 type subject struct {
@@ -97,22 +86,20 @@ type subject struct {
 	own  *localCluster
 }
 
-// subjectOf is the cluster that flags name, or so many nodes, which it starts.
-func subjectOf(ctx context.Context, t *cli.Target, nodes int) (s subject, err error) {
-	s.cfg.Database, s.said = t.Database, fmt.Sprint(t.Endpoints)
+// subject is the cluster that flags name, or so many nodes, which it starts.
+func (l *lab) subject(ctx context.Context, t *cli.Target, nodes int, edit ...func(*node.Config)) (s subject, err error) {
 	if len(t.Endpoints) > 0 {
-		s.cfg.Addrs, s.cfg.Token, err = named(ctx, t)
-		return s, err
-	}
-	if nodes != 1 && nodes != 3 {
+		s.said = fmt.Sprint(t.Endpoints)
+		if s.cfg.Addrs, err = t.Wire(ctx); err == nil {
+			s.cfg.Token, err = t.Token()
+		}
+	} else if nodes != 1 && nodes != 3 {
 		return s, cli.Usagef("--nodes %d: want 1 or 3", nodes)
+	} else if s.own, err = l.cluster(ctx, nodes, edit...); err == nil {
+		s.cfg, s.said = s.own.client, fmt.Sprintf("nodes started here: %d", nodes)
 	}
-	if s.own, err = startLocal(ctx, nodes); err != nil {
-		return s, err
-	}
-	s.cfg.Addrs, s.cfg.Token = s.own.addrs, s.own.token
-	s.said = fmt.Sprintf("nodes started here: %d", nodes)
-	return s, nil
+	s.cfg.Database = t.Database
+	return s, err
 }
 
 // gateway is the URL of one of its nodes' gateways.
@@ -120,42 +107,5 @@ func (s subject) gateway(ctx context.Context, t *cli.Target) (string, error) {
 	if s.own == nil {
 		return t.URL(ctx)
 	}
-	return "http://" + s.own.nodes[0].Addrs().HTTP, nil
-}
-
-// close ends what was started.
-func (s subject) close() error {
-	if s.own == nil {
-		return nil
-	}
-	return s.own.close()
-}
-
-// dialAll makes so many clients, which are the caller's to close; those that were made before one failed are closed.
-func dialAll(ctx context.Context, cfg client.Config, n int) (all clients, err error) {
-	for range n {
-		c, err := client.Dial(ctx, cfg)
-		if err != nil {
-			all.close()
-			return nil, err
-		}
-		all = append(all, c)
-	}
-	return all, nil
-}
-
-type clients []*client.Client
-
-func (all clients) close() {
-	for _, c := range all {
-		_ = c.Close() // what it was asked was answered
-	}
-}
-
-// named is the wire ports of the cluster that the user names, and the token.
-func named(ctx context.Context, t *cli.Target) (addrs []string, token string, err error) {
-	if addrs, err = t.Wire(ctx); err == nil {
-		token, err = t.Token()
-	}
-	return addrs, token, err
+	return s.own.gateway(), nil
 }

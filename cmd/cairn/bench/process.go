@@ -20,6 +20,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/home"
+	"github.com/cairndb/cairn/wire/client"
 )
 
 // process is a node that a bench starts as a process of this binary, and may end and start again.
@@ -30,7 +31,7 @@ type process struct {
 	line cli.Ready // what it said when it was ready
 }
 
-// launch starts the node; what it returns says when it serves.
+// launch starts the node; the channel gets nil when the node serves, or the reason why it does not.
 func (p *process) launch(ctx context.Context) (up chan error) {
 	up = make(chan error, 1)
 	exe, err := os.Executable()
@@ -77,32 +78,25 @@ func (p *process) end(sig syscall.Signal) error {
 	return nil // a process that is killed fails
 }
 
-// kill ends the node without warning.
-func (p *process) kill() { _ = p.end(syscall.SIGKILL) } // one that has ended already is as dead
-
 // devNode is `cairn dev` in a directory of its own, with all its surfaces.
 type devNode struct {
 	process
-	dir, home, token string
+	home, token string
 }
 
-// startDevNode starts one and waits until it serves. What goes wrong with it is seen on stderr.
-func startDevNode(ctx context.Context) (_ *devNode, err error) {
-	dir, err := os.MkdirTemp("", "cairn-bench-")
+// devNode starts one and waits until it serves. Its errors go to stderr.
+func (l *lab) devNode(ctx context.Context) (*devNode, error) {
+	dir, err := l.dir()
 	if err != nil {
 		return nil, err
 	}
-	n := &devNode{dir: dir, home: filepath.Join(dir, "h")}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, n.close())
-		}
-	}()
 	base, err := config.FreeRow(10)
 	if err != nil {
 		return nil, err
 	}
+	n := &devNode{home: filepath.Join(dir, "h")}
 	n.args, n.log = []string{"dev", "--home", n.home, "--port-base", strconv.Itoa(base), "--log-level", "error"}, os.Stderr
+	l.onClose(func() error { return n.end(syscall.SIGTERM) })
 	if err := <-n.launch(ctx); err != nil {
 		return nil, err
 	}
@@ -111,39 +105,37 @@ func startDevNode(ctx context.Context) (_ *devNode, err error) {
 	return n, err
 }
 
-// close stops the node and removes what it has stored.
-func (n *devNode) close() error {
-	return errors.Join(n.end(syscall.SIGTERM), os.RemoveAll(n.dir))
+// client names the node to a client.
+func (n *devNode) client() client.Config {
+	return client.Config{Addrs: []string{n.line.Wire}, Token: n.token}
 }
 
-// A trio is a cluster of three processes, in a directory of its own.
+// A trio is a cluster of three processes.
 type trio struct {
-	dir, token string
-	nodes      []*process
+	token string
+	nodes []*process
 }
 
-// startThree starts one and waits until all three serve. What was started is closed with an error.
-func startThree(ctx context.Context, edit func(*config.NodeFile)) (_ *trio, err error) {
-	c := &trio{token: home.NewSecret()}
-	if c.dir, err = os.MkdirTemp("", "cairn-bench-"); err != nil {
+// trio starts one and waits until all three serve.
+func (l *lab) trio(ctx context.Context, edit func(*config.NodeFile)) (*trio, error) {
+	fmt.Fprintln(l.Err, "starting three nodes")
+	dir, err := l.dir()
+	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, c.close())
-		}
-	}()
 	base, err := config.FreeRow(3 * config.PortsEach)
 	if err != nil {
 		return nil, err
 	}
-	files, err := config.WriteHere(c.dir, 3, base, c.token, func(n *config.NodeFile) error { edit(n); return nil })
+	c := &trio{token: home.NewSecret()}
+	files, err := config.WriteHere(dir, 3, base, c.token, func(n *config.NodeFile) error { edit(n); return nil })
 	if err != nil {
 		return nil, err
 	}
 	var ups []chan error
 	for _, path := range files {
 		n := &process{args: []string{"serve", "--config", path, "--log-level", "error"}}
+		l.onClose(func() error { return n.end(syscall.SIGKILL) })
 		c.nodes, ups = append(c.nodes, n), append(ups, n.launch(ctx))
 	}
 	for _, up := range ups {
@@ -154,12 +146,13 @@ func startThree(ctx context.Context, edit func(*config.NodeFile)) (_ *trio, err 
 	return c, nil
 }
 
-// close kills the nodes and removes what they have stored.
-func (c *trio) close() error {
-	for _, n := range c.nodes {
-		n.kill()
+// client names some of the nodes to a client.
+func (c *trio) client(nodes ...*process) client.Config {
+	cfg := client.Config{Token: c.token}
+	for _, n := range nodes {
+		cfg.Addrs = append(cfg.Addrs, n.line.Wire)
 	}
-	return os.RemoveAll(c.dir)
+	return cfg
 }
 
 // wholeIn bounds how long three nodes may take until they are equal.

@@ -2,12 +2,12 @@ package bench
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -19,9 +19,6 @@ import (
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
-
-// corpusBatch is how many memories of a corpus share an entry.
-const corpusBatch = 200
 
 // corpusLine is a memory of an evaluation corpus: a turn of a conversation.
 type corpusLine struct {
@@ -117,83 +114,84 @@ func (f *recallBench) flags(c *cobra.Command) {
 	c.Flags().BoolVar(&f.alike, "alike", false, "compare the answers of three nodes, to the last bit, one of them late and one rebuilt")
 }
 
-func (f *recallBench) run(ctx context.Context, a *cli.Streams) (err error) {
+func (f *recallBench) run(ctx context.Context, l *lab) (report, error) {
 	switch {
 	case f.size == 0 && len(f.corpus) == 0:
-		return cli.Usage(errors.New("bench recall needs --corpus and --queries, or --size"))
+		return nil, cli.Usage(errors.New("bench recall needs --corpus and --queries, or --size"))
 	case len(f.corpus) != len(f.queries):
-		return cli.Usage(fmt.Errorf("%d of --corpus and %d of --queries: give one --queries for each --corpus", len(f.corpus), len(f.queries)))
+		return nil, cli.Usage(fmt.Errorf("%d of --corpus and %d of --queries: give one --queries for each --corpus", len(f.corpus), len(f.queries)))
 	case f.alike && f.k >= 1 && f.asks >= 1 && f.dim >= 0:
-		return alike(ctx, a, f)
+		return alike(ctx, l, f)
 	case f.size != 0:
-		return speed(ctx, a, f)
+		return speed(ctx, l, f)
 	case len(f.Endpoints) > 0 && len(f.corpus) > 1:
-		return cli.Usage(errors.New("--endpoints takes one --corpus: several need a node each"))
+		return nil, cli.Usage(errors.New("--endpoints takes one --corpus: several need a node each"))
 	}
-	peers, err := openPeers(ctx, f.against)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, closePeers(peers)) }()
 	out := io.Discard
 	if f.out != "" {
 		file, err := os.Create(f.out)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		defer file.Close()
+		l.onClose(file.Close)
 		out = file
 	}
 	var r recallReport
 	for i := range f.corpus {
-		set, err := f.set(ctx, a, evaluation{f.corpus[i], f.queries[i], peers, json.NewEncoder(out)})
+		set, err := f.set(ctx, l.Streams, f.corpus[i], f.queries[i], json.NewEncoder(out))
 		if err != nil {
-			return err
+			return nil, err
 		}
 		r.Sets = append(r.Sets, set)
 	}
-	return show(a, f.JSON, &r)
+	return &r, nil
 }
 
-// An evaluation is a set, what it is compared with and where its rankings go.
+// set evaluates one corpus with its questions, on a node and engines that end with it, and writes the rankings to out.
+func (f *recallBench) set(ctx context.Context, a *cli.Streams, corpus, queries string, out *json.Encoder) (r setReport, err error) {
+	l := &lab{Streams: a}
+	defer func() { err = errors.Join(err, l.close()) }()
+	lines, err := jsonLines[corpusLine](corpus)
+	if err != nil {
+		return r, err
+	}
+	questions, err := jsonLines[queryLine](queries)
+	if err == nil && len(questions) == 0 {
+		err = fmt.Errorf("%s: no questions", queries)
+	}
+	if err != nil {
+		return r, err
+	}
+	peers, err := openPeers(ctx, l, f.against, lines)
+	if err != nil {
+		return r, err
+	}
+	model, err := openEmbedder(f.embedder)
+	if err != nil {
+		return r, cli.Usage(err)
+	}
+	sub, err := l.subject(ctx, &f.Target, 1, embedsBy(model))
+	if err != nil {
+		return r, err
+	}
+	cl, err := l.dial(ctx, sub.cfg)
+	if err != nil {
+		return r, err
+	}
+	ids, err := storeCorpus(ctx, a, cl, lines)
+	if err != nil {
+		return r, err
+	}
+	r = setReport{Corpus: corpus, Memories: len(ids)}
+	return r, f.ask(ctx, a, cl, &r, evaluation{questions, peers, ids, out})
+}
+
+// An evaluation is the questions of a set, what it is compared with, the line of the corpus that each memory came from, and where the rankings go.
 type evaluation struct {
-	corpus, queries string
-	peers           []peer
-	out             *json.Encoder
-}
-
-// set evaluates one set.
-func (f *recallBench) set(ctx context.Context, a *cli.Streams, e evaluation) (r setReport, err error) {
-	cfg := client.Config{Database: f.Database}
-	if len(f.Endpoints) == 0 {
-		model, err := openEmbedder(f.embedder)
-		if err != nil {
-			return r, cli.Usage(err)
-		}
-		own, err := startLocal(ctx, 1, embedsBy(model))
-		if err != nil {
-			return r, err
-		}
-		defer own.close()
-		cfg.Addrs, cfg.Token = own.addrs, own.token
-	} else if cfg.Addrs, cfg.Token, err = named(ctx, &f.Target); err != nil {
-		return r, err
-	}
-	cl, err := client.Dial(ctx, cfg)
-	if err != nil {
-		return r, err
-	}
-	defer cl.Close()
-	ids, err := loadCorpus(ctx, a, cl, e.corpus)
-	if err != nil {
-		return r, err
-	}
-	for _, p := range e.peers {
-		if err := p.load(e.corpus); err != nil {
-			return r, err
-		}
-	}
-	return askAll(ctx, a, cl, f, e, ids)
+	questions []queryLine
+	peers     []peer
+	ids       map[string]string
+	out       *json.Encoder
 }
 
 func (r *recallReport) print(a *cli.Streams) error {
@@ -211,23 +209,21 @@ func (r *recallReport) print(a *cli.Streams) error {
 	return nil
 }
 
-// jsonLines hands every line of a file to f.
-func jsonLines[T any](path string, f func(T) error) error {
+// jsonLines reads a file of JSON values.
+func jsonLines[T any](path string) (all []T, err error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer file.Close()
 	for d := json.NewDecoder(bufio.NewReader(file)); ; {
 		var v T
 		if err := d.Decode(&v); errors.Is(err, io.EOF) {
-			return nil
+			return all, nil
 		} else if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
+			return nil, fmt.Errorf("%s: %w", path, err)
 		}
-		if err := f(v); err != nil {
-			return err
-		}
+		all = append(all, v)
 	}
 }
 
@@ -248,43 +244,25 @@ func (l *corpusLine) memory() wire.Remember {
 	return m
 }
 
-// loadCorpus stores the corpus and returns which line each memory came from.
-func loadCorpus(ctx context.Context, a *cli.Streams, cl *client.Client, path string) (map[string]string, error) {
-	ids := map[string]string{}
-	var batch wire.RememberBatch
-	var lines []string
-	bar := a.Progress("loading")
-	flush := func() error {
-		rids, err := cl.RememberBatch(ctx, batch)
-		if err != nil {
-			return err
+// storeCorpus stores the corpus and returns which line each memory came from.
+func storeCorpus(ctx context.Context, a *cli.Streams, cl *client.Client, lines []corpusLine) (map[string]string, error) {
+	ids, stored := map[string]string{}, 0
+	_, err := store(ctx, a, cl, len(lines), func(i int) wire.Remember { return lines[i].memory() }, func(rids []string) {
+		for _, rid := range rids {
+			ids[rid] = lines[stored].ID
+			stored++
 		}
-		for i, rid := range rids {
-			ids[rid] = lines[i]
-		}
-		batch, lines = wire.RememberBatch{}, lines[:0]
-		return bar.Add(len(rids))
-	}
-	err := jsonLines(path, func(l corpusLine) error {
-		batch.Memories = append(batch.Memories, l.memory())
-		if lines = append(lines, l.ID); len(lines) == corpusBatch {
-			return flush()
-		}
-		return nil
 	})
-	if err == nil {
-		err = flush()
-	}
 	return ids, err
 }
 
-func askAll(ctx context.Context, a *cli.Streams, cl *client.Client, f *recallBench, e evaluation, ids map[string]string) (r setReport, err error) {
+// ask asks all questions of a set, of the node and of those that it is compared with.
+func (f *recallBench) ask(ctx context.Context, a *cli.Streams, cl *client.Client, r *setReport, e evaluation) error {
 	bar := a.Progress("asking")
-	byCategory := map[string]*quality{}
-	all := &quality{Category: "all"}
+	byCategory, all := map[string]*quality{}, &quality{Category: "all"}
 	var took []float64
 	beside := make([]pairs, len(e.peers))
-	err = jsonLines(e.queries, func(l queryLine) error {
+	for _, l := range e.questions {
 		q := wire.NewRecall(l.Query)
 		q.TopK, q.Namespace, q.SkipReinforce = f.k, &l.Conv, true
 		start := time.Now()
@@ -292,19 +270,17 @@ func askAll(ctx context.Context, a *cli.Streams, cl *client.Client, f *recallBen
 		if err != nil {
 			return err
 		}
-		took = append(took, float64(time.Since(start).Microseconds())/1000)
+		took = append(took, milliseconds(time.Since(start)))
 		ranked := make([]string, len(results))
 		for i, m := range results {
-			ranked[i] = ids[m.RID]
+			ranked[i] = e.ids[m.RID]
 		}
 		if len(l.Evidence) > 0 {
-			c := byCategory[l.Category]
-			if c == nil {
-				c = &quality{Category: l.Category}
-				byCategory[l.Category] = c
+			if byCategory[l.Category] == nil {
+				byCategory[l.Category] = &quality{Category: l.Category}
 			}
 			ours := judge(ranked, l.Evidence)
-			c.add(ours)
+			byCategory[l.Category].add(ours)
 			all.add(ours)
 			for i, p := range e.peers {
 				theirs, err := p.ask(l, f.k)
@@ -314,26 +290,18 @@ func askAll(ctx context.Context, a *cli.Streams, cl *client.Client, f *recallBen
 				beside[i].add(ours, judge(theirs, l.Evidence))
 			}
 		}
-		if err := bar.Add(1); err != nil {
+		if err := errors.Join(bar.Add(1), e.out.Encode(rankedLine{l.Conv, l.QID, ranked})); err != nil {
 			return err
 		}
-		return e.out.Encode(rankedLine{l.Conv, l.QID, ranked})
-	})
-	if err != nil {
-		return r, err
-	}
-	if len(took) == 0 {
-		return r, fmt.Errorf("%s: no questions", e.queries)
 	}
 	slices.Sort(took)
-	r = setReport{Corpus: e.corpus, Memories: len(ids), P50: quantile(took, .5), P99: quantile(took, .99)}
-	for _, c := range byCategory {
-		r.Rows = append(r.Rows, c.mean())
+	r.P50, r.P99 = quantile(took, .5), quantile(took, .99)
+	for _, category := range slices.Sorted(maps.Keys(byCategory)) {
+		r.Rows = append(r.Rows, byCategory[category].mean())
 	}
-	slices.SortFunc(r.Rows, func(x, y quality) int { return cmp.Compare(x.Category, y.Category) })
 	r.Rows = append(r.Rows, all.mean())
 	for i, p := range e.peers {
-		r.Against = append(r.Against, beside[i].differences(p.name())...)
+		r.Against = append(r.Against, beside[i].differences(p.name)...)
 	}
-	return r, nil
+	return nil
 }

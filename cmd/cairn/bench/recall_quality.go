@@ -21,57 +21,51 @@ func judge(ranked, evidence []string) quality {
 		want[e] = true
 	}
 	n := float64(len(want))
-	var hits, dcg, ideal float64
-	first := 0
+	var ideal float64
+	for i := range min(len(want), 10) {
+		ideal += gain(i)
+	}
 	for i, id := range ranked {
-		if want[id] {
-			delete(want, id) // counts once
-			hits++
-			if first == 0 {
-				first = i + 1
+		if !want[id] {
+			continue
+		}
+		delete(want, id) // counts once
+		if q.MRR == 0 {
+			q.MRR = 1 / float64(i+1)
+		}
+		for _, at := range []struct {
+			k   int
+			sum *float64
+			by  float64
+		}{{5, &q.Recall5, 1}, {10, &q.Recall10, 1}, {20, &q.Recall20, 1}, {10, &q.NDCG10, gain(i)}} {
+			if i < at.k {
+				*at.sum += at.by
 			}
-			if i < 10 {
-				dcg += 1 / math.Log2(float64(i)+2)
-			}
-		}
-		switch i {
-		case 4:
-			q.Recall5 += hits / n
-		case 9:
-			q.Recall10 += hits / n
-		case 19:
-			q.Recall20 += hits / n
 		}
 	}
-	for _, at := range []struct {
-		k   int
-		sum *float64
-	}{{5, &q.Recall5}, {10, &q.Recall10}, {20, &q.Recall20}} {
-		if len(ranked) < at.k { // a short list ends where it ends
-			*at.sum += hits / n
-		}
-	}
-	for i := range min(int(n), 10) {
-		ideal += 1 / math.Log2(float64(i)+2)
-	}
-	q.NDCG10 += dcg / ideal
-	if first > 0 {
-		q.MRR += 1 / float64(first)
-	}
+	q.Recall5, q.Recall10, q.Recall20, q.NDCG10 = q.Recall5/n, q.Recall10/n, q.Recall20/n, q.NDCG10/ideal
 	return q
+}
+
+// gain is what a hit at a place counts, the first being 0.
+func gain(place int) float64 { return 1 / math.Log2(float64(place)+2) }
+
+// sums are the figures that are added up.
+func (q *quality) sums() []*float64 {
+	return []*float64{&q.Recall5, &q.Recall10, &q.Recall20, &q.MRR, &q.NDCG10}
 }
 
 // add adds questions. Fields hold sums until mean.
 func (q *quality) add(o quality) {
 	q.Questions += o.Questions
-	q.Recall5 += o.Recall5
-	q.Recall10 += o.Recall10
-	q.Recall20 += o.Recall20
-	q.MRR += o.MRR
-	q.NDCG10 += o.NDCG10
+	for i, of := range o.sums() {
+		*q.sums()[i] += *of
+	}
 }
 
-func (q *quality) mean() quality {
-	n := float64(q.Questions)
-	return quality{q.Category, q.Questions, q.Recall5 / n, q.Recall10 / n, q.Recall20 / n, q.MRR / n, q.NDCG10 / n}
+func (q quality) mean() quality {
+	for _, sum := range q.sums() {
+		*sum /= float64(q.Questions)
+	}
+	return q
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"time"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/node/engine"
-	"github.com/cairndb/cairn/wire/client"
 )
 
 // snapshotRun is writes at a steady rate while something happens to the state. figures are medians of the rounds, ratios
@@ -47,7 +45,6 @@ type snapshotBench struct {
 	size, dim, nodes, clients, rounds int
 	rate                              float64
 	length                            time.Duration
-	asJSON                            bool
 }
 
 var snapshotHelp = help{
@@ -66,109 +63,79 @@ func (b *snapshotBench) flags(c *cobra.Command) {
 	f.IntVar(&b.rounds, "rounds", 3, "how often each is measured")
 	f.Float64Var(&b.rate, "rate", 300, "writes a second")
 	f.DurationVar(&b.length, "for", 10*time.Second, "how long to write alone in each round")
-	f.BoolVar(&b.asJSON, "json", false, "print JSON")
 }
 
-func (b *snapshotBench) run(ctx context.Context, a *cli.Streams) (err error) {
+func (b *snapshotBench) run(ctx context.Context, l *lab) (report, error) {
 	if b.nodes != 1 && b.nodes != 3 || b.size < 1 || b.dim < 0 || b.clients < 1 || b.rounds < 1 || b.rate <= 0 || b.length <= 0 {
-		return cli.Usage(errors.New("--nodes is 1 or 3, --dim at least 0, the others positive"))
+		return nil, cli.Usage(errors.New("--nodes is 1 or 3, --dim at least 0, the others positive"))
 	}
-	own, err := startLocal(ctx, b.nodes)
+	own, err := l.cluster(ctx, b.nodes)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer func() { err = errors.Join(err, own.close()) }()
-	all, err := dialAll(ctx, client.Config{Addrs: own.addrs, Token: own.token}, b.clients)
+	loaders, err := l.loaders(ctx, own.client, b.clients, b.dim)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer all.close()
-	loaders := make([]*loader, b.clients)
-	for i, cl := range all {
-		loaders[i] = &loader{c: cl, who: i, dim: b.dim, rng: rand.New(rand.NewPCG(uint64(i), 7))}
+	r := &snapshotReport{Memories: b.size, Dim: b.dim, Rate: b.rate, Clients: b.clients, Rounds: b.rounds}
+	if r.loadRate, err = store(ctx, l.Streams, loaders[0].c, b.size, newMade(b.dim).memory, func([]string) {}); err != nil {
+		return nil, err
 	}
-	r := snapshotReport{Memories: b.size, Dim: b.dim, Rate: b.rate, Clients: b.clients, Rounds: b.rounds}
-	if r.loadRate, err = loadMade(ctx, a, loaders[0].c, newMade(b.dim), b.size); err != nil {
-		return err
-	}
-	leader := slices.Index(own.addrs, loaders[0].c.Addr()) // writes have led its client there
+	leader := slices.Index(own.client.Addrs, loaders[0].c.Addr()) // writes have led its client there
 	if leader < 0 {
-		return fmt.Errorf("%s leads, which was not started here", loaders[0].c.Addr())
+		return nil, fmt.Errorf("%s leads, which was not started here", loaders[0].c.Addr())
 	}
-	home := own.configs[leader].Home
-	steps := []step{
-		{"alone", func() error {
-			select {
-			case <-time.After(b.length):
-				return nil
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		}},
-		{"a snapshot", own.nodes[leader].Snapshot},
-		{"a backup", func() error {
-			_, _, err := own.nodes[leader].Service().BackupTo(engine.BackupPlan{Dir: filepath.Join(own.dir, "backups"), Keep: 1})
-			return err
-		}},
+	alone := func() error {
+		select {
+		case <-time.After(b.length):
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
-	before := readPauses()
-	if err := b.measure(ctx, a, &r, loaders, steps); err != nil {
+	names := []string{"alone", "a snapshot", "a backup"}
+	steps := []func() error{alone, own.nodes[leader].Snapshot, func() error {
+		_, _, err := own.nodes[leader].Service().BackupTo(engine.BackupPlan{Dir: filepath.Join(own.dir, "backups"), Keep: 1})
 		return err
+	}}
+	before := readPauses()
+	runs, err := rounds(l.Streams, b.rounds, names, func(i int) (loadRun, error) { return b.write(ctx, loaders, steps[i]) })
+	if err != nil {
+		return nil, err
+	}
+	for i, name := range names {
+		r.Runs = append(r.Runs, snapshotRunOf(name, runs[i], runs[0]))
 	}
 	r.Pauses = readPauses().since(before)
-	r.StateBytes = sizeBelow(filepath.Join(home, "state"))
+	r.StateBytes = sizeBelow(filepath.Join(own.configs[leader].Home, "state"))
 	r.Heap = heapHeld()
-	return show(a, b.asJSON, &r)
+	return r, nil
 }
 
-// step is something to write beside.
-type step struct {
-	name string
-	do   func() error
-}
-
-func (b *snapshotBench) measure(ctx context.Context, a *cli.Streams, r *snapshotReport, loaders []*loader, steps []step) error {
-	runs := make([][]loadRun, len(steps))
-	for round := range b.rounds {
-		for i, s := range steps {
-			fmt.Fprintf(a.Err, "round %d of %d: writes, %s\n", round+1, b.rounds, s.name)
-			n, err := b.write(ctx, loaders, s.do)
-			if err != nil {
-				return fmt.Errorf("%s: %w", s.name, err)
-			}
-			runs[i] = append(runs[i], n)
-		}
+func snapshotRunOf(name string, runs, alone []loadRun) snapshotRun {
+	r := snapshotRun{While: name}
+	var ratios []float64
+	for i, n := range runs {
+		r.Writes, r.Failed, r.Max = r.Writes+n.Requests, r.Failed+n.Failed, max(r.Max, n.Max)
+		ratios = append(ratios, n.P99/alone[i].P99)
 	}
-	for i, s := range steps {
-		var ratios []float64
-		run := snapshotRun{While: s.name}
-		for k, n := range runs[i] {
-			run.Writes, run.Failed, run.Max = run.Writes+n.Requests, run.Failed+n.Failed, max(run.Max, n.Max)
-			ratios = append(ratios, n.P99/runs[0][k].P99)
-		}
-		run.Took = medianOf(runs[i], func(n loadRun) float64 { return n.Seconds })
-		run.P50 = medianOf(runs[i], func(n loadRun) float64 { return n.P50 })
-		run.P99 = medianOf(runs[i], func(n loadRun) float64 { return n.P99 })
-		run.Ratio = median(ratios)
-		r.Runs = append(r.Runs, run)
-	}
-	return nil
+	r.Took = medianOf(runs, func(n loadRun) float64 { return n.Seconds })
+	r.P50 = medianOf(runs, func(n loadRun) float64 { return n.P50 })
+	r.P99 = medianOf(runs, func(n loadRun) float64 { return n.P99 })
+	r.Ratio = median(ratios)
+	return r
 }
 
-// write keeps the rate until the step is over.
-func (b *snapshotBench) write(ctx context.Context, loaders []*loader, do func() error) (loadRun, error) {
+// write keeps the rate until the step is over. A write under way then is finished, and counts.
+func (b *snapshotBench) write(ctx context.Context, loaders []*loader, step func() error) (loadRun, error) {
 	turn, stop := context.WithCancel(ctx)
-	defer stop()
 	over := make(chan error, 1)
 	begun := time.Now()
 	go func() {
-		err := do()
-		stop()
-		over <- err
+		defer stop()
+		over <- step()
 	}()
-	// A write that is under way when the step ends is finished, and counts.
-	w := workload{do: func(_ context.Context, l *loader, k int) error { return l.write(ctx, k) }}
-	n := (&loadBench{long: 24 * time.Hour}).measure(turn, w, loaders, b.rate)
+	n := load(turn, span{long: 24 * time.Hour}, loaders, b.rate, func(_ context.Context, l *loader, k int) error { return l.write(ctx, k) })
 	err := <-over
 	n.Seconds = time.Since(begun).Seconds()
 	if n.Requests == 0 && err == nil {

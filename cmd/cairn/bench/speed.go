@@ -65,7 +65,6 @@ const (
 	madeWords      = 45
 	madeVocabulary = 50_000
 	madeCentres    = 1000
-	madeBatch      = 500
 )
 
 func newMade(dim int) *made {
@@ -73,21 +72,10 @@ func newMade(dim int) *made {
 	g.zipf = rand.NewZipf(g.rng, 1.1, 8, madeVocabulary-1)
 	if dim > 0 {
 		for range madeCentres {
-			g.centres = append(g.centres, g.gauss(nil))
+			g.centres = append(g.centres, gauss(g.rng, dim))
 		}
 	}
 	return g
-}
-
-func (g *made) gauss(around []float32) []float32 {
-	v := make([]float32, g.dim)
-	for i := range v {
-		v[i] = float32(g.rng.NormFloat64())
-		if around != nil {
-			v[i] = around[i] + v[i]/2
-		}
-	}
-	return v
 }
 
 // vector is a point near a random centre.
@@ -95,8 +83,16 @@ func (g *made) vector() []float32 {
 	if g.dim == 0 {
 		return nil
 	}
-	return g.gauss(g.centres[g.rng.IntN(len(g.centres))])
+	centre := g.centres[g.rng.IntN(len(g.centres))]
+	v := gauss(g.rng, g.dim)
+	for i := range v {
+		v[i] = centre[i] + v[i]/2
+	}
+	return v
 }
+
+// commonWords is how many of the commonest words questions leave out: they are what stop words are to a language.
+const commonWords = 50
 
 // askedNamespace is the one of ten that questions ask for.
 const askedNamespace = "speed3"
@@ -128,27 +124,6 @@ func (g *made) text(words int, least uint64) string {
 	return b.String()
 }
 
-// measureSpeed loads memories that it makes up and asks questions of five kinds, from several clients at once. A node that was started for it has
-// its files at home.
-func measureSpeed(ctx context.Context, a *cli.Streams, cls []*client.Client, f *recallBench, home string) (r speedReport, err error) {
-	g := newMade(f.dim)
-	r = speedReport{Memories: f.size, Dim: f.dim, Clients: len(cls)}
-	if r.loadRate, err = loadMade(ctx, a, cls[0], g, f.size); err != nil {
-		return r, err
-	}
-	if len(f.Endpoints) == 0 && !f.restart {
-		r.HeapBytes = heapHeld()
-	}
-	if home != "" {
-		r.DiskBytes = sizeBelow(home)
-	}
-	if r.Runs, err = askKinds(ctx, cls, g, f.asks); err != nil {
-		return r, err
-	}
-	r.Against, err = compareSpeed(ctx, a, f, r.Runs)
-	return r, err
-}
-
 // heapHeld is what this process holds in memory, without garbage.
 func heapHeld() uint64 {
 	var m runtime.MemStats
@@ -157,8 +132,23 @@ func heapHeld() uint64 {
 	return m.HeapAlloc
 }
 
+// An asker asks one question and says how long the answer took.
+type asker func(context.Context, wire.Recall) (time.Duration, error)
+
+// askersOf ask through a client each.
+func askersOf(loaders []*loader) (all []asker) {
+	for _, l := range loaders {
+		all = append(all, func(ctx context.Context, q wire.Recall) (time.Duration, error) {
+			at := time.Now()
+			_, _, err := l.c.Recall(ctx, q)
+			return time.Since(at), err
+		})
+	}
+	return all
+}
+
 // askKinds asks questions of five kinds about generated memories; of two where these have no vectors.
-func askKinds(ctx context.Context, cls []*client.Client, g *made, asks int) (runs []speedRun, err error) {
+func askKinds(ctx context.Context, askers []asker, g *made, asks int) (runs []speedRun, err error) {
 	kinds := []struct {
 		name          string
 		text, vector  bool
@@ -174,7 +164,7 @@ func askKinds(ctx context.Context, cls []*client.Client, g *made, asks int) (run
 			q := wire.NewRecall("")
 			q.TopK, q.SkipReinforce = 10, true
 			if k.text {
-				q.Query = g.text(6, 50) // the commonest fifty are what stop words are to a language
+				q.Query = g.text(6, commonWords)
 			}
 			if k.vector {
 				q.QueryEmbedding = g.vector()
@@ -185,7 +175,7 @@ func askKinds(ctx context.Context, cls []*client.Client, g *made, asks int) (run
 			}
 			questions[i] = q
 		}
-		took, err := askMade(ctx, cls, questions)
+		took, err := askMade(ctx, askers, questions)
 		if err != nil {
 			return runs, err
 		}
@@ -194,95 +184,109 @@ func askKinds(ctx context.Context, cls []*client.Client, g *made, asks int) (run
 	return runs, nil
 }
 
-// speed measures a cluster that runs, a node in this process, or, to be restarted, one in a process of its own.
-func speed(ctx context.Context, a *cli.Streams, f *recallBench) (err error) {
-	if f.dim < 0 || f.size < 1 || f.asks < 5 || f.clients < 1 || f.restart && len(f.Endpoints) > 0 {
-		return cli.Usage(errors.New("--size and --clients are at least 1, --asks at least 5, --dim at least 0; --restart is for a node of its own"))
-	}
-	if err := checkEngines(f); err != nil {
-		return err
-	}
-	var sub subject
-	var child *devNode
-	var home string // its files, if it was started here
-	if f.restart {
-		if child, err = startDevNode(ctx); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, child.close()) }()
-		sub.cfg, home = client.Config{Database: f.Database, Addrs: []string{child.line.Wire}, Token: child.token}, child.home
-	} else if sub, err = subjectOf(ctx, &f.Target, 1); err != nil {
-		return err
-	} else if sub.own != nil {
-		home = sub.own.configs[0].Home
-	}
-	defer func() { err = errors.Join(err, sub.close()) }()
-	cls, err := dialAll(ctx, sub.cfg, f.clients)
-	if err != nil {
-		return err
-	}
-	defer cls.close()
-	r, err := measureSpeed(ctx, a, cls, f, home)
-	if err == nil && child != nil {
-		q := wire.NewRecall(newMade(0).text(6, 50))
-		q.TopK, q.SkipReinforce = 10, true
-		r.Starts, err = measureStarts(ctx, a, child, q)
-	}
-	if err != nil {
-		return err
-	}
-	return show(a, f.JSON, &r)
-}
-
-// loadMade stores so many memories, and says how fast.
-func loadMade(ctx context.Context, a *cli.Streams, cl *client.Client, g *made, size int) (rate loadRate, err error) {
-	bar := a.Progress("loading")
-	start := time.Now()
-	var last time.Time // when the last tenth began,
-	var before int     // behind so many
-	for at := 0; at < size; at += madeBatch {
-		var batch wire.RememberBatch
-		for i := at; i < min(at+madeBatch, size); i++ {
-			batch.Memories = append(batch.Memories, g.memory(i))
-		}
-		if last.IsZero() && at >= size/10*9 {
-			last, before = time.Now(), at
-		}
-		if _, err := cl.RememberBatch(ctx, batch); err != nil {
-			return rate, err
-		}
-		stored := at + len(batch.Memories)
-		if rate.First == 0 && stored >= size/10 {
-			rate.First = float64(stored) / time.Since(start).Seconds()
-		}
-		if err := bar.Add(len(batch.Memories)); err != nil {
-			return rate, err
-		}
-	}
-	rate.All, rate.Last = float64(size)/time.Since(start).Seconds(), float64(size-before)/time.Since(last).Seconds()
-	return rate, nil
-}
-
-// askMade asks the questions, shared out among the clients, and returns how long each answer took. The first fifth are asked twice: once to
+// askMade asks the questions, shared out among the askers, and returns how long each answer took. The first fifth are asked twice: once to
 // warm up.
-func askMade(ctx context.Context, cls []*client.Client, questions []wire.Recall) (took []float64, err error) {
+func askMade(ctx context.Context, askers []asker, questions []wire.Recall) (took []float64, err error) {
 	took = make([]float64, len(questions))
-	errs := make([]error, len(cls))
+	errs := make([]error, len(askers))
 	var wg sync.WaitGroup
-	for w, cl := range cls {
+	for w, ask := range askers {
 		wg.Go(func() {
-			for i := w; i < len(questions)/5 && errs[w] == nil; i += len(cls) {
-				_, _, errs[w] = cl.Recall(ctx, questions[i])
+			for i := w; i < len(questions)/5 && errs[w] == nil; i += len(askers) {
+				_, errs[w] = ask(ctx, questions[i])
 			}
-			for i := w; i < len(questions) && errs[w] == nil; i += len(cls) {
-				at := time.Now()
-				_, _, errs[w] = cl.Recall(ctx, questions[i])
-				took[i] = float64(time.Since(at).Microseconds()) / 1000
+			for i := w; i < len(questions) && errs[w] == nil; i += len(askers) {
+				var d time.Duration
+				d, errs[w] = ask(ctx, questions[i])
+				took[i] = milliseconds(d)
 			}
 		})
 	}
 	wg.Wait()
 	return took, errors.Join(errs...)
+}
+
+// speed measures a cluster that runs, a node in this process, or, to be restarted, one in a process of its own: it loads memories that it makes
+// up and asks questions of five kinds, from several clients at once.
+func speed(ctx context.Context, l *lab, f *recallBench) (report, error) {
+	if f.dim < 0 || f.size < 1 || f.asks < 5 || f.clients < 1 || f.restart && len(f.Endpoints) > 0 {
+		return nil, cli.Usage(errors.New("--size and --clients are at least 1, --asks at least 5, --dim at least 0; --restart is for a node of its own"))
+	}
+	if err := checkEngines(f); err != nil {
+		return nil, err
+	}
+	var sub subject
+	var child *devNode
+	var home string // its files, if it was started here
+	var err error
+	if f.restart {
+		if child, err = l.devNode(ctx); err == nil {
+			sub.cfg, home = child.client(), child.home
+			sub.cfg.Database = f.Database
+		}
+	} else if sub, err = l.subject(ctx, &f.Target, 1); sub.own != nil && err == nil {
+		home = sub.own.configs[0].Home
+	}
+	if err != nil {
+		return nil, err
+	}
+	loaders, err := l.loaders(ctx, sub.cfg, f.clients, 0)
+	if err != nil {
+		return nil, err
+	}
+	g, r := newMade(f.dim), &speedReport{Memories: f.size, Dim: f.dim, Clients: f.clients}
+	if r.loadRate, err = store(ctx, l.Streams, loaders[0].c, f.size, g.memory, func([]string) {}); err != nil {
+		return nil, err
+	}
+	if sub.own != nil {
+		r.HeapBytes = heapHeld()
+	}
+	if home != "" {
+		r.DiskBytes = sizeBelow(home)
+	}
+	if r.Runs, err = askKinds(ctx, askersOf(loaders), g, f.asks); err != nil {
+		return nil, err
+	}
+	if r.Against, err = compareSpeed(ctx, l.Streams, f, r.Runs); err != nil || child == nil {
+		return r, err
+	}
+	q := wire.NewRecall(newMade(0).text(6, commonWords))
+	q.TopK, q.SkipReinforce = 10, true
+	r.Starts, err = measureStarts(ctx, child, q)
+	return r, err
+}
+
+// storeBatch is how many memories share an entry.
+const storeBatch = 500
+
+// store stores so many memories, tells their ids batch after batch, and says how fast it was.
+func store(ctx context.Context, a *cli.Streams, cl *client.Client, size int, memory func(int) wire.Remember, stored func(rids []string)) (rate loadRate, err error) {
+	bar := a.Progress("loading")
+	start := time.Now()
+	var last time.Time // when the last tenth began,
+	var before int     // behind so many
+	for at := 0; at < size; at += storeBatch {
+		var batch wire.RememberBatch
+		for i := at; i < min(at+storeBatch, size); i++ {
+			batch.Memories = append(batch.Memories, memory(i))
+		}
+		if last.IsZero() && at >= size/10*9 {
+			last, before = time.Now(), at
+		}
+		rids, err := cl.RememberBatch(ctx, batch)
+		if err != nil {
+			return rate, err
+		}
+		stored(rids)
+		if done := at + len(rids); rate.First == 0 && done >= size/10 {
+			rate.First = float64(done) / time.Since(start).Seconds()
+		}
+		if err := bar.Add(len(rids)); err != nil {
+			return rate, err
+		}
+	}
+	rate.All, rate.Last = float64(size)/time.Since(start).Seconds(), float64(size-before)/time.Since(last).Seconds()
+	return rate, nil
 }
 
 func (r *speedReport) print(a *cli.Streams) error {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"time"
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
@@ -51,24 +50,32 @@ func compareSpeed(ctx context.Context, a *cli.Streams, f *recallBench, runs []sp
 }
 
 func compareEngine(ctx context.Context, a *cli.Streams, name string, f *recallBench, runs []speedRun) (all []speedRatio, err error) {
-	dir, err := os.MkdirTemp("", "cairn-bench-")
+	l := &lab{Streams: a} // an engine ends before the next is loaded
+	defer func() { err = errors.Join(err, l.close()) }()
+	dir, err := l.dir()
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	e, err := searchEngines[name](ctx, dir)
+	e, err := l.engine(ctx, name, dir)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, e.close()) }()
 	if err := loadEngine(a, e, name, newMade(f.dim), f.size); err != nil {
 		return nil, err
+	}
+	ask := func(_ context.Context, q wire.Recall) (time.Duration, error) {
+		conv := ""
+		if q.Namespace != nil {
+			conv = *q.Namespace
+		}
+		_, took, err := e.ask(conv, q.Query, q.TopK)
+		return took, err
 	}
 	for _, run := range runs {
 		if len(run.questions[0].QueryEmbedding) > 0 {
 			continue
 		}
-		took, err := askEngine(e, run.questions)
+		took, err := askMade(ctx, []asker{ask}, run.questions)
 		if err != nil {
 			return nil, err
 		}
@@ -80,7 +87,7 @@ func compareEngine(ctx context.Context, a *cli.Streams, name string, f *recallBe
 	return all, nil
 }
 
-// loadEngine adds the texts that loadMade has stored.
+// loadEngine adds the texts that store has stored.
 func loadEngine(a *cli.Streams, e searchEngine, name string, g *made, size int) error {
 	bar := a.Progress("loading " + name)
 	for i := range size {
@@ -94,55 +101,22 @@ func loadEngine(a *cli.Streams, e searchEngine, name string, g *made, size int) 
 				return err
 			}
 		}
-		if i%madeBatch == madeBatch-1 {
-			if err := bar.Add(madeBatch); err != nil {
-				return err
-			}
+		if err := bar.Add(1); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// askEngine asks the questions, and the first fifth of them once before, as askMade does.
-func askEngine(e searchEngine, questions []wire.Recall) (took []float64, err error) {
-	ask := func(q wire.Recall) (time.Duration, error) {
-		conv := ""
-		if q.Namespace != nil {
-			conv = *q.Namespace
-		}
-		_, took, err := e.ask(conv, q.Query, q.TopK)
-		return took, err
-	}
-	for _, q := range questions[:len(questions)/5] {
-		if _, err := ask(q); err != nil {
-			return nil, err
-		}
-	}
-	for _, q := range questions {
-		t, err := ask(q)
-		if err != nil {
-			return nil, err
-		}
-		took = append(took, float64(t.Microseconds())/1000)
-	}
-	return took, nil
-}
-
 // leastTime stands for a time that rounds to nothing, ms.
 const leastTime = .001
 
-// ratios are theirs to ours: the geometric mean, and its interval of 95 %, taking the logarithms' mean as normally distributed.
+// ratios are theirs to ours: the geometric mean, and its interval of 95 %.
 func ratios(theirs, ours []float64) (mean, low, high float64) {
 	logs := make([]float64, len(ours))
-	n := float64(len(ours))
 	for i := range logs {
 		logs[i] = math.Log(max(theirs[i], leastTime) / max(ours[i], leastTime))
-		mean += logs[i] / n
 	}
-	var squares float64
-	for _, l := range logs {
-		squares += (l - mean) * (l - mean)
-	}
-	half := 1.96 * math.Sqrt(squares/max(n-1, 1)/n)
-	return math.Exp(mean), math.Exp(mean - half), math.Exp(mean + half)
+	at, half := interval(logs)
+	return math.Exp(at), math.Exp(at - half), math.Exp(at + half)
 }

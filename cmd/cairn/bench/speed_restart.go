@@ -7,7 +7,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
@@ -20,7 +19,7 @@ type startRun struct {
 }
 
 // measureStarts ends the node in both ways and starts it again.
-func measureStarts(ctx context.Context, a *cli.Streams, n *devNode, ask wire.Recall) (runs []startRun, err error) {
+func measureStarts(ctx context.Context, n *devNode, ask wire.Recall) (runs []startRun, err error) {
 	for _, end := range []struct {
 		name string
 		sig  syscall.Signal

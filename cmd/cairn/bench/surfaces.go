@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -24,30 +23,30 @@ import (
 	"github.com/cairndb/cairn/local/covenant"
 	"github.com/cairndb/cairn/local/sift"
 	"github.com/cairndb/cairn/wire"
-	"github.com/cairndb/cairn/wire/client"
 )
 
-// A dialect is one request of one protocol, as the clients that speak it ask it. Dial makes what one client asks with.
+// A dialect is one request of one protocol, as the clients that speak it ask it. Dial connects one client and returns how it asks.
 type dialect struct {
 	name, what string
-	dial       func(ctx context.Context, n *devNode, who int) (ask func(k int) error, done func() error, err error)
+	dial       dialer
 }
+
+type dialer func(ctx context.Context, l *lab, n *devNode, who int) (ask func(k int) error, err error)
 
 var dialects = []dialect{
 	{"wire", "remember, over a connection that is kept", dialWire},
 	{"http", "POST /v1/remember, over a connection that is kept", dialHTTP},
 	{"sift", "capture, a connection a request, as hooks do", dialSift},
 	{"covenant", "submit_intent, over a connection that is kept", dialCovenant},
-	{"string", "/exec of /remember, a topic a client", dialString(func(k, who int) string { return fmt.Sprintf("/remember note %d of client %d about deploys", k, who) })},
+	{"string", "/exec of /remember, a topic a client", dialString(func(k, who int) string { return "/remember " + note(k, who) })},
 	{"string-info", "/exec of /info, a topic a client", dialString(func(int, int) string { return "/info" })},
 	{"process", "server.ping, over a connection that is kept", dialProcess},
 }
 
 type surfacesBench struct {
-	names      []string
-	clients    int
-	warm, long time.Duration
-	asJSON     bool
+	names   []string
+	clients int
+	span
 }
 
 var surfacesHelp = help{
@@ -65,93 +64,94 @@ func (b *surfacesBench) flags(c *cobra.Command) {
 	f.IntVar(&b.clients, "clients", 32, "how many clients")
 	f.DurationVar(&b.warm, "warm-up", time.Second, "how long to go before counting")
 	f.DurationVar(&b.long, "for", 5*time.Second, "how long to measure each")
-	f.BoolVar(&b.asJSON, "json", false, "print JSON")
 }
 
-func (b *surfacesBench) run(ctx context.Context, a *cli.Streams) (err error) {
+func (b *surfacesBench) run(ctx context.Context, l *lab) (report, error) {
 	if b.clients < 1 {
-		return cli.Usagef("--clients %d: want at least 1", b.clients)
+		return nil, cli.Usagef("--clients %d: want at least 1", b.clients)
 	}
-	n, err := startDevNode(ctx)
+	n, err := l.devNode(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer func() { err = errors.Join(err, n.close()) }()
-	report := loadReport{Target: "one node started here"}
+	r := &loadReport{Target: "one node started here"}
 	for _, name := range b.names {
 		i := slices.IndexFunc(dialects, func(d dialect) bool { return d.name == name })
 		if i < 0 {
-			return cli.Usagef("--dialect %q is not known: --help lists the dialects", name)
+			return nil, cli.Usagef("--dialect %q is not known: --help lists the dialects", name)
 		}
-		fmt.Fprintf(a.Err, "%s, %d clients\n", name, b.clients)
-		r, err := b.measure(ctx, n, dialects[i])
+		fmt.Fprintf(l.Err, "%s, %d clients\n", name, b.clients)
+		run, err := b.measure(ctx, n, dialects[i])
 		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		report.Runs = append(report.Runs, r)
+		r.Runs = append(r.Runs, run)
 	}
-	return (&loadBench{Target: cli.Target{JSON: b.asJSON}}).finish(a, report)
+	return r, nil
 }
 
-func (b *surfacesBench) measure(ctx context.Context, n *devNode, d dialect) (_ loadRun, err error) {
+func (b *surfacesBench) measure(ctx context.Context, n *devNode, d dialect) (r loadRun, err error) {
+	var l lab // the clients of one protocol end before those of the next are there
+	defer l.close()
 	loaders := make([]*loader, b.clients)
 	asks := make([]func(int) error, b.clients)
 	for i := range loaders {
-		ask, done, err := d.dial(ctx, n, i)
-		if err != nil {
-			return loadRun{}, err
+		if asks[i], err = d.dial(ctx, &l, n, i); err != nil {
+			return r, err
 		}
-		defer done()
-		loaders[i], asks[i] = &loader{who: i}, ask
+		loaders[i] = &loader{who: i}
 	}
-	w := workload{name: d.name, do: func(_ context.Context, l *loader, k int) error { return asks[l.who](k) }}
-	return (&loadBench{warm: b.warm, long: b.long}).measure(ctx, w, loaders, 0), nil
+	r = load(ctx, b.span, loaders, 0, func(_ context.Context, l *loader, k int) error { return asks[l.who](k) })
+	r.Workload = d.name
+	return r, nil
 }
 
-func dialWire(ctx context.Context, n *devNode, who int) (func(int) error, func() error, error) {
-	c, err := client.Dial(ctx, client.Config{Addrs: []string{n.line.Wire}, Token: n.token})
-	if err != nil {
-		return nil, nil, err
-	}
+func note(k, who int) string { return fmt.Sprintf("note %d of client %d about deploys", k, who) }
+
+func dialWire(ctx context.Context, l *lab, n *devNode, who int) (func(int) error, error) {
+	c, err := l.dial(ctx, n.client())
 	return func(k int) error {
-		_, err := c.Remember(ctx, wire.NewRemember(fmt.Sprintf("note %d of client %d about deploys", k, who)))
+		_, err := c.Remember(ctx, wire.NewRemember(note(k, who)))
 		return err
-	}, c.Close, nil
+	}, err
 }
 
-func dialHTTP(ctx context.Context, n *devNode, who int) (func(int) error, func() error, error) {
+// kept is an HTTP client with connections of its own, which end with the lab.
+func (l *lab) kept(url, token string) *loader {
 	own := &http.Client{Transport: &http.Transport{}}
-	l := &loader{url: n.line.HTTP, token: n.token, http: own}
-	return func(k int) error {
-		return l.post(ctx, "/v1/remember", map[string]any{"text": fmt.Sprintf("note %d of client %d about deploys", k, who)})
-	}, func() error { own.CloseIdleConnections(); return nil }, nil
+	l.onClose(func() error { own.CloseIdleConnections(); return nil })
+	return &loader{url: url, token: token, http: own}
 }
 
-func dialSift(ctx context.Context, n *devNode, who int) (func(int) error, func() error, error) {
+func dialHTTP(ctx context.Context, l *lab, n *devNode, who int) (func(int) error, error) {
+	c := l.kept(n.line.HTTP, n.token)
+	return func(k int) error { return c.post(ctx, "/v1/remember", map[string]any{"text": note(k, who)}) }, nil
+}
+
+func dialSift(ctx context.Context, _ *lab, n *devNode, who int) (func(int) error, error) {
 	return func(k int) error {
 		_, err := sift.Call(ctx, n.line.Sift, map[string]any{"kind": "capture", "sessionId": strconv.Itoa(who), "tool": "Bash", "payload": map[string]any{
 			"tool_input": map[string]any{"command": "make"}, "tool_response": fmt.Sprintf("step %d went well, %x", k, rand.Uint64())}})
 		return err
-	}, func() error { return nil }, nil
+	}, nil
 }
 
-func dialCovenant(ctx context.Context, n *devNode, who int) (func(int) error, func() error, error) {
+func dialCovenant(ctx context.Context, l *lab, n *devNode, who int) (func(int) error, error) {
 	c, err := covenant.Dial(ctx, filepath.Join(n.home, "run", "covenant"))
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
+	l.onClose(func() error { c.Close(); return nil })
 	return func(k int) error {
-		return c.Call(map[string]any{"kind": "submit_intent", "text": fmt.Sprintf("note %d of client %d about deploys", k, who)},
-			func(json.RawMessage) error { return nil })
-	}, func() error { c.Close(); return nil }, nil
+		return c.Call(map[string]any{"kind": "submit_intent", "text": note(k, who)}, func(json.RawMessage) error { return nil })
+	}, nil
 }
 
-func dialString(command func(k, who int) string) func(context.Context, *devNode, int) (func(int) error, func() error, error) {
-	return func(ctx context.Context, n *devNode, who int) (func(int) error, func() error, error) {
-		own := &http.Client{Transport: &http.Transport{}}
-		l := &loader{url: n.line.String, http: own}
+func dialString(command func(k, who int) string) dialer {
+	return func(ctx context.Context, l *lab, n *devNode, who int) (func(int) error, error) {
+		c := l.kept(n.line.String, "")
 		post := func(path string, body any) error {
-			resp, err := l.send(ctx, path, body, [2]string{"X-Agent-Id", "bench"})
+			resp, err := c.send(ctx, path, body, [2]string{"X-Agent-Id", "bench"})
 			if err != nil {
 				return err
 			}
@@ -162,26 +162,22 @@ func dialString(command func(k, who int) string) func(context.Context, *devNode,
 			}
 			return err
 		}
-		if err := post("/agents", map[string]any{"agent_id": "bench"}); err != nil {
-			return nil, nil, err
-		}
-		topic := "t" + strconv.Itoa(who)
 		return func(k int) error {
-			return post("/exec", map[string]any{"cmd": command(k, who), "topic": topic})
-		}, func() error { own.CloseIdleConnections(); return nil }, nil
+			return post("/exec", map[string]any{"cmd": command(k, who), "topic": "t" + strconv.Itoa(who)})
+		}, post("/agents", map[string]any{"agent_id": "bench"})
 	}
 }
 
-func dialProcess(ctx context.Context, n *devNode, who int) (func(int) error, func() error, error) {
+func dialProcess(ctx context.Context, l *lab, n *devNode, _ int) (func(int) error, error) {
 	token, err := os.ReadFile(filepath.Join(n.home, "process.token"))
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	var d net.Dialer
-	c, err := d.DialContext(ctx, "unix", n.line.Process)
+	c, err := new(net.Dialer).DialContext(ctx, "unix", n.line.Process)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
+	l.onClose(c.Close)
 	lines := bufio.NewReader(c)
 	return func(k int) error {
 		b, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": k, "method": "server.ping", "params": map[string]any{}, "auth": strings.TrimSpace(string(token))})
@@ -196,5 +192,5 @@ func dialProcess(ctx context.Context, n *devNode, who int) (func(int) error, fun
 			err = fmt.Errorf("answer %.200s", line)
 		}
 		return err
-	}, c.Close, nil
+	}, nil
 }

@@ -15,7 +15,6 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/wire"
-	"github.com/cairndb/cairn/wire/client"
 )
 
 // sweepRow is the node at one size.
@@ -45,7 +44,6 @@ type sweepReport struct {
 type sweepBench struct {
 	from, to, dim, asks int
 	svg                 string
-	asJSON              bool
 }
 
 var sweepHelp = help{
@@ -63,37 +61,33 @@ func (b *sweepBench) flags(c *cobra.Command) {
 	f.IntVar(&b.dim, "dim", 64, "dimensions of their vectors; 0 for none")
 	f.IntVar(&b.asks, "asks", 500, "questions of each kind")
 	f.StringVar(&b.svg, "svg", "", "draw each figure over the sizes into a file of this directory")
-	f.BoolVar(&b.asJSON, "json", false, "print JSON")
 }
 
-func (b *sweepBench) run(ctx context.Context, a *cli.Streams) (err error) {
+func (b *sweepBench) run(ctx context.Context, l *lab) (report, error) {
 	if b.from < 100 || b.to < b.from || b.dim < 0 || b.asks < 5 {
-		return cli.Usage(errors.New("--from is at least 100 and no more than --to, --asks at least 5, --dim at least 0"))
+		return nil, cli.Usage(errors.New("--from is at least 100 and no more than --to, --asks at least 5, --dim at least 0"))
 	}
-	own, err := startLocal(ctx, 1)
+	own, err := l.cluster(ctx, 1)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer func() { err = errors.Join(err, own.close()) }()
-	r := sweepReport{Dim: b.dim}
+	r := &sweepReport{Dim: b.dim}
 	g := newMade(b.dim)
 	had := 0
 	for _, size := range sweepSizes(b.from, b.to) {
-		fmt.Fprintf(a.Err, "%d memories\n", size)
-		row, err := b.measure(ctx, a, own, g, size-had)
+		fmt.Fprintf(l.Err, "%d memories\n", size)
+		row, err := b.measure(ctx, l.Streams, own, g, size-had)
 		if err != nil {
-			return fmt.Errorf("%d memories: %w", size, err)
+			return nil, fmt.Errorf("%d memories: %w", size, err)
 		}
 		row.Memories, had = size, size
 		r.Sizes = append(r.Sizes, row)
 	}
 	r.grow()
-	if b.svg != "" {
-		if err := r.draw(b.svg); err != nil {
-			return err
-		}
+	if b.svg == "" {
+		return r, nil
 	}
-	return show(a, b.asJSON, &r)
+	return r, r.draw(b.svg)
 }
 
 // grow fits the exponents, for which there must be two sizes.
@@ -120,17 +114,18 @@ func sweepSizes(from, to int) (sizes []int) {
 
 // measure stores some more memories and measures what the node is then.
 func (b *sweepBench) measure(ctx context.Context, a *cli.Streams, own *localCluster, g *made, more int) (row sweepRow, err error) {
-	cl, err := own.dial(ctx)
+	l := &lab{Streams: a} // its clients end before the node does
+	defer func() { err = errors.Join(err, l.close()) }()
+	loaders, err := l.loaders(ctx, own.client, 1, 0)
 	if err != nil {
 		return row, err
 	}
-	defer func() { err = errors.Join(err, cl.Close()) }()
-	rate, err := loadMade(ctx, a, cl, g, more)
+	rate, err := store(ctx, a, loaders[0].c, more, g.memory, func([]string) {})
 	if err != nil {
 		return row, err
 	}
 	row.Rate = rate.All
-	if row.Runs, err = askKinds(ctx, []*client.Client{cl}, g, b.asks); err != nil {
+	if row.Runs, err = askKinds(ctx, askersOf(loaders), g, b.asks); err != nil {
 		return row, err
 	}
 	row.HeapBytes = heapHeld()
@@ -143,24 +138,19 @@ func (b *sweepBench) measure(ctx context.Context, a *cli.Streams, own *localClus
 		return row, err
 	}
 	row.DiskBytes = sizeBelow(own.configs[0].Home)
-	row.Restart, err = b.restart(ctx, own, g)
-	return row, err
-}
-
-// restart starts the node, which has ended, and returns how long it took until it answered.
-func (b *sweepBench) restart(ctx context.Context, own *localCluster, g *made) (seconds float64, err error) {
-	q := wire.NewRecall(g.text(6, 50))
+	q := wire.NewRecall(g.text(6, commonWords))
 	q.TopK, q.SkipReinforce = 10, true
-	began := time.Now()
+	began = time.Now()
 	if err := own.reopen(ctx, 0); err != nil {
-		return 0, err
+		return row, err
 	}
-	cl, err := own.dial(ctx)
+	cl, err := l.dial(ctx, own.client)
 	if err != nil {
-		return 0, err
+		return row, err
 	}
 	_, _, err = cl.Recall(ctx, q)
-	return time.Since(began).Seconds(), errors.Join(err, cl.Close())
+	row.Restart = time.Since(began).Seconds()
+	return row, err
 }
 
 // A quantity is one figure of every size.

@@ -31,48 +31,44 @@ const (
 	tableSmooth = 1e-3   // a word of this frequency counts half of a rare one
 )
 
-var tableHelp = help{
-	long: `Trains a table of word vectors on lines of text, and writes it as a directory that the static embedder reads. It stands for a weak
+// trainTable makes a model for bench recall.
+func trainTable(a *cli.Streams) *cobra.Command {
+	var text []string
+	var out string
+	var dim int
+	c := &cobra.Command{Use: "table", Short: "Train a small table of word vectors on text, for bench recall --embedder static:DIR", Args: cobra.NoArgs,
+		Long: `Trains a table of word vectors on lines of text, and writes it as a directory that the static embedder reads. It stands for a weak
 model where there is none to be had: words are like each other when they stand beside the same words (positive pointwise mutual
 information, reduced to --dim columns). The same text gives the same table.`,
-	example: `  cairn bench table --text glosses.txt --out /tmp/table
+		Example: `  cairn bench table --text glosses.txt --out /tmp/table
   cairn bench recall --corpus F --queries F --embedder static:/tmp/table`,
-}
-
-type tableBench struct {
-	text []string
-	out  string
-	dim  int
-}
-
-func (t *tableBench) flags(c *cobra.Command) {
-	c.Flags().StringArrayVar(&t.text, "text", nil, "a file of text, a passage a line; may be repeated")
-	c.Flags().StringVar(&t.out, "out", "", "the directory to write")
-	c.Flags().IntVar(&t.dim, "dim", 256, "dimensions")
-}
-
-func (t *tableBench) run(ctx context.Context, a *cli.Streams) error {
-	if len(t.text) == 0 || t.out == "" || t.dim < 8 || t.dim > 1024 {
-		return cli.Usage(errors.New("bench table needs --text and --out, and a --dim of 8 to 1024"))
-	}
-	var lines [][]string
-	for _, path := range t.text {
-		more, err := wordsOfLines(path)
-		if err != nil {
-			return err
-		}
-		lines = append(lines, more...)
-	}
-	words, pairs := countPairs(lines)
-	if len(words) < t.dim {
-		return fmt.Errorf("%d words stand twice in the text, too few for %d dimensions", len(words), t.dim)
-	}
-	fmt.Fprintf(a.Err, "%d words, %d pairs\n", len(words), len(pairs.column))
-	columns, err := pairs.reduce(ctx, t.dim)
-	if err != nil {
-		return err
-	}
-	return writeTable(t.out, words, columns)
+		RunE: func(c *cobra.Command, _ []string) error {
+			if len(text) == 0 || out == "" || dim < 8 || dim > 1024 {
+				return cli.Usage(errors.New("bench table needs --text and --out, and a --dim of 8 to 1024"))
+			}
+			var lines [][]string
+			for _, path := range text {
+				more, err := wordsOfLines(path)
+				if err != nil {
+					return err
+				}
+				lines = append(lines, more...)
+			}
+			words, pairs := countPairs(lines)
+			if len(words) < dim {
+				return fmt.Errorf("%d words stand twice in the text, too few for %d dimensions", len(words), dim)
+			}
+			fmt.Fprintf(a.Err, "%d words, %d pairs\n", len(words), len(pairs.column))
+			columns, err := pairs.reduce(c.Context(), dim)
+			if err != nil {
+				return err
+			}
+			return writeTable(out, words, columns)
+		}}
+	c.Flags().StringArrayVar(&text, "text", nil, "a file of text, a passage a line; may be repeated")
+	c.Flags().StringVar(&out, "out", "", "the directory to write")
+	c.Flags().IntVar(&dim, "dim", 256, "dimensions")
+	return c
 }
 
 // wordsOfLines are the lower-cased words of each line.

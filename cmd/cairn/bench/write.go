@@ -83,29 +83,28 @@ func (b *writeBench) validate() error {
 	return nil
 }
 
-func (b *writeBench) run(ctx context.Context, a *cli.Streams) (err error) {
+func (b *writeBench) run(ctx context.Context, l *lab) (report, error) {
 	if err := b.validate(); err != nil {
-		return err
+		return nil, err
 	}
 	if b.reads > 0 {
-		return b.beside(ctx, a)
+		return b.beside(ctx, l)
 	}
-	sub, err := subjectOf(ctx, &b.Target, b.nodes)
+	sub, err := l.subject(ctx, &b.Target, b.nodes)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer func() { err = errors.Join(err, sub.close()) }()
-	report := writeReport{Target: sub.said, Bytes: b.bytes}
+	r := &writeReport{Target: sub.said, Bytes: b.bytes}
 	for _, n := range b.clients {
-		fmt.Fprintf(a.Err, "clients: %d, for %s\n", n, b.length)
-		r, err := b.measure(ctx, sub.cfg, n)
+		fmt.Fprintf(l.Err, "clients: %d, for %s\n", n, b.length)
+		w, err := b.measure(ctx, sub.cfg, n)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		report.Runs = append(report.Runs, r)
+		r.Runs = append(r.Runs, w)
 	}
-	report.Ratio = report.Runs[len(report.Runs)-1].Rate / report.Runs[0].Rate
-	return show(a, b.JSON, &report)
+	r.Ratio = r.Runs[len(r.Runs)-1].Rate / r.Runs[0].Rate
+	return r, nil
 }
 
 func (r *writeReport) print(a *cli.Streams) error {
@@ -122,34 +121,31 @@ func (r *writeReport) print(a *cli.Streams) error {
 }
 
 // measure lets n connected clients write until the time is up. A write under way then is finished and counted; one that fails ends it.
-func (b *writeBench) measure(ctx context.Context, cfg client.Config, n int) (writeRun, error) {
-	all, err := dialAll(ctx, cfg, n)
+func (b *writeBench) measure(ctx context.Context, cfg client.Config, n int) (r writeRun, err error) {
+	var l lab // its clients end with the measurement, and do not stand idle beside the next
+	defer l.close()
+	loaders, err := l.loaders(ctx, cfg, n, 0)
 	if err != nil {
-		return writeRun{}, err
+		return r, err
 	}
-	defer all.close()
-	loaders, errs := make([]*loader, n), make([]error, n)
-	for i, c := range all {
-		loaders[i] = &loader{c: c, who: i}
-		if _, err := c.Remember(ctx, b.memory(i, -1)); err != nil { // finds the leader before the clock runs
-			return writeRun{}, err
+	for _, w := range loaders {
+		if _, err := w.c.Remember(ctx, b.memory(w.who, -1)); err != nil { // finds the leader before the clock runs
+			return r, err
 		}
 	}
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	w := workload{do: func(ctx context.Context, l *loader, k int) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	got := load(ctx, span{long: b.length}, loaders, 0, func(ctx context.Context, l *loader, k int) error {
 		_, err := l.c.Remember(ctx, b.memory(l.who, k))
 		if err != nil {
-			errs[l.who] = err
-			stop()
+			stop(err)
 		}
 		return err
-	}}
-	r := (&loadBench{long: b.length}).measure(ctx, w, loaders, 0)
-	if err := errors.Join(errs...); err != nil || r.Requests == 0 {
-		return writeRun{}, cmp.Or(err, errors.New("nothing was written"))
+	})
+	if err := context.Cause(ctx); err != nil || got.Requests == 0 {
+		return r, cmp.Or(err, errors.New("nothing was written"))
 	}
-	return writeRun{Clients: n, Writes: r.Requests, Seconds: r.Seconds, Rate: r.Rate, P50: r.P50, P99: r.P99}, nil
+	return writeRun{n, got.Requests, got.Seconds, got.Rate, got.P50, got.P99}, nil
 }
 
 // memory is a text of its own, so that no two writes are alike.
