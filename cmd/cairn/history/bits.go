@@ -2,92 +2,62 @@ package history
 
 import (
 	"fmt"
-	"math/bits"
+	"iter"
 	"strconv"
 	"strings"
+
+	"github.com/RoaringBitmap/roaring/v2"
 )
 
 // maxNumber bounds the numbers of one key, and so what a line of a file can make a Bits take.
 const maxNumber = 1 << 20
 
-// Bits are small whole numbers. In JSON they are ranges: "1-5,8".
-type Bits []uint64
+// Bits are small whole numbers; the zero value has none. In JSON they are ranges: "1-5,8". Copies share their numbers.
+type Bits struct{ in roaring.Bitmap }
 
 // Add puts numbers in.
 func (b *Bits) Add(numbers ...int) {
 	for _, n := range numbers {
-		for len(*b) <= n/64 {
-			*b = append(*b, 0)
-		}
-		(*b)[n/64] |= 1 << (n % 64)
+		b.in.AddInt(n)
 	}
 }
 
 // Has says whether a number is in.
-func (b Bits) Has(n int) bool { return n/64 < len(b) && b[n/64]&(1<<(n%64)) != 0 }
+func (b Bits) Has(n int) bool { return b.in.ContainsInt(n) }
 
 // Len is how many there are.
-func (b Bits) Len() (n int) {
-	for _, w := range b {
-		n += bits.OnesCount64(w)
-	}
-	return n
-}
+func (b Bits) Len() int { return int(b.in.GetCardinality()) }
 
 // IsZero says whether there is none.
-func (b Bits) IsZero() bool { return b.Len() == 0 }
+func (b Bits) IsZero() bool { return b.in.IsEmpty() }
 
 // Without are those that are not in other.
-func (b Bits) Without(other Bits) Bits {
-	rest := make(Bits, len(b))
-	for i, w := range b {
-		if rest[i] = w; i < len(other) {
-			rest[i] &^= other[i]
-		}
-	}
-	return rest
-}
+func (b Bits) Without(other Bits) Bits { return Bits{*roaring.AndNot(&b.in, &other.in)} }
 
 // join puts all of other in.
-func (b *Bits) join(other Bits) {
-	for len(*b) < len(other) {
-		*b = append(*b, 0)
-	}
-	for i, w := range other {
-		(*b)[i] |= w
-	}
-}
+func (b *Bits) join(other Bits) { b.in.Or(&other.in) }
 
 // all are the numbers, in order.
-func (b Bits) all(yield func(int) bool) {
-	for i, w := range b {
-		for ; w != 0; w &= w - 1 {
-			if !yield(i*64 + bits.TrailingZeros64(w)) {
-				return
-			}
-		}
-	}
-}
+func (b Bits) all() iter.Seq[uint32] { return roaring.Values(&b.in) }
 
 // String writes ranges.
 func (b Bits) String() string {
-	var s strings.Builder
-	for n := range b.all {
-		if n > 0 && b.Has(n-1) {
-			continue
+	var ranges []string
+	first := 0
+	for n := range b.all() {
+		at := int(n)
+		if !b.Has(at - 1) {
+			first = at
 		}
-		last := n
-		for b.Has(last + 1) {
-			last++
-		}
-		if s.Len() > 0 {
-			s.WriteByte(',')
-		}
-		if fmt.Fprint(&s, n); last > n {
-			fmt.Fprint(&s, "-", last)
+		switch {
+		case b.Has(at + 1):
+		case first == at:
+			ranges = append(ranges, strconv.Itoa(at))
+		default:
+			ranges = append(ranges, fmt.Sprint(first, "-", at))
 		}
 	}
-	return s.String()
+	return strings.Join(ranges, ",")
 }
 
 // MarshalText implements encoding.TextMarshaler.
@@ -95,7 +65,7 @@ func (b Bits) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (b *Bits) UnmarshalText(text []byte) error {
-	*b = nil
+	*b = Bits{}
 	for part := range strings.SplitSeq(string(text), ",") {
 		first, last, isRange := strings.Cut(part, "-")
 		if !isRange {
@@ -106,9 +76,7 @@ func (b *Bits) UnmarshalText(text []byte) error {
 		if err != nil || err2 != nil || from < 0 || to < from || to > maxNumber {
 			return fmt.Errorf("numbers %q: want ranges as 1-5,8 of at most %d", text, maxNumber)
 		}
-		for n := from; n <= to; n++ {
-			b.Add(n)
-		}
+		b.in.AddRange(uint64(from), uint64(to)+1)
 	}
 	return nil
 }

@@ -123,7 +123,7 @@ func TestHistoryIsReadAsItWasWritten(t *testing.T) {
 		t.Errorf("%s\nwant\n%s", b.String(), want)
 	}
 	var back Bits
-	if err := back.UnmarshalText([]byte(have.String())); err != nil || !slices.Equal(back, have) {
+	if err := back.UnmarshalText([]byte(have.String())); err != nil || back.String() != have.String() {
 		t.Errorf("%v, %v: want %v", back, err, have)
 	}
 }

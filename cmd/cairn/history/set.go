@@ -98,8 +98,8 @@ func (c *checker) judgeSet(key string, ops []Record) *setSum {
 
 // ghosts looks for what a read should not have seen.
 func (c *checker) ghosts(key string, r Record, all map[int]*member) {
-	for n := range r.Have.all {
-		switch m := all[n]; {
+	for n := range r.Have.all() {
+		switch m := all[int(n)]; {
 		case m == nil:
 			c.wrong(Ghost, "node %d shows %s %d, which was never asked for", r.Node, key, n)
 		case m.begun > r.To:
@@ -114,13 +114,13 @@ func (c *checker) ghosts(key string, r Record, all map[int]*member) {
 }
 
 func (s *setSum) final(c *checker, r Record) {
-	for n := range s.must.Without(r.Have).all {
+	for n := range s.must.Without(r.Have).all() {
 		c.wrong(Lost, "node %d does not hold %s %d in the end", r.Node, r.Key, n)
 	}
-	for n := range r.Have.Without(s.may).all {
+	for n := range r.Have.Without(s.may).all() {
 		c.wrong(Ghost, "node %d holds %s %d in the end, which was refused or never asked for", r.Node, r.Key, n)
 	}
-	for n := range r.Twice.all {
+	for n := range r.Twice.all() {
 		c.wrong(Twice, "node %d holds %s %d more than once in the end", r.Node, r.Key, n)
 	}
 }
