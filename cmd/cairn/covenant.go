@@ -53,7 +53,7 @@ type covenantVerb struct {
 	envelope          string // what --json calls the answer, where that is not its kind
 	args              cobra.PositionalArgs
 	fields            func(args []string) (map[string]any, error)
-	flags             []string // sets of covenantFlags
+	flags             []string // sets of covenantSets
 	echo              []string // fields that --json repeats
 	show              string   // what a person is shown of the answer, a template
 }
@@ -77,7 +77,9 @@ func (a *app) covenant() *cobra.Command {
 
 func (a *app) covenantCommand(t *covenantTarget, v covenantVerb) *cobra.Command {
 	c := &cobra.Command{Use: v.use, Short: v.short, Args: v.args}
-	addCovenantFlags(c.Flags(), v.flags)
+	for _, set := range v.flags {
+		covenantSets[set](c.Flags())
+	}
 	c.RunE = func(c *cobra.Command, args []string) error {
 		request := map[string]any{}
 		if v.fields != nil {
@@ -86,7 +88,7 @@ func (a *app) covenantCommand(t *covenantTarget, v covenantVerb) *cobra.Command 
 				return cli.Usage(err)
 			}
 		}
-		if err := fillCovenant(c.Flags(), request); err != nil {
+		if err := fillCovenant(c, request); err != nil {
 			return cli.Usage(err)
 		}
 		request["kind"] = v.kind
@@ -151,83 +153,63 @@ func toolFailed(answer json.RawMessage) error {
 	return errors.New("the tool failed")
 }
 
-// A covenantFlag gives a field of requests. Verbs name sets of flags.
-type covenantFlag struct {
-	set, name, short, field string
-	def                     any // without the flag: a string, a number or false
-	usage                   string
+// covenantSets are sets of flags, each for a field of requests that has its name, but for those that fillCovenant knows. Verbs name sets.
+var covenantSets = map[string]func(*pflag.FlagSet){
+	"tier":          func(f *pflag.FlagSet) { f.String("tier", "", "working, episodic or longterm") },
+	"limit":         func(f *pflag.FlagSet) { f.Uint64P("limit", "n", 10, "how many") },
+	"since-ms":      func(f *pflag.FlagSet) { f.Uint64("since-ms", 0, "from this time on, in Unix milliseconds") },
+	"window":        func(f *pflag.FlagSet) { f.Uint64("window", 100, "how many of the newest rows are looked at") },
+	"min-relevance": func(f *pflag.FlagSet) { f.Float64("min-relevance", 0, "least score, 0 to 1") },
+	"stream":        func(f *pflag.FlagSet) { f.Bool("stream", false, "take the answer as a stream") },
+	"before-ms": func(f *pflag.FlagSet) {
+		f.Uint64("before-ms", 0, "up to this time, in Unix milliseconds")
+		f.Uint64("older-than-ms", 0, "up to so many milliseconds ago")
+	},
+	"scope": func(f *pflag.FlagSet) {
+		f.String("scope", "", "JSON object that narrows the capability")
+		f.Uint64("expires-at", 0, "end of its validity, in Unix milliseconds")
+	},
+	"queue": func(f *pflag.FlagSet) {
+		f.Uint64("min-lease-age-ms", 0, "only leases at least so old")
+		f.Uint64("deadline-within-ms", 0, "only tasks due so soon")
+		f.String("state", "", "queued or in_flight")
+	},
 }
 
-var covenantFlags = []covenantFlag{
-	{"tier", "tier", "", "tier", "", "working, episodic or longterm"},
-	{"limit", "limit", "n", "limit", uint64(10), "how many"},
-	{"before-ms", "before-ms", "", "before_ms", uint64(0), "up to this time, in Unix milliseconds"},
-	{"before-ms", "older-than-ms", "", "", uint64(0), "up to so many milliseconds ago"},
-	{"since-ms", "since-ms", "", "since_ms", uint64(0), "from this time on, in Unix milliseconds"},
-	{"window", "window", "", "window", uint64(100), "how many of the newest rows are looked at"},
-	{"min-relevance", "min-relevance", "", "min_relevance", 0.0, "least score, 0 to 1"},
-	{"stream", "stream", "", "prefer_stream", false, "take the answer as a stream"},
-	{"scope", "scope", "", "", "", "JSON object that narrows the capability"},
-	{"scope", "expires-at", "", "expires_at", uint64(0), "end of its validity, in Unix milliseconds"},
-	{"queue", "min-lease-age-ms", "", "min_lease_age_ms", uint64(0), "only leases at least so old"},
-	{"queue", "deadline-within-ms", "", "deadline_within_ms", uint64(0), "only tasks due so soon"},
-	{"queue", "state", "", "state_filter", "", "queued or in_flight"},
+// fillCovenant puts the flags of a verb's sets that were given into the request; a limit and a window are always sent.
+func fillCovenant(c *cobra.Command, request map[string]any) (err error) {
+	f := c.LocalNonPersistentFlags()
+	if f.Lookup("older-than-ms") != nil && f.Changed("older-than-ms") == f.Changed("before-ms") {
+		return errors.New("give one of --before-ms and --older-than-ms")
+	}
+	f.VisitAll(func(flag *pflag.Flag) {
+		text := flag.Value.String()
+		switch {
+		case err != nil || flag.Name == "help" || !flag.Changed && flag.Name != "limit" && flag.Name != "window":
+		case flag.Name == "older-than-ms":
+			var older uint64
+			if older, err = f.GetUint64(flag.Name); err == nil {
+				now := uint64(time.Now().UnixMilli())
+				request["before_ms"] = now - min(now, older)
+			}
+		case flag.Name == "scope":
+			if !json.Valid([]byte(text)) {
+				err = errors.New("--scope is not JSON")
+			}
+			request["scope"] = json.RawMessage(text)
+		case flag.Name == "tier" && !slices.Contains([]string{"", "working", "episodic", "longterm"}, text):
+			err = fmt.Errorf("--tier %s: want working, episodic or longterm", text)
+		case flag.Value.Type() == "string":
+			request[cmp.Or(covenantFields[flag.Name], flag.Name)] = text
+		default: // a number, true or false
+			request[cmp.Or(covenantFields[flag.Name], strings.ReplaceAll(flag.Name, "-", "_"))] = json.RawMessage(text)
+		}
+	})
+	return err
 }
 
-// addCovenantFlags adds the flags of some sets.
-func addCovenantFlags(f *pflag.FlagSet, sets []string) {
-	for _, flag := range covenantFlags {
-		if !slices.Contains(sets, flag.set) {
-			continue
-		}
-		switch def := flag.def.(type) {
-		case string:
-			f.StringP(flag.name, flag.short, def, flag.usage)
-		case uint64:
-			f.Uint64P(flag.name, flag.short, def, flag.usage)
-		case float64:
-			f.Float64P(flag.name, flag.short, def, flag.usage)
-		case bool:
-			f.BoolP(flag.name, flag.short, def, flag.usage)
-		}
-	}
-}
-
-// fillCovenant puts the flags that were given into the request; a limit and a window are always sent.
-func fillCovenant(f *pflag.FlagSet, request map[string]any) error {
-	given := map[string]string{}
-	for _, flag := range covenantFlags {
-		is := f.Lookup(flag.name)
-		if is == nil || !is.Changed && flag.name != "limit" && flag.name != "window" {
-			continue
-		}
-		given[flag.name] = is.Value.String()
-		if _, text := flag.def.(string); text && flag.field != "" {
-			request[flag.field] = is.Value.String()
-		} else if flag.field != "" {
-			request[flag.field] = json.RawMessage(is.Value.String()) // a number, true or false
-		}
-	}
-	if f.Lookup("older-than-ms") != nil {
-		if f.Changed("older-than-ms") == f.Changed("before-ms") {
-			return errors.New("give one of --before-ms and --older-than-ms")
-		}
-		if older, err := f.GetUint64("older-than-ms"); err == nil && f.Changed("older-than-ms") {
-			now := uint64(time.Now().UnixMilli())
-			request["before_ms"] = now - min(now, older)
-		}
-	}
-	if scope, has := given["scope"]; has {
-		if !json.Valid([]byte(scope)) {
-			return errors.New("--scope is not JSON")
-		}
-		request["scope"] = json.RawMessage(scope)
-	}
-	if tier := given["tier"]; !slices.Contains([]string{"", "working", "episodic", "longterm"}, tier) {
-		return fmt.Errorf("--tier %s: want working, episodic or longterm", tier)
-	}
-	return nil
-}
+// covenantFields are the fields that have not the name of their flag.
+var covenantFields = map[string]string{"state": "state_filter", "stream": "prefer_stream"}
 
 // oneText is the request of a verb whose words are one field.
 func oneText(name string) func([]string) (map[string]any, error) {
