@@ -21,11 +21,9 @@ socket on the node's host). Every node keeps the newest 10,000, and backups hold
 			if err := t.Get(c.Context(), "GET", fmt.Sprintf("/v1/admin/audit?limit=%d", limit), nil, &out); err != nil {
 				return err
 			}
-			rows := make([][]string, len(out.Audit))
-			for i, r := range out.Audit {
-				rows[i] = []string{fmt.Sprint(r.Index), clock(&r.At), r.By, cli.OrDash(r.Label), fmt.Sprint(r.Node), r.What, cli.OrDash(r.On), r.How}
-			}
-			return a.List(t.JSON, out.Audit, "INDEX|WHEN|BY|LABEL|NODE|WHAT|ON|HOW", rows)
+			return cli.List(&a.Streams, t.JSON, out.Audit, "INDEX|WHEN|BY|LABEL|NODE|WHAT|ON|HOW", func(r api.Audit) []any {
+				return []any{r.Index, clock(&r.At), r.By, cli.OrDash(r.Label), r.Node, r.What, cli.OrDash(r.On), r.How}
+			})
 		}}
 	t.Flags(c)
 	c.Flags().IntVarP(&limit, "limit", "n", 100, "how many")

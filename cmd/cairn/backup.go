@@ -17,6 +17,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/config"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/snapshot/archive"
 )
@@ -64,11 +65,11 @@ func (a *app) sayBackup(t *cli.Target, d backupDone) error {
 
 // backupDone is what a backup says of itself. Path is empty when there was nothing to back up.
 type backupDone struct {
-	Path  string `json:"path"`
-	Since uint64 `json:"since"`
-	Index uint64 `json:"index"`
-	Hash  string `json:"state_hash"`
-	Size  int64  `json:"size"`
+	Path  string      `json:"path"`
+	Since oplog.Index `json:"since"`
+	Index oplog.Index `json:"index"`
+	Hash  string      `json:"state_hash"`
+	Size  int64       `json:"size"`
 }
 
 // backupRun is one run of the command.
@@ -81,13 +82,8 @@ type backupRun struct {
 
 // offered is a backup that a node has made and keeps for a while.
 type offered struct {
-	Node   string `json:"node"` // the gateway that has it
-	ID     string `json:"id"`
-	Since  uint64 `json:"since"`
-	Index  uint64 `json:"index"`
-	Hash   string `json:"state_hash"`
-	Size   int64  `json:"size"`
-	SHA256 string `json:"sha256"`
+	Node string `json:"node"` // the gateway that has it
+	api.Backup
 }
 
 // The download under way and what it is of; both stay when it breaks off.
@@ -108,9 +104,9 @@ func (b *backupRun) run(ctx context.Context) (done backupDone, err error) {
 	if chain, err := archive.Chain(files, 0); err == nil && !b.full {
 		since = chain[len(chain)-1].Index
 	}
-	o, ok := b.resume(ctx, uint64(since))
+	o, ok := b.resume(ctx, since)
 	if !ok {
-		if o, err = b.make(ctx, uint64(since)); err != nil {
+		if o, err = b.make(ctx, since); err != nil {
 			return done, err
 		}
 	}
@@ -122,7 +118,7 @@ func (b *backupRun) run(ctx context.Context) (done backupDone, err error) {
 	if err := b.download(ctx, o); err != nil {
 		return done, cli.Hint(err, "run the same command again: it resumes the download")
 	}
-	done.Path = filepath.Join(b.dir, archive.Name(oplog.Index(o.Since), oplog.Index(o.Index)))
+	done.Path = filepath.Join(b.dir, archive.Name(o.Since, o.Index))
 	if err := archive.Publish(filepath.Join(b.dir, partFile), done.Path); err != nil {
 		return done, err
 	}
@@ -132,16 +128,16 @@ func (b *backupRun) run(ctx context.Context) (done backupDone, err error) {
 }
 
 // make asks a node for a backup, the whole state when its log does not reach back.
-func (b *backupRun) make(ctx context.Context, since uint64) (o offered, err error) {
+func (b *backupRun) make(ctx context.Context, since oplog.Index) (o offered, err error) {
 	base, err := b.t.URL(ctx)
 	if err != nil {
 		return o, err
 	}
 	os.Remove(filepath.Join(b.dir, partFile)) // of another backup
-	err = b.t.GetOnce(ctx, "POST", base+"/v1/admin/backups", map[string]uint64{"since": since}, &o)
+	err = b.t.GetOnce(ctx, "POST", base+api.MakeBackup.Path(), api.MakeBackupRequest{Since: since}, &o)
 	var refused *cli.HTTPError
 	if errors.As(err, &refused) && refused.Status == http.StatusConflict && since != 0 {
-		err = b.t.GetOnce(ctx, "POST", base+"/v1/admin/backups", map[string]uint64{"since": 0}, &o)
+		err = b.t.GetOnce(ctx, "POST", base+api.MakeBackup.Path(), api.MakeBackupRequest{}, &o)
 	}
 	if err != nil {
 		return o, err
@@ -155,7 +151,7 @@ func (b *backupRun) make(ctx context.Context, since uint64) (o offered, err erro
 }
 
 // resume finds a download that broke off and that the node still has.
-func (b *backupRun) resume(ctx context.Context, since uint64) (o offered, ok bool) {
+func (b *backupRun) resume(ctx context.Context, since oplog.Index) (o offered, ok bool) {
 	raw, err := os.ReadFile(filepath.Join(b.dir, offerFile))
 	if err != nil || json.Unmarshal(raw, &o) != nil || o.Since != since {
 		return o, false
@@ -218,9 +214,8 @@ func (b *backupRun) forget(ctx context.Context, o offered) {
 }
 
 func (a *app) backupVerify() *cobra.Command {
-	var asJSON bool
 	var k config.KeySource
-	c := &cobra.Command{Use: "verify DIR", Short: "Restore the newest backups into a scratch state and compare the hashes", Args: cobra.ExactArgs(1),
+	c := cli.WithJSON(&cobra.Command{Use: "verify DIR", Short: "Restore the newest backups into a scratch state and compare the hashes", Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			keys, err := k.Scratch(c.Context())
 			if err != nil {
@@ -230,38 +225,35 @@ func (a *app) backupVerify() *cobra.Command {
 			if err != nil {
 				return config.KeyHint(err, "make a new one with `cairn backup --full --to "+args[0]+"`")
 			}
-			return a.Tell(asJSON, map[string]any{"files": len(rep.Files), "index": rep.End.Index, "state_hash": rep.End.Sum.String()},
+			return a.Tell(cli.AsJSON(c), map[string]any{"files": len(rep.Files), "index": rep.End.Index, "state_hash": rep.End.Sum.String()},
 				"%d files restore to index %d, state %s", len(rep.Files), rep.End.Index, rep.End.Sum)
-		}}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+		}})
 	k.Flags(c)
 	return c
 }
 
 func (a *app) backupList() *cobra.Command {
-	var asJSON bool
-	c := &cobra.Command{Use: "list DIR", Short: "List the backups in a directory", Args: cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
+	return cli.WithJSON(&cobra.Command{Use: "list DIR", Short: "List the backups in a directory", Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
 			files, err := archive.List(args[0])
 			if err != nil {
 				return err
 			}
 			type row struct {
-				File  string    `json:"file"`
-				Since uint64    `json:"since"`
-				Index uint64    `json:"index"`
-				Size  int64     `json:"size"`
-				At    time.Time `json:"written"`
+				File  string      `json:"file"`
+				Since oplog.Index `json:"since"`
+				Index oplog.Index `json:"index"`
+				Size  int64       `json:"size"`
+				At    time.Time   `json:"written"`
 			}
-			all, rows := make([]row, len(files)), make([][]string, len(files))
+			all := make([]row, len(files))
 			for i, f := range files {
-				all[i] = row{filepath.Base(f.Path), uint64(f.Since), uint64(f.Index), f.Size, f.At}
-				rows[i] = []string{all[i].File, fmt.Sprint(f.Since), fmt.Sprint(f.Index), fmt.Sprint(f.Size), f.At.UTC().Format(time.RFC3339)}
+				all[i] = row{filepath.Base(f.Path), f.Since, f.Index, f.Size, f.At}
 			}
-			return a.List(asJSON, all, "FILE|SINCE|INDEX|BYTES|WRITTEN", rows)
-		}}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return c
+			return cli.List(&a.Streams, cli.AsJSON(c), all, "FILE|SINCE|INDEX|BYTES|WRITTEN", func(r row) []any {
+				return []any{r.File, r.Since, r.Index, r.Size, r.At.UTC().Format(time.RFC3339)}
+			})
+		}})
 }
 
 // parsePoint reads --at: an index, or a time.

@@ -18,13 +18,14 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/config"
+	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
 
 type restored struct {
-	Index uint64 `json:"index"`
-	Hash  string `json:"state_hash"`
+	Index oplog.Index `json:"index"`
+	Hash  string      `json:"state_hash"`
 }
 
 // TestBackupUnderLoadRestoresIntoAFreshCluster: four writers write while backups are made. What was acknowledged before

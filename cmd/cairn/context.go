@@ -79,24 +79,22 @@ func contextChange(use, short string, change func(all *cli.Contexts, name string
 }
 
 func (a *app) contextList() *cobra.Command {
-	var asJSON bool
-	c := &cobra.Command{Use: "list", Short: "List the contexts", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
+	return cli.WithJSON(&cobra.Command{Use: "list", Short: "List the contexts", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
 		all, err := cli.OpenContexts()
 		if err != nil {
 			return err
 		}
-		var rows [][]string
-		for _, name := range all.Names() {
+		if cli.AsJSON(c) {
+			return a.JSON(all)
+		}
+		return cli.List(&a.Streams, false, all.Names(), "NAME|HOME|ENDPOINTS|DB", func(name string) []any {
 			x, current := all.All[name], ""
 			if name == all.Current {
 				current = " *"
 			}
-			rows = append(rows, []string{name + current, cli.OrDash(x.Home), cli.OrDash(strings.Join(x.Endpoints, ",")), cli.OrDash(x.Database)})
-		}
-		return a.List(asJSON, all, "NAME|HOME|ENDPOINTS|DB", rows)
-	}}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return c
+			return []any{name + current, cli.OrDash(x.Home), cli.OrDash(strings.Join(x.Endpoints, ",")), cli.OrDash(x.Database)}
+		})
+	}})
 }
 
 // changeContexts changes the user's contexts.

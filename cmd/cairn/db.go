@@ -42,12 +42,11 @@ func (a *app) dbList(t *cli.Target) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			all, rows := []api.Database{}, [][]string{}
+			all := []api.Database{}
 			for _, d := range dbs {
 				all = append(all, api.Database{ID: oplog.DB(d.ID), Name: d.Name, Created: d.CreatedAt})
-				rows = append(rows, []string{fmt.Sprint(d.ID), d.Name, d.CreatedAt})
 			}
-			return a.List(t.JSON, all, "ID|NAME|CREATED", rows)
+			return cli.List(&a.Streams, t.JSON, all, "ID|NAME|CREATED", func(d api.Database) []any { return []any{d.ID, d.Name, d.Created} })
 		})
 	}}
 }

@@ -38,7 +38,7 @@ func modelsFolder(home string) string { return filepath.Join(home, "models") }
 func modelDir(home, named string) (string, error) {
 	m, known := models.Find(named)
 	if !known {
-		if info, err := os.Stat(named); err == nil && info.IsDir() {
+		if isDir(named) {
 			return named, nil
 		}
 		return "", cli.Hint(fmt.Errorf("%q is neither a known model nor a directory", named), "`cairn embed list` lists the known models")

@@ -24,8 +24,7 @@ type listedModel struct {
 
 func (a *app) embedList() *cobra.Command {
 	var home string
-	var asJSON bool
-	c := &cobra.Command{Use: "list", Short: "List the known models", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
+	c := cli.WithJSON(&cobra.Command{Use: "list", Short: "List the known models", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
 		rows := make([]listedModel, len(models.Known))
 		for i, m := range models.Known {
 			rows[i] = listedModel{Model: m, Size: m.Size()}
@@ -33,15 +32,10 @@ func (a *app) embedList() *cobra.Command {
 				rows[i].Dir = dir
 			}
 		}
-		cells := make([][]string, len(rows))
-		for i, r := range rows {
-			here := "-"
-			if r.Dir != "" {
-				here = "yes"
-			}
-			cells[i] = []string{r.Name, r.Kind, fmt.Sprint(r.Dim), cli.Megabytes(r.Size), r.Licence, here, r.For}
-		}
-		if err := a.List(asJSON, rows, "NAME|KIND|DIMENSIONS|SIZE|LICENCE|HERE|FOR", cells); err != nil || asJSON {
+		err := cli.List(&a.Streams, cli.AsJSON(c), rows, "NAME|KIND|DIMENSIONS|SIZE|LICENCE|HERE|FOR", func(r listedModel) []any {
+			return []any{r.Name, r.Kind, r.Dim, cli.Megabytes(r.Size), r.Licence, map[bool]string{true: "yes", false: "-"}[r.Dir != ""], r.For}
+		})
+		if err != nil || cli.AsJSON(c) {
 			return err
 		}
 		for _, r := range rows {
@@ -51,9 +45,8 @@ func (a *app) embedList() *cobra.Command {
 			}
 		}
 		return nil
-	}}
+	}})
 	modelHome(c, &home)
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }
 
@@ -73,8 +66,7 @@ type fetchedModel struct {
 
 func (a *app) embedFetch() *cobra.Command {
 	var home, mirror string
-	var asJSON bool
-	c := &cobra.Command{Use: "fetch NAME", Short: "Download a known model into the data directory", Args: cobra.ExactArgs(1), ValidArgs: models.Names(),
+	c := cli.WithJSON(&cobra.Command{Use: "fetch NAME", Short: "Download a known model into the data directory", Args: cobra.ExactArgs(1), ValidArgs: models.Names(),
 		Long: `Download a known model into HOME/models/NAME, from the model hub or a mirror of it. The SHA-256 of each file is checked
 ("cairn embed list" shows them), so the mirror need not be trusted. An interrupted download is resumed by the next run.
 
@@ -99,11 +91,10 @@ Without a network, copy the files into HOME/models/NAME.part yourself and run th
 			if fetched {
 				did = "fetched and verified, " + cli.Megabytes(m.Size())
 			}
-			return a.Tell(asJSON, fetchedModel{m.Name, m.Kind, dir, m.Size(), fetched}, "%s: %s\n%s", m.Name, did, dir)
-		}}
+			return a.Tell(cli.AsJSON(c), fetchedModel{m.Name, m.Kind, dir, m.Size(), fetched}, "%s: %s\n%s", m.Name, did, dir)
+		}})
 	modelHome(c, &home)
 	c.Flags().StringVar(&mirror, "mirror", "", "fetch below this URL, which has the hub's paths; "+models.Hub+" by default")
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }
 

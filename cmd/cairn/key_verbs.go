@@ -76,8 +76,7 @@ func (a *app) keyNew() *cobra.Command {
 
 func (a *app) keyList() *cobra.Command {
 	var k keyRun
-	var asJSON bool
-	c := &cobra.Command{Use: "list", Short: "List the data keys of a home", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
+	c := cli.WithJSON(&cobra.Command{Use: "list", Short: "List the data keys of a home", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
 		keys, err := k.ring(c.Context(), a)
 		if err != nil {
 			return err
@@ -89,16 +88,14 @@ func (a *app) keyList() *cobra.Command {
 			Active  bool      `json:"active"`
 		}
 		var all []row
-		var rows [][]string
 		for _, i := range keys.Keys() {
-			r := row{i.ID.String(), i.Created, i.Master.String(), i.Active}
-			all = append(all, r)
-			rows = append(rows, []string{r.ID, r.Created.Format(time.RFC3339), r.Master, map[bool]string{true: "active"}[r.Active]})
+			all = append(all, row{i.ID.String(), i.Created, i.Master.String(), i.Active})
 		}
-		return a.List(asJSON, all, "KEY|CREATED|MASTER KEY|", rows)
-	}}
+		return cli.List(&a.Streams, cli.AsJSON(c), all, "KEY|CREATED|MASTER KEY|", func(r row) []any {
+			return []any{r.ID, r.Created.Format(time.RFC3339), r.Master, map[bool]string{true: "active"}[r.Active]}
+		})
+	}})
 	k.flags(c)
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }
 

@@ -4,47 +4,35 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/spf13/cobra"
-
 	"github.com/cairndb/cairn/cmd/cairn/memory"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestEveryFieldHasAFlag: a field of a request that the command line can carry has a flag, or stands here with those that have none. A flag
-// says what its field means and has its default.
+// TestEveryFieldHasAFlag: a field of a question that the command line can carry has a flag, or stands here with those that have none. A flag
+// says what its field means and has its default. Other verbs of memories have their flags from their fields.
 func TestEveryFieldHasAFlag(t *testing.T) {
-	a := &app{}
-	for _, tc := range []struct {
-		op    *api.Op
-		verb  *cobra.Command
-		flags map[string]string
-		other []string // given as arguments or by flags of another kind, or by programs alone
-	}{
-		{api.Remember.Op, a.remember(), rememberFlags, []string{"text", "certainty", "emotional_state", "embedding", "temporal_kind", "tier"}},
-		{api.Recall.Op, a.recall(), recallFlags, []string{"query", "time_window", "source", "session_id", "include_consolidated", "expand_entities", "query_embedding", "skip_reinforce", "explain"}},
-		{api.Relate.Op, a.relate(), relateFlags, []string{"entity", "target", "relationship"}},
-		{api.Forget.Op, a.forget(), nil, []string{"rid", "reason"}},
-	} {
-		for _, f := range tc.op.Takes() {
-			name := ""
-			for n, of := range tc.flags {
-				if of == f.Name {
-					name = n
-				}
+	verb := (&app{}).recall()
+	// Given as an argument or by flags of another kind, or by programs alone.
+	other := []string{"query", "time_window", "source", "session_id", "include_consolidated", "expand_entities", "query_embedding", "skip_reinforce", "explain"}
+	for _, f := range api.Recall.Op.Takes() {
+		name := ""
+		for n, of := range recallFlags {
+			if of == f.Name {
+				name = n
 			}
-			if name == "" {
-				if !f.Idle && !slices.Contains(tc.other, f.Name) {
-					t.Errorf("%s: field %s has no flag", tc.op.Name, f.Name)
-				}
-				continue
+		}
+		if name == "" {
+			if !f.Idle && !slices.Contains(other, f.Name) {
+				t.Errorf("field %s has no flag", f.Name)
 			}
-			flag := tc.verb.Flags().Lookup(name)
-			if flag == nil || f.Doc == "" || flag.Usage[1:len(f.Doc)-1] != f.Doc[1:len(f.Doc)-1] {
-				t.Errorf("%s: --%s does not say what %s means: %q", tc.op.Name, name, f.Name, f.Doc)
-			} else if f.Default != "" && f.Default != "{}" && flag.DefValue != f.Default {
-				t.Errorf("%s: --%s is %q by default, and the field %q", tc.op.Name, flag.Name, flag.DefValue, f.Default)
-			}
+			continue
+		}
+		flag := verb.Flags().Lookup(name)
+		if flag == nil || f.Doc == "" || flag.Usage[1:len(f.Doc)-1] != f.Doc[1:len(f.Doc)-1] {
+			t.Errorf("--%s does not say what %s means: %q", name, f.Name, f.Doc)
+		} else if f.Default != "" && f.Default != "{}" && flag.DefValue != f.Default {
+			t.Errorf("--%s is %q by default, and the field %q", flag.Name, flag.DefValue, f.Default)
 		}
 	}
 }
@@ -53,15 +41,15 @@ func TestEveryFieldHasAFlag(t *testing.T) {
 func TestDefaultsOfMessages(t *testing.T) {
 	var none wire.Remember
 	preset := memory.Given{}
-	for _, of := range rememberFlags {
-		if f := api.Remember.Op.Takes().Named(of); f.Default != "" {
+	for _, f := range api.Remember.Op.Takes() {
+		if f.Default != "" {
 			preset[f.Name] = []string{f.Default}
 		}
 	}
 	if err := preset.Into(api.Remember.Op.Takes(), &none); err != nil {
 		t.Fatal(err)
 	}
-	if want := wire.NewRemember(""); none.Importance != want.Importance || none.HalfLife != want.HalfLife || none.MemoryType != want.MemoryType || none.Source != want.Source {
+	if want := wire.NewRemember(""); none.Importance != want.Importance || none.HalfLife != want.HalfLife || none.Certainty != want.Certainty || none.MemoryType != want.MemoryType || none.Source != want.Source {
 		t.Errorf("got %+v, want %+v", none, want)
 	}
 }

@@ -42,7 +42,7 @@ Exit codes: 0 ok, 1 failed, 2 called wrongly; "status --exit-code" 3 degraded.`,
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return cli.Usage(cli.FlagError(c, err)) })
-	group(root, "memories", "Memories:", append([]*cobra.Command{a.remember(), a.recall(), a.forget(), a.relate()}, memory.Commands(&a.Streams)...)...)
+	group(root, "memories", "Memories:", append(memory.Commands(&a.Streams), a.recall())...)
 	group(root, "node", "Nodes and clusters:", a.dev(), a.serve(), a.status(), a.top(), a.cluster(), a.context(), a.log(), a.audit(), a.embed(), a.key(), a.recover(), doctor.Command(&a.Streams),
 		debug.Command(&a.Streams), bench.Command(&a.Streams))
 	group(root, "database", "Databases, tokens and moving data:", a.db(), a.token(), a.importCmd(), a.exportCmd(), a.backup(), a.restore())
@@ -100,10 +100,7 @@ func strict(c *cobra.Command) {
 }
 
 func (a *app) version() *cobra.Command {
-	var asJSON bool
-	c := &cobra.Command{Use: "version", Short: "Print the version, its commit and the commit's date", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
-		return a.Tell(asJSON, cli.ThisBuild(), "%s", cli.ThisBuild())
-	}}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return c
+	return cli.WithJSON(&cobra.Command{Use: "version", Short: "Print the version, its commit and the commit's date", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
+		return a.Tell(cli.AsJSON(c), cli.ThisBuild(), "%s", cli.ThisBuild())
+	}})
 }

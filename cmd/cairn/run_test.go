@@ -61,7 +61,7 @@ func TestExitCodes(t *testing.T) {
 		{"status --watch --interval 0s", cli.ExitUsage, "at least 100ms"},
 		{"remember x --importance 7", cli.ExitUsage, "0 to 1"},
 		{"remember x --half-life -1", cli.ExitUsage, "above 0"},
-		{"remember -", cli.ExitUsage, "no text"},
+		{"remember -", cli.ExitUsage, "text is blank"},
 		{"recall x --as-of yesterday", cli.ExitUsage, "--as-of \"yesterday\": want a date"},
 		{"recall x --since 2021-01-01 --until 2020-01-01", cli.ExitUsage, "--since is after --until"},
 		{"recall x --top 0", cli.ExitUsage, "at least 1"},

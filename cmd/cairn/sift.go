@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/local/sift"
@@ -41,15 +43,6 @@ func (t *siftTarget) socket(ctx context.Context) (string, sift.Workspace, error)
 	return filepath.Join(t.base(), t.ns, "run", w.Key+".sock"), w, err
 }
 
-// ask sends one request to the workspace.
-func (t *siftTarget) ask(ctx context.Context, timeout time.Duration, request any) (json.RawMessage, error) {
-	socket, _, err := t.socket(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return siftCall(ctx, socket, timeout, request)
-}
-
 func siftCall(ctx context.Context, socket string, timeout time.Duration, request any) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -61,56 +54,130 @@ func siftCall(ctx context.Context, socket string, timeout time.Duration, request
 	return data, err
 }
 
+// A siftVerb is a request as a command.
+type siftVerb struct {
+	use, short, example string
+	args                cobra.PositionalArgs
+	flags               func(*pflag.FlagSet)
+	request             func(f *pflag.FlagSet, args []string) (any, error)
+	control             bool          // asked of the daemon, not of a workspace
+	wait                time.Duration // for the answer, without a flag --timeout; zero: an hour, in which progress is shown
+	show                string        // what a person is shown of the data, a template, where there is --json; none: the data is printed
+	none                string        // said where nothing is shown
+}
+
+// siftVerbs are the commands below `cairn sift`, beside status.
+var siftVerbs = []siftVerb{
+	{use: "open PATH", short: "Serve a project directory", args: cobra.ExactArgs(1), control: true, wait: siftWait, request: func(_ *pflag.FlagSet, args []string) (any, error) {
+		dir, err := filepath.Abs(args[0])
+		return map[string]any{"kind": "open", "path": dir, "subspace": os.Getenv("SIFTCODER_SUBSPACE")}, err
+	}},
+	{use: "list", short: "List the workspaces that are served", args: cobra.NoArgs, control: true, wait: siftWait, request: siftKind("workspaces"),
+		show: "{{range .workspaces}}{{.workspace}}  {{.cwd}}  {{.socket}}\n{{end}}"},
+	{use: "search QUERY", short: "Search the workspace", args: cobra.MinimumNArgs(1), wait: 30 * time.Second, request: func(f *pflag.FlagSet, args []string) (any, error) {
+		k, err := f.GetInt("k")
+		return map[string]any{"kind": "search", "query": strings.Join(args, " "), "k": k}, err
+	}, flags: func(f *pflag.FlagSet) { f.Int("k", 10, "how many") }, none: "nothing found: the workspace has nothing that matches the query",
+		show: `{{range .hits}}#{{.id}}  {{printf "%.4f" .score.Float64}}  [{{or .tool ""}}] {{line 120 (or .text "")}}{{"\n"}}{{end}}`},
+	{use: "backfill [transcripts]", short: "Replay past transcripts into the workspace; safe to run again: rows already there are skipped", args: cobra.MaximumNArgs(1),
+		request: siftBackfill, flags: func(f *pflag.FlagSet) {
+			f.Int("limit", 0, "read at most this many transcripts, the newest")
+			f.Int("per-transcript", 0, "read at most this many calls of each")
+			f.Bool("all", false, "transcripts of every project, not only of this one")
+		}},
+	{use: "import DIR", short: "Import what an earlier daemon stored of this workspace in DIR (its ~/.siftcoder)", args: cobra.ExactArgs(1), request: func(_ *pflag.FlagSet, args []string) (any, error) {
+		dir, err := filepath.Abs(args[0])
+		return map[string]any{"kind": "import_home", "home": dir}, err
+	}},
+	{use: "call JSON", short: "Send a request and print the data of its reply", args: cobra.ExactArgs(1), example: `  cairn sift call '{"kind":"timeline","nearId":12}'`,
+		wait: 30 * time.Second, flags: func(f *pflag.FlagSet) { f.Duration("timeout", 30*time.Second, "how long to wait") }, request: func(_ *pflag.FlagSet, args []string) (any, error) {
+			if !json.Valid([]byte(args[0])) {
+				return nil, cli.Usage(errors.New("the request is not JSON: " + strconv.Quote(args[0])))
+			}
+			return json.RawMessage(args[0]), nil
+		}},
+	{use: "ping", short: "Ask whether the workspace is served", args: cobra.NoArgs, wait: siftWait, request: siftKind("ping")},
+	{use: "drain", short: "Show how many events wait for a summary", args: cobra.NoArgs, wait: siftWait, request: siftKind("drain")},
+	{use: "stop", short: "Stop what serves the workspace", args: cobra.NoArgs, wait: siftWait, request: siftKind("shutdown")},
+}
+
+// siftWait is how long an answer is waited for that needs no work.
+const siftWait = 5 * time.Second
+
+func siftKind(kind string) func(*pflag.FlagSet, []string) (any, error) {
+	return func(*pflag.FlagSet, []string) (any, error) { return map[string]any{"kind": kind}, nil }
+}
+
+func siftBackfill(f *pflag.FlagSet, args []string) (any, error) {
+	everywhere, err := f.GetBool("all")
+	req := map[string]any{"kind": "backfill", "workspaceOnly": !everywhere}
+	if len(args) > 0 {
+		req["source"] = args[0]
+	}
+	for flag, field := range map[string]string{"limit": "limit", "per-transcript": "perTranscriptLimit"} {
+		if f.Changed(flag) {
+			req[field] = json.RawMessage(f.Lookup(flag).Value.String())
+		}
+	}
+	return req, err
+}
+
 func (a *app) sift() *cobra.Command {
 	var t siftTarget
 	group := &cobra.Command{Use: "sift", Short: "Memories of coding sessions: open, list, status, search, backfill and more"}
 	t.flags(group)
-	group.AddCommand(a.siftOpen(&t), a.siftList(&t), a.siftStatus(&t), a.siftSearch(&t), a.siftBackfill(&t), a.siftImport(&t),
-		a.siftCall(&t), a.siftPass(&t, "ping", "Ask whether the workspace is served", nil),
-		a.siftPass(&t, "drain", "Show how many events wait for a summary", nil),
-		a.siftPass(&t, "stop", "Stop what serves the workspace", map[string]any{"kind": "shutdown"}))
+	group.AddCommand(a.siftStatus(&t))
+	for _, v := range siftVerbs {
+		group.AddCommand(a.siftCommand(&t, v))
+	}
 	return group
 }
 
-// siftPass is a request without arguments, whose data is printed.
-func (a *app) siftPass(t *siftTarget, verb, short string, request map[string]any) *cobra.Command {
-	if request == nil {
-		request = map[string]any{"kind": verb}
+func (a *app) siftCommand(t *siftTarget, v siftVerb) *cobra.Command {
+	c := &cobra.Command{Use: v.use, Short: v.short, Example: v.example, Args: v.args}
+	if v.flags != nil {
+		v.flags(c.Flags())
 	}
-	return &cobra.Command{Use: verb, Short: short, Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
-		data, err := t.ask(c.Context(), 5*time.Second, request)
+	if v.show != "" {
+		cli.WithJSON(c)
+	}
+	c.RunE = func(c *cobra.Command, args []string) error {
+		request, err := v.request(c.Flags(), args)
 		if err != nil {
 			return err
 		}
-		return a.JSON(data)
-	}}
-}
-
-func (a *app) siftOpen(t *siftTarget) *cobra.Command {
-	return &cobra.Command{Use: "open PATH", Short: "Serve a project directory", Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
-		dir, err := filepath.Abs(args[0])
+		socket := sift.Control(t.base())
+		if !v.control {
+			if socket, _, err = t.socket(c.Context()); err != nil {
+				return err
+			}
+		}
+		wait := v.wait
+		if c.Flags().Lookup("timeout") != nil {
+			if wait, err = c.Flags().GetDuration("timeout"); err != nil {
+				return err
+			}
+		}
+		if wait == 0 {
+			return a.siftRun(c.Context(), socket, request)
+		}
+		data, err := siftCall(c.Context(), socket, wait, request)
 		if err != nil {
 			return err
 		}
-		data, err := siftCall(c.Context(), sift.Control(t.base()), 5*time.Second,
-			map[string]any{"kind": "open", "path": dir, "subspace": os.Getenv("SIFTCODER_SUBSPACE")})
-		if err != nil {
+		if v.show == "" || cli.AsJSON(c) {
+			return a.JSON(data)
+		}
+		var shown bytes.Buffer
+		if err := (&cli.Streams{Out: &shown}).Fill(v.show, data); err != nil {
 			return err
 		}
-		return a.JSON(data)
-	}}
-}
-
-func (a *app) siftList(t *siftTarget) *cobra.Command {
-	var asJSON bool
-	c := &cobra.Command{Use: "list", Short: "List the workspaces that are served", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
-		data, err := siftCall(c.Context(), sift.Control(t.base()), 5*time.Second, map[string]any{"kind": "workspaces"})
-		if err != nil {
-			return err
+		if shown.Len() == 0 && v.none != "" {
+			fmt.Fprintln(a.Err, v.none)
 		}
-		return a.Show(asJSON, data, "{{range .workspaces}}{{.workspace}}  {{.cwd}}  {{.socket}}\n{{end}}")
-	}}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+		_, err = shown.WriteTo(a.Out)
+		return err
+	}
 	return c
 }
 
@@ -130,7 +197,7 @@ func (a *app) siftStatus(t *siftTarget) *cobra.Command {
 			return err
 		}
 		st := siftState{Daemon: "running", Namespace: t.ns, Workspace: w.Key, Socket: socket, Counts: json.RawMessage("null")}
-		data, err := siftCall(c.Context(), socket, 5*time.Second, map[string]any{"kind": "status"})
+		data, err := siftCall(c.Context(), socket, siftWait, map[string]any{"kind": "status"})
 		var no *sift.Refusal
 		switch {
 		case errors.As(err, &no):
@@ -150,92 +217,29 @@ func (a *app) siftStatus(t *siftTarget) *cobra.Command {
 	return c
 }
 
-func (a *app) siftSearch(t *siftTarget) *cobra.Command {
-	var k int
-	var asJSON bool
-	c := &cobra.Command{Use: "search QUERY", Short: "Search the workspace", Args: cobra.MinimumNArgs(1), RunE: func(c *cobra.Command, args []string) error {
-		data, err := t.ask(c.Context(), 30*time.Second, map[string]any{"kind": "search", "query": strings.Join(args, " "), "k": k})
-		if err != nil {
-			return err
-		}
-		var found struct{ Hits []any }
-		if err := json.Unmarshal(data, &found); err != nil {
-			return err
-		}
-		if len(found.Hits) == 0 && !asJSON {
-			fmt.Fprintln(a.Err, "nothing found: the workspace has nothing that matches the query")
-		}
-		return a.Show(asJSON, data, `{{range .hits}}#{{.id}}  {{printf "%.4f" .score.Float64}}  [{{or .tool ""}}] {{line 120 (or .text "")}}{{"\n"}}{{end}}`)
-	}}
-	c.Flags().IntVar(&k, "k", 10, "how many")
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return c
-}
-
-func (a *app) siftBackfill(t *siftTarget) *cobra.Command {
-	var limit, per int
-	var everywhere bool
-	c := &cobra.Command{Use: "backfill [transcripts]", Short: "Replay past transcripts into the workspace; safe to run again: rows already there are skipped", Args: cobra.MaximumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			req := map[string]any{"kind": "backfill", "workspaceOnly": !everywhere}
-			if len(args) > 0 {
-				req["source"] = args[0]
-			}
-			if c.Flags().Changed("limit") {
-				req["limit"] = limit
-			}
-			if c.Flags().Changed("per-transcript") {
-				req["perTranscriptLimit"] = per
-			}
-			return a.siftRun(c.Context(), t, req)
-		}}
-	c.Flags().IntVar(&limit, "limit", 0, "read at most this many transcripts, the newest")
-	c.Flags().IntVar(&per, "per-transcript", 0, "read at most this many calls of each")
-	c.Flags().BoolVar(&everywhere, "all", false, "transcripts of every project, not only of this one")
-	return c
-}
-
-func (a *app) siftImport(t *siftTarget) *cobra.Command {
-	return &cobra.Command{Use: "import DIR", Short: "Import what an earlier daemon stored of this workspace in DIR (its ~/.siftcoder)",
-		Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
-			dir, err := filepath.Abs(args[0])
-			if err != nil {
-				return err
-			}
-			return a.siftRun(c.Context(), t, map[string]any{"kind": "import_home", "home": dir})
-		}}
-}
-
 // siftRun asks for something long and shows how far it has come.
-func (a *app) siftRun(ctx context.Context, t *siftTarget, req map[string]any) error {
-	socket, _, err := t.socket(ctx)
-	if err != nil {
-		return err
-	}
-	type result struct {
-		data json.RawMessage
-		err  error
-	}
-	done := make(chan result, 1)
+func (a *app) siftRun(ctx context.Context, socket string, req any) (err error) {
+	var data json.RawMessage
+	done := make(chan struct{})
 	go func() {
-		data, err := siftCall(ctx, socket, time.Hour, req)
-		done <- result{data, err}
+		defer close(done)
+		data, err = siftCall(ctx, socket, time.Hour, req)
 	}()
 	every := time.NewTicker(500 * time.Millisecond)
 	defer every.Stop()
 	last := ""
 	for {
 		select {
-		case r := <-done:
-			if r.err != nil {
-				return r.err
+		case <-done:
+			if err != nil {
+				return err
 			}
-			return a.JSON(r.data)
+			return a.JSON(data)
 		case <-every.C:
 		}
-		data, err := siftCall(ctx, socket, time.Second, map[string]any{"kind": "backfill_run"})
+		so, failed := siftCall(ctx, socket, time.Second, map[string]any{"kind": "backfill_run"})
 		var now sift.Tally
-		if err != nil || json.Unmarshal(data, &now) != nil || !now.Running {
+		if failed != nil || json.Unmarshal(so, &now) != nil || !now.Running {
 			continue
 		}
 		if s := fmt.Sprintf("%d of %d files, %d captured, %d known", now.Scanned, now.Files, now.Captured, now.SkippedDuplicate); s != last {
@@ -243,22 +247,4 @@ func (a *app) siftRun(ctx context.Context, t *siftTarget, req map[string]any) er
 			last = s
 		}
 	}
-}
-
-func (a *app) siftCall(t *siftTarget) *cobra.Command {
-	var timeout time.Duration
-	c := &cobra.Command{Use: "call JSON", Short: "Send a request and print the data of its reply", Args: cobra.ExactArgs(1),
-		Example: `  cairn sift call '{"kind":"timeline","nearId":12}'`,
-		RunE: func(c *cobra.Command, args []string) error {
-			if !json.Valid([]byte(args[0])) {
-				return cli.Usage(errors.New("the request is not JSON: " + strconv.Quote(args[0])))
-			}
-			data, err := t.ask(c.Context(), timeout, json.RawMessage(args[0]))
-			if err != nil {
-				return err
-			}
-			return a.JSON(data)
-		}}
-	c.Flags().DurationVar(&timeout, "timeout", 30*time.Second, "how long to wait")
-	return c
 }

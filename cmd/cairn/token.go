@@ -48,19 +48,17 @@ func (a *app) tokenCreate(t *cli.Target) *cobra.Command {
 
 func (a *app) tokenList(t *cli.Target) *cobra.Command {
 	return &cobra.Command{Use: "list", Short: "List the tokens by hash", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
-		var out api.TokenList
-		if err := t.Get(c.Context(), "GET", "/v1/admin/tokens", nil, &out); err != nil {
+		out, err := cli.Call(c.Context(), t, api.Tokens, nil)
+		if err != nil {
 			return err
 		}
-		rows := make([][]string, len(out.Tokens))
-		for i, r := range out.Tokens {
+		return cli.List(&a.Streams, t.JSON, out.Tokens, "HASH|DATABASE|LABEL|SCOPES|STATE|LAST USED|LIMIT", func(r api.Token) []any {
 			limit := "-"
 			if r.PerSecond > 0 {
 				limit = fmt.Sprintf("%d/s", r.PerSecond)
 			}
-			rows[i] = []string{r.HashPrefix, r.Database, r.Label, fmt.Sprint(r.Scopes), stateOfToken(r, time.Now()), clock(r.Used), limit}
-		}
-		return a.List(t.JSON, out.Tokens, "HASH|DATABASE|LABEL|SCOPES|STATE|LAST USED|LIMIT", rows)
+			return []any{r.HashPrefix, r.Database, r.Label, r.Scopes, stateOfToken(r, time.Now()), clock(r.Used), limit}
+		})
 	}}
 }
 

@@ -55,7 +55,7 @@ func Command(a *cli.Streams) *cobra.Command {
 		c := &cobra.Command{Use: b.use, Short: b.measures, Long: b.help.long, Example: b.help.example, Args: cobra.NoArgs}
 		m.flags(c)
 		if c.Flags().Lookup("json") == nil { // one that names a cluster has it
-			c.Flags().Bool("json", false, "print JSON")
+			cli.WithJSON(c)
 		}
 		c.RunE = func(c *cobra.Command, _ []string) error { return perform(c, a, m) }
 		group.AddCommand(c)
@@ -72,10 +72,9 @@ func perform(c *cobra.Command, a *cli.Streams, m measurement) (err error) {
 	if err != nil {
 		return err
 	}
-	asJSON, err := c.Flags().GetBool("json")
-	if asJSON {
+	if cli.AsJSON(c) {
 		err = a.JSON(r)
-	} else if err == nil {
+	} else {
 		err = r.print(a)
 	}
 	if j, ok := r.(judged); err == nil && ok && !j.pass() {

@@ -13,9 +13,8 @@ import (
 
 // compare puts two result files side by side.
 func compare(a *cli.Streams) *cobra.Command {
-	var asJSON bool
-	c := &cobra.Command{Use: "compare BEFORE AFTER", Short: "Compare two files that bench load wrote with -o", Args: cobra.ExactArgs(2),
-		RunE: func(_ *cobra.Command, args []string) error {
+	return cli.WithJSON(&cobra.Command{Use: "compare BEFORE AFTER", Short: "Compare two files that bench load wrote with -o", Args: cobra.ExactArgs(2),
+		RunE: func(c *cobra.Command, args []string) error {
 			before, err := readReport(args[0])
 			if err != nil {
 				return err
@@ -25,15 +24,13 @@ func compare(a *cli.Streams) *cobra.Command {
 				return err
 			}
 			rows := compareRuns(before.Runs, after.Runs)
-			if asJSON {
+			if cli.AsJSON(c) {
 				return a.JSON(rows)
 			}
 			return grid(a.Out, "workload\tclients\ttarget\tper second\tp50\tp99\t", rows, func(r compared) string {
 				return fmt.Sprintf("%s\t%d\t%.0f\t%.2f×\t%.2f×\t%.2f×\t", r.Workload, r.Clients, r.Target, r.Rate, r.P50, r.P99)
 			})
-		}}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return c
+		}})
 }
 
 func readReport(path string) (r loadReport, err error) {

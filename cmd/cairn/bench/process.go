@@ -165,8 +165,8 @@ func (c *trio) whole(ctx context.Context) (leader int, err error) {
 		good := 0
 		for i, n := range c.nodes {
 			var st api.ClusterStatus
-			t := cli.Target{Endpoints: []string{n.line.HTTP}, TokenText: c.token, Timeout: 5 * time.Second}
-			if err = t.Get(ctx, "GET", "/v1/cluster", nil, &st); err != nil {
+			t := &cli.Target{Endpoints: []string{n.line.HTTP}, TokenText: c.token, Timeout: 5 * time.Second}
+			if st, err = cli.Call(ctx, t, api.Cluster, nil); err != nil {
 				break
 			}
 			if st.Healthy && st.Lag != nil && *st.Lag < 100 && st.LeaderID != nil {

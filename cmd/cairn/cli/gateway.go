@@ -10,6 +10,8 @@ import (
 	"io"
 	"net/http"
 	"strings"
+
+	"github.com/cairndb/cairn/node/api"
 )
 
 // Scheme is how the URL of a gateway begins.
@@ -125,6 +127,12 @@ func (t *Target) Get(ctx context.Context, method, path string, body, answer any)
 	defer cancel()
 	r, err := t.Request(ctx, method, path, body)
 	return decode(r, err, answer)
+}
+
+// Call asks the gateway for an operation whose path has no parameters. The body is a request, or what a request has of it; nil for none.
+func Call[Q, A any](ctx context.Context, t *Target, op api.Of[Q, A], body any) (answer A, err error) {
+	err = t.Get(ctx, op.Method(), op.Path(), body, &answer)
+	return answer, err
 }
 
 // GetOnce reads a JSON answer of the gateway at an address, which is asked once.

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/spf13/cobra"
 )
 
 // The exit codes.
@@ -104,10 +106,28 @@ func (s *Streams) Tell(asJSON bool, v any, format string, args ...any) error {
 	return err
 }
 
-// List prints rows: as JSON, or for people as a table below a head.
-func (s *Streams) List(asJSON bool, v any, head string, rows [][]string) error {
+// List prints rows: as JSON, or for people as a table below a head; cells are those of a row.
+func List[T any](s *Streams, asJSON bool, all []T, head string, cells func(T) []any) error {
 	if asJSON {
-		return s.JSON(v)
+		return s.JSON(all)
+	}
+	rows := make([][]string, len(all))
+	for i, x := range all {
+		for _, cell := range cells(x) {
+			rows[i] = append(rows[i], fmt.Sprint(cell))
+		}
 	}
 	return Table(s.Out, strings.Split(head, "|"), rows)
+}
+
+// WithJSON adds --json to a command that has no Target.
+func WithJSON(c *cobra.Command) *cobra.Command {
+	c.Flags().Bool("json", false, "print JSON")
+	return c
+}
+
+// AsJSON says whether a command was given --json.
+func AsJSON(c *cobra.Command) bool {
+	is, err := c.Flags().GetBool("json")
+	return err == nil && is
 }

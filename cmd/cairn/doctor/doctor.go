@@ -159,8 +159,7 @@ func (e *exam) configure() []Finding {
 
 // meet asks the node how it is, and says why there is no answer when one runs.
 func (e *exam) meet(ctx context.Context) []Finding {
-	var s api.ClusterStatus
-	err := e.t.Get(ctx, "GET", "/v1/cluster", nil, &s)
+	s, err := cli.Call(ctx, e.t, api.Cluster, nil)
 	if err == nil {
 		e.running = &s
 		return nil

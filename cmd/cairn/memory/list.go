@@ -9,6 +9,14 @@ import (
 
 // list is the verbs that people were thought of for: shorter names, chosen columns, examples. A group's verbs stand together.
 var list = []verb{
+	{use: "remember TEXT...", short: "Store a memory; - reads it from standard input", op: api.Remember.Op, args: []string{"text"}, shows: []string{"rid"}, send: remember,
+		not: []string{"certainty", "emotional_state", "embedding", "temporal_kind", "tier"}}, // given by programs alone
+	{use: "forget RID", short: "Forget a memory", op: api.Forget.Op, args: []string{"rid"}, not: []string{"reason"}, says: "forgotten", send: forget,
+		long: `Recall and lists no longer return it, and claims that were read from its text are removed. It is not erased:
+it can still be read by its id and by recalls of an earlier date, and its text stays in the files and backups of all nodes.
+To erase, purge: POST /v1/admin/purge, with a token of scope owner.`},
+	{use: "relate ENTITY RELATION TARGET", short: "Put two entities into a relation", op: api.Relate.Op, args: []string{"entity", "relationship", "target"}, shows: []string{"edge_id"}, send: relate,
+		example: "  cairn relate Alice leads payments"},
 	{use: "get RID", short: "Show one memory, also when it was merged or forgotten", op: api.Get.Op, args: []string{"rid"},
 		shows: []string{"rid", "text", "memory_type", "namespace", "domain", "source", "session_id", "created_at", "updated_at", "due_at", "importance", "certainty", "valence", "half_life",
 			"access_count", "last_access", "consolidation_status", "consolidated_into", "consolidation_sources", "tombstone_reason", "revision", "entities", "claims", "metadata"}},
@@ -70,12 +78,9 @@ var list = []verb{
 var (
 	subjects  = []string{"memories", "lists", "time", "sessions", "graph", "mind", "events"}
 	elsewhere = map[*api.Op]string{
-		api.Remember.Op:      "cairn remember, over the wire",
 		api.RememberBatch.Op: "cairn import",
 		api.Recall.Op:        "cairn recall, over the wire",
 		api.RecallAsOf.Op:    "cairn recall --as-of",
-		api.Forget.Op:        "cairn forget, over the wire",
-		api.Relate.Op:        "cairn relate, over the wire",
 		api.Graph.Op:         "the same as edges",
 		api.PackContext.Op:   "always empty",
 		api.Message.Op:       "an envelope for clients of MCP",

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/wire/client"
 	"github.com/cairndb/cairn/wire/field"
 )
 
@@ -29,6 +31,8 @@ type verb struct {
 	not     []string          // fields that another verb has
 	rows    string            // the field of the answer that is shown; blank: the answer itself
 	shows   []string          // the columns of a list, the lines of one thing; none: all fields
+	says    string            // shown instead of the answer
+	send    sender            // nil: over HTTP
 	short   string            // blank: what the operation does
 	long    string
 	example string
@@ -56,6 +60,9 @@ func (v verb) command(s *cli.Streams) *cobra.Command {
 	var t cli.Target
 	c := &cobra.Command{Use: v.use, Short: cmp.Or(v.short, strings.TrimSuffix(v.op.Does, ".")), Example: v.example,
 		Args: cobra.RangeArgs(len(v.args)-strings.Count(v.use, "["), len(v.args))}
+	if strings.HasSuffix(v.use, "...") {
+		c.Args = cobra.MinimumNArgs(len(v.args))
+	}
 	if v.long != "" {
 		c.Long = c.Short + ".\n\n" + v.long
 	}
@@ -66,8 +73,21 @@ func (v verb) command(s *cli.Streams) *cobra.Command {
 		addFlag(c.Flags(), v.flag(f), f, given)
 	}
 	c.RunE = func(c *cobra.Command, args []string) error {
+		args, err := v.joined(c.Context(), s, args)
+		if err != nil {
+			return err
+		}
 		if err := v.complete(given, args); err != nil {
 			return cli.Usage(err)
+		}
+		if v.send != nil {
+			return t.With(c.Context(), func(ctx context.Context, cl *client.Client) error {
+				raw, err := v.send(ctx, cl, given)
+				if err != nil {
+					return err
+				}
+				return v.tell(s, t.JSON, raw)
+			})
 		}
 		method, path, body := v.request(given)
 		path = t.In(path)
@@ -77,6 +97,23 @@ func (v verb) command(s *cli.Streams) *cobra.Command {
 		return v.ask(c.Context(), s, &t, method, path, body)
 	}
 	return c
+}
+
+// joined are the arguments of a verb whose last is a text of several words, or is read from standard input; of others they are as given.
+func (v verb) joined(ctx context.Context, s *cli.Streams, args []string) ([]string, error) {
+	if !strings.HasSuffix(v.use, "...") {
+		return args, nil
+	}
+	last := len(v.args) - 1
+	text := strings.Join(args[last:], " ")
+	if text == "-" {
+		b, err := io.ReadAll(io.LimitReader(s.Input(ctx), 16<<20))
+		if err != nil {
+			return nil, err
+		}
+		text = strings.TrimRight(string(b), "\n")
+	}
+	return append(slices.Clone(args[:last]), text), nil
 }
 
 // flags are the fields of the request that flags give.
@@ -145,20 +182,27 @@ func (v verb) ask(ctx context.Context, s *cli.Streams, t *cli.Target, method, pa
 	if err := t.Get(ctx, method, path, body, &raw); err != nil {
 		return err
 	}
-	if t.JSON {
-		if err := s.JSON(raw); err != nil {
-			return err
-		}
-	} else if err := v.print(s, raw); err != nil {
-		return err
-	}
+	return v.tell(s, t.JSON, raw)
+}
+
+// tell prints an answer. One that says that what was named is not there is an error.
+func (v verb) tell(s *cli.Streams, asJSON bool, raw json.RawMessage) (err error) {
 	var outcome struct {
 		Found *bool `json:"found"`
 	}
-	if err := json.Unmarshal(raw, &outcome); err == nil && outcome.Found != nil && !*outcome.Found {
+	missing := json.Unmarshal(raw, &outcome) == nil && outcome.Found != nil && !*outcome.Found
+	switch {
+	case asJSON:
+		err = s.JSON(raw)
+	case v.says == "":
+		err = v.print(s, raw)
+	case !missing:
+		_, err = fmt.Fprintln(s.Out, v.says)
+	}
+	if err == nil && missing {
 		return errors.New("there is nothing with this id")
 	}
-	return nil
+	return err
 }
 
 // decode reads an answer with its numbers as they were written.
