@@ -4,12 +4,12 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"math/big"
 	"net"
 	"os"
 	"path/filepath"
@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/raft/transport"
 )
 
@@ -31,67 +32,40 @@ const (
 // who have no other; a holder of ca.key can make a member of the cluster.
 type authority struct {
 	dir  string
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
+	cert *x509.Certificate // nil until there is one
+	key  any               // the key of cert, of the package crypto
 }
 
-// openAuthority reads the authority of a directory, or makes one.
+// openAuthority reads the authority of a directory, or makes one where there is no ca.crt.
 func openAuthority(dir string) (*authority, error) {
 	a := &authority{dir: dir}
-	certPEM, err := os.ReadFile(a.path("ca.crt"))
-	if errors.Is(err, os.ErrNotExist) {
-		return a, a.create()
+	if _, err := os.Stat(a.path("ca.crt")); errors.Is(err, os.ErrNotExist) {
+		if err := a.create(); err != nil {
+			return nil, err
+		}
 	}
+	pair, err := tls.LoadX509KeyPair(a.path("ca.crt"), a.path("ca.key"))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("ca.crt and ca.key of %s: %w", dir, err)
 	}
-	keyPEM, err := os.ReadFile(a.path("ca.key"))
-	if err != nil {
-		return nil, err
-	}
-	c, _ := pem.Decode(certPEM)
-	k, _ := pem.Decode(keyPEM)
-	if c == nil || k == nil {
-		return nil, fmt.Errorf("%s: ca.crt and ca.key are not PEM", dir)
-	}
-	if a.cert, err = x509.ParseCertificate(c.Bytes); err != nil {
-		return nil, fmt.Errorf("ca.crt: %w", err)
-	}
-	if a.key, err = x509.ParseECPrivateKey(k.Bytes); err != nil {
-		return nil, fmt.Errorf("ca.key: %w", err)
-	}
+	a.cert, a.key = pair.Leaf, pair.PrivateKey
 	return a, nil
 }
 
 func (a *authority) path(name string) string { return filepath.Join(a.dir, name) }
 
-func (a *authority) create() (err error) {
-	if a.key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
-		return err
-	}
-	t := &x509.Certificate{SerialNumber: serial(), Subject: pkix.Name{CommonName: "Cairn cluster authority"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(authorityYears, 0, 0),
-		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign}
-	der, err := x509.CreateCertificate(rand.Reader, t, t, a.key.Public(), a.key)
-	if err != nil {
-		return err
-	}
-	if a.cert, err = x509.ParseCertificate(der); err != nil {
-		return err
-	}
+func (a *authority) create() error {
 	if err := os.MkdirAll(a.dir, 0o700); err != nil {
 		return err
 	}
-	return a.write("ca", der, a.key)
+	return a.sign("ca", &x509.Certificate{Subject: pkix.Name{CommonName: "Cairn cluster authority"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(authorityYears, 0, 0),
+		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign})
 }
 
 // issue makes the certificate of a node for both its ends, NAME.crt and NAME.key, replacing what is there.
 func (a *authority) issue(id uint32, hosts []string, from, until time.Time) (name string, err error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return "", err
-	}
-	t := &x509.Certificate{SerialNumber: serial(), Subject: pkix.Name{CommonName: transport.Identity(id)}, NotBefore: from, NotAfter: until,
+	t := &x509.Certificate{Subject: pkix.Name{CommonName: transport.Identity(id)}, NotBefore: from, NotAfter: until,
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 		DNSNames: []string{transport.Identity(id)}}
 	for _, h := range hosts {
@@ -101,30 +75,31 @@ func (a *authority) issue(id uint32, hosts []string, from, until time.Time) (nam
 			t.DNSNames = append(t.DNSNames, h)
 		}
 	}
-	der, err := x509.CreateCertificate(rand.Reader, t, a.cert, key.Public(), a.key)
-	if err != nil {
-		return "", err
-	}
 	name = fmt.Sprintf("node%d", id)
-	return name, a.write(name, der, key)
+	return name, a.sign(name, t)
 }
 
-func serial() *big.Int {
-	n, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
+// sign makes a key and a certificate that has a random serial number; without an authority yet it signs itself. It puts both in place, the key
+// first: a node that looks between the two keeps what it has.
+func (a *authority) sign(name string, t *x509.Certificate) error {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		panic("cairn: no randomness: " + err.Error())
+		return err
 	}
-	return n
-}
-
-// write puts a certificate and its key in place, the key first: a node that looks between the two keeps what it has.
-func (a *authority) write(name string, der []byte, key *ecdsa.PrivateKey) error {
+	parent, by := a.cert, a.key
+	if parent == nil {
+		parent, by = t, key
+	}
+	der, err := x509.CreateCertificate(rand.Reader, t, parent, key.Public(), by)
+	if err != nil {
+		return err
+	}
 	k, err := x509.MarshalECPrivateKey(key)
 	if err != nil {
 		return err
 	}
-	return errors.Join(cli.ReplaceFile(a.path(name+".key"), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: k}), 0o600),
-		cli.ReplaceFile(a.path(name+".crt"), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o644))
+	return errors.Join(kit.WriteFile(a.path(name+".key"), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: k}), 0o600),
+		kit.WriteFile(a.path(name+".crt"), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o644))
 }
 
 func (a *app) clusterCert() *cobra.Command {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"os"
@@ -55,16 +56,14 @@ func (a *app) cluster() *cobra.Command {
 }
 
 type initFlags struct {
-	id, nodes, base                 int
-	output, dir, dataDir, secret    string
-	wirePort, httpPort, clusterPort int
-	peers                           []string
-	advertise, secretFile           string
-	tls                             bool
+	config.NodeFile         // of one node
+	nodes, base             int
+	output, dir, secretFile string
+	tls                     bool
 }
 
 func (a *app) clusterInit() *cobra.Command {
-	var f initFlags
+	f := initFlags{NodeFile: config.NodeFile{HeartbeatMS: 1000, ElectionMS: 5000}}
 	c := &cobra.Command{
 		Use: "init", Short: "Write the configuration of a node, or with --nodes of a whole cluster on this machine", Args: cobra.NoArgs,
 		Example: "  cairn cluster init --node-id 1 --peers 10.0.0.2:7440,10.0.0.3:7440 --advertise 10.0.0.1:7440\n" +
@@ -72,15 +71,15 @@ func (a *app) clusterInit() *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error { return a.initCluster(f) },
 	}
 	fl := c.Flags()
-	fl.IntVar(&f.id, "node-id", 0, "this node's number")
+	fl.IntVar(&f.NodeID, "node-id", 0, "this node's number")
 	fl.StringVarP(&f.output, "output", "o", "./cairn.toml", "file to write the configuration to")
-	fl.StringVar(&f.dataDir, "data-dir", "./data", "data directory")
-	fl.IntVar(&f.wirePort, "wire-port", 7437, "wire port")
-	fl.IntVar(&f.httpPort, "http-port", 7438, "gateway port")
-	fl.IntVar(&f.clusterPort, "cluster-port", 7440, "peer port")
-	fl.StringSliceVar(&f.peers, "peers", nil, "the other members' peer addresses")
-	fl.StringVar(&f.advertise, "advertise", "", "the address peers dial; 127.0.0.1 and the peer port by default")
-	fl.StringVar(&f.secret, "secret", "", "cluster secret; a new one is made when it is empty; other users of this machine can see it: prefer --secret-file")
+	fl.StringVar(&f.DataDir, "data-dir", "./data", "data directory")
+	fl.IntVar(&f.WirePort, "wire-port", 7437, "wire port")
+	fl.IntVar(&f.HTTPPort, "http-port", 7438, "gateway port")
+	fl.IntVar(&f.ClusterPort, "cluster-port", 7440, "peer port")
+	fl.StringSliceVar(&f.Peers, "peers", nil, "the other members' peer addresses")
+	fl.StringVar(&f.Advertise, "advertise", "", "the address peers dial; 127.0.0.1 and the peer port by default")
+	fl.StringVar(&f.Secret, "secret", "", "cluster secret; a new one is made when it is empty; other users of this machine can see it: prefer --secret-file")
 	fl.StringVar(&f.secretFile, "secret-file", "", "file with the cluster secret")
 	fl.BoolVar(&f.tls, "tls", false, "make certificates for the nodes, and an authority in tls/ beside the configuration unless there is one")
 	fl.IntVar(&f.nodes, "nodes", 0, "write this many configurations for one machine")
@@ -104,39 +103,33 @@ func (a *app) initCluster(f initFlags) error {
 		if err != nil {
 			return err
 		}
-		f.secret = strings.TrimSpace(string(b))
+		f.Secret = strings.TrimSpace(string(b))
 	}
-	if f.secret == "" {
-		f.secret = home.NewSecret()
-	}
-	if err := (node.Config{Home: f.dataDir, Member: node.Member{Secret: f.secret}}).Validate(); err != nil {
+	f.Secret = cmp.Or(f.Secret, home.NewSecret())
+	if err := (node.Config{Home: f.DataDir, Member: node.Member{Secret: f.Secret}}).Validate(); err != nil {
 		return cli.Usage(err)
 	}
 	if f.nodes == 0 {
-		if f.id == 0 {
+		if f.NodeID == 0 {
 			return cli.Usagef("cluster init needs --node-id, or --nodes for a whole cluster")
 		}
-		n := config.NodeFile{NodeID: f.id, DataDir: f.dataDir, WirePort: f.wirePort, HTTPPort: f.httpPort, ClusterPort: f.clusterPort,
-			Advertise: f.advertise, Secret: f.secret, Peers: f.peers, HeartbeatMS: 1000, ElectionMS: 5000}
-		if n.Advertise == "" {
-			n.Advertise = config.Loopback(f.clusterPort)
-		}
-		if err := f.certify(filepath.Dir(f.output), &n); err != nil {
+		f.Advertise = cmp.Or(f.Advertise, config.Loopback(f.ClusterPort))
+		if err := f.certify(filepath.Dir(f.output), &f.NodeFile); err != nil {
 			return err
 		}
-		if err := config.Write(f.output, n); err != nil {
+		if err := config.Write(f.output, f.NodeFile); err != nil {
 			return err
 		}
-		fmt.Fprintf(a.Out, "config written to %s\ncluster_secret: %s\n", f.output, f.secret)
+		fmt.Fprintf(a.Out, "config written to %s\ncluster_secret: %s\n", f.output, f.Secret)
 		fmt.Fprintf(a.Err, "next: give the other nodes the same secret, then run `cairn serve --config %s` on each\n", f.output)
 		return nil
 	}
-	files, err := config.WriteHere(f.dir, f.nodes, f.base, f.secret, func(n *config.NodeFile) error { return f.certify(f.dir, n) })
+	files, err := config.WriteHere(f.dir, f.nodes, f.base, f.Secret, func(n *config.NodeFile) error { return f.certify(f.dir, n) })
 	if err != nil {
 		return err
 	}
 	token := filepath.Join(f.dir, "token")
-	if err := os.WriteFile(token, []byte(f.secret+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(token, []byte(f.Secret+"\n"), 0o600); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.Out, "configs written to %s\ntoken: %s\n", strings.Join(files, " "), token)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -34,15 +35,14 @@ certificates that it shows with their ends, and which of its ports use TLS. No k
 }
 
 func printKeys(w io.Writer, all api.KeysAnswer, now time.Time) error {
-	var homes, certs, ports [][]string
+	var homes, certs, ports [][]any
 	days := func(d time.Duration) string { return fmt.Sprintf("%d d", int(d.Hours()/24)) }
 	for _, n := range all.Nodes {
-		node := fmt.Sprint(n.NodeID)
 		switch {
 		case n.Error != "":
-			homes = append(homes, []string{node, n.Error, "-", "-", "-", "-"})
+			homes = append(homes, []any{n.NodeID, n.Error, "-", "-", "-", "-"})
 		case !n.Encrypted:
-			homes = append(homes, []string{node, "not encrypted", "-", "-", "-", "-"})
+			homes = append(homes, []any{n.NodeID, "not encrypted", "-", "-", "-", "-"})
 		}
 		for _, k := range n.Keys {
 			state := "replaced"
@@ -51,27 +51,22 @@ func printKeys(w io.Writer, all api.KeysAnswer, now time.Time) error {
 			} else if len(n.Rewriting) > 0 {
 				state = "rotating, left: " + strings.Join(n.Rewriting, ", ")
 			}
-			homes = append(homes, []string{node, "encrypted", k.ID, days(now.Sub(time.Unix(int64(k.Created), 0))), k.Master, state})
+			homes = append(homes, []any{n.NodeID, "encrypted", k.ID, days(now.Sub(time.Unix(int64(k.Created), 0))), k.Master, state})
 		}
 		for _, c := range n.Certificates {
 			end := time.Unix(int64(c.Until), 0)
-			certs = append(certs, []string{node, c.To, c.Subject, strings.Join(c.Names, " "), end.UTC().Format(time.RFC3339), days(end.Sub(now)), strings.ReplaceAll(c.State, "_", " ")})
+			certs = append(certs, []any{n.NodeID, c.To, c.Subject, strings.Join(c.Names, " "), end.UTC().Format(time.RFC3339), days(end.Sub(now)), strings.ReplaceAll(c.State, "_", " ")})
 		}
 		for _, p := range n.Ports {
-			secured := "plain"
-			if p.TLS {
-				secured = "TLS"
-			}
-			ports = append(ports, []string{node, p.Name, p.Addr, secured})
+			ports = append(ports, []any{n.NodeID, p.Name, p.Addr, map[bool]string{true: "TLS", false: "plain"}[p.TLS]})
 		}
 	}
-	if err := cli.Table(w, []string{"NODE", "HOME", "DATA KEY", "AGE", "MASTER KEY", "STATE"}, homes); err != nil {
-		return err
-	}
+	own := func(row []any) []any { return row }
+	err := cli.Rows(w, homes, "NODE|HOME|DATA KEY|AGE|MASTER KEY|STATE", own)
 	if len(certs) > 0 {
-		if err := printTable(w, []string{"NODE", "SHOWN TO", "SUBJECT", "NAMES", "ENDS", "LEFT", "STATE"}, certs); err != nil {
-			return err
-		}
+		fmt.Fprintln(w)
+		err = errors.Join(err, cli.Rows(w, certs, "NODE|SHOWN TO|SUBJECT|NAMES|ENDS|LEFT|STATE", own))
 	}
-	return printTable(w, []string{"NODE", "PORT", "ADDRESS", "SECURED"}, ports)
+	fmt.Fprintln(w)
+	return errors.Join(err, cli.Rows(w, ports, "NODE|PORT|ADDRESS|SECURED", own))
 }

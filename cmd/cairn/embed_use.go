@@ -97,15 +97,11 @@ func embedded(is *api.EmbeddingAnswer) string {
 func (a *app) followEmbedding(ctx context.Context, t *cli.Target, at string, is *api.EmbeddingAnswer) error {
 	bar := a.Count("memories", int64(is.Of))
 	defer func() { _ = bar.Exit() }()
-	tick := time.NewTicker(useLook)
-	defer tick.Stop()
 	began := time.Now()
 	first, moved, told := is.Done, began, began
 	for is.Rebound || is.Missing > 0 && (!answers(is) || time.Since(moved) < useStill) {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
+		if err := cli.Wait(ctx, useLook); err != nil {
+			return err
 		}
 		var next api.EmbeddingAnswer
 		if err := t.Get(ctx, "GET", at, nil, &next); err != nil {

@@ -66,10 +66,8 @@ func handOver(ctx context.Context, t *cli.Target) (string, error) {
 		case s.Role != "Leader":
 			asked = false // it may come back
 		}
-		select {
-		case <-ctx.Done():
+		if cli.Wait(ctx, 50*time.Millisecond) != nil {
 			return "", cli.Hint(errors.Join(errors.New("no other node leads yet"), refused), "check that a majority of the nodes is running")
-		case <-time.After(50 * time.Millisecond):
 		}
 	}
 }

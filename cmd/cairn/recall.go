@@ -34,23 +34,9 @@ type hit struct {
 	Text      string          `json:"text"`
 	Type      string          `json:"memory_type"`
 	Namespace string          `json:"namespace"`
-	Created   moment          `json:"created_at"`
+	Created   instant         `json:"created_at"`
 	Metadata  json.RawMessage `json:"metadata"`
 	Why       []string        `json:"why_retrieved"`
-}
-
-// moment is a time in Unix seconds, as a gateway writes it; it is read from RFC 3339 as well, as the verbs write it.
-type moment float64
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (m *moment) UnmarshalJSON(b []byte) error {
-	if len(b) == 0 || b[0] != '"' {
-		return json.Unmarshal(b, (*float64)(m))
-	}
-	var t time.Time
-	err := json.Unmarshal(b, &t)
-	*m = moment(float64(t.UnixMicro()) / 1e6)
-	return err
 }
 
 // recallFlags are the flags of recall, beside --since and --until, which are its time_window.
@@ -113,7 +99,7 @@ func (a *app) printRecall(asJSON bool, results []wire.RecallResult, end wire.Rec
 	if asJSON {
 		out := recalled{Results: []hit{}, Total: end.Total, Index: end.Index, Lag: end.LagSeconds, Considered: end.Considered, BelowMinScore: end.BelowMinScore}
 		for _, r := range results {
-			h := hit{r.RID, r.Score, r.Text, r.MemoryType, r.Namespace, moment(r.CreatedAt), json.RawMessage(r.Metadata), r.WhyRetrieved}
+			h := hit{r.RID, r.Score, r.Text, r.MemoryType, r.Namespace, instant(r.CreatedAt), json.RawMessage(r.Metadata), r.WhyRetrieved}
 			if len(h.Metadata) == 0 {
 				h.Metadata = json.RawMessage("null")
 			}
@@ -125,7 +111,7 @@ func (a *app) printRecall(asJSON bool, results []wire.RecallResult, end wire.Rec
 		fmt.Fprintln(a.Err, "nothing found:", nothingFound(end))
 	}
 	for _, r := range results {
-		a.printHit(hit{RID: r.RID, Score: r.Score, Text: r.Text, Created: moment(r.CreatedAt), Why: r.WhyRetrieved})
+		a.printHit(hit{RID: r.RID, Score: r.Score, Text: r.Text, Created: instant(r.CreatedAt), Why: r.WhyRetrieved})
 	}
 	return nil
 }

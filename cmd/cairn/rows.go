@@ -190,9 +190,11 @@ func metadataOf(keys map[string]json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(all)
 }
 
-// instant is seconds since 1970, written as a number or as ISO 8601 with or without a zone (UTC then).
+// instant is seconds since 1970, written as a number or as ISO 8601 with or without a zone (UTC then): gateways write numbers, and verbs and
+// other products texts.
 type instant float64
 
+// UnmarshalJSON implements json.Unmarshaler.
 func (i *instant) UnmarshalJSON(b []byte) error {
 	var text string
 	if json.Unmarshal(b, &text) != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -78,10 +79,8 @@ func (a *app) watchStatus(ctx context.Context, t *cli.Target, every time.Duratio
 		if _, err := a.showStatus(ctx, t); err != nil && ctx.Err() == nil {
 			fmt.Fprintln(a.Err, "cairn:", err) // a node that is down may come back
 		}
-		select {
-		case <-ctx.Done():
+		if cli.Wait(ctx, every) != nil {
 			return nil
-		case <-time.After(every):
 		}
 	}
 }
@@ -103,16 +102,7 @@ func printStatus(w io.Writer, s api.ClusterStatus) error {
 			fmt.Fprintf(w, "node %d  %s\n        %s\n", p.NodeID, found, do)
 		}
 	}
-	if err := printTable(w, statusHead, statusRows(s)); err != nil {
-		return err
-	}
-	return printTable(w, storeHead, storeRows(s))
-}
-
-// printTable prints a table below a blank line.
-func printTable(w io.Writer, head []string, rows [][]string) error {
-	fmt.Fprintln(w)
-	return cli.Table(w, head, rows)
+	return errors.Join(printMembers(w, s), printStores(w, s))
 }
 
 // printEmbedder says what keeps memories from being found by meaning; nothing when nothing does.
@@ -162,18 +152,15 @@ func printLeftovers(w io.Writer, node uint32, l api.Leftovers) {
 	}
 }
 
-// storeHead is of what each node's state costs on its disk: BEHIND is what compaction has yet to merge, DAMAGED how often a damaged block was read.
-var storeHead = []string{"NODE", "DISK", "TABLES", "BEHIND", "DAMAGED"}
-
-func storeRows(s api.ClusterStatus) (rows [][]string) {
-	for _, p := range cli.Members(&s) {
-		row := []string{nameOf(s, p), "-", "-", "-", "-"}
-		if st := p.Store; st != nil {
-			row = []string{row[0], cli.Megabytes(st.Bytes), fmt.Sprint(st.Tables), cli.Megabytes(st.Unmerged), fmt.Sprint(st.Damaged)}
+// printStores is what each node's state costs on its disk: BEHIND is what compaction has yet to merge, DAMAGED how often a damaged block was read.
+func printStores(w io.Writer, s api.ClusterStatus) error {
+	fmt.Fprintln(w)
+	return cli.Rows(w, cli.Members(&s), "NODE|DISK|TABLES|BEHIND|DAMAGED", func(p api.Peer) []any {
+		if p.Store == nil {
+			return []any{nameOf(s, p), "-", "-", "-", "-"}
 		}
-		rows = append(rows, row)
-	}
-	return rows
+		return []any{nameOf(s, p), cli.Megabytes(p.Store.Bytes), p.Store.Tables, cli.Megabytes(p.Store.Unmerged), p.Store.Damaged}
+	})
 }
 
 // nameOf is a node's number, with a star behind that of the node that was asked.
@@ -184,21 +171,18 @@ func nameOf(s api.ClusterStatus, p api.Peer) string {
 	return fmt.Sprint(p.NodeID)
 }
 
-var statusHead = []string{"NODE", "ROLE", "REACHABLE", "APPLIED", "LAG", "STATE", "WIRE", "VERSION", "UP"}
-
-func statusRows(s api.ClusterStatus) (rows [][]string) {
-	for _, p := range cli.Members(&s) {
-		if !p.Reachable {
-			rows = append(rows, []string{nameOf(s, p), "-", "NO", "-", "-", "-", cli.OrDash(p.Wire), "-", "-"})
-			continue
-		}
+func printMembers(w io.Writer, s api.ClusterStatus) error {
+	fmt.Fprintln(w)
+	return cli.Rows(w, cli.Members(&s), "NODE|ROLE|REACHABLE|APPLIED|LAG|STATE|WIRE|VERSION|UP", func(p api.Peer) []any {
 		role := p.State
-		if !p.Voter {
+		switch {
+		case !p.Reachable:
+			return []any{nameOf(s, p), "-", "NO", "-", "-", "-", cli.OrDash(p.Wire), "-", "-"}
+		case !p.Voter:
 			role += " (replica)"
 		}
-		rows = append(rows, []string{nameOf(s, p), role, "yes", fmt.Sprint(p.Applied), orUnknown(p.LagEntries), stateOf(s, p), cli.OrDash(p.Wire), p.Version, up(p.UptimeSecs)})
-	}
-	return rows
+		return []any{nameOf(s, p), role, "yes", p.Applied, orUnknown(p.LagEntries), stateOf(s, p), cli.OrDash(p.Wire), p.Version, up(p.UptimeSecs)}
+	})
 }
 
 func orUnknown(n *uint64) string {

@@ -65,10 +65,8 @@ func (v *top) once(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	select {
-	case <-ctx.Done():
+	if cli.Wait(ctx, v.every) != nil {
 		return nil
-	case <-time.After(v.every):
 	}
 	second, err := v.look(ctx, false)
 	if err != nil {

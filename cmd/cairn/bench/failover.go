@@ -127,10 +127,8 @@ func (b *failoverBench) round(ctx context.Context) (r failoverRound, err error) 
 	if err != nil {
 		return r, err
 	}
-	select {
-	case <-time.After(failoverCalm):
-	case <-ctx.Done():
-		return r, ctx.Err()
+	if err := cli.Wait(ctx, failoverCalm); err != nil {
+		return r, err
 	}
 	n := b.nodes[leader]
 	at := time.Now()

@@ -85,16 +85,8 @@ func (b *snapshotBench) run(ctx context.Context, l *lab) (report, error) {
 	if leader < 0 {
 		return nil, fmt.Errorf("%s leads, which was not started here", loaders[0].c.Addr())
 	}
-	alone := func() error {
-		select {
-		case <-time.After(b.length):
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
 	names := []string{"alone", "a snapshot", "a backup"}
-	steps := []func() error{alone, own.nodes[leader].Snapshot, func() error {
+	steps := []func() error{func() error { return cli.Wait(ctx, b.length) }, own.nodes[leader].Snapshot, func() error {
 		_, _, err := own.nodes[leader].Service().BackupTo(engine.BackupPlan{Dir: filepath.Join(own.dir, "backups"), Keep: 1})
 		return err
 	}}

@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
@@ -48,12 +49,8 @@ func (n *devNode) firstAnswer(ctx context.Context, addr string, ask wire.Recall)
 	defer cancel()
 	var cl *client.Client
 	for cl == nil {
-		if cl, err = client.Dial(ctx, client.Config{Addrs: []string{addr}, Token: n.token}); err != nil {
-			select {
-			case <-ctx.Done():
-				return at, err
-			case <-time.After(10 * time.Millisecond):
-			}
+		if cl, err = client.Dial(ctx, client.Config{Addrs: []string{addr}, Token: n.token}); err != nil && cli.Wait(ctx, 10*time.Millisecond) != nil {
+			return at, err
 		}
 	}
 	results, _, err := cl.Recall(ctx, ask)

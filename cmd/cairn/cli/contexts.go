@@ -12,6 +12,8 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/local/kit"
 )
 
 // A Context is a node or a cluster that a user gave a name: what the flags of the same names would say. It names a file with the token and
@@ -72,24 +74,7 @@ func (c Contexts) Save() error {
 	if err := os.MkdirAll(filepath.Dir(c.path), 0o700); err != nil {
 		return err
 	}
-	return ReplaceFile(c.path, append(b, '\n'), 0o600)
-}
-
-// ReplaceFile changes a file at once: a reader sees the old content or the new.
-func ReplaceFile(path string, b []byte, mode os.FileMode) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(b)
-	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
+	return kit.WriteFile(c.path, append(b, '\n'), 0o600)
 }
 
 // Dir is the directory of the file; blank for a user without contexts.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -34,6 +35,16 @@ func (s *Streams) Input(ctx context.Context) io.Reader {
 		w.CloseWithError(err)
 	}()
 	return r
+}
+
+// Wait returns after a while, or when ctx ends, with its error.
+func Wait(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
 }
 
 // usageError is a call that is wrong as typed.
@@ -106,18 +117,23 @@ func (s *Streams) Tell(asJSON bool, v any, format string, args ...any) error {
 	return err
 }
 
-// List prints rows: as JSON, or for people as a table below a head; cells are those of a row.
+// List prints rows: as JSON, or for people as Rows does.
 func List[T any](s *Streams, asJSON bool, all []T, head string, cells func(T) []any) error {
 	if asJSON {
 		return s.JSON(all)
 	}
+	return Rows(s.Out, all, head, cells)
+}
+
+// Rows prints a table below a head; cells are those of a row.
+func Rows[T any](w io.Writer, all []T, head string, cells func(T) []any) error {
 	rows := make([][]string, len(all))
 	for i, x := range all {
 		for _, cell := range cells(x) {
 			rows[i] = append(rows[i], fmt.Sprint(cell))
 		}
 	}
-	return Table(s.Out, strings.Split(head, "|"), rows)
+	return Table(w, strings.Split(head, "|"), rows)
 }
 
 // WithJSON adds --json to a command that has no Target.

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/raft"
 )
 
@@ -37,8 +38,6 @@ func (f *File) FindPeers(ctx context.Context, dns *net.Resolver, log *slog.Logge
 	c.ClusterPort = cmp.Or(c.ClusterPort, 7440)
 	_, err := os.Stat(filepath.Join(cmp.Or(f.Server.DataDir, "./data"), "raft"))
 	member, want := err == nil, cmp.Or(c.PeersExpected, 3)
-	tick := time.NewTicker(askDNSAgain)
-	defer tick.Stop()
 	for told, asked := time.Now(), 1; ; asked++ {
 		_, records, err := dns.LookupSRV(ctx, "", "", c.PeersSRV)
 		if len(records) >= want || member && (len(records) > 0 || asked >= askedEnough) {
@@ -52,10 +51,8 @@ func (f *File) FindPeers(ctx context.Context, dns *net.Resolver, log *slog.Logge
 			told = now
 			log.Info("waiting until DNS names the members", "peers_srv", c.PeersSRV, "named", len(records), "expected", want, "err", err)
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
+		if err := cli.Wait(ctx, askDNSAgain); err != nil {
+			return err
 		}
 	}
 }

@@ -46,10 +46,8 @@ func watch(ctx context.Context, s *cli.Streams, t *cli.Target, path string) erro
 			return nil
 		}
 		fmt.Fprintf(s.Err, "connection lost (%v), connecting again\n", cmp.Or(err, io.ErrUnexpectedEOF))
-		select {
-		case <-ctx.Done():
+		if cli.Wait(ctx, reconnectPause) != nil {
 			return nil
-		case <-time.After(reconnectPause):
 		}
 	}
 }
