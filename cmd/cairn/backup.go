@@ -169,7 +169,7 @@ func (b *backupRun) resume(ctx context.Context, since oplog.Index) (o offered, o
 
 // get reads a backup from a place on.
 func (b *backupRun) get(ctx context.Context, o offered, from int64) (io.ReadCloser, error) {
-	return b.t.Fetch(ctx, o.Node+"/v1/admin/backups/"+o.ID, http.Header{"Range": {fmt.Sprintf("bytes=%d-", from)}, "If-Range": {`"` + o.SHA256 + `"`}})
+	return b.t.Once(ctx, "GET", o.Node+"/v1/admin/backups/"+o.ID, nil, http.Header{"Range": {fmt.Sprintf("bytes=%d-", from)}, "If-Range": {`"` + o.SHA256 + `"`}})
 }
 
 // download brings the rest of a backup and checks the whole.

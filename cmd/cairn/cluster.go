@@ -31,11 +31,11 @@ func (a *app) cluster() *cobra.Command {
 			if needsID && id == 0 {
 				return cli.Usagef("cluster %s needs --node-id", verb)
 			}
-			body := map[string]any{"node_id": id, "addr": addr, "role": role, "force": force}
-			return cli.Ask(c.Context(), &a.Streams, &t, "POST", "/v1/cluster/"+verb, body, func(out map[string]string) error {
-				_, err := fmt.Fprintln(a.Out, out["message"])
+			var out map[string]string
+			if err := t.Get(c.Context(), "POST", "/v1/cluster/"+verb, map[string]any{"node_id": id, "addr": addr, "role": role, "force": force}, &out); err != nil {
 				return err
-			})
+			}
+			return a.Tell(t.JSON, out, "%s", out["message"])
 		}}
 		t.Flags(c)
 		c.Flags().Uint32Var(&id, "node-id", 0, "id of the node")

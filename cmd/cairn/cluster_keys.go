@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -22,13 +21,14 @@ certificates that it shows with their ends, and which of its ports use TLS. No k
 
 "cairn key" makes and rotates keys; deploy/ENCRYPTION.md says what they encrypt.`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return cli.Ask(c.Context(), &a.Streams, &t, "GET", api.Keys.Path(), nil, func(raw json.RawMessage) error {
-				var all api.KeysAnswer
-				if err := json.Unmarshal(raw, &all); err != nil {
-					return err
-				}
-				return printKeys(a.Out, all, time.Now())
-			})
+			all, err := cli.Call(c.Context(), &t, api.Keys, nil)
+			if err != nil {
+				return err
+			}
+			if t.JSON {
+				return a.JSON(all)
+			}
+			return printKeys(a.Out, all, time.Now())
 		}}
 	t.Flags(c)
 	return c

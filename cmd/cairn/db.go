@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"net/url"
 
 	"github.com/spf13/cobra"
@@ -57,10 +56,11 @@ func (a *app) dbDrop(t *cli.Target) *cobra.Command {
 		if !yes {
 			return cli.Usagef("dropping '%s' cannot be undone: add --yes to confirm", args[0])
 		}
-		return cli.Ask(c.Context(), &a.Streams, t, "DELETE", "/v1/databases/"+url.PathEscape(args[0]), nil, func(api.DroppedDatabase) error {
-			_, err := fmt.Fprintf(a.Out, "dropped database '%s'\n", args[0])
+		var out api.DroppedDatabase
+		if err := t.Get(c.Context(), "DELETE", "/v1/databases/"+url.PathEscape(args[0]), nil, &out); err != nil {
 			return err
-		})
+		}
+		return a.Tell(t.JSON, out, "dropped database '%s'", args[0])
 	}}
 	c.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
 	return c

@@ -69,12 +69,12 @@ func (a *app) tokenLimit(t *cli.Target) *cobra.Command {
 	c.RunE = func(c *cobra.Command, args []string) error {
 		body := b.body(c)
 		body["token"] = args[0]
-		var out api.Token
-		if err := t.Get(c.Context(), "POST", "/v1/admin/tokens/limit", body, &out); err != nil {
+		out, err := cli.Call(c.Context(), t, api.LimitToken, body)
+		if err != nil {
 			return err
 		}
-		return a.Tell(t.JSON, map[string]any{"hash_prefix": out.HashPrefix, "max_rps": out.PerSecond, "burst": out.Burst, "max_batch_size": out.Batch},
-			"token %s: requests %s, memories of one request %s", out.HashPrefix, admitted(out.PerSecond, out.Burst), orNone(uint64(out.Batch)))
+		return a.Tell(t.JSON, map[string]any{"hash_prefix": out.Hash, "max_rps": out.PerSecond, "burst": out.Burst, "max_batch_size": out.Batch},
+			"token %s: requests %s, memories of one request %s", out.Hash, admitted(out.PerSecond, out.Burst), orNone(uint64(out.Batch)))
 	}
 	b.flags(c)
 	return c

@@ -166,11 +166,11 @@ func (s *shell) line(ctx context.Context, line string) (end bool, code int) {
 
 // verb runs one verb as the process would, where the shell has gone to.
 func (s *shell) verb(ctx context.Context, args []string) int {
-	in := app{cli.Streams{In: strings.NewReader(""), Out: s.Out, Err: s.Err}}
+	out := s.Out
 	if s.blocks {
-		in.Out = cli.Blocks{Writer: s.Out}
+		out = cli.Blocks{Writer: out}
 	}
-	root := in.root()
+	root := (&app{cli.Streams{In: strings.NewReader(""), Out: out, Err: s.Err}}).root()
 	if c, _, err := root.Find(args); err == nil {
 		if c.Name() == "shell" {
 			return cli.Exit(cli.Usagef("this is already a shell"), s.Err)
@@ -260,8 +260,7 @@ func (s *shell) complete(ctx context.Context, ui io.Writer, line string, pos int
 // candidates asks the verbs what may stand there.
 func (s *shell) candidates(ctx context.Context, args []string, last string) (found []string) {
 	var out bytes.Buffer
-	in := app{cli.Streams{In: strings.NewReader(""), Out: &out, Err: io.Discard}}
-	root := in.root()
+	root := (&app{cli.Streams{In: strings.NewReader(""), Out: &out, Err: io.Discard}}).root()
 	if c, _, err := root.Find(args); err == nil && c != root {
 		args = s.placed(c, args)
 	}

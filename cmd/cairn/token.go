@@ -33,11 +33,15 @@ func (a *app) tokenCreate(t *cli.Target) *cobra.Command {
 		if expires > 0 {
 			body["expires_at"] = float64(time.Now().Add(expires).Unix())
 		}
-		return cli.Ask(c.Context(), &a.Streams, t, "POST", "/v1/admin/tokens", body, func(out map[string]any) error {
-			fmt.Fprintln(a.Out, out["token"])
-			_, err := fmt.Fprintln(a.Err, "store this token now: the cluster keeps only its hash and cannot show it again")
+		made, err := cli.Call(c.Context(), t, api.CreateToken, body)
+		if err != nil {
 			return err
-		})
+		}
+		err = a.Tell(t.JSON, made, "%s", made.Token)
+		if !t.JSON {
+			fmt.Fprintln(a.Err, "store this token now: the cluster keeps only its hash and cannot show it again")
+		}
+		return err
 	}}
 	c.Flags().StringVar(&database, "for", "default", "database that the token is for")
 	c.Flags().StringVar(&label, "label", "", "a label that says what the token is for")
@@ -64,13 +68,14 @@ func (a *app) tokenList(t *cli.Target) *cobra.Command {
 
 func (a *app) tokenRevoke(t *cli.Target) *cobra.Command {
 	return &cobra.Command{Use: "revoke TOKEN", Short: "Revoke a token, named by its text, its hash or the beginning of its hash; its connections are closed", Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
-		return cli.Ask(c.Context(), &a.Streams, t, "POST", "/v1/admin/tokens/revoke", map[string]string{"token": args[0]}, func(out api.RevokedToken) error {
-			if !out.Revoked {
-				return errors.New("token not found or already revoked")
-			}
-			_, err := fmt.Fprintln(a.Out, "token revoked")
+		out, err := cli.Call(c.Context(), t, api.RevokeToken, api.RevokeTokenRequest{Token: args[0]})
+		if err != nil {
 			return err
-		})
+		}
+		if !out.Revoked && !t.JSON {
+			return errors.New("token not found or already revoked")
+		}
+		return a.Tell(t.JSON, out, "token revoked")
 	}}
 }
 

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"os/signal"
 	"strings"
@@ -220,7 +219,7 @@ const topLog = 10
 
 // lastEntries are what the node that is asked applied last, for people: never a memory's text. A token without admin may not see them, and reads why.
 func (v *top) lastEntries(ctx context.Context, at string) []string {
-	r, err := v.t.Fetch(ctx, fmt.Sprintf("%s%s?limit=%d", at, api.Log.Path(), topLog), http.Header{})
+	r, err := v.t.Once(ctx, "GET", fmt.Sprintf("%s%s?limit=%d", at, api.Log.Path(), topLog), nil, nil)
 	if err != nil {
 		return []string{"the log: " + err.Error()}
 	}

@@ -9,10 +9,10 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/cairndb/cairn/node/api"
@@ -20,8 +20,8 @@ import (
 
 // An endpoint is a node as a user names it: host:port of its wire port or of its gateway, or the gateway's URL.
 type endpoint struct {
-	name string
 	host string // host:port
+	url  string // of the gateway, if it is one
 	kind kind
 }
 
@@ -53,7 +53,7 @@ func (t *Target) Wire(ctx context.Context) ([]string, error) {
 	if t.wires = hosts(found, wired); len(t.wires) > 0 {
 		return t.wires, nil
 	}
-	if at := t.first(found); at != "" {
+	if at := first(found); at != "" {
 		if t.wires, err = t.wiresBehind(ctx, at); err != nil || len(t.wires) > 0 {
 			return t.wires, err
 		}
@@ -77,14 +77,14 @@ func (t *Target) URL(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if t.gateway = t.first(found); t.gateway != "" {
+	if t.gateway = first(found); t.gateway != "" {
 		return t.gateway, nil
 	}
 	if t.wires = hosts(found, wired); len(t.wires) > 0 {
 		t.gateway, err = t.gatewayBehind(ctx, t.wires[0])
 		return t.gateway, err
 	}
-	return t.at(found[0]), nil // the request says why it does not answer
+	return found[0].url, nil // the request says why it does not answer
 }
 
 // lookHome takes the node of the home.
@@ -108,47 +108,38 @@ func (t *Target) find(ctx context.Context) ([]endpoint, error) {
 	}
 	found := make([]endpoint, len(t.Endpoints))
 	for i, name := range t.Endpoints {
-		found[i] = endpoint{name: strings.TrimRight(name, "/"), host: name}
-		if strings.Contains(name, "://") {
-			u, err := url.Parse(name)
-			if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-				return nil, Usagef("--endpoints %q is neither host:port nor http://host:port", name)
-			}
-			if found[i].host = u.Host; u.Port() == "" {
-				found[i].host = net.JoinHostPort(u.Hostname(), u.Scheme)
-			}
-		} else if _, _, err := net.SplitHostPort(name); err != nil {
+		at, isURL := strings.TrimRight(name, "/"), strings.Contains(name, "://")
+		if !isURL {
+			at = Scheme(t.TLS || t.CA != "") + at
+		}
+		u, err := url.Parse(at)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || !isURL && u.Port() == "" {
 			return nil, Usagef("--endpoints %q is neither host:port nor http://host:port", name)
+		}
+		found[i] = endpoint{host: net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), u.Scheme)), url: at}
+		if isURL {
+			found[i].kind = gateway
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, askFor)
 	defer cancel()
-	answers := make(chan int, len(found))
+	var wg sync.WaitGroup
 	for i := range found {
-		go func() {
-			found[i].kind = found[i].ask(ctx, secured)
-			answers <- i
-		}()
+		wg.Go(func() { found[i].kind = found[i].ask(ctx, secured) })
 	}
-	for range found {
-		<-answers
-	}
+	wg.Wait()
 	return found, nil
 }
 
-// ask says what answers. A port that speaks TLS where none was asked for, or the other way round, still has a kind: the call that
-// follows says what is wrong with it.
+// ask says what answers; a URL is a gateway's if anything does. A port that speaks TLS where none was asked for, or the other way round, still
+// has a kind: the call that follows says what is wrong with it.
 func (e endpoint) ask(ctx context.Context, secured *tls.Config) kind {
-	byName := silent
-	if strings.Contains(e.name, "://") {
-		byName = gateway
-	}
 	nc, err := (&net.Dialer{}).DialContext(ctx, "tcp", e.host)
 	if err != nil {
 		return silent
 	}
 	defer func() { nc.Close() }()
-	if byName == gateway {
+	if e.kind == gateway {
 		return gateway
 	}
 	if end, ok := ctx.Deadline(); ok {
@@ -178,19 +169,11 @@ func (e endpoint) ask(ctx context.Context, secured *tls.Config) kind {
 	return wired
 }
 
-// at is the URL of an endpoint that is a gateway.
-func (t *Target) at(e endpoint) string {
-	if strings.Contains(e.name, "://") {
-		return e.name
-	}
-	return Scheme(t.TLS || t.CA != "") + e.host
-}
-
 // first is the URL of the first gateway among them; blank for none.
-func (t *Target) first(found []endpoint) string {
+func first(found []endpoint) string {
 	for _, e := range found {
 		if e.kind == gateway {
-			return t.at(e)
+			return e.url
 		}
 	}
 	return ""
@@ -233,18 +216,9 @@ func (t *Target) gatewayBehind(ctx context.Context, port string) (string, error)
 		return "", Usagef("--endpoints %q: %q is no port", port, number)
 	}
 	at := Scheme(t.TLS || t.CA != "") + net.JoinHostPort(host, strconv.Itoa(n+1))
-	hc, err := t.HTTPClient()
-	if err != nil {
-		return "", err
-	}
 	ctx, cancel := context.WithTimeout(ctx, askFor)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at+"/v1/cluster", nil)
-	if err != nil {
-		return "", Usage(err)
-	}
-	resp, err := hc.Do(req)
-	if err == nil {
+	if resp, err := t.anonymous(ctx, at+api.Cluster.Path()); err == nil {
 		defer resp.Body.Close()
 		var is api.ClusterStatus
 		if err = json.NewDecoder(resp.Body).Decode(&is); err == nil {

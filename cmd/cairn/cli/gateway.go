@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 
@@ -52,16 +53,16 @@ func (t *Target) Request(ctx context.Context, method, path string, body any) (io
 	if err != nil {
 		return nil, err
 	}
-	r, err := t.Once(ctx, method, base+path, body)
+	r, err := t.Once(ctx, method, base+path, body, nil)
 	var e *HTTPError
 	if errors.As(err, &e) && e.LeaderAddr != "" && e.LeaderAddr != base {
-		return t.Once(ctx, method, e.LeaderAddr+path, body)
+		return t.Once(ctx, method, e.LeaderAddr+path, body, nil)
 	}
 	return r, err
 }
 
-// Once makes one exchange, with the gateway at an address. The answer's body is the caller's to close.
-func (t *Target) Once(ctx context.Context, method, at string, body any) (io.ReadCloser, error) {
+// Once makes one exchange, with the gateway at an address, with headers of its own. The answer's body is the caller's to close.
+func (t *Target) Once(ctx context.Context, method, at string, body any, headers http.Header) (io.ReadCloser, error) {
 	var in io.Reader
 	if body != nil {
 		b, err := json.Marshal(body)
@@ -74,19 +75,10 @@ func (t *Target) Once(ctx context.Context, method, at string, body any) (io.Read
 	if err != nil {
 		return nil, Usage(err)
 	}
+	maps.Copy(req.Header, headers)
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	return t.exchange(req)
-}
-
-// Fetch reads from a gateway with headers of its own.
-func (t *Target) Fetch(ctx context.Context, at string, h http.Header) (io.ReadCloser, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
-	if err != nil {
-		return nil, Usage(err)
-	}
-	req.Header = h
 	return t.exchange(req)
 }
 
@@ -137,7 +129,7 @@ func Call[Q, A any](ctx context.Context, t *Target, op api.Of[Q, A], body any) (
 
 // GetOnce reads a JSON answer of the gateway at an address, which is asked once.
 func (t *Target) GetOnce(ctx context.Context, method, at string, body, answer any) error {
-	r, err := t.Once(ctx, method, at, body)
+	r, err := t.Once(ctx, method, at, body, nil)
 	return decode(r, err, answer)
 }
 
@@ -148,16 +140,4 @@ func decode(r io.ReadCloser, err error, answer any) error {
 	}
 	defer r.Close()
 	return json.NewDecoder(r).Decode(answer)
-}
-
-// Ask makes an exchange with the gateway and prints its answer: as JSON, or for people as say does.
-func Ask[T any](ctx context.Context, s *Streams, t *Target, method, path string, body any, say func(T) error) error {
-	var answer T
-	if err := t.Get(ctx, method, path, body, &answer); err != nil {
-		return err
-	}
-	if t.JSON {
-		return s.JSON(answer)
-	}
-	return say(answer)
 }

@@ -16,17 +16,22 @@ type Metrics map[string]float64
 // maxMetrics bounds what is read of a node's metrics.
 const maxMetrics = 4 << 20
 
-// Metrics asks the gateway at an address, without the token: a node's own lines need none, and the address may be one that another node gave.
-func (t *Target) Metrics(ctx context.Context, at string) (Metrics, error) {
+// anonymous asks a gateway without the token: the address may be one that another node gave. The caller closes the answer's body.
+func (t *Target) anonymous(ctx context.Context, at string) (*http.Response, error) {
 	hc, err := t.HTTPClient()
 	if err != nil {
 		return nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at+"/metrics", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
 	if err != nil {
-		return nil, err
+		return nil, Usage(err)
 	}
-	resp, err := hc.Do(req)
+	return hc.Do(req)
+}
+
+// Metrics asks the gateway at an address for the node's own lines, which need no token.
+func (t *Target) Metrics(ctx context.Context, at string) (Metrics, error) {
+	resp, err := t.anonymous(ctx, at+"/metrics")
 	if err != nil {
 		return nil, err
 	}
