@@ -9,9 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -28,45 +26,14 @@ func Command(ctx context.Context, args ...string) *exec.Cmd {
 	return c
 }
 
-// FreePorts is the first of n free ports in a row, which are this test's until its end.
+// FreePorts is the first of n free ports in a row. No other test of this process gets them: a node that is down can start again on its own.
 func FreePorts(t testing.TB, n int) int {
 	t.Helper()
-	g := &givenPorts
-	g.Lock()
-	defer g.Unlock()
-	if g.m == nil {
-		g.m = map[int]bool{}
+	base, err := config.FreeRow(n)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for {
-		base, err := config.FreeRow(n)
-		if err != nil {
-			t.Fatal(err)
-		}
-		row := make([]int, n)
-		for i := range row {
-			row[i] = base + i
-		}
-		if slices.ContainsFunc(row, func(p int) bool { return g.m[p] }) {
-			continue
-		}
-		for _, p := range row {
-			g.m[p] = true
-		}
-		t.Cleanup(func() {
-			g.Lock()
-			defer g.Unlock()
-			for _, p := range row {
-				delete(g.m, p)
-			}
-		})
-		return base
-	}
-}
-
-// givenPorts are those of tests that run: a node that is down leaves its own free, and starts on them again.
-var givenPorts struct {
-	sync.Mutex
-	m map[int]bool
+	return base
 }
 
 // StartDev runs `cairn dev` in a home of its own until the test ends.

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"text/template"
 	"time"
 
@@ -128,11 +129,23 @@ func Write(path string, n NodeFile) error {
 // Loopback is a port of this machine alone.
 func Loopback(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
 
-// FreeRow finds n free ports in a row, below the range from which the system gives outgoing connections theirs: nothing
-// takes them between now and their use but another's unlucky choice. Browsers refuse to open 10080, which was another service's once.
+// The ports that FreeRow gives: below the range from which the system gives outgoing connections theirs, so that nothing takes them between then
+// and their use but another's unlucky choice. Browsers refuse to open 10080, which was another service's once.
+const (
+	firstPort = 10_100
+	endOfRows = 30_000
+)
+
+// A process gives ports in order, from one of its own choice on; given is how many it has given.
+var (
+	startPort = rand.IntN(endOfRows - firstPort)
+	given     atomic.Int64
+)
+
+// FreeRow finds n free ports in a row. A process gets each of them once, unless it has had all: a node that is down can start again on its own.
 func FreeRow(n int) (base int, err error) {
 	for range 200 {
-		base = 10_100 + rand.IntN(19_900)
+		base = firstPort + (startPort+int(given.Add(int64(n)))-n)%(endOfRows-firstPort-n)
 		if err = allFree(base, n); err == nil {
 			return base, nil
 		}

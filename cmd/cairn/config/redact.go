@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"reflect"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -28,55 +27,44 @@ func Redacted(path string) ([]byte, error) {
 	if err := toml.Unmarshal(raw, &set); err != nil {
 		return nil, fmt.Errorf("%s is not TOML", path) // the decoder's error may quote it
 	}
-	return toml.Marshal(redact(set, reflect.TypeFor[File]()))
+	return toml.Marshal(redact(set, ""))
 }
 
-// redact hides what a decoded value may not show, going by the type that it is decoded into.
-func redact(v any, t reflect.Type) any {
-	for t != nil && (t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice) {
-		t = t.Elem()
+// byPath are the keys by section and name, in lower case: the decoder takes names in either case.
+var byPath = func() map[string]key {
+	all := map[string]key{}
+	for _, k := range keys {
+		all[strings.ToLower(k.section+"."+k.name)] = k
 	}
+	return all
+}()
+
+// redact hides what a decoded value may not show. Names of a key that is a table are the user's own, and shown.
+func redact(v any, path string) any {
+	k, known := byPath[strings.ToLower(path)]
 	switch v := v.(type) {
 	case map[string]any:
-		for key, value := range v {
-			v[key] = redactField(key, value, t)
+		for name, value := range v {
+			at := path
+			if !known || k.kind() != "table" {
+				at = strings.TrimPrefix(path+"."+name, ".")
+			}
+			v[name] = redact(value, at)
 		}
 		return v
 	case []any:
 		for i := range v {
-			v[i] = redact(v[i], t)
+			v[i] = redact(v[i], path)
 		}
 		return v
-	case string:
-		return withoutPassword(v)
+	}
+	if !known || k.field.Tag.Get("secret") != "" {
+		return hidden
+	}
+	if text, is := v.(string); is {
+		return withoutPassword(text)
 	}
 	return v
-}
-
-func redactField(key string, value any, t reflect.Type) any {
-	switch {
-	case t == nil:
-		return hidden
-	case t.Kind() == reflect.Map && t.Elem().Kind() != reflect.Interface:
-		return redact(value, t.Elem())
-	case t.Kind() != reflect.Struct:
-		return hidden
-	}
-	f, known := fieldOf(t, key)
-	if !known || f.Tag.Get("secret") != "" {
-		return hidden
-	}
-	return redact(value, f.Type)
-}
-
-// fieldOf is the field that a key is decoded into; the decoder takes names in either case.
-func fieldOf(t reflect.Type, key string) (reflect.StructField, bool) {
-	for _, f := range reflect.VisibleFields(t) {
-		if name, _, _ := strings.Cut(f.Tag.Get("toml"), ","); name != "" && strings.EqualFold(name, key) {
-			return f, true
-		}
-	}
-	return reflect.StructField{}, false
 }
 
 // withoutPassword hides who asks, and with what, in an address: keys travel as parameters, too.
