@@ -43,19 +43,31 @@ func appendStr(b []byte, s string) []byte {
 	return append(b, s...)
 }
 
-func appendBin(b []byte, n int) []byte {
-	switch {
+func appendBin(b, v []byte) []byte {
+	switch n := len(v); {
 	case n <= math.MaxUint8:
-		return append(b, 0xC4, byte(n))
+		b = append(b, 0xC4, byte(n))
 	case n <= math.MaxUint16:
-		return binary.BigEndian.AppendUint16(append(b, 0xC5), uint16(n))
+		b = binary.BigEndian.AppendUint16(append(b, 0xC5), uint16(n))
 	default:
-		return binary.BigEndian.AppendUint32(append(b, 0xC6), uint32(n))
+		b = binary.BigEndian.AppendUint32(append(b, 0xC6), uint32(n))
 	}
+	return append(b, v...)
 }
 
-func appendUint(b []byte, v uint64) []byte {
-	switch {
+func appendBool(b []byte, v bool) []byte {
+	if v {
+		return append(b, 0xC3)
+	}
+	return append(b, 0xC2)
+}
+
+type unsigned interface {
+	~uint8 | ~uint16 | ~uint32 | ~uint64
+}
+
+func appendUint[T unsigned](b []byte, x T) []byte {
+	switch v := uint64(x); {
 	case v < 128:
 		return append(b, byte(v))
 	case v <= math.MaxUint8:
@@ -69,8 +81,8 @@ func appendUint(b []byte, v uint64) []byte {
 	}
 }
 
-func appendInt(b []byte, v int64) []byte {
-	switch {
+func appendInt[T int | int64](b []byte, x T) []byte {
+	switch v := int64(x); {
 	case v >= 0:
 		return appendUint(b, uint64(v))
 	case v >= -32:

@@ -5,29 +5,21 @@ type Auth struct {
 	Token string `wire:"token"`
 }
 
-func (m *Auth) fields(c *codec) { walk(c, m) }
-
 // AuthOK binds the connection to a database.
 type AuthOK struct {
 	Database   string `wire:"database"`
 	DatabaseID uint32 `wire:"database_id"`
 }
 
-func (m *AuthOK) fields(c *codec) { walk(c, m) }
-
 // AuthFail says why not; the connection closes.
 type AuthFail struct {
 	Reason string `wire:"reason"`
 }
 
-func (m *AuthFail) fields(c *codec) { walk(c, m) }
-
 // Name is the payload of SELECT_DB and CREATE_DB.
 type Name struct {
 	Name string `wire:"name"`
 }
-
-func (m *Name) fields(c *codec) { walk(c, m) }
 
 // DBOK answers SELECT_DB and CREATE_DB.
 type DBOK struct {
@@ -36,12 +28,8 @@ type DBOK struct {
 	Name    string `wire:"name"`
 }
 
-func (m *DBOK) fields(c *codec) { walk(c, m) }
-
 // Nothing is an empty map.
 type Nothing struct{}
-
-func (m *Nothing) fields(c *codec) { walk(c, m) }
 
 // Database is a row of LIST_DB_RESULT.
 type Database struct {
@@ -50,14 +38,10 @@ type Database struct {
 	Name      string `wire:"name"`
 }
 
-func (m *Database) fields(c *codec) { walk(c, m) }
-
 // ListDBResult lists the databases by id.
 type ListDBResult struct {
 	Databases []Database `wire:"databases"`
 }
-
-func (m *ListDBResult) fields(c *codec) { walk(c, m) }
 
 // Remember is a memory to store. NewRemember gives the defaults.
 type Remember struct {
@@ -89,12 +73,7 @@ func NewRemember(text string) Remember {
 	return Remember{Text: text, MemoryType: "semantic", Importance: 0.5, HalfLife: 168, Certainty: 1, Source: "user"}
 }
 
-func (m *Remember) fields(c *codec) {
-	if c.mode == decoding {
-		*m = NewRemember("")
-	}
-	walk(c, m)
-}
+func (m *Remember) preset() { *m = NewRemember("") }
 
 // RememberBatch stores memories, all or none.
 type RememberBatch struct {
@@ -102,23 +81,17 @@ type RememberBatch struct {
 	IdempotencyKey string     `wire:"idempotency_key,extension"` // extension
 }
 
-func (m *RememberBatch) fields(c *codec) { walk(c, m) }
-
 // RememberOK answers REMEMBER.
 type RememberOK struct {
 	RID   string `wire:"rid"`
 	Index uint64 `wire:"index,extension"` // extension: place in the log
 }
 
-func (m *RememberOK) fields(c *codec) { walk(c, m) }
-
 // RememberBatchOK answers REMEMBER_BATCH, with the same opcode as RememberOK.
 type RememberBatchOK struct {
 	RIDs  []string `wire:"rids"`
 	Index uint64   `wire:"index,extension"` // extension
 }
-
-func (m *RememberBatchOK) fields(c *codec) { walk(c, m) }
 
 // Recall is a question: flat, as its map is on the wire. NewRecall gives the defaults.
 type Recall struct {
@@ -150,12 +123,7 @@ type Recall struct {
 // NewRecall is a question with the protocol's defaults.
 func NewRecall(query string) Recall { return Recall{Query: query, TopK: 10, ExpandEntities: true} }
 
-func (m *Recall) fields(c *codec) {
-	if c.mode == decoding {
-		*m = NewRecall("")
-	}
-	walk(c, m)
-}
+func (m *Recall) preset() { *m = NewRecall("") }
 
 // RecallResult is one memory found; keys in alphabetical order, as peers of old send them.
 type RecallResult struct {
@@ -174,8 +142,6 @@ type RecallResult struct {
 	WhyRetrieved []string `wire:"why_retrieved"`
 }
 
-func (m *RecallResult) fields(c *codec) { walk(c, m) }
-
 // RecallEnd ends the results of a RECALL.
 type RecallEnd struct {
 	Total      int      `wire:"total"`
@@ -188,14 +154,10 @@ type RecallEnd struct {
 	BelowMinScore uint64 `wire:"below_min_score,extension"` // of them, those that match and score less than min_score
 }
 
-func (m *RecallEnd) fields(c *codec) { walk(c, m) }
-
 // Forget names the memory to forget.
 type Forget struct {
 	RID string `wire:"rid"`
 }
-
-func (m *Forget) fields(c *codec) { walk(c, m) }
 
 // ForgetOK says whether there was one.
 type ForgetOK struct {
@@ -204,19 +166,13 @@ type ForgetOK struct {
 	Index uint64 `wire:"index,extension"` // extension
 }
 
-func (m *ForgetOK) fields(c *codec) { walk(c, m) }
-
 // Operation asks for an operation of the HTTP reference by name.
 type Operation struct {
 	Name    string `wire:"operation"`
 	Request JSON   `wire:"request,defaulted"` // an object of the fields that the reference lists; empty for none
 }
 
-func (m *Operation) fields(c *codec) { walk(c, m) }
-
 // OperationResult is an operation's answer.
 type OperationResult struct {
 	Answer JSON `wire:"answer"`
 }
-
-func (m *OperationResult) fields(c *codec) { walk(c, m) }

@@ -5,108 +5,133 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unsafe"
 
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// A Message is the content of a frame. Its fields method names its fields once, in order; encoding and
-// decoding walk that one description.
-type Message interface {
-	fields(*codec)
-}
-
-// A codec walks a message's fields in one of three modes. The fields below hold the state of one walk; a codec is used by one
-// goroutine, once.
-type codec struct {
-	mode  mode
-	exact bool // decoding: unknown keys and numbers out of range are refused
-	err   error
-	names []string // naming: the fields, in order
-	at    []int    // decoding: where each field's value begins in b; -1 where it is absent
-	next  int      // decoding: the field to come
-	count int      // encoding: fields that are written
-	b     []byte   // decoding: the payload; encoding: what is written so far
-}
-
-type mode uint8
-
-const (
-	naming mode = iota
-	decoding
-	encoding
-)
-
-func (c *codec) fail(format string, args ...any) {
-	if c.err == nil {
-		c.err = fmt.Errorf("%w: "+format, append([]any{ErrPayload}, args...)...)
-	}
-}
-
 // encodeInto appends a message as a map of its fields.
 func encodeInto(dst []byte, m Message) []byte {
-	at := len(dst)
-	e := codec{mode: encoding, b: append(dst, 0)} // the head of most maps is one byte
-	m.fields(&e)
-	if e.count < 16 {
-		e.b[at] = 0x80 | byte(e.count)
-		return e.b
-	}
-	head := appendMap(nil, e.count)
-	return slices.Replace(e.b, at, at+1, head...)
+	p, at := planFor(m)
+	return p.write(dst, at)
 }
 
-// decodeAt reads a message from the value at pos of a scanned payload.
+// write appends the message at m.
+func (p *plan) write(b []byte, m unsafe.Pointer) []byte {
+	start, count := len(b), 0
+	b = append(b, 0) // the head of most maps is one byte
+	for i := range p.steps {
+		s := &p.steps[i]
+		v := unsafe.Add(m, s.at) // within the struct: the offset is that of a field of its type
+		none := s.need >= optional && s.zero(v)
+		if none && s.need == extension {
+			continue
+		}
+		count++
+		b = appendStr(b, s.name)
+		if none {
+			b = append(b, 0xC0)
+		} else {
+			b = s.write(b, v)
+		}
+	}
+	if count < 16 {
+		b[start] = 0x80 | byte(count)
+		return b
+	}
+	return slices.Replace(b, start, start+1, appendMap(nil, count)...)
+}
+
+// decodeAt reads a message from the value at pos of a scanned payload. Exact, unknown keys and numbers out of range are refused.
 func decodeAt(b []byte, pos int, m Message, exact bool) error {
-	c := codec{mode: naming, exact: exact}
-	m.fields(&c)
-	c.at = make([]int, len(c.names))
-	for i := range c.at {
-		c.at[i] = -1
-	}
-	h, err := header(b[pos:])
+	p, at := planFor(m)
+	in, err := input{b: b, exact: exact}.value(pos)
 	if err != nil {
 		return err
 	}
-	switch h.kind {
-	case kMap:
-		err = c.locatePairs(b, pos+h.size, int(h.n))
-	case kArray:
-		err = c.locateElements(b, pos+h.size, int(h.n))
-	default:
-		err = fmt.Errorf("%w: invalid type: %s, expected a map of fields", ErrPayload, h.kind)
-	}
-	if err != nil {
-		return err
-	}
-	c.mode, c.b = decoding, b
-	m.fields(&c)
-	return c.err
+	return p.read(in, at)
 }
 
-func (c *codec) locatePairs(b []byte, pos, n int) error {
-	for range n {
-		field, after, err := c.key(b, pos)
+// read finds where the fields begin and reads them in their order, into the message at m.
+func (p *plan) read(in input, m unsafe.Pointer) (err error) {
+	found := append(make([]int, 0, 32), p.absent...) // on the stack
+	switch in.kind {
+	case kMap:
+		err = p.locatePairs(in, found)
+	case kArray:
+		err = p.locateElements(in, found)
+	default:
+		err = fmt.Errorf("%w: invalid type: %s, expected a map of fields", ErrPayload, in.kind)
+	}
+	if err != nil {
+		return err
+	}
+	if p.preset != nil {
+		p.preset(m)
+	}
+	for i := range p.steps {
+		s := &p.steps[i]
+		if found[i] < 0 {
+			if s.need == required {
+				return fmt.Errorf("%w: missing field `%s`", ErrPayload, s.name)
+			}
+			continue
+		}
+		v, err := in.value(found[i])
 		if err != nil {
 			return err
 		}
-		if field < 0 && c.exact {
-			return c.unknown(b, pos)
+		if v.kind == kNil && s.need >= optional {
+			continue
 		}
-		if field >= 0 {
-			if c.at[field] >= 0 {
-				return fmt.Errorf("%w: duplicate field `%s`", ErrPayload, c.names[field])
-			}
-			c.at[field] = after
-		}
-		if pos, err = skip(b, after); err != nil {
+		v.name = s.name
+		if err := s.read(v, unsafe.Add(m, s.at)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// key finds the field that a map key names, by string, bytes or index; -1 for an unknown key.
-func (c *codec) key(b []byte, pos int) (field, after int, err error) {
+func (p *plan) locatePairs(in input, found []int) error {
+	pos, next := in.at+in.size, 0
+	for range in.n {
+		i, after, err := p.key(in.b, pos, next)
+		if err != nil {
+			return err
+		}
+		if i < 0 && in.exact {
+			return p.unknown(in.b, pos)
+		}
+		if i >= 0 {
+			if found[i] >= 0 {
+				return fmt.Errorf("%w: duplicate field `%s`", ErrPayload, p.steps[i].name)
+			}
+			found[i], next = after, i+1
+		}
+		if pos, err = skip(in.b, after); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *plan) locateElements(in input, found []int) (err error) {
+	if int(in.n) > len(found) {
+		return fmt.Errorf("%w: array had incorrect length, expected %d", ErrPayload, len(found))
+	}
+	pos := in.at + in.size
+	for i := range int(in.n) {
+		found[i] = pos
+		if pos, err = skip(in.b, pos); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// key finds the step that a map key names, by string, bytes or index; -1 for an unknown key. It looks at next first: most senders write
+// fields in their order.
+func (p *plan) key(b []byte, pos, next int) (i, after int, err error) {
 	h, err := header(b[pos:])
 	if err != nil {
 		return 0, 0, err
@@ -115,13 +140,16 @@ func (c *codec) key(b []byte, pos int) (field, after int, err error) {
 	case kStr, kBin:
 		start := pos + h.size
 		name := b[start : start+int(h.n)]
-		for i, n := range c.names {
-			if n == string(name) {
+		for i := range p.steps {
+			if i += next; i >= len(p.steps) {
+				i -= len(p.steps)
+			}
+			if p.steps[i].name == string(name) {
 				return i, start + int(h.n), nil
 			}
 		}
 	case kUint:
-		if h.u < uint64(len(c.names)) {
+		if h.u < uint64(len(p.steps)) {
 			return int(h.u), pos + h.size, nil
 		}
 	}
@@ -130,29 +158,16 @@ func (c *codec) key(b []byte, pos int) (field, after int, err error) {
 }
 
 // unknown is the refusal of the key at pos.
-func (c *codec) unknown(b []byte, pos int) error {
+func (p *plan) unknown(b []byte, pos int) error {
 	var known field.Object
-	for _, n := range c.names {
-		known = append(known, field.Field{Name: n})
+	for _, s := range p.steps {
+		known = append(known, field.Field{Name: s.name})
 	}
 	name := "of another type than a string"
 	if h, err := header(b[pos:]); err == nil && (h.kind == kStr || h.kind == kBin) {
 		name = strings.ToValidUTF8(string(b[pos+h.size:pos+h.size+int(h.n)]), "\uFFFD")
 	}
 	return fmt.Errorf("%w: %w", ErrPayload, known.Unknown(name))
-}
-
-func (c *codec) locateElements(b []byte, pos, n int) (err error) {
-	if n > len(c.names) {
-		return fmt.Errorf("%w: array had incorrect length, expected %d", ErrPayload, len(c.names))
-	}
-	for i := range n {
-		c.at[i] = pos
-		if pos, err = skip(b, pos); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // skip returns the position behind the value at pos of a scanned payload.
@@ -178,62 +193,38 @@ func skip(b []byte, pos int) (int, error) {
 	return pos, nil
 }
 
-// need says what a field's absence means.
-type need uint8
-
-const (
-	required  need = iota
-	defaulted      // the value the field has before decoding stays
-	optional       // absent or nil is the zero value; written as nil
-	extension      // ours: absent or nil is the zero value; not written when zero, so old peers see the seed's bytes
-)
-
-// visit does what all kinds of fields share. read says that h and pos are the head and position of a value to decode; write that the
-// caller is to append the value.
-func (c *codec) visit(name string, n need, zero bool) (h head, pos int, read, write bool) {
-	switch c.mode {
-	case encoding:
-		if n == extension && zero {
-			return
-		}
-		c.count++
-		c.b = appendStr(c.b, name)
-		if n == optional && zero {
-			c.b = append(c.b, 0xC0)
-			return
-		}
-		write = true
-	case decoding:
-		pos = c.at[c.next]
-		c.next++
-		if c.err != nil {
-			return
-		}
-		if pos < 0 {
-			if n == required {
-				c.fail("missing field `%s`", name)
-			}
-			return
-		}
-		var err error
-		if h, err = header(c.b[pos:]); err != nil {
-			c.err = err
-			return
-		}
-		if h.kind == kNil && (n == optional || n == extension) {
-			return
-		}
-		read = true
-	}
-	return
+// An input is one value of a scanned payload, with its head.
+type input struct {
+	head
+	b     []byte // the payload
+	at    int    // where in it the value begins
+	name  string // of its field
+	exact bool   // unknown keys and numbers out of range are refused
 }
 
-func (c *codec) wrong(name string, h head, want string) {
-	k := h.kind.String()
-	if h.kind == kNil {
+// value is the value that begins at pos of the same payload, as part of the same field.
+func (in input) value(pos int) (input, error) {
+	h, err := header(in.b[pos:])
+	in.head, in.at = h, pos
+	return in, err
+}
+
+// bytes are what follows the head of a string or a byte string.
+func (in input) bytes() []byte {
+	start, end := in.at+in.size, in.at+in.size+int(in.n)
+	return in.b[start:end:end]
+}
+
+func (in input) fail(format string, args ...any) error {
+	return fmt.Errorf("%w: field `%s`: "+format, append([]any{ErrPayload, in.name}, args...)...)
+}
+
+func (in input) wrong(want string) error {
+	k := in.kind.String()
+	if in.kind == kNil {
 		k = "unit value"
 	}
-	c.fail("field `%s`: invalid type: %s, expected %s", name, k, want)
+	return in.fail("invalid type: %s, expected %s", k, want)
 }
 
 // IsPayload says whether an error means that the sender's payload is wrong.

@@ -32,8 +32,6 @@ type Error struct {
 	Details JSON   `wire:"details,defaulted"` // an object, or empty for nil
 }
 
-func (m *Error) fields(c *codec) { walk(c, m) }
-
 // Leader is the details of a READONLY_ERROR: where the write may go.
 type Leader struct {
 	ID   *uint32 `json:"leader_id"`

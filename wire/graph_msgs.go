@@ -8,12 +8,7 @@ type Relate struct {
 	Weight       float64 `wire:"weight,defaulted,weight"` // default 1
 }
 
-func (m *Relate) fields(c *codec) {
-	if c.mode == decoding {
-		m.Weight = 1
-	}
-	walk(c, m)
-}
+func (m *Relate) preset() { m.Weight = 1 }
 
 // RelateOK names the edge.
 type RelateOK struct {
@@ -21,14 +16,10 @@ type RelateOK struct {
 	Index  uint64 `wire:"index,extension"` // extension
 }
 
-func (m *RelateOK) fields(c *codec) { walk(c, m) }
-
 // Entity is the payload of EDGES.
 type Entity struct {
 	Entity string `wire:"entity"`
 }
-
-func (m *Entity) fields(c *codec) { walk(c, m) }
 
 // Edge is a row of EDGES_RESULT.
 type Edge struct {
@@ -39,14 +30,10 @@ type Edge struct {
 	Weight  float64 `wire:"weight"`
 }
 
-func (m *Edge) fields(c *codec) { walk(c, m) }
-
 // EdgesResult lists the edges of an entity, both directions.
 type EdgesResult struct {
 	Edges []Edge `wire:"edges"`
 }
-
-func (m *EdgesResult) fields(c *codec) { walk(c, m) }
 
 // Claim states a relation with its evidence.
 type Claim struct {
@@ -73,12 +60,7 @@ func NewClaim(src, relType, dst string) Claim {
 		Extractor: "manual", ConfidenceBand: "medium", Weight: 1}
 }
 
-func (m *Claim) fields(c *codec) {
-	if c.mode == decoding {
-		*m = NewClaim("", "", "")
-	}
-	walk(c, m)
-}
+func (m *Claim) preset() { *m = NewClaim("", "", "") }
 
 // ClaimOK names the claim.
 type ClaimOK struct {
@@ -87,20 +69,13 @@ type ClaimOK struct {
 	Index     uint64 `wire:"index,extension"` // extension
 }
 
-func (m *ClaimOK) fields(c *codec) { walk(c, m) }
-
 // Claims asks what is claimed of an entity.
 type Claims struct {
 	Entity    string `wire:"entity"`
 	Namespace string `wire:"namespace,defaulted"`
 }
 
-func (m *Claims) fields(c *codec) {
-	if c.mode == decoding {
-		m.Namespace = "default"
-	}
-	walk(c, m)
-}
+func (m *Claims) preset() { m.Namespace = "default" }
 
 // ClaimRow is a row of CLAIMS_RESULT.
 type ClaimRow struct {
@@ -121,14 +96,10 @@ type ClaimRow struct {
 	Weight           float64  `wire:"weight"`
 }
 
-func (m *ClaimRow) fields(c *codec) { walk(c, m) }
-
 // ClaimsResult lists claims, oldest first.
 type ClaimsResult struct {
 	Claims []ClaimRow `wire:"claims"`
 }
-
-func (m *ClaimsResult) fields(c *codec) { walk(c, m) }
 
 // Alias makes a name stand for another.
 type Alias struct {
@@ -138,12 +109,7 @@ type Alias struct {
 	Source        string `wire:"source,defaulted"`
 }
 
-func (m *Alias) fields(c *codec) {
-	if c.mode == decoding {
-		m.Namespace, m.Source = "default", "explicit"
-	}
-	walk(c, m)
-}
+func (m *Alias) preset() { m.Namespace, m.Source = "default", "explicit" }
 
 // AliasOK says whether the alias is new.
 type AliasOK struct {
@@ -153,5 +119,3 @@ type AliasOK struct {
 	Namespace     string `wire:"namespace"`
 	Index         uint64 `wire:"index,extension"` // extension
 }
-
-func (m *AliasOK) fields(c *codec) { walk(c, m) }

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -15,25 +16,19 @@ import (
 // real msgpack; keys come out sorted.
 type JSON []byte
 
-// json is a free-form field.
-func (c *codec) json(name string, v *JSON, n need) {
-	_, pos, read, write := c.visit(name, n, len(*v) == 0 && n == extension)
-	if write {
-		c.b = appendJSON(c.b, *v)
+func readJSON(in input) (JSON, error) {
+	x, _, err := toAny(in.b, in.at, strictJSON)
+	if err != nil {
+		return nil, in.fail("%v", err)
 	}
-	if read {
-		x, _, err := toAny(c.b, pos, strictJSON)
-		if err != nil {
-			c.fail("field `%s`: %v", name, err)
-			return
-		}
-		if x == nil {
-			return
-		}
-		if *v, err = marshal(x); err != nil {
-			c.fail("field `%s`: %v", name, err)
-		}
+	if x == nil {
+		return nil, nil
 	}
+	text, err := marshal(x)
+	if err != nil {
+		return nil, in.fail("%v", err)
+	}
+	return text, nil
 }
 
 func marshal(x any) ([]byte, error) {
@@ -47,7 +42,7 @@ func marshal(x any) ([]byte, error) {
 }
 
 // appendJSON writes JSON text as msgpack. Text that is no JSON is our own mistake and becomes nil.
-func appendJSON(b []byte, text []byte) []byte {
+func appendJSON(b []byte, text JSON) []byte {
 	if len(text) == 0 {
 		return append(b, 0xC0)
 	}
@@ -65,7 +60,7 @@ func appendAny(b []byte, x any) []byte {
 	case nil:
 		return append(b, 0xC0)
 	case bool:
-		return append(b, 0xC2+b2i(x))
+		return appendBool(b, x)
 	case string:
 		return appendStr(b, x)
 	case json.Number:
@@ -77,10 +72,7 @@ func appendAny(b []byte, x any) []byte {
 		}
 		return b
 	case map[string]any:
-		keys := make([]string, 0, len(x))
-		for k := range x {
-			keys = append(keys, k)
-		}
+		keys := slices.AppendSeq(make([]string, 0, len(x)), maps.Keys(x))
 		slices.Sort(keys)
 		b = appendMap(b, len(x))
 		for _, k := range keys {
@@ -278,12 +270,12 @@ func (t *transcoder) value() {
 		})
 	case '"':
 		t.text()
-	case 't', 'f':
-		t.out = append(t.out, 0xC2+b2i(c == 't'))
-		t.at += len("true") + int(b2i(c == 'f'))
+	case 't':
+		t.word(0xC3, "true")
+	case 'f':
+		t.word(0xC2, "false")
 	case 'n':
-		t.out = append(t.out, 0xC0)
-		t.at += len("null")
+		t.word(0xC0, "null")
 	default:
 		start := t.at
 		for t.at < len(t.in) && (t.in[t.at] == '-' || t.in[t.at] == '+' || t.in[t.at] == '.' || t.in[t.at]|0x20 == 'e' || t.in[t.at]-'0' < 10) {
@@ -291,6 +283,11 @@ func (t *transcoder) value() {
 		}
 		t.out = appendNumber(t.out, string(t.in[start:t.at]))
 	}
+}
+
+func (t *transcoder) word(b byte, text string) {
+	t.out = append(t.out, b)
+	t.at += len(text)
 }
 
 // many reads elements up to the end. How many there are is written before them when it is known.

@@ -2,132 +2,155 @@ package wire
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
-	"unicode/utf8"
+	"reflect"
+	"unsafe"
 )
 
-// octets is a byte vector of the seed's messages: written as an array of integers, read as that or as bin.
-func (c *codec) octets(name string, v *[]byte, n need) {
-	h, pos, read, write := c.visit(name, n, *v == nil)
-	if write {
-		c.b = appendArray(c.b, len(*v))
-		for _, x := range *v {
-			c.b = appendUint(c.b, uint64(x))
-		}
+// appendOctets writes a byte vector of the seed's messages: an array of integers, which is read as that or as bin.
+func appendOctets(b, v []byte) []byte {
+	b = appendArray(b, len(v))
+	for _, x := range v {
+		b = appendUint(b, x)
 	}
-	if read {
-		c.readOctets(name, h, pos, v)
-	}
+	return b
 }
 
-func (c *codec) readOctets(name string, h head, pos int, v *[]byte) {
-	pos += h.size
-	switch h.kind {
+func readOctets(in input) ([]byte, error) {
+	switch in.kind {
 	case kBin:
-		*v = append([]byte{}, c.b[pos:pos+int(h.n)]...)
+		return append([]byte{}, in.bytes()...), nil
 	case kArray:
-		out := make([]byte, h.n)
+		out, pos := make([]byte, in.n), in.at+in.size
 		for i := range out {
-			e, err := header(c.b[pos:])
-			if err != nil || e.kind != kUint || e.u > 255 {
-				c.fail("field `%s`: element %d is not a byte", name, i)
-				return
+			e, err := header(in.b[pos:])
+			if err != nil || e.kind != kUint || e.u > math.MaxUint8 {
+				return nil, in.fail("element %d is not a byte", i)
 			}
 			out[i] = byte(e.u)
 			pos += e.size
 		}
-		*v = out
+		return out, nil
 	default:
-		c.wrong(name, h, "a sequence")
+		return nil, in.wrong("a sequence")
 	}
 }
 
-// bin is a byte string of our own messages. What is decoded shares the payload's memory.
-func (c *codec) bin(name string, v *[]byte, n need) {
-	h, pos, read, write := c.visit(name, n, *v == nil)
-	if write {
-		c.b = append(appendBin(c.b, len(*v)), *v...)
+// readBin reads a byte string of our own messages. It shares the payload's memory.
+func readBin(in input) ([]byte, error) {
+	if in.kind != kBin {
+		return readOctets(in)
 	}
-	if read {
-		if h.kind != kBin {
-			c.readOctets(name, h, pos, v)
-			return
-		}
-		start := pos + h.size
-		*v = c.b[start : start+int(h.n) : start+int(h.n)]
-	}
+	return in.bytes(), nil
 }
 
-// floats is an embedding: written as float32, read from numbers of any kind.
-func (c *codec) floats(name string, v *[]float32, n need) {
-	h, pos, read, write := c.visit(name, n, *v == nil)
-	if write {
-		c.b = appendArray(c.b, len(*v))
-		for _, x := range *v {
-			c.b = binary.BigEndian.AppendUint32(append(c.b, 0xCA), math.Float32bits(x))
-		}
+// appendFloats writes an embedding: as float32. It is read from numbers of any kind.
+func appendFloats(b []byte, v []float32) []byte {
+	b = appendArray(b, len(v))
+	for _, x := range v {
+		b = binary.BigEndian.AppendUint32(append(b, 0xCA), math.Float32bits(x))
 	}
-	if !read {
-		return
+	return b
+}
+
+func readFloats(in input) ([]float32, error) {
+	if in.kind != kArray {
+		return nil, in.wrong("a sequence of numbers")
 	}
-	if h.kind != kArray {
-		c.wrong(name, h, "a sequence of numbers")
-		return
-	}
-	pos += h.size
-	out := make([]float32, h.n)
+	out, pos := make([]float32, in.n), in.at+in.size
 	for i := range out {
-		e, err := header(c.b[pos:])
+		e, err := header(in.b[pos:])
 		if err != nil {
-			c.err = err
-			return
+			return nil, err
 		}
 		f, ok := e.float()
 		if !ok {
-			c.fail("field `%s`: element %d is not a number", name, i)
-			return
+			return nil, in.fail("element %d is not a number", i)
 		}
 		out[i] = float32(f)
 		pos += e.size
 	}
-	*v = out
+	return out, nil
 }
 
-// strs is a list of strings.
-func (c *codec) strs(name string, v *[]string, n need) {
-	h, pos, read, write := c.visit(name, n, *v == nil && n != required)
-	if write {
-		c.b = appendArray(c.b, len(*v))
-		for _, s := range *v {
-			c.b = appendStr(c.b, s)
-		}
+func appendStrs(b []byte, v []string) []byte {
+	b = appendArray(b, len(v))
+	for _, s := range v {
+		b = appendStr(b, s)
 	}
-	if !read {
-		return
+	return b
+}
+
+func readStrs(in input) ([]string, error) {
+	if in.kind != kArray {
+		return nil, in.wrong("a sequence of strings")
 	}
-	if h.kind != kArray {
-		c.wrong(name, h, "a sequence of strings")
-		return
-	}
-	pos += h.size
-	out := make([]string, 0, min(int(h.n), 1024))
-	for range h.n {
-		e, err := header(c.b[pos:])
+	out, pos := make([]string, 0, min(int(in.n), 1024)), in.at+in.size
+	for range in.n {
+		e, err := in.value(pos)
 		if err != nil {
-			c.err = err
-			return
+			return nil, err
 		}
-		if e.kind != kStr && e.kind != kBin {
-			c.wrong(name, e, "a string")
-			return
+		s, err := readStr(e)
+		if err != nil {
+			return nil, err
 		}
-		raw := c.b[pos+e.size : pos+e.size+int(e.n)]
-		if !utf8.Valid(raw) {
-			c.fail("field `%s`: invalid utf-8", name)
-			return
-		}
-		out = append(out, string(raw))
+		out = append(out, s)
 		pos += e.size + int(e.n)
 	}
-	*v = out
+	return out, nil
+}
+
+// A capped message may stand in a list no more often than most says: a value may be a few bytes there, and hundreds when it is decoded.
+type capped interface{ most() uint32 }
+
+// list is for lists of messages.
+func list(t reflect.Type, p *plan) codec {
+	most := uint32(math.MaxUint32)
+	if m, ok := reflect.Zero(t.Elem()).Interface().(capped); ok {
+		most = m.most()
+	}
+	return codec{
+		zero: func(at unsafe.Pointer) bool { return reflect.NewAt(t, at).Elem().IsNil() },
+		write: func(b []byte, at unsafe.Pointer) []byte {
+			v := reflect.NewAt(t, at).Elem()
+			b = appendArray(b, v.Len())
+			for i := range v.Len() {
+				b = p.write(b, v.Index(i).Addr().UnsafePointer())
+			}
+			return b
+		},
+		read: func(in input, at unsafe.Pointer) error {
+			if in.kind != kArray {
+				return in.wrong("a sequence")
+			}
+			if in.n > most {
+				return fmt.Errorf("%w: %s: %d values, %d allowed", ErrPayload, in.name, in.n, most)
+			}
+			return p.readList(in, reflect.NewAt(t, at).Elem())
+		},
+	}
+}
+
+func (p *plan) readList(in input, v reflect.Value) error {
+	v.Set(reflect.MakeSlice(v.Type(), 0, min(int(in.n), 256))) // grows with what is really there
+	pos := in.at + in.size
+	for i := range int(in.n) {
+		if v.Len() == v.Cap() {
+			v.Grow(1)
+		}
+		v.SetLen(i + 1)
+		e, err := in.value(pos)
+		if err != nil {
+			return err
+		}
+		if err := p.read(e, v.Index(i).Addr().UnsafePointer()); err != nil {
+			return fmt.Errorf("%s[%d]: %w", in.name, i, err)
+		}
+		if pos, err = skip(in.b, pos); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -8,12 +8,7 @@ type SessionStart struct {
 	SessionID string `wire:"session_id,extension"` // extension: a name of the client's own
 }
 
-func (m *SessionStart) fields(c *codec) {
-	if c.mode == decoding {
-		m.Namespace = "default"
-	}
-	walk(c, m)
-}
+func (m *SessionStart) preset() { m.Namespace = "default" }
 
 // SessionEnd closes a session.
 type SessionEnd struct {
@@ -21,15 +16,11 @@ type SessionEnd struct {
 	Summary   *string `wire:"summary,optional"`
 }
 
-func (m *SessionEnd) fields(c *codec) { walk(c, m) }
-
 // SessionStarted answers SESSION_START, with opcode SESSION_OK.
 type SessionStarted struct {
 	SessionID string `wire:"session_id"`
 	Index     uint64 `wire:"index,extension"` // extension
 }
-
-func (m *SessionStarted) fields(c *codec) { walk(c, m) }
 
 // SessionEnded answers SESSION_END, with opcode SESSION_OK.
 type SessionEnded struct {
@@ -40,8 +31,6 @@ type SessionEnded struct {
 	Index        uint64   `wire:"index,extension"` // extension
 }
 
-func (m *SessionEnded) fields(c *codec) { walk(c, m) }
-
 // Think asks for a round of cognition.
 type Think struct {
 	RunConsolidation   bool `wire:"run_consolidation,defaulted"`
@@ -51,11 +40,8 @@ type Think struct {
 	ConsolidationLimit int  `wire:"consolidation_limit,defaulted"`
 }
 
-func (m *Think) fields(c *codec) {
-	if c.mode == decoding {
-		*m = Think{RunConsolidation: true, RunConflictScan: true, ConsolidationLimit: 50}
-	}
-	walk(c, m)
+func (m *Think) preset() {
+	*m = Think{RunConsolidation: true, RunConflictScan: true, ConsolidationLimit: 50}
 }
 
 // Trigger is something that deserves attention.
@@ -66,8 +52,6 @@ type Trigger struct {
 	TriggerType     string   `wire:"trigger_type"`
 	Urgency         float64  `wire:"urgency"`
 }
-
-func (m *Trigger) fields(c *codec) { walk(c, m) }
 
 // ThinkResult says what a round of cognition changed.
 type ThinkResult struct {
@@ -80,23 +64,17 @@ type ThinkResult struct {
 	Triggers           []Trigger `wire:"triggers"`
 }
 
-func (m *ThinkResult) fields(c *codec) { walk(c, m) }
-
 // Subscribe asks for events; UNSUBSCRIBE takes the same payload.
 type Subscribe struct {
 	Events []string `wire:"events"`
 	Cursor uint64   `wire:"cursor,extension"` // extension: resume behind this place in the log
 }
 
-func (m *Subscribe) fields(c *codec) { walk(c, m) }
-
 // Event is pushed on the stream of the SUBSCRIBE.
 type Event struct {
 	EventType string `wire:"event_type"`
 	Data      JSON   `wire:"data,defaulted"`
 }
-
-func (m *Event) fields(c *codec) { walk(c, m) }
 
 // Conflicts asks for contradictions.
 type Conflicts struct {
@@ -106,12 +84,7 @@ type Conflicts struct {
 	Limit        int     `wire:"limit,defaulted"`
 }
 
-func (m *Conflicts) fields(c *codec) {
-	if c.mode == decoding {
-		m.Limit = 50
-	}
-	walk(c, m)
-}
+func (m *Conflicts) preset() { m.Limit = 50 }
 
 // Conflict is a row of CONFLICT_RESULT.
 type Conflict struct {
@@ -126,14 +99,10 @@ type Conflict struct {
 	Status          string  `wire:"status"`
 }
 
-func (m *Conflict) fields(c *codec) { walk(c, m) }
-
 // ConflictResult lists contradictions.
 type ConflictResult struct {
 	Conflicts []Conflict `wire:"conflicts"`
 }
-
-func (m *ConflictResult) fields(c *codec) { walk(c, m) }
 
 // Resolve settles a contradiction.
 type Resolve struct {
@@ -144,15 +113,11 @@ type Resolve struct {
 	ResolutionNote *string `wire:"resolution_note,optional"`
 }
 
-func (m *Resolve) fields(c *codec) { walk(c, m) }
-
 // Resolved answers RESOLVE, with opcode CONFLICT_RESULT.
 type Resolved struct {
 	ConflictID string `wire:"conflict_id"`
 	Strategy   string `wire:"strategy"`
 }
-
-func (m *Resolved) fields(c *codec) { walk(c, m) }
 
 // Trait is one line of a personality.
 type Trait struct {
@@ -160,14 +125,10 @@ type Trait struct {
 	Score float64 `wire:"score"`
 }
 
-func (m *Trait) fields(c *codec) { walk(c, m) }
-
 // Personality answers PERSONALITY, with opcode INFO_RESULT.
 type Personality struct {
 	Traits []Trait `wire:"traits"`
 }
-
-func (m *Personality) fields(c *codec) { walk(c, m) }
 
 // Stats answers STATS, with opcode INFO_RESULT.
 type Stats struct {
@@ -180,5 +141,3 @@ type Stats struct {
 	PendingTriggers      uint64 `wire:"pending_triggers"`
 	TombstonedMemories   uint64 `wire:"tombstoned_memories"`
 }
-
-func (m *Stats) fields(c *codec) { walk(c, m) }

@@ -11,8 +11,6 @@ type ClusterHello struct {
 	Raft            *RaftHello `wire:"raft,extension"`
 }
 
-func (m *ClusterHello) fields(c *codec) { walk(c, m) }
-
 // ClusterHelloOK answers it.
 type ClusterHelloOK struct {
 	NodeID          uint32     `wire:"node_id"`
@@ -23,8 +21,6 @@ type ClusterHelloOK struct {
 	Raft            *RaftHello `wire:"raft,extension"`
 }
 
-func (m *ClusterHelloOK) fields(c *codec) { walk(c, m) }
-
 // OplogPull asks for operations behind a cursor.
 type OplogPull struct {
 	Database     string  `wire:"database,defaulted"`
@@ -34,12 +30,7 @@ type OplogPull struct {
 	ExcludeActor *string `wire:"exclude_actor,optional"`
 }
 
-func (m *OplogPull) fields(c *codec) {
-	if c.mode == decoding {
-		m.Database = "default"
-	}
-	walk(c, m)
-}
+func (m *OplogPull) preset() { m.Database = "default" }
 
 // MaxOps is how many operations a frame may bring.
 const MaxOps = 10_000
@@ -59,8 +50,6 @@ type OplogEntry struct {
 	Embedding     []byte  `wire:"embedding,extension,octets"` // extension: little-endian float32
 }
 
-func (m *OplogEntry) fields(c *codec) { walk(c, m) }
-
 func (OplogEntry) most() uint32 { return MaxOps }
 
 // OplogPullResult answers OPLOG_PULL.
@@ -69,8 +58,6 @@ type OplogPullResult struct {
 	HasMore bool         `wire:"has_more"`
 }
 
-func (m *OplogPullResult) fields(c *codec) { walk(c, m) }
-
 // OplogPush brings operations, or, with Raft set, is Raft's AppendEntries.
 type OplogPush struct {
 	Database string       `wire:"database,defaulted"`
@@ -78,12 +65,7 @@ type OplogPush struct {
 	Raft     *RaftAppend  `wire:"raft,extension"`
 }
 
-func (m *OplogPush) fields(c *codec) {
-	if c.mode == decoding {
-		m.Database = "default"
-	}
-	walk(c, m)
-}
+func (m *OplogPush) preset() { m.Database = "default" }
 
 // OplogPushOK answers OPLOG_PUSH.
 type OplogPushOK struct {
@@ -93,8 +75,6 @@ type OplogPushOK struct {
 	Raft     *RaftAppendReply `wire:"raft,extension"`
 }
 
-func (m *OplogPushOK) fields(c *codec) { walk(c, m) }
-
 // Heartbeat names the leader or, with Raft set, is an AppendEntries without entries.
 type Heartbeat struct {
 	Term           uint64      `wire:"term"`
@@ -103,8 +83,6 @@ type Heartbeat struct {
 	LeaderLastOpID string      `wire:"leader_last_op_id"`
 	Raft           *RaftAppend `wire:"raft,extension"`
 }
-
-func (m *Heartbeat) fields(c *codec) { walk(c, m) }
 
 // HeartbeatAck answers it.
 type HeartbeatAck struct {
@@ -117,8 +95,6 @@ type HeartbeatAck struct {
 	Raft             *RaftAppendReply `wire:"raft,extension"`
 }
 
-func (m *HeartbeatAck) fields(c *codec) { walk(c, m) }
-
 // RequestVote asks for a vote, or, with Raft set, is Raft's RequestVote or RequestPreVote.
 type RequestVote struct {
 	Term        uint64    `wire:"term"`
@@ -128,8 +104,6 @@ type RequestVote struct {
 	Raft        *RaftVote `wire:"raft,extension"`
 }
 
-func (m *RequestVote) fields(c *codec) { walk(c, m) }
-
 // Vote is the payload of VOTE_GRANTED and VOTE_DENIED.
 type Vote struct {
 	Term    uint64         `wire:"term"`
@@ -138,8 +112,6 @@ type Vote struct {
 	Reason  *string        `wire:"reason,optional"`
 	Raft    *RaftVoteReply `wire:"raft,extension"`
 }
-
-func (m *Vote) fields(c *codec) { walk(c, m) }
 
 // PeerStatus is a row of CLUSTER_STATUS_RESULT.
 type PeerStatus struct {
@@ -151,8 +123,6 @@ type PeerStatus struct {
 	LastSeenSecsAgo float64 `wire:"last_seen_secs_ago"` // +Inf: never
 	LagSeconds      float64 `wire:"lag_seconds"`
 }
-
-func (m *PeerStatus) fields(c *codec) { walk(c, m) }
 
 // ClusterStatusResult is the cluster as a node sees it.
 type ClusterStatusResult struct {
@@ -166,11 +136,7 @@ type ClusterStatusResult struct {
 	Node        JSON         `wire:"node,extension"` // extension: what the node says of itself
 }
 
-func (m *ClusterStatusResult) fields(c *codec) { walk(c, m) }
-
 // DatabaseList answers CLUSTER_DATABASE_LIST.
 type DatabaseList struct {
 	Databases []string `wire:"databases"`
 }
-
-func (m *DatabaseList) fields(c *codec) { walk(c, m) }

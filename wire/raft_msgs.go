@@ -26,8 +26,6 @@ type RaftHello struct {
 	Checksum  uint32 `wire:"checksum,extension"` // of the hello without it, and frames behind it end with theirs; 0 when the sender has none
 }
 
-func (m *RaftHello) fields(c *codec) { walk(c, m) }
-
 // RaftEntry is one log entry.
 type RaftEntry struct {
 	Index      uint64 `wire:"i"`
@@ -37,8 +35,6 @@ type RaftEntry struct {
 	Extensions []byte `wire:"x,extension"`
 	AppendedAt int64  `wire:"a,extension"` // unix nanoseconds; 0 for none
 }
-
-func (m *RaftEntry) fields(c *codec) { walk(c, m) }
 
 // maxEntries is how many records an append may bring: more than the library sends.
 const maxEntries = 4096
@@ -69,10 +65,6 @@ type RaftPlace struct {
 	Index uint64 `wire:"i"`
 }
 
-func (m *RaftPlace) fields(c *codec) { walk(c, m) }
-
-func (m *RaftAppend) fields(c *codec) { walk(c, m) }
-
 // RaftAppendReply answers it.
 type RaftAppendReply struct {
 	Term           uint64 `wire:"term"`
@@ -82,8 +74,6 @@ type RaftAppendReply struct {
 	Clock          uint64 `wire:"clock,extension"` // the follower's, in Unix microseconds; 0 when it does not say
 	Mark           uint64 `wire:"mark,extension"`  // when the follower answered, by a clock of its own that the leader gives back as heard
 }
-
-func (m *RaftAppendReply) fields(c *codec) { walk(c, m) }
 
 // RaftVote is a RequestVote or, with PreVote, a RequestPreVote.
 type RaftVote struct {
@@ -96,15 +86,11 @@ type RaftVote struct {
 	PreVote   bool   `wire:"pre_vote,extension"`
 }
 
-func (m *RaftVote) fields(c *codec) { walk(c, m) }
-
 // RaftVoteReply answers it.
 type RaftVoteReply struct {
 	Term    uint64 `wire:"term"`
 	Granted bool   `wire:"granted"`
 }
-
-func (m *RaftVoteReply) fields(c *codec) { walk(c, m) }
 
 // SnapshotBegin opens an InstallSnapshot: chunks of Size bytes in all follow on the same connection.
 type SnapshotBegin struct {
@@ -118,8 +104,6 @@ type SnapshotBegin struct {
 	Size               uint64 `wire:"size"`
 }
 
-func (m *SnapshotBegin) fields(c *codec) { walk(c, m) }
-
 // SnapshotChunk is a piece of a snapshot; the last one carries the SHA-256 of all.
 type SnapshotChunk struct {
 	Offset uint64 `wire:"offset"`
@@ -127,15 +111,11 @@ type SnapshotChunk struct {
 	Sum    []byte `wire:"sum,extension"`
 }
 
-func (m *SnapshotChunk) fields(c *codec) { walk(c, m) }
-
 // SnapshotOK answers the last chunk.
 type SnapshotOK struct {
 	Term    uint64 `wire:"term"`
 	Success bool   `wire:"success"`
 }
-
-func (m *SnapshotOK) fields(c *codec) { walk(c, m) }
 
 // TimeoutNow tells a member to campaign at once: the leader hands over.
 type TimeoutNow struct {
@@ -143,15 +123,11 @@ type TimeoutNow struct {
 	LeaderAddr string `wire:"leader_addr"`
 }
 
-func (m *TimeoutNow) fields(c *codec) { walk(c, m) }
-
 // Asker is the caller that asked for a change, for the audit that the leader writes.
 type Asker struct {
 	By    string `wire:"by,defaulted"`    // as the audit names it; empty: the node itself
 	Label string `wire:"label,defaulted"` // of the token
 }
-
-func (m *Asker) fields(c *codec) { walk(c, m) }
 
 // Forward brings an entry to the leader.
 type Forward struct {
@@ -159,22 +135,16 @@ type Forward struct {
 	Asker
 }
 
-func (m *Forward) fields(c *codec) { walk(c, m) }
-
 // ForwardOK brings back what became of it.
 type ForwardOK struct {
 	Outcome []byte `wire:"outcome"`
 }
-
-func (m *ForwardOK) fields(c *codec) { walk(c, m) }
 
 // ReadIndexOK answers READ_INDEX: everything acknowledged before the question is at or below Index.
 type ReadIndexOK struct {
 	Index uint64 `wire:"index"`
 	Term  uint64 `wire:"term"`
 }
-
-func (m *ReadIndexOK) fields(c *codec) { walk(c, m) }
 
 // Membership asks the leader to change the members of the cluster.
 type Membership struct {
@@ -187,12 +157,8 @@ type Membership struct {
 	Asker
 }
 
-func (m *Membership) fields(c *codec) { walk(c, m) }
-
 // MembershipOK says what was done.
 type MembershipOK struct {
 	Message string `wire:"message"`
 	Index   uint64 `wire:"index,defaulted"` // for rejoin: where in the log the vote was taken away
 }
-
-func (m *MembershipOK) fields(c *codec) { walk(c, m) }

@@ -4,124 +4,88 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"time"
 	"unicode/utf8"
+	"unsafe"
 
 	"github.com/cairndb/cairn/wire/field"
 )
 
-func (c *codec) str(name string, v *string, n need) {
-	h, pos, read, write := c.visit(name, n, *v == "")
-	if write {
-		c.b = appendStr(c.b, *v)
+type codecKey struct {
+	t    reflect.Type
+	kind string
+}
+
+func of[T any](kind string) codecKey { return codecKey{reflect.TypeFor[T](), kind} }
+
+// codecs are those of all types that are no messages, by the kind in their tag.
+var codecs = map[codecKey]codec{
+	of[string](""):        scalar(appendStr, readStr),
+	of[bool](""):          scalar(appendBool, readBool),
+	of[float64](""):       scalar(appendF64, readF64),
+	of[float64]("date"):   scalar(appendF64, readDate),
+	of[float64]("unit"):   scalar(appendF64, within(field.Unit)),
+	of[float64]("signed"): scalar(appendF64, within(field.Signed)),
+	of[float64]("hours"):  scalar(appendF64, within(field.Hours)),
+	of[float64]("weight"): scalar(appendF64, within(field.Weight)),
+	of[int](""):           scalar(appendInt[int], readInt[int]),
+	of[int64](""):         scalar(appendInt[int64], readInt[int64]),
+	of[uint8](""):         scalar(appendUint[uint8], readUint[uint8]),
+	of[uint32](""):        scalar(appendUint[uint32], readUint[uint32]),
+	of[uint64](""):        scalar(appendUint[uint64], readUint[uint64]),
+	of[Code](""):          scalar(appendUint[Code], readUint[Code]),
+	of[[]string](""):      slice(appendStrs, readStrs),
+	of[[]byte](""):        slice(appendBin, readBin),
+	of[[]byte]("octets"):  slice(appendOctets, readOctets),
+	of[[]float32](""):     slice(appendFloats, readFloats),
+	of[JSON](""):          typed(func(v JSON) bool { return len(v) == 0 }, appendJSON, readJSON),
+}
+
+// typed is the codec of a type. codecOf takes it for fields of that type alone.
+func typed[T any](zero func(T) bool, write func([]byte, T) []byte, read func(input) (T, error)) codec {
+	return codec{
+		zero:  func(p unsafe.Pointer) bool { return zero(*(*T)(p)) },
+		write: func(b []byte, p unsafe.Pointer) []byte { return write(b, *(*T)(p)) },
+		read: func(in input, p unsafe.Pointer) (err error) {
+			*(*T)(p), err = read(in)
+			return err
+		},
 	}
-	if !read {
-		return
+}
+
+func scalar[T comparable](write func([]byte, T) []byte, read func(input) (T, error)) codec {
+	return typed(func(v T) bool { return v == *new(T) }, write, read)
+}
+
+func slice[T any](write func([]byte, []T) []byte, read func(input) ([]T, error)) codec {
+	return typed(func(v []T) bool { return v == nil }, write, read)
+}
+
+func readStr(in input) (string, error) {
+	if in.kind != kStr && in.kind != kBin {
+		return "", in.wrong("a string")
 	}
-	if h.kind != kStr && h.kind != kBin {
-		c.wrong(name, h, "a string")
-		return
-	}
-	raw := c.b[pos+h.size : pos+h.size+int(h.n)]
+	raw := in.bytes()
 	if !utf8.Valid(raw) {
-		c.fail("field `%s`: invalid utf-8", name)
-		return
+		return "", in.fail("invalid utf-8")
 	}
-	*v = string(raw)
+	return string(raw), nil
 }
 
-func (c *codec) optStr(name string, v **string, n need) {
-	if c.mode == decoding && c.at[c.next] >= 0 {
-		var s string
-		h, _ := header(c.b[c.at[c.next]:])
-		c.str(name, &s, n)
-		if h.kind != kNil {
-			*v = &s
-		}
-		return
+func readBool(in input) (bool, error) {
+	if in.kind != kBool {
+		return false, in.wrong("a boolean")
 	}
-	_, _, _, write := c.visit(name, n, *v == nil)
-	if write {
-		c.b = appendStr(c.b, **v)
-	}
+	return in.u == 1, nil
 }
 
-func (c *codec) f64(name string, v *float64, n need) {
-	h, _, read, write := c.visit(name, n, *v == 0)
-	if write {
-		c.b = appendF64(c.b, *v)
+func readF64(in input) (float64, error) {
+	f, ok := in.float()
+	if !ok {
+		return 0, in.wrong("a number")
 	}
-	if read {
-		if f, ok := h.float(); ok {
-			*v = f
-		} else {
-			c.wrong(name, h, "a number")
-		}
-	}
-}
-
-// bounded is a number with the bounds of its kind, which an exact reader checks.
-func (c *codec) bounded(name string, v *float64, n need, k field.Kind) {
-	c.f64(name, v, n)
-	if c.mode == decoding && c.exact && c.err == nil && c.at[c.next-1] >= 0 {
-		if err := k.Number(name, *v); err != nil {
-			c.fail("%s", err)
-		}
-	}
-}
-
-// date is a time in Unix seconds, read from a number or from RFC 3339. Anything else is refused, also by a reader that is not exact.
-func (c *codec) date(name string, v *float64, n need) {
-	h, pos, read, write := c.visit(name, n, *v == 0)
-	if write {
-		c.b = appendF64(c.b, *v)
-	}
-	if read {
-		*v = c.readDate(name, h, pos)
-	}
-}
-
-func (c *codec) optDate(name string, v **float64, n need) {
-	h, pos, read, write := c.visit(name, n, *v == nil)
-	if write {
-		c.b = appendF64(c.b, **v)
-	}
-	if read {
-		at := c.readDate(name, h, pos)
-		*v = &at
-	}
-}
-
-func (c *codec) readDate(name string, h head, pos int) float64 {
-	var t time.Time
-	err := errors.New("neither")
-	if f, ok := h.float(); ok {
-		if f == 0 { // as absent as a field that is not written
-			return 0
-		}
-		t, err = field.Unix(f)
-	} else if h.kind == kStr {
-		t, err = field.ParseDate(string(c.b[pos+h.size : pos+h.size+int(h.n)]))
-	}
-	if err != nil {
-		c.fail("field `%s`: want %s", name, field.WantDate)
-		return 0
-	}
-	return field.Seconds(t)
-}
-
-func (c *codec) optF64(name string, v **float64, n need) {
-	h, _, read, write := c.visit(name, n, *v == nil)
-	if write {
-		c.b = appendF64(c.b, **v)
-	}
-	if read {
-		if f, ok := h.float(); ok {
-			*v = &f
-		} else {
-			c.wrong(name, h, "a number")
-		}
-	}
+	return f, nil
 }
 
 func (h head) float() (float64, bool) {
@@ -136,85 +100,47 @@ func (h head) float() (float64, bool) {
 	return 0, false
 }
 
-func (c *codec) boolean(name string, v *bool, n need) {
-	h, _, read, write := c.visit(name, n, !*v)
-	if write {
-		c.b = append(c.b, 0xC2+b2i(*v))
-	}
-	if read {
-		if h.kind != kBool {
-			c.wrong(name, h, "a boolean")
-			return
+// within reads a number with the bounds of its kind, which an exact reader checks.
+func within(k field.Kind) func(input) (float64, error) {
+	return func(in input) (float64, error) {
+		f, err := readF64(in)
+		if err == nil && in.exact {
+			if out := k.Number(in.name, f); out != nil {
+				err = fmt.Errorf("%w: %w", ErrPayload, out)
+			}
 		}
-		*v = h.u == 1
+		return f, err
 	}
 }
 
-func b2i(b bool) byte {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-type unsigned interface {
-	~uint8 | ~uint16 | ~uint32 | ~uint64
-}
-
-func uintField[T unsigned](c *codec, name string, v *T, n need) {
-	h, _, read, write := c.visit(name, n, *v == 0)
-	if write {
-		c.b = appendUint(c.b, uint64(*v))
-	}
-	if read {
-		if h.kind != kUint || uint64(T(h.u)) != h.u {
-			c.wrong(name, h, fmt.Sprintf("an unsigned integer of at most %d", uint64(^T(0))))
-			return
+// readDate reads a time in Unix seconds, from a number or from RFC 3339. Anything else is refused, also by a reader that is not exact.
+func readDate(in input) (float64, error) {
+	var t time.Time
+	err := errors.New("neither")
+	if f, ok := in.float(); ok {
+		if f == 0 { // as absent as a field that is not written
+			return 0, nil
 		}
-		*v = T(h.u)
+		t, err = field.Unix(f)
+	} else if in.kind == kStr {
+		t, err = field.ParseDate(string(in.bytes()))
 	}
+	if err != nil {
+		return 0, in.fail("want %s", field.WantDate)
+	}
+	return field.Seconds(t), nil
 }
 
-func optUint[T unsigned](c *codec, name string, v **T, n need) {
-	h, _, read, write := c.visit(name, n, *v == nil)
-	if write {
-		c.b = appendUint(c.b, uint64(**v))
+func readUint[T unsigned](in input) (T, error) {
+	if in.kind != kUint || uint64(T(in.u)) != in.u {
+		return 0, in.wrong(fmt.Sprintf("an unsigned integer of at most %d", uint64(^T(0))))
 	}
-	if read {
-		if h.kind != kUint || uint64(T(h.u)) != h.u {
-			c.wrong(name, h, fmt.Sprintf("an unsigned integer of at most %d", uint64(^T(0))))
-			return
-		}
-		x := T(h.u)
-		*v = &x
-	}
+	return T(in.u), nil
 }
 
-func integer[T int | int64](c *codec, name string, v *T, n need) {
-	h, _, read, write := c.visit(name, n, *v == 0)
-	if write {
-		c.b = appendInt(c.b, int64(*v))
+func readInt[T int | int64](in input) (T, error) {
+	if (in.kind != kUint || in.u > math.MaxInt64) && in.kind != kInt {
+		return 0, in.wrong("an integer")
 	}
-	if read {
-		if (h.kind != kUint || h.u > math.MaxInt64) && h.kind != kInt {
-			c.wrong(name, h, "an integer")
-			return
-		}
-		*v = T(int64(h.u))
-	}
-}
-
-func (c *codec) optInteger(name string, v **int64, n need) {
-	h, _, read, write := c.visit(name, n, *v == nil)
-	if write {
-		c.b = appendInt(c.b, **v)
-	}
-	if read {
-		if (h.kind != kUint || h.u > math.MaxInt64) && h.kind != kInt {
-			c.wrong(name, h, "an integer")
-			return
-		}
-		x := int64(h.u)
-		*v = &x
-	}
+	return T(int64(in.u)), nil
 }

@@ -215,6 +215,35 @@ func BenchmarkRemember(b *testing.B) {
 	})
 }
 
+// BenchmarkRecall is a question and one memory found, as a client writes and reads them and a node does.
+func BenchmarkRecall(b *testing.B) {
+	q := NewRecall("who leads the payments team?")
+	namespace := "default"
+	q.Namespace, q.QueryEmbedding, q.Explain = &namespace, make([]float32, 64), true
+	found := RecallResult{RID: strings.Repeat("r", 36), Text: strings.Repeat("memory ", 45), Metadata: JSON(`{"channel":"mail","tags":["a","b"]}`),
+		MemoryType: "semantic", Namespace: namespace, Source: "user", Importance: 0.5, Score: 0.75, WhyRetrieved: []string{"vector", "text"}}
+	request, result := encodeInto(nil, &q), encodeInto(nil, &found)
+	for name, f := range map[string]func() error{
+		"write request": func() error { request = encodeInto(request[:0], &q); return nil },
+		"write result":  func() error { result = encodeInto(result[:0], &found); return nil },
+		"read request": func() error {
+			return UnpackExact(Frame{Flags: 1, Op: OpRecall, Payload: request}, new(Recall), MaxPlainClient)
+		},
+		"read result": func() error {
+			return Unpack(Frame{Flags: 1, Op: OpRecallResult, Payload: result}, new(RecallResult), MaxPlainClient)
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := f(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 // BenchmarkAppend is what the leader sends a follower under load, and what the follower makes of it.
 func BenchmarkAppend(b *testing.B) {
 	m := OplogPush{Database: "default", Ops: []OplogEntry{}, Raft: &RaftAppend{Term: 3, Leader: 1, LeaderAddr: "10.0.0.1:7440", PrevIndex: 1 << 20, PrevTerm: 3, Commit: 1 << 20}}
