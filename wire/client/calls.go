@@ -8,6 +8,13 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
+// ask is call for an answer of type A; after an error it is not complete.
+func ask[A any](ctx context.Context, c *Client, kind retryRule, op wire.Op, m wire.Message, want wire.Op) (answer A, err error) {
+	err = c.call(ctx, kind, op, m, want, &answer)
+	return answer, err
+}
+
+// call sends a request, nil for one without content, and reads its answer of one frame, nil for one that is not looked at.
 func (c *Client) call(ctx context.Context, kind retryRule, op wire.Op, m wire.Message, want wire.Op, answer wire.Message) error {
 	return c.do(ctx, kind, func(ctx context.Context, cn *conn) error { return cn.ask(ctx, op, m, want, answer) })
 }
@@ -23,8 +30,7 @@ func (c *Client) Remember(ctx context.Context, m wire.Remember) (string, error) 
 	if m.IdempotencyKey == "" {
 		m.IdempotencyKey = NewKey()
 	}
-	var ok wire.RememberOK
-	err := c.call(ctx, recognised, wire.OpRemember, &m, wire.OpRememberOK, &ok)
+	ok, err := ask[wire.RememberOK](ctx, c, recognised, wire.OpRemember, &m, wire.OpRememberOK)
 	c.wrote(ok.Index)
 	return ok.RID, err
 }
@@ -34,8 +40,7 @@ func (c *Client) RememberBatch(ctx context.Context, m wire.RememberBatch) ([]str
 	if m.IdempotencyKey == "" {
 		m.IdempotencyKey = NewKey()
 	}
-	var ok wire.RememberBatchOK
-	err := c.call(ctx, recognised, wire.OpRememberBatch, &m, wire.OpRememberOK, &ok)
+	ok, err := ask[wire.RememberBatchOK](ctx, c, recognised, wire.OpRememberBatch, &m, wire.OpRememberOK)
 	c.wrote(ok.Index)
 	return ok.RIDs, err
 }
@@ -106,92 +111,78 @@ func recall(ctx context.Context, cn *conn, q wire.Recall, each func(wire.RecallR
 
 // Forget makes a memory invisible; found says whether there was one.
 func (c *Client) Forget(ctx context.Context, rid string) (found bool, err error) {
-	var ok wire.ForgetOK
-	err = c.call(ctx, recognised, wire.OpForget, &wire.Forget{RID: rid}, wire.OpForgetOK, &ok)
+	ok, err := ask[wire.ForgetOK](ctx, c, recognised, wire.OpForget, &wire.Forget{RID: rid}, wire.OpForgetOK)
 	c.wrote(ok.Index)
 	return ok.Found, err
 }
 
 // Relate puts two entities into a relation; saying it again updates the weight, so it is safe to repeat.
 func (c *Client) Relate(ctx context.Context, m wire.Relate) (edge string, err error) {
-	var ok wire.RelateOK
-	err = c.call(ctx, recognised, wire.OpRelate, &m, wire.OpRelateOK, &ok)
+	ok, err := ask[wire.RelateOK](ctx, c, recognised, wire.OpRelate, &m, wire.OpRelateOK)
 	c.wrote(ok.Index)
 	return ok.EdgeID, err
 }
 
 // Edges are the relations an entity is in.
 func (c *Client) Edges(ctx context.Context, entity string) ([]wire.Edge, error) {
-	var r wire.EdgesResult
-	err := c.call(ctx, read, wire.OpEdges, &wire.Entity{Entity: entity}, wire.OpEdgesResult, &r)
+	r, err := ask[wire.EdgesResult](ctx, c, read, wire.OpEdges, &wire.Entity{Entity: entity}, wire.OpEdgesResult)
 	return r.Edges, err
 }
 
 // Claim states a relation with its evidence.
 func (c *Client) Claim(ctx context.Context, m wire.Claim) (id string, err error) {
-	var ok wire.ClaimOK
-	err = c.call(ctx, recognised, wire.OpClaim, &m, wire.OpClaimOK, &ok)
+	ok, err := ask[wire.ClaimOK](ctx, c, recognised, wire.OpClaim, &m, wire.OpClaimOK)
 	c.wrote(ok.Index)
 	return ok.ClaimID, err
 }
 
 // Claims are what is claimed of an entity.
 func (c *Client) Claims(ctx context.Context, entity, namespace string) ([]wire.ClaimRow, error) {
-	var r wire.ClaimsResult
-	err := c.call(ctx, read, wire.OpClaims, &wire.Claims{Entity: entity, Namespace: namespace}, wire.OpClaimsResult, &r)
+	r, err := ask[wire.ClaimsResult](ctx, c, read, wire.OpClaims, &wire.Claims{Entity: entity, Namespace: namespace}, wire.OpClaimsResult)
 	return r.Claims, err
 }
 
 // Alias makes a name stand for another.
 func (c *Client) Alias(ctx context.Context, m wire.Alias) (added bool, err error) {
-	var ok wire.AliasOK
-	err = c.call(ctx, recognised, wire.OpAlias, &m, wire.OpAliasOK, &ok)
+	ok, err := ask[wire.AliasOK](ctx, c, recognised, wire.OpAlias, &m, wire.OpAliasOK)
 	c.wrote(ok.Index)
 	return ok.Added, err
 }
 
 // StartSession opens a session.
 func (c *Client) StartSession(ctx context.Context, m wire.SessionStart) (id string, err error) {
-	var ok wire.SessionStarted
-	err = c.call(ctx, once, wire.OpSessionStart, &m, wire.OpSessionOK, &ok)
+	ok, err := ask[wire.SessionStarted](ctx, c, once, wire.OpSessionStart, &m, wire.OpSessionOK)
 	c.wrote(ok.Index)
 	return ok.SessionID, err
 }
 
 // EndSession closes it.
 func (c *Client) EndSession(ctx context.Context, id string, summary *string) (wire.SessionEnded, error) {
-	var ok wire.SessionEnded
-	err := c.call(ctx, once, wire.OpSessionEnd, &wire.SessionEnd{SessionID: id, Summary: summary}, wire.OpSessionOK, &ok)
+	ok, err := ask[wire.SessionEnded](ctx, c, once, wire.OpSessionEnd, &wire.SessionEnd{SessionID: id, Summary: summary}, wire.OpSessionOK)
 	c.wrote(ok.Index)
 	return ok, err
 }
 
 // CreateDatabase makes a database.
 func (c *Client) CreateDatabase(ctx context.Context, name string) (id uint32, err error) {
-	var ok wire.DBOK
-	err = c.call(ctx, once, wire.OpCreateDB, &wire.Name{Name: name}, wire.OpDBOK, &ok)
+	ok, err := ask[wire.DBOK](ctx, c, once, wire.OpCreateDB, &wire.Name{Name: name}, wire.OpDBOK)
 	return ok.ID, err
 }
 
 // Databases lists them by id.
 func (c *Client) Databases(ctx context.Context) ([]wire.Database, error) {
-	var r wire.ListDBResult
-	err := c.call(ctx, read, wire.OpListDB, nil, wire.OpListDBResult, &r)
+	r, err := ask[wire.ListDBResult](ctx, c, read, wire.OpListDB, nil, wire.OpListDBResult)
 	return r.Databases, err
 }
 
 // Stats are the database's counters.
 func (c *Client) Stats(ctx context.Context) (wire.Stats, error) {
-	var r wire.Stats
-	err := c.call(ctx, read, wire.OpStats, nil, wire.OpInfoResult, &r)
-	return r, err
+	return ask[wire.Stats](ctx, c, read, wire.OpStats, nil, wire.OpInfoResult)
 }
 
 // ClusterStatus is the cluster as the node sees it.
 func (c *Client) ClusterStatus(ctx context.Context) (wire.ClusterStatusResult, error) {
-	var r wire.ClusterStatusResult
-	err := c.call(ctx, read, wire.OpClusterStatus, nil, wire.OpClusterStatusResult, &r)
-	return r, err
+	return ask[wire.ClusterStatusResult](ctx, c, read, wire.OpClusterStatus, nil, wire.OpClusterStatusResult)
 }
 
 // Subscribe hands over events until ctx ends, each returns an error, or the connection breaks: then subscribe

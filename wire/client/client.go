@@ -38,7 +38,7 @@ type Error struct {
 
 // errorDetails are what the server adds to an error for programs.
 type errorDetails struct {
-	Unknown bool  `json:"unknown_outcome"`
+	Unknown bool  `json:"unknown_outcome"` // the server does not know the write's outcome
 	Millis  int64 `json:"retry_after_ms"`
 	TLS     bool  `json:"tls"`
 }
@@ -49,9 +49,6 @@ func (e *Error) details() (d errorDetails) {
 	}
 	return d
 }
-
-// unknown reports whether the server does not know the write's outcome.
-func (e *Error) unknown() bool { return e.details().Unknown }
 
 // RetryAfter is how long a server that limits the rate of requests asks to wait; 0 for any other answer.
 func (e *Error) RetryAfter() time.Duration {
@@ -141,7 +138,7 @@ func (c *Client) connection(ctx context.Context) (*conn, error) {
 		return c.conn, nil
 	}
 	if c.conn != nil && errors.Is(c.conn.cause(), errSilent) { // its last call may have ended before that was known
-		c.putLast(c.conn.addr, silentFor)
+		c.putLast(c.conn.addr, errSilent)
 		c.conn = nil
 	}
 	var errs []error
@@ -152,9 +149,7 @@ func (c *Client) connection(ctx context.Context) (*conn, error) {
 			c.conn = cn
 			return cn, nil
 		}
-		if errors.Is(err, errLate) {
-			c.putLast(addr, lateFor)
-		}
+		c.putLast(addr, err)
 		errs = append(errs, fmt.Errorf("%s: %w", addr, err))
 		var e *Error
 		if errors.As(err, &e) || ctx.Err() != nil {
@@ -177,13 +172,15 @@ func (c *Client) order() []string {
 	return order
 }
 
-// leave gives up a connection after a second one to its server failed, unless the server refused that one: then it is there.
+// leave gives up a connection after a request on it, or a second connection to its server, failed; unless the server refused: then it is there.
 func (c *Client) leave(cn *conn, err error) {
 	var refused *Error
 	if errors.As(err, &refused) {
 		return // it answers
 	}
-	c.avoid(cn, err)
+	c.mu.Lock()
+	c.putLast(cn.addr, err)
+	c.mu.Unlock()
 	c.moveOn(cn, "")
 }
 
@@ -214,20 +211,13 @@ const (
 	lateFor   = time.Second
 )
 
-// putLast has an address tried last for a while. It is called with mu held.
-func (c *Client) putLast(addr string, long time.Duration) {
-	c.silentAddr, c.silentUntil = addr, time.Now().Add(long)
-}
-
-// avoid puts the address of a connection last that was given up for the server's silence.
-func (c *Client) avoid(cn *conn, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// putLast has an address tried last for a while, when err says that its server did not answer or not in time. It is called with mu held.
+func (c *Client) putLast(addr string, err error) {
 	switch {
 	case errors.Is(err, errSilent):
-		c.putLast(cn.addr, silentFor)
+		c.silentAddr, c.silentUntil = addr, time.Now().Add(silentFor)
 	case errors.Is(err, errLate):
-		c.putLast(cn.addr, lateFor)
+		c.silentAddr, c.silentUntil = addr, time.Now().Add(lateFor)
 	}
 }
 
@@ -242,22 +232,17 @@ func (c *Client) dial(ctx context.Context, addr string, of int) (*conn, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	d := net.Dialer{KeepAlive: 15 * time.Second}
-	nc, err := d.DialContext(ctx, "tcp", addr)
+	plain := &net.Dialer{KeepAlive: 15 * time.Second}
+	dial := plain.DialContext
+	if c.cfg.TLS != nil { // the certificate must be for the host of the address, unless the configuration names another
+		dial = (&tls.Dialer{NetDialer: plain, Config: c.cfg.TLS}).DialContext
+	}
+	nc, err := dial(ctx, "tcp", addr)
+	if errors.As(err, new(tls.RecordHeaderError)) {
+		return nil, ErrPlain
+	}
 	if err != nil {
 		return nil, err
-	}
-	if c.cfg.TLS != nil {
-		tc := tls.Client(nc, c.secure(addr))
-		if err := tc.HandshakeContext(ctx); err != nil {
-			nc.Close()
-			var plain tls.RecordHeaderError
-			if errors.As(err, &plain) {
-				return nil, ErrPlain
-			}
-			return nil, err
-		}
-		nc = tc
 	}
 	cn := newConn(nc, addr, len(c.cfg.Addrs) > 1)
 	var ok wire.AuthOK
@@ -272,15 +257,6 @@ func (c *Client) dial(ctx context.Context, addr string, of int) (*conn, error) {
 		}
 	}
 	return cn, nil
-}
-
-// secure is the TLS configuration for one node: its certificate must be for the dialed host.
-func (c *Client) secure(addr string) *tls.Config {
-	cfg := c.cfg.TLS.Clone()
-	if host, _, err := net.SplitHostPort(addr); err == nil && cfg.ServerName == "" {
-		cfg.ServerName = host
-	}
-	return cfg
 }
 
 const (
@@ -330,7 +306,7 @@ func (c *Client) do(ctx context.Context, kind retryRule, f func(context.Context,
 			}
 			err = refused.err
 		case errors.As(err, &e) && e.Code == wire.CodeNoQuorum && time.Since(begun) < c.cfg.Patience: // nothing was written
-		case errors.As(err, &e) && !e.unknown():
+		case errors.As(err, &e) && !e.details().Unknown:
 			return err // the server answered
 		case cn != nil && wire.IsPayload(err): // it answered in a way that is the same the next time
 			sent = sent || kind != read
@@ -341,16 +317,13 @@ func (c *Client) do(ctx context.Context, kind retryRule, f func(context.Context,
 			if kind == once || errors.Is(err, ErrClosed) {
 				return unsure(err)
 			}
-			if e == nil && ctx.Err() == nil {
-				c.avoid(cn, err)
-				c.moveOn(cn, "")
+			if ctx.Err() == nil {
+				c.leave(cn, err)
 			}
 		}
-		t := time.NewTimer(pause)
 		select {
-		case <-t.C:
+		case <-time.After(pause):
 		case <-ctx.Done():
-			t.Stop()
 			return unsure(fmt.Errorf("%w: %w", ctx.Err(), err))
 		}
 	}

@@ -8,15 +8,12 @@ import (
 
 // Think asks the leader for a round of cognition. The counts are what was accepted.
 func (c *Client) Think(ctx context.Context, m wire.Think) (wire.ThinkResult, error) {
-	var r wire.ThinkResult
-	err := c.call(ctx, once, wire.OpThink, &m, wire.OpThinkResult, &r)
-	return r, err
+	return ask[wire.ThinkResult](ctx, c, once, wire.OpThink, &m, wire.OpThinkResult)
 }
 
 // Conflicts lists contradictions, the most urgent first.
 func (c *Client) Conflicts(ctx context.Context, m wire.Conflicts) ([]wire.Conflict, error) {
-	var r wire.ConflictResult
-	err := c.call(ctx, read, wire.OpConflicts, &m, wire.OpConflictResult, &r)
+	r, err := ask[wire.ConflictResult](ctx, c, read, wire.OpConflicts, &m, wire.OpConflictResult)
 	return r.Conflicts, err
 }
 
@@ -27,7 +24,6 @@ func (c *Client) Resolve(ctx context.Context, m wire.Resolve) error {
 
 // Personality is what the database's memories make of their agent.
 func (c *Client) Personality(ctx context.Context) ([]wire.Trait, error) {
-	var r wire.Personality
-	err := c.call(ctx, read, wire.OpPersonality, nil, wire.OpInfoResult, &r)
+	r, err := ask[wire.Personality](ctx, c, read, wire.OpPersonality, nil, wire.OpInfoResult)
 	return r.Traits, err
 }

@@ -62,11 +62,9 @@ func (c *Client) Watch(ctx context.Context, m wire.Subscribe, each func(wire.Eve
 		case errors.As(err, &refused) && refused.Code != wire.CodeNoQuorum, wire.IsPayload(err):
 			return err
 		}
-		t := time.NewTimer(pause)
 		select {
-		case <-t.C:
+		case <-time.After(pause):
 		case <-ctx.Done():
-			t.Stop()
 			return ctx.Err()
 		}
 		pause = min(2*pause, lastPause)
