@@ -7,50 +7,40 @@ import (
 
 // The append functions write msgpack in its smallest form, as every peer does.
 
-func appendMap(b []byte, n int) []byte {
-	switch {
-	case n < 16:
-		return append(b, 0x80|byte(n))
-	case n <= math.MaxUint16:
-		return binary.BigEndian.AppendUint16(append(b, 0xDE), uint16(n))
-	default:
-		return binary.BigEndian.AppendUint32(append(b, 0xDF), uint32(n))
-	}
-}
+func appendMap(b []byte, n int) []byte { return appendCount(b, n, 0x80, 0xDE) }
 
-func appendArray(b []byte, n int) []byte {
+func appendArray(b []byte, n int) []byte { return appendCount(b, n, 0x90, 0xDC) }
+
+// appendCount writes the head of n elements: few with the number in it, or many, which has the number behind it.
+func appendCount(b []byte, n int, few, many byte) []byte {
 	switch {
 	case n < 16:
-		return append(b, 0x90|byte(n))
+		return append(b, few|byte(n))
 	case n <= math.MaxUint16:
-		return binary.BigEndian.AppendUint16(append(b, 0xDC), uint16(n))
+		return binary.BigEndian.AppendUint16(append(b, many), uint16(n))
 	default:
-		return binary.BigEndian.AppendUint32(append(b, 0xDD), uint32(n))
+		return binary.BigEndian.AppendUint32(append(b, many+1), uint32(n))
 	}
 }
 
 func appendStr(b []byte, s string) []byte {
-	switch n := len(s); {
-	case n < 32:
-		b = append(b, 0xA0|byte(n))
-	case n <= math.MaxUint8:
-		b = append(b, 0xD9, byte(n))
-	case n <= math.MaxUint16:
-		b = binary.BigEndian.AppendUint16(append(b, 0xDA), uint16(n))
-	default:
-		b = binary.BigEndian.AppendUint32(append(b, 0xDB), uint32(n))
+	if len(s) < 32 {
+		return append(append(b, 0xA0|byte(len(s))), s...)
 	}
-	return append(b, s...)
+	return appendLong(b, s, 0xD9)
 }
 
-func appendBin(b, v []byte) []byte {
+func appendBin(b, v []byte) []byte { return appendLong(b, v, 0xC4) }
+
+// appendLong writes bytes with their number before them, whose width the head says: head for one byte, and the two behind it.
+func appendLong[T string | []byte](b []byte, v T, head byte) []byte {
 	switch n := len(v); {
 	case n <= math.MaxUint8:
-		b = append(b, 0xC4, byte(n))
+		b = append(b, head, byte(n))
 	case n <= math.MaxUint16:
-		b = binary.BigEndian.AppendUint16(append(b, 0xC5), uint16(n))
+		b = binary.BigEndian.AppendUint16(append(b, head+1), uint16(n))
 	default:
-		b = binary.BigEndian.AppendUint32(append(b, 0xC6), uint32(n))
+		b = binary.BigEndian.AppendUint32(append(b, head+2), uint32(n))
 	}
 	return append(b, v...)
 }

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 
@@ -93,8 +92,8 @@ func (r *Reader) Next() (f Frame, err error) {
 	if n > int64(r.max) {
 		return f, &FrameError{fmt.Sprintf("frame body too large: %d bytes", n), true}
 	}
-	if _, err := io.ReadFull(r.r, r.head[4:]); err != nil {
-		return f, inside(err)
+	if _, err := large.Exactly(r.head[4:], r.r, headLen-4); err != nil {
+		return f, err
 	}
 	f = Frame{Flags: r.head[4], Op: Op(r.head[5]), Stream: binary.BigEndian.Uint32(r.head[6:])}
 	if length := int(n) - minLength; r.announce != nil && length >= r.large {
@@ -114,11 +113,4 @@ func (r *Reader) Next() (f Frame, err error) {
 		return f, &FrameError{fmt.Sprintf("unsupported protocol version %d", v), true}
 	}
 	return f, nil
-}
-
-func inside(err error) error {
-	if errors.Is(err, io.EOF) {
-		return io.ErrUnexpectedEOF
-	}
-	return err
 }

@@ -225,11 +225,9 @@ func (t *tree) object(b []byte, pos, n int) (_ map[string]any, next int, err err
 }
 
 // jsonToMsgpack turns a JSON payload into the msgpack it stands for, straight from text to bytes: a tree of it would be
-// many times its size.
+// many times its size. encoding/json refuses what nests deeper than 10,000; the scan of what is returned refuses what nests deeper than
+// MaxDepth.
 func jsonToMsgpack(text []byte) ([]byte, error) {
-	if err := jsonDepth(text); err != nil {
-		return nil, err
-	}
 	first := json.RawMessage(text)
 	if !json.Valid(text) { // then it is wrong, or goes on behind the value: to look for that costs a copy and two more passes
 		first = nil
@@ -321,25 +319,4 @@ func (t *transcoder) text() {
 	var s string
 	_ = json.Unmarshal(t.in[start:t.at], &s) // it is valid
 	t.out = appendStr(t.out, s)
-}
-
-// jsonDepth refuses deep nesting before the decoder builds it.
-func jsonDepth(text []byte) error {
-	depth, quoted := 0, false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '[' || c == '{':
-			if depth++; depth > MaxDepth {
-				return fmt.Errorf("%w: depth limit exceeded", ErrPayload)
-			}
-		case c == ']' || c == '}':
-			depth--
-		}
-	}
-	return nil
 }

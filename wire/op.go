@@ -1,6 +1,9 @@
 package wire
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Op is an opcode.
 type Op uint8
@@ -85,59 +88,53 @@ const (
 	OpPong  Op = 0xF2
 )
 
-type opInfo struct {
-	text string // as the protocol's tables spell it
-	name string // as error messages spell it
-}
-
-var opTable = map[Op]opInfo{
-	OpAuth: {"AUTH", "Auth"}, OpAuthOK: {"AUTH_OK", "AuthOk"}, OpAuthFail: {"AUTH_FAIL", "AuthFail"},
-	OpSelectDB: {"SELECT_DB", "SelectDb"}, OpCreateDB: {"CREATE_DB", "CreateDb"}, OpDBOK: {"DB_OK", "DbOk"},
-	OpListDB: {"LIST_DB", "ListDb"}, OpListDBResult: {"LIST_DB_RESULT", "ListDbResult"},
-	OpRemember: {"REMEMBER", "Remember"}, OpRememberOK: {"REMEMBER_OK", "RememberOk"},
-	OpRememberBatch: {"REMEMBER_BATCH", "RememberBatch"},
-	OpRecall:        {"RECALL", "Recall"}, OpRecallResult: {"RECALL_RESULT", "RecallResult"}, OpRecallEnd: {"RECALL_END", "RecallEnd"},
-	OpRelate: {"RELATE", "Relate"}, OpRelateOK: {"RELATE_OK", "RelateOk"}, OpEdges: {"EDGES", "Edges"},
-	OpEdgesResult: {"EDGES_RESULT", "EdgesResult"}, OpClaim: {"CLAIM", "Claim"}, OpClaimOK: {"CLAIM_OK", "ClaimOk"},
-	OpClaims: {"CLAIMS", "Claims"}, OpClaimsResult: {"CLAIMS_RESULT", "ClaimsResult"}, OpAlias: {"ALIAS", "Alias"},
-	OpAliasOK: {"ALIAS_OK", "AliasOk"}, OpForget: {"FORGET", "Forget"}, OpForgetOK: {"FORGET_OK", "ForgetOk"},
-	OpSessionStart: {"SESSION_START", "SessionStart"}, OpSessionEnd: {"SESSION_END", "SessionEnd"},
-	OpSessionOK: {"SESSION_OK", "SessionOk"}, OpThink: {"THINK", "Think"}, OpThinkResult: {"THINK_RESULT", "ThinkResult"},
-	OpSubscribe: {"SUBSCRIBE", "Subscribe"}, OpEvent: {"EVENT", "Event"}, OpUnsubscribe: {"UNSUBSCRIBE", "Unsubscribe"},
-	OpConflicts: {"CONFLICTS", "Conflicts"}, OpResolve: {"RESOLVE", "Resolve"}, OpConflictResult: {"CONFLICT_RESULT", "ConflictResult"},
-	OpPersonality: {"PERSONALITY", "Personality"}, OpStats: {"STATS", "Stats"}, OpInfoResult: {"INFO_RESULT", "InfoResult"},
-	OpOperation: {"OPERATION", "Operation"}, OpOperationResult: {"OPERATION_RESULT", "OperationResult"},
-	OpClusterHello: {"CLUSTER_HELLO", "ClusterHello"}, OpClusterHelloOK: {"CLUSTER_HELLO_OK", "ClusterHelloOk"},
-	OpOplogPull: {"OPLOG_PULL", "OplogPull"}, OpOplogPullResult: {"OPLOG_PULL_RESULT", "OplogPullResult"},
-	OpOplogPush: {"OPLOG_PUSH", "OplogPush"}, OpOplogPushOK: {"OPLOG_PUSH_OK", "OplogPushOk"},
-	OpHeartbeat: {"HEARTBEAT", "Heartbeat"}, OpHeartbeatAck: {"HEARTBEAT_ACK", "HeartbeatAck"},
-	OpRequestVote: {"REQUEST_VOTE", "RequestVote"}, OpVoteGranted: {"VOTE_GRANTED", "VoteGranted"}, OpVoteDenied: {"VOTE_DENIED", "VoteDenied"},
-	OpClusterStatus: {"CLUSTER_STATUS", "ClusterStatus"}, OpClusterStatusResult: {"CLUSTER_STATUS_RESULT", "ClusterStatusResult"},
-	OpReadonlyError:             {"READONLY_ERROR", "ReadonlyError"},
-	OpClusterDatabaseList:       {"CLUSTER_DATABASE_LIST", "ClusterDatabaseList"},
-	OpClusterDatabaseListResult: {"CLUSTER_DATABASE_LIST_RESULT", "ClusterDatabaseListResult"},
-	OpSnapshotBegin:             {"SNAPSHOT_BEGIN", "SnapshotBegin"}, OpSnapshotChunk: {"SNAPSHOT_CHUNK", "SnapshotChunk"},
-	OpSnapshotOK: {"SNAPSHOT_OK", "SnapshotOk"}, OpTimeoutNow: {"TIMEOUT_NOW", "TimeoutNow"}, OpTimeoutNowOK: {"TIMEOUT_NOW_OK", "TimeoutNowOk"},
-	OpForward: {"FORWARD", "Forward"}, OpForwardOK: {"FORWARD_OK", "ForwardOk"}, OpReadIndex: {"READ_INDEX", "ReadIndex"},
-	OpReadIndexOK: {"READ_INDEX_OK", "ReadIndexOk"}, OpMembership: {"MEMBERSHIP", "Membership"}, OpMembershipOK: {"MEMBERSHIP_OK", "MembershipOk"},
-	OpError: {"ERROR", "Error"}, OpPing: {"PING", "Ping"}, OpPong: {"PONG", "Pong"},
-}
+// opNames are the opcodes' names as the protocol's tables spell them. Those of a row are of opcodes that follow each other, from its key on.
+var opNames = func() (names [256]string) {
+	for first, row := range map[Op]string{
+		OpAuth:                "AUTH AUTH_OK AUTH_FAIL",
+		OpSelectDB:            "SELECT_DB CREATE_DB DB_OK LIST_DB LIST_DB_RESULT",
+		OpRemember:            "REMEMBER REMEMBER_OK REMEMBER_BATCH",
+		OpRecall:              "RECALL RECALL_RESULT RECALL_END",
+		OpRelate:              "RELATE RELATE_OK EDGES EDGES_RESULT CLAIM CLAIM_OK CLAIMS CLAIMS_RESULT ALIAS ALIAS_OK",
+		OpForget:              "FORGET FORGET_OK",
+		OpSessionStart:        "SESSION_START SESSION_END SESSION_OK",
+		OpThink:               "THINK THINK_RESULT",
+		OpSubscribe:           "SUBSCRIBE EVENT UNSUBSCRIBE",
+		OpConflicts:           "CONFLICTS RESOLVE CONFLICT_RESULT",
+		OpPersonality:         "PERSONALITY STATS INFO_RESULT",
+		OpOperation:           "OPERATION OPERATION_RESULT",
+		OpClusterHello:        "CLUSTER_HELLO CLUSTER_HELLO_OK OPLOG_PULL OPLOG_PULL_RESULT OPLOG_PUSH OPLOG_PUSH_OK HEARTBEAT HEARTBEAT_ACK",
+		OpRequestVote:         "REQUEST_VOTE VOTE_GRANTED VOTE_DENIED CLUSTER_STATUS CLUSTER_STATUS_RESULT READONLY_ERROR",
+		OpClusterDatabaseList: "CLUSTER_DATABASE_LIST CLUSTER_DATABASE_LIST_RESULT",
+		OpSnapshotBegin:       "SNAPSHOT_BEGIN SNAPSHOT_CHUNK SNAPSHOT_OK TIMEOUT_NOW TIMEOUT_NOW_OK",
+		OpForward:             "FORWARD FORWARD_OK READ_INDEX READ_INDEX_OK MEMBERSHIP MEMBERSHIP_OK",
+		OpError:               "ERROR PING PONG",
+	} {
+		for i, name := range strings.Fields(row) {
+			names[int(first)+i] = name
+		}
+	}
+	return names
+}()
 
 // Known says whether the opcode is in the table.
-func (o Op) Known() bool { return opTable[o].text != "" }
+func (o Op) Known() bool { return opNames[o] != "" }
 
 // String is the protocol's spelling: "OPLOG_PUSH".
 func (o Op) String() string {
 	if o.Known() {
-		return opTable[o].text
+		return opNames[o]
 	}
 	return fmt.Sprintf("0x%02X", uint8(o))
 }
 
 // Name is the spelling of error messages: "OplogPush".
-func (o Op) Name() string {
-	if o.Known() {
-		return opTable[o].name
+func (o Op) Name() (name string) {
+	if !o.Known() {
+		return o.String()
 	}
-	return fmt.Sprintf("0x%02X", uint8(o))
+	for word := range strings.SplitSeq(o.String(), "_") {
+		name += word[:1] + strings.ToLower(word[1:])
+	}
+	return name
 }
