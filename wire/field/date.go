@@ -18,14 +18,18 @@ const maxSeconds = 1e11
 
 // ParseDate reads a date as people, command lines and URLs write it.
 func ParseDate(s string) (time.Time, error) {
-	s = strings.TrimSpace(s)
+	if v, err := strconv.ParseFloat(strings.TrimSpace(s), 64); err == nil {
+		return Unix(v)
+	}
+	return parseCalendar(s)
+}
+
+// parseCalendar reads a date that is no number.
+func parseCalendar(s string) (time.Time, error) {
 	for _, layout := range []string{time.RFC3339Nano, time.DateOnly} {
-		if t, err := time.Parse(layout, s); err == nil {
+		if t, err := time.Parse(layout, strings.TrimSpace(s)); err == nil {
 			return fromEpoch(t), nil
 		}
-	}
-	if v, err := strconv.ParseFloat(s, 64); err == nil {
-		return Unix(v)
 	}
 	return time.Time{}, errDate
 }

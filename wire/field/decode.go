@@ -71,8 +71,8 @@ func (f Field) fill(to reflect.Value, raw json.RawMessage, lenient bool) error {
 		kind = to.Type().Elem().Kind()
 	}
 	switch kind {
-	case reflect.Int, reflect.Int64, reflect.Uint, reflect.Uint32, reflect.Uint64: // 5.0 is a whole number
-		if v, err := strconv.ParseFloat(string(raw), 64); err == nil && v == math.Trunc(v) && f.Kind.holds(v) {
+	case reflect.Int, reflect.Int64, reflect.Uint, reflect.Uint32, reflect.Uint64:
+		if v, ok := f.Kind.number(string(raw)); ok {
 			_ = setText(to, strconv.FormatFloat(v, 'f', 0, 64)) // beyond the type it is the largest
 			return nil
 		}

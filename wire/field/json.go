@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -42,12 +43,11 @@ func (k Kind) JSON(name string, raw json.RawMessage) error {
 	switch k.Type {
 	case "string":
 		var s string
-		if k.Enum != nil && (json.Unmarshal(raw, &s) != nil || !k.lists(s)) {
+		if k.Enum != nil && (json.Unmarshal(raw, &s) != nil || !slices.Contains(k.Enum, s)) {
 			return bad()
 		}
 	case "number", "integer":
-		v, err := strconv.ParseFloat(string(raw), 64)
-		if err != nil || !k.holds(v) || k.Type == "integer" && v != math.Trunc(v) {
+		if _, ok := k.number(string(raw)); !ok {
 			return bad()
 		}
 	case "array":
@@ -149,10 +149,10 @@ func DateJSON(raw json.RawMessage) (time.Time, error) {
 	var s string
 	switch typeOf(raw) {
 	case "string":
-		if json.Unmarshal(raw, &s) != nil || s == "" || onlyNumber(s) {
+		if json.Unmarshal(raw, &s) != nil {
 			return time.Time{}, errDate
 		}
-		return ParseDate(s)
+		return parseCalendar(s) // in JSON a number is written as one
 	case "number":
 		v, err := strconv.ParseFloat(string(raw), 64)
 		if err != nil {
@@ -161,12 +161,6 @@ func DateJSON(raw json.RawMessage) (time.Time, error) {
 		return Unix(v)
 	}
 	return time.Time{}, errDate
-}
-
-// onlyNumber: in JSON a number is written as one.
-func onlyNumber(s string) bool {
-	_, err := strconv.ParseFloat(s, 64)
-	return err == nil
 }
 
 // WindowJSON reads two dates; null is an open side.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -50,8 +51,7 @@ func kindOf(s string) Kind {
 	item, list := strings.CutPrefix(s, "[]")
 	switch {
 	case list:
-		of := kindOf(item)
-		k.Type, k.Item, k.Want = "array", &of, "a list of "+plural(of)
+		return listOf(kindOf(item))
 	case s == "any":
 		k.Want = "a value"
 	case s == "date":
@@ -70,6 +70,10 @@ func kindOf(s string) Kind {
 		return scalar(s)
 	}
 	return k
+}
+
+func listOf(of Kind) Kind {
+	return Kind{Name: "[]" + of.Name, Type: "array", Item: &of, Want: "a list of " + plural(of), Min: math.Inf(-1), Max: math.Inf(1)}
 }
 
 // scalar reads a type of JSON with what bounds it.
@@ -141,6 +145,12 @@ func (k Kind) Number(name string, v float64) error {
 	return k.refuse(name, strconv.FormatFloat(v, 'g', -1, 64))
 }
 
+// number reads a number, and says whether it is one of the kind. 5.0 is a whole number.
+func (k Kind) number(s string) (v float64, ok bool) {
+	v, err := strconv.ParseFloat(s, 64)
+	return v, err == nil && k.holds(v) && (k.Type != "integer" || v == math.Trunc(v))
+}
+
 func (k Kind) holds(v float64) bool {
 	return !math.IsNaN(v) && !math.IsInf(v, 0) && v <= k.Max && (v > k.Min || v == k.Min && !k.Above)
 }
@@ -158,12 +168,11 @@ func (k Kind) Text(name, s string) error {
 			return bad()
 		}
 	case k.Type == "string" && k.Enum != nil:
-		if !k.lists(s) {
+		if !slices.Contains(k.Enum, s) {
 			return bad()
 		}
 	case k.Type == "number" || k.Type == "integer":
-		v, err := strconv.ParseFloat(s, 64)
-		if err != nil || !k.holds(v) || k.Type == "integer" && v != math.Trunc(v) {
+		if _, ok := k.number(s); !ok {
 			return bad()
 		}
 	case k.Type == "boolean":
@@ -172,15 +181,6 @@ func (k Kind) Text(name, s string) error {
 		}
 	}
 	return nil
-}
-
-func (k Kind) lists(s string) bool {
-	for _, e := range k.Enum {
-		if e == s {
-			return true
-		}
-	}
-	return false
 }
 
 // clip shortens what an error shows of a value.

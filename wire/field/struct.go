@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -96,43 +95,27 @@ var (
 	mapType    = reflect.TypeFor[Map]()
 )
 
+// The kinds of the types that have one, and of Go's own by what they are.
+var (
+	typeKinds = map[reflect.Type]string{dateType: "date", windowType: "window", vectorType: "[]number", jsonType: "any", mapType: "object"}
+	goKinds   = map[reflect.Kind]string{reflect.String: "string", reflect.Bool: "boolean", reflect.Float64: "number", reflect.Float32: "number",
+		reflect.Int: "integer", reflect.Int64: "integer", reflect.Uint: "integer[0..]", reflect.Uint64: "integer[0..]", reflect.Uint32: "integer[0..4294967295]",
+		reflect.Interface: "any"}
+)
+
 func kindOfType(t reflect.Type) Kind {
-	switch t {
-	case dateType:
-		return kindOf("date")
-	case windowType:
-		return kindOf("window")
-	case vectorType:
-		return kindOf("[]number")
-	case jsonType:
-		return kindOf("any")
-	case mapType:
-		return kindOf("object")
+	if s := cmp.Or(typeKinds[t], goKinds[t.Kind()]); s != "" {
+		return kindOf(s)
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
 		return kindOfType(t.Elem())
-	case reflect.String:
-		return kindOf("string")
-	case reflect.Bool:
-		return kindOf("boolean")
-	case reflect.Float64, reflect.Float32:
-		return kindOf("number")
-	case reflect.Uint32:
-		return kindOf("integer[0..4294967295]")
-	case reflect.Uint, reflect.Uint64:
-		return kindOf("integer[0..]")
-	case reflect.Int, reflect.Int64:
-		return kindOf("integer")
 	case reflect.Slice:
-		of := kindOfType(t.Elem())
-		return Kind{Name: "[]" + of.Name, Type: "array", Item: &of, Want: "a list of " + plural(of), Min: math.Inf(-1), Max: math.Inf(1)}
+		return listOf(kindOfType(t.Elem()))
 	case reflect.Struct:
 		k := kindOf("Shape")
 		k.Name, k.Shape, k.of = t.Name(), t.Name(), t
 		return k
-	case reflect.Interface:
-		return kindOf("any")
 	}
 	panic("field: no kind of value: " + t.String())
 }
