@@ -4,8 +4,7 @@
 //	| len  4 bytes | body, len bytes |
 //	+-------------+-----------------+
 //
-// len is unsigned and counts the body alone. Its byte order and the largest body are the protocol's: a Format holds
-// both. A length over the limit is known from the four bytes alone; nothing is allocated or read for it. The room for
+// len is unsigned, big-endian, and counts the body alone. The largest body is the protocol's: a Format holds it. A length over the limit is known from the four bytes alone; nothing is allocated or read for it. The room for
 // a body grows as its bytes arrive, so a peer pays for what it claims.
 //
 // The package knows nothing of what a body means, and sets no deadlines: those belong to the connection, whose owner
@@ -25,21 +24,13 @@ const Head = 4
 
 // A Format is one protocol's way of framing.
 type Format struct {
-	Order binary.ByteOrder // big-endian when nil
-	Max   uint32           // the largest body; one byte more is refused
+	Max uint32 // the largest body; one byte more is refused
 }
 
 // TooLarge is a body over the limit, read or to be written.
 type TooLarge struct{ Len, Max uint64 }
 
 func (e *TooLarge) Error() string { return fmt.Sprintf("frame too large: %d > %d", e.Len, e.Max) }
-
-func (f Format) order() binary.ByteOrder {
-	if f.Order == nil {
-		return binary.BigEndian
-	}
-	return f.Order
-}
 
 // Read takes one frame and returns its body, in buf when it has the room. The end of the stream between frames is
 // io.EOF, inside a frame io.ErrUnexpectedEOF, a length over the limit *TooLarge. It reads no byte behind the frame.
@@ -57,7 +48,7 @@ func (f Format) ReadHead(r io.Reader) (int, error) {
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return 0, err
 	}
-	n := f.order().Uint32(head[:])
+	n := binary.BigEndian.Uint32(head[:])
 	if n > f.Max {
 		return 0, &TooLarge{Len: uint64(n), Max: uint64(f.Max)}
 	}
@@ -74,10 +65,7 @@ func (f Format) Append(dst, body []byte) ([]byte, error) {
 	if uint64(len(body)) > uint64(f.Max) {
 		return dst, &TooLarge{Len: uint64(len(body)), Max: uint64(f.Max)}
 	}
-	at := len(dst)
-	dst = append(dst, make([]byte, Head)...)
-	f.order().PutUint32(dst[at:], uint32(len(body)))
-	return append(dst, body...), nil
+	return append(binary.BigEndian.AppendUint32(dst, uint32(len(body))), body...), nil
 }
 
 // Write sends a frame in one piece.

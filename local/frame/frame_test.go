@@ -50,27 +50,26 @@ func TestReadLeavesTheNextFrame(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
-	for _, f := range []Format{{Max: 100}, {Max: 100, Order: binary.LittleEndian}} {
-		full := bytes.Repeat([]byte("x"), 100)
-		var b bytes.Buffer
-		if err := f.Write(&b, full); err != nil {
-			t.Fatal(err)
-		}
-		if got, err := f.Read(&b, nil); err != nil || !bytes.Equal(got, full) {
-			t.Errorf("a full frame: %d bytes, %v", len(got), err)
-		}
-		if err := f.Write(&b, append(full, 'x')); err == nil || err.Error() != "frame too large: 101 > 100" {
-			t.Errorf("one byte too many to write: %v", err)
-		}
-		for _, n := range []uint32{101, 0xFFFFFFFF} {
-			head := make([]byte, 4)
-			f.order().PutUint32(head, n)
-			// Behind the four bytes the reader fails the test: nothing is read for a refused length.
-			_, err := f.Read(io.MultiReader(bytes.NewReader(head), iotest.ErrReader(errors.New("read on"))), nil)
-			var large *TooLarge
-			if !errors.As(err, &large) || large.Len != uint64(n) {
-				t.Errorf("length %d: %v", n, err)
-			}
+	f := Format{Max: 100}
+	full := bytes.Repeat([]byte("x"), 100)
+	var b bytes.Buffer
+	if err := f.Write(&b, full); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := f.Read(&b, nil); err != nil || !bytes.Equal(got, full) {
+		t.Errorf("a full frame: %d bytes, %v", len(got), err)
+	}
+	if err := f.Write(&b, append(full, 'x')); err == nil || err.Error() != "frame too large: 101 > 100" {
+		t.Errorf("one byte too many to write: %v", err)
+	}
+	for _, n := range []uint32{101, 0xFFFFFFFF} {
+		head := make([]byte, 4)
+		binary.BigEndian.PutUint32(head, n)
+		// Behind the four bytes the reader fails the test: nothing is read for a refused length.
+		_, err := f.Read(io.MultiReader(bytes.NewReader(head), iotest.ErrReader(errors.New("read on"))), nil)
+		var large *TooLarge
+		if !errors.As(err, &large) || large.Len != uint64(n) {
+			t.Errorf("length %d: %v", n, err)
 		}
 	}
 }
