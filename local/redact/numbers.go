@@ -15,33 +15,19 @@ var (
 
 // phones masks phone numbers. Only runs of the characters these are written in are looked at.
 func phones(s string) string {
-	var b strings.Builder
-	end := 0
-	for i := 0; i < len(s); {
-		if !phoneByte(s[i]) {
-			i++
-			continue
-		}
-		from, digits := i, 0
-		for i < len(s) && phoneByte(s[i]) {
-			if digit(s[i]) {
+	e := edits{s: s}
+	for from, to := range runs(s, phoneByte) {
+		digits := 0
+		for _, c := range []byte(s[from:to]) {
+			if digit(c) {
 				digits++
 			}
-			i++
 		}
-		if digits < 8 || i-from > 4096 {
-			continue
-		}
-		if with := phoneRun(s, from, i); with != s[from:i] {
-			b.WriteString(s[end:from])
-			b.WriteString(with)
-			end = i
+		if digits >= 8 && to-from <= 4096 {
+			phoneRun(&e, from, to)
 		}
 	}
-	if end == 0 {
-		return s
-	}
-	return b.String() + s[end:]
+	return e.String()
 }
 
 func phoneByte(c byte) bool {
@@ -50,28 +36,21 @@ func phoneByte(c byte) bool {
 
 func digit(c byte) bool { return '0' <= c && c <= '9' }
 
-func phoneRun(s string, from, to int) string {
-	var b strings.Builder
-	end := from
-	mask := func(at []int, keep int) {
-		b.WriteString(s[end : from+at[0]+keep])
-		b.WriteString("[REDACTED:phone]")
-		end = from + at[1]
+func phoneRun(e *edits, from, to int) {
+	const mask = "[REDACTED:phone]"
+	run := e.s[from:to]
+	found := abroad.FindAllStringIndex(run, -1)
+	for _, at := range found {
+		e.replace(from+at[0]+1, from+at[1], mask) // the + stays
 	}
-	run := s[from:to]
-	if found := abroad.FindAllStringIndex(run, -1); found != nil {
-		for _, at := range found {
-			mask(at, 1) // the + stays
-		}
-	} else {
-		for _, at := range athome.FindAllStringIndex(run, -1) {
-			if free(s, from+at[0], from+at[1]) && !dotted(run[at[0]:at[1]]) {
-				mask(at, 0)
-			}
+	if found != nil {
+		return
+	}
+	for _, at := range athome.FindAllStringIndex(run, -1) {
+		if free(e.s, from+at[0], from+at[1]) && !dotted(run[at[0]:at[1]]) {
+			e.replace(from+at[0], from+at[1], mask)
 		}
 	}
-	b.WriteString(s[end:to])
-	return b.String()
 }
 
 // free says that a number stands by itself: it is no part of an id, a version or a longer number.
@@ -95,55 +74,35 @@ const longestWrapped = 16 << 10
 
 // wrapped masks base64 that hides a secret.
 func wrapped(s string) string {
-	if len(s) < 24 {
-		return s
+	e := edits{s: s}
+	for from, to := range runs(s, base64Byte) {
+		if to-from < 24 {
+			continue
+		}
+		for pad := 0; pad < 2 && to < len(s) && s[to] == '='; pad++ {
+			to++
+		}
+		if hides(s[from:to]) {
+			e.replace(from, to, mask)
+		}
 	}
-	return replaceRuns(s, func(run string) (string, bool) {
-		if len(run) > longestWrapped {
-			return "", false
-		}
-		text := unwrap(run)
-		if text == "" {
-			return "", false
-		}
-		for i := range rules {
-			if r := &rules[i]; r.mask == "[REDACTED:email]" || r.whole != nil {
-				continue // public addresses and numbers are in many blobs
-			} else if r.hinted(text) && r.replace(text) != text {
-				return mask, true
-			}
-		}
-		return "", false
-	})
+	return e.String()
 }
 
-// replaceRuns is wrapping's ReplaceAll by a scan: long text is mostly not base64.
-func replaceRuns(s string, f func(string) (string, bool)) string {
-	var b strings.Builder
-	end := 0
-	for i := 0; i < len(s); {
-		from := i
-		for i < len(s) && base64Byte(s[i]) {
-			i++
-		}
-		if i-from >= 24 {
-			for pad := 0; pad < 2 && i < len(s) && s[i] == '='; pad++ {
-				i++
-			}
-			if with, ok := f(s[from:i]); ok {
-				b.WriteString(s[end:from])
-				b.WriteString(with)
-				end = i
-			}
-		}
-		if i == from {
-			i++
+// hides says whether base64 has a secret in it.
+func hides(run string) bool {
+	if len(run) > longestWrapped {
+		return false
+	}
+	text := unwrap(run)
+	for i := range rules {
+		if r := &rules[i]; r.mask == "[REDACTED:email]" || r.whole != nil {
+			continue // public addresses and numbers are in many blobs
+		} else if r.hinted(text) && r.replace(text) != text {
+			return true
 		}
 	}
-	if end == 0 {
-		return s
-	}
-	return b.String() + s[end:]
+	return false
 }
 
 func base64Byte(c byte) bool {

@@ -139,18 +139,11 @@ func (r *rule) replace(s string) string {
 	if r.by == nil {
 		return r.pattern.ReplaceAllString(s, r.mask)
 	}
-	var b strings.Builder
-	end := 0
+	e := edits{s: s}
 	for _, at := range r.pattern.FindAllStringSubmatchIndex(s, -1) {
 		if with, ok := r.by(s, at); ok {
-			b.WriteString(s[end:at[0]])
-			b.WriteString(with)
-			end = at[1]
+			e.replace(at[0], at[1], with)
 		}
 	}
-	if end == 0 {
-		return s
-	}
-	b.WriteString(s[end:])
-	return b.String()
+	return e.String()
 }

@@ -1,0 +1,43 @@
+package redact
+
+import (
+	"iter"
+	"strings"
+)
+
+// edits are replacements in a text, made from its beginning to its end.
+type edits struct {
+	s    string
+	done strings.Builder // the text up to end, with its replacements
+	end  int
+}
+
+// replace puts another text in the place of s[from:to], which begins behind all that was replaced before.
+func (e *edits) replace(from, to int, with string) {
+	e.done.WriteString(e.s[e.end:from])
+	e.done.WriteString(with)
+	e.end = to
+}
+
+func (e *edits) String() string {
+	if e.end == 0 {
+		return e.s
+	}
+	e.done.WriteString(e.s[e.end:])
+	return e.done.String()
+}
+
+// runs are the longest pieces of a text that have nothing but bytes of one kind: where each begins and ends.
+func runs(s string, kind func(byte) bool) iter.Seq2[int, int] {
+	return func(yield func(int, int) bool) {
+		for i := 0; i < len(s); i++ {
+			from := i
+			for i < len(s) && kind(s[i]) {
+				i++
+			}
+			if i > from && !yield(from, i) {
+				return
+			}
+		}
+	}
+}
