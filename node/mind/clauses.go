@@ -1,97 +1,84 @@
 package mind
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
-// possessive reads "Alice's birthday is May 3" and "my favorite color is green".
-func possessive(ws []word) (f fact, ok bool) {
-	at := -1
-	for i, w := range ws {
-		if w.own || i == 0 && (w.low == "my" || w.low == "our") {
-			at = i
-			break
+// finders read a clause, each in its own way, the surest first. They return the words that name its subject, which read looks at, and the rest of the fact;
+// no words when the clause is not of their form.
+var finders = []func([]word) (about []word, f fact){possessive, ofPhrase, inverse, usesFor, prefers, hasNumbered, aged, framed, definite, predicate}
+
+// place is where the first word of a set stands, from one place to another; -1 when it is not there.
+func place(ws []word, from, to int, of map[string]bool) int {
+	for i := from; i < len(ws) && i <= to; i++ {
+		if of[ws[i].low] {
+			return i
 		}
 	}
+	return -1
+}
+
+// possessive reads "Alice's birthday is May 3" and "my favorite color is green".
+func possessive(ws []word) (about []word, f fact) {
+	at := slices.IndexFunc(ws, func(w word) bool { return w.own })
+	if place(ws, 0, 0, ours) == 0 {
+		at = 0
+	}
 	if at < 0 || at > 4 {
-		return f, false
+		return nil, f
 	}
 	v, next := be(ws, at+1)
-	if v < at+2 || v > at+5 {
-		return f, false
+	if v < at+2 || v > at+5 || !f.noun(ws[at+1:v], ws[next:]) {
+		return nil, f
 	}
-	if !ws[at].own {
-		f.subject = selfWords[ws[at].low]
-		f.name = f.subject
-	} else if f.subject, f.name, ok = subject(ws[:at+1]); !ok {
-		return f, false
-	}
-	return f, f.noun(ws[at+1:v], ws[next:])
+	return ws[:at+1], f
 }
 
 // ofPhrase reads "the deadline for Apollo is Friday".
-func ofPhrase(ws []word) (f fact, ok bool) {
-	at := -1
-	for i, w := range ws {
-		if i > 0 && i <= 3 && (w.low == "for" || w.low == "of") {
-			at = i
-			break
-		}
-	}
+func ofPhrase(ws []word) (about []word, f fact) {
+	at := place(ws, 1, 3, forOf)
 	if at < 0 {
-		return f, false
+		return nil, f
 	}
 	v, next := be(ws, at+1)
-	if v < at+2 || v > at+6 {
-		return f, false
+	if v < at+2 || v > at+6 || !f.noun(ws[:at], ws[next:]) {
+		return nil, f
 	}
-	if f.subject, f.name, ok = subject(ws[at+1 : v]); !ok {
-		return f, false
-	}
-	return f, f.noun(ws[:at], ws[next:])
+	return ws[at+1 : v], f
 }
 
 // definite reads "the staging password is swordfish9": what has an article is one thing.
-func definite(ws []word) (f fact, ok bool) {
+func definite(ws []word) (about []word, f fact) {
 	v, next := be(ws, 1)
 	if v < 1 || v > 5 || next >= len(ws) {
-		return f, false
+		return nil, f
 	}
-	if f.subject, f.name, ok = subject(ws[:v]); !ok {
-		return f, false
-	}
+	about = ws[:v]
 	if state := states[ws[next].low]; state != "" && next == len(ws)-1 {
-		f.attr, f.value, f.shown, f.kind, f.single = "is "+state, ws[next].low, ws[next].raw, "identity_fact", true
-		return f, true
+		return about, fact{attr: "is " + state, value: ws[next].low, shown: ws[next].raw, kind: identity, single: true}
 	}
 	last := ws[v-1]
-	if isUpper(last.raw) && !slots[last.stem] { // a name may be many things
-		if len(ws) == next || !timely(ws[next:]) || !dated(ws[next]) {
-			return f, false
-		}
+	if isUpper(last.raw) && !slots[last.stem] && (!timely(ws[next:]) || !dated(ws[next])) { // a name may be many things
+		return nil, f
 	}
 	val, shown, vw := value(ws[next:])
-	if val == "" || !telling(vw) || many[last.stem] {
-		return f, false
+	if val == "" || !telling(vw) || many[last.stem] || strings.HasSuffix(vw[0].low, "ing") {
+		return nil, f
 	}
-	if len(vw) > 0 && strings.HasSuffix(vw[0].low, "ing") {
-		return f, false
-	}
-	f.attr, f.value, f.shown, f.single = "is", val, shown, true
-	f.kind = kindOf(f.subject, vw)
-	return f, true
+	folded, _, _ := subject(about)
+	return about, fact{attr: "is", value: val, shown: shown, single: true, kind: kindOf(folded, vw)}
 }
 
 // predicate reads "Maria is vegetarian": nothing excludes it but its own denial.
-func predicate(ws []word) (f fact, ok bool) {
+func predicate(ws []word) (about []word, f fact) {
 	v, next := be(ws, 1)
 	if v < 1 || v > 3 || next != len(ws)-1 || !isUpper(ws[0].raw) || strings.HasSuffix(ws[next].low, "ing") || temporal(ws[next].low) {
-		return f, false
+		return nil, f
 	}
-	if f.subject, f.name, ok = subject(ws[:v]); !ok {
-		return f, false
-	}
-	f.attr, f.kind = "is so", "identity_fact"
+	f.attr, f.kind = "is so", identity
 	f.value, f.shown, _ = value(ws[next:])
-	return f, true
+	return ws[:v], f
 }
 
 // dated says whether a word leads to a time: "is on Friday", "is at 9".
@@ -100,28 +87,25 @@ func dated(w word) bool {
 }
 
 // inverse reads "Alice is the CTO of Acme" as what it says of Acme: one at a time holds such a post.
-func inverse(ws []word) (f fact, ok bool) {
+func inverse(ws []word) (about []word, f fact) {
 	v, next := be(ws, 1)
-	if v < 1 || v > 4 || ws[v].low != "is" || next+2 >= len(ws) {
-		return f, false
+	if v < 1 || v > 4 || ws[v].low != "is" {
+		return nil, f
 	}
 	for at := next + 1; at < len(ws)-1 && at <= next+2; at++ {
 		if ws[at].low != "of" && ws[at].low != "at" || !posts[ws[at-1].low] {
 			continue
 		}
-		_, holder, okS := subject(ws[:v])
+		_, holder, ok := subject(ws[:v])
 		_, _, org := value(ws[at+1:])
-		if !okS || len(org) == 0 || !isUpper(ws[0].raw) || !isUpper(org[0].raw) {
-			return f, false
+		if !ok || len(org) == 0 || !isUpper(ws[0].raw) || !isUpper(org[0].raw) {
+			break
 		}
-		if f.subject, f.name, ok = subject(org); !ok {
-			return f, false
-		}
-		f.attr, f.shown, f.kind, f.single = ws[at-1].stem, holder, "identity_fact", true
+		f = fact{attr: ws[at-1].stem, shown: holder, kind: identity, single: true}
 		f.value, _, _ = value(ws[:v])
-		return f, true
+		return org, f
 	}
-	return f, false
+	return nil, f
 }
 
 // posts are held by one at a time.
@@ -143,20 +127,89 @@ var states = func() map[string]string {
 var numerals = set("no one two three four five six seven eight nine ten eleven twelve")
 
 // hasNumbered reads "Carol has two children", "the server has 16 GB of memory".
-func hasNumbered(ws []word) (f fact, ok bool) {
+func hasNumbered(ws []word) (about []word, f fact) {
 	for i := 1; i+2 < len(ws) && i <= 5; i++ {
 		if ws[i].low != "has" || !digit(ws[i+1].low) && !numerals[ws[i+1].low] {
 			continue
 		}
-		if f.subject, f.name, ok = subject(ws[:i]); !ok {
-			return f, false
-		}
 		what, _, _ := value(ws[i+2:])
 		if what == "" || strings.Count(what, " ") > 3 {
-			return f, false
+			break
 		}
-		f.attr, f.value, f.shown, f.kind, f.single = "has "+what, ws[i+1].low, ws[i+1].raw, "identity_fact", true
-		return f, true
+		return ws[:i], fact{attr: "has " + what, value: ws[i+1].low, shown: ws[i+1].raw, kind: identity, single: true}
 	}
-	return f, false
+	return nil, f
 }
+
+// usesFor reads "we use Postgres for billing": for one purpose one thing is used.
+func usesFor(ws []word) (about []word, f fact) {
+	for i := 1; i < len(ws)-3 && i <= 5; i++ {
+		if ws[i].stem != using || ws[i].low == "used" {
+			continue
+		}
+		j := place(ws[:len(ws)-1], i+2, i+4, forAs)
+		if j < 0 {
+			continue
+		}
+		purpose, _, pw := value(ws[j+1:])
+		v, shown, vw := value(ws[i+1 : j])
+		if purpose == "" || v == "" || len(pw) > 4 || !telling(vw) {
+			break
+		}
+		return ws[:i], fact{attr: "uses for " + purpose, value: v, shown: shown, single: true, kind: kindOf("", vw)}
+	}
+	return nil, f
+}
+
+// prefers reads "Alice prefers tea over coffee", "prefers Vim for Go", "prefers Postgres". Only what is preferred for the same
+// end, or within one category, excludes another preference.
+func prefers(ws []word) (about []word, f fact) {
+	at := place(ws, 1, 5, preferring)
+	if at < 0 {
+		return nil, f
+	}
+	rest := ws[at+1:]
+	cut := place(rest, 1, len(rest), preferredTo)
+	if cut < 0 {
+		cut = len(rest)
+	}
+	v, shown, vw := value(rest[:cut])
+	if v == "" {
+		return nil, f
+	}
+	f = fact{attr: "prefers", value: v, shown: shown, kind: "preference"}
+	if cut < len(rest) {
+		if other, _, _ := value(rest[cut+1:]); other != "" {
+			f.single = true
+			if over[rest[cut].low] {
+				f.attr = "prefers among " + min(v, other) + " and " + max(v, other)
+			} else {
+				f.attr = "prefers for " + other
+			}
+		}
+	} else if c := categories[vw[0].low]; len(vw) == 1 && c != "" {
+		f.attr, f.single = "prefers in "+c, true
+	}
+	return ws[:at], f
+}
+
+// aged reads "Alice is 34 years old".
+func aged(ws []word) (about []word, f fact) {
+	for i := 1; i+3 < len(ws) && i <= 5; i++ {
+		if ws[i].low == "is" && digit(ws[i+1].low) && ws[i+2].stem == "year" && ws[i+3].low == "old" {
+			return ws[:i], fact{attr: "age", value: ws[i+1].low, shown: ws[i+1].raw, kind: identity, single: true}
+		}
+	}
+	return nil, f
+}
+
+// Words by which forms are told.
+var (
+	using       = stem("uses")
+	ours        = set("my our")
+	forOf       = set("for of")
+	forAs       = set("for as")
+	preferring  = set("prefers prefer")
+	over        = set("over to than")
+	preferredTo = set("over to than for in on at when")
+)

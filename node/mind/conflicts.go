@@ -123,16 +123,14 @@ func clash(all []told) (pairs, maybe [][2]told) {
 		}
 	}
 	slices.SortFunc(values, func(x, y string) int { return cmp.Compare(newest[y].row, newest[x].row) })
-	for i, v := range values[:min(len(values), 1)] { // the newest against each other one
-		for _, o := range values[i+1:] {
-			a, b := newest[v], newest[o]
-			switch {
-			case !differ(a.value, b.value):
-			case all[0].single && a.single && b.single && len(values) <= maxValues:
-				pairs = append(pairs, [2]told{a, b})
-			default:
-				maybe = append(maybe, [2]told{a, b})
-			}
+	for _, o := range values[min(len(values), 1):] { // the newest against each other one
+		a, b := newest[values[0]], newest[o]
+		switch {
+		case !differ(a.value, b.value):
+		case all[0].single && a.single && b.single && len(values) <= maxValues:
+			pairs = append(pairs, [2]told{a, b})
+		default:
+			maybe = append(maybe, [2]told{a, b})
 		}
 	}
 	return pairs, maybe
@@ -141,14 +139,6 @@ func clash(all []told) (pairs, maybe [][2]told) {
 // differ says whether two values exclude each other: one that only says more does not.
 func differ(a, b string) bool {
 	x, y := strings.Fields(a), strings.Fields(b)
-	return !within(x, y) && !within(y, x)
-}
-
-func within(x, y []string) bool {
-	for _, w := range x {
-		if !slices.Contains(y, w) {
-			return false
-		}
-	}
-	return true
+	missing := func(in []string) func(string) bool { return func(w string) bool { return !slices.Contains(in, w) } }
+	return slices.ContainsFunc(x, missing(y)) && slices.ContainsFunc(y, missing(x))
 }

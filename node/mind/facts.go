@@ -1,6 +1,9 @@
 package mind
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // A fact is what a sentence says of a subject.
 type fact struct {
@@ -69,17 +72,19 @@ func read(c []word) (fact, bool) {
 			return fact{}, false // the past, or no statement
 		case w.low == "longer" && i > 0 && c[i-1].low == "no", denials[w.low]:
 			denied = true
-			if base := auxiliary(w.low); base != "" {
-				ws = append(ws, word{raw: base, low: base, stem: "be"})
+			if contracted[w.low] {
+				ws = append(ws, word{raw: "is", low: "is", stem: "be"})
 			}
 		case w.low == "longer" && denied, w.low == "do" || w.low == "does" || w.low == "did":
-		case fillers[w.low] && !w.own && !selfSubject(w, len(ws)):
+		case fillers[w.low] && !w.own && (w.low != "i" || len(ws) > 0): // the "I" that begins a statement is its subject
 		default:
 			ws = append(ws, w)
 		}
 	}
-	for _, find := range []func([]word) (fact, bool){possessive, ofPhrase, inverse, verbal, definite, predicate} {
-		if f, ok := find(ws); ok {
+	for _, find := range finders {
+		about, f := find(ws)
+		var ok bool
+		if f.subject, f.name, ok = subject(about); ok {
 			f.denied = f.denied != denied
 			return f, f.value != ""
 		}
@@ -87,21 +92,12 @@ func read(c []word) (fact, bool) {
 	return fact{}, false
 }
 
-// selfSubject keeps the "I" that begins a statement, which elsewhere fills.
-func selfSubject(w word, at int) bool { return w.low == "i" && at == 0 }
-
-// auxiliary is the verb inside a contracted denial, when it carries meaning.
-func auxiliary(low string) string {
-	switch strings.ReplaceAll(low, "’", "'") {
-	case "isn't", "aren't":
-		return "is"
-	}
-	return ""
-}
+// contracted are denials with a verb in them that carries meaning.
+var contracted = set("isn't aren't isn’t aren’t")
 
 // subject reads the words before a verb: few, and no pronoun.
 func subject(ws []word) (folded, shown string, ok bool) {
-	for len(ws) > 0 && (ws[0].low == "our" || ws[0].low == "my" || ws[0].low == "user" && len(ws) > 1 && !ws[0].own) && len(ws) > 1 {
+	for len(ws) > 1 && (ours[ws[0].low] || ws[0].low == "user" && !ws[0].own) {
 		ws = ws[1:]
 	}
 	for len(ws) > 1 && (ws[len(ws)-1].stem == "be" || ws[len(ws)-1].stem == "hav") { // "has been moved to"
@@ -123,6 +119,9 @@ func subject(ws []word) (folded, shown string, ok bool) {
 	return strings.Join(f, " "), strings.Join(n, " "), true
 }
 
+// leading may stand before a value and say nothing of it.
+var leading = set("in on at to every by")
+
 // maxValue bounds a value's words: longer ones are stories.
 const maxValue = 6
 
@@ -134,7 +133,7 @@ func value(ws []word) (stems, shown string, words []word) {
 			break
 		}
 	}
-	for len(ws) > 0 && (ws[0].low == "in" || ws[0].low == "on" || ws[0].low == "at" || ws[0].low == "to" || ws[0].low == "every" || ws[0].low == "by") {
+	for len(ws) > 0 && leading[ws[0].low] {
 		ws = ws[1:]
 	}
 	if len(ws) == 0 || len(ws) > maxValue {
@@ -160,21 +159,13 @@ func plainTime(w string) string {
 
 // telling says whether a value is one that excludes others: a name, a number, a time, a word of a category.
 func telling(ws []word) bool {
-	for _, w := range ws {
-		if isUpper(w.raw) || hasNumber(w.raw) || temporal(w.low) || categories[w.low] != "" || strings.ContainsAny(w.raw, "_/@.") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(ws, func(w word) bool {
+		return isUpper(w.raw) || hasNumber(w.raw) || temporal(w.low) || categories[w.low] != "" || strings.ContainsAny(w.raw, "_/@.")
+	})
 }
 
 func timely(ws []word) bool {
-	for _, w := range ws {
-		if temporal(w.low) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(ws, func(w word) bool { return temporal(w.low) })
 }
 
 func kindOf(attr string, ws []word) string {
@@ -189,7 +180,7 @@ func kindOf(attr string, ws []word) string {
 			return "preference"
 		}
 	}
-	return "identity_fact"
+	return identity
 }
 
 // noun says what a possessive or definite fact is about: its attribute and value.

@@ -1,6 +1,7 @@
 package mind
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -63,7 +64,7 @@ func (s *Snapshot) edgeConflicts() (found []oplog.ConflictRow) {
 	for i, key := range keys {
 		s.rest(i)
 		es := by[key]
-		slices.SortFunc(es, func(a, b oplog.Edge) int { return int(max(-1, min(1, a.Updated-b.Updated))) })
+		slices.SortFunc(es, func(a, b oplog.Edge) int { return cmp.Compare(a.Updated, b.Updated) })
 		last := es[len(es)-1]
 		for _, e := range es[:len(es)-1] {
 			kind := "identity_fact"
@@ -97,7 +98,7 @@ func (s *Snapshot) has(rid string) bool {
 
 // claimConflicts compares the claims of one subject and relation, the oldest first.
 func (s *Snapshot) claimConflicts(cs []oplog.StoredClaim) (found []oplog.ConflictRow, bounds []oplog.ClaimBound) {
-	slices.SortStableFunc(cs, func(a, b oplog.StoredClaim) int { return int(max(-1, min(1, a.At-b.At))) })
+	slices.SortStableFunc(cs, func(a, b oplog.StoredClaim) int { return cmp.Compare(a.At, b.At) })
 	const few = 50
 	cs = cs[max(0, len(cs)-few):]
 	add := func(a, b oplog.StoredClaim, p oplog.Priority, why string) {

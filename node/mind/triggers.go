@@ -178,19 +178,6 @@ func redundant(s *Snapshot) (out []oplog.TriggerRow) {
 	return out
 }
 
-func jaccard(a, b []string) float64 {
-	both := 0
-	for _, w := range a {
-		if _, ok := slices.BinarySearch(b, w); ok {
-			both++
-		}
-	}
-	if all := len(a) + len(b) - both; all > 0 {
-		return float64(both) / float64(all)
-	}
-	return 0
-}
-
 func insights(s *Snapshot) (out []oplog.TriggerRow) {
 	for _, h := range hubs(s) {
 		out = append(out, s.Trigger("relationship_insight", float64(h.n)/20, fmt.Sprintf("%s has %d relations", h.name, h.n), h.name))

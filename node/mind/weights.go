@@ -2,6 +2,7 @@ package mind
 
 import (
 	"math"
+	"slices"
 
 	"github.com/cairndb/cairn/oplog"
 )
@@ -153,22 +154,11 @@ func (s *Snapshot) judged() (out []judged) {
 		q, m := meaningOf(j.Query), meaningOf(r.Text)
 		row := judged{query: j.Query, relevant: j.Relevant, sim: jaccard(q.words, m.words), decay: r.decay(s.Now),
 			recency: math.Exp(-max(0, (s.Now-r.Created).Seconds()) / (7 * 86400)), importance: r.Importance}
-		for _, w := range q.words {
-			row.keyword = row.keyword || len(w) > 3 && containsSorted(m.words, w)
-		}
+		row.keyword = slices.ContainsFunc(q.words, func(w string) bool {
+			_, has := slices.BinarySearch(m.words, w)
+			return has && len(w) > 3
+		})
 		out = append(out, row)
 	}
 	return out
-}
-
-func containsSorted(words []string, w string) bool {
-	lo, hi := 0, len(words)
-	for lo < hi {
-		if mid := (lo + hi) / 2; words[mid] < w {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	return lo < len(words) && words[lo] == w
 }

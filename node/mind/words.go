@@ -1,8 +1,10 @@
 package mind
 
 import (
+	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // A word is a token of a text.
@@ -30,45 +32,31 @@ func sentences(s string) (out [][]word) {
 		}
 		cur, brk = nil, false
 	}
-	for i := 0; i < len(s); {
-		end := i
-		for end < len(s) && !space(s[end]) {
-			end++
-		}
-		if end == i {
-			if s[i] == '\n' {
-				flush()
-			}
-			i++
-			continue
-		}
-		tok := s[i:end]
-		core := strings.Trim(tok, `.,;:!?()[]{}"“”'’…*`)
-		if core != "" {
-			w := word{raw: core, stop: brk}
-			for _, suffix := range []string{"'s", "’s"} {
-				if short, ok := strings.CutSuffix(core, suffix); ok {
-					w.raw, w.own = short, true
+	for line := range strings.SplitSeq(s, "\n") {
+		for tok := range strings.FieldsFuncSeq(line, blank) {
+			core := strings.Trim(tok, `.,;:!?()[]{}"“”'’…*`)
+			if core != "" {
+				raw := strings.TrimSuffix(core, "'s")
+				if raw == core {
+					raw = strings.TrimSuffix(core, "’s")
 				}
+				low := strings.ToLower(raw)
+				cur = append(cur, word{raw: raw, low: low, stem: stem(low), own: raw != core, stop: brk})
+				brk = false
 			}
-			w.low = strings.ToLower(w.raw)
-			w.stem = stem(w.low)
-			cur = append(cur, w)
-			brk = false
+			switch last := tok[len(tok)-1]; {
+			case last == '.' && len(core) > 1 || last == '!' || last == '?':
+				flush()
+			case strings.IndexByte(",;:()", last) >= 0 || strings.HasSuffix(tok, "—") || tok == "-":
+				brk = true
+			}
 		}
-		switch last := tok[len(tok)-1]; {
-		case last == '.' && len(core) > 1 || last == '!' || last == '?':
-			flush()
-		case strings.IndexByte(",;:()", last) >= 0 || strings.HasSuffix(tok, "—") || tok == "-":
-			brk = true
-		}
-		i = end
+		flush()
 	}
-	flush()
 	return out
 }
 
-func space(b byte) bool { return b == ' ' || b == '\t' || b == '\n' || b == '\r' }
+func blank(r rune) bool { return r == ' ' || r == '\t' || r == '\r' }
 
 var irregular = map[string]string{"is": "be", "are": "be", "was": "be", "were": "be", "been": "be", "am": "be", "has": "hav",
 	"had": "hav", "have": "hav", "ran": "run", "runs": "run", "led": "lead", "built": "build", "began": "begin", "spoke": "speak",
@@ -90,9 +78,7 @@ func stem(w string) string {
 		return w
 	}
 	switch {
-	case strings.HasSuffix(w, "ies") && len(w) > 4:
-		return w[:len(w)-3] + "y"
-	case strings.HasSuffix(w, "ied") && len(w) > 4:
+	case len(w) > 4 && (strings.HasSuffix(w, "ies") || strings.HasSuffix(w, "ied")):
 		return w[:len(w)-3] + "y"
 	case strings.HasSuffix(w, "ing") && len(w) > 5:
 		w = undouble(w[:len(w)-3])
@@ -162,12 +148,7 @@ func digit(w string) bool {
 }
 
 func ordinal(w string) bool {
-	for _, s := range []string{"st", "nd", "rd", "th"} {
-		if n, ok := strings.CutSuffix(w, s); ok && digit(n) {
-			return true
-		}
-	}
-	return false
+	return len(w) > 2 && digit(w[:len(w)-2]) && slices.Contains([]string{"st", "nd", "rd", "th"}, w[len(w)-2:])
 }
 
 // clock says whether a word is a time of day: 9am, 9:30, 14h.
@@ -185,10 +166,8 @@ func clock(w string) bool {
 func hasNumber(w string) bool { return strings.IndexFunc(w, unicode.IsDigit) >= 0 }
 
 func isUpper(w string) bool {
-	for _, r := range w {
-		return unicode.IsUpper(r)
-	}
-	return false
+	first, _ := utf8.DecodeRuneInString(w)
+	return unicode.IsUpper(first)
 }
 
 // categories are words of which one stands where another cannot also stand.
@@ -213,8 +192,7 @@ var categories = func() map[string]string {
 
 // Words are the stems of a text that carry meaning, sorted, each once.
 func Words(text string) []string {
-	m := meaningOf(text)
-	return m.words
+	return meaningOf(text).words
 }
 
 // Share is how many of the first words are among the others, 0 to 1. Both are as Words gives them.
@@ -222,11 +200,21 @@ func Share(of, in []string) float64 {
 	if len(of) == 0 {
 		return 0
 	}
-	n := 0
+	return float64(shared(of, in)) / float64(len(of))
+}
+
+// shared is how many of the first words are among the others, which are sorted.
+func shared(of, in []string) (n int) {
 	for _, w := range of {
-		if containsSorted(in, w) {
+		if _, ok := slices.BinarySearch(in, w); ok {
 			n++
 		}
 	}
-	return float64(n) / float64(len(of))
+	return n
+}
+
+// jaccard is the share of all words that both have.
+func jaccard(a, b []string) float64 {
+	both := shared(a, b)
+	return float64(both) / float64(max(len(a)+len(b)-both, 1))
 }
