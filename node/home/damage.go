@@ -7,9 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/oplog/syncwriter"
 	"github.com/cairndb/cairn/raft"
 	"github.com/cairndb/cairn/raft/recovery"
 )
@@ -48,23 +48,18 @@ func PlaceOf(s *state.State, why error) error {
 
 // LeaveWord tells the next start what was found.
 func LeaveWord(cfg Config, name string, why error) error {
-	f, err := os.OpenFile(filepath.Join(cfg.Dir, name), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintln(f, why)
-	return errors.Join(err, f.Sync(), f.Close())
+	return writeFile(filepath.Join(cfg.Dir, name), fmt.Appendln(nil, why), 0o600)
 }
 
 // Replace moves aside what an earlier run found damaged. A member's log goes too: snapshots beside it may have the damage in
 // them, and a member without its log asks the others for everything. The log of a node that is alone is all it has.
 func Replace(cfg Config, state string, opts state.Options) error {
 	bad, err := condemned(cfg, state, opts)
-	if err == nil && !bad {
-		return restart(cfg, state)
-	}
 	if err != nil {
 		return err
+	}
+	if !bad {
+		return restart(cfg, state)
 	}
 	log, err := raft.Discard(filepath.Join(cfg.Dir, "raft"))
 	if err != nil {
@@ -78,18 +73,10 @@ func Replace(cfg Config, state string, opts state.Options) error {
 	return forgive(cfg)
 }
 
+// SetAside moves a state aside, if there is one, and returns its new place.
 func SetAside(state string) (aside string, err error) {
-	for at := time.Now().Unix(); ; at++ { // what was moved aside before stays as it is
-		aside = fmt.Sprintf("%s.corrupt-%d", state, at)
-		if _, err := os.Lstat(aside); err != nil {
-			break
-		}
-	}
-	err = os.Rename(state, aside)
-	if errors.Is(err, fs.ErrNotExist) {
-		return aside, nil
-	}
-	return aside, errors.Join(err, syncDir(filepath.Dir(state)))
+	aside = recovery.AsideName(state)
+	return aside, errors.Join(recovery.SetAside(state, aside), syncwriter.Dir(filepath.Dir(state)))
 }
 
 // restart moves the state of a node that is alone aside when it is to be built anew.
@@ -116,17 +103,14 @@ func Rebuilt(cfg Config, last uint64) error {
 		cfg.Logger.Error("records lost", "records", lost)
 		return fmt.Errorf("the state was damaged and moved aside, and snapshot and log do not reach the index that it had: %w: %s", ErrLoss, lost)
 	}
-	return acceptRebuilt(cfg.Dir)
+	return removeIfThere(cfg.Dir, rebuildingFile)
 }
 
 // unreached names what a log that ends at an index lacks of a state that was moved aside to be built anew; empty for nothing.
 func unreached(home string, last uint64) (lost string, err error) {
 	word := filepath.Join(home, rebuildingFile)
-	raw, err := os.ReadFile(word)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
-	}
-	if err != nil {
+	raw, err := readIfThere(word)
+	if raw == nil {
 		return "", err
 	}
 	var was uint64
@@ -137,14 +121,6 @@ func unreached(home string, last uint64) (lost string, err error) {
 		return "", nil
 	}
 	return recovery.Span{First: last + 1, Last: was}.String(), nil
-}
-
-// acceptRebuilt lets a node start with the state that its log leads to.
-func acceptRebuilt(home string) error {
-	if err := os.Remove(filepath.Join(home, rebuildingFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
 }
 
 // ErrLoss says that records are lost that this node acknowledged: it does not start before its operator has accepted that.
@@ -182,14 +158,7 @@ func condemned(cfg Config, dir string, opts state.Options) (bad bool, err error)
 	return false, forgive(cfg)
 }
 
-func forgive(cfg Config) error {
-	for _, name := range []string{DamageFile, SuspectFile} {
-		if err := os.Remove(filepath.Join(cfg.Dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
-}
+func forgive(cfg Config) error { return removeIfThere(cfg.Dir, DamageFile, SuspectFile) }
 
 // SetAsides are the states and logs in a home that were moved aside, by name.
 func SetAsides(home string) (names []string) {

@@ -2,8 +2,6 @@ package home
 
 import (
 	"encoding/json"
-	"errors"
-	"os"
 	"path/filepath"
 
 	"github.com/cairndb/cairn/oplog"
@@ -22,22 +20,20 @@ type Erased struct {
 	Rewritten oplog.Index `json:"rewritten"` // nor does any file of the state or the index
 }
 
+// ReadErased is zero for a home in which nothing was erased.
 func ReadErased(home string) (e Erased, err error) {
-	raw, err := os.ReadFile(filepath.Join(home, erasedFile))
-	if errors.Is(err, os.ErrNotExist) {
-		return e, nil
-	}
-	if err == nil {
+	raw, err := readIfThere(filepath.Join(home, erasedFile))
+	if raw != nil {
 		err = json.Unmarshal(raw, &e)
 	}
 	return e, err
 }
 
-// Write puts it down.
+// Write notes it in a home.
 func (e Erased) Write(home string) error {
 	b, err := json.Marshal(e)
 	if err != nil {
 		return err
 	}
-	return replaceFile(filepath.Join(home, erasedFile), b, 0o600)
+	return writeFile(filepath.Join(home, erasedFile), b, 0o600)
 }

@@ -122,7 +122,7 @@ func AcceptLoss(cfg Config) (lost string, err error) {
 			return err
 		}
 		lost = cmp.Or(lost, unreached)
-		return acceptRebuilt(cfg.Dir)
+		return removeIfThere(cfg.Dir, rebuildingFile) // it starts with the state that its log leads to
 	})
 	return lost, err
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/oplog/syncwriter"
 	"github.com/cairndb/cairn/raft"
 )
 
@@ -35,80 +36,52 @@ func Encrypt(ctx context.Context, cfg Config) error {
 	if !cfg.Encryption.On() {
 		return fmt.Errorf("%w: no master key is configured", seal.ErrKey)
 	}
-	work := filepath.Join(cfg.Dir, rekeyDir)
-	if _, err := os.Stat(filepath.Join(work, rekeyDone)); err == nil {
-		return finishRekey(ctx, cfg)
-	}
-	if seal.Exists(cfg.Dir) { // what is kept elsewhere than in the home may still be plain
-		return finishRekey(ctx, cfg)
-	}
 	masters, err := cfg.Encryption.Masters(ctx)
 	if err != nil {
 		return err
 	}
-	err = convert(cfg, work, func() (from, to *seal.Ring, err error) {
-		to, err = seal.Create(work, masters)
-		return nil, to, err
-	})
-	if err != nil {
-		return err
+	work := filepath.Join(cfg.Dir, rekeyDir)
+	_, undone := os.Stat(filepath.Join(work, rekeyDone))
+	if undone != nil && !seal.Exists(cfg.Dir) { // of an encrypted home, what is kept elsewhere may still be plain
+		if err := convert(cfg, work, masters); err != nil {
+			return err
+		}
 	}
-	return finishRekey(ctx, cfg)
+	return finishRekey(cfg, work, masters)
 }
 
 // convert makes the new files in a directory. The state is locked meanwhile: no node runs in this home.
-func convert(cfg Config, work string, rings func() (from, to *seal.Ring, err error)) error {
+func convert(cfg Config, work string, masters []seal.Master) error {
 	if err := errors.Join(os.RemoveAll(work), os.MkdirAll(work, 0o700)); err != nil {
 		return err
 	}
-	from, to, err := rings()
+	keys, err := seal.Create(work, masters)
 	if err != nil {
 		return err
 	}
 	if _, err := os.Stat(filepath.Join(cfg.Dir, StateDir)); err != nil {
 		return fmt.Errorf("home %s has no state: %w", cfg.Dir, err)
 	}
-	st, err := state.Open(filepath.Join(cfg.Dir, StateDir), state.Options{Keys: from})
+	st, err := state.Open(filepath.Join(cfg.Dir, StateDir), state.Options{})
 	if err != nil {
 		return err
 	}
-	err = st.Copy(filepath.Join(work, StateDir), state.Options{Keys: to})
+	err = st.Copy(filepath.Join(work, StateDir), state.Options{Keys: keys})
 	if err == nil {
-		err = raft.Convert(filepath.Join(cfg.Dir, "raft"), filepath.Join(work, "raft"), from, to)
+		err = raft.Convert(filepath.Join(cfg.Dir, "raft"), filepath.Join(work, "raft"), nil, keys)
 	}
 	if err = errors.Join(err, st.Close()); err != nil {
 		return err
 	}
-	return writeWord(filepath.Join(work, rekeyDone))
-}
-
-func writeWord(path string) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close(), syncDir(filepath.Dir(path)))
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return writeFile(filepath.Join(work, rekeyDone), nil, 0o600)
 }
 
 // finishRekey puts what is new in the place of what is old. Each step may have been done before.
-func finishRekey(ctx context.Context, cfg Config) error {
+func finishRekey(cfg Config, work string, masters []seal.Master) error {
 	if err := stopped(cfg.Dir); err != nil {
 		return err
 	}
-	work := filepath.Join(cfg.Dir, rekeyDir)
 	if err := placeFiles(cfg.Dir, work); err != nil {
-		return err
-	}
-	masters, err := cfg.Encryption.Masters(ctx)
-	if err != nil {
 		return err
 	}
 	keys, _, err := seal.Open(cfg.Dir, masters)
@@ -118,7 +91,7 @@ func finishRekey(ctx context.Context, cfg Config) error {
 	if err := RewriteKept(cfg, keys); err != nil {
 		return err
 	}
-	return errors.Join(os.RemoveAll(work), syncDir(cfg.Dir))
+	return errors.Join(os.RemoveAll(work), syncwriter.Dir(cfg.Dir))
 }
 
 // placeFiles moves files that are whole from a directory into the home, and removes what is made from them. Each step may have been
@@ -134,7 +107,7 @@ func placeFiles(home, work string) error {
 				return err
 			}
 		}
-		if err := errors.Join(os.Rename(from, to), syncDir(filepath.Dir(to))); err != nil {
+		if err := errors.Join(os.Rename(from, to), syncwriter.Dir(filepath.Dir(to))); err != nil {
 			return err
 		}
 	}
@@ -176,11 +149,8 @@ func RewriteKept(cfg Config, keys *seal.Ring) error {
 
 // rewrite seals a file under the active key, whether it was sealed before or not. One that is not there stays away.
 func (k Kept) rewrite(keys *seal.Ring) error {
-	raw, err := os.ReadFile(k.Path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
+	raw, err := readIfThere(k.Path)
+	if raw == nil {
 		return err
 	}
 	var out []byte
@@ -211,17 +181,5 @@ func (k Kept) rewrite(keys *seal.Ring) error {
 	if err != nil {
 		return err
 	}
-	return replaceFile(k.Path, out, info.Mode().Perm())
-}
-
-func replaceFile(path string, b []byte, mode fs.FileMode) error {
-	f, err := os.OpenFile(path+".rekey", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, mode)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(b)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return errors.Join(err, os.Remove(path+".rekey"))
-	}
-	return errors.Join(os.Rename(path+".rekey", path), syncDir(filepath.Dir(path)))
+	return writeFile(k.Path, out, info.Mode().Perm())
 }

@@ -4,9 +4,7 @@ import (
 	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 )
@@ -38,16 +36,14 @@ const identityFile = "node.key"
 // OpenIdentity is the key of a home, which is made at the first start.
 func OpenIdentity(home string) (ed25519.PrivateKey, error) {
 	path := filepath.Join(home, identityFile)
-	raw, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) {
-		_, key, err := ed25519.GenerateKey(nil)
-		if err != nil {
-			return nil, fmt.Errorf("node key: %w", err)
-		}
-		return key, writeSecret(path, hex.EncodeToString(key.Seed()))
-	}
+	raw, err := readIfThere(path)
 	if err != nil {
 		return nil, fmt.Errorf("node key: %w", err)
+	}
+	if raw == nil {
+		seed := make([]byte, ed25519.SeedSize)
+		rand.Read(seed) // never fails
+		return ed25519.NewKeyFromSeed(seed), writeSecret(path, hex.EncodeToString(seed))
 	}
 	seed, err := hex.DecodeString(strings.TrimSpace(string(raw)))
 	if err != nil || len(seed) != ed25519.SeedSize {
@@ -63,13 +59,13 @@ func OpenSecret(cfg Config) (string, error) {
 		return cfg.Secret, nil // validate has looked at it
 	}
 	path := filepath.Join(cfg.Dir, SecretFile)
-	raw, err := os.ReadFile(path)
+	raw, err := readIfThere(path)
 	switch {
-	case err == nil:
+	case err != nil:
+		return "", fmt.Errorf("cluster secret: %w", err)
+	case raw != nil:
 		secret := strings.TrimSpace(string(raw))
 		return secret, CheckSecret(path, secret)
-	case !errors.Is(err, os.ErrNotExist):
-		return "", fmt.Errorf("cluster secret: %w", err)
 	case cfg.Peers:
 		return "", fmt.Errorf("cluster_secret is required when there are peers, and is the same on all members: `cairn cluster secret` makes one, or copy %s of a member", SecretFile)
 	}
@@ -79,15 +75,7 @@ func OpenSecret(cfg Config) (string, error) {
 
 // writeSecret puts a secret on disk, whole or not at all.
 func writeSecret(path, secret string) error {
-	f, err := os.OpenFile(path+".new", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
-		return fmt.Errorf("secret: %w", err)
-	}
-	_, err = f.WriteString(secret + "\n")
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return fmt.Errorf("secret: %w", err)
-	}
-	if err := os.Rename(path+".new", path); err != nil {
+	if err := writeFile(path, []byte(secret+"\n"), 0o600); err != nil {
 		return fmt.Errorf("secret: %w", err)
 	}
 	return nil

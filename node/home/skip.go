@@ -31,10 +31,8 @@ type skipLine struct {
 // Skipped reads the file of a home.
 func Skipped(home string) (map[oplog.Index]oplog.Digest, error) {
 	path := filepath.Join(home, skipFile)
-	raw, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	} else if err != nil {
+	raw, err := readIfThere(path)
+	if raw == nil {
 		return nil, err
 	}
 	skip := map[oplog.Index]oplog.Digest{}
