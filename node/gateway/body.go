@@ -66,10 +66,10 @@ func (g *Gateway) bodyOf(w http.ResponseWriter, r *http.Request, limit int64) (b
 	b, err = large.Body(w, r, limit)
 	var over *http.MaxBytesError
 	if errors.As(err, &over) {
-		return b, release, &statusError{status: http.StatusRequestEntityTooLarge, code: "too_large", err: oplog.Errorf(oplog.TooLarge, "body is over %d bytes", limit)}
+		return b, release, oplog.Errorf(oplog.TooLarge, "body is over %d bytes", limit)
 	}
 	if err != nil {
-		return b, release, &statusError{status: http.StatusBadRequest, code: "invalid_body", err: oplog.Errorf(oplog.Invalid, "the request body ended early")}
+		return b, release, invalidBody(oplog.Errorf(oplog.Invalid, "the request body ended early"))
 	}
 	_ = rc.SetReadDeadline(time.Time{}) // the server watches the connection from here on
 	return b, release, nil
@@ -103,15 +103,19 @@ func (g *Gateway) decodeBody(q *request, b []byte) error {
 		return nil
 	}
 	if t, _, err := mime.ParseMediaType(q.r.Header.Get("Content-Type")); err != nil || t != "application/json" && !strings.HasSuffix(t, "+json") {
-		return &statusError{status: http.StatusUnsupportedMediaType, code: "invalid_body", err: oplog.Errorf(oplog.Invalid, "Expected request with `Content-Type: application/json`")}
+		return invalidBody(errNotJSON)
 	}
 	if err := g.cfg.Turns.Decode(q.r.Context(), len(b), func() error { return json.Unmarshal(b, &q.body) }); err != nil && q.r.Context().Err() != nil {
 		return oplog.Errorf(oplog.Unavailable, "the client left")
 	} else if err != nil {
-		return &statusError{status: http.StatusBadRequest, code: "invalid_body", err: oplog.Errorf(oplog.Invalid, "body is not a JSON object: %s", field.Malformed(err))}
+		return invalidBody(oplog.Errorf(oplog.Invalid, "body is not a JSON object: %s", field.Malformed(err)))
 	}
 	return nil
 }
+
+var errNotJSON = &oplog.Error{Kind: oplog.Invalid, Text: "Expected request with `Content-Type: application/json`"}
+
+func invalidBody(err error) error { return &api.Refusal{Code: "invalid_body", Err: err} }
 
 // param is a parameter of the query, blank for none.
 func (q *request) param(name string) string { return q.r.URL.Query().Get(name) }

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"net/http"
 	"slices"
+	"time"
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
@@ -50,9 +52,6 @@ func (g *Gateway) do(q *request, op *api.Op) (any, error) {
 			return nil, err
 		}
 	}
-	if r, ok := request.(*api.MemoriesRequest); ok { // a parameter without a value asks for records too
-		r.Walks = slices.ContainsFunc([]string{"kind", "drive_id", "since_rid", "order"}, q.r.URL.Query().Has)
-	}
 	ctx := q.r.Context()
 	if w, ok := request.(interface{ Waits() bool }); ok && w.Waits() { // it works on nothing meanwhile
 		g.busy.Add(-1)
@@ -64,13 +63,33 @@ func (g *Gateway) do(q *request, op *api.Op) (any, error) {
 		defer cancel()
 	}
 	answer, err := g.cfg.Door.Do(ctx, q.c, op, request)
-	if err != nil && op.Missing != "" {
-		err = named(err, op.Missing)
+	if op.Body != "" { // it read its body for as long as the client took: what was stored is stored, and the answer has its time from now on
+		rc := http.NewResponseController(q.w)
+		_ = rc.SetReadDeadline(time.Time{}) // a connection that has none is a test's
+		_ = rc.SetWriteDeadline(time.Now().Add(answerTimeout))
+	}
+	if err != nil {
+		return refusedAs(op, err)
 	}
 	if quirk := quirks[op]; quirk != nil {
-		return quirk(q, answer, err)
+		return quirk(q, answer)
 	}
-	return answer, err
+	return answer, nil
+}
+
+// refusedAs is a refusal as clients of this protocol know it: what is not found has a code of its own where the row names one, and a key that was used
+// for another memory is told with 200.
+func refusedAs(op *api.Op, err error) (any, error) {
+	var refused *api.Refusal
+	has := errors.As(err, &refused)
+	switch {
+	case op == api.Remember.Op && has && errors.Is(err, oplog.ErrKeyReused):
+		rid, _ := refused.More["rid"].(string)
+		return &api.Remembered{RID: rid, Stored: new(bool), Conflict: true}, nil
+	case op.Missing != "" && !has && errors.Is(err, &oplog.Error{Kind: oplog.NotFound}):
+		return nil, &api.Refusal{Code: op.Missing, Err: err}
+	}
+	return nil, err
 }
 
 // misread is the refusal of a request that its row does not describe.

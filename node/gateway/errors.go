@@ -15,37 +15,22 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// statusError gives an error a status and a code of its own where the table's are too coarse.
-type statusError struct {
+// kinds are the status of an error by its kind, and the code beside the message, for programs that branch on it.
+var kinds = map[oplog.Kind]struct {
 	status int
 	code   string
-	err    error
-	more   map[string]any // beside error and code
-}
-
-func (e *statusError) Error() string { return e.err.Error() }
-func (e *statusError) Unwrap() error { return e.err }
-
-// statuses maps what went wrong to HTTP.
-var statuses = map[oplog.Kind]int{
-	oplog.Internal:       http.StatusInternalServerError,
-	oplog.Invalid:        http.StatusBadRequest,
-	oplog.NotFound:       http.StatusNotFound,
-	oplog.Denied:         http.StatusUnauthorized,
-	oplog.Conflict:       http.StatusConflict,
-	oplog.TooLarge:       http.StatusRequestEntityTooLarge,
-	oplog.Unavailable:    http.StatusServiceUnavailable,
-	oplog.NotLeader:      http.StatusServiceUnavailable,
-	oplog.UnknownOutcome: http.StatusGatewayTimeout,
-	oplog.Corrupt:        http.StatusInternalServerError,
-	oplog.TooOld:         http.StatusConflict,
-}
-
-// kindCodes are the codes beside the messages, for those who branch on them.
-var kindCodes = map[oplog.Kind]string{
-	oplog.Internal: "internal_error", oplog.Invalid: "invalid_request", oplog.NotFound: "not_found", oplog.Denied: "unauthenticated",
-	oplog.Conflict: "conflict", oplog.TooLarge: "too_large", oplog.Unavailable: "cluster_unavailable", oplog.NotLeader: "not_leader",
-	oplog.UnknownOutcome: "commit_timeout", oplog.Corrupt: "internal_error", oplog.TooOld: "version_upgrade",
+}{
+	oplog.Internal:       {http.StatusInternalServerError, "internal_error"},
+	oplog.Invalid:        {http.StatusBadRequest, "invalid_request"},
+	oplog.NotFound:       {http.StatusNotFound, "not_found"},
+	oplog.Denied:         {http.StatusUnauthorized, "unauthenticated"},
+	oplog.Conflict:       {http.StatusConflict, "conflict"},
+	oplog.TooLarge:       {http.StatusRequestEntityTooLarge, "too_large"},
+	oplog.Unavailable:    {http.StatusServiceUnavailable, "cluster_unavailable"},
+	oplog.NotLeader:      {http.StatusServiceUnavailable, "not_leader"},
+	oplog.UnknownOutcome: {http.StatusGatewayTimeout, "commit_timeout"},
+	oplog.Corrupt:        {http.StatusInternalServerError, "internal_error"},
+	oplog.TooOld:         {http.StatusConflict, "version_upgrade"},
 }
 
 // codeStatuses are the codes of refusals whose status is not that of their kind.
@@ -88,23 +73,20 @@ func (g *Gateway) fail(w http.ResponseWriter, req *http.Request, err error) {
 	}
 	e := g.said(err)
 	g.cfg.Metrics.Refused(e.Kind.String())
-	f := failure{Error: e.Text, Code: kindCodes[e.Kind]}
-	status := statuses[e.Kind]
-	var se *statusError
-	if errors.As(err, &se) {
-		status, f.Code = se.status, se.code
-	}
+	status, f := kinds[e.Kind].status, failure{e.Text, kinds[e.Kind].code}
 	var refused *api.Refusal
 	if errors.As(err, &refused) {
-		se = &statusError{status: cmp.Or(codeStatuses[refused.Code], status), code: refused.Code, more: refused.More}
-		status, f.Code = se.status, se.code
+		status, f.Code = cmp.Or(codeStatuses[refused.Code], status), refused.Code
+	}
+	if errors.Is(e, errNotJSON) {
+		status = http.StatusUnsupportedMediaType
 	}
 	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", "1")
 	}
-	if se != nil && se.more != nil {
+	if refused != nil && refused.More != nil {
 		all := map[string]any{"error": f.Error, "code": f.Code}
-		maps.Copy(all, se.more)
+		maps.Copy(all, refused.More)
 		writeJSON(w, status, all)
 		return
 	}
@@ -136,13 +118,4 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = w.Write(append(b, '\n')) // a client that went away is no failure of ours
-}
-
-// named gives what was not found a code of its own.
-func named(err error, code string) error {
-	var has *api.Refusal
-	if errors.Is(err, &oplog.Error{Kind: oplog.NotFound}) && !errors.As(err, &has) {
-		return &api.Refusal{Code: code, Err: err}
-	}
-	return err
 }

@@ -3,8 +3,8 @@ package gateway
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,59 +31,35 @@ var preparers = map[*api.Op]func(q *request, request any) error{
 		request.(*api.LogRequest).Only = q.param("database")
 		return nil
 	},
+	api.Memories.Op: func(q *request, request any) error { // a parameter without a value asks for records too
+		request.(*api.MemoriesRequest).Walks = slices.ContainsFunc([]string{"kind", "drive_id", "since_rid", "order"}, q.r.URL.Query().Has)
+		return nil
+	},
 }
 
 // quirks are what clients of this protocol know of single answers that no other surface's do.
-var quirks = map[*api.Op]func(q *request, answer any, err error) (any, error){
-	api.Relate.Op: func(q *request, answer any, err error) (any, error) {
-		if err == nil {
-			q.w.Header().Set("Deprecation", "true")
-			q.w.Header().Set("Link", `</v1/claim>; rel="successor-version"`)
-		}
-		return answer, err
+var quirks = map[*api.Op]func(q *request, answer any) (any, error){
+	api.Relate.Op: func(q *request, answer any) (any, error) {
+		q.w.Header().Set("Deprecation", "true")
+		q.w.Header().Set("Link", `</v1/claim>; rel="successor-version"`)
+		return answer, nil
 	},
-	api.Remember.Op: func(q *request, answer any, err error) (any, error) { // a key that was used for another memory is told with 200
-		var refused *api.Refusal
-		if !errors.Is(err, oplog.ErrKeyReused) || !errors.As(err, &refused) {
-			return answer, err
-		}
-		rid, _ := refused.More["rid"].(string)
-		return &api.Remembered{RID: rid, Stored: new(bool), Conflict: true}, nil
-	},
-	api.Recall.Op: func(q *request, answer any, err error) (any, error) {
-		if r, ok := answer.(*api.Recalled); ok && err == nil && r.Pages != nil {
+	api.Recall.Op: func(q *request, answer any) (any, error) {
+		if r := answer.(*api.Recalled); r.Pages != nil {
 			return streamed{}, q.g.streamRecalled(q, r)
 		}
-		return answer, err
+		return answer, nil
 	},
-	api.DeepHealth.Op: func(q *request, answer any, err error) (any, error) {
-		if a, ok := answer.(*api.DeepHealthAnswer); ok && a.Status != "healthy" {
-			return unavailable(q, a)
-		}
-		return answer, err
+	api.DeepHealth.Op: func(q *request, answer any) (any, error) {
+		return available(q, answer, answer.(*api.DeepHealthAnswer).Status == "healthy")
 	},
-	api.Ready.Op: func(q *request, answer any, err error) (any, error) {
-		if a, ok := answer.(*api.ReadyAnswer); ok && !a.Ready {
-			return unavailable(q, a)
-		}
-		return answer, err
+	api.Ready.Op: func(q *request, answer any) (any, error) {
+		return available(q, answer, answer.(*api.ReadyAnswer).Ready)
 	},
-	api.Events.Op: func(q *request, answer any, err error) (any, error) {
-		if err != nil {
-			return nil, err
-		}
+	api.Events.Op: func(q *request, answer any) (any, error) {
 		return streamed{}, q.g.streamEvents(q, answer.(*api.Subscription))
 	},
-	api.Import.Op: func(q *request, answer any, err error) (any, error) { // what was stored is stored, whether it is heard of or not
-		rc := http.NewResponseController(q.w)
-		_ = rc.SetReadDeadline(time.Time{}) // a connection that has none is a test's
-		_ = rc.SetWriteDeadline(time.Now().Add(answerTimeout))
-		return answer, err
-	},
-	api.FetchBackup.Op: func(q *request, answer any, err error) (any, error) {
-		if err != nil {
-			return nil, err
-		}
+	api.FetchBackup.Op: func(q *request, answer any) (any, error) {
 		b := answer.(*api.BackupFile)
 		defer b.File.Close()
 		q.w.Header().Set("Content-Type", "application/octet-stream")
@@ -91,17 +67,11 @@ var quirks = map[*api.Op]func(q *request, answer any, err error) (any, error){
 		http.ServeContent(q.w, q.r, "", time.Time{}, b.File)
 		return streamed{}, nil
 	},
-	api.Export.Op: func(q *request, answer any, err error) (any, error) {
-		if err != nil {
-			return nil, err
-		}
+	api.Export.Op: func(q *request, answer any) (any, error) {
 		sendExport(q, answer.(*api.Exported))
 		return streamed{}, nil
 	},
-	api.Log.Op: func(q *request, answer any, err error) (any, error) {
-		if err != nil {
-			return nil, err
-		}
+	api.Log.Op: func(q *request, answer any) (any, error) {
 		q.w.Header().Set("Content-Type", ndjsonType)
 		out := json.NewEncoder(q.w)
 		for _, line := range answer.(*api.LogAnswer).Lines {
@@ -113,8 +83,11 @@ var quirks = map[*api.Op]func(q *request, answer any, err error) (any, error){
 	},
 }
 
-// unavailable sends an answer with a status that load balancers act on.
-func unavailable(q *request, answer any) (any, error) {
+// available sends an answer; of a node that cannot serve, with a status that load balancers act on.
+func available(q *request, answer any, serves bool) (any, error) {
+	if serves {
+		return answer, nil
+	}
 	writeJSON(q.w, http.StatusServiceUnavailable, answer)
 	return streamed{}, nil
 }
@@ -127,7 +100,7 @@ func (g *Gateway) streamRecalled(q *request, r *api.Recalled) error {
 	for page, err := range r.Pages {
 		if err != nil {
 			e := g.said(err)
-			_ = out.event("", "error", failure{e.Text, kindCodes[e.Kind]})
+			_ = out.event("", "error", failure{e.Text, kinds[e.Kind].code})
 			return nil
 		}
 		for _, row := range page {
