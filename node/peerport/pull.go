@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/google/uuid"
+
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/wire"
@@ -19,21 +21,13 @@ const (
 
 // opID names an applied operation for ever: a UUID whose order is the log's, made of its time and place.
 func opID(h oplog.HLC, n int) string {
-	var b [16]byte
+	var b uuid.UUID
 	binary.BigEndian.PutUint64(b[:8], h.Millis()<<16)
 	b[6] = 0x70
 	binary.BigEndian.PutUint32(b[8:12], h.Logical())
 	b[8] = b[8]&0x3F | 0x80
 	binary.BigEndian.PutUint32(b[12:], uint32(n))
-	const hex = "0123456789abcdef"
-	out := make([]byte, 0, 36)
-	for i, x := range b {
-		if i == 4 || i == 6 || i == 8 || i == 10 {
-			out = append(out, '-')
-		}
-		out = append(out, hex[x>>4], hex[x&15])
-	}
-	return string(out)
+	return b.String()
 }
 
 // pull answers with the operations behind a cursor, a page at a time.
@@ -47,10 +41,6 @@ func (p *Port) pull(_ context.Context, f wire.Frame) (wire.Op, wire.Message, err
 		return 0, nil, oplog.Errorf(oplog.Invalid, "since_hlc has %d bytes, an HLC has %d", len(m.SinceHLC), len(since))
 	}
 	copy(since[:], m.SinceHLC)
-	sinceID := ""
-	if m.SinceOpID != nil {
-		sinceID = *m.SinceOpID
-	}
 	r := &wire.OplogPullResult{Ops: []wire.OplogEntry{}}
 	limit := min(max(m.Limit, 1), maxPull)
 	err := p.cfg.State.Read(func(v *state.View) error {
@@ -68,7 +58,7 @@ func (p *Port) pull(_ context.Context, f wire.Frame) (wire.Op, wire.Message, err
 			}
 			for i, op := range o.Entry.Ops {
 				e, ok := pulled(o, i, op)
-				if !ok || (len(m.SinceHLC) != 0 && !behind(since, sinceID, o.HLC, e.OpID)) ||
+				if !ok || (len(m.SinceHLC) != 0 && !behind(since, m.SinceOpID, o.HLC, e.OpID)) ||
 					(m.ExcludeActor != nil && e.OriginActor == *m.ExcludeActor) {
 					continue
 				}
@@ -89,11 +79,11 @@ func (p *Port) pull(_ context.Context, f wire.Frame) (wire.Op, wire.Message, err
 }
 
 // behind says whether an operation comes after a cursor.
-func behind(since oplog.HLC, sinceID string, h oplog.HLC, id string) bool {
+func behind(since oplog.HLC, sinceID *string, h oplog.HLC, id string) bool {
 	if h != since {
 		return since.Less(h)
 	}
-	return sinceID != "" && id > sinceID
+	return sinceID != nil && *sinceID != "" && id > *sinceID
 }
 
 // pulled is an operation in the form that peers exchange; ok is false for those that are no peer's business.
