@@ -9,7 +9,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// An exchange is how an opcode is answered. A new row with an opcode is a line in exchanges, two translations and a vector.
+// An exchange is how an opcode is answered. A new row with an opcode is a line in exchanges and a vector.
 type exchange struct {
 	opcode  wire.Op
 	row     *api.Op   // nil for what concerns the connection alone
@@ -24,24 +24,24 @@ var exchanges = byOpcode([]exchange{
 	{opcode: wire.OpSelectDB, replies: []wire.Op{wire.OpDBOK}, early: true, answer: (*session).selectDB},
 	{opcode: wire.OpUnsubscribe, replies: []wire.Op{wire.OpEvent}, answer: (*session).unsubscribe},
 
-	on(api.CreateDatabase, wire.OpDBOK, toCreateDatabase, fromCreatedDatabase),
-	bare(api.Databases, wire.OpListDBResult, fromDatabases),
-	on(api.Remember, wire.OpRememberOK, toRemember, fromRemembered),
-	on(api.RememberBatch, wire.OpRememberOK, toRememberBatch, fromRememberedBatch),
+	on[wire.Name, wire.DBOK](api.CreateDatabase, wire.OpDBOK, nil, nil),
+	bare(api.Databases, wire.OpListDBResult, byName[api.DatabaseList, wire.ListDBResult](nil)),
+	on[wire.Remember, wire.RememberOK](api.Remember, wire.OpRememberOK, nil, nil),
+	on[wire.RememberBatch, wire.RememberBatchOK](api.RememberBatch, wire.OpRememberOK, toRememberBatch, nil),
 	{opcode: api.Recall.Wire, row: api.Recall.Op, replies: []wire.Op{wire.OpRecallResult, wire.OpRecallEnd}, early: true, answer: (*session).recall},
-	on(api.Forget, wire.OpForgetOK, toForget, fromForgot),
-	on(api.Relate, wire.OpRelateOK, toRelate, fromRelated),
-	on(api.Edges, wire.OpEdgesResult, toEdges, fromEdges),
-	on(api.Claim, wire.OpClaimOK, toClaim, fromClaimed),
+	on[wire.Forget, wire.ForgetOK](api.Forget, wire.OpForgetOK, nil, nil),
+	on[wire.Relate, wire.RelateOK](api.Relate, wire.OpRelateOK, nil, nil),
+	on[wire.Entity, wire.EdgesResult](api.Edges, wire.OpEdgesResult, nil, nil),
+	on(api.Claim, wire.OpClaimOK, nil, fromClaimed),
 	on(api.Claims, wire.OpClaimsResult, toClaims, fromClaims),
-	on(api.Alias, wire.OpAliasOK, toAlias, fromAliased),
-	on(api.StartSession, wire.OpSessionOK, toStartSession, fromStartedSession),
-	on(api.EndSession, wire.OpSessionOK, toEndSession, fromEndedSession),
-	on(api.Think, wire.OpThinkResult, toThink, fromThought),
-	on(api.Conflicts, wire.OpConflictResult, toConflicts, fromConflicts),
-	on(api.Resolve, wire.OpConflictResult, toResolve, fromResolved),
-	bare(api.Personality, wire.OpInfoResult, fromTraits),
-	bare(api.Stats, wire.OpInfoResult, fromCounters),
+	on(api.Alias, wire.OpAliasOK, nil, fromAliased),
+	on[wire.SessionStart, wire.SessionStarted](api.StartSession, wire.OpSessionOK, nil, nil),
+	on[wire.SessionEnd, wire.SessionEnded](api.EndSession, wire.OpSessionOK, byName[wire.SessionEnd, api.EndSessionRequest](names{"session_id": "id"}), nil),
+	on[wire.Think, wire.ThinkResult](api.Think, wire.OpThinkResult, nil, nil),
+	on[wire.Conflicts, wire.ConflictResult](api.Conflicts, wire.OpConflictResult, nil, nil),
+	on(api.Resolve, wire.OpConflictResult, byName[wire.Resolve, api.ResolveRequest](names{"conflict_id": "id"}), fromResolved),
+	bare(api.Personality, wire.OpInfoResult, byName[api.TraitList, wire.Personality](nil)),
+	bare(api.Stats, wire.OpInfoResult, byName[api.Counters, wire.Stats](nil)),
 	bare(api.Cluster, wire.OpClusterStatusResult, fromCluster),
 	{opcode: wire.OpOperation, replies: []wire.Op{wire.OpOperationResult}, answer: (*session).operation},
 	{opcode: api.Events.Wire, row: api.Events.Op, replies: []wire.Op{wire.OpEvent}, answer: (*session).subscribe},
@@ -61,33 +61,36 @@ type message[T any] interface {
 	wire.Message
 }
 
-// on is a row that one message asks for and one answers.
-func on[Q, A, M any, P message[M], R wire.Message](row api.Of[Q, A], reply wire.Op, to func(P) (*Q, error), from func(P, *A) R) exchange {
+// on is a row that one message asks for and one answers. Where to or from is nil, one is made of the other by the names of their fields.
+func on[M, R, Q, A any, P message[M], S message[R]](row api.Of[Q, A], reply wire.Op, to func(*M) *Q, from func(*M, *A) *R) exchange {
+	if to == nil {
+		to = byName[M, Q](nil)
+	}
+	if from == nil {
+		made := byName[A, R](nil)
+		from = func(_ *M, a *A) *R { return made(a) }
+	}
 	return exchange{opcode: row.Wire, row: row.Op, replies: []wire.Op{reply}, answer: func(ss *session, ctx context.Context, c api.Caller, in wire.Frame) error {
-		m := P(new(M))
-		if err := ss.unpack(in, m); err != nil {
+		m := new(M)
+		if err := ss.unpack(in, P(m)); err != nil {
 			return err
 		}
-		q, err := to(m)
-		if err != nil {
-			return err
-		}
-		a, err := row.Do(ctx, ss.w.cfg.Door, c, q)
+		a, err := row.Do(ctx, ss.w.cfg.Door, c, to(m))
 		if err != nil {
 			return coded(row.Op, err)
 		}
-		return ss.reply(in, reply, from(m, a))
+		return ss.reply(in, reply, S(from(m, a)))
 	}}
 }
 
 // bare is a row whose request has no content worth reading.
-func bare[Q, A any, R wire.Message](row api.Of[Q, A], reply wire.Op, from func(*A) R) exchange {
+func bare[R, Q, A any, S message[R]](row api.Of[Q, A], reply wire.Op, from func(*A) *R) exchange {
 	return exchange{opcode: row.Wire, row: row.Op, replies: []wire.Op{reply}, answer: func(ss *session, ctx context.Context, c api.Caller, in wire.Frame) error {
 		a, err := row.Do(ctx, ss.w.cfg.Door, c, new(Q))
 		if err != nil {
 			return err
 		}
-		return ss.reply(in, reply, from(a))
+		return ss.reply(in, reply, S(from(a)))
 	}}
 }
 

@@ -146,31 +146,22 @@ func (ss *session) refuse(err error) {
 // dispatch hands a frame to its stream. A stream's requests run one after the other, streams side by side.
 func (ss *session) dispatch(f incoming) bool {
 	ss.mu.Lock()
-	if st, busy := ss.streams[f.Stream]; busy {
-		if st.over {
-			ss.mu.Unlock()
-			f.done()
-			return false
-		}
-		full := len(st.waiting) >= streamQueue
-		if !full {
-			st.waiting = append(st.waiting, f)
-		}
-		ss.mu.Unlock()
-		if full {
-			f.done()
-			return ss.fail(f.Frame, overloaded) == nil
-		}
-		return true
+	st, busy := ss.streams[f.Stream]
+	over := busy && st.over
+	full := busy && len(st.waiting) >= streamQueue || !busy && len(ss.streams) >= streamsPerConn
+	switch {
+	case over, full:
+	case busy:
+		st.waiting = append(st.waiting, f)
+	default:
+		ss.streams[f.Stream] = &stream{}
+		ss.tasks.Go(func() { ss.work(f) })
 	}
-	if len(ss.streams) >= streamsPerConn {
-		ss.mu.Unlock()
-		f.done()
-		return ss.fail(f.Frame, overloaded) == nil
-	}
-	ss.streams[f.Stream] = &stream{}
 	ss.mu.Unlock()
-	ss.tasks.Go(func() { ss.work(f) })
+	if over || full {
+		f.done()
+		return !over && ss.fail(f.Frame, overloaded) == nil
+	}
 	return true
 }
 

@@ -1,0 +1,109 @@
+package wireport
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/cairndb/cairn/wire/field"
+)
+
+// names are the fields of a message that are called otherwise in the struct of the table; blank: the caller fills them.
+type names map[string]string
+
+// byName returns the function that makes a T of an F, of which one is a message and the other a struct of the table. A field of the message goes into, or
+// comes from, the field that has its name in the JSON of HTTP, or else its name in Go. A field that has no partner panics where the function is made, which
+// is when the program starts.
+func byName[F, T any](but names) func(*F) *T {
+	move := moveFields(reflect.TypeFor[F](), reflect.TypeFor[T](), but)
+	return func(from *F) *T {
+		to := new(T)
+		move(reflect.ValueOf(from).Elem(), reflect.ValueOf(to).Elem())
+		return to
+	}
+}
+
+// A move puts a value into another one, which is empty.
+type move func(from, to reflect.Value)
+
+func moveFields(from, to reflect.Type, but names) move {
+	type pair struct {
+		from, to []int
+		move     move
+	}
+	var pairs []pair
+	message, other, asks := from, to, true
+	if _, asks = from.Field(0).Tag.Lookup("wire"); !asks {
+		message, other = to, from
+	}
+	for _, f := range reflect.VisibleFields(message) {
+		name, _, _ := strings.Cut(f.Tag.Get("wire"), ",")
+		otherwise, named := but[name]
+		if named && otherwise == "" {
+			continue
+		}
+		src, dst := f, partner(other, cmp.Or(otherwise, name), f.Name)
+		if !asks {
+			src, dst = dst, src
+		}
+		pairs = append(pairs, pair{src.Index, dst.Index, moveValue(src.Type, dst.Type, but)})
+	}
+	return func(from, to reflect.Value) {
+		for _, p := range pairs {
+			p.move(from.FieldByIndex(p.from), to.FieldByIndex(p.to))
+		}
+	}
+}
+
+func partner(of reflect.Type, name, goName string) reflect.StructField {
+	for _, f := range reflect.VisibleFields(of) {
+		if tag, _, _ := strings.Cut(f.Tag.Get("json"), ","); tag == name {
+			return f
+		}
+	}
+	f, ok := of.FieldByName(goName)
+	if !ok {
+		panic(fmt.Sprintf("wireport: %s has no field %s", of, name))
+	}
+	return f
+}
+
+var date = reflect.TypeFor[field.Date]()
+
+// moveValue is how a value of one type becomes one of another: a date is Unix seconds, where 0 is none, and nil is none of anything.
+func moveValue(from, to reflect.Type, but names) move {
+	switch kind := from.Kind(); {
+	case from.AssignableTo(to):
+		return func(from, to reflect.Value) { to.Set(from) }
+	case to == date && kind == reflect.Float64:
+		return func(from, to reflect.Value) {
+			to.Set(reflect.ValueOf(field.Date{Time: field.UnixOrNone(from.Float())}))
+		}
+	case to == date && from == reflect.TypeFor[*float64](): // 0 is a time
+		return func(from, to reflect.Value) {
+			if !from.IsNil() {
+				at, _ := field.Unix(from.Elem().Float()) // it was checked
+				to.Set(reflect.ValueOf(field.Date{Time: at}))
+			}
+		}
+	case kind == reflect.Pointer:
+		move := moveValue(from.Elem(), to, but)
+		return func(from, to reflect.Value) {
+			if !from.IsNil() {
+				move(from.Elem(), to)
+			}
+		}
+	case kind == reflect.Slice && from.Elem().Kind() == reflect.Struct:
+		move := moveFields(from.Elem(), to.Elem(), but)
+		return func(from, to reflect.Value) {
+			to.Set(reflect.MakeSlice(to.Type(), from.Len(), from.Len()))
+			for i := range from.Len() {
+				move(from.Index(i), to.Index(i))
+			}
+		}
+	case from.ConvertibleTo(to) && to.Kind() != reflect.String:
+		return func(from, to reflect.Value) { to.Set(from.Convert(to.Type())) }
+	}
+	panic(fmt.Sprintf("wireport: %s does not become %s", from, to))
+}
