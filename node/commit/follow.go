@@ -45,10 +45,10 @@ func (m *machine) followApplied(ctx context.Context) error {
 			return ctx.Err()
 		case s := <-m.queue:
 			for err := m.follow(ctx, s); err != nil; err = m.follow(ctx, s) {
-				if !m.disk.Caused(err) || !m.disk.Wait(ctx.Done()) {
+				if !m.o.Disk.Caused(err) || !m.o.Disk.Wait(ctx.Done()) {
 					return err
 				}
-				m.log.Warn("disk full, the index waits", "index", s.upTo, "err", err)
+				m.o.Logger.Warn("disk full, the index waits", "index", s.upTo, "err", err)
 				s.restored = true // how much of the step the index took is not known: it is rebuilt
 			}
 			m.waiting.Add(-int64(s.size))
@@ -68,7 +68,7 @@ func (m *machine) follow(ctx context.Context, s step) error {
 	} else if err := m.index.Follow(ctx, s.outcomes); err != nil {
 		return fmt.Errorf("index: %w", err)
 	}
-	m.observe(s.outcomes, s.restored)
+	m.o.Observe(s.outcomes, s.restored)
 	m.indexed.advance(s.upTo)
 	if s.restored {
 		m.feed.dropAll()

@@ -13,16 +13,13 @@ const retryPause = 100 * time.Millisecond
 
 // awaitChange waits for leadership to change, or for retryPause.
 func awaitChange(ctx context.Context, changed <-chan struct{}) error {
-	t := time.NewTimer(retryPause)
-	defer t.Stop()
 	select {
 	case <-changed:
-		return nil
-	case <-t.C:
-		return nil
+	case <-time.After(retryPause):
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	return nil
 }
 
 // watchLeadership is the task that follows leadership. A new leader's clock observes the log's newest time before the leader stamps

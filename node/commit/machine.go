@@ -4,12 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"sync/atomic"
 	"time"
 
 	"github.com/cairndb/cairn/index"
-	"github.com/cairndb/cairn/node/disk"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/snapshot"
 	"github.com/cairndb/cairn/oplog/state"
@@ -19,14 +17,9 @@ import (
 // machine is what raft drives: it gives committed records to the state and their outcomes to the goroutines that wait.
 // raft calls Apply, Snapshot and Restore from one goroutine; the follow task feeds the index and the subscribers.
 type machine struct {
-	state   *state.State
-	index   *index.Index // set before followApplied runs
-	feed    *feed
-	observe func(outcomes []oplog.Outcome, restored bool)
-	disk    *disk.Space
-	log     *slog.Logger
-	slow    time.Duration
-	fail    func(error)
+	o     Options
+	index *index.Index // set before followApplied runs
+	feed  *feed
 
 	applied watermark // the state holds the log up to here
 	indexed watermark // and so does the index
@@ -39,8 +32,7 @@ type machine struct {
 }
 
 func newMachine(o Options) *machine {
-	m := &machine{state: o.State, feed: newFeed(), observe: o.Observe, disk: o.Disk, log: o.Logger, slow: o.Slow, fail: o.Fail,
-		queue: make(chan step, followQueue), shrunk: make(chan struct{}, 1), stop: make(chan struct{})}
+	m := &machine{o: o, feed: newFeed(), queue: make(chan step, followQueue), shrunk: make(chan struct{}, 1), stop: make(chan struct{})}
 	applied, _ := o.State.Applied()
 	m.applied.advance(applied)
 	return m
@@ -93,8 +85,8 @@ func (m *machine) applyBatch(records []oplog.Record, size int, results []any) (o
 		return false
 	}
 	last := records[len(records)-1].Index
-	if took := time.Since(start); m.slow > 0 && took >= m.slow {
-		m.log.Warn("slow apply", "records", len(records), "entries", len(outcomes), "index", last, "took", took.Round(time.Millisecond))
+	if took := time.Since(start); m.o.Slow > 0 && took >= m.o.Slow {
+		m.o.Logger.Warn("slow apply", "records", len(records), "entries", len(outcomes), "index", last, "took", took.Round(time.Millisecond))
 	}
 	at := 0
 	for i, r := range records {
@@ -115,33 +107,33 @@ func (m *machine) applyBatch(records []oplog.Record, size int, results []any) (o
 // when the node stops first; raft brings the batch again at the next start.
 func (m *machine) applyRetrying(records []oplog.Record) (out []oplog.Outcome, ok bool) {
 	for waited := false; ; waited = true {
-		out, err := m.state.Apply(records)
+		out, err := m.o.State.Apply(records)
 		if err == nil {
 			if waited {
-				m.log.Info("disk has room again, applied what waited", "index", records[len(records)-1].Index)
+				m.o.Logger.Info("disk has room again, applied what waited", "index", records[len(records)-1].Index)
 			}
 			return out, true
 		}
-		if !m.disk.Caused(err) {
-			m.log.Error("cannot apply, this node stops", "index", records[0].Index, "err", err)
+		if !m.o.Disk.Caused(err) {
+			m.o.Logger.Error("cannot apply, this node stops", "index", records[0].Index, "err", err)
 			if !errors.Is(err, state.ErrDisk) { // records that cannot be applied are looked for; of a disk nothing but its failure is said
 				err = fmt.Errorf("cannot apply record %d and those behind it: %w", records[0].Index, err)
 			}
-			m.fail(err)
+			m.o.Fail(err)
 			<-m.stop
 			return nil, false
 		}
 		if !waited {
-			m.log.Error("disk full, committed records wait", "index", records[0].Index, "err", err)
+			m.o.Logger.Error("disk full, committed records wait", "index", records[0].Index, "err", err)
 		}
-		if !m.disk.Wait(m.stop) {
+		if !m.o.Disk.Wait(m.stop) {
 			return nil, false
 		}
 	}
 }
 
 // Applied implements raft.StateMachine.
-func (m *machine) Applied() (index, term uint64) { return place(m.state) }
+func (m *machine) Applied() (index, term uint64) { return place(m.o.State) }
 
 var errLacked = errors.New("no snapshot: the state lacks records that raft counts as applied")
 
@@ -151,7 +143,7 @@ func (m *machine) Snapshot() (raft.Snapshot, error) {
 	if m.lacked {
 		return nil, errLacked
 	}
-	s, err := m.state.Snapshot()
+	s, err := m.o.State.Snapshot()
 	if err != nil {
 		return nil, err
 	}
@@ -160,23 +152,23 @@ func (m *machine) Snapshot() (raft.Snapshot, error) {
 }
 
 func (m *machine) progress(what string) func(done, total int64) {
-	return func(done, total int64) { m.log.Info(what, "bytes", done, "of", total) }
+	return func(done, total int64) { m.o.Logger.Info(what, "bytes", done, "of", total) }
 }
 
 // Restore implements raft.StateMachine. An error of the state, and not of the snapshot, stops the node, as in Apply: raft
 // would send the snapshot again for ever.
 func (m *machine) Restore(r io.Reader) error {
-	taken, err := m.state.CatchUp(r, m.progress("restoring snapshot"))
+	taken, err := m.o.State.CatchUp(r, m.progress("restoring snapshot"))
 	if err != nil {
-		if !errors.Is(err, snapshot.ErrUnreadable) && !m.disk.Caused(err) {
-			m.log.Error("cannot restore, this node stops", "err", err)
-			m.fail(fmt.Errorf("cannot restore a snapshot: %w", err))
+		if !errors.Is(err, snapshot.ErrUnreadable) && !m.o.Disk.Caused(err) {
+			m.o.Logger.Error("cannot restore, this node stops", "err", err)
+			m.o.Fail(fmt.Errorf("cannot restore a snapshot: %w", err))
 		}
 		return err
 	}
-	at, _ := m.state.Applied()
+	at, _ := m.o.State.Applied()
 	if !taken {
-		m.log.Info("snapshot not needed, the state has its records already", "index", at)
+		m.o.Logger.Info("snapshot not needed, the state has its records already", "index", at)
 		return nil
 	}
 	m.applied.advance(at)
