@@ -13,39 +13,35 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// describers are of the operations that change what the cluster is rather than what it remembers. Each goes into the log
-// together with who asked for it.
-var describers = map[oplog.OpKind]func(*Control, oplog.DB, oplog.Op) (on, how string){
-	oplog.KindCreateDB: func(_ *Control, _ oplog.DB, op oplog.Op) (on, how string) { return op.(*oplog.CreateDB).Name, "" },
-	oplog.KindDropDB:   func(_ *Control, _ oplog.DB, op oplog.Op) (on, how string) { return op.(*oplog.DropDB).Name, "" },
-	oplog.KindCreateToken: func(a *Control, _ oplog.DB, op oplog.Op) (on, how string) {
-		t := op.(*oplog.CreateToken)
-		how = fmt.Sprintf("database %s, label %q, scopes %s", a.databaseName(t.DB), t.Label, orDefault(t.Scopes))
-		if t.Expires != 0 {
-			how += ", until " + t.Expires.Time().UTC().Format(time.DateTime)
+// describe says on what an operation is and how, when it changes what the cluster is rather than what it remembers: each such goes into the log together
+// with who asked for it.
+func (a *Control) describe(db oplog.DB, op oplog.Op) (on, how string, audited bool) {
+	switch op := op.(type) {
+	case *oplog.CreateDB:
+		return op.Name, "", true
+	case *oplog.DropDB:
+		return op.Name, "", true
+	case *oplog.CreateToken:
+		how = fmt.Sprintf("database %s, label %q, scopes %s", a.databaseName(op.DB), op.Label, orDefault(op.Scopes))
+		if op.Expires != 0 {
+			how += ", until " + op.Expires.Time().UTC().Format(time.DateTime)
 		}
-		return Prefix(t.Hash), how
-	},
-	oplog.KindRevokeToken: func(a *Control, _ oplog.DB, op oplog.Op) (on, how string) {
-		hash := op.(*oplog.RevokeToken).Hash
-		return Prefix(hash), fmt.Sprintf("label %q", a.tokenLabel(hash))
-	},
-	oplog.KindSetQuota: func(a *Control, _ oplog.DB, op oplog.Op) (on, how string) {
-		q := op.(*oplog.SetQuota)
-		return a.databaseName(q.DB), fmt.Sprintf("max_memories %d", q.MaxMemories)
-	},
-	oplog.KindSetLimit: func(a *Control, _ oplog.DB, op oplog.Op) (on, how string) {
-		l := op.(*oplog.SetLimit)
-		how = fmt.Sprintf("max_rps %d, burst %d, max_batch_size %d", l.Limit.PerSecond, l.Limit.Burst, l.Limit.Batch)
-		if l.Token != "" {
-			return Prefix(l.Token), how
+		return Prefix(op.Hash), how, true
+	case *oplog.RevokeToken:
+		return Prefix(op.Hash), fmt.Sprintf("label %q", a.tokenLabel(op.Hash)), true
+	case *oplog.SetQuota:
+		return a.databaseName(op.DB), fmt.Sprintf("max_memories %d", op.MaxMemories), true
+	case *oplog.SetLimit:
+		if on = Prefix(op.Token); on == "" {
+			on = a.databaseName(op.DB)
 		}
-		return a.databaseName(l.DB), how
-	},
-	oplog.KindSetSettings: func(a *Control, db oplog.DB, _ oplog.Op) (on, how string) { return a.databaseName(db), "" },
-	oplog.KindPurge: func(a *Control, db oplog.DB, op oplog.Op) (on, how string) {
-		return a.databaseName(db), "before " + op.(*oplog.Purge).Before.Time().UTC().Format(time.DateTime)
-	},
+		return on, fmt.Sprintf("max_rps %d, burst %d, max_batch_size %d", op.Limit.PerSecond, op.Limit.Burst, op.Limit.Batch), true
+	case *oplog.SetSettings:
+		return a.databaseName(db), "", true
+	case *oplog.Purge:
+		return a.databaseName(db), "before " + op.Before.Time().UTC().Format(time.DateTime), true
+	}
+	return "", "", false
 }
 
 func orDefault(scopes []string) string {
@@ -85,8 +81,7 @@ func (a *Control) Audited(by Asker, db oplog.DB, ops []oplog.Op) (asked, rows []
 		return ok && !slices.Contains(api.MemberVerbs, row.What) && row.What != rejoinVerb
 	})
 	for _, op := range asked {
-		if describe := describers[op.Kind()]; describe != nil {
-			on, how := describe(a, db, op)
+		if on, how, audited := a.describe(db, op); audited {
 			rows = append(rows, by.Audit(op.Kind().String(), on, how))
 		}
 	}
