@@ -108,10 +108,8 @@ func (s *Space) Caused(err error) bool {
 
 // Wait pauses before another attempt to write; false when stop is closed first.
 func (s *Space) Wait(stop <-chan struct{}) bool {
-	t := time.NewTimer(CheckEvery)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(CheckEvery):
 		return true
 	case <-stop:
 		return false
