@@ -138,7 +138,6 @@ func clash(all []told) (pairs, maybe [][2]told) {
 
 // differ says whether two values exclude each other: one that only says more does not.
 func differ(a, b string) bool {
-	x, y := strings.Fields(a), strings.Fields(b)
-	missing := func(in []string) func(string) bool { return func(w string) bool { return !slices.Contains(in, w) } }
-	return slices.ContainsFunc(x, missing(y)) && slices.ContainsFunc(y, missing(x))
+	x, y := slices.Sorted(strings.FieldsSeq(a)), slices.Sorted(strings.FieldsSeq(b))
+	return slices.ContainsFunc(x, notIn(y)) && slices.ContainsFunc(y, notIn(x))
 }

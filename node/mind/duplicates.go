@@ -65,30 +65,13 @@ func same(a, b *meaning) bool {
 	if len(a.words) < minWords || len(b.words) < minWords || a.denied != b.denied || !slices.Equal(a.numbers, b.numbers) {
 		return false
 	}
-	moreA, moreB, both := 0, 0, 0
-	i, j := 0, 0
-	for i < len(a.words) || j < len(b.words) {
-		switch {
-		case j == len(b.words) || i < len(a.words) && a.words[i] < b.words[j]:
-			if slices.Contains(a.names, a.words[i]) {
-				return false
-			}
-			moreA++
-			i++
-		case i == len(a.words) || b.words[j] < a.words[i]:
-			if slices.Contains(b.names, b.words[j]) {
-				return false
-			}
-			moreB++
-			j++
-		default:
-			both, i, j = both+1, i+1, j+1
-		}
+	if len(a.words) < len(b.words) {
+		a, b = b, a
 	}
-	if moreA > 0 && moreB > 0 || moreA+moreB > maxMore { // one word in another's place is another fact
+	if float64(len(b.words)) < minShare*float64(len(a.words)) || slices.ContainsFunc(b.words, notIn(a.words)) { // one word in another's place is another fact
 		return false
 	}
-	return float64(both)/float64(both+moreA+moreB) >= minShare && slices.Equal(a.named(b), b.named(a))
+	return !slices.ContainsFunc(a.names, notIn(b.words)) && slices.Equal(a.named(b), b.named(a))
 }
 
 // named returns the names of both texts in the order in which one has them, which tells subject from object.

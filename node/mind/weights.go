@@ -154,10 +154,8 @@ func (s *Snapshot) judged() (out []judged) {
 		q, m := meaningOf(j.Query), meaningOf(r.Text)
 		row := judged{query: j.Query, relevant: j.Relevant, sim: jaccard(q.words, m.words), decay: r.decay(s.Now),
 			recency: math.Exp(-max(0, (s.Now-r.Created).Seconds()) / (7 * 86400)), importance: r.Importance}
-		row.keyword = slices.ContainsFunc(q.words, func(w string) bool {
-			_, has := slices.BinarySearch(m.words, w)
-			return has && len(w) > 3
-		})
+		absent := notIn(m.words)
+		row.keyword = slices.ContainsFunc(q.words, func(w string) bool { return len(w) > 3 && !absent(w) })
 		out = append(out, row)
 	}
 	return out

@@ -203,6 +203,14 @@ func Share(of, in []string) float64 {
 	return float64(shared(of, in)) / float64(len(of))
 }
 
+// notIn says of a word that it is not among others, which are sorted.
+func notIn(sorted []string) func(string) bool {
+	return func(w string) bool {
+		_, has := slices.BinarySearch(sorted, w)
+		return !has
+	}
+}
+
 // shared is how many of the first words are among the others, which are sorted.
 func shared(of, in []string) (n int) {
 	for _, w := range of {
