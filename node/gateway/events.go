@@ -58,21 +58,33 @@ func cursor(s string) (uint64, error) {
 	return i, nil
 }
 
-// sse is an answer that is written piece by piece; each piece has writeTimeout to leave.
-type sse struct {
+// pieces are an answer that is written piece by piece; each piece has writeTimeout to leave.
+type pieces struct {
 	w  http.ResponseWriter
 	rc *http.ResponseController
 }
 
-func newSSE(w http.ResponseWriter) *sse {
+func newPieces(w http.ResponseWriter) pieces { return pieces{w, http.NewResponseController(w)} }
+
+func (p pieces) Write(b []byte) (int, error) {
+	if err := p.rc.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
+		return 0, err
+	}
+	return p.w.Write(b)
+}
+
+// sse is an answer of events, each of which leaves at once.
+type sse struct{ pieces }
+
+func newSSE(w http.ResponseWriter) sse {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Accel-Buffering", "no") // proxies that would hold events back know this
-	return &sse{w, http.NewResponseController(w)}
+	return sse{newPieces(w)}
 }
 
 // event writes one event; it has an id only where a reader may resume.
-func (s *sse) event(id, name string, data any) error {
+func (s sse) event(id, name string, data any) error {
 	b, err := json.Marshal(data)
 	if err != nil {
 		return err
@@ -83,13 +95,10 @@ func (s *sse) event(id, name string, data any) error {
 	return s.write(fmt.Sprintf("%sevent: %s\ndata: %s\n\n", id, name, b))
 }
 
-func (s *sse) beat() error { return s.write(":\n\n") }
+func (s sse) beat() error { return s.write(":\n\n") }
 
-func (s *sse) write(text string) error {
-	if err := s.rc.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
-		return err
-	}
-	if _, err := io.WriteString(s.w, text); err != nil {
+func (s sse) write(text string) error {
+	if _, err := io.WriteString(s, text); err != nil {
 		return err
 	}
 	return s.rc.Flush()

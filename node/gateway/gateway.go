@@ -41,7 +41,7 @@ type streamed struct{}
 // Config says what a gateway works with. All of it is required but the flags.
 type Config struct {
 	Door   api.Door
-	Access Access
+	Access *access.Control
 	Conns  *access.Conns // of this port
 
 	Metrics Metrics
@@ -61,18 +61,6 @@ type Config struct {
 	Forward     bool     // writes on a follower are passed on; else they are refused with the leader's address
 	MaxRPS      int      // what a token may ask a second that has no bound of its own; 0 and less for no bound
 	CORSOrigins []string // whose pages may ask from a browser; * for all
-}
-
-// Access turns tokens into callers.
-type Access interface {
-	// Login is the caller of a token that was shown from an address.
-	Login(from, token string) (api.Caller, error)
-
-	// Select is the caller in another database, for those that may leave their own.
-	Select(c api.Caller, database string) (api.Caller, error)
-
-	// Ready refuses a caller that would have to wait for its next operation, and counts none.
-	Ready(c api.Caller) error
 }
 
 // Metrics counts what a gateway does, and shows what is counted.

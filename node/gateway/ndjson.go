@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"iter"
 	"net/http"
-	"time"
 
 	"github.com/cairndb/cairn/node/api"
 )
@@ -16,36 +15,22 @@ const ndjsonType = "application/x-ndjson"
 func sendExport(q *request, a *api.Exported) {
 	q.w.Header().Set("Content-Type", ndjsonType)
 	q.w.Header().Set("Cache-Control", "no-store")
-	out := &ndjson{enc: json.NewEncoder(q.w), rc: http.NewResponseController(q.w)}
-	writeLines(out, a.Memories)
-	writeLines(out, a.Edges)
-	if out.err != nil {
+	out := json.NewEncoder(newPieces(q.w))
+	if writeLines(out, a.Memories) != nil || writeLines(out, a.Edges) != nil {
 		panic(http.ErrAbortHandler) // the server's way to break a connection off
 	}
 }
 
-// ndjson writes a JSON value a line, until the first error.
-type ndjson struct {
-	enc *json.Encoder
-	rc  *http.ResponseController
-	err error
-}
-
-func writeLines[T any](out *ndjson, pages iter.Seq2[[]T, error]) {
-	if out.err != nil {
-		return
-	}
+func writeLines[T any](out *json.Encoder, pages iter.Seq2[[]T, error]) error {
 	for rows, err := range pages {
-		if out.err = err; err == nil {
-			out.err = out.rc.SetWriteDeadline(time.Now().Add(writeTimeout))
+		if err != nil {
+			return err
 		}
 		for i := range rows {
-			if out.err == nil {
-				out.err = out.enc.Encode(&rows[i])
+			if err := out.Encode(&rows[i]); err != nil {
+				return err
 			}
 		}
-		if out.err != nil {
-			return
-		}
 	}
+	return nil
 }
