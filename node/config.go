@@ -200,26 +200,27 @@ func (l Limits) withDefaults() Limits {
 // Validate names every fault at once.
 func (c Config) Validate() error {
 	c = c.withDefaults()
-	var errs []error
+	var home error
 	if c.Home == "" {
-		errs = append(errs, errors.New("home: name a data directory"))
+		home = errors.New("home: name a data directory")
 	}
-	errs = append(errs, c.Addresses.validate(), c.Member.validate(), validateTiming(c.Raft), c.TLS.Clients.Validate("tls", false),
+	return errors.Join(home, c.Addresses.validate(), c.Member.validate(), validateTiming(c.Raft), c.TLS.Clients.Validate("tls", false),
 		c.TLS.Peers.Validate("tls.cluster", true), c.reachable())
-	return errors.Join(errs...)
 }
 
 func (a Addresses) validate() error {
-	var errs []error
-	for _, x := range []struct{ name, addr string }{{"wire", a.Wire}, {"http", a.HTTP}, {"cluster", a.Cluster}} {
-		if x.addr == "" {
-			continue
-		}
-		if _, _, err := net.SplitHostPort(x.addr); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", x.name, err))
-		}
+	err := errors.Join(checkAddr("wire", a.Wire), checkAddr("http", a.HTTP))
+	if a.Cluster != "" {
+		err = errors.Join(err, checkAddr("cluster", a.Cluster))
 	}
-	return errors.Join(errs...)
+	return err
+}
+
+func checkAddr(name, addr string) error {
+	if _, _, err := net.SplitHostPort(addr); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
 }
 
 func (m Member) validate() error {
@@ -238,9 +239,7 @@ func (m Member) validate() error {
 		errs = append(errs, home.CheckSecret("other_cluster_secret", s))
 	}
 	for i, p := range m.Peers {
-		if _, _, err := net.SplitHostPort(p.Addr); err != nil {
-			errs = append(errs, fmt.Errorf("peer %d: %w", i+1, err))
-		}
+		errs = append(errs, checkAddr(fmt.Sprintf("peer %d", i+1), p.Addr))
 	}
 	return errors.Join(errs...)
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cairndb/cairn/node/home"
@@ -17,20 +17,19 @@ import (
 // active key is that of the process for its life, so no file under another is being written. Each part is begun again after a failure, and by the next
 // process: none leaves half a file.
 type rotation struct {
-	mu   sync.Mutex
-	left []string // the parts that are not done
+	left atomic.Pointer[[]rotationPart] // the parts that are not done; nil on a node that has no replaced key
 }
 
-func (r *rotation) parts() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Clone(r.left)
-}
+func (r *rotation) tell(left []rotationPart) { r.left.Store(&left) }
 
-func (r *rotation) set(left []string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.left = left
+// parts names the parts that are not done.
+func (r *rotation) parts() (names []string) {
+	if left := r.left.Load(); left != nil {
+		for _, p := range *left {
+			names = append(names, p.name)
+		}
+	}
+	return names
 }
 
 // A rotation rests so long after each megabyte, and so long before it begins again what failed.
@@ -59,9 +58,9 @@ func (n *Node) rotationParts(ctx context.Context) []rotationPart {
 // rotate is the task that does so, on a node that has replaced keys.
 func (n *Node) rotate(ctx context.Context) error {
 	parts, start, told := n.rotationParts(ctx), time.Now(), map[string]bool{}
-	n.rotation.set(partNames(parts))
+	n.rotation.tell(parts)
 	for len(parts) > 0 {
-		parts = slices.DeleteFunc(parts, func(p rotationPart) bool {
+		parts = slices.DeleteFunc(slices.Clone(parts), func(p rotationPart) bool {
 			err := p.do()
 			if err != nil && ctx.Err() == nil && !told[p.name] {
 				told[p.name] = true
@@ -69,7 +68,7 @@ func (n *Node) rotate(ctx context.Context) error {
 			}
 			return err == nil
 		})
-		n.rotation.set(partNames(parts))
+		n.rotation.tell(parts)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -86,13 +85,6 @@ func (n *Node) rotate(ctx context.Context) error {
 		n.log.Info("all files are under the active data key, replaced keys are removed", "active", n.keys.Active(), "took", time.Since(start))
 	}
 	return nil
-}
-
-func partNames(parts []rotationPart) (out []string) {
-	for _, p := range parts {
-		out = append(out, p.name)
-	}
-	return out
 }
 
 func rest(ctx context.Context, d time.Duration) error {
