@@ -62,77 +62,61 @@ func (p *proposer) propose(ctx context.Context, body []byte) (oplog.Outcome, err
 	}
 }
 
-// batch is the entries of one record.
-type batch struct {
-	proposals []proposal
-	size      int
-}
-
-func (b *batch) add(pr proposal) {
-	b.proposals = append(b.proposals, pr)
-	b.size += len(pr.body)
-}
-
-func (b *batch) full() bool {
-	return len(b.proposals) >= maxRecordEntries || b.size >= maxRecordBytes
-}
-
 // run is the proposer's task.
 func (p *proposer) run(ctx context.Context) error {
 	for {
-		var b batch
-		if !p.begin(ctx, &b) {
+		batch := p.first(ctx)
+		if batch == nil {
 			return p.refuseQueued(ctx)
 		}
 		select {
 		case <-ctx.Done():
-			refuse(b.proposals, api.ErrStopping)
+			refuse(batch, api.ErrStopping)
 			return p.refuseQueued(ctx)
 		case p.slots <- struct{}{}:
 		}
-		p.gather(&b)
-		bodies := make([][]byte, len(b.proposals))
-		for i, pr := range b.proposals {
+		batch = p.gather(batch)
+		bodies := make([][]byte, len(batch))
+		for i, pr := range batch {
 			bodies[i] = pr.body
 		}
 		f := p.raft.Propose(ctx, oplog.EncodeRecord(p.clock.Next(len(bodies)), bodies...))
 		go func() { // ends with the record: raft answers every one, at the latest when it closes
-			deliverOutcomes(f, b.proposals)
+			deliverOutcomes(f, batch)
 			<-p.slots
 		}()
 	}
 }
 
-// begin waits for a record's first entry; false when ctx has ended.
-func (p *proposer) begin(ctx context.Context, b *batch) bool {
-	if p.leftOver != nil {
-		b.add(*p.leftOver)
+// first waits for a record's first entry; nil when ctx has ended.
+func (p *proposer) first(ctx context.Context) []proposal {
+	if pr := p.leftOver; pr != nil {
 		p.leftOver = nil
-		return true
+		return []proposal{*pr}
 	}
 	select {
 	case <-ctx.Done():
-		return false
-	case first := <-p.queue:
-		b.add(first)
-		return true
+		return nil
+	case pr := <-p.queue:
+		return []proposal{pr}
 	}
 }
 
-// gather adds the entries that wait already, as far as they fit: a record that is too long for a frame would never reach a follower.
-func (p *proposer) gather(b *batch) {
-	for !b.full() {
+// gather adds the entries that wait already to a record's first, as far as they fit: a record that is too long for a frame would never reach a follower.
+func (p *proposer) gather(batch []proposal) []proposal {
+	for size := len(batch[0].body); len(batch) < maxRecordEntries && size < maxRecordBytes; {
 		select {
 		case pr := <-p.queue:
-			if b.size+len(pr.body) > maxRecordBytes {
+			if size += len(pr.body); size > maxRecordBytes {
 				p.leftOver = &pr
-				return
+				return batch
 			}
-			b.add(pr)
+			batch = append(batch, pr)
 		default:
-			return
+			return batch
 		}
 	}
+	return batch
 }
 
 // refuseQueued refuses the entries that no record has, because the node stops.

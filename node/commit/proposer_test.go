@@ -16,12 +16,8 @@ func TestARecordFitsAFrame(t *testing.T) {
 		p.queue <- proposal{body: make([]byte, n)}
 	}
 	for _, want := range []int{maxRecordBytes - 1, 10 << 20, 1} {
-		var b batch
-		if !p.begin(t.Context(), &b) {
-			t.Fatal("no entry")
-		}
-		if p.gather(&b); b.size != want {
-			t.Errorf("a record of %d bytes, want %d", b.size, want)
+		if batch := p.gather(p.first(t.Context())); len(batch) != 1 || len(batch[0].body) != want {
+			t.Errorf("%d entries, the first of %d bytes, want %d", len(batch), len(batch[0].body), want)
 		}
 	}
 }
