@@ -25,9 +25,6 @@ func (s *Snapshot) slot(f *fact) {
 		return
 	}
 	frame, _, _ := strings.Cut(f.attr, " for ")
-	if s.frames == nil {
-		s.frames = map[string]map[string]int{}
-	}
 	if s.frames[frame] == nil {
 		if len(s.frames) == maxFrames {
 			return

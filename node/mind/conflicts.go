@@ -30,6 +30,7 @@ const MaxConflicts = 500
 func Contradictions(ctx context.Context, s *Snapshot) ([]oplog.ConflictRow, error) {
 	by := map[string][]told{}
 	var keys []string
+	s.frames = map[string]map[string]int{}
 	for i := range s.Rows {
 		if err := s.pause(ctx, i); err != nil {
 			return nil, err
@@ -66,11 +67,11 @@ func Contradictions(ctx context.Context, s *Snapshot) ([]oplog.ConflictRow, erro
 		}
 		for _, p := range sure {
 			a, b := p[0], p[1]
-			if pair := [2]int{min(a.row, b.row), max(a.row, b.row)}; a.row == b.row || seen[pair] {
+			pair := [2]int{min(a.row, b.row), max(a.row, b.row)}
+			if a.row == b.row || seen[pair] {
 				continue
-			} else {
-				seen[pair] = true
 			}
+			seen[pair] = true
 			if out = append(out, s.conflict(a, b)); len(out) == MaxConflicts {
 				return out, nil
 			}

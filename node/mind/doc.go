@@ -57,7 +57,7 @@ type Snapshot struct {
 
 	Rest func() // called every few rows: it rests when it has been long enough; nil for no rest
 
-	rids   map[string]bool           // made when first needed
+	byRID  map[string]*Row           // made when first needed
 	frames map[string]map[string]int // what Contradictions read: single words by the attribute they were the value of
 }
 
@@ -78,6 +78,18 @@ func (s *Snapshot) rest(i int) {
 	if i%checkEvery == 0 && s.Rest != nil {
 		s.Rest()
 	}
+}
+
+// row is the row with an id; nil when there is none.
+func (s *Snapshot) row(rid string) *Row {
+	if s.byRID == nil {
+		s.byRID = make(map[string]*Row, len(s.Rows))
+		for i := range s.Rows {
+			s.rest(i)
+			s.byRID[s.Rows[i].RID] = &s.Rows[i]
+		}
+	}
+	return s.byRID[rid]
 }
 
 func (s *Snapshot) canonical(namespace, name string) string {

@@ -25,12 +25,11 @@ type meaning struct {
 }
 
 func meaningOf(text string) (m meaning) {
-	denials0 := 0
 	for _, s := range sentences(text) {
 		for i, w := range s {
 			switch {
 			case denials[w.low]:
-				denials0++
+				m.denied = !m.denied
 			case fillers[w.low] || joints[w.low]:
 			default:
 				st := plainTime(w.stem)
@@ -44,7 +43,6 @@ func meaningOf(text string) (m meaning) {
 			}
 		}
 	}
-	m.denied = denials0%2 == 1
 	slices.Sort(m.words)
 	m.words = slices.Compact(m.words)
 	return m

@@ -37,20 +37,16 @@ func facts(text string) (out []fact) {
 
 // clauses drops what changes nothing and splits at conjunctions behind a comma. "Note: …" loses its first part.
 func clauses(s []word) (out [][]word) {
-	cur := make([]word, 0, len(s))
-	flush := func() {
-		if len(cur) >= 3 {
-			out = append(out, cur)
+	start := 0
+	for i := 1; i <= len(s); i++ {
+		if i < len(s) && (i == len(s)-1 || !s[i].stop) { // one word is no clause
+			continue
 		}
-		cur = make([]word, 0, len(s))
-	}
-	for i, w := range s {
-		if w.stop && len(cur) > 0 && i < len(s)-1 {
-			flush()
+		if i-start >= 3 {
+			out = append(out, s[start:i])
 		}
-		cur = append(cur, w)
+		start = i
 	}
-	flush()
 	return out
 }
 

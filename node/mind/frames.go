@@ -106,18 +106,15 @@ func framed(ws []word) (about []word, f fact) {
 
 // past says whether a verb tells of what was: "worked at", "was based in". Births and moves tell of now.
 func past(ws []word, at int, fr frame) bool {
-	if fr.attr == "born" || fr.attr == "founded" || fr.attr == "hired" {
-		return false
-	}
-	switch w := ws[at].low; w {
-	case "was", "were", "had", "met", "ran", "knew", "ate", "drank", "spoke", "began":
-		return true
-	case "moved", "relocated":
-		return false
-	default:
-		return strings.HasSuffix(w, "ed") && !strings.HasSuffix(w, "eed")
-	}
+	w := ws[at].low
+	return !births[fr.attr] && !moves[w] && (pasts[w] || strings.HasSuffix(w, "ed") && !strings.HasSuffix(w, "eed"))
 }
+
+var (
+	births = set("born founded hired")
+	moves  = set("moved relocated")
+	pasts  = set("was were had met ran knew ate drank spoke began")
+)
 
 func matches(ws []word, stems []string) bool {
 	return len(ws) >= len(stems) && slices.EqualFunc(ws[:len(stems)], stems, func(w word, s string) bool { return w.stem == s })

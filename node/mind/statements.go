@@ -80,20 +80,10 @@ func (s *Snapshot) edgeConflicts() (found []oplog.ConflictRow) {
 
 // claimSide is the memory a claim is from, or the claim itself.
 func (s *Snapshot) claimSide(c oplog.StoredClaim) string {
-	if c.SourceRID != "" && s.has(c.SourceRID) {
+	if c.SourceRID != "" && s.row(c.SourceRID) != nil {
 		return c.SourceRID
 	}
 	return "claim:" + c.ID
-}
-
-func (s *Snapshot) has(rid string) bool {
-	if s.rids == nil {
-		s.rids = make(map[string]bool, len(s.Rows))
-		for i := range s.Rows {
-			s.rids[s.Rows[i].RID] = true
-		}
-	}
-	return s.rids[rid]
 }
 
 // claimConflicts compares the claims of one subject and relation, the oldest first.

@@ -40,27 +40,17 @@ func Learn(s *Snapshot) *oplog.Weights {
 	}
 	start, best := w, loss(rows, w)
 	before := best
-	coords := []struct {
-		at func(*oplog.Weights) *float64
-		by float64 // 0: a share
-	}{
-		{func(w *oplog.Weights) *float64 { return &w.Sim }, 0},
-		{func(w *oplog.Weights) *float64 { return &w.Decay }, 0},
-		{func(w *oplog.Weights) *float64 { return &w.Recency }, 0},
-		{func(w *oplog.Weights) *float64 { return &w.AlphaImp }, 0},
-		{func(w *oplog.Weights) *float64 { return &w.GateTau }, tauStep},
-	}
 	for range 20 {
 		s.rest(0)
 		improved := false
-		for _, c := range coords {
+		for i := range learned(&w) {
 			for _, sign := range []float64{1, -1} {
 				next := w
-				d := c.by
-				if d == 0 {
-					d = *c.at(&w) * step
+				move := *learned(&w)[i] * step
+				if i == gate {
+					move = tauStep
 				}
-				*c.at(&next) += sign * d
+				*learned(&next)[i] += sign * move
 				next = normal(next)
 				if !nearby(start, next) {
 					continue
@@ -81,6 +71,13 @@ func Learn(s *Snapshot) *oplog.Weights {
 	return &w
 }
 
+// learned are the weights that Learn moves; gate is the place of the gate's threshold among them.
+func learned(w *oplog.Weights) [5]*float64 {
+	return [5]*float64{&w.Sim, &w.Decay, &w.Recency, &w.AlphaImp, &w.GateTau}
+}
+
+const gate = 4
+
 // normal makes the three shares sum to 1.
 func normal(w oplog.Weights) oplog.Weights {
 	if sum := w.Sim + w.Decay + w.Recency; sum > 0 {
@@ -90,8 +87,8 @@ func normal(w oplog.Weights) oplog.Weights {
 }
 
 func nearby(a, b oplog.Weights) bool {
-	for _, d := range []float64{a.Sim - b.Sim, a.Decay - b.Decay, a.Recency - b.Recency, a.AlphaImp - b.AlphaImp, a.GateTau - b.GateTau} {
-		if math.Abs(d) > maxChange {
+	for i, x := range learned(&a) {
+		if math.Abs(*x-*learned(&b)[i]) > maxChange {
 			return false
 		}
 	}
@@ -140,17 +137,11 @@ const maxLearn = 400
 // judged joins the feedback with the rows that are still there. Similarity is by words: the share of the question's that
 // the memory has.
 func (s *Snapshot) judged() (out []judged) {
-	at := map[string]int{}
-	for i := range s.Rows {
-		s.rest(i)
-		at[s.Rows[i].RID] = i
-	}
 	for _, j := range s.Judgements {
-		i, ok := at[j.RID]
-		if !ok || len(out) == maxLearn {
+		r := s.row(j.RID)
+		if r == nil || len(out) == maxLearn {
 			continue
 		}
-		r := &s.Rows[i]
 		q, m := meaningOf(j.Query), meaningOf(r.Text)
 		row := judged{query: j.Query, relevant: j.Relevant, sim: jaccard(q.words, m.words), decay: r.decay(s.Now),
 			recency: math.Exp(-max(0, (s.Now-r.Created).Seconds()) / (7 * 86400)), importance: r.Importance}
