@@ -22,16 +22,10 @@ func Handler() http.Handler {
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cache-Control", "no-cache")
-		if r.URL.Path != "/" {
-			below.ServeHTTP(w, r)
+		if r.URL.Path == "/" {
+			http.ServeFileFS(w, r, files, "index.html")
 			return
 		}
-		page, err := files.ReadFile("index.html")
-		if err != nil {
-			http.Error(w, "the console is not part of this build", http.StatusInternalServerError)
-			return
-		}
-		h.Set("Content-Type", "text/html; charset=utf-8")
-		_, _ = w.Write(page) // a client that went away is no failure of ours
+		below.ServeHTTP(w, r)
 	})
 }

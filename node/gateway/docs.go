@@ -107,24 +107,19 @@ func describe(b *strings.Builder, o field.Object, shapes map[string]field.Object
 // docsPolicy lets the page load what this node serves and nothing more; no script or style is inline.
 const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// beDocs sets the headers of the page and of what it loads.
-func beDocs(h http.Header) {
-	h.Set("Content-Security-Policy", docsPolicy)
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Cache-Control", "no-cache")
-}
-
-// serveBeside answers with a file that the page loads.
-func serveBeside() http.Handler {
+// serveDocs answers with the page, and with what it loads.
+func serveDocs() http.Handler {
 	below := http.StripPrefix("/docs", http.FileServerFS(beside))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		beDocs(w.Header())
-		below.ServeHTTP(w, r)
+		h := w.Header()
+		h.Set("Content-Security-Policy", docsPolicy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Cache-Control", "no-cache")
+		if r.URL.Path != "/docs" {
+			below.ServeHTTP(w, r)
+			return
+		}
+		h.Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = w.Write(docs()) // a client that went away is no failure of ours
 	})
-}
-
-func serveDocs(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	beDocs(w.Header())
-	_, _ = w.Write(docs()) // a client that went away is no failure of ours
 }

@@ -99,8 +99,9 @@ func New(cfg Config) *Gateway {
 	mux.HandleFunc("/mcp", g.serveModels)
 	mux.HandleFunc("GET /metrics", g.serveMetrics)
 	mux.HandleFunc("GET /openapi.json", serveOpenAPI)
-	mux.HandleFunc("GET /docs", serveDocs)
-	mux.Handle("GET /docs/{file}", serveBeside())
+	docs := serveDocs()
+	mux.Handle("GET /docs", docs)
+	mux.Handle("GET /docs/{file}", docs)
 	mux.Handle("GET /{$}", cfg.Console)
 	mux.Handle("GET /console/", cfg.Console)
 	g.srv = &http.Server{Handler: g.outer(mux), ReadHeaderTimeout: headTimeout, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: maxHeader,

@@ -56,10 +56,10 @@ func described(s api.Subject, op *api.Op) map[string]any {
 	}
 	if body := op.InBody(); len(body) > 0 {
 		schema := body.Schema()
-		d["requestBody"] = map[string]any{"required": schema["required"] != nil, "content": map[string]any{"application/json": map[string]any{"schema": schema}}}
+		d["requestBody"] = map[string]any{"required": schema["required"] != nil, "content": content(jsonType, schema)}
 	}
 	if op.Body != "" {
-		d["requestBody"] = map[string]any{"required": true, "content": map[string]any{op.Body: map[string]any{"schema": text}}}
+		d["requestBody"] = map[string]any{"required": true, "content": content(op.Body, text)}
 	}
 	if op.Confirm != "" {
 		d["x-confirm"] = op.Confirm
@@ -150,18 +150,25 @@ func allShapes() map[string]field.Object {
 
 // failed is an answer of a status with an error in it.
 func failed(description, shape string) map[string]any {
-	return map[string]any{"description": description, "content": map[string]any{"application/json": map[string]any{"schema": map[string]any{"$ref": "#/components/schemas/" + shape}}}}
+	return map[string]any{"description": description, "content": content(jsonType, map[string]any{"$ref": "#/components/schemas/" + shape})}
+}
+
+const jsonType = "application/json"
+
+// content is a body of a media type.
+func content(media string, schema map[string]any) map[string]any {
+	return map[string]any{media: map[string]any{"schema": schema}}
 }
 
 func responses(op *api.Op) map[string]any {
 	ok := map[string]any{"description": "It is done."}
 	switch {
 	case op.Media == "":
-		ok["content"] = map[string]any{"application/json": map[string]any{"schema": op.Gives().Schema()}}
+		ok["content"] = content(jsonType, op.Gives().Schema())
 	case op.Media == "application/octet-stream":
 		ok["content"] = map[string]any{op.Media: map[string]any{}}
 	default:
-		ok["content"] = map[string]any{op.Media: map[string]any{"schema": text}}
+		ok["content"] = content(op.Media, text)
 	}
 	all := map[string]any{"200": ok, "400": failed("A field or a parameter is missing, unknown or wrong.", "Error"),
 		"500": failed("The node failed; its log says why.", "Error"), "503": failed("The node is overloaded, or no node leads: try again.", "Error")}
