@@ -28,7 +28,8 @@ func (a *Control) describe(db oplog.DB, op oplog.Op) (on, how string, audited bo
 		}
 		return Prefix(op.Hash), how, true
 	case *oplog.RevokeToken:
-		return Prefix(op.Hash), fmt.Sprintf("label %q", a.tokenLabel(op.Hash)), true
+		label := a.named(func(v *state.View) string { t, _ := v.Token(op.Hash); return t.Label })
+		return Prefix(op.Hash), fmt.Sprintf("label %q", label), true
 	case *oplog.SetQuota:
 		return a.databaseName(op.DB), fmt.Sprintf("max_memories %d", op.MaxMemories), true
 	case *oplog.SetLimit:
@@ -88,20 +89,11 @@ func (a *Control) Audited(by Asker, db oplog.DB, ops []oplog.Op) (asked, rows []
 	return asked, rows
 }
 
-func (a *Control) databaseName(id oplog.DB) (name string) {
-	_ = a.state.Read(func(v *state.View) error { // a closing state knows none
-		d, _ := v.Database(id)
-		name = d.Name
-		return nil
-	})
-	return name
+func (a *Control) databaseName(id oplog.DB) string {
+	return a.named(func(v *state.View) string { d, _ := v.Database(id); return d.Name })
 }
 
-func (a *Control) tokenLabel(hash string) (label string) {
-	_ = a.state.Read(func(v *state.View) error { // a closing state knows none
-		t, _ := v.Token(hash)
-		label = t.Label
-		return nil
-	})
-	return label
+func (a *Control) named(of func(*state.View) string) (name string) {
+	_ = a.state.Read(func(v *state.View) error { name = of(v); return nil }) // a closing state knows none
+	return name
 }

@@ -120,14 +120,11 @@ func (a *Control) tokensEnded() {
 }
 
 // EndsTokens says whether an outcome may have ended tokens: callers that were let in are asked for again.
-func EndsTokens(o oplog.Outcome) bool {
-	return o.Err == nil && slices.ContainsFunc(o.Entry.Ops, func(op oplog.Op) bool {
-		switch op.(type) {
-		case *oplog.RevokeToken, *oplog.DropDB:
-			return true
-		}
-		return false
-	})
+func EndsTokens(o oplog.Outcome) bool { return did(o, oplog.KindRevokeToken, oplog.KindDropDB) }
+
+// did says whether an entry was applied and has an operation of one of the kinds.
+func did(o oplog.Outcome, kinds ...oplog.OpKind) bool {
+	return o.Err == nil && slices.ContainsFunc(o.Entry.Ops, func(op oplog.Op) bool { return slices.Contains(kinds, op.Kind()) })
 }
 
 // Local is the caller of a surface whose clients are this host's own user.

@@ -33,15 +33,7 @@ func (a *Control) Follow(outcomes []oplog.Outcome, restored bool) {
 	}
 }
 
-func changesLimits(o oplog.Outcome) bool {
-	return o.Err == nil && slices.ContainsFunc(o.Entry.Ops, func(op oplog.Op) bool {
-		switch op.(type) {
-		case *oplog.SetLimit, *oplog.RevokeToken, *oplog.DropDB:
-			return true
-		}
-		return false
-	})
-}
+func changesLimits(o oplog.Outcome) bool { return EndsTokens(o) || did(o, oplog.KindSetLimit) }
 
 // callerLimit is a limit that holds for a caller: that of its token, which may be the node's usual one, or that of its database.
 type callerLimit struct {
