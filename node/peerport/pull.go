@@ -95,14 +95,10 @@ func pulled(o oplog.Outcome, i int, op oplog.Op) (e wire.OplogEntry, ok bool) {
 	switch op := op.(type) {
 	case *oplog.Remember:
 		e.OpType, e.TargetRID, e.Embedding = "record", &op.RID, op.Vector
-		var emotion any // null for none
-		if op.Emotion != "" {
-			emotion = op.Emotion
-		}
 		payload = map[string]any{"rid": op.RID, "type": op.Type, "text": op.Text, "importance": op.Importance, "valence": op.Valence,
-			"half_life": op.HalfLife, "metadata": json.RawMessage(orNull(op.Metadata)), "created_at": op.Created.Seconds(),
+			"half_life": op.HalfLife, "metadata": orNull(json.RawMessage(op.Metadata)), "created_at": op.Created.Seconds(),
 			"updated_at": op.Updated.Seconds(), "namespace": op.Namespace, "certainty": op.Certainty, "domain": op.Domain,
-			"source": op.Source, "emotional_state": emotion}
+			"source": op.Source, "emotional_state": orNull(op.Emotion)}
 	case *oplog.Forget:
 		e.OpType, e.TargetRID = "forget", &op.RID
 		payload = map[string]any{"rid": op.RID, "updated_at": op.At.Seconds()}
@@ -123,9 +119,10 @@ func pulled(o oplog.Outcome, i int, op oplog.Op) (e wire.OplogEntry, ok bool) {
 	return e, true
 }
 
-func orNull(b []byte) []byte {
-	if len(b) == 0 {
-		return []byte("null")
+// orNull is a value, and null for none.
+func orNull[T string | json.RawMessage](v T) any {
+	if len(v) == 0 {
+		return nil
 	}
-	return b
+	return v
 }

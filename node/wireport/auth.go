@@ -30,9 +30,7 @@ func (ss *session) auth(f wire.Frame) bool {
 	if err != nil {
 		reason := access.ErrToken.Text
 		var slow *access.Limited
-		if errors.As(err, &slow) {
-			reason = slow.Error()
-		} else if errors.Is(err, access.ErrStarting) {
+		if errors.As(err, &slow) || errors.Is(err, access.ErrStarting) {
 			reason = err.Error()
 		}
 		_ = ss.reply(f, wire.OpAuthFail, &wire.AuthFail{Reason: reason})

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -149,10 +151,7 @@ func (w *Server) watchTokens() {
 
 func (w *Server) checkTokens() {
 	w.mu.Lock()
-	all := make([]*session, 0, len(w.sessions))
-	for ss := range w.sessions {
-		all = append(all, ss)
-	}
+	all := slices.Collect(maps.Keys(w.sessions))
 	w.mu.Unlock()
 	for _, ss := range all {
 		if hash := ss.who().Token; hash != "" && !w.cfg.Access.Holds(hash) {
