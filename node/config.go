@@ -127,14 +127,9 @@ func (c Config) Files() home.Config {
 		NodeID: c.Member.NodeID, Secret: c.Member.Secret, Peers: len(c.Member.Peers) > 0, Addr: c.Addresses.Cluster, Advertise: cmp.Or(c.Addresses.Advertise, c.Addresses.Cluster)}
 }
 
-// forwardsHTTP says whether a follower's gateway passes writes on.
-func (c Config) forwardsHTTP() bool {
-	return c.Surfaces.ForwardWrites == nil || *c.Surfaces.ForwardWrites
-}
-
-// forwardsWire says whether a follower's wire port passes writes on.
-func (c Config) forwardsWire() bool {
-	return c.Surfaces.ForwardWrites != nil && *c.Surfaces.ForwardWrites
+// forwards says whether a follower's port passes writes on, which it does usually or not.
+func (s Surfaces) forwards(usually bool) bool {
+	return s.ForwardWrites == nil && usually || s.ForwardWrites != nil && *s.ForwardWrites
 }
 
 // tokenSecrets are the cluster's secrets as far as clients may show them as tokens.

@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/cairndb/cairn/node/api"
@@ -17,7 +18,7 @@ const eraseEvery = time.Second
 // eraseRest is between quarters of a mebibyte of the state that are written anew.
 const eraseRest = time.Millisecond
 
-// erase is the task that does so.
+// erase is the task that cuts away and writes anew what holds purged rows.
 func (n *Node) erase(ctx context.Context) error {
 	e, err := home.ReadErased(n.cfg.Home)
 	if err != nil {
@@ -32,36 +33,15 @@ func (n *Node) erase(ctx context.Context) error {
 			return ctx.Err()
 		case <-tick.C:
 		}
-		var purged oplog.Index
-		if err := n.state.Read(func(v *state.View) error { purged = v.Purged(); return nil }); err != nil || purged <= min(e.Cut, e.Rewritten) {
-			continue
-		}
-		if purged > e.Cut {
-			if err := n.raft.CutBehind(uint64(purged)); err != nil {
-				if !failed { // a change of members is under way, or another snapshot; the disk may be full
-					n.log.Warn("the log still holds what was purged", "index", purged, "err", err)
-				}
-				failed = true
-				continue
-			}
-			e.Cut = purged
-			if err := e.Write(n.cfg.Home); err != nil {
-				n.log.Error("cannot save the progress of erasing", "err", err)
-				continue
-			}
-		}
 		start := time.Now()
-		if err := n.rewriteErased(ctx, e.Cut, all); err != nil {
-			if !failed && ctx.Err() == nil {
-				n.log.Warn("files still hold what was purged", "index", e.Cut, "err", err)
-			}
-			failed = true
+		done, err := n.erasePurged(ctx, &e, all)
+		if err != nil && !failed && ctx.Err() == nil { // it is tried at every tick
+			n.log.Warn("files still hold what was purged", "cut", e.Cut, "err", err)
+		}
+		if failed = err != nil; !done {
 			continue
 		}
-		e.Rewritten, all, failed = e.Cut, false, false
-		if err := e.Write(n.cfg.Home); err != nil {
-			n.log.Error("cannot save the progress of erasing", "err", err)
-		}
+		all = false
 		n.log.Info("no file of log, snapshots, state and index holds what was purged", "index", e.Cut, "took", time.Since(start))
 		if aside := home.SetAsides(n.cfg.Home); len(aside) > 0 {
 			n.log.Warn("files that were moved aside may hold what was purged: remove them when they are not needed any more", "files", aside)
@@ -69,12 +49,29 @@ func (n *Node) erase(ctx context.Context) error {
 	}
 }
 
-// rewriteErased writes the files of state and index anew, without what was purged up to a record.
-func (n *Node) rewriteErased(ctx context.Context, upTo oplog.Index, all bool) error {
-	if n.commit.Indexed() < upTo {
-		return errors.New("the index has not reached this record yet")
+// erasePurged goes as far as it can, and notes in the home how far that is; done is true when no file holds what was purged any more.
+func (n *Node) erasePurged(ctx context.Context, e *home.Erased, all bool) (done bool, err error) {
+	var purged oplog.Index
+	if err := n.state.Read(func(v *state.View) error { purged = v.Purged(); return nil }); err != nil || purged <= min(e.Cut, e.Rewritten) {
+		return false, err
 	}
-	return errors.Join(n.state.Compact(ctx, eraseRest), n.index.Remake(ctx, all))
+	if purged > e.Cut {
+		if err := n.raft.CutBehind(uint64(purged)); err != nil { // a change of members is under way, or another snapshot; the disk may be full
+			return false, fmt.Errorf("log: %w", err)
+		}
+		e.Cut = purged
+		if err := e.Write(n.cfg.Home); err != nil {
+			return false, err
+		}
+	}
+	if n.commit.Indexed() < e.Cut {
+		return false, errors.New("the index has not reached this record yet")
+	}
+	if err := errors.Join(n.state.Compact(ctx, eraseRest), n.index.Remake(ctx, all)); err != nil {
+		return false, err
+	}
+	e.Rewritten = e.Cut
+	return true, e.Write(n.cfg.Home)
 }
 
 // leftovers looks for what the operator may want to remove.

@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"encoding/hex"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -57,9 +58,7 @@ func (n *Node) present(ctx context.Context) error {
 	var known bool
 	err := n.state.Read(func(v *state.View) error {
 		cluster = v.Cluster()
-		for _, i := range v.Nodes() {
-			known = known || i == n.info()
-		}
+		known = slices.Contains(v.Nodes(), n.info())
 		return nil
 	})
 	if err != nil {

@@ -34,7 +34,7 @@ func newSurfaces(l Limits) surfaces {
 // openSurfaces has the node's ports of clients answer. What needs the log waits for it there.
 func (n *Node) openSurfaces() {
 	n.wire = wireport.New(wireport.Config{Door: n.service, Access: n.access, Conns: n.wires, Log: n.log, Errors: n.errors(), WaitOpen: n.commit.WaitOpen, Indexed: n.commit.Indexed,
-		Budget: n.bodies, Turns: n.turns, Lenient: n.cfg.Surfaces.Lenient, Forward: n.cfg.forwardsWire(),
+		Budget: n.bodies, Turns: n.turns, Lenient: n.cfg.Surfaces.Lenient, Forward: n.cfg.Surfaces.forwards(false),
 		MaxInFlight: n.cfg.Limits.MaxInFlight, AuthTimeout: n.cfg.Limits.AuthTimeout, WriteTimeout: n.cfg.Limits.writeTimeout})
 	n.serving = append(n.serving, n.wire.Close)
 	n.spawn("wire", func(context.Context) error { return n.wire.Run(n.wireLn) })
@@ -52,7 +52,7 @@ func (n *Node) newGateway() *gateway.Gateway {
 	m := engine.NewMetrics(s, n.wires)
 	g := gateway.New(gateway.Config{Door: s, Access: n.access, Conns: access.NewConns(n.cfg.Limits.MaxConns, n.cfg.Limits.MaxConnsPerIP), Metrics: m, Console: console.Handler(), Log: n.log,
 		Models: mcp.New(mcp.Config{Door: s, Version: n.cfg.Version, Lenient: n.cfg.Surfaces.Lenient}), WaitOpen: n.commit.WaitOpen, Leads: n.commit.Leads,
-		NotLeader: n.commit.NotLeader, Leader: s.KnownLeader, Budget: n.bodies, Turns: n.turns, Lenient: n.cfg.Surfaces.Lenient, Forward: n.cfg.forwardsHTTP(),
+		NotLeader: n.commit.NotLeader, Leader: s.KnownLeader, Budget: n.bodies, Turns: n.turns, Lenient: n.cfg.Surfaces.Lenient, Forward: n.cfg.Surfaces.forwards(true),
 		MaxRPS: n.cfg.Limits.MaxRPS, CORSOrigins: n.cfg.Surfaces.CORSOrigins})
 	m.Gateway = g
 	return g
