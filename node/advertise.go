@@ -7,8 +7,8 @@ import (
 	"net/netip"
 )
 
-// Invariant: an unspecified address (0.0.0.0, [::]) is told to no one. It means "every address of this machine" to the one
-// who listens, and "this machine" to the one who dials.
+// Invariant: a node advertises no unspecified address (0.0.0.0, [::]). A listener reads it as "every address of this machine", and a dialer
+// as "this machine": a client that is sent to it would ask itself.
 
 // unspecified says whether an address has no host that others could dial.
 func unspecified(addr string) bool {
@@ -17,8 +17,8 @@ func unspecified(addr string) bool {
 	return err == nil && (host == "" || perr == nil && ip.Unmap().IsUnspecified())
 }
 
-// reachedAt is where others find a listener of this node: at the host where peers find it, unless it listens on loopback
-// alone. It is empty when the host is not known.
+// reachedAt is the address that a node advertises for a listener: the host at which its peers dial it with the listener's port, or the
+// listener's own address when it listens on loopback alone. It is empty when the host is not known.
 func reachedAt(bound, advertise string) string {
 	host, port, err := net.SplitHostPort(bound)
 	if err != nil {
@@ -36,7 +36,7 @@ func reachedAt(bound, advertise string) string {
 	return bound
 }
 
-// reachable refuses a configuration that has unspecified addresses to tell.
+// reachable refuses a configuration that would advertise unspecified addresses.
 func (c Config) reachable() error {
 	var errs []error
 	for _, a := range []struct{ key, addr string }{{"advertise_addr", c.Addresses.Advertise}, {"advertise_wire", c.Addresses.AdvertiseWire}, {"advertise_http", c.Addresses.AdvertiseHTTP}} {

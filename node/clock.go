@@ -10,13 +10,13 @@ import (
 // clockWatch notices that this node's clock is off (raft/clock.go says how that is known), says so, and has a leader with such a
 // clock hand over. Such a leader stamps by the others' clocks meanwhile.
 type clockWatch struct {
-	off    int       // looks in a row that found it so; a single one may be a heartbeat that was long under way
-	told   bool      // it stands in the log
-	handed time.Time // when it was last asked to hand over
+	off    int       // checks in a row that found the clock off; one alone may be a heartbeat that was delayed
+	told   bool      // the log says so
+	handed time.Time // when this node last tried to hand leadership over
 }
 
 const (
-	looksOff  = 3                // as many looks in a row are believed
+	looksOff  = 3                // checks in a row that must agree
 	handPause = 10 * time.Second // between two attempts to hand over
 )
 

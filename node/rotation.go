@@ -38,7 +38,7 @@ const (
 	rotationAgain = 5 * time.Second
 )
 
-// rotationPart is what one owner of files does about them.
+// rotationPart rewrites the files of one owner.
 type rotationPart struct {
 	name string
 	do   func() error
@@ -55,7 +55,7 @@ func (n *Node) rotationParts(ctx context.Context) []rotationPart {
 	}
 }
 
-// rotate is the task that does so, on a node that has replaced keys.
+// rotate is the task that runs a rotation, on a node that has replaced keys.
 func (n *Node) rotate(ctx context.Context) error {
 	parts, start, told := n.rotationParts(ctx), time.Now(), map[string]bool{}
 	n.rotation.tell(parts)
@@ -96,7 +96,7 @@ func rest(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// noneAside keeps the keys as long as a file was moved aside: its operator may want to read it.
+// noneAside refuses to drop a key while a file that was moved aside exists: an operator may want to read it, and needs the key.
 func (n *Node) noneAside() error {
 	for _, pattern := range []string{"*.corrupt-*", filepath.Join("raft", "*.corrupt-*")} {
 		if aside, _ := filepath.Glob(filepath.Join(n.cfg.Home, pattern)); len(aside) > 0 { // the patterns are good

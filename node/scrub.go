@@ -16,12 +16,11 @@ const scrubRest = 10 * time.Millisecond
 // healWait is between two looks at whether the others can heal this node.
 const healWait = time.Second
 
-// scrub is the task that goes through the state at the start, every now and then, and when a reader met damage, and counts
-// whether it still holds what was written. A member of a cluster that finds damage stops: at the next start it moves state and
-// log aside, and is made whole by the others like one that lost its disk. It does so only while the others hold what was
-// written, and are enough without it: what all of them find at once is no broken disk, and must cost no member its state. Until
-// then, and where a node is alone, it says what it found and goes on; what is damaged is not answered. The next start of one
-// that is alone builds the state anew from the snapshot and the log, which hold what was written.
+// scrub is the task that verifies all rows of the state: at the start, at intervals, and when a reader met a damaged row. A member of a
+// cluster that finds damage stops; its next start moves state and log aside, and the other members send it both, as after the loss of a disk.
+// It stops only while a quorum of the others has verified its own state: damage that all members find at once is a bug and no broken disk, and
+// must not cost every member its state. Until then, and on a node that is alone, it logs the damage and goes on; reads of damaged rows fail.
+// The next start of a node that is alone rebuilds the state from its snapshot and log.
 func (n *Node) scrub(ctx context.Context) error {
 	for look := n.state.Scrub; ; {
 		start := time.Now()
@@ -56,21 +55,21 @@ func (n *Node) scrub(ctx context.Context) error {
 	}
 }
 
-// selfHeal leaves word for the next start of a node that is alone. Where it cannot, on a full disk perhaps, the node goes on: what
-// is damaged is found again.
+// selfHeal has the next start of a node that is alone rebuild the state. Where the note cannot be written, perhaps because the disk is full,
+// the node goes on: the next scrub finds the damage again.
 func (n *Node) selfHeal(why error) {
 	if !home.SoleNode(n.cfg.Files(), n.state) {
 		n.log.Error("the state is damaged, and too few members can replace it now; if they do not come back, restore a backup")
 		return
 	}
-	if err := home.LeaveWord(n.cfg.Files(), home.RebuildFile, home.PlaceOf(n.state, why)); err != nil {
+	if err := home.LeaveWord(n.cfg.Files(), home.RebuildFile, home.DamageAt(n.state, why)); err != nil {
 		n.log.Error("the next start is not told to rebuild the state", "err", err)
 		return
 	}
 	n.log.Error("restart this node: it rebuilds the state from the log")
 }
 
-// healable says whether enough other voters are there, hold what was written, and can go on without this node.
+// healable says whether a quorum of the other voters answers and has verified its state, so that the cluster goes on without this node and heals it.
 func (n *Node) healable(ctx context.Context) bool {
 	st := n.service.Status(ctx)
 	whole := 0

@@ -56,7 +56,7 @@ func (l *Conns) Open() int {
 const sourceBits = 64
 
 // sourceOf is where a connection comes from, as far as one neighbour can be told from another: an address of IPv4, a network of
-// IPv6. What is no address, such as a test's pipe, stands for itself.
+// IPv6. Another text, such as the name of a test's pipe, is a source of its own.
 func sourceOf(addr string) (source string, loopback bool) {
 	ap, err := netip.ParseAddrPort(addr)
 	if err != nil {

@@ -22,8 +22,8 @@ func (a *Control) reload() {
 	})
 }
 
-// Follow takes up limits that were changed, or all of them when a snapshot has replaced the state. The commit path calls it with what was
-// applied, before the client that asked for the change is answered.
+// Follow reloads the limits when one was changed or a snapshot has replaced the state. The commit path calls it with the applied outcomes,
+// before the client that asked for the change is answered, so that its next request meets the new limit.
 func (a *Control) Follow(outcomes []oplog.Outcome, restored bool) {
 	if restored || slices.ContainsFunc(outcomes, changesLimits) {
 		a.reload()

@@ -54,7 +54,7 @@ type Certificates struct {
 	pool    *x509.CertPool
 }
 
-// Open loads the files; what cannot be loaded at the start is an error, later only a warning.
+// Open loads the files. A file that cannot be loaded is an error here, and only a warning later, when the certificate loaded before is used on.
 func Open(files Files, log *slog.Logger) (*Certificates, error) {
 	c := &Certificates{files: files, log: log, checked: time.Now(), stamp: files.stamp()}
 	if err := c.load(); err != nil {

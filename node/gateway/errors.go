@@ -52,8 +52,8 @@ type readOnly struct {
 	RetryAfter int     `json:"retry_after_ms" doc:"After how many milliseconds to try again."`
 }
 
-// said is what a client may know of an error: a cause that has no kind is logged, and stays inside.
-func (g *Gateway) said(err error) *oplog.Error {
+// publicError is what a client may know of an error: an error without a kind is logged, and the client reads "internal error".
+func (g *Gateway) publicError(err error) *oplog.Error {
 	e, known := api.Classify(err)
 	if !known {
 		e = &oplog.Error{Kind: oplog.Internal, Text: "internal error", Err: err}
@@ -71,7 +71,7 @@ func (g *Gateway) fail(w http.ResponseWriter, req *http.Request, err error) {
 		writeJSON(w, http.StatusTooManyRequests, failure{slow.Error(), "rate_limited"})
 		return
 	}
-	e := g.said(err)
+	e := g.publicError(err)
 	g.cfg.Metrics.Refused(e.Kind.String())
 	status, f := kinds[e.Kind].status, failure{e.Text, kinds[e.Kind].code}
 	var refused *api.Refusal

@@ -12,7 +12,7 @@ import (
 )
 
 // examples are requests with their answers, which TestGatewayTranscript sends to a node: what the reference shows is what a node said. In
-// answers "…" stands for what is never the same twice.
+// answers "…" replaces what differs each time.
 //
 //go:embed examples/*.txt
 var examples embed.FS

@@ -138,7 +138,7 @@ func components() map[string]any {
 	return all
 }
 
-// allShapes are the objects that stand in requests and answers, by name.
+// allShapes are the objects in requests and answers, by name.
 func allShapes() map[string]field.Object {
 	all := map[string]field.Object{}
 	for _, op := range offered() {

@@ -80,29 +80,29 @@ func (g *Gateway) cors(w http.ResponseWriter, r *http.Request) (done bool) {
 
 // unrouted answers what no route takes. The mux knows whether another method would do.
 func unrouted(w http.ResponseWriter, r *http.Request, mux *http.ServeMux) {
-	said := verdict{header: http.Header{}, status: http.StatusOK}
-	mux.ServeHTTP(&said, r)
+	probe := muxProbe{header: http.Header{}, status: http.StatusOK}
+	mux.ServeHTTP(&probe, r)
 	switch {
-	case said.status == http.StatusMethodNotAllowed:
-		w.Header().Set("Allow", said.header.Get("Allow"))
-		writeJSON(w, said.status, failure{"method not allowed", "method_not_allowed"})
-	case said.header.Get("Location") != "":
-		w.Header().Set("Location", said.header.Get("Location"))
-		w.WriteHeader(said.status)
+	case probe.status == http.StatusMethodNotAllowed:
+		w.Header().Set("Allow", probe.header.Get("Allow"))
+		writeJSON(w, probe.status, failure{"method not allowed", "method_not_allowed"})
+	case probe.header.Get("Location") != "":
+		w.Header().Set("Location", probe.header.Get("Location"))
+		w.WriteHeader(probe.status)
 	default:
 		writeJSON(w, http.StatusNotFound, failure{"no such route", "not_found"})
 	}
 }
 
-// verdict takes the mux's own answer: its status and header, not its text.
-type verdict struct {
+// muxProbe records the status and the header of the mux's own answer, and drops its text.
+type muxProbe struct {
 	header http.Header
 	status int
 }
 
-func (v *verdict) Header() http.Header         { return v.header }
-func (v *verdict) WriteHeader(status int)      { v.status = status }
-func (v *verdict) Write(b []byte) (int, error) { return len(b), nil }
+func (p *muxProbe) Header() http.Header         { return p.header }
+func (p *muxProbe) WriteHeader(status int)      { p.status = status }
+func (p *muxProbe) Write(b []byte) (int, error) { return len(b), nil }
 
 // answerWriter remembers the status.
 type answerWriter struct {

@@ -99,7 +99,7 @@ func (g *Gateway) streamRecalled(q *request, r *api.Recalled) error {
 	r.Total = 0
 	for page, err := range r.Pages {
 		if err != nil {
-			e := g.said(err)
+			e := g.publicError(err)
 			_ = out.event("", "error", failure{e.Text, kinds[e.Kind].code})
 			return nil
 		}

@@ -14,12 +14,12 @@ import (
 	"github.com/cairndb/cairn/raft/recovery"
 )
 
-// Files in the home that say what the next start is to think of the state.
+// Notes in the home: what a run has found, for the next start. They are files, because a process that stops may not come to more.
 const (
-	DamageFile     = "damaged"    // it holds something else than was written, and is to be moved aside with its log
-	SuspectFile    = "suspect"    // something in it could not be read, and it is to be counted first
-	RebuildFile    = "rebuild"    // it is to be moved aside and built anew from the log, to the index that this file names
-	rebuildingFile = "rebuilding" // it was moved aside, and the log has not been asked whether it leads there
+	DamageFile     = "damaged"    // the state is damaged: the next start moves state and log aside
+	SuspectFile    = "suspect"    // a read of the state failed: the next start verifies all rows first
+	RebuildFile    = "rebuild"    // the state is damaged: the next start rebuilds it from the log, to the index that this file names
+	rebuildingFile = "rebuilding" // the state was moved aside, and it is not known yet whether the log reaches that index
 )
 
 // Damage is what a node has found, and what its next start does about it.
@@ -40,13 +40,13 @@ func Damaged(home string) (all []Damage) {
 	return all
 }
 
-// PlaceOf is what a RebuildFile holds.
-func PlaceOf(s *state.State, why error) error {
+// DamageAt is the text of a RebuildFile: the index that the rebuilt state must reach, and why it is rebuilt.
+func DamageAt(s *state.State, why error) error {
 	at, _ := s.Applied()
 	return fmt.Errorf("at index %d: %w", at, why)
 }
 
-// LeaveWord tells the next start what was found.
+// LeaveWord writes a note for the next start.
 func LeaveWord(cfg Config, name string, why error) error {
 	return writeFile(filepath.Join(cfg.Dir, name), fmt.Appendln(nil, why), 0o600)
 }
@@ -54,7 +54,7 @@ func LeaveWord(cfg Config, name string, why error) error {
 // Replace moves aside what an earlier run found damaged. A member's log goes too: snapshots beside it may have the damage in
 // them, and a member without its log asks the others for everything. The log of a node that is alone is all it has.
 func Replace(cfg Config, state string, opts state.Options) error {
-	bad, err := condemned(cfg, state, opts)
+	bad, err := mustReplace(cfg, state, opts)
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func Replace(cfg Config, state string, opts state.Options) error {
 		return err
 	}
 	cfg.Logger.Error("state damaged, moved aside with its log", "path", state, "aside", aside, "log", log)
-	return forgive(cfg)
+	return clearNotes(cfg)
 }
 
 // SetAside moves a state aside, if there is one, and returns its new place.
@@ -90,7 +90,7 @@ func restart(cfg Config, state string) error {
 		return err
 	}
 	cfg.Logger.Error("state damaged, moved aside; it is rebuilt from the log", "path", state, "aside", aside)
-	return errors.Join(forgive(cfg), os.Rename(word, filepath.Join(cfg.Dir, rebuildingFile)))
+	return errors.Join(clearNotes(cfg), os.Rename(word, filepath.Join(cfg.Dir, rebuildingFile)))
 }
 
 // Rebuilt refuses to go on when the log does not lead to where the state was.
@@ -132,9 +132,9 @@ func LossOf(err error) bool {
 	return errors.As(err, &lost) || errors.Is(err, ErrLoss)
 }
 
-// condemned says whether the state is to be moved aside with its log: a scrub said so, or it could not be read where it was
-// needed, by a node that has others, and counting it says why. One that has none leaves its log.
-func condemned(cfg Config, dir string, opts state.Options) (bad bool, err error) {
+// mustReplace says whether state and log are moved aside: a scrub found damage, or a read failed and a verification finds why. A node
+// that is alone keeps its log, which is all it has, and rebuilds the state from it.
+func mustReplace(cfg Config, dir string, opts state.Options) (bad bool, err error) {
 	if _, err := os.Stat(filepath.Join(cfg.Dir, DamageFile)); err == nil {
 		return true, nil
 	}
@@ -146,7 +146,7 @@ func condemned(cfg Config, dir string, opts state.Options) (bad bool, err error)
 		return false, nil // the next opening finds out
 	}
 	err = s.Verify()
-	word := PlaceOf(s, err)
+	word := DamageAt(s, err)
 	err = errors.Join(err, s.Close())
 	switch {
 	case errors.Is(err, state.ErrState) && cfg.Peers:
@@ -155,10 +155,10 @@ func condemned(cfg Config, dir string, opts state.Options) (bad bool, err error)
 		return false, LeaveWord(cfg, RebuildFile, word)
 	}
 	cfg.Logger.Warn("the state could not be read, and is not damaged", "err", err)
-	return false, forgive(cfg)
+	return false, clearNotes(cfg)
 }
 
-func forgive(cfg Config) error { return removeIfThere(cfg.Dir, DamageFile, SuspectFile) }
+func clearNotes(cfg Config) error { return removeIfThere(cfg.Dir, DamageFile, SuspectFile) }
 
 // SetAsides are the states and logs in a home that were moved aside, by name.
 func SetAsides(home string) (names []string) {

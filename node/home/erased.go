@@ -7,17 +7,17 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// A purge erases rows. What held them outlives it: the log and the snapshots, which a member that joins would be sent, tables of the state that
-// were not merged since, and files of the index. A node cuts away the first as soon as it has applied the purge, and writes the others anew
-// while it runs.
+// A purge deletes rows, and files still have their bytes: the log and the snapshots, which a member that joins would be sent, tables of the
+// state that were not merged since, and files of the index. A node cuts log and snapshots as soon as it has applied the purge, and rewrites
+// the other files while it runs.
 
-// erasedFile notes, in the home, how far a node has come with that.
+// erasedFile is where a home notes how far its node has come with that.
 const erasedFile = "erased"
 
-// Erased is how far a node has come with that.
+// Erased is the progress of a node.
 type Erased struct {
-	Cut       oplog.Index `json:"cut"`       // neither log nor snapshots hold what was erased up to here
-	Rewritten oplog.Index `json:"rewritten"` // nor does any file of the state or the index
+	Cut       oplog.Index `json:"cut"`       // log and snapshots are free of rows that were purged up to this record
+	Rewritten oplog.Index `json:"rewritten"` // the files of state and index are, too
 }
 
 // ReadErased is zero for a home in which nothing was erased.

@@ -28,7 +28,7 @@ const (
 	rekeyDone = "whole"
 )
 
-// errRekey keeps a node from starting between two states of its files.
+// errRekey refuses a start while some files of the home are old and some are new.
 var errRekey = errors.New("a change of its encryption was cut short; the same `cairn key` command finishes it")
 
 // Encrypt turns the home of a node that does not run into an encrypted one. Of one that is, it encrypts what is kept beside it.
@@ -122,7 +122,7 @@ func placeFiles(home, work string) error {
 // Held says whether a process has the state of a home open: a node runs there, or a command works on its files.
 func Held(home string) bool { return stopped(home) != nil }
 
-// stopped is an error while a process has the state open.
+// stopped returns an error while a process has the state open.
 func stopped(home string) error {
 	if dir := filepath.Join(home, StateDir); state.Locked(dir) {
 		return fmt.Errorf("state %s: %w", dir, state.ErrLocked)

@@ -96,7 +96,7 @@ func SkipRecord(cfg Config, u Unapplied) error {
 	if err != nil {
 		return err
 	}
-	return withFiles(cfg, func(raft.Config, commit.Offline) error { // they are held: the node does not run
+	return withFiles(cfg, func(raft.Config, commit.Offline) error { // the files are locked: the node does not run
 		path := filepath.Join(cfg.Dir, skipFile)
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err != nil {

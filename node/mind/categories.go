@@ -9,12 +9,12 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// A category's words are told apart by its list (words.go), which knows nothing of what is named tomorrow. A word that
-// keeps standing where words of one category stand is probably one of them: it is reported, and nothing learns from it.
+// The lists of categories (words.go) are fixed. A word that several memories use where others use words of one category probably belongs to
+// that category: a trigger reports it, and no list changes by itself.
 const (
 	maxFrames   = 10_000
 	familiar    = 3 // words of a category that make an attribute its own
-	unfamiliar  = 2 // memories in which another word stands there
+	unfamiliar  = 2 // memories that use another word there
 	growUrgency = .3
 )
 

@@ -1,6 +1,6 @@
 // Package mind is what THINK decides, as functions of plain values: no clock, no chance, no disk, no goroutine.
 // Only the leader calls it, from one round of thinking: it gathers a Snapshot, calls these functions, and proposes what they
-// return; Apply checks it against the state again, so a stale decision is dropped the same way everywhere.
+// return. Apply checks each decision against the state again, so all replicas drop a stale one alike.
 //
 // # Contradictions
 //
@@ -45,7 +45,7 @@ type Snapshot struct {
 	Edges      []oplog.Edge
 	Claims     []oplog.StoredClaim
 	Stats      oplog.Stats
-	Resolved   int        // conflicts that are settled
+	Resolved   int        // conflicts that were resolved or dismissed
 	Critical   oplog.Time // when the oldest open critical conflict was found; 0 for none
 	LastEnd    oplog.Time // of the session that ended last; 0 for none
 	Patterns   []oplog.Pattern

@@ -66,7 +66,7 @@ var irregular = map[string]string{"is": "be", "are": "be", "was": "be", "were": 
 // american spells a few common words in one way.
 var american = strings.NewReplacer("favour", "favor", "colour", "color", "flavour", "flavor", "behaviour", "behavior", "neighbour", "neighbor", "labour", "labor")
 
-// stem brings the forms of a word together. It is no linguist: it must only be the same for both texts.
+// stem maps the forms of a word to one. It need not be right, only the same for both texts that are compared.
 func stem(w string) string {
 	if s, ok := irregular[w]; ok {
 		return s
@@ -116,7 +116,7 @@ please btw fyi apparently indeed certainly definitely today recently officially 
 i think believe heard hear know note noted remember reminder recall mentioned told said says confirmed seems seemingly
 update info information well ok okay oh yes`)
 
-// joints hold a sentence together; by themselves they carry no meaning worth comparing.
+// joints are the words of grammar, which are not compared.
 var joints = set(`in on at to for from by with of into onto over under and or but is are was were be been being am do does did
 has have had will would can could should shall may might must it its this these those there here he she they we you his her
 their our your my i me him them us who which what when where how than then while about up out`)
@@ -170,7 +170,7 @@ func isUpper(w string) bool {
 	return unicode.IsUpper(first)
 }
 
-// categories are words of which one stands where another cannot also stand.
+// categories are words that exclude each other as the value of one attribute, such as two databases for one purpose.
 var categories = func() map[string]string {
 	m := map[string]string{}
 	for name, words := range map[string]string{

@@ -71,7 +71,7 @@ func (p *Port) Peer(ctx context.Context, f wire.Frame) (wire.Frame, error) {
 	return wire.Pack(op, f.Stream, m, f.JSON())
 }
 
-// A refusal is told to a peer as it stands.
+// A refusal is sent to a peer as it is, without the table of errors.
 type refusal struct{ frame wire.Error }
 
 func (r *refusal) Error() string { return r.frame.Message }

@@ -13,7 +13,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// What a page of OPLOG_PULL holds at most. Pull is a view of the committed log for readers that are no members, and push a way into it.
+// Bounds of a page of OPLOG_PULL. Pull shows the committed log to readers that are no members, and push lets them add to it.
 const (
 	maxPull      = wire.MaxOps
 	maxPullBytes = 4 << 20 // a page leaves room in a frame whatever its last entry is

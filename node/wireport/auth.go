@@ -37,12 +37,12 @@ func (ss *session) auth(f wire.Frame) bool {
 		return false
 	}
 	c.Forward, c.Surface = ss.w.cfg.Forward, "wire"
-	ss.is(c)
+	ss.setCaller(c)
 	return ss.reply(f, wire.OpAuthOK, &wire.AuthOK{Database: c.Database, DatabaseID: uint32(c.DB)}) == nil
 }
 
-// is makes a caller the connection's, for the requests behind this one.
-func (ss *session) is(c api.Caller) {
+// setCaller gives the requests behind this one their caller.
+func (ss *session) setCaller(c api.Caller) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	ss.caller = c
@@ -54,13 +54,13 @@ func (ss *session) selectDB(_ context.Context, _ api.Caller, f wire.Frame) error
 	if err := ss.unpack(f, &m); err != nil {
 		return err
 	}
-	c, err := ss.w.cfg.Access.Select(ss.who(), m.Name)
+	c, err := ss.w.cfg.Access.Select(ss.currentCaller(), m.Name)
 	if errors.Is(err, &oplog.Error{Kind: oplog.NotFound}) {
 		return &codedError{wire.CodeDBNotFound, err}
 	}
 	if err != nil {
 		return err
 	}
-	ss.is(c)
+	ss.setCaller(c)
 	return ss.reply(f, wire.OpDBOK, &wire.DBOK{ID: uint32(c.DB), Message: fmt.Sprintf("database '%s' selected", c.Database), Name: c.Database})
 }

@@ -133,7 +133,7 @@ func (ss *session) serve(f wire.Frame) error {
 
 // admit is the caller of an exchange, with one operation counted.
 func (ss *session) admit(x exchange) (api.Caller, error) {
-	c := ss.who()
+	c := ss.currentCaller()
 	ss.w.cfg.Access.Used(c.Token)
 	if x.row == nil {
 		return ss.w.cfg.Access.Count(c, 1)

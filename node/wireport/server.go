@@ -154,7 +154,7 @@ func (w *Server) checkTokens() {
 	all := slices.Collect(maps.Keys(w.sessions))
 	w.mu.Unlock()
 	for _, ss := range all {
-		if hash := ss.who().Token; hash != "" && !w.cfg.Access.Holds(hash) {
+		if hash := ss.currentCaller().Token; hash != "" && !w.cfg.Access.Holds(hash) {
 			ss.end()
 		}
 	}

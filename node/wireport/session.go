@@ -14,7 +14,7 @@ import (
 	"github.com/cairndb/cairn/wire/large"
 )
 
-// What a client's connection may do.
+// Bounds of a client's connection.
 const (
 	streamsPerConn = 256         // requests under way on one connection
 	streamQueue    = 64          // requests waiting behind another of their stream
@@ -35,7 +35,7 @@ type session struct {
 	ctx   context.Context
 	cut   context.CancelFunc
 
-	out sync.Mutex // one frame at a time leaves; held over the write, and nothing else is
+	out sync.Mutex // of buf and of writing; the only lock that is held over I/O, so that frames do not mix
 	buf []byte
 
 	mu      sync.Mutex
@@ -77,8 +77,8 @@ func (ss *session) end() {
 	ss.nc.Close()
 }
 
-// who is the client, in the database that it has selected.
-func (ss *session) who() api.Caller {
+// currentCaller is the client, in the database that it has selected.
+func (ss *session) currentCaller() api.Caller {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	return ss.caller
@@ -196,7 +196,7 @@ func (ss *session) work(f incoming) {
 	}
 }
 
-// drop gives back the bytes of requests that will not be served.
+// drop releases the byte budget of requests that will not be served.
 func (ss *session) drop(id uint32) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -207,7 +207,7 @@ func (ss *session) drop(id uint32) {
 	st.waiting, st.over = nil, true
 }
 
-// lost is an error that ends the connection: its client hears nothing any more, or not all of an answer.
+// lost is an error that ends the connection: a write to the client failed, perhaps in the middle of an answer.
 type lost struct{ error }
 
 // reply sends a message as an answer to a frame. An error of it is a lost connection.
