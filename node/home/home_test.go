@@ -44,7 +44,8 @@ func fill(t *testing.T, cfg Config) Config {
 	}
 	_, err = st.Apply(records)
 	must(t, errors.Join(err, st.Close()))
-	must(t, withFiles(cfg, func(rc raft.Config, sm commit.Offline) error { return raft.FoundAlone(rc, sm) }))
+	_, err = withFiles(cfg, func(rc raft.Config, sm commit.Offline) error { return raft.FoundAlone(rc, sm) })
+	must(t, err)
 	return cfg
 }
 

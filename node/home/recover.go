@@ -14,22 +14,23 @@ import (
 	"github.com/cairndb/cairn/raft"
 )
 
-// withFiles opens the files of a node that does not run.
-func withFiles(cfg Config, f func(raft.Config, commit.Offline) error) (err error) {
+// withFiles opens the files of a node that does not run. at is where its state is when f has returned.
+func withFiles(cfg Config, f func(raft.Config, commit.Offline) error) (at state.Point, err error) {
 	keys, err := OpenKeys(context.Background(), cfg)
 	if err != nil {
-		return err
+		return at, err
 	}
 	skip, err := Skipped(cfg.Dir)
 	if err != nil {
-		return err
+		return at, err
 	}
 	st, err := state.Open(filepath.Join(cfg.Dir, StateDir), state.Options{RetainOps: cfg.RetainOps, RetainTime: cfg.RetainTime, Keys: keys, Skip: skip})
 	if err != nil {
-		return err
+		return at, err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	return f(raft.Config{NodeID: cfg.NodeID, Dir: filepath.Join(cfg.Dir, "raft"), Addr: cfg.Addr, Advertise: cfg.Advertise, Logger: cfg.Logger, Keys: keys}, commit.Offline{State: st})
+	err = f(raft.Config{NodeID: cfg.NodeID, Dir: filepath.Join(cfg.Dir, "raft"), Addr: cfg.Addr, Advertise: cfg.Advertise, Logger: cfg.Logger, Keys: keys}, commit.Offline{State: st})
+	return st.Point(), err
 }
 
 // Restore fills a home that has no state from a backup directory, and makes its node the only member of a cluster that
@@ -49,7 +50,8 @@ func Restore(ctx context.Context, cfg Config, dir string, to archive.Target) (at
 	if at, err = archive.Restore(ctx, dir, path, to, keys); err != nil {
 		return at, err
 	}
-	return at, withFiles(cfg, func(rc raft.Config, sm commit.Offline) error { return raft.FoundAlone(rc, sm) })
+	_, err = withFiles(cfg, func(rc raft.Config, sm commit.Offline) error { return raft.FoundAlone(rc, sm) })
+	return at, err
 }
 
 // Files are what a node that does not run holds.
@@ -61,8 +63,7 @@ type Files struct {
 // Check opens the files of a node that does not run, and says where its state and its log are and whether one continues
 // the other; deep computes the state's hash anew.
 func Check(cfg Config, deep bool) (f Files, err error) {
-	err = withFiles(cfg, func(rc raft.Config, sm commit.Offline) error {
-		f.State = sm.Point()
+	f.State, err = withFiles(cfg, func(rc raft.Config, sm commit.Offline) error {
 		if deep {
 			if err := sm.Verify(); err != nil {
 				return err
@@ -74,15 +75,14 @@ func Check(cfg Config, deep bool) (f Files, err error) {
 		if _, err := raft.Members(rc, sm); err != nil {
 			return err
 		}
-		return f.Log.Continues(uint64(f.State.Index))
+		return f.Log.Continues(uint64(sm.Point().Index))
 	})
 	return f, err
 }
 
 // Members are who belongs to the cluster of a node that does not run, and where its state is.
 func Members(cfg Config) (members []raft.Member, at state.Point, err error) {
-	err = withFiles(cfg, func(rc raft.Config, sm commit.Offline) (err error) {
-		at = sm.Point()
+	at, err = withFiles(cfg, func(rc raft.Config, sm commit.Offline) (err error) {
 		members, err = raft.Members(rc, sm)
 		return err
 	})
@@ -91,18 +91,13 @@ func Members(cfg Config) (members []raft.Member, at state.Point, err error) {
 
 // Recover makes a node that does not run the only member of its cluster; see raft.Recover for what that means.
 func Recover(cfg Config) (at state.Point, err error) {
-	err = withFiles(cfg, func(rc raft.Config, sm commit.Offline) error {
-		err := raft.Recover(rc, sm)
-		at = sm.Point()
-		return err
-	})
-	return at, err
+	return withFiles(cfg, func(rc raft.Config, sm commit.Offline) error { return raft.Recover(rc, sm) })
 }
 
 // AcceptLoss lets a node that is alone and does not run go on without the records that none of its files has, and names them;
 // empty when nothing is lost.
 func AcceptLoss(cfg Config) (lost string, err error) {
-	err = withFiles(cfg, func(rc raft.Config, sm commit.Offline) error {
+	_, err = withFiles(cfg, func(rc raft.Config, sm commit.Offline) error {
 		if !SoleNode(cfg, sm.State) {
 			return errors.New("this node is a member of a cluster: start it, and it gets what it lost from the others")
 		}

@@ -61,7 +61,7 @@ var ErrApplies = errors.New("this record can be applied")
 
 // FindUnapplied looks at a record that a node which does not run stops at. Nothing is changed.
 func FindUnapplied(cfg Config, at oplog.Index) (u Unapplied, err error) {
-	err = withFiles(cfg, func(rc raft.Config, sm commit.Offline) error {
+	_, err = withFiles(cfg, func(rc raft.Config, sm commit.Offline) error {
 		applied, _ := sm.State.Applied()
 		if at <= applied {
 			return fmt.Errorf("record %d was applied: the state is at %d", at, applied)
@@ -96,7 +96,7 @@ func SkipRecord(cfg Config, u Unapplied) error {
 	if err != nil {
 		return err
 	}
-	return withFiles(cfg, func(raft.Config, commit.Offline) error { // the files are locked: the node does not run
+	_, err = withFiles(cfg, func(raft.Config, commit.Offline) error { // the files are locked: the node does not run
 		path := filepath.Join(cfg.Dir, skipFile)
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err != nil {
@@ -105,4 +105,5 @@ func SkipRecord(cfg Config, u Unapplied) error {
 		_, err = f.Write(append(line, '\n'))
 		return errors.Join(err, f.Sync(), f.Close())
 	})
+	return err
 }
