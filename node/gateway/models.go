@@ -19,6 +19,11 @@ func (g *Gateway) serveModels(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		err = g.cfg.Access.Ready(q.c) // each message is counted by itself
 	}
+	message, release := []byte(nil), func() {}
+	if err == nil {
+		message, release, err = g.bodyOf(w, r, maxSmall)
+	}
+	defer release()
 	if err != nil {
 		leaveUnread(w, r)
 		if errors.Is(err, &oplog.Error{Kind: oplog.Denied}) {
@@ -27,14 +32,6 @@ func (g *Gateway) serveModels(w http.ResponseWriter, r *http.Request) {
 		g.fail(w, r, err)
 		return
 	}
-	message, release, err := g.bodyOf(w, r, maxSmall)
-	if err != nil {
-		leaveUnread(w, r)
-		release()
-		g.fail(w, r, err)
-		return
-	}
-	defer release()
 	if n := g.busy.Add(1); n > maxBusy {
 		g.busy.Add(-1)
 		g.fail(w, r, crowded(n))
