@@ -12,7 +12,7 @@ import (
 )
 
 // onHost is a row of what is done to the host and not to a memory.
-type onHost = api.Of[api.HostRequest, api.HostAnswer]
+type onHost = api.Of[api.HostRequest, api.Nothing]
 
 // run is what a plain method does with its parameters, once the door has let it.
 func (m method) run(params json.RawMessage) func(*Server) (any, error) {
@@ -60,7 +60,7 @@ func (a alone) Do(ctx context.Context, c api.Caller, op *api.Op, request any) (a
 	if !ok {
 		return nil, oplog.Errorf(oplog.NotFound, "%s: there is no memory here", op.Name)
 	}
-	return &api.HostAnswer{}, q.Run(ctx)
+	return &api.Nothing{}, q.Run(ctx)
 }
 
 // All is everything that the door may let a client do.

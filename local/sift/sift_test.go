@@ -128,7 +128,7 @@ func (s *store) Do(ctx context.Context, c api.Caller, op *api.Op, request any) (
 	}
 	switch q := request.(type) {
 	case *api.ViewRequest:
-		return &api.Viewed{}, s.view(c.DB, q)
+		return &api.Nothing{}, s.view(c.DB, q)
 	case *api.SearchRequest:
 		hits, _, err := s.index.Search(ctx, c.DB, index.Query{Text: q.Text, K: q.K, Filter: index.Filter{Namespace: q.Namespace, Private: q.Private, Within: q.Within}, Quiet: q.Quiet, Now: time.Now()})
 		found := &api.Found{}
@@ -138,10 +138,10 @@ func (s *store) Do(ctx context.Context, c api.Caller, op *api.Op, request any) (
 		return found, err
 	case *api.CaptureRequest:
 		return s.capture(ctx, q)
-	case *api.PlaceRequest:
+	case *api.Nothing:
 		return &s.place, nil
 	case *api.HostRequest:
-		return &api.HostAnswer{}, q.Run(ctx)
+		return &api.Nothing{}, q.Run(ctx)
 	}
 	return nil, fmt.Errorf("this store has no %s", op.Name)
 }

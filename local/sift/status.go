@@ -58,7 +58,7 @@ func drain(ctx context.Context, c *call) (any, error) {
 
 // place asks what the node is in its cluster; nothing is told where that is not known.
 func (s *Server) place(ctx context.Context) api.PlaceAnswer {
-	a, err := api.Place.Ask(ctx, s.cfg.Memory, &api.PlaceRequest{})
+	a, err := api.Place.Ask(ctx, s.cfg.Memory, &api.Nothing{})
 	if err != nil {
 		return api.PlaceAnswer{}
 	}

@@ -98,14 +98,14 @@ func (s *Server) stop() {
 }
 
 // may says whether the daemon's clients may do something to the host.
-func (s *Server) may(ctx context.Context, what api.Of[api.HostRequest, api.HostAnswer]) bool {
+func (s *Server) may(ctx context.Context, what api.Of[api.HostRequest, api.Nothing]) bool {
 	_, err := what.Ask(ctx, s.cfg.Memory, &api.HostRequest{})
 	return err == nil
 }
 
 // place is what the node is in its cluster, and how far it has come; unknown while its memory is closed.
 func (s *Server) place(ctx context.Context) (role string, applied oplog.Index) {
-	a, err := api.Place.Ask(ctx, s.cfg.Memory, &api.PlaceRequest{})
+	a, err := api.Place.Ask(ctx, s.cfg.Memory, &api.Nothing{})
 	if err != nil {
 		return "unknown", 0
 	}

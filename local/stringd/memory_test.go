@@ -88,7 +88,7 @@ func (m *storage) Do(ctx context.Context, c api.Caller, op *api.Op, request any)
 	now := oplog.At(time.Now())
 	switch q := request.(type) {
 	case *api.ViewRequest:
-		return &api.Viewed{}, m.view(q)
+		return &api.Nothing{}, m.view(q)
 	case *api.SearchRequest:
 		return m.search(ctx, q)
 	case *api.RememberRequest:
@@ -123,21 +123,23 @@ func (m *storage) Do(ctx context.Context, c api.Caller, op *api.Op, request any)
 	case *api.ThinkRequest: // decides nothing: this storage knows no mind
 		o, err := m.write("", &oplog.Cognition{Last: true})
 		return &api.Thought{Index: o.Index}, err
-	case *api.PlaceRequest:
+	case *api.Nothing:
 		at, _ := m.state.Applied()
-		return &api.PlaceAnswer{NodeID: 1, Role: "leader", Leader: new(uint32), Applied: at}, nil
-	case *api.ClusterRequest:
-		at, _ := m.state.Applied()
-		id := uint32(1)
-		return &api.ClusterStatus{NodeID: id, Role: "Leader", LeaderID: &id, CurrentTerm: 1, Commit: uint64(at), Vitals: api.Vitals{Applied: at}}, nil
-	case *api.LoseStreamRequest:
-		m.lost <- struct{}{}
-		return &api.LostStream{}, nil
+		switch op {
+		case api.Place.Op:
+			return &api.PlaceAnswer{NodeID: 1, Role: "leader", Leader: new(uint32), Applied: at}, nil
+		case api.Cluster.Op:
+			id := uint32(1)
+			return &api.ClusterStatus{NodeID: id, Role: "Leader", LeaderID: &id, CurrentTerm: 1, Commit: uint64(at), Vitals: api.Vitals{Applied: at}}, nil
+		case api.LoseStream.Op:
+			m.lost <- struct{}{}
+			return q, nil
+		}
 	case *api.HostRequest:
 		if q.Run == nil {
-			return &api.HostAnswer{}, nil
+			return &api.Nothing{}, nil
 		}
-		return &api.HostAnswer{}, q.Run(ctx)
+		return &api.Nothing{}, q.Run(ctx)
 	}
 	return nil, fmt.Errorf("this storage has no %s", op.Name)
 }

@@ -7,17 +7,15 @@ import (
 
 // The cluster and its members.
 var (
-	Cluster  = row[ClusterRequest, ClusterStatus](Op{Name: "cluster", Does: "The cluster as this node sees it.", HTTP: "GET /v1/cluster", Wire: wire.OpClusterStatus})
-	Topology = row[TopologyRequest, TopologyAnswer](Op{Name: "cluster_topology", Does: "The members of the cluster and where each is reached.", Scope: Read, HTTP: "GET /v1/cluster/topology"})
-	Raft     = row[RaftRequest, RaftState](Op{Name: "cluster_raft", Does: "Raft as this node knows it.", Scope: Read, HTTP: "GET /v1/cluster/raft"})
+	Cluster  = row[Nothing, ClusterStatus](Op{Name: "cluster", Does: "The cluster as this node sees it.", HTTP: "GET /v1/cluster", Wire: wire.OpClusterStatus})
+	Topology = row[Nothing, TopologyAnswer](Op{Name: "cluster_topology", Does: "The members of the cluster and where each is reached.", Scope: Read, HTTP: "GET /v1/cluster/topology"})
+	Raft     = row[Nothing, RaftState](Op{Name: "cluster_raft", Does: "Raft as this node knows it.", Scope: Read, HTTP: "GET /v1/cluster/raft"})
 
 	ChangeMembers = row[ChangeMembersRequest, MembersChanged](Op{Name: "cluster_change", Scope: Admin, HTTP: "POST /v1/cluster/{verb}", Confirm: "verb",
 		Does: "Change the cluster's members: join, leave, remove, promote, transfer. promote without a node_id asks for leadership for this node."})
-	ControlSnapshot = row[ControlSnapshotRequest, Control](Op{Name: "control_snapshot", Does: "The replicated databases and tokens; for the cluster secret only.", Scope: Read,
+	ControlSnapshot = row[Nothing, Control](Op{Name: "control_snapshot", Does: "The replicated databases and tokens; for the cluster secret only.", Scope: Read,
 		HTTP: "GET /v1/admin/control-snapshot"})
 )
-
-type ClusterRequest struct{}
 
 // ClusterStatus is the cluster as one node sees it: flat, as its JSON is.
 type ClusterStatus struct {
@@ -102,8 +100,6 @@ type Peer struct {
 	Whole   bool   `json:"-"` // its state was checked and is intact, and it has its vote
 }
 
-type TopologyRequest struct{}
-
 // TopologyAnswer is the same on all nodes: the one that answers is a line like the others.
 type TopologyAnswer struct {
 	Cluster    string   `json:"cluster_id" doc:"The cluster's id."`
@@ -128,8 +124,6 @@ type Member struct {
 	Applied   oplog.Index `json:"applied_index" doc:"Log index that it has applied."`
 	Version   string      `json:"version" doc:"The version that it runs."`
 }
-
-type RaftRequest struct{}
 
 type RaftState struct {
 	NodeID       uint32       `json:"node_id" doc:"The node that answers."`
@@ -168,8 +162,6 @@ type MembersChanged struct {
 	Term    uint64 `json:"term,omitempty" doc:"The term in which it leads already."`
 	From    uint64 `json:"current_term,omitempty" doc:"The term in which it asked for leadership."`
 }
-
-type ControlSnapshotRequest struct{}
 
 type Control struct {
 	Databases []KeptDatabase `json:"databases" doc:"By number."`

@@ -15,7 +15,7 @@ var (
 	Around = row[AroundRequest, MemoryList](Op{Name: "around", Does: "Memories stored shortly before and after a memory, or the newest ones.", Scope: Read,
 		Tool: &Tool{Name: "timeline", Title: "Timeline", ReadOnly: true, Idempotent: true,
 			Text: "What was stored shortly before and after a memory, oldest first. Without a rid: the newest memories. Use it to see the course of events around something."}})
-	Status = row[StatusRequest, StatusAnswer](Op{Name: "status", Does: "How many memories there are, and whether the memory takes writes.", Scope: Read,
+	Status = row[Nothing, StatusAnswer](Op{Name: "status", Does: "How many memories there are, and whether the memory takes writes.", Scope: Read,
 		Tool: &Tool{Name: "status", Title: "Status", ReadOnly: true, Idempotent: true, Text: "How many memories there are, and whether the memory takes writes."}})
 )
 
@@ -24,8 +24,6 @@ type AroundRequest struct {
 	Limit     int    `json:"limit" is:"integer[0..]" default:"10" doc:"Most memories to return."`
 	Namespace string `json:"namespace" doc:"Only memories of this namespace, where no rid is given."`
 }
-
-type StatusRequest struct{}
 
 type StatusAnswer struct {
 	Active   uint64 `json:"active_memories" doc:"Number of memories that a recall searches."`

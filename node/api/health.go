@@ -4,21 +4,19 @@ import "github.com/cairndb/cairn/oplog"
 
 // The health of a node. No token is needed: a load balancer has none.
 var (
-	Alive      = row[AliveRequest, AliveAnswer](Op{Name: "health", Does: "Whether the process is alive; always 200.", HTTP: "GET /v1/health"})
-	DeepHealth = row[DeepHealthRequest, DeepHealthAnswer](Op{Name: "health_deep", HTTP: "GET /v1/health/deep",
+	Alive      = row[Nothing, AliveAnswer](Op{Name: "health", Does: "Whether the process is alive; always 200.", HTTP: "GET /v1/health"})
+	DeepHealth = row[Nothing, DeepHealthAnswer](Op{Name: "health_deep", HTTP: "GET /v1/health/deep",
 		Does: "Whether state, index and quorum answer; 503 when one does not. The embedder's state is included and does not decide."})
-	Ready = row[ReadyRequest, ReadyAnswer](Op{Name: "health_ready", HTTP: "GET /v1/health/ready",
+	Ready = row[Nothing, ReadyAnswer](Op{Name: "health_ready", HTTP: "GET /v1/health/ready",
 		Does: "Whether the node has caught up since its start and is not far behind; 503 when not. A node that loses its leader stays ready, for it still answers reads. behind is null while it hears no leader."})
 
-	PackContext = row[PackContextRequest, PackContextAnswer](Op{Name: "pack_context", Does: "Always empty: there are no packs here.", Scope: Read, HTTP: "GET /v1/pack-context"})
+	PackContext = row[Nothing, PackContextAnswer](Op{Name: "pack_context", Does: "Always empty: there are no packs here.", Scope: Read, HTTP: "GET /v1/pack-context"})
 
 	Embedding = row[EmbeddingRequest, EmbeddingAnswer](Op{Name: "embedding", Does: "A database's embedder, the number of memories with a vector, and the state of this node's embedder.",
 		Scope: Read, HTTP: "GET /v1/admin/databases/{name}/embedding"})
 	Reembed = row[ReembedRequest, Reembedding](Op{Name: "reembed", Does: "Give a database to an embedder and embed its memories again, in the background; the vectors that it has answer until all are made.",
 		Scope: Admin, Writes: true, HTTP: "POST /v1/admin/databases/{name}/embedding"})
 )
-
-type AliveRequest struct{}
 
 type AliveAnswer struct {
 	Status       string      `json:"status" doc:"ok."`
@@ -46,8 +44,6 @@ type Health struct {
 	Lag           *uint64     `json:"replication_lag_log_entries" doc:"Acknowledged log entries that it lacks; null while it hears no leader."`
 }
 
-type DeepHealthRequest struct{}
-
 type DeepHealthAnswer struct {
 	Status string  `json:"status" is:"string{healthy,degraded}" doc:"ok, or degraded when a deciding check failed."`
 	Checks []Check `json:"checks" doc:"What was looked at."`
@@ -65,15 +61,11 @@ type Check struct {
 	*EmbedderState
 }
 
-type ReadyRequest struct{}
-
 type ReadyAnswer struct {
 	Ready   bool        `json:"ready" doc:"Whether readers may be sent to this node."`
 	Behind  *uint64     `json:"behind" doc:"Acknowledged log entries that its search index lacks; null while it hears no leader."`
 	Applied oplog.Index `json:"applied_index" doc:"Log index up to which its search index is complete."`
 }
-
-type PackContextRequest struct{}
 
 type PackContextAnswer struct {
 	Context  *string  `json:"pack_context" doc:"Always null."`

@@ -11,9 +11,9 @@ import (
 // What the dialects of this host ask beside the operations that every surface offers. Their requests hold functions and operations of
 // the log, so no surface can describe them: they have no route, no frame and no tool, and pass the same door.
 var (
-	View   = row[ViewRequest, Viewed](Op{Name: "view", Does: "Read the state with a function of a dialect's own.", Scope: Read, Cost: free})
+	View   = row[ViewRequest, Nothing](Op{Name: "view", Does: "Read the state with a function of a dialect's own.", Scope: Read, Cost: free})
 	Search = row[SearchRequest, Found](Op{Name: "search", Does: "Find memories with filters of a dialect's own.", Scope: Read})
-	Place  = row[PlaceRequest, PlaceAnswer](Op{Name: "place", Does: "This node's place in its cluster at the moment; no other node is asked.", Scope: Read, Cost: free})
+	Place  = row[Nothing, PlaceAnswer](Op{Name: "place", Does: "This node's place in its cluster at the moment; no other node is asked.", Scope: Read, Cost: free})
 
 	Capture = row[CaptureRequest, Captured](Op{Name: "capture", Does: "Store events with their summaries, all or none.", Scope: Write, Writes: true,
 		Adds: captures})
@@ -21,9 +21,9 @@ var (
 		Cost: func(request any) int { return max(1, len(request.(*ForgetManyRequest).RIDs)) }})
 	PurgeStep = row[PurgeStepRequest, PurgedStep](Op{Name: "purge_step", Does: "Drop some of what was created before a time, as one bounded step.", Scope: Owner, Writes: true})
 
-	KeepIntent   = row[KeepIntentRequest, KeptIntent](Op{Name: "keep_intent", Does: "Store what an intent came to, with its receipt.", Scope: Write, Writes: true, Adds: func(any) int { return 1 }})
-	KeepIdentity = row[KeepIdentityRequest, KeptIdentity](Op{Name: "keep_identity", Does: "Store who an agent is, with its first capabilities.", Scope: Write, Writes: true})
-	Grant        = row[GrantRequest, Granted](Op{Name: "grant", Does: "Give an agent a capability.", Scope: Write, Writes: true})
+	KeepIntent   = row[KeepIntentRequest, Nothing](Op{Name: "keep_intent", Does: "Store what an intent came to, with its receipt.", Scope: Write, Writes: true, Adds: func(any) int { return 1 }})
+	KeepIdentity = row[KeepIdentityRequest, Nothing](Op{Name: "keep_identity", Does: "Store who an agent is, with its first capabilities.", Scope: Write, Writes: true})
+	Grant        = row[GrantRequest, Nothing](Op{Name: "grant", Does: "Give an agent a capability.", Scope: Write, Writes: true})
 	Revoke       = row[RevokeRequest, Revoked](Op{Name: "revoke", Does: "End a capability.", Scope: Write, Writes: true})
 	PurgeGrants  = row[PurgeGrantsRequest, PurgedGrants](Op{Name: "purge_grants", Does: "Drop capabilities that were revoked before a time.", Scope: Owner, Writes: true})
 )
@@ -31,11 +31,11 @@ var (
 // What the dialects of this host do to the host and not to a memory. What a request does is in it as a function: the door decides
 // whether it is called.
 var (
-	RunProgram = row[HostRequest, HostAnswer](Op{Name: "run_program", Does: "Run a program of this host.", Scope: Programs, Stream: true, Cost: free})
-	UseFiles   = row[HostRequest, HostAnswer](Op{Name: "use_files", Does: "Read or write files of this host.", Scope: Files, Stream: true, Cost: free})
-	AskHosts   = row[HostRequest, HostAnswer](Op{Name: "ask_hosts", Does: "Ask other hosts over HTTP.", Scope: Network, Stream: true, Cost: free})
-	StopNode   = row[HostRequest, HostAnswer](Op{Name: "stop_node", Does: "Stop the process that serves the client.", Scope: Stop, Stream: true, Cost: free})
-	LoseStream = row[LoseStreamRequest, LostStream](Op{Name: "lose_stream", Does: "Count an event stream that was ended because its client does not keep up.", Scope: Read, Cost: free})
+	RunProgram = row[HostRequest, Nothing](Op{Name: "run_program", Does: "Run a program of this host.", Scope: Programs, Stream: true, Cost: free})
+	UseFiles   = row[HostRequest, Nothing](Op{Name: "use_files", Does: "Read or write files of this host.", Scope: Files, Stream: true, Cost: free})
+	AskHosts   = row[HostRequest, Nothing](Op{Name: "ask_hosts", Does: "Ask other hosts over HTTP.", Scope: Network, Stream: true, Cost: free})
+	StopNode   = row[HostRequest, Nothing](Op{Name: "stop_node", Does: "Stop the process that serves the client.", Scope: Stop, Stream: true, Cost: free})
+	LoseStream = row[Nothing, Nothing](Op{Name: "lose_stream", Does: "Count an event stream that was ended because its client does not keep up.", Scope: Read, Cost: free})
 )
 
 // free is the cost of what is part of an operation, and of what is about no memory: the rate of a database does not hold it.
@@ -82,8 +82,6 @@ type ViewRequest struct {
 	Found bool                              // answer when recalls on this node find all that the state holds
 }
 
-type Viewed struct{}
-
 // A SearchRequest is a question. What is not set does not filter.
 type SearchRequest struct {
 	Text         string
@@ -123,8 +121,6 @@ type Found struct {
 	Matched int         // memories that have to do with the question
 	Below   int         // of them, those that score less than MinScore
 }
-
-type PlaceRequest struct{}
 
 type PlaceAnswer struct {
 	NodeID  uint32
@@ -171,18 +167,12 @@ type KeepIntentRequest struct {
 	Receipt *oplog.Receipt
 }
 
-type KeptIntent struct{}
-
 type KeepIdentityRequest struct {
 	Identity *oplog.Identity
 	Grants   []*oplog.Grant
 }
 
-type KeptIdentity struct{}
-
 type GrantRequest struct{ Grant *oplog.Grant }
-
-type Granted struct{}
 
 type RevokeRequest struct{ Revoke *oplog.Revoke }
 
@@ -196,9 +186,3 @@ type PurgedGrants struct{ Purged uint64 }
 type HostRequest struct {
 	Run func(context.Context) error // nil: the caller only wants to know whether it may
 }
-
-type HostAnswer struct{}
-
-type LoseStreamRequest struct{}
-
-type LostStream struct{}

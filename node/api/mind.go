@@ -18,7 +18,7 @@ var (
 	MoveTrigger     = row[MoveTriggerRequest, MovedTrigger](Op{Name: "trigger_move", Does: "Acknowledge a trigger, act on it or dismiss it.", Scope: Write, Writes: true,
 		HTTP: "POST /v1/triggers/{id}/{verb}", Missing: "trigger_not_found"})
 
-	Personality = row[PersonalityRequest, TraitList](Op{Name: "personality", Does: "The agent's traits, computed from its memories.", Scope: Read, HTTP: "GET /v1/personality", Wire: wire.OpPersonality})
+	Personality = row[Nothing, TraitList](Op{Name: "personality", Does: "The agent's traits, computed from its memories.", Scope: Read, HTTP: "GET /v1/personality", Wire: wire.OpPersonality})
 	Patterns    = row[PatternsRequest, PatternList](Op{Name: "patterns", Does: "Patterns, the most certain first.", Scope: Read, HTTP: "GET /v1/patterns"})
 	Feedback    = row[FeedbackRequest, Heeded](Op{Name: "feedback", Does: "Say whether a recalled memory was relevant; ranking learns from it.", Scope: Write, Writes: true, HTTP: "POST /v1/feedback"})
 )
@@ -133,8 +133,6 @@ type MovedTrigger struct {
 	Changed bool        `json:"changed" doc:"Whether this changed something."`
 	Index   oplog.Index `json:"log_index" doc:"Log index of the write."`
 }
-
-type PersonalityRequest struct{}
 
 type TraitList struct {
 	Traits []Trait `json:"traits" doc:"attentiveness, depth, energy and warmth."`

@@ -71,6 +71,9 @@ func row[Q, A any](o Op) Of[Q, A] {
 	return Of[Q, A]{&o}
 }
 
+// Nothing is the request of a row that takes no fields, and the answer of one that says no more than that it was done.
+type Nothing struct{}
+
 // Do asks a door for the operation.
 func (o Of[Q, A]) Do(ctx context.Context, d Door, c Caller, request *Q) (*A, error) {
 	a, err := d.Do(ctx, c, o.Op, request)

@@ -8,17 +8,15 @@ import (
 // Tokens. A token is for one database: a caller with the scope owner makes, sees and ends those for its own database that may no more
 // than it may; a caller with the scope admin those for all.
 var (
-	Me = row[MeRequest, MeAnswer](Op{Name: "me", Does: "The scopes and the database of this request's token.", Scope: Read, HTTP: "GET /v1/admin/me"})
+	Me = row[Nothing, MeAnswer](Op{Name: "me", Does: "The scopes and the database of this request's token.", Scope: Read, HTTP: "GET /v1/admin/me"})
 
 	CreateToken = row[CreateTokenRequest, CreatedToken](Op{Name: "tokens_create", Does: "Create a token; its text is shown once.", Scope: Owner, Writes: true, HTTP: "POST /v1/admin/tokens"})
-	Tokens      = row[TokensRequest, TokenList](Op{Name: "tokens", Does: "All tokens, by the beginning of their hashes.", Scope: Owner, HTTP: "GET /v1/admin/tokens"})
+	Tokens      = row[Nothing, TokenList](Op{Name: "tokens", Does: "All tokens, by the beginning of their hashes.", Scope: Owner, HTTP: "GET /v1/admin/tokens"})
 	RevokeToken = row[RevokeTokenRequest, RevokedToken](Op{Name: "tokens_revoke", Does: "Revoke a token, given as its text, its hash or the beginning of its hash.",
 		Scope: Owner, Writes: true, HTTP: "POST /v1/admin/tokens/revoke", Confirm: "token"})
 	LimitToken = row[LimitTokenRequest, LimitedToken](Op{Name: "tokens_limit", Does: "Limit a token's requests on each node; 0 or omitted for no limit.",
 		Scope: Owner, Writes: true, HTTP: "POST /v1/admin/tokens/limit"})
 )
-
-type MeRequest struct{}
 
 type MeAnswer struct {
 	Database string   `json:"database" doc:"The database that the request is for."`
@@ -44,8 +42,6 @@ type CreatedToken struct {
 	Hash       string   `json:"hash_prefix" doc:"The beginning of its hash, which names it."`
 	Replicated bool     `json:"replicated" doc:"true: the token is valid on every node."`
 }
-
-type TokensRequest struct{}
 
 type TokenList struct {
 	Tokens []Token `json:"tokens" doc:"Rows by creation, oldest first."`

@@ -17,7 +17,7 @@ var (
 		Media: "application/octet-stream", Stream: true})
 	DropBackup = row[DropBackupRequest, DroppedBackup](Op{Name: "backup_drop", Does: "Delete a backup that was downloaded.", Scope: Admin, HTTP: "DELETE /v1/admin/backups/{id}", Confirm: "id"})
 
-	Export = row[ExportRequest, Exported](Op{Name: "export", Does: "A database's memories, then its relations; NDJSON.", Scope: Read, HTTP: "GET /v1/export",
+	Export = row[Nothing, Exported](Op{Name: "export", Does: "A database's memories, then its relations; NDJSON.", Scope: Read, HTTP: "GET /v1/export",
 		Media: "application/x-ndjson", Stream: true})
 	Import = row[ImportRequest, Imported](Op{Name: "import", Scope: Write, Writes: true, HTTP: "POST /v1/import", Body: "application/x-ndjson", Stream: true,
 		Does: "Import NDJSON as export writes it; memories get new ids. A line is read when those before it are stored. With key, repeating the import stores nothing twice."})
@@ -54,8 +54,6 @@ type DropBackupRequest struct {
 type DroppedBackup struct {
 	ID string `json:"deleted" doc:"The id of the backup that was removed."`
 }
-
-type ExportRequest struct{}
 
 // Exported is read page by page while it is sent. No page holds the state still while its reader is slow.
 type Exported struct {

@@ -3,7 +3,9 @@ package engine
 import (
 	"cmp"
 	"context"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -104,7 +106,12 @@ const (
 func (s *Service) gaps(ctx context.Context, c api.Caller, q *api.GapsRequest) (*api.GapList, error) {
 	lists := [][]api.Gap{s.asked.gaps(c.DB, q.Namespace)}
 	if !q.Here {
-		lists = append(lists, s.gapsElsewhere(ctx, c, q.Namespace)...)
+		ask := url.Values{"min_count": {"0"}, "max_avg_top_score": {"1e9"}, "limit": {strconv.Itoa(maxList)}, "namespace": {q.Namespace}}
+		for _, got := range elsewhere(ctx, s, c, api.Gaps, ask) {
+			if got != nil {
+				lists = append(lists, got.Gaps)
+			}
+		}
 	}
 	list := mergeGaps(lists, q)
 	return &api.GapList{Count: len(list), Gaps: list}, nil

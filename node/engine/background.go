@@ -25,9 +25,7 @@ type Background struct {
 
 // WithDefaults puts the defaults in the place of zeros.
 func (b Background) WithDefaults() Background {
-	if b.Think <= 0 {
-		b.Think = 30 * time.Minute
-	}
+	b.Think = cmp.Or(max(b.Think, 0), 30*time.Minute)
 	b.Embed = cmp.Or(b.Embed, 2*time.Second)
 	b.Partition = cmp.Or(b.Partition, 10*time.Second)
 	b.Abandon = cmp.Or(b.Abandon, time.Hour)
@@ -39,34 +37,13 @@ func (b Background) WithDefaults() Background {
 // minThink is the number of active memories below which no round runs.
 const minThink = 10
 
-// background is the task of a leader's own work. Every node runs it; on a follower it does nothing.
-func (s *Service) background(ctx context.Context) error {
-	b := s.cfg.Background
-	think, abandon := time.NewTicker(b.Think), time.NewTicker(b.Abandon)
-	defer think.Stop()
-	defer abandon.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-think.C:
-			if b.NoThink {
-				continue
-			}
-			s.eachDatabase(ctx, "think", s.thinkAlone)
-		case <-abandon.C:
-			s.eachDatabase(ctx, "abandon", s.abandon)
-		}
-	}
+// leading is a leader's turn over the databases; on a follower it does nothing.
+func (s *Service) leading(what string, f func(context.Context, api.Caller) error) func(context.Context) {
+	return func(ctx context.Context) { s.eachDatabase(ctx, what, s.commit.Leads, f) }
 }
 
-// eachDatabase runs f for every database while this node leads.
-func (s *Service) eachDatabase(ctx context.Context, what string, f func(context.Context, api.Caller) error) {
-	s.everyDatabase(ctx, what, s.commit.Leads, f)
-}
-
-// everyDatabase runs f for every database while a condition holds.
-func (s *Service) everyDatabase(ctx context.Context, what string, while func() bool, f func(context.Context, api.Caller) error) {
+// eachDatabase runs f for every database while a condition holds.
+func (s *Service) eachDatabase(ctx context.Context, what string, while func() bool, f func(context.Context, api.Caller) error) {
 	var dbs []oplog.Database
 	if err := s.state.Read(func(v *state.View) error {
 		dbs = v.Databases()
@@ -91,11 +68,8 @@ func (s *Service) thinkAlone(ctx context.Context, c api.Caller) error {
 	if err := s.state.Read(func(v *state.View) error {
 		st, set = v.Stats(c.DB), v.Settings(c.DB)
 		return nil
-	}); err != nil {
+	}); err != nil || set.QuietMind || st.Active < minThink {
 		return err
-	}
-	if set.QuietMind || st.Active < minThink {
-		return nil
 	}
 	_, err := s.think(ctx, c, &api.ThinkRequest{ThinkParts: api.ThinkParts{Conflicts: true, Consolidate: set.Consolidate || s.cfg.Background.Consolidate}, Limit: 1000})
 	return err
@@ -118,9 +92,35 @@ func (s *Service) abandon(ctx context.Context, c api.Caller) error {
 		}); err != nil || !old {
 			return err
 		}
-		op := &oplog.Abandon{Before: cutoff, Max: abandonStep, At: oplog.At(s.now())}
-		if _, err := s.write(ctx, c, write{ops: []oplog.Op{op}}); err != nil {
+		if _, err := s.write(ctx, c, &oplog.Abandon{Before: cutoff, Max: abandonStep, At: oplog.At(s.now())}); err != nil {
 			return err
 		}
+	}
+}
+
+// learnShare is the part of the time that learning may take: purges, each of which ends how vectors are divided, come many in a row, and a database
+// that is filled has twice as many again and again.
+const learnShare = 20
+
+// learnPartitions learns how the vectors of large databases are divided, so that a question compares a few of them. The leader does it; all
+// nodes take from the log what it has learned, and answer alike.
+func (s *Service) learnPartitions() func(context.Context, api.Caller) error {
+	rested := map[oplog.DB]time.Time{} // from when on a database is looked at again
+	return func(ctx context.Context, c api.Caller) error {
+		begun := time.Now()
+		if begun.Before(rested[c.DB]) {
+			return nil
+		}
+		op, err := s.index.Learn(ctx, c.DB)
+		if op == nil || err != nil {
+			return err
+		}
+		rested[c.DB] = time.Now().Add(learnShare * time.Since(begun))
+		if _, err := s.write(ctx, c, op); err != nil {
+			return err
+		}
+		p := op.Partitions
+		s.log.Info("vectors divided into partitions", "database", c.Database, "vectors", p.Rows, "partitions", p.Count(), "took", time.Since(begun))
+		return nil
 	}
 }

@@ -1,11 +1,14 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/cairndb/cairn/oplog"
@@ -23,40 +26,24 @@ type BackupPlan struct {
 }
 
 func (p BackupPlan) withDefaults() BackupPlan {
-	if p.Interval == 0 {
-		p.Interval = time.Hour
-	}
-	if p.Every == 0 {
-		p.Every = 24
-	}
-	if p.Keep == 0 {
-		p.Keep = 7
-	}
+	p.Interval, p.Every, p.Keep = cmp.Or(p.Interval, time.Hour), cmp.Or(p.Every, 24), cmp.Or(p.Keep, 7)
 	return p
 }
 
-// backup is the task that follows the plan. It logs an error, and tries again at the next interval.
-func (s *Service) backup(ctx context.Context) error {
-	p := s.cfg.Backup.withDefaults()
-	s.backedUp.found(p)
-	tick := time.NewTicker(p.Interval)
-	defer tick.Stop()
-	for {
-		path, at, err := s.BackupTo(p)
-		s.backedUp.made(path, err)
-		if err != nil {
-			s.log.Error("backup failed", "dir", p.Dir, "err", err)
-		} else if path != "" {
-			s.log.Info("backup written", "file", filepath.Base(path), "index", at.Index)
-		}
-		if err == nil && s.backedUp.unproved(p, path != "") {
-			s.prove(ctx, p)
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+// backup makes the next backup of the node's plan. It logs an error; the next interval tries again.
+func (s *Service) backup(ctx context.Context) {
+	p := s.backedUp.plan
+	path, at, err := s.BackupTo(p)
+	s.backedUp.made(path, err)
+	if err != nil {
+		s.log.Error("backup failed", "dir", p.Dir, "err", err)
+		return
+	}
+	if path != "" {
+		s.log.Info("backup written", "file", filepath.Base(path), "index", at.Index)
+	}
+	if s.backedUp.unproved(path != "") {
+		s.prove(ctx)
 	}
 }
 
@@ -134,4 +121,78 @@ func (s *Service) sealed(w io.Writer, write func(io.Writer) error) error {
 		return err
 	}
 	return out.Close()
+}
+
+// proofFile is the file of a backup directory whose time is that of the last proof: a restart does not restore everything again.
+const proofFile = "verified"
+
+// backedUp is what the backups that a node makes by itself have come to. The backup task writes it and /metrics reads it.
+type backedUp struct {
+	plan     BackupPlan
+	covered  atomic.Int64 // Unix seconds: when the backups last held all that was written; 0: never
+	bytes    atomic.Int64 // of the newest file
+	proved   atomic.Int64 // Unix seconds: when the newest chain was last restored and had the hashes it names; 0: never
+	failed   atomic.Int64 // backups that could not be made
+	unproven atomic.Int64 // proofs that failed
+}
+
+// found takes up what a process before left in the directory.
+func (b *backedUp) found() {
+	if files, err := archive.List(b.plan.Dir); err == nil && len(files) > 0 {
+		newest := files[len(files)-1]
+		b.covered.Store(newest.At.Unix())
+		b.bytes.Store(newest.Size)
+	}
+	if proof, err := os.Stat(filepath.Join(b.plan.Dir, proofFile)); err == nil {
+		b.proved.Store(proof.ModTime().Unix())
+	}
+}
+
+// made counts an attempt: a file, or none because nothing was written since the last.
+func (b *backedUp) made(path string, err error) {
+	if err != nil {
+		b.failed.Add(1)
+		return
+	}
+	b.covered.Store(time.Now().Unix())
+	if file, err := os.Stat(path); err == nil {
+		b.bytes.Store(file.Size())
+	}
+}
+
+// unproved says whether the newest chain is to be restored: it has come to its end, or none ever was.
+func (b *backedUp) unproved(grown bool) bool {
+	if b.proved.Load() == 0 {
+		return true
+	}
+	files, err := archive.List(b.plan.Dir)
+	if err != nil || !grown {
+		return false
+	}
+	chain, err := archive.Chain(files, 0)
+	return err == nil && len(chain) > b.plan.Every
+}
+
+// prove restores the newest chain into a scratch state beside the backups, and compares the hashes. One that does not come out is tried again
+// after the next backup.
+func (s *Service) prove(ctx context.Context) {
+	start, dir := time.Now(), s.backedUp.plan.Dir
+	rep, err := archive.Verify(ctx, dir, dir, s.cfg.Keys)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, proofFile), nil, 0o600)
+	}
+	if err == nil {
+		now := time.Now()
+		err = os.Chtimes(filepath.Join(dir, proofFile), now, now)
+	}
+	switch {
+	case ctx.Err() != nil || errors.Is(err, archive.ErrNoBackup) || errors.Is(err, fs.ErrNotExist): // the node stops, or nothing was ever written
+	case err != nil:
+		s.backedUp.unproven.Add(1)
+		s.backedUp.proved.Store(0)
+		s.log.Error("the backups do not restore", "dir", dir, "err", err)
+	default:
+		s.backedUp.proved.Store(time.Now().Unix())
+		s.log.Info("the backups restore", "files", len(rep.Files), "index", rep.End.Index, "took", time.Since(start).Round(time.Millisecond))
+	}
 }

@@ -16,47 +16,48 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-func (s *Service) cluster(ctx context.Context, _ api.Caller, _ *api.ClusterRequest) (*api.ClusterStatus, error) {
+func (s *Service) cluster(ctx context.Context, _ api.Caller, _ *api.Nothing) (*api.ClusterStatus, error) {
 	st := s.Status(ctx)
 	return &st, nil
 }
 
 // topology is the same for all nodes: the one that answers is a line like the others.
-func (s *Service) topology(ctx context.Context, _ api.Caller, _ *api.TopologyRequest) (*api.TopologyAnswer, error) {
+func (s *Service) topology(ctx context.Context, _ api.Caller, _ *api.Nothing) (*api.TopologyAnswer, error) {
 	st := s.Status(ctx)
-	me := api.Peer{NodeID: st.NodeID, Addr: st.Addr, Wire: st.Wire, HTTP: st.HTTP, Role: "voter", State: st.Role, Voter: s.cfg.Member.Role == raft.RoleVoter, Reachable: true, Vitals: st.Vitals}
-	if !me.Voter {
-		me.Role = "readreplica"
-	}
-	nodes := append([]api.Peer{me}, st.Peers...)
+	voter := s.cfg.Member.Role == raft.RoleVoter
+	nodes := append([]api.Peer{{NodeID: st.NodeID, Addr: st.Addr, Wire: st.Wire, HTTP: st.HTTP, Role: roleOf(voter), State: st.Role, Voter: voter, Reachable: true, Vitals: st.Vitals}}, st.Peers...)
 	slices.SortFunc(nodes, func(a, b api.Peer) int { return cmp.Compare(a.NodeID, b.NodeID) })
-	a := &api.TopologyAnswer{Cluster: st.Cluster, NodeID: st.NodeID, LeaderID: st.LeaderID, Term: st.CurrentTerm, QuorumSize: st.QuorumSize, Nodes: make([]api.Member, len(nodes))}
-	for i, n := range nodes {
-		a.Nodes[i] = api.Member{NodeID: n.NodeID, Role: n.Role, State: n.State, Voter: n.Voter, Reachable: n.Reachable, IsLeader: st.LeaderID != nil && *st.LeaderID == n.NodeID,
-			Addr: n.Addr, Wire: n.Wire, HTTP: s.gatewayURL(n.HTTP), Applied: n.Applied, Version: n.Version}
-	}
-	return a, nil
+	return &api.TopologyAnswer{Cluster: st.Cluster, NodeID: st.NodeID, LeaderID: st.LeaderID, Term: st.CurrentTerm, QuorumSize: st.QuorumSize, Nodes: each(nodes, func(n api.Peer) api.Member {
+		m := api.Member{NodeID: n.NodeID, Role: n.Role, State: n.State, Voter: n.Voter, Reachable: n.Reachable, IsLeader: st.LeaderID != nil && *st.LeaderID == n.NodeID,
+			Addr: n.Addr, Wire: n.Wire, Applied: n.Applied, Version: n.Version}
+		if n.HTTP != "" {
+			m.HTTP = orNil(s.cfg.Gateways.Scheme + n.HTTP)
+		}
+		return m
+	})}, nil
 }
 
-// gatewayURL is the base that clients of another node's gateway need; nil while its address is not known.
-func (s *Service) gatewayURL(addr string) *string {
-	if addr == "" {
-		return nil
+// roleOf is a member's role as answers have it.
+func roleOf(voter bool) string {
+	if voter {
+		return "voter"
 	}
-	url := s.cfg.Gateways.Scheme + addr
-	return &url
+	return "readreplica"
 }
 
-func (s *Service) raftState(context.Context, api.Caller, *api.RaftRequest) (*api.RaftState, error) {
+// knownLeader is the leader as answers have it, nil while none is known.
+func (s *Service) knownLeader() *uint32 {
+	if id, ok := s.commit.Leader(); ok {
+		return &id
+	}
+	return nil
+}
+
+func (s *Service) raftState(context.Context, api.Caller, *api.Nothing) (*api.RaftState, error) {
 	rs := s.raft.Status()
 	a := &api.RaftState{NodeID: s.cfg.Member.NodeID, State: lower(rs.State), Term: rs.Term, LastIndex: rs.LastIndex, Applied: s.commit.Applied(), Snapshot: rs.SnapshotIndex,
-		Members: make([]api.RaftMember, len(rs.Members))}
-	for i, m := range rs.Members {
-		a.Members[i] = api.RaftMember{NodeID: m.ID, Addr: m.Addr, Voter: m.Voter}
-	}
-	if id, ok := s.commit.Leader(); ok {
-		a.Leader, a.Healthy = &id, true
-	}
+		Leader: s.knownLeader(), Members: each(rs.Members, func(m raft.Member) api.RaftMember { return api.RaftMember{NodeID: m.ID, Addr: m.Addr, Voter: m.Voter} })}
+	a.Healthy = a.Leader != nil
 	if !rs.LastContact.IsZero() && !s.commit.Leads() {
 		ago := time.Since(rs.LastContact).Milliseconds()
 		a.SinceContact = &ago
@@ -73,10 +74,7 @@ func (s *Service) changeMembers(ctx context.Context, c api.Caller, q *api.Change
 		return s.takeLead(ctx, c)
 	}
 	msg, err := s.askMembers(ctx, c, *q)
-	if err != nil {
-		return nil, err
-	}
-	return &api.MembersChanged{Status: "ok", Message: msg}, nil
+	return &api.MembersChanged{Status: "ok", Message: msg}, err
 }
 
 // takeLead asks the leader to hand over to this node.
@@ -89,10 +87,7 @@ func (s *Service) takeLead(ctx context.Context, c api.Caller) (*api.MembersChang
 		return &api.MembersChanged{Status: "already_leader", NodeID: s.cfg.Member.NodeID, Term: rs.Term, Message: "this node leads"}, nil
 	}
 	msg, err := s.askMembers(ctx, c, api.ChangeMembersRequest{Verb: "transfer", NodeID: s.cfg.Member.NodeID})
-	if err != nil {
-		return nil, err
-	}
-	return &api.MembersChanged{Status: "election_started", NodeID: s.cfg.Member.NodeID, From: rs.Term, Message: msg}, nil
+	return &api.MembersChanged{Status: "election_started", NodeID: s.cfg.Member.NodeID, From: rs.Term, Message: msg}, err
 }
 
 // askMembers has the leader carry out a change.
@@ -107,20 +102,14 @@ func (s *Service) askMembers(ctx context.Context, c api.Caller, q api.ChangeMemb
 	return msg, nil
 }
 
-func (s *Service) controlSnapshot(_ context.Context, c api.Caller, _ *api.ControlSnapshotRequest) (*api.Control, error) {
+func (s *Service) controlSnapshot(v *state.View, c api.Caller, _ *api.Nothing) (*api.Control, error) {
 	if c.Token != "" {
 		return nil, &api.Refusal{Code: "forbidden", Err: oplog.Errorf(oplog.Denied, "the cluster secret is needed")}
 	}
-	a := &api.Control{Databases: []api.KeptDatabase{}, Tokens: []api.KeptToken{}}
-	return a, s.state.Read(func(v *state.View) error {
-		for _, d := range v.Databases() {
-			a.Databases = append(a.Databases, api.KeptDatabase{ID: d.ID, Name: d.Name, Path: d.Name, Created: d.Created.Time().UTC().Format(time.DateTime)})
-		}
-		for _, t := range byAge(v.Tokens()) {
-			if t.Revoked == 0 {
-				a.Tokens = append(a.Tokens, api.KeptToken{Hash: t.Hash, DB: t.DB, Label: t.Label, Created: t.Created.Time().UTC().Format(time.DateTime)})
-			}
-		}
-		return nil
-	})
+	valid := slices.DeleteFunc(byAge(v.Tokens()), func(t oplog.Token) bool { return t.Revoked != 0 })
+	return &api.Control{Databases: each(v.Databases(), func(d oplog.Database) api.KeptDatabase {
+		return api.KeptDatabase{ID: d.ID, Name: d.Name, Path: d.Name, Created: d.Created.Time().UTC().Format(time.DateTime)}
+	}), Tokens: each(valid, func(t oplog.Token) api.KeptToken {
+		return api.KeptToken{Hash: t.Hash, DB: t.DB, Label: t.Label, Created: t.Created.Time().UTC().Format(time.DateTime)}
+	})}, nil
 }

@@ -71,21 +71,12 @@ type looked struct {
 	lost      bool // no quorum, at two looks in a row
 }
 
-// look is the task that keeps the condition: health checks and writes do not wait for members that do not answer.
-func (s *Service) look(ctx context.Context) error {
-	tick := time.NewTicker(lookEvery)
-	defer tick.Stop()
-	for {
-		before, now := s.seen.looked.Load(), s.lookNow(ctx)
-		now.lost = !now.quorate && before != nil && !before.quorate
-		if ctx.Err() == nil {
-			s.seen.looked.Store(&now)
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
-		}
+// look keeps the condition: health checks and writes do not wait for members that do not answer.
+func (s *Service) look(ctx context.Context) {
+	before, now := s.seen.looked.Load(), s.lookNow(ctx)
+	now.lost = !now.quorate && before != nil && !before.quorate
+	if ctx.Err() == nil {
+		s.seen.looked.Store(&now)
 	}
 }
 
@@ -129,5 +120,21 @@ func conditions(m *Metrics, put func(float64, ...string)) {
 	now, _ := m.s.condition(context.Background()) // bounded by what a status waits for a member
 	for _, word := range []string{healthy, degraded, unhealthy} {
 		put(number(word == now), word)
+	}
+}
+
+// compareEvery is how often a node compares its state's hash with the others'.
+const compareEvery = 15 * time.Second
+
+// Values of the metric that says whether the replicas agree.
+var agreements = map[string]int64{"agree": 1, "unknown": 0, "diverged": -1}
+
+// compare watches whether the replicas hold the same. The node does not heal a difference by itself: its cause is a broken disk or a bug,
+// which an operator has to find.
+func (s *Service) compare(ctx context.Context) {
+	st := s.Status(ctx)
+	s.seen.agreed.Store(agreements[st.Agreement])
+	if st.Agreement == "diverged" {
+		s.log.Error("state differs from a peer's", "index", st.SumIndex, "hash", st.Sum)
 	}
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,49 +27,42 @@ func limit(n int) int {
 	return min(n, maxList)
 }
 
-// conflicts lists contradictions with what their sides say.
-func (s *Service) conflicts(ctx context.Context, c api.Caller, q *api.ConflictsRequest) (*api.ConflictList, error) {
-	rows, err := s.findConflicts(ctx, c, q)
-	if err != nil {
-		return nil, err
-	}
-	a := &api.ConflictList{Conflicts: conflictsOf(rows)}
-	return a, s.state.Read(func(v *state.View) error {
-		for i := range a.Conflicts {
-			x := &a.Conflicts[i]
-			x.SideA, x.SideB = conflictSide(v, c.DB, x.A), conflictSide(v, c.DB, x.B)
+// pick collects up to n rows of a walk that are wanted, of the first maxLook.
+func pick[T any](n int, walk func(func(T) bool), wanted func(T) bool) (rows []T) {
+	looked := 0
+	walk(func(x T) bool {
+		if wanted(x) {
+			rows = append(rows, x)
 		}
-		return nil
+		looked++
+		return len(rows) < n && looked < maxLook
 	})
+	return rows
+}
+
+// conflicts lists contradictions with what their sides say.
+func (s *Service) conflicts(v *state.View, c api.Caller, q *api.ConflictsRequest) (*api.ConflictList, error) {
+	a := &api.ConflictList{Conflicts: each(findConflicts(v, c.DB, q), conflictOf)}
+	for i := range a.Conflicts {
+		x := &a.Conflicts[i]
+		x.SideA, x.SideB = conflictSide(v, c.DB, x.A), conflictSide(v, c.DB, x.B)
+	}
+	return a, nil
 }
 
 // findConflicts finds the most urgent first, then the newest.
-func (s *Service) findConflicts(ctx context.Context, c api.Caller, q *api.ConflictsRequest) (rows []oplog.ConflictRow, err error) {
+func findConflicts(v *state.View, db oplog.DB, q *api.ConflictsRequest) (rows []oplog.ConflictRow) {
 	n := limit(q.Limit)
-	err = s.state.Read(func(v *state.View) error {
-		for _, one := range conflictStatuses { // each status is in order; together they are sorted
-			if q.Status != "" && q.Status != "all" && q.Status != one.String() {
-				continue
-			}
-			taken, looked := 0, 0
-			v.Conflicts(c.DB, []oplog.ConflictStatus{one}, func(r oplog.ConflictRow) bool {
-				if wantsConflict(q, &r) {
-					rows = append(rows, r)
-					taken++
-				}
-				looked++
-				return taken < n && looked < maxLook
-			})
+	for _, one := range conflictStatuses { // each status is in order; together they are sorted
+		if q.Status == "" || q.Status == "all" || q.Status == one.String() {
+			rows = append(rows, pick(n, func(f func(oplog.ConflictRow) bool) { v.Conflicts(db, []oplog.ConflictStatus{one}, f) },
+				func(r oplog.ConflictRow) bool { return wantsConflict(q, &r) })...)
 		}
-		return nil
-	})
+	}
 	slices.SortStableFunc(rows, func(a, b oplog.ConflictRow) int {
-		if a.Priority != b.Priority {
-			return int(a.Priority) - int(b.Priority)
-		}
-		return int(max(-1, min(1, b.Detected-a.Detected)))
+		return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(b.Detected, a.Detected))
 	})
-	return rows[:min(len(rows), n)], err
+	return rows[:min(len(rows), n)]
 }
 
 var conflictStatuses = []oplog.ConflictStatus{oplog.ConflictOpen, oplog.ConflictResolved, oplog.ConflictDismissed}
@@ -81,14 +75,10 @@ func wantsConflict(q *api.ConflictsRequest, r *oplog.ConflictRow) bool {
 // maxNote bounds the note of a resolution, and the question that feedback names.
 const maxNote = 64 << 10
 
-func conflictsOf(rows []oplog.ConflictRow) []api.Conflict {
-	list := make([]api.Conflict, len(rows))
-	for i, c := range rows {
-		list[i] = api.Conflict{ID: c.ID, Type: c.Type, Priority: c.Priority.String(), Status: c.Status.String(), A: c.A, B: c.B, Entity: orNil(c.Entity), Relation: orNil(c.Relation),
-			Namespace: c.Namespace, Reason: c.Reason, Summary: c.Reason, Detected: c.Detected.Seconds(), Resolved: when(c.Resolved), Strategy: orNil(c.Strategy),
-			Winner: orNil(c.Winner), Note: orNil(c.Note)}
-	}
-	return list
+func conflictOf(c oplog.ConflictRow) api.Conflict {
+	return api.Conflict{ID: c.ID, Type: c.Type, Priority: c.Priority.String(), Status: c.Status.String(), A: c.A, B: c.B, Entity: orNil(c.Entity), Relation: orNil(c.Relation),
+		Namespace: c.Namespace, Reason: c.Reason, Summary: c.Reason, Detected: c.Detected.Seconds(), Resolved: when(c.Resolved), Strategy: orNil(c.Strategy),
+		Winner: orNil(c.Winner), Note: orNil(c.Note)}
 }
 
 // conflictSide is what a side of a conflict says; text is null when it is no longer there.
@@ -97,28 +87,25 @@ func conflictSide(v *state.View, db oplog.DB, id string) *api.Side {
 		return &api.Side{Kind: kind, Text: orNil(text), Created: when(at)}
 	}
 	if edge, ok := strings.CutPrefix(id, "edge:"); ok {
-		e, ok := v.Edge(db, edge)
-		if !ok {
-			return say("relation", "", 0)
+		if e, ok := v.Edge(db, edge); ok {
+			return say("relation", sentence(e.Src, e.Type, e.Dst), e.Created)
 		}
-		return say("relation", sentence(e.Src, e.Type, e.Dst), e.Created)
+		return say("relation", "", 0)
 	}
 	if claim, ok := strings.CutPrefix(id, "claim:"); ok {
 		c, ok := v.Claim(db, claim)
-		if !ok || c.ValidTo != nil {
+		switch {
+		case !ok || c.ValidTo != nil:
 			return say("claim", "", 0)
+		case c.Polarity < 0:
+			return say("claim", "not so: "+sentence(c.Src, c.Type, c.Dst), c.At)
 		}
-		denied := ""
-		if c.Polarity < 0 {
-			denied = "not so: "
-		}
-		return say("claim", denied+sentence(c.Src, c.Type, c.Dst), c.At)
+		return say("claim", sentence(c.Src, c.Type, c.Dst), c.At)
 	}
-	m, ok := v.Memory(db, id)
-	if !ok || m.Status == oplog.Tombstoned {
-		return say("memory", "", 0)
+	if m, ok := v.Memory(db, id); ok && m.Status != oplog.Tombstoned {
+		return say("memory", m.Text, m.Created)
 	}
-	return say("memory", m.Text, m.Created)
+	return say("memory", "", 0)
 }
 
 // sentence is a relation as people read it.
@@ -157,7 +144,7 @@ func (s *Service) resolve(ctx context.Context, c api.Caller, q *api.ResolveReque
 	case err != nil:
 		return nil, err
 	}
-	a := &api.Resolved{ID: q.ID, Strategy: q.Strategy, Lost: w.Results[0].Num > 0, Index: w.Index}
+	a := &api.Resolved{ID: q.ID, Strategy: q.Strategy, Lost: w.First.Num > 0, Index: w.Index}
 	return a, s.state.Read(func(v *state.View) error {
 		x, _ := v.Conflict(c.DB, q.ID)
 		a.Winner, a.NewRID = orNil(x.Winner), orNil(x.Merged)
@@ -173,7 +160,7 @@ func (s *Service) closeConflict(ctx context.Context, c api.Caller, q *api.Resolv
 			return Written{}, err
 		}
 	}
-	return s.write(ctx, c, write{ops: []oplog.Op{op}})
+	return s.write(ctx, c, op)
 }
 
 // mergedSides is the memory that a merge makes of a conflict's sides.
@@ -207,9 +194,9 @@ func (s *Service) mergedSides(ctx context.Context, c api.Caller, q *api.ResolveR
 	if err != nil {
 		return nil, err
 	}
-	if d, err := s.databaseInfo(c.DB); err != nil {
+	if now, err := s.current(c.DB); err != nil {
 		return nil, err
-	} else if len(ops[0].Vector) == 0 && s.embedsFor(d) == nil { // no embedder will make one: the mean of the sides' vectors is near to both
+	} else if len(ops[0].Vector) == 0 && s.embedsFor(now.Database) == nil { // no embedder will make one: the mean of the sides' vectors is near to both
 		ops[0].Vector = mean(vectors)
 	}
 	return ops[0], nil

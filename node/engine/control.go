@@ -19,26 +19,19 @@ func (s *Service) createDatabase(ctx context.Context, c api.Caller, q *api.Creat
 	if !c.May(api.Admin) {
 		op.By, op.Most = c.DB, uint32(max(0, s.cfg.Limits.MaxDatabases))
 	}
-	w, err := s.write(ctx, c, write{system: true, ops: []oplog.Op{op}})
-	if err != nil {
-		return nil, quota(err)
-	}
-	return &api.CreatedDatabase{Name: q.Name, ID: oplog.DB(w.Results[0].Num), Message: fmt.Sprintf("database '%s' created", q.Name)}, nil
+	w, err := s.control(ctx, c, op)
+	return &api.CreatedDatabase{Name: q.Name, ID: oplog.DB(w.First.Num), Message: fmt.Sprintf("database '%s' created", q.Name)}, quota(err)
 }
 
 func (s *Service) dropDatabase(ctx context.Context, c api.Caller, q *api.DropDatabaseRequest) (*api.DroppedDatabase, error) {
-	_, err := s.write(ctx, c, write{system: true, ops: []oplog.Op{&oplog.DropDB{Name: q.Name, At: oplog.At(time.Now())}}})
+	_, err := s.control(ctx, c, &oplog.DropDB{Name: q.Name, At: oplog.At(time.Now())})
 	return &api.DroppedDatabase{Name: q.Name}, err
 }
 
-func (s *Service) listDatabases(_ context.Context, c api.Caller, _ *api.DatabasesRequest) (*api.DatabaseList, error) {
-	list := &api.DatabaseList{Databases: []api.Database{}}
-	return list, s.state.Read(func(v *state.View) error {
-		for _, d := range visible(c, v) {
-			list.Databases = append(list.Databases, api.Database{ID: d.ID, Name: d.Name, Created: d.Created.Time().UTC().Format(time.DateTime)})
-		}
-		return nil
-	})
+func (s *Service) listDatabases(v *state.View, c api.Caller, _ *api.Nothing) (*api.DatabaseList, error) {
+	return &api.DatabaseList{Databases: each(visible(c, v), func(d oplog.Database) api.Database {
+		return api.Database{ID: d.ID, Name: d.Name, Created: d.Created.Time().UTC().Format(time.DateTime)}
+	})}, nil
 }
 
 // visible are the databases whose names the caller may know, by number: its own, or all.
@@ -53,38 +46,27 @@ func visible(c api.Caller, v *state.View) []oplog.Database {
 }
 
 func (s *Service) quota(_ context.Context, c api.Caller, q *api.QuotaRequest) (*api.QuotaAnswer, error) {
-	d, l, err := s.bounded(c, q.Name)
-	if err != nil {
-		return nil, err
-	}
-	a := &api.QuotaAnswer{Database: d.Name, Memories: d.MaxMemories, Bounds: boundsOf(l)}
-	return a, s.state.Read(func(v *state.View) error {
-		a.Active = v.Stats(d.ID).Active
-		return nil
-	})
+	d, l, active, err := s.bounded(c, q.Name)
+	return &api.QuotaAnswer{Database: d.Name, Memories: d.MaxMemories, Bounds: api.Bounds(l), Active: active}, err
 }
 
-func boundsOf(l oplog.Limit) api.Bounds {
-	return api.Bounds{PerSecond: l.PerSecond, Burst: l.Burst, Batch: l.Batch}
-}
-
-// bounded is a database with what each node admits of it. One that the caller may not reach is not found.
-func (s *Service) bounded(c api.Caller, name string) (d oplog.Database, l oplog.Limit, err error) {
+// bounded is a database with what each node admits of it, and how many memories it holds. One that the caller may not reach is not found.
+func (s *Service) bounded(c api.Caller, name string) (d oplog.Database, l oplog.Limit, active uint64, err error) {
 	target, err := s.access.Select(c, name)
 	if err != nil {
-		return d, l, err
+		return d, l, 0, err
 	}
 	err = s.state.Read(func(v *state.View) error {
 		d, _ = v.Database(target.DB)
-		l = v.Limits().Databases[target.DB]
+		l, active = v.Limits().Databases[target.DB], v.Stats(target.DB).Active
 		return nil
 	})
-	return d, l, err
+	return d, l, active, err
 }
 
 // setQuota proposes one operation for the bounds on what a database holds, and one for those on its rate.
 func (s *Service) setQuota(ctx context.Context, c api.Caller, q *api.SetQuotaRequest) (*api.QuotaSet, error) {
-	d, l, err := s.bounded(c, q.Name)
+	d, l, _, err := s.bounded(c, q.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -94,17 +76,15 @@ func (s *Service) setQuota(ctx context.Context, c api.Caller, q *api.SetQuotaReq
 	w := Written{Index: s.Applied()} // of a bound that is there already
 	if q.Memories != nil {
 		d.MaxMemories = *q.Memories
-		if w, err = s.write(ctx, c, write{system: true, ops: []oplog.Op{&oplog.SetQuota{DB: d.ID, MaxMemories: d.MaxMemories}}}); err != nil {
+		if w, err = s.control(ctx, c, &oplog.SetQuota{DB: d.ID, MaxMemories: d.MaxMemories}); err != nil {
 			return nil, err
 		}
 	}
 	to := oplog.Limit{PerSecond: orOld(q.PerSecond, l.PerSecond), Burst: orOld(q.Burst, l.Burst), Batch: orOld(q.Batch, l.Batch)}
 	if to != l {
-		if w, err = s.write(ctx, c, write{system: true, ops: []oplog.Op{&oplog.SetLimit{DB: d.ID, Limit: to}}}); err != nil {
-			return nil, err
-		}
+		w, err = s.control(ctx, c, &oplog.SetLimit{DB: d.ID, Limit: to})
 	}
-	return &api.QuotaSet{Database: d.Name, Memories: d.MaxMemories, Bounds: boundsOf(to), Index: w.Index}, nil
+	return &api.QuotaSet{Database: d.Name, Memories: d.MaxMemories, Bounds: api.Bounds(to), Index: w.Index}, err
 }
 
 // orOld is a value that a request may leave as it was.
@@ -113,4 +93,76 @@ func orOld[T any](given *T, old T) T {
 		return old
 	}
 	return *given
+}
+
+// settings are the policies of the caller's database.
+func (s *Service) settings(v *state.View, c api.Caller, _ *api.Nothing) (*api.Policies, error) {
+	return policiesOf(v.Settings(c.DB)), nil
+}
+
+func policiesOf(set oplog.Settings) *api.Policies {
+	return &api.Policies{WorkingTTL: set.WorkingTTL.Seconds(), EpisodicTTL: set.EpisodicTTL.Seconds(), PromoteAfter: set.PromoteAfter,
+		Consolidate: set.Consolidate, QuietMind: set.QuietMind, Updated: when(set.Updated)}
+}
+
+func (s *Service) setSettings(ctx context.Context, c api.Caller, q *api.SetSettingsRequest) (*api.Policies, error) {
+	var set oplog.Settings
+	if err := s.state.Read(func(v *state.View) error {
+		set = v.Settings(c.DB)
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	for _, age := range []struct {
+		given *float64
+		to    *oplog.Time
+	}{{q.WorkingTTL, &set.WorkingTTL}, {q.EpisodicTTL, &set.EpisodicTTL}} {
+		if age.given == nil {
+			continue
+		}
+		if !(*age.given >= 0) { // or no number
+			return nil, oplog.Errorf(oplog.Invalid, "a time to live must not be negative")
+		}
+		*age.to = oplog.Time(min(*age.given, maxAge) * 1e6)
+	}
+	set.PromoteAfter = orOld(q.PromoteAfter, set.PromoteAfter)
+	set.Consolidate, set.QuietMind = orOld(q.Consolidate, set.Consolidate), orOld(q.QuietMind, set.QuietMind)
+	set.Updated = oplog.At(time.Now())
+	_, err := s.write(ctx, c, &oplog.SetSettings{Settings: set})
+	return policiesOf(set), err
+}
+
+// maxAge bounds an age in seconds: a century.
+const maxAge = 100 * 365 * 86400
+
+// purge erases memories: texts, vectors and revisions too. It proposes as many entries as it takes; when one fails, those before it
+// stand.
+func (s *Service) purge(ctx context.Context, c api.Caller, q *api.PurgeRequest) (*api.Purged, error) {
+	if q.Before.IsZero() {
+		return nil, oplog.Errorf(oplog.Invalid, "missing 'before'")
+	}
+	op := oplog.Purge{Before: oplog.At(q.Before.Time), Tier: q.Tier, Owner: q.Owner, Namespace: q.Namespace, At: oplog.At(time.Now())}
+	a := &api.Purged{}
+	for {
+		next := op
+		w, err := s.write(ctx, c, &next)
+		if err != nil {
+			return nil, err
+		}
+		a.Count, a.Index = a.Count+w.First.Num, w.Index
+		if op.From = w.First.ID; op.From == "" {
+			a.Held = stillHolds(w.Index)
+			return a, nil
+		}
+	}
+}
+
+// stillHolds lists the places that still hold purged text when the purge answers, and until when.
+func stillHolds(at oplog.Index) []string {
+	return []string{
+		fmt.Sprintf("logs and snapshots of the members, until each has applied record %d and taken a snapshot, within seconds", at),
+		"files of state and index of each member, until it has rewritten them after that; its status says hold_purge until then",
+		"files of members that are down, until they are up and have done the same, and files moved aside (*.corrupt-*), until you remove them",
+		"backups and copies that were taken before: remove them yourself",
+	}
 }

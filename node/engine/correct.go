@@ -1,16 +1,15 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"math"
 	"strings"
 	"time"
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
-	"github.com/cairndb/cairn/oplog/extract"
 	"github.com/cairndb/cairn/oplog/state"
 )
 
@@ -19,11 +18,14 @@ func (s *Service) correct(ctx context.Context, c api.Caller, q *api.CorrectReque
 	if strings.TrimSpace(q.Reason) == "" {
 		return nil, oplog.Errorf(oplog.Invalid, "missing 'reason'")
 	}
-	if q.Text != nil && len(*q.Text) > MaxText {
-		return nil, oplog.Errorf(oplog.TooLarge, "text of %d bytes is over %d", len(*q.Text), MaxText)
+	now, err := s.current(c.DB)
+	if err != nil {
+		return nil, err
 	}
-	if len(q.Merge) > MaxMetadata || len(q.Reason) > MaxMetadata {
-		return nil, oplog.Errorf(oplog.TooLarge, "metadata or reason is over %d bytes", MaxMetadata)
+	err = cmp.Or(fits("text", len(orOld(q.Text, "")), MaxText), fits("metadata", len(q.Merge), MaxMetadata), fits("reason", len(q.Reason), MaxMetadata),
+		finite("importance", orOld(q.Importance, 0)), finite("valence", orOld(q.Valence, 0)), finite("certainty", orOld(q.Certainty, 0)), CheckVector(q.Embedding, int(now.Database.Dim)))
+	if err != nil {
+		return nil, err
 	}
 	if len(q.Merge) > 0 {
 		var object map[string]json.RawMessage
@@ -31,37 +33,21 @@ func (s *Service) correct(ctx context.Context, c api.Caller, q *api.CorrectReque
 			return nil, oplog.Errorf(oplog.Invalid, "metadata to merge is not a JSON object")
 		}
 	}
-	for name, v := range map[string]*float64{"importance": q.Importance, "valence": q.Valence, "certainty": q.Certainty} {
-		if v != nil && (math.IsNaN(*v) || math.IsInf(*v, 0)) {
-			return nil, oplog.Errorf(oplog.Invalid, "%s is not a finite number", name)
-		}
-	}
-	dim, err := s.dimension(c.DB)
-	if err != nil {
-		return nil, err
-	}
-	if err := CheckVector(q.Embedding, dim); err != nil {
-		return nil, err
-	}
 	op := &oplog.Correct{RID: q.RID, Text: q.Text, Importance: q.Importance, Valence: q.Valence, Certainty: q.Certainty, Merge: q.Merge,
 		Vector: oplog.MakeVector(q.Embedding), Reason: q.Reason, At: oplog.At(time.Now())}
 	asks := write{key: q.Key, digest: digest("correct", q.RID, q.Reason, values(q.Text), values(q.Importance, q.Valence, q.Certainty), q.Merge, q.Embedding, values(q.Expected))}
 	w, err := s.change(ctx, c, op, q.Expected, asks)
-	if err != nil {
-		return nil, err
-	}
-	return &api.Corrected{RID: q.RID, Corrected: q.RID, Original: q.RID, Revision: w.Results[0].Num, Index: w.Index}, nil
+	return &api.Corrected{RID: q.RID, Corrected: q.RID, Original: q.RID, Revision: w.First.Num, Index: w.Index}, err
 }
 
 // change writes a correction, with what its text names and, where the client gave none, its vector. The correction is refused if the memory is
-// at another revision than expected, where one is. The answer has the one result of the correction.
+// at another revision than expected, where one is. The first result of the answer is that of the correction.
 func (s *Service) change(ctx context.Context, c api.Caller, op *oplog.Correct, expected *uint32, w write) (Written, error) {
 	if op.Text != nil {
-		said, err := s.extract(c.DB, *op.Text)
-		if err != nil {
+		var err error
+		if op.Extractor, op.Entities, op.Claims, err = s.extract(c.DB, *op.Text); err != nil {
 			return Written{}, err
 		}
-		op.Extractor, op.Entities, op.Claims = extract.Version, said.entities, said.claims
 		if len(op.Vector) == 0 {
 			vecs, err := s.embed(ctx, c, []string{*op.Text})
 			if err != nil {
@@ -74,15 +60,14 @@ func (s *Service) change(ctx context.Context, c api.Caller, op *oplog.Correct, e
 		w.ops = append(w.ops, &oplog.Expect{RID: op.RID, Revision: *expected})
 	}
 	w.ops = append(w.ops, op)
-	done, err := s.write(ctx, c, w)
+	done, err := s.propose(ctx, c, w)
 	if errors.Is(err, oplog.ErrRevision) {
 		return Written{}, s.movedOn(c.DB, op.RID, *expected, err)
 	}
-	if err != nil {
-		return Written{}, err
+	if err == nil {
+		done.First = done.Results[len(w.ops)-1]
 	}
-	done.Results = done.Results[len(w.ops)-1:]
-	return done, nil
+	return done, err
 }
 
 // movedOn is the refusal of a change of a memory that was changed meanwhile: it names both revisions.

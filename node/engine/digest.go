@@ -14,55 +14,40 @@ import (
 const digestLook = 500
 
 func (s *Service) digest(ctx context.Context, c api.Caller, q *api.DigestRequest) (*api.DigestAnswer, error) {
-	ns := blank(q.Namespace)
-	a := &api.DigestAnswer{}
-	var err error
-	if a.Decisions, err = s.decisions(ctx, c, ns, q); err != nil {
-		return nil, err
-	}
-	conflicts, err := s.findConflicts(ctx, c, &api.ConflictsRequest{Status: "open", Limit: max(q.MaxConflicts, 1)})
-	if err != nil {
-		return nil, err
-	}
-	triggers, err := s.findTriggers(ctx, c, "pending", api.TriggerFilter{Limit: max(q.MaxTriggers, 1)})
-	if err != nil {
-		return nil, err
-	}
-	sessions, err := s.sessions(ctx, c, &api.SessionsRequest{Namespace: ns, Limit: 20})
-	if err != nil {
-		return nil, err
-	}
-	if i := slices.IndexFunc(sessions.Sessions, func(x api.Session) bool { return x.Summary != "" }); i >= 0 {
-		head := snippet(sessions.Sessions[i].Summary, q.SnippetChars)
-		a.Head = &head
-	}
-	a.Conflicts, a.Triggers = conflictsOf(conflicts), triggersOf(triggers)
-	if q.IncludeGaps {
-		gaps, err := s.gaps(ctx, c, &api.GapsRequest{Namespace: q.Namespace, MinCount: gapCount, MaxTop: gapTop, Limit: q.MaxGaps})
-		if err != nil {
-			return nil, err
-		}
-		a.Gaps = gaps.Gaps
-	}
-	return a, s.state.Read(func(v *state.View) error {
+	a, ns := &api.DigestAnswer{}, blank(q.Namespace)
+	err := s.state.Read(func(v *state.View) error {
+		a.Decisions = decisions(newest(v, c.DB, ns, digestLook), q)
+		a.Conflicts = each(findConflicts(v, c.DB, &api.ConflictsRequest{Status: "open", Limit: max(q.MaxConflicts, 1)}), conflictOf)
+		a.Triggers = each(findTriggers(v, c.DB, "pending", api.TriggerFilter{Limit: max(q.MaxTriggers, 1)}), triggerOf)
 		st := v.Stats(c.DB)
 		a.AllConflicts, a.AllTriggers, a.Thought = st.OpenConflicts, st.PendingTriggers, when(v.Mind(c.DB).LastThink)
+		sessions, err := s.sessions(v, c, &api.SessionsRequest{Namespace: ns, Limit: 20})
+		if err != nil {
+			return err
+		}
+		if i := slices.IndexFunc(sessions.Sessions, func(x api.Session) bool { return x.Summary != "" }); i >= 0 {
+			head := snippet(sessions.Sessions[i].Summary, q.SnippetChars)
+			a.Head = &head
+		}
 		return nil
 	})
+	if err != nil || !q.IncludeGaps {
+		return a, err
+	}
+	gaps, err := s.gaps(ctx, c, &api.GapsRequest{Namespace: q.Namespace, MinCount: gapCount, MaxTop: gapTop, Limit: q.MaxGaps})
+	if err != nil {
+		return nil, err
+	}
+	a.Gaps = gaps.Gaps
+	return a, nil
 }
 
 // decisions are the most important of the newest memories.
-func (s *Service) decisions(ctx context.Context, c api.Caller, namespace string, q *api.DigestRequest) ([]api.Decision, error) {
-	list, err := s.newest(ctx, c, namespace, digestLook)
-	if err != nil {
-		return nil, err
-	}
+func decisions(list []*oplog.Memory, q *api.DigestRequest) []api.Decision {
 	slices.SortStableFunc(list, func(a, b *oplog.Memory) int { return cmp.Compare(b.Importance, a.Importance) })
-	out := []api.Decision{}
-	for _, m := range list[:min(len(list), q.MaxDecisions)] {
-		out = append(out, api.Decision{RID: m.RID, Snippet: snippet(m.Text, q.SnippetChars), Type: m.Type, Importance: m.Importance, Created: m.Created.Seconds()})
-	}
-	return out, nil
+	return each(list[:min(len(list), q.MaxDecisions)], func(m *oplog.Memory) api.Decision {
+		return api.Decision{RID: m.RID, Snippet: snippet(m.Text, q.SnippetChars), Type: m.Type, Importance: m.Importance, Created: m.Created.Seconds()}
+	})
 }
 
 // snippet is the beginning of a text, cut between characters.

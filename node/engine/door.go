@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,36 +10,46 @@ import (
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
-
-// A visit is one operation on its way through the door.
-type visit struct {
-	c       api.Caller
-	op      *api.Op
-	request any
-}
-
-// A step looks at a visit and passes it on, or refuses it.
-type step func(*Service, run) run
-
-// A run calls the steps that are left, and then the operation.
-type run func(context.Context, *visit) (any, error)
-
-// steps is the door: each visit goes through them in this order, and nothing behind them asks who is calling.
-var steps = []step{timed, sure, scoped, led, paced, housed, awaited}
-
-// throughDoor puts the steps around what runs an operation.
-func throughDoor(s *Service) run {
-	next := run(func(ctx context.Context, v *visit) (any, error) { return operations[v.op].run(s, ctx, v.c, v.request) })
-	for i := len(steps) - 1; i >= 0; i-- {
-		next = steps[i](s, next)
-	}
-	return next
-}
 
 // Do implements api.Door.
 func (s *Service) Do(ctx context.Context, c api.Caller, op *api.Op, request any) (any, error) {
-	return s.door(ctx, &visit{c, op, request})
+	start := time.Now()
+	whole := s.commit.Whole() // before the operation: what it does not find may be there a moment later
+	answer, err := s.pass(ctx, c, op, request)
+	if !whole && errors.Is(err, &oplog.Error{Kind: oplog.NotFound}) {
+		answer, err = nil, access.ErrStarting
+	}
+	if err != nil {
+		s.recent.refused.Add(1)
+	}
+	if took := time.Since(start); !op.Stream { // the clients of streams decide how long they last
+		s.recent.requests.Took(took)
+		if err == nil && s.cfg.Slow >= 0 && took >= s.cfg.Slow { // the log has the operation, the database and the surface, never the text
+			s.measured.slow.Add(1)
+			s.log.Warn("slow operation", "surface", c.Surface, "operation", op.Name, "database", c.Database, "took", took.Round(time.Millisecond), "index", s.commit.Applied())
+		}
+	}
+	return answer, err
+}
+
+// pass takes a request through the door, in this order: right, leadership, rate × cost, quota, freshness. Nothing behind it asks who is calling.
+func (s *Service) pass(ctx context.Context, c api.Caller, op *api.Op, request any) (any, error) {
+	err := s.allowed(c, op)
+	if err == nil {
+		c, err = s.count(c, op, cost(op, request))
+	}
+	if err == nil && op.Adds != nil { // of two requests that race for the last place, Apply refuses the later one
+		err = s.room(c, op.Adds(request))
+	}
+	if err == nil {
+		err = s.await(ctx, request)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return operations[op](s, ctx, c, request)
 }
 
 // May implements api.Door.
@@ -54,90 +63,35 @@ func (s *Service) May(c api.Caller, op *api.Op) error {
 	return nil
 }
 
+// allowed refuses a caller that has not the right, and a write on a node that does not lead, for a caller whose writes it does not pass on.
+func (s *Service) allowed(c api.Caller, op *api.Op) error {
+	err := s.May(c, op)
+	if err == nil && op.Writes && !c.Forward && !s.commit.Leads() {
+		err = s.commit.NotLeader()
+	}
+	return err
+}
+
 // Admit implements wireport.Door.
 func (s *Service) Admit(c api.Caller, op *api.Op) (api.Caller, error) {
-	if err := cmp.Or(s.May(c, op), s.checkLead(c, op)); err != nil {
+	if err := s.allowed(c, op); err != nil {
 		return c, err
 	}
 	return s.count(c, op, 1)
 }
 
-// timed notes operations that take long.
-func timed(s *Service, next run) run {
-	return func(ctx context.Context, v *visit) (any, error) {
-		start := time.Now()
-		answer, err := next(ctx, v)
-		if err != nil {
-			s.recent.refused.Add(1)
-		}
-		if !v.op.Stream {
-			s.recent.requests.Took(time.Since(start))
-		}
-		if err == nil && !v.op.Stream {
-			s.slowly(v.c.Surface, v.op.Name, v.c, start)
-		}
-		return answer, err
+// cost is as how many operations of its token and its database a request counts.
+func cost(op *api.Op, request any) int {
+	switch {
+	case op.Cost != nil:
+		return op.Cost(request)
+	case op.Adds != nil:
+		return max(1, op.Adds(request))
 	}
+	return 1
 }
 
-// sure takes back that something is not there, while this node lacks what its log has.
-func sure(s *Service, next run) run {
-	return func(ctx context.Context, v *visit) (any, error) {
-		whole := s.commit.Whole() // before: what was not there may be a moment later
-		answer, err := next(ctx, v)
-		if !whole && errors.Is(err, &oplog.Error{Kind: oplog.NotFound}) {
-			return nil, access.ErrStarting
-		}
-		return answer, err
-	}
-}
-
-// scoped refuses a caller that has not the right.
-func scoped(s *Service, next run) run {
-	return func(ctx context.Context, v *visit) (any, error) {
-		if err := s.May(v.c, v.op); err != nil {
-			return nil, err
-		}
-		return next(ctx, v)
-	}
-}
-
-// led refuses a write on a node that does not lead, for a caller whose writes it does not pass on.
-func led(s *Service, next run) run {
-	return func(ctx context.Context, v *visit) (any, error) {
-		if err := s.checkLead(v.c, v.op); err != nil {
-			return nil, err
-		}
-		return next(ctx, v)
-	}
-}
-
-func (s *Service) checkLead(c api.Caller, op *api.Op) error {
-	if op.Writes && !c.Forward && !s.commit.Leads() {
-		return s.commit.NotLeader()
-	}
-	return nil
-}
-
-// paced counts the visit as so many operations of its token and its database, and refuses it while they are used up.
-func paced(s *Service, next run) run {
-	return func(ctx context.Context, v *visit) (any, error) {
-		cost := 1
-		switch {
-		case v.op.Cost != nil:
-			cost = v.op.Cost(v.request)
-		case v.op.Adds != nil:
-			cost = max(cost, v.op.Adds(v.request))
-		}
-		var err error
-		if v.c, err = s.count(v.c, v.op, cost); err != nil {
-			return nil, err
-		}
-		return next(ctx, v)
-	}
-}
-
-// count is the caller with n operations of its request counted.
+// count is the caller with n operations of its request counted; it refuses them while those of its token or its database are used up.
 func (s *Service) count(c api.Caller, op *api.Op, n int) (api.Caller, error) {
 	bound := c
 	if op.Scope == api.Admin || op.Scope == api.Owner {
@@ -148,46 +102,36 @@ func (s *Service) count(c api.Caller, op *api.Op, n int) (api.Caller, error) {
 	return c, quota(err)
 }
 
-// housed refuses memories that would not fit the database, with the texts that clients match. Of two visits that race for the last place,
-// Apply refuses the later one.
-func housed(s *Service, next run) run {
-	return func(ctx context.Context, v *visit) (any, error) {
-		if v.op.Adds != nil {
-			if err := s.room(v.c, v.op.Adds(v.request)); err != nil {
-				return nil, err
-			}
-		}
-		return next(ctx, v)
+// await waits until this node has come as far as the answer must reflect.
+func (s *Service) await(ctx context.Context, request any) error {
+	f, ok := request.(interface{ Wanted() api.Fresh })
+	if !ok {
+		return nil
 	}
-}
-
-// awaited waits until this node has come as far as the answer must reflect.
-func awaited(s *Service, next run) run {
-	return func(ctx context.Context, v *visit) (any, error) {
-		if f, ok := v.request.(interface{ Wanted() api.Fresh }); ok {
-			start := time.Now()
-			wanted := commit.Wanted(f.Wanted())
-			err := s.commit.Fresh(ctx, wanted)
-			if err != nil && wanted.Index > 0 {
-				err = &api.Refusal{Code: "replica_behind", Err: oplog.Errorf(oplog.Unavailable, "replica behind: %s", err)}
-			}
-			if err != nil {
-				return nil, err
-			}
-			s.measured.timings.took("fresh", start)
-		}
-		return next(ctx, v)
+	start := time.Now()
+	wanted := commit.Wanted(f.Wanted())
+	err := s.commit.Fresh(ctx, wanted)
+	if err != nil && wanted.Index > 0 {
+		return &api.Refusal{Code: "replica_behind", Err: oplog.Errorf(oplog.Unavailable, "replica behind: %s", err)}
 	}
+	if err == nil {
+		s.took("fresh", start)
+	}
+	return err
 }
 
 // An operation is the function behind a row.
-type operation struct {
+type operation func(s *Service, ctx context.Context, c api.Caller, request any) (any, error)
+
+// A function is an operation with its row.
+type function struct {
 	op  *api.Op
-	run func(s *Service, ctx context.Context, c api.Caller, request any) (any, error)
+	run operation
 }
 
-func on[Q, A any](o api.Of[Q, A], f func(*Service, context.Context, api.Caller, *Q) (*A, error)) operation {
-	return operation{o.Op, func(s *Service, ctx context.Context, c api.Caller, request any) (any, error) {
+// on puts a function behind a row. An answer beside an error is dropped: a function may make it of what it has, and return both.
+func on[Q, A any](o api.Of[Q, A], f func(*Service, context.Context, api.Caller, *Q) (*A, error)) function {
+	return function{o.Op, func(s *Service, ctx context.Context, c api.Caller, request any) (any, error) {
 		a, err := f(s, ctx, c, request.(*Q))
 		if err != nil { // a nil pointer is no nil answer
 			return nil, err
@@ -196,14 +140,25 @@ func on[Q, A any](o api.Of[Q, A], f func(*Service, context.Context, api.Caller, 
 	}}
 }
 
+// sees puts a function behind a row that reads the state and nothing else, all at one view.
+func sees[Q, A any](o api.Of[Q, A], f func(*Service, *state.View, api.Caller, *Q) (*A, error)) function {
+	return on(o, func(s *Service, _ context.Context, c api.Caller, q *Q) (a *A, err error) {
+		err = s.state.Read(func(v *state.View) (err error) {
+			a, err = f(s, v, c, q)
+			return err
+		})
+		return a, err
+	})
+}
+
 // rowed finds the function of each row. A row without one is a bug of ours, and every build with it panics at its first start.
-func rowed(list []operation) map[*api.Op]operation {
+func rowed(list []function) map[*api.Op]operation {
 	all := map[*api.Op]operation{}
-	for _, o := range list {
-		all[o.op] = o
+	for _, f := range list {
+		all[f.op] = f.run
 	}
 	for _, op := range api.Ops {
-		if all[op].run == nil {
+		if all[op] == nil {
 			panic(fmt.Sprintf("engine: operation %s has no function", op.Name))
 		}
 	}
@@ -211,7 +166,7 @@ func rowed(list []operation) map[*api.Op]operation {
 }
 
 // operations are the functions behind the table's rows.
-var operations = rowed([]operation{
+var operations = rowed([]function{
 	on(api.Remember, (*Service).rememberOne),
 	on(api.RememberBatch, (*Service).rememberBatch),
 	on(api.Recall, (*Service).recall),
@@ -219,61 +174,61 @@ var operations = rowed([]operation{
 	on(api.Forget, (*Service).forget),
 	on(api.Correct, (*Service).correct),
 	on(api.Undo, (*Service).undo),
-	on(api.Get, (*Service).get),
-	on(api.Revisions, (*Service).revisions),
-	on(api.Current, (*Service).current),
+	sees(api.Get, (*Service).get),
+	sees(api.Revisions, (*Service).revisions),
+	sees(api.Current, (*Service).newestOf),
 
-	on(api.Memories, (*Service).memories),
-	on(api.Records, (*Service).records),
-	on(api.Namespaces, (*Service).namespaces),
-	on(api.Stats, (*Service).stats),
+	sees(api.Memories, (*Service).memories),
+	sees(api.Records, (*Service).records),
+	sees(api.Namespaces, (*Service).namespaces),
+	sees(api.Stats, (*Service).stats),
 
-	on(api.Stale, (*Service).staleMemories),
-	on(api.Upcoming, (*Service).upcoming),
-	on(api.Chronology, (*Service).chronology),
-	on(api.Profile, (*Service).profile),
-	on(api.Timeline, (*Service).timeline),
-	on(api.Entities, (*Service).entities),
+	sees(api.Stale, (*Service).staleMemories),
+	sees(api.Upcoming, (*Service).upcoming),
+	sees(api.Chronology, (*Service).chronology),
+	sees(api.Profile, (*Service).profile),
+	sees(api.Timeline, (*Service).timeline),
+	sees(api.Entities, (*Service).entities),
 	on(api.Compare, (*Service).compareRecalls),
-	on(api.Around, (*Service).around),
-	on(api.Status, (*Service).tellStatus),
-	on(api.Message, func(*Service, context.Context, api.Caller, *api.MessageRequest) (*api.MessageAnswer, error) {
-		return &api.MessageAnswer{}, nil
+	sees(api.Around, (*Service).around),
+	sees(api.Status, (*Service).tellStatus),
+	on(api.Message, func(*Service, context.Context, api.Caller, *api.Nothing) (*api.Nothing, error) {
+		return &api.Nothing{}, nil
 	}),
 
 	on(api.Think, (*Service).think),
 	on(api.Reflect, (*Service).reflect),
-	on(api.Conflicts, (*Service).conflicts),
+	sees(api.Conflicts, (*Service).conflicts),
 	on(api.Resolve, (*Service).resolve),
-	on(api.Triggers, (*Service).triggers),
-	on(api.TriggerHistory, (*Service).triggerHistory),
+	sees(api.Triggers, (*Service).triggers),
+	sees(api.TriggerHistory, (*Service).triggerHistory),
 	on(api.DeliverTriggers, (*Service).deliverTriggers),
 	on(api.MoveTrigger, (*Service).moveTrigger),
-	on(api.Personality, (*Service).personality),
-	on(api.Patterns, (*Service).patterns),
+	sees(api.Personality, (*Service).personality),
+	sees(api.Patterns, (*Service).patterns),
 	on(api.Feedback, (*Service).feedback),
 
 	on(api.StartSession, (*Service).startSession),
 	on(api.EndSession, (*Service).endSession),
-	on(api.SessionHistory, (*Service).sessionHistory),
-	on(api.Sessions, (*Service).sessions),
+	sees(api.SessionHistory, (*Service).sessionHistory),
+	sees(api.Sessions, (*Service).sessions),
 	on(api.DraftSummary, (*Service).draftSummary),
 
 	on(api.CreateDatabase, (*Service).createDatabase),
-	on(api.Databases, (*Service).listDatabases),
+	sees(api.Databases, (*Service).listDatabases),
 	on(api.DropDatabase, (*Service).dropDatabase),
 	on(api.Quota, (*Service).quota),
 	on(api.SetQuota, (*Service).setQuota),
-	on(api.Settings, (*Service).settings),
+	sees(api.Settings, (*Service).settings),
 	on(api.SetSettings, (*Service).setSettings),
 	on(api.Purge, (*Service).purge),
 
 	on(api.Me, (*Service).whoAmI),
 	on(api.CreateToken, (*Service).createToken),
-	on(api.Tokens, (*Service).tokens),
+	sees(api.Tokens, (*Service).tokens),
 	on(api.RevokeToken, (*Service).revokeToken),
 	on(api.LimitToken, (*Service).limitToken),
-	on(api.Audits, (*Service).audits),
+	sees(api.Audits, (*Service).audits),
 	on(api.Log, (*Service).logLines),
 
 	on(api.Cluster, (*Service).cluster),
@@ -282,7 +237,7 @@ var operations = rowed([]operation{
 	on(api.Past, (*Service).clusterPast),
 	on(api.Keys, (*Service).clusterKeys),
 	on(api.ChangeMembers, (*Service).changeMembers),
-	on(api.ControlSnapshot, (*Service).controlSnapshot),
+	sees(api.ControlSnapshot, (*Service).controlSnapshot),
 
 	on(api.MakeBackup, (*Service).makeBackup),
 	on(api.FetchBackup, (*Service).fetchBackup),
@@ -304,11 +259,11 @@ var operations = rowed([]operation{
 	on(api.Reembed, (*Service).reembed),
 
 	on(api.Relate, (*Service).relate),
-	on(api.Edges, (*Service).edges),
-	on(api.Graph, (*Service).graph),
+	sees(api.Edges, (*Service).edges),
+	sees(api.Graph, (*Service).graph),
 	on(api.Unrelate, (*Service).unrelate),
 	on(api.Claim, (*Service).claim),
-	on(api.Claims, (*Service).claims),
+	sees(api.Claims, (*Service).claims),
 	on(api.Alias, (*Service).alias),
 
 	on(api.View, (*Service).view),

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -11,8 +10,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -36,23 +33,16 @@ func (s *Service) compareRecalls(ctx context.Context, c api.Caller, q *api.Compa
 	if err != nil {
 		return nil, err
 	}
-	path := api.Recall.Path() + "?" + url.Values{"database": {c.Database}}.Encode()
-	var mu sync.Mutex
-	all := &api.Comparison{Nodes: []api.Compared{}}
-	s.eachGateway(ctx, c, http.MethodPost, path, body, func(n oplog.NodeInfo, answer []byte, err error) {
-		a := api.Compared{NodeID: n.ID}
-		if err != nil || take(&a, answer) != nil {
+	all := &api.Comparison{Nodes: []api.Compared{}, Equal: true}
+	for _, r := range s.eachGateway(ctx, c, http.MethodPost, api.Recall.Path()+"?"+url.Values{"database": {c.Database}}.Encode(), body) {
+		a := api.Compared{NodeID: r.node}
+		if r.err != nil || take(&a, r.answer) != nil {
 			a.Error = "did not answer"
 		}
-		mu.Lock()
-		defer mu.Unlock()
 		all.Nodes = append(all.Nodes, a)
-	})
-	slices.SortFunc(all.Nodes, func(a, b api.Compared) int { return cmp.Compare(a.NodeID, b.NodeID) })
-	all.Equal = len(all.Nodes) > 0
-	for _, a := range all.Nodes {
 		all.Equal = all.Equal && a.Error == "" && a.Digest == all.Nodes[0].Digest
 	}
+	all.Equal = all.Equal && len(all.Nodes) > 0
 	return all, nil
 }
 
@@ -77,43 +67,58 @@ func take(a *api.Compared, answer []byte) error {
 	return nil
 }
 
-// gapsElsewhere asks the other nodes for their gaps, and leaves out those that do not answer in time.
-func (s *Service) gapsElsewhere(ctx context.Context, c api.Caller, namespace string) (lists [][]api.Gap) {
-	ask := url.Values{"node": {"1"}, "min_count": {"0"}, "max_avg_top_score": {"1e9"}, "limit": {strconv.Itoa(maxList)}, "database": {c.Database}, "namespace": {namespace}}
-	var mu sync.Mutex
-	s.eachGateway(ctx, c, http.MethodGet, api.Gaps.Path()+"?"+ask.Encode(), nil, func(n oplog.NodeInfo, body []byte, err error) {
-		var got api.GapList
-		if n.ID == s.cfg.Member.NodeID || err != nil || json.Unmarshal(body, &got) != nil {
-			return
+// elsewhere asks the other nodes what a row answers on each of them alone. A node that does not answer in time has nil.
+func elsewhere[Q, A any](ctx context.Context, s *Service, c api.Caller, o api.Of[Q, A], ask url.Values) map[uint32]*A {
+	ask.Set("node", "1")
+	ask.Set("database", c.Database)
+	all := map[uint32]*A{}
+	for _, r := range s.eachGateway(ctx, c, http.MethodGet, o.Path()+"?"+ask.Encode(), nil) {
+		if r.node == s.cfg.Member.NodeID {
+			continue
 		}
-		mu.Lock()
-		defer mu.Unlock()
-		lists = append(lists, got.Gaps)
-	})
-	return lists
+		got := new(A)
+		if r.err != nil || json.Unmarshal(r.answer, got) != nil {
+			got = nil
+		}
+		all[r.node] = got
+	}
+	return all
+}
+
+// A reply is what the gateway of a node answered.
+type reply struct {
+	node   uint32
+	answer []byte
+	err    error
 }
 
 // eachGateway sends a request to the gateways of all nodes at once, with the caller's own token: it reads nothing that the caller could
-// not ask for itself. heard is called from several goroutines; all of them are done when eachGateway returns.
-func (s *Service) eachGateway(ctx context.Context, c api.Caller, method, path string, body []byte, heard func(n oplog.NodeInfo, answer []byte, err error)) {
+// not ask for itself. The replies are in the order of the nodes' numbers.
+func (s *Service) eachGateway(ctx context.Context, c api.Caller, method, path string, body []byte) []reply {
 	var nodes []oplog.NodeInfo
 	_ = s.state.Read(func(v *state.View) error { nodes = v.Nodes(); return nil }) // a closing state knows no nodes
 	ctx, cancel := context.WithTimeout(ctx, compareTime)
 	defer cancel()
+	replies := make([]reply, len(nodes))
 	var all sync.WaitGroup
-	for _, n := range nodes {
+	for i, n := range nodes {
 		all.Go(func() {
-			answer, err := s.askGateway(ctx, method, s.cfg.Gateways.Scheme+n.HTTP+path, c.Bearer, body)
-			heard(n, answer, err)
+			status, answer, err := s.askGateway(ctx, method, n.HTTP, path, c.Bearer, body)
+			if err == nil && status != http.StatusOK {
+				err = fmt.Errorf("status %d", status)
+			}
+			replies[i] = reply{n.ID, answer, err}
 		})
 	}
 	all.Wait()
+	return replies
 }
 
-func (s *Service) askGateway(ctx context.Context, method, url, auth string, body []byte) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
+// askGateway sends a request to a gateway. The status is 0 when nothing came back; beside another one, an error means that the answer broke off.
+func (s *Service) askGateway(ctx context.Context, method, addr, path, auth string, body []byte) (status int, answer []byte, err error) {
+	req, err := http.NewRequestWithContext(ctx, method, s.cfg.Gateways.Scheme+addr+path, bytes.NewReader(body))
 	if err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	req.Header.Set("Authorization", auth)
 	if body != nil {
@@ -121,17 +126,15 @@ func (s *Service) askGateway(ctx context.Context, method, url, auth string, body
 	}
 	resp, err := s.cfg.Gateways.Client.Do(req)
 	if err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("status %d", resp.StatusCode)
-	}
-	return io.ReadAll(io.LimitReader(resp.Body, maxElsewhere))
+	answer, err = io.ReadAll(io.LimitReader(resp.Body, maxElsewhere))
+	return resp.StatusCode, answer, err
 }
 
-// askLeader makes a request of the leader's gateway in the caller's name: with its token.
-func (s *Service) askLeader(ctx context.Context, c api.Caller, path string, body any) (json.RawMessage, error) {
+// askLeader makes a request of the leader's gateway in the caller's name: with its token. A blank one the leader refuses.
+func (s *Service) askLeader(ctx context.Context, c api.Caller, path string, body any) ([]byte, error) {
 	leader, ok := s.leaderInfo()
 	if !ok || leader.HTTP == "" || leader.ID == s.cfg.Member.NodeID {
 		return nil, s.commit.NotLeader()
@@ -140,27 +143,18 @@ func (s *Service) askLeader(ctx context.Context, c api.Caller, path string, body
 	if err != nil {
 		return nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.cfg.Gateways.Scheme+leader.HTTP+path, bytes.NewReader(b))
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("Authorization", c.Bearer) // a blank one the leader refuses
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := s.cfg.Gateways.Client.Do(req)
-	if err != nil {
+	switch status, answer, err := s.askGateway(ctx, http.MethodPost, leader.HTTP, path, c.Bearer, b); {
+	case err != nil && status == 0:
 		return nil, &oplog.Error{Kind: oplog.UnknownOutcome, Text: "the leader did not answer", Err: err}
-	}
-	defer resp.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxElsewhere))
-	if err != nil {
+	case err != nil:
 		return nil, &oplog.Error{Kind: oplog.UnknownOutcome, Text: "the leader's answer broke off", Err: err}
-	}
-	if resp.StatusCode != http.StatusOK {
+	case status != http.StatusOK:
 		var f struct {
 			Error string `json:"error"`
 		}
 		_ = json.Unmarshal(answer, &f) // an answer without a text is refused all the same
 		return nil, oplog.Errorf(oplog.Unavailable, "the leader refused: %s", f.Error)
+	default:
+		return answer, nil
 	}
-	return json.RawMessage(answer), nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/cairndb/cairn/index/embed"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // How long a caller waits for the embedder. A memory is stored without a vector when it takes longer, and gets it afterwards; a
@@ -44,13 +45,13 @@ func (s *Service) embed(ctx context.Context, c api.Caller, texts []string) ([]op
 // whose vectors come from its clients is left alone; one whose embedder this configured node cannot open is refused, unless it changes to this node's:
 // vectors of two embedders cannot be compared.
 func (s *Service) bind(ctx context.Context, c api.Caller) (*embed.Guard, error) {
-	d, now, err := s.embeddingOf(c.DB)
-	configured := s.embedders.configured
+	now, err := s.current(c.DB)
+	d, configured := now.Database, s.embedders.configured
 	switch {
 	case err != nil:
 		return nil, err
 	case d.Embedder == nil && d.Dim == 0 && configured != nil:
-		_, err := s.write(ctx, c, write{ops: []oplog.Op{&oplog.SetEmbedder{Embedder: identity(configured)}}})
+		_, err := s.write(ctx, c, &oplog.SetEmbedder{Embedder: identity(configured)})
 		return configured, err
 	case d.Embedder == nil || *d.Embedder == oplog.NoEmbedder:
 		return nil, nil
@@ -60,24 +61,10 @@ func (s *Service) bind(ctx context.Context, c api.Caller) (*embed.Guard, error) 
 		return g, nil
 	}
 	self := identity(configured)
-	if now.Pending != nil && *now.Pending == self {
+	if p := now.Embedding.Pending; p != nil && *p == self {
 		return nil, nil
 	}
 	return nil, oplog.Errorf(oplog.Conflict, "database %s is embedded by %s, this node embeds by %s; cairn embed use changes that", d.Name, d.Embedder, &self)
-}
-
-func (s *Service) databaseInfo(db oplog.DB) (oplog.Database, error) {
-	d, _, err := s.embeddingOf(db)
-	return d, err
-}
-
-// embeddingOf is a database, and how it stands with its embedders.
-func (s *Service) embeddingOf(db oplog.DB) (d oplog.Database, now oplog.Embedding, err error) {
-	c, ok, err := s.state.Current(db)
-	if err == nil && !ok {
-		err = oplog.ErrNoDatabase
-	}
-	return c.Database, c.Embedding, err
 }
 
 // embedsFor returns what makes a database's vectors, nil when this node cannot, or not yet.
@@ -90,16 +77,9 @@ func (s *Service) embedsFor(d oplog.Database) *embed.Guard {
 }
 
 // embedQuestion gives a question the vector of its text, if this node has the database's embedder.
-func (s *Service) embedQuestion(ctx context.Context, db oplog.DB, q *index.Query) error {
-	if len(q.Vector) > 0 || q.Text == "" {
-		return nil
-	}
-	d, now, err := s.embeddingOf(db)
-	if err != nil {
-		return err
-	}
-	g := s.embedsFor(d)
-	if g == nil {
+func (s *Service) embedQuestion(ctx context.Context, now state.Current, q *index.Query) error {
+	g := s.embedsFor(now.Database)
+	if g == nil || len(q.Vector) > 0 || q.Text == "" {
 		return nil
 	}
 	vec, err := g.Question(ctx, askWait, q.Text)
@@ -107,6 +87,6 @@ func (s *Service) embedQuestion(ctx context.Context, db oplog.DB, q *index.Query
 		s.log.Debug("question not embedded, answered by words alone", "err", err)
 		return ctx.Err()
 	}
-	q.Vector, q.Hashed, q.Epoch = vec, d.Embedder.Name == "builtin", &now.Epoch
+	q.Vector, q.Hashed, q.Epoch = vec, now.Database.Embedder.Name == "builtin", &now.Embedding.Epoch
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
-	"github.com/cairndb/cairn/oplog/state"
 )
 
 // embedding says how far a database's memories are embedded: by the embedder that it changes to, where it does.
@@ -15,10 +14,11 @@ func (s *Service) embedding(_ context.Context, c api.Caller, q *api.EmbeddingReq
 	if err != nil {
 		return nil, err
 	}
-	d, now, err := s.embeddingOf(target.DB)
+	is, err := s.current(target.DB)
 	if err != nil {
 		return nil, err
 	}
+	d, now := is.Database, is.Embedding
 	a := &api.EmbeddingAnswer{Database: q.Name, Has: s.embedders.names()}
 	have, of := s.index.WithVectors(target.DB)
 	a.Done, a.Of = uint64(have), uint64(of)
@@ -34,7 +34,7 @@ func (s *Service) embedding(_ context.Context, c api.Caller, q *api.EmbeddingReq
 		maker = now.Pending
 		name := maker.String()
 		a.ChangesTo, a.Rebound = &name, true
-		_ = s.state.Read(func(v *state.View) error { a.Of = v.Stats(target.DB).NextSeq; return nil }) // a closing state has none
+		a.Of = is.Stats.NextSeq
 		a.Done = min(uint64(now.Next)-1, a.Of)
 		a.Missing = a.Of - a.Done
 	}
@@ -43,8 +43,8 @@ func (s *Service) embedding(_ context.Context, c api.Caller, q *api.EmbeddingReq
 		g, _ = s.embedders.get(*maker)
 	}
 	if g != nil {
-		is := s.stateOf(g)
-		a.EmbedderState = &is
+		up := s.stateOf(g)
+		a.EmbedderState = &up
 	}
 	return a, nil
 }
@@ -56,10 +56,11 @@ func (s *Service) reembed(ctx context.Context, c api.Caller, q *api.ReembedReque
 	if err != nil {
 		return nil, err
 	}
-	d, now, err := s.embeddingOf(target.DB)
+	is, err := s.current(target.DB)
 	if err != nil {
 		return nil, err
 	}
+	d, now := is.Database, is.Embedding
 	id := oplog.NoEmbedder
 	switch {
 	case q.Cancel && now.Pending == nil:
@@ -82,7 +83,7 @@ func (s *Service) reembed(ctx context.Context, c api.Caller, q *api.ReembedReque
 	if d.Embedder == nil && d.Dim == 0 { // it has no vectors yet
 		op = &oplog.SetEmbedder{Embedder: id}
 	}
-	w, err := s.write(ctx, target, write{ops: []oplog.Op{op}})
+	w, err := s.write(ctx, target, op)
 	if err != nil {
 		return nil, err
 	}
@@ -96,12 +97,12 @@ func (s *Service) reembed(ctx context.Context, c api.Caller, q *api.ReembedReque
 // removeFormer removes the vectors of the embedder that a database had before the one that it has: a change begins without any.
 func (s *Service) removeFormer(ctx context.Context, c api.Caller, has oplog.Embedder) error {
 	for {
-		_, now, err := s.embeddingOf(c.DB)
+		is, err := s.current(c.DB)
+		now := is.Embedding
 		if err != nil || now.Pending != nil || now.Next == 0 {
 			return err
 		}
-		op := &oplog.Embed{Embedder: has, From: now.Next, Next: min(now.Next+embedLook, now.Last+1)}
-		if _, err := s.write(ctx, c, write{ops: []oplog.Op{op}}); err != nil {
+		if _, err := s.write(ctx, c, &oplog.Embed{Embedder: has, From: now.Next, Next: min(now.Next+embedLook, now.Last+1)}); err != nil {
 			return err
 		}
 	}

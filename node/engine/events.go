@@ -30,7 +30,7 @@ type event struct {
 	At     float64     `json:"at"`
 }
 
-func (s *Service) position() []byte {
+func (s *Service) position() json.RawMessage {
 	b, _ := json.Marshal(map[string]oplog.Index{"index": s.commit.Indexed()}) // a map of numbers always encodes
 	return b
 }
@@ -61,10 +61,6 @@ func (s *Service) events(_ context.Context, c api.Caller, q *api.EventsRequest) 
 }
 
 func (p *pusher) close() { p.sub.Close() }
-
-func (p *pusher) emit(name string, at oplog.Index, data []byte) error {
-	return p.out(api.Event{Name: name, Index: at, Data: data})
-}
 
 // admit refuses to go on for a token that was revoked or has expired.
 func (p *pusher) admit() error {
@@ -101,7 +97,10 @@ func (p *pusher) run(ctx context.Context, cursor oplog.Index) error {
 			return nil
 		case <-changed:
 		case <-beats.C:
-			if err := p.quiet(); err != nil {
+			if err := p.admit(); err != nil { // a token may have expired
+				return err
+			}
+			if err := p.out(api.Event{}); err != nil {
 				return err
 			}
 		case batch, ok := <-p.sub.C:
@@ -110,13 +109,6 @@ func (p *pusher) run(ctx context.Context, cursor oplog.Index) error {
 			}
 		}
 	}
-}
-
-func (p *pusher) quiet() error {
-	if err := p.admit(); err != nil { // a token may have expired
-		return err
-	}
-	return p.out(api.Event{})
 }
 
 func (p *pusher) happened(ctx context.Context, batch []oplog.Outcome, open bool) error {
@@ -129,7 +121,7 @@ func (p *pusher) happened(ctx context.Context, batch []oplog.Outcome, open bool)
 			return err
 		}
 	}
-	var told []occurrence
+	var told []api.Event
 	if err := p.s.state.Read(func(v *state.View) error {
 		for _, o := range batch {
 			if o.Index > p.sent { // the replay had the others
@@ -151,7 +143,7 @@ const replayPage = 512
 func (p *pusher) replay(ctx context.Context, cursor oplog.Index) error {
 	end := p.s.commit.Indexed()
 	for cursor < end && ctx.Err() == nil {
-		var page []occurrence
+		var page []api.Event
 		var lost oplog.Index
 		at := end
 		err := p.s.state.Read(func(v *state.View) error {
@@ -183,7 +175,7 @@ func (p *pusher) replay(ctx context.Context, cursor oplog.Index) error {
 			return err
 		}
 		if lost > 0 && p.sent < lost {
-			if err := p.emit("lagged", 0, p.s.position()); err != nil {
+			if err := p.out(api.Event{Name: "lagged", Data: p.s.position()}); err != nil {
 				return err
 			}
 		}
@@ -196,20 +188,13 @@ func (p *pusher) replay(ctx context.Context, cursor oplog.Index) error {
 	return nil
 }
 
-// occurrence is an event on its way.
-type occurrence struct {
-	name string
-	at   oplog.Index
-	data []byte
-}
-
 // wants says whether the subscriber asked for an event.
 func (p *pusher) wants(name string) bool {
 	return len(p.only) == 0 || slices.Contains(p.only, name) || slices.Contains(p.only, "*")
 }
 
 // tell adds what an entry means to the subscriber.
-func (p *pusher) tell(v *state.View, told []occurrence, o oplog.Outcome) []occurrence {
+func (p *pusher) tell(v *state.View, told []api.Event, o oplog.Outcome) []api.Event {
 	if o.Entry.DB != p.c.DB {
 		return told
 	}
@@ -222,22 +207,78 @@ func (p *pusher) tell(v *state.View, told []occurrence, o oplog.Outcome) []occur
 			if err != nil {
 				continue // a time no JSON can hold
 			}
-			told = append(told, occurrence{n.name, o.Index, b})
+			told = append(told, api.Event{Name: n.name, Index: o.Index, Data: b})
 		}
 	}
 	return told
 }
 
 // send emits events. Only the last of a record carries the record's index: a subscriber that resumes behind it has had all events before it.
-func (p *pusher) send(told []occurrence) error {
+func (p *pusher) send(told []api.Event) error {
 	for i, e := range told {
-		at := e.at
-		if i+1 < len(told) && told[i+1].at == at {
-			at = 0
+		if i+1 < len(told) && told[i+1].Index == e.Index {
+			e.Index = 0
 		}
-		if err := p.emit(e.name, at, e.data); err != nil {
+		if err := p.out(e); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// leadership is the event "leader": the node that leads now, 0 while none does.
+func (p *pusher) leadership() error {
+	id, _, _ := p.s.raft.Leader()
+	if !p.wants("leader") || id == p.leader {
+		return nil
+	}
+	p.leader = id
+	b, err := json.Marshal(map[string]uint64{"leader": uint64(id), "term": p.s.raft.Term(), "index": uint64(p.s.commit.Indexed())})
+	if err != nil {
+		return err
+	}
+	return p.out(api.Event{Name: "leader", Data: b})
+}
+
+// meant is one thing that an operation means to a subscriber.
+type meant struct{ name, id string }
+
+// mindEvents takes a round of cognition apart: each decision that the state took is an event. A decision that Apply dropped
+// is none.
+func mindEvents(v *state.View, db oplog.DB, op *oplog.Cognition) (out []meant) {
+	for i := range op.Conflicts {
+		if id := op.Conflicts[i].ID; has(v.Conflict(db, id)) {
+			out = append(out, meant{"conflict", id})
+		}
+	}
+	for i := range op.Merges {
+		if id := op.Merges[i].Into.RID; has(v.Memory(db, id)) {
+			out = append(out, meant{"consolidated", id})
+		}
+	}
+	for _, g := range op.Outdated {
+		if m, ok := v.Memory(db, g.RID); ok && m.Status == oplog.Tombstoned {
+			out = append(out, meant{"forgotten", g.RID})
+		}
+	}
+	for i := range op.Triggers {
+		if id := op.Triggers[i].ID; has(v.Trigger(db, id)) {
+			out = append(out, meant{"trigger", id})
+		}
+	}
+	return append(out, meant{"thought", ""})
+}
+
+func has[T any](_ T, ok bool) bool { return ok }
+
+// occurrences are what an operation means to a subscriber, in order.
+func occurrences(v *state.View, db oplog.DB, op oplog.Op) []meant {
+	name, ok := eventTypes[op.Kind()]
+	if !ok {
+		return nil
+	}
+	if c, ok := op.(*oplog.Cognition); ok {
+		return mindEvents(v, db, c)
+	}
+	return []meant{{name, oplog.Subject(op)}}
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"iter"
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
@@ -13,72 +14,67 @@ import (
 const exportPage = 500
 
 // export reads a database's memories, then its relations, page by page.
-func (s *Service) export(_ context.Context, c api.Caller, _ *api.ExportRequest) (*api.Exported, error) {
+func (s *Service) export(_ context.Context, c api.Caller, _ *api.Nothing) (*api.Exported, error) {
 	return &api.Exported{
 		Memories: func(yield func([]api.ExportedMemory, error) bool) {
-			for next := oplog.Seq(1); next != 0; {
-				var rows []api.ExportedMemory
-				var err error
-				if rows, next, err = s.exportRows(c.DB, next); !yield(rows, err) || err != nil {
+			var rows []api.ExportedMemory
+			for err := range inPages(s, c.DB, exportPage, 1, (*state.View).Memories, func(_ *state.View, m *oplog.Memory) (oplog.Seq, bool) {
+				if m.Status == oplog.Active {
+					rows = append(rows, exportRow(m))
+				}
+				return m.Seq + 1, true
+			}) {
+				if !yield(rows, err) {
 					return
 				}
+				rows = nil
 			}
 		},
 		Edges: func(yield func([]api.ExportedEdge, error) bool) {
-			for from, more := "", true; more; {
-				var rows []api.ExportedEdge
-				var err error
-				if rows, from, more, err = s.exportEdges(c.DB, from); !yield(rows, err) || err != nil {
+			var rows []api.ExportedEdge
+			for err := range inPages(s, c.DB, exportPage, "", (*state.View).EdgesBehind, func(_ *state.View, e oplog.Edge) (string, bool) {
+				rows = append(rows, api.ExportedEdge{Type: "edge", ID: e.ID, Src: e.Src, Dst: e.Dst, RelType: e.Type, Weight: e.Weight})
+				return e.ID, true
+			}) {
+				if !yield(rows, err) {
 					return
 				}
+				rows = nil
 			}
 		},
 	}, nil
 }
 
-func (s *Service) exportRows(db oplog.DB, from oplog.Seq) (rows []api.ExportedMemory, next oplog.Seq, err error) {
-	err = s.state.Read(func(v *state.View) error {
-		seen := 0
-		v.Memories(db, from, func(m *oplog.Memory) bool {
-			if seen++; seen > exportPage {
-				next = m.Seq
-				return false
+// inPages walks the rows of a database from a key on, at most n at one view of the state: however slowly they are used, no view stays open.
+// each returns where the walk goes on behind a row, and whether it does. The loop's body runs behind each view; an error ends the walk.
+func inPages[K, T any](s *Service, db oplog.DB, n int, from K, walk func(*state.View, oplog.DB, K, func(T) bool), each func(*state.View, T) (K, bool)) iter.Seq[error] {
+	return func(yield func(error) bool) {
+		for more := true; more; {
+			err := s.state.Read(func(v *state.View) error {
+				seen, on := 0, true
+				more = false
+				walk(v, db, from, func(x T) bool {
+					if more = seen == n; !more {
+						seen++
+						from, on = each(v, x)
+					}
+					return on && !more
+				})
+				return nil
+			})
+			if !yield(err) || err != nil {
+				return
 			}
-			if m.Status == oplog.Active {
-				rows = append(rows, exportRow(m))
-			}
-			return true
-		})
-		return nil
-	})
-	return rows, next, err
-}
-
-// exportEdges reads a page of relations behind an id.
-func (s *Service) exportEdges(db oplog.DB, after string) (rows []api.ExportedEdge, last string, more bool, err error) {
-	err = s.state.Read(func(v *state.View) error {
-		v.EdgesBehind(db, after, func(e oplog.Edge) bool {
-			if len(rows) == exportPage {
-				more = true
-				return false
-			}
-			rows, last = append(rows, api.ExportedEdge{Type: "edge", ID: e.ID, Src: e.Src, Dst: e.Dst, RelType: e.Type, Weight: e.Weight}), e.ID
-			return true
-		})
-		return nil
-	})
-	return rows, last, more, err
+		}
+	}
 }
 
 func exportRow(m *oplog.Memory) api.ExportedMemory {
 	e := api.ExportedMemory{Type: "memory", RID: m.RID, Text: m.Text, MemoryType: m.Type, Importance: m.Importance, Valence: m.Valence,
 		HalfLife: m.HalfLife / 3600, Created: m.Created.Seconds(), Metadata: m.Metadata, Namespace: m.Namespace,
-		Certainty: m.Certainty, Domain: m.Domain, Source: m.Source, Session: m.Session}
+		Certainty: m.Certainty, Domain: m.Domain, Source: m.Source, Session: m.Session, Emotion: orNil(m.Emotion)}
 	if len(e.Metadata) == 0 {
 		e.Metadata = json.RawMessage("null")
-	}
-	if m.Emotion != "" {
-		e.Emotion = &m.Emotion
 	}
 	return e
 }

@@ -12,7 +12,7 @@ import (
 
 // prepareDrafts decides all that Apply must not decide: ids, times, vectors, and what the texts name.
 func (s *Service) prepareDrafts(ctx context.Context, c api.Caller, drafts []api.Draft) ([]*oplog.Remember, error) {
-	dim, err := s.dimension(c.DB)
+	now, err := s.current(c.DB)
 	if err != nil {
 		return nil, err
 	}
@@ -20,7 +20,7 @@ func (s *Service) prepareDrafts(ctx context.Context, c api.Caller, drafts []api.
 	var texts []string
 	var bare []int // without a vector of the client's
 	for i := range drafts {
-		if ops[i], err = ready(&drafts[i], time.Now(), dim); err != nil {
+		if ops[i], err = ready(&drafts[i], time.Now(), int(now.Database.Dim)); err != nil {
 			return nil, err
 		}
 		if len(ops[i].Vector) == 0 {
@@ -38,7 +38,7 @@ func (s *Service) prepareDrafts(ctx context.Context, c api.Caller, drafts []api.
 	}
 	return ops, s.withNames(c.DB, func(v *state.View) error {
 		for _, op := range ops {
-			readText(v, c.DB, op.Text).into(op)
+			op.Extractor, op.Entities, op.Claims = readText(v, c.DB, op.Text)
 		}
 		return ctx.Err()
 	})
@@ -55,38 +55,28 @@ func (s *Service) withNames(db oplog.DB, f func(*state.View) error) error {
 	return s.state.Read(f)
 }
 
-// reading is what a text names and states, for the entry that carries it.
-type reading struct {
-	entities []oplog.Mention
-	claims   []oplog.Claim
-}
-
-func (r reading) into(op *oplog.Remember) {
-	op.Extractor, op.Entities, op.Claims = extract.Version, r.entities, r.claims
-}
-
-// extract reads one text.
-func (s *Service) extract(db oplog.DB, text string) (r reading, err error) {
+// extract reads one text: what it names and states, for the operation that carries it.
+func (s *Service) extract(db oplog.DB, text string) (version uint8, entities []oplog.Mention, claims []oplog.Claim, err error) {
 	err = s.withNames(db, func(v *state.View) error {
-		r = readText(v, db, text)
+		version, entities, claims = readText(v, db, text)
 		return nil
 	})
-	return r, err
+	return version, entities, claims, err
 }
 
 // sameNames bounds the entities that one folded form links to.
 const sameNames = 4
 
 // readText reads a text, and links it to the names that a view has, unless that is nil.
-func readText(v *state.View, db oplog.DB, text string) (r reading) {
+func readText(v *state.View, db oplog.DB, text string) (version uint8, names []oplog.Mention, claims []oplog.Claim) {
 	var known func(string) []string
 	if v != nil {
 		known = func(folded string) []string { return v.EntitiesFolded(db, folded, sameNames) }
 	}
 	entities := extract.Link(text, extract.Entities(text), known)
-	r.entities = make([]oplog.Mention, len(entities))
+	names = make([]oplog.Mention, len(entities))
 	for i, e := range entities {
-		r.entities[i] = oplog.Mention{Name: e.Name, Type: e.Type}
+		names[i] = oplog.Mention{Name: e.Name, Type: e.Type}
 	}
 	for _, c := range extract.Claims(text, entities) {
 		start, end := int64(c.Start), int64(c.End)
@@ -98,7 +88,7 @@ func readText(v *state.View, db oplog.DB, text string) (r reading) {
 		if c.Reported {
 			claim.Modality = "reported"
 		}
-		r.claims = append(r.claims, claim)
+		claims = append(claims, claim)
 	}
-	return r
+	return extract.Version, names, claims
 }

@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"context"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -26,29 +25,20 @@ func (s *Service) relate(ctx context.Context, c api.Caller, q *api.RelateRequest
 			return nil, oplog.Errorf(oplog.Invalid, "missing '%s'", f[0])
 		}
 	}
-	if err := names(q.Src, q.Type, q.Dst); err != nil {
+	if err := cmp.Or(names(q.Src, q.Type, q.Dst), finite("weight", q.Weight)); err != nil {
 		return nil, err
-	}
-	if math.IsNaN(q.Weight) || math.IsInf(q.Weight, 0) {
-		return nil, oplog.Errorf(oplog.Invalid, "weight is not a finite number")
 	}
 	links, err := s.mentioning(ctx, c.DB, q.Src, q.Dst)
 	if err != nil {
 		return nil, err
 	}
-	w, err := s.write(ctx, c, write{ops: []oplog.Op{&oplog.Relate{ID: oplog.NewID(), Src: q.Src, Dst: q.Dst, Type: q.Type, Weight: q.Weight, Links: links, At: oplog.At(time.Now())}}})
-	if err != nil {
-		return nil, err
-	}
-	return &api.Related{ID: w.Results[0].ID, Index: w.Index, New: w.Results[0].Changed}, nil
+	w, err := s.write(ctx, c, &oplog.Relate{ID: oplog.NewID(), Src: q.Src, Dst: q.Dst, Type: q.Type, Weight: q.Weight, Links: links, At: oplog.At(time.Now())})
+	return &api.Related{ID: w.First.ID, Index: w.Index, New: w.First.Changed}, err
 }
 
 func (s *Service) unrelate(ctx context.Context, c api.Caller, q *api.UnrelateRequest) (*api.Unrelated, error) {
-	w, err := s.write(ctx, c, write{ops: []oplog.Op{&oplog.Unrelate{ID: q.ID, At: oplog.At(time.Now())}}})
-	if err != nil {
-		return nil, err
-	}
-	return &api.Unrelated{ID: q.ID, Found: w.Results[0].Changed, Index: w.Index}, nil
+	w, err := s.write(ctx, c, &oplog.Unrelate{ID: q.ID, At: oplog.At(time.Now())})
+	return &api.Unrelated{ID: q.ID, Found: w.First.Changed, Index: w.Index}, err
 }
 
 // maxBacklinks bounds the older memories that one relation ties to each of its names: the best matches.
@@ -83,35 +73,18 @@ func (s *Service) mentioning(ctx context.Context, db oplog.DB, names ...string) 
 	return links, nil
 }
 
-func names(all ...string) error {
-	for _, n := range all {
-		if len(n) > maxName {
-			return oplog.Errorf(oplog.TooLarge, "name of %d bytes is over %d", len(n), maxName)
-		}
-	}
-	return nil
+// edges are the relations an entity is in, both directions.
+func (s *Service) edges(v *state.View, c api.Caller, q *api.EdgesRequest) (*api.EdgeList, error) {
+	return &api.EdgeList{Edges: each(v.Edges(c.DB, q.Entity, maxEdges), func(e oplog.Edge) api.Edge {
+		return api.Edge{ID: e.ID, Src: e.Src, Dst: e.Dst, Type: e.Type, Weight: e.Weight}
+	})}, nil
 }
 
-func (s *Service) edges(_ context.Context, c api.Caller, q *api.EdgesRequest) (*api.EdgeList, error) {
-	return s.edgesOf(c.DB, q.Entity)
-}
-
-func (s *Service) graph(_ context.Context, c api.Caller, q *api.GraphRequest) (*api.EdgeList, error) {
+func (s *Service) graph(v *state.View, c api.Caller, q *api.GraphRequest) (*api.EdgeList, error) {
 	if q.Action != "" && q.Action != "query" {
 		return nil, oplog.Errorf(oplog.Invalid, "action '%s' is not supported: want query", q.Action)
 	}
-	return s.edgesOf(c.DB, q.Entity)
-}
-
-// edgesOf are the relations an entity is in, both directions.
-func (s *Service) edgesOf(db oplog.DB, entity string) (*api.EdgeList, error) {
-	list := &api.EdgeList{Edges: []api.Edge{}}
-	return list, s.state.Read(func(v *state.View) error {
-		for _, e := range v.Edges(db, entity, maxEdges) {
-			list.Edges = append(list.Edges, api.Edge{ID: e.ID, Src: e.Src, Dst: e.Dst, Type: e.Type, Weight: e.Weight})
-		}
-		return nil
-	})
+	return s.edges(v, c, &api.EdgesRequest{Entity: q.Entity})
 }
 
 func (s *Service) claim(ctx context.Context, c api.Caller, q *api.ClaimRequest) (*api.Claimed, error) {
@@ -124,14 +97,11 @@ func (s *Service) claim(ctx context.Context, c api.Caller, q *api.ClaimRequest) 
 	claim := oplog.Claim{ID: oplog.NewID(), Namespace: blank(q.Namespace), Src: q.Src, Type: q.Type, Dst: q.Dst, Polarity: int8(q.Polarity), Modality: q.Modality,
 		ValidFrom: epoch(q.ValidFrom), ValidTo: epoch(q.ValidTo), Extractor: q.Extractor, Version: q.Version, Band: q.Band, SourceRID: q.SourceRID,
 		SpanStart: q.SpanStart, SpanEnd: q.SpanEnd, Weight: q.Weight, At: oplog.At(time.Now())}
-	w, err := s.write(ctx, c, write{ops: []oplog.Op{&oplog.Assert{Claim: claim}}})
+	w, err := s.write(ctx, c, &oplog.Assert{Claim: claim})
 	if commit.IsTooOld(err) {
-		w, err = s.write(ctx, c, write{ops: []oplog.Op{&claim}})
+		w, err = s.write(ctx, c, &claim)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return &api.Claimed{ID: w.Results[0].ID, Namespace: claim.Namespace, Index: w.Index}, nil
+	return &api.Claimed{ID: w.First.ID, Namespace: claim.Namespace, Index: w.Index}, err
 }
 
 // epoch is a date in Unix seconds, nil for none.
@@ -143,18 +113,16 @@ func epoch(d field.Date) *float64 {
 	return &s
 }
 
-func (s *Service) claims(_ context.Context, c api.Caller, q *api.ClaimsRequest) (*api.ClaimList, error) {
+func (s *Service) claims(v *state.View, c api.Caller, q *api.ClaimsRequest) (*api.ClaimList, error) {
 	now := oplog.At(time.Now()).Seconds()
 	list := &api.ClaimList{Claims: []api.ClaimRow{}}
-	return list, s.state.Read(func(v *state.View) error {
-		for _, x := range slices.Backward(v.Claims(c.DB, v.Canonical(c.DB, q.Namespace, q.Entity), q.Namespace, maxEdges)) {
-			disputed := v.InConflict(c.DB, "claim:"+x.ID) || x.SourceRID != "" && v.InConflict(c.DB, x.SourceRID)
-			list.Claims = append(list.Claims, api.ClaimRow{ID: x.ID, Src: x.Src, Dst: x.Dst, Type: x.Type, Weight: x.Weight, Created: x.At.Seconds(), Polarity: int(x.Polarity),
-				Modality: x.Modality, ValidFrom: x.ValidFrom, ValidTo: x.ValidTo, Extractor: x.Extractor, Band: x.Band, SourceRID: orNil(x.SourceRID), Namespace: x.Namespace,
-				Suggestion: suggestion(x, now, disputed)})
-		}
-		return nil
-	})
+	for _, x := range slices.Backward(v.Claims(c.DB, v.Canonical(c.DB, q.Namespace, q.Entity), q.Namespace, maxEdges)) {
+		disputed := v.InConflict(c.DB, "claim:"+x.ID) || x.SourceRID != "" && v.InConflict(c.DB, x.SourceRID)
+		list.Claims = append(list.Claims, api.ClaimRow{ID: x.ID, Src: x.Src, Dst: x.Dst, Type: x.Type, Weight: x.Weight, Created: x.At.Seconds(), Polarity: int(x.Polarity),
+			Modality: x.Modality, ValidFrom: x.ValidFrom, ValidTo: x.ValidTo, Extractor: x.Extractor, Band: x.Band, SourceRID: orNil(x.SourceRID), Namespace: x.Namespace,
+			Suggestion: suggestion(x, now, disputed)})
+	}
+	return list, nil
 }
 
 // suggestion is how a claim reads at a time.
@@ -177,11 +145,8 @@ func (s *Service) alias(ctx context.Context, c api.Caller, q *api.AliasRequest) 
 	if err := names(q.Alias, q.Canonical, ns, q.Source); err != nil {
 		return nil, err
 	}
-	w, err := s.write(ctx, c, write{ops: []oplog.Op{&oplog.Alias{Namespace: ns, Alias: q.Alias, Canonical: q.Canonical, Source: q.Source, At: oplog.At(time.Now())}}})
-	if err != nil {
-		return nil, err
-	}
-	return &api.Aliased{Alias: q.Alias, Canonical: q.Canonical, Namespace: ns, Added: w.Results[0].Changed, Index: w.Index}, nil
+	w, err := s.write(ctx, c, &oplog.Alias{Namespace: ns, Alias: q.Alias, Canonical: q.Canonical, Source: q.Source, At: oplog.At(time.Now())})
+	return &api.Aliased{Alias: q.Alias, Canonical: q.Canonical, Namespace: ns, Added: w.First.Changed, Index: w.Index}, err
 }
 
 // blank is the namespace of what names none.

@@ -10,7 +10,7 @@ import (
 )
 
 // alive answers as long as the process serves requests at all.
-func (s *Service) alive(ctx context.Context, _ api.Caller, _ *api.AliveRequest) (*api.AliveAnswer, error) {
+func (s *Service) alive(ctx context.Context, _ api.Caller, _ *api.Nothing) (*api.AliveAnswer, error) {
 	a := &api.AliveAnswer{Status: "ok", Databases: s.databases(), NodeID: s.cfg.Member.NodeID, Version: s.cfg.Member.Version, Applied: s.commit.Applied(), Writable: s.commit.Leads(),
 		Condition: said(s.condition(ctx)), Capabilities: []string{"idempotency_key"}}
 	if s.cfg.Member.Clustered {
@@ -31,10 +31,8 @@ func (s *Service) clusterHealth() *api.Health {
 	rs := s.raft.Status()
 	role := s.role(rs)
 	h := &api.Health{NodeID: s.cfg.Member.NodeID, Role: role, RoleLabel: lower(role), Term: rs.Term, AcceptsWrites: s.commit.Leads(), LastIndex: rs.LastIndex,
-		Applied: s.commit.Applied(), Lag: s.lacks()}
-	if id, ok := s.commit.Leader(); ok {
-		h.Leader, h.Healthy = &id, true
-	}
+		Applied: s.commit.Applied(), Lag: s.lacks(), Leader: s.knownLeader()}
+	h.Healthy = h.Leader != nil
 	return h
 }
 
@@ -46,7 +44,7 @@ func lower(role string) string {
 }
 
 // deepHealth asks state, index and quorum. The verdict is bad when one of these fails, whatever the embedder says.
-func (s *Service) deepHealth(context.Context, api.Caller, *api.DeepHealthRequest) (*api.DeepHealthAnswer, error) {
+func (s *Service) deepHealth(context.Context, api.Caller, *api.Nothing) (*api.DeepHealthAnswer, error) {
 	a := &api.DeepHealthAnswer{Status: "healthy"}
 	check := func(c api.Check, f func() error) {
 		start := time.Now()
@@ -67,7 +65,7 @@ func (s *Service) deepHealth(context.Context, api.Caller, *api.DeepHealthRequest
 	})
 	if s.cfg.Member.Clustered {
 		check(api.Check{Check: "cluster_quorum", Health: s.clusterHealth()}, func() error {
-			if _, ok := s.commit.Leader(); !ok {
+			if s.knownLeader() == nil {
 				return api.ErrNoLeader
 			}
 			return nil
@@ -82,10 +80,10 @@ func (s *Service) deepHealth(context.Context, api.Caller, *api.DeepHealthRequest
 // maxReadyLag is how many entries a node may be behind and still be sent readers.
 const maxReadyLag = 10_000
 
-func (s *Service) tellReady(context.Context, api.Caller, *api.ReadyRequest) (*api.ReadyAnswer, error) {
+func (s *Service) tellReady(context.Context, api.Caller, *api.Nothing) (*api.ReadyAnswer, error) {
 	return &api.ReadyAnswer{Ready: s.Ready(), Behind: s.behind(s.commit.Indexed()), Applied: s.commit.Indexed()}, nil
 }
 
-func (s *Service) packContext(context.Context, api.Caller, *api.PackContextRequest) (*api.PackContextAnswer, error) {
+func (s *Service) packContext(context.Context, api.Caller, *api.Nothing) (*api.PackContextAnswer, error) {
 	return &api.PackContextAnswer{Pending: []string{}, Poisoned: []string{}}, nil
 }

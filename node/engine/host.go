@@ -13,7 +13,7 @@ import (
 
 // The functions of the rows that only the dialects of this host ask.
 
-func (s *Service) view(ctx context.Context, c api.Caller, q *api.ViewRequest) (*api.Viewed, error) {
+func (s *Service) view(ctx context.Context, c api.Caller, q *api.ViewRequest) (*api.Nothing, error) {
 	if err := s.commit.Fresh(ctx, commit.Wanted(q.Fresh)); err != nil {
 		return nil, err
 	}
@@ -26,9 +26,9 @@ func (s *Service) view(ctx context.Context, c api.Caller, q *api.ViewRequest) (*
 		ctx, cancel := context.WithTimeout(ctx, s.cfg.Limits.ApplyTimeout)
 		defer cancel()
 		at, _ := s.state.Applied()
-		return &api.Viewed{}, s.readable(ctx, at)
+		return &api.Nothing{}, s.readable(ctx, at)
 	}
-	return &api.Viewed{}, nil
+	return &api.Nothing{}, nil
 }
 
 // The table's bound is the index's.
@@ -51,11 +51,7 @@ func (s *Service) hostSearch(ctx context.Context, c api.Caller, asked *api.Searc
 }
 
 func hitsOf(found []index.Hit) []api.Hit {
-	hits := make([]api.Hit, len(found))
-	for i, h := range found {
-		hits[i] = api.Hit{Memory: h.Memory, Score: h.Score, Why: h.Why}
-	}
-	return hits
+	return each(found, func(h index.Hit) api.Hit { return api.Hit{Memory: h.Memory, Score: h.Score, Why: h.Why} })
 }
 
 // picked are the hits that a dialect's own cut leaves.
@@ -70,13 +66,10 @@ func picked(hits []index.Hit, pick func([]api.Hit) []api.Hit) (left []index.Hit)
 	return left
 }
 
-func (s *Service) place(context.Context, api.Caller, *api.PlaceRequest) (*api.PlaceAnswer, error) {
+func (s *Service) place(context.Context, api.Caller, *api.Nothing) (*api.PlaceAnswer, error) {
 	st := s.raft.Status()
-	a := &api.PlaceAnswer{NodeID: s.cfg.Member.NodeID, Role: lower(st.State), Term: st.Term, Commit: st.CommitIndex, Applied: s.commit.Applied(), Peers: max(len(st.Members)-1, 0)}
-	if id, ok := s.commit.Leader(); ok {
-		a.Leader = &id
-	}
-	return a, nil
+	return &api.PlaceAnswer{NodeID: s.cfg.Member.NodeID, Role: lower(st.State), Leader: s.knownLeader(), Term: st.Term, Commit: st.CommitIndex, Applied: s.commit.Applied(),
+		Peers: max(len(st.Members)-1, 0)}, nil
 }
 
 func (s *Service) capture(ctx context.Context, c api.Caller, q *api.CaptureRequest) (*api.Captured, error) {
@@ -85,84 +78,62 @@ func (s *Service) capture(ctx context.Context, c api.Caller, q *api.CaptureReque
 		ops = append(ops, e.Event, e.Summary)
 	}
 	w, err := s.writeOps(ctx, c, "", ops...)
-	if err != nil {
-		return nil, err
-	}
 	a := &api.Captured{}
 	for i := 0; i+1 < len(w.Results); i += 2 {
 		a.IDs = append(a.IDs, api.CapturedIDs{Event: oplog.EventID(w.Results[i].Num), Summary: oplog.Seq(w.Results[i+1].Num)})
 	}
-	return a, nil
+	return a, err
 }
 
 func (s *Service) forgetMany(ctx context.Context, c api.Caller, q *api.ForgetManyRequest) (*api.ForgottenMany, error) {
-	ops, now := make([]oplog.Op, len(q.RIDs)), oplog.At(time.Now())
-	for i, rid := range q.RIDs {
-		ops[i] = &oplog.Forget{RID: rid, At: now}
-	}
-	w, err := s.writeOps(ctx, c, "", ops...)
-	if err != nil {
-		return nil, err
-	}
-	a := &api.ForgottenMany{Found: make([]bool, len(w.Results))}
-	for i, r := range w.Results {
-		a.Found[i] = r.Changed
-	}
-	return a, nil
+	now := oplog.At(time.Now())
+	w, err := s.write(ctx, c, each(q.RIDs, func(rid string) oplog.Op { return &oplog.Forget{RID: rid, At: now} })...)
+	return &api.ForgottenMany{Found: each(w.Results, func(r oplog.Result) bool { return r.Changed })}, err
 }
 
 func (s *Service) purgeStep(ctx context.Context, c api.Caller, q *api.PurgeStepRequest) (*api.PurgedStep, error) {
-	w, err := s.writeOps(ctx, c, "", &q.Purge)
-	if err != nil {
-		return nil, err
-	}
-	return &api.PurgedStep{Purged: w.Results[0].Num, Next: w.Results[0].ID}, nil
+	w, err := s.write(ctx, c, &q.Purge)
+	return &api.PurgedStep{Purged: w.First.Num, Next: w.First.ID}, err
 }
 
-func (s *Service) keepIntent(ctx context.Context, c api.Caller, q *api.KeepIntentRequest) (*api.KeptIntent, error) {
+func (s *Service) keepIntent(ctx context.Context, c api.Caller, q *api.KeepIntentRequest) (*api.Nothing, error) {
 	_, err := s.writeOps(ctx, c, q.Key, q.Memory, q.Receipt)
-	return &api.KeptIntent{}, err
+	return &api.Nothing{}, err
 }
 
-func (s *Service) keepIdentity(ctx context.Context, c api.Caller, q *api.KeepIdentityRequest) (*api.KeptIdentity, error) {
+func (s *Service) keepIdentity(ctx context.Context, c api.Caller, q *api.KeepIdentityRequest) (*api.Nothing, error) {
 	ops := []oplog.Op{q.Identity}
 	for _, g := range q.Grants {
 		ops = append(ops, g)
 	}
-	_, err := s.writeOps(ctx, c, "", ops...)
-	return &api.KeptIdentity{}, err
+	_, err := s.write(ctx, c, ops...)
+	return &api.Nothing{}, err
 }
 
-func (s *Service) grant(ctx context.Context, c api.Caller, q *api.GrantRequest) (*api.Granted, error) {
-	_, err := s.writeOps(ctx, c, "", q.Grant)
-	return &api.Granted{}, err
+func (s *Service) grant(ctx context.Context, c api.Caller, q *api.GrantRequest) (*api.Nothing, error) {
+	_, err := s.write(ctx, c, q.Grant)
+	return &api.Nothing{}, err
 }
 
 func (s *Service) revoke(ctx context.Context, c api.Caller, q *api.RevokeRequest) (*api.Revoked, error) {
-	w, err := s.writeOps(ctx, c, "", q.Revoke)
-	if err != nil {
-		return nil, err
-	}
-	return &api.Revoked{Changed: w.Results[0].Changed}, nil
+	w, err := s.write(ctx, c, q.Revoke)
+	return &api.Revoked{Changed: w.First.Changed}, err
 }
 
 func (s *Service) purgeGrants(ctx context.Context, c api.Caller, q *api.PurgeGrantsRequest) (*api.PurgedGrants, error) {
-	w, err := s.writeOps(ctx, c, "", &oplog.PurgeGrants{Before: q.Before, At: oplog.At(time.Now())})
-	if err != nil {
-		return nil, err
-	}
-	return &api.PurgedGrants{Purged: w.Results[0].Num}, nil
+	w, err := s.write(ctx, c, &oplog.PurgeGrants{Before: q.Before, At: oplog.At(time.Now())})
+	return &api.PurgedGrants{Purged: w.First.Num}, err
 }
 
 // onHost does what a dialect asks of the host: the steps before it have decided that it may.
-func (s *Service) onHost(ctx context.Context, _ api.Caller, q *api.HostRequest) (*api.HostAnswer, error) {
+func (s *Service) onHost(ctx context.Context, _ api.Caller, q *api.HostRequest) (*api.Nothing, error) {
 	if q.Run == nil {
-		return &api.HostAnswer{}, nil
+		return &api.Nothing{}, nil
 	}
-	return &api.HostAnswer{}, q.Run(ctx)
+	return &api.Nothing{}, q.Run(ctx)
 }
 
-func (s *Service) loseStream(context.Context, api.Caller, *api.LoseStreamRequest) (*api.LostStream, error) {
+func (s *Service) loseStream(context.Context, api.Caller, *api.Nothing) (*api.Nothing, error) {
 	s.measured.dropped.Add(1)
-	return &api.LostStream{}, nil
+	return &api.Nothing{}, nil
 }

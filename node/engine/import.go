@@ -157,7 +157,7 @@ func (im *importer) flush() error {
 		im.done.Memories, im.done.Index = im.done.Memories+len(r.RIDs), r.Index
 	}
 	if len(im.edges) > 0 {
-		w, err := im.s.write(im.ctx, c, write{key: im.batchKey(), ops: im.edges})
+		w, err := im.s.propose(im.ctx, c, write{key: im.batchKey(), ops: im.edges})
 		if err != nil {
 			return err
 		}

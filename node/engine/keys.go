@@ -4,38 +4,25 @@ import (
 	"cmp"
 	"context"
 	"crypto/x509"
-	"encoding/json"
-	"net/http"
 	"net/url"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/certs"
-	"github.com/cairndb/cairn/oplog"
 )
 
 // clusterKeys are the keys and certificates of every node, each asked for its own.
 func (s *Service) clusterKeys(ctx context.Context, c api.Caller, q *api.KeysRequest) (*api.KeysAnswer, error) {
 	a := &api.KeysAnswer{Nodes: []api.NodeKeys{s.ownKeys(time.Now())}}
-	if q.Here {
-		return a, nil
+	if !q.Here {
+		for id, got := range elsewhere(ctx, s, c, api.Keys, url.Values{}) {
+			if got == nil || len(got.Nodes) != 1 {
+				got = &api.KeysAnswer{Nodes: []api.NodeKeys{{NodeID: id, Error: "did not answer", Keys: []api.DataKey{}, Rewriting: []string{}, Certificates: []api.Certificate{}, Ports: []api.Port{}}}}
+			}
+			a.Nodes = append(a.Nodes, got.Nodes[0])
+		}
 	}
-	var mu sync.Mutex
-	ask := url.Values{"node": {"1"}, "database": {c.Database}}
-	s.eachGateway(ctx, c, http.MethodGet, api.Keys.Path()+"?"+ask.Encode(), nil, func(n oplog.NodeInfo, body []byte, err error) {
-		if n.ID == s.cfg.Member.NodeID {
-			return
-		}
-		var got api.KeysAnswer
-		if err != nil || json.Unmarshal(body, &got) != nil || len(got.Nodes) != 1 {
-			got.Nodes = []api.NodeKeys{{NodeID: n.ID, Error: "did not answer", Keys: []api.DataKey{}, Rewriting: []string{}, Certificates: []api.Certificate{}, Ports: []api.Port{}}}
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		a.Nodes = append(a.Nodes, got.Nodes[0])
-	})
 	slices.SortFunc(a.Nodes, func(a, b api.NodeKeys) int { return cmp.Compare(a.NodeID, b.NodeID) })
 	return a, nil
 }

@@ -2,8 +2,6 @@ package engine
 
 import (
 	"cmp"
-	"container/heap"
-	"context"
 	"encoding/json"
 	"slices"
 
@@ -35,118 +33,88 @@ var listOrders = map[string]func(a, b *oplog.Memory) int{
 }
 
 // memories is a page of a list, or of a walk.
-func (s *Service) memories(ctx context.Context, c api.Caller, q *api.MemoriesRequest) (*api.MemoryPage, error) {
-	if q.Limit = min(max(q.Limit, 1), maxPage); q.Walks || q.Walk != (api.Walk{}) {
-		walked, err := s.walk(ctx, c, &q.Listing, &q.Walk)
-		return &api.MemoryPage{Limit: q.Limit, Walked: walked}, err
+func (s *Service) memories(v *state.View, c api.Caller, q *api.MemoriesRequest) (*api.MemoryPage, error) {
+	page := &api.MemoryPage{Limit: min(max(q.Limit, 1), maxPage)}
+	if q.Limit = page.Limit; q.Walks || q.Walk != (api.Walk{}) {
+		walked := walk(v, c.DB, &q.Listing, &q.Walk)
+		page.Walked = &walked
+		return page, nil
 	}
-	list, err := s.list(ctx, c, q)
-	if err != nil {
-		return nil, err
+	list, err := listed(v, c.DB, q)
+	page.NewestMemories = &api.NewestMemories{Total: v.Stats(c.DB).Active, Offset: q.Offset, Items: each(list, memoryOf)}
+	if q.Namespace != "" {
+		page.Total = v.NamespaceStats(c.DB, q.Namespace).Active
 	}
-	page := &api.NewestMemories{Offset: q.Offset, Items: rowsOf(list)}
-	err = s.state.Read(func(v *state.View) error {
-		if page.Total = v.Stats(c.DB).Active; q.Namespace != "" {
-			page.Total = v.NamespaceStats(c.DB, q.Namespace).Active
-		}
-		return nil
-	})
-	return &api.MemoryPage{Limit: q.Limit, NewestMemories: page}, err
+	return page, err
 }
 
 // records is a page of a walk.
-func (s *Service) records(ctx context.Context, c api.Caller, q *api.RecordsRequest) (*api.RecordPage, error) {
+func (s *Service) records(v *state.View, c api.Caller, q *api.RecordsRequest) (*api.RecordPage, error) {
 	q.Limit = min(max(q.Limit, 1), maxPage)
-	walked, err := s.walk(ctx, c, &q.Listing, &q.Walk)
-	if err != nil {
-		return nil, err
-	}
-	return &api.RecordPage{Walked: *walked, Limit: q.Limit}, nil
+	return &api.RecordPage{Walked: walk(v, c.DB, &q.Listing, &q.Walk), Limit: q.Limit}, nil
 }
 
 // namespaces is a page of a database's namespaces.
-func (s *Service) namespaces(_ context.Context, c api.Caller, q *api.NamespacesRequest) (*api.NamespacePage, error) {
+func (s *Service) namespaces(v *state.View, c api.Caller, q *api.NamespacesRequest) (*api.NamespacePage, error) {
 	page, most := &api.NamespacePage{Namespaces: []api.Namespace{}}, min(max(q.Limit, 1), maxNamespaces)
-	return page, s.state.Read(func(v *state.View) error {
-		v.Namespaces(c.DB, q.After, func(name string, n state.NamespaceStats) bool {
-			if len(page.Namespaces) == most {
-				page.Next = &page.Namespaces[most-1].Name
-				return false
-			}
-			page.Namespaces = append(page.Namespaces, api.Namespace{Name: name, Active: n.Active, Merged: n.Consolidated, Forgotten: n.Tombstoned})
-			return true
-		})
-		return nil
+	v.Namespaces(c.DB, q.After, func(name string, n state.NamespaceStats) bool {
+		if len(page.Namespaces) == most {
+			page.Next = &page.Namespaces[most-1].Name
+			return false
+		}
+		page.Namespaces = append(page.Namespaces, api.Namespace{Name: name, Active: n.Active, Merged: n.Consolidated, Forgotten: n.Tombstoned})
+		return true
 	})
+	return page, nil
 }
 
 // newest are the newest active memories of a namespace; a blank one is all of them.
-func (s *Service) newest(ctx context.Context, c api.Caller, namespace string, n int) ([]*oplog.Memory, error) {
-	return s.list(ctx, c, &api.MemoriesRequest{Listing: api.Listing{Namespace: namespace, Limit: n}})
+func newest(v *state.View, db oplog.DB, namespace string, n int) []*oplog.Memory {
+	list, _ := listed(v, db, &api.MemoriesRequest{Listing: api.Listing{Namespace: namespace, Limit: n}}) // only an unknown order is refused
+	return list
 }
 
-// list are active memories, newest first or in another order. Its limit is the caller's.
-func (s *Service) list(ctx context.Context, c api.Caller, q *api.MemoriesRequest) (list []*oplog.Memory, err error) {
+// listed are active memories, newest first or in another order. Its limit is the caller's.
+func listed(v *state.View, db oplog.DB, q *api.MemoriesRequest) (list []*oplog.Memory, err error) {
 	order, sorted := listOrders[q.Sort]
 	if !sorted && q.Sort != "" && q.Sort != "created_at" {
 		return nil, oplog.Errorf(oplog.Invalid, "sort: want created_at, importance or last_access")
 	}
 	if sorted {
-		return s.listBy(ctx, c, q, order)
+		return listedBy(v, db, q, order), nil
 	}
-	err = s.state.Read(func(v *state.View) error {
-		skip, seen := q.Offset, 0
-		v.Recent(c.DB, atOrNone(q.Before.Time), func(m *oplog.Memory) bool {
-			seen++
-			switch {
-			case !admits(&q.Listing, m):
-			case skip > 0:
-				skip--
-			default:
-				list = append(list, m)
-			}
-			return len(list) < q.Limit && seen < maxScan
-		})
-		return nil
+	skip, seen := q.Offset, 0
+	v.Recent(db, atOrNone(q.Before.Time), func(m *oplog.Memory) bool {
+		seen++
+		switch {
+		case !admits(&q.Listing, m):
+		case skip > 0:
+			skip--
+		default:
+			list = append(list, m)
+		}
+		return len(list) < q.Limit && seen < maxScan
 	})
-	return list, err
+	return list, nil
 }
 
-// listBy keeps the first Offset+Limit of an order while it looks.
-func (s *Service) listBy(ctx context.Context, c api.Caller, q *api.MemoriesRequest, order func(a, b *oplog.Memory) int) ([]*oplog.Memory, error) {
-	best := firsts{order: func(a, b *oplog.Memory) int { return cmp.Or(order(a, b), cmp.Compare(b.Seq, a.Seq)) }}
-	most := min(q.Offset+q.Limit, maxSorted)
-	err := s.state.Read(func(v *state.View) error {
-		seen := 0
-		v.Recent(c.DB, atOrNone(q.Before.Time), func(m *oplog.Memory) bool {
-			if seen++; admits(&q.Listing, m) {
-				heap.Push(&best, m)
-				if best.Len() > most {
-					heap.Pop(&best)
-				}
+// listedBy holds no more than twice the first Offset+Limit of an order while it looks.
+func listedBy(v *state.View, db oplog.DB, q *api.MemoriesRequest, order func(a, b *oplog.Memory) int) (best []*oplog.Memory) {
+	most, seen := min(q.Offset+q.Limit, maxSorted), 0
+	first := func() {
+		slices.SortFunc(best, func(a, b *oplog.Memory) int { return cmp.Or(order(a, b), cmp.Compare(b.Seq, a.Seq)) })
+		best = slices.Delete(best, min(most, len(best)), len(best)) // and lets go of them
+	}
+	v.Recent(db, atOrNone(q.Before.Time), func(m *oplog.Memory) bool {
+		if seen++; admits(&q.Listing, m) {
+			if best = append(best, m); len(best) == 2*most {
+				first()
 			}
-			return seen < maxSorted
-		})
-		return nil
+		}
+		return seen < maxSorted
 	})
-	slices.SortFunc(best.list, best.order)
-	return best.list[min(q.Offset, len(best.list)):], err
-}
-
-// firsts is a heap whose top is the last of an order.
-type firsts struct {
-	list  []*oplog.Memory
-	order func(a, b *oplog.Memory) int
-}
-
-func (f *firsts) Len() int           { return len(f.list) }
-func (f *firsts) Less(i, j int) bool { return f.order(f.list[i], f.list[j]) > 0 }
-func (f *firsts) Swap(i, j int)      { f.list[i], f.list[j] = f.list[j], f.list[i] }
-func (f *firsts) Push(x any)         { f.list = append(f.list, x.(*oplog.Memory)) }
-func (f *firsts) Pop() any {
-	last := f.list[len(f.list)-1]
-	f.list = f.list[:len(f.list)-1]
-	return last
+	first()
+	return best[min(q.Offset, len(best)):]
 }
 
 // onWalk says whether a walk has a memory.
@@ -165,29 +133,52 @@ func onWalk(l *api.Listing, w *api.Walk, m *oplog.Memory) bool {
 }
 
 // walk is a page in the order of ids. It may be short of its limit when the filters match little.
-func (s *Service) walk(ctx context.Context, c api.Caller, l *api.Listing, w *api.Walk) (*api.Walked, error) {
-	page, next := &api.Walked{Records: []api.Record{}}, ""
-	err := s.state.Read(func(v *state.View) error {
-		looked, last := 0, ""
-		v.RIDs(c.DB, w.Since, w.Order != "asc", func(rid string, seq oplog.Seq) bool {
-			if len(page.Records) == l.Limit || looked == maxScan {
-				next = last
-				return false
-			}
-			looked++
-			last = rid
-			if m, ok := v.MemoryAt(c.DB, seq); ok && onWalk(l, w, m) {
-				page.Records = append(page.Records, recordOf(m))
-			}
-			return true
-		})
-		return nil
+func walk(v *state.View, db oplog.DB, l *api.Listing, w *api.Walk) api.Walked {
+	page, looked, last := api.Walked{Records: []api.Record{}}, 0, ""
+	v.RIDs(db, w.Since, w.Order != "asc", func(rid string, seq oplog.Seq) bool {
+		if len(page.Records) == l.Limit || looked == maxScan {
+			page.Next = orNil(last)
+			return false
+		}
+		looked++
+		last = rid
+		if m, ok := v.MemoryAt(db, seq); ok && onWalk(l, w, m) {
+			page.Records = append(page.Records, recordOf(m))
+		}
+		return true
 	})
-	page.Next = orNil(next)
-	return page, err
+	return page
 }
 
 func recordOf(m *oplog.Memory) api.Record {
 	return api.Record{RID: m.RID, Text: m.Text, Type: m.Type, Importance: m.Importance, Metadata: metadata(m), Namespace: m.Namespace, Created: m.Created.Seconds(),
 		CreatedAt: iso(m.Created), Certainty: m.Certainty, Domain: m.Domain, Source: m.Source, Accesses: m.Accesses, Accessed: m.Accessed.Seconds(), Tier: cmp.Or(m.Tier, "hot")}
+}
+
+// stats are a database's counters.
+func (s *Service) stats(v *state.View, c api.Caller, q *api.StatsRequest) (*api.Counters, error) {
+	st := v.Stats(c.DB)
+	a := &api.Counters{Active: st.Active, Consolidated: st.Consolidated, Tombstoned: st.Tombstoned, Edges: st.Edges, Entities: st.Entities, Operations: st.Operations,
+		Conflicts: st.OpenConflicts, Triggers: st.PendingTriggers}
+	if q.Namespace != "" {
+		named := v.NamespaceStats(c.DB, q.Namespace)
+		a.Active, a.Consolidated, a.Tombstoned = named.Active, named.Consolidated, named.Tombstoned
+	}
+	if q.Verbose {
+		size := s.index.Size(c.DB)
+		a.MoreCounters = &api.MoreCounters{Claims: st.Claims, Rows: size.Rows, Vectors: size.Vectors, Applied: uint64(s.commit.Applied()), Indexed: uint64(s.commit.Indexed())}
+		v.Conflicts(c.DB, []oplog.ConflictStatus{oplog.ConflictResolved, oplog.ConflictDismissed}, counted[oplog.ConflictRow](&a.Resolved))
+		v.Patterns(c.DB, counted[oplog.Pattern](&a.Patterns))
+	}
+	return a, nil
+}
+
+// maxCounted bounds what is counted one by one for those who want to know more.
+const maxCounted = 10_000
+
+func counted[T any](n *int) func(T) bool {
+	return func(T) bool {
+		*n++
+		return *n < maxCounted
+	}
 }

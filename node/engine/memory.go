@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"math"
@@ -11,6 +12,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/wire/field"
 )
 
@@ -49,15 +51,8 @@ func (s *Service) store(ctx context.Context, c api.Caller, key string, drafts ..
 	for _, op := range ops {
 		w.ops = append(w.ops, op)
 	}
-	out, err := s.write(ctx, c, w)
-	if err != nil {
-		return stored{}, err
-	}
-	r := stored{RIDs: make([]string, len(out.Results)), Written: out}
-	for i, res := range out.Results {
-		r.RIDs[i] = res.ID
-	}
-	return r, nil
+	out, err := s.propose(ctx, c, w)
+	return stored{RIDs: each(out.Results, func(r oplog.Result) string { return r.ID }), Written: out}, err
 }
 
 // digestDrafts is a digest of what the client says in its drafts, without the ids and times that differ in a retry.
@@ -69,31 +64,43 @@ func digestDrafts(drafts []api.Draft) []byte {
 	return digest(parts...)
 }
 
-func (s *Service) dimension(db oplog.DB) (dim int, err error) {
-	d, err := s.databaseInfo(db)
-	return int(d.Dim), err
-}
-
-// learned is a database's dimension, and its weights when it has learned any.
-func (s *Service) learned(db oplog.DB) (dim int, w *rank.Weights, err error) {
+// current is a database as it is now.
+func (s *Service) current(db oplog.DB) (state.Current, error) {
 	c, ok, err := s.state.Current(db)
 	if err == nil && !ok {
 		err = oplog.ErrNoDatabase
 	}
-	if l := c.Weights; l != nil {
-		w = &rank.Weights{Sim: l.Sim, Decay: l.Decay, Recency: l.Recency, GateTau: l.GateTau, AlphaImp: l.AlphaImp,
-			KeywordBoost: l.KeywordBoost, Generation: l.Generation}
+	return c, err
+}
+
+// fits refuses what is longer than it may be.
+func fits(what string, size, most int) error {
+	if size > most {
+		return oplog.Errorf(oplog.TooLarge, "%s of %d bytes is over %d", what, size, most)
 	}
-	return int(c.Database.Dim), w, err
+	return nil
+}
+
+// finite refuses what is no number that the log may hold.
+func finite(what string, x float64) error {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return oplog.Errorf(oplog.Invalid, "%s is not a finite number", what)
+	}
+	return nil
+}
+
+// names refuses names that are too long.
+func names(all ...string) (err error) {
+	for _, n := range all {
+		err = cmp.Or(err, fits("name", len(n), maxName))
+	}
+	return err
 }
 
 // ready decides all that Apply must not decide, and refuses drafts that can never succeed.
 func ready(d *api.Draft, now time.Time, dim int) (*oplog.Remember, error) {
-	if len(d.Text) > MaxText {
-		return nil, oplog.Errorf(oplog.TooLarge, "text of %d bytes is over %d", len(d.Text), MaxText)
-	}
-	if len(d.Metadata) > MaxMetadata {
-		return nil, oplog.Errorf(oplog.TooLarge, "metadata of %d bytes is over %d", len(d.Metadata), MaxMetadata)
+	if err := cmp.Or(fits("text", len(d.Text), MaxText), fits("metadata", len(d.Metadata), MaxMetadata)); err != nil {
+		return nil, err
 	}
 	if len(d.Metadata) > 0 && !json.Valid(d.Metadata) {
 		return nil, oplog.Errorf(oplog.Invalid, "metadata is not valid JSON")
@@ -101,46 +108,28 @@ func ready(d *api.Draft, now time.Time, dim int) (*oplog.Remember, error) {
 	for _, f := range [...]struct{ name, value string }{{"namespace", d.Namespace}, {"domain", d.Domain}, {"source", d.Source},
 		{"memory_type", d.Type}, {"emotional_state", d.Emotion}, {"session_id", d.Session}, {"tier", d.Tier},
 		{"rid", d.RID}, {"owner", d.Owner}, {"speaker", d.Speaker}, {"temporal_kind", d.Temporal}} {
-		if len(f.value) > maxName {
-			return nil, oplog.Errorf(oplog.TooLarge, "%s of %d bytes is over %d", f.name, len(f.value), maxName)
+		if err := fits(f.name, len(f.value), maxName); err != nil {
+			return nil, err
 		}
 	}
 	if len(d.Key) > field.MaxKey+maxPlace {
 		return nil, oplog.Errorf(oplog.Invalid, "idempotency key of %d bytes is over %d", len(d.Key), field.MaxKey)
 	}
-	for _, f := range [...]struct {
-		name  string
-		value float64
-	}{{"importance", d.Importance}, {"valence", d.Valence}, {"certainty", d.Certainty}} {
-		if math.IsNaN(f.value) || math.IsInf(f.value, 0) {
-			return nil, oplog.Errorf(oplog.Invalid, "%s is not a finite number", f.name)
-		}
-	}
-	if err := CheckVector(d.Embedding, dim); err != nil {
+	if err := cmp.Or(finite("importance", d.Importance), finite("valence", d.Valence), finite("certainty", d.Certainty), CheckVector(d.Embedding, dim)); err != nil {
 		return nil, err
-	}
-	created := oplog.At(now)
-	if !d.Created.IsZero() {
-		created = oplog.At(d.Created.Time)
 	}
 	op := &oplog.Remember{
 		RID: d.RID, Text: d.Text, Type: d.Type, Importance: d.Importance, HalfLife: hours(d.HalfLife).Seconds(),
-		Valence: d.Valence, Certainty: d.Certainty, Namespace: d.Namespace, Domain: d.Domain, Source: d.Source,
+		Valence: d.Valence, Certainty: d.Certainty, Namespace: cmp.Or(d.Namespace, "default"), Domain: d.Domain, Source: d.Source,
 		Emotion: d.Emotion, Metadata: d.Metadata, Tier: d.Tier, Owner: d.Owner, Session: d.Session,
-		Speaker: d.Speaker, TemporalKind: d.Temporal, Created: created, Updated: oplog.At(now),
-		Vector: oplog.MakeVector(d.Embedding),
+		Speaker: d.Speaker, TemporalKind: d.Temporal, Created: cmp.Or(atOrNone(d.Created.Time), oplog.At(now)), Updated: oplog.At(now),
+		Due: atOrNone(d.Due.Time), Vector: oplog.MakeVector(d.Embedding), Key: d.Key,
 	}
 	if op.RID == "" {
 		op.RID = oplog.NewID()
 	}
-	if op.Key = d.Key; op.Key != "" {
+	if op.Key != "" {
 		op.Digest = digestDrafts([]api.Draft{*d})
-	}
-	if op.Namespace == "" {
-		op.Namespace = "default"
-	}
-	if !d.Due.IsZero() {
-		op.Due = oplog.At(d.Due.Time)
 	}
 	return op, nil
 }
@@ -177,29 +166,32 @@ func (s *Service) search(ctx context.Context, c api.Caller, q index.Query, f com
 	q.Text = index.Question(q.Text)
 	s.load.asking.Add(1)
 	defer s.load.asking.Add(-1)
-	dim, weights, err := s.learned(c.DB)
+	now, err := s.current(c.DB)
 	if err != nil {
 		return Answer{}, err
 	}
-	if err := CheckVector(q.Vector, dim); err != nil {
+	if err := CheckVector(q.Vector, int(now.Database.Dim)); err != nil {
 		return Answer{}, err
 	}
-	if err := s.embedQuestion(ctx, c.DB, &q); err != nil {
+	if err := s.embedQuestion(ctx, now, &q); err != nil {
 		return Answer{}, err
+	}
+	if l := now.Weights; l != nil {
+		q.Weights = &rank.Weights{Sim: l.Sim, Decay: l.Decay, Recency: l.Recency, GateTau: l.GateTau, AlphaImp: l.AlphaImp,
+			KeywordBoost: l.KeywordBoost, Generation: l.Generation}
 	}
 	start := time.Now()
 	if err := s.commit.Fresh(ctx, f); err != nil {
 		return Answer{}, err
 	}
-	s.measured.timings.took("fresh", start)
+	s.took("fresh", start)
 	a := Answer{Index: s.commit.Indexed(), Lag: s.lag()}
 	searching := time.Now()
 	if q.Now.IsZero() {
 		q.Now = searching
 	}
-	q.Weights = weights
 	a.Hits, a.Info, err = s.index.Search(ctx, c.DB, q)
-	s.measured.timings.took("search", searching)
+	s.took("search", searching)
 	if err == nil && q.Deep > 0 {
 		a.Hits = s.reranked(ctx, c, &q, a.Hits)
 	}

@@ -63,7 +63,7 @@ func NewMetrics(s *Service, wire *access.Conns) *Metrics {
 		case t.read != nil, t.ofDatabase != nil:
 			m.descs[i] = prometheus.NewDesc(t.Name, t.Help, t.Labels, nil)
 		case t.Name == stageSeconds:
-			m.reg.MustRegister(s.measured.timings.vec)
+			m.reg.MustRegister(s.measured.stages)
 		case t.Kind == histogramKind:
 			m.times[t.Name] = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: t.Name, Help: t.Help, Buckets: t.buckets}, t.Labels)
 			m.reg.MustRegister(m.times[t.Name])
@@ -182,16 +182,13 @@ func number(b bool) float64 {
 	return 0
 }
 
-// timings is how long the service's own steps take, whichever surface asked.
-type timings struct{ vec *prometheus.HistogramVec }
-
 const stageSeconds = "cairn_stage_seconds"
 
-func newTimings() *timings {
-	return &timings{prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: stageSeconds, Help: stageHelp, Buckets: requestBuckets}, []string{"stage"})}
+func newStages() *prometheus.HistogramVec {
+	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: stageSeconds, Help: stageHelp, Buckets: requestBuckets}, []string{"stage"})
 }
 
-// took counts a stage that began at start.
-func (t *timings) took(stage string, start time.Time) {
-	t.vec.WithLabelValues(stage).Observe(time.Since(start).Seconds())
+// took counts a stage of a write or a recall that began at start.
+func (s *Service) took(stage string, start time.Time) {
+	s.measured.stages.WithLabelValues(stage).Observe(time.Since(start).Seconds())
 }

@@ -68,12 +68,12 @@ var metricTable = []Metric{
 	own1("cairn_subscribers", gaugeKind, "Readers of the feed of this node.", func(s *Service) float64 { return float64(s.commit.Subscribers()) }),
 	own1("cairn_disk_free_bytes", gaugeKind, "Least room on the disks of this node's home.", func(s *Service) float64 { return float64(s.cfg.Disk.Free()) }),
 	own1("cairn_disk_full", gaugeKind, "1 when this node refuses writes because its disk is full.", func(s *Service) float64 { return number(s.cfg.Disk.Full()) }),
-	ofBackups("cairn_backup_interval_seconds", gaugeKind, "How often this node makes a backup by itself.", func(s *Service) float64 { return s.cfg.Backup.withDefaults().Interval.Seconds() }),
-	ofBackups("cairn_backup_covered_timestamp_seconds", gaugeKind, "When this node's backups last held all that was written; 0: never.", func(s *Service) float64 { return float64(s.backedUp.covered.Load()) }),
-	ofBackups("cairn_backup_bytes", gaugeKind, "Size of the newest of its backups.", func(s *Service) float64 { return float64(s.backedUp.bytes.Load()) }),
-	ofBackups("cairn_backup_failures_total", counterKind, "Backups that this node could not make.", func(s *Service) float64 { return float64(s.backedUp.failed.Load()) }),
-	ofBackups("cairn_backup_verified_timestamp_seconds", gaugeKind, "When this node last restored its backups into a scratch state and found the hashes they name; 0: never.", func(s *Service) float64 { return float64(s.backedUp.proved.Load()) }),
-	ofBackups("cairn_backup_verify_failures_total", counterKind, "Times that restoring these backups failed.", func(s *Service) float64 { return float64(s.backedUp.unproven.Load()) }),
+	ofBackups("cairn_backup_interval_seconds", gaugeKind, "How often this node makes a backup by itself.", func(b *backedUp) float64 { return b.plan.Interval.Seconds() }),
+	ofBackups("cairn_backup_covered_timestamp_seconds", gaugeKind, "When this node's backups last held all that was written; 0: never.", func(b *backedUp) float64 { return float64(b.covered.Load()) }),
+	ofBackups("cairn_backup_bytes", gaugeKind, "Size of the newest of its backups.", func(b *backedUp) float64 { return float64(b.bytes.Load()) }),
+	ofBackups("cairn_backup_failures_total", counterKind, "Backups that this node could not make.", func(b *backedUp) float64 { return float64(b.failed.Load()) }),
+	ofBackups("cairn_backup_verified_timestamp_seconds", gaugeKind, "When this node last restored its backups into a scratch state and found the hashes they name; 0: never.", func(b *backedUp) float64 { return float64(b.proved.Load()) }),
+	ofBackups("cairn_backup_verify_failures_total", counterKind, "Times that restoring these backups failed.", func(b *backedUp) float64 { return float64(b.unproven.Load()) }),
 	own1("cairn_slow_operations_total", counterKind, "Operations that took longer than [log] slow_ms.", func(s *Service) float64 { return float64(s.measured.slow.Load()) }),
 	ofEmbedder("cairn_embedder_up", gaugeKind, "1 when this node's embedder answered when it was asked last.", func(e embed.State) float64 { return number(!e.Down) }),
 	ofEmbedder("cairn_embedder_failures_total", counterKind, "Calls of the embedder that failed or took too long.", func(e embed.State) float64 { return float64(e.Failures) }),
@@ -130,15 +130,34 @@ var metricTable = []Metric{
 
 func less(a, b uint64) float64 { return float64(a - min(a, b)) }
 
-// own1 is one number of this node.
-func own1(name, kind, help string, value func(*Service) float64) Metric {
-	return Metric{Name: name, Help: help, Kind: kind, read: func(m *Metrics, put func(float64, ...string)) { put(value(m.s)) }}
+// metricsOf makes the numbers of a part of the node; a node without the part does not show them.
+func metricsOf[T any](part func(*Service) (x T, has bool)) func(name, kind, help string, value func(T) float64) Metric {
+	return func(name, kind, help string, value func(T) float64) Metric {
+		return Metric{Name: name, Help: help, Kind: kind, read: func(m *Metrics, put func(float64, ...string)) {
+			if x, has := part(m.s); has {
+				put(value(x))
+			}
+		}}
+	}
 }
 
-// ofStore is a number of what the state's files cost.
-func ofStore(name, kind, help string, value func(state.StoreStats) float64) Metric {
-	return own1(name, kind, help, func(s *Service) float64 { return value(s.state.StoreStats()) })
-}
+var (
+	own1       = metricsOf(func(s *Service) (*Service, bool) { return s, true })
+	ofStore    = metricsOf(func(s *Service) (state.StoreStats, bool) { return s.state.StoreStats(), true })
+	ofBackups  = metricsOf(func(s *Service) (*backedUp, bool) { return &s.backedUp, s.backedUp.plan.Dir != "" })
+	ofEmbedder = metricsOf(func(s *Service) (is embed.State, has bool) {
+		if g := s.embedders.configured; g != nil {
+			return g.State(), true
+		}
+		return is, false
+	})
+	ofReranker = metricsOf(func(s *Service) (is breaker.State, has bool) {
+		if r := s.cfg.Reranker; r != nil {
+			return r.State(), true
+		}
+		return is, false
+	})
+)
 
 // perNode is one number of this node, labelled with its id.
 func perNode(name, help string, value func(*Service) float64) Metric {
@@ -157,11 +176,7 @@ func perMember(name, help string, value func(raft.Member, *Service) float64) Met
 			if x.ID == m.s.cfg.Member.NodeID {
 				continue
 			}
-			role := "voter"
-			if !x.Voter {
-				role = "readreplica"
-			}
-			put(value(x, m.s), x.Addr, role)
+			put(value(x, m.s), x.Addr, roleOf(x.Voter))
 		}
 	}}
 }

@@ -3,20 +3,16 @@ package engine
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"math"
-	"net/http"
 	"net/url"
 	"runtime/metrics"
 	"slices"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/past"
-	"github.com/cairndb/cairn/oplog"
 )
 
 // recent is what happened since the last sample of the node's past.
@@ -56,23 +52,14 @@ func heapInUse() float32 {
 func (s *Service) clusterPast(ctx context.Context, c api.Caller, q *api.PastRequest) (*api.PastAnswer, error) {
 	q.Minutes, q.Points = min(q.Minutes, int(past.Kept/time.Minute)), min(q.Points, past.Samples)
 	a := &api.PastAnswer{Nodes: []api.NodePast{s.ownPast(q)}}
-	if q.Here {
-		return a, nil
+	if !q.Here {
+		for id, got := range elsewhere(ctx, s, c, api.Past, url.Values{"minutes": {strconv.Itoa(q.Minutes)}, "points": {strconv.Itoa(q.Points)}}) {
+			if got == nil || len(got.Nodes) != 1 {
+				got = &api.PastAnswer{Nodes: []api.NodePast{{NodeID: id, Error: "did not answer", At: []float64{}, Marks: []api.PastMark{}}}}
+			}
+			a.Nodes = append(a.Nodes, got.Nodes[0])
+		}
 	}
-	var mu sync.Mutex
-	ask := url.Values{"node": {"1"}, "minutes": {strconv.Itoa(q.Minutes)}, "points": {strconv.Itoa(q.Points)}, "database": {c.Database}}
-	s.eachGateway(ctx, c, http.MethodGet, api.Past.Path()+"?"+ask.Encode(), nil, func(n oplog.NodeInfo, body []byte, err error) {
-		if n.ID == s.cfg.Member.NodeID {
-			return
-		}
-		var got api.PastAnswer
-		if err != nil || json.Unmarshal(body, &got) != nil || len(got.Nodes) != 1 {
-			got.Nodes = []api.NodePast{{NodeID: n.ID, Error: "did not answer", At: []float64{}, Marks: []api.PastMark{}}}
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		a.Nodes = append(a.Nodes, got.Nodes[0])
-	})
 	slices.SortFunc(a.Nodes, func(a, b api.NodePast) int { return cmp.Compare(a.NodeID, b.NodeID) })
 	return a, nil
 }

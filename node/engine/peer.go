@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -44,14 +45,12 @@ func (s *Service) Push(ctx context.Context, database string, ops []*oplog.Foreig
 	if err != nil {
 		return nil, err
 	}
-	w := write{}
 	for _, op := range ops {
 		if err := checkForeign(op); err != nil {
 			return nil, err
 		}
-		w.ops = append(w.ops, op)
 	}
-	done, err := s.write(ctx, c, w)
+	done, err := s.write(ctx, c, each(ops, func(op *oplog.Foreign) oplog.Op { return op })...)
 	return done.Results, err
 }
 
@@ -63,9 +62,6 @@ func checkForeign(op *oplog.Foreign) error {
 	if len(op.HLC) != 0 && len(op.HLC) != len(oplog.HLC{}) {
 		return oplog.Errorf(oplog.Invalid, "hlc has %d bytes, an HLC has %d", len(op.HLC), len(oplog.HLC{}))
 	}
-	if most := MaxText + MaxMetadata; len(op.Payload) > most {
-		return oplog.Errorf(oplog.TooLarge, "payload of %d bytes is over %d", len(op.Payload), most)
-	}
 	named := []string{op.OpID, op.Type, op.Actor, op.Origin}
 	if op.Forgot != nil {
 		named = append(named, op.Forgot.RID)
@@ -73,7 +69,7 @@ func checkForeign(op *oplog.Foreign) error {
 	if r := op.Related; r != nil {
 		named = append(named, r.ID, r.Src, r.Dst, r.Type)
 	}
-	return names(named...)
+	return cmp.Or(fits("payload", len(op.Payload), MaxText+MaxMetadata), names(named...))
 }
 
 // Record is a pushed record as this node would store it.
@@ -86,10 +82,7 @@ func (s *Service) PeerStatus() (*wire.ClusterStatusResult, error) {
 		return nil, err
 	}
 	st := s.raft.Status()
-	r := &wire.ClusterStatusResult{CurrentTerm: st.Term, SelfID: s.cfg.Member.NodeID, SelfRole: s.cfg.Member.Role, Peers: []wire.PeerStatus{}, Node: own}
-	if id, ok := s.commit.Leader(); ok {
-		r.LeaderID = &id
-	}
+	r := &wire.ClusterStatusResult{CurrentTerm: st.Term, SelfID: s.cfg.Member.NodeID, SelfRole: s.cfg.Member.Role, Peers: []wire.PeerStatus{}, Node: own, LeaderID: s.knownLeader()}
 	voters := uint32(0)
 	for _, m := range st.Members {
 		if m.Voter {

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"cmp"
-	"context"
 	"math"
 	"slices"
 
@@ -15,7 +14,7 @@ import (
 const profileRows = 2000
 
 // profile says what is known of an entity.
-func (s *Service) profile(ctx context.Context, c api.Caller, q *api.ProfileRequest) (*api.EntityProfile, error) {
+func (s *Service) profile(v *state.View, c api.Caller, q *api.ProfileRequest) (*api.EntityProfile, error) {
 	back, err := inDays(q.Days)
 	if err != nil {
 		return nil, err
@@ -24,26 +23,21 @@ func (s *Service) profile(ctx context.Context, c api.Caller, q *api.ProfileReque
 	if back > 0 {
 		since = oplog.At(s.now()) - back
 	}
-	var p *api.EntityProfile
-	err = s.state.Read(func(v *state.View) error {
-		name := v.Canonical(c.DB, "default", q.Name)
-		e, ok := v.Entity(c.DB, name)
-		if !ok {
-			return oplog.Errorf(oplog.NotFound, "no such entity")
+	name := v.Canonical(c.DB, "default", q.Name)
+	e, ok := v.Entity(c.DB, name)
+	if !ok {
+		return nil, oplog.Errorf(oplog.NotFound, "no such entity")
+	}
+	looked := 0
+	var rows []*oplog.Memory
+	v.EntityMemories(c.DB, name, func(m *oplog.Memory) bool {
+		if m.Status != oplog.Tombstoned && m.Created >= since {
+			rows = append(rows, m)
 		}
-		var rows []*oplog.Memory
-		looked := 0
-		v.EntityMemories(c.DB, name, func(m *oplog.Memory) bool {
-			if m.Status != oplog.Tombstoned && m.Created >= since {
-				rows = append(rows, m)
-			}
-			looked++
-			return looked < profileRows
-		})
-		p = profileOf(&e, rows, v.Edges(c.DB, name, profileRows))
-		return nil
+		looked++
+		return looked < profileRows
 	})
-	return p, err
+	return profileOf(&e, rows, v.Edges(c.DB, name, profileRows)), nil
 }
 
 // profileOf computes an entity's profile of memories and relations.

@@ -90,13 +90,10 @@ func resultOf(h index.Hit, explain bool) api.Result {
 		Metadata: metadata(m), Namespace: m.Namespace, Domain: m.Domain, Source: m.Source, Certainty: m.Certainty, Valence: m.Valence}
 	if explain {
 		p := h.Parts
-		r.Explained = &api.Explained{Emotion: orNil(m.Emotion), Session: m.Session, Status: m.Status.String(), Shares: sharesOf(h),
+		r.Explained = &api.Explained{Emotion: orNil(m.Emotion), Session: m.Session, Status: m.Status.String(), Shares: sharesOf(h), Reranked: (*api.Reranked)(h.Rerank),
 			Factors: api.Factors{Fresh: p.Fresh, Importance: p.Importance, Valence: p.Valence, Recency: p.Recency, Decay: p.Decay},
 			Parts: api.Parts{Words: p.Words, Passage: p.Passage, Around: p.Around, Session: p.Session, Factor: p.Factor, Speaker: p.Named, Date: p.Date, When: p.When, Vector: p.Vector,
 				Lift: p.Lift, Graph: p.Graph, Second: p.Second, Relevance: p.Relevance, Alike: p.Alike}}
-		if h.Rerank != nil {
-			r.Explained.Reranked = &api.Reranked{Score: h.Rerank.Score, Place: h.Rerank.Place}
-		}
 	}
 	return r
 }
@@ -127,11 +124,9 @@ func hints(a Answer, question string) []api.Hint {
 			}
 		}
 	}
-	list := []api.Hint{}
-	for _, h := range rank.Hints(index.Question(question), a.Info.Confidence, top, created, names) {
-		list = append(list, api.Hint{Type: h.Type, Suggestion: h.Suggestion, Related: h.Entities})
-	}
-	return list
+	return each(rank.Hints(index.Question(question), a.Info.Confidence, top, created, names), func(h rank.Hint) api.Hint {
+		return api.Hint{Type: h.Type, Suggestion: h.Suggestion, Related: h.Entities}
+	})
 }
 
 // pageRows is how many rows of a streamed answer are read at one view of the state.

@@ -54,21 +54,14 @@ func (a *afterwards) embedsHere(db oplog.DB, first oplog.Seq) bool {
 	return now.rounds > embedStill
 }
 
-// embedAfterwards is the task that embeds what was stored without a vector. Every node asks an embedder whether it is back when it
-// was not.
-func (s *Service) embedAfterwards(ctx context.Context) error {
-	tick := time.NewTicker(s.cfg.Background.Embed)
-	defer tick.Stop()
-	a := &afterwards{s: s, batch: embedBatch, refused: map[oplog.DB]int{}, all: map[oplog.DB]time.Time{}, stuck: map[oplog.DB]standstill{}}
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
-		}
-		a.answers = map[*embed.Guard]bool{}
-		s.everyDatabase(ctx, "embed", func() bool { return true }, a.goThrough)
-	}
+func newAfterwards(s *Service) *afterwards {
+	return &afterwards{s: s, batch: embedBatch, refused: map[oplog.DB]int{}, all: map[oplog.DB]time.Time{}, stuck: map[oplog.DB]standstill{}}
+}
+
+// round embeds what was stored without a vector. Every node asks an embedder whether it is back when it was not.
+func (a *afterwards) round(ctx context.Context) {
+	a.answers = map[*embed.Guard]bool{}
+	a.s.eachDatabase(ctx, "embed", func() bool { return true }, a.goThrough)
 }
 
 // ready returns an embedder that answers, nil when it does not or is not here.
@@ -98,10 +91,11 @@ func (a *afterwards) ready(ctx context.Context, id *oplog.Embedder) *embed.Guard
 
 // goThrough does what there is to do for the vectors of a database. It stops at an embedder's first failure, to go on later.
 func (a *afterwards) goThrough(ctx context.Context, c api.Caller) error {
-	d, now, err := a.s.embeddingOf(c.DB)
+	is, err := a.s.current(c.DB)
 	if err != nil {
 		return err
 	}
+	d, now := is.Database, is.Embedding
 	c.Forward = true // a follower's vectors go to the leader
 	var errs []error
 	switch {
@@ -141,7 +135,7 @@ func (a *afterwards) change(ctx context.Context, c api.Caller, g *embed.Guard) e
 			return err
 		}
 		op := &oplog.Embed{Embedder: id, From: now.Next, Next: min(next, now.Next+embedLook), Vectors: vectors}
-		if _, err := a.s.write(ctx, c, write{ops: []oplog.Op{op}}); err != nil {
+		if _, err := a.s.write(ctx, c, op); err != nil {
 			return err
 		}
 		if time.Since(told) > 10*time.Second {
@@ -206,7 +200,7 @@ func (a *afterwards) embedSome(ctx context.Context, c api.Caller, g *embed.Guard
 		return 0, 0, err
 	}
 	if len(vectors) > 0 {
-		_, err = a.s.write(ctx, c, write{ops: []oplog.Op{&oplog.Embed{Embedder: identity(g), Vectors: vectors}}})
+		_, err = a.s.write(ctx, c, &oplog.Embed{Embedder: identity(g), Vectors: vectors})
 	}
 	return next, len(list) - len(vectors), err
 }

@@ -119,7 +119,8 @@ func (r *reinforcer) run(ctx context.Context) error {
 		todo := append(unsure, r.take()...)
 		unsure = nil
 		for _, b := range todo {
-			switch err := r.send(ctx, b); {
+			c := api.Caller{DB: b.db, Scopes: access.All, Forward: true}
+			switch _, err := r.s.propose(ctx, c, write{key: b.key, ops: []oplog.Op{&oplog.Reinforce{Hits: b.hits}}}); {
 			case err == nil, errors.Is(err, oplog.ErrNoDatabase): // done, or of no use any more
 			case errors.Is(err, &oplog.Error{Kind: oplog.UnknownOutcome}) && len(unsure) < 16:
 				unsure = append(unsure, b)
@@ -128,12 +129,6 @@ func (r *reinforcer) run(ctx context.Context) error {
 			}
 		}
 	}
-}
-
-func (r *reinforcer) send(ctx context.Context, b batch) error {
-	c := api.Caller{DB: b.db, Scopes: access.All, Forward: true}
-	_, err := r.s.write(ctx, c, write{key: b.key, ops: []oplog.Op{&oplog.Reinforce{Hits: b.hits}}})
-	return err
 }
 
 func (r *reinforcer) back(b batch) {

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,10 +23,7 @@ func (s *Service) rememberOne(ctx context.Context, c api.Caller, q *api.Remember
 	if errors.Is(err, oplog.ErrKeyReused) {
 		return nil, &api.Refusal{Code: "conflict", Err: err, More: map[string]any{"stored": false, "idempotency_conflict": true, "rid": s.keyed(c.DB, key)}}
 	}
-	if err != nil {
-		return nil, quota(err)
-	}
-	return &api.Remembered{RID: r.RIDs[0], Index: r.Index, Replayed: r.Replayed}, nil
+	return &api.Remembered{RID: r.First.ID, Index: r.Index, Replayed: r.Replayed}, quota(err)
 }
 
 func (s *Service) rememberBatch(ctx context.Context, c api.Caller, q *api.RememberBatchRequest) (*api.RememberedBatch, error) {
@@ -44,10 +40,7 @@ func (s *Service) rememberBatch(ctx context.Context, c api.Caller, q *api.Rememb
 	if errors.Is(err, oplog.ErrKeyReused) {
 		return nil, &api.Refusal{Code: "conflict", Err: err, More: map[string]any{"stored": false, "idempotency_conflict": true}}
 	}
-	if err != nil {
-		return nil, quota(err)
-	}
-	return &api.RememberedBatch{RIDs: orEmpty(r.RIDs), Count: len(r.RIDs), Index: r.Index, Replayed: r.Replayed}, nil
+	return &api.RememberedBatch{RIDs: r.RIDs, Count: len(r.RIDs), Index: r.Index, Replayed: r.Replayed}, quota(err)
 }
 
 // quota tells a database that is full from a request that is too large.
@@ -81,60 +74,41 @@ func (s *Service) keyed(db oplog.DB, key string) (rid string) {
 }
 
 func (s *Service) forget(ctx context.Context, c api.Caller, q *api.ForgetRequest) (*api.Forgotten, error) {
-	if len(q.Reason) > MaxReason {
-		return nil, oplog.Errorf(oplog.TooLarge, "reason of %d bytes is over %d", len(q.Reason), MaxReason)
-	}
-	w, err := s.write(ctx, c, write{ops: []oplog.Op{&oplog.Forget{RID: q.RID, At: oplog.At(time.Now()), Reason: q.Reason}}})
-	if err != nil {
+	if err := fits("reason", len(q.Reason), MaxReason); err != nil {
 		return nil, err
 	}
-	return &api.Forgotten{RID: q.RID, Found: w.Results[0].Changed, Index: w.Index}, nil
+	w, err := s.write(ctx, c, &oplog.Forget{RID: q.RID, At: oplog.At(time.Now()), Reason: q.Reason})
+	return &api.Forgotten{RID: q.RID, Found: w.First.Changed, Index: w.Index}, err
 }
 
-func (s *Service) get(_ context.Context, c api.Caller, q *api.GetRequest) (*api.Memory, error) {
-	var row api.Memory
-	return &row, s.state.Read(func(v *state.View) error {
-		m, ok := v.Memory(c.DB, q.RID)
-		if !ok {
-			return oplog.ErrNoMemory
-		}
-		row = memoryOf(m)
-		if n := len(v.Vector(c.DB, m.Seq)); n > 0 {
-			row.VectorBytes, row.Model = &n, embeddedBy(v, c.DB)
-		}
-		return nil
-	})
-}
-
-// embeddedBy names what makes a database's vectors; nil where the clients bring them.
-func embeddedBy(v *state.View, db oplog.DB) *string {
-	if d, ok := v.Database(db); ok && d.Embedder != nil {
-		return &d.Embedder.Name
+func (s *Service) get(v *state.View, c api.Caller, q *api.GetRequest) (*api.Memory, error) {
+	m, ok := v.Memory(c.DB, q.RID)
+	if !ok {
+		return nil, oplog.ErrNoMemory
 	}
-	return nil
-}
-
-func (s *Service) revisions(_ context.Context, c api.Caller, q *api.RevisionsRequest) (*api.RevisionList, error) {
-	list := &api.RevisionList{RID: q.RID, Revisions: []api.Revision{}}
-	return list, s.state.Read(func(v *state.View) error {
-		m, ok := v.Memory(c.DB, q.RID)
-		if !ok {
-			return oplog.ErrNoMemory
+	row := memoryOf(m)
+	if n := len(v.Vector(c.DB, m.Seq)); n > 0 {
+		row.VectorBytes = &n
+		if d, ok := v.Database(c.DB); ok && d.Embedder != nil { // otherwise the clients bring the vectors
+			row.Model = &d.Embedder.Name
 		}
-		for _, r := range v.Revisions(c.DB, m.Seq) {
-			list.Revisions = append(list.Revisions, api.Revision{Number: r.Number, Text: r.Text, Importance: r.Importance, Valence: r.Valence, Certainty: r.Certainty,
-				Reason: r.Reason, Until: r.Until.Seconds()})
-		}
-		return nil
-	})
-}
-
-func (s *Service) current(ctx context.Context, c api.Caller, q *api.CurrentRequest) (*api.CurrentMemory, error) {
-	ns := cmp.Or(strings.TrimSpace(q.Namespace), "default")
-	list, err := s.newest(ctx, c, ns, 1)
-	if err != nil {
-		return nil, err
 	}
+	return &row, nil
+}
+
+func (s *Service) revisions(v *state.View, c api.Caller, q *api.RevisionsRequest) (*api.RevisionList, error) {
+	m, ok := v.Memory(c.DB, q.RID)
+	if !ok {
+		return nil, oplog.ErrNoMemory
+	}
+	return &api.RevisionList{RID: q.RID, Revisions: each(v.Revisions(c.DB, m.Seq), func(r oplog.Revision) api.Revision {
+		return api.Revision{Number: r.Number, Text: r.Text, Importance: r.Importance, Valence: r.Valence, Certainty: r.Certainty, Reason: r.Reason, Until: r.Until.Seconds()}
+	})}, nil
+}
+
+func (s *Service) newestOf(v *state.View, c api.Caller, q *api.CurrentRequest) (*api.CurrentMemory, error) {
+	ns := blank(q.Namespace)
+	list := newest(v, c.DB, ns, 1)
 	if len(list) == 0 {
 		return nil, oplog.Errorf(oplog.NotFound, "namespace '%s' has no memories", ns)
 	}

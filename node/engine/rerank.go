@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/index"
-	"github.com/cairndb/cairn/index/breaker"
 	"github.com/cairndb/cairn/index/rerank"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
@@ -71,13 +70,4 @@ func (s *Service) textsOf(db oplog.DB, hits []index.Hit) ([]string, error) {
 		return nil
 	})
 	return texts, err
-}
-
-// ofReranker is a number of this node's reranker; absent where there is none.
-func ofReranker(name, kind, help string, value func(breaker.State) float64) Metric {
-	return Metric{Name: name, Help: help, Kind: kind, read: func(m *Metrics, put func(float64, ...string)) {
-		if r := m.s.cfg.Reranker; r != nil {
-			put(value(r.State()))
-		}
-	}}
 }

@@ -22,11 +22,11 @@ func memoryOf(m *oplog.Memory) api.Memory {
 	return row
 }
 
-// rowsOf are whole memories.
-func rowsOf(list []*oplog.Memory) []api.Memory {
-	rows := make([]api.Memory, len(list))
-	for i, m := range list {
-		rows[i] = memoryOf(m)
+// each is what becomes of the rows of a list; it is never nil.
+func each[T, R any](list []T, of func(T) R) []R {
+	rows := make([]R, len(list))
+	for i, x := range list {
+		rows[i] = of(x)
 	}
 	return rows
 }
@@ -42,12 +42,7 @@ func mergedFrom(m *oplog.Memory) []string {
 
 func iso(t oplog.Time) string { return t.Time().UTC().Format(time.RFC3339Nano) }
 
-func orEmpty(s []string) []string {
-	if s == nil {
-		return []string{}
-	}
-	return s
-}
+func orEmpty(s []string) []string { return append([]string{}, s...) }
 
 // when is a time as clients read it, null for none.
 func when(t oplog.Time) *float64 {

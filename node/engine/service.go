@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
@@ -25,7 +27,6 @@ import (
 type Service struct {
 	cfg    Config
 	log    *slog.Logger
-	door   run
 	state  *state.State
 	commit *commit.Log
 	access *access.Control
@@ -48,9 +49,9 @@ type Service struct {
 // measured is what /metrics tells of the service itself.
 type measured struct {
 	started time.Time
-	timings *timings
-	slow    atomic.Int64 // operations that took long
-	dropped atomic.Int64 // event streams of this host's surfaces whose clients did not keep up
+	stages  *prometheus.HistogramVec // how long the steps of writes and recalls take, whichever surface asked
+	slow    atomic.Int64             // operations that took long
+	dropped atomic.Int64             // event streams of this host's surfaces whose clients did not keep up
 }
 
 // seen is what the tasks saw when they looked last.
@@ -71,11 +72,10 @@ type load struct {
 // New puts the memory together. It answers nothing that needs an index before SetIndex, and nothing that needs the log before Start.
 func New(cfg Config) (*Service, error) {
 	s := &Service{cfg: cfg, log: cfg.Logger, state: cfg.State, commit: cfg.Commit, access: cfg.Access, asked: newAsked(), lastDay: past.New()}
-	s.measured.started, s.measured.timings = time.Now(), newTimings()
+	s.measured.started, s.measured.stages = time.Now(), newStages()
 	s.load.imports, s.load.thinking = make(chan struct{}, maxImports), make(chan struct{}, 1)
-	s.door, s.reinforcer = throughDoor(s), newReinforcer(s)
-	s.embedders = newEmbedders(cfg.Embedder, cfg.Home.Models, cfg.Logger)
-	s.backups.dir = cfg.Home.Spool
+	s.reinforcer, s.embedders = newReinforcer(s), newEmbedders(cfg.Embedder, cfg.Home.Models, cfg.Logger)
+	s.backups.dir, s.backedUp.plan = cfg.Home.Spool, cfg.Backup.withDefaults()
 	if err := os.RemoveAll(cfg.Home.Spool); err != nil { // of a process before
 		return nil, fmt.Errorf("backups: %w", err)
 	}
@@ -88,23 +88,53 @@ func (s *Service) SetIndex(x *index.Index) { s.index = x }
 // Start begins the tasks. It is called when the log is open, before package commit says so.
 func (s *Service) Start(r *raft.Node, spawn func(name string, task func(context.Context) error)) {
 	s.raft = r
+	b := s.cfg.Background
 	spawn("reinforce", s.reinforcer.run)
-	spawn("background", s.background)
-	spawn("embed", s.embedAfterwards)
-	spawn("partition", s.learnPartitions)
-	spawn("compare", s.compare)
+	if !b.NoThink {
+		spawn("think", every(b.Think, s.leading("think", s.thinkAlone)))
+	}
+	spawn("abandon", every(b.Abandon, s.leading("abandon", s.abandon)))
+	spawn("embed", every(b.Embed, newAfterwards(s).round))
+	spawn("partition", every(b.Partition, s.leading("partition", s.learnPartitions())))
+	spawn("compare", every(compareEvery, s.compare))
 	spawn("past", s.sampling)
-	spawn("look", s.look)
-	if s.cfg.Backup.Dir != "" {
-		spawn("backup", s.backup)
+	spawn("look", atOnce(lookEvery, s.look))
+	if p := s.backedUp.plan; p.Dir != "" {
+		s.backedUp.found()
+		spawn("backup", atOnce(p.Interval, s.backup))
+	}
+}
+
+// every is a task that does something at intervals, until the node stops.
+func every(d time.Duration, f func(context.Context)) func(context.Context) error {
+	return func(ctx context.Context) error {
+		tick := time.NewTicker(d)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-tick.C:
+				f(ctx)
+			}
+		}
+	}
+}
+
+// atOnce is a task that does something when the node starts, and then at intervals.
+func atOnce(d time.Duration, f func(context.Context)) func(context.Context) error {
+	return func(ctx context.Context) error {
+		f(ctx)
+		return every(d, f)(ctx)
 	}
 }
 
 // Written says where in the log a write is: a client carries the index to another node to read its own write there.
 type Written struct {
 	Index    oplog.Index
-	Replayed bool // an idempotency key answered: the write had happened before
-	Results  []oplog.Result
+	Replayed bool           // an idempotency key answered: the write had happened before
+	Results  []oplog.Result // one for each operation
+	First    oplog.Result   // the first of them, zero beside an error
 }
 
 // A write is the operations that a service method makes of a request.
@@ -112,12 +142,22 @@ type write struct {
 	key    string // idempotency key of the client, or empty
 	digest []byte // of what the client sent, for the key
 	ops    []oplog.Op
-	system bool // control plane: the entry belongs to no database
 }
 
-// write proposes for a caller that the door has let in, and answers when this node has applied and indexed the entry. A write without
+// write proposes operations that stand or fall together.
+func (s *Service) write(ctx context.Context, c api.Caller, ops ...oplog.Op) (Written, error) {
+	return s.propose(ctx, c, write{ops: ops})
+}
+
+// control proposes an operation on the cluster: the entry belongs to no database.
+func (s *Service) control(ctx context.Context, c api.Caller, op oplog.Op) (Written, error) {
+	c.DB = 0
+	return s.write(ctx, c, op)
+}
+
+// propose proposes for a caller that the door has let in, and answers when this node has applied and indexed the entry. A write without
 // operations answers when the index has all that the state holds.
-func (s *Service) write(ctx context.Context, c api.Caller, w write) (Written, error) {
+func (s *Service) propose(ctx context.Context, c api.Caller, w write) (Written, error) {
 	if len(w.key) > field.MaxKey {
 		return Written{}, oplog.Errorf(oplog.Invalid, "idempotency key of %d bytes is over %d", len(w.key), field.MaxKey)
 	}
@@ -127,12 +167,8 @@ func (s *Service) write(ctx context.Context, c api.Caller, w write) (Written, er
 		at, _ := s.state.Applied()
 		return Written{Index: at}, s.readable(ctx, at)
 	}
-	e := oplog.Entry{Node: s.cfg.Member.NodeID, DB: c.DB, Key: w.key, Digest: w.digest, Ops: w.ops}
-	if w.system {
-		e.DB = 0
-	}
 	start := time.Now()
-	e.Ops = oplog.Follow(w.ops)
+	e := oplog.Entry{Node: s.cfg.Member.NodeID, DB: c.DB, Key: w.key, Digest: w.digest, Ops: oplog.Follow(w.ops)}
 	d, err := s.commit.Propose(ctx, access.AskerOf(c), e, c.Forward)
 	if len(e.Ops) > len(w.ops) && commit.IsTooOld(err) { // a member cannot read what their texts state yet: the memories go without it
 		e.Ops = w.ops
@@ -141,23 +177,26 @@ func (s *Service) write(ctx context.Context, c api.Caller, w write) (Written, er
 	if err != nil {
 		return Written{}, err
 	}
-	d.Results = d.Results[:min(len(d.Results), len(w.ops))]
-	s.measured.timings.took("commit", start)
+	s.took("commit", start)
 	s.recent.commits.Took(time.Since(start))
 	// The entry is committed: an error of the wait below does not undo it.
 	if err := s.readable(ctx, d.Index); err != nil {
 		return Written{}, err
 	}
-	s.measured.timings.took("readable", start)
+	s.took("readable", start)
 	if d.Err != nil {
 		return Written{}, d.Err
 	}
-	return Written{Index: d.Index, Replayed: d.Replayed, Results: d.Results}, nil
+	out := Written{Index: d.Index, Replayed: d.Replayed, Results: d.Results[:min(len(d.Results), len(w.ops))]}
+	if len(out.Results) > 0 {
+		out.First = out.Results[0]
+	}
+	return out, nil
 }
 
 // Note implements access.Log.
 func (s *Service) Note(ctx context.Context, op oplog.Op) error {
-	_, err := s.write(ctx, access.Node(), write{system: true, ops: []oplog.Op{op}})
+	_, err := s.control(ctx, access.Node(), op)
 	return err
 }
 
@@ -180,11 +219,10 @@ func (s *Service) writeOps(ctx context.Context, c api.Caller, key string, ops ..
 			continue
 		}
 		named := *m
-		said, err := s.extract(c.DB, m.Text)
-		if err != nil {
+		var err error
+		if named.Extractor, named.Entities, named.Claims, err = s.extract(c.DB, m.Text); err != nil {
 			return Written{}, err
 		}
-		said.into(&named)
 		if ops[i] = &named; len(m.Vector) == 0 {
 			texts, bare = append(texts, m.Text), append(bare, &named)
 		}
@@ -196,7 +234,7 @@ func (s *Service) writeOps(ctx context.Context, c api.Caller, key string, ops ..
 	for i, m := range bare {
 		m.Vector = vecs[i]
 	}
-	return s.write(ctx, c, write{key: key, ops: ops})
+	return s.propose(ctx, c, write{key: key, ops: ops})
 }
 
 // maxPlace is what a place in a batch may add to a key.

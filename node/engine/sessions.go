@@ -17,14 +17,11 @@ func (s *Service) startSession(ctx context.Context, c api.Caller, q *api.StartSe
 	if err := names(op.Namespace, op.Client, op.ID); err != nil {
 		return nil, err
 	}
-	w, err := s.write(ctx, c, write{ops: []oplog.Op{op}})
+	w, err := s.write(ctx, c, op)
 	if errors.Is(err, &oplog.Error{Kind: oplog.Conflict}) {
 		return nil, &api.Refusal{Code: "conflict", Err: err, More: map[string]any{"session_id": s.activeSession(c, op)}}
 	}
-	if err != nil {
-		return nil, err
-	}
-	return &api.StartedSession{ID: op.ID, Index: w.Index}, nil
+	return &api.StartedSession{ID: op.ID, Index: w.Index}, err
 }
 
 // activeSession is the one in the way of another; nil when it has ended in the meantime.
@@ -42,80 +39,54 @@ func (s *Service) activeSession(c api.Caller, op *oplog.SessionStart) (id any) {
 }
 
 func (s *Service) endSession(ctx context.Context, c api.Caller, q *api.EndSessionRequest) (*api.EndedSession, error) {
-	w, err := s.write(ctx, c, write{ops: []oplog.Op{&oplog.SessionEnd{ID: q.ID, Summary: q.Summary, At: oplog.At(time.Now())}}})
+	w, err := s.write(ctx, c, &oplog.SessionEnd{ID: q.ID, Summary: q.Summary, At: oplog.At(time.Now())})
 	if err != nil {
 		return nil, err
 	}
-	x := w.Results[0].Session
+	x := w.First.Session
 	return &api.EndedSession{ID: x.ID, Duration: (x.Ended - x.Started).Seconds(), Memories: x.Memories, Topics: orEmpty(x.Topics), Index: w.Index}, nil
 }
 
 // sessions lists the newest first.
-func (s *Service) sessions(ctx context.Context, c api.Caller, q *api.SessionsRequest) (*api.SessionList, error) {
-	var found []oplog.Session
-	n, ns := limit(q.Limit), blank(q.Namespace)
-	err := s.state.Read(func(v *state.View) error {
-		looked := 0
-		take := func(bound int) func(oplog.Session) bool {
-			return func(x oplog.Session) bool {
-				if !q.Active || x.Status == oplog.SessionActive {
-					found = append(found, x)
-				}
-				looked++
-				return len(found) < bound && looked < maxLook
-			}
-		}
-		if q.Client != nil {
-			v.Sessions(c.DB, ns, *q.Client, take(n))
-		} else {
-			v.SessionsOf(c.DB, ns, take(maxLook)) // client by client: sorted below
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
+func (s *Service) sessions(v *state.View, c api.Caller, q *api.SessionsRequest) (*api.SessionList, error) {
+	n, most, ns := limit(q.Limit), maxLook, blank(q.Namespace)
+	walk := func(f func(oplog.Session) bool) { v.SessionsOf(c.DB, ns, f) } // client by client: sorted below
+	if q.Client != nil {
+		walk, most = func(f func(oplog.Session) bool) { v.Sessions(c.DB, ns, *q.Client, f) }, n
 	}
+	found := pick(most, walk, func(x oplog.Session) bool { return !q.Active || x.Status == oplog.SessionActive })
 	slices.SortStableFunc(found, func(a, b oplog.Session) int {
 		return cmp.Or(cmp.Compare(b.Started, a.Started), cmp.Compare(a.ID, b.ID))
 	})
-	list := &api.SessionList{Sessions: []api.Session{}}
-	for _, x := range found[:min(len(found), n)] {
-		list.Sessions = append(list.Sessions, sessionOf(&x))
-	}
-	list.Count = len(list.Sessions)
-	return list, nil
+	found = found[:min(len(found), n)]
+	return &api.SessionList{Sessions: each(found, sessionOf), Count: len(found)}, nil
 }
 
 var sessionStatuses = map[oplog.SessionStatus]string{oplog.SessionActive: "active", oplog.SessionEnded: "ended", oplog.SessionAbandoned: "abandoned", oplog.SessionImplicit: "implicit"}
 
-func sessionOf(x *oplog.Session) api.Session {
+func sessionOf(x oplog.Session) api.Session {
 	return api.Session{ID: x.ID, Namespace: x.Namespace, Client: x.Client, Started: x.Started.Seconds(), Ended: when(x.Ended), Status: sessionStatuses[x.Status],
 		Summary: x.Summary, Memories: x.Memories, Topics: orEmpty(x.Topics)}
 }
 
 // sessionHistory is a session and its memories in the order they were stored, from one place on.
-func (s *Service) sessionHistory(ctx context.Context, c api.Caller, q *api.SessionHistoryRequest) (*api.SessionAndMemories, error) {
-	a, n, offset := &api.SessionAndMemories{List: []api.Memory{}}, limit(max(q.Limit, 1)), q.Offset
-	err := s.state.Read(func(v *state.View) error {
-		x, ok := v.Session(c.DB, q.ID)
-		if !ok {
-			return oplog.ErrNoSession
-		}
-		a.Session = sessionOf(&x)
-		v.SessionMemories(c.DB, q.ID, func(m *oplog.Memory) bool {
-			if m.Status == oplog.Tombstoned {
-				return true
-			}
-			if offset > 0 {
-				offset--
-				return true
-			}
+func (s *Service) sessionHistory(v *state.View, c api.Caller, q *api.SessionHistoryRequest) (*api.SessionAndMemories, error) {
+	x, ok := v.Session(c.DB, q.ID)
+	if !ok {
+		return nil, oplog.ErrNoSession
+	}
+	a, n, offset := &api.SessionAndMemories{Session: sessionOf(x), List: []api.Memory{}}, limit(max(q.Limit, 1)), q.Offset
+	v.SessionMemories(c.DB, q.ID, func(m *oplog.Memory) bool {
+		switch {
+		case m.Status == oplog.Tombstoned:
+		case offset > 0:
+			offset--
+		default:
 			a.List = append(a.List, memoryOf(m))
-			return len(a.List) < n
-		})
-		return nil
+		}
+		return len(a.List) < n
 	})
-	return a, err
+	return a, nil
 }
 
 // draftSummary keeps each line of a summary, and each sentence of a line, as a memory of its own.
@@ -126,8 +97,5 @@ func (s *Service) draftSummary(ctx context.Context, c api.Caller, q *api.DraftSu
 			Namespace: blank(q.Namespace), Domain: q.Domain, Source: "session_summary", Metadata: []byte("{}")})
 	}
 	r, err := s.store(ctx, c, "", drafts...)
-	if err != nil {
-		return nil, quota(err)
-	}
-	return &api.Drafted{RIDs: orEmpty(r.RIDs), Count: len(r.RIDs)}, nil
+	return &api.Drafted{RIDs: r.RIDs, Count: len(r.RIDs)}, quota(err)
 }

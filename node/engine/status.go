@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -76,8 +77,8 @@ func (s *Service) Status(ctx context.Context) api.ClusterStatus {
 		}
 	}
 	st.QuorumSize = st.Voters/2 + 1
-	if id, ok := s.commit.Leader(); ok {
-		st.LeaderID, st.LeaderAddr, st.LeaderHTTP = &id, infos[id].Wire, infos[id].HTTP
+	if st.LeaderID = s.knownLeader(); st.LeaderID != nil {
+		st.LeaderAddr, st.LeaderHTTP = infos[*st.LeaderID].Wire, infos[*st.LeaderID].HTTP
 	}
 	st.Healthy = st.LeaderID != nil && quorate(st)
 	st.Agreement, st.DiskFull = agreement(st), s.cfg.Disk.Full()
@@ -109,14 +110,11 @@ func agreement(st api.ClusterStatus) string {
 func (s *Service) askAll(ctx context.Context, members []raft.Member, infos map[uint32]oplog.NodeInfo) []api.Peer {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	peers := []api.Peer{}
+	members = slices.DeleteFunc(slices.Clone(members), func(m raft.Member) bool { return m.ID == s.cfg.Member.NodeID })
+	peers := make([]api.Peer, len(members))
 	var wg sync.WaitGroup
-	var mu sync.Mutex
 	acknowledged, known := s.raft.Acknowledged()
-	for _, m := range members {
-		if m.ID == s.cfg.Member.NodeID {
-			continue
-		}
+	for i, m := range members {
 		wg.Go(func() {
 			p := s.ask(ctx, m)
 			p.Wire, p.HTTP = infos[m.ID].Wire, infos[m.ID].HTTP
@@ -124,31 +122,23 @@ func (s *Service) askAll(ctx context.Context, members []raft.Member, infos map[u
 				lag := own{Vitals: p.Vitals, Through: p.Through}.lag(acknowledged)
 				p.LagEntries = &lag
 			}
-			mu.Lock()
-			peers = append(peers, p)
-			mu.Unlock()
+			peers[i] = p
 		})
 	}
 	wg.Wait()
-	slices.SortFunc(peers, func(a, b api.Peer) int { return int(a.NodeID) - int(b.NodeID) })
+	slices.SortFunc(peers, func(a, b api.Peer) int { return cmp.Compare(a.NodeID, b.NodeID) })
 	return peers
 }
 
 func (s *Service) ask(ctx context.Context, m raft.Member) api.Peer {
-	p := api.Peer{NodeID: m.ID, Addr: m.Addr, Voter: m.Voter, Role: "voter", State: "unreachable"}
-	if !m.Voter {
-		p.Role = "readreplica"
-	}
+	p := api.Peer{NodeID: m.ID, Addr: m.Addr, Voter: m.Voter, Role: roleOf(m.Voter), State: "unreachable"}
 	if !m.LastSeen.IsZero() {
 		ago := time.Since(m.LastSeen).Seconds()
 		p.LastSeenSecsAgo = &ago
 	}
 	var r wire.ClusterStatusResult
-	if err := s.raft.Ask(ctx, m.Addr, wire.OpClusterStatus, &wire.Nothing{}, wire.OpClusterStatusResult, &r); err != nil {
-		return p
-	}
 	var o own
-	if json.Unmarshal(r.Node, &o) != nil {
+	if s.raft.Ask(ctx, m.Addr, wire.OpClusterStatus, &wire.Nothing{}, wire.OpClusterStatusResult, &r) != nil || json.Unmarshal(r.Node, &o) != nil {
 		return p
 	}
 	zero := 0.0
@@ -179,11 +169,10 @@ func (s *Service) leaderInfo() (info oplog.NodeInfo, ok bool) {
 		return info, false
 	}
 	info.ID = id
-	_ = s.state.Read(func(v *state.View) error {
-		for _, i := range v.Nodes() {
-			if i.ID == id {
-				info = i
-			}
+	_ = s.state.Read(func(v *state.View) error { // a closing state leaves the addresses empty
+		nodes := v.Nodes()
+		if i := slices.IndexFunc(nodes, func(n oplog.NodeInfo) bool { return n.ID == id }); i >= 0 {
+			info = nodes[i]
 		}
 		return nil
 	})

@@ -3,9 +3,13 @@ package engine
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"net/url"
+	"runtime"
 	"time"
 
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/node/mind"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
@@ -108,32 +112,33 @@ func (t *thinker) gather(ctx context.Context) error {
 		return err
 	}
 	t.snap.Rest = t.s.pace(ctx)
-	for from = from + 1; ; {
-		more := false
-		if err := t.s.state.Read(func(v *state.View) error {
-			looked := 0
-			v.Memories(db, from, func(m *oplog.Memory) bool {
-				if looked++; looked > thinkSlice {
-					more = true
-					return false
-				}
-				from = m.Seq + 1
-				t.take(v, m)
-				return true
-			})
-			return ctx.Err()
-		}); err != nil {
+	if err := inSlices(ctx, t, from+1, (*state.View).Memories, func(v *state.View, m *oplog.Memory) (oplog.Seq, bool) {
+		t.take(v, m)
+		return m.Seq + 1, true
+	}); err != nil {
+		return err
+	}
+	if err := inSlices(ctx, t, "", (*state.View).EdgesBehind, func(_ *state.View, e oplog.Edge) (string, bool) {
+		t.snap.Edges = append(t.snap.Edges, e)
+		return e.ID, len(t.snap.Edges) < thinkEdges
+	}); err != nil {
+		return err
+	}
+	return inSlices(ctx, t, "", (*state.View).ClaimsBehind, func(_ *state.View, c oplog.StoredClaim) (string, bool) {
+		t.snap.Claims = append(t.snap.Claims, c)
+		return c.ID, len(t.snap.Claims) < thinkClaims
+	})
+}
+
+// inSlices walks rows of the round's database in slices, and rests behind each.
+func inSlices[K, T any](ctx context.Context, t *thinker, from K, walk func(*state.View, oplog.DB, K, func(T) bool), each func(*state.View, T) (K, bool)) error {
+	for err := range inPages(t.s, t.c.DB, thinkSlice, from, walk, each) {
+		if err = cmp.Or(err, ctx.Err()); err != nil {
 			return err
-		}
-		if !more {
-			break
 		}
 		t.snap.Rest()
 	}
-	if err := t.gatherEdges(ctx); err != nil {
-		return err
-	}
-	return t.gatherClaims(ctx)
+	return nil
 }
 
 func (t *thinker) take(v *state.View, m *oplog.Memory) {
@@ -183,52 +188,6 @@ func (t *thinker) gatherSmall(v *state.View) {
 	}
 }
 
-func (t *thinker) gatherEdges(ctx context.Context) error {
-	for from, more := "", true; more; {
-		more = false
-		t.snap.Rest()
-		if err := t.s.state.Read(func(v *state.View) error {
-			looked := 0
-			v.EdgesBehind(t.c.DB, from, func(e oplog.Edge) bool {
-				if looked++; looked > thinkSlice {
-					more = len(t.snap.Edges) < thinkEdges
-					return false
-				}
-				from = e.ID
-				t.snap.Edges = append(t.snap.Edges, e)
-				return true
-			})
-			return ctx.Err()
-		}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (t *thinker) gatherClaims(ctx context.Context) error {
-	for from, more := "", true; more; {
-		more = false
-		t.snap.Rest()
-		if err := t.s.state.Read(func(v *state.View) error {
-			looked := 0
-			v.ClaimsBehind(t.c.DB, from, func(c oplog.StoredClaim) bool {
-				if looked++; looked > thinkSlice {
-					more = len(t.snap.Claims) < thinkClaims
-					return false
-				}
-				from = c.ID
-				t.snap.Claims = append(t.snap.Claims, c)
-				return true
-			})
-			return ctx.Err()
-		}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // The tiers, from the shortest life to the longest.
 const (
 	TierWorking  = "working"
@@ -253,5 +212,62 @@ func (t *thinker) tierPolicy(m *oplog.Memory) {
 		t.op.Retier = append(t.op.Retier, oplog.Retier{RID: m.RID, From: m.Tier, To: up})
 	case ttl > 0 && m.Created+ttl <= t.snap.Now:
 		t.op.Outdated = append(t.op.Outdated, oplog.Grounds{RID: m.RID, Revision: m.Revision})
+	}
+}
+
+// thinkOnLeader asks the leader for a round, where a surface passes its writes on: a round is no entry that could be forwarded. The
+// leader is asked with the token of the request, or, where the caller was let in by this node, with the cluster's own secret.
+// The answer comes when this node has what the leader decided.
+func (s *Service) thinkOnLeader(ctx context.Context, c api.Caller, r api.ThinkRequest) (*api.Thought, error) {
+	started := time.Now()
+	if c.Bearer == "" {
+		if s.cfg.Gateways.Secret == "" {
+			return nil, s.commit.NotLeader()
+		}
+		c.Bearer = "Bearer " + s.cfg.Gateways.Secret
+	}
+	raw, err := s.askLeader(ctx, c, api.Think.Path()+"?database="+url.QueryEscape(c.Database), r)
+	if err != nil {
+		return nil, err
+	}
+	a := &api.Thought{}
+	if err := json.Unmarshal(raw, a); err != nil {
+		return nil, &oplog.Error{Kind: oplog.UnknownOutcome, Text: "the leader's answer to think cannot be read", Err: err}
+	}
+	if err := s.commit.Fresh(ctx, commit.Linearizable); err != nil {
+		return nil, &oplog.Error{Kind: oplog.UnknownOutcome, Text: "the leader has finished, but this node has not applied the result yet", Err: err}
+	}
+	a.Millis, a.Index = time.Since(started).Milliseconds(), s.commit.Indexed()
+	return a, nil
+}
+
+// How a round of cognition yields to recalls: it works for a moment and then rests for several, so that it takes no
+// more than a fifth of one core while recalls run, and none of them waits long behind it.
+const (
+	workSlice   = 3 * time.Millisecond
+	restShare   = 2 // times as long as the work
+	longestRest = 20 * time.Millisecond
+)
+
+// pace makes the function that a round of cognition calls every few rows. It costs a look at the clock until the slice is
+// over. When no recall is under way, the round goes on at once.
+func (s *Service) pace(ctx context.Context) func() {
+	began := time.Now()
+	return func() {
+		worked := time.Since(began)
+		if worked < workSlice {
+			return
+		}
+		if s.load.asking.Load() == 0 {
+			runtime.Gosched()
+		} else {
+			t := time.NewTimer(min(restShare*worked, longestRest))
+			select {
+			case <-t.C:
+			case <-ctx.Done():
+			}
+			t.Stop()
+		}
+		began = time.Now()
 	}
 }

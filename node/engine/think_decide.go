@@ -138,7 +138,7 @@ func (t *thinker) merge(cluster []int) error {
 		if len(m.Into.Text) > MaxText {
 			return nil
 		}
-		readText(v, t.c.DB, m.Into.Text).into(&m.Into)
+		m.Into.Extractor, m.Into.Entities, m.Into.Claims = readText(v, t.c.DB, m.Into.Text)
 		for i := range m.Edges {
 			m.Edges[i].Into = m.Into.RID
 		}
@@ -244,41 +244,35 @@ const (
 func (t *thinker) propose(ctx context.Context) (*api.Thought, error) {
 	a, raised := &api.Thought{Triggers: []api.Attention{}}, []string{}
 	t.op.Base, t.op.At, t.op.Last = t.base, t.snap.Now, true
-	head := func() oplog.Cognition { return oplog.Cognition{Base: t.base, At: t.snap.Now} }
 	var entries []oplog.Cognition
-	first := head() // conflicts come before merges, so that none of their sides is merged
-	first.Conflicts, first.Bounds, t.op.Conflicts, t.op.Bounds = t.op.Conflicts, t.op.Bounds, nil, nil
-	split := len(chunkMerges(t.op.Merges)) > 1 || len(t.op.Retier)+len(t.op.Outdated) > partsAnEntry
-	if !split {
-		t.op.Conflicts, t.op.Bounds = first.Conflicts, first.Bounds
-	} else {
-		entries = append(entries, first)
-		for _, c := range chunkMerges(t.op.Merges) {
-			e := head()
-			e.Merges = c
-			entries = append(entries, e)
+	merges := chunkMerges(t.op.Merges)
+	if len(merges) > 1 || len(t.op.Retier)+len(t.op.Outdated) > partsAnEntry {
+		add := func(part oplog.Cognition) {
+			part.Base, part.At = t.base, t.snap.Now
+			entries = append(entries, part)
+		}
+		add(oplog.Cognition{Conflicts: t.op.Conflicts, Bounds: t.op.Bounds}) // before merges, so that none of the conflicts' sides is merged
+		for _, c := range merges {
+			add(oplog.Cognition{Merges: c})
 		}
 		for c := range slices.Chunk(t.op.Retier, partsAnEntry) {
-			e := head()
-			e.Retier = c
-			entries = append(entries, e)
+			add(oplog.Cognition{Retier: c})
 		}
 		for c := range slices.Chunk(t.op.Outdated, partsAnEntry) {
-			e := head()
-			e.Outdated = c
-			entries = append(entries, e)
+			add(oplog.Cognition{Outdated: c})
 		}
-		t.op.Merges, t.op.Retier, t.op.Outdated = nil, nil, nil
+		t.op.Conflicts, t.op.Bounds, t.op.Merges, t.op.Retier, t.op.Outdated = nil, nil, nil, nil, nil
 	}
 	for _, e := range append(entries, t.op) {
 		t.snap.Rest() // applying a part costs a moment on this node too
-		w, err := t.s.write(ctx, t.c, write{ops: []oplog.Op{&e}})
+		w, err := t.s.write(ctx, t.c, &e)
 		if err != nil {
 			return nil, err
 		}
 		a.Index = w.Index
-		if done := w.Results[0].Thought; done != nil {
-			count(a, done)
+		if done := w.First.Thought; done != nil {
+			a.Merged, a.Conflicts, a.New, a.Updated = a.Merged+done.Merged, a.Conflicts+done.Conflicts, a.New+done.PatternsNew, a.Updated+done.PatternsUpdated
+			a.Personality = a.Personality || done.Personality
 			raised = append(raised, done.Triggers...)
 		}
 	}
@@ -300,13 +294,4 @@ func chunkMerges(merges []oplog.Merge) (chunks [][]oplog.Merge) {
 		}
 	}
 	return chunks
-}
-
-// count adds what one entry came to.
-func count(a *api.Thought, t *oplog.Thought) {
-	a.Merged += t.Merged
-	a.Conflicts += t.Conflicts
-	a.New += t.PatternsNew
-	a.Updated += t.PatternsUpdated
-	a.Personality = a.Personality || t.Personality
 }

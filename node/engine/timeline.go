@@ -2,7 +2,6 @@ package engine
 
 import (
 	"cmp"
-	"context"
 	"slices"
 	"time"
 
@@ -30,128 +29,89 @@ func inDays(days float64) (oplog.Time, error) {
 }
 
 // staleMemories are important and were not recalled for so many days, the most important first.
-func (s *Service) staleMemories(ctx context.Context, c api.Caller, q *api.StaleRequest) (*api.MemoryItems, error) {
+func (s *Service) staleMemories(v *state.View, c api.Caller, q *api.StaleRequest) (*api.MemoryItems, error) {
 	silent, err := inDays(q.Days)
 	if err != nil {
 		return nil, err
 	}
-	var rows []*oplog.Memory
 	cutoff := oplog.At(s.now()) - silent
-	err = s.state.Read(func(v *state.View) error {
-		looked := 0
-		// A memory that was not recalled for that long is at least that old: the scan begins at the oldest, and is bounded.
-		v.Between(c.DB, 0, cutoff, func(m *oplog.Memory) bool {
-			if m.Status == oplog.Active && m.Accessed < cutoff && m.Importance >= staleImportance && (q.Namespace == "" || q.Namespace == m.Namespace) {
-				rows = append(rows, m)
-			}
-			looked++
-			return looked < maxLook
-		})
-		return nil
+	// A memory that was not recalled for that long is at least that old: the scan begins at the oldest, and is bounded.
+	rows := pick(maxLook, func(f func(*oplog.Memory) bool) { v.Between(c.DB, 0, cutoff, f) }, func(m *oplog.Memory) bool {
+		return m.Status == oplog.Active && m.Accessed < cutoff && m.Importance >= staleImportance && (q.Namespace == "" || q.Namespace == m.Namespace)
 	})
 	slices.SortStableFunc(rows, func(a, b *oplog.Memory) int {
 		return cmp.Or(cmp.Compare(b.Importance, a.Importance), cmp.Compare(a.Accessed, b.Accessed), cmp.Compare(a.RID, b.RID))
 	})
-	return items(rows[:min(len(rows), limit(q.Limit))]), err
+	return items(rows, limit(q.Limit)), nil
 }
 
-func items(list []*oplog.Memory) *api.MemoryItems {
-	return &api.MemoryItems{Items: rowsOf(list), Count: len(list)}
+// items are the first n memories of a list.
+func items(list []*oplog.Memory, n int) *api.MemoryItems {
+	list = list[:min(len(list), n)]
+	return &api.MemoryItems{Items: each(list, memoryOf), Count: len(list)}
 }
 
 // upcoming are the memories that are due within so many days, the soonest first.
-func (s *Service) upcoming(ctx context.Context, c api.Caller, q *api.UpcomingRequest) (*api.MemoryItems, error) {
+func (s *Service) upcoming(v *state.View, c api.Caller, q *api.UpcomingRequest) (*api.MemoryItems, error) {
 	ahead, err := inDays(q.Days)
 	if err != nil {
 		return nil, err
 	}
-	var rows []*oplog.Memory
 	now, n := oplog.At(s.now()), limit(q.Limit)
-	err = s.state.Read(func(v *state.View) error {
-		looked := 0
-		v.Due(c.DB, now, now+ahead, func(m *oplog.Memory) bool {
-			if m.Status == oplog.Active && (q.Namespace == "" || q.Namespace == m.Namespace) {
-				rows = append(rows, m)
-			}
-			looked++
-			return len(rows) < n && looked < maxLook
-		})
-		return nil
-	})
-	return items(rows), err
+	return items(pick(n, func(f func(*oplog.Memory) bool) { v.Due(c.DB, now, now+ahead, f) }, func(m *oplog.Memory) bool {
+		return m.Status == oplog.Active && (q.Namespace == "" || q.Namespace == m.Namespace)
+	}), n), nil
 }
 
 // chronology is what was stored in a stretch of time, the oldest first.
-func (s *Service) chronology(ctx context.Context, c api.Caller, q *api.ChronologyRequest) (*api.MemoryItems, error) {
+func (s *Service) chronology(v *state.View, c api.Caller, q *api.ChronologyRequest) (*api.MemoryItems, error) {
 	if err := field.Ordered("from", q.From.Time, "to", q.To.Time); err != nil {
 		return nil, &api.Refusal{Code: "invalid_query_parameter", Err: oplog.Errorf(oplog.Invalid, "%s", err)}
 	}
-	n, from, to := limit(q.Limit), atOrNone(q.From.Time), oplog.At(s.now())+1
-	if !q.To.IsZero() {
-		to = oplog.At(q.To.Time)
+	n, from, to := limit(q.Limit), atOrNone(q.From.Time), cmp.Or(atOrNone(q.To.Time), oplog.At(s.now())+1)
+	most, walk := n, func(f func(*oplog.Memory) bool) { v.Between(c.DB, from, to, f) }
+	if q.Entity != "" { // whose memories come in another order
+		name := v.Canonical(c.DB, cmp.Or(q.Namespace, "default"), q.Entity)
+		most, walk = maxLook, func(f func(*oplog.Memory) bool) { v.EntityMemories(c.DB, name, f) }
 	}
-	var rows []*oplog.Memory
-	err := s.state.Read(func(v *state.View) error {
-		looked := 0
-		look := func(m *oplog.Memory) bool {
-			if m.Status != oplog.Tombstoned && m.Created >= from && m.Created < to && (q.Namespace == "" || q.Namespace == m.Namespace) && (q.Type == "" || q.Type == m.Type) {
-				rows = append(rows, m)
-			}
-			looked++
-			return looked < maxLook && (q.Entity != "" || len(rows) < n)
-		}
-		if q.Entity != "" {
-			v.EntityMemories(c.DB, v.Canonical(c.DB, cmp.Or(q.Namespace, "default"), q.Entity), look)
-		} else {
-			v.Between(c.DB, from, to, look)
-		}
-		return nil
+	rows := pick(most, walk, func(m *oplog.Memory) bool {
+		return m.Status != oplog.Tombstoned && m.Created >= from && m.Created < to && (q.Namespace == "" || q.Namespace == m.Namespace) && (q.Type == "" || q.Type == m.Type)
 	})
 	slices.SortStableFunc(rows, func(a, b *oplog.Memory) int {
 		return cmp.Or(cmp.Compare(a.Created, b.Created), cmp.Compare(a.Seq, b.Seq))
 	})
-	return items(rows[:min(len(rows), n)]), err
+	return items(rows, n), nil
 }
 
 // timeline is what was stored shortly before and after a memory in its namespace, oldest first.
-func (s *Service) timeline(_ context.Context, c api.Caller, q *api.TimelineRequest) (*api.MemoryList, error) {
-	list := &api.MemoryList{}
-	return list, s.state.Read(func(v *state.View) error {
-		m, ok := v.Memory(c.DB, q.RID)
-		if !ok {
-			return oplog.ErrNoMemory
-		}
-		list.Memories = rowsOf(v.Around(c.DB, m, min(max(q.Limit, 1), 100)))
-		return nil
-	})
+func (s *Service) timeline(v *state.View, c api.Caller, q *api.TimelineRequest) (*api.MemoryList, error) {
+	m, ok := v.Memory(c.DB, q.RID)
+	if !ok {
+		return nil, oplog.ErrNoMemory
+	}
+	return &api.MemoryList{Memories: each(v.Around(c.DB, m, min(max(q.Limit, 1), 100)), memoryOf)}, nil
 }
 
-func (s *Service) entities(_ context.Context, c api.Caller, q *api.EntitiesRequest) (*api.EntityList, error) {
+func (s *Service) entities(v *state.View, c api.Caller, q *api.EntitiesRequest) (*api.EntityList, error) {
 	list, most := &api.EntityList{Entities: []api.Entity{}}, min(max(q.Limit, 1), 1000)
-	return list, s.state.Read(func(v *state.View) error {
-		v.Entities(c.DB, func(e oplog.Entity) bool {
-			list.Entities = append(list.Entities, api.Entity{Name: e.Name, Type: e.Type, Mentions: uint64(e.Mentions), Last: e.Last.Seconds()})
-			return len(list.Entities) < most
-		})
-		return nil
+	v.Entities(c.DB, func(e oplog.Entity) bool {
+		list.Entities = append(list.Entities, api.Entity{Name: e.Name, Type: e.Type, Mentions: uint64(e.Mentions), Last: e.Last.Seconds()})
+		return len(list.Entities) < most
 	})
+	return list, nil
 }
 
 // around is for models: a timeline, or the newest memories where no memory is named.
-func (s *Service) around(ctx context.Context, c api.Caller, q *api.AroundRequest) (*api.MemoryList, error) {
+func (s *Service) around(v *state.View, c api.Caller, q *api.AroundRequest) (*api.MemoryList, error) {
 	n := min(q.Limit, index.MaxK)
 	if q.RID != "" {
-		return s.timeline(ctx, c, &api.TimelineRequest{RID: q.RID, Limit: n})
+		return s.timeline(v, c, &api.TimelineRequest{RID: q.RID, Limit: n})
 	}
-	list, err := s.newest(ctx, c, q.Namespace, n)
-	return &api.MemoryList{Memories: rowsOf(list)}, err
+	return &api.MemoryList{Memories: each(newest(v, c.DB, q.Namespace, n), memoryOf)}, nil
 }
 
-func (s *Service) tellStatus(ctx context.Context, c api.Caller, _ *api.StatusRequest) (*api.StatusAnswer, error) {
-	st, err := s.stats(ctx, c, &api.StatsRequest{})
-	if err != nil {
-		return nil, err
-	}
+func (s *Service) tellStatus(v *state.View, c api.Caller, _ *api.Nothing) (*api.StatusAnswer, error) {
+	st := v.Stats(c.DB)
 	_, led := s.commit.Leader()
 	return &api.StatusAnswer{Active: st.Active, Entities: st.Entities, Edges: st.Edges, Database: c.Database, Writes: led, NodeID: s.cfg.Member.NodeID}, nil
 }

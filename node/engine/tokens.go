@@ -14,7 +14,7 @@ import (
 )
 
 // whoAmI is what the caller may do, and where.
-func (s *Service) whoAmI(_ context.Context, c api.Caller, _ *api.MeRequest) (*api.MeAnswer, error) {
+func (s *Service) whoAmI(_ context.Context, c api.Caller, _ *api.Nothing) (*api.MeAnswer, error) {
 	return &api.MeAnswer{Database: c.Database, ID: c.DB, Scopes: c.Scopes, Master: c.Token == "", NodeID: s.cfg.Member.NodeID}, nil
 }
 
@@ -36,14 +36,9 @@ func (s *Service) createToken(ctx context.Context, c api.Caller, q *api.CreateTo
 		return nil, oplog.Errorf(oplog.Invalid, "expires_at is in the past")
 	}
 	text := access.NewToken()
-	op := &oplog.CreateToken{Hash: access.HashToken(text), DB: d.ID, Label: q.Label, Scopes: q.Scopes, At: oplog.At(time.Now())}
-	if !q.Expires.IsZero() {
-		op.Expires = oplog.At(q.Expires.Time)
-	}
-	if _, err := s.write(ctx, c, write{system: true, ops: []oplog.Op{op}}); err != nil {
-		return nil, err
-	}
-	return &api.CreatedToken{Token: text, Database: d.Name, DatabaseID: d.ID, Label: q.Label, Hash: access.Prefix(op.Hash), Replicated: true}, nil
+	op := &oplog.CreateToken{Hash: access.HashToken(text), DB: d.ID, Label: q.Label, Scopes: q.Scopes, At: oplog.At(time.Now()), Expires: atOrNone(q.Expires.Time)}
+	_, err = s.control(ctx, c, op)
+	return &api.CreatedToken{Token: text, Database: d.Name, DatabaseID: d.ID, Label: q.Label, Hash: access.Prefix(op.Hash), Replicated: true}, err
 }
 
 // databaseOf is the database that a token is asked for, by number or name. One that the caller may not reach is not found.
@@ -71,8 +66,8 @@ func (s *Service) revokeToken(ctx context.Context, c api.Caller, q *api.RevokeTo
 	if err != nil || t.Hash == "" {
 		return &api.RevokedToken{}, err
 	}
-	w, err := s.write(ctx, c, write{system: true, ops: []oplog.Op{&oplog.RevokeToken{Hash: t.Hash, At: oplog.At(time.Now())}}})
-	return &api.RevokedToken{Revoked: err == nil && w.Results[0].Changed}, err
+	w, err := s.control(ctx, c, &oplog.RevokeToken{Hash: t.Hash, At: oplog.At(time.Now())})
+	return &api.RevokedToken{Revoked: w.First.Changed}, err
 }
 
 // limitToken bounds what a token may ask of each node; a request without bounds removes them.
@@ -84,8 +79,7 @@ func (s *Service) limitToken(ctx context.Context, c api.Caller, q *api.LimitToke
 	if t.Hash == "" {
 		return nil, oplog.ErrNoToken
 	}
-	to := oplog.Limit{PerSecond: q.PerSecond, Burst: q.Burst, Batch: q.Batch}
-	w, err := s.write(ctx, c, write{system: true, ops: []oplog.Op{&oplog.SetLimit{Token: t.Hash, Limit: to}}})
+	w, err := s.control(ctx, c, &oplog.SetLimit{Token: t.Hash, Limit: oplog.Limit(q.Bounds)})
 	return &api.LimitedToken{Hash: access.Prefix(t.Hash), Bounds: q.Bounds, Index: w.Index}, err
 }
 
@@ -127,21 +121,16 @@ func administers(c api.Caller, t oplog.Token) bool {
 }
 
 // tokens lists the tokens that the caller may administer, in the order they were made.
-func (s *Service) tokens(_ context.Context, c api.Caller, _ *api.TokensRequest) (*api.TokenList, error) {
+func (s *Service) tokens(v *state.View, c api.Caller, _ *api.Nothing) (*api.TokenList, error) {
 	list := &api.TokenList{Tokens: []api.Token{}}
-	return list, s.state.Read(func(v *state.View) error {
-		limits, names := v.Limits(), map[oplog.DB]string{}
-		for _, d := range v.Databases() {
-			names[d.ID] = d.Name
+	limits, names := v.Limits(), databaseNames(v)
+	for _, t := range byAge(v.Tokens()) {
+		if administers(c, t) {
+			list.Tokens = append(list.Tokens, api.Token{HashPrefix: access.Prefix(t.Hash), Database: names[t.DB], Label: t.Label, Scopes: orEmpty(t.Scopes),
+				Created: t.Created.Seconds(), Expires: when(t.Expires), Revoked: when(t.Revoked), Used: when(s.access.LastUsed(v, t.Hash)), Bounds: api.Bounds(limits.Tokens[t.Hash])})
 		}
-		for _, t := range byAge(v.Tokens()) {
-			if administers(c, t) {
-				list.Tokens = append(list.Tokens, api.Token{HashPrefix: access.Prefix(t.Hash), Database: names[t.DB], Label: t.Label, Scopes: orEmpty(t.Scopes),
-					Created: t.Created.Seconds(), Expires: when(t.Expires), Revoked: when(t.Revoked), Used: when(s.access.LastUsed(v, t.Hash)), Bounds: boundsOf(limits.Tokens[t.Hash])})
-			}
-		}
-		return nil
-	})
+	}
+	return list, nil
 }
 
 func byAge(tokens []oplog.Token) []oplog.Token {

@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/cairndb/cairn/node/api"
@@ -9,62 +11,52 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-func (s *Service) triggers(ctx context.Context, c api.Caller, q *api.TriggersRequest) (*api.TriggerList, error) {
-	return listed(s.findTriggers(ctx, c, q.Status, q.TriggerFilter))
+func (s *Service) triggers(v *state.View, c api.Caller, q *api.TriggersRequest) (*api.TriggerList, error) {
+	return triggerList(findTriggers(v, c.DB, q.Status, q.TriggerFilter)), nil
 }
 
-func (s *Service) triggerHistory(ctx context.Context, c api.Caller, q *api.TriggerHistoryRequest) (*api.TriggerList, error) {
-	return listed(s.findTriggers(ctx, c, q.Status, q.TriggerFilter))
+func (s *Service) triggerHistory(v *state.View, c api.Caller, q *api.TriggerHistoryRequest) (*api.TriggerList, error) {
+	return triggerList(findTriggers(v, c.DB, q.Status, q.TriggerFilter)), nil
 }
 
-func listed(rows []oplog.TriggerRow, err error) (*api.TriggerList, error) {
-	return &api.TriggerList{Triggers: triggersOf(rows), Count: len(rows)}, err
+func triggerList(rows []oplog.TriggerRow) *api.TriggerList {
+	return &api.TriggerList{Triggers: each(rows, triggerOf), Count: len(rows)}
 }
 
-func triggersOf(rows []oplog.TriggerRow) []api.Trigger {
-	list := make([]api.Trigger, len(rows))
-	for i, t := range rows {
-		list[i] = api.Trigger{ID: t.ID, Type: t.Type, Urgency: t.Urgency, Status: t.Status.String(), Reason: t.Reason, Action: t.Action, Sources: orEmpty(t.Sources),
-			Entity: orNil(t.Entity), Created: t.Created.Seconds(), Expires: when(t.Expires)}
-	}
-	return list
+func triggerOf(t oplog.TriggerRow) api.Trigger {
+	return api.Trigger{ID: t.ID, Type: t.Type, Urgency: t.Urgency, Status: t.Status.String(), Reason: t.Reason, Action: t.Action, Sources: orEmpty(t.Sources),
+		Entity: orNil(t.Entity), Created: t.Created.Seconds(), Expires: when(t.Expires)}
 }
 
 // findTriggers finds triggers of a status, or of all, the newest first within each.
-func (s *Service) findTriggers(ctx context.Context, c api.Caller, status string, f api.TriggerFilter) (rows []oplog.TriggerRow, err error) {
+func findTriggers(v *state.View, db oplog.DB, status string, f api.TriggerFilter) (rows []oplog.TriggerRow) {
 	n := limit(f.Limit)
-	err = s.state.Read(func(v *state.View) error {
-		for st := oplog.TriggerPending; st <= oplog.TriggerExpired; st++ {
-			if status != "all" && status != st.String() {
-				continue
-			}
-			looked := 0
-			v.Triggers(c.DB, st, func(t oplog.TriggerRow) bool {
-				if f.Type == "" || f.Type == t.Type {
-					rows = append(rows, t)
-				}
-				looked++
-				return len(rows) < n && looked < maxLook
-			})
+	for st := oplog.TriggerPending; st <= oplog.TriggerExpired && len(rows) < n; st++ {
+		if status == "all" || status == st.String() {
+			rows = append(rows, pick(n-len(rows), func(look func(oplog.TriggerRow) bool) { v.Triggers(db, st, look) },
+				func(t oplog.TriggerRow) bool { return f.Type == "" || f.Type == t.Type })...)
 		}
-		return nil
-	})
-	return rows, err
+	}
+	return rows
 }
 
 // deliverTriggers hands over pending triggers and marks them as delivered, in one entry.
 func (s *Service) deliverTriggers(ctx context.Context, c api.Caller, q *api.DeliverTriggersRequest) (*api.TriggerList, error) {
-	rows, err := s.findTriggers(ctx, c, oplog.TriggerPending.String(), api.TriggerFilter{Limit: q.Limit})
+	var rows []oplog.TriggerRow
+	err := s.state.Read(func(v *state.View) error {
+		rows = findTriggers(v, c.DB, oplog.TriggerPending.String(), api.TriggerFilter{Limit: q.Limit})
+		return nil
+	})
 	if err != nil || len(rows) == 0 {
-		return listed(nil, err)
+		return triggerList(nil), err
 	}
-	w := write{}
+	var ops []oplog.Op
 	for i := range rows {
 		rows[i].Status = oplog.TriggerDelivered
-		w.ops = append(w.ops, &oplog.TriggerMove{ID: rows[i].ID, To: oplog.TriggerDelivered, At: oplog.At(time.Now())})
+		ops = append(ops, &oplog.TriggerMove{ID: rows[i].ID, To: oplog.TriggerDelivered, At: oplog.At(time.Now())})
 	}
-	_, err = s.write(ctx, c, w)
-	return listed(rows, err)
+	_, err = s.write(ctx, c, ops...)
+	return triggerList(rows), err
 }
 
 // triggerVerbs are what may be done with a trigger.
@@ -75,9 +67,35 @@ func (s *Service) moveTrigger(ctx context.Context, c api.Caller, q *api.MoveTrig
 	if !ok {
 		return nil, &api.Refusal{Code: "not_found", Err: oplog.Errorf(oplog.NotFound, "unknown verb: want acknowledge, act or dismiss")}
 	}
-	w, err := s.write(ctx, c, write{ops: []oplog.Op{&oplog.TriggerMove{ID: q.ID, To: to, At: oplog.At(time.Now())}}})
-	if err != nil {
-		return nil, err
+	w, err := s.write(ctx, c, &oplog.TriggerMove{ID: q.ID, To: to, At: oplog.At(time.Now())})
+	return &api.MovedTrigger{ID: q.ID, Status: to.String(), Changed: w.First.Changed, Index: w.Index}, err
+}
+
+// personality is four traits, by name.
+func (s *Service) personality(v *state.View, c api.Caller, _ *api.Nothing) (*api.TraitList, error) {
+	p := v.Personality(c.DB)
+	return &api.TraitList{Traits: []api.Trait{{Name: "attentiveness", Score: p.Attentiveness}, {Name: "depth", Score: p.Depth}, {Name: "energy", Score: p.Energy},
+		{Name: "warmth", Score: p.Warmth}}}, nil
+}
+
+// patterns lists those that rounds of cognition have found, the most certain first.
+func (s *Service) patterns(v *state.View, c api.Caller, q *api.PatternsRequest) (*api.PatternList, error) {
+	rows := pick(maxLook, func(f func(oplog.Pattern) bool) { v.Patterns(c.DB, f) }, func(p oplog.Pattern) bool { return q.Type == "" || q.Type == p.Type })
+	slices.SortStableFunc(rows, func(a, b oplog.Pattern) int {
+		return cmp.Or(cmp.Compare(b.Confidence, a.Confidence), cmp.Compare(b.Confirmed, a.Confirmed), cmp.Compare(a.Key, b.Key))
+	})
+	return &api.PatternList{Patterns: each(rows[:min(len(rows), limit(q.Limit))], func(p oplog.Pattern) api.Pattern {
+		return api.Pattern{Type: p.Type, Description: p.Description, Confidence: p.Confidence, Sources: orEmpty(p.Sources), Entities: orEmpty(p.Entities),
+			First: p.First.Seconds(), Confirmed: p.Confirmed.Seconds(), Seen: p.Seen}
+	})}, nil
+}
+
+// feedback keeps what a client says of a recalled memory; rounds of cognition learn from it.
+func (s *Service) feedback(ctx context.Context, c api.Caller, q *api.FeedbackRequest) (*api.Heeded, error) {
+	if q.Query == "" || q.RID == "" || len(q.Query) > maxNote || len(q.RID) > maxName {
+		return nil, oplog.Errorf(oplog.Invalid, "feedback needs a query of up to %d bytes and a rid", maxNote)
 	}
-	return &api.MovedTrigger{ID: q.ID, Status: to.String(), Changed: w.Results[0].Changed, Index: w.Index}, nil
+	j := oplog.Judgement{Query: q.Query, RID: q.RID, Relevant: q.Relevant, Score: q.Score, Rank: min(q.Rank, maxList), At: oplog.At(time.Now())}
+	w, err := s.write(ctx, c, &oplog.Feedback{Judgements: []oplog.Judgement{j}})
+	return &api.Heeded{Accepted: 1, Index: w.Index}, err
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/cairndb/cairn/node/api"
@@ -17,8 +18,8 @@ import (
 // Invariant: an undo that names no revision expects the one that it was decided from, so a correction that comes between is not undone
 // in place of the one that was looked at.
 func (s *Service) undo(ctx context.Context, c api.Caller, q *api.UndoRequest) (*api.Undone, error) {
-	if len(q.Reason) > MaxMetadata {
-		return nil, oplog.Errorf(oplog.TooLarge, "a reason of %d bytes is over %d", len(q.Reason), MaxMetadata)
+	if err := fits("reason", len(q.Reason), MaxMetadata); err != nil {
+		return nil, err
 	}
 	if err := s.commit.Fresh(ctx, commit.Linearizable); err != nil { // a correction that another node acknowledged is there to be undone
 		return nil, err
@@ -40,7 +41,7 @@ func (s *Service) undo(ctx context.Context, c api.Caller, q *api.UndoRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	done := &api.Undone{RID: q.RID, Text: was.Text, Restored: was.Number, Revision: w.Results[0].Num, Index: w.Index}
+	done := &api.Undone{RID: q.RID, Text: was.Text, Restored: was.Number, Revision: w.First.Num, Index: w.Index}
 	if w.Replayed {
 		return done, s.redescribe(c.DB, q, done)
 	}
@@ -50,21 +51,16 @@ func (s *Service) undo(ctx context.Context, c api.Caller, q *api.UndoRequest) (*
 // redescribe has an answer say what the undo did when its key was used first: the memory may be at a later revision by now.
 func (s *Service) redescribe(db oplog.DB, q *api.UndoRequest, done *api.Undone) error {
 	made := uint32(done.Revision)
-	if q.Revision != nil {
-		done.Restored = *q.Revision
-	} else {
-		done.Restored = made - 2 // made-1 was undone
-	}
+	done.Restored = orOld(q.Revision, made-2) // made-1 was undone
 	return s.state.Read(func(v *state.View) error {
 		m, ok := v.Memory(db, q.RID)
 		if !ok {
 			return oplog.ErrNoMemory
 		}
 		done.Text = m.Text
-		for _, r := range v.Revisions(db, m.Seq) {
-			if r.Number == made {
-				done.Text = r.Text
-			}
+		all := v.Revisions(db, m.Seq)
+		if i := slices.IndexFunc(all, func(r oplog.Revision) bool { return r.Number == made }); i >= 0 {
+			done.Text = all[i].Text
 		}
 		return nil
 	})
@@ -88,11 +84,9 @@ func (s *Service) revision(db oplog.DB, q *api.UndoRequest) (was oplog.Revision,
 		if q.Revision == nil {
 			return nil
 		}
-		for _, r := range all {
-			if r.Number == *q.Revision {
-				was = r
-				return nil
-			}
+		if i := slices.IndexFunc(all, func(r oplog.Revision) bool { return r.Number == *q.Revision }); i >= 0 {
+			was = all[i]
+			return nil
 		}
 		return &api.Refusal{Code: "revision_not_found", More: map[string]any{"oldest": all[0].Number, "newest": was.Number},
 			Err: oplog.Errorf(oplog.NotFound, "memory %s has no earlier revision %d: it has %s", q.RID, *q.Revision, span(all[0].Number, was.Number))}

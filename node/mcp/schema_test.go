@@ -110,5 +110,5 @@ func (counting) Do(_ context.Context, _ api.Caller, op *api.Op, _ any) (any, err
 	if op != api.Message.Op {
 		return nil, errors.New("a list asks for nothing")
 	}
-	return &api.MessageAnswer{}, nil
+	return &api.Nothing{}, nil
 }

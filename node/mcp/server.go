@@ -139,7 +139,7 @@ func (s *Server) addTool(srv *mcp.Server, op *api.Op) {
 func (s *Server) count(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		if method != "tools/call" {
-			if _, err := api.Message.Do(ctx, s.cfg.Door, caller(ctx), &api.MessageRequest{}); err != nil {
+			if _, err := api.Message.Do(ctx, s.cfg.Door, caller(ctx), &api.Nothing{}); err != nil {
 				return nil, &jsonrpc.Error{Code: codeRateLimited, Message: err.Error()}
 			}
 		}

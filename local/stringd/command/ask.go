@@ -24,11 +24,11 @@ func write[Q, A any](c *call, of api.Of[Q, A], request *Q) (*A, error) {
 
 // place is what the node is in its cluster.
 func (c *call) place() (*api.PlaceAnswer, error) {
-	return api.Place.Ask(c.ctx, c.set.Memory, &api.PlaceRequest{})
+	return api.Place.Ask(c.ctx, c.set.Memory, &api.Nothing{})
 }
 
 // may says whether the agents of this node may do something to the host.
-func (s *Session) may(ctx context.Context, what api.Of[api.HostRequest, api.HostAnswer]) bool {
+func (s *Session) may(ctx context.Context, what api.Of[api.HostRequest, api.Nothing]) bool {
 	_, err := what.Ask(ctx, s.set.Memory, &api.HostRequest{})
 	return err == nil
 }

@@ -61,7 +61,7 @@ func (c *call) cluster(a ask) (view, error) {
 	default:
 		return view{}, failf(InvalidPayload, "Usage: /cluster [status|nodes]")
 	}
-	st, err := api.Cluster.Ask(c.ctx, c.set.Memory, &api.ClusterRequest{})
+	st, err := api.Cluster.Ask(c.ctx, c.set.Memory, &api.Nothing{})
 	if err != nil {
 		return view{}, err
 	}

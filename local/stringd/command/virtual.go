@@ -33,7 +33,7 @@ func (c *call) memoryPage(uri string) (*page, error) {
 		text = c.memoryDoc("Recent memories", ms)
 	case rest == "cluster":
 		var st *api.ClusterStatus
-		if st, err = api.Cluster.Ask(c.ctx, c.set.Memory, &api.ClusterRequest{}); err == nil {
+		if st, err = api.Cluster.Ask(c.ctx, c.set.Memory, &api.Nothing{}); err == nil {
 			text = frontMatter("Cluster") + strings.TrimPrefix(clusterView(st).text, under("Cluster", ""))
 		}
 	case kind == "timeline":
