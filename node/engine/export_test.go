@@ -49,3 +49,9 @@ func (s *Service) Flush() {
 	default:
 	}
 }
+
+// Gather is a round of thinking that has read its snapshot.
+func (s *Service) Gather(ctx context.Context, c api.Caller) (any, error) {
+	t := &thinker{s: s, c: c}
+	return t, t.gather(ctx)
+}

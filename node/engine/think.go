@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net/url"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/cairndb/cairn/node/api"
@@ -147,7 +148,7 @@ func (t *thinker) take(v *state.View, m *oplog.Memory) {
 	}
 	t.tierPolicy(m)
 	t.seqs = append(t.seqs, m.Seq)
-	t.snap.Rows = append(t.snap.Rows, mind.Row{RID: m.RID, Text: m.Text[:min(len(m.Text), thinkText)], Type: m.Type, Namespace: m.Namespace, Domain: m.Domain,
+	t.snap.Rows = append(t.snap.Rows, mind.Row{RID: m.RID, Text: strings.Clone(m.Text[:min(len(m.Text), thinkText)]), Type: m.Type, Namespace: m.Namespace, Domain: m.Domain,
 		Source: m.Source, Created: m.Created, Accessed: m.Accessed, Importance: m.Importance, HalfLife: m.HalfLife, Valence: m.Valence, Revision: m.Revision,
 		Made: m.Merged > 0, InConflict: v.InConflict(t.c.DB, m.RID), Entities: m.Entities})
 }
