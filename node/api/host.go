@@ -96,7 +96,7 @@ type SearchRequest struct {
 	Since, Until oplog.Time
 	MinScore     float64
 	Now          time.Time         // of the question: decides recency and decay; zero is now
-	Fresh        Fresh             // how new the answer must be
+	Fresh                          // how new the answer must be
 	Quiet        bool              // what is found is not counted as used
 	Admit        func(Facts) bool  // asked inside the scans, by several goroutines; nil admits all
 	Pick         func([]Hit) []Hit // the last cut: what it leaves out is not counted as used; nil leaves all

@@ -8,7 +8,6 @@ import (
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node/api"
-	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/node/mind"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
@@ -20,17 +19,9 @@ const (
 	pastRows  = 20_000 // rows that have changed since
 )
 
-// searchThen searches as of a time when one is given, and now when none is.
-func (s *Service) searchThen(ctx context.Context, c api.Caller, q index.Query, at time.Time, f commit.Freshness) (Answer, error) {
-	if at.IsZero() {
-		return s.search(ctx, c, q, f)
-	}
-	return s.searchAsOf(ctx, c, q, at, f)
-}
-
 // searchAsOf finds what was believed at a time: texts as they were before later corrections, and memories that
 // were merged or forgotten since. The index finds memories that have not changed; those that have are compared by their words.
-func (s *Service) searchAsOf(ctx context.Context, c api.Caller, q index.Query, at time.Time, f commit.Freshness) (Answer, error) {
+func (s *Service) searchAsOf(ctx context.Context, c api.Caller, q index.Query, at time.Time) (Answer, error) {
 	k, then, least := q.K, oplog.At(at), q.MinScore
 	q.MinScore = 0 // applied below: the index scores the texts of today
 	if k <= 0 || k > index.MaxK {
@@ -41,7 +32,7 @@ func (s *Service) searchAsOf(ctx context.Context, c api.Caller, q index.Query, a
 		q.Until = then
 	}
 	c.Quiet = true // a recall of the past reinforces nothing
-	a, err := s.search(ctx, c, q, f)
+	a, err := s.search(ctx, c, q)
 	if err != nil {
 		return a, err
 	}

@@ -44,13 +44,7 @@ func (s *Service) leading(what string, f func(context.Context, api.Caller) error
 
 // eachDatabase runs f for every database while a condition holds.
 func (s *Service) eachDatabase(ctx context.Context, what string, while func() bool, f func(context.Context, api.Caller) error) {
-	var dbs []oplog.Database
-	if err := s.state.Read(func(v *state.View) error {
-		dbs = v.Databases()
-		return nil
-	}); err != nil {
-		return
-	}
+	dbs, _ := read(s, (*state.View).Databases) // a closing state has none
 	for _, d := range dbs {
 		if ctx.Err() != nil || !while() {
 			return
@@ -63,15 +57,15 @@ func (s *Service) eachDatabase(ctx context.Context, what string, while func() bo
 
 // thinkAlone runs a round of cognition of a database that was written to since the last one.
 func (s *Service) thinkAlone(ctx context.Context, c api.Caller) error {
-	var st oplog.Stats
-	var set oplog.Settings
-	if err := s.state.Read(func(v *state.View) error {
-		st, set = v.Stats(c.DB), v.Settings(c.DB)
-		return nil
-	}); err != nil || set.QuietMind || st.Active < minThink {
+	now, err := s.current(c.DB)
+	if err != nil {
 		return err
 	}
-	_, err := s.think(ctx, c, &api.ThinkRequest{ThinkParts: api.ThinkParts{Conflicts: true, Consolidate: set.Consolidate || s.cfg.Background.Consolidate}, Limit: 1000})
+	set, err := s.policies(c.DB)
+	if err != nil || set.QuietMind || now.Stats.Active < minThink {
+		return err
+	}
+	_, err = s.think(ctx, c, &api.ThinkRequest{ThinkParts: api.ThinkParts{Conflicts: true, Consolidate: set.Consolidate || s.cfg.Background.Consolidate}, Limit: 1000})
 	return err
 }
 
@@ -82,14 +76,14 @@ const abandonStep = 200
 func (s *Service) abandon(ctx context.Context, c api.Caller) error {
 	cutoff := s.state.Last().Time() - oplog.Time(s.cfg.Background.SessionAge.Microseconds())
 	for {
-		old := false
-		if err := s.state.Read(func(v *state.View) error {
+		old, err := read(s, func(v *state.View) (old bool) {
 			v.ActiveSessions(c.DB, func(x oplog.Session) bool {
 				old = x.Started < cutoff
 				return false
 			})
-			return nil
-		}); err != nil || !old {
+			return old
+		})
+		if err != nil || !old {
 			return err
 		}
 		if _, err := s.write(ctx, c, &oplog.Abandon{Before: cutoff, Max: abandonStep, At: oplog.At(s.now())}); err != nil {

@@ -59,8 +59,7 @@ func (s *Service) raftState(context.Context, api.Caller, *api.Nothing) (*api.Raf
 		Leader: s.knownLeader(), Members: each(rs.Members, func(m raft.Member) api.RaftMember { return api.RaftMember{NodeID: m.ID, Addr: m.Addr, Voter: m.Voter} })}
 	a.Healthy = a.Leader != nil
 	if !rs.LastContact.IsZero() && !s.commit.Leads() {
-		ago := time.Since(rs.LastContact).Milliseconds()
-		a.SinceContact = &ago
+		a.SinceContact = new(time.Since(rs.LastContact).Milliseconds())
 	}
 	return a, nil
 }

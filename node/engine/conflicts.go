@@ -135,7 +135,15 @@ func (s *Service) resolve(ctx context.Context, c api.Caller, q *api.ResolveReque
 	if err := resolvable(q); err != nil {
 		return nil, err
 	}
-	w, err := s.closeConflict(ctx, c, q)
+	op := &oplog.Resolve{ID: q.ID, Strategy: q.Strategy, Winner: q.Winner, Note: q.Note, At: oplog.At(time.Now())}
+	var w Written
+	var err error
+	if q.Strategy == oplog.MergeAB {
+		op.Merged, err = s.mergedSides(ctx, c, q)
+	}
+	if err == nil {
+		w, err = s.write(ctx, c, op)
+	}
 	switch {
 	case errors.Is(err, oplog.ErrNoConflict):
 		return nil, oplog.Errorf(oplog.NotFound, "memory not found: conflict: %s", q.ID)
@@ -144,23 +152,8 @@ func (s *Service) resolve(ctx context.Context, c api.Caller, q *api.ResolveReque
 	case err != nil:
 		return nil, err
 	}
-	a := &api.Resolved{ID: q.ID, Strategy: q.Strategy, Lost: w.First.Num > 0, Index: w.Index}
-	return a, s.state.Read(func(v *state.View) error {
-		x, _ := v.Conflict(c.DB, q.ID)
-		a.Winner, a.NewRID = orNil(x.Winner), orNil(x.Merged)
-		return nil
-	})
-}
-
-func (s *Service) closeConflict(ctx context.Context, c api.Caller, q *api.ResolveRequest) (Written, error) {
-	op := &oplog.Resolve{ID: q.ID, Strategy: q.Strategy, Winner: q.Winner, Note: q.Note, At: oplog.At(time.Now())}
-	if q.Strategy == oplog.MergeAB {
-		var err error
-		if op.Merged, err = s.mergedSides(ctx, c, q); err != nil {
-			return Written{}, err
-		}
-	}
-	return s.write(ctx, c, op)
+	x, err := read(s, func(v *state.View) oplog.ConflictRow { x, _ := v.Conflict(c.DB, q.ID); return x })
+	return &api.Resolved{ID: q.ID, Strategy: q.Strategy, Winner: orNil(x.Winner), Lost: w.First.Num > 0, NewRID: orNil(x.Merged), Index: w.Index}, err
 }
 
 // mergedSides is the memory that a merge makes of a conflict's sides.

@@ -20,7 +20,7 @@ func (s *Service) createDatabase(ctx context.Context, c api.Caller, q *api.Creat
 		op.By, op.Most = c.DB, uint32(max(0, s.cfg.Limits.MaxDatabases))
 	}
 	w, err := s.control(ctx, c, op)
-	return &api.CreatedDatabase{Name: q.Name, ID: oplog.DB(w.First.Num), Message: fmt.Sprintf("database '%s' created", q.Name)}, quota(err)
+	return &api.CreatedDatabase{Name: q.Name, ID: oplog.DB(w.First.Num), Message: fmt.Sprintf("database '%s' created", q.Name)}, overQuota(err)
 }
 
 func (s *Service) dropDatabase(ctx context.Context, c api.Caller, q *api.DropDatabaseRequest) (*api.DroppedDatabase, error) {
@@ -100,17 +100,18 @@ func (s *Service) settings(v *state.View, c api.Caller, _ *api.Nothing) (*api.Po
 	return policiesOf(v.Settings(c.DB)), nil
 }
 
+func (s *Service) policies(db oplog.DB) (oplog.Settings, error) {
+	return read(s, func(v *state.View) oplog.Settings { return v.Settings(db) })
+}
+
 func policiesOf(set oplog.Settings) *api.Policies {
 	return &api.Policies{WorkingTTL: set.WorkingTTL.Seconds(), EpisodicTTL: set.EpisodicTTL.Seconds(), PromoteAfter: set.PromoteAfter,
 		Consolidate: set.Consolidate, QuietMind: set.QuietMind, Updated: when(set.Updated)}
 }
 
 func (s *Service) setSettings(ctx context.Context, c api.Caller, q *api.SetSettingsRequest) (*api.Policies, error) {
-	var set oplog.Settings
-	if err := s.state.Read(func(v *state.View) error {
-		set = v.Settings(c.DB)
-		return nil
-	}); err != nil {
+	set, err := s.policies(c.DB)
+	if err != nil {
 		return nil, err
 	}
 	for _, age := range []struct {
@@ -128,7 +129,7 @@ func (s *Service) setSettings(ctx context.Context, c api.Caller, q *api.SetSetti
 	set.PromoteAfter = orOld(q.PromoteAfter, set.PromoteAfter)
 	set.Consolidate, set.QuietMind = orOld(q.Consolidate, set.Consolidate), orOld(q.QuietMind, set.QuietMind)
 	set.Updated = oplog.At(time.Now())
-	_, err := s.write(ctx, c, &oplog.SetSettings{Settings: set})
+	_, err = s.write(ctx, c, &oplog.SetSettings{Settings: set})
 	return policiesOf(set), err
 }
 

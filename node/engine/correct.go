@@ -72,12 +72,11 @@ func (s *Service) change(ctx context.Context, c api.Caller, op *oplog.Correct, e
 
 // movedOn is the refusal of a change of a memory that was changed meanwhile: it names both revisions.
 func (s *Service) movedOn(db oplog.DB, rid string, expected uint32, cause error) error {
-	now := expected
-	err := s.state.Read(func(v *state.View) error {
+	now, err := read(s, func(v *state.View) uint32 {
 		if m, ok := v.Memory(db, rid); ok {
-			now = m.Revision
+			return m.Revision
 		}
-		return nil
+		return expected
 	})
 	if err != nil || now == expected {
 		return cause

@@ -26,8 +26,7 @@ func (s *Service) digest(ctx context.Context, c api.Caller, q *api.DigestRequest
 			return err
 		}
 		if i := slices.IndexFunc(sessions.Sessions, func(x api.Session) bool { return x.Summary != "" }); i >= 0 {
-			head := snippet(sessions.Sessions[i].Summary, q.SnippetChars)
-			a.Head = &head
+			a.Head = new(snippet(sessions.Sessions[i].Summary, q.SnippetChars))
 		}
 		return nil
 	})

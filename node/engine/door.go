@@ -41,7 +41,7 @@ func (s *Service) pass(ctx context.Context, c api.Caller, op *api.Op, request an
 		c, err = s.count(c, op, cost(op, request))
 	}
 	if err == nil && op.Adds != nil { // of two requests that race for the last place, Apply refuses the later one
-		err = s.room(c, op.Adds(request))
+		err = s.checkQuota(c, op.Adds(request))
 	}
 	if err == nil {
 		err = s.await(ctx, request)
@@ -99,7 +99,7 @@ func (s *Service) count(c api.Caller, op *api.Op, n int) (api.Caller, error) {
 	}
 	bound, err := s.access.Count(bound, n)
 	c.Counted = bound.Counted
-	return c, quota(err)
+	return c, overQuota(err)
 }
 
 // await waits until this node has come as far as the answer must reflect.
@@ -140,8 +140,8 @@ func on[Q, A any](o api.Of[Q, A], f func(*Service, context.Context, api.Caller, 
 	}}
 }
 
-// sees puts a function behind a row that reads the state and nothing else, all at one view.
-func sees[Q, A any](o api.Of[Q, A], f func(*Service, *state.View, api.Caller, *Q) (*A, error)) function {
+// onView is on for a function that only reads the state: it gets a view of one moment.
+func onView[Q, A any](o api.Of[Q, A], f func(*Service, *state.View, api.Caller, *Q) (*A, error)) function {
 	return on(o, func(s *Service, _ context.Context, c api.Caller, q *Q) (a *A, err error) {
 		err = s.state.Read(func(v *state.View) (err error) {
 			a, err = f(s, v, c, q)
@@ -174,61 +174,61 @@ var operations = rowed([]function{
 	on(api.Forget, (*Service).forget),
 	on(api.Correct, (*Service).correct),
 	on(api.Undo, (*Service).undo),
-	sees(api.Get, (*Service).get),
-	sees(api.Revisions, (*Service).revisions),
-	sees(api.Current, (*Service).newestOf),
+	onView(api.Get, (*Service).get),
+	onView(api.Revisions, (*Service).revisions),
+	onView(api.Current, (*Service).newestOf),
 
-	sees(api.Memories, (*Service).memories),
-	sees(api.Records, (*Service).records),
-	sees(api.Namespaces, (*Service).namespaces),
-	sees(api.Stats, (*Service).stats),
+	onView(api.Memories, (*Service).memories),
+	onView(api.Records, (*Service).records),
+	onView(api.Namespaces, (*Service).namespaces),
+	onView(api.Stats, (*Service).stats),
 
-	sees(api.Stale, (*Service).staleMemories),
-	sees(api.Upcoming, (*Service).upcoming),
-	sees(api.Chronology, (*Service).chronology),
-	sees(api.Profile, (*Service).profile),
-	sees(api.Timeline, (*Service).timeline),
-	sees(api.Entities, (*Service).entities),
+	onView(api.Stale, (*Service).staleMemories),
+	onView(api.Upcoming, (*Service).upcoming),
+	onView(api.Chronology, (*Service).chronology),
+	onView(api.Profile, (*Service).profile),
+	onView(api.Timeline, (*Service).timeline),
+	onView(api.Entities, (*Service).entities),
 	on(api.Compare, (*Service).compareRecalls),
-	sees(api.Around, (*Service).around),
-	sees(api.Status, (*Service).tellStatus),
+	onView(api.Around, (*Service).around),
+	onView(api.Status, (*Service).tellStatus),
 	on(api.Message, func(*Service, context.Context, api.Caller, *api.Nothing) (*api.Nothing, error) {
 		return &api.Nothing{}, nil
 	}),
 
 	on(api.Think, (*Service).think),
 	on(api.Reflect, (*Service).reflect),
-	sees(api.Conflicts, (*Service).conflicts),
+	onView(api.Conflicts, (*Service).conflicts),
 	on(api.Resolve, (*Service).resolve),
-	sees(api.Triggers, (*Service).triggers),
-	sees(api.TriggerHistory, (*Service).triggerHistory),
+	onView(api.Triggers, (*Service).triggers),
+	onView(api.TriggerHistory, (*Service).triggerHistory),
 	on(api.DeliverTriggers, (*Service).deliverTriggers),
 	on(api.MoveTrigger, (*Service).moveTrigger),
-	sees(api.Personality, (*Service).personality),
-	sees(api.Patterns, (*Service).patterns),
+	onView(api.Personality, (*Service).personality),
+	onView(api.Patterns, (*Service).patterns),
 	on(api.Feedback, (*Service).feedback),
 
 	on(api.StartSession, (*Service).startSession),
 	on(api.EndSession, (*Service).endSession),
-	sees(api.SessionHistory, (*Service).sessionHistory),
-	sees(api.Sessions, (*Service).sessions),
+	onView(api.SessionHistory, (*Service).sessionHistory),
+	onView(api.Sessions, (*Service).sessions),
 	on(api.DraftSummary, (*Service).draftSummary),
 
 	on(api.CreateDatabase, (*Service).createDatabase),
-	sees(api.Databases, (*Service).listDatabases),
+	onView(api.Databases, (*Service).listDatabases),
 	on(api.DropDatabase, (*Service).dropDatabase),
 	on(api.Quota, (*Service).quota),
 	on(api.SetQuota, (*Service).setQuota),
-	sees(api.Settings, (*Service).settings),
+	onView(api.Settings, (*Service).settings),
 	on(api.SetSettings, (*Service).setSettings),
 	on(api.Purge, (*Service).purge),
 
 	on(api.Me, (*Service).whoAmI),
 	on(api.CreateToken, (*Service).createToken),
-	sees(api.Tokens, (*Service).tokens),
+	onView(api.Tokens, (*Service).tokens),
 	on(api.RevokeToken, (*Service).revokeToken),
 	on(api.LimitToken, (*Service).limitToken),
-	sees(api.Audits, (*Service).audits),
+	onView(api.Audits, (*Service).audits),
 	on(api.Log, (*Service).logLines),
 
 	on(api.Cluster, (*Service).cluster),
@@ -237,7 +237,7 @@ var operations = rowed([]function{
 	on(api.Past, (*Service).clusterPast),
 	on(api.Keys, (*Service).clusterKeys),
 	on(api.ChangeMembers, (*Service).changeMembers),
-	sees(api.ControlSnapshot, (*Service).controlSnapshot),
+	onView(api.ControlSnapshot, (*Service).controlSnapshot),
 
 	on(api.MakeBackup, (*Service).makeBackup),
 	on(api.FetchBackup, (*Service).fetchBackup),
@@ -259,11 +259,11 @@ var operations = rowed([]function{
 	on(api.Reembed, (*Service).reembed),
 
 	on(api.Relate, (*Service).relate),
-	sees(api.Edges, (*Service).edges),
-	sees(api.Graph, (*Service).graph),
+	onView(api.Edges, (*Service).edges),
+	onView(api.Graph, (*Service).graph),
 	on(api.Unrelate, (*Service).unrelate),
 	on(api.Claim, (*Service).claim),
-	sees(api.Claims, (*Service).claims),
+	onView(api.Claims, (*Service).claims),
 	on(api.Alias, (*Service).alias),
 
 	on(api.View, (*Service).view),

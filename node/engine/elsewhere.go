@@ -36,7 +36,7 @@ func (s *Service) compareRecalls(ctx context.Context, c api.Caller, q *api.Compa
 	all := &api.Comparison{Nodes: []api.Compared{}, Equal: true}
 	for _, r := range s.eachGateway(ctx, c, http.MethodPost, api.Recall.Path()+"?"+url.Values{"database": {c.Database}}.Encode(), body) {
 		a := api.Compared{NodeID: r.node}
-		if r.err != nil || take(&a, r.answer) != nil {
+		if r.err != nil || readCompared(&a, r.answer) != nil {
 			a.Error = "did not answer"
 		}
 		all.Nodes = append(all.Nodes, a)
@@ -46,8 +46,8 @@ func (s *Service) compareRecalls(ctx context.Context, c api.Caller, q *api.Compa
 	return all, nil
 }
 
-// take reads a node's answer.
-func take(a *api.Compared, answer []byte) error {
+// readCompared reads a node's answer.
+func readCompared(a *api.Compared, answer []byte) error {
 	var got struct {
 		Index   oplog.Index `json:"index"`
 		Total   int         `json:"total"`
@@ -95,8 +95,7 @@ type reply struct {
 // eachGateway sends a request to the gateways of all nodes at once, with the caller's own token: it reads nothing that the caller could
 // not ask for itself. The replies are in the order of the nodes' numbers.
 func (s *Service) eachGateway(ctx context.Context, c api.Caller, method, path string, body []byte) []reply {
-	var nodes []oplog.NodeInfo
-	_ = s.state.Read(func(v *state.View) error { nodes = v.Nodes(); return nil }) // a closing state knows no nodes
+	nodes, _ := read(s, (*state.View).Nodes) // a closing state knows no nodes
 	ctx, cancel := context.WithTimeout(ctx, compareTime)
 	defer cancel()
 	replies := make([]reply, len(nodes))

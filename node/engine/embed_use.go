@@ -24,17 +24,14 @@ func (s *Service) embedding(_ context.Context, c api.Caller, q *api.EmbeddingReq
 	a.Done, a.Of = uint64(have), uint64(of)
 	maker := d.Embedder
 	if maker != nil {
-		name := maker.String()
-		a.Embedder = &name
+		a.Embedder = new(maker.String())
 		if *maker != oplog.NoEmbedder {
 			a.Missing = a.Of - a.Done
 		}
 	}
 	if now.Pending != nil {
 		maker = now.Pending
-		name := maker.String()
-		a.ChangesTo, a.Rebound = &name, true
-		a.Of = is.Stats.NextSeq
+		a.ChangesTo, a.Rebound, a.Of = new(maker.String()), true, is.Stats.NextSeq
 		a.Done = min(uint64(now.Next)-1, a.Of)
 		a.Missing = a.Of - a.Done
 	}
@@ -43,8 +40,7 @@ func (s *Service) embedding(_ context.Context, c api.Caller, q *api.EmbeddingReq
 		g, _ = s.embedders.get(*maker)
 	}
 	if g != nil {
-		up := s.stateOf(g)
-		a.EmbedderState = &up
+		a.EmbedderState = new(s.stateOf(g))
 	}
 	return a, nil
 }

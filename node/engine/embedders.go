@@ -197,23 +197,20 @@ func (s *Service) stateOf(g *embed.Guard) api.EmbedderState {
 	is := g.State()
 	out := api.EmbedderState{Up: !is.Down, Queue: s.unembedded(g), Failures: is.Failures}
 	if !is.ErrorAt.IsZero() {
-		at := float64(is.ErrorAt.UnixMilli()) / 1e3
-		out.LastError, out.LastErrorAt = &is.LastError, &at
+		out.LastError, out.LastErrorAt = &is.LastError, new(float64(is.ErrorAt.UnixMilli())/1e3)
 	}
 	return out
 }
 
 // unembedded counts the memories that wait for a vector of an embedder.
 func (s *Service) unembedded(g *embed.Guard) (n uint64) {
-	_ = s.state.Read(func(v *state.View) error { // a closing state has none
-		for _, d := range v.Databases() {
-			if s.embedsFor(d) == g {
-				have, of := s.index.WithVectors(d.ID)
-				n += uint64(of - have)
-			}
+	dbs, _ := read(s, (*state.View).Databases) // a closing state has none
+	for _, d := range dbs {
+		if s.embedsFor(d) == g {
+			have, of := s.index.WithVectors(d.ID)
+			n += uint64(of - have)
 		}
-		return nil
-	})
+	}
 	return n
 }
 

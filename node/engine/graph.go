@@ -49,14 +49,11 @@ const maxBacklinks = 200
 // and what was stored since is tied to it by its own words.
 func (s *Service) mentioning(ctx context.Context, db oplog.DB, names ...string) (links []oplog.Link, err error) {
 	for _, name := range names {
-		var known bool
-		if err := s.state.Read(func(v *state.View) error {
-			known = len(v.Edges(db, name, 1)) > 0
-			return nil
-		}); err != nil {
+		related, err := read(s, func(v *state.View) []oplog.Edge { return v.Edges(db, name, 1) })
+		if err != nil {
 			return nil, err
 		}
-		if known {
+		if len(related) > 0 {
 			continue
 		}
 		hits, _, err := s.index.Search(ctx, db, index.Query{Text: name, K: maxBacklinks, Now: time.Now()})
@@ -109,8 +106,7 @@ func epoch(d field.Date) *float64 {
 	if d.IsZero() {
 		return nil
 	}
-	s := field.Seconds(d.Time)
-	return &s
+	return new(field.Seconds(d.Time))
 }
 
 func (s *Service) claims(v *state.View, c api.Caller, q *api.ClaimsRequest) (*api.ClaimList, error) {

@@ -19,12 +19,9 @@ func (s *Service) alive(ctx context.Context, _ api.Caller, _ *api.Nothing) (*api
 	return a, nil
 }
 
-func (s *Service) databases() (n int) {
-	_ = s.state.Read(func(v *state.View) error { // a closing state has none
-		n = len(v.Databases())
-		return nil
-	})
-	return n
+func (s *Service) databases() int {
+	all, _ := read(s, (*state.View).Databases) // a closing state has none
+	return len(all)
 }
 
 func (s *Service) clusterHealth() *api.Health {

@@ -43,7 +43,7 @@ func (s *Service) hostSearch(ctx context.Context, c api.Caller, asked *api.Searc
 	if asked.Pick != nil {
 		q.Pick = func(hits []index.Hit) []index.Hit { return picked(hits, asked.Pick) }
 	}
-	a, err := s.search(ctx, c, q, commit.Wanted(asked.Fresh))
+	a, err := s.search(ctx, c, q)
 	if err != nil {
 		return nil, err
 	}

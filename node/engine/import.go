@@ -147,7 +147,7 @@ func (im *importer) flush() error {
 		return err
 	}
 	if len(im.drafts) > 0 {
-		if err := im.s.room(c, len(im.drafts)); err != nil {
+		if err := im.s.checkQuota(c, len(im.drafts)); err != nil {
 			return err
 		}
 		r, err := im.s.store(im.ctx, c, im.batchKey(), im.drafts...)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/certs"
+	"github.com/cairndb/cairn/oplog/seal"
 )
 
 // clusterKeys are the keys and certificates of every node, each asked for its own.
@@ -33,9 +34,9 @@ func (s *Service) ownKeys(now time.Time) api.NodeKeys {
 	n := api.NodeKeys{NodeID: s.cfg.Member.NodeID, Encrypted: s.cfg.Keys != nil, Keys: []api.DataKey{}, Rewriting: orEmpty(h.Leftovers().OldKeys),
 		Certificates: []api.Certificate{}, Ports: h.Ports()}
 	if s.cfg.Keys != nil {
-		for _, k := range s.cfg.Keys.Keys() {
-			n.Keys = append(n.Keys, api.DataKey{ID: k.ID.String(), Master: k.Master.String(), Active: k.Active, Created: float64(k.Created.Unix())})
-		}
+		n.Keys = each(s.cfg.Keys.Keys(), func(k seal.Info) api.DataKey {
+			return api.DataKey{ID: k.ID.String(), Master: k.Master.String(), Active: k.Active, Created: float64(k.Created.Unix())}
+		})
 	}
 	for to, cert := range h.Certificates() {
 		n.Certificates = append(n.Certificates, certificate(to, cert, now))

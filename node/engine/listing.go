@@ -36,8 +36,7 @@ var listOrders = map[string]func(a, b *oplog.Memory) int{
 func (s *Service) memories(v *state.View, c api.Caller, q *api.MemoriesRequest) (*api.MemoryPage, error) {
 	page := &api.MemoryPage{Limit: min(max(q.Limit, 1), maxPage)}
 	if q.Limit = page.Limit; q.Walks || q.Walk != (api.Walk{}) {
-		walked := walk(v, c.DB, &q.Listing, &q.Walk)
-		page.Walked = &walked
+		page.Walked = new(walk(v, c.DB, &q.Listing, &q.Walk))
 		return page, nil
 	}
 	list, err := listed(v, c.DB, q)

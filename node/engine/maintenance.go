@@ -4,22 +4,22 @@ import (
 	"context"
 
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
 )
 
 // tenants are the callers of the databases that a request means: the one it names, or all.
-func (s *Service) tenants(c api.Caller, name string) (list []api.Caller, err error) {
+func (s *Service) tenants(c api.Caller, name string) ([]api.Caller, error) {
 	if name != "" {
 		c, err := s.access.Select(c, name)
 		return []api.Caller{c}, err
 	}
-	return list, s.state.Read(func(v *state.View) error {
-		for _, d := range visible(c, v) {
+	return read(s, func(v *state.View) []api.Caller {
+		return each(visible(c, v), func(d oplog.Database) api.Caller {
 			in := c
 			in.DB, in.Database = d.ID, d.Name
-			list = append(list, in)
-		}
-		return nil
+			return in
+		})
 	})
 }
 
@@ -44,12 +44,11 @@ func (s *Service) maintenanceStatus(_ context.Context, c api.Caller, q *api.Main
 	if err != nil {
 		return nil, err
 	}
-	r := &api.UpkeepList{Tenants: []api.Upkeep{}, Count: len(all)}
-	return r, s.state.Read(func(v *state.View) error {
-		for _, in := range all {
+	tenants, err := read(s, func(v *state.View) []api.Upkeep {
+		return each(all, func(in api.Caller) api.Upkeep {
 			st := v.Stats(in.DB)
-			r.Tenants = append(r.Tenants, api.Upkeep{Tenant: in.Database, Thought: when(v.Mind(in.DB).LastThink), Active: st.Active, Conflicts: st.OpenConflicts, Triggers: st.PendingTriggers})
-		}
-		return nil
+			return api.Upkeep{Tenant: in.Database, Thought: when(v.Mind(in.DB).LastThink), Active: st.Active, Conflicts: st.OpenConflicts, Triggers: st.PendingTriggers}
+		})
 	})
+	return &api.UpkeepList{Tenants: tenants, Count: len(all)}, err
 }

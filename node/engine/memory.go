@@ -10,7 +10,6 @@ import (
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/index/rank"
 	"github.com/cairndb/cairn/node/api"
-	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/wire/field"
@@ -161,8 +160,8 @@ type Answer struct {
 	Lag   *float64    // seconds this node was behind the leader; nil when it heard none
 }
 
-// search finds memories.
-func (s *Service) search(ctx context.Context, c api.Caller, q index.Query, f commit.Freshness) (Answer, error) {
+// search finds memories. The door has waited for the freshness that the request asks for.
+func (s *Service) search(ctx context.Context, c api.Caller, q index.Query) (Answer, error) {
 	q.Text = index.Question(q.Text)
 	s.load.asking.Add(1)
 	defer s.load.asking.Add(-1)
@@ -180,11 +179,6 @@ func (s *Service) search(ctx context.Context, c api.Caller, q index.Query, f com
 		q.Weights = &rank.Weights{Sim: l.Sim, Decay: l.Decay, Recency: l.Recency, GateTau: l.GateTau, AlphaImp: l.AlphaImp,
 			KeywordBoost: l.KeywordBoost, Generation: l.Generation}
 	}
-	start := time.Now()
-	if err := s.commit.Fresh(ctx, f); err != nil {
-		return Answer{}, err
-	}
-	s.took("fresh", start)
 	a := Answer{Index: s.commit.Indexed(), Lag: s.lag()}
 	searching := time.Now()
 	if q.Now.IsZero() {

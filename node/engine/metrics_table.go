@@ -28,7 +28,7 @@ var metricTable = []Metric{
 		return math.NaN()
 	}),
 	own1("cairn_index_lag_entries", gaugeKind, "Entries applied and not yet in the search index.", func(s *Service) float64 {
-		return less(uint64(s.commit.Applied()), uint64(s.commit.Indexed()))
+		return float64(less(uint64(s.commit.Applied()), uint64(s.commit.Indexed())))
 	}),
 	own1("cairn_lag_seconds", gaugeKind, "Time for which this node has been behind what is acknowledged; NaN while no leader is heard.", func(s *Service) float64 {
 		if lag := s.lag(); lag != nil {
@@ -128,7 +128,8 @@ var metricTable = []Metric{
 	{Name: "yantrikdb_handler_duration_seconds", Help: "Time to answer a request.", Kind: histogramKind, Labels: []string{"handler"}, buckets: requestBuckets},
 }
 
-func less(a, b uint64) float64 { return float64(a - min(a, b)) }
+// less is a without b, and 0 where b is more.
+func less(a, b uint64) uint64 { return a - min(a, b) }
 
 // metricsOf makes the numbers of a part of the node; a node without the part does not show them.
 func metricsOf[T any](part func(*Service) (x T, has bool)) func(name, kind, help string, value func(T) float64) Metric {

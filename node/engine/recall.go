@@ -12,7 +12,6 @@ import (
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/index/rank"
 	"github.com/cairndb/cairn/node/api"
-	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
 )
@@ -33,7 +32,12 @@ func (s *Service) found(ctx context.Context, c api.Caller, asked *api.Question, 
 	}
 	q.Bare = asked.Bare && then.IsZero() // an earlier text is compared as a whole
 	s.wantsRerank(&q, then)
-	a, err := s.searchThen(ctx, c, q, then, commit.Stale)
+	var a Answer
+	if then.IsZero() {
+		a, err = s.search(ctx, c, q)
+	} else {
+		a, err = s.searchAsOf(ctx, c, q, then)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -43,9 +47,7 @@ func (s *Service) found(ctx context.Context, c api.Caller, asked *api.Question, 
 		r.Pages = s.pages(ctx, c.DB, a.Hits, explain)
 		return r, nil
 	}
-	for _, h := range a.Hits {
-		r.Results = append(r.Results, resultOf(h, explain))
-	}
+	r.Results = each(a.Hits, func(h index.Hit) api.Result { return resultOf(h, explain) })
 	return r, nil
 }
 

@@ -23,7 +23,7 @@ func (s *Service) rememberOne(ctx context.Context, c api.Caller, q *api.Remember
 	if errors.Is(err, oplog.ErrKeyReused) {
 		return nil, &api.Refusal{Code: "conflict", Err: err, More: map[string]any{"stored": false, "idempotency_conflict": true, "rid": s.keyed(c.DB, key)}}
 	}
-	return &api.Remembered{RID: r.First.ID, Index: r.Index, Replayed: r.Replayed}, quota(err)
+	return &api.Remembered{RID: r.First.ID, Index: r.Index, Replayed: r.Replayed}, overQuota(err)
 }
 
 func (s *Service) rememberBatch(ctx context.Context, c api.Caller, q *api.RememberBatchRequest) (*api.RememberedBatch, error) {
@@ -40,11 +40,11 @@ func (s *Service) rememberBatch(ctx context.Context, c api.Caller, q *api.Rememb
 	if errors.Is(err, oplog.ErrKeyReused) {
 		return nil, &api.Refusal{Code: "conflict", Err: err, More: map[string]any{"stored": false, "idempotency_conflict": true}}
 	}
-	return &api.RememberedBatch{RIDs: r.RIDs, Count: len(r.RIDs), Index: r.Index, Replayed: r.Replayed}, quota(err)
+	return &api.RememberedBatch{RIDs: r.RIDs, Count: len(r.RIDs), Index: r.Index, Replayed: r.Replayed}, overQuota(err)
 }
 
-// quota tells a database that is full from a request that is too large.
-func quota(err error) error {
+// overQuota tells a database that is full from a request that is too large.
+func overQuota(err error) error {
 	var e *oplog.Error
 	if errors.As(err, &e) && e.Kind == oplog.TooLarge && strings.Contains(e.Text, "quota") {
 		return &api.Refusal{Code: "rate_limited", Err: e}
@@ -52,8 +52,8 @@ func quota(err error) error {
 	return err
 }
 
-// room refuses memories that would not fit a database, with the texts that clients match.
-func (s *Service) room(c api.Caller, adding int) error {
+// checkQuota refuses memories that would not fit a database, with the texts that clients match.
+func (s *Service) checkQuota(c api.Caller, adding int) error {
 	now, _, err := s.state.Current(c.DB)
 	if current, most := now.Stats.Active, now.Database.MaxMemories; err == nil && most > 0 && current+uint64(adding) > most {
 		return &api.Refusal{Code: "rate_limited",
@@ -63,14 +63,12 @@ func (s *Service) room(c api.Caller, adding int) error {
 }
 
 // keyed is the first memory that was stored under a key.
-func (s *Service) keyed(db oplog.DB, key string) (rid string) {
-	_ = s.state.Read(func(v *state.View) error { // a closing state knows none
-		if r := v.KeyResults(db, key); len(r) > 0 {
-			rid = r[0].ID
-		}
-		return nil
-	})
-	return rid
+func (s *Service) keyed(db oplog.DB, key string) string {
+	results, _ := read(s, func(v *state.View) []oplog.Result { return v.KeyResults(db, key) }) // a closing state knows none
+	if len(results) == 0 {
+		return ""
+	}
+	return results[0].ID
 }
 
 func (s *Service) forget(ctx context.Context, c api.Caller, q *api.ForgetRequest) (*api.Forgotten, error) {

@@ -60,14 +60,12 @@ func reorder(hits []index.Hit, scores []float64) {
 
 // textsOf reads what hits say; a bare one has no text yet.
 func (s *Service) textsOf(db oplog.DB, hits []index.Hit) ([]string, error) {
-	texts := make([]string, len(hits))
-	err := s.state.Read(func(v *state.View) error {
-		for i, h := range hits {
+	return read(s, func(v *state.View) []string {
+		return each(hits, func(h index.Hit) string {
 			if m, ok := v.MemoryAt(db, h.Memory.Seq); ok {
-				texts[i] = m.Text
+				return m.Text
 			}
-		}
-		return nil
+			return ""
+		})
 	})
-	return texts, err
 }

@@ -49,8 +49,7 @@ func when(t oplog.Time) *float64 {
 	if t == 0 {
 		return nil
 	}
-	s := t.Seconds()
-	return &s
+	return new(t.Seconds())
 }
 
 // orNil is a text as answers have it that have null for none.

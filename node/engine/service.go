@@ -129,6 +129,15 @@ func atOnce(d time.Duration, f func(context.Context)) func(context.Context) erro
 	}
 }
 
+// read is what f finds in the state; zero beside an error, as when the state is closing.
+func read[T any](s *Service, f func(*state.View) T) (x T, err error) {
+	err = s.state.Read(func(v *state.View) error {
+		x = f(v)
+		return nil
+	})
+	return x, err
+}
+
 // Written says where in the log a write is: a client carries the index to another node to read its own write there.
 type Written struct {
 	Index    oplog.Index

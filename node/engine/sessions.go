@@ -26,14 +26,14 @@ func (s *Service) startSession(ctx context.Context, c api.Caller, q *api.StartSe
 
 // activeSession is the one in the way of another; nil when it has ended in the meantime.
 func (s *Service) activeSession(c api.Caller, op *oplog.SessionStart) (id any) {
-	_ = s.state.Read(func(v *state.View) error { // a closing state knows none
+	id, _ = read(s, func(v *state.View) (id any) { // a closing state knows none
 		v.Sessions(c.DB, op.Namespace, op.Client, func(x oplog.Session) bool {
 			if x.Status == oplog.SessionActive {
 				id = x.ID
 			}
 			return id == nil
 		})
-		return nil
+		return id
 	})
 	return id
 }
@@ -97,5 +97,5 @@ func (s *Service) draftSummary(ctx context.Context, c api.Caller, q *api.DraftSu
 			Namespace: blank(q.Namespace), Domain: q.Domain, Source: "session_summary", Metadata: []byte("{}")})
 	}
 	r, err := s.store(ctx, c, "", drafts...)
-	return &api.Drafted{RIDs: r.RIDs, Count: len(r.RIDs)}, quota(err)
+	return &api.Drafted{RIDs: r.RIDs, Count: len(r.RIDs)}, overQuota(err)
 }

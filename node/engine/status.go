@@ -25,9 +25,6 @@ type own struct {
 	Store   api.Store `json:"store"`
 }
 
-// lag is how many entries up to an index have not been applied. The entries of elections count for no lag: the state never sees them.
-func (o own) lag(upTo uint64) uint64 { return upTo - min(upTo, max(uint64(o.Applied), o.Through)) }
-
 func (s *Service) own() own {
 	i, sum := s.state.Sum()
 	st := s.raft.Status()
@@ -119,8 +116,7 @@ func (s *Service) askAll(ctx context.Context, members []raft.Member, infos map[u
 			p := s.ask(ctx, m)
 			p.Wire, p.HTTP = infos[m.ID].Wire, infos[m.ID].HTTP
 			if p.Reachable && known {
-				lag := own{Vitals: p.Vitals, Through: p.Through}.lag(acknowledged)
-				p.LagEntries = &lag
+				p.LagEntries = new(less(acknowledged, max(uint64(p.Applied), p.Through))) // the entries of elections are no lag: the state never sees them
 			}
 			peers[i] = p
 		})
@@ -133,16 +129,14 @@ func (s *Service) askAll(ctx context.Context, members []raft.Member, infos map[u
 func (s *Service) ask(ctx context.Context, m raft.Member) api.Peer {
 	p := api.Peer{NodeID: m.ID, Addr: m.Addr, Voter: m.Voter, Role: roleOf(m.Voter), State: "unreachable"}
 	if !m.LastSeen.IsZero() {
-		ago := time.Since(m.LastSeen).Seconds()
-		p.LastSeenSecsAgo = &ago
+		p.LastSeenSecsAgo = new(time.Since(m.LastSeen).Seconds())
 	}
 	var r wire.ClusterStatusResult
 	var o own
 	if s.raft.Ask(ctx, m.Addr, wire.OpClusterStatus, &wire.Nothing{}, wire.OpClusterStatusResult, &r) != nil || json.Unmarshal(r.Node, &o) != nil {
 		return p
 	}
-	zero := 0.0
-	p.Reachable, p.State, p.CurrentTerm, p.Through, p.Vitals, p.Store, p.LastSeenSecsAgo, p.Whole = true, o.Role, o.Term, o.Through, o.Vitals, &o.Store, &zero, o.Whole
+	p.Reachable, p.State, p.CurrentTerm, p.Through, p.Vitals, p.Store, p.LastSeenSecsAgo, p.Whole = true, o.Role, o.Term, o.Through, o.Vitals, &o.Store, new(0.0), o.Whole
 	return p
 }
 
@@ -169,13 +163,10 @@ func (s *Service) leaderInfo() (info oplog.NodeInfo, ok bool) {
 		return info, false
 	}
 	info.ID = id
-	_ = s.state.Read(func(v *state.View) error { // a closing state leaves the addresses empty
-		nodes := v.Nodes()
-		if i := slices.IndexFunc(nodes, func(n oplog.NodeInfo) bool { return n.ID == id }); i >= 0 {
-			info = nodes[i]
-		}
-		return nil
-	})
+	nodes, _ := read(s, (*state.View).Nodes) // a closing state leaves the addresses empty
+	if i := slices.IndexFunc(nodes, func(n oplog.NodeInfo) bool { return n.ID == id }); i >= 0 {
+		info = nodes[i]
+	}
 	return info, true
 }
 

@@ -52,11 +52,8 @@ func (t *thinker) aliases() {
 		if c, ok := known[key]; ok {
 			return c
 		}
-		c := name
-		if err := t.s.state.Read(func(v *state.View) error {
-			c = v.Canonical(t.c.DB, namespace, name)
-			return nil
-		}); err != nil {
+		c, err := read(t.s, func(v *state.View) string { return v.Canonical(t.c.DB, namespace, name) })
+		if err != nil {
 			return name // the state is closing; the proposal will say so
 		}
 		known[key] = c

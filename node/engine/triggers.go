@@ -42,10 +42,8 @@ func findTriggers(v *state.View, db oplog.DB, status string, f api.TriggerFilter
 
 // deliverTriggers hands over pending triggers and marks them as delivered, in one entry.
 func (s *Service) deliverTriggers(ctx context.Context, c api.Caller, q *api.DeliverTriggersRequest) (*api.TriggerList, error) {
-	var rows []oplog.TriggerRow
-	err := s.state.Read(func(v *state.View) error {
-		rows = findTriggers(v, c.DB, oplog.TriggerPending.String(), api.TriggerFilter{Limit: q.Limit})
-		return nil
+	rows, err := read(s, func(v *state.View) []oplog.TriggerRow {
+		return findTriggers(v, c.DB, oplog.TriggerPending.String(), api.TriggerFilter{Limit: q.Limit})
 	})
 	if err != nil || len(rows) == 0 {
 		return triggerList(nil), err

@@ -8,6 +8,7 @@ package past
 import (
 	"context"
 	"math"
+	"slices"
 	"sync"
 	"time"
 )
@@ -65,8 +66,7 @@ type sample struct {
 // A Ring is a node's last day.
 type Ring struct {
 	mu    sync.Mutex
-	ring  []sample // of Samples places
-	next  int      // place of the next one
+	ring  []sample // Samples at most, oldest first
 	marks []Mark   // oldest first
 }
 
@@ -104,21 +104,21 @@ func (r *Ring) Run(ctx context.Context, take func() Values, standing func() Stan
 func (r *Ring) mark(m Mark) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.marks = append(r.marks, m)
-	if n := len(r.marks) - maxMarks; n > 0 {
-		r.marks = append(r.marks[:0], r.marks[n:]...)
-	}
+	r.marks = within(r.marks, maxMarks, m)
 }
 
 func (r *Ring) add(s sample) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.ring) < Samples {
-		r.ring = append(r.ring, s)
-	} else {
-		r.ring[r.next] = s
+	r.ring = within(r.ring, Samples, s)
+}
+
+// within adds one, and drops the oldest where that is one too many.
+func within[T any](list []T, most int, x T) []T {
+	if len(list) == most {
+		list = slices.Delete(list, 0, 1)
 	}
-	r.next = (r.next + 1) % Samples
+	return append(list, x)
 }
 
 // A Series is samples, oldest first: a time and a value of each column for each.
@@ -133,21 +133,14 @@ func (r *Ring) Since(from time.Time, most int) Series {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var all []sample
-	for i := range r.ring {
-		s := r.ring[i]
-		if len(r.ring) == Samples {
-			s = r.ring[(r.next+i)%Samples]
-		}
+	for _, s := range r.ring { // all of them: a clock that was set back leaves them out of order
 		if s.at >= from.Unix() {
 			all = append(all, s)
 		}
 	}
 	var out Series
-	group := max(1, (len(all)+most-1)/max(1, most))
-	for len(all) > 0 {
-		n := min(group, len(all))
-		out.At, out.Values = append(out.At, all[n-1].at), append(out.Values, together(all[:n]))
-		all = all[n:]
+	for part := range slices.Chunk(all, max(1, (len(all)+most-1)/max(1, most))) {
+		out.At, out.Values = append(out.At, part[len(part)-1].at), append(out.Values, together(part))
 	}
 	for _, m := range r.marks {
 		if !m.At.Before(from) {
