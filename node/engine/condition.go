@@ -116,7 +116,7 @@ func (s *Service) NoQuorum() string {
 }
 
 // conditions is the metric: 1 for the word that holds, 0 for the others.
-func conditions(m *Metrics, put func(float64, ...string)) {
+func conditions(m scrape, put func(float64, ...string)) {
 	now, _ := m.s.condition(context.Background()) // bounded by what a status waits for a member
 	for _, word := range []string{healthy, degraded, unhealthy} {
 		put(number(word == now), word)

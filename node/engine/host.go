@@ -23,10 +23,8 @@ func (s *Service) view(ctx context.Context, c api.Caller, q *api.ViewRequest) (*
 		}
 	}
 	if q.Found {
-		ctx, cancel := context.WithTimeout(ctx, s.cfg.Limits.ApplyTimeout)
-		defer cancel()
-		at, _ := s.state.Applied()
-		return &api.Nothing{}, s.readable(ctx, at)
+		_, err := s.write(ctx, c) // nothing, and waits for the index
+		return &api.Nothing{}, err
 	}
 	return &api.Nothing{}, nil
 }

@@ -11,8 +11,6 @@ import (
 
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
-	"github.com/cairndb/cairn/oplog"
-	"github.com/cairndb/cairn/oplog/state"
 )
 
 // A Metric is a line of /metrics. Those that begin with yantrikdb are known to existing dashboards.
@@ -21,10 +19,8 @@ type Metric struct {
 	Kind       string // gauge, counter, histogram
 	Labels     []string
 
-	read func(m *Metrics, put func(v float64, labels ...string)) // nil for what is counted as it happens
-
-	ofDatabase func(*Service, *state.View, oplog.Database) (n float64, ok bool) // of what databases have lines of their own: see databaseLines
-	buckets    []float64
+	read    func(m scrape, put func(v float64, labels ...string)) // nil for what is counted as it happens
+	buckets []float64
 }
 
 // MetricTable is all that /metrics shows beside the Go runtime's own: dashboards and alerts are checked against it.
@@ -36,7 +32,7 @@ const (
 	histogramKind = "histogram"
 )
 
-// Metrics is the table at work: a collector of what is read when it is asked for, and the counters of what happens.
+// Metrics is the table at work: what is read when it is asked for, and the counters of what happens.
 type Metrics struct {
 	s        *Service
 	wire     *access.Conns
@@ -60,7 +56,7 @@ func NewMetrics(s *Service, wire *access.Conns) *Metrics {
 		counters: map[string]*prometheus.CounterVec{}, times: map[string]*prometheus.HistogramVec{}}
 	for i, t := range metricTable {
 		switch {
-		case t.read != nil, t.ofDatabase != nil:
+		case t.read != nil:
 			m.descs[i] = prometheus.NewDesc(t.Name, t.Help, t.Labels, nil)
 		case t.Name == stageSeconds:
 			m.reg.MustRegister(s.measured.stages)
@@ -72,12 +68,26 @@ func NewMetrics(s *Service, wire *access.Conns) *Metrics {
 			m.reg.MustRegister(m.counters[t.Name])
 		}
 	}
-	m.reg.MustRegister(m, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
+// Show shows the node's own lines to all, and those of databases to callers that may use them: a token sees its own, an
+// administrator's all. Without a token they are one sum.
+func (m *Metrics) Show(w http.ResponseWriter, r *http.Request, c *api.Caller) {
+	lines := prometheus.NewRegistry()
+	lines.MustRegister(scrape{m, c})
+	promhttp.HandlerFor(prometheus.Gatherers{m.reg, lines}, promhttp.HandlerOpts{EnableOpenMetrics: true}).ServeHTTP(w, r)
+}
+
+// A scrape collects what is read, for one caller. It asks no peer and waits for no write.
+type scrape struct {
+	*Metrics
+	caller *api.Caller // nil for one without a token
+}
+
 // Describe implements prometheus.Collector.
-func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
+func (m scrape) Describe(out chan<- *prometheus.Desc) {
 	for i, t := range metricTable {
 		if t.read != nil {
 			out <- m.descs[i]
@@ -85,15 +95,14 @@ func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements prometheus.Collector. It asks no peer and waits for no write.
-func (m *Metrics) Collect(out chan<- prometheus.Metric) {
+// Collect implements prometheus.Collector.
+func (m scrape) Collect(out chan<- prometheus.Metric) {
 	for i, t := range metricTable {
-		if t.read == nil {
-			continue
+		if t.read != nil {
+			t.read(m, func(v float64, labels ...string) {
+				out <- prometheus.MustNewConstMetric(m.descs[i], t.valueType(), v, labels...)
+			})
 		}
-		t.read(m, func(v float64, labels ...string) {
-			out <- prometheus.MustNewConstMetric(m.descs[i], t.valueType(), v, labels...)
-		})
 	}
 }
 
@@ -104,60 +113,8 @@ func (t Metric) valueType() prometheus.ValueType {
 	return prometheus.GaugeValue
 }
 
-// Show shows the node's own lines to all, and those of databases to callers that may use them: a token sees its own, an
-// administrator's all. Without a token they are one sum.
-func (m *Metrics) Show(w http.ResponseWriter, r *http.Request, c *api.Caller) {
-	lines := prometheus.NewRegistry()
-	lines.MustRegister(databaseLines{m: m, caller: c})
-	promhttp.HandlerFor(prometheus.Gatherers{m.reg, lines}, promhttp.HandlerOpts{EnableOpenMetrics: true}).ServeHTTP(w, r)
-}
-
-// databaseLines collects what is counted of databases, for one caller.
-type databaseLines struct {
-	m      *Metrics
-	caller *api.Caller // nil for one without a token
-}
-
 // anyDatabase is the label of a sum over all databases. No database can have the name.
 const anyDatabase = "*"
-
-// Describe implements prometheus.Collector.
-func (d databaseLines) Describe(out chan<- *prometheus.Desc) {
-	for i, t := range metricTable {
-		if t.ofDatabase != nil {
-			out <- d.m.descs[i]
-		}
-	}
-}
-
-// Collect implements prometheus.Collector.
-func (d databaseLines) Collect(out chan<- prometheus.Metric) {
-	_ = d.m.s.state.Read(func(v *state.View) error { // a closing state has nothing to count
-		dbs := v.Databases()
-		if d.caller != nil {
-			dbs = visible(*d.caller, v)
-		}
-		for i, t := range metricTable {
-			if t.ofDatabase == nil {
-				continue
-			}
-			sum, some := float64(0), false
-			for _, db := range dbs {
-				n, ok := t.ofDatabase(d.m.s, v, db)
-				if !ok {
-					continue
-				}
-				if sum, some = sum+n, true; d.caller != nil {
-					out <- prometheus.MustNewConstMetric(d.m.descs[i], t.valueType(), n, db.Name)
-				}
-			}
-			if some && d.caller == nil {
-				out <- prometheus.MustNewConstMetric(d.m.descs[i], t.valueType(), sum, anyDatabase)
-			}
-		}
-		return nil
-	})
-}
 
 // Handled implements gateway.Metrics, as Refused, Answered and Show do.
 func (m *Metrics) Handled(operation string, d time.Duration) {

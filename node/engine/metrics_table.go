@@ -81,27 +81,27 @@ var metricTable = []Metric{
 	ofReranker("cairn_reranker_failures_total", counterKind, "Calls of the reranker that failed or took too long.", func(r breaker.State) float64 { return float64(r.Failures) }),
 	ofEmbedder("cairn_embedder_questions_total", counterKind, "Questions that were to be embedded.", func(e embed.State) float64 { return float64(e.Asked) }),
 	ofEmbedder("cairn_embedder_questions_cached_total", counterKind, "Questions whose vector was in the cache.", func(e embed.State) float64 { return float64(e.Known) }),
-	{Name: "cairn_memories_without_vector", Help: "Memories that wait for a vector of this node's embedder.", Kind: gaugeKind, Labels: []string{"db"}, ofDatabase: withoutVector},
+	ofDatabases("cairn_memories_without_vector", gaugeKind, "Memories that wait for a vector of this node's embedder.", withoutVector),
 	own1("cairn_failed_logins_total", counterKind, "Wrong tokens shown to the wire port and the gateway.", func(s *Service) float64 { return float64(s.access.FailedLogins()) }),
 	own1("cairn_uptime_seconds", gaugeKind, "Time since the node started.", func(s *Service) float64 { return time.Since(s.measured.started).Seconds() }),
 	{Name: "cairn_certificate_seconds", Help: "Time until this node's certificate ends, by who is shown it; negative when it has ended.", Kind: gaugeKind, Labels: []string{"shown_to"},
-		read: func(m *Metrics, put func(float64, ...string)) {
+		read: func(m scrape, put func(float64, ...string)) {
 			for to, cert := range m.s.cfg.Home.Certificates() {
 				put(time.Until(cert.NotAfter).Seconds(), to)
 			}
 		}},
 	{Name: "cairn_build_info", Help: "1, with the version.", Kind: gaugeKind, Labels: []string{"version"},
-		read: func(m *Metrics, put func(float64, ...string)) { put(1, m.s.cfg.Member.Version) }},
-	{Name: "cairn_connections", Help: "Open connections of clients.", Kind: gaugeKind, Labels: []string{"surface"}, read: func(m *Metrics, put func(float64, ...string)) {
+		read: func(m scrape, put func(float64, ...string)) { put(1, m.s.cfg.Member.Version) }},
+	{Name: "cairn_connections", Help: "Open connections of clients.", Kind: gaugeKind, Labels: []string{"surface"}, read: func(m scrape, put func(float64, ...string)) {
 		put(float64(m.wire.Open()), "wire")
 		put(float64(m.Gateway.Connections()), "http")
 	}},
 	{Name: "cairn_event_streams", Help: "Open event streams of the gateway.", Kind: gaugeKind,
-		read: func(m *Metrics, put func(float64, ...string)) { put(float64(m.Gateway.Streams())) }},
+		read: func(m scrape, put func(float64, ...string)) { put(float64(m.Gateway.Streams())) }},
 	{Name: "cairn_streams_dropped_total", Help: "Event streams ended because their clients did not keep up.", Kind: counterKind, Labels: []string{"surface"},
-		read: func(m *Metrics, put func(float64, ...string)) { put(float64(m.s.measured.dropped.Load()), "string") }},
+		read: func(m scrape, put func(float64, ...string)) { put(float64(m.s.measured.dropped.Load()), "string") }},
 	{Name: "cairn_http_inflight", Help: "Requests the gateway works on.", Kind: gaugeKind,
-		read: func(m *Metrics, put func(float64, ...string)) { put(float64(m.Gateway.Busy())) }},
+		read: func(m scrape, put func(float64, ...string)) { put(float64(m.Gateway.Busy())) }},
 	{Name: "cairn_http_responses_total", Help: "Answers of the gateway by status.", Kind: counterKind, Labels: []string{"status"}},
 	{Name: "cairn_refusals_total", Help: "Requests the gateway refused, by kind.", Kind: counterKind, Labels: []string{"kind"}},
 	{Name: stageSeconds, Help: stageHelp, Kind: histogramKind, Labels: []string{"stage"}},
@@ -134,7 +134,7 @@ func less(a, b uint64) uint64 { return a - min(a, b) }
 // metricsOf makes the numbers of a part of the node; a node without the part does not show them.
 func metricsOf[T any](part func(*Service) (x T, has bool)) func(name, kind, help string, value func(T) float64) Metric {
 	return func(name, kind, help string, value func(T) float64) Metric {
-		return Metric{Name: name, Help: help, Kind: kind, read: func(m *Metrics, put func(float64, ...string)) {
+		return Metric{Name: name, Help: help, Kind: kind, read: func(m scrape, put func(float64, ...string)) {
 			if x, has := part(m.s); has {
 				put(value(x))
 			}
@@ -162,14 +162,14 @@ var (
 
 // perNode is one number of this node, labelled with its id.
 func perNode(name, help string, value func(*Service) float64) Metric {
-	return Metric{Name: name, Help: help, Kind: gaugeKind, Labels: []string{"node_id"}, read: func(m *Metrics, put func(float64, ...string)) {
+	return Metric{Name: name, Help: help, Kind: gaugeKind, Labels: []string{"node_id"}, read: func(m scrape, put func(float64, ...string)) {
 		put(value(m.s), strconv.FormatUint(uint64(m.s.cfg.Member.NodeID), 10))
 	}}
 }
 
 // perMember is a number of each other member, known to the leader alone.
 func perMember(name, help string, value func(raft.Member, *Service) float64) Metric {
-	return Metric{Name: name, Help: help, Kind: gaugeKind, Labels: []string{"addr", "role"}, read: func(m *Metrics, put func(float64, ...string)) {
+	return Metric{Name: name, Help: help, Kind: gaugeKind, Labels: []string{"addr", "role"}, read: func(m scrape, put func(float64, ...string)) {
 		if !m.s.commit.Leads() {
 			return
 		}
@@ -184,8 +184,33 @@ func perMember(name, help string, value func(raft.Member, *Service) float64) Met
 
 // perDatabase is a counter of each database that the caller may use.
 func perDatabase(name, kind, help string, value func(oplog.Stats) uint64) Metric {
-	return Metric{Name: name, Help: help, Kind: kind, Labels: []string{"db"},
-		ofDatabase: func(_ *Service, v *state.View, d oplog.Database) (float64, bool) {
-			return float64(value(v.Stats(d.ID))), true
-		}}
+	return ofDatabases(name, kind, help, func(_ *Service, v *state.View, d oplog.Database) (float64, bool) {
+		return float64(value(v.Stats(d.ID))), true
+	})
+}
+
+// ofDatabases is a number of each database that the caller may use and that has it, and their sum for a caller without a token.
+func ofDatabases(name, kind, help string, value func(*Service, *state.View, oplog.Database) (n float64, has bool)) Metric {
+	return Metric{Name: name, Help: help, Kind: kind, Labels: []string{"db"}, read: func(m scrape, put func(float64, ...string)) {
+		_ = m.s.state.Read(func(v *state.View) error { // a closing state has nothing to count
+			if m.caller != nil {
+				for _, d := range visible(*m.caller, v) {
+					if n, has := value(m.s, v, d); has {
+						put(n, d.Name)
+					}
+				}
+				return nil
+			}
+			sum, some := 0.0, false
+			for _, d := range v.Databases() {
+				if n, has := value(m.s, v, d); has {
+					sum, some = sum+n, true
+				}
+			}
+			if some {
+				put(sum, anyDatabase)
+			}
+			return nil
+		})
+	}}
 }

@@ -28,7 +28,6 @@ type reinforcer struct {
 	mu      sync.Mutex
 	dbs     map[oplog.DB]map[string]oplog.Hit
 	rids    int
-	dropped uint64
 	batches uint64
 }
 
@@ -72,7 +71,6 @@ func (r *reinforcer) add(db oplog.DB, h oplog.Hit) {
 	old, known := of[h.RID]
 	if !known {
 		if r.rids >= reinforceMost {
-			r.dropped++
 			return
 		}
 		r.rids++

@@ -75,7 +75,8 @@ func New(cfg Config) (*Service, error) {
 	s.measured.started, s.measured.stages = time.Now(), newStages()
 	s.load.imports, s.load.thinking = make(chan struct{}, maxImports), make(chan struct{}, 1)
 	s.reinforcer, s.embedders = newReinforcer(s), newEmbedders(cfg.Embedder, cfg.Home.Models, cfg.Logger)
-	s.backups.dir, s.backedUp.plan = cfg.Home.Spool, cfg.Backup.withDefaults()
+	s.backups.dir, s.backups.kept = cfg.Home.Spool, map[string]*spooled{}
+	s.backedUp.plan = cfg.Backup.withDefaults()
 	if err := os.RemoveAll(cfg.Home.Spool); err != nil { // of a process before
 		return nil, fmt.Errorf("backups: %w", err)
 	}

@@ -25,17 +25,14 @@ func (s *Service) startSession(ctx context.Context, c api.Caller, q *api.StartSe
 }
 
 // activeSession is the one in the way of another; nil when it has ended in the meantime.
-func (s *Service) activeSession(c api.Caller, op *oplog.SessionStart) (id any) {
-	id, _ = read(s, func(v *state.View) (id any) { // a closing state knows none
-		v.Sessions(c.DB, op.Namespace, op.Client, func(x oplog.Session) bool {
-			if x.Status == oplog.SessionActive {
-				id = x.ID
-			}
-			return id == nil
-		})
-		return id
+func (s *Service) activeSession(c api.Caller, op *oplog.SessionStart) any {
+	found, _ := read(s, func(v *state.View) []oplog.Session { // a closing state knows none
+		return pick(1, func(f func(oplog.Session) bool) { v.Sessions(c.DB, op.Namespace, op.Client, f) }, func(x oplog.Session) bool { return x.Status == oplog.SessionActive })
 	})
-	return id
+	if len(found) == 0 {
+		return nil
+	}
+	return found[0].ID
 }
 
 func (s *Service) endSession(ctx context.Context, c api.Caller, q *api.EndSessionRequest) (*api.EndedSession, error) {

@@ -21,7 +21,7 @@ const (
 	spoolExpiry = time.Hour // since it was last asked for
 )
 
-// spool is the backups that wait. The zero value with a dir is ready.
+// spool is the backups that wait.
 type spool struct {
 	dir string
 
@@ -82,9 +82,6 @@ func (s *Service) makeBackup(_ context.Context, _ api.Caller, q *api.MakeBackupR
 		return nil, err
 	}
 	b.SHA256 = hex.EncodeToString(h.Sum(nil))
-	if sp.kept == nil {
-		sp.kept = map[string]*spooled{}
-	}
 	sp.kept[b.ID] = b
 	return &b.Backup, nil
 }

@@ -157,7 +157,6 @@ func (t *thinker) product(sources []*oplog.Memory, vectors [][]float32) (oplog.R
 	inherit(&d, sources)
 	var valence, halfLife float64
 	var rids []string
-	session := sources[0].Session
 	for _, x := range sources {
 		if !slices.Contains(texts, x.Text) {
 			texts = append(texts, x.Text)
@@ -165,9 +164,6 @@ func (t *thinker) product(sources []*oplog.Memory, vectors [][]float32) (oplog.R
 		rids = append(rids, x.RID)
 		valence += x.Valence
 		halfLife = max(halfLife, x.HalfLife)
-		if x.Session != session {
-			session = ""
-		}
 	}
 	meta, err := json.Marshal(struct {
 		From []string `json:"consolidated_from"`
