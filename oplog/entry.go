@@ -31,24 +31,21 @@ var ErrRecord = &Error{Kind: Corrupt, Text: "unreadable log record"}
 
 // An Entry is what stands or falls together.
 type Entry struct {
-	Node   uint32 // the node whose client asked
-	DB     DB     // the database the operations are about; 0 for the control plane
-	Key    string // idempotency key, scoped by database; empty for none
-	Digest []byte // what the key's request was, so that another request under it is refused
-	KeyTTL Time   // how long the key is remembered, in log time; 0 means DefaultKeyTTL
-	Ops    []Op
+	Node   uint32 `msgpack:"n,omitempty"` // the node whose client asked
+	DB     DB     `msgpack:"d,omitempty"` // the database the operations are about; 0 for the control plane
+	Key    string `msgpack:"k,omitempty"` // idempotency key, scoped by database; empty for none
+	Digest []byte `msgpack:"g,omitempty"` // what the key's request was, so that another request under it is refused
+	KeyTTL Time   `msgpack:"t,omitempty"` // how long the key is remembered, in log time; 0 means DefaultKeyTTL
+	Ops    []Op   `msgpack:"-"`           // behind the others, each with its kind before it
 }
 
 // DefaultKeyTTL is how long an idempotency key is remembered at least: seven days of log time, and keyRecords records.
 const DefaultKeyTTL Time = 7 * 24 * 3600 * 1e6
 
+// entryHead stands before the operations of an entry's body.
 type entryHead struct {
-	Node   uint32 `msgpack:"n,omitempty"`
-	DB     DB     `msgpack:"d,omitempty"`
-	Key    string `msgpack:"k,omitempty"`
-	Digest []byte `msgpack:"g,omitempty"`
-	KeyTTL Time   `msgpack:"t,omitempty"`
-	Ops    int    `msgpack:"o"`
+	Entry
+	Count int `msgpack:"o"` // of operations
 }
 
 // Encode makes the entry's body: what travels from a follower to the leader and into the log.
@@ -56,17 +53,14 @@ func (e Entry) Encode() ([]byte, error) {
 	if len(e.Ops) > MaxOps {
 		return nil, Errorf(TooLarge, "entry of %d operations is over the limit of %d", len(e.Ops), MaxOps)
 	}
-	head := entryHead{e.Node, e.DB, e.Key, e.Digest, e.KeyTTL, len(e.Ops)}
-	f := Fields{packing: true, b: make([]byte, 0, e.about())}
-	f.write(&head)
+	b := Pack(make([]byte, 0, e.about()), &entryHead{e, len(e.Ops)})
 	for _, op := range e.Ops {
-		f.b = packUint(f.b, uint64(op.Kind()))
-		f.pack(op)
+		b = Pack(packUint(b, uint64(op.Kind())), op)
 	}
-	if len(f.b) > MaxEntry {
-		return nil, Errorf(TooLarge, "entry of %d bytes is over the limit of %d", len(f.b), MaxEntry)
+	if len(b) > MaxEntry {
+		return nil, Errorf(TooLarge, "entry of %d bytes is over the limit of %d", len(b), MaxEntry)
 	}
-	return f.b, nil
+	return b, nil
 }
 
 // about is how long the entry's body will be, if it is as most are.
@@ -83,18 +77,18 @@ func (e *Entry) about() int {
 
 // DecodeEntry reads a body back. An operation this version does not know is ErrRecord.
 func DecodeEntry(body []byte) (e Entry, err error) {
-	f := Fields{in: unpacker{b: body, size: len(body)}}
-	u := &f.in
+	u := &unpacker{b: body, size: len(body)}
 	var h entryHead
-	if f.read(&h); u.err != nil {
+	if u.value(&h); u.err != nil {
 		return e, fmt.Errorf("%w: head: %w", ErrRecord, u.err)
 	}
-	if h.Ops < 0 || h.Ops > MaxOps || h.Ops > len(body)/2 { // a kind and a value each
-		return e, fmt.Errorf("%w: %d operations in %d bytes", ErrRecord, h.Ops, len(body))
+	if h.Count < 0 || h.Count > MaxOps || h.Count > len(body)/2 { // a kind and a value each
+		return e, fmt.Errorf("%w: %d operations in %d bytes", ErrRecord, h.Count, len(body))
 	}
-	e = Entry{Node: h.Node, DB: h.DB, Key: h.Key, Digest: h.Digest, KeyTTL: h.KeyTTL, Ops: make([]Op, h.Ops)}
+	e = h.Entry
+	e.Ops = make([]Op, h.Count)
 	for i := range e.Ops {
-		k := unpackNumber[OpKind](u)
+		k := OpKind(unpackNumber[uint8](u))
 		if u.err != nil {
 			return e, fmt.Errorf("%w: operation %d: %w", ErrRecord, i, u.err)
 		}
@@ -102,7 +96,7 @@ func DecodeEntry(body []byte) (e Entry, err error) {
 		if op == nil {
 			return e, fmt.Errorf("%w: operation kind %d is from a newer version", ErrRecord, k)
 		}
-		if f.unpack(op); u.err != nil {
+		if u.value(op); u.err != nil {
 			return e, fmt.Errorf("%w: %s: %w", ErrRecord, k, u.err)
 		}
 		e.Ops[i] = op

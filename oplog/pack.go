@@ -1,29 +1,14 @@
 package oplog
 
 import (
-	"bytes"
 	"encoding/binary"
-	"fmt"
 	"math"
-
-	"github.com/vmihailenco/msgpack/v5"
 )
 
-// null is a nil.
-const null = 0xc0
-
-// reflected is what the encoder makes of a value that does not pack itself.
-func reflected(v any) []byte {
-	var buf bytes.Buffer
-	enc := msgpack.GetEncoder()
-	defer msgpack.PutEncoder(enc)
-	enc.Reset(&buf)
-	enc.UseCompactInts(true)
-	if err := enc.Encode(v); err != nil {
-		panic(fmt.Sprintf("oplog: encode %T: %v", v, err))
-	}
-	return buf.Bytes()
-}
+const (
+	null  = 0xc0 // a nil
+	fixed = 15   // how many fields or elements a head of one byte can count
+)
 
 func packString(b []byte, s string) []byte {
 	if len(s) < 32 {
@@ -57,15 +42,27 @@ func packLen(b []byte, n int, code byte) []byte {
 	}
 }
 
-func packArray(b []byte, n int) []byte {
+func packArray(b []byte, n int) []byte { return packCount(b, n, 0x90, 0xdc) }
+
+func packMap(b []byte, n int) []byte { return packCount(b, n, 0x80, 0xde) }
+
+// packCount appends how many elements follow: in the head itself, or behind one of two codes that follow each other.
+func packCount(b []byte, n int, head, code byte) []byte {
 	switch {
 	case n <= fixed:
-		return append(b, 0x90|byte(n))
+		return append(b, head|byte(n))
 	case n <= math.MaxUint16:
-		return binary.BigEndian.AppendUint16(append(b, 0xdc), uint16(n))
+		return binary.BigEndian.AppendUint16(append(b, code), uint16(n))
 	default:
-		return binary.BigEndian.AppendUint32(append(b, 0xdd), uint32(n))
+		return binary.BigEndian.AppendUint32(append(b, code+1), uint32(n))
 	}
+}
+
+func packTruth(b []byte, v bool) []byte {
+	if v {
+		return append(b, 0xc3)
+	}
+	return append(b, 0xc2)
 }
 
 func packUint(b []byte, n uint64) []byte {

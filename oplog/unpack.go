@@ -4,8 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-
-	"github.com/vmihailenco/msgpack/v5"
 )
 
 // An unpacker reads values one after the other. After a failure it has nothing left and gives zero values.
@@ -56,38 +54,15 @@ func (u *unpacker) truth() bool {
 	return v
 }
 
-// time reads an HLC.
-func (u *unpacker) time(h *HLC) {
-	if b := u.take(msgpackBytes); copy(h[:], b) != len(h) || len(b) != len(h) {
-		u.fail("a time of %d bytes", len(b))
-	}
-}
-
-// strings reads a list of strings.
-func (u *unpacker) strings() []string {
-	n := u.count(msgpackArray, 1)
-	list := make([]string, 0, min(n, trusted))
-	for range n {
-		list = append(list, string(u.take(msgpackString)))
-	}
-	return list
-}
-
-// reflect reads a value that few have, by reflection.
-func (u *unpacker) reflect(v any) {
-	from := u.b
-	u.skip()
-	if u.err != nil {
-		return
-	}
-	if err := msgpack.Unmarshal(from[:len(from)-len(u.b)], v); err != nil {
-		u.b = from
-		u.fail("%w", err)
+// fill reads bytes of a length that is given.
+func (u *unpacker) fill(dst []byte) {
+	if b := u.take(msgpackBytes); copy(dst, b) != len(b) || len(b) != len(dst) {
+		u.fail("%d bytes, not %d", len(b), len(dst))
 	}
 }
 
 // unpackNumber reads an integer that T can hold.
-func unpackNumber[T Integer](u *unpacker) T {
+func unpackNumber[T int | int8 | int64 | uint8 | uint32 | uint64](u *unpacker) T {
 	n, negative := u.number()
 	v := T(n)
 	if uint64(v) != n || (v < 0) != negative {
@@ -96,9 +71,6 @@ func unpackNumber[T Integer](u *unpacker) T {
 	}
 	return v
 }
-
-// trusted is for how many elements there is room before the first is read.
-const trusted = 256
 
 // null takes a nil, if one comes next.
 func (u *unpacker) null() bool {

@@ -13,18 +13,10 @@ import (
 
 // forwarded is the outcome of a forwarded entry on its way back from the leader.
 type forwarded struct {
-	Index    oplog.Index
-	Results  []oplog.Result
-	Err      *oplog.Error // a replicated refusal, or, without Index, the leader's own
-	Replayed bool
-}
-
-// Fields implements oplog.Fielded.
-func (r *forwarded) Fields(f *oplog.Fields) {
-	oplog.NumberAlways(f, "i", &r.Index)
-	oplog.List(f, "r", &r.Results)
-	oplog.Any(f, "e", &r.Err, r.Err == nil)
-	f.True("p", &r.Replayed)
+	Index    oplog.Index    `msgpack:"i"`
+	Results  []oplog.Result `msgpack:"r,omitempty"`
+	Err      *oplog.Error   `msgpack:"e,omitempty"` // a replicated refusal, or, without Index, the leader's own
+	Replayed bool           `msgpack:"p,omitempty"`
 }
 
 // forward sends an entry to the leader. It sends it again while the leader surely did not take it, and when no answer said whether

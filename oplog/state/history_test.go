@@ -172,7 +172,7 @@ func currentHolds(t *rapid.T, s *State) {
 
 // answer is an outcome as its client is told of it.
 func answer(o oplog.Outcome) string {
-	return fmt.Sprintf("%x %v %t %v", oplog.Pack(nil, o.Results), o.Err, o.Replayed, o.HLC)
+	return fmt.Sprintf("%x %v %t %v", oplog.Pack(nil, &o.Results), o.Err, o.Replayed, o.HLC)
 }
 
 func throughSnapshot(t *rapid.T, s *State, path string, keys *seal.Ring) *State {

@@ -175,7 +175,7 @@ func TestHostileFields(t *testing.T) {
 	var said []string
 	tell := func(s *State, out []oplog.Outcome, told []string) []string {
 		for _, o := range out {
-			told = append(told, fmt.Sprintf("%d %v %x", o.Index, o.Err, oplog.Pack(nil, o.Results)))
+			told = append(told, fmt.Sprintf("%d %v %x", o.Index, o.Err, oplog.Pack(nil, &o.Results)))
 		}
 		return told
 	}

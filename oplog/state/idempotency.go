@@ -18,14 +18,6 @@ type keyRecord struct {
 	Results []oplog.Result `msgpack:"r"`
 }
 
-// Fields implements oplog.Fielded.
-func (k *keyRecord) Fields(f *oplog.Fields) {
-	f.Bytes("g", &k.Digest)
-	oplog.NumberAlways(f, "x", &k.Expires)
-	oplog.NumberAlways(f, "i", &k.Kept)
-	oplog.ListAlways(f, "r", &k.Results)
-}
-
 // lookupKey is what a key stood for the first time, or a refusal when it was another request's.
 func (a *applying) lookupKey(key string, digest []byte) (first []oplog.Result, known bool, err *oplog.Error) {
 	if key == "" {

@@ -30,13 +30,6 @@ type NamespaceStats struct {
 	Tombstoned   uint64 `msgpack:"t"`
 }
 
-// Fields implements oplog.Fielded.
-func (s *NamespaceStats) Fields(f *oplog.Fields) {
-	oplog.NumberAlways(f, "a", &s.Active)
-	oplog.NumberAlways(f, "c", &s.Consolidated)
-	oplog.NumberAlways(f, "t", &s.Tombstoned)
-}
-
 func (s *NamespaceStats) count(status oplog.Status, by int64) {
 	*[...]*uint64{&s.Active, &s.Consolidated, &s.Tombstoned}[status] += uint64(by)
 }

@@ -19,13 +19,6 @@ type extent struct {
 // last is the time of the record's last entry.
 func (e extent) last() oplog.HLC { return e.HLC.Add(uint32(max(e.Entries, 1) - 1)) }
 
-// Fields implements oplog.Fielded.
-func (e *extent) Fields(f *oplog.Fields) {
-	f.Time("h", &e.HLC)
-	oplog.NumberAlways(f, "e", &e.Entries)
-	oplog.NumberAlways(f, "n", &e.Ops)
-}
-
 // retained is what the log window keeps of a record: what only the state knows. The record's bytes are read from Records.
 type retained struct {
 	extent `msgpack:",inline"`
@@ -34,15 +27,6 @@ type retained struct {
 
 	Idle map[int][]int    `msgpack:"i,omitempty"` // by entry: places of operations that did nothing
 	Rows map[int][]string `msgpack:"r,omitempty"` // by entry: memories it touched that its operations do not name
-}
-
-// Fields implements oplog.Fielded.
-func (r *retained) Fields(f *oplog.Fields) {
-	r.extent.Fields(f)
-	oplog.NumberAlways(f, "c", &r.Check)
-	oplog.Any(f, "v", &r.Void, len(r.Void) == 0)
-	oplog.Any(f, "i", &r.Idle, len(r.Idle) == 0)
-	oplog.Any(f, "r", &r.Rows, len(r.Rows) == 0)
 }
 
 // note keeps what became of an entry.

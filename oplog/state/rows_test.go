@@ -10,8 +10,8 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// TestRowsNameTheirFields: the rows that name their fields are what the encoder makes of them, and are read back as the decoder does.
-func TestRowsNameTheirFields(t *testing.T) {
+// TestRowsAreTheLibrarys: rows of types that only the state has are what the library makes of their tags, and are read back as it reads them.
+func TestRowsAreTheLibrarys(t *testing.T) {
 	results := []oplog.Result{{ID: "m", Num: 7, Changed: true, Rows: []string{"a"}}, {}, {Session: &oplog.SessionSummary{ID: "s"}, Thought: &oplog.Thought{}}}
 	for _, v := range []any{
 		&keyRecord{}, &keyRecord{Digest: []byte{1}, Expires: -5, Kept: 1 << 40, Results: results},

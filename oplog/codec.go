@@ -1,0 +1,290 @@
+package oplog
+
+import (
+	"encoding/binary"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+	"unsafe"
+)
+
+// A form is how the values of one Go type are written as msgpack and read. It is made of the type once, with the tags of its fields, because
+// reflection over every value would be most of what a write allocates. Its functions take a pointer to a value of that type and of no other.
+//
+// The bytes are those that the msgpack library makes of the tags, with the shortest integers. What is read is stricter than the library: a value of another
+// type, a number that its field cannot hold or a length beyond the input is refused; a field that the type does not have is passed over.
+type form struct {
+	pack   func(b []byte, p unsafe.Pointer) []byte
+	unpack func(u *unpacker, p unsafe.Pointer)
+	empty  func(p unsafe.Pointer) bool // such a value is left out where the tag says omitempty
+}
+
+// Pack appends the value that a pointer leads to.
+func Pack(dst []byte, v any) []byte {
+	p := reflect.ValueOf(v)
+	return formOf(p.Type().Elem()).pack(dst, p.UnsafePointer())
+}
+
+// Unpack reads what Pack made into the value that a pointer leads to.
+func Unpack(b []byte, v any) error {
+	u := unpacker{b: b, size: len(b)}
+	if u.value(v); u.err == nil && len(u.b) != 0 {
+		u.fail("%d bytes too many", len(u.b))
+	}
+	return u.err
+}
+
+func (u *unpacker) value(v any) {
+	p := reflect.ValueOf(v)
+	formOf(p.Type().Elem()).unpack(u, p.UnsafePointer())
+}
+
+var forms sync.Map // reflect.Type to *form
+
+func formOf(t reflect.Type) *form {
+	f, ok := forms.Load(t)
+	if !ok {
+		f, _ = forms.LoadOrStore(t, makeForm(t))
+	}
+	return f.(*form)
+}
+
+// makeForm panics for a type that cannot be stored, which the test of all types finds.
+func makeForm(t reflect.Type) *form {
+	if f := scalars[t.Kind()]; f != nil {
+		return f
+	}
+	octets := (t.Kind() == reflect.Slice || t.Kind() == reflect.Array) && t.Elem().Kind() == reflect.Uint8
+	switch {
+	case octets && t.Kind() == reflect.Slice:
+		return &form{
+			pack:   func(b []byte, p unsafe.Pointer) []byte { return packBytes(b, *(*[]byte)(p)) },
+			unpack: func(u *unpacker, p unsafe.Pointer) { *(*[]byte)(p) = u.bytes() },
+			empty:  func(p unsafe.Pointer) bool { return len(*(*[]byte)(p)) == 0 },
+		}
+	case octets:
+		in := func(p unsafe.Pointer) []byte { return unsafe.Slice((*byte)(p), t.Len()) }
+		return &form{
+			pack:   func(b []byte, p unsafe.Pointer) []byte { return packBytes(b, in(p)) },
+			unpack: func(u *unpacker, p unsafe.Pointer) { u.fill(in(p)) },
+			empty:  never,
+		}
+	case t.Kind() == reflect.Slice:
+		return listForm(t)
+	case t.Kind() == reflect.Map:
+		return mapForm(t)
+	case t.Kind() == reflect.Pointer:
+		return pointerForm(t)
+	case t.Kind() == reflect.Struct:
+		return structForm(t)
+	}
+	panic(fmt.Sprintf("oplog: a value of type %s cannot be stored", t))
+}
+
+func never(unsafe.Pointer) bool { return false }
+
+var scalars = map[reflect.Kind]*form{
+	reflect.String: {
+		func(b []byte, p unsafe.Pointer) []byte { return packString(b, *(*string)(p)) },
+		func(u *unpacker, p unsafe.Pointer) { *(*string)(p) = string(u.take(msgpackString)) },
+		func(p unsafe.Pointer) bool { return *(*string)(p) == "" },
+	},
+	reflect.Float64: {
+		func(b []byte, p unsafe.Pointer) []byte { return packFloat(b, *(*float64)(p)) },
+		func(u *unpacker, p unsafe.Pointer) { *(*float64)(p) = u.float() },
+		func(p unsafe.Pointer) bool { return *(*float64)(p) == 0 },
+	},
+	reflect.Bool: {
+		func(b []byte, p unsafe.Pointer) []byte { return packTruth(b, *(*bool)(p)) },
+		func(u *unpacker, p unsafe.Pointer) { *(*bool)(p) = u.truth() },
+		func(p unsafe.Pointer) bool { return !*(*bool)(p) },
+	},
+	reflect.Int: number[int](), reflect.Int8: number[int8](), reflect.Int64: number[int64](),
+	reflect.Uint8: number[uint8](), reflect.Uint32: number[uint32](), reflect.Uint64: number[uint64](),
+}
+
+func number[T int | int8 | int64 | uint8 | uint32 | uint64]() *form {
+	return &form{
+		func(b []byte, p unsafe.Pointer) []byte {
+			if v := *(*T)(p); v < 0 {
+				return packInt(b, int64(v))
+			}
+			return packUint(b, uint64(*(*T)(p)))
+		},
+		func(u *unpacker, p unsafe.Pointer) { *(*T)(p) = unpackNumber[T](u) },
+		func(p unsafe.Pointer) bool { return *(*T)(p) == 0 },
+	}
+}
+
+// trusted is for how many elements of a list there is room before the first is read.
+const trusted = 256
+
+func listForm(t reflect.Type) *form {
+	elem, size := formOf(t.Elem()), t.Elem().Size()
+	in := func(p unsafe.Pointer) reflect.Value { return reflect.NewAt(t, p).Elem() }
+	at := func(list reflect.Value, i int) unsafe.Pointer {
+		return unsafe.Add(list.UnsafePointer(), uintptr(i)*size)
+	}
+	return &form{
+		pack: func(b []byte, p unsafe.Pointer) []byte {
+			list := in(p)
+			if list.IsNil() {
+				return append(b, null)
+			}
+			b = packArray(b, list.Len())
+			for i := range list.Len() {
+				b = elem.pack(b, at(list, i))
+			}
+			return b
+		},
+		unpack: func(u *unpacker, p unsafe.Pointer) {
+			list := in(p)
+			if !list.IsNil() { // its elements would have what the first list's had
+				u.fail("a second list")
+			}
+			if u.null() {
+				return
+			}
+			n := u.count(msgpackArray, 1)
+			if n == 0 {
+				list.Set(reflect.MakeSlice(t, 0, 0))
+			}
+			list.Grow(min(n, trusted))
+			for i := 0; i < n && u.err == nil; i++ {
+				list.Grow(1)
+				list.SetLen(i + 1)
+				elem.unpack(u, at(list, i))
+			}
+		},
+		empty: func(p unsafe.Pointer) bool { return in(p).Len() == 0 },
+	}
+}
+
+// mapForm writes a map in any order: the Sum knows none.
+func mapForm(t reflect.Type) *form {
+	key, elem := formOf(t.Key()), formOf(t.Elem())
+	in := func(p unsafe.Pointer) reflect.Value { return reflect.NewAt(t, p).Elem() }
+	return &form{
+		pack: func(b []byte, p unsafe.Pointer) []byte {
+			k, v := reflect.New(t.Key()), reflect.New(t.Elem())
+			b = packMap(b, in(p).Len())
+			for each := in(p).MapRange(); each.Next(); {
+				k.Elem().SetIterKey(each)
+				v.Elem().SetIterValue(each)
+				b = elem.pack(key.pack(b, k.UnsafePointer()), v.UnsafePointer())
+			}
+			return b
+		},
+		unpack: func(u *unpacker, p unsafe.Pointer) {
+			n := u.count(msgpackMap, 2)
+			in(p).Set(reflect.MakeMap(t))
+			for ; n > 0 && u.err == nil; n-- {
+				k, v := reflect.New(t.Key()), reflect.New(t.Elem())
+				key.unpack(u, k.UnsafePointer())
+				elem.unpack(u, v.UnsafePointer())
+				in(p).SetMapIndex(k.Elem(), v.Elem())
+			}
+		},
+		empty: func(p unsafe.Pointer) bool { return in(p).Len() == 0 },
+	}
+}
+
+// pointerForm is of a value that may be absent.
+func pointerForm(t reflect.Type) *form {
+	of := formOf(t.Elem())
+	return &form{
+		pack: func(b []byte, p unsafe.Pointer) []byte {
+			if v := *(*unsafe.Pointer)(p); v != nil {
+				return of.pack(b, v)
+			}
+			return append(b, null)
+		},
+		unpack: func(u *unpacker, p unsafe.Pointer) {
+			v := (*unsafe.Pointer)(p)
+			if u.null() {
+				*v = nil
+				return
+			}
+			if *v == nil {
+				*v = reflect.New(t.Elem()).UnsafePointer()
+			}
+			of.unpack(u, *v)
+		},
+		empty: func(p unsafe.Pointer) bool { return *(*unsafe.Pointer)(p) == nil },
+	}
+}
+
+// A step is a field of a struct.
+type step struct {
+	*form
+	name   string
+	packed []byte  // its name
+	at     uintptr // of the struct's beginning
+	omit   bool
+}
+
+// stepsOf are the fields in their order, those of embedded structs among them. Each has a tag of the msgpack library: a name, or a dash where it
+// is not stored.
+func stepsOf(t reflect.Type, at uintptr) (steps []step) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, option, _ := strings.Cut(f.Tag.Get("msgpack"), ",")
+		switch {
+		case name == "-":
+		case name != "":
+			steps = append(steps, step{formOf(f.Type), name, packString(nil, name), at + f.Offset, option == "omitempty"})
+		case f.Anonymous:
+			steps = append(steps, stepsOf(f.Type, at+f.Offset)...)
+		default:
+			panic(fmt.Sprintf("oplog: %s.%s has no tag", t, f.Name))
+		}
+	}
+	return steps
+}
+
+// structForm is of a map from the fields' names. They come in the order in which they were written, mostly: each is looked for behind the one before.
+func structForm(t reflect.Type) *form {
+	steps := stepsOf(t, 0)
+	return &form{
+		pack: func(b []byte, p unsafe.Pointer) []byte {
+			head, n := len(b), 0
+			b = append(b, 0)
+			for i := range steps {
+				s := &steps[i]
+				if v := unsafe.Add(p, s.at); !s.omit || !s.empty(v) {
+					b, n = s.pack(append(b, s.packed...), v), n+1
+				}
+			}
+			if b[head] = 0x80 | byte(n); n > fixed {
+				b = append(b, 0, 0)
+				copy(b[head+3:], b[head+1:])
+				b[head] = 0xde
+				binary.BigEndian.PutUint16(b[head+1:], uint16(n))
+			}
+			return b
+		},
+		unpack: func(u *unpacker, p unsafe.Pointer) {
+			next := 0
+			for left := u.count(msgpackMap, 2); left > 0 && u.err == nil; left-- {
+				if s := find(steps, &next, u.take(msgpackString)); s != nil {
+					s.unpack(u, unsafe.Add(p, s.at))
+				} else {
+					u.skip()
+				}
+			}
+		},
+		empty: never,
+	}
+}
+
+// find is the step of a name, nil for none. It begins to look at next, and moves that behind what it finds.
+func find(steps []step, next *int, name []byte) *step {
+	for i := range steps {
+		if at := (*next + i) % len(steps); steps[at].name == string(name) {
+			*next = at + 1
+			return &steps[at]
+		}
+	}
+	return nil
+}
