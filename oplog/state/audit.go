@@ -19,12 +19,11 @@ func applyAudit(a *applying, op *oplog.Audit) (oplog.Result, *oplog.Error) {
 
 // Audits are the newest audits, newest first.
 func (v *View) Audits(most int) (rows []oplog.AuditRow) {
-	v.scanBack(tAudit, 0, nil, func(_, val []byte) bool {
+	for _, val := range v.scanBack(tAudit, 0, nil) {
 		if len(rows) >= most {
-			return false
+			break
 		}
 		rows = append(rows, decode[oplog.AuditRow](val))
-		return true
-	})
+	}
 	return rows
 }

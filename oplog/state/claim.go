@@ -139,7 +139,7 @@ func (a *applying) dropClaims(m *oplog.Memory) {
 
 // ClaimsBehind walks the claims in the same way.
 func (v *View) ClaimsBehind(db oplog.DB, id string, f func(oplog.StoredClaim) bool) {
-	v.scanBehind(tClaim, db, []byte(id), func(_, val []byte) bool { return f(decode[oplog.StoredClaim](val)) })
+	each(v.scanBehind(tClaim, db, []byte(id)), f)
 }
 
 // Claim returns a claim.
@@ -150,12 +150,14 @@ func (v *View) Claim(db oplog.DB, id string) (oplog.StoredClaim, bool) {
 // Claims are the claims an entity is named in, oldest first; namespace "" means all.
 func (v *View) Claims(db oplog.DB, entity, namespace string, limit int) (claims []oplog.StoredClaim) {
 	prefix := joinKey(entity, "")
-	v.scan(tClaimBy, db, prefix, func(k, _ []byte) bool {
+	for k := range v.scan(tClaimBy, db, prefix) {
 		c, ok := read[oplog.StoredClaim](v.txn, tClaim, db, k[len(prefix):])
 		if ok && (namespace == "" || c.Namespace == namespace) {
 			claims = append(claims, c)
 		}
-		return len(claims) < limit
-	})
+		if len(claims) >= limit {
+			break
+		}
+	}
 	return claims
 }

@@ -142,14 +142,14 @@ func (a *applying) sideExists(side string) bool {
 }
 
 // inConflict says whether a memory is a side of an open conflict.
-func (a *applying) inConflict(rid string) (open bool) {
+func (t *txn) inConflict(db oplog.DB, rid string) bool {
 	prefix := joinKey(rid, "")
-	a.scan(tConflictSide, a.db, prefix, func(k, _ []byte) bool {
-		c, ok := read[oplog.ConflictRow](a.txn, tConflict, a.db, k[len(prefix):])
-		open = ok && c.Status == oplog.ConflictOpen
-		return !open
-	})
-	return open
+	for k := range t.scan(tConflictSide, db, prefix) {
+		if c, ok := read[oplog.ConflictRow](t, tConflict, db, k[len(prefix):]); ok && c.Status == oplog.ConflictOpen {
+			return true
+		}
+	}
+	return false
 }
 
 // Conflict finds a conflict by its id.
@@ -163,23 +163,16 @@ func (v *View) Conflicts(db oplog.DB, statuses []oplog.ConflictStatus, f func(op
 		statuses = []oplog.ConflictStatus{oplog.ConflictOpen, oplog.ConflictResolved, oplog.ConflictDismissed}
 	}
 	for _, s := range statuses {
-		on := true
-		v.scan(tConflictOrder, db, []byte{byte(s)}, func(_, id []byte) bool {
-			if c, ok := read[oplog.ConflictRow](v.txn, tConflict, db, id); ok {
-				on = f(c)
+		for _, id := range v.scan(tConflictOrder, db, []byte{byte(s)}) {
+			if c, ok := v.Conflict(db, string(id)); ok && !f(c) {
+				return
 			}
-			return on
-		})
-		if !on {
-			return
 		}
 	}
 }
 
 // InConflict says whether a memory is a side of an open conflict.
-func (v *View) InConflict(db oplog.DB, rid string) bool {
-	return (&applying{txn: v.txn, db: db}).inConflict(rid)
-}
+func (v *View) InConflict(db oplog.DB, rid string) bool { return v.inConflict(db, rid) }
 
 // HadConflict says whether a pair ever had a conflict.
 func (v *View) HadConflict(db oplog.DB, a, b string) bool {

@@ -29,12 +29,11 @@ func applyCreateDB(a *applying, op *oplog.CreateDB) (oplog.Result, *oplog.Error)
 
 // databasesBy counts the databases that tokens of one database have made, and that are still there.
 func (a *applying) databasesBy(by oplog.DB) (n uint32) {
-	a.scan(tDatabase, 0, nil, func(_, v []byte) bool {
+	for _, v := range a.scan(tDatabase, 0, nil) {
 		if decode[oplog.Database](v).By == by {
 			n++
 		}
-		return true
-	})
+	}
 	return n
 }
 
@@ -63,17 +62,10 @@ func applyDropDB(a *applying, op *oplog.DropDB) (oplog.Result, *oplog.Error) {
 	}
 	a.del(tDatabaseName, 0, []byte(op.Name))
 	a.del(tDatabase, 0, be64(uint64(id)))
-	var tokens []oplog.Token
-	a.scan(tToken, 0, nil, func(_, v []byte) bool {
+	for _, v := range a.scan(tToken, 0, nil) {
 		if t := decode[oplog.Token](v); t.DB == id && t.Revoked == 0 {
-			tokens = append(tokens, t)
+			a.revokeToken(t, op.At)
 		}
-		return true
-	})
-	for _, t := range tokens {
-		t.Revoked = op.At
-		write(a.txn, tToken, 0, []byte(t.Hash), &t)
-		a.del(tLimit, 0, tokenLimit(t.Hash))
 	}
 	a.del(tLimit, 0, databaseLimit(id))
 	a.dropDatabase(id)

@@ -84,22 +84,19 @@ func applyRevoke(a *applying, op *oplog.Revoke) (oplog.Result, *oplog.Error) {
 }
 
 func applyPurgeGrants(a *applying, op *oplog.PurgeGrants) (oplog.Result, *oplog.Error) {
-	var gone []oplog.StoredGrant
-	a.scan(tGrantRevoked, a.db, nil, func(k, _ []byte) bool {
+	var r oplog.Result
+	for k := range a.scan(tGrantRevoked, a.db, nil) {
 		g, ok := read[oplog.StoredGrant](a.txn, tGrant, a.db, k[16:])
 		if !ok {
 			panic("state: revocation without a capability")
 		}
 		if g.Revoked >= op.Before {
-			return false
+			break
 		}
-		gone = append(gone, g)
-		return true
-	})
-	for i := range gone {
-		a.dropGrant(&gone[i])
+		a.dropGrant(&g)
+		r.Num, r.Changed = r.Num+1, true
 	}
-	return oplog.Result{Num: uint64(len(gone)), Changed: len(gone) > 0}, nil
+	return r, nil
 }
 
 // Operator is the identity whose signature makes a capability.
@@ -118,7 +115,7 @@ func (v *View) Identity(db oplog.DB, key string) (oplog.Identity, bool) {
 
 // Identities walks all of them by key.
 func (v *View) Identities(db oplog.DB, f func(oplog.Identity) bool) {
-	v.scan(tIdentity, db, nil, func(_, val []byte) bool { return f(decode[oplog.Identity](val)) })
+	each(v.scan(tIdentity, db, nil), f)
 }
 
 // Grant finds a capability by its signature, revoked ones too.
@@ -128,14 +125,7 @@ func (v *View) Grant(db oplog.DB, signature string) (oplog.StoredGrant, bool) {
 
 // GrantsFor walks the capabilities of a subject for one action, revoked ones too, oldest first.
 func (v *View) GrantsFor(db oplog.DB, subject, action string, f func(oplog.StoredGrant) bool) {
-	prefix := joinKey(subject, action, "")
-	v.scan(tGrantAction, db, prefix, func(k, sig []byte) bool {
-		if len(k) != len(prefix)+8 {
-			return true
-		}
-		g, ok := v.Grant(db, string(sig))
-		return !ok || f(g)
-	})
+	v.grants(db, v.scan(tGrantAction, db, joinKey(subject, action, "")), f)
 }
 
 // Grants walks the capabilities from the newest to the oldest; those of one subject, unless it is empty.
@@ -144,10 +134,16 @@ func (v *View) Grants(db oplog.DB, subject string, f func(oplog.StoredGrant) boo
 	if subject != "" {
 		table, prefix = tGrantSubject, joinKey(subject, "")
 	}
-	v.scanBack(table, db, prefix, func(_, sig []byte) bool {
-		g, ok := v.Grant(db, string(sig))
-		return !ok || f(g)
-	})
+	v.grants(db, v.scanBack(table, db, prefix), f)
+}
+
+// grants gives f the capabilities whose signatures rows hold.
+func (v *View) grants(db oplog.DB, signed rows, f func(oplog.StoredGrant) bool) {
+	for _, signature := range signed {
+		if g, ok := v.Grant(db, string(signature)); ok && !f(g) {
+			return
+		}
+	}
 }
 
 // Receipts walks receipts from the newest to the oldest; those of one payer, unless it is empty.
@@ -165,20 +161,20 @@ func (v *View) ReceiptsBefore(db oplog.DB, payer string, before oplog.Time, f fu
 	if before != 0 {
 		below = timeKey(before, 0)
 	}
-	v.scanBelow(table, db, prefix, below, func(k, _ []byte) bool {
-		r, ok := read[oplog.Receipt](v.txn, tReceipt, db, k[len(prefix)+16:])
-		return !ok || f(r)
-	})
+	for k := range v.scanBelow(table, db, prefix, below) {
+		if r, ok := read[oplog.Receipt](v.txn, tReceipt, db, k[len(prefix)+16:]); ok && !f(r) {
+			return
+		}
+	}
 }
 
 // ReceiptsOf are the receipts of one memory.
 func (v *View) ReceiptsOf(db oplog.DB, rid string) (out []oplog.Receipt) {
 	prefix := joinKey(rid, "")
-	v.scan(tReceiptOf, db, prefix, func(k, _ []byte) bool {
+	for k := range v.scan(tReceiptOf, db, prefix) {
 		if r, ok := read[oplog.Receipt](v.txn, tReceipt, db, k[len(prefix):]); ok {
 			out = append(out, r)
 		}
-		return true
-	})
+	}
 	return out
 }

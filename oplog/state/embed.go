@@ -201,12 +201,9 @@ func (v *View) Unembedded(db oplog.DB, pending bool, from oplog.Seq, limit, look
 	if pending {
 		table = v.otherVectors(db)
 	}
-	next = oplog.Seq(v.Stats(db).NextSeq) + 1
-	v.scanFrom(tMemory, db, seqKey(from), func(k, val []byte) bool {
-		seq := oplog.Seq(beUint64(k))
+	for k, val := range v.scanFrom(tMemory, db, seqKey(from)) {
 		if len(list) == limit || look == 0 {
-			next = seq
-			return false
+			return list, seqOf(k)
 		}
 		look--
 		if v.get(table, db, k) == nil {
@@ -214,9 +211,8 @@ func (v *View) Unembedded(db oplog.DB, pending bool, from oplog.Seq, limit, look
 				list = append(list, &m)
 			}
 		}
-		return true
-	})
-	return list, next
+	}
+	return list, oplog.Seq(v.Stats(db).NextSeq) + 1
 }
 
 // Vector is a record's; nil when it has none.
@@ -239,5 +235,9 @@ func (v *View) Vectors(db oplog.DB, pending bool, f func(oplog.Seq, oplog.Vector
 	if pending {
 		table = v.otherVectors(db)
 	}
-	v.scanFrom(table, db, nil, func(k, val []byte) bool { return f(oplog.Seq(beUint64(k)), val) })
+	for k, val := range v.scanFrom(table, db, nil) {
+		if !f(seqOf(k), val) {
+			return
+		}
+	}
 }

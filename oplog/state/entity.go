@@ -1,7 +1,6 @@
 package state
 
 import (
-	"encoding/binary"
 	"slices"
 
 	"github.com/cairndb/cairn/oplog"
@@ -126,31 +125,28 @@ func (a *applying) dropName(name string) {
 
 // EntityMemories walks the memories that name an entity, the newest first.
 func (v *View) EntityMemories(db oplog.DB, name string, f func(*oplog.Memory) bool) {
-	v.scanBack(tEntityMemory, db, joinKey(name, ""), v.memoryOf(db, f))
+	v.memoriesOf(db, v.scanBack(tEntityMemory, db, joinKey(name, "")), f)
 }
 
 // EntitiesFolded are the entities whose name has a folded form, at most limit.
 func (v *View) EntitiesFolded(db oplog.DB, folded string, limit int) (names []string) {
 	prefix := joinKey(folded, "")
-	v.scan(tFolded, db, prefix, func(k, _ []byte) bool {
-		names = append(names, string(k[len(prefix):]))
-		return len(names) < limit
-	})
+	for k := range v.scan(tFolded, db, prefix) {
+		if names = append(names, string(k[len(prefix):])); len(names) >= limit {
+			break
+		}
+	}
 	return names
 }
 
 // Aliases walks the aliases by namespace.
 func (v *View) Aliases(db oplog.DB, f func(namespace, alias string, to oplog.StoredAlias) bool) {
-	v.scan(tAlias, db, nil, func(k, val []byte) bool {
-		if len(k) < 4 {
-			return true
+	for k, val := range v.scan(tAlias, db, nil) {
+		namespace, alias := cutKey(k)
+		if !f(string(namespace), string(alias), decode[oplog.StoredAlias](val)) {
+			return
 		}
-		n := int(binary.BigEndian.Uint32(k))
-		if n > len(k)-4 {
-			return true
-		}
-		return f(string(k[4:4+n]), string(k[4+n:]), decode[oplog.StoredAlias](val))
-	})
+	}
 }
 
 // Canonical resolves a name through the aliases of a namespace.
@@ -165,5 +161,5 @@ func (v *View) Entity(db oplog.DB, name string) (oplog.Entity, bool) {
 
 // Entities walks the entities by name.
 func (v *View) Entities(db oplog.DB, f func(oplog.Entity) bool) {
-	v.scan(tEntity, db, nil, func(_, val []byte) bool { return f(decode[oplog.Entity](val)) })
+	each(v.scan(tEntity, db, nil), f)
 }

@@ -90,10 +90,7 @@ func (v *View) EventOf(db oplog.DB, rid string) oplog.EventID {
 
 // Events walks the events from a number on.
 func (v *View) Events(db oplog.DB, from oplog.EventID, f func(*oplog.StoredEvent) bool) {
-	v.scanFrom(tEvent, db, be64(uint64(from)), func(_, val []byte) bool {
-		e := decode[oplog.StoredEvent](val)
-		return f(&e)
-	})
+	each(v.scanFrom(tEvent, db, be64(uint64(from))), func(e oplog.StoredEvent) bool { return f(&e) })
 }
 
 // EventCounts are a workspace's counters.

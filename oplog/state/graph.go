@@ -70,7 +70,7 @@ func applyUnrelate(a *applying, op *oplog.Unrelate) (oplog.Result, *oplog.Error)
 
 // EdgesBehind walks the relations behind an id, by their ids.
 func (v *View) EdgesBehind(db oplog.DB, id string, f func(oplog.Edge) bool) {
-	v.scanBehind(tEdge, db, []byte(id), func(_, val []byte) bool { return f(decode[oplog.Edge](val)) })
+	each(v.scanBehind(tEdge, db, []byte(id)), f)
 }
 
 // Edge finds a relation by its id.
@@ -81,17 +81,15 @@ func (v *View) Edge(db oplog.DB, id string) (oplog.Edge, bool) {
 // Edges are the relations an entity is in, outgoing first, at most limit.
 func (v *View) Edges(db oplog.DB, entity string, limit int) (edges []oplog.Edge) {
 	prefix := joinKey(entity, "")
-	collect := func(table tableID, skipLoops bool) {
-		v.scan(table, db, prefix, func(k, _ []byte) bool {
-			if e, ok := v.Edge(db, string(k[len(prefix):])); ok && !(skipLoops && e.Src == e.Dst) {
+	for _, table := range []tableID{tBySource, tByTarget} {
+		for k := range v.scan(table, db, prefix) {
+			if e, ok := v.Edge(db, string(k[len(prefix):])); ok && (table == tBySource || e.Src != e.Dst) { // a loop is in both
 				edges = append(edges, e)
 			}
-			return len(edges) < limit
-		})
-	}
-	collect(tBySource, false)
-	if len(edges) < limit {
-		collect(tByTarget, true)
+			if len(edges) >= limit {
+				return edges
+			}
+		}
 	}
 	return edges
 }

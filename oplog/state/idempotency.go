@@ -90,22 +90,16 @@ func (a *applying) expireKeys() {
 		return
 	}
 	few := 4 + 2*a.keys
-	var gone [][]byte
 	next := uint64(math.MaxUint64) // when there is none
-	a.scanFrom(tKeyExpiry, a.db, be64(from), func(k, kept []byte) bool {
-		at := beUint64(k)
-		if len(gone) == few || at > now || oplog.Index(beUint64(kept))+keyRecords > a.index {
-			next = at
-			return false
+	for k, kept := range a.scanFrom(tKeyExpiry, a.db, be64(from)) {
+		if few--; few < 0 || beUint64(k) > now || oplog.Index(beUint64(kept))+keyRecords > a.index {
+			next = beUint64(k)
+			break
 		}
-		gone = append(gone, bytes.Clone(k))
-		return true
-	})
-	a.expiry[a.db] = next
-	for _, k := range gone {
 		a.del(tKeyExpiry, a.db, k)
 		a.del(tKey, a.db, k[8:])
 	}
+	a.expiry[a.db] = next
 }
 
 func sortedKeys[V any](m map[oplog.DB]V) []oplog.DB { return slices.Sorted(maps.Keys(m)) }

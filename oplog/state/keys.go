@@ -181,9 +181,8 @@ func joinKey(parts ...string) []byte {
 	return k
 }
 
-func beUint32(b []byte) uint32 {
-	if len(b) < 4 {
-		return 0
-	}
-	return uint32(b[0])<<24 | uint32(b[1])<<16 | uint32(b[2])<<8 | uint32(b[3])
+// cutKey is the first part of a key of joinKey, and what stands behind it.
+func cutKey(key []byte) (part, rest []byte) {
+	n := 4 + binary.BigEndian.Uint32(key)
+	return key[4:n], key[n:]
 }

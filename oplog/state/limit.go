@@ -33,10 +33,9 @@ type Limits struct {
 // Limits reads all bounds: there are as many as were set.
 func (v *View) Limits() Limits {
 	l := Limits{Tokens: map[string]oplog.Limit{}, Databases: map[oplog.DB]oplog.Limit{}}
-	v.scan(tLimit, 0, []byte("t/"), func(k, val []byte) bool {
+	for k, val := range v.scan(tLimit, 0, []byte("t/")) {
 		l.Tokens[string(k[2:])] = decode[oplog.Limit](val)
-		return true
-	})
+	}
 	for _, d := range v.Databases() {
 		if limit, ok := read[oplog.Limit](v.txn, tLimit, 0, databaseLimit(d.ID)); ok {
 			l.Databases[d.ID] = limit

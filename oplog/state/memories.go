@@ -8,18 +8,12 @@ import (
 
 // Memories walks the records from a sequence number on, in order.
 func (v *View) Memories(db oplog.DB, from oplog.Seq, f func(*oplog.Memory) bool) {
-	v.scanFrom(tMemory, db, seqKey(from), func(_, val []byte) bool {
-		m := decode[oplog.Memory](val)
-		return f(&m)
-	})
+	each(v.scanFrom(tMemory, db, seqKey(from)), func(m oplog.Memory) bool { return f(&m) })
 }
 
 // MemoriesBack walks the records downwards from the number below; 0 means from the newest.
 func (v *View) MemoriesBack(db oplog.DB, below oplog.Seq, f func(*oplog.Memory) bool) {
-	v.scanBelow(tMemory, db, nil, belowSeq(below), func(_, val []byte) bool {
-		m := decode[oplog.Memory](val)
-		return f(&m)
-	})
+	each(v.scanBelow(tMemory, db, nil, belowSeq(below)), func(m oplog.Memory) bool { return f(&m) })
 }
 
 // Recent walks the records from the newest creation time backwards, those before a time when it is not 0.
@@ -28,7 +22,7 @@ func (v *View) Recent(db oplog.DB, before oplog.Time, f func(*oplog.Memory) bool
 	if before != 0 {
 		below = timeKey(before, 0)
 	}
-	v.scanBelow(tCreated, db, nil, below, v.memoryOf(db, f))
+	v.memoriesOf(db, v.scanBelow(tCreated, db, nil, below), f)
 }
 
 // Between walks the memories created from a time up to another, not included, the oldest first.
@@ -43,32 +37,30 @@ func (v *View) Due(db oplog.DB, from, to oplog.Time, f func(*oplog.Memory) bool)
 
 // Past walks the memories that were corrected, merged or forgotten after a time, as they are now; one may come twice.
 func (v *View) Past(db oplog.DB, after oplog.Time, f func(*oplog.Memory) bool) {
-	v.scanFrom(tPast, db, timeKey(after, 0), v.memoryOf(db, f))
+	v.memoriesOf(db, v.scanFrom(tPast, db, timeKey(after, 0)), f)
 }
 
 // Around are the active memories of a memory's namespace that were created next to it, n on each side and itself,
 // oldest first.
 func (v *View) Around(db oplog.DB, m *oplog.Memory, n int) []*oplog.Memory {
 	const scan = 100 // rows looked at for each that is wanted
-	side := func(walk func(f func(k, _ []byte) bool)) (list []*oplog.Memory) {
+	side := func(created rows) (list []*oplog.Memory) {
 		seen := 0
-		if n == 0 {
-			return nil
-		}
-		walk(func(k, _ []byte) bool {
-			seen++
-			o, ok := v.MemoryAt(db, seqOf(k))
-			if ok && o.Status == oplog.Active && o.Namespace == m.Namespace {
+		v.memoriesOf(db, created, func(o *oplog.Memory) bool {
+			if len(list) == n || seen == scan*n {
+				return false
+			}
+			if seen++; o.Status == oplog.Active && o.Namespace == m.Namespace {
 				list = append(list, o)
 			}
-			return len(list) < n && seen < scan*n
+			return true
 		})
 		return list
 	}
 	at := timeKey(m.Created, m.Seq)
-	before := side(func(f func(k, _ []byte) bool) { v.scanBelow(tCreated, db, nil, at, f) })
+	before := side(v.scanBelow(tCreated, db, nil, at))
 	slices.Reverse(before)
-	return append(append(before, m), side(func(f func(k, _ []byte) bool) { v.scanBehind(tCreated, db, at, f) })...)
+	return append(append(before, m), side(v.scanBehind(tCreated, db, at))...)
 }
 
 // AsOf is a memory as it was believed at a time; ok is false when it was not there yet, or forgotten already.
@@ -94,30 +86,34 @@ func (v *View) AsOf(db oplog.DB, m *oplog.Memory, at oplog.Time) (*oplog.Memory,
 // RIDs walks the ids of memories in their order behind one, or before it and downwards; blank begins at the end. Ids that
 // are made here are in the order of their making.
 func (v *View) RIDs(db oplog.DB, from string, down bool, f func(rid string, seq oplog.Seq) bool) {
-	each := func(k, val []byte) bool { return f(string(k), oplog.Seq(beUint64(val))) }
+	all := v.scan(tRID, db, nil)
 	switch {
 	case down && from == "":
-		v.scanBack(tRID, db, nil, each)
+		all = v.scanBack(tRID, db, nil)
 	case down:
-		v.scanBelow(tRID, db, nil, []byte(from), each)
-	case from == "":
-		v.scan(tRID, db, nil, each)
-	default:
-		v.scanBehind(tRID, db, []byte(from), each)
+		all = v.scanBelow(tRID, db, nil, []byte(from))
+	case from != "":
+		all = v.scanBehind(tRID, db, []byte(from))
+	}
+	for rid, seq := range all {
+		if !f(string(rid), seqOf(seq)) {
+			return
+		}
 	}
 }
 
 // timed walks the memories of a table that is in the order of times.
 func (v *View) timed(table tableID, db oplog.DB, from, to oplog.Time, f func(*oplog.Memory) bool) {
-	rows := span{appendRow(nil, table, db, timeKey(from, 0)), appendRow(nil, table, db, timeKey(to, 0))}
-	v.walk(rows, tableRows(v.memoryOf(db, f)))
+	between := span{appendRow(nil, table, db, timeKey(from, 0)), appendRow(nil, table, db, timeKey(to, 0))}
+	v.memoriesOf(db, v.walkTable(between, false), f)
 }
 
-// memoryOf gives f the memory whose number ends a key.
-func (v *View) memoryOf(db oplog.DB, f func(*oplog.Memory) bool) func(k, _ []byte) bool {
-	return func(k, _ []byte) bool {
-		m, ok := v.MemoryAt(db, seqOf(k))
-		return !ok || f(m)
+// memoriesOf gives f the memories whose numbers end the keys of rows.
+func (v *View) memoriesOf(db oplog.DB, numbered rows, f func(*oplog.Memory) bool) {
+	for k := range numbered {
+		if m, ok := v.MemoryAt(db, seqOf(k)); ok && !f(m) {
+			return
+		}
 	}
 }
 

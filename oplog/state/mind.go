@@ -93,11 +93,8 @@ func applySetSettings(a *applying, op *oplog.SetSettings) (oplog.Result, *oplog.
 const maxFeedback = 2000
 
 func applyFeedback(a *applying, op *oplog.Feedback) (oplog.Result, *oplog.Error) {
-	next := uint64(1)
-	a.scanBack(tFeedback, a.db, nil, func(k, _ []byte) bool {
-		next = beUint64(k) + 1
-		return false
-	})
+	last, _ := first(a.scanBack(tFeedback, a.db, nil))
+	next := beUint64(last) + 1
 	for i := range op.Judgements {
 		write(a.txn, tFeedback, a.db, be64(next), &op.Judgements[i])
 		if next > maxFeedback {
@@ -133,7 +130,7 @@ func (a *applying) merge(m *oplog.Merge, at oplog.Time) (bool, *oplog.Error) {
 	seen := map[string]bool{}
 	for i, g := range m.Sources {
 		s, ok := a.unchanged(g)
-		if !ok || seen[g.RID] || s.Merged > 0 || s.Namespace != m.Into.Namespace || a.inConflict(g.RID) {
+		if !ok || seen[g.RID] || s.Merged > 0 || s.Namespace != m.Into.Namespace || a.inConflict(a.db, g.RID) {
 			return false, nil
 		}
 		seen[g.RID] = true
@@ -173,7 +170,7 @@ func (a *applying) retier(r oplog.Retier, at oplog.Time) bool {
 
 // Patterns walks what was seen, by key.
 func (v *View) Patterns(db oplog.DB, f func(oplog.Pattern) bool) {
-	v.scan(tPattern, db, nil, func(_, val []byte) bool { return f(decode[oplog.Pattern](val)) })
+	each(v.scan(tPattern, db, nil), f)
 }
 
 // neutralPersonality is that of a database without a THINK.
@@ -207,5 +204,5 @@ func (v *View) Mind(db oplog.DB) oplog.Mind {
 
 // Judgements walks the feedback, the newest first.
 func (v *View) Judgements(db oplog.DB, f func(oplog.Judgement) bool) {
-	v.scanBack(tFeedback, db, nil, func(_, val []byte) bool { return f(decode[oplog.Judgement](val)) })
+	each(v.scanBack(tFeedback, db, nil), f)
 }

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"bytes"
 	"maps"
 	"slices"
 
@@ -10,17 +11,20 @@ import (
 // NamespaceFrom walks the numbers of a namespace's records upwards from one on.
 func (v *View) NamespaceFrom(db oplog.DB, namespace string, from oplog.Seq, f func(oplog.Seq) bool) {
 	prefix := joinKey(namespace, "")
-	v.scanFrom(tNamespace, db, nameKey(namespace, from), func(k, _ []byte) bool {
-		return len(k) == len(prefix)+8 && string(k[:len(prefix)]) == string(prefix) && f(oplog.Seq(beUint64(k[len(prefix):])))
-	})
+	for k := range v.scanFrom(tNamespace, db, nameKey(namespace, from)) {
+		if !bytes.HasPrefix(k, prefix) || !f(seqOf(k)) {
+			return
+		}
+	}
 }
 
 // NamespaceBack is NamespaceFrom downwards, from the number below; 0 means from the newest.
 func (v *View) NamespaceBack(db oplog.DB, namespace string, below oplog.Seq, f func(oplog.Seq) bool) {
-	prefix := joinKey(namespace, "")
-	v.scanBelow(tNamespace, db, prefix, belowSeq(below), func(k, _ []byte) bool {
-		return len(k) == len(prefix)+8 && f(oplog.Seq(beUint64(k[len(prefix):])))
-	})
+	for k := range v.scanBelow(tNamespace, db, joinKey(namespace, ""), belowSeq(below)) {
+		if !f(seqOf(k)) {
+			return
+		}
+	}
 }
 
 // NamespaceStats are how many memories a namespace has, by status.
@@ -89,10 +93,12 @@ func (v *View) Namespaces(db oplog.DB, after string, f func(string, NamespaceSta
 	if after != "" {
 		start = append(joinKey(after, ""), 0)
 	}
-	v.scanFrom(tNamespaceSum, db, start, func(k, val []byte) bool {
-		sum := decode[NamespaceStats](val)
-		return sum == NamespaceStats{} || f(string(k[4:]), sum) // a length stands before the name
-	})
+	for k, val := range v.scanFrom(tNamespaceSum, db, start) {
+		name, _ := cutKey(k)
+		if sum := decode[NamespaceStats](val); sum != (NamespaceStats{}) && !f(string(name), sum) {
+			return
+		}
+	}
 }
 
 // NamespaceStats are a namespace's counters.

@@ -17,9 +17,8 @@ func (t *txn) noteKinds(e *oplog.Entry) {
 
 // Needs are the kinds that are or were in the log and that not every version reads.
 func (v *View) Needs() (needed oplog.Kinds) {
-	v.scan(tControl, 0, needPrefix, func(k, _ []byte) bool {
+	for k := range v.scan(tControl, 0, needPrefix) {
 		needed = append(needed, k[len(needPrefix):]...)
-		return true
-	})
+	}
 	return needed
 }

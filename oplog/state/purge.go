@@ -19,19 +19,18 @@ func applyPurge(a *applying, op *oplog.Purge) (oplog.Result, *oplog.Error) {
 	var found []*oplog.Memory
 	next, looked := "", 0
 	end := timeKey(op.Before, 0)
-	a.scanFrom(tCreated, a.db, from, func(k, _ []byte) bool {
+	for k := range a.scanFrom(tCreated, a.db, from) {
 		if bytes.Compare(k, end) >= 0 {
-			return false
+			break
 		}
 		if looked++; looked > purgeStep {
 			next = hex.EncodeToString(k)
-			return false
+			break
 		}
-		if m, ok := a.memoryAt(oplog.Seq(beUint64(k[8:]))); ok && purgeMatches(op, m) {
+		if m, ok := a.memoryAt(seqOf(k)); ok && purgeMatches(op, m) {
 			found = append(found, m)
 		}
-		return true
-	})
+	}
 	r := oplog.Result{ID: next}
 	gone := map[string]bool{}
 	for _, m := range found {
@@ -70,7 +69,7 @@ func erased(m *oplog.Memory) bool {
 func (a *applying) erase(m *oplog.Memory, at oplog.Time) (live bool) {
 	live = m.Status != oplog.Tombstoned
 	key := seqKey(m.Seq)
-	for _, k := range a.keysUnder(tRevision, key) {
+	for k := range a.scan(tRevision, a.db, key) {
 		a.del(tRevision, a.db, k)
 	}
 	a.del(tVector, a.db, key)
@@ -92,15 +91,6 @@ func (a *applying) erase(m *oplog.Memory, at oplog.Time) (live bool) {
 	return live
 }
 
-// keysUnder gathers the keys with a prefix: what is walked must not be written.
-func (a *applying) keysUnder(table tableID, prefix []byte) (keys [][]byte) {
-	a.scan(table, a.db, prefix, func(k, _ []byte) bool {
-		keys = append(keys, bytes.Clone(k))
-		return true
-	})
-	return keys
-}
-
 // eraseTopics takes names that are entities no longer from the topics of a session that has ended.
 func (a *applying) eraseTopics(session string, names []string) {
 	s, ok := read[oplog.Session](a.txn, tSession, a.db, []byte(session))
@@ -119,7 +109,7 @@ func (a *applying) eraseTopics(session string, names []string) {
 // eraseConflicts takes from conflicts what they quote of a memory. One that is open has nothing to decide on any more.
 func (a *applying) eraseConflicts(rid string, at oplog.Time) {
 	prefix := joinKey(rid, "")
-	for _, k := range a.keysUnder(tConflictSide, prefix) {
+	for k := range a.scan(tConflictSide, a.db, prefix) {
 		c, ok := read[oplog.ConflictRow](a.txn, tConflict, a.db, k[len(prefix):])
 		if !ok {
 			continue
@@ -164,32 +154,19 @@ func (a *applying) eraseKeys(m *oplog.Memory) {
 // eraseThoughts takes away what THINK made of memories, and clients' words on them.
 func (a *applying) eraseThoughts(gone map[string]bool) {
 	any := func(rids []string) bool { return slices.ContainsFunc(rids, func(rid string) bool { return gone[rid] }) }
-	var triggers []oplog.TriggerRow
-	a.scan(tTrigger, a.db, nil, func(_, v []byte) bool {
+	for _, v := range a.scan(tTrigger, a.db, nil) {
 		if t := decode[oplog.TriggerRow](v); any(t.Sources) {
-			triggers = append(triggers, t)
+			a.dropTrigger(&t)
 		}
-		return true
-	})
-	for i := range triggers {
-		a.dropTrigger(&triggers[i])
 	}
-	for _, drop := range []struct {
-		table tableID
-		of    func(v []byte) []string
-	}{
-		{tPattern, func(v []byte) []string { return decode[oplog.Pattern](v).Sources }},
-		{tFeedback, func(v []byte) []string { return []string{decode[oplog.Judgement](v).RID} }},
-	} {
-		var keys [][]byte
-		a.scan(drop.table, a.db, nil, func(k, v []byte) bool {
-			if any(drop.of(v)) {
-				keys = append(keys, bytes.Clone(k))
-			}
-			return true
-		})
-		for _, k := range keys {
-			a.del(drop.table, a.db, k)
+	for k, v := range a.scan(tPattern, a.db, nil) {
+		if any(decode[oplog.Pattern](v).Sources) {
+			a.del(tPattern, a.db, k)
+		}
+	}
+	for k, v := range a.scan(tFeedback, a.db, nil) {
+		if gone[decode[oplog.Judgement](v).RID] {
+			a.del(tFeedback, a.db, k)
 		}
 	}
 }

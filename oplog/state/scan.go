@@ -2,6 +2,7 @@ package state
 
 import (
 	"bytes"
+	"iter"
 
 	"github.com/cairndb/cairn/oplog"
 )
@@ -26,83 +27,83 @@ func after(prefix []byte) []byte {
 	return nil
 }
 
-// walk visits the rows of a span, by their keys in the store, until f says stop. What f is given is valid until it returns. It
-// sees nothing that is written meanwhile.
-func (t *txn) walk(r span, f func(key, v []byte) bool) { t.step(r, false, f) }
+// rows are keys and values. Each is valid until the next one. A walk over them sees nothing that is written after it began, so a loop may change what it
+// walks.
+type rows = iter.Seq2[[]byte, []byte]
 
-// walkBack is walk from the last row to the first.
-func (t *txn) walkBack(r span, f func(key, v []byte) bool) { t.step(r, true, f) }
-
-func (t *txn) step(r span, back bool, f func(key, v []byte) bool) {
-	table, db, _, _ := rowOf(r.lower)
-	it, err := t.r.Iter(r.lower, r.upper)
-	if err != nil {
-		failDisk(table, db, err)
-	}
-	defer it.Close()
-	begin, next := it.First, it.Next
-	if back {
-		begin, next = it.Last, it.Prev
-	}
-	for ok := begin(); ok; ok = next() {
-		v := it.Value()
-		if v == nil && it.Err() != nil {
-			break
+// walk gives the rows of a span by their keys in the store, from the first to the last, or back.
+func (t *txn) walk(r span, back bool) rows {
+	return func(yield func(key, v []byte) bool) {
+		if err := t.r.Walk(r.lower, r.upper, back, yield); err != nil {
+			table, db, _, _ := rowOf(r.lower)
+			failDisk(table, db, err)
 		}
-		if !f(it.Key(), v) {
-			return
-		}
-	}
-	if err := it.Err(); err != nil {
-		failDisk(table, db, err)
 	}
 }
 
-// tableRows gives a function of the keys of a table those of the store.
-func tableRows(f func(k, v []byte) bool) func(key, v []byte) bool {
-	return func(key, v []byte) bool { return f(key[rowHead:], v) }
+// walkTable is walk by the keys of a table.
+func (t *txn) walkTable(r span, back bool) rows {
+	return func(yield func(k, v []byte) bool) {
+		t.walk(r, back)(func(key, v []byte) bool { return yield(key[rowHead:], v) })
+	}
 }
 
-// scan walks the keys with a prefix in order until f says stop.
-func (t *txn) scan(table tableID, db oplog.DB, prefix []byte, f func(k, v []byte) bool) {
-	t.walk(under(table, db, prefix), tableRows(f))
+// scan walks the keys with a prefix in order.
+func (t *txn) scan(table tableID, db oplog.DB, prefix []byte) rows {
+	return t.walkTable(under(table, db, prefix), false)
 }
 
 // scanBack walks the keys with a prefix in reverse order.
-func (t *txn) scanBack(table tableID, db oplog.DB, prefix []byte, f func(k, v []byte) bool) {
-	t.walkBack(under(table, db, prefix), tableRows(f))
+func (t *txn) scanBack(table tableID, db oplog.DB, prefix []byte) rows {
+	return t.walkTable(under(table, db, prefix), true)
 }
 
 // scanBelow is scanBack from below prefix and below together; nil is from the last on.
-func (t *txn) scanBelow(table tableID, db oplog.DB, prefix, below []byte, f func(k, v []byte) bool) {
+func (t *txn) scanBelow(table tableID, db oplog.DB, prefix, below []byte) rows {
 	r := under(table, db, prefix)
 	if below != nil {
 		r.upper = append(bytes.Clone(r.lower), below...)
 	}
-	t.walkBack(r, tableRows(f))
+	return t.walkTable(r, true)
 }
 
 // scanFrom walks the keys of a table from one on.
-func (t *txn) scanFrom(table tableID, db oplog.DB, start []byte, f func(k, v []byte) bool) {
-	t.walk(span{appendRow(nil, table, db, start), under(table, db, nil).upper}, tableRows(f))
+func (t *txn) scanFrom(table tableID, db oplog.DB, start []byte) rows {
+	return t.walkTable(span{appendRow(nil, table, db, start), under(table, db, nil).upper}, false)
 }
 
 // scanBehind is scanFrom without the first key.
-func (t *txn) scanBehind(table tableID, db oplog.DB, key []byte, f func(k, v []byte) bool) {
-	t.scanFrom(table, db, append(bytes.Clone(key), 0), f) // the smallest key behind it
+func (t *txn) scanBehind(table tableID, db oplog.DB, key []byte) rows {
+	return t.scanFrom(table, db, append(bytes.Clone(key), 0)) // the smallest key behind it
+}
+
+// first is the first of some rows; its key is nil when there is none.
+func first(all rows) (k, v []byte) {
+	for k, v := range all {
+		return bytes.Clone(k), bytes.Clone(v)
+	}
+	return nil, nil
 }
 
 // has says whether a table has a key with a prefix.
-func (t *txn) has(table tableID, db oplog.DB, prefix []byte) (yes bool) {
-	t.scan(table, db, prefix, func([]byte, []byte) bool { yes = true; return false })
-	return yes
+func (t *txn) has(table tableID, db oplog.DB, prefix []byte) bool {
+	k, _ := first(t.scan(table, db, prefix))
+	return k != nil
+}
+
+// each gives f what rows hold, until it says stop.
+func each[T any](all rows, f func(T) bool) {
+	for _, v := range all {
+		if !f(decode[T](v)) {
+			return
+		}
+	}
 }
 
 // list is what a table has under a prefix, in order.
 func list[T any](t *txn, table tableID, db oplog.DB, prefix []byte) (all []T) {
-	t.scan(table, db, prefix, func(_, v []byte) bool {
+	for _, v := range t.scan(table, db, prefix) {
 		all = append(all, decode[T](v))
-		return true
-	})
+	}
 	return all
 }

@@ -66,10 +66,9 @@ func (s *State) Verify() error {
 		return err
 	}
 	return s.read(func(v *View) error {
-		v.scanFrom(tLog, 0, be64(uint64(v.mark().first)), func(_, val []byte) bool {
+		for _, val := range v.scanFrom(tLog, 0, be64(uint64(v.mark().first))) {
 			decode[retained](val)
-			return true
-		})
+		}
 		if got := v.Recount(); got != v.mark().sum {
 			return fmt.Errorf("%w: its hash is %s, and the one it recorded is %s", ErrState, got, v.mark().sum)
 		}

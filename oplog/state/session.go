@@ -1,8 +1,8 @@
 package state
 
 import (
-	"bytes"
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/cairndb/cairn/oplog"
@@ -39,20 +39,17 @@ func applySessionEnd(a *applying, op *oplog.SessionEnd) (oplog.Result, *oplog.Er
 }
 
 func applyAbandon(a *applying, op *oplog.Abandon) (oplog.Result, *oplog.Error) {
-	var stale []oplog.Session
-	a.scan(tSessionStart, a.db, nil, func(k, _ []byte) bool {
-		if len(stale) >= int(op.Max) || oplog.Time(beUint64(k)) >= op.Before {
-			return false
+	var r oplog.Result
+	for k := range a.scan(tSessionStart, a.db, nil) {
+		if r.Num >= uint64(op.Max) || oplog.Time(beUint64(k)) >= op.Before {
+			break
 		}
 		if s, ok := read[oplog.Session](a.txn, tSession, a.db, k[8:]); ok {
-			stale = append(stale, s)
+			a.closeSession(&s, oplog.SessionAbandoned, op.At)
+			r.Num, r.Changed = r.Num+1, true
 		}
-		return true
-	})
-	for i := range stale {
-		a.closeSession(&stale[i], oplog.SessionAbandoned, op.At)
 	}
-	return oplog.Result{Num: uint64(len(stale)), Changed: len(stale) > 0}, nil
+	return r, nil
 }
 
 func (a *applying) closeSession(s *oplog.Session, status oplog.SessionStatus, at oplog.Time) *oplog.SessionSummary {
@@ -78,20 +75,17 @@ const (
 func (a *applying) topics(id string) []string {
 	count := map[string]int{}
 	seen := 0
-	a.scanBack(tSessionMemory, a.db, joinKey(id, ""), func(k, _ []byte) bool {
-		if m, ok := read[oplog.Memory](a.txn, tMemory, a.db, k[len(k)-8:]); ok {
+	for k := range a.scanBack(tSessionMemory, a.db, joinKey(id, "")) {
+		if m, ok := a.memoryAt(seqOf(k)); ok {
 			for _, e := range m.Entities {
 				count[e]++
 			}
 		}
-		seen++
-		return seen < topicMemories
-	})
-	names := make([]string, 0, len(count))
-	for n := range count {
-		names = append(names, n)
+		if seen++; seen == topicMemories {
+			break
+		}
 	}
-	slices.SortFunc(names, func(x, y string) int { return cmp.Or(cmp.Compare(count[y], count[x]), cmp.Compare(x, y)) })
+	names := slices.SortedFunc(maps.Keys(count), func(x, y string) int { return cmp.Or(cmp.Compare(count[y], count[x]), cmp.Compare(x, y)) })
 	return names[:min(len(names), maxTopics)]
 }
 
@@ -133,10 +127,7 @@ func (t *txn) activeSession(db oplog.DB, namespace string) []byte {
 	at := place{db, namespace}
 	id, ok := t.joins[at]
 	if !ok {
-		t.scanBack(tActiveSession, db, joinKey(namespace, ""), func(_, v []byte) bool {
-			id = bytes.Clone(v)
-			return false
-		})
+		_, id = first(t.scanBack(tActiveSession, db, joinKey(namespace, "")))
 		if t.joins == nil {
 			t.joins = map[place][]byte{}
 		}
@@ -154,36 +145,36 @@ func pairHistoryKey(namespace, client string, at oplog.Time, id string) []byte {
 
 // Sessions walks the sessions of a namespace and a client, the newest first.
 func (v *View) Sessions(db oplog.DB, namespace, client string, f func(oplog.Session) bool) {
-	v.sessions(db, joinKey(namespace, client, ""), len(joinKey(namespace, client, "")), f)
+	v.sessions(db, joinKey(namespace, client, ""), f)
 }
 
 // SessionsOf walks all sessions of a namespace, client by client.
 func (v *View) SessionsOf(db oplog.DB, namespace string, f func(oplog.Session) bool) {
-	v.sessions(db, joinKey(namespace, ""), 0, f)
+	v.sessions(db, joinKey(namespace, ""), f)
 }
 
-func (v *View) sessions(db oplog.DB, prefix []byte, idAt int, f func(oplog.Session) bool) {
-	v.scanBack(tSessionPair, db, prefix, func(k, _ []byte) bool {
-		at := idAt
-		if at == 0 { // behind the namespace stands the client's length
-			at = len(prefix) + 4 + int(beUint32(k[len(prefix):]))
+func (v *View) sessions(db oplog.DB, prefix []byte, f func(oplog.Session) bool) {
+	for k := range v.scanBack(tSessionPair, db, prefix) {
+		_, rest := cutKey(k) // the namespace
+		_, rest = cutKey(rest)
+		if s, ok := v.Session(db, string(rest[8:])); ok && !f(s) {
+			return
 		}
-		s, ok := v.Session(db, string(k[at+8:]))
-		return !ok || f(s)
-	})
+	}
 }
 
 // ActiveSessions walks the sessions that have not ended, the oldest first.
 func (v *View) ActiveSessions(db oplog.DB, f func(oplog.Session) bool) {
-	v.scan(tSessionStart, db, nil, func(k, _ []byte) bool {
-		s, ok := v.Session(db, string(k[8:]))
-		return !ok || f(s)
-	})
+	for k := range v.scan(tSessionStart, db, nil) {
+		if s, ok := v.Session(db, string(k[8:])); ok && !f(s) {
+			return
+		}
+	}
 }
 
 // SessionMemories walks a session's records in the order they were stored.
 func (v *View) SessionMemories(db oplog.DB, id string, f func(*oplog.Memory) bool) {
-	v.scan(tSessionMemory, db, joinKey(id, ""), v.memoryOf(db, f))
+	v.memoriesOf(db, v.scan(tSessionMemory, db, joinKey(id, "")), f)
 }
 
 // Session finds a session by its id.

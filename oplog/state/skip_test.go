@@ -28,8 +28,7 @@ func TestSkippedRecord(t *testing.T) {
 		defer b.Close()
 		txn := newTxn(b)
 		txn.b = b
-		var id []byte
-		txn.scan(tClaim, 1, nil, func(k, _ []byte) bool { id = append(id, k...); return false })
+		id, _ := first(txn.scan(tClaim, 1, nil))
 		txn.unset(tClaim, 1, id)
 		must(t, b.Commit())
 		return s

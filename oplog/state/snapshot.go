@@ -92,11 +92,12 @@ func (v *View) carried(f func(k, v []byte) error) error {
 // rows walks all rows of the state until f fails.
 func (v *View) rows(f func(k, v []byte) error) error {
 	return recoverDamage(func() (err error) {
-		v.walk(span{}, func(k, val []byte) bool {
-			err = f(k, val)
-			return err == nil
-		})
-		return err
+		for k, val := range v.walk(span{}, false) {
+			if err := f(k, val); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 

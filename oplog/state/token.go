@@ -39,10 +39,14 @@ func applyRevokeToken(a *applying, op *oplog.RevokeToken) (oplog.Result, *oplog.
 	if !ok || t.Revoked != 0 {
 		return oplog.Result{ID: op.Hash}, nil
 	}
-	t.Revoked = op.At
-	write(a.txn, tToken, 0, []byte(op.Hash), &t)
-	a.del(tLimit, 0, tokenLimit(op.Hash))
+	a.revokeToken(t, op.At)
 	return oplog.Result{ID: op.Hash, Changed: true}, nil
+}
+
+func (a *applying) revokeToken(t oplog.Token, at oplog.Time) {
+	t.Revoked = at
+	write(a.txn, tToken, 0, []byte(t.Hash), &t)
+	a.del(tLimit, 0, tokenLimit(t.Hash))
 }
 
 // TokenUsed is when a token was used last, as far as the cluster was told; 0 for never.

@@ -67,19 +67,15 @@ func (a *applying) moveTrigger(id string, to oplog.TriggerStatus, at oplog.Time)
 // tidyTriggers drops the oldest of a status when there are too many. The look is bounded: triggers come one by one.
 func (a *applying) tidyTriggers(s oplog.TriggerStatus) {
 	n := 0
-	var gone [][]byte
-	a.scan(tTriggerOrder, a.db, []byte{byte(s)}, func(_, id []byte) bool {
+	for _, id := range a.scan(tTriggerOrder, a.db, []byte{byte(s)}) {
 		if n++; n > maxTriggers {
-			gone = append(gone, append([]byte(nil), id...))
+			if t, ok := read[oplog.TriggerRow](a.txn, tTrigger, a.db, id); ok {
+				a.dropTrigger(&t)
+			}
 		}
-		return n < maxTriggers+8
-	})
-	for _, id := range gone {
-		t, ok := read[oplog.TriggerRow](a.txn, tTrigger, a.db, id)
-		if !ok {
-			continue
+		if n == maxTriggers+8 {
+			break
 		}
-		a.dropTrigger(&t)
 	}
 }
 
@@ -101,10 +97,11 @@ func (v *View) Trigger(db oplog.DB, id string) (oplog.TriggerRow, bool) {
 
 // Triggers walks the triggers of a status, the newest first.
 func (v *View) Triggers(db oplog.DB, s oplog.TriggerStatus, f func(oplog.TriggerRow) bool) {
-	v.scan(tTriggerOrder, db, []byte{byte(s)}, func(_, id []byte) bool {
-		t, ok := read[oplog.TriggerRow](v.txn, tTrigger, db, id)
-		return !ok || f(t)
-	})
+	for _, id := range v.scan(tTriggerOrder, db, []byte{byte(s)}) {
+		if t, ok := v.Trigger(db, string(id)); ok && !f(t) {
+			return
+		}
+	}
 }
 
 // CoolTrigger is the newest trigger under a cooldown key.

@@ -172,11 +172,10 @@ func (t *txn) rollback() {
 // so DropDB does all its refusing before it.
 func (t *txn) dropDatabase(db oplog.DB) {
 	r := span{lower: appendRow(nil, 0, db, nil), upper: appendRow(nil, 0, db+1, nil)}
-	t.walk(r, func(key, v []byte) bool {
+	for key, v := range t.walk(r, false) {
 		table, db, k, _ := rowOf(key)
 		t.sum.sub(element(table, db, k, v))
-		return true
-	})
+	}
 	delete(t.embeddings, db)
 	delete(t.expiry, db)
 	clear(t.joins)

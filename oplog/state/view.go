@@ -96,11 +96,10 @@ func (v *View) Stats(db oplog.DB) oplog.Stats {
 
 // Recount computes the Sum from the keys themselves: what it should be. It costs the whole state; it is for doctors and tests.
 func (v *View) Recount() (sum Sum) {
-	v.walk(span{}, func(key, val []byte) bool {
+	for key, val := range v.walk(span{}, false) {
 		if table, db, k, ok := rowOf(key); ok && table != tMeta && table != tLog {
 			sum.add(element(table, db, k, val))
 		}
-		return true
-	})
+	}
 	return sum
 }

@@ -68,32 +68,30 @@ type oldest struct {
 }
 
 // trim drops the records that are too many or too old, and says what is the oldest now.
-func (s *State) trim(t *txn, m *mark) (now oldest) {
+func (s *State) trim(t *txn, m *mark) oldest {
 	cutoff := m.last.Millis() - min(m.last.Millis(), uint64(s.opts.RetainTime.Milliseconds()))
 	keeps := func(h oplog.HLC) bool { return m.ops <= uint64(s.opts.RetainOps) && h.Millis() >= cutoff }
 	if s.oldest.at > 0 && s.oldest.at == m.first && keeps(s.oldest.hlc) {
 		return s.oldest
 	}
 	left := trimBatch
-	t.scanFrom(tLog, 0, be64(uint64(m.first)), func(k, v []byte) bool {
+	for k, v := range t.scanFrom(tLog, 0, be64(uint64(m.first))) {
 		at := oplog.Index(beUint64(k))
 		m.first = at
 		if left--; left < 0 || at == m.index {
-			return false
+			break
 		}
 		r := decode[extent](v)
 		if keeps(r.HLC) {
-			now = oldest{at, r.HLC}
-			return false
+			return oldest{at, r.HLC}
 		}
 		m.ops -= min(m.ops, uint64(r.Ops))
 		m.first = at + 1
 		t.unset(tLog, 0, k)
 		last := r.last()
 		t.set(tMeta, 0, keyTrimmed, last[:])
-		return true
-	})
-	return now
+	}
+	return oldest{}
 }
 
 // cutLog drops the window: it begins anew behind the record under way.
@@ -122,59 +120,53 @@ func (v *View) begins() oplog.Index {
 
 // Trimmed is the time of the newest entry that has left the window; ok is false while none has.
 func (v *View) Trimmed() (h oplog.HLC, ok bool) {
-	v.scanBelow(tLog, 0, nil, be64(uint64(v.begins())), func(_, val []byte) bool { // of those whose bytes the log has no more
-		h, ok = decode[extent](val).last(), true
-		return false
-	})
-	if !ok {
-		ok = copy(h[:], v.get(tMeta, 0, keyTrimmed)) == len(h)
+	if k, val := first(v.scanBelow(tLog, 0, nil, be64(uint64(v.begins())))); k != nil { // of those whose bytes the log has no more
+		return decode[extent](val).last(), true
 	}
+	ok = copy(h[:], v.get(tMeta, 0, keyTrimmed)) == len(h)
 	return h, ok
 }
 
 // Retained says which part of the log can be read: its first record's index, the last one's, and the time of the first. ok is false
 // when there is none.
-func (v *View) Retained() (first, last oplog.Index, since oplog.HLC, ok bool) {
-	v.scanFrom(tLog, 0, be64(uint64(v.begins())), func(_, val []byte) bool {
-		first, since, ok = v.begins(), decode[extent](val).HLC, true
-		return false
-	})
-	v.scanBack(tLog, 0, nil, func(k, _ []byte) bool {
-		last = oplog.Index(beUint64(k))
-		return false
-	})
-	return first, last, since, ok
+func (v *View) Retained() (begins, last oplog.Index, since oplog.HLC, ok bool) {
+	newest, _ := first(v.scanBack(tLog, 0, nil))
+	last = oplog.Index(beUint64(newest))
+	if k, val := first(v.scanFrom(tLog, 0, be64(uint64(v.begins())))); k != nil {
+		return v.begins(), last, decode[extent](val).HLC, true
+	}
+	return 0, last, since, false
 }
 
 // records walks the retained records, with their bytes, from an index on. ErrTrimmed says that the log lost one meanwhile: in another view
 // the window begins later. Where there is none it does not ask the log, which may not be open yet.
-func (v *View) records(from oplog.Index, f func(oplog.Index, *retained, []byte) (more bool, err error)) (err error) {
+func (v *View) records(from oplog.Index, f func(oplog.Index, *retained, []byte) (more bool, err error)) error {
 	var log RecordReader
-	v.scanFrom(tLog, 0, be64(uint64(max(from, v.mark().first))), func(k, val []byte) bool {
-		if oplog.Index(beUint64(k)) < v.begins() {
-			return true
+	for k, val := range v.scanFrom(tLog, 0, be64(uint64(max(from, v.mark().first)))) {
+		at := oplog.Index(beUint64(k))
+		if at < v.begins() {
+			continue
 		}
 		if log == nil {
 			log = v.state.opts.Records.Reader() // without it, the window begins behind all rows
+			defer log.Close()
 		}
-		at, r := oplog.Index(beUint64(k)), decode[retained](val)
-		var data []byte
-		if data, err = log.Read(at); err == nil && checkOf(data) != r.Check {
+		r := decode[retained](val)
+		data, err := log.Read(at)
+		if err == nil && checkOf(data) != r.Check {
 			err = ErrTrimmed
 		}
 		if errors.Is(err, ErrTrimmed) {
 			v.state.loseBefore(at + 1)
 		}
-		more := false
-		if err == nil {
-			more, err = f(at, &r, data)
+		if err != nil {
+			return err
 		}
-		return more && err == nil
-	})
-	if log != nil {
-		log.Close()
+		if more, err := f(at, &r, data); err != nil || !more {
+			return err
+		}
 	}
-	return err
+	return nil
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -228,20 +220,15 @@ func (r *retained) outcome(at oplog.Index, i int, e oplog.Entry) oplog.Outcome {
 // SeekHLC finds the index of the first retained record that has an entry at h or after it, by halving: times grow
 // along the log. The operations of one entry share its time, so a cursor may stand in the middle of one.
 func (v *View) SeekHLC(h oplog.HLC) oplog.Index {
-	first, last, _, ok := v.Retained()
+	begins, last, _, ok := v.Retained()
 	if !ok {
 		return 0
 	}
-	lo, hi := first, last+1 // the answer is in [lo, hi]
+	lo, hi := begins, last+1 // the answer is in [lo, hi]
 	for lo < hi {
 		mid := lo + (hi-lo)/2
-		at, before := oplog.Index(0), false
-		v.scanFrom(tLog, 0, be64(uint64(mid)), func(k, val []byte) bool {
-			at, before = oplog.Index(beUint64(k)), decode[extent](val).last().Less(h)
-			return false
-		})
-		if before {
-			lo = at + 1
+		if k, val := first(v.scanFrom(tLog, 0, be64(uint64(mid)))); k != nil && decode[extent](val).last().Less(h) {
+			lo = oplog.Index(beUint64(k)) + 1
 		} else {
 			hi = mid
 		}

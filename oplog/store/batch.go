@@ -14,8 +14,11 @@ func (s *Store) Batch() *Batch { return &Batch{s, s.db.NewIndexedBatch()} }
 // Get implements Reader.
 func (b *Batch) Get(key []byte) ([]byte, bool, error) { return get(b.b, key) }
 
-// Iter implements Reader. It sees nothing that is written after it began.
-func (b *Batch) Iter(lower, upper []byte) (*Iter, error) { return newIter(b.b, lower, upper) }
+// Walk implements Reader. It sees nothing that is written after it began, so f may change what it walks.
+func (b *Batch) Walk(lower, upper []byte, back bool, f func(key, value []byte) bool) error {
+	it, err := b.b.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
+	return walk(it, err, back, f)
+}
 
 // Set stores a value.
 func (b *Batch) Set(key, value []byte) error { return b.b.Set(key, value, nil) }

@@ -43,13 +43,10 @@ func (s *Snapshot) Peek(key []byte) (value []byte, ok bool, err error) {
 	return value, true, nil
 }
 
-// Iter implements Reader.
-func (s *Snapshot) Iter(lower, upper []byte) (*Iter, error) {
+// Walk implements Reader.
+func (s *Snapshot) Walk(lower, upper []byte, back bool, f func(key, value []byte) bool) error {
 	it, err := s.it.Clone(pebble.CloneOptions{IterOptions: &pebble.IterOptions{LowerBound: lower, UpperBound: upper}})
-	if err != nil {
-		return nil, damageError(err)
-	}
-	return &Iter{it: it}, nil
+	return walk(it, err, back, f)
 }
 
 // Close lets go of it.

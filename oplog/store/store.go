@@ -107,8 +107,8 @@ func (s *Store) Get(key []byte) (value []byte, ok bool, err error) { return get(
 type Reader interface {
 	// Get is the value of a key, which belongs to the caller; ok is false when there is none.
 	Get(key []byte) (value []byte, ok bool, err error)
-	// Iter walks the keys from lower to upper, not included. Close it.
-	Iter(lower, upper []byte) (*Iter, error)
+	// Walk visits the rows from lower to upper, not included, or back, until f says stop. What f is given is valid until it returns.
+	Walk(lower, upper []byte, back bool, f func(key, value []byte) bool) error
 }
 
 func get(r pebble.Reader, key []byte) ([]byte, bool, error) {
@@ -121,6 +121,27 @@ func get(r pebble.Reader, key []byte) ([]byte, bool, error) {
 	}
 	value := append(make([]byte, 0, len(v)), v...)
 	return value, true, c.Close()
+}
+
+func walk(it *pebble.Iterator, err error, back bool, f func(key, value []byte) bool) error {
+	if err != nil {
+		return damageError(err)
+	}
+	defer it.Close() // Error has said what it met
+	begin, next := it.First, it.Next
+	if back {
+		begin, next = it.Last, it.Prev
+	}
+	for ok := begin(); ok; ok = next() {
+		v, err := it.ValueAndErr()
+		if err != nil {
+			return damageError(err)
+		}
+		if !f(it.Key(), v) {
+			return nil
+		}
+	}
+	return damageError(it.Error())
 }
 
 // Err is why the store takes nothing any more; nil while it does.

@@ -49,23 +49,17 @@ func place(s *Store) (int, error) {
 		return 0, err
 	}
 	defer snap.Close()
-	it, err := snap.Iter([]byte("row/"), []byte("row0"))
-	if err != nil {
-		return 0, err
-	}
-	defer it.Close()
 	rows := 0
-	for ok := it.First(); ok; ok = it.Next() {
+	var odd error
+	err = snap.Walk([]byte("row/"), []byte("row0"), false, func(k, v []byte) bool {
 		rows++
 		var i, n int
-		if _, err := fmt.Sscanf(string(it.Key()), "row/%06d/%03d", &i, &n); err != nil {
-			return 0, err
+		if _, odd = fmt.Sscanf(string(k), "row/%06d/%03d", &i, &n); odd == nil && (n > at || !bytes.Equal(v, bytes.Repeat([]byte{byte(n)}, 100))) {
+			odd = fmt.Errorf("at %d there is row %s with %x", at, k, v)
 		}
-		if v := it.Value(); n > at || it.Err() == nil && !bytes.Equal(v, bytes.Repeat([]byte{byte(n)}, 100)) {
-			return 0, fmt.Errorf("at %d there is row %s with %x", at, it.Key(), v)
-		}
-	}
-	if err := it.Err(); err != nil {
+		return odd == nil
+	})
+	if err = errors.Join(err, odd); err != nil {
 		return 0, err
 	}
 	if rows != at*rowsOfABatch {
@@ -102,13 +96,10 @@ func TestABatchReadsItself(t *testing.T) {
 	must(t, b.DeleteRange([]byte("x"), []byte("y")))
 	set(b, "x3")
 	list := func(r Reader) (out string) {
-		it, err := r.Iter(nil, nil)
-		must(t, err)
-		defer it.Close()
-		for ok := it.First(); ok; ok = it.Next() {
-			out += string(it.Key()) + " "
-		}
-		must(t, it.Err())
+		must(t, r.Walk(nil, nil, false, func(k, _ []byte) bool {
+			out += string(k) + " "
+			return true
+		}))
 		return out
 	}
 	if got := list(b); got != "a b e x3 " {
