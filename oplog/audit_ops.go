@@ -2,12 +2,12 @@ package oplog
 
 // An Audit says who asked for the operations it shares its entry with, so that both stand or fall together.
 type Audit struct {
-	By    string `msgpack:"b"`           // the beginning of a token's hash; master, local, or node
-	Label string `msgpack:"l,omitempty"` // of the token, at the time
-	What  string `msgpack:"w"`           // what was done, in the words of the log
-	On    string `msgpack:"o,omitempty"` // to what: a database, the beginning of a token's hash, a node
-	How   string `msgpack:"h,omitempty"` // with which values
-	Node  uint32 `msgpack:"n"`           // where it was asked for
+	By    string `msgpack:"b"`                      // the beginning of a token's hash; master, local, or node
+	Label string `msgpack:"l,omitempty"`            // of the token, at the time
+	What  string `msgpack:"w"`                      // what was done, in the words of the log
+	On    string `msgpack:"o,omitempty" subject:""` // to what: a database, the beginning of a token's hash, a node
+	How   string `msgpack:"h,omitempty"`            // with which values
+	Node  uint32 `msgpack:"n"`                      // where it was asked for
 	At    Time   `msgpack:"at"`
 }
 

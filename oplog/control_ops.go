@@ -10,7 +10,7 @@ type Init struct {
 
 // CreateDB makes a database; its number is assigned here.
 type CreateDB struct {
-	Name string `msgpack:"n"`
+	Name string `msgpack:"n" subject:""`
 	At   Time   `msgpack:"at"`
 	By   DB     `msgpack:"b,omitempty"` // the database whose token asked for it; 0 for an administrator
 	Most uint32 `msgpack:"m,omitempty"` // databases that By's tokens may have made, this one included; 0: no bound
@@ -18,7 +18,7 @@ type CreateDB struct {
 
 // DropDB removes a database with all that is in it.
 type DropDB struct {
-	Name string `msgpack:"n"`
+	Name string `msgpack:"n" subject:""`
 	At   Time   `msgpack:"at"`
 }
 

@@ -12,7 +12,7 @@ type Identity struct {
 
 // Receipt says what a memory cost. It travels in the entry that stores the memory.
 type Receipt struct {
-	ID       string `msgpack:"id"`
+	ID       string `msgpack:"id" subject:""`
 	Payer    string `msgpack:"p"`
 	Resource string `msgpack:"r"`
 	Memory   string `msgpack:"m,omitempty"` // rid
@@ -24,7 +24,7 @@ type Receipt struct {
 type Grant struct {
 	Signature string `msgpack:"s"`
 	Subject   string `msgpack:"u"`
-	Action    string `msgpack:"a"`
+	Action    string `msgpack:"a" subject:""`
 	Scope     []byte `msgpack:"sc"` // canonical JSON
 	GrantedBy string `msgpack:"g"`
 	Expires   uint64 `msgpack:"x,omitempty"` // Unix milliseconds; meaningless unless Limited

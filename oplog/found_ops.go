@@ -9,7 +9,7 @@ import "slices"
 // Assert states a relation as Claim does, and is one claim by source, relation, target, polarity, extractor and namespace,
 // whichever memory it is from.
 type Assert struct {
-	Claim Claim `msgpack:"c"`
+	Claim Claim `msgpack:"c" subject:""`
 }
 
 // Stated keeps what texts state, as claims of their memories. Ids are given; namespace and source are the memory's.

@@ -2,7 +2,7 @@ package oplog
 
 // Relate says that two entities stand in a relation. The same (source, target, type) again updates the weight.
 type Relate struct {
-	ID     string  `msgpack:"id"` // used when the edge is new
+	ID     string  `msgpack:"id" subject:""` // used when the edge is new
 	Src    string  `msgpack:"s"`
 	Dst    string  `msgpack:"d"`
 	Type   string  `msgpack:"t"`
@@ -14,13 +14,13 @@ type Relate struct {
 
 // Unrelate takes an edge away.
 type Unrelate struct {
-	ID string `msgpack:"id"`
+	ID string `msgpack:"id" subject:""`
 	At Time   `msgpack:"at"`
 }
 
 // Claim states a relation with its evidence: polarity, modality, validity, extractor.
 type Claim struct {
-	ID        string   `msgpack:"id"`
+	ID        string   `msgpack:"id" subject:""`
 	Namespace string   `msgpack:"ns"`
 	Src       string   `msgpack:"s"`
 	Type      string   `msgpack:"t"`

@@ -2,7 +2,7 @@ package oplog
 
 // Remember stores one memory: flat, in the order in which the log has it. Everything that chance, the clock or a model decides is in it already.
 type Remember struct {
-	RID          string    `msgpack:"rid"`
+	RID          string    `msgpack:"rid" subject:""`
 	Text         string    `msgpack:"tx"`
 	Type         string    `msgpack:"ty,omitempty"`
 	Importance   float64   `msgpack:"im,omitempty"`
@@ -41,7 +41,7 @@ type Mention struct {
 
 // Correct changes a memory in place and keeps what it was as a revision. Nil fields stay as they are.
 type Correct struct {
-	RID        string   `msgpack:"rid"`
+	RID        string   `msgpack:"rid" subject:""`
 	Text       *string  `msgpack:"tx,omitempty"`
 	Importance *float64 `msgpack:"im,omitempty"`
 	Valence    *float64 `msgpack:"va,omitempty"`
@@ -60,13 +60,13 @@ type Correct struct {
 // Expect refuses the entry that it stands in when a memory is at another revision, and changes nothing. It stands before the operation
 // that it guards.
 type Expect struct {
-	RID      string `msgpack:"rid"`
+	RID      string `msgpack:"rid" subject:""`
 	Revision uint32 `msgpack:"v"`
 }
 
 // Forget makes a memory invisible to every reader. It is never undone.
 type Forget struct {
-	RID    string `msgpack:"rid"`
+	RID    string `msgpack:"rid" subject:""`
 	At     Time   `msgpack:"at"`
 	Reason string `msgpack:"re,omitempty"`
 }

@@ -59,7 +59,7 @@ type Retier struct {
 
 // Resolve settles a conflict: keep_a, keep_b, keep_both, merge (with Merged) or dismiss.
 type Resolve struct {
-	ID       string    `msgpack:"id"`
+	ID       string    `msgpack:"id" subject:""`
 	Strategy string    `msgpack:"s"`
 	Winner   string    `msgpack:"w,omitempty"` // overrides which side stays
 	Merged   *Remember `msgpack:"m,omitempty"`
@@ -69,7 +69,7 @@ type Resolve struct {
 
 // TriggerMove takes a trigger a step through its life.
 type TriggerMove struct {
-	ID string        `msgpack:"id"`
+	ID string        `msgpack:"id" subject:""`
 	To TriggerStatus `msgpack:"t"`
 	At Time          `msgpack:"at"`
 }

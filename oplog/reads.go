@@ -1,7 +1,6 @@
 package oplog
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,14 +21,6 @@ var firstKinds = []OpKind{KindInit,
 	KindCognition, KindResolve, KindTriggerMove, KindFeedback, KindSetSettings, KindPurge,
 	KindCreateDB, KindDropDB, KindCreateToken, KindRevokeToken, KindSetQuota, KindAdvertise, KindSetEmbedder, KindForeign}
 
-// first has their bits.
-var first = func() (set [256]bool) {
-	for _, k := range firstKinds {
-		set[k] = true
-	}
-	return set
-}()
-
 // Kinds is a set of kinds as members tell each other: their numbers in order, a byte each.
 type Kinds []byte
 
@@ -45,8 +36,8 @@ func Reads() (all Kinds) {
 // Newer are the kinds of some operations that not every version reads.
 func Newer(ops []Op) (newer Kinds) {
 	for _, op := range ops {
-		if k := byte(op.Kind()); !first[k] && !bytes.Contains(newer, []byte{k}) {
-			newer = append(newer, k)
+		if k := op.Kind(); !slices.Contains(firstKinds, k) && !slices.Contains(newer, byte(k)) {
+			newer = append(newer, byte(k))
 		}
 	}
 	return newer
@@ -56,7 +47,7 @@ func Newer(ops []Op) (newer Kinds) {
 // the first release did.
 func (reads Kinds) Lacks(needed Kinds) (missing Kinds) {
 	for _, k := range needed {
-		if !first[k] && !bytes.Contains(reads, []byte{k}) {
+		if !slices.Contains(firstKinds, OpKind(k)) && !slices.Contains(reads, k) {
 			missing = append(missing, k)
 		}
 	}

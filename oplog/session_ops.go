@@ -2,7 +2,7 @@ package oplog
 
 // SessionStart opens a session; one may be active for a (namespace, client).
 type SessionStart struct {
-	ID        string `msgpack:"id"`
+	ID        string `msgpack:"id" subject:""`
 	Namespace string `msgpack:"ns"`
 	Client    string `msgpack:"cl,omitempty"`
 	Metadata  []byte `msgpack:"md,omitempty"`
@@ -11,7 +11,7 @@ type SessionStart struct {
 
 // SessionEnd closes a session and says what it amounted to.
 type SessionEnd struct {
-	ID      string `msgpack:"id"`
+	ID      string `msgpack:"id" subject:""`
 	Summary string `msgpack:"su,omitempty"`
 	At      Time   `msgpack:"at"`
 }

@@ -1,49 +1,19 @@
 package oplog
 
-// Subject is the id of what an operation is about, for logs and lists: never its content.
-func Subject(op Op) string {
-	switch op := op.(type) {
-	case *Remember:
-		return op.RID
-	case *Correct:
-		return op.RID
-	case *Forget:
-		return op.RID
-	case *Expect:
-		return op.RID
-	case *Relate:
-		return op.ID
-	case *Unrelate:
-		return op.ID
-	case *Claim:
-		return op.ID
-	case *Assert:
-		return op.Claim.ID
-	case *SessionStart:
-		return op.ID
-	case *SessionEnd:
-		return op.ID
-	case *Event:
-		return op.Summary
-	case *EventMark:
-		return op.Summary
-	case *Resolve:
-		return op.ID
-	case *TriggerMove:
-		return op.ID
-	case *CreateDB:
-		return op.Name
-	case *DropDB:
-		return op.Name
-	case *Audit:
-		return op.On
-	case *Foreign:
-		return op.OpID
-	case *Receipt:
-		return op.ID
-	case *Grant:
-		return op.Action
-	default:
-		return ""
+import "reflect"
+
+// Subject is the id of what an operation is about, for logs and lists: never its content. The field that has it bears the tag subject.
+func Subject(op Op) string { return subject(reflect.ValueOf(op).Elem()) }
+
+func subject(v reflect.Value) string {
+	for i := range v.NumField() {
+		if _, ok := v.Type().Field(i).Tag.Lookup("subject"); !ok {
+			continue
+		}
+		if f := v.Field(i); f.Kind() == reflect.Struct {
+			return subject(f)
+		}
+		return v.Field(i).String()
 	}
+	return ""
 }

@@ -1,14 +1,9 @@
 package snapshot
 
 import (
-	"bufio"
-	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
-	"hash"
 	"io"
-
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/cairndb/cairn/oplog"
 )
@@ -64,30 +59,24 @@ func WriteRange(w io.Writer, h Head, records func(record func(at oplog.Index, hl
 // A Range is a stream of WriteRange being read.
 type Range struct {
 	Head
-	z    *zstd.Decoder
-	h    hash.Hash
-	in   io.Reader // all that is hashed
+	in   *summed
 	done bool
 }
 
 // ReadRange reads the head. Close it.
 func ReadRange(r io.Reader) (*Range, error) {
-	head := make([]byte, len(rangeMagic)+1)
-	if _, err := io.ReadFull(r, head); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrRange, err)
-	}
-	if string(head[:len(rangeMagic)]) != rangeMagic || head[len(rangeMagic)] != rangeVersion {
-		return nil, fmt.Errorf("%w: not a log range this version reads", ErrRange)
-	}
-	z, err := zstd.NewReader(bufio.NewReader(r), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(64<<20))
+	in, err := open(r, rangeMagic, "log range")
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrRange, err)
 	}
-	rg := &Range{z: z, h: sha256.New()}
-	rg.in = io.TeeReader(z, rg.h)
-	b := make([]byte, headLen)
-	if _, err := io.ReadFull(rg.in, b); err != nil {
-		z.Close()
+	rg, b := &Range{in: in}, make([]byte, headLen)
+	if in.version != rangeVersion {
+		err = fmt.Errorf("it has format %d, and this version reads %d", in.version, rangeVersion)
+	} else {
+		_, err = io.ReadFull(in, b)
+	}
+	if err != nil {
+		rg.Close()
 		return nil, fmt.Errorf("%w: %w", ErrRange, err)
 	}
 	at := func(i int) oplog.Index { return oplog.Index(binary.BigEndian.Uint64(b[i:])) }
@@ -107,7 +96,7 @@ func (r *Range) Next() (rec oplog.Record, at oplog.Time, err error) {
 	}
 	if rec.Index = oplog.Index(binary.BigEndian.Uint64(b[:8])); rec.Index == 0 {
 		r.done = true
-		if err := checkHash(r.z, r.h); err != nil {
+		if err := r.in.end(); err != nil {
 			return rec, 0, fmt.Errorf("%w: %w", ErrRange, err)
 		}
 		return rec, 0, io.EOF
@@ -127,4 +116,4 @@ func (r *Range) Next() (rec oplog.Record, at oplog.Time, err error) {
 }
 
 // Close lets go of the stream's decoder.
-func (r *Range) Close() { r.z.Close() }
+func (r *Range) Close() { r.in.z.Close() }

@@ -81,24 +81,17 @@ func hashed(w io.Writer, write func(io.Writer) error) error {
 
 // Read reads the rows of a stream. An error of row is Read's own; any other is ErrUnreadable.
 func Read(r io.Reader, report Progress, row func(k, v []byte) error) error {
-	head := make([]byte, len(rowsMagic)+1)
-	if _, err := io.ReadFull(r, head); err != nil {
+	in, err := open(r, rowsMagic, "snapshot")
+	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
-	switch version := head[len(rowsMagic)]; {
-	case string(head[:len(rowsMagic)]) != rowsMagic:
-		return fmt.Errorf("%w: it is not a snapshot", ErrUnreadable)
+	defer in.z.Close()
+	switch version := in.version; {
 	case version < Min:
 		return fmt.Errorf("%w: it has format %d, and this version reads %d: restore it with the version that wrote it, and export it there", ErrUnreadable, version, Max)
 	case version > Max:
 		return fmt.Errorf("%w: it has format %d, and this version reads %d: restore it with the version that wrote it, or a later one", ErrUnreadable, version, Max)
 	}
-	z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(64<<20))
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrUnreadable, err)
-	}
-	defer z.Close()
-	in := summed{bufio.NewReaderSize(z, 64<<10), sha256.New()}
 	var size uint64
 	if err := binary.Read(in, binary.BigEndian, &size); err != nil {
 		return fmt.Errorf("%w: %w", ErrUnreadable, err)
@@ -113,7 +106,7 @@ func Read(r io.Reader, report Progress, row func(k, v []byte) error) error {
 			return fmt.Errorf("%w: %w", ErrUnreadable, err)
 		}
 		if len(k) == 0 {
-			if err := checkHash(in.Reader, in.h); err != nil {
+			if err := in.end(); err != nil {
 				return fmt.Errorf("%w: %w", ErrUnreadable, err)
 			}
 			return nil
@@ -125,21 +118,39 @@ func Read(r io.Reader, report Progress, row func(k, v []byte) error) error {
 	}
 }
 
-// summed reads and adds up what was read.
+// summed reads what a stream holds behind its version and adds up what was read.
 type summed struct {
 	*bufio.Reader
-	h hash.Hash
+	h       hash.Hash
+	z       *zstd.Decoder // to be closed
+	version byte
+}
+
+// open reads the beginning of a stream of a kind.
+func open(r io.Reader, magic, kind string) (*summed, error) {
+	head := make([]byte, len(magic)+1)
+	if _, err := io.ReadFull(r, head); err != nil {
+		return nil, err
+	}
+	if string(head[:len(magic)]) != magic {
+		return nil, fmt.Errorf("it is not a %s", kind)
+	}
+	z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(64<<20))
+	if err != nil {
+		return nil, err
+	}
+	return &summed{bufio.NewReaderSize(z, 64<<10), sha256.New(), z, head[len(magic)]}, nil
 }
 
 // Read implements io.Reader.
-func (s summed) Read(p []byte) (int, error) {
+func (s *summed) Read(p []byte) (int, error) {
 	n, err := s.Reader.Read(p)
 	s.h.Write(p[:n])
 	return n, err
 }
 
 // ReadByte implements io.ByteReader.
-func (s summed) ReadByte() (byte, error) {
+func (s *summed) ReadByte() (byte, error) {
 	b, err := s.Reader.ReadByte()
 	if err == nil {
 		s.h.Write([]byte{b})
@@ -148,7 +159,7 @@ func (s summed) ReadByte() (byte, error) {
 }
 
 // part reads a length and as many bytes, into what buf has room for. It grows as bytes arrive: a length may be any number.
-func (s summed) part(buf []byte) ([]byte, error) {
+func (s *summed) part(buf []byte) ([]byte, error) {
 	n, err := binary.ReadUvarint(s)
 	if err != nil {
 		return nil, err
@@ -169,17 +180,17 @@ func (s summed) part(buf []byte) ([]byte, error) {
 	return buf, nil
 }
 
-// checkHash holds what was read to the hash that follows it, at the stream's end.
-func checkHash(r io.Reader, h hash.Hash) error {
-	want := h.Sum(nil)
+// end holds what was read to the hash that follows it, at the stream's end.
+func (s *summed) end() error {
+	want := s.h.Sum(nil)
 	got := make([]byte, len(want))
-	if _, err := io.ReadFull(r, got); err != nil {
+	if _, err := io.ReadFull(s.Reader, got); err != nil {
 		return fmt.Errorf("checksum: %w", err)
 	}
 	if string(got) != string(want) {
 		return errors.New("checksum differs")
 	}
-	switch n, err := io.ReadFull(r, got[:1]); { // what follows was not written here
+	switch n, err := io.ReadFull(s.Reader, got[:1]); { // what follows was not written here
 	case n > 0 || err == nil:
 		return errors.New("more follows its checksum")
 	case !errors.Is(err, io.EOF):

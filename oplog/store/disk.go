@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -24,8 +25,9 @@ type disk struct {
 	o      Options
 	report func(error) // the first failure, unless nil
 
+	open atomic.Bool // the store has opened: a change that fails waits, and does not return
+
 	mu      sync.Mutex
-	open    bool          // the store has opened: a change that fails waits, and does not return
 	full    error         // while a task waits for room
 	waiting int           // such tasks
 	failed  error         // the first failure other than a full disk
@@ -59,18 +61,6 @@ func (d *disk) files() vfs.FS {
 		return sealed{d, d.o.Keys}
 	}
 	return d
-}
-
-func (d *disk) setOpen() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.open = true
-}
-
-func (d *disk) isOpen() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.open
 }
 
 func (d *disk) err() error {
@@ -142,7 +132,7 @@ func (d *disk) try(op, name string, change func() error) error {
 	}
 	do := func() error { return d.o.Step(op, name, change) }
 	err := do()
-	if err == nil || !d.isOpen() {
+	if err == nil || !d.open.Load() {
 		return err
 	}
 	for began := false; lacksRoom(err); err = do() {
@@ -355,9 +345,9 @@ func (f *file) sync(sync func() error) error {
 	err := f.d.stopped()
 	if err == nil {
 		err = f.d.o.Step("sync", f.name, sync)
-		if err != nil && (f.dir || f.d.isOpen()) {
+		if err != nil && (f.dir || f.d.open.Load()) {
 			f.d.fail(err)
-			if f.d.isOpen() {
+			if f.d.open.Load() {
 				<-f.d.closing
 			}
 			f.d.stop()

@@ -68,7 +68,7 @@ func (s *Store) options(o Options) *pebble.Options {
 
 // backgroundError gets the errors of flushes and merges, which pebble tries again. Pebble holds its locks meanwhile.
 func (s *Store) backgroundError(err error) {
-	s.counters.failures.Add(1)
+	s.counters.failure()
 	if pebble.IsCorruptionError(err) {
 		s.reportDamage(err)
 	}

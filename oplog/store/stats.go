@@ -3,7 +3,6 @@ package store
 import (
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -28,11 +27,9 @@ type Stats struct {
 
 // counters are what Stats is made of.
 type counters struct {
-	flushes, merges, flushed, merged, stalls, stalled, failures, damaged atomic.Int64
-
-	mu        sync.Mutex // held for moments alone: events come with pebble's locks held
-	tables    map[uint64]lies
-	damagedIn []string
+	mu     sync.Mutex // held for moments alone: events come with pebble's locks held
+	did    Stats      // what is counted, and not what is computed of tables and the cache
+	tables map[uint64]lies
 }
 
 // namedFiles bounds how many damaged files Stats names.
@@ -40,11 +37,11 @@ const namedFiles = 8
 
 // damage counts a block of a file that is not what was written.
 func (c *counters) damage(path string) {
-	c.damaged.Add(1)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if at, named := slices.BinarySearch(c.damagedIn, path); !named && len(c.damagedIn) < namedFiles {
-		c.damagedIn = slices.Insert(c.damagedIn, at, path)
+	c.did.Damaged++
+	if at, named := slices.BinarySearch(c.did.DamagedFiles, path); !named && len(c.did.DamagedFiles) < namedFiles {
+		c.did.DamagedFiles = slices.Insert(c.did.DamagedFiles, at, path)
 	}
 }
 
@@ -58,11 +55,11 @@ func (c *counters) flush(i pebble.FlushInfo) {
 	if i.Err != nil || !i.Done {
 		return
 	}
-	c.flushes.Add(1)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.did.Flushes++
 	for _, t := range i.Output {
-		c.flushed.Add(int64(t.Size))
+		c.did.FlushedBytes += int64(t.Size)
 		c.tables[uint64(t.FileNum)] = lies{0, int64(t.Size)}
 	}
 }
@@ -71,9 +68,9 @@ func (c *counters) merge(i pebble.CompactionInfo) {
 	if i.Err != nil || !i.Done {
 		return
 	}
-	c.merges.Add(1)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.did.Merges++
 	was := map[uint64]bool{} // moved down as they are: not written
 	for _, level := range i.Input {
 		for _, t := range level.Tables {
@@ -83,7 +80,7 @@ func (c *counters) merge(i pebble.CompactionInfo) {
 	}
 	for _, t := range i.Output.Tables {
 		if !was[uint64(t.FileNum)] {
-			c.merged.Add(int64(t.Size))
+			c.did.MergedBytes += int64(t.Size)
 		}
 		c.tables[uint64(t.FileNum)] = lies{i.Output.Level, int64(t.Size)}
 	}
@@ -102,20 +99,25 @@ func (c *counters) begin(levels [][]pebble.SSTableInfo) {
 }
 
 func (c *counters) stall(since time.Time) {
-	c.stalls.Add(1)
-	c.stalled.Add(int64(time.Since(since)))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.did.Stalls, c.did.StallTime = c.did.Stalls+1, c.did.StallTime+time.Since(since)
+}
+
+func (c *counters) failure() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.did.Failures++
 }
 
 // Stats reads the counters.
 func (s *Store) Stats() Stats {
-	c := &s.counters
-	out := Stats{Flushes: c.flushes.Load(), Merges: c.merges.Load(), FlushedBytes: c.flushed.Load(), MergedBytes: c.merged.Load(), Stalls: c.stalls.Load(),
-		StallTime: time.Duration(c.stalled.Load()), Failures: c.failures.Load(), Damaged: c.damaged.Load()}
-	cache := s.cache.Metrics()
-	out.CacheHits, out.CacheMisses = cache.Hits, cache.Misses
+	c, cache := &s.counters, s.cache.Metrics()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	out.DamagedFiles = slices.Clone(c.damagedIn)
+	out := c.did
+	out.DamagedFiles = slices.Clone(out.DamagedFiles)
+	out.CacheHits, out.CacheMisses = cache.Hits, cache.Misses
 	lowest, levels := 0, map[int]bool{}
 	for _, t := range c.tables {
 		lowest = max(lowest, t.level)

@@ -81,7 +81,7 @@ func Open(dir string, o Options, report func(error)) (*Store, error) {
 		s.counters.begin(levels)
 	}
 	s.db, s.reading = db, p.MakeReaderOptions()
-	d.setOpen()
+	d.open.Store(true)
 	go s.flusher() // ends with Close
 	return s, nil
 }

@@ -1,0 +1,36 @@
+package oplog
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// TestSubjects: which field of each operation says what it is about.
+func TestSubjects(t *testing.T) {
+	var got []string
+	for _, k := range Reads() {
+		op := OpKind(k).New()
+		name(reflect.ValueOf(op).Elem())
+		if s := Subject(op); s != "" {
+			got = append(got, OpKind(k).String()+" "+s)
+		}
+	}
+	want := "remember RID, correct RID, forget RID, expect RID, relate ID, unrelate ID, claim ID, assert ID, session_start ID, session_end ID, event Summary, event_mark Summary, " +
+		"receipt ID, grant Action, resolve ID, trigger ID, create_database Name, drop_database Name, audit On, foreign OpID"
+	if got := strings.Join(got, ", "); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// name gives the strings of a struct the names of their fields.
+func name(v reflect.Value) {
+	for i := range v.NumField() {
+		switch f := v.Field(i); f.Kind() {
+		case reflect.String:
+			f.SetString(v.Type().Field(i).Name)
+		case reflect.Struct:
+			name(f)
+		}
+	}
+}
