@@ -23,7 +23,7 @@ type Writer struct {
 // Writer seals what is written for this home.
 func (r *Ring) Writer(w io.Writer) (*Writer, error) {
 	k := r.current()
-	return newWriter(w, newHead(kindRing, k.id), k.key)
+	return newWriter(w, newHead(kindRing, k.ID), k.key)
 }
 
 // Backup seals what is written under the master key, so that it can be read without this home.

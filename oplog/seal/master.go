@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -43,6 +44,19 @@ func (m Master) ID() KeyID {
 type KeyID uint32
 
 func (id KeyID) String() string { return fmt.Sprintf("%08x", uint32(id)) }
+
+// MarshalText implements encoding.TextMarshaler.
+func (id KeyID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (id *KeyID) UnmarshalText(text []byte) error {
+	n, err := strconv.ParseUint(string(text), 16, 32)
+	if err != nil || len(text) != 8 {
+		return fmt.Errorf("%w: key id %q", ErrDamaged, text)
+	}
+	*id = KeyID(n)
+	return nil
+}
 
 // Source says where the master keys come from. At most one field is set; none means no encryption.
 type Source struct {

@@ -8,7 +8,6 @@ import (
 	"crypto/hkdf"
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -18,7 +17,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -44,11 +42,9 @@ type Ring struct {
 
 // dataKey is a key that seals data, and what it is stored as.
 type dataKey struct {
-	id      KeyID
-	created time.Time
-	master  KeyID
-	key     [keySize]byte
-	values  cipher.AEAD
+	storedKey
+	key    [keySize]byte
+	values cipher.AEAD
 }
 
 // Info is what may be told of a data key.
@@ -61,7 +57,7 @@ type Info struct {
 
 type storedRing struct {
 	Version int         `json:"version"`
-	Active  string      `json:"active"`
+	Active  KeyID       `json:"active"`
 	Keys    []storedKey `json:"keys"`
 	Sum     string      `json:"sum"`
 }
@@ -79,10 +75,10 @@ func (s storedRing) encode() ([]byte, error) {
 }
 
 type storedKey struct {
-	ID      string    `json:"id"`
+	ID      KeyID     `json:"id"`
 	Created time.Time `json:"created"`
-	Master  string    `json:"master"`
-	Wrapped string    `json:"wrapped"`
+	Master  KeyID     `json:"master"` // the key that wraps it
+	Wrapped []byte    `json:"wrapped"`
 }
 
 // Ephemeral is a ring with a key of its own that is never stored: what it seals is gone with the process. It reads the
@@ -116,7 +112,7 @@ func Open(home string, masters []Master) (r *Ring, rotated bool, err error) {
 		return nil, false, err
 	}
 	for _, k := range r.keys {
-		rotated = rotated || k.master != masters[0].ID()
+		rotated = rotated || k.Master != masters[0].ID()
 	}
 	if rotated {
 		if err := r.Rotate(); err != nil {
@@ -164,44 +160,26 @@ func (r *Ring) load(raw []byte) error {
 		return fmt.Errorf("%w: its checksum does not match", ErrDamaged)
 	}
 	for _, k := range s.Keys {
-		id, err := parseID(k.ID)
-		if err != nil {
-			return err
-		}
-		by, err := parseID(k.Master)
-		if err != nil {
-			return err
-		}
-		wrapped, err := base64.StdEncoding.DecodeString(k.Wrapped)
-		if err != nil {
-			return fmt.Errorf("%w: key %s: %w", ErrDamaged, id, err)
-		}
-		m, ok := r.master(by)
+		m, ok := r.master(k.Master)
 		if !ok {
-			return fmt.Errorf("%w: data key %s is wrapped by master key %s, and the one configured is %s", ErrKey, id, by, r.masters[0].ID())
+			return fmt.Errorf("%w: data key %s is wrapped by master key %s, and the one configured is %s", ErrKey, k.ID, k.Master, r.masters[0].ID())
 		}
-		d := &dataKey{id: id, created: k.Created, master: by}
-		if d.key, err = unwrap(m.key, wrapped, ringContext(id)); err != nil {
-			return fmt.Errorf("data key %s: %w", id, err)
+		key, err := unwrap(m.key, k.Wrapped, ringContext(k.ID))
+		if err != nil {
+			return fmt.Errorf("data key %s: %w", k.ID, err)
 		}
-		d.values = gcm(derive(d.key, nil, "cairn values"))
-		r.keys[id] = d
+		r.keys[k.ID] = newDataKey(k, key)
 	}
-	active, err := parseID(s.Active)
-	if err != nil || r.keys[active] == nil {
+	if r.keys[s.Active] == nil {
 		return fmt.Errorf("%w: no active key", ErrDamaged)
 	}
-	r.active = active
+	r.active = s.Active
 	r.outdate()
 	return nil
 }
 
-func parseID(s string) (KeyID, error) {
-	n, err := strconv.ParseUint(s, 16, 32)
-	if err != nil || len(s) != 8 {
-		return 0, fmt.Errorf("%w: key id %q", ErrDamaged, s)
-	}
-	return KeyID(n), nil
+func newDataKey(k storedKey, key [keySize]byte) *dataKey {
+	return &dataKey{k, key, gcm(derive(key, nil, "cairn values"))}
 }
 
 func ringContext(id KeyID) []byte { return []byte("cairn data key " + id.String()) }
@@ -217,16 +195,14 @@ func (r *Ring) master(id KeyID) (Master, bool) {
 
 // add makes a data key and makes it the active one.
 func (r *Ring) add() {
-	var raw [4]byte
-	d := &dataKey{created: time.Now().UTC().Truncate(time.Second), master: r.masters[0].ID()}
-	for d.id == 0 || r.keys[d.id] != nil {
+	k := storedKey{Created: time.Now().UTC().Truncate(time.Second), Master: r.masters[0].ID()}
+	for k.ID == 0 || r.keys[k.ID] != nil {
+		var raw [4]byte
 		rand.Read(raw[:])
-		d.id = KeyID(binary.BigEndian.Uint32(raw[:]))
+		k.ID = KeyID(binary.BigEndian.Uint32(raw[:]))
 	}
-	rand.Read(d.key[:])
-	d.values = gcm(derive(d.key, nil, "cairn values"))
-	r.keys[d.id] = d
-	r.active = d.id
+	r.keys[k.ID] = newDataKey(k, NewMaster().key)
+	r.active = k.ID
 }
 
 // store writes the keyring, wrapped by the current master key, in the place of the old one.
@@ -234,12 +210,11 @@ func (r *Ring) store() (err error) {
 	if r.path == "" {
 		return nil
 	}
-	s := storedRing{Version: ringVersion, Active: r.active.String()}
+	s := storedRing{Version: ringVersion, Active: r.active}
 	m := r.masters[0]
 	for _, id := range slices.Sorted(maps.Keys(r.keys)) {
 		k := r.keys[id]
-		s.Keys = append(s.Keys, storedKey{ID: id.String(), Created: k.created, Master: m.ID().String(),
-			Wrapped: base64.StdEncoding.EncodeToString(wrap(m.key, k.key, ringContext(id)))})
+		s.Keys = append(s.Keys, storedKey{id, k.Created, m.ID(), wrap(m.key, k.key, ringContext(id))})
 	}
 	raw, err := s.encode()
 	if err != nil {
@@ -249,7 +224,7 @@ func (r *Ring) store() (err error) {
 		return fmt.Errorf("keyring: %w", err)
 	}
 	for _, k := range r.keys {
-		k.master = m.ID()
+		k.Master = m.ID()
 	}
 	return nil
 }
@@ -324,7 +299,7 @@ func (r *Ring) Keys() (keys []Info) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	for id, k := range r.keys {
-		keys = append(keys, Info{ID: id, Created: k.created, Master: k.master, Active: id == r.active})
+		keys = append(keys, Info{ID: id, Created: k.Created, Master: k.Master, Active: id == r.active})
 	}
 	slices.SortFunc(keys, func(a, b Info) int { return a.Created.Compare(b.Created) })
 	return keys

@@ -23,7 +23,7 @@ func (r *Ring) Seal(dst, value, place []byte) []byte {
 	}
 	k := r.current()
 	at := len(dst)
-	dst = binary.BigEndian.AppendUint32(dst, uint32(k.id))
+	dst = binary.BigEndian.AppendUint32(dst, uint32(k.ID))
 	var nonce [nonceSize]byte
 	rand.Read(nonce[:])
 	dst = append(dst, nonce[:]...)

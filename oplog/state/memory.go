@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"math"
+	"slices"
 
 	"github.com/cairndb/cairn/oplog"
 )
@@ -14,10 +15,8 @@ func applyRemember(a *applying, op *oplog.Remember) (oplog.Result, *oplog.Error)
 	if op.RID == "" {
 		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "a memory needs an id")
 	}
-	for _, x := range []float64{op.Importance, op.HalfLife, op.Valence, op.Certainty} {
-		if math.IsNaN(x) || math.IsInf(x, 0) { // sums of these differ by processor
-			return oplog.Result{}, oplog.Errorf(oplog.Invalid, "a number of a memory (importance, half-life, valence, certainty) is not finite")
-		}
+	if !finite(&op.Importance, &op.HalfLife, &op.Valence, &op.Certainty) {
+		return oplog.Result{}, errNotFinite
 	}
 	if first, known, err := a.lookupKey(op.Key, op.Digest); known || err != nil {
 		if len(first) > 0 {
@@ -65,6 +64,13 @@ func applyRemember(a *applying, op *oplog.Remember) (oplog.Result, *oplog.Error)
 	return r, nil
 }
 
+var errNotFinite = oplog.Errorf(oplog.Invalid, "a number of a memory (importance, half-life, valence, certainty) is not finite")
+
+// finite says whether numbers, as far as they are given, have sums that are the same on every processor.
+func finite(numbers ...*float64) bool {
+	return !slices.ContainsFunc(numbers, func(x *float64) bool { return x != nil && (math.IsNaN(*x) || math.IsInf(*x, 0)) })
+}
+
 func memoryOf(op *oplog.Remember) *oplog.Memory {
 	m := &oplog.Memory{
 		RID: op.RID, Text: op.Text, Type: op.Type, Importance: op.Importance, HalfLife: op.HalfLife,
@@ -88,10 +94,8 @@ func applyCorrect(a *applying, op *oplog.Correct) (oplog.Result, *oplog.Error) {
 	if n := uint32(len(op.Vector) / 4); n > 0 && d.Dim != 0 && n != d.Dim {
 		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "embedding has %d dimensions, database %s has %d", n, d.Name, d.Dim)
 	}
-	for _, x := range []*float64{op.Importance, op.Valence, op.Certainty} {
-		if x != nil && (math.IsNaN(*x) || math.IsInf(*x, 0)) {
-			return oplog.Result{}, oplog.Errorf(oplog.Invalid, "a number of a memory (importance, half-life, valence, certainty) is not finite")
-		}
+	if !finite(op.Importance, op.Valence, op.Certainty) {
+		return oplog.Result{}, errNotFinite
 	}
 	merged, err := mergeJSON(m.Metadata, op.Merge)
 	if err != nil {

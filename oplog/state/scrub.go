@@ -12,12 +12,7 @@ import (
 // Scrub reads every block of the state's files once, resting after each quarter of a mebibyte, and says ErrState when one does not
 // pin what was written.
 func (s *State) Scrub(ctx context.Context, rest time.Duration) error {
-	g, err := s.pin()
-	if err != nil {
-		return err
-	}
-	defer g.unpin()
-	return damage(g.Check(ctx, func(read int64) time.Duration { return time.Duration(1+read>>18) * rest }))
+	return s.with(func(g *generation) error { return g.Check(ctx, pauses(rest)) })
 }
 
 // StoreStats is what the files of a state cost.
@@ -25,12 +20,7 @@ type StoreStats = store.Stats
 
 // StoreStats says what the files cost; zero when the state is closed. Damaged files are named from the directory that the state's is in.
 func (s *State) StoreStats() (out StoreStats) {
-	g, err := s.pin()
-	if err != nil {
-		return out
-	}
-	defer g.unpin()
-	out = g.Store.Stats()
+	_ = s.with(func(g *generation) error { out = g.Stats(); return nil })
 	for i, path := range out.DamagedFiles {
 		if short, err := filepath.Rel(filepath.Dir(s.dir), path); err == nil {
 			out.DamagedFiles[i] = short
@@ -40,23 +30,19 @@ func (s *State) StoreStats() (out StoreStats) {
 }
 
 // Size is how many bytes the files have, about; zero when the state is closed.
-func (s *State) Size() int64 {
-	g, err := s.pin()
-	if err != nil {
-		return 0
-	}
-	defer g.unpin()
-	return g.Store.Size()
+func (s *State) Size() (bytes int64) {
+	_ = s.with(func(g *generation) error { bytes = g.Size(); return nil })
+	return bytes
 }
 
 // Compact merges the state's files, resting after each quarter of a mebibyte: no file holds what was erased before it began.
 func (s *State) Compact(ctx context.Context, rest time.Duration) error {
-	g, err := s.pin()
-	if err != nil {
-		return err
-	}
-	defer g.unpin()
-	return damage(g.Store.Compact(ctx, func(merged int64) time.Duration { return time.Duration(1+merged>>18) * rest }))
+	return s.with(func(g *generation) error { return g.Compact(ctx, pauses(rest)) })
+}
+
+// pauses are rests after each quarter of a mebibyte.
+func pauses(rest time.Duration) func(done int64) time.Duration {
+	return func(done int64) time.Duration { return time.Duration(1+done>>18) * rest }
 }
 
 // Verify reads every block, and all rows as well: it computes the hash of what the state holds and compares it with the one it has

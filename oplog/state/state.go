@@ -193,13 +193,9 @@ func (s *State) backgroundError(err error) {
 func (s *State) Failed() <-chan error { return s.failed }
 
 // Full gives the error of a disk without room that the rows wait for; nil while they wait for none.
-func (s *State) Full() error {
-	g, err := s.pin()
-	if err != nil {
-		return nil // it is closed
-	}
-	defer g.unpin()
-	return g.Store.Full()
+func (s *State) Full() (full error) {
+	_ = s.with(func(g *generation) error { full = g.Full(); return nil }) // a closed one waits for nothing
+	return full
 }
 
 // damage says of what a store met whether the state is not what was written.
@@ -223,6 +219,16 @@ func (s *State) pin() (*generation, error) {
 
 func (g *generation) unpin() { g.views.Done() }
 
+// with does something with the generation that is live.
+func (s *State) with(do func(*generation) error) error {
+	g, err := s.pin()
+	if err != nil {
+		return err
+	}
+	defer g.unpin()
+	return damage(do(g))
+}
+
 // Close flushes and closes the state. Views that are open keep it open until they end.
 func (s *State) Close() error {
 	s.mu.Lock()
@@ -240,14 +246,7 @@ func (s *State) Close() error {
 
 // Flush puts all that was applied on the disk: who keeps files that follow the state calls it first, so that no crash leaves those
 // ahead. The Raft log is cut behind a snapshot alone, and writing one begins with this (Snapshot.WriteTo).
-func (s *State) Flush() error {
-	g, err := s.pin()
-	if err != nil {
-		return err
-	}
-	defer g.unpin()
-	return damage(g.Flush())
-}
+func (s *State) Flush() error { return s.with(func(g *generation) error { return g.Flush() }) }
 
 // Applied is the last record whose effects the state holds.
 func (s *State) Applied() (index, term oplog.Index) {

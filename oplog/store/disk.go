@@ -284,7 +284,7 @@ func (d *disk) Lock(name string) (io.Closer, error) {
 	if err != nil {
 		return nil, errors.Join(errLocked, err)
 	}
-	l := &lock{c: c}
+	l := lock(sync.OnceValue(c.Close))
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.locks = append(d.locks, l)
@@ -294,16 +294,10 @@ func (d *disk) Lock(name string) (io.Closer, error) {
 // Unwrap implements vfs.FS.
 func (d *disk) Unwrap() vfs.FS { return d.FS }
 
-type lock struct {
-	c    io.Closer
-	once sync.Once
-}
+type lock func() error
 
 // Close implements io.Closer.
-func (l *lock) Close() (err error) {
-	l.once.Do(func() { err = l.c.Close() })
-	return err
-}
+func (l lock) Close() error { return l() }
 
 type file struct {
 	vfs.File
