@@ -103,15 +103,8 @@ func (c *call) background(source string, work func(context.Context, *call, *back
 
 // backfill replays transcripts and answers when it is done.
 func backfill(_ context.Context, c *call) (any, error) {
-	source := "transcripts"
-	if raw, ok := c.fields["source"]; ok && string(raw) != "null" {
-		s, isText := c.text("source")
-		if !isText {
-			s = string(raw)
-		}
-		source = s
-	}
-	if source != "transcripts" {
+	const transcripts = "transcripts"
+	if source := c.printed("source", transcripts); source != transcripts && string(c.fields["source"]) != "null" {
 		return nil, badRequest("unsupported backfill source: " + show(source))
 	}
 	const all = 1 << 30
@@ -124,7 +117,7 @@ func backfill(_ context.Context, c *call) (any, error) {
 		return nil, err
 	}
 	own := c.fields.Flag("workspaceOnly", true)
-	return c.background(source, func(ctx context.Context, job *call, r *backfillRun) error { return job.replay(ctx, r, own, limit, per) })
+	return c.background(transcripts, func(ctx context.Context, job *call, r *backfillRun) error { return job.replay(ctx, r, own, limit, per) })
 }
 
 // backfillRunState tells how far the workspace's backfill is: {"kind":"backfill_run"}.

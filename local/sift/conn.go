@@ -28,7 +28,7 @@ func (l *listener) serve(c *net.UnixConn) {
 	case l.s.slots <- struct{}{}:
 		defer func() { <-l.s.slots }()
 	default:
-		reply(c, failure("too many connections"))
+		reply(c, nil, errors.New("too many connections"))
 		linger(c)
 		return
 	}
@@ -42,12 +42,12 @@ func (l *listener) serve(c *net.UnixConn) {
 	case errors.Is(err, io.EOF), errors.Is(err, os.ErrDeadlineExceeded):
 		return // nothing was asked, or not in time
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		reply(c, failure("incomplete frame"))
+		reply(c, nil, errors.New("incomplete frame"))
 		return
 	default:
 		var large *frame.TooLarge
 		if errors.As(err, &large) {
-			reply(c, failure(err.Error()))
+			reply(c, nil, err)
 			linger(c)
 		}
 		return
@@ -55,13 +55,9 @@ func (l *listener) serve(c *net.UnixConn) {
 	start := time.Now()
 	a := l.answer(req)
 	for _, part := range a.parts {
-		reply(c, success(part))
+		reply(c, part, nil)
 	}
-	if a.err != nil {
-		reply(c, failure(a.err.Error()))
-	} else if a.data != nil {
-		reply(c, success(a.data))
-	}
+	reply(c, a.data, a.err)
 	l.s.log.Debug("request answered", "kind", a.kind, "bytes", len(req), "ok", a.err == nil, "took", time.Since(start))
 	linger(c)
 	if a.then != nil {
@@ -86,12 +82,25 @@ func (l *listener) read(c io.Reader) (req []byte, done func(), err error) {
 }
 
 // reply sends one frame. A client that has gone is no error: its request has been done.
-func reply(c net.Conn, body []byte) {
+func reply(c net.Conn, data any, err error) {
 	c.SetWriteDeadline(time.Now().Add(writeTimeout))
 	var large *frame.TooLarge
-	if err := format.Write(c, body); errors.As(err, &large) {
-		_ = format.Write(c, failure(err.Error()))
+	if err := format.Write(c, body(data, err)); errors.As(err, &large) {
+		_ = format.Write(c, body(nil, err))
 	}
+}
+
+// body is what a frame says: data, or the error in its place.
+func body(data any, err error) []byte {
+	o := kit.Object{"ok", true, "data", data}
+	if err != nil {
+		o = kit.Object{"ok", false, "error", err.Error()}
+	}
+	b, err := kit.JSON(o)
+	if err != nil { // of data: a string always encodes
+		return body(nil, errors.New("internal error"))
+	}
+	return b
 }
 
 // linger closes the write side and reads on for a moment. A socket closed with bytes unread would be reset, and the
@@ -104,25 +113,9 @@ func linger(c *net.UnixConn) {
 	_, _ = io.CopyN(io.Discard, c, lingerBytes)
 }
 
-func success(data any) []byte {
-	b, err := kit.JSON(kit.Object{"ok", true, "data", data})
-	if err != nil {
-		return failure("internal error")
-	}
-	return b
-}
-
-func failure(text string) []byte {
-	b, err := kit.JSON(kit.Object{"ok", false, "error", text})
-	if err != nil {
-		panic("sift: a string does not encode: " + err.Error())
-	}
-	return b
-}
-
 // Call is a client: one request, one reply. Its data comes back as it is, and a refusal as an error.
 func Call(ctx context.Context, socket string, request any) (json.RawMessage, error) {
-	body, err := kit.JSON(request)
+	raw, err := kit.JSON(request)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +127,7 @@ func Call(ctx context.Context, socket string, request any) (json.RawMessage, err
 	defer c.Close()
 	stop := context.AfterFunc(ctx, func() { c.SetDeadline(time.Now()) })
 	defer stop()
-	if err := format.Write(c, body); err != nil {
+	if err := format.Write(c, raw); err != nil {
 		return nil, err
 	}
 	b, err := format.Read(c, nil)

@@ -282,12 +282,8 @@ func FuzzAnswer(f *testing.F) {
 		if (a.data == nil) == (a.err == nil) {
 			t.Fatalf("%q: data %v, error %v", in, a.data, a.err)
 		}
-		body := failure("")
-		if a.err == nil {
-			body = success(a.data)
-		}
-		if !json.Valid(body) {
-			t.Fatalf("%q: %q", in, body)
+		if b := body(a.data, a.err); !json.Valid(b) {
+			t.Fatalf("%q: %q", in, b)
 		}
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"strings"
 	"time"
@@ -109,14 +108,16 @@ func (c *call) decode(req []byte) error {
 	return errors.New("invalid json: " + jsonFault(err))
 }
 
-// kind is the discriminant as clients print it.
-func (c *call) kind() string {
-	raw, ok := c.fields["kind"]
+// kind is the discriminant.
+func (c *call) kind() string { return c.printed("kind", "undefined") }
+
+// printed is a field as clients print it.
+func (c *call) printed(name, absent string) string {
+	raw, ok := c.fields[name]
 	if !ok {
-		return "undefined"
+		return absent
 	}
-	var s string
-	if json.Unmarshal(raw, &s) == nil && raw[0] == '"' {
+	if s, ok := c.fields.Text(name); ok {
 		return s
 	}
 	return string(raw)
@@ -176,7 +177,7 @@ func (c *call) number(name string) (n float64, there bool, err error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return 0, false, nil
 	}
-	if raw[0] != '-' && (raw[0] < '0' || raw[0] > '9') || json.Unmarshal(raw, &n) != nil || math.IsInf(n, 0) || math.IsNaN(n) {
+	if json.Unmarshal(raw, &n) != nil { // numbers that are not finite are no JSON
 		return 0, true, badRequest(fmt.Sprintf("%s: %s must be a number", c.kind(), name))
 	}
 	return n, true, nil
@@ -188,7 +189,7 @@ func (c *call) count(name string, def, limit int) (int, error) {
 	if err != nil || !there {
 		return def, err
 	}
-	return int(math.Max(0, math.Min(n, float64(limit)))), nil
+	return int(max(0, min(n, float64(limit)))), nil
 }
 
 func ping(ctx context.Context, c *call) (any, error) {

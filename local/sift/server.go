@@ -93,10 +93,7 @@ func Open(cfg Config) (*Server, error) {
 
 // reopen serves the workspaces that an earlier run took on. One that cannot be served is logged.
 func (s *Server) reopen() {
-	entries, err := os.ReadDir(filepath.Join(s.cfg.base(), "workspaces"))
-	if err != nil {
-		return
-	}
+	entries, _ := os.ReadDir(filepath.Join(s.cfg.base(), "workspaces"))
 	for _, e := range entries {
 		dir, err := os.ReadFile(s.cfg.files(e.Name(), fileDir))
 		if err != nil {

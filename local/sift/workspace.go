@@ -2,6 +2,7 @@ package sift
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -48,17 +49,12 @@ func Find(ctx context.Context, dir, subspace string) (Workspace, error) {
 	git := exec.CommandContext(ctx, "git", "-C", dir, "rev-parse", "--show-toplevel")
 	git.Env = environ.Clean() // a repository's configuration may name programs
 	if out, err := git.Output(); err == nil {
-		if t := strings.TrimSpace(string(out)); t != "" {
-			top = t
-		}
+		top = cmp.Or(strings.TrimSpace(string(out)), dir)
 	}
 	if real, err := filepath.EvalSymlinks(top); err == nil {
 		top = real
 	}
-	sub := strings.TrimSpace(subspace)
-	if sub == "" {
-		sub = firstLine(filepath.Join(top, ".siftcoder", "subspace"))
-	}
+	sub := cmp.Or(strings.TrimSpace(subspace), firstLine(filepath.Join(top, ".siftcoder", "subspace")))
 	return Workspace{Key: Key(top, sub), Dir: dir, Top: top}, nil
 }
 
