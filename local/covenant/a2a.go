@@ -216,18 +216,16 @@ var refusals = map[error]string{
 	mailbox.ErrNotLeased: "a2a: task TASK is not currently leased",
 }
 
+var errMailbox = errors.New("a2a: mailbox failed")
+
 // boxError is what a client is told of a mailbox that refused a task; the reason of the disk is in the log.
 func (s *Server) boxError(err error, task string) error {
-	if err == nil {
-		return nil
-	}
 	for refusal, text := range refusals {
 		if errors.Is(err, refusal) {
 			return errors.New(strings.ReplaceAll(text, "TASK", task))
 		}
 	}
-	s.log.Error("mailbox not written", "err", err)
-	return errors.New("a2a: mailbox failed")
+	return s.told(err, "mailbox not written", errMailbox)
 }
 
 func tryRecvTask(*fields) action {
@@ -252,7 +250,7 @@ func postResult(f *fields) action {
 		}
 		var sender AgentID
 		if json.Unmarshal(t.SenderID, &sender) != nil {
-			return nil, errors.New("a2a: mailbox failed")
+			return nil, errMailbox
 		}
 		if err := s.gate(ctx, dealing("respond", "to", sender, r.Task, "a2a-respond:"+r.Task)); err != nil {
 			return nil, err

@@ -3,7 +3,6 @@ package covenant
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"regexp"
 
 	"github.com/google/uuid"
@@ -40,15 +39,6 @@ func (a *AgentID) UnmarshalJSON(raw []byte) error {
 var displays = regexp.MustCompile(`^[A-Za-z0-9_.-]+@[A-Za-z0-9_.-]+$`)
 
 func isDisplay(s string) bool { return len(s) <= 256 && displays.MatchString(s) }
-
-// parseUUID takes any usual spelling and gives the one that is written.
-func parseUUID(s string) (string, error) {
-	u, err := uuid.Parse(s)
-	if err != nil {
-		return "", fmt.Errorf("not a uuid: %w", err)
-	}
-	return u.String(), nil
-}
 
 // newID makes an id that cannot be guessed from its neighbours.
 func newID() string { return uuid.NewString() }

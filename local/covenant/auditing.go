@@ -57,12 +57,8 @@ func verifyAuditIntegrity(*fields) action {
 
 func purgeAudit(_ context.Context, s *session, before uint64) (uint64, error) {
 	n, err := s.srv.audit.Purge(before)
-	if err != nil {
-		s.srv.log.Error("audit not purged", "err", err)
-		return 0, errors.New("audit: purge failed")
+	if err != nil || n == 0 {
+		return 0, s.srv.told(err, "audit not purged", errors.New("audit: purge failed"))
 	}
-	if n > 0 {
-		err = s.record(kit.Object{"type", "audit_purged", "tier", nil, "before_ms", before, "purged", n})
-	}
-	return n, err
+	return n, s.record(kit.Object{"type", "audit_purged", "tier", nil, "before_ms", before, "purged", n})
 }

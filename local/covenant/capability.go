@@ -137,6 +137,13 @@ func (s *Server) grant(ctx context.Context, by *session, name string, scope json
 	if !by.isOperator() && !ownGrant(name) {
 		return "", errNotOperator
 	}
+	return s.grantTo(ctx, by.peer, name, scope, expires)
+}
+
+const maxAction = 512
+
+// grantTo gives a subject a capability; without a scope it is not narrowed.
+func (s *Server) grantTo(ctx context.Context, subject AgentID, name string, scope json.RawMessage, expires *uint64) (string, error) {
 	if name == "" || len(name) > maxAction {
 		return "", errors.New("permissions: invalid action")
 	}
@@ -146,12 +153,6 @@ func (s *Server) grant(ctx context.Context, by *session, name string, scope json
 	if err := checkScope(name, scope); err != nil {
 		return "", err
 	}
-	return s.grantTo(ctx, by.peer, name, scope, expires)
-}
-
-const maxAction = 512
-
-func (s *Server) grantTo(ctx context.Context, subject AgentID, name string, scope json.RawMessage, expires *uint64) (string, error) {
 	if s.signer == nil {
 		return "", errors.New("permissions: this node does not hold the operator key")
 	}
@@ -164,9 +165,7 @@ func (s *Server) grantTo(ctx context.Context, subject AgentID, name string, scop
 		return "", err
 	}
 	defer s.flight(op.Signature)()
-	ctx, cancel := s.write(ctx)
-	defer cancel()
-	if _, err := api.Grant.Ask(ctx, s.cfg.Memory, &api.GrantRequest{Grant: op}); err != nil {
+	if _, err := write(ctx, s, api.Grant, &api.GrantRequest{Grant: op}); err != nil {
 		return "", storeError("permissions", err)
 	}
 	return op.Signature, s.recordGrant(subject, name, op.Signature)
@@ -191,9 +190,7 @@ func revokeCapability(f *fields) action {
 		if len(raw) != ed25519.SignatureSize {
 			return reject(s.peer, "signature must decode to 64 bytes")
 		}
-		ctx, cancel := s.srv.write(ctx)
-		defer cancel()
-		done, err := api.Revoke.Ask(ctx, s.srv.cfg.Memory, &api.RevokeRequest{Revoke: &oplog.Revoke{Signature: sig, Subject: s.peer.Pubkey, At: oplog.At(time.Now())}})
+		done, err := write(ctx, s.srv, api.Revoke, &api.RevokeRequest{Revoke: &oplog.Revoke{Signature: sig, Subject: s.peer.Pubkey, At: oplog.At(time.Now())}})
 		if errors.Is(err, oplog.ErrNotSubject) {
 			return reject(s.srv.operator, "revoke rejected: "+oplog.ErrNotSubject.Text)
 		}
@@ -211,9 +208,7 @@ func revokeCapability(f *fields) action {
 }
 
 func purgeCapabilities(ctx context.Context, s *session, before uint64) (uint64, error) {
-	ctx, cancel := s.srv.write(ctx)
-	defer cancel()
-	done, err := api.PurgeGrants.Ask(ctx, s.srv.cfg.Memory, &api.PurgeGrantsRequest{Before: micros(before)})
+	done, err := write(ctx, s.srv, api.PurgeGrants, &api.PurgeGrantsRequest{Before: micros(before)})
 	if err != nil {
 		return 0, storeError("permissions", err)
 	}

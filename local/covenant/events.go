@@ -11,11 +11,16 @@ var errAudit = errors.New("audit write failed; refusing to proceed")
 
 // record writes an audit row: an object whose type says what happened, with the fields that consumers know.
 func (s *Server) record(issuer AgentID, row kit.Object) error {
-	if err := s.audit.Append(newID(), time.Now(), issuer, row); err != nil {
-		s.log.Error("audit row not written", "err", err)
-		return errAudit
+	return s.told(s.audit.Append(newID(), time.Now(), issuer, row), "audit row not written", errAudit)
+}
+
+// told is the error that a client is told in place of one of this node's disk, which is logged.
+func (s *Server) told(err error, logged string, told error) error {
+	if err == nil {
+		return nil
 	}
-	return nil
+	s.log.Error(logged, "err", err)
+	return told
 }
 
 func (s *session) record(row kit.Object) error { return s.srv.record(s.peer, row) }

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/google/uuid"
 )
 
 // fields is a request's object, read as strictly as existing clients' peers do: names in their case, integers without
@@ -129,11 +131,11 @@ func (f *fields) optUUID(name string) *string {
 	if s == nil {
 		return nil
 	}
-	id, err := parseUUID(*s)
+	id, err := uuid.Parse(*s) // in any usual spelling
 	if err != nil {
 		f.fail(name, "not a uuid")
 	}
-	return &id
+	return ptr(id.String())
 }
 
 func (f *fields) agent(name string) AgentID { return need(f, name, optional[AgentID](f, name, "")) }

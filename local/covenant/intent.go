@@ -93,7 +93,7 @@ func (s *session) evidence(ctx context.Context, text string) (answer string, sou
 		if len(sources) == maxEvidence {
 			break
 		}
-		if derived(r.Metadata) {
+		if said, _ := intentOf(r.Metadata); said.Derived {
 			continue // an answer is no evidence
 		}
 		if len(sources) > 0 {
@@ -119,13 +119,6 @@ func quote(s string) string {
 	return s
 }
 
-func derived(meta json.RawMessage) bool {
-	var m struct {
-		Derived bool `json:"derived"`
-	}
-	return json.Unmarshal(meta, &m) == nil && m.Derived
-}
-
 // intentMetadata is kept beside an intent. The memory's text is what was said, so that the other dialects show it; this one shows
 // what was answered (see shown).
 type intentMetadata struct {
@@ -138,6 +131,12 @@ type intentMetadata struct {
 	Answer  string   `json:"answer,omitempty"` // nothing for an echo
 }
 
+// intentOf reads what a memory's metadata says of its intent. What other protocols wrote may be of other types: the rest is read.
+func intentOf(meta json.RawMessage) (said intentMetadata, err error) {
+	err = json.Unmarshal(meta, &said)
+	return said, err
+}
+
 // echoed is the answer where nothing is known.
 func echoed(text string) string { return "phase 0 echo (no agent matched): " + text }
 
@@ -148,14 +147,14 @@ func shown(m *oplog.Memory) (text string, meta json.RawMessage) {
 	if len(meta) == 0 || !json.Valid(meta) {
 		meta = json.RawMessage("{}")
 	}
-	var said intentMetadata
-	if m.Namespace != oplog.CovenantNamespace || json.Unmarshal(meta, &said) != nil || said.Status != "ok" || said.Text != m.Text || said.Text == "" {
+	said, err := intentOf(meta)
+	if m.Namespace != oplog.CovenantNamespace || err != nil || said.Status != "ok" || said.Text != m.Text || said.Text == "" {
 		return text, meta
 	}
 	if text = said.Answer; text == "" {
 		return echoed(said.Text), meta
 	}
-	return text, withoutKey(meta, "answer")
+	return text, with(meta, "answer", nil)
 }
 
 // remember stores an answer and its receipt in one entry.
@@ -172,9 +171,7 @@ func (s *session) remember(ctx context.Context, id, text, answer string, sources
 		return err
 	}
 	t := oplog.At(at)
-	ctx, cancel := s.srv.write(ctx)
-	defer cancel()
-	_, err = api.KeepIntent.Ask(ctx, s.srv.cfg.Memory, &api.KeepIntentRequest{Key: "covenant/" + id,
+	_, err = write(ctx, s.srv, api.KeepIntent, &api.KeepIntentRequest{Key: "covenant/" + id,
 		Memory: &oplog.Remember{RID: id, Text: text, Type: "episodic", Namespace: oplog.CovenantNamespace, Tier: "working", Owner: s.peer.Pubkey,
 			Source: "covenant", Metadata: meta, Created: t},
 		Receipt: &oplog.Receipt{ID: newID(), Payer: s.peer.Pubkey, Resource: "memory", Memory: id, Credits: credits(answer), At: t}})

@@ -41,7 +41,7 @@ func (s *Server) show(n namer, m *oplog.Memory) Record {
 	id, same := foreignID(m.RID)
 	text, meta := shown(m)
 	if !same {
-		meta = withKey(meta, "source_id", m.RID)
+		meta = with(meta, "source_id", m.RID)
 	}
 	r := Record{ID: id, Tier: oplog.TierOf(m.Tier), Owner: n.agent(s.ownerOf(m.Namespace, m.Owner)), Text: text,
 		Embedding: []float32{}, Metadata: meta, Created: toMillis(m.Created)}
@@ -51,30 +51,18 @@ func (s *Server) show(n namer, m *oplog.Memory) Record {
 	return r
 }
 
-// withKey adds a key to a JSON object, or to an object around another value.
-func withKey(meta json.RawMessage, key string, value any) json.RawMessage {
-	return rewritten(meta, func(m map[string]json.RawMessage) (err error) {
-		m[key], err = kit.JSON(value)
-		return err
-	})
-}
-
-// withoutKey is a JSON object without a key.
-func withoutKey(meta json.RawMessage, key string) json.RawMessage {
-	return rewritten(meta, func(m map[string]json.RawMessage) error { delete(m, key); return nil })
-}
-
-// rewritten changes a JSON object; another value is wrapped in one first.
-func rewritten(meta json.RawMessage, change func(map[string]json.RawMessage) error) json.RawMessage {
+// with sets a key of a JSON object, or of an object around another value. With nil the key goes.
+func with(meta json.RawMessage, key string, value any) json.RawMessage {
 	var m map[string]json.RawMessage
 	if json.Unmarshal(meta, &m) != nil || m == nil {
 		m = map[string]json.RawMessage{"value": meta}
 	}
-	if change(m) != nil {
-		return meta
+	raw, err := kit.JSON(value)
+	if m[key] = raw; value == nil {
+		delete(m, key)
 	}
-	out, err := kit.JSON(m)
-	if err != nil {
+	out, err2 := kit.JSON(m)
+	if err != nil || err2 != nil {
 		return meta
 	}
 	return out
@@ -239,9 +227,7 @@ func purgeMemory(f *fields) action {
 // decided where the entries are applied: every node drops the same.
 func (s *Server) purge(ctx context.Context, op oplog.Purge) (purged uint64, err error) {
 	for {
-		ctx, cancel := s.write(ctx)
-		step, err := api.PurgeStep.Ask(ctx, s.cfg.Memory, &api.PurgeStepRequest{Purge: op})
-		cancel()
+		step, err := write(ctx, s, api.PurgeStep, &api.PurgeStepRequest{Purge: op})
 		if err != nil {
 			return purged, err
 		}

@@ -100,9 +100,7 @@ func (s *Server) proposeOperator() error {
 			made.Grants = append(made.Grants, op)
 		}
 	}
-	ctx, cancel := context.WithTimeout(s.ctx, s.cfg.WriteTimeout)
-	defer cancel()
-	_, err = api.KeepIdentity.Ask(ctx, s.cfg.Memory, made)
+	_, err = write(s.ctx, s, api.KeepIdentity, made)
 	return err
 }
 

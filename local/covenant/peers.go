@@ -21,11 +21,7 @@ import (
 var errRegistry = errors.New("peers: registry failed")
 
 func (s *Server) registryError(err error) error {
-	if err == nil {
-		return nil
-	}
-	s.log.Error("registry not written", "err", err)
-	return errRegistry
+	return s.told(err, "registry not written", errRegistry)
 }
 
 // maxActions bounds what one enrolment may grant.
@@ -61,17 +57,13 @@ func (s *session) enroll(ctx context.Context, display string, actions []string) 
 		return nil, err
 	}
 	peer := AgentID{display, b58.Encode(public)}
-	wctx, cancel := s.srv.write(ctx)
-	defer cancel()
-	if _, err := api.KeepIdentity.Ask(wctx, s.srv.cfg.Memory, &api.KeepIdentityRequest{Identity: &oplog.Identity{Key: peer.Pubkey, Display: display, At: oplog.At(time.Now())}}); err != nil {
+	identity := &oplog.Identity{Key: peer.Pubkey, Display: display, At: oplog.At(time.Now())}
+	if _, err := write(ctx, s.srv, api.KeepIdentity, &api.KeepIdentityRequest{Identity: identity}); err != nil {
 		return nil, storeError("peers", err)
 	}
 	granted := []string{}
 	for _, name := range actions {
-		if name == "" || len(name) > maxAction {
-			return nil, errors.New("permissions: invalid action")
-		}
-		if _, err := s.srv.grantTo(ctx, peer, name, []byte("{}"), nil); err != nil {
+		if _, err := s.srv.grantTo(ctx, peer, name, nil, nil); err != nil {
 			return nil, err
 		}
 		granted = append(granted, name)

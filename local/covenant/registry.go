@@ -134,16 +134,15 @@ func (r *registry) purge(before uint64) (int, error) {
 	if n == 0 {
 		return 0, nil
 	}
-	err := r.file.Replace(func(yield func(registration) bool) {
-		for _, row := range kept {
-			end := registration{Token: row.Token, Revoked: row.Revoked}
-			row.Revoked = 0
-			if !yield(row) || end.Revoked != 0 && !yield(end) {
-				return
-			}
+	var lines []registration
+	for _, row := range kept {
+		end := registration{Token: row.Token, Revoked: row.Revoked}
+		row.Revoked = 0
+		if lines = append(lines, row); end.Revoked != 0 {
+			lines = append(lines, end)
 		}
-	})
-	if err != nil {
+	}
+	if err := r.file.Replace(lines...); err != nil {
 		return 0, err
 	}
 	r.rows = kept

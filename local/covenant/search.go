@@ -86,7 +86,7 @@ func searchMemory(f *fields) action {
 		out := []any{}
 		for _, r := range found {
 			if s.srv.cfg.ShowScore {
-				r.Metadata = withKey(r.Metadata, "_score", r.score)
+				r.Metadata = with(r.Metadata, "_score", r.score)
 			}
 			out = append(out, &r.Record)
 		}

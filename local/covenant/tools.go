@@ -21,16 +21,12 @@ type content struct {
 
 func textBlock(s string) content { return content{Type: "text", Text: &s} }
 
-type toolSpec struct {
-	Name        string          `json:"name"`
-	Description string          `json:"description"`
-	Schema      json.RawMessage `json:"inputSchema"`
-}
-
 // A tool is a verb, behind the verb's own gate where it has one. It answers a text, records, or another value; what an error of its
 // work says is an answer too.
 type tool struct {
-	toolSpec
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Schema      json.RawMessage `json:"inputSchema"`
 	verb
 }
 
@@ -38,14 +34,14 @@ const readSchema = `"tier":{"type":"string"},"limit":{"type":"integer"}`
 
 // tools in the order of their names.
 var tools = []tool{
-	{toolSpec{"clock", "Returns the current Unix time in milliseconds.",
-		json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)}, clock},
-	{toolSpec{"echo", "Returns the provided `text` argument verbatim.",
-		json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"],"additionalProperties":false}`)}, echo},
-	{toolSpec{"memory.recent", "Returns the caller's newest memory records.",
-		json.RawMessage(`{"type":"object","properties":{` + readSchema + `},"additionalProperties":false}`)}, recentMemory},
-	{toolSpec{"memory.search", "Returns the caller's memory records that match `query`, best first.",
-		json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"},"min_relevance":{"type":"number"},` + readSchema + `},"required":["query"],"additionalProperties":false}`)}, searchMemory},
+	{"clock", "Returns the current Unix time in milliseconds.",
+		json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`), clock},
+	{"echo", "Returns the provided `text` argument verbatim.",
+		json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"],"additionalProperties":false}`), echo},
+	{"memory.recent", "Returns the caller's newest memory records.",
+		json.RawMessage(`{"type":"object","properties":{` + readSchema + `},"additionalProperties":false}`), recentMemory},
+	{"memory.search", "Returns the caller's memory records that match `query`, best first.",
+		json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"},"min_relevance":{"type":"number"},` + readSchema + `},"required":["query"],"additionalProperties":false}`), searchMemory},
 }
 
 func clock(*fields) action {
@@ -55,16 +51,6 @@ func clock(*fields) action {
 func echo(f *fields) action {
 	text := f.text("text")
 	return func(context.Context, *session) (any, error) { return text, nil }
-}
-
-func listTools(*fields) action {
-	return func(context.Context, *session) (any, error) {
-		var out []toolSpec
-		for _, t := range tools {
-			out = append(out, t.toolSpec)
-		}
-		return kit.Object{"kind", "tool_list", "tools", out}, nil
-	}
 }
 
 func callTool(f *fields) action {
@@ -110,12 +96,11 @@ func block(answer any) (content, error) {
 	return content{Type: "json", Value: b}, err
 }
 
-// checkArguments holds arguments against a schema, as far as required fields and primitive types go.
+// checkArguments holds arguments against a schema: required fields are there, each has its type, and there are no others.
 func checkArguments(schema, arguments json.RawMessage) (*fields, error) {
 	var sc struct {
 		Properties map[string]struct{ Type string }
 		Required   []string
-		Additional *bool `json:"additionalProperties"`
 	}
 	if err := json.Unmarshal(schema, &sc); err != nil {
 		return nil, err
@@ -134,10 +119,10 @@ func checkArguments(schema, arguments json.RawMessage) (*fields, error) {
 	}
 	for name, raw := range f.m {
 		p, known := sc.Properties[name]
-		if !known && sc.Additional != nil && !*sc.Additional {
+		if !known {
 			return nil, fmt.Errorf("unknown field %q", name)
 		}
-		if known && !isType(raw, p.Type) {
+		if !isType(raw, p.Type) {
 			return nil, fmt.Errorf("field %q must be a %s", name, p.Type)
 		}
 	}
@@ -146,16 +131,12 @@ func checkArguments(schema, arguments json.RawMessage) (*fields, error) {
 
 func isType(raw json.RawMessage, want string) bool {
 	var v any
-	if json.Unmarshal(raw, &v) != nil {
-		return false
-	}
+	_ = json.Unmarshal(raw, &v) // it was read before
 	switch v := v.(type) {
 	case string:
 		return want == "string"
 	case float64:
 		return want == "number" || want == "integer" && v == math.Trunc(v)
-	case bool:
-		return want == "boolean"
 	}
 	return false
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
 )
@@ -39,7 +40,7 @@ var kinds = map[string]kind{
 	"purge_capabilities":     {purge("capabilities", purgeCapabilities), []route{{path: "POST /capabilities/purge"}}},
 	"verify":                 {verify, []route{{path: "GET /verify", query: "window#100"}}},
 	"ignore_check":           {ignoreCheck, []route{{path: "POST /ignore/check"}}},
-	"list_tools":             {listTools, []route{{path: "GET /tools"}}},
+	"list_tools":             {always(kit.Object{"kind", "tool_list", "tools", tools}), []route{{path: "GET /tools"}}},
 	"call_tool":              {callTool, []route{{path: "POST /tools/call"}}},
 	"recent_audit":           {recentAudit, []route{{path: "GET /audit/recent", query: "limit#20 since_ms#", streams: true}}},
 	"verify_audit_integrity": {verifyAuditIntegrity, []route{{path: "GET /audit/verify"}}},
@@ -125,20 +126,19 @@ func (s *Server) identityOf(ctx context.Context, token string) (*AgentID, error)
 		return nil, err
 	}
 	row, ok := s.peers.resolve(token)
-	switch {
-	case !ok:
+	if !ok {
 		return nil, nil
-	case row.Agent == nil:
-		return &s.operator, nil
 	}
-	return row.Agent, nil
+	return ptr(s.agentOf(row)), nil
 }
 
 func (s *session) isOperator() bool { return s.peer.is(s.srv.operator) }
 
-// write bounds how long a write may take to be answered.
-func (s *Server) write(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, s.cfg.WriteTimeout)
+// write asks for a write, and waits for its answer no longer than the configuration says.
+func write[Q, A any](ctx context.Context, s *Server, op api.Of[Q, A], request *Q) (*A, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.WriteTimeout)
+	defer cancel()
+	return op.Ask(ctx, s.cfg.Memory, request)
 }
 
 func now() uint64 { return millis(time.Now()) }

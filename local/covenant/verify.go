@@ -20,7 +20,7 @@ func verify(f *fields) action {
 			return nil, storeError("memory", err)
 		}
 		c.memoryAndAudit()
-		c.parents()
+		c.check("memory parent references", 0, "0 stale parent reference(s)") // no verb of this protocol gives a record one
 		c.capabilities()
 		c.receipts()
 		return kit.Object{"kind", "verify_report", "window", window, "checks", c.checks, "drift", c.drift, "orphans_total", c.orphans}, nil
@@ -163,8 +163,9 @@ func (c *census) memoryAndAudit() {
 	others := 0
 	for _, m := range c.memories {
 		c.shape(m.Memory)
+		said, _ := intentOf(json.RawMessage(m.Metadata))
 		switch {
-		case originOf(m.Memory) != c.srv.origin():
+		case said.Origin != c.srv.origin():
 			others++
 		case !c.recorded(m.RID, m.Created):
 			c.found("memory_without_audit", m.RID, "memory record has no intent_dispatched row", "inspect the record; purge it if it was not asked for")
@@ -194,19 +195,6 @@ func (c *census) shape(m *oplog.Memory) {
 		}
 	}
 }
-
-func originOf(m *oplog.Memory) string {
-	var meta struct {
-		Origin string `json:"origin_node"`
-	}
-	if json.Unmarshal(m.Metadata, &meta) != nil {
-		return ""
-	}
-	return meta.Origin
-}
-
-// parents: no verb of this protocol gives a record one.
-func (c *census) parents() { c.check("memory parent references", 0, "0 stale parent reference(s)") }
 
 func (c *census) capabilities() {
 	others, before := 0, len(c.drift)

@@ -43,7 +43,7 @@ func TestReplay(t *testing.T) {
 		if !slices.Equal(got, []string{"one", "two\n"}) {
 			t.Errorf("after a crash: %.40q", got)
 		}
-		if err := j.Replace(slices.Values([]string{"1", long, "2"})); err != nil {
+		if err := j.Replace("1", long, "2"); err != nil {
 			t.Fatal(err)
 		}
 		if err := j.Commit("3"); err != nil {
@@ -94,7 +94,7 @@ func TestAppendIsAllOrNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	j, _ = replayed(t, path, nil)
-	if err := j.Replace(slices.Values([]string{"five"})); err == nil {
+	if err := j.Replace("five"); err == nil {
 		t.Error("replaced by a directory")
 	}
 	if err := j.Commit("six"); err != nil {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"path/filepath"
 
 	"github.com/cairndb/cairn/local/kit"
@@ -76,12 +75,12 @@ func (j *Journal[T]) Commit(values ...T) error {
 
 // Replace writes the file anew, with these values, and goes on in the new one. When that fails the old one goes on, unless it is not known
 // which of the two a crash would leave.
-func (j *Journal[T]) Replace(values iter.Seq[T]) error {
+func (j *Journal[T]) Replace(values ...T) error {
 	fresh, err := Create(j.path+".new", j.place, j.keys)
 	if err != nil {
 		return err
 	}
-	for v := range values {
+	for _, v := range values {
 		var line []byte
 		if line, err = kit.JSON(v); err == nil {
 			err = fresh.Append(line)

@@ -34,35 +34,32 @@ func (b *Box) cacheResult(key string, r Result) {
 // that cannot be written is no harm: the old one goes on.
 func (b *Box) compact() {
 	if b.file.Size() >= b.due {
-		_ = b.file.Replace(b.events) // what fails is tried again at the next due size
+		_ = b.file.Replace(b.events()...) // what fails is tried again at the next due size
 		b.due = max(minDue, 4*b.file.Size())
 	}
 }
 
 // events are what this state is made of. What is finished comes first: what follows may be answered from it.
-func (b *Box) events(yield func(event) bool) {
+func (b *Box) events() (all []event) {
 	for _, id := range b.finished {
-		k := b.tasks[id]
-		if k != nil && !yield(event{Op: "finished", Task: &k.task, Hash: k.hash[:]}) {
-			return
+		if k := b.tasks[id]; k != nil {
+			all = append(all, event{Op: "finished", Task: &k.task, Hash: k.hash[:]})
 		}
 	}
 	for _, key := range b.cached {
 		r := b.cache[key]
-		if !yield(event{Op: "cached", ID: key, Result: &r}) {
-			return
-		}
+		all = append(all, event{Op: "cached", ID: key, Result: &r})
 	}
 	for _, k := range b.order {
-		if !yield(event{Op: "queued", Task: &k.task, Tries: k.tries}) || k.lease != nil && !yield(event{Op: "leased", ID: k.task.ID, Lease: k.lease}) {
-			return
+		all = append(all, event{Op: "queued", Task: &k.task, Tries: k.tries})
+		if k.lease != nil {
+			all = append(all, event{Op: "leased", ID: k.task.ID, Lease: k.lease})
 		}
 	}
 	for _, sender := range slices.Sorted(maps.Keys(b.ready)) {
 		for _, r := range b.ready[sender] {
-			if !yield(event{Op: "waiting", ID: sender, Result: &r}) {
-				return
-			}
+			all = append(all, event{Op: "waiting", ID: sender, Result: &r})
 		}
 	}
+	return all
 }

@@ -246,10 +246,8 @@ func (b *Box) Queue(who string, keep func(Entry) bool) (entries []Entry) {
 func (b *Box) Results(sender string, limit uint64) (out []json.RawMessage) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, r := range b.ready[sender] {
-		if uint64(len(out)) == limit {
-			break
-		}
+	ready := b.ready[sender]
+	for _, r := range ready[:min(uint64(len(ready)), limit)] {
 		out = append(out, r.Body)
 	}
 	return out
