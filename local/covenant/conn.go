@@ -43,8 +43,8 @@ type conn struct {
 	*session
 }
 
-// serve answers a connection until its client ends it. From the moment that the server closes nothing more is read of it, but an answer
-// on its way is still given; when the server's time is over it is cut.
+// serve answers a connection until its client ends it. When the server closes, it reads no further request and still gives the answer that
+// is on its way; when closeTimeout is over, the connection is closed.
 func serve(s *Server, nc net.Conn) {
 	c := &conn{srv: s, net: nc, in: bufio.NewReader(nc), out: bufio.NewWriter(nc)}
 	defer nc.Close()
@@ -96,7 +96,7 @@ func (c *conn) once(ctx context.Context) bool {
 	return c.answer(run(ctx, c.session))
 }
 
-// clip shortens what a client called a kind.
+// clip shortens the name of an unknown kind, for an error.
 func clip(s string) string {
 	const most = 64
 	for i := range s {
@@ -107,7 +107,7 @@ func clip(s string) string {
 	return s
 }
 
-// What is read of large frames at once, and in which time.
+// How many large frames are read at once, and how long a client may take to send one.
 const (
 	maxLarge = 8
 	bodyTime = time.Minute
@@ -177,7 +177,7 @@ func (c *conn) enter(ctx context.Context, kind string, run action) bool {
 	return false
 }
 
-// answer writes a reply, the frames of a stream, or what went wrong; false when the connection is lost.
+// answer writes a reply, the frames of a stream, or an error; false when the connection is lost.
 func (c *conn) answer(reply any, err error) bool {
 	if err != nil {
 		reply = fault(err.Error())
@@ -186,7 +186,7 @@ func (c *conn) answer(reply any, err error) bool {
 	if !ok {
 		return c.write(reply) && c.out.Flush() == nil
 	}
-	return st.each(c.put) && c.out.Flush() == nil
+	return st.each(func(_ string, frame []byte) bool { return c.put(frame) }) && c.out.Flush() == nil
 }
 
 // write sends one frame. A reply over the limit becomes an error, and the connection goes on.

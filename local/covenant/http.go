@@ -227,16 +227,8 @@ func reply(w http.ResponseWriter, status int, v any) {
 func serveEvents(w http.ResponseWriter, st *stream) {
 	kit.StartEvents(w)
 	out := http.NewResponseController(w)
-	st.each(func(b []byte) bool {
-		var k struct {
-			Kind string `json:"kind"`
-		}
-		if json.Unmarshal(b, &k) != nil {
-			return false
-		}
-		if _, err := w.Write(kit.AppendEvent(nil, k.Kind, b)); err != nil {
-			return false
-		}
-		return k.Kind == "stream_chunk" || out.Flush() == nil
+	st.each(func(kind string, frame []byte) bool {
+		_, err := w.Write(kit.AppendEvent(nil, kind, frame))
+		return err == nil && (kind == "stream_chunk" || out.Flush() == nil)
 	})
 }

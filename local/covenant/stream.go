@@ -50,7 +50,7 @@ func listed(st *stream, name string, streams bool) (any, error) {
 
 // each makes the frames of the stream and puts them, until put says that the client is gone. A chunk that is too large ends
 // the stream with an error, and the connection goes on.
-func (st *stream) each(put func([]byte) bool) bool {
+func (st *stream) each(put func(kind string, frame []byte) bool) bool {
 	id, alive := newID(), true
 	send := func(kind string, members ...any) error {
 		b, err := kit.JSON(append(kit.Object{"kind", kind, "stream_id", id}, members...))
@@ -58,7 +58,7 @@ func (st *stream) each(put func([]byte) bool) bool {
 			err = errChunk
 		}
 		if err == nil {
-			alive = put(b)
+			alive = put(kind, b)
 		}
 		return err
 	}
