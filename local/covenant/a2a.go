@@ -25,7 +25,7 @@ type task struct {
 	Deadline    *uint64      `json:"deadline_ms,omitempty"`
 	Idempotency *idempotency `json:"idempotency,omitempty"`
 
-	work string // what makes two tasks one and the same piece of work; empty for tasks that may not be answered from memory
+	work string // equal for tasks that are the same piece of work; empty for tasks that no earlier result may answer
 }
 
 type idempotency struct {
@@ -46,7 +46,7 @@ func readTask(f *fields) (t task) {
 	return t.masked()
 }
 
-// masked is the task without its secrets: the mailbox is a file. What is the same work is decided by what was sent.
+// masked is the task without its secrets: the mailbox is a file. Whether two tasks are the same work is decided by the texts as they were sent.
 func (t task) masked() task {
 	was := t.sameWork()
 	t.Intent, t.Kind = redact.String(t.Intent), masked(t.Kind)
@@ -189,7 +189,7 @@ func dealing(what, preposition string, with AgentID, id, label string) gate {
 		reject:  fmt.Sprintf("a2a %s rejected by capability scope: peer or task does not match capability scope", what)}
 }
 
-// recipientAccepts refuses what the recipient does not take from the sender. An agent may always send to itself.
+// recipientAccepts refuses a task whose recipient has not granted its sender to send. An agent may always send to itself.
 func (s *session) recipientAccepts(ctx context.Context, t task) error {
 	if t.Recipient.is(s.peer) {
 		return nil
@@ -208,7 +208,7 @@ func (s *session) recipientAccepts(ctx context.Context, t task) error {
 		fmt.Sprintf("a2a send to %s rejected: recipient has not granted capability %q", t.Recipient.Display, names[0]))
 }
 
-// refusals are what a client is told of what a mailbox refuses.
+// refusals are the texts that clients are told of the mailbox's refusals.
 var refusals = map[error]string{
 	mailbox.ErrDuplicate: "a2a: invalid task: duplicate task id",
 	mailbox.ErrUnknown:   "a2a: task TASK was never dispatched through this daemon",
@@ -218,7 +218,7 @@ var refusals = map[error]string{
 
 var errMailbox = errors.New("a2a: mailbox failed")
 
-// boxError is what a client is told of a mailbox that refused a task; the reason of the disk is in the log.
+// boxError is the error that a client is told of a mailbox that refused a task. The reason of a disk is in the log alone.
 func (s *Server) boxError(err error, task string) error {
 	for refusal, text := range refusals {
 		if errors.Is(err, refusal) {

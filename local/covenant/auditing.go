@@ -9,7 +9,7 @@ import (
 	"github.com/cairndb/cairn/local/kit"
 )
 
-// errNoReading is what a client is told of audit files that the system does not let be read.
+// errNoReading is the error that a client is told of audit files that this node cannot read.
 var errNoReading = errors.New("audit: cannot be read")
 
 func recentAudit(f *fields) action {

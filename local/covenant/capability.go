@@ -29,7 +29,7 @@ type Capability struct {
 	Expires   *uint64         `json:"expires_at"`
 }
 
-// signedBytes is what a signature covers.
+// signedBytes are the bytes that a signature covers.
 func signedBytes(subject []byte, action string, scope, grantor []byte, expires *uint64) []byte {
 	b := bytes.Clone(subject)
 	b = binary.BigEndian.AppendUint32(b, uint32(len(action)))
@@ -198,7 +198,7 @@ func revokeCapability(f *fields) action {
 			return nil, storeError("permissions", err)
 		}
 		var action string
-		_ = s.srv.view(ctx, "permissions", func(v *state.View, db oplog.DB) { // a row without it is a row
+		_ = s.srv.view(ctx, "permissions", func(v *state.View, db oplog.DB) { // the row is written without it when it cannot be read
 			g, _ := v.Grant(db, sig)
 			action = g.Action
 		})

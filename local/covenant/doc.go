@@ -7,7 +7,7 @@
 //	| len  4 bytes | JSON, len bytes  |   big-endian; at most 8,388,608; UTF-8
 //	+--------------+------------------+
 //
-// Every request is answered by one frame, in order; requests may be sent without waiting. What cannot be read is answered
+// Every request is answered by one frame, in order; requests may be sent without waiting. A frame that cannot be read is answered
 // {"kind":"error","message":"malformed frame"}, a length over the limit "frame too large", and the connection ends. The
 // end of the stream is answered by nothing. An answer that would be too large becomes an error, and the connection goes
 // on, as it does, once authenticated, after a kind that is not known ({"kind":"error","message":"unknown kind: …"}). Names
@@ -86,7 +86,7 @@
 // # Memories
 //
 // An intent is answered from its sender's memories: the five best that score 0.35 or more, quoted and numbered, their ids
-// as sources; without any, an echo. What was said is stored in tier working under the intent's id, with its receipt, in one
+// as sources; without any, an echo. The sentence is stored in tier working under the intent's id, with its receipt, in one
 // entry of the log, and a quoting answer beside it: other dialects show the sentence, this one the answer, with the sentence
 // in metadata.intent_text. A memory whose answer quotes is marked derived and never quoted itself. Secrets are masked before anything else
 // sees the text. Texts that a rule of HOME/.covenantignore matches are answered ignored and leave nothing but an audit row.
@@ -95,7 +95,7 @@
 // Memories of other protocols are longterm and the operator's; ids that are no UUIDs become stable ones, the original in
 // metadata.source_id.
 //
-// # What is where
+// # Which node has which data
 //
 // Memories, receipts, capabilities and identities are replicated. Tokens, ignore rules, the audit files (package audit)
 // and the mailbox (package mailbox) are this node's own: two agents that exchange tasks talk to the same node. The first

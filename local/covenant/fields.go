@@ -13,8 +13,8 @@ import (
 )
 
 // fields is a request's object, read as strictly as existing clients' peers do: names in their case, integers without
-// sign, fraction or quotes, UTF-8 that is valid. Unknown names are passed over. The first fault stays; what is read after
-// it is zero.
+// sign, fraction or quotes, UTF-8 that is valid. Unknown names are passed over. The first fault stays; fields that are read after
+// it are zero.
 type fields struct {
 	m   map[string]json.RawMessage
 	err error

@@ -9,7 +9,7 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// A gate is what a request needs: any one of some capabilities, with a scope that allows it.
+// A gate is the capabilities that a request needs: any one of some, with a scope that allows the request.
 type gate struct {
 	label   string   // what the audit calls it
 	actions []string // any one is enough
@@ -18,7 +18,7 @@ type gate struct {
 	reject  string // the error when no scope allows it
 }
 
-// gated lets a request's work be done where a gate lets the request pass.
+// gated is an action behind a gate.
 func gated(g gate, do action) action {
 	return func(ctx context.Context, s *session) (any, error) {
 		if err := s.gate(ctx, g); err != nil {
@@ -79,5 +79,5 @@ func (s *session) capabilities(ctx context.Context, subject string, actions []st
 	return held, err
 }
 
-// maxHeld bounds how many capabilities for one action are looked at.
+// maxHeld bounds how many capabilities one check reads.
 const maxHeld = 64

@@ -119,8 +119,8 @@ func quote(s string) string {
 	return s
 }
 
-// intentMetadata is kept beside an intent. The memory's text is what was said, so that the other dialects show it; this one shows
-// what was answered (see shown).
+// intentMetadata is stored beside an intent. The memory's text is the client's sentence, and the other dialects show that; this one shows
+// its answer (see shown).
 type intentMetadata struct {
 	Text    string   `json:"intent_text"`
 	Agent   *string  `json:"agent_id"`
@@ -140,8 +140,7 @@ func intentOf(meta json.RawMessage) (said intentMetadata, err error) {
 // echoed is the answer where nothing is known.
 func echoed(text string) string { return "phase 0 echo (no agent matched): " + text }
 
-// shown are the text and the metadata of a memory as this protocol has them: of an intent what was answered, unless its text was
-// corrected since.
+// shown are the text and the metadata of a memory as this protocol has them: of an intent its answer, unless its text was corrected since.
 func shown(m *oplog.Memory) (text string, meta json.RawMessage) {
 	text, meta = m.Text, json.RawMessage(m.Metadata)
 	if len(meta) == 0 || !json.Valid(meta) {

@@ -32,7 +32,7 @@ func loadKey(path string) (ed25519.PrivateKey, error) {
 	return ed25519.NewKeyFromSeed(seed), nil
 }
 
-// readOwn reads a file of this node's, no link or pipe, unless its mode allows what is forbidden.
+// readOwn reads a regular file, no link or pipe, and refuses one whose mode has a forbidden bit.
 func readOwn(path string, forbidden fs.FileMode) ([]byte, error) {
 	info, err := os.Lstat(path)
 	switch {
@@ -80,5 +80,5 @@ func sealer(secret string) (cipher.AEAD, error) {
 	if err != nil {
 		return nil, err
 	}
-	return cipher.NewGCMWithRandomNonce(block) // what is sealed begins with the nonce
+	return cipher.NewGCMWithRandomNonce(block) // the sealed bytes begin with the nonce
 }

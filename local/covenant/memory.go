@@ -36,7 +36,7 @@ func (s *Server) ownerOf(namespace, owner string) string {
 
 func toMillis(t oplog.Time) uint64 { return uint64(max(t, 0)) / 1000 }
 
-// show makes the record of a memory. What other protocols stored is given a uuid when its own id is none.
+// show makes the record of a memory. A memory of another protocol gets a uuid when its id is none, always the same.
 func (s *Server) show(n namer, m *oplog.Memory) Record {
 	id, same := foreignID(m.RID)
 	text, meta := shown(m)
@@ -172,8 +172,8 @@ func (w *walk) read(n namer) (page []Record) {
 	return page[:min(uint64(len(page)), w.left)]
 }
 
-// each walks memories back in time. What a peer owns it wrote through this protocol, so its receipts lead to it; the
-// operator owns all the rest.
+// each walks memories back in time. A peer wrote all that it owns through this protocol, so its receipts lead to them; the operator owns
+// all other memories.
 func (w *walk) each(n namer, f func(*oplog.Memory) bool) {
 	if w.s.isOperator() {
 		n.v.Recent(n.db, w.before, f)

@@ -12,10 +12,10 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// bootstrap is what a new operator may do from the first request on.
+// bootstrap is the actions that a new operator may do from the first request on.
 var bootstrap = []string{"memory.read", "memory.write", "memory.purge", "audit.purge", "capabilities.purge", "peers.purge", "chain.receipts"}
 
-// operatorName is what an operator is called that a node makes.
+// operatorName is the display name of an operator that a node makes.
 const operatorName = "user@local"
 
 // resolveOperator finds out who the operator is: the one the cluster has, or this node's own key if it has none. It tries until it
@@ -126,7 +126,7 @@ func (s *Server) auditBootstrap() error {
 
 var errNoOperator = errors.New("permissions: no leader: the operator is not known yet")
 
-// known waits until the operator is.
+// known waits until the operator is known.
 func (s *Server) known(ctx context.Context) error {
 	select {
 	case <-s.resolved:

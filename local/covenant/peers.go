@@ -17,7 +17,7 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// errRegistry is what a client is told of a registry that was not written; the reason is in the log.
+// errRegistry is the error that a client is told of a registry that was not written. The reason is in the log alone.
 var errRegistry = errors.New("peers: registry failed")
 
 func (s *Server) registryError(err error) error {

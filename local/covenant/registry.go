@@ -27,12 +27,12 @@ type registration struct {
 	Prefix     string   `json:"prefix,omitempty"`
 }
 
-// RegistryPlace is what the registry's lines are sealed as.
+// RegistryPlace is the place that the registry's lines are sealed for.
 const RegistryPlace = "covenant registry"
 
 // registry is this node's tokens. They never leave it; only their hashes are on disk.
 type registry struct {
-	mu   sync.Mutex
+	mu   sync.Mutex // of all below; held while the file is written, so that rows and file agree
 	file *journal.Journal[registration]
 	rows []registration // by registration; a revoked one has both times
 }

@@ -19,12 +19,12 @@ const (
 type rejections struct {
 	mu        sync.Mutex
 	rows      int         // of this window
-	more      int         // without a row
-	transport string      // of the last without one
+	more      int         // rejections without a row
+	transport string      // of the last of those
 	end       *time.Timer // of the window; nil when none is open
 }
 
-// row says whether one more rejection has a row of its own. When the window ends, rest gets what had none.
+// row says whether one more rejection gets a row of its own. When the window ends, rest is called to write the row of the others.
 func (r *rejections) row(transport string, rest func()) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -47,7 +47,7 @@ func (r *rejections) failed() {
 	r.mu.Unlock()
 }
 
-// drain ends the window and gives what had no row in it.
+// drain ends the window and gives the number of its rejections without a row.
 func (r *rejections) drain() (more int, transport string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -59,7 +59,7 @@ func (r *rejections) drain() (more int, transport string) {
 	return more, transport
 }
 
-// failAuthentication records a failed authentication and gives what to say of it.
+// failAuthentication records a failed authentication and gives the frame that answers it.
 func (s *Server) failAuthentication(transport, reason string) (any, error) {
 	if err := s.known(s.ctx); err != nil {
 		return nil, err
@@ -81,6 +81,6 @@ func (s *Server) recordFailure(transport, reason string) error {
 func (s *Server) recordRejections() {
 	if more, transport := s.rejections.drain(); more > 0 {
 		s.log.Warn("many clients were refused", "count", more)
-		_ = s.recordFailure(transport, fmt.Sprintf("%d more of the same minute", more)) // what fails is logged
+		_ = s.recordFailure(transport, fmt.Sprintf("%d more of the same minute", more)) // record logs its failure
 	}
 }

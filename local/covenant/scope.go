@@ -42,7 +42,7 @@ func ownGrant(name string) bool {
 	return strings.HasPrefix(name, "a2a.recv.") && len(name) > len("a2a.recv.")
 }
 
-// A scope narrows a capability. What it does not name it leaves open; a field of the wrong form allows nothing.
+// A scope narrows a capability. A field that it does not name narrows nothing; a field of the wrong form allows nothing.
 type scope struct{ *fields }
 
 func readScope(raw []byte) scope { return scope{parse(raw)} }

@@ -20,7 +20,8 @@ type scored struct {
 	memory *oplog.Memory
 }
 
-// search ranks a session's memories by likeness to a question: all that score above nothing and not less than least, best first.
+// search ranks a session's memories by likeness to a question: those that score above 0 and at least least, the best first. quiet leaves
+// them unreinforced.
 func (s *session) search(ctx context.Context, question, tier string, scopes []scope, limit uint64, least float64, quiet bool) ([]scored, error) {
 	if strings.TrimSpace(question) == "" || limit == 0 {
 		return nil, nil
@@ -32,7 +33,7 @@ func (s *session) search(ctx context.Context, question, tier string, scopes []sc
 	}
 	var out []scored
 	var failed error
-	// What the session is not shown does not count as brought to mind.
+	// A memory that the session is not shown is not reinforced.
 	pick := func(hits []api.Hit) []api.Hit {
 		shown := map[*oplog.Memory]api.Hit{}
 		failed = s.srv.cfg.Memory.View(ctx, func(v *state.View, db oplog.DB) error {

@@ -29,7 +29,7 @@ import (
 type Config struct {
 	Home         string // COVENANT_HOME: the socket and this node's own files
 	Memory       api.At
-	Node         uint32        // whose intents these are, in a cluster
+	Node         uint32        // this node's id in the cluster; intents and grants carry it
 	Secret       string        // of the cluster: lets its nodes share the operator's key; empty: they do not
 	NoBootstrap  bool          // a new operator starts without any capability
 	HTTP         string        // address of the HTTP mirror; empty for none
@@ -38,7 +38,7 @@ type Config struct {
 	AuthTimeout  time.Duration // 30s: for a connection to say who it is
 	Logger       *slog.Logger  // discards
 	ShowScore    bool          // search results carry metadata._score
-	Keys         *atrest.Ring  // what mailbox, audit and registry are encrypted with; nil: they are not
+	Keys         *atrest.Ring  // encrypts mailbox, audit files and registry; nil: they are plain
 }
 
 func (c Config) withDefaults() Config {
@@ -228,7 +228,7 @@ func (s *Server) accept() {
 		func(err error, _ time.Duration) { s.log.Warn("cannot accept, retrying", "err", err) })
 }
 
-// flight notes that a change is on its way into state and audit; land ends it. verify looks away from what is in flight.
+// flight notes that a change is on its way into state and audit; land ends it. verify passes over changes in flight.
 func (s *Server) flight(id string) (land func()) {
 	s.mu.Lock()
 	s.flights[id]++
@@ -250,7 +250,7 @@ func (s *Server) inFlight() map[string]int {
 
 func millis(t time.Time) uint64 { return uint64(t.UnixMilli()) }
 
-// storeError is what a client is told of a read or write that failed. subject is what the store is called: memory, permissions, peers.
+// storeError is the error that a client is told of a read or write that failed. subject is what the store is called: memory, permissions, peers.
 func storeError(subject string, err error) error {
 	var e *oplog.Error
 	switch {

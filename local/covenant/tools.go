@@ -21,8 +21,8 @@ type content struct {
 
 func textBlock(s string) content { return content{Type: "text", Text: &s} }
 
-// A tool is a verb, behind the verb's own gate where it has one. It answers a text, records, or another value; what an error of its
-// work says is an answer too.
+// A tool is a verb, behind the verb's own gate where it has one. It answers a text, records, or another value. An error of
+// its work is an answer too, with is_error.
 type tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`

@@ -12,7 +12,7 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// A verb reads its fields and gives what is to be done. Reading comes first, so that a malformed request does nothing.
+// A verb reads its fields and gives the action that they ask for. Reading comes first, so that a malformed request does nothing.
 type verb func(*fields) action
 
 // An action does a request's work and gives its reply: a frame, or a *stream. What an error says is the client's to read.
@@ -105,7 +105,7 @@ func operatorOnly(refusal string, do action) action {
 	}
 }
 
-// purge is a verb that drops what is older than a time: of a scope it knows the time alone.
+// purge is a verb that drops rows from before a time. Of a scope it checks before_ms alone.
 func purge(what string, do func(ctx context.Context, s *session, before uint64) (uint64, error)) verb {
 	return func(f *fields) action {
 		before := f.number("before_ms")

@@ -28,7 +28,7 @@ func verify(f *fields) action {
 }
 
 // A census is what the checks compare. The newest memories, receipts and capabilities are read first, then whose rows are
-// still to come, then the whole audit log: so what has no row had its time to get one. An audit row, the other way round,
+// still to come, then the whole audit log: so a thing without a row had its time to get one. An audit row, the other way round,
 // is looked for in the state as it is after that.
 type census struct {
 	srv    *Server
@@ -46,7 +46,7 @@ type census struct {
 	intents []string       // of the newest rows; in the end those without a memory
 }
 
-// paid is a memory and what was paid for it.
+// paid is a memory with its receipts.
 type paid struct {
 	*oplog.Memory
 	receipts []oplog.Receipt
@@ -105,7 +105,7 @@ func (c *census) state(v *state.View, db oplog.DB) error {
 // maxCensus bounds how many memories of other protocols are passed over in the search for this one's.
 const maxCensus = 1_000_000
 
-// audit counts the rows of what was read.
+// audit counts the rows of the memories and grants that were read.
 func (c *census) audit() error {
 	return c.srv.audit.Each(func(e *audit.Event) {
 		var k struct {
@@ -132,8 +132,7 @@ func (c *census) audit() error {
 	})
 }
 
-// recorded says whether the audit log has what it must have of a thing of this node's: a row that is not there may be on its way still, or
-// purged.
+// recorded says whether a memory or grant of this node lacks no audit row: a row that is not there may be on its way, or purged.
 func (c *census) recorded(id string, at oplog.Time) bool {
 	return c.rows[id] > 0 || toMillis(at) < c.srv.audit.Cutoff() || c.pending[id] > 0
 }

@@ -155,8 +155,8 @@ func (c *call) replay(ctx context.Context, r *backfillRun, own bool, limit, per 
 	return nil
 }
 
-// errStop ends a run: the rest of the work would fail as well. Asking again goes on where it stopped, for what is
-// stored already is known.
+// errStop ends a run: the rest of the work would fail as well. Asking again goes on where it stopped, because events that
+// are stored already are skipped.
 const errStop = badRequest("the cluster takes no writes; run it again to continue")
 
 var notAlnum = regexp.MustCompile(`[^A-Za-z0-9]`)
@@ -222,8 +222,8 @@ func (b *batch) add(ctx context.Context, o *observation) error {
 	return b.flush(ctx)
 }
 
-// flush proposes what is new of the batch as one entry. Events that others store meanwhile refuse it: then what is
-// left is proposed again. A write whose outcome is unknown is asked for again as well: what it stored is known by then.
+// flush proposes the new events of the batch as one entry. When another client stores one of them meanwhile, the entry is refused, and
+// the others are proposed again. So is an entry whose outcome is unknown: if it was stored, its events are known by then.
 func (b *batch) flush(ctx context.Context) error {
 	defer func() { b.obs, b.size = nil, 0 }()
 	wait := 200 * time.Millisecond

@@ -22,7 +22,7 @@ import (
 	"github.com/cairndb/cairn/wire/large"
 )
 
-// An observation is one capture, redacted: nothing of what came in is kept beside it.
+// An observation is one capture, redacted. The request as it came in is not kept beside it.
 type observation struct {
 	session, tool, source string
 	at                    oplog.Time
@@ -95,7 +95,7 @@ func (c *call) observation() (*observation, error) {
 	return observe(session, tool, source, oplog.Time(math.Floor(ts))*1000, payload)
 }
 
-// observe redacts, stamps and hashes. What it returns is all that goes on.
+// observe redacts, stamps and hashes. Summary, entry and log see its result alone.
 func observe(session, tool, source string, at oplog.Time, payload any) (*observation, error) {
 	o := &observation{session: redact.String(session), tool: redact.String(tool), source: redact.String(source), at: at}
 	if o.source == "" {
@@ -117,7 +117,7 @@ func observe(session, tool, source string, at oplog.Time, payload any) (*observa
 }
 
 // stamp writes the payload's fields as one JSON object, in the order of their names, with its source among them. The source is no
-// part of what is hashed: a backfilled copy and a live one with the same content are one event.
+// part of the hashed bytes: a backfilled copy and a live one with the same content are one event.
 func (o *observation) stamp(fields map[string]any) error {
 	const source = "_source"
 	before, after := map[string]any{}, map[string]any{}
@@ -160,7 +160,7 @@ func utf16Len(b []byte) (n uint64) {
 func (s *Server) store(ctx context.Context, c *call, o *observation) (captured, error) {
 	if have, err := s.known(ctx, c.ns, o); err != nil {
 		return have, err
-	} else if have.ID != 0 { // perhaps of a moment ago, and who asked for it was told to ask again: it is found from now on
+	} else if have.ID != 0 { // its first client may have been told to ask again: the answer waits until searches find it
 		_, err = api.View.Ask(ctx, s.cfg.Memory, &api.ViewRequest{Found: true})
 		return have, err
 	}
@@ -234,7 +234,7 @@ type origin struct {
 	Words      string  `json:"words,omitempty"` // of the payload, that the summary leaves out: search finds it by them
 }
 
-// halfLife is how soon what a tool did fades.
+// halfLife is the half-life of a summary, by its tool.
 func halfLife(tool string) time.Duration {
 	const day = 24 * time.Hour
 	switch tool {

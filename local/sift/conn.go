@@ -14,7 +14,7 @@ import (
 	"github.com/cairndb/cairn/local/kit"
 )
 
-// How long a reply may take to leave, and what a client may still send meanwhile.
+// How long a reply may take to leave, and how much a client may still send meanwhile.
 const (
 	writeTimeout  = 30 * time.Second
 	lingerTimeout = time.Second
@@ -90,7 +90,7 @@ func reply(c net.Conn, data any, err error) {
 	}
 }
 
-// body is what a frame says: data, or the error in its place.
+// body is a frame's JSON: data, or the error in its place.
 func body(data any, err error) []byte {
 	o := kit.Object{"ok", true, "data", data}
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // importHome takes over what an earlier daemon left of this workspace in its write-ahead file:
-// {"kind":"import_home","home":DIR}, DIR being what it called ~/.siftcoder. Safe to run again: events already there are skipped.
+// {"kind":"import_home","home":DIR}, DIR being its ~/.siftcoder. Safe to run again: events already there are skipped.
 func importHome(_ context.Context, c *call) (any, error) {
 	home, ok := c.text("home")
 	if !ok || home == "" {

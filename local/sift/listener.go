@@ -66,7 +66,7 @@ func (l *listener) claim() error {
 	return nil
 }
 
-// guard refuses to take a workspace from a daemon that lives. Its text is what clients know.
+// guard refuses to take a workspace from a daemon that lives. Clients know the text of the refusal.
 func (s *Server) guard(key, socket string) error {
 	raw, err := os.ReadFile(s.cfg.files(key, filePid))
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// An answer is what became of a request.
+// An answer is the outcome of a request.
 type answer struct {
 	kind  string
 	parts []any // frames before the last
@@ -39,7 +39,7 @@ type call struct {
 // A handler answers one kind of request.
 type handler = func(context.Context, *call) (any, error)
 
-// kinds is the protocol at a glance: what a workspace's socket answers.
+// kinds is the protocol at a glance: the requests that a workspace's socket answers.
 func kinds() map[string]handler {
 	return map[string]handler{
 		"capture":       capture,
@@ -59,7 +59,7 @@ func kinds() map[string]handler {
 	}
 }
 
-// controls is what the control socket answers.
+// controls are the requests that the control socket answers.
 func controls() map[string]handler {
 	return map[string]handler{
 		"ping":       ping,
@@ -123,7 +123,7 @@ func (c *call) printed(name, absent string) string {
 	return string(raw)
 }
 
-// show is a client's own word in an error: short, and without what may be a secret.
+// show is a client's own word in an error: short, and redacted.
 func show(s string) string {
 	s = redact.String(s)
 	if len(s) > 64 {
@@ -146,7 +146,7 @@ type badRequest string
 
 func (b badRequest) Error() string { return string(b) }
 
-// public is what a client may know of an error. The rest is for the log.
+// public is the error that a client is told. Its cause is for the log.
 func (s *Server) public(kind string, err error) error {
 	var bad badRequest
 	var known *oplog.Error

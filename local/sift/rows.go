@@ -116,7 +116,7 @@ func timeline(ctx context.Context, c *call) (any, error) {
 	}
 	before, after := []row{}, []row{}
 	var here *row
-	// The place between two ids is that of the higher one: what is before it is below, what is after is not.
+	// The place between two ids is that of the higher one: ids before it are lower, ids after it are not.
 	at := oplog.Seq(math.Ceil(math.Min(math.Max(near, 0), 1<<53)))
 	err = c.s.cfg.Memory.View(ctx, func(v *state.View, db oplog.DB) error {
 		if float64(at) == near {

@@ -86,7 +86,7 @@ func (r row) hit(score float64) hit {
 	return hit{r.ID, r.ID, r.EventID, r.Text, r.TS, score, recency(time.Now().UnixMilli(), r.TS, r.Tool), r.Tool, r.SessionID}
 }
 
-// streamSearch is search in several frames: what was found, and that it is all.
+// streamSearch is search in several frames: the hits, then the end.
 func streamSearch(ctx context.Context, c *call) (any, error) {
 	hits, err := c.search(ctx)
 	if err != nil {

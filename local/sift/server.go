@@ -22,11 +22,11 @@ import (
 type Config struct {
 	Home        string            // what clients call ~/.siftcoder
 	NS          string            // default: the namespace below it
-	Memory      api.At            // with api.Stop among its scopes, clients may stop what serves them
+	Memory      api.At            // with api.Stop among its scopes, clients may stop the node, or their workspace
 	Private     bool              // a workspace sees its own memories only, not those of other protocols
 	Names       map[string]string // workspaces that share memories: "<ns>/<key>" → name
-	Transcripts string            // ~/.claude/projects: what backfill reads
-	Stop        func()            // what a client's shutdown stops; only its workspace
+	Transcripts string            // ~/.claude/projects: backfill reads it
+	Stop        func()            // called for a client's shutdown; its workspace alone is stopped
 	MaxConns    int               // 2048, over all workspaces
 	IdleTimeout time.Duration     // 30s, until a request is whole
 	Logger      *slog.Logger      // discards
@@ -62,7 +62,7 @@ type Server struct {
 	cancel context.CancelFunc
 	tasks  sync.WaitGroup
 
-	mu      sync.Mutex
+	mu      sync.Mutex           // locked before a listener's
 	serving map[string]*listener // by workspace key; "" is the control socket
 	runs    map[string]*backfillRun
 	closing bool

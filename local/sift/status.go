@@ -56,7 +56,7 @@ func drain(ctx context.Context, c *call) (any, error) {
 	return kit.Object{"processed", 0, "errors", 0, "pending", raw, "backend", "extractive"}, err
 }
 
-// place asks what the node is in its cluster; nothing is told where that is not known.
+// place asks for the node's role in its cluster; a zero answer where that is not known.
 func (s *Server) place(ctx context.Context) api.PlaceAnswer {
 	a, err := api.Place.Ask(ctx, s.cfg.Memory, &api.Nothing{})
 	if err != nil {

@@ -46,7 +46,7 @@ var templates = map[string]func(in, out any) string{
 	"Glob": func(in, out any) string { return found(in, out) },
 }
 
-// summarize makes one line of an observation: what was done, to what, and the most telling line of what came back.
+// summarize makes one line of an observation: the action, its object, and the most telling line of the output.
 func summarize(o *observation) summary {
 	in, out := parts(o.payload)
 	s := summary{confidence: 0.8}
@@ -69,11 +69,10 @@ func summarize(o *observation) summary {
 	return s
 }
 
-// asks are the keys of a payload that say what a tool was asked.
+// asks are the keys of a payload that belong to a tool's input.
 var asks = []string{"command", "description", "file_path", "path", "pattern", "query", "glob", "old_string", "new_string", "cwd", "timeout"}
 
-// parts are what a tool was asked and what came back. A payload that does not keep them apart is asked whole, and what came back is what
-// does not say what was asked.
+// parts are a tool's input and its output. A payload that does not separate them is all input; its output is the keys that are no input's.
 func parts(payload any) (in, out any) {
 	m, ok := payload.(map[string]any)
 	if !ok {

@@ -96,7 +96,7 @@ func (c *Config) files(key, name string) string {
 	return filepath.Join(c.base(), "workspaces", key, name)
 }
 
-// Control is the socket on which a node takes workspaces on.
+// Control is the socket on which clients ask a node to serve a workspace.
 func Control(home string) string { return filepath.Join(home, "control.sock") }
 
 // errPath says that a path is too long for a socket.

@@ -1,5 +1,4 @@
-// Package audit is the record of what was asked of one node, and what was refused: a pair of files that vouch for each
-// other.
+// Package audit is the record of one node's requests and refusals: a pair of files that vouch for each other.
 //
 // events.jsonl holds one compact JSON event a line. events.chain.jsonl holds one anchor for each:
 //
@@ -10,12 +9,11 @@
 // later one. On a node that encrypts each line of both files is sealed, and the hashes are of the plain lines.
 //
 // Appending costs the same whatever the length: the tail is kept in memory, and the files' sizes and inodes are compared
-// with what was written last. When they differ another process has written, and the log takes nothing more until the two
+// with those of our last write. When they differ another process has written, and the log takes nothing more until the two
 // files are of one length again; it never makes anchors for lines it did not write.
 //
 // Times never go back along the file, whatever the clock does. Lines are given to the system at once and to the disk
-// within a tenth of a second. The package decides nothing: covenant says what is recorded, from any goroutine, and one process has the
-// files.
+// within a tenth of a second. The package decides nothing: covenant calls it from any goroutine for every row. One process has the files.
 package audit
 
 import (
@@ -35,7 +33,7 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// LinePlace is what the lines of both files are sealed as.
+// LinePlace is the place that the lines of both files are sealed for.
 const LinePlace = "covenant audit"
 
 // opened is a line as it was written, without its newline. One that does not open is no event: it is reported like any other that was
@@ -88,7 +86,7 @@ type Log struct {
 
 	mu sync.Mutex
 	pair
-	agree  bool // the files had as many lines when they were compared last
+	agree  bool // the files had equally many lines when they were compared last; else nothing is appended
 	rows   uint64
 	last   uint64 // newest timestamp
 	tail   string // newest chain hash
@@ -182,7 +180,7 @@ func (l *Log) sync() error {
 	l.dirty = false
 	events, chain := l.events, l.chain
 	l.mu.Unlock()
-	// Without the lock: a purge may close the files meanwhile, and syncs what it wrote itself.
+	// Without the lock: a purge may close the files meanwhile, and syncs its own files.
 	err := errors.Join(events.Sync(), chain.Sync())
 	if errors.Is(err, os.ErrClosed) {
 		return nil

@@ -62,7 +62,7 @@ func (l *Log) Each(visit func(*Event)) error {
 type Place int64
 
 // Last gives the places of the newest events that keep wants, oldest first: at most limit, none older than since.
-// It reads backwards, so it costs what it looks at.
+// It reads backwards: its cost grows with the rows that it looks at, not with the file.
 func (r *Reader) Last(limit uint64, since uint64, keep func(*Event) bool) (out []Place, err error) {
 	if limit == 0 {
 		return nil, nil

@@ -27,7 +27,7 @@ const maxFailures = 10_000
 
 // Verify reads both files again and recomputes the chain.
 func (l *Log) Verify() (Report, error) {
-	l.mu.Lock() // held for the opening alone: what is appended later is not looked at
+	l.mu.Lock() // held for the opening alone: events that are appended later are not looked at
 	events, err := l.read(eventsFile)
 	if err != nil {
 		l.mu.Unlock()
@@ -103,7 +103,7 @@ func (r *Report) link(line, stored []byte, anchored bool) {
 	}
 }
 
-// Purge drops the events before a time, chains what is left anew, and returns how many went. The sidecar goes first: a
+// Purge drops the events before a time, chains the others anew, and returns how many went. The sidecar goes first: a
 // crash between the two leaves more events than anchors, which the next purge mends.
 func (l *Log) Purge(before uint64) (purged uint64, err error) {
 	l.mu.Lock()

@@ -1,9 +1,9 @@
 // Package ignore is the rule file that keeps intents out of memory.
 //
 // A line is a rule: white space around it is dropped, and so are empty lines and those that begin with #. A leading !
-// turns the rule into an exception; a leading / after that binds it to the beginning of the text. What is left is a
+// turns the rule into an exception; a leading / after that binds it to the beginning of the text. The rest is a
 // pattern: * is a run of anything but /, ** a run of anything, ? one character but /. It is compared with the text byte
-// by byte and must match a beginning of it, or, unbound, a beginning of what follows any byte. The last rule that
+// by byte and must match a beginning of it, or, unbound, a beginning of the text behind any byte. The last rule that
 // matches decides.
 //
 // Matching backtracks to the latest star alone, so it is fast on every input, and a pattern with several stars may miss
@@ -87,8 +87,8 @@ func (r rule) matches(text string) bool {
 	return false
 }
 
-// A matcher tries one pattern at one place of a text after another. What a star found from some place on, it need not
-// look for again: that keeps the work in proportion to the text.
+// A matcher tries one pattern at one place of a text after another. It remembers where a star ended that began at some place, and does
+// not look for that again: so its work grows with the text and not with its square.
 type matcher struct {
 	p, s  string
 	known []span // by the place in the pattern where it goes on behind a star

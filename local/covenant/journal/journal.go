@@ -1,7 +1,7 @@
 // Package journal is files of lines that only grow: the mailbox, the tokens and the audit log of one node lie in such files.
 //
 // A File is the bytes: each line is sealed on a node that encrypts, lines are appended all or none, and a file may be replaced by a new
-// one. A Journal is a File whose lines are JSON values of one type: it is replayed when it is opened, and what is committed to it is on
+// one. A Journal is a File whose lines are JSON values of one type: it is replayed when it is opened, and values that are committed to it are on
 // disk before Commit returns.
 //
 // A line that a crash tore has no newline. Replay cuts it off, for no client was ever answered for it; audit, whose two files must agree,
@@ -29,13 +29,13 @@ type File struct {
 	path, place string
 	keys        *seal.Ring // what lines are sealed with; nil: they are not
 	file        *os.File
-	size        int64 // of what was written
+	size        int64 // bytes written
 	gather      int   // Append writes when it has so many bytes
 	buf         []byte
 	broken      error // a write failed and could not be taken back: nothing is promised any more
 }
 
-// Open opens a file, and makes it when it is missing. place is what its lines are sealed as.
+// Open opens a file, and makes it when it is missing. Its lines are sealed for a place: lines of another file do not open in it.
 func Open(path, place string, keys *seal.Ring) (*File, error) {
 	return open(&File{path: path, place: place, keys: keys}, 0)
 }
@@ -79,7 +79,7 @@ func (f *File) Append(lines ...[]byte) error {
 	return f.Flush()
 }
 
-// Flush writes what Append has gathered.
+// Flush writes the lines that Append has gathered.
 func (f *File) Flush() error {
 	b := f.buf
 	if f.buf = b[:0]; cap(b) > 2*gathered {
@@ -95,7 +95,7 @@ func (f *File) Flush() error {
 	return nil
 }
 
-// Cut takes back what lies behind a size.
+// Cut takes back the lines behind a size.
 func (f *File) Cut(size int64) error {
 	if f.broken = f.file.Truncate(size); f.broken == nil {
 		f.size = size
@@ -103,7 +103,7 @@ func (f *File) Cut(size int64) error {
 	return f.broken
 }
 
-// Sync brings what was written to the disk. It may be called beside any other method.
+// Sync brings the written lines to the disk. It may be called beside any other method.
 func (f *File) Sync() error { return f.file.Sync() }
 
 // Changed says whether another process has written to the file, or has put another one in its place.

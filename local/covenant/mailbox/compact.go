@@ -34,12 +34,12 @@ func (b *Box) cacheResult(key string, r Result) {
 // that cannot be written is no harm: the old one goes on.
 func (b *Box) compact() {
 	if b.file.Size() >= b.due {
-		_ = b.file.Replace(b.events()...) // what fails is tried again at the next due size
+		_ = b.file.Replace(b.events()...) // the old file goes on, and the next due size is the next attempt
 		b.due = max(minDue, 4*b.file.Size())
 	}
 }
 
-// events are what this state is made of. What is finished comes first: what follows may be answered from it.
+// events are those that make this state. Finished tasks and cached results come first, because later tasks are answered from them.
 func (b *Box) events() (all []event) {
 	for _, id := range b.finished {
 		if k := b.tasks[id]; k != nil {

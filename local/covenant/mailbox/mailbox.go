@@ -11,8 +11,8 @@
 // of the same kind at once. The newest 10,000 such results are kept, and the ids of the newest 100,000 finished tasks.
 //
 // The file is JSON lines, each of them sealed on a node that encrypts: {"at":ms,"op":…} with op one of queued, leased, requeued, posted,
-// taken, and, in a file that was compacted, finished, waiting and cached, which say what is left of lines that are gone. It is read once, at
-// Open, and written anew when it is four times as long as what it says is worth.
+// taken, and, in a file that was compacted, finished, waiting and cached, which stand for lines that are gone. It is read once, at
+// Open, and written anew when it is four times as long as it was when it was written last.
 //
 // It checks no capability and knows no connection: covenant does. A Box may be used by any number of goroutines; one process has its file.
 package mailbox
@@ -30,7 +30,7 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// A Task is what is asked of an agent. Identities are their keys.
+// A Task is work that one agent asks of another. Identities are their keys.
 type Task struct {
 	ID        string          `json:"id"`
 	Sender    string          `json:"sender"`
@@ -84,7 +84,7 @@ func byPlace(k *known, place uint64) int { return cmp.Compare(k.place, place) }
 
 // Box is the mailbox. Its methods may be called from any goroutine.
 type Box struct {
-	mu     sync.Mutex
+	mu     sync.Mutex // of all below; held while the file is written and synced, so no answer precedes its line
 	file   *journal.Journal[event]
 	due    int64               // the size at which the file is compacted
 	tasks  map[string]*known   // all that are not finished, and the newest of those that are
@@ -98,7 +98,7 @@ type Box struct {
 	cached   []string // keys of cache, oldest first
 }
 
-// LinePlace is what the lines of a mailbox are sealed as.
+// LinePlace is the place that a mailbox's lines are sealed for.
 const LinePlace = "covenant mailbox"
 
 // Open reads the file, and makes it when it is missing. A line torn by a crash at its end is cut off.
