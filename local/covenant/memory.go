@@ -84,10 +84,7 @@ func readGate(verb, label, tier string) gate {
 func (s *session) sees(tier string, scopes []scope) func(namespace, owner, t string, created uint64) bool {
 	return func(namespace, owner, t string, created uint64) bool {
 		return s.srv.ownerOf(namespace, owner) == s.peer.Pubkey && (tier == "" || oplog.TierOf(t) == tier) &&
-			slices.ContainsFunc(scopes, func(sc scope) bool {
-				before := sc.optNumber("before_ms")
-				return before == nil || created < *before
-			})
+			slices.ContainsFunc(scopes, func(sc scope) bool { return sc.before(created) })
 	}
 }
 
@@ -206,7 +203,7 @@ func purgeMemory(f *fields) action {
 	tier, before := f.tier("tier"), f.number("before_ms")
 	return gated(gate{label: "memory:purge", actions: []string{"memory.purge"}, missing: `memory purge requires capability "memory.purge".`,
 		allows: func(sc scope) bool {
-			return sc.apply(true) && sc.tiers(tier) && sc.cutoff(before) && sc.raw("record_id") == nil
+			return sc.apply(true) && sc.tiers(tier) && sc.atMost("before_ms", before) && sc.raw("record_id") == nil
 		},
 		reject: "memory purge rejected by capability scope: tier or before_ms does not match capability scope",
 	}, func(ctx context.Context, s *session) (any, error) {

@@ -38,19 +38,16 @@ func (s *Server) resolveOperator() {
 
 func (s *Server) resolveOnce() error {
 	known, err := s.findOperator()
+	if err == nil && known == nil {
+		if err = s.proposeOperator(); err == nil || errors.Is(err, oplog.ErrHasOperator) {
+			known, err = s.findOperator()
+		}
+	}
 	if err != nil {
 		return err
 	}
 	if known == nil {
-		if err := s.proposeOperator(); err != nil && !errors.Is(err, oplog.ErrHasOperator) {
-			return err
-		}
-		if known, err = s.findOperator(); err != nil {
-			return err
-		}
-		if known == nil {
-			return errors.New("the operator is not there yet")
-		}
+		return errors.New("the operator is not there yet")
 	}
 	s.operator = AgentID{known.Display, known.Key}
 	if s.operator.Pubkey == keyText(s.local) {

@@ -13,7 +13,7 @@ import (
 func recentReceipts(f *fields) action {
 	limit, since := f.count("limit", 10), or(f.optNumber("since_ms"), 0)
 	return gated(gate{label: "chain:receipts", actions: []string{"chain.receipts"}, missing: `receipt reads require capability "chain.receipts".`,
-		allows: func(sc scope) bool { return sc.limit(limit) },
+		allows: func(sc scope) bool { return sc.atMost("limit", limit) },
 		reject: "receipt read rejected by capability scope: limit does not match capability scope",
 	}, func(ctx context.Context, s *session) (any, error) {
 		out := []kit.Object{}

@@ -47,10 +47,14 @@ type scope struct{ *fields }
 
 func readScope(raw []byte) scope { return scope{parse(raw)} }
 
-// cutoff says whether a purge up to a time is allowed.
-func (s scope) cutoff(before uint64) bool {
-	limit := s.optNumber("before_ms")
-	return s.err == nil && (limit == nil || before <= *limit)
+// is says whether a field, if there is one, has a value.
+func (s scope) is(name, value string) bool {
+	return or(s.optText(name), value) == value && s.err == nil
+}
+
+// atMost says whether a number is within a field's, if there is one.
+func (s scope) atMost(name string, n uint64) bool {
+	return n <= or(s.optNumber(name), n) && s.err == nil
 }
 
 // tiers says whether a tier is allowed, or, without one, every tier.
@@ -73,10 +77,15 @@ func (s scope) apply(change bool) bool {
 	return s.flag("apply") == change && s.err == nil
 }
 
+// before says whether records of a time may be seen.
+func (s scope) before(created uint64) bool {
+	end := s.optNumber("before_ms")
+	return s.err == nil && (end == nil || created < *end)
+}
+
 // admits says whether a record may be seen.
 func (s scope) admits(id string, created uint64) bool {
-	before, only := s.optNumber("before_ms"), s.optText("record_id")
-	return s.err == nil && (before == nil || created < *before) && (only == nil || *only == id)
+	return s.before(created) && s.is("record_id", id)
 }
 
 // narrow says whether there is anything for admits to look at.
@@ -84,12 +93,12 @@ func (s scope) narrow() bool { return s.raw("before_ms") != nil || s.raw("record
 
 // tool says whether a call is allowed.
 func (s scope) tool(name string, arguments json.RawMessage) bool {
-	if t := s.optText("tool"); s.err != nil || t != nil && *t != name {
+	if !s.is("tool", name) {
 		return false
 	}
 	rule := s.raw("arguments")
 	if rule == nil {
-		return s.err == nil
+		return true
 	}
 	allow, ok := parse(rule).m["allow"]
 	if !ok {
@@ -102,12 +111,5 @@ func (s scope) tool(name string, arguments json.RawMessage) bool {
 
 // task says whether dealing with a peer about a task is allowed.
 func (s scope) task(peer, task string) bool {
-	p, t := s.optText("peer_pubkey_b58"), s.optText("task_id")
-	return s.err == nil && (p == nil || *p == peer) && (t == nil || *t == task)
-}
-
-// limit says whether asking for so many is allowed.
-func (s scope) limit(n uint64) bool {
-	most := s.optNumber("limit")
-	return s.err == nil && (most == nil || n <= *most)
+	return s.is("peer_pubkey_b58", peer) && s.is("task_id", task)
 }

@@ -111,7 +111,7 @@ func purge(what string, do func(ctx context.Context, s *session, before uint64) 
 		before := f.number("before_ms")
 		return gated(gate{label: what + ":purge", actions: []string{what + ".purge"},
 			missing: fmt.Sprintf(`%s purge requires capability "%s.purge".`, what, what),
-			allows:  func(sc scope) bool { return sc.cutoff(before) },
+			allows:  func(sc scope) bool { return sc.atMost("before_ms", before) },
 			reject:  what + " purge rejected by capability scope: before_ms does not match capability scope",
 		}, func(ctx context.Context, s *session) (any, error) {
 			purged, err := do(ctx, s, before)

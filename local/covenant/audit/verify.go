@@ -153,7 +153,7 @@ func (p pair) discard() error { return errors.Join(p.events.Discard(), p.chain.D
 // it lie beside the old ones.
 func (l *Log) finishPurge() error {
 	if _, err := os.Stat(l.path(chainFile + ".new")); err == nil { // not begun
-		return errors.Join(os.Remove(l.path(chainFile+".new")), removeIfThere(l.path(eventsFile+".new")))
+		return errors.Join(os.Remove(l.path(chainFile+".new")), os.RemoveAll(l.path(eventsFile+".new")))
 	}
 	events, err := l.read(eventsFile + ".new")
 	if errors.Is(err, os.ErrNotExist) {
@@ -173,11 +173,4 @@ func (l *Log) finishPurge() error {
 	}
 	l.log.Warn("purge of the audit files cut short by a crash, finished")
 	return os.Rename(l.path(eventsFile+".new"), l.path(eventsFile))
-}
-
-func removeIfThere(path string) error {
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	return nil
 }

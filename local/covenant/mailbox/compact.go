@@ -43,7 +43,7 @@ func (b *Box) compact() {
 func (b *Box) events() (all []event) {
 	for _, id := range b.finished {
 		if k := b.tasks[id]; k != nil {
-			all = append(all, event{Op: "finished", Task: &k.task, Hash: k.hash[:]})
+			all = append(all, event{Op: "finished", Task: &k.Task, Hash: k.hash[:]})
 		}
 	}
 	for _, key := range b.cached {
@@ -51,9 +51,9 @@ func (b *Box) events() (all []event) {
 		all = append(all, event{Op: "cached", ID: key, Result: &r})
 	}
 	for _, k := range b.order {
-		all = append(all, event{Op: "queued", Task: &k.task, Tries: k.tries})
-		if k.lease != nil {
-			all = append(all, event{Op: "leased", ID: k.task.ID, Lease: k.lease})
+		all = append(all, event{Op: "queued", Task: &k.Task, Tries: k.Attempt})
+		if k.Lease != nil {
+			all = append(all, event{Op: "leased", ID: k.Task.ID, Lease: k.Lease})
 		}
 	}
 	for _, sender := range slices.Sorted(maps.Keys(b.ready)) {

@@ -46,7 +46,7 @@ func (b *Box) apply(e event) {
 	switch e.Op {
 	case "queued":
 		b.places++
-		k := &known{task: *e.Task, hash: sha256.Sum256(e.Task.Body), tries: e.Tries, place: b.places}
+		k := &known{Entry: Entry{Task: *e.Task, Attempt: e.Tries}, hash: sha256.Sum256(e.Task.Body), place: b.places}
 		b.tasks[e.Task.ID] = k
 		b.queue[e.Task.Recipient] = append(b.queue[e.Task.Recipient], k)
 		b.order = append(b.order, k)
@@ -55,33 +55,33 @@ func (b *Box) apply(e event) {
 		if k == nil {
 			return
 		}
-		k.lease, k.tries = e.Lease, e.Lease.Attempt
-		b.queue[k.task.Recipient] = without(b.queue[k.task.Recipient], k)
+		k.Lease, k.Attempt = e.Lease, e.Lease.Attempt
+		b.queue[k.Task.Recipient] = without(b.queue[k.Task.Recipient], k)
 	case "posted":
 		k := b.tasks[e.Result.Task]
 		if k == nil {
 			return
 		}
-		b.ready[k.task.Sender] = append(b.ready[k.task.Sender], *e.Result)
+		b.ready[k.Task.Sender] = append(b.ready[k.Task.Sender], *e.Result)
 		if e.Result.Final {
-			k.final, k.lease = true, nil
-			b.queue[k.task.Recipient] = without(b.queue[k.task.Recipient], k)
+			k.final, k.Lease = true, nil
+			b.queue[k.Task.Recipient] = without(b.queue[k.Task.Recipient], k)
 			b.order = without(b.order, k)
-			if k.task.Cache != "" {
-				b.cacheResult(cacheKey(k.task), *e.Result)
+			if k.Task.Cache != "" {
+				b.cacheResult(cacheKey(k.Task), *e.Result)
 			}
-			k.task.Body = nil // its hash is enough from now on
+			k.Task.Body = nil // its hash is enough from now on
 			b.finish(e.Result.Task)
 		}
 	case "requeued":
-		if k := b.tasks[e.ID]; k != nil && k.lease != nil {
-			k.lease = nil
-			q := b.queue[k.task.Recipient]
+		if k := b.tasks[e.ID]; k != nil && k.Lease != nil {
+			k.Lease = nil
+			q := b.queue[k.Task.Recipient]
 			at, _ := slices.BinarySearchFunc(q, k.place, byPlace)
-			b.queue[k.task.Recipient] = slices.Insert(q, at, k)
+			b.queue[k.Task.Recipient] = slices.Insert(q, at, k)
 		}
 	case "finished":
-		k := &known{task: *e.Task, final: true}
+		k := &known{Entry: Entry{Task: *e.Task}, final: true}
 		copy(k.hash[:], e.Hash)
 		b.tasks[e.Task.ID] = k
 		b.finish(e.Task.ID)

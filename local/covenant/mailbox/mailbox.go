@@ -71,11 +71,10 @@ var (
 	ErrNotLeased = errors.New("task is not currently leased")
 )
 
+// known is a task that the mailbox remembers.
 type known struct {
-	task  Task
-	hash  [32]byte
-	lease *Lease
-	tries uint32
+	Entry
+	hash  [32]byte // of the body
 	final bool
 	place uint64 // in the order in which tasks came
 }
@@ -153,11 +152,11 @@ func (b *Box) Lease(now uint64, recipient, leaseID string, to json.RawMessage) (
 		return nil, nil
 	}
 	k := q[0]
-	l := &Lease{ID: leaseID, To: to, At: now, Attempt: k.tries + 1}
-	if err := b.commit(event{At: now, Op: "leased", ID: k.task.ID, Lease: l}); err != nil {
+	l := &Lease{ID: leaseID, To: to, At: now, Attempt: k.Attempt + 1}
+	if err := b.commit(event{At: now, Op: "leased", ID: k.Task.ID, Lease: l}); err != nil {
 		return nil, err
 	}
-	return k.task.Body, nil
+	return k.Task.Body, nil
 }
 
 // Requeue takes a lease away: the task is the next its recipient gets.
@@ -178,7 +177,7 @@ func (b *Box) leased(id string) error {
 		return ErrUnknown
 	case k.final:
 		return ErrFinal
-	case k.lease == nil:
+	case k.Lease == nil:
 		return ErrNotLeased
 	}
 	return nil
@@ -192,7 +191,7 @@ func (b *Box) Task(id string) (Task, bool) {
 	if k == nil {
 		return Task{}, false
 	}
-	return k.task, true
+	return k.Task, true
 }
 
 // Post takes a result for a task's sender.
@@ -224,16 +223,15 @@ func (b *Box) Queue(who string, keep func(Entry) bool) (entries []Entry) {
 	defer b.mu.Unlock()
 	var held []Entry
 	for _, k := range b.order {
-		if k.task.Sender != who && k.task.Recipient != who {
+		if k.Task.Sender != who && k.Task.Recipient != who {
 			continue
 		}
-		e := Entry{Task: k.task, Lease: k.lease, Attempt: k.tries}
 		switch {
-		case !keep(e):
-		case e.Lease == nil:
-			entries = append(entries, e)
+		case !keep(k.Entry):
+		case k.Lease == nil:
+			entries = append(entries, k.Entry)
 		default:
-			held = append(held, e)
+			held = append(held, k.Entry)
 		}
 	}
 	slices.SortStableFunc(held, func(a, b Entry) int {
