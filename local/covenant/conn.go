@@ -78,14 +78,13 @@ func (c *conn) once(ctx context.Context) bool {
 	}
 	kind, f := c.srv.request(body)
 	verb := kinds[kind].verb
-	if f.err != nil {
-		c.write(fault(textMalformed))
-		return false
-	}
-	if verb == nil { // where the next frame begins is known: an authenticated client may go on
+	if f.err == nil && verb == nil { // where the next frame begins is known: an authenticated client may go on
 		return c.answer(nil, errors.New("unknown kind: "+clip(kind))) && c.session != nil
 	}
-	run := verb(f)
+	var run action
+	if f.err == nil {
+		run = verb(f)
+	}
 	if f.err != nil {
 		c.write(fault(textMalformed))
 		return false

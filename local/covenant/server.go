@@ -88,29 +88,23 @@ type identity struct {
 }
 
 // Listen opens a home and serves it until Close.
-func Listen(cfg Config) (_ *Server, err error) {
+func Listen(cfg Config) (*Server, error) {
 	s := &Server{cfg: cfg.withDefaults(), identity: identity{resolved: make(chan struct{})}, flights: map[string]int{}, large: kit.NewLarge(maxLarge)}
-	if err := door.CheckOrigins(s.cfg.Origins); err != nil {
-		return nil, err
-	}
 	s.log = s.cfg.Logger
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.open, s.shut = context.WithCancel(s.ctx)
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, s.Close())
-		}
-	}()
-	if err = s.claim(); err != nil {
-		return s, err
+	err := door.CheckOrigins(s.cfg.Origins)
+	if err == nil {
+		err = s.claim()
 	}
-	if err = s.openHome(); err != nil {
-		return s, err
+	if err == nil {
+		err = s.openHome()
 	}
-	if s.cfg.HTTP != "" {
-		if err = s.listenHTTP(); err != nil {
-			return s, err
-		}
+	if err == nil && s.cfg.HTTP != "" {
+		err = s.listenHTTP()
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
 	}
 	s.tasks.Go(s.resolveOperator)
 	s.tasks.Go(s.accept)

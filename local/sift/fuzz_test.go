@@ -20,10 +20,7 @@ func FuzzTranscript(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			blocks, at, ok := parseLine(line, run)
-			if !ok {
-				continue
-			}
+			blocks, at := parseLine(line, run)
 			for _, b := range blocks {
 				o, err := observe("s", b.Name+"x", "replay", oplog.At(at), map[string]any{"tool_input": value(b.Input), "tool_response": value(b.Content)})
 				if err != nil {

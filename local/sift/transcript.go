@@ -80,10 +80,7 @@ func (c *call) transcript(ctx context.Context, r *backfillRun, path string, per 
 		case ctx.Err() != nil:
 			return errStop
 		}
-		blocks, at, ok := parseLine(raw, r)
-		if !ok {
-			continue
-		}
+		blocks, at := parseLine(raw, r)
 		for _, bl := range blocks {
 			if bl.Type == "tool_use" {
 				if replayed[bl.Name] && bl.ID != "" && len(pending) < maxPending {
@@ -112,9 +109,9 @@ func (c *call) transcript(ctx context.Context, r *backfillRun, path string, per 
 }
 
 // parseLine reads a line's blocks of use and result. Lines of other roles are passed over; lines that are no JSON are counted.
-func parseLine(raw []byte, r *backfillRun) (blocks []block, at time.Time, ok bool) {
+func parseLine(raw []byte, r *backfillRun) (blocks []block, at time.Time) {
 	if len(bytes.TrimSpace(raw)) == 0 {
-		return nil, at, false
+		return nil, at
 	}
 	raw = bytes.ToValidUTF8(raw, []byte("\uFFFD"))
 	var l line
@@ -122,16 +119,13 @@ func parseLine(raw []byte, r *backfillRun) (blocks []block, at time.Time, ok boo
 		if !json.Valid(raw) {
 			r.change(func(t *Tally) { t.Broken++ })
 		}
-		return nil, at, false
+		return nil, at
 	}
 	want := map[string]string{"assistant": "tool_use", "user": "tool_result"}[l.Type]
 	at, err := time.Parse(time.RFC3339, l.Timestamp)
-	if want == "" || err != nil || at.UnixMilli() < 0 {
-		return nil, at, false
-	}
 	var each []json.RawMessage
-	if json.Unmarshal(l.Message.Content, &each) != nil {
-		return nil, at, false // text
+	if want == "" || err != nil || at.UnixMilli() < 0 || json.Unmarshal(l.Message.Content, &each) != nil { // content may be a text
+		return nil, at
 	}
 	for _, e := range each {
 		var b block
@@ -139,7 +133,7 @@ func parseLine(raw []byte, r *backfillRun) (blocks []block, at time.Time, ok boo
 			blocks = append(blocks, b)
 		}
 	}
-	return blocks, at, true
+	return blocks, at
 }
 
 // value decodes a block's part; images and other encoded data are left out of it.
