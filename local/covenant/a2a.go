@@ -195,11 +195,11 @@ func (s *session) recipientAccepts(ctx context.Context, t task) error {
 		return nil
 	}
 	names := []string{"a2a.recv." + s.peer.Display, "a2a.recv." + s.peer.Pubkey}
-	held, err := s.capabilities(ctx, t.Recipient.Pubkey, names)
+	live, err := s.capabilities(ctx, t.Recipient.Pubkey, names)
 	if err != nil {
 		return err
 	}
-	for _, c := range held {
+	for _, c := range live {
 		if readScope(c.Scope).task(s.peer.Pubkey, t.ID) {
 			return nil
 		}

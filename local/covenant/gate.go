@@ -36,19 +36,19 @@ func (s *session) gate(ctx context.Context, g gate) error {
 
 // scopes is gate, and gives the scopes that let the request pass.
 func (s *session) scopes(ctx context.Context, g gate) (passed []scope, err error) {
-	held, err := s.capabilities(ctx, s.peer.Pubkey, g.actions)
+	live, err := s.capabilities(ctx, s.peer.Pubkey, g.actions)
 	if err != nil {
 		return nil, err
 	}
 	check := func(missing []string, authorized []kit.Object) kit.Object {
 		return kit.Object{"type", "capability_check", "agent_id", g.label, "required_actions", g.actions, "missing_actions", missing,
-			"passed", len(held) > 0, "authorized_by", authorized}
+			"passed", len(live) > 0, "authorized_by", authorized}
 	}
-	if len(held) == 0 {
+	if len(live) == 0 {
 		return nil, s.refuse(check(g.actions, []kit.Object{}), fmt.Sprintf("%s Grant it with `covenant capabilities grant %s`.", g.missing, g.actions[0]))
 	}
 	authorized := []kit.Object{}
-	for _, c := range held {
+	for _, c := range live {
 		if sc := readScope(c.Scope); g.allows(sc) {
 			passed = append(passed, sc)
 			authorized = append(authorized, kit.Object{"action", c.Action, "granted_by_display", s.srv.operator.Display, "signature_b58", c.Signature})
@@ -58,26 +58,26 @@ func (s *session) scopes(ctx context.Context, g gate) (passed []scope, err error
 		return nil, err
 	}
 	if len(passed) == 0 {
-		return nil, s.refuse(kit.Object{"type", "capability_scope_rejected", "agent_id", g.label, "action", held[0].Action, "reason", g.reject}, g.reject)
+		return nil, s.refuse(kit.Object{"type", "capability_scope_rejected", "agent_id", g.label, "action", live[0].Action, "reason", g.reject}, g.reject)
 	}
 	return passed, nil
 }
 
 // capabilities are the live ones of a subject for any of some actions.
-func (s *session) capabilities(ctx context.Context, subject string, actions []string) (held []oplog.StoredGrant, err error) {
+func (s *session) capabilities(ctx context.Context, subject string, actions []string) (live []oplog.StoredGrant, err error) {
 	at := now()
 	err = s.srv.view(ctx, "permissions", func(v *state.View, db oplog.DB) {
 		for _, a := range actions {
 			v.GrantsFor(db, subject, a, func(g oplog.StoredGrant) bool {
 				if s.srv.holds(g, at) {
-					held = append(held, g)
+					live = append(live, g)
 				}
-				return len(held) < maxHeld
+				return len(live) < maxLive
 			})
 		}
 	})
-	return held, err
+	return live, err
 }
 
-// maxHeld bounds how many capabilities one check reads.
-const maxHeld = 64
+// maxLive bounds how many capabilities one check reads.
+const maxLive = 64

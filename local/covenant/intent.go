@@ -158,14 +158,14 @@ func shown(m *oplog.Memory) (text string, meta json.RawMessage) {
 
 // remember stores an answer and its receipt in one entry.
 func (s *session) remember(ctx context.Context, id, text, answer string, sources []string, at time.Time) error {
-	keep := intentMetadata{Text: text, Status: "ok", Origin: s.srv.origin(), Derived: len(sources) > 0, Sources: sources}
-	if keep.Derived {
-		keep.Answer = answer
+	said := intentMetadata{Text: text, Status: "ok", Origin: s.srv.origin(), Derived: len(sources) > 0, Sources: sources}
+	if said.Derived {
+		said.Answer = answer
 	}
 	if text == "" {
 		text = answer // a memory has a text
 	}
-	meta, err := kit.JSON(keep)
+	meta, err := kit.JSON(said)
 	if err != nil {
 		return err
 	}

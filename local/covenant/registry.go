@@ -129,13 +129,13 @@ func (r *registry) revoke(now uint64, which func(registration) bool) (n int, err
 func (r *registry) purge(before uint64) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	kept := slices.DeleteFunc(slices.Clone(r.rows), func(row registration) bool { return row.Revoked != 0 && row.Revoked < before })
-	n := len(r.rows) - len(kept)
+	rest := slices.DeleteFunc(slices.Clone(r.rows), func(row registration) bool { return row.Revoked != 0 && row.Revoked < before })
+	n := len(r.rows) - len(rest)
 	if n == 0 {
 		return 0, nil
 	}
 	var lines []registration
-	for _, row := range kept {
+	for _, row := range rest {
 		end := registration{Token: row.Token, Revoked: row.Revoked}
 		row.Revoked = 0
 		if lines = append(lines, row); end.Revoked != 0 {
@@ -145,7 +145,7 @@ func (r *registry) purge(before uint64) (int, error) {
 	if err := r.file.Replace(lines...); err != nil {
 		return 0, err
 	}
-	r.rows = kept
+	r.rows = rest
 	return n, nil
 }
 

@@ -13,7 +13,7 @@ import (
 func (c *call) counts(ctx context.Context) (n kit.Object, raw uint64, err error) {
 	err = c.s.cfg.Memory.View(ctx, func(v *state.View, db oplog.DB) error {
 		e := v.EventCounts(db, c.ns)
-		kept := v.NamespaceStats(db, c.ns)
+		stats := v.NamespaceStats(db, c.ns)
 		embedded := uint64(0)
 		if d, ok := v.Database(db); ok && d.Embedder != nil { // some may wait for their vector
 			v.NamespaceFrom(db, c.ns, 0, func(seq oplog.Seq) bool {
@@ -22,11 +22,11 @@ func (c *call) counts(ctx context.Context) (n kit.Object, raw uint64, err error)
 				}
 				return ctx.Err() == nil
 			})
-			embedded = min(embedded, kept.Active+kept.Consolidated) // a forgotten one may have its vector still
+			embedded = min(embedded, stats.Active+stats.Consolidated) // a forgotten one may have its vector still
 		}
 		raw = e.Raw
 		n = kit.Object{"events", e.Events, "raw", raw, "summarized", e.Summarized, "skipped", e.Skipped, "summaries", e.Summarized, "embeddings", embedded,
-			"superseded", kept.Consolidated, "sessions", e.Sessions}
+			"superseded", stats.Consolidated, "sessions", e.Sessions}
 		return nil
 	})
 	return n, raw, err

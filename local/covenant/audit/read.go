@@ -61,9 +61,9 @@ func (l *Log) Each(visit func(*Event)) error {
 // A Place is where a line begins, for reading on from there.
 type Place int64
 
-// Last gives the places of the newest events that keep wants, oldest first: at most limit, none older than since.
+// Last gives the places of the newest wanted events, oldest first: at most limit, none older than since.
 // It reads backwards: its cost grows with the rows that it looks at, not with the file.
-func (r *Reader) Last(limit uint64, since uint64, keep func(*Event) bool) (out []Place, err error) {
+func (r *Reader) Last(limit uint64, since uint64, wanted func(*Event) bool) (out []Place, err error) {
 	if limit == 0 {
 		return nil, nil
 	}
@@ -75,7 +75,7 @@ func (r *Reader) Last(limit uint64, since uint64, keep func(*Event) bool) (out [
 		if e.Timestamp < since {
 			return false
 		}
-		if keep(&e) {
+		if wanted(&e) {
 			out = append(out, p)
 		}
 		return uint64(len(out)) < limit

@@ -58,8 +58,9 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// A line that does not fit the disk is taken back with those that came with it, and the journal goes on.
-func TestAppendIsAllOrNone(t *testing.T) {
+// Lines that were appended can be taken back, a file that another process writes to is noticed, and after a failure a journal goes on
+// or takes nothing more.
+func TestCutAndFailures(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lines")
 	j, _ := replayed(t, path, nil)
 	if err := j.Commit("one"); err != nil {

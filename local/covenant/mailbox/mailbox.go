@@ -217,27 +217,27 @@ func (b *Box) Take(now uint64, sender string) (json.RawMessage, error) {
 }
 
 // Queue lists what one identity sent or is to receive: queued tasks in their order, then leased ones by the time of
-// their lease and id; those that keep wants.
-func (b *Box) Queue(who string, keep func(Entry) bool) (entries []Entry) {
+// their lease and id; the wanted ones alone.
+func (b *Box) Queue(who string, wanted func(Entry) bool) (entries []Entry) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var held []Entry
+	var leased []Entry
 	for _, k := range b.order {
 		if k.Task.Sender != who && k.Task.Recipient != who {
 			continue
 		}
 		switch {
-		case !keep(k.Entry):
+		case !wanted(k.Entry):
 		case k.Lease == nil:
 			entries = append(entries, k.Entry)
 		default:
-			held = append(held, k.Entry)
+			leased = append(leased, k.Entry)
 		}
 	}
-	slices.SortStableFunc(held, func(a, b Entry) int {
+	slices.SortStableFunc(leased, func(a, b Entry) int {
 		return cmp.Or(cmp.Compare(a.Lease.At, b.Lease.At), cmp.Compare(a.ID, b.ID))
 	})
-	return append(entries, held...)
+	return append(entries, leased...)
 }
 
 // Results are those that wait for a sender, oldest first, at most limit. They stay.
