@@ -75,8 +75,7 @@ func masked(s *string) *string {
 	if s == nil {
 		return nil
 	}
-	m := redact.String(*s)
-	return &m
+	return ptr(redact.String(*s))
 }
 
 // maskedJSON is a value without its secrets. One that holds none stays as it was written.
@@ -147,7 +146,7 @@ func sendTask(f *fields) action {
 			return nil, s.refuse(kit.Object{"type", "a2_a_sender_mismatch", "peer_display", s.peer.Display, "claimed_sender_display", t.Sender.Display},
 				fmt.Sprintf("a2a send rejected: task.sender %q does not match authenticated peer %q", t.Sender.Display, s.peer.Display))
 		}
-		if err := s.gate(ctx, dealing("send", "to", t.Recipient, t.ID, "a2a-send:"+t.Recipient.Display)); err != nil {
+		if err := s.gate(ctx, dealing("send", t.Recipient, t.ID, "a2a-send:"+t.Recipient.Display)); err != nil {
 			return nil, err
 		}
 		if err := s.recipientAccepts(ctx, t); err != nil {
@@ -182,9 +181,9 @@ func renamed(body json.RawMessage, id string) (json.RawMessage, error) {
 }
 
 // dealing is the gate of sending to an agent, or answering one.
-func dealing(what, preposition string, with AgentID, id, label string) gate {
+func dealing(what string, with AgentID, id, label string) gate {
 	return gate{label: label, actions: []string{"a2a." + what + "." + with.Display, "a2a." + what + "." + with.Pubkey},
-		missing: fmt.Sprintf(`a2a %s %s %s requires capability "a2a.%s.%s".`, what, preposition, with.Display, what, with.Display),
+		missing: fmt.Sprintf(`a2a %s to %s requires capability "a2a.%s.%s".`, what, with.Display, what, with.Display),
 		allows:  func(sc scope) bool { return sc.task(with.Pubkey, id) },
 		reject:  fmt.Sprintf("a2a %s rejected by capability scope: peer or task does not match capability scope", what)}
 }
@@ -252,20 +251,24 @@ func postResult(f *fields) action {
 		if json.Unmarshal(t.SenderID, &sender) != nil {
 			return nil, errMailbox
 		}
-		if err := s.gate(ctx, dealing("respond", "to", sender, r.Task, "a2a-respond:"+r.Task)); err != nil {
+		if err := s.gate(ctx, dealing("respond", sender, r.Task, "a2a-respond:"+r.Task)); err != nil {
 			return nil, err
 		}
 		if t.Recipient != s.peer.Pubkey {
 			return nil, s.refuse(kit.Object{"type", "a2_a_result_rejected", "task_id", r.Task, "reason", "not_recipient"},
 				fmt.Sprintf("a2a respond rejected: task_id %s is not addressed to the authenticated peer", r.Task))
 		}
-		body, err := kit.JSON(r)
-		if err != nil {
-			return nil, err
-		}
-		err = s.srv.box.Post(now(), mailbox.Result{Task: r.Task, Final: r.Status != "partial", Body: body})
-		return kit.Object{"kind", "a2_a_result_posted", "task_id", r.Task}, s.srv.boxError(err, r.Task)
+		return kit.Object{"kind", "a2_a_result_posted", "task_id", r.Task}, s.srv.post(r)
 	}
+}
+
+// post gives a result to the sender of its task.
+func (s *Server) post(r result) error {
+	body, err := kit.JSON(r)
+	if err != nil {
+		return err
+	}
+	return s.boxError(s.box.Post(now(), mailbox.Result{Task: r.Task, Final: r.Status != "partial", Body: body}), r.Task)
 }
 
 // repairTask takes a task from a worker that died. Only the operator may: no agent can tell that another has died.
@@ -274,21 +277,13 @@ func repairTask(f *fields) action {
 	if how != "requeue" && how != "force_error" {
 		f.fail("action", "not understood")
 	}
-	reason := masked(f.optText("reason"))
+	reason := redact.String(or(f.optText("reason"), "forced by the operator"))
 	return operatorOnly("a2a repair requires the operator identity", func(_ context.Context, s *session) (any, error) {
-		var err error
+		answer := kit.Object{"kind", "a2_a_task_repaired", "task_id", id}
 		if how == "requeue" {
-			err = s.srv.box.Requeue(now(), id)
-		} else {
-			if reason == nil {
-				reason = ptr("forced by the operator")
-			}
-			var body []byte
-			if body, err = kit.JSON(result{Task: id, Status: "error", Content: []content{}, Error: reason}); err == nil {
-				err = s.srv.box.Post(now(), mailbox.Result{Task: id, Final: true, Body: body})
-			}
+			return answer, s.srv.boxError(s.srv.box.Requeue(now(), id), id)
 		}
-		return kit.Object{"kind", "a2_a_task_repaired", "task_id", id}, s.srv.boxError(err, id)
+		return answer, s.srv.post(result{Task: id, Status: "error", Content: []content{}, Error: &reason})
 	})
 }
 

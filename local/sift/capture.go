@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -150,8 +151,10 @@ func object(members ...[]byte) []byte {
 
 // utf16Len is a text's length as JavaScript counts it.
 func utf16Len(b []byte) (n uint64) {
-	for _, r := range string(b) {
+	for len(b) > 0 { // a range over string(b) would copy it
+		r, size := utf8.DecodeRune(b)
 		n += uint64(utf16.RuneLen(r))
+		b = b[size:]
 	}
 	return n
 }
