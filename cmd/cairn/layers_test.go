@@ -104,7 +104,6 @@ var layers = []layer{
 	{"local/covenant/ignore", nil},
 	{"local/covenant/mailbox", []string{"local/covenant/journal"}},
 	{"local/covenant", []string{"local/covenant/audit", "local/covenant/b58", "local/covenant/canon", "local/covenant/ignore", "local/covenant/journal", "local/covenant/mailbox", "local/door", "local/frame", "local/kit", "local/redact"}},
-	{"local/process/conformance", nil},
 	{"local/process", []string{"local/child", "local/door", "local/environ", "local/kit"}},
 	{"local/process/standalone", []string{"local/process"}},
 	{"local/sift", []string{"local/environ", "local/frame", "local/kit", "local/redact"}},

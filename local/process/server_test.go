@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/cairndb/cairn/local/process"
-	"github.com/cairndb/cairn/local/process/conformance"
 	"github.com/cairndb/cairn/node/api"
 )
 
@@ -47,20 +46,6 @@ func (o *output) end() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.w = io.Discard
-}
-
-func TestVectors(t *testing.T) {
-	t.Parallel()
-	conformance.Run(t, token, func(t *testing.T) string {
-		socket, s := listen(t)
-		var end sync.WaitGroup
-		end.Go(func() { // the program closes its server when it is told to stop
-			<-s.Done()
-			s.Close()
-		})
-		t.Cleanup(func() { s.Close(); end.Wait() })
-		return socket
-	})
 }
 
 // What the server was started to ignore, its children heed.

@@ -20,7 +20,6 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/cairndb/cairn/local/process/conformance"
 	"github.com/cairndb/cairn/local/process/standalone"
 )
 
@@ -116,10 +115,6 @@ func ask(t testing.TB, socket, method, params string) string {
 		t.Fatalf("exit %d, %q", code, errs)
 	}
 	return out
-}
-
-func TestVectors(t *testing.T) {
-	conformance.Run(t, token, func(t *testing.T) string { return daemon(t) })
 }
 
 func TestRefusals(t *testing.T) {
