@@ -15,11 +15,11 @@ type Pipes struct {
 	readers sync.WaitGroup
 }
 
-// Read hands everything that a pipe of an exec.Cmd brings to take, which keeps nothing of it, in pieces of MaxPiece bytes at most.
-func (p *Pipes) Read(pipe io.Reader, take func([]byte)) {
+// Read hands everything that a pipe of an exec.Cmd brings to sink, which keeps nothing of it, in pieces of MaxPiece bytes at most.
+func (p *Pipes) Read(pipe io.Reader, sink func([]byte)) {
 	f := pipe.(*os.File)
 	p.files = append(p.files, f)
-	p.readers.Go(func() { drain(f, take) })
+	p.readers.Go(func() { drain(f, sink) })
 }
 
 // MaxPiece is how much is read of a pipe at once.
@@ -46,15 +46,15 @@ func (p *Pipes) Finish(within time.Duration, hurry <-chan struct{}) {
 }
 
 // drain reads a pipe to its end, or, when its deadline has passed, what is in it.
-func drain(f *os.File, take func([]byte)) {
+func drain(f *os.File, sink func([]byte)) {
 	buf := make([]byte, MaxPiece)
 	for {
 		n, err := f.Read(buf)
 		if n > 0 {
-			take(buf[:n])
+			sink(buf[:n])
 		}
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			rest(f, buf, take)
+			readBuffered(f, buf, sink)
 		}
 		if err != nil {
 			return
@@ -62,21 +62,21 @@ func drain(f *os.File, take func([]byte)) {
 	}
 }
 
-// mostHeld is how much a pipe holds at most, where its maker has not changed that.
-const mostHeld = 1 << 20
+// pipeCapacity is how much a pipe holds at most, where its maker has not changed that.
+const pipeCapacity = 1 << 20
 
-// rest reads what a pipe holds and waits for nothing. A process that goes on writing is not read for ever.
-func rest(f *os.File, buf []byte, take func([]byte)) {
+// readBuffered reads what a pipe holds and waits for nothing. A process that goes on writing is not read for ever.
+func readBuffered(f *os.File, buf []byte, sink func([]byte)) {
 	pipe, err := f.SyscallConn()
 	if err != nil || f.SetReadDeadline(time.Time{}) != nil {
 		return
 	}
-	for left := mostHeld; left > 0; {
+	for left := pipeCapacity; left > 0; {
 		n := 0
 		if pipe.Read(func(fd uintptr) bool { n, _ = syscall.Read(int(fd), buf); return true }) != nil || n <= 0 {
 			return // it is empty, or at its end
 		}
-		take(buf[:n])
+		sink(buf[:n])
 		left -= n
 	}
 }

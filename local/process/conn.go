@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// conn is one client. Its reader hands requests out, its writer sends what is due: answers first, then frames of the
+// conn is one client. Its reader dispatches requests, its writer sends answers first, then frames of the
 // processes it follows, which it takes from their stores at its own pace.
 type conn struct {
 	s  *Server
@@ -23,7 +23,7 @@ type conn struct {
 	lanes    map[string]*lane
 	inFlight int
 	parked   int  // bytes of lines that wait in a lane
-	finish   bool // nothing more will be asked: send what is due, then close
+	finish   bool // the client has ended its side: the writer sends the last answers, then closes
 	ended    bool // nothing is sent any more
 	room     chan struct{}
 	open     chan struct{} // a place for each file in files, or on the way there
@@ -32,7 +32,7 @@ type conn struct {
 	once     sync.Once
 }
 
-// place is where a connection is in a process's frames. What is sent is the frames of the first reattach, its answer, those of the next,
+// place is where a connection is in a process's frames. The writer sends the frames of the first reattach, its answer, those of the next,
 // and behind the last one new frames as they come.
 type place struct {
 	at         cursor
@@ -126,8 +126,8 @@ func (c *conn) drain() {
 	}
 }
 
-// take checks a request and sets it going.
-func (c *conn) take(line []byte) {
+// dispatch checks a request and starts it.
+func (c *conn) dispatch(line []byte) {
 	c.mu.Lock()
 	c.inFlight++
 	c.mu.Unlock()
@@ -199,7 +199,7 @@ func (c *conn) send(f *fileBody) {
 	c.wake()
 }
 
-// work runs something that may take long.
+// work runs f beside everything else.
 func (c *conn) work(id any, f func()) {
 	c.s.tasks.Go(func() {
 		defer c.recovered(id)
@@ -213,7 +213,7 @@ func (c *conn) recovered(id any) {
 	}
 }
 
-// enqueue runs something after what is in the lane already.
+// enqueue runs f after the requests that are in the lane.
 func (c *conn) enqueue(name string, f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -245,7 +245,7 @@ func (c *conn) idle(name string) bool {
 	return c.lanes[name] == nil
 }
 
-// park counts lines that wait.
+// park counts the bytes of lines that wait in a lane, so that throttle stops reading from a client which sends faster than is served.
 func (c *conn) park(bytes int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -328,7 +328,7 @@ func (c *conn) reattach(p *proc, from uint64, line func(reattachResult) []byte) 
 		if old != nil { // what it was about to be sent comes with the replay
 			job.from = min(job.from, old.at.next)
 		}
-		c.places[p] = &place{cursor{next: job.from}, []reattachJob{job}} // another one: what is being read for the old one is not sent
+		c.places[p] = &place{cursor{next: job.from}, []reattachJob{job}} // a new one: the writer does not send what it is reading for the old one
 	}
 	c.wake()
 	return true

@@ -12,7 +12,7 @@
 //	{"type":"stream","processId":"a","stream":"stdout","seq":1,"data":"<base64>"}
 //	{"type":"stream","processId":"a","stream":"exit","seq":2,"exitCode":0}
 //
-// A request is checked in the order parse, auth, version, method, params; what fails first is answered:
+// A request is checked in the order parse, auth, version, method, params; the first failure is answered:
 //
 //	-32700  Parse error                      the line is no request; the answer's id is null
 //	-32001  Unauthorized: …                  the token is missing or wrong

@@ -11,10 +11,10 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// onHost is a row of what is done to the host and not to a memory.
+// onHost is a row of the table of operations that are done to the host and not to a memory.
 type onHost = api.Of[api.HostRequest, api.Nothing]
 
-// run is what a plain method does with its parameters, once the door has let it.
+// run is what a plain method does with its parameters, when the door has allowed it.
 func (m method) run(params json.RawMessage) func(*Server) (any, error) {
 	do := m.plain(params)
 	if m.needs == nil {

@@ -40,7 +40,7 @@ func filesValidate(_ *Server, p pathParams) (any, error) {
 	return kit.Object{"valid", true, "isDir", i.IsDir()}, nil
 }
 
-// filesList leaves out hidden names and follows links to say what is a directory.
+// filesList leaves out hidden names, and follows links to tell directories from files.
 func filesList(_ *Server, p pathParams) (any, error) {
 	f, err := os.OpenFile(p.Path, os.O_RDONLY|syscall.O_DIRECTORY, 0) // a pipe would wait for its writer
 	if err != nil {
@@ -111,17 +111,17 @@ func filesRead(_ *Server, p pathParams) (any, error) {
 		f.Close()
 		return readResult{string(first), true}, nil
 	}
-	return &fileBody{file: f, held: first, left: limit - int64(len(first))}, nil
+	return &fileBody{file: f, unsent: first, left: limit - int64(len(first))}, nil
 }
 
-// smallFile is what is read at once.
+// smallFile is the size up to which a file is read at once.
 const smallFile = 32 << 10
 
 // fileBody is a file that is sent as JSON while it is read. It ends where the file does, or at the limit if that grew.
 type fileBody struct {
 	head, tail []byte // of its line, around the content
 	file       *os.File
-	held       []byte // read, and not sent
+	unsent     []byte // bytes of the file that were read last
 	left       int64  // what may be read still
 }
 
@@ -136,28 +136,28 @@ func (b *fileBody) line(id any) {
 // next appends the next piece of the line, and says whether it was the last one.
 func (b *fileBody) next(buf []byte) (_ []byte, last bool, err error) {
 	buf, b.head = append(buf, b.head...), nil
-	held := len(b.held)
-	b.held = slices.Grow(b.held, slice)
-	n, err := io.ReadFull(b.file, b.held[held:held+int(min(slice, b.left))])
-	b.held, b.left = b.held[:held+n], b.left-int64(n)
+	had := len(b.unsent)
+	b.unsent = slices.Grow(b.unsent, slice)
+	n, err := io.ReadFull(b.file, b.unsent[had:had+int(min(slice, b.left))])
+	b.unsent, b.left = b.unsent[:had+n], b.left-int64(n)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return buf, false, err
 	}
 	last = err != nil || b.left == 0
-	ready := len(b.held)
+	ready := len(b.unsent)
 	for i := 1; !last && i < utf8.UTFMax && i <= ready; i++ { // a character that is cut waits for its rest
-		if tail := b.held[ready-i:]; utf8.RuneStart(tail[0]) {
+		if tail := b.unsent[ready-i:]; utf8.RuneStart(tail[0]) {
 			if !utf8.FullRune(tail) {
 				ready -= i
 			}
 			break
 		}
 	}
-	text, err := json.Marshal(string(b.held[:ready]))
+	text, err := json.Marshal(string(b.unsent[:ready]))
 	if err != nil {
 		return buf, false, err
 	}
-	b.held = append(b.held[:0], b.held[ready:]...)
+	b.unsent = append(b.unsent[:0], b.unsent[ready:]...)
 	buf = append(buf, text[1:len(text)-1]...)
 	if last {
 		buf = append(buf, b.tail...)

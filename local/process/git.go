@@ -53,17 +53,17 @@ func redirectsGit(kv string) bool {
 // maxGit bounds what one run of git may say.
 const maxGit = 64 << 20
 
-// capture keeps what a program says, both streams in one and stdout apart; what is over the bound is dropped.
+// capture keeps what a program says, both streams in one and stdout apart. Bytes over the bound are dropped.
 type capture struct {
 	most     int // bytes of a stream
 	mu       sync.Mutex
 	out, all bytes.Buffer
 }
 
-func (c *capture) stdout(b []byte) { c.take(b, &c.out, &c.all) }
-func (c *capture) stderr(b []byte) { c.take(b, &c.all) }
+func (c *capture) stdout(b []byte) { c.write(b, &c.out, &c.all) }
+func (c *capture) stderr(b []byte) { c.write(b, &c.all) }
 
-func (c *capture) take(b []byte, to ...*bytes.Buffer) {
+func (c *capture) write(b []byte, to ...*bytes.Buffer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, o := range to {

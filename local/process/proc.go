@@ -21,11 +21,11 @@ type proc struct {
 	id      string
 	idJSON  []byte
 	pid     int
-	started float64 // epoch seconds, told to those who want to know whether it is still the same
+	started float64 // epoch seconds: with it clients tell whether a pid is still the same process
 	cmd     *exec.Cmd
 	in      *stdinQueue
-	left    chan struct{} // closed when the leader has ended
-	gone    chan struct{} // closed with the exit frame
+	exited  chan struct{} // closed when the leader has ended
+	done    chan struct{} // closed with the exit frame
 
 	mu       sync.Mutex
 	frames   *replay
@@ -35,7 +35,7 @@ type proc struct {
 	ended    time.Time
 }
 
-// after the leader's exit, how long a descendant may hold the pipes open.
+// drainTime is how long a descendant may hold the pipes open after the leader's exit.
 const drainTime = 5 * time.Second
 
 // start runs a command. The error is what the client is told.
@@ -63,8 +63,8 @@ func (s *Server) start(p spawnParams) (*proc, error) {
 	}
 	id, _ := json.Marshal(p.ID) // a string
 	pr := &proc{s: s, id: p.ID, idJSON: id, pid: c.Process.Pid, started: float64(time.Now().UnixNano()) / 1e9, cmd: c, running: true,
-		frames: newReplay(s.cfg.SpillDir, s.cfg.Replay, s.cfg.Keys), subs: map[*conn]struct{}{}, left: make(chan struct{}), gone: make(chan struct{})}
-	pr.in = newStdinQueue(in, pr.left, func() { s.log.Warn("[process.Manager] stdin backpressure: queue full for " + oneLine(p.ID)) })
+		frames: newReplay(s.cfg.SpillDir, s.cfg.Replay, s.cfg.Keys), subs: map[*conn]struct{}{}, exited: make(chan struct{}), done: make(chan struct{})}
+	pr.in = newStdinQueue(in, pr.exited, func() { s.log.Warn("[process.Manager] stdin backpressure: queue full for " + oneLine(p.ID)) })
 	s.tasks.Go(func() { pr.watch(out, errs) })
 	return pr, nil
 }
@@ -76,7 +76,7 @@ func (p *proc) watch(stdout, stderr io.Reader) {
 	out.Read(stderr, p.pump(stderrStream))
 
 	child.AwaitExit(p.cmd.Process) // it stays a zombie: its group's number cannot be given to another
-	close(p.left)
+	close(p.exited)
 	out.Finish(drainTime, p.s.ctx.Done())
 	p.in.close()
 
@@ -87,7 +87,7 @@ func (p *proc) watch(stdout, stderr io.Reader) {
 	p.frames.add(frame{stream: exitStream, code: code})
 	p.wake()
 	p.mu.Unlock()
-	close(p.gone)
+	close(p.done)
 	p.s.count.exits.Add(1)
 	p.s.log.Info("[process.Manager] Process " + oneLine(p.id) + " exited with code " + itoa(code))
 }
@@ -108,7 +108,7 @@ func (p *proc) pump(s stream) func([]byte) {
 	}
 }
 
-// wake tells the subscribers; the lock is held.
+// wake tells the subscribed connections that a frame is there; the caller holds the lock.
 func (p *proc) wake() {
 	for c := range p.subs {
 		c.news(p)
@@ -141,7 +141,7 @@ func (p *proc) silence() {
 	clear(p.subs)
 }
 
-// discard removes what is kept of a process that is gone.
+// discard closes the files of a process that is no longer known.
 func (p *proc) discard() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

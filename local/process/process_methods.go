@@ -122,7 +122,7 @@ func stdin(k *call, p stdinParams) {
 		for full := k.feed(pr, data, p.Offset); full != nil; full = k.feed(pr, data, p.Offset) {
 			select {
 			case <-full:
-			case <-pr.gone:
+			case <-pr.done:
 			case <-k.s.ctx.Done():
 				k.reply(nil, errNotRunning)
 				return
@@ -137,7 +137,7 @@ func (k *call) feed(pr *proc, data []byte, offset *int64) <-chan struct{} {
 		k.reply(nil, errNotRunning)
 		return nil
 	}
-	applied, taken, full, err := pr.in.offer(data, offset)
+	applied, accepted, full, err := pr.in.offer(data, offset)
 	switch {
 	case errors.Is(err, errFull):
 		return full
@@ -146,8 +146,8 @@ func (k *call) feed(pr *proc, data []byte, offset *int64) <-chan struct{} {
 	case err != nil:
 		k.reply(nil, errNotRunning)
 	default:
-		k.s.count.input.Add(int64(max(0, taken)))
-		k.reply(stdinResult{Success: true, Applied: applied, Duplicate: taken == duplicate}, nil)
+		k.s.count.input.Add(int64(max(0, accepted)))
+		k.reply(stdinResult{Success: true, Applied: applied, Duplicate: accepted == duplicate}, nil)
 	}
 	return nil
 }
@@ -224,10 +224,10 @@ func killAndWait(k *call, p waitParams) {
 
 // await sees a process out, or not.
 func (k *call) await(pr *proc, grace time.Duration, escalate bool) {
-	r := killResult{Found: true, Died: pr.goneWithin(grace)}
+	r := killResult{Found: true, Died: pr.doneWithin(grace)}
 	if !r.Died && escalate {
 		pr.signal(syscall.SIGKILL)
-		r.Escalated, r.Died = true, pr.goneWithin(max(grace, killGrace))
+		r.Escalated, r.Died = true, pr.doneWithin(max(grace, killGrace))
 	}
 	if r.Died {
 		k.c.answerAfter(pr, answer(k.id, r, nil))
@@ -236,11 +236,11 @@ func (k *call) await(pr *proc, grace time.Duration, escalate bool) {
 	}
 }
 
-func (p *proc) goneWithin(d time.Duration) bool {
+func (p *proc) doneWithin(d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
-	case <-p.gone:
+	case <-p.done:
 		return true
 	case <-t.C:
 	case <-p.s.ctx.Done():

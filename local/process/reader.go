@@ -16,7 +16,7 @@ func (c *conn) read() (answered bool) {
 		if len(in.Bytes()) == 0 {
 			continue
 		}
-		if !turn.decode(in.Bytes(), c.take) || !c.throttle(turn.leave) {
+		if !turn.decode(in.Bytes(), c.dispatch) || !c.throttle(turn.leave) {
 			return false
 		}
 	}

@@ -64,7 +64,7 @@ type replay struct {
 	limit    int64      // bytes that segments may hold
 	next     uint64
 	recent   []frame // the newest
-	held     int     // bytes of recent, with what a frame costs beside its data
+	inMemory int     // bytes of recent, with what a frame costs beside its data
 	segments []*segment
 	spilled  int64 // bytes of segments
 	closed   bool  // nothing is written any more
@@ -88,10 +88,10 @@ const (
 	frameCost    = 96       // of a frame beside its data
 	markEvery    = 256
 	recordHead   = 5
-	segmentShare = 16 // a segment is this part of the limit: what is dropped at once
+	segmentShare = 16 // a segment is this part of the limit, and the unit that is dropped
 )
 
-// spillPlace is where a sealed frame lies, as far as its key has to know: no file outlives its process.
+// spillPlace is the place that sealed frames are bound to. It is the same for all: no file outlives the server.
 var spillPlace = []byte("process replay")
 
 func newReplay(dir string, limit int64, keys *seal.Ring) *replay {
@@ -115,8 +115,8 @@ func (r *replay) recentFirst() uint64 { return r.next - uint64(len(r.recent)) }
 func (r *replay) add(f frame) (full bool) {
 	r.recent = append(r.recent, f)
 	r.next++
-	r.held += len(f.data) + frameCost
-	return r.held > memoryBudget
+	r.inMemory += len(f.data) + frameCost
+	return r.inMemory > memoryBudget
 }
 
 // spill moves the older half of what memory holds to a file. It takes the process's lock, and writes without it. When
@@ -145,9 +145,9 @@ func (r *replay) spill(lock sync.Locker) {
 	}
 }
 
-// plan chooses what to move and where to, a new segment where to is nil. Who calls it holds the lock.
+// plan chooses what to move and where to, a new segment where to is nil. The caller holds the lock.
 func (r *replay) plan() (frames []frame, to *segment) {
-	if r.held <= memoryBudget {
+	if r.inMemory <= memoryBudget {
 		return nil, nil
 	}
 	n, size := 0, 0
@@ -194,7 +194,7 @@ func (r *replay) commit(frames []frame, s *segment, next segment, err error) {
 // forget takes the n oldest frames out of memory.
 func (r *replay) forget(n int) {
 	for _, f := range r.recent[:n] {
-		r.held -= len(f.data) + frameCost
+		r.inMemory -= len(f.data) + frameCost
 	}
 	r.recent = append(make([]frame, 0, len(r.recent)), r.recent[n:]...)
 }
@@ -272,7 +272,7 @@ type run struct {
 	from   segment // as it was when the run was chosen
 }
 
-// run chooses what is next for a cursor, up to seq to. Who calls it holds the lock.
+// run chooses the frames that are next for a cursor, up to seq to. The caller holds the lock.
 func (r *replay) run(c cursor, to uint64) (run, error) {
 	if c.next < r.first() {
 		return run{}, errDropped
@@ -328,20 +328,20 @@ func (r run) readFile(b, id []byte, limit int) ([]byte, cursor, error) {
 	for start := len(b); c.next <= r.to && c.next < s.first+s.count && len(b)-start < limit; {
 		var head [recordHead]byte
 		if _, err := io.ReadFull(in, head[:]); err != nil {
-			return b, c, gone(err)
+			return b, c, unreadable(err)
 		}
 		n := int(binary.BigEndian.Uint32(head[1:]))
 		c.at += recordHead + int64(n)
 		if skip > 0 {
 			if _, err := in.Discard(n); err != nil {
-				return b, c, gone(err)
+				return b, c, unreadable(err)
 			}
 			skip--
 			continue
 		}
 		f.stream, f.data = stream(head[0]), slices.Grow(f.data[:0], n)[:n]
 		if _, err := io.ReadFull(in, f.data); err != nil {
-			return b, c, gone(err)
+			return b, c, unreadable(err)
 		}
 		if s.keys != nil {
 			plain, err := s.keys.Open(nil, f.data, spillPlace)
@@ -356,8 +356,8 @@ func (r run) readFile(b, id []byte, limit int) ([]byte, cursor, error) {
 	return b, c, nil
 }
 
-// gone says what an unreadable file means: mostly that it was dropped, and closed with that, in the middle of a read.
-func gone(err error) error {
+// unreadable is the error of a file that cannot be read: mostly that it was dropped, and closed with that, in the middle of a read.
+func unreadable(err error) error {
 	if errors.Is(err, os.ErrClosed) {
 		return errDropped
 	}

@@ -59,8 +59,8 @@ func TestReplayKeepsEverythingBelowItsLimit(t *testing.T) {
 		t.Skip("skipped in -short: one goroutine writes 2,000 large frames")
 	}
 	r := filled(t, t.TempDir(), 1<<30, 2000)
-	if r.first() != 1 || r.last() != 2000 || r.held > memoryBudget {
-		t.Errorf("frames %d to %d, %d bytes held", r.first(), r.last(), r.held)
+	if r.first() != 1 || r.last() != 2000 || r.inMemory > memoryBudget {
+		t.Errorf("frames %d to %d, %d bytes held", r.first(), r.last(), r.inMemory)
 	}
 	for _, from := range []uint64{1, 2, 255, 256, 257, 1300, 1999, 2000} {
 		check(t, r, from)
@@ -95,7 +95,7 @@ func TestReplayWithoutRoom(t *testing.T) {
 	for i := 1001; i <= 2000; i++ {
 		put(r, i)
 	}
-	if r.first() != r.recentFirst() || r.last() != 2000 || r.held > memoryBudget || len(r.recent) == 0 {
+	if r.first() != r.recentFirst() || r.last() != 2000 || r.inMemory > memoryBudget || len(r.recent) == 0 {
 		t.Errorf("frames %d to %d, %d in memory", r.first(), r.last(), len(r.recent))
 	}
 	check(t, r, r.first())

@@ -87,7 +87,7 @@ func (s *Server) find(name string) (method, error) {
 	return method{}, refuse(codeMethod, "Unknown method: %s", name)
 }
 
-// method is one of the nineteen. Exactly one of its functions is set; they decode parameters and return what is to be done.
+// method is one of the nineteen. Exactly one of its functions is set; they decode parameters, in the turn of their reader, and return the rest of the work.
 type method struct {
 	name string
 	// plain's runs beside everything else.

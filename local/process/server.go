@@ -148,7 +148,7 @@ func (s *Server) register(p *proc) bool {
 		old.signal(syscall.SIGKILL)
 		s.tasks.Go(func() { // its frames go when it is gone
 			select {
-			case <-old.gone:
+			case <-old.done:
 			case <-s.ctx.Done():
 			}
 			old.discard()

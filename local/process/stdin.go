@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// stdinQueue carries bytes to a process in order. What it has accepted it delivers, as long as the process reads.
+// stdinQueue carries bytes to a process in order. It delivers all bytes that it has accepted, as long as the process reads.
 type stdinQueue struct {
-	pipe io.WriteCloser
-	left <-chan struct{} // closed when the process has ended
-	full func()          // called once, when a request has to wait for the first time
+	pipe   io.WriteCloser
+	exited <-chan struct{} // closed when the process has ended
+	full   func()          // called once, when a request has to wait for the first time
 
 	mu      sync.Mutex
 	applied int64 // bytes accepted
 	chunks  [][]byte
-	held    int  // bytes of chunks, the one under way included
-	broken  bool // the process reads no more: what is accepted is thrown away
+	queued  int  // bytes of chunks, the one under way included
+	broken  bool // the process has closed its stdin: later bytes are accepted and discarded
 	closed  bool // nothing is accepted any more
-	told    bool
+	warned  bool
 	changed chan struct{}
 	done    chan struct{}
 }
@@ -38,8 +38,8 @@ var (
 	errFull   = errors.New("full")
 )
 
-func newStdinQueue(pipe io.WriteCloser, left <-chan struct{}, full func()) *stdinQueue {
-	q := &stdinQueue{pipe: pipe, left: left, full: full, changed: make(chan struct{}), done: make(chan struct{})}
+func newStdinQueue(pipe io.WriteCloser, exited <-chan struct{}, full func()) *stdinQueue {
+	q := &stdinQueue{pipe: pipe, exited: exited, full: full, changed: make(chan struct{}), done: make(chan struct{})}
 	go q.deliver() // ends with close
 	return q
 }
@@ -60,12 +60,12 @@ func (q *stdinQueue) deliver() {
 		dead := false
 		if !broken {
 			if _, err := q.pipe.Write(chunk); err != nil {
-				broken, dead = true, q.hasLeft()
+				broken, dead = true, q.hasExited()
 			}
 		}
 		q.mu.Lock()
 		q.broken, q.closed = broken, q.closed || dead
-		q.held -= len(chunk)
+		q.queued -= len(chunk)
 		q.touch()
 		q.mu.Unlock()
 	}
@@ -89,12 +89,12 @@ func (q *stdinQueue) next() (chunk []byte, broken bool) {
 	return chunk, q.broken
 }
 
-// hasLeft says whether the process has ended, or only closed its stdin.
-func (q *stdinQueue) hasLeft() bool {
+// hasExited says whether the process has ended, or only closed its stdin.
+func (q *stdinQueue) hasExited() bool {
 	t := time.NewTimer(deathGrace)
 	defer t.Stop()
 	select {
-	case <-q.left:
+	case <-q.exited:
 		return true
 	case <-t.C:
 		return false
@@ -102,7 +102,7 @@ func (q *stdinQueue) hasLeft() bool {
 }
 
 // offer accepts data that begins at offset, nil for the end, or says why not. After errFull, wait for changed.
-func (q *stdinQueue) offer(data []byte, offset *int64) (applied int64, taken int, changed <-chan struct{}, err error) {
+func (q *stdinQueue) offer(data []byte, offset *int64) (applied int64, accepted int, changed <-chan struct{}, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed {
@@ -121,15 +121,15 @@ func (q *stdinQueue) offer(data []byte, offset *int64) (applied int64, taken int
 	if len(data) == 0 {
 		return q.applied, 0, nil, nil
 	}
-	if q.held > 0 && q.held+len(data) > stdinBudget {
-		if !q.told {
-			q.told = true
+	if q.queued > 0 && q.queued+len(data) > stdinBudget {
+		if !q.warned {
+			q.warned = true
 			q.full()
 		}
 		return q.applied, 0, q.changed, errFull
 	}
 	q.applied += int64(len(data))
-	q.held += len(data)
+	q.queued += len(data)
 	q.chunks = append(q.chunks, data)
 	q.touch()
 	return q.applied, len(data), nil, nil

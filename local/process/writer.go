@@ -77,7 +77,7 @@ func (c *conn) sent(f *fileBody) {
 	c.answered()
 }
 
-// due collects what is to be sent next: all answers, and a slice of frames of each process. more says that there is
+// due collects the next bytes to send: all answers, and a slice of frames of each process. more says that there is
 // more at once, last that there will be nothing any more.
 func (c *conn) due(buf []byte) (_ []byte, more, last bool) {
 	c.mu.Lock()

@@ -15,7 +15,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// What an event may be.
+// Bounds of events and their streams.
 const (
 	maxEvent     = 64 << 10
 	streamBuffer = 256 // events a stream may be behind before it is dropped
@@ -51,7 +51,7 @@ func (s *Server) webhook(w http.ResponseWriter, r *http.Request) error {
 // feed is what one stream is to send.
 type feed struct {
 	events chan inbox.Event // closed when the stream is to end
-	behind bool             // it did not keep up; set before events is closed
+	behind bool             // the client did not keep up; set before events is closed
 }
 
 // streams are the open event streams.

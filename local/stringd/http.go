@@ -33,7 +33,7 @@ func refuse(status int, format string, args ...any) *refusal {
 	return &refusal{status, kit.Object{"error", fmt.Sprintf(format, args...)}}
 }
 
-// route serves a request that has come to its path. What it returns is answered as an error.
+// route serves a request of its path. An error that it returns is the answer.
 type route func(s *Server, w http.ResponseWriter, r *http.Request) error
 
 // routes is the protocol at a glance.
@@ -150,13 +150,13 @@ func encode(v any) []byte {
 	return b
 }
 
-// What a request may send.
+// Bounds of a request's body.
 const (
 	maxBody  = 10 << 20
 	maxDrain = 20 << 20 // read and thrown away, so that a client which is still sending sees the refusal
 )
 
-// What is read of bodies at once.
+// Bounds of large bodies, of all clients together.
 const (
 	maxLarge    = 8       // bodies of more than smallBody
 	smallBody   = 1 << 20 // which takes no place

@@ -23,7 +23,7 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// An agent is a record of the registry. What another version wrote beside the known fields is kept.
+// An agent is a record of the registry. Fields that another version wrote beside the known ones are written again.
 type agent struct {
 	ID      string
 	Home    string
@@ -80,7 +80,7 @@ type registry struct {
 	list []agent
 }
 
-// openRegistry reads the file; one that cannot be read is kept aside under another name.
+// openRegistry reads the file. A file that cannot be read is renamed, and the registry begins empty.
 func openRegistry(path string, keys *seal.Ring, log *slog.Logger) (*registry, error) {
 	r := &registry{path: path, keys: keys}
 	b, err := os.ReadFile(path)

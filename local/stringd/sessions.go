@@ -31,7 +31,7 @@ type key struct{ agent, topic string }
 // A waiter is a command in the queue. turn receives once: true when it may run, false when the session was closed.
 type waiter struct{ turn chan bool }
 
-// The ways not to get a turn.
+// Reasons for which a command gets no turn.
 var (
 	errFull    = errors.New("queue full")
 	errWaited  = errors.New("waited too long")
@@ -39,7 +39,7 @@ var (
 	errDropped = errors.New("session closed")
 )
 
-// acquire waits for the session's turn. Who gets it must release.
+// acquire waits for the session's turn. A caller that gets it must release it.
 func (x *session) acquire(ctx context.Context, size int, wait time.Duration) error {
 	x.mu.Lock()
 	if x.closed {
@@ -182,12 +182,12 @@ func (l *sessions) list(agent string) (out []*session) {
 // remove takes sessions out of the list and closes them.
 func (l *sessions) remove(which func(*session) bool) int {
 	l.mu.Lock()
-	var gone []*session
+	var removed []*session
 	l.order = slices.DeleteFunc(l.order, func(x *session) bool {
 		if !which(x) {
 			return false
 		}
-		gone = append(gone, x)
+		removed = append(removed, x)
 		delete(l.m, x.id)
 		if l.count[x.id.agent]--; l.count[x.id.agent] == 0 {
 			delete(l.count, x.id.agent)
@@ -196,11 +196,11 @@ func (l *sessions) remove(which func(*session) bool) int {
 	})
 	l.mu.Unlock()
 	var wg sync.WaitGroup
-	for _, x := range gone {
+	for _, x := range removed {
 		wg.Go(x.close)
 	}
 	wg.Wait()
-	return len(gone)
+	return len(removed)
 }
 
 func (l *sessions) drop(agent string) int {

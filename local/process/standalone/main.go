@@ -109,7 +109,7 @@ func Main(p Program) int {
 	return 0
 }
 
-// What the linker may be told: -X github.com/cairndb/cairn/local/process/standalone.linkedID=…
+// The linker may set these: -X github.com/cairndb/cairn/local/process/standalone.linkedID=…
 var linkedID, linkedTime string
 
 // Version is what this build calls itself, and when it was made.

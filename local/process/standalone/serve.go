@@ -19,7 +19,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// What the launcher tells the daemon it starts. childMark says that it is the daemon; the descriptors are pipes.
+// Environment variables in which the launcher tells the daemon what it is (childMark) and which descriptors are pipes.
 const (
 	childMark  = "CLAUSTRUM_DAEMON_CHILD"
 	tokenPipe  = "CLAUSTRUM_TOKEN_PIPE"
@@ -170,9 +170,9 @@ func daemon(o *options) (err error) {
 			syscall.Close(3) // the token came by file
 		}
 	}
-	told := false
+	listening := false
 	defer func() {
-		if err != nil && !told {
+		if err != nil && !listening {
 			io.WriteString(status, err.Error())
 			status.Close()
 			err = errReported
@@ -198,7 +198,7 @@ func daemon(o *options) (err error) {
 	if o.metrics != "" {
 		defer serveMetrics(o.metrics, s, log)()
 	}
-	told = true
+	listening = true
 	if _, err := io.WriteString(status, "ok"); err != nil {
 		log.Warn("[Server] the launcher is gone: " + err.Error())
 	}

@@ -190,7 +190,7 @@ func (p *performer) bind(w []string) error {
 		default:
 			return failf(InvalidPayload, "%s needs a value", arg)
 		}
-		if err := p.give(f.Name, value); err != nil {
+		if err := p.assign(f.Name, value); err != nil {
 			return err
 		}
 	}
@@ -201,7 +201,7 @@ func (p *performer) bind(w []string) error {
 func (p *performer) place(loose []string, empty bool) error {
 	for _, f := range p.action.Fields {
 		if _, ok := p.values[f.Name]; !ok && len(loose) > 0 {
-			if err := p.give(f.Name, loose[0]); err != nil {
+			if err := p.assign(f.Name, loose[0]); err != nil {
 				return err
 			}
 			loose = loose[1:]
@@ -242,8 +242,8 @@ func (p *performer) field(flag string) *sfmd.Field {
 	return nil
 }
 
-// give sets a field to a caller's value: topic variables and shortcuts are put in, $variables are not for callers.
-func (p *performer) give(name, value string) error {
+// assign sets a field to a caller's value: topic variables and shortcuts are put in, $variables are not for callers.
+func (p *performer) assign(name, value string) error {
 	if persistent.MatchString(value) {
 		return failf(InvalidPayload, "$var cannot be used in command arguments: %s", value)
 	}

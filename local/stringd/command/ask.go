@@ -9,7 +9,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// leaderless bounds a write while no leader is known: a client is told soon, and an election may still end in time.
+// leaderless bounds a write while no leader is known: the client gets NO_LEADER soon, and an election may still end in time.
 const leaderless = 700 * time.Millisecond
 
 // write asks for an operation that changes the memory.
@@ -27,13 +27,13 @@ func (c *call) place() (*api.PlaceAnswer, error) {
 	return api.Place.Ask(c.ctx, c.set.Memory, &api.Nothing{})
 }
 
-// may says whether the agents of this node may do something to the host.
+// may says whether the door lets the agents of this node do something to the host.
 func (s *Session) may(ctx context.Context, what api.Of[api.HostRequest, api.Nothing]) bool {
 	_, err := what.Ask(ctx, s.set.Memory, &api.HostRequest{})
 	return err == nil
 }
 
-// shellOff is what a client that may run no programs is told.
+// shellOff is the answer to a client that may run no programs.
 var shellOff = failf(Unsupported, "The shell is off on this node.")
 
 // program calls what runs a program, if the agents of this node may run any.

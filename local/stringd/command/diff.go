@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// What a diff shows.
+// Bounds of a diff.
 const (
 	diffContext = 3
 	diffLines   = 50
@@ -82,21 +82,21 @@ func compare(a, b []string) (out []change) {
 	}
 	x, y := a[pre:len(a)-post], b[pre:len(b)-post]
 	left := common(x, y)
-	var gone, come []change // since the last common line: what is gone stands before what came
+	var deleted, added []change // since the last common line: deleted ones stand before added ones
 	for i, j := 0, 0; i < len(x) || j < len(y); {
 		switch {
 		case left != nil && i < len(x) && j < len(y) && x[i] == y[j]:
-			out = append(append(append(out, gone...), come...), change{pre + i + 1, pre + j + 1, x[i]})
-			gone, come, i, j = nil, nil, i+1, j+1
+			out = append(append(append(out, deleted...), added...), change{pre + i + 1, pre + j + 1, x[i]})
+			deleted, added, i, j = nil, nil, i+1, j+1
 		case j == len(y) || i < len(x) && (left == nil || left[i+1][j] >= left[i][j+1]):
-			gone = append(gone, change{pre + i + 1, 0, x[i]})
+			deleted = append(deleted, change{pre + i + 1, 0, x[i]})
 			i++
 		default:
-			come = append(come, change{0, pre + j + 1, y[j]})
+			added = append(added, change{0, pre + j + 1, y[j]})
 			j++
 		}
 	}
-	out = append(append(out, gone...), come...)
+	out = append(append(out, deleted...), added...)
 	for k := range post {
 		o, n := len(a)-post+k, len(b)-post+k
 		out = append(out, change{o + 1, n + 1, a[o]})

@@ -3,7 +3,7 @@
 //	/word[.sub][:sub] arguments      one line
 //	further lines                    the body: text, an edit, a template
 //
-// Words are folded to lower case; what begins with // is taken as if it began with /. In a bash topic the input is the
+// Words are folded to lower case, and a command that begins with // is read as if it began with /. In a bash topic the input is the
 // shell's, but for the commands that are named there with one slash and //help, //info, //close. A hub (app, bash, tool,
 // event, system, agent) has commands of its own, which go before the others.
 //

@@ -134,7 +134,7 @@ func (s *Session) nameOf(p *page) string {
 	return s.display(p.path)
 }
 
-// loadMenu reads a menu's file; one that cannot be read has no entries.
+// loadMenu reads a menu's file. A menu whose file cannot be read has no entries.
 func (s *Session) loadMenu(p *page, d sfmd.Directive) menu {
 	m := menu{name: d.Name}
 	path, err := s.locate(d.Path, filepath.Dir(p.path))

@@ -82,7 +82,7 @@ func (c *call) target(typed string) (e edit, err error) {
 }
 
 // input is a command's path and the text after it: on the line, or below it.
-func (c *call) input() (path, content string, given bool) {
+func (c *call) input() (path, content string, hasText bool) {
 	line := c.args
 	if len(line) > 0 && (line[0] == '"' || line[0] == '\'') {
 		if end := strings.IndexByte(line[1:], line[0]); end >= 0 {
@@ -112,7 +112,7 @@ func (c *call) existing(typed string) (edit, error) {
 }
 
 func (c *call) edit() (string, error) {
-	path, content, given := c.input()
+	path, content, hasText := c.input()
 	e, err := c.existing(path)
 	if err != nil {
 		return "", err
@@ -121,7 +121,7 @@ func (c *call) edit() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if !given {
+	if !hasText {
 		c.seen[e.path] = e.stamp
 		return numbered(e, e.text[start:end]), nil
 	}
@@ -263,12 +263,12 @@ func (c *call) write() (string, error) {
 }
 
 func (c *call) appendTo() (string, error) {
-	path, content, given := c.input()
+	path, content, hasText := c.input()
 	e, err := c.existing(path)
 	if err != nil {
 		return "", err
 	}
-	if !given {
+	if !hasText {
 		return "", failf(InvalidPayload, "Usage: /append <path> <text>")
 	}
 	next := e.text

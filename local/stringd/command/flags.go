@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A flag is what a memory command may be told besides its text.
+// A flag is an option of a memory command.
 type flag struct {
 	name  string
 	bare  bool // takes no value
@@ -30,8 +30,8 @@ func (f flags) whole(name string, def int) int {
 var bareWord = regexp.MustCompile(`[^ \t]+`)
 
 // takeFlags reads the flags around a text. Questions hold apostrophes and dashes, so nothing is quoted: known flags are
-// taken from the front up to the first other word or --, then from the end while their values are valid; what is left
-// between them is the text, byte for byte. An unknown --word is text.
+// taken from the front up to the first other word or --, then from the end while their values are valid; the text is
+// the rest between them, byte for byte. An unknown --word is text.
 func takeFlags(line string, known []flag) (f flags, text string, err error) {
 	words := bareWord.FindAllStringIndex(line, -1)
 	r := flagReader{known: known, line: line, words: words, to: len(words), read: flags{}}
@@ -128,7 +128,7 @@ func (r *flagReader) back() (more bool, err error) {
 	return true, nil
 }
 
-// refuses says what is wrong with a value.
+// refuses is why a value is not valid for the flag; nil when it is.
 func (k *flag) refuses(value string) error {
 	if k.check == nil {
 		return nil

@@ -16,7 +16,7 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// What the memory commands bound.
+// Bounds of the memory commands.
 const (
 	defaultK      = 8
 	maxK          = 100
@@ -138,7 +138,7 @@ func question(f func(*call, ask) (view, error), known ...flag) func(*call) (stri
 	return adapt(f, func(*call) string { return "" }, known)
 }
 
-// memo adapts a memory command that stores, counts or removes: without --ns it means the agent's own namespace.
+// memo adapts a memory command that stores, counts or removes: without --ns it works in the agent's own namespace.
 func memo(f func(*call, ask) (view, error), known ...flag) func(*call) (string, error) {
 	return adapt(f, func(c *call) string { return c.agent.ID }, known)
 }
@@ -236,7 +236,7 @@ func noteOf(m *oplog.Memory) note {
 	return n
 }
 
-// tierOf is a memory's tier; one that came without is there to stay.
+// tierOf is a memory's tier. A memory of another dialect that has none counts as longterm.
 func tierOf(m *oplog.Memory) string { return cmp.Or(m.Tier, "longterm") }
 
 // headline is a memory's id, day and tier.

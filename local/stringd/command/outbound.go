@@ -73,7 +73,7 @@ func (p *performer) filled(text string, quote func(string) string) string {
 	return fieldRef.ReplaceAllStringFunc(p.author(text), func(m string) string { return p.insert(m[1:len(m)-1], m, quote) })
 }
 
-// payload is the request's body; what a GET has left over goes into its query.
+// payload is the request's body. The fields of a GET that its target does not name go into its query.
 func (p *performer) payload(u *url.URL) []byte {
 	if p.action.Template != "" {
 		return []byte(p.filled(p.action.Template, func(s string) string {

@@ -69,7 +69,7 @@ func (s *Session) inside(real string) bool {
 type Roots struct {
 	dirs   []string // homes first
 	homes  string   // of agents that chose none
-	closed []string // what is in these is no agent's, unless it is in homes
+	closed []string // no agent may reach what they contain, except below homes
 }
 
 // NewRoots resolves directories as they are now: a link that is put in their place later leads nowhere.
@@ -92,13 +92,13 @@ func realPaths(dirs []string) (out []string) {
 
 func (l Roots) String() string { return strings.Join(l.dirs, ", ") }
 
-// Hold says whether the roots hold a directory of an agent with this home, links resolved.
-func (l Roots) Hold(home, dir string) bool {
+// Contain says whether the roots contain a directory of an agent with this home, links resolved.
+func (l Roots) Contain(home, dir string) bool {
 	_, ok := l.resolve(home, dir)
 	return ok
 }
 
-// resolve is a directory without links, when the roots hold it. ~ is the agent's home.
+// resolve is a directory without links, when the roots contain it. ~ is the agent's home.
 func (l Roots) resolve(home, dir string) (real string, ok bool) {
 	if rest, ok := strings.CutPrefix(dir, "~"); ok {
 		dir = home + rest

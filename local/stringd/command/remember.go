@@ -115,14 +115,14 @@ func (c *call) forget(a ask) (view, error) {
 		}
 		ids[i] = id
 	}
-	gone, missing, err := c.forgetAll(ids)
+	forgotten, missing, err := c.forgetAll(ids)
 	if err != nil {
 		return view{}, err
 	}
 	if len(missing) > 0 {
-		return view{}, failf(NotFound, "%s", strings.TrimPrefix(forgot(gone)+"\nMemory not found: "+strings.Join(missing, ", "), "\n"))
+		return view{}, failf(NotFound, "%s", strings.TrimPrefix(forgot(forgotten)+"\nMemory not found: "+strings.Join(missing, ", "), "\n"))
 	}
-	return view{forgot(gone), map[string]any{"forgotten": gone}}, nil
+	return view{forgot(forgotten), map[string]any{"forgotten": forgotten}}, nil
 }
 
 func forgot(ids []string) string {
@@ -130,23 +130,23 @@ func forgot(ids []string) string {
 }
 
 // forgetAll forgets memories, some at a time.
-func (c *call) forgetAll(ids []string) (gone, missing []string, err error) {
+func (c *call) forgetAll(ids []string) (forgotten, missing []string, err error) {
 	for len(ids) > 0 {
 		n := min(len(ids), maxBatch)
 		done, err := write(c, api.ForgetMany, &api.ForgetManyRequest{RIDs: ids[:n]})
 		if err != nil {
-			return gone, missing, err
+			return forgotten, missing, err
 		}
 		for i, found := range done.Found {
 			if found {
-				gone = append(gone, ids[i])
+				forgotten = append(forgotten, ids[i])
 			} else {
 				missing = append(missing, ids[i])
 			}
 		}
 		ids = ids[n:]
 	}
-	return gone, missing, nil
+	return forgotten, missing, nil
 }
 
 func (c *call) forgetFound(a ask, q string) (view, error) {
@@ -167,8 +167,8 @@ func (c *call) forgetFound(a ask, q string) (view, error) {
 		return view{under(fmt.Sprintf("Would forget %d", len(ids)), strings.Join(append(found, "Nothing was changed. Add --yes to forget them."), "\n")),
 			map[string]any{"would_forget": ids}}, nil
 	}
-	gone, _, err := c.forgetAll(ids)
-	return view{cmp.Or(forgot(gone), "(no memories)"), map[string]any{"forgotten": gone}}, err
+	forgotten, _, err := c.forgetAll(ids)
+	return view{cmp.Or(forgot(forgotten), "(no memories)"), map[string]any{"forgotten": forgotten}}, err
 }
 
 // purge forgets what was created before a time.
@@ -193,11 +193,11 @@ func (c *call) purge(a ask) (view, error) {
 	if !a.flags.has("--yes") {
 		return view{fmt.Sprintf("Would purge %d. Nothing was changed. Add --yes to forget them.", len(ids)), map[string]any{"would_purge": len(ids)}}, nil
 	}
-	gone, _, err := c.forgetAll(ids)
-	return view{fmt.Sprintf("Purged %d", len(gone)), map[string]any{"purged": len(gone)}}, err
+	forgotten, _, err := c.forgetAll(ids)
+	return view{fmt.Sprintf("Purged %d", len(forgotten)), map[string]any{"purged": len(forgotten)}}, err
 }
 
-// episode groups what is remembered in the agent's namespace.
+// episode groups the memories that are stored in the agent's namespace from start to end.
 func (c *call) episode(a ask) (view, error) {
 	verb, rest, _ := strings.Cut(a.text, " ")
 	switch verb {

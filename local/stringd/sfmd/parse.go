@@ -22,7 +22,7 @@ type Document struct {
 	refs  map[string]string // [name]: url
 }
 
-// A Block is a marked region. Start and End are byte offsets in Source of what is between the marker lines.
+// A Block is a marked region. Start and End are byte offsets in Source of the text between the marker lines.
 type Block struct {
 	ID         string
 	Start, End int
@@ -65,7 +65,7 @@ var (
 	headingID = regexp.MustCompile(`(?:\[\])?\{#(` + ident + `)\}\s*$`)
 )
 
-// Parse reads a document. It takes every text: what is wrong with one is in Warnings.
+// Parse reads a document. It accepts every text, and tells its faults in Warnings.
 func Parse(source string) *Document {
 	d := &Document{Source: source, Responses: map[string]string{}, refs: map[string]string{}}
 	d.split()
@@ -243,7 +243,7 @@ func (d *Document) addLink(taken map[string]int, l Link) {
 	d.Links = append(d.Links, l)
 }
 
-// outsideCode changes what is not inline code.
+// outsideCode is s with f applied to the text outside inline code.
 func outsideCode(s string, f func(string) string) string {
 	if !strings.Contains(s, "`") {
 		return f(s)

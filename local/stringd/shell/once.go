@@ -21,7 +21,7 @@ type Line struct {
 }
 
 // Once runs a line with /bin/bash -c. Output and errors come in one stream, input is empty. Nothing of its process
-// group is left when it returns: what is to live longer belongs into a Shell.
+// group is left when it returns: a program that is to live longer belongs into a Shell.
 func Once(ctx context.Context, l Line) (Out, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.Timeout)
 	defer cancel()

@@ -26,7 +26,7 @@ import (
 // MaxOutput is how much of a command's output is kept.
 const MaxOutput = 1 << 20
 
-// Out is what a command came to.
+// Out is the result of a command.
 type Out struct {
 	Text     string
 	Status   int
@@ -38,7 +38,7 @@ type Out struct {
 type Config struct {
 	Environ []string      // HOME is told with each command
 	Temp    string        // directory for command files
-	Grace   time.Duration // 2s: what a program has to end in after Ctrl-C
+	Grace   time.Duration // 2s: from Ctrl-C until the terminal's programs are killed
 }
 
 // Shell is one bash. It starts with the first command, and again after it has ended. Run is called by one goroutine at

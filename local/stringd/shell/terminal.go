@@ -128,7 +128,7 @@ func (l *live) await(token string, stop <-chan time.Time, done <-chan struct{}) 
 		select {
 		case <-l.wake:
 		case <-l.gone:
-			// What bash said last may still be on its way through the terminal.
+			// Bash's last output may still be on its way through the terminal.
 			if out, ok := l.marked(token); ok {
 				return out, true
 			}
