@@ -302,7 +302,7 @@ func (c *conn) news(p *proc) {
 	c.wake()
 }
 
-// reattach replays frames behind from, sends the answer, and goes on with live frames. What is told is one snapshot. It
+// reattach replays frames behind from, sends the answer, and goes on with live frames. The answer is one snapshot. It
 // does nothing when the id is another process's.
 func (c *conn) reattach(p *proc, from uint64, line func(reattachResult) []byte) (found bool) {
 	p.mu.Lock()

@@ -71,8 +71,8 @@ func (s *Server) childEnv(extra map[string]string) []string {
 	return env
 }
 
-// catchIgnoredSignals keeps what this process was started to ignore, below nohup or in the background of a script, from its children:
-// a client's INT is to reach them. A signal that is caught and not read has as little effect here as one that is ignored.
+// catchIgnoredSignals ends the ignoring of signals that this process was started with, below nohup or in the background of a script: children
+// inherit it, and a client's INT is to reach them. A signal that is caught and not read has as little effect here as one that is ignored.
 func catchIgnoredSignals() {
 	for _, sig := range []os.Signal{syscall.SIGHUP, syscall.SIGINT} {
 		if signal.Ignored(sig) {
@@ -81,7 +81,7 @@ func catchIgnoredSignals() {
 	}
 }
 
-// sealDescriptors keeps what this process was started with from its children: those it opens itself are sealed already.
+// sealDescriptors closes the descriptors that this process was started with in its children. Those that it opens itself are close-on-exec.
 func sealDescriptors() {
 	dir, err := os.Open("/dev/fd")
 	if err != nil {

@@ -69,7 +69,7 @@ type readResult struct {
 	Exists  bool   `json:"exists"`
 }
 
-// filesRead answers small files at once. Of larger ones it gives what the connection's writer reads as it sends: no file
+// filesRead answers small files at once. Larger ones the connection's writer reads as it sends: no file
 // is in memory as a whole, however many are asked for and however slowly they are taken.
 func filesRead(_ *Server, p pathParams) (any, error) {
 	i, err := os.Stat(p.Path)

@@ -50,10 +50,10 @@ func redirectsGit(kv string) bool {
 		"GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES"}, name)
 }
 
-// maxGit bounds what one run of git may say.
+// maxGit bounds the output of one run of git.
 const maxGit = 64 << 20
 
-// capture keeps what a program says, both streams in one and stdout apart. Bytes over the bound are dropped.
+// capture collects the output of a program, both streams in one and stdout apart. Bytes over the bound are dropped.
 type capture struct {
 	most     int // bytes of a stream
 	mu       sync.Mutex

@@ -38,7 +38,7 @@ type proc struct {
 // drainTime is how long a descendant may hold the pipes open after the leader's exit.
 const drainTime = 5 * time.Second
 
-// start runs a command. The error is what the client is told.
+// start runs a command. The client is told the error as it is.
 func (s *Server) start(p spawnParams) (*proc, error) {
 	path, err := lookPath(p.Command, s.path())
 	if err != nil {
@@ -92,7 +92,7 @@ func (p *proc) watch(stdout, stderr io.Reader) {
 	p.s.log.Info("[process.Manager] Process " + oneLine(p.id) + " exited with code " + itoa(code))
 }
 
-// pump turns what the process writes into frames.
+// pump turns the process's output into frames.
 func (p *proc) pump(s stream) func([]byte) {
 	p.s.log.Debug("[process.Manager] Starting " + streamNames[s] + " streaming for process " + oneLine(p.id))
 	return func(b []byte) {
@@ -115,7 +115,7 @@ func (p *proc) wake() {
 	}
 }
 
-// signal reaches the whole group, but never one that may be another's by now.
+// signal reaches the whole group, while the leader is not reaped: later the group's number may be another's.
 func (p *proc) signal(sig syscall.Signal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -130,7 +130,7 @@ func (p *proc) alive() bool {
 	return p.running
 }
 
-// silence takes all subscribers away for good: the id is another process's from now on.
+// silence removes all subscribers for good: the id belongs to another process from now on.
 func (p *proc) silence() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -119,7 +119,7 @@ func (r *replay) add(f frame) (full bool) {
 	return r.inMemory > memoryBudget
 }
 
-// spill moves the older half of what memory holds to a file. It takes the process's lock, and writes without it. When
+// spill moves the older half of the frames in memory to a file. It takes the process's lock, and writes without it. When
 // there is no room for the frames, older ones make some; when that does not help, they are dropped.
 func (r *replay) spill(lock sync.Locker) {
 	r.spilling.Lock() // the process's other stream waits here: memory stays bounded
@@ -145,7 +145,7 @@ func (r *replay) spill(lock sync.Locker) {
 	}
 }
 
-// plan chooses what to move and where to, a new segment where to is nil. The caller holds the lock.
+// plan chooses frames to move and the segment they go to, nil for a new one. The caller holds the lock.
 func (r *replay) plan() (frames []frame, to *segment) {
 	if r.inMemory <= memoryBudget {
 		return nil, nil
@@ -165,7 +165,7 @@ func (r *replay) plan() (frames []frame, to *segment) {
 	return r.recent[:n:n], to
 }
 
-// commit makes what was written count: s is a segment as next says. The lock is held.
+// commit makes written frames readable: segment s becomes next. The caller holds the lock.
 func (r *replay) commit(frames []frame, s *segment, next segment, err error) {
 	isNew := s != nil && s.count == 0
 	switch {
@@ -217,7 +217,7 @@ func newSegment(dir string, keys *seal.Ring) (*segment, error) {
 	return &segment{file: f, keys: keys}, nil
 }
 
-// write appends frames and returns what the segment is with them. No reader goes behind its size until then.
+// write appends frames and returns the segment with them. Readers go no further than the old size until commit.
 func (s *segment) write(frames []frame) (next segment, err error) {
 	w := bufio.NewWriterSize(io.NewOffsetWriter(s.file, s.size), 1<<20)
 	at, marks := s.size, s.marks

@@ -21,7 +21,7 @@ type request struct {
 	Auth    string          `json:"auth"`
 }
 
-// rpcError is what a request gets instead of a result.
+// rpcError is the answer to a request that is refused or has failed.
 type rpcError struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
@@ -155,7 +155,7 @@ func methods() []method {
 	}
 }
 
-// bind decodes params into a namespace's struct. Of what it refuses the struct holds what could be read.
+// bind decodes params into a method's struct. With an error the struct has the members that could be read, its id among them.
 func bind[T any](raw json.RawMessage) (p T, err error) {
 	if len(raw) == 0 || json.Unmarshal(raw, &p) != nil {
 		return p, errParams
@@ -163,7 +163,7 @@ func bind[T any](raw json.RawMessage) (p T, err error) {
 	return p, nil
 }
 
-// answer is the line of a response. An error without a code is what the system refused, in its own words.
+// answer is the line of a response. An error without a code comes from the system and is told in its words.
 func answer(id, result any, err error) []byte {
 	line := kit.Object{"jsonrpc", "2.0", "id", id, "result", result}
 	if err != nil {
@@ -178,7 +178,7 @@ func answer(id, result any, err error) []byte {
 	return append(b, '\n')
 }
 
-// oneLine keeps what a client said from beginning a line of its own in a log.
+// oneLine is a client's text for a log, where it must not begin a line of its own.
 func oneLine(s string) string {
 	clean := func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == '\u2028' || r == '\u2029' || r == '\u0085' {

@@ -131,8 +131,8 @@ func (s *Server) serve(nc net.Conn) {
 	})
 }
 
-// register makes a process the one of its id. The one that had it is silenced and killed. A server that is about to
-// end takes none: nothing would end it.
+// register makes a process the one of its id, and silences and kills the process that had the id. A server that is closing
+// registers none: nothing would end it.
 func (s *Server) register(p *proc) bool {
 	s.mu.Lock()
 	if s.closing {
@@ -190,7 +190,7 @@ func (s *Server) sweep() {
 	}
 }
 
-// stop is what server.shutdown does: Done is closed, and the program that runs the server closes it.
+// stop serves server.shutdown: it closes Done, and the program that runs the server calls Close.
 func (s *Server) stop() {
 	if s.cfg.Stop != nil {
 		s.cfg.Stop()

@@ -135,7 +135,7 @@ func (q *stdinQueue) offer(data []byte, offset *int64) (applied int64, accepted 
 	return q.applied, len(data), nil, nil
 }
 
-// duplicate is what offer takes of bytes that were all accepted before.
+// duplicate is the number of accepted bytes that stands for data which was all accepted before.
 const duplicate = -1
 
 func (q *stdinQueue) total() int64 {
@@ -144,7 +144,7 @@ func (q *stdinQueue) total() int64 {
 	return q.applied
 }
 
-// close ends the delivery: the process is gone.
+// close ends the delivery: the process has ended.
 func (q *stdinQueue) close() {
 	q.mu.Lock()
 	q.closed = true

@@ -26,10 +26,10 @@ type tarResult struct {
 	Error   string `json:"error,omitempty"`
 }
 
-// maxExtracted bounds what an archive may become.
+// maxExtracted bounds the bytes of an archive's files.
 const maxExtracted = 4 << 30
 
-// maxPadding bounds what may follow an archive's end.
+// maxPadding bounds the bytes behind an archive's end.
 const maxPadding = 64 << 20
 
 // extractTar empties destDir, unpacks a gzip tar into it and removes the archive, whatever became of it. Nothing is

@@ -68,7 +68,7 @@ func (c *conn) nextFile() *fileBody {
 	return f
 }
 
-// sent lets go of a file whose last piece is on its way.
+// sent closes a file whose last piece is in the buffer, and frees its place.
 func (c *conn) sent(f *fileBody) {
 	f.file.Close()
 	<-c.open
@@ -104,7 +104,7 @@ func (c *conn) due(buf []byte) (_ []byte, more, last bool) {
 }
 
 // framesOf adds a slice of a process's frames, or the answer to a reattach whose frames are through. The frames are read without a lock;
-// what became of the place meanwhile decides whether they are sent.
+// when the place has changed meanwhile they are not sent.
 func (c *conn) framesOf(buf []byte, p *proc) (_ []byte, more bool) {
 	start := len(buf)
 	pl, part, err := c.nextOf(p)

@@ -21,7 +21,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// facts is what -install found and did.
+// facts are the results of -install.
 type facts struct {
 	ServerVersion string `json:"serverVersion"`
 	OS            string `json:"os"`

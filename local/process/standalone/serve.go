@@ -41,7 +41,7 @@ func serve(o *options, p Program) error {
 	return launch(o, p)
 }
 
-// launch starts the daemon in a session of its own and returns when its socket accepts, or with what it failed of.
+// launch starts the daemon in a session of its own and returns when its socket accepts, or with the reason why it does not.
 func launch(o *options, p Program) error {
 	token, err := o.givenToken()
 	if err != nil {
@@ -88,7 +88,7 @@ func launch(o *options, p Program) error {
 	return launchError(said, err, c.Process)
 }
 
-// launchError is why a daemon does not serve, by what it has said. One that says nothing in time is ended.
+// launchError is why a daemon does not serve, as it has reported. A daemon that reports nothing in time is killed.
 func launchError(said []byte, err error, pr *os.Process) error {
 	switch {
 	case len(said) > 0:
@@ -210,7 +210,7 @@ func daemon(o *options) (err error) {
 	return s.Close()
 }
 
-// spillDir is where old frames go: beside the socket, which is the user's own.
+// spillDir is the directory for old frames: that of the socket, which is the user's own, or else the system's temporary one.
 func spillDir(socket string) string {
 	if dir := filepath.Dir(socket); dir != "" {
 		if f, err := os.CreateTemp(dir, "replay-*"); err == nil {

@@ -197,7 +197,7 @@ func (p *performer) bind(w []string) error {
 	return p.place(loose, len(w) == 0)
 }
 
-// place fills fields in order with what came without a name, then with defaults.
+// place fills fields in order with the arguments that came without a name, then with defaults.
 func (p *performer) place(loose []string, empty bool) error {
 	for _, f := range p.action.Fields {
 		if _, ok := p.values[f.Name]; !ok && len(loose) > 0 {
@@ -263,7 +263,7 @@ func (p *performer) assign(name, value string) error {
 	return nil
 }
 
-// author resolves $variables in what the document's author wrote. What is not set stays.
+// author resolves $variables in text of the document's author. Variables that are not set stay as written.
 func (p *performer) author(text string) string {
 	return persistent.ReplaceAllStringFunc(text, func(m string) string {
 		if v, ok := p.env[m[1:]]; ok {
@@ -273,7 +273,7 @@ func (p *performer) author(text string) string {
 	})
 }
 
-// response is what an action brought.
+// response is the result of an action.
 type response struct {
 	status int
 	text   string
@@ -297,7 +297,7 @@ func (p *performer) cli() (response, error) {
 
 // script puts the callers' values into the author's line without letting them be read as shell: each becomes a variable,
 // set before the line, and the place that named it a quoted reference. However the author quoted the place, a value is
-// expanded after the line was parsed, and what it holds is never run.
+// expanded after the line was parsed, and no part of it is ever run.
 func (p *performer) script(line string) string {
 	var pre, out strings.Builder
 	var quote byte
@@ -351,7 +351,7 @@ func (p *performer) script(line string) string {
 	return pre.String() + out.String()
 }
 
-// insert is what a {name} in the author's text becomes.
+// insert is the text in place of a {name} of the author's.
 func (p *performer) insert(name, as string, quote func(string) string) string {
 	if v, ok := p.values[name]; ok {
 		return quote(v)

@@ -22,7 +22,7 @@ func write[Q, A any](c *call, of api.Of[Q, A], request *Q) (*A, error) {
 	return of.Ask(ctx, c.set.Memory, request)
 }
 
-// place is what the node is in its cluster.
+// place is the node's role in its cluster, and how far its log is applied.
 func (c *call) place() (*api.PlaceAnswer, error) {
 	return api.Place.Ask(c.ctx, c.set.Memory, &api.Nothing{})
 }
@@ -36,7 +36,7 @@ func (s *Session) may(ctx context.Context, what api.Of[api.HostRequest, api.Noth
 // shellOff is the answer to a client that may run no programs.
 var shellOff = failf(Unsupported, "The shell is off on this node.")
 
-// program calls what runs a program, if the agents of this node may run any.
+// program calls run, which runs a program, if the door lets the agents of this node run any.
 func (s *Session) program(ctx context.Context, run func(context.Context) error) error {
 	_, err := api.RunProgram.Ask(ctx, s.set.Memory, &api.HostRequest{Run: run})
 	if errors.Is(err, &oplog.Error{Kind: oplog.Denied}) {

@@ -18,7 +18,7 @@ type change struct {
 	text     string
 }
 
-// diff shows what became of a text, line by line.
+// diff shows how a text has changed, line by line.
 func diff(old, new string) string {
 	if old == new {
 		return "(no changes)"
@@ -70,7 +70,7 @@ func splitLines(s string) []string {
 	return strings.Split(strings.TrimSuffix(s, "\n"), "\n")
 }
 
-// compare walks both texts: what they begin and end with, and between them the longest common lines.
+// compare walks both texts: common lines at the beginning and the end, and between them the longest common subsequence.
 func compare(a, b []string) (out []change) {
 	pre, post := 0, 0
 	for pre < len(a) && pre < len(b) && a[pre] == b[pre] {

@@ -1,4 +1,4 @@
-// Package command is the command language of the stringd protocol: what a client types into a topic, and what it reads.
+// Package command is the command language of the stringd protocol: the commands that a client sends to a topic, and their answers.
 //
 //	/word[.sub][:sub] arguments      one line
 //	further lines                    the body: text, an edit, a template
@@ -9,13 +9,13 @@
 //
 // # What a command answers
 //
-// A system line, and below a line of --- what there is to show. A failure has a Code, and a text that says what to do;
+// A system line, and below a line of --- the content. A failure has a Code, and a text that says what to do;
 // EXIT_n is a program that ended with n. Codes of the memory are those of package oplog in this protocol's words: where
 // the outcome of a write is not known, TIMEOUT says to repeat it with the same --key.
 //
 // # Who calls what
 //
-// A Session is one topic of one agent: its document and history, variables, what it has seen of files, the last edit that
+// A Session is one topic of one agent: its document and history, variables, the files it has seen, the last edit that
 // /undo takes back, and its shell. Its owner runs one command at a time. A program that a command runs has Settings.Timeout,
 // and ends with the context. Sessions know the daemon only as
 // the interface Host, and the node as a database behind its door (Settings.Memory). stringd makes them and nothing else does.

@@ -182,7 +182,7 @@ func numbered(e edit, text string) string {
 	return fmt.Sprintf("[editing: %s]\n---\n%s\n\n(%d lines)", e.name(), strings.Join(rows, "\n"), len(rows))
 }
 
-// unchanged refuses to overwrite what the client has not seen.
+// unchanged refuses to overwrite a content that the client has not seen.
 func (c *call) unchanged(e edit) error {
 	if !e.exists {
 		return nil
@@ -197,7 +197,7 @@ func (c *call) unchanged(e edit) error {
 	return nil
 }
 
-// save writes a file, remembers how to take it back, and shows what changed.
+// save writes a file, remembers its old content for /undo, and shows the difference.
 func (c *call) save(e edit, said, content string) (string, error) {
 	if len(content) > maxFile {
 		return "", failf(InvalidPayload, "%d bytes are more than %d", len(content), maxFile)

@@ -62,7 +62,7 @@ type flagReader struct {
 
 func (r *flagReader) word(i int) string { return r.line[r.words[i][0]:r.words[i][1]] }
 
-// find is the known flag that a word names; nil for none. value is what stands behind its =.
+// find is the known flag that a word names; nil for none. value is the text behind its =.
 func (r *flagReader) find(word string) (k *flag, value string, eq bool) {
 	name, value, eq := strings.Cut(word, "=")
 	if i := slices.IndexFunc(r.known, func(k flag) bool { return k.name == name }); i >= 0 {

@@ -21,7 +21,7 @@ func (c *call) openApp() (string, error) {
 	return "", failf(NotFound, "App not found: %s", name)
 }
 
-// follow finds what a shortcut stands for, and the directory its path begins in.
+// follow finds the target of a shortcut, and the directory that it is relative to.
 func (s *Session) follow(id string) (href, dir string, err error) {
 	if s.doc != nil {
 		here := ""

@@ -72,7 +72,7 @@ func (c *call) hubHelp() (string, error) {
 	return b.String(), nil
 }
 
-// hubRows is what a hub gathers.
+// hubRows is the list that a hub shows.
 func (c *call) hubRows() (rows []string) {
 	switch c.topic.Name {
 	case "agent":

@@ -53,7 +53,7 @@ func (c *call) info() (string, error) {
 	return under("Session info", strings.TrimRight(b.String(), "\n")), nil
 }
 
-// documentRows tells what a document has of each kind, and nothing of what it has not.
+// documentRows lists the parts of a document by kind, without kinds of which it has none.
 func (c *call) documentRows(p *page, row func(key, value string)) {
 	links := each(p.doc.Links, func(l sfmd.Link) string { return "@" + l.ID })
 	if n := len(p.auto); n > 0 {

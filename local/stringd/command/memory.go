@@ -192,7 +192,7 @@ func (c *call) usage(known []flag) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// shortcut has @m1, @m2 … stand for the memories of an answer.
+// shortcut makes @m1, @m2 … the names of the memories of an answer.
 func (c *call) shortcut(i int, m *oplog.Memory) (name string) {
 	name = fmt.Sprint("m", i+1)
 	c.values[name] = m.RID

@@ -83,7 +83,7 @@ func (c *call) await(ctx context.Context, after uint64, leader bool) error {
 	return err
 }
 
-// search asks, and keeps what the index does not filter. below counts the memories that match and score less than --min-score.
+// search asks the index, and filters by tags itself. below counts the memories that match and score less than --min-score.
 func (c *call) search(a ask, k int) (hits []api.Hit, matched, below int, err error) {
 	want := list(a.flags["--tags"])
 	q := query(a, a.text, k)
@@ -258,7 +258,7 @@ func (c *call) timeline(a ask) (view, error) {
 		map[string]any{"near": noteOf(m), "before": each(before, noteOf), "after": each(after, noteOf)}}, nil
 }
 
-// around reads what the memory's namespace holds before and after it, each in order of time.
+// around reads the memories of the same namespace before and after a memory, each in order of time.
 func (c *call) around(id string, window int) (before []*oplog.Memory, m *oplog.Memory, after []*oplog.Memory, err error) {
 	err = c.set.Memory.View(c.ctx, func(v *state.View, db oplog.DB) error {
 		if m, err = find(v, db, id); err != nil {

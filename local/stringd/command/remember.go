@@ -48,10 +48,10 @@ func (c *call) remember(a ask) (view, error) {
 	return c.store(a, n, meta, a.flags["--key"], "Remembered")
 }
 
-// week is the half-life of what an agent keeps, in hours.
+// week is the half-life of an agent's memories, in hours.
 const week = 168
 
-// store keeps a memory in the call's namespace and tells where it is.
+// store writes a memory to the call's namespace and answers with its id and log index.
 func (c *call) store(a ask, n api.Draft, meta map[string]any, key, verb string) (view, error) {
 	if len(n.Text) > maxText {
 		return view{}, failf(InvalidPayload, "text of %d bytes is over %d", len(n.Text), maxText)
@@ -78,7 +78,7 @@ func (c *call) store(a ask, n api.Draft, meta map[string]any, key, verb string) 
 	}, nil
 }
 
-// capture keeps what a tool said, as it said it.
+// capture remembers the output of a tool, unchanged.
 func (c *call) capture(a ask) (view, error) {
 	tool, body, _ := strings.Cut(a.text, "\n")
 	tool = strings.TrimSpace(tool)
@@ -156,7 +156,7 @@ func (c *call) forgetFound(a ask, q string) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	// Only what holds the words goes: a likeness is not enough to forget for.
+	// Only memories that contain the words are forgotten: similarity is not enough.
 	hits := slices.DeleteFunc(answer.Hits, func(h api.Hit) bool { return !slices.Contains(h.Why, "keyword_match") })
 	var ids []string // null without any
 	for _, h := range hits {
@@ -171,7 +171,7 @@ func (c *call) forgetFound(a ask, q string) (view, error) {
 	return view{cmp.Or(forgot(forgotten), "(no memories)"), map[string]any{"forgotten": forgotten}}, err
 }
 
-// purge forgets what was created before a time.
+// purge forgets memories that were created before a time.
 func (c *call) purge(a ask) (view, error) {
 	if !a.flags.has("--before") {
 		return view{}, failf(InvalidPayload, "Usage: /purge --before <time> [--tier t] --yes")

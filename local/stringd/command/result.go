@@ -28,7 +28,7 @@ const (
 	AuthRequired   Code = "AUTH_REQUIRED"
 )
 
-// Result is what a command came to. Text is the output, or what went wrong when there is a code.
+// Result is the result of a command. Text is the output, or the error when there is a code.
 type Result struct {
 	Code Code // empty when the command succeeded
 	Text string

@@ -21,7 +21,7 @@ type Agent struct {
 	Allowed []string // further directories its documents may be in
 }
 
-// Host is what commands ask of the daemon they run in. Its methods may be called from any goroutine.
+// Host is the daemon that commands run in. Its methods may be called from any goroutine.
 type Host interface {
 	Agents() []Agent
 	AddAgent(id, home string, allowed []string) (created bool, err error)
@@ -96,7 +96,7 @@ func NewSession(set *Settings, t Topic) *Session {
 		shell: shell.New(shell.Config{Environ: set.Environ, Temp: set.Temp})}
 }
 
-// Meta is what the session's document is; nil without one.
+// Meta describes the session's document; nil without one.
 func (s *Session) Meta() *Meta { return s.meta.Load() }
 
 // CWD is where the session's shell is; empty when it has none.
@@ -195,7 +195,7 @@ type table struct {
 	hubs     map[string][]def
 }
 
-// commands is the table; families stand in the order /help lists them.
+// commands is the table; /help lists its families in this order.
 func (s *Settings) commands() *table {
 	s.once.Do(func() {
 		s.table = table{pages: hubPages(), hubs: hubFamily(), families: [][]def{documentFamily(), navigationFamily(), actionFamily(),

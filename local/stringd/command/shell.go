@@ -41,7 +41,7 @@ func (c *call) once(line, dir string) (out shell.Out, err error) {
 	return out, err
 }
 
-// environ is what programs see: the daemon's environment, the agent's home and the topic's variables.
+// environ is the environment of programs: the daemon's, with the agent's home and the topic's variables.
 func (c *call) environ() []string {
 	env := append(slices.Clone(c.set.Environ), "HOME="+c.agent.Home)
 	for _, k := range c.vars.keys {

@@ -13,7 +13,7 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// statsScan bounds what /stats reads to count by tier.
+// statsScan bounds the records that /stats reads to count by tier.
 const statsScan = 100_000
 
 func (c *call) stats(a ask) (view, error) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// TopicType is what a topic is for: it decides which commands it takes.
+// TopicType is the kind of a topic: it decides which commands a topic accepts.
 type TopicType string
 
 // The topic types.

@@ -143,7 +143,7 @@ func (s *Session) env() (map[string]string, error) {
 	return out, nil
 }
 
-// setEnv keeps a persistent variable in the topic's own scope.
+// setEnv writes a persistent variable to the topic's own scope.
 func (s *Session) setEnv(name, value string) (label string, err error) {
 	all := s.scopes()
 	e := all[len(all)-1]

@@ -2,7 +2,7 @@ package command
 
 import "strings"
 
-// each is what f makes of every item.
+// each is the list of f's results for every item.
 func each[T, U any](items []T, f func(T) U) []U {
 	out := make([]U, len(items))
 	for i, x := range items {
