@@ -1,9 +1,11 @@
 package process
 
 import (
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -160,16 +162,12 @@ type waitParams struct {
 }
 
 var signals = map[string]syscall.Signal{
-	"TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL, "INT": syscall.SIGINT, "HUP": syscall.SIGHUP, "QUIT": syscall.SIGQUIT,
-	"SIGTERM": syscall.SIGTERM, "SIGKILL": syscall.SIGKILL, "SIGINT": syscall.SIGINT, "SIGHUP": syscall.SIGHUP, "SIGQUIT": syscall.SIGQUIT,
+	"KILL": syscall.SIGKILL, "INT": syscall.SIGINT, "HUP": syscall.SIGHUP, "QUIT": syscall.SIGQUIT,
 }
 
-// signalNamed knows the common names; anything else is TERM.
+// signalNamed knows the common names, with SIG before them or not; anything else is TERM.
 func signalNamed(name string) syscall.Signal {
-	if s, ok := signals[name]; ok {
-		return s
-	}
-	return syscall.SIGTERM
+	return cmp.Or(signals[strings.TrimPrefix(name, "SIG")], syscall.SIGTERM)
 }
 
 type killParams struct {

@@ -112,7 +112,7 @@ func holdsHome(dir string) bool {
 // within says whether path is dir or below it.
 func within(path, dir string) bool {
 	rel, err := filepath.Rel(dir, path)
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, "../")
+	return err == nil && filepath.IsLocal(rel)
 }
 
 var errSize = errors.New("extraction size limit exceeded")
@@ -130,12 +130,8 @@ func entries(root *os.Root, dir string, t *tar.Reader) (files int, err error) {
 		if h.Typeflag == tar.TypeXGlobalHeader {
 			continue
 		}
-		target := filepath.Join(dir, h.Name)
-		if !within(target, dir) {
-			return 0, fmt.Errorf("unsafe path in archive: %s", h.Name)
-		}
-		name, err := filepath.Rel(dir, target)
-		if err != nil {
+		name, err := filepath.Rel(dir, filepath.Join(dir, h.Name))
+		if err != nil || !filepath.IsLocal(name) {
 			return 0, fmt.Errorf("unsafe path in archive: %s", h.Name)
 		}
 		switch h.Typeflag {

@@ -34,7 +34,7 @@ func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
 		"instance", kit.Object{"instance_label", label, "role", role},
 		"capabilities", kit.Object{"describe", none, "agents", none, "agent-webhooks", none, "events", kit.Object{"max_webhook_text_bytes", maxEvent}, "event-stream", none,
 			"sessions", none, "exec", kit.Object{"max_request_body_bytes", maxBody, "max_queue_size", s.cfg.QueueSize, "queue_wait_timeout_ms", s.cfg.QueueWait.Milliseconds(),
-				"command_timeout_ms", s.cfg.Timeout.Milliseconds(), "shell", s.may(r.Context(), api.RunProgram)},
+				"command_timeout_ms", s.cfg.Timeout.Milliseconds(), "shell", command.May(r.Context(), s.cfg.Memory, api.RunProgram)},
 			"mcp", none, "memory", none}})
 	return nil
 }
@@ -64,7 +64,7 @@ func (s *Server) instance() (label, role string) {
 const shutdownGrace = 50 * time.Millisecond
 
 func (s *Server) shutdown(w http.ResponseWriter, r *http.Request) error {
-	if !s.may(r.Context(), api.StopNode) {
+	if !command.May(r.Context(), s.cfg.Memory, api.StopNode) {
 		return refuse(http.StatusForbidden, "%v", errNoShutdown)
 	}
 	reply(w, http.StatusOK, kit.Object{"ok", true, "message", "stringd shutting down"})
@@ -95,12 +95,6 @@ func (s *Server) stop() {
 	if err := s.Close(); err != nil {
 		s.log.Warn("close", "err", err)
 	}
-}
-
-// may says whether the daemon's clients may do something to the host.
-func (s *Server) may(ctx context.Context, what api.Of[api.HostRequest, api.Nothing]) bool {
-	_, err := what.Ask(ctx, s.cfg.Memory, &api.HostRequest{})
-	return err == nil
 }
 
 // place is what the node is in its cluster, and how far it has come; unknown while its memory is closed.

@@ -27,9 +27,9 @@ func (c *call) place() (*api.PlaceAnswer, error) {
 	return api.Place.Ask(c.ctx, c.set.Memory, &api.Nothing{})
 }
 
-// may says whether the door lets the agents of this node do something to the host.
-func (s *Session) may(ctx context.Context, what api.Of[api.HostRequest, api.Nothing]) bool {
-	_, err := what.Ask(ctx, s.set.Memory, &api.HostRequest{})
+// May says whether a door lets the agents of this node do something to the host.
+func May(ctx context.Context, door api.At, what api.Of[api.HostRequest, api.Nothing]) bool {
+	_, err := what.Ask(ctx, door, &api.HostRequest{})
 	return err == nil
 }
 

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"regexp"
 	"slices"
 	"strconv"
@@ -10,8 +11,8 @@ import (
 // A flag is an option of a memory command.
 type flag struct {
 	name  string
-	bare  bool // takes no value
-	check func(string) error
+	bare  bool               // takes no value
+	check func(string) error // nil: any value but an empty one
 }
 
 // flags are the values of a command's flags; a flag that was not given is absent.
@@ -130,10 +131,14 @@ func (r *flagReader) back() (more bool, err error) {
 
 // refuses is why a value is not valid for the flag; nil when it is.
 func (k *flag) refuses(value string) error {
-	if k.check == nil {
-		return nil
+	var err error
+	switch {
+	case k.check != nil:
+		err = k.check(value)
+	case value == "":
+		err = errors.New("want a value")
 	}
-	if err := k.check(value); err != nil {
+	if err != nil {
 		return failf(InvalidPayload, "%s %s: %v", k.name, value, err)
 	}
 	return nil

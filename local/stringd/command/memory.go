@@ -27,13 +27,6 @@ const (
 	maxBatch      = 1000   // memories forgotten by one entry
 )
 
-func notEmpty(v string) error {
-	if v == "" {
-		return errors.New("want a value")
-	}
-	return nil
-}
-
 var tiers = []string{"working", "episodic", "longterm"}
 
 func oneOf(choices ...string) func(string) error {
@@ -92,7 +85,7 @@ func parseTime(v string) (time.Time, error) {
 }
 
 var (
-	nsFlag   = flag{name: "--ns", check: notEmpty}
+	nsFlag   = flag{name: "--ns"}
 	jsonFlag = flag{name: "--json", bare: true}
 	helpFlag = flag{name: "--help", bare: true}
 	tierFlag = flag{name: "--tier", check: oneOf(tiers...)}
@@ -101,24 +94,24 @@ var (
 func memoryFamily() []def {
 	return []def{
 		{name: "remember", usage: "/remember <text>", about: "keep a memory: --type --tier --importance --tags --source --at --meta k=v --key --event --ns", shell: true,
-			run: memo((*call).remember, flag{name: "--type", check: notEmpty}, tierFlag, flag{name: "--importance", check: number(0, 1)}, flag{name: "--tags", check: notEmpty},
-				flag{name: "--source", check: notEmpty}, flag{name: "--at", check: instant}, flag{name: "--meta", check: pair}, flag{name: "--key", check: notEmpty},
-				flag{name: "--event", check: notEmpty})},
+			run: memo((*call).remember, flag{name: "--type"}, tierFlag, flag{name: "--importance", check: number(0, 1)}, flag{name: "--tags"},
+				flag{name: "--source"}, flag{name: "--at", check: instant}, flag{name: "--meta", check: pair}, flag{name: "--key"},
+				flag{name: "--event"})},
 		{name: "recall", usage: "/recall <query>", about: "find memories of all agents and protocols: -k --tier --type --tags --since --until --min-score --after --budget --full --explain --consistency --skip-reinforce --ns", shell: true,
-			run: question((*call).recall, flag{name: "-k", check: whole(1, maxK)}, tierFlag, flag{name: "--type", check: notEmpty}, flag{name: "--tags", check: notEmpty},
+			run: question((*call).recall, flag{name: "-k", check: whole(1, maxK)}, tierFlag, flag{name: "--type"}, flag{name: "--tags"},
 				flag{name: "--since", check: instant}, flag{name: "--until", check: instant}, flag{name: "--min-score", check: number(0, 1e9)}, flag{name: "--after", check: whole(0, math.MaxInt)},
 				flag{name: "--budget", check: whole(1, 1<<20)}, flag{name: "--full", bare: true}, flag{name: "--explain", bare: true},
 				flag{name: "--skip-reinforce", bare: true}, flag{name: "--consistency", check: oneOf("local", "leader")})},
 		{name: "memory", usage: "/memory <id|@mN>...", about: "show memories whole", shell: true, run: memo((*call).showMemory)},
 		{name: "forget", usage: "/forget <id|@mN>...", about: "forget memories: --reason, or --query q --yes", shell: true,
-			run: memo((*call).forget, flag{name: "--reason", check: notEmpty}, flag{name: "--query", check: notEmpty}, flag{name: "--yes", bare: true})},
+			run: memo((*call).forget, flag{name: "--reason"}, flag{name: "--query"}, flag{name: "--yes", bare: true})},
 		{name: "recent", usage: "/recent", about: "the newest memories: -n --tier", shell: true, run: question((*call).recent, flag{name: "-n", check: whole(1, maxK)}, tierFlag)},
 		{name: "timeline", usage: "/timeline <id|@mN>", about: "what was remembered around one: --window", shell: true,
 			run: memo((*call).timeline, flag{name: "--window", check: whole(1, maxK)})},
 		{name: "stats", usage: "/stats", about: "how much is remembered", shell: true, run: memo((*call).stats)},
 		{name: "cluster", usage: "/cluster [status|nodes]", about: "the nodes, their roles and lag", shell: true, run: memo((*call).cluster)},
 		{name: "capture", usage: "/capture <tool>", about: "keep a tool's JSON: --session --source", shell: true,
-			run: memo((*call).capture, flag{name: "--session", check: notEmpty}, flag{name: "--source", check: notEmpty})},
+			run: memo((*call).capture, flag{name: "--session"}, flag{name: "--source"})},
 		{name: "purge", usage: "/purge --before <time> --yes", about: "forget what is older: --tier", shell: true,
 			run: memo((*call).purge, flag{name: "--before", check: instant}, tierFlag, flag{name: "--yes", bare: true})},
 		{name: "episode", usage: "/episode start|end|list", about: "group memories", shell: true, run: memo((*call).episode)},

@@ -24,7 +24,7 @@ const maxResponse = 10 << 20
 
 // http asks the action's host. Only this one may be asked where the door lets no other be.
 func (p *performer) http() (response, error) {
-	others := p.may(p.ctx, api.AskHosts)
+	others := May(p.ctx, p.set.Memory, api.AskHosts)
 	u, err := url.Parse(p.filled(p.action.Target, url.PathEscape))
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
 		return response{}, failf(InvalidTarget, "Invalid URI: %s", p.action.Target)

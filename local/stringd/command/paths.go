@@ -20,7 +20,7 @@ const maxFile = 10 << 20
 
 // locate turns a path as typed into a file's, and holds it to where the agent may be.
 func (s *Session) locate(typed, base string) (string, error) {
-	if !s.may(context.Background(), api.UseFiles) { // which waits for nothing
+	if !May(context.Background(), s.set.Memory, api.UseFiles) { // which waits for nothing
 		return "", failf(NotAllowed, "Files are off on this node.")
 	}
 	p := typed

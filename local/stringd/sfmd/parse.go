@@ -1,6 +1,7 @@
 package sfmd
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -237,9 +238,7 @@ func (d *Document) addLink(taken map[string]int, l Link) {
 	if n := taken[l.ID]; n > 1 {
 		l.ID = fmt.Sprint(l.ID, n)
 	}
-	if l.Label == "" {
-		l.Label = l.ID
-	}
+	l.Label = cmp.Or(l.Label, l.ID)
 	d.Links = append(d.Links, l)
 }
 

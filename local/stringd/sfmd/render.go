@@ -1,6 +1,7 @@
 package sfmd
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -67,33 +68,27 @@ func (r *renderer) links(s string) string {
 	if !strings.Contains(s, "[") {
 		return s
 	}
-	s = shortcut.ReplaceAllStringFunc(s, func(m string) string {
-		p := shortcut.FindStringSubmatch(m)
-		label := strings.TrimSpace(p[2])
-		if label == "" {
-			label = p[1]
-		}
-		return "[" + label + "][@" + p[1] + "]"
+	s = rewrite(shortcut, s, func(m []string) string {
+		return "[" + cmp.Or(strings.TrimSpace(m[2]), m[1]) + "][@" + m[1] + "]"
 	})
-	s = refLink.ReplaceAllStringFunc(s, func(m string) string {
-		p := refLink.FindStringSubmatch(m)
-		name := p[2]
-		if name == "" {
-			name = p[1]
+	s = rewrite(refLink, s, func(m []string) string {
+		if href, ok := r.d.refs[strings.ToLower(cmp.Or(m[2], m[1]))]; ok {
+			return "[" + m[1] + "](" + href + ")"
 		}
-		if href, ok := r.d.refs[strings.ToLower(name)]; ok {
-			return "[" + p[1] + "](" + href + ")"
-		}
-		return m
+		return m[0]
 	})
-	return anyLink.ReplaceAllStringFunc(s, func(m string) string {
-		p := anyLink.FindStringSubmatch(m)
-		href := p[3]
-		if p[1] == "!" || !strings.HasPrefix(href, "http://") && !strings.HasPrefix(href, "https://") && len(href) <= longHref {
-			return m
+	return rewrite(anyLink, s, func(m []string) string {
+		href := m[3]
+		if m[1] == "!" || !strings.HasPrefix(href, "http://") && !strings.HasPrefix(href, "https://") && len(href) <= longHref {
+			return m[0]
 		}
-		return p[1] + "[" + p[2] + "][@" + r.shorten(p[2], href) + "]"
+		return "[" + m[2] + "][@" + r.shorten(m[2], href) + "]"
 	})
+}
+
+// rewrite replaces what a pattern matches; f gets the match and its groups.
+func rewrite(pattern *regexp.Regexp, s string, f func(m []string) string) string {
+	return pattern.ReplaceAllStringFunc(s, func(match string) string { return f(pattern.FindStringSubmatch(match)) })
 }
 
 // shorten gives a link a shortcut: its label's slug, or a number.
