@@ -205,17 +205,13 @@ func inherit(d *api.Draft, from []*oplog.Memory) {
 		}
 		d.Importance = max(d.Importance, m.Importance)
 		d.HalfLife = max(d.HalfLife, m.HalfLife/3600)
-		if d.Domain != m.Domain {
-			d.Domain = "general"
-		}
-		if d.Source != m.Source {
-			d.Source = "user"
-		}
-		if d.Tier != m.Tier {
-			d.Tier = ""
-		}
-		if d.Owner != m.Owner {
-			d.Owner = ""
+		for _, f := range []struct {
+			of        *string
+			is, mixed string
+		}{{&d.Domain, m.Domain, "general"}, {&d.Source, m.Source, "user"}, {&d.Tier, m.Tier, ""}, {&d.Owner, m.Owner, ""}} {
+			if *f.of != f.is {
+				*f.of = f.mixed
+			}
 		}
 	}
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/cairndb/cairn/index"
@@ -17,6 +18,19 @@ const (
 	writeWait = 250 * time.Millisecond
 	askWait   = 500 * time.Millisecond
 )
+
+// addVectors embeds the memories that have no vector of their client's.
+func (s *Service) addVectors(ctx context.Context, c api.Caller, ops []*oplog.Remember) error {
+	bare := slices.DeleteFunc(slices.Clone(ops), func(op *oplog.Remember) bool { return len(op.Vector) > 0 })
+	vecs, err := s.embed(ctx, c, each(bare, func(op *oplog.Remember) string { return op.Text }))
+	if err != nil {
+		return err
+	}
+	for i, op := range bare {
+		op.Vector = vecs[i]
+	}
+	return nil
+}
 
 // embed makes vectors for texts with the database's embedder, for as many as there is time for. What is left without one is found
 // by its words, and by meaning once it is embedded afterwards: an embedder that fails never keeps a memory from being stored.

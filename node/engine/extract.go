@@ -17,24 +17,13 @@ func (s *Service) prepareDrafts(ctx context.Context, c api.Caller, drafts []api.
 		return nil, err
 	}
 	ops := make([]*oplog.Remember, len(drafts))
-	var texts []string
-	var bare []int // without a vector of the client's
 	for i := range drafts {
 		if ops[i], err = ready(&drafts[i], time.Now(), int(now.Database.Dim)); err != nil {
 			return nil, err
 		}
-		if len(ops[i].Vector) == 0 {
-			texts, bare = append(texts, ops[i].Text), append(bare, i)
-		}
 	}
-	if len(bare) > 0 {
-		vecs, err := s.embed(ctx, c, texts)
-		if err != nil {
-			return nil, err
-		}
-		for j, i := range bare {
-			ops[i].Vector = vecs[j]
-		}
+	if err := s.addVectors(ctx, c, ops); err != nil {
+		return nil, err
 	}
 	return ops, s.withNames(c.DB, func(v *state.View) error {
 		for _, op := range ops {

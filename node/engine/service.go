@@ -221,8 +221,7 @@ func (s *Service) readable(ctx context.Context, i oplog.Index) error {
 // writeOps proposes operations that a dialect has made itself: they stand or fall together.
 func (s *Service) writeOps(ctx context.Context, c api.Caller, key string, ops ...oplog.Op) (Written, error) {
 	ops = slices.Clone(ops)
-	var texts []string
-	var bare []*oplog.Remember
+	var made []*oplog.Remember
 	for i, op := range ops { // what their texts name is read here, as for all memories
 		m, ok := op.(*oplog.Remember)
 		if !ok || m.Extractor != 0 {
@@ -233,16 +232,10 @@ func (s *Service) writeOps(ctx context.Context, c api.Caller, key string, ops ..
 		if named.Extractor, named.Entities, named.Claims, err = s.extract(c.DB, m.Text); err != nil {
 			return Written{}, err
 		}
-		if ops[i] = &named; len(m.Vector) == 0 {
-			texts, bare = append(texts, m.Text), append(bare, &named)
-		}
+		ops[i], made = &named, append(made, &named)
 	}
-	vecs, err := s.embed(ctx, c, texts)
-	if err != nil {
+	if err := s.addVectors(ctx, c, made); err != nil {
 		return Written{}, err
-	}
-	for i, m := range bare {
-		m.Vector = vecs[i]
 	}
 	return s.propose(ctx, c, write{key: key, ops: ops})
 }

@@ -128,11 +128,7 @@ func (t *thinker) merge(cluster []int) error {
 				m.Edges = append(m.Edges, oplog.Copied{Of: e.ID, ID: oplog.NewID()})
 			}
 		}
-		var err error
-		if m.Into, err = t.product(sources, vectors); err != nil {
-			return err
-		}
-		if len(m.Into.Text) > MaxText {
+		if m.Into = t.product(sources, vectors); len(m.Into.Text) > MaxText {
 			return nil
 		}
 		m.Into.Extractor, m.Into.Entities, m.Into.Claims = readText(v, t.c.DB, m.Into.Text)
@@ -148,7 +144,7 @@ func (t *thinker) merge(cluster []int) error {
 const maxCopied = 32
 
 // product is the memory that a cluster becomes.
-func (t *thinker) product(sources []*oplog.Memory, vectors [][]float32) (oplog.Remember, error) {
+func (t *thinker) product(sources []*oplog.Memory, vectors [][]float32) oplog.Remember {
 	best := slices.MaxFunc(sources, func(a, b *oplog.Memory) int {
 		return cmp.Or(cmp.Compare(a.Importance, b.Importance), cmp.Compare(b.Created, a.Created), cmp.Compare(b.RID, a.RID))
 	})
@@ -165,15 +161,14 @@ func (t *thinker) product(sources []*oplog.Memory, vectors [][]float32) (oplog.R
 		valence += x.Valence
 		halfLife = max(halfLife, x.HalfLife)
 	}
-	meta, err := json.Marshal(struct {
+	meta, _ := json.Marshal(struct { // ids and numbers always encode
 		From []string `json:"consolidated_from"`
 		Size int      `json:"cluster_size"`
 		Time float64  `json:"consolidation_time"`
 	}{rids, len(rids), t.snap.Now.Seconds()})
-	r := oplog.Remember{RID: oplog.NewID(), Text: strings.Join(texts, " | "), Type: "semantic", Importance: min(1.1*d.Importance, 1), HalfLife: 1.5 * halfLife,
+	return oplog.Remember{RID: oplog.NewID(), Text: strings.Join(texts, " | "), Type: "semantic", Importance: min(1.1*d.Importance, 1), HalfLife: 1.5 * halfLife,
 		Valence: valence / float64(len(sources)), Certainty: .8, Namespace: best.Namespace, Domain: d.Domain, Source: d.Source, Tier: d.Tier, Owner: d.Owner,
 		Metadata: meta, Created: t.snap.Now, Updated: t.snap.Now, Vector: mean(vectors)}
-	return r, err
 }
 
 // mean is the arithmetic mean of vectors of one length; none gives none.
