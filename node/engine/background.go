@@ -99,7 +99,7 @@ const learnShare = 20
 // learnPartitions learns how the vectors of large databases are divided, so that a question compares a few of them. The leader does it; all
 // nodes take from the log what it has learned, and answer alike.
 func (s *Service) learnPartitions() func(context.Context, api.Caller) error {
-	rested := map[oplog.DB]time.Time{} // from when on a database is looked at again
+	rested := map[oplog.DB]time.Time{} // when a database may be learned again
 	return func(ctx context.Context, c api.Caller) error {
 		begun := time.Now()
 		if begun.Before(rested[c.DB]) {

@@ -42,8 +42,8 @@ func (s *Service) backup(ctx context.Context) {
 	if path != "" {
 		s.log.Info("backup written", "file", filepath.Base(path), "index", at.Index)
 	}
-	if s.backedUp.unproved(path != "") {
-		s.prove(ctx)
+	if s.backedUp.unverified(path != "") {
+		s.verifyBackups(ctx)
 	}
 }
 
@@ -61,7 +61,7 @@ func (s *Service) BackupTo(p BackupPlan) (path string, at state.Point, err error
 	if since == now {
 		return "", at, nil
 	}
-	if ranges >= p.Every || since > now { // a state that is behind the backups is of another history
+	if ranges >= p.Every || since > now { // a state that is behind the backups belongs to another history
 		since = 0
 	}
 	path, at, err = s.backupSince(p.Dir, since)
@@ -85,8 +85,8 @@ func (s *Service) backupSince(dir string, since oplog.Index) (path string, at st
 	return path, at, err
 }
 
-// atPoint holds the state still and calls use with where a backup ends, and with what writes it: the whole state, or the log behind an
-// index. Writes go on.
+// atPoint pins the state at one index and calls use with that point and with a function that writes the backup: the whole state, or the log
+// behind an index. Writes go on meanwhile.
 func (s *Service) atPoint(since oplog.Index, use func(end state.Point, write func(io.Writer) error) error) error {
 	if since > 0 {
 		return s.state.Read(func(v *state.View) error {
@@ -123,28 +123,28 @@ func (s *Service) sealed(w io.Writer, write func(io.Writer) error) error {
 	return out.Close()
 }
 
-// proofFile is the file of a backup directory whose time is that of the last proof: a restart does not restore everything again.
-const proofFile = "verified"
+// verifiedFile is the file of a backup directory whose time is that of the last verification, so that a restart does not restore everything again.
+const verifiedFile = "verified"
 
 // backedUp is what the backups that a node makes by itself have come to. The backup task writes it and /metrics reads it.
 type backedUp struct {
-	plan     BackupPlan
-	covered  atomic.Int64 // Unix seconds: when the backups last held all that was written; 0: never
-	bytes    atomic.Int64 // of the newest file
-	proved   atomic.Int64 // Unix seconds: when the newest chain was last restored and had the hashes it names; 0: never
-	failed   atomic.Int64 // backups that could not be made
-	unproven atomic.Int64 // proofs that failed
+	plan         BackupPlan
+	covered      atomic.Int64 // Unix seconds: when the backups last held all that was written; 0: never
+	bytes        atomic.Int64 // of the newest file
+	verified     atomic.Int64 // Unix seconds: when the newest chain was last restored and had the hashes it names; 0: never
+	failed       atomic.Int64 // backups that could not be made
+	unverifiable atomic.Int64 // verifications that failed
 }
 
-// found takes up what a process before left in the directory.
+// found reads what an earlier process left in the directory.
 func (b *backedUp) found() {
 	if files, err := archive.List(b.plan.Dir); err == nil && len(files) > 0 {
 		newest := files[len(files)-1]
 		b.covered.Store(newest.At.Unix())
 		b.bytes.Store(newest.Size)
 	}
-	if proof, err := os.Stat(filepath.Join(b.plan.Dir, proofFile)); err == nil {
-		b.proved.Store(proof.ModTime().Unix())
+	if proof, err := os.Stat(filepath.Join(b.plan.Dir, verifiedFile)); err == nil {
+		b.verified.Store(proof.ModTime().Unix())
 	}
 }
 
@@ -160,9 +160,9 @@ func (b *backedUp) made(path string, err error) {
 	}
 }
 
-// unproved says whether the newest chain is to be restored: it has come to its end, or none ever was.
-func (b *backedUp) unproved(grown bool) bool {
-	if b.proved.Load() == 0 {
+// unverified says whether the newest chain is to be restored: it has come to its end, or none ever was.
+func (b *backedUp) unverified(grown bool) bool {
+	if b.verified.Load() == 0 {
 		return true
 	}
 	files, err := archive.List(b.plan.Dir)
@@ -173,26 +173,26 @@ func (b *backedUp) unproved(grown bool) bool {
 	return err == nil && len(chain) > b.plan.Every
 }
 
-// prove restores the newest chain into a scratch state beside the backups, and compares the hashes. One that does not come out is tried again
-// after the next backup.
-func (s *Service) prove(ctx context.Context) {
+// verifyBackups restores the newest chain into a scratch state beside the backups, and compares the hashes. After a failure it is called
+// again behind the next backup.
+func (s *Service) verifyBackups(ctx context.Context) {
 	start, dir := time.Now(), s.backedUp.plan.Dir
 	rep, err := archive.Verify(ctx, dir, dir, s.cfg.Keys)
 	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, proofFile), nil, 0o600)
+		err = os.WriteFile(filepath.Join(dir, verifiedFile), nil, 0o600)
 	}
 	if err == nil {
 		now := time.Now()
-		err = os.Chtimes(filepath.Join(dir, proofFile), now, now)
+		err = os.Chtimes(filepath.Join(dir, verifiedFile), now, now)
 	}
 	switch {
 	case ctx.Err() != nil || errors.Is(err, archive.ErrNoBackup) || errors.Is(err, fs.ErrNotExist): // the node stops, or nothing was ever written
 	case err != nil:
-		s.backedUp.unproven.Add(1)
-		s.backedUp.proved.Store(0)
+		s.backedUp.unverifiable.Add(1)
+		s.backedUp.verified.Store(0)
 		s.log.Error("the backups do not restore", "dir", dir, "err", err)
 	default:
-		s.backedUp.proved.Store(time.Now().Unix())
+		s.backedUp.verified.Store(time.Now().Unix())
 		s.log.Info("the backups restore", "files", len(rep.Files), "index", rep.End.Index, "took", time.Since(start).Round(time.Millisecond))
 	}
 }

@@ -51,7 +51,7 @@ func condition(st api.ClusterStatus) (word, why string) {
 	return healthy, ""
 }
 
-func said(word, why string) string {
+func conditionText(word, why string) string {
 	if why == "" {
 		return word
 	}
@@ -71,7 +71,7 @@ type looked struct {
 	lost      bool // no quorum, at two looks in a row
 }
 
-// look keeps the condition: health checks and writes do not wait for members that do not answer.
+// look asks all members and stores what it saw, so that health checks and writes do not wait for members that do not answer.
 func (s *Service) look(ctx context.Context) {
 	before, now := s.seen.looked.Load(), s.lookNow(ctx)
 	now.lost = !now.quorate && before != nil && !before.quorate
@@ -87,7 +87,7 @@ func (s *Service) lookNow(ctx context.Context) (l looked) {
 	return l
 }
 
-// condition is what the last look came to. A change of leader counts at once, without another look.
+// condition is the result of the last look. A change of leader counts at once, without another look.
 func (s *Service) condition(ctx context.Context) (word, why string) {
 	l := s.seen.looked.Load()
 	_, led := s.commit.Leader()

@@ -195,7 +195,7 @@ func (s *Service) mergedSides(ctx context.Context, c api.Caller, q *api.ResolveR
 	return ops[0], nil
 }
 
-// inherit gives a memory made of others what these agree on.
+// inherit gives a memory that is made of others the fields on which they agree.
 func inherit(d *api.Draft, from []*oplog.Memory) {
 	for i, m := range from {
 		if i == 0 {

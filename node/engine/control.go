@@ -73,7 +73,7 @@ func (s *Service) setQuota(ctx context.Context, c api.Caller, q *api.SetQuotaReq
 	if q.Memories == nil && q.PerSecond == nil && q.Burst == nil && q.Batch == nil {
 		return nil, oplog.Errorf(oplog.Invalid, "missing 'max_memories', 'max_rps', 'burst' or 'max_batch_size'")
 	}
-	w := Written{Index: s.Applied()} // of a bound that is there already
+	w := Written{Index: s.Applied()} // the answer where the bounds are set already
 	if q.Memories != nil {
 		d.MaxMemories = *q.Memories
 		if w, err = s.control(ctx, c, &oplog.SetQuota{DB: d.ID, MaxMemories: d.MaxMemories}); err != nil {
@@ -136,8 +136,8 @@ func (s *Service) setSettings(ctx context.Context, c api.Caller, q *api.SetSetti
 // maxAge bounds an age in seconds: a century.
 const maxAge = 100 * 365 * 86400
 
-// purge erases memories: texts, vectors and revisions too. It proposes as many entries as it takes; when one fails, those before it
-// stand.
+// purge erases memories with their texts, vectors and revisions. It proposes as many entries as are needed; when one fails, the ones before
+// it remain.
 func (s *Service) purge(ctx context.Context, c api.Caller, q *api.PurgeRequest) (*api.Purged, error) {
 	if q.Before.IsZero() {
 		return nil, oplog.Errorf(oplog.Invalid, "missing 'before'")

@@ -62,7 +62,7 @@ func (s *Service) change(ctx context.Context, c api.Caller, op *oplog.Correct, e
 	w.ops = append(w.ops, op)
 	done, err := s.propose(ctx, c, w)
 	if errors.Is(err, oplog.ErrRevision) {
-		return Written{}, s.movedOn(c.DB, op.RID, *expected, err)
+		return Written{}, s.revisionConflict(c.DB, op.RID, *expected, err)
 	}
 	if err == nil {
 		done.First = done.Results[len(w.ops)-1]
@@ -70,8 +70,8 @@ func (s *Service) change(ctx context.Context, c api.Caller, op *oplog.Correct, e
 	return done, err
 }
 
-// movedOn is the refusal of a change of a memory that was changed meanwhile: it names both revisions.
-func (s *Service) movedOn(db oplog.DB, rid string, expected uint32, cause error) error {
+// revisionConflict refuses the change of a memory that another client has changed meanwhile, and names both revisions.
+func (s *Service) revisionConflict(db oplog.DB, rid string, expected uint32, cause error) error {
 	now, err := read(s, func(v *state.View) uint32 {
 		if m, ok := v.Memory(db, rid); ok {
 			return m.Revision
@@ -85,7 +85,7 @@ func (s *Service) movedOn(db oplog.DB, rid string, expected uint32, cause error)
 		Err: oplog.Errorf(oplog.Conflict, "memory %s is at revision %d, the request expects revision %d: read it again, then decide", rid, now, expected)}
 }
 
-// values are what pointers of a request point to, for its digest.
+// values are the values behind a request's pointers, for its digest.
 func values[T any](list ...*T) []any {
 	all := make([]any, len(list))
 	for i, p := range list {

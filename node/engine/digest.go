@@ -14,7 +14,7 @@ import (
 const digestLook = 500
 
 func (s *Service) digest(ctx context.Context, c api.Caller, q *api.DigestRequest) (*api.DigestAnswer, error) {
-	a, ns := &api.DigestAnswer{}, blank(q.Namespace)
+	a, ns := &api.DigestAnswer{}, orDefault(q.Namespace)
 	err := s.state.Read(func(v *state.View) error {
 		a.Decisions = decisions(newest(v, c.DB, ns, digestLook), q)
 		a.Conflicts = each(findConflicts(v, c.DB, &api.ConflictsRequest{Status: "open", Limit: max(q.MaxConflicts, 1)}), conflictOf)

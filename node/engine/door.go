@@ -80,7 +80,7 @@ func (s *Service) Admit(c api.Caller, op *api.Op) (api.Caller, error) {
 	return s.count(c, op, 1)
 }
 
-// cost is as how many operations of its token and its database a request counts.
+// cost is the number of operations that a request counts as, for its token and for its database.
 func cost(op *api.Op, request any) int {
 	switch {
 	case op.Cost != nil:
@@ -102,7 +102,7 @@ func (s *Service) count(c api.Caller, op *api.Op, n int) (api.Caller, error) {
 	return c, overQuota(err)
 }
 
-// await waits until this node has come as far as the answer must reflect.
+// await waits until this node has applied and indexed the log as far as the request asks.
 func (s *Service) await(ctx context.Context, request any) error {
 	f, ok := request.(interface{ Wanted() api.Fresh })
 	if !ok {
@@ -140,7 +140,7 @@ func on[Q, A any](o api.Of[Q, A], f func(*Service, context.Context, api.Caller, 
 	}}
 }
 
-// onView is on for a function that only reads the state: it gets a view of one moment.
+// onView puts a function that only reads the state behind a row. It gets a view, so that all it reads is of one moment, and must not keep it.
 func onView[Q, A any](o api.Of[Q, A], f func(*Service, *state.View, api.Caller, *Q) (*A, error)) function {
 	return on(o, func(s *Service, _ context.Context, c api.Caller, q *Q) (a *A, err error) {
 		err = s.state.Read(func(v *state.View) (err error) {

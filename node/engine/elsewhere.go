@@ -61,7 +61,7 @@ func readCompared(a *api.Compared, answer []byte) error {
 	}
 	h := sha256.New()
 	for _, r := range got.Results {
-		fmt.Fprintf(h, "%s %.6f\n", r.RID, r.Score) // scores decay between two clocks' readings: what is shown is what is compared
+		fmt.Fprintf(h, "%s %.6f\n", r.RID, r.Score) // scores decay between two readings of a clock: six digits are compared, as they are shown
 	}
 	a.Index, a.Total, a.Digest = got.Index, got.Total, hex.EncodeToString(h.Sum(nil))[:12]
 	return nil

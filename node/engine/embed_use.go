@@ -104,7 +104,7 @@ func (s *Service) removeFormer(ctx context.Context, c api.Caller, has oplog.Embe
 	}
 }
 
-// without are the members that answer and do not have an embedder: questions that they are asked are answered by words.
+// without are the members that are up and do not have an embedder: they answer questions by words alone.
 func (s *Service) without(ctx context.Context, id oplog.Embedder) (nodes []uint32) {
 	if id == oplog.NoEmbedder {
 		return nil

@@ -44,9 +44,9 @@ func (s *Service) unrelate(ctx context.Context, c api.Caller, q *api.UnrelateReq
 // maxBacklinks bounds the older memories that one relation ties to each of its names: the best matches.
 const maxBacklinks = 200
 
-// mentioning are the memories that have a name in their text and are not tied to it: the name was no entity yet when they were
-// stored. The index finds them, so that Apply need not look at every memory. A name that stands in a relation already was looked for then,
-// and what was stored since is tied to it by its own words.
+// mentioning are the memories that have a name in their text and no link to it, because the name was no entity yet when they were stored.
+// The index finds them, so that Apply need not look at every memory. A name that is in a relation already was searched for when the first
+// one was made; memories that were stored since then are linked by their own text.
 func (s *Service) mentioning(ctx context.Context, db oplog.DB, names ...string) (links []oplog.Link, err error) {
 	for _, name := range names {
 		related, err := read(s, func(v *state.View) []oplog.Edge { return v.Edges(db, name, 1) })
@@ -91,7 +91,7 @@ func (s *Service) claim(ctx context.Context, c api.Caller, q *api.ClaimRequest) 
 	if q.Polarity < -1 || q.Polarity > 1 {
 		return nil, oplog.Errorf(oplog.Invalid, "polarity: want 1, 0 or -1")
 	}
-	claim := oplog.Claim{ID: oplog.NewID(), Namespace: blank(q.Namespace), Src: q.Src, Type: q.Type, Dst: q.Dst, Polarity: int8(q.Polarity), Modality: q.Modality,
+	claim := oplog.Claim{ID: oplog.NewID(), Namespace: orDefault(q.Namespace), Src: q.Src, Type: q.Type, Dst: q.Dst, Polarity: int8(q.Polarity), Modality: q.Modality,
 		ValidFrom: epoch(q.ValidFrom), ValidTo: epoch(q.ValidTo), Extractor: q.Extractor, Version: q.Version, Band: q.Band, SourceRID: q.SourceRID,
 		SpanStart: q.SpanStart, SpanEnd: q.SpanEnd, Weight: q.Weight, At: oplog.At(time.Now())}
 	w, err := s.write(ctx, c, &oplog.Assert{Claim: claim})
@@ -137,7 +137,7 @@ func suggestion(c oplog.StoredClaim, now float64, disputed bool) string {
 }
 
 func (s *Service) alias(ctx context.Context, c api.Caller, q *api.AliasRequest) (*api.Aliased, error) {
-	ns := blank(q.Namespace)
+	ns := orDefault(q.Namespace)
 	if err := names(q.Alias, q.Canonical, ns, q.Source); err != nil {
 		return nil, err
 	}
@@ -145,5 +145,5 @@ func (s *Service) alias(ctx context.Context, c api.Caller, q *api.AliasRequest) 
 	return &api.Aliased{Alias: q.Alias, Canonical: q.Canonical, Namespace: ns, Added: w.First.Changed, Index: w.Index}, err
 }
 
-// blank is the namespace of what names none.
-func blank(ns string) string { return cmp.Or(strings.TrimSpace(ns), "default") }
+// orDefault is the namespace of a request, default where it names none.
+func orDefault(ns string) string { return cmp.Or(strings.TrimSpace(ns), "default") }

@@ -12,7 +12,7 @@ import (
 // alive answers as long as the process serves requests at all.
 func (s *Service) alive(ctx context.Context, _ api.Caller, _ *api.Nothing) (*api.AliveAnswer, error) {
 	a := &api.AliveAnswer{Status: "ok", Databases: s.databases(), NodeID: s.cfg.Member.NodeID, Version: s.cfg.Member.Version, Applied: s.commit.Applied(), Writable: s.commit.Leads(),
-		Condition: said(s.condition(ctx)), Capabilities: []string{"idempotency_key"}}
+		Condition: conditionText(s.condition(ctx)), Capabilities: []string{"idempotency_key"}}
 	if s.cfg.Member.Clustered {
 		a.Cluster = s.clusterHealth()
 	}

@@ -29,7 +29,7 @@ func (s *Service) view(ctx context.Context, c api.Caller, q *api.ViewRequest) (*
 	return &api.Nothing{}, nil
 }
 
-// The table's bound is the index's.
+// MaxHits and MaxK are equal, or this does not build: api must not import the index.
 var _ = [1]struct{}{}[api.MaxHits-index.MaxK]
 
 func (s *Service) hostSearch(ctx context.Context, c api.Caller, asked *api.SearchRequest) (*api.Found, error) {
@@ -52,7 +52,7 @@ func hitsOf(found []index.Hit) []api.Hit {
 	return each(found, func(h index.Hit) api.Hit { return api.Hit{Memory: h.Memory, Score: h.Score, Why: h.Why} })
 }
 
-// picked are the hits that a dialect's own cut leaves.
+// picked are the hits that a dialect's own function leaves of those that the index found.
 func picked(hits []index.Hit, pick func([]api.Hit) []api.Hit) (left []index.Hit) {
 	by := make(map[*oplog.Memory]index.Hit, len(hits))
 	for _, h := range hits {
@@ -123,7 +123,7 @@ func (s *Service) purgeGrants(ctx context.Context, c api.Caller, q *api.PurgeGra
 	return &api.PurgedGrants{Purged: w.First.Num}, err
 }
 
-// onHost does what a dialect asks of the host: the steps before it have decided that it may.
+// onHost runs what a dialect asks of the host. The door has checked the scope, which only the configuration gives.
 func (s *Service) onHost(ctx context.Context, _ api.Caller, q *api.HostRequest) (*api.Nothing, error) {
 	if q.Run == nil {
 		return &api.Nothing{}, nil

@@ -115,8 +115,8 @@ func (im *importer) line(b []byte) error {
 	return im.flush()
 }
 
-// counted counts rows as operations of the importer's caller. An import over its rate is slowed down, as its sender waits in its own
-// socket; it is refused when that takes longer than a sender may.
+// counted counts rows as operations of the importer's caller. An import over its rate waits, and its sender with it, since nothing is read
+// meanwhile; after importPatience it is refused.
 func (im *importer) counted(rows int) (api.Caller, error) {
 	c := im.c
 	c.Counted = 0

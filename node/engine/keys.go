@@ -28,7 +28,7 @@ func (s *Service) clusterKeys(ctx context.Context, c api.Caller, q *api.KeysRequ
 	return a, nil
 }
 
-// ownKeys names this node's keys. What a key is made of stays in package seal.
+// ownKeys are the ids of this node's keys and its certificates. The bytes of a key stay in package seal.
 func (s *Service) ownKeys(now time.Time) api.NodeKeys {
 	h := s.cfg.Home
 	n := api.NodeKeys{NodeID: s.cfg.Member.NodeID, Encrypted: s.cfg.Keys != nil, Keys: []api.DataKey{}, Rewriting: orEmpty(h.Leftovers().OldKeys),

@@ -10,7 +10,7 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// Bounds of a listing: one whose filters match next to nothing must not read a whole database.
+// Bounds of a listing: filters that match next to nothing must not read a whole database.
 const (
 	maxScan   = 100_000
 	maxSorted = 20_000 // of the newest, when another order than that of creation is wanted
@@ -19,7 +19,7 @@ const (
 	maxNamespaces = 1000 // of a page
 )
 
-// admits says whether a listing has a memory.
+// admits applies a listing's filters to a memory.
 func admits(l *api.Listing, m *oplog.Memory) bool {
 	return m.Status == oplog.Active && (l.Namespace == "" || m.Namespace == l.Namespace) &&
 		(l.Domain == "" || m.Domain == l.Domain) && (l.Type == "" || m.Type == l.Type) && (l.Source == "" || m.Source == l.Source) &&
@@ -97,7 +97,7 @@ func listed(v *state.View, db oplog.DB, q *api.MemoriesRequest) (list []*oplog.M
 	return list, nil
 }
 
-// listedBy holds no more than twice the first Offset+Limit of an order while it looks.
+// listedBy sorts by an order. While it looks at the rows it holds at most twice Offset+Limit of them.
 func listedBy(v *state.View, db oplog.DB, q *api.MemoriesRequest, order func(a, b *oplog.Memory) int) (best []*oplog.Memory) {
 	most, seen := min(q.Offset+q.Limit, maxSorted), 0
 	first := func() {
@@ -116,7 +116,7 @@ func listedBy(v *state.View, db oplog.DB, q *api.MemoriesRequest, order func(a, 
 	return best[min(q.Offset, len(best)):]
 }
 
-// onWalk says whether a walk has a memory.
+// onWalk applies a walk's filters to a memory.
 func onWalk(l *api.Listing, w *api.Walk, m *oplog.Memory) bool {
 	if !admits(l, m) {
 		return false
@@ -172,7 +172,7 @@ func (s *Service) stats(v *state.View, c api.Caller, q *api.StatsRequest) (*api.
 	return a, nil
 }
 
-// maxCounted bounds what is counted one by one for those who want to know more.
+// maxCounted bounds the rows that verbose statistics count one by one.
 const maxCounted = 10_000
 
 func counted[T any](n *int) func(T) bool {

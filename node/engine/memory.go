@@ -25,7 +25,7 @@ const (
 	maxName     = 512 // namespaces, domains, entity names and the like
 )
 
-// stored is what became of drafts.
+// stored are the ids that drafts got, and where in the log they are.
 type stored struct {
 	RIDs []string
 	Written
@@ -72,7 +72,7 @@ func (s *Service) current(db oplog.DB) (state.Current, error) {
 	return c, err
 }
 
-// fits refuses what is longer than it may be.
+// fits refuses a value of more bytes than its bound.
 func fits(what string, size, most int) error {
 	if size > most {
 		return oplog.Errorf(oplog.TooLarge, "%s of %d bytes is over %d", what, size, most)
@@ -80,7 +80,7 @@ func fits(what string, size, most int) error {
 	return nil
 }
 
-// finite refuses what is no number that the log may hold.
+// finite refuses NaN and the infinities.
 func finite(what string, x float64) error {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return oplog.Errorf(oplog.Invalid, "%s is not a finite number", what)
@@ -96,7 +96,7 @@ func names(all ...string) (err error) {
 	return err
 }
 
-// ready decides all that Apply must not decide, and refuses drafts that can never succeed.
+// ready makes the operation of a draft: it decides the id and the times, which Apply must not, and refuses drafts that can never succeed.
 func ready(d *api.Draft, now time.Time, dim int) (*oplog.Remember, error) {
 	if err := cmp.Or(fits("text", len(d.Text), MaxText), fits("metadata", len(d.Metadata), MaxMetadata)); err != nil {
 		return nil, err
@@ -133,7 +133,7 @@ func ready(d *api.Draft, now time.Time, dim int) (*oplog.Remember, error) {
 	return op, nil
 }
 
-// CheckVector refuses what is no vector of the database; dim 0 means that the database has none yet.
+// CheckVector refuses a vector of another dimension than the database has; dim 0 means that the database has none yet.
 func CheckVector(v []float32, dim int) error {
 	if len(v) == 0 {
 		return nil

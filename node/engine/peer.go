@@ -54,7 +54,8 @@ func (s *Service) Push(ctx context.Context, database string, ops []*oplog.Foreig
 	return done.Results, err
 }
 
-// checkForeign refuses an operation that is over the bounds of our clients, before the log: an entry in the log is applied by every node, for ever.
+// checkForeign refuses an operation that is over the bounds of our clients. Trust boundary: a peer that is no member sends it, and every node applies
+// and replays what is in the log.
 func checkForeign(op *oplog.Foreign) error {
 	if op.OpID == "" {
 		return oplog.Errorf(oplog.Invalid, "a pushed operation needs an op_id")

@@ -24,7 +24,7 @@ func (s *Service) recallAsOf(ctx context.Context, c api.Caller, q *api.RecallAsO
 	return s.found(ctx, c, &q.Question, q.AsOf.Time, q.Explain)
 }
 
-// found answers a question as of now, or as of a date.
+// found answers a question, as of now or as of a date.
 func (s *Service) found(ctx context.Context, c api.Caller, asked *api.Question, then time.Time, explain bool) (*api.Recalled, error) {
 	q, err := query(asked)
 	if err != nil {

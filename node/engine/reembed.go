@@ -29,7 +29,7 @@ type afterwards struct {
 	refused map[oplog.DB]int       // memories that it made no vector of, at the last look at all of them
 	all     map[oplog.DB]time.Time // when that was
 	stuck   map[oplog.DB]standstill
-	answers map[*embed.Guard]bool // whether an embedder does, as asked in this round
+	answers map[*embed.Guard]bool // whether an embedder answers, asked once a round
 }
 
 // A standstill is how far a database is embedded, and for how many rounds it has been no farther.
@@ -38,8 +38,9 @@ type standstill struct {
 	rounds int
 }
 
-// embedsHere says whether this node embeds what a database lacks: the leader does, and a follower where the leader does not, which may
-// be without the embedder or without an answer of it. Two nodes that embed the same memory do no harm: the second vector is passed over.
+// embedsHere says whether this node embeds a database's memories: the leader does, and a follower when the leader has made no progress for
+// embedStill rounds, as one does that lacks the model or gets no answer from its embedder. Two nodes that embed the same memory do no harm:
+// Apply skips the second vector.
 func (a *afterwards) embedsHere(db oplog.DB, first oplog.Seq) bool {
 	if a.s.commit.Leads() {
 		delete(a.stuck, db)
@@ -64,7 +65,7 @@ func (a *afterwards) round(ctx context.Context) {
 	a.s.eachDatabase(ctx, "embed", func() bool { return true }, a.goThrough)
 }
 
-// ready returns an embedder that answers, nil when it does not or is not here.
+// ready returns an embedder that answers; nil when it does not, or when this node does not have it.
 func (a *afterwards) ready(ctx context.Context, id *oplog.Embedder) *embed.Guard {
 	if id == nil {
 		return nil
@@ -89,7 +90,7 @@ func (a *afterwards) ready(ctx context.Context, id *oplog.Embedder) *embed.Guard
 	return g
 }
 
-// goThrough does what there is to do for the vectors of a database. It stops at an embedder's first failure, to go on later.
+// goThrough embeds what a database lacks. It stops at an embedder's first failure; the next round goes on.
 func (a *afterwards) goThrough(ctx context.Context, c api.Caller) error {
 	is, err := a.s.current(c.DB)
 	if err != nil {

@@ -41,7 +41,7 @@ func newReinforcer(s *Service) *reinforcer {
 	return &reinforcer{s: s, boot: uuid.NewString(), kick: make(chan struct{}, 1), dbs: map[oplog.DB]map[string]oplog.Hit{}}
 }
 
-// returned notes what a recall gave.
+// returned notes the memories that a recall returned.
 func (r *reinforcer) returned(db oplog.DB, hits []index.Hit, at time.Time) {
 	if len(hits) == 0 {
 		return
@@ -78,7 +78,7 @@ func (r *reinforcer) add(db oplog.DB, h oplog.Hit) {
 	of[h.RID] = oplog.Hit{RID: h.RID, Count: old.Count + h.Count, At: max(old.At, h.At)}
 }
 
-// batch is what goes through the log as one entry, under a key: sent twice it counts once.
+// batch is one entry of reinforcement. Its key is an idempotency key: a batch that is sent twice counts once.
 type batch struct {
 	db   oplog.DB
 	key  string

@@ -12,7 +12,7 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// defaultHalfLife is that of a memory which says none, in hours.
+// defaultHalfLife is the half-life of a memory that names none, in hours.
 const defaultHalfLife = 168
 
 func (s *Service) rememberOne(ctx context.Context, c api.Caller, q *api.RememberRequest) (*api.Remembered, error) {
@@ -105,7 +105,7 @@ func (s *Service) revisions(v *state.View, c api.Caller, q *api.RevisionsRequest
 }
 
 func (s *Service) newestOf(v *state.View, c api.Caller, q *api.CurrentRequest) (*api.CurrentMemory, error) {
-	ns := blank(q.Namespace)
+	ns := orDefault(q.Namespace)
 	list := newest(v, c.DB, ns, 1)
 	if len(list) == 0 {
 		return nil, oplog.Errorf(oplog.NotFound, "namespace '%s' has no memories", ns)

@@ -27,8 +27,8 @@ func (s *Service) wantsRerank(q *index.Query, then time.Time) {
 	}
 }
 
-// reranked orders the first hits as the reranker does, and cuts them to as many as were asked for. Without its answer the first order
-// stands. A score belongs to its place: the best hit has the highest one, so that answers can be put together by their scores.
+// reranked orders the first hits as the reranker does, and cuts them to as many as were asked for. Without its answer they keep
+// the first order. Scores stay with their places: the best hit has the highest one, so that answers of several nodes can be merged by score.
 func (s *Service) reranked(ctx context.Context, c api.Caller, q *index.Query, hits []index.Hit) []index.Hit {
 	if first := hits[:min(len(hits), rerank.Depth)]; len(first) > 1 {
 		texts, err := s.textsOf(c.DB, first)
@@ -58,7 +58,7 @@ func reorder(hits []index.Hit, scores []float64) {
 	}
 }
 
-// textsOf reads what hits say; a bare one has no text yet.
+// textsOf reads the texts of hits: the index returns bare ones.
 func (s *Service) textsOf(db oplog.DB, hits []index.Hit) ([]string, error) {
 	return read(s, func(v *state.View) []string {
 		return each(hits, func(h index.Hit) string {

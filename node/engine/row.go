@@ -22,7 +22,7 @@ func memoryOf(m *oplog.Memory) api.Memory {
 	return row
 }
 
-// each is what becomes of the rows of a list; it is never nil.
+// each converts the rows of a list. The result is never nil: answers have [] in place of null.
 func each[T, R any](list []T, of func(T) R) []R {
 	rows := make([]R, len(list))
 	for i, x := range list {

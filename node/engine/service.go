@@ -54,12 +54,12 @@ type measured struct {
 	dropped atomic.Int64             // event streams of this host's surfaces whose clients did not keep up
 }
 
-// seen is what the tasks saw when they looked last.
+// seen is the result of the last round of each task that watches the cluster.
 type seen struct {
-	looked  atomic.Pointer[looked] // the other members
-	agreed  atomic.Int64           // of agreements: this state beside theirs
-	whole   atomic.Bool            // the last count of the state found what was written
-	damaged atomic.Int64           // counts of the state that did not come out
+	looked     atomic.Pointer[looked] // the other members
+	agreed     atomic.Int64           // of agreements: this state beside theirs
+	scrubClean atomic.Bool            // the last scrub of the state found what was written
+	damaged    atomic.Int64           // scrubs of the state that found damage
 }
 
 // load counts the work that shares the machine.
@@ -154,7 +154,7 @@ type write struct {
 	ops    []oplog.Op
 }
 
-// write proposes operations that stand or fall together.
+// write proposes operations as one entry: all of them are applied, or none.
 func (s *Service) write(ctx context.Context, c api.Caller, ops ...oplog.Op) (Written, error) {
 	return s.propose(ctx, c, write{ops: ops})
 }
@@ -218,7 +218,7 @@ func (s *Service) readable(ctx context.Context, i oplog.Index) error {
 	return nil
 }
 
-// writeOps proposes operations that a dialect has made itself: they stand or fall together.
+// writeOps proposes operations that a dialect has made itself, as one entry.
 func (s *Service) writeOps(ctx context.Context, c api.Caller, key string, ops ...oplog.Op) (Written, error) {
 	ops = slices.Clone(ops)
 	var made []*oplog.Remember

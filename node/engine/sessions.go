@@ -13,7 +13,7 @@ import (
 )
 
 func (s *Service) startSession(ctx context.Context, c api.Caller, q *api.StartSessionRequest) (*api.StartedSession, error) {
-	op := &oplog.SessionStart{ID: cmp.Or(q.ID, oplog.NewID()), Namespace: blank(q.Namespace), Client: q.Client, Metadata: q.Metadata, At: oplog.At(time.Now())}
+	op := &oplog.SessionStart{ID: cmp.Or(q.ID, oplog.NewID()), Namespace: orDefault(q.Namespace), Client: q.Client, Metadata: q.Metadata, At: oplog.At(time.Now())}
 	if err := names(op.Namespace, op.Client, op.ID); err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func (s *Service) endSession(ctx context.Context, c api.Caller, q *api.EndSessio
 
 // sessions lists the newest first.
 func (s *Service) sessions(v *state.View, c api.Caller, q *api.SessionsRequest) (*api.SessionList, error) {
-	n, most, ns := limit(q.Limit), maxLook, blank(q.Namespace)
+	n, most, ns := limit(q.Limit), maxLook, orDefault(q.Namespace)
 	walk := func(f func(oplog.Session) bool) { v.SessionsOf(c.DB, ns, f) } // client by client: sorted below
 	if q.Client != nil {
 		walk, most = func(f func(oplog.Session) bool) { v.Sessions(c.DB, ns, *q.Client, f) }, n
@@ -91,7 +91,7 @@ func (s *Service) draftSummary(ctx context.Context, c api.Caller, q *api.DraftSu
 	var drafts []api.Draft
 	for _, text := range q.Statements() {
 		drafts = append(drafts, api.Draft{Text: text, Type: "episodic", Importance: 0.5, HalfLife: defaultHalfLife, Certainty: 1,
-			Namespace: blank(q.Namespace), Domain: q.Domain, Source: "session_summary", Metadata: []byte("{}")})
+			Namespace: orDefault(q.Namespace), Domain: q.Domain, Source: "session_summary", Metadata: []byte("{}")})
 	}
 	r, err := s.store(ctx, c, "", drafts...)
 	return &api.Drafted{RIDs: r.RIDs, Count: len(r.RIDs)}, overQuota(err)

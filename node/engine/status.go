@@ -29,7 +29,7 @@ func (s *Service) own() own {
 	i, sum := s.state.Sum()
 	st := s.raft.Status()
 	clock := s.raft.Clock()
-	return own{Role: s.role(st), Through: st.AppliedIndex, Term: st.Term, Whole: s.seen.whole.Load() && s.raft.HasState(), Store: s.ownStore(),
+	return own{Role: s.role(st), Through: st.AppliedIndex, Term: st.Term, Whole: s.seen.scrubClean.Load() && s.raft.HasState(), Store: s.ownStore(),
 		Vitals: api.Vitals{Applied: s.commit.Applied(), SumIndex: i, Sum: sum.String(), ClockOffset: millis(clock.Offset), ClockOff: clock.Off, Version: s.cfg.Member.Version,
 			UptimeSecs: time.Since(s.measured.started).Seconds(), Models: s.embedders.names(), Leftovers: s.cfg.Home.Leftovers()}}
 }
@@ -79,7 +79,7 @@ func (s *Service) Status(ctx context.Context) api.ClusterStatus {
 	}
 	st.Healthy = st.LeaderID != nil && quorate(st)
 	st.Agreement, st.DiskFull = agreement(st), s.cfg.Disk.Full()
-	st.Condition = said(condition(st))
+	st.Condition = conditionText(condition(st))
 	if len(rs.Members) <= 1 {
 		st.Clustered, st.Message = false, "single-node mode (no replication)"
 	}
@@ -221,7 +221,7 @@ func (s *Service) now() time.Time { return s.raft.Clock().Time }
 
 // Counted notes whether a count of the whole state found what was written.
 func (s *Service) Counted(whole bool) {
-	if s.seen.whole.Store(whole); !whole {
+	if s.seen.scrubClean.Store(whole); !whole {
 		s.seen.damaged.Add(1)
 	}
 }

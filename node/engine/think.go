@@ -33,9 +33,9 @@ func (s *Service) reflect(ctx context.Context, c api.Caller, q *api.ReflectReque
 	return s.think(ctx, c, &api.ThinkRequest{ThinkParts: q.ThinkParts, Personality: q.Personality, Limit: defaultConsolidation})
 }
 
-// think looks at the caller's database as it is, decides what follows, and proposes that in one entry, or in several when
-// it is much. It runs on the leader alone, one round at a time, on a snapshot read in slices: writes and recalls go on
-// meanwhile, and what they change drops what was decided about it. A node that loses leadership drops its round.
+// think reads the caller's database, decides what follows, and proposes that in one entry, or in several when it is large. It runs on
+// the leader alone, one round at a time, on a snapshot read in slices: writes and recalls go on meanwhile, and Apply drops a decision about
+// a memory that they have changed. A node that loses leadership drops its round.
 func (s *Service) think(ctx context.Context, c api.Caller, q *api.ThinkRequest) (*api.Thought, error) {
 	started := time.Now()
 	r := prepared(*q)
@@ -92,7 +92,7 @@ const (
 	thinkText   = 2048
 )
 
-// gather reads the snapshot in slices. Between them the state moves on: every decision carries the revisions it knew.
+// gather reads the snapshot in slices. Writes go on between them, so every decision carries the revisions that it was made from.
 func (t *thinker) gather(ctx context.Context) error {
 	db := t.c.DB
 	var from oplog.Seq
@@ -153,7 +153,7 @@ func (t *thinker) take(v *state.View, m *oplog.Memory) {
 		Made: m.Merged > 0, InConflict: v.InConflict(t.c.DB, m.RID), Entities: m.Entities})
 }
 
-// gatherSmall reads what is small beside the memories.
+// gatherSmall reads the tables that are small beside the memories.
 func (t *thinker) gatherSmall(v *state.View) {
 	db, looked := t.c.DB, 0
 	v.Conflicts(db, nil, func(c oplog.ConflictRow) bool {

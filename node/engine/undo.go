@@ -48,7 +48,7 @@ func (s *Service) undo(ctx context.Context, c api.Caller, q *api.UndoRequest) (*
 	return done, nil
 }
 
-// redescribe has an answer say what the undo did when its key was used first: the memory may be at a later revision by now.
+// redescribe makes the answer to a repeated undo the one that its key got first: the memory may be at a later revision by now.
 func (s *Service) redescribe(db oplog.DB, q *api.UndoRequest, done *api.Undone) error {
 	made := uint32(done.Revision)
 	done.Restored = orOld(q.Revision, made-2) // made-1 was undone
