@@ -11,6 +11,7 @@ import (
 
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -25,7 +26,7 @@ func (n *Node) mint(ctx context.Context) error {
 	text := strings.TrimSpace(string(raw))
 	if text == "" {
 		text = access.NewToken()
-		if err := os.WriteFile(path, []byte(text+"\n"), 0o600); err != nil {
+		if err := home.WriteFile(path, []byte(text+"\n"), 0o600); err != nil {
 			return fmt.Errorf("token: %w", err)
 		}
 	}

@@ -35,5 +35,5 @@ func (e Erased) Write(home string) error {
 	if err != nil {
 		return err
 	}
-	return writeFile(filepath.Join(home, erasedFile), b, 0o600)
+	return WriteFile(filepath.Join(home, erasedFile), b, 0o600)
 }

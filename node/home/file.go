@@ -9,8 +9,8 @@ import (
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// writeFile puts a whole new file in the place of an old one, or of none: it is on disk when this returns, and a crash leaves the old or the new.
-func writeFile(path string, b []byte, mode fs.FileMode) error {
+// WriteFile puts a whole new file in the place of an old one, or of none: it is on disk when this returns, and a crash leaves the old or the new.
+func WriteFile(path string, b []byte, mode fs.FileMode) error {
 	made := path + ".new"
 	f, err := os.OpenFile(made, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, mode)
 	if err != nil {

@@ -75,7 +75,7 @@ func OpenSecret(cfg Config) (string, error) {
 
 // writeSecret puts a secret on disk, whole or not at all.
 func writeSecret(path, secret string) error {
-	if err := writeFile(path, []byte(secret+"\n"), 0o600); err != nil {
+	if err := WriteFile(path, []byte(secret+"\n"), 0o600); err != nil {
 		return fmt.Errorf("secret: %w", err)
 	}
 	return nil
