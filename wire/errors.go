@@ -1,9 +1,6 @@
 package wire
 
-import (
-	"bytes"
-	"encoding/json"
-)
+import "encoding/json"
 
 // Code is an error's number.
 type Code uint16
@@ -41,10 +38,10 @@ type Leader struct {
 	Lost bool    `json:"no_quorum,omitempty"` // ours: a majority of the voters does not answer, so there will be no leader soon
 }
 
-// Leader reads the details of a READONLY_ERROR; ok is false when there are none.
-func (m *Error) Leader() (l Leader, ok bool) {
-	if len(m.Details) == 0 || bytes.Equal(m.Details, []byte("null")) {
-		return l, false
+// Leader reads the details of a READONLY_ERROR. It is empty when there are none.
+func (m *Error) Leader() (l Leader) {
+	if json.Unmarshal(m.Details, &l) != nil {
+		return Leader{} // they are optional
 	}
-	return l, json.Unmarshal(m.Details, &l) == nil
+	return l
 }

@@ -17,7 +17,8 @@ import (
 type JSON []byte
 
 func readJSON(in input) (JSON, error) {
-	x, _, err := toAny(in.b, in.at, strictJSON)
+	t := tree{left: maxValues, strict: true}
+	x, _, err := t.read(in.b, in.at)
 	if err != nil {
 		return nil, in.fail("%v", err)
 	}
@@ -97,25 +98,8 @@ func appendNumber(b []byte, s string) []byte {
 	return appendF64(b, f)
 }
 
-// strictness says what a msgpack value may hold to become JSON.
-type strictness bool
-
-const (
-	strictJSON strictness = true  // no bytes, no extensions, string keys: what a free-form field may hold
-	looseJSON  strictness = false // bytes become arrays: a whole message on its way to a JSON client
-)
-
 // maxValues is how many values a free-form field may hold: a tree of them is many times what they take on the wire.
 const maxValues = 1 << 18
-
-// toAny reads the value at pos of a scanned payload. Depth is bounded by the scan.
-func toAny(b []byte, pos int, strict strictness) (any, int, error) {
-	t := tree{left: math.MaxInt, strict: strict}
-	if strict == strictJSON {
-		t.left = maxValues
-	}
-	return t.read(b, pos)
-}
 
 // CheckSize refuses a value that the reader of a free-form field would not take: more than maxValues of them, or more bytes than maxPlain.
 // It counts no value too few, and 8 bytes more for each than its text has: that is what a number may take on the wire.
@@ -140,12 +124,13 @@ func (v JSON) CheckSize(maxPlain int) error {
 	return nil
 }
 
-// tree is a value on its way from msgpack to JSON.
+// tree reads a msgpack value as what encoding/json writes.
 type tree struct {
-	left   int // values it may still hold
-	strict strictness
+	left   int  // values it may still hold
+	strict bool // for a free-form field: byte strings are refused. Of a whole message for a JSON client they become arrays
 }
 
+// read reads the value at pos of a scanned payload, and says where it ends. Depth is bounded by the scan.
 func (t *tree) read(b []byte, pos int) (any, int, error) {
 	if t.left--; t.left < 0 {
 		return nil, 0, fmt.Errorf("more than %d values", maxValues)

@@ -78,7 +78,8 @@ func AppendPack(dst []byte, op Op, stream uint32, m Message, json bool) ([]byte,
 }
 
 func msgpackToJSON(b []byte) ([]byte, error) {
-	x, _, err := toAny(b, 0, looseJSON)
+	t := tree{left: math.MaxInt}
+	x, _, err := t.read(b, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -125,7 +125,8 @@ func header(b []byte) (h head, err error) {
 			h.u = math.Float64bits(float64(math.Float32frombits(uint32(v))))
 		}
 	case kInt:
-		h.u = uint64(signed(v, f.width))
+		shift := 64 - 8*f.width
+		h.u = uint64(int64(v<<shift) >> shift) // with the sign of its width
 		if int64(h.u) >= 0 {
 			h.kind = kUint
 		}
@@ -165,8 +166,3 @@ var scalars = func() (lengths [256]int) {
 	}
 	return lengths
 }()
-
-func signed(v uint64, width int) int64 {
-	shift := 64 - 8*width
-	return int64(v<<shift) >> shift
-}

@@ -163,6 +163,28 @@ func (c *Client) EndSession(ctx context.Context, id string, summary *string) (wi
 	return ok, err
 }
 
+// Think asks the leader for a round of cognition. The counts are what was accepted.
+func (c *Client) Think(ctx context.Context, m wire.Think) (wire.ThinkResult, error) {
+	return ask[wire.ThinkResult](ctx, c, once, wire.OpThink, &m, wire.OpThinkResult)
+}
+
+// Conflicts lists contradictions, the most urgent first.
+func (c *Client) Conflicts(ctx context.Context, m wire.Conflicts) ([]wire.Conflict, error) {
+	r, err := ask[wire.ConflictResult](ctx, c, read, wire.OpConflicts, &m, wire.OpConflictResult)
+	return r.Conflicts, err
+}
+
+// Resolve settles a contradiction. A conflict is settled once: a repeated one is refused.
+func (c *Client) Resolve(ctx context.Context, m wire.Resolve) error {
+	return c.call(ctx, once, wire.OpResolve, &m, wire.OpConflictResult, &wire.Resolved{})
+}
+
+// Personality is what the database's memories make of their agent.
+func (c *Client) Personality(ctx context.Context) ([]wire.Trait, error) {
+	r, err := ask[wire.Personality](ctx, c, read, wire.OpPersonality, nil, wire.OpInfoResult)
+	return r.Traits, err
+}
+
 // CreateDatabase makes a database.
 func (c *Client) CreateDatabase(ctx context.Context, name string) (id uint32, err error) {
 	ok, err := ask[wire.DBOK](ctx, c, once, wire.OpCreateDB, &wire.Name{Name: name}, wire.OpDBOK)

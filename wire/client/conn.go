@@ -318,12 +318,10 @@ func refusal(f wire.Frame) error {
 		if f.Op == wire.OpError {
 			return e
 		}
-		r := &readonly{err: e}
-		if l, ok := m.Leader(); ok {
-			r.lost = l.Lost
-			if l.Addr != nil {
-				r.leader = *l.Addr
-			}
+		l := m.Leader()
+		r := &readonly{lost: l.Lost, err: e}
+		if l.Addr != nil {
+			r.leader = *l.Addr
 		}
 		return r
 	}

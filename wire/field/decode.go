@@ -38,10 +38,7 @@ func (o Object) Decode(dst any, body map[string]json.RawMessage, lenient bool) e
 
 // preset is the value of what is left out.
 func (f Field) preset(to reflect.Value) {
-	if f.Default == "" || !to.IsZero() {
-		return
-	}
-	if f.Kind.Shape == "" {
+	if f.Default != "" && f.Kind.Shape == "" && to.IsZero() {
 		_ = setText(to, f.Default) // TestDescribed reads them all
 	}
 }
@@ -55,11 +52,11 @@ func (f Field) fill(to reflect.Value, raw json.RawMessage, lenient bool) error {
 		to.SetBytes(compact(raw))
 		return nil
 	case dateType:
-		t, _ := DateJSON(raw) // it was checked
+		t, _ := dateJSON(raw) // it was checked
 		to.Field(0).Set(reflect.ValueOf(t))
 		return nil
 	case windowType:
-		from, until, _ := WindowJSON(raw) // it was checked
+		from, until, _ := windowJSON(raw) // it was checked
 		to.Set(reflect.ValueOf(Window{from, until}))
 		return nil
 	}

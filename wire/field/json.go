@@ -17,12 +17,12 @@ func (k Kind) JSON(name string, raw json.RawMessage) error {
 	bad := func() error { return k.refuse(name, shown(raw)) }
 	switch {
 	case k.date:
-		if _, err := DateJSON(raw); err != nil {
+		if _, err := dateJSON(raw); err != nil {
 			return bad()
 		}
 		return nil
 	case k.window:
-		from, to, err := WindowJSON(raw)
+		from, to, err := windowJSON(raw)
 		if err != nil || Ordered("from", from, "to", to) != nil {
 			return bad()
 		}
@@ -144,8 +144,8 @@ func shown(raw json.RawMessage) string {
 	return clip(string(raw))
 }
 
-// DateJSON reads a date: a string or a number.
-func DateJSON(raw json.RawMessage) (time.Time, error) {
+// dateJSON reads a date: a string or a number.
+func dateJSON(raw json.RawMessage) (time.Time, error) {
 	var s string
 	switch typeOf(raw) {
 	case "string":
@@ -163,8 +163,8 @@ func DateJSON(raw json.RawMessage) (time.Time, error) {
 	return time.Time{}, errDate
 }
 
-// WindowJSON reads two dates; null is an open side.
-func WindowJSON(raw json.RawMessage) (from, to time.Time, err error) {
+// windowJSON reads two dates; null is an open side.
+func windowJSON(raw json.RawMessage) (from, to time.Time, err error) {
 	var sides []json.RawMessage
 	if typeOf(raw) != "array" || json.Unmarshal(raw, &sides) != nil || len(sides) != 2 {
 		return from, to, errDate
@@ -173,7 +173,7 @@ func WindowJSON(raw json.RawMessage) (from, to time.Time, err error) {
 		if typeOf(sides[i]) == "null" {
 			continue
 		}
-		if *t, err = DateJSON(sides[i]); err != nil {
+		if *t, err = dateJSON(sides[i]); err != nil {
 			return from, to, err
 		}
 	}

@@ -35,15 +35,15 @@ func walk(t reflect.Type, at []int) (o Object) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		place := append(slices.Clip(at), i)
-		if f.Anonymous && f.Type.Kind() == reflect.Pointer { // of an answer, which may leave all of it out
-			for _, d := range walk(f.Type.Elem(), place) {
-				d.may = true
+		if f.Anonymous {
+			t, pointer := f.Type, f.Type.Kind() == reflect.Pointer
+			if pointer {
+				t = t.Elem()
+			}
+			for _, d := range walk(t, place) {
+				d.may = d.may || pointer // an answer may leave all of it out
 				o = append(o, d)
 			}
-			continue
-		}
-		if f.Anonymous {
-			o = append(o, walk(f.Type, place)...)
 			continue
 		}
 		if name := cmp.Or(f.Tag.Get("json"), f.Tag.Get("idle")); name != "" && name != "-" {
@@ -164,11 +164,7 @@ func (o Object) Shapes(all map[string]Object, answer bool) {
 func (o Object) At(place, usual string) Object {
 	var list Object
 	for _, f := range o {
-		in := f.In
-		if in == "" {
-			in = usual
-		}
-		if slices.Contains(strings.Split(in, ","), place) {
+		if slices.Contains(strings.Split(cmp.Or(f.In, usual), ","), place) {
 			list = append(list, f)
 		}
 	}
