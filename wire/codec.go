@@ -77,15 +77,14 @@ func (p *plan) read(in input, m unsafe.Pointer) (err error) {
 			}
 			continue
 		}
-		v, err := in.value(found[i])
-		if err != nil {
+		in.at, in.name = found[i], s.name
+		if in.head, err = header(in.b[in.at:]); err != nil {
 			return err
 		}
-		if v.kind == kNil && s.need >= optional {
+		if in.kind == kNil && s.need >= optional {
 			continue
 		}
-		v.name = s.name
-		if err := s.read(v, unsafe.Add(m, s.at)); err != nil {
+		if err := s.read(in, unsafe.Add(m, s.at)); err != nil {
 			return err
 		}
 	}
