@@ -5,15 +5,15 @@ import (
 	"hash/crc32"
 )
 
-// TCP's checksum has 16 bits and is made anew by what stands between, and one bit flipped in a record, a vote or a commit index loses
-// what was acknowledged. So frames between members end with CRC-32C of all bytes before it; a hello says so by one of its own.
+// TCP's checksum has 16 bits, and proxies between two members compute it anew. One flipped bit in a record, a vote or a commit index can lose
+// an acknowledged write. So each frame between members ends with CRC-32C of all bytes before it; a checksum in the hello announces that.
 
 // checksumLen is how many bytes a frame's checksum has; the frame's length counts them.
 const checksumLen = 4
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// ErrChecksum says that a frame is not what its sender wrote. The stream goes on behind it, unless its length was changed.
+// ErrChecksum says that a frame differs from the one that its sender wrote. The stream goes on behind it, unless its length was changed.
 var ErrChecksum = &FrameError{Text: "frame checksum mismatch: it was changed on its way, send it again"}
 
 // AppendChecksum ends a whole frame, which begins where the slice does, with its checksum.
@@ -29,7 +29,7 @@ func (r *Reader) Checksums() {
 	}
 }
 
-// checked takes the checksum off a payload.
+// checked verifies the checksum of the frame with this payload, and returns the payload without it.
 func (r *Reader) checked(payload []byte) ([]byte, error) {
 	end := len(payload) - checksumLen
 	if end < 0 || crc32.Update(crc32.Checksum(r.head[:], castagnoli), castagnoli, payload[:end]) != binary.BigEndian.Uint32(payload[end:]) {
@@ -41,7 +41,7 @@ func (r *Reader) checked(payload []byte) ([]byte, error) {
 // SetChecksum ends the writing of a member's hello: frames behind it have checksums.
 func (m *ClusterHello) SetChecksum() { m.Raft.Checksum = helloChecksum(m, m.Raft) }
 
-// Checked says whether a hello has a checksum and is what its sender wrote.
+// Checked says whether a hello has a checksum that matches it.
 func (m *ClusterHello) Checked() bool {
 	return m.Raft != nil && m.Raft.Checksum == helloChecksum(m, m.Raft)
 }
@@ -49,12 +49,12 @@ func (m *ClusterHello) Checked() bool {
 // SetChecksum ends the writing of a member's answer: frames behind it have checksums.
 func (m *ClusterHelloOK) SetChecksum() { m.Raft.Checksum = helloChecksum(m, m.Raft) }
 
-// Checked says whether an answer has a checksum and is what its sender wrote.
+// Checked says whether an answer has a checksum that matches it.
 func (m *ClusterHelloOK) Checked() bool {
 	return m.Raft != nil && m.Raft.Checksum == helloChecksum(m, m.Raft)
 }
 
-// helloChecksum is over the message without it; never 0, which is none.
+// helloChecksum is CRC-32C of the message encoded without its checksum; never 0, which stands for none.
 func helloChecksum(m Message, r *RaftHello) uint32 {
 	was := r.Checksum
 	r.Checksum = 0

@@ -11,7 +11,7 @@ type AuthOK struct {
 	DatabaseID uint32 `wire:"database_id"`
 }
 
-// AuthFail says why not; the connection closes.
+// AuthFail says why the server refused the token; the server closes the connection after it.
 type AuthFail struct {
 	Reason string `wire:"reason"`
 }
@@ -112,12 +112,12 @@ type Recall struct {
 	Explain       bool     `wire:"explain,extension"`
 	Since         float64  `wire:"since,extension,date"` // unix seconds
 	Until         float64  `wire:"until,extension,date"` // unix seconds
-	AsOf          float64  `wire:"as_of,extension,date"` // unix seconds: what was believed then
+	AsOf          float64  `wire:"as_of,extension,date"` // unix seconds: answer from the state at that time
 	Types         []string `wire:"types,extension"`
 	Session       string   `wire:"session,extension"`
 	Without       []string `wire:"without,extension"`   // signals that are not to count
-	Diverse       bool     `wire:"diverse,extension"`   // prefer what does not repeat something better
-	MinScore      float64  `wire:"min_score,extension"` // leave out what scores less; 0 leaves out nothing that matches
+	Diverse       bool     `wire:"diverse,extension"`   // prefer results that do not repeat a better one
+	MinScore      float64  `wire:"min_score,extension"` // leave out memories that score less; 0 leaves out none that match
 }
 
 // NewRecall is a question with the protocol's defaults.
@@ -159,7 +159,7 @@ type Forget struct {
 	RID string `wire:"rid"`
 }
 
-// ForgetOK says whether there was one.
+// ForgetOK says whether the memory existed.
 type ForgetOK struct {
 	Found bool   `wire:"found"`
 	RID   string `wire:"rid"`

@@ -52,7 +52,8 @@ func decodeAt(b []byte, pos int, m Message, exact bool) error {
 	return p.read(in, at)
 }
 
-// read finds where the fields begin and reads them in their order, into the message at m.
+// read finds where the fields begin and reads them in their order, into the message at m. The payload is scanned: no length in it goes beyond
+// its end. After an error the message is incomplete.
 func (p *plan) read(in input, m unsafe.Pointer) (err error) {
 	found := append(make([]int, 0, 32), p.absent...) // on the stack
 	switch in.kind {
@@ -208,7 +209,7 @@ func (in input) value(pos int) (input, error) {
 	return in, err
 }
 
-// bytes are what follows the head of a string or a byte string.
+// bytes is the content of a string or a byte string. It shares the payload's memory.
 func (in input) bytes() []byte {
 	start, end := in.at+in.size, in.at+in.size+int(in.n)
 	return in.b[start:end:end]

@@ -1,6 +1,7 @@
 // Package wire is the cluster protocol: frames on a stream, and the messages inside them. It knows bytes and
 // nothing else; it opens no sockets, starts no goroutines and imports no other package of this module but wire/field,
-// which describes values. Any package may call it: one goroutine at a time per Reader, everything else from any.
+// which describes values, and wire/large, which reads long payloads. Any package may call it: one goroutine at a time per Reader,
+// everything else from any. Every byte that it reads may be hostile: it checks a length before it allocates, and a depth before it recurses.
 //
 // # Frames
 //
@@ -15,7 +16,7 @@
 //
 // # Messages
 //
-// A payload is one msgpack map from field names to values. Every message here describes its fields once
+// A payload is one msgpack map from field names to values. The struct of a message describes its fields once
 // (Message), in the order in which they are written. A reader takes less orderly payloads too: any order, a
 // positional array instead of the map, field numbers or bytes as keys, integers for floats, float64 or
 // integers in embeddings, bytes for a byte vector that is otherwise an array of integers. Unknown keys are
@@ -26,8 +27,8 @@
 //
 // Dates are written as Unix seconds and read from RFC 3339 text as well; a date that is neither is refused.
 //
-// Fields called extensions are Cairn's own. They are left out when unset, so that what older peers see is
-// byte for byte what they expect.
+// Fields called extensions are Cairn's own. They are left out when unset, so older peers get
+// the bytes that they expect.
 //
 // # Conversations
 //

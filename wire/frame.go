@@ -8,7 +8,7 @@ import (
 	"github.com/cairndb/cairn/wire/large"
 )
 
-// What a frame may be.
+// The bounds and flags of a frame.
 const (
 	Version      = 1        // low six bits of the flags byte
 	FlagJSON     = 0x80     // the payload is JSON
@@ -21,7 +21,7 @@ const (
 	minLength = 6
 )
 
-// What a payload may grow to when it is decompressed.
+// The most bytes that a payload may have when it is decompressed.
 const (
 	MaxPlainEarly  = 64 << 10 // before AUTH or CLUSTER_HELLO; the frame itself may be no longer
 	MaxPlainClient = 16 << 20
@@ -51,7 +51,7 @@ func AppendFrame(dst []byte, f Frame) []byte {
 	return append(dst, f.Payload...)
 }
 
-// A FrameError says what is wrong with a frame. After one whose Fatal is set the stream has no boundary to go on from.
+// A FrameError says what is wrong with a frame. After one whose Fatal is set the reader does not know where the next frame begins: close the connection.
 type FrameError struct {
 	Text  string
 	Fatal bool
@@ -59,7 +59,7 @@ type FrameError struct {
 
 func (e *FrameError) Error() string { return e.Text }
 
-// Reader takes frames from a stream. One goroutine at a time.
+// Reader reads frames from a stream. One goroutine at a time.
 type Reader struct {
 	r    io.Reader
 	max  int

@@ -1,6 +1,6 @@
 package wire
 
-// Relate puts two entities into a relation.
+// Relate adds a relation between two entities, or changes its weight.
 type Relate struct {
 	Entity       string  `wire:"entity"`
 	Target       string  `wire:"target"`
@@ -69,7 +69,7 @@ type ClaimOK struct {
 	Index     uint64 `wire:"index,extension"` // extension
 }
 
-// Claims asks what is claimed of an entity.
+// Claims asks for the claims about an entity.
 type Claims struct {
 	Entity    string `wire:"entity"`
 	Namespace string `wire:"namespace,defaulted"`
@@ -101,7 +101,7 @@ type ClaimsResult struct {
 	Claims []ClaimRow `wire:"claims"`
 }
 
-// Alias makes a name stand for another.
+// Alias makes a name another name of an entity.
 type Alias struct {
 	Alias         string `wire:"alias"`
 	CanonicalName string `wire:"canonical_name"`

@@ -102,7 +102,7 @@ func readStrs(in input) ([]string, error) {
 	return out, nil
 }
 
-// A capped message may stand in a list no more often than most says: a value may be a few bytes there, and hundreds when it is decoded.
+// A list of a capped message has at most so many: one takes a few bytes in a payload, and hundreds when it is decoded.
 type capped interface{ most() uint32 }
 
 // list is for lists of messages.
@@ -134,7 +134,7 @@ func list(t reflect.Type, p *plan) codec {
 }
 
 func (p *plan) readList(in input, v reflect.Value) error {
-	v.Set(reflect.MakeSlice(v.Type(), 0, min(int(in.n), 256))) // grows with what is really there
+	v.Set(reflect.MakeSlice(v.Type(), 0, min(int(in.n), 256))) // grows with the messages that are read, not with the announced number
 	pos := in.at + in.size
 	for i := range int(in.n) {
 		if v.Len() == v.Cap() {

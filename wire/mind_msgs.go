@@ -53,7 +53,7 @@ type Trigger struct {
 	Urgency         float64  `wire:"urgency"`
 }
 
-// ThinkResult says what a round of cognition changed.
+// ThinkResult says how many changes a round of cognition made.
 type ThinkResult struct {
 	ConflictsFound     int       `wire:"conflicts_found"`
 	ConsolidationCount int       `wire:"consolidation_count"`
@@ -64,7 +64,7 @@ type ThinkResult struct {
 	Triggers           []Trigger `wire:"triggers"`
 }
 
-// Subscribe asks for events; UNSUBSCRIBE takes the same payload.
+// Subscribe asks for events; UNSUBSCRIBE has the same payload.
 type Subscribe struct {
 	Events []string `wire:"events"`
 	Cursor uint64   `wire:"cursor,extension"` // extension: resume behind this place in the log
@@ -104,7 +104,7 @@ type ConflictResult struct {
 	Conflicts []Conflict `wire:"conflicts"`
 }
 
-// Resolve settles a contradiction.
+// Resolve decides a contradiction.
 type Resolve struct {
 	ConflictID     string  `wire:"conflict_id"`
 	Strategy       string  `wire:"strategy"` // keep_a, keep_b, keep_both, merge

@@ -122,7 +122,7 @@ func unzstd(b []byte, maxPlain int) ([]byte, error) {
 // memory than one.
 var recycled = make(chan []byte, 1)
 
-// recycleFrom is the size from which a payload's memory is kept.
+// recycleFrom is the size from which a refused payload's memory is used again.
 const recycleFrom = 1 << 20
 
 // plainBuffer returns empty memory for n bytes.
@@ -139,9 +139,9 @@ func plainBuffer(n int) []byte {
 	return make([]byte, 0, n)
 }
 
-// recycle takes back the memory of a frame's payload that nothing refers to.
+// recycle makes the memory of a refused payload available to the next one. The caller must not refer to it any more.
 func recycle(f Frame, b []byte) {
-	if f.Flags&FlagZstd == 0 || f.JSON() || cap(b) < recycleFrom { // it is not of room
+	if f.Flags&FlagZstd == 0 || f.JSON() || cap(b) < recycleFrom { // then plainBuffer did not make it
 		return
 	}
 	select {
@@ -150,10 +150,10 @@ func recycle(f Frame, b []byte) {
 	}
 }
 
-// countWindow bounds the memory that counting takes: how far back a compressed payload may refer.
+// countWindow bounds how far back a compressed payload may refer, and so the memory that counting needs.
 const countWindow = 8 << 20
 
-// counters decompress only to count, and keep nothing.
+// counters decompress only to count, and drop the output.
 var counters = sync.Pool{New: func() any {
 	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(countWindow), zstd.WithDecodeBuffersBelow(0))
 	if err != nil {

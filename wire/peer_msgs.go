@@ -124,7 +124,7 @@ type PeerStatus struct {
 	LagSeconds      float64 `wire:"lag_seconds"`
 }
 
-// ClusterStatusResult is the cluster as a node sees it.
+// ClusterStatusResult is the state of the cluster as the answering node knows it.
 type ClusterStatusResult struct {
 	CurrentTerm uint64       `wire:"current_term"`
 	LeaderID    *uint32      `wire:"leader_id,optional"`
@@ -133,7 +133,7 @@ type ClusterStatusResult struct {
 	Peers       []PeerStatus `wire:"peers"`
 	QuorumSize  uint32       `wire:"quorum_size"`
 	Healthy     bool         `wire:"healthy"`
-	Node        JSON         `wire:"node,extension"` // extension: what the node says of itself
+	Node        JSON         `wire:"node,extension"` // extension: the status that the node itself reports
 }
 
 // DatabaseList answers CLUSTER_DATABASE_LIST.

@@ -47,7 +47,7 @@ type plan struct {
 // A presetter is a message with defaults other than zero. The reader of a message calls it first.
 type presetter interface{ preset() }
 
-// plans has what was read from the tags of each type, once.
+// plans has the plan of each type, made when the type is first used.
 var plans sync.Map // reflect.Type, of a pointer to the message, to *plan
 
 // planFor is the plan of a message, and where the message is.

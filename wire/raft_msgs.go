@@ -3,10 +3,10 @@ package wire
 // The `raft` maps carry Raft itself inside the seed's messages: a peer that is no member sends none and is
 // answered without. Byte strings are msgpack bin.
 
-// RaftHello is what members tell each other when they connect.
+// RaftHello is the part of a hello between members, and of its answer.
 type RaftHello struct {
 	ClusterID string `wire:"cluster_id,defaulted"` // empty while the sender belongs to no cluster
-	Purpose   string `wire:"purpose,defaulted"`    // heartbeat, append, snapshot or forward: what the connection will carry
+	Purpose   string `wire:"purpose,defaulted"`    // heartbeat, append, snapshot or forward: the use of the connection
 	HasState  bool   `wire:"has_state,defaulted"`  // the sender has records, votes or a state beyond a founding that no vote has followed yet
 	EntryMin  uint32 `wire:"entry_min,defaulted"`  // versions of log records it reads
 	EntryMax  uint32 `wire:"entry_max,defaulted"`
@@ -52,7 +52,7 @@ type RaftAppend struct {
 	Entries    []RaftEntry `wire:"entries,extension"`
 
 	Acknowledged uint64      `wire:"acknowledged,extension"` // all records that were acknowledged are at or below it; 0 when the leader cannot tell yet
-	Clock        uint64      `wire:"clock,extension"`        // what the leader takes the time to be, in Unix microseconds; 0 when it does not say
+	Clock        uint64      `wire:"clock,extension"`        // the leader's time, in Unix microseconds; 0 when it sends none
 	Heard        uint64      `wire:"heard,extension"`        // the mark of the follower's last answer that the leader had when it sent this; 0 for none
 	Last         []RaftPlace `wire:"last,extension"`         // in heartbeats: the last records that the members are known to have acknowledged
 	Chain        []byte      `wire:"chain,extension"`        // in heartbeats: origin, index and hash of the records the leader has applied; see raft/recovery/chain.go
@@ -71,7 +71,7 @@ type RaftAppendReply struct {
 	LastLog        uint64 `wire:"last_log"`
 	Success        bool   `wire:"success"`
 	NoRetryBackoff bool   `wire:"no_retry_backoff"`
-	Clock          uint64 `wire:"clock,extension"` // the follower's, in Unix microseconds; 0 when it does not say
+	Clock          uint64 `wire:"clock,extension"` // the follower's time, in Unix microseconds; 0 when it sends none
 	Mark           uint64 `wire:"mark,extension"`  // when the follower answered, by a clock of its own that the leader gives back as heard
 }
 
@@ -135,7 +135,7 @@ type Forward struct {
 	Asker
 }
 
-// ForwardOK brings back what became of it.
+// ForwardOK brings back the outcome of a forwarded entry.
 type ForwardOK struct {
 	Outcome []byte `wire:"outcome"`
 }
@@ -157,7 +157,7 @@ type Membership struct {
 	Asker
 }
 
-// MembershipOK says what was done.
+// MembershipOK says which change was made.
 type MembershipOK struct {
 	Message string `wire:"message"`
 	Index   uint64 `wire:"index,defaulted"` // for rejoin: where in the log the vote was taken away

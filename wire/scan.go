@@ -81,11 +81,11 @@ var kindNames = [...]string{"nil", "boolean", "integer", "integer", "float", "st
 
 func (k kind) String() string { return kindNames[k] }
 
-// head is the first bytes of a value, taken apart.
+// head is the decoded first bytes of a value.
 type head struct {
 	kind kind
 	size int    // bytes of the head itself, scalars included
-	n    uint32 // what follows: bytes, elements or pairs
+	n    uint32 // how many bytes, elements or pairs follow
 	u    uint64 // scalar bits: the integer, or the float64 bits
 }
 

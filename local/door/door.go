@@ -30,10 +30,10 @@ import (
 type Door struct {
 	Origins []string                 // of pages that may ask; none
 	Token   func(bearer string) bool // says whether a bearer token lets its sender in; nil: no token does
-	Hint    string                   // where that token is, for those who are turned away
+	Hint    string                   // where that token is, for the message to refused clients
 }
 
-// CheckOrigins refuses what no browser sends as the origin of a page.
+// CheckOrigins refuses texts that no browser sends as the origin of a page.
 func CheckOrigins(origins []string) error {
 	for _, o := range origins {
 		u, err := url.Parse(o)
@@ -86,7 +86,7 @@ func (d *Door) bearer(r *http.Request) bool {
 	return d.Token != nil && strings.EqualFold(scheme, "Bearer") && d.Token(strings.TrimSpace(token))
 }
 
-// page says whether a request is no page's, or that of a page which may ask; else from is what tells whose it is.
+// page says whether a request comes from a program, or from a page that may ask; else from is the header that shows its origin.
 //
 // The listener's own origin is that of its address alone, not of names for it: another user of the host may serve
 // pages as localhost from another of its addresses.
@@ -128,7 +128,7 @@ func ownerOf(client, server net.Addr) owner {
 	return lookUp(unmap(c), unmap(s))
 }
 
-// Same compares two secrets in a time that says nothing of either.
+// Same compares two secrets in a time that depends on neither.
 func Same(a, b string) bool {
 	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1

@@ -16,7 +16,7 @@ import (
 )
 
 // lookUp asks the kernel for the socket that is bound to client and connected to server. One question about one socket
-// is answered at once, however many there are; a kernel that takes no such questions has its table read.
+// is answered at once, however many there are; with a kernel that refuses such questions the whole table is read.
 //
 // A socket without inode is no program's any more: its client has closed it. Of those the kernel says uid 0,
 // whatever user made it, so they have no owner here.
@@ -108,7 +108,7 @@ func putID(b []byte, local, remote netip.AddrPort) {
 	copy(b[20:], remote.Addr().AsSlice())
 }
 
-// scanning keeps a crowd of clients from having many tables read at a time.
+// scanning is locked while a table is read: many clients at once cause one read at a time.
 var scanning sync.Mutex
 
 // scan reads the tables of all sockets. One of IPv6 may have an IPv4 address.

@@ -1,4 +1,4 @@
-// Package environ is the environment of programs that run for clients: that of the node, without what is the node's alone. It reads the
+// Package environ is the environment of programs that run for clients: that of the node, without the node's own configuration and secrets. It reads the
 // process's environment and changes nothing. stringd and process import it, which start such programs.
 package environ
 
@@ -14,7 +14,7 @@ var prefixes = []string{"CAIRN_", "YANTRIKDB_", "CLAUSTRUM_"}
 // names beside those that are secrets.
 var names = []string{"CLAUDE_RPC_TOKEN", "YQL_TOKEN"}
 
-// Clean is what such a program sees. A variable that [encryption] key_env names is no longer in the environment: the node
+// Clean is the environment of such a program. A variable that [encryption] key_env names is no longer in the environment: the node
 // removes it when it has read the key.
 func Clean() []string {
 	return slices.DeleteFunc(os.Environ(), func(kv string) bool {

@@ -19,7 +19,7 @@ import (
 	"github.com/cairndb/cairn/wire/large"
 )
 
-// Head is the length of what precedes a body.
+// Head is how many bytes precede a body.
 const Head = 4
 
 // A Format is one protocol's way of framing.
@@ -32,7 +32,7 @@ type TooLarge struct{ Len, Max uint64 }
 
 func (e *TooLarge) Error() string { return fmt.Sprintf("frame too large: %d > %d", e.Len, e.Max) }
 
-// Read takes one frame and returns its body, in buf when it has the room. The end of the stream between frames is
+// Read reads one frame and returns its body, in buf when it has the room. The end of the stream between frames is
 // io.EOF, inside a frame io.ErrUnexpectedEOF, a length over the limit *TooLarge. It reads no byte behind the frame.
 func (f Format) Read(r io.Reader, buf []byte) ([]byte, error) {
 	n, err := f.ReadHead(r)
@@ -42,7 +42,7 @@ func (f Format) Read(r io.Reader, buf []byte) ([]byte, error) {
 	return f.ReadBody(r, buf, n)
 }
 
-// ReadHead takes a frame's length, for callers that must know the size before they make room for it.
+// ReadHead reads a frame's length, for callers that must know the size before they make room for it.
 func (f Format) ReadHead(r io.Reader) (int, error) {
 	var head [Head]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
@@ -55,7 +55,7 @@ func (f Format) ReadHead(r io.Reader) (int, error) {
 	return int(n), nil
 }
 
-// ReadBody takes the n bytes that ReadHead announced.
+// ReadBody reads the n bytes that ReadHead announced.
 func (f Format) ReadBody(r io.Reader, buf []byte, n int) ([]byte, error) {
 	return large.Exactly(buf, r, n)
 }

@@ -2,7 +2,7 @@ package kit
 
 import "encoding/json"
 
-// Fields are the members of a JSON object, each as it came. What is read of them leniently counts as absent when it is of another type.
+// Fields are the members of a JSON object, each as it came. A member of another type than the reader asks for counts as absent.
 type Fields map[string]json.RawMessage
 
 // Text is a member that is a string.

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// Object is a JSON object whose members are written in the order they stand in: names and values in turn. Answers are made of it where
+// Object is a JSON object whose members are written in this order: names and values in turn. Answers are made of it where
 // their names are said once, beside the values. A nil one is null.
 type Object []any
 
@@ -33,7 +33,7 @@ func (o Object) MarshalJSON() ([]byte, error) {
 
 // JSON is a value's JSON as the dialects write it: on one line, and nothing escaped for HTML.
 func JSON(v any) ([]byte, error) {
-	if o, ok := v.(Object); ok { // not twice: an encoder checks and copies what a Marshaler gives
+	if o, ok := v.(Object); ok { // directly: an encoder would check and copy the output of a Marshaler once more
 		return o.MarshalJSON()
 	}
 	var b bytes.Buffer

@@ -9,8 +9,8 @@ import (
 // LargeRequest is from how many bytes on a request needs a place: decoded it is many times its size.
 const LargeRequest = 1 << 20
 
-// Large bounds what large requests take from others: of memory, by places in which they are read and answered, and of the processors, by
-// turns in which they are decoded.
+// Large bounds the resources of large requests: their memory, by places in which they are read and answered, and their use of the
+// processors, by turns in which they are decoded.
 type Large struct {
 	places chan struct{}
 	large.Turns
@@ -19,7 +19,7 @@ type Large struct {
 // NewLarge has so many places.
 func NewLarge(places int) Large { return Large{make(chan struct{}, places), large.NewTurns()} }
 
-// Place waits for a place, and returns what gives it back.
+// Place waits for a place, and returns the function that gives it back, which may be called after an error too.
 func (l Large) Place(ctx context.Context) (leave func(), err error) {
 	select {
 	case l.places <- struct{}{}:
@@ -29,7 +29,7 @@ func (l Large) Place(ctx context.Context) (leave func(), err error) {
 	}
 }
 
-// TryPlace takes a place if one is free.
+// TryPlace is Place for callers that do not wait: ok is false when no place is free.
 func (l Large) TryPlace() (leave func(), ok bool) {
 	select {
 	case l.places <- struct{}{}:
@@ -41,5 +41,5 @@ func (l Large) TryPlace() (leave func(), ok bool) {
 
 func (l Large) leave() { <-l.places }
 
-// Taken is how many places are.
+// Taken is how many places are in use.
 func (l Large) Taken() int { return len(l.places) }

@@ -13,7 +13,7 @@ const (
 	lastWait  = time.Second
 )
 
-// Serve accepts connections until the listener is closed or ctx ends, and hands each to take, which must not block. failed is told of
+// Serve accepts connections until the listener is closed or ctx ends, and calls take with each, which must not block. failed is told of
 // each failure, and how long it is before the next attempt.
 func Serve(ctx context.Context, ln net.Listener, take func(net.Conn), failed func(err error, wait time.Duration)) {
 	for wait := firstWait; ; {

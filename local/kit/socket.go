@@ -19,12 +19,12 @@ type Socket struct {
 	file os.FileInfo
 }
 
-// ErrNoSocket refuses a path that something else has.
+// ErrNoSocket refuses a path at which there is another kind of file.
 var ErrNoSocket = errors.New("exists and is not a socket")
 
 // Claim makes the socket at a path, for this user alone. It is made under another name and moved to its place when its mode is right: a
-// socket that others may open never stands there, and a stale one is replaced without a gap. alive says whether a server stands behind
-// the socket that is there, which is then left to it; nil takes the path from a live one too. What is no socket stays.
+// socket that other users may open is never at the path, and a stale one is replaced without a gap. alive says whether a server answers on
+// the socket that is there: then Claim refuses. With a nil alive, Claim replaces a live one too. It never replaces another kind of file.
 func Claim(path string, alive func(path string) bool) (*Socket, error) {
 	if i, err := os.Lstat(path); err == nil {
 		if i.Mode().Type() != os.ModeSocket {
@@ -75,7 +75,7 @@ func bind(path string) (*net.UnixListener, error) {
 		return nil, err
 	}
 	l := ln.(*net.UnixListener)
-	l.SetUnlinkOnClose(false) // at the path there may be a successor's by then
+	l.SetUnlinkOnClose(false) // a successor's socket may be at the path by then
 	return l, nil
 }
 

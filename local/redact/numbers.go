@@ -53,7 +53,7 @@ func phoneRun(e *edits, from, to int) {
 	}
 }
 
-// free says that a number stands by itself: it is no part of an id, a version or a longer number.
+// free says that a number is no part of an id, a version or a longer number.
 func free(s string, from, to int) bool {
 	part := func(i int) bool {
 		if i < 0 || i >= len(s) {

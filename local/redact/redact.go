@@ -1,13 +1,13 @@
-// Package redact takes secrets out of text before it leaves memory: before it is logged, proposed, stored, indexed or
+// Package redact removes secrets from text before it leaves memory: before it is logged, proposed, stored, indexed or
 // shown. String works on text; JSON on decoded values, where a key like "password" tells of its value too.
 //
-// A secret is replaced by a mask that says what it was, [REDACTED:kind]; a bearer token by "Bearer [REDACTED]". Masks
+// A secret is replaced by a mask that names its kind, [REDACTED:kind]; a bearer token by "Bearer [REDACTED]". Masks
 // are stable: tools search for them, and redacting twice changes nothing. The rules are a table (rules.go), applied in
-// order, each over what the one before left. None is exact. They lean towards taking too much where a key names a
-// secret, and towards leaving ids, times, addresses and bare numbers alone, for these are what a memory is asked for.
+// order, each over what the one before left. None is exact. They mask too much rather than too little where a key names
+// a secret, and leave ids, times, addresses and bare numbers alone, since people ask a memory for these.
 //
 // Everything here is a pure function, safe for any number of goroutines, and linear in the length of its input. It is called by the
-// dialects whose clients send what tools have said: sift and covenant.
+// dialects whose clients send the output of tools: sift and covenant.
 package redact
 
 import (
@@ -37,8 +37,8 @@ func String(s string) string {
 const shortest = 5
 
 // JSON redacts a decoded JSON value: every string at any depth, and object keys, and says whether there was something to redact.
-// The value given is not changed; what of it holds no secret is part of what is returned. Keys that redaction makes equal are
-// numbered, in the order of what they were.
+// It does not change the value given; the result shares the parts without secrets with it. Keys that redaction makes equal are
+// numbered, in the order of the original keys.
 func JSON(v any) (clean any, differs bool) { return value(v, false) }
 
 // value redacts v; secret says that its place names it one.

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A rule replaces what its pattern matches. The pattern is tried only on lines that hold one of its hints, so that text
+// A rule replaces the matches of its pattern. The pattern is tried only on lines that hold one of its hints, so that text
 // without secrets costs a few substring searches.
 type rule struct {
 	hints   []string // literal; one must be there. Lower case with fold
@@ -13,11 +13,11 @@ type rule struct {
 	span    bool     // a match may hold line ends
 	pattern *regexp.Regexp
 	mask    string                                     // may name groups; unused with by
-	by      func(line string, at []int) (string, bool) // what a match becomes, if it changes
+	by      func(line string, at []int) (string, bool) // the replacement of a match; false leaves it
 	whole   func(string) string                        // instead of pattern
 }
 
-// secretWord is what the name of a secret ends in or contains.
+// secretWord matches the words that the name of a secret ends in or contains.
 const secretWord = `(?:pass(?:word|wd|phrase|code)|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|auth[_-]?key|credential|connection[_-]?string)`
 
 // keyName is a name that ends in such a word: dbPassword, API_KEY, --auth-token, client_secrets.

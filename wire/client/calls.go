@@ -60,7 +60,7 @@ func (c *Client) Index() uint64 {
 	return c.index
 }
 
-// own asks for this client's own writes, where that is wanted and the question does not say what it needs.
+// own asks for this client's own writes, where Config.OwnWrites is set and the question has no requirement of its own.
 func (c *Client) own(q *wire.Recall) {
 	if c.cfg.OwnWrites && q.Consistency == "" && q.MinIndex == 0 {
 		q.MinIndex = c.Index()
@@ -136,13 +136,13 @@ func (c *Client) Claim(ctx context.Context, m wire.Claim) (id string, err error)
 	return ok.ClaimID, err
 }
 
-// Claims are what is claimed of an entity.
+// Claims are the claims about an entity.
 func (c *Client) Claims(ctx context.Context, entity, namespace string) ([]wire.ClaimRow, error) {
 	r, err := ask[wire.ClaimsResult](ctx, c, read, wire.OpClaims, &wire.Claims{Entity: entity, Namespace: namespace}, wire.OpClaimsResult)
 	return r.Claims, err
 }
 
-// Alias makes a name stand for another.
+// Alias makes a name another name of an entity.
 func (c *Client) Alias(ctx context.Context, m wire.Alias) (added bool, err error) {
 	ok, err := ask[wire.AliasOK](ctx, c, recognised, wire.OpAlias, &m, wire.OpAliasOK)
 	c.wrote(ok.Index)
@@ -174,12 +174,12 @@ func (c *Client) Conflicts(ctx context.Context, m wire.Conflicts) ([]wire.Confli
 	return r.Conflicts, err
 }
 
-// Resolve settles a contradiction. A conflict is settled once: a repeated one is refused.
+// Resolve decides a contradiction. The server refuses a second decision about the same one.
 func (c *Client) Resolve(ctx context.Context, m wire.Resolve) error {
 	return c.call(ctx, once, wire.OpResolve, &m, wire.OpConflictResult, &wire.Resolved{})
 }
 
-// Personality is what the database's memories make of their agent.
+// Personality is the agent's traits, derived from the database's memories.
 func (c *Client) Personality(ctx context.Context) ([]wire.Trait, error) {
 	r, err := ask[wire.Personality](ctx, c, read, wire.OpPersonality, nil, wire.OpInfoResult)
 	return r.Traits, err

@@ -29,7 +29,7 @@ var ErrSecured = errors.New("the server speaks TLS")
 // ErrPlain says that the server does not speak TLS and Config.TLS is set.
 var ErrPlain = errors.New("the server does not speak TLS")
 
-// Error is what the server answered instead.
+// Error is the refusal that the server answered with.
 type Error struct {
 	Code    wire.Code
 	Message string
@@ -66,13 +66,13 @@ type Config struct {
 	Token       string
 	Database    string        // the token's own
 	TLS         *tls.Config   // plain TCP
-	OwnWrites   bool          // a recall and Get are answered by a node that has this client's writes, or wait for it; else with what the node has
+	OwnWrites   bool          // recalls and Get reflect this client's writes, and wait until the node has them; else they reflect what the node has applied
 	DialTimeout time.Duration // 5s
-	Patience    time.Duration // 3s: with a cluster that takes nothing just now, since leadership moves or a queue is full
+	Patience    time.Duration // 3s: how long to retry a request that the cluster refuses for now, since leadership moves or a queue is full
 }
 
-// Client talks to a cluster. Any number of goroutines may use it. mu guards its fields and is held while it dials: callers that come
-// meanwhile need the same connection.
+// Client talks to a cluster. Any number of goroutines may use it. mu guards the fields below it and is locked during a dial: other callers
+// need the same connection. conn.mu is locked inside mu, never the other way round.
 type Client struct {
 	cfg Config
 
@@ -130,7 +130,7 @@ func (c *Client) Addr() string {
 // connection returns the live connection, or makes one.
 func (c *Client) connection(ctx context.Context) (*conn, error) {
 	c.mu.Lock()
-	defer c.mu.Unlock() // callers that come meanwhile need the same connection
+	defer c.mu.Unlock()
 	if c.closed {
 		return nil, ErrClosed
 	}
@@ -205,7 +205,7 @@ func (c *Client) moveOn(cn *conn, to string) {
 	cn.retire()
 }
 
-// How long an address is tried last that did not answer, or not in time: about as long as it takes to elect another leader.
+// How long an address that did not answer, or not in time, is tried last: about as long as the election of another leader.
 const (
 	silentFor = 10 * time.Second
 	lateFor   = time.Second
@@ -221,10 +221,10 @@ func (c *Client) putLast(addr string, err error) {
 	}
 }
 
-// leastShare is what an address gets at least of the time that is left for several.
+// leastShare is the least time that a dial gets when several addresses share the time that is left.
 const leastShare = time.Second
 
-// dial connects to an address, the first of so many that are to be tried: it takes its share of the time that is left.
+// dial connects to an address, the first of so many that are to be tried, within its share of the time that is left.
 func (c *Client) dial(ctx context.Context, addr string, of int) (*conn, error) {
 	limit := c.cfg.DialTimeout
 	if end, ok := ctx.Deadline(); ok {
@@ -273,12 +273,12 @@ const (
 	once                        // a write that might happen twice: never sent again
 )
 
-// do sends a request until it is answered, its context ends, or it would not be safe to send it again.
+// do sends a request until a node answers it, its context ends, or another attempt could make the change twice.
 func (c *Client) do(ctx context.Context, kind retryRule, f func(context.Context, *conn) error) error {
 	if kind == once {
 		ctx = patiently(ctx)
 	}
-	sent := false // a write went out whose fate is not known
+	sent := false // a write was sent whose outcome is not known
 	unsure := func(err error) error {
 		if sent {
 			return fmt.Errorf("%w: %w", ErrUnknownOutcome, err)

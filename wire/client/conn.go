@@ -13,7 +13,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// conn is one connection with its reader goroutine. out is held while a frame is written, mu over memory only.
+// conn is one connection with its reader goroutine. out is locked while a frame is written, mu over memory only: never over network I/O.
 type conn struct {
 	nc   net.Conn
 	addr string
@@ -31,8 +31,8 @@ type conn struct {
 	heard   atomic.Int64 // when bytes came last, in nanoseconds
 	probing atomic.Bool
 
-	late    chan struct{} // closed when the server is late; nil where there is no other to go to
-	becomes sync.Once     // late
+	late        chan struct{} // closed when the server is late; nil where there is no other to go to
+	becomesLate sync.Once
 }
 
 // streamBuffer is how many frames a request may be behind before the connection waits for it.
@@ -74,7 +74,7 @@ func (c *conn) end(err error) {
 	c.nc.Close()
 }
 
-// retire takes no new requests, and ends the connection when the last is answered.
+// retire makes new requests go elsewhere, and ends the connection when the last one here is answered.
 func (c *conn) retire() {
 	c.mu.Lock()
 	c.retired = true
@@ -98,7 +98,7 @@ func (c *conn) read() {
 		c.mu.Unlock()
 		if ch == nil {
 			if err := refusal(f); err != nil && f.Stream == 0 {
-				c.end(err) // said of the connection, not of a request
+				c.end(err) // the refusal is about the connection, not about a request
 				return
 			}
 			continue // the request was given up
@@ -122,8 +122,8 @@ func (l countingReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// A machine without power or network closes no connection, and TCP would wait for minutes. So a quiet server is pinged. One that answers
-// late may be gone or only busy: what is safe to ask again is asked of another node, and the rest waits until the server is taken for gone.
+// A machine without power or network closes no connection, and TCP would wait for minutes. So the client pings a quiet server. One that answers
+// late may be down or only busy: the client sends requests that may be repeated to another node, and the others wait until pongTime is over.
 const (
 	quietTime = 500 * time.Millisecond // without a byte, while a request waits, before a ping
 	lateTime  = 500 * time.Millisecond // behind the ping, for a server that is not the only one
@@ -150,7 +150,7 @@ func (c *conn) probe() {
 		if c.late != nil {
 			t := time.AfterFunc(lateTime, func() {
 				if c.silence() > time.Since(begun) {
-					c.becomes.Do(func() { close(c.late) })
+					c.becomesLate.Do(func() { close(c.late) })
 				}
 			})
 			defer t.Stop()
@@ -163,7 +163,7 @@ func (c *conn) probe() {
 
 type patienceKey struct{}
 
-// patiently marks what waits for a late server, because it must not be asked twice.
+// patiently marks a request that waits for a late server, because it must not be sent twice.
 func patiently(ctx context.Context) context.Context {
 	return context.WithValue(ctx, patienceKey{}, true)
 }
@@ -247,7 +247,7 @@ func (c *conn) stream(ctx context.Context, op wire.Op, m wire.Message, f func(wi
 	}
 }
 
-// await returns the next frame of a stream. What arrived before the connection ended still counts.
+// await returns the next frame of a stream. A frame that arrived before the connection ended still counts.
 func (c *conn) await(ctx context.Context, ch <-chan wire.Frame) (wire.Frame, error) {
 	t := time.NewTimer(quietTime)
 	defer t.Stop()
@@ -291,10 +291,10 @@ func (c *conn) ask(ctx context.Context, op wire.Op, m wire.Message, want wire.Op
 	})
 }
 
-// readonly is the refusal of a write by a node that may not take it; it may name the leader.
+// readonly is the refusal of a write by a node that is not the leader; it may name the leader.
 type readonly struct {
 	leader string
-	lost   bool // the node hears of no quorum: a leader will not come in a moment
+	lost   bool // the node knows of no quorum: there will be no leader soon
 	err    error
 }
 

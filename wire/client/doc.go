@@ -9,7 +9,7 @@
 // Personality about cognition. Watch follows what happens. Query and Change ask for any other operation of the HTTP reference, by its name.
 //
 // A Client knows some nodes' addresses and keeps one connection, on which any number of goroutines may ask at
-// once. A read goes to the node it is connected to. A refused write is taken to the leader that the refusal
+// once. A read goes to the node it is connected to. A refused write is sent to the leader that the refusal
 // names; while there is none, the write waits until its context ends.
 //
 // # What is sent twice

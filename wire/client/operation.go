@@ -9,8 +9,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// Query asks for an operation of the HTTP reference (a node shows it under /docs) that changes nothing, by its name. request and answer are what
-// encoding/json takes and gives, with the fields that the reference lists; a nil request has none. It is asked again on another node when a
+// Query asks for an operation of the HTTP reference (a node shows it under /docs) that changes nothing, by its name. request and answer are values
+// for encoding/json, with the fields that the reference lists; a nil request has none. It is asked again on another node when a
 // connection breaks.
 func (c *Client) Query(ctx context.Context, operation string, request, answer any) error {
 	return c.operation(ctx, read, operation, request, answer)
@@ -108,7 +108,7 @@ func (c *Client) List(ctx context.Context, l Listing) (page []Memory, total uint
 	return a.Items, a.Total, err
 }
 
-// A Correction changes a memory. What is nil stays as it is; the metadata's keys are replaced one by one, and null removes one.
+// A Correction changes a memory. Nil fields stay as they are; the metadata's keys are replaced one by one, and null removes one.
 type Correction struct {
 	RID        string          `json:"rid"`
 	Reason     string          `json:"reason"` // shown with the revisions
@@ -118,7 +118,7 @@ type Correction struct {
 	Metadata   json.RawMessage `json:"metadata_merge,omitempty"`
 }
 
-// Correct changes a memory in place and returns how often it was corrected; what it said before is kept as a revision. It is sent once:
+// Correct changes a memory in place and returns how often it was corrected; the earlier content stays as a revision. It is sent once:
 // after ErrUnknownOutcome, Get shows whether it happened.
 func (c *Client) Correct(ctx context.Context, m Correction) (revision uint64, err error) {
 	var a struct {

@@ -9,8 +9,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// taken is an error of the caller's.
-type taken struct{ error }
+// callerError is an error that the caller's function returned. It ends a watch.
+type callerError struct{ error }
 
 // Watch hands over the events of a database until ctx ends or each returns an error, which it returns. When the connection breaks it subscribes again, on
 // another node where it must, behind the last event: none is missed and none comes twice. An event names ids, never a memory's text.
@@ -27,17 +27,17 @@ func (c *Client) Watch(ctx context.Context, m wire.Subscribe, each func(wire.Eve
 				Index uint64 `json:"index"`
 			}
 			if err := json.Unmarshal(e.Data, &at); err != nil || at.Index == 0 {
-				return hand(e, each)
+				return deliver(e, each)
 			}
 			switch {
-			case e.EventType == "leader", e.EventType == "lagged": // they say how far the node is, which may be ahead of what it has sent
-				return hand(e, each)
+			case e.EventType == "leader", e.EventType == "lagged": // their index is how far the node is, which may be ahead of the events that it has sent
+				return deliver(e, each)
 			case e.EventType == "subscribed":
 				if m.Cursor != 0 {
 					return nil
 				}
 				m.Cursor = at.Index // whenever the connection breaks from here on
-				return hand(e, each)
+				return deliver(e, each)
 			case at.Index == last && again > 0:
 				again--
 				return nil
@@ -46,9 +46,9 @@ func (c *Client) Watch(ctx context.Context, m wire.Subscribe, each func(wire.Eve
 			default:
 				last, count, m.Cursor = at.Index, 1, at.Index-1 // the record may hold more
 			}
-			return hand(e, each)
+			return deliver(e, each)
 		})
-		var own taken
+		var own callerError
 		var refused *Error
 		switch {
 		case errors.As(err, &own):
@@ -71,9 +71,9 @@ func (c *Client) Watch(ctx context.Context, m wire.Subscribe, each func(wire.Eve
 	}
 }
 
-func hand(e wire.Event, each func(wire.Event) error) error {
+func deliver(e wire.Event, each func(wire.Event) error) error {
 	if err := each(e); err != nil {
-		return taken{err}
+		return callerError{err}
 	}
 	return nil
 }

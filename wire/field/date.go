@@ -42,7 +42,7 @@ func Unix(seconds float64) (time.Time, error) {
 	return fromEpoch(time.UnixMicro(int64(math.Round(seconds * 1e6)))), nil
 }
 
-// UnixOrNone is the time at so many seconds in a message of the binary protocol, where 0 and what is no time mean none.
+// UnixOrNone is the time at so many seconds in a message of the binary protocol, where 0 and numbers that are no time mean none.
 func UnixOrNone(seconds float64) (t time.Time) {
 	if seconds != 0 {
 		t, _ = Unix(seconds)
@@ -50,7 +50,7 @@ func UnixOrNone(seconds float64) (t time.Time) {
 	return t
 }
 
-// fromEpoch keeps the epoch itself apart from the zero that stands for no time where times are stored as microseconds.
+// fromEpoch moves the epoch itself by a microsecond: where times are stored as microseconds, 0 means no time.
 func fromEpoch(t time.Time) time.Time {
 	if t.UnixMicro() == 0 {
 		return time.UnixMicro(1)

@@ -36,7 +36,7 @@ func (o Object) Decode(dst any, body map[string]json.RawMessage, lenient bool) e
 	return nil
 }
 
-// preset is the value of what is left out.
+// preset sets the default of a field that the request leaves out.
 func (f Field) preset(to reflect.Value) {
 	if f.Default != "" && f.Kind.Shape == "" && to.IsZero() {
 		_ = setText(to, f.Default) // TestDescribed reads them all
@@ -85,7 +85,7 @@ func (f Field) fill(to reflect.Value, raw json.RawMessage, lenient bool) error {
 	return nil
 }
 
-// vectorOf is a list of numbers; what is no number in it is dropped. A number that is too large is infinite, and refused with the vector.
+// vectorOf is a list of numbers; other elements are dropped. A number that is too large becomes infinite, and is refused with the vector.
 func vectorOf(raw json.RawMessage) Vector {
 	if typeOf(raw) != "array" {
 		return nil
@@ -131,7 +131,7 @@ func (f Field) fillList(to reflect.Value, raw json.RawMessage, lenient bool) err
 	return nil
 }
 
-// DecodeText does the same for values of a URL or a command line, which are texts. What is blank is missing.
+// DecodeText does the same for values of a URL or a command line, which are texts. A blank value is missing.
 func (o Object) DecodeText(dst any, params map[string][]string, lenient bool) error {
 	if err := o.Values(params, lenient); err != nil {
 		var e *Error

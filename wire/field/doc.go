@@ -1,4 +1,4 @@
-// Package field describes what requests hold: the names of their fields and what each value may be. One description serves every
+// Package field describes requests and answers: the names of their fields and the allowed values of each. One description serves every
 // surface: it checks a JSON object, the parameters of a URL or a single value, and OpenAPI, tools and the reference page are made
 // of it. It imports no other package of this module.
 //

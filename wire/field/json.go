@@ -180,7 +180,7 @@ func windowJSON(raw json.RawMessage) (from, to time.Time, err error) {
 	return from, to, nil
 }
 
-// Malformed says where JSON is wrong without saying what it says.
+// Malformed says where JSON is wrong. It shows none of the text, which may be a secret.
 func Malformed(err error) string {
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// A Kind is what a value may be.
+// A Kind describes the allowed values of a field.
 type Kind struct {
 	Name string // as the shorthand has it
 	Type string // of JSON; blank for any
-	Want string // for people: what is wanted
+	Want string // for people: the allowed values, in words
 
 	Item  *Kind    // of a list
 	Shape string   // of an object that is described elsewhere
@@ -45,7 +45,7 @@ var types = map[string]string{
 	"string": "a string", "number": "a number", "integer": "a whole number", "boolean": "true or false", "object": "an object", "array": "a list",
 }
 
-// kindOf reads a kind. One that cannot be read is a mistake in a table of ours.
+// kindOf reads a kind. It panics where it cannot: that is a mistake in a table of ours.
 func kindOf(s string) Kind {
 	k := Kind{Name: s, Min: math.Inf(-1), Max: math.Inf(1)}
 	item, list := strings.CutPrefix(s, "[]")
@@ -76,7 +76,7 @@ func listOf(of Kind) Kind {
 	return Kind{Name: "[]" + of.Name, Type: "array", Item: &of, Want: "a list of " + plural(of), Min: math.Inf(-1), Max: math.Inf(1)}
 }
 
-// scalar reads a type of JSON with what bounds it.
+// scalar reads a type of JSON with its bounds.
 func scalar(s string) Kind {
 	k := Kind{Name: s, Min: math.Inf(-1), Max: math.Inf(1)}
 	base, rest := s, ""
@@ -137,7 +137,7 @@ func plural(k Kind) string {
 	return k.Type + "s"
 }
 
-// Number refuses what is out of a number's bounds.
+// Number refuses a number that is out of the kind's bounds.
 func (k Kind) Number(name string, v float64) error {
 	if k.holds(v) {
 		return nil
@@ -183,7 +183,7 @@ func (k Kind) Text(name, s string) error {
 	return nil
 }
 
-// clip shortens what an error shows of a value.
+// clip shortens a value for an error message.
 func clip(s string) string {
 	const most = 40
 	for i := range s {

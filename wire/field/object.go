@@ -21,20 +21,20 @@ func (e *Error) Error() string { return e.Text }
 // A Field is one name of a request or an answer.
 type Field struct {
 	Name     string
-	Others   []string // spellings that are taken for it
+	Others   []string // other spellings of it
 	Kind     Kind
 	Must     bool // there, always
 	Nullable bool
-	Idle     bool // clients send it and it changes nothing: it is taken, and no schema tells of it
+	Idle     bool // clients send it and the server ignores it; no schema shows it
 
 	Doc, Default, Example string // for people, and for the schema
-	Code                  string // what a surface calls the refusal of the field
+	Code                  string // the error code of a surface's refusal of the field
 	In                    string // where in a request it comes: path, query, body; blank for its method's usual place
 
 	at         []int    // in the struct that describes it
 	may        bool     // an answer may leave it out
 	pointer    bool     // an answer may have null in it
-	untold     bool     // tools do not take it
+	untold     bool     // tools do not show or read it
 	toolOthers []string // spellings that models use
 }
 
@@ -104,7 +104,7 @@ func (o Object) Standalone(answer bool) map[string]any {
 	return whole
 }
 
-// Check refuses what a JSON object may not hold, by name. Values must be valid JSON. Other spellings of a field are put in its own
+// Check refuses the fields that a JSON object may not have, by name. Values must be valid JSON. Other spellings of a field are put in its own
 // place. Lenient refuses dates that cannot be read and nothing else.
 func (o Object) Check(body map[string]json.RawMessage, lenient bool) error {
 	for _, f := range o {
@@ -193,7 +193,7 @@ func (o Object) Unknown(name string) error {
 	return &Error{Field: name, Text: fmt.Sprintf("unknown field '%s'", clip(name))}
 }
 
-// Named is a field by its name. One that is not there is a mistake in a table of ours.
+// Named is a field by its name. It panics where there is none: that is a mistake in a table of ours.
 func (o Object) Named(name string) Field {
 	for _, f := range o {
 		if f.Name == name {

@@ -21,7 +21,7 @@ type (
 
 var described sync.Map // reflect.Type to Object
 
-// Of is what a struct's tags say of its fields. It panics where a tag cannot be read, which is a mistake in a struct of ours.
+// Of is the description of a struct, read from its tags once. It panics where a tag cannot be read, which is a mistake in a struct of ours.
 func Of(t reflect.Type) Object {
 	if o, ok := described.Load(t); ok {
 		return o.(Object)
@@ -53,7 +53,7 @@ func walk(t reflect.Type, at []int) (o Object) {
 	return o
 }
 
-// tagged reads the tags of one field. One that is idle is taken and changes nothing.
+// tagged reads the tags of one field. A request may have an idle one, and the server ignores it.
 func tagged(of reflect.Type, f reflect.StructField, place []int) Field {
 	name, options, _ := strings.Cut(cmp.Or(f.Tag.Get("json"), f.Tag.Get("idle")), ",")
 	is, must := strings.CutSuffix(f.Tag.Get("is"), "!")
@@ -120,7 +120,7 @@ func kindOfType(t reflect.Type) Kind {
 	panic("field: no kind of value: " + t.String())
 }
 
-// ForTools is the object as tools take it: without the fields that are no business of a model's, and with the spellings that models use.
+// ForTools is the object as MCP tools show it: without the fields that models must not set, and with the spellings that models use.
 func (o Object) ForTools() Object {
 	var list Object
 	for _, f := range o {
@@ -141,7 +141,7 @@ func (o Object) Answered() Object {
 	return o
 }
 
-// Shapes adds the objects that stand in this one, and in them, by name. Those of an answer are described as answers.
+// Shapes adds the objects inside this one, at any depth, by name. Those of an answer are described as answers.
 func (o Object) Shapes(all map[string]Object, answer bool) {
 	for _, f := range o {
 		k := f.Kind
@@ -160,7 +160,7 @@ func (o Object) Shapes(all map[string]Object, answer bool) {
 	}
 }
 
-// At is the fields that come in one place of a request: path, query or body. What is not said to come in a place comes in usual.
+// At is the fields that come in one place of a request: path, query or body. A field without a place of its own comes in usual.
 func (o Object) At(place, usual string) Object {
 	var list Object
 	for _, f := range o {

@@ -15,7 +15,7 @@ const budget = 256 << 20
 // NewBudget is one of 256 MiB.
 func NewBudget() *Budget { return &Budget{semaphore.NewWeighted(budget)} }
 
-// Acquire waits until n bytes are free, and returns what gives them back. Those that wait are served in the order in which they came.
+// Acquire waits until n bytes are free, and returns the function that gives them back. Requests get them in the order in which they came.
 func (b *Budget) Acquire(ctx context.Context, n int) (release func(), ok bool) {
 	if b.bytes.Acquire(ctx, int64(n)) != nil {
 		return nil, false

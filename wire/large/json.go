@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// What JSON holds its values to.
+// Limits of JSON.
 const (
 	maxDepth = 10_000 // that of encoding/json
 	step     = 1024   // an array is put together from parts of so many values
@@ -26,7 +26,7 @@ func JSON(raw []byte) (any, error) {
 	return v, nil
 }
 
-// A reader is at the beginning of what it has not read. Its methods return false when that is not what it should be.
+// A reader has the text that it has not read yet. Its methods return false when the text does not go on as they expect.
 type reader struct{ rest []byte }
 
 // next is the next byte that is no space; 0 at the end. JSON has no such byte.

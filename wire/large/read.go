@@ -22,7 +22,7 @@ const pieceSize = 64 << 10
 var pieces = sync.Pool{New: func() any { return new([pieceSize]byte) }}
 
 // Read reads to the end, behind the bytes begun. announced is the expected length; negative when it is unknown. If reading fails, it
-// returns what came before.
+// returns the bytes that came before.
 func Read(begun []byte, r io.Reader, announced int64) ([]byte, error) {
 	room := int64(firstBuffer)
 	if announced >= 0 && announced < room {

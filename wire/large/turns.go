@@ -1,4 +1,4 @@
-// Package large keeps large requests from slowing down all others: it reads them into few buffers, and decodes them in turns.
+// Package large prevents large requests from delaying all others: it reads them into few buffers, and decodes them in turns.
 //
 // Decoding a large request takes a processor for tens of milliseconds, so large ones share a quarter of the processors. A buffer of
 // megabytes that grows is copied, which cannot be interrupted: the garbage collector waits for the copy, and every goroutine for the
@@ -19,7 +19,7 @@ type Turns chan struct{}
 // NewTurns makes the turns of a server.
 func NewTurns() Turns { return make(Turns, max(1, runtime.GOMAXPROCS(0)/4)) }
 
-// Take waits for a turn, and returns what ends it.
+// Take waits for a turn, and returns the function that ends it.
 func (t Turns) Take(ctx context.Context) (done func(), err error) {
 	select {
 	case t <- struct{}{}:
