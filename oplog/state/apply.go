@@ -148,16 +148,13 @@ func (t *txn) applyEntry(stats map[oplog.DB]*oplog.Stats, o *oplog.Outcome) {
 	before := *st
 	a := &applying{txn: t, db: e.DB, hlc: o.HLC, index: o.Index, stats: st, alone: changes(e.Ops) == 1, key: e.Key}
 	t.undo = t.undo[:0]
-	if o.Results, o.Replayed, o.Err = a.lookupKey(e.Key, e.Digest); o.Replayed || o.Err != nil {
-		return
-	}
 	if o.Err = a.perform(e, o); o.Err != nil {
 		o.Results, o.Stored = nil, nil
 		t.rollback()
 		*st = before
 		return
 	}
-	if e.DB != 0 {
+	if e.DB != 0 && !o.Replayed {
 		for _, op := range e.Ops {
 			switch op.Kind() {
 			case oplog.KindReinforce, oplog.KindAudit, oplog.KindStated, oplog.KindLinked, oplog.KindHandOn, oplog.KindExpect: // they change nothing for a client
@@ -181,24 +178,24 @@ func (t *txn) admit(e *oplog.Entry) *oplog.Error {
 	return nil
 }
 
-// perform applies the operations of an entry and keeps its key. A key that no table can hold ends in txn.put, wherever an
-// operation made it, and refuses the entry.
+// perform applies the operations of an entry and keeps its key, unless the key says that this was done before.
 func (a *applying) perform(e *oplog.Entry, o *oplog.Outcome) (err *oplog.Error) {
 	defer func() {
 		if p := recover(); p != nil {
-			r, ok := p.(badKey)
+			r, ok := p.(refusal)
 			if !ok {
 				panic(p)
 			}
-			err = r.refusal
+			err = r.err
 		}
 	}()
+	if o.Results, o.Replayed = a.lookupKey(e.Key, e.Digest); o.Replayed {
+		return nil
+	}
 	o.Results = make([]oplog.Result, len(e.Ops))
 	for i, op := range e.Ops {
 		a.stored = oplog.Stored{}
-		if o.Results[i], err = applyOp(a, op); err != nil {
-			return err
-		}
+		o.Results[i] = applyOp(a, op)
 		if op.Kind() == oplog.KindRemember { // others change what they made further
 			if o.Stored == nil {
 				o.Stored = make([]oplog.Stored, len(e.Ops))

@@ -7,14 +7,14 @@ const maxAudits = 10_000
 
 var auditLast = []byte("audits") // of tControl: how many there ever were
 
-func applyAudit(a *applying, op *oplog.Audit) (oplog.Result, *oplog.Error) {
+func applyAudit(a *applying, op *oplog.Audit) oplog.Result {
 	n := beUint64(a.get(tControl, 0, auditLast)) + 1
 	a.put(tControl, 0, auditLast, be64(n))
 	write(a.txn, tAudit, 0, be64(n), &oplog.AuditRow{Audit: *op, Index: a.index})
 	if n > maxAudits {
 		a.del(tAudit, 0, be64(n-maxAudits))
 	}
-	return oplog.Result{Num: n, Changed: true}, nil
+	return oplog.Result{Num: n, Changed: true}
 }
 
 // Audits are the newest audits, newest first.

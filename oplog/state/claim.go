@@ -2,30 +2,24 @@ package state
 
 import "github.com/cairndb/cairn/oplog"
 
-func applyAssert(a *applying, op *oplog.Assert) (oplog.Result, *oplog.Error) {
-	c, err := a.stated(&op.Claim)
-	if err != nil {
-		return oplog.Result{}, err
-	}
+func applyAssert(a *applying, op *oplog.Assert) oplog.Result {
+	c := a.stated(&op.Claim)
 	return a.claim(&c, statement(&c), statementOfSource(&c))
 }
 
-func applyStated(a *applying, op *oplog.Stated) (r oplog.Result, err *oplog.Error) {
+func applyStated(a *applying, op *oplog.Stated) (r oplog.Result) {
 	for _, t := range op.Texts {
-		m, err := a.liveMemory(t.RID)
-		if err == nil && m.Status == oplog.Active && a.addClaims(m, t.Claims) {
+		m, ok := a.liveMemory(t.RID)
+		if ok && m.Status == oplog.Active && a.addClaims(m, t.Claims) {
 			a.putMemory(m)
 			r.Num, r.Changed = r.Num+1, true
 		}
 	}
-	return r, nil
+	return r
 }
 
-func applyClaim(a *applying, op *oplog.Claim) (oplog.Result, *oplog.Error) {
-	c, err := a.stated(op)
-	if err != nil {
-		return oplog.Result{}, err
-	}
+func applyClaim(a *applying, op *oplog.Claim) oplog.Result {
+	c := a.stated(op)
 	return a.claim(&c, statementOfSource(&c))
 }
 
@@ -39,14 +33,11 @@ func (a *applying) boundClaim(b oplog.ClaimBound, at oplog.Time) bool {
 	return true
 }
 
-// stated is a claim under its canonical names, or a refusal.
-func (a *applying) stated(op *oplog.Claim) (oplog.StoredClaim, *oplog.Error) {
-	if op.Src == "" || op.Dst == "" || op.Type == "" {
-		return oplog.StoredClaim{}, oplog.Errorf(oplog.Invalid, "a claim needs a src, a rel_type and a dst")
-	}
+// stated is a claim under its canonical names.
+func (a *applying) stated(op *oplog.Claim) oplog.StoredClaim {
 	c := oplog.StoredClaim{Claim: *op, Updated: op.At}
 	c.Src, c.Dst = a.canonical(op.Namespace, op.Src), a.canonical(op.Namespace, op.Dst)
-	return c, nil
+	return c
 }
 
 // statement is what a claim says, and by which extractor.
@@ -59,8 +50,12 @@ func statementOfSource(c *oplog.StoredClaim) []byte {
 	return joinKey(c.Namespace, c.Src, c.Type, c.Dst, string(rune('1'+c.Polarity)), c.Extractor, c.SourceRID)
 }
 
+// whole says whether a claim has all parts of a relation.
+func whole(c *oplog.StoredClaim) bool { return c.Src != "" && c.Dst != "" && c.Type != "" }
+
 // claim keeps a claim under a key of tStatement; one that is there under it, or under another that is given, is refreshed.
-func (a *applying) claim(c *oplog.StoredClaim, key []byte, others ...[]byte) (oplog.Result, *oplog.Error) {
+func (a *applying) claim(c *oplog.StoredClaim, key []byte, others ...[]byte) oplog.Result {
+	refusef(!whole(c), oplog.Invalid, "a claim needs a src, a rel_type and a dst")
 	for _, k := range append([][]byte{key}, others...) {
 		id := a.get(tStatement, a.db, k)
 		if id == nil {
@@ -73,16 +68,14 @@ func (a *applying) claim(c *oplog.StoredClaim, key []byte, others ...[]byte) (op
 		c.ID, c.At = old.ID, old.At
 		a.put(tStatement, a.db, key, []byte(c.ID))
 		write(a.txn, tClaim, a.db, []byte(c.ID), c)
-		return oplog.Result{ID: c.ID}, nil
+		return oplog.Result{ID: c.ID}
 	}
-	if c.ID == "" || a.get(tClaim, a.db, []byte(c.ID)) != nil {
-		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "claim id %q is taken", c.ID)
-	}
+	refusef(c.ID == "" || a.get(tClaim, a.db, []byte(c.ID)) != nil, oplog.Conflict, "claim id %q is taken", c.ID)
 	a.putClaim(c, key)
 	at := c.Updated
 	a.mention(oplog.Mention{Name: c.Src}, 0, at)
 	a.mention(oplog.Mention{Name: c.Dst}, 0, at)
-	return oplog.Result{ID: c.ID, Changed: true}, nil
+	return oplog.Result{ID: c.ID, Changed: true}
 }
 
 // putClaim keeps a claim that is new.
@@ -101,8 +94,8 @@ func (a *applying) addClaims(m *oplog.Memory, found []oplog.Claim) (taken bool) 
 	for i := range found {
 		op := found[i]
 		op.Namespace, op.SourceRID, op.At = m.Namespace, m.RID, m.Updated
-		c, err := a.stated(&op)
-		if err != nil || op.ID == "" || a.get(tClaim, a.db, []byte(op.ID)) != nil || a.get(tStatement, a.db, statement(&c)) != nil {
+		c := a.stated(&op)
+		if !whole(&c) || op.ID == "" || a.get(tClaim, a.db, []byte(op.ID)) != nil || a.get(tStatement, a.db, statement(&c)) != nil {
 			continue
 		}
 		a.putClaim(&c, statement(&c))

@@ -6,18 +6,11 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-func applyResolve(a *applying, op *oplog.Resolve) (oplog.Result, *oplog.Error) {
+func applyResolve(a *applying, op *oplog.Resolve) oplog.Result {
 	c, ok := read[oplog.ConflictRow](a.txn, tConflict, a.db, []byte(op.ID))
-	if !ok {
-		return oplog.Result{}, oplog.ErrNoConflict
-	}
-	if c.Status != oplog.ConflictOpen {
-		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "conflict %s is %s already", c.ID, c.Status)
-	}
-	r, err := resolveConflict(a, op, &c)
-	if err != nil {
-		return oplog.Result{}, err
-	}
+	refuseIf(!ok, oplog.ErrNoConflict)
+	refusef(c.Status != oplog.ConflictOpen, oplog.Conflict, "conflict %s is %s already", c.ID, c.Status)
+	r := resolveConflict(a, op, &c)
 	a.del(tConflictOrder, a.db, conflictOrder(&c))
 	c.Status = oplog.ConflictResolved
 	if op.Strategy == oplog.Dismiss {
@@ -27,37 +20,27 @@ func applyResolve(a *applying, op *oplog.Resolve) (oplog.Result, *oplog.Error) {
 	write(a.txn, tConflict, a.db, []byte(c.ID), &c)
 	a.put(tConflictOrder, a.db, conflictOrder(&c), []byte(c.ID))
 	a.stats.OpenConflicts--
-	return r, nil
+	return r
 }
 
 // resolveConflict does to the sides what the strategy says.
-func resolveConflict(a *applying, op *oplog.Resolve, c *oplog.ConflictRow) (oplog.Result, *oplog.Error) {
-	if op.Winner != "" && op.Winner != c.A && op.Winner != c.B {
-		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "winner %s is no side of conflict %s", op.Winner, c.ID)
-	}
+func resolveConflict(a *applying, op *oplog.Resolve, c *oplog.ConflictRow) oplog.Result {
+	refusef(op.Winner != "" && op.Winner != c.A && op.Winner != c.B, oplog.Invalid, "winner %s is no side of conflict %s", op.Winner, c.ID)
 	r := oplog.Result{ID: c.ID, Changed: true}
 	switch op.Strategy {
 	case oplog.KeepBoth, oplog.Dismiss:
 		c.Winner = op.Winner
 	case oplog.KeepA, oplog.KeepB:
-		c.Winner = c.A
-		if op.Strategy == oplog.KeepB {
-			c.Winner = c.B
+		winner, loser := c.A, c.B
+		if op.Winner == c.B || op.Winner == "" && op.Strategy == oplog.KeepB {
+			winner, loser = c.B, c.A
 		}
-		if op.Winner != "" {
-			c.Winner = op.Winner
-		}
-		loser := c.A
-		if c.Winner == c.A {
-			loser = c.B
-		}
+		c.Winner = winner
 		if a.dropSide(loser, op.At) {
 			r.Num, r.Rows = 1, []string{loser}
 		}
 	case oplog.MergeAB:
-		if op.Merged == nil || op.Merged.Text == "" {
-			return oplog.Result{}, oplog.Errorf(oplog.Invalid, "strategy merge needs new_text")
-		}
+		refusef(op.Merged == nil || op.Merged.Text == "", oplog.Invalid, "strategy merge needs new_text")
 		for _, side := range []string{c.A, c.B} {
 			if a.dropSide(side, op.At) {
 				r.Num++
@@ -65,35 +48,29 @@ func resolveConflict(a *applying, op *oplog.Resolve, c *oplog.ConflictRow) (oplo
 			}
 		}
 		a.detached = true
-		made, err := applyRemember(a, op.Merged)
+		made := applyRemember(a, op.Merged)
 		a.detached = false
-		if err != nil {
-			return oplog.Result{}, err
-		}
 		c.Merged, c.Winner = made.ID, made.ID
 		r.Rows = append(r.Rows, made.ID)
 	default:
-		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "unknown strategy %q: keep_a, keep_b, keep_both, merge or dismiss", op.Strategy)
+		refuse(oplog.Errorf(oplog.Invalid, "unknown strategy %q: keep_a, keep_b, keep_both, merge or dismiss", op.Strategy))
 	}
-	return r, nil
+	return r
 }
 
 // dropSide takes the losing side away; one that is gone already stays gone.
 func (a *applying) dropSide(side string, at oplog.Time) bool {
 	if id, ok := strings.CutPrefix(side, "edge:"); ok {
-		r, err := applyUnrelate(a, &oplog.Unrelate{ID: id, At: at})
-		return err == nil && r.Changed
+		return applyUnrelate(a, &oplog.Unrelate{ID: id, At: at}).Changed
 	}
 	if id, ok := strings.CutPrefix(side, "claim:"); ok {
-		to := at.Seconds()
-		return a.boundClaim(oplog.ClaimBound{ID: id, To: to}, at)
+		return a.boundClaim(oplog.ClaimBound{ID: id, To: at.Seconds()}, at)
 	}
-	m, err := a.liveMemory(side)
-	if err != nil {
-		return false
+	m, ok := a.liveMemory(side)
+	if ok {
+		a.forget(m, at)
 	}
-	a.forget(m, at)
-	return true
+	return ok
 }
 
 // pairKey is the same for a pair in either order.
@@ -137,8 +114,8 @@ func (a *applying) sideExists(side string) bool {
 	if id, ok := strings.CutPrefix(side, "claim:"); ok {
 		return a.get(tClaim, a.db, []byte(id)) != nil
 	}
-	m, err := a.liveMemory(side)
-	return err == nil && m.Status == oplog.Active
+	m, ok := a.liveMemory(side)
+	return ok && m.Status == oplog.Active
 }
 
 // inConflict says whether a memory is a side of an open conflict.

@@ -2,29 +2,21 @@ package state
 
 import "github.com/cairndb/cairn/oplog"
 
-func applyInit(a *applying, op *oplog.Init) (oplog.Result, *oplog.Error) {
+func applyInit(a *applying, op *oplog.Init) oplog.Result {
 	if v := a.get(tControl, 0, []byte("cluster")); v != nil {
-		return oplog.Result{ID: string(v)}, nil
+		return oplog.Result{ID: string(v)}
 	}
 	a.put(tControl, 0, []byte("cluster"), []byte(op.Cluster))
 	a.createDatabase("default", 0, op.At)
-	return oplog.Result{ID: op.Cluster, Changed: true}, nil
+	return oplog.Result{ID: op.Cluster, Changed: true}
 }
 
-func applyCreateDB(a *applying, op *oplog.CreateDB) (oplog.Result, *oplog.Error) {
-	if !oplog.ValidDatabaseName(op.Name) {
-		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "database name must be 1 to 64 of A-Z a-z 0-9 . _ - and not start with a dot")
-	}
-	if a.get(tControl, 0, []byte("cluster")) == nil {
-		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "a database cannot be made before the cluster's first entry") // "default" is number 1
-	}
-	if a.get(tDatabaseName, 0, []byte(op.Name)) != nil {
-		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "database '%s' already exists", op.Name)
-	}
-	if op.Most > 0 && a.databasesBy(op.By) >= op.Most {
-		return oplog.Result{}, oplog.Errorf(oplog.TooLarge, "would exceed database quota: the tokens of this database may have made %d", op.Most)
-	}
-	return oplog.Result{ID: op.Name, Num: uint64(a.createDatabase(op.Name, op.By, op.At)), Changed: true}, nil
+func applyCreateDB(a *applying, op *oplog.CreateDB) oplog.Result {
+	refusef(!oplog.ValidDatabaseName(op.Name), oplog.Invalid, "database name must be 1 to 64 of A-Z a-z 0-9 . _ - and not start with a dot")
+	refusef(a.get(tControl, 0, []byte("cluster")) == nil, oplog.Invalid, "a database cannot be made before the cluster's first entry") // "default" is number 1
+	refusef(a.get(tDatabaseName, 0, []byte(op.Name)) != nil, oplog.Conflict, "database '%s' already exists", op.Name)
+	refusef(op.Most > 0 && a.databasesBy(op.By) >= op.Most, oplog.TooLarge, "would exceed database quota: the tokens of this database may have made %d", op.Most)
+	return oplog.Result{ID: op.Name, Num: uint64(a.createDatabase(op.Name, op.By, op.At)), Changed: true}
 }
 
 // databasesBy counts the databases that tokens of one database have made, and that are still there.
@@ -48,18 +40,12 @@ func (a *applying) createDatabase(name string, by oplog.DB, at oplog.Time) oplog
 	return id
 }
 
-func applyDropDB(a *applying, op *oplog.DropDB) (oplog.Result, *oplog.Error) {
-	if !a.alone {
-		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "an entry that drops a database holds nothing else")
-	}
+func applyDropDB(a *applying, op *oplog.DropDB) oplog.Result {
+	refusef(!a.alone, oplog.Invalid, "an entry that drops a database holds nothing else")
 	v := a.get(tDatabaseName, 0, []byte(op.Name))
-	if v == nil {
-		return oplog.Result{}, oplog.ErrNoDatabase
-	}
+	refuseIf(v == nil, oplog.ErrNoDatabase)
 	id := oplog.DB(beUint64(v))
-	if id == oplog.DefaultDB {
-		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "database 'default' cannot be dropped")
-	}
+	refusef(id == oplog.DefaultDB, oplog.Invalid, "database 'default' cannot be dropped")
 	a.del(tDatabaseName, 0, []byte(op.Name))
 	a.del(tDatabase, 0, be64(uint64(id)))
 	for _, v := range a.scan(tToken, 0, nil) {
@@ -69,22 +55,20 @@ func applyDropDB(a *applying, op *oplog.DropDB) (oplog.Result, *oplog.Error) {
 	}
 	a.del(tLimit, 0, databaseLimit(id))
 	a.dropDatabase(id)
-	return oplog.Result{ID: op.Name, Num: uint64(id), Changed: true}, nil
+	return oplog.Result{ID: op.Name, Num: uint64(id), Changed: true}
 }
 
-func applySetQuota(a *applying, op *oplog.SetQuota) (oplog.Result, *oplog.Error) {
+func applySetQuota(a *applying, op *oplog.SetQuota) oplog.Result {
 	d, ok := read[oplog.Database](a.txn, tDatabase, 0, be64(uint64(op.DB)))
-	if !ok {
-		return oplog.Result{}, oplog.ErrNoDatabase
-	}
+	refuseIf(!ok, oplog.ErrNoDatabase)
 	d.MaxMemories = op.MaxMemories
 	a.setDatabase(d)
-	return oplog.Result{Num: uint64(op.DB), Changed: true}, nil
+	return oplog.Result{Num: uint64(op.DB), Changed: true}
 }
 
-func applyAdvertise(a *applying, op *oplog.Advertise) (oplog.Result, *oplog.Error) {
+func applyAdvertise(a *applying, op *oplog.Advertise) oplog.Result {
 	write(a.txn, tNode, 0, be64(uint64(op.Node)), &oplog.NodeInfo{ID: op.Node, Wire: op.Wire, HTTP: op.HTTP, Peer: op.Peer, Version: op.Version, Key: op.Key})
-	return oplog.Result{Num: uint64(op.Node), Changed: true}, nil
+	return oplog.Result{Num: uint64(op.Node), Changed: true}
 }
 
 // database is the entry's database.

@@ -4,44 +4,34 @@ import "github.com/cairndb/cairn/oplog"
 
 var operatorKey = []byte("operator")
 
-func applyIdentity(a *applying, op *oplog.Identity) (oplog.Result, *oplog.Error) {
-	if op.Key == "" || op.Display == "" {
-		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "an identity needs a key and a name")
-	}
+func applyIdentity(a *applying, op *oplog.Identity) oplog.Result {
+	refusef(op.Key == "" || op.Display == "", oplog.Invalid, "an identity needs a key and a name")
 	if op.Operator {
-		if a.get(tOperator, a.db, operatorKey) != nil {
-			return oplog.Result{}, oplog.ErrHasOperator
-		}
+		refuseIf(a.get(tOperator, a.db, operatorKey) != nil, oplog.ErrHasOperator)
 		a.put(tOperator, a.db, operatorKey, []byte(op.Key))
 	}
 	old, had := read[oplog.Identity](a.txn, tIdentity, a.db, []byte(op.Key))
-	if had && old.Operator && !op.Operator {
-		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "this key is the operator's")
-	}
+	refusef(had && old.Operator && !op.Operator, oplog.Conflict, "this key is the operator's")
 	write(a.txn, tIdentity, a.db, []byte(op.Key), op)
-	return oplog.Result{ID: op.Key, Changed: !had}, nil
+	return oplog.Result{ID: op.Key, Changed: !had}
 }
 
-func applyReceipt(a *applying, op *oplog.Receipt) (oplog.Result, *oplog.Error) {
-	if op.ID == "" || a.get(tReceipt, a.db, []byte(op.ID)) != nil {
-		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "receipt id %q is taken", op.ID)
-	}
+func applyReceipt(a *applying, op *oplog.Receipt) oplog.Result {
+	refusef(op.ID == "" || a.get(tReceipt, a.db, []byte(op.ID)) != nil, oplog.Conflict, "receipt id %q is taken", op.ID)
 	write(a.txn, tReceipt, a.db, []byte(op.ID), op)
 	a.put(tReceiptBy, a.db, append(joinKey(op.Payer, ""), append(timeKey(op.At, 0), op.ID...)...), nil)
 	a.put(tReceiptTime, a.db, append(timeKey(op.At, 0), op.ID...), nil)
 	if op.Memory != "" {
 		a.put(tReceiptOf, a.db, joinKey(op.Memory, op.ID), nil)
 	}
-	return oplog.Result{ID: op.ID, Changed: true}, nil
+	return oplog.Result{ID: op.ID, Changed: true}
 }
 
-func applyGrant(a *applying, op *oplog.Grant) (oplog.Result, *oplog.Error) {
-	if op.Signature == "" || op.Subject == "" || op.Action == "" {
-		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "a capability needs a subject, an action and a signature")
-	}
+func applyGrant(a *applying, op *oplog.Grant) oplog.Result {
+	refusef(op.Signature == "" || op.Subject == "" || op.Action == "", oplog.Invalid, "a capability needs a subject, an action and a signature")
 	old, had := read[oplog.StoredGrant](a.txn, tGrant, a.db, []byte(op.Signature))
 	if had && old.Revoked == 0 {
-		return oplog.Result{ID: op.Signature, Num: old.Number}, nil
+		return oplog.Result{ID: op.Signature, Num: old.Number}
 	}
 	if had {
 		a.dropGrant(&old)
@@ -53,7 +43,7 @@ func applyGrant(a *applying, op *oplog.Grant) (oplog.Result, *oplog.Error) {
 	a.put(tGrantOrder, a.db, number, []byte(g.Signature))
 	a.put(tGrantAction, a.db, append(joinKey(g.Subject, g.Action, ""), number...), []byte(g.Signature))
 	a.put(tGrantSubject, a.db, append(joinKey(g.Subject, ""), number...), []byte(g.Signature))
-	return oplog.Result{ID: g.Signature, Num: g.Number, Changed: true}, nil
+	return oplog.Result{ID: g.Signature, Num: g.Number, Changed: true}
 }
 
 var lastGrantKey = []byte("last grant")
@@ -69,21 +59,19 @@ func (a *applying) dropGrant(g *oplog.StoredGrant) {
 	}
 }
 
-func applyRevoke(a *applying, op *oplog.Revoke) (oplog.Result, *oplog.Error) {
+func applyRevoke(a *applying, op *oplog.Revoke) oplog.Result {
 	g, ok := read[oplog.StoredGrant](a.txn, tGrant, a.db, []byte(op.Signature))
-	switch {
-	case ok && g.Revoked != 0:
-		return oplog.Result{ID: op.Signature}, nil
-	case !ok || g.Subject != op.Subject:
-		return oplog.Result{}, oplog.ErrNotSubject
+	if ok && g.Revoked != 0 {
+		return oplog.Result{ID: op.Signature}
 	}
+	refuseIf(!ok || g.Subject != op.Subject, oplog.ErrNotSubject)
 	g.Revoked = op.At
 	write(a.txn, tGrant, a.db, []byte(g.Signature), &g)
 	a.put(tGrantRevoked, a.db, append(timeKey(op.At, 0), g.Signature...), nil)
-	return oplog.Result{ID: g.Signature, Changed: true}, nil
+	return oplog.Result{ID: g.Signature, Changed: true}
 }
 
-func applyPurgeGrants(a *applying, op *oplog.PurgeGrants) (oplog.Result, *oplog.Error) {
+func applyPurgeGrants(a *applying, op *oplog.PurgeGrants) oplog.Result {
 	var r oplog.Result
 	for k := range a.scan(tGrantRevoked, a.db, nil) {
 		g, ok := read[oplog.StoredGrant](a.txn, tGrant, a.db, k[16:])
@@ -96,7 +84,7 @@ func applyPurgeGrants(a *applying, op *oplog.PurgeGrants) (oplog.Result, *oplog.
 		a.dropGrant(&g)
 		r.Num, r.Changed = r.Num+1, true
 	}
-	return r, nil
+	return r
 }
 
 // Operator is the identity whose signature makes a capability.

@@ -9,7 +9,7 @@ import (
 // An applier makes the change that operations of one kind ask for.
 type applier struct {
 	kind  oplog.OpKind
-	apply func(*applying, oplog.Op) (oplog.Result, *oplog.Error)
+	apply func(*applying, oplog.Op) oplog.Result
 }
 
 // controlPlane has the operations that need no database.
@@ -29,12 +29,12 @@ var memories = byKind(
 )
 
 // of is f as an applier, under the kind of its operation. Kind reads no field, so a nil operation says it too.
-func of[O oplog.Op](f func(*applying, O) (oplog.Result, *oplog.Error)) applier {
+func of[O oplog.Op](f func(*applying, O) oplog.Result) applier {
 	var none O
-	return applier{none.Kind(), func(a *applying, op oplog.Op) (oplog.Result, *oplog.Error) { return f(a, op.(O)) }}
+	return applier{none.Kind(), func(a *applying, op oplog.Op) oplog.Result { return f(a, op.(O)) }}
 }
 
-func byKind(list ...applier) (table [1 << 8]func(*applying, oplog.Op) (oplog.Result, *oplog.Error)) {
+func byKind(list ...applier) (table [1 << 8]func(*applying, oplog.Op) oplog.Result) {
 	for _, c := range list {
 		table[c.kind] = c.apply
 	}
@@ -45,13 +45,11 @@ func byKind(list ...applier) (table [1 << 8]func(*applying, oplog.Op) (oplog.Res
 // is undone.
 //
 // Invariant: the entry's database is there as long as the entry is applied: admit has looked, and one that is dropped is dropped alone.
-func applyOp(a *applying, op oplog.Op) (oplog.Result, *oplog.Error) {
+func applyOp(a *applying, op oplog.Op) oplog.Result {
 	if f := controlPlane[op.Kind()]; f != nil {
 		return f(a, op)
 	}
-	if a.db == 0 {
-		return oplog.Result{}, oplog.ErrNoDatabase
-	}
+	refuseIf(a.db == 0, oplog.ErrNoDatabase)
 	f := memories[op.Kind()]
 	if f == nil {
 		panic(fmt.Sprintf("state: nothing applies %T", op))

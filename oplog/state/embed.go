@@ -7,16 +7,14 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-func applyRebind(a *applying, op *oplog.Rebind) (oplog.Result, *oplog.Error) {
+func applyRebind(a *applying, op *oplog.Rebind) oplog.Result {
 	d := a.database()
 	e, now, last := op.Embedder, a.embedding(a.db), oplog.Seq(a.stats.NextSeq)
+	refuseIf(!e.Valid(), errEmbedder)
+	refusef(d.Embedder == nil, oplog.Conflict, "no node embeds database %s: its clients bring their vectors", d.Name)
 	switch pending := now.Pending; {
-	case !e.Valid():
-		return oplog.Result{}, errEmbedder
-	case d.Embedder == nil:
-		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "no node embeds database %s: its clients bring their vectors", d.Name)
 	case pending != nil && *pending == e, pending == nil && *d.Embedder == e:
-		return oplog.Result{ID: e.Name}, nil
+		return oplog.Result{ID: e.Name}
 	case pending != nil && *d.Embedder == e:
 		now.Pending, now.Last = nil, now.Next-1 // what was made of its vectors is removed
 		now.Changes++
@@ -25,9 +23,9 @@ func applyRebind(a *applying, op *oplog.Rebind) (oplog.Result, *oplog.Error) {
 		}
 		a.setEmbedding(now)
 	case pending != nil:
-		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "database %s is being embedded by %s: wait until that is done, or end it", d.Name, pending)
+		refuse(oplog.Errorf(oplog.Conflict, "database %s is being embedded by %s: wait until that is done, or end it", d.Name, pending))
 	case now.Next != 0:
-		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "vectors of the former embedder of database %s are still being removed: retry later", d.Name)
+		refuse(oplog.Errorf(oplog.Conflict, "vectors of the former embedder of database %s are still being removed: retry later", d.Name))
 	case d.Dim == 0, last == 0, e == oplog.NoEmbedder: // no vectors answer, or none are to
 		now.Changes++
 		a.changeOver(d, e, now)
@@ -36,7 +34,7 @@ func applyRebind(a *applying, op *oplog.Rebind) (oplog.Result, *oplog.Error) {
 		now.Changes++
 		a.setEmbedding(now)
 	}
-	return oplog.Result{ID: e.Name, Num: uint64(last), Changed: true}, nil
+	return oplog.Result{ID: e.Name, Num: uint64(last), Changed: true}
 }
 
 // changeOver makes the vectors of another embedder those of the database. The former ones are removed by the Embed operations that follow.
@@ -52,22 +50,18 @@ func (a *applying) changeOver(d oplog.Database, e oplog.Embedder, now oplog.Embe
 	a.setEmbedding(now)
 }
 
-func applyEmbed(a *applying, op *oplog.Embed) (oplog.Result, *oplog.Error) {
+func applyEmbed(a *applying, op *oplog.Embed) oplog.Result {
 	d := a.database()
 	now := a.embedding(a.db)
 	table, dim := a.vectors(a.db), d.Dim
 	pending := now.Pending != nil && *now.Pending == op.Embedder
-	switch {
-	case pending:
+	if pending {
 		table, dim = a.otherVectors(a.db), now.Pending.Dim
-	case d.Embedder == nil || *d.Embedder != op.Embedder:
-		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "database %s is embedded by %s, not by %s", d.Name, d.Embedder, &op.Embedder)
 	}
+	refusef(!pending && (d.Embedder == nil || *d.Embedder != op.Embedder), oplog.Conflict, "database %s is embedded by %s, not by %s", d.Name, d.Embedder, &op.Embedder)
 	var r oplog.Result
 	for _, v := range op.Vectors {
-		if uint32(len(v.Vector)/4) != dim {
-			return oplog.Result{}, oplog.Errorf(oplog.Invalid, "embedding has %d dimensions, database %s has %d", len(v.Vector)/4, d.Name, dim)
-		}
+		fits(v.Vector, dim, d.Name)
 		key := seqKey(v.Seq)
 		m, ok := a.memoryAt(v.Seq)
 		if !ok || m.Status == oplog.Tombstoned || m.Revision != v.Revision || a.get(table, a.db, key) != nil {
@@ -81,7 +75,7 @@ func applyEmbed(a *applying, op *oplog.Embed) (oplog.Result, *oplog.Error) {
 		a.embeddedUpTo(d, now, op.Next)
 	}
 	r.Changed = true
-	return r, nil
+	return r
 }
 
 // embeddedUpTo notes that all memories before next were gone through: embedded by the embedder that the database changes to, or rid of the
@@ -104,24 +98,25 @@ func (a *applying) embeddedUpTo(d oplog.Database, now oplog.Embedding, next oplo
 	a.setEmbedding(now)
 }
 
-func applySetEmbedder(a *applying, op *oplog.SetEmbedder) (oplog.Result, *oplog.Error) {
+func applySetEmbedder(a *applying, op *oplog.SetEmbedder) oplog.Result {
 	d := a.database()
 	e := op.Embedder
-	if !e.Valid() {
-		return oplog.Result{}, errEmbedder
-	}
+	refuseIf(!e.Valid(), errEmbedder)
 	if d.Embedder != nil {
-		if *d.Embedder != e {
-			return oplog.Result{}, oplog.Errorf(oplog.Conflict, "database %s is embedded by %s, not by %s", d.Name, d.Embedder, &e)
-		}
-		return oplog.Result{ID: e.Name}, nil
+		refusef(*d.Embedder != e, oplog.Conflict, "database %s is embedded by %s, not by %s", d.Name, d.Embedder, &e)
+		return oplog.Result{ID: e.Name}
 	}
-	if d.Dim != 0 && d.Dim != e.Dim {
-		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "database %s has vectors of %d dimensions, not those of %s", d.Name, d.Dim, &e)
-	}
+	refusef(d.Dim != 0 && d.Dim != e.Dim, oplog.Conflict, "database %s has vectors of %d dimensions, not those of %s", d.Name, d.Dim, &e)
 	d.Embedder, d.Dim = &e, e.Dim
 	a.setDatabase(d)
-	return oplog.Result{ID: e.Name, Changed: true}, nil
+	return oplog.Result{ID: e.Name, Changed: true}
+}
+
+// fits refuses a vector of another number of dimensions.
+func fits(v oplog.Vector, dim uint32, database string) {
+	if n := len(v) / 4; uint32(n) != dim {
+		refuse(oplog.Errorf(oplog.Invalid, "embedding has %d dimensions, database %s has %d", n, database, dim))
+	}
 }
 
 var errEmbedder = oplog.Errorf(oplog.Invalid, "an embedder needs a name and a dimension")

@@ -9,10 +9,10 @@ import (
 // maxLinked bounds the names of one memory.
 const maxLinked = 64
 
-func applyLinked(a *applying, op *oplog.Linked) (r oplog.Result, err *oplog.Error) {
+func applyLinked(a *applying, op *oplog.Linked) (r oplog.Result) {
 	for _, l := range op.Links {
-		m, err := a.liveMemory(l.RID)
-		if err != nil || m.Status != oplog.Active || slices.Contains(m.Entities, l.Name) || len(m.Entities) >= maxLinked || a.get(tEntity, a.db, []byte(l.Name)) == nil {
+		m, ok := a.liveMemory(l.RID)
+		if !ok || m.Status != oplog.Active || slices.Contains(m.Entities, l.Name) || len(m.Entities) >= maxLinked || a.get(tEntity, a.db, []byte(l.Name)) == nil {
 			continue
 		}
 		m.Entities = append(m.Entities, l.Name)
@@ -20,20 +20,18 @@ func applyLinked(a *applying, op *oplog.Linked) (r oplog.Result, err *oplog.Erro
 		a.putMemory(m)
 		r.Num, r.Changed, r.Rows = r.Num+1, true, append(r.Rows, m.RID)
 	}
-	return r, nil
+	return r
 }
 
-func applyAlias(a *applying, op *oplog.Alias) (oplog.Result, *oplog.Error) {
-	if op.Alias == "" || op.Canonical == "" {
-		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "an alias needs both names")
-	}
+func applyAlias(a *applying, op *oplog.Alias) oplog.Result {
+	refusef(op.Alias == "" || op.Canonical == "", oplog.Invalid, "an alias needs both names")
 	key := joinKey(op.Namespace, op.Alias)
 	old, had := read[oplog.StoredAlias](a.txn, tAlias, a.db, key)
 	if had && old.Canonical == op.Canonical {
-		return oplog.Result{ID: op.Alias}, nil
+		return oplog.Result{ID: op.Alias}
 	}
 	write(a.txn, tAlias, a.db, key, &oplog.StoredAlias{Canonical: op.Canonical, Source: op.Source, At: op.At})
-	return oplog.Result{ID: op.Alias, Changed: true}, nil
+	return oplog.Result{ID: op.Alias, Changed: true}
 }
 
 // canonical resolves a name through the namespace's aliases, then the default ones.

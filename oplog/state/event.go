@@ -8,19 +8,12 @@ import (
 
 var keyLastEvent = []byte("last")
 
-func applyEvent(a *applying, op *oplog.Event) (oplog.Result, *oplog.Error) {
-	switch {
-	case op.Workspace == "" || op.Session == "" || op.Tool == "":
-		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "an event needs a workspace, a session and a tool")
-	case len(op.Hash) == 0:
-		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "an event needs the hash of its content")
-	case op.Status > oplog.EventSkipped || (op.Status == oplog.EventSummarized) != (op.Summary != ""):
-		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "an event's status says whether it has a summary")
-	}
+func applyEvent(a *applying, op *oplog.Event) oplog.Result {
+	refusef(op.Workspace == "" || op.Session == "" || op.Tool == "", oplog.Invalid, "an event needs a workspace, a session and a tool")
+	refusef(len(op.Hash) == 0, oplog.Invalid, "an event needs the hash of its content")
+	agree(op.Status, op.Summary)
 	known := eventKey(op.Workspace, op.Session, op.Hash)
-	if a.get(tEventHash, a.db, known) != nil {
-		return oplog.Result{}, oplog.ErrEventKnown
-	}
+	refuseIf(a.get(tEventHash, a.db, known) != nil, oplog.ErrEventKnown)
 	id := oplog.EventID(beUint64(a.get(tEventCount, a.db, keyLastEvent))) + 1
 	a.put(tEventCount, a.db, keyLastEvent, be64(uint64(id)))
 	write(a.txn, tEvent, a.db, be64(uint64(id)), &oplog.StoredEvent{ID: id, Event: *op})
@@ -39,19 +32,14 @@ func applyEvent(a *applying, op *oplog.Event) (oplog.Result, *oplog.Error) {
 	counts.Events++
 	*countOf(&counts, op.Status)++
 	write(a.txn, tEventCount, a.db, joinKey("workspace", op.Workspace), &counts)
-	return oplog.Result{ID: hex.EncodeToString(op.Hash), Num: uint64(id), Changed: true}, nil
+	return oplog.Result{ID: hex.EncodeToString(op.Hash), Num: uint64(id), Changed: true}
 }
 
-func applyEventMark(a *applying, op *oplog.EventMark) (oplog.Result, *oplog.Error) {
+func applyEventMark(a *applying, op *oplog.EventMark) oplog.Result {
 	e, ok := read[oplog.StoredEvent](a.txn, tEvent, a.db, be64(uint64(op.ID)))
-	switch {
-	case !ok:
-		return oplog.Result{}, oplog.ErrNoEvent
-	case op.Status > oplog.EventSkipped || (op.Status == oplog.EventSummarized) != (op.Summary != ""):
-		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "an event's status says whether it has a summary")
-	case e.Status == oplog.EventSummarized:
-		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "event %d has a summary", op.ID)
-	}
+	refuseIf(!ok, oplog.ErrNoEvent)
+	agree(op.Status, op.Summary)
+	refusef(e.Status == oplog.EventSummarized, oplog.Conflict, "event %d has a summary", op.ID)
 	counts, _ := read[oplog.EventCounts](a.txn, tEventCount, a.db, joinKey("workspace", e.Workspace))
 	*countOf(&counts, e.Status)--
 	*countOf(&counts, op.Status)++
@@ -62,7 +50,11 @@ func applyEventMark(a *applying, op *oplog.EventMark) (oplog.Result, *oplog.Erro
 	changed := e.Status != op.Status
 	e.Status, e.Summary = op.Status, op.Summary
 	write(a.txn, tEvent, a.db, be64(uint64(op.ID)), &e)
-	return oplog.Result{Num: uint64(op.ID), Changed: changed}, nil
+	return oplog.Result{Num: uint64(op.ID), Changed: changed}
+}
+
+func agree(s oplog.EventStatus, summary string) {
+	refusef(s > oplog.EventSkipped || (s == oplog.EventSummarized) != (summary != ""), oplog.Invalid, "an event's status says whether it has a summary")
 }
 
 func countOf(c *oplog.EventCounts, s oplog.EventStatus) *uint64 {

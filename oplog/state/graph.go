@@ -2,7 +2,7 @@ package state
 
 import "github.com/cairndb/cairn/oplog"
 
-func applyHandOn(a *applying, op *oplog.HandOn) (r oplog.Result, err *oplog.Error) {
+func applyHandOn(a *applying, op *oplog.HandOn) (r oplog.Result) {
 	for _, c := range op.Edges {
 		e, ok := read[oplog.Edge](a.txn, tEdge, a.db, []byte(c.Of))
 		src, dst := a.mergedInto(e.Src, c.Into), a.mergedInto(e.Dst, c.Into)
@@ -15,22 +15,27 @@ func applyHandOn(a *applying, op *oplog.HandOn) (r oplog.Result, err *oplog.Erro
 		} else {
 			copied.Dst = c.Into
 		}
-		if made, err := applyRelate(a, &copied); err == nil && made.Changed { // refused when its id is taken: then it is no new relation
+		if made, ok := a.relate(&copied); ok && made.Changed {
 			r.Num, r.Changed = r.Num+1, true
 		}
 	}
-	return r, nil
+	return r
 }
 
 func (a *applying) mergedInto(rid, product string) bool {
-	m, err := a.liveMemory(rid)
-	return err == nil && m.Into == product && product != ""
+	m, ok := a.liveMemory(rid)
+	return ok && m.Into == product && product != ""
 }
 
-func applyRelate(a *applying, op *oplog.Relate) (oplog.Result, *oplog.Error) {
-	if op.Src == "" || op.Dst == "" || op.Type == "" {
-		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "a relation needs an entity, a target and a relationship")
-	}
+func applyRelate(a *applying, op *oplog.Relate) oplog.Result {
+	refusef(op.Src == "" || op.Dst == "" || op.Type == "", oplog.Invalid, "a relation needs an entity, a target and a relationship")
+	r, ok := a.relate(op)
+	refusef(!ok, oplog.Conflict, "relation id %q is taken", op.ID)
+	return r
+}
+
+// relate makes or renews a relation; ok is false for a new one whose id is taken.
+func (a *applying) relate(op *oplog.Relate) (r oplog.Result, ok bool) {
 	triple := joinKey(op.Src, op.Type, op.Dst)
 	e := oplog.Edge{ID: op.ID, Src: op.Src, Dst: op.Dst, Type: op.Type, Weight: op.Weight, Created: op.At, Updated: op.At}
 	isNew := true
@@ -41,7 +46,7 @@ func applyRelate(a *applying, op *oplog.Relate) (oplog.Result, *oplog.Error) {
 		}
 		e.ID, e.Created, isNew = old.ID, old.Created, false
 	} else if op.ID == "" || a.get(tEdge, a.db, []byte(op.ID)) != nil {
-		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "relation id %q is taken", op.ID)
+		return oplog.Result{}, false
 	}
 	write(a.txn, tEdge, a.db, []byte(e.ID), &e)
 	if isNew {
@@ -52,20 +57,20 @@ func applyRelate(a *applying, op *oplog.Relate) (oplog.Result, *oplog.Error) {
 		a.mention(oplog.Mention{Name: e.Src}, 0, op.At)
 		a.mention(oplog.Mention{Name: e.Dst}, 0, op.At)
 	}
-	return oplog.Result{ID: e.ID, Changed: isNew}, nil
+	return oplog.Result{ID: e.ID, Changed: isNew}, true
 }
 
-func applyUnrelate(a *applying, op *oplog.Unrelate) (oplog.Result, *oplog.Error) {
+func applyUnrelate(a *applying, op *oplog.Unrelate) oplog.Result {
 	e, ok := read[oplog.Edge](a.txn, tEdge, a.db, []byte(op.ID))
 	if !ok {
-		return oplog.Result{ID: op.ID}, nil
+		return oplog.Result{ID: op.ID}
 	}
 	a.del(tEdge, a.db, []byte(e.ID))
 	a.del(tTriple, a.db, joinKey(e.Src, e.Type, e.Dst))
 	a.del(tBySource, a.db, joinKey(e.Src, e.ID))
 	a.del(tByTarget, a.db, joinKey(e.Dst, e.ID))
 	a.stats.Edges--
-	return oplog.Result{ID: e.ID, Changed: true}, nil
+	return oplog.Result{ID: e.ID, Changed: true}
 }
 
 // EdgesBehind walks the relations behind an id, by their ids.

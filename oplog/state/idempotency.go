@@ -18,24 +18,22 @@ type keyRecord struct {
 	Results []oplog.Result `msgpack:"r"`
 }
 
-// lookupKey is what a key stood for the first time, or a refusal when it was another request's.
-func (a *applying) lookupKey(key string, digest []byte) (first []oplog.Result, known bool, err *oplog.Error) {
+// lookupKey is what a key stood for the first time. It refuses one that was another request's.
+func (a *applying) lookupKey(key string, digest []byte) (first []oplog.Result, known bool) {
 	if key == "" {
-		return nil, false, nil
+		return nil, false
 	}
 	row := a.getNew(tKey, a.db, []byte(key))
 	if row == nil {
 		a.unused = append(a.unused, key)
-		return nil, false, nil
+		return nil, false
 	}
 	k := decode[keyRecord](row)
 	if a.keyExpired(k.Expires, k.Kept) {
-		return nil, false, nil
+		return nil, false
 	}
-	if !bytes.Equal(k.Digest, digest) {
-		return nil, false, oplog.ErrKeyReused
-	}
-	return k.Results, true, nil
+	refuseIf(!bytes.Equal(k.Digest, digest), oplog.ErrKeyReused)
+	return k.Results, true
 }
 
 // keyRecords is how many records a key outlives at least: a jump of the log's time alone makes nothing recent expire.

@@ -6,22 +6,20 @@ func tokenLimit(hash string) []byte { return append([]byte("t/"), hash...) }
 
 func databaseLimit(db oplog.DB) []byte { return append([]byte("d/"), dbKey(db)...) }
 
-func applySetLimit(a *applying, op *oplog.SetLimit) (oplog.Result, *oplog.Error) {
+func applySetLimit(a *applying, op *oplog.SetLimit) oplog.Result {
 	key, id := databaseLimit(op.DB), ""
 	if op.Token != "" {
-		if a.get(tToken, 0, []byte(op.Token)) == nil {
-			return oplog.Result{}, oplog.ErrNoToken
-		}
+		refuseIf(a.get(tToken, 0, []byte(op.Token)) == nil, oplog.ErrNoToken)
 		key, id = tokenLimit(op.Token), op.Token
-	} else if a.get(tDatabase, 0, be64(uint64(op.DB))) == nil {
-		return oplog.Result{}, oplog.ErrNoDatabase
+	} else {
+		refuseIf(a.get(tDatabase, 0, be64(uint64(op.DB))) == nil, oplog.ErrNoDatabase)
 	}
 	if op.Limit == (oplog.Limit{}) {
 		a.del(tLimit, 0, key)
 	} else {
 		write(a.txn, tLimit, 0, key, &op.Limit)
 	}
-	return oplog.Result{ID: id, Num: uint64(op.DB), Changed: true}, nil
+	return oplog.Result{ID: id, Num: uint64(op.DB), Changed: true}
 }
 
 // Limits are what is bounded: tokens by hash, databases by number.

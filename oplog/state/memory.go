@@ -10,40 +10,32 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-func applyRemember(a *applying, op *oplog.Remember) (oplog.Result, *oplog.Error) {
+func applyRemember(a *applying, op *oplog.Remember) oplog.Result {
 	d := a.database()
-	if op.RID == "" {
-		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "a memory needs an id")
-	}
-	if !finite(&op.Importance, &op.HalfLife, &op.Valence, &op.Certainty) {
-		return oplog.Result{}, errNotFinite
-	}
-	if first, known, err := a.lookupKey(op.Key, op.Digest); known || err != nil {
-		if len(first) > 0 {
-			return oplog.Result{ID: first[0].ID, Num: first[0].Num}, err
-		}
-		return oplog.Result{}, err
+	refusef(op.RID == "", oplog.Invalid, "a memory needs an id")
+	refuseIf(!finite(&op.Importance, &op.HalfLife, &op.Valence, &op.Certainty), errNotFinite)
+	if first, known := a.lookupKey(op.Key, op.Digest); len(first) > 0 {
+		return oplog.Result{ID: first[0].ID, Num: first[0].Num}
+	} else if known {
+		return oplog.Result{}
 	}
 	if a.getNew(tRID, a.db, []byte(op.RID)) != nil {
-		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "memory %s exists already", op.RID)
+		refuse(oplog.Errorf(oplog.Conflict, "memory %s exists already", op.RID))
 	}
 	if n := len(op.Vector) / 4; n > 0 {
 		if d.Dim == 0 {
 			d.Dim = uint32(n)
 			a.setDatabase(d)
-		} else if uint32(n) != d.Dim {
-			return oplog.Result{}, oplog.Errorf(oplog.Invalid, "embedding has %d dimensions, database %s has %d", n, d.Name, d.Dim)
 		}
+		fits(op.Vector, d.Dim, d.Name)
 	}
 	if d.MaxMemories > 0 && a.stats.Active >= d.MaxMemories {
-		return oplog.Result{}, oplog.Errorf(oplog.TooLarge, "database %s is at its quota of %d memories", d.Name, d.MaxMemories)
+		refuse(oplog.Errorf(oplog.TooLarge, "database %s is at its quota of %d memories", d.Name, d.MaxMemories))
 	}
 	m := memoryOf(op)
 	a.stats.NextSeq++
 	m.Seq = oplog.Seq(a.stats.NextSeq)
-	if err := a.joinSession(m, op.Session); err != nil {
-		return oplog.Result{}, err
-	}
+	a.joinSession(m, op.Session)
 	key := seqKey(m.Seq)
 	a.putNew(tRID, a.db, []byte(m.RID), key)
 	a.putNew(tCreated, a.db, timeKey(m.Created, m.Seq), nil)
@@ -61,7 +53,7 @@ func applyRemember(a *applying, op *oplog.Remember) (oplog.Result, *oplog.Error)
 	r := oplog.Result{ID: m.RID, Num: uint64(m.Seq), Changed: true}
 	a.storeKey(op.Key, op.Digest, 0, []oplog.Result{r})
 	a.stored = oplog.Stored{Memory: m, Vector: op.Vector, Epoch: a.embedding(a.db).Epoch}
-	return r, nil
+	return r
 }
 
 var errNotFinite = oplog.Errorf(oplog.Invalid, "a number of a memory (importance, half-life, valence, certainty) is not finite")
@@ -85,22 +77,13 @@ func memoryOf(op *oplog.Remember) *oplog.Memory {
 	return m
 }
 
-func applyCorrect(a *applying, op *oplog.Correct) (oplog.Result, *oplog.Error) {
-	m, err := a.liveMemory(op.RID)
-	if err != nil {
-		return oplog.Result{}, err
+func applyCorrect(a *applying, op *oplog.Correct) oplog.Result {
+	m := a.knownMemory(op.RID)
+	if d := a.database(); len(op.Vector) >= 4 && d.Dim != 0 {
+		fits(op.Vector, d.Dim, d.Name)
 	}
-	d := a.database()
-	if n := uint32(len(op.Vector) / 4); n > 0 && d.Dim != 0 && n != d.Dim {
-		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "embedding has %d dimensions, database %s has %d", n, d.Name, d.Dim)
-	}
-	if !finite(op.Importance, op.Valence, op.Certainty) {
-		return oplog.Result{}, errNotFinite
-	}
-	merged, err := mergeJSON(m.Metadata, op.Merge)
-	if err != nil {
-		return oplog.Result{}, err
-	}
+	refuseIf(!finite(op.Importance, op.Valence, op.Certainty), errNotFinite)
+	merged := mergeJSON(m.Metadata, op.Merge)
 	a.putRevision(m, op.Reason, op.At)
 	m.Revision++
 	m.Updated = op.At
@@ -133,33 +116,24 @@ func applyCorrect(a *applying, op *oplog.Correct) (oplog.Result, *oplog.Error) {
 	}
 	a.noteKeys(m, a.key)
 	a.putMemory(m)
-	return oplog.Result{ID: m.RID, Num: uint64(m.Revision), Changed: true}, nil
+	return oplog.Result{ID: m.RID, Num: uint64(m.Revision), Changed: true}
 }
 
-func applyExpect(a *applying, op *oplog.Expect) (oplog.Result, *oplog.Error) {
-	m, err := a.liveMemory(op.RID)
-	if err != nil {
-		return oplog.Result{}, err
-	}
-	if m.Revision != op.Revision {
-		return oplog.Result{}, oplog.ErrRevision
-	}
-	return oplog.Result{ID: m.RID, Num: uint64(m.Revision)}, nil
+func applyExpect(a *applying, op *oplog.Expect) oplog.Result {
+	m := a.knownMemory(op.RID)
+	refuseIf(m.Revision != op.Revision, oplog.ErrRevision)
+	return oplog.Result{ID: m.RID, Num: uint64(m.Revision)}
 }
 
 // mergeJSON puts the members of one object into another, one level deep. Names come out sorted, so that the result is
 // the same everywhere.
-func mergeJSON(into, from []byte) ([]byte, *oplog.Error) {
+func mergeJSON(into, from []byte) []byte {
 	if from == nil {
-		return into, nil
+		return into
 	}
 	have, add := map[string]json.RawMessage{}, map[string]json.RawMessage{}
-	if len(into) > 0 && json.Unmarshal(into, &have) != nil {
-		return nil, oplog.Errorf(oplog.Invalid, "the memory's metadata is not a JSON object, so nothing can be merged into it")
-	}
-	if json.Unmarshal(from, &add) != nil {
-		return nil, oplog.Errorf(oplog.Invalid, "metadata to merge is not a JSON object")
-	}
+	refusef(len(into) > 0 && json.Unmarshal(into, &have) != nil, oplog.Invalid, "the memory's metadata is not a JSON object, so nothing can be merged into it")
+	refusef(json.Unmarshal(from, &add) != nil, oplog.Invalid, "metadata to merge is not a JSON object")
 	if have == nil { // it was null
 		have = map[string]json.RawMessage{}
 	}
@@ -171,30 +145,28 @@ func mergeJSON(into, from []byte) ([]byte, *oplog.Error) {
 		}
 	}
 	b, err := json.Marshal(have)
-	if err != nil {
-		return nil, oplog.Errorf(oplog.Invalid, "metadata cannot be merged")
-	}
-	return b, nil
+	refusef(err != nil, oplog.Invalid, "metadata cannot be merged")
+	return b
 }
 
-func applyForget(a *applying, op *oplog.Forget) (oplog.Result, *oplog.Error) {
-	m, err := a.liveMemory(op.RID)
-	if err != nil {
-		return oplog.Result{ID: op.RID}, nil // not found is an answer, not a refusal
+func applyForget(a *applying, op *oplog.Forget) oplog.Result {
+	m, ok := a.liveMemory(op.RID)
+	if !ok {
+		return oplog.Result{ID: op.RID} // not found is an answer, not a refusal
 	}
 	m.Reason = op.Reason
 	a.forget(m, op.At)
-	return oplog.Result{ID: op.RID, Num: uint64(m.Seq), Changed: true}, nil
+	return oplog.Result{ID: op.RID, Num: uint64(m.Seq), Changed: true}
 }
 
 // maxHalfLife bounds what reinforcement can do: one year.
 const maxHalfLife = 365 * 24 * 3600
 
-func applyReinforce(a *applying, op *oplog.Reinforce) (oplog.Result, *oplog.Error) {
+func applyReinforce(a *applying, op *oplog.Reinforce) oplog.Result {
 	var n uint64
 	for _, h := range op.Hits {
-		m, err := a.liveMemory(h.RID)
-		if err != nil || m.Status != oplog.Active {
+		m, ok := a.liveMemory(h.RID)
+		if !ok || m.Status != oplog.Active {
 			continue
 		}
 		m.Accessed = max(m.Accessed, h.At)
@@ -205,13 +177,13 @@ func applyReinforce(a *applying, op *oplog.Reinforce) (oplog.Result, *oplog.Erro
 		a.putMemory(m)
 		n++
 	}
-	return oplog.Result{Num: n, Changed: n > 0}, nil
+	return oplog.Result{Num: n, Changed: n > 0}
 }
 
 // unchanged finds a memory that is still what a decision knew.
 func (a *applying) unchanged(g oplog.Grounds) (*oplog.Memory, bool) {
-	m, err := a.liveMemory(g.RID)
-	return m, err == nil && m.Status == oplog.Active && m.Revision == g.Revision
+	m, ok := a.liveMemory(g.RID)
+	return m, ok && m.Status == oplog.Active && m.Revision == g.Revision
 }
 
 // forget tombstones a memory and keeps its time, so that the past can still be asked about.
@@ -238,12 +210,16 @@ func since(m *oplog.Memory) oplog.Time {
 }
 
 // liveMemory is a memory that has not been forgotten.
-func (a *applying) liveMemory(rid string) (*oplog.Memory, *oplog.Error) {
+func (a *applying) liveMemory(rid string) (*oplog.Memory, bool) {
 	m, ok := memoryByRID(a.txn, a.db, rid)
-	if !ok || m.Status == oplog.Tombstoned {
-		return nil, oplog.ErrNoMemory
-	}
-	return m, nil
+	return m, ok && m.Status != oplog.Tombstoned
+}
+
+// knownMemory is liveMemory for an operation that is refused without one.
+func (a *applying) knownMemory(rid string) *oplog.Memory {
+	m, ok := a.liveMemory(rid)
+	refuseIf(!ok, oplog.ErrNoMemory)
+	return m
 }
 
 func memoryByRID(t *txn, db oplog.DB, rid string) (*oplog.Memory, bool) {

@@ -3,7 +3,7 @@ package state
 import "github.com/cairndb/cairn/oplog"
 
 // apply takes the parts in a fixed order: what a part frees or takes, the later ones see.
-func applyCognition(a *applying, op *oplog.Cognition) (oplog.Result, *oplog.Error) {
+func applyCognition(a *applying, op *oplog.Cognition) oplog.Result {
 	t := &oplog.Thought{}
 	var rows []string
 	for _, id := range op.Expired {
@@ -20,11 +20,7 @@ func applyCognition(a *applying, op *oplog.Cognition) (oplog.Result, *oplog.Erro
 		a.boundClaim(b, op.At)
 	}
 	for i := range op.Merges {
-		done, err := a.merge(&op.Merges[i], op.At)
-		if err != nil {
-			return oplog.Result{}, err
-		}
-		if done {
+		if a.merge(&op.Merges[i], op.At) {
 			t.Merged++
 			rows = append(rows, op.Merges[i].Into.RID)
 			for _, g := range op.Merges[i].Sources {
@@ -58,7 +54,7 @@ func applyCognition(a *applying, op *oplog.Cognition) (oplog.Result, *oplog.Erro
 		}
 	}
 	a.learn(op, t)
-	return oplog.Result{Thought: t, Rows: rows, Changed: true}, nil
+	return oplog.Result{Thought: t, Rows: rows, Changed: true}
 }
 
 // learn keeps what a round says of the mind as a whole.
@@ -84,15 +80,15 @@ func (a *applying) learn(op *oplog.Cognition, t *oplog.Thought) {
 	write(a.txn, tMind, a.db, mindSelf, &m)
 }
 
-func applySetSettings(a *applying, op *oplog.SetSettings) (oplog.Result, *oplog.Error) {
+func applySetSettings(a *applying, op *oplog.SetSettings) oplog.Result {
 	write(a.txn, tMind, a.db, mindSettings, &op.Settings)
-	return oplog.Result{Changed: true}, nil
+	return oplog.Result{Changed: true}
 }
 
 // maxFeedback is how many judgements a database keeps, the newest.
 const maxFeedback = 2000
 
-func applyFeedback(a *applying, op *oplog.Feedback) (oplog.Result, *oplog.Error) {
+func applyFeedback(a *applying, op *oplog.Feedback) oplog.Result {
 	last, _ := first(a.scanBack(tFeedback, a.db, nil))
 	next := beUint64(last) + 1
 	for i := range op.Judgements {
@@ -102,7 +98,7 @@ func applyFeedback(a *applying, op *oplog.Feedback) (oplog.Result, *oplog.Error)
 		}
 		next++
 	}
-	return oplog.Result{Num: uint64(len(op.Judgements)), Changed: len(op.Judgements) > 0}, nil
+	return oplog.Result{Num: uint64(len(op.Judgements)), Changed: len(op.Judgements) > 0}
 }
 
 // confirmPattern keeps a pattern, or confirms one that is known; true when it is new.
@@ -122,16 +118,16 @@ const sourceShare = .3
 
 // merge makes one memory of several, unless a source has changed, is gone, was made by a merge itself or is in an
 // open conflict.
-func (a *applying) merge(m *oplog.Merge, at oplog.Time) (bool, *oplog.Error) {
+func (a *applying) merge(m *oplog.Merge, at oplog.Time) bool {
 	if len(m.Sources) < 2 || a.get(tRID, a.db, []byte(m.Into.RID)) != nil {
-		return false, nil
+		return false
 	}
 	sources := make([]*oplog.Memory, len(m.Sources))
 	seen := map[string]bool{}
 	for i, g := range m.Sources {
 		s, ok := a.unchanged(g)
 		if !ok || seen[g.RID] || s.Merged > 0 || s.Namespace != m.Into.Namespace || a.inConflict(a.db, g.RID) {
-			return false, nil
+			return false
 		}
 		seen[g.RID] = true
 		sources[i] = s
@@ -147,20 +143,17 @@ func (a *applying) merge(m *oplog.Merge, at oplog.Time) (bool, *oplog.Error) {
 		a.put(tPast, a.db, timeKey(at, s.Seq), nil)
 	}
 	a.detached = true
-	r, err := applyRemember(a, &m.Into)
+	r := applyRemember(a, &m.Into)
 	a.detached = false
-	if err != nil {
-		return false, err
-	}
 	made, _ := a.memoryAt(oplog.Seq(r.Num))
 	made.Merged = uint32(len(sources))
 	a.putMemory(made)
-	return true, nil
+	return true
 }
 
 func (a *applying) retier(r oplog.Retier, at oplog.Time) bool {
-	m, err := a.liveMemory(r.RID)
-	if err != nil || m.Status != oplog.Active || m.Tier != r.From {
+	m, ok := a.liveMemory(r.RID)
+	if !ok || m.Status != oplog.Active || m.Tier != r.From {
 		return false
 	}
 	m.Tier, m.Updated = r.To, at

@@ -4,20 +4,16 @@ import "github.com/cairndb/cairn/oplog"
 
 // applyPartition stores how a database's vectors are divided. Centroids are means of vectors and tell what these were about, so those that
 // were learned of vectors that have been purged since, or of another embedder's, are refused.
-func applyPartition(a *applying, op *oplog.Partition) (oplog.Result, *oplog.Error) {
+func applyPartition(a *applying, op *oplog.Partition) oplog.Result {
 	d := a.database()
 	p := op.Partitions
-	switch {
-	case p.Epoch != a.embedding(a.db).Epoch || p.Dim != d.Dim:
-		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "partitions were learned from vectors that database %s no longer has", d.Name)
-	case uint64(op.At) < beUint64(a.get(tControl, 0, keyPurged)):
-		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "partitions of database %s were learned before the last purge", d.Name)
-	}
+	refusef(p.Epoch != a.embedding(a.db).Epoch || p.Dim != d.Dim, oplog.Conflict, "partitions were learned from vectors that database %s no longer has", d.Name)
+	refusef(uint64(op.At) < beUint64(a.get(tControl, 0, keyPurged)), oplog.Conflict, "partitions of database %s were learned before the last purge", d.Name)
 	if err := p.Check(); err != nil {
-		return oplog.Result{}, err
+		refuse(err)
 	}
 	write(a.txn, tPartitions, a.db, keySelf, &p)
-	return oplog.Result{Changed: true}, nil
+	return oplog.Result{Changed: true}
 }
 
 // dropPartitions has all vectors compared again, until others are learned.

@@ -11,11 +11,9 @@ import (
 // purgeStep bounds the rows one Purge looks at, and so what an entry may cost.
 const purgeStep = 2000
 
-func applyPurge(a *applying, op *oplog.Purge) (oplog.Result, *oplog.Error) {
+func applyPurge(a *applying, op *oplog.Purge) oplog.Result {
 	from, herr := hex.DecodeString(op.From)
-	if herr != nil || len(from) != 0 && len(from) != 16 {
-		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "a purge continues where the one before it ended")
-	}
+	refusef(herr != nil || len(from) != 0 && len(from) != 16, oplog.Invalid, "a purge continues where the one before it ended")
 	var found []*oplog.Memory
 	next, looked := "", 0
 	end := timeKey(op.Before, 0)
@@ -50,7 +48,7 @@ func applyPurge(a *applying, op *oplog.Purge) (oplog.Result, *oplog.Error) {
 		a.cut = true
 	}
 	r.Changed = r.Num > 0
-	return r, nil
+	return r
 }
 
 func purgeMatches(op *oplog.Purge, m *oplog.Memory) bool {

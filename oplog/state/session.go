@@ -8,14 +8,10 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-func applySessionStart(a *applying, op *oplog.SessionStart) (oplog.Result, *oplog.Error) {
+func applySessionStart(a *applying, op *oplog.SessionStart) oplog.Result {
 	pair := joinKey(op.Namespace, op.Client)
-	if a.get(tActivePair, a.db, pair) != nil {
-		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "session conflict: active session already exists for namespace=%s, client_id=%s", op.Namespace, op.Client)
-	}
-	if a.get(tSession, a.db, []byte(op.ID)) != nil {
-		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "session %s exists already", op.ID)
-	}
+	refusef(a.get(tActivePair, a.db, pair) != nil, oplog.Conflict, "session conflict: active session already exists for namespace=%s, client_id=%s", op.Namespace, op.Client)
+	refusef(a.get(tSession, a.db, []byte(op.ID)) != nil, oplog.Conflict, "session %s exists already", op.ID)
 	write(a.txn, tSession, a.db, []byte(op.ID), &oplog.Session{ID: op.ID, Namespace: op.Namespace, Client: op.Client,
 		Metadata: op.Metadata, Started: op.At, Status: oplog.SessionActive})
 	a.put(tActivePair, a.db, pair, []byte(op.ID))
@@ -23,22 +19,18 @@ func applySessionStart(a *applying, op *oplog.SessionStart) (oplog.Result, *oplo
 	a.put(tActiveSession, a.db, append(joinKey(op.Namespace, ""), append(be64(uint64(op.At)), op.ID...)...), []byte(op.ID))
 	a.put(tSessionStart, a.db, append(be64(uint64(op.At)), op.ID...), nil)
 	a.put(tSessionPair, a.db, pairHistoryKey(op.Namespace, op.Client, op.At, op.ID), nil)
-	return oplog.Result{ID: op.ID, Changed: true}, nil
+	return oplog.Result{ID: op.ID, Changed: true}
 }
 
-func applySessionEnd(a *applying, op *oplog.SessionEnd) (oplog.Result, *oplog.Error) {
+func applySessionEnd(a *applying, op *oplog.SessionEnd) oplog.Result {
 	s, ok := read[oplog.Session](a.txn, tSession, a.db, []byte(op.ID))
-	if !ok {
-		return oplog.Result{}, oplog.ErrNoSession
-	}
-	if s.Status != oplog.SessionActive {
-		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "session %s has %s", s.ID, s.Status)
-	}
+	refuseIf(!ok, oplog.ErrNoSession)
+	refusef(s.Status != oplog.SessionActive, oplog.Conflict, "session %s has %s", s.ID, s.Status)
 	s.Summary = op.Summary
-	return oplog.Result{ID: s.ID, Changed: true, Session: a.closeSession(&s, oplog.SessionEnded, op.At)}, nil
+	return oplog.Result{ID: s.ID, Changed: true, Session: a.closeSession(&s, oplog.SessionEnded, op.At)}
 }
 
-func applyAbandon(a *applying, op *oplog.Abandon) (oplog.Result, *oplog.Error) {
+func applyAbandon(a *applying, op *oplog.Abandon) oplog.Result {
 	var r oplog.Result
 	for k := range a.scan(tSessionStart, a.db, nil) {
 		if r.Num >= uint64(op.Max) || oplog.Time(beUint64(k)) >= op.Before {
@@ -49,7 +41,7 @@ func applyAbandon(a *applying, op *oplog.Abandon) (oplog.Result, *oplog.Error) {
 			r.Num, r.Changed = r.Num+1, true
 		}
 	}
-	return r, nil
+	return r
 }
 
 func (a *applying) closeSession(s *oplog.Session, status oplog.SessionStatus, at oplog.Time) *oplog.SessionSummary {
@@ -90,13 +82,13 @@ func (a *applying) topics(id string) []string {
 }
 
 // joinSession attaches a new memory to the session it names, or to its namespace's newest active one.
-func (a *applying) joinSession(m *oplog.Memory, named string) *oplog.Error {
+func (a *applying) joinSession(m *oplog.Memory, named string) {
 	id := []byte(named)
 	if named == "" && !a.detached {
 		id = a.activeSession(a.db, m.Namespace)
 	}
 	if len(id) == 0 {
-		return nil
+		return
 	}
 	// A session that is named and was never started (a transcript's, say) groups memories all the same.
 	s := oplog.Session{ID: named, Namespace: m.Namespace, Started: m.Created, Status: oplog.SessionImplicit}
@@ -110,7 +102,6 @@ func (a *applying) joinSession(m *oplog.Memory, named string) *oplog.Error {
 	s.ValenceSum += m.Valence
 	a.putOver(tSession, a.db, id, was, a.encode(&s))
 	a.putNew(tSessionMemory, a.db, nameKey(s.ID, m.Seq), nil)
-	return nil
 }
 
 // place is a namespace of a database.

@@ -2,7 +2,7 @@ package state
 
 import "github.com/cairndb/cairn/oplog"
 
-func applyUses(a *applying, op *oplog.Uses) (oplog.Result, *oplog.Error) {
+func applyUses(a *applying, op *oplog.Uses) oplog.Result {
 	var r oplog.Result
 	for _, u := range op.Uses {
 		t, ok := read[oplog.Token](a.txn, tToken, 0, []byte(u.Hash))
@@ -12,35 +12,29 @@ func applyUses(a *applying, op *oplog.Uses) (oplog.Result, *oplog.Error) {
 		a.put(tTokenUse, 0, []byte(u.Hash), be64(uint64(u.At)))
 		r.Num, r.Changed = r.Num+1, true
 	}
-	return r, nil
+	return r
 }
 
 func (t *txn) used(hash string) oplog.Time {
 	return oplog.Time(beUint64(t.get(tTokenUse, 0, []byte(hash))))
 }
 
-func applyCreateToken(a *applying, op *oplog.CreateToken) (oplog.Result, *oplog.Error) {
-	if len(op.Hash) != 64 {
-		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "a token's hash has 64 hex digits")
-	}
-	if a.get(tDatabase, 0, be64(uint64(op.DB))) == nil {
-		return oplog.Result{}, oplog.ErrNoDatabase
-	}
-	if a.get(tToken, 0, []byte(op.Hash)) != nil {
-		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "this token exists already")
-	}
+func applyCreateToken(a *applying, op *oplog.CreateToken) oplog.Result {
+	refusef(len(op.Hash) != 64, oplog.Invalid, "a token's hash has 64 hex digits")
+	refuseIf(a.get(tDatabase, 0, be64(uint64(op.DB))) == nil, oplog.ErrNoDatabase)
+	refusef(a.get(tToken, 0, []byte(op.Hash)) != nil, oplog.Conflict, "this token exists already")
 	write(a.txn, tToken, 0, []byte(op.Hash), &oplog.Token{Hash: op.Hash, DB: op.DB, Label: op.Label, Scopes: op.Scopes,
 		Expires: op.Expires, Created: op.At})
-	return oplog.Result{ID: op.Hash, Changed: true}, nil
+	return oplog.Result{ID: op.Hash, Changed: true}
 }
 
-func applyRevokeToken(a *applying, op *oplog.RevokeToken) (oplog.Result, *oplog.Error) {
+func applyRevokeToken(a *applying, op *oplog.RevokeToken) oplog.Result {
 	t, ok := read[oplog.Token](a.txn, tToken, 0, []byte(op.Hash))
 	if !ok || t.Revoked != 0 {
-		return oplog.Result{ID: op.Hash}, nil
+		return oplog.Result{ID: op.Hash}
 	}
 	a.revokeToken(t, op.At)
-	return oplog.Result{ID: op.Hash, Changed: true}, nil
+	return oplog.Result{ID: op.Hash, Changed: true}
 }
 
 func (a *applying) revokeToken(t oplog.Token, at oplog.Time) {

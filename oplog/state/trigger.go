@@ -2,21 +2,15 @@ package state
 
 import "github.com/cairndb/cairn/oplog"
 
-func applyTriggerMove(a *applying, op *oplog.TriggerMove) (oplog.Result, *oplog.Error) {
+func applyTriggerMove(a *applying, op *oplog.TriggerMove) oplog.Result {
 	t, ok := read[oplog.TriggerRow](a.txn, tTrigger, a.db, []byte(op.ID))
-	if !ok {
-		return oplog.Result{}, oplog.ErrNoTrigger
-	}
-	if op.To == oplog.TriggerPending || op.To > oplog.TriggerExpired {
-		return oplog.Result{}, oplog.Errorf(oplog.Invalid, "a trigger cannot be moved to status %d", op.To)
-	}
+	refuseIf(!ok, oplog.ErrNoTrigger)
+	refusef(op.To == oplog.TriggerPending || op.To > oplog.TriggerExpired, oplog.Invalid, "a trigger cannot be moved to status %d", op.To)
 	if t.Status == op.To {
-		return oplog.Result{ID: op.ID}, nil
+		return oplog.Result{ID: op.ID}
 	}
-	if !a.moveTrigger(op.ID, op.To, op.At) {
-		return oplog.Result{}, oplog.Errorf(oplog.Conflict, "trigger %s is %s already", op.ID, t.Status)
-	}
-	return oplog.Result{ID: op.ID, Changed: true}, nil
+	refusef(!a.moveTrigger(op.ID, op.To, op.At), oplog.Conflict, "trigger %s is %s already", op.ID, t.Status)
+	return oplog.Result{ID: op.ID, Changed: true}
 }
 
 func triggerOrder(t *oplog.TriggerRow) []byte {

@@ -80,9 +80,6 @@ func (t *txn) unset(table tableID, db oplog.DB, key []byte) {
 // maxEntryKey leaves room for what stands before an idempotency key in the row of its expiry.
 const maxEntryKey = oplog.MaxKey - 8
 
-// badKey is the panic of txn.put for a key that no table can hold; perform recovers it and refuses the entry.
-type badKey struct{ refusal *oplog.Error }
-
 // databaseRow is the row of a database, nil for none. It is not to be changed.
 func (t *txn) databaseRow(db oplog.DB) []byte {
 	row, ok := t.databases[db]
@@ -111,10 +108,10 @@ func (t *txn) putNew(table tableID, db oplog.DB, key, value []byte) {
 // transaction from then on.
 func (t *txn) putOver(table tableID, db oplog.DB, key, old, value []byte) {
 	if len(key) == 0 {
-		panic(badKey{oplog.Errorf(oplog.Invalid, "an id or a name is missing: a row of %s would have no key", tableNames[table])})
+		refuse(oplog.Errorf(oplog.Invalid, "an id or a name is missing: a row of %s would have no key", tableNames[table]))
 	}
 	if len(key) > oplog.MaxKey {
-		panic(badKey{oplog.Errorf(oplog.TooLarge, "ids and names of %d bytes together are over %d: they would be a key of %s", len(key), oplog.MaxKey, tableNames[table])})
+		refuse(oplog.Errorf(oplog.TooLarge, "ids and names of %d bytes together are over %d: they would be a key of %s", len(key), oplog.MaxKey, tableNames[table]))
 	}
 	if old != nil && bytes.Equal(old, value) {
 		return
