@@ -108,23 +108,7 @@ func (u *unpacker) number() (n uint64, negative bool) {
 		return 0, false
 	}
 	size := 1 << (c & 3) // the codes of unsigned integers follow each other, and then those of signed ones
-	if len(u.b) <= size {
-		u.fail("the input ends in an integer")
-		return 0, false
-	}
-	b := u.b[1 : 1+size]
-	u.b = u.b[1+size:]
-	switch size {
-	case 1:
-		n = uint64(b[0])
-	case 2:
-		n = uint64(binary.BigEndian.Uint16(b))
-	case 4:
-		n = uint64(binary.BigEndian.Uint32(b))
-	default:
-		n = binary.BigEndian.Uint64(b)
-	}
-	if c < 0xd0 {
+	if n = u.behind(size, "an integer"); c < 0xd0 {
 		return n, false
 	}
 	shift := 64 - 8*size
@@ -163,13 +147,17 @@ func (u *unpacker) length(f family) int {
 		u.unexpected(f.what)
 		return 0
 	}
+	return int(u.behind(size, f.what))
+}
+
+// behind reads the bytes of a number or a length that stand behind a code.
+func (u *unpacker) behind(size int, what string) (n uint64) {
 	if len(u.b) <= size {
-		u.fail("the input ends in the length of %s", f.what)
+		u.fail("the input ends in the head of %s", what)
 		return 0
 	}
-	n := 0
 	for _, b := range u.b[1 : 1+size] {
-		n = n<<8 | int(b)
+		n = n<<8 | uint64(b)
 	}
 	u.b = u.b[1+size:]
 	return n

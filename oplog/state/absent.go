@@ -6,10 +6,10 @@ import (
 )
 
 // absent answers for tables in which a batch mostly looks for what is not there: the ids and idempotency keys of new memories. It asks a
-// finder for what was there before the batch, and remembers what the batch wrote since.
+// snapshot for what was there before the batch, and remembers what the batch wrote since.
 type absent struct {
-	begin  func() (*store.Finder, error) // nil in a transaction that only reads
-	finder *store.Finder
+	begin  func() (*store.Snapshot, error) // nil in a transaction that only reads
+	before *store.Snapshot
 	wrote  map[string]struct{} // rows of these tables
 }
 
@@ -27,27 +27,25 @@ func (a *absent) note(table tableID, row []byte) {
 }
 
 // surely says that a row is not there.
-func (a *absent) surely(row []byte) (bool, error) {
+func (a *absent) surely(row []byte) (yes bool, err error) {
 	if a.begin == nil {
 		return false, nil
 	}
 	if _, ok := a.wrote[string(row)]; ok {
 		return false, nil
 	}
-	if a.finder == nil {
-		f, err := a.begin()
-		if err != nil {
+	if a.before == nil {
+		if a.before, err = a.begin(); err != nil {
 			return false, err
 		}
-		a.finder = f
 	}
-	there, err := a.finder.Has(row)
-	return !there, err
+	_, there, err := a.before.Peek(row)
+	return !there && err == nil, err
 }
 
 func (a *absent) close() {
-	if a.finder != nil {
-		a.finder.Close()
+	if a.before != nil {
+		a.before.Close()
 	}
 }
 

@@ -8,8 +8,7 @@ const maxAudits = 10_000
 var auditLast = []byte("audits") // of tControl: how many there ever were
 
 func applyAudit(a *applying, op *oplog.Audit) oplog.Result {
-	n := beUint64(a.get(tControl, 0, auditLast)) + 1
-	a.put(tControl, 0, auditLast, be64(n))
+	n := a.next(tControl, 0, auditLast)
 	write(a.txn, tAudit, 0, be64(n), &oplog.AuditRow{Audit: *op, Index: a.index})
 	if n > maxAudits {
 		a.del(tAudit, 0, be64(n-maxAudits))

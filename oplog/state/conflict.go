@@ -11,15 +11,8 @@ func applyResolve(a *applying, op *oplog.Resolve) oplog.Result {
 	refuseIf(!ok, oplog.ErrNoConflict)
 	refusef(c.Status != oplog.ConflictOpen, oplog.Conflict, "conflict %s is %s already", c.ID, c.Status)
 	r := resolveConflict(a, op, &c)
-	a.del(tConflictOrder, a.db, conflictOrder(&c))
-	c.Status = oplog.ConflictResolved
-	if op.Strategy == oplog.Dismiss {
-		c.Status = oplog.ConflictDismissed
-	}
-	c.Resolved, c.Strategy, c.Note = op.At, op.Strategy, op.Note
-	write(a.txn, tConflict, a.db, []byte(c.ID), &c)
-	a.put(tConflictOrder, a.db, conflictOrder(&c), []byte(c.ID))
-	a.stats.OpenConflicts--
+	c.Note = op.Note
+	a.closeConflict(&c, op.Strategy, op.At)
 	return r
 }
 
@@ -71,6 +64,20 @@ func (a *applying) dropSide(side string, at oplog.Time) bool {
 		a.forget(m, at)
 	}
 	return ok
+}
+
+// closeConflict ends a conflict, unless that was done before, and stores it.
+func (a *applying) closeConflict(c *oplog.ConflictRow, strategy string, at oplog.Time) {
+	if c.Status == oplog.ConflictOpen {
+		a.del(tConflictOrder, a.db, conflictOrder(c))
+		c.Status, c.Strategy, c.Resolved = oplog.ConflictResolved, strategy, at
+		if strategy == oplog.Dismiss {
+			c.Status = oplog.ConflictDismissed
+		}
+		a.put(tConflictOrder, a.db, conflictOrder(c), []byte(c.ID))
+		a.stats.OpenConflicts--
+	}
+	write(a.txn, tConflict, a.db, []byte(c.ID), c)
 }
 
 // pairKey is the same for a pair in either order.

@@ -36,9 +36,8 @@ func applyGrant(a *applying, op *oplog.Grant) oplog.Result {
 	if had {
 		a.dropGrant(&old)
 	}
-	g := oplog.StoredGrant{Grant: *op, Number: beUint64(a.get(tOperator, a.db, lastGrantKey)) + 1}
+	g := oplog.StoredGrant{Grant: *op, Number: a.next(tOperator, a.db, lastGrantKey)}
 	number := be64(g.Number)
-	a.put(tOperator, a.db, lastGrantKey, number)
 	write(a.txn, tGrant, a.db, []byte(g.Signature), &g)
 	a.put(tGrantOrder, a.db, number, []byte(g.Signature))
 	a.put(tGrantAction, a.db, append(joinKey(g.Subject, g.Action, ""), number...), []byte(g.Signature))

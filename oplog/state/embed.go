@@ -150,6 +150,14 @@ func (t *txn) vectors(db oplog.DB) tableID {
 // otherVectors is the table of the vectors that are not the database's yet, or not any more.
 func (t *txn) otherVectors(db oplog.DB) tableID { return tVector + tVectorOdd - t.vectors(db) }
 
+// vectorsOf is the table of the vectors that a database changes to, or of those that it has.
+func (t *txn) vectorsOf(db oplog.DB, pending bool) tableID {
+	if pending {
+		return t.otherVectors(db)
+	}
+	return t.vectors(db)
+}
+
 // dropVectors removes the vectors of a text that is another one now.
 func (a *applying) dropVectors(seq oplog.Seq) {
 	a.del(a.vectors(a.db), a.db, seqKey(seq))
@@ -192,10 +200,7 @@ func (v *View) Embedding(db oplog.DB) oplog.Embedding { return v.embedding(db) }
 // forgotten, limit at most, and the first that it did not look at, which may not be there yet. With pending, it asks for vectors of the embedder
 // that the database changes to.
 func (v *View) Unembedded(db oplog.DB, pending bool, from oplog.Seq, limit, look int) (list []*oplog.Memory, next oplog.Seq) {
-	table := v.vectors(db)
-	if pending {
-		table = v.otherVectors(db)
-	}
+	table := v.vectorsOf(db, pending)
 	for k, val := range v.scanFrom(tMemory, db, seqKey(from)) {
 		if len(list) == limit || look == 0 {
 			return list, seqOf(k)
@@ -226,11 +231,7 @@ func (v *View) PendingVector(db oplog.DB, seq oplog.Seq) oplog.Vector {
 // Vectors are those of all records, in order; with pending, those that the embedder that the database changes to has made. A vector is read
 // before the next one comes.
 func (v *View) Vectors(db oplog.DB, pending bool, f func(oplog.Seq, oplog.Vector) bool) {
-	table := v.vectors(db)
-	if pending {
-		table = v.otherVectors(db)
-	}
-	for k, val := range v.scanFrom(table, db, nil) {
+	for k, val := range v.scanFrom(v.vectorsOf(db, pending), db, nil) {
 		if !f(seqOf(k), val) {
 			return
 		}

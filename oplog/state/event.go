@@ -14,8 +14,7 @@ func applyEvent(a *applying, op *oplog.Event) oplog.Result {
 	agree(op.Status, op.Summary)
 	known := eventKey(op.Workspace, op.Session, op.Hash)
 	refuseIf(a.get(tEventHash, a.db, known) != nil, oplog.ErrEventKnown)
-	id := oplog.EventID(beUint64(a.get(tEventCount, a.db, keyLastEvent))) + 1
-	a.put(tEventCount, a.db, keyLastEvent, be64(uint64(id)))
+	id := oplog.EventID(a.next(tEventCount, a.db, keyLastEvent))
 	write(a.txn, tEvent, a.db, be64(uint64(id)), &oplog.StoredEvent{ID: id, Event: *op})
 	a.put(tEventHash, a.db, known, be64(uint64(id)))
 	if op.Summary != "" {

@@ -112,14 +112,8 @@ func (a *applying) eraseConflicts(rid string, at oplog.Time) {
 		if !ok {
 			continue
 		}
-		a.del(tConflictOrder, a.db, conflictOrder(&c))
-		if c.Status == oplog.ConflictOpen {
-			c.Status, c.Resolved, c.Strategy = oplog.ConflictDismissed, at, oplog.Dismiss
-			a.stats.OpenConflicts--
-		}
 		c.Reason, c.Entity, c.Relation, c.Note = "", "", "", ""
-		write(a.txn, tConflict, a.db, []byte(c.ID), &c)
-		a.put(tConflictOrder, a.db, conflictOrder(&c), []byte(c.ID))
+		a.closeConflict(&c, oplog.Dismiss, at)
 	}
 }
 

@@ -16,9 +16,9 @@ func applySessionStart(a *applying, op *oplog.SessionStart) oplog.Result {
 		Metadata: op.Metadata, Started: op.At, Status: oplog.SessionActive})
 	a.put(tActivePair, a.db, pair, []byte(op.ID))
 	// The newest active session of a namespace is the last key of its prefix.
-	a.put(tActiveSession, a.db, append(joinKey(op.Namespace, ""), append(be64(uint64(op.At)), op.ID...)...), []byte(op.ID))
-	a.put(tSessionStart, a.db, append(be64(uint64(op.At)), op.ID...), nil)
-	a.put(tSessionPair, a.db, pairHistoryKey(op.Namespace, op.Client, op.At, op.ID), nil)
+	a.put(tActiveSession, a.db, append(joinKey(op.Namespace, ""), startKey(op.At, op.ID)...), []byte(op.ID))
+	a.put(tSessionStart, a.db, startKey(op.At, op.ID), nil)
+	a.put(tSessionPair, a.db, append(joinKey(op.Namespace, op.Client, ""), startKey(op.At, op.ID)...), nil)
 	return oplog.Result{ID: op.ID, Changed: true}
 }
 
@@ -53,8 +53,8 @@ func (a *applying) closeSession(s *oplog.Session, status oplog.SessionStatus, at
 	s.Topics = sum.Topics
 	write(a.txn, tSession, a.db, []byte(s.ID), s)
 	a.del(tActivePair, a.db, joinKey(s.Namespace, s.Client))
-	a.del(tActiveSession, a.db, append(joinKey(s.Namespace, ""), append(be64(uint64(s.Started)), s.ID...)...))
-	a.del(tSessionStart, a.db, append(be64(uint64(s.Started)), s.ID...))
+	a.del(tActiveSession, a.db, append(joinKey(s.Namespace, ""), startKey(s.Started, s.ID)...))
+	a.del(tSessionStart, a.db, startKey(s.Started, s.ID))
 	return sum
 }
 
@@ -130,9 +130,8 @@ func (t *txn) activeSession(db oplog.DB, namespace string) []byte {
 	return id
 }
 
-func pairHistoryKey(namespace, client string, at oplog.Time, id string) []byte {
-	return append(joinKey(namespace, client, ""), append(be64(uint64(at)), id...)...)
-}
+// startKey sorts sessions by their beginning.
+func startKey(at oplog.Time, id string) []byte { return append(be64(uint64(at)), id...) }
 
 // Sessions walks the sessions of a namespace and a client, the newest first.
 func (v *View) Sessions(db oplog.DB, namespace, client string, f func(oplog.Session) bool) {

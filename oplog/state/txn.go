@@ -32,8 +32,7 @@ type txn struct {
 type change struct {
 	table    tableID
 	db       oplog.DB
-	key, old []byte
-	had      bool
+	key, old []byte // old is nil where there was no row
 }
 
 func newTxn(r store.Reader) *txn { return &txn{r: r} }
@@ -116,34 +115,40 @@ func (t *txn) putOver(table tableID, db oplog.DB, key, old, value []byte) {
 	if old != nil && bytes.Equal(old, value) {
 		return
 	}
-	t.change(change{table, db, key, old, old != nil}, value, true)
+	t.change(table, db, key, old, value, true)
 }
 
 func (t *txn) del(table tableID, db oplog.DB, key []byte) {
 	if old := t.get(table, db, key); old != nil {
-		t.change(change{table, db, slices.Clone(key), old, true}, nil, false)
+		t.change(table, db, slices.Clone(key), old, nil, false)
 	}
 }
 
-// change makes a row what it is to be, and remembers what it was.
-func (t *txn) change(was change, value []byte, has bool) {
-	t.undo = append(t.undo, was)
-	t.replace(was.table, was.db, was.key, was.old, value, was.had, has)
+// next gives out the number behind the one that a row has.
+func (t *txn) next(table tableID, db oplog.DB, key []byte) uint64 {
+	n := beUint64(t.get(table, db, key)) + 1
+	t.put(table, db, key, be64(n))
+	return n
 }
 
-// replace writes a row and keeps the Sum.
-func (t *txn) replace(table tableID, db oplog.DB, key, old, value []byte, had, has bool) {
+// change makes a row what it is to be, and remembers what it was.
+func (t *txn) change(table tableID, db oplog.DB, key, old, value []byte, has bool) {
+	t.undo = append(t.undo, change{table, db, key, old})
+	t.replace(table, db, key, old, value, has)
+}
+
+// replace writes a row, or takes it away, and keeps the Sum; old is nil where there was none.
+func (t *txn) replace(table tableID, db oplog.DB, key, old, value []byte, has bool) {
 	switch table {
 	case tDatabase:
 		t.stale = true
 		clear(t.databases)
 	case tMind, tEmbedding:
 		t.stale = true
-	}
-	if table == tActiveSession {
+	case tActiveSession:
 		clear(t.joins)
 	}
-	if had {
+	if old != nil {
 		t.sum.sub(element(table, db, key, old))
 	}
 	if !has {
@@ -157,8 +162,7 @@ func (t *txn) replace(table tableID, db oplog.DB, key, old, value []byte, had, h
 // rollback undoes what the current entry wrote.
 func (t *txn) rollback() {
 	for _, c := range slices.Backward(t.undo) {
-		now := t.get(c.table, c.db, c.key)
-		t.replace(c.table, c.db, c.key, now, c.old, now != nil, c.had)
+		t.replace(c.table, c.db, c.key, t.get(c.table, c.db, c.key), c.old, c.old != nil)
 	}
 	t.undo = t.undo[:0]
 	clear(t.embeddings)

@@ -17,5 +17,5 @@
 //
 // With a keyring every file is sealed below pebble (sealed.go): the disk sees sizes and times.
 //
-// All methods may be called from any goroutine, but those of one Batch, one Snapshot, one Finder and one Builder from one at a time.
+// All methods may be called from any goroutine, but those of one Batch, one Snapshot and one Builder from one at a time.
 package store

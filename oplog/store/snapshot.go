@@ -14,8 +14,16 @@ import (
 type Snapshot struct{ it *pebble.Iterator }
 
 // Snapshot takes one.
-func (s *Store) Snapshot() (*Snapshot, error) {
-	it, err := s.db.NewIter(nil)
+func (s *Store) Snapshot() (*Snapshot, error) { return s.snapshot(pebble.IterOptions{}) }
+
+// SnapshotForAbsent takes one for keys that mostly are not there: it asks the filters of the lowest level too, where most rows lie, in place of
+// reading a block of it for each key.
+func (s *Store) SnapshotForAbsent() (*Snapshot, error) {
+	return s.snapshot(pebble.IterOptions{UseL6Filters: true})
+}
+
+func (s *Store) snapshot(o pebble.IterOptions) (*Snapshot, error) {
+	it, err := s.db.NewIter(&o)
 	if err != nil {
 		return nil, damageError(err)
 	}

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestFinder: it knows the rows of buffers and of tables of every level, none that was deleted, and none that came after it.
-func TestFinder(t *testing.T) {
+// TestSnapshotForAbsent: it knows the rows of buffers and of tables of every level, none that was deleted, and none that came after it.
+func TestSnapshotForAbsent(t *testing.T) {
 	for name, keys := range rings() {
 		t.Run(name, func(t *testing.T) {
 			s, err := Open(t.TempDir(), Options{Keys: keys}, nil)
@@ -33,13 +33,13 @@ func TestFinder(t *testing.T) {
 			must(t, b.Delete(key(1)))
 			must(t, b.DeleteRange(key(10), key(20)))
 			must(t, b.Commit())
-			f, err := s.Finder()
+			f, err := s.SnapshotForAbsent()
 			must(t, err)
 			defer f.Close()
 			put(6000, 6001)
 			for i := range 7000 {
 				want := i/1000%2 == 0 && i < 6000 && i != 1 && (i < 10 || i >= 20)
-				if has, err := f.Has(key(i)); err != nil || has != want {
+				if _, has, err := f.Peek(key(i)); err != nil || has != want {
 					t.Fatalf("key %d: %v, %v", i, has, err)
 				}
 			}
