@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -110,19 +111,17 @@ func (r *rows) broken(err error) error {
 	return err
 }
 
-// foreign is what rows of others have.
+// foreign is what rows of others have beside.
 type foreign struct {
-	Memory       string  `json:"memory"`
-	Content      string  `json:"content"`
-	PageContent  string  `json:"page_content"`
-	UserID       string  `json:"user_id"`
-	AgentID      string  `json:"agent_id"`
-	RunID        string  `json:"run_id"`
-	CreatedAt    instant `json:"created_at"`
-	Source       string  `json:"source"`
-	Relationship string  `json:"relationship"`
-	Target       string  `json:"target"`
-	Destination  string  `json:"destination"`
+	Memory       string `json:"memory"`
+	Content      string `json:"content"`
+	PageContent  string `json:"page_content"`
+	UserID       string `json:"user_id"`
+	AgentID      string `json:"agent_id"`
+	RunID        string `json:"run_id"`
+	Relationship string `json:"relationship"`
+	Target       string `json:"target"`
+	Destination  string `json:"destination"`
 }
 
 // taken are the keys that become fields of a memory; those of no consequence are left out of its metadata too.
@@ -130,49 +129,29 @@ var taken = map[string]bool{"memory": true, "content": true, "page_content": tru
 	"namespace": true, "importance": true, "memory_type": true, "source": true, "domain": true}
 
 func rowOf(raw json.RawMessage) (row importRow, err error) {
-	var f foreign
-	if err := json.Unmarshal(raw, &f); err != nil {
+	if err := json.Unmarshal(raw, &row); err != nil {
 		return row, err
 	}
-	if f.Relationship != "" && f.Source != "" && f.Target+f.Destination != "" {
-		return importRow{Type: "edge", Src: f.Source, RelType: f.Relationship, Dst: f.Target + f.Destination}, nil
-	}
-	keys := map[string]json.RawMessage{}
-	if err := json.Unmarshal(raw, &keys); err != nil {
-		return row, err
-	}
-	delete(keys, "created_at")
-	plain, err := json.Marshal(keys)
-	if err != nil {
-		return row, err
-	}
-	if err := json.Unmarshal(plain, &row); err != nil {
-		return row, err
-	}
-	row.Created = float64(f.CreatedAt)
-	if row.Type == "edge" || row.Type == "memory" || row.MemoryType != "" { // an export's row says all in fields of its own
+	switch to := row.Target + row.Destination; {
+	case row.Relationship != "" && row.Source != "" && to != "":
+		return importRow{Type: "edge", Src: row.Source, RelType: row.Relationship, Dst: to}, nil
+	case row.Type == "edge" || row.Type == "memory" || row.MemoryType != "": // an export's row says all in fields of its own
 		return row, nil
 	}
-	row.Text = firstOf(row.Text, f.Memory, f.Content, f.PageContent)
-	if row.Text == "" {
+	if row.Text = cmp.Or(row.Text, row.Memory, row.Content, row.PageContent); row.Text == "" {
 		return row, errors.New("no text: want a field text, memory, content or page_content")
 	}
-	row.Namespace, row.Session = firstOf(row.Namespace, f.UserID, f.AgentID), firstOf(row.Session, f.RunID)
-	row.Metadata, err = metadataOf(keys)
+	row.Namespace, row.Session = cmp.Or(row.Namespace, row.UserID, row.AgentID), cmp.Or(row.Session, row.RunID)
+	row.Metadata, err = metadataOf(raw)
 	return row, err
 }
 
-func firstOf(texts ...string) string {
-	for _, t := range texts {
-		if t != "" {
-			return t
-		}
-	}
-	return ""
-}
-
 // metadataOf is a row's own metadata with what else the row says.
-func metadataOf(keys map[string]json.RawMessage) (json.RawMessage, error) {
+func metadataOf(row json.RawMessage) (json.RawMessage, error) {
+	keys := map[string]json.RawMessage{}
+	if err := json.Unmarshal(row, &keys); err != nil {
+		return nil, err
+	}
 	all := map[string]json.RawMessage{}
 	if own := keys["metadata"]; len(own) > 0 && own[0] == '{' {
 		if err := json.Unmarshal(own, &all); err != nil {

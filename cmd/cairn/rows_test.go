@@ -49,7 +49,7 @@ func TestRowsOfOthers(t *testing.T) {
 				got = append(got, fmt.Sprint("edge ", row.Src, " ", row.RelType, " ", row.Dst))
 				continue
 			}
-			got = append(got, fmt.Sprintf("memory %s %s %s %s", row.Text, row.Namespace, number64(row.Created), row.Metadata))
+			got = append(got, fmt.Sprintf("memory %s %s %s %s", row.Text, row.Namespace, number64(float64(row.Created)), row.Metadata))
 		}
 		if s := strings.Join(got, "; "); s != tc.want {
 			t.Errorf("%s:\n got %s\nwant %s", tc.name, s, tc.want)

@@ -46,7 +46,7 @@ type importRow struct {
 	Importance *float64        `json:"importance"`
 	Valence    float64         `json:"valence"`
 	HalfLife   *float64        `json:"half_life"`
-	Created    float64         `json:"created_at"`
+	Created    instant         `json:"created_at"`
 	Metadata   json.RawMessage `json:"metadata"`
 	Namespace  string          `json:"namespace"`
 	Certainty  *float64        `json:"certainty"`
@@ -58,11 +58,12 @@ type importRow struct {
 	Dst        string          `json:"dst"`
 	RelType    string          `json:"rel_type"`
 	Weight     *float64        `json:"weight"`
+	foreign
 }
 
 func (r *importRow) memory() wire.Remember {
 	m := wire.NewRemember(r.Text)
-	m.Valence, m.CreatedAt, m.Namespace, m.Domain, m.EmotionalState, m.SessionID = r.Valence, r.Created, r.Namespace, r.Domain, r.Emotion, r.Session
+	m.Valence, m.CreatedAt, m.Namespace, m.Domain, m.EmotionalState, m.SessionID = r.Valence, float64(r.Created), r.Namespace, r.Domain, r.Emotion, r.Session
 	for _, o := range []struct {
 		from *float64
 		to   *float64
@@ -125,33 +126,29 @@ type importer struct {
 	line, memories, edges int
 }
 
+// run stores rows in their order. The memories before an edge, the end or a row that cannot be read are stored first, or their error is the one that
+// is returned; line is the row that it is of.
 func (im *importer) run(ctx context.Context, in io.Reader) error {
-	from := newRows(in)
-	for {
+	for from := newRows(in); ; {
 		r, err := from.next()
-		im.line = from.n
-		if errors.Is(err, io.EOF) {
-			return im.flush(ctx)
-		}
-		if err == nil && r.Type == "edge" {
-			err = im.edge(ctx, &r)
-		}
-		if err != nil { // what came before is stored, or says itself why it is not
-			at := im.line
-			if err := im.flush(ctx); err != nil {
-				return err
+		if err == nil && r.Type != "edge" {
+			im.batch.Memories, im.rows = append(im.batch.Memories, r.memory()), append(im.rows, from.n)
+			if len(im.rows) < ImportBatch {
+				continue
 			}
-			im.line = at
+		}
+		im.line = from.n
+		if err := im.flush(ctx); err != nil {
 			return err
 		}
-		if r.Type == "edge" {
-			continue
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err == nil && r.Type == "edge":
+			err = im.edge(ctx, &r)
 		}
-		im.batch.Memories, im.rows = append(im.batch.Memories, r.memory()), append(im.rows, im.line)
-		if len(im.batch.Memories) == ImportBatch {
-			if err := im.flush(ctx); err != nil {
-				return err
-			}
+		if err != nil {
+			return err
 		}
 	}
 }

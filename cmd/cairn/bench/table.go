@@ -120,47 +120,41 @@ func countPairs(lines [][]string) ([]counted, *sparse) {
 	for i, w := range words {
 		number[w.word] = int32(i)
 	}
-	near := make([]map[int32]float64, len(words))
+	near := map[[2]int32]float64{}
 	for _, l := range lines {
 		for i, w := range l {
-			row, ok := number[w]
-			if !ok {
-				continue
-			}
-			if near[row] == nil {
-				near[row] = map[int32]float64{}
-			}
-			for by := 1; by <= tableWindow && i+by < len(l); by++ {
+			row, known := number[w]
+			for by := 1; known && by <= tableWindow && i+by < len(l); by++ {
 				if c, ok := number[l[i+by]]; ok {
-					if near[c] == nil {
-						near[c] = map[int32]float64{}
-					}
-					near[row][c] += 1 / float64(by)
-					near[c][row] += 1 / float64(by)
+					near[[2]int32{row, c}] += 1 / float64(by)
+					near[[2]int32{c, row}] += 1 / float64(by)
 				}
 			}
 		}
 	}
-	return words, information(near)
+	return words, information(near, len(words))
 }
 
-// information turns counts of pairs into their positive pointwise mutual information. Rare neighbours are smoothed by a power of .75.
-func information(near []map[int32]float64) *sparse {
-	mass, smooth := make([]float64, len(near)), 0.0
-	for i, row := range near {
-		for _, c := range slices.Sorted(maps.Keys(row)) {
-			mass[i] += row[c]
-		}
-		smooth += math.Pow(mass[i], .75)
+// information turns counts of pairs of n words into their positive pointwise mutual information. Rare neighbours are smoothed by a power of .75.
+// Pairs are taken in order, so that sums of the same text are the same.
+func information(near map[[2]int32]float64, n int) *sparse {
+	pairs := slices.SortedFunc(maps.Keys(near), func(a, b [2]int32) int { return slices.Compare(a[:], b[:]) })
+	mass, smooth := make([]float64, n), 0.0
+	for _, p := range pairs {
+		mass[p[0]] += near[p]
 	}
-	m := &sparse{at: []int{0}}
-	for i, row := range near {
-		for _, c := range slices.Sorted(maps.Keys(row)) {
-			if v := math.Log(row[c] * smooth / (mass[i] * math.Pow(mass[c], .75))); v > 0 {
-				m.column, m.value = append(m.column, c), append(m.value, v)
-			}
+	for _, m := range mass {
+		smooth += math.Pow(m, .75)
+	}
+	m := &sparse{at: make([]int, n+1)}
+	for _, p := range pairs {
+		if v := math.Log(near[p] * smooth / (mass[p[0]] * math.Pow(mass[p[1]], .75))); v > 0 {
+			m.column, m.value = append(m.column, p[1]), append(m.value, v)
 		}
-		m.at = append(m.at, len(m.column))
+		m.at[p[0]+1] = len(m.column)
+	}
+	for i := range n {
+		m.at[i+1] = max(m.at[i+1], m.at[i]) // a word without neighbours has an empty row
 	}
 	return m
 }
