@@ -83,7 +83,7 @@ func TestBackupUnderLoadRestoresIntoAFreshCluster(t *testing.T) {
 		up()
 	}
 	leader := fresh[leaderOf(t, fresh)]
-	if !cairntest.Eventually(func() bool { s, ok := statusOf(t, leader); return ok && voters(s) == 3 }) {
+	if !cairntest.Eventually(func() bool { s, ok := statusOf(t, leader); return ok && cli.Voters(&s, false) == 3 }) {
 		t.Fatal("the fresh nodes do not become three voters")
 	}
 	if _, code := cairntest.Run(t, "remember", "life goes on", "--endpoints", leader.Line.Wire, "--token", token); code != 0 {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/wire"
 )
@@ -101,7 +102,7 @@ func TestFlippedBitsAreHealed(t *testing.T) {
 		}
 		if !cairntest.Eventually(func() bool {
 			s, ok := statusOf(t, nodes[leaderOf(t, nodes)])
-			return ok && voters(s) == 3 && s.Healthy
+			return ok && cli.Voters(&s, false) == 3 && s.Healthy
 		}) {
 			t.Errorf("%s: it does not vote again", tc.files)
 		}

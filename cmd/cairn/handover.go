@@ -41,14 +41,8 @@ func handOver(ctx context.Context, t *cli.Target) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		others := 0
-		for _, p := range s.Peers {
-			if p.Voter {
-				others++
-			}
-		}
 		switch {
-		case others == 0:
+		case cli.Voters(&s, false) == 1:
 			return "there is no other voter to hand over to", nil
 		case s.Role != "Leader" && s.LeaderID != nil && *s.LeaderID != s.NodeID:
 			return fmt.Sprintf("node %d leads", *s.LeaderID), nil

@@ -75,7 +75,7 @@ func TestRecoverFromALostMajority(t *testing.T) {
 			p.Launch()()
 		}
 	}
-	if !cairntest.Eventually(func() bool { s, ok := statusOf(t, nodes[l]); return ok && voters(s) == 3 && s.Healthy }) {
+	if !cairntest.Eventually(func() bool { s, ok := statusOf(t, nodes[l]); return ok && cli.Voters(&s, false) == 3 && s.Healthy }) {
 		t.Fatal("the others do not come back as voters")
 	}
 	sameState(t, nodes)

@@ -90,7 +90,7 @@ func printStatus(w io.Writer, s api.ClusterStatus) error {
 	if s.LeaderID != nil {
 		leader = fmt.Sprintf("node %d", *s.LeaderID)
 	}
-	fmt.Fprintf(w, "cluster %s  %s\nleader %s  term %d  quorum %d of %d\n", cli.OrDash(s.Cluster), s.Condition, leader, s.CurrentTerm, s.QuorumSize, voters(s))
+	fmt.Fprintf(w, "cluster %s  %s\nleader %s  term %d  quorum %d of %d\n", cli.OrDash(s.Cluster), s.Condition, leader, s.CurrentTerm, s.QuorumSize, cli.Voters(&s, false))
 	printEmbedder(w, s)
 	printModels(w, s)
 	all := cli.Members(&s)
@@ -190,16 +190,6 @@ func orUnknown(n *uint64) string {
 		return "unknown"
 	}
 	return fmt.Sprint(*n)
-}
-
-func voters(s api.ClusterStatus) int {
-	n := 1
-	for _, p := range s.Peers {
-		if p.Voter {
-			n++
-		}
-	}
-	return n
 }
 
 // stateOf compares a peer's state with this node's; at different indexes there is nothing to compare.

@@ -149,20 +149,17 @@ func (b *loadBench) run(ctx context.Context, l *lab) (report, error) {
 	r := &loadReport{Target: sub.said, Dim: b.dim}
 	for _, w := range asked {
 		for _, rate := range rates {
-			fmt.Fprintf(l.Err, "%s, %d clients, %s\n", w.name, len(loaders), orMost(rate))
+			pace := "as fast as answers come"
+			if rate > 0 {
+				pace = fmt.Sprintf("%.0f/s", rate)
+			}
+			fmt.Fprintf(l.Err, "%s, %d clients, %s\n", w.name, len(loaders), pace)
 			n := load(ctx, b.span, loaders, rate, w.do)
 			n.Workload = w.name
 			r.Runs = append(r.Runs, n)
 		}
 	}
 	return r, b.keep(r)
-}
-
-func orMost(rate float64) string {
-	if rate == 0 {
-		return "as fast as answers come"
-	}
-	return fmt.Sprintf("%.0f/s", rate)
 }
 
 // keep writes the files that -o and --svg name.

@@ -12,6 +12,16 @@ func Members(s *api.ClusterStatus) []api.Peer {
 	return append([]api.Peer{{NodeID: s.NodeID, State: s.Role, Voter: true, Reachable: true, Wire: s.Wire, HTTP: s.HTTP, LagEntries: s.Lag, Vitals: s.Vitals, Store: &s.Store}}, s.Peers...)
 }
 
+// Voters counts a cluster's voters, or those of them that answer.
+func Voters(s *api.ClusterStatus, answering bool) (n int) {
+	for _, p := range Members(s) {
+		if p.Voter && (p.Reachable || !answering) {
+			n++
+		}
+	}
+	return n
+}
+
 // Megabytes is a number of bytes as people read it.
 func Megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
 

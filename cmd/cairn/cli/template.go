@@ -13,14 +13,6 @@ var inTemplates = template.FuncMap{"line": func(most int, text string) string {
 	return string(r[:min(len(r), most)])
 }}
 
-// Show prints an answer, for people as Fill does.
-func (s *Streams) Show(asJSON bool, raw json.RawMessage, text string) error {
-	if asJSON {
-		return s.JSON(raw)
-	}
-	return s.Fill(text, raw)
-}
-
 // Fill prints JSON for people, as a template says. Numbers are as they were written; the JSON of a field NAME is NAME_json.
 func (s *Streams) Fill(text string, raw json.RawMessage) error {
 	t, err := template.New("answer").Funcs(inTemplates).Parse(text)

@@ -220,7 +220,7 @@ func (e *exam) cluster(context.Context) (fs []Finding) {
 	case s == nil:
 		return []Finding{{"", Warn, "no running node answers", "start it, or name it with --endpoints"}}
 	}
-	quorum := s.LeaderID != nil && answering(*s) >= s.QuorumSize
+	quorum := s.LeaderID != nil && cli.Voters(s, true) >= s.QuorumSize
 	if !quorum {
 		fs = append(fs, Finding{"", Fail, s.Condition + ": writes are refused", "start the other voters; only when a majority is gone for good, with its disks: `cairn cluster recover --help`"})
 	}
@@ -249,17 +249,6 @@ func (e *exam) cluster(context.Context) (fs []Finding) {
 		fs = []Finding{{"", OK, fmt.Sprintf("node %d: %s, term %d, index %d, %s", s.NodeID, s.Role, s.CurrentTerm, s.Applied, agreement(s)), ""}}
 	}
 	return fs
-}
-
-// answering is how many voters answer the node that was asked, itself among them.
-func answering(s api.ClusterStatus) int {
-	n := 1
-	for _, p := range s.Peers {
-		if p.Voter && p.Reachable {
-			n++
-		}
-	}
-	return n
 }
 
 // agreement says what is known of the members' states.
