@@ -50,12 +50,12 @@ func (t *covenantTarget) ask(ctx context.Context, request map[string]any, f func
 type covenantVerb struct {
 	group, use, short string
 	kind              string
-	envelope          string // what --json calls the answer, where that is not its kind
+	envelope          string // kind of the answer with --json, where it is not the answer's own
 	args              cobra.PositionalArgs
 	fields            func(args []string) (map[string]any, error)
 	flags             []string // sets of covenantSets
 	echo              []string // fields that --json repeats
-	show              string   // what a person is shown of the answer, a template
+	show              string   // template of the answer for people
 }
 
 func (a *app) covenant() *cobra.Command {
@@ -94,9 +94,9 @@ func (a *app) covenantCommand(t *covenantTarget, v covenantVerb) *cobra.Command 
 		request["kind"] = v.kind
 		return t.ask(c.Context(), request, func(answer json.RawMessage) error {
 			if t.asJSON {
-				return errors.Join(a.covenantJSON(v, request, answer), covenantVerdict(answer))
+				return errors.Join(a.covenantJSON(v, request, answer), covenantVerdict(answer, true))
 			}
-			return errors.Join(a.Fill(v.show, answer), covenantVerdict(answer), toolFailed(answer))
+			return errors.Join(a.Fill(v.show, answer), covenantVerdict(answer, false))
 		})
 	}
 	return c
@@ -123,34 +123,27 @@ func (a *app) covenantJSON(v covenantVerb, request map[string]any, answer json.R
 	return a.JSON(m)
 }
 
-// covenantVerdict is what an answer says about the exit code: drift is a failure although the call was none.
-func covenantVerdict(answer json.RawMessage) error {
+// covenantVerdict is what an answer says about the exit code: drift is a failure although the call was none. So is a tool that failed, which --json
+// shows in its answer instead.
+func covenantVerdict(answer json.RawMessage, asJSON bool) error {
 	var r struct {
-		Kind    string
-		Orphans uint64 `json:"orphans_total"`
-		Report  struct{ Valid bool }
+		Kind       string
+		Orphans    uint64 `json:"orphans_total"`
+		Report     struct{ Valid bool }
+		ToolFailed bool `json:"is_error"`
 	}
-	if err := json.Unmarshal(answer, &r); err != nil {
+	err := json.Unmarshal(answer, &r)
+	switch {
+	case err != nil:
 		return err
-	}
-	if r.Kind == "verify_report" && r.Orphans > 0 {
+	case r.Kind == "verify_report" && r.Orphans > 0:
 		return fmt.Errorf("%d orphan(s)", r.Orphans)
-	}
-	if r.Kind == "audit_integrity" && !r.Report.Valid {
-		return fmt.Errorf("the audit chain is broken")
+	case r.Kind == "audit_integrity" && !r.Report.Valid:
+		return errors.New("the audit chain is broken")
+	case r.ToolFailed && !asJSON:
+		return errors.New("the tool failed")
 	}
 	return nil
-}
-
-// toolFailed is the failure of a tool that was called, which --json shows in its answer.
-func toolFailed(answer json.RawMessage) error {
-	var r struct {
-		Failed bool `json:"is_error"`
-	}
-	if err := json.Unmarshal(answer, &r); err != nil || !r.Failed {
-		return err
-	}
-	return errors.New("the tool failed")
 }
 
 // covenantSets are sets of flags, each for a field of requests that has its name, but for those that fillCovenant knows. Verbs name sets.

@@ -64,7 +64,7 @@ func enrolment(args []string) (map[string]any, error) {
 	return map[string]any{"display": args[0], "actions": append([]string{}, args[1:]...)}, nil
 }
 
-// What people are shown of answers, as templates.
+// Templates of answers for people.
 const (
 	showVersion  = "{{.info.protocol}} {{.info.version}} (up to {{.info.max_supported}})\n"
 	showIntent   = "{{.text}}\n"

@@ -161,7 +161,7 @@ many disks their content can still be recovered from the raw device.`,
 	return c
 }
 
-// keptFiles are what the surfaces of this host keep and seal. Keys read what is sealed already.
+// keptFiles are the files that the surfaces of this host seal. keys read a registry that is sealed already.
 func keptFiles(up config.Setup, keys *seal.Ring) (kept []home.Kept, err error) {
 	run := cmp.Or(up.Local.Home, filepath.Join(up.Node.Home, "run"))
 	cov := cmp.Or(up.Local.Covenant.Home, filepath.Join(run, "covenant"))
@@ -177,7 +177,7 @@ func keptFiles(up config.Setup, keys *seal.Ring) (kept []home.Kept, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if raw, err := os.ReadFile(registry); err == nil { // those who live elsewhere
+	if raw, err := os.ReadFile(registry); err == nil { // agents whose homes are elsewhere
 		if seal.IsSealed(raw) {
 			if raw, err = keys.Plain(raw); err != nil {
 				return nil, fmt.Errorf("%s: %w", registry, err)

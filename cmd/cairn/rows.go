@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// What an import understands, one value after the other, on lines of their own or not:
+// rows reads what an import understands, one value after the other, on lines of their own or not:
 //
 //	{"type":"memory","text":…}, {"type":"edge",…}    an export of this server or of YantrikDB
 //	{"memory":…,"user_id":…,"created_at":…}          a memory of mem0; {"results":[…],"relations":[…]} is many
@@ -86,7 +86,7 @@ func (r *rows) raw() (raw json.RawMessage, err error) {
 	}
 }
 
-// opens looks whether an array comes next, outside of any; inside, an array is no row.
+// opens says whether the next value outside of all arrays is an array; inside of one, an array is no row.
 func (r *rows) opens() (bool, error) {
 	if r.arrays > 0 {
 		return false, nil
@@ -99,7 +99,7 @@ func (r *rows) opens() (bool, error) {
 	return bytes.HasPrefix(bytes.TrimSpace(b), []byte("[")), err
 }
 
-// broken is why there is no next row; unless it is the end, that row counts: it is the one that cannot be read.
+// broken is the error of a row that cannot be read, which counts as a row; or io.EOF at the end.
 func (r *rows) broken(err error) error {
 	if errors.Is(err, io.EOF) && r.arrays == 0 {
 		return err

@@ -62,7 +62,7 @@ type siftVerb struct {
 	request             func(f *pflag.FlagSet, args []string) (any, error)
 	control             bool          // asked of the daemon, not of a workspace
 	wait                time.Duration // for the answer, without a flag --timeout; zero: an hour, in which progress is shown
-	show                string        // what a person is shown of the data, a template, where there is --json; none: the data is printed
+	show                string        // template of the data for people, where there is --json; none: the data is printed
 	none                string        // said where nothing is shown
 }
 

@@ -86,11 +86,7 @@ func (a *app) watchStatus(ctx context.Context, t *cli.Target, every time.Duratio
 }
 
 func printStatus(w io.Writer, s api.ClusterStatus) error {
-	leader := "none"
-	if s.LeaderID != nil {
-		leader = fmt.Sprintf("node %d", *s.LeaderID)
-	}
-	fmt.Fprintf(w, "cluster %s  %s\nleader %s  term %d  quorum %d of %d\n", cli.OrDash(s.Cluster), s.Condition, leader, s.CurrentTerm, s.QuorumSize, cli.Voters(&s, false))
+	fmt.Fprintf(w, "cluster %s  %s\nleader %s  term %d  quorum %d of %d\n", cli.OrDash(s.Cluster), s.Condition, leaderName(s.LeaderID), s.CurrentTerm, s.QuorumSize, cli.Voters(&s, false))
 	printEmbedder(w, s)
 	printModels(w, s)
 	all := cli.Members(&s)
@@ -103,6 +99,13 @@ func printStatus(w io.Writer, s api.ClusterStatus) error {
 		}
 	}
 	return errors.Join(printMembers(w, s), printStores(w, s))
+}
+
+func leaderName(id *uint32) string {
+	if id == nil {
+		return "none"
+	}
+	return fmt.Sprintf("node %d", *id)
 }
 
 // printEmbedder says what keeps memories from being found by meaning; nothing when nothing does.

@@ -118,7 +118,7 @@ func memoryDir(home string) (string, error) {
 		return "", err
 	}
 	for _, dir := range old {
-		os.RemoveAll(dir) // what is somebody else's stays
+		os.RemoveAll(dir) // a directory of another user stays
 	}
 	return os.MkdirTemp(shm, name+"*")
 }

@@ -28,7 +28,7 @@ type top struct {
 	every         time.Duration
 	sort          int
 	back, stopped bool
-	tails, helps  bool // what the node that is asked applied last is shown, or what the columns are
+	tails, helps  bool // the newest log lines of the node that is asked are shown, or the meaning of the columns
 }
 
 func (a *app) top() *cobra.Command {
@@ -102,7 +102,7 @@ func (v *top) live(ctx context.Context, in *os.File) (err error) {
 	}
 	answers := make(chan answer, 1)
 	asked := false
-	ask := func() { // beside the keys: a node that hangs must not hold them up
+	ask := func() { // in a goroutine of its own: a node that hangs must not delay the keys
 		if asked || v.stopped {
 			return
 		}

@@ -21,10 +21,10 @@ type look struct {
 	at      time.Time
 	cluster api.ClusterStatus
 	of      map[uint32]readings
-	log     []string // what the node that is asked applied last, when that is wanted
+	log     []string // newest log lines of the node that is asked, if they are shown
 }
 
-// readings are the metrics of a node; nil of one that does not answer.
+// readings are the metrics of a node; nil for a node that does not answer.
 type readings cli.Metrics
 
 func (v *top) look(ctx context.Context, tails bool) (l look, err error) {
@@ -246,11 +246,7 @@ func (f frame) order(column int, back bool) {
 
 // print prints a frame. The column that it is sorted by is marked; -1 marks none.
 func (f frame) print(w io.Writer, sorted int) error {
-	leader := "none"
-	if f.Leader != nil {
-		leader = fmt.Sprintf("node %d", *f.Leader)
-	}
-	if _, err := fmt.Fprintf(w, "cluster %s  %s\nleader %s  term %d\n\n", cli.OrDash(f.Cluster), f.Condition, leader, f.Term); err != nil {
+	if _, err := fmt.Fprintf(w, "cluster %s  %s\nleader %s  term %d\n\n", cli.OrDash(f.Cluster), f.Condition, leaderName(f.Leader), f.Term); err != nil {
 		return err
 	}
 	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)

@@ -68,7 +68,7 @@ func (r *importRow) memory() wire.Remember {
 		from *float64
 		to   *float64
 	}{{r.Importance, &m.Importance}, {r.HalfLife, &m.HalfLife}, {r.Certainty, &m.Certainty}} {
-		if o.from != nil && (o.to != &m.HalfLife || *o.from > 0) { // what was stored without a half-life is exported with 0
+		if o.from != nil && (o.to != &m.HalfLife || *o.from > 0) { // a memory without a half-life is exported with 0
 			*o.to = *o.from
 		}
 	}
@@ -183,7 +183,7 @@ func (im *importer) flush(ctx context.Context) error {
 	return im.bar.Add(len(rids))
 }
 
-// oneByOne stores the memories of a batch that was refused, up to the one that it was refused for.
+// oneByOne stores the memories of a refused batch up to the memory that caused the refusal, whose row is then line.
 func (im *importer) oneByOne(ctx context.Context, memories []wire.Remember, rows []int) error {
 	for i, m := range memories {
 		if _, err := im.c.Remember(ctx, m); err != nil {

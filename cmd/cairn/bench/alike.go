@@ -158,7 +158,7 @@ func answers(ctx context.Context, nd *node.Node, questions []api.SearchRequest, 
 	return all, nil
 }
 
-// caller is one that leaves no trace.
+// caller reads without reinforcing memories and without entries in the audit or the slow log.
 func caller() api.Caller {
 	return api.Caller{DB: oplog.DefaultDB, Scopes: []api.Scope{api.Read}, Quiet: true}
 }

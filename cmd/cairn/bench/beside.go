@@ -13,7 +13,7 @@ import (
 )
 
 // besideRun is what recalls on the followers did to the leader's writes. In each round the writes are measured alone, beside
-// the recalls, and beside the same recalls on a node that is no member: that one takes as much of the machine, and has
+// the recalls, and beside the same recalls on a node that is no member: it takes as much of the machine, and has
 // nothing else in common with the writes. figures are medians of the rounds, ratios medians of each round's.
 type besideRun struct {
 	Clients int      `json:"clients"`
@@ -22,7 +22,7 @@ type besideRun struct {
 	Stray   figures  `json:"beside_recalls_elsewhere"`
 	Beside  figures  `json:"beside_recalls_on_followers"`
 	ToAlone fraction `json:"to_alone"`
-	ToStray fraction `json:"to_elsewhere"`       // what a cluster of three machines would see
+	ToStray fraction `json:"to_elsewhere"`       // as a cluster of three machines would see it
 	Recalls float64  `json:"recalls_per_second"` // that followers answered
 	Recall  float64  `json:"recall_p50_ms"`
 }
@@ -87,7 +87,7 @@ func (b *writeBench) beside(ctx context.Context, l *lab) (report, error) {
 			readers[turn] = append(readers[turn], more...)
 		}
 	}
-	for _, cfg := range []client.Config{writes, stray.client()} { // what the recalls find
+	for _, cfg := range []client.Config{writes, stray.client()} { // the memories that the recalls find
 		filler, err := l.loaders(ctx, cfg, 1, 0)
 		if err != nil {
 			return nil, err

@@ -23,8 +23,8 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// loadRun is what one load came to. Times are counted from when a request was due, not from when somebody got round to
-// sending it: a server that stalls pays for all that had to wait.
+// loadRun is the figures of one load. A request's time counts from when it was due, not from when a client was free to send it: a server that
+// stalls pays for all requests that had to wait.
 type loadRun struct {
 	Workload string  `json:"workload"`
 	Clients  int     `json:"clients"`
@@ -217,7 +217,7 @@ func load(ctx context.Context, s span, loaders []*loader, rate float64, do func(
 		})
 	}
 	wg.Wait()
-	// What was due in time and answered late is not what was achieved in that time: the run is as long as it took.
+	// Requests that were due in time and answered late do not count as if they had been in time: the run is as long as it took.
 	seconds := max(s.long, time.Since(counted)).Seconds()
 	all := slices.Concat(took...)
 	slices.Sort(all)

@@ -26,9 +26,9 @@ import (
 // process is a node that a bench starts as a process of this binary, and may end and start again.
 type process struct {
 	args []string
-	log  io.Writer // for what it says on stderr; nil: nothing of it is kept
+	log  io.Writer // gets its stderr; nil: discarded
 	cmd  *exec.Cmd
-	line cli.Ready // what it said when it was ready
+	line cli.Ready // its ready line
 }
 
 // launch starts the node; the channel gets nil when the node serves, or the reason why it does not.
@@ -62,7 +62,7 @@ func (p *process) launch(ctx context.Context) (up chan error) {
 	return up
 }
 
-// end sends the node a signal and waits for its end; one that fails at a signal which it can follow is an error.
+// end sends the node a signal and waits for its end. A node that exits with a failure is an error, except after SIGKILL.
 func (p *process) end(sig syscall.Signal) error {
 	if p.cmd == nil || p.cmd.Process == nil {
 		return nil

@@ -148,9 +148,9 @@ func (r *snapshotReport) print(a *cli.Streams) error {
 	return nil
 }
 
-// sizeBelow is what the files of a directory take.
+// sizeBelow is the size of all files below a directory, in bytes.
 func sizeBelow(dir string) (n int64) {
-	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error { // what is removed meanwhile counts for nothing
+	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error { // a file that is removed meanwhile does not count
 		if err == nil && !e.IsDir() {
 			if info, err := e.Info(); err == nil {
 				n += info.Size()

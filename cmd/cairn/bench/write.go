@@ -120,7 +120,7 @@ func (r *writeReport) print(a *cli.Streams) error {
 	return nil
 }
 
-// measure lets n connected clients write until the time is up. A write under way then is finished and counted; one that fails ends it.
+// measure lets n connected clients write until the time is up. A write under way then is finished and counted; the first that fails ends the measurement.
 func (b *writeBench) measure(ctx context.Context, cfg client.Config, n int) (r writeRun, err error) {
 	var l lab // its clients end with the measurement, and do not stand idle beside the next
 	defer l.close()

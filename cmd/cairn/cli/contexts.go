@@ -29,7 +29,7 @@ type Context struct {
 
 // Contexts is the file of a user's contexts.
 type Contexts struct {
-	Current string             `json:"current,omitempty"` // what holds when a call names no node; blank for none
+	Current string             `json:"current,omitempty"` // the context of a call that names no node; blank for none
 	All     map[string]Context `json:"contexts"`
 
 	path string
@@ -106,8 +106,8 @@ func CompleteContext(*cobra.Command, []string, string) ([]string, cobra.ShellCom
 	return c.Names(), cobra.ShellCompDirectiveNoFileComp
 }
 
-// enter takes over the context that is meant: the one that --context or CAIRN_CONTEXT names, or the current one where neither flags
-// nor environment say which node is meant. A flag holds over its context.
+// enter copies the context that --context or CAIRN_CONTEXT names, or the current one where neither flags nor environment name a node, into
+// the target. A flag that was given wins over its context.
 func (t *Target) enter(c *cobra.Command) error {
 	name := t.Named
 	given := c.Flags().Changed

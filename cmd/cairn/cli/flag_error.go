@@ -60,7 +60,7 @@ func meant(c *cobra.Command, name string) string {
 	return ""
 }
 
-// UnknownVerb is the refusal of a verb that is not there, with the one that was probably meant.
+// UnknownVerb refuses a verb that does not exist, and names the verb that was probably meant.
 func UnknownVerb(c *cobra.Command, name string) error {
 	var names []string
 	for _, s := range c.Commands() {

@@ -23,13 +23,13 @@ func Scheme(secure bool) string {
 	return "http://"
 }
 
-// HTTPClient is the HTTP client that trusts whom it should.
+// HTTPClient is an HTTP client that trusts the authorities that the flags name, and follows no redirect: Request does, with the token.
 func (t *Target) HTTPClient() (*http.Client, error) {
 	secured, err := t.Secure()
 	if err != nil {
 		return nil, err
 	}
-	hc := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }} // request follows the leader, with the token
+	hc := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	if secured == nil {
 		return hc, nil
 	}
@@ -100,7 +100,7 @@ func (t *Target) exchange(req *http.Request) (io.ReadCloser, error) {
 	}
 	defer resp.Body.Close()
 	e := &HTTPError{Status: resp.StatusCode}
-	b, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10)) // what arrived is enough to say what is wrong
+	b, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10)) // a body that breaks off still tells the reason
 	if json.Unmarshal(b, e) != nil || e.Text == "" {
 		e.Text = cmp.Or(strings.TrimSpace(string(b)), http.StatusText(resp.StatusCode))
 		if req.URL.Scheme == "http" && e.Status == http.StatusBadRequest { // no gateway says this without JSON

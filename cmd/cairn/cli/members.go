@@ -7,7 +7,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// Members are all nodes of a cluster that is known, the one that was asked before the others.
+// Members are all nodes of a cluster, first the node that was asked.
 func Members(s *api.ClusterStatus) []api.Peer {
 	return append([]api.Peer{{NodeID: s.NodeID, State: s.Role, Voter: true, Reachable: true, Wire: s.Wire, HTTP: s.HTTP, LagEntries: s.Lag, Vitals: s.Vitals, Store: &s.Store}}, s.Peers...)
 }

@@ -26,7 +26,7 @@ type Streams struct {
 	Out, Err io.Writer
 }
 
-// Input is standard input, until ctx ends: who is waited for at a terminal can be interrupted.
+// Input is standard input, until ctx ends: a read from a terminal can be interrupted.
 func (s *Streams) Input(ctx context.Context) io.Reader {
 	r, w := io.Pipe()
 	context.AfterFunc(ctx, func() { w.CloseWithError(context.Cause(ctx)) })

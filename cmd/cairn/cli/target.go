@@ -48,7 +48,7 @@ func (t *Target) Flags(c *cobra.Command) {
 	t.IsSet = f.Changed
 	f.StringVar(&t.Named, "context", os.Getenv("CAIRN_CONTEXT"), "name of a context, see cairn context (or CAIRN_CONTEXT); the current one if no flag names a node")
 	HomeFlag(f, &t.Home, "home of a node on this machine: its addresses and token are found there")
-	f.StringSliceVar(&t.Endpoints, "endpoints", list(os.Getenv("CAIRN_ENDPOINTS")), "nodes, each by its wire port or its gateway, host:port or http://host:port (or CAIRN_ENDPOINTS)")
+	f.StringSliceVar(&t.Endpoints, "endpoints", strings.FieldsFunc(os.Getenv("CAIRN_ENDPOINTS"), func(r rune) bool { return r == ',' }), "nodes, each by its wire port or its gateway, host:port or http://host:port (or CAIRN_ENDPOINTS)")
 	f.StringVarP(&t.TokenText, "token", "t", "", "the token itself; other users of this machine can see it: prefer --token-file or CAIRN_TOKEN")
 	f.StringVar(&t.TokenFile, "token-file", os.Getenv("CAIRN_TOKEN_FILE"), "file with the token (or CAIRN_TOKEN in the environment)")
 	f.BoolVar(&t.TLS, "tls", os.Getenv("CAIRN_TLS") != "", "speak TLS, trusting this system's authorities (or CAIRN_TLS=1)")
@@ -80,13 +80,6 @@ func (t *Target) In(path string) string {
 		return path + "&database=" + url.QueryEscape(t.Database)
 	}
 	return path + "?database=" + url.QueryEscape(t.Database)
-}
-
-func list(s string) []string {
-	if s == "" {
-		return nil
-	}
-	return strings.Split(s, ",")
 }
 
 const (

@@ -117,3 +117,22 @@ func TestUnknownKeysAreNamed(t *testing.T) {
 		}
 	}
 }
+
+// TestAPortIsGivenOnce: rows of different lengths do not overlap, also where the ports begin again.
+func TestAPortIsGivenOnce(t *testing.T) {
+	seen := map[int]bool{}
+	for i := range 40 {
+		given.Add(int64(i * 20)) // as if others had been given, fewer than all
+		n := 1 + i%30
+		base, err := FreeRow(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for p := base; p < base+n; p++ {
+			if seen[p] {
+				t.Fatalf("port %d was given twice", p)
+			}
+			seen[p] = true
+		}
+	}
+}

@@ -129,7 +129,7 @@ func Write(path string, n NodeFile) error {
 // Loopback is a port of this machine alone.
 func Loopback(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
 
-// The ports that FreeRow gives: below the range from which the system gives outgoing connections theirs, so that nothing takes them between then
+// The first ports of rows that FreeRow gives: below the range from which the system gives outgoing connections theirs, so that nothing takes them between then
 // and their use but another's unlucky choice. Browsers refuse to open 10080, which was another service's once.
 const (
 	firstPort = 10_100
@@ -145,7 +145,7 @@ var (
 // FreeRow finds n free ports in a row. A process gets each of them once, unless it has had all: a node that is down can start again on its own.
 func FreeRow(n int) (base int, err error) {
 	for range 200 {
-		base = firstPort + (startPort+int(given.Add(int64(n)))-n)%(endOfRows-firstPort-n)
+		base = firstPort + (startPort+int(given.Add(int64(n)))-n)%(endOfRows-firstPort)
 		if err = allFree(base, n); err == nil {
 			return base, nil
 		}

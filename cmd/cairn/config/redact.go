@@ -67,7 +67,7 @@ func redact(v any, path string) any {
 	return v
 }
 
-// withoutPassword hides who asks, and with what, in an address: keys travel as parameters, too.
+// withoutPassword hides the user, the password and the parameters of a URL: keys travel as parameters, too.
 func withoutPassword(s string) string {
 	if !strings.Contains(s, "://") {
 		return s

@@ -30,7 +30,7 @@ type Finding struct {
 	Do     string `json:"do,omitempty"`
 }
 
-// What a Finding's status can be.
+// The statuses of findings.
 const (
 	OK   = "ok"
 	Warn = "warn"
@@ -89,7 +89,7 @@ is stopped, its files (with --deep the hash of the whole state is computed anew)
 // Report prints what `cairn doctor` finds at a node, and returns the node's home.
 func Report(ctx context.Context, t *cli.Target, path string, out *cli.Streams) (home string) {
 	e := exam{t: t, path: path}
-	_ = e.examine(ctx, out) // what is wrong is in what it prints
+	_ = e.examine(ctx, out) // its findings are printed, the error repeats their number
 	return e.cfg.Home
 }
 
@@ -290,7 +290,7 @@ func hearsAny(s *api.ClusterStatus) bool {
 	return slices.ContainsFunc(s.Peers, func(p api.Peer) bool { return p.Reachable })
 }
 
-// farBehind is how many entries the index may be behind the log before somebody should look.
+// farBehind is how many entries a member or an index may be behind before doctor warns.
 const farBehind = 10_000
 
 func (e *exam) files(ctx context.Context) []Finding {

@@ -23,7 +23,7 @@ import (
 	"github.com/cairndb/cairn/raft/transport"
 )
 
-// What a disk should do: a write is acknowledged after two fsyncs on a majority.
+// Bounds of a healthy disk: a write is acknowledged after two fsyncs on a majority.
 const (
 	slowSync  = 20 * time.Millisecond
 	syncTries = 20

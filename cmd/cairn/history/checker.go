@@ -12,7 +12,7 @@ import (
 const (
 	Lost      = "lost"            // acknowledged, and not there in the end
 	Twice     = "twice"           // there more than once, or acknowledged under two ids
-	Missed    = "stale"           // a linearizable read without what it had to hold
+	Missed    = "stale"           // a linearizable read without a number that it had to show
 	Behind    = "behind an index" // a read at an index without what was acknowledged there
 	Back      = "back in time"    // a node's later answer that is older than an earlier one
 	Ghost     = "ghosts"          // there, though it was never asked for, not yet, or refused
@@ -87,7 +87,7 @@ type checker struct {
 	sets  map[string]*setSum
 	regs  map[string]*registerSum
 	tried map[string]Bits         // of sets that are open
-	at    map[string]map[int]bool // nodes that have shown what they hold of a key in the end
+	at    map[string]map[int]bool // nodes whose final content of a key was recorded
 }
 
 func newChecker() *checker {

@@ -11,5 +11,5 @@
 // the log, or stale, and says which process of which node answered. A key is judged when it is closed, so that a history of any length
 // takes the memory of the keys that are open, and a few words for each that was.
 //
-// What each read has to hold is in set.go and register.go; the second leaves order to porcupine.
+// set.go and register.go say which numbers each read must show; register.go leaves the search for an order to porcupine.
 package history

@@ -8,21 +8,21 @@ import (
 	"io"
 )
 
-// What a record says.
+// The kinds of records.
 const (
 	Begin  = "begin"  // Node nodes, and in Text how the run can be repeated
-	Fault  = "fault"  // what was done to the cluster, in Text; it changes no judgement
+	Fault  = "fault"  // a fault that was made in the cluster, named in Text; it changes no judgement
 	Add    = "add"    // Value was to be put into the set Key
 	Read   = "read"   // the set Key was read: Have, and of those Twice
 	Write  = "write"  // the register Key was to be Value
 	Get    = "get"    // the register Key was read: Value, 0 before the first write
 	Close  = "close"  // nothing is asked of Key any more, and nothing is under way
-	Final  = "final"  // what Node holds of Key in the end: Have and Twice, or Value
+	Final  = "final"  // the content of Key on Node in the end: Have and Twice, or Value
 	Silent = "silent" // no write was acknowledged any more, though the faults were over; Text says after which
 	End    = "end"    // Text says how the states differ that the nodes have in the end; empty when they are equal
 )
 
-// What became of an add or a write.
+// Outcomes of an add or a write.
 const (
 	Done    = ""        // it was acknowledged
 	Unknown = "unknown" // it may have happened, and may still
@@ -33,7 +33,7 @@ const (
 const (
 	Linearizable = "linearizable" // all that was acknowledged before it was asked
 	AtIndex      = "index"        // all that was acknowledged at Index or before
-	Stale        = "stale"        // what the node has
+	Stale        = "stale"        // the node's own state, however old
 )
 
 // A Record is a line of a history. Times are nanoseconds since it began.

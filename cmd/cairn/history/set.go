@@ -62,18 +62,18 @@ func (c *checker) judgeSet(key string, ops []Record) *setSum {
 			continue
 		}
 		c.ghosts(key, r, all)
-		var must Bits // what this read has to hold
+		var must Bits // numbers that this read must show
 		for n, m := range all {
 			if r.Mode == Linearizable && m.acked >= 0 && m.acked < r.From || r.Mode == AtIndex && m.index > 0 && m.index <= r.Index {
 				must.Add(n)
 			}
 		}
-		var before Bits // what the same process has shown before
+		var before Bits // numbers that the same process has shown before
 		for _, q := range reads {
 			if q.To >= r.From {
 				continue
 			}
-			if r.Mode == Linearizable { // what any node shows is committed
+			if r.Mode == Linearizable { // a number that any node shows is committed
 				must.join(q.Have)
 			}
 			if q.Node == r.Node && q.Life == r.Life && r.Life > 0 {

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -93,11 +94,7 @@ func addFlag(fs *pflag.FlagSet, name string, f field.Field, given Given) {
 	flag := fs.VarPF(&value{f, "--" + name, given}, name, shorthands[name], usage)
 	flag.DefValue = f.Default
 	if f.Kind.Type == "boolean" {
-		flag.NoOptDefVal = "true"
-		flag.DefValue = "false"
-		if f.Default != "" {
-			flag.DefValue = f.Default
-		}
+		flag.NoOptDefVal, flag.DefValue = "true", cmp.Or(f.Default, "false")
 	}
 }
 

@@ -113,7 +113,7 @@ func derived(op *api.Op) verb {
 	return v
 }
 
-// What lists of memories and of triggers show of a row.
+// Columns of lists of memories and of triggers.
 var (
 	memories = []string{"rid", "created_at", "memory_type", "namespace", "importance", "text"}
 	triggers = []string{"trigger_id", "status", "urgency", "trigger_type", "created_at", "reason", "suggested_action"}
