@@ -7,6 +7,8 @@ import (
 	"os"
 	"syscall"
 	"time"
+
+	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
 // FS is what a store needs of a file system; a seam for faults.
@@ -101,11 +103,7 @@ func (o OS) SyncDir(dir string) error {
 	if o.NoSync {
 		return nil
 	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return syncwriter.Dir(dir)
 }
 
 // lockTime is how long Lock waits: a process that was just started holds its parent's descriptors until it runs its own program.

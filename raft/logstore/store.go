@@ -207,23 +207,16 @@ func (s *Store) NewestWithin(bytes int64) (records uint64) {
 
 // GetLog implements hraft.LogStore.
 func (s *Store) GetLog(index uint64, l *hraft.Log) error {
-	for {
-		g, offset, end, cuts := s.find(index)
-		if g == nil {
-			return hraft.ErrLogNotFound
-		}
-		found, err := g.read(g.f, offset, end, index)
-		if err == nil {
-			*l = *found
-			return nil
-		}
-		s.mu.RLock()
-		same := cuts == s.cuts
-		s.mu.RUnlock()
-		if same { // it was not taken away meanwhile
-			return fmt.Errorf("%s: record %d: %w", filepath.Base(g.name), index, err)
-		}
+	if index < s.meta.Load().First { // what is kept before is no part of the log
+		return hraft.ErrLogNotFound
 	}
+	r := s.Reader()
+	defer r.Close()
+	found, _, err := r.try(index)
+	if err == nil {
+		*l = *found
+	}
+	return err
 }
 
 // segmentOf is the place in segs of the segment that has a record. mu is held.
@@ -233,18 +226,6 @@ func (s *Store) segmentOf(index uint64) int {
 		i--
 	}
 	return i
-}
-
-// find says where a record is; g is nil when it is not there.
-func (s *Store) find(index uint64) (g *segment, offset, end int64, cuts int) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if index < s.meta.Load().First || index > s.end() {
-		return nil, 0, 0, 0
-	}
-	g = s.segs[s.segmentOf(index)]
-	offset, end = g.place(index)
-	return g, offset, end, s.cuts
 }
 
 // StoreLog implements hraft.LogStore.
