@@ -93,11 +93,11 @@ func TestAStrangerWithAShorterLogGetsNoVote(t *testing.T) {
 	ask := func(v wire.RaftVote) (granted bool) {
 		t.Helper()
 		v.Candidate, v.Addr = 99, "127.0.0.1:1"
-		conn, err := p.Get(t.Context(), f.Advertised(), transport.ForHeartbeat)
+		conn, err := p.Dial(t.Context(), f.Advertised(), transport.ForHeartbeat)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer p.Put(f.Advertised(), transport.ForHeartbeat, conn)
+		defer p.Drop(conn)
 		deadline := time.Now().Add(time.Minute)
 		if err := conn.Send(deadline, wire.OpRequestVote, &wire.RequestVote{Term: v.Term, CandidateID: 99, LastLogHLC: []byte{}, Raft: &v}); err != nil {
 			t.Fatal(err)

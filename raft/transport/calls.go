@@ -118,37 +118,31 @@ func (t *Transport) AppendEntries(id hraft.ServerID, addr hraft.ServerAddress, a
 
 // Append sends records, or asks whether a member follows, on a connection for a purpose.
 func (t *Transport) Append(purpose string, id hraft.ServerID, addr hraft.ServerAddress, a *hraft.AppendEntriesRequest, resp *hraft.AppendEntriesResponse) error {
-	deadline := time.Now().Add(t.appendTimeout(purpose))
-	ctx, cancel := context.WithDeadline(t.ctx, deadline)
+	ctx, cancel := context.WithTimeout(t.ctx, t.appendTimeout(purpose))
 	defer cancel()
-	c, err := t.Pool.getMember(ctx, NodeID(id), string(addr), purpose)
-	if err != nil {
-		return err
-	}
-	for _, part := range split(a) {
-		sent := time.Now()
-		deadline = sent.Add(t.appendTimeout(purpose))
-		op, m := t.packAppend(NodeID(id), part)
-		if err = c.Send(deadline, op, m); err == nil {
-			var f wire.Frame
-			if f, err = c.Next(deadline); err == nil {
-				var r *wire.RaftAppendReply
-				if r, err = unpackAppend(f, resp); err == nil {
-					t.host.Clocks(NodeID(id), r, time.Since(sent))
-				}
+	err := t.Pool.use(ctx, NodeID(id), string(addr), purpose, func(c *Conn) error {
+		for _, part := range split(a) {
+			sent := time.Now()
+			op, m := t.packAppend(NodeID(id), part)
+			f, err := c.ask(sent.Add(t.appendTimeout(purpose)), op, m)
+			if err != nil {
+				return err
+			}
+			r, err := unpackAppend(f, resp)
+			if err != nil {
+				return err
+			}
+			t.host.Clocks(NodeID(id), r, time.Since(sent))
+			if !resp.Success {
+				break
 			}
 		}
-		if err != nil || !resp.Success {
-			break
-		}
+		return nil
+	})
+	if err == nil {
+		t.host.Answered(NodeID(id), a.Entries, resp)
 	}
-	if err != nil {
-		t.Pool.discard(string(addr), purpose, c)
-		return err
-	}
-	t.Pool.Put(string(addr), purpose, c)
-	t.host.Answered(NodeID(id), a.Entries, resp)
-	return nil
+	return err
 }
 
 // appendTimeout bounds an exchange: a heartbeat that is slower than an election is no heartbeat.
@@ -179,26 +173,20 @@ func (t *Transport) vote(id hraft.ServerID, addr hraft.ServerAddress, v *wire.Ra
 	deadline := time.Now().Add(max(t.o.Election, time.Second))
 	ctx, cancel := context.WithDeadline(t.ctx, deadline)
 	defer cancel()
-	c, err := t.Pool.getMember(ctx, NodeID(id), string(addr), ForHeartbeat)
-	if err != nil {
-		return 0, false, err
-	}
-	var f wire.Frame
 	var m wire.Vote
-	err = c.Send(deadline, wire.OpRequestVote, &wire.RequestVote{Term: v.Term, CandidateID: v.Candidate, LastLogHLC: []byte{}, Raft: v})
-	if err == nil {
-		if f, err = c.Next(deadline); err == nil {
+	err = t.Pool.use(ctx, NodeID(id), string(addr), ForHeartbeat, func(c *Conn) error {
+		f, err := c.ask(deadline, wire.OpRequestVote, &wire.RequestVote{Term: v.Term, CandidateID: v.Candidate, LastLogHLC: []byte{}, Raft: v})
+		if err == nil {
 			err = wire.Unpack(f, &m, wire.MaxPlainPeer)
 		}
-	}
-	if err == nil && m.Raft == nil {
-		err = errors.New("the vote has no raft map")
-	}
+		if err == nil && m.Raft == nil {
+			err = errors.New("the vote has no raft map")
+		}
+		return err
+	})
 	if err != nil {
-		t.Pool.discard(string(addr), ForHeartbeat, c)
 		return 0, false, err
 	}
-	t.Pool.Put(string(addr), ForHeartbeat, c)
 	return m.Raft.Term, m.Raft.Granted, nil
 }
 

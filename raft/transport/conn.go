@@ -28,10 +28,19 @@ type Conn struct {
 
 // Call sends a message and reads its answer.
 func (c *Conn) Call(deadline time.Time, op wire.Op, m wire.Message, want wire.Op, answer wire.Message) error {
-	if err := c.Send(deadline, op, m); err != nil {
+	f, err := c.ask(deadline, op, m)
+	if err != nil {
 		return err
 	}
-	return c.answer(deadline, want, answer)
+	return readAnswer(f, want, answer)
+}
+
+// ask sends a message and reads the next frame; an ERROR frame becomes an error.
+func (c *Conn) ask(deadline time.Time, op wire.Op, m wire.Message) (wire.Frame, error) {
+	if err := c.Send(deadline, op, m); err != nil {
+		return wire.Frame{}, err
+	}
+	return c.Next(deadline)
 }
 
 // Send sends a message.
@@ -54,14 +63,6 @@ func (c *Conn) sendOn(deadline time.Time, stream uint32, op wire.Op, m wire.Mess
 		c.buf = nil // one large batch does not pin its buffer
 	}
 	return err
-}
-
-func (c *Conn) answer(deadline time.Time, want wire.Op, answer wire.Message) error {
-	f, err := c.read(deadline)
-	if err != nil {
-		return err
-	}
-	return readAnswer(f, want, answer)
 }
 
 // readAnswer decodes an answer; an ERROR frame becomes an error.

@@ -145,40 +145,11 @@ func (c *Inbound) Fail(to wire.Frame, code wire.Code, format string, args ...any
 	return c.Reply(to, wire.OpError, &wire.Error{Code: code, Message: fmt.Sprintf(format, args...)})
 }
 
-// greet checks the hello: secret, version, certificate, cluster. It changes nothing but this connection.
+// greet answers the hello, when nothing is wrong with it. It changes nothing but this connection.
 func (c *Inbound) greet(f wire.Frame) bool {
-	if f.Op != wire.OpClusterHello {
-		_ = c.Fail(f, wire.CodeInvalidPayload, "expected ClusterHello")
-		return false
-	}
-	if err := wire.Unpack(f, &c.Peer, wire.MaxPlainEarly); err != nil {
-		_ = c.Fail(f, wire.CodeInvalidPayload, "%v", err)
-		return false
-	}
-	if checksummed(c.Peer.Raft) && !c.Peer.Checked() {
-		c.t.damaged(wire.ErrChecksum, c.Peer.NodeID, c.nc.RemoteAddr())
-		_ = c.Fail(f, wire.CodeInvalidPayload, "%s", wire.ErrChecksum.Text)
-		return false
-	}
-	known := c.t.o.validSecret(c.Peer.ClusterSecret)
-	c.Peer.ClusterSecret = ""
-	if !known {
-		c.t.o.Log.Warn("peer refused: cluster secret mismatch", "peer", c.Peer.NodeID, "addr", c.nc.RemoteAddr())
-		_ = c.Fail(f, wire.CodeSecretMismatch, "cluster secret mismatch")
-		return false
-	}
-	if v := max(c.Peer.ProtocolVersion, 1); v != wire.Version {
-		_ = c.Fail(f, wire.CodeInvalidPayload, "protocol version mismatch: peer=%d, ours=%d", v, wire.Version)
-		return false
-	}
-	if err := checkCertificate(c.nc, c.Peer.NodeID); err != nil {
-		c.t.o.Log.Warn("peer refused: its certificate names another node", "peer", c.Peer.NodeID, "addr", c.nc.RemoteAddr(), "err", err)
-		_ = c.Fail(f, wire.CodeSecretMismatch, "%v", err)
-		return false
-	}
-	if err := c.t.host.CheckPeer(c.Peer.NodeID, c.Peer.Raft); err != nil {
-		c.t.o.Log.Warn("peer refused", "peer", c.Peer.NodeID, "addr", c.nc.RemoteAddr(), "err", err)
-		_ = c.Fail(f, wire.CodeInvalidPayload, "%v", err)
+	code, err := c.checkHello(f)
+	if err != nil {
+		_ = c.Fail(f, code, "%v", err)
 		return false
 	}
 	ok := c.t.host.HelloOK(&c.Peer)
@@ -189,6 +160,37 @@ func (c *Inbound) greet(f wire.Frame) bool {
 		}
 	}
 	return c.Reply(f, wire.OpClusterHelloOK, ok) == nil
+}
+
+// checkHello checks the hello: secret, version, certificate, cluster. Refusals are logged of peers that sent a whole hello.
+func (c *Inbound) checkHello(f wire.Frame) (code wire.Code, err error) {
+	if f.Op != wire.OpClusterHello {
+		return wire.CodeInvalidPayload, errors.New("expected ClusterHello")
+	}
+	if err := wire.Unpack(f, &c.Peer, wire.MaxPlainEarly); err != nil {
+		return wire.CodeInvalidPayload, err
+	}
+	if checksummed(c.Peer.Raft) && !c.Peer.Checked() {
+		c.t.damaged(wire.ErrChecksum, c.Peer.NodeID, c.nc.RemoteAddr())
+		return wire.CodeInvalidPayload, errors.New(wire.ErrChecksum.Text)
+	}
+	known := c.t.o.validSecret(c.Peer.ClusterSecret)
+	c.Peer.ClusterSecret = ""
+	defer func() {
+		if err != nil {
+			c.t.o.Log.Warn("peer refused", "peer", c.Peer.NodeID, "addr", c.nc.RemoteAddr(), "err", err)
+		}
+	}()
+	if !known {
+		return wire.CodeSecretMismatch, errors.New("cluster secret mismatch")
+	}
+	if v := max(c.Peer.ProtocolVersion, 1); v != wire.Version {
+		return wire.CodeInvalidPayload, fmt.Errorf("protocol version mismatch: peer=%d, ours=%d", v, wire.Version)
+	}
+	if err := checkCertificate(c.nc, c.Peer.NodeID); err != nil {
+		return wire.CodeSecretMismatch, err
+	}
+	return wire.CodeInvalidPayload, c.t.host.CheckPeer(c.Peer.NodeID, c.Peer.Raft)
 }
 
 // validSecret compares a secret with all that are valid, by their hashes, so that the time it takes shows neither length nor

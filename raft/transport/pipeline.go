@@ -12,12 +12,8 @@ const pipelineDepth = 64
 
 // AppendEntriesPipeline opens a connection on which appends are sent without waiting for each other's answers.
 func (t *Transport) AppendEntriesPipeline(id hraft.ServerID, addr hraft.ServerAddress) (hraft.AppendPipeline, error) {
-	c, err := t.Pool.Dial(t.ctx, string(addr), ForAppend)
+	c, err := t.Pool.dialMember(t.ctx, NodeID(id), string(addr), ForAppend)
 	if err != nil {
-		return nil, err
-	}
-	if err := c.checkID(NodeID(id)); err != nil {
-		t.Pool.Drop(c)
 		return nil, err
 	}
 	p := &pipeline{t: t, id: id, c: c, flying: make(chan *inFlight, pipelineDepth),

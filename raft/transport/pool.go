@@ -27,26 +27,18 @@ type poolKey struct{ addr, purpose string }
 
 var errClosed = errors.New("closed")
 
-// Get takes an idle connection or dials one.
-func (p *Pool) Get(ctx context.Context, addr, purpose string) (*Conn, error) {
+// get takes an idle connection to a member or dials one; id is 0 when any node may answer.
+func (p *Pool) get(ctx context.Context, id uint32, addr, purpose string) (*Conn, error) {
 	key := poolKey{addr, purpose}
 	p.mu.Lock()
-	if n := len(p.idle[key]); n > 0 {
-		c := p.idle[key][n-1]
-		p.idle[key] = p.idle[key][:n-1]
+	n := len(p.idle[key])
+	if n == 0 {
 		p.mu.Unlock()
-		return c, nil
+		return p.dialMember(ctx, id, addr, purpose)
 	}
+	c := p.idle[key][n-1]
+	p.idle[key] = p.idle[key][:n-1]
 	p.mu.Unlock()
-	return p.Dial(ctx, addr, purpose)
-}
-
-// getMember is Get for a message to one member. It refuses a connection at whose end another node answers.
-func (p *Pool) getMember(ctx context.Context, id uint32, addr, purpose string) (*Conn, error) {
-	c, err := p.Get(ctx, addr, purpose)
-	if err != nil {
-		return nil, err
-	}
 	if err := c.checkID(id); err != nil {
 		p.discard(addr, purpose, c)
 		return nil, err
@@ -54,8 +46,37 @@ func (p *Pool) getMember(ctx context.Context, id uint32, addr, purpose string) (
 	return c, nil
 }
 
+// dialMember is Dial for messages to one member. It refuses a connection at whose end another node answers.
+func (p *Pool) dialMember(ctx context.Context, id uint32, addr, purpose string) (*Conn, error) {
+	c, err := p.Dial(ctx, addr, purpose)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.checkID(id); err != nil {
+		p.Drop(c)
+		return nil, err
+	}
+	return c, nil
+}
+
+// use makes an exchange on a connection to a member, and keeps the connection when the peer answered: otherwise what it would read next is not
+// known.
+func (p *Pool) use(ctx context.Context, id uint32, addr, purpose string, exchange func(*Conn) error) error {
+	c, err := p.get(ctx, id, addr, purpose)
+	if err != nil {
+		return err
+	}
+	err = exchange(c)
+	if pe := (*PeerError)(nil); err != nil && !errors.As(err, &pe) {
+		p.discard(addr, purpose, c)
+		return fmt.Errorf("peer %s: %w", addr, err)
+	}
+	p.Put(addr, purpose, c)
+	return err
+}
+
 func (c *Conn) checkID(id uint32) error {
-	if c.Hello.NodeID != id {
+	if id != 0 && c.Hello.NodeID != id {
 		return fmt.Errorf("peer %s: node %d answers, want node %d", c.RemoteAddr(), c.Hello.NodeID, id)
 	}
 	return nil
@@ -104,30 +125,32 @@ func (p *Pool) Dial(ctx context.Context, addr, purpose string) (*Conn, error) {
 	p.live[c] = struct{}{}
 	p.mu.Unlock()
 	deadline, _ := ctx.Deadline()
-	hello := p.t.host.Hello(addr, purpose)
-	hello.Raft.Nonce = make([]byte, nonceSize)
-	rand.Read(hello.Raft.Nonce) // never fails
-	hello.SetChecksum()
-	if err := c.Call(deadline, wire.OpClusterHello, hello, wire.OpClusterHelloOK, &c.Hello); err != nil {
-		p.Drop(c)
-		return nil, fmt.Errorf("peer %s: hello: %w", addr, err)
-	}
-	if c.sums = c.Hello.Raft != nil; c.sums {
-		c.r.Checksums()
-		if err := p.t.checkAnswer(&c.Hello, nc.RemoteAddr()); err != nil {
-			p.Drop(c)
-			return nil, fmt.Errorf("peer %s: hello: %w", addr, err)
-		}
-	}
-	err = errors.Join(checkCertificate(nc, c.Hello.NodeID), verifyProof(&c.Hello, hello.Raft.Nonce))
-	if err == nil {
-		err = p.t.host.CheckPeer(c.Hello.NodeID, c.Hello.Raft)
-	}
-	if err != nil {
+	if err := c.hello(deadline); err != nil {
 		p.Drop(c)
 		return nil, fmt.Errorf("peer %s: %w", addr, err)
 	}
 	return c, nil
+}
+
+// hello shakes hands: it checks who answers, with which certificate and proof, and of which cluster.
+func (c *Conn) hello(deadline time.Time) error {
+	hello := c.t.host.Hello(c.key.addr, c.key.purpose)
+	hello.Raft.Nonce = make([]byte, nonceSize)
+	rand.Read(hello.Raft.Nonce) // never fails
+	hello.SetChecksum()
+	if err := c.Call(deadline, wire.OpClusterHello, hello, wire.OpClusterHelloOK, &c.Hello); err != nil {
+		return fmt.Errorf("hello: %w", err)
+	}
+	if c.sums = c.Hello.Raft != nil; c.sums {
+		c.r.Checksums()
+		if err := c.t.checkAnswer(&c.Hello, c.RemoteAddr()); err != nil {
+			return fmt.Errorf("hello: %w", err)
+		}
+	}
+	if err := errors.Join(checkCertificate(c.Conn, c.Hello.NodeID), verifyProof(&c.Hello, hello.Raft.Nonce)); err != nil {
+		return err
+	}
+	return c.t.host.CheckPeer(c.Hello.NodeID, c.Hello.Raft)
 }
 
 // discard closes a connection that failed and the idle ones with its key: a peer that restarted has closed them all, and each would
@@ -164,18 +187,7 @@ func (p *Pool) Call(ctx context.Context, addr, purpose string, op wire.Op, m wir
 	if !ok {
 		deadline = time.Now().Add(RPCTimeout)
 	}
-	c, err := p.Get(ctx, addr, purpose)
-	if err != nil {
-		return err
-	}
-	err = c.Call(deadline, op, m, want, answer)
-	var pe *PeerError
-	if err != nil && !errors.As(err, &pe) {
-		p.discard(addr, purpose, c)
-		return fmt.Errorf("peer %s: %w", addr, err)
-	}
-	p.Put(addr, purpose, c)
-	return err
+	return p.use(ctx, 0, addr, purpose, func(c *Conn) error { return c.Call(deadline, op, m, want, answer) })
 }
 
 // close ends every connection, in use or not.

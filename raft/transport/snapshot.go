@@ -16,21 +16,22 @@ import (
 const chunkSize = 256 << 10
 
 func (t *Transport) InstallSnapshot(id hraft.ServerID, addr hraft.ServerAddress, a *hraft.InstallSnapshotRequest, resp *hraft.InstallSnapshotResponse, data io.Reader) error {
-	c, err := t.Pool.Dial(t.ctx, string(addr), ForSnapshot)
+	c, err := t.Pool.dialMember(t.ctx, NodeID(id), string(addr), ForSnapshot)
 	if err != nil {
 		t.host.WaitAnswer(t.ctx, NodeID(id))
 		return err
 	}
 	defer t.Pool.Drop(c)
-	if err := c.checkID(NodeID(id)); err != nil {
-		return err
-	}
 	t.o.Log.Info("sending snapshot", "peer", id, "index", a.LastLogIndex, "bytes", a.Size)
 	if err := sendSnapshot(c, t.o.NodeID, t.o.Advertise, a, data); err != nil {
 		return fmt.Errorf("snapshot to %s: %w", addr, err)
 	}
 	var ok wire.SnapshotOK
-	if err := c.answer(time.Now().Add(10*time.Minute), wire.OpSnapshotOK, &ok); err != nil { // the peer restores before it answers
+	f, err := c.Next(time.Now().Add(10 * time.Minute)) // the peer restores before it answers
+	if err == nil {
+		err = readAnswer(f, wire.OpSnapshotOK, &ok)
+	}
+	if err != nil {
 		return fmt.Errorf("snapshot to %s: %w", addr, err)
 	}
 	resp.Term, resp.Success = ok.Term, ok.Success
