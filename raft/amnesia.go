@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -108,8 +107,7 @@ func (n *Node) markEmpty(snaps hraft.SnapshotStore) error {
 	if err != nil {
 		return err
 	}
-	upTo, err := newest(snaps)
-	if err != nil || last != 0 || upTo != 0 {
+	if m, err := newest(snaps); err != nil || last != 0 || m.Index != 0 {
 		return err
 	}
 	if term, err := n.votes.GetUint64([]byte(logstore.KeyTerm)); err == nil && term == 1 {
@@ -143,11 +141,11 @@ func (n *Node) refusesUntilAdmitted(leader uint32, addr string) error {
 // indexes that the state has already applied, and would be skipped.
 func (n *Node) startAlone(snaps hraft.SnapshotStore) error {
 	index, term := n.sm.Applied()
-	if list, err := snaps.List(); err != nil {
+	if m, err := newest(snaps); err != nil {
 		return err
-	} else if len(list) > 0 && list[0].Index >= index {
-		index, term = list[0].Index, list[0].Term
-	} else if index > 0 {
+	} else if m.Index >= index {
+		index, term = m.Index, m.Term
+	} else {
 		if err := n.snapshotState(snaps, index, term); err != nil {
 			return err
 		}
@@ -195,9 +193,11 @@ func (n *Node) rejoin() {
 		case n.stateless() && (self.Suffrage == hraft.Voter || !voter) && n.raft.LastIndex() > since: // a replica may have been promoted meanwhile
 			n.clearAmnesia()
 		case voter && self.Suffrage != hraft.Voter:
-			if _, err := n.askMembership("join"); err != nil {
+			ctx, cancel := context.WithTimeout(n.ctx, changeTimeout)
+			if _, err := n.Change(ctx, n.request("join")); err != nil {
 				n.log.Info("asked the leader for this node's vote, not granted yet", "err", err)
 			}
+			cancel()
 		}
 	}
 }
@@ -208,11 +208,8 @@ func (n *Node) askAdmission() (since uint64) {
 	if leader == nil {
 		return 0
 	}
-	ctx, cancel := context.WithTimeout(n.ctx, changeTimeout)
-	defer cancel()
-	var ok wire.MembershipOK
-	m := &wire.Membership{Action: "rejoin", NodeID: n.cfg.NodeID, Addr: n.cfg.Advertise, Role: n.cfg.Role}
-	if err := n.transport.Pool.Call(ctx, string(leader.Address), transport.ForForward, wire.OpMembership, m, wire.OpMembershipOK, &ok); err != nil {
+	ok, err := n.askPeer(leader.Address, n.request("rejoin"))
+	if err != nil {
 		n.log.Warn("this node has no state, and the leader does not admit it yet", "peer", leader.ID, "err", err)
 		return 0
 	}
@@ -220,35 +217,26 @@ func (n *Node) askAdmission() (since uint64) {
 	return ok.Index
 }
 
-func (n *Node) askMembership(action string) (ok wire.MembershipOK, err error) {
-	ctx, cancel := context.WithTimeout(n.ctx, changeTimeout)
-	defer cancel()
-	m := &wire.Membership{Action: action, NodeID: n.cfg.NodeID, Addr: n.cfg.Advertise, Role: n.cfg.Role}
-	return ok, n.askLeader(ctx, wire.OpMembership, m, wire.OpMembershipOK, &ok)
-}
-
 // demoteForRejoin is the leader's side of rejoin. The others must be enough without the vote that goes, or the cluster could commit
 // nothing, not even that it goes; and they must follow this leader now, as only members with state say. Every majority that
 // the member may have been part of has one of them, so none has made a newer leader that this one has not heard of.
-func (n *Node) demoteForRejoin(ctx context.Context, m wire.Membership) (ok wire.MembershipOK, err error) {
+func (n *Node) demoteForRejoin(ctx context.Context, m wire.Membership) (string, error) {
 	s, known := n.find(m.NodeID)
 	if !known {
-		return ok, fmt.Errorf("%w: node %d is no member", ErrRefused, m.NodeID)
+		return "", fmt.Errorf("%w: node %d is no member", ErrRefused, m.NodeID)
 	}
 	if m.NodeID == n.cfg.NodeID {
-		return ok, fmt.Errorf("%w: node %d leads", ErrRefused, m.NodeID)
+		return "", fmt.Errorf("%w: node %d leads", ErrRefused, m.NodeID)
 	}
-	others := slices.DeleteFunc(n.voters(), func(o hraft.Server) bool { return o.ID == s.ID })
-	if err := n.followedBy(others, n.ready.Load()); err != nil {
-		return ok, fmt.Errorf("%w: too few of the voters besides node %d answer and have state: start the others", ErrUnavailable, m.NodeID)
+	if err := n.followedBy(n.votersWithout(m.NodeID), n.ready.Load()); err != nil {
+		return "", fmt.Errorf("%w: too few of the voters besides node %d answer and have state: start the others", ErrUnavailable, m.NodeID)
 	}
 	n.mu.Lock()
 	n.peer(m.NodeID).lastLog = 0 // what it had before
 	n.mu.Unlock()
-	f := n.raft.DemoteVoter(s.ID, 0, changeTimeout)
-	if err := n.agreedOn(ctx, f); err != nil {
-		return ok, err
+	if err := n.agreedOn(ctx, n.raft.DemoteVoter(s.ID, 0, changeTimeout)); err != nil {
+		return "", err
 	}
 	n.setPromotion(m.NodeID, m.Role != RoleReadReplica)
-	return wire.MembershipOK{Message: fmt.Sprintf("node %d votes again when it has caught up", m.NodeID), Index: f.Index()}, nil
+	return fmt.Sprintf("node %d votes again when it has caught up", m.NodeID), nil
 }

@@ -192,7 +192,8 @@ func TestNoVoteWithoutTheLog(t *testing.T) {
 	c.nodes[3].admitted.Store(true)
 	leader := c.leader()
 	c.wait("the newcomer to answer", func() bool {
-		return leader.follows(hraft.Server{ID: "4", Address: hraft.ServerAddress(c.addrs[3])}, leader.ready.Load())
+		_, ok := leader.askWith(hraft.Server{ID: "4", Address: hraft.ServerAddress(c.addrs[3])}, leader.ready.Load(), 0, 0)
+		return ok
 	})
 	if later, err := leader.mayVote(hraft.Server{ID: "4", Address: hraft.ServerAddress(c.addrs[3])}, wire.Membership{NodeID: 4}); err != nil || !later {
 		t.Errorf("a member without a log may vote, %v", err)

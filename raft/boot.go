@@ -64,7 +64,7 @@ func (n *Node) foundingVoters() (servers []hraft.Server, states []string, all bo
 	}
 	all = n.hasNothing()
 	for _, addr := range n.cfg.Peers {
-		h, err := n.probe(addr)
+		h, err := n.probe(addr, transport.HelloTimeout)
 		if err != nil {
 			all = false // not there yet; another may belong to a cluster all the same
 			continue
@@ -109,11 +109,8 @@ func (n *Node) foundCluster(c hraft.Configuration) error {
 		if s.ID == transport.ServerID(n.cfg.NodeID) {
 			continue
 		}
-		ctx, cancel := context.WithTimeout(n.ctx, transport.RPCTimeout)
-		m := &wire.Membership{Action: "form", NodeID: transport.NodeID(s.ID), Configuration: hraft.EncodeConfiguration(c)}
-		err := n.transport.Pool.Call(ctx, string(s.Address), transport.ForForward, wire.OpMembership, m, wire.OpMembershipOK, &wire.MembershipOK{})
-		cancel()
-		if err != nil {
+		m := wire.Membership{Action: "form", NodeID: transport.NodeID(s.ID), Configuration: hraft.EncodeConfiguration(c)}
+		if _, err := n.askPeer(s.Address, m); err != nil {
 			return fmt.Errorf("founding member %s: %w", s.ID, err)
 		}
 	}
@@ -180,8 +177,9 @@ func (n *Node) sole() bool {
 	return len(voters) == 1 && transport.NodeID(voters[0].ID) == n.cfg.NodeID
 }
 
-func (n *Node) probe(addr string) (wire.ClusterHelloOK, error) {
-	ctx, cancel := context.WithTimeout(n.ctx, transport.HelloTimeout)
+// probe dials an address and returns what the node that answers says of itself.
+func (n *Node) probe(addr string, within time.Duration) (wire.ClusterHelloOK, error) {
+	ctx, cancel := context.WithTimeout(n.ctx, within)
 	defer cancel()
 	c, err := n.transport.Pool.Dial(ctx, addr, transport.ForForward)
 	if err != nil {
@@ -202,13 +200,22 @@ func (n *Node) stopRefused(err error) {
 	}
 }
 
-// askToJoin asks a peer that belongs to a cluster to take this node in, and says whether it did.
-func (n *Node) askToJoin(addr string) bool {
+// request is a change of members that this node asks for itself.
+func (n *Node) request(action string) wire.Membership {
+	return wire.Membership{Action: action, NodeID: n.cfg.NodeID, Addr: n.cfg.Advertise, Role: n.cfg.Role}
+}
+
+// askPeer asks the node at an address, which need not be the leader that this node knows, for a change of members.
+func (n *Node) askPeer(addr hraft.ServerAddress, m wire.Membership) (ok wire.MembershipOK, err error) {
 	ctx, cancel := context.WithTimeout(n.ctx, transport.RPCTimeout)
 	defer cancel()
-	var ok wire.MembershipOK
-	m := &wire.Membership{Action: "join", NodeID: n.cfg.NodeID, Addr: n.cfg.Advertise, Role: n.cfg.Role}
-	if err := n.transport.Pool.Call(ctx, addr, transport.ForForward, wire.OpMembership, m, wire.OpMembershipOK, &ok); err != nil {
+	err = n.transport.Pool.Call(ctx, string(addr), transport.ForForward, wire.OpMembership, &m, wire.OpMembershipOK, &ok)
+	return ok, err
+}
+
+// askToJoin asks a peer that belongs to a cluster to take this node in, and says whether it did.
+func (n *Node) askToJoin(addr string) bool {
+	if _, err := n.askPeer(hraft.ServerAddress(addr), n.request("join")); err != nil {
 		if pe := (*transport.PeerError)(nil); errors.As(err, &pe) && pe.Code == wire.CodeAuthInvalid {
 			n.stopRefused(fmt.Errorf("refused at %s: %s", addr, pe.Text))
 		}

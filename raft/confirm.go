@@ -19,9 +19,8 @@ import (
 type confirmations struct {
 	turn chan struct{} // holds a token while a round is under way
 	mu   sync.Mutex
-	next *round         // not begun yet; nil when no read waits
-	open map[uint32]int // questions without an answer, by member
-	over bool           // the node closes: no new rounds
+	next *round // not begun yet; nil when no read waits
+	over bool   // the node closes: no new rounds
 }
 
 // end prevents further rounds.
@@ -31,28 +30,8 @@ func (c *confirmations) end() {
 	c.over = true
 }
 
-// maxOpen bounds the questions that wait for a silent member.
-const maxOpen = 8
-
-// mayAsk reports whether a member may be asked now, and counts the question. A silent member has at most maxOpen questions open.
-func (c *confirmations) mayAsk(id uint32) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.open[id] >= maxOpen {
-		return false
-	}
-	if c.open == nil {
-		c.open = map[uint32]int{}
-	}
-	c.open[id]++
-	return true
-}
-
-func (c *confirmations) answered(id uint32) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.open[id]--
-}
+// maxQuestions bounds the questions that wait for a silent member.
+const maxQuestions = 8
 
 type round struct {
 	done chan struct{}
@@ -78,7 +57,7 @@ func (n *Node) confirm(ctx context.Context, term uint64) error {
 			n.rounds.mu.Lock()
 			n.rounds.next = nil // a read that comes now must wait for the next round
 			n.rounds.mu.Unlock()
-			r.err = n.followed(n.ready.Load())
+			r.err = n.followedBy(n.voters(), n.ready.Load())
 			close(r.done)
 		})
 	}
@@ -94,10 +73,7 @@ func (n *Node) confirm(ctx context.Context, term uint64) error {
 	}
 }
 
-// followed asks the other voters whether they follow this node in a term; nil when a quorum does.
-func (n *Node) followed(term uint64) error { return n.followedBy(n.voters(), term) }
-
-// followedBy does so among the given voters, this node possibly included.
+// followedBy asks these voters, of which this node may be one, whether they follow this node in a term; nil when a quorum of them does.
 func (n *Node) followedBy(voters []hraft.Server, term uint64) error {
 	yes, others := 0, 0
 	answers := make(chan bool, len(voters))
@@ -106,13 +82,19 @@ func (n *Node) followedBy(voters []hraft.Server, term uint64) error {
 			yes++
 			continue
 		}
-		if !n.rounds.mayAsk(transport.NodeID(s.ID)) {
+		n.mu.Lock()
+		questions := n.peer(transport.NodeID(s.ID)).questions
+		n.mu.Unlock()
+		select {
+		case questions <- struct{}{}:
+		default: // it is silent
 			continue
 		}
 		others++
 		n.tasks.Go(func() { // its answer has room
-			defer n.rounds.answered(transport.NodeID(s.ID))
-			answers <- n.follows(s, term)
+			defer func() { <-questions }()
+			_, ok := n.askWith(s, term, 0, 0)
+			answers <- ok
 		})
 	}
 	for ; others > 0 && yes <= len(voters)/2 && term != 0; others-- {
@@ -126,13 +108,8 @@ func (n *Node) followedBy(voters []hraft.Server, term uint64) error {
 	return nil
 }
 
-// follows asks one member whether it follows this node in a term.
-func (n *Node) follows(s hraft.Server, term uint64) bool {
-	_, ok := n.askWith(s, term, 0, 0)
-	return ok
-}
-
-// askWith does so, asks whether its log has a record of a term as well unless the index is 0, and returns where its log ends.
+// askWith asks one member whether it follows this node in a term, and whether its log has a record of a term unless the index is 0; it
+// returns where that log ends.
 func (n *Node) askWith(s hraft.Server, term, index, indexTerm uint64) (last uint64, ok bool) {
 	var resp hraft.AppendEntriesResponse
 	err := n.transport.Append(transport.ForAppend, s.ID, s.Address, &hraft.AppendEntriesRequest{Term: term, PrevLogEntry: index, PrevLogTerm: indexTerm}, &resp)

@@ -63,20 +63,6 @@ func (n *Node) fresh(heard uint64) bool {
 	return heard > 0 && heard <= now && now-heard <= uint64(n.lease().Microseconds())
 }
 
-// noteMark notes the mark of a follower's answer.
-func (n *Node) noteMark(id uint32, mark uint64) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.peer(id).mark = mark
-}
-
-// markOf is the mark of a follower's last answer; 0 for none.
-func (n *Node) markOf(id uint32) uint64 {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.peer(id).mark
-}
-
 // lease is how long a leader goes on without hearing its quorum, and how long a follower relies on what its leader said. A message is
 // a lease old at most when it counts (fresh), so what a follower says of its leader's acknowledged records is two leases old at most:
 // no longer than the shortest time in which others elect, which is six tenths of Election.
@@ -169,7 +155,7 @@ func (n *Node) waitPeerAnswer(ctx context.Context, id uint32) {
 func (n *Node) peer(id uint32) *peerState {
 	p := n.peers[id]
 	if p == nil {
-		p = &peerState{answered: make(chan struct{})}
+		p = &peerState{answered: make(chan struct{}), questions: make(chan struct{}, maxQuestions)}
 		n.peers[id] = p
 	}
 	return p

@@ -34,7 +34,7 @@ func Convert(dir, to string, from, into *seal.Ring) (err error) {
 	if err != nil {
 		return fmt.Errorf("snapshots: %w", err)
 	}
-	if err := source.openStore(logDir(dir), covered); err != nil {
+	if err := source.openStore(logDir(dir), covered.Index); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, source.closeStore()) }()
@@ -94,11 +94,11 @@ func copyLog(src, dst *logstore.Store) error {
 }
 
 func copySnapshots(src, dst hraft.SnapshotStore, t hraft.Transport) error {
-	list, err := src.List()
-	if err != nil || len(list) == 0 {
+	last, err := newest(src) // it is the one that counts
+	if err != nil || last.Index == 0 {
 		return err
 	}
-	meta, in, err := src.Open(list[0].ID) // the newest is the one that counts
+	meta, in, err := src.Open(last.ID)
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ func (n *Node) CutBehind(index uint64) error {
 			return false, err
 		}
 		end, err := newest(snaps)
-		return first != 0 && first < index || end < index, err
+		return first != 0 && first < index || end.Index < index, err
 	}
 	if yes, err := behind(); err != nil {
 		return err
@@ -44,7 +44,7 @@ func (n *Node) dropSnapshots(snaps hraft.SnapshotStore, index uint64) error {
 	list, err := snaps.List()
 	for _, m := range list {
 		if m.Index < index {
-			err = errors.Join(err, checkedSnapshots{n: n}.remove(m.ID))
+			err = errors.Join(err, snapshots{n: n}.remove(m.ID))
 		}
 	}
 	return err
@@ -62,18 +62,18 @@ func (n *Node) ResealSnapshots() error {
 		return err
 	}
 	end, err := newest(snaps)
-	if err != nil || end == 0 {
+	if err != nil || end.Index == 0 {
 		return err
 	}
-	if end <= n.lastAtOpen {
+	if end.Index <= n.lastAtOpen {
 		if n.raft.AppliedIndex() <= n.lastAtOpen {
 			return fmt.Errorf("nothing was written since record %d", n.lastAtOpen)
 		}
 		if err := n.await(context.Background(), n.raft.Snapshot()); err != nil {
 			return err
 		}
-		if end, err = newest(snaps); err != nil || end <= n.lastAtOpen {
-			return errors.Join(err, fmt.Errorf("the newest snapshot is at record %d, want one after %d", end, n.lastAtOpen))
+		if end, err = newest(snaps); err != nil || end.Index <= n.lastAtOpen {
+			return errors.Join(err, fmt.Errorf("the newest snapshot is at record %d, want one after %d", end.Index, n.lastAtOpen))
 		}
 	}
 	return n.dropSnapshots(snaps, n.lastAtOpen+1)

@@ -34,10 +34,7 @@ func (f *fsm) ApplyBatch(logs []*hraft.Log) []any {
 	defer f.busy.Store(false)
 	batch := make([]Record, len(logs))
 	for i, l := range logs {
-		batch[i] = Record{Index: l.Index, Term: l.Term}
-		if l.Type == hraft.LogCommand {
-			batch[i].Data = l.Data
-		}
+		batch[i] = record(l)
 	}
 	if f.failure != nil {
 		return slices.Repeat([]any{unknownOutcome{}}, len(logs))
@@ -52,6 +49,15 @@ func (f *fsm) ApplyBatch(logs []*hraft.Log) []any {
 		}
 	}
 	return f.sm.Apply(batch)
+}
+
+// record is a record as the state machine is given it.
+func record(l *hraft.Log) Record {
+	r := Record{Index: l.Index, Term: l.Term}
+	if l.Type == hraft.LogCommand {
+		r.Data = l.Data
+	}
+	return r
 }
 
 // Snapshot implements hraft.FSM.

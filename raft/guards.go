@@ -1,7 +1,6 @@
 package raft
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -44,20 +43,14 @@ func (n *Node) votersWithout(id uint32) []hraft.Server {
 // identifyTimeout bounds identify.
 const identifyTimeout = 3 * time.Second
 
-// identify dials an address and returns the id of the node that answers, and the key with which it proves that this address is its
-// own; empty when it proves nothing.
+// identify returns the id of the node that answers at an address, and the key with which it proves that this address is its own; empty when
+// it proves nothing.
 func (n *Node) identify(addr string) (id uint32, key string, err error) {
-	ctx, cancel := context.WithTimeout(n.ctx, identifyTimeout)
-	defer cancel()
-	c, err := n.transport.Pool.Dial(ctx, addr, transport.ForForward)
-	if err != nil {
-		return 0, "", err
-	}
-	defer n.transport.Pool.Drop(c)
-	if r := c.Hello.Raft; r != nil && r.Addr == addr {
+	h, err := n.probe(addr, identifyTimeout)
+	if r := h.Raft; r != nil && r.Addr == addr {
 		key = r.Key
 	}
-	return c.Hello.NodeID, key, nil
+	return h.NodeID, key, err
 }
 
 // identifyNewcomer refuses an address at which another node answers, or none, or one without the cluster's secret.

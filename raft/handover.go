@@ -23,7 +23,7 @@ func (n *Node) transfer(_ context.Context, m wire.Membership) (string, error) {
 			return "", fmt.Errorf("%w: node %d is no member", ErrRefused, m.NodeID)
 		}
 	}
-	if err := n.transferTo(to); err != nil {
+	if err := n.transferTo(context.Background(), to); err != nil {
 		return "", fmt.Errorf("transfer: %w", err)
 	}
 	return "leadership handed over", nil
@@ -58,7 +58,7 @@ func (n *Node) longestLog(may func(id uint32) bool) (to hraft.Server, ok bool) {
 // transferTo hands leadership over and waits for the outcome. The library first has the member take the records that it lacks. If
 // that takes too long, the library gives up but leaves its wait behind: a second hand-over to that member in the same term would
 // wait behind the first and refuse all records meanwhile, so it is refused here.
-func (n *Node) transferTo(s hraft.Server) error {
+func (n *Node) transferTo(ctx context.Context, s hraft.Server) error {
 	id, term := transport.NodeID(s.ID), n.Term()
 	n.mu.Lock()
 	p := n.peers[id]
@@ -67,7 +67,7 @@ func (n *Node) transferTo(s hraft.Server) error {
 	if waits {
 		return fmt.Errorf("%w: node %d has not caught up since the last hand-over to it failed", ErrUnavailable, id)
 	}
-	err := n.await(context.Background(), n.raft.LeadershipTransferToServer(s.ID, s.Address))
+	err := n.await(ctx, n.raft.LeadershipTransferToServer(s.ID, s.Address))
 	if err != nil {
 		n.mu.Lock()
 		n.failedHandOvers[id] = term
@@ -82,12 +82,7 @@ func (n *Node) handOver() error {
 	if !ok {
 		return errors.New("there is no other voter")
 	}
-	done := make(chan error, 1)
-	go func() { done <- n.transferTo(to) }() // ends with the transfer, which the library bounds
-	select {
-	case err := <-done:
-		return err
-	case <-time.After(2 * time.Second):
-		return errors.New("took too long")
-	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	return n.transferTo(ctx, to)
 }

@@ -57,7 +57,10 @@ func (h host) Serve(ctx context.Context, c *transport.Inbound, f wire.Frame) err
 
 // LeaderFields implements transport.Host.
 func (h host) LeaderFields(id uint32, a *hraft.AppendEntriesRequest) *wire.RaftAppend {
-	r := &wire.RaftAppend{Commit: h.n.logs.CapSynced(a.LeaderCommitIndex), Acknowledged: h.n.acknowledged(), Heard: h.n.markOf(id)}
+	r := &wire.RaftAppend{Commit: h.n.logs.CapSynced(a.LeaderCommitIndex), Acknowledged: h.n.acknowledged()}
+	h.n.mu.Lock()
+	r.Heard = h.n.peer(id).mark
+	h.n.mu.Unlock()
 	if transport.IsHeartbeat(a) {
 		r.Clock, r.Last, r.Chain = transport.Micros(h.n.Clock().Time), h.n.acknowledgedPlaces(), h.n.chainEnd()
 	}
@@ -67,7 +70,9 @@ func (h host) LeaderFields(id uint32, a *hraft.AppendEntriesRequest) *wire.RaftA
 // Clocks implements transport.Host.
 func (h host) Clocks(id uint32, r *wire.RaftAppendReply, took time.Duration) {
 	h.n.clocks.notePeer(id, transport.FromMicros(r.Clock), took)
-	h.n.noteMark(id, r.Mark)
+	h.n.mu.Lock()
+	defer h.n.mu.Unlock()
+	h.n.peer(id).mark = r.Mark
 }
 
 // Answered implements transport.Host.

@@ -20,16 +20,8 @@ func (c *inbound) member(sender uint32) bool {
 	if sender != c.Peer.NodeID || sender == c.n.cfg.NodeID || c.Peer.Raft == nil {
 		return false
 	}
-	servers := c.n.servers()
-	if len(servers) == 0 {
-		return true
-	}
-	for _, s := range servers {
-		if s.ID == transport.ServerID(sender) {
-			return true
-		}
-	}
-	return false
+	_, known := c.n.find(sender)
+	return known || !c.n.hasConfiguration()
 }
 
 // unpack decodes a frame. Large ones take turns, because a peer that knows the secret may send many at once on many connections.
@@ -183,19 +175,20 @@ func (c *inbound) answerVote(ctx context.Context, v *wire.RaftVote) (*wire.RaftV
 		return &wire.RaftVoteReply{Term: c.n.Term(), Granted: c.n.promise(v.Term, v.LastIndex, v.LastTerm)}, nil
 	case c.n.unlistedCandidate(v.Candidate):
 		return c.voteForUnlisted(ctx, v)
-	case v.PreVote:
-		r, err := consume[hraft.RequestPreVoteResponse](ctx, c, &hraft.RequestPreVoteRequest{RPCHeader: c.header(v.Candidate, v.Addr), Term: v.Term, LastLogIndex: v.LastIndex, LastLogTerm: v.LastTerm}, nil)
-		if err != nil {
-			return nil, err
-		}
-		return &wire.RaftVoteReply{Term: r.Term, Granted: r.Granted}, nil
 	default:
 		return c.castVote(ctx, v, c.header(v.Candidate, v.Addr))
 	}
 }
 
-// castVote has the library vote on a candidate that the header names.
+// castVote has the library vote, or say whether it would, on a candidate that the header names.
 func (c *inbound) castVote(ctx context.Context, v *wire.RaftVote, h hraft.RPCHeader) (*wire.RaftVoteReply, error) {
+	if v.PreVote {
+		r, err := consume[hraft.RequestPreVoteResponse](ctx, c, &hraft.RequestPreVoteRequest{RPCHeader: h, Term: v.Term, LastLogIndex: v.LastIndex, LastLogTerm: v.LastTerm}, nil)
+		if err != nil {
+			return nil, err
+		}
+		return &wire.RaftVoteReply{Term: r.Term, Granted: r.Granted}, nil
+	}
 	r, err := consume[hraft.RequestVoteResponse](ctx, c, &hraft.RequestVoteRequest{RPCHeader: h, Term: v.Term, LastLogIndex: v.LastIndex, LastLogTerm: v.LastTerm, LeadershipTransfer: v.Transfer}, nil)
 	if err != nil {
 		return nil, err
@@ -238,10 +231,7 @@ func (c *inbound) snapshot(ctx context.Context, f wire.Frame, m *wire.SnapshotBe
 		return err
 	}
 	if r.Success {
-		if err := recovery.DropSuperseded(c.n.records, m.LastIndex, m.LastTerm); err != nil {
-			c.n.supersededTo.Store(m.LastIndex)
-			c.n.log.Error("records that a snapshot replaced not deleted from the log", "index", m.LastIndex, "err", err)
-		}
+		_ = c.n.dropSuperseded(m.LastIndex, m.LastTerm) // it has been logged, and the snapshot is installed
 	}
 	return c.Reply(f, wire.OpSnapshotOK, &wire.SnapshotOK{Term: r.Term, Success: r.Success || old})
 }

@@ -127,7 +127,7 @@ func TestADeposedLeaderIsNotConfirmed(t *testing.T) {
 	next := c.nodes[old.cfg.NodeID%3]
 	c.lead(next)
 	c.knownAs(next) // one that has not heard of it yet follows the other
-	if err := old.followed(term); err == nil {
+	if err := old.followedBy(old.voters(), term); err == nil {
 		t.Error("a leader of the term before is confirmed")
 	}
 	if err := next.confirm(t.Context(), next.ready.Load()); err != nil {

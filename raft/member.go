@@ -24,20 +24,12 @@ func (n *Node) Change(ctx context.Context, m wire.Membership) (string, error) {
 	return ok.Message, err
 }
 
-var changes = map[string]func(*Node, context.Context, wire.Membership) (wire.MembershipOK, error){
-	"join":     messageOnly((*Node).join),
+var changes = map[string]func(*Node, context.Context, wire.Membership) (message string, err error){
+	"join":     (*Node).join,
 	"rejoin":   (*Node).demoteForRejoin,
-	"remove":   messageOnly((*Node).remove),
-	"promote":  messageOnly((*Node).makeVoter),
-	"transfer": messageOnly((*Node).transfer),
-}
-
-// messageOnly adapts a change whose answer is a message alone.
-func messageOnly(f func(*Node, context.Context, wire.Membership) (string, error)) func(*Node, context.Context, wire.Membership) (wire.MembershipOK, error) {
-	return func(n *Node, ctx context.Context, m wire.Membership) (wire.MembershipOK, error) {
-		msg, err := f(n, ctx, m)
-		return wire.MembershipOK{Message: msg}, err
-	}
+	"remove":   (*Node).remove,
+	"promote":  (*Node).makeVoter,
+	"transfer": (*Node).transfer,
 }
 
 // change is the leader's side of Change; from is the node that asked.
@@ -47,11 +39,12 @@ func (n *Node) change(ctx context.Context, from uint32, m wire.Membership) (wire
 		return wire.MembershipOK{}, fmt.Errorf("%w: membership action %q: want join, remove, promote or transfer", ErrRefused, m.Action)
 	}
 	before := n.raft.GetConfiguration().Index()
-	done, err := f(n, ctx, m)
-	if err == nil && (m.Action == "transfer" || n.raft.GetConfiguration().Index() != before) { // what is so already is asked for again and again
+	message, err := f(n, ctx, m)
+	after := n.raft.GetConfiguration().Index()
+	if err == nil && (m.Action == "transfer" || after != before) { // what is so already is asked for again and again
 		n.cfg.Handler.Changed(ctx, from, m)
 	}
-	return done, err
+	return wire.MembershipOK{Message: message, Index: after}, err
 }
 
 const changeTimeout = 10 * time.Second
@@ -225,6 +218,10 @@ type Member struct {
 	LastSeen time.Time // on the leader: its last answer; zero for never
 }
 
+func member(s hraft.Server) Member {
+	return Member{ID: transport.NodeID(s.ID), Addr: dialAddress(string(s.Address)), Voter: s.Suffrage == hraft.Voter}
+}
+
 // Status is what this node knows of consensus.
 type Status struct {
 	State         string // Leader, Follower, Candidate
@@ -246,7 +243,7 @@ func (n *Node) Status() Status {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, srv := range n.servers() {
-		m := Member{ID: transport.NodeID(srv.ID), Addr: dialAddress(string(srv.Address)), Voter: srv.Suffrage == hraft.Voter}
+		m := member(srv)
 		if p := n.peers[m.ID]; p != nil {
 			m.LastLog, m.LastSeen = p.lastLog, p.lastSeen
 		}

@@ -44,7 +44,7 @@ type Node struct {
 	contact            contact
 	clocks             clocks
 	rounds             confirmations
-	reach              reach
+	silent             sync.Map // the members that do not answer this node while it leads; see noteReach
 }
 
 // consensus is what hashicorp/raft runs, and what it runs for.
@@ -86,6 +86,8 @@ type peerState struct {
 	lastSeen time.Time
 	mark     uint64        // of its last answer, by a clock of its own
 	answered chan struct{} // closed and replaced at each answer
+
+	questions chan struct{} // a token for each question of confirm without an answer
 }
 
 func newNode(cfg Config, sm StateMachine) *Node {
@@ -182,7 +184,11 @@ func (n *Node) start() error {
 		n.cfg.Window.open(n.logs)
 	}
 	n.records = &logstore.Cache{LogStore: &logstore.Failstop{LogStore: n.logs, Disk: n.disk}}
-	if err := n.dropSuperseded(snaps); err != nil {
+	last, err := newest(snaps)
+	if err != nil {
+		return fmt.Errorf("snapshots: %w", err)
+	}
+	if err := n.dropSuperseded(last.Index, last.Term); err != nil && !logstore.LacksRoom(err) {
 		return fmt.Errorf("raft log: %w", err)
 	}
 	n.loadChain()
@@ -218,8 +224,8 @@ func (n *Node) library(snaps hraft.SnapshotStore) *hraft.Config {
 	c.Logger = newLogger(n.log)
 	c.ShutdownOnRemove = false
 	// The state file knows its own index; only a state that is behind the newest snapshot is restored from it.
-	upTo, err := newest(snaps)
-	c.NoSnapshotRestoreOnStart = err == nil && n.holds(upTo)
+	last, err := newest(snaps)
+	c.NoSnapshotRestoreOnStart = err == nil && n.holds(last.Index)
 	return c
 }
 

@@ -15,16 +15,14 @@ func Records(cfg Config, sm StateMachine, from, to uint64, f func(Record) error)
 	return offline(cfg, sm, func(n *Node, _ hraft.SnapshotStore) error {
 		for i := from; i <= to; i++ {
 			var l hraft.Log
-			if err := n.logs.GetLog(i, &l); errors.Is(err, hraft.ErrLogNotFound) {
-				return fmt.Errorf("record %d: %w", i, ErrNoRecord)
-			} else if err != nil {
+			err := n.logs.GetLog(i, &l)
+			if errors.Is(err, hraft.ErrLogNotFound) {
+				err = ErrNoRecord
+			}
+			if err != nil {
 				return fmt.Errorf("record %d: %w", i, err)
 			}
-			r := Record{Index: l.Index, Term: l.Term}
-			if l.Type == hraft.LogCommand {
-				r.Data = l.Data
-			}
-			if err := f(r); err != nil {
+			if err := f(record(&l)); err != nil {
 				return err
 			}
 		}

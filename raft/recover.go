@@ -8,7 +8,6 @@ import (
 	hraft "github.com/hashicorp/raft"
 
 	"github.com/cairndb/cairn/raft/recovery"
-	"github.com/cairndb/cairn/raft/transport"
 )
 
 // What is here works on the files of a node that does not run.
@@ -36,7 +35,7 @@ func Members(cfg Config, sm StateMachine) (members []Member, err error) {
 			return err
 		}
 		for _, s := range c.Servers {
-			members = append(members, Member{ID: transport.NodeID(s.ID), Addr: dialAddress(string(s.Address)), Voter: s.Suffrage == hraft.Voter})
+			members = append(members, member(s))
 		}
 		return nil
 	})
@@ -58,7 +57,8 @@ func LogExtent(cfg Config, sm StateMachine) (e Extent, err error) {
 		if e.Last, err = n.logs.LastIndex(); err != nil {
 			return err
 		}
-		e.Snapshot, err = newest(snaps)
+		last, err := newest(snaps)
+		e.Snapshot = last.Index
 		return err
 	})
 	return e, err
@@ -83,28 +83,16 @@ func Recover(cfg Config, sm StateMachine) error {
 		if n.stateless() {
 			return errors.New("this node has lost its log: recover from another, or restore a backup")
 		}
-		kept := &snapshotRecorder{StateMachine: n.sm}
 		if err := n.storeChain(recovery.Link{}); err != nil { // the snapshot that is made stands for records behind it
 			return err
 		}
-		err := hraft.RecoverCluster(n.library(snaps), &fsm{sm: kept, disk: n.logs.WaitSynced}, n.logs, n.votes, snaps, n.transport, n.onlyMember())
-		if kept.last != nil {
-			kept.last.Release() // the library does not, and the state could not close
+		f := &fsm{sm: n.sm, disk: n.logs.WaitSynced}
+		err := hraft.RecoverCluster(n.library(snaps), f, n.logs, n.votes, snaps, n.transport, n.onlyMember())
+		if f.last != nil {
+			f.last.abandon() // the library may not have come to write it, and the state could not close
 		}
 		return err
 	})
-}
-
-// snapshotRecorder remembers the snapshot that was taken last, because hraft.RecoverCluster does not release it.
-type snapshotRecorder struct {
-	StateMachine
-	last Snapshot
-}
-
-// Snapshot implements StateMachine.
-func (k *snapshotRecorder) Snapshot() (s Snapshot, err error) {
-	k.last, err = k.StateMachine.Snapshot()
-	return k.last, err
 }
 
 // offline opens the log of a stopped node without taking part: it dials and listens nowhere.

@@ -25,19 +25,18 @@ func AcceptLoss(cfg Config, sm StateMachine) (lost *recovery.LossError, err erro
 // salvage makes a new log in place of a damaged one. ok is false when this node is not alone after all: the rest of its log names
 // other members, and they have everything.
 func (n *Node) salvage(snaps hraft.SnapshotStore, path string, why error, open bool) (ok bool, err error) {
-	list, err := snaps.List()
+	last, err := newest(snaps)
 	if err != nil {
 		return false, err
 	}
-	base, term := n.sm.Applied()
-	snapshot := len(list) > 0 && list[0].Index >= base
+	applied, term := n.sm.Applied()
+	base, snapshot := applied, last.Index >= applied
 	if snapshot {
-		base, term = list[0].Index, list[0].Term
+		base, term = last.Index, last.Term
 	}
-	applied, _ := n.sm.Applied()
 	r := logstore.Salvage(path, n.storeOptions(), applied+1)
 	r.Open = r.Open || open
-	if recovery.NamesOthers(list, r, transport.ServerID(n.cfg.NodeID)) {
+	if recovery.NamesOthers(last, r, transport.ServerID(n.cfg.NodeID)) {
 		return false, nil
 	}
 	if base == 0 && r.End > 0 && r.Records[1] == nil { // the first record of a log says who founds it
@@ -52,7 +51,7 @@ func (n *Node) salvage(snaps hraft.SnapshotStore, path string, why error, open b
 			return false, n.loss
 		}
 	}
-	if !snapshot && base > 0 { // a log that does not begin with the first record needs one
+	if !snapshot { // a log that does not begin with the first record needs one
 		if err := n.snapshotState(snaps, base, term); err != nil {
 			return false, err
 		}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,19 +17,27 @@ import (
 	"time"
 
 	hraft "github.com/hashicorp/raft"
-
-	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// checkedSnapshots is a directory of snapshots that keeps no unreadable one: it moves it aside and has another made from the state.
-// Otherwise a member that needs a snapshot would wait until the log has grown enough for the next.
-type checkedSnapshots struct {
+// snapshots is the library's directory of snapshots, with checks of what the library believes. It seals the state in each when the node is
+// encrypted; the description beside it, its place in the log and the members, stays readable. It keeps no unreadable one: it moves that aside
+// and has another made from the state. Otherwise a member that needs a snapshot would wait until the log has grown enough for the next.
+type snapshots struct {
 	hraft.SnapshotStore
 	n *Node
 }
 
-// Open implements hraft.SnapshotStore.
-func (s checkedSnapshots) Open(id string) (*hraft.SnapshotMeta, io.ReadCloser, error) {
+// openSnapshots opens the directory of snapshots. The library is to remove none (see reap).
+func (n *Node) openSnapshots() (hraft.SnapshotStore, error) {
+	files, err := hraft.NewFileSnapshotStoreWithLogger(n.cfg.Dir, math.MaxInt, newLogger(n.log))
+	if err != nil {
+		return nil, fmt.Errorf("snapshots: %w", err)
+	}
+	return snapshots{files, n}, nil
+}
+
+// check opens a snapshot's file as it lies on the disk, which the library compares with its sum, and moves aside one that is unreadable.
+func (s snapshots) check(id string) (*hraft.SnapshotMeta, io.ReadCloser, error) {
 	m, in, err := s.SnapshotStore.Open(id)
 	if err == nil {
 		if err = s.checkDescription(id, m); err == nil {
@@ -42,6 +51,30 @@ func (s checkedSnapshots) Open(id string) (*hraft.SnapshotMeta, io.ReadCloser, e
 	return nil, nil, s.setAside(id, err)
 }
 
+type readCloser struct {
+	io.Reader
+	io.Closer
+}
+
+// Open implements hraft.SnapshotStore. Its callers know the plain size.
+func (s snapshots) Open(id string) (*hraft.SnapshotMeta, io.ReadCloser, error) {
+	m, in, err := s.check(id)
+	if err != nil || s.n.cfg.Keys == nil {
+		return m, in, err
+	}
+	in.Close()
+	f, err := os.Open(filepath.Join(s.path(id), stateFile))
+	if err != nil {
+		return nil, nil, err
+	}
+	at, err := s.n.cfg.Keys.At(f, m.Size)
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("snapshot %s: %w", id, err), f.Close())
+	}
+	m.Size = at.Size()
+	return m, readCloser{io.NewSectionReader(at, 0, at.Size()), f}, nil
+}
+
 // transient reports whether an error is the machine's and not the file's: a file that is gone, or cannot be read just now.
 func transient(err error) bool {
 	var errno syscall.Errno
@@ -49,7 +82,7 @@ func transient(err error) bool {
 }
 
 // List implements hraft.SnapshotStore. It leaves out, and moves aside, snapshots that differ from what was written.
-func (s checkedSnapshots) List() ([]*hraft.SnapshotMeta, error) {
+func (s snapshots) List() ([]*hraft.SnapshotMeta, error) {
 	list, err := s.SnapshotStore.List()
 	dirs, derr := os.ReadDir(s.path(""))
 	if err := errors.Join(err, derr); err != nil {
@@ -64,7 +97,7 @@ func (s checkedSnapshots) List() ([]*hraft.SnapshotMeta, error) {
 		if good[d.Name()] || strings.HasSuffix(d.Name(), ".tmp") { // one that is being written
 			continue
 		}
-		_, in, err := s.Open(d.Name()) // what is no snapshot is set aside
+		_, in, err := s.check(d.Name()) // what is no snapshot is set aside
 		if err == nil {
 			in.Close()
 		} else if transient(err) && !errors.Is(err, fs.ErrNotExist) {
@@ -74,14 +107,14 @@ func (s checkedSnapshots) List() ([]*hraft.SnapshotMeta, error) {
 	return list, nil
 }
 
-func (s checkedSnapshots) path(id string) string { return filepath.Join(s.n.cfg.Dir, "snapshots", id) }
+func (s snapshots) path(id string) string { return filepath.Join(s.n.cfg.Dir, "snapshots", id) }
 
 // retainedSnapshots is how many are kept.
 const retainedSnapshots = 2
 
 // reap removes all snapshots but the newest. The library would remove one file by file, and a process that is killed meanwhile
 // leaves what looks like a damaged snapshot.
-func (s checkedSnapshots) reap() error {
+func (s snapshots) reap() error {
 	list, err := s.List()
 	if err != nil {
 		return err
@@ -93,7 +126,7 @@ func (s checkedSnapshots) reap() error {
 }
 
 // remove gives a snapshot the name of an unfinished one first: List passes over it, and the next start removes what is left.
-func (s checkedSnapshots) remove(id string) error {
+func (s snapshots) remove(id string) error {
 	path := s.path(id) + ".tmp"
 	if err := os.Rename(s.path(id), path); err != nil {
 		return err
@@ -114,6 +147,9 @@ func (n *Node) dropUnfinished() error {
 	return err
 }
 
+// stateFile is the library's name of a snapshot's state.
+const stateFile = "state.bin"
+
 // sumFile lies beside a snapshot's description, which the library believes as it reads it. It holds the sum of what nothing
 // else tells: where in the log the snapshot is, and who the members were.
 const sumFile = "meta.sum"
@@ -129,11 +165,11 @@ func sumOf(m *hraft.SnapshotMeta) []byte {
 }
 
 // checkDescription returns why a snapshot's description cannot be believed; nil when it can.
-func (s checkedSnapshots) checkDescription(dir string, m *hraft.SnapshotMeta) error {
-	if place := fmt.Sprintf("%d-%d-", m.Term, m.Index); m.ID != dir || !strings.HasPrefix(dir, place) {
-		return fmt.Errorf("its description names snapshot %s at %s", m.ID, place)
+func (s snapshots) checkDescription(dir string, m *hraft.SnapshotMeta) error {
+	if m.ID != dir {
+		return fmt.Errorf("its description names snapshot %s", m.ID)
 	}
-	info, err := os.Stat(filepath.Join(s.path(dir), "state.bin"))
+	info, err := os.Stat(filepath.Join(s.path(dir), stateFile))
 	if err != nil {
 		return err
 	}
@@ -154,7 +190,7 @@ func (s checkedSnapshots) checkDescription(dir string, m *hraft.SnapshotMeta) er
 }
 
 // sum writes the sum of a snapshot that is in a directory.
-func (s checkedSnapshots) sum(dir string, m *hraft.SnapshotMeta) error {
+func (s snapshots) sum(dir string, m *hraft.SnapshotMeta) error {
 	f, err := os.OpenFile(filepath.Join(s.path(dir), sumFile), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
@@ -166,17 +202,17 @@ func (s checkedSnapshots) sum(dir string, m *hraft.SnapshotMeta) error {
 	return errors.Join(err, f.Close())
 }
 
-// newest is the place in the log of the newest snapshot; 0 when there is none.
-func newest(snaps hraft.SnapshotStore) (uint64, error) {
+// newest is the newest snapshot; its index is 0 when there is none.
+func newest(snaps hraft.SnapshotStore) (m hraft.SnapshotMeta, err error) {
 	list, err := snaps.List()
-	if err != nil || len(list) == 0 {
-		return 0, err
+	if err == nil && len(list) > 0 {
+		m = *list[0]
 	}
-	return list[0].Index, nil
+	return m, err
 }
 
 // setAside moves a snapshot out of the way, and returns why.
-func (s checkedSnapshots) setAside(id string, err error) error {
+func (s snapshots) setAside(id string, err error) error {
 	path := s.path(id)
 	aside := filepath.Join(s.n.cfg.Dir, fmt.Sprintf("snapshot-%s.corrupt-%d", id, time.Now().Unix()))
 	s.n.log.Error("snapshot unreadable, moved aside", "path", path, "aside", aside, "err", err)
@@ -204,92 +240,4 @@ func (n *Node) replaceDamagedSnapshots() {
 			}
 		}
 	}
-}
-
-// Create implements hraft.SnapshotStore. The library syncs a snapshot when it is whole; what the log syncs meanwhile would wait for
-// all of it then.
-func (s checkedSnapshots) Create(v hraft.SnapshotVersion, index, term uint64, c hraft.Configuration, at uint64, t hraft.Transport) (hraft.SnapshotSink, error) {
-	step := s.n.cfg.SnapshotStep
-	if step == nil {
-		return s.create(v, index, term, c, at, t)
-	}
-	var sink hraft.SnapshotSink
-	err := step("create", func() (err error) {
-		sink, err = s.create(v, index, term, c, at, t)
-		return err
-	})
-	return steppedSink{sink, step}, err
-}
-
-// steppedSink has a seam around what it does.
-type steppedSink struct {
-	hraft.SnapshotSink
-	step func(op string, do func() error) error
-}
-
-// Write implements io.Writer.
-func (s steppedSink) Write(b []byte) (n int, err error) {
-	err = s.step("write", func() (err error) {
-		n, err = s.SnapshotSink.Write(b)
-		return err
-	})
-	return n, err
-}
-
-// Close implements hraft.SnapshotSink.
-func (s steppedSink) Close() error { return s.step("close", s.SnapshotSink.Close) }
-
-func (s checkedSnapshots) create(v hraft.SnapshotVersion, index, term uint64, c hraft.Configuration, at uint64, t hraft.Transport) (hraft.SnapshotSink, error) {
-	sink, err := s.SnapshotStore.Create(v, index, term, c, at, t)
-	if err != nil {
-		return nil, err
-	}
-	dir := sink.ID() + ".tmp" // where the library writes
-	m := &hraft.SnapshotMeta{Version: v, ID: sink.ID(), Index: index, Term: term, Configuration: c, ConfigurationIndex: at}
-	if err := s.sum(dir, m); err != nil {
-		return nil, errors.Join(err, sink.Cancel())
-	}
-	if s.n.cfg.NoSync {
-		return reapingSink{sink, s}, nil
-	}
-	f, err := os.OpenFile(filepath.Join(s.path(dir), "state.bin"), os.O_WRONLY, 0)
-	if err != nil {
-		return nil, errors.Join(err, sink.Cancel())
-	}
-	return syncedSink{reapingSink{sink, s}, f, &syncwriter.Writer{W: sink, File: f}}, nil
-}
-
-// reapingSink removes older snapshots once its own is whole.
-type reapingSink struct {
-	hraft.SnapshotSink
-	snaps checkedSnapshots
-}
-
-// Close implements hraft.SnapshotSink.
-func (s reapingSink) Close() error {
-	if err := s.SnapshotSink.Close(); err != nil {
-		return err
-	}
-	return s.snaps.reap()
-}
-
-type syncedSink struct {
-	hraft.SnapshotSink
-	f *os.File
-	w *syncwriter.Writer
-}
-
-// Write implements io.Writer.
-func (s syncedSink) Write(b []byte) (int, error) { return s.w.Write(b) }
-
-// Close implements hraft.SnapshotSink. The library may close a sink that it has cancelled.
-func (s syncedSink) Close() error {
-	_ = s.f.Close() // the library syncs what it writes, and says what went wrong
-	return s.SnapshotSink.Close()
-}
-
-// Cancel implements hraft.SnapshotSink.
-func (s syncedSink) Cancel() error {
-	_ = s.f.Close()
-	return s.SnapshotSink.Cancel()
 }

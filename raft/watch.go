@@ -37,6 +37,23 @@ func (n *Node) watch() {
 	}
 }
 
+// noteReach logs once that a member does not answer this node while it leads, and once that it is back: the library reports every heartbeat that
+// fails. The library calls it as it observes, so that nothing is dropped.
+func (n *Node) noteReach(observed any) {
+	switch o := observed.(type) {
+	case hraft.RaftState:
+		n.silent.Clear() // another node may lead, which sees for itself
+	case hraft.FailedHeartbeatObservation:
+		if _, known := n.silent.LoadOrStore(o.PeerID, true); !known {
+			n.log.Warn("peer does not answer", "peer", o.PeerID, "last_contact", o.LastContact)
+		}
+	case hraft.ResumedHeartbeatObservation:
+		if _, known := n.silent.LoadAndDelete(o.PeerID); known {
+			n.log.Info("peer answers again", "peer", o.PeerID)
+		}
+	}
+}
+
 // updateReady waits for the barrier of a new term and announces the lead; it reports whether readiness changed. Propose and
 // ReadIndex rest on ready: before the barrier is applied, this leader may lack records that its predecessor acknowledged.
 func (n *Node) updateReady() bool {

@@ -52,14 +52,11 @@ func Continue(r logstore.Remains, base, term uint64) (logs []*hraft.Log, lost []
 	return logs, lost
 }
 
-// NamesOthers says whether what is left of a log names a member that is not this node.
-func NamesOthers(list []*hraft.SnapshotMeta, r logstore.Remains, self hraft.ServerID) bool {
-	var members []hraft.Server
-	if len(list) > 0 {
-		members = list[0].Configuration.Servers
-	}
+// NamesOthers reports whether the newest snapshot and the rest of a log behind it name a member that is not this node.
+func NamesOthers(last hraft.SnapshotMeta, r logstore.Remains, self hraft.ServerID) bool {
+	members := last.Configuration.Servers
 	for _, i := range slices.Sorted(maps.Keys(r.Records)) {
-		if l := r.Records[i]; l.Type == hraft.LogConfiguration && (len(list) == 0 || i > list[0].Index) {
+		if l := r.Records[i]; l.Type == hraft.LogConfiguration && i > last.Index {
 			var err error
 			if members, err = decodeConfiguration(l.Data); err != nil {
 				return true
