@@ -22,7 +22,7 @@ var writers = map[string]string{
 	"raft/logstore/fs.go":                 "sealed",
 	"raft/logstore/votes.go":              "sealed values under plain keys",
 	"raft/amnesia.go":                     "a mark",
-	"raft/recovery/acknowledged.go":       "places in the log",
+	"raft/recovery/files.go":              "places in the log",
 	"raft/snapshots.go":                   "sealed, and sums of where in the log snapshots are",
 	"index/text/open.go":                  "sealed by Bleve's hooks; a format number",
 	"index/restore.go":                    "sealed",

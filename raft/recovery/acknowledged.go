@@ -85,13 +85,13 @@ func (a *Acknowledged) Store(path string, sync bool) error {
 		return err
 	}
 	next := path + ".new"
-	f, err := os.OpenFile(next, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
+	if err = WriteFile(next, raw, sync); err == nil {
+		err = os.Rename(next, path)
 	}
-	_, err = f.Write(raw)
-	if err == nil && sync {
-		err = f.Sync()
+	if err != nil { // the file is as it was, and the next call tries again
+		a.mu.Lock()
+		a.dirty = true
+		a.mu.Unlock()
 	}
-	return errors.Join(err, f.Close(), os.Rename(next, path))
+	return err
 }

@@ -2,7 +2,10 @@ package recovery
 
 import (
 	"maps"
+	"path/filepath"
 	"testing"
+
+	"github.com/cairndb/cairn/raft/rafttest"
 )
 
 // TestAcknowledgementsGrow: an older place never replaces a newer one.
@@ -14,5 +17,39 @@ func TestAcknowledgementsGrow(t *testing.T) {
 	}
 	if got, want := a.last, map[uint32]Place{1: {3, 4}}; !maps.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// TestAFullDiskLosesNoAcknowledgement: places that cannot be stored leave those that were stored before, and are stored when there is room.
+func TestAFullDiskLosesNoAcknowledgement(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "full")
+	rafttest.SmallDisk(t, dir, 1)
+	path := filepath.Join(dir, "acknowledged")
+	stored := func() Place {
+		t.Helper()
+		var read Acknowledged
+		if err := read.Load(path); err != nil {
+			t.Fatal(err)
+		}
+		return read.Of(1)
+	}
+	var a Acknowledged
+	a.Note(1, Place{2, 10})
+	if err := a.Store(path, true); err != nil {
+		t.Fatal(err)
+	}
+	release := rafttest.Fill(t, dir)
+	a.Note(1, Place{2, 11})
+	err := a.Store(path, true)
+	if got := stored(); err == nil || got != (Place{2, 10}) {
+		t.Errorf("on a full disk: %v, %v", got, err)
+	}
+	release()
+	if err := a.Store(path, true); err != nil {
+		t.Fatal(err)
+	}
+	if got := stored(); got != (Place{2, 11}) {
+		t.Errorf("with room again: %v", got)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// AsideName is where something damaged is moved to. What was moved there before stays.
+// AsideName is a name that is not in use, for a damaged file or directory that is moved aside.
 func AsideName(path string) string {
 	for at := time.Now().Unix(); ; at++ {
 		aside := fmt.Sprintf("%s.corrupt-%d", path, at)
@@ -17,10 +17,23 @@ func AsideName(path string) string {
 	}
 }
 
-// SetAside renames a log; there may be none.
+// SetAside renames a log or its snapshots; there may be none.
 func SetAside(from, to string) error {
 	if err := os.Rename(from, to); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	return nil
+}
+
+// WriteFile writes a small file, and syncs it when sync is true.
+func WriteFile(path string, b []byte, sync bool) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	if err == nil && sync {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
 }
