@@ -51,8 +51,8 @@ var order = binary.NativeEndian
 // it changes, and opening it says who has it.
 func Check(path string) error { return check(path, false) }
 
-// CheckNewest is Check for a file that counts by its newest commit alone: one of whose meta pages is not valid is damaged, because it
-// may be the newer one, and bbolt would go on with the commit before it.
+// CheckNewest is Check for a file that counts by its newest commit alone: an empty one is damaged, and so is one of whose meta pages is not
+// valid, because it may be the newer one, and bbolt would go on with the commit before it.
 func CheckNewest(path string) error { return check(path, true) }
 
 func check(path string, newest bool) error {
@@ -68,7 +68,7 @@ func check(path string, newest bool) error {
 		return nil
 	}
 	w := walk{seen: map[uint64]bool{}}
-	if w.file, err = io.ReadAll(file); err != nil || len(w.file) == 0 {
+	if w.file, err = io.ReadAll(file); err != nil || len(w.file) == 0 && !newest {
 		return err
 	}
 	valid := w.findMeta()
@@ -89,7 +89,7 @@ type walk struct {
 	file []byte
 	size uint64 // of a page
 
-	// What the newest valid meta says.
+	// Of the newest valid meta.
 	root, pages, list uint64
 
 	seen map[uint64]bool // a page that is reached twice is a loop, or two trees grown together

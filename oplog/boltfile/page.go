@@ -33,7 +33,7 @@ func (p page) value(i int) []byte {
 	return k[len(k) : len(k)+int(order.Uint32(e[12:])) : len(k)+int(order.Uint32(e[12:]))]
 }
 
-// What a leaf's elements are.
+// The kinds of a leaf's elements.
 const (
 	rows    = 0
 	buckets = bucketLeaf

@@ -75,8 +75,8 @@ func (s *Store) removeOldest(n int) (err error) {
 	return errors.Join(err, s.syncDir())
 }
 
-// cutFrom removes a record, which is not the first, and all behind it. The newest segments go first, so that what a crash leaves is
-// consecutive.
+// cutFrom removes a record, which is not the first, and all behind it. The newest segments go first, so that the records which a crash leaves
+// are consecutive.
 func (s *Store) cutFrom(first uint64) error {
 	at := len(s.segs) - 1
 	for s.segs[at].first >= first {

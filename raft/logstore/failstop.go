@@ -77,8 +77,8 @@ func (d *Disk) waitForRoom() bool {
 	}
 }
 
-// LacksRoom reports whether a write found no room. A sync that found none does not count: it may have dropped what was written, like
-// any failed sync.
+// LacksRoom reports whether a write found no room. A sync that found none does not count: like any failed sync it may have dropped
+// written pages.
 func LacksRoom(err error) bool {
 	return !errors.Is(err, ErrUnsynced) && (errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT))
 }

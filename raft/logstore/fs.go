@@ -32,7 +32,7 @@ type File interface {
 	Size() (int64, error)
 }
 
-// ErrHeld says that another process has the log open.
+// ErrLocked says that another process has the log open.
 var ErrLocked = errors.New("in use by another process")
 
 // OS is the file system of the machine.

@@ -97,7 +97,7 @@ func (s *Store) lose(next uint64, why error) {
 	}
 }
 
-// lostAny turns an error of kept records that cannot be read into the word that they are lost, and that what met it may be done again.
+// lostAny reports that kept records which cannot be read are lost, so that the rewrite that met them can be tried again without them.
 func (s *Store) lostAny(err error) (again bool, _ error) {
 	m := s.meta.Load()
 	if r := s.readable.Load(); errors.Is(err, ErrDamaged) && m.Kept < r && r <= m.First {

@@ -10,6 +10,7 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
+	"math"
 	"path/filepath"
 
 	"github.com/cairndb/cairn/oplog/seal"
@@ -36,7 +37,7 @@ func newMeta() meta {
 
 // readMeta reads the file; fs.ErrNotExist when there is none.
 func readMeta(files FS, dir string, keys *seal.Ring) (m meta, err error) {
-	raw, err := readAll(files, filepath.Join(dir, metaFile))
+	raw, err := readAll(files, filepath.Join(dir, metaFile), math.MaxInt64)
 	if err != nil {
 		return m, err
 	}
@@ -98,8 +99,8 @@ func (s *Store) hadRecords() bool {
 	return m.First > 0 || m.Newest > 0
 }
 
-// readAll reads a file.
-func readAll(files FS, name string) (_ []byte, err error) {
+// readAll reads a file, but no more than so many bytes of its beginning.
+func readAll(files FS, name string, most int64) (_ []byte, err error) {
 	f, err := files.Open(name)
 	if err != nil {
 		return nil, err
@@ -109,7 +110,7 @@ func readAll(files FS, name string) (_ []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	b := make([]byte, size)
+	b := make([]byte, min(size, most))
 	if _, err := f.ReadAt(b, 0); err != nil && !errors.Is(err, io.EOF) {
 		return nil, unreadable(err)
 	}

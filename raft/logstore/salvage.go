@@ -3,8 +3,8 @@ package logstore
 import (
 	"cmp"
 	"encoding/binary"
-	"errors"
 	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 
@@ -38,7 +38,11 @@ func Salvage(dir string, o Options, from uint64) Remains {
 	slices.Sort(firsts)
 	for i, first := range firsts {
 		wanted := i+1 == len(firsts) || firsts[i+1] > max(from, m.First)
-		raw, _ := readStart(o.FS, filepath.Join(dir, segmentName(first)), wanted) // what was read of it
+		most := int64(headerSize) // of kept records, which may be many, the header alone
+		if wanted {
+			most = math.MaxInt64
+		}
+		raw, _ := readAll(o.FS, filepath.Join(dir, segmentName(first)), most) // nil when it cannot be read
 		if wanted {
 			files[first] = raw
 		}
@@ -64,20 +68,6 @@ func Salvage(dir string, o Options, from uint64) Remains {
 		r.Open = newest < m.Newest || cut
 	}
 	return r
-}
-
-// readStart reads a file, or its header alone: kept records may be many.
-func readStart(files FS, name string, whole bool) ([]byte, error) {
-	if whole {
-		return readAll(files, name)
-	}
-	f, err := files.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	b := make([]byte, headerSize)
-	n, err := f.ReadAt(b, 0)
-	return b[:n], errors.Join(err, f.Close())
 }
 
 // collect adds the intact frames of a segment, and returns the least length that the file had; 0 when nothing in it is intact.

@@ -223,7 +223,7 @@ func (g *segment) recordAt(raw []byte, offset int64) bool {
 	return err == nil && l != nil && l.Index == g.next()
 }
 
-// syncEnding puts the end of the last segment on disk as it was read: what scan found may so far be in the system's memory only.
+// syncEnding puts the end of the last segment on disk as it was read: the records that scan found may so far be in the system's memory only.
 func (s *Store) syncEnding(g *segment, end ending) error {
 	if end.torn {
 		if _, err := g.f.WriteAt(make([]byte, g.used-g.at), g.at); err != nil {

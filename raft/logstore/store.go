@@ -37,7 +37,7 @@ const (
 	maxSegment   = 1 << 30
 )
 
-// ErrUnsynced says that a sync failed: what it was to put on the disk may be there, or not.
+// ErrUnsynced says that a sync failed: the bytes that it was to put on the disk may be there, or not.
 var ErrUnsynced = errors.New("sync of the log")
 
 // Store is a member's log. One task at a time stores and deletes (turn); any may read. mu guards segs, cuts and the ends of
@@ -207,7 +207,7 @@ func (s *Store) NewestWithin(bytes int64) (records uint64) {
 
 // GetLog implements hraft.LogStore.
 func (s *Store) GetLog(index uint64, l *hraft.Log) error {
-	if index < s.meta.Load().First { // what is kept before is no part of the log
+	if index < s.meta.Load().First { // records that are kept before are no part of the log
 		return hraft.ErrLogNotFound
 	}
 	r := s.Reader()

@@ -11,8 +11,8 @@ import hraft "github.com/hashicorp/raft"
 //   - followers are told of no commit that reaches so far (CapSynced);
 //   - a leader that was deposed does not say that it has them (WaitSynced).
 //
-// What a crash takes from the leader's disk then is a record that no member knows to be committed, and the members that are
-// left may keep it or not. Records that are not commands, which the library acts on by itself, are synced first.
+// So a crash takes from the leader's disk only records that no member knows to be committed, and the members that are left may
+// keep them or not. Records that are not commands, which the library acts on by itself, are synced first.
 
 // An unsyncedAppend is a sync in the background. The next append waits until it is done.
 type unsyncedAppend struct {

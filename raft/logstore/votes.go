@@ -29,7 +29,7 @@ const (
 	keyVote     = "LastVoteCand"
 )
 
-// zero are the values of a member that has seen no term; a key without a value is damage.
+// initialValues are the values of a member that has seen no term; a key without a value is damage.
 var initialValues = map[string][]byte{KeyTerm: make([]byte, 8), keyVoteTerm: make([]byte, 8), keyVote: nil}
 
 // votesFile is the name of the file beside the segments that has term and vote.
@@ -129,9 +129,6 @@ func openVotes(path string, keys *seal.Ring, noSync, readOnly bool) (v *Votes, e
 // with the vote before the last; what such a page has is in one sector of the disk, so no crash tears it. With a damaged list of free pages
 // it would write over others.
 func checkPages(path string) error {
-	if info, err := os.Stat(path); err == nil && info.Size() == 0 { // bbolt would make a new one of it
-		return fmt.Errorf("%w: it is empty", ErrDamaged)
-	}
 	err := boltfile.CheckNewest(path)
 	if errors.Is(err, boltfile.ErrDamaged) {
 		return fmt.Errorf("%w: %v", ErrDamaged, err)

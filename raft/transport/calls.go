@@ -104,7 +104,7 @@ func unpackAppend(f wire.Frame, resp *hraft.AppendEntriesResponse) (r *wire.Raft
 func (t *Transport) AppendEntries(id hraft.ServerID, addr hraft.ServerAddress, a *hraft.AppendEntriesRequest, resp *hraft.AppendEntriesResponse) error {
 	if IsHeartbeat(a) {
 		err := t.Append(ForHeartbeat, id, addr, a, resp)
-		if err != nil { // what its other connection has under way would be waited for until the system gives it up
+		if err != nil { // requests on its other connections would be waited for until the system gives them up
 			t.Pool.closeAll(string(addr), ForAppend)
 		}
 		return err

@@ -59,8 +59,8 @@ func (p *Pool) dialMember(ctx context.Context, id uint32, addr, purpose string) 
 	return c, nil
 }
 
-// use makes an exchange on a connection to a member, and keeps the connection when the peer answered: otherwise what it would read next is not
-// known.
+// use makes an exchange on a connection to a member, and keeps the connection when the peer answered: after another error a late answer could be
+// taken for the next one.
 func (p *Pool) use(ctx context.Context, id uint32, addr, purpose string, exchange func(*Conn) error) error {
 	c, err := p.get(ctx, id, addr, purpose)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// What the listener bears.
+// Limits of the listener.
 const (
 	maxInbound   = 1024             // connections; more are closed unanswered
 	earlyTimeout = 10 * time.Second // to say hello
