@@ -10,7 +10,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// What members acknowledged is heard, told and kept here; why it is, recovery.Acknowledged says.
+// This file notes which records members acknowledged, stores them, and tells them to the members; recovery.Acknowledged says why.
 
 // end is the place of the log's last record.
 func (n *Node) end() recovery.Place {

@@ -29,10 +29,9 @@ import (
 
 // rejoining is what a member without state knows of its way back.
 type rejoining struct {
-	amnesia       atomic.Bool                  // see stateless
-	admitted      atomic.Bool                  // a leader has taken this node's vote away since it started without state
-	admitter      atomic.Pointer[hraft.Server] // the leader whose requests were refused last
-	admitterHeard chan struct{}                // holds a token when there is one
+	amnesia   atomic.Bool       // see stateless
+	admitted  atomic.Bool       // a leader has taken this node's vote away since it started without state
+	admitters chan hraft.Server // the leader whose requests were refused last, until it is asked
 }
 
 func (n *Node) amnesiaFile() string { return filepath.Join(n.cfg.Dir, "amnesia") }
@@ -51,12 +50,8 @@ func (n *Node) markAmnesiac() error {
 	if n.offline {
 		return nil
 	}
-	f, err := os.OpenFile(n.amnesiaFile(), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString("this node has no state to vote with; no votes until it has rejoined\n")
-	return errors.Join(err, f.Sync(), f.Close(), logstore.OS{}.SyncDir(n.cfg.Dir))
+	err := recovery.WriteFile(n.amnesiaFile(), []byte("this node has no state to vote with; no votes until it has rejoined\n"), true)
+	return errors.Join(err, logstore.OS{}.SyncDir(n.cfg.Dir))
 }
 
 // Discard moves the log and the snapshots of a stopped member aside, when the state built from them cannot be trusted. The member
@@ -76,7 +71,7 @@ func Discard(dir string) (aside string, err error) {
 	if err := recovery.SetAside(logDir(dir), logDir(aside)); err != nil {
 		return "", err
 	}
-	if err := os.Rename(filepath.Join(dir, "snapshots"), filepath.Join(aside, "snapshots")); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := recovery.SetAside(filepath.Join(dir, "snapshots"), filepath.Join(aside, "snapshots")); err != nil {
 		return "", err
 	}
 	return aside, logstore.OS{}.SyncDir(dir)
@@ -129,10 +124,13 @@ func (n *Node) refusesUntilAdmitted(leader uint32, addr string) error {
 	if !n.stateless() || n.admitted.Load() {
 		return nil
 	}
-	n.admitter.Store(&hraft.Server{ID: transport.ServerID(leader), Address: hraft.ServerAddress(addr)})
 	select {
-	case n.admitterHeard <- struct{}{}:
-	default: // a leader is being asked already
+	case <-n.admitters: // an older one
+	default:
+	}
+	select {
+	case n.admitters <- hraft.Server{ID: transport.ServerID(leader), Address: hraft.ServerAddress(addr)}:
+	default: // another was heard just now
 	}
 	return errNotAdmitted
 }
@@ -178,17 +176,20 @@ func (n *Node) rejoin() {
 	defer tick.Stop()
 	var since uint64 // index at which the others took the vote away
 	for {
+		var leader hraft.Server
 		select {
 		case <-n.ctx.Done():
 			return
-		case <-n.admitterHeard:
+		case leader = <-n.admitters:
 		case <-tick.C:
 		}
 		self, known := n.find(n.cfg.NodeID)
 		voter := n.cfg.Role == RoleVoter
 		switch _, _, led := n.Leader(); {
 		case n.stateless() && !n.admitted.Load():
-			since = n.askAdmission()
+			if leader.ID != "" {
+				since = n.askAdmission(leader)
+			}
 		case !known || !led:
 		case n.stateless() && (self.Suffrage == hraft.Voter || !voter) && n.raft.LastIndex() > since: // a replica may have been promoted meanwhile
 			n.clearAmnesia()
@@ -202,12 +203,8 @@ func (n *Node) rejoin() {
 	}
 }
 
-// askAdmission asks the leader that has sent something last to take this node's vote away, and returns where in the log it did.
-func (n *Node) askAdmission() (since uint64) {
-	leader := n.admitter.Swap(nil)
-	if leader == nil {
-		return 0
-	}
+// askAdmission asks a leader to take this node's vote away, and returns where in the log it did.
+func (n *Node) askAdmission(leader hraft.Server) (since uint64) {
 	ok, err := n.askPeer(leader.Address, n.request("rejoin"))
 	if err != nil {
 		n.log.Warn("this node has no state, and the leader does not admit it yet", "peer", leader.ID, "err", err)

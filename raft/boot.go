@@ -16,7 +16,7 @@ import (
 
 // form makes one cluster out of nodes that were configured with each other's addresses, started in any order.
 //
-// A node without configuration asks every peer who it is. When a peer has state, a cluster exists and this node asks to join
+// A node without configuration asks every peer for its id and role. When a peer has state, a cluster exists and this node asks to join
 // it. When all have answered and none has any, the node with the lowest id is the founder: it has each of the others store the
 // founding configuration, and stores it itself last. A member that stores it may vote from then on; one that has an empty home
 // for any other reason may not (see amnesia.go). A founder that ends in between begins again when it is back, or is taken in by

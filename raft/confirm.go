@@ -20,14 +20,6 @@ type confirmations struct {
 	turn chan struct{} // holds a token while a round is under way
 	mu   sync.Mutex
 	next *round // not begun yet; nil when no read waits
-	over bool   // the node closes: no new rounds
-}
-
-// end prevents further rounds.
-func (c *confirmations) end() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.over = true
 }
 
 // maxQuestions bounds the questions that wait for a silent member.
@@ -43,7 +35,7 @@ var errDeposed = errors.New("a quorum does not follow this node")
 // confirm returns nil when this node led in a term at some moment after the call.
 func (n *Node) confirm(ctx context.Context, term uint64) error {
 	n.rounds.mu.Lock()
-	if n.rounds.over {
+	if n.ctx.Err() != nil {
 		n.rounds.mu.Unlock()
 		return errDeposed
 	}
@@ -75,37 +67,45 @@ func (n *Node) confirm(ctx context.Context, term uint64) error {
 
 // followedBy asks these voters, of which this node may be one, whether they follow this node in a term; nil when a quorum of them does.
 func (n *Node) followedBy(voters []hraft.Server, term uint64) error {
-	yes, others := 0, 0
-	answers := make(chan bool, len(voters))
-	for _, s := range voters {
-		if transport.NodeID(s.ID) == n.cfg.NodeID {
-			yes++
-			continue
-		}
+	follows := func(s hraft.Server) bool {
 		n.mu.Lock()
 		questions := n.peer(transport.NodeID(s.ID)).questions
 		n.mu.Unlock()
 		select {
 		case questions <- struct{}{}:
-		default: // it is silent
-			continue
-		}
-		others++
-		n.tasks.Go(func() { // its answer has room
 			defer func() { <-questions }()
-			_, ok := n.askWith(s, term, 0, 0)
-			answers <- ok
-		})
-	}
-	for ; others > 0 && yes <= len(voters)/2 && term != 0; others-- {
-		if <-answers {
-			yes++
+		default: // it is silent
+			return false
 		}
+		_, ok := n.askWith(s, term, 0, 0)
+		return ok
 	}
-	if term == 0 || yes <= len(voters)/2 {
+	if term == 0 || !n.quorum(voters, follows) {
 		return errDeposed
 	}
 	return nil
+}
+
+// quorum asks these voters side by side, and reports whether a majority of them says yes. This node, when it is one of them, does. It returns
+// as soon as it knows; each question has a deadline.
+func (n *Node) quorum(voters []hraft.Server, ask func(hraft.Server) bool) bool {
+	answers := make(chan bool, len(voters)) // room for all: no task waits for this one
+	for _, s := range voters {
+		if transport.NodeID(s.ID) == n.cfg.NodeID {
+			answers <- true
+			continue
+		}
+		n.tasks.Go(func() { answers <- ask(s) })
+	}
+	yes, no := 0, 0
+	for yes <= len(voters)/2 && no < (len(voters)+1)/2 {
+		if <-answers {
+			yes++
+		} else {
+			no++
+		}
+	}
+	return yes > len(voters)/2
 }
 
 // askWith asks one member whether it follows this node in a term, and whether its log has a record of a term unless the index is 0; it

@@ -30,8 +30,8 @@ func (n *Node) acknowledged() uint64 {
 	return n.logs.CapSynced(n.raft.CommitIndex())
 }
 
-// noteLeader notes, of a message that was sent just now, what the leader of a term says of the time and of the acknowledged records. A new contact begins with a new term,
-// and when the leader was silent for longer than its lease: anything may have been acknowledged meanwhile.
+// noteLeader notes the time and the acknowledged index in a message of a term's leader that was sent just now. A new contact begins with a
+// new term, and when the leader was silent for longer than its lease: it may have acknowledged any number of records meanwhile.
 func (n *Node) noteLeader(term, acknowledged uint64, clock time.Time) {
 	if term < n.Term() {
 		return
@@ -64,7 +64,7 @@ func (n *Node) fresh(heard uint64) bool {
 }
 
 // lease is how long a leader goes on without hearing its quorum, and how long a follower relies on what its leader said. A message is
-// a lease old at most when it counts (fresh), so what a follower says of its leader's acknowledged records is two leases old at most:
+// a lease old at most when it counts (fresh), so the acknowledged index that a follower reports is two leases old at most:
 // no longer than the shortest time in which others elect, which is six tenths of Election.
 func (n *Node) lease() time.Duration { return n.cfg.Election * 3 / 10 }
 
@@ -154,6 +154,9 @@ func (n *Node) waitPeerAnswer(ctx context.Context, id uint32) {
 // peer is what is known of another member. n.mu is held.
 func (n *Node) peer(id uint32) *peerState {
 	p := n.peers[id]
+	if n.peers == nil {
+		n.peers = map[uint32]*peerState{}
+	}
 	if p == nil {
 		p = &peerState{answered: make(chan struct{}), questions: make(chan struct{}, maxQuestions)}
 		n.peers[id] = p

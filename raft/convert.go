@@ -71,7 +71,7 @@ func copyLog(src, dst *logstore.Store) error {
 	r := src.Reader()
 	defer r.Close()
 	for i := src.FirstKept(); i < first; i++ {
-		_, _ = r.Read(i) // of what cannot be read, and what is before, nothing is copied
+		_, _ = r.Read(i) // a record that cannot be read, and those before it, are not copied
 	}
 	kept := min(src.FirstKept(), first)
 	var batch []*hraft.Log

@@ -8,8 +8,8 @@ import (
 	hraft "github.com/hashicorp/raft"
 )
 
-// CutBehind leaves nothing in this member's log from before an index, kept or not, and no snapshot from before it: what was erased from the state
-// there would be sent to members that join, from either. Nor do the log's files hold it.
+// CutBehind deletes all records before an index from this member's log, from the records kept before it and from the log's files, and all
+// snapshots that end before it. Otherwise members that join would be sent memories that were erased from the state there.
 func (n *Node) CutBehind(index uint64) error {
 	snaps, err := n.openSnapshots()
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	hraft "github.com/hashicorp/raft"
 )
 
-// What callers branch on.
+// The errors that callers branch on.
 var (
 	ErrNotLeader      = errors.New("not the leader")
 	ErrNoLeader       = errors.New("no leader elected")

@@ -125,36 +125,14 @@ func (n *Node) refuses(addr string) bool {
 // wouldWin asks the other voters for pre-votes, and reports whether a quorum grants them.
 func (n *Node) wouldWin(dead uint32) bool {
 	index, term := n.lastRecord()
-	voters, others := n.voters(), 0
-	answers := make(chan bool, len(voters))
-	for _, s := range voters {
-		if id := transport.NodeID(s.ID); id == dead || id == n.cfg.NodeID {
-			continue
-		}
-		others++
-		n.tasks.Go(func() { // its answer has room; the exchange has a deadline
-			var resp hraft.RequestPreVoteResponse
-			err := n.transport.RequestPreVote(s.ID, s.Address, &hraft.RequestPreVoteRequest{Term: n.Term() + 1, LastLogIndex: index, LastLogTerm: term}, &resp)
-			answers <- err == nil && resp.Granted
-		})
-	}
-	granted := 1 // its own
-	for range others {
-		select {
-		case yes := <-answers:
-			if yes {
-				granted++
-			}
-		case <-time.After(time.Second):
-			return false
-		case <-n.ctx.Done():
+	return n.quorum(n.voters(), func(s hraft.Server) bool {
+		if transport.NodeID(s.ID) == dead {
 			return false
 		}
-		if granted > len(voters)/2 {
-			return true
-		}
-	}
-	return false
+		var resp hraft.RequestPreVoteResponse
+		err := n.transport.RequestPreVote(s.ID, s.Address, &hraft.RequestPreVoteRequest{Term: n.Term() + 1, LastLogIndex: index, LastLogTerm: term}, &resp)
+		return err == nil && resp.Granted
+	})
 }
 
 // campaign has the library stand for election now. A node that leads gets a new term.

@@ -63,7 +63,7 @@ func record(l *hraft.Log) Record {
 // Snapshot implements hraft.FSM.
 func (f *fsm) Snapshot() (hraft.FSMSnapshot, error) {
 	if f.failure != nil {
-		return nil, f.failure // it would be said to hold what was not applied
+		return nil, f.failure // the library would label the snapshot with records that were not applied
 	}
 	s, err := f.sm.Snapshot()
 	if err != nil {
@@ -77,8 +77,8 @@ func (f *fsm) Snapshot() (hraft.FSMSnapshot, error) {
 	return f.last, nil
 }
 
-// Restore implements hraft.FSM. A state that is to be replaced waits for the release of its snapshots, and the library waits
-// for the state before it says what one that it is about to write needs: so that one is given up.
+// Restore implements hraft.FSM. The state waits, before it is replaced, until its snapshots are released, and the library waits for the state
+// before it begins to write the snapshot that it took last: so that snapshot is given up.
 func (f *fsm) Restore(r io.ReadCloser) error {
 	defer r.Close()
 	if f.last != nil {
@@ -124,17 +124,13 @@ func (h *pendingSnapshot) abandon() {
 	}
 }
 
-func (h *pendingSnapshot) begin() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.begun = !h.gone
-	return h.begun
-}
-
 // Persist implements hraft.FSMSnapshot. The library cuts the log before it releases the snapshot, which may take a slow disk
 // long, and a state that is to be replaced waits for the release.
 func (h *pendingSnapshot) Persist(sink hraft.SnapshotSink) error {
-	if !h.begin() {
+	h.mu.Lock()
+	h.begun = !h.gone
+	h.mu.Unlock()
+	if !h.begun {
 		_ = sink.Cancel()
 		return errAbandoned
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // A change of members is refused when the cluster could not go on after it, or when the node it is about is not the one it is
-// said to be. The operator may force what is refused for the first reason, and what cannot be proved because a home is gone.
+// said to be. The operator may force a change that is refused for the first reason, and one whose node cannot prove itself because its home is gone.
 
 // errIdentity refuses a node for good that says it is another: it stops.
 var errIdentity = errors.New("its id belongs to another node")

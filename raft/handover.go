@@ -61,8 +61,8 @@ func (n *Node) longestLog(may func(id uint32) bool) (to hraft.Server, ok bool) {
 func (n *Node) transferTo(ctx context.Context, s hraft.Server) error {
 	id, term := transport.NodeID(s.ID), n.Term()
 	n.mu.Lock()
-	p := n.peers[id]
-	waits := n.failedHandOvers[id] == term && (p == nil || p.lastLog < n.raft.LastIndex())
+	p := n.peer(id)
+	waits := p.failedHandOver == term && p.lastLog < n.raft.LastIndex()
 	n.mu.Unlock()
 	if waits {
 		return fmt.Errorf("%w: node %d has not caught up since the last hand-over to it failed", ErrUnavailable, id)
@@ -70,7 +70,7 @@ func (n *Node) transferTo(ctx context.Context, s hraft.Server) error {
 	err := n.await(ctx, n.raft.LeadershipTransferToServer(s.ID, s.Address))
 	if err != nil {
 		n.mu.Lock()
-		n.failedHandOvers[id] = term
+		p.failedHandOver = term
 		n.mu.Unlock()
 	}
 	return err

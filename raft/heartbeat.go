@@ -1,6 +1,10 @@
 package raft
 
-import hraft "github.com/hashicorp/raft"
+import (
+	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/raft/transport"
+)
 
 // A leader that hears nothing from a quorum steps down, so followers must answer heartbeats even while the library's main task
 // waits for the disk. The library would do that in the tasks that receive them, and those may move it to a newer term: a leader
@@ -8,10 +12,10 @@ import hraft "github.com/hashicorp/raft"
 // the same index and term, which Raft cannot tell apart. So only the main task moves the library here: a heartbeat that changes
 // nothing is answered at once and passed to the main task later; any other waits for the main task.
 
-// answerHeartbeat answers a heartbeat of the leader that this node already follows; nil for any other. It reads the term last: terms
+// answerHeartbeat answers a heartbeat of the leader that this node already follows; nil for any other request. It reads the term last: terms
 // never go back, so this node had promised nothing to a newer one when the heartbeat came.
 func (n *Node) answerHeartbeat(a *hraft.AppendEntriesRequest) *hraft.AppendEntriesResponse {
-	if n.raft.State() != hraft.Follower {
+	if !transport.IsHeartbeat(a) || n.raft.State() != hraft.Follower {
 		return nil
 	}
 	if _, leader := n.raft.LeaderWithID(); leader != hraft.ServerID(a.ID) {

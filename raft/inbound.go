@@ -42,13 +42,8 @@ func (c *inbound) mayLead(sender uint32) bool {
 	return ours != "" && c.Peer.Raft.ClusterID == ours
 }
 
-// consume has the library answer a request with an R; a heartbeat that changes nothing is answered here.
+// consume has the library answer a request with an R.
 func consume[R any](ctx context.Context, c *inbound, cmd any, body io.Reader) (*R, error) {
-	if a, ok := cmd.(*hraft.AppendEntriesRequest); ok && transport.IsHeartbeat(a) {
-		if r, ok := any(c.n.answerHeartbeat(a)).(*R); ok && r != nil {
-			return r, nil
-		}
-	}
 	resp, err := c.n.transport.Consume(ctx, cmd, body)
 	r, ok := resp.(*R)
 	if err == nil && !ok {
@@ -75,9 +70,12 @@ func (c *inbound) append(ctx context.Context, a *wire.RaftAppend) (*wire.RaftApp
 		return nil, err
 	}
 	c.n.limitCommit(req)
-	r, err := consume[hraft.AppendEntriesResponse](ctx, c, req, nil)
-	if err != nil {
-		return nil, err
+	r := c.n.answerHeartbeat(req)
+	if r == nil {
+		var err error
+		if r, err = consume[hraft.AppendEntriesResponse](ctx, c, req, nil); err != nil {
+			return nil, err
+		}
 	}
 	if err := c.n.logs.WaitSynced(r.LastLog); err != nil {
 		return nil, err
@@ -321,7 +319,7 @@ func (c *inbound) membership(ctx context.Context, f wire.Frame, m *wire.Membersh
 }
 
 // passOn asks the leader to take in the node that asks: the leader may be none of the peers that the node was configured with.
-// What was passed on comes from another node than it is about, and is not passed on again.
+// A request that was passed on comes from another node than it is about, and is not passed on again.
 func (c *inbound) passOn(ctx context.Context, f wire.Frame, m wire.Membership) error {
 	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()

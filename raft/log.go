@@ -43,43 +43,27 @@ func (n *Node) openLog(snaps hraft.SnapshotStore) error {
 	if err != nil {
 		return fmt.Errorf("snapshots: %w", err)
 	}
-	if err = n.openStore(path, covered); err != nil {
-		if !errors.Is(err, logstore.ErrDamaged) {
-			return err
-		}
-		if n.cfg.Alone {
-			if made, err := n.salvage(snaps, path, err, false); made || err != nil {
-				return n.openSalvaged(snaps, path, err)
-			}
+	if err := n.openStore(path, covered); errors.Is(err, logstore.ErrDamaged) {
+		if made, failed := n.salvage(snaps, path, err); failed != nil {
+			return fmt.Errorf("raft log %s: %w", path, failed)
+		} else if made {
+			return nil
 		}
 		if n.offline {
 			return err
 		}
-		aside := recovery.AsideName(path)
-		n.log.Error("raft log unreadable, moved aside", "path", path, "aside", aside, "err", err)
-		if err := n.markAmnesiac(); err != nil {
-			return fmt.Errorf("raft log: %w", err)
-		}
-		if err := recovery.SetAside(path, aside); err != nil {
-			return fmt.Errorf("raft log: %w", err)
-		}
-		if err = n.openStore(path, covered); err != nil {
+		if err := n.replaceLog(path, covered, err); err != nil {
 			return err
 		}
+	} else if err != nil {
+		return err
 	}
-	why := n.missingTail(covered)
-	if n.cfg.Alone && why != nil {
-		if err := n.closeStore(); err != nil {
-			return err
+	if why := n.missingTail(covered); why != nil {
+		if made, err := n.salvage(snaps, path, why); err != nil {
+			return fmt.Errorf("raft log %s: %w", path, err)
+		} else if made {
+			return nil
 		}
-		if made, err := n.salvage(snaps, path, why, true); made || err != nil {
-			return n.openSalvaged(snaps, path, err)
-		}
-		if err = n.openStore(path, covered); err != nil {
-			return err
-		}
-	}
-	if why != nil {
 		if !n.offline {
 			n.log.Error("the log is older than the state, or gone: this node has no state to vote with", "path", path, "err", why)
 		}
@@ -89,6 +73,19 @@ func (n *Node) openLog(snaps hraft.SnapshotStore) error {
 		return n.markAmnesiac()
 	}
 	return nil
+}
+
+// replaceLog moves a damaged log aside and opens an empty one.
+func (n *Node) replaceLog(path string, covered uint64, why error) error {
+	aside := recovery.AsideName(path)
+	n.log.Error("raft log unreadable, moved aside", "path", path, "aside", aside, "err", why)
+	if err := n.markAmnesiac(); err != nil {
+		return fmt.Errorf("raft log: %w", err)
+	}
+	if err := recovery.SetAside(path, aside); err != nil {
+		return fmt.Errorf("raft log: %w", err)
+	}
+	return n.openStore(path, covered)
 }
 
 // openStore opens a log, which is read once by that: the library panics on a record that it cannot read. Term and vote are beside it.
@@ -138,10 +135,6 @@ func (n *Node) lostKept(err error) {
 
 // LostRecords is how often records that the log kept for its readers were found damaged since the start.
 func (n *Node) LostRecords() uint64 { return n.lostRecords.Load() }
-
-func (n *Node) newDisk() *logstore.Disk {
-	return &logstore.Disk{Ctx: n.ctx, Log: n.log, Failed: n.cfg.Failed, Leads: n.leads}
-}
 
 // leads says whether the library stores records as a leader, in the task that stores them.
 func (n *Node) leads() bool { return n.running.Load() && n.raft.State() == hraft.Leader }

@@ -41,7 +41,7 @@ func (n *Node) change(ctx context.Context, from uint32, m wire.Membership) (wire
 	before := n.raft.GetConfiguration().Index()
 	message, err := f(n, ctx, m)
 	after := n.raft.GetConfiguration().Index()
-	if err == nil && (m.Action == "transfer" || after != before) { // what is so already is asked for again and again
+	if err == nil && (m.Action == "transfer" || after != before) { // nodes ask again and again for changes that were made already
 		n.cfg.Handler.Changed(ctx, from, m)
 	}
 	return wire.MembershipOK{Message: message, Index: after}, err
@@ -114,11 +114,7 @@ func (n *Node) join(ctx context.Context, m wire.Membership) (string, error) {
 func (n *Node) setPromotion(id uint32, voter bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if voter {
-		n.toPromote[id] = true
-	} else {
-		delete(n.toPromote, id)
-	}
+	n.peer(id).promote = voter
 }
 
 // promote is the task that gives members that joined as voters their vote, once they are within one batch of the leader's log.
@@ -137,8 +133,8 @@ func (n *Node) promote() {
 		n.correctOwn()
 		n.mu.Lock()
 		var due []uint32
-		for id := range n.toPromote {
-			if p := n.peers[id]; p != nil && p.lastLog+caughtUp >= n.raft.LastIndex() && time.Since(p.lastSeen) < n.cfg.Election {
+		for id, p := range n.peers {
+			if p.promote && p.lastLog+caughtUp >= n.raft.LastIndex() && time.Since(p.lastSeen) < n.cfg.Election {
 				due = append(due, id)
 			}
 		}
@@ -252,7 +248,7 @@ func (n *Node) Status() Status {
 	return s
 }
 
-// Ask makes one exchange with another member: what the Handler's Peer answers there.
+// Ask makes one exchange with another member, whose Handler answers it (Handler.Peer).
 func (n *Node) Ask(ctx context.Context, addr string, op wire.Op, m wire.Message, want wire.Op, answer wire.Message) error {
 	return n.transport.Pool.Call(ctx, addr, transport.ForForward, op, m, want, answer)
 }

@@ -73,35 +73,37 @@ type agreement struct {
 
 // members is what this member knows of the others.
 type members struct {
-	mu              sync.Mutex
-	peers           map[uint32]*peerState  // on the leader: their answers
-	hellos          map[uint32]PeerVersion // what they said of themselves when they connected last
-	toPromote       map[uint32]bool        // joined as voters, not yet promoted
-	failedHandOvers map[uint32]uint64      // the term in which a hand-over to a member failed
-	changed         chan struct{}          // closed and replaced when leadership moves
+	mu      sync.Mutex
+	peers   map[uint32]*peerState // see peer
+	changed chan struct{}         // closed and replaced when leadership moves
 }
 
+// peerState is what is known of another member. Its answers are known on the leader alone.
 type peerState struct {
 	lastLog  uint64
 	lastSeen time.Time
 	mark     uint64        // of its last answer, by a clock of its own
 	answered chan struct{} // closed and replaced at each answer
 
-	questions chan struct{} // a token for each question of confirm without an answer
+	hello          *PeerVersion  // what it said of itself when it connected last; nil for nothing since the start
+	promote        bool          // it joined as a voter and is not promoted yet
+	failedHandOver uint64        // the term in which a hand-over to it failed
+	questions      chan struct{} // holds a token for each question of followedBy without an answer
 }
 
 func newNode(cfg Config, sm StateMachine) *Node {
 	n := &Node{cfg: cfg, log: cfg.Logger, consensus: consensus{sm: sm}, lifetime: lifetime{stopped: make(chan struct{})}, largeFrames: large.NewTurns(),
 		answeredHeartbeats: make(chan *hraft.AppendEntriesRequest, 1),
 		storage:            storage{snapshotWanted: make(chan struct{}, 1)},
-		rejoining:          rejoining{admitterHeard: make(chan struct{}, 1)},
+		rejoining:          rejoining{admitters: make(chan hraft.Server, 1)},
 		failover:           failover{connectionsLost: make(chan uint32, 1)},
-		members:            members{peers: map[uint32]*peerState{}, toPromote: map[uint32]bool{}, failedHandOvers: map[uint32]uint64{}, changed: make(chan struct{})},
+		members:            members{changed: make(chan struct{})},
 		rounds:             confirmations{turn: make(chan struct{}, 1)},
 		clocks:             clocks{now: cfg.Now, elapsed: cfg.Elapsed, max: cfg.MaxClockOffset}}
 	n.trailing.Store(cfg.TrailingLogs)
 	n.ctx, n.cancel = context.WithCancel(context.Background())
-	n.transport, n.disk = n.newTransport(nil), n.newDisk()
+	n.transport = n.newTransport(nil)
+	n.disk = &logstore.Disk{Ctx: n.ctx, Log: n.log, Failed: n.cfg.Failed, Leads: n.leads}
 	return n
 }
 
@@ -255,8 +257,9 @@ func (n *Node) Close() error {
 			n.log.Info("leadership not handed over", "err", err)
 		}
 	}
+	n.rounds.mu.Lock() // no round begins from now on
 	n.cancel()
-	n.rounds.end()
+	n.rounds.mu.Unlock()
 	errs = append(errs, n.transport.Close())
 	if n.raft != nil {
 		for !n.futures.drain(min(n.cfg.Election, time.Second)) && n.fsm.busy.Load() {

@@ -65,7 +65,7 @@ func (n *Node) ReadIndex(ctx context.Context) (uint64, error) {
 	var ok wire.ReadIndexOK
 	before, _ := n.sm.Applied()
 	err := n.askLeader(ctx, wire.OpReadIndex, &wire.Nothing{}, wire.OpReadIndexOK, &ok)
-	if err == nil && ok.Index < before { // what is applied anywhere is committed
+	if err == nil && ok.Index < before { // records that are applied anywhere are committed
 		return 0, n.contradicts(fmt.Errorf("record %d is applied here, and the leader has committed %d", before, ok.Index))
 	}
 	return ok.Index, err

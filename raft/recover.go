@@ -10,7 +10,7 @@ import (
 	"github.com/cairndb/cairn/raft/recovery"
 )
 
-// What is here works on the files of a node that does not run.
+// The functions here work on the files of a node that does not run.
 
 // FoundAlone gives a stopped node whose state came from elsewhere a log that begins where that state ends, with the node as the only
 // member. Others join it. A home that has a log or a snapshot is left alone.
@@ -75,8 +75,8 @@ func (e Extent) Continues(applied uint64) error {
 	return nil
 }
 
-// Recover makes a node the only member of its cluster, with all that its log holds: what was acknowledged by a majority
-// this node did not belong to is lost, and what was never acknowledged may come to be. The others must never run again
+// Recover makes a node the only member of its cluster, with all that its log holds: records that a majority
+// without this node acknowledged are lost, and records that were never acknowledged may be applied. The others must never run again
 // with the homes they have.
 func Recover(cfg Config, sm StateMachine) error {
 	return offline(cfg, sm, func(n *Node, snaps hraft.SnapshotStore) error {

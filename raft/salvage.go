@@ -22,9 +22,12 @@ func AcceptLoss(cfg Config, sm StateMachine) (lost *recovery.LossError, err erro
 	return lost, err
 }
 
-// salvage makes a new log in place of a damaged one. ok is false when this node is not alone after all: the rest of its log names
-// other members, and they have everything.
-func (n *Node) salvage(snaps hraft.SnapshotStore, path string, why error, open bool) (ok bool, err error) {
+// salvage makes and opens a new log in place of one that is damaged, or lacks its end. ok is false when this node is not alone, perhaps after
+// all: the rest of its log names other members, and they have everything.
+func (n *Node) salvage(snaps hraft.SnapshotStore, path string, why error) (ok bool, err error) {
+	if !n.cfg.Alone {
+		return false, nil
+	}
 	last, err := newest(snaps)
 	if err != nil {
 		return false, err
@@ -35,10 +38,14 @@ func (n *Node) salvage(snaps hraft.SnapshotStore, path string, why error, open b
 		base, term = last.Index, last.Term
 	}
 	r := logstore.Salvage(path, n.storeOptions(), applied+1)
-	r.Open = r.Open || open
+	r.Open = r.Open || n.logs != nil // that its end is missing was seen by the state alone
 	if recovery.NamesOthers(last, r, transport.ServerID(n.cfg.NodeID)) {
 		return false, nil
 	}
+	if err := n.closeStore(); err != nil {
+		return false, err
+	}
+	n.logs, n.votes = nil, nil
 	if base == 0 && r.End > 0 && r.Records[1] == nil { // the first record of a log says who founds it
 		r.Records[1] = &hraft.Log{Index: 1, Term: 1, Type: hraft.LogConfiguration, Data: hraft.EncodeConfiguration(n.onlyMember()), AppendedAt: time.Now()}
 	}
@@ -64,19 +71,14 @@ func (n *Node) salvage(snaps hraft.SnapshotStore, path string, why error, open b
 		return false, fmt.Errorf("new log: %w", err)
 	}
 	n.log.Warn("log rebuilt from the files of this node", "index", base, "records", len(rest), "err", why)
-	return true, recovery.FinishSalvage(n.cfg.Dir, path)
-}
-
-// openSalvaged opens the log that was made.
-func (n *Node) openSalvaged(snaps hraft.SnapshotStore, path string, err error) error {
-	if err != nil {
-		return fmt.Errorf("raft log %s: %w", path, err)
+	if err := recovery.FinishSalvage(n.cfg.Dir, path); err != nil {
+		return false, err
 	}
 	covered, err := n.usableSnapshot(snaps)
 	if err == nil {
 		err = n.openStore(path, covered)
 	}
-	return err
+	return true, err
 }
 
 // missingTail returns why a readable log cannot be used: it ends before its state or snapshot does. nil when it can.

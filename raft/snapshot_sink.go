@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/oplog/syncwriter"
+	"github.com/cairndb/cairn/raft/recovery"
 )
 
 // step runs a create, a write or a close inside the seam for faults.
@@ -39,7 +40,7 @@ func (s snapshots) Create(v hraft.SnapshotVersion, index, term uint64, c hraft.C
 }
 
 // snapshotSink writes a snapshot: through the cipher, if the node is encrypted, into the library's sink. The library syncs a snapshot when it
-// is whole; what the log syncs meanwhile would wait for all of it then, so the file is synced while it is written.
+// is whole, and syncs of the log would wait for all of it then, so the file is synced while it is written.
 type snapshotSink struct {
 	hraft.SnapshotSink
 	snaps  snapshots
@@ -48,13 +49,13 @@ type snapshotSink struct {
 	w      io.Writer
 }
 
-// begin writes the sum of the snapshot's description, and puts what stands before the library's sink in its place.
+// begin writes the sum of the snapshot's description, and puts the cipher and the syncs before the library's sink.
 func (k *snapshotSink) begin(m *hraft.SnapshotMeta) (err error) {
 	dir := m.ID + ".tmp" // where the library writes
-	if err := k.snaps.sum(dir, m); err != nil {
+	cfg := &k.snaps.n.cfg
+	if err := recovery.WriteFile(filepath.Join(k.snaps.path(dir), sumFile), sumOf(m), !cfg.NoSync); err != nil {
 		return err
 	}
-	cfg := &k.snaps.n.cfg
 	k.w = k.SnapshotSink
 	if !cfg.NoSync {
 		if k.file, err = os.OpenFile(filepath.Join(k.snaps.path(dir), stateFile), os.O_WRONLY, 0); err != nil {

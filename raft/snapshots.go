@@ -97,7 +97,7 @@ func (s snapshots) List() ([]*hraft.SnapshotMeta, error) {
 		if good[d.Name()] || strings.HasSuffix(d.Name(), ".tmp") { // one that is being written
 			continue
 		}
-		_, in, err := s.check(d.Name()) // what is no snapshot is set aside
+		_, in, err := s.check(d.Name()) // a directory that is no snapshot is moved aside
 		if err == nil {
 			in.Close()
 		} else if transient(err) && !errors.Is(err, fs.ErrNotExist) {
@@ -150,8 +150,8 @@ func (n *Node) dropUnfinished() error {
 // stateFile is the library's name of a snapshot's state.
 const stateFile = "state.bin"
 
-// sumFile lies beside a snapshot's description, which the library believes as it reads it. It holds the sum of what nothing
-// else tells: where in the log the snapshot is, and who the members were.
+// sumFile lies beside a snapshot's description, which the library believes as it reads it. It holds the sum of the fields that
+// have no other check: where in the log the snapshot ends, and the members.
 const sumFile = "meta.sum"
 
 // sumOf is the content of that file: the SHA-256, in hexadecimal, of these lines.
@@ -187,19 +187,6 @@ func (s snapshots) checkDescription(dir string, m *hraft.SnapshotMeta) error {
 		err = errors.New("its description differs from what was written")
 	}
 	return err
-}
-
-// sum writes the sum of a snapshot that is in a directory.
-func (s snapshots) sum(dir string, m *hraft.SnapshotMeta) error {
-	f, err := os.OpenFile(filepath.Join(s.path(dir), sumFile), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(sumOf(m))
-	if err == nil && !s.n.cfg.NoSync {
-		err = f.Sync()
-	}
-	return errors.Join(err, f.Close())
 }
 
 // newest is the newest snapshot; its index is 0 when there is none.

@@ -25,18 +25,17 @@ func (n *Node) noteHello(id uint32, h *wire.RaftHello) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.hellos == nil {
-		n.hellos = map[uint32]PeerVersion{}
-	}
-	n.hellos[id] = PeerVersion{Version: h.Version, Reads: bytes.Clone(h.Reads)}
+	n.peer(id).hello = &PeerVersion{Version: h.Version, Reads: bytes.Clone(h.Reads)}
 }
 
 // PeerVersion is what a peer's last hello said; false when this node has not heard it since its start.
 func (n *Node) PeerVersion(id uint32) (PeerVersion, bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	t, ok := n.hellos[id]
-	return t, ok
+	if p := n.peers[id]; p != nil && p.hello != nil {
+		return *p.hello, true
+	}
+	return PeerVersion{}, false
 }
 
 // Others are the other members' ids.
@@ -49,7 +48,7 @@ func (n *Node) Others() (ids []uint32) {
 	return ids
 }
 
-// cluster is the id of this node's cluster; blank when it knows none. A state that lost what was not on the disk yet has no id before
+// cluster is the id of this node's cluster; blank when it knows none. A state that a crash took back to its beginning has no id before
 // the log is applied to it again, for which this node may need a leader that it does not know: the log's first records say the id too.
 func (n *Node) cluster() string {
 	if id := n.cfg.Hello().ClusterID; id != "" {

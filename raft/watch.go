@@ -28,7 +28,7 @@ func (n *Node) watch() {
 		case <-n.ctx.Done():
 			return
 		case <-obs:
-		case <-tick.C: // observations may be dropped; this finds what was missed
+		case <-tick.C: // the library may drop observations, and this finds the change
 			moved = false
 		}
 		if n.updateReady() || moved {

@@ -61,7 +61,7 @@ type Chain struct {
 	due    Link      // the leader's link at a record not applied here yet
 }
 
-// Add takes records in the order in which the state is given them, and says what is wrong with them.
+// Add takes records in the order in which the state is given them, and returns an error when their hash is not the leader's.
 func (c *Chain) Add(records []*hraft.Log) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
