@@ -15,17 +15,17 @@ import (
 
 // introduction is how far a node has come with making itself known to its cluster.
 type introduction struct {
-	followed   chan struct{} // leadership was looked at
+	followed   chan struct{} // holds a token when leadership was checked
 	ready      chan struct{} // closed when the node serves
 	introduced sync.Once
 }
 
-// led is told at each look at leadership: it has a leader whose clock is off hand over, and wakes introduce.
+// led is called at each check of leadership. It has a leader whose clock is off hand over, and wakes introduce.
 func (n *Node) led(leads bool) {
 	n.clock.look(n, leads)
 	select {
 	case n.followed <- struct{}{}:
-	default: // the last one is being worked on
+	default: // introduce is at work, and reads the newest state
 	}
 }
 
@@ -42,7 +42,7 @@ func (n *Node) introduce(ctx context.Context) error {
 		if _, known := n.commit.Leader(); !known {
 			continue
 		}
-		err := n.present(ctx)
+		err := n.advertise(ctx)
 		if err == nil {
 			logged = ""
 		} else if ctx.Err() == nil && err.Error() != logged {
@@ -52,8 +52,9 @@ func (n *Node) introduce(ctx context.Context) error {
 	}
 }
 
-// present writes what every node is to know of this one.
-func (n *Node) present(ctx context.Context) error {
+// advertise puts into the log what every node knows of each member: the cluster's name, this node's addresses and key, and, where one is
+// asked for, a token.
+func (n *Node) advertise(ctx context.Context) error {
 	var cluster string
 	var known bool
 	err := n.state.Read(func(v *state.View) error {

@@ -61,7 +61,7 @@ type Asker struct {
 // AskerOf is a caller as it is told to the leader.
 func AskerOf(c api.Caller) wire.Asker { return wire.Asker{By: c.Who(), Label: c.Label} }
 
-// maxAsker bounds what another node says of who asked.
+// maxAsker bounds the name and the label of a caller that another node sends.
 const maxAsker = 256
 
 // Audit is the row about a change: what was done, on what, and how.

@@ -56,7 +56,7 @@ func (a *Control) TellUsage(ctx context.Context, every time.Duration, to Log, lo
 	}
 }
 
-// tell proposes what the state does not know. What fails is told the next time.
+// tell proposes the uses that are newer than those in the state. After a failure the next call proposes them again.
 func (a *Control) tell(ctx context.Context, to Log) error {
 	u := &a.usage
 	u.mu.Lock()

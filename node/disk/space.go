@@ -18,7 +18,7 @@ const DefaultMinFree = 64 << 20
 // CheckEvery is how often the node measures, and how long Wait waits.
 const CheckEvery = 250 * time.Millisecond
 
-// none is so little free space that an error is taken for the disk's, also where a library hid its cause.
+// With fewer than none bytes free, Caused blames the disk for every error, because a library may have dropped the error number.
 const none = 1 << 20
 
 // Space is the free space on the disks below a home. Its methods may be called from any goroutine.
@@ -28,7 +28,7 @@ type Space struct {
 	log   *slog.Logger
 	free  atomic.Uint64
 	full  atomic.Bool
-	waits atomic.Pointer[error] // what a writer waits for in the background, whatever was measured
+	waits atomic.Pointer[error] // the error of a writer that waits in the background, whatever was measured
 
 	reserve atomic.Uint64 // free space that writes must leave as well, until the reserve file is made again
 }
@@ -48,8 +48,8 @@ func Open(home string, least uint64, log *slog.Logger) (*Space, error) {
 	return s, nil
 }
 
-// Waits tells what the system said to a writer that waits for room in the background, nil when none does: a quota, or a file system that has room for no more files,
-// shows in no measurement.
+// Waits sets the error of a writer that waits for free space in the background; nil when none waits. An exhausted quota, or a file system without
+// free inodes, shows in no measurement.
 func (s *Space) Waits(err error) {
 	if err == nil {
 		s.waits.Store(nil)
@@ -97,7 +97,7 @@ func (s *Space) Refusal() error {
 		s.free.Load()>>20, s.least()>>20)
 }
 
-// Caused says whether a full disk caused an error: the system said so, or a library dropped what the system said and the disk is full.
+// Caused says whether a full disk caused an error: its number says so, or a library dropped the number and the disk is full.
 func (s *Space) Caused(err error) bool {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		return true

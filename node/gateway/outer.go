@@ -11,8 +11,7 @@ import (
 // answerTimeout is what a client has to take an answer, or the next piece of a long one; event streams set their own.
 const answerTimeout = 2 * time.Minute
 
-// outer is what every exchange goes through: an id of the request, the origins that may ask from a browser, an answer
-// in JSON for what no route knows, and a line in the log.
+// outer wraps every exchange: it gives the request an id, checks its origin, answers in JSON where there is no route, and logs a line.
 func (g *Gateway) outer(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		start := time.Now()
@@ -146,7 +145,7 @@ func (w *answerWriter) Write(b []byte) (int, error) {
 	return w.ResponseWriter.Write(b)
 }
 
-// Flush implements http.Flusher for those who do not ask through Unwrap.
+// Flush implements http.Flusher for handlers that do not ask through Unwrap.
 func (w *answerWriter) Flush() { _ = http.NewResponseController(w.ResponseWriter).Flush() }
 
 // Unwrap is for http.ResponseController.
