@@ -29,7 +29,7 @@ const (
 // ErrRecord says that a log record cannot be read. The node stops rather than skip state.
 var ErrRecord = &Error{Kind: Corrupt, Text: "unreadable log record"}
 
-// An Entry is what stands or falls together.
+// An Entry is a list of operations that are applied together or refused together.
 type Entry struct {
 	Node   uint32 `msgpack:"n,omitempty"` // the node whose client asked
 	DB     DB     `msgpack:"d,omitempty"` // the database the operations are about; 0 for the control plane
@@ -42,7 +42,7 @@ type Entry struct {
 // DefaultKeyTTL is how long an idempotency key is remembered at least: seven days of log time, and keyRecords records.
 const DefaultKeyTTL Time = 7 * 24 * 3600 * 1e6
 
-// entryHead stands before the operations of an entry's body.
+// entryHead is the first value of an entry's body; the operations follow it.
 type entryHead struct {
 	Entry
 	Count int `msgpack:"o"` // of operations

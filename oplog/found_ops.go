@@ -3,7 +3,7 @@ package oplog
 import "slices"
 
 // What was found beside an operation has kinds of its own, so that members which lack them can be in the cluster still:
-// the operation stands in the entry without them then. They follow what they belong to in its entry; where their
+// the operation is proposed without them then. They follow what they belong to in its entry; where their
 // grounds are gone they do nothing, and refuse nothing.
 
 // Assert states a relation as Claim does, and is one claim by source, relation, target, polarity, extractor and namespace,
@@ -12,7 +12,7 @@ type Assert struct {
 	Claim Claim `msgpack:"c" subject:""`
 }
 
-// Stated keeps what texts state, as claims of their memories. Ids are given; namespace and source are the memory's.
+// Stated stores what texts state, as claims of their memories. Ids are given; namespace and source are the memory's.
 type Stated struct {
 	Texts []Statements `msgpack:"t"`
 }

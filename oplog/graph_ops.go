@@ -1,6 +1,6 @@
 package oplog
 
-// Relate says that two entities stand in a relation. The same (source, target, type) again updates the weight.
+// Relate relates two entities. The same (source, target, type) again updates the weight.
 type Relate struct {
 	ID     string  `msgpack:"id" subject:""` // used when the edge is new
 	Src    string  `msgpack:"s"`
@@ -39,7 +39,7 @@ type Claim struct {
 	At        Time     `msgpack:"at"`
 }
 
-// Alias says that a name stands for another in a namespace.
+// Alias makes a name mean another one in a namespace.
 type Alias struct {
 	Namespace string `msgpack:"ns"`
 	Alias     string `msgpack:"a"`

@@ -39,7 +39,7 @@ type Mention struct {
 	Type string `msgpack:"t,omitempty"`
 }
 
-// Correct changes a memory in place and keeps what it was as a revision. Nil fields stay as they are.
+// Correct changes a memory in place and stores what it was as a revision. Nil fields do not change.
 type Correct struct {
 	RID        string   `msgpack:"rid" subject:""`
 	Text       *string  `msgpack:"tx,omitempty"`
@@ -57,7 +57,7 @@ type Correct struct {
 	Claims    []Claim   `msgpack:"-"`
 }
 
-// Expect refuses the entry that it stands in when a memory is at another revision, and changes nothing. It stands before the operation
+// Expect refuses its entry when a memory is at another revision, and changes nothing. It comes before the operation
 // that it guards.
 type Expect struct {
 	RID      string `msgpack:"rid" subject:""`

@@ -13,7 +13,7 @@ const (
 var ErrNoConflict = &Error{Kind: NotFound, Text: "no such conflict"}
 
 // Cognition is what THINK decided on a snapshot. Every part carries what it relied on; a part whose grounds are
-// gone by the time it is applied is dropped, the same on every replica, and the others stand.
+// gone by the time it is applied is dropped, the same on every replica, and the others are applied.
 type Cognition struct {
 	Base        Index         `msgpack:"b"` // the snapshot's place in the log
 	At          Time          `msgpack:"at"`
@@ -57,7 +57,7 @@ type Retier struct {
 	To   string `msgpack:"t"`
 }
 
-// Resolve settles a conflict: keep_a, keep_b, keep_both, merge (with Merged) or dismiss.
+// Resolve ends a conflict: keep_a, keep_b, keep_both, merge (with Merged) or dismiss.
 type Resolve struct {
 	ID       string    `msgpack:"id" subject:""`
 	Strategy string    `msgpack:"s"`
@@ -74,7 +74,7 @@ type TriggerMove struct {
 	At Time          `msgpack:"at"`
 }
 
-// Feedback keeps a client's word on results, for learning.
+// Feedback stores a client's judgements of results, for learning.
 type Feedback struct {
 	Judgements []Judgement `msgpack:"j"`
 }

@@ -41,7 +41,7 @@ func (o *Outcome) Idle() (places []int) {
 	return places
 }
 
-// Done are the operations that did something, as the log's window keeps them: none of an entry that was refused or replayed.
+// Done are the operations that did something, as the log's window stores them: none of an entry that was refused or replayed.
 func (o *Outcome) Done() []Op {
 	if o.Err != nil || o.Replayed {
 		return nil

@@ -125,7 +125,7 @@ type StoredClaim struct {
 	Updated Time `msgpack:"u"`
 }
 
-// StoredAlias is what an alias stands for.
+// StoredAlias is the name that an alias means.
 type StoredAlias struct {
 	Canonical string `msgpack:"c"`
 	Source    string `msgpack:"s"`

@@ -34,7 +34,7 @@
 // The random bytes are for a machine that is stopped, copied and goes on twice: both copies seal the same numbers under one key. No older version of a block exists
 // that could be put in the place of a newer one.
 //
-// A crash. What a file holds is what is before its last mark. Behind that may stand what was never synced: whole blocks, or one that reached the disk
+// A crash. What a file holds is what is before its last mark. Behind that may be what was never synced: whole blocks, or one that reached the disk
 // in part. Such a torn block lacks a sector, or has one of zeros, and no mark behind it has a since that is greater than its number: that mark was written after another
 // one, when all before that was on the disk. Any other difference is damage (torn.go). A file without a mark was never finished.
 //

@@ -19,7 +19,7 @@ type FileAt struct {
 	places []place
 
 	mu     sync.Mutex // holds recent
-	recent struct {   // the block that was read in part: those who read on want the rest of it
+	recent struct {   // the block that was read in part: a reader that goes on wants the rest of it
 		number int
 		plain  []byte
 		buf    *[]byte // where it lies; nil before the first
@@ -30,7 +30,7 @@ type place struct{ disk, plain int64 }
 
 var blocks = sync.Pool{New: func() any { b := make([]byte, blockSize); return &b }}
 
-// At opens a sealed file of a size, up to its last mark. What stands behind that was never synced; a crash may have left it torn
+// At opens a sealed file of a size, up to its last mark. What is behind that was never synced; a crash may have left it torn
 // (torn.go).
 func (r *Ring) At(in io.ReaderAt, size int64) (*FileAt, error) {
 	head := make([]byte, headSize)

@@ -153,7 +153,7 @@ func parseMasters(raw []byte) (keys []Master, err error) {
 		if err != nil {
 			b, err = base64.StdEncoding.DecodeString(text)
 		}
-		if err != nil || len(b) != keySize { // what stands there is a secret: it is not repeated
+		if err != nil || len(b) != keySize { // the line may hold a secret: the error does not repeat it
 			return nil, fmt.Errorf("line %d is not 32 bytes in hex or base64", n)
 		}
 		keys = append(keys, Master{key: [keySize]byte(b)})

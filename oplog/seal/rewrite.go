@@ -75,7 +75,7 @@ func readHead(path string, head []byte) error {
 	return err
 }
 
-// Rewrite seals a file under the active key. The copy is made beside it and takes its name when it is on the disk; those who have the file open go on reading the
+// Rewrite seals a file under the active key. The copy is made beside it and takes its name when it is on the disk; a process that has the file open goes on reading the
 // old one. A process that ends meanwhile leaves the old file or the new one. A file that is removed or replaced meanwhile stays so, and is no error.
 // While it is copied pause, if there is one, is called after each megabyte; its error ends the copying.
 func (r *Ring) Rewrite(path string, pause func() error) (err error) {

@@ -167,7 +167,7 @@ func (t *txn) applyEntry(stats map[oplog.DB]*oplog.Stats, o *oplog.Outcome) {
 }
 
 // admit refuses an entry before it writes anything: dropping a database cannot be undone, and counters of a database that is
-// not there would be kept or not by whether the batch makes one of its number.
+// not there would be stored or not, depending on whether another record of the batch makes a database of its number.
 func (t *txn) admit(e *oplog.Entry) *oplog.Error {
 	if len(e.Key) > maxEntryKey {
 		return oplog.Errorf(oplog.Invalid, "idempotency key of %d bytes is over %d", len(e.Key), maxEntryKey)
@@ -178,7 +178,7 @@ func (t *txn) admit(e *oplog.Entry) *oplog.Error {
 	return nil
 }
 
-// perform applies the operations of an entry and keeps its key, unless the key says that this was done before.
+// perform applies the operations of an entry and stores its idempotency key, unless the key says that this was done before.
 func (a *applying) perform(e *oplog.Entry, o *oplog.Outcome) (err *oplog.Error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -53,7 +53,7 @@ func statementOfSource(c *oplog.StoredClaim) []byte {
 // whole says whether a claim has all parts of a relation.
 func whole(c *oplog.StoredClaim) bool { return c.Src != "" && c.Dst != "" && c.Type != "" }
 
-// claim keeps a claim under a key of tStatement; one that is there under it, or under another that is given, is refreshed.
+// claim stores a claim under a key of tStatement; one that is there under it, or under another that is given, is refreshed.
 func (a *applying) claim(c *oplog.StoredClaim, key []byte, others ...[]byte) oplog.Result {
 	refusef(!whole(c), oplog.Invalid, "a claim needs a src, a rel_type and a dst")
 	for _, k := range append([][]byte{key}, others...) {
@@ -78,7 +78,7 @@ func (a *applying) claim(c *oplog.StoredClaim, key []byte, others ...[]byte) opl
 	return oplog.Result{ID: c.ID, Changed: true}
 }
 
-// putClaim keeps a claim that is new.
+// putClaim stores a claim that is new.
 func (a *applying) putClaim(c *oplog.StoredClaim, key []byte) {
 	write(a.txn, tClaim, a.db, []byte(c.ID), c)
 	a.put(tStatement, a.db, key, []byte(c.ID))
@@ -89,7 +89,7 @@ func (a *applying) putClaim(c *oplog.StoredClaim, key []byte) {
 	a.stats.Claims++
 }
 
-// addClaims keeps what a memory's text states, unless it is stated already. Its names are linked by the memory itself.
+// addClaims stores what a memory's text states, unless it is stated already. Its names are linked by the memory itself.
 func (a *applying) addClaims(m *oplog.Memory, found []oplog.Claim) (taken bool) {
 	for i := range found {
 		op := found[i]

@@ -51,7 +51,7 @@ func resolveConflict(a *applying, op *oplog.Resolve, c *oplog.ConflictRow) oplog
 	return r
 }
 
-// dropSide takes the losing side away; one that is gone already stays gone.
+// dropSide removes the losing side, unless it is gone already.
 func (a *applying) dropSide(side string, at oplog.Time) bool {
 	if id, ok := strings.CutPrefix(side, "edge:"); ok {
 		return applyUnrelate(a, &oplog.Unrelate{ID: id, At: at}).Changed
@@ -88,7 +88,7 @@ func pairKey(a, b string) []byte {
 	return joinKey(a, b)
 }
 
-// orderKey lists conflicts by status, the most urgent first, the newest first among them.
+// conflictOrder lists conflicts by status, the most urgent first, the newest first among them.
 func conflictOrder(c *oplog.ConflictRow) []byte {
 	k := append([]byte{byte(c.Status), byte(c.Priority)}, be64(^(uint64(c.Detected) ^ 1<<63))...)
 	return append(k, c.ID...)

@@ -95,7 +95,7 @@ func (v *View) Operator(db oplog.DB) (oplog.Identity, bool) {
 	return v.Identity(db, string(key))
 }
 
-// Identity finds who a key is.
+// Identity finds the identity of a key.
 func (v *View) Identity(db oplog.DB, key string) (oplog.Identity, bool) {
 	return read[oplog.Identity](v.txn, tIdentity, db, []byte(key))
 }

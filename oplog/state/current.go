@@ -10,7 +10,7 @@ type Current struct {
 	Embedding oplog.Embedding
 }
 
-// maxCurrent bounds how many databases are kept.
+// maxCurrent bounds how many databases are remembered.
 const maxCurrent = 4096
 
 // Current is of what was applied last; ok is false when there is no such database. One that was asked about before costs no view.
@@ -35,7 +35,7 @@ func (s *State) Current(db oplog.DB) (c Current, ok bool, err error) {
 	return c, ok, err
 }
 
-// keepCurrent keeps what a view saw, unless the state is another by now.
+// keepCurrent remembers what a view read, unless a batch was applied meanwhile.
 func (s *State) keepCurrent(seen mark, db oplog.DB, c Current) {
 	s.at.Lock()
 	defer s.at.Unlock()

@@ -126,7 +126,7 @@ const embedStep = 5000
 
 var keySelf = []byte("self")
 
-// embedding is how a database stands with its embedders.
+// embedding is the state of a database's change of embedders.
 func (t *txn) embedding(db oplog.DB) oplog.Embedding {
 	e, ok := t.embeddings[db]
 	if !ok {
@@ -193,7 +193,7 @@ func (v *View) Floats(db oplog.DB, seq oplog.Seq, dst []float32) []float32 {
 	return dst
 }
 
-// Embedding says how a database stands with its embedders.
+// Embedding is the state of a database's change of embedders.
 func (v *View) Embedding(db oplog.DB) oplog.Embedding { return v.embedding(db) }
 
 // Unembedded looks at up to look memories from a sequence number on and returns those without a vector that are not

@@ -10,7 +10,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// keyRecord is what an idempotency key stands for.
+// keyRecord is the row of an idempotency key: the results of the entry that used it first.
 type keyRecord struct {
 	Digest  []byte         `msgpack:"g,omitempty"`
 	Expires oplog.Time     `msgpack:"x"`
@@ -18,7 +18,7 @@ type keyRecord struct {
 	Results []oplog.Result `msgpack:"r"`
 }
 
-// lookupKey is what a key stood for the first time. It refuses one that was another request's.
+// lookupKey is what the entry that used a key first came to. It refuses a key of another request.
 func (a *applying) lookupKey(key string, digest []byte) (first []oplog.Result, known bool) {
 	if key == "" {
 		return nil, false
@@ -67,7 +67,7 @@ func (a *applying) storeKey(key string, digest []byte, ttl oplog.Time, results [
 	a.keys++
 }
 
-// noteKeys has a memory know its clients' keys, and none that has expired.
+// noteKeys lists on a memory the idempotency keys that its clients used, without those that have expired: a purge removes them.
 func (a *applying) noteKeys(m *oplog.Memory, keys ...string) {
 	m.Keys = slices.DeleteFunc(m.Keys, func(k string) bool { return a.get(tKey, a.db, []byte(k)) == nil })
 	for _, k := range keys {

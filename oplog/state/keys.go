@@ -113,7 +113,7 @@ const (
 	tLog  tableID = 255 // index → retained
 )
 
-// rowHead stands before the key of every row: the database, four bytes, and the table. So what a database holds is one range, and
+// rowHead is how long the head of every row's key is: the database, four bytes, and the table. So what a database holds is one range, and
 // a table of it another.
 const rowHead = 5
 
@@ -181,7 +181,7 @@ func joinKey(parts ...string) []byte {
 	return k
 }
 
-// cutKey is the first part of a key of joinKey, and what stands behind it.
+// cutKey is the first part of a key of joinKey, and what follows it.
 func cutKey(key []byte) (part, rest []byte) {
 	n := 4 + binary.BigEndian.Uint32(key)
 	return key[4:n], key[n:]

@@ -58,7 +58,7 @@ func applyRemember(a *applying, op *oplog.Remember) oplog.Result {
 
 var errNotFinite = oplog.Errorf(oplog.Invalid, "a number of a memory (importance, half-life, valence, certainty) is not finite")
 
-// finite says whether numbers, as far as they are given, have sums that are the same on every processor.
+// finite says whether the numbers that are given are finite: sums of others differ by processor.
 func finite(numbers ...*float64) bool {
 	return !slices.ContainsFunc(numbers, func(x *float64) bool { return x != nil && (math.IsNaN(*x) || math.IsInf(*x, 0)) })
 }
@@ -186,7 +186,7 @@ func (a *applying) unchanged(g oplog.Grounds) (*oplog.Memory, bool) {
 	return m, ok && m.Status == oplog.Active && m.Revision == g.Revision
 }
 
-// forget tombstones a memory and keeps its time, so that the past can still be asked about.
+// forget tombstones a memory and stores when, so that the past can still be asked about.
 func (a *applying) forget(m *oplog.Memory, at oplog.Time) {
 	a.countStatus(m, -1)
 	m.Status, m.Updated = oplog.Tombstoned, at

@@ -2,7 +2,7 @@ package state
 
 import "github.com/cairndb/cairn/oplog"
 
-// apply takes the parts in a fixed order: what a part frees or takes, the later ones see.
+// applyCognition applies the parts in a fixed order: each sees what the parts before it changed.
 func applyCognition(a *applying, op *oplog.Cognition) oplog.Result {
 	t := &oplog.Thought{}
 	var rows []string
@@ -57,7 +57,7 @@ func applyCognition(a *applying, op *oplog.Cognition) oplog.Result {
 	return oplog.Result{Thought: t, Rows: rows, Changed: true}
 }
 
-// learn keeps what a round says of the mind as a whole.
+// learn stores what a round says of the mind as a whole.
 func (a *applying) learn(op *oplog.Cognition, t *oplog.Thought) {
 	if op.Personality != nil {
 		write(a.txn, tMind, a.db, mindPersonality, op.Personality)
@@ -65,7 +65,7 @@ func (a *applying) learn(op *oplog.Cognition, t *oplog.Thought) {
 	}
 	if w := op.Weights; w != nil {
 		old, _ := read[oplog.Weights](a.txn, tMind, a.db, mindWeights)
-		if w.Generation == old.Generation+1 { // learned from the weights that still stand
+		if w.Generation == old.Generation+1 { // learned from the weights that are still there
 			write(a.txn, tMind, a.db, mindWeights, w)
 			t.Weights = true
 		}
@@ -101,7 +101,7 @@ func applyFeedback(a *applying, op *oplog.Feedback) oplog.Result {
 	return oplog.Result{Num: uint64(len(op.Judgements)), Changed: len(op.Judgements) > 0}
 }
 
-// confirmPattern keeps a pattern, or confirms one that is known; true when it is new.
+// confirmPattern stores a pattern, or confirms one that is known; true when it is new.
 func (a *applying) confirmPattern(p oplog.Pattern) bool {
 	old, known := read[oplog.Pattern](a.txn, tPattern, a.db, []byte(p.Key))
 	p.Seen = 1

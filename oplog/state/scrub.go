@@ -9,8 +9,8 @@ import (
 	"github.com/cairndb/cairn/oplog/store"
 )
 
-// Scrub reads every block of the state's files once, resting after each quarter of a mebibyte, and says ErrState when one does not
-// pin what was written.
+// Scrub reads every block of the state's files once, resting after each quarter of a mebibyte. ErrState says that one is not
+// what was written.
 func (s *State) Scrub(ctx context.Context, rest time.Duration) error {
 	return s.with(func(g *generation) error { return g.Check(ctx, pauses(rest)) })
 }
@@ -45,8 +45,8 @@ func pauses(rest time.Duration) func(done int64) time.Duration {
 	return func(done int64) time.Duration { return time.Duration(1+done>>18) * rest }
 }
 
-// Verify reads every block, and all rows as well: it computes the hash of what the state holds and compares it with the one it has
-// kept, and decodes the log's window, whose rows Apply has to read when they leave it.
+// Verify reads every block, and all rows as well: it computes the hash of what the state holds and compares it with the one in its
+// mark, and decodes the log's window, whose rows Apply has to read when they leave it.
 func (s *State) Verify() error {
 	if err := s.Scrub(context.Background(), 0); err != nil {
 		return err

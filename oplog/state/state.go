@@ -22,10 +22,10 @@ var ErrState = &oplog.Error{Kind: oplog.Corrupt, Text: "unreadable state"}
 // ErrDisk says that the disk of the state's files has failed, after which it takes nothing any more.
 var ErrDisk = store.ErrFailed
 
-// Options say how a node keeps its state. The zero value is right for production.
+// Options say how a node stores its state. The zero value is right for production.
 type Options struct {
 	RetainOps  int           // operations kept in the log window; default 1,000,000
-	RetainTime time.Duration // how long they are kept; default 7 days
+	RetainTime time.Duration // how long they stay there; default 7 days
 	NoSync     bool          // for tests that measure something else: a crash of the machine loses the state
 	Keys       *seal.Ring    // what the files are sealed with; nil: nothing
 	Buffer     int           // bytes of changes that gather in memory before they are flushed; default 8 MiB
@@ -34,7 +34,7 @@ type Options struct {
 
 	Skip map[oplog.Index]oplog.Digest // records that an operator has given up: they are passed over, and that is audited
 
-	Step func(op, path string, do func() error) error // stands around everything that changes a file of the rows; a seam for faults
+	Step func(op, path string, do func() error) error // runs everything that changes a file of the rows; a seam for faults
 }
 
 func (o Options) withDefaults() Options {
@@ -244,7 +244,7 @@ func (s *State) Close() error {
 	return errors.Join(err, s.lock.Close())
 }
 
-// Flush puts all that was applied on the disk: who keeps files that follow the state calls it first, so that no crash leaves those
+// Flush puts all that was applied on the disk: an owner of files that follow the state calls it before it writes them, so that no crash leaves those
 // ahead. The Raft log is cut behind a snapshot alone, and writing one begins with this (Snapshot.WriteTo).
 func (s *State) Flush() error { return s.with(func(g *generation) error { return g.Flush() }) }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/cairndb/cairn/oplog/store"
 )
 
-// txn reads the rows of the store at one point. One with a batch writes, keeps the Sum and can undo an entry: every replicated key goes
+// txn reads the rows of the store at one point. One with a batch writes, updates the Sum and can undo an entry: every replicated key goes
 // through it. It is for one goroutine at a time.
 type txn struct {
 	r          store.Reader
@@ -76,7 +76,7 @@ func (t *txn) unset(table tableID, db oplog.DB, key []byte) {
 	}
 }
 
-// maxEntryKey leaves room for what stands before an idempotency key in the row of its expiry.
+// maxEntryKey leaves room for the time before an idempotency key in the row of its expiry.
 const maxEntryKey = oplog.MaxKey - 8
 
 // databaseRow is the row of a database, nil for none. It is not to be changed.
@@ -137,7 +137,7 @@ func (t *txn) change(table tableID, db oplog.DB, key, old, value []byte, has boo
 	t.replace(table, db, key, old, value, has)
 }
 
-// replace writes a row, or takes it away, and keeps the Sum; old is nil where there was none.
+// replace writes a row, or removes it, and updates the Sum; old is nil where there was none.
 func (t *txn) replace(table tableID, db oplog.DB, key, old, value []byte, has bool) {
 	switch table {
 	case tDatabase:
@@ -206,7 +206,7 @@ func write[T any](t *txn, table tableID, db oplog.DB, key []byte, v *T) {
 	t.put(table, db, key, t.encode(v))
 }
 
-// encode is a value as a row has it, until the next one is encoded: the batch keeps a copy.
+// encode is a value as a row has it, until the next one is encoded: the batch copies it.
 func (t *txn) encode(v any) []byte {
 	t.value = oplog.Pack(t.value[:0], v)
 	return t.value

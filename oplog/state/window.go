@@ -19,7 +19,7 @@ type extent struct {
 // last is the time of the record's last entry.
 func (e extent) last() oplog.HLC { return e.HLC.Add(uint32(max(e.Entries, 1) - 1)) }
 
-// retained is what the log window keeps of a record: what only the state knows. The record's bytes are read from Records.
+// retained is the row of a record in the log's window: what only the state knows. The record's bytes are read from Records.
 type retained struct {
 	extent `msgpack:",inline"`
 	Check  uint32 `msgpack:"c"`           // CRC-32C of the record that was applied
@@ -29,7 +29,7 @@ type retained struct {
 	Rows map[int][]string `msgpack:"r,omitempty"` // by entry: memories it touched that its operations do not name
 }
 
-// note keeps what became of an entry.
+// note stores what became of an entry.
 func (r *retained) note(entry int, o *oplog.Outcome) {
 	if len(o.Done()) == 0 && len(o.Entry.Ops) > 0 {
 		r.Void = append(r.Void, entry)
@@ -171,7 +171,7 @@ func (v *View) records(from oplog.Index, f func(oplog.Index, *retained, []byte) 
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// checkOf is what the window keeps of a record's bytes.
+// checkOf is the checksum of a record's bytes in the window.
 func checkOf(data []byte) uint32 { return crc32.Checksum(data, castagnoli) }
 
 // loseBefore ends the window behind a record that the log has lost, or that is not the one that was applied.
@@ -204,7 +204,7 @@ func (v *View) Log(from oplog.Index, f func(oplog.Outcome) bool) error {
 	})
 }
 
-// outcome is what became of an entry of the record, as far as the window keeps it.
+// outcome is what became of an entry of the record, as far as the window has it.
 func (r *retained) outcome(at oplog.Index, i int, e oplog.Entry) oplog.Outcome {
 	e.Ops = oplog.Without(e.Ops, r.Idle[i])
 	o := oplog.Outcome{Index: at, Number: i, HLC: r.HLC.Add(uint32(i)), Entry: &e, Results: make([]oplog.Result, len(e.Ops))}
@@ -218,7 +218,7 @@ func (r *retained) outcome(at oplog.Index, i int, e oplog.Entry) oplog.Outcome {
 }
 
 // SeekHLC finds the index of the first retained record that has an entry at h or after it, by halving: times grow
-// along the log. The operations of one entry share its time, so a cursor may stand in the middle of one.
+// along the log. The operations of one entry share its time, so a cursor may be in the middle of one.
 func (v *View) SeekHLC(h oplog.HLC) oplog.Index {
 	begins, last, _, ok := v.Retained()
 	if !ok {

@@ -10,7 +10,7 @@ import (
 const (
 	buffer = 8 << 20 // default of Options.Buffer
 
-	// buffers bounds how many of them are being flushed while the disk is slower than the writer, who waits then.
+	// buffers bounds how many of them are being flushed while the disk is slower than the writer, which waits then.
 	buffers = 2
 
 	// cacheSize is of blocks that were read and found whole. The file cache of the machine is behind it.

@@ -18,7 +18,7 @@ type Stats struct {
 	FlushedBytes           int64
 	MergedBytes            int64 // written by merges
 	CacheHits, CacheMisses int64
-	Stalls                 int64 // of writers who waited because the disk was so much slower
+	Stalls                 int64 // of writers that waited because the disk was so much slower
 	StallTime              time.Duration
 	Failures               int64    // of flushes and merges, which are tried again
 	Damaged                int64    // times that a block was read, and was not what was written

@@ -17,13 +17,13 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// Options say how a store keeps its files. The zero value is right for production.
+// Options say how a store writes its files. The zero value is right for production.
 type Options struct {
 	Keys   *seal.Ring // what files are sealed with; nil: nothing
 	NoSync bool       // for tests that measure something else: a crash of the machine loses the store
 	Buffer int        // bytes that gather in memory before they are flushed; default 8 MiB
 
-	// Step stands around everything that changes a file: create, write, sync, link, rename, remove; a seam for faults.
+	// Step runs everything that changes a file: create, write, sync, link, rename, remove; a seam for faults.
 	Step func(op, path string, do func() error) error
 
 	fs vfs.FS // below all of it; the disk, outside of tests
@@ -233,7 +233,7 @@ func (s *Store) oldestFlush() <-chan struct{} {
 	return s.flushes[0]
 }
 
-// wrote has a buffer flushed when it is full. A disk that is in the way of that is told to the writer who comes next.
+// wrote has a buffer flushed when it is full. The next writer gets the error of a disk that prevents it.
 func (s *Store) wrote(bytes int) {
 	s.mu.Lock()
 	s.unflushed += bytes
@@ -326,7 +326,7 @@ func (s *Store) Size() (n int64) {
 	return n
 }
 
-// reportDamage keeps the first damage and tells of it.
+// reportDamage stores the first damage and reports it.
 func (s *Store) reportDamage(err error) {
 	err = fmt.Errorf("%w: %w", ErrDamaged, err)
 	if s.damaged.CompareAndSwap(nil, &err) && s.report != nil {

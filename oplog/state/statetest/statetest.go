@@ -1,4 +1,4 @@
-// Package statetest is for tests of states that no Raft log stands beside: it keeps the records that are applied to them in memory, where the
+// Package statetest is for tests of states without a Raft log: it has the records that are applied to them in memory, where the
 // state's window finds them.
 package statetest
 
@@ -84,7 +84,7 @@ func Open(dir string, o state.Options, log *Log) (*State, error) {
 	return &State{s, log}, nil
 }
 
-// Apply keeps the records and applies them.
+// Apply adds the records to the log and applies them.
 func (s *State) Apply(batch []oplog.Record) ([]oplog.Outcome, error) {
 	s.Log.Keep(batch...)
 	return s.State.Apply(batch)
