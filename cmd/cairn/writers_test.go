@@ -27,7 +27,7 @@ var writers = map[string]string{
 	"index/restore.go":                    "sealed",
 	"index/sections.go":                   "sealed",
 	"node/engine/spool.go":                "sealed",
-	"node/engine/backup_proof.go":         "nothing, to have a time",
+	"node/engine/backup.go":               "nothing, to have a time",
 	"node/mint.go":                        "the token, which clients read",
 	"index/embed/models/fetch.go":         "a model, as its publisher has it",
 	"index/embed/models/recipe.go":        "a model, as its publisher has it",
