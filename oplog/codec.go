@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"unsafe"
+
+	"github.com/vmihailenco/msgpack/v5/msgpcode"
 )
 
 // A form is how the values of one Go type are written as msgpack and read. It is made of the type once, with the tags of its fields, because
@@ -130,7 +132,7 @@ func listForm(t reflect.Type) *form {
 		pack: func(b []byte, p unsafe.Pointer) []byte {
 			list := in(p)
 			if list.IsNil() {
-				return append(b, null)
+				return append(b, msgpcode.Nil)
 			}
 			b = packArray(b, list.Len())
 			for i := range list.Len() {
@@ -198,7 +200,7 @@ func pointerForm(t reflect.Type) *form {
 			if v := *(*unsafe.Pointer)(p); v != nil {
 				return of.pack(b, v)
 			}
-			return append(b, null)
+			return append(b, msgpcode.Nil)
 		},
 		unpack: func(u *unpacker, p unsafe.Pointer) {
 			v := (*unsafe.Pointer)(p)

@@ -3,31 +3,30 @@ package oplog
 import (
 	"encoding/binary"
 	"math"
+
+	"github.com/vmihailenco/msgpack/v5/msgpcode"
 )
 
-const (
-	null  = 0xc0 // a nil
-	fixed = 15   // how many fields or elements a head of one byte can count
-)
+const fixed = 15 // how many fields or elements a head of one byte can count
 
 func packString(b []byte, s string) []byte {
 	if len(s) < 32 {
-		b = append(b, 0xa0|byte(len(s)))
+		b = append(b, msgpcode.FixedStrLow|byte(len(s)))
 	} else {
-		b = packLen(b, len(s), 0xd9)
+		b = packLen(b, len(s), msgpcode.Str8)
 	}
 	return append(b, s...)
 }
 
 func packBytes(b, v []byte) []byte {
 	if v == nil {
-		return append(b, null)
+		return append(b, msgpcode.Nil)
 	}
-	return append(packLen(b, len(v), 0xc4), v...)
+	return append(packLen(b, len(v), msgpcode.Bin8), v...)
 }
 
 func packFloat(b []byte, v float64) []byte {
-	return binary.BigEndian.AppendUint64(append(b, 0xcb), math.Float64bits(v))
+	return binary.BigEndian.AppendUint64(append(b, msgpcode.Double), math.Float64bits(v))
 }
 
 // packLen appends a length behind the first of three codes that follow each other: of one byte, two and four.
@@ -42,9 +41,11 @@ func packLen(b []byte, n int, code byte) []byte {
 	}
 }
 
-func packArray(b []byte, n int) []byte { return packCount(b, n, 0x90, 0xdc) }
+func packArray(b []byte, n int) []byte {
+	return packCount(b, n, msgpcode.FixedArrayLow, msgpcode.Array16)
+}
 
-func packMap(b []byte, n int) []byte { return packCount(b, n, 0x80, 0xde) }
+func packMap(b []byte, n int) []byte { return packCount(b, n, msgpcode.FixedMapLow, msgpcode.Map16) }
 
 // packCount appends how many elements follow: in the head itself, or behind one of two codes that follow each other.
 func packCount(b []byte, n int, head, code byte) []byte {
@@ -60,9 +61,9 @@ func packCount(b []byte, n int, head, code byte) []byte {
 
 func packTruth(b []byte, v bool) []byte {
 	if v {
-		return append(b, 0xc3)
+		return append(b, msgpcode.True)
 	}
-	return append(b, 0xc2)
+	return append(b, msgpcode.False)
 }
 
 func packUint(b []byte, n uint64) []byte {
@@ -70,13 +71,13 @@ func packUint(b []byte, n uint64) []byte {
 	case n <= math.MaxInt8:
 		return append(b, byte(n))
 	case n <= math.MaxUint8:
-		return append(b, 0xcc, byte(n))
+		return append(b, msgpcode.Uint8, byte(n))
 	case n <= math.MaxUint16:
-		return binary.BigEndian.AppendUint16(append(b, 0xcd), uint16(n))
+		return binary.BigEndian.AppendUint16(append(b, msgpcode.Uint16), uint16(n))
 	case n <= math.MaxUint32:
-		return binary.BigEndian.AppendUint32(append(b, 0xce), uint32(n))
+		return binary.BigEndian.AppendUint32(append(b, msgpcode.Uint32), uint32(n))
 	default:
-		return binary.BigEndian.AppendUint64(append(b, 0xcf), n)
+		return binary.BigEndian.AppendUint64(append(b, msgpcode.Uint64), n)
 	}
 }
 
@@ -87,12 +88,12 @@ func packInt(b []byte, n int64) []byte {
 	case n >= -32:
 		return append(b, byte(n))
 	case n >= math.MinInt8:
-		return append(b, 0xd0, byte(n))
+		return append(b, msgpcode.Int8, byte(n))
 	case n >= math.MinInt16:
-		return binary.BigEndian.AppendUint16(append(b, 0xd1), uint16(n))
+		return binary.BigEndian.AppendUint16(append(b, msgpcode.Int16), uint16(n))
 	case n >= math.MinInt32:
-		return binary.BigEndian.AppendUint32(append(b, 0xd2), uint32(n))
+		return binary.BigEndian.AppendUint32(append(b, msgpcode.Int32), uint32(n))
 	default:
-		return binary.BigEndian.AppendUint64(append(b, 0xd3), uint64(n))
+		return binary.BigEndian.AppendUint64(append(b, msgpcode.Int64), uint64(n))
 	}
 }

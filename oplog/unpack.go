@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+
+	"github.com/vmihailenco/msgpack/v5/msgpcode"
 )
 
 // An unpacker reads values one after the other. After a failure it has nothing left and gives zero values.
@@ -34,7 +36,7 @@ func (u *unpacker) bytes() []byte {
 
 // float reads a number of 64 bits.
 func (u *unpacker) float() float64 {
-	if len(u.b) < 9 || u.b[0] != 0xcb {
+	if len(u.b) < 9 || u.b[0] != msgpcode.Double {
 		u.unexpected("a float")
 		return 0
 	}
@@ -45,11 +47,11 @@ func (u *unpacker) float() float64 {
 
 // truth reads a truth value.
 func (u *unpacker) truth() bool {
-	if len(u.b) == 0 || u.b[0] != 0xc2 && u.b[0] != 0xc3 {
+	if len(u.b) == 0 || u.b[0] != msgpcode.False && u.b[0] != msgpcode.True {
 		u.unexpected("a truth value")
 		return false
 	}
-	v := u.b[0] == 0xc3
+	v := u.b[0] == msgpcode.True
 	u.b = u.b[1:]
 	return v
 }
@@ -74,7 +76,7 @@ func unpackNumber[T int | int8 | int64 | uint8 | uint32 | uint64](u *unpacker) T
 
 // null takes a nil, if one comes next.
 func (u *unpacker) null() bool {
-	if len(u.b) == 0 || u.b[0] != null {
+	if len(u.b) == 0 || u.b[0] != msgpcode.Nil {
 		return false
 	}
 	u.b = u.b[1:]
@@ -97,18 +99,18 @@ func (u *unpacker) number() (n uint64, negative bool) {
 	}
 	c := u.b[0]
 	switch {
-	case c <= 0x7f:
+	case c <= msgpcode.PosFixedNumHigh:
 		u.b = u.b[1:]
 		return uint64(c), false
-	case c >= 0xe0:
+	case c >= msgpcode.NegFixedNumLow:
 		u.b = u.b[1:]
 		return uint64(int8(c)), true
-	case c < 0xcc || c > 0xd3:
+	case c < msgpcode.Uint8 || c > msgpcode.Int64:
 		u.unexpected("an integer")
 		return 0, false
 	}
 	size := 1 << (c & 3) // the codes of unsigned integers follow each other, and then those of signed ones
-	if n = u.behind(size, "an integer"); c < 0xd0 {
+	if n = u.behind(size, "an integer"); c < msgpcode.Int8 {
 		return n, false
 	}
 	shift := 64 - 8*size
@@ -119,16 +121,16 @@ func (u *unpacker) number() (n uint64, negative bool) {
 // A family is how msgpack says the lengths of one type: a range of codes that hold them, and codes of one, two and four bytes behind them.
 type family struct {
 	what     string
-	from, to byte // equal: there is no such range
+	from, to byte // to below from: there is no such range
 	next     byte // the first of the codes that follow each other
 	width    int  // how many bytes a length behind next has
 }
 
 var (
-	msgpackString = family{"a string", 0xa0, 0xc0, 0xd9, 1}
-	msgpackBytes  = family{"bytes", 0, 0, 0xc4, 1}
-	msgpackArray  = family{"a list", 0x90, 0xa0, 0xdc, 2}
-	msgpackMap    = family{"a map", 0x80, 0x90, 0xde, 2}
+	msgpackString = family{"a string", msgpcode.FixedStrLow, msgpcode.FixedStrHigh, msgpcode.Str8, 1}
+	msgpackBytes  = family{"bytes", 1, 0, msgpcode.Bin8, 1}
+	msgpackArray  = family{"a list", msgpcode.FixedArrayLow, msgpcode.FixedArrayHigh, msgpcode.Array16, 2}
+	msgpackMap    = family{"a map", msgpcode.FixedMapLow, msgpcode.FixedMapHigh, msgpcode.Map16, 2}
 )
 
 // length reads the head of a value of a family.
@@ -138,7 +140,7 @@ func (u *unpacker) length(f family) int {
 		return 0
 	}
 	c := u.b[0]
-	if c >= f.from && c < f.to {
+	if c >= f.from && c <= f.to {
 		u.b = u.b[1:]
 		return int(c - f.from)
 	}
@@ -193,22 +195,22 @@ func (u *unpacker) skip() {
 			return
 		}
 		switch c := u.b[0]; {
-		case c <= 0x7f || c >= 0xe0 || c == 0xc0 || c == 0xc2 || c == 0xc3:
+		case msgpcode.IsFixedNum(c) || c == msgpcode.Nil || c == msgpcode.False || c == msgpcode.True:
 			u.b = u.b[1:]
-		case c < 0x90 || c >= 0xde && c <= 0xdf:
+		case msgpcode.IsFixedMap(c) || c == msgpcode.Map16 || c == msgpcode.Map32:
 			left += 2 * u.count(msgpackMap, 2)
-		case c < 0xa0 || c >= 0xdc && c <= 0xdd:
+		case msgpcode.IsFixedArray(c) || c == msgpcode.Array16 || c == msgpcode.Array32:
 			left += u.count(msgpackArray, 1)
-		case c < 0xc0 || c >= 0xd9 && c <= 0xdb:
+		case msgpcode.IsString(c):
 			u.take(msgpackString)
-		case c >= 0xc4 && c <= 0xc6:
+		case msgpcode.IsBin(c):
 			u.take(msgpackBytes)
-		case c == 0xca || c == 0xcb: // a float of 32 or 64 bits
-			u.drop(1 + 4<<(c-0xca))
-		case c >= 0xcc && c <= 0xd3:
+		case c == msgpcode.Float || c == msgpcode.Double: // a float of 32 or 64 bits
+			u.drop(1 + 4<<(c-msgpcode.Float))
+		case c >= msgpcode.Uint8 && c <= msgpcode.Int64:
 			u.drop(1 + 1<<(c&3))
-		case c >= 0xd4 && c <= 0xd8: // an extension of 1 to 16 bytes, behind its kind
-			u.drop(2 + 1<<(c-0xd4))
+		case msgpcode.IsFixedExt(c): // an extension of 1 to 16 bytes, behind its kind
+			u.drop(2 + 1<<(c-msgpcode.FixExt1))
 		default: // an extension whose length is said, and 0xc1, which is none
 			u.unexpected("a value")
 		}

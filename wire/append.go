@@ -3,13 +3,19 @@ package wire
 import (
 	"encoding/binary"
 	"math"
+
+	"github.com/vmihailenco/msgpack/v5/msgpcode"
 )
 
 // The append functions write msgpack in its smallest form, as every peer does.
 
-func appendMap(b []byte, n int) []byte { return appendCount(b, n, 0x80, 0xDE) }
+func appendMap(b []byte, n int) []byte {
+	return appendCount(b, n, msgpcode.FixedMapLow, msgpcode.Map16)
+}
 
-func appendArray(b []byte, n int) []byte { return appendCount(b, n, 0x90, 0xDC) }
+func appendArray(b []byte, n int) []byte {
+	return appendCount(b, n, msgpcode.FixedArrayLow, msgpcode.Array16)
+}
 
 // appendCount writes the head of n elements: few with the number in it, or many, which has the number behind it.
 func appendCount(b []byte, n int, few, many byte) []byte {
@@ -25,12 +31,12 @@ func appendCount(b []byte, n int, few, many byte) []byte {
 
 func appendStr(b []byte, s string) []byte {
 	if len(s) < 32 {
-		return append(append(b, 0xA0|byte(len(s))), s...)
+		return append(append(b, msgpcode.FixedStrLow|byte(len(s))), s...)
 	}
-	return appendLong(b, s, 0xD9)
+	return appendLong(b, s, msgpcode.Str8)
 }
 
-func appendBin(b, v []byte) []byte { return appendLong(b, v, 0xC4) }
+func appendBin(b, v []byte) []byte { return appendLong(b, v, msgpcode.Bin8) }
 
 // appendLong writes bytes with their number before them, whose width the head says: head for one byte, and the two behind it.
 func appendLong[T string | []byte](b []byte, v T, head byte) []byte {
@@ -47,9 +53,9 @@ func appendLong[T string | []byte](b []byte, v T, head byte) []byte {
 
 func appendBool(b []byte, v bool) []byte {
 	if v {
-		return append(b, 0xC3)
+		return append(b, msgpcode.True)
 	}
-	return append(b, 0xC2)
+	return append(b, msgpcode.False)
 }
 
 type unsigned interface {
@@ -61,13 +67,13 @@ func appendUint[T unsigned](b []byte, x T) []byte {
 	case v < 128:
 		return append(b, byte(v))
 	case v <= math.MaxUint8:
-		return append(b, 0xCC, byte(v))
+		return append(b, msgpcode.Uint8, byte(v))
 	case v <= math.MaxUint16:
-		return binary.BigEndian.AppendUint16(append(b, 0xCD), uint16(v))
+		return binary.BigEndian.AppendUint16(append(b, msgpcode.Uint16), uint16(v))
 	case v <= math.MaxUint32:
-		return binary.BigEndian.AppendUint32(append(b, 0xCE), uint32(v))
+		return binary.BigEndian.AppendUint32(append(b, msgpcode.Uint32), uint32(v))
 	default:
-		return binary.BigEndian.AppendUint64(append(b, 0xCF), v)
+		return binary.BigEndian.AppendUint64(append(b, msgpcode.Uint64), v)
 	}
 }
 
@@ -78,16 +84,16 @@ func appendInt[T int | int64](b []byte, x T) []byte {
 	case v >= -32:
 		return append(b, byte(v))
 	case v >= math.MinInt8:
-		return append(b, 0xD0, byte(v))
+		return append(b, msgpcode.Int8, byte(v))
 	case v >= math.MinInt16:
-		return binary.BigEndian.AppendUint16(append(b, 0xD1), uint16(v))
+		return binary.BigEndian.AppendUint16(append(b, msgpcode.Int16), uint16(v))
 	case v >= math.MinInt32:
-		return binary.BigEndian.AppendUint32(append(b, 0xD2), uint32(v))
+		return binary.BigEndian.AppendUint32(append(b, msgpcode.Int32), uint32(v))
 	default:
-		return binary.BigEndian.AppendUint64(append(b, 0xD3), uint64(v))
+		return binary.BigEndian.AppendUint64(append(b, msgpcode.Int64), uint64(v))
 	}
 }
 
 func appendF64(b []byte, v float64) []byte {
-	return binary.BigEndian.AppendUint64(append(b, 0xCB), math.Float64bits(v))
+	return binary.BigEndian.AppendUint64(append(b, msgpcode.Double), math.Float64bits(v))
 }

@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/cairndb/cairn/wire/field"
+	"github.com/vmihailenco/msgpack/v5/msgpcode"
 )
 
 // encodeInto appends a message as a map of its fields.
@@ -30,13 +31,13 @@ func (p *plan) write(b []byte, m unsafe.Pointer) []byte {
 		count++
 		b = appendStr(b, s.name)
 		if none {
-			b = append(b, 0xC0)
+			b = append(b, msgpcode.Nil)
 		} else {
 			b = s.write(b, v)
 		}
 	}
 	if count < 16 {
-		b[start] = 0x80 | byte(count)
+		b[start] = msgpcode.FixedMapLow | byte(count)
 		return b
 	}
 	return slices.Replace(b, start, start+1, appendMap(nil, count)...)

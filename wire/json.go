@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/vmihailenco/msgpack/v5/msgpcode"
 )
 
 // JSON is a free-form value of a message (metadata, payload) as JSON text. Empty is null. On the wire it is
@@ -45,13 +47,13 @@ func marshal(x any) ([]byte, error) {
 // appendJSON writes JSON text as msgpack. Text that is not JSON is a mistake of this server's and becomes nil.
 func appendJSON(b []byte, text JSON) []byte {
 	if len(text) == 0 {
-		return append(b, 0xC0)
+		return append(b, msgpcode.Nil)
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	var x any
 	if err := d.Decode(&x); err != nil {
-		return append(b, 0xC0)
+		return append(b, msgpcode.Nil)
 	}
 	return appendAny(b, x)
 }
@@ -59,7 +61,7 @@ func appendJSON(b []byte, text JSON) []byte {
 func appendAny(b []byte, x any) []byte {
 	switch x := x.(type) {
 	case nil:
-		return append(b, 0xC0)
+		return append(b, msgpcode.Nil)
 	case bool:
 		return appendBool(b, x)
 	case string:
@@ -242,9 +244,9 @@ func (t *transcoder) peek() byte {
 func (t *transcoder) value() {
 	switch c := t.peek(); c {
 	case '[':
-		t.many(0xDD, ']', t.value)
+		t.many(msgpcode.Array32, ']', t.value)
 	case '{':
-		t.many(0xDF, '}', func() {
+		t.many(msgpcode.Map32, '}', func() {
 			t.peek()
 			t.text()
 			t.peek()
@@ -254,11 +256,11 @@ func (t *transcoder) value() {
 	case '"':
 		t.text()
 	case 't':
-		t.word(0xC3, "true")
+		t.word(msgpcode.True, "true")
 	case 'f':
-		t.word(0xC2, "false")
+		t.word(msgpcode.False, "false")
 	case 'n':
-		t.word(0xC0, "null")
+		t.word(msgpcode.Nil, "null")
 	default:
 		start := t.at
 		for t.at < len(t.in) && (t.in[t.at] == '-' || t.in[t.at] == '+' || t.in[t.at] == '.' || t.in[t.at]|0x20 == 'e' || t.in[t.at]-'0' < 10) {

@@ -6,6 +6,8 @@ import (
 	"math"
 	"reflect"
 	"unsafe"
+
+	"github.com/vmihailenco/msgpack/v5/msgpcode"
 )
 
 // appendOctets writes a byte vector of the seed's messages: an array of integers, which is read as that or as bin.
@@ -49,7 +51,7 @@ func readBin(in input) ([]byte, error) {
 func appendFloats(b []byte, v []float32) []byte {
 	b = appendArray(b, len(v))
 	for _, x := range v {
-		b = binary.BigEndian.AppendUint32(append(b, 0xCA), math.Float32bits(x))
+		b = binary.BigEndian.AppendUint32(append(b, msgpcode.Float), math.Float32bits(x))
 	}
 	return b
 }

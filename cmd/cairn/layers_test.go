@@ -147,6 +147,7 @@ var libraries = map[string][]string{
 	"github.com/modelcontextprotocol/":     {"cmd/cairn", "node/mcp"},
 	"github.com/pelletier/go-toml/":        {"cmd/cairn/config"},
 	"github.com/prometheus/client_golang/": {"local/process/standalone", "node/engine"},
+	"github.com/vmihailenco/msgpack/":      {"oplog", "wire"},
 	"go.etcd.io/bbolt":                     {"index/text", "raft/logstore"},
 }
 
