@@ -39,8 +39,8 @@ func (n *Node) storeAcknowledged() {
 // acknowledgedPlaces are the places that a leader's heartbeats carry, one for each member. The leader's own log counts only as far
 // as its disk has it: a crash may take the rest.
 func (n *Node) acknowledgedPlaces() (all []wire.RaftPlace) {
-	if n.logs.Synced() {
-		n.acks.Note(n.cfg.NodeID, n.end())
+	if end := n.end(); n.logs.Synced() { // in this order: what is appended after the question was not asked about
+		n.acks.Note(n.cfg.NodeID, end)
 	}
 	for id, p := range n.acks.All() {
 		all = append(all, wire.RaftPlace{Node: id, Term: p.Term, Index: p.Index})
