@@ -194,3 +194,17 @@ func TestListOfTexts(t *testing.T) {
 		}
 	}
 }
+
+// TestGapsOfAList: a number that was not measured is null in an answer's list, and the schema says so.
+func TestGapsOfAList(t *testing.T) {
+	type answer struct {
+		Lag []*float64 `json:"lag" doc:"Entries."`
+	}
+	got, err := json.Marshal(Of(reflect.TypeFor[answer]()).Schema()["properties"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `{"lag":{"description":"Entries.","items":{"type":["number","null"]},"type":"array"}}`; string(got) != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}

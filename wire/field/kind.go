@@ -25,6 +25,7 @@ type Kind struct {
 	Above    bool    // Min itself is too little
 
 	date, window, key bool
+	gaps              bool         // an element of a list of numbers may be null
 	of                reflect.Type // the struct that describes a shape
 }
 
@@ -224,6 +225,9 @@ func (k Kind) Schema() map[string]any {
 		return map[string]any{"type": "array", "items": map[string]any{}}
 	}
 	s := map[string]any{"type": k.Type}
+	if k.gaps {
+		s["type"] = []any{k.Type, "null"}
+	}
 	if k.key {
 		s["minLength"], s["maxLength"] = 1, MaxKey
 	}

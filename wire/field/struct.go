@@ -111,7 +111,9 @@ func kindOfType(t reflect.Type) Kind {
 	case reflect.Pointer:
 		return kindOfType(t.Elem())
 	case reflect.Slice:
-		return listOf(kindOfType(t.Elem()))
+		item := kindOfType(t.Elem())
+		item.gaps = t.Elem() == reflect.TypeFor[*float64]()
+		return listOf(item)
 	case reflect.Struct:
 		k := kindOf("Shape")
 		k.Name, k.Shape, k.of = t.Name(), t.Name(), t
