@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
@@ -61,21 +62,33 @@ func TestMatrix(t *testing.T) {
 	for _, s := range []string{"read", "write", "owner"} {
 		weak[s] = w.with(w.newToken(obj{"scopes": []string{s}}))
 	}
-	slow := func() *web { // its one operation a second is used up
-		token := w.newToken(obj{"scopes": []string{"read", "write", "admin"}})
-		w.ok("POST", "/v1/admin/tokens/limit", obj{"token": token, "max_rps": 1, "burst": 1})
-		one := w.with(token)
-		one.ok("POST", "/v1/recall", obj{"query": "anything"})
-		return one
+	// slow asks with a token whose one operation a second is used up, and again where the machine took the second for it.
+	slow := func(refused func(one *web) bool) bool {
+		for {
+			token := w.newToken(obj{"scopes": []string{"read", "write", "admin"}})
+			w.ok("POST", "/v1/admin/tokens/limit", obj{"token": token, "max_rps": 1, "burst": 1})
+			one, began := w.with(token), time.Now()
+			one.ok("POST", "/v1/recall", obj{"query": "anything"})
+			if refused(one) {
+				return true
+			}
+			if time.Since(began) < time.Second {
+				return false
+			}
+		}
 	}
 	const often = "too many requests for this token"
 	for _, op := range api.Ops {
 		if op.HTTP != "" && op.Scope != "" {
 			url := operation{path: op.Path()}.url()
-			if status, out := slow().send(op.Method(), url, arguments(op.InBody())); status != http.StatusTooManyRequests || out["code"] != "rate_limited" {
-				if status != http.StatusBadRequest || len(op.InQuery()) == 0 { // a parameter is missing: told before it is counted
-					t.Errorf("%s over HTTP, too often: %d %v", op.Name, status, out)
-				}
+			var status int
+			var out obj
+			if !slow(func(one *web) bool {
+				status, out = one.send(op.Method(), url, arguments(op.InBody()))
+				missing := status == http.StatusBadRequest && len(op.InQuery()) > 0 // a parameter: told before it is counted
+				return missing || status == http.StatusTooManyRequests && out["code"] == "rate_limited"
+			}) {
+				t.Errorf("%s over HTTP, too often: %d %v", op.Name, status, out)
 			}
 		}
 		if op.Reads {
@@ -94,8 +107,13 @@ func TestMatrix(t *testing.T) {
 					t.Errorf("%s as a tool, without the right: %q", op.Name, said)
 				}
 			}
-			if status, _, said := slow().tool(op.Tool.Name, args); status != http.StatusTooManyRequests && !strings.Contains(said, often) {
-				t.Errorf("%s as a tool, too often: %d %q", op.Name, status, said)
+			var said string
+			if !slow(func(one *web) bool {
+				var status int
+				status, _, said = one.tool(op.Tool.Name, args)
+				return status == http.StatusTooManyRequests || strings.Contains(said, often)
+			}) {
+				t.Errorf("%s as a tool, too often: %q", op.Name, said)
 			}
 			for _, f := range op.Takes().ForTools() {
 				if f.Idle || f.Kind.Type == "" {
@@ -135,14 +153,17 @@ func TestMatrix(t *testing.T) {
 				if said := refusal(t, at, weak[lacking[op.Scope]].token, op.Wire, m); said != "token has no "+string(op.Scope)+" scope" {
 					t.Errorf("%s over the wire, without the right: %q", op.Name, said)
 				}
-				if said := refusal(t, at, slow().token, op.Wire, m); !strings.Contains(said, often) {
-					t.Errorf("%s over the wire, too often: %q", op.Name, said)
+				if !slow(func(one *web) bool { return strings.Contains(refusal(t, at, one.token, op.Wire, m), often) }) {
+					t.Errorf("%s over the wire, too often, is answered", op.Name)
 				}
 			}
 		}
 	}
-	if said := refusal(t, c.nodes[0].Addrs().Wire, slow().token, wire.OpOperation, &wire.Operation{Name: api.Get.Name, Request: wire.JSON(`{"rid":"none"}`)}); !strings.Contains(said, often) {
-		t.Errorf("OPERATION, too often: %q", said)
+	get := &wire.Operation{Name: api.Get.Name, Request: wire.JSON(`{"rid":"none"}`)}
+	if !slow(func(one *web) bool {
+		return strings.Contains(refusal(t, c.nodes[0].Addrs().Wire, one.token, wire.OpOperation, get), often)
+	}) {
+		t.Error("OPERATION, too often, is answered")
 	}
 	for _, m := range []struct {
 		wire.Operation
