@@ -41,10 +41,11 @@ func TestKeysOfACluster(t *testing.T) {
 	startAll(t, nodes, 0, 1, 2)
 	at := []string{"--endpoints", nodes[1].Line.HTTP, "--ca", ca}
 	var all api.KeysAnswer
-	if err := (&cli.Target{Endpoints: []string{nodes[1].Line.HTTP}, TokenText: token, CA: ca, Timeout: cairntest.Hung}).Get(t.Context(), "GET", api.Keys.Path(), nil, &all); err != nil {
-		t.Fatal(err)
-	}
-	if len(all.Nodes) != 3 {
+	asked := &cli.Target{Endpoints: []string{nodes[1].Line.HTTP}, TokenText: token, CA: ca, Timeout: cairntest.Hung}
+	if !cairntest.Eventually(func() bool { // all have said where they are
+		all = api.KeysAnswer{}
+		return asked.Get(t.Context(), "GET", api.Keys.Path(), nil, &all) == nil && len(all.Nodes) == 3
+	}) {
 		t.Fatalf("%d nodes, want 3: %+v", len(all.Nodes), all)
 	}
 	for i, n := range all.Nodes {
