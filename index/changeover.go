@@ -10,7 +10,7 @@ import (
 )
 
 // A changeover is the vectors that a database has of the embedder that it changes to. No question is answered by them until all are made;
-// then they take the place of the others. They are in no file: what opens an index meanwhile reads them from the state.
+// then they take the place of the others. They are in no file: an index that is opened meanwhile reads them from the state.
 type changeover struct {
 	number uint32        // oplog.Embedding.Changes
 	epoch  uint32        // that these vectors begin

@@ -11,7 +11,7 @@ import (
 // is published and never again, so readers take no lock.
 type column struct {
 	rank.Row
-	now      atomic.Pointer[mutable] // what reinforcement made of the row; nil: what it was stored with
+	now      atomic.Pointer[mutable] // the row after reinforcement; nil: the row as it was stored
 	seq      oplog.Seq
 	revision uint32
 	place    int32 // in its session's rows

@@ -203,7 +203,7 @@ type renewal struct {
 
 // renew refreshes some memories of a database, in the order in which they were stored: row numbers follow that order.
 //
-// Invariant: what an outcome brought is newer than anything the index has of that memory. No entry touches a memory before the one that
+// Invariant: the rows of an outcome are newer than all that the index has of that memory. No entry touches a memory before the one that
 // stores it, and what the state had before the index was made from it is read again.
 func (x *Index) renew(ctx context.Context, v *state.View, id oplog.DB, db *database, list memories) error {
 	todo := make([]renewal, 0, len(list))

@@ -38,7 +38,8 @@ type Index struct {
 	scratches sync.Pool    // of *scratch
 	asking    atomic.Int32 // searches under way
 
-	// turns order what opens, closes and feeds the index of a database: who does holds its turn. Before mu, and behind following.
+	// turns order the goroutines that open, close and feed the index of a database: each locks the turn of its database while it works.
+	// Lock order: following, a turn, mu.
 	turns [256]sync.Mutex
 
 	mu      sync.RWMutex
@@ -152,7 +153,7 @@ func (x *Index) loadAll(ctx context.Context, v *state.View, gen int, adopt bool,
 	if adopt {
 		head = x.loadHead(ctx, v)
 		if err := ctx.Err(); err != nil {
-			return err // the log was given up meanwhile: what the head says of it does not count, and the files stay as they are
+			return err // the log was given up meanwhile: the head was not compared with it, and the files stay as they are
 		}
 	}
 	revived := map[oplog.DB]*database{}

@@ -97,7 +97,7 @@ type Info struct {
 // Lists says that a query asks nothing: whatever passes its filters belongs to the answer, the newest first, with a score of 0.
 func (q *Query) Lists() bool { return len(q.Vector) == 0 && strings.TrimSpace(q.Text) == "" }
 
-// What a query may ask for.
+// The bounds of a query.
 const (
 	MaxK = 1000
 )

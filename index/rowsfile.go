@@ -102,7 +102,7 @@ func (p *checkpointWriter) write(out *sectionWriter) {
 	out.u32(noMore)
 }
 
-// What a row's text is, in one byte.
+// The kinds of a row's text, one byte each.
 const (
 	rowAsks = 1 << iota
 	rowTimed

@@ -27,7 +27,7 @@ type sharedTerm struct {
 	rows       uint64
 }
 
-// second finds rows by the words that the first answers share and the question does not have: what they are about.
+// second finds rows by the words that the first answers share and the question does not have: their subject.
 func (in *question) second(first []uint32) (found rank.Second, _ error) {
 	shared := in.sharedTerms(first)
 	if len(shared) == 0 {
@@ -73,7 +73,7 @@ func (in *question) second(first []uint32) (found rank.Second, _ error) {
 }
 
 // sharedTerms are the terms that rows from different places have and the question does not, sorted. Rows beside each other share what
-// was just talked about; what rows from here and there share is what the question is about.
+// was just talked about; words that rows from here and there share are the subject of the question.
 func (in *question) sharedTerms(rows []uint32) (shared []sharedTerm) {
 	asked := text.AnalyzeQuery(in.q.Text)
 	slices.Sort(asked)

@@ -9,7 +9,7 @@ import (
 // How vectors join the words.
 const (
 	peers  = 16                    // rows found by words that it takes to know what chance does to a cosine
-	chance = .8                    // of most: what a row found by words has to exceed
+	chance = .8                    // of most: a row found by words has to exceed it
 	beside = 3                     // the place of the row whose relevance a lift counts on, beside the lifted row's own
 	filled = .5                    // of the least relevance by words: where rows without words begin, downwards
 	equals = .01                   // of a row's own relevance, times its cosine: decides between equals

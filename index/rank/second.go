@@ -26,7 +26,7 @@ func (r *Ranker) second() {
 		return
 	}
 	first := r.first()
-	// Texts by themselves are not asked again: what it gains was found on conversations, where an answer lies among others.
+	// Texts by themselves are not asked again: the gain was found on conversations, where an answer lies among others.
 	if len(first) < firstRows || first[0].Session == 0 || first[0].relevance >= float64(clearly*first[firstRows-1].relevance) {
 		return
 	}

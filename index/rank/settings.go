@@ -12,7 +12,7 @@ type Settings struct {
 	Passage    float64 // .5
 	Around     float64 // .25
 	Reach      int     // 4: neighbours to either side that count
-	Step       float64 // .6: what a step away leaves
+	Step       float64 // .6: the share that is left a step away
 	Answer     float64 // 2: factor on what an answer inherits from the question just before it
 	Refers     float64 // .5: added to what earlier rows count beside a row that refers to them, where texts are short turns
 	Session    float64 // .1: for one standard deviation above the average session
@@ -22,7 +22,7 @@ type Settings struct {
 	When       float64 // .3: a time is asked for, and the memory holds one
 	Short      float64 // .3: taken off an empty memory where texts are short turns, less by its share of their mean length
 	Questions  float64 // .2: taken off a memory that is a question
-	Vector     float64 // .8: what a row is lifted by at most, with a real embedder
+	Vector     float64 // .8: a row is lifted by this much at most, with a real embedder
 	Fill       bool    // true: without one, vectors only fill what words leave empty
 	Near       float64 // .1: cosine from which a memory is like the question at all
 	Graph      float64 // .15

@@ -36,7 +36,7 @@ type Config struct {
 	URL   string        // up to and with /rerank or /v1/rerank
 	Model string        // its name there; none for a server of one model
 	Key   string        // bearer token, if any
-	Wait  time.Duration // 500ms: what a question waits at most
+	Wait  time.Duration // 500ms: a question waits no longer
 }
 
 // A Reranker is asked by any number of goroutines.

@@ -1,4 +1,4 @@
-// Package stock is Bleve as it comes, with its English analyzer and BM25: what recall by words is measured against. No node uses it.
+// Package stock is Bleve as it comes, with its English analyzer and BM25. Recall by words is measured against it; no node uses it.
 package stock
 
 import (

@@ -9,7 +9,7 @@ import (
 
 // Rows are added up a window at a time, so that what is added up stays in the processor's nearest cache.
 //
-// What is added up are whole numbers: a part times scale, rounded up. A row's score by them is higher than its own by less than scoreSlack allows for, so
+// Scores are added up as whole numbers: a part times scale, rounded up. A row's score by them is higher than its own by less than scoreSlack allows for, so
 // that they say which few rows may be among the best; only those are scored.
 const (
 	windowBits  = pageBits
@@ -298,7 +298,7 @@ func (a *adder) raise() {
 const (
 	spreadShift = 52 - 7           // of the bits: 128 steps from one power of two to the next
 	spreadSteps = 32 << 7          // 32 powers
-	spreadFirst = (1023 - 16) << 7 // 2^-16: what is less is counted with it, and what is too much with the last
+	spreadFirst = (1023 - 16) << 7 // 2^-16: a smaller one is counted with the first, a larger one with the last
 )
 
 func stepOf(score float64) int {

@@ -61,7 +61,7 @@ func (s *stemmer) read(raw string) wordInfo {
 	if r, ok := s.known[string(folded)]; ok {
 		return r
 	}
-	r := s.newInfo(string(folded)) // a copy: what is remembered keeps no text
+	r := s.newInfo(string(folded)) // a copy: the remembered stem holds no text in memory
 	if len(s.known) >= knownWords {
 		clear(s.known)
 	}

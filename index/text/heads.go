@@ -6,7 +6,7 @@ import (
 )
 
 // Heads say which lengths the words of a set have, by their first letter: most words of a text are in no such set, and need not be looked up.
-// The words are lower-case; what begins with another letter than an ASCII one may always be in the set.
+// The words are lower-case; a word whose first letter is not ASCII may always be in the set.
 type heads [utf8.RuneSelf]uint64
 
 func headsOf(words iter.Seq[string]) *heads {

@@ -133,7 +133,7 @@ func (t *tally) language() int {
 }
 
 // scriptOf is the language that is known by a letter's script; -1 for others. Persian and Urdu share a script with Arabic and are
-// left to it: what is cut off a text is cut off a question as well.
+// left to it: an ending that a text loses, a question loses as well.
 func scriptOf(r rune) int {
 	switch {
 	case r < 0x400:
@@ -258,10 +258,10 @@ func (a *analyzer) languageStem(of int, word string) string {
 const (
 	partLetters  = 3  // of a part of a compound
 	wholeLetters = 8  // of a compound
-	longCompound = 40 // letters; what is longer is no word
+	longCompound = 40 // letters; a longer one is no word
 )
 
-// parted adds the parts of what may be a compound: what stands before and behind each place where a word may begin. Which of
+// parted adds the parts of a word that may be a compound: the letters before and behind each place where a word may begin. Which of
 // them are words is not known; a part that is none is asked for by no question.
 func (a *analyzer) parted(of int, word string, t Token) {
 	if len(word) < wholeLetters || len(word) > longCompound || !ascii(word) {

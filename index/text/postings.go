@@ -173,7 +173,7 @@ func (l list) own() list {
 // bytes is what a list of one's own holds in memory.
 func (l *list) bytes() int64 { return int64(4*len(l.post) + 8*len(l.spans) + 8*len(l.rare)) }
 
-// byRow brings postings into the order of rows. Bleve's segments are pieces that are in order: what is out of it is brought into its window, and each
+// byRow brings postings into the order of rows. Bleve's segments are pieces that are in order: a posting out of order is brought into its window, and each
 // window is sorted.
 func (s *scratch) byRow(list []posting) []posting {
 	byRow := func(a, b posting) int { return cmp.Compare(a.row, b.row) }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// What a word has to do with time.
+// How a word speaks of time.
 const (
 	noTime     uint8 = iota
 	vague            // a time that names no day by itself: tonight, weekend

@@ -26,7 +26,7 @@ const (
 	endingLetters = 8  // of the longest ending
 )
 
-// What a guess rests on, the safest first.
+// The kinds of a guess, the safest first.
 const (
 	otherForm uint8 = iota // an ending of another language, a hash's other length
 	oneOff
@@ -78,7 +78,7 @@ func (s *search) widen() error {
 	for i := range asked {
 		keep[i] = true
 	}
-	for _, c := range choices { // after all are chosen: what is replaced is no guess
+	for _, c := range choices { // after all are chosen: a replaced term is no guess
 		if c.rests == inTwo {
 			for _, term := range c.chosen[0].terms {
 				keep[at[term]] = true

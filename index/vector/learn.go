@@ -14,7 +14,7 @@ const (
 	learnEach      = 32 // rows of the sample for each partition
 	learnLeast     = 16 << 10
 	learnQuestions = 256
-	learnNearest   = 10 // of each question: what recall is measured by
+	learnNearest   = 10 // of each question: recall is measured by them
 	learnMissed    = 3  // of a thousand of them may lie in partitions that are not looked at: less than the recall asked for leaves, .99
 )
 
@@ -157,7 +157,7 @@ func (l *learner) divide(rows []int, parts int) centroids {
 	return c
 }
 
-// move moves every centroid to the middle of the vectors that belong to it; one that has none goes to one of the rows.
+// move moves every centroid to the middle of the vectors that belong to it; a centroid without vectors moves to one of the rows.
 func (l *learner) move(c *centroids, rows []int, of func(x []int8) int) {
 	s := l.s
 	sums, counts := make([]int64, len(c.int8s)), make([]int, len(c.weight))

@@ -11,7 +11,7 @@ const (
 // so far below the rows that are wanted that its partition is not likely to have nearer ones. A filter that leaves few rows leaves farther
 // ones, so that more partitions are looked at. ok is false when that would take longer than looking at all rows.
 //
-// What is compared are whole partitions, in an order that whole numbers make: it is the same on every replica.
+// A search compares whole partitions, in an order of whole numbers, which is the same on every replica.
 func (s *Store) byPartitions(q *Query, p *partitions, c *scratch, keep int) (hits []Hit, ok bool) {
 	c.near.of(s, &p.fine, q.int8s, 0, len(p.fine.weight))
 	order := orderOf(c.near.near, c.partitions)

@@ -336,7 +336,7 @@ func (s *Store) compareAll(q *Query, c *scratch, all *[steps]int, last, taken, k
 	}
 	top := newBest(q, keep)
 	for i, at, looked := steps-1, 0, 0; i >= last; i-- {
-		if at >= looked+checkRows { // whole steps: what is left out does not depend on the order within one
+		if at >= looked+checkRows { // whole steps: which rows are left out does not depend on the order within one
 			top.cut()
 			looked = at
 			if float64(i+1)/(steps/2)-1+s.slack() < top.floor {

@@ -9,7 +9,7 @@ import (
 	"github.com/cairndb/cairn/index/embed/modeldir"
 )
 
-// What a model may have.
+// The sizes a model may have.
 const (
 	maxHidden  = 4096
 	maxInner   = 16384
@@ -81,7 +81,7 @@ func (s *shape) check() error {
 	return nil
 }
 
-// A recipe is how a text becomes one vector: what its directory says beside the model itself.
+// A recipe is how a text becomes one vector, by the files beside the model itself.
 type recipe struct {
 	Dir       string // of the model; the directory itself, or one in it
 	CLS       bool   // the first token's vector, not the mean

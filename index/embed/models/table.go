@@ -7,7 +7,7 @@ type File struct {
 	SHA256 string `json:"sha256"`
 }
 
-// A Model is one that is known: what it is for, and of which files it consists, to the last bit.
+// A Model is a model that cairn can fetch: its purpose, and its files to the last bit.
 type Model struct {
 	Name       string `json:"name"`
 	Repository string `json:"repository"` // on the hub
