@@ -90,7 +90,7 @@ func (fatal) Fatal(args ...any) { panic(fmt.Sprint(args...)) }
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	const records = 4000
-	kills := 12
+	kills := 8
 	if testing.Short() {
 		kills = 3
 	}

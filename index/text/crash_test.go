@@ -108,7 +108,7 @@ func TestKill(t *testing.T) {
 	}
 	dir := t.TempDir()
 	var reached uint64
-	for round := range 10 {
+	for round := range 6 {
 		reached = killWriter(t, dir, crashPace+"=1", 1+round%4, reached)
 	}
 }
