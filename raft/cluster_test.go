@@ -214,25 +214,25 @@ func (c *cluster) lead(n *Node) {
 	})
 }
 
-// leadAny has the node lead whose log reaches farthest, of those that run and may.
+// leadAny has the node lead whose log reaches farthest, of those that run and may. It looks for that node anew each time: another
+// may win by itself, and one that stood against it over and over would depose it before it has led, and lack its records.
 func (c *cluster) leadAny() {
 	c.t.Helper()
-	var best *Node
-	for _, n := range c.nodes {
-		if n == nil || n.ctx.Err() != nil || !n.HasState() {
-			continue
-		}
-		if best == nil || best.end().Before(n.end()) {
-			best = n
-		}
-	}
 	c.wait("a leader", func() bool {
-		if best.raft.State() == hraft.Follower {
-			if _, _, led := best.Leader(); !led {
-				best.campaign()
+		var best *Node
+		for _, n := range c.nodes {
+			switch {
+			case n == nil || n.ctx.Err() != nil || !n.HasState():
+			case n.raft.State() == hraft.Leader:
+				return n.IsLeader()
+			case best == nil || best.end().Before(n.end()):
+				best = n
 			}
 		}
-		return slices.ContainsFunc(c.nodes, func(n *Node) bool { return n != nil && n.ctx.Err() == nil && n.IsLeader() })
+		if _, _, led := best.Leader(); !led && best.raft.State() == hraft.Follower {
+			best.campaign()
+		}
+		return false
 	})
 }
 
