@@ -26,7 +26,7 @@ import (
 // The founder stands for election at once, and so does a node that is the only voter: the timeouts are for the silence of
 // others.
 func (n *Node) form() {
-	if n.sole() && !n.stateless() {
+	if n.sole() && !n.stateless() && n.raft.State() != hraft.Leader { // a timeout may have been faster on a slow machine
 		n.campaign()
 	}
 	const pause = 200 * time.Millisecond
