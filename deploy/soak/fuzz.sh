@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # Fuzzes every decoder, and the command language, for a while each, as many packages at once as there are processors; the first input that
-# breaks one ends it, and is named.
+# breaks one ends it, and is named. Inputs are led by what they reach in the code, for which all packages are compiled once more; with
+# "unguided" they are not.
 #
-#   deploy/soak/fuzz.sh [TIME, as 30s or 10m]
+#   deploy/soak/fuzz.sh [TIME, as 30s or 10m] [unguided]
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-export each=${1:-1m} tools cache
+export each=${1:-1m} guide="-fuzz ." tools cache
+[ "${2:-}" = unguided ] && guide=
 tools=$(mktemp -d)
 trap 'rm -rf "$tools"' EXIT
 cache=$(go env GOCACHE)/fuzz
@@ -15,7 +17,7 @@ cache=$(go env GOCACHE)/fuzz
 # xargs starts no other package after a status of 255.
 fuzz() {
     local out target binary=$tools/${1//\//-}
-    go test -vet=off -c -fuzz . -o "$binary" "$1" || return 255 # once for all targets of the package
+    go test -vet=off -c $guide -o "$binary" "$1" || return 255 # once for all targets of the package
     cd "$1"
     for target in $(grep -ohE '^func Fuzz[A-Za-z0-9_]+' *_test.go | sed 's/func //'); do
         echo "$1 $target"

@@ -86,11 +86,7 @@ func TestAnalyzeIsBounded(t *testing.T) {
 		"words": "many different words ", "camel": "aB", "one": "x", "connectors": "a.b_c/", "parts": "aa.bb_cc/", "cjk": "漢字", "marks": "a\u0301\u0302", "emoji": "🚀",
 		"ligature": "\ufdfa", "stops": "the ", "invalid": "\xf0\x90",
 	} {
-		size := 1 << 20
-		if testing.Short() {
-			size = 1 << 18 // MaxTokens are in less, and the race detector takes ten seconds for each
-		}
-		text := strings.Repeat(piece, size/len(piece))
+		text := strings.Repeat(piece, 1<<18/len(piece)) // MaxTokens are in less
 		counted := 0
 		for _, tok := range Analyze(text) {
 			if !tok.Extra {
