@@ -22,7 +22,11 @@ func TestDamage(t *testing.T) {
 	r.apply(l.records, 100)
 	want := r.answers(qs)
 	rng := rand.New(rand.NewPCG(3, 5))
-	for range 12 {
+	rounds := 12
+	if testing.Short() {
+		rounds = 3
+	}
+	for range rounds {
 		r.index.Close()
 		var files []string
 		if err := filepath.WalkDir(r.dir(), func(p string, e os.DirEntry, err error) error {

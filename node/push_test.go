@@ -133,15 +133,15 @@ func TestNothingComesBehindTheEnd(t *testing.T) {
 		}
 	})
 	k := newTalker(t, c.nodes[0].Addrs().Wire)
-	rounds := 20
+	rounds, many := 20, 100
 	if testing.Short() {
-		rounds = 1
+		rounds, many = 1, 20
 	}
 	for range rounds {
-		for range 100 { // some are told while others end
+		for range many { // some are told while others end
 			k.send(wire.OpSubscribe, &wire.Subscribe{Events: []string{"stored"}})
 		}
-		for begun := 0; begun < 100; {
+		for begun := 0; begun < many; {
 			if _, e := k.event(); e.EventType == "subscribed" {
 				begun++
 			}

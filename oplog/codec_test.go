@@ -39,8 +39,12 @@ func encoded(v any) []byte {
 // library reads.
 func TestPackIsTheLibrarys(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
+	rounds := 50
+	if testing.Short() {
+		rounds = 3
+	}
 	for _, v := range stored {
-		for range 50 {
+		for range rounds {
 			full := fresh(v)
 			fill(rng, reflect.ValueOf(full).Elem())
 			in := encoded(full)

@@ -12,6 +12,9 @@ import (
 // TestHowPayloadsAreCompressed: a payload is read whether or not it says how long it is, in one part or several, and refused when
 // it is longer than allowed, whatever it says.
 func TestHowPayloadsAreCompressed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped in -short: one goroutine, in which there is no race")
+	}
 	w, err := zstd.NewWriter(nil, zstd.WithWindowSize(MaxPlainEarly))
 	if err != nil {
 		t.Fatal(err)

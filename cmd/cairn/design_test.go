@@ -13,6 +13,9 @@ import (
 // it, or at that path of the repository.
 func TestDesignNamesWhatIsThere(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("skipped in -short: one goroutine, in which there is no race")
+	}
 	root := filepath.Join(deployDir, "..")
 	var files, pages []string
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {

@@ -8,6 +8,9 @@ import (
 
 // TestKernelsAgree: the portable inner loops and this processor's add up the same, for every dimension's padding.
 func TestKernelsAgree(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped in -short: one goroutine, in which there is no race")
+	}
 	t.Logf("this processor: %s", fastest().name)
 	for _, dim := range []int{1, 63, 64, 65, 100, 384, 768, 1025, 8192} {
 		s := New(dim)

@@ -143,6 +143,9 @@ func TestLongText(t *testing.T) {
 
 // TestManyKeysBecomeOne: an object of addresses does not hold a core either.
 func TestManyKeysBecomeOne(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped in -short: measures, which the race detector falsifies")
+	}
 	addresses, others := map[string]any{}, map[string]any{}
 	for i := range 20_000 {
 		addresses[fmt.Sprintf("someone%d@x.io", i)] = i

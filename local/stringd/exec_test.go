@@ -100,6 +100,9 @@ func TestHTTPErrors(t *testing.T) {
 
 func TestBodyCap(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("skipped in -short: one request of megabytes after the other, which the race detector makes slow")
+	}
 	d := start(t, nil)
 	const limit = 10485760
 	frame := `{"cmd":"/set {x} = "}`

@@ -15,6 +15,9 @@ import (
 // TestNoBitOfAFileIsServedWrongly: each bit of short files and of all heads of blocks, and some of the others.
 func TestNoBitOfAFileIsServedWrongly(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("skipped in -short: one goroutine, in which there is no race")
+	}
 	r := ring(t)
 	for _, s := range shapes(t, r) {
 		want, err := readAt(r, s.raw)
@@ -43,6 +46,9 @@ func TestNoBitOfAFileIsServedWrongly(t *testing.T) {
 // TestACutFileIsSeen: at any length. One that was synced more than once may be what it was at an earlier sync, and nothing else.
 func TestACutFileIsSeen(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("skipped in -short: one goroutine, in which there is no race")
+	}
 	r := ring(t)
 	for _, s := range shapes(t, r) {
 		all, whole := text(4*plain), -1

@@ -49,6 +49,9 @@ func TestBenchFailover(t *testing.T) {
 // TestBenchFollowerReads: each turn writes, and the followers answer.
 func TestBenchFollowerReads(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("skipped in -short: measures, which the race detector falsifies")
+	}
 	out, err := cairntest.Command(t.Context(), "bench", "write", "--nodes", "3", "--follower-reads", "50", "--rounds", "1", "--clients", "1", "--for", "300ms", "--json").Output()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -90,6 +90,9 @@ func numpy() string {
 // where there is a Python with numpy, with what it prints now.
 func TestReference(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("skipped in -short: one goroutine, in which there is no race")
+	}
 	var dirs []string
 	var texts [][]string
 	var models []*Model
