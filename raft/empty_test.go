@@ -1,6 +1,7 @@
 package raft
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -38,6 +39,9 @@ func (c *cluster) refused(candidate, voter int) {
 	err = n.transport.RequestVote(transport.ServerID(uint32(voter+1)), hraft.ServerAddress(c.addrs[voter]), &hraft.RequestVoteRequest{Term: n.Term() + 1, LastLogIndex: index, LastLogTerm: term}, &vote)
 	if err == nil && vote.Granted {
 		c.t.Errorf("node %d grants node %d a vote", voter+1, candidate+1)
+	}
+	if pe := (*transport.PeerError)(nil); !c.nodes[voter].HasState() && (!errors.As(err, &pe) || pe.Text != "this node has no state to vote with") {
+		c.t.Errorf("node %d does not say why it gives no vote: %v", voter+1, err)
 	}
 }
 

@@ -179,7 +179,11 @@ func (t *Transport) vote(id hraft.ServerID, addr hraft.ServerAddress, v *wire.Ra
 		if err == nil {
 			err = wire.Unpack(f, &m, wire.MaxPlainPeer)
 		}
-		if err == nil && m.Raft == nil {
+		switch {
+		case err != nil || m.Raft != nil:
+		case m.Reason != nil:
+			err = &PeerError{wire.CodeInternal, *m.Reason}
+		default:
 			err = errors.New("the vote has no raft map")
 		}
 		return err
