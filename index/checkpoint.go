@@ -2,7 +2,6 @@ package index
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/cairndb/cairn/index/vector"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
 // A checkpoint is the columns and the vectors' codes as they were at one index of the log, so that the next start reads from the
@@ -218,15 +218,7 @@ func (x *Index) saveHead(head checkpoint) error {
 	if err := os.Rename(path+".new", path); err != nil {
 		return err
 	}
-	return syncDir(x.cfg.Dir)
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return syncwriter.Dir(x.cfg.Dir)
 }
 
 // save writes a database's files.
@@ -241,7 +233,7 @@ func (x *Index) save(p *checkpointWriter, at oplog.Index) (s databaseFiles, err 
 	if s.Vectors, err = x.saveVectors(p, dir, at); err != nil {
 		return s, err
 	}
-	return s, syncDir(dir)
+	return s, syncwriter.Dir(dir)
 }
 
 // saveVectors adds a file of the vectors of new rows; when most of what the files hold is dead, one file replaces them.

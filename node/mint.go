@@ -11,8 +11,8 @@ import (
 
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
-	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
 // mint makes the client token of HOME/token when the file is missing or its token is no longer known. The text
@@ -26,7 +26,7 @@ func (n *Node) mint(ctx context.Context) error {
 	text := strings.TrimSpace(string(raw))
 	if text == "" {
 		text = access.NewToken()
-		if err := home.WriteFile(path, []byte(text+"\n"), 0o600); err != nil {
+		if err := syncwriter.Replace(path, []byte(text+"\n"), 0o600); err != nil {
 			return fmt.Errorf("token: %w", err)
 		}
 	}

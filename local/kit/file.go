@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
 // WriteFile replaces a file at once and durably: a crash leaves the old content or the new.
@@ -26,14 +28,5 @@ func WriteFile(path string, content []byte, mode fs.FileMode) (err error) {
 	if err := os.Rename(f.Name(), path); err != nil {
 		return err
 	}
-	return SyncDir(dir)
-}
-
-// SyncDir makes the names in a directory durable.
-func SyncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return syncwriter.Dir(dir)
 }

@@ -48,7 +48,7 @@ func DamageAt(s *state.State, why error) error {
 
 // LeaveWord writes a note for the next start.
 func LeaveWord(cfg Config, name string, why error) error {
-	return WriteFile(filepath.Join(cfg.Dir, name), fmt.Appendln(nil, why), 0o600)
+	return syncwriter.Replace(filepath.Join(cfg.Dir, name), fmt.Appendln(nil, why), 0o600)
 }
 
 // Replace moves aside what an earlier run found damaged. A member's log goes too: snapshots beside it may have the damage in

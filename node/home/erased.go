@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
 // A purge deletes rows, and files still have their bytes: the log and the snapshots, which a member that joins would be sent, tables of the
@@ -35,5 +36,5 @@ func (e Erased) Write(home string) error {
 	if err != nil {
 		return err
 	}
-	return WriteFile(filepath.Join(home, erasedFile), b, 0o600)
+	return syncwriter.Replace(filepath.Join(home, erasedFile), b, 0o600)
 }

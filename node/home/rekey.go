@@ -73,7 +73,7 @@ func convert(cfg Config, work string, masters []seal.Master) error {
 	if err = errors.Join(err, st.Close()); err != nil {
 		return err
 	}
-	return WriteFile(filepath.Join(work, rekeyDone), nil, 0o600)
+	return syncwriter.Replace(filepath.Join(work, rekeyDone), nil, 0o600)
 }
 
 // finishRekey puts what is new in the place of what is old. Each step may have been done before.
@@ -181,5 +181,5 @@ func (k Kept) rewrite(keys *seal.Ring) error {
 	if err != nil {
 		return err
 	}
-	return WriteFile(k.Path, out, info.Mode().Perm())
+	return syncwriter.Replace(k.Path, out, info.Mode().Perm())
 }

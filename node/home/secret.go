@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
 // SecretFile is where a home has its cluster secret when the configuration has none.
@@ -75,7 +77,7 @@ func OpenSecret(cfg Config) (string, error) {
 
 // writeSecret puts a secret on disk, whole or not at all.
 func writeSecret(path, secret string) error {
-	if err := WriteFile(path, []byte(secret+"\n"), 0o600); err != nil {
+	if err := syncwriter.Replace(path, []byte(secret+"\n"), 0o600); err != nil {
 		return fmt.Errorf("secret: %w", err)
 	}
 	return nil

@@ -220,29 +220,13 @@ func (r *Ring) store() (err error) {
 	if err != nil {
 		return err
 	}
-	if err := replace(r.path, raw); err != nil {
+	if err := syncwriter.Replace(r.path, raw, 0o600); err != nil {
 		return fmt.Errorf("keyring: %w", err)
 	}
 	for _, k := range r.keys {
 		k.Master = m.ID()
 	}
 	return nil
-}
-
-// replace puts a whole new file in the place of the old one, on disk when it returns.
-func replace(path string, b []byte) error {
-	f, err := os.OpenFile(path+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(b)
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(path+".new", path)
-	}
-	if err != nil {
-		return errors.Join(err, removeIfThere(path+".new"))
-	}
-	return syncwriter.Dir(filepath.Dir(path))
 }
 
 func removeIfThere(path string) error {

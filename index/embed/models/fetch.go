@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
 // Hub is where models are fetched from, unless a mirror is named.
@@ -83,7 +85,7 @@ func (f *Fetcher) Fetch(ctx context.Context, m *Model) (dir string, fetched bool
 	if err := os.Rename(part, dir); err != nil {
 		return "", false, err
 	}
-	return dir, true, syncDir(f.Folder)
+	return dir, true, syncwriter.Dir(f.Folder)
 }
 
 // Verify holds a folder to a model's lengths and checksums.
@@ -261,13 +263,4 @@ func (c *counted) Read(p []byte) (int, error) {
 		c.told(int64(n))
 	}
 	return n, err
-}
-
-// syncDir makes a rename in a folder durable.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

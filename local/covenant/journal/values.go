@@ -9,6 +9,7 @@ import (
 
 	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
 // Journal is a file of values, one a line.
@@ -97,6 +98,6 @@ func (j *Journal[T]) Replace(values ...T) error {
 	}
 	j.File.Close() // it has no name any more
 	j.File = fresh
-	j.broken = kit.SyncDir(filepath.Dir(j.path))
+	j.broken = syncwriter.Dir(filepath.Dir(j.path))
 	return j.broken
 }

@@ -1,0 +1,25 @@
+package syncwriter
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Replace puts a whole new file in the place of an old one, or of none: it is on disk when this returns, and a crash leaves the old or the new.
+func Replace(path string, b []byte, mode fs.FileMode) error {
+	made := path + ".new"
+	f, err := os.OpenFile(made, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, mode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(made, path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(made))
+	}
+	return Dir(filepath.Dir(path))
+}
