@@ -70,7 +70,7 @@ func (a *applying) claim(c *oplog.StoredClaim, key []byte, others ...[]byte) opl
 		write(a.txn, tClaim, a.db, []byte(c.ID), c)
 		return oplog.Result{ID: c.ID}
 	}
-	refusef(c.ID == "" || a.get(tClaim, a.db, []byte(c.ID)) != nil, oplog.Conflict, "claim id %q is taken", c.ID)
+	refusef(c.ID == "" || a.exists(tClaim, a.db, []byte(c.ID)), oplog.Conflict, "claim id %q is taken", c.ID)
 	a.putClaim(c, key)
 	at := c.Updated
 	a.mention(oplog.Mention{Name: c.Src}, 0, at)
@@ -95,7 +95,7 @@ func (a *applying) addClaims(m *oplog.Memory, found []oplog.Claim) (taken bool) 
 		op := found[i]
 		op.Namespace, op.SourceRID, op.At = m.Namespace, m.RID, m.Updated
 		c := a.stated(&op)
-		if !whole(&c) || op.ID == "" || a.get(tClaim, a.db, []byte(op.ID)) != nil || a.get(tStatement, a.db, statement(&c)) != nil {
+		if !whole(&c) || op.ID == "" || a.exists(tClaim, a.db, []byte(op.ID)) || a.exists(tStatement, a.db, statement(&c)) {
 			continue
 		}
 		a.putClaim(&c, statement(&c))

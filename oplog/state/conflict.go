@@ -96,7 +96,7 @@ func conflictOrder(c *oplog.ConflictRow) []byte {
 
 // openConflict takes a finding, unless the pair had a conflict before, in any status, or a side is gone.
 func (a *applying) openConflict(c oplog.ConflictRow) bool {
-	if c.ID == "" || c.A == c.B || a.get(tConflict, a.db, []byte(c.ID)) != nil || a.get(tConflictPair, a.db, pairKey(c.A, c.B)) != nil {
+	if c.ID == "" || c.A == c.B || a.exists(tConflict, a.db, []byte(c.ID)) || a.exists(tConflictPair, a.db, pairKey(c.A, c.B)) {
 		return false
 	}
 	for _, side := range []string{c.A, c.B} {
@@ -116,10 +116,10 @@ func (a *applying) openConflict(c oplog.ConflictRow) bool {
 
 func (a *applying) sideExists(side string) bool {
 	if id, ok := strings.CutPrefix(side, "edge:"); ok {
-		return a.get(tEdge, a.db, []byte(id)) != nil
+		return a.exists(tEdge, a.db, []byte(id))
 	}
 	if id, ok := strings.CutPrefix(side, "claim:"); ok {
-		return a.get(tClaim, a.db, []byte(id)) != nil
+		return a.exists(tClaim, a.db, []byte(id))
 	}
 	m, ok := a.liveMemory(side)
 	return ok && m.Status == oplog.Active
@@ -160,5 +160,5 @@ func (v *View) InConflict(db oplog.DB, rid string) bool { return v.inConflict(db
 
 // HadConflict says whether a pair ever had a conflict.
 func (v *View) HadConflict(db oplog.DB, a, b string) bool {
-	return v.get(tConflictPair, db, pairKey(a, b)) != nil
+	return v.exists(tConflictPair, db, pairKey(a, b))
 }

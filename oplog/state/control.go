@@ -13,8 +13,8 @@ func applyInit(a *applying, op *oplog.Init) oplog.Result {
 
 func applyCreateDB(a *applying, op *oplog.CreateDB) oplog.Result {
 	refusef(!oplog.ValidDatabaseName(op.Name), oplog.Invalid, "database name must be 1 to 64 of A-Z a-z 0-9 . _ - and not start with a dot")
-	refusef(a.get(tControl, 0, []byte("cluster")) == nil, oplog.Invalid, "a database cannot be made before the cluster's first entry") // "default" is number 1
-	refusef(a.get(tDatabaseName, 0, []byte(op.Name)) != nil, oplog.Conflict, "database '%s' already exists", op.Name)
+	refusef(!a.exists(tControl, 0, []byte("cluster")), oplog.Invalid, "a database cannot be made before the cluster's first entry") // "default" is number 1
+	refusef(a.exists(tDatabaseName, 0, []byte(op.Name)), oplog.Conflict, "database '%s' already exists", op.Name)
 	refusef(op.Most > 0 && a.databasesBy(op.By) >= op.Most, oplog.TooLarge, "would exceed database quota: the tokens of this database may have made %d", op.Most)
 	return oplog.Result{ID: op.Name, Num: uint64(a.createDatabase(op.Name, op.By, op.At)), Changed: true}
 }

@@ -7,7 +7,7 @@ var operatorKey = []byte("operator")
 func applyIdentity(a *applying, op *oplog.Identity) oplog.Result {
 	refusef(op.Key == "" || op.Display == "", oplog.Invalid, "an identity needs a key and a name")
 	if op.Operator {
-		refuseIf(a.get(tOperator, a.db, operatorKey) != nil, oplog.ErrHasOperator)
+		refuseIf(a.exists(tOperator, a.db, operatorKey), oplog.ErrHasOperator)
 		a.put(tOperator, a.db, operatorKey, []byte(op.Key))
 	}
 	old, had := read[oplog.Identity](a.txn, tIdentity, a.db, []byte(op.Key))
@@ -17,7 +17,7 @@ func applyIdentity(a *applying, op *oplog.Identity) oplog.Result {
 }
 
 func applyReceipt(a *applying, op *oplog.Receipt) oplog.Result {
-	refusef(op.ID == "" || a.get(tReceipt, a.db, []byte(op.ID)) != nil, oplog.Conflict, "receipt id %q is taken", op.ID)
+	refusef(op.ID == "" || a.exists(tReceipt, a.db, []byte(op.ID)), oplog.Conflict, "receipt id %q is taken", op.ID)
 	write(a.txn, tReceipt, a.db, []byte(op.ID), op)
 	a.put(tReceiptBy, a.db, append(joinKey(op.Payer, ""), append(timeKey(op.At, 0), op.ID...)...), nil)
 	a.put(tReceiptTime, a.db, append(timeKey(op.At, 0), op.ID...), nil)

@@ -64,7 +64,7 @@ func applyEmbed(a *applying, op *oplog.Embed) oplog.Result {
 		fits(v.Vector, dim, d.Name)
 		key := seqKey(v.Seq)
 		m, ok := a.memoryAt(v.Seq)
-		if !ok || m.Status == oplog.Tombstoned || m.Revision != v.Revision || a.get(table, a.db, key) != nil {
+		if !ok || m.Status == oplog.Tombstoned || m.Revision != v.Revision || a.exists(table, a.db, key) {
 			continue
 		}
 		a.put(table, a.db, key, v.Vector)
@@ -174,11 +174,7 @@ func (a *applying) setEmbedding(e oplog.Embedding) {
 // Floats unpacks a record's vector into dst, which is grown when it is too short; nil when there is none. Many are read the
 // fastest in the order of their numbers.
 func (v *View) Floats(db oplog.DB, seq oplog.Seq, dst []float32) []float32 {
-	table := v.vectors(db)
-	raw, _, err := v.snap.Peek(v.key(table, db, seqKey(seq)))
-	if err != nil {
-		failDisk(table, db, err)
-	}
+	raw, _ := v.peek(v.vectors(db), db, seqKey(seq))
 	n := len(raw) / 4
 	if n == 0 {
 		return nil
@@ -206,7 +202,7 @@ func (v *View) Unembedded(db oplog.DB, pending bool, from oplog.Seq, limit, look
 			return list, seqOf(k)
 		}
 		look--
-		if v.get(table, db, k) == nil {
+		if !v.exists(table, db, k) {
 			if m := decode[oplog.Memory](val); m.Status != oplog.Tombstoned {
 				list = append(list, &m)
 			}

@@ -12,7 +12,7 @@ const maxLinked = 64
 func applyLinked(a *applying, op *oplog.Linked) (r oplog.Result) {
 	for _, l := range op.Links {
 		m, ok := a.liveMemory(l.RID)
-		if !ok || m.Status != oplog.Active || slices.Contains(m.Entities, l.Name) || len(m.Entities) >= maxLinked || a.get(tEntity, a.db, []byte(l.Name)) == nil {
+		if !ok || m.Status != oplog.Active || slices.Contains(m.Entities, l.Name) || len(m.Entities) >= maxLinked || !a.exists(tEntity, a.db, []byte(l.Name)) {
 			continue
 		}
 		m.Entities = append(m.Entities, l.Name)
@@ -113,7 +113,7 @@ func (a *applying) dropName(name string) {
 			return
 		}
 	}
-	if a.get(tEntity, a.db, []byte(name)) == nil {
+	if !a.exists(tEntity, a.db, []byte(name)) {
 		return
 	}
 	a.del(tEntity, a.db, []byte(name))

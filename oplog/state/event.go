@@ -13,7 +13,7 @@ func applyEvent(a *applying, op *oplog.Event) oplog.Result {
 	refusef(len(op.Hash) == 0, oplog.Invalid, "an event needs the hash of its content")
 	agree(op.Status, op.Summary)
 	known := eventKey(op.Workspace, op.Session, op.Hash)
-	refuseIf(a.get(tEventHash, a.db, known) != nil, oplog.ErrEventKnown)
+	refuseIf(a.exists(tEventHash, a.db, known), oplog.ErrEventKnown)
 	id := oplog.EventID(a.next(tEventCount, a.db, keyLastEvent))
 	write(a.txn, tEvent, a.db, be64(uint64(id)), &oplog.StoredEvent{ID: id, Event: *op})
 	a.put(tEventHash, a.db, known, be64(uint64(id)))

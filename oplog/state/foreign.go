@@ -4,19 +4,19 @@ import "github.com/cairndb/cairn/oplog"
 
 func applyForeign(a *applying, op *oplog.Foreign) oplog.Result {
 	refusef(op.OpID == "", oplog.Invalid, "a pushed operation needs an op_id")
-	if a.get(tForeign, a.db, []byte(op.OpID)) != nil {
+	if a.exists(tForeign, a.db, []byte(op.OpID)) {
 		return oplog.Result{ID: op.OpID}
 	}
 	a.put(tForeign, a.db, []byte(op.OpID), nil)
 	switch {
 	case op.Stored != nil:
-		if a.get(tRID, a.db, []byte(op.Stored.RID)) == nil { // insert if absent
+		if !a.exists(tRID, a.db, []byte(op.Stored.RID)) { // insert if absent
 			applyRemember(a, op.Stored)
 		}
 	case op.Forgot != nil:
 		applyForget(a, op.Forgot)
 	case op.Related != nil:
-		if a.get(tEdge, a.db, []byte(op.Related.ID)) == nil { // a stranger's id may be taken here
+		if !a.exists(tEdge, a.db, []byte(op.Related.ID)) { // a stranger's id may be taken here
 			applyRelate(a, op.Related)
 		}
 	}

@@ -45,7 +45,7 @@ func (a *applying) relate(op *oplog.Relate) (r oplog.Result, ok bool) {
 			panic("state: edge without a body")
 		}
 		e.ID, e.Created, isNew = old.ID, old.Created, false
-	} else if op.ID == "" || a.get(tEdge, a.db, []byte(op.ID)) != nil {
+	} else if op.ID == "" || a.exists(tEdge, a.db, []byte(op.ID)) {
 		return oplog.Result{}, false
 	}
 	write(a.txn, tEdge, a.db, []byte(e.ID), &e)

@@ -69,7 +69,7 @@ func (a *applying) storeKey(key string, digest []byte, ttl oplog.Time, results [
 
 // noteKeys lists on a memory the idempotency keys that its clients used, without those that have expired: a purge removes them.
 func (a *applying) noteKeys(m *oplog.Memory, keys ...string) {
-	m.Keys = slices.DeleteFunc(m.Keys, func(k string) bool { return a.get(tKey, a.db, []byte(k)) == nil })
+	m.Keys = slices.DeleteFunc(m.Keys, func(k string) bool { return !a.exists(tKey, a.db, []byte(k)) })
 	for _, k := range keys {
 		if k != "" && !strings.HasPrefix(k, oplog.ForwardKey) && !slices.Contains(m.Keys, k) {
 			m.Keys = append(m.Keys, k)

@@ -9,10 +9,10 @@ func databaseLimit(db oplog.DB) []byte { return append([]byte("d/"), dbKey(db)..
 func applySetLimit(a *applying, op *oplog.SetLimit) oplog.Result {
 	key, id := databaseLimit(op.DB), ""
 	if op.Token != "" {
-		refuseIf(a.get(tToken, 0, []byte(op.Token)) == nil, oplog.ErrNoToken)
+		refuseIf(!a.exists(tToken, 0, []byte(op.Token)), oplog.ErrNoToken)
 		key, id = tokenLimit(op.Token), op.Token
 	} else {
-		refuseIf(a.get(tDatabase, 0, be64(uint64(op.DB))) == nil, oplog.ErrNoDatabase)
+		refuseIf(!a.exists(tDatabase, 0, be64(uint64(op.DB))), oplog.ErrNoDatabase)
 	}
 	if op.Limit == (oplog.Limit{}) {
 		a.del(tLimit, 0, key)

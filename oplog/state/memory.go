@@ -1,7 +1,6 @@
 package state
 
 import (
-	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"math"
@@ -230,7 +229,7 @@ func memoryByRID(t *txn, db oplog.DB, rid string) (*oplog.Memory, bool) {
 	if seq == nil {
 		return nil, false
 	}
-	m, ok := read[oplog.Memory](t, tMemory, db, bytes.Clone(seq))
+	m, ok := read[oplog.Memory](t, tMemory, db, seq)
 	return &m, ok
 }
 

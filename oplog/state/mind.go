@@ -119,7 +119,7 @@ const sourceShare = .3
 // merge makes one memory of several, unless a source has changed, is gone, was made by a merge itself or is in an
 // open conflict.
 func (a *applying) merge(m *oplog.Merge, at oplog.Time) bool {
-	if len(m.Sources) < 2 || a.get(tRID, a.db, []byte(m.Into.RID)) != nil {
+	if len(m.Sources) < 2 || a.exists(tRID, a.db, []byte(m.Into.RID)) {
 		return false
 	}
 	sources := make([]*oplog.Memory, len(m.Sources))

@@ -96,7 +96,7 @@ func (a *applying) eraseTopics(session string, names []string) {
 		return
 	}
 	kept := slices.DeleteFunc(slices.Clone(s.Topics), func(t string) bool {
-		return slices.Contains(names, t) && a.get(tEntity, a.db, []byte(t)) == nil
+		return slices.Contains(names, t) && !a.exists(tEntity, a.db, []byte(t))
 	})
 	if len(kept) < len(s.Topics) {
 		s.Topics = kept
@@ -123,7 +123,6 @@ func (a *applying) eraseEvent(rid string) {
 	if id == nil {
 		return
 	}
-	id = bytes.Clone(id)
 	if e, ok := read[oplog.StoredEvent](a.txn, tEvent, a.db, id); ok {
 		e.Payload, e.Packed, e.Dir = nil, false, ""
 		write(a.txn, tEvent, a.db, id, &e)

@@ -10,8 +10,8 @@ import (
 
 func applySessionStart(a *applying, op *oplog.SessionStart) oplog.Result {
 	pair := joinKey(op.Namespace, op.Client)
-	refusef(a.get(tActivePair, a.db, pair) != nil, oplog.Conflict, "session conflict: active session already exists for namespace=%s, client_id=%s", op.Namespace, op.Client)
-	refusef(a.get(tSession, a.db, []byte(op.ID)) != nil, oplog.Conflict, "session %s exists already", op.ID)
+	refusef(a.exists(tActivePair, a.db, pair), oplog.Conflict, "session conflict: active session already exists for namespace=%s, client_id=%s", op.Namespace, op.Client)
+	refusef(a.exists(tSession, a.db, []byte(op.ID)), oplog.Conflict, "session %s exists already", op.ID)
 	write(a.txn, tSession, a.db, []byte(op.ID), &oplog.Session{ID: op.ID, Namespace: op.Namespace, Client: op.Client,
 		Metadata: op.Metadata, Started: op.At, Status: oplog.SessionActive})
 	a.put(tActivePair, a.db, pair, []byte(op.ID))

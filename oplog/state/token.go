@@ -21,8 +21,8 @@ func (t *txn) used(hash string) oplog.Time {
 
 func applyCreateToken(a *applying, op *oplog.CreateToken) oplog.Result {
 	refusef(len(op.Hash) != 64, oplog.Invalid, "a token's hash has 64 hex digits")
-	refuseIf(a.get(tDatabase, 0, be64(uint64(op.DB))) == nil, oplog.ErrNoDatabase)
-	refusef(a.get(tToken, 0, []byte(op.Hash)) != nil, oplog.Conflict, "this token exists already")
+	refuseIf(!a.exists(tDatabase, 0, be64(uint64(op.DB))), oplog.ErrNoDatabase)
+	refusef(a.exists(tToken, 0, []byte(op.Hash)), oplog.Conflict, "this token exists already")
 	write(a.txn, tToken, 0, []byte(op.Hash), &oplog.Token{Hash: op.Hash, DB: op.DB, Label: op.Label, Scopes: op.Scopes,
 		Expires: op.Expires, Created: op.At})
 	return oplog.Result{ID: op.Hash, Changed: true}

@@ -22,7 +22,7 @@ const maxTriggers = 1000
 
 // addTrigger takes a trigger, unless one of its kind is waiting and has not cooled down.
 func (a *applying) addTrigger(t oplog.TriggerRow) bool {
-	if t.ID == "" || a.get(tTrigger, a.db, []byte(t.ID)) != nil {
+	if t.ID == "" || a.exists(tTrigger, a.db, []byte(t.ID)) {
 		return false
 	}
 	if id := a.get(tTriggerCool, a.db, []byte(t.Cooldown)); id != nil {

@@ -48,16 +48,28 @@ func failDisk(table tableID, db oplog.DB, err error) {
 	panic(diskFault{fmt.Errorf("table %s of database %d: %w", tableNames[table], db, damage(err))})
 }
 
-// get returns the value of a key, which belongs to the caller; nil for none.
-func (t *txn) get(table tableID, db oplog.DB, key []byte) []byte {
-	v, ok, err := t.r.Get(t.key(table, db, key))
+// peek returns the value of a key, until a row is next read or written.
+func (t *txn) peek(table tableID, db oplog.DB, key []byte) (v []byte, ok bool) {
+	v, ok, err := t.r.Peek(t.key(table, db, key))
 	if err != nil {
 		failDisk(table, db, err)
 	}
+	return v, ok
+}
+
+// get returns the value of a key, which belongs to the caller; nil for none.
+func (t *txn) get(table tableID, db oplog.DB, key []byte) []byte {
+	v, ok := t.peek(table, db, key)
 	if !ok {
 		return nil
 	}
-	return v
+	return append(make([]byte, 0, len(v)), v...)
+}
+
+// exists says whether there is a row.
+func (t *txn) exists(table tableID, db oplog.DB, key []byte) bool {
+	_, ok := t.peek(table, db, key)
+	return ok
 }
 
 // set stores a row that is no part of the Sum, or that the Sum knows of.
@@ -195,7 +207,7 @@ func decode[T any](b []byte) T {
 }
 
 func read[T any](t *txn, table tableID, db oplog.DB, key []byte) (T, bool) {
-	if b := t.get(table, db, key); b != nil {
+	if b, ok := t.peek(table, db, key); ok {
 		return decode[T](b), true
 	}
 	var zero T

@@ -1,18 +1,38 @@
 package store
 
-import "github.com/cockroachdb/pebble/v2"
+import (
+	"errors"
+	"io"
+
+	"github.com/cockroachdb/pebble/v2"
+)
 
 // A Batch gathers changes that are made together. It reads what it has written over what was there.
 type Batch struct {
-	s *Store
-	b *pebble.Batch
+	s      *Store
+	b      *pebble.Batch
+	peeked io.Closer // lets go of the value that Peek returned last; nil for none
 }
 
 // Batch begins one. Close it, whatever becomes of it.
-func (s *Store) Batch() *Batch { return &Batch{s, s.db.NewIndexedBatch()} }
+func (s *Store) Batch() *Batch { return &Batch{s: s, b: s.db.NewIndexedBatch()} }
 
-// Get implements Reader.
-func (b *Batch) Get(key []byte) ([]byte, bool, error) { return get(b.b, key) }
+// Peek implements Reader.
+func (b *Batch) Peek(key []byte) (value []byte, ok bool, err error) {
+	b.letGo()
+	value, b.peeked, err = b.b.Get(key)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return nil, false, nil
+	}
+	return value, err == nil, damageError(err)
+}
+
+func (b *Batch) letGo() {
+	if b.peeked != nil {
+		_ = b.peeked.Close() // the value was read
+		b.peeked = nil
+	}
+}
 
 // Walk implements Reader. It sees nothing that is written after it began, so f may change what it walks.
 func (b *Batch) Walk(lower, upper []byte, back bool, f func(key, value []byte) bool) error {
@@ -44,4 +64,7 @@ func (b *Batch) Commit() error {
 }
 
 // Close lets go of a batch.
-func (b *Batch) Close() { _ = b.b.Close() } // it fails on nothing
+func (b *Batch) Close() {
+	b.letGo()
+	_ = b.b.Close() // it fails on nothing
+}

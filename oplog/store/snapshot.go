@@ -30,17 +30,8 @@ func (s *Store) snapshot(o pebble.IterOptions) (*Snapshot, error) {
 	return &Snapshot{it}, nil
 }
 
-// Get implements Reader.
-func (s *Snapshot) Get(key []byte) (value []byte, ok bool, err error) {
-	v, ok, err := s.Peek(key)
-	if !ok || err != nil {
-		return nil, false, err
-	}
-	return append(make([]byte, 0, len(v)), v...), true, nil
-}
-
-// Peek is Get without a copy: the value is valid until the snapshot is next used. Keys that are asked for in ascending order cost
-// a little less, for the table that the last one was in need not be opened again.
+// Peek implements Reader. Keys that are asked for in ascending order cost a little less, for the table that the last one was in need not be
+// opened again.
 func (s *Snapshot) Peek(key []byte) (value []byte, ok bool, err error) {
 	if !s.it.SeekPrefixGE(key) || !bytes.Equal(s.it.Key(), key) { // a key is its own prefix: filters are asked
 		return nil, false, damageError(s.it.Error())

@@ -100,27 +100,12 @@ func openDB(dir string, o *pebble.Options, d *disk) (*pebble.DB, error) {
 	return db, openError(err)
 }
 
-// Get is the value of a key, which belongs to the caller; ok is false when there is none.
-func (s *Store) Get(key []byte) (value []byte, ok bool, err error) { return get(s.db, key) }
-
 // A Reader is a store at one point: a snapshot, or a batch over what was there.
 type Reader interface {
-	// Get is the value of a key, which belongs to the caller; ok is false when there is none.
-	Get(key []byte) (value []byte, ok bool, err error)
+	// Peek is the value of a key, until the reader is next used or closed; ok is false when there is none.
+	Peek(key []byte) (value []byte, ok bool, err error)
 	// Walk visits the rows from lower to upper, not included, or back, until f says stop. What f is given is valid until it returns.
 	Walk(lower, upper []byte, back bool, f func(key, value []byte) bool) error
-}
-
-func get(r pebble.Reader, key []byte) ([]byte, bool, error) {
-	v, c, err := r.Get(key)
-	if errors.Is(err, pebble.ErrNotFound) {
-		return nil, false, nil
-	}
-	if err != nil {
-		return nil, false, damageError(err)
-	}
-	value := append(make([]byte, 0, len(v)), v...)
-	return value, true, c.Close()
 }
 
 func walk(it *pebble.Iterator, err error, back bool, f func(key, value []byte) bool) error {

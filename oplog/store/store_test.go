@@ -12,6 +12,17 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
+// Get is the value of a key as it is now.
+func (s *Store) Get(key []byte) (value []byte, ok bool, err error) {
+	snap, err := s.Snapshot()
+	if err != nil {
+		return nil, false, err
+	}
+	defer snap.Close()
+	value, ok, err = snap.Peek(key)
+	return bytes.Clone(value), ok, err
+}
+
 // rowsOfABatch is so many that a batch does not fit into one block.
 const rowsOfABatch = 40
 
