@@ -18,6 +18,9 @@ import (
 // never refused and loses nothing; afterwards the old secret opens nothing.
 func TestTheClusterSecretIsRotated(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("skipped in -short: nine restarts, as the race detector sees them in other tests")
+	}
 	nodes, old := startThree(t, 0, 1, 2)
 	next := home.NewSecret()
 	token := onLeader(t, nodes, old, "token", "create")
