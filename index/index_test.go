@@ -17,7 +17,11 @@ import (
 // TestSameAnswers: batch sizes, a restart in the middle, a rebuild and a lost directory never change an answer.
 func TestSameAnswers(t *testing.T) {
 	t.Parallel()
-	l, qs := history(t, 1500), questions()
+	size := 1500
+	if testing.Short() {
+		size = 500
+	}
+	l, qs := history(t, size), questions()
 	first := openReplica(t)
 	first.apply(l.records, 1)
 	want := first.answers(qs)
