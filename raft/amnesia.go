@@ -25,7 +25,9 @@ import (
 // one, catches up, and gets its vote back by a second change.
 //
 // Every empty home is marked as one without state at its first start, unless the node is alone: from inside, a new node and a member
-// whose home was emptied look the same. Only a founding (see form) gives the vote without a leader.
+// whose home was emptied look the same. Only a founding (see form) gives the vote without a leader. The mark says whether the home was
+// empty or something was lost: what is lost may have named other members, so a node that lost something founds no cluster of its own,
+// even when neither its configuration nor what is left names another. It waits until a leader takes it in.
 
 // rejoining is what a member without state knows of its way back.
 type rejoining struct {
@@ -42,16 +44,35 @@ func (n *Node) stateless() bool { return n.amnesia.Load() }
 // HasState reports whether this member has its state. One without has no vote until it has rejoined.
 func (n *Node) HasState() bool { return !n.stateless() }
 
-// markAmnesiac marks this member as one without state. The mark is on disk before any file is moved away, so that a crash in between
-// cannot give the member its vote back.
-func (n *Node) markAmnesiac() error {
+// What a mark says.
+const (
+	lostMark  = "this node has lost its state; no votes until it has rejoined\n"
+	emptyMark = "this node's home was empty; no votes until it has founded a cluster with others, or joined one\n"
+)
+
+// markAmnesiac marks this member as one that has lost its state. The mark is on disk before any file is moved away, so that a crash in
+// between cannot give the member its vote back.
+func (n *Node) markAmnesiac() error { return n.markStateless(lostMark) }
+
+// markStateless marks this member as one without state.
+func (n *Node) markStateless(text string) error {
 	n.amnesia.Store(true)
 	n.admitted.Store(false)
 	if n.offline {
 		return nil
 	}
-	err := recovery.WriteFile(n.amnesiaFile(), []byte("this node has no state to vote with; no votes until it has rejoined\n"), true)
+	err := recovery.WriteFile(n.amnesiaFile(), []byte(text), true)
 	return errors.Join(err, logstore.OS{}.SyncDir(n.cfg.Dir))
+}
+
+// readMark marks this member as its last run did.
+func (n *Node) readMark() error {
+	_, err := os.Stat(n.amnesiaFile())
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	n.amnesia.Store(true)
+	return err
 }
 
 // Discard moves the log and the snapshots of a stopped member aside, when the state built from them cannot be trusted. The member
@@ -95,9 +116,9 @@ func (n *Node) removeMark() error {
 	return logstore.OS{}.SyncDir(n.cfg.Dir)
 }
 
-// markEmpty marks a home without configuration as one without state, unless this node is alone. It also clears term 1 there: a
+// beginEmpty marks a home without configuration as one without state, unless this node is alone. It also clears term 1 there: a
 // founding that crashed between storing the term and the record leaves that term without a leader.
-func (n *Node) markEmpty(snaps hraft.SnapshotStore) error {
+func (n *Node) beginEmpty(snaps hraft.SnapshotStore) error {
 	last, err := n.logs.LastIndex()
 	if err != nil {
 		return err
@@ -110,10 +131,17 @@ func (n *Node) markEmpty(snaps hraft.SnapshotStore) error {
 			return err
 		}
 	}
-	if n.cfg.Alone {
-		return nil
+	switch {
+	case !n.stateless() && !n.cfg.Alone:
+		return n.markStateless(emptyMark)
+	case n.stateless() && n.cfg.Alone: // it had peers configured
+		text, err := os.ReadFile(n.amnesiaFile())
+		if err != nil || string(text) != emptyMark {
+			return err
+		}
+		n.clearAmnesia()
 	}
-	return n.markAmnesiac()
+	return nil
 }
 
 var errNotAdmitted = errors.New("this node has no state and accepts no records before the leader has removed its vote")
@@ -133,27 +161,6 @@ func (n *Node) refusesUntilAdmitted(leader uint32, addr string) error {
 	default: // another was heard just now
 	}
 	return errNotAdmitted
-}
-
-// startAlone gives the only member a log that begins where its state ends. In a log that began at 1 again, records would have
-// indexes that the state has already applied, and would be skipped.
-func (n *Node) startAlone(snaps hraft.SnapshotStore) error {
-	index, term := n.sm.Applied()
-	if m, err := newest(snaps); err != nil {
-		return err
-	} else if m.Index >= index {
-		index, term = m.Index, m.Term
-	} else {
-		if err := n.snapshotState(snaps, index, term); err != nil {
-			return err
-		}
-	}
-	if err := n.votes.SetUint64([]byte(logstore.KeyTerm), term); err != nil {
-		return err
-	}
-	n.log.Warn("restored as a new single-node cluster", "index", index, "term", term)
-	n.clearAmnesia()
-	return nil
 }
 
 func (n *Node) snapshotState(snaps hraft.SnapshotStore, index, term uint64) error {

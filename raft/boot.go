@@ -90,7 +90,8 @@ func (n *Node) tryForm() (joined bool) {
 	if slices.ContainsFunc(states, n.askToJoin) { // one that knows no leader refuses: the next may know it
 		return true
 	}
-	if !all || n.cfg.Role != RoleVoter || lowest(servers) != n.cfg.NodeID {
+	lost := n.stateless() && len(n.cfg.Peers) == 0 // members that are not configured may have what it lost
+	if !all || lost || n.cfg.Role != RoleVoter || lowest(servers) != n.cfg.NodeID {
 		return false
 	}
 	if err := n.foundCluster(hraft.Configuration{Servers: servers}); err != nil {
@@ -125,7 +126,7 @@ func (n *Node) storeFounding(c hraft.Configuration) error {
 	}
 	if err := n.await(context.Background(), n.raft.BootstrapCluster(c)); err != nil {
 		if n.stateless() {
-			err = errors.Join(err, n.markAmnesiac())
+			err = errors.Join(err, n.markStateless(emptyMark))
 		}
 		return err
 	}

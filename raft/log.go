@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"sync/atomic"
 
@@ -69,10 +68,7 @@ func (n *Node) openLog(snaps hraft.SnapshotStore) error {
 		}
 		return n.markAmnesiac()
 	}
-	if _, err := os.Stat(n.amnesiaFile()); err == nil {
-		return n.markAmnesiac()
-	}
-	return nil
+	return n.readMark()
 }
 
 // replaceLog moves a damaged log aside and opens an empty one.

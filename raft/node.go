@@ -174,12 +174,7 @@ func (n *Node) start() error {
 	if err := n.openLog(snaps); err != nil {
 		return err
 	}
-	if n.stateless() && n.cfg.Alone {
-		if err := n.startAlone(snaps); err != nil {
-			return fmt.Errorf("raft log: %w", err)
-		}
-	}
-	if err := n.markEmpty(snaps); err != nil {
+	if err := n.beginEmpty(snaps); err != nil {
 		return fmt.Errorf("raft log: %w", err)
 	}
 	if n.cfg.Window != nil {

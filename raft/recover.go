@@ -7,13 +7,15 @@ import (
 
 	hraft "github.com/hashicorp/raft"
 
+	"github.com/cairndb/cairn/raft/logstore"
 	"github.com/cairndb/cairn/raft/recovery"
 )
 
 // The functions here work on the files of a node that does not run.
 
 // FoundAlone gives a stopped node whose state came from elsewhere a log that begins where that state ends, with the node as the only
-// member. Others join it. A home that has a log or a snapshot is left alone.
+// member. Others join it. A home that has a log or a snapshot is left alone. In a log that began at 1 again, records would have indexes
+// that the state has already applied, and would be skipped.
 func FoundAlone(cfg Config, sm StateMachine) error {
 	return offline(cfg, sm, func(n *Node, snaps hraft.SnapshotStore) error {
 		has, err := hraft.HasExistingState(n.logs, n.votes, snaps)
@@ -23,7 +25,15 @@ func FoundAlone(cfg Config, sm StateMachine) error {
 		if has {
 			return fmt.Errorf("%s has a log already", cfg.Dir)
 		}
-		return n.startAlone(snaps)
+		index, term := n.sm.Applied()
+		if err := n.snapshotState(snaps, index, term); err != nil {
+			return err
+		}
+		if err := n.votes.SetUint64([]byte(logstore.KeyTerm), term); err != nil {
+			return err
+		}
+		n.log.Warn("restored as a new single-node cluster", "index", index, "term", term)
+		return n.removeMark()
 	})
 }
 

@@ -4,7 +4,7 @@ import hraft "github.com/hashicorp/raft"
 
 // A log that was cut begins where a snapshot ends, and one of the two holds the configuration. Without that snapshot the library
 // does not start and the members are unknown. So such a log counts as damaged (see openStore): the node gets another from the other
-// members (rejoin) or, if it is alone, from its own state (startAlone).
+// members (rejoin) or, if it is alone, from its own files (salvage).
 
 // usableSnapshot is where the newest usable snapshot ends; 0 when there is none. A snapshot that is ahead of the state will be
 // restored, so it must be readable to its end.
