@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/cairndb/cairn/raft/recovery"
@@ -57,13 +58,22 @@ func (n *Node) noteAcknowledged(all []wire.RaftPlace) {
 	}
 }
 
-// checkRolledBack compares the record that a peer knows this member to have acknowledged with the end of the log here. A log that
-// ends before it is an old copy: the member gives up its vote until it has rejoined.
+// reached is the newest record, by term and index, that this member's files know of. The log may end before it: another leader's records
+// are taken away before those that replace them are stored, and a snapshot may take the place of some with a higher term.
+func (n *Node) reached() recovery.Place {
+	log, snapshot := n.ends()
+	var cut recovery.Place
+	cut.Term, cut.Index = n.logs.Cut()
+	return slices.MaxFunc([]recovery.Place{log, snapshot, cut}, recovery.Place.Compare)
+}
+
+// checkRolledBack compares the record that a peer knows this member to have acknowledged with those that its files know of. If they do not
+// reach so far they are an old copy: the member gives up its vote until it has rejoined.
 func (n *Node) checkRolledBack(peer uint32, h *wire.RaftHello) {
 	if h == nil || n.raft == nil || n.stateless() {
 		return
 	}
-	end := n.end()
+	end := n.reached()
 	if said := (recovery.Place{Term: h.AckTerm, Index: h.AckIndex}); end.Before(said) {
 		n.log.Error("this member's files are older than what it acknowledged: it has no vote until it has rejoined",
 			"peer", peer, "acknowledged", said.Index, "term", said.Term, "index", end.Index, "err", errRolledBack)

@@ -8,7 +8,11 @@ import (
 	"slices"
 	"testing"
 
+	hraft "github.com/hashicorp/raft"
+
 	"github.com/cairndb/cairn/raft/recovery"
+	"github.com/cairndb/cairn/raft/transport"
+	"github.com/cairndb/cairn/wire"
 )
 
 // keep copies a node's files, to be put back later. Of one that runs they are what a crash would leave.
@@ -108,4 +112,70 @@ func TestAnOldHomeIsToldByTheOthers(t *testing.T) {
 	c.leadAny()
 	want = append(want, c.propose(20, 25)...)
 	c.wait("all records, and a vote", func() bool { return slices.Equal(c.sms[old].items(), want) && c.nodes[old].HasState() })
+}
+
+// TestACutEndIsNoOldCopy: a member that takes a newer leader's records in place of some that it had acknowledged has, for a moment, a log
+// that ends before them. It is no old copy then, and none when its machine ends in that moment.
+func TestACutEndIsNoOldCopy(t *testing.T) {
+	t.Parallel()
+	disks := map[int]*meter{0: {}, 1: {}, 2: {}}
+	c := startOn(t, 3, disks)
+	want := c.propose(0, 10)
+	l := c.leader()
+	i, o := int(l.cfg.NodeID%3), int((l.cfg.NodeID+1)%3)
+	f, m, other := c.nodes[i], disks[i], c.nodes[o]
+	c.wait("the others to have all", func() bool {
+		return slices.Equal(c.sms[i].items(), want) && slices.Equal(c.sms[o].items(), want)
+	})
+	index, term := f.lastRecord()
+	req := &hraft.AppendEntriesRequest{Term: l.Term(), PrevLogEntry: index, PrevLogTerm: term}
+	for at := range uint64(3) {
+		req.Entries = append(req.Entries, &hraft.Log{Index: index + 1 + at, Term: l.Term(), Type: hraft.LogCommand, Data: []byte("never counted")})
+	}
+	var resp hraft.AppendEntriesResponse
+	if err := l.transport.AppendEntries(transport.ServerID(f.cfg.NodeID), hraft.ServerAddress(c.addrs[i]), req, &resp); err != nil || !resp.Success {
+		t.Fatalf("%+v, %v", resp, err)
+	}
+	said := &wire.RaftHello{AckTerm: l.Term(), AckIndex: index + 3}
+	renamed, between, goOn := 0, make(chan struct{}), make(chan struct{})
+	m.set(func(step string) error {
+		switch {
+		case step == "rename": // meta, then the segment that was cut
+			renamed++
+		case renamed == 2 && step == "write" && between != nil:
+			close(between)
+			between = nil
+			<-goOn
+		}
+		return nil
+	})
+	reached := between
+	c.wait("another to lead", func() bool {
+		if other.raft.State() == hraft.Follower {
+			other.campaign()
+		}
+		return other.raft.State() == hraft.Leader
+	})
+	<-reached
+	f.checkRolledBack(other.cfg.NodeID, said)
+	if !f.HasState() {
+		t.Error("a member that is replacing the end of its log is taken for an old copy")
+	}
+	then := c.keep(i)
+	close(goOn)
+	want = append(want, c.propose(10, 20)...)
+	c.wait("all records", func() bool { return slices.Equal(c.sms[i].items(), want) })
+	for _, n := range c.nodes {
+		n.Close()
+	}
+	c.putBack(i, then, nil, "")
+	c.sms[i] = &list{Index: index, Term: term, Items: want[:10:10]}
+	c.reopen(i, "secret", c.peers(i))
+	if at, _ := c.nodes[i].lastRecord(); at != index {
+		t.Fatalf("the log ends at %d, not %d", at, index)
+	}
+	c.nodes[i].checkRolledBack(other.cfg.NodeID, said)
+	if !c.nodes[i].HasState() {
+		t.Error("a member whose machine ended while it replaced the end of its log is taken for an old copy")
+	}
 }

@@ -101,10 +101,12 @@ func TestADiskFullAfterTheEndWasCut(t *testing.T) {
 	if err := l.transport.AppendEntries(transport.ServerID(f.cfg.NodeID), hraft.ServerAddress(c.addrs[i]), req, &resp); err != nil || !resp.Success {
 		t.Fatalf("%+v, %v", resp, err)
 	}
-	cut := false
+	renamed := 0 // meta, then the segment that was cut
 	m.set(func(step string) error {
-		cut = cut || step == "rename"
-		if cut && step == "write" {
+		if step == "rename" {
+			renamed++
+		}
+		if renamed >= 2 && step == "write" {
 			return syscall.ENOSPC
 		}
 		return nil

@@ -161,16 +161,21 @@ func (n *Node) promise(term, lastIndex, lastTerm uint64) bool {
 // hasPromised reports whether this node promised another its vote less than promiseTime ago.
 func (n *Node) hasPromised() bool { return time.Since(time.Unix(0, n.promised.Load())) < promiseTime }
 
-// lastRecord is the last record of the log, or of the snapshot that replaced it.
-func (n *Node) lastRecord() (index, term uint64) {
+// ends are the last record of the log, and of the newest snapshot.
+func (n *Node) ends() (log, snapshot recovery.Place) {
 	s := n.raft.Stats()
 	at := func(key string) uint64 {
 		v, _ := strconv.ParseUint(s[key], 10, 64) // the library made it from one
 		return v
 	}
-	index, term = at("last_log_index"), at("last_log_term")
-	if i := at("last_snapshot_index"); i > index {
-		return i, at("last_snapshot_term")
+	return recovery.Place{Term: at("last_log_term"), Index: at("last_log_index")}, recovery.Place{Term: at("last_snapshot_term"), Index: at("last_snapshot_index")}
+}
+
+// lastRecord is the last record of the log, or of the snapshot that replaced it.
+func (n *Node) lastRecord() (index, term uint64) {
+	last, snapshot := n.ends()
+	if snapshot.Index > last.Index {
+		last = snapshot
 	}
-	return index, term
+	return last.Index, last.Term
 }

@@ -56,6 +56,12 @@ func liveUntil(t *testing.T, o Options, at int) bool {
 	}
 	var may [][]*hraft.Log   // what may be there besides want
 	var mayKeep []*hraft.Log // what may be kept instead of kept
+	var reached [2]uint64    // the newest end, by term and index, that the log may have lost in a cut
+	reach := func() {
+		if l := s.want[len(s.want)-1]; slices.Compare([]uint64{l.Term, l.Index}, reached[:]) > 0 {
+			reached = [2]uint64{l.Term, l.Index}
+		}
+	}
 	chain := byte(0)
 	try := func(do func() error, then ...[]*hraft.Log) bool {
 		err := do()
@@ -89,6 +95,7 @@ func liveUntil(t *testing.T, o Options, at int) bool {
 				ends = append(ends, s.want[:n])
 			}
 			next = s.want[left].Index
+			reach()
 			on = try(func() error { return s.log.DeleteRange(s.want[left].Index, s.last()) }, ends...)
 		case n == 11 && len(s.want) > 4:
 			gone := rng.IntN(len(s.want) - 2)
@@ -111,6 +118,7 @@ func liveUntil(t *testing.T, o Options, at int) bool {
 			})
 		case n == 14 && i > 40:
 			mayKeep = nil
+			reach()
 			on = try(func() error { return s.log.DeleteRange(1, s.last()) }, nil)
 			next += 50
 		default:
@@ -145,6 +153,14 @@ func liveUntil(t *testing.T, o Options, at int) bool {
 				t.Fatalf("crash at step %d: chain %d, not %d", at, got, chain)
 			}
 			last, _ := log.LastIndex()
+			var end hraft.Log
+			if last > 0 {
+				must(t, log.GetLog(last, &end))
+			}
+			cutTerm, cutIndex := log.Cut()
+			if slices.Compare([]uint64{end.Term, end.Index}, reached[:]) < 0 && slices.Compare([]uint64{cutTerm, cutIndex}, reached[:]) < 0 {
+				t.Fatalf("crash at step %d: the log, which ends at %d (term %d), forgot that it had reached %v", at, last, end.Term, reached)
+			}
 			l := record(last+1, 5, 100)
 			if err := errors.Join(log.StoreLog(l), log.WaitSynced(l.Index), log.DeleteRange(l.Index, l.Index)); err != nil {
 				t.Fatalf("crash at step %d: going on: %v", at, err)

@@ -31,11 +31,30 @@ func (s *Store) DeleteRange(first, last uint64) error {
 
 // deleteAll deletes all records. The next ones begin at first or behind it.
 func (s *Store) deleteAll(first uint64) error {
-	err := s.updateMeta(func(m *meta) { m.First, m.Kept, m.Newest, m.Last = first, first, 0, 0 })
+	cut := s.noteCut()
+	err := s.updateMeta(func(m *meta) { cut(m); m.First, m.Kept, m.Newest, m.Last = first, first, 0, 0 })
 	if err != nil {
 		return err
 	}
 	return s.removeOldest(len(s.segs))
+}
+
+// Cut is the newest end, by term and index, that was cut off: the log reached so far, and ends before it until what replaces it is stored.
+func (s *Store) Cut() (term, index uint64) {
+	m := s.meta.Load()
+	return m.CutTerm, m.CutIndex
+}
+
+// noteCut reads the end that is to be cut off, and returns what writes it into meta. An end that cannot be read is not noted.
+func (s *Store) noteCut() func(*meta) {
+	r := &Reader{s: s, inTurn: true}
+	defer r.Close()
+	l, _, err := r.try(s.end())
+	return func(m *meta) {
+		if err == nil && (l.Term > m.CutTerm || l.Term == m.CutTerm && l.Index > m.CutIndex) {
+			m.CutTerm, m.CutIndex = l.Term, l.Index
+		}
+	}
 }
 
 // cutBefore makes a record the log's first, and keeps those before it that are wanted. It writes meta before it removes files, so that a
@@ -82,11 +101,9 @@ func (s *Store) cutFrom(first uint64) error {
 	for s.segs[at].first >= first {
 		at--
 	}
-	g := s.segs[at]
-	if m := s.meta.Load(); m.Newest > g.first || m.Last != 0 {
-		if err := s.updateMeta(func(m *meta) { m.Newest, m.Last = g.first, 0 }); err != nil {
-			return err
-		}
+	g, cut := s.segs[at], s.noteCut()
+	if err := s.updateMeta(func(m *meta) { cut(m); m.Newest, m.Last = g.first, 0 }); err != nil {
+		return err
 	}
 	for n := len(s.segs) - 1; n > at; n-- {
 		newest := s.segs[n]

@@ -2,7 +2,7 @@
 // appended, and two small files beside them. It implements hraft.LogStore (Store) and hraft.StableStore (Votes). It never decides
 // whether a record counts: package raft opens it, and hashicorp/raft calls it from its tasks. One writer at a time, any readers.
 //
-//	meta                        where the log and what is kept before it begin, and the chain of what is applied
+//	meta                        where the log and what is kept before it begin, what was cut off its end, and the chain of what is applied
 //	votes.db                    term and vote: raft-boltdb's file
 //	00000000000000000001.seg    records from 1 on
 //	00000000000000009120.seg    records from 9120 on: the last segment takes what is appended
@@ -27,7 +27,7 @@
 //
 // votes.db is made after meta and before the first record, and has all three of its values from the start, so a missing one is
 // noticed. The CRC-32C u32 of key and value follows each value; in an encrypted log the value is sealed and bound to its key. Before
-// bbolt opens the file, its pages are checked and its list of free pages is made again. So a changed bit is damage, or lies in a page
+// bbolt opens the file, its pages and its list of free pages are checked (oplog/boltfile). So a changed bit is damage, or lies in a page
 // that is not in use.
 //
 // # What is on the disk
@@ -49,6 +49,6 @@
 // To delete records that a snapshot holds, the store writes the log's new beginning into meta. Of the records before it those from
 // Options.Retain on are kept: they are no part of the log, and only a Reader finds them. Segments that end before those are removed. A start
 // reads no segment that ends before the log begins. Erase also rewrites the segment in which what is kept begins. To remove a conflicting end, it removes segments, the newest
-// first, and rewrites the one in which the log then ends. Reseal rewrites segments under another key. A rewritten segment is made
+// first, and rewrites the one in which the log then ends; meta says first how far the log reached. Reseal rewrites segments under another key. A rewritten segment is made
 // under another name and renamed when it is whole.
 package logstore

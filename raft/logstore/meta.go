@@ -27,6 +27,8 @@ type meta struct {
 	Newest uint64 // the segment that was begun last; 0 for none
 	Last   uint64 // the last record of a store that was closed; 0 when it was not
 	Chain  []byte // SetChain
+
+	CutTerm, CutIndex uint64 // Cut
 }
 
 func newMeta() meta {

@@ -12,19 +12,22 @@ import (
 
 // A member whose files are an old copy (a machine snapshot, a copied disk) cannot know that. The others can: each remembers the last
 // record that each member acknowledged, and tells the member when they connect, which is before it is asked for a vote. A member
-// whose log ends before that record is treated as one without state.
+// whose files know of none so new is treated as one without state.
 //
-// A record is remembered by term and index. In that order the end of a member's log never goes back: records are only removed for
-// records of a newer term. The leader learns it from the answers to its appends and tells the others in its heartbeats. It is on
+// A record is remembered by term and index. In that order the newest record that a member has had never goes back; the end of its log does
+// where another leader's records are about to replace it, so the log remembers what it cut (logstore.Store.Cut). The leader learns it from the answers to its appends and tells the others in its heartbeats. It is on
 // disk within a few seconds, so a crash forgets no more than those.
 
 // Place is the term and the index of a record, in the order in which votes compare the ends of logs.
 type Place struct{ Term, Index uint64 }
 
-// Before says whether a log that ends here lacks what one has that ends there.
-func (p Place) Before(q Place) bool {
-	return cmp.Or(cmp.Compare(p.Term, q.Term), cmp.Compare(p.Index, q.Index)) < 0
+// Compare orders places by term, then by index.
+func (p Place) Compare(q Place) int {
+	return cmp.Or(cmp.Compare(p.Term, q.Term), cmp.Compare(p.Index, q.Index))
 }
+
+// Before says whether a log that ends here lacks what one has that ends there.
+func (p Place) Before(q Place) bool { return p.Compare(q) < 0 }
 
 // Acknowledged holds the last record that each member is known to have acknowledged. mu guards it and is not held over I/O.
 type Acknowledged struct {
