@@ -92,6 +92,11 @@ func (k *snapshotSink) Close() error {
 		if err := k.SnapshotSink.Close(); err != nil {
 			return err
 		}
+		if !k.snaps.n.cfg.NoSync { // the library syncs the files and the name of their directory; the log is cut behind them next
+			if err := syncwriter.Dir(k.snaps.path(k.ID())); err != nil {
+				return err
+			}
+		}
 		return k.snaps.reap()
 	})
 }
