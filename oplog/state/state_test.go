@@ -58,6 +58,27 @@ func snapshotOf(t fataler, s *State) *bytes.Buffer {
 	return &b
 }
 
+// TestWhatASnapshotHoldsIsFlushed: the Raft log is cut behind snapshots that were written, so a machine that ends then has in its state all
+// that they hold. Without one, what was just applied is in memory only.
+func TestWhatASnapshotHoldsIsFlushed(t *testing.T) {
+	for _, written := range []bool{true, false} {
+		s := mustOpen(t, filepath.Join(t.TempDir(), "a"))
+		mustApply(t, s, planted()...)
+		want, _ := s.Applied()
+		if written {
+			snapshotOf(t, s)
+		} else {
+			want = 0
+		}
+		must(t, errors.Join(s.live.Abandon(), s.lock.Close()))
+		after := mustOpen(t, s.dir)
+		if got, _ := after.Applied(); got != want {
+			t.Errorf("snapshot written %t: after a crash the state is at %d, want %d", written, got, want)
+		}
+		must(t, after.Close())
+	}
+}
+
 func TestDamagedSnapshotsLeaveTheStateAlone(t *testing.T) {
 	s := mustOpen(t, filepath.Join(t.TempDir(), "a"))
 	defer s.Close()
