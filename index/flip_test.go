@@ -1,6 +1,7 @@
 package index_test
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -82,4 +83,52 @@ func TestFlippedBits(t *testing.T) {
 			t.Errorf("no %s among the files %v", kind, kinds)
 		}
 	}
+}
+
+// TestDamageUnderAnOpenIndexIsHealed: bits of the segments change while they are searched. Verify names the database and makes its files anew, and it answers as before.
+func TestDamageUnderAnOpenIndexIsHealed(t *testing.T) {
+	t.Parallel()
+	l, qs := history(t, 400), questions()[:12]
+	r := openReplica(t)
+	said := &strings.Builder{}
+	r.index.Close()
+	var err error
+	if r.index, _, err = index.Open(t.Context(), index.Config{Dir: r.dir(), State: r.state.State, Logger: slog.New(slog.NewTextHandler(said, &slog.HandlerOptions{Level: slog.LevelError}))}); err != nil {
+		t.Fatal(err)
+	}
+	r.apply(l.records, 100)
+	want := r.answers(qs)
+	r.settle()
+	verify := func(want int) {
+		t.Helper()
+		if n, err := r.index.Verify(t.Context(), 0); err != nil || n != want {
+			t.Fatalf("%d databases are damaged, %v; want %d", n, err, want)
+		}
+	}
+	verify(0)
+	rng, files := rand.New(rand.NewPCG(1, 3)), 0
+	err = filepath.WalkDir(r.dir(), func(path string, _ os.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".zap" {
+			return err
+		}
+		files++
+		whole, err := os.ReadFile(path)
+		must(t, err)
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		must(t, err)
+		at := rng.Int64N(int64(len(whole)))
+		_, err = f.WriteAt([]byte{whole[at] ^ 1<<rng.IntN(8)}, at) // in place: the index goes on reading this file
+		return errors.Join(err, f.Close())
+	})
+	if err != nil || files == 0 {
+		t.Fatalf("%d segments: %v", files, err)
+	}
+	verify(1)
+	if !strings.Contains(said.String(), "database=1") || !strings.Contains(said.String(), ".zap") {
+		t.Errorf("it says %q", said)
+	}
+	sameAnswers(t, "healed", qs, r.answers(qs), want)
+	verify(0)
+	r.reopen()
+	sameAnswers(t, "healed, and a restart", qs, r.answers(qs), want)
 }

@@ -179,7 +179,7 @@ func (x *Index) refresh(ctx context.Context, v *state.View, id oplog.DB, ops []o
 		divided = divided || redivides(op)
 		if _, ok := op.(*oplog.Purge); ok && !db.memory {
 			x.mu.Lock()
-			x.purged[id] = true
+			x.stale[id] = true
 			x.mu.Unlock()
 		}
 	}

@@ -39,18 +39,17 @@ type Index struct {
 	asking    atomic.Int32 // searches under way
 
 	// turns order the goroutines that open, close and feed the index of a database: each locks the turn of its database while it works.
-	// Lock order: following, a turn, mu.
+	// Lock order: remakes, following, a turn, mu.
 	turns [256]sync.Mutex
 
 	mu      sync.RWMutex
 	dbs     map[oplog.DB]*database     // those that are open; nil after Close
 	parked  map[oplog.DB]databaseFiles // those that are closed and have files
-	purged  map[oplog.DB]bool          // those whose files may hold what was purged
-	remade  map[oplog.DB]touched       // what came for those that Remake is at
 	counted map[oplog.DB]vectorCount   // of closed ones, as they were and still are
 	gen     int                        // counts rebuilds: each has directories of its own
 	live    int                        // the rebuild that dbs is of
 
+	remaking
 	following   sync.Mutex      // held by Follow and Rebuild, and by what closes indexes
 	checkpoints checkpointState // of who holds following
 
@@ -58,6 +57,13 @@ type Index struct {
 
 	stop   context.CancelFunc // of the task that closes what is idle
 	closer sync.WaitGroup
+}
+
+// remaking is what Remake has to do, and what came while it is at it; mu of the index guards both maps.
+type remaking struct {
+	remakes sync.Mutex           // held by Remake, before all other locks
+	stale   map[oplog.DB]bool    // databases whose files may hold what was purged, or are damaged
+	remade  map[oplog.DB]touched // what came for those that Remake is at
 }
 
 // postingCache bounds the decoded postings kept over all databases.
@@ -72,7 +78,7 @@ func Open(ctx context.Context, cfg Config) (*Index, oplog.Index, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	x := &Index{cfg: cfg, purged: map[oplog.DB]bool{}, remade: map[oplog.DB]touched{}, dirs: map[oplog.DB][]string{}, cache: text.NewCache(postingCache), tails: text.NewBacklog(tailBytes), pool: vector.NewPool()}
+	x := &Index{cfg: cfg, remaking: remaking{stale: map[oplog.DB]bool{}, remade: map[oplog.DB]touched{}}, dirs: map[oplog.DB][]string{}, cache: text.NewCache(postingCache), tails: text.NewBacklog(tailBytes), pool: vector.NewPool()}
 	if err := errors.Join(os.MkdirAll(cfg.Dir, 0o700), x.tidy()); err != nil {
 		return nil, 0, fmt.Errorf("index: %w", err)
 	}

@@ -9,18 +9,20 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// Remake makes the files of databases from which something was purged anew from the state, so that none holds what was erased before it began; with all,
-// those of every database. Meanwhile the old ones are searched and follow the log.
+// Remake makes the files of databases from which something was purged, or in which Verify found damage, anew from the state, so that none holds what
+// was erased before it began; with all, those of every database. Meanwhile the old ones are searched and follow the log.
 func (x *Index) Remake(ctx context.Context, all bool) error {
+	x.remakes.Lock()
+	defer x.remakes.Unlock()
 	x.mu.Lock()
 	var ids []oplog.DB
 	for id, d := range x.dbs {
-		if !d.memory && (all || x.purged[id]) {
+		if !d.memory && (all || x.stale[id]) {
 			ids = append(ids, id)
 		}
 	}
 	for id := range x.parked {
-		if all || x.purged[id] {
+		if all || x.stale[id] {
 			ids = append(ids, id)
 		}
 	}
@@ -48,8 +50,8 @@ func (x *Index) remake(ctx context.Context, id oplog.DB) error {
 	x.mu.Lock()
 	since := touched{}
 	x.remade[id] = since
-	purged := x.purged[id]
-	delete(x.purged, id) // one that comes from here on is not in what is read
+	stale := x.stale[id]
+	delete(x.stale, id) // one that comes from here on is not in what is read
 	x.gen++
 	gen, live := x.gen, x.live
 	x.mu.Unlock()
@@ -60,8 +62,8 @@ func (x *Index) remake(ctx context.Context, id oplog.DB) error {
 	x.mu.Lock()
 	delete(x.remade, id)
 	rebuilt := x.live != live // all files are new ones
-	if err != nil && purged {
-		x.purged[id] = true
+	if err != nil && stale {
+		x.stale[id] = true
 	}
 	x.mu.Unlock()
 	if fresh == nil || err != nil || rebuilt {

@@ -20,7 +20,8 @@ const healWait = time.Second
 // cluster that finds damage stops; its next start moves state and log aside, and the other members send it both, as after the loss of a disk.
 // It stops only while a quorum of the others has verified its own state: damage that all members find at once is a bug and no broken disk, and
 // must not cost every member its state. Until then, and on a node that is alone, it logs the damage and goes on; reads of damaged rows fail.
-// The next start of a node that is alone rebuilds the state from its snapshot and log.
+// The next start of a node that is alone rebuilds the state from its snapshot and log. The files of the index are verified as well, and made anew from the state
+// where they are damaged.
 func (n *Node) scrub(ctx context.Context) error {
 	for look := n.state.Scrub; ; {
 		start := time.Now()
@@ -43,6 +44,9 @@ func (n *Node) scrub(ctx context.Context) error {
 		default:
 			n.service.Counted(true)
 			n.log.Debug("the state is verified", "took", time.Since(start))
+			if _, err := n.index.Verify(ctx, scrubRest); err != nil && ctx.Err() == nil {
+				n.log.Warn("the files of the index could not be verified, or not be made anew", "err", err)
+			}
 		}
 		select {
 		case <-ctx.Done():

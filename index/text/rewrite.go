@@ -11,18 +11,25 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
+// use keeps the index open until users.Done.
+func (x *Index) use() error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.closed {
+		return ErrClosed
+	}
+	x.users.Add(1) // Close waits
+	return nil
+}
+
 // outdated are the ids of the outdated keys that files on disk are under, as Bleve names them.
 func (x *Index) outdatedKeys() (map[string]struct{}, error) {
 	if x.store == nil {
 		return nil, nil
 	}
-	x.mu.Lock()
-	if x.closed {
-		x.mu.Unlock()
-		return nil, ErrClosed
+	if err := x.use(); err != nil {
+		return nil, err
 	}
-	x.users.Add(1) // Close waits
-	x.mu.Unlock()
 	defer x.users.Done()
 	ids, err := x.store.(*scorch.Scorch).FileWriterIDsInUse()
 	if err != nil {
