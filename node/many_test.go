@@ -104,8 +104,15 @@ func manyDatabases(t *testing.T, n, memories int) {
 	c.ready(0)
 	check("started", nil)
 	recall("recalled after the restart")
-	again := holds()
+	var again held
+	eventually(t, "the indexes are closed again", func() bool {
+		again = holds()
+		return again.goroutines <= before.goroutines+16 && again.files <= before.files+24
+	})
 	t.Logf("after the restart %+v", again)
+	if !testing.Short() && again.heap-before.heap > 24<<20+n*4096 {
+		t.Errorf("after the restart the heap is %d kB a database larger", (again.heap-before.heap)/n>>10)
+	}
 }
 
 // atOnce runs n tasks, some at once, and returns an error of them.

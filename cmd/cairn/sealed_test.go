@@ -18,25 +18,18 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/oplog/store/storetest"
 	"github.com/cairndb/cairn/wire/client"
 )
 
 const marker = "zqplant"
 
-// marked counts the different planted texts below a directory, and names a file that has one.
+// marked counts the different planted texts in names and files below a directory, those in compressed tables of a state included, and names a
+// file that has one.
 func marked(t *testing.T, dir string) (n int, where string) {
 	t.Helper()
 	seen := map[string]bool{}
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		raw := []byte(path)
-		if d.Type().IsRegular() {
-			if raw, err = os.ReadFile(path); err != nil {
-				return err
-			}
-		}
+	look := func(path string, raw []byte) {
 		for at := bytes.Index(raw, []byte(marker)); at >= 0; {
 			end := min(len(raw), at+len(marker)+4)
 			seen[string(raw[at:end])], where = true, path
@@ -46,7 +39,11 @@ func marked(t *testing.T, dir string) (n int, where string) {
 			}
 			at = end + next
 		}
-		return nil
+	}
+	storetest.Files(t, dir, look)
+	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		look(path, []byte(path))
+		return err
 	})
 	if err != nil {
 		t.Fatal(err)
