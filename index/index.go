@@ -64,6 +64,7 @@ type remaking struct {
 	remakes sync.Mutex           // held by Remake, before all other locks
 	stale   map[oplog.DB]bool    // databases whose files may hold what was purged, or are damaged
 	remade  map[oplog.DB]touched // what came for those that Remake is at
+	damaged atomic.Uint64        // see Damaged
 }
 
 // postingCache bounds the decoded postings kept over all databases.

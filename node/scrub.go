@@ -44,7 +44,7 @@ func (n *Node) scrub(ctx context.Context) error {
 		default:
 			n.service.Counted(true)
 			n.log.Debug("the state is verified", "took", time.Since(start))
-			if _, err := n.index.Verify(ctx, scrubRest); err != nil && ctx.Err() == nil {
+			if err := n.index.Verify(ctx, scrubRest); err != nil && ctx.Err() == nil {
 				n.log.Warn("the files of the index could not be verified, or not be made anew", "err", err)
 			}
 		}

@@ -60,6 +60,7 @@ var metricTable = []Metric{
 	ofStore("cairn_store_failures_total", counterKind, "Flushes and merges of the state that failed and were tried again.", func(s state.StoreStats) float64 { return float64(s.Failures) }),
 	own1("cairn_peer_frames_damaged_total", counterKind, "Frames from other members whose checksum did not match: they are refused and sent again.", func(s *Service) float64 { return float64(s.raft.DamagedFrames()) }),
 	own1("cairn_log_records_lost_total", counterKind, "Times that records which the log keeps for its readers were found damaged; it has newer ones alone then.", func(s *Service) float64 { return float64(s.raft.LostRecords()) }),
+	own1("cairn_index_damaged_total", counterKind, "Indexes of databases in which a damaged file was found: each was made anew from the state.", func(s *Service) float64 { return float64(s.index.Damaged()) }),
 	own1("cairn_set_aside", gaugeKind, "States and logs in this node's home that it moved aside, because they were damaged or contradicted the cluster.", func(s *Service) float64 { return float64(len(s.cfg.Home.Leftovers().SetAside)) }),
 	own1("cairn_hold_purge", gaugeKind, "1 while this node's files may hold what was purged, until it has rewritten them.", func(s *Service) float64 { return number(s.cfg.Home.Leftovers().HoldPurge) }),
 	own1("cairn_old_keys", gaugeKind, "Parts of this node's home that it has yet to rewrite under its active data key.", func(s *Service) float64 { return float64(len(s.cfg.Home.Leftovers().OldKeys)) }),

@@ -1,0 +1,33 @@
+package home_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cairndb/cairn/node/home"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// TestAnOldHomeIsRefused: a home of a version before the first release is named, with the way out of it, and left as it is.
+func TestAnOldHomeIsRefused(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := home.RefuseOld(dir); err != nil {
+		t.Errorf("an empty home: %v", err)
+	}
+	old := filepath.Join(dir, "state.db")
+	if err := os.WriteFile(old, []byte("rows"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err := home.RefuseOld(dir)
+	var refused *oplog.Error
+	if !errors.As(err, &refused) || refused.Kind != oplog.TooOld || !strings.Contains(err.Error(), old) || !strings.Contains(err.Error(), "cairn export") {
+		t.Errorf("got %v", err)
+	}
+	if raw, err := os.ReadFile(old); err != nil || string(raw) != "rows" {
+		t.Errorf("its state is %q, %v", raw, err)
+	}
+}
