@@ -49,7 +49,7 @@ func TestREADMEThreeNodes(t *testing.T) {
 		}
 	})
 	last := regexp.MustCompile(`node 3  pid \d+`)
-	for deadline := time.Now().Add(3 * time.Minute); !last.MatchString(said.String()); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(6 * time.Minute); !last.MatchString(said.String()); time.Sleep(50 * time.Millisecond) { // it builds the binary first
 		if time.Now().After(deadline) {
 			t.Fatal("the three nodes do not come up")
 		}

@@ -17,7 +17,6 @@ var makesFiles = regexp.MustCompile(`os\.(Create|CreateTemp|WriteFile)\(|os\.O_C
 var writers = map[string]string{
 	"oplog/state/lock.go":                 "a lock",
 	"oplog/snapshot/archive/archive.go":   "what the node writes: sealed backups",
-	"oplog/seal/ring.go":                  "wrapped keys",
 	"oplog/seal/rewrite.go":               "sealed",
 	"raft/logstore/fs.go":                 "sealed",
 	"raft/logstore/votes.go":              "sealed values under plain keys",
@@ -32,7 +31,7 @@ var writers = map[string]string{
 	"index/embed/models/recipe.go":        "a model, as its publisher has it",
 	"node/home/skip.go":                   "places in the log, and sums of records",
 	"node/disk/reserve.go":                "nothing, to have room later",
-	"node/home/file.go":                   "sealed; or where damage is, places in the log, the cluster secret and a token, which others read",
+	"oplog/syncwriter/replace.go":         "the keyring, wrapped; sealed; or where damage is, places in the log, the cluster secret and a token, which others read",
 	"local/door/token.go":                 "tokens, which clients read",
 	"local/kit/file.go":                   "what its callers have sealed, or would write plain",
 	"local/covenant/audit/verify.go":      "a time",
