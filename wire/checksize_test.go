@@ -8,6 +8,9 @@ import (
 // TestWhatPassesCheckSizeIsRead: a value that passes is read back by a client, and one that holds too much for it does not pass.
 func TestWhatPassesCheckSizeIsRead(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("skipped in -short: one goroutine, in which there is no race")
+	}
 	list := func(n int, element string) JSON {
 		return JSON("[" + strings.TrimSuffix(strings.Repeat(element+",", n), ",") + "]")
 	}

@@ -43,6 +43,9 @@ func FuzzJSONPayload(f *testing.F) {
 
 // A payload of very many values costs little more than its bytes.
 func TestWideJSONCostsItsBytes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped in -short: one goroutine, in which there is no race")
+	}
 	text := []byte(`{"vector":[` + strings.Repeat("0,", 4<<20) + `0]}`)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -61,6 +61,9 @@ func grown(t testing.TB, n int) string {
 }
 
 func TestWholeFilesPass(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped in -short: one goroutine, in which there is no race")
+	}
 	for _, n := range []int{0, 1, 300, 3000} {
 		if err := boltfile.Check(grown(t, n)); err != nil {
 			t.Errorf("%d keys: %v", n, err)
@@ -136,6 +139,9 @@ func TestDamagedFilesAreNamed(t *testing.T) {
 
 // TestDamagedListsAreNamed flips bits of the list of free pages: what passes can be written to, and no page is lost by that.
 func TestDamagedListsAreNamed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped in -short: one goroutine, in which there is no race")
+	}
 	path := grown(t, 30)
 	whole, err := os.ReadFile(path)
 	if err != nil {

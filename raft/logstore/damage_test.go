@@ -158,6 +158,9 @@ func TestFlippedBitsUnderARunningStore(t *testing.T) {
 // gone.
 func TestALogCutShort(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("skipped in -short: one goroutine, in which there is no race")
+	}
 	made, want := lived(t, nil, false)
 	log, err := Open("log", small(made, nil))
 	must(t, err)
