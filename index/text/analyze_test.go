@@ -86,7 +86,7 @@ func TestAnalyzeIsBounded(t *testing.T) {
 		"words": "many different words ", "camel": "aB", "one": "x", "connectors": "a.b_c/", "parts": "aa.bb_cc/", "cjk": "漢字", "marks": "a\u0301\u0302", "emoji": "🚀",
 		"ligature": "\ufdfa", "stops": "the ", "invalid": "\xf0\x90",
 	} {
-		text := strings.Repeat(piece, 1<<18/len(piece)) // MaxTokens are in less
+		text := strings.Repeat(piece, 1<<20/len(piece))
 		counted := 0
 		for _, tok := range Analyze(text) {
 			if !tok.Extra {

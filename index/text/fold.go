@@ -100,10 +100,10 @@ func fold(s string) string {
 	}
 	var b strings.Builder
 	b.Grow(len(s))
-	decorated := false
+	var base rune // what marks are on; its script is looked up when a mark comes
 	for _, r := range norm.NFKD.String(s) {
 		if unicode.Is(unicode.Mn, r) {
-			if !decorated {
+			if !unicode.In(base, unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Arabic, unicode.Hebrew) {
 				b.WriteRune(r)
 			}
 			continue
@@ -111,7 +111,7 @@ func fold(s string) string {
 		if classOf(r) == classIgnored || unicode.IsSpace(r) || r == utf8.RuneError {
 			continue
 		}
-		decorated = unicode.In(r, unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Arabic, unicode.Hebrew)
+		base = r
 		b.WriteRune(unicode.ToLower(r))
 	}
 	out := norm.NFC.String(letters.Replace(b.String()))
