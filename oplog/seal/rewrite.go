@@ -117,6 +117,13 @@ func (r *Ring) Rewrite(path string, pause func() error) (err error) {
 	return syncwriter.Dir(filepath.Dir(path))
 }
 
+func removeIfThere(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
 func (r *Ring) copyInto(to *os.File, at *FileAt, pause func() error) error {
 	w, err := r.Writer(&syncwriter.Writer{W: to, File: to, Every: rewriteStep})
 	if err != nil {
