@@ -307,7 +307,7 @@ func (in *question) byWords() (rank.Question, []rank.Candidate, error) {
 		keep = func(row uint32) bool { return row < in.cols.n }
 	}
 	found := &in.found
-	err := in.d.words.Find(text.Query{Terms: text.AnalyzeQuery(in.q.Text), Groups: in.groups(), Keep: keep, Order: in.newest, Tie: in.tie,
+	err := in.d.words.Find(text.Query{Text: in.q.Text, Groups: in.groups(), Keep: keep, Order: in.newest, Tie: in.tie,
 		K: max(depth, in.q.K)}, found)
 	if err != nil {
 		return rank.Question{}, nil, err

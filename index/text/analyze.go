@@ -47,21 +47,37 @@ func Analyze(text string) []Token {
 // at most MaxQueryTokens. It differs from Analyze in that a CJK run of two or
 // more characters asks for its bigrams only.
 func AnalyzeQuery(text string) []string {
+	terms, _ := analyzeQuery(text)
+	return terms
+}
+
+// analyzeQuery also says which terms are a second reading of a word, and of which term, the one that every text has of that word.
+func analyzeQuery(text string) (terms []string, readings map[string]string) {
 	a := analysers.Get().(*analyzer)
 	a.query = true
 	defer a.giveBack()
 	seen := make(map[string]struct{})
-	var terms []string
-	for _, t := range a.analyse(text) {
+	tokens := a.analyse(text)
+	for i, t := range tokens {
+		reading := t.Extra && i > 0 && tokens[i-1].Start == t.Start && tokens[i-1].End == t.End
 		if _, ok := seen[t.Term]; ok {
+			if !reading {
+				delete(readings, t.Term)
+			}
 			continue
 		}
 		seen[t.Term] = struct{}{}
 		if terms = append(terms, t.Term); len(terms) == MaxQueryTokens {
 			break
 		}
+		if reading {
+			if readings == nil {
+				readings = make(map[string]string)
+			}
+			readings[t.Term] = tokens[i-1].Term
+		}
 	}
-	return terms
+	return terms, readings
 }
 
 type analyzer struct {

@@ -22,6 +22,8 @@ type search struct {
 	tail   [][]tailTerm // the terms of the blocks at the moment; a block that still grows changes its lists alone
 	had    int          // rows that the last block had at the moment
 	guess  bool         // terms are looked for that nobody asked for
+	// readings are the terms that are second readings, and what they are readings of.
+	readings map[string]string
 	// list and iterator are Bleve's, used again from term to term.
 	list     segment.PostingsList
 	iterator segment.PostingsIterator
@@ -52,9 +54,9 @@ type queryTerm struct {
 
 // gather takes the moment and every term's postings. It returns nil when the query has no terms.
 func (x *Index) gather(q Query) (*search, error) {
-	terms := q.Terms
+	terms, readings := q.Terms, map[string]string(nil)
 	if terms == nil {
-		terms = AnalyzeQuery(q.Text)
+		terms, readings = analyzeQuery(q.Text)
 	}
 	terms = slices.Clone(terms[:min(len(terms), MaxQueryTokens)])
 	slices.Sort(terms)
@@ -63,6 +65,7 @@ func (x *Index) gather(q Query) (*search, error) {
 	if s == nil || err != nil {
 		return nil, err
 	}
+	s.readings = readings
 	if x.segmentsChanged() {
 		x.poke() // for the next search: this one has its segments
 	}

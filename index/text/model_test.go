@@ -16,11 +16,10 @@ import (
 type model map[uint32]Row
 
 func (m model) search(q Query, p Params) []Hit {
-	terms := q.Terms
+	terms, readings := slices.Clone(q.Terms), map[string]string(nil)
 	if terms == nil {
-		terms = AnalyzeQuery(q.Text)
+		terms, readings = analyzeQuery(q.Text)
 	}
-	terms = slices.Clone(terms)
 	slices.Sort(terms)
 	terms = slices.Compact(terms)
 	in := func(r Row) bool { return len(q.Groups) == 0 || slices.Contains(q.Groups, r.Group) }
@@ -49,6 +48,7 @@ func (m model) search(q Query, p Params) []Hit {
 	}
 	scored := exactly(terms, df)
 	if !q.Exact {
+		terms = slices.DeleteFunc(terms, func(t string) bool { return !known[t] && known[readings[t]] })
 		scored = m.widened(terms, df, known, docs, in, len(q.Groups) == 0 || p.Local, all.Rows)
 	}
 	var hits []Hit

@@ -13,7 +13,8 @@ import (
 
 // A term that no live row has is replaced by what it may stand for: another ending of the word, the
 // longer or shorter form of a hash, a word that is one or two letters off or longer by an ending, or the two words it is made of. What
-// stands for it is in the question's groups. Terms that some row has cost nothing. The choice is a function of the live rows alone.
+// stands for it is in the question's groups. Terms that some row has cost nothing, and a second
+// reading that no row has of a word that some row has is left out: it is no other word. The choice is a function of the live rows alone.
 const (
 	maxUnknown    = 8  // terms of a question for which this is done
 	maxReplacing  = 8  // terms that one of them is replaced by
@@ -44,20 +45,22 @@ type guess struct {
 
 // widen replaces the search's unknown terms. It reads what it needs at the search's moment.
 func (s *search) widen() error {
-	asked := len(s.terms)
-	var unknown []int
-	for i, t := range s.terms {
-		if !t.known && len(unknown) < maxUnknown && mayStandFor(t.term) {
-			unknown = append(unknown, i)
-		}
-	}
-	if len(unknown) == 0 {
+	if !slices.ContainsFunc(s.terms, func(t queryTerm) bool { return !t.known }) {
 		return nil
 	}
 	s.guess = true
-	at := make(map[string]int, asked)
-	for i := range s.terms {
-		at[s.terms[i].term] = i
+	at := make(map[string]int, len(s.terms))
+	for i, t := range s.terms {
+		at[t.term] = i
+	}
+	keep := make([]bool, len(s.terms))
+	var unknown []int
+	for i, t := range s.terms {
+		plain, reading := s.readings[t.term]
+		keep[i] = t.known || !reading || !s.terms[at[plain]].known
+		if keep[i] && !t.known && len(unknown) < maxUnknown && mayStandFor(t.term) {
+			unknown = append(unknown, i)
+		}
 	}
 	type choice struct {
 		place  int
@@ -74,10 +77,7 @@ func (s *search) widen() error {
 			choices = append(choices, choice{i, rests, chosen})
 		}
 	}
-	keep := make([]bool, len(s.terms))
-	for i := range asked {
-		keep[i] = true
-	}
+	keep = append(keep, make([]bool, len(s.terms)-len(keep))...)
 	for _, c := range choices { // after all are chosen: a replaced term is no guess
 		if c.rests == inTwo {
 			for _, term := range c.chosen[0].terms {
