@@ -71,6 +71,7 @@ type recallBench struct {
 	k               int
 	size, dim, asks int
 	clients         int
+	rest            time.Duration
 	restart, alike  bool
 }
 
@@ -110,6 +111,7 @@ func (f *recallBench) flags(c *cobra.Command) {
 	c.Flags().IntVar(&f.dim, "dim", 0, "with --size: dimensions of their vectors; 0 for none")
 	c.Flags().IntVar(&f.asks, "asks", 500, "with --size: questions of each kind")
 	c.Flags().IntVar(&f.clients, "clients", 1, "with --size: how many ask at once")
+	c.Flags().DurationVar(&f.rest, "rest", 0, "with --size: wait so long between loading and asking, while what was loaded is merged")
 	c.Flags().BoolVar(&f.restart, "restart", false, "with --size: also end the node, start it again and measure its first answer")
 	c.Flags().BoolVar(&f.alike, "alike", false, "compare the answers of three nodes, to the last bit, one of them late and one rebuilt")
 }

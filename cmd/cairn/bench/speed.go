@@ -244,6 +244,9 @@ func speed(ctx context.Context, l *lab, f *recallBench) (report, error) {
 	if home != "" {
 		r.DiskBytes = sizeBelow(home)
 	}
+	if err := rest(ctx, l.Streams, f.rest); err != nil {
+		return nil, err
+	}
 	if r.Runs, err = askKinds(ctx, askersOf(loaders), g, f.asks); err != nil {
 		return nil, err
 	}
@@ -254,6 +257,22 @@ func speed(ctx context.Context, l *lab, f *recallBench) (report, error) {
 	q.TopK, q.SkipReinforce = 10, true
 	r.Starts, err = measureStarts(ctx, child, q)
 	return r, err
+}
+
+// rest waits.
+func rest(ctx context.Context, a *cli.Streams, wait time.Duration) error {
+	bar := a.Progress("resting")
+	for end := time.Now().Add(wait); time.Now().Before(end); {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(min(time.Second, time.Until(end))):
+			if err := bar.Add(1); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // storeBatch is how many memories share an entry.
