@@ -92,6 +92,9 @@ func TestExplained(t *testing.T) {
 // TestLearnedWeights: what a database has learned changes its order.
 func TestLearnedWeights(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("skipped in -short: one goroutine, in which there is no race")
+	}
 	r := openReplica(t)
 	r.apply(history(t, 600).records, 100)
 	plain := rank.DefaultWeights()

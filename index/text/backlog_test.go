@@ -120,6 +120,9 @@ func TestReadyCountsWhatIsGone(t *testing.T) {
 // as what it holds.
 func TestBlocksAreBoundedByBytes(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("skipped in -short: one goroutine, in which there is no race")
+	}
 	x := openAt(t, t.TempDir())
 	s := stallIndex(t, x)
 	r := rand.New(rand.NewPCG(3, 4))

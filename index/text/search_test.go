@@ -182,6 +182,9 @@ func TestManyTerms(t *testing.T) {
 
 // TestWindows compares with the model where rows lie in several windows and come in no order, in the tail and in segments.
 func TestWindows(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped in -short: one goroutine, in which there is no race")
+	}
 	x, m := openAt(t, t.TempDir()), model{}
 	r := rand.New(rand.NewPCG(21, 22))
 	for part := range slices.Chunk(r.Perm(1200), 300) {
