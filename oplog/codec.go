@@ -74,8 +74,6 @@ func makeForm(t reflect.Type) *form {
 		}
 	case t.Kind() == reflect.Slice:
 		return listForm(t)
-	case t.Kind() == reflect.Map:
-		return mapForm(t)
 	case t.Kind() == reflect.Pointer:
 		return pointerForm(t)
 	case t.Kind() == reflect.Struct:
@@ -157,35 +155,6 @@ func listForm(t reflect.Type) *form {
 				list.Grow(1)
 				list.SetLen(i + 1)
 				elem.unpack(u, at(list, i))
-			}
-		},
-		empty: func(p unsafe.Pointer) bool { return in(p).Len() == 0 },
-	}
-}
-
-// mapForm writes a map in any order: the Sum knows none.
-func mapForm(t reflect.Type) *form {
-	key, elem := formOf(t.Key()), formOf(t.Elem())
-	in := func(p unsafe.Pointer) reflect.Value { return reflect.NewAt(t, p).Elem() }
-	return &form{
-		pack: func(b []byte, p unsafe.Pointer) []byte {
-			k, v := reflect.New(t.Key()), reflect.New(t.Elem())
-			b = packMap(b, in(p).Len())
-			for each := in(p).MapRange(); each.Next(); {
-				k.Elem().SetIterKey(each)
-				v.Elem().SetIterValue(each)
-				b = elem.pack(key.pack(b, k.UnsafePointer()), v.UnsafePointer())
-			}
-			return b
-		},
-		unpack: func(u *unpacker, p unsafe.Pointer) {
-			n := u.count(msgpackMap, 2)
-			in(p).Set(reflect.MakeMap(t))
-			for ; n > 0 && u.err == nil; n-- {
-				k, v := reflect.New(t.Key()), reflect.New(t.Elem())
-				key.unpack(u, k.UnsafePointer())
-				elem.unpack(u, v.UnsafePointer())
-				in(p).SetMapIndex(k.Elem(), v.Elem())
 			}
 		},
 		empty: func(p unsafe.Pointer) bool { return in(p).Len() == 0 },

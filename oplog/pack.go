@@ -41,21 +41,15 @@ func packLen(b []byte, n int, code byte) []byte {
 	}
 }
 
+// packArray appends how many elements follow: in the head itself, or behind one of two codes that follow each other.
 func packArray(b []byte, n int) []byte {
-	return packCount(b, n, msgpcode.FixedArrayLow, msgpcode.Array16)
-}
-
-func packMap(b []byte, n int) []byte { return packCount(b, n, msgpcode.FixedMapLow, msgpcode.Map16) }
-
-// packCount appends how many elements follow: in the head itself, or behind one of two codes that follow each other.
-func packCount(b []byte, n int, head, code byte) []byte {
 	switch {
 	case n <= fixed:
-		return append(b, head|byte(n))
+		return append(b, msgpcode.FixedArrayLow|byte(n))
 	case n <= math.MaxUint16:
-		return binary.BigEndian.AppendUint16(append(b, code), uint16(n))
+		return binary.BigEndian.AppendUint16(append(b, msgpcode.Array16), uint16(n))
 	default:
-		return binary.BigEndian.AppendUint32(append(b, code+1), uint32(n))
+		return binary.BigEndian.AppendUint32(append(b, msgpcode.Array32), uint32(n))
 	}
 }
 

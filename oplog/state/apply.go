@@ -35,16 +35,16 @@ func (s *State) apply(batch []oplog.Record, trial bool) (out []oplog.Outcome, er
 	b := g.Batch()
 	defer b.Close()
 	t := newTxn(b)
-	t.b, t.sum, t.expiry, t.joins = b, next.sum, maps.Clone(s.expiry), s.joins
+	t.b, t.sum, t.expiry, t.joins = b, next.Sum, maps.Clone(s.expiry), s.joins
 	t.absent.begin = g.SnapshotForAbsent
 	defer t.absent.close()
 	stats := map[oplog.DB]*oplog.Stats{}
 	for _, r := range batch {
-		if r.Index <= next.index {
+		if r.Index <= next.Index {
 			continue
 		}
 		if s.skips(r) {
-			next.index, next.term = r.Index, r.Term
+			next.Index, next.Term = r.Index, r.Term
 			t.skip(r, &next)
 			continue
 		}
@@ -60,16 +60,16 @@ func (s *State) apply(batch []oplog.Record, trial bool) (out []oplog.Outcome, er
 			t.writeNamespaceCounts(db)
 		}
 	}
-	first := s.trim(t, &next)
+	s.trim(t, &next)
 	if trial {
 		return nil, errTrial
 	}
-	next.sum = t.sum
+	next.Sum = t.sum
 	t.putMark(next)
 	if err := b.Commit(); err != nil {
 		return nil, fmt.Errorf("apply: commit: %w", damage(err))
 	}
-	s.expiry, s.oldest = t.expiry, first
+	s.expiry = t.expiry
 	s.advance(next, t, stats)
 	return out, nil
 }
@@ -77,7 +77,7 @@ func (s *State) apply(batch []oplog.Record, trial bool) (out []oplog.Outcome, er
 var statsKey = []byte("counters")
 
 func (s *State) applyRecord(t *txn, stats map[oplog.DB]*oplog.Stats, r oplog.Record, next *mark, doing **oplog.Outcome) ([]oplog.Outcome, error) {
-	next.index, next.term = r.Index, r.Term
+	next.Index, next.Term = r.Index, r.Term
 	if len(r.Data) == 0 {
 		return nil, nil
 	}
@@ -86,8 +86,8 @@ func (s *State) applyRecord(t *txn, stats map[oplog.DB]*oplog.Stats, r oplog.Rec
 		return nil, fmt.Errorf("record %d: %w", r.Index, err)
 	}
 	// Invariant: entry times grow along the log, whatever a leader's clock said.
-	if !next.last.Less(h) {
-		l := next.last.Add(1)
+	if !next.Last.Less(h) {
+		l := next.Last.Add(1)
 		h = oplog.MakeHLC(l.Millis(), l.Logical(), h.Node())
 	}
 	out := make([]oplog.Outcome, len(bodies))
@@ -102,16 +102,16 @@ func (s *State) applyRecord(t *txn, stats map[oplog.DB]*oplog.Stats, r oplog.Rec
 		*doing = o
 		t.applyEntry(stats, o)
 		*doing = nil
-		next.last = o.HLC
-		kept.note(i, o)
+		next.Last = o.HLC
+		kept.add(o)
 		kept.Ops += len(e.Ops)
 	}
 	if t.cut {
-		t.cut, next.ops = false, 0
+		t.cut, next.Ops = false, 0
 		t.cutLog(next)
 		return out, nil
 	}
-	next.ops += uint64(kept.Ops)
+	next.Ops += uint64(kept.Ops)
 	t.set(tLog, 0, be64(uint64(r.Index)), t.encode(&kept))
 	return out, nil
 }

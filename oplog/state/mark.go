@@ -1,57 +1,40 @@
 package state
 
-import (
-	"encoding/binary"
-	"fmt"
+import "github.com/cairndb/cairn/oplog"
 
-	"github.com/cairndb/cairn/oplog"
-)
+// A Point is a state's place in the log, and what it hashes to there.
+type Point struct {
+	Index oplog.Index `msgpack:"i"`
+	Term  oplog.Index `msgpack:"t"`
+	Sum   Sum         `msgpack:"s"`
+}
 
 // mark is how far the state has come. It is stored with the effects of the records it counts, so they are applied exactly once.
 type mark struct {
-	index, term oplog.Index
-	last        oplog.HLC
-	sum         Sum
-	ops         uint64      // operations in the retained log
-	first       oplog.Index // no record before it is retained
+	Point
+	Last    oplog.HLC   `msgpack:"l"` // of the newest entry
+	Ops     uint64      `msgpack:"o"` // operations in the retained log
+	First   oplog.Index `msgpack:"f"` // no record before it is retained
+	Oldest  oplog.HLC   `msgpack:"h"` // of the record at First; zero while it was not asked for
+	Trimmed oplog.HLC   `msgpack:"r"` // of the newest entry that has left the log's window; zero for none
 }
 
 // The keys of tMeta.
 var (
-	keyMark    = []byte("mark")
-	keyFormat  = []byte("format")
-	keyTrimmed = []byte("trimmed") // time of the newest entry that has left the log's window
+	keyMark   = []byte("mark")
+	keyFormat = []byte("format")
 )
 
-const markLen = 8 + 8 + 16 + 32 + 8 + 8
+// stateFormat is how rows are stored. A node refuses a state of another.
+const stateFormat = 7
 
-func (m mark) encode() []byte {
-	b := make([]byte, 0, markLen)
-	b = binary.BigEndian.AppendUint64(b, uint64(m.index))
-	b = binary.BigEndian.AppendUint64(b, uint64(m.term))
-	b = append(b, m.last[:]...)
-	sum := m.sum.Bytes()
-	b = append(b, sum[:]...)
-	b = binary.BigEndian.AppendUint64(b, m.ops)
-	return binary.BigEndian.AppendUint64(b, uint64(m.first))
-}
-
-func decodeMark(b []byte) (m mark, err error) {
-	switch len(b) {
-	case 0:
-		return m, nil
-	case markLen:
-		m.index, m.term = oplog.Index(beUint64(b)), oplog.Index(beUint64(b[8:]))
-		copy(m.last[:], b[16:])
-		m.sum = sumFrom(b[32:64])
-		m.ops, m.first = beUint64(b[64:]), oplog.Index(beUint64(b[72:]))
-		return m, nil
-	default:
-		return m, fmt.Errorf("%w: mark of %d bytes", ErrState, len(b))
-	}
+// mark is the zero one in a store that has none yet.
+func (t *txn) mark() mark {
+	m, _ := read[mark](t, tMeta, 0, keyMark)
+	return m
 }
 
 func (t *txn) putMark(m mark) {
 	t.set(tMeta, 0, keyFormat, be64(stateFormat))
-	t.set(tMeta, 0, keyMark, m.encode())
+	t.set(tMeta, 0, keyMark, t.encode(&m))
 }

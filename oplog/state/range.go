@@ -10,31 +10,23 @@ import (
 // ErrTrimmed says that the log does not reach back as far as was asked: a snapshot is needed instead.
 var ErrTrimmed = &oplog.Error{Kind: oplog.Conflict, Text: "the log no longer holds records that old"}
 
-// A Point is a state's place in the log, and what it hashes to there.
-type Point struct {
-	Index, Term oplog.Index
-	Sum         Sum
-}
-
-func (m mark) point() Point { return Point{Index: m.index, Term: m.term, Sum: m.sum} }
-
 // Point is the state's.
-func (s *State) Point() Point { return s.mark().point() }
+func (s *State) Point() Point { return s.mark().Point }
 
 // Point is the view's.
-func (v *View) Point() Point { return v.mark().point() }
+func (v *View) Point() Point { return v.mark().Point }
 
 // Point is where the snapshot was taken.
-func (s *Snapshot) Point() Point { return s.mark.point() }
+func (s *Snapshot) Point() Point { return s.mark.Point }
 
 // WriteRange streams the records after since, up to the view.
 func (v *View) WriteRange(w io.Writer, since oplog.Index) error {
-	if since > v.mark().index {
-		return oplog.Errorf(oplog.Invalid, "the log ends at %d, before %d", v.mark().index, since)
+	if since > v.mark().Index {
+		return oplog.Errorf(oplog.Invalid, "the log ends at %d, before %d", v.mark().Index, since)
 	} else if _, trimmed := v.Trimmed(); trimmed && since+1 < v.begins() {
 		return ErrTrimmed
 	}
-	head := snapshot.Head{Since: since, Index: v.mark().index, Term: v.mark().term, Hash: v.mark().sum.Bytes()}
+	head := snapshot.Head{Since: since, Index: v.mark().Index, Term: v.mark().Term, Hash: v.mark().Sum}
 	return snapshot.WriteRange(w, head, func(record func(oplog.Index, oplog.HLC, []byte) error) error {
 		return v.records(since+1, func(at oplog.Index, r *retained, data []byte) (bool, error) { return true, record(at, r.HLC, data) })
 	})

@@ -17,4 +17,4 @@ type RecordReader interface {
 }
 
 // Retains is the first record that the window wants.
-func (s *State) Retains() oplog.Index { return s.mark().first }
+func (s *State) Retains() oplog.Index { return s.mark().First }

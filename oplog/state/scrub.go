@@ -52,11 +52,11 @@ func (s *State) Verify() error {
 		return err
 	}
 	return s.read(func(v *View) error {
-		for _, val := range v.scanFrom(tLog, 0, be64(uint64(v.mark().first))) {
+		for _, val := range v.scanFrom(tLog, 0, be64(uint64(v.mark().First))) {
 			decode[retained](val)
 		}
-		if got := v.Recount(); got != v.mark().sum {
-			return fmt.Errorf("%w: its hash is %s, and the one it recorded is %s", ErrState, got, v.mark().sum)
+		if got := v.Recount(); got != v.mark().Sum {
+			return fmt.Errorf("%w: its hash is %s, and the one it recorded is %s", ErrState, got, v.mark().Sum)
 		}
 		return nil
 	})

@@ -20,13 +20,13 @@ func (s *State) skips(r oplog.Record) bool {
 // state, and a node which does not is seen to differ. The log window begins anew
 // behind it: a backup of the window could not be replayed over it.
 func (t *txn) skip(r oplog.Record, next *mark) {
-	h := next.last.Add(1)
-	if own, ok := oplog.RecordTime(r.Data); ok && next.last.Less(own) { // readable whatever follows
+	h := next.Last.Add(1)
+	if own, ok := oplog.RecordTime(r.Data); ok && next.Last.Less(own) { // readable whatever follows
 		h = own
 	}
-	next.last = h
+	next.Last = h
 	t.cutLog(next)
-	next.ops = 0
+	next.Ops = 0
 	t.undo = t.undo[:0]
 	a := &applying{txn: t, hlc: h, index: r.Index}
 	row := &oplog.Audit{By: "operator", What: "skip_record", On: fmt.Sprintf("record %d", r.Index), How: "sha256 " + oplog.DigestOf(r.Data).String(), At: h.Time()}

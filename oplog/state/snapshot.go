@@ -37,7 +37,7 @@ func (s *State) Snapshot() (*Snapshot, error) {
 }
 
 // Index is where the snapshot was taken.
-func (s *Snapshot) Index() (index, term oplog.Index) { return s.mark.index, s.mark.term }
+func (s *Snapshot) Index() (index, term oplog.Index) { return s.mark.Index, s.mark.Term }
 
 // Release lets go of the state. It may be called twice.
 func (s *Snapshot) Release() {
@@ -72,18 +72,14 @@ func (s *Snapshot) write(out io.Writer) error {
 // behind it.
 func (v *View) carried(f func(k, v []byte) error) error {
 	m := v.mark()
-	m.first, m.ops = m.index+1, 0
-	mark, trimmed := appendRow(nil, tMeta, 0, keyMark), appendRow(nil, tMeta, 0, keyTrimmed)
-	window := under(tLog, 0, nil)
+	m.First, m.Ops, m.Oldest, m.Trimmed = m.Index+1, 0, oplog.HLC{}, m.Last
+	mark, window := appendRow(nil, tMeta, 0, keyMark), under(tLog, 0, nil)
 	return v.rows(func(k, val []byte) error {
 		switch {
-		case bytes.Compare(k, window.lower) >= 0 && bytes.Compare(k, window.upper) < 0, bytes.Equal(k, trimmed):
+		case bytes.Compare(k, window.lower) >= 0 && bytes.Compare(k, window.upper) < 0:
 			return nil
 		case bytes.Equal(k, mark):
-			if err := f(k, m.encode()); err != nil {
-				return err
-			}
-			return f(trimmed, m.last[:]) // the key behind the mark's
+			return f(k, oplog.Pack(nil, &m))
 		}
 		return f(k, val)
 	})

@@ -72,7 +72,6 @@ type State struct {
 	current map[oplog.DB]Current // of those that were asked about
 
 	expiry map[oplog.DB]uint64 // no idempotency key of a database expires before; Apply's
-	oldest oldest              // Apply's
 	joins  map[place][]byte    // sessions that memories join of their own accord, as far as asked; Apply's
 
 	unreadable atomic.Uint64 // the window begins there: the log has lost the record before
@@ -123,7 +122,7 @@ func Open(dir string, o Options) (_ *State, err error) {
 }
 
 func (s *State) begin(g *generation, m mark) {
-	s.live, s.m, s.current, s.expiry, s.oldest = g, m, map[oplog.DB]Current{}, map[oplog.DB]uint64{}, oldest{}
+	s.live, s.m, s.current, s.expiry = g, m, map[oplog.DB]Current{}, map[oplog.DB]uint64{}
 	s.joins = map[place][]byte{}
 }
 
@@ -147,9 +146,6 @@ func (s *State) clean() (newest int, err error) {
 	return newest, err
 }
 
-// stateFormat is how rows are stored. A node refuses a state of another.
-const stateFormat = 6
-
 // open opens a generation.
 func (s *State) open(dir string) (g *generation, m mark, err error) {
 	st, err := store.Open(dir, s.opts.store(), s.backgroundError)
@@ -163,12 +159,10 @@ func (s *State) open(dir string) (g *generation, m mark, err error) {
 		}
 		defer snap.Close()
 		t := newTxn(snap)
-		if m, err = decodeMark(t.get(tMeta, 0, keyMark)); err != nil {
-			return err
-		}
 		if f := t.get(tMeta, 0, keyFormat); f != nil && beUint64(f) != stateFormat {
 			return oplog.Errorf(oplog.TooOld, "its rows have format %d, and this version reads %d: export it with the version that wrote it, or run that one", beUint64(f), stateFormat)
 		}
+		m = t.mark()
 		return nil
 	})
 	if err != nil {
@@ -251,16 +245,16 @@ func (s *State) Flush() error { return s.with(func(g *generation) error { return
 // Applied is the last record whose effects the state holds.
 func (s *State) Applied() (index, term oplog.Index) {
 	m := s.mark()
-	return m.index, m.term
+	return m.Index, m.Term
 }
 
 // Last is the time of the newest entry; a new leader's clock observes it.
-func (s *State) Last() oplog.HLC { return s.mark().last }
+func (s *State) Last() oplog.HLC { return s.mark().Last }
 
 // Sum is the hash of the whole replicated state at an index.
 func (s *State) Sum() (oplog.Index, Sum) {
 	m := s.mark()
-	return m.index, m.sum
+	return m.Index, m.Sum
 }
 
 func (s *State) mark() mark {

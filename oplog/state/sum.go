@@ -11,7 +11,9 @@ import (
 
 // Sum is a 256-bit hash of a multiset: the SHA-256 of each element, added modulo 2^256. Adding and
 // removing an element cost the same whatever else is in the set, and order never matters.
-type Sum [4]uint64
+//
+// It is four big-endian words, the least significant first.
+type Sum [sha256.Size]byte
 
 func element(table tableID, db oplog.DB, key, value []byte) (e Sum) {
 	var head [1 + 4 + 4]byte
@@ -22,44 +24,21 @@ func element(table tableID, db oplog.DB, key, value []byte) (e Sum) {
 	h.Write(head[:])
 	h.Write(key)
 	h.Write(value)
-	var d [32]byte
-	h.Sum(d[:0])
-	for i := range e {
-		e[i] = binary.BigEndian.Uint64(d[i*8:])
-	}
+	h.Sum(e[:0])
 	return e
 }
 
-func (s *Sum) add(e Sum) {
-	var c uint64
-	for i := range s {
-		s[i], c = bits.Add64(s[i], e[i], c)
-	}
-}
+func (s *Sum) add(e Sum) { s.each(e, bits.Add64) }
 
-func (s *Sum) sub(e Sum) {
-	var b uint64
-	for i := range s {
-		s[i], b = bits.Sub64(s[i], e[i], b)
-	}
-}
+func (s *Sum) sub(e Sum) { s.each(e, bits.Sub64) }
 
-// Bytes are the number, big-endian.
-func (s Sum) Bytes() (b [32]byte) {
-	for i, v := range s {
-		binary.BigEndian.PutUint64(b[i*8:], v)
+func (s *Sum) each(e Sum, word func(x, y, carry uint64) (sum, out uint64)) {
+	var w, carry uint64
+	for i := 0; i < len(s); i += 8 {
+		w, carry = word(binary.BigEndian.Uint64(s[i:]), binary.BigEndian.Uint64(e[i:]), carry)
+		binary.BigEndian.PutUint64(s[i:], w)
 	}
-	return b
-}
-
-func sumFrom(b []byte) (s Sum) {
-	if len(b) == 32 {
-		for i := range s {
-			s[i] = binary.BigEndian.Uint64(b[i*8:])
-		}
-	}
-	return s
 }
 
 // String is 64 hex digits.
-func (s Sum) String() string { b := s.Bytes(); return hex.EncodeToString(b[:]) }
+func (s Sum) String() string { return hex.EncodeToString(s[:]) }

@@ -35,10 +35,7 @@ func (s *State) View() (*View, error) {
 // mark is read when it is asked for: most views are of questions, which do not ask.
 func (v *View) mark() mark {
 	if v.read == nil {
-		m, err := decodeMark(v.get(tMeta, 0, keyMark))
-		if err != nil {
-			failDisk(tMeta, 0, err)
-		}
+		m := v.txn.mark()
 		v.read = &m
 	}
 	return *v.read
@@ -80,13 +77,13 @@ func (v *View) Close() {
 }
 
 // Index is the state's place in the log.
-func (v *View) Index() oplog.Index { return v.mark().index }
+func (v *View) Index() oplog.Index { return v.mark().Index }
 
 // Sum is the hash of the whole replicated state.
-func (v *View) Sum() Sum { return v.mark().sum }
+func (v *View) Sum() Sum { return v.mark().Sum }
 
 // Time is the newest entry's.
-func (v *View) Time() oplog.HLC { return v.mark().last }
+func (v *View) Time() oplog.HLC { return v.mark().Last }
 
 // Stats are a database's counters.
 func (v *View) Stats(db oplog.DB) oplog.Stats {

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -23,30 +24,34 @@ func (e extent) last() oplog.HLC { return e.HLC.Add(uint32(max(e.Entries, 1) - 1
 type retained struct {
 	extent `msgpack:",inline"`
 	Check  uint32 `msgpack:"c"`           // CRC-32C of the record that was applied
-	Void   []int  `msgpack:"v,omitempty"` // entries that did nothing: refused, replayed, or all they were to forget was not there
-
-	Idle map[int][]int    `msgpack:"i,omitempty"` // by entry: places of operations that did nothing
-	Rows map[int][]string `msgpack:"r,omitempty"` // by entry: memories it touched that its operations do not name
+	Notes  []note `msgpack:"w,omitempty"` // in the order of the entries; none for an entry that did what it says
 }
 
-// note stores what became of an entry.
-func (r *retained) note(entry int, o *oplog.Outcome) {
-	if len(o.Done()) == 0 && len(o.Entry.Ops) > 0 {
-		r.Void = append(r.Void, entry)
-		return
+// A note is what became of an entry.
+type note struct {
+	Entry int      `msgpack:"e"`
+	Void  bool     `msgpack:"v,omitempty"` // it did nothing: refused, replayed, or all it was to forget was not there
+	Idle  []int    `msgpack:"i,omitempty"` // places of operations that did nothing
+	Rows  []string `msgpack:"r,omitempty"` // memories it touched that its operations do not name
+}
+
+// add notes what became of the next entry.
+func (r *retained) add(o *oplog.Outcome) {
+	n := note{Entry: o.Number}
+	if n.Void = len(o.Done()) == 0 && len(o.Entry.Ops) > 0; !n.Void {
+		n.Idle, n.Rows = o.Idle(), rowsOf(o.Results)
 	}
-	if idle := o.Idle(); idle != nil {
-		if r.Idle == nil {
-			r.Idle = map[int][]int{}
-		}
-		r.Idle[entry] = idle
+	if n.Void || n.Idle != nil || n.Rows != nil {
+		r.Notes = append(r.Notes, n)
 	}
-	if rows := rowsOf(o.Results); rows != nil {
-		if r.Rows == nil {
-			r.Rows = map[int][]string{}
-		}
-		r.Rows[entry] = rows
+}
+
+// of is the note of an entry.
+func (r *retained) of(entry int) note {
+	if at, noted := slices.BinarySearchFunc(r.Notes, entry, func(n note, entry int) int { return cmp.Compare(n.Entry, entry) }); noted {
+		return r.Notes[at]
 	}
+	return note{Entry: entry}
 }
 
 // rowsOf gathers what an entry's results say of memories.
@@ -60,38 +65,31 @@ func rowsOf(results []oplog.Result) (rows []string) {
 // trimBatch bounds what one Apply drops: more than it adds, so the window shrinks to its size in the end.
 const trimBatch = 64
 
-// oldest is what is known of the record with which the window begins: it is read once, and not by every Apply. It is of no other
-// record than the one at mark.first.
-type oldest struct {
-	at  oplog.Index // 0 when nothing is known
-	hlc oplog.HLC
-}
-
-// trim drops the records that are too many or too old, and says what is the oldest now.
-func (s *State) trim(t *txn, m *mark) oldest {
-	cutoff := m.last.Millis() - min(m.last.Millis(), uint64(s.opts.RetainTime.Milliseconds()))
-	keeps := func(h oplog.HLC) bool { return m.ops <= uint64(s.opts.RetainOps) && h.Millis() >= cutoff }
-	if s.oldest.at > 0 && s.oldest.at == m.first && keeps(s.oldest.hlc) {
-		return s.oldest
+// trim drops the records that are too many or too old. The oldest that stays is read once, and not by every Apply.
+func (s *State) trim(t *txn, m *mark) {
+	cutoff := m.Last.Millis() - min(m.Last.Millis(), uint64(s.opts.RetainTime.Milliseconds()))
+	keeps := func(h oplog.HLC) bool { return m.Ops <= uint64(s.opts.RetainOps) && h.Millis() >= cutoff }
+	if m.Oldest != (oplog.HLC{}) && keeps(m.Oldest) {
+		return
 	}
+	m.Oldest = oplog.HLC{}
 	left := trimBatch
-	for k, v := range t.scanFrom(tLog, 0, be64(uint64(m.first))) {
+	for k, v := range t.scanFrom(tLog, 0, be64(uint64(m.First))) {
 		at := oplog.Index(beUint64(k))
-		m.first = at
-		if left--; left < 0 || at == m.index {
+		m.First = at
+		if left--; left < 0 || at == m.Index {
 			break
 		}
 		r := decode[extent](v)
 		if keeps(r.HLC) {
-			return oldest{at, r.HLC}
+			m.Oldest = r.HLC
+			return
 		}
-		m.ops -= min(m.ops, uint64(r.Ops))
-		m.first = at + 1
+		m.Ops -= min(m.Ops, uint64(r.Ops))
+		m.First = at + 1
+		m.Trimmed = r.last()
 		t.unset(tLog, 0, k)
-		last := r.last()
-		t.set(tMeta, 0, keyTrimmed, last[:])
 	}
-	return oldest{}
 }
 
 // cutLog drops the window: it begins anew behind the record under way.
@@ -100,20 +98,19 @@ func (t *txn) cutLog(m *mark) {
 	if err := t.b.DeleteRange(all.lower, all.upper); err != nil {
 		failDisk(tLog, 0, err)
 	}
-	m.first = m.index + 1
-	t.set(tMeta, 0, keyTrimmed, m.last[:])
+	m.First, m.Oldest, m.Trimmed = m.Index+1, oplog.HLC{}, m.Last
 }
 
 // begins is the first record that the window can have: no earlier one than the state wants, nor than the log has.
 func (v *View) begins() oplog.Index {
 	if v.first == 0 {
-		log := v.mark().index + 1
+		log := v.mark().Index + 1
 		if r := v.state.opts.Records; r != nil {
 			if first := r.First(); first > 0 {
 				log = first
 			}
 		}
-		v.first = max(v.mark().first, log, oplog.Index(v.state.unreadable.Load()), 1)
+		v.first = max(v.mark().First, log, oplog.Index(v.state.unreadable.Load()), 1)
 	}
 	return v.first
 }
@@ -123,8 +120,8 @@ func (v *View) Trimmed() (h oplog.HLC, ok bool) {
 	if k, val := first(v.scanBelow(tLog, 0, nil, be64(uint64(v.begins())))); k != nil { // of those whose bytes the log has no more
 		return decode[extent](val).last(), true
 	}
-	ok = copy(h[:], v.get(tMeta, 0, keyTrimmed)) == len(h)
-	return h, ok
+	h = v.mark().Trimmed
+	return h, h != oplog.HLC{}
 }
 
 // Retained says which part of the log can be read: its first record's index, the last one's, and the time of the first. ok is false
@@ -142,7 +139,7 @@ func (v *View) Retained() (begins, last oplog.Index, since oplog.HLC, ok bool) {
 // the window begins later. Where there is none it does not ask the log, which may not be open yet.
 func (v *View) records(from oplog.Index, f func(oplog.Index, *retained, []byte) (more bool, err error)) error {
 	var log RecordReader
-	for k, val := range v.scanFrom(tLog, 0, be64(uint64(max(from, v.mark().first)))) {
+	for k, val := range v.scanFrom(tLog, 0, be64(uint64(max(from, v.mark().First)))) {
 		at := oplog.Index(beUint64(k))
 		if at < v.begins() {
 			continue
@@ -189,14 +186,15 @@ func (v *View) Log(from oplog.Index, f func(oplog.Outcome) bool) error {
 			return false, fmt.Errorf("log record %d: %w", at, err)
 		}
 		for i, b := range bodies {
-			if slices.Contains(r.Void, i) {
+			n := r.of(i)
+			if n.Void {
 				continue
 			}
 			e, err := oplog.DecodeEntry(b)
 			if err != nil {
 				return false, fmt.Errorf("log record %d entry %d: %w", at, i, err)
 			}
-			if !f(r.outcome(at, i, e)) {
+			if !f(n.outcome(at, r.HLC, e)) {
 				return false, nil
 			}
 		}
@@ -204,15 +202,15 @@ func (v *View) Log(from oplog.Index, f func(oplog.Outcome) bool) error {
 	})
 }
 
-// outcome is what became of an entry of the record, as far as the window has it.
-func (r *retained) outcome(at oplog.Index, i int, e oplog.Entry) oplog.Outcome {
-	e.Ops = oplog.Without(e.Ops, r.Idle[i])
-	o := oplog.Outcome{Index: at, Number: i, HLC: r.HLC.Add(uint32(i)), Entry: &e, Results: make([]oplog.Result, len(e.Ops))}
+// outcome is what became of an entry of a record, as far as the window has it.
+func (n note) outcome(at oplog.Index, record oplog.HLC, e oplog.Entry) oplog.Outcome {
+	e.Ops = oplog.Without(e.Ops, n.Idle)
+	o := oplog.Outcome{Index: at, Number: n.Entry, HLC: record.Add(uint32(n.Entry)), Entry: &e, Results: make([]oplog.Result, len(e.Ops))}
 	for j := range o.Results {
 		o.Results[j].Changed = true
 	}
 	if len(o.Results) > 0 {
-		o.Results[0].Rows = r.Rows[i]
+		o.Results[0].Rows = n.Rows
 	}
 	return o
 }

@@ -225,7 +225,7 @@ func applyFile(ctx context.Context, st *state.State, f File, to Target, keys *se
 		if err := flush(); err != nil {
 			return err
 		}
-		if got := st.Point().Sum; got.Bytes() != r.Hash {
+		if got := st.Point().Sum; got != r.Hash {
 			return fmt.Errorf("%w: the hash of the state is %s, the log has %s", snapshot.ErrRange, got, hex.EncodeToString(r.Hash[:]))
 		}
 		return nil
