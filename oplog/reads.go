@@ -13,30 +13,23 @@ import (
 // A field added to an operation or to what it stores has no such guard: an older member passes over it, and its state
 // is another one from there on. What is new is a new kind, and what it stores a table of its own.
 
-// firstKinds are what the first release reads: what a peer reads that tells nothing.
-var firstKinds = []OpKind{KindInit,
-	KindRemember, KindCorrect, KindForget, KindReinforce, KindRelate, KindUnrelate, KindClaim, KindAlias,
-	KindSessionStart, KindSessionEnd, KindAbandon, KindEvent, KindEventMark,
-	KindIdentity, KindReceipt, KindGrant, KindRevoke, KindPurgeGrants,
-	KindCognition, KindResolve, KindTriggerMove, KindFeedback, KindSetSettings, KindPurge,
-	KindCreateDB, KindDropDB, KindCreateToken, KindRevokeToken, KindSetQuota, KindAdvertise, KindSetEmbedder, KindForeign}
-
 // Kinds is a set of kinds as members tell each other: their numbers in order, a byte each.
 type Kinds []byte
 
 // Reads are the kinds this version reads.
 func Reads() (all Kinds) {
-	for k := range kinds {
-		all = append(all, byte(k))
+	for _, r := range kinds {
+		if r.make != nil {
+			all = append(all, byte(r.kind))
+		}
 	}
-	slices.Sort(all)
 	return all
 }
 
 // Newer are the kinds of some operations that not every version reads.
 func Newer(ops []Op) (newer Kinds) {
 	for _, op := range ops {
-		if k := op.Kind(); !slices.Contains(firstKinds, k) && !slices.Contains(newer, byte(k)) {
+		if k := op.Kind(); !kinds[k].first && !slices.Contains(newer, byte(k)) {
 			newer = append(newer, byte(k))
 		}
 	}
@@ -47,7 +40,7 @@ func Newer(ops []Op) (newer Kinds) {
 // the first release did.
 func (reads Kinds) Lacks(needed Kinds) (missing Kinds) {
 	for _, k := range needed {
-		if !slices.Contains(firstKinds, OpKind(k)) && !slices.Contains(reads, k) {
+		if !kinds[k].first && !slices.Contains(reads, k) {
 			missing = append(missing, k)
 		}
 	}

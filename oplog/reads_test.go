@@ -19,7 +19,7 @@ func TestKindsThatAMemberLacks(t *testing.T) {
 	if got := Reads().Lacks(newer); len(got) != 0 {
 		t.Errorf("this version lacks %s", got)
 	}
-	if got := Kinds(nil).Lacks(append(newer, byte(KindRemember), 200)).String(); got != "set_limit, audit, kind 200" {
+	if got := Kinds(nil).Lacks(append(newer, byte(KindOf[Remember]()), 200)).String(); got != "set_limit, audit, kind 200" {
 		t.Errorf("the first release lacks %s", got)
 	}
 }

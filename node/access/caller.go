@@ -120,7 +120,9 @@ func (a *Control) tokensEnded() {
 }
 
 // EndsTokens says whether an outcome may have ended tokens: callers that were let in are asked for again.
-func EndsTokens(o oplog.Outcome) bool { return did(o, oplog.KindRevokeToken, oplog.KindDropDB) }
+func EndsTokens(o oplog.Outcome) bool {
+	return did(o, oplog.KindOf[oplog.RevokeToken](), oplog.KindOf[oplog.DropDB]())
+}
 
 // did says whether an entry was applied and has an operation of one of the kinds.
 func did(o oplog.Outcome, kinds ...oplog.OpKind) bool {

@@ -33,7 +33,9 @@ func (a *Control) Follow(outcomes []oplog.Outcome, restored bool) {
 	}
 }
 
-func changesLimits(o oplog.Outcome) bool { return EndsTokens(o) || did(o, oplog.KindSetLimit) }
+func changesLimits(o oplog.Outcome) bool {
+	return EndsTokens(o) || did(o, oplog.KindOf[oplog.SetLimit]())
+}
 
 // callerLimit is a limit that holds for a caller: that of its token, which may be the node's usual one, or that of its database.
 type callerLimit struct {

@@ -16,10 +16,10 @@ import (
 
 // eventTypes are the events that a subscriber can ask for.
 var eventTypes = map[oplog.OpKind]string{
-	oplog.KindRemember: "stored", oplog.KindCorrect: "corrected", oplog.KindForget: "forgotten",
-	oplog.KindRelate: "related", oplog.KindUnrelate: "unrelated", oplog.KindClaim: "claimed", oplog.KindAssert: "claimed",
-	oplog.KindSessionStart: "session_started", oplog.KindSessionEnd: "session_ended",
-	oplog.KindCognition: "thought", oplog.KindResolve: "resolved", oplog.KindTriggerMove: "trigger_moved", oplog.KindPurge: "purged",
+	oplog.KindOf[oplog.Remember](): "stored", oplog.KindOf[oplog.Correct](): "corrected", oplog.KindOf[oplog.Forget](): "forgotten",
+	oplog.KindOf[oplog.Relate](): "related", oplog.KindOf[oplog.Unrelate](): "unrelated", oplog.KindOf[oplog.Claim](): "claimed", oplog.KindOf[oplog.Assert](): "claimed",
+	oplog.KindOf[oplog.SessionStart](): "session_started", oplog.KindOf[oplog.SessionEnd](): "session_ended",
+	oplog.KindOf[oplog.Cognition](): "thought", oplog.KindOf[oplog.Resolve](): "resolved", oplog.KindOf[oplog.TriggerMove](): "trigger_moved", oplog.KindOf[oplog.Purge](): "purged",
 }
 
 // event is what a subscriber receives: ids, never text.

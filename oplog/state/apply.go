@@ -156,8 +156,8 @@ func (t *txn) applyEntry(stats map[oplog.DB]*oplog.Stats, o *oplog.Outcome) {
 	}
 	if e.DB != 0 && !o.Replayed {
 		for _, op := range e.Ops {
-			switch op.Kind() {
-			case oplog.KindReinforce, oplog.KindAudit, oplog.KindStated, oplog.KindLinked, oplog.KindHandOn, oplog.KindExpect: // they change nothing for a client
+			switch op.(type) {
+			case *oplog.Reinforce, *oplog.Audit, *oplog.Stated, *oplog.Linked, *oplog.HandOn, *oplog.Expect: // they change nothing for a client
 			default:
 				st.Operations++
 			}
@@ -196,7 +196,7 @@ func (a *applying) perform(e *oplog.Entry, o *oplog.Outcome) (err *oplog.Error) 
 	for i, op := range e.Ops {
 		a.stored = oplog.Stored{}
 		o.Results[i] = applyOp(a, op)
-		if op.Kind() == oplog.KindRemember { // others change what they made further
+		if _, ok := op.(*oplog.Remember); ok { // others change what they made further
 			if o.Stored == nil {
 				o.Stored = make([]oplog.Stored, len(e.Ops))
 			}
@@ -211,7 +211,7 @@ func (a *applying) perform(e *oplog.Entry, o *oplog.Outcome) (err *oplog.Error) 
 // changes counts the operations of an entry that are more than a word about the others.
 func changes(ops []oplog.Op) (n int) {
 	for _, op := range ops {
-		if op.Kind() != oplog.KindAudit {
+		if _, audit := op.(*oplog.Audit); !audit {
 			n++
 		}
 	}

@@ -45,7 +45,7 @@ func statement(c *oplog.StoredClaim) []byte {
 	return joinKey(c.Namespace, c.Src, c.Type, c.Dst, string(rune('1'+c.Polarity)), c.Extractor)
 }
 
-// statementOfSource is the statement of one memory: KindClaim tells those of several apart.
+// statementOfSource is the statement of one memory: a Claim tells those of several apart.
 func statementOfSource(c *oplog.StoredClaim) []byte {
 	return joinKey(c.Namespace, c.Src, c.Type, c.Dst, string(rune('1'+c.Polarity)), c.Extractor, c.SourceRID)
 }

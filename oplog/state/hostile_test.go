@@ -116,7 +116,7 @@ func hostileEntries() (names []string, entries []oplog.Entry) {
 		}
 		made := func() oplog.Op { return named("x") }
 		db := oplog.DB(1)
-		if oplog.OpKind(k) >= oplog.KindCreateDB && oplog.OpKind(k) < oplog.KindForeign && oplog.OpKind(k) != oplog.KindSetEmbedder || oplog.OpKind(k) == oplog.KindInit {
+		if oplog.OpKind(k) >= oplog.KindOf[oplog.CreateDB]() && oplog.OpKind(k) < oplog.KindOf[oplog.Foreign]() && oplog.OpKind(k) != oplog.KindOf[oplog.SetEmbedder]() || oplog.OpKind(k) == oplog.KindOf[oplog.Init]() {
 			db = 0
 		}
 		add(oplog.OpKind(k).String(), oplog.Entry{Node: 1, DB: db, Ops: []oplog.Op{made()}})

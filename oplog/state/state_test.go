@@ -138,7 +138,7 @@ func TestUnknownRecordsStopTheNode(t *testing.T) {
 	must(t, err)
 	for name, rec := range map[string][]byte{
 		"version": append([]byte{9}, oplog.EncodeRecord(oplog.HLC{}, body)[1:]...),
-		"kind":    oplog.EncodeRecord(oplog.HLC{}, bytes.Replace(body, []byte{byte(oplog.KindForget)}, []byte{0x7F}, 1)),
+		"kind":    oplog.EncodeRecord(oplog.HLC{}, bytes.Replace(body, []byte{byte(oplog.KindOf[oplog.Forget]())}, []byte{0x7F}, 1)),
 		"short":   oplog.EncodeRecord(oplog.HLC{}, body)[:20],
 	} {
 		s := mustOpen(t, filepath.Join(t.TempDir(), "a"))
