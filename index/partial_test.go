@@ -11,6 +11,7 @@ import (
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // take applies records to the state alone, and returns what the index has to follow.
@@ -113,13 +114,8 @@ func TestFailedBuild(t *testing.T) {
 	ahead.apply(l.records, 1)
 	r.apply(l.records[:before], 1)
 	r.reopen() // there is a checkpoint of the old rows
-	snap, err := ahead.state.Snapshot()
-	must(t, err)
-	defer snap.Release()
 	var raw bytes.Buffer
-	if _, err := snap.WriteTo(&raw); err != nil {
-		t.Fatal(err)
-	}
+	must(t, ahead.state.Read(func(v *state.View) error { return v.WriteSnapshot(&raw, nil) }))
 	if taken, err := r.state.CatchUp(&raw, nil); err != nil || !taken {
 		t.Fatalf("the snapshot: taken %t, %v", taken, err)
 	}

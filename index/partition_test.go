@@ -124,14 +124,10 @@ func TestPartitionsAreReplicated(t *testing.T) {
 		},
 		"of a snapshot": func(t *testing.T) *replica {
 			r := openReplica(t)
-			snap, err := live.state.Snapshot()
-			must(t, err)
-			defer snap.Release()
 			var b bytes.Buffer
-			_, err = snap.WriteTo(&b)
-			must(t, err)
+			must(t, live.state.Read(func(v *state.View) error { return v.WriteSnapshot(&b, nil) }))
 			must(t, r.state.Restore(&b, nil))
-			_, err = r.index.Rebuild(t.Context())
+			_, err := r.index.Rebuild(t.Context())
 			must(t, err)
 			return r
 		},

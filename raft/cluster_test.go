@@ -72,8 +72,8 @@ func (l *list) items() []string {
 
 type image []byte
 
-func (i image) WriteTo(w io.Writer) (int64, error) { n, err := w.Write(i); return int64(n), err }
-func (image) Release()                             {}
+func (i image) Write(w io.Writer) error { _, err := w.Write(i); return err }
+func (image) Release()                  {}
 
 func (l *list) Snapshot() (Snapshot, error) {
 	l.mu.Lock()

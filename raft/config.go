@@ -111,8 +111,8 @@ type StateMachine interface {
 
 // Snapshot is a state held still.
 type Snapshot interface {
-	WriteTo(w io.Writer) (int64, error)
-	Release()
+	Write(w io.Writer) error
+	Release() // it may be called twice
 }
 
 // Record is one committed log record; Data is empty for the log's own bookkeeping.

@@ -141,7 +141,7 @@ func (h *pendingSnapshot) Persist(sink hraft.SnapshotSink) error {
 			return err
 		}
 	}
-	if _, err := h.WriteTo(sink); err != nil {
+	if err := h.Write(sink); err != nil {
 		_ = sink.Cancel() // the write's error says more
 		return err
 	}

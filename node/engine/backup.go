@@ -88,22 +88,14 @@ func (s *Service) backupSince(dir string, since oplog.Index) (path string, at st
 // atPoint pins the state at one index and calls use with that point and with a function that writes the backup: the whole state, or the log
 // behind an index. Writes go on meanwhile.
 func (s *Service) atPoint(since oplog.Index, use func(end state.Point, write func(io.Writer) error) error) error {
-	if since > 0 {
-		return s.state.Read(func(v *state.View) error {
-			return use(v.Point(), func(w io.Writer) error {
-				return s.sealed(w, func(w io.Writer) error { return v.WriteRange(w, since) })
+	return s.state.Read(func(v *state.View) error {
+		return use(v.Point(), func(w io.Writer) error {
+			return s.sealed(w, func(w io.Writer) error {
+				if since > 0 {
+					return v.WriteRange(w, since)
+				}
+				return v.WriteSnapshot(w, nil)
 			})
-		})
-	}
-	snap, err := s.state.Snapshot()
-	if err != nil {
-		return err
-	}
-	defer snap.Release()
-	return use(snap.Point(), func(w io.Writer) error {
-		return s.sealed(w, func(w io.Writer) error {
-			_, err := snap.WriteTo(w)
-			return err
 		})
 	})
 }

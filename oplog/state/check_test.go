@@ -75,10 +75,10 @@ func TestScrubFindsFlippedBits(t *testing.T) {
 			if !errors.Is(err, ErrState) || !noticed() {
 				t.Errorf("who reads it is told %v", err)
 			}
-			snap, err := s.Snapshot()
+			v, err := s.View()
 			must(t, err)
-			defer snap.Release()
-			if _, err := snap.WriteTo(io.Discard); !errors.Is(err, ErrState) || !noticed() {
+			defer v.Close()
+			if err := v.WriteSnapshot(io.Discard, nil); !errors.Is(err, ErrState) || !noticed() {
 				t.Errorf("a snapshot of it: %v", err)
 			}
 		})

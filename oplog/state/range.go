@@ -16,9 +16,6 @@ func (s *State) Point() Point { return s.mark().Point }
 // Point is the view's.
 func (v *View) Point() Point { return v.mark().Point }
 
-// Point is where the snapshot was taken.
-func (s *Snapshot) Point() Point { return s.mark.Point }
-
 // WriteRange streams the records after since, up to the view.
 func (v *View) WriteRange(w io.Writer, since oplog.Index) error {
 	if since > v.mark().Index {

@@ -9,63 +9,22 @@ import (
 	"github.com/cairndb/cairn/oplog/snapshot"
 )
 
-// A Snapshot is the state at one index, held still until it is released.
-type Snapshot struct {
-	state *State
-	view  *View // nil when it was released
-	mark  mark
-	// Progress, when set, is called now and then with the bytes copied and their total.
-	Progress func(done, total int64)
-}
-
-// Snapshot holds the state still; Apply goes on meanwhile.
-func (s *State) Snapshot() (*Snapshot, error) {
-	v, err := s.View()
-	if err != nil {
-		return nil, err
-	}
-	out := &Snapshot{state: s, view: v}
-	err = recoverDamage(func() error {
-		out.mark = v.mark()
-		return nil
-	})
-	if err != nil {
-		v.Close()
-		return nil, err
-	}
-	return out, nil
-}
-
-// Index is where the snapshot was taken.
-func (s *Snapshot) Index() (index, term oplog.Index) { return s.mark.Index, s.mark.Term }
-
-// Release lets go of the state. It may be called twice.
-func (s *Snapshot) Release() {
-	if s.view != nil {
-		s.view.Close()
-		s.view = nil
-	}
-}
-
-// WriteTo streams the snapshot.
+// WriteSnapshot streams the state as the view has it. Report, unless nil, is called now and then with the bytes copied and their total.
 //
 // Invariant: what it holds is flushed before it ends well. The Raft log is cut behind snapshots that were written, and so never behind
 // what a crash leaves of the state.
-func (s *Snapshot) WriteTo(w io.Writer) (int64, error) {
-	out := &counting{w: w}
-	err := s.write(out)
-	s.state.reportDamage(err)
+func (v *View) WriteSnapshot(w io.Writer, report func(done, total int64)) error {
+	err := recoverDamage(func() error {
+		if err := v.of.Flush(); err != nil {
+			return damage(err)
+		}
+		return snapshot.Write(w, v.of.Size(), v.carried, report)
+	})
+	v.state.reportDamage(err)
 	if err != nil {
-		return out.n, fmt.Errorf("snapshot: %w", err)
+		return fmt.Errorf("snapshot: %w", err)
 	}
-	return out.n, nil
-}
-
-func (s *Snapshot) write(out io.Writer) error {
-	if err := s.view.of.Flush(); err != nil {
-		return damage(err)
-	}
-	return snapshot.Write(out, s.view.of.Size(), s.view.carried, s.Progress)
+	return nil
 }
 
 // carried walks the rows that travel: all but those of the log's window, whose records stay here. Where it is restored, the window begins
@@ -95,15 +54,4 @@ func (v *View) rows(f func(k, v []byte) error) error {
 		}
 		return nil
 	})
-}
-
-type counting struct {
-	w io.Writer
-	n int64
-}
-
-func (c *counting) Write(p []byte) (int, error) {
-	n, err := c.w.Write(p)
-	c.n += int64(n)
-	return n, err
 }

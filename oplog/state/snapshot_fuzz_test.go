@@ -14,14 +14,8 @@ import (
 func FuzzStreams(f *testing.F) {
 	s := mustOpen(f, filepath.Join(f.TempDir(), "state"))
 	mustApply(f, s, planted()...)
-	snap, err := s.Snapshot()
-	must(f, err)
-	var whole, log bytes.Buffer
-	if _, err := snap.WriteTo(&whole); err != nil {
-		f.Fatal(err)
-	}
-	snap.Release()
-	must(f, s.Read(func(v *View) error { return v.WriteRange(&log, 0) }))
+	whole, log := snapshotOf(f, s), new(bytes.Buffer)
+	must(f, s.Read(func(v *View) error { return v.WriteRange(log, 0) }))
 	s.Close()
 	f.Add(whole.Bytes())
 	f.Add(whole.Bytes()[:whole.Len()/2])

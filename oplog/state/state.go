@@ -239,7 +239,7 @@ func (s *State) Close() error {
 }
 
 // Flush puts all that was applied on the disk: an owner of files that follow the state calls it before it writes them, so that no crash leaves those
-// ahead. The Raft log is cut behind a snapshot alone, and writing one begins with this (Snapshot.WriteTo).
+// ahead. The Raft log is cut behind a snapshot alone, and writing one begins with this (View.WriteSnapshot).
 func (s *State) Flush() error { return s.with(func(g *generation) error { return g.Flush() }) }
 
 // Applied is the last record whose effects the state holds.

@@ -49,12 +49,8 @@ func mustApply(t fataler, s *State, records ...oplog.Record) {
 // snapshotOf is what a snapshot of a state is as a stream.
 func snapshotOf(t fataler, s *State) *bytes.Buffer {
 	t.Helper()
-	snap, err := s.Snapshot()
-	must(t, err)
-	defer snap.Release()
 	var b bytes.Buffer
-	_, err = snap.WriteTo(&b)
-	must(t, err)
+	must(t, s.Read(func(v *View) error { return v.WriteSnapshot(&b, nil) }))
 	return &b
 }
 

@@ -70,10 +70,13 @@ func (s *State) read(f func(*View) error) error {
 // Damaged receives when a reader, or a task of the store, has met damage. The receiver scrubs the state.
 func (s *State) Damaged() <-chan struct{} { return s.damaged }
 
-// Close ends the view.
+// Close ends the view. It may be called twice.
 func (v *View) Close() {
-	v.snap.Close()
-	v.of.unpin()
+	if v.snap != nil {
+		v.snap.Close()
+		v.snap = nil
+		v.of.unpin()
+	}
 }
 
 // Index is the state's place in the log.

@@ -79,16 +79,12 @@ func (w *world) backup(dir string, since oplog.Index) error {
 			defer func() { failed = errors.Join(failed, s.Close()) }()
 			out = s
 		}
-		if since == 0 {
-			s, err := w.st.Snapshot()
-			if err != nil {
-				return err
+		return w.st.Read(func(v *state.View) error {
+			if since == 0 {
+				return v.WriteSnapshot(out, nil)
 			}
-			defer s.Release()
-			_, err = s.WriteTo(out)
-			return err
-		}
-		return w.st.Read(func(v *state.View) error { return v.WriteRange(out, since) })
+			return v.WriteRange(out, since)
+		})
 	})
 	return err
 }
