@@ -198,6 +198,18 @@ func BenchmarkApplyShared(b *testing.B) {
 	}
 }
 
+// TestTwoDoNotShareAState.
+func TestTwoDoNotShareAState(t *testing.T) {
+	s := mustOpen(t, filepath.Join(t.TempDir(), "state"))
+	if _, err := lockDir(s.dir, 0); !errors.Is(err, ErrLocked) || !Locked(s.dir) {
+		t.Errorf("a second one: %v", err)
+	}
+	must(t, s.Close())
+	if Locked(s.dir) {
+		t.Error("a closed state is locked")
+	}
+}
+
 // TestCatchUpNeverGoesBack: a snapshot that holds no more than the state changes nothing, unless it is another cluster's.
 func TestCatchUpNeverGoesBack(t *testing.T) {
 	dir := t.TempDir()

@@ -38,7 +38,7 @@ func Build(dir string, o Options) (*Builder, error) {
 	b.o.DisableAutomaticCompactions = true // there is nothing to merge
 	var err error
 	if b.db, err = openDB(dir, b.o, d); err != nil {
-		return nil, d.abandon(err)
+		return nil, err
 	}
 	return b, nil
 }
@@ -95,5 +95,5 @@ func (b *Builder) Finish(failed error) (err error) {
 		err = b.db.Ingest(context.Background(), b.tables)
 	}
 	err = errors.Join(err, b.db.Close())
-	return b.disk.abandon(errors.Join(b.disk.err(), err))
+	return errors.Join(b.disk.err(), err)
 }

@@ -33,8 +33,7 @@ type disk struct {
 	failed  error         // the first failure other than a full disk
 	ended   bool          // a change was not made: no later one is made either
 	changed chan struct{} // closed when full or failed is set
-	locks   []io.Closer
-	logs    vfs.FS // of pebble's own log, which it makes and reads even where it is told to have none: nothing is in it
+	logs    vfs.FS        // of pebble's own log, which it makes and reads even where it is told to have none: nothing is in it
 
 	closing chan struct{} // closed by close
 }
@@ -102,17 +101,6 @@ func (d *disk) fail(err error) {
 }
 
 func (d *disk) close() { close(d.closing) }
-
-// abandon releases the locks of the directory, which pebble may not have done after a failure, and returns err.
-func (d *disk) abandon(err error) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, l := range d.locks {
-		_ = l.Close() // pebble may have done so
-	}
-	d.locks = nil
-	return err
-}
 
 func (d *disk) wait(err error, by int) {
 	d.mu.Lock()
@@ -275,29 +263,11 @@ func (d *disk) MkdirAll(dir string, perm os.FileMode) error {
 	return d.try("mkdir", dir, func() error { return d.FS.MkdirAll(dir, 0o700) })
 }
 
-// errLocked joins the system's error for a lock that another process has.
-var errLocked = errors.New("locked")
-
-// Lock implements vfs.FS.
-func (d *disk) Lock(name string) (io.Closer, error) {
-	c, err := d.FS.Lock(name)
-	if err != nil {
-		return nil, errors.Join(errLocked, err)
-	}
-	l := lock(sync.OnceValue(c.Close))
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.locks = append(d.locks, l)
-	return l, nil
-}
+// Lock implements vfs.FS. The owner of the store has locked the directory, and pebble would not let go of a lock of its own after every failure.
+func (d *disk) Lock(string) (io.Closer, error) { return io.NopCloser(nil), nil }
 
 // Unwrap implements vfs.FS.
 func (d *disk) Unwrap() vfs.FS { return d.FS }
-
-type lock func() error
-
-// Close implements io.Closer.
-func (l lock) Close() error { return l() }
 
 type file struct {
 	vfs.File

@@ -14,8 +14,6 @@ import (
 var (
 	// ErrDamaged says that a file does not hold what was written to it.
 	ErrDamaged = errors.New("damaged")
-	// ErrLocked says that another process has the store open.
-	ErrLocked = errors.New("in use by another process")
 	// ErrFailed says that the disk refused a change, after which the store takes none.
 	ErrFailed = errors.New("the state's disk has failed")
 	// ErrClosed says that the store was closed meanwhile.

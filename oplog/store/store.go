@@ -59,7 +59,7 @@ type Store struct {
 	closed   error
 }
 
-// Open opens the store in a directory, which is made when it is not there. Report, unless nil, gets what background
+// Open opens the store in a directory, which is made when it is not there. The caller has seen to it that nobody else has it open. Report, unless nil, gets what background
 // tasks meet: damage (ErrDamaged), and the failure of the disk (ErrFailed).
 func Open(dir string, o Options, report func(error)) (*Store, error) {
 	d := newDisk(o)
@@ -75,7 +75,7 @@ func Open(dir string, o Options, report func(error)) (*Store, error) {
 	db, err := openDB(dir, p, d)
 	if err != nil {
 		s.cache.Unref()
-		return nil, d.abandon(err)
+		return nil, err
 	}
 	if levels, err := db.SSTables(); err == nil {
 		s.counters.begin(levels)
@@ -94,8 +94,6 @@ func openDB(dir string, o *pebble.Options, d *disk) (*pebble.DB, error) {
 		return nil, errors.Join(failed, db.Close())
 	case failed != nil:
 		return nil, failed
-	case errors.Is(err, errLocked):
-		return nil, ErrLocked
 	}
 	return db, openError(err)
 }
@@ -268,7 +266,7 @@ func (s *Store) end(flush func() error) error {
 			err = damageError(e)
 		}
 		s.cache.Unref()
-		s.closed = s.disk.abandon(err)
+		s.closed = err
 	})
 	return s.closed
 }

@@ -160,21 +160,6 @@ func TestABuiltStoreHasItsRows(t *testing.T) {
 	}
 }
 
-// TestTwoDoNotShareAStore.
-func TestTwoDoNotShareAStore(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "state")
-	s, err := Open(dir, Options{NoSync: true}, nil)
-	must(t, err)
-	if _, err := Open(dir, Options{NoSync: true}, nil); !errors.Is(err, ErrLocked) {
-		t.Errorf("a second one: %v", err)
-	}
-	must(t, s.Close())
-	if s, err = Open(dir, Options{NoSync: true}, nil); err != nil {
-		t.Fatal(err)
-	}
-	must(t, s.Close())
-}
-
 // TestASealedStoreShowsNothing: no part of a key or a value is in any file, nor in any file's name.
 func TestASealedStoreShowsNothing(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
