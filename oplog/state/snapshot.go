@@ -44,6 +44,20 @@ func (v *View) carried(f func(k, v []byte) error) error {
 	})
 }
 
+// LastOf is the time of the newest entry that a snapshot holds.
+func LastOf(r io.Reader) (last oplog.HLC, err error) {
+	at := appendRow(nil, tMeta, 0, keyMark)
+	err = recoverDamage(func() error {
+		return snapshot.Read(r, nil, func(k, v []byte) error {
+			if bytes.Equal(k, at) {
+				last = decode[mark](v).Last
+			}
+			return nil
+		})
+	})
+	return last, err
+}
+
 // rows walks all rows of the state until f fails.
 func (v *View) rows(f func(k, v []byte) error) error {
 	return recoverDamage(func() (err error) {

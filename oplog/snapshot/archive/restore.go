@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/cairndb/cairn/oplog"
@@ -111,28 +112,12 @@ func chainFor(ctx context.Context, files []File, to Target, keys *seal.Ring) ([]
 }
 
 func stateTime(ctx context.Context, f File, keys *seal.Ring) (t oplog.Time, err error) {
-	err = scratch("", func(path string) error {
-		st, err := state.Open(path, state.Options{NoSync: true, Keys: keys})
-		if err != nil {
-			return err
-		}
-		defer st.Close()
-		if err := readFile(ctx, f.Path, keys, func(r io.Reader) error { return st.Restore(r, nil) }); err != nil {
-			return err
-		}
-		t = st.Last().Time()
-		return nil
+	err = readFile(ctx, f.Path, keys, func(r io.Reader) error {
+		last, err := state.LastOf(r)
+		t = last.Time()
+		return err
 	})
 	return t, err
-}
-
-// scratch lends a path for a state that is thrown away, in the system's temporary directory or in another.
-func scratch(in string, f func(path string) error) error {
-	dir, err := os.MkdirTemp(in, "cairn-verify-*")
-	if err != nil {
-		return err
-	}
-	return errors.Join(f(dir+"/state"), os.RemoveAll(dir))
 }
 
 func restoreState(ctx context.Context, st *state.State, f File, keys *seal.Ring) error {
@@ -252,9 +237,10 @@ func Verify(ctx context.Context, dir, in string, keys *seal.Ring) (rep Report, e
 	if err != nil {
 		return rep, fmt.Errorf("%s: %w", dir, err)
 	}
-	err = scratch(in, func(path string) error {
-		rep.End, err = Restore(ctx, dir, path, Target{}, keys)
-		return err
-	})
-	return rep, err
+	scratch, err := os.MkdirTemp(in, "cairn-verify-*")
+	if err != nil {
+		return rep, err
+	}
+	rep.End, err = Restore(ctx, dir, filepath.Join(scratch, "state"), Target{}, keys)
+	return rep, errors.Join(err, os.RemoveAll(scratch))
 }
