@@ -36,8 +36,6 @@ func (s *State) apply(batch []oplog.Record, trial bool) (out []oplog.Outcome, er
 	defer b.Close()
 	t := newTxn(b)
 	t.b, t.sum, t.expiry, t.joins = b, next.Sum, maps.Clone(s.expiry), s.joins
-	t.absent.begin = g.SnapshotForAbsent
-	defer t.absent.close()
 	stats := map[oplog.DB]*oplog.Stats{}
 	for _, r := range batch {
 		if r.Index <= next.Index {

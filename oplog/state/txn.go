@@ -22,8 +22,7 @@ type txn struct {
 	databases  map[oplog.DB][]byte          // rows of databases, which every entry reads, as far as asked
 	stale      bool                         // a row was written that a Current has
 	cut        bool                         // a purge erased what records of the window hold
-	absent     absent
-	joins      map[place][]byte // see State
+	joins      map[place][]byte             // see State
 
 	row   []byte // of the key that is read or written
 	value []byte // of the row that is written
@@ -59,7 +58,19 @@ func (t *txn) peek(table tableID, db oplog.DB, key []byte) (v []byte, ok bool) {
 
 // get returns the value of a key, which belongs to the caller; nil for none.
 func (t *txn) get(table tableID, db oplog.DB, key []byte) []byte {
-	v, ok := t.peek(table, db, key)
+	return own(t.peek(table, db, key))
+}
+
+// getNew is get for a row that is mostly not there, in a transaction that writes: the id or the idempotency key of a new memory.
+func (t *txn) getNew(table tableID, db oplog.DB, key []byte) []byte {
+	v, ok, err := t.b.PeekNew(t.key(table, db, key))
+	if err != nil {
+		failDisk(table, db, err)
+	}
+	return own(v, ok)
+}
+
+func own(v []byte, ok bool) []byte {
 	if !ok {
 		return nil
 	}
@@ -74,9 +85,7 @@ func (t *txn) exists(table tableID, db oplog.DB, key []byte) bool {
 
 // set stores a row that is no part of the Sum, or that the Sum knows of.
 func (t *txn) set(table tableID, db oplog.DB, key, value []byte) {
-	row := t.key(table, db, key)
-	t.absent.note(table, row)
-	if err := t.b.Set(row, value); err != nil {
+	if err := t.b.Set(t.key(table, db, key), value); err != nil {
 		failDisk(table, db, err)
 	}
 }

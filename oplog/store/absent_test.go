@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// TestSnapshotForAbsent: it knows the rows of buffers and of tables of every level, none that was deleted, and none that came after it.
-func TestSnapshotForAbsent(t *testing.T) {
+// TestPeekNew: it knows the rows of buffers and of tables of every level, what the batch has written and removed since it was asked first, and none that was
+// deleted before.
+func TestPeekNew(t *testing.T) {
 	for name, keys := range rings() {
 		t.Run(name, func(t *testing.T) {
 			s, err := Open(t.TempDir(), Options{Keys: keys}, nil)
@@ -29,20 +30,38 @@ func TestSnapshotForAbsent(t *testing.T) {
 			must(t, s.Flush())
 			put(4000, 5000)
 			b := s.Batch()
-			defer b.Close()
 			must(t, b.Delete(key(1)))
 			must(t, b.DeleteRange(key(10), key(20)))
 			must(t, b.Commit())
-			f, err := s.SnapshotForAbsent()
-			must(t, err)
-			defer f.Close()
-			put(6000, 6001)
-			for i := range 7000 {
-				want := i/1000%2 == 0 && i < 6000 && i != 1 && (i < 10 || i >= 20)
-				if _, has, err := f.Peek(key(i)); err != nil || has != want {
-					t.Fatalf("key %d: %v, %v", i, has, err)
+			b.Close()
+			b = s.Batch()
+			defer b.Close()
+			there := func(i int) bool { return i/1000%2 == 0 && i < 6000 && i != 1 && (i < 10 || i >= 20) }
+			all := func() {
+				t.Helper()
+				for i := range 7000 {
+					if v, has, err := b.PeekNew(key(i)); err != nil || has != there(i) || has && string(v) != "value" {
+						t.Fatalf("key %d: %q, %v, %v", i, v, has, err)
+					}
 				}
 			}
+			all()
+			must(t, b.Set(key(6001), []byte("value")))
+			must(t, b.Delete(key(2)))
+			before := there
+			there = func(i int) bool { return before(i) && i != 2 || i == 6001 }
+			all()
+			must(t, b.DeleteRange(key(30), key(40)))
+			then := there
+			there = func(i int) bool { return then(i) && (i < 30 || i >= 40) }
+			all()
+			for i := 6100; i < 6200; i++ {
+				must(t, b.Set(key(i), []byte("value")))
+				if _, has, err := b.PeekNew(key(i)); !has || err != nil {
+					t.Fatalf("key %d, just written: %v, %v", i, has, err)
+				}
+			}
+			must(t, b.Commit())
 		})
 	}
 }

@@ -11,7 +11,8 @@ import (
 type Batch struct {
 	s      *Store
 	b      *pebble.Batch
-	peeked io.Closer // lets go of the value that Peek returned last; nil for none
+	peeked io.Closer        // lets go of the value that Peek returned last; nil for none
+	absent *pebble.Iterator // of PeekNew; nil before the first
 }
 
 // Batch begins one. Close it, whatever becomes of it.
@@ -19,7 +20,9 @@ func (s *Store) Batch() *Batch { return &Batch{s: s, b: s.db.NewIndexedBatch()} 
 
 // Peek implements Reader.
 func (b *Batch) Peek(key []byte) (value []byte, ok bool, err error) {
-	b.letGo()
+	if b.peeked != nil {
+		_ = b.peeked.Close() // the value was read
+	}
 	value, b.peeked, err = b.b.Get(key)
 	if errors.Is(err, pebble.ErrNotFound) {
 		return nil, false, nil
@@ -27,10 +30,28 @@ func (b *Batch) Peek(key []byte) (value []byte, ok bool, err error) {
 	return value, err == nil, damageError(err)
 }
 
+var askFilters = pebble.IterOptions{UseL6Filters: true}
+
+// PeekNew is Peek for keys that mostly are not there: it asks the filters of the lowest level too, where most rows lie, in place of
+// reading a block of it for each key.
+func (b *Batch) PeekNew(key []byte) (value []byte, ok bool, err error) {
+	if b.absent == nil {
+		if b.absent, err = b.b.NewIter(&askFilters); err != nil {
+			return nil, false, damageError(err)
+		}
+	}
+	b.absent.SetOptions(&askFilters) // it sees what was written since
+	return peek(b.absent, key)
+}
+
 func (b *Batch) letGo() {
 	if b.peeked != nil {
 		_ = b.peeked.Close() // the value was read
 		b.peeked = nil
+	}
+	if b.absent != nil {
+		_ = b.absent.Close() // what it met was told
+		b.absent = nil
 	}
 }
 
@@ -55,6 +76,7 @@ func (b *Batch) Commit() error {
 		return err
 	}
 	b.s.dirty.Store(true)
+	b.letGo()
 	size := b.b.Len()
 	if err := b.b.Commit(pebble.NoSync); err != nil {
 		return damageError(err)

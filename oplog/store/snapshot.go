@@ -14,16 +14,8 @@ import (
 type Snapshot struct{ it *pebble.Iterator }
 
 // Snapshot takes one.
-func (s *Store) Snapshot() (*Snapshot, error) { return s.snapshot(pebble.IterOptions{}) }
-
-// SnapshotForAbsent takes one for keys that mostly are not there: it asks the filters of the lowest level too, where most rows lie, in place of
-// reading a block of it for each key.
-func (s *Store) SnapshotForAbsent() (*Snapshot, error) {
-	return s.snapshot(pebble.IterOptions{UseL6Filters: true})
-}
-
-func (s *Store) snapshot(o pebble.IterOptions) (*Snapshot, error) {
-	it, err := s.db.NewIter(&o)
+func (s *Store) Snapshot() (*Snapshot, error) {
+	it, err := s.db.NewIter(nil)
 	if err != nil {
 		return nil, damageError(err)
 	}
@@ -33,10 +25,14 @@ func (s *Store) snapshot(o pebble.IterOptions) (*Snapshot, error) {
 // Peek implements Reader. Keys that are asked for in ascending order cost a little less, for the table that the last one was in need not be
 // opened again.
 func (s *Snapshot) Peek(key []byte) (value []byte, ok bool, err error) {
-	if !s.it.SeekPrefixGE(key) || !bytes.Equal(s.it.Key(), key) { // a key is its own prefix: filters are asked
-		return nil, false, damageError(s.it.Error())
+	return peek(s.it, key)
+}
+
+func peek(it *pebble.Iterator, key []byte) (value []byte, ok bool, err error) {
+	if !it.SeekPrefixGE(key) || !bytes.Equal(it.Key(), key) { // a key is its own prefix: filters are asked
+		return nil, false, damageError(it.Error())
 	}
-	if value, err = s.it.ValueAndErr(); err != nil {
+	if value, err = it.ValueAndErr(); err != nil {
 		return nil, false, damageError(err)
 	}
 	return value, true, nil
