@@ -81,6 +81,9 @@ func newer[T any, O pointer[T]](name string) reading {
 // kinds are what this version reads.
 var kinds = func(all ...reading) (by [1 << 8]reading) {
 	for _, r := range all {
+		if by[r.kind].make != nil {
+			panic("oplog: two kinds have the number of " + r.name)
+		}
 		by[r.kind] = r
 	}
 	return by

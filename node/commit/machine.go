@@ -143,25 +143,25 @@ func (m *machine) Snapshot() (raft.Snapshot, error) {
 	if m.lacked {
 		return nil, errLacked
 	}
-	return hold(m.o.State, m.progress("writing snapshot"))
+	return snapshotOf(m.o.State, m.progress("writing snapshot"))
 }
 
-// held is a view that raft writes as a snapshot.
-type held struct {
+// viewed is a view of the state that raft writes as a snapshot.
+type viewed struct {
 	*state.View
 	report func(done, total int64)
 }
 
-func hold(s *state.State, report func(done, total int64)) (raft.Snapshot, error) {
+func snapshotOf(s *state.State, report func(done, total int64)) (raft.Snapshot, error) {
 	v, err := s.View()
-	return held{v, report}, err
+	return viewed{v, report}, err
 }
 
 // Write implements raft.Snapshot.
-func (h held) Write(w io.Writer) error { return h.WriteSnapshot(w, h.report) }
+func (v viewed) Write(w io.Writer) error { return v.WriteSnapshot(w, v.report) }
 
 // Release implements raft.Snapshot.
-func (h held) Release() { h.Close() }
+func (v viewed) Release() { v.Close() }
 
 func (m *machine) progress(what string) func(done, total int64) {
 	return func(done, total int64) { m.o.Logger.Info(what, "bytes", done, "of", total) }

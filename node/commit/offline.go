@@ -24,7 +24,7 @@ func (o Offline) Apply(batch []raft.Record) []any {
 func (o Offline) Applied() (index, term uint64) { return place(o.State) }
 
 // Snapshot implements raft.StateMachine.
-func (o Offline) Snapshot() (raft.Snapshot, error) { return hold(o.State, nil) }
+func (o Offline) Snapshot() (raft.Snapshot, error) { return snapshotOf(o.State, nil) }
 
 // Restore implements raft.StateMachine.
 func (o Offline) Restore(r io.Reader) error { return o.State.Restore(r, nil) }

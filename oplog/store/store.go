@@ -59,7 +59,7 @@ type Store struct {
 	closed   error
 }
 
-// Open opens the store in a directory, which is made when it is not there. The caller has seen to it that nobody else has it open. Report, unless nil, gets what background
+// Open opens the store in a directory, which is made when it is not there. The caller has locked the directory: no other process has the store open. Report, unless nil, gets what background
 // tasks meet: damage (ErrDamaged), and the failure of the disk (ErrFailed).
 func Open(dir string, o Options, report func(error)) (*Store, error) {
 	d := newDisk(o)
