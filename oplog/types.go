@@ -195,12 +195,29 @@ type NodeInfo struct {
 	Key     string `msgpack:"k,omitempty"` // proves that a node is this one; see raft.Config.KeyOf
 }
 
+// Counts are how many memories there are, by status.
+type Counts struct {
+	Active       uint64 `msgpack:"a"`
+	Consolidated uint64 `msgpack:"c"`
+	Tombstoned   uint64 `msgpack:"t"`
+}
+
+// Count counts a memory of a status in, or out.
+func (c *Counts) Count(s Status, by int64) {
+	*[...]*uint64{&c.Active, &c.Consolidated, &c.Tombstoned}[s] += uint64(by)
+}
+
+// Add adds other counts, or a change of these: one that goes down is a number that wraps around.
+func (c *Counts) Add(by Counts) {
+	c.Active += by.Active
+	c.Consolidated += by.Consolidated
+	c.Tombstoned += by.Tombstoned
+}
+
 // Stats are a database's counters, kept by Apply so that reading them costs nothing.
 type Stats struct {
-	NextSeq         uint64 `msgpack:"n"` // the last sequence number given out
-	Active          uint64 `msgpack:"a"`
-	Consolidated    uint64 `msgpack:"c"`
-	Tombstoned      uint64 `msgpack:"t"`
+	NextSeq uint64 `msgpack:"n"` // the last sequence number given out
+	Counts
 	Edges           uint64 `msgpack:"e"`
 	Entities        uint64 `msgpack:"en"`
 	Claims          uint64 `msgpack:"cl"`

@@ -56,7 +56,7 @@ func (s *Service) records(v *state.View, c api.Caller, q *api.RecordsRequest) (*
 // namespaces is a page of a database's namespaces.
 func (s *Service) namespaces(v *state.View, c api.Caller, q *api.NamespacesRequest) (*api.NamespacePage, error) {
 	page, most := &api.NamespacePage{Namespaces: []api.Namespace{}}, min(max(q.Limit, 1), maxNamespaces)
-	v.Namespaces(c.DB, q.After, func(name string, n state.NamespaceStats) bool {
+	v.Namespaces(c.DB, q.After, func(name string, n oplog.Counts) bool {
 		if len(page.Namespaces) == most {
 			page.Next = &page.Namespaces[most-1].Name
 			return false

@@ -36,7 +36,7 @@ func (s *State) apply(batch []oplog.Record, trial bool) (out []oplog.Outcome, er
 	defer b.Close()
 	t := newTxn(b)
 	t.b, t.sum, t.expiry, t.joins = b, next.Sum, maps.Clone(s.expiry), s.joins
-	stats := map[oplog.DB]*oplog.Stats{}
+	t.counters, t.namespaces = map[oplog.DB]*oplog.Stats{}, map[place]oplog.Counts{}
 	for _, r := range batch {
 		if r.Index <= next.Index {
 			continue
@@ -46,18 +46,13 @@ func (s *State) apply(batch []oplog.Record, trial bool) (out []oplog.Outcome, er
 			t.skip(r, &next)
 			continue
 		}
-		o, err := s.applyRecord(t, stats, r, &next, &doing)
+		o, err := s.applyRecord(t, r, &next, &doing)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, o...)
 	}
-	for _, db := range sortedKeys(stats) {
-		if t.databaseRow(db) != nil {
-			write(t, tStats, db, statsKey, stats[db])
-			t.writeNamespaceCounts(db)
-		}
-	}
+	t.writeCounts()
 	s.trim(t, &next)
 	if trial {
 		return nil, errTrial
@@ -68,13 +63,13 @@ func (s *State) apply(batch []oplog.Record, trial bool) (out []oplog.Outcome, er
 		return nil, fmt.Errorf("apply: commit: %w", damage(err))
 	}
 	s.expiry = t.expiry
-	s.advance(next, t, stats)
+	s.advance(next, t)
 	return out, nil
 }
 
 var statsKey = []byte("counters")
 
-func (s *State) applyRecord(t *txn, stats map[oplog.DB]*oplog.Stats, r oplog.Record, next *mark, doing **oplog.Outcome) ([]oplog.Outcome, error) {
+func (s *State) applyRecord(t *txn, r oplog.Record, next *mark, doing **oplog.Outcome) ([]oplog.Outcome, error) {
 	next.Index, next.Term = r.Index, r.Term
 	if len(r.Data) == 0 {
 		return nil, nil
@@ -98,7 +93,7 @@ func (s *State) applyRecord(t *txn, stats map[oplog.DB]*oplog.Stats, r oplog.Rec
 		o := &out[i]
 		o.Index, o.Number, o.HLC, o.Entry = r.Index, i, h.Add(uint32(i)), &e
 		*doing = o
-		t.applyEntry(stats, o)
+		t.applyEntry(o)
 		*doing = nil
 		next.Last = o.HLC
 		kept.add(o)
@@ -123,28 +118,28 @@ type applying struct {
 	index oplog.Index
 	alone bool // the entry has no other operation that changes anything
 
-	key      string       // idempotency key of the entry
-	detached bool         // memories made now join no session of their own accord
-	keys     int          // that the entry added
-	stored   oplog.Stored // by the operation under way
-	unused   []string     // idempotency keys that were looked for and are not there
-	named    namespaceCounts
+	key      string                  // idempotency key of the entry
+	detached bool                    // memories made now join no session of their own accord
+	keys     int                     // that the entry added
+	stored   oplog.Stored            // by the operation under way
+	unused   []string                // idempotency keys that were looked for and are not there
+	counted  map[string]oplog.Counts // by namespace, what the entry changes
 }
 
-func (t *txn) applyEntry(stats map[oplog.DB]*oplog.Stats, o *oplog.Outcome) {
+func (t *txn) applyEntry(o *oplog.Outcome) {
 	e := o.Entry
 	t.noteKinds(e)
 	if o.Err = t.admit(e); o.Err != nil {
 		return
 	}
-	st, ok := stats[e.DB]
+	st, ok := t.counters[e.DB]
 	if !ok {
-		v, _ := read[oplog.Stats](t, tStats, e.DB, statsKey)
+		v := load[oplog.Stats](t, tStats, e.DB, statsKey)
 		st = &v
-		stats[e.DB] = st
+		t.counters[e.DB] = st
 	}
 	before := *st
-	a := &applying{txn: t, db: e.DB, hlc: o.HLC, index: o.Index, stats: st, alone: changes(e.Ops) == 1, key: e.Key}
+	a := &applying{txn: t, db: e.DB, hlc: o.HLC, index: o.Index, stats: st, alone: changes(e.Ops) == 1, key: e.Key, counted: map[string]oplog.Counts{}}
 	t.undo = t.undo[:0]
 	if o.Err = a.perform(e, o); o.Err != nil {
 		o.Results, o.Stored = nil, nil
@@ -161,7 +156,7 @@ func (t *txn) applyEntry(stats map[oplog.DB]*oplog.Stats, o *oplog.Outcome) {
 			}
 		}
 	}
-	a.addNamespaceCounts()
+	a.addCounts()
 }
 
 // admit refuses an entry before it writes anything: dropping a database cannot be undone, and counters of a database that is

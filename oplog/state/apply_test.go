@@ -64,14 +64,14 @@ func applyScripts(t *testing.T, keys *seal.Ring) {
 func countsHold(t *testing.T, d *datadriven.TestData, v *View) {
 	t.Helper()
 	for _, db := range v.Databases() {
-		var all NamespaceStats
+		var all oplog.Counts
 		named := map[string]bool{}
 		v.Memories(db.ID, 0, func(m *oplog.Memory) bool {
-			all.count(m.Status, +1)
+			all.Count(m.Status, +1)
 			named[m.Namespace] = true
 			return true
 		})
-		if st := v.Stats(db.ID); st.Active != all.Active || st.Consolidated != all.Consolidated || st.Tombstoned != all.Tombstoned {
+		if st := v.Stats(db.ID); st.Counts != all {
 			t.Errorf("%s: counted %+v, there are %+v", d.Pos, st, all)
 		}
 		for ns := range named {
@@ -244,10 +244,10 @@ func (e *env) events(t *testing.T, d *datadriven.TestData) string {
 }
 
 // counted are the counters of a namespace as its memories say.
-func counted(v *View, db oplog.DB, namespace string) (sum NamespaceStats) {
+func counted(v *View, db oplog.DB, namespace string) (sum oplog.Counts) {
 	v.NamespaceFrom(db, namespace, 0, func(seq oplog.Seq) bool {
 		if m, ok := v.MemoryAt(db, seq); ok {
-			sum.count(m.Status, +1)
+			sum.Count(m.Status, +1)
 		}
 		return true
 	})

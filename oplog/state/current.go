@@ -49,14 +49,14 @@ func (s *State) keepCurrent(seen mark, db oplog.DB, c Current) {
 }
 
 // advance moves the state to what a batch made of it.
-func (s *State) advance(to mark, t *txn, stats map[oplog.DB]*oplog.Stats) {
+func (s *State) advance(to mark, t *txn) {
 	s.at.Lock()
 	defer s.at.Unlock()
 	s.m = to
 	if t.stale {
 		clear(s.current)
 	}
-	for db, counted := range stats {
+	for db, counted := range t.counters {
 		if c, ok := s.current[db]; ok {
 			c.Stats = *counted
 			s.current[db] = c

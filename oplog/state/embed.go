@@ -130,10 +130,7 @@ var keySelf = []byte("self")
 func (t *txn) embedding(db oplog.DB) oplog.Embedding {
 	e, ok := t.embeddings[db]
 	if !ok {
-		e, _ = read[oplog.Embedding](t, tEmbedding, db, keySelf)
-		if t.embeddings == nil {
-			t.embeddings = map[oplog.DB]oplog.Embedding{}
-		}
+		e = load[oplog.Embedding](t, tEmbedding, db, keySelf)
 		t.embeddings[db] = e
 	}
 	return e

@@ -20,7 +20,7 @@ func applyEvent(a *applying, op *oplog.Event) oplog.Result {
 	if op.Summary != "" {
 		a.put(tEventSummary, a.db, []byte(op.Summary), be64(uint64(id)))
 	}
-	counts, _ := read[oplog.EventCounts](a.txn, tEventCount, a.db, joinKey("workspace", op.Workspace))
+	counts := load[oplog.EventCounts](a.txn, tEventCount, a.db, joinKey("workspace", op.Workspace))
 	session, old := read[oplog.EventSession](a.txn, tEventSession, a.db, joinKey(op.Workspace, op.Session))
 	if !old {
 		session = oplog.EventSession{ID: op.Session, Started: op.At, Dir: op.Dir}
@@ -39,7 +39,7 @@ func applyEventMark(a *applying, op *oplog.EventMark) oplog.Result {
 	refuseIf(!ok, oplog.ErrNoEvent)
 	agree(op.Status, op.Summary)
 	refusef(e.Status == oplog.EventSummarized, oplog.Conflict, "event %d has a summary", op.ID)
-	counts, _ := read[oplog.EventCounts](a.txn, tEventCount, a.db, joinKey("workspace", e.Workspace))
+	counts := load[oplog.EventCounts](a.txn, tEventCount, a.db, joinKey("workspace", e.Workspace))
 	*countOf(&counts, e.Status)--
 	*countOf(&counts, op.Status)++
 	write(a.txn, tEventCount, a.db, joinKey("workspace", e.Workspace), &counts)
@@ -86,6 +86,5 @@ func (v *View) Events(db oplog.DB, from oplog.EventID, f func(*oplog.StoredEvent
 
 // EventCounts are a workspace's counters.
 func (v *View) EventCounts(db oplog.DB, workspace string) oplog.EventCounts {
-	c, _ := read[oplog.EventCounts](v.txn, tEventCount, db, joinKey("workspace", workspace))
-	return c
+	return load[oplog.EventCounts](v.txn, tEventCount, db, joinKey("workspace", workspace))
 }

@@ -2,7 +2,6 @@ package state
 
 import (
 	"bytes"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -100,10 +99,7 @@ func (a *applying) expireKeys() {
 	a.expiry[a.db] = next
 }
 
-func sortedKeys[V any](m map[oplog.DB]V) []oplog.DB { return slices.Sorted(maps.Keys(m)) }
-
 // KeyResults are what the entry under an idempotency key came to; nil when the key is not known.
 func (v *View) KeyResults(db oplog.DB, key string) []oplog.Result {
-	k, _ := read[keyRecord](v.txn, tKey, db, []byte(key))
-	return k.Results
+	return load[keyRecord](v.txn, tKey, db, []byte(key)).Results
 }

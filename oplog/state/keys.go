@@ -66,7 +66,7 @@ const (
 	tMind          tableID = 90 // see the mind* keys
 	tFeedback      tableID = 91 // number → Judgement
 	tSessionPair   tableID = 92 // namespace client time id: every session, active or not
-	tNamespaceSum  tableID = 93 // namespace 0 → NamespaceStats
+	tNamespaceSum  tableID = 93 // namespace 0 → Counts
 	tOperator      tableID = 60 // "operator" → key; "last grant" → number
 	tIdentity      tableID = 61 // key → Identity
 	tReceipt       tableID = 62 // id → Receipt

@@ -29,10 +29,7 @@ var (
 const stateFormat = 7
 
 // mark is the zero one in a store that has none yet.
-func (t *txn) mark() mark {
-	m, _ := read[mark](t, tMeta, 0, keyMark)
-	return m
-}
+func (t *txn) mark() mark { return load[mark](t, tMeta, 0, keyMark) }
 
 func (t *txn) putMark(m mark) {
 	t.set(tMeta, 0, keyFormat, be64(stateFormat))

@@ -242,12 +242,6 @@ func (a *applying) putRevision(m *oplog.Memory, reason string, at oplog.Time) {
 	a.put(tPast, a.db, timeKey(at, m.Seq), nil)
 }
 
-// countStatus counts a memory in, or out before it changes.
-func (a *applying) countStatus(m *oplog.Memory, by int64) {
-	*[...]*uint64{&a.stats.Active, &a.stats.Consolidated, &a.stats.Tombstoned}[m.Status] += uint64(by)
-	a.countInNamespace(m, by)
-}
-
 // Memory finds a record by its public id, whatever its status.
 func (v *View) Memory(db oplog.DB, rid string) (*oplog.Memory, bool) {
 	return memoryByRID(v.txn, db, rid)

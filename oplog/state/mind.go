@@ -64,13 +64,12 @@ func (a *applying) learn(op *oplog.Cognition, t *oplog.Thought) {
 		t.Personality = true
 	}
 	if w := op.Weights; w != nil {
-		old, _ := read[oplog.Weights](a.txn, tMind, a.db, mindWeights)
-		if w.Generation == old.Generation+1 { // learned from the weights that are still there
+		if w.Generation == load[oplog.Weights](a.txn, tMind, a.db, mindWeights).Generation+1 { // learned from the weights that are still there
 			write(a.txn, tMind, a.db, mindWeights, w)
 			t.Weights = true
 		}
 	}
-	m, _ := read[oplog.Mind](a.txn, tMind, a.db, mindSelf)
+	m := load[oplog.Mind](a.txn, tMind, a.db, mindSelf)
 	if op.Cursor != 0 {
 		m.Cursor = op.Cursor
 	}
@@ -185,15 +184,11 @@ func (v *View) Weights(db oplog.DB) (w oplog.Weights, ok bool) {
 
 // Settings are the database's policies.
 func (v *View) Settings(db oplog.DB) oplog.Settings {
-	s, _ := read[oplog.Settings](v.txn, tMind, db, mindSettings)
-	return s
+	return load[oplog.Settings](v.txn, tMind, db, mindSettings)
 }
 
 // Mind is how far the database's thinking has come.
-func (v *View) Mind(db oplog.DB) oplog.Mind {
-	m, _ := read[oplog.Mind](v.txn, tMind, db, mindSelf)
-	return m
-}
+func (v *View) Mind(db oplog.DB) oplog.Mind { return load[oplog.Mind](v.txn, tMind, db, mindSelf) }
 
 // Judgements walks the feedback, the newest first.
 func (v *View) Judgements(db oplog.DB, f func(oplog.Judgement) bool) {

@@ -17,7 +17,7 @@ func (e *env) operate(t *testing.T) string {
 		for _, hash := range slices.Sorted(maps.Keys(l.Tokens)) {
 			fmt.Fprintf(&b, "token %.6s: %+v\n", hash, l.Tokens[hash])
 		}
-		for _, db := range sortedKeys(l.Databases) {
+		for _, db := range slices.Sorted(maps.Keys(l.Databases)) {
 			fmt.Fprintf(&b, "database %d: %+v\n", db, l.Databases[db])
 		}
 		for _, tok := range v.Tokens() {

@@ -21,6 +21,5 @@ func (a *applying) dropPartitions() { a.del(tPartitions, a.db, keySelf) }
 
 // Partitions say how a database's vectors are divided.
 func (v *View) Partitions(db oplog.DB) oplog.Partitions {
-	p, _ := read[oplog.Partitions](v.txn, tPartitions, db, keySelf)
-	return p
+	return load[oplog.Partitions](v.txn, tPartitions, db, keySelf)
 }

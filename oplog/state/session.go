@@ -119,9 +119,6 @@ func (t *txn) activeSession(db oplog.DB, namespace string) []byte {
 	id, ok := t.joins[at]
 	if !ok {
 		_, id = first(t.scanBack(tActiveSession, db, joinKey(namespace, "")))
-		if t.joins == nil {
-			t.joins = map[place][]byte{}
-		}
 		if len(t.joins) == maxJoins {
 			clear(t.joins)
 		}

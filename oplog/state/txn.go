@@ -17,7 +17,8 @@ type txn struct {
 	sum        Sum
 	undo       []change                     // of the current entry, newest last
 	embeddings map[oplog.DB]oplog.Embedding // as far as asked
-	namespaces map[oplog.DB]namespaceCounts // of namespaces, what the batch changes
+	counters   map[oplog.DB]*oplog.Stats    // of databases that the batch is about
+	namespaces map[place]oplog.Counts       // what the batch changes
 	expiry     map[oplog.DB]uint64          // see State
 	databases  map[oplog.DB][]byte          // rows of databases, which every entry reads, as far as asked
 	stale      bool                         // a row was written that a Current has
@@ -34,7 +35,9 @@ type change struct {
 	key, old []byte // old is nil where there was no row
 }
 
-func newTxn(r store.Reader) *txn { return &txn{r: r} }
+func newTxn(r store.Reader) *txn {
+	return &txn{r: r, embeddings: map[oplog.DB]oplog.Embedding{}, databases: map[oplog.DB][]byte{}, joins: map[place][]byte{}}
+}
 
 // key is a row's in the store, until the next one is asked for.
 func (t *txn) key(table tableID, db oplog.DB, key []byte) []byte {
@@ -105,9 +108,6 @@ func (t *txn) databaseRow(db oplog.DB) []byte {
 	row, ok := t.databases[db]
 	if !ok {
 		row = t.get(tDatabase, 0, be64(uint64(db)))
-		if t.databases == nil {
-			t.databases = map[oplog.DB][]byte{}
-		}
 		t.databases[db] = row
 	}
 	return row
@@ -221,6 +221,12 @@ func read[T any](t *txn, table tableID, db oplog.DB, key []byte) (T, bool) {
 	}
 	var zero T
 	return zero, false
+}
+
+// load is read where no row stands for the zero value.
+func load[T any](t *txn, table tableID, db oplog.DB, key []byte) T {
+	v, _ := read[T](t, table, db, key)
+	return v
 }
 
 func write[T any](t *txn, table tableID, db oplog.DB, key []byte, v *T) {

@@ -89,10 +89,7 @@ func (v *View) Sum() Sum { return v.mark().Sum }
 func (v *View) Time() oplog.HLC { return v.mark().Last }
 
 // Stats are a database's counters.
-func (v *View) Stats(db oplog.DB) oplog.Stats {
-	s, _ := read[oplog.Stats](v.txn, tStats, db, statsKey)
-	return s
-}
+func (v *View) Stats(db oplog.DB) oplog.Stats { return load[oplog.Stats](v.txn, tStats, db, statsKey) }
 
 // Recount computes the Sum from the keys themselves: what it should be. It costs the whole state; it is for doctors and tests.
 func (v *View) Recount() (sum Sum) {
