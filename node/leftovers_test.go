@@ -18,11 +18,8 @@ func TestWhatAKilledNodeLeftIsRemoved(t *testing.T) {
 	}
 	c.stop(0)
 	home := c.cfgs[0].Home
-	unfinished := filepath.Join(home, "raft", "snapshots", "2-100-1700000000000.tmp")
-	if err := os.MkdirAll(unfinished, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(unfinished, "state.bin"), make([]byte, 1000), 0o600); err != nil {
+	unfinished := filepath.Join(home, "raft", "snapshots", "2-100-1700000000000.snap.tmp")
+	if err := os.WriteFile(unfinished, make([]byte, 1000), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	left, err := filepath.Glob(filepath.Join(home, "backup-spool", "*"))

@@ -92,7 +92,7 @@ func Discard(dir string) (aside string, err error) {
 	if err := recovery.SetAside(logDir(dir), logDir(aside)); err != nil {
 		return "", err
 	}
-	if err := recovery.SetAside(filepath.Join(dir, "snapshots"), filepath.Join(aside, "snapshots")); err != nil {
+	if err := recovery.SetAside(snapshotDir(dir), snapshotDir(aside)); err != nil {
 		return "", err
 	}
 	return aside, logstore.OS{}.SyncDir(dir)
@@ -118,12 +118,12 @@ func (n *Node) removeMark() error {
 
 // beginEmpty marks a home without configuration as one without state, unless this node is alone. It also clears term 1 there: a
 // founding that crashed between storing the term and the record leaves that term without a leader.
-func (n *Node) beginEmpty(snaps hraft.SnapshotStore) error {
+func (n *Node) beginEmpty() error {
 	last, err := n.logs.LastIndex()
 	if err != nil {
 		return err
 	}
-	if m, err := newest(snaps); err != nil || last != 0 || m.Index != 0 {
+	if m, err := n.snaps.newest(); err != nil || last != 0 || m.Index != 0 {
 		return err
 	}
 	if term, err := n.votes.GetUint64([]byte(logstore.KeyTerm)); err == nil && term == 1 {
@@ -163,13 +163,13 @@ func (n *Node) refusesUntilAdmitted(leader uint32, addr string) error {
 	return errNotAdmitted
 }
 
-func (n *Node) snapshotState(snaps hraft.SnapshotStore, index, term uint64) error {
+func (n *Node) snapshotState(index, term uint64) error {
 	s, err := n.sm.Snapshot()
 	if err != nil {
 		return err
 	}
 	defer s.Release()
-	sink, err := snaps.Create(hraft.SnapshotVersionMax, index, term, n.onlyMember(), 1, n.transport)
+	sink, err := n.snaps.Create(hraft.SnapshotVersionMax, index, term, n.onlyMember(), 1, n.transport)
 	if err != nil {
 		return err
 	}

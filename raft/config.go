@@ -82,8 +82,7 @@ type Seams struct {
 	Elapsed func() time.Duration // since the machine started, with the time it slept; clocks that jump leave it alone
 	NoSync  bool                 // a crash of the machine loses what was acknowledged last
 
-	LogFiles     logstore.FS                            // the machine's, for the log
-	SnapshotStep func(op string, do func() error) error // stands around each create, write and close of a snapshot
+	LogFiles logstore.FS // the machine's, for the log and the snapshots
 }
 
 // Handler answers what peers ask beyond consensus. Its methods are called from the connections' goroutines.
@@ -178,6 +177,9 @@ func (s Seams) WithDefaults() Seams {
 	}
 	if s.Elapsed == nil {
 		s.Elapsed = elapsed
+	}
+	if s.LogFiles == nil {
+		s.LogFiles = logstore.OS{NoSync: s.NoSync}
 	}
 	return s
 }

@@ -24,13 +24,11 @@ func Convert(dir, to string, from, into *seal.Ring) (err error) {
 	if _, err := os.Stat(logDir(dir)); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	source, target := &Node{cfg: Config{Dir: dir, Keys: from}.withDefaults()}, &Node{cfg: Config{Dir: to, Keys: into, Retain: func() uint64 { return 0 }}.withDefaults()}
-	source.log, target.log = source.cfg.Logger, target.cfg.Logger
-	old, err := source.openSnapshots()
-	if err != nil {
+	source, target := newNode(Config{Dir: dir, Keys: from}.withDefaults(), nil), newNode(Config{Dir: to, Keys: into, Retain: func() uint64 { return 0 }}.withDefaults(), nil)
+	if err := errors.Join(source.makeDirs(), target.makeDirs()); err != nil {
 		return err
 	}
-	covered, err := newest(old)
+	covered, err := source.snaps.newest()
 	if err != nil {
 		return fmt.Errorf("snapshots: %w", err)
 	}
@@ -48,11 +46,7 @@ func Convert(dir, to string, from, into *seal.Ring) (err error) {
 	if err := target.votes.Copy(source.votes); err != nil {
 		return fmt.Errorf("term and vote: %w", err)
 	}
-	made, err := target.openSnapshots()
-	if err != nil {
-		return err
-	}
-	return copySnapshots(old, made, target.newTransport(nil))
+	return copySnapshot(source.snaps, target.snaps)
 }
 
 // copyLog copies the records that are kept before the log as well. The target keeps all that it is told to cut.
@@ -93,8 +87,8 @@ func copyLog(src, dst *logstore.Store) error {
 	return dst.DeleteRange(kept, first-1)
 }
 
-func copySnapshots(src, dst hraft.SnapshotStore, t hraft.Transport) error {
-	last, err := newest(src) // it is the one that counts
+func copySnapshot(src, dst *snapshots) error {
+	last, err := src.newest() // it is the one that counts
 	if err != nil || last.Index == 0 {
 		return err
 	}
@@ -103,7 +97,7 @@ func copySnapshots(src, dst hraft.SnapshotStore, t hraft.Transport) error {
 		return err
 	}
 	defer in.Close()
-	sink, err := dst.Create(meta.Version, meta.Index, meta.Term, meta.Configuration, meta.ConfigurationIndex, t)
+	sink, err := dst.Create(meta.Version, meta.Index, meta.Term, meta.Configuration, meta.ConfigurationIndex, nil)
 	if err != nil {
 		return err
 	}

@@ -11,16 +11,12 @@ import (
 // CutBehind deletes all records before an index from this member's log, from the records kept before it and from the log's files, and all
 // snapshots that end before it. Otherwise members that join would be sent memories that were erased from the state there.
 func (n *Node) CutBehind(index uint64) error {
-	snaps, err := n.openSnapshots()
-	if err != nil {
-		return err
-	}
 	behind := func() (bool, error) {
 		first, err := n.logs.FirstIndex()
 		if err != nil {
 			return false, err
 		}
-		end, err := newest(snaps)
+		end, err := n.snaps.newest()
 		return first != 0 && first < index || end.Index < index, err
 	}
 	if yes, err := behind(); err != nil {
@@ -36,18 +32,7 @@ func (n *Node) CutBehind(index uint64) error {
 	if err := n.disk.Try(func() error { return n.logs.Erase(index) }); err != nil {
 		return err
 	}
-	return n.dropSnapshots(snaps, index)
-}
-
-// dropSnapshots removes those from before an index.
-func (n *Node) dropSnapshots(snaps hraft.SnapshotStore, index uint64) error {
-	list, err := snaps.List()
-	for _, m := range list {
-		if m.Index < index {
-			err = errors.Join(err, snapshots{n: n}.remove(m.ID))
-		}
-	}
-	return err
+	return n.snaps.reap(index)
 }
 
 // ResealLog brings what the log held when this process opened it, and the vote, under the active key.
@@ -57,11 +42,7 @@ func (n *Node) ResealLog() error {
 
 // ResealSnapshots puts a new snapshot in the place of those that there were when this process opened them. It fails until something was written since.
 func (n *Node) ResealSnapshots() error {
-	snaps, err := n.openSnapshots()
-	if err != nil {
-		return err
-	}
-	end, err := newest(snaps)
+	end, err := n.snaps.newest()
 	if err != nil || end.Index == 0 {
 		return err
 	}
@@ -72,11 +53,11 @@ func (n *Node) ResealSnapshots() error {
 		if err := n.await(context.Background(), n.raft.Snapshot()); err != nil {
 			return err
 		}
-		if end, err = newest(snaps); err != nil || end.Index <= n.lastAtOpen {
+		if end, err = n.snaps.newest(); err != nil || end.Index <= n.lastAtOpen {
 			return errors.Join(err, fmt.Errorf("the newest snapshot is at record %d, want one after %d", end.Index, n.lastAtOpen))
 		}
 	}
-	return n.dropSnapshots(snaps, n.lastAtOpen+1)
+	return n.snaps.reap(n.lastAtOpen + 1)
 }
 
 // snapshotAndCut takes a snapshot and leaves one record of those before it: an empty log would be taken for a lost one.

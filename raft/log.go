@@ -1,7 +1,6 @@
 package raft
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -16,16 +15,16 @@ import (
 
 // storage is a member's log, its term and vote, and its snapshots.
 type storage struct {
-	logs           *logstore.Store
-	votes          *logstore.Votes
-	records        hraft.LogStore // logs as the library uses it: cached, and ended by the first failure of the disk
-	disk           *logstore.Disk
-	loss           *recovery.LossError // what the log of a node that is alone lacks
-	lastAtOpen     uint64              // the last record that the log had when it was opened
-	supersededTo   atomic.Uint64       // the log may hold records up to here that a snapshot replaced
-	snapshotWanted chan struct{}       // holds a token when a snapshot could not be read
-	trailing       atomic.Uint64       // records that a snapshot leaves in the log
-	lostRecords    atomic.Uint64       // see lostKept
+	logs         *logstore.Store
+	votes        *logstore.Votes
+	records      hraft.LogStore // logs as the library uses it: cached, and ended by the first failure of the disk
+	disk         *logstore.Disk
+	snaps        *snapshots
+	loss         *recovery.LossError // what the log of a node that is alone lacks
+	lastAtOpen   uint64              // the last record that the log had when it was opened
+	supersededTo atomic.Uint64       // the log may hold records up to here that a snapshot replaced
+	trailing     atomic.Uint64       // records that a snapshot leaves in the log
+	lostRecords  atomic.Uint64       // see lostKept
 }
 
 // logDir is where, in a member's directory, the log is, with term and vote.
@@ -33,17 +32,18 @@ func logDir(dir string) string { return filepath.Join(dir, "log") }
 
 // openLog opens the log and the vote. A damaged one is moved aside, kept and named, and the node goes on with an empty one: the
 // leader brings it up to date (see rejoin). A node that is alone makes a new one of what its files still prove (see salvage).
-func (n *Node) openLog(snaps hraft.SnapshotStore) error {
+func (n *Node) openLog() error {
 	path := logDir(n.cfg.Dir)
 	if err := recovery.FinishSalvage(n.cfg.Dir, path); err != nil {
 		return fmt.Errorf("raft log: %w", err)
 	}
-	covered, err := n.usableSnapshot(snaps)
+	applied, _ := n.sm.Applied()
+	covered, err := n.snaps.usable(applied)
 	if err != nil {
 		return fmt.Errorf("snapshots: %w", err)
 	}
 	if err := n.openStore(path, covered); errors.Is(err, logstore.ErrDamaged) {
-		if made, failed := n.salvage(snaps, path, err); failed != nil {
+		if made, failed := n.salvage(path, err); failed != nil {
 			return fmt.Errorf("raft log %s: %w", path, failed)
 		} else if made {
 			return nil
@@ -58,7 +58,7 @@ func (n *Node) openLog(snaps hraft.SnapshotStore) error {
 		return err
 	}
 	if why := n.missingTail(covered); why != nil {
-		if made, err := n.salvage(snaps, path, why); err != nil {
+		if made, err := n.salvage(path, why); err != nil {
 			return fmt.Errorf("raft log %s: %w", path, err)
 		} else if made {
 			return nil
@@ -119,7 +119,7 @@ func (n *Node) closeStore() (err error) {
 }
 
 func (n *Node) storeOptions() logstore.Options {
-	return logstore.Options{FS: cmp.Or[logstore.FS](n.cfg.LogFiles, logstore.OS{NoSync: n.cfg.NoSync}), Keys: n.cfg.Keys, SegmentBytes: n.cfg.SegmentBytes,
+	return logstore.Options{FS: n.cfg.LogFiles, Keys: n.cfg.Keys, SegmentBytes: n.cfg.SegmentBytes,
 		Leads: n.leads, Failed: func(err error) { _ = n.disk.Break(err) }, Retain: n.cfg.Retain, Lost: n.lostKept}
 }
 

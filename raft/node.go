@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -94,7 +93,7 @@ type peerState struct {
 func newNode(cfg Config, sm StateMachine) *Node {
 	n := &Node{cfg: cfg, log: cfg.Logger, consensus: consensus{sm: sm}, lifetime: lifetime{stopped: make(chan struct{})}, largeFrames: large.NewTurns(),
 		answeredHeartbeats: make(chan *hraft.AppendEntriesRequest, 1),
-		storage:            storage{snapshotWanted: make(chan struct{}, 1)},
+		storage:            storage{snaps: newSnapshots(&cfg)},
 		rejoining:          rejoining{admitters: make(chan hraft.Server, 1)},
 		failover:           failover{connectionsLost: make(chan uint32, 1)},
 		members:            members{changed: make(chan struct{})},
@@ -116,8 +115,8 @@ func Open(ctx context.Context, cfg Config, sm StateMachine) (_ *Node, err error)
 			n.Close()
 		}
 	}()
-	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
-		return nil, fmt.Errorf("raft: %w", err)
+	if err := n.makeDirs(); err != nil {
+		return nil, err
 	}
 	if err := n.listen(ctx); err != nil {
 		return nil, fmt.Errorf("peer listener: %w", err)
@@ -162,26 +161,30 @@ func (n *Node) listen(ctx context.Context) error {
 	return nil
 }
 
+// makeDirs makes the directories of a new member.
+func (n *Node) makeDirs() error {
+	if err := n.cfg.LogFiles.MkdirAll(n.snaps.dir); err != nil {
+		return fmt.Errorf("raft: %w", err)
+	}
+	return nil
+}
+
 // start opens the log and the library.
 func (n *Node) start() error {
-	if err := n.dropUnfinished(); err != nil {
+	if err := n.openLog(); err != nil {
+		return err
+	}
+	if err := n.snaps.dropUnfinished(); err != nil { // the log is locked now: no other process writes one
 		return fmt.Errorf("snapshots: %w", err)
 	}
-	snaps, err := n.openSnapshots()
-	if err != nil {
-		return err
-	}
-	if err := n.openLog(snaps); err != nil {
-		return err
-	}
-	if err := n.beginEmpty(snaps); err != nil {
+	if err := n.beginEmpty(); err != nil {
 		return fmt.Errorf("raft log: %w", err)
 	}
 	if n.cfg.Window != nil {
 		n.cfg.Window.open(n.logs)
 	}
 	n.records = &logstore.Cache{LogStore: &logstore.Failstop{LogStore: n.logs, Disk: n.disk}}
-	last, err := newest(snaps)
+	last, err := n.snaps.newest()
 	if err != nil {
 		return fmt.Errorf("snapshots: %w", err)
 	}
@@ -193,7 +196,7 @@ func (n *Node) start() error {
 		return fmt.Errorf("raft log: %w", err)
 	}
 	n.fsm = &fsm{sm: n.sm, disk: n.logs.WaitSynced, node: n}
-	n.raft, err = hraft.NewRaft(n.library(snaps), n.fsm, n.records, logstore.RetryingStable{StableStore: n.votes, Disk: n.disk}, snaps, n.transport)
+	n.raft, err = hraft.NewRaft(n.library(), n.fsm, n.records, logstore.RetryingStable{StableStore: n.votes, Disk: n.disk}, n.snaps, n.transport)
 	if err != nil {
 		return fmt.Errorf("raft: %w", err)
 	}
@@ -205,7 +208,7 @@ func (n *Node) start() error {
 // library maps our timings to the library's. It takes a leader for dead after one to two HeartbeatTimeouts of
 // silence and sends heartbeats at a tenth of it; a split vote is repeated after one to two ElectionTimeouts.
 // With six tenths of Election for both, a leader is replaced within about 2.4 elections even when one vote splits.
-func (n *Node) library(snaps hraft.SnapshotStore) *hraft.Config {
+func (n *Node) library() *hraft.Config {
 	c := hraft.DefaultConfig()
 	c.LocalID = transport.ServerID(n.cfg.NodeID)
 	c.HeartbeatTimeout = n.cfg.Election * 6 / 10
@@ -221,7 +224,7 @@ func (n *Node) library(snaps hraft.SnapshotStore) *hraft.Config {
 	c.Logger = newLogger(n.log)
 	c.ShutdownOnRemove = false
 	// The state file knows its own index; only a state that is behind the newest snapshot is restored from it.
-	last, err := newest(snaps)
+	last, err := n.snaps.newest()
 	c.NoSnapshotRestoreOnStart = err == nil && n.holds(last.Index)
 	return c
 }

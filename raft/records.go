@@ -12,7 +12,7 @@ var ErrNoRecord = errors.New("the log does not hold this record")
 
 // Records visits the records of the log of a node that does not run, from one to another.
 func Records(cfg Config, sm StateMachine, from, to uint64, f func(Record) error) error {
-	return offline(cfg, sm, func(n *Node, _ hraft.SnapshotStore) error {
+	return offline(cfg, sm, func(n *Node) error {
 		for i := from; i <= to; i++ {
 			var l hraft.Log
 			err := n.logs.GetLog(i, &l)

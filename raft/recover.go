@@ -3,7 +3,6 @@ package raft
 import (
 	"errors"
 	"fmt"
-	"os"
 
 	hraft "github.com/hashicorp/raft"
 
@@ -17,8 +16,8 @@ import (
 // member. Others join it. A home that has a log or a snapshot is left alone. In a log that began at 1 again, records would have indexes
 // that the state has already applied, and would be skipped.
 func FoundAlone(cfg Config, sm StateMachine) error {
-	return offline(cfg, sm, func(n *Node, snaps hraft.SnapshotStore) error {
-		has, err := hraft.HasExistingState(n.logs, n.votes, snaps)
+	return offline(cfg, sm, func(n *Node) error {
+		has, err := hraft.HasExistingState(n.logs, n.votes, n.snaps)
 		if err != nil {
 			return err
 		}
@@ -26,7 +25,7 @@ func FoundAlone(cfg Config, sm StateMachine) error {
 			return fmt.Errorf("%s has a log already", cfg.Dir)
 		}
 		index, term := n.sm.Applied()
-		if err := n.snapshotState(snaps, index, term); err != nil {
+		if err := n.snapshotState(index, term); err != nil {
 			return err
 		}
 		if err := n.votes.SetUint64([]byte(logstore.KeyTerm), term); err != nil {
@@ -39,8 +38,8 @@ func FoundAlone(cfg Config, sm StateMachine) error {
 
 // Members are the members of the cluster as a stopped node has them on disk.
 func Members(cfg Config, sm StateMachine) (members []Member, err error) {
-	err = offline(cfg, sm, func(n *Node, snaps hraft.SnapshotStore) error {
-		c, err := hraft.GetConfiguration(n.library(snaps), &fsm{sm: n.sm, disk: n.logs.WaitSynced}, n.logs, n.votes, snaps, n.transport)
+	err = offline(cfg, sm, func(n *Node) error {
+		c, err := hraft.GetConfiguration(n.library(), &fsm{sm: n.sm, disk: n.logs.WaitSynced}, n.logs, n.votes, n.snaps, n.transport)
 		if err != nil {
 			return err
 		}
@@ -60,14 +59,14 @@ type Extent struct {
 
 // LogExtent is the extent of a stopped node's log.
 func LogExtent(cfg Config, sm StateMachine) (e Extent, err error) {
-	err = offline(cfg, sm, func(n *Node, snaps hraft.SnapshotStore) (err error) {
+	err = offline(cfg, sm, func(n *Node) (err error) {
 		if e.First, err = n.logs.FirstIndex(); err != nil {
 			return err
 		}
 		if e.Last, err = n.logs.LastIndex(); err != nil {
 			return err
 		}
-		last, err := newest(snaps)
+		last, err := n.snaps.newest()
 		e.Snapshot = last.Index
 		return err
 	})
@@ -89,7 +88,7 @@ func (e Extent) Continues(applied uint64) error {
 // without this node acknowledged are lost, and records that were never acknowledged may be applied. The others must never run again
 // with the homes they have.
 func Recover(cfg Config, sm StateMachine) error {
-	return offline(cfg, sm, func(n *Node, snaps hraft.SnapshotStore) error {
+	return offline(cfg, sm, func(n *Node) error {
 		if n.stateless() {
 			return errors.New("this node has lost its log: recover from another, or restore a backup")
 		}
@@ -97,7 +96,7 @@ func Recover(cfg Config, sm StateMachine) error {
 			return err
 		}
 		f := &fsm{sm: n.sm, disk: n.logs.WaitSynced}
-		err := hraft.RecoverCluster(n.library(snaps), f, n.logs, n.votes, snaps, n.transport, n.onlyMember())
+		err := hraft.RecoverCluster(n.library(), f, n.logs, n.votes, n.snaps, n.transport, n.onlyMember())
 		if f.last != nil {
 			f.last.abandon() // the library may not have come to write it, and the state could not close
 		}
@@ -106,22 +105,18 @@ func Recover(cfg Config, sm StateMachine) error {
 }
 
 // offline opens the log of a stopped node without taking part: it dials and listens nowhere.
-func offline(cfg Config, sm StateMachine, f func(*Node, hraft.SnapshotStore) error) (err error) {
+func offline(cfg Config, sm StateMachine, f func(*Node) error) (err error) {
 	cfg = cfg.withDefaults()
 	cfg.Alone = cfg.acceptLoss
 	n := newNode(cfg, sm)
 	n.offline = true
 	defer n.cancel()
-	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
-		return fmt.Errorf("raft: %w", err)
-	}
-	snaps, err := n.openSnapshots()
-	if err != nil {
+	if err := n.makeDirs(); err != nil {
 		return err
 	}
-	if err := n.openLog(snaps); err != nil {
+	if err := n.openLog(); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, n.closeStore()) }()
-	return f(n, snaps)
+	return f(n)
 }

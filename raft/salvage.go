@@ -15,7 +15,7 @@ import (
 // AcceptLoss repairs the log of a stopped node that is alone, and returns what was lost; nil when nothing was.
 func AcceptLoss(cfg Config, sm StateMachine) (lost *recovery.LossError, err error) {
 	cfg.Alone, cfg.acceptLoss = true, true
-	err = offline(cfg, sm, func(n *Node, _ hraft.SnapshotStore) error {
+	err = offline(cfg, sm, func(n *Node) error {
 		lost = n.loss
 		return nil
 	})
@@ -24,11 +24,11 @@ func AcceptLoss(cfg Config, sm StateMachine) (lost *recovery.LossError, err erro
 
 // salvage makes and opens a new log in place of one that is damaged, or lacks its end. ok is false when this node is not alone, perhaps after
 // all: the rest of its log names other members, and they have everything.
-func (n *Node) salvage(snaps hraft.SnapshotStore, path string, why error) (ok bool, err error) {
+func (n *Node) salvage(path string, why error) (ok bool, err error) {
 	if !n.cfg.Alone {
 		return false, nil
 	}
-	last, err := newest(snaps)
+	last, err := n.snaps.newest()
 	if err != nil {
 		return false, err
 	}
@@ -59,7 +59,7 @@ func (n *Node) salvage(snaps hraft.SnapshotStore, path string, why error) (ok bo
 		}
 	}
 	if !snapshot { // a log that does not begin with the first record needs one
-		if err := n.snapshotState(snaps, base, term); err != nil {
+		if err := n.snapshotState(base, term); err != nil {
 			return false, err
 		}
 	}
@@ -74,7 +74,7 @@ func (n *Node) salvage(snaps hraft.SnapshotStore, path string, why error) (ok bo
 	if err := recovery.FinishSalvage(n.cfg.Dir, path); err != nil {
 		return false, err
 	}
-	covered, err := n.usableSnapshot(snaps)
+	covered, err := n.snaps.usable(applied)
 	if err == nil {
 		err = n.openStore(path, covered)
 	}

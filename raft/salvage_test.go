@@ -8,8 +8,6 @@ import (
 	"slices"
 	"testing"
 
-	hraft "github.com/hashicorp/raft"
-
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/raft/recovery"
 
@@ -270,21 +268,15 @@ func TestSalvageIsFinished(t *testing.T) {
 	t.Parallel()
 	c := crash(t)
 	c.damagedBelow(t)
-	n := &Node{cfg: c.cfg.withDefaults(), consensus: consensus{sm: c.state()}}
-	n.log = n.cfg.Logger
+	n := newNode(c.cfg.withDefaults(), c.state())
 	rest, lost := recovery.Continue(logstore.Salvage(logDir(c.cfg.Dir), n.storeOptions(), c.at+1), c.at, c.term)
 	if len(lost) > 0 || len(rest) == 0 {
 		t.Fatal(rest, lost)
 	}
-	if err := offline(c.cfg, c.state(), func(*Node, hraft.SnapshotStore) error { return nil }); err == nil {
+	if err := offline(c.cfg, c.state(), func(*Node) error { return nil }); err == nil {
 		t.Fatal("a node that only looks took a damaged log for a whole one")
 	}
-	snaps, err := n.openSnapshots()
-	if err != nil {
-		t.Fatal(err)
-	}
-	n.transport = n.newTransport(nil)
-	if err := n.snapshotState(snaps, c.at, c.term); err != nil {
+	if err := n.snapshotState(c.at, c.term); err != nil {
 		t.Fatal(err)
 	}
 	if err := recovery.WriteSalvaged(c.cfg.Dir, n.storeOptions(), rest, 9); err != nil {

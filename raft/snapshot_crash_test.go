@@ -11,8 +11,7 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// TestACrashWhileASnapshotIsClosed ends the machine between the steps in which the library makes a snapshot whole and the oldest is removed
-// (simulation has the crashes before and behind them). The state is gone as well and the log was cut, so a start needs a snapshot: it takes one that is
+// TestACrashWhileASnapshotIsClosed ends the machine between the steps in which a snapshot is written and the oldest is removed. The state is gone as well and the log was cut, so a start needs a snapshot: it takes one that is
 // whole, moves none aside, leaves nothing of an unfinished one, and has all that was acknowledged.
 func TestACrashWhileASnapshotIsClosed(t *testing.T) {
 	t.Parallel()
@@ -40,11 +39,11 @@ func TestACrashWhileASnapshotIsClosed(t *testing.T) {
 			if err := n.Snapshot(); err != nil {
 				t.Fatal(err)
 			}
-			steps := closing(t, filepath.Join(before, "snapshots"), filepath.Join(cfg.Dir, "snapshots"))
+			steps := closing(t, snapshotDir(before), snapshotDir(cfg.Dir))
 			for last := range steps {
 				crashed := cfg
 				crashed.Dir = c.copyOf(before)
-				snaps := filepath.Join(crashed.Dir, "snapshots")
+				snaps := snapshotDir(crashed.Dir)
 				for _, s := range steps[:last+1] {
 					if err := s.do(snaps); err != nil {
 						t.Fatalf("%s: %v", s.what, err)
@@ -63,7 +62,7 @@ func TestACrashWhileASnapshotIsClosed(t *testing.T) {
 				if setAside(t, crashed.Dir) {
 					t.Errorf("%s: something was taken for damaged", steps[last].what)
 				}
-				if left, err := filepath.Glob(filepath.Join(snaps, "*.tmp")); err != nil || len(left) > 0 {
+				if left, err := filepath.Glob(filepath.Join(snaps, "*"+unfinishedSnapshot)); err != nil || len(left) > 0 {
 					t.Errorf("%s: left over are %v, %v", steps[last].what, left, err)
 				}
 				cl.propose(60, 62)
@@ -100,27 +99,19 @@ func closing(t *testing.T, from, to string) (steps []closingStep) {
 	if slices.Contains(was, next) || slices.Contains(made, old) {
 		t.Fatalf("%v became %v", was, made)
 	}
-	tmp := next + ".tmp"
+	tmp := next + unfinishedSnapshot
 	step := func(what string, do func(snaps string) error) { steps = append(steps, closingStep{what, do}) }
-	step("begun", func(snaps string) error { return os.Mkdir(filepath.Join(snaps, tmp), 0o700) })
-	for _, name := range []string{"meta.json", sumFile, stateFile, "meta.json"} { // the library describes it when it begins and when it ends
-		whole, err := os.ReadFile(filepath.Join(to, next, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, size := range []int{0, len(whole) / 2, len(whole)} {
-			step(fmt.Sprintf("%d of %d bytes of %s", size, len(whole), name), func(snaps string) error {
-				return os.WriteFile(filepath.Join(snaps, tmp, name), whole[:size], 0o600)
-			})
-		}
+	whole, err := os.ReadFile(filepath.Join(to, next))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range []int{0, len(whole) / 2, len(whole) - 1, len(whole)} {
+		step(fmt.Sprintf("%d of %d bytes", size, len(whole)), func(snaps string) error {
+			return os.WriteFile(filepath.Join(snaps, tmp), whole[:size], 0o600)
+		})
 	}
 	step("renamed", func(snaps string) error { return os.Rename(filepath.Join(snaps, tmp), filepath.Join(snaps, next)) })
-	step("the oldest renamed", func(snaps string) error {
-		return os.Rename(filepath.Join(snaps, old), filepath.Join(snaps, old+".tmp"))
-	})
-	for _, name := range []string{"meta.json", stateFile, sumFile, ""} {
-		step("the oldest without "+name, func(snaps string) error { return os.Remove(filepath.Join(snaps, old+".tmp", name)) })
-	}
+	step("the oldest removed", func(snaps string) error { return os.Remove(filepath.Join(snaps, old)) })
 	return steps
 }
 

@@ -1,15 +1,15 @@
 package raft
 
 import (
-	"bytes"
+	"bufio"
+	"cmp"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash/crc64"
 	"io"
 	"io/fs"
-	"math"
-	"os"
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,62 +17,150 @@ import (
 	"time"
 
 	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/oplog/syncwriter"
+	"github.com/cairndb/cairn/raft/logstore"
 )
 
-// snapshots is the library's directory of snapshots, with checks of what the library believes. It seals the state in each when the node is
-// encrypted; the description beside it, its place in the log and the members, stays readable. It keeps no unreadable one: it moves that aside
-// and has another made from the state. Otherwise a member that needs a snapshot would wait until the log has grown enough for the next.
+// snapshots is a member's directory of snapshots. It keeps no unreadable one: it moves that aside and has another made from the state.
+// Otherwise a member that needs a snapshot would wait until the log has grown enough for the next. Its methods may be called from any goroutine.
 type snapshots struct {
-	hraft.SnapshotStore
-	n *Node
+	dir    string
+	aside  string // where unreadable ones go
+	files  logstore.FS
+	keys   *seal.Ring
+	log    *slog.Logger
+	wanted chan struct{} // holds a token when one could not be read
 }
 
-// openSnapshots opens the directory of snapshots. The library is to remove none (see reap).
-func (n *Node) openSnapshots() (hraft.SnapshotStore, error) {
-	files, err := hraft.NewFileSnapshotStoreWithLogger(n.cfg.Dir, math.MaxInt, newLogger(n.log))
+func newSnapshots(cfg *Config) *snapshots {
+	return &snapshots{dir: snapshotDir(cfg.Dir), aside: cfg.Dir, files: cfg.LogFiles, keys: cfg.Keys, log: cfg.Logger, wanted: make(chan struct{}, 1)}
+}
+
+// snapshotDir is where, in a member's directory, the snapshots are.
+func snapshotDir(dir string) string { return filepath.Join(dir, "snapshots") }
+
+const (
+	snapshotSuffix     = ".snap"
+	unfinishedSnapshot = ".tmp" // behind it: it is being written
+	retainedSnapshots  = 2      // older ones are removed
+)
+
+func (s *snapshots) path(id string) string { return filepath.Join(s.dir, id+snapshotSuffix) }
+
+// Create implements hraft.SnapshotStore.
+func (s *snapshots) Create(v hraft.SnapshotVersion, index, term uint64, c hraft.Configuration, at uint64, _ hraft.Transport) (hraft.SnapshotSink, error) {
+	m := hraft.SnapshotMeta{Version: v, ID: fmt.Sprintf("%d-%d-%d", term, index, time.Now().UnixMilli()), Index: index, Term: term, Configuration: c, ConfigurationIndex: at}
+	f, err := s.files.Create(s.path(m.ID) + unfinishedSnapshot)
 	if err != nil {
-		return nil, fmt.Errorf("snapshots: %w", err)
+		return nil, err
 	}
-	return snapshots{files, n}, nil
-}
-
-// check opens a snapshot's file as it lies on the disk, which the library compares with its sum, and moves aside one that is unreadable.
-func (s snapshots) check(id string) (*hraft.SnapshotMeta, io.ReadCloser, error) {
-	m, in, err := s.SnapshotStore.Open(id)
-	if err == nil {
-		if err = s.checkDescription(id, m); err == nil {
-			return m, in, nil
+	k := &snapshotSink{snaps: s, d: description{SnapshotMeta: m}, file: f, sum: crc64.New(stateTable)}
+	k.out = bufio.NewWriterSize(&syncwriter.Writer{W: io.MultiWriter(io.NewOffsetWriter(f, 0), k.sum), File: f}, syncwriter.Often)
+	if k.Writer = k.out; s.keys != nil {
+		if k.sealed, err = s.keys.Writer(k.out); err != nil {
+			return nil, errors.Join(err, k.Cancel())
 		}
-		in.Close()
+		k.Writer = k.sealed
 	}
-	if transient(err) {
-		return nil, nil, err
-	}
-	return nil, nil, s.setAside(id, err)
-}
-
-type readCloser struct {
-	io.Reader
-	io.Closer
+	return k, nil
 }
 
 // Open implements hraft.SnapshotStore. Its callers know the plain size.
-func (s snapshots) Open(id string) (*hraft.SnapshotMeta, io.ReadCloser, error) {
-	m, in, err := s.check(id)
-	if err != nil || s.n.cfg.Keys == nil {
-		return m, in, err
+func (s *snapshots) Open(id string) (*hraft.SnapshotMeta, io.ReadCloser, error) {
+	f, d, err := s.open(id)
+	if err == nil {
+		if err = d.check(f); err != nil {
+			err = errors.Join(s.refuse(id, err), f.Close())
+		}
 	}
-	in.Close()
-	f, err := os.Open(filepath.Join(s.path(id), stateFile))
 	if err != nil {
 		return nil, nil, err
 	}
-	at, err := s.n.cfg.Keys.At(f, m.Size)
-	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("snapshot %s: %w", id, err), f.Close())
+	var state io.ReaderAt = f
+	if s.keys != nil {
+		at, err := s.keys.At(f, d.Size)
+		if err != nil {
+			return nil, nil, errors.Join(fmt.Errorf("snapshot %s: %w", id, err), f.Close())
+		}
+		state, d.Size = at, at.Size()
 	}
-	m.Size = at.Size()
-	return m, readCloser{io.NewSectionReader(at, 0, at.Size()), f}, nil
+	return &d.SnapshotMeta, struct {
+		io.Reader
+		io.Closer
+	}{io.NewSectionReader(state, 0, d.Size), f}, nil
+}
+
+// open opens a snapshot's file and reads its description.
+func (s *snapshots) open(id string) (f logstore.File, d description, err error) {
+	if f, err = s.files.Open(s.path(id)); err != nil {
+		return nil, d, s.refuse(id, err)
+	}
+	if d, err = describe(f, id); err != nil {
+		return nil, d, errors.Join(s.refuse(id, err), f.Close())
+	}
+	return f, d, nil
+}
+
+// List implements hraft.SnapshotStore: the newest first. It leaves out, and moves aside, snapshots whose descriptions differ from what was written.
+func (s *snapshots) List() (list []*hraft.SnapshotMeta, err error) {
+	names, err := s.files.List(s.dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		id, ok := strings.CutSuffix(name, snapshotSuffix)
+		if !ok { // one that is being written
+			continue
+		}
+		f, d, err := s.open(id)
+		switch {
+		case err == nil:
+			list = append(list, &d.SnapshotMeta)
+			if err := f.Close(); err != nil {
+				return nil, err
+			}
+		case transient(err) && !errors.Is(err, fs.ErrNotExist): // otherwise it was removed meanwhile
+			return nil, err
+		}
+	}
+	slices.SortFunc(list, func(a, b *hraft.SnapshotMeta) int {
+		return -cmp.Or(cmp.Compare(a.Term, b.Term), cmp.Compare(a.Index, b.Index), cmp.Compare(a.ID, b.ID))
+	})
+	return list, nil
+}
+
+// newest is the newest snapshot; its index is 0 when there is none.
+func (s *snapshots) newest() (m hraft.SnapshotMeta, err error) {
+	list, err := s.List()
+	if err == nil && len(list) > 0 {
+		m = *list[0]
+	}
+	return m, err
+}
+
+// usable is where the newest usable snapshot ends; 0 when there is none. A snapshot that is ahead of the state will be restored, so it must
+// be readable to its end.
+//
+// A log that was cut begins where a snapshot ends, and one of the two holds the configuration. Without that snapshot the library does not start
+// and the members are unknown. So such a log counts as damaged (see openStore): the node gets another from the other members (rejoin) or,
+// if it is alone, from its own files (salvage).
+func (s *snapshots) usable(applied uint64) (end uint64, err error) {
+	list, err := s.List()
+	for _, m := range list {
+		if m.Index <= applied {
+			return m.Index, nil
+		}
+		_, in, err := s.Open(m.ID)
+		if err == nil {
+			return m.Index, in.Close()
+		}
+		if transient(err) {
+			return 0, err
+		}
+	}
+	return 0, err
 }
 
 // transient reports whether an error is the machine's and not the file's: a file that is gone, or cannot be read just now.
@@ -81,132 +169,40 @@ func transient(err error) bool {
 	return errors.As(err, &errno) && errno != syscall.EIO
 }
 
-// List implements hraft.SnapshotStore. It leaves out, and moves aside, snapshots that differ from what was written.
-func (s snapshots) List() ([]*hraft.SnapshotMeta, error) {
-	list, err := s.SnapshotStore.List()
-	dirs, derr := os.ReadDir(s.path(""))
-	if err := errors.Join(err, derr); err != nil {
-		return nil, err
-	}
-	good := map[string]bool{}
-	list = slices.DeleteFunc(list, func(m *hraft.SnapshotMeta) bool {
-		good[m.ID] = s.checkDescription(m.ID, m) == nil
-		return !good[m.ID]
-	})
-	for _, d := range dirs {
-		if good[d.Name()] || strings.HasSuffix(d.Name(), ".tmp") { // one that is being written
-			continue
-		}
-		_, in, err := s.check(d.Name()) // a directory that is no snapshot is moved aside
-		if err == nil {
-			in.Close()
-		} else if transient(err) && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
-	}
-	return list, nil
-}
-
-func (s snapshots) path(id string) string { return filepath.Join(s.n.cfg.Dir, "snapshots", id) }
-
-// retainedSnapshots is how many are kept.
-const retainedSnapshots = 2
-
-// reap removes all snapshots but the newest. The library would remove one file by file, and a process that is killed meanwhile
-// leaves what looks like a damaged snapshot.
-func (s snapshots) reap() error {
-	list, err := s.List()
-	if err != nil {
+// refuse moves a snapshot out of the way that cannot be read, unless the machine is to blame, and returns why.
+func (s *snapshots) refuse(id string, err error) error {
+	if transient(err) {
 		return err
 	}
-	for _, m := range list[min(len(list), retainedSnapshots):] {
-		err = errors.Join(err, s.remove(m.ID))
-	}
-	return err
-}
-
-// remove gives a snapshot the name of an unfinished one first: List passes over it, and the next start removes what is left.
-func (s snapshots) remove(id string) error {
-	path := s.path(id) + ".tmp"
-	if err := os.Rename(s.path(id), path); err != nil {
-		return err
-	}
-	return os.RemoveAll(path)
-}
-
-// dropUnfinished removes the snapshots that a killed process had begun to write or to remove. The library never finds them again,
-// and each may be as large as the state.
-func (n *Node) dropUnfinished() error {
-	begun, err := filepath.Glob(filepath.Join(n.cfg.Dir, "snapshots", "*.tmp"))
-	for _, path := range begun {
-		err = errors.Join(err, os.RemoveAll(path))
-	}
-	if len(begun) > 0 {
-		n.log.Info("unfinished snapshots removed", "count", len(begun))
-	}
-	return err
-}
-
-// stateFile is the library's name of a snapshot's state.
-const stateFile = "state.bin"
-
-// sumFile lies beside a snapshot's description, which the library believes as it reads it. It holds the sum of the fields that
-// have no other check: where in the log the snapshot ends, and the members.
-const sumFile = "meta.sum"
-
-// sumOf is the content of that file: the SHA-256, in hexadecimal, of these lines.
-func sumOf(m *hraft.SnapshotMeta) []byte {
-	h := sha256.New()
-	fmt.Fprintf(h, "cairn snapshot 1\n%d %q %d %d %d\n", m.Version, m.ID, m.Index, m.Term, m.ConfigurationIndex)
-	for _, server := range m.Configuration.Servers {
-		fmt.Fprintf(h, "%d %q %q\n", server.Suffrage, server.ID, server.Address)
-	}
-	return fmt.Appendf(nil, "%x\n", h.Sum(nil))
-}
-
-// checkDescription returns why a snapshot's description cannot be believed; nil when it can.
-func (s snapshots) checkDescription(dir string, m *hraft.SnapshotMeta) error {
-	if m.ID != dir {
-		return fmt.Errorf("its description names snapshot %s", m.ID)
-	}
-	info, err := os.Stat(filepath.Join(s.path(dir), stateFile))
-	if err != nil {
-		return err
-	}
-	if info.Size() != m.Size {
-		return fmt.Errorf("its description says %d bytes, and the file has %d", m.Size, info.Size())
-	}
-	sum, err := os.ReadFile(filepath.Join(s.path(dir), sumFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		if _, err := os.Stat(s.path(dir)); err != nil { // removed meanwhile
-			return err
-		}
-		return errors.New("its description has no checksum")
-	}
-	if err == nil && !bytes.Equal(sum, sumOf(m)) {
-		err = errors.New("its description differs from what was written")
-	}
-	return err
-}
-
-// newest is the newest snapshot; its index is 0 when there is none.
-func newest(snaps hraft.SnapshotStore) (m hraft.SnapshotMeta, err error) {
-	list, err := snaps.List()
-	if err == nil && len(list) > 0 {
-		m = *list[0]
-	}
-	return m, err
-}
-
-// setAside moves a snapshot out of the way, and returns why.
-func (s snapshots) setAside(id string, err error) error {
-	path := s.path(id)
-	aside := filepath.Join(s.n.cfg.Dir, fmt.Sprintf("snapshot-%s.corrupt-%d", id, time.Now().Unix()))
-	s.n.log.Error("snapshot unreadable, moved aside", "path", path, "aside", aside, "err", err)
-	err = errors.Join(err, os.Rename(path, aside))
+	aside := filepath.Join(s.aside, fmt.Sprintf("snapshot-%s.corrupt-%d", id, time.Now().Unix()))
+	s.log.Error("snapshot unreadable, moved aside", "path", s.path(id), "aside", aside, "err", err)
+	err = errors.Join(err, s.files.Rename(s.path(id), aside))
 	select {
-	case s.n.snapshotWanted <- struct{}{}:
+	case s.wanted <- struct{}{}:
 	default: // one is due
+	}
+	return err
+}
+
+// reap removes all snapshots but the newest, and those that end before an index.
+func (s *snapshots) reap(before uint64) error {
+	list, err := s.List()
+	for i, m := range list {
+		if i >= retainedSnapshots || m.Index < before {
+			err = errors.Join(err, s.files.Remove(s.path(m.ID)))
+		}
+	}
+	return err
+}
+
+// dropUnfinished removes the snapshots that a killed process had begun to write. Each may be as large as the state.
+func (s *snapshots) dropUnfinished() error {
+	names, err := s.files.List(s.dir)
+	for _, name := range names {
+		if strings.HasSuffix(name, unfinishedSnapshot) {
+			s.log.Info("unfinished snapshot removed", "path", name)
+			err = errors.Join(err, s.files.Remove(filepath.Join(s.dir, name)))
+		}
 	}
 	return err
 }
@@ -215,7 +211,7 @@ func (s snapshots) setAside(id string, err error) error {
 func (n *Node) replaceDamagedSnapshots() {
 	for {
 		select {
-		case <-n.snapshotWanted:
+		case <-n.snaps.wanted:
 		case <-n.ctx.Done():
 			return
 		}

@@ -3,116 +3,117 @@ package raft
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 
 	hraft "github.com/hashicorp/raft"
 )
 
 // described makes a directory with one snapshot in it.
-func described(t *testing.T) (n *Node, snaps hraft.SnapshotStore, dir string) {
+func described(t *testing.T) (s *snapshots, path string) {
 	t.Helper()
-	n = &Node{cfg: Config{Dir: t.TempDir(), Seams: Seams{NoSync: true}}, log: slog.New(slog.DiscardHandler), consensus: consensus{sm: &list{}}}
-	n.transport = n.newTransport(nil)
-	snaps, err := n.openSnapshots()
-	if err != nil {
+	cfg := Config{Dir: t.TempDir(), Seams: Seams{NoSync: true}}.withDefaults()
+	s = newSnapshots(&cfg)
+	if err := os.Mkdir(s.dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	members := hraft.Configuration{Servers: []hraft.Server{{ID: "1", Address: "10.0.0.1:7440"}, {ID: "2", Address: "10.0.0.2:7440"},
 		{ID: "3", Address: "10.0.0.3:7440", Suffrage: hraft.Nonvoter}}}
-	sink, err := snaps.Create(hraft.SnapshotVersionMax, 4321, 7, members, 1234, n.transport)
+	return s, s.path(take(t, s, 4321, members))
+}
+
+// take makes a snapshot.
+func take(t *testing.T, s *snapshots, index uint64, members hraft.Configuration) (id string) {
+	t.Helper()
+	sink, err := s.Create(hraft.SnapshotVersionMax, index, 7, members, 1234, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = io.WriteString(sink, "a state")
-	if err := errors.Join(err, sink.Close()); err != nil {
+	if err := errors.Join(err, sink.Close(), sink.Close(), sink.Cancel()); err != nil { // the library does so
 		t.Fatal(err)
 	}
-	return n, snaps, filepath.Join(n.cfg.Dir, "snapshots", sink.ID())
+	return sink.ID()
 }
 
-// TestEveryBitOfADescription flips each bit of what lies beside a snapshot: it says what it said, or is set aside.
-func TestEveryBitOfADescription(t *testing.T) {
+// TestEveryBitOfASnapshot flips each bit of a snapshot: it is moved aside, when it is listed if it lies in the description and when it is opened
+// if it lies in the state. So is a file that lost its end.
+func TestEveryBitOfASnapshot(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("skipped in -short: opens files again and again, one after the other")
 	}
-	n, snaps, dir := described(t)
-	plain := func(m *hraft.SnapshotMeta) hraft.SnapshotMeta {
-		c := *m
-		c.Peers = nil // no code reads it
-		return c
+	s, path := described(t)
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
 	}
-	list, err := snaps.List()
-	if err != nil || len(list) != 1 {
-		t.Fatalf("%v, %v", list, err)
+	want, in, err := s.Open(idOf(path))
+	if err != nil {
+		t.Fatal(err)
 	}
-	want := plain(list[0])
-	for _, name := range []string{"meta.json", sumFile, "state.bin"} {
-		path := filepath.Join(dir, name)
-		raw, err := os.ReadFile(path)
-		if err != nil {
+	if b, err := io.ReadAll(in); err != nil || string(b) != "a state" || want.Index != 4321 || want.Term != 7 || len(want.Configuration.Servers) != 3 || want.Size != 7 {
+		t.Fatalf("%q, %+v, %v", b, want, err)
+	}
+	in.Close()
+	refused := func(what string, b []byte) {
+		t.Helper()
+		if err := os.WriteFile(path, b, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		found := 0
-		for bit := range len(raw) * 8 {
-			b := bytes.Clone(raw)
-			b[bit/8] ^= 1 << (bit % 8)
-			if err := os.WriteFile(path, b, 0o600); err != nil {
-				t.Fatal(err)
+		list, err := s.List()
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		if len(list) == 1 {
+			if got := *list[0]; !reflect.DeepEqual(got, *want) {
+				t.Errorf("%s passes for %+v", what, got)
 			}
-			list, err := snaps.List()
-			if err != nil {
-				t.Fatalf("%s, bit %d: %v", name, bit, err)
-			}
-			if len(list) == 1 {
-				if got := plain(list[0]); !reflect.DeepEqual(got, want) {
-					t.Fatalf("%s, bit %d of %q passes for %+v", name, bit, b, got)
-				}
-				if _, in, err := snaps.Open(want.ID); err == nil {
-					in.Close()
-				}
-			}
-			aside, err := filepath.Glob(filepath.Join(n.cfg.Dir, "snapshot-*.corrupt-*"))
-			if err != nil || len(aside) > 1 {
-				t.Fatal(aside, err)
-			}
-			for _, old := range aside {
-				found++
-				if err := os.Rename(old, dir); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if err := os.WriteFile(path, raw, 0o600); err != nil {
-				t.Fatal(err)
+			if _, _, err := s.Open(want.ID); err == nil {
+				t.Errorf("%s: it is opened", what)
 			}
 		}
-		t.Logf("%s: %d of %d flipped bits are found", name, found, len(raw)*8)
-		if found == 0 || name != "meta.json" && found != len(raw)*8 {
-			t.Errorf("%s: %d of %d flipped bits are found", name, found, len(raw)*8)
+		aside, err := filepath.Glob(filepath.Join(s.aside, "snapshot-*.corrupt-*"))
+		if err != nil || len(aside) != 1 {
+			t.Fatalf("%s: moved aside are %v, %v", what, aside, err)
 		}
+		if err := os.Remove(aside[0]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for bit := range len(raw) * 8 {
+		b := bytes.Clone(raw)
+		b[bit/8] ^= 1 << (bit % 8)
+		refused(fmt.Sprint("bit ", bit), b)
+	}
+	for size := range raw {
+		refused(fmt.Sprint("the first ", size, " bytes"), raw[:size])
 	}
 }
 
-// TestASnapshotWithoutItsSum is none, and is set aside.
-func TestASnapshotWithoutItsSum(t *testing.T) {
+// idOf is the id of a snapshot in a file.
+func idOf(path string) string { return strings.TrimSuffix(filepath.Base(path), snapshotSuffix) }
+
+// TestASnapshotUnderAnotherName is none, and is moved aside.
+func TestASnapshotUnderAnotherName(t *testing.T) {
 	t.Parallel()
-	n, snaps, dir := described(t)
-	if end, err := n.usableSnapshot(snaps); err != nil || end != 4321 {
+	s, path := described(t)
+	if end, err := s.usable(0); err != nil || end != 4321 {
 		t.Fatalf("it ends at %d, %v", end, err)
 	}
-	if err := os.Remove(filepath.Join(dir, sumFile)); err != nil {
+	if err := os.Rename(path, s.path("8-4321-1")); err != nil {
 		t.Fatal(err)
 	}
-	if list, err := snaps.List(); err != nil || len(list) != 0 {
+	if list, err := s.List(); err != nil || len(list) != 0 {
 		t.Errorf("it passes: %v, %v", list, err)
 	}
-	if aside, err := filepath.Glob(filepath.Join(n.cfg.Dir, "snapshot-*.corrupt-*")); err != nil || len(aside) != 1 {
-		t.Errorf("set aside: %v, %v", aside, err)
+	if aside, err := filepath.Glob(filepath.Join(s.aside, "snapshot-*.corrupt-*")); err != nil || len(aside) != 1 {
+		t.Errorf("moved aside: %v, %v", aside, err)
 	}
 }
 
@@ -120,7 +121,7 @@ func TestASnapshotWithoutItsSum(t *testing.T) {
 // the newest are kept.
 func TestReapingDamagesNoSnapshot(t *testing.T) {
 	t.Parallel()
-	n, snaps, _ := described(t)
+	s, _ := described(t)
 	stop, listed := make(chan struct{}), make(chan int)
 	go func() {
 		times := 0
@@ -131,7 +132,7 @@ func TestReapingDamagesNoSnapshot(t *testing.T) {
 				return
 			default:
 			}
-			if _, err := snaps.List(); err != nil {
+			if _, err := s.List(); err != nil {
 				t.Error(err)
 			}
 			times++
@@ -139,22 +140,15 @@ func TestReapingDamagesNoSnapshot(t *testing.T) {
 	}()
 	const last = 100
 	for i := range uint64(last) {
-		sink, err := snaps.Create(hraft.SnapshotVersionMax, 5000+i, 7, hraft.Configuration{}, 1, n.transport)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = io.WriteString(sink, "a state")
-		if err := errors.Join(err, sink.Close()); err != nil {
-			t.Fatal(err)
-		}
+		take(t, s, 5000+i, hraft.Configuration{})
 	}
 	close(stop)
 	t.Logf("listed %d times", <-listed)
-	if aside, err := filepath.Glob(filepath.Join(n.cfg.Dir, "snapshot-*.corrupt-*")); err != nil || len(aside) != 0 {
+	if aside, err := filepath.Glob(filepath.Join(s.aside, "snapshot-*.corrupt-*")); err != nil || len(aside) != 0 {
 		t.Errorf("set aside: %v, %v", aside, err)
 	}
-	dirs, err := os.ReadDir(filepath.Join(n.cfg.Dir, "snapshots"))
-	if err != nil || len(dirs) != retainedSnapshots {
-		t.Errorf("%v, %v, want the newest %d alone", dirs, err, retainedSnapshots)
+	files, err := os.ReadDir(s.dir)
+	if err != nil || len(files) != retainedSnapshots {
+		t.Errorf("%v, %v, want the newest %d alone", files, err, retainedSnapshots)
 	}
 }

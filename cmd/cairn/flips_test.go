@@ -56,7 +56,7 @@ func TestFlippedBitsAreHealed(t *testing.T) {
 		{"index/*/rows-*", anyBit, []string{"checkpoint of the index unreadable", "rows-"}, nil},
 		{"index/checkpoint", anyBit, []string{"checkpoint of the index unreadable"}, nil},
 		{"index/*/text/*.zap", anyBit, []string{"index unreadable, rebuilt"}, nil},
-		{"raft/snapshots/*/meta.json", func(b []byte) []byte { return flipBehind(b, "127.0.0.") },
+		{"raft/snapshots/*.snap", func(b []byte) []byte { return flipBehind(b, "127.0.0.") },
 			[]string{"snapshot unreadable, moved aside", "raft log unreadable, moved aside"}, []string{"raft/snapshot-*.corrupt-*", "raft/log.corrupt-*"}},
 		{"state/*/*.sst", func(b []byte) []byte { // one in each block of rows
 			for at := min(600, len(b)/4); at < len(b)*3/4; at += 1000 {
@@ -69,7 +69,7 @@ func TestFlippedBitsAreHealed(t *testing.T) {
 		p, other := nodes[i], nodes[(i+1)%3]
 		if !cairntest.Eventually(func() bool { // the second snapshot comes when the log was cut behind the first
 			write(1)
-			l, err := filepath.Glob(filepath.Join(p.Line.Home, "raft/snapshots/*[0-9]/meta.json"))
+			l, err := filepath.Glob(filepath.Join(p.Line.Home, "raft/snapshots/*.snap"))
 			return err == nil && len(l) > 1
 		}) {
 			t.Fatal("no snapshots are made")

@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -26,7 +28,7 @@ func findMarked(t *testing.T, dir string) (found []string) {
 	t.Helper()
 	storetest.Files(t, dir, func(path string, held []byte) {
 		holds := bytes.Contains(bytes.ToLower(held), []byte(purgedWord))
-		if filepath.Base(path) == "state.bin" || strings.HasSuffix(path, ".cairn") {
+		if strings.HasSuffix(path, ".snap") || strings.HasSuffix(path, ".cairn") {
 			holds = holds || len(findMarked(t, unpacked(t, path))) > 0
 		}
 		if holds {
@@ -36,7 +38,7 @@ func findMarked(t *testing.T, dir string) (found []string) {
 	return found
 }
 
-// unpacked is the directory of a state that is made of a snapshot.
+// unpacked is the directory of a state that is made of a snapshot. Behind the state, a file of Raft's has its description.
 func unpacked(t *testing.T, path string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "state")
@@ -49,7 +51,19 @@ func unpacked(t *testing.T, path string) string {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if err := errors.Join(st.Restore(f, nil), st.Close()); err != nil {
+	info, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := info.Size()
+	if strings.HasSuffix(path, ".snap") {
+		end := make([]byte, 8)
+		if _, err := f.ReadAt(end, size-8); err != nil {
+			t.Fatal(err)
+		}
+		size -= 8 + int64(binary.BigEndian.Uint32(end))
+	}
+	if err := errors.Join(st.Restore(io.LimitReader(f, size), nil), st.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return dir

@@ -160,7 +160,7 @@ func TestNothingReadableOnAnEncryptedNode(t *testing.T) {
 		}
 	}
 	for i := range nodes {
-		if snaps, err := filepath.Glob(filepath.Join(homes[i], "raft", "snapshots", "*", "state.bin")); err != nil || len(snaps) == 0 {
+		if snaps, err := filepath.Glob(filepath.Join(homes[i], "raft", "snapshots", "*.snap")); err != nil || len(snaps) == 0 {
 			t.Errorf("node %d took no snapshot, %v", i+1, err)
 		}
 	}

@@ -29,7 +29,7 @@ func TestACrashOfAllFiles(t *testing.T) {
 			count[k]++
 		}
 		t.Logf("crashes: %v", count)
-		for _, k := range []string{"state create", "state write", "state sync", "state remove", "log create", "log write", "log sync", "log rename", "log remove", "snapshot create", "snapshot write", "snapshot close"} {
+		for _, k := range []string{"state create", "state write", "state sync", "state remove", "log create", "log write", "log sync", "log rename", "log remove", "snapshot create", "snapshot write", "snapshot sync", "snapshot rename", "snapshot remove"} {
 			if count[k] == 0 && *stride == 1 {
 				t.Errorf("no crash at a %s", k)
 			}
@@ -69,7 +69,7 @@ func crashAt(t *testing.T, step int) string {
 		if err := d.lose(); err != nil {
 			t.Fatal(err)
 		}
-		b.at = "snapshot none"
+		b.at = "none .snap"
 	}
 	c.stop(0)
 	c.open(0)
@@ -89,8 +89,8 @@ func crashAt(t *testing.T, step int) string {
 	}
 	c.onlyOnce(acked, fmt.Sprintf("step %d (%s), written again", step, b.at))
 	op, _, _ := strings.Cut(b.at, " ")
-	if op == "snapshot" {
-		return b.at
+	if strings.Contains(b.at, ".snap") {
+		return "snapshot " + op
 	}
 	if strings.Contains(b.at, ".seg") || strings.HasSuffix(b.at, " meta") || strings.HasSuffix(b.at, "meta.new") {
 		return "log " + op

@@ -37,7 +37,7 @@ type disk struct {
 const (
 	stateDisk = iota
 	logDisk
-	wholeDisk // of a blow: any of them, and the snapshots'
+	wholeDisk // of a blow: any of them
 )
 
 // A blow is what a disk's end begins with.
@@ -49,16 +49,15 @@ type blow struct {
 	struck chan struct{}     // closed when it has come
 	over   chan struct{}     // closed when the node is ended
 	left   map[string][]byte // what is there when it starts again; nil is none
-	log    bool              // left has all files of the log
+	log    bool              // left has all files of the log and the snapshots
 	state  bool              // left has all files of the state
-	snaps  bool              // left has all files of the snapshots
 	at     string            // the step that it came with
 }
 
 const (
 	logFiles  = "raft/log"
 	stateDir  = "state"
-	snapDir   = "raft/snapshots"
+	snapDir   = "raft/snapshots"       // on the log's disk
 	votesFile = logFiles + "/votes.db" // raft-boltdb's; what was written into it counts as synced
 )
 
@@ -145,7 +144,7 @@ func (d *disk) log(step, name string, do func() error) error {
 		if (step == "write" || step == "create") && time.Now().Before(d.full[logDisk]) {
 			return syscall.ENOSPC
 		}
-		file := logFiles + "/" + filepath.Base(name)
+		file := filepath.Join("raft", filepath.Base(filepath.Dir(name)), filepath.Base(name))
 		if _, begun := d.unsynced[file]; d.due != nil && !begun && (step == "write" || step == "create") {
 			before, err := d.read(file)
 			if err != nil {
@@ -210,7 +209,7 @@ func (f logFile) Sync() error { return f.d.log("sync", f.finalName(), f.File.Syn
 
 // finalName is the name that a file has by now.
 func (f logFile) finalName() string {
-	final := strings.TrimSuffix(f.name, ".new")
+	final := strings.TrimSuffix(strings.TrimSuffix(f.name, ".new"), ".tmp")
 	if _, err := os.Stat(f.name); err != nil {
 		return final
 	}
@@ -221,11 +220,6 @@ func (f logFile) finalName() string {
 func (d *disk) leaves() (err error) {
 	b := d.due
 	b.left = map[string][]byte{}
-	if b.power {
-		if err := d.leavesSnapshots(b); err != nil {
-			return err
-		}
-	}
 	if b.power || b.disk == logDisk {
 		if err := d.leavesLog(b); err != nil {
 			return err
@@ -238,24 +232,22 @@ func (d *disk) leaves() (err error) {
 }
 
 func (d *disk) leavesLog(b *blow) error {
-	list, err := os.ReadDir(filepath.Join(d.home, logFiles))
-	if err != nil && !os.IsNotExist(err) {
-		return err
-	}
 	b.log = true
-	for _, e := range list {
-		name := logFiles + "/" + e.Name()
-		if name == votesFile {
-			continue
-		}
-		content, err := d.read(name)
+	for _, dir := range []string{logFiles, snapDir} {
+		err := d.files(dir, func(name string, _ os.FileInfo) error {
+			if name == votesFile {
+				return nil
+			}
+			content, err := d.read(name)
+			if synced, ok := d.unsynced[name]; ok {
+				content = tear(b.rng, 512, synced, content)
+			}
+			b.left[name] = content
+			return err
+		})
 		if err != nil {
 			return err
 		}
-		if synced, ok := d.unsynced[name]; ok {
-			content = tear(b.rng, 512, synced, content)
-		}
-		b.left[name] = content
 	}
 	return nil
 }
@@ -312,12 +304,10 @@ func (d *disk) restart() error {
 			return err
 		}
 	}
-	if b.snaps {
+	if b.log {
 		if err := os.RemoveAll(filepath.Join(next, snapDir)); err != nil {
 			return err
 		}
-	}
-	if b.log {
 		if err := os.MkdirAll(filepath.Join(next, logFiles), 0o700); err != nil {
 			return err
 		}

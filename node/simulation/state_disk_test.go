@@ -4,7 +4,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 )
@@ -32,29 +31,6 @@ func (d *disk) state(op, path string, do func() error) error {
 			return d.leaves()
 		}
 		return nil
-	})
-}
-
-// snapshot stands around every step of a snapshot, which is synced when it is closed.
-func (d *disk) snapshot(op string, do func() error) error {
-	return d.step(wholeDisk, "snapshot "+op, func(strikes bool) error {
-		if err := do(); err != nil || !strikes {
-			return err
-		}
-		return d.leaves()
-	})
-}
-
-// leavesSnapshots notes what is left of the snapshots: those that are whole, and any part of one that is being written.
-func (d *disk) leavesSnapshots(b *blow) error {
-	b.snaps = true
-	return d.files(snapDir, func(name string, _ os.FileInfo) error {
-		written, err := os.ReadFile(filepath.Join(d.home, name))
-		if err == nil && strings.Contains(name, ".tmp"+string(filepath.Separator)) {
-			written = tearEnd(b.rng, written)
-		}
-		b.left[name] = written
-		return err
 	})
 }
 

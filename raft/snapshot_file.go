@@ -1,0 +1,162 @@
+package raft
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"hash/crc32"
+	"hash/crc64"
+	"io"
+
+	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/raft/logstore"
+)
+
+// A snapshot is one file:
+//
+//	state         as the state machine wrote it, in an encrypted node sealed
+//	description   JSON: where in the log it ends, the members, how long the state is, and its CRC-64
+//	end           length of the description u32 | CRC-32C of the description and its length u32
+//
+// It is written under another name, synced, and renamed when it is whole. So a file that has its name and is not whole is damaged.
+
+// description is what is said of a snapshot. Its Size is that of the state as it lies in the file.
+type description struct {
+	hraft.SnapshotMeta
+	Sum uint64 // of the state as it lies in the file
+}
+
+const (
+	endSize            = 4 + crc32.Size
+	longestDescription = 1 << 20 // a damaged length does not make this node read more
+)
+
+var (
+	endTable   = crc32.MakeTable(crc32.Castagnoli)
+	stateTable = crc64.MakeTable(crc64.ECMA)
+)
+
+var errNotWhole = errors.New("its description is not what was written")
+
+// bytes are the description and the end of the file.
+func (d description) bytes() ([]byte, error) {
+	b, err := json.Marshal(d)
+	b = binary.BigEndian.AppendUint32(b, uint32(len(b)))
+	return binary.BigEndian.AppendUint32(b, crc32.Checksum(b, endTable)), err
+}
+
+// describe reads the description of a snapshot from its file.
+func describe(f logstore.File, id string) (d description, err error) {
+	size, err := f.Size()
+	if err != nil {
+		return d, err
+	}
+	b := make([]byte, endSize)
+	if size < endSize {
+		return d, errNotWhole
+	}
+	if _, err := f.ReadAt(b, size-endSize); err != nil {
+		return d, err
+	}
+	length := int64(binary.BigEndian.Uint32(b))
+	if length > min(size-endSize, longestDescription) {
+		return d, errNotWhole
+	}
+	b = make([]byte, length+endSize)
+	if _, err := f.ReadAt(b, size-int64(len(b))); err != nil {
+		return d, err
+	}
+	if crc32.Checksum(b[:length+4], endTable) != binary.BigEndian.Uint32(b[length+4:]) {
+		return d, errNotWhole
+	}
+	if err := json.Unmarshal(b[:length], &d); err != nil {
+		return d, err
+	}
+	if d.ID != id || d.Size != size-int64(len(b)) {
+		return d, fmt.Errorf("it is called %s, and describes %s with a state of %d bytes", id, d.ID, d.Size)
+	}
+	return d, nil
+}
+
+// check compares the state in a snapshot's file with its sum.
+func (d description) check(f logstore.File) error {
+	h := crc64.New(stateTable)
+	if _, err := io.Copy(h, io.NewSectionReader(f, 0, d.Size)); err != nil {
+		return err
+	}
+	if h.Sum64() != d.Sum {
+		return errors.New("its state is not what was written")
+	}
+	return nil
+}
+
+// snapshotSink writes a snapshot. Its file is synced while it is written: syncs of the log would wait for all of it at the end.
+type snapshotSink struct {
+	io.Writer
+	snaps  *snapshots
+	d      description
+	file   logstore.File
+	sum    hash.Hash64
+	out    *bufio.Writer
+	sealed *seal.Writer // in front of out; nil: plain
+	ended  bool         // the library may close a sink that it has closed or cancelled
+}
+
+// ID implements hraft.SnapshotSink.
+func (k *snapshotSink) ID() string { return k.d.ID }
+
+// Close implements hraft.SnapshotSink: once the snapshot is whole, older ones go.
+func (k *snapshotSink) Close() error {
+	if k.ended {
+		return nil
+	}
+	path := k.snaps.path(k.d.ID)
+	err := k.finish()
+	if err == nil {
+		err = k.snaps.files.Rename(path+unfinishedSnapshot, path)
+	}
+	if err != nil {
+		return errors.Join(err, k.Cancel())
+	}
+	k.ended = true
+	if err := errors.Join(k.file.Close(), k.snaps.files.SyncDir(k.snaps.dir)); err != nil { // the log is cut behind it next
+		return err
+	}
+	return k.snaps.reap(0)
+}
+
+// finish writes what the file lacks, and syncs it.
+func (k *snapshotSink) finish() (err error) {
+	if k.sealed != nil {
+		err = k.sealed.Close()
+	}
+	if err = errors.Join(err, k.out.Flush()); err != nil {
+		return err
+	}
+	k.d.Sum = k.sum.Sum64()
+	if k.d.Size, err = k.file.Size(); err != nil {
+		return err
+	}
+	end, err := k.d.bytes()
+	if err == nil {
+		_, err = k.file.WriteAt(end, k.d.Size)
+	}
+	if err != nil {
+		return err
+	}
+	return k.file.Sync()
+}
+
+// Cancel implements hraft.SnapshotSink.
+func (k *snapshotSink) Cancel() error {
+	if k.ended {
+		return nil
+	}
+	k.ended = true
+	return errors.Join(k.file.Close(), k.snaps.files.Remove(k.snaps.path(k.d.ID)+unfinishedSnapshot))
+}
