@@ -138,9 +138,14 @@ func (b *blow) end() error {
 	return syscall.EIO
 }
 
-// log stands around every step of the log's disk. Names of files are there at once; what is written into them when it is synced.
+// log stands around every step of the log's disk. Names of files are there at once; what is written into them when it is synced. A snapshot that cannot
+// be written stops no node, so only a blow to any disk comes with its steps.
 func (d *disk) log(step, name string, do func() error) error {
-	return d.step(logDisk, step+" "+filepath.Base(name), func(strikes bool) (err error) {
+	on := logDisk
+	if filepath.Base(filepath.Dir(name)) == filepath.Base(snapDir) {
+		on = wholeDisk
+	}
+	return d.step(on, step+" "+filepath.Base(name), func(strikes bool) (err error) {
 		if (step == "write" || step == "create") && time.Now().Before(d.full[logDisk]) {
 			return syscall.ENOSPC
 		}
