@@ -182,11 +182,11 @@ func (n *Node) sole() bool {
 func (n *Node) probe(addr string, within time.Duration) (wire.ClusterHelloOK, error) {
 	ctx, cancel := context.WithTimeout(n.ctx, within)
 	defer cancel()
-	c, err := n.transport.Pool.Dial(ctx, addr, transport.ForForward)
+	c, err := n.transport.Pool.Dial(ctx, addr, transport.ForAsk)
 	if err != nil {
 		return wire.ClusterHelloOK{}, err
 	}
-	n.transport.Pool.Put(addr, transport.ForForward, c)
+	n.transport.Pool.Drop(c)
 	return c.Hello, nil
 }
 
@@ -210,7 +210,7 @@ func (n *Node) request(action string) wire.Membership {
 func (n *Node) askPeer(addr hraft.ServerAddress, m wire.Membership) (ok wire.MembershipOK, err error) {
 	ctx, cancel := context.WithTimeout(n.ctx, transport.RPCTimeout)
 	defer cancel()
-	err = n.transport.Pool.Call(ctx, string(addr), transport.ForForward, wire.OpMembership, &m, wire.OpMembershipOK, &ok)
+	err = n.transport.Pool.Call(ctx, string(addr), transport.ForAsk, wire.OpMembership, &m, wire.OpMembershipOK, &ok)
 	return ok, err
 }
 

@@ -250,5 +250,5 @@ func (n *Node) Status() Status {
 
 // Ask makes one exchange with another member, whose Handler answers it (Handler.Peer).
 func (n *Node) Ask(ctx context.Context, addr string, op wire.Op, m wire.Message, want wire.Op, answer wire.Message) error {
-	return n.transport.Pool.Call(ctx, addr, transport.ForForward, op, m, want, answer)
+	return n.transport.Pool.Call(ctx, addr, transport.ForAsk, op, m, want, answer)
 }

@@ -87,7 +87,7 @@ func (n *Node) askLeader(ctx context.Context, op wire.Op, m wire.Message, want w
 	if id == n.cfg.NodeID {
 		return ErrNotLeader // it leads, but its barrier is not through
 	}
-	err := n.transport.Pool.Exchange(ctx, addr, transport.ForForward, op, m, want, answer)
+	err := n.transport.Pool.Call(ctx, addr, transport.ForForward, op, m, want, answer)
 	var pe *transport.PeerError
 	if errors.As(err, &pe) && pe.Code == wire.CodeNotLeader {
 		return ErrNotLeader

@@ -118,31 +118,33 @@ func (t *Transport) AppendEntries(id hraft.ServerID, addr hraft.ServerAddress, a
 
 // Append sends records, or asks whether a member follows, on a connection for a purpose.
 func (t *Transport) Append(purpose string, id hraft.ServerID, addr hraft.ServerAddress, a *hraft.AppendEntriesRequest, resp *hraft.AppendEntriesResponse) error {
+	for _, part := range split(a) {
+		if err := t.appendPart(purpose, id, addr, part, resp); err != nil {
+			return err
+		}
+		if !resp.Success {
+			break
+		}
+	}
+	t.host.Answered(NodeID(id), a.Entries, resp)
+	return nil
+}
+
+func (t *Transport) appendPart(purpose string, id hraft.ServerID, addr hraft.ServerAddress, part *hraft.AppendEntriesRequest, resp *hraft.AppendEntriesResponse) error {
 	ctx, cancel := context.WithTimeout(t.ctx, t.appendTimeout(purpose))
 	defer cancel()
-	err := t.Pool.use(ctx, NodeID(id), string(addr), purpose, func(c *Conn) error {
-		for _, part := range split(a) {
-			sent := time.Now()
-			op, m := t.packAppend(NodeID(id), part)
-			f, err := c.ask(sent.Add(t.appendTimeout(purpose)), op, m)
-			if err != nil {
-				return err
-			}
-			r, err := unpackAppend(f, resp)
-			if err != nil {
-				return err
-			}
-			t.host.Clocks(NodeID(id), r, time.Since(sent))
-			if !resp.Success {
-				break
-			}
-		}
-		return nil
-	})
-	if err == nil {
-		t.host.Answered(NodeID(id), a.Entries, resp)
+	sent := time.Now()
+	op, m := t.packAppend(NodeID(id), part)
+	f, err := t.Pool.exchange(ctx, NodeID(id), string(addr), purpose, op, m)
+	if err != nil {
+		return err
 	}
-	return err
+	r, err := unpackAppend(f, resp)
+	if err != nil {
+		return err
+	}
+	t.host.Clocks(NodeID(id), r, time.Since(sent))
+	return nil
 }
 
 // appendTimeout bounds an exchange: a heartbeat that is slower than an election is no heartbeat.
@@ -170,28 +172,22 @@ func (t *Transport) vote(id hraft.ServerID, addr hraft.ServerAddress, v *wire.Ra
 		return 0, false, err
 	}
 	v.Candidate, v.Addr = t.o.NodeID, t.o.Advertise
-	deadline := time.Now().Add(max(t.o.Election, time.Second))
-	ctx, cancel := context.WithDeadline(t.ctx, deadline)
+	ctx, cancel := context.WithTimeout(t.ctx, t.appendTimeout(ForHeartbeat))
 	defer cancel()
+	f, err := t.Pool.exchange(ctx, NodeID(id), string(addr), ForHeartbeat, wire.OpRequestVote, &wire.RequestVote{Term: v.Term, CandidateID: v.Candidate, LastLogHLC: []byte{}, Raft: v})
 	var m wire.Vote
-	err = t.Pool.use(ctx, NodeID(id), string(addr), ForHeartbeat, func(c *Conn) error {
-		f, err := c.ask(deadline, wire.OpRequestVote, &wire.RequestVote{Term: v.Term, CandidateID: v.Candidate, LastLogHLC: []byte{}, Raft: v})
-		if err == nil {
-			err = wire.Unpack(f, &m, wire.MaxPlainPeer)
-		}
-		switch {
-		case err != nil || m.Raft != nil:
-		case m.Reason != nil:
-			err = &PeerError{wire.CodeInternal, *m.Reason}
-		default:
-			err = errors.New("the vote has no raft map")
-		}
-		return err
-	})
-	if err != nil {
-		return 0, false, err
+	if err == nil {
+		err = wire.Unpack(f, &m, wire.MaxPlainPeer)
 	}
-	return m.Raft.Term, m.Raft.Granted, nil
+	switch {
+	case err != nil:
+		return 0, false, err
+	case m.Raft != nil:
+		return m.Raft.Term, m.Raft.Granted, nil
+	case m.Reason != nil:
+		return 0, false, &PeerError{wire.CodeInternal, *m.Reason}
+	}
+	return 0, false, errors.New("the vote has no raft map")
 }
 
 func (t *Transport) TimeoutNow(_ hraft.ServerID, addr hraft.ServerAddress, _ *hraft.TimeoutNowRequest, _ *hraft.TimeoutNowResponse) error {

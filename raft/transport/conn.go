@@ -9,7 +9,6 @@ import (
 )
 
 const (
-	idleConns   = 4 // kept per peer and purpose
 	bufferSize  = 64 << 10
 	earlyBuffer = 4 << 10  // of a connection that has not shown the secret
 	earlyFrame  = 16 << 10 // the longest CLUSTER_HELLO
@@ -24,23 +23,6 @@ type Conn struct {
 	r     *wire.Reader
 	sums  bool // frames have checksums
 	buf   []byte
-}
-
-// Call sends a message and reads its answer.
-func (c *Conn) Call(deadline time.Time, op wire.Op, m wire.Message, want wire.Op, answer wire.Message) error {
-	f, err := c.ask(deadline, op, m)
-	if err != nil {
-		return err
-	}
-	return readAnswer(f, want, answer)
-}
-
-// ask sends a message and reads the next frame; an ERROR frame becomes an error.
-func (c *Conn) ask(deadline time.Time, op wire.Op, m wire.Message) (wire.Frame, error) {
-	if err := c.Send(deadline, op, m); err != nil {
-		return wire.Frame{}, err
-	}
-	return c.Next(deadline)
 }
 
 // Send sends a message.
@@ -65,11 +47,8 @@ func (c *Conn) sendOn(deadline time.Time, stream uint32, op wire.Op, m wire.Mess
 	return err
 }
 
-// readAnswer decodes an answer; an ERROR frame becomes an error.
+// readAnswer decodes an answer.
 func readAnswer(f wire.Frame, want wire.Op, answer wire.Message) error {
-	if err := refusalIn(f); err != nil {
-		return err
-	}
 	if f.Op != want {
 		return fmt.Errorf("answer %s, want %s", f.Op, want)
 	}

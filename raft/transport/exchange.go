@@ -11,7 +11,8 @@ import (
 )
 
 // A line is the one connection to a peer for a purpose over which many exchanges are under way at once. Each has a stream of its own,
-// and the peer answers them in the order in which it is done with them.
+// and the peer answers them in the order in which it is done with them. A late answer is known by its stream, and a connection that the peer closed by its
+// receiver, before anything is sent over it.
 type line struct {
 	p    *Pool
 	key  poolKey
@@ -31,19 +32,28 @@ type multiplexed struct {
 
 var errBroken = errors.New("the connection broke before the answer came")
 
-// Exchange makes an exchange with a peer beside others over one connection. After an error that is no PeerError it is not known
-// whether the peer served it.
-func (p *Pool) Exchange(ctx context.Context, addr, purpose string, op wire.Op, m wire.Message, want wire.Op, answer wire.Message) error {
+// Call makes one exchange with whichever node is at an address, and decodes its answer. After an error that is no PeerError it is not known whether
+// the peer served it.
+func (p *Pool) Call(ctx context.Context, addr, purpose string, op wire.Op, m wire.Message, want wire.Op, answer wire.Message) error {
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, RPCTimeout)
 		defer cancel()
 	}
-	f, err := p.line(poolKey{addr, purpose}).exchange(ctx, op, m)
+	f, err := p.exchange(ctx, 0, addr, purpose, op, m)
 	if err != nil {
-		return fmt.Errorf("peer %s: %w", addr, err)
+		return err
 	}
 	return readAnswer(f, want, answer)
+}
+
+// exchange makes one exchange with a member; id is 0 when any node may answer. An ERROR frame becomes an error.
+func (p *Pool) exchange(ctx context.Context, id uint32, addr, purpose string, op wire.Op, m wire.Message) (wire.Frame, error) {
+	f, err := p.line(poolKey{addr, purpose}).exchange(ctx, id, op, m)
+	if err != nil {
+		return f, fmt.Errorf("peer %s: %w", addr, err)
+	}
+	return f, refusalIn(f)
 }
 
 func (p *Pool) line(key poolKey) *line {
@@ -57,8 +67,8 @@ func (p *Pool) line(key poolKey) *line {
 	return l
 }
 
-func (l *line) exchange(ctx context.Context, op wire.Op, m wire.Message) (wire.Frame, error) {
-	c, stream, answer, err := l.send(ctx, op, m)
+func (l *line) exchange(ctx context.Context, id uint32, op wire.Op, m wire.Message) (wire.Frame, error) {
+	c, stream, answer, err := l.send(ctx, id, op, m)
 	if err != nil {
 		return wire.Frame{}, err
 	}
@@ -76,7 +86,7 @@ func (l *line) exchange(ctx context.Context, op wire.Op, m wire.Message) (wire.F
 }
 
 // send sends a request on a stream of its own, over a new connection when there is none.
-func (l *line) send(ctx context.Context, op wire.Op, m wire.Message) (*multiplexed, uint32, chan wire.Frame, error) {
+func (l *line) send(ctx context.Context, id uint32, op wire.Op, m wire.Message) (*multiplexed, uint32, chan wire.Frame, error) {
 	select {
 	case l.turn <- struct{}{}:
 		defer func() { <-l.turn }()
@@ -96,6 +106,10 @@ func (l *line) send(ctx context.Context, op wire.Op, m wire.Message) (*multiplex
 		l.open = c
 		l.mu.Unlock()
 		l.p.t.tasks.Go(func() { l.receive(c) }) // ends with the connection
+	}
+	if err := c.checkID(id); err != nil {
+		l.fail(c)
+		return nil, 0, nil, err
 	}
 	answer := make(chan wire.Frame, 1)
 	l.mu.Lock()

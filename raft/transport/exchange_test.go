@@ -79,7 +79,7 @@ func startPair(t *testing.T, forward func(ctx context.Context, entry string) str
 
 func (p *pair) ask(ctx context.Context, entry string) (string, error) {
 	var ok wire.ForwardOK
-	err := p.pool.Exchange(ctx, p.addr, ForForward, wire.OpForward, &wire.Forward{Entry: []byte(entry)}, wire.OpForwardOK, &ok)
+	err := p.pool.Call(ctx, p.addr, ForForward, wire.OpForward, &wire.Forward{Entry: []byte(entry)}, wire.OpForwardOK, &ok)
 	return string(ok.Outcome), err
 }
 

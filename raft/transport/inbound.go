@@ -13,8 +13,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// Inbound is one connection of a peer. Its frames are answered one after the other, but for requests with a stream of their own on a
-// connection that forwards: those are answered side by side.
+// Inbound is one connection of a peer. Its frames are answered one after the other, but for requests of members with a stream of their own: those
+// are answered side by side.
 type Inbound struct {
 	Peer wire.ClusterHello // what the peer said
 	t    *Transport
@@ -33,9 +33,9 @@ type Inbound struct {
 // maxExchanges bounds the requests of one connection that are answered side by side; the next waits in the peer's socket.
 const maxExchanges = 256
 
-// sideBySide says whether a request is answered beside others.
+// sideBySide says whether a request is answered beside others. A snapshot goes on in the frames behind it.
 func (c *Inbound) sideBySide(f wire.Frame) bool {
-	return f.Stream != 0 && c.Peer.Raft != nil && c.Peer.Raft.Purpose == ForForward && (f.Op == wire.OpForward || f.Op == wire.OpReadIndex)
+	return f.Stream != 0 && c.Peer.Raft != nil && f.Op != wire.OpSnapshotBegin
 }
 
 // answer has the host answer a frame. An error ends the connection.

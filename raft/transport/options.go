@@ -20,7 +20,8 @@ const (
 	ForHeartbeat = "heartbeat"
 	ForAppend    = "append"
 	ForSnapshot  = "snapshot"
-	ForForward   = "forward"
+	ForForward   = "forward" // entries, and read indexes
+	ForAsk       = "ask"     // the rest
 )
 
 // HelloTimeout bounds a handshake, and RPCTimeout an exchange.

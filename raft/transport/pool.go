@@ -13,11 +13,11 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// Pool keeps connections to peers between calls. mu guards idle, live and closed, and is never held over I/O other than closing.
+// Pool has the connections to peers: those that many exchanges share (line), and those that a caller dials for itself. mu guards live, lines and
+// closed, and is never held over I/O other than closing.
 type Pool struct {
 	t      *Transport
 	mu     sync.Mutex
-	idle   map[poolKey][]*Conn
 	live   map[*Conn]struct{}
 	lines  map[poolKey]*line
 	closed bool
@@ -27,25 +27,6 @@ type poolKey struct{ addr, purpose string }
 
 var errClosed = errors.New("closed")
 
-// get takes an idle connection to a member or dials one; id is 0 when any node may answer.
-func (p *Pool) get(ctx context.Context, id uint32, addr, purpose string) (*Conn, error) {
-	key := poolKey{addr, purpose}
-	p.mu.Lock()
-	n := len(p.idle[key])
-	if n == 0 {
-		p.mu.Unlock()
-		return p.dialMember(ctx, id, addr, purpose)
-	}
-	c := p.idle[key][n-1]
-	p.idle[key] = p.idle[key][:n-1]
-	p.mu.Unlock()
-	if err := c.checkID(id); err != nil {
-		p.discard(addr, purpose, c)
-		return nil, err
-	}
-	return c, nil
-}
-
 // dialMember is Dial for messages to one member. It refuses a connection at whose end another node answers.
 func (p *Pool) dialMember(ctx context.Context, id uint32, addr, purpose string) (*Conn, error) {
 	c, err := p.Dial(ctx, addr, purpose)
@@ -54,47 +35,20 @@ func (p *Pool) dialMember(ctx context.Context, id uint32, addr, purpose string) 
 	}
 	if err := c.checkID(id); err != nil {
 		p.Drop(c)
-		return nil, err
+		return nil, fmt.Errorf("peer %s: %w", addr, err)
 	}
 	return c, nil
 }
 
-// use makes an exchange on a connection to a member, and keeps the connection when the peer answered: after another error a late answer could be
-// taken for the next one.
-func (p *Pool) use(ctx context.Context, id uint32, addr, purpose string, exchange func(*Conn) error) error {
-	c, err := p.get(ctx, id, addr, purpose)
-	if err != nil {
-		return err
-	}
-	err = exchange(c)
-	if pe := (*PeerError)(nil); err != nil && !errors.As(err, &pe) {
-		p.discard(addr, purpose, c)
-		return fmt.Errorf("peer %s: %w", addr, err)
-	}
-	p.Put(addr, purpose, c)
-	return err
-}
-
+// checkID refuses a connection at whose end another node answers than the one that is meant; 0 is any.
 func (c *Conn) checkID(id uint32) error {
 	if id != 0 && c.Hello.NodeID != id {
-		return fmt.Errorf("peer %s: node %d answers, want node %d", c.RemoteAddr(), c.Hello.NodeID, id)
+		return fmt.Errorf("node %d answers, want node %d", c.Hello.NodeID, id)
 	}
 	return nil
 }
 
-// Put gives a healthy connection back.
-func (p *Pool) Put(addr, purpose string, c *Conn) {
-	key := poolKey{addr, purpose}
-	p.mu.Lock()
-	if !p.closed && len(p.idle[key]) < idleConns {
-		p.idle[key] = append(p.idle[key], c)
-		p.mu.Unlock()
-		return
-	}
-	p.mu.Unlock()
-	p.Drop(c)
-}
-
+// Drop closes a connection.
 func (p *Pool) Drop(c *Conn) {
 	p.mu.Lock()
 	delete(p.live, c)
@@ -138,7 +92,15 @@ func (c *Conn) hello(deadline time.Time) error {
 	hello.Raft.Nonce = make([]byte, nonceSize)
 	rand.Read(hello.Raft.Nonce) // never fails
 	hello.SetChecksum()
-	if err := c.Call(deadline, wire.OpClusterHello, hello, wire.OpClusterHelloOK, &c.Hello); err != nil {
+	err := c.Send(deadline, wire.OpClusterHello, hello)
+	var f wire.Frame
+	if err == nil {
+		f, err = c.Next(deadline)
+	}
+	if err == nil {
+		err = readAnswer(f, wire.OpClusterHelloOK, &c.Hello)
+	}
+	if err != nil {
 		return fmt.Errorf("hello: %w", err)
 	}
 	if c.sums = c.Hello.Raft != nil; c.sums {
@@ -153,22 +115,6 @@ func (c *Conn) hello(deadline time.Time) error {
 	return c.t.host.CheckPeer(c.Hello.NodeID, c.Hello.Raft)
 }
 
-// discard closes a connection that failed and the idle ones with its key: a peer that restarted has closed them all, and each would
-// cost a later call its failure. Nothing is sent twice here.
-func (p *Pool) discard(addr, purpose string, c *Conn) {
-	key := poolKey{addr, purpose}
-	p.mu.Lock()
-	stale := append(p.idle[key], c)
-	delete(p.idle, key)
-	for _, c := range stale {
-		delete(p.live, c)
-	}
-	p.mu.Unlock()
-	for _, c := range stale {
-		c.Close()
-	}
-}
-
 // closeAll closes all connections to a peer for a purpose; what is under way on them fails at once.
 func (p *Pool) closeAll(addr, purpose string) {
 	key := poolKey{addr, purpose}
@@ -181,15 +127,6 @@ func (p *Pool) closeAll(addr, purpose string) {
 	}
 }
 
-// Call makes one exchange with a peer. After an error that is no PeerError it is not known whether the peer served it.
-func (p *Pool) Call(ctx context.Context, addr, purpose string, op wire.Op, m wire.Message, want wire.Op, answer wire.Message) error {
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		deadline = time.Now().Add(RPCTimeout)
-	}
-	return p.use(ctx, 0, addr, purpose, func(c *Conn) error { return c.Call(deadline, op, m, want, answer) })
-}
-
 // close ends every connection, in use or not.
 func (p *Pool) close() {
 	p.mu.Lock()
@@ -199,7 +136,6 @@ func (p *Pool) close() {
 		all = append(all, c)
 	}
 	clear(p.live)
-	clear(p.idle)
 	p.mu.Unlock()
 	for _, c := range all {
 		c.Close()

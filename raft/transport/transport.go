@@ -27,7 +27,7 @@ type Transport struct {
 func New(o Options, h Host, ln net.Listener) *Transport {
 	t := &Transport{o: o, host: h, consumer: make(chan hraft.RPC)}
 	t.ctx, t.cancel = context.WithCancel(context.Background())
-	t.Pool = &Pool{t: t, idle: map[poolKey][]*Conn{}, live: map[*Conn]struct{}{}, lines: map[poolKey]*line{}}
+	t.Pool = &Pool{t: t, live: map[*Conn]struct{}{}, lines: map[poolKey]*line{}}
 	if ln != nil {
 		t.server = &server{t: t, ln: ln, conns: map[net.Conn]struct{}{}}
 	}
