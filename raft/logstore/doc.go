@@ -25,10 +25,9 @@
 // meta is a line of JSON, or that sealed, and behind it the CRC-32C of what is before, in hex, with a newline. It is written anew,
 // synced, and renamed over the old one.
 //
-// votes.db is made after meta and before the first record, and has all three of its values from the start, so a missing one is
-// noticed. The CRC-32C u32 of key and value follows each value; in an encrypted log the value is sealed and bound to its key. Before
-// bbolt opens the file, its pages and its list of free pages are checked (oplog/boltfile). So a changed bit is damage, or lies in a page
-// that is not in use.
+// votes.db is made after meta and before the first record, so a missing one is noticed. Term, vote and its term are one record, which is stored as
+// meta is. Each start makes the file anew of what it reads. Before bbolt opens the old one, its pages and its list of free pages are checked
+// (oplog/boltfile). So a changed bit is damage, or lies in a page that is not in use.
 //
 // # What is on the disk
 //

@@ -43,32 +43,41 @@ func readMeta(files FS, dir string, keys *seal.Ring) (m meta, err error) {
 	if err != nil {
 		return m, err
 	}
-	at := len(raw) - 2*sumSize - 1
-	if at < 0 || string(raw[at:]) != metaSum(raw[:at]) {
-		return m, fmt.Errorf("%s: %w", metaFile, ErrDamaged)
+	if err := unpack(keys, raw, &m); err != nil {
+		return m, fmt.Errorf("%s: %w", metaFile, err)
 	}
-	switch sealed := seal.IsSealed(raw); {
-	case keys == nil && sealed:
-		return m, seal.ErrSealed
-	case keys != nil && !sealed:
-		return m, seal.ErrPlain
-	}
-	plain, err := keys.Plain(raw[:at])
-	if err == nil {
-		err = json.Unmarshal(plain, &m)
-	}
-	return m, err
+	return m, nil
 }
 
-func metaSum(b []byte) string { return fmt.Sprintf("%08x\n", crc32.Checksum(b, castagnoli)) }
-
-func (m meta) bytes(keys *seal.Ring) ([]byte, error) {
-	plain, err := json.Marshal(m)
+// pack is a value as it is stored: as a line of JSON, or that sealed, and behind it the CRC-32C of what is before.
+func pack(keys *seal.Ring, val any) ([]byte, error) {
+	plain, err := json.Marshal(val)
 	if err != nil {
 		return nil, err
 	}
 	b := keys.Bytes(plain)
-	return append(b, metaSum(b)...), nil
+	return append(b, packedSum(b)...), nil
+}
+
+func packedSum(b []byte) string { return fmt.Sprintf("%08x\n", crc32.Checksum(b, castagnoli)) }
+
+// unpack reads what pack made.
+func unpack(keys *seal.Ring, raw []byte, val any) error {
+	at := len(raw) - 2*sumSize - 1
+	if at < 0 || string(raw[at:]) != packedSum(raw[:at]) {
+		return ErrDamaged
+	}
+	switch sealed := seal.IsSealed(raw); {
+	case keys == nil && sealed:
+		return seal.ErrSealed
+	case keys != nil && !sealed:
+		return seal.ErrPlain
+	}
+	plain, err := keys.Plain(raw[:at])
+	if err == nil {
+		err = json.Unmarshal(plain, val)
+	}
+	return err
 }
 
 // updateMeta replaces meta. The library's snapshot task stores the chain while its main task deletes records, so the two take turns.
@@ -77,7 +86,7 @@ func (s *Store) updateMeta(to func(m *meta)) error {
 	defer func() { <-s.metaTurn }()
 	m := *s.meta.Load()
 	to(&m)
-	b, err := m.bytes(s.o.Keys)
+	b, err := pack(s.o.Keys, m)
 	if err == nil {
 		err = s.replace(filepath.Join(s.dir, metaFile), b)
 	}

@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -20,90 +20,109 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// KeyTerm is the library's key of the current term.
-const KeyTerm = "CurrentTerm"
-
-// The library's keys of its last vote.
+// The library's keys: the current term, and its last vote.
 const (
+	KeyTerm     = "CurrentTerm"
 	keyVoteTerm = "LastVoteTerm"
 	keyVote     = "LastVoteCand"
 )
 
-// initialValues are the values of a member that has seen no term; a key without a value is damage.
-var initialValues = map[string][]byte{KeyTerm: make([]byte, 8), keyVoteTerm: make([]byte, 8), keyVote: nil}
+// votesFile is the name of the file beside the segments that has term and vote, and votesKey the one key in it: all values are one record, so
+// that a missing one is damage.
+const (
+	votesFile = "votes.db"
+	votesKey  = "votes"
+)
 
-// votesFile is the name of the file beside the segments that has term and vote.
-const votesFile = "votes.db"
+// values are those of the library's keys.
+type values map[string][]byte
 
-// Votes keeps a member's term and vote in a raft-boltdb file, with a checksum for each value because bbolt's pages have none. It
-// implements hraft.StableStore. A value is on disk when Set returns. One task at a time writes (turn).
+// Votes keeps a member's term and vote in a raft-boltdb file. It implements hraft.StableStore. A value is on disk when Set returns. One task at a
+// time writes (turn); any may read.
+//
+// bbolt's pages have no checksums. So the record has one, the pages are checked before bbolt opens the file (readVotes), and what bbolt writes into
+// is a file that this process has made: it meets no page that was damaged while no process looked.
 type Votes struct {
 	keys   *seal.Ring
-	bolt   *raftboltdb.BoltStore
+	bolt   *raftboltdb.BoltStore // nil when bbolt has panicked: it may hold its locks for ever
 	file   *os.File
-	turn   chan struct{} // of the task that writes; a disk takes its time, so no mutex is waited for
-	broken atomic.Bool   // bbolt panicked, and may hold its locks for ever
+	turn   chan struct{} // a disk takes its time, so no mutex is waited for
+	values atomic.Pointer[values]
 }
 
 // OpenVotes opens the file beside an open log. ErrDamaged says that the file is gone or differs from what was written; it is left as
 // it is. Only a log that never had records may be without one: a crash may have come before it was made.
 func OpenVotes(log *Store, noSync bool) (*Votes, error) {
 	path := filepath.Join(log.dir, votesFile)
-	if _, err := os.Stat(path); notExist(err) {
-		if log.hadRecords() {
-			return nil, fmt.Errorf("%w: %s is gone", ErrDamaged, votesFile)
-		}
-		if err := makeVotes(path, log.o.Keys, noSync); err != nil {
-			return nil, fmt.Errorf("%s: %w", votesFile, err)
-		}
-	} else if err != nil {
-		return nil, err
+	all, err := readVotes(path, log.o.Keys)
+	isNew := notExist(err)
+	switch {
+	case isNew && log.hadRecords():
+		return nil, fmt.Errorf("%w: %s is gone", ErrDamaged, votesFile)
+	case isNew: // a member that has seen no term
+		all = values{KeyTerm: make([]byte, 8), keyVoteTerm: make([]byte, 8), keyVote: nil}
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", votesFile, err)
 	}
-	v, err := openVotes(path, log.o.Keys, noSync, true) // first to read: to open it for writing writes
-	if err == nil {
-		err = v.Close()
+	if err := makeVotes(path, all, log.o.Keys, noSync); err != nil && (isNew || !LacksRoom(err)) { // without room, the old file takes the next vote
+		return nil, fmt.Errorf("%s: %w", votesFile, err)
 	}
-	if err == nil {
-		v, err = openVotes(path, log.o.Keys, noSync, false)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if err := v.rewrite(KeyTerm); err != nil && !LacksRoom(err) { // bbolt meets the rest of its pages when it writes
-		return nil, errors.Join(err, v.Close())
+	v := &Votes{keys: log.o.Keys, turn: make(chan struct{}, 1)}
+	v.values.Store(&all)
+	if err := v.open(path, noSync, false); err != nil {
+		return nil, fmt.Errorf("%s: %w", votesFile, err)
 	}
 	return v, nil
 }
 
-// makeVotes makes the file under another name, and renames it when it is whole.
-func makeVotes(path string, keys *seal.Ring, noSync bool) error {
+// makeVotes makes the file anew under another name, and renames it when it is whole.
+func makeVotes(path string, all values, keys *seal.Ring, noSync bool) error {
 	made := path + unfinished
 	if err := os.Remove(made); err != nil && !notExist(err) {
 		return err
 	}
-	b, err := raftboltdb.New(raftboltdb.Options{Path: made, NoSync: true})
-	if err != nil {
-		return err
+	v := &Votes{keys: keys}
+	err := v.open(made, true, false)
+	if err == nil {
+		err = v.write(all)
 	}
-	v := &Votes{bolt: b, keys: keys}
-	for key, val := range initialValues {
-		err = errors.Join(err, b.Set([]byte(key), v.pack([]byte(key), val)))
+	if err == nil && !noSync {
+		err = v.bolt.Sync()
 	}
-	if !noSync {
-		err = errors.Join(err, b.Sync())
-	}
-	if err = errors.Join(err, b.Close()); err != nil {
+	if err = errors.Join(err, v.Close()); err != nil {
 		return err
 	}
 	return errors.Join(os.Rename(made, path), OS{NoSync: noSync}.SyncDir(filepath.Dir(path)))
 }
 
-func openVotes(path string, keys *seal.Ring, noSync, readOnly bool) (v *Votes, err error) {
-	v = &Votes{keys: keys, turn: make(chan struct{}, 1)}
-	if err := checkPages(path); err != nil {
-		return nil, fmt.Errorf("%s: %w", votesFile, err)
+// readVotes reads the file without changing it. With the newer of its two first pages damaged bbolt would go on with the vote before the last; what
+// such a page has is in one sector of the disk, so no crash tears it. With a damaged list of free pages it would write over others.
+func readVotes(path string, keys *seal.Ring) (all values, err error) {
+	if err := boltfile.CheckNewest(path); errors.Is(err, boltfile.ErrDamaged) {
+		return nil, fmt.Errorf("%w: %v", ErrDamaged, err)
+	} else if err != nil {
+		return nil, err
 	}
-	err = v.recoverFault(func() (err error) {
+	v := &Votes{}
+	err = v.open(path, false, true)
+	if err == nil {
+		err = v.guard(func() error {
+			b, err := v.bolt.Get([]byte(votesKey))
+			if errors.Is(err, raftboltdb.ErrKeyNotFound) {
+				return ErrDamaged
+			}
+			if err == nil {
+				err = unpack(keys, b, &all)
+			}
+			return err
+		})
+	}
+	return all, errors.Join(err, v.Close())
+}
+
+// open has bbolt open the file.
+func (v *Votes) open(path string, noSync, readOnly bool) error {
+	err := v.guard(func() (err error) {
 		o := &bbolt.Options{Timeout: lockTime, ReadOnly: readOnly, OpenFile: func(name string, flag int, mode os.FileMode) (f *os.File, err error) {
 			v.file, err = os.OpenFile(name, flag, mode)
 			return v.file, err
@@ -112,110 +131,59 @@ func openVotes(path string, keys *seal.Ring, noSync, readOnly bool) (v *Votes, e
 		return err
 	})
 	if errors.Is(err, berrors.ErrTimeout) {
-		err = ErrLocked
-	} else if system := syscall.Errno(0); err != nil && !errors.As(err, &system) {
-		err = fmt.Errorf("%w: %v", ErrDamaged, err)
-	}
-	if err == nil {
-		err = v.verify()
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", votesFile, err), v.Close())
-	}
-	return v, nil
-}
-
-// checkPages checks the pages that bbolt trusts, as they have no checksums. With the newer of its two first pages damaged it would go on
-// with the vote before the last; what such a page has is in one sector of the disk, so no crash tears it. With a damaged list of free pages
-// it would write over others.
-func checkPages(path string) error {
-	err := boltfile.CheckNewest(path)
-	if errors.Is(err, boltfile.ErrDamaged) {
+		return ErrLocked
+	} else if system := syscall.Errno(0); err != nil && !errors.As(err, &system) && !errors.Is(err, ErrDamaged) {
 		return fmt.Errorf("%w: %v", ErrDamaged, err)
 	}
 	return err
 }
 
-// recoverFault runs a call of bbolt and returns ErrDamaged where bbolt panics on a damaged page or reads outside the file.
-func (v *Votes) recoverFault(do func() error) (err error) {
-	if v.broken.Load() {
-		return ErrDamaged
-	}
+// guard runs a call of bbolt and returns ErrDamaged where bbolt panics on a damaged page or reads outside the file.
+func (v *Votes) guard(do func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {
-			v.broken.Store(true)
-			err = fmt.Errorf("%w: %v", ErrDamaged, p)
+			v.bolt = nil
+			err = errors.Join(fmt.Errorf("%w: %v", ErrDamaged, p), v.file.Close())
 		}
 	}()
 	return do()
 }
 
-// verify reads all values.
-func (v *Votes) verify() error {
-	for key := range initialValues {
-		if _, err := v.Get([]byte(key)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// pack is a value as stored: sealed if the log is, then the checksum of key and value.
-func (v *Votes) pack(key, val []byte) []byte {
-	b := v.keys.Seal(nil, val, key)
-	return binary.BigEndian.AppendUint32(b, valueSum(key, b))
-}
-
-func (v *Votes) unpack(key, b []byte) ([]byte, error) {
-	at := len(b) - sumSize
-	if at < 0 || binary.BigEndian.Uint32(b[at:]) != valueSum(key, b[:at]) {
-		return nil, ErrDamaged
-	}
-	return v.keys.Open(nil, b[:at], key)
-}
-
-func valueSum(key, val []byte) uint32 {
-	return crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, val)
-}
-
-// Get implements hraft.StableStore.
-func (v *Votes) Get(key []byte) (val []byte, err error) {
-	err = v.recoverFault(func() error {
-		b, err := v.bolt.Get(key)
-		if errors.Is(err, raftboltdb.ErrKeyNotFound) {
-			err = ErrDamaged
-		}
-		if err == nil {
-			val, err = v.unpack(key, b)
-		}
-		return err
-	})
+// write puts the values on the disk.
+func (v *Votes) write(all values) error {
+	b, err := pack(v.keys, all)
 	if err != nil {
-		return nil, fmt.Errorf("%q: %w", key, err)
+		return err
 	}
-	return val, nil
-}
-
-// Set implements hraft.StableStore.
-func (v *Votes) Set(key, val []byte) error {
-	v.turn <- struct{}{}
-	defer func() { <-v.turn }()
-	return v.set(key, val)
-}
-
-// set stores a value and reads all of them back: bbolt's list of free pages has no checksum, and a damaged one makes it write over
-// pages in use.
-func (v *Votes) set(key, val []byte) error {
-	err := v.recoverFault(func() error { return v.bolt.Set(key, v.pack(key, val)) })
-	if err == nil {
-		return v.verify()
+	if v.bolt == nil {
+		return ErrDamaged
 	}
-	if wrote := (*fs.PathError)(nil); errors.As(err, &wrote) {
+	err = v.guard(func() error { return v.bolt.Set([]byte(votesKey), b) })
+	if wrote := (*fs.PathError)(nil); err == nil || errors.As(err, &wrote) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrUnsynced, err)
 }
+
+// change stores values in the place of some, or of none. The library may vote meanwhile.
+func (v *Votes) change(some values) error {
+	v.turn <- struct{}{}
+	defer func() { <-v.turn }()
+	all := maps.Clone(*v.values.Load())
+	maps.Copy(all, some)
+	err := v.write(all)
+	if err == nil {
+		v.values.Store(&all)
+	}
+	return err
+}
+
+// Get implements hraft.StableStore.
+func (v *Votes) Get(key []byte) (val []byte, err error) { return (*v.values.Load())[string(key)], nil }
+
+// Set implements hraft.StableStore.
+func (v *Votes) Set(key, val []byte) error { return v.change(values{string(key): val}) }
 
 // SetUint64 implements hraft.StableStore.
 func (v *Votes) SetUint64(key []byte, val uint64) error {
@@ -223,72 +191,37 @@ func (v *Votes) SetUint64(key []byte, val uint64) error {
 }
 
 // GetUint64 implements hraft.StableStore.
-func (v *Votes) GetUint64(key []byte) (uint64, error) {
-	val, err := v.Get(key)
-	if err != nil {
-		return 0, err
+func (v *Votes) GetUint64(key []byte) (uint64, error) { return v.values.Load().number(string(key)) }
+
+func (a values) number(key string) (uint64, error) {
+	if len(a[key]) != 8 {
+		return 0, fmt.Errorf("%q: %w: a number of %d bytes", key, ErrDamaged, len(a[key]))
 	}
-	if len(val) != 8 {
-		return 0, fmt.Errorf("%q: %w: a number of %d bytes", key, ErrDamaged, len(val))
-	}
-	return binary.BigEndian.Uint64(val), nil
+	return binary.BigEndian.Uint64(a[key]), nil
 }
 
 // Copy copies another member's values.
-func (v *Votes) Copy(from *Votes) error {
-	for key := range initialValues {
-		val, err := from.Get([]byte(key))
-		if err == nil {
-			err = v.Set([]byte(key), val)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
+func (v *Votes) Copy(from *Votes) error { return v.change(*from.values.Load()) }
 
-// Reseal rewrites the values under the active key. The library may vote meanwhile.
-func (v *Votes) Reseal() error {
-	v.turn <- struct{}{}
-	defer func() { <-v.turn }()
-	for key := range initialValues {
-		if err := v.rewrite(key); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// rewrite stores the value that a key has again.
-func (v *Votes) rewrite(key string) error {
-	val, err := v.Get([]byte(key))
-	if err != nil {
-		return err
-	}
-	return v.set([]byte(key), val)
-}
+// Reseal writes the values under the active key.
+func (v *Votes) Reseal() error { return v.change(nil) }
 
 // Close closes the file.
 func (v *Votes) Close() error {
-	switch {
-	case v.broken.Load():
-		return v.file.Close()
-	case v.bolt != nil:
-		return v.bolt.Close()
+	if v.bolt == nil {
+		return nil
 	}
-	return nil
+	return v.bolt.Close()
 }
 
 // VotedTerm is the newest term in a directory's file, current or of a vote; 0 when it cannot be read.
 func VotedTerm(dir string, keys *seal.Ring) (term uint64) {
-	v, err := openVotes(filepath.Join(dir, votesFile), keys, false, true)
+	all, err := readVotes(filepath.Join(dir, votesFile), keys)
 	if err != nil {
 		return 0
 	}
-	defer v.Close()
 	for _, key := range []string{KeyTerm, keyVoteTerm} {
-		if t, err := v.GetUint64([]byte(key)); err == nil {
+		if t, err := all.number(key); err == nil {
 			term = max(term, t)
 		}
 	}

@@ -2,6 +2,7 @@ package logstore
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"math/rand/v2"
@@ -80,7 +81,7 @@ func TestVotesStay(t *testing.T) {
 				v.vote(term)
 				raw, err := os.ReadFile(filepath.Join(v.dir, votesFile))
 				must(t, err)
-				if plain := bytes.Contains(raw, candidate(term)); plain != (keys == nil) {
+				if plain := bytes.Contains(raw, []byte(base64.StdEncoding.EncodeToString(candidate(term)))); plain != (keys == nil) {
 					t.Errorf("the vote can be read in the file: %v", plain)
 				}
 				killed := newVoting(t, keys)
@@ -139,6 +140,8 @@ func TestFlippedBitsOfVotes(t *testing.T) {
 				if err == nil {
 					v.has(7)
 					v.vote(8)
+					v.close()
+					must(t, v.open())
 					v.has(8)
 					v.close()
 				}
