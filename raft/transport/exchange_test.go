@@ -196,3 +196,20 @@ func TestASilentPeerIsDialedAnew(t *testing.T) {
 		t.Errorf("got %q, %v over connection %d", got, err, p.dials.Load())
 	}
 }
+
+// TestAnotherNodeIsNotAsked: a request for one member reaches no other that answers at its address, and those for that one go on.
+func TestAnotherNodeIsNotAsked(t *testing.T) {
+	t.Parallel()
+	asked := make(chan string, 2)
+	p := startPair(t, func(_ context.Context, entry string) string { asked <- entry; return entry })
+	if _, err := p.pool.exchange(t.Context(), 3, p.addr, ForForward, wire.OpForward, &wire.Forward{Entry: []byte("for 3")}); err == nil {
+		t.Error("node 2 answered for node 3")
+	}
+	f, err := p.pool.exchange(t.Context(), 2, p.addr, ForForward, wire.OpForward, &wire.Forward{Entry: []byte("for 2")})
+	if err != nil || f.Op != wire.OpForwardOK {
+		t.Errorf("%s, %v", f.Op, err)
+	}
+	if got := <-asked; got != "for 2" || len(asked) > 0 {
+		t.Errorf("it was asked %q, and %d more", got, len(asked))
+	}
+}
