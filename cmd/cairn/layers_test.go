@@ -39,6 +39,7 @@ var layers = []layer{
 
 	{"oplog", nil},
 	{"oplog/boltfile", nil},
+	{"oplog/damage", nil},
 	{"oplog/extract", nil},
 	{"oplog/syncwriter", nil},
 	{"oplog/seal", []string{"oplog/syncwriter"}},

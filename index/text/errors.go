@@ -15,6 +15,9 @@ var ErrLocked = errors.New("text index in use")
 // read. The index is derived: close it, open it again and rebuild.
 var ErrCorrupt = errors.New("text index corrupt")
 
+// ErrVersion says that another version of Cairn wrote the stored index. It is no damage, and nothing reads it either.
+var ErrVersion = errors.New("written by another version")
+
 // A MovedError is returned by Open when the directory held no usable index: it
 // was moved aside, whole. Opening again starts an empty index to rebuild.
 type MovedError struct {

@@ -341,7 +341,7 @@ func encodeState(applied uint64) []byte {
 
 func decodeState(b []byte) (applied uint64, err error) {
 	if len(b) != 12 || binary.BigEndian.Uint32(b) != format {
-		return 0, corrupt(fmt.Errorf("stored state has another format"))
+		return 0, corrupt(fmt.Errorf("stored state: %w", ErrVersion))
 	}
 	return binary.BigEndian.Uint64(b[4:]), nil
 }

@@ -2,6 +2,7 @@ package text
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -16,6 +17,7 @@ import (
 	berrors "go.etcd.io/bbolt/errors"
 
 	"github.com/cairndb/cairn/oplog/boltfile"
+	"github.com/cairndb/cairn/oplog/damage"
 )
 
 // marker is the file that says the directory once held a stored watermark. With
@@ -106,9 +108,10 @@ func prepare(dir string) error {
 	if dir == "" {
 		return nil
 	}
-	err := boltfile.Check(filepath.Join(dir, "root.bolt"))
+	path := filepath.Join(dir, "root.bolt")
+	err := boltfile.Check(path)
 	if errors.Is(err, boltfile.ErrDamaged) {
-		return corrupt(err)
+		return corrupt(&damage.Error{Path: path, Err: err})
 	}
 	return err
 }
@@ -146,9 +149,11 @@ func (x *Index) load() (*snapshot, error) {
 	for _, s := range reader.Segments() {
 		deleted, first := s.Deleted(), len(x.restored)
 		place := map[uint32]int{}
-		if err := verify(s.Segment()); err != nil {
-			reader.Close()
-			return nil, err
+		if path := pathOf(s.Segment()); path != "" {
+			if err := verify(context.Background(), path, 0); err != nil {
+				reader.Close()
+				return nil, err
+			}
 		}
 		rows, err := loadRows(s.Segment(), func(doc, row, group uint32, length uint16) {
 			p, _ := x.rows.at(row)

@@ -9,48 +9,67 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	segment "github.com/blevesearch/scorch_segment_api/v2"
+
+	"github.com/cairndb/cairn/oplog/damage"
 )
 
-// Verify compares the files of the segments that are searched with their checksums, as Open did, and rests between two of them.
+// Verify compares the files of the segments that are searched with their checksums, as Open did, and rests after each piece of a file. The first that
+// differs is ErrCorrupt and a *damage.Error. It keeps the index from nothing meanwhile: Close does not wait for it, and a file that was merged into another, or
+// removed with the index, is passed over.
 func (x *Index) Verify(ctx context.Context, rest time.Duration) error {
-	if x.store == nil {
-		return nil
-	}
-	if err := x.use(); err != nil {
+	paths, err := x.segmentPaths()
+	if err != nil {
 		return err
 	}
-	defer x.users.Done()
-	r, err := x.store.Reader()
-	if err != nil {
-		return fmt.Errorf("bleve reader: %w", err)
-	}
-	defer r.Close()
-	for _, s := range r.(*scorch.IndexSnapshot).Segments() {
-		if err := verify(s.Segment()); err != nil && !errors.Is(err, fs.ErrNotExist) { // merged into another since
+	for _, path := range paths {
+		if err := verify(ctx, path, rest); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(rest):
 		}
 	}
 	return nil
 }
 
+// segmentPaths are the files of the segments that are searched now.
+func (x *Index) segmentPaths() (paths []string, err error) {
+	if x.store == nil {
+		return nil, nil
+	}
+	if err := x.use(); err != nil {
+		return nil, err
+	}
+	defer x.users.Done()
+	r, err := x.store.Reader()
+	if err != nil {
+		return nil, fmt.Errorf("bleve reader: %w", err)
+	}
+	defer r.Close()
+	for _, s := range r.(*scorch.IndexSnapshot).Segments() {
+		if path := pathOf(s.Segment()); path != "" {
+			paths = append(paths, path)
+		}
+	}
+	return paths, nil
+}
+
+// pathOf is the file of a segment; empty for one that is in memory alone.
+func pathOf(s segment.Segment) string {
+	if p, ok := s.(segment.PersistedSegment); ok {
+		return p.Path()
+	}
+	return ""
+}
+
+// verifyPiece is how much of a file is read before a rest.
+const verifyPiece = 256 << 10
+
 // verify compares a segment's file with the checksum in its last four bytes.
 // Bleve writes that checksum and never reads it; its decoders trust their bytes.
-func verify(s segment.Segment) error {
-	p, ok := s.(segment.PersistedSegment)
-	if !ok || p.Path() == "" {
-		return nil
-	}
-	f, err := os.Open(p.Path())
+func verify(ctx context.Context, path string, rest time.Duration) error {
+	f, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("verify segment: %w", err)
 	}
@@ -59,19 +78,39 @@ func verify(s segment.Segment) error {
 	if err != nil {
 		return fmt.Errorf("verify segment: %w", err)
 	}
-	if info.Size() < 4 {
-		return corrupt(fmt.Errorf("segment %s is too short", filepath.Base(p.Path())))
+	left := info.Size() - crc32.Size
+	if left < 0 {
+		return corrupt(&damage.Error{Path: path, Err: errors.New("too short for a segment")})
 	}
-	sum := crc32.NewIEEE()
-	if _, err := io.CopyBuffer(struct{ io.Writer }{sum}, io.LimitReader(f, info.Size()-4), make([]byte, 256<<10)); err != nil {
-		return fmt.Errorf("verify segment: %w", err)
+	sum, piece := crc32.NewIEEE(), make([]byte, min(left, verifyPiece))
+	for ; left > 0; left -= int64(len(piece)) {
+		piece = piece[:min(left, verifyPiece)]
+		if _, err := io.ReadFull(f, piece); err != nil {
+			return fmt.Errorf("verify segment: %w", err)
+		}
+		sum.Write(piece)
+		if err := pause(ctx, rest); err != nil {
+			return err
+		}
 	}
-	var want [4]byte
+	var want [crc32.Size]byte
 	if _, err := io.ReadFull(f, want[:]); err != nil {
 		return fmt.Errorf("verify segment: %w", err)
 	}
 	if binary.BigEndian.Uint32(want[:]) != sum.Sum32() {
-		return corrupt(fmt.Errorf("segment %s: checksum differs", filepath.Base(p.Path())))
+		return corrupt(&damage.Error{Path: path, Err: errors.New("its checksum differs")})
 	}
 	return nil
+}
+
+func pause(ctx context.Context, rest time.Duration) error {
+	if rest == 0 {
+		return ctx.Err()
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(rest):
+		return nil
+	}
 }

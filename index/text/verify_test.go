@@ -1,0 +1,82 @@
+package text
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/oplog/damage"
+)
+
+// rests is a context that counts the rests of Verify, for each of them asks for Done, and does something in them.
+type rests struct {
+	context.Context
+	n    int
+	then func()
+}
+
+func (r *rests) Done() <-chan struct{} {
+	r.n++
+	if r.then != nil {
+		r.then()
+	}
+	return r.Context.Done()
+}
+
+// TestVerifyRestsWithinAFile: a large segment is read in pieces, and the reading ends between two of them when it is cancelled.
+func TestVerifyRestsWithinAFile(t *testing.T) {
+	t.Parallel()
+	const pieces = 5
+	raw := make([]byte, (pieces-1)*verifyPiece+1, (pieces-1)*verifyPiece+1+crc32.Size)
+	rand.NewChaCha8([32]byte{}).Read(raw)
+	path := filepath.Join(t.TempDir(), "000000000001.zap")
+	write := func(raw []byte) {
+		t.Helper()
+		if err := os.WriteFile(path, raw, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(binary.BigEndian.AppendUint32(raw, crc32.ChecksumIEEE(raw)))
+	counted := &rests{Context: t.Context()}
+	if err := verify(counted, path, time.Nanosecond); err != nil || counted.n != pieces {
+		t.Errorf("%d rests, %v", counted.n, err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	cut := &rests{Context: ended, then: cancel}
+	if err := verify(cut, path, time.Hour); !errors.Is(err, context.Canceled) || cut.n != 1 {
+		t.Errorf("cancelled in the first rest: %d rests, %v", cut.n, err)
+	}
+	for _, harmed := range [][]byte{raw, raw[:3], {}} { // the last four bytes are no checksum of the others
+		write(harmed)
+		if err := verify(t.Context(), path, 0); !errors.Is(err, ErrCorrupt) || damage.PathOf(err, "") != path {
+			t.Errorf("%d bytes: %v", len(harmed), err)
+		}
+	}
+}
+
+// TestVerifyKeepsNoIndexOpen: an index is closed and removed while Verify rests.
+func TestVerifyKeepsNoIndexOpen(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "ix")
+	x := openAt(t, dir)
+	apply(t, x, 1, []Row{{Row: 0, Text: "some hay"}})
+	settle(t, x)
+	removed := &rests{Context: t.Context(), then: func() {
+		if err := errors.Join(x.Close(), os.RemoveAll(dir)); err != nil {
+			t.Error(err)
+		}
+	}}
+	if err := x.Verify(removed, time.Nanosecond); err != nil || removed.n == 0 {
+		t.Errorf("%d rests, %v", removed.n, err)
+	}
+	if err := x.Verify(t.Context(), 0); !errors.Is(err, ErrClosed) {
+		t.Errorf("closed: %v", err)
+	}
+}
