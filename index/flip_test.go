@@ -1,6 +1,7 @@
 package index_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/oplog/damage"
 )
 
 // summed are the files of which every bit counts.
@@ -79,6 +81,10 @@ func TestFlippedBits(t *testing.T) {
 			if summed.MatchString(filepath.Base(name)) && !strings.Contains(said.String(), filepath.Dir(name)) {
 				t.Errorf("%s: it says %q", what, said)
 			}
+			found := r.index.Damaged().List()
+			if len(found) != 0 && (len(found) != 1 || found[0].Path != filepath.Join(r.dir(), name) && kind != "root.bolt" || !found[0].Healed) || len(found) == 0 && summed.MatchString(filepath.Base(name)) {
+				t.Errorf("%s: it names %+v", what, found)
+			}
 		}
 		return nil
 	})
@@ -105,11 +111,11 @@ func TestDamageUnderAnOpenIndexIsHealed(t *testing.T) {
 	r.apply(l.records, 100)
 	want := r.answers(qs)
 	r.settle()
-	verify := func(want uint64) {
+	verify := func(want int64) {
 		t.Helper()
-		before := r.index.Damaged()
-		if err := r.index.Verify(t.Context(), 0); err != nil || r.index.Damaged()-before != want {
-			t.Fatalf("%d databases are damaged, %v; want %d", r.index.Damaged()-before, err, want)
+		before := r.index.Damaged().Times(damage.Index)
+		if err := r.index.Verify(t.Context(), 0); err != nil || r.index.Damaged().Times(damage.Index)-before != want {
+			t.Fatalf("%d databases are damaged, %v; want %d", r.index.Damaged().Times(damage.Index)-before, err, want)
 		}
 	}
 	verify(0)
@@ -130,7 +136,16 @@ func TestDamageUnderAnOpenIndexIsHealed(t *testing.T) {
 	if err != nil || files == 0 {
 		t.Fatalf("%d segments: %v", files, err)
 	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := r.index.Verify(gone, 0); !errors.Is(err, context.Canceled) || !r.index.Damaged().Healed() {
+		t.Errorf("cancelled: %v", err)
+	}
 	verify(1)
+	found := r.index.Damaged().List()
+	if len(found) != 1 || found[0].Database != "default" || found[0].Times != 1 || !found[0].Healed || filepath.Ext(found[0].Path) != ".zap" || filepath.Dir(filepath.Dir(filepath.Dir(found[0].Path))) != r.dir() {
+		t.Errorf("it names %+v", found)
+	}
 	if !strings.Contains(said.String(), "database=1") || !strings.Contains(said.String(), ".zap") {
 		t.Errorf("it says %q", said)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/cairndb/cairn/index/text"
 	"github.com/cairndb/cairn/index/vector"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/damage"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/oplog/state"
 )
@@ -64,7 +65,7 @@ type remaking struct {
 	remakes sync.Mutex           // held by Remake, before all other locks
 	stale   map[oplog.DB]bool    // databases whose files may hold what was purged, or are damaged
 	remade  map[oplog.DB]touched // what came for those that Remake is at
-	damaged atomic.Uint64        // see Damaged
+	damaged damage.Files
 }
 
 // postingCache bounds the decoded postings kept over all databases.

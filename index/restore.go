@@ -14,7 +14,7 @@ import (
 
 	"github.com/cairndb/cairn/index/text"
 	"github.com/cairndb/cairn/oplog"
-	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/oplog/damage"
 	"github.com/cairndb/cairn/oplog/state"
 )
 
@@ -120,6 +120,9 @@ func (x *Index) reopen(dir string, self identity, files databaseFiles) (_ *datab
 	failed := <-filled
 	if err != nil {
 		x.cfg.Logger.Warn("index unreadable, rebuilt", "path", dir, "err", err)
+		if errors.Is(err, text.ErrCorrupt) && !errors.Is(err, text.ErrVersion) {
+			x.thrownAway(self.Name, damage.PathOf(err, dir))
+		}
 		return nil, false
 	}
 	rows, next := words.Restored()
@@ -128,6 +131,9 @@ func (x *Index) reopen(dir string, self identity, files databaseFiles) (_ *datab
 	} else {
 		if !errors.Is(failed, errOtherDirectory) {
 			x.cfg.Logger.Warn("checkpoint of the index unreadable, reading the state instead", "path", dir, "err", failed)
+		}
+		if path := damage.PathOf(failed, ""); path != "" {
+			x.thrownAway(self.Name, path)
 		}
 		d = emptyDatabase(dir)
 		for _, r := range rows {
@@ -154,11 +160,11 @@ func (x *Index) loadCheckpoint(r *checkpointLoader, dir string, files databaseFi
 		return errOtherDirectory
 	}
 	if err := readSections(filepath.Join(dir, files.Rows), rowsMagic, x.cfg.Keys, r.rows); err != nil {
-		return fmt.Errorf("%s: %w", files.Rows, err)
+		return err
 	}
 	for _, f := range files.Vectors {
 		if err := readSections(filepath.Join(dir, f.File), vectorsMagic, x.cfg.Keys, func(e *sectionReader) error { return r.vectors(e, f) }); err != nil {
-			return fmt.Errorf("%s: %w", f.File, err)
+			return err
 		}
 	}
 	return nil
@@ -180,8 +186,9 @@ func (x *Index) loadHead(ctx context.Context, v *state.View) (head checkpoint) {
 	if err != nil {
 		switch {
 		case ctx.Err() != nil: // the caller returns
-		case errors.Is(err, errSections) || errors.Is(err, seal.ErrDamaged):
+		case damage.PathOf(err, "") != "":
 			x.cfg.Logger.Warn("checkpoint of the index unreadable, reading the state instead", "path", path, "err", err)
+			x.thrownAway("", path)
 		case !errors.Is(err, os.ErrNotExist):
 			x.cfg.Logger.Info("checkpoint of the index not used", "err", err)
 		}

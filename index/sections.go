@@ -10,6 +10,8 @@ import (
 	"math"
 	"os"
 
+	"github.com/cairndb/cairn/index/text"
+	"github.com/cairndb/cairn/oplog/damage"
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
@@ -23,6 +25,7 @@ const (
 	headMagic    = "CAIRNCK1"
 	rowsMagic    = "CAIRNRW4"
 	vectorsMagic = "CAIRNVC1"
+	magicKind    = 7         // bytes of these that say what the file is; the last one is its version
 	sectionSize  = 256 << 10 // after which a section is closed
 	maxSection   = 64 << 20  // of a file that is read
 )
@@ -122,13 +125,18 @@ type sectionReader struct {
 	err error
 }
 
-// readSections opens a file and has f read it to its end.
-func readSections(path, magic string, ring *seal.Ring, f func(*sectionReader) error) error {
+// readSections opens a file and has f read it to its end. Damage is a *damage.Error.
+func readSections(path, magic string, ring *seal.Ring, f func(*sectionReader) error) (err error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
+	defer func() {
+		if errors.Is(err, errSections) || errors.Is(err, seal.ErrDamaged) {
+			err = &damage.Error{Path: path, Err: err}
+		}
+	}()
 	var in io.Reader = bufio.NewReaderSize(file, 1<<20)
 	if ring != nil {
 		if in, err = ring.Reader(in); err != nil {
@@ -137,7 +145,10 @@ func readSections(path, magic string, ring *seal.Ring, f func(*sectionReader) er
 	}
 	e := &sectionReader{in: in}
 	head := make([]byte, len(magic))
-	if _, err := io.ReadFull(in, head); err != nil || string(head) != magic {
+	switch _, err := io.ReadFull(in, head); {
+	case err == nil && string(head) != magic && string(head[:magicKind]) == magic[:magicKind]:
+		return text.ErrVersion
+	case err != nil || string(head) != magic:
 		return fmt.Errorf("%w: not a file of this kind", errSections)
 	}
 	if err := f(e); err != nil {

@@ -9,29 +9,26 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/index/text"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/damage"
+	"github.com/cairndb/cairn/oplog/state"
 )
 
 // Verify compares the files of words of the open indexes with their checksums, as opening them did, for a disk may change a bit of a file that
-// is being searched. It rests between two files. The files of a database in which one differs are made anew from the state, as after a purge.
+// is being searched. It rests after each piece of a file. The files of a database in which one differs are made anew from the state, as after a purge.
 func (x *Index) Verify(ctx context.Context, rest time.Duration) error {
 	x.mu.RLock()
 	dbs := slices.Sorted(maps.Keys(x.dbs))
 	x.mu.RUnlock()
-	before := x.Damaged()
 	for _, id := range dbs {
-		d, err := x.pin(id)
-		if err != nil {
-			return err
-		}
+		d := x.database(id)
 		if d == nil { // closed since, and verified when it is opened
 			continue
 		}
-		err = d.words.Verify(ctx, rest)
-		d.release()
-		switch {
+		switch err := d.words.Verify(ctx, rest); {
 		case errors.Is(err, text.ErrCorrupt):
 			x.cfg.Logger.Error("a file of the index is damaged: the index of the database is made anew from the state", "database", id, "dir", x.cfg.Dir, "err", err)
-			x.damaged.Add(1)
+			x.damaged.Found(damage.File{Kind: damage.Index, Database: x.nameOf(id), Path: damage.PathOf(err, d.dir)})
 			x.mu.Lock()
 			x.stale[id] = true
 			x.mu.Unlock()
@@ -39,11 +36,31 @@ func (x *Index) Verify(ctx context.Context, rest time.Duration) error {
 			return fmt.Errorf("index: %w", err)
 		}
 	}
-	if x.Damaged() == before {
+	if x.damaged.Healed() {
 		return nil
 	}
-	return x.Remake(ctx, false)
+	if err := x.Remake(ctx, false); err != nil {
+		return err
+	}
+	x.damaged.Heal()
+	return nil
 }
 
-// Damaged is how often Verify has found the index of a database damaged since Open.
-func (x *Index) Damaged() uint64 { return x.damaged.Load() }
+// Damaged are the files in which damage was found since Open, by Verify or when they were opened.
+func (x *Index) Damaged() *damage.Files { return &x.damaged }
+
+// nameOf is the name of a database; empty for one that is gone.
+func (x *Index) nameOf(id oplog.DB) (name string) {
+	_ = x.cfg.State.Read(func(v *state.View) error { // a state that cannot be read is named by who scrubs it
+		if info, ok := v.Database(id); ok {
+			name = info.Name
+		}
+		return nil
+	})
+	return name
+}
+
+// thrownAway notes damage of a file that is not used: its database, or all of them when no name is given, gets what it held from the state.
+func (x *Index) thrownAway(database, path string) {
+	x.damaged.Found(damage.File{Kind: damage.Index, Database: database, Path: path, Healed: true})
+}

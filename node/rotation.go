@@ -98,10 +98,8 @@ func rest(ctx context.Context, d time.Duration) error {
 
 // noneAside refuses to drop a key while a file that was moved aside exists: an operator may want to read it, and needs the key.
 func (n *Node) noneAside() error {
-	for _, pattern := range []string{"*.corrupt-*", filepath.Join("raft", "*.corrupt-*")} {
-		if aside, _ := filepath.Glob(filepath.Join(n.cfg.Home, pattern)); len(aside) > 0 { // the patterns are good
-			return fmt.Errorf("%v: remove it when it is not needed any more", aside)
-		}
+	if aside := home.SetAsides(n.cfg.Home); len(aside) > 0 {
+		return fmt.Errorf("%v: remove it when it is not needed any more", aside)
 	}
 	return nil
 }

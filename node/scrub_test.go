@@ -2,15 +2,20 @@ package node_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/home"
@@ -31,7 +36,7 @@ func TestFlippedBitsAreHealed(t *testing.T) {
 	})
 	cl := c.dial(0, 1, 2)
 	var rids []string
-	for i := range 150 {
+	for i := range index.SmallRows + 10 { // so many that its index has files
 		rid, err := cl.Remember(t.Context(), wire.NewRemember(fmt.Sprintf("lighthouse number %04d has a keeper", i)))
 		if err != nil {
 			t.Fatal(err)
@@ -39,6 +44,7 @@ func TestFlippedBitsAreHealed(t *testing.T) {
 		rids = append(rids, rid)
 	}
 	c.agree()
+	flippedWords(t, c, (c.leader()+2)%3)
 	for round, victim := range []int{c.leader(), (c.leader() + 1) % 3} {
 		dir := filepath.Join(c.cfgs[victim].Home, "state")
 		if round == 0 {
@@ -85,6 +91,35 @@ func TestFlippedBitsAreHealed(t *testing.T) {
 			}
 			return false
 		})
+	}
+}
+
+// flippedWords changes bits in the segments of a member's index, under it: it names them in its status and has what they held from the state.
+func flippedWords(t *testing.T, c *cluster, victim int) {
+	t.Helper()
+	pattern := filepath.Join(c.cfgs[victim].Home, "index", "*", "text", "*.zap")
+	var words []string
+	eventually(t, "its words are on the disk", func() bool {
+		words, _ = filepath.Glob(pattern) // the pattern is good
+		return len(words) > 0 && !slices.ContainsFunc(words, func(path string) bool { // one that is being written
+			raw, err := os.ReadFile(path)
+			end := len(raw) - crc32.Size
+			return err != nil || end < 0 || crc32.ChecksumIEEE(raw[:end]) != binary.BigEndian.Uint32(raw[end:])
+		})
+	})
+	for _, path := range words {
+		rafttest.FlipOne(t, path, rand.New(rand.NewPCG(5, 6)))
+	}
+	eventually(t, "it names the file, and has made its index anew", func() bool {
+		found := c.nodes[victim].Service().Status(t.Context()).Damaged
+		return len(found) == 1 && found[0].Kind == "index" && found[0].Database == "default" && found[0].Healed && slices.Contains(words, filepath.Join(c.cfgs[victim].Home, found[0].File))
+	})
+	s, caller := c.service(victim)
+	if found, err := api.Recall.Do(t.Context(), s, caller, &api.RecallRequest{Question: api.Question{Text: "lighthouse 0050", K: 1}}); err != nil || len(found.Results) != 1 || found.Results[0].Text != "lighthouse number 0050 has a keeper" {
+		t.Errorf("it finds %+v, %v", found, err)
+	}
+	if _, err := os.Stat(words[0]); !os.IsNotExist(err) {
+		t.Errorf("%s stays: %v", words[0], err)
 	}
 }
 

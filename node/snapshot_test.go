@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -136,12 +137,21 @@ func damagedSnapshots(t *testing.T, harm func([]byte) []byte) {
 	c.ready(away)
 	c.agree()
 	var aside []string
-	for _, cfg := range c.cfgs {
+	for i, cfg := range c.cfgs {
 		found, err := filepath.Glob(filepath.Join(cfg.Home, "raft", "snapshot-*.corrupt-*"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		aside = append(aside, found...)
+		st := c.nodes[i].Service().Status(t.Context())
+		for _, path := range found {
+			id, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(path), "snapshot-"), ".")
+			if !slices.Contains(st.SetAside, filepath.Base(path)) || !slices.ContainsFunc(st.Damaged, func(d api.Damage) bool {
+				return d.Kind == "snapshot" && d.File == "raft/snapshots/"+id && d.Healed && d.Times > 0
+			}) {
+				t.Errorf("of %s node %d says %q and %+v", path, i+1, st.SetAside, st.Damaged)
+			}
+		}
 	}
 	if len(aside) == 0 {
 		t.Error("no snapshot was moved aside")

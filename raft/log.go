@@ -9,6 +9,7 @@ import (
 	hraft "github.com/hashicorp/raft"
 
 	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/oplog/damage"
 	"github.com/cairndb/cairn/raft/logstore"
 	"github.com/cairndb/cairn/raft/recovery"
 )
@@ -24,7 +25,7 @@ type storage struct {
 	lastAtOpen   uint64              // the last record that the log had when it was opened
 	supersededTo atomic.Uint64       // the log may hold records up to here that a snapshot replaced
 	trailing     atomic.Uint64       // records that a snapshot leaves in the log
-	lostRecords  atomic.Uint64       // see lostKept
+	damaged      *damage.Files       // see Damaged
 }
 
 // logDir is where, in a member's directory, the log is, with term and vote.
@@ -126,11 +127,12 @@ func (n *Node) storeOptions() logstore.Options {
 // lostKept is told of kept records that cannot be read: the window begins behind them, and consensus lacks nothing.
 func (n *Node) lostKept(err error) {
 	n.log.Error("records kept for readers of the log cannot be read", "err", err)
-	n.lostRecords.Add(1)
+	n.damaged.Found(damage.File{Kind: damage.Log, Path: damage.PathOf(err, logDir(n.cfg.Dir)), Healed: true})
 }
 
-// LostRecords is how often records that the log kept for its readers were found damaged since the start.
-func (n *Node) LostRecords() uint64 { return n.lostRecords.Load() }
+// Damaged are the files in which this member found damage since it started, and goes on: segments of records that the log kept for its
+// readers, and snapshots. A damaged record of the log itself, or a damaged vote, stops it.
+func (n *Node) Damaged() *damage.Files { return n.damaged }
 
 // leads says whether the library stores records as a leader, in the task that stores them.
 func (n *Node) leads() bool { return n.running.Load() && n.raft.State() == hraft.Leader }

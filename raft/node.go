@@ -13,6 +13,7 @@ import (
 
 	hraft "github.com/hashicorp/raft"
 
+	"github.com/cairndb/cairn/oplog/damage"
 	"github.com/cairndb/cairn/raft/logstore"
 	"github.com/cairndb/cairn/raft/recovery"
 	"github.com/cairndb/cairn/raft/transport"
@@ -91,9 +92,10 @@ type peerState struct {
 }
 
 func newNode(cfg Config, sm StateMachine) *Node {
+	found := new(damage.Files)
 	n := &Node{cfg: cfg, log: cfg.Logger, consensus: consensus{sm: sm}, lifetime: lifetime{stopped: make(chan struct{})}, largeFrames: large.NewTurns(),
 		answeredHeartbeats: make(chan *hraft.AppendEntriesRequest, 1),
-		storage:            storage{snaps: newSnapshots(&cfg)},
+		storage:            storage{snaps: newSnapshots(&cfg, found), damaged: found},
 		rejoining:          rejoining{admitters: make(chan hraft.Server, 1)},
 		failover:           failover{connectionsLost: make(chan uint32, 1)},
 		members:            members{changed: make(chan struct{})},

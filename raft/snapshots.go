@@ -18,6 +18,7 @@ import (
 
 	hraft "github.com/hashicorp/raft"
 
+	"github.com/cairndb/cairn/oplog/damage"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/oplog/syncwriter"
 	"github.com/cairndb/cairn/raft/logstore"
@@ -31,11 +32,12 @@ type snapshots struct {
 	files  logstore.FS
 	keys   *seal.Ring
 	log    *slog.Logger
+	found  *damage.Files // the member's
 	wanted chan struct{} // holds a token when one could not be read
 }
 
-func newSnapshots(cfg *Config) *snapshots {
-	return &snapshots{dir: snapshotDir(cfg.Dir), aside: cfg.Dir, files: cfg.LogFiles, keys: cfg.Keys, log: cfg.Logger, wanted: make(chan struct{}, 1)}
+func newSnapshots(cfg *Config, found *damage.Files) *snapshots {
+	return &snapshots{dir: snapshotDir(cfg.Dir), aside: cfg.Dir, files: cfg.LogFiles, keys: cfg.Keys, log: cfg.Logger, found: found, wanted: make(chan struct{}, 1)}
 }
 
 // snapshotDir is where, in a member's directory, the snapshots are.
@@ -176,6 +178,7 @@ func (s *snapshots) refuse(id string, err error) error {
 	}
 	aside := filepath.Join(s.aside, fmt.Sprintf("snapshot-%s.corrupt-%d", id, time.Now().Unix()))
 	s.log.Error("snapshot unreadable, moved aside", "path", s.path(id), "aside", aside, "err", err)
+	s.found.Found(damage.File{Kind: damage.Snapshot, Path: s.path(id), Healed: true})
 	err = errors.Join(err, s.files.Rename(s.path(id), aside))
 	select {
 	case s.wanted <- struct{}{}:

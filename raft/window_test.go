@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/damage"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/oplog/state"
 )
@@ -186,8 +187,9 @@ func TestDamageOfTheWindowStopsNothing(t *testing.T) {
 		}
 	}
 	r.Close()
-	if k.cfg.Window.First() <= before || k.n.LostRecords() != 1 {
-		t.Errorf("the window begins at %d, and %d losses are counted", k.cfg.Window.First(), k.n.LostRecords())
+	found := k.n.Damaged().List()
+	if k.cfg.Window.First() <= before || len(found) != 1 || found[0] != (damage.File{Kind: damage.Log, Path: names[2], Times: 1, Healed: true}) {
+		t.Errorf("the window begins at %d, and what was found is %+v", k.cfg.Window.First(), found)
 	}
 	left := len(k.read())
 	k.propose(100, 110)
@@ -197,8 +199,8 @@ func TestDamageOfTheWindowStopsNothing(t *testing.T) {
 	}
 	k.reopen()
 	k.wantLast(left+10, "after a start")
-	if n := k.n.LostRecords(); n != 0 {
-		t.Errorf("what is lost is met again: %d", n)
+	if found := k.n.Damaged().List(); len(found) != 0 {
+		t.Errorf("what is lost is met again: %+v", found)
 	}
 }
 

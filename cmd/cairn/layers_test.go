@@ -43,7 +43,7 @@ var layers = []layer{
 	{"oplog/extract", nil},
 	{"oplog/syncwriter", nil},
 	{"oplog/seal", []string{"oplog/syncwriter"}},
-	{"oplog/store", []string{"oplog/seal"}},
+	{"oplog/store", []string{"oplog/damage", "oplog/seal"}},
 	{"oplog/store/storetest", nil},
 	{"oplog/snapshot", []string{"oplog"}},
 	{"oplog/state", []string{"oplog", "oplog/seal", "oplog/snapshot", "oplog/store", "oplog/syncwriter"}},

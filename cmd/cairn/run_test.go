@@ -115,14 +115,16 @@ func TestOutputKeys(t *testing.T) {
 
 func TestStatusForAPerson(t *testing.T) {
 	leader, two := uint32(2), uint64(2)
-	vitals := func(at oplog.Index, sum, version string, up float64, left api.Leftovers) api.Vitals {
-		return api.Vitals{Applied: at, SumIndex: at, Sum: sum, Version: version, UptimeSecs: up, Leftovers: left}
+	vitals := func(at oplog.Index, sum, version string, up float64, left api.Leftovers, found ...api.Damage) api.Vitals {
+		return api.Vitals{Applied: at, SumIndex: at, Sum: sum, Version: version, UptimeSecs: up, Leftovers: left, Damaged: found}
 	}
+	files := []api.Damage{{Kind: "state", File: "state/1/000004.sst", Times: 2, Heals: "restart it"}, {Kind: "state", File: "state/1/000007.sst", Times: 1, Heals: "restart it"},
+		{Kind: "index", Database: "garden", File: "index/2-1/text/000000000001.zap", Times: 1, Healed: true, Heals: "check the disk"}}
 	s := api.ClusterStatus{Clustered: true, NodeID: 1, Role: "Follower", CurrentTerm: 3, LeaderID: &leader, Healthy: true, Condition: "degraded: node 3 unreachable", QuorumSize: 2, Cluster: "c1",
 		Wire: "a:1", Commit: 12, Lag: &two, Vitals: vitals(10, "0123456789", "v1", 61.5, api.Leftovers{SetAside: []string{"state.corrupt-1", "raft.corrupt-1"}}),
 		Store: api.Store{Bytes: 12_345_678, Tables: 9, Unmerged: 3_000_000},
 		Peers: []api.Peer{
-			{Store: &api.Store{Bytes: 1e6, Tables: 2, Damaged: 3, In: []string{"state/1/000004.sst"}}, NodeID: 2, Wire: "b:1", State: "Leader", Voter: true, Reachable: true, LagEntries: new(uint64), Vitals: vitals(12, "abcdef", "v1", 3, api.Leftovers{HoldPurge: true})},
+			{Store: &api.Store{Bytes: 1e6, Tables: 2, Damaged: 3}, NodeID: 2, Wire: "b:1", State: "Leader", Voter: true, Reachable: true, LagEntries: new(uint64), Vitals: vitals(12, "abcdef", "v1", 3, api.Leftovers{HoldPurge: true}, files...)},
 			{NodeID: 3, Voter: true},
 			{NodeID: 4, Wire: "d:1", State: "Follower", Reachable: true, LagEntries: &two, Vitals: vitals(10, "0123456789", "v1", 3, api.Leftovers{})},
 			{NodeID: 5, Wire: "e:1", State: "Follower", Reachable: true, LagEntries: &two, Vitals: vitals(10, "different", "v2", 3, api.Leftovers{})},
@@ -136,8 +138,10 @@ leader node 2  term 3  quorum 2 of 3
 node 1  moved files aside that were damaged or contradicted the cluster: state.corrupt-1, raft.corrupt-1
         keep them until every member is healthy, then remove them (runbooks damaged-state.md, divergence.md)
 node 2  its files may hold purged text until it has rewritten them (runbook erase.md)
-node 2  read damaged blocks of its state 3 times, and returned nothing from them: state/1/000004.sst
-        it stops as soon as enough other voters are healthy, and gets a new state from them when it starts again: make sure that it is restarted (runbook damaged-state.md)
+node 2  found damage in its state: state/1/000004.sst (2 times), state/1/000007.sst (once)
+        restart it
+node 2  found damage in its index of database garden: index/2-1/text/000000000001.zap (once)
+        check the disk
 
 NODE  ROLE                REACHABLE  APPLIED  LAG  STATE       WIRE  VERSION  UP
 1 *   Follower            yes        10       2    01234567    a:1   v1       1m1s

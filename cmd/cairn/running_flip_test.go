@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,8 +22,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestDamageOfARunningNodeIsNamedAndHealed: bits of the tables of a member are changed while it runs. A read of them fails, and metrics, status of every member
-// and the doctor name node, file and way out. It stops when the others can heal it, and after its next start it has what they have.
+// TestDamageOfARunningNodeIsNamedAndHealed: bits of a member's index are changed while it is down, and bits of its tables while it runs. A read of these fails, and metrics, status of
+// every member and the doctor name node, files and way out. It stops when the others can heal it, and after its next start it has what they have.
 func TestDamageOfARunningNodeIsNamedAndHealed(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -44,6 +46,13 @@ func TestDamageOfARunningNodeIsNamedAndHealed(t *testing.T) {
 	leader, victim, other := nodes[lead], nodes[(lead+1)%3], nodes[(lead+2)%3]
 	if _, err := victim.Stop(); err != nil { // its state is in tables
 		t.Fatal(err)
+	}
+	words, err := filepath.Glob(filepath.Join(victim.Line.Home, "index", "*", "text", "*.zap"))
+	if err != nil || len(words) == 0 {
+		t.Fatalf("its index has no files: %v", err)
+	}
+	for _, path := range words {
+		rafttest.FlipOne(t, path, rand.New(rand.NewPCG(1, 2)))
 	}
 	victim.Launch()()
 	sameState(t, nodes)
@@ -78,25 +87,31 @@ func TestDamageOfARunningNodeIsNamedAndHealed(t *testing.T) {
 		t.Error("the metric has not moved")
 	}
 	s := jsonOf[api.ClusterStatus](t, "status", "--endpoints", victim.Line.HTTP, "--token", token)
-	if s.Store.Damaged == 0 || len(s.Store.In) == 0 {
-		t.Fatalf("status: %+v", s.Store)
+	if s.Store.Damaged == 0 || len(s.Damaged) == 0 || s.Damaged[0].Kind != "state" || s.Damaged[0].Times == 0 || s.Damaged[0].Healed {
+		t.Fatalf("status: %+v, %+v", s.Store, s.Damaged)
 	}
-	file := s.Store.In[0]
+	file := s.Damaged[0].File
 	if _, err := os.Stat(filepath.Join(victim.Line.Home, file)); err != nil {
 		t.Errorf("it names %q: %v", file, err)
 	}
+	last := s.Damaged[len(s.Damaged)-1]
+	if last.Kind != "index" || last.Database != "default" || !last.Healed || last.Times != 1 || !slices.Contains(words, filepath.Join(victim.Line.Home, last.File)) {
+		t.Errorf("the index was damaged when it was opened, and status says %+v", s.Damaged)
+	}
 	for _, p := range []*cairntest.Node{victim, leader} { // each member tells it of the others, too
 		out, _ := cairntest.Run(t, "status", "--endpoints", p.Line.HTTP, "--token", token)
-		if !strings.Contains(out, fmt.Sprintf("node %d  read damaged blocks", victim.Line.NodeID)) || !strings.Contains(out, file) || !strings.Contains(out, "make sure that it is restarted") {
+		if !strings.Contains(out, fmt.Sprintf("node %d  found damage in its state: ", victim.Line.NodeID)) || !strings.Contains(out, file) || !strings.Contains(out, "make sure that it is restarted") ||
+			!strings.Contains(out, fmt.Sprintf("node %d  found damage in its index of database default: %s (once)\n        what it held was read from the state instead: check the disk", victim.Line.NodeID, last.File)) {
 			t.Errorf("status of node %d:\n%s", p.Line.NodeID, out)
 		}
 		list, code := cairntest.RunForJSON[[]doctor.Finding](t, "doctor", "--config", p.Args[3], "--json")
-		named := false
+		named, index := false, false
 		for _, f := range list {
-			named = named || f.Status == doctor.Fail && strings.HasPrefix(f.Says, fmt.Sprintf("node %d read damaged blocks", victim.Line.NodeID)) &&
+			named = named || f.Status == doctor.Fail && strings.HasPrefix(f.Says, fmt.Sprintf("node %d found damage in its state: ", victim.Line.NodeID)) &&
 				strings.Contains(f.Says, file) && strings.Contains(f.Do, "make sure that it is restarted")
+			index = index || f.Status == doctor.Warn && strings.Contains(f.Says, last.File) && strings.Contains(f.Do, "check the disk")
 		}
-		if !named || code != cli.ExitFailed {
+		if !named || !index || code != cli.ExitFailed {
 			t.Errorf("doctor of node %d, exit %d: %+v", p.Line.NodeID, code, list)
 		}
 	}
@@ -106,8 +121,8 @@ func TestDamageOfARunningNodeIsNamedAndHealed(t *testing.T) {
 	victim.Launch()()
 	sameState(t, nodes)
 	checkExport(t, victim, token, acked)
-	if after, ok := statusOf(t, victim); !ok || after.Store.Damaged != 0 || len(after.SetAside) == 0 {
-		t.Errorf("after it was healed: %+v, moved aside %q", after.Store, after.SetAside)
+	if after, ok := statusOf(t, victim); !ok || after.Store.Damaged != 0 || len(after.Damaged) != 0 || len(after.SetAside) == 0 {
+		t.Errorf("after it was healed: %+v, %+v, moved aside %q", after.Store, after.Damaged, after.SetAside)
 	}
 }
 

@@ -26,8 +26,9 @@ func (a *app) status() *cobra.Command {
 	var every time.Duration
 	c := &cobra.Command{Use: "status", Short: "Show the cluster", Args: cobra.NoArgs,
 		Long: `Show the cluster as the node that is asked sees it: "healthy", "degraded: node 3 unreachable" (it takes writes), or "not healthy"
-with the reason. /v1/health, the console and the metric cairn_cluster_condition say the same. The second table is of the files of each
-node's state: their size, what compaction has yet to merge, and how often a damaged block was read since the node started.
+with the reason. /v1/health, the console and the metric cairn_cluster_condition say the same. Lines before the tables name the files
+in which a node found damage since it started, and what heals them. The second table is of the files of each node's state: their size,
+what compaction has yet to merge, and how often a damaged block was read since the node started.
 
 Exits with 1 when the cluster is not healthy or the node does not answer, and with --exit-code with 3 when it is degraded.`,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -94,8 +95,8 @@ func printStatus(w io.Writer, s api.ClusterStatus) error {
 		printLeftovers(w, p.NodeID, p.Leftovers)
 	}
 	for _, p := range all {
-		if found, do := cli.DamageOf(p.Store, len(all) == 1); found != "" {
-			fmt.Fprintf(w, "node %d  %s\n        %s\n", p.NodeID, found, do)
+		for _, d := range cli.DamageOf(p.Damaged) {
+			fmt.Fprintf(w, "node %d  %s\n        %s\n", p.NodeID, d.Says, d.Heals)
 		}
 	}
 	return errors.Join(printMembers(w, s), printStores(w, s))

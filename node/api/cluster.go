@@ -60,24 +60,34 @@ type Vitals struct {
 	ClockOff    bool        `json:"clock_off" doc:"Whether the offset is over the bound: such a node hands leadership over."`
 	Version     string      `json:"version" doc:"The version that it runs."`
 	UptimeSecs  float64     `json:"uptime_secs" doc:"Seconds since the node started."`
+	Damaged     []Damage    `json:"damaged,omitempty" doc:"The first files in which it found damage since it started."`
 	Models      []string    `json:"models" doc:"What it can embed with: the configured embedder's full name, the models in its home by the names of their directories, and builtin."`
 	Leftovers
 }
 
 // Leftovers are what a node's home holds that its operator may have to do something about.
 type Leftovers struct {
-	SetAside  []string `json:"set_aside,omitempty" doc:"States and logs that the node moved aside, because they were damaged or contradicted the cluster."`
+	SetAside  []string `json:"set_aside,omitempty" doc:"States, logs and snapshots that the node moved aside, because they were damaged or contradicted the cluster."`
 	HoldPurge bool     `json:"hold_purge,omitempty" doc:"true: its files may hold purged text; the node is rewriting them."`
 	OldKeys   []string `json:"old_keys,omitempty" doc:"Parts of its home that it has yet to rewrite under its active data key."`
 }
 
+// A Damage is a file of a node's home in which something was read that is not what was written there.
+type Damage struct {
+	Kind     string `json:"kind" is:"string{state,log,snapshot,index}" doc:"What it is of: the state, records that the log keeps for its readers, a snapshot or a search index."`
+	Database string `json:"database,omitempty" doc:"The database whose index it is of."`
+	File     string `json:"file" doc:"Its path in the node's home."`
+	Times    int64  `json:"times" doc:"How often damage was found in it since the node started."`
+	Healed   bool   `json:"healed" doc:"Whether its content is not used any more, and what needs it has it from elsewhere."`
+	Heals    string `json:"heals" doc:"What heals it or has healed it, and what there is to do."`
+}
+
 // A Store is the files of a node's state.
 type Store struct {
-	Bytes    int64    `json:"disk_bytes" doc:"Size on the disk."`
-	Tables   int64    `json:"tables" doc:"Number of tables."`
-	Unmerged int64    `json:"unmerged_bytes" doc:"How far compaction is behind: bytes of tables above the lowest level."`
-	Damaged  int64    `json:"damaged_blocks" doc:"Number of damaged blocks read since the node started; nothing is returned from them."`
-	In       []string `json:"damaged_files,omitempty" doc:"The first files that have damaged blocks, by their path in the node's home."`
+	Bytes    int64 `json:"disk_bytes" doc:"Size on the disk."`
+	Tables   int64 `json:"tables" doc:"Number of tables."`
+	Unmerged int64 `json:"unmerged_bytes" doc:"How far compaction is behind: bytes of tables above the lowest level."`
+	Damaged  int64 `json:"damaged_blocks" doc:"Number of damaged blocks read since the node started; nothing is returned from them."`
 }
 
 // A Peer is another member.

@@ -62,6 +62,7 @@ type Limits struct {
 
 // Home is what the node knows of the directory it lives in.
 type Home struct {
+	Dir          string                              // files are named from it
 	Models       string                              // a directory for each model that cairn embed fetch brought
 	Spool        string                              // where backups wait to be downloaded; emptied at the start
 	Leftovers    func() api.Leftovers                // what the operator may want to remove

@@ -8,6 +8,7 @@ import (
 	"github.com/cairndb/cairn/index/breaker"
 	"github.com/cairndb/cairn/index/embed"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/damage"
 	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/raft"
 )
@@ -59,9 +60,10 @@ var metricTable = []Metric{
 	ofStore("cairn_store_stall_seconds_total", counterKind, "Time that Apply waited for the disk, in total.", func(s state.StoreStats) float64 { return s.StallTime.Seconds() }),
 	ofStore("cairn_store_failures_total", counterKind, "Flushes and merges of the state that failed and were tried again.", func(s state.StoreStats) float64 { return float64(s.Failures) }),
 	own1("cairn_peer_frames_damaged_total", counterKind, "Frames from other members whose checksum did not match: they are refused and sent again.", func(s *Service) float64 { return float64(s.raft.DamagedFrames()) }),
-	own1("cairn_log_records_lost_total", counterKind, "Times that records which the log keeps for its readers were found damaged; it has newer ones alone then.", func(s *Service) float64 { return float64(s.raft.LostRecords()) }),
-	own1("cairn_index_damaged_total", counterKind, "Indexes of databases in which a damaged file was found: each was made anew from the state.", func(s *Service) float64 { return float64(s.index.Damaged()) }),
-	own1("cairn_set_aside", gaugeKind, "States and logs in this node's home that it moved aside, because they were damaged or contradicted the cluster.", func(s *Service) float64 { return float64(len(s.cfg.Home.Leftovers().SetAside)) }),
+	own1("cairn_log_records_lost_total", counterKind, "Times that records which the log keeps for its readers were found damaged; it has newer ones alone then.", func(s *Service) float64 { return float64(s.raft.Damaged().Times(damage.Log)) }),
+	own1("cairn_snapshots_damaged_total", counterKind, "Snapshots that were found damaged: each was moved aside, and another is made from the state.", func(s *Service) float64 { return float64(s.raft.Damaged().Times(damage.Snapshot)) }),
+	own1("cairn_index_damaged_total", counterKind, "Times that a file of the index was found damaged, when it was opened or verified: what it held is read from the state.", func(s *Service) float64 { return float64(s.index.Damaged().Times(damage.Index)) }),
+	own1("cairn_set_aside", gaugeKind, "States, logs and snapshots in this node's home that it moved aside, because they were damaged or contradicted the cluster.", func(s *Service) float64 { return float64(len(s.cfg.Home.Leftovers().SetAside)) }),
 	own1("cairn_hold_purge", gaugeKind, "1 while this node's files may hold what was purged, until it has rewritten them.", func(s *Service) float64 { return number(s.cfg.Home.Leftovers().HoldPurge) }),
 	own1("cairn_old_keys", gaugeKind, "Parts of this node's home that it has yet to rewrite under its active data key.", func(s *Service) float64 { return float64(len(s.cfg.Home.Leftovers().OldKeys)) }),
 	own1("cairn_write_queue", gaugeKind, "Entries waiting to be proposed.", func(s *Service) float64 { n, _ := s.commit.Queued(); return float64(n) }),

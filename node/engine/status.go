@@ -31,13 +31,13 @@ func (s *Service) own() own {
 	clock := s.raft.Clock()
 	return own{Role: s.role(st), Through: st.AppliedIndex, Term: st.Term, Whole: s.seen.scrubClean.Load() && s.raft.HasState(), Store: s.ownStore(),
 		Vitals: api.Vitals{Applied: s.commit.Applied(), SumIndex: i, Sum: sum.String(), ClockOffset: millis(clock.Offset), ClockOff: clock.Off, Version: s.cfg.Member.Version,
-			UptimeSecs: time.Since(s.measured.started).Seconds(), Models: s.embedders.names(), Leftovers: s.cfg.Home.Leftovers()}}
+			UptimeSecs: time.Since(s.measured.started).Seconds(), Damaged: s.damaged(), Models: s.embedders.names(), Leftovers: s.cfg.Home.Leftovers()}}
 }
 
 // ownStore is the files of this node's state.
 func (s *Service) ownStore() api.Store {
 	st := s.state.StoreStats()
-	return api.Store{Bytes: s.state.Size(), Tables: st.Tables, Unmerged: st.Unmerged, Damaged: st.Damaged, In: st.DamagedFiles}
+	return api.Store{Bytes: s.state.Size(), Tables: st.Tables, Unmerged: st.Unmerged, Damaged: st.Damaged}
 }
 
 // role is what this node is to its clients: one that was elected leads when its barrier is through.

@@ -160,9 +160,9 @@ func mustReplace(cfg Config, dir string, opts state.Options) (bad bool, err erro
 
 func clearNotes(cfg Config) error { return removeIfThere(cfg.Dir, DamageFile, SuspectFile) }
 
-// SetAsides are the states and logs in a home that were moved aside, by name.
+// SetAsides are the states, logs and snapshots in a home that were moved aside, by name.
 func SetAsides(home string) (names []string) {
-	for _, pattern := range []string{StateDir + ".corrupt-*", "raft.corrupt-*", "raft/log.corrupt-*"} {
+	for _, pattern := range []string{StateDir + ".corrupt-*", "raft.corrupt-*", "raft/log.corrupt-*", "raft/snapshot-*.corrupt-*"} {
 		paths, _ := filepath.Glob(filepath.Join(home, pattern)) // the patterns are good
 		for _, path := range paths {
 			names = append(names, filepath.Base(path))

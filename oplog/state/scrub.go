@@ -3,7 +3,6 @@ package state
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"github.com/cairndb/cairn/oplog/store"
@@ -18,14 +17,9 @@ func (s *State) Scrub(ctx context.Context, rest time.Duration) error {
 // StoreStats is what the files of a state cost.
 type StoreStats = store.Stats
 
-// StoreStats says what the files cost; zero when the state is closed. Damaged files are named from the directory that the state's is in.
+// StoreStats says what the files cost, and which are damaged; zero when the state is closed.
 func (s *State) StoreStats() (out StoreStats) {
 	_ = s.with(func(g *generation) error { out = g.Stats(); return nil })
-	for i, path := range out.DamagedFiles {
-		if short, err := filepath.Rel(filepath.Dir(s.dir), path); err == nil {
-			out.DamagedFiles[i] = short
-		}
-	}
 	return out
 }
 

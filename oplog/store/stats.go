@@ -1,11 +1,12 @@
 package store
 
 import (
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/cairndb/cairn/oplog/damage"
 )
 
 // Stats are what a store has done since it was opened, and how its tables lie. They come from events and counters of ours: pebble's own Metrics waits for the
@@ -20,30 +21,22 @@ type Stats struct {
 	CacheHits, CacheMisses int64
 	Stalls                 int64 // of writers that waited because the disk was so much slower
 	StallTime              time.Duration
-	Failures               int64    // of flushes and merges, which are tried again
-	Damaged                int64    // times that a block was read, and was not what was written
-	DamagedFiles           []string // the paths of the first of their files, sorted
+	Failures               int64         // of flushes and merges, which are tried again
+	Damaged                int64         // times that a block was read, and was not what was written
+	DamagedFiles           []damage.File // the first of their files
 }
 
 // counters are what Stats is made of.
 type counters struct {
 	mu     sync.Mutex // held for moments alone: events come with pebble's locks held
-	did    Stats      // what is counted, and not what is computed of tables and the cache
+	did    Stats      // what is counted, and not what is computed of tables, the cache and damage
 	tables map[uint64]lies
-}
 
-// namedFiles bounds how many damaged files Stats names.
-const namedFiles = 8
+	damaged damage.Files
+}
 
 // damage counts a block of a file that is not what was written.
-func (c *counters) damage(path string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.did.Damaged++
-	if at, named := slices.BinarySearch(c.did.DamagedFiles, path); !named && len(c.did.DamagedFiles) < namedFiles {
-		c.did.DamagedFiles = slices.Insert(c.did.DamagedFiles, at, path)
-	}
-}
+func (c *counters) damage(path string) { c.damaged.Found(damage.File{Kind: damage.State, Path: path}) }
 
 // lies says where a table lies, and how large it is.
 type lies struct {
@@ -116,7 +109,7 @@ func (s *Store) Stats() Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	out := c.did
-	out.DamagedFiles = slices.Clone(out.DamagedFiles)
+	out.Damaged, out.DamagedFiles = c.damaged.Times(damage.State), c.damaged.List()
 	out.CacheHits, out.CacheMisses = cache.Hits, cache.Misses
 	lowest, levels := 0, map[int]bool{}
 	for _, t := range c.tables {

@@ -3,10 +3,11 @@ package logstore
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 
 	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/oplog/damage"
 )
 
 // Records that a snapshot holds are cut off the log's beginning. Those that others still want to read (Options.Retain) are kept where they
@@ -25,7 +26,7 @@ func (s *Store) listKept(firsts []uint64) (others []uint64) {
 		firsts = firsts[1:]
 	}
 	if len(s.segs) > 0 && s.segs[0].first > m.Kept {
-		s.lose(s.segs[0].first, fmt.Errorf("%w: the kept records begin at %d, and meta says %d", ErrDamaged, s.segs[0].first, m.Kept))
+		s.lose(s.segs[0].first, &damage.Error{Path: s.segmentPath(m.Kept), Err: fmt.Errorf("%w: the kept records begin at %d, and meta says %d", ErrDamaged, s.segs[0].first, m.Kept)})
 	}
 	return firsts
 }
@@ -157,7 +158,7 @@ func (r *Reader) try(index uint64) (l *hraft.Log, p *keptPlace, err error) {
 		}
 		r.leave()
 		if r.s.same(p) {
-			return nil, p, fmt.Errorf("%s: record %d: %w", filepath.Base(p.g.name), index, err)
+			return nil, p, &damage.Error{Path: p.g.name, Err: fmt.Errorf("record %d: %w", index, err)}
 		}
 	}
 }

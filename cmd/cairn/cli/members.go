@@ -25,14 +25,31 @@ func Voters(s *api.ClusterStatus, answering bool) (n int) {
 // Megabytes is a number of bytes as people read it.
 func Megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
 
-// DamageOf says, after a node's name, which files of its state have damaged blocks, and what heals them; blank when it met none since it started.
-func DamageOf(s *api.Store, alone bool) (found, do string) {
-	if s == nil || s.Damaged == 0 {
-		return "", ""
+// Damage is what a node found damaged, and one thing heals or has healed.
+type Damage struct {
+	Says, Heals string // Says goes behind the node's name
+	Healed      bool
+}
+
+// DamageOf puts together what a node tells of the damage that it found since it started.
+func DamageOf(files []api.Damage) (all []Damage) {
+	for len(files) > 0 {
+		first, n := files[0], 0
+		var names []string
+		for n < len(files) && files[n].Kind == first.Kind && files[n].Database == first.Database && files[n].Heals == first.Heals {
+			times := "once"
+			if files[n].Times > 1 {
+				times = fmt.Sprint(files[n].Times, " times")
+			}
+			names = append(names, fmt.Sprintf("%s (%s)", files[n].File, times))
+			n++
+		}
+		of := first.Kind
+		if first.Database != "" {
+			of += " of database " + first.Database
+		}
+		all = append(all, Damage{fmt.Sprintf("found damage in its %s: %s", of, strings.Join(names, ", ")), first.Heals, first.Healed})
+		files = files[n:]
 	}
-	found = fmt.Sprintf("read damaged blocks of its state %d times, and returned nothing from them: %s", s.Damaged, strings.Join(s.In, ", "))
-	if alone {
-		return found, "restart it: it moves the state aside and rebuilds it from its snapshot and log (runbook damaged-state.md)"
-	}
-	return found, "it stops as soon as enough other voters are healthy, and gets a new state from them when it starts again: make sure that it is restarted (runbook damaged-state.md)"
+	return all
 }

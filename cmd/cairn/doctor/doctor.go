@@ -75,7 +75,7 @@ func Command(a *cli.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use: "doctor", Short: "Look for what is wrong with a node and say what to do", Args: cobra.NoArgs,
 		Long: `Look for what is wrong with a node and say what to do: configuration, ports, permissions, disk speed and space,
-certificates, peers, clocks, versions, agreement of the states, damaged blocks and the size of the state, and, when the node
+certificates, peers, clocks, versions, agreement of the states, damaged files and the size of the state, and, when the node
 is stopped, its files (with --deep the hash of the whole state is computed anew). Exits with 1 when something is wrong.`,
 		RunE: func(c *cobra.Command, _ []string) error { return e.examine(c.Context(), a) },
 	}
@@ -330,8 +330,12 @@ func (e *exam) damage(context.Context) (found []Finding) {
 	}
 	if s := e.running; s != nil {
 		for _, n := range cli.Members(s) {
-			if says, do := cli.DamageOf(n.Store, len(s.Peers) == 0); says != "" {
-				found = append(found, Finding{"", Fail, fmt.Sprintf("node %d %s", n.NodeID, says), do})
+			for _, d := range cli.DamageOf(n.Damaged) {
+				status := Fail
+				if d.Healed {
+					status = Warn
+				}
+				found = append(found, Finding{"", status, fmt.Sprintf("node %d %s", n.NodeID, d.Says), d.Heals})
 			}
 		}
 	}
