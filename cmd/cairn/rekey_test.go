@@ -6,6 +6,8 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -110,7 +112,7 @@ func TestAHomeIsEncryptedAndItsKeyReplaced(t *testing.T) {
 	if keys := keysOf(t, home, keyFile); len(keys) != 2 {
 		t.Errorf("keys %+v", keys)
 	}
-	aside := filepath.Join(home, "raft", "log.corrupt-1") // its keys are kept, so that it can be read
+	aside := filepath.Join(home, "raft", "snapshot-2-100-1.corrupt-1") // its keys are kept, so that it can be read
 	if err := os.WriteFile(aside, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -124,14 +126,18 @@ func TestAHomeIsEncryptedAndItsKeyReplaced(t *testing.T) {
 		out, _ := cairntest.Run(t, "status", "--home", home)
 		t.Errorf("status: %s", out)
 	}
+	showsRotation(t, home, filepath.Base(aside))
 	if err := os.Remove(aside); err != nil {
 		t.Fatal(err)
 	}
 	if !cairntest.Eventually(func() bool { return len(keysOf(t, home, keyFile)) == 1 }) {
 		t.Errorf("keys %+v", keysOf(t, home, keyFile))
 	}
-	if out, _ := cairntest.Run(t, "status", "--home", home); strings.Contains(out, "new data key") {
+	if out, _ := cairntest.Run(t, "status", "--home", home); strings.Contains(out, "new data key") || strings.Contains(out, "moved files aside") {
 		t.Errorf("status: %s", out)
+	}
+	if out, code := cairntest.Run(t, "cluster", "keys", "--home", home); code != 0 || strings.Contains(out, "rotating") || strings.Count(out, "encrypted") != 1 || !strings.Contains(out, "active") {
+		t.Errorf("keys, exit %d: %s", code, out)
 	}
 	stop()
 	if _, err := os.Stat(filepath.Join(home, seal.RingFile)); err != nil {
@@ -147,6 +153,36 @@ func TestAHomeIsEncryptedAndItsKeyReplaced(t *testing.T) {
 	stop()
 	if n, where := marked(t, home); n != 0 {
 		t.Errorf("%d texts are readable, one in %s", n, where)
+	}
+}
+
+// showsRotation checks what is shown of a rotation that has all but a file that was moved aside behind it, and waits for its removal.
+func showsRotation(t *testing.T, home, aside string) {
+	t.Helper()
+	if out, _ := cairntest.Run(t, "status", "--home", home); !strings.Contains(out, "node 1  moved files aside that were damaged or contradicted the cluster: "+aside+"\n") {
+		t.Errorf("status does not name %s: %s", aside, out)
+	}
+	shown := jsonOf[struct {
+		Nodes []struct {
+			Rewriting []string
+			Keys      []struct {
+				ID, Master string
+				Active     bool
+			}
+		}
+	}](t, "cluster", "keys", "--home", home)
+	if len(shown.Nodes) != 1 || len(shown.Nodes[0].Keys) != 2 || !slices.Equal(shown.Nodes[0].Rewriting, []string{"files moved aside"}) {
+		t.Fatalf("keys: %+v", shown)
+	}
+	out, code := cairntest.Run(t, "cluster", "keys", "--home", home)
+	for _, k := range shown.Nodes[0].Keys {
+		state := "rotating, left: files moved aside"
+		if k.Active {
+			state = "active"
+		}
+		if !regexp.MustCompile(`(?m)^1 +encrypted +`+k.ID+` +0 d +`+k.Master+` +`+state+` *$`).MatchString(out) || code != 0 {
+			t.Errorf("it does not say that %s is %s, exit %d: %s", k.ID, state, code, out)
+		}
 	}
 }
 
