@@ -66,6 +66,7 @@ type remaking struct {
 	stale   map[oplog.DB]bool    // databases whose files may hold what was purged, or are damaged
 	remade  map[oplog.DB]touched // what came for those that Remake is at
 	damaged damage.Files
+	noticed chan struct{} // see Noticed
 }
 
 // postingCache bounds the decoded postings kept over all databases.
@@ -80,7 +81,7 @@ func Open(ctx context.Context, cfg Config) (*Index, oplog.Index, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	x := &Index{cfg: cfg, remaking: remaking{stale: map[oplog.DB]bool{}, remade: map[oplog.DB]touched{}}, dirs: map[oplog.DB][]string{}, cache: text.NewCache(postingCache), tails: text.NewBacklog(tailBytes), pool: vector.NewPool()}
+	x := &Index{cfg: cfg, remaking: remaking{stale: map[oplog.DB]bool{}, remade: map[oplog.DB]touched{}, noticed: make(chan struct{}, 1)}, dirs: map[oplog.DB][]string{}, cache: text.NewCache(postingCache), tails: text.NewBacklog(tailBytes), pool: vector.NewPool()}
 	if err := errors.Join(os.MkdirAll(cfg.Dir, 0o700), x.tidy()); err != nil {
 		return nil, 0, fmt.Errorf("index: %w", err)
 	}

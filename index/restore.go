@@ -94,11 +94,15 @@ func (x *Index) open(cluster string, info oplog.Database, gen int, dirs []string
 	if err := os.WriteFile(filepath.Join(dir, identityFile), x.cfg.Keys.Bytes(raw), 0o600); err != nil {
 		return nil, false, fmt.Errorf("database %d: %w", info.ID, err)
 	}
-	words, err := text.Open(text.Config{Dir: filepath.Join(dir, "text"), Cache: x.cache, Backlog: x.tails, Logger: x.cfg.Logger, Keys: x.cfg.Keys})
+	words, err := x.openWords(dir)
 	if err != nil {
 		return nil, false, fmt.Errorf("database %d: %w", info.ID, err)
 	}
 	return newDatabase(filepath.Join(dir, "text"), words), false, nil
+}
+
+func (x *Index) openWords(dir string) (*text.Index, error) {
+	return text.Open(text.Config{Dir: filepath.Join(dir, "text"), Cache: x.cache, Backlog: x.tails, Logger: x.cfg.Logger, Keys: x.cfg.Keys, Damaged: x.notice})
 }
 
 // reopen opens the directory that an earlier run left; nil when it belongs to another database or is damaged.
@@ -116,7 +120,7 @@ func (x *Index) reopen(dir string, self identity, files databaseFiles) (_ *datab
 	r := checkpointLoader{d: d}
 	filled := make(chan error, 1)
 	go func() { filled <- x.loadCheckpoint(&r, dir, files) }() // beside opening the words, which takes about as long
-	words, err := text.Open(text.Config{Dir: filepath.Join(dir, "text"), Cache: x.cache, Backlog: x.tails, Logger: x.cfg.Logger, Keys: x.cfg.Keys})
+	words, err := x.openWords(dir)
 	failed := <-filled
 	if err != nil {
 		x.cfg.Logger.Warn("index unreadable, rebuilt", "path", dir, "err", err)

@@ -49,6 +49,18 @@ func (x *Index) Verify(ctx context.Context, rest time.Duration) error {
 // Damaged are the files in which damage was found since Open, by Verify or when they were opened.
 func (x *Index) Damaged() *damage.Files { return &x.damaged }
 
+// Noticed receives when damage was found between two calls of Verify, in a segment that was to be merged. The receiver calls Verify: until then
+// the index merges nothing in that database.
+func (x *Index) Noticed() <-chan struct{} { return x.noticed }
+
+func (x *Index) notice(err error) {
+	x.cfg.Logger.Error("a segment of the index that was to be merged is damaged, all files are verified now", "dir", x.cfg.Dir, "err", err)
+	select {
+	case x.noticed <- struct{}{}:
+	default: // a call of Verify is due
+	}
+}
+
 // nameOf is the name of a database; empty for one that is gone.
 func (x *Index) nameOf(id oplog.DB) (name string) {
 	_ = x.cfg.State.Read(func(v *state.View) error { // a state that cannot be read is named by who scrubs it

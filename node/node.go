@@ -263,6 +263,7 @@ func (n *Node) openService() {
 	n.spawn("space", n.watchSpace)
 	n.spawn("token usage", func(ctx context.Context) error { return n.access.TellUsage(ctx, n.cfg.Tokens.Uses, n.service, n.log) })
 	n.spawn("scrub", n.scrub)
+	n.spawn("index", n.watchIndex)
 	n.spawn("erase", n.erase)
 	if n.keys.Rotating() {
 		n.spawn("rotate", n.rotate)

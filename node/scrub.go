@@ -44,9 +44,7 @@ func (n *Node) scrub(ctx context.Context) error {
 		default:
 			n.service.Counted(true)
 			n.log.Debug("the state is verified", "took", time.Since(start))
-			if err := n.index.Verify(ctx, scrubRest); err != nil && ctx.Err() == nil {
-				n.log.Warn("the files of the index could not be verified, or not be made anew", "err", err)
-			}
+			n.verifyIndex(ctx)
 		}
 		select {
 		case <-ctx.Done():
@@ -55,6 +53,24 @@ func (n *Node) scrub(ctx context.Context) error {
 		case <-noticed:
 			n.log.Error("a row of the state is damaged, all rows are verified now")
 			look = func(context.Context, time.Duration) error { return n.state.Verify() }
+		}
+	}
+}
+
+func (n *Node) verifyIndex(ctx context.Context) {
+	if err := n.index.Verify(ctx, scrubRest); err != nil && ctx.Err() == nil {
+		n.log.Warn("the files of the index could not be verified, or not be made anew", "err", err)
+	}
+}
+
+// watchIndex is the task that verifies the files of the index when damage was found between two scrubs.
+func (n *Node) watchIndex(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-n.index.Noticed():
+			n.verifyIndex(ctx)
 		}
 	}
 }

@@ -100,7 +100,7 @@ func flippedWords(t *testing.T, c *cluster, victim int) {
 	pattern := filepath.Join(c.cfgs[victim].Home, "index", "*", "text", "*.zap")
 	var words []string
 	eventually(t, "its words are on the disk", func() bool {
-		words, _ = filepath.Glob(pattern) // the pattern is good
+		words, _ = filepath.Glob(pattern)                                             // the pattern is good
 		return len(words) > 0 && !slices.ContainsFunc(words, func(path string) bool { // one that is being written
 			raw, err := os.ReadFile(path)
 			end := len(raw) - crc32.Size

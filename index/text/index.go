@@ -23,6 +23,7 @@ type Config struct {
 	Backlog *Backlog     // shared bound of Ready; nil is a private one of 24 MiB
 	Logger  *slog.Logger // discards
 	Keys    *seal.Ring   // what the files are encrypted with; nil: they are not
+	Damaged func(error)  // told of a damaged segment that was to be merged, which Verify finds as well; nil: nothing
 }
 
 func (c Config) withDefaults() Config {
@@ -393,5 +394,6 @@ func (x *Index) Close() error {
 	if x.cfg.Keys != nil {
 		sealed.dirs.Delete(filepath.Clean(x.cfg.Dir))
 	}
+	onDamage.Delete(filepath.Clean(x.cfg.Dir))
 	return err
 }

@@ -42,6 +42,9 @@ func Open(cfg Config) (*Index, error) {
 	if cfg.Keys != nil && cfg.Dir != "" {
 		sealed.dirs.Store(filepath.Clean(cfg.Dir), cfg.Keys)
 	}
+	if cfg.Damaged != nil && cfg.Dir != "" {
+		onDamage.Store(filepath.Clean(cfg.Dir), cfg.Damaged)
+	}
 	if err := x.openStore(); err != nil {
 		if errors.Is(err, ErrCorrupt) && cfg.Dir != "" {
 			return nil, moveAside(cfg.Dir, err)

@@ -3,10 +3,14 @@ package text
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/binary"
+	"errors"
 	"hash/crc32"
 	"math"
+	"path/filepath"
 	"slices"
+	"sync"
 
 	"github.com/RoaringBitmap/roaring/v2"
 	bleve "github.com/blevesearch/bleve_index_api"
@@ -39,6 +43,28 @@ func (p *plugin) NewUsing(docs []bleve.Document, config map[string]any) (segment
 	mem := bytes.Clone(w.b) // w.b grew by doubling, and a segment stays in memory until it is on the disk
 	s, err := zap.InitSegmentBase(mem, crc32.ChecksumIEEE(mem), zap.DefaultChunkMode, w.docs, stored, fields, config, stats)
 	return s, uint64(len(mem)), err
+}
+
+// onDamage is whom a merge tells of damage: directory of a store → func(error).
+var onDamage sync.Map
+
+// MergeUsing implements Bleve's SegmentPlugin. A merge believes what it reads, and would carry damage over into a file whose checksum matches. So it verifies
+// the files first. When one is damaged, nothing is merged until the index is closed, as it is when it was made anew: an error would have Bleve try again at once.
+func (p *plugin) MergeUsing(segments []segment.Segment, drops []*roaring.Bitmap, path string, closed chan struct{}, stats segment.StatsReporter, config map[string]any) ([][]uint64, uint64, error) {
+	for _, s := range segments {
+		from := pathOf(s)
+		if from == "" {
+			continue
+		}
+		if err := verify(context.Background(), from, 0); errors.Is(err, ErrCorrupt) {
+			if tell, ok := onDamage.Load(filepath.Dir(path)); ok {
+				tell.(func(error))(err)
+			}
+			<-closed
+			return nil, 0, segment.ErrClosed
+		}
+	}
+	return p.ZapPlugin.MergeUsing(segments, drops, path, closed, stats, config)
 }
 
 // A segmentWriter writes a segment: the ids, each field's postings and dictionary, and where the fields are.

@@ -11,7 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/blevesearch/bleve/v2/index/scorch"
+
 	"github.com/cairndb/cairn/oplog/damage"
+	"github.com/cairndb/cairn/raft/rafttest"
 )
 
 // rests is a context that counts the rests of Verify, for each of them asks for Done, and does something in them.
@@ -58,6 +61,49 @@ func TestVerifyRestsWithinAFile(t *testing.T) {
 		if err := verify(t.Context(), path, 0); !errors.Is(err, ErrCorrupt) || damage.PathOf(err, "") != path {
 			t.Errorf("%d bytes: %v", len(harmed), err)
 		}
+	}
+}
+
+// TestAMergeCarriesNoDamageOver: a merge does not begin with a damaged segment. It says so, and the file stays as it is, for Verify to find it.
+func TestAMergeCarriesNoDamageOver(t *testing.T) {
+	t.Parallel()
+	dir, told := filepath.Join(t.TempDir(), "ix"), make(chan error, 1)
+	x, err := Open(Config{Dir: dir, Damaged: func(err error) { told <- err }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close() // it ends the merge that waits
+	add := func(row uint32) {
+		t.Helper()
+		apply(t, x, uint64(row+1), []Row{{Row: row, Text: "some hay"}})
+		settle(t, x)
+	}
+	add(0)
+	add(1)
+	bleve := x.store.(*scorch.Scorch)
+	if err := bleve.ForceMerge(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	paths, err := x.segmentPaths() // of one segment, so that no merge is under way
+	if err != nil || len(paths) != 1 {
+		t.Fatalf("segments %q, %v", paths, err)
+	}
+	rafttest.FlipOne(t, paths[0], rand.New(rand.NewPCG(1, 2)))
+	add(2)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	merged := make(chan error, 1)
+	go func() { merged <- bleve.ForceMerge(ctx, nil) }() // unless Bleve does it by itself
+	select {
+	case err := <-told:
+		if !errors.Is(err, ErrCorrupt) || damage.PathOf(err, "") != paths[0] {
+			t.Errorf("it tells of %v", err)
+		}
+	case err := <-merged:
+		t.Errorf("the segments were merged, %v", err)
+	}
+	if err := x.Verify(t.Context(), 0); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("after the merge: %v", err)
 	}
 }
 
