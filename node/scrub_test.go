@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -161,6 +162,9 @@ func TestFlippedBitsOfANodeThatIsAlone(t *testing.T) {
 			rafttest.FlipTables(t, filepath.Join(dir, "state"))
 			eventually(t, "it counts the damage", damaged)
 			s, caller := c.service(0)
+			if found := s.Status(t.Context()).Damaged; len(found) == 0 || found[0].Kind != "state" || found[0].Healed || !strings.Contains(found[0].Heals, "restart the node") {
+				t.Errorf("its status names %+v", found)
+			}
 			for rid, text := range map[string]string{rid: "lighthouse number one has a keeper", other: "the bakery opens at six"} {
 				if m, err := api.Get.Do(t.Context(), s, caller, &api.GetRequest{RID: rid}); err == nil && m.Text != text { // it may have been read before
 					t.Errorf("it answers %q", m.Text)
