@@ -8,8 +8,8 @@ import (
 
 	hraft "github.com/hashicorp/raft"
 
-	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/oplog/damage"
+	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/raft/logstore"
 	"github.com/cairndb/cairn/raft/recovery"
 )

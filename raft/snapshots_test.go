@@ -12,13 +12,15 @@ import (
 	"testing"
 
 	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/oplog/damage"
 )
 
 // described makes a directory with one snapshot in it.
 func described(t *testing.T) (s *snapshots, path string) {
 	t.Helper()
 	cfg := Config{Dir: t.TempDir(), Seams: Seams{NoSync: true}}.withDefaults()
-	s = newSnapshots(&cfg)
+	s = newSnapshots(&cfg, new(damage.Files))
 	if err := os.Mkdir(s.dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
