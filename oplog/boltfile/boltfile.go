@@ -20,6 +20,7 @@ import (
 	"hash/fnv"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"slices"
 	"syscall"
@@ -55,6 +56,9 @@ func Check(path string) error { return check(path, false) }
 // valid, because it may be the newer one, and bbolt would go on with the commit before it.
 func CheckNewest(path string) error { return check(path, true) }
 
+// CheckHeld is CheckNewest for a file that the caller has open in bbolt, and does not write to meanwhile.
+func CheckHeld(file *os.File) error { return checkOpen(file, true) }
+
 func check(path string, newest bool) error {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -67,8 +71,12 @@ func check(path string, newest bool) error {
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil { // the lock goes with the descriptor
 		return nil
 	}
+	return checkOpen(file, newest)
+}
+
+func checkOpen(file *os.File, newest bool) (err error) {
 	w := walk{seen: map[uint64]bool{}}
-	if w.file, err = io.ReadAll(file); err != nil || len(w.file) == 0 && !newest {
+	if w.file, err = io.ReadAll(io.NewSectionReader(file, 0, math.MaxInt64)); err != nil || len(w.file) == 0 && !newest {
 		return err
 	}
 	valid := w.findMeta()

@@ -40,8 +40,9 @@ type values map[string][]byte
 // Votes keeps a member's term and vote in a raft-boltdb file. It implements hraft.StableStore. A value is on disk when Set returns. One task at a
 // time writes (turn); any may read.
 //
-// bbolt's pages have no checksums. So the record has one, the pages are checked before bbolt opens the file (readVotes), and what bbolt writes into
-// is a file that this process has made: it meets no page that was damaged while no process looked.
+// bbolt's pages have no checksums. So the record has one, and the pages are checked before bbolt opens the file (readVotes) and before each write: bbolt
+// reads them anew for each transaction, and one that says that it continues on others would make it free billions of them. What bbolt writes into
+// is a file that this process has made.
 type Votes struct {
 	keys   *seal.Ring
 	bolt   *raftboltdb.BoltStore // nil when bbolt has panicked: it may hold its locks for ever
@@ -143,8 +144,8 @@ func (v *Votes) guard(do func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {
-			v.bolt = nil
-			err = errors.Join(fmt.Errorf("%w: %v", ErrDamaged, p), v.file.Close())
+			v.bolt = nil // what bbolt has mapped stays, and would keep the lock
+			err = errors.Join(fmt.Errorf("%w: %v", ErrDamaged, p), syscall.Flock(int(v.file.Fd()), syscall.LOCK_UN), v.file.Close())
 		}
 	}()
 	return do()
@@ -157,13 +158,18 @@ func (v *Votes) write(all values) error {
 		return err
 	}
 	if v.bolt == nil {
-		return ErrDamaged
+		return fmt.Errorf("%s: %w", votesFile, ErrDamaged)
+	}
+	if err := boltfile.CheckHeld(v.file); errors.Is(err, boltfile.ErrDamaged) {
+		return fmt.Errorf("%s: %w: %v", votesFile, ErrDamaged, err)
+	} else if err != nil {
+		return err
 	}
 	err = v.guard(func() error { return v.bolt.Set([]byte(votesKey), b) })
 	if wrote := (*fs.PathError)(nil); err == nil || errors.As(err, &wrote) {
 		return err
 	}
-	return fmt.Errorf("%w: %w", ErrUnsynced, err)
+	return fmt.Errorf("%s: %w: %w", votesFile, ErrUnsynced, err)
 }
 
 // change stores values in the place of some, or of none. The library may vote meanwhile.

@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	hraft "github.com/hashicorp/raft"
@@ -51,10 +53,18 @@ func (v *voting) close() {
 // vote is a member's election: it stores as the library does.
 func (v *voting) vote(term uint64) {
 	v.t.Helper()
-	err := errors.Join(v.file.SetUint64([]byte(KeyTerm), term), v.file.SetUint64([]byte(keyVoteTerm), term), v.file.Set([]byte(keyVote), candidate(term)))
-	if err != nil {
-		v.t.Fatal(err)
+	must(v.t, v.try(term))
+}
+
+func (v *voting) try(term uint64) error {
+	err := v.file.SetUint64([]byte(KeyTerm), term)
+	if err == nil {
+		err = v.file.SetUint64([]byte(keyVoteTerm), term)
 	}
+	if err == nil {
+		err = v.file.Set([]byte(keyVote), candidate(term))
+	}
+	return err
 }
 
 func candidate(term uint64) []byte { return binary.BigEndian.AppendUint64([]byte("node "), term) }
@@ -62,12 +72,20 @@ func candidate(term uint64) []byte { return binary.BigEndian.AppendUint64([]byte
 // has is what is stored: the same term everywhere.
 func (v *voting) has(want uint64) {
 	v.t.Helper()
+	must(v.t, v.reads(want))
+}
+
+// reads reads all values. Each is of one of these terms, or cannot be read.
+func (v *voting) reads(terms ...uint64) error {
+	v.t.Helper()
 	term, err := v.file.GetUint64([]byte(KeyTerm))
 	voted, err2 := v.file.GetUint64([]byte(keyVoteTerm))
 	who, err3 := v.file.Get([]byte(keyVote))
-	if err := errors.Join(err, err2, err3); err != nil || term != want || voted != want || !bytes.Equal(who, candidate(want)) {
-		v.t.Fatalf("term %d, a vote in %d for %q, not %d: %v", term, voted, who, want, err)
+	of := func(term uint64) bool { return bytes.Equal(who, candidate(term)) }
+	if err == nil && !slices.Contains(terms, term) || err2 == nil && !slices.Contains(terms, voted) || err3 == nil && !slices.ContainsFunc(terms, of) {
+		v.t.Fatalf("term %d, a vote in %d for %q, not %d: %v", term, voted, who, terms, errors.Join(err, err2, err3))
 	}
+	return errors.Join(err, err2, err3)
 }
 
 // TestVotesStay: over a close, a kill after each, another key, and in another member's file.
@@ -126,38 +144,88 @@ func TestFlippedBitsOfVotes(t *testing.T) {
 			path := filepath.Join(v.dir, votesFile)
 			whole, err := os.ReadFile(path)
 			must(t, err)
-			rng := rand.New(rand.NewPCG(5, 6))
-			found, dead := 0, 0
-			flips := rafttest.Flips(300)
-			for i := range flips {
+			rng, ends := rand.New(rand.NewPCG(5, 6)), rafttest.Ends{}
+			for i := range rafttest.Flips(300) {
 				must(t, errors.Join(os.Remove(path), os.WriteFile(path, whole, 0o600)))
-				flip := rafttest.FlipOne
-				if i%2 == 0 {
-					flip = rafttest.FlipLive
-				}
-				bit := flip(t, path, rng)
-				err := v.open()
-				if err == nil {
+				bit := flipVotes(t, path, i, rng)
+				switch err := v.open(); {
+				case err == nil:
 					v.has(7)
 					v.vote(8)
 					v.close()
 					must(t, v.open())
 					v.has(8)
 					v.close()
-				}
-				switch {
-				case err == nil:
-					dead++
+					ends.Add("votes", rafttest.Dead)
 				case errors.Is(err, ErrDamaged):
-					found++
+					ends.Add("votes", rafttest.Caught)
 				default:
 					t.Fatalf("bit %d: %v", bit, err)
 				}
 			}
-			if found == 0 || dead == 0 {
-				t.Error("nothing was tested")
+			ends.Report(t)
+		})
+	}
+}
+
+// flipVotes changes a bit of a file of votes, every other time one that is not in its empty half.
+func flipVotes(t *testing.T, path string, i int, rng *rand.Rand) (bit int) {
+	if i%2 == 0 {
+		return rafttest.FlipLive(t, path, rng)
+	}
+	return rafttest.FlipOne(t, path, rng)
+}
+
+// TestFlippedBitsOfVotesInUse: a bit of the file changes while a member runs, between two votes. The member votes as it voted, or
+// not at all; and so it does after its next start.
+func TestFlippedBitsOfVotesInUse(t *testing.T) {
+	t.Parallel()
+	for name, keys := range map[string]*seal.Ring{"plain": nil, "sealed": newRing()} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := newVoting(t, keys)
+			v.vote(6)
+			v.close()
+			path := filepath.Join(v.dir, votesFile)
+			whole, err := os.ReadFile(path)
+			must(t, err)
+			rng, ends := rand.New(rand.NewPCG(5, 7)), rafttest.Ends{}
+			for i := range rafttest.Flips(150) {
+				must(t, errors.Join(os.Remove(path), os.WriteFile(path, whole, 0o600), v.open()))
+				v.vote(7)
+				bit := flipVotes(t, path, i, rng)
+				err := v.reads(7)
+				if err == nil {
+					err = v.try(8)
+				}
+				if err == nil {
+					err = v.reads(8)
+				}
+				if err != nil && !errors.Is(err, ErrDamaged) && !strings.Contains(err.Error(), votesFile) {
+					t.Fatalf("bit %d: %v", bit, err)
+				}
+				_ = errors.Join(v.file.Close(), v.log.Close()) // what it says of damage is beside the point
+				again := v.open()
+				if again == nil && err == nil {
+					again = v.reads(8)
+				} else if again == nil {
+					again = v.reads(7, 8) // it stopped between two values
+				}
+				if again == nil {
+					v.close()
+				} else if !errors.Is(again, ErrDamaged) {
+					t.Fatalf("bit %d, the next start: %v", bit, again)
+				}
+				switch {
+				case err != nil:
+					ends.Add("votes", rafttest.Caught)
+				case again != nil:
+					ends.Add("votes", "caught at the next start")
+				default:
+					ends.Add("votes", rafttest.Dead)
+				}
 			}
-			t.Logf("of %d bits %d were found, and %d in bytes that hold nothing", flips, found, dead)
+			ends.Report(t)
 		})
 	}
 }

@@ -2,11 +2,49 @@ package rafttest
 
 import (
 	"bytes"
+	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 )
+
+// What became of a flipped bit, in the words of the reports. Any other word may stand for an end that only one test knows.
+const (
+	Caught = "caught"                     // an error that says damage, or names the file
+	Healed = "healed"                     // caught, and all is there again
+	Dead   = "in bytes that nothing read" // everything was as before
+)
+
+// Ends counts what became of the bits that a test flipped, by kind of file.
+type Ends map[string]map[string]int
+
+// Add counts a bit.
+func (e Ends) Add(kind, end string) {
+	if e[kind] == nil {
+		e[kind] = map[string]int{}
+	}
+	e[kind][end]++
+}
+
+// Report logs the counts, and fails where no bit of a kind was caught: nothing was tested.
+func (e Ends) Report(t testing.TB) {
+	t.Helper()
+	for _, kind := range slices.Sorted(maps.Keys(e)) {
+		flips, said := 0, []string{}
+		for _, end := range slices.Sorted(maps.Keys(e[kind])) {
+			flips += e[kind][end]
+			said = append(said, fmt.Sprint(e[kind][end], " ", end))
+		}
+		t.Logf("%s, %s: of %d bits %s", t.Name(), kind, flips, strings.Join(said, ", "))
+		if flips == e[kind][Dead] {
+			t.Errorf("%s: no flip was caught", kind)
+		}
+	}
+}
 
 // Flip changes a bit at the end of a text, wherever a file has it.
 func Flip(t testing.TB, path, text string) {
