@@ -8,7 +8,9 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/cairndb/cairn/index/text"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/damage"
 	"github.com/cairndb/cairn/oplog/state"
 )
 
@@ -20,7 +22,8 @@ var ErrPartial = errors.New("the index lacks a part of the log and must be rebui
 // an outcome; the later outcome then finds its work done.
 //
 // Invariant: the position that a checkpoint claims moves only when all work up to it is done. After an error there is no
-// checkpoint and no further step before a Rebuild; the next Open goes on from the last checkpoint.
+// checkpoint and no further step before a Rebuild; the next Open goes on from the last checkpoint. Damage that the words met
+// as they were written is healed here, by a Rebuild.
 func (x *Index) Follow(ctx context.Context, batch []oplog.Outcome) error {
 	x.following.Lock()
 	defer x.following.Unlock()
@@ -31,7 +34,14 @@ func (x *Index) Follow(ctx context.Context, batch []oplog.Outcome) error {
 		return nil
 	}
 	x.checkpoints.partial = true
-	if err := x.follow(ctx, batch); err != nil {
+	err := x.follow(ctx, batch)
+	if errors.Is(err, text.ErrCorrupt) {
+		x.cfg.Logger.Error("a file of the index is damaged: the indexes of all databases are made anew from the state", "dir", x.cfg.Dir, "err", err)
+		x.thrownAway("", damage.PathOf(err, x.cfg.Dir))
+		_, err = x.rebuild(ctx)
+		return err
+	}
+	if err != nil {
 		return err
 	}
 	newest := batch[len(batch)-1]

@@ -104,6 +104,11 @@ func Open(ctx context.Context, cfg Config) (*Index, oplog.Index, error) {
 func (x *Index) Rebuild(ctx context.Context) (oplog.Index, error) {
 	x.following.Lock()
 	defer x.following.Unlock()
+	return x.rebuild(ctx)
+}
+
+// rebuild is Rebuild for a caller that has following.
+func (x *Index) rebuild(ctx context.Context) (oplog.Index, error) {
 	x.checkpoints.wait()
 	x.checkpoints.last = nil
 	at, err := x.build(ctx, false)

@@ -102,13 +102,14 @@ func (d Document) As(row, group uint32, tag Tag) Document {
 
 // An Index is the lexical side of one database. All methods are safe for concurrent use.
 type Index struct {
-	cfg    Config
-	store  bleve.Index
-	queue  *bleve.AnalysisQueue
-	users  sync.WaitGroup // searches in flight
-	tasks  sync.WaitGroup // the indexer
-	wake   chan struct{}  // has room for one
-	marked bool           // Bleve's persister alone uses it once Open has returned
+	cfg      Config
+	store    bleve.Index
+	queue    *bleve.AnalysisQueue
+	users    sync.WaitGroup // searches in flight
+	tasks    sync.WaitGroup // the indexer
+	wake     chan struct{}  // has room for one
+	panicked chan struct{}  // has room for one: a goroutine of Bleve did, see asyncError
+	marked   bool           // Bleve's persister alone uses it once Open has returned
 
 	mu       sync.Mutex // guards what follows; never held over I/O or a call into Bleve but Reader
 	changed  *sync.Cond // something that Ready or Sync waits for happened
@@ -389,7 +390,7 @@ func (x *Index) Close() error {
 	if x.store == nil {
 		return nil
 	}
-	err := x.store.Close()
+	err := x.closeStore()
 	x.queue.Close()
 	if x.cfg.Keys != nil {
 		sealed.dirs.Delete(filepath.Clean(x.cfg.Dir))

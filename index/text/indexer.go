@@ -229,6 +229,9 @@ func (x *Index) publish(snap *snapshot, round []*block) {
 func (x *Index) fail(err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	if x.err != nil { // the first one stays
+		return
+	}
 	x.err = err
 	x.releaseLocked()
 	x.changed.Broadcast()

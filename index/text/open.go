@@ -15,9 +15,6 @@ import (
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	bleve "github.com/blevesearch/bleve_index_api"
 	berrors "go.etcd.io/bbolt/errors"
-
-	"github.com/cairndb/cairn/oplog/boltfile"
-	"github.com/cairndb/cairn/oplog/damage"
 )
 
 // marker is the file that says the directory once held a stored watermark. With
@@ -30,7 +27,7 @@ const marker = "cairn.format"
 func Open(cfg Config) (*Index, error) {
 	cfg = cfg.withDefaults()
 	x := &Index{
-		cfg: cfg, wake: make(chan struct{}, 1), groups: make(map[uint32]*Totals), infos: make(map[uint64]*segmentInfo),
+		cfg: cfg, wake: make(chan struct{}, 1), panicked: make(chan struct{}, 1), groups: make(map[uint32]*Totals), infos: make(map[uint64]*segmentInfo),
 		progress: progress{seq: 1, flushing: 1, persisted: 1}, tail: tail{open: newBlock()},
 	}
 	x.changed = sync.NewCond(&x.mu)
@@ -58,7 +55,7 @@ func Open(cfg Config) (*Index, error) {
 // openStore opens Bleve and rebuilds the row table and totals from its segments.
 func (x *Index) openStore() (err error) {
 	x.queue = bleve.NewAnalysisQueue(1) // documents arrive analysed: it only passes them on
-	if x.store, err = openScorch(x.cfg.Dir, x.queue); err != nil {
+	if x.store, err = x.openScorch(); err != nil {
 		x.queue.Close()
 		return err
 	}
@@ -80,43 +77,32 @@ func (x *Index) openStore() (err error) {
 // openScorch opens the store with a configuration of its own: Bleve keeps what
 // it is given. unsafe_batch lets a batch return when it is searchable; the log
 // is what makes changes durable.
-func openScorch(dir string, queue *bleve.AnalysisQueue) (store bleve.Index, err error) {
+func (x *Index) openScorch() (store bleve.Index, err error) {
 	defer func() {
 		if err != nil && store != nil {
 			abandon(store)
 		}
 	}()
 	defer recoverCorrupt(&err)
-	if err := prepare(dir); err != nil {
+	if err := prepare(x.cfg.Dir); err != nil {
 		return nil, err
 	}
 	store, err = scorch.NewScorch(scorch.Name, map[string]any{
-		"path":         dir,
-		"unsafe_batch": true,
-		"bolt_timeout": "2s",
+		"path":                   x.cfg.Dir,
+		"unsafe_batch":           true,
+		"bolt_timeout":           "2s",
+		"eventCallbackName":      hookName,
+		"asyncErrorCallbackName": hookName,
 		"scorchPersisterOptions": map[string]any{
 			"PersisterNapTimeMSec":      50,
 			"PersisterNapUnderNumFiles": 1000,
 		},
-	}, queue)
+	}, x.queue)
 	if err != nil {
 		return nil, err
 	}
+	opened.Store(store, x)
 	return store, classify(store.Open())
-}
-
-// prepare checks the file that lists Bleve's segments before Bleve opens it: bbolt and Bleve's goroutines trust every byte of it, and
-// on a damaged one they fault in ways that no recover catches.
-func prepare(dir string) error {
-	if dir == "" {
-		return nil
-	}
-	path := filepath.Join(dir, "root.bolt")
-	err := boltfile.Check(path)
-	if errors.Is(err, boltfile.ErrDamaged) {
-		return corrupt(&damage.Error{Path: path, Err: err})
-	}
-	return err
 }
 
 // abandon closes a store that did not open. It may be half built, so a panic of Bleve is swallowed.

@@ -25,6 +25,7 @@ func hook() {
 	sealed.once.Do(func() {
 		bleve.WriterHook, bleve.ReaderHook = writing, reading
 		scorch.RegisterSegmentPlugin(&plugin{}, true)
+		scorch.RegistryEventCallbacks[hookName], scorch.RegistryAsyncErrorCallbacks[hookName] = event, asyncError
 	})
 }
 
@@ -40,6 +41,13 @@ func ringOf(path []byte) (*seal.Ring, bool) {
 var piece = []byte("text index")
 
 func writing(path []byte) (id string, process func([]byte) []byte, err error) {
+	if dir, name := filepath.Split(string(path)); name == rootFile {
+		if x := openedAt(dir); x != nil {
+			if err := x.rootWanted(); err != nil {
+				return "", nil, err
+			}
+		}
+	}
 	keys, ok := ringOf(path)
 	if !ok {
 		return "", nil, nil

@@ -17,12 +17,15 @@ import (
 	"github.com/cairndb/cairn/oplog/damage"
 )
 
-// Verify compares the files of the segments that are searched with their checksums, as Open did, and rests after each piece of a file. The first that
+// Verify checks the list of segments, and compares the files of those that are searched with their checksums, as Open did. It rests after each piece of a file. The first that
 // differs is ErrCorrupt and a *damage.Error. It keeps the index from nothing meanwhile: Close does not wait for it, and a file that was merged into another, or
 // removed with the index, is passed over.
 func (x *Index) Verify(ctx context.Context, rest time.Duration) error {
 	paths, err := x.segmentPaths()
 	if err != nil {
+		return err
+	}
+	if err := verifyRoot(x.cfg.Dir); err != nil {
 		return err
 	}
 	for _, path := range paths {

@@ -14,6 +14,7 @@
 package boltfile
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -56,9 +57,6 @@ func Check(path string) error { return check(path, false) }
 // valid, because it may be the newer one, and bbolt would go on with the commit before it.
 func CheckNewest(path string) error { return check(path, true) }
 
-// CheckHeld is CheckNewest for a file that the caller has open in bbolt, and does not write to meanwhile.
-func CheckHeld(file *os.File) error { return checkOpen(file, true) }
-
 func check(path string, newest bool) error {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -71,14 +69,36 @@ func check(path string, newest bool) error {
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil { // the lock goes with the descriptor
 		return nil
 	}
-	return checkOpen(file, newest)
-}
-
-func checkOpen(file *os.File, newest bool) (err error) {
-	w := walk{seen: map[uint64]bool{}}
-	if w.file, err = io.ReadAll(io.NewSectionReader(file, 0, math.MaxInt64)); err != nil || len(w.file) == 0 && !newest {
+	raw, err := read(file)
+	if err != nil {
 		return err
 	}
+	return checkPages(raw, newest)
+}
+
+func read(file *os.File) ([]byte, error) {
+	return io.ReadAll(io.NewSectionReader(file, 0, math.MaxInt64))
+}
+
+// CheckInUse is Check, or CheckNewest, for a file that this process has open in bbolt, which may write to it meanwhile: the pages are looked at once
+// two reads are alike. What bbolt writes before it commits is in pages that are free until then.
+func CheckInUse(file *os.File, newest bool) error {
+	raw, err := read(file)
+	for err == nil {
+		var again []byte
+		if again, err = read(file); err == nil && bytes.Equal(raw, again) {
+			return checkPages(raw, newest)
+		}
+		raw = again
+	}
+	return err
+}
+
+func checkPages(file []byte, newest bool) error {
+	if len(file) == 0 && !newest {
+		return nil
+	}
+	w := walk{file: file, seen: map[uint64]bool{}}
 	valid := w.findMeta()
 	if valid == 0 {
 		return damaged("no valid meta page")

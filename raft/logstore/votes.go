@@ -160,7 +160,7 @@ func (v *Votes) write(all values) error {
 	if v.bolt == nil {
 		return fmt.Errorf("%s: %w", votesFile, ErrDamaged)
 	}
-	if err := boltfile.CheckHeld(v.file); errors.Is(err, boltfile.ErrDamaged) {
+	if err := boltfile.CheckInUse(v.file, true); errors.Is(err, boltfile.ErrDamaged) {
 		return fmt.Errorf("%s: %w: %v", votesFile, ErrDamaged, err)
 	} else if err != nil {
 		return err
