@@ -5,112 +5,219 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/index/text"
+	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/damage"
+	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/oplog/state/statetest"
+	"github.com/cairndb/cairn/raft/rafttest"
 )
 
 // summed are the files of which every bit counts.
-var summed = regexp.MustCompile(`^(checkpoint|rows-.*|vectors-.*|.*\.zap)$`)
+var summed = regexp.MustCompile(`^(checkpoint|rows|vectors|[.]zap)$`)
+
+// rootFile is Bleve's list of segments.
+const rootFile = "root.bolt"
+
+// lived is a home with an index that was closed, 401 records long.
+type lived struct {
+	t          *testing.T
+	home       string
+	cfg        index.Config
+	records    []oplog.Record
+	more       []oplog.Record // which that home lacks
+	qs         []index.Query
+	want, then [][]line            // its answers, and those after more records
+	files      map[string][]string // by kind, below its index
+}
+
+func live(t *testing.T, keys *seal.Ring) *lived {
+	t.Helper()
+	all := history(t, 420).records
+	w := &lived{t: t, home: t.TempDir(), cfg: index.Config{Keys: keys}, records: all[:401], more: all[401:], qs: questions()[:12], files: map[string][]string{}}
+	r, _ := w.again()
+	r.openIndex()
+	r.apply(w.records, len(w.records)) // in one batch, so that every segment is in use and a flipped bit matters
+	w.want = r.answers(w.qs)
+	r.settle()
+	r.close()
+	w.home = r.home
+	dir := filepath.Join(w.home, "index")
+	must(t, filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		kind, _, _ := strings.Cut(strings.TrimLeft(filepath.Base(name), "0123456789"), "-")
+		w.files[kind] = append(w.files[kind], name)
+		return err
+	}))
+	for _, kind := range []string{"checkpoint", "identity.json", "rows", "vectors", ".zap", rootFile, "cairn.format"} {
+		if len(w.files[kind]) == 0 {
+			t.Errorf("no %s among the files %v", kind, w.files)
+		}
+	}
+	r, _ = w.again()
+	r.openIndex()
+	r.apply(w.more, len(w.more))
+	w.then = r.answers(w.qs)
+	r.close()
+	return w
+}
+
+// again is the home once more, with its state open, and what its index will say.
+func (w *lived) again() (r *replica, said *strings.Builder) {
+	w.t.Helper()
+	dir, err := os.MkdirTemp(w.t.TempDir(), "home") // end removes it: there are thousands
+	must(w.t, err)
+	r, said = &replica{t: w.t, home: dir, cfg: w.cfg}, &strings.Builder{}
+	r.cfg.Logger = slog.New(slog.NewTextHandler(said, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	must(w.t, os.CopyFS(r.home, os.DirFS(w.home)))
+	r.state, err = statetest.Open(filepath.Join(r.home, "state"), state.Options{NoSync: true}, statetest.NewLog(w.records...))
+	must(w.t, err)
+	return r, said
+}
+
+// end removes the home of a replica that is not needed any more.
+func (r *replica) end() {
+	r.close()
+	must(r.t, os.RemoveAll(r.home))
+}
+
+// flip changes a bit of a file of a kind.
+func (w *lived) flip(r *replica, kind string, rng *rand.Rand) (path, what string) {
+	w.t.Helper()
+	flip := rafttest.FlipOne
+	if kind == rootFile { // most of it is empty
+		flip = rafttest.FlipLive
+	}
+	name := w.files[kind][rng.IntN(len(w.files[kind]))]
+	path = filepath.Join(r.dir(), name)
+	return path, fmt.Sprintf("bit %d of %s", flip(w.t, path, rng), name)
+}
+
+// each flips bits of files of each kind but one, plain and sealed, so many of each.
+func each(t *testing.T, few int, but string, try func(t *testing.T, w *lived, kind string, rng *rand.Rand) (end string)) {
+	if testing.Short() {
+		t.Skip("skipped in -short: opens files again and again, one after the other")
+	}
+	for name, keys := range map[string]*seal.Ring{"plain": nil, "sealed": seal.Ephemeral([]seal.Master{seal.NewMaster()})} {
+		w := live(t, keys)
+		for _, kind := range slices.Sorted(maps.Keys(w.files)) {
+			if kind == but {
+				continue
+			}
+			t.Run(name+" "+kind, func(t *testing.T) {
+				t.Parallel()
+				w := *w
+				w.t = t
+				rng, ends := rand.New(rand.NewPCG(1, uint64(len(kind)))), rafttest.Ends{}
+				for range rafttest.Flips(few) {
+					ends.Add(kind, try(t, &w, kind, rng))
+				}
+				ends.Log(t)
+			})
+		}
+	}
+}
 
 // TestFlippedBits flips single bits of each file that an index leaves, one at a time: it opens, names what it cannot use, and
 // answers words, vectors and filters as before.
 func TestFlippedBits(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("skipped in -short: opens files again and again, one after the other")
-	}
-	l, qs := history(t, 400), questions()[:12]
-	r := openReplica(t)
-	r.apply(l.records, len(l.records)) // in one batch, so that every segment is in use and a flipped bit matters
-	want := r.answers(qs)
-	r.settle()
-	r.index.Close()
-	kept := filepath.Join(t.TempDir(), "index")
-	copyAll(t, r.dir(), kept)
-	kinds, named, dead := map[string]bool{}, map[string]int{}, map[string]int{}
-	err := filepath.WalkDir(kept, func(path string, e os.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return err
+	each(t, 2, "", func(t *testing.T, w *lived, kind string, rng *rand.Rand) string {
+		r, said := w.again()
+		defer r.end()
+		path, what := w.flip(r, kind, rng)
+		r.openIndex()
+		sameAnswers(t, what, w.qs, r.answers(w.qs), w.want)
+		found := r.index.Damaged().List()
+		if len(found) > 1 || len(found) == 1 && (found[0].Path != path && kind != rootFile || !found[0].Healed) || len(found) == 0 && summed.MatchString(kind) {
+			t.Errorf("%s: it names %+v", what, found)
 		}
-		whole, err := os.ReadFile(path)
-		if err != nil || len(whole) == 0 {
-			return err
+		if said.Len() > 0 {
+			return rafttest.Healed
 		}
-		name, err := filepath.Rel(kept, path)
-		if err != nil {
-			return err
+		if summed.MatchString(kind) {
+			t.Errorf("%s: nothing is said of it", what)
 		}
-		kind, _, _ := strings.Cut(strings.TrimLeft(filepath.Base(name), "0123456789"), "-")
-		kinds[kind] = true
-		rng := rand.New(rand.NewPCG(1, uint64(len(whole))))
-		for range flips {
-			at, bit := rng.IntN(len(whole)), rng.IntN(8)
-			for whole[at] == 0 && kind == "root.bolt" { // most of it is empty
-				at = rng.IntN(len(whole))
-			}
-			what := fmt.Sprintf("bit %d of byte %d of %s", bit, at, name)
-			if err := os.RemoveAll(r.dir()); err != nil {
-				return err
-			}
-			copyAll(t, kept, r.dir())
-			whole[at] ^= 1 << bit
-			err := os.WriteFile(filepath.Join(r.dir(), name), whole, 0o600)
-			whole[at] ^= 1 << bit
-			if err != nil {
-				return err
-			}
-			said := &strings.Builder{}
-			log := slog.New(slog.NewTextHandler(said, &slog.HandlerOptions{Level: slog.LevelWarn}))
-			if r.index, _, err = index.Open(t.Context(), index.Config{Dir: r.dir(), State: r.state.State, Logger: log}); err != nil {
+		return rafttest.Dead
+	})
+}
+
+// TestFlippedBitsInUse flips single bits of the files of an index that is open. Verify finds those of segments, and the index is made anew; all other
+// files are read at the next start, but for the list of segments (index/text, TestFlippedListOfSegmentsInUse). It answers as one does that had no damage,
+// also what came after it.
+func TestFlippedBitsInUse(t *testing.T) {
+	t.Parallel()
+	each(t, 1, rootFile, func(t *testing.T, w *lived, kind string, rng *rand.Rand) (end string) {
+		r, said := w.again()
+		defer r.end()
+		r.openIndex()
+		r.answers(w.qs)
+		_, what := w.flip(r, kind, rng)
+		for _, q := range w.qs { // an answer may lack a memory now, or be refused
+			if _, _, err := r.index.Search(t.Context(), 1, q); err != nil && !errors.Is(err, text.ErrCorrupt) {
 				t.Fatalf("%s: %v", what, err)
 			}
-			sameAnswers(t, what, qs, r.answers(qs), want)
-			r.index.Close()
-			if said.Len() > 0 {
-				named[kind]++
-			} else {
-				dead[kind]++
-			}
-			if summed.MatchString(filepath.Base(name)) && !strings.Contains(said.String(), filepath.Dir(name)) {
-				t.Errorf("%s: it says %q", what, said)
-			}
-			found := r.index.Damaged().List()
-			if len(found) != 0 && (len(found) != 1 || found[0].Path != filepath.Join(r.dir(), name) && kind != "root.bolt" || !found[0].Healed) || len(found) == 0 && summed.MatchString(filepath.Base(name)) {
-				t.Errorf("%s: it names %+v", what, found)
-			}
 		}
-		return nil
+		must(t, r.index.Verify(t.Context(), 0))
+		found := r.index.Damaged().Times(damage.Index) > 0
+		if found != strings.Contains(said.String(), "database=1") || kind == ".zap" && !found {
+			t.Errorf("%s: found %v, and it says %q", what, found, said)
+		}
+		sameAnswers(t, what, w.qs, r.answers(w.qs), w.want)
+		r.apply(w.more, len(w.more))
+		sameAnswers(t, what+", and more", w.qs, r.answers(w.qs), w.then)
+		said.Reset()
+		r.reopen()
+		sameAnswers(t, what+", and a restart", w.qs, r.answers(w.qs), w.then)
+		switch {
+		case found:
+			return rafttest.Healed
+		case said.Len() > 0:
+			return "healed at the next start"
+		}
+		return rafttest.Dead
 	})
-	must(t, err)
-	t.Logf("bits that were named and healed: %v; bits that changed nothing: %v", named, dead)
-	for _, kind := range []string{"checkpoint", "identity.json", "rows", "vectors", ".zap", "root.bolt", "cairn.format"} {
-		if !kinds[kind] {
-			t.Errorf("no %s among the files %v", kind, kinds)
-		}
-	}
 }
 
 // TestDamageUnderAnOpenIndexIsHealed: bits of the segments change while they are searched. Verify names the database and makes its files anew, and it answers as before.
 func TestDamageUnderAnOpenIndexIsHealed(t *testing.T) {
 	t.Parallel()
-	l, qs := history(t, 400), questions()[:12]
-	r := openReplica(t)
-	said := &strings.Builder{}
-	r.index.Close()
-	var err error
-	if r.index, _, err = index.Open(t.Context(), index.Config{Dir: r.dir(), State: r.state.State, Logger: slog.New(slog.NewTextHandler(said, &slog.HandlerOptions{Level: slog.LevelError}))}); err != nil {
-		t.Fatal(err)
+	w := live(t, nil)
+	r, said := w.again()
+	defer r.close()
+	r.openIndex()
+	change := func(name string, at func(size int) []int) {
+		t.Helper()
+		files, err := filepath.Glob(filepath.Join(r.dir(), "*", "text", name))
+		if err != nil || len(files) == 0 {
+			t.Fatal(files, err)
+		}
+		for _, path := range files {
+			whole, err := os.ReadFile(path)
+			must(t, err)
+			f, err := os.OpenFile(path, os.O_WRONLY, 0)
+			must(t, err)
+			for _, at := range at(len(whole)) {
+				_, err = f.WriteAt([]byte{whole[at] ^ 1}, int64(at)) // in place: the index goes on reading this file
+				must(t, err)
+			}
+			must(t, f.Close())
+		}
 	}
-	r.apply(l.records, 100)
-	want := r.answers(qs)
-	r.settle()
 	verify := func(want int64) {
 		t.Helper()
 		before := r.index.Damaged().Times(damage.Index)
@@ -118,24 +225,15 @@ func TestDamageUnderAnOpenIndexIsHealed(t *testing.T) {
 			t.Fatalf("%d databases are damaged, %v; want %d", r.index.Damaged().Times(damage.Index)-before, err, want)
 		}
 	}
-	verify(0)
-	rng, files := rand.New(rand.NewPCG(1, 3)), 0
-	err = filepath.WalkDir(r.dir(), func(path string, _ os.DirEntry, err error) error {
-		if err != nil || filepath.Ext(path) != ".zap" {
-			return err
+	named := func(file string) {
+		t.Helper()
+		if !strings.Contains(said.String(), "level=ERROR") || !strings.Contains(said.String(), file) {
+			t.Errorf("it says %q", said)
 		}
-		files++
-		whole, err := os.ReadFile(path)
-		must(t, err)
-		f, err := os.OpenFile(path, os.O_WRONLY, 0)
-		must(t, err)
-		at := rng.Int64N(int64(len(whole)))
-		_, err = f.WriteAt([]byte{whole[at] ^ 1<<rng.IntN(8)}, at) // in place: the index goes on reading this file
-		return errors.Join(err, f.Close())
-	})
-	if err != nil || files == 0 {
-		t.Fatalf("%d segments: %v", files, err)
+		said.Reset()
 	}
+	verify(0)
+	change("*.zap", func(size int) []int { return []int{size / 3} })
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := r.index.Verify(gone, 0); !errors.Is(err, context.Canceled) || !r.index.Damaged().Healed() {
@@ -146,11 +244,11 @@ func TestDamageUnderAnOpenIndexIsHealed(t *testing.T) {
 	if len(found) != 1 || found[0].Database != "default" || found[0].Times != 1 || !found[0].Healed || filepath.Ext(found[0].Path) != ".zap" || filepath.Dir(filepath.Dir(filepath.Dir(found[0].Path))) != r.dir() {
 		t.Errorf("it names %+v", found)
 	}
-	if !strings.Contains(said.String(), "database=1") || !strings.Contains(said.String(), ".zap") {
-		t.Errorf("it says %q", said)
-	}
-	sameAnswers(t, "healed", qs, r.answers(qs), want)
+	named(".zap")
+	sameAnswers(t, "a segment is healed", w.qs, r.answers(w.qs), w.want)
 	verify(0)
+	r.apply(w.more, 100)
+	sameAnswers(t, "healed, and more", w.qs, r.answers(w.qs), w.then)
 	r.reopen()
-	sameAnswers(t, "healed, and a restart", qs, r.answers(qs), want)
+	sameAnswers(t, "healed, and a restart", w.qs, r.answers(w.qs), w.then)
 }

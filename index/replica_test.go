@@ -40,11 +40,13 @@ func openReplicaWith(t testing.TB, cfg index.Config) *replica {
 		t.Fatal(err)
 	}
 	r.openIndex()
-	t.Cleanup(func() {
-		r.index.Close()
-		r.state.Close()
-	})
+	t.Cleanup(r.close)
 	return r
+}
+
+func (r *replica) close() {
+	r.index.Close()
+	r.state.Close()
 }
 
 func (r *replica) dir() string { return filepath.Join(r.home, "index") }

@@ -112,7 +112,14 @@ func (x *Index) reopen(dir string, self identity, files databaseFiles) (_ *datab
 		raw, err = x.cfg.Keys.Plain(raw)
 	}
 	var b identity
-	if err != nil || json.Unmarshal(raw, &b) != nil || b != self {
+	if err == nil {
+		err = json.Unmarshal(raw, &b)
+	}
+	switch {
+	case err != nil:
+		x.cfg.Logger.Warn("index unreadable, rebuilt", "path", dir, "err", fmt.Errorf("%s: %w", identityFile, err))
+		return nil, false
+	case b != self:
 		x.cfg.Logger.Info("index directory belongs to another database, removed", "path", dir)
 		return nil, false
 	}
