@@ -1,9 +1,12 @@
 package recovery
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"hash/crc32"
 	"io/fs"
 	"maps"
 	"os"
@@ -62,16 +65,23 @@ func (a *Acknowledged) All() map[uint32]Place {
 	return maps.Clone(a.last)
 }
 
+// sumOf is the last line of the file: the checksum of what is before it. A digit that changed there would tell a member that it lacks records.
+func sumOf(b []byte) []byte { return fmt.Appendf(nil, "%08x\n", crc32.ChecksumIEEE(b)) }
+
 // Load reads what Store wrote. The caller may go on without it after an error.
 func (a *Acknowledged) Load(path string) error {
 	raw, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err == nil {
-		err = json.Unmarshal(raw, &a.last)
+	if err != nil {
+		return err
 	}
-	return err
+	at := bytes.IndexByte(raw, '\n') + 1
+	if !bytes.Equal(raw[at:], sumOf(raw[:at])) {
+		return fmt.Errorf("%s differs from what was written", path)
+	}
+	return json.Unmarshal(raw[:at], &a.last)
 }
 
 // Store writes it into a file when it has changed.
@@ -87,6 +97,8 @@ func (a *Acknowledged) Store(path string, sync bool) error {
 	if err != nil {
 		return err
 	}
+	raw = append(raw, '\n')
+	raw = append(raw, sumOf(raw)...)
 	next := path + ".new"
 	if err = WriteFile(next, raw, sync); err == nil {
 		err = os.Rename(next, path)

@@ -2,7 +2,10 @@ package recovery
 
 import (
 	"maps"
+	"math/rand/v2"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/cairndb/cairn/raft/rafttest"
@@ -51,5 +54,42 @@ func TestAFullDiskLosesNoAcknowledgement(t *testing.T) {
 	}
 	if got := stored(); got != (Place{2, 11}) {
 		t.Errorf("with room again: %v", got)
+	}
+}
+
+// TestFlipsOfAcknowledgements: no changed bit of the file makes another place of a member.
+func TestFlipsOfAcknowledgements(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "acknowledged")
+	var a Acknowledged
+	for id := range uint32(5) {
+		a.Note(id+1, Place{Term: 3, Index: 1234 + uint64(id)})
+	}
+	if err := a.Store(path, false); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng, ends := rand.New(rand.NewPCG(7, 7)), rafttest.Ends{}
+	for range rafttest.Flips(1000) {
+		bit := rafttest.FlipOne(t, path, rng)
+		var read Acknowledged
+		switch err := read.Load(path); {
+		case err == nil:
+			t.Errorf("bit %d: it is read as %v", bit, read.last)
+		case len(read.last) > 0 || !strings.Contains(err.Error(), path):
+			t.Errorf("bit %d: %v is left, and %v", bit, read.last, err)
+		}
+		ends.Add("acknowledged", rafttest.Caught)
+		if err := os.WriteFile(path, whole, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ends.Report(t)
+	var read Acknowledged
+	if err := read.Load(path); err != nil || !maps.Equal(read.last, a.last) {
+		t.Errorf("%v, %v", read.last, err)
 	}
 }
