@@ -33,8 +33,8 @@ func Damaged(home string) (all []Damage) {
 		{RebuildFile, "it moves the state aside, and rebuilds it from its snapshot and log"},
 		{rebuildingFile, "it continues to rebuild the state; if snapshot and log do not reach the index that it had, restore a backup"},
 	} {
-		if raw, err := os.ReadFile(filepath.Join(home, w.name)); err == nil {
-			all = append(all, Damage{strings.TrimSpace(string(raw)), w.next})
+		if text, _, err := readNote(filepath.Join(home, w.name)); err == nil && text != nil {
+			all = append(all, Damage{strings.TrimSpace(string(text)), w.next})
 		}
 	}
 	return all
@@ -48,7 +48,8 @@ func DamageAt(s *state.State, why error) error {
 
 // LeaveWord writes a note for the next start.
 func LeaveWord(cfg Config, name string, why error) error {
-	return syncwriter.Replace(filepath.Join(cfg.Dir, name), fmt.Appendln(nil, why), 0o600)
+	text := fmt.Appendln(nil, why)
+	return syncwriter.Replace(filepath.Join(cfg.Dir, name), append(text, sumLine(text)...), 0o600)
 }
 
 // Replace moves aside what an earlier run found damaged. A member's log goes too: snapshots beside it may have the damage in
@@ -106,16 +107,17 @@ func Rebuilt(cfg Config, last uint64) error {
 	return removeIfThere(cfg.Dir, rebuildingFile)
 }
 
-// unreached names what a log that ends at an index lacks of a state that was moved aside to be built anew; empty for nothing.
+// unreached names what a log that ends at an index lacks of a state that was moved aside to be built anew; empty for nothing. Of a note in which
+// something changed it is not known.
 func unreached(home string, last uint64) (lost string, err error) {
 	word := filepath.Join(home, rebuildingFile)
-	raw, err := readIfThere(word)
-	if raw == nil {
+	text, whole, err := readNote(word)
+	if text == nil {
 		return "", err
 	}
 	var was uint64
-	if _, err := fmt.Sscanf(string(raw), "at index %d:", &was); err != nil {
-		return "", fmt.Errorf("%s: %w", word, err)
+	if _, err := fmt.Sscanf(string(text), "at index %d:", &was); err != nil || !whole {
+		return fmt.Sprintf("behind %d, perhaps: %s differs from what was written", last, word), nil
 	}
 	if last >= was {
 		return "", nil

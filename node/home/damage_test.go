@@ -3,11 +3,14 @@ package home
 import (
 	"errors"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/raft/rafttest"
 )
 
 // TestWordsOfTheLastRun: what the next start does about each of them, in a home whose state is sound or damaged, of a node that has others
@@ -100,4 +103,51 @@ func TestWhatWasSetAsideStays(t *testing.T) {
 	if all := SetAsides(filepath.Dir(dir)); len(all) != 2 {
 		t.Errorf("kept: %v", all)
 	}
+}
+
+// TestFlipsOfNotes: a changed bit of what a home notes for later makes no other note: progress of a purge begins anew, and a state that is built anew
+// counts as one that lost something.
+func TestFlipsOfNotes(t *testing.T) {
+	t.Parallel()
+	cfg := alone(t)
+	must(t, LeaveWord(cfg, rebuildingFile, errors.New("at index 401: what was found")))
+	was := Erased{Cut: 1234, Rewritten: 1200}
+	must(t, was.Write(cfg.Dir))
+	rng, ends := rand.New(rand.NewPCG(8, 1)), rafttest.Ends{}
+	for name, read := range map[string]func() (same bool, says string){
+		rebuildingFile: func() (bool, string) {
+			err := Rebuilt(cfg, 400)
+			if !LossOf(err) {
+				t.Fatalf("a log that ends before the state did: %v", err)
+			}
+			return false, err.Error()
+		},
+		erasedFile: func() (bool, string) {
+			e, err := ReadErased(cfg.Dir)
+			if err == nil {
+				return e == was, ""
+			}
+			if e != (Erased{}) {
+				t.Errorf("with an error it is %+v", e)
+			}
+			return false, err.Error()
+		},
+	} {
+		path := filepath.Join(cfg.Dir, name)
+		whole, err := os.ReadFile(path)
+		must(t, err)
+		for range rafttest.Flips(200) {
+			bit := rafttest.FlipOne(t, path, rng)
+			switch same, says := read(); {
+			case same:
+				ends.Add(name, rafttest.Dead)
+			case strings.Contains(says, path):
+				ends.Add(name, rafttest.Caught)
+			default:
+				t.Errorf("bit %d of %s is read as another: %s", bit, name, says)
+			}
+			must(t, os.WriteFile(path, whole, 0o600))
+		}
+	}
+	ends.Report(t)
 }

@@ -2,6 +2,8 @@ package home
 
 import (
 	"encoding/json"
+	"fmt"
+	"hash/crc32"
 	"path/filepath"
 
 	"github.com/cairndb/cairn/oplog"
@@ -21,18 +23,33 @@ type Erased struct {
 	Rewritten oplog.Index `json:"rewritten"` // the files of state and index are, too
 }
 
-// ReadErased is zero for a home in which nothing was erased.
-func ReadErased(home string) (e Erased, err error) {
-	raw, err := readIfThere(filepath.Join(home, erasedFile))
-	if raw != nil {
-		err = json.Unmarshal(raw, &e)
+// summed is Erased as it is written: with a larger number a purge would not be finished.
+type summed struct {
+	Erased
+	Sum uint32 `json:"sum"`
+}
+
+func (e Erased) sum() uint32 {
+	return crc32.ChecksumIEEE(fmt.Append(nil, uint64(e.Cut), " ", uint64(e.Rewritten)))
+}
+
+// ReadErased is zero for a home in which nothing was erased, and with an error: then all of it is done again.
+func ReadErased(home string) (Erased, error) {
+	path := filepath.Join(home, erasedFile)
+	raw, err := readIfThere(path)
+	if raw == nil {
+		return Erased{}, err
 	}
-	return e, err
+	var e summed
+	if err := json.Unmarshal(raw, &e); err != nil || e.Sum != e.sum() {
+		return Erased{}, fmt.Errorf("%s differs from what was written", path)
+	}
+	return e.Erased, nil
 }
 
 // Write notes it in a home.
 func (e Erased) Write(home string) error {
-	b, err := json.Marshal(e)
+	b, err := json.Marshal(summed{e, e.sum()})
 	if err != nil {
 		return err
 	}
