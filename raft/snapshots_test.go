@@ -14,29 +14,36 @@ import (
 	hraft "github.com/hashicorp/raft"
 
 	"github.com/cairndb/cairn/oplog/damage"
+	"github.com/cairndb/cairn/oplog/seal"
 )
 
 // described makes a directory with one snapshot in it.
 func described(t *testing.T) (s *snapshots, path string) {
 	t.Helper()
-	cfg := Config{Dir: t.TempDir(), Seams: Seams{NoSync: true}}.withDefaults()
+	return describedWith(t, nil, []byte("a state"))
+}
+
+// describedWith is described with a state, under keys.
+func describedWith(t *testing.T, keys *seal.Ring, body []byte) (s *snapshots, path string) {
+	t.Helper()
+	cfg := Config{Dir: t.TempDir(), Keys: keys, Seams: Seams{NoSync: true}}.withDefaults()
 	s = newSnapshots(&cfg, new(damage.Files))
 	if err := os.Mkdir(s.dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	members := hraft.Configuration{Servers: []hraft.Server{{ID: "1", Address: "10.0.0.1:7440"}, {ID: "2", Address: "10.0.0.2:7440"},
 		{ID: "3", Address: "10.0.0.3:7440", Suffrage: hraft.Nonvoter}}}
-	return s, s.path(take(t, s, 4321, members))
+	return s, s.path(take(t, s, 4321, members, body))
 }
 
 // take makes a snapshot.
-func take(t *testing.T, s *snapshots, index uint64, members hraft.Configuration) (id string) {
+func take(t *testing.T, s *snapshots, index uint64, members hraft.Configuration, body []byte) (id string) {
 	t.Helper()
 	sink, err := s.Create(hraft.SnapshotVersionMax, index, 7, members, 1234, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = io.WriteString(sink, "a state")
+	_, err = sink.Write(body)
 	if err := errors.Join(err, sink.Close(), sink.Close(), sink.Cancel()); err != nil { // the library does so
 		t.Fatal(err)
 	}
@@ -142,7 +149,7 @@ func TestReapingDamagesNoSnapshot(t *testing.T) {
 	}()
 	const last = 100
 	for i := range uint64(last) {
-		take(t, s, 5000+i, hraft.Configuration{})
+		take(t, s, 5000+i, hraft.Configuration{}, []byte("a state"))
 	}
 	close(stop)
 	t.Logf("listed %d times", <-listed)

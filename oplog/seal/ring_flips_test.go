@@ -28,13 +28,14 @@ func TestFlipsOfAKeyring(t *testing.T) {
 		t.Fatal(err)
 	}
 	rng := rand.New(rand.NewPCG(6, 1))
-	flips := rafttest.Flips(300)
-	for range flips {
+	ends := rafttest.Ends{}
+	for range rafttest.Flips(300) {
 		bit := rafttest.FlipOne(t, path, rng)
 		if r, err := seal.Load(home, masters); !errors.Is(err, seal.ErrDamaged) || errors.Is(err, seal.ErrKey) {
 			raw, _ := os.ReadFile(path)
 			t.Errorf("bit %d: %v, and %v is read of\n%s", bit, err, r, raw)
 		}
+		ends.Add("keyring", rafttest.Caught)
 		if err := os.WriteFile(path, whole, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -42,5 +43,5 @@ func TestFlipsOfAKeyring(t *testing.T) {
 	if _, err := seal.Load(home, masters); err != nil {
 		t.Error(err)
 	}
-	t.Logf("of %d bits all were caught", flips)
+	ends.Report(t)
 }

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -21,46 +20,46 @@ func TestNoFlipIsServed(t *testing.T) {
 			o := Options{Keys: keys, NoSync: true}
 			dir, batches := written(t, o)
 			rng := rand.New(rand.NewPCG(1, 2))
-			dead, caught := map[string]int{}, map[string]int{} // by kind of file
-			for i := range 2 * rafttest.Flips(75) {
-				copied := filepath.Join(t.TempDir(), "state")
-				must(t, os.CopyFS(copied, os.DirFS(dir)))
-				files, err := filepath.Glob(filepath.Join(copied, "*.sst"))
-				must(t, err)
-				lists, err := filepath.Glob(filepath.Join(copied, "MANIFEST*"))
-				must(t, err)
-				kind := "tables"
-				if i%2 == 1 {
-					files, kind = lists, "list of tables"
-				}
-				file := files[rng.IntN(len(files))]
-				bit := rafttest.FlipOne(t, file, rng)
-				s, err := Open(copied, o, nil)
-				if err != nil {
-					if !errors.Is(err, ErrDamaged) {
-						t.Fatalf("bit %d of %s: %v", bit, filepath.Base(file), err)
+			ends := rafttest.Ends{}
+			for kind, pattern := range map[string]string{"tables": "*.sst", "list of tables": "MANIFEST*", "options": "OPTIONS*", "markers": "marker*"} {
+				for range rafttest.Flips(40) {
+					copied := filepath.Join(t.TempDir(), "state")
+					must(t, os.CopyFS(copied, os.DirFS(dir)))
+					files, err := filepath.Glob(filepath.Join(copied, pattern))
+					must(t, err)
+					file := files[rng.IntN(len(files))]
+					if info, err := os.Stat(file); err != nil || info.Size() == 0 { // a plain marker is its name
+						must(t, err)
+						continue
 					}
-					caught[kind]++
-					continue
+					bit := rafttest.FlipOne(t, file, rng)
+					s, err := Open(copied, o, nil)
+					if err != nil {
+						if !errors.Is(err, ErrDamaged) {
+							t.Fatalf("bit %d of %s: %v", bit, filepath.Base(file), err)
+						}
+						ends.Add(kind, rafttest.Caught)
+						continue
+					}
+					at, err := place(s)
+					found := s.Check(context.Background(), func(int64) time.Duration { return 0 })
+					switch {
+					case err == nil && at == batches:
+						ends.Add(kind, rafttest.Dead)
+					case err == nil && kind == "list of tables": // it ends at an earlier flush, whole: the log leads on
+						ends.Add(kind, rafttest.Caught)
+					case !errors.Is(err, ErrDamaged):
+						t.Fatalf("bit %d of %s: at %d, %v", bit, filepath.Base(file), at, err)
+					case !errors.Is(found, ErrDamaged):
+						t.Fatalf("bit %d of %s: a reader met %v, the check %v", bit, filepath.Base(file), err, found)
+					default:
+						ends.Add(kind, rafttest.Caught)
+					}
+					_ = s.Close() // what it says of damage is beside the point
 				}
-				at, err := place(s)
-				found := s.Check(context.Background(), func(int64) time.Duration { return 0 })
-				switch {
-				case err == nil && at == batches:
-					dead[kind]++
-				case err == nil && strings.Contains(file, "MANIFEST"): // it ends at an earlier flush, whole: the log leads on
-					caught[kind]++
-				case !errors.Is(err, ErrDamaged):
-					t.Fatalf("bit %d of %s: at %d, %v", bit, filepath.Base(file), at, err)
-				case !errors.Is(found, ErrDamaged):
-					t.Fatalf("bit %d of %s: a reader met %v, the check %v", bit, filepath.Base(file), err, found)
-				default:
-					caught[kind]++
-				}
-				_ = s.Close() // what it says of damage is beside the point
 			}
-			t.Logf("caught %v, and %v in bytes that are never read", caught, dead)
-			if caught["tables"] == 0 || caught["list of tables"] == 0 {
+			ends.Log(t)
+			if ends["tables"][rafttest.Caught] == 0 || ends["list of tables"][rafttest.Caught] == 0 {
 				t.Error("no flip was caught")
 			}
 		})
@@ -74,8 +73,8 @@ func TestNoFlipUnderAnOpenStoreIsServed(t *testing.T) {
 			t.Parallel()
 			dir, batches := written(t, Options{Keys: keys, NoSync: true})
 			rng := rand.New(rand.NewPCG(3, 4))
-			flips, caught := rafttest.Flips(40), 0
-			for range flips {
+			ends := rafttest.Ends{}
+			for range rafttest.Flips(40) {
 				copied := filepath.Join(t.TempDir(), "state")
 				must(t, os.CopyFS(copied, os.DirFS(dir)))
 				s, err := Open(copied, Options{Keys: keys, NoSync: true}, nil)
@@ -86,19 +85,18 @@ func TestNoFlipUnderAnOpenStoreIsServed(t *testing.T) {
 				bit := rafttest.FlipOne(t, file, rng)
 				switch at, err := place(s); {
 				case errors.Is(err, ErrDamaged):
-					caught++
+					ends.Add("tables", rafttest.Caught)
 					if st := s.Stats(); st.Damaged == 0 || len(st.DamagedFiles) != 1 || st.DamagedFiles[0].Path != file {
 						t.Errorf("bit %d of %s: counted are %d, in %+v", bit, filepath.Base(file), st.Damaged, st.DamagedFiles)
 					}
 				case err != nil || at != batches:
 					t.Errorf("bit %d of %s: at %d, %v", bit, filepath.Base(file), at, err)
+				default:
+					ends.Add("tables", rafttest.Dead)
 				}
 				_ = s.Close() // what it says of damage is beside the point
 			}
-			t.Logf("%s: of %d bits %d were caught, and %d lay in bytes that were not read", name, flips, caught, flips-caught)
-			if caught == 0 {
-				t.Error("no flip was caught")
-			}
+			ends.Report(t)
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	hraft "github.com/hashicorp/raft"
 
 	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/raft/rafttest"
 )
 
 // lived is a log of several segments whose store was closed, or killed.
@@ -46,13 +47,13 @@ func TestFlippedBits(t *testing.T) {
 			t.Parallel()
 			made, want := lived(t, tc.keys, tc.closed)
 			rng := rand.New(rand.NewPCG(3, 7))
-			found, dead, kept, lost := 0, 0, 0, 0
+			ends, kept, lost := rafttest.Ends{}, 0, 0
 			for range 1000 {
 				files := made.killed()
 				name := flip(files, rng)
 				log, err := Open("log", small(files, tc.keys))
 				if err == nil {
-					dead++
+					ends.Add("log", rafttest.Dead)
 					if err := holds(log, want); err != nil {
 						t.Fatalf("%s: %v", name, err)
 					}
@@ -64,7 +65,7 @@ func TestFlippedBits(t *testing.T) {
 				if !errors.Is(err, ErrDamaged) {
 					t.Fatalf("%s: %v", name, err)
 				}
-				found++
+				ends.Add("log", rafttest.Caught)
 				r := Salvage("log", small(files, tc.keys), want[0].Index)
 				if r.End != want[len(want)-1].Index || r.Open {
 					t.Fatalf("%s: %v: the log ended at %d, open %v", name, err, r.End, r.Open)
@@ -79,13 +80,11 @@ func TestFlippedBits(t *testing.T) {
 					}
 				}
 			}
-			if found == 0 || dead == 0 {
-				t.Error("nothing was tested")
-			}
-			if lost > found {
+			ends.Report(t)
+			if found := ends["log"][rafttest.Caught]; lost > found {
 				t.Errorf("%d records lost by %d bits", lost, found)
 			}
-			t.Logf("of 1000 bits %d were found and %d in bytes that hold nothing; salvage kept %d records and named %d", found, dead, kept, lost)
+			t.Logf("salvage kept %d records and named %d", kept, lost)
 		})
 	}
 }
@@ -120,8 +119,7 @@ func TestFlippedBitsUnderARunningStore(t *testing.T) {
 			log, err := Open("log", small(made, keys))
 			must(t, err)
 			defer log.Close()
-			rng := rand.New(rand.NewPCG(4, 8))
-			found := 0
+			rng, ends := rand.New(rand.NewPCG(4, 8)), rafttest.Ends{}
 			for range 1000 {
 				before := map[string][]byte{}
 				for name, f := range made.now {
@@ -138,18 +136,19 @@ func TestFlippedBitsUnderARunningStore(t *testing.T) {
 						t.Fatalf("record %d: %v, %v", w.Index, l, err)
 					}
 				}
-				if bad > 1 {
+				switch bad {
+				case 0:
+					ends.Add("segments", rafttest.Dead)
+				case 1:
+					ends.Add("segments", rafttest.Caught)
+				default:
 					t.Fatalf("one bit, and %d records are damaged", bad)
 				}
-				found += bad
 				for name, f := range made.now {
 					copy(f.bytes, before[name])
 				}
 			}
-			if found == 0 {
-				t.Error("nothing was tested")
-			}
-			t.Logf("of 1000 bits %d were in a record", found)
+			ends.Report(t)
 		})
 	}
 }

@@ -205,7 +205,7 @@ func TestDamageIsFound(t *testing.T) {
 					t.Fatal(err)
 				}
 				rng := rand.New(rand.NewPCG(7, 2))
-				flips, dead := rafttest.Flips(40), 0
+				flips, ends := rafttest.Flips(40), rafttest.Ends{}
 				for range flips {
 					bit := rafttest.FlipOne(t, path, rng)
 					rep, err := Verify(t.Context(), dir, "", keys)
@@ -213,16 +213,18 @@ func TestDamageIsFound(t *testing.T) {
 					case err == nil && rep.End != w.st.Point():
 						t.Errorf("bit %d of %s was taken for %+v", bit, base, rep.End)
 					case err == nil:
-						dead++
+						ends.Add(kind, rafttest.Dead)
 					case !strings.Contains(err.Error(), base):
 						t.Errorf("bit %d of %s: the file is not named: %v", bit, base, err)
+					default:
+						ends.Add(kind, rafttest.Caught)
 					}
 					if err := os.WriteFile(path, good, 0o600); err != nil {
 						t.Fatal(err)
 					}
 				}
-				t.Logf("%s %s: of %d bits %d were caught, and %d lay in bytes that mean nothing", name, kind, flips, flips-dead, dead)
-				if dead > flips/5 {
+				ends.Report(t)
+				if dead := ends[kind][rafttest.Dead]; dead > flips/5 {
 					t.Errorf("%d of %d bits are not found", dead, flips)
 				}
 				if err := os.WriteFile(path, good[:len(good)/2], 0o600); err != nil {
