@@ -147,7 +147,7 @@ func damagedSnapshots(t *testing.T, harm func([]byte) []byte) {
 		for _, path := range found {
 			id, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(path), "snapshot-"), ".")
 			if !slices.Contains(st.SetAside, filepath.Base(path)) || !slices.ContainsFunc(st.Damaged, func(d api.Damage) bool {
-				return d.Kind == "snapshot" && d.File == "raft/snapshots/"+id && d.Healed && d.Times > 0
+				return d.Kind == "snapshot" && d.File == "raft/snapshots/"+id+".snap" && d.Healed && d.Times > 0
 			}) {
 				t.Errorf("of %s node %d says %q and %+v", path, i+1, st.SetAside, st.Damaged)
 			}
