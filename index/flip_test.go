@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/index/text"
@@ -193,6 +194,63 @@ func TestFlippedBitsInUse(t *testing.T) {
 	})
 }
 
+// overwrite changes files of words in place: the index goes on reading them.
+func (r *replica) overwrite(name string, change func([]byte)) {
+	r.t.Helper()
+	files, err := filepath.Glob(filepath.Join(r.dir(), "*", "text", name))
+	if err != nil || len(files) == 0 {
+		r.t.Fatal(files, err)
+	}
+	for _, path := range files {
+		b, err := os.ReadFile(path)
+		must(r.t, err)
+		change(b)
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		must(r.t, err)
+		_, err = f.WriteAt(b, 0)
+		must(r.t, errors.Join(err, f.Close()))
+	}
+}
+
+// TestADamagedListIsHealedByTheNextEntry: Bleve meets damage of the list of segments as it is about to write it. What follows from the log makes the index anew.
+func TestADamagedListIsHealedByTheNextEntry(t *testing.T) {
+	t.Parallel()
+	w := live(t, nil)
+	r, _ := w.again()
+	defer r.close()
+	r.openIndex()
+	next, times := 0, func() int64 { return r.index.Damaged().Times(damage.Index) }
+	for ; times() == 0; next++ { // a write that was under way may put the list right
+		if next == len(w.more) {
+			t.Fatal("the damage is not met")
+		}
+		if r.index.Lag().Err == nil {
+			r.overwrite(rootFile, func(b []byte) { clear(b) })
+		}
+		r.apply(w.more[next:next+1], 1)
+		for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+			if lag := r.index.Lag(); lag.Err != nil || lag.Unsynced == 0 {
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatalf("not on the disk within a minute: %+v", r.index.Lag())
+			}
+		}
+	}
+	if found := r.index.Damaged().List(); len(found) != 1 || filepath.Base(found[0].Path) != rootFile || !found[0].Healed {
+		t.Errorf("it names %+v", found)
+	}
+	r.apply(w.more[next:], 100)
+	sameAnswers(t, "healed, and more", w.qs, r.answers(w.qs), w.then)
+	r.settle()
+	must(t, r.index.Verify(t.Context(), 0))
+	r.reopen()
+	sameAnswers(t, "healed, and a restart", w.qs, r.answers(w.qs), w.then)
+	if times() != 0 {
+		t.Error("the next start finds damage again")
+	}
+}
+
 // TestDamageUnderAnOpenIndexIsHealed: bits of the segments change while they are searched. Verify names the database and makes its files anew, and it answers as before.
 func TestDamageUnderAnOpenIndexIsHealed(t *testing.T) {
 	t.Parallel()
@@ -200,24 +258,6 @@ func TestDamageUnderAnOpenIndexIsHealed(t *testing.T) {
 	r, said := w.again()
 	defer r.close()
 	r.openIndex()
-	change := func(name string, at func(size int) []int) {
-		t.Helper()
-		files, err := filepath.Glob(filepath.Join(r.dir(), "*", "text", name))
-		if err != nil || len(files) == 0 {
-			t.Fatal(files, err)
-		}
-		for _, path := range files {
-			whole, err := os.ReadFile(path)
-			must(t, err)
-			f, err := os.OpenFile(path, os.O_WRONLY, 0)
-			must(t, err)
-			for _, at := range at(len(whole)) {
-				_, err = f.WriteAt([]byte{whole[at] ^ 1}, int64(at)) // in place: the index goes on reading this file
-				must(t, err)
-			}
-			must(t, f.Close())
-		}
-	}
 	verify := func(want int64) {
 		t.Helper()
 		before := r.index.Damaged().Times(damage.Index)
@@ -233,7 +273,7 @@ func TestDamageUnderAnOpenIndexIsHealed(t *testing.T) {
 		said.Reset()
 	}
 	verify(0)
-	change("*.zap", func(size int) []int { return []int{size / 3} })
+	r.overwrite("*.zap", func(b []byte) { b[len(b)/3] ^= 1 })
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := r.index.Verify(gone, 0); !errors.Is(err, context.Canceled) || !r.index.Damaged().Healed() {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
-	"path/filepath"
 	"runtime"
 	"sync"
 
@@ -392,9 +391,5 @@ func (x *Index) Close() error {
 	}
 	err := x.closeStore()
 	x.queue.Close()
-	if x.cfg.Keys != nil {
-		sealed.dirs.Delete(filepath.Clean(x.cfg.Dir))
-	}
-	onDamage.Delete(filepath.Clean(x.cfg.Dir))
 	return err
 }

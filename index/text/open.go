@@ -36,12 +36,6 @@ func Open(cfg Config) (*Index, error) {
 		return x, nil
 	}
 	hook()
-	if cfg.Keys != nil && cfg.Dir != "" {
-		sealed.dirs.Store(filepath.Clean(cfg.Dir), cfg.Keys)
-	}
-	if cfg.Damaged != nil && cfg.Dir != "" {
-		onDamage.Store(filepath.Clean(cfg.Dir), cfg.Damaged)
-	}
 	if err := x.openStore(); err != nil {
 		if errors.Is(err, ErrCorrupt) && cfg.Dir != "" {
 			return nil, moveAside(cfg.Dir, err)
@@ -107,6 +101,7 @@ func (x *Index) openScorch() (store bleve.Index, err error) {
 
 // abandon closes a store that did not open. It may be half built, so a panic of Bleve is swallowed.
 func abandon(store bleve.Index) {
+	defer opened.Delete(store)
 	var err error
 	defer recoverCorrupt(&err)
 	store.Close()

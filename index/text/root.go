@@ -68,10 +68,10 @@ func (x *Index) rootWanted() error {
 	return err
 }
 
-// openedAt is the open index of a directory; nil when there is none.
+// openedAt is the open index of a directory; nil when there is none. Bleve hands its functions no more than a file's path.
 func openedAt(dir string) (found *Index) {
 	opened.Range(func(_, x any) bool {
-		if x := x.(*Index); filepath.Clean(x.cfg.Dir) == filepath.Clean(dir) {
+		if x := x.(*Index); x.cfg.Dir != "" && filepath.Clean(x.cfg.Dir) == filepath.Clean(dir) {
 			found = x
 		}
 		return found == nil
@@ -113,6 +113,7 @@ func (x *Index) closeStore() error {
 	case err := <-done:
 		return err
 	case <-x.panicked:
+		opened.Delete(x.store)
 		return nil
 	}
 }

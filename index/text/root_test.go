@@ -98,7 +98,7 @@ func TestFlippedListOfSegmentsInUse(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			ends.Report(t)
+			ends.Log(t)
 		})
 	}
 }

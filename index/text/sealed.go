@@ -15,26 +15,22 @@ import (
 // keys, and under none, live in one process, what stands there looks the file's directory up here. The terms, postings, stored
 // fields and field names of a segment go through it, and the values of the root file; how many of them there are, and
 // how long, does not. Each piece is sealed alone; the segment's checksum covers them all.
-var sealed struct {
-	once sync.Once
-	dirs sync.Map // directory of a store → *seal.Ring
+func ringOf(path []byte) (keys *seal.Ring, ok bool) {
+	if x := openedAt(filepath.Dir(string(path))); x != nil {
+		keys = x.cfg.Keys
+	}
+	return keys, keys != nil
 }
 
-// hook sets Bleve's variables before the first store of the process is opened: the two functions, and what makes segments.
+var hooked sync.Once
+
+// hook sets Bleve's variables before the first store of the process is opened: the functions, and what makes segments.
 func hook() {
-	sealed.once.Do(func() {
+	hooked.Do(func() {
 		bleve.WriterHook, bleve.ReaderHook = writing, reading
 		scorch.RegisterSegmentPlugin(&plugin{}, true)
 		scorch.RegistryEventCallbacks[hookName], scorch.RegistryAsyncErrorCallbacks[hookName] = event, asyncError
 	})
-}
-
-func ringOf(path []byte) (*seal.Ring, bool) {
-	r, ok := sealed.dirs.Load(filepath.Dir(string(path)))
-	if !ok {
-		return nil, false
-	}
-	return r.(*seal.Ring), true
 }
 
 // piece is where what Bleve seals lies, as far as is known of it.

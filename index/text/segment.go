@@ -10,7 +10,6 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
-	"sync"
 
 	"github.com/RoaringBitmap/roaring/v2"
 	bleve "github.com/blevesearch/bleve_index_api"
@@ -45,9 +44,6 @@ func (p *plugin) NewUsing(docs []bleve.Document, config map[string]any) (segment
 	return s, uint64(len(mem)), err
 }
 
-// onDamage is whom a merge tells of damage: directory of a store → func(error).
-var onDamage sync.Map
-
 // MergeUsing implements Bleve's SegmentPlugin. A merge believes what it reads, and would carry damage over into a file whose checksum matches. So it verifies
 // the files first. When one is damaged, nothing is merged until the index is closed, as it is when it was made anew: an error would have Bleve try again at once.
 func (p *plugin) MergeUsing(segments []segment.Segment, drops []*roaring.Bitmap, path string, closed chan struct{}, stats segment.StatsReporter, config map[string]any) ([][]uint64, uint64, error) {
@@ -57,8 +53,8 @@ func (p *plugin) MergeUsing(segments []segment.Segment, drops []*roaring.Bitmap,
 			continue
 		}
 		if err := verify(context.Background(), from, 0); errors.Is(err, ErrCorrupt) {
-			if tell, ok := onDamage.Load(filepath.Dir(path)); ok {
-				tell.(func(error))(err)
+			if x := openedAt(filepath.Dir(path)); x != nil && x.cfg.Damaged != nil {
+				x.cfg.Damaged(err)
 			}
 			<-closed
 			return nil, 0, segment.ErrClosed
