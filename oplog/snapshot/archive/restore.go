@@ -187,7 +187,7 @@ func applyFile(ctx context.Context, st *state.State, f File, to Target, keys *se
 		}
 		for {
 			rec, at, err := r.Next()
-			if errors.Is(err, io.EOF) {
+			if err == io.EOF { // itself: one that is wrapped is of a range that is cut short
 				more = true
 				break
 			}
