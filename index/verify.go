@@ -49,14 +49,14 @@ func (x *Index) Verify(ctx context.Context, rest time.Duration) error {
 // Damaged are the files in which damage was found since Open, by Verify or when they were opened.
 func (x *Index) Damaged() *damage.Files { return &x.damaged }
 
-// Noticed receives when damage was found between two calls of Verify, in a segment that was to be merged. The receiver calls Verify: until then
+// Noticed receives when damage was met between two calls of Verify, by a search or in a segment that was to be merged. The receiver calls Verify: until then
 // the index merges nothing in that database.
 func (x *Index) Noticed() <-chan struct{} { return x.noticed }
 
 func (x *Index) notice(err error) {
-	x.cfg.Logger.Error("a segment of the index that was to be merged is damaged, all files are verified now", "dir", x.cfg.Dir, "err", err)
 	select {
 	case x.noticed <- struct{}{}:
+		x.cfg.Logger.Error("a segment of the index is damaged, all files are verified now", "dir", x.cfg.Dir, "err", err)
 	default: // a call of Verify is due
 	}
 }

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -232,7 +233,7 @@ func (s *search) postings(info *segmentInfo, seg segment.Segment, dict *segment.
 			return list{}, nil, corrupt(err)
 		}
 	}
-	if err := s.decode(*dict, info, term); err != nil {
+	if err := s.decode(*dict, seg, info, term); err != nil {
 		return list{}, nil, err
 	}
 	if len(s.decoded) == 0 && s.guess {
@@ -346,7 +347,7 @@ func (s *search) inGroups(l list) list {
 }
 
 // decode reads one term's postings out of a segment.
-func (s *search) decode(dict segment.TermDictionary, info *segmentInfo, term string) error {
+func (s *search) decode(dict segment.TermDictionary, seg segment.Segment, info *segmentInfo, term string) error {
 	s.decoded = s.decoded[:0]
 	list, err := dict.PostingsList([]byte(term), nil, s.list)
 	if err != nil {
@@ -354,6 +355,9 @@ func (s *search) decode(dict segment.TermDictionary, info *segmentInfo, term str
 	}
 	if s.list = list; list.Count() == 0 {
 		return nil
+	}
+	if err := checkChunks(list, seg); err != nil {
+		return err
 	}
 	s.iterator = list.Iterator(true, true, false, s.iterator)
 	for {
@@ -364,8 +368,11 @@ func (s *search) decode(dict segment.TermDictionary, info *segmentInfo, term str
 		if p == nil {
 			return nil
 		}
-		length := p.(normalised).NormUint64()
-		s.decoded = append(s.decoded, posting{info.rows[p.Number()], uint16(p.Frequency()), uint16(length)})
+		tf, length := p.Frequency(), p.(normalised).NormUint64()
+		if tf == 0 || tf > math.MaxUint16 || length > math.MaxUint16 { // a list cannot hold it
+			return corrupt(fmt.Errorf("a row that has a word %d times, and %d words", tf, length))
+		}
+		s.decoded = append(s.decoded, posting{info.rows[p.Number()], uint16(tf), uint16(length)})
 	}
 }
 

@@ -22,7 +22,7 @@ type Config struct {
 	Backlog *Backlog     // shared bound of Ready; nil is a private one of 24 MiB
 	Logger  *slog.Logger // discards
 	Keys    *seal.Ring   // what the files are encrypted with; nil: they are not
-	Damaged func(error)  // told of a damaged segment that was to be merged, which Verify finds as well; nil: nothing
+	Damaged func(error)  // told of a damaged segment that was searched or to be merged, which Verify finds as well; nil: nothing
 }
 
 func (c Config) withDefaults() Config {

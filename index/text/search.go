@@ -2,6 +2,7 @@ package text
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"strings"
 )
@@ -85,10 +86,14 @@ func (x *Index) TermStats(terms []string, groups []uint32, share uint64) ([]Term
 	return stats, s.totals, nil
 }
 
-// evaluate gathers the postings of a query's terms.
-func (x *Index) evaluate(q Query) (*search, error) {
-	s, err := x.gather(q)
-	if s == nil || err != nil {
+// evaluate gathers the postings of a query's terms. The owner is told of damage that it meets.
+func (x *Index) evaluate(q Query) (s *search, err error) {
+	defer func() {
+		if errors.Is(err, ErrCorrupt) && x.cfg.Damaged != nil {
+			x.cfg.Damaged(err)
+		}
+	}()
+	if s, err = x.gather(q); s == nil || err != nil {
 		return nil, err
 	}
 	if !q.Exact {

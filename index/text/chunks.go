@@ -1,0 +1,43 @@
+package text
+
+import (
+	"encoding/binary"
+	"errors"
+	"reflect"
+
+	segment "github.com/blevesearch/scorch_segment_api/v2"
+	zap "github.com/blevesearch/zapx/v17"
+)
+
+// freqOffset is the field of Bleve's postings that says where their frequencies are. It has no other name.
+var freqOffset = func() []int {
+	f, ok := reflect.TypeFor[zap.PostingsList]().FieldByName("freqOffset")
+	if !ok {
+		panic("zapx has no freqOffset")
+	}
+	return f.Index
+}()
+
+// notEncoded is Bleve's offset of frequencies that are not there.
+const notEncoded = 0
+
+// checkChunks checks how many chunks postings in a file say that their frequencies have, each of which has a byte at least: Bleve makes room for as many as it is
+// told, and a bit that has changed since the file was opened would have it ask for more memory than there is.
+func checkChunks(list segment.PostingsList, seg segment.Segment) error {
+	file, onDisk := seg.(*zap.Segment)
+	p, ok := list.(*zap.PostingsList)
+	if !onDisk || !ok {
+		return nil
+	}
+	at, data := reflect.ValueOf(p).Elem().FieldByIndex(freqOffset).Uint(), file.Data()
+	if at == notEncoded {
+		return nil
+	}
+	if at >= uint64(len(data)) {
+		return corrupt(errors.New("frequencies behind the end of the file"))
+	}
+	if n, read := binary.Uvarint(data[at:]); read <= 0 || n > uint64(len(data)) {
+		return corrupt(errors.New("more chunks than the file has bytes"))
+	}
+	return nil
+}
