@@ -48,8 +48,7 @@ func DamageAt(s *state.State, why error) error {
 
 // LeaveWord writes a note for the next start.
 func LeaveWord(cfg Config, name string, why error) error {
-	text := fmt.Appendln(nil, why)
-	return syncwriter.Replace(filepath.Join(cfg.Dir, name), append(text, sumLine(text)...), 0o600)
+	return syncwriter.Replace(filepath.Join(cfg.Dir, name), syncwriter.Summed(fmt.Appendln(nil, why)), 0o600)
 }
 
 // Replace moves aside what an earlier run found damaged. A member's log goes too: snapshots beside it may have the damage in
@@ -164,7 +163,7 @@ func clearNotes(cfg Config) error { return removeIfThere(cfg.Dir, DamageFile, Su
 
 // SetAsides are the states, logs and snapshots in a home that were moved aside, by name.
 func SetAsides(home string) (names []string) {
-	for _, pattern := range []string{StateDir + ".corrupt-*", "raft.corrupt-*", "raft/log.corrupt-*", "raft/snapshot-*.corrupt-*"} {
+	for _, pattern := range []string{"*.corrupt-*", "raft/*.corrupt-*"} {
 		paths, _ := filepath.Glob(filepath.Join(home, pattern)) // the patterns are good
 		for _, path := range paths {
 			names = append(names, filepath.Base(path))

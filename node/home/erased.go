@@ -3,7 +3,6 @@ package home
 import (
 	"encoding/json"
 	"fmt"
-	"hash/crc32"
 	"path/filepath"
 
 	"github.com/cairndb/cairn/oplog"
@@ -23,35 +22,25 @@ type Erased struct {
 	Rewritten oplog.Index `json:"rewritten"` // the files of state and index are, too
 }
 
-// summed is Erased as it is written: with a larger number a purge would not be finished.
-type summed struct {
-	Erased
-	Sum uint32 `json:"sum"`
-}
-
-func (e Erased) sum() uint32 {
-	return crc32.ChecksumIEEE(fmt.Append(nil, uint64(e.Cut), " ", uint64(e.Rewritten)))
-}
-
-// ReadErased is zero for a home in which nothing was erased, and with an error: then all of it is done again.
-func ReadErased(home string) (Erased, error) {
+// ReadErased is zero for a home in which nothing was erased, and with an error: then all of it is done again. With a larger number a purge would not be finished.
+func ReadErased(home string) (e Erased, err error) {
 	path := filepath.Join(home, erasedFile)
-	raw, err := readIfThere(path)
-	if raw == nil {
-		return Erased{}, err
+	text, whole, err := readNote(path)
+	if text == nil {
+		return e, err
 	}
-	var e summed
-	if err := json.Unmarshal(raw, &e); err != nil || e.Sum != e.sum() {
-		return Erased{}, fmt.Errorf("%s differs from what was written", path)
+	if !whole {
+		return e, fmt.Errorf("%s differs from what was written", path)
 	}
-	return e.Erased, nil
+	err = json.Unmarshal(text, &e)
+	return e, err
 }
 
 // Write notes it in a home.
 func (e Erased) Write(home string) error {
-	b, err := json.Marshal(summed{e, e.sum()})
+	b, err := json.Marshal(e)
 	if err != nil {
 		return err
 	}
-	return syncwriter.Replace(filepath.Join(home, erasedFile), b, 0o600)
+	return syncwriter.Replace(filepath.Join(home, erasedFile), syncwriter.Summed(append(b, '\n')), 0o600)
 }

@@ -1,13 +1,12 @@
 package home
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
-	"hash/crc32"
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
 // readIfThere reads a file; nil when there is none.
@@ -29,15 +28,12 @@ func removeIfThere(home string, names ...string) error {
 	return nil
 }
 
-// sumLine is the last line of a note for the next start: the checksum of what is before it.
-func sumLine(b []byte) []byte { return fmt.Appendf(nil, "sum %08x\n", crc32.ChecksumIEEE(b)) }
-
-// readNote reads a note without its last line; nil when there is none. whole says that it is what was written.
+// readNote reads a note for the next start without its checksum; nil when there is none. whole says that it is what was written.
 func readNote(path string) (text []byte, whole bool, err error) {
 	raw, err := readIfThere(path)
 	if raw == nil {
 		return nil, true, err
 	}
-	at := bytes.LastIndexByte(bytes.TrimSuffix(raw, []byte("\n")), '\n') + 1
-	return raw[:at], bytes.Equal(raw[at:], sumLine(raw[:at])), nil
+	text, whole = syncwriter.Unsummed(raw)
+	return text, whole, nil
 }

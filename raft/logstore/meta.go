@@ -7,13 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"io/fs"
 	"math"
 	"path/filepath"
 
 	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
 // metaFile is the name of the file beside the segments.
@@ -55,16 +55,13 @@ func pack(keys *seal.Ring, val any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := keys.Bytes(plain)
-	return append(b, packedSum(b)...), nil
+	return syncwriter.Summed(keys.Bytes(plain)), nil
 }
-
-func packedSum(b []byte) string { return fmt.Sprintf("%08x\n", crc32.Checksum(b, castagnoli)) }
 
 // unpack reads what pack made.
 func unpack(keys *seal.Ring, raw []byte, val any) error {
-	at := len(raw) - 2*sumSize - 1
-	if at < 0 || string(raw[at:]) != packedSum(raw[:at]) {
+	b, whole := syncwriter.Unsummed(raw)
+	if !whole {
 		return ErrDamaged
 	}
 	switch sealed := seal.IsSealed(raw); {
@@ -73,7 +70,7 @@ func unpack(keys *seal.Ring, raw []byte, val any) error {
 	case keys != nil && !sealed:
 		return seal.ErrPlain
 	}
-	plain, err := keys.Plain(raw[:at])
+	plain, err := keys.Plain(b)
 	if err == nil {
 		err = json.Unmarshal(plain, val)
 	}

@@ -1,16 +1,16 @@
 package recovery
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io/fs"
 	"maps"
 	"os"
 	"sync"
+
+	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
 // A member whose files are an old copy (a machine snapshot, a copied disk) cannot know that. The others can: each remembers the last
@@ -65,10 +65,7 @@ func (a *Acknowledged) All() map[uint32]Place {
 	return maps.Clone(a.last)
 }
 
-// sumOf is the last line of the file: the checksum of what is before it. A digit that changed there would tell a member that it lacks records.
-func sumOf(b []byte) []byte { return fmt.Appendf(nil, "%08x\n", crc32.ChecksumIEEE(b)) }
-
-// Load reads what Store wrote. The caller may go on without it after an error.
+// Load reads what Store wrote: a line of JSON and its checksum, for a digit that changed would tell a member that it lacks records. The caller may go on without it after an error.
 func (a *Acknowledged) Load(path string) error {
 	raw, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -77,11 +74,11 @@ func (a *Acknowledged) Load(path string) error {
 	if err != nil {
 		return err
 	}
-	at := bytes.IndexByte(raw, '\n') + 1
-	if !bytes.Equal(raw[at:], sumOf(raw[:at])) {
+	b, whole := syncwriter.Unsummed(raw)
+	if !whole {
 		return fmt.Errorf("%s differs from what was written", path)
 	}
-	return json.Unmarshal(raw[:at], &a.last)
+	return json.Unmarshal(b, &a.last)
 }
 
 // Store writes it into a file when it has changed.
@@ -97,8 +94,7 @@ func (a *Acknowledged) Store(path string, sync bool) error {
 	if err != nil {
 		return err
 	}
-	raw = append(raw, '\n')
-	raw = append(raw, sumOf(raw)...)
+	raw = syncwriter.Summed(append(raw, '\n'))
 	next := path + ".new"
 	if err = WriteFile(next, raw, sync); err == nil {
 		err = os.Rename(next, path)

@@ -259,7 +259,7 @@ func speed(ctx context.Context, l *lab, f *recallBench) (report, error) {
 	return r, err
 }
 
-// rest waits.
+// rest waits, and ends early with its context.
 func rest(ctx context.Context, a *cli.Streams, wait time.Duration) error {
 	bar := a.Progress("resting")
 	for end := time.Now().Add(wait); time.Now().Before(end); {

@@ -1,0 +1,33 @@
+package syncwriter_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/cairndb/cairn/oplog/syncwriter"
+)
+
+// TestSummed: what was written is whole; with any bit changed, a byte more or less, or nothing, it is not.
+func TestSummed(t *testing.T) {
+	for _, text := range []string{"", "{}\n", "at index 7: damaged\n"} {
+		raw := syncwriter.Summed([]byte(text))
+		if b, whole := syncwriter.Unsummed(raw); !whole || string(b) != text {
+			t.Errorf("%q: %q, %v", text, b, whole)
+		}
+		for bit := range len(raw) * 8 {
+			b := bytes.Clone(raw)
+			b[bit/8] ^= 1 << (bit % 8)
+			if _, whole := syncwriter.Unsummed(b); whole {
+				t.Errorf("%q: bit %d", text, bit)
+			}
+		}
+		for n := range raw {
+			if _, whole := syncwriter.Unsummed(raw[:n]); whole {
+				t.Errorf("%q: %d bytes of it", text, n)
+			}
+		}
+		if _, whole := syncwriter.Unsummed(append(raw, '\n')); whole {
+			t.Errorf("%q: a line more", text)
+		}
+	}
+}
