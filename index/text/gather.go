@@ -72,7 +72,7 @@ func (x *Index) gather(q Query) (*search, error) {
 	}
 	if err := s.collect(0); err != nil {
 		s.release()
-		return nil, err
+		return nil, x.tell(err)
 	}
 	return s, nil
 }

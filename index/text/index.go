@@ -34,6 +34,9 @@ func (c Config) withDefaults() Config {
 		c.Backlog = NewBacklog(24 << 20)
 	}
 	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
+	if c.Damaged == nil {
+		c.Damaged = func(error) {}
+	}
 	return c
 }
 

@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"runtime"
 	"testing"
+	"time"
 
 	"github.com/blevesearch/bleve/v2/index/scorch"
 
@@ -56,8 +56,10 @@ func TestFlippedListOfSegmentsInUse(t *testing.T) {
 				if x, err = Open(Config{Dir: dir, Keys: keys}); err != nil {
 					t.Fatal(err)
 				}
-				for !waits(x) {
-					runtime.Gosched()
+				for end := time.Now().Add(time.Minute); !waits(x); time.Sleep(time.Millisecond) {
+					if time.Now().After(end) {
+						t.Fatal("Bleve has something to do for a minute")
+					}
 				}
 				bit := rafttest.FlipLive(t, filepath.Join(dir, rootFile), rng)
 				var found error

@@ -11,20 +11,12 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// Bleve asks two variables of its own, for the whole process, how to write and read files. So that indexes under several
-// keys, and under none, live in one process, what stands there looks the file's directory up here. The terms, postings, stored
-// fields and field names of a segment go through it, and the values of the root file; how many of them there are, and
-// how long, does not. Each piece is sealed alone; the segment's checksum covers them all.
-func ringOf(path []byte) (keys *seal.Ring, ok bool) {
-	if x := openedAt(filepath.Dir(string(path))); x != nil {
-		keys = x.cfg.Keys
-	}
-	return keys, keys != nil
-}
-
 var hooked sync.Once
 
-// hook sets Bleve's variables before the first store of the process is opened: the functions, and what makes segments.
+// hook sets Bleve's variables before the first store of the process is opened: how files are written and read, what makes segments, and what is told of
+// events. They are of the whole process. So that indexes under several keys, and under none, live in one, what stands there looks the index of the file's
+// directory up. The terms, postings, stored fields and field names of a segment go through it, and the values of the root file; how many of them
+// there are, and how long, does not. Each piece is sealed alone; the segment's checksum covers them all.
 func hook() {
 	hooked.Do(func() {
 		bleve.WriterHook, bleve.ReaderHook = writing, reading
@@ -37,17 +29,15 @@ func hook() {
 var piece = []byte("text index")
 
 func writing(path []byte) (id string, process func([]byte) []byte, err error) {
-	if dir, name := filepath.Split(string(path)); name == rootFile {
-		if x := openedAt(dir); x != nil {
-			if err := x.rootWanted(); err != nil {
-				return "", nil, err
-			}
-		}
+	dir, name := filepath.Split(string(path))
+	x := openedAt(dir)
+	if x != nil && name == rootFile {
+		err = x.rootWanted()
 	}
-	keys, ok := ringOf(path)
-	if !ok {
-		return "", nil, nil
+	if x == nil || x.cfg.Keys == nil || err != nil {
+		return "", nil, err
 	}
+	keys := x.cfg.Keys
 	return keys.Active().String(), func(plain []byte) []byte {
 		return keys.Seal(make([]byte, 0, len(plain)+seal.Overhead), plain, piece)
 	}, nil
@@ -61,9 +51,9 @@ func reading(id string, path []byte) (process func([]byte) ([]byte, error), err 
 	if _, err := strconv.ParseUint(id, 16, 32); err != nil {
 		return nil, corrupt(err)
 	}
-	keys, ok := ringOf(path)
-	if !ok {
+	x := openedAt(filepath.Dir(string(path)))
+	if x == nil || x.cfg.Keys == nil {
 		return nil, corrupt(seal.ErrSealed)
 	}
-	return func(b []byte) ([]byte, error) { return keys.Open(nil, b, piece) }, nil
+	return func(b []byte) ([]byte, error) { return x.cfg.Keys.Open(nil, b, piece) }, nil
 }

@@ -2,7 +2,6 @@ package text
 
 import (
 	"cmp"
-	"errors"
 	"slices"
 	"strings"
 )
@@ -86,20 +85,16 @@ func (x *Index) TermStats(terms []string, groups []uint32, share uint64) ([]Term
 	return stats, s.totals, nil
 }
 
-// evaluate gathers the postings of a query's terms. The owner is told of damage that it meets.
-func (x *Index) evaluate(q Query) (s *search, err error) {
-	defer func() {
-		if errors.Is(err, ErrCorrupt) && x.cfg.Damaged != nil {
-			x.cfg.Damaged(err)
-		}
-	}()
-	if s, err = x.gather(q); s == nil || err != nil {
+// evaluate gathers the postings of a query's terms.
+func (x *Index) evaluate(q Query) (*search, error) {
+	s, err := x.gather(q)
+	if s == nil || err != nil {
 		return nil, err
 	}
 	if !q.Exact {
 		if err := s.widen(); err != nil {
 			s.release()
-			return nil, err
+			return nil, x.tell(err)
 		}
 	}
 	s.rarest()

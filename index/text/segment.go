@@ -53,8 +53,8 @@ func (p *plugin) MergeUsing(segments []segment.Segment, drops []*roaring.Bitmap,
 			continue
 		}
 		if err := verify(context.Background(), from, 0); errors.Is(err, ErrCorrupt) {
-			if x := openedAt(filepath.Dir(path)); x != nil && x.cfg.Damaged != nil {
-				x.cfg.Damaged(err)
+			if x := openedAt(filepath.Dir(path)); x != nil {
+				_ = x.tell(err)
 			}
 			<-closed
 			return nil, 0, segment.ErrClosed

@@ -36,6 +36,14 @@ func (x *Index) Verify(ctx context.Context, rest time.Duration) error {
 	return nil
 }
 
+// tell tells the owner of damage, and returns the error.
+func (x *Index) tell(err error) error {
+	if errors.Is(err, ErrCorrupt) {
+		x.cfg.Damaged(err)
+	}
+	return err
+}
+
 // segmentPaths are the files of the segments that are searched now.
 func (x *Index) segmentPaths() (paths []string, err error) {
 	if x.store == nil {
