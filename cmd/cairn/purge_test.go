@@ -15,6 +15,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/config"
+	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/oplog/store/storetest"
 )
@@ -142,9 +143,8 @@ func TestNoByteSurvivesAPurge(t *testing.T) {
 	}
 	rewritten := func(p *cairntest.Node) bool {
 		return cairntest.Eventually(func() bool {
-			raw, _ := os.ReadFile(filepath.Join(p.Line.Home, "erased"))
-			var e struct{ Rewritten float64 }
-			return json.Unmarshal(raw, &e) == nil && e.Rewritten >= v["log_index"].(float64)
+			e, err := home.ReadErased(p.Line.Home)
+			return err == nil && float64(e.Rewritten) >= v["log_index"].(float64)
 		})
 	}
 	for _, p := range nodes {
