@@ -31,6 +31,8 @@ type cluster struct {
 	hurt   map[int]bool // nodes whose home was lost, and that may not be whole yet
 	hurts  [4]bool      // whose was, ever, or is new
 
+	retain int // operations that the log's window has; 0: a node's default
+
 	mu    sync.Mutex
 	nodes []*node.Node
 	skew  []time.Duration
@@ -39,8 +41,8 @@ type cluster struct {
 
 const secret = "as long as the secret of a cluster"
 
-func newCluster(t *testing.T, seed uint64, size int) *cluster {
-	c := &cluster{t: t, net: newNetwork(seed), nodes: make([]*node.Node, size), skew: make([]time.Duration, size), hurt: map[int]bool{}, hurts: [4]bool{spare: true}, born: time.Now(), log: slog.New(slog.DiscardHandler)}
+func newCluster(t *testing.T, seed uint64, size, retain int) *cluster {
+	c := &cluster{t: t, retain: retain, net: newNetwork(seed), nodes: make([]*node.Node, size), skew: make([]time.Duration, size), hurt: map[int]bool{}, hurts: [4]bool{spare: true}, born: time.Now(), log: slog.New(slog.DiscardHandler)}
 	if *verbose {
 		c.log = slog.New(slog.NewTextHandler(t.Output(), nil))
 	}
@@ -76,7 +78,7 @@ func (c *cluster) open(i int) {
 				defer c.mu.Unlock()
 				return time.Now().Add(c.skew[i])
 			}}, Addresses: node.Addresses{Wire: at(i, 7437), HTTP: at(i, 7438), Cluster: at(i, 7440)}, Member: node.Member{NodeID: uint32(i + 1), Secret: secret},
-		Raft: node.Raft{Heartbeat: 250 * time.Millisecond, Election: time.Second, SnapshotThreshold: 20, SnapshotInterval: time.Second, TrailingLogs: 20, SegmentBytes: 64 << 10}, Storage: node.Storage{StateBuffer: 64 << 10, StateStep: c.disks[i].state},
+		Raft: node.Raft{Heartbeat: 250 * time.Millisecond, Election: time.Second, SnapshotThreshold: 20, SnapshotInterval: time.Second, TrailingLogs: 20, SegmentBytes: 64 << 10}, Storage: node.Storage{RetainOps: c.retain, StateBuffer: 64 << 10, StateStep: c.disks[i].state},
 		Logger: c.log.With("node", i+1)}
 	if i == spare {
 		cfg.Member.Role = c.role

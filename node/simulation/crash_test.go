@@ -48,13 +48,13 @@ func TestACrashOfAllFiles(t *testing.T) {
 }
 
 const (
-	lastStep  = 420 // there are about so many; what goes on in the background differs from run to run
-	crashKeys = 70  // so many writes that snapshots are made and the log is cut behind them
+	lastStep  = 740 // there are about so many; what goes on in the background differs from run to run
+	crashKeys = 90  // so many writes that old snapshots are removed and segments of the log behind them
 )
 
 // crashAt ends a node with a step of its files, and says which that was.
 func crashAt(t *testing.T, step int) string {
-	c := newCluster(t, uint64(step), 1)
+	c := newCluster(t, uint64(step), 1, crashKeys/4)
 	defer c.close()
 	d := c.disks[0]
 	b := d.threaten(wholeDisk, true, step, rand.New(rand.NewPCG(uint64(step), 3)))
@@ -63,7 +63,7 @@ func crashAt(t *testing.T, step int) string {
 		if rid, err := c.putOnce(k); err == nil {
 			acked[k] = rid
 		}
-		time.Sleep(50 * time.Millisecond) // a snapshot is looked for once a second
+		time.Sleep(300 * time.Millisecond) // whether a snapshot is due is looked at every one or two seconds
 	}
 	if !b.came() {
 		if err := d.lose(); err != nil {
@@ -98,7 +98,12 @@ func crashAt(t *testing.T, step int) string {
 	return "state " + op
 }
 
-func crashText(k int) string { return fmt.Sprintf("memory %d %s", k, strings.Repeat("x", 4<<10)) }
+// crashText is the text of memory k. Compressed, as the log has it, it is still of a size that fills segments.
+func crashText(k int) string {
+	b := make([]byte, 2<<10)
+	rand.NewChaCha8([32]byte{byte(k)}).Read(b)
+	return fmt.Sprintf("memory %d %x", k, b)
+}
 
 // putOnce writes memory k under a key of its own.
 func (c *cluster) putOnce(k int) (rid string, err error) {

@@ -4,5 +4,5 @@ package simulation
 
 const (
 	defaultSeeds  = 40
-	defaultStride = 7
+	defaultStride = 12
 )

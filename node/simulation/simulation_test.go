@@ -71,7 +71,7 @@ const fewest = 10
 
 // simulate runs one schedule and checks everything that was promised.
 func simulate(t *testing.T, seed uint64) {
-	c := newCluster(t, seed, spare+1)
+	c := newCluster(t, seed, spare+1, 0)
 	h := &history{start: time.Now()}
 	ctx, stop := context.WithCancel(context.Background())
 	hearing, deaf := context.WithCancel(context.Background())
