@@ -58,6 +58,9 @@ func (l *changing) embed(from, to oplog.Seq) {
 // difference how much of that an index saw.
 func TestChangeOfEmbedder(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("skipped in -short: compares answers, one question after the other")
+	}
 	for name, more := range map[string]func(*changing) []int{
 		"whole": func(l *changing) (at []int) {
 			for from := oplog.Seq(1); from <= boxes; from += 15 {

@@ -32,6 +32,9 @@ func (r *replica) closeAll() {
 func TestClosedIndexesAnswerTheSame(t *testing.T) {
 	t.Parallel()
 	l, qs := history(t, 900), questions()[:40]
+	if testing.Short() {
+		qs = qs[:8]
+	}
 	first := openReplica(t)
 	first.apply(l.records, 100)
 	want := first.answers(qs)

@@ -73,7 +73,11 @@ func harmAll(t *testing.T, pattern string, harm func([]byte) []byte) {
 // them, and has everything; from the others, if there are any.
 func TestSnapshotsDamagedAtRest(t *testing.T) {
 	t.Parallel()
-	for _, nodes := range []int{1, 3} {
+	sizes := []int{3, 1}
+	if testing.Short() {
+		sizes = sizes[:1]
+	}
+	for _, nodes := range sizes {
 		for name, harm := range map[string]func([]byte) []byte{
 			"unreadable":      func(b []byte) []byte { b[len(b)-1] ^= 1; return b },
 			"another address": func(b []byte) []byte { return bytes.Replace(b, []byte("127."), []byte("126."), 1) },

@@ -37,7 +37,7 @@ func TestACrashOfAllFiles(t *testing.T) {
 	})
 	by := *stride
 	if testing.Short() {
-		by *= 4
+		by *= 12
 	}
 	for step := 0; step < lastStep; step += by {
 		t.Run(fmt.Sprint("step=", step), func(t *testing.T) {

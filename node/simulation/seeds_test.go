@@ -3,6 +3,6 @@
 package simulation
 
 const (
-	defaultSeeds  = 40
+	defaultSeeds  = 30
 	defaultStride = 12
 )

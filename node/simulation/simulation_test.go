@@ -54,7 +54,7 @@ func TestSimulation(t *testing.T) {
 	t.Setenv("GODEBUG", os.Getenv("GODEBUG")+",tracebacklabels=1") // a panic names its seed
 	n := *seeds
 	if testing.Short() {
-		n = min(n, 4)
+		n = min(n, 2)
 	}
 	for seed := range n {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {

@@ -13,6 +13,9 @@ import (
 // batches are written, flushed and merged. What is there afterwards is some batch with all before it, and none
 // before the last flush that had returned.
 func TestACrashLeavesWholeBatches(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped in -short: one goroutine, in which there is no race")
+	}
 	for name, keys := range rings() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -14,6 +14,9 @@ import (
 
 // TestNoFlipIsServed flips bits of all files of a closed store. A reader gets what was written or ErrDamaged, or the store does not open; Check finds what readers find.
 func TestNoFlipIsServed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped in -short: one goroutine, in which there is no race")
+	}
 	for name, keys := range rings() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

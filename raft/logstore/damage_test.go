@@ -39,6 +39,9 @@ func lived(t *testing.T, keys *seal.Ring, closed bool) (files *memory, want []*h
 // changes nothing. What a node that is alone makes of the rest has no record that was not written, and names each that is missing.
 func TestFlippedBits(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("skipped in -short: one goroutine, in which there is no race")
+	}
 	for name, tc := range map[string]struct {
 		keys   *seal.Ring
 		closed bool

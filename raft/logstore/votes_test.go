@@ -133,6 +133,9 @@ func TestVotesStay(t *testing.T) {
 // file is damaged.
 func TestFlippedBitsOfVotes(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("skipped in -short: one goroutine, in which there is no race")
+	}
 	for name, keys := range map[string]*seal.Ring{"plain": nil, "sealed": newRing()} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -180,6 +183,9 @@ func flipVotes(t *testing.T, path string, i int, rng *rand.Rand) (bit int) {
 // not at all; and so it does after its next start.
 func TestFlippedBitsOfVotesInUse(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("skipped in -short: one goroutine, in which there is no race")
+	}
 	for name, keys := range map[string]*seal.Ring{"plain": nil, "sealed": newRing()} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
