@@ -96,7 +96,7 @@ func TestUnreadRecallHoldsNothing(t *testing.T) {
 	t.Parallel()
 	rows := 64
 	if testing.Short() {
-		rows = 8 // they are far more than sockets hold, and the race detector takes two seconds for each
+		rows = 16 // they are far more than sockets hold, and the race detector takes two seconds for each
 	}
 	w := start(t, 1).web(0)
 	text := strings.Repeat("the lake is wide and the heron waits ", 28_000) // about 1 MB

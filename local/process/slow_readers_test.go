@@ -86,7 +86,7 @@ func TestSlowReadersDelayNobody(t *testing.T) {
 	socket, _ := listen(t)
 	size := bigOutput
 	if testing.Short() {
-		size /= 16 // the race detector takes most of a minute for all of it
+		size /= 4 // the race detector takes most of a minute for all of it
 	}
 	p := connect(t, socket)
 	lazy := connect(t, socket)

@@ -14,7 +14,7 @@ import (
 // before the last flush that had returned.
 func TestACrashLeavesWholeBatches(t *testing.T) {
 	if testing.Short() {
-		t.Skip("skipped in -short: one goroutine, in which there is no race")
+		t.Skip("skipped in -short: opens files again and again, one after the other")
 	}
 	for name, keys := range rings() {
 		t.Run(name, func(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 // TestNoFlipIsServed flips bits of all files of a closed store. A reader gets what was written or ErrDamaged, or the store does not open; Check finds what readers find.
 func TestNoFlipIsServed(t *testing.T) {
 	if testing.Short() {
-		t.Skip("skipped in -short: one goroutine, in which there is no race")
+		t.Skip("skipped in -short: opens files again and again, one after the other")
 	}
 	for name, keys := range rings() {
 		t.Run(name, func(t *testing.T) {
