@@ -117,3 +117,5 @@ require (
 	golang.org/x/oauth2 v0.37.0 // indirect
 	google.golang.org/protobuf v1.36.12 // indirect
 )
+
+replace github.com/DataDog/zstd => ./oplog/store/zstd

@@ -6,11 +6,13 @@ import (
 	"testing"
 
 	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // TestFilesAreRewrittenUnderAnotherKeyWhileTheyAreUsed: a store is read and written while its files are brought under the active key; then the old key
 // goes, and the store opens with the new one alone.
 func TestFilesAreRewrittenUnderAnotherKeyWhileTheyAreUsed(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	home, masters := t.TempDir(), []seal.Master{seal.NewMaster()}
 	keys, err := seal.Create(home, masters)

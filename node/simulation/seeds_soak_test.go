@@ -1,8 +1,0 @@
-//go:build soak
-
-package simulation
-
-const (
-	defaultSeeds  = 5000
-	defaultStride = 1
-)
