@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // applied takes records into the state of a replica, a batch at a time, without its index.
@@ -32,6 +33,7 @@ func read(batch []oplog.Outcome) []oplog.Outcome {
 // TestOutcomesBringWhatTheStateHas: an index that takes memories from outcomes, one that reads them from the state, and one that is made
 // from the state and then given outcomes that the state had long applied answer every question with the same bits.
 func TestOutcomesBringWhatTheStateHas(t *testing.T) {
+	suite.Full(t)
 	if testing.Short() {
 		t.Skip("skipped in -short: compares answers, one question after the other")
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // keep copies files of an index that is closed, or at rest, and returns what puts them back.
@@ -132,6 +133,7 @@ func TestCheckpoint(t *testing.T) {
 
 // TestCheckpointWhileFollowing: a process that ends without warning leaves a checkpoint behind that saves most of the work.
 func TestCheckpointWhileFollowing(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	r, l := openReplica(t), newLog(t)
 	const n = 24_000

@@ -22,6 +22,7 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/oplog/state/statetest"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
@@ -214,6 +215,7 @@ func (r *replica) overwrite(name string, change func([]byte)) {
 
 // TestADamagedListIsHealedByTheNextEntry: Bleve meets damage of the list of segments as it is about to write it. What follows from the log makes the index anew.
 func TestADamagedListIsHealedByTheNextEntry(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	w := live(t, nil)
 	r, _ := w.again()
@@ -253,6 +255,7 @@ func TestADamagedListIsHealedByTheNextEntry(t *testing.T) {
 
 // TestDamageUnderAnOpenIndexIsHealed: bits of the segments change while they are searched. Verify names the database and makes its files anew, and it answers as before.
 func TestDamageUnderAnOpenIndexIsHealed(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	w := live(t, nil)
 	r, said := w.again()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // A trial is a corpus of sessions, and questions of which each has one answer.
@@ -79,6 +80,7 @@ func (tr *trial) quality(edit func(i int, q *index.Query)) (recall, ndcg float64
 // TestRandomVectorsDoNoHarm: vectors that know nothing leave an answer as good as words alone make it, and vectors that know
 // something make it better.
 func TestRandomVectorsDoNoHarm(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("skipped in -short: measures what is found, one question after the other")
@@ -103,6 +105,7 @@ func TestRandomVectorsDoNoHarm(t *testing.T) {
 
 // TestVectorsAnswerWhatWordsDoNot: where words find nothing, and where they find rows but not the one that is meant, the nearest row is found.
 func TestVectorsAnswerWhatWordsDoNot(t *testing.T) {
+	suite.Full(t)
 	if testing.Short() {
 		t.Skip("skipped in -short: measures what is found, one question after the other")
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // closeAll closes all indexes, those with files when these hold all.
@@ -94,6 +95,7 @@ func TestClosedIndexesAnswerTheSame(t *testing.T) {
 // TestOpenAndCloseUnderLoad: while indexes are closed all the time, what was followed is found at once, what was forgotten is not, and in the end
 // all answers are those of an index that is never closed.
 func TestOpenAndCloseUnderLoad(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	const dbs, small = 5, 60
 	r := openReplicaWith(t, index.Config{Small: small, Idle: 40 * time.Millisecond, MaxOpen: 2})

@@ -18,6 +18,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/oplog/state/statetest"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 const killedHome = "CAIRN_TEST_KILLED_HOME"
@@ -88,6 +89,7 @@ func (fatal) Fatal(args ...any) { panic(fmt.Sprint(args...)) }
 // TestKilled: a process that is killed while it indexes leaves a directory from which the next one answers as if nothing had
 // happened, and without reading all of the state again. CAIRN_KILLS sets how often.
 func TestKilled(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	const records = 4000
 	kills := 8

@@ -11,6 +11,7 @@ import (
 	"github.com/cairndb/cairn/index/vector"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // clustered draws vectors around 400 centres.
@@ -34,6 +35,7 @@ func clustered(rng *rand.Rand, dim int) func() []float32 {
 // TestPartitionsAreReplicated: what one replica learns of its vectors makes all of them answer alike, to the bit: those that follow, that restart
 // from a checkpoint of before or after, that are made from the state or from a snapshot of it; and a purge ends it everywhere.
 func TestPartitionsAreReplicated(t *testing.T) {
+	suite.Full(t)
 	if testing.Short() {
 		t.Skip("-short: 53,000 vectors on four replicas")
 	}

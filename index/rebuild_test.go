@@ -7,11 +7,13 @@ import (
 	"testing"
 
 	"github.com/cairndb/cairn/index/text"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // TestARebuildIsNotSeen: a search during a rebuild is answered from the old index or from the new one, and a closed
 // one says so.
 func TestARebuildIsNotSeen(t *testing.T) {
+	suite.Full(t)
 	r := openReplica(t)
 	r.apply(history(t, 200).records, 10)
 	q := questions()[0]

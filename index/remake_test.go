@@ -10,11 +10,13 @@ import (
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // TestRemadeFilesHoldNothingPurged: once Remake has returned no file of the index has a word of what was purged, while what was followed meanwhile is found, and
 // nothing else changes.
 func TestRemadeFilesHoldNothingPurged(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	r, l := openReplica(t), newLog(t)
 	next := story(l, 1, 600)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // TestDamage: whatever happens to the files, a restart answers as before.
@@ -77,6 +78,7 @@ func (h openings) Handle(_ context.Context, rec slog.Record) error {
 
 // TestRestartKeepsRows: what is on disk and still true is not analysed again, and what became false meanwhile is gone.
 func TestRestartKeepsRows(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	r, l := openReplica(t), newLog(t)
 	for i := range 500 {

@@ -9,10 +9,12 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/oplog/state/statetest"
 	"github.com/cairndb/cairn/oplog/store"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // TestTheLogBehindACheckpointIsDamaged: an index that cannot read what happened since its checkpoint reads the state instead.
 func TestTheLogBehindACheckpointIsDamaged(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	l, qs := history(t, 200), questions()[:20]
 	whole := openReplica(t)

@@ -11,11 +11,13 @@ import (
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/engine"
 	"github.com/cairndb/cairn/oplog/snapshot/archive"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // TestBackupsByPlan: a node makes backups by itself, whole states and ranges of the log in turn, keeps as many as it was
 // told, and what is left restores to what the node held. A damaged one is found.
 func TestBackupsByPlan(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "backups")
 	const keep, every = 2, 2
@@ -77,6 +79,7 @@ func TestBackupsByPlan(t *testing.T) {
 
 // TestBackupsAreRestoredToVerifyThem: a node restores what it backed up, tells when, and counts it when a file is damaged.
 func TestBackupsAreRestoredToVerifyThem(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "backups")
 	c := startWith(t, 1, func(_ int, cfg *node.Config) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -61,6 +62,7 @@ func TestBombs(t *testing.T) {
 
 // TestBombsAfterTheHandshake: who is let in is not trusted either. The connection stays where the frame has a boundary.
 func TestBombsAfterTheHandshake(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := start(t, 1)
 	other := c.dial(0)

@@ -10,11 +10,13 @@ import (
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/engine"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // TestAClockSeventyYearsAhead: the leader's clock jumps. The log's time goes on as it was, the leader says that its clock is off and
 // hands over, a retry stores nothing twice, and when the clock is put right the node says no more of it.
 func TestAClockSeventyYearsAhead(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	const ahead = 70 * 365 * 24 * time.Hour
 	skews := make([]atomic.Int64, 3)

@@ -14,6 +14,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
@@ -21,6 +22,7 @@ import (
 // before and after the guard that should have noticed. Writes are refused or of unknown outcome, reads go on, nothing
 // acknowledged is lost, and writes are taken again without a restart.
 func TestAFullDisk(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	for _, tc := range []struct {
 		name, on string // what is on the small disk
@@ -113,6 +115,7 @@ func TestAFullDisk(t *testing.T) {
 // TestAFullDiskUnderSnapshots: a log that cannot be shortened grows, and nothing else happens; it is shortened when there
 // is room again.
 func TestAFullDiskUnderSnapshots(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	home := filepath.Join(t.TempDir(), "home")
 	small := filepath.Join(home, "raft", "snapshots")

@@ -10,10 +10,12 @@ import (
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/commit"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // TestAFollowerEmbedsForALeaderWithout: a member that has the model embeds what the leader, which has none, stored.
 func TestAFollowerEmbedsForALeaderWithout(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	const has = 2 // the member with the model
 	c := startWith(t, 3, func(i int, cfg *node.Config) {
@@ -52,6 +54,7 @@ func TestAFollowerEmbedsForALeaderWithout(t *testing.T) {
 
 // TestThreeNodesChangeTheirEmbedder: all members change over, to a model that none is configured with, and answer alike.
 func TestThreeNodesChangeTheirEmbedder(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := startWith(t, 3, func(_ int, cfg *node.Config) {
 		cfg.Background.Embed, cfg.Embedder = 20*time.Millisecond, builtin(t, 64)

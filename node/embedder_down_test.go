@@ -13,6 +13,7 @@ import (
 
 	"github.com/cairndb/cairn/index/embed"
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // embedServer is an embedding server that does as it is told. Its vectors know two meanings: water, and everything else.
@@ -83,6 +84,7 @@ func (e *embedServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // TestEmbedderInTrouble: whatever a real embedding server does, every write is stored at once; its vector follows when the server is
 // back, and recall by meaning finds it.
 func TestEmbedderInTrouble(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	server := &embedServer{how: "well"}
 	listens := httptest.NewServer(server)

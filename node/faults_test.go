@@ -15,6 +15,7 @@ import (
 	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/node/engine"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/raft"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
@@ -41,6 +42,7 @@ func eventually(t testing.TB, what string, check func() bool) {
 }
 
 func TestAFollowerComesBackBySnapshot(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := startWith(t, 3, func(_ int, cfg *node.Config) {
 		cfg.Raft.SnapshotThreshold, cfg.Raft.SnapshotInterval, cfg.Raft.TrailingLogs = 32, 50*time.Millisecond, 8
@@ -92,6 +94,7 @@ func TestFollowersReadWhatWasWritten(t *testing.T) {
 }
 
 func TestFollowersRefuseOrForward(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := start(t, 3)
 	f := (c.leader() + 1) % 3
@@ -116,6 +119,7 @@ func TestFollowersRefuseOrForward(t *testing.T) {
 }
 
 func TestDatabasesAndTokensAreTheSameEverywhere(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := start(t, 3)
 	cl := c.dial(0, 1, 2)
@@ -160,6 +164,7 @@ func TestDatabasesAndTokensAreTheSameEverywhere(t *testing.T) {
 }
 
 func TestAReplicaReadsAndARemovedNodeIsGone(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := startWith(t, 3, func(i int, cfg *node.Config) {
 		if i == 2 {
@@ -198,6 +203,7 @@ func TestAReplicaReadsAndARemovedNodeIsGone(t *testing.T) {
 }
 
 func TestCloseLeavesNoGoroutine(t *testing.T) {
+	suite.Full(t)
 	before := runtime.NumGoroutine()
 	c := start(t, 3)
 	cl := c.dial(c.leader())
@@ -212,6 +218,7 @@ func TestCloseLeavesNoGoroutine(t *testing.T) {
 }
 
 func TestConnectionLimitDoesNotLeak(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Limits.MaxConns = 3 })
 	for range 5 {

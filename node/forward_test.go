@@ -12,6 +12,7 @@ import (
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -33,6 +34,7 @@ func (l losesForward) Write(b []byte) (int, error) {
 // TestARefusalBehindALostAttempt: an entry was sent twice, and the second was refused. The first may still be under way, and
 // be taken when it arrives: no node may say that the write did not happen.
 func TestARefusalBehindALostAttempt(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	var lose atomic.Bool
 	c := startWith(t, 3, func(_ int, cfg *node.Config) {

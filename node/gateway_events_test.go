@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // listener is a raw event stream: no client library that reads ahead, or keeps memory of its own.
@@ -113,6 +114,7 @@ func TestEventsResumeBehindAnyID(t *testing.T) {
 // A reader that takes nothing does not hold those up who write (TestReadersThatNeverRead compares how long they take), and when it
 // reads at last it has missed nothing.
 func TestSlowReaderSlowsNobody(t *testing.T) {
+	suite.Full(t)
 	if testing.Short() {
 		t.Skip("skipped in -short: writes 30,000 relations while a client does not read, which takes the race detector too long")
 	}
@@ -149,6 +151,7 @@ func TestSlowReaderSlowsNobody(t *testing.T) {
 // Readers that never read a byte do not slow those who write: a write beside them takes what it takes on a node that has none.
 // The two are asked in turn, so that what else the machine does slows both.
 func TestReadersThatNeverRead(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("skipped in -short: measures what a write takes, which the race detector falsifies")

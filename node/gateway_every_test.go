@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // operation is a row of the table as the gateway's own document tells of it.
@@ -128,6 +129,7 @@ func (c wrong) ask(t *testing.T, base string, doc map[string]any, o operation) {
 
 // TestEveryRouteRefuses asks every route of the table in every way a request may be wrong.
 func TestEveryRouteRefuses(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	w := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Limits.FailedLogins = 10_000 }).web(0)
 	doc := w.ok("GET", "/openapi.json", nil)
@@ -249,6 +251,7 @@ func rightType(kind string) any {
 
 // A follower that does not pass writes on sends every client to the leader, and says in every spelling who leads.
 func TestEveryWriteNamesTheLeader(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := startWith(t, 3, refuse)
 	l := c.leader()
@@ -285,6 +288,7 @@ func TestEveryWriteNamesTheLeader(t *testing.T) {
 
 // A follower that is configured to refuse writes passes one on when it is asked to.
 func TestFollowersForwardOnRequest(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := startWith(t, 3, refuse)
 	f := c.web((c.leader() + 1) % 3)

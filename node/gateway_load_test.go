@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // More work at a time than the node takes on is refused with when to come back, and a question whether it lives is answered.
@@ -74,6 +76,7 @@ func TestOverloadIsShed(t *testing.T) {
 
 // A client that does not finish its header is cut off, and so is one whose header has no end.
 func TestHeadersHaveAnEnd(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	w := start(t, 1).web(0)
 	dial := func() net.Conn {

@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // stream asks for a recall as an event stream.
@@ -93,6 +95,7 @@ func TestRecallStreams(t *testing.T) {
 // A client that does not read its answer holds up no other, and the answer is not gathered for it: 64 MB of rows wait where
 // they are.
 func TestUnreadRecallHoldsNothing(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	rows := 64
 	if testing.Short() {

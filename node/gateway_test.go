@@ -14,6 +14,7 @@ import (
 
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/engine"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 func (c *cluster) web(i int) *web {
@@ -370,6 +371,7 @@ func TestGatewayDescribesItself(t *testing.T) {
 
 // A client that has nothing but Python's own library.
 func TestGatewayFromPython(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	if _, err := exec.LookPath("python3"); err != nil {
 		t.Skip("python3 is not installed")

@@ -11,6 +11,7 @@ import (
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/home"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/raft"
 	"github.com/cairndb/cairn/raft/rafttest"
 )
@@ -37,6 +38,7 @@ func small(_ int, cfg *node.Config) { cfg.Raft.Election = 2 * time.Second }
 
 // TestAChangeThatLosesTheMajorityIsRefused: what would leave fewer voters that answer than a quorum is refused, unless it is forced.
 func TestAChangeThatLosesTheMajorityIsRefused(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := startWith(t, 3, small)
 	l := c.leader()
@@ -80,6 +82,7 @@ func TestAMemberNeverHeardGetsNoVote(t *testing.T) {
 
 // TestAJoinSaysWhatIsWrong: with another secret, with another id, and with another cluster a node does not join, and is told why.
 func TestAJoinSaysWhatIsWrong(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := startWith(t, 1, small)
 	other := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Member.Secret, cfg.Member.NodeID = home.NewSecret(), 2 })
@@ -111,6 +114,7 @@ func TestAJoinSaysWhatIsWrong(t *testing.T) {
 // its place. So does an operator's join while the member answers, and after that when the other node cannot prove that it is
 // the member. The member itself may move.
 func TestALiveMemberKeepsItsAddress(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := startWith(t, 3, small)
 	l := c.leader()

@@ -10,6 +10,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -169,6 +170,7 @@ func TestAResolutionIsEmbedded(t *testing.T) {
 
 // TestReadsThatLeaveNoTrace: every surface that recalls may ask not to be counted.
 func TestReadsThatLeaveNoTrace(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := start(t, 1)
 	cl, w := c.dial(0), c.web(0)

@@ -10,6 +10,7 @@ import (
 	"github.com/cairndb/cairn/node/engine"
 	"github.com/cairndb/cairn/node/mind/mindtest"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -38,6 +39,7 @@ func store(t testing.TB, s *engine.Service, c api.Caller, corpus *mindtest.Corpu
 
 // TestThinkFindsPlantedTruth: through three real nodes, with the counts that Apply accepted, and every follower equal.
 func TestThinkFindsPlantedTruth(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := start(t, 3)
 	lead := c.leader()

@@ -13,6 +13,7 @@ import (
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/commit"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -67,6 +68,7 @@ func (n *network) cut(node int) {
 }
 
 func TestALeaderCutOffAcknowledgesNothing(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	net := newNetwork()
 	c := startWith(t, 3, func(i int, cfg *node.Config) {
@@ -114,6 +116,7 @@ func TestALeaderCutOffAcknowledgesNothing(t *testing.T) {
 
 // TestAClientLeavesAMinority: a member that hears of no quorum says so, and clients go to one that does.
 func TestAClientLeavesAMinority(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	net := newNetwork()
 	c := startWith(t, 3, func(i int, cfg *node.Config) {

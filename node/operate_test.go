@@ -13,6 +13,7 @@ import (
 
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/access"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
@@ -168,6 +169,7 @@ func orEmpty(err error) string {
 // TestLimitsHoldOnEveryNode: a bound that is set on one node is kept by all, over all surfaces that know tokens; who is
 // not bounded is not held, and a bound is taken away again.
 func TestLimitsHoldOnEveryNode(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := start(t, 3)
 	leader := c.web(c.leader())
@@ -247,6 +249,7 @@ func asError(err error, into **client.Error) bool {
 
 // TestUsesOfTokensAreTold: every node knows when a token was used, whichever it was used on, and many uses are few entries.
 func TestUsesOfTokensAreTold(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := startWith(t, 3, func(_ int, cfg *node.Config) { cfg.Tokens.Uses = 100 * time.Millisecond })
 	leader := c.leader()
@@ -282,6 +285,7 @@ func TestUsesOfTokensAreTold(t *testing.T) {
 // TestTheAuditSaysWhoDidWhat: changes of the control plane are written down with who asked, on all nodes alike, whichever
 // node was asked; what was refused is not.
 func TestTheAuditSaysWhoDidWhat(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := startWith(t, 3, func(_ int, cfg *node.Config) { cfg.Surfaces.ForwardWrites = new(true) })
 	leader := c.leader()
@@ -340,6 +344,7 @@ func hello(t testing.TB, addr string, id uint32, h *wire.RaftHello) (refusal str
 // is told why; what every version reads goes on. When all can read it it enters the log, and from then on no node is let
 // in that cannot.
 func TestNewKindsWaitForTheOldestMember(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := start(t, 3)
 	leader := c.leader()

@@ -12,11 +12,13 @@ import (
 	"github.com/cairndb/cairn/node/engine"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // TestTheLeaderDividesVectors: a node that leads learns by itself how many vectors are divided, stores it through the log, and answers by it at
 // once.
 func TestTheLeaderDividesVectors(t *testing.T) {
+	suite.Full(t)
 	if testing.Short() {
 		t.Skip("-short: 50,000 vectors")
 	}

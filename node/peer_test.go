@@ -12,6 +12,7 @@ import (
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -286,6 +287,7 @@ func TestTheLeaderWritesTheAudit(t *testing.T) {
 }
 
 func TestForeignPeersMoveNothing(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := start(t, 3)
 	l := c.leader()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/engine"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -24,6 +25,7 @@ func said(answer obj, list, key string) string {
 // TestTiersAsClientsSeeThem: by its database's policies a memory that is used goes up a tier, one that is too old is forgotten, and
 // other databases are left alone. The leader does it by itself.
 func TestTiersAsClientsSeeThem(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Background = engine.Background{Think: 300 * time.Millisecond} })
 	w, cl := c.web(0), c.dial(0)
@@ -142,6 +144,7 @@ func TestTimeAsClientsSeeIt(t *testing.T) {
 
 // TestSessionsAsClientsSeeThem: history newest first, memories in order, and one that no client ends is given up by the leader.
 func TestSessionsAsClientsSeeThem(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := start(t, 1)
 	w, cl := c.web(0), c.dial(0)

@@ -13,11 +13,13 @@ import (
 
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 )
 
 // TestLeadersAreAnnounced: who asks for it hears of every change of leadership, from a node that goes on.
 func TestLeadersAreAnnounced(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := start(t, 3)
 	lead := c.leader()
@@ -49,6 +51,7 @@ func TestLeadersAreAnnounced(t *testing.T) {
 
 // TestUnsubscribe ends the subscription of its stream, or those to the same events, or all.
 func TestUnsubscribe(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := start(t, 1)
 	cl := c.dial(0)
@@ -118,6 +121,7 @@ func TestUnsubscribe(t *testing.T) {
 
 // TestNothingComesBehindTheEnd: while somebody writes, nothing more is told once a subscription is said to have ended.
 func TestNothingComesBehindTheEnd(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := start(t, 1)
 	ctx, stop := context.WithCancel(t.Context())

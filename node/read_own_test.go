@@ -5,12 +5,14 @@ import (
 	"testing"
 
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 )
 
 // TestAFollowerShowsWhatItAcknowledged: what a follower answered for is in its own lists with the next request, by each of the
 // paths that write.
 func TestAFollowerShowsWhatItAcknowledged(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := startWith(t, 3, func(_ int, cfg *node.Config) { cfg.Surfaces.ForwardWrites = new(true) })
 	follower := (c.leader() + 1) % 3

@@ -12,12 +12,14 @@ import (
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 )
 
 // TestReadyMeansCaughtUp: a node that starts while no node leads lives and is not ready, for it cannot know how far behind
 // it is; with a leader it is, and it stays so when the leader goes.
 func TestReadyMeansCaughtUp(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := startWith(t, 3, func(_ int, cfg *node.Config) { cfg.Raft.Election = 3 * time.Second })
 	if _, err := c.dial(0, 1, 2).Remember(t.Context(), wire.NewRemember("before")); err != nil {
@@ -69,6 +71,7 @@ func (a *acknowledged) by(when time.Time) (newest oplog.Index) {
 // TestARejoiningFollowerClaimsNothingItLacks polls a follower every 10 ms, from its start and from the end of a minute alone,
 // while its leader goes on acknowledging: what it says of itself never contradicts what it can have heard of.
 func TestARejoiningFollowerClaimsNothingItLacks(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	const election = 2 * time.Second
 	known := election * 6 / 10 // what a follower says is two leases old at most

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 	"github.com/cairndb/cairn/wire/large"
@@ -16,6 +17,7 @@ import (
 // TestLargeRequestsTakeTurns: while all turns are taken a large request waits, over the wire, over HTTP and from a
 // model, and small ones do not.
 func TestLargeRequestsTakeTurns(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	const token = "ydb_secret_for_turns_0123456789abcdef"
 	n, err := Open(t.Context(), Config{Home: t.TempDir(), Addresses: Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0"}, Seams: Seams{NoSync: true}, Member: Member{Secret: token}})

@@ -21,6 +21,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/raft/rafttest"
 	"github.com/cairndb/cairn/wire"
 )
@@ -29,6 +30,7 @@ import (
 // when it starts, answers nothing of it, and says so; it starts without those files and has from the others what was
 // written.
 func TestFlippedBitsAreHealed(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := startWith(t, 3, func(_ int, cfg *node.Config) {
 		cfg.Raft.SnapshotThreshold, cfg.Raft.TrailingLogs = 64, 32

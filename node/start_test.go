@@ -14,6 +14,7 @@ import (
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/raft"
 	"github.com/cairndb/cairn/raft/logstore"
 	"github.com/cairndb/cairn/raft/rafttest"
@@ -158,6 +159,7 @@ func TestALogThatDoesNotOpen(t *testing.T) {
 
 // TestALoneNodeGrows: a node that was alone, without a peer port, gets one and is joined; the members find it where it is now.
 func TestALoneNodeGrows(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Addresses.Cluster = "" })
 	if at := c.nodes[0].Addrs().Cluster; at != "" {

@@ -13,6 +13,7 @@ import (
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/raft/logstore"
 )
 
@@ -163,6 +164,7 @@ func TestAFailedSyncLosesNothing(t *testing.T) {
 // TestAFailedSyncUnderASnapshot breaks the disk under a state that is about to be replaced: no record is applied that would
 // find out.
 func TestAFailedSyncUnderASnapshot(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := startWith(t, 3, func(_ int, cfg *node.Config) {
 		cfg.Raft.SnapshotThreshold, cfg.Raft.SnapshotInterval, cfg.Raft.TrailingLogs = 32, 50*time.Millisecond, 8

@@ -18,6 +18,7 @@ import (
 	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/node/mind/mindtest"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/field"
 )
@@ -25,6 +26,7 @@ import (
 // TestALeaderThatFallsWhileThinking: one is stopped, or cut off from the others. What it had decided is applied once or not at
 // all, what was acknowledged stays, and the next leader goes on.
 func TestALeaderThatFallsWhileThinking(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	t.Run("stopped", func(t *testing.T) {
 		c := start(t, 3)

@@ -12,12 +12,14 @@ import (
 	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/node/mind/mindtest"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 )
 
 // TestFollowersAndThinking: one that is asked to think says who leads, over the wire and over HTTP; where writes are forwarded
 // it asks the leader and answers when it has what the leader decided; and afterwards every node answers everything alike.
 func TestFollowersAndThinking(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	const forwards = 2 // this node does
 	c := startWith(t, 3, func(i int, cfg *node.Config) { cfg.Surfaces.ForwardWrites = new(i == forwards) })

@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
 
 // Every write over the wire says where in the log it is, and any node answers a recall that asks for that place with the write.
 func TestWritesSayTheirIndexOverTheWire(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := start(t, 3)
 	var addrs []string

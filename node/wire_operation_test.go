@@ -8,6 +8,7 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/engine"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
@@ -53,6 +54,7 @@ func TestOperationsByNameOnAFollower(t *testing.T) {
 
 // TestAnAnswerThatDoesNotFitIsRefused: a client can read so many bytes, and so many values, and is told how to ask for less. Its connection lives on.
 func TestAnAnswerThatDoesNotFitIsRefused(t *testing.T) {
+	suite.Full(t)
 	if testing.Short() {
 		t.Skip("skipped in -short: large answers, one after the other")
 	}

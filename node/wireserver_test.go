@@ -6,12 +6,14 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 )
 
 // TestWhoReadsNothingIsDropped: a subscriber that takes no event holds a connection for so long and no longer, and writes go
 // on meanwhile.
 func TestWhoReadsNothingIsDropped(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	const token = "ydb_reads_nothing_0123456789abcdef"
 	n, err := Open(t.Context(), Config{Home: t.TempDir(), Addresses: Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0"}, Seams: Seams{NoSync: true}, Member: Member{Secret: token},

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/vmihailenco/msgpack/v5"
+
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // stored are the types that are packed: operations and what rows hold.
@@ -39,7 +41,7 @@ func encoded(v any) []byte {
 // library reads.
 func TestPackIsTheLibrarys(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	rounds := 50
+	rounds := suite.Count(3, 50, 50)
 	if testing.Short() {
 		rounds = 3
 	}

@@ -10,6 +10,7 @@ import (
 
 	hraft "github.com/hashicorp/raft"
 
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/raft/recovery"
 	"github.com/cairndb/cairn/raft/transport"
 	"github.com/cairndb/cairn/wire"
@@ -46,6 +47,7 @@ func (c *cluster) putBack(i int, all, others fs.FS, pattern string) {
 // TestAnOldLogUnderANewerState: a voter whose log, or whose segments alone, was replaced by an old copy has no vote until it has
 // rejoined: its state has applied more than its log holds.
 func TestAnOldLogUnderANewerState(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	for name, files := range map[string]string{"log": "log/*", "segments": "log/*.seg"} {
 		t.Run(name, func(t *testing.T) {
@@ -80,6 +82,7 @@ func TestAnOldLogUnderANewerState(t *testing.T) {
 // TestAnOldHomeIsToldByTheOthers: a voter whose whole home is an old copy cannot know that, but the others know what it
 // acknowledged, also after a restart of theirs and when the leader that counted its answers is gone.
 func TestAnOldHomeIsToldByTheOthers(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := startCalm(t, 3)
 	want := c.propose(0, 10)

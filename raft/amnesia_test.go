@@ -8,6 +8,7 @@ import (
 
 	hraft "github.com/hashicorp/raft"
 
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/raft/rafttest"
 	"github.com/cairndb/cairn/wire"
 )
@@ -53,6 +54,7 @@ var loseLog = map[string]func(t *testing.T, dir string){
 
 // What a cluster of one acknowledges after it lost its log is there after the next start, too.
 func TestOneNodeOutlivesItsLog(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	for name, lose := range loseLog {
 		t.Run(name, func(t *testing.T) {
@@ -79,6 +81,7 @@ func TestOneNodeOutlivesItsLog(t *testing.T) {
 
 // A member that lost its log votes again only after the others took its vote away and gave it back.
 func TestMemberRejoinsAfterLosingItsLog(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := startCalm(t, 3) // only the first leader can be elected while one is away and one has no vote
 	want := c.propose(0, 20)

@@ -7,6 +7,7 @@ import (
 
 	hraft "github.com/hashicorp/raft"
 
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/raft/transport"
 )
 
@@ -41,6 +42,7 @@ func TestAnotherRecordOfTheSameTerm(t *testing.T) {
 // TestTheChainGoesOn: over snapshots and restarts a member goes on with its chain, and one that is brought up to date by a snapshot
 // takes the leader's over.
 func TestTheChainGoesOn(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := startCalm(t, 3)
 	want := c.propose(0, 10)

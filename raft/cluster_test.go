@@ -16,6 +16,7 @@ import (
 	hraft "github.com/hashicorp/raft"
 
 	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/raft/logstore"
 	"github.com/cairndb/cairn/raft/rafttest"
 	"github.com/cairndb/cairn/raft/transport"
@@ -279,6 +280,7 @@ func TestThreeNodesFailOver(t *testing.T) {
 }
 
 func TestTransferReachesTheNodeNamed(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := startSteady(t, 3)
 	c.propose(0, 1)
@@ -290,6 +292,7 @@ func TestTransferReachesTheNodeNamed(t *testing.T) {
 }
 
 func TestJoinFindsTheLeaderBehindOthers(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := startSteady(t, 3)
 	want := c.propose(0, 20)
@@ -305,6 +308,7 @@ func TestJoinFindsTheLeaderBehindOthers(t *testing.T) {
 
 // A node that is configured with a follower alone is taken in by the leader.
 func TestAFollowerPassesAJoinOn(t *testing.T) {
+	suite.Full(t)
 	c := startSteady(t, 3)
 	want := c.propose(0, 5)
 	follower := c.addrs[c.leader().cfg.NodeID%3]
@@ -315,6 +319,7 @@ func TestAFollowerPassesAJoinOn(t *testing.T) {
 
 // A stranger with the secret moves no term, with or without a raft map.
 func TestStrangerMovesNothing(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := startSteady(t, 3)
 	c.propose(0, 1)

@@ -4,12 +4,14 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 )
 
 // TestAMemberThatAppliedWhatTheLeaderHasNot: a leader without some of what this member has applied sends other records in their
 // place. The member stops at once, and comes back as one without state.
 func TestAMemberThatAppliedWhatTheLeaderHasNot(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := startCalm(t, 3)
 	early := c.propose(0, 10)

@@ -11,6 +11,7 @@ import (
 
 	hraft "github.com/hashicorp/raft"
 
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/raft/logstore"
 	"github.com/cairndb/cairn/raft/transport"
 	"github.com/cairndb/cairn/wire"
@@ -83,6 +84,7 @@ func (m *meter) refused() int {
 
 // TestADiskFullAfterTheEndWasCut: records of another leader are taken away, and there is no room for those of this one.
 func TestADiskFullAfterTheEndWasCut(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	disks := map[int]*meter{0: {}, 1: {}, 2: {}}
 	c := startOn(t, 3, disks)
@@ -152,6 +154,7 @@ func TestADiskThatFailsAtTheStart(t *testing.T) {
 
 // TestAChangeOfMembersEndsWithItsContext: the followers answer, and have no room for the record that changes the members.
 func TestAChangeOfMembersEndsWithItsContext(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	disks := map[int]*meter{0: {}, 1: {}, 2: {}}
 	c := startOn(t, 3, disks)

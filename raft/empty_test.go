@@ -9,6 +9,7 @@ import (
 
 	hraft "github.com/hashicorp/raft"
 
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/raft/rafttest"
 	"github.com/cairndb/cairn/raft/transport"
 )
@@ -101,6 +102,7 @@ func TestAnEmptyHomeGivesNoVote(t *testing.T) {
 // TestTwoEmptyHomesOfThreeElectNoLeader: the one that has state neither leads nor lets the others found a cluster beside it; told
 // that the others are given up, it leads, and they are brought up to date.
 func TestTwoEmptyHomesOfThreeElectNoLeader(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := startCalm(t, 3)
 	want := c.propose(0, 10)
@@ -137,6 +139,7 @@ func TestTwoEmptyHomesOfThreeElectNoLeader(t *testing.T) {
 
 // TestAFoundingThatBrokeOffIsCompleted: some of the founding members have the configuration and the founder ended before it had.
 func TestAFoundingThatBrokeOffIsCompleted(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	for _, founded := range [][]int{{1}, {1, 2}} {
 		t.Run(fmt.Sprint(len(founded), " of 3 founded"), func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 
 	hraft "github.com/hashicorp/raft"
 
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/raft/rafttest"
 	"github.com/cairndb/cairn/raft/transport"
 )
@@ -89,6 +90,7 @@ func TestAnyOfTheLeadersConnectionsTells(t *testing.T) {
 
 // TestWhoIsBehindIsNotWanted: what a voter answers who is asked before the vote.
 func TestWhoIsBehindIsNotWanted(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := startSlow(t, usual)
 	c.propose(0, 5)
@@ -126,6 +128,7 @@ func TestWhoIsBehindIsNotWanted(t *testing.T) {
 
 // TestAFollowerCutOffAloneReplacesNoLeader: a follower that alone is refused by its leader's system replaces no leader, and the term stays.
 func TestAFollowerCutOffAloneReplacesNoLeader(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	var refused, asked atomic.Int32 // which node is refused; how often it was
 	var leaderAddr atomic.Pointer[string]

@@ -5,12 +5,14 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 )
 
 // TestNoSecondHandOverToAMemberThatIsBehind: one that failed leaves the library waiting for the member. Others may lead, and
 // so may the member when it has caught up.
 func TestNoSecondHandOverToAMemberThatIsBehind(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := start(t, 3)
 	c.propose(0, 5)

@@ -7,6 +7,7 @@ import (
 
 	hraft "github.com/hashicorp/raft"
 
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/raft/transport"
 	"github.com/cairndb/cairn/wire"
 )
@@ -18,6 +19,7 @@ func from(n *Node, peer uint32) *inbound {
 
 // TestADeposedLeaderWritesNothingInTheNewTerm: it hears of its successor while it waits for something to write, and that comes.
 func TestADeposedLeaderWritesNothingInTheNewTerm(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := startSteady(t, 3)
 	c.propose(0, 5)
@@ -79,6 +81,7 @@ func TestHeartbeatsDoNotWaitForTheDisk(t *testing.T) {
 // TestAMessageThatWaitedIsNoNews: a follower that stood still finds messages of before in its sockets. What they say of the leader's
 // records is of that time, so it counts only when the leader had an answer of the follower's last lease when it sent it.
 func TestAMessageThatWaitedIsNoNews(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := startSteady(t, 3)
 	c.propose(0, 5)

@@ -4,11 +4,14 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // TestAFollowerTakesMoreThanAFrame: a follower that was away while more was written than a frame holds catches up, and takes
 // as much at once while it follows.
 func TestAFollowerTakesMoreThanAFrame(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("ninety megabytes through three logs take a while under the race detector")

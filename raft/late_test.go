@@ -8,12 +8,14 @@ import (
 
 	hraft "github.com/hashicorp/raft"
 
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/raft/transport"
 	"github.com/cairndb/cairn/wire"
 )
 
 // TestALateSnapshotTakesNothingBack: one that was long under way arrives at a member that has applied more since.
 func TestALateSnapshotTakesNothingBack(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := startSteady(t, 3)
 	l := c.leader()
@@ -70,6 +72,7 @@ func TestALateHandOverDeposesNoLeader(t *testing.T) {
 // TestRecordsBehindTheLog: a leader that has lost track of a member sends what it has had for long, and the record before is
 // in its log no more.
 func TestRecordsBehindTheLog(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := startSteady(t, 3)
 	l := c.leader()
@@ -116,6 +119,7 @@ func TestRecordsBehindTheLog(t *testing.T) {
 
 // TestADeposedLeaderIsNotConfirmed: voters that follow another leader say so when they are asked, whatever they said before.
 func TestADeposedLeaderIsNotConfirmed(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := startSteady(t, 3)
 	c.propose(0, 5)

@@ -7,6 +7,7 @@ import (
 
 	hraft "github.com/hashicorp/raft"
 
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/raft/logstore"
 	"github.com/cairndb/cairn/raft/rafttest"
 )
@@ -36,6 +37,7 @@ func TestALogWithAHole(t *testing.T) {
 // TestAMemberStopsAtARecordThatHasChanged: under the process, when it is to be sent to another. The others go on, and
 // make the member whole after its next start.
 func TestAMemberStopsAtARecordThatHasChanged(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := startSteady(t, 3)
 	want := c.propose(0, 20)

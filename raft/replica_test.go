@@ -6,12 +6,14 @@ import (
 
 	hraft "github.com/hashicorp/raft"
 
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
 // TestRollingRestartsWithAReplica: a read replica stands between voters in the configuration, and each member restarts in turn.
 // Every member goes on knowing the same members, and the cluster goes on taking records.
 func TestRollingRestartsWithAReplica(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := startWith(t, 3, &cluster{roles: map[int]string{3: "read_replica"}})
 	want := c.propose(0, 5)

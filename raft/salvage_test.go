@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/raft/recovery"
 
 	"github.com/cairndb/cairn/raft/logstore"
@@ -140,6 +141,7 @@ func TestALoneNodeKeepsWhatItsFilesProve(t *testing.T) {
 // TestEveryFlippedBitOfALoneLog: wherever a bit of the log is flipped, the node has all that was acknowledged, or it names the record
 // that is lost and does not start.
 func TestEveryFlippedBitOfALoneLog(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	made := crash(t)
 	whole, named := 0, 0

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 func newRing() *seal.Ring { return seal.Ephemeral([]seal.Master{seal.NewMaster()}) }
@@ -34,6 +35,7 @@ func holds(t *testing.T, dir, text string) (n int) {
 
 // A plain member and two under keys of their own are one cluster: by log, by snapshot and after restarts.
 func TestEncryptedMembersBesideAPlainOne(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := startSealed(t, 3, map[int]*seal.Ring{1: newRing(), 2: newRing()})
 	peers := func(i int) []string { return slices.Concat(c.addrs[:i], c.addrs[i+1:]) }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/raft/rafttest"
 	"github.com/cairndb/cairn/raft/transport"
 	hraft "github.com/hashicorp/raft"
@@ -13,6 +14,7 @@ import (
 // TestASnapshotBelowRecordsOfADeposedLeader: a leader without followers stores records that never count, and more of them than
 // the others write. What it is brought up to date with ends in the middle of them.
 func TestASnapshotBelowRecordsOfADeposedLeader(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := startSteady(t, 3)
 	want := c.propose(0, 10)
@@ -73,6 +75,7 @@ func TestASnapshotBelowRecordsOfADeposedLeader(t *testing.T) {
 // TestALeadersCommitReachesNoFurtherThanItsRecords: what a leader says is committed may be more than it sends, and what the
 // member has there another leader's.
 func TestALeadersCommitReachesNoFurtherThanItsRecords(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := startSteady(t, 3)
 	want := c.propose(0, 10)

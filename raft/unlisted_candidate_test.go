@@ -7,6 +7,7 @@ import (
 
 	hraft "github.com/hashicorp/raft"
 
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/raft/rafttest"
 	"github.com/cairndb/cairn/raft/transport"
 	"github.com/cairndb/cairn/wire"
@@ -16,6 +17,7 @@ import (
 // leader, ends. Voters 3 and 4 are a majority of what is left, and node 4 alone of them has all records: node 3, which has never
 // heard of node 4, elects it.
 func TestAVoterThatWasAwayElectsANewcomer(t *testing.T) {
+	suite.Full(t)
 	c := startCalm(t, 3)
 	want := c.propose(0, 5)
 	l := int(c.leader().cfg.NodeID - 1)
@@ -78,6 +80,7 @@ func TestAStateThatIsBehindFollowsANewcomer(t *testing.T) {
 // TestAStrangerWithAShorterLogGetsNoVote: a voter that knows no leader gives a candidate that it does not know its vote only when
 // that has all that it has itself, and keeps its term otherwise.
 func TestAStrangerWithAShorterLogGetsNoVote(t *testing.T) {
+	suite.Full(t)
 	c := startCalm(t, 3)
 	want := c.propose(0, 5)
 	l := c.leader()

@@ -8,6 +8,7 @@ import (
 
 	hraft "github.com/hashicorp/raft"
 
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/raft/transport"
 )
 
@@ -94,6 +95,7 @@ func TestNothingIsSeenBeforeTheLeadersDiskHasIt(t *testing.T) {
 }
 
 func TestALeadersDiskFailsWhenOthersHaveTheRecord(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	u := putUnderWay(t)
 	u.goOn <- syscall.EIO

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // lockedBuffer is what several nodes log into.
@@ -35,6 +37,7 @@ func (b *lockedBuffer) lines(text string) (list []string) {
 
 // TestAPeerThatIsDownIsLoggedOnce: however often the leader fails to reach a member, its operator reads so once, and once that the member is back.
 func TestAPeerThatIsDownIsLoggedOnce(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	var logged lockedBuffer
 	c := startWith(t, 3, &cluster{calm: true, log: slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))})

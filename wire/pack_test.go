@@ -7,11 +7,14 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // TestHowPayloadsAreCompressed: a payload is read whether or not it says how long it is, in one part or several, and refused when
 // it is longer than allowed, whatever it says.
 func TestHowPayloadsAreCompressed(t *testing.T) {
+	suite.Full(t)
 	if testing.Short() {
 		t.Skip("skipped in -short: one goroutine, in which there is no race")
 	}

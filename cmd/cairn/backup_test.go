@@ -19,6 +19,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
@@ -31,6 +32,7 @@ type restored struct {
 // TestBackupUnderLoadRestoresIntoAFreshCluster: four writers write while backups are made. What was acknowledged before
 // a backup began is in it; three fresh nodes that start from it are equal and hold it.
 func TestBackupUnderLoadRestoresIntoAFreshCluster(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	nodes, token := startThree(t, 0, 1, 2)
 	backups := filepath.Join(t.TempDir(), "backups")
@@ -126,6 +128,7 @@ func freshThree(t *testing.T, dir, token string) (nodes []*cairntest.Node) {
 // TestPointInTime: restoring to an index between two writes has exactly the first, and one database comes back into a
 // live node beside what is there.
 func TestPointInTime(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("skipped in -short: many commands, each a process")
@@ -180,6 +183,7 @@ func TestPointInTime(t *testing.T) {
 
 // TestADownloadGoesOnWhereItBroke: a proxy cuts the first download; the second run asks for the rest only.
 func TestADownloadGoesOnWhereItBroke(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	p, home := cairntest.StartDev(t)
 	cairntest.Run(t, "remember", "something to keep", "--home", home)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -66,7 +67,7 @@ func bombers(clients int) int {
 	if os.Getenv(bomberEnv) != "" && clients <= 32 {
 		return min(2, clients)
 	}
-	return max(1, clients*bombShare/100)
+	return max(1, clients*suite.Count(25, 25, 100)/100)
 }
 
 func rest(ctx context.Context, d time.Duration) {

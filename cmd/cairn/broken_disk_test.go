@@ -5,12 +5,14 @@ import (
 	"testing"
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // TestADiskThatFails breaks the disks of real processes below the system calls, while clients write: a member whose log
 // or state cannot be written or synced says so and stops by itself, the others go on, and it is whole again when it is
 // started on a disk that works. One without room does not stop.
 func TestADiskThatFails(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("-short: it waits for elections of three processes, which the race detector slows down")

@@ -23,12 +23,14 @@ import (
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 )
 
 // TestALoneNodeOpensNoPeerPort: neither `dev` nor a `serve` without peers listens for members, until it is told to. Each
 // has a secret of its own in its home all the same, from the first start on.
 func TestALoneNodeOpensNoPeerPort(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	base := cairntest.FreePorts(t, 6)
 	lone := filepath.Join(t.TempDir(), "lone.toml")
@@ -203,6 +205,7 @@ func tracks(t *testing.T, p *cairntest.Node) string {
 // TestAPeersBombCostsLittle: what unpacks to a quarter of a gigabyte, with or without saying so, and what unpacks to as much as
 // is allowed, costs a member under a hundred megabytes, though eight that show the secret send them again and again.
 func TestAPeersBombCostsLittle(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("-short: it weighs a process, which holds several times as much under the race detector")

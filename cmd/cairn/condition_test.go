@@ -14,11 +14,13 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/config"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // TestAConditionInOneWord: a cluster that loses a node, and then its quorum, is called the same by status, health and metrics,
 // each exit code tells them apart, and a write says why it is refused instead of waiting for its timeout.
 func TestAConditionInOneWord(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("skipped in -short: many commands, each a process")

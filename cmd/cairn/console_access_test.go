@@ -9,6 +9,8 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // unreadable lists what a page shows and people cannot read or hit: text whose contrast against what is behind it is below 4.5, or 3 where it
@@ -59,6 +61,7 @@ const unreadable = `(() => {
 
 // Every view and the reference can be read in both themes, at three widths, and by a thumb, and every control says what it is.
 func TestConsoleIsReadable(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	p, axe := onePage(t), newAxe(t)
 	livedIn(t, p.node, p.token)

@@ -13,10 +13,12 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // Tokens and databases are made, bounded and taken away; a wrong name takes nothing away, and what was done can be read.
 func TestConsoleAdministers(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	p := onePage(t)
 	var secret, audit string
@@ -48,6 +50,7 @@ func TestConsoleAdministers(t *testing.T) {
 
 // The keys of a home are shown by id and age, certificates by name and end, and what needs doing is said; no answer has a key in it.
 func TestConsoleShowsKeys(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	p := onePage(t)
 	const answer = `{ const go = fetch; window.fetch = async (path, o) => { if (!path.startsWith("/v1/cluster/keys")) return go(path, o); const body = await (await go(path, o)).json(), now = Date.now() / 1000, [one] = body.nodes;
@@ -89,6 +92,7 @@ func TestConsoleShowsKeys(t *testing.T) {
 
 // Members say what losing or adding one comes to, a backup is saved whole, and policies are set; each change asks for a name.
 func TestConsoleKeeps(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	p := onePage(t)
 	saved := t.TempDir()

@@ -9,6 +9,8 @@ import (
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // drag moves what lies at a place of the canvas by so many pixels, as a mouse does. place is an expression for [x, y].
@@ -41,6 +43,7 @@ func drag(place string, dx, dy float64) chromedp.Action {
 // The graph is walked by mouse and by keys, filtered by relation and by time, and is no wider than a narrow screen. With 2,000 entities
 // a frame's work grows with their number, not with its square.
 func TestConsoleGraph(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	p := onePage(t)
 	for _, r := range [][3]string{{"Alice", "leads", "payments"}, {"Alice", "works on", "payments"}, {"payments", "bills", "Alice"}, {"Bob", "works on", "payments"}, {"payments", "uses", "ledger"}, {"heron", "hosts", "ledger"}, {"heron", "in", "Oslo"}} {

@@ -12,11 +12,14 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // Any operation runs from a form that is made from its description, the tutorial's six requests run one after the other, and what
 // takes something away asks for its name.
 func TestConsoleRequests(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	p := onePage(t)
 	step := func(i int) chromedp.Action { return click(fmt.Sprintf(`.steps li:nth-child(%d) button`, i)) }
@@ -75,6 +78,7 @@ func TestConsoleRequests(t *testing.T) {
 
 // What is copied runs as it is, and sends what the form holds: quotes, dollars and lines included.
 func TestConsoleRequestsAsCode(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	p := onePage(t)
 	said := "it's \"here\": $HOME, `tick`, \\n is no line, ünïcode 🪨"

@@ -22,6 +22,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // browser opens a headless browser that reports everything a page should not do.
@@ -178,6 +179,7 @@ func livedIn(t *testing.T, leader *cairntest.Node, token string) {
 // TestConsole does what a person does, on a page that a follower serves: signs in, remembers, recalls, opens a memory,
 // corrects it, forgets another, settles a contradiction, draws a graph about, and watches the log.
 func TestConsole(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("short: a browser and three nodes are not started")
@@ -288,6 +290,7 @@ func TestConsole(t *testing.T) {
 
 // A page that a follower serves shows the leader's death: within five seconds where browser and nodes have processors enough.
 func TestConsoleSeesALeaderDie(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("short: a browser and three nodes are not started")

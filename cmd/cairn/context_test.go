@@ -8,11 +8,13 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // TestContexts: a name finds the node, over the wire and by its gateway, from any directory; a flag or the environment that names another node holds over the
 // current context, and no token is in the file.
 func TestContexts(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("skipped in -short: many commands, each a process")

@@ -12,6 +12,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/oplog/store/storetest"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -19,6 +20,7 @@ import (
 // on has never had. It stops at once and serves nothing, says so in its log, to the doctor, in status and metrics, keeps its files, and
 // comes back at its next start as one without state, with what the cluster has.
 func TestAContradictedMemberStops(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	nodes, token := startThreeIn(t, t.TempDir(), inHaste, 0, 1, 2)
 	put := func(to []*cairntest.Node, into map[string]string, what string, count int) {

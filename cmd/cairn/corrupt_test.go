@@ -8,12 +8,14 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 )
 
 // Whatever file of a member the disk damages, the member starts, says what it moved aside, is made whole by the others
 // and holds what they hold.
 func TestDamagedFilesAreHealed(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("skipped in -short: changes or reads files of stopped nodes")

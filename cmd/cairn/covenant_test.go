@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -17,10 +16,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
-	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/local/covenant"
-	"github.com/cairndb/cairn/wire"
-	"github.com/cairndb/cairn/wire/client"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 func covenantOf(t testing.TB, p *cairntest.Node) *covenant.Client {
@@ -61,6 +58,7 @@ type covenantRecords struct {
 }
 
 func TestCovenantFromTheShell(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("skipped in -short: a hundred commands, each a process")
@@ -135,6 +133,7 @@ func TestCovenantFromTheShell(t *testing.T) {
 
 // TestCovenantSurvivesAKill kills a node under load: what was acknowledged is there once, the chain holds, leases stay.
 func TestCovenantSurvivesAKill(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	p, _ := cairntest.StartDev(t)
 	c := covenantOf(t, p)
@@ -214,93 +213,6 @@ func TestCovenantSurvivesAKill(t *testing.T) {
 	t.Logf("%d intents acknowledged before the kill", len(acked))
 }
 
-// TestOneMemoryThroughCovenant: what one node's clients store in other dialects another node's Covenant finds, and what it
-// purges is gone everywhere.
-func TestOneMemoryThroughCovenant(t *testing.T) {
-	t.Parallel()
-	nodes, token := startThreeIn(t, shortDir(t), func(*config.NodeFile) {}, 0, 1, 2)
-	a, b := covenantOf(t, nodes[0]), covenantOf(t, nodes[1])
-	wc, err := client.Dial(t.Context(), client.Config{Addrs: []string{nodes[leaderOf(t, nodes)].Line.Wire}, Token: token})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer wc.Close()
-	if _, err := putOnce(t.Context(), wc, wire.NewRemember("the wombat sleeps by day")); err != nil {
-		t.Fatal(err)
-	}
-	intent := covenantAsked[struct {
-		ID string `json:"intent_id"`
-	}](t, a, map[string]any{"kind": "submit_intent", "text": "remember the axolotl"})
-	find := func(c *covenant.Client, what string) (n int) {
-		return len(covenantAsked[covenantRecords](t, c, map[string]any{"kind": "search_memory", "query": what}).Records)
-	}
-	socket := siftOpenAt(t, nodes[0].Line.Home, shortDir(t))
-	siftDo(t, socket, `{"kind":"capture","sessionId":"s","tool":"Notification","payload":{"message":"the quokka smiles"}}`)
-	began := time.Now()
-	if !cairntest.Eventually(func() bool { return find(b, "wombat") == 1 && find(b, "axolotl") == 1 && find(b, "quokka") == 1 }) {
-		t.Fatal("not found on another node")
-	}
-	t.Logf("the last capture was found on another node %s after its answer", time.Since(began))
-	sameState(t, nodes) // what is missed below was there
-	rs := covenantAsked[covenantRecords](t, b, map[string]any{"kind": "search_memory", "query": "axolotl"}).Records
-	if rs[0].ID != intent.ID || rs[0].Owner.Display != "user@local" {
-		t.Errorf("%+v", rs[0])
-	}
-	for i, p := range nodes { // one operator, and every node can sign for it
-		c := covenantOf(t, p)
-		covenantAsked[any](t, c, map[string]any{"kind": "grant_capability", "action": fmt.Sprint("test.node", i)})
-		v := covenantAsked[struct {
-			Orphans uint64 `json:"orphans_total"`
-			Checks  []struct{ Message string }
-		}](t, c, map[string]any{"kind": "verify"})
-		if v.Orphans != 0 {
-			t.Errorf("node %d sees drift: %+v", i+1, v)
-		}
-	}
-	if got := covenantAsked[struct{ Purged uint64 }](t, b, map[string]any{"kind": "purge_memory", "before_ms": time.Now().Add(time.Hour).UnixMilli()}); got.Purged != 3 {
-		t.Errorf("purged %d, want 3", got.Purged)
-	}
-	for _, p := range nodes {
-		c := covenantOf(t, p)
-		if !cairntest.Eventually(func() bool { return find(c, "wombat")+find(c, "axolotl")+find(c, "quokka") == 0 }) {
-			t.Errorf("node %d still finds what was purged", p.Line.NodeID)
-		}
-	}
-	if got := exportedBy(t, nodes[2], token); len(got) != 0 {
-		t.Errorf("still exported: %v", got)
-	}
-	sameState(t, nodes)
-}
-
-// TestCovenantWithoutQuorum: writes are refused with their words, reads go on.
-func TestCovenantWithoutQuorum(t *testing.T) {
-	t.Parallel()
-	nodes, _ := startThree(t, 0, 1, 2)
-	c := covenantOf(t, nodes[0])
-	covenantAsked[any](t, c, map[string]any{"kind": "submit_intent", "text": "while there is a quorum"})
-	nodes[1].Kill()
-	nodes[2].Kill()
-	var said []string
-	for range 3 {
-		guard := time.AfterFunc(cairntest.Hung, func() { c.Close() }) // no answer is no refusal
-		_, err := covenantAsks[any](c, map[string]any{"kind": "submit_intent", "text": "nobody is there"})
-		guard.Stop()
-		if err == nil {
-			t.Fatal("a write without a quorum was acknowledged")
-		}
-		said = append(said, err.Error())
-		if m := err.Error(); !strings.HasPrefix(m, "memory: no leader") && !strings.Contains(m, "outcome unknown") {
-			t.Errorf("refusal %q", m)
-		}
-	}
-	if !slices.ContainsFunc(said, func(m string) bool { return strings.HasPrefix(m, "memory: no leader") }) {
-		t.Errorf("never said that there is no leader: %q", said)
-	}
-	if rs := covenantAsked[covenantRecords](t, c, map[string]any{"kind": "recent_memory"}).Records; len(rs) == 0 {
-		t.Error("reads stopped")
-	}
-}
-
 // secretForms are what secrets look like, each around a core that must be seen nowhere.
 var secretForms = []string{"ghp_%sAAAA", "password=%s", `{"api_key": "%s"}`, "Authorization: Bearer %s", "export DB_PASSWORD='%s'", "postgres://app:%s@db/app",
 	"sk-ant-%s", "curl -u admin:%s https://x", "--token %s", "<private>%s</private>", "github_pat_%s", "sk-proj-%s", "xoxb-12345-%s", "sk_live_%s", "gho_%s",
@@ -312,6 +224,7 @@ var secretPlaces = []string{"%s", "note: %s", "%s and more", "a\nb\n%s\nc", "(%s
 // TestCovenantKeepsNoSecrets plants secrets in two hundred shapes in intents, and in tasks between agents and what
 // answers them, and looks for them in every file, in the log and in the answers.
 func TestCovenantKeepsNoSecrets(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("skipped in -short: changes or reads files of stopped nodes")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
@@ -153,6 +154,7 @@ func TestWhatOneDialectStoresTheOthersShow(t *testing.T) {
 
 // TestWeakMatchesAreLeftOut: the command line and stringd leave out what scores less than they are told, and the command line says so.
 func TestWeakMatchesAreLeftOut(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("skipped in -short: many commands, each a process")

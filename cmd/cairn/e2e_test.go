@@ -13,6 +13,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
@@ -78,8 +79,9 @@ func TestRevokedTokenClosesItsConnection(t *testing.T) {
 // TestLeadersDieAndNothingIsLost: writers write while leaders are killed, or stand still until others have led, and followers
 // are restarted. Every acknowledged memory is on all nodes in the end, none twice, and the states are equal.
 func TestLeadersDieAndNothingIsLost(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
-	kills := leaderKills
+	kills := suite.Count(3, 6, 200)
 	if testing.Short() {
 		kills = 3
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/cairndb/cairn/index/embed/bert/berttest"
 	"github.com/cairndb/cairn/index/embed/models"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // aMirror knows one more model, a small one, and serves it. The test that calls it runs alone, for it changes the table.
@@ -51,6 +52,7 @@ func cairn(t *testing.T, args ...string) (code int, out, said string) {
 }
 
 func TestEmbedVerbs(t *testing.T) {
+	suite.Full(t)
 	mirror, from := aMirror(t)
 	home := t.TempDir()
 	if code, _, said := cairn(t, "embed", "test", "small", "--home", home); code != cli.ExitFailed || !strings.Contains(said, "hint: `cairn embed fetch small`") {
@@ -95,6 +97,7 @@ func TestEmbedVerbs(t *testing.T) {
 
 // TestDevEmbeds: a dev node embeds what it stores with the model that it is given.
 func TestDevEmbeds(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	home := t.TempDir()
 	cairntest.StartDevIn(t, home, "--embed", berttest.Small().Write(t))
@@ -114,6 +117,7 @@ func TestDevEmbeds(t *testing.T) {
 // TestEmbedUse: a database changes between the models that a running node has in its home, back to the built-in one and to none, and a change
 // can be ended. A model that the node does not have is refused, and changes nothing.
 func TestEmbedUse(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	home, other := t.TempDir(), berttest.Small()
 	other.CLS = true

@@ -15,6 +15,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // nobodyID is a user who owns nothing.
@@ -23,6 +24,7 @@ const nobodyID = 65534
 // TestTheEnvironmentIsClosed: the master key of a node comes from its environment. A program of the node's own user, as the
 // shells of agents are, reads neither that nor the node's memory; and the system itself no longer has the key.
 func TestTheEnvironmentIsClosed(t *testing.T) {
+	suite.Full(t)
 	if runtime.GOOS != "linux" {
 		t.Skip("the environment of another process is read in /proc, which this system has not")
 	}

@@ -11,12 +11,14 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/config"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 )
 
 // TestWritesGoOnSoonAfterALeaderDies: a leader whose process ended is replaced long before its silence would be noticed. With a
 // client that holds on, the median of three deaths is what counts, for a split vote now and then is part of the protocol.
 func TestWritesGoOnSoonAfterALeaderDies(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	const silence = 30 * time.Second
 	nodes, token := startThreeIn(t, t.TempDir(), func(n *config.NodeFile) { n.ElectionMS = int(silence / time.Millisecond) }, 1, 2, 0)
@@ -53,6 +55,7 @@ func TestWritesGoOnSoonAfterALeaderDies(t *testing.T) {
 
 // TestABatchIsAllOrNothing: the leader dies while a thousand memories are on their way in one batch.
 func TestABatchIsAllOrNothing(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("skipped in -short: one client, whose leader is killed and reports no race")

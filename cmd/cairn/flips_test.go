@@ -12,12 +12,14 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/config"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 )
 
 // TestFlippedBitsAreHealed flips bits in files of a member that is down, each of a kind of its own, and none so that a file
 // looks torn. The member names what it found, is made whole, and answers words, vectors and exports as the others do.
 func TestFlippedBitsAreHealed(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("skipped in -short: changes or reads files of stopped nodes")

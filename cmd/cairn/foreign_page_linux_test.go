@@ -16,6 +16,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // foreignPage is what a page of a foreign origin tries on a listener: it reads with and without cookies, writes as forms, beacons
@@ -83,6 +84,7 @@ func awaited(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithA
 // TestForeignPage: a page of a foreign origin in a real browser, and one that has its name rebound, try every listener of a dev
 // node that speaks HTTP. They read nothing, nothing runs, nothing is written, and the node goes on.
 func TestForeignPage(t *testing.T) {
+	suite.Full(t)
 	if testing.Short() {
 		t.Skip("skipped in -short: what a browser does")
 	}

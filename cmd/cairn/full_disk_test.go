@@ -7,12 +7,14 @@ import (
 	"testing"
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
 // TestANodeKilledOnAFullDiskStarts: it answers reads, refuses writes and says why, the doctor names what may go, and when there is room
 // again it takes writes without a restart.
 func TestANodeKilledOnAFullDiskStarts(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("skipped in -short: changes or reads files of stopped nodes")

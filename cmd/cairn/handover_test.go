@@ -7,10 +7,12 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // TestHandover: what runs before a node is stopped leaves another leading; it does nothing on a follower and on a node alone.
 func TestHandover(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	nodes, token := startThree(t, 0, 1, 2)
 	sameState(t, nodes)

@@ -4,10 +4,13 @@ import (
 	"runtime"
 	"runtime/metrics"
 	"testing"
+
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // TestHeapFloor: while the floor is held the collector waits for more than that, and afterwards for what is in use.
 func TestHeapFloor(t *testing.T) {
+	suite.Full(t)
 	goal := func() uint64 {
 		runtime.GC()
 		runtime.GC() // what was let go before the first is swept by the second

@@ -41,6 +41,7 @@ var layers = []layer{
 	{"oplog/boltfile", nil},
 	{"oplog/damage", nil},
 	{"oplog/extract", nil},
+	{"oplog/suite", nil},
 	{"oplog/syncwriter", nil},
 	{"oplog/seal", []string{"oplog/syncwriter"}},
 	{"oplog/store", []string{"oplog/damage", "oplog/seal"}},

@@ -11,10 +11,12 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // TestMemoriesFromTheShell: what a person does with memories besides storing and recalling them, with a node that runs.
 func TestMemoriesFromTheShell(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("skipped in -short: many commands, each a process")
@@ -90,6 +92,7 @@ func TestMemoriesFromTheShell(t *testing.T) {
 
 // TestWatchFromTheShell: what is stored is seen as it is stored, also after the node was away.
 func TestWatchFromTheShell(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	p, home := cairntest.StartDev(t)
 	ctx, cancel := context.WithTimeout(t.Context(), cairntest.Hung)

@@ -22,6 +22,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/debug"
 	"github.com/cairndb/cairn/node/home"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // raw is a request as it goes over the wire.
@@ -198,6 +199,7 @@ func auditRows(t *testing.T, home string) int {
 // over HTTP is refused whatever it asks, runs nothing, shows nothing and is written nowhere. The same requests of the
 // node's own user are not refused; another user's are not either, with the token.
 func TestHostileNeighbours(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	p, home, webhook := tempting(t)
 	mark := filepath.Join(shortDir(t), "mark")

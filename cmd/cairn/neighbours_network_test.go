@@ -14,6 +14,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/raft"
 	"github.com/cairndb/cairn/wire"
 )
@@ -34,6 +35,7 @@ type listener struct {
 // TestHostileNeighboursOfTheNetwork: a client that reaches the ports of a node and does not hold the right token is refused at each of them,
 // reads nothing, leaves nothing in the log or the audit, and costs a bounded amount of memory.
 func TestHostileNeighboursOfTheNetwork(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	p := memberAlone(t)
 	tg := cli.Target{Endpoints: []string{p.Line.HTTP}, TokenFile: p.TokenFile(), Timeout: 10 * time.Second}

@@ -17,6 +17,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/local/sift"
 	"github.com/cairndb/cairn/node/home"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // closedServe is a node of `cairn serve` that is told no more in its section [local], where DIR is the directory that its home is in.
@@ -109,6 +110,7 @@ func TestARootThatHoldsTheNode(t *testing.T) {
 
 // TestProgramsSeeNoSecrets: what runs for a client has nothing of what configured the node in its environment.
 func TestProgramsSeeNoSecrets(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	home := filepath.Join(shortDir(t), "h")
 	p := &cairntest.Node{T: t, Args: []string{"dev", "--home", home, "--port-base", fmt.Sprint(cairntest.FreePorts(t, 6))},

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // floodMemory is what a node may hold more while anonymous clients flood one of its ports.
@@ -63,6 +64,7 @@ func anonymousFlood(t *testing.T, p *cairntest.Node, addr string, connections in
 // TestAnonymousFloodsHoldNoMemory: a body is read for a client that has shown a right token and for no other, so that 300
 // anonymous connections of 4 MiB each are refused at once and cost their connections.
 func TestAnonymousFloodsHoldNoMemory(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("-short: it weighs a process, which holds several times as much under the race detector")

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/cmd/cairn/config"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // A lan is a bridge with a network namespace for each node: machines as far as the network goes.
@@ -94,6 +95,7 @@ func (l *lan) must(err error) {
 // and cuts all of them apart, while clients write. What is left of a majority goes on, nothing is acknowledged without
 // one, and when all is joined again the nodes hold the same, with every acknowledged write once.
 func TestNetworkNamespaces(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("-short: it waits for elections of three processes, which the race detector slows down")

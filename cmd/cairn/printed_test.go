@@ -18,6 +18,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/index/embed/bert/berttest"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // printedCommands are the command lines of cairn that a person can read: in the pages, between backquotes or indented, in
@@ -95,6 +96,7 @@ var elsewhere = map[string]string{
 // TestEveryPrintedCommandRuns: each command that pages and help print is one that the binary takes, with its flags and as many arguments, and runs: here, on a
 // node that has what it names, or in the test that elsewhere names.
 func TestEveryPrintedCommandRuns(t *testing.T) {
+	suite.Full(t)
 	if testing.Short() {
 		t.Skip("skipped in -short: many commands, each a process")
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // A node's processes end with it, by whichever way it is ended.
@@ -83,6 +84,7 @@ func TestNodeTakesItsProcessesAlong(t *testing.T) {
 
 // The program goes by two names and takes its flags with one dash or two, under either.
 func TestProcessUnderBothNames(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	const none = "claustrum: one of --version/--install/--serve/--bridge/--stop is required\n"
 	for _, c := range []struct {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/config"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -24,6 +25,7 @@ func behindProxies(t *testing.T) (*links, []*cairntest.Node, string) {
 // Clients write all the while: as long as a majority hears each other they go on, and in the end every node holds the
 // same, with all that was acknowledged once.
 func TestMembersBehindProxies(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("-short: it waits for elections of three processes, which the race detector slows down")
@@ -55,7 +57,7 @@ func TestMembersBehindProxies(t *testing.T) {
 		d.goesOn("after that")
 	}
 	nothingAcknowledged(t, l, nodes, token)
-	for range anyFaults { // whatever comes of it while it lasts
+	for range suite.Count(1, 3, 300) { // whatever comes of it while it lasts
 		for from := range 3 {
 			for _, to := range l.others(from) {
 				l.set(fault(rand.IntN(int(faultKinds))), from, to)

@@ -18,6 +18,7 @@ import (
 	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/oplog/store/storetest"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // purgedWord is of a text that is purged; the extractor takes the name for an entity.
@@ -73,6 +74,7 @@ func unpacked(t *testing.T, path string) string {
 // TestNoByteSurvivesAPurge: what was purged is in no file of three running members soon after, in none of a member that joins
 // with an empty home after it, and in no new backup; before, it was in all of them.
 func TestNoByteSurvivesAPurge(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("skipped in -short: reads files of stopped nodes")

@@ -14,15 +14,13 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/config"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // TestREADMEThreeNodes runs what the README shows of three nodes, with their script: they are started, asked, one of them is
 // killed, and the others go on. Only the ports are other ones, and the node that is killed is made the leader first.
 func TestREADMEThreeNodes(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("skipped in -short: builds the binary and starts three nodes")
-	}
 	b, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)
@@ -35,7 +33,12 @@ func TestREADMEThreeNodes(t *testing.T) {
 	said := &cairntest.Logged{}
 	ctx, cancel := context.WithCancel(context.Background())
 	c := exec.CommandContext(ctx, script, "./cluster", fmt.Sprint(base))
-	c.Dir, c.Stderr = dir, said
+	bin, err := filepath.Abs(cairntest.Binary())
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := append(os.Environ(), "CAIRN_BIN="+bin, cairntest.AsCairn+"=1")
+	c.Dir, c.Env, c.Stderr = dir, env, said
 	c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) } // it stops the nodes
 	c.WaitDelay = 20 * time.Second
 	if err := c.Start(); err != nil {
@@ -49,11 +52,7 @@ func TestREADMEThreeNodes(t *testing.T) {
 		}
 	})
 	last := regexp.MustCompile(`node 3  pid \d+`)
-	for deadline := time.Now().Add(6 * time.Minute); !last.MatchString(said.String()); time.Sleep(50 * time.Millisecond) { // it builds the binary first
-		if time.Now().After(deadline) {
-			t.Fatal("the three nodes do not come up")
-		}
-	}
+	suite.Eventually(t, "three nodes that serve", func() bool { return last.MatchString(said.String()) })
 	pid := regexp.MustCompile(`node 1  pid (\d+)`).FindStringSubmatch(said.String())[1]
 	ports := strings.NewReplacer("7500", fmt.Sprint(base), "7501", fmt.Sprint(base+1), "7510", fmt.Sprint(base+10), "7511", fmt.Sprint(base+11), "7520", fmt.Sprint(base+20))
 	lines := []string{"set -e"}
@@ -76,7 +75,7 @@ func TestREADMEThreeNodes(t *testing.T) {
 	inTime, end := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer end()
 	shell := exec.CommandContext(inTime, "bash", "-c", strings.Join(lines, "\n"))
-	shell.Dir, shell.Env = dir, append(os.Environ(), "CAIRN_CONTEXTS="+filepath.Join(dir, "contexts.json"))
+	shell.Dir, shell.Env = dir, append(env, "CAIRN_CONTEXTS="+filepath.Join(dir, "contexts.json"))
 	out, err := shell.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "Bob is on call this week") || !strings.Contains(string(out), "Carol took over from Bob") {
 		t.Errorf("%v\n%s", err, out)

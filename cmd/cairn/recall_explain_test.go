@@ -7,10 +7,12 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // TestRecallExplains: the parts of a score that recall prints add up to it, and the filters and the database are those of the question.
 func TestRecallExplains(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	_, home := cairntest.StartDev(t)
 	for _, args := range [][]string{{"db", "create", "garden"}, {"remember", "Zoe paints the fence", "--db", "garden", "-n", "work"}, {"remember", "Zoe paints the gate", "--db", "garden"}} {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
@@ -18,6 +19,7 @@ import (
 // TestALoneNodeIsKilledAndItsLogIsGone: what the log's files still prove is not lost with one of them; what no file has is named, and the
 // node does not start, nor does it or the doctor remove anything, before its owner has accepted the loss.
 func TestALoneNodeIsKilledAndItsLogIsGone(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("skipped in -short: changes or reads files of stopped nodes")

@@ -19,6 +19,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/snapshot"
 	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/raft"
 	"github.com/cairndb/cairn/wire"
 )
@@ -108,6 +109,7 @@ func poison(t *testing.T, nodes []*cairntest.Node) (index uint64) {
 // digest, it is passed over, and what was acknowledged before is there; the audit says so; a running node and a good record
 // are left alone.
 func TestAPoisonedRecordIsSkipped(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("skipped in -short: changes or reads files of stopped nodes")

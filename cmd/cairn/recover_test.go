@@ -7,11 +7,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/cmd/cairn/doctor"
+	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/raft/rafttest"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
@@ -20,6 +23,7 @@ import (
 // TestRecoverFromALostMajority: two of three nodes lose everything. The third goes on alone, only when it is told so by
 // name, with all it had; the others come back with empty homes and are voters again.
 func TestRecoverFromALostMajority(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("skipped in -short: changes or reads files of stopped nodes")
@@ -125,36 +129,61 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
-// TestADamagedRowOfANodeThatIsAlone: it is not answered, the doctor says what to do, and a restart heals it.
+// TestADamagedRowOfANodeThatIsAlone: bits of its tables change on the disk while it is down. The doctor finds it, the next start
+// names it and builds the state again from the log, and writes go on. An encrypted node does the same.
 func TestADamagedRowOfANodeThatIsAlone(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("skipped in -short: changes or reads files of stopped nodes")
 	}
-	p, home := cairntest.StartDev(t)
-	const text = "the lighthouse has a keeper"
-	if _, code := cairntest.Run(t, "remember", text, "--home", home); code != 0 {
-		t.Fatal("not remembered")
-	}
-	if _, err := p.Stop(); err != nil { // the state is on the disk
-		t.Fatal(err)
-	}
-	rafttest.FlipTables(t, filepath.Join(home, "state"))
-	if out, code := cairntest.Run(t, "doctor", "--home", home); code != cli.ExitFailed || !strings.Contains(out, "unreadable state") {
-		t.Errorf("the doctor says %s", out)
-	}
-	p.Launch()()
-	if out, code := cairntest.Run(t, "recall", "keeper", "--home", home); code != 0 || !strings.Contains(out, text) {
-		t.Errorf("after a restart: exit %d, %s", code, out)
-	}
-	if out, code := cairntest.Run(t, "doctor", "--home", home); code != 0 {
-		t.Errorf("after a restart: %s", out)
+	keyFile := filepath.Join(t.TempDir(), "key")
+	writeKeys(t, keyFile, seal.NewMaster())
+	for name, flags := range map[string][]string{"plain": nil, "encrypted": {"--key-file", keyFile}} {
+		t.Run(name, func(t *testing.T) {
+			home := filepath.Join(shortDir(t), "h")
+			p := cairntest.StartDevIn(t, home, flags...)
+			for _, text := range []string{"the heron waits at the weir", "the otter sleeps under the bridge"} {
+				if _, code := cairntest.Run(t, "remember", text, "--home", home); code != 0 {
+					t.Fatal("not remembered")
+				}
+			}
+			stop := func() (whole bool) {
+				t.Helper()
+				if _, err := p.Stop(); err != nil {
+					t.Fatal(err)
+				}
+				return !strings.Contains(p.Log.String(), "index closed before it was on disk")
+			}
+			for !stop() { // the next start would read the value, and end
+				p.Launch()()
+				rest(t.Context(), 5*time.Second) // it writes by itself what it cannot write while it stops
+			}
+			rafttest.FlipTables(t, filepath.Join(home, "state"))
+			if out, code := cairntest.Run(t, append([]string{"doctor", "--home", home, "--deep"}, flags...)...); code != cli.ExitFailed || !strings.Contains(out, "unreadable state") {
+				t.Errorf("the doctor finds nothing: %s", out)
+			}
+			p.Launch()()
+			if out, code := cairntest.Run(t, "recall", "heron", "--home", home); code != 0 || !strings.Contains(out, "weir") {
+				t.Errorf("not healed from the log, exit %d: %s", code, out)
+			}
+			if out, code := cairntest.Run(t, "remember", "the kingfisher is blue", "--home", home); code != 0 {
+				t.Errorf("a write, exit %d: %s", code, out)
+			}
+			if !strings.Contains(p.Log.String(), "state unreadable, moved aside") {
+				t.Errorf("the log does not say what was damaged:\n%s", cairntest.TailOf(p.Log.String(), 3000))
+			}
+			if out, code := cairntest.Run(t, append([]string{"doctor", "--home", home}, flags...)...); code != 0 {
+				t.Errorf("the doctor after a restart: %s", out)
+			}
+		})
 	}
 }
 
 // TestDoctorComparesLogAndState: of a stopped node the doctor says how far its log and its state reach, and finds a log
 // that was exchanged for an older copy.
 func TestDoctorComparesLogAndState(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("skipped in -short: changes or reads files of stopped nodes")

@@ -17,12 +17,14 @@ import (
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // TestAHomeIsEncryptedAndItsKeyReplaced: a home with a past is encrypted in place, and everything is there and readable with
 // the key alone; a change that is cut short keeps the node from starting and is finished later; a new data key, and at last
 // all files under it alone, by what the running node does.
 func TestAHomeIsEncryptedAndItsKeyReplaced(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("skipped in -short: many commands, each a process")
@@ -241,6 +243,7 @@ func keysOf(t *testing.T, home, keyFile string) []keyInfo {
 
 // TestAChangeOfKeysIsKilled: `cairn key encrypt` of a home that has a snapshot, killed at any moment; the same command finishes what was begun.
 func TestAChangeOfKeysIsKilled(t *testing.T) {
+	suite.Full(t)
 	if testing.Short() {
 		t.Skip("skipped in -short: a process that is killed reports no race")
 	}
@@ -305,6 +308,7 @@ func TestAChangeOfKeysIsKilled(t *testing.T) {
 // TestARotationIsKilled: a node that brings its files under a new data key is killed at any moment, again and again; it serves all it has from
 // each start on, and at last has one key.
 func TestARotationIsKilled(t *testing.T) {
+	suite.Full(t)
 	if testing.Short() {
 		t.Skip("skipped in -short: a process that is killed reports no race")
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/node/home"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
@@ -17,6 +18,7 @@ import (
 // TestTheClusterSecretIsRotated: in three rolling restarts (learn the new secret, show it, forget the old one) a writer is
 // never refused and loses nothing; afterwards the old secret opens nothing.
 func TestTheClusterSecretIsRotated(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("skipped in -short: nine restarts, as the race detector sees them in other tests")
@@ -103,6 +105,7 @@ func rewrite(t *testing.T, path, shown, other string) {
 // TestATokenIsRotated: clients move from one token to another while they write; no request fails beyond one repetition, and
 // the old one opens nothing afterwards, on any node.
 func TestATokenIsRotated(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	nodes, secret := startThree(t, 0, 1, 2)
 	opens := func(p *cairntest.Node, token string) bool {

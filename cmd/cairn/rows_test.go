@@ -11,6 +11,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // TestRowsOfOthers: what an import makes of the shapes in which memories come.
@@ -65,6 +66,7 @@ func number64(f float64) string {
 // TestImportFromElsewhere: memories of another product, told as it tells them, are recalled here, and what is exported
 // here is taken in again by another node.
 func TestImportFromElsewhere(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("skipped in -short: many commands, each a process")

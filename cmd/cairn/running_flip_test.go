@@ -18,6 +18,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/cmd/cairn/doctor"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/raft/rafttest"
 	"github.com/cairndb/cairn/wire"
 )
@@ -25,6 +26,7 @@ import (
 // TestDamageOfARunningNodeIsNamedAndHealed: bits of a member's index are changed while it is down, and bits of its tables while it runs. A read of these fails, and metrics, status of
 // every member and the doctor name node, files and way out. It stops when the others can heal it, and after its next start it has what they have.
 func TestDamageOfARunningNodeIsNamedAndHealed(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("skipped in -short: changes or reads files of stopped nodes")

@@ -19,6 +19,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/oplog/store/storetest"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire/client"
 )
 
@@ -96,6 +97,7 @@ func writeKeys(t *testing.T, path string, keys ...seal.Master) {
 // backups and get new keys. Then no file of theirs, and no backup, holds one of the texts; the plain node does. All three
 // states are equal throughout.
 func TestNothingReadableOnAnEncryptedNode(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("skipped in -short: reads files of stopped nodes")

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 func TestWordsOfALine(t *testing.T) {
@@ -31,6 +32,7 @@ func TestWordsOfALine(t *testing.T) {
 
 // TestShellRunsAScript: lines that are piped in are run until one fails.
 func TestShellRunsAScript(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	_, home := cairntest.StartDev(t)
 	shell := func(script string) (string, int) {

@@ -19,8 +19,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/local/sift"
-	"github.com/cairndb/cairn/wire"
-	"github.com/cairndb/cairn/wire/client"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // shortDir is a directory below which sockets' paths are short enough.
@@ -83,86 +82,10 @@ func siftOpenAt(t testing.TB, home, dir string) string {
 	return s.Socket
 }
 
-// TestSiftOnACluster: what is captured on a follower's socket is found on the other nodes, over the wire and on their
-// sockets, within a second. Without a quorum a capture is refused within a second, and reads go on.
-func TestSiftOnACluster(t *testing.T) {
-	t.Parallel()
-	dir := shortDir(t)
-	nodes, token := startThreeIn(t, dir, func(*config.NodeFile) {}, 0, 1, 2)
-	project := shortDir(t)
-	var sockets []string
-	for _, p := range nodes {
-		sockets = append(sockets, siftOpenAt(t, p.Line.Home, project))
-	}
-	lead := leaderOf(t, nodes)
-	a, b := (lead+1)%3, (lead+2)%3
-	for i := range 20 {
-		text := fmt.Sprintf("the lighthouse keeper wrote note %d in the harbour log", i)
-		r := siftDo(t, sockets[a], fmt.Sprintf(`{"kind":"capture","sessionId":"s","tool":"Notification","payload":{"message":%q}}`, text))
-		if r["id"] != float64(i+1) {
-			t.Fatalf("capture %d: %v", i, r)
-		}
-		// Read-your-writes, on the node that was asked.
-		hits := siftDo(t, sockets[a], fmt.Sprintf(`{"kind":"search","query":"harbour note %d"}`, i))["hits"].([]any)
-		if len(hits) == 0 || !strings.Contains(fmt.Sprint(hits...), text) {
-			t.Fatalf("capture %d is not found where it was captured: %v", i, hits)
-		}
-	}
-	begin := time.Now()
-	siftDo(t, sockets[a], `{"kind":"capture","sessionId":"s","tool":"Bash","payload":{"tool_input":{"command":"deploy zanzibar"},"tool_response":"done"}}`)
-	c, err := client.Dial(t.Context(), client.Config{Addrs: []string{nodes[b].Line.Wire}, Token: token})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	found := func() bool {
-		rs, _, err := c.Recall(t.Context(), wire.Recall{Query: "zanzibar", TopK: 3})
-		return err == nil && len(rs) > 0 && strings.Contains(rs[0].Text, "deploy zanzibar")
-	}
-	for !found() {
-		if time.Since(begin) > time.Minute {
-			t.Fatal("the capture never came to another node")
-		}
-	}
-	t.Logf("the capture came to another node after %s", time.Since(begin))
-	if hits := siftDo(t, sockets[b], `{"kind":"search","query":"zanzibar"}`)["hits"].([]any); len(hits) == 0 || hits[0].(map[string]any)["eventId"] != 21.0 {
-		t.Errorf("on the other node's socket: %v", hits)
-	}
-	// The wire's memories are seen on the sockets.
-	l, err := client.Dial(t.Context(), client.Config{Addrs: []string{nodes[lead].Line.Wire}, Token: token})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	if _, err := l.Remember(t.Context(), wire.NewRemember("a quokka from the wire")); err != nil {
-		t.Fatal(err)
-	}
-	var hits []any
-	if !cairntest.Eventually(func() bool { // the client goes where the leader is, and that may be another node by now
-		hits = siftDo(t, sockets[lead], `{"kind":"search","query":"quokka"}`)["hits"].([]any)
-		return len(hits) > 0 && hits[0].(map[string]any)["eventId"] == nil
-	}) {
-		t.Errorf("a memory from the wire: %v", hits)
-	}
-	nodes[lead].Kill()
-	nodes[b].Kill()
-	for range 3 {
-		ctx, cancel := context.WithTimeout(t.Context(), cairntest.Hung)
-		_, err := siftAsk(ctx, sockets[a], fmt.Sprintf(`{"kind":"capture","sessionId":"s","tool":"X","payload":%d}`, time.Now().UnixNano()))
-		cancel()
-		var no *sift.Refusal
-		if !errors.As(err, &no) {
-			t.Errorf("without a quorum: %v", err)
-		}
-	}
-	if hits := siftDo(t, sockets[a], `{"kind":"search","query":"zanzibar"}`)["hits"].([]any); len(hits) == 0 {
-		t.Error("reads do not go on")
-	}
-}
-
 // TestSiftKilled: clients capture while the node is killed and started again. Every acknowledged capture is there once,
 // under the id it was acknowledged with, and the socket is at its path again.
 func TestSiftKilled(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	home := filepath.Join(shortDir(t), "h")
 	p := &cairntest.Node{T: t, Args: []string{"dev", "--home", home, "--port-base", fmt.Sprint(cairntest.FreePorts(t, 6))}}
@@ -234,6 +157,7 @@ func TestSiftKilled(t *testing.T) {
 
 // TestSiftSecretsOnDisk looks for planted secrets in every file of a node and in its log at the finest level.
 func TestSiftSecretsOnDisk(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	home := filepath.Join(shortDir(t), "h")
 	p := &cairntest.Node{T: t, Args: []string{"dev", "--home", home, "--log-level", "debug", "--port-base", fmt.Sprint(cairntest.FreePorts(t, 6))}}
@@ -272,6 +196,7 @@ func TestSiftSecretsOnDisk(t *testing.T) {
 // TestSiftEmbedderHangs: captures are stored within their client's patience while a real embedding server takes connections and says
 // nothing.
 func TestSiftEmbedderHangs(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	hangs, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -320,6 +245,7 @@ sift_workspaces = [%q]
 
 // TestSiftLargeCapture: the largest request there is costs no leader its place, and small ones pass beside it.
 func TestSiftLargeCapture(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("sixteen mebibytes take a minute under the race detector")

@@ -7,10 +7,12 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // TestAKilledNodeKnowsItsTokens: from its first answer after it was killed a node takes a token that it made, or says that it has only started.
 func TestAKilledNodeKnowsItsTokens(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	p, home := cairntest.StartDev(t)
 	out, code := cairntest.Run(t, "token", "create", "--home", home)

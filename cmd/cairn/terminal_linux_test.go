@@ -7,10 +7,12 @@ import (
 	"testing"
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // TestShellOnATerminal: it completes, remembers its lines without tokens, ends a verb on Ctrl-C and not itself, and leaves the terminal as it was.
 func TestShellOnATerminal(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("skipped in -short: one process at a terminal, and no two goroutines of ours")
@@ -59,6 +61,7 @@ func TestShellOnATerminal(t *testing.T) {
 
 // TestTopOnATerminal: it draws frames, takes keys, and leaves the terminal as it was.
 func TestTopOnATerminal(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("skipped in -short: one process at a terminal, and no two goroutines of ours")

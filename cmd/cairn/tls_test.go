@@ -21,6 +21,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/doctor"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/certs"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
@@ -96,6 +97,7 @@ func sayHello(t testing.TB, addr, ca string, cert *tls.Certificate, hello wire.C
 
 // TestTLSEverywhere: three nodes speak TLS on every port; a client that shows the wrong thing is told so and changes nothing.
 func TestTLSEverywhere(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	nodes, au, token := secureThree(t)
 	leader := nodes[leaderOf(t, nodes)]
@@ -232,6 +234,7 @@ func TestTLSEverywhere(t *testing.T) {
 // TestCertificatesRotateUnderLoad: all certificates are replaced while writers write; no write is refused or lost, and
 // new connections see the new certificates.
 func TestCertificatesRotateUnderLoad(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	nodes, au, token := secureThree(t)
 	leaderOf(t, nodes)

@@ -9,6 +9,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // TestAFrameIsWhatHappenedBetweenTwoLooks: rates and latencies come from what counters grew by; a node that does not answer, or has started
@@ -58,6 +59,7 @@ cairn_stage_seconds_count{stage="commit"} ` + all + "\ncairn_disk_free_bytes 2e+
 
 // TestTopOnce prints a frame of a real node, for people and for programs.
 func TestTopOnce(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	_, home := cairntest.StartDev(t)
 	if out, code := cairntest.Run(t, "top", "--once", "--interval", "100ms", "--home", home); code != 0 || !strings.Contains(out, "WRITES/S") || !strings.Contains(out, "healthy") || !strings.Contains(out, "Leader") {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
@@ -120,6 +121,7 @@ func oneByOne(t *testing.T, nodes []*cairntest.Node, l *load, between func(p *ca
 // TestARollingRestartFailsNoRequest: nodes are restarted one after the other under load; no request fails beyond one
 // repetition, and nothing that was acknowledged is lost.
 func TestARollingRestartFailsNoRequest(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	nodes, token := startThree(t, 0, 1, 2)
 	l := putLoad(t, nodes, token)

@@ -4,6 +4,7 @@
 #   deploy/three-node/run.sh [DIR] [PORT_BASE]
 #
 # DIR (default ./cluster) keeps configurations and data: run it again and the memory is still there.
+# CAIRN_BIN names a cairn to run; without it the script builds one.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 dir=${1:-./cluster}
@@ -12,7 +13,11 @@ mkdir -p "$dir"
 dir=$(cd "$dir" && pwd)
 echo "*" >"$dir/.gitignore" # secrets and data, also when DIR is in a clone
 cairn=$dir/cairn
-(cd "$root" && go build -o "$cairn" ./cmd/cairn)
+if [ -n "${CAIRN_BIN:-}" ]; then
+    ln -sf "$CAIRN_BIN" "$cairn"
+else
+    (cd "$root" && go build -o "$cairn" ./cmd/cairn)
+fi
 [ -f "$dir/node1.toml" ] || "$cairn" cluster init --nodes 3 --dir "$dir" --port-base "$base" >/dev/null
 
 pids=()

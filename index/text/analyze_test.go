@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 func terms(tokens []Token) string {
@@ -78,6 +80,7 @@ func TestAnalyzeQuery(t *testing.T) {
 }
 
 func TestAnalyzeIsBounded(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("skipped in -short: one goroutine, in which there is no race")

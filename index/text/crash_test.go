@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 const (
@@ -102,6 +104,7 @@ func replayAndCompare(t *testing.T, x *Index, to uint64) {
 }
 
 func TestKill(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("skipped in -short: a process that is killed reports no race")
@@ -115,6 +118,7 @@ func TestKill(t *testing.T) {
 
 // TestKillUnderBacklog kills while batches are written four at a time.
 func TestKillUnderBacklog(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("skipped in -short: a process that is killed reports no race")
@@ -261,6 +265,7 @@ func TestDamageIsMovedAside(t *testing.T) {
 }
 
 func TestLocked(t *testing.T) {
+	suite.Full(t)
 	dir := t.TempDir()
 	openAt(t, dir)
 	if _, err := Open(Config{Dir: dir}); !errors.Is(err, ErrLocked) {
@@ -270,6 +275,7 @@ func TestLocked(t *testing.T) {
 
 // TestNoLeaks opens and closes an index many times and counts goroutines and files.
 func TestNoLeaks(t *testing.T) {
+	suite.Full(t)
 	count := func() (int, int) {
 		fds, err := os.ReadDir("/proc/self/fd")
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 func TestFindableAtOnce(t *testing.T) {
@@ -30,6 +31,7 @@ func TestFindableAtOnce(t *testing.T) {
 
 // TestModel lets random changes, pauses and restarts run against the model.
 func TestModel(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	rings := []*seal.Ring{nil, newRing()}
 	rapid.Check(t, func(t *rapid.T) {
@@ -102,6 +104,7 @@ func TestModel(t *testing.T) {
 // TestReplicasAgree feeds two indexes the same rows in other batches, restarts one, and
 // compares 1,000 queries bit by bit.
 func TestReplicasAgree(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("skipped in -short: one batch after the other, which takes the race detector too long")

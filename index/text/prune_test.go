@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/cairndb/cairn/index/exact"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // everyRow answers a query from every posting of its terms, one row after the other.
@@ -62,6 +63,7 @@ func everyRow(t testing.TB, x *Index, q Query) (f Found, hits []Hit) {
 // TestPrunedAnswersAreExact compares what is found without looking at every row with what every row says, to the bit: with filters, groups, dead
 // rows, texts and frequencies that are too long for four bytes, rows far apart, in the tail, on disk, merged and after a restart.
 func TestPrunedAnswersAreExact(t *testing.T) {
+	suite.Full(t)
 	if testing.Short() {
 		t.Skip("skipped in -short: one goroutine, in which there is no race")
 	}

@@ -10,6 +10,8 @@ import (
 	bleve "github.com/blevesearch/bleve_index_api"
 	zap "github.com/blevesearch/zapx/v17"
 	"pgregory.net/rapid"
+
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // plainDoc is a row as Bleve has documents: every field has a table of its terms.
@@ -68,6 +70,7 @@ func plain(p *part, r *tailRow) bleve.Document {
 // TestSegmentsAreBleves makes segments of random blocks, and Bleve makes them too: the bytes are the same up to the list of fields, in which Bleve names
 // kinds of index that no field has.
 func TestSegmentsAreBleves(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		b := newBlock()

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	bleve "github.com/blevesearch/bleve_index_api"
+
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // stalled is a Bleve that stands still, as it does behind its merges, until it is let go.
@@ -38,6 +40,7 @@ func stallIndex(t *testing.T, x *Index) (s *stalled) {
 
 // TestNothingWaitsForBleve applies and searches while Bleve takes nothing.
 func TestNothingWaitsForBleve(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	x := openAt(t, t.TempDir())
 	s := stallIndex(t, x)

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"sync/atomic"
 	"testing"
+
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // agreement is the part of the ten nearest rows that a search finds of some questions.
@@ -74,6 +76,7 @@ func TestPartitionsFindTheNearest(t *testing.T) {
 // TestPartitionedStoresAnswerAlike: rows that came before the centroids and after, in any order, with others deleted meanwhile, by any number
 // of goroutines and with any inner loops, give one answer to the bit.
 func TestPartitionedStoresAnswerAlike(t *testing.T) {
+	suite.Full(t)
 	if testing.Short() {
 		t.Skip("-short: 110,000 vectors")
 	}
@@ -125,6 +128,7 @@ func TestPartitionedStoresAnswerAlike(t *testing.T) {
 // TestRowsAmong: lists of the rows that a filter leaves, with others, with some twice and with such as are gone, change no answer; where the filter
 // leaves few rows, these are all compared.
 func TestRowsAmong(t *testing.T) {
+	suite.Full(t)
 	if testing.Short() {
 		t.Skip("-short: 51,000 vectors")
 	}

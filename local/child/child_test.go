@@ -8,10 +8,13 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // A late reader loses nothing of what was written in time, whatever other process holds the pipe.
 func TestLateReadersLoseNothing(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	const size = 50_000 // a pipe holds them
 	var said bytes.Buffer

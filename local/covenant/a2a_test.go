@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 func agent(display, key string) string {
@@ -269,6 +271,7 @@ func TestEveryTaskIsLeasedOnce(t *testing.T) {
 }
 
 func TestPythonClient(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	python, err := exec.LookPath("python3")
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/cairndb/cairn/index/embed"
 	"github.com/cairndb/cairn/local/covenant"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire/field"
 )
 
@@ -284,6 +285,7 @@ func TestReceipts(t *testing.T) {
 }
 
 func TestOversizedAnswerKeepsTheConnection(t *testing.T) {
+	suite.Full(t)
 	if testing.Short() {
 		t.Skip("skipped in -short: twenty large texts, one after the other")
 	}
@@ -313,6 +315,7 @@ func TestOversizedAnswerKeepsTheConnection(t *testing.T) {
 }
 
 func TestStreamsEqualAnswers(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	d := start(t)
 	c := d.operator()

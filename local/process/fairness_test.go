@@ -15,6 +15,7 @@ import (
 
 	"github.com/cairndb/cairn/local/process"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // Who waits for many things is still answered.
@@ -97,6 +98,7 @@ func goneSoon(t testing.TB, group int) {
 
 // A spawn that meets the server's end leaves no process behind.
 func TestSpawnsWhileTheServerStops(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	mark := filepath.Join(t.TempDir(), "pids")
 	for range 10 {
@@ -152,6 +154,7 @@ func TestSpawnsWhileTheServerStops(t *testing.T) {
 // Those who send without end, and read nothing, are answered in turn with others who send much, and leave their turn when there is
 // no room for more answers.
 func TestWhoReadsNothingLeavesHisTurn(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	socket, _ := listen(t)
 	pings := strings.Repeat(request(1, "server.ping", map[string]any{}), 1000)

@@ -8,10 +8,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // Whatever bytes a file holds, and wherever its pieces end, its answer is what encoding it whole would give.
 func TestFilesOfEverySize(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	socket, _ := listen(t)
 	p := connect(t, socket)
@@ -37,6 +40,7 @@ func TestFilesOfEverySize(t *testing.T) {
 // Many large files that are asked for and never taken cost no memory, and no other client's time. When they are taken they
 // are whole.
 func TestFilesThatNobodyTakes(t *testing.T) {
+	suite.Full(t)
 	if testing.Short() {
 		t.Skip("skipped in -short: weighs a process")
 	}

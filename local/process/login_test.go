@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // shell makes a script the login shell.
@@ -49,6 +51,7 @@ func TestLoginPath(t *testing.T) {
 
 // A login shell that hangs costs the first process its bound, and is gone then.
 func TestLoginShellThatHangs(t *testing.T) {
+	suite.Full(t)
 	mark := filepath.Join(t.TempDir(), "mark")
 	shell(t, `echo $$ >`+mark+`; echo ___CLAUDE_SSH_PATH_EXTRACT___/half; while :; do sleep 0.05; done`)
 	start := time.Now()

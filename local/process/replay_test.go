@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // filled is a replay of n frames that all say which they are.
@@ -54,6 +55,7 @@ func check(t *testing.T, r *replay, from uint64) {
 }
 
 func TestReplayKeepsEverythingBelowItsLimit(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("skipped in -short: one goroutine writes 2,000 large frames")
@@ -120,6 +122,7 @@ func TestReplayLeavesNoFile(t *testing.T) {
 
 // A run is read without the process's lock: while a client reads, however slowly, frames are added, moved and dropped.
 func TestReadersHoldNoLock(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	r := filled(t, t.TempDir(), 64<<20, 1500)
 	var runs []run

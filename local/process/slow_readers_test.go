@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // Whatever a client has seen, a reattach gives it the rest: nothing missing, nothing twice, the answer in its place.
@@ -17,6 +19,7 @@ func TestReattachFromAnywhere(t *testing.T) {
 	socket, _ := listen(t)
 	p := connect(t, socket)
 	p.sh("p", "i=0; while [ $i -lt 6000 ]; do echo $i; i=$((i+1)); done")
+	reattaches := suite.Count(200, 200, 1000)
 	froms := make(chan int, reattaches)
 	for range reattaches {
 		froms <- rand.IntN(100)
@@ -83,8 +86,9 @@ func reattachAndRead(q *peer, id string, from int) error {
 
 // A child writes more than memory is to hold, two clients read it and one does not.
 func TestSlowReadersDelayNobody(t *testing.T) {
+	suite.Full(t)
 	socket, _ := listen(t)
-	size := bigOutput
+	size := suite.Count(96<<20, 96<<20, 1<<30)
 	if testing.Short() {
 		size /= 4 // the race detector takes most of a minute for all of it
 	}

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 func TestLineLimits(t *testing.T) {
@@ -138,10 +140,11 @@ func TestFullStdinDelaysNobodyElse(t *testing.T) {
 }
 
 func TestWholeGroupDies(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	socket, _ := listen(t)
 	p := connect(t, socket)
-	p.sh("p", fmt.Sprintf("i=0; while [ $i -lt %d ]; do sleep 1000 & i=$((i+1)); done; echo up; wait", grandchildren))
+	p.sh("p", fmt.Sprintf("i=0; while [ $i -lt %d ]; do sleep 1000 & i=$((i+1)); done; echo up; wait", suite.Count(50, 50, 500)))
 	p.await("up", func(l line) bool { return string(l.Data) == "up\n" })
 	var r struct{ Pid int }
 	if err := unmarshal([]byte(p.call("process.reattach", map[string]any{"id": "p", "fromSeq": 1, "wantPid": true})), &r); err != nil {
@@ -155,6 +158,7 @@ func TestWholeGroupDies(t *testing.T) {
 
 // A descendant that keeps the pipes open does not keep the exit frame back for ever.
 func TestExitFrameIsNotHeldBack(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	socket, _ := listen(t)
 	p := connect(t, socket)
@@ -165,6 +169,7 @@ func TestExitFrameIsNotHeldBack(t *testing.T) {
 }
 
 func TestIDReusedUnderFire(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	socket, _ := listen(t)
 	p := connect(t, socket)
@@ -189,12 +194,13 @@ func TestIDReusedUnderFire(t *testing.T) {
 }
 
 func TestNothingIsLeftOfManyProcesses(t *testing.T) {
+	suite.Full(t)
 	socket, _ := listen(t)
 	p := connect(t, socket)
 	p.sh("first", "true")
 	p.exit("first")
 	before := descriptors(t)
-	for i := range spawns {
+	for i := range suite.Count(300, 300, 10_000) {
 		id := fmt.Sprint("p", i%50)
 		p.sh(id, "true")
 		p.exit(id)
@@ -247,6 +253,7 @@ func TestHalfClosedClientGetsItsAnswers(t *testing.T) {
 }
 
 func TestManyConnections(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	socket, _ := listen(t)
 	var all sync.WaitGroup
@@ -269,6 +276,7 @@ func TestManyConnections(t *testing.T) {
 }
 
 func TestCloseLeavesNothing(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	socket, s := listen(t)
 	p := connect(t, socket)

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 func TestMasks(t *testing.T) {
@@ -126,6 +128,7 @@ func worked(t *testing.T) time.Duration {
 
 // TestLongText guards against a rule whose cost is not linear, or far from it: the largest frame must not hold a core.
 func TestLongText(t *testing.T) {
+	suite.Full(t)
 	size := 1 << 20
 	if testing.Short() {
 		size = 1 << 16 // the race detector is twenty times slower

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // project makes the transcript directory of a workspace under one of its spellings.
@@ -56,6 +57,7 @@ func tally(m map[string]any) string {
 }
 
 func TestBackfill(t *testing.T) {
+	suite.Full(t)
 	d := start(t, nil)
 	if got := tally(d.ask(`{"kind":"backfill"}`)); got != "scanned=0 captured=0 skipped=0 duplicate=0 broken=0 errors=0" {
 		t.Errorf("no transcripts: %s", got)

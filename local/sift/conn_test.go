@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 const sample = `{"kind":"capture","sessionId":"s_42","tool":"Read","payload":{"file_path":"/etc/hosts"},"ts":1714688532000,"source":"claude-code"}`
@@ -127,6 +129,7 @@ func TestInvalidUTF8IsReplaced(t *testing.T) {
 
 // TestLargestFrame stores the largest request there is, of bytes that do not compress well.
 func TestLargestFrame(t *testing.T) {
+	suite.Full(t)
 	if testing.Short() {
 		t.Skip("sixteen mebibytes take a minute under the race detector")
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cairndb/cairn/local/stringd"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 func TestBashRemembers(t *testing.T) {
@@ -56,6 +57,7 @@ func TestBashFailures(t *testing.T) {
 }
 
 func TestBashSizes(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	d := start(t, nil)
 	big := strings.Repeat("x", 200<<10)

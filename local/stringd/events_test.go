@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/local/stringd"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // hook is the path of the agent's webhook.
@@ -126,6 +127,7 @@ func TestWebhook(t *testing.T) {
 }
 
 func TestStreams(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	d := start(t, func(c *stringd.Config) { c.Ping = 50 * time.Millisecond })
 	path := d.hook("GET")
@@ -182,6 +184,7 @@ func TestStreams(t *testing.T) {
 // A stream that falls behind is ended, and not without a word: the log names it without what it missed, it is counted, and
 // its client, should it read again, learns at the end that there was more.
 func TestASlowStreamIsTold(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	var log logged
 	var dropped chan struct{}

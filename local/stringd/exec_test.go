@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/local/stringd"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 func TestExecBytes(t *testing.T) {
@@ -99,6 +100,7 @@ func TestHTTPErrors(t *testing.T) {
 }
 
 func TestBodyCap(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("skipped in -short: one request of megabytes after the other, which the race detector makes slow")

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cairndb/cairn/local/stringd"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 func TestAgentsSurviveARestart(t *testing.T) {
@@ -148,6 +149,7 @@ func registerForEver(dir string) {
 
 // TestAgentsSurviveKills kills the daemon at a hundred moments: the file is always whole, and holds what was acknowledged last.
 func TestAgentsSurviveKills(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	rounds := 100 // of which none may lose what was acknowledged
 	if testing.Short() {

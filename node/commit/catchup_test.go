@@ -14,6 +14,7 @@ import (
 	"github.com/cairndb/cairn/node/nodetest"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/raft"
 )
 
@@ -21,6 +22,7 @@ import (
 // that are decoded at once have few megabytes together, and the index is not given more than it can take, nor holds much of what waits
 // for its text segments. Nor does it when the node starts without its index, and all of the state is read.
 func TestCatchingUpIsBoundedByBytes(t *testing.T) {
+	suite.Full(t)
 	if testing.Short() {
 		t.Skip("skipped in -short: weighs what is read, which takes the race detector too long")
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/engine"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire/field"
 )
 
@@ -59,6 +60,7 @@ func TestTheLeaderTidiesUp(t *testing.T) {
 
 // TestStatsCostTheSameHoweverMuchThereIs: they are read from counters.
 func TestStatsCostTheSameHoweverMuchThereIs(t *testing.T) {
+	suite.Full(t)
 	if testing.Short() {
 		t.Skip("skipped in -short: compares costs, which the race detector falsifies")
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // readable are the files of a directory that show what was planted.
@@ -30,6 +31,7 @@ func readable(t *testing.T, dir string) (paths []string) {
 // TestAChangeOfKeysGoesOnFromEveryStep: a home with a snapshot, and a log that goes on behind it, is encrypted by a process that ends before,
 // between and within the moves of the new files. No node starts then; the same command finishes the change, nothing is lost and nothing can be read.
 func TestAChangeOfKeysGoesOnFromEveryStep(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	cfg := fill(t, alone(t))
 	last := proposeGood(t, cfg)

@@ -13,9 +13,10 @@ import (
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
-var stride = flag.Int("stride", defaultStride, "TestACrashOfAllFiles: the machine ends with each such step of the files of state, log and snapshots")
+var stride = flag.Int("stride", suite.Count(120, 12, 1), "TestACrashOfAllFiles: the machine ends with each such step of the files of state, log and snapshots")
 
 // TestACrashOfAllFiles ends the machine of a lone node with one step after another of what its state, its log and its snapshots do to their files, and with it goes any part
 // of what was not synced. What was acknowledged is there afterwards and never twice, under the key of the write as well, and the node goes on.

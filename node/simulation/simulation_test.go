@@ -21,10 +21,11 @@ import (
 
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 )
 
-var seeds = flag.Int("seeds", defaultSeeds, "how many schedules to run")
+var seeds = flag.Int("seeds", suite.Count(20, 40, 5000), "how many schedules to run")
 
 const clients = 4
 

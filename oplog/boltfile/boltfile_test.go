@@ -16,6 +16,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/cairndb/cairn/oplog/boltfile"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // grown is a file with nested buckets, large values, a past and a list of free pages.
@@ -61,6 +62,7 @@ func grown(t testing.TB, n int) string {
 }
 
 func TestWholeFilesPass(t *testing.T) {
+	suite.Full(t)
 	if testing.Short() {
 		t.Skip("skipped in -short: one goroutine, in which there is no race")
 	}
@@ -88,6 +90,7 @@ func TestWholeFilesPass(t *testing.T) {
 
 // What passes opens: bbolt finds nothing in it that it would panic about. What does not pass says why.
 func TestDamagedFilesAreNamed(t *testing.T) {
+	suite.Full(t)
 	if testing.Short() {
 		t.Skip("skipped in -short: opens files again and again, one after the other")
 	}
@@ -139,6 +142,7 @@ func TestDamagedFilesAreNamed(t *testing.T) {
 
 // TestDamagedListsAreNamed flips bits of the list of free pages: what passes can be written to, and no page is lost by that.
 func TestDamagedListsAreNamed(t *testing.T) {
+	suite.Full(t)
 	if testing.Short() {
 		t.Skip("skipped in -short: one goroutine, in which there is no race")
 	}
@@ -207,6 +211,7 @@ func goOn(path string) (err error) {
 
 // TestSmallBucketsAreLookedInto: one lies whole in an element of its parent. What passes can be read without leaving it.
 func TestSmallBucketsAreLookedInto(t *testing.T) {
+	suite.Full(t)
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	whole, err := os.ReadFile(grown(t, 5))
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // mind prints what a database thinks.
@@ -89,6 +90,7 @@ func countMind(v *View) error {
 // TestFiveThousandOperations: a long history, in one batch and in many, with restarts and a snapshot in the middle, is
 // one state with one hash.
 func TestFiveThousandOperations(t *testing.T) {
+	suite.Full(t)
 	if testing.Short() {
 		t.Skip("skipped in -short: one operation after the other, which takes the race detector too long")
 	}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // What became of a flipped bit, in the words of the reports. Any other word may stand for an end that only one test knows.
@@ -147,3 +149,6 @@ func FlipTables(t testing.TB, state string) {
 		}
 	}
 }
+
+// Flips returns how many bits a test flips in each kind of file: few in the full suite, a tenth of them in the default one.
+func Flips(few int) int { return suite.Count((few+9)/10, few, 1000) }

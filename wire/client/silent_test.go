@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
@@ -14,6 +15,7 @@ import (
 // A server that is gone without a word, as one whose machine lost its network, is left in seconds; one that is only slow,
 // and answers a ping, is waited for.
 func TestASilentServerIsLeft(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	asked := make(chan struct{}, 100)
 	gone := servePings(t, true, func(*session, wire.Frame) bool { asked <- struct{}{}; return true })

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -75,6 +76,7 @@ func TestWatchTakesItsPlaceFromTheLogAlone(t *testing.T) {
 
 // TestWatchLeavesASilentServer: a client that only watches has no call that would find out that the server is gone.
 func TestWatchLeavesASilentServer(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	var hear atomic.Bool
 	hear.Store(true)

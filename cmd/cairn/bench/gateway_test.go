@@ -1,3 +1,5 @@
+//go:build full || soak
+
 package bench
 
 import (

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/cairndb/cairn/index/embed/bert/berttest"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 var update = flag.Bool("update", false, "write testdata/reference.txt anew from what numpy computes")
@@ -89,6 +90,7 @@ func numpy() string {
 // TestReference compares with testdata/reference.py, which computes with numpy: with what it printed when the transcript was made, and,
 // where there is a Python with numpy, with what it prints now.
 func TestReference(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("skipped in -short: one goroutine, in which there is no race")

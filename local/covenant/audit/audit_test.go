@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 var quiet = slog.New(slog.DiscardHandler)
@@ -232,6 +234,7 @@ func TestClockGoesBack(t *testing.T) {
 // TestAppendStaysFlat compares a log of a hundred thousand rows with a new one beside it, turn by turn: a machine that is busy
 // is busy for both, and takes a few turns more.
 func TestAppendStaysFlat(t *testing.T) {
+	suite.Full(t)
 	if testing.Short() {
 		t.Skip("a hundred thousand rows take seconds; -short is set")
 	}

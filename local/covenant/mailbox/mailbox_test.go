@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 func open(t *testing.T, path string) *Box {
@@ -36,6 +38,7 @@ func compactNow(b *Box) {
 
 // TestEveryCutOfTheFile opens the log as it is after each byte: what was answered before stays so.
 func TestEveryCutOfTheFile(t *testing.T) {
+	suite.Full(t)
 	path := filepath.Join(t.TempDir(), "events.jsonl")
 	b := open(t, path)
 	for _, id := range []string{"1", "2"} {
@@ -212,6 +215,7 @@ func TestCompactionChangesNothing(t *testing.T) {
 
 // The file of a mailbox that is used stays short, and reading it at the start takes what is left, not what ever was.
 func TestTheFileStaysShort(t *testing.T) {
+	suite.Full(t)
 	path := filepath.Join(t.TempDir(), "events.jsonl")
 	b := open(t, path)
 	body, err := json.Marshal(bytes.Repeat([]byte("x"), 60<<10))

@@ -1,0 +1,9 @@
+// Package suite divides the tests of all rooms into suites, and waits in tests. Nothing that ships imports it.
+//
+//	go test ./...                what a change most likely breaks, in minutes
+//	go test -tags full ./...     all that a change must pass
+//	go test -tags soak ./...     also what takes hours
+//
+// A test of the full suite calls [Full] first. A test that repeats itself more often in the full suite asks [Count] how
+// often. Tests that wait for a condition do so with [Eventually], under one deadline, [Patience].
+package suite

@@ -1,0 +1,5 @@
+//go:build full && !soak
+
+package suite
+
+const level = inFull

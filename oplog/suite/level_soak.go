@@ -1,0 +1,5 @@
+//go:build soak
+
+package suite
+
+const level = inSoak
