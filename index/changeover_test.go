@@ -7,6 +7,7 @@ import (
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // turned is a vector that is near to those of the numbers beside it.
@@ -57,6 +58,7 @@ func (l *changing) embed(from, to oplog.Seq) {
 // TestChangeOfEmbedder: the vectors that a database has answer until those of the embedder that it changes to are whole, and it makes no
 // difference how much of that an index saw.
 func TestChangeOfEmbedder(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("skipped in -short: compares answers, one question after the other")

@@ -10,10 +10,12 @@ import (
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/index/rank"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // TestExplained: the parts of a hit give its score, whatever found it, and a signal that is off leaves no part.
 func TestExplained(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("skipped in -short: compares answers, one question after the other")

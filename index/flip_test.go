@@ -162,6 +162,7 @@ func TestFlippedBits(t *testing.T) {
 // files are read at the next start, but for the list of segments (index/text, TestFlippedListOfSegmentsInUse). It answers as one does that had no damage,
 // also what came after it.
 func TestFlippedBitsInUse(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	each(t, 1, rootFile, func(t *testing.T, w *lived, kind string, rng *rand.Rand) (end string) {
 		r, said := w.again()

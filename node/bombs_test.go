@@ -14,6 +14,7 @@ import (
 
 // TestBombs sends what must be refused, before and after AUTH, and looks whether somebody else is disturbed.
 func TestBombs(t *testing.T) {
+	suite.Full(t)
 	c := start(t, 1)
 	other := c.dial(0)
 	addr := c.nodes[0].Addrs().Wire

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -15,6 +16,7 @@ import (
 // and refuses writes over the wire with the leader's address; told to forward it passes on both; told not to it refuses both, over HTTP
 // by sending the client to the leader.
 func TestWritesOnFollowers(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	for name, forward := range map[string]*bool{"by itself": nil, "forwarding": new(true), "refusing": new(false)} {
 		t.Run(name, func(t *testing.T) {

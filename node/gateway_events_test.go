@@ -222,6 +222,7 @@ func TestEventsEndWithTheirToken(t *testing.T) {
 
 // A thousand streams on which nothing happens cost little.
 func TestIdleStreamsAreCheap(t *testing.T) {
+	suite.Full(t)
 	w := start(t, 1).web(0)
 	used := func() uint64 {
 		runtime.GC()

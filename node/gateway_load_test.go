@@ -17,6 +17,7 @@ import (
 
 // More work at a time than the node takes on is refused with when to come back, and a question whether it lives is answered.
 func TestOverloadIsShed(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	w := start(t, 1).web(0)
 	const most = 256

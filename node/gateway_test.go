@@ -130,6 +130,7 @@ func TestUndoKeepsTheVectorOfItsText(t *testing.T) {
 // An undo whose outcome is unknown is asked for again with its key, on another node too, and an undo that was decided from an earlier
 // revision is refused.
 func TestUndoHappensOnce(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := start(t, 3)
 	w, other := c.web(0), c.web(1)

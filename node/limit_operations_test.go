@@ -9,12 +9,14 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 )
 
 // TestLimitsCountOperations: what a request holds counts, not the request, on every surface: a token of one operation a second stores
 // one memory, however its client packs them.
 func TestLimitsCountOperations(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := start(t, 1)
 	w := c.web(0)

@@ -16,11 +16,15 @@ import (
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // TestManyDatabases: databases that are not used cost neither goroutines nor files, open or in the index's directory, nor much of the heap, and answer at
 // once, after a restart too. It is not parallel: it counts what the process has.
-func TestManyDatabases(t *testing.T) { manyDatabases(t, 200, 5) }
+func TestManyDatabases(t *testing.T) {
+	suite.Full(t)
+	manyDatabases(t, 200, 5)
+}
 
 // held is what a process holds.
 type held struct{ goroutines, files, heap int }

@@ -12,11 +12,13 @@ import (
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // TestReplicasAnswerAlike: at one index three nodes give the same rows and the same bits of every score, one of them after
 // a restart.
 func TestReplicasAnswerAlike(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := start(t, 3)
 	s, caller := c.local(c.leader())

@@ -12,12 +12,14 @@ import (
 
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/raft"
 )
 
 // TestADamagedSnapshotIsReplaced changes each snapshot of a cluster to which no client writes, before a member comes back that
 // needs one.
 func TestADamagedSnapshotIsReplaced(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	for _, tc := range []struct {
 		name string
@@ -72,6 +74,7 @@ func harmAll(t *testing.T, pattern string, harm func([]byte) []byte) {
 // TestSnapshotsDamagedAtRest: a node whose snapshots were changed while it was down starts, though its log goes on from
 // them, and has everything; from the others, if there are any.
 func TestSnapshotsDamagedAtRest(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	sizes := []int{3, 1}
 	if testing.Short() {

@@ -98,6 +98,7 @@ func (p *platter) release() { p.fail("") }
 // nothing more, says why and stops; where there are others they go on. With a disk that works again it has everything that
 // was acknowledged, and what the others have.
 func TestAFailedSyncLosesNothing(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	cases := []struct {
 		nodes  int

@@ -5,12 +5,14 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
 // TestALostMemberIsNotAlone: a member that has no peers configured, as the first of a cluster may have none, and whose state is gone,
 // does not take itself for the only one, whatever is left of its log: it waits for a leader that takes it in again.
 func TestALostMemberIsNotAlone(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	for name, lose := range map[string]func(*testing.T, *cluster, int){
 		"state and log moved aside": func(t *testing.T, c *cluster, i int) {

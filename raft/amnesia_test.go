@@ -126,6 +126,7 @@ func TestMemberRejoinsAfterLosingItsLog(t *testing.T) {
 
 // TestAMemberWithADamagedVoteIsOneWithoutState: it does not know how it voted, so it asks for its vote back.
 func TestAMemberWithADamagedVoteIsOneWithoutState(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	for name, lose := range map[string]func(*testing.T, string){"damaged": loseLog["a vote"], "gone": func(t *testing.T, dir string) {
 		if err := os.Remove(filepath.Join(dir, "log", "votes.db")); err != nil {

@@ -49,6 +49,7 @@ func (c *cluster) refused(candidate, voter int) {
 // TestAnEmptyHomeGivesNoVote: what was acknowledged by a leader and members whose homes were emptied afterwards is lost when one
 // that was away is elected by those. It is there when the leader is back.
 func TestAnEmptyHomeGivesNoVote(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	for _, size := range []int{3, 5} {
 		t.Run(fmt.Sprint(size, " members"), func(t *testing.T) {

@@ -47,6 +47,7 @@ func TestADeposedLeaderWritesNothingInTheNewTerm(t *testing.T) {
 
 // TestHeartbeatsDoNotWaitForTheDisk: a leader whose followers' disks are slow would step down.
 func TestHeartbeatsDoNotWaitForTheDisk(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	disks := map[int]*meter{0: {}, 1: {}, 2: {}}
 	c := startOn(t, 3, disks)

@@ -50,6 +50,7 @@ func TestALateSnapshotTakesNothingBack(t *testing.T) {
 
 // TestALateHandOverDeposesNoLeader: one that was long under way comes from a node that does not lead any more.
 func TestALateHandOverDeposesNoLeader(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := startSteady(t, 3)
 	want := c.propose(0, 1)

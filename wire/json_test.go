@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // Whatever text a client sends, straight to msgpack or by way of a tree comes to the same.
@@ -43,6 +45,7 @@ func FuzzJSONPayload(f *testing.F) {
 
 // A payload of very many values costs little more than its bytes.
 func TestWideJSONCostsItsBytes(t *testing.T) {
+	suite.Full(t)
 	if testing.Short() {
 		t.Skip("skipped in -short: one goroutine, in which there is no race")
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // A pageTest is a browser on the console of a node that is alone.
@@ -71,6 +72,7 @@ func is(js string) chromedp.Action {
 // Memories are found while one types: what was asked before is cancelled, and the address keeps what is asked. Pages go on and back.
 // A memory's page tells its life, and why a question finds it.
 func TestConsoleMemories(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	p := onePage(t)
 	var memories []map[string]any

@@ -9,11 +9,13 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/doctor"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
 // TestDoctorKnowsALiveNode: without its token, and with its gateway out of reach, a node that runs is not taken for damaged files.
 func TestDoctorKnowsALiveNode(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	p, home := cairntest.StartDev(t)
 	look := func(more ...string) map[string]doctor.Finding {

@@ -19,6 +19,7 @@ import (
 
 // A node's processes end with it, by whichever way it is ended.
 func TestNodeTakesItsProcessesAlong(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	for _, how := range []string{"SIGTERM", "server.shutdown"} {
 		t.Run(how, func(t *testing.T) {

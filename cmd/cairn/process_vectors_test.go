@@ -21,6 +21,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/local/process"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // vectorToken is the token of every server that the vectors are replayed against.
@@ -42,6 +43,9 @@ func TestProcessVectors(t *testing.T) {
 	for name, open := range map[string]func(t *testing.T, dir string) (socket string){"alone": listenAlone, "program": startProgram, "node": startNode} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if name != "alone" {
+				suite.Full(t)
+			}
 			replayVectors(t, raw, open)
 		})
 	}

@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // TestReadyHoldsBack: what one index has in its tail holds back the feeders of all that share the backlog, until Bleve has taken it.
@@ -208,6 +210,7 @@ func TestOneChangeIsSeveralBlocks(t *testing.T) {
 
 // TestShortTextsAfterALongOne: what Bleve reserves for a segment does not depend on how long the texts of the segment before were.
 func TestShortTextsAfterALongOne(t *testing.T) {
+	suite.Full(t)
 	x := openAt(t, t.TempDir())
 	var long []byte
 	for i := range 30_000 {

@@ -30,6 +30,7 @@ func agreement(s *shelf, asks [][]float32, keep func(uint32) bool) float64 {
 // TestPartitionsFindTheNearest: of the ten nearest, 99 of 100 are found, with filters that leave a tenth and a hundredth too, whether vectors
 // lie in clusters or not; and in clusters a question looks at a part of them.
 func TestPartitionsFindTheNearest(t *testing.T) {
+	suite.Full(t)
 	if testing.Short() {
 		t.Skip("-short: 180,000 vectors")
 	}

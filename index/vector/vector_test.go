@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"testing"
+
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // cloud draws vectors around a few centres; spread 1 hides the centres.
@@ -136,6 +138,9 @@ func TestFindsTheNearest(t *testing.T) {
 		{1, 100, 4, .5, 1}, {3, 500, 4, .5, 1}, {100, 500, 5, .5, .99}, {1025, 300, 5, .5, .99},
 	} {
 		t.Run(fmt.Sprintf("%d×%d around %d", c.n, c.dim, c.centres), func(t *testing.T) {
+			if c.n > 10_000 {
+				suite.Full(t)
+			}
 			if testing.Short() && c.n > 10_000 {
 				t.Skip("skipped in -short: compares with every vector, one question after the other")
 			}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/cairndb/cairn/local/covenant"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 const (
@@ -110,6 +111,7 @@ func TestUnknownFieldsArePassedOver(t *testing.T) {
 
 // TestLengths runs by itself: it counts what is allocated.
 func TestLengths(t *testing.T) {
+	suite.Full(t)
 	d := start(t)
 	full := `{"kind":"ping","pad":"`
 	full += strings.Repeat("x", covenant.MaxFrame-len(full)-2) + `"}`

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 func TestManyOneShotClients(t *testing.T) {
@@ -58,6 +60,7 @@ func pipeline(t testing.TB, c *client, n int) time.Duration {
 // TestPipelinedPings holds five thousand pings against a second, or, where that is nothing to go by because the machine is
 // busy, against what a loop that echoes the same frames takes beside them.
 func TestPipelinedPings(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	const n = 5000
 	c := start(t).operator()

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 var big = Format{Max: 1 << 20}
@@ -75,6 +77,7 @@ func TestLimits(t *testing.T) {
 }
 
 func TestRoomFollowsTheBytes(t *testing.T) {
+	suite.Full(t)
 	f := Format{Max: 1 << 30}
 	head := binary.BigEndian.AppendUint32(nil, 1<<30)
 	var before, after runtime.MemStats

@@ -146,6 +146,7 @@ func TestLongText(t *testing.T) {
 
 // TestManyKeysBecomeOne: an object of addresses does not hold a core either.
 func TestManyKeysBecomeOne(t *testing.T) {
+	suite.Full(t)
 	if testing.Short() {
 		t.Skip("skipped in -short: measures, which the race detector falsifies")
 	}

@@ -9,10 +9,12 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // TestARoundHoldsTheBeginningsOfTexts: a round of thinking holds the beginning of each memory's text, and not the whole of it.
 func TestARoundHoldsTheBeginningsOfTexts(t *testing.T) {
+	suite.Full(t)
 	n, c := alone(t)
 	s := n.Service()
 	const rows, size = 24, 512 << 10

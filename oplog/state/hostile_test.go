@@ -12,6 +12,7 @@ import (
 
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // hostile are values that a peer may put where an operation has a field of a kind.
@@ -152,6 +153,7 @@ func hostileEntries() (names []string, entries []oplog.Entry) {
 // TestHostileFields pushes every kind of operation, with fields too long to be a key, empty and odd ones, through Apply: no record
 // stops a state, and states which took them in batches of one and of many, encrypted and not, are the same.
 func TestHostileFields(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("skipped in -short: one entry after the other, which takes the race detector too long")

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // The window of retained records ends where its size or its age says, whichever comes first, and tells where.
@@ -66,6 +67,7 @@ func TestLogWindow(t *testing.T) {
 
 // TestLargeRecords: what an entry and a cursor cost does not depend on the size of the records that the window has.
 func TestLargeRecords(t *testing.T) {
+	suite.Full(t)
 	if testing.Short() {
 		t.Skip("weighs memory")
 	}

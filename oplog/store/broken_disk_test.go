@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // TestABrokenDiskEndsTheStore fails one step after another for good. The store says so and takes nothing more, it closes, and what was
@@ -68,6 +70,7 @@ func TestABrokenDiskEndsTheStore(t *testing.T) {
 // TestABrokenDiskIsAnErrorOfOpening fails each step of making, filling and opening a store, once or from then on: it is an error of the
 // caller, and no panic. What was there before is there when the disk works again.
 func TestABrokenDiskIsAnErrorOfOpening(t *testing.T) {
+	suite.Full(t)
 	build := func(o Options) error {
 		b, err := Build("state", o)
 		if err != nil {

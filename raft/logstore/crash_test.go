@@ -8,11 +8,14 @@ import (
 	"testing"
 
 	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // TestACrashAtEveryStep ends the power before each write, sync, rename and removal in the life of a log. What was acknowledged is
 // there, what was taken away is not, and of what was under way there is a part that makes sense.
 func TestACrashAtEveryStep(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	for name, o := range map[string]Options{"plain": small(nil, nil), "sealed": small(nil, newRing()), "leader": {SegmentBytes: 2 << 10, Leads: func() bool { return true }}} {
 		t.Run(name, func(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/oplog/state/statetest"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
@@ -272,6 +273,7 @@ func TestAMissingFileIsFound(t *testing.T) {
 
 // TestAppendedBytesAreFound: in a state and in a range, plain and sealed.
 func TestAppendedBytesAreFound(t *testing.T) {
+	suite.Full(t)
 	for name, keys := range map[string]*seal.Ring{"plain": nil, "sealed": seal.Ephemeral([]seal.Master{seal.NewMaster()})} {
 		_, dir, files := backedUp(t, 5, 5, keys)
 		for _, f := range files {
