@@ -11,6 +11,7 @@ import (
 	"github.com/cairndb/cairn/node/engine"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/suite"
+	"github.com/cairndb/cairn/raft/rafttest"
 )
 
 // TestAClockSeventyYearsAhead: the leader's clock jumps. The log's time goes on as it was, the leader says that its clock is off and
@@ -21,7 +22,7 @@ func TestAClockSeventyYearsAhead(t *testing.T) {
 	const ahead = 70 * 365 * 24 * time.Hour
 	skews := make([]atomic.Int64, 3)
 	c := startWith(t, 3, func(i int, cfg *node.Config) {
-		cfg.Raft.Election = 3 * time.Second
+		cfg.Raft.Election = rafttest.Election(3 * time.Second)
 		cfg.Seams.Now = func() time.Time { return time.Now().Add(time.Duration(skews[i].Load())) }
 	})
 	first := c.leader()

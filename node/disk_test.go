@@ -169,7 +169,7 @@ func TestAFullDiskUnderSnapshots(t *testing.T) {
 func openAlone(t *testing.T, home string, least uint64, change ...func(*Config)) *Node {
 	t.Helper()
 	cfg := Config{Home: home, Addresses: Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0"}, Storage: Storage{MinFree: least},
-		Raft: Raft{Heartbeat: 100 * time.Millisecond, Election: 400 * time.Millisecond}, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}
+		Raft: Raft{Heartbeat: 100 * time.Millisecond, Election: rafttest.Election(400 * time.Millisecond)}, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}
 	for _, f := range change {
 		f(&cfg)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/node/engine"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/raft/rafttest"
 )
 
 // flaky is an embedder that fails when told to.
@@ -106,7 +107,7 @@ func TestEmbedsAfterwards(t *testing.T) {
 	open := func(e embed.Embedder) *node.Node {
 		n, err := node.Open(t.Context(), node.Config{Home: home, Addresses: node.Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0"},
 			Seams: node.Seams{NoSync: true}, Embedder: e,
-			Background: engine.Background{Embed: 20 * time.Millisecond}, Raft: node.Raft{Heartbeat: 50 * time.Millisecond, Election: 200 * time.Millisecond}})
+			Background: engine.Background{Embed: 20 * time.Millisecond}, Raft: node.Raft{Heartbeat: 50 * time.Millisecond, Election: rafttest.Election(200 * time.Millisecond)}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/raft/rafttest"
 )
 
 // TestANodeDoesNotWaitForItself: one whose addresses are new has them to write, and may come to lead while it does.
@@ -15,7 +16,7 @@ func TestANodeDoesNotWaitForItself(t *testing.T) {
 	home := t.TempDir()
 	for range 6 {
 		n, err := node.Open(t.Context(), node.Config{Home: home, Addresses: node.Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0"}, Seams: node.Seams{NoSync: true},
-			Raft: node.Raft{Heartbeat: 50 * time.Millisecond, Election: 200 * time.Millisecond}, Limits: node.Limits{ApplyTimeout: time.Hour},
+			Raft: node.Raft{Heartbeat: 50 * time.Millisecond, Election: rafttest.Election(200 * time.Millisecond)}, Limits: node.Limits{ApplyTimeout: time.Hour},
 			Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
 		if err != nil {
 			t.Fatal(err)

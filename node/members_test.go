@@ -34,7 +34,7 @@ func (c *cluster) members() string {
 }
 
 // small has leaders fall soon, so that a member that is silent is known to be.
-func small(_ int, cfg *node.Config) { cfg.Raft.Election = 2 * time.Second }
+func small(_ int, cfg *node.Config) { cfg.Raft.Election = rafttest.Election(2 * time.Second) }
 
 // TestAChangeThatLosesTheMajorityIsRefused: what would leave fewer voters that answer than a quorum is refused, unless it is forced.
 func TestAChangeThatLosesTheMajorityIsRefused(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog/suite"
+	"github.com/cairndb/cairn/raft/rafttest"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -74,7 +75,7 @@ func TestALeaderCutOffAcknowledgesNothing(t *testing.T) {
 	c := startWith(t, 3, func(i int, cfg *node.Config) {
 		net.owner[cfg.Addresses.Cluster] = i + 1
 		cfg.Seams.Dial = net.dialer(i + 1)
-		cfg.Raft.Election = 3 * time.Second
+		cfg.Raft.Election = rafttest.Election(3 * time.Second)
 	})
 	old := c.leader()
 	s, caller := c.service(old)
@@ -120,7 +121,7 @@ func TestAClientLeavesAMinority(t *testing.T) {
 	t.Parallel()
 	net := newNetwork()
 	c := startWith(t, 3, func(i int, cfg *node.Config) {
-		cfg.Raft.Election = time.Second
+		cfg.Raft.Election = rafttest.Election(time.Second)
 		cfg.Seams.Dial = net.dialer(i + 1)
 		net.owner[cfg.Addresses.Cluster] = i + 1
 	})

@@ -13,6 +13,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/suite"
+	"github.com/cairndb/cairn/raft/rafttest"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -21,7 +22,7 @@ import (
 func TestReadyMeansCaughtUp(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	c := startWith(t, 3, func(_ int, cfg *node.Config) { cfg.Raft.Election = 3 * time.Second })
+	c := startWith(t, 3, func(_ int, cfg *node.Config) { cfg.Raft.Election = rafttest.Election(3 * time.Second) })
 	if _, err := c.dial(0, 1, 2).Remember(t.Context(), wire.NewRemember("before")); err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/suite"
+	"github.com/cairndb/cairn/raft/rafttest"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -17,7 +18,7 @@ func TestWhoReadsNothingIsDropped(t *testing.T) {
 	t.Parallel()
 	const token = "ydb_reads_nothing_0123456789abcdef"
 	n, err := Open(t.Context(), Config{Home: t.TempDir(), Addresses: Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0"}, Seams: Seams{NoSync: true}, Member: Member{Secret: token},
-		Raft: Raft{Heartbeat: 50 * time.Millisecond, Election: 200 * time.Millisecond}, Limits: Limits{writeTimeout: 2 * time.Second}})
+		Raft: Raft{Heartbeat: 50 * time.Millisecond, Election: rafttest.Election(200 * time.Millisecond)}, Limits: Limits{writeTimeout: 2 * time.Second}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -158,12 +158,12 @@ func (c *cluster) open(i int, secret string, peers []string) {
 // reopen starts a node on the files and the state that are there.
 func (c *cluster) reopen(i int, secret string, peers []string) {
 	c.t.Helper()
-	election := 2 * time.Second
+	election := rafttest.Election(2 * time.Second)
 	if c.slow {
 		election = slowElection
 	}
 	if c.calm {
-		election = 8 * time.Second
+		election = rafttest.Election(8 * time.Second)
 	}
 	var files logstore.FS
 	if m := c.disks[i]; m != nil {

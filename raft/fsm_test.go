@@ -8,6 +8,8 @@ import (
 	"time"
 
 	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/raft/rafttest"
 )
 
 // waiting is a state machine that is replaced when its snapshots are released, as a state in a file is.
@@ -83,7 +85,7 @@ func (s *slow) Apply(batch []Record) []any {
 func TestCloseAnswersWhatIsCommitted(t *testing.T) {
 	t.Parallel()
 	sm := &slow{first: make(chan struct{}), gate: make(chan struct{})}
-	n, err := Open(t.Context(), Config{NodeID: 1, Dir: t.TempDir(), Alone: true, Timing: Timing{Heartbeat: 50 * time.Millisecond, Election: 100 * time.Millisecond}, Handler: noHandler{}, Hello: sm.hello}, sm)
+	n, err := Open(t.Context(), Config{NodeID: 1, Dir: t.TempDir(), Alone: true, Timing: Timing{Heartbeat: 50 * time.Millisecond, Election: rafttest.Election(100 * time.Millisecond)}, Handler: noHandler{}, Hello: sm.hello}, sm)
 	if err != nil {
 		t.Fatal(err)
 	}

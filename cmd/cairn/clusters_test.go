@@ -14,14 +14,20 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/home"
+	"github.com/cairndb/cairn/raft/rafttest"
 )
 
 // patient and brisk are election timeouts, in milliseconds. Most tests go on with the leader they found, which must not fall because it was slow for a
 // moment; when its process ends it is replaced at once all the same. Where leaders fall silently, a test waits that long.
 const patient, brisk = 5000, 1000
 
+// electionMS is such a timeout, or a longer one on a slow machine.
+func electionMS(ms int) int {
+	return int(rafttest.Election(time.Duration(ms)*time.Millisecond) / time.Millisecond)
+}
+
 // inHaste makes a node stand for election soon.
-func inHaste(n *config.NodeFile) { n.ElectionMS = brisk }
+func inHaste(n *config.NodeFile) { n.ElectionMS = electionMS(brisk) }
 
 // memberAlone is a member with a peer port and no peers.
 func memberAlone(t testing.TB) *cairntest.Node {
@@ -62,7 +68,7 @@ func severalIn(t testing.TB, dir string, of int, change func(*config.NodeFile)) 
 	base := cairntest.FreePorts(t, of*config.PortsEach)
 	token = home.NewSecret()
 	files, err := config.WriteHere(dir, of, base, token, func(n *config.NodeFile) error {
-		n.ElectionMS = patient
+		n.ElectionMS = electionMS(patient)
 		change(n)
 		return nil
 	})

@@ -19,6 +19,7 @@ import (
 	"github.com/cairndb/cairn/local/covenant"
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/raft/rafttest"
 )
 
 // daemon is a server with a node behind it.
@@ -53,7 +54,7 @@ const busy = time.Minute
 func startNode(t testing.TB, log *slog.Logger, embedder embed.Embedder) *node.Node {
 	t.Helper()
 	n, err := node.Open(t.Context(), node.Config{Embedder: embedder, Home: filepath.Join(t.TempDir(), "node"), Addresses: node.Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0"},
-		Raft: node.Raft{Heartbeat: 50 * time.Millisecond, Election: 100 * time.Millisecond}, Limits: node.Limits{ApplyTimeout: busy}, Logger: log})
+		Raft: node.Raft{Heartbeat: 50 * time.Millisecond, Election: rafttest.Election(100 * time.Millisecond)}, Limits: node.Limits{ApplyTimeout: busy}, Logger: log})
 	if err != nil {
 		t.Fatal(err)
 	}

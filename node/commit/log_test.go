@@ -19,6 +19,7 @@ import (
 	"github.com/cairndb/cairn/oplog/snapshot"
 	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/raft"
+	"github.com/cairndb/cairn/raft/rafttest"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -73,7 +74,7 @@ func open(t *testing.T, cfg raft.Config, change func(*Options)) *member {
 	t.Cleanup(func() { x.Close() })
 	m.SetIndex(x, at)
 	cfg.Dir, cfg.NoSync, cfg.Logger, cfg.Secret = filepath.Join(dir, "raft"), true, log, "secret"
-	cfg.Heartbeat, cfg.Election = cmp.Or(cfg.Heartbeat, 50*time.Millisecond), cmp.Or(cfg.Election, 200*time.Millisecond)
+	cfg.Heartbeat, cfg.Election = cmp.Or(cfg.Heartbeat, 50*time.Millisecond), cmp.Or(cfg.Election, rafttest.Election(200*time.Millisecond))
 	cfg.Hello = func() wire.RaftHello {
 		return wire.RaftHello{EntryMin: oplog.RecordVersion, EntryMax: oplog.RecordVersion, StateMin: snapshot.Min, StateMax: snapshot.Max, Reads: oplog.Reads()}
 	}

@@ -6,13 +6,14 @@ import (
 
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/raft/rafttest"
 )
 
 // alone is a node of one.
 func alone(t testing.TB) (*node.Node, api.Caller) {
 	t.Helper()
 	n, err := node.Open(t.Context(), node.Config{Home: t.TempDir(), Addresses: node.Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0"}, Seams: node.Seams{NoSync: true},
-		Raft: node.Raft{Heartbeat: 50 * time.Millisecond, Election: 200 * time.Millisecond}, Limits: node.Limits{ApplyTimeout: time.Minute}})
+		Raft: node.Raft{Heartbeat: 50 * time.Millisecond, Election: rafttest.Election(200 * time.Millisecond)}, Limits: node.Limits{ApplyTimeout: time.Minute}})
 	if err != nil {
 		t.Fatal(err)
 	}

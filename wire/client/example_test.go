@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/raft/rafttest"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
@@ -30,7 +31,7 @@ func TestMain(m *testing.M) {
 		}
 		defer os.RemoveAll(dir)
 		n, err := node.Open(ctx, node.Config{Home: dir, Addresses: node.Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0"}, Tokens: node.Tokens{Mint: true},
-			Raft: node.Raft{Heartbeat: 100 * time.Millisecond, Election: 500 * time.Millisecond}, Logger: slog.New(slog.DiscardHandler)})
+			Raft: node.Raft{Heartbeat: 100 * time.Millisecond, Election: rafttest.Election(500 * time.Millisecond)}, Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			log.Fatal(err)
 		}

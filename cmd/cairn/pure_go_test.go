@@ -1,0 +1,48 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"testing"
+)
+
+// TestNoCIsCompiled holds that the README's commands compile no library in C where cgo is on, as it is wherever gcc is
+// installed. Pebble's allocator calls the C library and brings no code of its own.
+func TestNoCIsCompiled(t *testing.T) {
+	t.Parallel()
+	c := exec.Command("go", "list", "-deps", "-test", "-json=ImportPath,Standard,CgoFiles,CFiles,CXXFiles", module+"...")
+	c.Env = append(os.Environ(), "CGO_ENABLED=1")
+	out, err := c.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	allowed := []string{"github.com/cockroachdb/pebble/v2/internal/manual"}
+	seen := 0
+	for d := json.NewDecoder(bytes.NewReader(out)); ; seen++ {
+		var p struct {
+			ImportPath                 string
+			Standard                   bool
+			CgoFiles, CFiles, CXXFiles []string
+		}
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case p.Standard:
+		case len(p.CFiles)+len(p.CXXFiles) > 0:
+			t.Errorf("%s brings C: %v%v", p.ImportPath, p.CFiles, p.CXXFiles)
+		case len(p.CgoFiles) > 0 && !slices.Contains(allowed, p.ImportPath):
+			t.Errorf("%s calls C in %v", p.ImportPath, p.CgoFiles)
+		}
+	}
+	if seen < 100 {
+		t.Errorf("only %d packages were looked at", seen)
+	}
+}
