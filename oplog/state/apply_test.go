@@ -71,8 +71,11 @@ func countsHold(t *testing.T, d *datadriven.TestData, v *View) {
 			named[m.Namespace] = true
 			return true
 		})
-		if st := v.Stats(db.ID); st.Counts != all {
-			t.Errorf("%s: counted %+v, there are %+v", d.Pos, st, all)
+		var edges, claims uint64
+		v.EdgesBehind(db.ID, "", func(oplog.Edge) bool { edges++; return true })
+		v.ClaimsBehind(db.ID, "", func(oplog.StoredClaim) bool { claims++; return true })
+		if st := v.Stats(db.ID); st.Counts != all || st.Edges != edges || st.Claims != claims {
+			t.Errorf("%s: counted %+v, there are %+v, %d edges and %d claims", d.Pos, st, all, edges, claims)
 		}
 		for ns := range named {
 			if got, want := v.NamespaceStats(db.ID, ns), counted(v, db.ID, ns); got != want {
