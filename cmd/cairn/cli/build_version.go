@@ -10,7 +10,7 @@ import (
 
 // A Build says what a binary was made from.
 type Build struct {
-	Version string `json:"version"`          // the module's, or devel and the commit
+	Version string `json:"version"`          // the release's tag; else the module's version, or devel and the commit
 	Commit  string `json:"commit,omitempty"` // blank where it was not built in a checkout
 	Date    string `json:"date,omitempty"`   // of the commit, RFC 3339
 	Changed bool   `json:"changed"`          // the checkout had changes that no commit has
@@ -18,13 +18,22 @@ type Build struct {
 	Host    string `json:"platform"`
 }
 
-// ThisBuild is what this binary was made from. The date is the commit's and not that of building, so that the same source makes the same binary.
+// The linker sets these in a release (.ci/release, deploy/Dockerfile), whose build reads no checkout. Elsewhere they are blank.
+var tag, commit, date string
+
+// ThisBuild returns what this binary was made from. The date is the commit's and not that of building, so that the same source makes the same binary.
 func ThisBuild() Build {
 	b := Build{Version: "unknown", Go: runtime.Version(), Host: runtime.GOOS + "/" + runtime.GOARCH}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		b.read(info)
 	}
+	b.stamp(tag, commit, date)
 	return b
+}
+
+// stamp takes over what the linker set.
+func (b *Build) stamp(tag, commit, date string) {
+	b.Version, b.Commit, b.Date = cmp.Or(tag, b.Version), cmp.Or(commit, b.Commit), cmp.Or(date, b.Date)
 }
 
 func (b *Build) read(info *debug.BuildInfo) {

@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"os"
+	"regexp"
 	"runtime/debug"
+	"slices"
 	"testing"
 )
 
@@ -20,6 +23,38 @@ func TestVersionNamesCommitAndDate(t *testing.T) {
 		b.read(info)
 		if b.String() != want {
 			t.Errorf("got  %s\nwant %s", b, want)
+		}
+	}
+}
+
+// TestReleaseIsNamedByItsTag: what the linker stamps wins over what Go knows, and a build that is stamped with nothing keeps that.
+func TestReleaseIsNamedByItsTag(t *testing.T) {
+	release := Build{Version: "devel", Go: "go", Host: "host"}
+	release.stamp("v0.1.0", "0123456789abcdef", "2026-01-31T12:00:00Z")
+	if got, want := release.String(), "cairn v0.1.0  commit 0123456789ab of 2026-01-31T12:00:00Z  go  host"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	checkout := Build{Version: "devel-0123", Commit: "0123", Date: "d"}
+	before := checkout
+	if checkout.stamp("", "", ""); checkout != before {
+		t.Errorf("stamped with nothing: %+v", checkout)
+	}
+}
+
+// TestReleasesStampTheVersion: what builds releases sets the variables of this package that there are. The linker says nothing of one that there is not.
+func TestReleasesStampTheVersion(t *testing.T) {
+	for _, path := range []string{"../../../.ci/release", "../../../deploy/Dockerfile"} {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pkg := regexp.MustCompile(`cli=(\S+)`).FindStringSubmatch(string(b))
+		var set []string
+		for _, m := range regexp.MustCompile(`-X \$cli\.(\w+)=`).FindAllStringSubmatch(string(b), -1) {
+			set = append(set, m[1])
+		}
+		if pkg == nil || pkg[1] != "github.com/cairndb/cairn/cmd/cairn/cli" || !slices.Equal(set, []string{"tag", "commit", "date"}) {
+			t.Errorf("%s sets %v of %v", path, set, pkg)
 		}
 	}
 }
