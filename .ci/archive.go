@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime/debug"
 	"strconv"
@@ -110,8 +111,10 @@ func list(name string, info *debug.BuildInfo, at time.Time) error {
 	version, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(name), "cairn_"), "_")
 	components := []component{module("std", strings.TrimPrefix(info.GoVersion, "go"), "")}
 	for _, m := range info.Deps {
-		if m.Replace != nil {
-			m = m.Replace
+		if r := m.Replace; r != nil && r.Version == "" { // a folder of the checkout
+			m = &debug.Module{Path: path.Join(info.Main.Path, r.Path), Version: "v" + version}
+		} else if r != nil {
+			m = r
 		}
 		components = append(components, module(m.Path, m.Version, m.Sum))
 	}
