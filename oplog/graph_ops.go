@@ -8,6 +8,7 @@ type Relate struct {
 	Type   string  `msgpack:"t"`
 	Weight float64 `msgpack:"w"`
 	At     Time    `msgpack:"at"`
+	Since  Time    `msgpack:"si,omitempty"` // when an imported edge was created; 0: At
 
 	Links []Link `msgpack:"-"` // memories stored before that name one of the two: they travel in a Linked beside it
 }

@@ -26,11 +26,27 @@ type Remember struct {
 	Extractor    uint8     `msgpack:"xv,omitempty"` // version of the extractor that found Entities; 0 for none
 	Entities     []Mention `msgpack:"xe,omitempty"`
 	Claims       []Claim   `msgpack:"-"` // that the text states: they travel in a Stated beside it
+	Was          *History  `msgpack:"ws,omitempty"`
 
 	// Key is the memory's own idempotency key, where a batch gives each of its memories one. A memory whose key is known
 	// is not stored again: its Result names the first one and has not Changed. Another one under the key fails the entry.
 	Key    string `msgpack:"ik,omitempty"`
 	Digest []byte `msgpack:"ig,omitempty"`
+}
+
+// A History is what a memory went through before it was imported. Apply stores it as it is: the memory joins no active session and its
+// text is not read again.
+type History struct {
+	Status    Status        `msgpack:"s,omitempty"` // Active or Consolidated
+	Into      string        `msgpack:"in,omitempty"`
+	Order     uint64        `msgpack:"so,omitempty"`
+	Accessed  Time          `msgpack:"la,omitempty"`
+	Accesses  uint64        `msgpack:"ac,omitempty"`
+	Revision  uint32        `msgpack:"rv,omitempty"`
+	Merged    uint32        `msgpack:"mg,omitempty"`
+	Reason    string        `msgpack:"fr,omitempty"`
+	Revisions []Revision    `msgpack:"rs,omitempty"`
+	Claims    []StoredClaim `msgpack:"cl,omitempty"` // those that the memory's text states
 }
 
 // A Mention is an entity named in a memory's text.

@@ -176,6 +176,10 @@ func TestPointInTime(t *testing.T) {
 	if code != 0 || !strings.Contains(out, "3 memories") {
 		t.Errorf("one database into a live node: exit %d, %s", code, out)
 	}
+	whole, _ := cairntest.Run(t, "export", "--home", home)
+	if again, _ := cairntest.Run(t, "export", "second", "--home", home); again != whole || whole == "" {
+		t.Errorf("restored:\n%s\nwant:\n%s", again, whole)
+	}
 	if out, _ := cairntest.Run(t, "recall", "which came second of two", "--db", "second", "--home", home); !strings.Contains(out, "the second of two") {
 		t.Errorf("recall from the restored database: %s", out)
 	}

@@ -16,9 +16,9 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/oplog/snapshot/archive"
-	"github.com/cairndb/cairn/wire"
 )
 
 // restoreRun is one run of the command.
@@ -45,7 +45,7 @@ with it as a peer and start with empty homes join it. Tokens and databases are a
 one: never let nodes of the old cluster connect to the new one.
 
 Into a live cluster (--database): the memories and relations of one database are written through the cluster like an
-import, and get new ids; sessions, claims and the log are not restored.
+import, with their ids, revisions and claims; sessions, other claims, what was forgotten and the log are not restored.
 
 --at restores up to an index of the log or a time, both inclusive, and leaves out what came later. Without it, everything is
 restored. A file that is missing between two others is an error.`,
@@ -125,32 +125,20 @@ func (a *app) restoreDatabase(ctx context.Context, r *restoreRun) (err error) {
 
 func (a *app) importInto(ctx context.Context, r *restoreRun, rows io.Reader) error {
 	into := cmp.Or(r.into, r.database)
-	cl, err := r.t.Dial(ctx)
+	there, err := cli.Call(ctx, &r.t, api.Databases, nil)
 	if err != nil {
 		return err
 	}
-	defer cl.Close()
-	dbs, err := cl.Databases(ctx)
-	if err != nil {
-		return err
-	}
-	if !slices.ContainsFunc(dbs, func(d wire.Database) bool { return d.Name == into }) {
-		if _, err := cl.CreateDatabase(ctx, into); err != nil {
+	if !slices.ContainsFunc(there.Databases, func(d api.Database) bool { return d.Name == into }) {
+		if _, err := cli.Call(ctx, &r.t, api.CreateDatabase, api.CreateDatabaseRequest{Name: into}); err != nil {
 			return err
 		}
 	}
-	if at := cl.Addr(); at != "" { // the node that made the database knows it; another may not yet
-		r.t.Prefer(at)
-	}
 	r.t.Database = into
-	dst, err := r.t.Dial(ctx)
-	if err != nil {
-		return err
-	}
-	defer dst.Close()
-	im := importer{c: dst, bar: a.Progress("restoring")}
+	im := importer{t: &r.t, bar: a.Progress("restoring")}
 	if err := im.run(ctx, rows); err != nil {
-		return fmt.Errorf("row %d: %w (%d memories and %d relations were restored)", im.line, err, im.memories, im.edges)
+		return fmt.Errorf("row %d: %w (%d memories and %d relations were restored)", im.line, err, im.done.Memories, im.done.Edges)
 	}
-	return a.Tell(r.t.JSON, map[string]any{"database": into, "memories": im.memories, "edges": im.edges}, "restored %d memories and %d relations into '%s'", im.memories, im.edges, into)
+	return a.Tell(r.t.JSON, map[string]any{"database": into, "memories": im.done.Memories, "edges": im.done.Edges}, "restored %d memories and %d relations into '%s'",
+		im.done.Memories, im.done.Edges, into)
 }

@@ -7,8 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 // rows reads what an import understands, one value after the other, on lines of their own or not:
@@ -111,6 +118,86 @@ func (r *rows) broken(err error) error {
 	return err
 }
 
+// importRow is a row of an import: a memory or an edge.
+type importRow struct {
+	raw json.RawMessage // of an export, which says all in fields of its own; nil for rows of others
+
+	Type       string          `json:"type"`
+	Text       string          `json:"text"`
+	MemoryType string          `json:"memory_type"`
+	Importance *float64        `json:"importance"`
+	Valence    *float64        `json:"valence"`
+	HalfLife   *float64        `json:"half_life"`
+	Created    instant         `json:"created_at"`
+	Metadata   json.RawMessage `json:"metadata"`
+	Namespace  string          `json:"namespace"`
+	Certainty  *float64        `json:"certainty"`
+	Domain     string          `json:"domain"`
+	Source     string          `json:"source"`
+	Emotion    *string         `json:"emotional_state"`
+	Session    string          `json:"session_id"`
+	Src        string          `json:"src"`
+	Dst        string          `json:"dst"`
+	RelType    string          `json:"rel_type"`
+	Extractor  *int            `json:"extractor"`
+	foreign
+}
+
+var draftFields = field.Of(reflect.TypeFor[api.Draft]())
+
+// line is the row as an import takes it. What this server exported is sent as it is; values of others are held to the bounds of a request.
+func (r *importRow) line() ([]byte, error) {
+	if r.Extractor != nil {
+		return append(r.raw, '\n'), nil
+	}
+	f := map[string]json.RawMessage{}
+	if r.raw != nil {
+		if err := json.Unmarshal(r.raw, &f); err != nil {
+			return nil, err
+		}
+	} else if err := r.fill(f); err != nil {
+		return nil, err
+	}
+	if r.Created != 0 { // gateways read numbers
+		f["created_at"] = json.RawMessage(strconv.FormatFloat(float64(r.Created), 'f', -1, 64))
+	}
+	if r.HalfLife != nil && *r.HalfLife <= 0 { // a memory without a half-life is exported with 0
+		delete(f, "half_life")
+	}
+	if r.Type != "edge" {
+		known := maps.Clone(f)
+		maps.DeleteFunc(known, func(name string, _ json.RawMessage) bool {
+			return !slices.ContainsFunc(draftFields, func(f field.Field) bool { return f.Name == name })
+		})
+		if err := draftFields.Check(known, false); err != nil {
+			return nil, err
+		}
+	}
+	b, err := json.Marshal(f)
+	return append(b, '\n'), err
+}
+
+// fill sets the fields of a row of others.
+func (r *importRow) fill(f map[string]json.RawMessage) (err error) {
+	set := func(name string, value any, given bool) {
+		if given && err == nil {
+			f[name], err = json.Marshal(value)
+		}
+	}
+	set("type", "edge", r.Type == "edge")
+	set("text", r.Text, r.Type != "edge")
+	for name, value := range map[string]string{"memory_type": r.MemoryType, "namespace": r.Namespace, "domain": r.Domain, "source": r.Source, "session_id": r.Session,
+		"src": r.Src, "dst": r.Dst, "rel_type": r.RelType} {
+		set(name, value, value != "")
+	}
+	for name, value := range map[string]*float64{"importance": r.Importance, "valence": r.Valence, "half_life": r.HalfLife, "certainty": r.Certainty} {
+		set(name, value, value != nil)
+	}
+	set("emotional_state", r.Emotion, r.Emotion != nil)
+	set("metadata", r.Metadata, len(r.Metadata) > 0)
+	return err
+}
+
 // foreign is what rows of others have beside.
 type foreign struct {
 	Memory       string `json:"memory"`
@@ -135,7 +222,8 @@ func rowOf(raw json.RawMessage) (row importRow, err error) {
 	switch to := row.Target + row.Destination; {
 	case row.Relationship != "" && row.Source != "" && to != "":
 		return importRow{Type: "edge", Src: row.Source, RelType: row.Relationship, Dst: to}, nil
-	case row.Type == "edge" || row.Type == "memory" || row.MemoryType != "": // an export's row says all in fields of its own
+	case row.Type == "edge" || row.Type == "memory" || row.MemoryType != "":
+		row.raw = slices.Clone(raw)
 		return row, nil
 	}
 	if row.Text = cmp.Or(row.Text, row.Memory, row.Content, row.PageContent); row.Text == "" {

@@ -1,18 +1,20 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
+	"strconv"
 
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
-	"github.com/cairndb/cairn/wire"
-	"github.com/cairndb/cairn/wire/client"
+	"github.com/cairndb/cairn/node/api"
 )
 
 func (a *app) exportCmd() *cobra.Command {
@@ -38,102 +40,67 @@ func (a *app) exportCmd() *cobra.Command {
 	return c
 }
 
-// importRow is a line of an export: a memory or an edge.
-type importRow struct {
-	Type       string          `json:"type"`
-	Text       string          `json:"text"`
-	MemoryType string          `json:"memory_type"`
-	Importance *float64        `json:"importance"`
-	Valence    float64         `json:"valence"`
-	HalfLife   *float64        `json:"half_life"`
-	Created    instant         `json:"created_at"`
-	Metadata   json.RawMessage `json:"metadata"`
-	Namespace  string          `json:"namespace"`
-	Certainty  *float64        `json:"certainty"`
-	Domain     string          `json:"domain"`
-	Source     string          `json:"source"`
-	Emotion    *string         `json:"emotional_state"`
-	Session    string          `json:"session_id"`
-	Src        string          `json:"src"`
-	Dst        string          `json:"dst"`
-	RelType    string          `json:"rel_type"`
-	Weight     *float64        `json:"weight"`
-	foreign
-}
-
-func (r *importRow) memory() wire.Remember {
-	m := wire.NewRemember(r.Text)
-	m.Valence, m.CreatedAt, m.Namespace, m.Domain, m.EmotionalState, m.SessionID = r.Valence, float64(r.Created), r.Namespace, r.Domain, r.Emotion, r.Session
-	for _, o := range []struct {
-		from *float64
-		to   *float64
-	}{{r.Importance, &m.Importance}, {r.HalfLife, &m.HalfLife}, {r.Certainty, &m.Certainty}} {
-		if o.from != nil && (o.to != &m.HalfLife || *o.from > 0) { // a memory without a half-life is exported with 0
-			*o.to = *o.from
-		}
-	}
-	if r.MemoryType != "" {
-		m.MemoryType = r.MemoryType
-	}
-	if r.Source != "" {
-		m.Source = r.Source
-	}
-	if string(r.Metadata) != "null" {
-		m.Metadata = wire.JSON(r.Metadata)
-	}
-	return m
-}
-
-// ImportBatch is how many memories share an entry.
-const ImportBatch = 200
-
 func (a *app) importCmd() *cobra.Command {
 	var t cli.Target
-	c := &cobra.Command{Use: "import [DATABASE]", Short: "Import memories as JSON from stdin into a database; they get new ids", Args: cobra.MaximumNArgs(1),
-		Long: `Read JSON lines from stdin into a database; memories get new ids. Beside exports of this server and of YantrikDB it reads
-what mem0 returns ({"results": […]}, relations too), documents with "text", "content" or "page_content" (what else they
-say becomes metadata), texts, and arrays of any of these. A row that cannot be read ends the import, and the error has its
-number; the rows before it are stored.`,
+	var keep bool
+	c := &cobra.Command{Use: "import [DATABASE]", Short: "Import memories as JSON from stdin into a database", Args: cobra.MaximumNArgs(1),
+		Long: `Read JSON lines from stdin into a database. Besides exports of this server and of YantrikDB it reads what mem0 returns
+({"results": […]}, relations too), documents with "text", "content" or "page_content" (what else they say becomes
+metadata), texts, and arrays of any of these. A row that cannot be read ends the import, and the error has its number; the
+rows before it are stored.
+
+Exported memories come back as they were, with their revisions and claims. They keep their ids; a memory whose id is taken gets a
+new one, or ends the import with --keep-ids.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				t.Database = args[0]
 			}
-			cl, err := t.Dial(c.Context())
-			if err != nil {
-				return err
-			}
-			defer cl.Close()
-			im := importer{c: cl, bar: a.Progress("importing")}
+			im := importer{t: &t, keep: keep, bar: a.Progress("importing")}
 			if err := im.run(c.Context(), a.Input(c.Context())); err != nil {
-				return fmt.Errorf("row %d: %w (%d memories and %d relations were imported)", im.line, err, im.memories, im.edges)
+				return fmt.Errorf("row %d: %w (%d memories and %d relations were imported)", im.line, err, im.done.Memories, im.done.Edges)
 			}
 			if t.JSON {
-				return a.JSON(map[string]int{"memories": im.memories, "edges": im.edges})
+				return a.JSON(map[string]int{"memories": im.done.Memories, "edges": im.done.Edges})
 			}
-			fmt.Fprintf(a.Err, "imported %d memories and %d relations\n", im.memories, im.edges)
+			fmt.Fprintf(a.Err, "imported %d memories and %d relations\n", im.done.Memories, im.done.Edges)
 			return nil
 		}}
 	t.Flags(c)
 	t.InDatabase(c)
+	c.Flags().BoolVar(&keep, "keep-ids", false, "end the import at a memory whose id is taken, instead of giving it a new one")
 	return c
 }
 
+// Bounds of the rows that are sent in one request, which the server stores as one entry.
+const (
+	importRows  = 200
+	importBytes = 1 << 20
+)
+
+// importer sends rows to a gateway in small requests, so that a row that is refused is found.
 type importer struct {
-	c                     *client.Client
-	bar                   *progressbar.ProgressBar
-	batch                 wire.RememberBatch
-	rows                  []int // of the batch's memories
-	line, memories, edges int
+	t     *cli.Target
+	keep  bool
+	bar   *progressbar.ProgressBar
+	lines [][]byte
+	rows  []int // of the lines
+	size  int
+	line  int // row that the import has come to
+	done  api.Imported
 }
 
-// run stores rows in their order. The memories before an edge, the end or a row that cannot be read are stored first, or their error is the one that
+// run stores rows in their order. The rows before the end, or before one that cannot be read, are stored first, or their error is the one that
 // is returned; line is the row that it is of.
 func (im *importer) run(ctx context.Context, in io.Reader) error {
 	for from := newRows(in); ; {
 		r, err := from.next()
-		if err == nil && r.Type != "edge" {
-			im.batch.Memories, im.rows = append(im.batch.Memories, r.memory()), append(im.rows, from.n)
-			if len(im.rows) < ImportBatch {
+		var line []byte
+		if err == nil {
+			line, err = r.line()
+		}
+		if err == nil {
+			im.lines, im.rows, im.size = append(im.lines, line), append(im.rows, from.n), im.size+len(line)
+			if len(im.rows) < importRows && im.size < importBytes {
 				continue
 			}
 		}
@@ -141,11 +108,8 @@ func (im *importer) run(ctx context.Context, in io.Reader) error {
 		if err := im.flush(ctx); err != nil {
 			return err
 		}
-		switch {
-		case errors.Is(err, io.EOF):
+		if errors.Is(err, io.EOF) {
 			return nil
-		case err == nil && r.Type == "edge":
-			err = im.edge(ctx, &r)
 		}
 		if err != nil {
 			return err
@@ -153,47 +117,54 @@ func (im *importer) run(ctx context.Context, in io.Reader) error {
 	}
 }
 
-func (im *importer) edge(ctx context.Context, r *importRow) error {
-	m := wire.Relate{Entity: r.Src, Target: r.Dst, Relationship: r.RelType, Weight: 1}
-	if r.Weight != nil {
-		m.Weight = *r.Weight
+// imported is what the gateway says of an import that it ended: at which line, why, and what is stored.
+var imported = regexp.MustCompile(`^line \d+: (.*) \((\d+) memories and (\d+) relations were imported\)$`)
+
+// flush sends the lines that wait. When they are refused, those that are not stored are sent one by one up to the line that caused it.
+func (im *importer) flush(ctx context.Context) error {
+	lines, rows := im.lines, im.rows
+	im.lines, im.rows, im.size = nil, nil, 0
+	if len(lines) == 0 {
+		return nil
 	}
-	if _, err := im.c.Relate(ctx, m); err != nil {
+	err := im.send(ctx, bytes.Join(lines, nil))
+	var refused *cli.HTTPError
+	if !errors.As(err, &refused) || refused.Status/100 != 4 {
 		return err
 	}
-	im.edges++
+	said := imported.FindStringSubmatch(refused.Text)
+	if said == nil {
+		return err
+	}
+	memories, _ := strconv.Atoi(said[2]) // they are digits
+	edges, _ := strconv.Atoi(said[3])
+	im.done.Memories, im.done.Edges = im.done.Memories+memories, im.done.Edges+edges
+	if len(lines) == 1 {
+		return errors.New(said[1])
+	}
+	for i := min(memories+edges, len(lines)); i < len(lines); i++ {
+		im.lines, im.rows, im.line = lines[i:i+1], rows[i:i+1], rows[i]
+		if err := im.flush(ctx); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
-func (im *importer) flush(ctx context.Context) error {
-	if len(im.batch.Memories) == 0 {
-		return nil
+func (im *importer) send(ctx context.Context, lines []byte) error {
+	path := im.t.In(api.Import.Path())
+	if im.keep {
+		path = im.t.In(api.Import.Path() + "?keep_ids=true")
 	}
-	batch, rows := im.batch, im.rows
-	im.batch, im.rows = wire.RememberBatch{}, nil
-	rids, err := im.c.RememberBatch(ctx, batch)
-	var refused *client.Error
-	if errors.As(err, &refused) && refused.Code == wire.CodeInvalidPayload { // of none of them anything is stored
-		return im.oneByOne(ctx, batch.Memories, rows)
-	}
+	answer, err := im.t.Request(ctx, api.Import.Method(), path, cli.NDJSON(lines)) // as long as the database's rate makes it last
 	if err != nil {
 		return err
 	}
-	im.memories += len(rids)
-	return im.bar.Add(len(rids))
-}
-
-// oneByOne stores the memories of a refused batch up to the memory that caused the refusal, whose row is then line.
-func (im *importer) oneByOne(ctx context.Context, memories []wire.Remember, rows []int) error {
-	for i, m := range memories {
-		if _, err := im.c.Remember(ctx, m); err != nil {
-			im.line = rows[i]
-			return err
-		}
-		im.memories++
-		if err := im.bar.Add(1); err != nil {
-			return err
-		}
+	defer answer.Close()
+	var done api.Imported
+	if err := json.NewDecoder(answer).Decode(&done); err != nil {
+		return err
 	}
-	return nil
+	im.done.Memories, im.done.Edges = im.done.Memories+done.Memories, im.done.Edges+done.Edges
+	return im.bar.Add(done.Memories)
 }

@@ -100,6 +100,8 @@ type Draft struct {
 	RID     string `json:"-"` // made by the node when it is blank
 	Owner   string `json:"-"`
 	Speaker string `json:"-"`
+
+	History *History `json:"-"` // of an imported memory
 }
 
 type RememberRequest struct{ Draft }

@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 // Backups, and a database as lines of JSON. A backup is made in two steps, so that a download that breaks off goes on where it was: it
@@ -17,10 +18,10 @@ var (
 		Media: "application/octet-stream", Stream: true})
 	DropBackup = row[DropBackupRequest, DroppedBackup](Op{Name: "backup_drop", Does: "Delete a backup that was downloaded.", Scope: Admin, HTTP: "DELETE /v1/admin/backups/{id}", Confirm: "id"})
 
-	Export = row[Nothing, Exported](Op{Name: "export", Does: "A database's memories, then its relations; NDJSON.", Scope: Read, HTTP: "GET /v1/export",
+	Export = row[Nothing, Exported](Op{Name: "export", Does: "A database's memories with their revisions and claims, those that were merged into others too, then its relations; NDJSON. What was forgotten is not in it.", Scope: Read, HTTP: "GET /v1/export",
 		Media: "application/x-ndjson", Stream: true})
 	Import = row[ImportRequest, Imported](Op{Name: "import", Scope: Write, Writes: true, HTTP: "POST /v1/import", Body: "application/x-ndjson", Stream: true,
-		Does: "Import NDJSON as export writes it; memories get new ids. A line is read when those before it are stored. With key, repeating the import stores nothing twice."})
+		Does: "Import NDJSON as export writes it. Memories and relations keep their ids, unless an id is taken already. A line is read when those before it are stored. With key, repeating the import stores nothing twice."})
 )
 
 type MakeBackupRequest struct {
@@ -61,7 +62,8 @@ type Exported struct {
 	Edges    iter.Seq2[[]ExportedEdge, error]   `json:"-"`
 }
 
-// An ExportedMemory is a line of an export: type is memory.
+// An ExportedMemory is a line of an export: type is memory. Everything that a memory is stands in it, so that an import makes the same
+// memory of it; what is empty is left out behind session_id.
 type ExportedMemory struct {
 	Type       string          `json:"type"`
 	RID        string          `json:"rid"`
@@ -78,6 +80,71 @@ type ExportedMemory struct {
 	Source     string          `json:"source"`
 	Emotion    *string         `json:"emotional_state"`
 	Session    string          `json:"session_id,omitempty"`
+	Due        *float64        `json:"due_at,omitempty"`
+	Temporal   string          `json:"temporal_kind,omitempty"`
+	Tier       string          `json:"tier,omitempty"`
+	Embedding  field.Vector    `json:"embedding,omitempty"` // only where clients bring the vectors: an embedder makes its own again
+	Owner      string          `json:"owner,omitempty"`
+	Speaker    string          `json:"speaker,omitempty"`
+	History
+}
+
+// History is what a memory went through since it was first stored. Times are Unix seconds. A line with an extractor holds all of it, and an
+// import reads the text of no such line again.
+type History struct {
+	Extractor *uint8             `json:"extractor"` // version of what read the text; 0: nothing did
+	Updated   float64            `json:"updated_at"`
+	Accessed  float64            `json:"last_access"`
+	Accesses  uint64             `json:"access_count,omitempty"`
+	Order     uint64             `json:"session_order,omitempty"`
+	Status    string             `json:"consolidation_status,omitempty"` // consolidated, or blank for active
+	Into      string             `json:"consolidated_into,omitempty"`
+	Merged    uint32             `json:"merged,omitempty"` // number of memories that it was made of
+	Reason    string             `json:"tombstone_reason,omitempty"`
+	Revision  uint32             `json:"revision,omitempty"`
+	Revisions []ExportedRevision `json:"revisions,omitempty"`
+	Entities  []ExportedEntity   `json:"entities,omitempty"`
+	Claims    []ExportedClaim    `json:"claims,omitempty"` // those that its text states
+}
+
+// An ExportedRevision is what a memory was before a correction.
+type ExportedRevision struct {
+	Number     uint32          `json:"revision"`
+	Text       string          `json:"text"`
+	Importance float64         `json:"importance"`
+	Valence    float64         `json:"valence"`
+	Certainty  float64         `json:"certainty"`
+	Metadata   json.RawMessage `json:"metadata,omitempty"`
+	From       float64         `json:"from,omitempty"`
+	Reason     string          `json:"reason,omitempty"`
+	Until      float64         `json:"until"`
+}
+
+// An ExportedEntity is a name that a memory's text has.
+type ExportedEntity struct {
+	Name string `json:"name"`
+	Type string `json:"type,omitempty"`
+}
+
+// An ExportedClaim is a claim that a memory's text states. The memory is its source.
+type ExportedClaim struct {
+	ID        string   `json:"claim_id"`
+	Namespace string   `json:"namespace"`
+	Src       string   `json:"src"`
+	Type      string   `json:"rel_type"`
+	Dst       string   `json:"dst"`
+	Polarity  int8     `json:"polarity"`
+	Modality  string   `json:"modality,omitempty"`
+	ValidFrom *float64 `json:"valid_from,omitempty"`
+	ValidTo   *float64 `json:"valid_to,omitempty"`
+	Extractor string   `json:"extractor,omitempty"`
+	Version   string   `json:"extractor_version,omitempty"`
+	Band      string   `json:"confidence_band,omitempty"`
+	SpanStart *int64   `json:"span_start,omitempty"`
+	SpanEnd   *int64   `json:"span_end,omitempty"`
+	Weight    float64  `json:"weight"`
+	Created   float64  `json:"created_at"`
+	Updated   float64  `json:"updated_at"`
 }
 
 // An ExportedEdge is a line of an export: type is edge.
@@ -88,10 +155,13 @@ type ExportedEdge struct {
 	Dst     string  `json:"dst"`
 	RelType string  `json:"rel_type"`
 	Weight  float64 `json:"weight"`
+	Created float64 `json:"created_at"`
+	Updated float64 `json:"updated_at"`
 }
 
 type ImportRequest struct {
 	Key   string    `json:"key" in:"query" doc:"Idempotency key of the whole import, up to 480 bytes: repeating the import with it stores no line twice."`
+	Keep  bool      `json:"keep_ids" in:"query" doc:"Refuse a line whose id is taken; without it such a line gets a new id."`
 	Lines io.Reader `json:"-"` // JSON objects, one a line; nothing is read ahead of what is stored
 }
 
@@ -109,4 +179,12 @@ type ImportedLine struct {
 	Dst     string  `json:"dst" doc:"Edges: the entity that it leads to."`
 	RelType string  `json:"rel_type" doc:"Edges: the kind of relation."`
 	Weight  float64 `json:"weight" default:"1" doc:"Edges: the weight."`
+
+	EdgeID  string     `json:"edge_id" doc:"Edges: the id."`
+	Created field.Date `json:"created_at" doc:"Edges: when it was stored first; default: now."`
+	Updated field.Date `json:"updated_at" doc:"Edges: when its weight was set; default: now."`
+
+	RID     string `json:"rid" doc:"Memories: the id."`
+	Owner   string `json:"owner" doc:"Memories: the owner."`
+	Speaker string `json:"speaker" doc:"Memories: who said it."`
 }

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"iter"
 
 	"github.com/cairndb/cairn/node/api"
@@ -18,9 +17,9 @@ func (s *Service) export(_ context.Context, c api.Caller, _ *api.Nothing) (*api.
 	return &api.Exported{
 		Memories: func(yield func([]api.ExportedMemory, error) bool) {
 			var rows []api.ExportedMemory
-			for err := range inPages(s, c.DB, exportPage, 1, (*state.View).Memories, func(_ *state.View, m *oplog.Memory) (oplog.Seq, bool) {
-				if m.Status == oplog.Active {
-					rows = append(rows, exportRow(m))
+			for err := range inPages(s, c.DB, exportPage, 1, (*state.View).Memories, func(v *state.View, m *oplog.Memory) (oplog.Seq, bool) {
+				if m.Status != oplog.Tombstoned { // what was forgotten leaves with no export
+					rows = append(rows, exportMemory(v, c.DB, m))
 				}
 				return m.Seq + 1, true
 			}) {
@@ -33,7 +32,8 @@ func (s *Service) export(_ context.Context, c api.Caller, _ *api.Nothing) (*api.
 		Edges: func(yield func([]api.ExportedEdge, error) bool) {
 			var rows []api.ExportedEdge
 			for err := range inPages(s, c.DB, exportPage, "", (*state.View).EdgesBehind, func(_ *state.View, e oplog.Edge) (string, bool) {
-				rows = append(rows, api.ExportedEdge{Type: "edge", ID: e.ID, Src: e.Src, Dst: e.Dst, RelType: e.Type, Weight: e.Weight})
+				rows = append(rows, api.ExportedEdge{Type: "edge", ID: e.ID, Src: e.Src, Dst: e.Dst, RelType: e.Type, Weight: e.Weight,
+					Created: e.Created.Seconds(), Updated: e.Updated.Seconds()})
 				return e.ID, true
 			}) {
 				if !yield(rows, err) {
@@ -67,14 +67,4 @@ func inPages[K, T any](s *Service, db oplog.DB, n int, from K, walk func(*state.
 			}
 		}
 	}
-}
-
-func exportRow(m *oplog.Memory) api.ExportedMemory {
-	e := api.ExportedMemory{Type: "memory", RID: m.RID, Text: m.Text, MemoryType: m.Type, Importance: m.Importance, Valence: m.Valence,
-		HalfLife: m.HalfLife / 3600, Created: m.Created.Seconds(), Metadata: m.Metadata, Namespace: m.Namespace,
-		Certainty: m.Certainty, Domain: m.Domain, Source: m.Source, Session: m.Session, Emotion: orNil(m.Emotion)}
-	if len(e.Metadata) == 0 {
-		e.Metadata = json.RawMessage("null")
-	}
-	return e
 }

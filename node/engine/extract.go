@@ -27,7 +27,9 @@ func (s *Service) prepareDrafts(ctx context.Context, c api.Caller, drafts []api.
 	}
 	return ops, s.withNames(c.DB, func(v *state.View) error {
 		for _, op := range ops {
-			op.Extractor, op.Entities, op.Claims = readText(v, c.DB, op.Text)
+			if op.Was == nil { // an imported memory brings what was read in its text
+				op.Extractor, op.Entities, op.Claims = readText(v, c.DB, op.Text)
+			}
 		}
 		return ctx.Err()
 	})

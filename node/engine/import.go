@@ -3,6 +3,7 @@ package engine
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/wire/field"
 )
 
@@ -21,7 +23,7 @@ import (
 const (
 	importRows     = 200
 	importBytes    = 1 << 20
-	importLine     = 4 << 20 // a memory's text and metadata at their largest, as JSON
+	importLine     = 16 << 20 // a memory's text, metadata and revisions at their largest, as JSON
 	importPatience = time.Minute
 	maxImports     = 16
 )
@@ -33,10 +35,11 @@ type importer struct {
 	s       *Service
 	c       api.Caller
 	key     string // of the whole import; each batch has its own below it
+	keep    bool   // ids that are taken are refused
 	batches int
 	bytes   int
 	drafts  []api.Draft
-	edges   []oplog.Op
+	edges   []*oplog.Relate
 	done    api.Imported
 }
 
@@ -47,7 +50,7 @@ func (s *Service) importLines(ctx context.Context, c api.Caller, q *api.ImportRe
 	default:
 		return nil, oplog.Errorf(oplog.Unavailable, "%d imports are under way; retry later", maxImports)
 	}
-	im := importer{ctx: ctx, s: s, c: c, key: q.Key}
+	im := importer{ctx: ctx, s: s, c: c, key: q.Key, keep: q.Keep}
 	if len(im.key) > field.MaxKey-32 {
 		return nil, oplog.Errorf(oplog.Invalid, "key: want at most %d bytes", field.MaxKey-32)
 	}
@@ -96,16 +99,24 @@ func (im *importer) line(b []byte) error {
 		if text := f["text"]; len(text) == 0 || text[0] != '"' {
 			return oplog.Errorf(oplog.Invalid, "missing 'text'")
 		}
-		d.Key, d.Namespace = "", strings.TrimSpace(d.Namespace)
+		d.Key, d.RID, d.Owner, d.Speaker = "", l.RID, l.Owner, l.Speaker
+		if absent := f["extractor"] == nil || string(f["extractor"]) == "null"; absent {
+			d.Namespace = strings.TrimSpace(d.Namespace)
+		} else if err := json.Unmarshal(b, &d.History); err != nil {
+			return oplog.Errorf(oplog.Invalid, "%s", field.Malformed(err))
+		} else if string(f["metadata"]) == "null" { // not an empty object, which is the default
+			d.Metadata = nil
+		}
 		im.drafts = append(im.drafts, d)
 	case "edge":
 		if l.Src == "" || l.Dst == "" || l.RelType == "" {
 			return oplog.Errorf(oplog.Invalid, "an edge needs src, dst and rel_type")
 		}
-		if err := names(l.Src, l.Dst, l.RelType); err != nil {
+		if err := names(l.Src, l.Dst, l.RelType, l.EdgeID); err != nil {
 			return err
 		}
-		im.edges = append(im.edges, &oplog.Relate{ID: oplog.NewID(), Src: l.Src, Dst: l.Dst, Type: l.RelType, Weight: l.Weight, At: oplog.At(time.Now())})
+		im.edges = append(im.edges, &oplog.Relate{ID: l.EdgeID, Src: l.Src, Dst: l.Dst, Type: l.RelType, Weight: l.Weight, At: cmp.Or(atOrNone(l.Updated.Time), oplog.At(time.Now())),
+			Since: atOrNone(l.Created.Time)})
 	default:
 		return oplog.Errorf(oplog.Invalid, "type %q: want memory or edge", l.Type)
 	}
@@ -150,14 +161,18 @@ func (im *importer) flush() error {
 		if err := im.s.checkQuota(c, len(im.drafts)); err != nil {
 			return err
 		}
-		r, err := im.s.store(im.ctx, c, im.batchKey(), im.drafts...)
+		key := im.batchKey()
+		r, err := anew(im, im.freeMemories, func() (stored, error) { return im.s.store(im.ctx, c, key, im.drafts...) })
 		if err != nil {
 			return err
 		}
 		im.done.Memories, im.done.Index = im.done.Memories+len(r.RIDs), r.Index
 	}
 	if len(im.edges) > 0 {
-		w, err := im.s.propose(im.ctx, c, write{key: im.batchKey(), ops: im.edges})
+		key := im.batchKey()
+		w, err := anew(im, im.freeEdges, func() (Written, error) {
+			return im.s.propose(im.ctx, c, write{key: key, ops: each(im.edges, func(e *oplog.Relate) oplog.Op { return e })})
+		})
 		if err != nil {
 			return err
 		}
@@ -165,6 +180,46 @@ func (im *importer) flush() error {
 	}
 	im.drafts, im.edges, im.bytes = nil, nil, 0
 	return nil
+}
+
+// anew stores a batch after free has given its rows ids that are not taken, and again when another import took one meanwhile: this node has applied
+// that one by the time it knows of the refusal.
+func anew[T any](im *importer, free func(*state.View), store func() (T, error)) (T, error) {
+	for tries := 0; ; tries++ {
+		if err := im.s.state.Read(func(v *state.View) error { free(v); return nil }); err != nil {
+			var none T
+			return none, err
+		}
+		stored, err := store()
+		if im.keep || tries == 3 || !errors.Is(err, &oplog.Error{Kind: oplog.Conflict}) {
+			return stored, err
+		}
+	}
+}
+
+// freeMemories gives the batch's memories without an id new ones, and those whose id is taken, unless the import keeps ids.
+func (im *importer) freeMemories(v *state.View) {
+	seen := map[string]bool{}
+	for i := range im.drafts {
+		d := &im.drafts[i]
+		if _, taken := v.Seq(im.c.DB, d.RID); d.RID == "" || !im.keep && (taken || seen[d.RID]) {
+			d.RID = oplog.NewID()
+		}
+		seen[d.RID] = true
+	}
+}
+
+// freeEdges does the same for relations. One that is there already keeps its id, whatever the line says.
+func (im *importer) freeEdges(v *state.View) {
+	seen := map[string]bool{}
+	for _, e := range im.edges {
+		was, taken := v.Edge(im.c.DB, e.ID)
+		taken = taken && (was.Src != e.Src || was.Dst != e.Dst || was.Type != e.Type)
+		if e.ID == "" || !im.keep && (taken || seen[e.ID]) {
+			e.ID = oplog.NewID()
+		}
+		seen[e.ID] = true
+	}
 }
 
 func (im *importer) batchKey() string {

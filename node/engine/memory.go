@@ -130,6 +130,9 @@ func ready(d *api.Draft, now time.Time, dim int) (*oplog.Remember, error) {
 	if op.Key != "" {
 		op.Digest = digestDrafts([]api.Draft{*d})
 	}
+	if d.History != nil {
+		return op, historyOf(op, d)
+	}
 	return op, nil
 }
 

@@ -1,6 +1,10 @@
 package state
 
-import "github.com/cairndb/cairn/oplog"
+import (
+	"cmp"
+
+	"github.com/cairndb/cairn/oplog"
+)
 
 func applyHandOn(a *applying, op *oplog.HandOn) (r oplog.Result) {
 	for _, c := range op.Edges {
@@ -37,7 +41,7 @@ func applyRelate(a *applying, op *oplog.Relate) oplog.Result {
 // relate makes or renews a relation; ok is false for a new one whose id is taken.
 func (a *applying) relate(op *oplog.Relate) (r oplog.Result, ok bool) {
 	triple := joinKey(op.Src, op.Type, op.Dst)
-	e := oplog.Edge{ID: op.ID, Src: op.Src, Dst: op.Dst, Type: op.Type, Weight: op.Weight, Created: op.At, Updated: op.At}
+	e := oplog.Edge{ID: op.ID, Src: op.Src, Dst: op.Dst, Type: op.Type, Weight: op.Weight, Created: cmp.Or(op.Since, op.At), Updated: op.At}
 	isNew := true
 	if id := a.get(tTriple, a.db, triple); id != nil {
 		old, ok := read[oplog.Edge](a.txn, tEdge, a.db, id)

@@ -31,10 +31,11 @@ func applyRemember(a *applying, op *oplog.Remember) oplog.Result {
 	if d.MaxMemories > 0 && a.stats.Active >= d.MaxMemories {
 		refuse(oplog.Errorf(oplog.TooLarge, "database %s is at its quota of %d memories", d.Name, d.MaxMemories))
 	}
+	refuseIf(op.Was != nil && !possible(op.Was), errHistory)
 	m := memoryOf(op)
 	a.stats.NextSeq++
 	m.Seq = oplog.Seq(a.stats.NextSeq)
-	a.joinSession(m, op.Session)
+	a.joinSession(m, op.Was)
 	key := seqKey(m.Seq)
 	a.putNew(tRID, a.db, []byte(m.RID), key)
 	a.putNew(tCreated, a.db, timeKey(m.Created, m.Seq), nil)
@@ -47,6 +48,9 @@ func applyRemember(a *applying, op *oplog.Remember) oplog.Result {
 	}
 	a.relink(m, op.Entities, op.Extractor, m.Created)
 	a.noteKeys(m, op.Key, a.key)
+	if op.Was != nil {
+		a.putHistory(m, op.Was)
+	}
 	a.putNew(tMemory, a.db, key, a.encode(m))
 	a.countStatus(m, +1)
 	r := oplog.Result{ID: m.RID, Num: uint64(m.Seq), Changed: true}
@@ -73,7 +77,54 @@ func memoryOf(op *oplog.Remember) *oplog.Memory {
 	if m.Updated == 0 {
 		m.Updated = m.Created
 	}
+	if w := op.Was; w != nil {
+		m.Status, m.Into, m.Reason, m.Accessed, m.Accesses, m.Revision, m.Merged = w.Status, w.Into, w.Reason, w.Accessed, w.Accesses, w.Revision, w.Merged
+	}
 	return m
+}
+
+var errHistory = oplog.Errorf(oplog.Invalid, "the history of an imported memory cannot be: it was forgotten, or its revisions or claims are out of order or not finite")
+
+// possible says whether a memory that is imported can have gone through this.
+func possible(w *oplog.History) bool {
+	next := uint32(0)
+	for i := range w.Revisions {
+		r := &w.Revisions[i]
+		if r.Number < next || r.Number >= w.Revision || !finite(&r.Importance, &r.Valence, &r.Certainty) {
+			return false
+		}
+		next = r.Number + 1
+	}
+	for i := range w.Claims {
+		c := &w.Claims[i]
+		if !whole(c) || c.ID == "" || c.Polarity < -1 || c.Polarity > 1 || !finite(c.ValidFrom, c.ValidTo, &c.Weight) {
+			return false
+		}
+	}
+	return w.Status == oplog.Active || w.Status == oplog.Consolidated
+}
+
+// putHistory stores what an imported memory went through. A claim that the database has already stays the other memory's.
+func (a *applying) putHistory(m *oplog.Memory, w *oplog.History) {
+	for i := range w.Revisions {
+		write(a.txn, tRevision, a.db, revisionKey(m.Seq, w.Revisions[i].Number), &w.Revisions[i])
+		a.put(tPast, a.db, timeKey(w.Revisions[i].Until, m.Seq), nil)
+	}
+	if m.Status == oplog.Consolidated {
+		a.put(tPast, a.db, timeKey(m.Updated, m.Seq), nil)
+	}
+	for i := range w.Claims {
+		c := w.Claims[i]
+		c.SourceRID = m.RID
+		if !a.exists(tClaim, a.db, []byte(c.ID)) && !a.exists(tStatement, a.db, statement(&c)) {
+			a.putClaim(&c, statement(&c))
+			m.Claims = append(m.Claims, c.ID)
+		}
+	}
+}
+
+func revisionKey(seq oplog.Seq, number uint32) []byte {
+	return binary.BigEndian.AppendUint32(seqKey(seq), number)
 }
 
 func applyCorrect(a *applying, op *oplog.Correct) oplog.Result {
@@ -236,8 +287,7 @@ func memoryByRID(t *txn, db oplog.DB, rid string) (*oplog.Memory, bool) {
 func (a *applying) putMemory(m *oplog.Memory) { write(a.txn, tMemory, a.db, seqKey(m.Seq), m) }
 
 func (a *applying) putRevision(m *oplog.Memory, reason string, at oplog.Time) {
-	key := binary.BigEndian.AppendUint32(seqKey(m.Seq), m.Revision)
-	write(a.txn, tRevision, a.db, key, &oplog.Revision{Number: m.Revision, Text: m.Text, Importance: m.Importance,
+	write(a.txn, tRevision, a.db, revisionKey(m.Seq, m.Revision), &oplog.Revision{Number: m.Revision, Text: m.Text, Importance: m.Importance,
 		Valence: m.Valence, Certainty: m.Certainty, Metadata: m.Metadata, From: since(m), Reason: reason, Until: at})
 	a.put(tPast, a.db, timeKey(at, m.Seq), nil)
 }

@@ -81,10 +81,12 @@ func (a *applying) topics(id string) []string {
 	return names[:min(len(names), maxTopics)]
 }
 
-// joinSession attaches a new memory to the session it names, or to its namespace's newest active one.
-func (a *applying) joinSession(m *oplog.Memory, named string) {
+// joinSession attaches a new memory to the session it names, or to its namespace's newest active one. An imported memory joins none but
+// its own, at its old place.
+func (a *applying) joinSession(m *oplog.Memory, was *oplog.History) {
+	named := m.Session
 	id := []byte(named)
-	if named == "" && !a.detached {
+	if named == "" && !a.detached && was == nil {
 		id = a.activeSession(a.db, m.Namespace)
 	}
 	if len(id) == 0 {
@@ -92,15 +94,18 @@ func (a *applying) joinSession(m *oplog.Memory, named string) {
 	}
 	// A session that is named and was never started (a transcript's, say) groups memories all the same.
 	s := oplog.Session{ID: named, Namespace: m.Namespace, Started: m.Created, Status: oplog.SessionImplicit}
-	was := a.get(tSession, a.db, id)
-	if was != nil {
-		s = decode[oplog.Session](was)
+	row := a.get(tSession, a.db, id)
+	if row != nil {
+		s = decode[oplog.Session](row)
 	}
 	m.Session = s.ID
 	m.Order = s.Memories
-	s.Memories++
+	if was != nil {
+		m.Order = was.Order
+	}
+	s.Memories = max(s.Memories, m.Order) + 1
 	s.ValenceSum += m.Valence
-	a.putOver(tSession, a.db, id, was, a.encode(&s))
+	a.putOver(tSession, a.db, id, row, a.encode(&s))
 	a.putNew(tSessionMemory, a.db, nameKey(s.ID, m.Seq), nil)
 }
 

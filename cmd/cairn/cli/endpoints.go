@@ -61,9 +61,6 @@ func (t *Target) Wire(ctx context.Context) ([]string, error) {
 	return hosts(found, silent), nil
 }
 
-// Prefer puts a node before the others that are meant.
-func (t *Target) Prefer(wire string) { t.wires = append([]string{wire}, t.wires...) }
-
 // URL is the gateway of a node that is meant, the first that answers, without a slash at the end.
 func (t *Target) URL(ctx context.Context) (string, error) {
 	if t.gateway != "" {

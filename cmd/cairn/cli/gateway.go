@@ -46,6 +46,9 @@ type HTTPError struct {
 
 func (e *HTTPError) Error() string { return fmt.Sprintf("%s (HTTP %d)", e.Text, e.Status) }
 
+// NDJSON is a body of JSON lines.
+type NDJSON []byte
+
 // Request makes one exchange with the gateway, and a second one with the leader when the first names it.
 // The answer's body is the caller's to close.
 func (t *Target) Request(ctx context.Context, method, path string, body any) (io.ReadCloser, error) {
@@ -64,7 +67,10 @@ func (t *Target) Request(ctx context.Context, method, path string, body any) (io
 // Once makes one exchange, with the gateway at an address, with headers of its own. The answer's body is the caller's to close.
 func (t *Target) Once(ctx context.Context, method, at string, body any, headers http.Header) (io.ReadCloser, error) {
 	var in io.Reader
-	if body != nil {
+	kind := "application/json"
+	if lines, ok := body.(NDJSON); ok {
+		in, kind = bytes.NewReader(lines), "application/x-ndjson"
+	} else if body != nil {
 		b, err := json.Marshal(body)
 		if err != nil {
 			return nil, err
@@ -77,7 +83,7 @@ func (t *Target) Once(ctx context.Context, method, at string, body any, headers 
 	}
 	maps.Copy(req.Header, headers)
 	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Content-Type", kind)
 	}
 	return t.exchange(req)
 }
