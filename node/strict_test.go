@@ -3,11 +3,13 @@ package node_test
 import (
 	"encoding/json"
 	"net"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -123,6 +125,56 @@ func TestLenientTakesWhatTheOldestClientsSend(t *testing.T) {
 	}
 	if op, said := c.frame(wire.OpRecall, `{"query":"cello","as_of":"yesterday"}`); op != wire.OpError {
 		t.Errorf("a date over the wire: %s %s", op, said)
+	}
+}
+
+// A lenient node stores no empty memory: what a request must have is asked for by every operation, on every surface.
+func TestLenientAsksForWhatIsRequired(t *testing.T) {
+	t.Parallel()
+	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Surfaces.Lenient = true })
+	w := c.web(0)
+	asked := 0
+	for _, op := range api.Ops {
+		if op.HTTP == "" || op.Scope == "" {
+			continue
+		}
+		for _, f := range op.InBody() {
+			if !f.Must {
+				continue
+			}
+			asked++
+			for _, value := range []any{nil, wrongType(f.Kind.Type)} {
+				given := arguments(op.InBody())
+				if given[f.Name] = value; value == nil {
+					delete(given, f.Name)
+				}
+				if f.Kind.Type == "" && value != nil {
+					continue
+				}
+				status, out := w.send(op.Method(), operation{path: op.Path()}.url(), given)
+				if said, _ := out["error"].(string); status != http.StatusBadRequest || !strings.Contains(said, f.Name) {
+					t.Errorf("%s with %s %v: %d %v", op.Name, f.Name, value, status, out)
+				}
+				if op.Tool == nil {
+					continue
+				}
+				if _, _, said := w.tool(op.Tool.Name, given); !strings.Contains(said, f.Name) {
+					t.Errorf("%s as a tool with %s %v: %q", op.Name, f.Name, value, said)
+				}
+			}
+		}
+	}
+	if asked < 10 {
+		t.Errorf("%d required fields were tried", asked)
+	}
+	if op, said := c.frame(wire.OpRemember, `{}`); op != wire.OpError {
+		t.Errorf("REMEMBER of nothing: %s %s", op, said)
+	}
+	if op, said := c.frame(wire.OpForget, `{}`); op != wire.OpError {
+		t.Errorf("FORGET of nothing: %s %s", op, said)
+	}
+	if got := w.ok("GET", "/v1/stats", nil); got["operations"] != 0.0 || got["active_memories"] != 0.0 {
+		t.Errorf("stored all the same: %v", got)
 	}
 }
 

@@ -96,9 +96,6 @@ func (im *importer) line(b []byte) error {
 		if err := draftFields.Decode(&d, f, true); err != nil { // files hold what other servers took; a date that cannot be read would become today
 			return oplog.Errorf(oplog.Invalid, "%s", err)
 		}
-		if text := f["text"]; len(text) == 0 || text[0] != '"' {
-			return oplog.Errorf(oplog.Invalid, "missing 'text'")
-		}
 		d.Key, d.RID, d.Owner, d.Speaker = "", l.RID, l.Owner, l.Speaker
 		if absent := f["extractor"] == nil || string(f["extractor"]) == "null"; absent {
 			d.Namespace = strings.TrimSpace(d.Namespace)

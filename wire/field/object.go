@@ -105,7 +105,7 @@ func (o Object) Standalone(answer bool) map[string]any {
 }
 
 // Check refuses the fields that a JSON object may not have, by name. Values must be valid JSON. Other spellings of a field are put in its own
-// place. Lenient refuses dates that cannot be read and nothing else.
+// place. Lenient refuses dates that cannot be read, and required fields that are missing or of another type, and nothing else.
 func (o Object) Check(body map[string]json.RawMessage, lenient bool) error {
 	for _, f := range o {
 		for _, other := range f.Others {
@@ -127,10 +127,12 @@ func (o Object) Check(body map[string]json.RawMessage, lenient bool) error {
 	for _, f := range o {
 		raw := body[f.Name]
 		switch {
-		case lenient && !f.Kind.date && !f.Kind.window && !(f.Kind.key && typeOf(raw) == "string"):
 		case absent(raw) && f.Must:
 			return missing(f)
 		case absent(raw):
+		case lenient && f.Must && f.Kind.Type != "" && typeOf(raw) != f.Kind.Type: // it would count as absent
+			return f.Kind.JSON(f.Name, raw)
+		case lenient && !f.Kind.date && !f.Kind.window && !(f.Kind.key && typeOf(raw) == "string"):
 		default:
 			if err := f.Kind.JSON(f.Name, raw); err != nil {
 				return err
