@@ -44,7 +44,8 @@ type MemoryList struct {
 }
 
 type EntitiesRequest struct {
-	Limit int `json:"limit" is:"integer[0..]" default:"100" doc:"Most names to return, up to 1,000."`
+	Namespace string `json:"namespace" doc:"Only names in the newest 10,000 memories of this namespace; blank for all."`
+	Limit     int    `json:"limit" is:"integer[0..]" default:"100" doc:"Most names to return, up to 1,000."`
 }
 
 type EntityList struct {

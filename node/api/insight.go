@@ -8,7 +8,7 @@ var (
 )
 
 type GapsRequest struct {
-	Namespace string  `json:"namespace" doc:"Only questions about this namespace; blank for all."`
+	Namespace string  `json:"namespace" doc:"Only questions about this namespace; blank for all. A question that names no namespace counts for default."`
 	MinCount  uint64  `json:"min_count" default:"2" doc:"Only questions asked at least this many times."`
 	MaxTop    float64 `json:"max_avg_top_score" is:"number[-1..]" default:"0.5" doc:"Only questions whose best memory scored at most this on average; below 0: none."`
 	Limit     int     `json:"limit" is:"integer[0..]" default:"10" doc:"Most rows to return, up to 1,000."`
@@ -31,7 +31,7 @@ type Gap struct {
 }
 
 type DigestRequest struct {
-	Namespace    string `json:"namespace" doc:"The namespace of memories, sessions and gaps; blank for default, and for the gaps of all namespaces."`
+	Namespace    string `json:"namespace" doc:"The namespace that all of the digest is about; blank for default."`
 	MaxDecisions int    `json:"max_decisions" is:"integer[0..]" default:"8" doc:"Most memories to return."`
 	MaxConflicts int    `json:"max_conflicts" is:"integer[0..]" default:"5" doc:"Most contradictions to return, 1 to 1,000; 0 means 1."`
 	MaxTriggers  int    `json:"max_triggers" is:"integer[0..]" default:"5" doc:"Most triggers to return, up to 1,000; 0 means 1."`
@@ -46,9 +46,9 @@ type DigestAnswer struct {
 	Head         *string    `json:"narrative_head" doc:"Summary of the newest session that has one."`
 	Decisions    []Decision `json:"top_decisions" doc:"The most important of the newest 500 memories."`
 	Conflicts    []Conflict `json:"open_conflicts" doc:"Open contradictions, the most urgent first."`
-	AllConflicts uint64     `json:"open_conflict_count" doc:"Number of open contradictions."`
-	Triggers     []Trigger  `json:"pending_triggers" doc:"Triggers, the newest first."`
-	AllTriggers  uint64     `json:"pending_trigger_count" doc:"Number of pending triggers."`
+	AllConflicts uint64     `json:"open_conflict_count" doc:"Number of open contradictions of the namespace, up to 20,000."`
+	Triggers     []Trigger  `json:"pending_triggers" doc:"Triggers about the namespace's memories, the newest first."`
+	AllTriggers  uint64     `json:"pending_trigger_count" doc:"Number of pending triggers about the namespace's memories, up to 20,000."`
 	Thought      *float64   `json:"last_maintenance" doc:"When maintenance last ran on the database, in Unix seconds; null for never."`
 	Gaps         []Gap      `json:"knowledge_gaps,omitzero" doc:"Questions with poor answers; only with include_gaps."`
 }

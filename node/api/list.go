@@ -16,7 +16,7 @@ var (
 	Namespaces = row[NamespacesRequest, NamespacePage](Op{Name: "namespaces", Scope: Read, HTTP: "GET /v1/namespaces", Does: "The namespaces of a database, and how many memories each has."})
 
 	Stats = row[StatsRequest, Counters](Op{Name: "stats", Scope: Read, HTTP: "GET /v1/stats", Wire: wire.OpStats,
-		Does: "A database's counters; with namespace those of memories are the namespace's. More with verbose=1."})
+		Does: "A database's counters, or a namespace's: those that need a scan stop at 20,000, and relations and operations, which belong to no namespace, are 0. More with verbose=1."})
 )
 
 // A Listing says which memories are wanted. Zero values do not filter.
@@ -117,7 +117,7 @@ type Record struct {
 
 type StatsRequest struct {
 	Verbose   bool   `json:"verbose" doc:"Return more counters."`
-	Namespace string `json:"namespace" doc:"Count the memories of this namespace; blank counts the database's."`
+	Namespace string `json:"namespace" doc:"Count what belongs to this namespace; blank counts the database's."`
 }
 
 // Counters are a database's numbers. There are eight for clients that take the object for a record's arguments: none may be added

@@ -18,7 +18,7 @@ var (
 	MoveTrigger     = row[MoveTriggerRequest, MovedTrigger](Op{Name: "trigger_move", Does: "Acknowledge a trigger, act on it or dismiss it.", Scope: Write, Writes: true,
 		HTTP: "POST /v1/triggers/{id}/{verb}", Missing: "trigger_not_found"})
 
-	Personality = row[Nothing, TraitList](Op{Name: "personality", Does: "The agent's traits, computed from its memories.", Scope: Read, HTTP: "GET /v1/personality", Wire: wire.OpPersonality})
+	Personality = row[PersonalityRequest, TraitList](Op{Name: "personality", Does: "The agent's traits, computed from its memories.", Scope: Read, HTTP: "GET /v1/personality", Wire: wire.OpPersonality})
 	Patterns    = row[PatternsRequest, PatternList](Op{Name: "patterns", Does: "Patterns, the most certain first.", Scope: Read, HTTP: "GET /v1/patterns"})
 	Feedback    = row[FeedbackRequest, Heeded](Op{Name: "feedback", Does: "Say whether a recalled memory was relevant; ranking learns from it.", Scope: Write, Writes: true, HTTP: "POST /v1/feedback"})
 )
@@ -95,8 +95,9 @@ type TriggerHistoryRequest struct {
 
 // A TriggerFilter says which triggers are wanted.
 type TriggerFilter struct {
-	Type  string `json:"type" doc:"Only those of this type; blank means all."`
-	Limit int    `json:"limit" is:"integer[0..]" default:"50" doc:"Most rows to return, up to 1,000; 0 means 50."`
+	Type      string `json:"type" doc:"Only those of this type; blank means all."`
+	Namespace string `json:"namespace" doc:"Only those about memories of this namespace alone; blank means all, those about the whole database too."`
+	Limit     int    `json:"limit" is:"integer[0..]" default:"50" doc:"Most rows to return, up to 1,000; 0 means 50."`
 }
 
 type TriggerList struct {
@@ -119,7 +120,8 @@ type Trigger struct {
 }
 
 type DeliverTriggersRequest struct {
-	Limit int `json:"limit" is:"integer[0..]" default:"10" doc:"Most rows to return, up to 1,000; 0 means 50."`
+	Namespace string `json:"namespace" doc:"Only those about memories of this namespace alone; blank means all, those about the whole database too."`
+	Limit     int    `json:"limit" is:"integer[0..]" default:"10" doc:"Most rows to return, up to 1,000; 0 means 50."`
 }
 
 type MoveTriggerRequest struct {
@@ -134,6 +136,10 @@ type MovedTrigger struct {
 	Index   oplog.Index `json:"log_index" doc:"Log index of the write."`
 }
 
+type PersonalityRequest struct {
+	Namespace string `json:"namespace" doc:"Compute the traits from the newest 1,000 memories of this namespace; blank returns those that the last round of cognition found in the whole database."`
+}
+
 type TraitList struct {
 	Traits []Trait `json:"traits" doc:"attentiveness, depth, energy and warmth."`
 }
@@ -145,8 +151,9 @@ type Trait struct {
 }
 
 type PatternsRequest struct {
-	Type  string `json:"type" doc:"Only those of this type; blank means all."`
-	Limit int    `json:"limit" is:"integer[0..]" default:"50" doc:"Most rows to return, up to 1,000; 0 means 50."`
+	Type      string `json:"type" doc:"Only those of this type; blank means all."`
+	Namespace string `json:"namespace" doc:"Only those about memories of this namespace alone; blank means all, those about the whole database too."`
+	Limit     int    `json:"limit" is:"integer[0..]" default:"50" doc:"Most rows to return, up to 1,000; 0 means 50."`
 }
 
 type PatternList struct {

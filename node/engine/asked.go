@@ -55,7 +55,7 @@ func (k *asked) note(db oplog.DB, namespace, text string, hits []index.Hit, at t
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	q := question{db, namespace, folded}
+	q := question{db, orDefault(namespace), folded}
 	a := k.all[q]
 	if a == nil {
 		if len(k.all) >= maxAsked {

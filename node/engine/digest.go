@@ -17,10 +17,9 @@ func (s *Service) digest(ctx context.Context, c api.Caller, q *api.DigestRequest
 	a, ns := &api.DigestAnswer{}, orDefault(q.Namespace)
 	err := s.state.Read(func(v *state.View) error {
 		a.Decisions = decisions(newest(v, c.DB, ns, digestLook), q)
-		a.Conflicts = each(findConflicts(v, c.DB, &api.ConflictsRequest{Status: "open", Limit: max(q.MaxConflicts, 1)}), conflictOf)
-		a.Triggers = each(findTriggers(v, c.DB, "pending", api.TriggerFilter{Limit: max(q.MaxTriggers, 1)}), triggerOf)
-		st := v.Stats(c.DB)
-		a.AllConflicts, a.AllTriggers, a.Thought = st.OpenConflicts, st.PendingTriggers, when(v.Mind(c.DB).LastThink)
+		a.Conflicts = each(findConflicts(v, c.DB, &api.ConflictsRequest{Status: "open", Namespace: ns, Limit: max(q.MaxConflicts, 1)}), conflictOf)
+		a.Triggers = each(findTriggers(v, c.DB, "pending", api.TriggerFilter{Namespace: ns, Limit: max(q.MaxTriggers, 1)}), triggerOf)
+		a.AllConflicts, a.AllTriggers, a.Thought = openConflicts(v, c.DB, ns), pendingTriggers(v, c.DB, ns), when(v.Mind(c.DB).LastThink)
 		sessions, err := s.sessions(v, c, &api.SessionsRequest{Namespace: ns, Limit: 20})
 		if err != nil {
 			return err
@@ -33,7 +32,7 @@ func (s *Service) digest(ctx context.Context, c api.Caller, q *api.DigestRequest
 	if err != nil || !q.IncludeGaps {
 		return a, err
 	}
-	gaps, err := s.gaps(ctx, c, &api.GapsRequest{Namespace: q.Namespace, MinCount: gapCount, MaxTop: gapTop, Limit: q.MaxGaps})
+	gaps, err := s.gaps(ctx, c, &api.GapsRequest{Namespace: ns, MinCount: gapCount, MaxTop: gapTop, Limit: q.MaxGaps})
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
@@ -157,27 +158,21 @@ func recordOf(m *oplog.Memory) api.Record {
 // stats are a database's counters.
 func (s *Service) stats(v *state.View, c api.Caller, q *api.StatsRequest) (*api.Counters, error) {
 	st := v.Stats(c.DB)
+	if q.Namespace != "" {
+		st = statsOf(v, c.DB, q.Namespace)
+	}
 	a := &api.Counters{Active: st.Active, Consolidated: st.Consolidated, Tombstoned: st.Tombstoned, Edges: st.Edges, Entities: st.Entities, Operations: st.Operations,
 		Conflicts: st.OpenConflicts, Triggers: st.PendingTriggers}
-	if q.Namespace != "" {
-		named := v.NamespaceStats(c.DB, q.Namespace)
-		a.Active, a.Consolidated, a.Tombstoned = named.Active, named.Consolidated, named.Tombstoned
-	}
 	if q.Verbose {
-		size := s.index.Size(c.DB)
+		size := index.Size{}
+		if q.Namespace == "" { // the index does not count namespaces
+			size = s.index.Size(c.DB)
+		}
 		a.MoreCounters = &api.MoreCounters{Claims: st.Claims, Rows: size.Rows, Vectors: size.Vectors, Applied: uint64(s.commit.Applied()), Indexed: uint64(s.commit.Indexed())}
-		v.Conflicts(c.DB, []oplog.ConflictStatus{oplog.ConflictResolved, oplog.ConflictDismissed}, counted[oplog.ConflictRow](&a.Resolved))
-		v.Patterns(c.DB, counted[oplog.Pattern](&a.Patterns))
+		a.Resolved = counted(func(f func(oplog.ConflictRow) bool) {
+			v.Conflicts(c.DB, []oplog.ConflictStatus{oplog.ConflictResolved, oplog.ConflictDismissed}, f)
+		}, func(x oplog.ConflictRow) bool { return q.Namespace == "" || q.Namespace == x.Namespace })
+		a.Patterns = counted(func(f func(oplog.Pattern) bool) { v.Patterns(c.DB, f) }, func(p oplog.Pattern) bool { return within(v, c.DB, q.Namespace, p.Sources) })
 	}
 	return a, nil
-}
-
-// maxCounted bounds the rows that verbose statistics count one by one.
-const maxCounted = 10_000
-
-func counted[T any](n *int) func(T) bool {
-	return func(T) bool {
-		*n++
-		return *n < maxCounted
-	}
 }

@@ -23,7 +23,7 @@ func (s *Service) profile(v *state.View, c api.Caller, q *api.ProfileRequest) (*
 	if back > 0 {
 		since = oplog.At(s.now()) - back
 	}
-	name := v.Canonical(c.DB, "default", q.Name)
+	name := v.Canonical(c.DB, orDefault(q.Namespace), q.Name)
 	e, ok := v.Entity(c.DB, name)
 	if !ok {
 		return nil, oplog.Errorf(oplog.NotFound, "no such entity")
@@ -31,13 +31,20 @@ func (s *Service) profile(v *state.View, c api.Caller, q *api.ProfileRequest) (*
 	looked := 0
 	var rows []*oplog.Memory
 	v.EntityMemories(c.DB, name, func(m *oplog.Memory) bool {
-		if m.Status != oplog.Tombstoned && m.Created >= since {
+		if m.Status != oplog.Tombstoned && m.Created >= since && (q.Namespace == "" || q.Namespace == m.Namespace) {
 			rows = append(rows, m)
 		}
 		looked++
 		return looked < profileRows
 	})
-	return profileOf(&e, rows, v.Edges(c.DB, name, profileRows)), nil
+	if q.Namespace == "" {
+		return profileOf(&e, rows, v.Edges(c.DB, name, profileRows)), nil
+	}
+	if len(rows) == 0 {
+		return nil, oplog.Errorf(oplog.NotFound, "no such entity")
+	}
+	e.Mentions = uint64(len(rows))
+	return profileOf(&e, rows, nil), nil
 }
 
 // profileOf computes an entity's profile of memories and relations.

@@ -94,6 +94,11 @@ func (s *Service) timeline(v *state.View, c api.Caller, q *api.TimelineRequest) 
 
 func (s *Service) entities(v *state.View, c api.Caller, q *api.EntitiesRequest) (*api.EntityList, error) {
 	list, most := &api.EntityList{Entities: []api.Entity{}}, min(max(q.Limit, 1), 1000)
+	if q.Namespace != "" {
+		list.Entities = named(v, c.DB, q.Namespace)
+		list.Entities = list.Entities[:min(len(list.Entities), most)]
+		return list, nil
+	}
 	v.Entities(c.DB, func(e oplog.Entity) bool {
 		list.Entities = append(list.Entities, api.Entity{Name: e.Name, Type: e.Type, Mentions: uint64(e.Mentions), Last: e.Last.Seconds()})
 		return len(list.Entities) < most

@@ -34,7 +34,9 @@ func findTriggers(v *state.View, db oplog.DB, status string, f api.TriggerFilter
 	for st := oplog.TriggerPending; st <= oplog.TriggerExpired && len(rows) < n; st++ {
 		if status == "all" || status == st.String() {
 			rows = append(rows, pick(n-len(rows), func(look func(oplog.TriggerRow) bool) { v.Triggers(db, st, look) },
-				func(t oplog.TriggerRow) bool { return f.Type == "" || f.Type == t.Type })...)
+				func(t oplog.TriggerRow) bool {
+					return (f.Type == "" || f.Type == t.Type) && within(v, db, f.Namespace, t.Sources)
+				})...)
 		}
 	}
 	return rows
@@ -43,7 +45,7 @@ func findTriggers(v *state.View, db oplog.DB, status string, f api.TriggerFilter
 // deliverTriggers hands over pending triggers and marks them as delivered, in one entry.
 func (s *Service) deliverTriggers(ctx context.Context, c api.Caller, q *api.DeliverTriggersRequest) (*api.TriggerList, error) {
 	rows, err := read(s, func(v *state.View) []oplog.TriggerRow {
-		return findTriggers(v, c.DB, oplog.TriggerPending.String(), api.TriggerFilter{Limit: q.Limit})
+		return findTriggers(v, c.DB, oplog.TriggerPending.String(), api.TriggerFilter{Namespace: q.Namespace, Limit: q.Limit})
 	})
 	if err != nil || len(rows) == 0 {
 		return triggerList(nil), err
@@ -70,15 +72,20 @@ func (s *Service) moveTrigger(ctx context.Context, c api.Caller, q *api.MoveTrig
 }
 
 // personality is four traits, by name.
-func (s *Service) personality(v *state.View, c api.Caller, _ *api.Nothing) (*api.TraitList, error) {
+func (s *Service) personality(v *state.View, c api.Caller, q *api.PersonalityRequest) (*api.TraitList, error) {
 	p := v.Personality(c.DB)
+	if q.Namespace != "" {
+		p = s.personalityOf(v, c.DB, q.Namespace)
+	}
 	return &api.TraitList{Traits: []api.Trait{{Name: "attentiveness", Score: p.Attentiveness}, {Name: "depth", Score: p.Depth}, {Name: "energy", Score: p.Energy},
 		{Name: "warmth", Score: p.Warmth}}}, nil
 }
 
 // patterns lists those that rounds of cognition have found, the most certain first.
 func (s *Service) patterns(v *state.View, c api.Caller, q *api.PatternsRequest) (*api.PatternList, error) {
-	rows := pick(maxLook, func(f func(oplog.Pattern) bool) { v.Patterns(c.DB, f) }, func(p oplog.Pattern) bool { return q.Type == "" || q.Type == p.Type })
+	rows := pick(maxLook, func(f func(oplog.Pattern) bool) { v.Patterns(c.DB, f) }, func(p oplog.Pattern) bool {
+		return (q.Type == "" || q.Type == p.Type) && within(v, c.DB, q.Namespace, p.Sources)
+	})
 	slices.SortStableFunc(rows, func(a, b oplog.Pattern) int {
 		return cmp.Or(cmp.Compare(b.Confidence, a.Confidence), cmp.Compare(b.Confirmed, a.Confirmed), cmp.Compare(a.Key, b.Key))
 	})

@@ -234,7 +234,9 @@ func PatternTriggers(s *Snapshot, found []oplog.Pattern) (out []oplog.TriggerRow
 		if len(p.Entities) == 1 {
 			entity = p.Entities[0] + "/" + p.Type
 		}
-		out = append(out, s.Trigger(name, u, p.Description, entity))
+		t := s.Trigger(name, u, p.Description, entity)
+		t.Sources = p.Sources // one that is found again in other memories is the same
+		out = append(out, t)
 	}
 	SortTriggers(out)
 	return out[:min(len(out), maxOf)]
