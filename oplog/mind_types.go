@@ -137,8 +137,23 @@ type Settings struct {
 	PromoteAfter uint64 `msgpack:"pa,omitempty"` // accesses after which a memory goes up one tier
 	Consolidate  bool   `msgpack:"co,omitempty"` // background THINK may merge
 	QuietMind    bool   `msgpack:"qm,omitempty"` // no background THINK at all
+	Redact       Redact `msgpack:"rd,omitempty"`
 	Updated      Time   `msgpack:"at,omitempty"`
 }
+
+// Redact says from which memories secrets are taken out before they are stored.
+type Redact uint8
+
+// The policies. Numbers are stored.
+const (
+	RedactCaptures Redact = iota // from what tools said
+	RedactAll
+	RedactNone
+)
+
+var redactPolicies = [...]string{"capture", "all", "off"}
+
+func (r Redact) String() string { return redactPolicies[min(r, RedactNone)] }
 
 // Mind is what a database remembers of its own thinking.
 type Mind struct {

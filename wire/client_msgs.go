@@ -83,14 +83,16 @@ type RememberBatch struct {
 
 // RememberOK answers REMEMBER.
 type RememberOK struct {
-	RID   string `wire:"rid"`
-	Index uint64 `wire:"index,extension"` // extension: place in the log
+	RID      string   `wire:"rid"`
+	Index    uint64   `wire:"index,extension"`    // extension: place in the log
+	Redacted []string `wire:"redacted,extension"` // extension: kinds of secrets that were taken out
 }
 
 // RememberBatchOK answers REMEMBER_BATCH, with the same opcode as RememberOK.
 type RememberBatchOK struct {
-	RIDs  []string `wire:"rids"`
-	Index uint64   `wire:"index,extension"` // extension
+	RIDs     []string `wire:"rids"`
+	Index    uint64   `wire:"index,extension"`    // extension
+	Redacted []string `wire:"redacted,extension"` // extension
 }
 
 // Recall is a question: flat, as its map is on the wire. NewRecall gives the defaults.

@@ -22,6 +22,8 @@ type protocol struct {
 	name  string
 	store func(sentence string)
 	shows func(question string) []string
+
+	capture func(text string) (answer string) // nil where a client does not say that a memory is a capture
 }
 
 // protocols are all protocols of a node in which memories are stored and found.
@@ -83,7 +85,16 @@ func protocols(t *testing.T, p *cairntest.Node, token string) []protocol {
 	}
 	return []protocol{
 		{"http", func(s string) { post("/v1/remember", map[string]any{"text": s, "namespace": "work"}) },
-			func(q string) []string { return texts(post("/v1/recall", map[string]any{"query": q})["results"]) }},
+			func(q string) []string { return texts(post("/v1/recall", map[string]any{"query": q})["results"]) },
+			func(s string) string {
+				stored := post("/v1/remember", map[string]any{"text": s, "memory_type": "capture", "metadata": map[string]any{"out": []string{s}}})
+				fixed := post("/v1/correct", map[string]any{"rid": stored["rid"], "reason": "again", "new_text": "again " + s, "metadata_merge": map[string]any{"more": s}})
+				by := post("/v1/remember", map[string]any{"text": s, "metadata": map[string]any{"kind": "capture"}})
+				if fixed["redacted"] == nil || by["redacted"] == nil {
+					t.Errorf("a correction, and a capture by its metadata: %v, %v", fixed, by)
+				}
+				return fmt.Sprint(stored["redacted"])
+			}},
 		{"wire", func(s string) {
 			if _, err := wc.Remember(t.Context(), wire.NewRemember(s)); err != nil {
 				t.Fatal(err)
@@ -97,15 +108,31 @@ func protocols(t *testing.T, p *cairntest.Node, token string) []protocol {
 				out = append(out, r.Text)
 			}
 			return out
+		}, func(s string) string {
+			m := wire.NewRemember(s)
+			m.MemoryType = "capture"
+			if _, err := wc.Remember(t.Context(), m); err != nil {
+				t.Fatal(err)
+			}
+			var answer struct {
+				Redacted []string `json:"redacted"`
+			}
+			if err := wc.Change(t.Context(), "remember", map[string]string{"text": s, "memory_type": "capture"}, &answer); err != nil {
+				t.Fatal(err)
+			}
+			return fmt.Sprint(answer.Redacted)
 		}},
-		{"mcp", func(s string) { tool("remember", map[string]any{"text": s}) }, func(q string) []string { return texts(tool("recall", map[string]any{"query": q})["results"]) }},
-		{"stringd", func(s string) { stringDo(t, p, "/remember "+s) }, func(q string) []string { return []string{stringDo(t, p, "/recall "+q)} }},
+		{"mcp", func(s string) { tool("remember", map[string]any{"text": s}) }, func(q string) []string { return texts(tool("recall", map[string]any{"query": q})["results"]) },
+			func(s string) string {
+				return fmt.Sprint(tool("remember", map[string]any{"text": s, "memory_type": "capture"})["redacted"])
+			}},
+		{"stringd", func(s string) { stringDo(t, p, "/remember "+s) }, func(q string) []string { return []string{stringDo(t, p, "/recall "+q)} }, nil},
 		{"covenant", func(s string) { covenantAsked[any](t, cov, map[string]any{"kind": "submit_intent", "text": s}) }, func(q string) (out []string) {
 			for _, r := range covenantAsked[covenantRecords](t, cov, map[string]any{"kind": "search_memory", "query": q}).Records {
 				out = append(out, r.Text+" "+string(r.Metadata)) // its records say what was answered; what was said is beside it
 			}
 			return out
-		}},
+		}, nil},
 		{"siftcoder", func(s string) {
 			b, err := json.Marshal(map[string]any{"kind": "capture", "sessionId": "s", "tool": "Bash", "payload": map[string]any{"command": "note", "output": s}})
 			if err != nil {
@@ -118,7 +145,7 @@ func protocols(t *testing.T, p *cairntest.Node, token string) []protocol {
 				t.Fatal(err)
 			}
 			return texts(siftDo(t, socket, string(b))["hits"])
-		}},
+		}, nil},
 	}
 }
 

@@ -155,8 +155,9 @@ func TestSiftKilled(t *testing.T) {
 	}
 }
 
-// TestSiftSecretsOnDisk looks for planted secrets in every file of a node and in its log at the finest level.
-func TestSiftSecretsOnDisk(t *testing.T) {
+// TestCapturesLeaveNoSecretOnDisk has secrets captured through every protocol, and looks for them in every file of the node and in its log at
+// the finest level.
+func TestCapturesLeaveNoSecretOnDisk(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
 	home := filepath.Join(shortDir(t), "h")
@@ -170,11 +171,37 @@ func TestSiftSecretsOnDisk(t *testing.T) {
 		siftDo(t, p.Line.Sift, fmt.Sprintf(`{"kind":"search","query":%q}`, secret))
 		siftAsk(t.Context(), p.Line.Sift, fmt.Sprintf(`{"kind":%q}`, secret))
 	}
+	const secret = "sk-ant-api03-ZqhunteraB3aB3aB3aB3aB3"
+	if got := siftDo(t, p.Line.Sift, `{"kind":"capture","sessionId":"s","tool":"Bash","payload":{"out":"`+secret+`"}}`); !strings.Contains(fmt.Sprint(got["redacted"]), "anthropic") {
+		t.Errorf("SiftCoder is not told what was taken out: %v", got)
+	}
+	if got, _ := stringPost(t, p, "/agents", `{"agent_id":"e2e"}`); !strings.Contains(got, `"agent_id":"e2e"`) {
+		t.Fatalf("register: %s", got)
+	}
+	if got := stringDo(t, p, "/capture Bash --session s\n{\"env\":[{\"name\":\"DB_PASSWORD\",\"value\":\"Zqhunter\"}],\"out\":\""+secret+"\"}"); !strings.Contains(got, "redacted: anthropic, secret") {
+		t.Errorf("stringd does not say what was taken out: %s", got)
+	}
+	token, err := os.ReadFile(filepath.Join(home, "token"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range protocols(t, p, strings.TrimSpace(string(token))) {
+		if at.capture != nil {
+			if got := at.capture("the tool said " + secret); !strings.Contains(got, "anthropic") {
+				t.Errorf("%s does not say what was taken out: %s", at.name, got)
+			}
+		}
+	}
+	c := cairntest.Command(t.Context(), "import", "--home", home)
+	c.Stdin = strings.NewReader(`{"text":"` + secret + `","memory_type":"capture","metadata":{"out":"` + secret + `"}}`)
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("import: %v, %s", err, out)
+	}
 	if _, err := p.Stop(); err != nil {
 		t.Fatal(err)
 	}
 	files := 0
-	err := filepath.WalkDir(home, func(path string, e fs.DirEntry, err error) error {
+	err = filepath.WalkDir(home, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {
 			return err
 		}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/cairndb/cairn/local/covenant/mailbox"
 	"github.com/cairndb/cairn/local/kit"
-	"github.com/cairndb/cairn/local/redact"
 	"github.com/cairndb/cairn/wire/large"
+	"github.com/cairndb/cairn/wire/redact"
 )
 
 // task is a task on the wire.

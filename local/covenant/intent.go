@@ -11,9 +11,9 @@ import (
 
 	"github.com/cairndb/cairn/local/covenant/ignore"
 	"github.com/cairndb/cairn/local/kit"
-	"github.com/cairndb/cairn/local/redact"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire/redact"
 )
 
 const (

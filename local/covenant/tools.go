@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/cairndb/cairn/local/kit"
-	"github.com/cairndb/cairn/local/redact"
+	"github.com/cairndb/cairn/wire/redact"
 )
 
 // content is a block of a tool's or task's result.

@@ -195,12 +195,14 @@ func transcripts(root string, w Workspace, own bool) []string {
 	return slices.SortedFunc(maps.Keys(changed), func(a, b string) int { return cmp.Or(changed[b].Compare(changed[a]), strings.Compare(a, b)) })
 }
 
-// A batch gathers observations for one entry.
+// A batch gathers what tools said, for one entry.
 type batch struct {
-	c    *call
-	r    *backfillRun
-	obs  []*observation
-	size int
+	c     *call
+	r     *backfillRun
+	heard []heard
+	size  int
+	obs   []*observation // made of heard when the node has redacted it; those that are known by now are dropped
+	made  bool
 }
 
 const (
@@ -208,15 +210,16 @@ const (
 	batchBytes  = 1 << 20
 )
 
-func (b *batch) add(ctx context.Context, o *observation) error {
-	if len(b.obs) > 0 && b.size+len(o.stamped) > batchBytes {
+// add takes up what was read from so many bytes.
+func (b *batch) add(ctx context.Context, h heard, size int) error {
+	if len(b.heard) > 0 && b.size+size > batchBytes {
 		if err := b.flush(ctx); err != nil {
 			return err
 		}
 	}
-	b.obs = append(b.obs, o)
-	b.size += len(o.stamped)
-	if len(b.obs) < batchFrames {
+	b.heard = append(b.heard, h)
+	b.size += size
+	if len(b.heard) < batchFrames {
 		return nil
 	}
 	return b.flush(ctx)
@@ -225,33 +228,20 @@ func (b *batch) add(ctx context.Context, o *observation) error {
 // flush proposes the new events of the batch as one entry. When another client stores one of them meanwhile, the entry is refused, and
 // the others are proposed again. So is an entry whose outcome is unknown: if it was stored, its events are known by then.
 func (b *batch) flush(ctx context.Context) error {
-	defer func() { b.obs, b.size = nil, 0 }()
+	defer func() { b.heard, b.obs, b.size, b.made = nil, nil, 0, false }()
 	wait := 200 * time.Millisecond
-	for attempt := 0; len(b.obs) > 0; attempt++ {
-		fresh, err := b.fresh(ctx)
-		if err != nil {
-			return err
-		}
-		if attempt == 0 {
-			b.r.change(func(t *Tally) { t.SkippedDuplicate += len(b.obs) - len(fresh) })
-		} else {
-			// Those that are known only now came from this batch's earlier attempts.
-			b.r.change(func(t *Tally) { t.Captured += len(b.obs) - len(fresh) })
-		}
-		if b.obs = fresh; len(fresh) == 0 {
-			return nil
-		}
-		var events []api.CapturedEvent
-		for _, o := range fresh {
-			events = append(events, b.c.event(o))
-		}
+	said := make([]api.Said, len(b.heard))
+	for i, h := range b.heard {
+		said[i] = h.Said
+	}
+	for attempt := 0; len(b.heard) > 0; attempt++ {
 		wctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-		_, err = api.Capture.Ask(wctx, b.c.s.cfg.Memory, &api.CaptureRequest{Events: events})
+		_, err := api.Capture.Ask(wctx, b.c.s.cfg.Memory, &api.CaptureRequest{Said: said, Make: func(clean []api.Said) ([]api.CapturedEvent, error) { return b.events(wctx, clean) }})
 		cancel()
 		var known *oplog.Error
 		switch {
 		case err == nil:
-			b.r.change(func(t *Tally) { t.Captured += len(fresh) })
+			b.r.change(func(t *Tally) { t.Captured += len(b.obs) })
 			return nil
 		case errors.Is(err, oplog.ErrEventKnown):
 			continue
@@ -271,6 +261,38 @@ func (b *batch) flush(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// events makes those that are not stored yet of what tools said, redacted.
+func (b *batch) events(ctx context.Context, clean []api.Said) (events []api.CapturedEvent, err error) {
+	first := !b.made
+	if first {
+		for i, said := range clean {
+			if o, err := observe(said, b.heard[i].at); err != nil {
+				b.r.fail(err)
+			} else {
+				b.obs = append(b.obs, o)
+			}
+		}
+		b.made = true
+	}
+	fresh, err := b.fresh(ctx)
+	if err != nil {
+		return nil, err
+	}
+	stored := len(b.obs) - len(fresh)
+	b.r.change(func(t *Tally) {
+		if first {
+			t.SkippedDuplicate += stored
+		} else { // those that are known only now came from this batch's earlier attempts
+			t.Captured += stored
+		}
+	})
+	b.obs = fresh
+	for _, o := range fresh {
+		events = append(events, b.c.event(o))
+	}
+	return events, nil
 }
 
 // fresh are the batch's observations that no event has, each once.

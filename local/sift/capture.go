@@ -16,18 +16,23 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/cairndb/cairn/local/kit"
-	"github.com/cairndb/cairn/local/redact"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/wire/large"
 )
 
-// An observation is one capture, redacted. The request as it came in is not kept beside it.
+// heard is what a tool said, as it came in.
+type heard struct {
+	api.Said
+	at oplog.Time
+}
+
+// An observation is what is kept of it. The node has taken the secrets out before.
 type observation struct {
 	session, tool, source string
 	at                    oplog.Time
-	payload               any    // redacted
+	payload               any
 	stamped               []byte // JSON of the payload with its source
 	hash                  []byte
 	tokens                uint64
@@ -45,13 +50,14 @@ type captured struct {
 	TokensEst uint64        `json:"tokensEst"`
 	SummaryID oplog.Seq     `json:"summaryId"`
 	Duplicate bool          `json:"duplicate"`
+	Redacted  []string      `json:"redacted,omitempty"` // kinds of secrets that were taken out
 }
 
 // capture stores what a tool did, and its summary, in one entry.
 func capture(ctx context.Context, c *call) (any, error) {
-	var o *observation
+	var h heard
 	err := c.s.large.Decode(ctx, c.size, func() (err error) {
-		o, err = c.observation()
+		h, err = c.heard()
 		return err
 	})
 	if err != nil {
@@ -59,7 +65,7 @@ func capture(ctx context.Context, c *call) (any, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience(c.size))
 	defer cancel()
-	return c.s.store(ctx, c, o)
+	return c.s.store(ctx, c, h)
 }
 
 // patience is how long a write may take before its client is told: hooks wait for a second. Large ones take longer to
@@ -68,44 +74,42 @@ func patience(size int) time.Duration {
 	return 900*time.Millisecond + time.Duration(size>>20)*250*time.Millisecond
 }
 
-func (c *call) observation() (*observation, error) {
-	session, ok := c.text("sessionId")
-	if !ok || session == "" {
-		return nil, badRequest("capture: sessionId required")
+func (c *call) heard() (h heard, err error) {
+	var ok bool
+	if h.Session, ok = c.text("sessionId"); !ok || h.Session == "" {
+		return h, badRequest("capture: sessionId required")
 	}
-	tool, ok := c.text("tool")
-	if !ok || tool == "" {
-		return nil, badRequest("capture: tool required")
+	if h.Tool, ok = c.text("tool"); !ok || h.Tool == "" {
+		return h, badRequest("capture: tool required")
 	}
 	raw, ok := c.fields["payload"]
 	if !ok {
-		return nil, badRequest("capture: payload required")
+		return h, badRequest("capture: payload required")
 	}
 	ts, there, err := c.number("ts")
 	switch {
 	case err != nil || there && (ts < 0 || ts > maxMs):
-		return nil, badRequest("capture: ts must be a finite number >= 0")
+		return h, badRequest("capture: ts must be a finite number >= 0")
 	case !there:
 		ts = float64(time.Now().UnixMilli())
 	}
-	source, _ := c.text("source")
-	payload, err := large.JSON(raw)
-	if err != nil {
-		return nil, badRequest("capture: payload is not JSON")
+	h.Source, _ = c.text("source")
+	h.at = oplog.Time(math.Floor(ts)) * 1000
+	if h.Payload, err = large.JSON(raw); err != nil {
+		return h, badRequest("capture: payload is not JSON")
 	}
-	return observe(session, tool, source, oplog.Time(math.Floor(ts))*1000, payload)
+	return h, nil
 }
 
-// observe redacts, stamps and hashes. Summary, entry and log see its result alone.
-func observe(session, tool, source string, at oplog.Time, payload any) (*observation, error) {
-	o := &observation{session: redact.String(session), tool: redact.String(tool), source: redact.String(source), at: at}
+// observe stamps and hashes what a tool said, redacted. Summary, entry and log see its result alone.
+func observe(said api.Said, at oplog.Time) (*observation, error) {
+	o := &observation{session: said.Session, tool: said.Tool, source: said.Source, payload: said.Payload, at: at}
 	if o.source == "" {
 		o.source = "claude-code"
 	}
 	if len(o.session) > maxName || len(o.tool) > maxName || len(o.source) > maxName {
 		return nil, badRequest("capture: sessionId, tool or source is too long")
 	}
-	o.payload, _ = redact.JSON(payload)
 	fields, ok := o.payload.(map[string]any)
 	if !ok {
 		fields = map[string]any{"value": o.payload}
@@ -159,22 +163,33 @@ func utf16Len(b []byte) (n uint64) {
 	return n
 }
 
-// store proposes an observation, or finds the event that it is.
-func (s *Server) store(ctx context.Context, c *call, o *observation) (captured, error) {
-	if have, err := s.known(ctx, c.ns, o); err != nil {
-		return have, err
-	} else if have.ID != 0 { // its first client may have been told to ask again: the answer waits until searches find it
-		_, err = api.View.Ask(ctx, s.cfg.Memory, &api.ViewRequest{Found: true})
-		return have, err
-	}
-	made, err := api.Capture.Ask(ctx, s.cfg.Memory, &api.CaptureRequest{Events: []api.CapturedEvent{c.event(o)}})
+// store has what a tool said kept, or finds the event that it is.
+func (s *Server) store(ctx context.Context, c *call, h heard) (have captured, err error) {
+	var o *observation
+	made, err := api.Capture.Ask(ctx, s.cfg.Memory, &api.CaptureRequest{Said: []api.Said{h.Said},
+		Turn: func(work func() error) error { return s.large.Decode(ctx, c.size, work) },
+		Make: func(clean []api.Said) (_ []api.CapturedEvent, err error) {
+			if o, err = observe(clean[0], h.at); err != nil {
+				return nil, err
+			}
+			if have, err = s.known(ctx, c.ns, o); err != nil || have.ID != 0 {
+				return nil, err
+			}
+			return []api.CapturedEvent{c.event(o)}, nil
+		}})
 	if errors.Is(err, oplog.ErrEventKnown) { // another client was faster
 		return s.known(ctx, c.ns, o)
 	}
 	if err != nil {
 		return captured{}, err
 	}
-	return captured{ID: made.IDs[0].Event, TokensEst: o.tokens, SummaryID: made.IDs[0].Summary}, nil
+	if have.ID != 0 { // its first client may have been told to ask again: the answer waits until searches find it
+		_, err = api.View.Ask(ctx, s.cfg.Memory, &api.ViewRequest{Found: true})
+	} else {
+		have = captured{ID: made.IDs[0].Event, TokensEst: o.tokens, SummaryID: made.IDs[0].Summary}
+	}
+	have.Redacted = made.Redacted
+	return have, err
 }
 
 // known looks an observation up; ID 0 is none.

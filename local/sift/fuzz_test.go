@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -22,7 +23,7 @@ func FuzzTranscript(f *testing.F) {
 			}
 			blocks, at := parseLine(line, run)
 			for _, b := range blocks {
-				o, err := observe("s", b.Name+"x", "replay", oplog.At(at), map[string]any{"tool_input": value(b.Input), "tool_response": value(b.Content)})
+				o, err := observe(api.Said{Session: "s", Tool: b.Name + "x", Source: "replay", Payload: map[string]any{"tool_input": value(b.Input), "tool_response": value(b.Content)}}, oplog.At(at))
 				if err != nil {
 					continue
 				}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -36,12 +37,12 @@ func (c *call) takeOver(ctx context.Context, r *backfillRun, home, below string)
 			return err
 		}
 		n++
-		o, ok := walLine(raw)
+		h, ok := walLine(raw)
 		if !ok {
 			r.change(func(t *Tally) { t.Broken++ })
 			continue
 		}
-		if err := b.add(ctx, o); err != nil {
+		if err := b.add(ctx, h, len(raw)); err != nil {
 			return err
 		}
 		if n%10_000 == 0 {
@@ -52,7 +53,7 @@ func (c *call) takeOver(ctx context.Context, r *backfillRun, home, below string)
 	return b.flush(ctx)
 }
 
-func walLine(raw []byte) (*observation, bool) {
+func walLine(raw []byte) (h heard, ok bool) {
 	var l struct {
 		TS        float64         `json:"ts"`
 		SessionID string          `json:"sessionId"`
@@ -61,7 +62,7 @@ func walLine(raw []byte) (*observation, bool) {
 	}
 	raw = bytes.ToValidUTF8(raw, []byte("\uFFFD"))
 	if json.Unmarshal(raw, &l) != nil || l.SessionID == "" || l.Tool == "" || len(l.Payload) == 0 || l.TS < 0 || l.TS > maxMs {
-		return nil, false
+		return h, false
 	}
 	payload := value(l.Payload)
 	source := ""
@@ -72,6 +73,5 @@ func walLine(raw []byte) (*observation, bool) {
 			payload = inner
 		}
 	}
-	o, err := observe(l.SessionID, l.Tool, source, oplog.Time(l.TS)*1000, payload)
-	return o, err == nil
+	return heard{api.Said{Session: l.SessionID, Tool: l.Tool, Source: source, Payload: payload}, oplog.Time(l.TS) * 1000}, true
 }

@@ -87,7 +87,7 @@ func TestStamp(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o, err := observe("s", "T", "hook", 0, v)
+		o, err := observe(api.Said{Session: "s", Tool: "T", Source: "hook", Payload: v}, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,9 +12,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/cairndb/cairn/local/kit"
-	"github.com/cairndb/cairn/local/redact"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire/redact"
 )
 
 // An answer is the outcome of a request.

@@ -19,6 +19,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/wire/redact"
 )
 
 // store is a memory without a cluster: a real state and a real index, and entries applied one by one.
@@ -156,8 +157,18 @@ func (s *store) view(db oplog.DB, q *api.ViewRequest) error {
 }
 
 func (s *store) capture(ctx context.Context, q *api.CaptureRequest) (*api.Captured, error) {
+	found := redact.Found{}
+	clean := make([]api.Said, len(q.Said))
+	for i, x := range q.Said { // as the node does
+		payload, _ := found.JSON(x.Payload)
+		clean[i] = api.Said{Session: found.Text(x.Session), Tool: found.Text(x.Tool), Source: found.Text(x.Source), Payload: payload}
+	}
+	events, err := q.Make(clean)
+	if err != nil || len(events) == 0 {
+		return &api.Captured{Redacted: found.Kinds()}, err
+	}
 	var ops []oplog.Op
-	for _, e := range q.Events {
+	for _, e := range events {
 		ops = append(ops, e.Event, e.Summary)
 	}
 	s.mu.Lock()
@@ -179,7 +190,7 @@ func (s *store) capture(ctx context.Context, q *api.CaptureRequest) (*api.Captur
 		return nil, &oplog.Error{Kind: oplog.Unavailable, Text: "no leader elected (cluster not ready)"}
 	}
 	results, _, err := s.apply(oplog.Entry{Node: 1, DB: oplog.DefaultDB, Ops: ops})
-	made := &api.Captured{}
+	made := &api.Captured{Redacted: found.Kinds()}
 	for i := 0; i+1 < len(results); i += 2 {
 		made.IDs = append(made.IDs, api.CapturedIDs{Event: oplog.EventID(results[i].Num), Summary: oplog.Seq(results[i+1].Num)})
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire/large"
 )
@@ -93,14 +94,10 @@ func (c *call) transcript(ctx context.Context, r *backfillRun, path string, per 
 				continue
 			}
 			delete(pending, bl.ToolUseID)
-			o, err := observe(session, u.name, "replay", oplog.Time(u.at.UnixMilli())*1000,
-				map[string]any{"tool_input": value(u.input), "tool_response": value(bl.Content)})
-			if err != nil {
-				r.fail(err)
-				continue
-			}
 			taken++
-			if err := b.add(ctx, o); err != nil {
+			h := heard{api.Said{Session: session, Tool: u.name, Source: "replay",
+				Payload: map[string]any{"tool_input": value(u.input), "tool_response": value(bl.Content)}}, oplog.Time(u.at.UnixMilli()) * 1000}
+			if err := b.add(ctx, h, len(u.input)+len(bl.Content)); err != nil {
 				return err
 			}
 		}

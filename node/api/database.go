@@ -94,6 +94,7 @@ type Policies struct {
 	PromoteAfter uint64   `json:"promote_after" doc:"Number of accesses after which a memory moves up one tier; 0 for never."`
 	Consolidate  bool     `json:"consolidate" doc:"Whether background cognition may merge memories that say the same."`
 	QuietMind    bool     `json:"quiet_mind" doc:"Whether there is no background cognition at all."`
+	Redact       string   `json:"redact" is:"string{capture,all,off}" doc:"From which memories secrets are taken out before they are stored: capture, what tools said; all; or off."`
 	Updated      *float64 `json:"updated_at" doc:"When they were changed last, in Unix seconds; null for never."`
 }
 
@@ -103,6 +104,7 @@ type SetSettingsRequest struct {
 	PromoteAfter *uint64  `json:"promote_after" doc:"Number of accesses after which a memory moves up one tier; 0 for never."`
 	Consolidate  *bool    `json:"consolidate" doc:"Whether background cognition may merge memories that say the same."`
 	QuietMind    *bool    `json:"quiet_mind" doc:"Whether there is no background cognition at all."`
+	Redact       *string  `json:"redact" is:"string{capture,all,off}" doc:"From which memories secrets are taken out before they are stored: capture, what tools said (memories of the kind capture too); all; or off."`
 }
 
 type PurgeRequest struct {

@@ -16,7 +16,7 @@ var (
 	Place  = row[Nothing, PlaceAnswer](Op{Name: "place", Does: "This node's place in its cluster at the moment; no other node is asked.", Scope: Read, Cost: free})
 
 	Capture = row[CaptureRequest, Captured](Op{Name: "capture", Does: "Store events with their summaries, all or none.", Scope: Write, Writes: true,
-		Adds: captures})
+		Cost: free}) // what is new is counted when the events are made
 	ForgetMany = row[ForgetManyRequest, ForgottenMany](Op{Name: "forget_many", Does: "Forget memories in one entry.", Scope: Write, Writes: true,
 		Cost: func(request any) int { return max(1, len(request.(*ForgetManyRequest).RIDs)) }})
 	PurgeStep = row[PurgeStepRequest, PurgedStep](Op{Name: "purge_step", Does: "Drop some of what was created before a time, as one bounded step.", Scope: Owner, Writes: true})
@@ -132,7 +132,18 @@ type PlaceAnswer struct {
 	Peers   int // other members
 }
 
-type CaptureRequest struct{ Events []CapturedEvent }
+// A CaptureRequest is what tools said, as it came in. The node takes secrets out, and has the events made of what is left.
+type CaptureRequest struct {
+	Said []Said
+	Make func([]Said) ([]CapturedEvent, error) // is given all of Said, redacted; what it makes no event of is not stored
+	Turn func(work func() error) error         // runs the redaction of large requests; nil: at once
+}
+
+// Said is what a tool said in a session.
+type Said struct {
+	Session, Tool, Source string
+	Payload               any // decoded JSON
+}
 
 // A CapturedEvent is what a tool did, and the memory that tells of it.
 type CapturedEvent struct {
@@ -140,9 +151,10 @@ type CapturedEvent struct {
 	Summary *oplog.Remember
 }
 
-func captures(request any) int { return len(request.(*CaptureRequest).Events) }
-
-type Captured struct{ IDs []CapturedIDs }
+type Captured struct {
+	IDs      []CapturedIDs // of the events that were made, in their order
+	Redacted []string      // kinds of secrets that were taken out
+}
 
 // CapturedIDs are the numbers that an event and its summary got.
 type CapturedIDs struct {

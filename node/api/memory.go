@@ -112,6 +112,7 @@ type Remembered struct {
 	Index    oplog.Index `json:"log_index,omitzero" doc:"Log index of the write."`
 	Stored   *bool       `json:"stored,omitempty" doc:"false: the idempotency key was used for another memory, which rid names."`
 	Conflict bool        `json:"idempotency_conflict,omitempty" doc:"true: the idempotency key was used for another memory."`
+	Redacted []string    `json:"redacted,omitempty" doc:"Kinds of secrets that were taken out of what is stored, such as github or email; absent when nothing was."`
 
 	Replayed bool `json:"-"` // the key answered: the memory was stored before
 }
@@ -128,7 +129,8 @@ type RememberedBatch struct {
 	Count int         `json:"count" doc:"Number of memories stored."`
 	Index oplog.Index `json:"log_index" doc:"Log index of the write."`
 
-	Replayed bool `json:"-"`
+	Redacted []string `json:"redacted,omitempty" doc:"Kinds of secrets that were taken out of what is stored, such as github or email; absent when nothing was."`
+	Replayed bool     `json:"-"`
 }
 
 type ForgetRequest struct {
@@ -163,6 +165,7 @@ type Corrected struct {
 	Original  string      `json:"original_rid" doc:"The same."`
 	Revision  uint64      `json:"revision" doc:"Number of corrections."`
 	Index     oplog.Index `json:"log_index" doc:"Log index of the write."`
+	Redacted  []string    `json:"redacted,omitempty" doc:"Kinds of secrets that were taken out of what is stored, such as github or email; absent when nothing was."`
 }
 
 type UndoRequest struct {

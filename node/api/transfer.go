@@ -170,6 +170,7 @@ type Imported struct {
 	Memories int         `json:"memories" doc:"Number of memories stored."`
 	Edges    int         `json:"edges" doc:"Number of relations stored."`
 	Index    oplog.Index `json:"log_index" doc:"Log index of the last one."`
+	Redacted []string    `json:"redacted,omitempty" doc:"Kinds of secrets that were taken out of what is stored, such as github or email; absent when nothing was."`
 }
 
 // An ImportedLine is a line of an import, where it is no memory: a memory is a Draft.

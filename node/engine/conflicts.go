@@ -183,7 +183,13 @@ func (s *Service) mergedSides(ctx context.Context, c api.Caller, q *api.ResolveR
 	if err != nil {
 		return nil, err
 	}
-	ops, err := s.prepareDrafts(ctx, c, []api.Draft{d})
+	secrets, err := s.redactor(c.DB)
+	if err != nil {
+		return nil, err
+	}
+	drafts := []api.Draft{d}
+	secrets.drafts(drafts)
+	ops, err := s.prepareDrafts(ctx, c, drafts)
 	if err != nil {
 		return nil, err
 	}

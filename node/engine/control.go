@@ -106,7 +106,7 @@ func (s *Service) policies(db oplog.DB) (oplog.Settings, error) {
 
 func policiesOf(set oplog.Settings) *api.Policies {
 	return &api.Policies{WorkingTTL: set.WorkingTTL.Seconds(), EpisodicTTL: set.EpisodicTTL.Seconds(), PromoteAfter: set.PromoteAfter,
-		Consolidate: set.Consolidate, QuietMind: set.QuietMind, Updated: when(set.Updated)}
+		Consolidate: set.Consolidate, QuietMind: set.QuietMind, Redact: set.Redact.String(), Updated: when(set.Updated)}
 }
 
 func (s *Service) setSettings(ctx context.Context, c api.Caller, q *api.SetSettingsRequest) (*api.Policies, error) {
@@ -128,6 +128,11 @@ func (s *Service) setSettings(ctx context.Context, c api.Caller, q *api.SetSetti
 	}
 	set.PromoteAfter = orOld(q.PromoteAfter, set.PromoteAfter)
 	set.Consolidate, set.QuietMind = orOld(q.Consolidate, set.Consolidate), orOld(q.QuietMind, set.QuietMind)
+	for _, r := range []oplog.Redact{oplog.RedactCaptures, oplog.RedactAll, oplog.RedactNone} {
+		if q.Redact != nil && *q.Redact == r.String() {
+			set.Redact = r
+		}
+	}
 	set.Updated = oplog.At(time.Now())
 	_, err = s.write(ctx, c, &oplog.SetSettings{Settings: set})
 	return policiesOf(set), err

@@ -11,6 +11,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/wire/redact"
 )
 
 // correct changes a memory in place and keeps what it was as a revision.
@@ -33,11 +34,15 @@ func (s *Service) correct(ctx context.Context, c api.Caller, q *api.CorrectReque
 			return nil, oplog.Errorf(oplog.Invalid, "metadata to merge is not a JSON object")
 		}
 	}
+	secrets := &redactor{now.Redact, redact.Found{}}
+	if err := secrets.correction(s, c.DB, q); err != nil {
+		return nil, err
+	}
 	op := &oplog.Correct{RID: q.RID, Text: q.Text, Importance: q.Importance, Valence: q.Valence, Certainty: q.Certainty, Merge: q.Merge,
 		Vector: oplog.MakeVector(q.Embedding), Reason: q.Reason, At: oplog.At(time.Now())}
 	asks := write{key: q.Key, digest: digest("correct", q.RID, q.Reason, values(q.Text), values(q.Importance, q.Valence, q.Certainty), q.Merge, q.Embedding, values(q.Expected))}
 	w, err := s.change(ctx, c, op, q.Expected, asks)
-	return &api.Corrected{RID: q.RID, Corrected: q.RID, Original: q.RID, Revision: w.First.Num, Index: w.Index}, err
+	return &api.Corrected{RID: q.RID, Corrected: q.RID, Original: q.RID, Revision: w.First.Num, Index: w.Index, Redacted: secrets.found.Kinds()}, err
 }
 
 // change writes a correction, with what its text names and, where the client gave none, its vector. The correction is refused if the memory is

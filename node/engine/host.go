@@ -71,12 +71,35 @@ func (s *Service) place(context.Context, api.Caller, *api.Nothing) (*api.PlaceAn
 }
 
 func (s *Service) capture(ctx context.Context, c api.Caller, q *api.CaptureRequest) (*api.Captured, error) {
-	ops := make([]oplog.Op, 0, 2*len(q.Events))
-	for _, e := range q.Events {
+	secrets, err := s.redactor(c.DB)
+	if err != nil {
+		return nil, err
+	}
+	var events []api.CapturedEvent
+	work := func() (err error) {
+		events, err = q.Make(secrets.said(q.Said))
+		return err
+	}
+	if q.Turn != nil {
+		err = q.Turn(work)
+	} else {
+		err = work()
+	}
+	if err != nil || len(events) == 0 {
+		return &api.Captured{}, err
+	}
+	if c, err = s.count(c, api.Capture.Op, len(events)); err != nil {
+		return nil, err
+	}
+	if err := s.checkQuota(c, len(events)); err != nil {
+		return nil, err
+	}
+	ops := make([]oplog.Op, 0, 2*len(events))
+	for _, e := range events {
 		ops = append(ops, e.Event, e.Summary)
 	}
 	w, err := s.writeOps(ctx, c, "", ops...)
-	a := &api.Captured{}
+	a := &api.Captured{Redacted: secrets.found.Kinds()}
 	for i := 0; i+1 < len(w.Results); i += 2 {
 		a.IDs = append(a.IDs, api.CapturedIDs{Event: oplog.EventID(w.Results[i].Num), Summary: oplog.Seq(w.Results[i+1].Num)})
 	}

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -164,6 +165,7 @@ func (im *importer) flush() error {
 			return err
 		}
 		im.done.Memories, im.done.Index = im.done.Memories+len(r.RIDs), r.Index
+		im.done.Redacted = slices.Compact(slices.Sorted(slices.Values(append(im.done.Redacted, r.Redacted...))))
 	}
 	if len(im.edges) > 0 {
 		key := im.batchKey()

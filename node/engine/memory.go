@@ -25,9 +25,10 @@ const (
 	maxName     = 512 // namespaces, domains, entity names and the like
 )
 
-// stored are the ids that drafts got, and where in the log they are.
+// stored are the ids that drafts got, where in the log they are, and which secrets were taken out of them.
 type stored struct {
-	RIDs []string
+	RIDs     []string
+	Redacted []string
 	Written
 }
 
@@ -39,6 +40,11 @@ func (s *Service) store(ctx context.Context, c api.Caller, key string, drafts ..
 	if err := s.access.CheckBatch(c, len(drafts)); err != nil {
 		return stored{}, err
 	}
+	secrets, err := s.redactor(c.DB)
+	if err != nil {
+		return stored{}, err
+	}
+	secrets.drafts(drafts)
 	w := write{key: key}
 	if key != "" {
 		w.digest = digestDrafts(drafts)
@@ -51,7 +57,7 @@ func (s *Service) store(ctx context.Context, c api.Caller, key string, drafts ..
 		w.ops = append(w.ops, op)
 	}
 	out, err := s.propose(ctx, c, w)
-	return stored{RIDs: each(out.Results, func(r oplog.Result) string { return r.ID }), Written: out}, err
+	return stored{RIDs: each(out.Results, func(r oplog.Result) string { return r.ID }), Redacted: secrets.found.Kinds(), Written: out}, err
 }
 
 // digestDrafts is a digest of what the client says in its drafts, without the ids and times that differ in a retry.

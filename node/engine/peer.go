@@ -45,10 +45,15 @@ func (s *Service) Push(ctx context.Context, database string, ops []*oplog.Foreig
 	if err != nil {
 		return nil, err
 	}
+	secrets, err := s.redactor(c.DB)
+	if err != nil {
+		return nil, err
+	}
 	for _, op := range ops {
 		if err := checkForeign(op); err != nil {
 			return nil, err
 		}
+		secrets.foreign(op)
 	}
 	done, err := s.write(ctx, c, each(ops, func(op *oplog.Foreign) oplog.Op { return op })...)
 	return done.Results, err

@@ -23,7 +23,7 @@ func (s *Service) rememberOne(ctx context.Context, c api.Caller, q *api.Remember
 	if errors.Is(err, oplog.ErrKeyReused) {
 		return nil, &api.Refusal{Code: "conflict", Err: err, More: map[string]any{"stored": false, "idempotency_conflict": true, "rid": s.keyed(c.DB, key)}}
 	}
-	return &api.Remembered{RID: r.First.ID, Index: r.Index, Replayed: r.Replayed}, overQuota(err)
+	return &api.Remembered{RID: r.First.ID, Index: r.Index, Redacted: r.Redacted, Replayed: r.Replayed}, overQuota(err)
 }
 
 func (s *Service) rememberBatch(ctx context.Context, c api.Caller, q *api.RememberBatchRequest) (*api.RememberedBatch, error) {
@@ -40,7 +40,7 @@ func (s *Service) rememberBatch(ctx context.Context, c api.Caller, q *api.Rememb
 	if errors.Is(err, oplog.ErrKeyReused) {
 		return nil, &api.Refusal{Code: "conflict", Err: err, More: map[string]any{"stored": false, "idempotency_conflict": true}}
 	}
-	return &api.RememberedBatch{RIDs: r.RIDs, Count: len(r.RIDs), Index: r.Index, Replayed: r.Replayed}, overQuota(err)
+	return &api.RememberedBatch{RIDs: r.RIDs, Count: len(r.RIDs), Index: r.Index, Redacted: r.Redacted, Replayed: r.Replayed}, overQuota(err)
 }
 
 // overQuota tells a database that is full from a request that is too large.

@@ -221,6 +221,10 @@ func (s *Service) readable(ctx context.Context, i oplog.Index) error {
 // writeOps proposes operations that a dialect has made itself, as one entry.
 func (s *Service) writeOps(ctx context.Context, c api.Caller, key string, ops ...oplog.Op) (Written, error) {
 	ops = slices.Clone(ops)
+	secrets, err := s.redactor(c.DB)
+	if err != nil {
+		return Written{}, err
+	}
 	var made []*oplog.Remember
 	for i, op := range ops { // what their texts name is read here, as for all memories
 		m, ok := op.(*oplog.Remember)
@@ -228,7 +232,7 @@ func (s *Service) writeOps(ctx context.Context, c api.Caller, key string, ops ..
 			continue
 		}
 		named := *m
-		var err error
+		secrets.memory(&named)
 		if named.Extractor, named.Entities, named.Claims, err = s.extract(c.DB, m.Text); err != nil {
 			return Written{}, err
 		}

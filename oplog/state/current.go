@@ -8,6 +8,7 @@ type Current struct {
 	Stats     oplog.Stats
 	Weights   *oplog.Weights // nil while it has learned none; not to be written to
 	Embedding oplog.Embedding
+	Redact    oplog.Redact
 }
 
 // maxCurrent bounds how many databases are remembered.
@@ -25,7 +26,7 @@ func (s *State) Current(db oplog.DB) (c Current, ok bool, err error) {
 		if c.Database, ok = v.Database(db); !ok {
 			return nil
 		}
-		c.Stats, c.Embedding = v.Stats(db), v.Embedding(db)
+		c.Stats, c.Embedding, c.Redact = v.Stats(db), v.Embedding(db), v.Settings(db).Redact
 		if w, learned := v.Weights(db); learned {
 			c.Weights = &w
 		}

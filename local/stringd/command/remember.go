@@ -72,13 +72,16 @@ func (c *call) store(a ask, n api.Draft, meta map[string]any, key, verb string) 
 	if s.Replayed {
 		verb = "Already remembered"
 	}
-	return view{
-		text: under(verb+" "+s.RID, fmt.Sprintf("id: %s\nns: %s\ntier: %s\nindex: %d", s.RID, n.Namespace, n.Tier, s.Index)),
-		json: map[string]any{"id": s.RID, "ns": n.Namespace, "tier": n.Tier, "index": s.Index, "replayed": s.Replayed},
-	}, nil
+	text := fmt.Sprintf("id: %s\nns: %s\ntier: %s\nindex: %d", s.RID, n.Namespace, n.Tier, s.Index)
+	answer := map[string]any{"id": s.RID, "ns": n.Namespace, "tier": n.Tier, "index": s.Index, "replayed": s.Replayed}
+	if len(s.Redacted) > 0 {
+		text += "\nredacted: " + strings.Join(s.Redacted, ", ")
+		answer["redacted"] = s.Redacted
+	}
+	return view{under(verb+" "+s.RID, text), answer}, nil
 }
 
-// capture remembers the output of a tool, unchanged.
+// capture remembers the output of a tool. The node takes secrets out of it.
 func (c *call) capture(a ask) (view, error) {
 	tool, body, _ := strings.Cut(a.text, "\n")
 	tool = strings.TrimSpace(tool)
