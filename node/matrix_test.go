@@ -10,6 +10,8 @@ import (
 
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/field"
 )
@@ -198,6 +200,11 @@ func TestDialectsPassTheDoor(t *testing.T) {
 	}
 	asked := 0
 	for _, op := range api.Ops {
+		if may := host.May(busy, op) == nil; may && op.Scope == api.Admin {
+			t.Errorf("%s is allowed to a dialect, which owns a database and administers nothing", op.Name)
+		} else if !may && slices.Contains([]api.Scope{"", api.Read, api.Write, api.Owner}, op.Scope) {
+			t.Errorf("%s is refused to a dialect in its own database", op.Name)
+		}
 		if op.HTTP != "" || op.Tool != nil || op.Wire != 0 {
 			continue
 		}
@@ -222,6 +229,63 @@ func TestDialectsPassTheDoor(t *testing.T) {
 	}
 	if asked == 0 {
 		t.Error("there are no such operations")
+	}
+}
+
+// TestADialectSeesItsDatabaseAlone: the view that a dialect's function gets is of its database. Other databases, tokens, limits, members and
+// the log are not in it, whatever the function asks for.
+func TestADialectSeesItsDatabaseAlone(t *testing.T) {
+	t.Parallel()
+	c := start(t, 1)
+	w := c.web(0)
+	for _, name := range []string{"mine", "other"} {
+		w.ok("POST", "/v1/databases", obj{"name": name})
+		w.ok("POST", "/v1/remember?database="+name, obj{"text": "Ada is in " + name})
+		w.ok("POST", "/v1/admin/tokens", obj{"database": name, "label": name})
+		w.ok("POST", "/v1/admin/databases/"+name+"/quota", obj{"max_rps": 1000})
+	}
+	host := c.nodes[0].Host()
+	other, err := c.nodes[0].Access().Local("other")
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := func(v *state.View, db oplog.DB, sees func(what string, n int)) {
+		count := func(db oplog.DB) (n int) {
+			v.Memories(db, 0, func(*oplog.Memory) bool { n++; return true })
+			v.Recent(db, 0, func(*oplog.Memory) bool { n++; return true })
+			v.MemoriesBack(db, 0, func(*oplog.Memory) bool { n++; return true })
+			v.Entities(db, func(oplog.Entity) bool { n++; return true })
+			return n
+		}
+		own, named := v.Database(db)
+		if !named || own.Name != "mine" || count(db) < 3 || v.Stats(db).Active != 1 {
+			t.Errorf("of its own database: %+v, %d rows, %+v", own, count(db), v.Stats(db))
+		}
+		sees("memories of another database", count(other.DB)+int(v.Stats(other.DB).Active))
+		_, there := v.Database(other.DB)
+		_, known := v.DatabaseNamed("other")
+		sees("another database", len(v.Databases())+map[bool]int{true: 1}[there || known])
+		sees("tokens", len(v.Tokens()))
+		sees("limits", len(v.Limits().Databases)+len(v.Limits().Tokens))
+		sees("members", len(v.Nodes()))
+		sees("the audit", len(v.Audits(100)))
+		sees("the cluster", len(v.Cluster()))
+		entries := 0
+		if err := v.Log(0, func(oplog.Outcome) bool { entries++; return true }); err != nil {
+			entries++
+		}
+		sees("the log", entries)
+	}
+	at := api.At{Host: host, Database: "mine"}
+	if err := at.View(t.Context(), func(v *state.View, db oplog.DB) error {
+		whole(v, db, func(what string, n int) {
+			if n != 0 {
+				t.Errorf("a dialect sees %s: %d", what, n)
+			}
+		})
+		return nil
+	}); err != nil {
+		t.Fatal(err)
 	}
 }
 

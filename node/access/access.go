@@ -51,8 +51,11 @@ func New(c Config) *Control {
 	return a
 }
 
-// All are the scopes of the cluster secret, of this host's user and of the node itself.
+// All are the scopes of the cluster secret and of the node itself.
 var All = []api.Scope{api.Read, api.Write, api.Admin}
+
+// Local are the scopes of a dialect in its database. What more it needs it names itself: see api.At.
+var Local = []api.Scope{api.Read, api.Write, api.Owner}
 
 // Node is the caller for what a node does of its own accord, in no database.
 func Node() api.Caller { return api.Caller{By: api.ByNode, Scopes: All, Forward: true} }

@@ -102,8 +102,10 @@ func TestTokensBecomeCallers(t *testing.T) {
 	if got, err := New(Config{State: st}).Authenticate(secret); err == nil {
 		t.Errorf("the cluster secret where it is no token: %+v", got)
 	}
-	if got, err := a.Local("other"); err != nil || got.Who() != api.ByLocal || got.Database != "other" || !got.May(api.Owner) || !got.Forward {
+	if got, err := a.Local("other"); err != nil || got.Who() != api.ByLocal || got.Database != "other" || !got.May(api.Owner) || got.May(api.Admin) || !got.Forward {
 		t.Errorf("this host's user: %+v %v", got, err)
+	} else if _, err := a.Select(got, "default"); err == nil {
+		t.Error("this host's user goes to another database")
 	}
 	if _, err := a.Local("none"); err == nil {
 		t.Error("this host's user in a database that is not there")

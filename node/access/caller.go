@@ -131,19 +131,19 @@ func did(o oplog.Outcome, kinds ...oplog.OpKind) bool {
 
 // Local is the caller of a surface whose clients are this host's own user.
 func (a *Control) Local(database string) (api.Caller, error) {
-	c := api.Caller{Scopes: All, Forward: true, By: api.ByLocal}
+	c := api.Caller{Scopes: Local, Forward: true, By: api.ByLocal}
 	err := a.read(func(v *state.View) error { return use(&c, v, database) })
 	return c, err
 }
 
-// Select returns the caller in another database. The cluster secret, callers of this host and tokens with scope admin reach every database;
-// for other tokens only their own exists.
+// Select returns the caller in another database. The cluster secret, the node itself and tokens with scope admin reach every database;
+// for others only their own exists.
 func (a *Control) Select(c api.Caller, database string) (api.Caller, error) {
 	if database == "" || database == c.Database {
 		return c, nil
 	}
 	err := a.read(func(v *state.View) error {
-		if c.Token != "" && !c.May(api.Admin) {
+		if !c.May(api.Admin) {
 			return oplog.Errorf(oplog.NotFound, "database '%s' not found", database)
 		}
 		return use(&c, v, database)

@@ -56,7 +56,7 @@ type At struct {
 	Host
 	Surface  string // the dialect's name, for the slow log
 	Database string
-	Also     []Scope // what the clients may do beside what they may do to memories: see RunProgram and its neighbours
+	Also     []Scope // what the clients need beside reading, writing and owning the database: see RunProgram and its neighbours
 }
 
 // Ask does the operation for this host's user.
@@ -70,14 +70,14 @@ func (o Of[Q, A]) Ask(ctx context.Context, at At, request *Q) (*A, error) {
 	return o.Do(ctx, at, c, request)
 }
 
-// View reads the state as this node has applied it. f must not keep the View.
+// View reads the database as this node has applied it: there is nothing else in the View. f must not keep it.
 func (at At) View(ctx context.Context, f func(*state.View, oplog.DB) error) error {
 	_, err := View.Ask(ctx, at, &ViewRequest{Read: f})
 	return err
 }
 
 type ViewRequest struct {
-	Read  func(*state.View, oplog.DB) error // sees the state at one index, and must not keep the View; nil reads nothing
+	Read  func(*state.View, oplog.DB) error // sees the caller's database at one index, and must not keep the View; nil reads nothing
 	Fresh Fresh                             // how new that state must be
 	Found bool                              // answer when recalls on this node find all that the state holds
 }

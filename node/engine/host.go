@@ -18,7 +18,7 @@ func (s *Service) view(ctx context.Context, c api.Caller, q *api.ViewRequest) (*
 		return nil, err
 	}
 	if q.Read != nil {
-		if err := s.state.Read(func(v *state.View) error { return q.Read(v, c.DB) }); err != nil {
+		if err := s.state.Read(func(v *state.View) error { return q.Read(v.Within(c.DB), c.DB) }); err != nil {
 			return nil, err
 		}
 	}
