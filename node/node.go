@@ -192,7 +192,7 @@ func (n *Node) openState() (err error) {
 			if errors.Is(err, state.ErrState) { // a restart with the same file would meet it again
 				err = errors.Join(err, home.LeaveWord(n.cfg.Files(), home.SuspectFile, err))
 			}
-			n.cancel(err)
+			n.cancel(n.askAbout(err))
 		},
 	})
 	return n.openEngine()

@@ -9,8 +9,10 @@ import (
 	"net"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/cairndb/cairn/node/certs"
+	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/snapshot"
@@ -50,14 +52,48 @@ func (n *Node) openRaft(ctx context.Context) (err error) {
 		Credentials: raft.Credentials{Secret: member.Secret, Others: member.OtherSecrets, Identity: n.identity, KeyOf: n.keyOf, ServerTLS: server, ClientTLS: client},
 		Hello:       n.helloInfo, Founds: oplog.Founds, Handler: n.peers(),
 		Window: n.window, Retain: func() uint64 { return uint64(n.state.Retains()) },
-		Failed:       func(err error) { n.cancel(err) },
-		Contradicted: func(err error) { n.cancel(errors.Join(err, home.LeaveWord(n.cfg.Files(), home.DamageFile, err))) },
+		Check: commit.CheckRecord, Failed: func(err error) { n.cancel(err) }, StepAside: n.stepAside,
 	}, n.commit.StateMachine())
 	if err != nil {
 		return err
 	}
 	return home.Rebuilt(n.cfg.Files(), n.raft.Status().LastIndex)
 }
+
+// maxSetAside is how many states a home may hold that were moved aside while its node steps aside by itself. A fault that comes back would fill
+// the disk, and an operator has to look.
+const maxSetAside = 3
+
+// stepAside has this node stop, and its next start move state and log aside: a majority of the voters holds something else.
+func (n *Node) stepAside(why error) error {
+	if aside := home.SetAsides(n.cfg.Home); len(aside) >= 2*maxSetAside { // a state and a log each time
+		return fmt.Errorf("the home holds %d files that were moved aside: look why, remove them, and see deploy/runbooks/divergence.md", len(aside))
+	}
+	if err := home.LeaveWord(n.cfg.Files(), home.DamageFile, why); err != nil {
+		return err
+	}
+	n.cancel(why)
+	return nil
+}
+
+// askAbout adds to the error of a record that cannot be applied what the other voters hold in its place. Where that is another record, this node's
+// log is wrong, and its next start gets the others'.
+func (n *Node) askAbout(err error) error {
+	var u *commit.UnappliedError
+	if !errors.As(err, &u) || !errors.Is(err, oplog.ErrRecord) {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(n.ctx, askAboutTimeout)
+	defer cancel()
+	if n.commit.WaitOpen(ctx) != nil { // the log is given to the state before it is known here
+		return err
+	}
+	said := n.raft.Doubt(ctx, uint64(u.Index), err)
+	n.log.Error("a committed record cannot be decoded", "index", u.Index, "others", said)
+	return fmt.Errorf("%w (%s)", err, said)
+}
+
+const askAboutTimeout = 5 * time.Second
 
 // keyOf is the public key that the cluster knows of a member.
 func (n *Node) keyOf(id uint32) (key string) {

@@ -1,6 +1,11 @@
 package raft
 
 import (
+	"crypto/ed25519"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -21,7 +26,8 @@ func (n *Node) end() recovery.Place {
 
 func (n *Node) acknowledgedFile() string { return filepath.Join(n.cfg.Dir, "acknowledged") }
 
-// storeAcknowledged writes the acknowledged places to disk every few seconds while they change, and once more when the node stops.
+// storeAcknowledged writes the acknowledged places, and what is committed, to disk every few seconds while they change, and once more when the
+// node stops.
 func (n *Node) storeAcknowledged() {
 	tick := time.NewTicker(5 * time.Second)
 	defer tick.Stop()
@@ -34,6 +40,7 @@ func (n *Node) storeAcknowledged() {
 		if err := n.acks.Store(n.acknowledgedFile(), !n.cfg.NoSync); err != nil {
 			n.log.Warn("acknowledged records of members not saved", "err", err)
 		}
+		_ = n.disk.Try(n.logs.StoreCommitted) // a failure of the disk stops this member
 	}
 }
 
@@ -41,19 +48,44 @@ func (n *Node) storeAcknowledged() {
 // as its disk has it: a crash may take the rest.
 func (n *Node) acknowledgedPlaces() (all []wire.RaftPlace) {
 	if end := n.end(); n.logs.Synced() { // in this order: what is appended after the question was not asked about
-		n.acks.Note(n.cfg.NodeID, end)
+		n.acks.Note(n.cfg.NodeID, place(n.receipt(end)))
 	}
 	for id, p := range n.acks.All() {
-		all = append(all, wire.RaftPlace{Node: id, Term: p.Term, Index: p.Index})
+		all = append(all, wire.RaftPlace{Node: id, Term: p.Term, Index: p.Index, Receipt: p.Receipt})
 	}
 	return all
+}
+
+func place(p *wire.RaftPlace) recovery.Place {
+	return recovery.Place{Term: p.Term, Index: p.Index, Receipt: p.Receipt}
+}
+
+// receiptKey is the key of a member's receipts. It is made of the identity in its home, so an old copy of the home has it as well, and no other
+// member does.
+func receiptKey(identity ed25519.PrivateKey) []byte {
+	if identity == nil {
+		return nil
+	}
+	key := sha256.Sum256(append([]byte("cairn receipt "), identity.Seed()...))
+	return key[:]
+}
+
+// receipt is a record that this member has, with what proves that to the member itself later.
+func (n *Node) receipt(p recovery.Place) *wire.RaftPlace {
+	out := &wire.RaftPlace{Node: n.cfg.NodeID, Term: p.Term, Index: p.Index}
+	if n.receipts != nil {
+		h := hmac.New(sha256.New, n.receipts)
+		h.Write(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, p.Term), p.Index))
+		out.Receipt = hex.EncodeToString(h.Sum(nil))
+	}
+	return out
 }
 
 // noteAcknowledged takes over the places that a leader's heartbeat carries.
 func (n *Node) noteAcknowledged(all []wire.RaftPlace) {
 	for _, p := range all {
 		if p.Node != n.cfg.NodeID {
-			n.acks.Note(p.Node, recovery.Place{Term: p.Term, Index: p.Index})
+			n.acks.Note(p.Node, place(&p))
 		}
 	}
 }
@@ -68,18 +100,24 @@ func (n *Node) reached() recovery.Place {
 }
 
 // checkRolledBack compares the record that a peer knows this member to have acknowledged with those that its files know of. If they do not
-// reach so far they are an old copy: the member gives up its vote until it has rejoined.
+// reach so far they are an old copy: the member gives up its vote until it has rejoined. The peer's word is not enough for that: it must show
+// the member's own receipt.
 func (n *Node) checkRolledBack(peer uint32, h *wire.RaftHello) {
 	if h == nil || n.raft == nil || n.stateless() {
 		return
 	}
-	end := n.reached()
-	if said := (recovery.Place{Term: h.AckTerm, Index: h.AckIndex}); end.Before(said) {
-		n.log.Error("this member's files are older than what it acknowledged: it has no vote until it has rejoined",
-			"peer", peer, "acknowledged", said.Index, "term", said.Term, "index", end.Index, "err", errRolledBack)
-		if err := n.markAmnesiac(); err != nil {
-			_ = n.disk.Break(fmt.Errorf("amnesia mark: %w", err))
-		}
+	end, said := n.reached(), recovery.Place{Term: h.AckTerm, Index: h.AckIndex}
+	if !end.Before(said) {
+		return
+	}
+	if own := n.receipt(said); own.Receipt == "" || !hmac.Equal([]byte(own.Receipt), []byte(h.Receipt)) {
+		n.disbelieve(Dispute{Peer: peer, Says: fmt.Sprintf("this node acknowledged record %d of term %d, but the receipt is not this node's", said.Index, said.Term)})
+		return
+	}
+	n.log.Error("this member's files are older than what it acknowledged: it has no vote until it has rejoined",
+		"peer", peer, "acknowledged", said.Index, "term", said.Term, "index", end.Index, "err", errRolledBack)
+	if err := n.markAmnesiac(); err != nil {
+		_ = n.disk.Break(fmt.Errorf("amnesia mark: %w", err))
 	}
 }
 

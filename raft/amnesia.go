@@ -34,6 +34,7 @@ type rejoining struct {
 	amnesia   atomic.Bool       // see stateless
 	admitted  atomic.Bool       // a leader has taken this node's vote away since it started without state
 	admitters chan hraft.Server // the leader whose requests were refused last, until it is asked
+	marking   chan struct{}     // holds a token while the mark is written or removed, so that it says what amnesia says
 }
 
 func (n *Node) amnesiaFile() string { return filepath.Join(n.cfg.Dir, "amnesia") }
@@ -56,6 +57,8 @@ func (n *Node) markAmnesiac() error { return n.markStateless(lostMark) }
 
 // markStateless marks this member as one without state.
 func (n *Node) markStateless(text string) error {
+	n.marking <- struct{}{}
+	defer func() { <-n.marking }()
 	n.amnesia.Store(true)
 	n.admitted.Store(false)
 	if n.offline {
@@ -81,7 +84,7 @@ func Discard(dir string) (aside string, err error) {
 	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
 		return "", nil
 	}
-	n := &Node{cfg: Config{Dir: dir}}
+	n := &Node{cfg: Config{Dir: dir}, rejoining: rejoining{marking: make(chan struct{}, 1)}}
 	if err := n.markAmnesiac(); err != nil {
 		return "", err
 	}
@@ -100,6 +103,8 @@ func Discard(dir string) (aside string, err error) {
 
 // clearAmnesia ends the amnesia.
 func (n *Node) clearAmnesia() {
+	n.marking <- struct{}{}
+	defer func() { <-n.marking }()
 	if err := n.removeMark(); err != nil {
 		n.log.Warn("amnesia mark not removed", "err", err)
 		return

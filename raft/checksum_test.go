@@ -48,8 +48,8 @@ func TestBitsFlippedBetweenMembers(t *testing.T) {
 		if got := sm.items(); !slices.Equal(got, want) {
 			t.Errorf("node %d has %q", i+1, got)
 		}
-		if err := c.nodes[i].contradiction.Load(); err != nil {
-			t.Errorf("node %d stopped: %v", i+1, *err)
+		if d := c.nodes[i].Disputes(); len(d) > 0 {
+			t.Errorf("node %d refused %+v", i+1, d)
 		}
 		refused += c.nodes[i].DamagedFrames()
 	}

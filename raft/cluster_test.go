@@ -1,7 +1,10 @@
 package raft
 
 import (
+	"bytes"
 	"context"
+	"crypto/ed25519"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,6 +32,7 @@ type list struct {
 	Index, Term uint64
 	Items       []string
 	restored    int
+	sums        []StateSum
 }
 
 func (l *list) Apply(batch []Record) []any {
@@ -45,7 +49,19 @@ func (l *list) Apply(batch []Record) []any {
 		}
 		out[i] = len(l.Items)
 	}
+	l.noteSum()
 	return out
+}
+
+// noteSum keeps the hash of the list at its index. The lock is held.
+func (l *list) noteSum() {
+	l.sums = append(l.sums, StateSum{l.Index, sha256.Sum256(fmt.Append(nil, l.Items))})
+}
+
+func (l *list) Sums() []StateSum {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.sums)
 }
 
 func (l *list) Applied() (uint64, uint64) {
@@ -86,7 +102,8 @@ func (l *list) Snapshot() (Snapshot, error) {
 func (l *list) Restore(r io.Reader) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.Items, l.restored = nil, l.restored+1
+	l.Items, l.sums, l.restored = nil, nil, l.restored+1
+	defer l.noteSum()
 	return json.NewDecoder(r).Decode(l)
 }
 
@@ -108,10 +125,12 @@ type cluster struct {
 	sms   []*list
 	keys  map[int]*seal.Ring // of the nodes that encrypt
 	disks map[int]*meter     // of the nodes whose log's disk is watched
-	roles map[int]string     // of the nodes that are no voters
-	slow  bool               // election timeouts are so long that no silence causes an election
+	files map[int]logstore.FS
+	roles map[int]string // of the nodes that are no voters
+	slow  bool           // election timeouts are so long that no silence causes an election
 	dial  func(context.Context, string) (net.Conn, error)
 	log   *slog.Logger // nil: none
+	aside sync.Map     // by node: why it stepped aside
 	calm  bool         // elections are slow, and the leader is heard often: those without state are taken in soon
 }
 
@@ -165,17 +184,41 @@ func (c *cluster) reopen(i int, secret string, peers []string) {
 	if c.calm {
 		election = rafttest.Election(8 * time.Second)
 	}
-	var files logstore.FS
+	files := c.files[i]
 	if m := c.disks[i]; m != nil {
 		files = m
 	}
-	n, err := Open(context.Background(), Config{NodeID: uint32(i + 1), Keys: c.keys[i], Dir: c.dirs[i], Addr: c.addrs[i], Credentials: Credentials{Secret: secret}, Peers: peers,
-		Role: c.roles[i], Seams: Seams{Dial: c.dial, LogFiles: files}, Alone: len(peers) == 0, Timing: Timing{Heartbeat: 250 * time.Millisecond, Election: election}, Handler: noHandler{}, Hello: c.sms[i].hello, Founds: founds, Logger: c.log}, c.sms[i])
+	n, err := Open(context.Background(), Config{NodeID: uint32(i + 1), Keys: c.keys[i], Dir: c.dirs[i], Addr: c.addrs[i], Credentials: Credentials{Secret: secret, Identity: identityOf(i)}, Peers: peers,
+		Role: c.roles[i], Seams: Seams{Dial: c.dial, LogFiles: files}, Alone: len(peers) == 0, Timing: Timing{Heartbeat: 250 * time.Millisecond, Election: election}, Handler: noHandler{}, Hello: c.sms[i].hello, Founds: founds, Logger: c.log,
+		Check: checkItem, StepAside: func(why error) error { c.aside.Store(i, why); return nil }}, c.sms[i])
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	c.nodes[i] = n
 	c.t.Cleanup(func() { n.Close() })
+}
+
+// storeUnchecked has the library of a follower store records of its leader that a leader would not send.
+func (n *Node) storeUnchecked(t *testing.T, l *Node, req *hraft.AppendEntriesRequest) {
+	t.Helper()
+	req.RPCHeader = hraft.RPCHeader{ProtocolVersion: hraft.ProtocolVersionMax, ID: []byte(transport.ServerID(l.cfg.NodeID)), Addr: []byte(l.cfg.Advertise)}
+	resp, err := n.transport.Consume(t.Context(), req, nil)
+	if r, ok := resp.(*hraft.AppendEntriesResponse); err != nil || !ok || !r.Success {
+		t.Fatalf("%+v, %v", resp, err)
+	}
+}
+
+// checkItem refuses what no test proposes.
+func checkItem(record []byte) error {
+	if bytes.HasPrefix(record, []byte{0xFF}) {
+		return errors.New("garbage")
+	}
+	return nil
+}
+
+// identityOf is the key of a node's home.
+func identityOf(i int) ed25519.PrivateKey {
+	return ed25519.NewKeyFromSeed(bytes.Repeat([]byte{byte(i + 1)}, ed25519.SeedSize))
 }
 
 func (c *cluster) wait(what string, ok func() bool) {

@@ -38,12 +38,13 @@ type Config struct {
 	Hello   func() wire.RaftHello                // what this node says of itself: cluster id, versions, client addresses
 	Founds  func(record []byte) (cluster string) // the id that a record gives the cluster; blank for other records
 	Handler Handler
-	Window  *Window       // is opened with the log; nil: nobody reads applied records
-	Retain  func() uint64 // the first record that they want; nil: none that the log can do without
-	Failed  func(error)   // told when the log's disk has failed, or another node has this one's id: this member must be stopped
-	// Contradicted is told when the leader's log is not the one whose records are applied here: this member must be stopped, and
-	// its state and log moved aside (Discard) before it is started again.
-	Contradicted func(error)
+	Window  *Window                   // is opened with the log; nil: nobody reads applied records
+	Retain  func() uint64             // the first record that they want; nil: none that the log can do without
+	Failed  func(error)               // told when the log's disk has failed, or another node has this one's id: this member must be stopped
+	Check   func(record []byte) error // returns why a record cannot be applied by this version: it is not stored; nil: nothing is checked
+	// StepAside is told that a majority of the voters holds something else than this member: it must be stopped, and its state and log moved
+	// aside (Discard) before it is started again. An error keeps it running.
+	StepAside func(why error) error
 	Seams
 
 	acceptLoss bool // a damaged log goes on without the records that no file has
@@ -99,6 +100,8 @@ type Handler interface {
 type StateMachine interface {
 	// Apply takes consecutive committed records and returns one result for each.
 	Apply(batch []Record) []any
+	// Sums are the hashes of the machine at the indexes that it has come to last, the oldest first. Members compare them.
+	Sums() []StateSum
 	// Applied is the last record whose effects the machine holds; those up to it are passed over by Apply. A crash may take
 	// some of them away again: the log keeps what a snapshot does not hold.
 	Applied() (index, term uint64)

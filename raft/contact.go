@@ -47,10 +47,13 @@ func (n *Node) noteLeader(term, acknowledged uint64, clock time.Time) {
 	if term < c.term {
 		return
 	}
-	if term > c.term || now.Sub(c.at) > n.lease() {
-		c.needed = max(acknowledged, c.acknowledged)
+	if term == c.term {
+		acknowledged = max(acknowledged, c.acknowledged)
 	}
-	c.term, c.acknowledged, c.at = term, max(acknowledged, c.acknowledged), now
+	if term > c.term || now.Sub(c.at) > n.lease() {
+		c.needed = acknowledged
+	}
+	c.term, c.acknowledged, c.at = term, acknowledged, now
 }
 
 // mark is the moment at which this node answers, for its leader to give back: by a clock that goes on while the machine sleeps.

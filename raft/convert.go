@@ -51,9 +51,7 @@ func Convert(dir, to string, from, into *seal.Ring) (err error) {
 
 // copyLog copies the records that are kept before the log as well. The target keeps all that it is told to cut.
 func copyLog(src, dst *logstore.Store) error {
-	if err := dst.SetChain(src.Chain()); err != nil {
-		return err
-	}
+	dst.NoteCommitted(src.Committed()) // closing the target stores it
 	first, err := src.FirstIndex()
 	if err != nil || first == 0 {
 		return err

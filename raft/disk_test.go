@@ -13,7 +13,6 @@ import (
 
 	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/raft/logstore"
-	"github.com/cairndb/cairn/raft/transport"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -99,10 +98,7 @@ func TestADiskFullAfterTheEndWasCut(t *testing.T) {
 	for at := range uint64(3) {
 		req.Entries = append(req.Entries, &hraft.Log{Index: index + 1 + at, Term: term - 1, Type: hraft.LogCommand, Data: []byte("never counted")})
 	}
-	var resp hraft.AppendEntriesResponse
-	if err := l.transport.AppendEntries(transport.ServerID(f.cfg.NodeID), hraft.ServerAddress(c.addrs[i]), req, &resp); err != nil || !resp.Success {
-		t.Fatalf("%+v, %v", resp, err)
-	}
+	f.storeUnchecked(t, l, req)
 	renamed := 0 // meta, then the segment that was cut
 	m.set(func(step string) error {
 		if step == "rename" {

@@ -11,6 +11,7 @@
 //	an entry on its way to the leader  0xD5 FORWARD       0xD6 FORWARD_OK
 //	a linearizable read                0xD7 READ_INDEX    0xD8 READ_INDEX_OK
 //	membership                         0xD9 MEMBERSHIP    0xDA MEMBERSHIP_OK
+//	what a member holds                0xDB COMPARE       0xDC COMPARE_OK
 //
 // Each kind of traffic has connections of its own to each peer, so a snapshot never delays a heartbeat.
 // Trust boundary: every connection begins with CLUSTER_HELLO and the cluster secret. That alone lets a peer ask to join and read the

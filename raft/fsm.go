@@ -8,8 +8,6 @@ import (
 	"sync/atomic"
 
 	hraft "github.com/hashicorp/raft"
-
-	"github.com/cairndb/cairn/raft/recovery"
 )
 
 // fsm is the library's view of the state machine.
@@ -43,10 +41,7 @@ func (f *fsm) ApplyBatch(logs []*hraft.Log) []any {
 		return slices.Repeat([]any{unknownOutcome{}}, len(logs))
 	}
 	if f.node != nil {
-		if err := f.node.chain.Add(logs); err != nil {
-			f.failure = f.node.contradicts(err)
-			return slices.Repeat([]any{unknownOutcome{}}, len(logs))
-		}
+		f.node.logs.NoteCommitted(batch[len(batch)-1].Index)
 	}
 	return f.sm.Apply(batch)
 }
@@ -71,8 +66,7 @@ func (f *fsm) Snapshot() (hraft.FSMSnapshot, error) {
 	}
 	f.last = &pendingSnapshot{Snapshot: s}
 	if f.node != nil {
-		end := f.node.chain.End()
-		f.last.before = func() error { return errors.Join(f.node.storeChain(end), f.node.limitTrailing()) }
+		f.last.before = f.node.limitTrailing
 	}
 	return f.last, nil
 }
@@ -84,14 +78,7 @@ func (f *fsm) Restore(r io.ReadCloser) error {
 	if f.last != nil {
 		f.last.abandon()
 	}
-	if err := f.sm.Restore(r); err != nil {
-		return err
-	}
-	if f.node != nil && f.node.running.Load() {
-		index, _ := f.sm.Applied()
-		f.node.chain.Restart(recovery.Link{Index: index})
-	}
-	return nil
+	return f.sm.Restore(r)
 }
 
 var errAbandoned = errors.New("the state was replaced meanwhile")

@@ -8,7 +8,6 @@ import (
 
 	hraft "github.com/hashicorp/raft"
 
-	"github.com/cairndb/cairn/raft/recovery"
 	"github.com/cairndb/cairn/raft/transport"
 	"github.com/cairndb/cairn/wire"
 )
@@ -62,7 +61,7 @@ func (h host) LeaderFields(id uint32, a *hraft.AppendEntriesRequest) *wire.RaftA
 	r.Heard = h.n.peer(id).mark
 	h.n.mu.Unlock()
 	if transport.IsHeartbeat(a) {
-		r.Clock, r.Last, r.Chain = transport.Micros(h.n.Clock().Time), h.n.acknowledgedPlaces(), h.n.chainEnd()
+		r.Clock, r.Last = transport.Micros(h.n.Clock().Time), h.n.acknowledgedPlaces()
 	}
 	return r
 }
@@ -76,10 +75,10 @@ func (h host) Clocks(id uint32, r *wire.RaftAppendReply, took time.Duration) {
 }
 
 // Answered implements transport.Host.
-func (h host) Answered(id uint32, records []*hraft.Log, resp *hraft.AppendEntriesResponse) {
-	h.n.notePeerAnswer(id, resp.LastLog)
-	if i := len(records); resp.Success && i > 0 {
-		h.n.acks.Note(id, recovery.Place{Term: records[i-1].Term, Index: records[i-1].Index})
+func (h host) Answered(id uint32, r *wire.RaftAppendReply) {
+	h.n.notePeerAnswer(id, r.LastLog)
+	if p := r.Acked; p != nil {
+		h.n.acks.Note(id, place(p))
 	}
 }
 
@@ -121,6 +120,7 @@ var rpcs = map[wire.Op]rpc{
 	wire.OpForward:       decoded((*inbound).forward),
 	wire.OpReadIndex:     (*inbound).readIndex,
 	wire.OpMembership:    decoded((*inbound).membership),
+	wire.OpCompare:       decoded((*inbound).compare),
 }
 
 // inbound is a connection of a peer whose frame is answered.

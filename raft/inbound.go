@@ -62,13 +62,13 @@ func (c *inbound) append(ctx context.Context, a *wire.RaftAppend) (*wire.RaftApp
 	}
 	req := &hraft.AppendEntriesRequest{RPCHeader: c.header(a.Leader, a.LeaderAddr), Term: a.Term,
 		PrevLogEntry: a.PrevIndex, PrevLogTerm: a.PrevTerm, LeaderCommitIndex: a.Commit, Entries: transport.Records(a.Entries)}
+	if err := c.n.screen(a.Leader, req); err != nil {
+		return nil, err
+	}
 	if c.n.fresh(a.Heard) {
 		c.n.noteLeader(a.Term, a.Acknowledged, transport.FromMicros(a.Clock))
 	}
 	c.n.noteAcknowledged(a.Last)
-	if err := errors.Join(c.n.checkApplied(req), c.n.checkChain(a.Term, a.Chain)); err != nil {
-		return nil, err
-	}
 	c.n.limitCommit(req)
 	r := c.n.answerHeartbeat(req)
 	if r == nil {
@@ -80,7 +80,11 @@ func (c *inbound) append(ctx context.Context, a *wire.RaftAppend) (*wire.RaftApp
 	if err := c.n.logs.WaitSynced(r.LastLog); err != nil {
 		return nil, err
 	}
-	return &wire.RaftAppendReply{Term: r.Term, LastLog: r.LastLog, Success: r.Success, NoRetryBackoff: r.NoRetryBackoff, Clock: transport.Micros(c.n.cfg.Now()), Mark: c.n.mark()}, nil
+	reply := &wire.RaftAppendReply{Term: r.Term, LastLog: r.LastLog, Success: r.Success, NoRetryBackoff: r.NoRetryBackoff, Clock: transport.Micros(c.n.cfg.Now()), Mark: c.n.mark()}
+	if i := len(a.Entries); i > 0 && r.Success {
+		reply.Acked = c.n.receipt(recovery.Place{Term: a.Entries[i-1].Term, Index: a.Entries[i-1].Index})
+	}
+	return reply, nil
 }
 
 // limitCommit makes a request claim no more than is proven. Only records in the request, or before it, are known to be the leader's;
@@ -154,6 +158,10 @@ func (c *inbound) vote(ctx context.Context, f wire.Frame, m *wire.RequestVote) e
 		return deny("not of this cluster")
 	case c.n.stateless():
 		return deny("this node has no state to vote with")
+	case c.n.distrusts(v.Candidate) != nil:
+		return deny(c.n.distrusts(v.Candidate).Error())
+	case c.n.checkTerm(v.Term) != nil:
+		return deny(c.n.refuse(v.Candidate, 0, c.n.checkTerm(v.Term)).Error())
 	default:
 		r, err := c.answerVote(ctx, v)
 		if err != nil {
@@ -201,10 +209,10 @@ func (c *inbound) snapshot(ctx context.Context, f wire.Frame, m *wire.SnapshotBe
 	if err := c.n.refusesUntilAdmitted(m.Leader, m.LeaderAddr); err != nil {
 		return c.Fail(f, wire.CodeNotLeader, "%v", err)
 	}
-	c.n.log.Info("receiving snapshot", "peer", m.Leader, "index", m.LastIndex, "bytes", m.Size)
-	if err := c.n.storeChain(recovery.Link{}); err != nil { // the snapshot stands for records that are not in it
-		return err
+	if err := c.n.screenSnapshot(m); err != nil {
+		return c.Fail(f, wire.CodeNotLeader, "%v", err)
 	}
+	c.n.log.Info("receiving snapshot", "peer", m.Leader, "index", m.LastIndex, "bytes", m.Size)
 	pr, pw := io.Pipe()
 	received := make(chan error, 1)
 	go func() { // ends with the last chunk, the connection, or the reader's close below

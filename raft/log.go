@@ -43,7 +43,12 @@ func (n *Node) openLog() error {
 	if err != nil {
 		return fmt.Errorf("snapshots: %w", err)
 	}
-	if err := n.openStore(path, covered); errors.Is(err, logstore.ErrDamaged) {
+	err = n.openStore(path, covered)
+	if errors.Is(err, logstore.ErrDamaged) { // a vote and a log depend on it: what was read wrong once is read again
+		n.log.Warn("the log cannot be read, and is read again", "path", path, "err", err)
+		err = n.openStore(path, covered)
+	}
+	if errors.Is(err, logstore.ErrDamaged) {
 		if made, failed := n.salvage(path, err); failed != nil {
 			return fmt.Errorf("raft log %s: %w", path, failed)
 		} else if made {

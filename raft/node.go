@@ -66,9 +66,9 @@ type lifetime struct {
 
 // agreement is what this member knows of the records that it and the others have: see recovery.
 type agreement struct {
-	acks          recovery.Acknowledged
-	chain         recovery.Chain
-	contradiction atomic.Pointer[error] // why this member stops; see contradiction.go
+	acks     recovery.Acknowledged
+	receipts []byte // the key of this member's receipts; see acknowledged.go
+	disputes disputes
 }
 
 // members is what this member knows of the others.
@@ -96,9 +96,10 @@ func newNode(cfg Config, sm StateMachine) *Node {
 	n := &Node{cfg: cfg, log: cfg.Logger, consensus: consensus{sm: sm}, lifetime: lifetime{stopped: make(chan struct{})}, largeFrames: large.NewTurns(),
 		answeredHeartbeats: make(chan *hraft.AppendEntriesRequest, 1),
 		storage:            storage{snaps: newSnapshots(&cfg, found), damaged: found},
-		rejoining:          rejoining{admitters: make(chan hraft.Server, 1)},
+		rejoining:          rejoining{admitters: make(chan hraft.Server, 1), marking: make(chan struct{}, 1)},
 		failover:           failover{connectionsLost: make(chan uint32, 1)},
 		members:            members{changed: make(chan struct{})},
+		agreement:          agreement{receipts: receiptKey(cfg.Identity), disputes: disputes{wake: make(chan struct{}, 1)}},
 		rounds:             confirmations{turn: make(chan struct{}, 1)},
 		clocks:             clocks{now: cfg.Now, elapsed: cfg.Elapsed, max: cfg.MaxClockOffset}}
 	n.trailing.Store(cfg.TrailingLogs)
@@ -141,6 +142,8 @@ func Open(ctx context.Context, cfg Config, sm StateMachine) (_ *Node, err error)
 	n.tasks.Go(n.fastFailover)
 	n.tasks.Go(n.passOnHeartbeats)
 	n.tasks.Go(n.storeAcknowledged)
+	n.tasks.Go(n.decideDisputes)
+	n.tasks.Go(n.compareStates)
 	return n, nil
 }
 
@@ -193,7 +196,6 @@ func (n *Node) start() error {
 	if err := n.dropSuperseded(last.Index, last.Term); err != nil && !logstore.LacksRoom(err) {
 		return fmt.Errorf("raft log: %w", err)
 	}
-	n.loadChain()
 	if n.lastAtOpen, err = n.logs.LastIndex(); err != nil {
 		return fmt.Errorf("raft log: %w", err)
 	}
@@ -293,7 +295,7 @@ func (n *Node) hello(to uint32, purpose string) *wire.ClusterHello {
 	h := n.cfg.Hello()
 	h.Purpose, h.HasState = purpose, !n.hasNothing()
 	acked := n.acks.Of(to)
-	h.AckTerm, h.AckIndex = acked.Term, acked.Index
+	h.AckTerm, h.AckIndex, h.Receipt = acked.Term, acked.Index, acked.Receipt
 	return &wire.ClusterHello{NodeID: n.cfg.NodeID, Role: n.cfg.Role, CurrentTerm: n.Term(), ClusterSecret: n.cfg.Secret,
 		AdvertiseAddr: n.cfg.Advertise, ProtocolVersion: wire.Version, Raft: &h}
 }

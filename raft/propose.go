@@ -64,9 +64,11 @@ func (n *Node) ReadIndex(ctx context.Context) (uint64, error) {
 	}
 	var ok wire.ReadIndexOK
 	before, _ := n.sm.Applied()
+	leader, _, _ := n.Leader()
 	err := n.askLeader(ctx, wire.OpReadIndex, &wire.Nothing{}, wire.OpReadIndexOK, &ok)
 	if err == nil && ok.Index < before { // records that are applied anywhere are committed
-		return 0, n.contradicts(fmt.Errorf("record %d is applied here, and the leader has committed %d", before, ok.Index))
+		why := n.refuse(leader, before, fmt.Errorf("record %d is applied here, and the leader says that it has committed %d", before, ok.Index))
+		return 0, fmt.Errorf("%w: %w", ErrNoLeader, why)
 	}
 	return ok.Index, err
 }

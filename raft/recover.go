@@ -7,7 +7,6 @@ import (
 	hraft "github.com/hashicorp/raft"
 
 	"github.com/cairndb/cairn/raft/logstore"
-	"github.com/cairndb/cairn/raft/recovery"
 )
 
 // The functions here work on the files of a node that does not run.
@@ -91,9 +90,6 @@ func Recover(cfg Config, sm StateMachine) error {
 	return offline(cfg, sm, func(n *Node) error {
 		if n.stateless() {
 			return errors.New("this node has lost its log: recover from another, or restore a backup")
-		}
-		if err := n.storeChain(recovery.Link{}); err != nil { // the snapshot that is made stands for records behind it
-			return err
 		}
 		f := &fsm{sm: n.sm, disk: n.logs.WaitSynced}
 		err := hraft.RecoverCluster(n.library(), f, n.logs, n.votes, n.snaps, n.transport, n.onlyMember())

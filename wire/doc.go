@@ -48,5 +48,5 @@
 // other's log. With checksum, CRC-32C of the hello as it is encoded without that field, the sender ends each later frame with four
 // bytes that len counts: CRC-32C, big-endian, of all bytes of the frame before them. A member that answers such a hello does the same,
 // and a frame that does not match is answered ERROR 4000 and passed over. Raft travels inside OPLOG_PUSH, HEARTBEAT and REQUEST_VOTE as the
-// extension `raft`; 0xD0 to 0xDA are snapshots, forwarding, read indexes and membership.
+// extension `raft`; 0xD0 to 0xDC are snapshots, forwarding, read indexes, membership and comparing.
 package wire

@@ -8,7 +8,7 @@ import (
 // Op is an opcode.
 type Op uint8
 
-// The opcodes. 0xB0 and 0xB1 are Cairn's own, and so are 0xD0 to 0xDA, spoken between peers only.
+// The opcodes. 0xB0 and 0xB1 are Cairn's own, and so are 0xD0 to 0xDC, spoken between peers only.
 const (
 	OpAuth           Op = 0x01
 	OpAuthOK         Op = 0x02
@@ -82,6 +82,8 @@ const (
 	OpReadIndexOK   Op = 0xD8
 	OpMembership    Op = 0xD9
 	OpMembershipOK  Op = 0xDA
+	OpCompare       Op = 0xDB
+	OpCompareOK     Op = 0xDC
 
 	OpError Op = 0xF0
 	OpPing  Op = 0xF1
@@ -107,7 +109,7 @@ var opNames = func() (names [256]string) {
 		OpRequestVote:         "REQUEST_VOTE VOTE_GRANTED VOTE_DENIED CLUSTER_STATUS CLUSTER_STATUS_RESULT READONLY_ERROR",
 		OpClusterDatabaseList: "CLUSTER_DATABASE_LIST CLUSTER_DATABASE_LIST_RESULT",
 		OpSnapshotBegin:       "SNAPSHOT_BEGIN SNAPSHOT_CHUNK SNAPSHOT_OK TIMEOUT_NOW TIMEOUT_NOW_OK",
-		OpForward:             "FORWARD FORWARD_OK READ_INDEX READ_INDEX_OK MEMBERSHIP MEMBERSHIP_OK",
+		OpForward:             "FORWARD FORWARD_OK READ_INDEX READ_INDEX_OK MEMBERSHIP MEMBERSHIP_OK COMPARE COMPARE_OK",
 		OpError:               "ERROR PING PONG",
 	} {
 		for i, name := range strings.Fields(row) {

@@ -19,6 +19,7 @@ type RaftHello struct {
 	Needs     []byte `wire:"needs,extension"`    // those of its log that not every version reads
 	AckTerm   uint64 `wire:"ack_term,extension"` // the last record that the sender knows the receiver to have acknowledged; 0 for none
 	AckIndex  uint64 `wire:"ack_index,extension"`
+	Receipt   string `wire:"receipt,extension"`  // the receiver's own proof of that
 	Nonce     []byte `wire:"nonce,extension"`    // chosen by the dialing side: the answer signs it
 	Key       string `wire:"key,extension"`      // of the answer: the public key, in hex, of the node's home
 	Addr      string `wire:"addr,extension"`     // of the answer: where the node is to be reached
@@ -55,14 +56,15 @@ type RaftAppend struct {
 	Clock        uint64      `wire:"clock,extension"`        // the leader's time, in Unix microseconds; 0 when it sends none
 	Heard        uint64      `wire:"heard,extension"`        // the mark of the follower's last answer that the leader had when it sent this; 0 for none
 	Last         []RaftPlace `wire:"last,extension"`         // in heartbeats: the last records that the members are known to have acknowledged
-	Chain        []byte      `wire:"chain,extension"`        // in heartbeats: origin, index and hash of the records the leader has applied; see raft/recovery/chain.go
 }
 
-// RaftPlace is the last record that a member is known to have acknowledged.
+// RaftPlace is the last record that a member is known to have acknowledged. Receipt proves that to the member itself: no other one can make
+// it.
 type RaftPlace struct {
-	Node  uint32 `wire:"n"`
-	Term  uint64 `wire:"t"`
-	Index uint64 `wire:"i"`
+	Node    uint32 `wire:"n"`
+	Term    uint64 `wire:"t"`
+	Index   uint64 `wire:"i"`
+	Receipt string `wire:"r,extension"`
 }
 
 // RaftAppendReply answers it.
@@ -73,6 +75,8 @@ type RaftAppendReply struct {
 	NoRetryBackoff bool   `wire:"no_retry_backoff"`
 	Clock          uint64 `wire:"clock,extension"` // the follower's time, in Unix microseconds; 0 when it sends none
 	Mark           uint64 `wire:"mark,extension"`  // when the follower answered, by a clock of its own that the leader gives back as heard
+
+	Acked *RaftPlace `wire:"acked,extension"` // the last record of the request, when the follower's disk has it
 }
 
 // RaftVote is a RequestVote or, with PreVote, a RequestPreVote.
@@ -144,6 +148,25 @@ type ForwardOK struct {
 type ReadIndexOK struct {
 	Index uint64 `wire:"index"`
 	Term  uint64 `wire:"term"`
+}
+
+// Compare asks a member what it holds.
+type Compare struct {
+	Index uint64 `wire:"index"` // of a record; 0 asks for the state's hashes alone
+}
+
+// CompareOK answers it. A member that does not know that the record is committed, or has no state, says nothing about it.
+type CompareOK struct {
+	Applied uint64     `wire:"applied"`          // the last record that it knows to be committed
+	Term    uint64     `wire:"term,extension"`   // of the record that it has at the index; 0: it cannot tell
+	Sum     []byte     `wire:"sum,extension"`    // SHA-256 of that record
+	States  []StateSum `wire:"states,extension"` // hashes of its state at the indexes that it has come to last
+}
+
+// StateSum is the hash of a state at an index.
+type StateSum struct {
+	Index uint64 `wire:"i"`
+	Sum   []byte `wire:"s"`
 }
 
 // Membership asks the leader to change the members of the cluster.

@@ -47,7 +47,7 @@ var messages = map[Op]func() Message{
 	OpSnapshotOK: func() Message { return new(SnapshotOK) }, OpTimeoutNow: func() Message { return new(TimeoutNow) },
 	OpForward: func() Message { return new(Forward) }, OpForwardOK: func() Message { return new(ForwardOK) },
 	OpReadIndexOK: func() Message { return new(ReadIndexOK) }, OpMembership: func() Message { return new(Membership) },
-	OpMembershipOK: func() Message { return new(MembershipOK) },
+	OpMembershipOK: func() Message { return new(MembershipOK) }, OpCompare: func() Message { return new(Compare) }, OpCompareOK: func() Message { return new(CompareOK) },
 }
 
 func unhex(t testing.TB, text string) []byte {

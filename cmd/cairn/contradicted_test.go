@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,10 +17,10 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestAContradictedMemberStops: a member that was given up comes back with its old home, in which records are applied that the node that went
-// on has never had. It stops at once and serves nothing, says so in its log, to the doctor, in status and metrics, keeps its files, and
-// comes back at its next start as one without state, with what the cluster has.
-func TestAContradictedMemberStops(t *testing.T) {
+// TestAContradictedMemberAsksTheOthers: a member that was given up comes back with its old home, in which records are applied that the node that went
+// on has never had. It refuses what that one sends and stays as it is, and says so in its log, to the doctor and in status. When a majority of
+// its voters holds other records it stops, keeps its files, and comes back at its next start as one without state, with what the cluster has.
+func TestAContradictedMemberAsksTheOthers(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
 	nodes, token := startThreeIn(t, t.TempDir(), inHaste, 0, 1, 2)
@@ -64,21 +65,42 @@ func TestAContradictedMemberStops(t *testing.T) {
 	if out, code := cairntest.Run(t, "cluster", "join", "--endpoints", stays.Line.HTTP, "--node-id", fmt.Sprint(old.Line.NodeID), "--peer-addr", old.Line.Cluster, "--token", token); code != 0 {
 		t.Fatalf("join: exit %d, %s", code, out)
 	}
-	old.Ends("the leader's log contradicts what this node has applied: record")
-	if !strings.Contains(old.Log.String(), `level=ERROR msg="the leader's log contradicts what this node has applied`) {
+	status := func(p *cairntest.Node) string {
+		out, _ := cairntest.Run(t, "cluster", "status", "--endpoints", p.Line.HTTP, "--token", token)
+		return out
+	}
+	refused := fmt.Sprintf("node %d refused what node %d sent", old.Line.NodeID, stays.Line.NodeID)
+	if !cairntest.Eventually(func() bool { return strings.Contains(status(stays), "degraded: "+refused) }) {
+		t.Fatalf("status:\n%s\n%s", status(stays), cairntest.TailOf(old.Log.String(), 3000))
+	}
+	if out := status(old); !strings.Contains(out, fmt.Sprintf("node %d  refused what node %d sent", old.Line.NodeID, stays.Line.NodeID)) || !strings.Contains(out, "too few other voters say yet") {
+		t.Errorf("its own status:\n%s", out)
+	}
+	if !strings.Contains(old.Log.String(), `level=ERROR msg="refused what a peer sent, and changed nothing"`) {
 		t.Errorf("it logs no error:\n%s", cairntest.TailOf(old.Log.String(), 3000))
 	}
+	if out, code := cairntest.Run(t, "doctor", "--config", old.Args[3]); code != cli.ExitFailed || !strings.Contains(out, fmt.Sprintf("refused what node %d sent", stays.Line.NodeID)) {
+		t.Errorf("doctor: exit %d, %s", code, out)
+	}
+	if aside := movedAside(t, old.Line.Home); len(aside) > 0 || !castles() {
+		t.Errorf("on the word of one peer it moved %q, or answers nothing", aside)
+	}
+	if err := os.RemoveAll(gone.Line.Home); err != nil {
+		t.Fatal(err)
+	}
+	gone.Launch()() // with an empty home: it is the second that holds other records
+	old.Ends("a majority of the voters holds something else than this node")
 	if castles() {
 		t.Error("it goes on answering")
 	}
-	if out, code := cairntest.Run(t, "doctor", "--config", old.Args[3]); code != cli.ExitFailed || !strings.Contains(out, "in the leader's log") || !strings.Contains(out, "moves state and log aside") {
+	if out, code := cairntest.Run(t, "doctor", "--config", old.Args[3]); code != cli.ExitFailed || !strings.Contains(out, "hold another record") || !strings.Contains(out, "moves state and log aside") {
 		t.Errorf("doctor of the stopped member: exit %d, %s", code, out)
 	}
-	if out, _ := cairntest.Run(t, "cluster", "status", "--endpoints", stays.Line.HTTP, "--token", token); !strings.Contains(out, fmt.Sprintf("node %d unreachable", old.Line.NodeID)) {
+	if out := status(stays); !strings.Contains(out, fmt.Sprintf("node %d unreachable", old.Line.NodeID)) {
 		t.Errorf("status of the other while it is down:\n%s", out)
 	}
 	old.Launch()()
-	sameState(t, []*cairntest.Node{stays, old})
+	sameState(t, []*cairntest.Node{stays, old, gone})
 	checkExport(t, old, token, acked)
 	if aside := movedAside(t, old.Line.Home); len(aside) < 2 {
 		t.Errorf("of its home only %q is kept", aside)
@@ -100,7 +122,7 @@ func TestAContradictedMemberStops(t *testing.T) {
 	if m, err := io.ReadAll(r); err != nil || !strings.Contains(string(m), "\ncairn_set_aside 2\n") {
 		t.Errorf("metrics: %v\n%s", err, m)
 	}
-	if out, _ := cairntest.Run(t, "doctor", "--config", old.Args[3]); !strings.Contains(out, "unreadable or contradicted the cluster") {
+	if out, _ := cairntest.Run(t, "doctor", "--config", old.Args[3]); !strings.Contains(out, "unreadable or differ from a majority") {
 		t.Errorf("doctor: %s", out)
 	}
 	found := map[string]bool{}

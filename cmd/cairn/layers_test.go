@@ -72,6 +72,7 @@ var layers = []layer{
 	{"raft/logstore", nil},
 	{"raft/rafttest", nil},
 	{"raft/transport", nil},
+	{"raft/peertest", []string{"raft/transport"}},
 	{"raft/recovery", []string{"raft/logstore"}},
 	{"raft", []string{"raft/logstore", "raft/recovery", "raft/transport"}},
 

@@ -29,6 +29,7 @@ type deaf struct{ index, term uint64 }
 
 func (d *deaf) Apply(batch []raft.Record) []any { return make([]any, len(batch)) }
 func (d *deaf) Applied() (uint64, uint64)       { return d.index, d.term }
+func (d *deaf) Sums() []raft.StateSum           { return nil }
 func (d *deaf) Snapshot() (raft.Snapshot, error) {
 	return nil, errors.New("it has no state")
 }

@@ -161,7 +161,7 @@ func TestAHomeIsEncryptedAndItsKeyReplaced(t *testing.T) {
 // showsRotation checks what is shown of a rotation that has all but a file that was moved aside behind it, and waits for its removal.
 func showsRotation(t *testing.T, home, aside string) {
 	t.Helper()
-	if out, _ := cairntest.Run(t, "status", "--home", home); !strings.Contains(out, "node 1  moved files aside that were damaged or contradicted the cluster: "+aside+"\n") {
+	if out, _ := cairntest.Run(t, "status", "--home", home); !strings.Contains(out, "node 1  moved files aside that were damaged or differ from a majority's: "+aside+"\n") {
 		t.Errorf("status does not name %s: %s", aside, out)
 	}
 	shown := jsonOf[struct {

@@ -135,7 +135,7 @@ func TestStatusForAPerson(t *testing.T) {
 	}
 	want := `cluster c1  degraded: node 3 unreachable
 leader node 2  term 3  quorum 2 of 3
-node 1  moved files aside that were damaged or contradicted the cluster: state.corrupt-1, raft.corrupt-1
+node 1  moved files aside that were damaged or differ from a majority's: state.corrupt-1, raft.corrupt-1
         keep them until every member is healthy, then remove them (runbooks damaged-state.md, divergence.md)
 node 2  its files may hold purged text until it has rewritten them (runbook erase.md)
 node 2  found damage in its state: state/1/000004.sst (2 times), state/1/000007.sst (once)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -95,6 +96,11 @@ func printStatus(w io.Writer, s api.ClusterStatus) error {
 		printLeftovers(w, p.NodeID, p.Leftovers)
 	}
 	for _, p := range all {
+		for _, d := range p.Disputes {
+			fmt.Fprintf(w, "node %d  refused what node %d sent (%d times): %s\n        %s (runbook divergence.md)\n", p.NodeID, d.Peer, d.Times, d.Says, cmp.Or(d.Verdict, "too few other voters say yet what they hold"))
+		}
+	}
+	for _, p := range all {
 		for _, d := range cli.DamageOf(p.Damaged) {
 			fmt.Fprintf(w, "node %d  %s\n        %s\n", p.NodeID, d.Says, d.Heals)
 		}
@@ -152,7 +158,7 @@ func printLeftovers(w io.Writer, node uint32, l api.Leftovers) {
 		fmt.Fprintf(w, "node %d  is rewriting its files under its new data key: %s left\n", node, strings.Join(l.OldKeys, ", "))
 	}
 	if len(l.SetAside) > 0 {
-		fmt.Fprintf(w, "node %d  moved files aside that were damaged or contradicted the cluster: %s\n        keep them until every member is healthy, then remove them (runbooks damaged-state.md, divergence.md)\n", node, strings.Join(l.SetAside, ", "))
+		fmt.Fprintf(w, "node %d  moved files aside that were damaged or differ from a majority's: %s\n        keep them until every member is healthy, then remove them (runbooks damaged-state.md, divergence.md)\n", node, strings.Join(l.SetAside, ", "))
 	}
 }
 

@@ -116,14 +116,7 @@ func (l *Log) enterForwarded(ctx context.Context, from uint32, m wire.Forward) (
 // decodeForwarded decodes and checks an entry from another member: every replica will have to decode it, and a member says only
 // its own addresses and its own key. The scan comes first, because nested values can exhaust a decoder's stack.
 func decodeForwarded(from uint32, body []byte) (e oplog.Entry, err error) {
-	for rest := body; len(rest) > 0; {
-		n, err := wire.Scan(rest)
-		if err != nil {
-			return e, errUnreadable
-		}
-		rest = rest[n:]
-	}
-	if e, err = oplog.DecodeEntry(body); err != nil || len(e.Ops) == 0 {
+	if e, err = decodeScanned(body); err != nil || len(e.Ops) == 0 {
 		return e, errUnreadable
 	}
 	for _, op := range e.Ops {
@@ -132,4 +125,30 @@ func decodeForwarded(from uint32, body []byte) (e oplog.Entry, err error) {
 		}
 	}
 	return e, nil
+}
+
+// decodeScanned decodes an entry that another node has made.
+func decodeScanned(body []byte) (e oplog.Entry, err error) {
+	for rest := body; len(rest) > 0; {
+		n, err := wire.Scan(rest)
+		if err != nil {
+			return e, err
+		}
+		rest = rest[n:]
+	}
+	return oplog.DecodeEntry(body)
+}
+
+// CheckRecord returns why a record of another node's log cannot be applied by this version.
+func CheckRecord(rec []byte) error {
+	if len(rec) == 0 {
+		return nil // it changes nothing
+	}
+	_, bodies, err := oplog.DecodeRecord(rec)
+	for _, body := range bodies {
+		if err == nil {
+			_, err = decodeScanned(body)
+		}
+	}
+	return err
 }

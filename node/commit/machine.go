@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,6 +29,8 @@ type machine struct {
 	waiting atomic.Int64  // bytes in queue
 	shrunk  chan struct{} // holds a token when waiting has shrunk
 
+	sums sums
+
 	stop   chan struct{} // closed when the node stops
 	lacked bool          // the node stops and Apply has applied not all that raft gave; only raft's goroutine uses it
 }
@@ -35,7 +39,48 @@ func newMachine(o Options) *machine {
 	m := &machine{o: o, feed: newFeed(), queue: make(chan step, followQueue), shrunk: make(chan struct{}, 1), stop: make(chan struct{})}
 	applied, _ := o.State.Applied()
 	m.applied.advance(applied)
+	m.sums.note(o.State)
 	return m
+}
+
+// sums are the hashes of the state at the ends of the batches applied last. Members compare theirs, which were seldom at one index at
+// one moment, but mostly have been at the same ones.
+type sums struct {
+	mu   sync.Mutex
+	last []raft.StateSum
+}
+
+// keptSums is how many are kept: those of some seconds of work.
+const keptSums = 256
+
+func (k *sums) note(s *state.State) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	index, sum := s.Sum()
+	now := raft.StateSum{Index: uint64(index), Sum: sum}
+	switch n := len(k.last); {
+	case n > 0 && k.last[n-1].Index == now.Index:
+		k.last[n-1] = now
+		return
+	case n == keptSums:
+		k.last = append(k.last[:0], k.last[keptSums/2:]...)
+	}
+	k.last = append(k.last, now)
+}
+
+// forget drops what was noted of a state that another has replaced.
+func (k *sums) forget() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.last = k.last[:0]
+}
+
+// Sums implements raft.StateMachine. The newest is the state's own.
+func (m *machine) Sums() []raft.StateSum {
+	m.sums.note(m.o.State)
+	m.sums.mu.Lock()
+	defer m.sums.mu.Unlock()
+	return slices.Clone(m.sums.last)
 }
 
 // Apply implements raft.StateMachine. An error of the state stops the node: one that cannot apply what the cluster has
@@ -98,6 +143,7 @@ func (m *machine) applyBatch(records []oplog.Record, size int, results []any) (o
 		}
 		results[i] = answers
 	}
+	m.sums.note(m.o.State)
 	m.applied.advance(last)
 	m.enqueue(step{upTo: last, outcomes: outcomes, size: size})
 	return true
@@ -117,7 +163,7 @@ func (m *machine) applyRetrying(records []oplog.Record) (out []oplog.Outcome, ok
 		if !m.o.Disk.Caused(err) {
 			m.o.Logger.Error("cannot apply, this node stops", "index", records[0].Index, "err", err)
 			if !errors.Is(err, state.ErrDisk) { // records that cannot be applied are looked for; of a disk nothing but its failure is said
-				err = fmt.Errorf("cannot apply record %d and those behind it: %w", records[0].Index, err)
+				err = &UnappliedError{Index: firstUnreadable(records), Err: err}
 			}
 			m.o.Fail(err)
 			<-m.stop
@@ -130,6 +176,28 @@ func (m *machine) applyRetrying(records []oplog.Record) (out []oplog.Outcome, ok
 			return nil, false
 		}
 	}
+}
+
+// An UnappliedError is a committed record that this node cannot apply.
+type UnappliedError struct {
+	Index oplog.Index
+	Err   error
+}
+
+func (e *UnappliedError) Error() string {
+	return fmt.Sprintf("cannot apply record %d and those behind it: %v", e.Index, e.Err)
+}
+
+func (e *UnappliedError) Unwrap() error { return e.Err }
+
+// firstUnreadable is the first record that cannot be decoded, or else the first.
+func firstUnreadable(records []oplog.Record) oplog.Index {
+	for _, r := range records {
+		if CheckRecord(r.Data) != nil {
+			return r.Index
+		}
+	}
+	return records[0].Index
 }
 
 // Applied implements raft.StateMachine.
@@ -183,6 +251,7 @@ func (m *machine) Restore(r io.Reader) error {
 		m.o.Logger.Info("snapshot not needed, the state has its records already", "index", at)
 		return nil
 	}
+	m.sums.forget()
 	m.applied.advance(at)
 	m.enqueue(step{upTo: at, restored: true})
 	return nil

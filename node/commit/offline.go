@@ -23,6 +23,9 @@ func (o Offline) Apply(batch []raft.Record) []any {
 // Applied implements raft.StateMachine.
 func (o Offline) Applied() (index, term uint64) { return place(o.State) }
 
+// Sums implements raft.StateMachine: a node that does not run compares nothing.
+func (Offline) Sums() []raft.StateSum { return nil }
+
 // Snapshot implements raft.StateMachine.
 func (o Offline) Snapshot() (raft.Snapshot, error) { return snapshotOf(o.State, nil) }
 

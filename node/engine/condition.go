@@ -40,10 +40,14 @@ func condition(st api.ClusterStatus) (word, why string) {
 		return degraded, fmt.Sprintf("disk of node %d full, it refuses writes", st.NodeID)
 	case len(gone) > 0:
 		return degraded, away
-	case st.ClockOff:
-		return degraded, fmt.Sprintf("clock of node %d off", st.NodeID)
 	}
-	for _, p := range st.Peers {
+	all := append([]api.Peer{{NodeID: st.NodeID, Vitals: st.Vitals}}, st.Peers...)
+	for _, p := range all {
+		if len(p.Disputes) > 0 {
+			return degraded, fmt.Sprintf("node %d refused what node %d sent", p.NodeID, p.Disputes[0].Peer)
+		}
+	}
+	for _, p := range all {
 		if p.ClockOff {
 			return degraded, fmt.Sprintf("clock of node %d off", p.NodeID)
 		}
@@ -129,12 +133,7 @@ const compareEvery = 15 * time.Second
 // Values of the metric that says whether the replicas agree.
 var agreements = map[string]int64{"agree": 1, "unknown": 0, "diverged": -1}
 
-// compare watches whether the replicas hold the same. The node does not heal a difference by itself: its cause is a broken disk or a bug,
-// which an operator has to find.
+// compare watches whether the replicas hold the same, for the metric. Folder raft compares them as well, and acts on what it finds.
 func (s *Service) compare(ctx context.Context) {
-	st := s.Status(ctx)
-	s.seen.agreed.Store(agreements[st.Agreement])
-	if st.Agreement == "diverged" {
-		s.log.Error("state differs from a peer's", "index", st.SumIndex, "hash", st.Sum)
-	}
+	s.seen.agreed.Store(agreements[s.Status(ctx).Agreement])
 }

@@ -31,7 +31,13 @@ func (s *Service) own() own {
 	clock := s.raft.Clock()
 	return own{Role: s.role(st), Through: st.AppliedIndex, Term: st.Term, Whole: s.seen.scrubClean.Load() && s.raft.HasState(), Store: s.ownStore(),
 		Vitals: api.Vitals{Applied: s.commit.Applied(), SumIndex: i, Sum: sum.String(), ClockOffset: millis(clock.Offset), ClockOff: clock.Off, Version: s.cfg.Member.Version,
-			UptimeSecs: time.Since(s.measured.started).Seconds(), Damaged: s.damaged(), Models: s.embedders.names(), Leftovers: s.cfg.Home.Leftovers()}}
+			UptimeSecs: time.Since(s.measured.started).Seconds(), Damaged: s.damaged(), Disputes: s.disputes(), Models: s.embedders.names(), Leftovers: s.cfg.Home.Leftovers()}}
+}
+
+func (s *Service) disputes() []api.Dispute {
+	return each(s.raft.Disputes(), func(d raft.Dispute) api.Dispute {
+		return api.Dispute{Peer: d.Peer, Index: d.Index, Says: d.Says, Times: d.Times, Verdict: d.Verdict}
+	})
 }
 
 // ownStore is the files of this node's state.

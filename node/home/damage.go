@@ -136,10 +136,14 @@ func LossOf(err error) bool {
 // mustReplace says whether state and log are moved aside: a scrub found damage, or a read failed and a verification finds why. A node
 // that is alone keeps its log, which is all it has, and rebuilds the state from it.
 func mustReplace(cfg Config, dir string, opts state.Options) (bad bool, err error) {
-	if _, err := os.Stat(filepath.Join(cfg.Dir, DamageFile)); err == nil {
+	found, whole, err := readNote(filepath.Join(cfg.Dir, DamageFile))
+	if err != nil {
+		return false, err
+	}
+	if found != nil && whole {
 		return true, nil
 	}
-	if _, err := os.Stat(filepath.Join(cfg.Dir, SuspectFile)); err != nil {
+	if _, err := os.Stat(filepath.Join(cfg.Dir, SuspectFile)); err != nil && found == nil { // a note that is not what a run wrote is a suspicion
 		return false, nil
 	}
 	s, err := state.Open(dir, opts)

@@ -21,11 +21,13 @@ func TestWordsOfTheLastRun(t *testing.T) {
 		name           string
 		words          []string
 		damaged, peers bool
+		spoiled        bool     // something changed in the words
 		moved          []string // what is set aside
 		left           []string // words that the start leaves
 	}{
 		{name: "no word", damaged: true},
 		{name: "found damaged", words: []string{DamageFile}, moved: []string{"state", "log"}},
+		{name: "found damaged, and the word is no run's", words: []string{DamageFile}, peers: true, spoiled: true},
 		{name: "suspected, sound", words: []string{SuspectFile}, peers: true},
 		{name: "suspected, damaged", words: []string{SuspectFile}, damaged: true, peers: true, moved: []string{"state", "log"}},
 		{name: "suspected, damaged, alone", words: []string{SuspectFile}, damaged: true, moved: []string{"state"}, left: []string{rebuildingFile}},
@@ -39,6 +41,9 @@ func TestWordsOfTheLastRun(t *testing.T) {
 			dir := filepath.Join(cfg.Dir, StateDir)
 			for _, w := range c.words {
 				must(t, LeaveWord(cfg, w, errors.New("at index 401: what was found")))
+				if c.spoiled {
+					rafttest.FlipOne(t, filepath.Join(cfg.Dir, w), rand.New(rand.NewPCG(1, 1)))
+				}
 			}
 			if n := len(Damaged(cfg.Dir)); n != len(c.words) {
 				t.Errorf("%d words are told, want %d", n, len(c.words))

@@ -42,10 +42,15 @@ type cluster struct {
 const secret = "as long as the secret of a cluster"
 
 func newCluster(t *testing.T, seed uint64, size, retain int) *cluster {
-	c := &cluster{t: t, retain: retain, net: newNetwork(seed), nodes: make([]*node.Node, size), skew: make([]time.Duration, size), hurt: map[int]bool{}, hurts: [4]bool{spare: true}, born: time.Now(), log: slog.New(slog.DiscardHandler)}
+	log := slog.New(slog.DiscardHandler)
 	if *verbose {
-		c.log = slog.New(slog.NewTextHandler(t.Output(), nil))
+		log = slog.New(slog.NewTextHandler(t.Output(), nil))
 	}
+	return newClusterWith(t, seed, size, retain, log)
+}
+
+func newClusterWith(t *testing.T, seed uint64, size, retain int, log *slog.Logger) *cluster {
+	c := &cluster{t: t, retain: retain, net: newNetwork(seed), nodes: make([]*node.Node, size), skew: make([]time.Duration, size), hurt: map[int]bool{}, hurts: [4]bool{spare: true}, born: time.Now(), log: log}
 	dir := t.TempDir()
 	for i := range c.nodes {
 		c.disks = append(c.disks, &disk{home: filepath.Join(dir, fmt.Sprint(i+1)), awake: func() { c.net.awake(i + 1) }, synced: map[uint64]int64{}})

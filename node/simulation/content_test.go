@@ -86,3 +86,10 @@ func (c *cluster) content(i int) {
 		}
 	}
 }
+
+// believes checks that a node has refused nothing of the others: they are slow, late and gone here, and not hostile.
+func (c *cluster) believes(i int) {
+	for _, d := range c.node(i).Service().Status(context.Background()).Disputes {
+		c.t.Errorf("node %d refused what node %d sent, %d times: %s (%s)", i+1, d.Peer, d.Times, d.Says, d.Verdict)
+	}
+}

@@ -119,6 +119,7 @@ func simulate(t *testing.T, seed uint64) {
 	for i := range c.nodes {
 		if c.runs(i) {
 			c.content(i)
+			c.believes(i)
 		}
 	}
 	c.close()

@@ -68,7 +68,7 @@ func liveUntil(t *testing.T, o Options, at int) bool {
 			reached = [2]uint64{l.Term, l.Index}
 		}
 	}
-	chain := byte(0)
+	committed := uint64(0)
 	try := func(do func() error, then ...[]*hraft.Log) bool {
 		err := do()
 		if err == nil && len(then) > 0 {
@@ -116,9 +116,10 @@ func liveUntil(t *testing.T, o Options, at int) bool {
 			on = try(func() error { return s.log.Reseal(s.last()) })
 		case n == 13:
 			on = try(func() error {
-				err := s.log.SetChain([]byte{chain + 1})
+				s.log.NoteCommitted(committed + 1)
+				err := s.log.StoreCommitted()
 				if err == nil {
-					chain++
+					committed++
 				}
 				return err
 			})
@@ -155,8 +156,8 @@ func liveUntil(t *testing.T, o Options, at int) bool {
 			if was != nil && !slices.ContainsFunc(may, func(want []*hraft.Log) bool { return holdsWith(log, want, s.kept, mayKeep) == nil }) {
 				t.Fatalf("crash at step %d: %v", at, was)
 			}
-			if got := append(log.Chain(), 0)[0]; got != chain && got != chain+1 {
-				t.Fatalf("crash at step %d: chain %d, not %d", at, got, chain)
+			if got := log.Committed(); got != committed && got != committed+1 {
+				t.Fatalf("crash at step %d: committed up to %d, not %d", at, got, committed)
 			}
 			last, _ := log.LastIndex()
 			var end hraft.Log

@@ -2,7 +2,7 @@
 // appended, and two small files beside them. It implements hraft.LogStore (Store) and hraft.StableStore (Votes). It never decides
 // whether a record counts: package raft opens it, and hashicorp/raft calls it from its tasks. One writer at a time, any readers.
 //
-//	meta                        where the log and what is kept before it begin, what was cut off its end, and the chain of what is applied
+//	meta                        where the log and what is kept before it begin, what was cut off its end, and what is committed
 //	votes.db                    term and vote: raft-boltdb's file
 //	00000000000000000001.seg    records from 1 on
 //	00000000000000009120.seg    records from 9120 on: the last segment takes what is appended
@@ -17,7 +17,7 @@
 //	body     extensions, data
 //
 // A frame is a record, whose stamp is when it was appended in ns, or a mark: kind 255, no body, the index of the last record
-// before it, and as stamp how long the file was. A frame's CRC is taken of the log's salt, the segment's first record and the
+// before it, as term the last record that was known to be committed, and as stamp how long the file was. A frame's CRC is taken of the log's salt, the segment's first record and the
 // frame's offset as well: a frame counts nowhere else than where it was written. The salt is random, so that no client can make
 // data that looks like a frame. In an encrypted log the body of a record is a sealed value that is bound to the same, with the
 // head; its tag stands for the CRC. Marks have a CRC in both.

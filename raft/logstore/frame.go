@@ -94,9 +94,9 @@ func (c codec) appendRecord(b []byte, base int64, l *hraft.Log) []byte {
 }
 
 // appendMark appends a mark.
-func (c codec) appendMark(b []byte, offset int64, last uint64, size int64) []byte {
+func (c codec) appendMark(b []byte, offset int64, last, committed uint64, size int64) []byte {
 	at := len(b)
-	b = head{index: last, kind: kindMark, stamp: uint64(size)}.append(b)
+	b = head{index: last, term: committed, kind: kindMark, stamp: uint64(size)}.append(b)
 	return binary.BigEndian.AppendUint32(b, c.sum(offset, b[at:]))
 }
 

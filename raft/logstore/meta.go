@@ -1,7 +1,6 @@
 package logstore
 
 import (
-	"bytes"
 	"crypto/rand"
 	"encoding/binary"
 	"encoding/json"
@@ -26,9 +25,10 @@ type meta struct {
 	Kept   uint64 // the first record that is kept (kept.go), First when none is
 	Newest uint64 // the segment that was begun last; 0 for none
 	Last   uint64 // the last record of a store that was closed; 0 when it was not
-	Chain  []byte // SetChain
 
 	CutTerm, CutIndex uint64 // Cut
+
+	Committed uint64 // see Committed; marks may say more
 }
 
 func newMeta() meta {
@@ -77,11 +77,12 @@ func unpack(keys *seal.Ring, raw []byte, val any) error {
 	return err
 }
 
-// updateMeta replaces meta. The library's snapshot task stores the chain while its main task deletes records, so the two take turns.
+// updateMeta replaces meta. Tasks that change it take turns.
 func (s *Store) updateMeta(to func(m *meta)) error {
 	s.metaTurn <- struct{}{} // a disk takes its time, so no mutex is waited for
 	defer func() { <-s.metaTurn }()
 	m := *s.meta.Load()
+	m.Committed = s.Committed()
 	to(&m)
 	b, err := pack(s.o.Keys, m)
 	if err == nil {
@@ -93,13 +94,22 @@ func (s *Store) updateMeta(to func(m *meta)) error {
 	return err
 }
 
-// SetChain stores the chain of applied records; the store does not look into its bytes.
-func (s *Store) SetChain(b []byte) error {
-	return s.updateMeta(func(m *meta) { m.Chain = bytes.Clone(b) })
+// NoteCommitted remembers that records up to an index are committed. It reaches the disk with the next records, or with StoreCommitted.
+func (s *Store) NoteCommitted(index uint64) {
+	for was := s.committed.Load(); was < index && !s.committed.CompareAndSwap(was, index); was = s.committed.Load() {
+	}
 }
 
-// Chain is what SetChain stored; nil for nothing.
-func (s *Store) Chain() []byte { return s.meta.Load().Chain }
+// Committed is the last record that is known to be committed: NoteCommitted was called for it, in this process or in one before.
+func (s *Store) Committed() uint64 { return s.committed.Load() }
+
+// StoreCommitted puts what Committed says on the disk. The next records bring it there as well, but they may be long in coming.
+func (s *Store) StoreCommitted() error {
+	if s.committed.Load() <= s.meta.Load().Committed {
+		return nil
+	}
+	return s.updateMeta(func(*meta) {})
+}
 
 // hadRecords reports whether the log has ever had records.
 func (s *Store) hadRecords() bool {

@@ -22,6 +22,8 @@ type segment struct {
 	used    int64    // behind it there are zeros up to the file's end; beyond at when a write has failed
 	size    int64    // how long the file is
 
+	committed uint64 // what the marks say that the log knew to be committed
+
 	kept bool // f is nil, and offsets is nil until a Reader has come; see kept.go
 }
 
@@ -75,7 +77,7 @@ func (s *Store) create(first uint64, logs []*hraft.Log) (_ *segment, err error) 
 	}()
 	b := append(g.header(g.size), frames...)
 	if len(logs) > 0 {
-		b = g.appendMark(b, g.at, g.next()-1, g.size)
+		b = g.appendMark(b, g.at, g.next()-1, s.Committed(), g.size)
 		g.at += markSize
 	}
 	g.used = g.at
@@ -146,7 +148,7 @@ func (s *Store) sync(g *segment) error {
 	if err := s.failedSync(g.f.Sync()); err != nil {
 		return err
 	}
-	b := g.appendMark(nil, g.at, g.next()-1, g.size)
+	b := g.appendMark(nil, g.at, g.next()-1, s.Committed(), g.size)
 	n, err := g.f.WriteAt(b, g.at)
 	g.used = max(g.used, g.at+int64(n))
 	if err == nil {
@@ -172,6 +174,7 @@ func (s *Store) load(first uint64) (g *segment, end ending, err error) {
 	if end, err = g.scan(); err != nil {
 		return nil, end, errors.Join(fmt.Errorf("%s: %w", segmentName(first), err), g.f.Close())
 	}
+	s.NoteCommitted(g.committed)
 	return g, end, nil
 }
 
@@ -193,6 +196,7 @@ func (g *segment) scan() (end ending, err error) {
 		switch {
 		case err == nil && l == nil && h.index == g.next()-1:
 			was, end.unmarked = max(was, int64(h.stamp)), false
+			g.committed = max(g.committed, h.term)
 			g.at += markSize
 		case err == nil && l != nil && l.Index == g.next():
 			g.offsets, end.unmarked = append(g.offsets, uint32(g.at)), true

@@ -54,6 +54,8 @@ type Store struct {
 	failed   atomic.Pointer[error] // of a sync
 	readable atomic.Uint64         // no kept record before it can be read
 
+	committed atomic.Uint64 // see Committed
+
 	mu     sync.RWMutex
 	segs   []*segment // the oldest first
 	cuts   int        // how often records were taken away
@@ -93,6 +95,7 @@ func (s *Store) open() error {
 		return err
 	}
 	s.meta.Store(&m)
+	s.NoteCommitted(m.Committed)
 	if notExist(err) {
 		if err := errors.Join(s.updateMeta(func(*meta) {}), s.failedSync(s.o.FS.SyncDir(filepath.Dir(s.dir)))); err != nil {
 			return err

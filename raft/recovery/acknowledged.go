@@ -15,14 +15,18 @@ import (
 
 // A member whose files are an old copy (a machine snapshot, a copied disk) cannot know that. The others can: each remembers the last
 // record that each member acknowledged, and tells the member when they connect, which is before it is asked for a vote. A member
-// whose files know of none so new is treated as one without state.
+// whose files know of none so new is treated as one without state. A wrong word must cost no vote, so the member gave a receipt with each
+// acknowledgement, which only it can make, and is shown that.
 //
 // A record is remembered by term and index. In that order the newest record that a member has had never goes back; the end of its log does
 // where another leader's records are about to replace it, so the log remembers what it cut (logstore.Store.Cut). The leader learns it from the answers to its appends and tells the others in its heartbeats. It is on
 // disk within a few seconds, so a crash forgets no more than those.
 
 // Place is the term and the index of a record, in the order in which votes compare the ends of logs.
-type Place struct{ Term, Index uint64 }
+type Place struct {
+	Term, Index uint64
+	Receipt     string `json:",omitempty"` // with which a member proves to itself that it acknowledged the record
+}
 
 // Compare orders places by term, then by index.
 func (p Place) Compare(q Place) int {

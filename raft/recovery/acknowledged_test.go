@@ -15,10 +15,10 @@ import (
 func TestAcknowledgementsGrow(t *testing.T) {
 	t.Parallel()
 	var a Acknowledged
-	for _, p := range []Place{{2, 10}, {1, 90}, {2, 9}, {3, 4}, {3, 4}, {2, 50}} {
+	for _, p := range []Place{{2, 10, "a"}, {1, 90, "b"}, {2, 9, "c"}, {3, 4, "d"}, {3, 4, "e"}, {2, 50, "f"}} {
 		a.Note(1, p)
 	}
-	if got, want := a.last, map[uint32]Place{1: {3, 4}}; !maps.Equal(got, want) {
+	if got, want := a.last, map[uint32]Place{1: {3, 4, "d"}}; !maps.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
@@ -38,21 +38,21 @@ func TestAFullDiskLosesNoAcknowledgement(t *testing.T) {
 		return read.Of(1)
 	}
 	var a Acknowledged
-	a.Note(1, Place{2, 10})
+	a.Note(1, Place{2, 10, "r"})
 	if err := a.Store(path, true); err != nil {
 		t.Fatal(err)
 	}
 	release := rafttest.Fill(t, dir)
-	a.Note(1, Place{2, 11})
+	a.Note(1, Place{2, 11, "r"})
 	err := a.Store(path, true)
-	if got := stored(); err == nil || got != (Place{2, 10}) {
+	if got := stored(); err == nil || got != (Place{2, 10, "r"}) {
 		t.Errorf("on a full disk: %v, %v", got, err)
 	}
 	release()
 	if err := a.Store(path, true); err != nil {
 		t.Fatal(err)
 	}
-	if got := stored(); got != (Place{2, 11}) {
+	if got := stored(); got != (Place{2, 11, "r"}) {
 		t.Errorf("with room again: %v", got)
 	}
 }

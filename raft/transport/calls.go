@@ -119,32 +119,31 @@ func (t *Transport) AppendEntries(id hraft.ServerID, addr hraft.ServerAddress, a
 // Append sends records, or asks whether a member follows, on a connection for a purpose.
 func (t *Transport) Append(purpose string, id hraft.ServerID, addr hraft.ServerAddress, a *hraft.AppendEntriesRequest, resp *hraft.AppendEntriesResponse) error {
 	for _, part := range split(a) {
-		if err := t.appendPart(purpose, id, addr, part, resp); err != nil {
+		r, err := t.appendPart(purpose, id, addr, part, resp)
+		if err != nil {
 			return err
 		}
-		if !resp.Success {
+		if t.host.Answered(NodeID(id), r); !resp.Success {
 			break
 		}
 	}
-	t.host.Answered(NodeID(id), a.Entries, resp)
 	return nil
 }
 
-func (t *Transport) appendPart(purpose string, id hraft.ServerID, addr hraft.ServerAddress, part *hraft.AppendEntriesRequest, resp *hraft.AppendEntriesResponse) error {
+func (t *Transport) appendPart(purpose string, id hraft.ServerID, addr hraft.ServerAddress, part *hraft.AppendEntriesRequest, resp *hraft.AppendEntriesResponse) (*wire.RaftAppendReply, error) {
 	ctx, cancel := context.WithTimeout(t.ctx, t.appendTimeout(purpose))
 	defer cancel()
 	sent := time.Now()
 	op, m := t.packAppend(NodeID(id), part)
 	f, err := t.Pool.exchange(ctx, NodeID(id), string(addr), purpose, op, m)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	r, err := unpackAppend(f, resp)
-	if err != nil {
-		return err
+	if err == nil {
+		t.host.Clocks(NodeID(id), r, time.Since(sent))
 	}
-	t.host.Clocks(NodeID(id), r, time.Since(sent))
-	return nil
+	return r, err
 }
 
 // appendTimeout bounds an exchange: a heartbeat that is slower than an election is no heartbeat.
@@ -195,4 +194,13 @@ func (t *Transport) TimeoutNow(_ hraft.ServerID, addr hraft.ServerAddress, _ *hr
 	defer cancel()
 	return t.Pool.Call(ctx, string(addr), ForHeartbeat, wire.OpTimeoutNow,
 		&wire.TimeoutNow{Leader: t.o.NodeID, LeaderAddr: t.o.Advertise}, wire.OpTimeoutNowOK, &wire.Nothing{})
+}
+
+// Compare asks a member what it holds at an index.
+func (t *Transport) Compare(ctx context.Context, id uint32, addr string, index uint64) (m wire.CompareOK, err error) {
+	f, err := t.Pool.exchange(ctx, id, addr, ForAsk, wire.OpCompare, &wire.Compare{Index: index})
+	if err == nil {
+		err = readAnswer(f, wire.OpCompareOK, &m)
+	}
+	return m, err
 }

@@ -63,7 +63,7 @@ type Host interface {
 	// Clocks is told what a member's clocks showed in an answer, and how long the exchange took.
 	Clocks(id uint32, r *wire.RaftAppendReply, took time.Duration)
 	// Answered is told a follower's answer to records.
-	Answered(id uint32, records []*hraft.Log, resp *hraft.AppendEntriesResponse)
+	Answered(id uint32, r *wire.RaftAppendReply)
 	// WaitAnswer returns when a peer that did not answer has answered a heartbeat, or need not be waited for.
 	WaitAnswer(ctx context.Context, id uint32)
 	// MayAskVotes returns why this member must ask for no votes; nil when it may ask.

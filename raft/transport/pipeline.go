@@ -5,6 +5,8 @@ import (
 	"time"
 
 	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/wire"
 )
 
 // pipelineDepth is how many appends may be on their way to a follower at once.
@@ -70,10 +72,11 @@ func (p *pipeline) receive() {
 	for {
 		select {
 		case f := <-p.flying:
-			f.err = p.answer(f)
+			var r *wire.RaftAppendReply
+			r, f.err = p.answer(f)
 			close(f.ready)
 			if f.err == nil {
-				p.t.host.Answered(NodeID(p.id), f.req.Entries, f.resp)
+				p.t.host.Answered(NodeID(p.id), r)
 			}
 			select {
 			case p.done <- f:
@@ -86,25 +89,26 @@ func (p *pipeline) receive() {
 	}
 }
 
-// answer reads what the follower said of each part: the first refusal is the answer to all. The library looks at the answer and
-// not at the error, so there is none before all are read.
-func (p *pipeline) answer(f *inFlight) error {
+// answer reads what the follower said of each part: the first refusal is the answer to all, or else the last answer. The library looks at the
+// answer and not at the error, so there is none before all are read.
+func (p *pipeline) answer(f *inFlight) (r *wire.RaftAppendReply, err error) {
 	answer := hraft.AppendEntriesResponse{Success: true}
 	for range f.parts {
 		frame, err := p.c.Next(time.Now().Add(RPCTimeout))
 		if err != nil {
-			return err
+			return nil, err
 		}
 		var said hraft.AppendEntriesResponse
-		if _, err := unpackAppend(frame, &said); err != nil {
-			return err
+		part, err := unpackAppend(frame, &said)
+		if err != nil {
+			return nil, err
 		}
 		if answer.Success {
-			answer = said
+			answer, r = said, part
 		}
 	}
 	*f.resp = answer
-	return nil
+	return r, nil
 }
 
 // Close ends the pipeline; appends without an answer are sent again by the library.

@@ -27,7 +27,7 @@ func TestHalfAnAnswerIsNone(t *testing.T) {
 	}()
 	p := &pipeline{c: &Conn{Conn: here, r: wire.NewReader(here, wire.MaxPlainPeer)}}
 	f := &inFlight{parts: 2, resp: &hraft.AppendEntriesResponse{}}
-	if err := p.answer(f); err == nil || f.resp.Success {
+	if _, err := p.answer(f); err == nil || f.resp.Success {
 		t.Errorf("%+v, %v", f.resp, err)
 	}
 }

@@ -188,7 +188,7 @@ func (e *exam) home(context.Context) []Finding {
 	}
 	fs := []Finding{{"", OK, e.cfg.Home, ""}}
 	if aside := home.SetAsides(e.cfg.Home); len(aside) > 0 {
-		fs = append(fs, Finding{"", Warn, "files moved aside, because they were unreadable or contradicted the cluster (the node's log says which): " + strings.Join(aside, ", "), "check the disk; remove the files when the node is healthy again"})
+		fs = append(fs, Finding{"", Warn, "files moved aside, because they were unreadable or differ from a majority's (the node's log says which): " + strings.Join(aside, ", "), "check the disk; remove the files when the node is healthy again"})
 	}
 	if _, err := os.Stat(filepath.Join(e.cfg.Home, "raft", "amnesia")); err == nil {
 		fs = append(fs, Finding{"", Warn, "this node may not vote: its log was lost or is older than what it acknowledged, or its home was empty", "start the other nodes with the homes they have; this node gets its vote back when it has caught up"})
@@ -228,6 +228,7 @@ func (e *exam) cluster(context.Context) (fs []Finding) {
 		fs = append(fs, Finding{"", Fail, "states at the same index differ", "follow deploy/runbooks/divergence.md, and do not empty a home before it says which"})
 	}
 	versions := map[string]bool{s.Version: true}
+	fs = append(fs, disputes(s.NodeID, s.Disputes)...)
 	for _, p := range s.Peers {
 		if !p.Reachable {
 			do := "start it"
@@ -238,6 +239,7 @@ func (e *exam) cluster(context.Context) (fs []Finding) {
 			continue
 		}
 		versions[p.Version] = true
+		fs = append(fs, disputes(p.NodeID, p.Disputes)...)
 		if p.LagEntries != nil && *p.LagEntries > farBehind {
 			fs = append(fs, Finding{"", Warn, fmt.Sprintf("node %d is %d entries behind", p.NodeID, *p.LagEntries), "check its disk and its network"})
 		}
@@ -247,6 +249,14 @@ func (e *exam) cluster(context.Context) (fs []Finding) {
 	}
 	if len(fs) == 0 {
 		fs = []Finding{{"", OK, fmt.Sprintf("node %d: %s, term %d, index %d, %s", s.NodeID, s.Role, s.CurrentTerm, s.Applied, agreement(s)), ""}}
+	}
+	return fs
+}
+
+// disputes are what a node refused of others.
+func disputes(node uint32, all []api.Dispute) (fs []Finding) {
+	for _, d := range all {
+		fs = append(fs, Finding{"", Warn, fmt.Sprintf("node %d refused what node %d sent: %s", node, d.Peer, d.Says), cmp.Or(d.Verdict, "start the other voters: they say which of the two is wrong") + "; see deploy/runbooks/divergence.md"})
 	}
 	return fs
 }

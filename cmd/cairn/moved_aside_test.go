@@ -1,0 +1,74 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/node/home"
+	"github.com/cairndb/cairn/wire"
+)
+
+// TestStatesMovedAsideArePutBack follows the runbook divergence.md for the day on which two healthy members have moved their states aside and the third,
+// which has its own, is the wrong one: no leader comes, and nothing is lost.
+func TestStatesMovedAsideArePutBack(t *testing.T) {
+	t.Parallel()
+	nodes, token := startThreeIn(t, t.TempDir(), inHaste, 0, 1, 2)
+	c := connect(t, nodes, token)
+	acked := map[string]string{}
+	for i := range 20 {
+		text := fmt.Sprint("kept ", i)
+		rid, err := putOnce(t.Context(), c, wire.NewRemember(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		acked[rid] = text
+	}
+	sameState(t, nodes)
+	right, wrong := nodes[:2], nodes[2]
+	for _, p := range nodes {
+		p.Kill()
+	}
+	for _, p := range right {
+		if err := home.LeaveWord(home.Config{Dir: p.Line.Home}, home.DamageFile, errors.New("a guard that was wrong")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, p := range nodes {
+		p.Launch()
+	}
+	for _, p := range right {
+		if !cairntest.Eventually(func() bool { return len(movedAside(t, p.Line.Home)) == 2 }) {
+			t.Fatalf("node %d moved %q", p.Line.NodeID, movedAside(t, p.Line.Home))
+		}
+	}
+	for _, p := range nodes { // 1
+		p.Kill()
+	}
+	for _, p := range right {
+		in := func(name string) string { return filepath.Join(p.Line.Home, name) }
+		for _, aside := range movedAside(t, p.Line.Home) { // 3
+			name := filepath.Base(aside[:len(aside)-len(filepath.Ext(aside))])
+			if err := errors.Join(os.RemoveAll(in(name)), os.Rename(aside, in(name))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, mark := range []string{"damaged", "suspect", "raft/amnesia"} { // 4
+			if err := os.RemoveAll(in(mark)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := os.Rename(wrong.Line.Home, wrong.Line.Home+".away"); err != nil { // 5
+		t.Fatal(err)
+	}
+	startAll(t, nodes, 0, 1) // 6
+	startAll(t, nodes, 2)
+	sameState(t, nodes)
+	for _, p := range nodes {
+		checkExport(t, p, token, acked)
+	}
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/cmd/cairn/config"
+	"github.com/cairndb/cairn/node/home"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/snapshot"
+	"github.com/cairndb/cairn/raft/peertest"
+	"github.com/cairndb/cairn/raft/transport"
+	"github.com/cairndb/cairn/wire"
+)
+
+// member is a member of a cluster in the test's hands: it has the id, the secret and the key of a node.
+func member(t *testing.T, p *cairntest.Node, id uint32, cluster string, hello wire.RaftHello) *peertest.Peer {
+	t.Helper()
+	up, err := config.Load(p.Args[3], false, func(*config.File) {}, func(string) string { return "" }, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var key ed25519.PrivateKey
+	if key, err = home.OpenIdentity(up.Node.Home); err != nil {
+		t.Fatal(err)
+	}
+	hello.ClusterID, hello.HasState, hello.EntryMin, hello.EntryMax, hello.StateMin, hello.StateMax, hello.Reads = cluster, true, oplog.RecordVersion, oplog.RecordVersion, snapshot.Min, snapshot.Max, oplog.Reads()
+	m := peertest.NewPeer(transport.Options{NodeID: id, Advertise: up.Node.Addresses.Advertise, Secret: up.Node.Member.Secret, Identity: key, Log: slog.New(slog.DiscardHandler),
+		Dial: up.Node.Seams.WithDefaults().Dial}, hello)
+	t.Cleanup(m.Close)
+	return m
+}
+
+// TestOneMemberHurtsNoOther: the third member of a cluster is in hostile hands, or its memory is wrong, and so is what reaches the others in
+// their leader's name. They refuse what contradicts what they have applied and what is no record, say so, move nothing aside, keep their
+// votes, and go on without the third.
+func TestOneMemberHurtsNoOther(t *testing.T) {
+	t.Parallel()
+	nodes, token := startThreeIn(t, t.TempDir(), inHaste, 0, 1, 2)
+	c := connect(t, nodes, token)
+	acked := map[string]string{}
+	put := func(text string) {
+		t.Helper()
+		rid, err := putOnce(t.Context(), c, wire.NewRemember(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		acked[rid] = text
+	}
+	for i := range 20 {
+		put(fmt.Sprint("kept ", i))
+	}
+	sameState(t, nodes)
+	at := leaderOf(t, nodes)
+	leader, follower, third := nodes[at], nodes[(at+1)%3], nodes[(at+2)%3]
+	third.Kill()
+	s, ok := statusOf(t, leader)
+	if !ok {
+		t.Fatal("no status")
+	}
+	hostile := member(t, third, third.Line.NodeID, s.Cluster, wire.RaftHello{AckTerm: s.CurrentTerm + 5, AckIndex: 1 << 40, Receipt: "of my own making"})
+	inItsName := member(t, third, leader.Line.NodeID, s.Cluster, wire.RaftHello{})
+	held, err := hostile.Compare(t.Context(), leader.Line.NodeID, leader.Line.Cluster, uint64(s.Applied))
+	if err != nil || held.Term == 0 || len(held.Sum) == 0 || len(held.States) == 0 {
+		t.Fatalf("the leader holds %+v, %v", held, err)
+	}
+	last := uint64(s.Applied)
+	forged := []struct {
+		what string
+		from *peertest.Peer
+		to   []*cairntest.Node
+		wire.RaftAppend
+	}{
+		{"a term more, and another term at an applied index", hostile, []*cairntest.Node{leader, follower}, wire.RaftAppend{Term: s.CurrentTerm + 1, PrevIndex: last, PrevTerm: held.Term + 1}},
+		{"seven bytes of garbage", hostile, []*cairntest.Node{leader, follower},
+			wire.RaftAppend{Term: s.CurrentTerm + 1, PrevIndex: last, PrevTerm: held.Term, Commit: last + 1, Entries: []wire.RaftEntry{{Index: last + 1, Term: s.CurrentTerm + 1, Data: []byte("garbage")}}}},
+		{"one bit in what the leader sends", inItsName, []*cairntest.Node{follower}, wire.RaftAppend{Term: s.CurrentTerm, PrevIndex: last, PrevTerm: held.Term ^ 1}},
+	}
+	for _, f := range forged {
+		for _, to := range f.to {
+			if r, err := f.from.Append(t.Context(), to.Line.Cluster, f.RaftAppend); err == nil {
+				t.Errorf("%s: node %d takes it: %+v", f.what, to.Line.NodeID, r)
+			}
+		}
+	}
+	put("after one of each")
+	for range 5 { // more than a mistake: the third is not followed any more
+		for _, f := range forged[:2] {
+			for _, to := range f.to {
+				_, _ = f.from.Append(t.Context(), to.Line.Cluster, f.RaftAppend) // refused, as above
+			}
+		}
+		if err := errors.Join(hostile.Hello(t.Context(), leader.Line.Cluster), hostile.Hello(t.Context(), follower.Line.Cluster)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("after many")
+	for _, p := range []*cairntest.Node{leader, follower} {
+		if !strings.Contains(p.Log.String(), `msg="refused what a peer sent, and changed nothing" peer=`+fmt.Sprint(third.Line.NodeID)) {
+			t.Errorf("node %d does not say what it refused:\n%s", p.Line.NodeID, cairntest.TailOf(p.Log.String(), 2000))
+		}
+		if out, _ := cairntest.Run(t, "cluster", "status", "--endpoints", p.Line.HTTP, "--token", token); !strings.Contains(out, fmt.Sprintf("node %d  refused what node %d sent", p.Line.NodeID, third.Line.NodeID)) {
+			t.Errorf("status of node %d:\n%s", p.Line.NodeID, out)
+		}
+		if aside := movedAside(t, p.Line.Home); len(aside) > 0 {
+			t.Errorf("node %d moved %q", p.Line.NodeID, aside)
+		}
+		if marks, err := filepath.Glob(filepath.Join(p.Line.Home, "raft", "amnesia")); err != nil || len(marks) > 0 {
+			t.Errorf("node %d has no vote: %v, %v", p.Line.NodeID, marks, err)
+		}
+	}
+	hostile.Close()
+	inItsName.Close()
+	third.Launch()()
+	leader.Kill() // the two that are left elect one of them
+	if !cairntest.Eventually(func() bool {
+		s, ok := statusOf(t, follower)
+		return ok && s.LeaderID != nil && *s.LeaderID != leader.Line.NodeID
+	}) {
+		t.Fatal("no leader")
+	}
+	put("without the first leader")
+	leader.Launch()()
+	sameState(t, nodes)
+	checkExport(t, leader, token, acked)
+}

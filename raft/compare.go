@@ -1,0 +1,222 @@
+package raft
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/raft/transport"
+	"github.com/cairndb/cairn/wire"
+)
+
+// Members compare what they hold: one record, when there is a dispute about it, and the hashes of their states every few seconds. Only what a
+// majority of all voters holds counts against a member, and the member itself is none of them.
+
+// compareEvery is how often a member compares the hash of its state with those of the others.
+const compareEvery = 5 * time.Second
+
+// compareTimeout bounds what it waits for one of them.
+const compareTimeout = 2 * time.Second
+
+// A StateSum is the hash of a state at an index.
+type StateSum struct {
+	Index uint64
+	Sum   [sha256.Size]byte
+}
+
+// recordSum is the hash of a record.
+func recordSum(l *hraft.Log) []byte {
+	h := sha256.New()
+	b := binary.BigEndian.AppendUint64(nil, l.Index)
+	b = binary.BigEndian.AppendUint64(b, l.Term)
+	h.Write(append(b, byte(l.Type)))
+	h.Write(l.Data)
+	return h.Sum(nil)
+}
+
+// evidence is what this node says of the record that it has applied at an index.
+func (n *Node) evidence(index uint64) (m wire.CompareOK) {
+	if n.stateless() {
+		return m
+	}
+	applied, term := n.sm.Applied()
+	m.Applied = n.committed()
+	for _, s := range n.sm.Sums() {
+		m.States = append(m.States, wire.StateSum{Index: s.Index, Sum: bytes.Clone(s.Sum[:])})
+	}
+	if index == 0 || index > m.Applied || index <= n.supersededTo.Load() {
+		return m
+	}
+	if l, err := n.appliedRecord(index); err == nil {
+		m.Term, m.Sum = l.Term, recordSum(l)
+	} else if index == applied {
+		m.Term = term
+	}
+	return m
+}
+
+// appliedRecord reads a record from the log, or from what is kept before it.
+func (n *Node) appliedRecord(index uint64) (*hraft.Log, error) {
+	l := new(hraft.Log)
+	err := n.logs.GetLog(index, l)
+	if errors.Is(err, hraft.ErrLogNotFound) {
+		r := n.logs.Reader()
+		defer r.Close()
+		l, err = r.Read(index)
+	}
+	return l, err
+}
+
+// compare answers a member that asks what this node holds.
+func (c *inbound) compare(_ context.Context, f wire.Frame, m *wire.Compare) error {
+	if !c.member(c.Peer.NodeID) {
+		return c.Fail(f, wire.CodeNotLeader, "node %d is no member of this cluster", c.Peer.NodeID)
+	}
+	ok := c.n.evidence(m.Index)
+	return c.Reply(f, wire.OpCompareOK, &ok)
+}
+
+// heldBy asks the other voters what they hold, side by side.
+func (n *Node) heldBy(index uint64) map[uint32]wire.CompareOK {
+	ctx, cancel := context.WithTimeout(n.ctx, compareTimeout)
+	defer cancel()
+	var asking sync.WaitGroup
+	var mu sync.Mutex
+	said := map[uint32]wire.CompareOK{}
+	for _, s := range n.voters() {
+		id := transport.NodeID(s.ID)
+		if id == n.cfg.NodeID {
+			continue
+		}
+		asking.Go(func() {
+			m, err := n.transport.Compare(ctx, id, string(s.Address), index)
+			if err != nil {
+				return // it says nothing
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			said[id] = m
+		})
+	}
+	asking.Wait()
+	return said
+}
+
+// votes are the voters that hold what this node holds, this node among them, and the largest group of others that hold something else.
+type votes struct {
+	alike, otherwise []uint32
+	majority         int
+}
+
+// askVoters asks the other voters about a record.
+func (n *Node) askVoters(index uint64) votes {
+	own := n.evidence(index)
+	return n.count(own.Term > 0, func(m wire.CompareOK) (what string, same bool) {
+		switch {
+		case m.Term == 0 || own.Term == 0:
+			return "", false
+		case m.Term != own.Term, len(m.Sum) > 0 && len(own.Sum) > 0 && !bytes.Equal(m.Sum, own.Sum):
+			return fmt.Sprintf("%d %x", m.Term, m.Sum), false
+		}
+		return "", true
+	}, n.heldBy(index))
+}
+
+// count counts what voters say; what is empty for one that says nothing.
+func (n *Node) count(knows bool, of func(wire.CompareOK) (what string, same bool), said map[uint32]wire.CompareOK) (v votes) {
+	voters := n.voters()
+	v.majority = len(voters)/2 + 1
+	groups := map[string][]uint32{}
+	for _, s := range voters {
+		id := transport.NodeID(s.ID)
+		if id == n.cfg.NodeID && knows {
+			v.alike = append(v.alike, id)
+		}
+		m, answered := said[id]
+		if !answered {
+			continue
+		}
+		if what, same := of(m); same {
+			v.alike = append(v.alike, id)
+		} else if what != "" {
+			groups[what] = append(groups[what], id)
+		}
+	}
+	for _, ids := range groups {
+		if len(ids) > len(v.otherwise) {
+			v.otherwise = ids
+		}
+	}
+	return v
+}
+
+// compareStates is the task that compares the hash of this node's state with those of the other voters.
+func (n *Node) compareStates() {
+	tick := time.NewTicker(compareEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-n.ctx.Done():
+			return
+		case <-tick.C:
+			if !n.stateless() {
+				n.compareStatesNow()
+			}
+		}
+	}
+}
+
+// compareStatesNow compares the states at the newest index at which enough of the others were as well, or else any of them.
+func (n *Node) compareStatesNow() {
+	said := n.heldBy(0)
+	var found votes
+	at := uint64(0)
+	for _, own := range slices.Backward(n.sm.Sums()) {
+		v := n.count(true, func(m wire.CompareOK) (what string, same bool) {
+			i := slices.IndexFunc(m.States, func(s wire.StateSum) bool { return s.Index == own.Index })
+			if i < 0 {
+				return "", false
+			}
+			return string(m.States[i].Sum), bytes.Equal(m.States[i].Sum, own.Sum[:])
+		}, said)
+		sure := len(v.otherwise) >= v.majority || len(v.alike) >= v.majority
+		if sure || at == 0 && len(v.otherwise) > 0 {
+			found, at = v, own.Index
+		}
+		if sure {
+			break
+		}
+	}
+	if len(found.otherwise) < found.majority || at == 0 {
+		n.disputes.against.Store(0)
+	}
+	if len(found.otherwise) > 0 {
+		n.statesDiffer(at, found)
+	}
+}
+
+// statesDiffer acts on states that differ from this node's at an index. A hash may have been read wrong, so a majority counts against this node
+// when it does so twice in a row.
+func (n *Node) statesDiffer(index uint64, v votes) {
+	if len(v.otherwise) >= v.majority {
+		if n.disputes.against.Add(1) > 1 {
+			n.stepAside(fmt.Errorf("the states of %s at index %d are equal, and differ from this node's", nodes(v.otherwise), index))
+		}
+		return
+	}
+	verdict := "too few other states were at that index to say which is wrong"
+	if len(v.alike) >= v.majority {
+		verdict = fmt.Sprintf("the states of %s are equal", nodes(v.alike))
+	}
+	for _, id := range v.otherwise {
+		n.disbelieve(Dispute{Peer: id, Index: index, Says: fmt.Sprintf("its state at index %d differs from this node's", index), Verdict: verdict})
+	}
+}
