@@ -6,7 +6,7 @@ type Audit struct {
 	Label string `msgpack:"l,omitempty"`            // of the token, at the time
 	What  string `msgpack:"w"`                      // what was done, in the words of the log
 	On    string `msgpack:"o,omitempty" subject:""` // to what: a database, the beginning of a token's hash, a node
-	How   string `msgpack:"h,omitempty"`            // with which values
+	How   string `msgpack:"h,omitempty" max:"text"` // with which values
 	Node  uint32 `msgpack:"n"`                      // where it was asked for
 	At    Time   `msgpack:"at"`
 }

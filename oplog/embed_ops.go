@@ -13,7 +13,9 @@ type Embedder struct {
 var NoEmbedder = Embedder{Name: "none"}
 
 // Valid says whether a database can be bound to an embedder.
-func (e Embedder) Valid() bool { return e == NoEmbedder || e.Name != "" && e.Dim > 0 }
+func (e Embedder) Valid() bool {
+	return e == NoEmbedder || e.Name != "" && e.Dim > 0 && e.Dim <= MaxDim
+}
 
 // SetEmbedder binds the entry's database to an embedder, once. Saying the same again changes nothing.
 type SetEmbedder struct {

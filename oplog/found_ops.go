@@ -32,7 +32,7 @@ type Linked struct {
 // A Link is a memory and a name.
 type Link struct {
 	RID  string `msgpack:"r"`
-	Name string `msgpack:"n"`
+	Name string `msgpack:"n" max:"name"`
 }
 
 // HandOn relates the products of merges as their sources were.

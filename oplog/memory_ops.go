@@ -2,24 +2,24 @@ package oplog
 
 // Remember stores one memory: flat, in the order in which the log has it. Everything that chance, the clock or a model decides is in it already.
 type Remember struct {
-	RID          string    `msgpack:"rid" subject:""`
-	Text         string    `msgpack:"tx"`
-	Type         string    `msgpack:"ty,omitempty"`
+	RID          string    `msgpack:"rid" subject:"" max:"name"`
+	Text         string    `msgpack:"tx" max:"text"`
+	Type         string    `msgpack:"ty,omitempty" max:"name"`
 	Importance   float64   `msgpack:"im,omitempty"`
 	HalfLife     float64   `msgpack:"hl,omitempty"` // seconds
 	Valence      float64   `msgpack:"va,omitempty"`
 	Certainty    float64   `msgpack:"ce,omitempty"`
-	Namespace    string    `msgpack:"ns,omitempty"` // never empty once proposed: the service fills in "default"
-	Domain       string    `msgpack:"do,omitempty"`
-	Source       string    `msgpack:"so,omitempty"`
-	Emotion      string    `msgpack:"em,omitempty"`
-	Metadata     []byte    `msgpack:"md,omitempty"` // JSON
-	Tier         string    `msgpack:"ti,omitempty"`
-	Owner        string    `msgpack:"ow,omitempty"`
-	Session      string    `msgpack:"se,omitempty"` // empty: the namespace's active session, if there is one
-	Speaker      string    `msgpack:"sp,omitempty"`
+	Namespace    string    `msgpack:"ns,omitempty" max:"name"` // never empty once proposed: the service fills in "default"
+	Domain       string    `msgpack:"do,omitempty" max:"name"`
+	Source       string    `msgpack:"so,omitempty" max:"name"`
+	Emotion      string    `msgpack:"em,omitempty" max:"name"`
+	Metadata     []byte    `msgpack:"md,omitempty" max:"metadata"` // JSON
+	Tier         string    `msgpack:"ti,omitempty" max:"name"`
+	Owner        string    `msgpack:"ow,omitempty" max:"name"`
+	Session      string    `msgpack:"se,omitempty" max:"name"` // empty: the namespace's active session, if there is one
+	Speaker      string    `msgpack:"sp,omitempty" max:"name"`
 	Due          Time      `msgpack:"du,omitempty"`
-	TemporalKind string    `msgpack:"tk,omitempty"`
+	TemporalKind string    `msgpack:"tk,omitempty" max:"name"`
 	Created      Time      `msgpack:"at"`
 	Updated      Time      `msgpack:"up,omitempty"` // 0: Created
 	Vector       Vector    `msgpack:"ve,omitempty"`
@@ -51,21 +51,21 @@ type History struct {
 
 // A Mention is an entity named in a memory's text.
 type Mention struct {
-	Name string `msgpack:"n"`
-	Type string `msgpack:"t,omitempty"`
+	Name string `msgpack:"n" max:"name"`
+	Type string `msgpack:"t,omitempty" max:"name"`
 }
 
 // Correct changes a memory in place and stores what it was as a revision. Nil fields do not change.
 type Correct struct {
 	RID        string   `msgpack:"rid" subject:""`
-	Text       *string  `msgpack:"tx,omitempty"`
+	Text       *string  `msgpack:"tx,omitempty" max:"text"`
 	Importance *float64 `msgpack:"im,omitempty"`
 	Valence    *float64 `msgpack:"va,omitempty"`
 	Certainty  *float64 `msgpack:"ce,omitempty"`
-	Metadata   []byte   `msgpack:"md,omitempty"`
-	Merge      []byte   `msgpack:"mm,omitempty"` // JSON object: its members replace those of the metadata, null removes one
-	Vector     Vector   `msgpack:"ve,omitempty"` // of the new text
-	Reason     string   `msgpack:"re,omitempty"`
+	Metadata   []byte   `msgpack:"md,omitempty" max:"metadata"`
+	Merge      []byte   `msgpack:"mm,omitempty" max:"metadata"` // JSON object: its members replace those of the metadata, null removes one
+	Vector     Vector   `msgpack:"ve,omitempty"`                // of the new text
+	Reason     string   `msgpack:"re,omitempty" max:"text"`
 	At         Time     `msgpack:"at"`
 
 	Extractor uint8     `msgpack:"xv,omitempty"` // of the new text, as in Remember
@@ -84,7 +84,7 @@ type Expect struct {
 type Forget struct {
 	RID    string `msgpack:"rid" subject:""`
 	At     Time   `msgpack:"at"`
-	Reason string `msgpack:"re,omitempty"`
+	Reason string `msgpack:"re,omitempty" max:"text"`
 }
 
 // Reinforce records that memories were recalled. Rows that are gone by then are skipped.

@@ -63,7 +63,7 @@ type Resolve struct {
 	Strategy string    `msgpack:"s"`
 	Winner   string    `msgpack:"w,omitempty"` // overrides which side stays
 	Merged   *Remember `msgpack:"m,omitempty"`
-	Note     string    `msgpack:"n,omitempty"`
+	Note     string    `msgpack:"n,omitempty" max:"text"`
 	At       Time      `msgpack:"at"`
 }
 

@@ -41,14 +41,14 @@ type ConflictRow struct {
 	Entity     string         `msgpack:"e,omitempty"`
 	Relation   string         `msgpack:"r,omitempty"`
 	Namespace  string         `msgpack:"ns,omitempty"`
-	Reason     string         `msgpack:"re"`
+	Reason     string         `msgpack:"re" max:"text"`
 	Detected   Time           `msgpack:"at"`
 	DetectedBy uint32         `msgpack:"by,omitempty"` // node
 	Resolved   Time           `msgpack:"ra,omitempty"`
 	Strategy   string         `msgpack:"st,omitempty"`
 	Winner     string         `msgpack:"w,omitempty"`
 	Merged     string         `msgpack:"m,omitempty"` // rid that a merge made
-	Note       string         `msgpack:"n,omitempty"`
+	Note       string         `msgpack:"n,omitempty" max:"text"`
 }
 
 // TriggerStatus is where a trigger is in its life.
@@ -74,8 +74,8 @@ type TriggerRow struct {
 	Type     string        `msgpack:"t"`
 	Urgency  float64       `msgpack:"u"`
 	Status   TriggerStatus `msgpack:"s,omitempty"`
-	Reason   string        `msgpack:"re"`
-	Action   string        `msgpack:"ac"`
+	Reason   string        `msgpack:"re" max:"text"`
+	Action   string        `msgpack:"ac" max:"text"`
 	Sources  []string      `msgpack:"sr,omitempty"`
 	Entity   string        `msgpack:"e,omitempty"`
 	Created  Time          `msgpack:"at"`
@@ -89,7 +89,7 @@ type TriggerRow struct {
 type Pattern struct {
 	Key         string   `msgpack:"k"` // what makes it the same pattern
 	Type        string   `msgpack:"t"`
-	Description string   `msgpack:"d"`
+	Description string   `msgpack:"d" max:"text"`
 	Confidence  float64  `msgpack:"c"`
 	Sources     []string `msgpack:"s,omitempty"`
 	Entities    []string `msgpack:"e,omitempty"`
@@ -122,7 +122,7 @@ type Weights struct {
 
 // A Judgement is a client's word on one result of a recall.
 type Judgement struct {
-	Query    string  `msgpack:"q"`
+	Query    string  `msgpack:"q" max:"text"`
 	RID      string  `msgpack:"r"`
 	Relevant bool    `msgpack:"v"`
 	Score    float64 `msgpack:"s,omitempty"`

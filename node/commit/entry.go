@@ -40,9 +40,16 @@ func (l *Log) Propose(ctx context.Context, by wire.Asker, e oplog.Entry, forward
 
 // enter is the one way of an entry into the log, on the leader.
 //
+// Invariant: nothing enters that may not be stored, whichever member sends it: every replica would carry it to refuse it.
+//
 // Invariant: every member decodes every kind in the log, and what changes the cluster shares its entry with an audit row. While an
 // upgrade is under way and some member does not decode audit rows, changes go on without them.
 func (l *Log) enter(ctx context.Context, by access.Asker, e oplog.Entry) (oplog.Outcome, error) {
+	for _, op := range e.Ops {
+		if err := oplog.Check(op); err != nil {
+			return oplog.Outcome{}, err
+		}
+	}
 	kept, rows := l.o.Audit(by, e.DB, e.Ops)
 	e.Node, e.Ops = by.Node, kept
 	if l.requireAllDecode(oplog.Newer(rows)) == nil {

@@ -15,14 +15,14 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// Bounds of a request.
+// Bounds of a request; what may be stored at all is bounded in oplog.
 const (
-	MaxText     = 1 << 20
+	MaxText     = oplog.MaxText
 	MaxBatch    = 10_000
-	MaxMetadata = 1 << 20
-	MaxDim      = 8192
+	MaxMetadata = oplog.MaxMetadata
+	MaxDim      = oplog.MaxDim
 	MaxReason   = 4096
-	maxName     = 512 // namespaces, domains, entity names and the like
+	maxName     = oplog.MaxName
 )
 
 // stored are the ids that drafts got, where in the log they are, and which secrets were taken out of them.
@@ -88,7 +88,7 @@ func fits(what string, size, most int) error {
 
 // finite refuses NaN and the infinities.
 func finite(what string, x float64) error {
-	if math.IsNaN(x) || math.IsInf(x, 0) {
+	if !(math.Abs(x) <= oplog.MaxNumber) {
 		return oplog.Errorf(oplog.Invalid, "%s is not a finite number", what)
 	}
 	return nil

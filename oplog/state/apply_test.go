@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -34,6 +36,7 @@ func newEnv(t *testing.T, keys *seal.Ring) *env {
 
 // TestApply runs the scripts of testdata/apply. `entry` applies one entry: a line an operation, its kind and its
 // fields as JSON; options are db, key and digest. `view` prints what the state says. `advance` moves the clock.
+// In fields, "x*9" stands for nine of a letter.
 // Each runs on a plain and on an encrypted state.
 func TestApply(t *testing.T) {
 	for name, keys := range map[string]*seal.Ring{"plain": nil, "encrypted": seal.Ephemeral([]seal.Master{seal.NewMaster()})} {
@@ -147,6 +150,8 @@ func (e *env) entry(t *testing.T, d *datadriven.TestData) string {
 	return b.String()
 }
 
+var repeated = regexp.MustCompile(`"[A-Za-z]\*[0-9]+"`)
+
 // op makes an operation of its kind's name and its Go fields as JSON; times are left to the script's clock.
 func (e *env) op(t *testing.T, name, fields string) oplog.Op {
 	t.Helper()
@@ -158,6 +163,11 @@ func (e *env) op(t *testing.T, name, fields string) oplog.Op {
 		if fields == "" {
 			fields = "{}"
 		}
+		fields = repeated.ReplaceAllStringFunc(fields, func(s string) string {
+			n, err := strconv.Atoi(s[3 : len(s)-1])
+			must(t, err)
+			return `"` + strings.Repeat(s[1:2], n) + `"`
+		})
 		dec := json.NewDecoder(bytes.NewReader([]byte(fields)))
 		dec.DisallowUnknownFields()
 		if err := dec.Decode(op); err != nil {
@@ -255,4 +265,20 @@ func counted(v *View, db oplog.DB, namespace string) (sum oplog.Counts) {
 		return true
 	})
 	return sum
+}
+
+// TestMergedMetadataIsBounded: corrections that add to metadata, each within bounds, end at the bound of what is stored.
+func TestMergedMetadataIsBounded(t *testing.T) {
+	t.Parallel()
+	s := mustOpen(t, filepath.Join(t.TempDir(), "state"))
+	defer s.Close()
+	mustApply(t, s, record(1, []oplog.Entry{{Ops: []oplog.Op{&oplog.Init{Cluster: "c"}}}, {DB: 1, Ops: []oplog.Op{&oplog.Remember{RID: "a", Text: "x"}}}}))
+	for i, want := range []oplog.Kind{0, oplog.TooLarge} {
+		merge := fmt.Appendf(nil, `{"m%d":"%s"}`, i, strings.Repeat("x", oplog.MaxMetadata*2/3))
+		out, err := s.Apply([]oplog.Record{record(oplog.Index(i+2), []oplog.Entry{{DB: 1, Ops: []oplog.Op{&oplog.Correct{RID: "a", Merge: merge}}}})})
+		must(t, err)
+		if got := out[0].Err; (got == nil) != (want == 0) || got != nil && got.Kind != want {
+			t.Errorf("merge %d: %v", i, got)
+		}
+	}
 }

@@ -119,7 +119,7 @@ func fits(v oplog.Vector, dim uint32, database string) {
 	}
 }
 
-var errEmbedder = oplog.Errorf(oplog.Invalid, "an embedder needs a name and a dimension")
+var errEmbedder = oplog.Errorf(oplog.Invalid, "an embedder needs a name and a dimension of up to %d", oplog.MaxDim)
 
 // embedStep bounds what one Embed looks at.
 const embedStep = 5000

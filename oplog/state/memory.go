@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"math"
-	"slices"
 
 	"github.com/cairndb/cairn/oplog"
 )
@@ -12,7 +11,6 @@ import (
 func applyRemember(a *applying, op *oplog.Remember) oplog.Result {
 	d := a.database()
 	refusef(op.RID == "", oplog.Invalid, "a memory needs an id")
-	refuseIf(!finite(&op.Importance, &op.HalfLife, &op.Valence, &op.Certainty), errNotFinite)
 	if first, known := a.lookupKey(op.Key, op.Digest); len(first) > 0 {
 		return oplog.Result{ID: first[0].ID, Num: first[0].Num}
 	} else if known {
@@ -57,13 +55,6 @@ func applyRemember(a *applying, op *oplog.Remember) oplog.Result {
 	a.storeKey(op.Key, op.Digest, 0, []oplog.Result{r})
 	a.stored = oplog.Stored{Memory: m, Vector: op.Vector, Epoch: a.embedding(a.db).Epoch}
 	return r
-}
-
-var errNotFinite = oplog.Errorf(oplog.Invalid, "a number of a memory (importance, half-life, valence, certainty) is not finite")
-
-// finite says whether the numbers that are given are finite: sums of others differ by processor.
-func finite(numbers ...*float64) bool {
-	return !slices.ContainsFunc(numbers, func(x *float64) bool { return x != nil && (math.IsNaN(*x) || math.IsInf(*x, 0)) })
 }
 
 func memoryOf(op *oplog.Remember) *oplog.Memory {
@@ -132,7 +123,6 @@ func applyCorrect(a *applying, op *oplog.Correct) oplog.Result {
 	if d := a.database(); len(op.Vector) >= 4 && d.Dim != 0 {
 		fits(op.Vector, d.Dim, d.Name)
 	}
-	refuseIf(!finite(op.Importance, op.Valence, op.Certainty), errNotFinite)
 	merged := mergeJSON(m.Metadata, op.Merge)
 	a.putRevision(m, op.Reason, op.At)
 	m.Revision++
@@ -196,6 +186,7 @@ func mergeJSON(into, from []byte) []byte {
 	}
 	b, err := json.Marshal(have)
 	refusef(err != nil, oplog.Invalid, "metadata cannot be merged")
+	refusef(len(b) > oplog.MaxMetadata, oplog.TooLarge, "merged metadata of %d bytes is over %d", len(b), oplog.MaxMetadata)
 	return b
 }
 

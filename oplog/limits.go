@@ -1,0 +1,171 @@
+package oplog
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+	"sync"
+	"unsafe"
+)
+
+// What may be stored. The doors refuse what is over these bounds before the log, a leader refuses an entry that a member forwards, and Apply refuses
+// what is in the log all the same: they are part of what Apply is, the same on every replica.
+const (
+	MaxKey      = 16 << 10 // bytes of the key of a row, as operations make it, and of a string that has no other bound
+	MaxName     = 512      // bytes of a namespace, a domain, an entity and the like
+	MaxText     = 1 << 20  // bytes of a text, or of words on one
+	MaxMetadata = 1 << 20
+	MaxPayload  = MaxText + MaxMetadata // bytes of what a tool did or a stranger sent, and of any other bytes
+	MaxDim      = 8192                  // dimensions of a vector
+	MaxList     = MaxOps                // elements of a list
+	MaxNumber   = 1e100                 // magnitude of a number with a fraction: no sum of such numbers is infinite
+)
+
+// The times that may be stored begin with the year 0 and end before the year 10000: no other has a spelling in JSON.
+const (
+	firstTime Time = -62_167_219_200e6
+	lastTime  Time = 253_402_300_800e6 - 1
+)
+
+// sizes are the bounds that the tag max of a field can name. One without a tag has its type's.
+var sizes = map[string]int{"name": MaxName, "text": MaxText, "metadata": MaxMetadata}
+
+// A bound says whether a value may be stored; nil: every value of the type may.
+type bound func(p unsafe.Pointer, field string) *Error
+
+// Check refuses an operation that holds what may not be stored, whoever sends it.
+func Check(op Op) *Error {
+	t := reflect.TypeOf(op).Elem()
+	b, ok := bounds.Load(t)
+	if !ok {
+		b, _ = bounds.LoadOrStore(t, boundOf(t, ""))
+	}
+	if check := b.(bound); check != nil {
+		return check(reflect.ValueOf(op).UnsafePointer(), t.Name())
+	}
+	return nil
+}
+
+var bounds sync.Map // reflect.Type to bound
+
+// boundOf is the bound of a type's values, under the tag of the field that has them. It panics for a tag that it does not know, which the test of all kinds finds.
+func boundOf(t reflect.Type, tag string) bound {
+	size, tagged := sizes[tag]
+	if tag != "" && !tagged {
+		panic(fmt.Sprintf("oplog: no bound is called %q", tag))
+	}
+	switch t {
+	case reflect.TypeFor[Vector]():
+		return func(p unsafe.Pointer, field string) *Error { return checkVector(*(*Vector)(p), field) }
+	case reflect.TypeFor[Time]():
+		return func(p unsafe.Pointer, field string) *Error {
+			if at := *(*Time)(p); at < firstTime || at > lastTime {
+				return Errorf(Invalid, "%s is a time outside of the years 0 to 9999", field)
+			}
+			return nil
+		}
+	}
+	switch t.Kind() {
+	case reflect.String:
+		if !tagged {
+			size = MaxKey
+		}
+		return func(p unsafe.Pointer, field string) *Error { return checkSize(len(*(*string)(p)), size, field) }
+	case reflect.Float64:
+		return func(p unsafe.Pointer, field string) *Error {
+			if x := *(*float64)(p); !(math.Abs(x) <= MaxNumber) {
+				return Errorf(Invalid, "%s is not a finite number of up to %v", field, MaxNumber)
+			}
+			return nil
+		}
+	case reflect.Slice:
+		if t.Elem().Kind() != reflect.Uint8 {
+			return boundOfList(t, tag)
+		}
+		return func(p unsafe.Pointer, field string) *Error {
+			b := *(*[]byte)(p)
+			if !tagged {
+				return checkSize(len(b), MaxPayload, field)
+			}
+			if len(b) > 0 && len(b) <= size && !json.Valid(b) {
+				return Errorf(Invalid, "%s is not valid JSON", field)
+			}
+			return checkSize(len(b), size, field)
+		}
+	case reflect.Pointer:
+		of := boundOf(t.Elem(), tag)
+		return func(p unsafe.Pointer, field string) *Error {
+			if v := *(*unsafe.Pointer)(p); v != nil && of != nil {
+				return of(v, field)
+			}
+			return nil
+		}
+	case reflect.Struct:
+		return boundOfStruct(t)
+	}
+	return nil
+}
+
+func boundOfList(t reflect.Type, tag string) bound {
+	of, size := boundOf(t.Elem(), tag), t.Elem().Size()
+	return func(p unsafe.Pointer, field string) *Error {
+		list := reflect.NewAt(t, p).Elem()
+		if list.Len() > MaxList {
+			return Errorf(TooLarge, "%s of %d is over %d", field, list.Len(), MaxList)
+		}
+		for i := 0; i < list.Len() && of != nil; i++ {
+			if err := of(unsafe.Add(list.UnsafePointer(), uintptr(i)*size), field); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func boundOfStruct(t reflect.Type) bound {
+	type inner struct {
+		check bound
+		at    uintptr
+		name  string
+	}
+	var all []inner
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if strings.HasPrefix(f.Tag.Get("msgpack"), "-") {
+			continue
+		}
+		if check := boundOf(f.Type, f.Tag.Get("max")); check != nil {
+			all = append(all, inner{check, f.Offset, t.Name() + "." + f.Name})
+		}
+	}
+	return func(p unsafe.Pointer, _ string) *Error {
+		for i := range all {
+			if err := all[i].check(unsafe.Add(p, all[i].at), all[i].name); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func checkSize(n, most int, field string) *Error {
+	if n > most {
+		return Errorf(TooLarge, "%s of %d bytes is over %d", field, n, most)
+	}
+	return nil
+}
+
+// checkVector refuses a vector that is none. Whether it has the database's dimension, the state says.
+func checkVector(v Vector, field string) *Error {
+	if len(v)%4 != 0 || len(v) > 4*MaxDim {
+		return Errorf(Invalid, "%s of %d bytes is no vector of up to %d dimensions", field, len(v), MaxDim)
+	}
+	for i := 0; i < len(v); i += 4 {
+		if exponent := uint32(v[i+3])<<8 | uint32(v[i+2]); exponent&0x7f80 == 0x7f80 { // NaN and the infinities
+			return Errorf(Invalid, "%s holds a number that is not finite", field)
+		}
+	}
+	return nil
+}
