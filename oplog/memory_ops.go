@@ -44,7 +44,7 @@ type History struct {
 	Accesses  uint64        `msgpack:"ac,omitempty"`
 	Revision  uint32        `msgpack:"rv,omitempty"`
 	Merged    uint32        `msgpack:"mg,omitempty"`
-	Reason    string        `msgpack:"fr,omitempty"`
+	Reason    string        `msgpack:"fr,omitempty" max:"text"`
 	Revisions []Revision    `msgpack:"rs,omitempty"`
 	Claims    []StoredClaim `msgpack:"cl,omitempty"` // those that the memory's text states
 }

@@ -89,13 +89,13 @@ type Memory struct {
 // A Revision is what a memory was before a correction.
 type Revision struct {
 	Number     uint32  `msgpack:"n"`
-	Text       string  `msgpack:"x"`
+	Text       string  `msgpack:"x" max:"text"`
 	Importance float64 `msgpack:"i"`
 	Valence    float64 `msgpack:"v"`
 	Certainty  float64 `msgpack:"c"`
-	Metadata   []byte  `msgpack:"m,omitempty"`
-	From       Time    `msgpack:"f,omitempty"` // since when it was so
-	Reason     string  `msgpack:"r,omitempty"` // of the correction that replaced it
+	Metadata   []byte  `msgpack:"m,omitempty" max:"metadata"`
+	From       Time    `msgpack:"f,omitempty"`            // since when it was so
+	Reason     string  `msgpack:"r,omitempty" max:"text"` // of the correction that replaced it
 	Until      Time    `msgpack:"at"`
 }
 

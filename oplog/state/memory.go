@@ -74,21 +74,21 @@ func memoryOf(op *oplog.Remember) *oplog.Memory {
 	return m
 }
 
-var errHistory = oplog.Errorf(oplog.Invalid, "the history of an imported memory cannot be: it was forgotten, or its revisions or claims are out of order or not finite")
+var errHistory = oplog.Errorf(oplog.Invalid, "the history of an imported memory cannot be: it was forgotten, or its revisions or claims are out of order")
 
 // possible says whether a memory that is imported can have gone through this.
 func possible(w *oplog.History) bool {
 	next := uint32(0)
 	for i := range w.Revisions {
 		r := &w.Revisions[i]
-		if r.Number < next || r.Number >= w.Revision || !finite(&r.Importance, &r.Valence, &r.Certainty) {
+		if r.Number < next || r.Number >= w.Revision {
 			return false
 		}
 		next = r.Number + 1
 	}
 	for i := range w.Claims {
 		c := &w.Claims[i]
-		if !whole(c) || c.ID == "" || c.Polarity < -1 || c.Polarity > 1 || !finite(c.ValidFrom, c.ValidTo, &c.Weight) {
+		if !whole(c) || c.ID == "" || c.Polarity < -1 || c.Polarity > 1 {
 			return false
 		}
 	}
