@@ -150,7 +150,7 @@ func ignoreClosed(err error) error {
 // named; the node starts empty and the leader, or the newest snapshot, brings it up to date.
 func (n *Node) openState() (err error) {
 	path := filepath.Join(n.cfg.Home, home.StateDir)
-	if err := home.RefuseOld(n.cfg.Home); err != nil {
+	if err := home.Usable(n.cfg.Home); err != nil {
 		return err
 	}
 	opts := state.Options{RetainOps: n.cfg.Storage.RetainOps, RetainTime: n.cfg.Storage.RetainTime, NoSync: n.cfg.Seams.NoSync, Step: n.cfg.Storage.StateStep, Buffer: n.cfg.Storage.StateBuffer, Keys: n.keys, Records: n.window}

@@ -5,53 +5,88 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/cairndb/cairn/node/commit"
+	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/oplog/snapshot/archive"
 	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/oplog/syncwriter"
 	"github.com/cairndb/cairn/raft"
 )
 
 // withFiles opens the files of a node that does not run. at is where its state is when f has returned.
 func withFiles(cfg Config, f func(raft.Config, commit.Offline) error) (at state.Point, err error) {
 	keys, err := OpenKeys(context.Background(), cfg)
+	if err == nil {
+		err = Usable(cfg.Dir)
+	}
 	if err != nil {
 		return at, err
 	}
+	return withFilesIn(cfg.Dir, cfg, keys, f)
+}
+
+// withFilesIn does so with state and log in a folder of the home.
+func withFilesIn(dir string, cfg Config, keys *seal.Ring, f func(raft.Config, commit.Offline) error) (at state.Point, err error) {
 	skip, err := Skipped(cfg.Dir)
 	if err != nil {
 		return at, err
 	}
-	st, err := state.Open(filepath.Join(cfg.Dir, StateDir), state.Options{RetainOps: cfg.RetainOps, RetainTime: cfg.RetainTime, Keys: keys, Skip: skip})
+	st, err := state.Open(filepath.Join(dir, StateDir), state.Options{RetainOps: cfg.RetainOps, RetainTime: cfg.RetainTime, Keys: keys, Skip: skip})
 	if err != nil {
 		return at, err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	err = f(raft.Config{NodeID: cfg.NodeID, Dir: filepath.Join(cfg.Dir, "raft"), Addr: cfg.Addr, Advertise: cfg.Advertise, Logger: cfg.Logger, Keys: keys}, commit.Offline{State: st})
+	err = f(raft.Config{NodeID: cfg.NodeID, Dir: filepath.Join(dir, raftDir), Addr: cfg.Addr, Advertise: cfg.Advertise, Logger: cfg.Logger, Keys: keys}, commit.Offline{State: st})
 	return st.Point(), err
 }
 
 // Restore fills a home that has no state from a backup directory, and makes its node the only member of a cluster that
-// begins there. The other nodes join with empty homes.
+// begins there. The other nodes join with empty homes. It is all or nothing: what an earlier one has left is removed first.
 func Restore(ctx context.Context, cfg Config, dir string, to archive.Target) (at state.Point, err error) {
-	path := filepath.Join(cfg.Dir, StateDir)
-	if _, err := os.Stat(filepath.Join(cfg.Dir, "raft", "log")); err == nil {
-		return at, fmt.Errorf("%s has a log already: restore into an empty home", cfg.Dir)
+	if err := place(cfg.Dir); err != nil {
+		return at, err
 	}
-	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
+	for _, name := range []string{raftDir, StateDir} {
+		if err := os.Remove(filepath.Join(cfg.Dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) { // a folder goes when it is empty
+			return at, fmt.Errorf("%s has a folder %s already: restore into an empty home", cfg.Dir, name)
+		}
+	}
+	part := filepath.Join(cfg.Dir, restoringDir)
+	if err := os.RemoveAll(part); err != nil {
+		return at, err
+	}
+	if err := os.MkdirAll(part, 0o700); err != nil {
+		return at, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(part))
+		}
+	}()
+	if err := syncwriter.Dir(cfg.Dir); err != nil {
 		return at, err
 	}
 	keys, err := OpenKeys(ctx, cfg)
 	if err != nil {
 		return at, err
 	}
-	if at, err = archive.Restore(ctx, dir, path, to, keys); err != nil {
+	if at, err = archive.Restore(ctx, dir, filepath.Join(part, StateDir), to, keys); err != nil {
 		return at, err
 	}
-	_, err = withFiles(cfg, func(rc raft.Config, sm commit.Offline) error { return raft.FoundAlone(rc, sm) })
-	return at, err
+	if _, err = withFilesIn(part, cfg, keys, func(rc raft.Config, sm commit.Offline) error { return raft.FoundAlone(rc, sm) }); err != nil {
+		return at, err
+	}
+	if err = errors.Join(syncwriter.Dir(part), ctx.Err()); err != nil {
+		return at, err
+	}
+	if err = os.Rename(part, filepath.Join(cfg.Dir, restoredDir)); err != nil {
+		return at, err
+	}
+	return at, place(cfg.Dir)
 }
 
 // Files are what a node that does not run holds.

@@ -15,14 +15,14 @@ import (
 func TestAnOldHomeIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := home.RefuseOld(dir); err != nil {
+	if err := home.Usable(dir); err != nil {
 		t.Errorf("an empty home: %v", err)
 	}
 	old := filepath.Join(dir, "state.db")
 	if err := os.WriteFile(old, []byte("rows"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	err := home.RefuseOld(dir)
+	err := home.Usable(dir)
 	var refused *oplog.Error
 	if !errors.As(err, &refused) || refused.Kind != oplog.TooOld || !strings.Contains(err.Error(), old) || !strings.Contains(err.Error(), "cairn export") {
 		t.Errorf("got %v", err)
