@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -53,7 +54,7 @@ func builtin(t *testing.T, dim int) *flaky {
 
 func TestEmbedderOfADatabase(t *testing.T) {
 	t.Parallel()
-	home := t.TempDir()
+	home := filepath.Join(t.TempDir(), "h")
 	open := func(e embed.Embedder) *node.Node {
 		n, err := node.Open(t.Context(), node.Config{Home: home, Addresses: node.Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0"},
 			Seams: node.Seams{NoSync: true}, Embedder: e})
@@ -103,7 +104,7 @@ func TestEmbedderOfADatabase(t *testing.T) {
 // a database that is given another embedder is embedded anew while the vectors that it has, and words, go on finding all of it.
 func TestEmbedsAfterwards(t *testing.T) {
 	t.Parallel()
-	home := t.TempDir()
+	home := filepath.Join(t.TempDir(), "h")
 	open := func(e embed.Embedder) *node.Node {
 		n, err := node.Open(t.Context(), node.Config{Home: home, Addresses: node.Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0"},
 			Seams: node.Seams{NoSync: true}, Embedder: e,

@@ -3,6 +3,7 @@ package node_test
 import (
 	"context"
 	"log/slog"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 // TestANodeDoesNotWaitForItself: one whose addresses are new has them to write, and may come to lead while it does.
 func TestANodeDoesNotWaitForItself(t *testing.T) {
 	t.Parallel()
-	home := t.TempDir()
+	home := filepath.Join(t.TempDir(), "h")
 	for range 6 {
 		n, err := node.Open(t.Context(), node.Config{Home: home, Addresses: node.Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0"}, Seams: node.Seams{NoSync: true},
 			Raft: node.Raft{Heartbeat: 50 * time.Millisecond, Election: rafttest.Election(200 * time.Millisecond)}, Limits: node.Limits{ApplyTimeout: time.Hour},

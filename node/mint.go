@@ -12,6 +12,7 @@ import (
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/private"
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
@@ -19,7 +20,7 @@ import (
 // is on disk before the log learns its hash, so a crash between the two leaves a token that the next start registers.
 func (n *Node) mint(ctx context.Context) error {
 	path := filepath.Join(n.cfg.Home, "token")
-	raw, err := os.ReadFile(path)
+	raw, err := private.Read(path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("token: %w", err)
 	}

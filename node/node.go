@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -21,6 +20,7 @@ import (
 	"github.com/cairndb/cairn/node/disk"
 	"github.com/cairndb/cairn/node/engine"
 	"github.com/cairndb/cairn/node/home"
+	"github.com/cairndb/cairn/oplog/private"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/raft"
@@ -74,7 +74,7 @@ func Open(ctx context.Context, cfg Config) (_ *Node, err error) {
 			n.Close()
 		}
 	}()
-	if err := os.MkdirAll(cfg.Home, 0o700); err != nil {
+	if err := private.MakeDir(cfg.Home); err != nil {
 		return nil, fmt.Errorf("home: %w", err)
 	}
 	if n.disk, err = disk.Open(cfg.Home, cfg.Storage.MinFree, n.log); err != nil {

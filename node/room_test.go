@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -20,7 +21,7 @@ func TestLargeRequestsTakeTurns(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
 	const token = "ydb_secret_for_turns_0123456789abcdef"
-	n, err := Open(t.Context(), Config{Home: t.TempDir(), Addresses: Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0"}, Seams: Seams{NoSync: true}, Member: Member{Secret: token}})
+	n, err := Open(t.Context(), Config{Home: filepath.Join(t.TempDir(), "h"), Addresses: Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0"}, Seams: Seams{NoSync: true}, Member: Member{Secret: token}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"net"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,6 +15,8 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/home"
+	"github.com/cairndb/cairn/oplog/private"
+	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
 func (a *app) cluster() *cobra.Command {
@@ -99,7 +100,7 @@ func (a *app) clusterSecret() *cobra.Command {
 
 func (a *app) initCluster(f initFlags) error {
 	if f.secretFile != "" {
-		b, err := os.ReadFile(f.secretFile)
+		b, err := private.ReadNamed(f.secretFile)
 		if err != nil {
 			return err
 		}
@@ -129,7 +130,7 @@ func (a *app) initCluster(f initFlags) error {
 		return err
 	}
 	token := filepath.Join(f.dir, "token")
-	if err := os.WriteFile(token, []byte(f.Secret+"\n"), 0o600); err != nil {
+	if err := syncwriter.Replace(token, []byte(f.Secret+"\n"), 0o600); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.Out, "configs written to %s\ntoken: %s\n", strings.Join(files, " "), token)

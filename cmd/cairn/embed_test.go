@@ -54,7 +54,7 @@ func cairn(t *testing.T, args ...string) (code int, out, said string) {
 func TestEmbedVerbs(t *testing.T) {
 	suite.Full(t)
 	mirror, from := aMirror(t)
-	home := t.TempDir()
+	home := filepath.Join(t.TempDir(), "h")
 	if code, _, said := cairn(t, "embed", "test", "small", "--home", home); code != cli.ExitFailed || !strings.Contains(said, "hint: `cairn embed fetch small`") {
 		t.Errorf("a model that is not here: exit %d, %s", code, said)
 	}
@@ -99,7 +99,7 @@ func TestEmbedVerbs(t *testing.T) {
 func TestDevEmbeds(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	home := t.TempDir()
+	home := filepath.Join(t.TempDir(), "h")
 	cairntest.StartDevIn(t, home, "--embed", berttest.Small().Write(t))
 	if out, code := cairntest.Run(t, "remember", "the violin is in the attic", "--home", home); code != 0 {
 		t.Fatalf("exit %d: %s", code, out)

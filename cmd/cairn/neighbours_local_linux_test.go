@@ -312,3 +312,51 @@ func TestSocketsAndFilesAreTheUsersOwn(t *testing.T) {
 		}
 	})
 }
+
+// TestPlantedHome: a node does not start in a home that another user made or may enter, and follows no link that was planted in its own: it says
+// what to do about the first, and leaves the file at the other end alone. A command does not use another user's home in the working directory.
+func TestPlantedHome(t *testing.T) {
+	t.Parallel()
+	refused := func(dir, want string) {
+		t.Helper()
+		p := &cairntest.Node{T: t, Args: []string{"dev", "--home", dir, "--port-base", fmt.Sprint(cairntest.FreePorts(t, 6))}}
+		t.Cleanup(p.Kill)
+		p.Launch()
+		p.Ends(want)
+	}
+	above := shortDir(t)
+	open := filepath.Join(above, "open")
+	if err := errors.Join(os.Mkdir(open, 0o700), os.Chmod(open, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	refused(open, "chmod 700 "+open)
+
+	own := filepath.Join(above, "own")
+	victim := filepath.Join(above, "victim")
+	if err := errors.Join(os.Mkdir(own, 0o700), os.WriteFile(victim, []byte("precious"), 0o600), os.Symlink(victim, filepath.Join(own, "addrs.json")),
+		os.Symlink(victim, filepath.Join(own, "addrs.json.new"))); err != nil {
+		t.Fatal(err)
+	}
+	p := cairntest.StartDevIn(t, own)
+	if got := fileText(t, victim); got != "precious" {
+		t.Errorf("a linked file is %q now", got)
+	}
+	p.Kill()
+	key := filepath.Join(own, "node.key")
+	if err := errors.Join(os.Rename(key, victim), os.Symlink(victim, key)); err != nil {
+		t.Fatal(err)
+	}
+	refused(own, "is a link")
+
+	rootOnly(t)
+	planted := filepath.Join(above, "cairn-data")
+	if err := errors.Join(os.Mkdir(planted, 0o700), os.Chown(planted, nobodyID, nobodyID), os.WriteFile(filepath.Join(planted, "token"), []byte("ydb_planted"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	refused(planted, fmt.Sprintf("belongs to uid %d", nobodyID))
+	c := cairntest.Command(t.Context(), "remember", "a secret")
+	c.Dir = above
+	if out, err := c.CombinedOutput(); err == nil || !strings.Contains(string(out), fmt.Sprintf("belongs to uid %d", nobodyID)) {
+		t.Errorf("remember beside a planted home: %v, %s", err, out)
+	}
+}

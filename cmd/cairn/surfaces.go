@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"slices"
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog/private"
 )
 
 // host is what a local surface gets of the process it runs in.
@@ -72,7 +72,7 @@ var surfaces = []struct {
 
 // openSurfaces opens them all, or, in dev, none.
 func openSurfaces(ctx context.Context, h *host) (closeAll func() error, err error) {
-	if err := os.MkdirAll(h.run, 0o700); err != nil {
+	if err := private.MakeDir(h.run); err != nil {
 		return nil, err
 	}
 	var closers []func() error

@@ -10,14 +10,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 
 	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/oplog/private"
 )
 
 // loadKey reads the raw 32-byte seed of a key, or makes one.
 func loadKey(path string) (ed25519.PrivateKey, error) {
-	seed, err := readOwn(path, 0)
+	seed, err := private.Read(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		seed = make([]byte, ed25519.SeedSize)
 		rand.Read(seed) // never fails
@@ -30,20 +30,6 @@ func loadKey(path string) (ed25519.PrivateKey, error) {
 		return nil, fmt.Errorf("%s holds %d bytes, a key has %d", path, len(seed), ed25519.SeedSize)
 	}
 	return ed25519.NewKeyFromSeed(seed), nil
-}
-
-// readOwn reads a regular file, no link or pipe, and refuses one whose mode has a forbidden bit.
-func readOwn(path string, forbidden fs.FileMode) ([]byte, error) {
-	info, err := os.Lstat(path)
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is not a regular file", path)
-	case info.Mode().Perm()&forbidden != 0:
-		return nil, fmt.Errorf("%s has mode %04o: others may read it; chmod 600", path, info.Mode().Perm())
-	}
-	return os.ReadFile(path)
 }
 
 // seal makes the operator's key travel in the replicated log, readable only by those who have the cluster's secret.

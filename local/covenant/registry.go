@@ -14,6 +14,7 @@ import (
 	"github.com/cairndb/cairn/local/covenant/b58"
 	"github.com/cairndb/cairn/local/covenant/journal"
 	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/oplog/private"
 	atrest "github.com/cairndb/cairn/oplog/seal"
 )
 
@@ -158,7 +159,7 @@ func (r *registry) list() []registration {
 // operatorToken reads the operator's token, or makes one. A file that others could read stops the start: the token is all
 // that a client shows.
 func (r *registry) operatorToken(path string, now uint64) error {
-	raw, err := readOwn(path, 0o077)
+	raw, err := private.Read(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -12,7 +13,7 @@ import (
 // alone is a node of one.
 func alone(t testing.TB) (*node.Node, api.Caller) {
 	t.Helper()
-	n, err := node.Open(t.Context(), node.Config{Home: t.TempDir(), Addresses: node.Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0"}, Seams: node.Seams{NoSync: true},
+	n, err := node.Open(t.Context(), node.Config{Home: filepath.Join(t.TempDir(), "h"), Addresses: node.Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0"}, Seams: node.Seams{NoSync: true},
 		Raft: node.Raft{Heartbeat: 50 * time.Millisecond, Election: rafttest.Election(200 * time.Millisecond)}, Limits: node.Limits{ApplyTimeout: time.Minute}})
 	if err != nil {
 		t.Fatal(err)

@@ -6,12 +6,13 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/cairndb/cairn/oplog/private"
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// readIfThere reads a file; nil when there is none.
+// readIfThere reads a file that nobody else may read; nil when there is none.
 func readIfThere(path string) ([]byte, error) {
-	raw, err := os.ReadFile(path)
+	raw, err := private.Read(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/private"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/oplog/snapshot/archive"
 	"github.com/cairndb/cairn/oplog/state"
@@ -51,7 +52,9 @@ func fill(t *testing.T, cfg Config) Config {
 
 // alone is the configuration of a node that knows of no other.
 func alone(t *testing.T) Config {
-	return Config{Dir: t.TempDir(), Logger: slog.New(slog.DiscardHandler), NodeID: 1}
+	dir := filepath.Join(t.TempDir(), "h")
+	must(t, private.MakeDir(dir))
+	return Config{Dir: dir, Logger: slog.New(slog.DiscardHandler), NodeID: 1}
 }
 
 // masterKey makes a file with a new master key.

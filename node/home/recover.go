@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/cairndb/cairn/node/commit"
+	"github.com/cairndb/cairn/oplog/private"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/oplog/snapshot/archive"
 	"github.com/cairndb/cairn/oplog/state"
@@ -48,6 +49,9 @@ func withFilesIn(dir string, cfg Config, keys *seal.Ring, f func(raft.Config, co
 // begins there. The other nodes join with empty homes. It is all or nothing: what an earlier one has left is removed first.
 func Restore(ctx context.Context, cfg Config, dir string, to archive.Target) (at state.Point, err error) {
 	if err := place(cfg.Dir); err != nil {
+		return at, err
+	}
+	if err := private.MakeDir(cfg.Dir); err != nil {
 		return at, err
 	}
 	for _, name := range []string{raftDir, StateDir} {

@@ -149,8 +149,11 @@ func RewriteKept(cfg Config, keys *seal.Ring) error {
 
 // rewrite seals a file under the active key, whether it was sealed before or not. One that is not there stays away.
 func (k Kept) rewrite(keys *seal.Ring) error {
-	raw, err := readIfThere(k.Path)
-	if raw == nil {
+	raw, err := os.ReadFile(k.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	var out []byte

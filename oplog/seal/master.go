@@ -17,6 +17,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/cairndb/cairn/oplog/private"
 )
 
 const keySize = 32
@@ -112,14 +114,7 @@ func (s Source) String() string {
 }
 
 func keyFile(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrKey, err)
-	}
-	if info.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("%w: %s has mode %04o: others may read it; chmod 600", ErrKey, path, info.Mode().Perm())
-	}
-	raw, err := os.ReadFile(path)
+	raw, err := private.ReadNamed(path)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrKey, err)
 	}

@@ -153,7 +153,7 @@ func (p *Node) Ends(says ...string) {
 	}
 	p.Cmd = nil
 	log := p.Log.String()
-	_, last, _ := strings.Cut(log, "\ncairn: ")
+	_, last, _ := strings.Cut("\n"+log, "\ncairn: ")
 	for _, s := range says {
 		if !strings.Contains(last, s) {
 			p.T.Errorf("it does not say %q as its last words:\n%s", s, TailOf(log, 2000))

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/cairndb/cairn/oplog/private"
+	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
 // Addresses is the file a running node leaves in its home.
@@ -23,11 +26,14 @@ func (a Addresses) Write(home string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(home, addressFile), append(b, '\n'), 0o600)
+	return syncwriter.Replace(filepath.Join(home, addressFile), append(b, '\n'), 0o600)
 }
 
 // Running is where the node of the home listens, or did when it ran last.
 func (t *Target) Running() (Addresses, error) {
+	if err := t.ownHome(); err != nil {
+		return Addresses{}, err
+	}
 	b, err := os.ReadFile(filepath.Join(t.Home, addressFile))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return Addresses{}, err
@@ -40,6 +46,18 @@ func (t *Target) Running() (Addresses, error) {
 		return a, fmt.Errorf("%s: %w", filepath.Join(t.Home, addressFile), err)
 	}
 	return a, nil
+}
+
+// ownHome refuses the home of the working directory when others may have made it: a node of theirs would get what this command sends. A home
+// that the user has named is taken.
+func (t *Target) ownHome() error {
+	if t.Home != DefaultHome {
+		return nil
+	}
+	if err := private.CheckDir(t.Home); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("home: %w", err)
+	}
+	return nil
 }
 
 // Ready is what stdout says when the node serves.

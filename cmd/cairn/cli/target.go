@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/cairndb/cairn/oplog/private"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
@@ -101,8 +102,16 @@ func (t *Target) Token() (string, error) {
 	if v := cmp.Or(os.Getenv("CAIRN_TOKEN"), os.Getenv("YQL_TOKEN")); v != "" && t.TokenFile == "" {
 		return v, nil
 	}
-	path := cmp.Or(t.TokenFile, filepath.Join(t.Home, "token"))
-	b, err := os.ReadFile(path)
+	if t.TokenFile != "" {
+		return tokenIn(private.ReadNamed(t.TokenFile))
+	}
+	if err := t.ownHome(); err != nil {
+		return "", err
+	}
+	return tokenIn(private.Read(filepath.Join(t.Home, "token")))
+}
+
+func tokenIn(b []byte, err error) (string, error) {
 	if err != nil {
 		return "", Hint(fmt.Errorf("no token: %w", err), "set CAIRN_TOKEN, or name a file with --token-file")
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/oplog/private"
 )
 
 // protections are sections that someone relies on for secrecy: a node that cannot honour them does not start.
@@ -38,6 +39,11 @@ func Load(path string, strict bool, flags func(*File), env func(string) string, 
 	f, unknown, err := Parse(raw)
 	if err != nil {
 		return Setup{}, fmt.Errorf("%s: %w", path, err)
+	}
+	if f.Cluster.Secret != "" || f.Cluster.OtherSecret != "" {
+		if _, err := private.ReadNamed(path); err != nil {
+			return Setup{}, fmt.Errorf("the configuration has a secret in it: %w", err)
+		}
 	}
 	if err := f.protections(unknown); err != nil {
 		return Setup{}, cli.Hint(fmt.Errorf("%s: %w", path, err), "correct the key that is named, or remove it")

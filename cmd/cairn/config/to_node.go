@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/certs"
 	"github.com/cairndb/cairn/node/engine"
+	"github.com/cairndb/cairn/oplog/private"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/raft"
 )
@@ -33,7 +33,7 @@ func secretOf(text, path, key string) (string, error) {
 	if path == "" {
 		return text, nil
 	}
-	b, err := os.ReadFile(path)
+	b, err := private.ReadNamed(path)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", key, err)
 	}
