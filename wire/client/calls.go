@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/cairndb/cairn/wire"
 )
@@ -214,7 +215,7 @@ func (c *Client) Subscribe(ctx context.Context, m wire.Subscribe, each func(wire
 	if err != nil {
 		return err
 	}
-	cn, err := c.dial(ctx, first.addr, 1)
+	cn, err := c.dial(ctx, first.addr, 1, time.Time{})
 	if err != nil {
 		if ctx.Err() == nil {
 			c.leave(first, err)

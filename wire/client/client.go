@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"sync"
 	"time"
@@ -71,15 +70,16 @@ type Config struct {
 	Patience    time.Duration // 3s: how long to retry a request that the cluster refuses for now, since leadership moves or a queue is full
 }
 
-// Client talks to a cluster. Any number of goroutines may use it. mu guards the fields below it and is locked during a dial: other callers
-// need the same connection. conn.mu is locked inside mu, never the other way round.
+// Client talks to a cluster. Any number of goroutines may use it. mu guards the fields below it and is never held over network I/O.
+// conn.mu is locked inside mu, never the other way round.
 type Client struct {
 	cfg Config
 
 	mu     sync.Mutex
 	conn   *conn
-	target string // where to dial next: a leader's address, or empty for the first that answers
-	next   int    // the address to begin with
+	dials  *attempt // to connect; nil: nobody waits for a connection
+	target string   // where to dial next: a leader's address, or empty for the first that answers
+	next   int      // the address to begin with
 	closed bool
 	index  uint64 // of the latest write
 
@@ -114,6 +114,9 @@ func (c *Client) Close() error {
 		c.conn.end(ErrClosed)
 		c.conn = nil
 	}
+	if c.dials != nil {
+		c.dials.cancel()
+	}
 	return nil
 }
 
@@ -125,38 +128,6 @@ func (c *Client) Addr() string {
 		return ""
 	}
 	return c.conn.addr
-}
-
-// connection returns the live connection, or makes one.
-func (c *Client) connection(ctx context.Context) (*conn, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		return nil, ErrClosed
-	}
-	if c.conn != nil && c.conn.alive() {
-		return c.conn, nil
-	}
-	if c.conn != nil && errors.Is(c.conn.cause(), errSilent) { // its last call may have ended before that was known
-		c.putLast(c.conn.addr, errSilent)
-		c.conn = nil
-	}
-	var errs []error
-	order := c.order()
-	for i, addr := range order {
-		cn, err := c.dial(ctx, addr, len(order)-i)
-		if err == nil {
-			c.conn = cn
-			return cn, nil
-		}
-		c.putLast(addr, err)
-		errs = append(errs, fmt.Errorf("%s: %w", addr, err))
-		var e *Error
-		if errors.As(err, &e) || ctx.Err() != nil {
-			break // a refusal is the same everywhere
-		}
-	}
-	return nil, errors.Join(errs...)
 }
 
 // order is the addresses as they are to be tried.
@@ -219,44 +190,6 @@ func (c *Client) putLast(addr string, err error) {
 	case errors.Is(err, errLate):
 		c.silentAddr, c.silentUntil = addr, time.Now().Add(lateFor)
 	}
-}
-
-// leastShare is the least time that a dial gets when several addresses share the time that is left.
-const leastShare = time.Second
-
-// dial connects to an address, the first of so many that are to be tried, within its share of the time that is left.
-func (c *Client) dial(ctx context.Context, addr string, of int) (*conn, error) {
-	limit := c.cfg.DialTimeout
-	if end, ok := ctx.Deadline(); ok {
-		limit = min(limit, max(time.Until(end)/time.Duration(of), leastShare))
-	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	plain := &net.Dialer{KeepAlive: 15 * time.Second}
-	dial := plain.DialContext
-	if c.cfg.TLS != nil { // the certificate must be for the host of the address, unless the configuration names another
-		dial = (&tls.Dialer{NetDialer: plain, Config: c.cfg.TLS}).DialContext
-	}
-	nc, err := dial(ctx, "tcp", addr)
-	if errors.As(err, new(tls.RecordHeaderError)) {
-		return nil, ErrPlain
-	}
-	if err != nil {
-		return nil, err
-	}
-	cn := newConn(nc, addr, len(c.cfg.Addrs) > 1)
-	var ok wire.AuthOK
-	if err := cn.ask(ctx, wire.OpAuth, &wire.Auth{Token: c.cfg.Token}, wire.OpAuthOK, &ok); err != nil {
-		cn.end(err)
-		return nil, err
-	}
-	if c.cfg.Database != "" && c.cfg.Database != ok.Database {
-		if err := cn.ask(ctx, wire.OpSelectDB, &wire.Name{Name: c.cfg.Database}, wire.OpDBOK, &wire.DBOK{}); err != nil {
-			cn.end(err)
-			return nil, err
-		}
-	}
-	return cn, nil
 }
 
 const (

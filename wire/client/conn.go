@@ -13,12 +13,12 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// conn is one connection with its reader goroutine. out is locked while a frame is written, mu over memory only: never over network I/O.
+// conn is one connection with its reader goroutine. mu is never held over network I/O.
 type conn struct {
 	nc   net.Conn
 	addr string
 
-	out sync.Mutex // one frame at a time leaves
+	out chan struct{} // holds a token while a frame is written
 	buf []byte
 
 	mu      sync.Mutex
@@ -40,7 +40,7 @@ const streamBuffer = 64
 
 // newConn takes over a connection. leave says that there are other nodes to go to when this one is late.
 func newConn(nc net.Conn, addr string, leave bool) *conn {
-	c := &conn{nc: nc, addr: addr, streams: map[uint32]chan wire.Frame{}, next: 1, done: make(chan struct{})}
+	c := &conn{nc: nc, addr: addr, out: make(chan struct{}, 1), streams: map[uint32]chan wire.Frame{}, next: 1, done: make(chan struct{})}
 	if leave {
 		c.late = make(chan struct{})
 	}
@@ -199,22 +199,47 @@ func (c *conn) release(id uint32) {
 	}
 }
 
+// sendTimeout bounds the writing of a frame. The connection is shared, so the deadline of one caller is not the connection's.
+const sendTimeout = 30 * time.Second
+
+// send encodes a request and has it written. A caller whose time is over stops waiting, and the frame still leaves whole.
 func (c *conn) send(ctx context.Context, op wire.Op, stream uint32, m wire.Message) (err error) {
-	c.out.Lock()
-	defer c.out.Unlock()
+	select {
+	case c.out <- struct{}{}:
+	case <-c.done:
+		return c.err
+	case <-ctx.Done():
+		c.probe() // another caller's frame may not leave
+		return ctx.Err()
+	}
 	if m == nil {
 		c.buf = wire.AppendFrame(c.buf[:0], wire.Empty(op, stream))
 	} else if c.buf, err = wire.AppendPack(c.buf[:0], op, stream, m, false); err != nil {
+		<-c.out
 		return &Error{Code: wire.CodeInvalidPayload, Message: err.Error()}
 	}
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		deadline = time.Now().Add(30 * time.Second)
+	written := make(chan error, 1)
+	go func() { // ends with the write, which has a deadline
+		err := c.write()
+		<-c.out
+		written <- err
+	}()
+	select {
+	case err := <-written:
+		return err
+	case <-ctx.Done():
+		c.probe()
+		return ctx.Err()
 	}
-	if err := c.nc.SetWriteDeadline(deadline); err != nil {
+}
+
+// write writes the frame in buf, and ends a connection that does not take it.
+func (c *conn) write() error {
+	if err := c.nc.SetWriteDeadline(time.Now().Add(sendTimeout)); err != nil {
 		return err
 	}
-	if _, err = c.nc.Write(c.buf); err != nil {
+	_, err := c.nc.Write(c.buf)
+	if err != nil {
 		c.end(fmt.Errorf("connection lost: %w", err)) // half a frame may be out
 	}
 	if cap(c.buf) > 1<<20 {

@@ -1,0 +1,55 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/oplog/suite"
+	"github.com/cairndb/cairn/wire"
+)
+
+// TestACallerWaitsForAConnectionWithinItsContext: callers that need a connection to a server that does not answer share one attempt, and each
+// returns when its own context ends, also while another waits on.
+func TestACallerWaitsForAConnectionWithinItsContext(t *testing.T) {
+	t.Parallel()
+	var hear atomic.Bool
+	hear.Store(true)
+	var attempts atomic.Int32
+	hears := func() bool { attempts.Add(1); return hear.Load() }
+	silent := serveAuth(t, hears, func(*session, wire.Frame) bool { hear.Store(false); return false })
+	c := dial(t, silent)
+	patient, giveUp := context.WithCancel(t.Context())
+	var waiting sync.WaitGroup
+	waiting.Go(func() {
+		if _, err := c.Stats(patient); !errors.Is(err, context.Canceled) {
+			t.Errorf("the one without a deadline: %v", err)
+		}
+	})
+	const before = 3 // a login, the request that broke the connection, and the login that is not answered
+	suite.Eventually(t, "a second login", func() bool { return attempts.Load() == before })
+	begun := time.Now()
+	for range 20 {
+		waiting.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			defer cancel()
+			if _, err := c.Stats(ctx); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("a short one: %v", err)
+			}
+			if took := time.Since(begun); took > 3*time.Second { // a dial may take five
+				t.Errorf("it took %s", took)
+			}
+		})
+	}
+	if c.Addr() != "" { // it does not wait either
+		t.Errorf("connected to %s", c.Addr())
+	}
+	time.AfterFunc(200*time.Millisecond, giveUp)
+	waiting.Wait()
+	if n := attempts.Load() - before; n > 1 {
+		t.Errorf("%d more attempts", n)
+	}
+}
