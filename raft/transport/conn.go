@@ -27,23 +27,32 @@ type Conn struct {
 
 // Send sends a message.
 func (c *Conn) Send(deadline time.Time, op wire.Op, m wire.Message) error {
-	return c.sendOn(deadline, 0, op, m)
+	b, err := c.frame(0, op, m)
+	if err != nil {
+		return err
+	}
+	return c.write(deadline, b)
 }
 
-func (c *Conn) sendOn(deadline time.Time, stream uint32, op wire.Op, m wire.Message) (err error) {
+// frame encodes a message. The bytes are valid until the next one.
+func (c *Conn) frame(stream uint32, op wire.Op, m wire.Message) (_ []byte, err error) {
+	if cap(c.buf) > 1<<20 {
+		c.buf = nil // one large batch does not pin its buffer
+	}
 	if c.buf, err = wire.AppendPack(c.buf[:0], op, stream, m, false); err != nil {
-		return err
+		return nil, err
 	}
 	if c.sums {
 		c.buf = wire.AppendChecksum(c.buf)
 	}
+	return c.buf, nil
+}
+
+func (c *Conn) write(deadline time.Time, b []byte) error {
 	if err := c.SetWriteDeadline(deadline); err != nil {
 		return err
 	}
-	_, err = c.Write(c.buf)
-	if cap(c.buf) > 1<<20 {
-		c.buf = nil // one large batch does not pin its buffer
-	}
+	_, err := c.Write(b)
 	return err
 }
 

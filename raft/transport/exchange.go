@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,24 +11,35 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// A line is the one connection to a peer for a purpose over which many exchanges are under way at once. Each has a stream of its own,
-// and the peer answers them in the order in which it is done with them. A late answer is known by its stream, and a connection that the peer closed by its
-// receiver, before anything is sent over it.
+// A line carries the exchanges with one peer for one purpose. Many are under way at once over one connection, each on a stream of its
+// own, and the peer answers them in the order in which it finishes them. A caller that gives up ends its own exchange and no
+// other: the line writes and dials with deadlines of its own.
 type line struct {
-	p    *Pool
-	key  poolKey
-	turn chan struct{} // holds a token while one exchange dials or sends
+	p   *Pool
+	key poolKey
 
-	mu   sync.Mutex
-	open *multiplexed // nil: the next exchange dials
+	mu      sync.Mutex
+	open    *multiplexed // nil: the next exchange dials
+	dialing *dialing     // nil: nobody waits for a connection
 }
 
-// multiplexed is a connection with the exchanges that wait for its answers. mu of its line guards it.
+// dialing is an attempt to connect, for all exchanges that wait for it. mu of its line guards waiting; done guards the result.
+type dialing struct {
+	waiting int // the attempt ends when nobody waits any more
+	cancel  context.CancelFunc
+	done    chan struct{}
+	conn    *multiplexed
+	err     error
+}
+
+// multiplexed is a connection with the exchanges that wait for its answers. mu of its line guards all but the turn.
 type multiplexed struct {
 	*Conn
+	turn    chan struct{}              // holds a token while a frame is written
 	last    uint32                     // stream
 	waiting map[uint32]chan wire.Frame // each has room for its answer; closed when the connection breaks
-	heard   time.Time                  // when an answer came last
+	unheard time.Time                  // since when the peer owes an answer and has sent none; zero when it owes none
+	retired bool                       // carries no new exchange, and is closed when the last one has ended
 }
 
 var errBroken = errors.New("the connection broke before the answer came")
@@ -61,7 +73,7 @@ func (p *Pool) line(key poolKey) *line {
 	defer p.mu.Unlock()
 	l := p.lines[key]
 	if l == nil {
-		l = &line{p: p, key: key, turn: make(chan struct{}, 1)}
+		l = &line{p: p, key: key}
 		p.lines[key] = l
 	}
 	return l
@@ -72,7 +84,6 @@ func (l *line) exchange(ctx context.Context, id uint32, op wire.Op, m wire.Messa
 	if err != nil {
 		return wire.Frame{}, err
 	}
-	sent := time.Now()
 	select {
 	case f, ok := <-answer:
 		if !ok {
@@ -80,55 +91,134 @@ func (l *line) exchange(ctx context.Context, id uint32, op wire.Op, m wire.Messa
 		}
 		return f, nil
 	case <-ctx.Done():
-		l.giveUp(c, stream, sent, errors.Is(ctx.Err(), context.DeadlineExceeded))
+		l.forget(c, stream)
 		return wire.Frame{}, ctx.Err()
 	}
 }
 
-// send sends a request on a stream of its own, over a new connection when there is none.
+// send sends a request on a stream of its own. After an error nothing was sent.
 func (l *line) send(ctx context.Context, id uint32, op wire.Op, m wire.Message) (*multiplexed, uint32, chan wire.Frame, error) {
-	select {
-	case l.turn <- struct{}{}:
-		defer func() { <-l.turn }()
-	case <-ctx.Done():
-		return nil, 0, nil, ctx.Err()
-	}
-	l.mu.Lock()
-	c := l.open
-	l.mu.Unlock()
-	if c == nil {
-		nc, err := l.p.Dial(ctx, l.key.addr, l.key.purpose)
+	for {
+		c, err := l.connection(ctx)
 		if err != nil {
 			return nil, 0, nil, err
 		}
-		c = &multiplexed{Conn: nc, waiting: map[uint32]chan wire.Frame{}}
-		l.mu.Lock()
-		l.open = c
-		l.mu.Unlock()
-		l.p.t.tasks.Go(func() { l.receive(c) }) // ends with the connection
+		if err := c.checkID(id); err != nil {
+			l.mu.Lock()
+			l.retire(c) // another node may answer the next time
+			l.mu.Unlock()
+			return nil, 0, nil, err
+		}
+		select {
+		case c.turn <- struct{}{}:
+		case <-ctx.Done():
+			return nil, 0, nil, ctx.Err()
+		}
+		stream, answer, ok := l.begin(c)
+		if !ok { // the connection ended meanwhile
+			<-c.turn
+			continue
+		}
+		frame, err := c.frame(stream, op, m)
+		if err != nil {
+			l.forget(c, stream)
+			<-c.turn
+			return nil, 0, nil, err
+		}
+		l.p.t.tasks.Go(func() { // a slow peer does not keep the caller beyond its deadline
+			defer func() { <-c.turn }()
+			if err := c.write(time.Now().Add(RPCTimeout), frame); err != nil { // perhaps in the middle of a frame
+				l.fail(c)
+			}
+		})
+		return c, stream, answer, nil
 	}
-	if err := c.checkID(id); err != nil {
-		l.fail(c)
-		return nil, 0, nil, err
+}
+
+// connection returns the open connection, or the one that the first of those who wait has begun to dial.
+func (l *line) connection(ctx context.Context) (*multiplexed, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
-	answer := make(chan wire.Frame, 1)
 	l.mu.Lock()
-	if l.open != c { // it broke meanwhile
+	if l.open != nil && l.silent(l.open) {
+		l.retire(l.open)
+	}
+	if c := l.open; c != nil {
 		l.mu.Unlock()
-		return nil, 0, nil, errBroken
+		return c, nil
+	}
+	d := l.dialing
+	if d == nil {
+		within, cancel := context.WithTimeout(l.p.t.ctx, HelloTimeout)
+		d = &dialing{cancel: cancel, done: make(chan struct{})}
+		l.dialing = d
+		l.p.t.tasks.Go(func() { l.dial(within, d) })
+	}
+	d.waiting++
+	l.mu.Unlock()
+	defer l.leave(d)
+	select {
+	case <-d.done:
+		return d.conn, d.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// leave counts out a caller that waited for a connection. The last one ends an attempt that is still under way.
+func (l *line) leave(d *dialing) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if d.waiting--; d.waiting > 0 {
+		return
+	}
+	if l.dialing == d {
+		l.dialing = nil
+		d.cancel()
+	}
+}
+
+// dial connects, and then receives until the connection ends.
+func (l *line) dial(ctx context.Context, d *dialing) {
+	defer d.cancel()
+	nc, err := l.p.Dial(ctx, l.key.addr, l.key.purpose)
+	l.mu.Lock()
+	d.err = err
+	wanted := l.dialing == d
+	if wanted {
+		l.dialing = nil
+	}
+	if err == nil && wanted {
+		d.conn = &multiplexed{Conn: nc, turn: make(chan struct{}, 1), waiting: map[uint32]chan wire.Frame{}}
+		l.open = d.conn
+	}
+	l.mu.Unlock()
+	close(d.done)
+	switch {
+	case d.conn != nil:
+		l.receive(d.conn)
+	case err == nil:
+		l.p.Drop(nc)
+	}
+}
+
+// begin registers an exchange on the open connection; ok is false when it is not open any more.
+func (l *line) begin(c *multiplexed) (stream uint32, answer chan wire.Frame, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open != c {
+		return 0, nil, false
 	}
 	if c.last++; c.last == 0 {
 		c.last++ // answers on stream 0 belong to no exchange
 	}
-	stream := c.last
-	c.waiting[stream] = answer
-	l.mu.Unlock()
-	deadline, _ := ctx.Deadline()
-	if err := c.sendOn(deadline, stream, op, m); err != nil { // perhaps in the middle of a frame
-		l.fail(c)
-		return nil, 0, nil, err
+	answer = make(chan wire.Frame, 1)
+	c.waiting[c.last] = answer
+	if c.unheard.IsZero() {
+		c.unheard = time.Now()
 	}
-	return c, stream, answer, nil
+	return c.last, answer, true
 }
 
 // receive hands answers to the exchanges that wait for them, until the connection breaks.
@@ -140,25 +230,44 @@ func (l *line) receive(c *multiplexed) {
 			return
 		}
 		l.mu.Lock()
-		c.heard = time.Now()
 		answer, ok := c.waiting[f.Stream]
-		delete(c.waiting, f.Stream)
+		if c.unheard = time.Now(); len(c.waiting) == 0 || ok && len(c.waiting) == 1 {
+			c.unheard = time.Time{}
+		}
 		l.mu.Unlock()
 		if ok { // otherwise its exchange has given up
 			answer <- f
+			l.forget(c, f.Stream)
 		}
 	}
 }
 
-// giveUp forgets an exchange whose context has ended. A peer that answered nothing since the request was sent may be gone without a
-// word: the connection is closed, so that the next exchange does not wait for it too.
-func (l *line) giveUp(c *multiplexed, stream uint32, sent time.Time, late bool) {
+// forget ends an exchange that was answered, or whose caller has given up; no other one.
+func (l *line) forget(c *multiplexed, stream uint32) {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	delete(c.waiting, stream)
-	silent := c.heard.Before(sent) && (late || time.Since(sent) >= HelloTimeout)
-	l.mu.Unlock()
-	if silent {
-		l.fail(c)
+	if l.silent(c) {
+		l.retire(c)
+	}
+	if c.retired && len(c.waiting) == 0 {
+		l.p.Drop(c.Conn)
+	}
+}
+
+// silent reports whether a peer has owed an answer for so long that it may be gone without a word. It is called with mu held.
+func (l *line) silent(c *multiplexed) bool {
+	return !c.unheard.IsZero() && time.Since(c.unheard) >= cmp.Or(l.p.t.o.Election, HelloTimeout)
+}
+
+// retire has the next exchange dial. Those that wait on the connection wait on: the peer may just be slow. It is called with mu held.
+func (l *line) retire(c *multiplexed) {
+	if l.open == c {
+		l.open = nil
+	}
+	c.retired = true
+	if len(c.waiting) == 0 {
+		l.p.Drop(c.Conn)
 	}
 }
 

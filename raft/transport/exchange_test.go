@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -48,13 +50,19 @@ type pair struct {
 
 func startPair(t *testing.T, forward func(ctx context.Context, entry string) string) *pair {
 	t.Helper()
+	return startPairOn(t, forward, func(ln net.Listener) net.Listener { return ln })
+}
+
+// startPairOn starts a pair whose answering side has a listener of the test's.
+func startPairOn(t *testing.T, forward func(ctx context.Context, entry string) string, over func(net.Listener) net.Listener) *pair {
+	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := &pair{t: t, addr: ln.Addr().String()}
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
-	there := New(Options{NodeID: 2, Advertise: p.addr, Secret: "secret", Log: log}, &peer{id: 2, forward: forward}, ln)
+	there := New(Options{NodeID: 2, Advertise: p.addr, Secret: "secret", Log: log}, &peer{id: 2, forward: forward}, over(ln))
 	there.Serve()
 	dial := func(ctx context.Context, addr string) (net.Conn, error) {
 		p.dials.Add(1)
@@ -66,7 +74,7 @@ func startPair(t *testing.T, forward func(ctx context.Context, entry string) str
 		}
 		return nc, err
 	}
-	here := New(Options{NodeID: 1, Advertise: "none", Secret: "secret", Dial: dial, Log: log}, &peer{id: 1}, nil)
+	here := New(Options{NodeID: 1, Advertise: "none", Secret: "secret", Election: 2 * time.Second, Dial: dial, Log: log}, &peer{id: 1}, nil)
 	p.pool = here.Pool
 	t.Cleanup(func() {
 		for _, tr := range []*Transport{here, there} {
@@ -178,22 +186,83 @@ func TestAnExchangeThatGivesUpLeavesTheOthers(t *testing.T) {
 	}
 }
 
-// TestASilentPeerIsDialedAnew: a peer that answers nothing until a deadline may be gone without a word.
+// TestASilentPeerIsDialedAnew: a peer that has answered nothing for an election may be gone without a word, however short each
+// caller waited; a caller that waits on hears what comes all the same.
 func TestASilentPeerIsDialedAnew(t *testing.T) {
 	t.Parallel()
+	arrived, release := make(chan struct{}), make(chan struct{})
 	p := startPair(t, func(ctx context.Context, entry string) string {
-		if entry == "silent" {
+		switch entry {
+		case "silent":
 			<-ctx.Done()
+		case "slow":
+			close(arrived)
+			<-release
 		}
 		return entry
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	if _, err := p.ask(ctx, "silent"); err == nil {
-		t.Fatal("an answer")
+	slow := make(chan error, 1)
+	go func() {
+		_, err := p.ask(t.Context(), "slow")
+		slow <- err
+	}()
+	<-arrived
+	suite.Eventually(t, "another connection", func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		if _, err := p.ask(ctx, "silent"); err == nil {
+			t.Fatal("an answer")
+		}
+		return p.dials.Load() > 1
+	})
+	if got, err := p.ask(t.Context(), "quick"); err != nil || got != "quick" {
+		t.Errorf("got %q, %v", got, err)
 	}
-	if got, err := p.ask(t.Context(), "quick"); err != nil || got != "quick" || p.dials.Load() < 2 {
-		t.Errorf("got %q, %v over connection %d", got, err, p.dials.Load())
+	close(release)
+	if err := <-slow; err != nil {
+		t.Errorf("the one that waited on: %v", err)
+	}
+}
+
+// TestALateCallerLeavesTheOthers: through a slow leader, a thousand forwards with random deadlines; those that end without an outcome ended
+// by their own deadlines.
+func TestALateCallerLeavesTheOthers(t *testing.T) {
+	t.Parallel()
+	p := startPair(t, func(ctx context.Context, entry string) string {
+		select {
+		case <-time.After(time.Duration(rand.IntN(40)) * time.Millisecond):
+		case <-ctx.Done():
+		}
+		return entry
+	})
+	var asking sync.WaitGroup
+	var late, answered atomic.Int64
+	begin := make(chan struct{}, 100) // so many at a time
+	for i := range 1000 {
+		begin <- struct{}{}
+		asking.Go(func() {
+			defer func() { <-begin }()
+			within := time.Minute
+			if i%2 == 0 {
+				within = time.Duration(rand.IntN(40_000)) * time.Microsecond
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), within)
+			defer cancel()
+			entry := fmt.Sprint("entry ", i)
+			got, err := p.ask(ctx, entry)
+			switch {
+			case err == nil && got == entry:
+				answered.Add(1)
+			case errors.Is(err, context.DeadlineExceeded) && ctx.Err() != nil:
+				late.Add(1)
+			default:
+				t.Errorf("%s within %s: %q, %v", entry, within, got, err)
+			}
+		})
+	}
+	asking.Wait()
+	if late.Load() == 0 || answered.Load() < 500 {
+		t.Errorf("%d late, %d answered", late.Load(), answered.Load())
 	}
 }
 
