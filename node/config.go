@@ -16,6 +16,7 @@ import (
 	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/raft"
+	"github.com/cairndb/cairn/wire/accept"
 )
 
 // Config says what a node is, by subject. Home is required; a zero elsewhere means the default beside it.
@@ -90,7 +91,7 @@ type TLS struct {
 
 // Limits bound what clients may ask and how long they may take.
 type Limits struct {
-	MaxConns      int           // 4096 on each of Wire and HTTP
+	MaxConns      int           // 4096 on each of Wire and HTTP, but at most a quarter of the descriptors that this process may open
 	MaxConnsPerIP int           // 100 on each of Wire and HTTP; loopback is exempt
 	MaxInFlight   int           // 1024 requests over all connections
 	MaxRPS        int           // 10,000 operations a second of one token over HTTP, where nothing else is agreed on; negative for no limit
@@ -180,7 +181,7 @@ func (a Addresses) withDefaults(peers bool) Addresses {
 }
 
 func (l Limits) withDefaults() Limits {
-	l.MaxConns = cmp.Or(l.MaxConns, 4096)
+	l.MaxConns = accept.Share(cmp.Or(l.MaxConns, 4096), 4)
 	l.MaxConnsPerIP = cmp.Or(l.MaxConnsPerIP, 100)
 	l.MaxInFlight = cmp.Or(l.MaxInFlight, 1024)
 	l.MaxRPS = cmp.Or(l.MaxRPS, 10_000)

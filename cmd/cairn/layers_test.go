@@ -36,6 +36,7 @@ var layers = []layer{
 	{"wire/large", nil},
 	{"wire/redact", []string{"wire/large"}},
 	{"wire", []string{"wire/field", "wire/large"}},
+	{"wire/accept", nil},
 	{"wire/client", []string{"wire"}},
 
 	{"oplog", nil},

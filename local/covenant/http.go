@@ -49,7 +49,7 @@ func (s *Server) listenHTTP() error {
 	mirror := &http.Server{Handler: s.enter(d, mux), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		BaseContext: func(net.Listener) context.Context { return s.ctx }}
 	s.tasks.Go(func() {
-		if err := d.Serve(mirror, ln); !errors.Is(err, http.ErrServerClosed) {
+		if err := d.Serve(mirror, ln, s.log); !errors.Is(err, http.ErrServerClosed) {
 			s.log.Error("http mirror ended", "err", err)
 		}
 	})

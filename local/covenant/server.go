@@ -218,8 +218,7 @@ func (s *Server) endConns() {
 }
 
 func (s *Server) accept() {
-	kit.Serve(s.ctx, s.socket, func(c net.Conn) { s.tasks.Go(func() { serve(s, c) }) },
-		func(err error, _ time.Duration) { s.log.Warn("cannot accept, retrying", "err", err) })
+	kit.Serve(s.socket, "covenant", s.log, func(c net.Conn) { s.tasks.Go(func() { serve(s, c) }) })
 }
 
 // flight notes that a change is on its way into state and audit; land ends it. verify passes over changes in flight.

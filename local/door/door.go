@@ -17,6 +17,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
@@ -24,6 +25,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/cairndb/cairn/wire/accept"
 )
 
 // Door is the policy of one listener. It is not changed once the listener serves.
@@ -45,11 +48,11 @@ func CheckOrigins(origins []string) error {
 }
 
 // Serve accepts a server's connections from a listener, each with its owner looked up, until the server is shut down.
-func (d *Door) Serve(s *http.Server, ln net.Listener) error {
+func (d *Door) Serve(s *http.Server, ln net.Listener, log *slog.Logger) error {
 	s.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
 		return context.WithValue(ctx, visitor{}, c.(*conn).owner)
 	}
-	return s.Serve(&listener{Listener: ln})
+	return s.Serve(&listener{Listener: accept.Patiently(ln, "local http", log), most: int64(accept.Share(maxStrangers, 32))})
 }
 
 // visitor is the key of a connection's owner in the context of its requests.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -30,7 +31,7 @@ func serve(t testing.TB, d *Door, at string) (addr string) {
 		io.WriteString(w, "in")
 	})}
 	done := make(chan error, 1)
-	go func() { done <- d.Serve(s, ln) }()
+	go func() { done <- d.Serve(s, ln, slog.New(slog.DiscardHandler)) }()
 	t.Cleanup(func() {
 		s.Close()
 		if err := <-done; !errors.Is(err, http.ErrServerClosed) {

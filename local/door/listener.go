@@ -7,12 +7,13 @@ import (
 )
 
 // maxStrangers is how many connections there are at a time of clients that are not seen to be the node's user. One more
-// is closed unanswered.
+// is closed unanswered. A low limit of descriptors makes it fewer.
 const maxStrangers = 256
 
 // listener looks up the owner of each connection, and closes those of strangers over the bound.
 type listener struct {
 	net.Listener
+	most      int64 // strangers
 	strangers atomic.Int64
 }
 
@@ -34,7 +35,7 @@ func (l *listener) Accept() (net.Conn, error) {
 		if o.trusted() {
 			return &conn{c, o, func() {}}, nil
 		}
-		if l.strangers.Add(1) <= maxStrangers {
+		if l.strangers.Add(1) <= l.most {
 			return &conn{c, o, sync.OnceFunc(func() { l.strangers.Add(-1) })}, nil
 		}
 		l.strangers.Add(-1)

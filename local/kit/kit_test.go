@@ -1,17 +1,14 @@
 package kit
 
 import (
-	"context"
 	"errors"
 	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // place is a path short enough for a socket.
@@ -121,48 +118,6 @@ func TestLongPaths(t *testing.T) {
 	_, err = Claim("/no/such/s", nil)
 	if want := "listen unix /no/such/s: bind: no such file or directory"; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
-	}
-}
-
-// failing is a listener whose first calls fail.
-type failing struct {
-	net.Listener
-	left int
-}
-
-func (f *failing) Accept() (net.Conn, error) {
-	if f.left--; f.left >= 0 {
-		return nil, syscall.EMFILE
-	}
-	return f.Listener.Accept()
-}
-
-func TestServe(t *testing.T) {
-	t.Parallel()
-	s, err := Claim(place(t), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var waits []time.Duration
-	got, done := make(chan net.Conn), make(chan struct{})
-	go func() {
-		defer close(done)
-		Serve(context.Background(), &failing{s, 3}, func(c net.Conn) { got <- c }, func(err error, wait time.Duration) {
-			if errors.Is(err, syscall.EMFILE) {
-				waits = append(waits, wait)
-			}
-		})
-	}()
-	c, err := net.Dial("unix", s.path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.Close()
-	(<-got).Close()
-	s.Close()
-	<-done
-	if len(waits) != 3 || waits[2] != 4*firstWait {
-		t.Errorf("waited %v", waits)
 	}
 }
 

@@ -1,37 +1,19 @@
 package kit
 
 import (
-	"context"
-	"errors"
+	"log/slog"
 	"net"
-	"time"
+
+	"github.com/cairndb/cairn/wire/accept"
 )
 
-// How long Serve waits after a failure: the system is out of descriptors, mostly, and they come back.
-const (
-	firstWait = 5 * time.Millisecond
-	lastWait  = time.Second
-)
-
-// Serve accepts connections until the listener is closed or ctx ends, and calls take with each, which must not block. failed is told of
-// each failure, and how long it is before the next attempt.
-func Serve(ctx context.Context, ln net.Listener, take func(net.Conn), failed func(err error, wait time.Duration)) {
-	for wait := firstWait; ; {
-		c, err := ln.Accept()
-		switch {
-		case err == nil:
-			wait = firstWait
-			take(c)
-			continue
-		case errors.Is(err, net.ErrClosed):
+// Serve accepts connections until the listener is closed, and calls take with each, which must not block.
+func Serve(ln net.Listener, surface string, log *slog.Logger, take func(net.Conn)) {
+	for p := accept.Patiently(ln, surface, log); ; {
+		c, err := p.Accept()
+		if err != nil {
 			return
 		}
-		failed(err, wait)
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			return
-		}
-		wait = min(2*wait, lastWait)
+		take(c)
 	}
 }

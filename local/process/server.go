@@ -102,9 +102,7 @@ func (s *Server) claim() (err error) {
 }
 
 func (s *Server) accept() {
-	kit.Serve(s.ctx, s.socket, s.serve, func(err error, wait time.Duration) {
-		s.log.Error("[Server] accept error (retrying in " + wait.String() + "): " + err.Error())
-	})
+	kit.Serve(s.socket, "process", s.log, s.serve)
 }
 
 // maxConns is how many clients are served at once; each may have begun a line of a mebibyte.

@@ -60,8 +60,7 @@ func (l *listener) claim() error {
 	}
 	l.socket = socket
 	l.s.tasks.Go(func() {
-		kit.Serve(l.ctx, socket, func(c net.Conn) { l.s.tasks.Go(func() { l.serve(c.(*net.UnixConn)) }) },
-			func(err error, _ time.Duration) { l.s.log.Warn("accept failed", "err", err) })
+		kit.Serve(socket, "siftcoder", l.s.log, func(c net.Conn) { l.s.tasks.Go(func() { l.serve(c.(*net.UnixConn)) }) })
 	})
 	return nil
 }

@@ -131,7 +131,7 @@ func Listen(cfg Config) (_ *Server, err error) {
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.http = &http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug)}
-	s.tasks.Go(func() { _ = s.door.Serve(s.http, s.ln) }) // ErrServerClosed
+	s.tasks.Go(func() { _ = s.door.Serve(s.http, s.ln, s.log) }) // ErrServerClosed
 	return s, nil
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire/accept"
 	"github.com/cairndb/cairn/wire/large"
 )
 
@@ -120,7 +121,7 @@ func (g *Gateway) Busy() int { return int(g.busy.Load()) }
 
 // Run accepts connections until the gateway is closed.
 func (g *Gateway) Run(ln net.Listener) error {
-	if err := g.srv.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
+	if err := g.srv.Serve(accept.Patiently(ln, "http", g.cfg.Log)); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil

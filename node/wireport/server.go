@@ -2,7 +2,6 @@ package wireport
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"maps"
 	"net"
@@ -13,6 +12,7 @@ import (
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire/accept"
 	"github.com/cairndb/cairn/wire/large"
 )
 
@@ -75,22 +75,14 @@ func (w *Server) Run(ln net.Listener) error {
 		w.mu.Unlock()
 		return nil
 	}
-	w.ln = ln
+	w.ln = accept.Patiently(ln, "wire", w.cfg.Log)
 	w.mu.Unlock()
 	defer close(w.accepted)
 	w.tasks.Go(w.watchTokens)
 	for {
-		nc, err := ln.Accept()
+		nc, err := w.ln.Accept()
 		if err != nil {
-			if errors.Is(err, net.ErrClosed) {
-				return nil
-			}
-			w.cfg.Log.Warn("accept", "surface", "wire", "err", err)
-			select {
-			case <-time.After(10 * time.Millisecond): // out of descriptors: give others a chance to end
-			case <-w.ctx.Done():
-			}
-			continue
+			return nil // it is closed
 		}
 		ss := newSession(w, nc)
 		if !w.add(ss) {

@@ -23,6 +23,8 @@ type Inbound struct {
 	r    *wire.Reader
 	sums bool // frames have checksums
 
+	admit func() bool // counts the connection as a peer's; false when there is no room for it
+
 	exchanges sync.WaitGroup // requests that are answered side by side
 	slots     chan struct{}  // one is taken by each of them
 
@@ -59,10 +61,7 @@ func (c *Inbound) answerBeside(f wire.Frame) {
 }
 
 func (c *Inbound) run() {
-	if err := c.nc.SetReadDeadline(time.Now().Add(earlyTimeout)); err != nil {
-		return
-	}
-	f, err := c.r.Next()
+	f, err := c.r.Next() // the server has set a deadline
 	if err != nil {
 		c.refuse(err)
 		return
@@ -150,6 +149,9 @@ func (c *Inbound) greet(f wire.Frame) bool {
 	code, err := c.checkHello(f)
 	if err != nil {
 		_ = c.Fail(f, code, "%v", err)
+		return false
+	}
+	if !c.admit() {
 		return false
 	}
 	ok := c.t.host.HelloOK(&c.Peer)

@@ -29,7 +29,7 @@ func New(o Options, h Host, ln net.Listener) *Transport {
 	t.ctx, t.cancel = context.WithCancel(context.Background())
 	t.Pool = &Pool{t: t, live: map[*Conn]struct{}{}, lines: map[poolKey]*line{}}
 	if ln != nil {
-		t.server = &server{t: t, ln: ln, conns: map[net.Conn]struct{}{}}
+		t.server = newServer(t, ln)
 	}
 	return t
 }

@@ -1,0 +1,17 @@
+//go:build unix
+
+package accept
+
+import (
+	"math"
+	"syscall"
+)
+
+// descriptors returns how many descriptors this process may open; 0 when it is not known.
+func descriptors() int {
+	var l syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) != nil {
+		return 0
+	}
+	return int(min(uint64(l.Cur), math.MaxInt32))
+}
