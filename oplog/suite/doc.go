@@ -5,5 +5,6 @@
 //	go test -tags soak ./...     also what takes hours
 //
 // A test of the full suite calls [Full] first. A test that repeats itself more often in the full suite asks [Count] how
-// often. Tests that wait for a condition do so with [Eventually], under one deadline, [Patience].
+// often. Tests that wait do so under one deadline, [Patience]: for a condition with [Eventually], for a channel with [Receive], and
+// for what takes a context with [Context].
 package suite

@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"context"
 	"flag"
 	"strconv"
 	"testing"
@@ -63,4 +64,23 @@ func Within(d time.Duration, holds func() bool) bool {
 		pause = min(2*pause, 20*time.Millisecond)
 	}
 	return true
+}
+
+// Receive waits for a value on a channel, or for the channel's end. It fails the test, naming what was waited for, when
+// Patience ends first.
+func Receive[T any](t testing.TB, what string, from <-chan T) (v T) {
+	t.Helper()
+	select {
+	case v = <-from:
+	case <-time.After(Patience):
+		t.Fatalf("waited %s for %s", Patience, what)
+	}
+	return v
+}
+
+// Context returns the test's context, which ends with Patience at the latest.
+func Context(t testing.TB) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), Patience)
+	t.Cleanup(cancel)
+	return ctx
 }
