@@ -19,20 +19,21 @@ func (t *Transport) AppendEntriesPipeline(id hraft.ServerID, addr hraft.ServerAd
 		return nil, err
 	}
 	p := &pipeline{t: t, id: id, c: c, flying: make(chan *inFlight, pipelineDepth),
-		done: make(chan hraft.AppendFuture, pipelineDepth), stop: make(chan struct{})}
+		done: make(chan hraft.AppendFuture, pipelineDepth), stop: make(chan struct{}), received: make(chan struct{})}
 	t.tasks.Go(p.receive)
 	return p, nil
 }
 
 // pipeline sends from the library's replication goroutine and receives in its own.
 type pipeline struct {
-	t      *Transport
-	id     hraft.ServerID
-	c      *Conn
-	flying chan *inFlight
-	done   chan hraft.AppendFuture
-	stop   chan struct{}
-	once   sync.Once
+	t        *Transport
+	id       hraft.ServerID
+	c        *Conn
+	flying   chan *inFlight
+	done     chan hraft.AppendFuture
+	stop     chan struct{}
+	received chan struct{} // closed when receive has ended
+	once     sync.Once
 }
 
 // inFlight is one append; it implements hraft.AppendFuture.
@@ -63,12 +64,15 @@ func (p *pipeline) AppendEntries(req *hraft.AppendEntriesRequest, resp *hraft.Ap
 	select {
 	case p.flying <- f:
 		return f, nil
-	case <-p.stop:
+	case <-p.received:
 		return nil, hraft.ErrPipelineShutdown
 	}
 }
 
+// receive hands out answers until the pipeline is closed, or until a refusal: the library looks at no answer after one. It closes
+// the pipeline from the goroutine that sends, so that a full queue of answers must not make that one wait.
 func (p *pipeline) receive() {
+	defer close(p.received)
 	for {
 		select {
 		case f := <-p.flying:
@@ -81,6 +85,9 @@ func (p *pipeline) receive() {
 			select {
 			case p.done <- f:
 			case <-p.stop:
+				return
+			}
+			if !f.resp.Success || f.resp.Term > f.req.Term {
 				return
 			}
 		case <-p.stop:

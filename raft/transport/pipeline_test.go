@@ -1,11 +1,13 @@
 package transport
 
 import (
+	"errors"
 	"net"
 	"testing"
 
 	hraft "github.com/hashicorp/raft"
 
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -29,5 +31,27 @@ func TestHalfAnAnswerIsNone(t *testing.T) {
 	f := &inFlight{parts: 2, resp: &hraft.AppendEntriesResponse{}}
 	if _, err := p.answer(f); err == nil || f.resp.Success {
 		t.Errorf("%+v, %v", f.resp, err)
+	}
+}
+
+// TestAPipelineEndsWithARefusal: the library looks at no answer after a refusal. It closes a pipeline from the goroutine that
+// sends, so sending must not wait for answers to be looked at.
+func TestAPipelineEndsWithARefusal(t *testing.T) {
+	t.Parallel()
+	p := startPair(t, nil)
+	line, err := p.pool.t.AppendEntriesPipeline(ServerID(2), hraft.ServerAddress(p.addr))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer line.Close()
+	ended := make(chan error, 1)
+	go func() {
+		for err == nil {
+			_, err = line.AppendEntries(&hraft.AppendEntriesRequest{Term: 1}, &hraft.AppendEntriesResponse{})
+		}
+		ended <- err
+	}()
+	if err := suite.Receive(t, "an append to be refused", ended); !errors.Is(err, hraft.ErrPipelineShutdown) {
+		t.Errorf("sending ended with %v", err)
 	}
 }
