@@ -223,11 +223,7 @@ func identityOf(i int) ed25519.PrivateKey {
 
 func (c *cluster) wait(what string, ok func() bool) {
 	c.t.Helper()
-	for deadline := time.Now().Add(3 * time.Minute); !ok(); <-time.After(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			c.t.Fatalf("not within three minutes: %s", what)
-		}
-	}
+	suite.Eventually(c.t, what, ok)
 }
 
 func (c *cluster) leader() (l *Node) {

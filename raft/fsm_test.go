@@ -9,6 +9,7 @@ import (
 
 	hraft "github.com/hashicorp/raft"
 
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
@@ -46,13 +47,8 @@ func TestASnapshotThatWaitsHoldsNoRestore(t *testing.T) {
 	}
 	restored := make(chan error, 1)
 	go func() { restored <- f.Restore(io.NopCloser(nil)) }()
-	select {
-	case err := <-restored:
-		if err != nil {
-			t.Fatal(err)
-		}
-	case <-time.After(time.Minute):
-		t.Fatal("the restore waits for a snapshot that waits for it")
+	if err := suite.Receive(t, "a restore that a snapshot must not wait for", restored); err != nil {
+		t.Fatal(err)
 	}
 	store := hraft.NewInmemSnapshotStore()
 	sink, err := store.Create(1, 1, 1, hraft.Configuration{}, 1, nil)

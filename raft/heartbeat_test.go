@@ -1,9 +1,7 @@
 package raft
 
 import (
-	"context"
 	"testing"
-	"time"
 
 	hraft "github.com/hashicorp/raft"
 
@@ -69,10 +67,8 @@ func TestHeartbeatsDoNotWaitForTheDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-writes
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
 	for range 10 {
-		r, err := from(c.nodes[slow], l.cfg.NodeID).append(ctx, &wire.RaftAppend{Term: l.Term(), Leader: l.cfg.NodeID, LeaderAddr: l.cfg.Advertise})
+		r, err := from(c.nodes[slow], l.cfg.NodeID).append(suite.Context(t), &wire.RaftAppend{Term: l.Term(), Leader: l.cfg.NodeID, LeaderAddr: l.cfg.Advertise})
 		if err != nil || !r.Success || r.Term != l.Term() {
 			t.Errorf("%+v, %v", r, err)
 		}

@@ -101,7 +101,7 @@ func TestAStrangerWithAShorterLogGetsNoVote(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer p.Drop(conn)
-		deadline := time.Now().Add(time.Minute)
+		deadline := time.Now().Add(suite.Patience)
 		if err := conn.Send(deadline, wire.OpRequestVote, &wire.RequestVote{Term: v.Term, CandidateID: 99, LastLogHLC: []byte{}, Raft: &v}); err != nil {
 			t.Fatal(err)
 		}
