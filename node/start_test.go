@@ -124,7 +124,7 @@ func TestALogThatDoesNotOpen(t *testing.T) {
 	}
 	c.stop(0)
 	files, before := filepath.Join(c.cfgs[0].Home, "index"), filepath.Join(t.TempDir(), "index")
-	if err := os.CopyFS(before, os.DirFS(files)); err != nil {
+	if err := rafttest.CopyHome(before, files); err != nil {
 		t.Fatal(err)
 	}
 	c.open(0)
@@ -133,7 +133,7 @@ func TestALogThatDoesNotOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.stop(0)
-	if err := errors.Join(os.RemoveAll(files), os.CopyFS(files, os.DirFS(before))); err != nil {
+	if err := errors.Join(os.RemoveAll(files), rafttest.CopyHome(files, before)); err != nil {
 		t.Fatal(err)
 	}
 

@@ -25,8 +25,8 @@ const (
 
 // The times that may be stored begin with the year 0 and end before the year 10000: no other has a spelling in JSON.
 const (
-	firstTime Time = -62_167_219_200e6
-	lastTime  Time = 253_402_300_800e6 - 1
+	FirstTime Time = -62_167_219_200e6
+	LastTime  Time = 253_402_300_800e6 - 1
 )
 
 // sizes are the bounds that the tag max of a field can name. One without a tag has its type's.
@@ -61,7 +61,7 @@ func boundOf(t reflect.Type, tag string) bound {
 		return func(p unsafe.Pointer, field string) *Error { return checkVector(*(*Vector)(p), field) }
 	case reflect.TypeFor[Time]():
 		return func(p unsafe.Pointer, field string) *Error {
-			if at := *(*Time)(p); at < firstTime || at > lastTime {
+			if at := *(*Time)(p); at < FirstTime || at > LastTime {
 				return Errorf(Invalid, "%s is a time outside of the years 0 to 9999", field)
 			}
 			return nil

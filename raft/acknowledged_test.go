@@ -11,6 +11,7 @@ import (
 	hraft "github.com/hashicorp/raft"
 
 	"github.com/cairndb/cairn/oplog/suite"
+	"github.com/cairndb/cairn/raft/rafttest"
 	"github.com/cairndb/cairn/raft/recovery"
 	"github.com/cairndb/cairn/raft/transport"
 	"github.com/cairndb/cairn/wire"
@@ -20,7 +21,7 @@ import (
 func (c *cluster) keep(i int) (files fs.FS) {
 	c.t.Helper()
 	kept := filepath.Join(c.t.TempDir(), "kept")
-	if err := os.CopyFS(kept, os.DirFS(c.dirs[i])); err != nil {
+	if err := rafttest.CopyHome(kept, c.dirs[i]); err != nil {
 		c.t.Fatal(err)
 	}
 	return os.DirFS(kept)

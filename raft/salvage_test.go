@@ -47,7 +47,7 @@ func crashWith(t *testing.T, keys *seal.Ring, happens func(*Node)) crashed {
 	out.want = append(out.want, c.propose(80, 90)...)
 	out.cfg = cfg
 	out.cfg.Dir = t.TempDir()
-	if err := os.CopyFS(out.cfg.Dir, os.DirFS(cfg.Dir)); err != nil {
+	if err := rafttest.CopyHome(out.cfg.Dir, cfg.Dir); err != nil {
 		t.Fatal(err)
 	}
 	return out
@@ -57,7 +57,7 @@ func crashWith(t *testing.T, keys *seal.Ring, happens func(*Node)) crashed {
 func (c crashed) copy(t *testing.T) crashed {
 	t.Helper()
 	to := t.TempDir()
-	if err := os.CopyFS(to, os.DirFS(c.cfg.Dir)); err != nil {
+	if err := rafttest.CopyHome(to, c.cfg.Dir); err != nil {
 		t.Fatal(err)
 	}
 	c.cfg.Dir = to

@@ -213,7 +213,7 @@ func TestDoctorComparesLogAndState(t *testing.T) {
 		t.Errorf("a node that was stopped: %+v", f)
 	}
 	old, now := filepath.Join(home, "old-raft"), filepath.Join(home, "raft")
-	if err := os.CopyFS(old, os.DirFS(now)); err != nil {
+	if err := rafttest.CopyHome(old, now); err != nil {
 		t.Fatal(err)
 	}
 	run("in the state alone")

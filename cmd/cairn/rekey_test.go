@@ -18,6 +18,7 @@ import (
 	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/oplog/suite"
+	"github.com/cairndb/cairn/raft/rafttest"
 )
 
 // TestAHomeIsEncryptedAndItsKeyReplaced: a home with a past is encrypted in place, and everything is there and readable with
@@ -277,7 +278,7 @@ func TestAChangeOfKeysIsKilled(t *testing.T) {
 	var took time.Duration
 	for i := range 5 {
 		copied := filepath.Join(dir, fmt.Sprint("encrypt", i))
-		if err := os.CopyFS(copied, os.DirFS(homeDir)); err != nil {
+		if err := rafttest.CopyHome(copied, homeDir); err != nil {
 			t.Fatal(err)
 		}
 		if i == 0 { // whole, and timed

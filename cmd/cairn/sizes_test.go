@@ -26,6 +26,7 @@ var flat = map[string]string{
 	"node/api/memory.go Draft":            "a request: its JSON is flat, as clients send it",
 	"node/api/transfer.go ExportedMemory": "a line of an export: its JSON is flat, as imports read it",
 	"node/api/memory.go Memory":           "an answer: its JSON is flat, as clients read it",
+	"raft/config.go Config":               "what a member is told: callbacks that its owner implements one by one",
 	"oplog/memory_ops.go Remember":        "an operation: a field is a number in the log, and numbers are flat",
 	"oplog/types.go Memory":               "a row of the state: a field is a number on disk, and numbers are flat",
 	"wire/client_msgs.go Recall":          "a message of the binary protocol: its map is flat",

@@ -212,6 +212,5 @@ func purgeCapabilities(ctx context.Context, s *session, before uint64) (uint64, 
 
 // micros is a protocol time as the state keeps it; times beyond its range become the latest one.
 func micros(ms uint64) oplog.Time {
-	const farthest = 1<<63/1000 - 1
-	return oplog.Time(min(ms, farthest) * 1000)
+	return oplog.Time(min(ms, uint64(oplog.LastTime)/1000) * 1000)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/oplog/suite"
+	"github.com/cairndb/cairn/raft/rafttest"
 )
 
 // readable are the files of a directory that show what was planted.
@@ -52,7 +53,7 @@ func TestAChangeOfKeysGoesOnFromEveryStep(t *testing.T) {
 	for done := range steps {
 		cut := cfg
 		cut.Dir = filepath.Join(t.TempDir(), "home")
-		must(t, os.CopyFS(cut.Dir, os.DirFS(cfg.Dir)))
+		must(t, rafttest.CopyHome(cut.Dir, cfg.Dir))
 		for _, step := range steps[:done+1] {
 			must(t, step(cut.Dir))
 		}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/raft/logstore"
+	"github.com/cairndb/cairn/raft/rafttest"
 )
 
 // A disk is a node's home. The state's files are synced when they are whole, or at each change of the list of them, and the log's files at every step that changes them: of what
@@ -301,7 +302,7 @@ func (d *disk) restart() error {
 	}
 	d.lives++
 	next := fmt.Sprintf("%s.%d", d.home, d.lives)
-	if err := os.CopyFS(next, os.DirFS(d.home)); err != nil {
+	if err := rafttest.CopyHome(next, d.home); err != nil {
 		return err
 	}
 	if b.state {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/raft"
+	"github.com/cairndb/cairn/raft/rafttest"
 )
 
 // A home is emptied, and put back to an older copy of it, under the rule that operators have: of one voter at a time, until it is
@@ -74,7 +75,7 @@ func (c *cluster) rollBack(i int, rng *rand.Rand) {
 	if old == "" {
 		c.disks[i].lives++
 		c.disks[i].copied = fmt.Sprintf("%s.%d", home, c.disks[i].lives)
-		c.must(os.CopyFS(c.disks[i].copied, os.DirFS(home)))
+		c.must(rafttest.CopyHome(c.disks[i].copied, home))
 		c.open(i)
 		return
 	}
@@ -82,11 +83,11 @@ func (c *cluster) rollBack(i int, rng *rand.Rand) {
 	c.empty(i)
 	now := c.disks[i].home
 	if rng.IntN(2) == 0 {
-		c.must(os.CopyFS(now, os.DirFS(old)))
+		c.must(rafttest.CopyHome(now, old))
 	} else {
-		c.must(os.CopyFS(now, os.DirFS(home)))
+		c.must(rafttest.CopyHome(now, home))
 		c.must(os.RemoveAll(filepath.Join(now, "raft")))
-		c.must(os.CopyFS(filepath.Join(now, "raft"), os.DirFS(filepath.Join(old, "raft"))))
+		c.must(rafttest.CopyHome(filepath.Join(now, "raft"), filepath.Join(old, "raft")))
 	}
 	c.open(i)
 }
