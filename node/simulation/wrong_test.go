@@ -78,7 +78,7 @@ var wrongTriggers = map[string]wrongTrigger{
 		defer liar.Close()
 		w.must(errors.Join(liar.Hello(w.t.Context(), w.addr(0)), liar.Hello(w.t.Context(), w.addr(1))))
 	}},
-	"a mark of a member without state": {hurt: true, says: "this node has no state", pull: func(w *wrong) {
+	"a mark of a member without state": {hurt: true, says: "this member has its state again", pull: func(w *wrong) {
 		w.must(os.WriteFile(filepath.Join(w.disks[third].home, "raft", "amnesia"), []byte("no state\n"), 0o600))
 	}},
 	"a note of damage": {hurt: true, says: "state damaged, moved aside with its log", pull: func(w *wrong) {
