@@ -199,18 +199,14 @@ func (n *Node) openState() (err error) {
 }
 
 // openEngine puts the memory around the state. What of it needs index or log waits for them.
-func (n *Node) openEngine() error {
-	gateways, err := n.gateways()
-	if err != nil {
-		return fmt.Errorf("tls: %w", err)
-	}
+func (n *Node) openEngine() (err error) {
 	at, member, limits := n.cfg.Addresses, n.cfg.Member, n.cfg.Limits
 	n.service, err = engine.New(engine.Config{
 		Logger: n.log, State: n.state, Commit: n.commit, Access: n.access, Disk: n.disk, Keys: n.keys,
 		Home: engine.Home{Dir: n.cfg.Home, Models: filepath.Join(n.cfg.Home, "models"), Spool: filepath.Join(n.cfg.Home, "backup-spool"), Leftovers: n.leftovers, Certificates: n.shownCertificates, Ports: n.ports},
 		Member: engine.Member{NodeID: member.NodeID, Role: member.Role, Version: n.cfg.Version, Wire: at.AdvertiseWire, HTTP: at.AdvertiseHTTP,
 			Clustered: len(member.Peers) > 0, Election: n.cfg.Raft.Election},
-		Gateways: gateways, Limits: engine.Limits{ApplyTimeout: limits.ApplyTimeout, MaxDatabases: limits.MaxDatabases}, Slow: n.cfg.Surfaces.Slow,
+		Scheme: n.scheme(), Limits: engine.Limits{ApplyTimeout: limits.ApplyTimeout, MaxDatabases: limits.MaxDatabases}, Slow: n.cfg.Surfaces.Slow,
 		Background: n.cfg.Background, Backup: n.cfg.Backup, Embedder: n.cfg.Embedder, Reranker: n.cfg.Reranker,
 	})
 	return err

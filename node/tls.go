@@ -4,13 +4,10 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"net"
-	"net/http"
 	"net/netip"
-	"time"
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/certs"
-	"github.com/cairndb/cairn/node/engine"
 )
 
 // secured is a listener's TLS side; a plain one off loopback is spoken of.
@@ -55,19 +52,10 @@ func (n *Node) ports() (all []api.Port) {
 	return all
 }
 
-// gateways are how this node asks the others' gateways.
-func (n *Node) gateways() (engine.Gateways, error) {
-	g, files := engine.Gateways{Client: http.DefaultClient, Scheme: "http://"}, n.cfg.TLS.Clients
-	if files.On() {
-		g.Scheme = "https://"
+// scheme is how the URLs of the cluster's gateways begin.
+func (n *Node) scheme() string {
+	if n.cfg.TLS.Clients.On() {
+		return "https://"
 	}
-	if !n.cfg.Tokens.NoMaster {
-		g.Secret = n.cfg.Member.Secret
-	}
-	if files.CA == "" {
-		return g, nil
-	}
-	pool, err := certs.Authorities(files.CA)
-	g.Client = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, IdleConnTimeout: time.Minute}}
-	return g, err
+	return "http://"
 }

@@ -133,13 +133,19 @@ type Asker struct {
 	Label string `wire:"label,defaulted"` // of the token
 }
 
-// Forward brings an entry to the leader.
+// Forward brings an entry to the leader, or asks a member for an operation.
 type Forward struct {
 	Entry []byte `wire:"entry"`
 	Asker
+
+	// Extensions: an operation of the HTTP reference, in the name of a caller that the sender has let in. There is no entry then.
+	Operation string `wire:"operation,extension"`
+	Request   JSON   `wire:"request,extension"`
+	Database  string `wire:"database,extension"`
+	Token     string `wire:"token,extension"` // hash of the caller's token; blank: By says who it is
 }
 
-// ForwardOK brings back the outcome of a forwarded entry.
+// ForwardOK brings back the outcome of a forwarded entry, or the answer of an operation.
 type ForwardOK struct {
 	Outcome []byte `wire:"outcome"`
 }

@@ -54,9 +54,18 @@ func (a *Control) authenticate(token string, secret bool) (api.Caller, error) {
 	if secret && a.isSecret(token) {
 		return api.Caller{DB: oplog.DefaultDB, Database: "default", Scopes: All, By: api.ByMaster}, nil
 	}
-	c := api.Caller{Token: HashToken(token)}
+	c, err := a.holder(HashToken(token))
+	if err == nil {
+		a.Used(c.Token)
+	}
+	return c, err
+}
+
+// holder is the caller that a token's hash makes.
+func (a *Control) holder(hash string) (api.Caller, error) {
+	c := api.Caller{Token: hash}
 	err := a.read(func(v *state.View) error {
-		t, ok := v.Token(c.Token)
+		t, ok := v.Token(hash)
 		if !ok || !valid(t) {
 			return ErrToken
 		}
@@ -76,8 +85,30 @@ func (a *Control) authenticate(token string, secret bool) (api.Caller, error) {
 	if len(c.Scopes) == 0 {
 		c.Scopes = []api.Scope{api.Read, api.Write}
 	}
-	a.Used(c.Token)
 	return c, nil
+}
+
+// Asked is the caller in whose name another member asks this one, in a database. What a token may is read here, and not told by the member:
+// one that was revoked asks nothing. A caller without a token has the rights that this node would give it.
+func (a *Control) Asked(token, by, database string) (c api.Caller, err error) {
+	switch {
+	case token != "":
+		c, err = a.holder(token)
+	case by == api.ByLocal:
+		c.Scopes = Local
+	case by == api.ByMaster || by == api.ByNode:
+		c.Scopes = All
+	default:
+		err = ErrToken
+	}
+	if err != nil {
+		return c, err
+	}
+	c.By, c.Asked, c.Quiet, c.Surface = by, true, true, "peer"
+	if token != "" {
+		return a.Select(c, database)
+	}
+	return c, a.read(func(v *state.View) error { return use(&c, v, database) })
 }
 
 func valid(t oplog.Token) bool {

@@ -18,7 +18,7 @@ type Caller struct {
 	Scopes   []Scope // what is allowed
 	Forward  bool    // writes follow the leader by themselves
 	Quiet    bool    // its recalls strengthen nothing
-	Bearer   string  // its Authorization header, to ask other nodes in its name; blank for none
+	Asked    bool    // another member asks in its name, so this node asks no others
 	Surface  string  // http, wire, mcp or the name of a dialect, for the slow log
 
 	Usual   int // operations a second where token and database set no limit; 0 for no limit

@@ -35,6 +35,7 @@ type Op struct {
 	Scope  Scope  // what the caller must have; blank: no token is asked
 	Writes bool   // needs the leader
 	Reads  bool   // tells what is stored though its scope is another: the caller needs read, too
+	Asked  bool   // members ask each other for it, in the name of a caller
 
 	Cost func(request any) int // how many operations it counts as; nil: as many as the memories it stores, and one at least
 	Adds func(request any) int // how many memories it stores; nil: none

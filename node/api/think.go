@@ -8,7 +8,7 @@ import (
 // Rounds of cognition.
 var (
 	Think = row[ThinkRequest, Thought](Op{Name: "think", Does: "Look for duplicates, contradictions, patterns and what deserves attention.",
-		Scope: Write, Writes: true, HTTP: "POST /v1/think", Wire: wire.OpThink})
+		Scope: Write, Writes: true, Asked: true, HTTP: "POST /v1/think", Wire: wire.OpThink})
 
 	// Reflect is the same for models, which say less of it, and whose rounds leave the personality alone unless they ask for it.
 	Reflect = row[ReflectRequest, Thought](Op{Name: "reflect", Does: "Look for duplicates, contradictions, patterns and what deserves attention, asked by a model.", Scope: Write, Writes: true,

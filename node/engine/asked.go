@@ -3,9 +3,8 @@ package engine
 import (
 	"cmp"
 	"context"
-	"net/url"
+	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -105,9 +104,8 @@ const (
 // gaps lists the questions of this node and of the others.
 func (s *Service) gaps(ctx context.Context, c api.Caller, q *api.GapsRequest) (*api.GapList, error) {
 	lists := [][]api.Gap{s.asked.gaps(c.DB, q.Namespace)}
-	if !q.Here {
-		ask := url.Values{"min_count": {"0"}, "max_avg_top_score": {"1e9"}, "limit": {strconv.Itoa(maxList)}, "namespace": {q.Namespace}}
-		for _, got := range elsewhere(ctx, s, c, api.Gaps, ask) {
+	if !q.Here && !c.Asked {
+		for _, got := range askOthers(ctx, s, c, api.Gaps, &api.GapsRequest{Namespace: q.Namespace, MaxTop: math.MaxFloat64, Limit: maxList, Here: true}) {
 			if got != nil {
 				lists = append(lists, got.Gaps)
 			}

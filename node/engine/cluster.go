@@ -31,7 +31,7 @@ func (s *Service) topology(ctx context.Context, _ api.Caller, _ *api.Nothing) (*
 		m := api.Member{NodeID: n.NodeID, Role: n.Role, State: n.State, Voter: n.Voter, Reachable: n.Reachable, IsLeader: st.LeaderID != nil && *st.LeaderID == n.NodeID,
 			Addr: n.Addr, Wire: n.Wire, Applied: n.Applied, Version: n.Version}
 		if n.HTTP != "" {
-			m.HTTP = orNil(s.cfg.Gateways.Scheme + n.HTTP)
+			m.HTTP = orNil(s.cfg.Scheme + n.HTTP)
 		}
 		return m
 	})}, nil

@@ -3,7 +3,6 @@ package engine
 import (
 	"crypto/x509"
 	"log/slog"
-	"net/http"
 	"time"
 
 	"github.com/cairndb/cairn/index/embed"
@@ -28,7 +27,7 @@ type Config struct {
 	Home   Home
 
 	Member     Member
-	Gateways   Gateways
+	Scheme     string // of this cluster's gateways: http:// or https://
 	Limits     Limits
 	Slow       time.Duration // an operation that takes as long is logged; negative for none
 	Background Background
@@ -45,13 +44,6 @@ type Member struct {
 	Wire, HTTP string        // where clients are sent to
 	Clustered  bool          // other members are configured
 	Election   time.Duration // a member that was not heard of for twice as long is not reachable
-}
-
-// Gateways are how the gateways of the other nodes are asked.
-type Gateways struct {
-	Client *http.Client
-	Scheme string // http:// or https://
-	Secret string // admits this node's own requests; blank where none may
 }
 
 // Limits bound what a request may take.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/x509"
-	"net/url"
 	"slices"
 	"time"
 
@@ -16,8 +15,8 @@ import (
 // clusterKeys are the keys and certificates of every node, each asked for its own.
 func (s *Service) clusterKeys(ctx context.Context, c api.Caller, q *api.KeysRequest) (*api.KeysAnswer, error) {
 	a := &api.KeysAnswer{Nodes: []api.NodeKeys{s.ownKeys(time.Now())}}
-	if !q.Here {
-		for id, got := range elsewhere(ctx, s, c, api.Keys, url.Values{}) {
+	if !q.Here && !c.Asked {
+		for id, got := range askOthers(ctx, s, c, api.Keys, &api.KeysRequest{Here: true}) {
 			if got == nil || len(got.Nodes) != 1 {
 				got = &api.KeysAnswer{Nodes: []api.NodeKeys{{NodeID: id, Error: "did not answer", Keys: []api.DataKey{}, Rewriting: []string{}, Certificates: []api.Certificate{}, Ports: []api.Port{}}}}
 			}

@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"context"
 	"math"
-	"net/url"
 	"runtime/metrics"
 	"slices"
-	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -52,8 +50,8 @@ func heapInUse() float32 {
 func (s *Service) clusterPast(ctx context.Context, c api.Caller, q *api.PastRequest) (*api.PastAnswer, error) {
 	q.Minutes, q.Points = min(q.Minutes, int(past.Kept/time.Minute)), min(q.Points, past.Samples)
 	a := &api.PastAnswer{Nodes: []api.NodePast{s.ownPast(q)}}
-	if !q.Here {
-		for id, got := range elsewhere(ctx, s, c, api.Past, url.Values{"minutes": {strconv.Itoa(q.Minutes)}, "points": {strconv.Itoa(q.Points)}}) {
+	if !q.Here && !c.Asked {
+		for id, got := range askOthers(ctx, s, c, api.Past, &api.PastRequest{Minutes: q.Minutes, Points: q.Points, Here: true}) {
 			if got == nil || len(got.Nodes) != 1 {
 				got = &api.PastAnswer{Nodes: []api.NodePast{{NodeID: id, Error: "did not answer", At: []float64{}, Marks: []api.PastMark{}}}}
 			}

@@ -16,8 +16,11 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// Forward implements its part of raft.Handler: the leader's end of a follower's write.
+// Forward implements its part of raft.Handler: the leader's end of a follower's write, or this member's answer to another.
 func (s *Service) Forward(ctx context.Context, from uint32, m wire.Forward) ([]byte, error) {
+	if m.Operation != "" {
+		return s.answerMember(ctx, m)
+	}
 	return s.commit.Forwarded(ctx, from, m)
 }
 

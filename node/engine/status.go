@@ -155,7 +155,7 @@ func (s *Service) KnownLeader() api.Leader {
 	if info, ok := s.leaderInfo(); ok {
 		l.ID, l.Wire = &info.ID, info.Wire
 		if info.HTTP != "" {
-			l.HTTP = s.cfg.Gateways.Scheme + info.HTTP
+			l.HTTP = s.cfg.Scheme + info.HTTP
 		}
 	}
 	l.Lost = l.ID == nil && s.lost()

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"net/url"
+	"errors"
 	"runtime"
 	"strings"
 	"time"
@@ -216,20 +216,25 @@ func (t *thinker) tierPolicy(m *oplog.Memory) {
 	}
 }
 
-// thinkOnLeader asks the leader for a round, where a surface passes its writes on: a round is no entry that could be forwarded. The
-// leader is asked with the token of the request, or, where the caller was let in by this node, with the cluster's own secret.
-// The answer comes when this node has what the leader decided.
+// thinkOnLeader asks the leader for a round in the caller's name, where a surface passes its writes on: a round is no entry that could be
+// forwarded. The answer comes when this node has what the leader decided.
 func (s *Service) thinkOnLeader(ctx context.Context, c api.Caller, r api.ThinkRequest) (*api.Thought, error) {
 	started := time.Now()
-	if c.Bearer == "" {
-		if s.cfg.Gateways.Secret == "" {
-			return nil, s.commit.NotLeader()
-		}
-		c.Bearer = "Bearer " + s.cfg.Gateways.Secret
+	id, addr, led := s.raft.Leader()
+	if !led || id == s.cfg.Member.NodeID || c.Asked {
+		return nil, s.commit.NotLeader()
 	}
-	raw, err := s.askLeader(ctx, c, api.Think.Path()+"?database="+url.QueryEscape(c.Database), r)
-	if err != nil {
-		return nil, err
+	asking, cancel := context.WithTimeout(ctx, longestAsk)
+	defer cancel()
+	raw, err := s.askMember(asking, c, addr, api.Think.Op, &r)
+	var refused *oplog.Error
+	switch {
+	case errors.As(err, &refused) && refused.Kind == oplog.NotLeader:
+		return nil, oplog.Errorf(oplog.Unavailable, "the leader has changed; retry")
+	case errors.As(err, &refused):
+		return nil, refused
+	case err != nil:
+		return nil, &oplog.Error{Kind: oplog.UnknownOutcome, Text: "the leader did not answer", Err: err}
 	}
 	a := &api.Thought{}
 	if err := json.Unmarshal(raw, a); err != nil {

@@ -237,7 +237,7 @@ func (g *Gateway) identify(q *request, op *api.Op) (err error) {
 		return err
 	}
 	q.c.Usual = max(0, g.cfg.MaxRPS)
-	q.c.Forward, q.c.Surface, q.c.Bearer = g.forwards(q.r), "http", q.r.Header.Get("Authorization")
+	q.c.Forward, q.c.Surface = g.forwards(q.r), "http"
 	q.c, err = g.cfg.Access.Select(q.c, q.param("database"))
 	return err
 }

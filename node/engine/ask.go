@@ -1,0 +1,140 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/raft"
+	"github.com/cairndb/cairn/wire"
+)
+
+// Members ask each other over the peer port, in the name of a caller that one of them has let in. The caller's token stays where it was
+// shown: a member is told its hash, and looks up for itself what it may.
+
+const (
+	compareTime = 3 * time.Second  // how long a node waits for the others' answers
+	longestAsk  = 10 * time.Minute // of a round of cognition
+)
+
+// memberAnswer is what a member answers another.
+type memberAnswer struct {
+	Answer []byte       `msgpack:"a,omitempty"` // JSON
+	Err    *oplog.Error `msgpack:"e,omitempty"`
+}
+
+// askMember asks the member at an address for an operation. An error that is no *oplog.Error says that it is not known whether the member
+// did it.
+func (s *Service) askMember(ctx context.Context, c api.Caller, addr string, op *api.Op, request any) ([]byte, error) {
+	b, err := asJSON(request)
+	if err != nil {
+		return nil, err
+	}
+	m := wire.Forward{Asker: wire.Asker{By: c.By, Label: c.Label}, Operation: op.Name, Request: b, Database: c.Database, Token: c.Token}
+	var ok wire.ForwardOK
+	if err := s.raft.Ask(ctx, addr, wire.OpForward, &m, wire.OpForwardOK, &ok); err != nil {
+		return nil, err
+	}
+	var a memberAnswer
+	if err := oplog.Unpack(ok.Outcome, &a); err != nil {
+		return nil, err
+	}
+	if a.Err != nil {
+		return nil, a.Err
+	}
+	return a.Answer, nil
+}
+
+// asJSON is a request as a client would send it: a field that is blank is not given.
+func asJSON(request any) ([]byte, error) {
+	b, err := json.Marshal(request)
+	if err != nil {
+		return nil, err
+	}
+	fields := map[string]json.RawMessage{}
+	if err := json.Unmarshal(b, &fields); err != nil {
+		return nil, err
+	}
+	maps.DeleteFunc(fields, func(_ string, v json.RawMessage) bool { return string(v) == `""` || string(v) == "null" })
+	return json.Marshal(fields)
+}
+
+// asks are the operations that members ask each other for.
+var asks = func() map[string]*api.Op {
+	all := map[string]*api.Op{}
+	for _, op := range api.Ops {
+		if op.Asked {
+			all[op.Name] = op
+		}
+	}
+	return all
+}()
+
+// answerMember answers a member that asks for an operation.
+func (s *Service) answerMember(ctx context.Context, m wire.Forward) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, longestAsk)
+	defer cancel()
+	if err := s.commit.WaitOpen(ctx); err != nil {
+		return nil, err
+	}
+	var a memberAnswer
+	answer, err := s.askedFor(ctx, m)
+	if err == nil {
+		a.Answer, err = json.Marshal(answer)
+	}
+	if err != nil && !errors.As(err, &a.Err) {
+		a.Err = &oplog.Error{Kind: oplog.Internal, Text: "internal error"}
+	}
+	return oplog.Pack(nil, &a), nil
+}
+
+func (s *Service) askedFor(ctx context.Context, m wire.Forward) (any, error) {
+	op, known := asks[m.Operation]
+	if !known {
+		return nil, oplog.Errorf(oplog.Denied, "members ask each other for no operation %q", m.Operation)
+	}
+	c, err := s.access.Asked(m.Token, m.By, m.Database)
+	if err != nil {
+		return nil, err
+	}
+	c.Label, c.Counted = m.Label, math.MaxInt // it was counted where it came in
+	fields := map[string]json.RawMessage{}
+	if err := json.Unmarshal(m.Request, &fields); err != nil {
+		return nil, oplog.Errorf(oplog.Invalid, "request of %s: want an object", op.Name)
+	}
+	request := op.New()
+	if err := op.Takes().Decode(request, fields, false); err != nil {
+		return nil, oplog.Errorf(oplog.Invalid, "%s: %s", op.Name, err)
+	}
+	return s.Do(ctx, c, op, request)
+}
+
+// askOthers asks all other members at once. A member that does not answer in time has nil.
+func askOthers[Q, A any](ctx context.Context, s *Service, c api.Caller, o api.Of[Q, A], request *Q) map[uint32]*A {
+	others := slices.DeleteFunc(s.raft.Status().Members, func(m raft.Member) bool { return m.ID == s.cfg.Member.NodeID })
+	ctx, cancel := context.WithTimeout(ctx, compareTime)
+	defer cancel()
+	answers := make([]*A, len(others))
+	var all sync.WaitGroup
+	for i, m := range others {
+		all.Go(func() {
+			raw, err := s.askMember(ctx, c, m.Addr, o.Op, request)
+			if a := new(A); err == nil && json.Unmarshal(raw, a) == nil {
+				answers[i] = a
+			}
+		})
+	}
+	all.Wait()
+	by := map[uint32]*A{}
+	for i, m := range others {
+		by[m.ID] = answers[i]
+	}
+	return by
+}
