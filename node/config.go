@@ -87,6 +87,8 @@ type Indexes struct {
 type TLS struct {
 	Clients certs.Files // secures Wire and HTTP; plain when zero
 	Peers   certs.Files // secures Cluster, from both sides; plain when zero
+
+	PlainPeers bool // Cluster may be plain off loopback, where every machine on the way can read and change what members say
 }
 
 // Limits bound what clients may ask and how long they may take.
@@ -201,7 +203,7 @@ func (c Config) Validate() error {
 		home = errors.New("home: name a data directory")
 	}
 	return errors.Join(home, c.Addresses.validate(), c.Member.validate(), validateTiming(c.Raft), c.TLS.Clients.Validate("tls", false),
-		c.TLS.Peers.Validate("tls.cluster", true), c.reachable())
+		c.TLS.Peers.Validate("tls.cluster", true), c.reachable(), c.securePeers())
 }
 
 func (a Addresses) validate() error {

@@ -3,6 +3,7 @@ package node
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"fmt"
 	"net"
 	"net/netip"
 
@@ -19,6 +20,19 @@ func (n *Node) secured(name string, ln net.Listener, c *certs.Certificates, prot
 	cfg := c.ForClients()
 	cfg.NextProtos = protocols
 	return tls.NewListener(ln, cfg)
+}
+
+// securePeers refuses a peer port in plain text that other machines reach, unless the configuration says that it may be.
+func (c Config) securePeers() error {
+	host, _, err := net.SplitHostPort(c.Addresses.Cluster)
+	if err != nil || c.TLS.Peers.On() || c.TLS.PlainPeers || host == "localhost" {
+		return nil // no peer port, or an address that is refused elsewhere
+	}
+	if ip, err := netip.ParseAddr(host); err == nil && ip.Unmap().IsLoopback() {
+		return nil
+	}
+	return fmt.Errorf("cluster: the peer port %s is off loopback and has no TLS: set [tls.cluster] (`cairn cluster init --tls` and `cairn cluster cert` make certificates), "+
+		"or insecure_peers = true in [cluster] if nobody else is on the network of the members", c.Addresses.Cluster)
 }
 
 func (n *Node) plainly(name string, ln net.Listener) {

@@ -67,7 +67,7 @@ func (a *app) clusterInit() *cobra.Command {
 	f := initFlags{NodeFile: config.NodeFile{HeartbeatMS: 1000, ElectionMS: 5000}}
 	c := &cobra.Command{
 		Use: "init", Short: "Write the configuration of a node, or with --nodes of a whole cluster on this machine", Args: cobra.NoArgs,
-		Example: "  cairn cluster init --node-id 1 --peers 10.0.0.2:7440,10.0.0.3:7440 --advertise 10.0.0.1:7440\n" +
+		Example: "  cairn cluster init --node-id 1 --peers 10.0.0.2:7440,10.0.0.3:7440 --advertise 10.0.0.1:7440 --tls\n" +
 			"  cairn cluster init --nodes 3 --dir ./cluster --port-base 7500",
 		RunE: func(c *cobra.Command, _ []string) error { return a.initCluster(f) },
 	}
@@ -83,6 +83,7 @@ func (a *app) clusterInit() *cobra.Command {
 	fl.StringVar(&f.Secret, "secret", "", "cluster secret; a new one is made when it is empty; other users of this machine can see it: prefer --secret-file")
 	fl.StringVar(&f.secretFile, "secret-file", "", "file with the cluster secret")
 	fl.BoolVar(&f.tls, "tls", false, "make certificates for the nodes, and an authority in tls/ beside the configuration unless there is one")
+	fl.BoolVar(&f.InsecurePeers, "insecure-peers", false, "let members on other machines talk in plain text, without certificates; only on a network that nobody else reaches")
 	fl.IntVar(&f.nodes, "nodes", 0, "write this many configurations for one machine")
 	fl.StringVar(&f.dir, "dir", "./cluster", "with --nodes: directory to write them to")
 	fl.IntVar(&f.base, "port-base", 7500, "with --nodes: node N uses the ten ports from here + 10·(N−1)")
@@ -113,6 +114,9 @@ func (a *app) initCluster(f initFlags) error {
 	if f.nodes == 0 {
 		if f.NodeID == 0 {
 			return cli.Usagef("cluster init needs --node-id, or --nodes for a whole cluster")
+		}
+		if !f.tls && !f.InsecurePeers {
+			return cli.Usagef("members on other machines need certificates: add --tls, or --insecure-peers if nobody else is on their network")
 		}
 		f.Advertise = cmp.Or(f.Advertise, config.Loopback(f.ClusterPort))
 		if err := f.certify(filepath.Dir(f.output), &f.NodeFile); err != nil {

@@ -18,7 +18,7 @@ func TestInitWritesWhatServeReads(t *testing.T) {
 	one := filepath.Join(dir, "one.toml")
 	var out, errw bytes.Buffer
 	if code := run(t.Context(), []string{"cluster", "init", "--node-id", "2", "-o", one, "--data-dir", dir, "--wire-port", "8000",
-		"--http-port", "8001", "--cluster-port", "8003", "--peers", "a:1,b:2", "--advertise", "c:3", "--secret", "a secret of more than thirty-two characters"}, nil, &out, &errw); code != cli.ExitOK {
+		"--http-port", "8001", "--cluster-port", "8003", "--peers", "a:1,b:2", "--advertise", "c:3", "--insecure-peers", "--secret", "a secret of more than thirty-two characters"}, nil, &out, &errw); code != cli.ExitOK {
 		t.Fatalf("exit %d: %s", code, &errw)
 	}
 	if want := "config written to " + one + "\ncluster_secret: a secret of more than thirty-two characters\n"; out.String() != want {
@@ -38,7 +38,11 @@ func TestInitWritesWhatServeReads(t *testing.T) {
 		t.Errorf("a file with a secret has mode %v (%v)", i.Mode(), err)
 	}
 	errw.Reset()
-	if code := run(t.Context(), []string{"cluster", "init", "--node-id", "2", "-o", one}, nil, &out, &errw); code != cli.ExitFailed || !strings.Contains(errw.String(), "hint: ") {
+	if code := run(t.Context(), []string{"cluster", "init", "--node-id", "2", "-o", filepath.Join(dir, "two.toml")}, nil, &out, &errw); code != cli.ExitUsage || !strings.Contains(errw.String(), "--tls") {
+		t.Errorf("no certificates and no word that none are wanted: exit %d, %s", code, &errw)
+	}
+	errw.Reset()
+	if code := run(t.Context(), []string{"cluster", "init", "--node-id", "2", "-o", one, "--insecure-peers"}, nil, &out, &errw); code != cli.ExitFailed || !strings.Contains(errw.String(), "hint: ") {
 		t.Errorf("overwriting: exit %d, %s", code, &errw)
 	}
 

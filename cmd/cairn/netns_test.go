@@ -104,6 +104,7 @@ func TestNetworkNamespaces(t *testing.T) {
 	nodes, token := threeIn(t, shortDir(t), func(n *config.NodeFile) {
 		inHaste(n)
 		i := n.NodeID - 1
+		n.InsecurePeers = true
 		n.Bind, n.Advertise, n.Peers = l.addr(i), fmt.Sprintf("%s:%d", l.addr(i), n.ClusterPort), nil
 		for other := range 3 {
 			if other != i {

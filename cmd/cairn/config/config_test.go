@@ -40,7 +40,7 @@ func TestConfigFile(t *testing.T) {
 				c.Member.NodeID == 1 && c.Member.Role == raft.RoleVoter && len(c.Member.Peers) == 0
 		}},
 		{"the gateway follows the wire port", "[server]\nwire_port = 9000", nil, func(c node.Config) bool { return c.Addresses.HTTP == "0.0.0.0:9001" }},
-		{"a peer port that was asked for", "[cluster]\ncluster_port = 7440\nadvertise_addr = \"a:7440\"", nil, func(c node.Config) bool { return c.Addresses.Cluster == "0.0.0.0:7440" }},
+		{"a peer port that was asked for", "[cluster]\ncluster_port = 7440\nadvertise_addr = \"a:7440\"\ninsecure_peers = true", nil, func(c node.Config) bool { return c.Addresses.Cluster == "0.0.0.0:7440" }},
 		{"role single", "[cluster]\nrole = \"single\"", nil, func(c node.Config) bool { return c.Member.Role == raft.RoleVoter }},
 		{"a replica", "[cluster]\nrole = \"read_replica\"", nil, func(c node.Config) bool { return c.Member.Role == raft.RoleReadReplica }},
 		{"timings", "[cluster]\nheartbeat_interval_ms = 250\nelection_timeout_ms = 1000\nsnapshot_threshold = 9\nsnapshot_interval_ms = 500\ntrailing_logs = 7", nil,
@@ -89,6 +89,7 @@ func TestConfigRefusals(t *testing.T) {
 		{"a secret that can be guessed", "[cluster]\ncluster_secret = \"hunter2\"", "`cairn cluster secret` makes one", nil},
 		{"another that can be guessed", "[cluster]\nother_cluster_secret = \"hunter2\"", "other_cluster_secret: 7 characters", nil},
 		{"a peer port on every address, and no address of its own", "[cluster]\ncluster_port = 7440", "advertise_addr", nil},
+		{"members in plain text off loopback", "[cluster]\ncluster_port = 7440\nadvertise_addr = \"a:7440\"", "insecure_peers = true", nil},
 		{"every address as its own", "[cluster]\nadvertise_addr = \"[::]:7440\"", "advertise_addr", nil},
 		{"every address for clients", "[cluster]\nadvertise_http = \"0.0.0.0:7438\"", "advertise_http", nil},
 		{"a secret file that is not there", "[cluster]\ncluster_secret_file = \"/nonexistent/secret\"", "cluster_secret_file", nil},

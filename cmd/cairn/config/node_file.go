@@ -29,6 +29,7 @@ type NodeFile struct {
 	Peers                           []string
 	HeartbeatMS, ElectionMS         int
 	TLS                             string // directory of the certificates; empty for plain text
+	InsecurePeers                   bool   // plain text between machines
 	Local                           bool   // several nodes share the machine: the surfaces of each have a home and ports of their own
 	StringPort, CovenantPort        int
 }
@@ -83,6 +84,9 @@ advertise_addr = {{printf "%q" .Advertise}}
 heartbeat_interval_ms = {{.HeartbeatMS}}
 election_timeout_ms = {{.ElectionMS}}
 cluster_secret = {{printf "%q" .Secret}}
+{{- if .InsecurePeers}}
+insecure_peers = true # every machine on the way can read and change what members say
+{{- end}}
 {{if .TLS}}
 [tls] # clients: 7437 and 7438
 cert_path = "{{.TLS}}/node{{.NodeID}}.crt"

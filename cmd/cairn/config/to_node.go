@@ -70,7 +70,7 @@ func (f *File) Node() (node.Config, error) {
 			CORSOrigins: f.Server.CORSOrigins},
 		Tokens: node.Tokens{NoMaster: f.Server.MasterToken != nil && !*f.Server.MasterToken, Uses: time.Duration(f.Limits.TokenUseMinutes) * time.Minute},
 		Backup: engine.BackupPlan{Dir: f.Backup.Dir, Interval: time.Duration(f.Backup.IntervalMinutes) * time.Minute, Every: f.Backup.FullEvery, Keep: f.Backup.Keep},
-		TLS:    node.TLS{Clients: f.TLS.node(), Peers: f.TLS.Cluster.node()},
+		TLS:    node.TLS{Clients: f.TLS.node(), Peers: f.TLS.Cluster.node(), PlainPeers: f.Cluster.InsecurePeers},
 		Limits: node.Limits{MaxConns: f.Limits.MaxConnections, MaxConnsPerIP: f.Limits.MaxConnectionsPerIP, MaxInFlight: f.Limits.MaxInFlight, MaxRPS: f.Limits.MaxRPS,
 			MaxDatabases: f.Limits.MaxDatabases, FailedLogins: f.Limits.FailedLogins},
 	}
