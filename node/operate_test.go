@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,6 +14,8 @@ import (
 
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/access"
+	"github.com/cairndb/cairn/node/nodetest"
+	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
@@ -329,7 +332,10 @@ func TestTheAuditSaysWhoDidWhat(t *testing.T) {
 func hello(t testing.TB, addr string, id uint32, h *wire.RaftHello) (refusal string) {
 	t.Helper()
 	p := knock(t, addr)
-	f := p.ask(wire.OpClusterHello, &wire.ClusterHello{NodeID: id, Role: "voter", ClusterSecret: secret, AdvertiseAddr: "127.0.0.1:1", ProtocolVersion: 1, Raft: h})
+	f, err := nodetest.SayHello(p.nc, p.r, secret, &wire.ClusterHello{NodeID: id, Role: "voter", AdvertiseAddr: "127.0.0.1:1", ProtocolVersion: 1, Raft: h})
+	if err != nil {
+		t.Fatal(err)
+	}
 	if f.Op == wire.OpClusterHelloOK {
 		return ""
 	}
@@ -338,6 +344,37 @@ func hello(t testing.TB, addr string, id uint32, h *wire.RaftHello) (refusal str
 		t.Fatal(err)
 	}
 	return e.Message
+}
+
+// firstKinds are all kinds without those of limits and of the audit.
+var firstKinds = slices.DeleteFunc(oplog.Reads(), func(k byte) bool {
+	return k == byte(oplog.KindOf[oplog.SetLimit]()) || k == byte(oplog.KindOf[oplog.Audit]())
+})
+
+// ofVersion returns a member's part of a hello as another version says it.
+func ofVersion(version string, change func(*wire.RaftHello)) *wire.RaftHello {
+	h := nodetest.Versions()
+	h.Version = version
+	change(h)
+	return h
+}
+
+// TestAHelloWithoutVersionsIsRefused: such a hello, under a member's id, does not keep the leader from new operations.
+func TestAHelloWithoutVersionsIsRefused(t *testing.T) {
+	t.Parallel()
+	c := start(t, 3)
+	leader := c.leader()
+	for name, without := range map[string]func(*wire.RaftHello){
+		"records":    func(h *wire.RaftHello) { h.EntryMin, h.EntryMax = 0, 0 },
+		"snapshots":  func(h *wire.RaftHello) { h.StateMin, h.StateMax = 0, 0 },
+		"operations": func(h *wire.RaftHello) { h.Reads = nil },
+	} {
+		said := hello(t, c.cfgs[leader].Addresses.Cluster, uint32((leader+1)%3+1), ofVersion("0.1", without))
+		if !strings.Contains(said, "does not say which records, snapshots and operations it reads") {
+			t.Errorf("without %s: %q", name, said)
+		}
+	}
+	c.web(leader).ok("POST", "/v1/admin/databases/default/quota", obj{"max_rps": 1000})
 }
 
 // TestNewKindsWaitForTheOldestMember: while a member runs a version that cannot read an operation, no client may use it, and
@@ -352,7 +389,7 @@ func TestNewKindsWaitForTheOldestMember(t *testing.T) {
 	c.stop(old)
 	w := c.web(leader)
 	addr := c.cfgs[leader].Addresses.Cluster
-	if said := hello(t, addr, uint32(old+1), &wire.RaftHello{Version: "0.9", HasState: true}); said != "" {
+	if said := hello(t, addr, uint32(old+1), ofVersion("0.9", func(h *wire.RaftHello) { h.HasState, h.Reads = true, firstKinds })); said != "" {
 		t.Fatalf("an old member is not let in: %s", said)
 	}
 	status, out := w.send("POST", "/v1/admin/databases/default/quota", obj{"max_rps": 1000})
@@ -374,14 +411,14 @@ func TestNewKindsWaitForTheOldestMember(t *testing.T) {
 		t.Errorf("the audit after the upgrade: %v", got)
 	}
 	c.agree()
-	said := hello(t, addr, uint32(old+1), &wire.RaftHello{Version: "0.9", HasState: true})
+	said := hello(t, addr, uint32(old+1), ofVersion("0.9", func(h *wire.RaftHello) { h.HasState, h.Reads = true, firstKinds }))
 	if !strings.Contains(said, "the log holds operations that the peer (0.9) does not read (set_limit, audit): upgrade it") {
 		t.Errorf("a member that cannot read the log: %q", said)
 	}
-	if said := hello(t, addr, 9, &wire.RaftHello{Version: "0.9", StateMin: 7, StateMax: 8}); !strings.Contains(said, "snapshots of formats 3 to 3, the peer (0.9) 7 to 8") {
+	if said := hello(t, addr, 9, ofVersion("0.9", func(h *wire.RaftHello) { h.StateMin, h.StateMax = 7, 8 })); !strings.Contains(said, "snapshots of formats 3 to 3, the peer (0.9) 7 to 8") {
 		t.Errorf("a peer of another state: %q", said)
 	}
-	if said := hello(t, addr, 9, &wire.RaftHello{Version: "2.0", Needs: []byte{200}}); !strings.Contains(said, "does not read (kind 200): upgrade it") {
+	if said := hello(t, addr, 9, ofVersion("2.0", func(h *wire.RaftHello) { h.Needs = []byte{200} })); !strings.Contains(said, "does not read (kind 200): upgrade it") {
 		t.Errorf("a peer whose log is not for this version: %q", said)
 	}
 }

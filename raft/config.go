@@ -52,8 +52,8 @@ type Config struct {
 
 // Credentials are how a member proves who it is, and knows the others.
 type Credentials struct {
-	Secret   string                       // what peers show; needed with Addr
-	Others   []string                     // secrets that peers may show as well, while the one is being changed for the other
+	Secret   string                       // members prove that they know it; needed with Addr
+	Others   []string                     // secrets that are good as well, while the one is being changed for the other
 	Identity ed25519.PrivateKey           // proves who this member is; nil proves nothing
 	KeyOf    func(id uint32) (key string) // the public key, in hex, that the cluster knows of a member; empty when it knows none
 

@@ -296,7 +296,7 @@ func (n *Node) hello(to uint32, purpose string) *wire.ClusterHello {
 	h.Purpose, h.HasState = purpose, !n.hasNothing()
 	acked := n.acks.Of(to)
 	h.AckTerm, h.AckIndex, h.Receipt = acked.Term, acked.Index, acked.Receipt
-	return &wire.ClusterHello{NodeID: n.cfg.NodeID, Role: n.cfg.Role, CurrentTerm: n.Term(), ClusterSecret: n.cfg.Secret,
+	return &wire.ClusterHello{NodeID: n.cfg.NodeID, Role: n.cfg.Role, CurrentTerm: n.Term(),
 		AdvertiseAddr: n.cfg.Advertise, ProtocolVersion: wire.Version, Raft: &h}
 }
 

@@ -80,11 +80,14 @@ func (n *Node) sameCluster(h *wire.RaftHello) error {
 	if h.ClusterID != "" && ours.ClusterID != "" && h.ClusterID != ours.ClusterID {
 		return fmt.Errorf("this node belongs to cluster %s, the peer to %s", ours.ClusterID, h.ClusterID)
 	}
-	if h.EntryMax != 0 && ours.EntryMax != 0 && (h.EntryMax < ours.EntryMin || h.EntryMin > ours.EntryMax) {
+	if ours.EntryMax != 0 && (h.EntryMax == 0 || h.StateMax == 0 || len(h.Reads) == 0) {
+		return errors.New("the hello of the peer does not say which records, snapshots and operations it reads")
+	}
+	if ours.EntryMax != 0 && (h.EntryMax < ours.EntryMin || h.EntryMin > ours.EntryMax) {
 		return fmt.Errorf("this node (%s) reads log records of versions %d to %d, the peer (%s) %d to %d: upgrade the older one",
 			ours.Version, ours.EntryMin, ours.EntryMax, h.Version, h.EntryMin, h.EntryMax)
 	}
-	if h.StateMax != 0 && ours.StateMax != 0 && (h.StateMax < ours.StateMin || h.StateMin > ours.StateMax) {
+	if ours.StateMax != 0 && (h.StateMax < ours.StateMin || h.StateMin > ours.StateMax) {
 		return fmt.Errorf("this node (%s) reads snapshots of formats %d to %d, the peer (%s) %d to %d: upgrade the older one",
 			ours.Version, ours.StateMin, ours.StateMax, h.Version, h.StateMin, h.StateMax)
 	}

@@ -41,11 +41,16 @@
 // OPERATION_RESULT, 0xB1, has the answer as the reference describes it. Both are extensions. An answer is at most about 16 MiB long and has at most
 // 262,144 values; one that would be more is refused with ERROR 4000, and so are operations that are streams or files, with where to ask for them.
 //
-// A peer sends CLUSTER_HELLO first. Its `raft` map says which cluster it belongs to, what the connection will carry, and
+// A peer sends CLUSTER_HELLO first. A member sends two: the first has its id and a nonce and nothing else. The answer has the other member's id, a nonce
+// and a mac; the second hello has all, and a mac of its own. A mac is HMAC-SHA256 with the cluster secret over "cairn hello server\0" or "cairn hello
+// client\0", the nonce of the dialing and of the answering side (32 bytes each), and their ids (4 bytes each, big-endian). The answering side sends one mac
+// for each secret that it accepts. A peer that is no member sends the secret itself, and no `raft` map.
+//
+// The `raft` map of a member's second hello says which cluster it belongs to, what the connection will carry, and
 // what its version reads: entry_min to entry_max are versions of log records, state_min to state_max formats of snapshots,
-// reads the numbers of operations it knows, a byte each (none told: those of the first release), and needs those that
+// reads the numbers of operations it knows, a byte each, and needs those that
 // its log holds and not every version knows. Either side refuses the other, with the reason, when one could not read the
-// other's log. With checksum, CRC-32C of the hello as it is encoded without that field, the sender ends each later frame with four
+// other's log, and a hello that does not say what its version reads. With checksum, CRC-32C of the hello as it is encoded without that field, the sender ends each later frame with four
 // bytes that len counts: CRC-32C, big-endian, of all bytes of the frame before them. A member that answers such a hello does the same,
 // and a frame that does not match is answered ERROR 4000 and passed over. Raft travels inside OPLOG_PUSH, HEARTBEAT and REQUEST_VOTE as the
 // extension `raft`; 0xD0 to 0xDC are snapshots, forwarding, read indexes, membership and comparing.

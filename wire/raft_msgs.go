@@ -15,15 +15,16 @@ type RaftHello struct {
 	Version   string `wire:"version,defaulted"`   // of the binary
 	StateMin  uint32 `wire:"state_min,extension"` // formats of snapshots it reads, down to the least that it sends
 	StateMax  uint32 `wire:"state_max,extension"`
-	Reads     []byte `wire:"reads,extension"`    // numbers of the operations it reads, in order; none told: those of the first release
+	Reads     []byte `wire:"reads,extension"`    // numbers of the operations it reads, in order
 	Needs     []byte `wire:"needs,extension"`    // those of its log that not every version reads
 	AckTerm   uint64 `wire:"ack_term,extension"` // the last record that the sender knows the receiver to have acknowledged; 0 for none
 	AckIndex  uint64 `wire:"ack_index,extension"`
 	Receipt   string `wire:"receipt,extension"`  // the receiver's own proof of that
-	Nonce     []byte `wire:"nonce,extension"`    // chosen by the dialing side: the answer signs it
+	Nonce     []byte `wire:"nonce,extension"`    // chosen by the sender: the mac of the other side proves the secret over it, and the last answer signs it
 	Key       string `wire:"key,extension"`      // of the answer: the public key, in hex, of the node's home
 	Addr      string `wire:"addr,extension"`     // of the answer: where the node is to be reached
 	Proof     []byte `wire:"proof,extension"`    // of the answer: the key's signature
+	MAC       []byte `wire:"mac,extension"`      // proves the cluster secret; of a first answer: one for each secret that the sender accepts
 	Checksum  uint32 `wire:"checksum,extension"` // of the hello without it, and frames behind it end with theirs; 0 when the sender has none
 }
 

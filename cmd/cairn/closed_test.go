@@ -22,6 +22,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/home"
+	"github.com/cairndb/cairn/node/nodetest"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
@@ -102,7 +103,18 @@ func (s *stranger) ask(op wire.Op, m wire.Message) string {
 	if _, err := s.nc.Write(b); err != nil {
 		return err.Error()
 	}
-	f, err := s.r.Next()
+	return s.refusal(s.r.Next())
+}
+
+// hello says hello as a member that knows a secret.
+func (s *stranger) hello(secret string, id uint32) string {
+	s.t.Helper()
+	return s.refusal(nodetest.SayHello(s.nc, s.r, secret,
+		&wire.ClusterHello{NodeID: id, Role: "voter", AdvertiseAddr: "127.0.0.1:1", ProtocolVersion: wire.Version, Raft: nodetest.Versions()}))
+}
+
+func (s *stranger) refusal(f wire.Frame, err error) string {
+	s.t.Helper()
 	if err != nil {
 		return err.Error()
 	}
@@ -139,12 +151,9 @@ func TestStrangersAtThePeerPort(t *testing.T) {
 		"other":    {wire.OpMembership, &wire.Membership{Action: "join", NodeID: 7, Addr: self, Role: "voter"}},
 		"forward":  {wire.OpForward, &wire.Forward{Entry: entry}},
 	}
-	hello := func(secret string, id uint32) *wire.ClusterHello {
-		return &wire.ClusterHello{NodeID: id, Role: "voter", ClusterSecret: secret, AdvertiseAddr: self, ProtocolVersion: wire.Version, Raft: &wire.RaftHello{Purpose: "forward"}}
-	}
 	for name, secret := range map[string]string{"empty": "", "short": "hunter2", "wrong": home.NewSecret()} {
 		for _, id := range []uint32{1, 9} {
-			if got := meet(t, p.Line.Cluster).ask(wire.OpClusterHello, hello(secret, id)); got != "cluster secret mismatch" {
+			if got := meet(t, p.Line.Cluster).hello(secret, id); got != "cluster secret mismatch" {
 				t.Errorf("%s secret as node %d: %q", name, id, got)
 			}
 		}
@@ -154,7 +163,7 @@ func TestStrangersAtThePeerPort(t *testing.T) {
 			t.Errorf("%s without a hello: %q", name, got)
 		}
 		refused := meet(t, p.Line.Cluster)
-		refused.ask(wire.OpClusterHello, hello("", 9))
+		refused.hello("", 9)
 		if got := refused.ask(f.op, f.m); got == "" {
 			t.Errorf("%s after an empty secret is answered", name)
 		}
@@ -163,7 +172,7 @@ func TestStrangersAtThePeerPort(t *testing.T) {
 		}
 		for _, id := range []uint32{1, 9} { // 1 is the node that is asked: it does not dial itself
 			s := meet(t, p.Line.Cluster)
-			if got := s.ask(wire.OpClusterHello, hello(p.Token, id)); got != "" {
+			if got := s.hello(p.Token, id); got != "" {
 				t.Fatalf("hello as node %d: %q", id, got)
 			}
 			if got := s.ask(f.op, f.m); !strings.Contains(got, "no member") {
@@ -214,11 +223,6 @@ func TestAPeersBombCostsLittle(t *testing.T) {
 		t.Skip("memory of another process is read in /proc, which this system has not")
 	}
 	p := memberAlone(t)
-	hello, err := wire.AppendPack(nil, wire.OpClusterHello, 0, &wire.ClusterHello{NodeID: 9, Role: "voter", ClusterSecret: p.Token, AdvertiseAddr: "127.0.0.1:1",
-		ProtocolVersion: wire.Version, Raft: &wire.RaftHello{Purpose: "forward"}}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var streamed bytes.Buffer // it does not say how long it is
 	w, err := zstd.NewWriter(&streamed)
 	if err != nil {
@@ -247,15 +251,17 @@ func TestAPeersBombCostsLittle(t *testing.T) {
 			frame := wire.AppendFrame(nil, wire.Frame{Flags: wire.Version | wire.FlagZstd, Op: wire.OpOplogPush, Payload: payload})
 			for ctx.Err() == nil {
 				s := meet(t, p.Line.Cluster)
-				for _, b := range [][]byte{hello, frame} {
-					if _, err := s.nc.Write(b); err != nil {
-						t.Error(err)
-						return
-					}
-					if _, err := s.r.Next(); err != nil {
-						t.Error(err)
-						return
-					}
+				if refused := s.hello(p.Token, 9); refused != "" {
+					t.Error(refused)
+					return
+				}
+				if _, err := s.nc.Write(frame); err != nil {
+					t.Error(err)
+					return
+				}
+				if _, err := s.r.Next(); err != nil {
+					t.Error(err)
+					return
 				}
 				s.nc.Close()
 			}

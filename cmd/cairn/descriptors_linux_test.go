@@ -14,8 +14,8 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/debug"
 )
 
-// TestEveryListenerOutlivesTheLimitOfDescriptors: while a node may open no descriptor, clients wait at each of its listeners; as soon as it may,
-// each listener serves again within a second.
+// TestEveryListenerOutlivesTheLimitOfDescriptors: while a node may open no descriptor, clients wait at each of its
+// listeners; as soon as it may, each listener serves again within a second.
 func TestEveryListenerOutlivesTheLimitOfDescriptors(t *testing.T) {
 	t.Parallel()
 	p := cairntest.StartDevIn(t, filepath.Join(shortDir(t), "h"))

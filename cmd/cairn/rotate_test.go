@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/node/home"
+	"github.com/cairndb/cairn/node/nodetest"
 	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
@@ -56,7 +57,8 @@ func TestTheClusterSecretIsRotated(t *testing.T) {
 	if got := sayHello(t, nodes[0].Line.Cluster, "", nil, hello); got != "cluster secret mismatch" {
 		t.Errorf("the old secret: %q", got)
 	}
-	hello.ClusterSecret, hello.Raft = next, &wire.RaftHello{EntryMin: 90, EntryMax: 91, Version: "from the future"}
+	hello.ClusterSecret, hello.Raft = next, nodetest.Versions()
+	hello.Raft.EntryMin, hello.Raft.EntryMax, hello.Raft.Version = 90, 91, "from the future"
 	if got := sayHello(t, nodes[0].Line.Cluster, "", nil, hello); !strings.Contains(got, "reads log records of versions") {
 		t.Errorf("a peer whose records cannot be read: %q", got)
 	}

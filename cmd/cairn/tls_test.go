@@ -21,6 +21,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/doctor"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/certs"
+	"github.com/cairndb/cairn/node/nodetest"
 	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
@@ -74,14 +75,14 @@ func sayHello(t testing.TB, addr, ca string, cert *tls.Certificate, hello wire.C
 		}
 		nc = tls.Client(nc, cfg)
 	}
-	f, err := wire.Pack(wire.OpClusterHello, 0, &hello, false)
-	if err != nil {
-		t.Fatal(err)
+	r, f := wire.NewReader(nc, wire.MaxLength), wire.Frame{}
+	if hello.Raft != nil {
+		f, err = nodetest.SayHello(nc, r, hello.ClusterSecret, &hello)
+	} else if f, err = wire.Pack(wire.OpClusterHello, 0, &hello, false); err == nil {
+		if _, err = nc.Write(wire.AppendFrame(nil, f)); err == nil {
+			f, err = r.Next()
+		}
 	}
-	if _, err := nc.Write(wire.AppendFrame(nil, f)); err != nil {
-		return err.Error()
-	}
-	f, err = wire.NewReader(nc, wire.MaxLength).Next()
 	if err != nil {
 		return err.Error()
 	}

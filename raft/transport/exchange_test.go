@@ -24,7 +24,7 @@ type peer struct {
 }
 
 func (p *peer) Hello(string, string) *wire.ClusterHello {
-	return &wire.ClusterHello{NodeID: p.id, ClusterSecret: "secret", ProtocolVersion: wire.Version, Role: "voter", Raft: &wire.RaftHello{Purpose: ForForward, Checksum: 1}}
+	return &wire.ClusterHello{NodeID: p.id, ProtocolVersion: wire.Version, Role: "voter", Raft: &wire.RaftHello{Purpose: ForForward, Checksum: 1}}
 }
 func (p *peer) HelloOK(*wire.ClusterHello) *wire.ClusterHelloOK {
 	return &wire.ClusterHelloOK{NodeID: p.id, Raft: &wire.RaftHello{Checksum: 1}}

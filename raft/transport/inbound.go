@@ -2,8 +2,6 @@ package transport
 
 import (
 	"bufio"
-	"crypto/sha256"
-	"crypto/subtle"
 	"errors"
 	"fmt"
 	"net"
@@ -142,71 +140,6 @@ func (c *Inbound) write(b []byte) error {
 
 func (c *Inbound) Fail(to wire.Frame, code wire.Code, format string, args ...any) error {
 	return c.Reply(to, wire.OpError, &wire.Error{Code: code, Message: fmt.Sprintf(format, args...)})
-}
-
-// greet answers the hello, when nothing is wrong with it. It changes nothing but this connection.
-func (c *Inbound) greet(f wire.Frame) bool {
-	code, err := c.checkHello(f)
-	if err != nil {
-		_ = c.Fail(f, code, "%v", err)
-		return false
-	}
-	if !c.admit() {
-		return false
-	}
-	ok := c.t.host.HelloOK(&c.Peer)
-	if c.Peer.Raft != nil {
-		c.t.prove(ok.Raft, c.Peer.Raft.Nonce)
-		if checksummed(c.Peer.Raft) {
-			ok.SetChecksum()
-		}
-	}
-	return c.Reply(f, wire.OpClusterHelloOK, ok) == nil
-}
-
-// checkHello checks the hello: secret, version, certificate, cluster. Refusals are logged of peers that sent a whole hello.
-func (c *Inbound) checkHello(f wire.Frame) (code wire.Code, err error) {
-	if f.Op != wire.OpClusterHello {
-		return wire.CodeInvalidPayload, errors.New("expected ClusterHello")
-	}
-	if err := wire.Unpack(f, &c.Peer, wire.MaxPlainEarly); err != nil {
-		return wire.CodeInvalidPayload, err
-	}
-	if checksummed(c.Peer.Raft) && !c.Peer.Checked() {
-		c.t.damaged(wire.ErrChecksum, c.Peer.NodeID, c.nc.RemoteAddr())
-		return wire.CodeInvalidPayload, errors.New(wire.ErrChecksum.Text)
-	}
-	known := c.t.o.validSecret(c.Peer.ClusterSecret)
-	c.Peer.ClusterSecret = ""
-	defer func() {
-		if err != nil {
-			c.t.o.Log.Warn("peer refused", "peer", c.Peer.NodeID, "addr", c.nc.RemoteAddr(), "err", err)
-		}
-	}()
-	if !known {
-		return wire.CodeSecretMismatch, errors.New("cluster secret mismatch")
-	}
-	if v := max(c.Peer.ProtocolVersion, 1); v != wire.Version {
-		return wire.CodeInvalidPayload, fmt.Errorf("protocol version mismatch: peer=%d, ours=%d", v, wire.Version)
-	}
-	if err := checkCertificate(c.nc, c.Peer.NodeID); err != nil {
-		return wire.CodeSecretMismatch, err
-	}
-	return wire.CodeInvalidPayload, c.t.host.CheckPeer(c.Peer.NodeID, c.Peer.Raft)
-}
-
-// validSecret compares a secret with all that are valid, by their hashes, so that the time it takes shows neither length nor
-// content. An empty secret never matches.
-func (o *Options) validSecret(secret string) bool {
-	got, same := sha256.Sum256([]byte(secret)), 0
-	for _, s := range append([]string{o.Secret}, o.Others...) {
-		if s == "" {
-			continue
-		}
-		want := sha256.Sum256([]byte(s))
-		same |= subtle.ConstantTimeCompare(got[:], want[:])
-	}
-	return same == 1
 }
 
 // checksummed reports whether a peer ends its frames with checksums: members do, foreign peers do not.

@@ -34,8 +34,8 @@ const (
 type Options struct {
 	NodeID    uint32
 	Advertise string             // what peers dial
-	Secret    string             // what peers show
-	Others    []string           // secrets that peers may show as well
+	Secret    string             // members prove that they know it; foreign peers show it
+	Others    []string           // secrets that are good as well
 	Identity  ed25519.PrivateKey // proves who this member is; nil proves nothing
 	Election  time.Duration      // a heartbeat that is slower is none
 	Dial      func(ctx context.Context, addr string) (net.Conn, error)

@@ -3,12 +3,10 @@ package transport
 import (
 	"bufio"
 	"context"
-	"crypto/rand"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/cairndb/cairn/wire"
 )
@@ -84,35 +82,6 @@ func (p *Pool) Dial(ctx context.Context, addr, purpose string) (*Conn, error) {
 		return nil, fmt.Errorf("peer %s: %w", addr, err)
 	}
 	return c, nil
-}
-
-// hello shakes hands: it checks who answers, with which certificate and proof, and of which cluster.
-func (c *Conn) hello(deadline time.Time) error {
-	hello := c.t.host.Hello(c.key.addr, c.key.purpose)
-	hello.Raft.Nonce = make([]byte, nonceSize)
-	rand.Read(hello.Raft.Nonce) // never fails
-	hello.SetChecksum()
-	err := c.Send(deadline, wire.OpClusterHello, hello)
-	var f wire.Frame
-	if err == nil {
-		f, err = c.Next(deadline)
-	}
-	if err == nil {
-		err = readAnswer(f, wire.OpClusterHelloOK, &c.Hello)
-	}
-	if err != nil {
-		return fmt.Errorf("hello: %w", err)
-	}
-	if c.sums = c.Hello.Raft != nil; c.sums {
-		c.r.Checksums()
-		if err := c.t.checkAnswer(&c.Hello, c.RemoteAddr()); err != nil {
-			return fmt.Errorf("hello: %w", err)
-		}
-	}
-	if err := errors.Join(checkCertificate(c.Conn, c.Hello.NodeID), verifyProof(&c.Hello, hello.Raft.Nonce)); err != nil {
-		return err
-	}
-	return c.t.host.CheckPeer(c.Hello.NodeID, c.Hello.Raft)
 }
 
 // closeAll closes all connections to a peer for a purpose; what is under way on them fails at once.

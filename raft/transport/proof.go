@@ -14,9 +14,6 @@ import (
 // dialing side has just chosen, its own id and its advertised address. A node in between cannot pass on another's proof, because
 // that names another address.
 
-// nonceSize is the length of the nonce in bytes.
-const nonceSize = 32
-
 func statement(nonce []byte, id uint32, addr string) []byte {
 	b := append([]byte("cairn hello\x00"), nonce...)
 	b = binary.BigEndian.AppendUint32(b, id)

@@ -1,4 +1,5 @@
-// Package accept keeps listeners going when the process is out of descriptors, and shares the descriptors out among them.
+// Package accept keeps listeners going when the process is out of descriptors, and shares the descriptors out among
+// them.
 package accept
 
 import (
@@ -15,8 +16,8 @@ const (
 	lastWait  = 200 * time.Millisecond
 )
 
-// Patiently returns a listener whose Accept fails only once it is closed. Any other failure is logged when it begins and
-// when it is over; Accept backs off and tries again.
+// Patiently returns a listener whose Accept fails only once it is closed. Any other failure is logged when it begins
+// and when it is over; Accept backs off and tries again.
 func Patiently(ln net.Listener, surface string, log *slog.Logger) net.Listener {
 	return &listener{Listener: ln, log: log.With("surface", surface), closed: make(chan struct{})}
 }
@@ -57,8 +58,9 @@ func (l *listener) Close() error {
 	return l.Listener.Close()
 }
 
-// Share returns how many connections a listener may hold: at most most, and one part of the descriptors that this process
-// may open. The parts of all listeners leave a quarter of the descriptors for files and for connections to peers.
+// Share returns how many connections a listener may hold: at most most, and one part of the descriptors that this
+// process may open. The parts of all listeners leave a quarter of the descriptors for files and for connections to
+// peers.
 func Share(most, part int) int {
 	if n := descriptors(); n > 0 {
 		return min(most, max(n/part, 8))

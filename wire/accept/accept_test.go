@@ -37,7 +37,8 @@ func listen(t *testing.T, attempts int) (net.Listener, *strings.Builder) {
 	return p, said
 }
 
-// TestAcceptOutlivesTheLackOfDescriptors: a listener that failed eight times serves the client that waited, and says twice what happened.
+// TestAcceptOutlivesTheLackOfDescriptors: a listener that failed eight times serves the client that waited, and says
+// twice what happened.
 func TestAcceptOutlivesTheLackOfDescriptors(t *testing.T) {
 	t.Parallel()
 	ln, said := listen(t, 8)

@@ -11,7 +11,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// attempt is the way to a new connection, for all callers that wait for one. mu of the client guards waiting; done guards the result.
+// attempt is the way to a new connection, for all callers that wait for one. mu of the client guards waiting; done
+// guards the result.
 type attempt struct {
 	waiting int // the attempt ends when nobody waits any more
 	cancel  context.CancelFunc
@@ -54,7 +55,8 @@ func (c *Client) connection(ctx context.Context) (*conn, error) {
 	}
 }
 
-// leaveAttempt counts out a caller that waited. The last one ends an attempt that is still under way; the next attempt begins with another address.
+// leaveAttempt counts out a caller that waited. The last one ends an attempt that is still under way; the next attempt
+// begins with another address.
 func (c *Client) leaveAttempt(a *attempt) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -65,7 +67,8 @@ func (c *Client) leaveAttempt(a *attempt) {
 	}
 }
 
-// connect tries the addresses in order. The first caller's time until end is shared out among them; end is zero for none.
+// connect tries the addresses in order. The first caller's time until end is shared out among them; end is zero for
+// none.
 func (c *Client) connect(ctx context.Context, a *attempt, order []string, end time.Time) {
 	defer a.cancel()
 	var errs []error

@@ -1,0 +1,244 @@
+package transport
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/cairndb/cairn/wire"
+)
+
+// Members prove the cluster secret to each other, and say nothing else before:
+//
+//	dialing side                                answering side
+//	CLUSTER_HELLO: id, nonce              ->
+//	                                      <-    CLUSTER_HELLO_OK: id, nonce, mac "server"
+//	CLUSTER_HELLO: all, mac "client"      ->
+//	                                      <-    CLUSTER_HELLO_OK: all
+//
+// A mac is HMAC-SHA256 with the secret over its side's label, both nonces and both ids. So a listener in a dead
+// member's place learns no secret, and nothing that it could show elsewhere. The answering side sends a mac for each
+// secret that it accepts; the dialing side proves the one that it knows as well. A foreign peer has no raft map and
+// sends the secret in clear, to this port only.
+
+// nonceSize is the length of a nonce in bytes.
+const nonceSize = 32
+
+const (
+	serverLabel = "cairn hello server\x00"
+	clientLabel = "cairn hello client\x00"
+)
+
+// handshake is what both sides have chosen.
+type handshake struct {
+	dialer, answerer uint32
+	nonce, challenge []byte // of the dialing and of the answering side
+}
+
+func (h *handshake) mac(label, secret string) []byte {
+	m := hmac.New(sha256.New, []byte(secret))
+	b := append([]byte(label), h.nonce...)
+	b = append(b, h.challenge...)
+	b = binary.BigEndian.AppendUint32(b, h.dialer)
+	m.Write(binary.BigEndian.AppendUint32(b, h.answerer))
+	return m.Sum(nil)
+}
+
+// Prove returns the mac with which a dialing member answers the first CLUSTER_HELLO_OK.
+func Prove(secret string, dialer uint32, nonce []byte, answer *wire.ClusterHelloOK) []byte {
+	h := handshake{dialer: dialer, answerer: answer.NodeID, nonce: nonce, challenge: answer.Raft.Nonce}
+	return h.mac(clientLabel, secret)
+}
+
+var errMismatch = errors.New("cluster secret mismatch")
+
+// secrets are those that this member accepts, its own first. An empty one matches nothing.
+func (o *Options) secrets() (all []string) {
+	for _, s := range append([]string{o.Secret}, o.Others...) {
+		if s != "" {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// match returns the secret that one of the macs proves. It compares all of them in constant time.
+func (o *Options) match(h *handshake, label string, macs []byte) (secret string, ok bool) {
+	for _, s := range o.secrets() {
+		want := h.mac(label, s)
+		for rest := macs; len(rest) >= sha256.Size; rest = rest[sha256.Size:] {
+			if hmac.Equal(want, rest[:sha256.Size]) && !ok {
+				secret, ok = s, true
+			}
+		}
+	}
+	return secret, ok
+}
+
+// validSecret compares a foreign peer's secret with all that are valid, by their hashes, so that the time it takes
+// shows neither length nor content.
+func (o *Options) validSecret(secret string) bool {
+	got, same := sha256.Sum256([]byte(secret)), 0
+	for _, s := range o.secrets() {
+		want := sha256.Sum256([]byte(s))
+		same |= subtle.ConstantTimeCompare(got[:], want[:])
+	}
+	return same == 1
+}
+
+func newNonce() []byte {
+	b := make([]byte, nonceSize)
+	rand.Read(b) // never fails
+	return b
+}
+
+// hello shakes hands: it checks who answers, that it knows the secret, with which certificate and identity, and of
+// which cluster.
+func (c *Conn) hello(deadline time.Time) error {
+	h := handshake{dialer: c.t.o.NodeID, nonce: newNonce()}
+	first, err := c.ask(deadline, &wire.ClusterHello{NodeID: h.dialer, ProtocolVersion: wire.Version, Raft: &wire.RaftHello{Nonce: h.nonce}})
+	if err != nil {
+		return fmt.Errorf("hello: %w", err)
+	}
+	h.answerer, h.challenge = first.NodeID, first.Raft.Nonce
+	secret, ok := c.t.o.match(&h, serverLabel, first.Raft.MAC)
+	if !ok {
+		return fmt.Errorf("hello: %w", &PeerError{Code: wire.CodeSecretMismatch, Text: errMismatch.Error()})
+	}
+	hello := c.t.host.Hello(c.key.addr, c.key.purpose)
+	hello.Raft.Nonce, hello.Raft.MAC = h.nonce, h.mac(clientLabel, secret)
+	if c.Hello, err = c.ask(deadline, hello); err != nil {
+		return fmt.Errorf("hello: %w", err)
+	}
+	if c.Hello.NodeID != h.answerer {
+		return fmt.Errorf("hello: node %d answers as node %d", h.answerer, c.Hello.NodeID)
+	}
+	c.sums = true
+	c.r.Checksums()
+	if err := errors.Join(checkCertificate(c.Conn, c.Hello.NodeID), verifyProof(&c.Hello, h.nonce)); err != nil {
+		return err
+	}
+	return c.t.host.CheckPeer(c.Hello.NodeID, c.Hello.Raft)
+}
+
+// ask sends a hello and returns a member's answer.
+func (c *Conn) ask(deadline time.Time, hello *wire.ClusterHello) (ok wire.ClusterHelloOK, err error) {
+	hello.SetChecksum()
+	if err := c.Send(deadline, wire.OpClusterHello, hello); err != nil {
+		return ok, err
+	}
+	f, err := c.Next(deadline)
+	if err != nil {
+		return ok, err
+	}
+	if err := readAnswer(f, wire.OpClusterHelloOK, &ok); err != nil {
+		return ok, err
+	}
+	if ok.Raft == nil {
+		return ok, fmt.Errorf("node %d is no member: it does not prove the cluster secret", ok.NodeID)
+	}
+	return ok, c.t.checkAnswer(&ok, c.RemoteAddr())
+}
+
+// greet answers the hello, when nothing is wrong with it. It changes nothing but this connection.
+func (c *Inbound) greet(f wire.Frame) bool {
+	code, err := c.readHello(f, &c.Peer)
+	proven := false
+	switch {
+	case err != nil:
+	case c.Peer.Raft == nil:
+		proven = c.t.o.validSecret(c.Peer.ClusterSecret)
+	default:
+		f, proven, code, err = c.challenge(f)
+	}
+	c.Peer.ClusterSecret = ""
+	if err == nil {
+		code, err = c.checkHello(proven)
+	}
+	if err != nil {
+		_ = c.Fail(f, code, "%v", err)
+		return false
+	}
+	if !c.admit() {
+		return false
+	}
+	ok := c.t.host.HelloOK(&c.Peer)
+	if c.Peer.Raft != nil {
+		c.t.prove(ok.Raft, c.Peer.Raft.Nonce)
+		ok.SetChecksum()
+	}
+	return c.Reply(f, wire.OpClusterHelloOK, ok) == nil
+}
+
+// readHello decodes a hello.
+func (c *Inbound) readHello(f wire.Frame, to *wire.ClusterHello) (wire.Code, error) {
+	if f.Op != wire.OpClusterHello {
+		return wire.CodeInvalidPayload, errors.New("expected ClusterHello")
+	}
+	if err := wire.Unpack(f, to, wire.MaxPlainEarly); err != nil {
+		return wire.CodeInvalidPayload, err
+	}
+	if checksummed(to.Raft) && !to.Checked() {
+		c.t.damaged(wire.ErrChecksum, to.NodeID, c.nc.RemoteAddr())
+		return wire.CodeInvalidPayload, errors.New(wire.ErrChecksum.Text)
+	}
+	return 0, nil
+}
+
+// challenge answers a member's first hello with a proof of the secret, and reads its second, with whether that proves
+// the secret too.
+func (c *Inbound) challenge(f wire.Frame) (second wire.Frame, proven bool, code wire.Code, err error) {
+	h := handshake{dialer: c.Peer.NodeID, answerer: c.t.o.NodeID, nonce: c.Peer.Raft.Nonce, challenge: newNonce()}
+	if len(h.nonce) != nonceSize {
+		return f, false, wire.CodeInvalidPayload, fmt.Errorf("a member's hello needs a nonce of %d bytes, and this has %d", nonceSize, len(h.nonce))
+	}
+	h.nonce = append([]byte(nil), h.nonce...) // the reader's buffer is used again
+	ok := &wire.ClusterHelloOK{NodeID: h.answerer, ProtocolVersion: wire.Version, Raft: &wire.RaftHello{Nonce: h.challenge}}
+	for _, s := range c.t.o.secrets() {
+		ok.Raft.MAC = append(ok.Raft.MAC, h.mac(serverLabel, s)...)
+	}
+	ok.SetChecksum()
+	if err := c.Reply(f, wire.OpClusterHelloOK, ok); err != nil {
+		return f, false, 0, err
+	}
+	if second, err = c.r.Next(); err != nil {
+		if errors.Is(err, io.EOF) {
+			c.t.o.Log.Warn("peer left before it proved the cluster secret: does it have another one?", "peer", h.dialer, "addr", c.nc.RemoteAddr())
+		}
+		return f, false, wire.CodeInvalidPayload, err
+	}
+	c.Peer = wire.ClusterHello{}
+	if code, err = c.readHello(second, &c.Peer); err != nil {
+		return second, false, code, err
+	}
+	if c.Peer.Raft == nil || c.Peer.NodeID != h.dialer {
+		return second, false, wire.CodeInvalidPayload, errors.New("the second hello is another node's")
+	}
+	_, proven = c.t.o.match(&h, clientLabel, c.Peer.Raft.MAC)
+	return second, proven, 0, nil
+}
+
+// checkHello checks the whole hello: secret, version, certificate, cluster. Refusals are logged.
+func (c *Inbound) checkHello(proven bool) (code wire.Code, err error) {
+	defer func() {
+		if err != nil {
+			c.t.o.Log.Warn("peer refused", "peer", c.Peer.NodeID, "addr", c.nc.RemoteAddr(), "err", err)
+		}
+	}()
+	if !proven {
+		return wire.CodeSecretMismatch, errMismatch
+	}
+	if v := max(c.Peer.ProtocolVersion, 1); v != wire.Version {
+		return wire.CodeInvalidPayload, fmt.Errorf("protocol version mismatch: peer=%d, ours=%d", v, wire.Version)
+	}
+	if err := checkCertificate(c.nc, c.Peer.NodeID); err != nil {
+		return wire.CodeSecretMismatch, err
+	}
+	return wire.CodeInvalidPayload, c.t.host.CheckPeer(c.Peer.NodeID, c.Peer.Raft)
+}

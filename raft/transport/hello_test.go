@@ -1,0 +1,212 @@
+package transport
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/wire"
+)
+
+const helloSecret = "a secret that must not travel 12345678"
+
+// member starts a member with these secrets, the first its own.
+func member(t *testing.T, id uint32, dial func(context.Context, string) (net.Conn, error), secrets ...string) (*Transport, string) {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if dial == nil {
+		dial = func(ctx context.Context, addr string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "tcp", addr)
+		}
+	}
+	tr := New(Options{NodeID: id, Advertise: ln.Addr().String(), Secret: secrets[0], Others: secrets[1:], Dial: dial, Log: slog.New(slog.NewTextHandler(t.Output(), nil))},
+		&peer{id: id, forward: func(_ context.Context, entry string) string { return entry }}, ln)
+	tr.Serve()
+	t.Cleanup(func() { tr.Close(); tr.Wait() })
+	return tr, ln.Addr().String()
+}
+
+// readFrame reads one frame.
+func readFrame(t *testing.T, nc net.Conn) wire.Frame {
+	t.Helper()
+	nc.SetDeadline(time.Now().Add(time.Minute))
+	f, err := wire.NewReader(nc, wire.MaxLength).Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Payload = bytes.Clone(f.Payload)
+	return f
+}
+
+// TestAListenerInAMembersPlaceLearnsNothing: who listens at a dead member's address and does not know the secret hears
+// an id and a nonce. It can show neither to another member.
+func TestAListenerInAMembersPlaceLearnsNothing(t *testing.T) {
+	t.Parallel()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	heard := make(chan []byte, 1)
+	go func() {
+		nc, err := ln.Accept()
+		if err != nil {
+			return
+		}
+		defer nc.Close()
+		var all bytes.Buffer
+		r := wire.NewReader(io.TeeReader(nc, &all), wire.MaxLength)
+		if _, err := r.Next(); err == nil {
+			ok := &wire.ClusterHelloOK{NodeID: 2, ProtocolVersion: wire.Version, Raft: &wire.RaftHello{Nonce: newNonce(), MAC: newNonce()}}
+			ok.SetChecksum()
+			b, _ := wire.AppendPack(nil, wire.OpClusterHelloOK, 0, ok, false)
+			_, _ = nc.Write(b)
+			_, _ = r.Next() // nothing more comes
+		}
+		heard <- all.Bytes()
+	}()
+	dialer, addr := member(t, 1, nil, helloSecret)
+	var refusal *PeerError
+	if _, err := dialer.Pool.Dial(t.Context(), ln.Addr().String(), ForAppend); !errors.As(err, &refusal) || refusal.Code != wire.CodeSecretMismatch {
+		t.Fatalf("a listener without the secret: %v", err)
+	}
+	b := <-heard
+	f, err := wire.NewReader(bytes.NewReader(b), wire.MaxLength).Next()
+	var hello wire.ClusterHello
+	if err = errors.Join(err, wire.Unpack(f, &hello, wire.MaxPlainEarly)); err != nil {
+		t.Fatal(err)
+	}
+	nonce, sum := hello.Raft.Nonce, hello.Raft.Checksum
+	hello.Raft.Nonce, hello.Raft.Checksum = nil, 0
+	if len(nonce) != nonceSize || sum == 0 || !reflect.DeepEqual(*hello.Raft, wire.RaftHello{}) {
+		t.Errorf("it heard %+v", hello.Raft)
+	}
+	if hello.Raft = nil; hello != (wire.ClusterHello{NodeID: 1, ProtocolVersion: wire.Version}) {
+		t.Errorf("it heard %+v", hello)
+	}
+	if len(wire.AppendFrame(nil, f)) != len(b) {
+		t.Errorf("it heard more than a hello: %d bytes", len(b))
+	}
+	nc, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	for _, want := range []wire.Op{wire.OpClusterHelloOK, wire.OpError} {
+		if _, err := nc.Write(b); err != nil {
+			t.Fatal(err)
+		}
+		if got := readFrame(t, nc); got.Op != want {
+			t.Fatalf("replayed, it is answered with %s, want %s", got.Op, want)
+		}
+	}
+}
+
+// TestARecordedHelloProvesNothing: a whole handshake was recorded; played to the member again, it ends at the proof.
+func TestARecordedHelloProvesNothing(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var sent bytes.Buffer
+	dialer, _ := member(t, 1, func(ctx context.Context, addr string) (net.Conn, error) {
+		nc, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+		return &recorded{nc, &mu, &sent}, err
+	}, helloSecret)
+	_, addr := member(t, 2, nil, helloSecret)
+	if _, err := dialer.Pool.Dial(t.Context(), addr, ForAppend); err != nil {
+		t.Fatal(err)
+	}
+	mu.Lock()
+	recording := bytes.Clone(sent.Bytes())
+	mu.Unlock()
+	if bytes.Contains(recording, []byte(helloSecret)) {
+		t.Error("the secret travelled in clear")
+	}
+	nc, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	if _, err := nc.Write(recording); err != nil {
+		t.Fatal(err)
+	}
+	r := wire.NewReader(nc, wire.MaxLength)
+	nc.SetDeadline(time.Now().Add(time.Minute))
+	var last wire.Frame
+	for range 2 {
+		if last, err = r.Next(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var e wire.Error
+	if err := wire.Unpack(last, &e, wire.MaxPlainPeer); err != nil || e.Code != wire.CodeSecretMismatch {
+		t.Errorf("answered with %s: %+v, %v", last.Op, e, err)
+	}
+}
+
+// recorded notes what is written.
+type recorded struct {
+	net.Conn
+	mu *sync.Mutex
+	to *bytes.Buffer
+}
+
+func (r *recorded) Write(b []byte) (int, error) {
+	r.mu.Lock()
+	r.to.Write(b)
+	r.mu.Unlock()
+	return r.Conn.Write(b)
+}
+
+// TestMacsAreThoseOfTheVectors: an implementation of the protocol in another language arrives at the same;
+// wire/testdata has the frames.
+func TestMacsAreThoseOfTheVectors(t *testing.T) {
+	t.Parallel()
+	h := handshake{dialer: 1, answerer: 2, nonce: bytes.Repeat([]byte{0x11}, nonceSize), challenge: bytes.Repeat([]byte{0x22}, nonceSize)}
+	for label, want := range map[string]string{
+		serverLabel: "bad32791bc50c3e67c4e1ced6886ca99a700e7047a5365e4de7200dc6d33d793",
+		clientLabel: "1c88fec0801d57d87dec796ed58c3aa4438a547b5c762f99b466ec9b4d241156",
+	} {
+		if got := hex.EncodeToString(h.mac(label, "s3cret")); got != want {
+			t.Errorf("%q: %s, want %s", label, got, want)
+		}
+	}
+}
+
+// TestSecretsRotate: two members that have one secret in common know each other, whoever dials and whichever is its
+// own.
+func TestSecretsRotate(t *testing.T) {
+	t.Parallel()
+	older, newer, none := "the older secret "+helloSecret, "the newer secret "+helloSecret, "another secret "+helloSecret
+	for _, c := range []struct {
+		a, b string // own and others
+		met  bool
+	}{
+		{older, older, true}, {older, older + "," + newer, true}, {older + "," + newer, newer + "," + older, true}, {newer + "," + older, newer, true},
+		{older, newer + "," + older, true}, {older, newer, false}, {older + "," + newer, none, false},
+	} {
+		ta, at := member(t, 1, nil, strings.Split(c.a, ",")...)
+		tb, bt := member(t, 2, nil, strings.Split(c.b, ",")...)
+		for _, d := range []struct {
+			from *Transport
+			to   string
+		}{{ta, bt}, {tb, at}} {
+			var refusal *PeerError
+			_, err := d.from.Pool.Dial(t.Context(), d.to, ForAsk)
+			if met := err == nil; met != c.met || !met && (!errors.As(err, &refusal) || refusal.Code != wire.CodeSecretMismatch) {
+				t.Errorf("%s dials %s: %v", c.a, c.b, err)
+			}
+		}
+	}
+}
