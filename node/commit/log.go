@@ -58,6 +58,7 @@ type Log struct {
 // New returns the Log of a state. Raft is opened with its StateMachine, and then given to Start.
 func New(o Options) *Log {
 	l := &Log{o: o, machine: newMachine(o), opened: make(chan struct{})}
+	l.machine.leader = l.Leader
 	l.clock = oplog.NewClock(o.NodeID, func() time.Time { return l.raft.Clock().Time })
 	l.clock.Observe(o.State.Last())
 	return l
@@ -137,3 +138,6 @@ func (l *Log) Subscribers() int { return l.machine.feed.subscribers() }
 
 // Queued is how many entries wait to be proposed, and how many applied batches wait for the index. Start was called.
 func (l *Log) Queued() (proposals, batches int) { return len(l.proposer.queue), len(l.machine.queue) }
+
+// RefusedSnapshots is how many snapshots of a leader this node refused, because their rows are not what the leader summed.
+func (l *Log) RefusedSnapshots() uint64 { return l.machine.notSummed.Load() }

@@ -29,7 +29,9 @@ type machine struct {
 	waiting atomic.Int64  // bytes in queue
 	shrunk  chan struct{} // holds a token when waiting has shrunk
 
-	sums sums
+	sums      sums
+	leader    func() (id uint32, known bool) // who sends snapshots
+	notSummed atomic.Uint64                  // snapshots whose rows were not what their sender summed
 
 	stop   chan struct{} // closed when the node stops
 	lacked bool          // the node stops and Apply has applied not all that raft gave; only raft's goroutine uses it
@@ -240,6 +242,11 @@ func (m *machine) progress(what string) func(done, total int64) {
 func (m *machine) Restore(r io.Reader) error {
 	taken, err := m.o.State.CatchUp(r, m.progress("restoring snapshot"))
 	if err != nil {
+		if errors.Is(err, state.ErrNotSummed) {
+			m.notSummed.Add(1)
+			from, _ := m.leader()
+			m.o.Logger.Error("the leader's snapshot is refused: its rows are not what the leader summed", "leader", from, "err", err)
+		}
 		if !errors.Is(err, snapshot.ErrUnreadable) && !m.o.Disk.Caused(err) {
 			m.o.Logger.Error("cannot restore, this node stops", "err", err)
 			m.o.Fail(fmt.Errorf("cannot restore a snapshot: %w", err))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/damage"
 	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/raft"
 	"github.com/cairndb/cairn/wire"
@@ -95,7 +96,8 @@ func (s *Service) Status(ctx context.Context) api.ClusterStatus {
 // RaftStatus is what this node knows of consensus.
 func (s *Service) RaftStatus() raft.Status { return s.raft.Status() }
 
-// agreement compares state hashes taken at the same index; hashes at different ones say nothing.
+// agreement compares state hashes taken at the same index; hashes at different ones say nothing, nor does that of a member whose rows are not what it was
+// summed of.
 func agreement(st api.ClusterStatus) string {
 	said := "unknown"
 	for _, p := range st.Peers {
@@ -105,9 +107,16 @@ func agreement(st api.ClusterStatus) string {
 		if p.Sum != st.Sum {
 			return "diverged"
 		}
+		if damagedIn(p.Vitals) || damagedIn(st.Vitals) {
+			continue
+		}
 		said = "agree"
 	}
 	return said
+}
+
+func damagedIn(v api.Vitals) bool {
+	return slices.ContainsFunc(v.Damaged, func(d api.Damage) bool { return d.Kind == damage.State && !d.Healed })
 }
 
 func (s *Service) askAll(ctx context.Context, members []raft.Member, infos map[uint32]oplog.NodeInfo) []api.Peer {

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -115,14 +116,30 @@ func build(dir string, o Options, rows snapshot.Rows) error {
 	return err
 }
 
-// receive reads the rows of a snapshot.
+// ErrNotSummed says that the rows of a snapshot are not those that its sender's Sum speaks of: what was altered there would spread.
+var ErrNotSummed = &oplog.Error{Kind: oplog.Corrupt, Text: "the rows of the snapshot are not what its sender summed"}
+
+// receive reads the rows of a snapshot, and sums them again.
 func receive(r io.Reader, report func(done, total int64), add func(k, v []byte) error) error {
-	return snapshot.Read(r, report, func(k, v []byte) error {
+	at := appendRow(nil, tMeta, 0, keyMark)
+	var said mark
+	var got Sum
+	err := snapshot.Read(r, report, func(k, v []byte) error {
 		if len(k) < rowHead {
 			return fmt.Errorf("%w: a key of %d bytes", snapshot.ErrUnreadable, len(k))
 		}
+		if bytes.Equal(k, at) {
+			if err := oplog.Unpack(v, &said); err != nil {
+				return fmt.Errorf("%w: its mark: %w", snapshot.ErrUnreadable, err)
+			}
+		}
+		got.addRow(k, v)
 		return add(k, v)
 	})
+	if err == nil && got != said.Sum {
+		err = fmt.Errorf("%w: %w: they sum to %s, and it says %s", snapshot.ErrUnreadable, ErrNotSummed, got, said.Sum)
+	}
+	return err
 }
 
 // Copy makes another directory of the same state, sealed as its options say.

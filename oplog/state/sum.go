@@ -30,6 +30,13 @@ func element(table tableID, db oplog.DB, key, value []byte) (e Sum) {
 
 func (s *Sum) add(e Sum) { s.each(e, bits.Add64) }
 
+// addRow adds a row of the store, unless it is one that each node has of its own.
+func (s *Sum) addRow(row, value []byte) {
+	if table, db, key, ok := rowOf(row); ok && table != tMeta && table != tLog {
+		s.add(element(table, db, key, value))
+	}
+}
+
 func (s *Sum) sub(e Sum) { s.each(e, bits.Sub64) }
 
 func (s *Sum) each(e Sum, word func(x, y, carry uint64) (sum, out uint64)) {

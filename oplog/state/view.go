@@ -94,9 +94,7 @@ func (v *View) Stats(db oplog.DB) oplog.Stats { return load[oplog.Stats](v.txn, 
 // Recount computes the Sum from the keys themselves: what it should be. It costs the whole state; it is for doctors and tests.
 func (v *View) Recount() (sum Sum) {
 	for key, val := range v.walk(span{}, false) {
-		if table, db, k, ok := rowOf(key); ok && table != tMeta && table != tLog {
-			sum.add(element(table, db, k, val))
-		}
+		sum.addRow(key, val)
 	}
 	return sum
 }
