@@ -35,6 +35,7 @@ var layers = []layer{
 	{"wire/field", nil},
 	{"wire/large", nil},
 	{"wire/redact", []string{"wire/large"}},
+	{"wire/ownhost", nil},
 	{"wire", []string{"wire/field", "wire/large"}},
 	{"wire/accept", nil},
 	{"wire/client", []string{"wire"}},

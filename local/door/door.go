@@ -3,7 +3,7 @@
 //
 //   - Host names this machine, or the address the client has connected to. A page that has its name rebound to
 //     this host sends its own name.
-//   - No page sent it, or a page of a listed origin did. Browsers say so in Origin and Sec-Fetch-Site; programs send neither.
+//   - No page sent it, or a page of a listed origin did. Browsers say so in Origin, Sec-Fetch-Site or Referer; programs send none of them.
 //   - The node's own user sent it, or root, or a client with a token. Linux tells who owns the client's socket;
 //     where it cannot (a client on another machine or in another network namespace, another system) only a token counts.
 //
@@ -27,6 +27,7 @@ import (
 	"strings"
 
 	"github.com/cairndb/cairn/wire/accept"
+	"github.com/cairndb/cairn/wire/ownhost"
 )
 
 // Door is the policy of one listener. It is not changed once the listener serves.
@@ -67,7 +68,7 @@ type owner struct {
 // Refuses says why a request may not come in; it is empty when it may.
 func (d *Door) Refuses(r *http.Request) string {
 	at, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-	if r.Host != "" && !ownHost(r.Host, at) {
+	if r.Host != "" && !ownhost.Is(r.Host, at) {
 		return "Host not allowed: " + r.Host
 	}
 	if from, ok := d.page(r, at); !ok {
@@ -98,23 +99,12 @@ func (d *Door) page(r *http.Request, at net.Addr) (from string, ok bool) {
 	if origin := r.Header.Get("Origin"); origin != "" {
 		return origin, slices.Contains(d.Origins, origin) || own && origin == "http://"+r.Host
 	}
-	site := r.Header.Get("Sec-Fetch-Site")
-	return site, site == "" || site == "none" || own && site == "same-origin"
-}
-
-// ownHost says whether a Host header names this machine: by its loopback names, or by the address that was connected to,
-// for an address cannot be rebound.
-func ownHost(host string, at net.Addr) bool {
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		host = h
+	if site := r.Header.Get("Sec-Fetch-Site"); site != "" {
+		return site, site == "none" || own && site == "same-origin"
 	}
-	host = strings.Trim(host, "[]")
-	if host == "127.0.0.1" || host == "::1" || strings.EqualFold(host, "localhost") {
-		return true
-	}
-	tcp, ok := at.(*net.TCPAddr)
-	ip, err := netip.ParseAddr(host)
-	return ok && err == nil && ip.Unmap() == tcp.AddrPort().Addr().Unmap()
+	referer := r.Header.Get("Referer") // what an older browser says, or one that takes the address for no safe one
+	u, err := url.Parse(referer)
+	return referer, referer == "" || err == nil && (slices.Contains(d.Origins, u.Scheme+"://"+u.Host) || own && u.Scheme+"://"+u.Host == "http://"+r.Host)
 }
 
 // ownerOf finds the owner of the client's end of a connection. Only an end on loopback can be one of this host's sockets.

@@ -140,18 +140,16 @@ func (s *Server) giveWebhook(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// Webhook implements command.Host: the URL of an agent, with a new token when there is none or it is to be another.
+// Webhook implements command.Host: the URL of an agent, with another token when it is to be another. A GET asks for it, so it is made with the agent.
 func (s *Server) Webhook(id string, rotate bool) (string, error) {
 	a, ok := s.agents.get(id)
 	if !ok {
 		return "", refuse(http.StatusNotFound, "Unknown agent: %s", id)
 	}
-	if a.Token == "" || rotate {
+	if rotate {
 		err := s.agents.change(func(l []agent) []agent {
 			if i := find(l, id); i >= 0 {
-				if l[i].Token == "" || rotate { // another caller may have been first
-					l[i].Token = newToken()
-				}
+				l[i].Token = newToken()
 				a = l[i]
 			}
 			return l

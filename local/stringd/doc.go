@@ -13,7 +13,7 @@
 //	GET    /agents                                                                 {"agents":[{"id","home","allowedPaths","createdAt"}]}
 //	POST   /agents                  {"agent_id","home"?,"allowed_paths"?}          {"agent_id","home","created"}
 //	DELETE /agents/:id                                                             {"agent_id","deleted"}
-//	GET    /agents/:id/webhook      the URL, made at the first call                {"agent_id","webhook_url"}
+//	GET    /agents/:id/webhook      the URL                                       {"agent_id","webhook_url"}
 //	POST   /agents/:id/webhook      a new URL; the old one is dead at once
 //	GET    /sessions[?agent_id=]                                                   {"sessions":[...]}
 //	POST   /sessions                {"agent_id","topic"?}                          {"agent_id","topic","topic_type","created"}

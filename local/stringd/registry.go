@@ -162,7 +162,7 @@ func (r *registry) put(id string, edit func(*agent)) (created bool, err error) {
 	err = r.change(func(l []agent) []agent {
 		i := find(l, id)
 		if created = i < 0; created {
-			l = append(l, agent{ID: id, Allowed: []string{}, Created: time.Now().UTC().Format(inbox.Stamp)})
+			l = append(l, agent{ID: id, Token: newToken(), Allowed: []string{}, Created: time.Now().UTC().Format(inbox.Stamp)})
 			i = len(l) - 1
 		}
 		edit(&l[i])
