@@ -5,6 +5,10 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"net/url"
+	"strings"
+
+	"github.com/cairndb/cairn/wire/ownhost"
 )
 
 // Invariant: a node advertises no unspecified address (0.0.0.0, [::]). A listener reads it as "every address of this machine", and a dialer
@@ -34,6 +38,21 @@ func reachedAt(bound, advertise string) string {
 		return ""
 	}
 	return bound
+}
+
+// hosts are the names at which the configuration says that clients and peers find the node.
+func (c Config) hosts() (names []string) {
+	for _, addr := range []string{c.Addresses.Advertise, c.Addresses.AdvertiseWire, c.Addresses.AdvertiseHTTP} {
+		if addr != "" {
+			names = append(names, strings.ToLower(ownhost.Name(addr)))
+		}
+	}
+	for _, origin := range c.Surfaces.CORSOrigins {
+		if u, err := url.Parse(origin); err == nil && u.Host != "" {
+			names = append(names, strings.ToLower(u.Hostname()))
+		}
+	}
+	return names
 }
 
 // reachable refuses a configuration that would advertise unspecified addresses.

@@ -32,7 +32,7 @@ func (w *web) listen(query string) *listener {
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(func() { nc.Close() })
-	fmt.Fprintf(nc, "GET /v1/events%s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", query, w.token)
+	fmt.Fprintf(nc, "GET /v1/events%s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n", query, w.token)
 	l := &listener{w.t, nc, bufio.NewReaderSize(nc, 256)}
 	if got := l.line(); !strings.Contains(got, "200") {
 		w.t.Fatalf("events: %q", got)
@@ -167,7 +167,7 @@ func TestReadersThatNeverRead(t *testing.T) {
 		if tcp, ok := nc.(*net.TCPConn); ok {
 			_ = tcp.SetReadBuffer(4 << 10)
 		}
-		fmt.Fprintf(nc, "GET /v1/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", secret)
+		fmt.Fprintf(nc, "GET /v1/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n", secret)
 	}
 	var lines strings.Builder
 	for i := range edges {
@@ -308,7 +308,7 @@ func TestUnfinishedBodiesHoldNothingUp(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { nc.Close() })
-		fmt.Fprintf(nc, "POST /v1/recall HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", secret)
+		fmt.Fprintf(nc, "POST /v1/recall HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", secret)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

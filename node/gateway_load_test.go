@@ -93,9 +93,9 @@ func TestHeadersHaveAnEnd(t *testing.T) {
 	}
 	slow, long := dial(), dial()
 	began := time.Now()
-	fmt.Fprint(slow, "GET /v1/health HTTP/1.1\r\nHost: x\r\nX-Slow: ")
+	fmt.Fprint(slow, "GET /v1/health HTTP/1.1\r\nHost: localhost\r\nX-Slow: ")
 	go func() { // until the node has had enough
-		for _, err := fmt.Fprint(long, "GET /v1/health HTTP/1.1\r\nHost: x\r\n"); err == nil; {
+		for _, err := fmt.Fprint(long, "GET /v1/health HTTP/1.1\r\nHost: localhost\r\n"); err == nil; {
 			_, err = fmt.Fprintf(long, "X-Long: %s\r\n", strings.Repeat("x", 4096))
 		}
 	}()

@@ -271,3 +271,32 @@ func TestDatabasesAreCapped(t *testing.T) {
 	w.ok("DELETE", "/v1/databases/made0", nil)
 	owner.ok("POST", "/v1/databases", obj{"name": "again"})
 }
+
+// TestHostsOfTheGateway: over loopback a request names this machine, or the node as its configuration has it; a name that was rebound to this
+// machine, or another spelling of its address, is refused whatever is asked.
+func TestHostsOfTheGateway(t *testing.T) {
+	t.Parallel()
+	w := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Addresses.AdvertiseHTTP = "Cairn.example:7438" }).web(0)
+	at := strings.TrimPrefix(w.base, "http://")
+	for host, want := range map[string]int{
+		at: http.StatusOK, "localhost": http.StatusOK, "LOCALHOST:1": http.StatusOK, "[::1]:1": http.StatusOK, "cairn.example": http.StatusOK, "cairn.EXAMPLE:80": http.StatusOK,
+		"evil.example": http.StatusForbidden, "cairn.example.evil": http.StatusForbidden, "[::ffff:127.0.0.1]:7438": http.StatusForbidden, "127.1": http.StatusForbidden,
+	} {
+		for _, path := range []string{"/v1/health", "/v1/stats", "/"} {
+			req, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+at+path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Host = host
+			req.Header.Set("Authorization", "Bearer "+secret)
+			resp, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			if resp.StatusCode != want {
+				t.Errorf("%s of %s: %d, want %d", path, host, resp.StatusCode, want)
+			}
+		}
+	}
+}

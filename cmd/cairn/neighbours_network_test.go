@@ -147,7 +147,7 @@ func isRefused(answer string) bool {
 func networkListeners(t *testing.T, p *cairntest.Node) []listener {
 	body := strings.Repeat("x", 1<<20)
 	posted := func(path string) []byte {
-		return []byte("POST " + path + " HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 4194304\r\n\r\n" + body)
+		return []byte("POST " + path + " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 4194304\r\n\r\n" + body)
 	}
 	frame := []byte("\x00\x00\x1f\xff\x01\x01\x00\x00\x00\x00" + body[:8<<10-16]) // it says that it is longer
 	http := strings.TrimPrefix(p.Line.HTTP, "http://")

@@ -93,7 +93,7 @@ func TestAnonymousFloodsHoldNoMemory(t *testing.T) {
 		{"no such page", "POST", "/nothing", "", large, http.StatusNotFound},
 	} {
 		t.Run(f.name, func(t *testing.T) {
-			head := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n", f.method, f.path, len(f.body)+1)
+			head := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n", f.method, f.path, len(f.body)+1)
 			if f.token != "" {
 				head += "Authorization: Bearer " + f.token + "\r\n"
 			}

@@ -37,11 +37,12 @@ type Control struct {
 
 	mu    sync.Mutex
 	ended chan struct{} // closed when tokens may have ended, and replaced then
+	open  map[*lasting]struct{}
 }
 
 // New makes the access control of a node from its state.
 func New(c Config) *Control {
-	a := &Control{state: c.State, whole: c.Whole, rates: newRates(), logins: newLogins(c.FailedLogins), usage: usage{seen: map[string]oplog.Time{}}, ended: make(chan struct{})}
+	a := &Control{state: c.State, whole: c.Whole, rates: newRates(), logins: newLogins(c.FailedLogins), usage: usage{seen: map[string]oplog.Time{}}, ended: make(chan struct{}), open: map[*lasting]struct{}{}}
 	for _, s := range c.Secrets {
 		if s != "" { // which would let in a client that shows nothing
 			a.secrets = append(a.secrets, sha256.Sum256([]byte(s)))

@@ -90,12 +90,12 @@ func TestTokensBecomeCallers(t *testing.T) {
 		if (err == nil) != c.other || c.other && there.Database != "other" || !c.other && !errors.Is(err, &oplog.Error{Kind: oplog.NotFound, Text: "database 'other' not found"}) {
 			t.Errorf("%s in another database: %+v %v", c.who, there, err)
 		}
-		if got.Token != "" && !a.Holds(got.Token) {
+		if got.Token != "" && !a.Holds(got) {
 			t.Errorf("%s was let in and may not stay", c.who)
 		}
 	}
 	for name, text := range map[string]string{"revoked": ended, "expired": expired, "unknown": NewToken(), "no": "", "its hash as a": HashToken(usual)} {
-		if got, err := a.Authenticate(text); !errors.Is(err, ErrToken) || got.Scopes != nil || a.Holds(HashToken(text)) {
+		if got, err := a.Authenticate(text); !errors.Is(err, ErrToken) || got.Scopes != nil || a.Holds(api.Caller{Token: HashToken(text)}) {
 			t.Errorf("%s token: %+v %v", name, got, err)
 		}
 	}

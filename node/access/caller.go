@@ -124,17 +124,6 @@ func (a *Control) isSecret(token string) bool {
 	return same == 1
 }
 
-// Holds says whether a token that was let in may stay: it is known, and neither revoked nor expired. A state that cannot be read ends no
-// connection.
-func (a *Control) Holds(hash string) (ok bool) {
-	err := a.state.Read(func(v *state.View) error {
-		t, known := v.Token(hash)
-		ok = known && valid(t)
-		return nil
-	})
-	return ok || err != nil
-}
-
 // TokensEnded is closed when tokens may have ended that Holds is asked for: some were revoked with what was applied next, or the state
 // was replaced. That a token expires is told by its time alone.
 func (a *Control) TokensEnded() <-chan struct{} {
@@ -148,6 +137,7 @@ func (a *Control) tokensEnded() {
 	defer a.mu.Unlock()
 	close(a.ended)
 	a.ended = make(chan struct{})
+	go a.endBound() // not on the path of commits: there may be thousands
 }
 
 // EndsTokens says whether an outcome may have ended tokens: callers that were let in are asked for again.

@@ -64,10 +64,7 @@ func (p *pusher) close() { p.sub.Close() }
 
 // admit refuses to go on for a token that was revoked or has expired.
 func (p *pusher) admit() error {
-	if p.c.Token == "" {
-		return nil
-	}
-	if !p.s.access.Holds(p.c.Token) {
+	if !p.s.access.Holds(p.c) {
 		return access.ErrToken
 	}
 	p.s.access.Used(p.c.Token)

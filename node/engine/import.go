@@ -231,6 +231,9 @@ func (im *importer) batchKey() string {
 
 // broken says at which line an import stopped, and how many rows before it are stored.
 func (im *importer) broken(err error) error {
+	if im.ctx.Err() != nil { // its caller's rights may have ended
+		err = context.Cause(im.ctx)
+	}
 	var e *oplog.Error
 	if !errors.As(err, &e) {
 		return err

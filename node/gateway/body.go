@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"mime"
 	"net/http"
 	"strings"
@@ -77,17 +76,6 @@ func (g *Gateway) bodyOf(w http.ResponseWriter, r *http.Request, limit int64) (b
 
 // lingerTimeout is what a refused client has to send what it announced, which the gateway discards, and to read the answer.
 const lingerTimeout = time.Second
-
-// patient is a body whose sender may take bodyTimeout for every piece.
-type patient struct {
-	r  io.Reader
-	rc *http.ResponseController
-}
-
-func (p patient) Read(b []byte) (int, error) {
-	_ = p.rc.SetReadDeadline(time.Now().Add(bodyTimeout)) // a connection that has none is a test's
-	return p.r.Read(b)
-}
 
 // leaveUnread answers without having read the body: the connection ends with the answer, and does not wait for the rest.
 func leaveUnread(w http.ResponseWriter, r *http.Request) {

@@ -65,7 +65,11 @@ func (g *Gateway) do(q *request, op *api.Op) (any, error) {
 	answer, err := g.cfg.Door.Do(ctx, q.c, op, request)
 	if op.Body != "" { // it read its body for as long as the client took: what was stored is stored, and the answer has its time from now on
 		rc := http.NewResponseController(q.w)
-		_ = rc.SetReadDeadline(time.Time{}) // a connection that has none is a test's
+		if ctx.Err() == nil {
+			_ = rc.SetReadDeadline(time.Time{}) // a connection that has none is a test's
+		} else {
+			q.w.Header().Set("Connection", "close") // what its client still sends is not read
+		}
 		_ = rc.SetWriteDeadline(time.Now().Add(answerTimeout))
 	}
 	if err != nil {

@@ -58,29 +58,14 @@ func cursor(s string) (uint64, error) {
 	return i, nil
 }
 
-// pieces are an answer that is written piece by piece; each piece has writeTimeout to leave.
-type pieces struct {
-	w  http.ResponseWriter
-	rc *http.ResponseController
-}
-
-func newPieces(w http.ResponseWriter) pieces { return pieces{w, http.NewResponseController(w)} }
-
-func (p pieces) Write(b []byte) (int, error) {
-	if err := p.rc.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
-		return 0, err
-	}
-	return p.w.Write(b)
-}
-
 // sse is an answer of events, each of which leaves at once.
-type sse struct{ pieces }
+type sse struct{ w http.ResponseWriter }
 
 func newSSE(w http.ResponseWriter) sse {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Accel-Buffering", "no") // proxies that would hold events back know this
-	return sse{newPieces(w)}
+	return sse{w}
 }
 
 // event writes one event; it has an id only where a reader may resume.
@@ -98,8 +83,8 @@ func (s sse) event(id, name string, data any) error {
 func (s sse) beat() error { return s.write(":\n\n") }
 
 func (s sse) write(text string) error {
-	if _, err := io.WriteString(s, text); err != nil {
+	if _, err := io.WriteString(s.w, text); err != nil {
 		return err
 	}
-	return s.rc.Flush()
+	return http.NewResponseController(s.w).Flush()
 }

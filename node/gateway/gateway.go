@@ -61,6 +61,7 @@ type Config struct {
 	Lenient     bool     // requests are taken as the oldest clients send them
 	Forward     bool     // writes on a follower are passed on; else they are refused with the leader's address
 	MaxRPS      int      // what a token may ask a second that has no bound of its own; 0 and less for no bound
+	Hosts       []string // names and addresses that clients know the node by, in lower case: a proxy on this machine passes them on
 	CORSOrigins []string // whose pages may ask from a browser; * for all
 }
 
@@ -180,7 +181,9 @@ func (g *Gateway) answer(q *request, op *api.Op) (any, error) {
 		leaveUnread(q.w, q.r)
 		return nil, cmp.Or(refused(), err)
 	}
-	if !op.Stream {
+	if op.Stream {
+		defer q.bind()()
+	} else {
 		release, err := g.readBody(q, op)
 		if err != nil {
 			leaveUnread(q.w, q.r)

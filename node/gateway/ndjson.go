@@ -15,7 +15,7 @@ const ndjsonType = "application/x-ndjson"
 func sendExport(q *request, a *api.Exported) {
 	q.w.Header().Set("Content-Type", ndjsonType)
 	q.w.Header().Set("Cache-Control", "no-store")
-	out := json.NewEncoder(newPieces(q.w))
+	out := json.NewEncoder(q.w)
 	out.SetEscapeHTML(false) // metadata leaves with the bytes that it came with
 	if writeLines(out, a.Memories) != nil || writeLines(out, a.Edges) != nil {
 		panic(http.ErrAbortHandler) // the server's way to break a connection off

@@ -1,11 +1,15 @@
 package gateway
 
 import (
+	"net"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/cairndb/cairn/wire/ownhost"
 )
 
 // answerTimeout is what a client has to take an answer, or the next piece of a long one; event streams set their own.
@@ -31,6 +35,11 @@ func (g *Gateway) outer(mux *http.ServeMux) http.Handler {
 			g.cfg.Metrics.Answered(w.status)
 			g.cfg.Log.Debug("request", "surface", "http", "id", id, "method", r.Method, "route", r.Pattern, "status", w.status, "took", time.Since(start))
 		}()
+		if !g.named(r) {
+			leaveUnread(w, r)
+			writeJSON(w, http.StatusForbidden, failure{"Host not allowed: " + r.Host, "forbidden"})
+			return
+		}
 		if g.cors(w, r) {
 			return
 		}
@@ -44,6 +53,13 @@ func (g *Gateway) outer(mux *http.ServeMux) http.Handler {
 		}
 		mux.ServeHTTP(w, r)
 	})
+}
+
+// named says whether a request over loopback names this node as it is known. A name of somebody's web page that leads to this machine is no such name.
+// From other machines any name may lead here.
+func (g *Gateway) named(r *http.Request) bool {
+	at, _ := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+	return r.Host == "" || at == nil || !at.IP.IsLoopback() || ownhost.Is(r.Host, at) || slices.Contains(g.cfg.Hosts, strings.ToLower(ownhost.Name(r.Host)))
 }
 
 // recallPattern is the only route that needs no log.

@@ -19,7 +19,7 @@ var preparers = map[*api.Op]func(q *request, request any) error{
 		return nil
 	},
 	api.Import.Op: func(q *request, request any) error {
-		request.(*api.ImportRequest).Lines = patient{q.r.Body, http.NewResponseController(q.w)}
+		request.(*api.ImportRequest).Lines = q.r.Body
 		return nil
 	},
 	api.Events.Op: func(q *request, request any) error {

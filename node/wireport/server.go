@@ -146,7 +146,7 @@ func (w *Server) checkTokens() {
 	all := slices.Collect(maps.Keys(w.sessions))
 	w.mu.Unlock()
 	for _, ss := range all {
-		if hash := ss.currentCaller().Token; hash != "" && !w.cfg.Access.Holds(hash) {
+		if !w.cfg.Access.Holds(ss.currentCaller()) {
 			ss.end()
 		}
 	}

@@ -1,0 +1,78 @@
+package gateway
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"time"
+)
+
+// lastWords is what a client has to take the answer to a request that was ended.
+const lastWords = time.Second
+
+// bind bounds a request to its caller's rights: when they end, so do its context, what reads its body and what writes its answer, also
+// where they wait for the client. All rows that stream go through here, and their code uses the body and the writer it is given.
+func (q *request) bind() (done func()) {
+	ctx, release := q.g.cfg.Access.Bound(q.r.Context(), q.c)
+	own := http.NewResponseController(q.w)
+	connection := own
+	if w, ok := q.w.(*answerWriter); ok { // which only the request's own goroutine may use
+		connection = http.NewResponseController(w.ResponseWriter)
+	}
+	ended := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(ended)
+		now := time.Now()
+		_ = connection.SetReadDeadline(now) // a connection that has none is a test's
+		_ = connection.SetWriteDeadline(now.Add(lastWords))
+	})
+	q.r = q.r.WithContext(ctx)
+	if q.r.Body != nil {
+		q.r.Body = boundBody{q.r.Body, ctx, own}
+	}
+	q.w = &boundWriter{q.w, ctx, own}
+	return func() {
+		if !stop() {
+			<-ended
+		}
+		release()
+	}
+}
+
+// boundBody is a body that ends with its request's context. Its sender has bodyTimeout for each piece. The context is looked at after the deadline
+// is set: if it ends later, bind sets an earlier deadline.
+type boundBody struct {
+	io.ReadCloser
+	ctx context.Context
+	rc  *http.ResponseController
+}
+
+func (b boundBody) Read(p []byte) (int, error) {
+	_ = b.rc.SetReadDeadline(time.Now().Add(bodyTimeout)) // a connection that has none is a test's
+	if b.ctx.Err() != nil {
+		return 0, context.Cause(b.ctx)
+	}
+	n, err := b.ReadCloser.Read(p)
+	if b.ctx.Err() != nil {
+		return 0, context.Cause(b.ctx)
+	}
+	return n, err
+}
+
+// boundWriter is an answer that ends with its request's context. Its reader has writeTimeout for each piece.
+type boundWriter struct {
+	http.ResponseWriter
+	ctx context.Context
+	rc  *http.ResponseController
+}
+
+func (w *boundWriter) Write(p []byte) (int, error) {
+	_ = w.rc.SetWriteDeadline(time.Now().Add(writeTimeout)) // a connection that has none is a test's
+	if w.ctx.Err() != nil {
+		return 0, context.Cause(w.ctx)
+	}
+	return w.ResponseWriter.Write(p)
+}
+
+// Unwrap is for http.ResponseController.
+func (w *boundWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
