@@ -37,7 +37,7 @@ func (a *app) claustrum(args []string) int {
 	if !ok {
 		in = os.Stdin
 	}
-	return standalone.Main(standalone.Program{Args: args, In: in, Out: a.Out, Err: a.Err})
+	return standalone.Main(standalone.Program{Args: args, In: in, Out: cli.Raw(a.Out), Err: cli.Raw(a.Err)})
 }
 
 // isClaustrum says whether the binary goes by that name.

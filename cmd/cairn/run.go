@@ -18,6 +18,7 @@ import (
 type app struct{ cli.Streams }
 
 func run(ctx context.Context, args []string, in io.Reader, out, errw io.Writer) int {
+	out, errw = cli.Shown(out), cli.Shown(errw)
 	a := &app{cli.Streams{In: in, Out: out, Err: errw}}
 	root := a.root()
 	root.SetArgs(args)

@@ -93,7 +93,7 @@ func (s *shell) interactive(ctx context.Context, in *os.File) error {
 	ui := term.NewTerminal(struct {
 		io.Reader
 		io.Writer
-	}{s.Input(ctx), s.Out}, "")
+	}{s.Input(ctx), cli.Raw(s.Out)}, "")
 	ui.History = openHistory()
 	ui.AutoCompleteCallback = func(line string, pos int, key rune) (string, int, bool) {
 		if key != '\t' {

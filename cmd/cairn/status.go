@@ -77,7 +77,7 @@ func (a *app) watchStatus(ctx context.Context, t *cli.Target, every time.Duratio
 		clear = "\x1b[H\x1b[2J"
 	}
 	for {
-		fmt.Fprint(a.Out, clear)
+		fmt.Fprint(cli.Raw(a.Out), clear)
 		if _, err := a.showStatus(ctx, t); err != nil && ctx.Err() == nil {
 			fmt.Fprintln(a.Err, "cairn:", err) // a node that is down may come back
 		}

@@ -87,9 +87,9 @@ func (v *top) live(ctx context.Context, in *os.File) (err error) {
 		return err
 	}
 	const other, back = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l" // a screen of its own without a cursor
-	fmt.Fprint(v.Out, other)
+	fmt.Fprint(cli.Raw(v.Out), other)
 	defer func() {
-		fmt.Fprint(v.Out, back)
+		fmt.Fprint(cli.Raw(v.Out), back)
 		err = errors.Join(err, term.Restore(int(in.Fd()), was))
 	}()
 	keys := make(chan string)
@@ -181,7 +181,7 @@ func readKeys(in io.Reader, keys chan<- string) {
 // draw shows a frame on the whole screen.
 func (v *top) draw(f frame) {
 	wide, high := 80, 24
-	if out, ok := v.Out.(*os.File); ok {
+	if out, ok := cli.Raw(v.Out).(*os.File); ok {
 		if w, h, err := term.GetSize(int(out.Fd())); err == nil && w > 0 {
 			wide, high = w, h
 		}
@@ -198,7 +198,7 @@ func (v *top) draw(f frame) {
 		fmt.Fprintln(&b, topHelp)
 	}
 	fmt.Fprintf(&b, "\nq end  p %s  ←→ sort  r reverse  l log  ? help", map[bool]string{false: "pause", true: "go on"}[v.stopped])
-	lines := strings.Split(b.String(), "\n")
+	lines := strings.Split(cli.Show(b.String()), "\n")
 	var out strings.Builder
 	out.WriteString("\x1b[H")
 	for i, line := range lines[:min(len(lines), high)] {
@@ -211,7 +211,7 @@ func (v *top) draw(f frame) {
 		out.WriteString(line + "\x1b[K")
 	}
 	out.WriteString("\x1b[J")
-	fmt.Fprint(v.Out, out.String())
+	fmt.Fprint(cli.Raw(v.Out), out.String())
 }
 
 // topLog is how many applied entries stand below the table.

@@ -67,7 +67,13 @@ var colours = map[string]lipgloss.Color{"Leader": "10", "NO": "9", "DIVERGED": "
 
 func drawTable(w io.Writer, head []string, rows [][]string) error {
 	cell := lipgloss.NewStyle().Padding(0, 1)
-	t := table.New().Border(lipgloss.RoundedBorder()).BorderStyle(lipgloss.NewStyle().Faint(true)).Headers(head...).Rows(rows...).
+	shown := make([][]string, len(rows))
+	for i, row := range rows {
+		for _, text := range row {
+			shown[i] = append(shown[i], Show(text))
+		}
+	}
+	t := table.New().Border(lipgloss.RoundedBorder()).BorderStyle(lipgloss.NewStyle().Faint(true)).Headers(head...).Rows(shown...).
 		StyleFunc(func(row, col int) lipgloss.Style {
 			if row == table.HeaderRow {
 				return cell.Bold(true)
@@ -81,13 +87,13 @@ func drawTable(w io.Writer, head []string, rows [][]string) error {
 	if wide := widthOf(w); wide > 0 && lipgloss.Width(text) > wide {
 		text = t.Width(wide).String()
 	}
-	_, err := fmt.Fprintln(w, text)
+	_, err := fmt.Fprintln(Raw(w), text) // its borders and colours are ours
 	return err
 }
 
 // widthOf is how many columns a terminal has; 0 when it does not say.
 func widthOf(w io.Writer) int {
-	f, ok := w.(*os.File)
+	f, ok := Raw(w).(*os.File)
 	if !ok {
 		return 0
 	}
@@ -100,7 +106,7 @@ func widthOf(w io.Writer) int {
 
 // IsTerminal says whether a person reads what is written there.
 func IsTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
+	f, ok := Raw(w).(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
