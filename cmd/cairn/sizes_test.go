@@ -29,6 +29,7 @@ var flat = map[string]string{
 	"raft/config.go Config":               "what a member is told: callbacks that its owner implements one by one",
 	"oplog/memory_ops.go Remember":        "an operation: a field is a number in the log, and numbers are flat",
 	"oplog/types.go Memory":               "a row of the state: a field is a number on disk, and numbers are flat",
+	"wire/raft_msgs.go RaftHello":         "a message of the peer protocol: its map is flat",
 	"wire/client_msgs.go Recall":          "a message of the binary protocol: its map is flat",
 }
 

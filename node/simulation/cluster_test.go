@@ -75,7 +75,7 @@ var verbose = flag.Bool("logs", false, "show the nodes' logs")
 
 func (c *cluster) open(i int) {
 	at := func(n, port int) string { return fmt.Sprintf("node%d:%d", n+1, port) }
-	cfg := node.Config{Home: c.disks[i].home,
+	cfg := node.Config{Home: c.disks[i].home, TLS: node.TLS{PlainPeers: true},
 		Seams: node.Seams{LogFiles: logDiskOf{logstore.OS{NoSync: true}, c.disks[i]}, Dial: c.net.dialer(i + 1), Listen: c.net.listen, NoSync: true,
 			Elapsed: func() time.Duration { return time.Since(c.born) },
 			Now: func() time.Time {
