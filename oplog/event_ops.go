@@ -8,14 +8,14 @@ type Event struct {
 	Session   string      `msgpack:"s"`
 	Tool      string      `msgpack:"t"`
 	Source    string      `msgpack:"o,omitempty"`
-	Hash      []byte      `msgpack:"h"`                      // SHA-256 of the content, redacted
-	Payload   []byte      `msgpack:"p,omitempty"`            // JSON, redacted
-	Packed    bool        `msgpack:"z,omitempty"`            // Payload is a zstd frame
-	Tokens    uint64      `msgpack:"k,omitempty"`            // estimate
-	Dir       string      `msgpack:"d,omitempty"`            // of the workspace, on the node that took the event
-	At        Time        `msgpack:"a"`                      // when it happened
-	Status    EventStatus `msgpack:"x,omitempty"`            // EventRaw without a summary, EventSummarized with one
-	Summary   string      `msgpack:"r,omitempty" subject:""` // rid
+	Hash      []byte      `msgpack:"h"`                         // SHA-256 of the content, redacted
+	Payload   []byte      `msgpack:"p,omitempty" max:"capture"` // JSON, redacted
+	Packed    bool        `msgpack:"z,omitempty"`               // Payload is a zstd frame
+	Tokens    uint64      `msgpack:"k,omitempty"`               // estimate
+	Dir       string      `msgpack:"d,omitempty"`               // of the workspace, on the node that took the event
+	At        Time        `msgpack:"a"`                         // when it happened
+	Status    EventStatus `msgpack:"x,omitempty"`               // EventRaw without a summary, EventSummarized with one
+	Summary   string      `msgpack:"r,omitempty" subject:""`    // rid
 }
 
 // EventMark moves events to another status; with a summary when that is a Remember of the same entry.

@@ -17,7 +17,8 @@ const (
 	MaxName     = 512      // bytes of a namespace, a domain, an entity and the like
 	MaxText     = 1 << 20  // bytes of a text, or of words on one
 	MaxMetadata = 1 << 20
-	MaxPayload  = MaxText + MaxMetadata // bytes of what a tool did or a stranger sent, and of any other bytes
+	MaxCapture  = 15 << 20              // bytes of what a tool did
+	MaxPayload  = MaxText + MaxMetadata // bytes of what a stranger sent, and of any other bytes
 	MaxDim      = 8192                  // dimensions of a vector
 	MaxList     = MaxOps                // elements of a list
 	MaxNumber   = 1e100                 // magnitude of a number with a fraction: no sum of such numbers is infinite
@@ -30,7 +31,7 @@ const (
 )
 
 // sizes are the bounds that the tag max of a field can name. One without a tag has its type's.
-var sizes = map[string]int{"name": MaxName, "text": MaxText, "metadata": MaxMetadata}
+var sizes = map[string]int{"name": MaxName, "text": MaxText, "metadata": MaxMetadata, "capture": MaxCapture}
 
 // A bound says whether a value may be stored; nil: every value of the type may.
 type bound func(p unsafe.Pointer, field string) *Error
@@ -89,7 +90,7 @@ func boundOf(t reflect.Type, tag string) bound {
 			if !tagged {
 				return checkSize(len(b), MaxPayload, field)
 			}
-			if len(b) > 0 && len(b) <= size && !json.Valid(b) {
+			if tag == "metadata" && len(b) > 0 && len(b) <= size && !json.Valid(b) {
 				return Errorf(Invalid, "%s is not valid JSON", field)
 			}
 			return checkSize(len(b), size, field)

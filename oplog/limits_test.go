@@ -88,7 +88,7 @@ func forbidden(v reflect.Value) (values []reflect.Value) {
 	case v.Kind() == reflect.Float64:
 		add(math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64)
 	case v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Uint8:
-		add(make([]byte, MaxPayload+1))
+		add(make([]byte, MaxCapture+1))
 	case v.Kind() == reflect.Slice:
 		values = append(values, reflect.MakeSlice(v.Type(), MaxList+1, MaxList+1))
 	}

@@ -119,10 +119,10 @@ func TestDevEmbeds(t *testing.T) {
 func TestEmbedUse(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	home, other := t.TempDir(), berttest.Small()
+	home, other := filepath.Join(t.TempDir(), "home"), berttest.Small()
 	other.CLS = true
 	elsewhere := other.Write(t)
-	if err := os.Mkdir(filepath.Join(home, "models"), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Join(home, "models"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.CopyFS(filepath.Join(home, "models", "first"), os.DirFS(berttest.Small().Write(t))); err != nil {

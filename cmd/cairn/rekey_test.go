@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -206,8 +207,12 @@ func exportOf(t *testing.T, home string) map[string]string {
 		t.Fatal("no export")
 	}
 	rows := map[string]string{}
-	for line := range strings.Lines(out) {
-		rows[line] = ""
+	for line := range strings.Lines(out) { // what is recalled is counted, so a line may change
+		var row struct{ RID, Text, Src, Dst string }
+		if err := json.Unmarshal([]byte(line), &row); err != nil {
+			t.Fatal(err)
+		}
+		rows[row.RID+row.Src+row.Dst] = row.Text
 	}
 	return rows
 }

@@ -33,3 +33,6 @@ func (s *Store) checkTable(path string) (err error) {
 	}
 	return errors.Join(r.ValidateBlockChecksums(), r.Close())
 }
+
+// EmptyCache drops the blocks in memory, so that the next reads are of the files.
+func (s *Store) EmptyCache() { s.cache.Reserve(int(s.cache.MaxSize()))() }
