@@ -386,9 +386,11 @@ func TestStrangerMovesNothing(t *testing.T) {
 	if !l.IsLeader() || l.Term() != term {
 		t.Errorf("term %d became %d", term, l.Term())
 	}
-	stranger.cfg.Secret = "wrong" // what it says in its hello
+	stranger.cfg.Secret = "wrong"
+	impostor := stranger.newTransport(nil)
+	defer impostor.Close()
 	var pe *transport.PeerError
-	if _, err := p.Dial(t.Context(), l.Advertised(), transport.ForForward); !errors.As(err, &pe) || pe.Code != wire.CodeSecretMismatch {
+	if _, err := impostor.Pool.Dial(t.Context(), l.Advertised(), transport.ForForward); !errors.As(err, &pe) || pe.Code != wire.CodeSecretMismatch {
 		t.Errorf("wrong secret: got %v", err)
 	}
 }

@@ -136,7 +136,7 @@ func (b *gatewayBench) idle(ctx context.Context, l *lab, to *loader) (float64, e
 			return 0, err
 		}
 		l.onClose(nc.Close)
-		fmt.Fprintf(nc, "GET /v1/events HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\n\r\n", to.token)
+		fmt.Fprintf(nc, "GET /v1/events HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n\r\n", nc.RemoteAddr(), to.token)
 		in := bufio.NewReaderSize(nc, 256)
 		for line := ""; !strings.HasPrefix(line, "event: subscribed"); {
 			if line, err = in.ReadString('\n'); err != nil {
