@@ -60,7 +60,7 @@ func TestThreeNodesChangeTheirEmbedder(t *testing.T) {
 		cfg.Background.Embed, cfg.Embedder = 20*time.Millisecond, builtin(t, 64)
 	})
 	c.agree()
-	s, caller := c.local(c.leader())
+	s, caller := c.service(c.leader())
 	drafts := make([]api.Draft, 200)
 	for i := range drafts {
 		drafts[i] = api.Draft{Text: fmt.Sprintf("box %d of shelf%dq", i, i), Importance: .5, Certainty: 1}

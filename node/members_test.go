@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -88,7 +89,7 @@ func TestAJoinSaysWhatIsWrong(t *testing.T) {
 	other := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Member.Secret, cfg.Member.NodeID = home.NewSecret(), 2 })
 	namesake := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Member.NodeID = 3 })
 	waiting := c.cfgs[0]
-	waiting.Member.NodeID, waiting.Home, waiting.Addresses.Wire, waiting.Addresses.HTTP, waiting.Addresses.Cluster = 5, t.TempDir(), rafttest.Addr(t), rafttest.Addr(t), rafttest.Addr(t)
+	waiting.Member.NodeID, waiting.Home, waiting.Addresses.Wire, waiting.Addresses.HTTP, waiting.Addresses.Cluster = 5, filepath.Join(t.TempDir(), "h"), rafttest.Addr(t), rafttest.Addr(t), rafttest.Addr(t)
 	waiting.Member.Peers = []node.Peer{{Addr: rafttest.Addr(t), Role: raft.RoleVoter}} // which is away: the node belongs to no cluster yet
 	n, err := node.Open(t.Context(), waiting)
 	if err != nil {
@@ -121,7 +122,7 @@ func TestALiveMemberKeepsItsAddress(t *testing.T) {
 	victim := (l + 1) % 3
 	before := c.members()
 	impostor := c.cfgs[victim]
-	impostor.Home, impostor.Addresses.Wire, impostor.Addresses.HTTP, impostor.Addresses.Cluster = t.TempDir(), rafttest.Addr(t), rafttest.Addr(t), rafttest.Addr(t)
+	impostor.Home, impostor.Addresses.Wire, impostor.Addresses.HTTP, impostor.Addresses.Cluster = filepath.Join(t.TempDir(), "h"), rafttest.Addr(t), rafttest.Addr(t), rafttest.Addr(t)
 	for name, peers := range map[string][]node.Peer{
 		"that knows the member":         {{Addr: c.cfgs[victim].Addresses.Cluster, Role: raft.RoleVoter}, {Addr: c.cfgs[l].Addresses.Cluster, Role: raft.RoleVoter}},
 		"that does not know the member": {{Addr: c.cfgs[l].Addresses.Cluster, Role: raft.RoleVoter}},

@@ -173,7 +173,7 @@ func TestALoneNodeGrows(t *testing.T) {
 	c.open(0)
 	c.ready(0)
 	second := c.cfgs[0]
-	second.Home, second.Member.NodeID = t.TempDir(), 2
+	second.Home, second.Member.NodeID = filepath.Join(t.TempDir(), "h"), 2
 	second.Addresses.Wire, second.Addresses.HTTP, second.Addresses.Cluster = rafttest.Addr(t), rafttest.Addr(t), rafttest.Addr(t)
 	second.Member.Peers = []node.Peer{{Addr: c.cfgs[0].Addresses.Cluster, Role: raft.RoleVoter}}
 	c.cfgs, c.nodes = append(c.cfgs, second), append(c.nodes, nil)
