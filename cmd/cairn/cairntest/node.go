@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // Node is a running node.
@@ -148,7 +149,7 @@ func (p *Node) Ends(says ...string) {
 		if !ok || exit.ExitCode() != cli.ExitFailed {
 			p.T.Errorf("it ended with %v, want exit code %d", err, cli.ExitFailed)
 		}
-	case <-time.After(time.Minute):
+	case <-time.After(suite.Patience):
 		p.T.Fatalf("a process whose disk has failed goes on:\n%s", TailOf(p.Log.String(), 2000))
 	}
 	p.Cmd = nil
