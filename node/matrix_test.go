@@ -214,7 +214,7 @@ func TestDialectsPassTheDoor(t *testing.T) {
 		if _, err := host.Do(t.Context(), poor, op, op.New()); err == nil || err.Error() != "token has no "+string(op.Scope)+" scope" {
 			t.Errorf("%s without the right: %v", op.Name, err)
 		}
-		if ofHost := slices.Contains([]api.Scope{api.Programs, api.Files, api.Network, api.Stop}, op.Scope); ofHost == (host.May(busy, op) == nil) {
+		if ofHost := slices.Contains([]api.Scope{api.Programs, api.Files, api.Git, api.Network, api.Stop}, op.Scope); ofHost == (host.May(busy, op) == nil) {
 			t.Errorf("%s is allowed to this host's user though nothing was configured, or is not though it is about a memory", op.Name)
 		}
 		if op.Scope == api.Owner || op.Cost != nil && op.Cost(op.New()) == 0 {

@@ -30,7 +30,7 @@ func openProcess(_ context.Context, h *host) (func() error, error) {
 		return nil, err
 	}
 	s, err := process.Listen(process.Config{Socket: socket, Token: token, Version: cmp.Or(cli.BuildVersion(), "cairn"), SpillDir: spill, Keys: h.node.Keys(),
-		Door: h.memory("process", "default", append(h.stops(), api.Programs, api.Files)...), Stop: h.stop, Logger: h.log.With("surface", "process")})
+		Door: h.memory("process", "default", append(h.stops(), api.Programs, api.Files, api.Git)...), Stop: h.stop, Logger: h.log.With("surface", "process")})
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/cairndb/cairn/local/sift"
+	"github.com/cairndb/cairn/node/api"
 )
 
 // openSift serves the workspaces of this host, each on its socket.
@@ -16,7 +17,7 @@ func openSift(ctx context.Context, h *host) (func() error, error) {
 	if !h.fits("sift", filepath.Join(home, "control.sock")) {
 		return nil, nil
 	}
-	cfg := sift.Config{Home: home, NS: cmp.Or(c.NS, os.Getenv("SIFTCODER_NS")), Memory: h.memory("sift", cmp.Or(c.Database, "default"), h.stops()...),
+	cfg := sift.Config{Home: home, NS: cmp.Or(c.NS, os.Getenv("SIFTCODER_NS")), Memory: h.memory("sift", cmp.Or(c.Database, "default"), append(h.stops(), api.Files, api.Git)...),
 		Private: c.Shared != nil && !*c.Shared, Names: c.Names, Transcripts: c.Transcripts, Logger: h.log.With("surface", "sift")}
 	if h.dev {
 		cfg.Stop = h.stop

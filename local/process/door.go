@@ -64,4 +64,4 @@ func (a alone) Do(ctx context.Context, c api.Caller, op *api.Op, request any) (a
 }
 
 // All is everything that the door may let a client do.
-var All = []api.Scope{api.Programs, api.Files, api.Stop}
+var All = []api.Scope{api.Programs, api.Files, api.Git, api.Stop}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/local/child"
+	"github.com/cairndb/cairn/local/git"
 	"github.com/cairndb/cairn/local/kit"
 )
 
@@ -30,24 +32,34 @@ const gitTimeout = 60 * time.Second
 // git runs git in a directory and returns what it wrote to stdout, without the newlines at its end, and everything it
 // wrote.
 func (s *Server) git(dir string, args ...string) (out, all string, err error) {
+	return s.gitWith(dir, nil, args...)
+}
+
+// gitFiles is git for a command that reads or writes files of the work tree, which the repository's filters would be run on.
+func (s *Server) gitFiles(dir string, args ...string) (out, all string, err error) {
+	listing, _, err := s.git(dir, git.Listing...)
+	var none *exec.ExitError
+	if err != nil && !(errors.As(err, &none) && none.ExitCode() == 1) { // which is what git says where nothing is set
+		return "", "", err
+	}
+	off, err := git.Filters(listing)
+	if err != nil {
+		return "", err.Error(), err
+	}
+	return s.gitWith(dir, off, args...)
+}
+
+func (s *Server) gitWith(dir string, set []string, args ...string) (out, all string, err error) {
 	ctx, cancel := context.WithTimeout(s.ctx, gitTimeout)
 	defer cancel()
 	path, err := lookPath("git", s.path())
 	if err != nil {
 		return "", "", err
 	}
-	c := exec.Command(path, append([]string{"-C", dir}, args...)...)
-	c.Env = append(slices.DeleteFunc(s.childEnv(nil), redirectsGit), "GIT_TERMINAL_PROMPT=0")
 	said := capture{most: maxGit}
+	c := git.Command(context.WithoutCancel(ctx), path, dir, s.childEnv(nil), set, args...)
 	err = child.Run(ctx, child.Program{Cmd: c, Out: said.stdout, Err: said.stderr, Polite: syscall.SIGTERM}) // git removes its lock files
 	return strings.TrimRight(said.out.String(), "\n"), strings.TrimRight(said.all.String(), "\n"), err
-}
-
-// redirectsGit says whether a variable would point git at another repository than the one in the request.
-func redirectsGit(kv string) bool {
-	name, _, _ := strings.Cut(kv, "=")
-	return slices.Contains([]string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_NAMESPACE",
-		"GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES"}, name)
 }
 
 // maxGit bounds the output of one run of git.
@@ -119,7 +131,7 @@ func gitStatus(s *Server, p gitParams) (any, error) {
 	if !s.isRepo(p.Path) {
 		return kit.Object{"isRepo", false, "clean", false}, nil
 	}
-	out, _, err := s.git(p.Path, "status", "--porcelain")
+	out, _, err := s.gitFiles(p.Path, "status", "--porcelain", "--ignore-submodules=dirty") // a submodule has a configuration of its own
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +188,7 @@ func gitWorktreeCreate(s *Server, p gitParams) (any, error) {
 	if source != "" {
 		args = append(args, source)
 	}
-	if _, all, err := s.git(base, args...); err != nil {
+	if _, all, err := s.gitFiles(base, args...); err != nil {
 		return worktreeResult{Error: "git worktree add failed: " + all, Code: "worktree_add_failed"}, nil
 	}
 	return worktreeResult{Success: true, Path: p.WorktreePath, Source: source}, nil
@@ -186,7 +198,7 @@ func gitWorktreeCreate(s *Server, p gitParams) (any, error) {
 func gitWorktreeRemove(s *Server, p gitParams) (any, error) {
 	base := cmp.Or(p.BaseRepo, ".")
 	if !strings.HasPrefix(p.WorktreePath, "-") {
-		_, _, _ = s.git(base, "worktree", "remove", "--force", p.WorktreePath)
+		_, _, _ = s.gitFiles(base, "worktree", "remove", "--force", p.WorktreePath)
 	}
 	return kit.Object{"success", true}, nil
 }

@@ -117,7 +117,9 @@ func backfill(_ context.Context, c *call) (any, error) {
 		return nil, err
 	}
 	own := c.fields.Flag("workspaceOnly", true)
-	return c.background(transcripts, func(ctx context.Context, job *call, r *backfillRun) error { return job.replay(ctx, r, own, limit, per) })
+	return c.background(transcripts, func(ctx context.Context, job *call, r *backfillRun) error {
+		return job.s.onHost(ctx, api.UseFiles, func() error { return job.replay(ctx, r, own, limit, per) })
+	})
 }
 
 // backfillRunState tells how far the workspace's backfill is: {"kind":"backfill_run"}.

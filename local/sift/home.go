@@ -20,7 +20,9 @@ func importHome(_ context.Context, c *call) (any, error) {
 		return nil, badRequest("import_home: home required")
 	}
 	below := filepath.Join(c.s.cfg.NS, "workspaces", c.w.Key, "wal.ndjson")
-	return c.background("wal", func(ctx context.Context, job *call, r *backfillRun) error { return job.takeOver(ctx, r, home, below) })
+	return c.background("wal", func(ctx context.Context, job *call, r *backfillRun) error {
+		return job.s.onHost(ctx, api.UseFiles, func() error { return job.takeOver(ctx, r, home, below) })
+	})
 }
 
 // takeOver reads one write-ahead file below a home: a JSON object a line. Torn and foreign lines are counted and passed over.

@@ -217,6 +217,18 @@ func shutdown(ctx context.Context, c *call) (any, error) {
 	return kit.Object{"ok", true, "stopping", true}, nil
 }
 
+// errNotAllowed refuses what the configuration does not let clients do.
+const errNotAllowed = badRequest("this is not allowed on this node")
+
+// onHost does something to the host, if the door lets this dialect.
+func (s *Server) onHost(ctx context.Context, what api.Of[api.HostRequest, api.Nothing], do func() error) error {
+	_, err := what.Ask(ctx, s.cfg.Memory, &api.HostRequest{Run: func(context.Context) error { return do() }})
+	if errors.Is(err, &oplog.Error{Kind: oplog.Denied}) {
+		return errNotAllowed
+	}
+	return err
+}
+
 // open takes a workspace on: {"kind":"open","path":DIR,"subspace":S?}.
 func open(ctx context.Context, c *call) (any, error) {
 	dir, ok := c.text("path")
@@ -224,7 +236,14 @@ func open(ctx context.Context, c *call) (any, error) {
 		return nil, badRequest("open: path must be a directory of this host")
 	}
 	sub, _ := c.text("subspace")
-	w, err := Find(ctx, dir, sub)
+	var w Workspace
+	err := c.s.onHost(ctx, api.RunGit, func() (err error) {
+		w, err = Find(ctx, dir, sub)
+		return err
+	})
+	if errors.Is(err, errNotAllowed) {
+		return nil, err
+	}
 	if err != nil {
 		return nil, badRequest("open: path must be a directory of this host")
 	}

@@ -9,12 +9,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 
 	"github.com/cairndb/cairn/local/environ"
+	"github.com/cairndb/cairn/local/git"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -46,9 +46,7 @@ func Find(ctx context.Context, dir, subspace string) (Workspace, error) {
 		return Workspace{}, err
 	}
 	top := dir
-	git := exec.CommandContext(ctx, "git", "-C", dir, "rev-parse", "--show-toplevel")
-	git.Env = environ.Clean() // a repository's configuration may name programs
-	if out, err := git.Output(); err == nil {
+	if out, err := git.Command(ctx, "git", dir, environ.Clean(), nil, "rev-parse", "--show-toplevel").Output(); err == nil {
 		top = cmp.Or(strings.TrimSpace(string(out)), dir)
 	}
 	if real, err := filepath.EvalSymlinks(top); err == nil {

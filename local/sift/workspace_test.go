@@ -238,3 +238,21 @@ func TestSharedName(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestWhatTouchesTheHostIsNamed: without the rights to run git and to read files, a client has no directory opened, and no transcript or
+// earlier daemon's file read. What it does to memories goes on.
+func TestWhatTouchesTheHostIsNamed(t *testing.T) {
+	t.Parallel()
+	d := start(t, func(cfg *Config) { cfg.Memory.Also = nil })
+	for socket, request := range map[string]string{Control(d.cfg.Home): fmt.Sprintf(`{"kind":"open","path":%q}`, t.TempDir()), d.socket: `{"kind":"backfill"}`} {
+		if _, err := Call(t.Context(), socket, json.RawMessage(request)); err == nil || !strings.Contains(err.Error(), "not allowed on this node") {
+			t.Errorf("%s: %v", request, err)
+		}
+	}
+	if _, err := Call(t.Context(), d.socket, json.RawMessage(`{"kind":"import_home","home":"/"}`)); err == nil || !strings.Contains(err.Error(), "not allowed on this node") {
+		t.Errorf("import_home: %v", err)
+	}
+	if r := d.ask(`{"kind":"capture","sessionId":"s","tool":"T","payload":1}`); r["duplicate"] != false {
+		t.Errorf("capture: %v", r)
+	}
+}

@@ -24,6 +24,7 @@ const (
 const (
 	Programs Scope = "programs" // runs programs
 	Files    Scope = "files"    // reads and writes files
+	Git      Scope = "git"      // runs git on repositories
 	Network  Scope = "network"  // asks other hosts
 	Stop     Scope = "stop"     // stops the node
 )

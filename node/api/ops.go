@@ -29,7 +29,7 @@ var Subjects = []Subject{
 	{"health", "The health of a node. Needs no token.", []*Op{Alive.Op, DeepHealth.Op, Ready.Op}},
 	{"host", "What the dialects of this host ask beside these.",
 		[]*Op{View.Op, Search.Op, Place.Op, Capture.Op, ForgetMany.Op, PurgeStep.Op, KeepIntent.Op, KeepIdentity.Op, Grant.Op, Revoke.Op, PurgeGrants.Op,
-			RunProgram.Op, UseFiles.Op, AskHosts.Op, StopNode.Op, LoseStream.Op}},
+			RunProgram.Op, UseFiles.Op, RunGit.Op, AskHosts.Op, StopNode.Op, LoseStream.Op}},
 }
 
 // Ops are all operations.

@@ -279,6 +279,7 @@ var operations = rowed([]function{
 	on(api.PurgeGrants, (*Service).purgeGrants),
 	on(api.RunProgram, (*Service).onHost),
 	on(api.UseFiles, (*Service).onHost),
+	on(api.RunGit, (*Service).onHost),
 	on(api.AskHosts, (*Service).onHost),
 	on(api.StopNode, (*Service).onHost),
 	on(api.LoseStream, (*Service).loseStream),

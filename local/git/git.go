@@ -1,0 +1,58 @@
+// Package git is how dialects run git on a repository that a client names: so that nothing the repository says starts a program. Hooks, the
+// file system monitor, pagers, external diffs, filters and transports are switched off. It runs nothing itself and asks no door whether git
+// may run: its callers, local/process and local/sift, do both. It imports nothing of ours.
+package git
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+	"slices"
+	"strings"
+)
+
+// off switches off what a repository's configuration may start.
+var off = []string{"--no-pager", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.pager=cat", "-c", "core.sshCommand=false",
+	"-c", "core.askPass=", "-c", "credential.helper=", "-c", "diff.external=", "-c", "core.alternateRefsCommand=", "-c", "protocol.allow=never"}
+
+// redirects are the variables that would point git at another repository than the one that is asked about, or at a program.
+var redirects = []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_OBJECT_DIRECTORY",
+	"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_EXTERNAL_DIFF", "GIT_PAGER", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_PROXY_COMMAND", "GIT_ALLOW_PROTOCOL"}
+
+// Command is a run of a git program in a directory, in an environment, that is killed when ctx ends. More are settings, as Filters returns
+// them.
+func Command(ctx context.Context, program, dir string, env, more []string, args ...string) *exec.Cmd {
+	c := exec.CommandContext(ctx, program, slices.Concat([]string{"-C", dir}, off, more, args)...)
+	c.Env = append(slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return slices.Contains(redirects, name)
+	}), "GIT_TERMINAL_PROMPT=0", "GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1")
+	return c
+}
+
+// Listing are the arguments of git that list the filters of a repository's own configuration, for Filters.
+var Listing = []string{"config", "--show-scope", "--includes", "--null", "--name-only", "--get-regexp", `^filter\..*\.`}
+
+var errFilter = errors.New("the repository has a filter whose name cannot be switched off")
+
+// Filters are the settings that switch off the filters that a repository's own configuration names: git status and git worktree add
+// would run them. Those of the user stay, such as that of large files.
+func Filters(listing string) (off []string, err error) {
+	parts := strings.Split(listing, "\x00")
+	for i := 0; i+1 < len(parts); i += 2 {
+		scope, key := parts[i], parts[i+1]
+		if scope != "local" && scope != "worktree" {
+			continue
+		}
+		if strings.ContainsAny(key, "=\n") {
+			return nil, errFilter
+		}
+		driver := key[:strings.LastIndexByte(key, '.')]
+		for _, set := range []string{".clean=", ".smudge=", ".process=", ".required=false"} {
+			if !slices.Contains(off, driver+set) {
+				off = append(off, "-c", driver+set)
+			}
+		}
+	}
+	return off, nil
+}
