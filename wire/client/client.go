@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
@@ -68,6 +69,13 @@ type Config struct {
 	OwnWrites   bool          // recalls and Get reflect this client's writes, and wait until the node has them; else they reflect what the node has applied
 	DialTimeout time.Duration // 5s
 	Patience    time.Duration // 3s: how long to retry a request that the cluster refuses for now, since leadership moves or a queue is full
+	waits       waits         // tests alone change it
+}
+
+// waits says how long a client bears with a server that does not answer. A zero means the default beside it.
+type waits struct {
+	pong time.Duration // 4.5s: from a ping until the server counts as gone
+	late time.Duration // 1s: how long the address of a late server is tried last
 }
 
 // Client talks to a cluster. Any number of goroutines may use it. mu guards the fields below it and is never held over network I/O.
@@ -92,12 +100,10 @@ func Dial(ctx context.Context, cfg Config) (*Client, error) {
 	if len(cfg.Addrs) == 0 {
 		return nil, errors.New("no addresses")
 	}
-	if cfg.DialTimeout == 0 {
-		cfg.DialTimeout = 5 * time.Second
-	}
-	if cfg.Patience == 0 {
-		cfg.Patience = 3 * time.Second
-	}
+	cfg.DialTimeout = cmp.Or(cfg.DialTimeout, 5*time.Second)
+	cfg.Patience = cmp.Or(cfg.Patience, 3*time.Second)
+	cfg.waits.pong = cmp.Or(cfg.waits.pong, 4500*time.Millisecond)
+	cfg.waits.late = cmp.Or(cfg.waits.late, time.Second)
 	c := &Client{cfg: cfg}
 	if _, err := c.connection(ctx); err != nil {
 		return nil, err
@@ -176,11 +182,8 @@ func (c *Client) moveOn(cn *conn, to string) {
 	cn.retire()
 }
 
-// How long an address that did not answer, or not in time, is tried last: about as long as the election of another leader.
-const (
-	silentFor = 10 * time.Second
-	lateFor   = time.Second
-)
+// silentFor is how long an address that did not answer is tried last: about as long as the election of another leader.
+const silentFor = 10 * time.Second
 
 // putLast has an address tried last for a while, when err says that its server did not answer or not in time. It is called with mu held.
 func (c *Client) putLast(addr string, err error) {
@@ -188,7 +191,7 @@ func (c *Client) putLast(addr string, err error) {
 	case errors.Is(err, errSilent):
 		c.silentAddr, c.silentUntil = addr, time.Now().Add(silentFor)
 	case errors.Is(err, errLate):
-		c.silentAddr, c.silentUntil = addr, time.Now().Add(lateFor)
+		c.silentAddr, c.silentUntil = addr, time.Now().Add(c.cfg.waits.late)
 	}
 }
 

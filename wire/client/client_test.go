@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
@@ -269,7 +270,7 @@ func TestRefusedTokenIsFinal(t *testing.T) {
 		served <- err
 	}()
 	second := serve(t, func(*session, wire.Frame) bool { return false })
-	_, err = client.Dial(t.Context(), client.Config{Addrs: []string{ln.Addr().String(), second.addr()}, Token: "t", DialTimeout: time.Minute})
+	_, err = client.Dial(t.Context(), client.Config{Addrs: []string{ln.Addr().String(), second.addr()}, Token: "t", DialTimeout: suite.Patience})
 	if !client.IsCode(err, wire.CodeAuthInvalid) {
 		t.Errorf("got %v", err)
 	}
@@ -297,7 +298,7 @@ func TestOwnWrites(t *testing.T) {
 		return true
 	})
 	for _, own := range []bool{true, false} {
-		c, err := client.Dial(t.Context(), client.Config{Addrs: []string{p.addr()}, Token: "t", OwnWrites: own, DialTimeout: time.Minute})
+		c, err := client.Dial(t.Context(), client.Config{Addrs: []string{p.addr()}, Token: "t", OwnWrites: own, DialTimeout: suite.Patience})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -328,8 +329,7 @@ func TestAnAnswerThatCannotBeReadIsFinal(t *testing.T) {
 		s.send(f, wire.OpOperationResult, &wire.AuthFail{Reason: "no answer"})
 		return true
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
+	ctx := suite.Context(t)
 	c := dial(t, p)
 	if _, err := c.Get(ctx, "r"); err == nil || ctx.Err() != nil || asked.Load() != 1 || errors.Is(err, client.ErrUnknownOutcome) {
 		t.Errorf("a read: %v, asked %d times", err, asked.Load())

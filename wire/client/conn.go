@@ -17,6 +17,7 @@ import (
 type conn struct {
 	nc   net.Conn
 	addr string
+	pong time.Duration // from a ping until the server counts as gone
 
 	out chan struct{} // holds a token while a frame is written
 	buf []byte
@@ -39,8 +40,8 @@ type conn struct {
 const streamBuffer = 64
 
 // newConn takes over a connection. leave says that there are other nodes to go to when this one is late.
-func newConn(nc net.Conn, addr string, leave bool) *conn {
-	c := &conn{nc: nc, addr: addr, out: make(chan struct{}, 1), streams: map[uint32]chan wire.Frame{}, next: 1, done: make(chan struct{})}
+func newConn(nc net.Conn, addr string, leave bool, pong time.Duration) *conn {
+	c := &conn{nc: nc, addr: addr, pong: pong, out: make(chan struct{}, 1), streams: map[uint32]chan wire.Frame{}, next: 1, done: make(chan struct{})}
 	if leave {
 		c.late = make(chan struct{})
 	}
@@ -123,11 +124,10 @@ func (l countingReader) Read(b []byte) (int, error) {
 }
 
 // A machine without power or network closes no connection, and TCP would wait for minutes. So the client pings a quiet server. One that answers
-// late may be down or only busy: the client sends requests that may be repeated to another node, and the others wait until pongTime is over.
+// late may be down or only busy: the client sends requests that may be repeated to another node, and the others wait until it is taken for gone.
 const (
 	quietTime = 500 * time.Millisecond // without a byte, while a request waits, before a ping
 	lateTime  = 500 * time.Millisecond // behind the ping, for a server that is not the only one
-	pongTime  = 4500 * time.Millisecond
 )
 
 var (
@@ -145,7 +145,7 @@ func (c *conn) probe() {
 	go func() { // ends in a few seconds
 		defer c.probing.Store(false)
 		begun := time.Now()
-		ctx, cancel := context.WithTimeout(patiently(context.Background()), pongTime)
+		ctx, cancel := context.WithTimeout(patiently(context.Background()), c.pong)
 		defer cancel()
 		if c.late != nil {
 			t := time.AfterFunc(lateTime, func() {

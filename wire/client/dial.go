@@ -130,7 +130,7 @@ func (c *Client) dial(ctx context.Context, addr string, of int, end time.Time) (
 	if err != nil {
 		return nil, err
 	}
-	cn := newConn(nc, addr, len(c.cfg.Addrs) > 1)
+	cn := newConn(nc, addr, len(c.cfg.Addrs) > 1, c.cfg.waits.pong)
 	var ok wire.AuthOK
 	if err := cn.ask(ctx, wire.OpAuth, &wire.Auth{Token: c.cfg.Token}, wire.OpAuthOK, &ok); err != nil {
 		cn.end(err)

@@ -5,8 +5,8 @@ import (
 	"net"
 	"sync"
 	"testing"
-	"time"
 
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
@@ -113,10 +113,25 @@ func (s *session) send(to wire.Frame, op wire.Op, m wire.Message) {
 
 func dial(t *testing.T, peers ...*peer) *client.Client {
 	t.Helper()
-	cfg := client.Config{Token: "t", DialTimeout: time.Minute, Patience: time.Minute} // a busy machine is no reason to go elsewhere
+	return dialWith(t, configOf(peers))
+}
+
+// dialEnduring is dial for a client that waits for a silent server as long as the test does.
+func dialEnduring(t *testing.T, peers ...*peer) *client.Client {
+	t.Helper()
+	return dialWith(t, client.Enduring(configOf(peers)))
+}
+
+func configOf(peers []*peer) client.Config {
+	cfg := client.Config{Token: "t", DialTimeout: suite.Patience, Patience: suite.Patience} // a busy machine is no reason to go elsewhere
 	for _, p := range peers {
 		cfg.Addrs = append(cfg.Addrs, p.addr())
 	}
+	return cfg
+}
+
+func dialWith(t *testing.T, cfg client.Config) *client.Client {
+	t.Helper()
 	c, err := client.Dial(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)

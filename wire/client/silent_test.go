@@ -33,9 +33,7 @@ func TestASilentServerIsLeft(t *testing.T) {
 		return true
 	})
 	c := dial(t, gone, alive)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // it takes seven seconds; without pings it would be many minutes
-	defer cancel()
-	st, err := c.Stats(ctx)
+	st, err := c.Stats(suite.Context(t)) // it takes seven seconds; without pings it would be longer
 	if err != nil || st.ActiveMemories != 7 {
 		t.Fatalf("%+v, %v", st, err)
 	}
@@ -69,7 +67,7 @@ func TestASilentLeaderIsNotGoneBackTo(t *testing.T) {
 		}
 		return true
 	})
-	rid, err := dial(t, silent, follower).Remember(t.Context(), wire.NewRemember("x"))
+	rid, err := dialEnduring(t, silent, follower).Remember(t.Context(), wire.NewRemember("x"))
 	if err != nil || rid != "r" || asked.Load() != 4 {
 		t.Errorf("got %q, %v; the follower was asked %d times", rid, err, asked.Load())
 	}
@@ -90,12 +88,11 @@ func TestALateServerIsNotWaitedFor(t *testing.T) {
 		}
 		return true
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second) // less than it takes to find a server gone
-	defer cancel()
-	if rid, err := dial(t, silent, alive).Remember(ctx, wire.NewRemember("x")); err != nil || rid != "r" {
+	ctx := suite.Context(t) // which ends before the client takes a server for gone
+	if rid, err := dialEnduring(t, silent, alive).Remember(ctx, wire.NewRemember("x")); err != nil || rid != "r" {
 		t.Errorf("a write: %q, %v", rid, err)
 	}
-	if st, err := dial(t, silent, alive).Stats(ctx); err != nil || st.ActiveMemories != 7 {
+	if st, err := dialEnduring(t, silent, alive).Stats(ctx); err != nil || st.ActiveMemories != 7 {
 		t.Errorf("a read: %+v, %v", st, err)
 	}
 }
@@ -111,7 +108,7 @@ func TestALateServerIsWaitedForWhereItMust(t *testing.T) {
 	})
 	var asked atomic.Int32
 	other := serve(t, func(*session, wire.Frame) bool { asked.Add(1); return true })
-	if id, err := dial(t, slow, other).StartSession(t.Context(), wire.SessionStart{Namespace: "n"}); err != nil || id != "s" || asked.Load() != 0 {
+	if id, err := dialEnduring(t, slow, other).StartSession(t.Context(), wire.SessionStart{Namespace: "n"}); err != nil || id != "s" || asked.Load() != 0 {
 		t.Errorf("got %q, %v; the other node was asked %d times", id, err, asked.Load())
 	}
 }
@@ -131,17 +128,12 @@ func TestASilentServerIsLeftByShortCalls(t *testing.T) {
 	hear.Store(false)
 	m := wire.NewRemember("x")
 	m.IdempotencyKey = client.NewKey()
-	var err error
-	for range 20 { // six are enough
+	suite.Eventually(t, "the other server's answer", func() bool { // it takes six calls
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		rid := ""
-		rid, err = c.Remember(ctx, m)
-		cancel()
-		if err == nil && rid == "r" {
-			return
-		}
-	}
-	t.Errorf("the other server was not reached: %v", err)
+		defer cancel()
+		rid, err := c.Remember(ctx, m)
+		return err == nil && rid == "r"
+	})
 }
 
 // TestAFirstAddressThatIsSilentLeavesTimeForTheOthers: a client that is to be connected within its deadline tries each address for its share.
@@ -149,9 +141,9 @@ func TestAFirstAddressThatIsSilentLeavesTimeForTheOthers(t *testing.T) {
 	t.Parallel()
 	silent := serveAuth(t, func() bool { return false }, func(*session, wire.Frame) bool { return true })
 	alive := serve(t, func(*session, wire.Frame) bool { return true })
-	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second) // less than it takes to find a server silent
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second) // less than a dial may take
 	defer cancel()
-	c, err := client.Dial(ctx, client.Config{Token: "t", Addrs: []string{silent.addr(), alive.addr()}, DialTimeout: time.Minute})
+	c, err := client.Dial(ctx, client.Config{Token: "t", Addrs: []string{silent.addr(), alive.addr()}, DialTimeout: suite.Patience})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package client_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,7 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
@@ -90,10 +88,8 @@ func TestWatchLeavesASilentServer(t *testing.T) {
 		s.send(f, wire.OpEvent, stored(6, 0))
 		return true
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second) // a dial of the silent one takes a minute
-	defer cancel()
 	var got []string
-	err := dial(t, silent, alive).Watch(ctx, wire.Subscribe{Cursor: 4}, func(e wire.Event) error {
+	err := dial(t, silent, alive).Watch(suite.Context(t), wire.Subscribe{Cursor: 4}, func(e wire.Event) error {
 		if got = append(got, string(e.Data)); len(got) == 2 {
 			return errEnough
 		}
