@@ -10,6 +10,7 @@ import (
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -45,7 +46,7 @@ func TestMembersAskInACallersName(t *testing.T) {
 	c.agree()
 	for i := range 3 { // each node is asked once, so each knows one question
 		other := c.web(i).with(token)
-		eventually(t, "the token is known there", func() bool { status, _ := other.send("GET", "/v1/stats", nil); return status == 200 })
+		suite.Eventually(t, "the token is known there", func() bool { status, _ := other.send("GET", "/v1/stats", nil); return status == 200 })
 		other.ok("POST", "/v1/recall", obj{"query": "what does Ada drink?"})
 	}
 	if got := mine.ok("GET", "/v1/insights/gaps?max_avg_top_score=100", nil); got["count"] != 1.0 || got["gaps"].([]any)[0].(obj)["count"] != 3.0 {

@@ -26,7 +26,7 @@ func TestBackupsByPlan(t *testing.T) {
 	})
 	w := c.web(0)
 	removed, seen := false, map[string]bool{}
-	eventually(t, "backups that were removed for newer ones", func() bool {
+	suite.Eventually(t, "backups that were removed for newer ones", func() bool {
 		w.ok("POST", "/v1/remember", obj{"text": "something new to back up"})
 		files, err := archive.List(dir)
 		if err != nil && !os.IsNotExist(err) {
@@ -49,7 +49,7 @@ func TestBackupsByPlan(t *testing.T) {
 	})
 	w.ok("POST", "/v1/remember", obj{"text": "the last of all"})
 	applied := c.nodes[0].Service().Applied()
-	eventually(t, "a backup of the last write", func() bool {
+	suite.Eventually(t, "a backup of the last write", func() bool {
 		files, err := archive.List(dir)
 		return err == nil && len(files) > 0 && files[len(files)-1].Index >= applied
 	})
@@ -96,7 +96,7 @@ func TestBackupsAreRestoredToVerifyThem(t *testing.T) {
 	}
 	c.web(0).ok("POST", "/v1/remember", obj{"text": "kept twice"})
 	start := float64(time.Now().Add(-time.Minute).Unix())
-	eventually(t, "a backup that restores", func() bool {
+	suite.Eventually(t, "a backup that restores", func() bool {
 		return shows("cairn_backup_covered_timestamp_seconds") > start && shows("cairn_backup_verified_timestamp_seconds") > start && shows("cairn_backup_bytes") > 0
 	})
 	if n := shows("cairn_backup_verify_failures_total"); n != 0 {
@@ -122,7 +122,7 @@ func TestBackupsAreRestoredToVerifyThem(t *testing.T) {
 	}
 	c.open(0)
 	c.ready(0)
-	eventually(t, "a backup that does not restore", func() bool { return shows("cairn_backup_verify_failures_total") > 0 })
+	suite.Eventually(t, "a backup that does not restore", func() bool { return shows("cairn_backup_verify_failures_total") > 0 })
 	if n := shows("cairn_backup_verified_timestamp_seconds"); n != 0 {
 		t.Errorf("damaged backups were verified at %v", n)
 	}

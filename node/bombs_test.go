@@ -39,7 +39,7 @@ func TestBombs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		nc.SetDeadline(time.Now().Add(time.Minute))
+		nc.SetDeadline(time.Now().Add(suite.Patience))
 		if _, err := nc.Write(raw); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -82,7 +82,7 @@ func TestBombsAfterTheHandshake(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { nc.Close() })
-		nc.SetDeadline(time.Now().Add(time.Minute))
+		nc.SetDeadline(time.Now().Add(suite.Patience))
 		b, err := wire.AppendPack(nil, wire.OpAuth, 1, &wire.Auth{Token: secret}, false)
 		if err != nil {
 			t.Fatal(err)

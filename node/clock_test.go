@@ -51,7 +51,7 @@ func TestAClockSeventyYearsAhead(t *testing.T) {
 	if off := time.Until(s.LogTime()); off > 2*time.Second {
 		t.Errorf("the log's time is %s ahead", off)
 	}
-	eventually(t, "another leader", func() bool { id, ok := s.Leader(); return ok && int(id) != first+1 })
+	suite.Eventually(t, "another leader", func() bool { id, ok := s.Leader(); return ok && int(id) != first+1 })
 	if st := s.Status(t.Context()); !st.ClockOff || st.ClockOffset < float64(ahead.Milliseconds())/2 {
 		t.Errorf("status: off %v by %v ms", st.ClockOff, st.ClockOffset)
 	}
@@ -62,7 +62,7 @@ func TestAClockSeventyYearsAhead(t *testing.T) {
 		t.Error("a retry stored twice under the next leader")
 	}
 	skews[first].Store(0)
-	eventually(t, "a right clock", func() bool { return !s.Status(t.Context()).ClockOff })
+	suite.Eventually(t, "a right clock", func() bool { return !s.Status(t.Context()).ClockOff })
 }
 
 // TestALoneClockThatJumps: with no other clock to ask, the log's time goes on from what it was.

@@ -56,7 +56,7 @@ func TestAFullDisk(t *testing.T) {
 				t.Fatal(err)
 			}
 			acked := map[string]string{}
-			patience := time.Minute // as long as there is room
+			patience := suite.Patience // as long as there is room
 			put := func(text string) error {
 				rid := oplog.NewID()
 				ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -74,34 +74,26 @@ func TestAFullDisk(t *testing.T) {
 			}
 			release := rafttest.Fill(t, small)
 			patience = 2 * time.Second
-			deadline := time.Now().Add(time.Minute)
-			for err = nil; err == nil; { // pages that were free before are used up first
-				if time.Now().After(deadline) {
-					t.Fatal("the disk is full and writes go on")
-				}
+			suite.Eventually(t, "writes to fail on a full disk", func() bool { // pages that were free before are used up first
 				err = put("while it fills " + strings.Repeat("x", 8<<10))
-			}
+				return err != nil
+			})
 			var e *oplog.Error
 			if !errors.As(err, &e) || e.Kind != oplog.Unavailable && e.Kind != oplog.UnknownOutcome && e.Kind != oplog.NotLeader {
 				t.Errorf("a write without room: %v", err)
 			}
-			for tc.refused && !strings.Contains(fmt.Sprint(err), "disk full") { // the guard looks four times a second
-				if time.Now().After(deadline) {
-					t.Fatalf("the refusal does not say why: %v", err)
-				}
-				err = put("still full")
+			if tc.refused { // the guard looks four times a second
+				suite.Eventually(t, "a refusal that says why", func() bool {
+					return strings.Contains(fmt.Sprint(put("still full")), "disk full")
+				})
 			}
 			holds(t, n, acked) // reads go on
 			if n.Err() != nil {
 				t.Fatalf("the node stopped: %v", n.Err())
 			}
 			release()
-			deadline = time.Now().Add(time.Minute)
-			for err := put("after"); err != nil; err = put("after") {
-				if time.Now().After(deadline) {
-					t.Fatalf("there is room again and writes are refused: %v", err)
-				}
-			}
+			patience = suite.Patience
+			suite.Eventually(t, "writes once there is room again", func() bool { return put("after") == nil })
 			holds(t, n, acked)
 			if err := n.Close(); err != nil {
 				t.Error(err)
@@ -128,11 +120,9 @@ func TestAFullDiskUnderSnapshots(t *testing.T) {
 	}
 	acked := map[string]string{}
 	write := func(done func() bool) bool {
-		for deadline := time.Now().Add(time.Minute); !done() && time.Now().Before(deadline); {
+		for deadline := time.Now().Add(suite.Patience); !done() && time.Now().Before(deadline); {
 			rid, text := oplog.NewID(), fmt.Sprint("memory ", len(acked))
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			_, err := api.RememberBatch.Do(ctx, n.Service(), c, &api.RememberBatchRequest{Memories: []api.Draft{{RID: rid, Text: text}}})
-			cancel()
+			_, err := api.RememberBatch.Do(suite.Context(t), n.Service(), c, &api.RememberBatchRequest{Memories: []api.Draft{{RID: rid, Text: text}}})
 			if err != nil {
 				t.Fatalf("a write beside a full disk of snapshots: %v", err)
 			}
@@ -144,11 +134,9 @@ func TestAFullDiskUnderSnapshots(t *testing.T) {
 	if !write(func() bool { return at() > 0 }) {
 		t.Fatal("no snapshot is made")
 	}
-	for deadline := time.Now().Add(time.Minute); n.Service().RaftStatus().LastIndex >= at()+threshold; time.Sleep(time.Millisecond) { // one is due, or under way
-		if time.Now().After(deadline) {
-			t.Fatal("no snapshot is made of what was written last")
-		}
-	}
+	suite.Eventually(t, "a snapshot of what was written last", func() bool { // before that one is due, or under way
+		return n.Service().RaftStatus().LastIndex < at()+threshold
+	})
 	release := rafttest.Fill(t, small)
 	full, most := at(), len(acked)+300
 	write(func() bool { return len(acked) == most })

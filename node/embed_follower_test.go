@@ -25,7 +25,7 @@ func TestAFollowerEmbedsForALeaderWithout(t *testing.T) {
 		}
 	})
 	c.agree()
-	eventually(t, "a leader without the model", func() bool {
+	suite.Eventually(t, "a leader without the model", func() bool {
 		if c.leader() != has {
 			return true
 		}
@@ -46,7 +46,7 @@ func TestAFollowerEmbedsForALeaderWithout(t *testing.T) {
 		keep(without, text)
 	}
 	s, caller := c.local(without)
-	eventually(t, "all memories have a vector on the leader", func() bool {
+	suite.Eventually(t, "all memories have a vector on the leader", func() bool {
 		at, err := api.Embedding.Do(t.Context(), s, caller, &api.EmbeddingRequest{Name: "default"})
 		return err == nil && at.Of == 3 && at.Done == 3
 	})
@@ -74,7 +74,7 @@ func TestThreeNodesChangeTheirEmbedder(t *testing.T) {
 	}
 	for i := range 3 {
 		s, caller := c.local(i)
-		eventually(t, "a member has changed over", func() bool {
+		suite.Eventually(t, "a member has changed over", func() bool {
 			at, err := api.Embedding.Do(t.Context(), s, caller, &api.EmbeddingRequest{Name: "default"})
 			return err == nil && at.ChangesTo == nil && strings.Contains(*at.Embedder, "384") && at.Done == 200
 		})

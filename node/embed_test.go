@@ -18,6 +18,7 @@ import (
 	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/node/engine"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
@@ -134,14 +135,6 @@ func TestEmbedsAfterwards(t *testing.T) {
 			t.Fatalf("shelf %d: %+v, %v", i, a, err)
 		}
 	}
-	until := func(what string, ok func() bool) {
-		t.Helper()
-		for end := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatal(what)
-			}
-		}
-	}
 	e := builtin(t, 384)
 	n := open(e)
 	drafts := make([]api.Draft, 300)
@@ -156,7 +149,7 @@ func TestEmbedsAfterwards(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.fail(false)
-	until("the memory stays without a vector", func() bool { return byVector(n, "violin in the attic") })
+	suite.Eventually(t, "the memory's vector", func() bool { return byVector(n, "violin in the attic") })
 	n.Close()
 
 	e = builtin(t, 512)
@@ -192,12 +185,12 @@ func TestEmbedsAfterwards(t *testing.T) {
 			break
 		}
 	}
-	until("a memory stays without its new vector", func() bool { // the index follows the state
+	suite.Eventually(t, "every memory's new vector", func() bool { // the index follows the state
 		at, err := api.Embedding.Do(t.Context(), n.Service(), caller, &api.EmbeddingRequest{Name: "default"})
 		return err == nil && at.Done == 301 && at.Of == 301
 	})
 	for range 2 { // and after a restart
-		until("not found by its new vector", func() bool { return byVector(n, "violin in the attic") })
+		suite.Eventually(t, "the memory by its new vector", func() bool { return byVector(n, "violin in the attic") })
 		n.Close()
 		n = open(builtin(t, 512))
 	}

@@ -143,7 +143,7 @@ func TestEmbedderInTrouble(t *testing.T) {
 			t.Errorf("%s: a write took %s", how, slowest)
 		}
 		if how != "slow" {
-			eventually(t, how+": told to be down", func() bool { return state()["up"] == false })
+			suite.Eventually(t, how+": told to be down", func() bool { return state()["up"] == false })
 		}
 		at := state()
 		if at["of"] != stored || at["done"].(float64) > stored || at["done"].(float64)+at["missing"].(float64) != stored {
@@ -173,10 +173,10 @@ func TestEmbedderInTrouble(t *testing.T) {
 			server.does("well")
 			listens.CloseClientConnections() // as when it was started again
 		} // one that is slow is fast enough for the background
-		eventually(t, how+": every memory has its vector", whole)
-		eventually(t, how+": found by meaning", func() bool { return means("pond " + how + "7") })
+		suite.Eventually(t, how+": every memory has its vector", whole)
+		suite.Eventually(t, how+": found by meaning", func() bool { return means("pond " + how + "7") })
 		server.does("well")
-		eventually(t, how+": up again", func() bool { return state()["up"] == true })
+		suite.Eventually(t, how+": up again", func() bool { return state()["up"] == true })
 	}
 	asked := server.questions()
 	for range 10 {
@@ -193,7 +193,7 @@ func TestEmbedderInTrouble(t *testing.T) {
 	if out["count"] != 2. {
 		t.Errorf("%v", out)
 	}
-	eventually(t, "the text beside a refused one has its vector", func() bool { return means("lake of milk") && state()["missing"] == 1. })
+	suite.Eventually(t, "the text beside a refused one has its vector", func() bool { return means("lake of milk") && state()["missing"] == 1. })
 	if at := state(); at["up"] != true {
 		t.Errorf("an embedder that refuses one text is told to be down: %v", at)
 	}

@@ -31,16 +31,6 @@ func (c *cluster) service(i int) (*engine.Service, api.Caller) {
 	return s, caller
 }
 
-func eventually(t testing.TB, what string, check func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		if check() {
-			return
-		}
-	}
-	t.Fatalf("never: %s", what)
-}
-
 func TestAFollowerComesBackBySnapshot(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -61,7 +51,7 @@ func TestAFollowerComesBackBySnapshot(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "a snapshot is taken", func() bool { return s.RaftStatus().SnapshotIndex > 100 })
+	suite.Eventually(t, "a snapshot is taken", func() bool { return s.RaftStatus().SnapshotIndex > 100 })
 	c.open(away)
 	c.ready(away)
 	c.agree()
@@ -214,7 +204,7 @@ func TestCloseLeavesNoGoroutine(t *testing.T) {
 	for i := range c.nodes {
 		c.stop(i)
 	}
-	eventually(t, "the goroutines end", func() bool { return runtime.NumGoroutine() <= before+2 })
+	suite.Eventually(t, "the goroutines end", func() bool { return runtime.NumGoroutine() <= before+2 })
 }
 
 func TestConnectionLimitDoesNotLeak(t *testing.T) {
@@ -237,14 +227,14 @@ func TestConnectionLimitDoesNotLeak(t *testing.T) {
 		for _, cl := range open {
 			cl.Close()
 		}
-		eventually(t, "there is room again", func() bool {
+		suite.Eventually(t, "there is room again", func() bool {
 			cl, err := client.Dial(t.Context(), client.Config{Addrs: []string{c.nodes[0].Addrs().Wire}, Token: secret})
 			if err == nil {
 				cl.Close()
 			}
 			return err == nil
 		})
-		eventually(t, "no client is connected", func() bool { return strings.Contains(c.web(0).metrics(), "cairn_connections{surface=\"wire\"} 0\n") })
+		suite.Eventually(t, "no client is connected", func() bool { return strings.Contains(c.web(0).metrics(), "cairn_connections{surface=\"wire\"} 0\n") })
 	}
 }
 
@@ -273,13 +263,7 @@ func TestEventsWithACursor(t *testing.T) {
 	}()
 	next := func() wire.Event {
 		t.Helper()
-		select {
-		case e := <-got:
-			return e
-		case <-time.After(time.Minute):
-			t.Fatal("no event")
-			return wire.Event{}
-		}
+		return suite.Receive(t, "an event", got)
 	}
 	if e := next(); e.EventType != "subscribed" {
 		t.Fatalf("got %+v", e)

@@ -5,7 +5,8 @@ import (
 	"net/http"
 	"path/filepath"
 	"testing"
-	"time"
+
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // TestGatewayConnectionsAreBounded: one connection more than the gateway may have is closed, and its place is there again when
@@ -27,15 +28,7 @@ func TestGatewayConnectionsAreBounded(t *testing.T) {
 		defer nc.Close()
 		open = append(open, nc)
 	}
-	until := func(what string, ok func() bool) {
-		t.Helper()
-		for deadline := time.Now().Add(30 * time.Second); !ok(); time.Sleep(time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatal(what)
-			}
-		}
-	}
-	until("the node never saw its connections", func() bool { return n.gateway.Connections() == most })
+	suite.Eventually(t, "the node to see its connections", func() bool { return n.gateway.Connections() == most })
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	alive := func() bool {
 		resp, err := client.Get("http://" + n.Addrs().HTTP + "/v1/health")
@@ -49,5 +42,5 @@ func TestGatewayConnectionsAreBounded(t *testing.T) {
 		t.Errorf("connection %d was served", most+1)
 	}
 	open[0].Close()
-	until("no place after a connection has ended", alive)
+	suite.Eventually(t, "a place after a connection has ended", alive)
 }

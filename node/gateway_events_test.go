@@ -2,7 +2,6 @@ package node_test
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -43,7 +42,7 @@ func (w *web) listen(query string) *listener {
 // line reads a line, whatever it belongs to.
 func (l *listener) line() string {
 	l.t.Helper()
-	if err := l.nc.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+	if err := l.nc.SetReadDeadline(time.Now().Add(suite.Patience)); err != nil {
 		l.t.Fatal(err)
 	}
 	s, err := l.in.ReadString('\n')
@@ -206,7 +205,7 @@ func TestEventsEndWithTheirToken(t *testing.T) {
 	l := (&web{t, w.base, token}).listen("")
 	l.next()
 	w.ok("POST", "/v1/admin/tokens/revoke", obj{"token": token})
-	if err := l.nc.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+	if err := l.nc.SetReadDeadline(time.Now().Add(suite.Patience)); err != nil {
 		t.Fatal(err)
 	}
 	for {
@@ -270,7 +269,7 @@ func TestGatewayLimits(t *testing.T) {
 		return resp
 	}
 	auth := map[string]string{"Authorization": "Bearer " + secret}
-	eventually(t, "a refusal", func() bool { // another is due each second
+	suite.Eventually(t, "a refusal", func() bool { // another is due each second
 		r := ask("GET", "/v1/stats", auth)
 		if r.StatusCode == http.StatusTooManyRequests && r.Header.Get("Retry-After") == "" {
 			t.Error("429 without Retry-After")
@@ -310,8 +309,7 @@ func TestUnfinishedBodiesHoldNothingUp(t *testing.T) {
 		t.Cleanup(func() { nc.Close() })
 		fmt.Fprintf(nc, "POST /v1/recall HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", secret)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	ctx := suite.Context(t)
 	req, err := http.NewRequestWithContext(ctx, "GET", w.base+"/v1/stats", nil)
 	if err != nil {
 		t.Fatal(err)

@@ -257,7 +257,7 @@ func TestEveryWriteNamesTheLeader(t *testing.T) {
 	l := c.leader()
 	f := c.web((l + 1) % 3)
 	doc := f.ok("GET", "/openapi.json", nil)
-	eventually(t, "the follower knows the leader's gateway", func() bool {
+	suite.Eventually(t, "the follower knows the leader's gateway", func() bool {
 		_, out := f.send("POST", "/v1/remember", obj{})
 		return out["leader_addr"] == c.web(l).base
 	})

@@ -3,14 +3,12 @@ package node_test
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/engine"
@@ -276,7 +274,7 @@ func TestGatewayRefusals(t *testing.T) {
 	follower := c.web((l + 1) % 3)
 	var status int
 	var out obj
-	eventually(t, "the follower knows the leader's gateway", func() bool { // it may be behind
+	suite.Eventually(t, "the follower knows the leader's gateway", func() bool { // it may be behind
 		status, out = (&web{t, follower.base, ""}).send("POST", "/v1/remember", obj{"text": "x"})
 		return out["leader_addr"] != nil
 	})
@@ -285,7 +283,7 @@ func TestGatewayRefusals(t *testing.T) {
 		t.Errorf("a follower: %d %v", status, out)
 	}
 	var h obj
-	eventually(t, "health names the leader", func() bool {
+	suite.Eventually(t, "health names the leader", func() bool {
 		h = w.ok("GET", "/v1/health", nil)["cluster"].(obj)
 		return h["accepts_writes"] == true && h["role"] == "Leader"
 	})
@@ -379,12 +377,11 @@ func TestGatewayFromPython(t *testing.T) {
 	}
 	c := startWith(t, 3, refuse)
 	w, follower := c.web(c.leader()), c.web((c.leader()+1)%3)
-	eventually(t, "the follower knows the leader's gateway", func() bool {
+	suite.Eventually(t, "the follower knows the leader's gateway", func() bool {
 		_, out := follower.send("POST", "/v1/remember", obj{})
 		return out["leader_addr"] == w.base
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	ctx := suite.Context(t)
 	if out, err := exec.CommandContext(ctx, "python3", "testdata/sdk.py", w.token, w.base, follower.base).CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

@@ -1,13 +1,13 @@
 package node_test
 
 import (
-	"context"
 	"log/slog"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
@@ -22,11 +22,9 @@ func TestANodeDoesNotWaitForItself(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		if err := n.Ready(ctx); err != nil {
+		if err := n.Ready(suite.Context(t)); err != nil {
 			t.Errorf("not ready: %v", err)
 		}
-		cancel()
 		if err := n.Close(); err != nil {
 			t.Error(err)
 		}

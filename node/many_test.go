@@ -90,7 +90,7 @@ func manyDatabases(t *testing.T, n, memories int) {
 	}
 	recall("recalled")
 	var after held
-	eventually(t, "the indexes are closed", func() bool {
+	suite.Eventually(t, "the indexes are closed", func() bool {
 		after = holds()
 		return after.goroutines <= before.goroutines+16 && after.files <= before.files+24
 	})
@@ -109,7 +109,7 @@ func manyDatabases(t *testing.T, n, memories int) {
 	check("started", nil)
 	recall("recalled after the restart")
 	var again held
-	eventually(t, "the indexes are closed again", func() bool {
+	suite.Eventually(t, "the indexes are closed again", func() bool {
 		again = holds()
 		return again.goroutines <= before.goroutines+16 && again.files <= before.files+24
 	})

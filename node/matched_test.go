@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -65,7 +66,7 @@ func TestOnlyWhatMatched(t *testing.T) {
 	if _, _, err := cl.Recall(t.Context(), q); err == nil {
 		t.Error("over the wire a negative min_score is taken")
 	}
-	eventually(t, "what was returned counts", func() bool { return accesses(strong) == 2 })
+	suite.Eventually(t, "what was returned counts", func() bool { return accesses(strong) == 2 })
 	for _, rid := range []string{weak, other, unasked} {
 		if n := accesses(rid); n != 0 {
 			t.Errorf("%s was brought to mind %v times by questions that it does not answer", rid, n)

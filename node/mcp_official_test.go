@@ -1,7 +1,6 @@
 package node_test
 
 import (
-	"context"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -11,7 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // officialTools installs the official SDK, its conformance tests and the node they need, or says why it cannot.
@@ -32,8 +32,7 @@ func officialTools(t *testing.T) (dir, nodejs string) {
 	if err := os.WriteFile(filepath.Join(dir, "package.json"), []byte(`{"private":true,"type":"module"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-	defer cancel()
+	ctx := suite.Context(t)
 	run := func(wd string, args ...string) {
 		t.Helper()
 		c := exec.CommandContext(ctx, args[0], args[1:]...)
@@ -59,8 +58,7 @@ func TestOfficialSDK(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "sdk.mjs"), script, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	ctx := suite.Context(t)
 	cmd := exec.CommandContext(ctx, nodejs, "sdk.mjs", follower.base+"/mcp", secret)
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -88,8 +86,7 @@ func conformance(t *testing.T, dir, nodejs string, w *web) {
 	cli := filepath.Join(dir, "node_modules", "@modelcontextprotocol", "conformance", "dist", "index.js")
 	for _, scenario := range applicable {
 		t.Run(scenario, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
+			ctx := suite.Context(t)
 			cmd := exec.CommandContext(ctx, nodejs, cli, "server", "--url", strings.Replace(proxy.URL, "127.0.0.1", "localhost", 1)+"/mcp", "--scenario", scenario)
 			cmd.Dir = dir
 			out, err := cmd.CombinedOutput()

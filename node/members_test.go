@@ -132,11 +132,7 @@ func TestALiveMemberKeepsItsAddress(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		select {
-		case <-n.Done():
-		case <-time.After(time.Minute):
-			t.Errorf("a namesake %s goes on", name)
-		}
+		suite.Receive(t, "the end of a namesake "+name, n.Done())
 		if err := n.Err(); err == nil || !strings.Contains(err.Error(), "an id of its own") {
 			t.Errorf("a namesake %s ended with %v", name, err)
 		}
@@ -153,7 +149,7 @@ func TestALiveMemberKeepsItsAddress(t *testing.T) {
 	c.cfgs[victim].Addresses.Cluster = rafttest.Addr(t)
 	c.open(victim)
 	move := api.ChangeMembersRequest{Verb: "join", NodeID: uint32(victim + 1), Addr: c.cfgs[victim].Addresses.Cluster, Role: raft.RoleVoter}
-	eventually(t, "the member at its new address", func() bool { return c.change(l, move) == nil })
+	suite.Eventually(t, "the member at its new address", func() bool { return c.change(l, move) == nil })
 	c.ready(victim)
 	if now := c.members(); now != strings.Replace(before, was, c.cfgs[victim].Addresses.Cluster, 1) {
 		t.Errorf("the members were %s and are %s", before, now)
@@ -180,7 +176,7 @@ func TestALiveMemberKeepsItsAddress(t *testing.T) {
 		t.Errorf("the members were %s and are %s", moved, now)
 	}
 	move.Addr, move.Force = c.cfgs[victim].Addresses.Cluster, true
-	eventually(t, "the operator's word", func() bool { return c.change(c.leader(), move) == nil })
+	suite.Eventually(t, "the operator's word", func() bool { return c.change(c.leader(), move) == nil })
 	c.open(victim)
 	c.ready(victim)
 	c.agree()

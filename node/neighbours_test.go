@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
@@ -128,7 +129,7 @@ func TestWrongTokensAreThrottled(t *testing.T) {
 	if status, _ := ask(hostile, "/v1/stats", secret); status == http.StatusOK && time.Since(before) < 500*time.Millisecond { // it takes a try too
 		t.Error("the secret is compared beyond the pace")
 	}
-	eventually(t, "the secret is taken when the wait is over", func() bool {
+	suite.Eventually(t, "the secret is taken when the wait is over", func() bool {
 		time.Sleep(100 * time.Millisecond) // a try that comes too early is one of those that count
 		status, _ := ask(hostile, "/v1/stats", secret)
 		return status == http.StatusOK

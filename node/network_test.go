@@ -90,7 +90,7 @@ func TestALeaderCutOffAcknowledgesNothing(t *testing.T) {
 	if r, err := remember(short, s, caller, "", api.Draft{Text: "alone"}); err == nil {
 		t.Errorf("a leader without a quorum acknowledged %v", r.RIDs)
 	}
-	eventually(t, "the rest elects another", func() bool {
+	suite.Eventually(t, "the rest elects another", func() bool {
 		for i, n := range c.nodes {
 			if i != old && n.Service().Status(t.Context()).AcceptsWrites {
 				return true
@@ -131,7 +131,7 @@ func TestAClientLeavesAMinority(t *testing.T) {
 		t.Fatal(err)
 	}
 	net.cut(alone + 1)
-	eventually(t, "a member that knows of no quorum", func() bool {
+	suite.Eventually(t, "a member that knows of no quorum", func() bool {
 		s, caller := c.service(alone)
 		_, err := remember(t.Context(), s, caller, "", api.Draft{Text: "in a minority"})
 		return errors.Is(err, api.ErrNoLeader) && strings.Contains(err.Error(), "no quorum")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/raft"
 	"github.com/cairndb/cairn/raft/rafttest"
 	"github.com/cairndb/cairn/wire"
@@ -77,9 +79,7 @@ func (c *cluster) open(i int) {
 
 func (c *cluster) ready(i int) {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
-	defer cancel()
-	if err := c.nodes[i].Ready(ctx); err != nil {
+	if err := c.nodes[i].Ready(suite.Context(c.t)); err != nil {
 		c.t.Fatalf("node %d is not ready: %v", i+1, err)
 	}
 }
@@ -97,22 +97,18 @@ func (c *cluster) stop(i int) {
 }
 
 // leader waits for one that takes writes.
-func (c *cluster) leader() int {
+func (c *cluster) leader() (i int) {
 	c.t.Helper()
-	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		for i, n := range c.nodes {
-			if n != nil && n.Service().Status(context.Background()).AcceptsWrites {
-				return i
-			}
-		}
-	}
-	c.t.Fatal("no leader")
-	return -1
+	suite.Eventually(c.t, "a leader", func() bool {
+		i = slices.IndexFunc(c.nodes, func(n *node.Node) bool { return n != nil && n.Service().Status(context.Background()).AcceptsWrites })
+		return i >= 0
+	})
+	return i
 }
 
 func (c *cluster) dial(nodes ...int) *client.Client {
 	c.t.Helper()
-	cfg := client.Config{Token: secret}
+	cfg := client.Config{Token: secret, DialTimeout: suite.Patience, Patience: suite.Patience}
 	for _, i := range nodes {
 		cfg.Addrs = append(cfg.Addrs, c.nodes[i].Addrs().Wire)
 	}
@@ -127,10 +123,10 @@ func (c *cluster) dial(nodes ...int) *client.Client {
 // agree waits until all nodes have the same state at the same index, and answer recalls from it.
 func (c *cluster) agree() {
 	c.t.Helper()
+	var at oplog.Index
 	var last string
-	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	if !suite.Within(suite.Patience, func() bool {
 		sums := map[string]bool{}
-		var at oplog.Index
 		last = ""
 		for _, n := range c.nodes {
 			if n != nil {
@@ -140,12 +136,11 @@ func (c *cluster) agree() {
 				at = st.SumIndex
 			}
 		}
-		if len(sums) == 1 {
-			c.answer(at)
-			return
-		}
+		return len(sums) == 1
+	}) {
+		c.t.Fatalf("states differ:\n%s", last)
 	}
-	c.t.Fatalf("states differ:\n%s", last)
+	c.answer(at)
 }
 
 // answer waits until each node's index has followed its state that far, which it does on its own time.
@@ -157,9 +152,10 @@ func (c *cluster) answer(upTo oplog.Index) {
 		}
 		s, caller := c.service(i)
 		at := commit.AtIndex(upTo)
-		if _, err := recall(context.Background(), s, caller, index.Query{Text: "anything", K: 1}, at); err != nil {
-			c.t.Fatalf("node %d does not answer from its state: %v", i+1, err)
-		}
+		suite.Eventually(c.t, fmt.Sprintf("node %d to answer from its state", i+1), func() bool {
+			_, err := recall(context.Background(), s, caller, index.Query{Text: "anything", K: 1}, at)
+			return err == nil
+		})
 	}
 }
 
@@ -205,9 +201,7 @@ func TestThreeNodesLoseNothing(t *testing.T) {
 	var rids []string
 	put := func(text string) {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
-		defer cancel()
-		rid, err := cl.Remember(ctx, wire.NewRemember(text))
+		rid, err := cl.Remember(suite.Context(t), wire.NewRemember(text))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -87,7 +87,7 @@ func TestScopesHoldOnEverySurface(t *testing.T) {
 	master, addr := c.web(0), c.nodes[0].Addrs().Wire
 	var soon time.Time
 	var short string
-	eventually(t, "a token that will expire", func() bool { // one that has is not made
+	suite.Eventually(t, "a token that will expire", func() bool { // one that has is not made
 		soon = time.Now().Add(1500 * time.Millisecond)
 		status, out := master.send("POST", "/v1/admin/tokens", obj{"expires_at": float64(soon.UnixMicro()) / 1e6, "label": "short"})
 		short, _ = out["token"].(string)
@@ -144,7 +144,7 @@ func TestScopesHoldOnEverySurface(t *testing.T) {
 	}
 	ended := master.newToken(obj{"label": "ended"})
 	master.ok("POST", "/v1/admin/tokens/revoke", obj{"hash": access.HashToken(ended)[:12]})
-	eventually(t, "the short token's end", func() bool { return time.Now().After(soon) })
+	suite.Eventually(t, "the short token's end", func() bool { return time.Now().After(soon) })
 	for name, token := range map[string]string{"expired": short, "revoked": ended, "made up": "ydb_none"} {
 		w := master.with(token)
 		if status, out := w.send("POST", "/v1/remember", obj{"text": "no effect"}); status != 401 || out["error"] != "invalid or revoked token" {
@@ -181,11 +181,11 @@ func TestLimitsHoldOnEveryNode(t *testing.T) {
 	limit := leader.ok("POST", "/v1/admin/tokens/limit", obj{"token": bounded, "max_rps": 1, "burst": burst})
 	for i := range c.nodes {
 		w := c.web(i).with(bounded)
-		eventually(t, "the bound on every node", func() bool {
+		suite.Eventually(t, "the bound on every node", func() bool {
 			return c.web(i).ok("GET", "/v1/stats?verbose=1", nil)["applied_index"].(float64) >= limit["log_index"].(float64)
 		})
 		refused, after := 0, ""
-		eventually(t, "a refusal", func() bool { // the node takes the bound up with its next look at the log
+		suite.Eventually(t, "a refusal", func() bool { // the node takes the bound up with its next look at the log
 			status, header, _ := w.tool("status", obj{})
 			if status == http.StatusTooManyRequests {
 				refused, after = refused+1, header.Get("Retry-After")
@@ -195,7 +195,7 @@ func TestLimitsHoldOnEveryNode(t *testing.T) {
 		if n, err := strconv.Atoi(after); err != nil || n < 1 {
 			t.Errorf("node %d: Retry-After %q", i+1, after)
 		}
-		eventually(t, "a refusal over http", func() bool { // another is due each second
+		suite.Eventually(t, "a refusal over http", func() bool { // another is due each second
 			status, out := w.send("GET", "/v1/stats", nil)
 			if status != http.StatusOK && (status != http.StatusTooManyRequests || out["code"] != "rate_limited" || !strings.Contains(out["error"].(string), "for this token")) {
 				t.Errorf("node %d over http: %d %v", i+1, status, out)
@@ -206,7 +206,7 @@ func TestLimitsHoldOnEveryNode(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "a refusal over the wire", func() bool {
+		suite.Eventually(t, "a refusal over the wire", func() bool {
 			_, err = cl.Stats(t.Context())
 			return err != nil
 		})
@@ -220,7 +220,7 @@ func TestLimitsHoldOnEveryNode(t *testing.T) {
 	}
 	leader.ok("POST", "/v1/admin/tokens/limit", obj{"token": bounded})
 	leader.ok("POST", "/v1/admin/databases/default/quota", obj{"max_rps": 1, "burst": 1})
-	eventually(t, "the database's bound", func() bool {
+	suite.Eventually(t, "the database's bound", func() bool {
 		_, out := leader.with(free).send("GET", "/v1/stats", nil)
 		return strings.Contains(fmt.Sprint(out["error"]), "for this database")
 	})
@@ -233,7 +233,7 @@ func TestLimitsHoldOnEveryNode(t *testing.T) {
 	if _, err := cl.RememberBatch(t.Context(), three); !client.IsCode(err, wire.CodeInvalidPayload) || !strings.Contains(err.Error(), "batch size 3 exceeds quota 2 for this database") {
 		t.Errorf("a batch over the wire: %v", err)
 	}
-	eventually(t, "no bound", func() bool {
+	suite.Eventually(t, "no bound", func() bool {
 		for range 10 {
 			if status, _ := leader.with(bounded).send("GET", "/v1/stats", nil); status != 200 {
 				return false
@@ -269,14 +269,14 @@ func TestUsesOfTokensAreTold(t *testing.T) {
 		t.Errorf("used before it was: %v", got)
 	}
 	follower := c.web((leader + 1) % 3).with(token)
-	eventually(t, "the token on the follower", func() bool { status, _ := follower.send("GET", "/v1/stats", nil); return status == 200 })
+	suite.Eventually(t, "the token on the follower", func() bool { status, _ := follower.send("GET", "/v1/stats", nil); return status == 200 })
 	before := c.nodes[leader].Service().Applied()
 	start := time.Now()
 	for range 300 {
 		follower.ok("GET", "/v1/stats", nil)
 	}
 	for i := range c.nodes {
-		eventually(t, "the use on every node", func() bool { at, ok := used(i).(float64); return ok && at >= float64(start.Unix()) })
+		suite.Eventually(t, "the use on every node", func() bool { at, ok := used(i).(float64); return ok && at >= float64(start.Unix()) })
 	}
 	most := uint64(time.Since(start)/(100*time.Millisecond)) + 2
 	if grown := uint64(c.nodes[leader].Service().Applied() - before); grown > most {
@@ -295,7 +295,7 @@ func TestTheAuditSaysWhoDidWhat(t *testing.T) {
 	follower := c.web((leader + 1) % 3)
 	token := follower.newToken(obj{"label": "deploys", "scopes": []string{"read", "write", "admin"}})
 	w := follower.with(token)
-	eventually(t, "the token on the follower", func() bool { status, _ := w.send("GET", "/v1/stats", nil); return status == 200 })
+	suite.Eventually(t, "the token on the follower", func() bool { status, _ := w.send("GET", "/v1/stats", nil); return status == 200 })
 	w.ok("POST", "/v1/databases", obj{"name": "work"})
 	if status, _ := w.send("POST", "/v1/databases", obj{"name": "work"}); status != 409 {
 		t.Errorf("made twice: %d", status)
@@ -403,7 +403,7 @@ func TestNewKindsWaitForTheOldestMember(t *testing.T) {
 	}
 	c.open(old)
 	c.ready(old)
-	eventually(t, "the upgraded member", func() bool {
+	suite.Eventually(t, "the upgraded member", func() bool {
 		status, _ := w.send("POST", "/v1/admin/databases/default/quota", obj{"max_rps": 1000})
 		return status == 200
 	})

@@ -56,7 +56,7 @@ func TestTheLeaderDividesVectors(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "divided", func() bool { return divided().Rows != 0 })
+	suite.Eventually(t, "divided", func() bool { return divided().Rows != 0 })
 	if p := divided(); p.Rows != vector.PartitionedRows || p.Dim != 8 || p.Count() == 0 {
 		t.Errorf("divided %d vectors of %d dimensions into %d partitions", p.Rows, p.Dim, p.Count())
 	}

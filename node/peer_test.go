@@ -31,7 +31,7 @@ func knock(t testing.TB, addr string) *peerConn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { nc.Close() })
-	nc.SetDeadline(time.Now().Add(time.Minute))
+	nc.SetDeadline(time.Now().Add(suite.Patience))
 	return &peerConn{t, nc, wire.NewReader(bufio.NewReader(nc), wire.MaxLength)}
 }
 

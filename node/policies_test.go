@@ -52,7 +52,7 @@ func TestTiersAsClientsSeeThem(t *testing.T) {
 		m := w.ok("GET", "/v1/memory/"+rid+query, nil)
 		return fmt.Sprint(m["consolidation_status"], " ", m["storage_tier"])
 	}
-	eventually(t, "old scratch is forgotten", func() bool {
+	suite.Eventually(t, "old scratch is forgotten", func() bool {
 		return tier("", scratch) == "tombstoned working" && tier("", over) == "tombstoned working"
 	})
 	used := w.ok("POST", "/v1/remember", obj{"text": "the wifi password is on the fridge", "tier": "working"})["rid"].(string)
@@ -63,7 +63,7 @@ func TestTiersAsClientsSeeThem(t *testing.T) {
 			t.Fatalf("%+v, %v", hits, err)
 		}
 	}
-	eventually(t, "what is used goes up a tier", func() bool { // and at the next round another
+	suite.Eventually(t, "what is used goes up a tier", func() bool { // and at the next round another
 		return slices.Contains([]string{"active episodic", "active longterm"}, tier("", used))
 	})
 	if got := tier("", episode) + ", " + tier("?database=other", elsewhere); got != "active episodic, active working" {
@@ -177,7 +177,7 @@ func TestSessionsAsClientsSeeThem(t *testing.T) {
 	c.cfgs[0].Background = engine.Background{NoThink: true, Abandon: 100 * time.Millisecond, SessionAge: age}
 	c.open(0)
 	c.ready(0)
-	eventually(t, "the second is given up", func() bool {
+	suite.Eventually(t, "the second is given up", func() bool {
 		w.ok("POST", "/v1/remember", obj{"text": "the log's clock goes on"})
 		return said(w.ok("GET", "/v1/sessions?client_id=a", nil), "sessions", "status") == "abandoned ended"
 	})

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
@@ -24,8 +23,7 @@ func TestLeadersAreAnnounced(t *testing.T) {
 	c := start(t, 3)
 	lead := c.leader()
 	c.agree() // and who is asked knows who leads
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	ctx := suite.Context(t)
 	heard := errors.New("heard of another leader")
 	err := c.dial((lead+1)%3).Subscribe(ctx, wire.Subscribe{Events: []string{"leader"}}, func(e wire.Event) error {
 		switch e.EventType {

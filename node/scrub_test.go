@@ -59,11 +59,7 @@ func TestFlippedBitsAreHealed(t *testing.T) {
 			if m, err := api.Get.Do(t.Context(), s, caller, &api.GetRequest{RID: rids[50]}); err == nil && m.Text != "lighthouse number 0050 has a keeper" {
 				t.Errorf("it answers %q", m.Text)
 			}
-			select {
-			case <-c.nodes[victim].Done():
-			case <-time.After(time.Minute):
-				t.Fatal("the damage was not found")
-			}
+			suite.Receive(t, "a node that stops at its damage", c.nodes[victim].Done())
 			if err := c.nodes[victim].Err(); !state.IsCorrupt(err) {
 				t.Errorf("the node says %v", err)
 			}
@@ -86,7 +82,7 @@ func TestFlippedBitsAreHealed(t *testing.T) {
 		if l, err := filepath.Glob(dir + ".corrupt-*"); err != nil || len(l) != 1 {
 			t.Errorf("kept aside: %v, %v", l, err)
 		}
-		eventually(t, "it has its vote again", func() bool {
+		suite.Eventually(t, "it has its vote again", func() bool {
 			for _, m := range c.nodes[victim].Service().RaftStatus().Members {
 				if m.ID == uint32(victim+1) {
 					return m.Voter
@@ -102,7 +98,7 @@ func flippedWords(t *testing.T, c *cluster, victim int) {
 	t.Helper()
 	pattern := filepath.Join(c.cfgs[victim].Home, "index", "*", "text", "*.zap")
 	var words []string
-	eventually(t, "its words are on the disk", func() bool {
+	suite.Eventually(t, "its words are on the disk", func() bool {
 		words, _ = filepath.Glob(pattern)                                             // the pattern is good
 		return len(words) > 0 && !slices.ContainsFunc(words, func(path string) bool { // one that is being written
 			raw, err := os.ReadFile(path)
@@ -113,7 +109,7 @@ func flippedWords(t *testing.T, c *cluster, victim int) {
 	for _, path := range words {
 		rafttest.FlipOne(t, path, rand.New(rand.NewPCG(5, 6)))
 	}
-	eventually(t, "it names the file, and has made its index anew", func() bool {
+	suite.Eventually(t, "it names the file, and has made its index anew", func() bool {
 		found := c.nodes[victim].Service().Status(t.Context()).Damaged
 		return len(found) == 1 && found[0].Kind == "index" && found[0].Database == "default" && found[0].Healed && slices.Contains(words, filepath.Join(c.cfgs[victim].Home, found[0].File))
 	})
@@ -162,7 +158,7 @@ func TestFlippedBitsOfANodeThatIsAlone(t *testing.T) {
 			c.open(0)
 			c.ready(0)
 			rafttest.FlipTables(t, filepath.Join(dir, "state"))
-			eventually(t, "it counts the damage", damaged)
+			suite.Eventually(t, "it counts the damage", damaged)
 			s, caller := c.service(0)
 			if found := s.Status(t.Context()).Damaged; len(found) == 0 || found[0].Kind != "state" || found[0].Healed || !strings.Contains(found[0].Heals, "restart the node") {
 				t.Errorf("its status names %+v", found)
@@ -175,7 +171,7 @@ func TestFlippedBitsOfANodeThatIsAlone(t *testing.T) {
 			if err := c.nodes[0].Err(); err != nil {
 				t.Errorf("the node stopped: %v", err)
 			}
-			eventually(t, "it leaves word", func() bool {
+			suite.Eventually(t, "it leaves word", func() bool {
 				_, err := os.Stat(filepath.Join(dir, "rebuild"))
 				return err == nil
 			})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -57,7 +58,7 @@ func TestSlowOperationsAreLogged(t *testing.T) {
 			t.Fatal(err)
 		}
 		if tc.want { // the line is written behind the answer
-			eventually(t, "the last line", func() bool { return strings.Contains(log.String(), "surface=wire operation=recall") })
+			suite.Eventually(t, "the last line", func() bool { return strings.Contains(log.String(), "surface=wire operation=recall") })
 		}
 		said := log.String()
 		for _, line := range []string{"surface=http operation=remember database=default", "surface=http operation=recall", "surface=sift operation=search database=default", "surface=mcp operation=recall",

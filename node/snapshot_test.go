@@ -44,7 +44,7 @@ func TestADamagedSnapshotIsReplaced(t *testing.T) {
 func cutLog(t *testing.T, c *cluster, lead int) map[string]string {
 	t.Helper()
 	w := &writers{acked: map[string]string{}}
-	eventually(t, "the log is cut", func() bool {
+	suite.Eventually(t, "the log is cut", func() bool {
 		for i := range 50 {
 			_ = w.put(c.nodes[lead], fmt.Sprintf("write %d", i))
 		}
@@ -106,7 +106,7 @@ func TestSnapshotsDamagedAtRest(t *testing.T) {
 				holds()
 				c.ready(victim)
 				c.agree()
-				eventually(t, "it is whole", func() bool {
+				suite.Eventually(t, "it is whole", func() bool {
 					holds()
 					st := s.RaftStatus()
 					return len(st.Members) == nodes && !slices.ContainsFunc(st.Members, func(m raft.Member) bool { return !m.Voter })
@@ -134,7 +134,7 @@ func damagedSnapshots(t *testing.T, harm func([]byte) []byte) {
 		if i == away {
 			continue
 		}
-		eventually(t, "no snapshot is due", func() bool {
+		suite.Eventually(t, "no snapshot is due", func() bool {
 			s := n.Service().RaftStatus()
 			return s.LastIndex < s.SnapshotIndex+threshold
 		})

@@ -62,8 +62,7 @@ func TestAnswersBeforeTheLogIsOpen(t *testing.T) {
 	if err != nil || len(hits) != 1 || end.Index == 0 || end.LagSeconds != nil {
 		t.Errorf("wire: %d memories at %d, %v s behind, want it unknown; %v", len(hits), end.Index, end.LagSeconds, err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	ctx := suite.Context(t)
 	ask, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+cfg.Addresses.HTTP+"/v1/recall", strings.NewReader(`{"query": "keeper"}`))
 	if err != nil {
 		t.Fatal(err)
@@ -182,7 +181,7 @@ func TestALoneNodeGrows(t *testing.T) {
 	if r := find(t, c.dial(1), "alone"); len(r) != 1 {
 		t.Errorf("on the second node: %+v", r)
 	}
-	eventually(t, "the first at its address", func() bool {
+	suite.Eventually(t, "the first at its address", func() bool {
 		st := c.nodes[1].Service().Status(t.Context())
 		return len(st.Peers) == 1 && st.Peers[0].Addr == c.cfgs[0].Addresses.Cluster && st.Peers[0].Reachable
 	})

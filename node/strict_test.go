@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -21,7 +22,7 @@ func (c *cluster) frame(op wire.Op, payload string) (wire.Op, string) {
 		c.t.Fatal(err)
 	}
 	defer nc.Close()
-	_ = nc.SetDeadline(time.Now().Add(10 * time.Second))
+	_ = nc.SetDeadline(time.Now().Add(suite.Patience))
 	token, err := json.Marshal(map[string]string{"token": secret})
 	if err != nil {
 		c.t.Fatal(err)

@@ -127,11 +127,7 @@ func TestAFailedSyncLosesNothing(t *testing.T) {
 			w := writeAll(t, c)
 			w.wait(t, 100)
 			disks[victim].fail(tc.file)
-			select {
-			case <-c.nodes[victim].Done():
-			case <-time.After(time.Minute):
-				t.Fatal("a node with a broken disk goes on")
-			}
+			suite.Receive(t, "the end of a node with a broken disk", c.nodes[victim].Done())
 			if err := c.nodes[victim].Err(); err == nil || !strings.Contains(err.Error(), "disk has failed") {
 				t.Errorf("the node says %v, not what became of its disk", err)
 			}
@@ -174,7 +170,7 @@ func TestAFailedSyncUnderASnapshot(t *testing.T) {
 	away := (lead + 1) % 3
 	c.stop(away)
 	w := &writers{acked: map[string]string{}}
-	eventually(t, "the log is cut", func() bool {
+	suite.Eventually(t, "the log is cut", func() bool {
 		for i := range 50 {
 			_ = w.put(c.nodes[lead], fmt.Sprintf("write %d", i))
 		}
@@ -187,11 +183,7 @@ func TestAFailedSyncUnderASnapshot(t *testing.T) {
 		return do()
 	}
 	c.open(away)
-	select {
-	case <-c.nodes[away].Done():
-	case <-time.After(time.Minute):
-		t.Fatal("a node with a broken disk goes on")
-	}
+	suite.Receive(t, "the end of a node with a broken disk", c.nodes[away].Done())
 	if err := c.nodes[away].Err(); err == nil || !strings.Contains(err.Error(), "cannot restore a snapshot") {
 		t.Errorf("the node says %v", err)
 	}
@@ -253,5 +245,5 @@ func (w *writers) wait(t *testing.T, n int) {
 	t.Helper()
 	count := func() int { w.mu.Lock(); defer w.mu.Unlock(); return len(w.acked) }
 	have := count()
-	eventually(t, "writes go on", func() bool { return count() >= have+n })
+	suite.Eventually(t, "writes go on", func() bool { return count() >= have+n })
 }

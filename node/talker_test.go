@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -57,7 +58,7 @@ func (k *talker) send(op wire.Op, m wire.Message) uint32 {
 // next is the next frame, whatever it answers.
 func (k *talker) next() wire.Frame {
 	k.t.Helper()
-	if err := k.nc.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+	if err := k.nc.SetReadDeadline(time.Now().Add(suite.Patience)); err != nil {
 		k.t.Fatal(err)
 	}
 	f, err := k.in.Next()

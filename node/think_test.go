@@ -41,7 +41,7 @@ func TestALeaderThatFallsWhileThinking(t *testing.T) {
 		lead := c.leader()
 		thinksOn(t, c, lead, func() (next int) {
 			net.cut(lead + 1)
-			eventually(t, "the rest elects another", func() bool {
+			suite.Eventually(t, "the rest elects another", func() bool {
 				next = slices.IndexFunc(c.nodes, func(n *node.Node) bool { return n != c.nodes[lead] && n.Service().Status(t.Context()).AcceptsWrites })
 				return next >= 0
 			})
@@ -129,8 +129,7 @@ func TestEventsOfTheMind(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
 	cl := c.dial(0)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	ctx := suite.Context(t)
 	for _, text := range []string{"Alice lives in Lisbon.", "Alice lives in Berlin.", "Bob asked for the quarterly report on Thursday.", "Note that Bob asked for the quarterly report on Thursday.",
 		"one", "two", "three", "four", "five", "six"} {
 		if _, err := cl.Remember(ctx, episodic(text)); err != nil {

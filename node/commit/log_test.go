@@ -18,6 +18,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/snapshot"
 	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/raft"
 	"github.com/cairndb/cairn/raft/rafttest"
 	"github.com/cairndb/cairn/wire"
@@ -111,11 +112,7 @@ func (m *member) note(outcomes []oplog.Outcome) {
 func leader(t *testing.T, change func(*Options)) *member {
 	t.Helper()
 	m := open(t, raft.Config{Alone: true, Addr: "127.0.0.1:0"}, change)
-	for deadline := time.Now().Add(time.Minute); !m.Leads(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("a cluster of one has no leader")
-		}
-	}
+	suite.Eventually(t, "a leader of a cluster of one", m.Leads)
 	m.propose(t, oplog.Entry{Ops: []oplog.Op{&oplog.Init{Cluster: "c", At: 1}}})
 	return m
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/raft"
 	"github.com/cairndb/cairn/wire"
 )
@@ -31,13 +32,11 @@ func TestALostLeadIsNotTriedWithoutPause(t *testing.T) {
 	defer tries.Wait()
 	defer cancel()
 	believes.Go(func() { // that it leads, whatever it learns
-		for ; ctx.Err() == nil; time.Sleep(time.Millisecond) {
+		for ; ctx.Err() == nil; time.Sleep(time.Millisecond) { // at a pace that leaves the processors to what is tested
 			m.leads.Store(true)
 		}
 	})
-	for !m.Leads() {
-		time.Sleep(time.Millisecond)
-	}
+	suite.Eventually(t, "it to lead", m.Leads)
 	began := time.Now()
 	tries.Go(func() {
 		if _, err := m.forward(ctx, wire.Asker{}, e); err == nil {
@@ -45,11 +44,7 @@ func TestALostLeadIsNotTriedWithoutPause(t *testing.T) {
 		}
 	})
 	const most = 8
-	for deadline := time.Now().Add(time.Minute); entered.Load() < most; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d tries", entered.Load())
-		}
-	}
+	suite.Eventually(t, "tries", func() bool { return entered.Load() >= most })
 	if took := time.Since(began); took < 5*retryPause { // no change of leadership is awaited less long
 		t.Errorf("%d tries in %s", most, took)
 	}

@@ -3,9 +3,9 @@ package commit
 import (
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // TestARecordFitsAFrame: entries share a record as long as it stays short enough to be sent; the one too many begins the next.
@@ -56,11 +56,7 @@ func TestEntriesShareARecord(t *testing.T) {
 	for i := range many {
 		proposed.Go(func() { outcomes[i] = m.propose(t, remember(oplog.NewID())) })
 	}
-	for deadline := time.Now().Add(time.Minute); len(m.proposer.queue) < many-1; time.Sleep(time.Millisecond) { // one is the next record's first
-		if time.Now().After(deadline) {
-			t.Fatalf("%d entries wait", len(m.proposer.queue))
-		}
-	}
+	suite.Eventually(t, "entries that wait", func() bool { return len(m.proposer.queue) >= many-1 }) // one is the next record's first
 	for range recordsInFlight {
 		<-m.proposer.slots
 	}

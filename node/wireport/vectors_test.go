@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/field"
 )
@@ -67,7 +68,7 @@ func TestVectors(t *testing.T) {
 		}
 	}
 	next := func() wire.Frame {
-		if err := nc.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+		if err := nc.SetReadDeadline(time.Now().Add(suite.Patience)); err != nil {
 			t.Fatal(err)
 		}
 		f, err := in.Next()
