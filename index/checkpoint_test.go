@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/oplog"
@@ -54,7 +53,7 @@ func copyAll(t testing.TB, from, to string) {
 
 // moment is what the files of a running index are at one time, as a crash leaves them: nothing was written between two looks at
 // all of them if both saw the same.
-func moment(t *testing.T, dir string) map[string][]byte {
+func moment(t *testing.T, dir string) (files map[string][]byte) {
 	t.Helper()
 	look := func() (map[string][]byte, error) {
 		files := map[string][]byte{}
@@ -66,18 +65,16 @@ func moment(t *testing.T, dir string) map[string][]byte {
 		})
 		return files, err
 	}
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
+	suite.Eventually(t, "the files to rest", func() bool {
 		one, err := look()
 		other, err2 := look()
-		if err == nil && err2 == nil && maps.EqualFunc(one, other, bytes.Equal) {
-			return one
-		}
 		if err := errors.Join(err, err2); err != nil && !errors.Is(err, os.ErrNotExist) { // one that was merged away meanwhile
 			t.Fatal(err)
 		}
-	}
-	t.Fatal("the files never rest")
-	return nil
+		files = one
+		return err == nil && err2 == nil && maps.EqualFunc(one, other, bytes.Equal)
+	})
+	return files
 }
 
 func writeTree(t *testing.T, dir string, files map[string][]byte) {
@@ -148,14 +145,7 @@ func TestCheckpointWhileFollowing(t *testing.T) {
 	}
 	r.apply(l.records, 1)
 	path := filepath.Join(r.dir(), "checkpoint")
-	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		if _, err := os.Stat(path); err == nil {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatal("no checkpoint")
-		}
-	}
+	suite.Eventually(t, "a checkpoint", func() bool { _, err := os.Stat(path); return err == nil })
 	r.settle() // words that the disk does not have are read again, whatever the checkpoint says
 	at := len(l.records)
 	for k := range 40 {

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/index/text"
@@ -231,14 +230,7 @@ func TestADamagedListIsHealedByTheNextEntry(t *testing.T) {
 			r.overwrite(rootFile, func(b []byte) { clear(b) })
 		}
 		r.apply(w.more[next:next+1], 1)
-		for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-			if lag := r.index.Lag(); lag.Err != nil || lag.Unsynced == 0 {
-				break
-			}
-			if time.Now().After(end) {
-				t.Fatalf("not on the disk within a minute: %+v", r.index.Lag())
-			}
-		}
+		suite.Eventually(t, "all to be on the disk", func() bool { lag := r.index.Lag(); return lag.Err != nil || lag.Unsynced == 0 })
 	}
 	if found := r.index.Damaged().List(); len(found) != 1 || filepath.Base(found[0].Path) != rootFile || !found[0].Healed {
 		t.Errorf("it names %+v", found)

@@ -19,13 +19,14 @@ import (
 func (r *replica) closeAll() {
 	r.t.Helper()
 	r.settle()
-	for end := time.Now().Add(time.Minute); index.OpenNow(r.index) > 0; {
+	suite.Eventually(r.t, "all indexes to be closed", func() bool {
+		if index.OpenNow(r.index) == 0 {
+			return true
+		}
 		index.CloseUnused(r.index)
 		index.Checkpointed(r.index)
-		if time.Now().After(end) {
-			r.t.Fatal("indexes stay open")
-		}
-	}
+		return false
+	})
 }
 
 // TestClosedIndexesAnswerTheSame: an index that is made from the state, one that outgrows that, and those that are closed between the

@@ -12,6 +12,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/oplog/state/statetest"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // replica is a state and the index that follows it, as a node holds them.
@@ -69,15 +70,11 @@ func (r *replica) reopen() {
 // settle waits until all that was applied is on the disk. Close does so too, but not for long.
 func (r *replica) settle() {
 	r.t.Helper()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+	suite.Eventually(r.t, "all to be on the disk", func() bool {
 		lag := r.index.Lag()
-		if lag.Err != nil || time.Now().After(end) {
-			r.t.Fatalf("not on the disk within a minute: %+v", lag)
-		}
-		if lag.Unsynced == 0 {
-			return
-		}
-	}
+		must(r.t, lag.Err)
+		return lag.Unsynced == 0
+	})
 }
 
 // apply takes records into the state and lets the index follow, batch records at a time.

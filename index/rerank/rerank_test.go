@@ -57,7 +57,7 @@ func TestScores(t *testing.T) {
 		}
 	})
 	for _, model := range []string{"", "m"} {
-		r, err := New(Config{URL: url, Model: model, Key: "key", Wait: time.Second * 5})
+		r, err := New(Config{URL: url, Model: model, Key: "key", Wait: maxWait})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +75,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 	for _, answer := range []string{`[]`, `{}`, `null`, `7`, `[{"index":0,"score":1}]`, `[{"index":0,"score":1},{"index":0,"score":1}]`, `[{"index":0,"score":1},{"index":2,"score":1}]`,
 		`[{"index":0,"score":1},{"index":-1,"score":1}]`, `[{"index":0,"score":1},{"score":1}]`, `[{"index":0,"score":1},{"index":1}]`, `[{"index":0,"score":1},{"index":1,"score":1e999}]`,
 		`{"results":[{"index":0,"relevance_score":1},{"index":1}]}`, strings.Repeat(" ", maxReply+1)} {
-		r, err := New(Config{URL: url, Key: "key", Wait: 5 * time.Second})
+		r, err := New(Config{URL: url, Key: "key", Wait: maxWait})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -109,7 +109,7 @@ func TestHangs(t *testing.T) {
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	url := serve(t, func(w http.ResponseWriter, _ question) { http.Error(w, "too long", http.StatusRequestEntityTooLarge) })
-	r, err := New(Config{URL: url, Key: "key"})
+	r, err := New(Config{URL: url, Key: "key", Wait: maxWait})
 	if err != nil {
 		t.Fatal(err)
 	}

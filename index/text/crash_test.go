@@ -301,15 +301,8 @@ func TestNoLeaks(t *testing.T) {
 	for n := range uint64(50) {
 		cycle(n + 1)
 	}
-	deadline := time.Now().Add(time.Minute)
-	for {
-		g, f := count()
-		if g <= g0+2 && f <= f0+1 {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("got %d goroutines and %d files, had %d and %d", g, f, g0, f0)
-		}
-		runtime.Gosched()
+	var g, f int
+	if !suite.Within(suite.Patience, func() bool { g, f = count(); return g <= g0+2 && f <= f0+1 }) {
+		t.Fatalf("got %d goroutines and %d files, had %d and %d", g, f, g0, f0)
 	}
 }

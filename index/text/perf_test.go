@@ -20,7 +20,7 @@ func BenchmarkOpen(b *testing.B) {
 		apply(b, x, uint64(part[0].Row), part)
 	}
 	settle(b, x)
-	for last := -1; last != len(x.snap.segments); time.Sleep(2 * time.Second) {
+	for last := -1; last != len(x.snap.segments); time.Sleep(2 * time.Second) { // merges may follow one another
 		last = len(x.snap.segments)
 	}
 	x.Close()

@@ -1,14 +1,13 @@
 package text
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // TestRewriteLeavesNoFileUnderAnOldKey: several segments, and then the one that they became, are brought under the next key while the index is searched and
@@ -45,14 +44,12 @@ func TestRewriteLeavesNoFileUnderAnOldKey(t *testing.T) {
 			}
 		}
 		if round > 0 {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			rewritten := make(chan error, 1)
-			go func() { rewritten <- x.Rewrite(ctx) }()
+			go func() { rewritten <- x.Rewrite(suite.Context(t)) }()
 			add(20)
 			if err := <-rewritten; err != nil {
 				t.Fatalf("round %d: %v", round, err)
 			}
-			cancel()
 			if err := keys.Retire(); err != nil {
 				t.Fatal(err)
 			}

@@ -7,11 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/blevesearch/bleve/v2/index/scorch"
 
 	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
@@ -56,11 +56,7 @@ func TestFlippedListOfSegmentsInUse(t *testing.T) {
 				if x, err = Open(Config{Dir: dir, Keys: keys}); err != nil {
 					t.Fatal(err)
 				}
-				for end := time.Now().Add(time.Minute); !waits(x); time.Sleep(time.Millisecond) {
-					if time.Now().After(end) {
-						t.Fatal("Bleve has something to do for a minute")
-					}
-				}
+				suite.Eventually(t, "Bleve to have nothing to do", func() bool { return waits(x) })
 				bit := rafttest.FlipLive(t, filepath.Join(dir, rootFile), rng)
 				var found error
 				if i%2 == 0 {

@@ -8,7 +8,6 @@ import (
 	"syscall"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -202,15 +201,13 @@ func TestAFullDiskIsWaitedFor(t *testing.T) {
 				t.Fatalf("a write on a full disk: %v", err)
 			}
 			fs.set(nil)
-			for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) { // a task may begin to wait for what it tried before
+			suite.Eventually(t, "it to find room", func() bool { // a task may begin to wait for what it tried before
 				err := s.Flush()
-				if err == nil && s.Full() == nil {
-					break
+				if err != nil && !errors.Is(err, syscall.ENOSPC) {
+					t.Fatalf("a flush once there is room: %v", err)
 				}
-				if !errors.Is(err, syscall.ENOSPC) && err != nil || time.Now().After(deadline) {
-					t.Fatalf("there is room, and it still waits: %v", err)
-				}
-			}
+				return err == nil && s.Full() == nil
+			})
 			fs.set(func(string, string) error { return syscall.ENOSPC })
 			if err := write(s, 3); err != nil && !errors.Is(err, syscall.ENOSPC) { // a task may have met the full disk before the writer
 				t.Fatalf("a write as the disk fills: %v", err)
