@@ -42,7 +42,7 @@ func TestWhoHangsIsTold(t *testing.T) {
 	var said bytes.Buffer
 	c := exec.Command("/bin/sh", "-c", "exec 2>/dev/null; trap 'echo left; exit 0' TERM; echo up; while :; do sleep 0.05; done")
 	take := func(b []byte) { said.Write(b); cancel() }
-	if err := Run(ctx, Program{Cmd: c, Out: take, Polite: syscall.SIGTERM, Grace: time.Minute}); !errors.Is(err, context.Canceled) {
+	if err := Run(ctx, Program{Cmd: c, Out: take, Polite: syscall.SIGTERM, Grace: suite.Patience}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	if said.String() != "up\nleft\n" {

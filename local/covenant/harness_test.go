@@ -19,6 +19,7 @@ import (
 	"github.com/cairndb/cairn/local/covenant"
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
@@ -48,13 +49,10 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-// busy is what a write may take, and a connection to say who it is, where dozens of nodes share two processors and a disk.
-const busy = time.Minute
-
 func startNode(t testing.TB, log *slog.Logger, embedder embed.Embedder) *node.Node {
 	t.Helper()
 	n, err := node.Open(t.Context(), node.Config{Embedder: embedder, Home: filepath.Join(t.TempDir(), "node"), Addresses: node.Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0"},
-		Raft: node.Raft{Heartbeat: 50 * time.Millisecond, Election: rafttest.Election(100 * time.Millisecond)}, Limits: node.Limits{ApplyTimeout: busy}, Logger: log})
+		Raft: node.Raft{Heartbeat: 50 * time.Millisecond, Election: rafttest.Election(100 * time.Millisecond)}, Limits: node.Limits{ApplyTimeout: suite.Patience}, Logger: log})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +80,7 @@ func startWith(t testing.TB, embedder embed.Embedder, change ...func(*covenant.C
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(home) })
-	d.cfg = covenant.Config{Home: home, Memory: api.At{Host: d.node.Host(), Database: "default"}, Node: 1, HTTP: "127.0.0.1:0", WriteTimeout: busy, AuthTimeout: busy,
+	d.cfg = covenant.Config{Home: home, Memory: api.At{Host: d.node.Host(), Database: "default"}, Node: 1, HTTP: "127.0.0.1:0", WriteTimeout: suite.Patience, AuthTimeout: suite.Patience,
 		Logger: log}
 	for _, c := range change {
 		c(&d.cfg)
@@ -167,7 +165,7 @@ func (c *client) send(body string) {
 // recv reads a frame; nil is the end of the stream.
 func (c *client) recv() []byte {
 	c.t.Helper()
-	c.SetReadDeadline(time.Now().Add(time.Minute))
+	c.SetReadDeadline(time.Now().Add(suite.Patience))
 	var head [4]byte
 	if _, err := io.ReadFull(c, head[:]); err == io.EOF {
 		return nil

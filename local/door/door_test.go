@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // serve is a listener behind a door.
@@ -175,7 +177,7 @@ func TestStrangersAreFew(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { c.Close() })
-		c.SetReadDeadline(time.Now().Add(time.Minute))
+		c.SetReadDeadline(time.Now().Add(suite.Patience))
 		return c
 	}
 	answered := func(c net.Conn) bool {
@@ -200,11 +202,7 @@ func TestStrangersAreFew(t *testing.T) {
 			t.Fatal("one of the first was cut off")
 		}
 	}
-	for deadline := time.Now().Add(time.Minute); !answered(dial()); {
-		if time.Now().After(deadline) {
-			t.Fatal("no room after the others have gone")
-		}
-	}
+	suite.Eventually(t, "room after the others have gone", func() bool { return answered(dial()) })
 }
 
 func TestCheckOrigins(t *testing.T) {

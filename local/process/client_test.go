@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // peer is a client that does what a test says.
@@ -44,7 +46,7 @@ func connect(t testing.TB, socket string) *peer {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { nc.Close() })
-	if err := nc.SetDeadline(time.Now().Add(3 * time.Minute)); err != nil {
+	if err := nc.SetDeadline(time.Now().Add(suite.Patience)); err != nil {
 		t.Fatal(err)
 	}
 	return &peer{t: t, nc: nc, lines: bufio.NewReaderSize(nc, 1<<20)}

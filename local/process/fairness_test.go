@@ -89,11 +89,7 @@ func TestConcurrentSpawnsOfOneID(t *testing.T) {
 // goneSoon waits until a process group has no member.
 func goneSoon(t testing.TB, group int) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !errors.Is(syscall.Kill(-group, 0), syscall.ESRCH); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("group %d is alive", group)
-		}
-	}
+	suite.Eventually(t, fmt.Sprintf("group %d to end", group), func() bool { return errors.Is(syscall.Kill(-group, 0), syscall.ESRCH) })
 }
 
 // A spawn that meets the server's end leaves no process behind.

@@ -205,13 +205,7 @@ func TestNothingIsLeftOfManyProcesses(t *testing.T) {
 		p.sh(id, "true")
 		p.exit(id)
 	}
-	deadline := time.Now().Add(time.Minute)
-	for descriptors(t) > before+4 {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d descriptors became %d", before, descriptors(t))
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
+	suite.Eventually(t, fmt.Sprintf("%d descriptors again", before), func() bool { return descriptors(t) <= before+4 })
 	var ws syscall.WaitStatus
 	if pid, err := syscall.Wait4(-1, &ws, syscall.WNOHANG, nil); pid > 0 {
 		t.Errorf("process %d was a zombie (%v)", pid, err)
@@ -233,16 +227,16 @@ func TestHalfClosedClientGetsItsAnswers(t *testing.T) {
 	p.write(request(1, "process.spawn", map[string]any{"id": "p", "command": "sleep", "args": []string{"100"}}) +
 		request(2, "process.killAndWait", map[string]any{"id": "p", "timeoutMs": 2000}) + request(3, "server.ping", nil) +
 		request(4, "process.reattach", map[string]any{"id": "p"}))
-	start := time.Now()
 	p.nc.(*net.UnixConn).CloseWrite()
 	for id := 1; id <= 4; id++ {
 		if l := p.answer(id); l.Error != nil {
 			t.Errorf("%d: %+v", id, l.Error)
 		}
 	}
+	said := time.Now()
 	for {
 		if _, err := p.receive(); errors.Is(err, io.EOF) {
-			if d := time.Since(start); d >= 15*time.Second { // it was closed because all was said, not because time was up
+			if d := time.Since(said); d >= 15*time.Second { // it was closed because all was said, not because time was up
 				t.Errorf("closed after %s", d)
 			}
 			break
@@ -287,13 +281,8 @@ func TestCloseLeavesNothing(t *testing.T) {
 	}
 	closed := make(chan error, 1)
 	go func() { closed <- s.Close() }()
-	select {
-	case err := <-closed:
-		if err != nil {
-			t.Error(err)
-		}
-	case <-time.After(time.Minute): // the child sleeps for a thousand seconds
-		t.Fatal("it waits for the child")
+	if err := suite.Receive(t, "a server that does not wait for its child", closed); err != nil { // which sleeps for a thousand seconds
+		t.Error(err)
 	}
 	if _, err := os.Lstat(socket); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the socket: %v", err)

@@ -159,7 +159,7 @@ func TestBackfillGoesOn(t *testing.T) {
 		t.Fatal("it was answered without a quorum")
 	}
 	d.store.mend()
-	eventually(t, "it goes on without its client", func() bool {
+	suite.Eventually(t, "it goes on without its client", func() bool {
 		now := d.ask(`{"kind":"backfill_run"}`)
 		return now["captured"] == float64(n) && now["running"] == nil
 	})

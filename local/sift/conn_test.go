@@ -172,13 +172,13 @@ func TestTooManyConnections(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "both are being served", func() bool { return len(d.slots) == 2 })
+	suite.Eventually(t, "both are being served", func() bool { return len(d.slots) == 2 })
 	if got := d.exchange(true); !strings.Contains(got, "too many connections") {
 		t.Errorf("a third: %s", got)
 	}
 	one.Close()
 	two.Close()
-	eventually(t, "there is room again", func() bool {
+	suite.Eventually(t, "there is room again", func() bool {
 		_, err := Call(t.Context(), d.socket, json.RawMessage(`{"kind":"ping"}`))
 		return err == nil
 	})
@@ -229,7 +229,7 @@ func TestVanishedClients(t *testing.T) {
 		c.Close()
 	}
 	count := func() float64 { return d.ask(`{"kind":"status"}`)["counts"].(map[string]any)["events"].(float64) }
-	eventually(t, "all whole requests are done", func() bool { return count() >= n })
+	suite.Eventually(t, "all whole requests are done", func() bool { return count() >= n })
 	if got := count(); got != n {
 		t.Errorf("%v events of %d whole requests", got, n)
 	}

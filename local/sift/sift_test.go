@@ -19,6 +19,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire/redact"
 )
 
@@ -318,20 +319,8 @@ func (d *daemon) dial() *net.UnixConn {
 		d.t.Fatal(err)
 	}
 	d.t.Cleanup(func() { c.Close() })
-	c.SetDeadline(time.Now().Add(5 * time.Minute)) // the largest request takes a while
+	c.SetDeadline(time.Now().Add(suite.Patience))
 	return c
-}
-
-// eventually waits for a condition.
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	deadline := time.Now().Add(time.Minute)
-	for !ok() {
-		if time.Now().After(deadline) {
-			t.Fatalf("never: %s", what)
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
 }
 
 func encodeFrame(t testing.TB, body string) []byte {

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 func TestKeys(t *testing.T) {
@@ -89,7 +90,7 @@ func TestFilesOfAWorkspace(t *testing.T) {
 	if got := d.ask(`{"kind":"shutdown"}`); got["ok"] != true || got["stopping"] != true {
 		t.Error(got)
 	}
-	eventually(t, "its files are gone", func() bool {
+	suite.Eventually(t, "its files are gone", func() bool {
 		_, a := os.Stat(d.socket)
 		_, b := os.Stat(pid)
 		_, c := os.Stat(port)
@@ -196,7 +197,7 @@ func TestUnlinkedSocketIsMadeAnew(t *testing.T) {
 	if err := os.Remove(d.socket); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "it answers again", func() bool { return answers(d.socket) })
+	suite.Eventually(t, "it answers again", func() bool { return answers(d.socket) })
 	d.ask(sample)
 }
 

@@ -89,7 +89,7 @@ func alive(pid int) bool {
 func (d *daemon) pid(name string) int {
 	d.t.Helper()
 	n := 0
-	d.eventually(name+" is written", func() bool {
+	suite.Eventually(d.t, name+" is written", func() bool {
 		b, err := os.ReadFile(d.home(name))
 		n, _ = strconv.Atoi(strings.TrimSpace(string(b)))
 		return err == nil && n > 0
@@ -125,7 +125,7 @@ func TestNoOrphans(t *testing.T) {
 			pids := []int{d.pid("job"), d.pid("sub"), d.pid("shell"), d.pid("nohup"), d.pid("running")}
 			end(d)
 			for _, p := range pids {
-				d.eventually(fmt.Sprint("dead: ", p), func() bool { return !alive(p) })
+				suite.Eventually(d.t, fmt.Sprint("dead: ", p), func() bool { return !alive(p) })
 			}
 			<-done
 		})

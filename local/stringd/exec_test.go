@@ -137,23 +137,13 @@ func (d *daemon) hold(topic string) (release func() outcome) {
 		}
 		got <- o
 	}()
-	d.eventually("the command runs", func() bool { _, err := os.Stat(mark); return err == nil })
+	suite.Eventually(d.t, "the command runs", func() bool { _, err := os.Stat(mark); return err == nil })
 	return func() outcome {
 		if err := os.WriteFile(fifo, nil, 0o600); err != nil {
 			d.t.Error(err)
 		}
 		return <-got
 	}
-}
-
-func (d *daemon) eventually(what string, ok func() bool) {
-	d.t.Helper()
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if ok() {
-			return
-		}
-	}
-	d.t.Fatalf("never: %s", what)
 }
 
 // queued is how many commands wait in a topic.
@@ -194,7 +184,7 @@ func TestQueue(t *testing.T) {
 			defer mu.Unlock()
 			order = append(order, fmt.Sprint(i, o.OK, err == nil))
 		})
-		d.eventually("queued", func() bool { return d.queued("main") == i+1 })
+		suite.Eventually(d.t, "queued", func() bool { return d.queued("main") == i+1 })
 	}
 	a := d.do("POST", "/exec", `{"cmd":"/info"}`, "X-Agent-Id: a")
 	if a.status != 429 || a.body != `{"error":"QUEUE_FULL","message":"Topic a:main has 5 commands queued. Try again later."}` {
@@ -204,7 +194,7 @@ func TestQueue(t *testing.T) {
 		t.Errorf("another topic: %+v", o)
 	}
 	leave()
-	d.eventually("its place is free", func() bool { return d.queued("main") == 4 })
+	suite.Eventually(d.t, "its place is free", func() bool { return d.queued("main") == 4 })
 	if o := release(); !o.OK {
 		t.Errorf("held: %+v", o)
 	}
@@ -232,7 +222,7 @@ func TestQueueTimeoutAndClosing(t *testing.T) {
 		a, _ := d.try(context.Background(), "POST", "/exec", `{"cmd":"/info"}`, "X-Agent-Id: a")
 		got <- a
 	}()
-	d.eventually("queued", func() bool { return d.queued("main") == 1 })
+	suite.Eventually(d.t, "queued", func() bool { return d.queued("main") == 1 })
 	d.do("DELETE", "/sessions/a/main", "")
 	if a := <-got; a.status != 504 {
 		t.Errorf("queued in a closed session: %d %s", a.status, a.body)
@@ -252,13 +242,13 @@ func TestMCPCallWakesTheQueue(t *testing.T) {
 			"X-Agent-Id: a", "Content-Type: application/json")
 		done <- a
 	}()
-	d.eventually("running", func() bool { _, err := os.Stat(mark); return err == nil })
+	suite.Eventually(d.t, "running", func() bool { _, err := os.Stat(mark); return err == nil })
 	if a := d.do("POST", "/mcp", call("main", "/info"), "X-Agent-Id: a", "Content-Type: application/json"); !strings.Contains(a.body, "ERROR(BUSY): Topic main is executing another command. Retry shortly.") {
 		t.Errorf("busy: %s", a.body)
 	}
 	got := make(chan outcome, 1)
 	go func() { o, _ := d.tryExec(context.Background(), "main", "/set"); got <- o }()
-	d.eventually("queued", func() bool { return d.queued("main") == 1 })
+	suite.Eventually(d.t, "queued", func() bool { return d.queued("main") == 1 })
 	if err := os.WriteFile(let, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}

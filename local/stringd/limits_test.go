@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/local/stringd"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // Links that lead out of the workspace are seen through, wherever a path is used; a link that stays inside is a path like
@@ -161,11 +162,7 @@ func TestMCPStream(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { _, err := io.Copy(io.Discard, other.Body); ended <- err }()
 	d.s.Close()
-	select {
-	case <-ended:
-	case <-time.After(time.Minute):
-		t.Error("the stream outlives the daemon")
-	}
+	suite.Receive(t, "the end of a stream with its daemon", ended)
 }
 
 // What an agent may hold is bounded, and one more is refused with words.
@@ -220,7 +217,7 @@ func TestLargeBodiesTakePlaces(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	d.eventually("eight bodies have their places", func() bool { return d.s.LargeBodies() == 8 })
+	suite.Eventually(d.t, "eight bodies have their places", func() bool { return d.s.LargeBodies() == 8 })
 	large := `{"cmd":"/set {x} = ` + strings.Repeat("y", 2<<20) + `"}`
 	if a := d.do("POST", "/exec", large, "X-Agent-Id: a"); a.status != 503 || a.body != `{"error":"Too many large requests. Try again later."}` {
 		t.Errorf("a ninth: %d %s", a.status, a.body)

@@ -3,6 +3,8 @@ package stringd_test
 import (
 	"strings"
 	"testing"
+
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 func TestMCPTranscripts(t *testing.T) {
@@ -61,7 +63,7 @@ func TestShutdown(t *testing.T) {
 	}
 	for range lines { // ends with the daemon
 	}
-	d.eventually("the port is closed", func() bool { _, err := d.try(t.Context(), "GET", "/health", ""); return err != nil })
+	suite.Eventually(d.t, "the port is closed", func() bool { _, err := d.try(t.Context(), "GET", "/health", ""); return err != nil })
 }
 
 func TestShutdownDisabled(t *testing.T) {

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // spawnAndRead runs a script below a daemon and returns what it wrote.
@@ -27,7 +29,7 @@ func spawnAndRead(t *testing.T, socket, script string) string {
 		t.Fatal(got)
 	}
 	var b []byte
-	eventually(t, "the script's output", func() bool { b, err = os.ReadFile(out); return err == nil })
+	suite.Eventually(t, "the script's output", func() bool { b, err = os.ReadFile(out); return err == nil })
 	return string(b)
 }
 
@@ -80,10 +82,10 @@ func TestSignalEndsTheDaemonAndItsChildren(t *testing.T) {
 			if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
 				t.Fatal(err)
 			}
-			eventually(t, "the daemon to end", func() bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) || zombie(pid) })
+			suite.Eventually(t, "the daemon to end", func() bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) || zombie(pid) })
 			gone := func() bool { return errors.Is(syscall.Kill(r.Result.Pid, 0), syscall.ESRCH) || zombie(r.Result.Pid) }
 			if !keep {
-				eventually(t, "the daemon's child to end", gone)
+				suite.Eventually(t, "the daemon's child to end", gone)
 			} else if gone() {
 				t.Error("a child was not left alive")
 			}
@@ -119,7 +121,7 @@ func TestNewDaemonTakesTheSocketOver(t *testing.T) {
 	if err := syscall.Kill(first, syscall.SIGTERM); err != nil { // it leaves its successor's socket alone
 		t.Fatal(err)
 	}
-	eventually(t, "the first daemon to end", func() bool { return errors.Is(syscall.Kill(first, 0), syscall.ESRCH) || zombie(first) })
+	suite.Eventually(t, "the first daemon to end", func() bool { return errors.Is(syscall.Kill(first, 0), syscall.ESRCH) || zombie(first) })
 	nc, err := net.Dial("unix", socket)
 	if err != nil {
 		t.Fatal(err)

@@ -21,6 +21,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/cairndb/cairn/local/process/standalone"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // asProgram in the environment makes the test binary the program, so that tests run real processes.
@@ -82,23 +83,14 @@ func stop(t testing.TB, socket string) {
 	t.Helper()
 	c := program(t, "-stop", "-socket", socket)
 	c.Env = append(c.Env, "CLAUDE_RPC_TOKEN="+token)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), suite.Patience)
 	defer cancel()
 	c2 := exec.CommandContext(ctx, c.Path, c.Args[1:]...) // the test's own context has ended in a cleanup
 	c2.Env = c.Env
 	if out, err := c2.CombinedOutput(); err != nil || len(out) != 0 {
 		t.Errorf("stop: %v, %q", err, out)
 	}
-	eventually(t, "the socket to go", func() bool { _, err := os.Lstat(socket); return err != nil })
-}
-
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within a minute: %s", what)
-		}
-	}
+	suite.Eventually(t, "the socket to go", func() bool { _, err := os.Lstat(socket); return err != nil })
 }
 
 // ask sends one line through a bridge and returns what comes back.

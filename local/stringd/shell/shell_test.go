@@ -10,19 +10,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/cairndb/cairn/oplog/suite"
 )
-
-// patience is for a command that ends by itself, however busy the machine is.
-const patience = 2 * time.Minute
-
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); !ok(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("never: %s", what)
-		}
-	}
-}
 
 // alive says whether a process runs.
 func alive(pid int) bool {
@@ -46,7 +36,7 @@ func try(t *testing.T, grace time.Duration) tried {
 // says runs a command that ends.
 func (s tried) says(cmd, want string) {
 	s.t.Helper()
-	out, err := s.Run(s.t.Context(), s.home, cmd, patience)
+	out, err := s.Run(s.t.Context(), s.home, cmd, suite.Patience)
 	if err != nil || out.TimedOut || out.Text != want {
 		s.t.Errorf("%s: %+v, %v; want %q", cmd, out, err, want)
 	}
@@ -59,13 +49,13 @@ func (s tried) cut(cmd string) string {
 	defer stop()
 	ended := make(chan Out, 1)
 	go func() {
-		out, err := s.Run(ctx, s.home, cmd, patience)
+		out, err := s.Run(ctx, s.home, cmd, suite.Patience)
 		if err != nil {
 			out.Text = err.Error()
 		}
 		ended <- out
 	}()
-	eventually(s.t, "it says a line", func() bool {
+	suite.Eventually(s.t, "it says a line", func() bool {
 		s.mu.Lock()
 		l := s.live
 		s.mu.Unlock()
@@ -88,7 +78,7 @@ func (s tried) cut(cmd string) string {
 // What is cut off is interrupted, and the shell goes on with what it knows.
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
-	s := try(t, patience)
+	s := try(t, suite.Patience)
 	s.says("v=kept", "")
 	if got := s.cut("(echo partial; exec sleep 1000)"); got != "partial" {
 		t.Errorf("what came before is %q", got)
@@ -108,7 +98,7 @@ func TestStubborn(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.says("echo new$v", "new")
-	eventually(t, "the stubborn one is dead", func() bool { return !alive(pid) })
+	suite.Eventually(t, "the stubborn one is dead", func() bool { return !alive(pid) })
 	if out, err := s.Run(t.Context(), s.home, "sleep 1000", 50*time.Millisecond); err != nil || !out.TimedOut {
 		t.Errorf("%+v, %v", out, err)
 	}
@@ -117,7 +107,7 @@ func TestStubborn(t *testing.T) {
 // The last words of a shell are told, also when a process that left it has its terminal; and nothing else of it.
 func TestLastWords(t *testing.T) {
 	t.Parallel()
-	s := try(t, patience)
+	s := try(t, suite.Patience)
 	for range 3 {
 		s.says("echo bye; exit 3", "bye")
 	}
@@ -141,27 +131,27 @@ func TestOnceLeavesNothing(t *testing.T) {
 		return out
 	}
 	pid := func(name string) (n int) {
-		eventually(t, name+" runs", func() bool {
+		suite.Eventually(t, name+" runs", func() bool {
 			b, _ := os.ReadFile(filepath.Join(home, name))
 			n, _ = strconv.Atoi(strings.TrimSpace(string(b)))
 			return n > 0
 		})
 		return n
 	}
-	if out := once(t.Context(), "sleep 1000 & echo $! > ~/left; echo said > >(cat)", patience); out.Text != "said" || out.TimedOut {
+	if out := once(t.Context(), "sleep 1000 & echo $! > ~/left; echo said > >(cat)", suite.Patience); out.Text != "said" || out.TimedOut {
 		t.Errorf("%+v", out)
 	}
-	eventually(t, "what it left is dead", func() bool { return !alive(pid("left")) })
+	suite.Eventually(t, "what it left is dead", func() bool { return !alive(pid("left")) })
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	ended := make(chan Out, 1)
-	go func() { ended <- once(ctx, "echo first; sleep 1000 & echo $! > ~/bg; sleep 1000", patience) }()
+	go func() { ended <- once(ctx, "echo first; sleep 1000 & echo $! > ~/bg; sleep 1000", suite.Patience) }()
 	bg := pid("bg")
 	stop()
 	if out := <-ended; !out.TimedOut || out.Text != "first" {
 		t.Errorf("cut off: %+v", out)
 	}
-	eventually(t, "what it had started is dead", func() bool { return !alive(bg) })
+	suite.Eventually(t, "what it had started is dead", func() bool { return !alive(bg) })
 	for _, timeout := range []time.Duration{50 * time.Millisecond, time.Nanosecond} { // over before it begins
 		if out := once(t.Context(), "sleep 1000", timeout); !out.TimedOut {
 			t.Errorf("%+v", out)
