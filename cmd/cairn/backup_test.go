@@ -85,9 +85,7 @@ func TestBackupUnderLoadRestoresIntoAFreshCluster(t *testing.T) {
 		up()
 	}
 	leader := fresh[leaderOf(t, fresh)]
-	if !cairntest.Eventually(func() bool { s, ok := statusOf(t, leader); return ok && cli.Voters(&s, false) == 3 }) {
-		t.Fatal("the fresh nodes do not become three voters")
-	}
+	suite.Eventually(t, "the fresh nodes to be three voters", func() bool { s, ok := statusOf(t, leader); return ok && cli.Voters(&s, false) == 3 })
 	if _, code := cairntest.Run(t, "remember", "life goes on", "--endpoints", leader.Line.Wire, "--token", token); code != 0 {
 		t.Error("the restored cluster takes no writes")
 	}
@@ -145,18 +143,14 @@ func TestPointInTime(t *testing.T) {
 	jsonOf[backupDone](t, "backup", "--to", backups, "--home", home)
 	said("the first of two")
 	var between uint64
-	if !cairntest.Eventually(func() bool { s, ok := statusOf(t, p); between = uint64(s.Applied); return ok }) {
-		t.Fatal("no status")
-	}
+	suite.Eventually(t, "a status", func() bool { s, ok := statusOf(t, p); between = uint64(s.Applied); return ok })
 	cut := time.Now()
 	said("the second of two")
 	jsonOf[backupDone](t, "backup", "--to", backups, "--home", home)
 	nothing := func() bool {
 		return jsonOf[backupDone](t, "backup", "--to", backups, "--home", home).Path == ""
 	}
-	if !cairntest.Eventually(nothing) { // a node has a few words of its own to say after its start
-		t.Error("there is a new backup every time, of nothing")
-	}
+	suite.Eventually(t, "no new backup of nothing", nothing) // a node has a few words of its own to say after its start
 	for _, at := range []string{fmt.Sprint(between), cut.UTC().Format(time.RFC3339Nano)} {
 		old := filepath.Join(t.TempDir(), "old")
 		jsonOf[restored](t, "restore", "--from", backups, "--home", old, "--at", at)

@@ -82,7 +82,7 @@ func TestBombs(t *testing.T) {
 		})
 	}
 	for _, p := range []*cairntest.Node{p, member} {
-		if _, err := p.Stop(); err != nil {
+		if err := p.Stop(); err != nil {
 			t.Errorf("the node ended with %v\n%s", err, p.Log)
 		}
 	}
@@ -142,14 +142,10 @@ func bomb(t *testing.T, p *cairntest.Node, l bombed, bombs ...func(context.Conte
 	if peak-before > bombMemory {
 		t.Errorf("memory grew by %d MiB", (peak-before)>>20)
 	}
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) { // what the bombs held is given back
-		if _, now := procStat(t, pid); now < open+50 {
-			break
-		} else if time.Now().After(deadline) {
-			t.Errorf("%d descriptors before, %d after", open, now)
-			break
-		}
-	}
+	suite.Eventually(t, fmt.Sprintf("%d descriptors again", open), func() bool { // what the bombs held is given back
+		_, now := procStat(t, pid)
+		return now < open+50
+	})
 }
 
 // tail is the 99th percentile of what the good client sees, over a time and at least so many requests.
@@ -158,9 +154,7 @@ func tail(t *testing.T, l bombed, d time.Duration, least int) time.Duration {
 	var took []time.Duration
 	for start := time.Now(); time.Since(start) < d || len(took) < least; {
 		begin := time.Now()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		err := l.well(ctx)
-		cancel()
+		err := l.well(suite.Context(t))
 		if err != nil {
 			t.Fatalf("who means well after %s, %d answers: %v", time.Since(begin), len(took), err)
 		}
@@ -203,7 +197,7 @@ func registerWell(t *testing.T, p *cairntest.Node) {
 func listeners(t *testing.T, p *cairntest.Node) []bombed {
 	token := fileText(t, filepath.Join(p.Line.Home, "token"))
 	var well struct{ Token string }
-	tg := cli.Target{Endpoints: []string{p.Line.HTTP}, TokenFile: filepath.Join(p.Line.Home, "token"), Timeout: 10 * time.Second}
+	tg := cli.Target{Endpoints: []string{p.Line.HTTP}, TokenFile: filepath.Join(p.Line.Home, "token"), Timeout: suite.Patience}
 	if err := tg.Get(t.Context(), "POST", "/v1/admin/tokens", map[string]any{"label": "well-behaved"}, &well); err != nil {
 		t.Fatal(err)
 	}

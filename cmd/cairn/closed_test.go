@@ -65,7 +65,7 @@ func TestALoneNodeOpensNoPeerPort(t *testing.T) {
 				if s, ok := statusOf(t, p); !ok || s.Clustered {
 					t.Errorf("status %+v, %v", s, ok)
 				}
-				if _, err := p.Stop(); err != nil {
+				if err := p.Stop(); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -87,7 +87,7 @@ func meet(t *testing.T, addr string) *stranger {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { nc.Close() })
-	if err := nc.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+	if err := nc.SetDeadline(time.Now().Add(suite.Patience)); err != nil {
 		t.Fatal(err)
 	}
 	return &stranger{t, nc, wire.NewReader(nc, wire.MaxLength)}
@@ -196,7 +196,7 @@ func settled(t *testing.T, p *cairntest.Node) *cairntest.Node {
 // tracks is what a change of the control plane leaves: the end of the log, the audit, the tokens and the members.
 func tracks(t *testing.T, p *cairntest.Node) string {
 	t.Helper()
-	tg := cli.Target{Endpoints: []string{p.Line.HTTP}, TokenFile: p.TokenFile(), Timeout: 10 * time.Second}
+	tg := cli.Target{Endpoints: []string{p.Line.HTTP}, TokenFile: p.TokenFile(), Timeout: suite.Patience}
 	var log struct { // how far it is applied says only how far this node is
 		Term    uint64          `json:"current_term"`
 		Last    uint64          `json:"last_log_index"`
@@ -300,7 +300,7 @@ func TestNodesAreNamedByTheirAdvertisedHost(t *testing.T) {
 		HTTP   string `json:"leader_http"`
 		Wire   string `json:"wire"`
 	}
-	tg := cli.Target{Endpoints: []string{p.Line.HTTP}, Timeout: 10 * time.Second}
+	tg := cli.Target{Endpoints: []string{p.Line.HTTP}, Timeout: suite.Patience}
 	if err := tg.Get(t.Context(), "GET", "/v1/cluster", nil, &s); err != nil {
 		t.Fatal(err)
 	}

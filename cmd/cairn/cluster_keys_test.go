@@ -43,8 +43,8 @@ func TestKeysOfACluster(t *testing.T) {
 	startAll(t, nodes, 0, 1, 2)
 	at := []string{"--endpoints", nodes[1].Line.HTTP, "--ca", ca}
 	var all api.KeysAnswer
-	asked := &cli.Target{Endpoints: []string{nodes[1].Line.HTTP}, TokenText: token, CA: ca, Timeout: cairntest.Hung}
-	if !cairntest.Eventually(func() bool { // all have said where they are
+	asked := &cli.Target{Endpoints: []string{nodes[1].Line.HTTP}, TokenText: token, CA: ca, Timeout: suite.Patience}
+	if !suite.Within(suite.Patience, func() bool { // all have said where they are
 		all = api.KeysAnswer{}
 		return asked.Get(t.Context(), "GET", api.Keys.Path(), nil, &all) == nil && len(all.Nodes) == 3
 	}) {

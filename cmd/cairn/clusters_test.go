@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/home"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
@@ -122,20 +124,19 @@ func statusOf(t testing.TB, p *cairntest.Node) (s api.ClusterStatus, ok bool) {
 }
 
 // leaderOf is the place in nodes of the one that leads, once one does.
-func leaderOf(t testing.TB, nodes []*cairntest.Node) int {
+func leaderOf(t testing.TB, nodes []*cairntest.Node) (i int) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		for i, p := range nodes {
+	suite.Eventually(t, "a leader", func() bool {
+		i = slices.IndexFunc(nodes, func(p *cairntest.Node) bool {
 			if p.Cmd == nil {
-				continue
+				return false
 			}
-			if s, ok := statusOf(t, p); ok && s.Role == "Leader" && s.LeaderID != nil {
-				return i
-			}
-		}
-	}
-	t.Fatal("no leader")
-	return -1
+			s, ok := statusOf(t, p)
+			return ok && s.Role == "Leader" && s.LeaderID != nil
+		})
+		return i >= 0
+	})
+	return i
 }
 
 // sameState returns when all nodes are where one is that leads: what was acknowledged before is there, on every one of them.
@@ -149,7 +150,7 @@ func sameState(t testing.TB, nodes []*cairntest.Node) {
 // differing says how the nodes' states differ, when they go on doing so.
 func differing(t testing.TB, nodes []*cairntest.Node) (said string) {
 	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	if suite.Within(suite.Patience, func() bool {
 		said = ""
 		states := map[string]bool{}
 		all, led := true, false
@@ -159,9 +160,9 @@ func differing(t testing.TB, nodes []*cairntest.Node) (said string) {
 			said += fmt.Sprintf("node %d (%s, answers: %t) at %d: %s\n", p.Line.NodeID, s.Role, ok, s.SumIndex, s.Sum)
 			states[fmt.Sprint(s.SumIndex, s.Sum)] = true
 		}
-		if all && led && len(states) == 1 {
-			return ""
-		}
+		return all && led && len(states) == 1
+	}) {
+		return ""
 	}
 	return said
 }
@@ -169,7 +170,7 @@ func differing(t testing.TB, nodes []*cairntest.Node) (said string) {
 // exportedBy is what a node holds: text by id.
 func exportedBy(t testing.TB, p *cairntest.Node, token string) map[string]string {
 	t.Helper()
-	tg := cli.Target{Endpoints: []string{p.Line.HTTP}, CA: p.Ca, TokenText: token, Timeout: time.Minute}
+	tg := cli.Target{Endpoints: []string{p.Line.HTTP}, CA: p.Ca, TokenText: token, Timeout: suite.Patience}
 	r, err := tg.Request(t.Context(), "GET", "/v1/export", nil)
 	if err != nil {
 		t.Fatal(err)

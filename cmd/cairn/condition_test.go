@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -9,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
@@ -56,7 +54,7 @@ func TestAConditionInOneWord(t *testing.T) {
 	}
 	is := func(condition string, plain, coded int) {
 		t.Helper()
-		if !cairntest.Eventually(func() bool {
+		if !suite.Within(suite.Patience, func() bool {
 			out, code := status()
 			return code == plain && strings.Contains(out, "  "+condition+"\n") && strings.Contains(get("/v1/health"), `"condition":"`+condition+`"`)
 		}) {
@@ -67,7 +65,7 @@ func TestAConditionInOneWord(t *testing.T) {
 			t.Errorf("--exit-code: %d, want %d: %s", code, coded, out)
 		}
 		word, _, _ := strings.Cut(condition, ":")
-		if m := fmt.Sprintf("cairn_cluster_condition{condition=%q} 1", word); !cairntest.Eventually(func() bool { return strings.Contains(get("/metrics"), m) }) {
+		if m := fmt.Sprintf("cairn_cluster_condition{condition=%q} 1", word); !suite.Within(suite.Patience, func() bool { return strings.Contains(get("/metrics"), m) }) {
 			t.Errorf("no %s", m)
 		}
 	}
@@ -81,10 +79,8 @@ func TestAConditionInOneWord(t *testing.T) {
 	b.Kill()
 	first, second := min(a.Line.NodeID, b.Line.NodeID), max(a.Line.NodeID, b.Line.NodeID)
 	is(fmt.Sprintf("not healthy: no quorum, node %d and node %d unreachable", first, second), cli.ExitFailed, cli.ExitFailed)
-	if !cairntest.Eventually(func() bool {
-		ctx, cancel := context.WithTimeout(t.Context(), cairntest.Hung) // long before its own time is up
-		defer cancel()
-		c := cairntest.Command(ctx, "remember", "lost to time", "--endpoints", p.Line.Wire, "--token-file", tokenFile, "--timeout", "10m")
+	if !suite.Within(suite.Patience, func() bool {
+		c := cairntest.Command(suite.Context(t), "remember", "lost to time", "--endpoints", p.Line.Wire, "--token-file", tokenFile, "--timeout", "10m") // it does not wait for as long
 		var errs strings.Builder
 		c.Stderr = &errs
 		_ = c.Run() // its code is looked at
@@ -92,7 +88,7 @@ func TestAConditionInOneWord(t *testing.T) {
 	}) {
 		t.Error("a write does not say that there is no quorum")
 	}
-	gateway := cli.Target{Endpoints: []string{p.Line.HTTP}, TokenFile: tokenFile, Timeout: 10 * time.Second}
+	gateway := cli.Target{Endpoints: []string{p.Line.HTTP}, TokenFile: tokenFile, Timeout: suite.Patience}
 	if err := gateway.Get(t.Context(), "POST", "/v1/remember", map[string]any{"text": "lost over HTTP"}, nil); err == nil || !strings.Contains(err.Error(), "read-only: no leader elected: no quorum") {
 		t.Errorf("a write over HTTP: %v", err)
 	}

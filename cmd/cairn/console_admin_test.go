@@ -109,12 +109,10 @@ func TestConsoleKeeps(t *testing.T) {
 	}
 	p.step("a backup", saving.SetDownloadBehavior(saving.SetDownloadBehaviorBehaviorAllow).WithDownloadPath(saved), click(`form[aria-label="Make a backup"] button`), is(`document.querySelector("main").textContent.includes("cairn backup verify DIR")`))
 	p.step("embedder", is(`document.querySelector("main").textContent.includes("Embedder of default")`))
-	if !cairntest.Eventually(func() bool {
+	suite.Eventually(t, "a saved file", func() bool {
 		files, err := filepath.Glob(filepath.Join(saved, "state-*.cairn"))
 		return err == nil && len(files) == 1
-	}) {
-		t.Fatal("no file was saved")
-	}
+	})
 	file := filepath.Join(saved, "garden.jsonl")
 	var lines strings.Builder
 	for i := range 20_000 { // more than one part

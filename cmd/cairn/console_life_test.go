@@ -46,7 +46,7 @@ func onePage(t *testing.T) *pageTest {
 
 func (p *pageTest) step(name string, actions ...chromedp.Action) {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(p.ctx, suite.Patience)
 	defer cancel()
 	if err := chromedp.Run(ctx, actions...); err != nil {
 		if err := chromedp.Run(p.ctx, shoot(p.dir, "stuck-"+strings.ReplaceAll(name, " ", "-"))); err != nil {
@@ -111,9 +111,7 @@ func TestConsoleMemories(t *testing.T) {
 	}
 	p.step("pages of a search", chromedp.Navigate(p.base+"/#memories/?q=tent+river"), is(rows+` === 25`), click(`.pages button:last-child`), is(`document.querySelector("[role=status].grow").textContent.startsWith("26 to 50")`), chromedp.Reload(), is(`document.querySelector("[role=status].grow")?.textContent.startsWith("26 to 50")`))
 
-	if !cairntest.Eventually(func() bool { return p.ask("GET", "/v1/memory/"+osprey, nil)["access_count"] == 1.0 }) {
-		t.Fatal("the recall is not counted")
-	}
+	suite.Eventually(t, "the recall to be counted", func() bool { return p.ask("GET", "/v1/memory/"+osprey, nil)["access_count"] == 1.0 })
 	var life string
 	p.step("life", chromedp.Navigate(p.base+"/#memories/?q=osprey"), is(`document.querySelector("tbody tr .link")?.textContent.includes("production")`), click(`tbody tr .link`), see(`dialog a[href^="#memory/"]`), click(`dialog a[href^="#memory/"]`),
 		see(`[data-event=corrected]`), chromedp.Evaluate(`[...document.querySelectorAll("[data-event]")].map((e) => e.dataset.event + ": " + e.innerText).join("|")`, &life), looks(p.dir, "life"))

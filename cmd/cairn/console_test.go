@@ -150,7 +150,7 @@ func signInAt(base, token string) chromedp.Tasks {
 // gateway asks a node's gateway as a test does that prepares a page.
 func gateway(t *testing.T, n *cairntest.Node, token, method, path string, body any) (out map[string]any) {
 	t.Helper()
-	tg := cli.Target{Endpoints: []string{n.Line.HTTP}, TokenText: token, Timeout: time.Minute}
+	tg := cli.Target{Endpoints: []string{n.Line.HTTP}, TokenText: token, Timeout: suite.Patience}
 	if err := tg.Get(t.Context(), method, path, body, &out); err != nil {
 		t.Fatalf("%s %s: %v", method, path, err)
 	}

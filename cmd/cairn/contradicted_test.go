@@ -41,11 +41,11 @@ func TestAContradictedMemberAsksTheOthers(t *testing.T) {
 	sameState(t, nodes)
 	ahead := leaderOf(t, nodes)
 	stays, old, gone := nodes[(ahead+1)%3], nodes[ahead], nodes[(ahead+2)%3]
-	if _, err := stays.Stop(); err != nil {
+	if err := stays.Stop(); err != nil {
 		t.Fatal(err)
 	}
 	put([]*cairntest.Node{old, gone}, map[string]string{}, "castle", 10)
-	if _, err := old.Stop(); err != nil { // its state is on the disk
+	if err := old.Stop(); err != nil { // its state is on the disk
 		t.Fatal(err)
 	}
 	gone.Kill()
@@ -59,9 +59,7 @@ func TestAContradictedMemberAsksTheOthers(t *testing.T) {
 		out, code := cairntest.Run(t, "recall", "castle", "--endpoints", old.Line.Wire, "--token", token)
 		return code == 0 && strings.Contains(out, "castle number")
 	}
-	if !cairntest.Eventually(castles) {
-		t.Fatal("the old home answers nothing")
-	}
+	suite.Eventually(t, "the old home to answer", castles)
 	if out, code := cairntest.Run(t, "cluster", "join", "--endpoints", stays.Line.HTTP, "--node-id", fmt.Sprint(old.Line.NodeID), "--peer-addr", old.Line.Cluster, "--token", token); code != 0 {
 		t.Fatalf("join: exit %d, %s", code, out)
 	}
@@ -70,7 +68,7 @@ func TestAContradictedMemberAsksTheOthers(t *testing.T) {
 		return out
 	}
 	refused := fmt.Sprintf("node %d refused what node %d sent", old.Line.NodeID, stays.Line.NodeID)
-	if !cairntest.Eventually(func() bool { return strings.Contains(status(stays), "degraded: "+refused) }) {
+	if !suite.Within(suite.Patience, func() bool { return strings.Contains(status(stays), "degraded: "+refused) }) {
 		t.Fatalf("status:\n%s\n%s", status(stays), cairntest.TailOf(old.Log.String(), 3000))
 	}
 	if out := status(old); !strings.Contains(out, fmt.Sprintf("node %d  refused what node %d sent", old.Line.NodeID, stays.Line.NodeID)) || !strings.Contains(out, "too few other voters say yet") {
@@ -106,7 +104,7 @@ func TestAContradictedMemberAsksTheOthers(t *testing.T) {
 		t.Errorf("of its home only %q is kept", aside)
 	}
 	for _, p := range []*cairntest.Node{stays, old} { // each member tells it of the others, too
-		if !cairntest.Eventually(func() bool {
+		if !suite.Within(suite.Patience, func() bool {
 			out, _ := cairntest.Run(t, "cluster", "status", "--endpoints", p.Line.HTTP, "--token", token)
 			return strings.Contains(out, fmt.Sprintf("node %d  moved files aside", old.Line.NodeID))
 		}) {

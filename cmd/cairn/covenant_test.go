@@ -268,7 +268,7 @@ func TestCovenantKeepsNoSecrets(t *testing.T) {
 	}
 	ask(map[string]any{"kind": "recent_memory", "limit": 1000})
 	ask(map[string]any{"kind": "recent_audit", "limit": 10_000})
-	if _, err := p.Stop(); err != nil {
+	if err := p.Stop(); err != nil {
 		t.Fatal(err)
 	}
 	if n := bytes.Count(said.Bytes(), []byte("[REDACTED")); n < 5*len(cores) {

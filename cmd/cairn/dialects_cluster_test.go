@@ -70,7 +70,7 @@ func (d *dialectCluster) here() *cairntest.Node { return d.nodes[d.follower] }
 func (d *dialectCluster) covenant(t *testing.T) {
 	nodes := d.nodes
 	a, b := covenantOf(t, d.here()), covenantOf(t, nodes[(d.follower+1)%3])
-	wc, err := client.Dial(t.Context(), client.Config{Addrs: []string{nodes[leaderOf(t, nodes)].Line.Wire}, Token: d.token})
+	wc, err := client.Dial(t.Context(), client.Config{Addrs: []string{nodes[leaderOf(t, nodes)].Line.Wire}, Token: d.token, DialTimeout: suite.Patience, Patience: suite.Patience})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func (d *dialectCluster) sift(t *testing.T) {
 		}
 	}
 	siftDo(t, d.socket, `{"kind":"capture","sessionId":"s","tool":"Bash","payload":{"tool_input":{"command":"deploy zanzibar"},"tool_response":"done"}}`)
-	c, err := client.Dial(t.Context(), client.Config{Addrs: []string{d.nodes[other].Line.Wire}, Token: d.token})
+	c, err := client.Dial(t.Context(), client.Config{Addrs: []string{d.nodes[other].Line.Wire}, Token: d.token, DialTimeout: suite.Patience, Patience: suite.Patience})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func (d *dialectCluster) sift(t *testing.T) {
 	if hits := siftDo(t, elsewhere, `{"kind":"search","query":"zanzibar"}`)["hits"].([]any); len(hits) == 0 || hits[0].(map[string]any)["eventId"] != first+20 {
 		t.Errorf("on the other node's socket: %v", hits)
 	}
-	l, err := client.Dial(t.Context(), client.Config{Addrs: wires(d.nodes), Token: d.token})
+	l, err := client.Dial(t.Context(), client.Config{Addrs: wires(d.nodes), Token: d.token, DialTimeout: suite.Patience, Patience: suite.Patience})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -73,7 +73,7 @@ func protocols(t *testing.T, p *cairntest.Node, token string) []protocol {
 		}
 		return out
 	}
-	wc, err := client.Dial(t.Context(), client.Config{Addrs: []string{p.Line.Wire}, Token: token})
+	wc, err := client.Dial(t.Context(), client.Config{Addrs: []string{p.Line.Wire}, Token: token, DialTimeout: suite.Patience, Patience: suite.Patience})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ func TestDoctorKnowsALiveNode(t *testing.T) {
 	if f := look()["files"]; f.Status == doctor.Fail {
 		t.Errorf("without a token: %+v", f)
 	}
-	if _, err := p.Stop(); err != nil {
+	if err := p.Stop(); err != nil {
 		t.Fatal(err)
 	}
 	taken, err := net.Listen("tcp", strings.TrimPrefix(p.Line.HTTP, "http://"))

@@ -69,14 +69,12 @@ func TestFlippedBitsAreHealed(t *testing.T) {
 	} {
 		i := (leaderOf(t, nodes) + 1) % 3
 		p, other := nodes[i], nodes[(i+1)%3]
-		if !cairntest.Eventually(func() bool { // the second snapshot comes when the log was cut behind the first
+		suite.Eventually(t, "two snapshots", func() bool { // the second snapshot comes when the log was cut behind the first
 			write(1)
 			l, err := filepath.Glob(filepath.Join(p.Line.Home, "raft/snapshots/*.snap"))
 			return err == nil && len(l) > 1
-		}) {
-			t.Fatal("no snapshots are made")
-		}
-		if _, err := p.Stop(); err != nil {
+		})
+		if err := p.Stop(); err != nil {
 			t.Fatal(err)
 		}
 		found, err := filepath.Glob(filepath.Join(p.Line.Home, tc.files))
@@ -102,7 +100,7 @@ func TestFlippedBitsAreHealed(t *testing.T) {
 				t.Errorf("%s: nothing is kept as %s (%v)", tc.files, kept, err)
 			}
 		}
-		if !cairntest.Eventually(func() bool {
+		if !suite.Within(suite.Patience, func() bool {
 			s, ok := statusOf(t, nodes[leaderOf(t, nodes)])
 			return ok && cli.Voters(&s, false) == 3 && s.Healthy
 		}) {

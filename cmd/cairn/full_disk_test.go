@@ -26,9 +26,7 @@ func TestANodeKilledOnAFullDiskStarts(t *testing.T) {
 	if _, code := cairntest.Run(t, "remember", "the lamp is in the attic", "--home", home); code != 0 {
 		t.Fatal("not remembered")
 	}
-	if !cairntest.Eventually(func() bool { _, err := os.Stat(filepath.Join(home, "reserve")); return err == nil }) {
-		t.Fatal("no room is kept")
-	}
+	suite.Eventually(t, "room to be kept", func() bool { _, err := os.Stat(filepath.Join(home, "reserve")); return err == nil })
 	aside := filepath.Join(home, "state.corrupt-1")
 	if err := os.WriteFile(aside, make([]byte, 3<<20), 0o600); err != nil {
 		t.Fatal(err)
@@ -49,21 +47,19 @@ func TestANodeKilledOnAFullDiskStarts(t *testing.T) {
 	if out, _ := cairntest.Run(t, "doctor", "--home", home); !strings.Contains(out, aside+" (3 MiB)") {
 		t.Errorf("the doctor does not say what to remove:\n%s", out)
 	}
-	if !cairntest.Eventually(func() bool {
+	suite.Eventually(t, "status to call the disk full", func() bool {
 		out, _ := cairntest.Run(t, "status", "--home", home)
 		return strings.Contains(out, "degraded: disk of node 1 full")
-	}) {
-		t.Error("status calls it healthy")
-	}
+	})
 	more()
 	release()
-	if !cairntest.Eventually(func() bool {
+	if !suite.Within(suite.Patience, func() bool {
 		_, code := cairntest.Run(t, "remember", "there is room", "--home", home)
 		return code == 0
 	}) {
 		t.Errorf("no write is taken when there is room:\n%s", p.Log)
 	}
-	if !cairntest.Eventually(func() bool { _, err := os.Stat(filepath.Join(home, "reserve")); return err == nil }) {
+	if !suite.Within(suite.Patience, func() bool { _, err := os.Stat(filepath.Join(home, "reserve")); return err == nil }) {
 		t.Error("no room is kept for the next time")
 	}
 }

@@ -22,14 +22,14 @@ func TestHandover(t *testing.T) {
 		t.Fatalf("exit %d, %s", code, out)
 	}
 	var s api.ClusterStatus
-	if !cairntest.Eventually(func() (ok bool) {
+	if !suite.Within(suite.Patience, func() (ok bool) {
 		s, ok = statusOf(t, old)
 		return ok && s.Role != "Leader" && s.LeaderID != nil && *s.LeaderID != s.NodeID
 	}) {
 		t.Errorf("the old leader after it: %+v", s)
 	}
 	now := -1
-	if !cairntest.Eventually(func() bool { // the cluster may elect anew for reasons of its own
+	if !suite.Within(suite.Patience, func() bool { // the cluster may elect anew for reasons of its own
 		now = leaderOf(t, nodes)
 		if out, code := cairntest.Run(t, "cluster", "handover", "--endpoints", nodes[(now+1)%3].Line.HTTP, "--token", token); code != 0 || !strings.Contains(out, "leads") {
 			t.Errorf("of a follower: exit %d, %s", code, out)

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/cmd/cairn/config"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -233,11 +235,7 @@ func (l *links) hits(f fault) int {
 // waitFor returns when a fault has met something so often.
 func (l *links) waitFor(f fault, times int) {
 	l.t.Helper()
-	for deadline := time.Now().Add(time.Minute); l.hits(f) < times; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			l.t.Fatalf("fault %d has met nothing", f)
-		}
-	}
+	suite.Eventually(l.t, fmt.Sprintf("fault %d to meet something", f), func() bool { return l.hits(f) >= times })
 }
 
 // pass carries one frame, the one given or the next, and says whether there may be another.

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"strings"
 	"syscall"
@@ -95,8 +94,7 @@ func TestWatchFromTheShell(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
 	p, home := cairntest.StartDev(t)
-	ctx, cancel := context.WithTimeout(t.Context(), cairntest.Hung)
-	defer cancel()
+	ctx := suite.Context(t)
 	c := cairntest.Command(ctx, "watch", "--type", "stored", "--json", "--home", home)
 	out, err := c.StdoutPipe()
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/node/home"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -41,7 +41,7 @@ func TestStatesMovedAsideArePutBack(t *testing.T) {
 		p.Launch()
 	}
 	for _, p := range right {
-		if !cairntest.Eventually(func() bool { return len(movedAside(t, p.Line.Home)) == 2 }) {
+		if !suite.Within(suite.Patience, func() bool { return len(movedAside(t, p.Line.Home)) == 2 }) {
 			t.Fatalf("node %d moved %q", p.Line.NodeID, movedAside(t, p.Line.Home))
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/snapshot"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/raft/peertest"
 	"github.com/cairndb/cairn/raft/transport"
 	"github.com/cairndb/cairn/wire"
@@ -119,7 +120,7 @@ func TestOneMemberHurtsNoOther(t *testing.T) {
 	inItsName.Close()
 	third.Launch()()
 	leader.Kill() // the two that are left elect one of them
-	if !cairntest.Eventually(func() bool {
+	if !suite.Within(suite.Patience, func() bool {
 		s, ok := statusOf(t, follower)
 		return ok && s.LeaderID != nil && *s.LeaderID != leader.Line.NodeID
 	}) {

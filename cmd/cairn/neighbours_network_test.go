@@ -38,7 +38,7 @@ func TestHostileNeighboursOfTheNetwork(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
 	p := memberAlone(t)
-	tg := cli.Target{Endpoints: []string{p.Line.HTTP}, TokenFile: p.TokenFile(), Timeout: 10 * time.Second}
+	tg := cli.Target{Endpoints: []string{p.Line.HTTP}, TokenFile: p.TokenFile(), Timeout: suite.Patience}
 	post := func(path string, body any) (out map[string]any) {
 		t.Helper()
 		if err := tg.Get(t.Context(), "POST", path, body, &out); err != nil {
@@ -105,7 +105,7 @@ func TestHostileNeighboursOfTheNetwork(t *testing.T) {
 					mu.Lock()
 					held = append(held, nc)
 					mu.Unlock()
-					_ = nc.SetDeadline(time.Now().Add(time.Minute))
+					_ = nc.SetDeadline(time.Now().Add(suite.Patience))
 					_, _ = nc.Write(l.unfinished) // it may have been answered by now
 				})
 			}
@@ -119,7 +119,7 @@ func TestHostileNeighboursOfTheNetwork(t *testing.T) {
 			if grew := peak - start; grew > floodMemory && !testing.Short() { // -short is for the race detector, under which a process holds several times as much
 				t.Errorf("300 connections hold %d MiB", grew>>20)
 			}
-			tg := cli.Target{Endpoints: []string{p.Line.HTTP}, TokenFile: p.TokenFile(), Timeout: 10 * time.Second}
+			tg := cli.Target{Endpoints: []string{p.Line.HTTP}, TokenFile: p.TokenFile(), Timeout: suite.Patience}
 			var out map[string]any
 			if err := tg.Get(t.Context(), "GET", "/v1/stats", nil, &out); err != nil {
 				t.Errorf("beside them a right token is told: %v", err)
@@ -249,7 +249,7 @@ func neighbourAsPeer(t *testing.T, addr string, token *string, write bool) strin
 // written is what a write leaves in a node that runs alone: the end of the log, the memories and the audit.
 func written(t *testing.T, p *cairntest.Node) string {
 	t.Helper()
-	tg := cli.Target{Endpoints: []string{p.Line.HTTP}, TokenFile: p.TokenFile(), Timeout: 10 * time.Second}
+	tg := cli.Target{Endpoints: []string{p.Line.HTTP}, TokenFile: p.TokenFile(), Timeout: suite.Patience}
 	var log struct {
 		Last uint64 `json:"last_log_index"`
 	}

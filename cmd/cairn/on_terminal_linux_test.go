@@ -8,12 +8,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // A terminal is a command on a terminal of its own, 100 columns wide and 30 lines high.
@@ -66,7 +66,7 @@ func (x *terminal) Type(keys string) {
 // Shows waits until the command has written a text since it was last asked, and returns what it wrote till then.
 func (x *terminal) Shows(text string) (till string) {
 	x.t.Helper()
-	if !cairntest.Eventually(func() bool {
+	if !suite.Within(suite.Patience, func() bool {
 		x.mu.Lock()
 		defer x.mu.Unlock()
 		all := x.said.String()
@@ -101,11 +101,5 @@ func (x *terminal) Ends() error {
 	x.t.Helper()
 	done := make(chan error, 1)
 	go func() { done <- x.cmd.Wait() }()
-	select {
-	case err := <-done:
-		return err
-	case <-time.After(cairntest.Hung):
-		x.t.Fatal("the command does not end")
-		return nil
-	}
+	return suite.Receive(x.t, "the command to end", done)
 }

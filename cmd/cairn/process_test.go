@@ -11,7 +11,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/oplog/suite"
@@ -57,7 +56,7 @@ func TestNodeTakesItsProcessesAlong(t *testing.T) {
 				t.Fatalf("%s: %v, %v", line, err, uerr)
 			}
 			if how == "SIGTERM" {
-				_, err = p.Stop()
+				err = p.Stop()
 			} else {
 				ask("server.shutdown", "{}")
 				err = p.End()
@@ -66,16 +65,9 @@ func TestNodeTakesItsProcessesAlong(t *testing.T) {
 			if err != nil {
 				t.Errorf("%v\n%s", err, p.Log)
 			}
-			for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) { // init has its orphans to reap
-				err := syscall.Kill(-r.Result.Pid, 0)
-				if errors.Is(err, syscall.ESRCH) {
-					break
-				}
-				if time.Now().After(deadline) {
-					t.Errorf("the process's group: %v", err)
-					break
-				}
-			}
+			suite.Eventually(t, "the end of the process's group", func() bool { // init has its orphans to reap
+				return errors.Is(syscall.Kill(-r.Result.Pid, 0), syscall.ESRCH)
+			})
 			if _, err := os.Lstat(p.Line.Process); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("the socket: %v", err)
 			}

@@ -79,7 +79,7 @@ func startProgram(t *testing.T, dir string) (socket string) {
 	t.Cleanup(func() {
 		stop := cairntest.Command(context.Background(), "process", "-stop", "-socket", socket)
 		stop.Env = append(stop.Env, "CLAUDE_RPC_TOKEN="+vectorToken)
-		if out, err := stop.CombinedOutput(); err != nil || !cairntest.Eventually(func() bool { _, err := os.Lstat(socket); return err != nil }) {
+		if out, err := stop.CombinedOutput(); err != nil || !suite.Within(suite.Patience, func() bool { _, err := os.Lstat(socket); return err != nil }) {
 			t.Errorf("stop: %v, %q", err, out)
 		}
 	})
@@ -96,9 +96,6 @@ func startNode(t *testing.T, dir string) (socket string) {
 	}
 	return p.Line.Process
 }
-
-// patience bounds every wait.
-const patience = 2 * time.Minute
 
 type recording struct {
 	Name    string          `json:"name"`
@@ -164,7 +161,7 @@ func (r *replay) dial() {
 		r.t.Fatal(err)
 	}
 	r.t.Cleanup(func() { nc.Close() })
-	if err := nc.SetDeadline(time.Now().Add(patience)); err != nil {
+	if err := nc.SetDeadline(time.Now().Add(suite.Patience)); err != nil {
 		r.t.Fatal(err)
 	}
 	r.nc, r.lines, r.seen = nc, bufio.NewReaderSize(nc, 1<<20), nil

@@ -95,7 +95,7 @@ func TestNoByteSurvivesAPurge(t *testing.T) {
 	}
 	sameState(t, nodes)
 	for _, p := range nodes { // what is in a node's memory is written when it stops
-		if _, err := p.Stop(); err != nil {
+		if err := p.Stop(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -144,7 +144,7 @@ func TestNoByteSurvivesAPurge(t *testing.T) {
 		t.Errorf("entities: %s", raw)
 	}
 	rewritten := func(p *cairntest.Node) bool {
-		return cairntest.Eventually(func() bool {
+		return suite.Within(suite.Patience, func() bool {
 			e, err := home.ReadErased(p.Line.Home)
 			return err == nil && float64(e.Rewritten) >= v["log_index"].(float64)
 		})
@@ -178,7 +178,7 @@ func TestNoByteSurvivesAPurge(t *testing.T) {
 		t.Errorf("a new backup holds it: %v", found)
 	}
 	for _, p := range nodes { // what memory held is written when a member stops
-		if _, err := p.Stop(); err != nil {
+		if err := p.Stop(); err != nil {
 			t.Fatal(err)
 		}
 		p.Launch()()

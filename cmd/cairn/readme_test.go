@@ -14,6 +14,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/config"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // section is what the pages say under a heading.
@@ -83,7 +84,7 @@ func asPrinted(t *testing.T, name string, arg ...string) string {
 	}
 	var out []byte
 	var err error
-	cairntest.Eventually(func() bool {
+	suite.Within(suite.Patience, func() bool {
 		c := exec.CommandContext(t.Context(), name, arg...)
 		c.Env = append(os.Environ(), cairntest.AsCairn+"=1")
 		out, err = c.CombinedOutput()
@@ -218,7 +219,7 @@ func TestREADMETLS(t *testing.T) {
 			asPrinted(t, "sh", "-c", ports.Replace(c))
 			continue
 		}
-		healthy = cairntest.Eventually(func() bool { // a peer may be late with its answer
+		healthy = suite.Within(suite.Patience, func() bool { // a peer may be late with its answer
 			return strings.Contains(asPrinted(t, "sh", "-c", ports.Replace(c)), "  healthy\nleader node")
 		})
 	}

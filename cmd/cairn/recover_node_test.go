@@ -59,7 +59,7 @@ func TestALoneNodeIsKilledAndItsLogIsGone(t *testing.T) {
 	gone("log/meta")
 	p.Launch()()
 	checkExport(t, p, token, acked)
-	if _, err := p.Stop(); err != nil { // its state is on the disk
+	if err := p.Stop(); err != nil { // its state is on the disk
 		t.Fatal(err)
 	}
 	p.Launch()()
@@ -95,7 +95,7 @@ func TestALoneNodeIsKilledAndItsLogIsGone(t *testing.T) {
 	}
 	acked = rows
 	put(5)
-	if _, err := p.Stop(); err != nil {
+	if err := p.Stop(); err != nil {
 		t.Fatal(err)
 	}
 	p.Launch()()

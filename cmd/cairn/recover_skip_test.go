@@ -8,9 +8,9 @@ import (
 	"log/slog"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
@@ -84,26 +84,19 @@ func poison(t *testing.T, nodes []*cairntest.Node) (index uint64) {
 			}
 		}
 	}()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		for _, m := range members {
-			if !m.IsLeader() {
-				continue
-			}
-			at, _, err := m.Propose(t.Context(), []byte("a record of no version that ever was, with room for a time")).Wait()
-			if err == nil && cairntest.Eventually(func() bool {
-				for _, m := range members {
-					if m.Status().AppliedIndex < at {
-						return false
-					}
-				}
-				return true
-			}) {
-				return at
-			}
+	suite.Eventually(t, "a record to be committed", func() bool {
+		lead := slices.IndexFunc(members, (*raft.Node).IsLeader)
+		if lead < 0 {
+			return false
 		}
-	}
-	t.Fatal("no record was committed")
-	return 0
+		var err error
+		index, _, err = members[lead].Propose(t.Context(), []byte("a record of no version that ever was, with room for a time")).Wait()
+		return err == nil
+	})
+	suite.Eventually(t, "all to have it", func() bool {
+		return !slices.ContainsFunc(members, func(m *raft.Node) bool { return m.Status().AppliedIndex < index })
+	})
+	return index
 }
 
 // TestAPoisonedRecordIsSkipped: a record that no state can apply stops three nodes at every start. Skipped on each of them, by index and
@@ -124,7 +117,7 @@ func TestAPoisonedRecordIsSkipped(t *testing.T) {
 		t.Errorf("on a running node: exit %d", code)
 	}
 	for _, p := range nodes {
-		if _, err := p.Stop(); err != nil {
+		if err := p.Stop(); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -49,7 +49,7 @@ func TestRecoverFromALostMajority(t *testing.T) {
 	if _, code := cairntest.Run(t, "cluster", "recover", "--config", config); code != cli.ExitFailed {
 		t.Errorf("recovering a running node: exit %d", code)
 	}
-	if _, err := nodes[l].Stop(); err != nil {
+	if err := nodes[l].Stop(); err != nil {
 		t.Fatal(err)
 	}
 	if _, code := cairntest.Run(t, "cluster", "recover", "--config", config, "--give-up", others(l)); code != cli.ExitFailed {
@@ -79,9 +79,7 @@ func TestRecoverFromALostMajority(t *testing.T) {
 			p.Launch()()
 		}
 	}
-	if !cairntest.Eventually(func() bool { s, ok := statusOf(t, nodes[l]); return ok && cli.Voters(&s, false) == 3 && s.Healthy }) {
-		t.Fatal("the others do not come back as voters")
-	}
+	suite.Eventually(t, "the others as voters", func() bool { s, ok := statusOf(t, nodes[l]); return ok && cli.Voters(&s, false) == 3 && s.Healthy })
 	sameState(t, nodes)
 	for _, p := range nodes {
 		checkExport(t, p, token, acked)
@@ -150,7 +148,7 @@ func TestADamagedRowOfANodeThatIsAlone(t *testing.T) {
 			}
 			stop := func() (whole bool) {
 				t.Helper()
-				if _, err := p.Stop(); err != nil {
+				if err := p.Stop(); err != nil {
 					t.Fatal(err)
 				}
 				return !strings.Contains(p.Log.String(), "index closed before it was on disk")
@@ -204,7 +202,7 @@ func TestDoctorComparesLogAndState(t *testing.T) {
 		t.Helper()
 		p := cairntest.StartDevIn(t, home)
 		cairntest.Run(t, "remember", text, "--home", home)
-		if _, err := p.Stop(); err != nil {
+		if err := p.Stop(); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -40,7 +40,7 @@ func TestAHomeIsEncryptedAndItsKeyReplaced(t *testing.T) {
 	before := exportOf(t, home)
 	stop := func() {
 		t.Helper()
-		if _, err := p.Stop(); err != nil {
+		if err := p.Stop(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -123,7 +123,7 @@ func TestAHomeIsEncryptedAndItsKeyReplaced(t *testing.T) {
 	stop()
 	start("--key-file", keyFile)
 	hook(t, p, "under the new key, "+plant.next())
-	if !cairntest.Eventually(func() bool {
+	if !suite.Within(suite.Patience, func() bool {
 		out, _ := cairntest.Run(t, "status", "--home", home)
 		return strings.Contains(out, "under its new data key: files moved aside left")
 	}) {
@@ -134,7 +134,7 @@ func TestAHomeIsEncryptedAndItsKeyReplaced(t *testing.T) {
 	if err := os.Remove(aside); err != nil {
 		t.Fatal(err)
 	}
-	if !cairntest.Eventually(func() bool { return len(keysOf(t, home, keyFile)) == 1 }) {
+	if !suite.Within(suite.Patience, func() bool { return len(keysOf(t, home, keyFile)) == 1 }) {
 		t.Errorf("keys %+v", keysOf(t, home, keyFile))
 	}
 	if out, _ := cairntest.Run(t, "status", "--home", home); strings.Contains(out, "new data key") || strings.Contains(out, "moved files aside") {
@@ -344,7 +344,7 @@ func TestARotationIsKilled(t *testing.T) {
 			before = exportOf(t, home)
 		}
 	}
-	if !cairntest.Eventually(func() bool { return len(keysOf(t, home, keyFile)) == 1 }) {
+	if !suite.Within(suite.Patience, func() bool { return len(keysOf(t, home, keyFile)) == 1 }) {
 		t.Errorf("keys %+v", keysOf(t, home, keyFile))
 	}
 	p.Kill()

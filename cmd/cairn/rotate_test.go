@@ -40,7 +40,7 @@ func TestTheClusterSecretIsRotated(t *testing.T) {
 	for _, step := range []struct{ shown, other string }{{old, next}, {next, old}, {next, ""}} {
 		for _, p := range nodes {
 			rewrite(t, p.Args[3], step.shown, step.other)
-			if _, err := p.Stop(); err != nil {
+			if err := p.Stop(); err != nil {
 				t.Fatal(err)
 			}
 			p.Launch()()
@@ -69,7 +69,7 @@ func TestTheClusterSecretIsRotated(t *testing.T) {
 func onLeader(t testing.TB, nodes []*cairntest.Node, token string, args ...string) string {
 	t.Helper()
 	var out string
-	if !cairntest.Eventually(func() bool {
+	if !suite.Within(suite.Patience, func() bool {
 		var code int
 		out, code = cairntest.Run(t, append(slices.Clone(args), "--token", token, "--endpoints", nodes[leaderOf(t, nodes)].Line.HTTP)...)
 		return code == 0
@@ -122,7 +122,7 @@ func TestATokenIsRotated(t *testing.T) {
 		return client.IsCode(err, wire.CodeAuthInvalid)
 	}
 	everywhere := func(is func(*cairntest.Node, string) bool, token string) bool {
-		return cairntest.Eventually(func() bool {
+		return suite.Within(suite.Patience, func() bool {
 			return !slices.ContainsFunc(nodes, func(p *cairntest.Node) bool { return !is(p, token) })
 		})
 	}
@@ -135,13 +135,11 @@ func TestATokenIsRotated(t *testing.T) {
 	after := putLoad(t, nodes, next)
 	after.goesOn(t)
 	before.end()
-	if !cairntest.Eventually(func() bool { // the second time there may be nothing left to revoke
+	suite.Eventually(t, "the token to be revoked", func() bool { // the second time there may be nothing left to revoke
 		lead := nodes[leaderOf(t, nodes)]
 		_, code := cairntest.Run(t, "token", "revoke", old, "--endpoints", lead.Line.HTTP, "--token", secret)
 		return code == 0 || refused(lead, old)
-	}) {
-		t.Fatal("not revoked")
-	}
+	})
 	if !everywhere(refused, old) {
 		t.Error("a revoked token opens a node")
 	}

@@ -46,7 +46,7 @@ func TestDamageOfARunningNodeIsNamedAndHealed(t *testing.T) {
 	sameState(t, nodes)
 	lead := leaderOf(t, nodes)
 	leader, victim, other := nodes[lead], nodes[(lead+1)%3], nodes[(lead+2)%3]
-	if _, err := victim.Stop(); err != nil { // its state is in tables
+	if err := victim.Stop(); err != nil { // its state is in tables
 		t.Fatal(err)
 	}
 	words, err := filepath.Glob(filepath.Join(victim.Line.Home, "index", "*", "text", "*.zap"))
@@ -58,7 +58,7 @@ func TestDamageOfARunningNodeIsNamedAndHealed(t *testing.T) {
 	}
 	victim.Launch()()
 	sameState(t, nodes)
-	if _, err := other.Stop(); err != nil { // with one other the victim cannot be healed, and goes on
+	if err := other.Stop(); err != nil { // with one other the victim cannot be healed, and goes on
 		t.Fatal(err)
 	}
 	before, ok := statusOf(t, victim)

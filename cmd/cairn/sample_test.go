@@ -32,7 +32,7 @@ func TestDevWithASample(t *testing.T) {
 				t.Errorf("cairn %s: exit %d, no %q in %s", strings.Join(args, " "), code, want, out)
 			}
 		}
-		if _, err := p.Stop(); err != nil {
+		if err := p.Stop(); err != nil {
 			t.Error(err)
 		}
 	}

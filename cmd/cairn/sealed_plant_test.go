@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
@@ -42,7 +43,7 @@ func plantEverywhere(t *testing.T, nodes []*cairntest.Node, token string, plant 
 	do := func(ask func() error) { // again, with other texts, when leadership moves meanwhile
 		t.Helper()
 		var err error
-		if !cairntest.Eventually(func() bool { err = ask(); return err == nil }) {
+		if !suite.Within(suite.Patience, func() bool { err = ask(); return err == nil }) {
 			t.Fatal(err)
 		}
 	}

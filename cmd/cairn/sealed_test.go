@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
@@ -157,7 +156,7 @@ func TestNothingReadableOnAnEncryptedNode(t *testing.T) {
 	restoreSealed(t, backups, both, last)
 
 	for i := range keys {
-		if !cairntest.Eventually(func() bool { return len(keysOf(t, homes[i], keyFiles[i])) == 1 }) {
+		if !suite.Within(suite.Patience, func() bool { return len(keysOf(t, homes[i], keyFiles[i])) == 1 }) {
 			t.Errorf("node %d still needs %v", i+1, keysOf(t, homes[i], keyFiles[i]))
 		}
 	}
@@ -167,7 +166,7 @@ func TestNothingReadableOnAnEncryptedNode(t *testing.T) {
 		}
 	}
 	for _, p := range nodes { // politely: what lies in memory for shells goes with them
-		if _, err := p.Stop(); err != nil {
+		if err := p.Stop(); err != nil {
 			t.Error(err)
 		}
 	}
@@ -205,9 +204,7 @@ func refusals(t *testing.T, p *cairntest.Node, keyFile string) {
 	}
 	fail := func(name, config, want string) {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		out, err := cairntest.Command(ctx, "serve", "--config", config).CombinedOutput()
+		out, err := cairntest.Command(suite.Context(t), "serve", "--config", config).CombinedOutput()
 		if code := exitOf(t, err); code != cli.ExitFailed || !strings.Contains(string(out), want) || !strings.Contains(string(out), "hint: ") {
 			t.Errorf("%s: exit %d, %s", name, code, out)
 		}
@@ -246,12 +243,12 @@ func rotateUnderLoad(t *testing.T, nodes []*cairntest.Node, token string, plant 
 			} else {
 				writeKeys(t, keyFiles[i], keys[i])
 			}
-			if _, err := p.Stop(); err != nil {
+			if err := p.Stop(); err != nil {
 				t.Fatal(err)
 			}
 			p.Launch()()
 			said := func() bool { return strings.Contains(p.Log.String(), "wrapped by a new master key") }
-			if step == 0 && !cairntest.Eventually(said) { // what it says comes through a pipe
+			if step == 0 && !suite.Within(suite.Patience, said) { // what it says comes through a pipe
 				t.Errorf("node %d did not say that its keys were wrapped anew", i+1)
 			}
 			waitForWrites(t, &mu, acked, 5)

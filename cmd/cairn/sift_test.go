@@ -45,7 +45,7 @@ func siftAsk(ctx context.Context, socket, request string) (m map[string]any, err
 // siftInTime sends a request until it is taken: hooks are told within a second what a busy machine takes longer for. What
 // was captured meanwhile is answered as it was.
 func siftInTime(ctx context.Context, socket, request string) (m map[string]any, err error) {
-	for begin := time.Now(); time.Since(begin) < time.Minute; rest(ctx, 20*time.Millisecond) {
+	for begin := time.Now(); time.Since(begin) < suite.Patience; rest(ctx, 20*time.Millisecond) {
 		var no *sift.Refusal
 		if m, err = siftAsk(ctx, socket, request); !errors.As(err, &no) || !slices.Contains(notNow, no.Text) {
 			break
@@ -115,7 +115,7 @@ func TestSiftKilled(t *testing.T) {
 				}
 			})
 		}
-		if !cairntest.Eventually(func() bool { return n.Load() >= 100 }) {
+		if !suite.Within(suite.Patience, func() bool { return n.Load() >= 100 }) {
 			t.Fatalf("only %d captures", n.Load())
 		}
 		p.Kill()
@@ -197,7 +197,7 @@ func TestCapturesLeaveNoSecretOnDisk(t *testing.T) {
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("import: %v, %s", err, out)
 	}
-	if _, err := p.Stop(); err != nil {
+	if err := p.Stop(); err != nil {
 		t.Fatal(err)
 	}
 	files := 0
@@ -288,7 +288,7 @@ func TestSiftLargeCapture(t *testing.T) {
 		fmt.Fprintf(&lines, "%x lorem %x ipsum %x\\n", i*2654435761%1000003, i*40503%65521, i*i)
 	}
 	try := 0
-	if !cairntest.Eventually(func() bool { // a busy machine may elect for reasons of its own; what costs a leader its place does so each time
+	suite.Eventually(t, "a leader that the largest request leaves in its place", func() bool { // a busy machine may elect for reasons of its own; what costs a leader its place does so each time
 		try++
 		lead := leaderOf(t, nodes)
 		term := siftTerm(t, sockets[lead])
@@ -296,9 +296,7 @@ func TestSiftLargeCapture(t *testing.T) {
 		now := siftTerm(t, sockets[lead])
 		t.Logf("term %v before it, %v after it", term, now)
 		return now == term
-	}) {
-		t.Error("the largest request costs every leader its place")
-	}
+	})
 }
 
 func siftTerm(t *testing.T, socket string) any {

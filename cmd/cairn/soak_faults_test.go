@@ -14,6 +14,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/history"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // soakFaults are done one after another. Each mends what it did before it returns.
@@ -87,12 +88,7 @@ func (s *soak) faults(length time.Duration) {
 // goesOn says whether writes are acknowledged again.
 func (s *soak) goesOn() bool {
 	want := s.acks.Load() + 20
-	for deadline := time.Now().Add(2 * time.Minute); s.acks.Load() < want; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			return false
-		}
-	}
-	return true
+	return suite.Within(suite.Patience, func() bool { return s.acks.Load() >= want })
 }
 
 func (s *soak) any() int { return s.rng.IntN(s.voters) }
@@ -118,7 +114,7 @@ func (s *soak) hold(least, most time.Duration) {
 func (s *soak) whole() {
 	s.t.Helper()
 	var last string
-	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	if !suite.Within(suite.Patience, func() bool {
 		st, ok := statusOf(s.t, s.nodes[s.leader()])
 		votes := 1
 		for _, p := range st.Peers {
@@ -127,11 +123,13 @@ func (s *soak) whole() {
 			}
 		}
 		if ok && votes == s.voters && st.QuorumSize == s.voters/2+1 {
-			return
+			return true
 		}
 		last = fmt.Sprintf("%+v", st)
+		return false
+	}) {
+		s.t.Fatalf("not all voters are whole again: %s", last)
 	}
-	s.t.Fatalf("not all voters are whole again: %s", last)
 }
 
 func (s *soak) killed(i int) {
@@ -275,8 +273,8 @@ func (s *soak) copied(from, to string) {
 
 func (s *soak) rolling() {
 	for i := range s.voters {
-		if took, err := s.nodes[i].Stop(); err != nil {
-			s.t.Errorf("node %d did not end as asked after %s: %v", i+1, took, err)
+		if err := s.nodes[i].Stop(); err != nil {
+			s.t.Errorf("node %d did not end as asked: %v", i+1, err)
 		}
 		s.lives[i].Store(0)
 		s.start(i)()

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // An injection has the kernel's answers to a running process's system calls replaced by errors, for one of its files: a
@@ -56,35 +56,21 @@ func inject(t testing.TB, p *cairntest.Node, file, call, errno string) *injectio
 // begins returns when the process is traced, or will not be.
 func (x *injection) begins(said *cairntest.Logged) bool {
 	x.t.Helper()
-	for deadline := time.Now().Add(time.Minute); !strings.Contains(said.String(), "attached"); time.Sleep(10 * time.Millisecond) {
-		select {
-		case err := <-x.done:
-			x.done <- err
-			return false
-		default:
-		}
-		if time.Now().After(deadline) {
-			x.t.Fatalf("strace does not begin: %s", said)
-		}
-	}
-	return true
+	attached := func() bool { return strings.Contains(said.String(), "attached") }
+	suite.Eventually(x.t, "strace to begin or to end", func() bool { return attached() || len(x.done) > 0 })
+	return attached()
 }
 
 // hit returns when calls have failed, so many at least.
 func (x *injection) hit(times int) {
 	x.t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+	suite.Eventually(x.t, "something to ask the broken disk", func() bool {
 		raw, err := os.ReadFile(x.file)
 		if err != nil {
 			x.t.Fatal(err)
 		}
-		if bytes.Count(raw, []byte("(INJECTED)")) >= times {
-			return
-		}
-		if time.Now().After(deadline) {
-			x.t.Fatal("nothing asks the broken disk for anything")
-		}
-	}
+		return bytes.Count(raw, []byte("(INJECTED)")) >= times
+	})
 }
 
 // end gives the process its disk back.

@@ -38,7 +38,7 @@ func TestShellOnATerminal(t *testing.T) {
 	x.Shows("sessions")
 	x.Type("\x15watch\r") // Ctrl-U takes the line back
 	x.Shows("watch")
-	cairntest.Eventually(func() bool { return !x.Raw() })
+	suite.Eventually(t, "the shell to leave the keys to the command", func() bool { return !x.Raw() })
 	x.Type("\x03")
 	x.Shows("cairn> ")
 	x.Type("stats --token not-kept\r")

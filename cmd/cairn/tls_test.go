@@ -64,7 +64,7 @@ func sayHello(t testing.TB, addr, ca string, cert *tls.Certificate, hello wire.C
 		t.Fatal(err)
 	}
 	defer nc.Close()
-	if err := nc.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+	if err := nc.SetDeadline(time.Now().Add(suite.Patience)); err != nil {
 		t.Fatal(err)
 	}
 	if ca != "" {
@@ -109,10 +109,8 @@ func TestTLSEverywhere(t *testing.T) {
 		t.Errorf("the ready line says %s", leader.Line.HTTP)
 	}
 	var before api.ClusterStatus
-	if !cairntest.Eventually(func() (ok bool) { before, ok = statusOf(t, leader); return ok }) {
-		t.Fatal("no status")
-	}
-	tg := cli.Target{Endpoints: []string{leader.Line.HTTP}, CA: leader.Ca, Timeout: time.Minute}
+	suite.Eventually(t, "a status", func() (ok bool) { before, ok = statusOf(t, leader); return ok })
+	tg := cli.Target{Endpoints: []string{leader.Line.HTTP}, CA: leader.Ca, Timeout: suite.Patience}
 	r, err := tg.Request(t.Context(), "GET", "/metrics", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -186,7 +184,7 @@ func TestTLSEverywhere(t *testing.T) {
 		}
 	}
 	var after api.ClusterStatus
-	if !cairntest.Eventually(func() (ok bool) { after, ok = statusOf(t, leader); return ok }) || len(after.Peers) != 2 { // a slow machine may elect anew
+	if !suite.Within(suite.Patience, func() (ok bool) { after, ok = statusOf(t, leader); return ok }) || len(after.Peers) != 2 { // a slow machine may elect anew
 		t.Errorf("the refused are members: %+v", after)
 	}
 	since, code := cairntest.Run(t, "log", "tail", "--json", "--token", token, "--from", fmt.Sprint(before.Applied+1), "--endpoints", leader.Line.HTTP, "--ca", ca)
@@ -215,7 +213,7 @@ func TestTLSEverywhere(t *testing.T) {
 	}
 
 	short := onLeader(t, nodes, token, "token", "create", "--ca", ca)
-	if !cairntest.Eventually(func() bool { // when leadership moves meanwhile, the second time there may be nothing left to revoke
+	if !suite.Within(suite.Patience, func() bool { // when leadership moves meanwhile, the second time there may be nothing left to revoke
 		cairntest.Run(t, "token", "revoke", short, "--token", token, "--endpoints", nodes[leaderOf(t, nodes)].Line.HTTP, "--ca", ca)
 		c, err := client.Dial(t.Context(), client.Config{Addrs: []string{leader.Line.Wire}, Token: short, TLS: trusting(t, ca)})
 		if err == nil {
@@ -226,7 +224,7 @@ func TestTLSEverywhere(t *testing.T) {
 		t.Error("a revoked token opens a node")
 	}
 	for _, want := range []string{"signed by unknown authority", "has expired"} {
-		if !cairntest.Eventually(func() bool { return strings.Contains(leader.Log.String(), want) }) {
+		if !suite.Within(suite.Patience, func() bool { return strings.Contains(leader.Log.String(), want) }) {
 			t.Errorf("the refusing node's log does not say %q", want)
 		}
 	}
@@ -281,7 +279,7 @@ func TestCertificatesRotateUnderLoad(t *testing.T) {
 		serials[addrs[i]] = cert.Leaf.SerialNumber.String()
 	}
 	for addr, want := range serials {
-		if !cairntest.Eventually(func() bool { return shown(t, addr, au).SerialNumber.String() == want }) {
+		if !suite.Within(suite.Patience, func() bool { return shown(t, addr, au).SerialNumber.String() == want }) {
 			t.Errorf("%s goes on with its old certificate", addr)
 		}
 	}

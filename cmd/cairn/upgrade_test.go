@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/oplog/suite"
@@ -33,9 +32,7 @@ func putLoad(t *testing.T, nodes []*cairntest.Node, token string) *load {
 	twice := func(what string, f func(context.Context) error) bool {
 		for try := 1; ; try++ {
 			l.still.RLock()
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			err := f(ctx)
-			cancel()
+			err := f(suite.Context(t))
 			l.still.RUnlock()
 			if err == nil {
 				return true
@@ -107,7 +104,7 @@ func oneByOne(t *testing.T, nodes []*cairntest.Node, l *load, between func(p *ca
 			}
 		}
 		l.goesOn(t)
-		if _, err := next.Stop(); err != nil {
+		if err := next.Stop(); err != nil {
 			t.Fatalf("stop: %v\n%s", err, next.Log)
 		}
 		done[next], next.Bin = true, ""

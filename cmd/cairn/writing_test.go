@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
@@ -58,7 +59,7 @@ func writeUntil(ctx context.Context, t testing.TB, cfg client.Config, mu *sync.M
 // putOnce writes under a key until it is known what became of it. A client waits only so long for a cluster that takes
 // nothing: the machine may be busier than that.
 func putOnce(ctx context.Context, c *client.Client, m wire.Remember) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, suite.Patience)
 	defer cancel()
 	if m.IdempotencyKey == "" {
 		m.IdempotencyKey = client.NewKey() // makes asking again safe
@@ -77,8 +78,7 @@ func putOnce(ctx context.Context, c *client.Client, m wire.Remember) (string, er
 // recallNow asks for what is newest, until a leader vouches that it is.
 func recallNow(t testing.TB, c *client.Client, q wire.Recall) []wire.RecallResult {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
+	ctx := suite.Context(t)
 	q.Consistency = "linearizable"
 	for {
 		found, _, err := c.Recall(ctx, q)
@@ -101,10 +101,8 @@ func waitForWrites(t testing.TB, mu *sync.Mutex, acked map[string]string, n int)
 		return len(acked)
 	}
 	want := count() + n
-	for deadline := time.Now().Add(2 * time.Minute); count() < want; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) || t.Failed() {
-			t.Fatalf("%d writes acknowledged, want %d", count(), want)
-		}
+	if !suite.Within(suite.Patience, func() bool { return count() >= want || t.Failed() }) || t.Failed() {
+		t.Fatalf("%d writes acknowledged, want %d", count(), want)
 	}
 }
 
@@ -166,11 +164,8 @@ func (d *diary) count() int {
 func (d *diary) goesOn(what string) {
 	d.t.Helper()
 	begin := time.Now()
-	for want := d.count() + 20; d.count() < want; time.Sleep(10 * time.Millisecond) {
-		if time.Since(begin) > 2*time.Minute {
-			d.t.Fatalf("no writes %s", what)
-		}
-	}
+	want := d.count() + 20
+	suite.Eventually(d.t, "writes "+what, func() bool { return d.count() >= want })
 	d.t.Logf("writes went on after %s %s", time.Since(begin).Round(10*time.Millisecond), what)
 }
 

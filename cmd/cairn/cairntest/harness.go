@@ -11,13 +11,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/cairndb/cairn/cmd/cairn/config"
 )
-
-// Hung is how long a test waits for an answer or an end that takes a second at rest: a busy machine does not take that long.
-const Hung = time.Minute
 
 // Command is a call of cairn that has not started.
 func Command(ctx context.Context, args ...string) *exec.Cmd {
@@ -71,16 +67,6 @@ func Run(t testing.TB, args ...string) (stdout string, code int) {
 
 // TailOf is the end of a text.
 func TailOf(s string, n int) string { return s[max(0, len(s)-n):] }
-
-// Eventually waits for what another process is about to do.
-func Eventually(ok func() bool) bool {
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		if ok() {
-			return true
-		}
-	}
-	return false
-}
 
 // RunForJSON is for commands that print and fail.
 func RunForJSON[T any](t testing.TB, args ...string) (v T, code int) {

@@ -87,7 +87,7 @@ func (p *Node) Launch() (up func()) {
 	cmd := p.Cmd
 	return func() {
 		p.T.Helper()
-		guard := time.AfterFunc(2*time.Minute, func() { cmd.Process.Kill() })
+		guard := time.AfterFunc(suite.Patience, func() { cmd.Process.Kill() })
 		defer guard.Stop()
 		line, err := bufio.NewReader(out).ReadBytes('\n')
 		if err != nil {
@@ -101,7 +101,7 @@ func (p *Node) Launch() (up func()) {
 
 // Says returns when what the process has written so far, or writes soon, holds a text: what it wrote comes through a pipe.
 func (p *Node) Says(text string) bool {
-	return Eventually(func() bool { return strings.Contains(p.Log.String(), text) })
+	return suite.Within(suite.Patience, func() bool { return strings.Contains(p.Log.String(), text) })
 }
 
 // Kill ends the process without warning and waits for its end.
@@ -121,19 +121,18 @@ func (p *Node) Signal(s syscall.Signal) {
 	}
 }
 
-// Stop asks politely and says how long it took; a process that hangs is killed, which is an error.
-func (p *Node) Stop() (time.Duration, error) {
-	start := time.Now()
+// Stop ends the process with SIGTERM; one that hangs is killed, which is an error.
+func (p *Node) Stop() error {
 	p.Cmd.Process.Signal(syscall.SIGTERM)
 	err := p.End()
 	p.Cmd = nil
-	return time.Since(start), err
+	return err
 }
 
 // End waits for the process's end; one that hangs is killed, which is an error.
 func (p *Node) End() error {
 	cmd := p.Cmd
-	defer time.AfterFunc(Hung, func() { cmd.Process.Kill() }).Stop()
+	defer time.AfterFunc(suite.Patience, func() { cmd.Process.Kill() }).Stop()
 	return cmd.Wait()
 }
 
@@ -143,14 +142,10 @@ func (p *Node) Ends(says ...string) {
 	done := make(chan error, 1)
 	cmd := p.Cmd
 	go func() { done <- cmd.Wait() }()
-	select {
-	case err := <-done:
-		exit, ok := err.(*exec.ExitError)
-		if !ok || exit.ExitCode() != cli.ExitFailed {
-			p.T.Errorf("it ended with %v, want exit code %d", err, cli.ExitFailed)
-		}
-	case <-time.After(suite.Patience):
-		p.T.Fatalf("a process whose disk has failed goes on:\n%s", TailOf(p.Log.String(), 2000))
+	err := suite.Receive(p.T, "the end of a process whose disk has failed", done)
+	exit, ok := err.(*exec.ExitError)
+	if !ok || exit.ExitCode() != cli.ExitFailed {
+		p.T.Errorf("it ended with %v, want exit code %d", err, cli.ExitFailed)
 	}
 	p.Cmd = nil
 	log := p.Log.String()

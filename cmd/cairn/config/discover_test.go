@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // name is a domain name as DNS writes it.
@@ -66,8 +68,7 @@ func TestPeersFromDNS(t *testing.T) {
 	var members atomic.Int32
 	dns := serveDNS(t, &members)
 	log := slog.New(slog.DiscardHandler)
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
-	defer stop()
+	ctx := suite.Context(t)
 	file := func(home string) *File {
 		f := &File{}
 		f.Server.DataDir, f.Cluster.PeersSRV = home, "_peer._tcp.cairn-peers.test."
