@@ -36,7 +36,7 @@ func TestStreamsEndWithTheirCaller(t *testing.T) {
 				}
 				asked := obj{"database": db, "scopes": []string{"read", "write"}}
 				if end == "expired" {
-					asked["expires_at"] = float64(time.Now().Add(5 * time.Second).Unix())
+					asked["expires_at"] = float64(time.Now().Add(10 * time.Second).Unix())
 				}
 				token := admin.ok("POST", "/v1/admin/tokens", asked)["token"].(string)
 				nc, err := net.Dial("tcp", strings.TrimPrefix(admin.base, "http://"))
@@ -44,9 +44,12 @@ func TestStreamsEndWithTheirCaller(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer nc.Close()
-				if err := nc.SetDeadline(time.Now().Add(25 * time.Second)); err != nil { // sooner than a sender or a reader may be silent
-					t.Fatal(err)
+				deadline := func(d time.Duration) {
+					if err := nc.SetDeadline(time.Now().Add(d)); err != nil {
+						t.Fatal(err)
+					}
 				}
+				deadline(suite.Patience)
 				ask := func(method, path, more string) {
 					fmt.Fprintf(nc, "%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer %s\r\n%s\r\n", method, path, token, more)
 				}
@@ -76,6 +79,7 @@ func TestStreamsEndWithTheirCaller(t *testing.T) {
 					status, _ := admin.with(token).send("GET", "/v1/stats", nil)
 					return status == http.StatusUnauthorized
 				})
+				deadline(25 * time.Second) // sooner than a sender or a reader may be silent
 				said, err := io.ReadAll(in)
 				if ne, ok := err.(net.Error); ok && ne.Timeout() {
 					t.Fatalf("it goes on: %.200s", said)

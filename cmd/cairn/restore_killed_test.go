@@ -11,11 +11,13 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // TestAKilledRestoreIsNoEmptyHome kills `cairn restore` at random moments. A home that it has begun to fill starts with all that the backup has, or not
 // at all, and names the command that goes on.
 func TestAKilledRestoreIsNoEmptyHome(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("skipped in -short: many commands, each a process")

@@ -101,13 +101,7 @@ sift_transcripts = %q
 	if out := run(0, "stop"); !strings.Contains(out, `"stopping": true`) {
 		t.Errorf("stop: %s", out)
 	}
-	for deadline := time.Now().Add(time.Minute); ; {
-		if out := run(0, "status"); strings.Contains(out, "unreachable") {
-			break
-		} else if time.Now().After(deadline) {
-			t.Fatalf("the workspace is served still: %s", out)
-		}
-	}
+	suite.Eventually(t, "the end of the workspace's service", func() bool { return strings.Contains(run(0, "status"), "unreachable") })
 	if p.Cmd.ProcessState != nil {
 		t.Error("the node of a cluster has stopped")
 	}

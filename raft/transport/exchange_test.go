@@ -12,11 +12,13 @@ import (
 	"testing"
 	"time"
 
+	hraft "github.com/hashicorp/raft"
+
 	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 )
 
-// peer is a host that answers forwarded entries as a test says.
+// peer is a host that answers forwarded entries as a test says, and refuses appends.
 type peer struct {
 	Host
 	id      uint32
@@ -30,7 +32,14 @@ func (p *peer) HelloOK(*wire.ClusterHello) *wire.ClusterHelloOK {
 	return &wire.ClusterHelloOK{NodeID: p.id, Raft: &wire.RaftHello{Checksum: 1}}
 }
 func (p *peer) CheckPeer(uint32, *wire.RaftHello) error { return nil }
+func (p *peer) LeaderFields(uint32, *hraft.AppendEntriesRequest) *wire.RaftAppend {
+	return &wire.RaftAppend{}
+}
+func (p *peer) Answered(uint32, *wire.RaftAppendReply) {}
 func (p *peer) Serve(ctx context.Context, c *Inbound, f wire.Frame) error {
+	if f.Op == wire.OpHeartbeat {
+		return c.Reply(f, wire.OpHeartbeatAck, &wire.HeartbeatAck{FollowerLastHLC: []byte{}, Raft: &wire.RaftAppendReply{Term: 1}})
+	}
 	var m wire.Forward
 	if err := wire.Unpack(f, &m, wire.MaxPlainPeer); err != nil {
 		return err
@@ -103,8 +112,7 @@ func TestExchangesShareAConnection(t *testing.T) {
 		arrived.Wait()
 		return "outcome of " + entry
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	ctx := suite.Context(t)
 	var asking sync.WaitGroup
 	for i := range many {
 		asking.Go(func() {
@@ -242,7 +250,7 @@ func TestALateCallerLeavesTheOthers(t *testing.T) {
 		begin <- struct{}{}
 		asking.Go(func() {
 			defer func() { <-begin }()
-			within := time.Minute
+			within := suite.Patience
 			if i%2 == 0 {
 				within = time.Duration(rand.IntN(40_000)) * time.Microsecond
 			}

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -41,7 +42,7 @@ func member(t *testing.T, id uint32, dial func(context.Context, string) (net.Con
 // readFrame reads one frame.
 func readFrame(t *testing.T, nc net.Conn) wire.Frame {
 	t.Helper()
-	nc.SetDeadline(time.Now().Add(time.Minute))
+	nc.SetDeadline(time.Now().Add(suite.Patience))
 	f, err := wire.NewReader(nc, wire.MaxLength).Next()
 	if err != nil {
 		t.Fatal(err)
@@ -142,7 +143,7 @@ func TestARecordedHelloProvesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := wire.NewReader(nc, wire.MaxLength)
-	nc.SetDeadline(time.Now().Add(time.Minute))
+	nc.SetDeadline(time.Now().Add(suite.Patience))
 	var last wire.Frame
 	for range 2 {
 		if last, err = r.Next(); err != nil {

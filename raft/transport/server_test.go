@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // starving is a peer port whose process is out of descriptors while starved is set.
@@ -72,7 +74,7 @@ func TestStrangersTakeNoPeersPlace(t *testing.T) {
 	}
 	begun := time.Now()
 	for i, nc := range silent {
-		nc.SetReadDeadline(begun.Add(time.Minute))
+		nc.SetReadDeadline(begun.Add(suite.Patience))
 		if _, err := nc.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Fatalf("stranger %d is still connected: %v", i, err)
 		} else if i < 3*maxStrangers && !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) {

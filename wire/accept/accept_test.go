@@ -8,7 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
+
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // starved is a listener without descriptors for its next attempts; a negative number never ends.
@@ -67,13 +68,8 @@ func TestACloseEndsTheWait(t *testing.T) {
 		ended <- err
 	}()
 	ln.Close()
-	select {
-	case err := <-ended:
-		if !errors.Is(err, net.ErrClosed) {
-			t.Errorf("got %v", err)
-		}
-	case <-time.After(time.Minute):
-		t.Fatal("Accept still waits")
+	if err := suite.Receive(t, "the end of Accept", ended); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("got %v", err)
 	}
 }
 
