@@ -9,6 +9,7 @@ import (
 
 	hraft "github.com/hashicorp/raft"
 
+	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/raft/logstore"
 	"github.com/cairndb/cairn/raft/recovery"
 	"github.com/cairndb/cairn/raft/transport"
@@ -139,6 +140,7 @@ func TestTheOthersDecide(t *testing.T) {
 // TestALeaderWhoseMemoryIsWrong: a bit of a record changes in a leader's memory before the others have it. They do not store what they
 // cannot decode, elect another, and the leader takes its records.
 func TestALeaderWhoseMemoryIsWrong(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := startCalm(t, 3)
 	want := c.propose(0, 10)
@@ -247,6 +249,7 @@ func TestOnePeerMovesNoMember(t *testing.T) {
 // TestAnotherRecordOfTheSameTerm: a member has another record than all others where index and term are the same, which the library
 // never looks at. The hash of the states shows it, and only the member that a majority contradicts steps aside.
 func TestAnotherRecordOfTheSameTerm(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := startCalm(t, 3)
 	want := c.propose(0, 10)

@@ -15,6 +15,7 @@ import (
 // TestStatesMovedAsideArePutBack follows the runbook divergence.md for the day on which two healthy members have moved their states aside and the third,
 // which has its own, is the wrong one: no leader comes, and nothing is lost.
 func TestStatesMovedAsideArePutBack(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	nodes, token := startThreeIn(t, t.TempDir(), inHaste, 0, 1, 2)
 	c := connect(t, nodes, token)

@@ -9,11 +9,14 @@ import (
 	"os/exec"
 	"slices"
 	"testing"
+
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // TestNoCIsCompiled holds that the README's commands compile no library in C where cgo is on, as it is wherever gcc is
 // installed. Pebble's allocator calls the C library and brings no code of its own.
 func TestNoCIsCompiled(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := exec.Command("go", "list", "-deps", "-test", "-json=ImportPath,Standard,CgoFiles,CFiles,CXXFiles", module+"...")
 	c.Env = append(os.Environ(), "CGO_ENABLED=1")
