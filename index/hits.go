@@ -8,8 +8,9 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// hits reads the memories that made the list, in the order in which the state has them: that is cheaper than here and there.
-func (in *question) hits(ranked []rank.Scored) []Hit {
+// hits reads the memories that made the list, in the order in which the state has them: that is cheaper than here and there. Where they have no room
+// together, the worst are left out: as many as were said to be cut.
+func (in *question) hits(ranked []rank.Scored) (found []Hit, left int) {
 	hits := make([]Hit, len(ranked))
 	order := make([]int, len(ranked))
 	for i, s := range ranked {
@@ -21,18 +22,32 @@ func (in *question) hits(ranked []rank.Scored) []Hit {
 			c := in.cols.at(s.Row)
 			hits[i].Memory = &oplog.Memory{Seq: c.seq, RID: c.RID.String(), Created: oplog.Time(c.Created)}
 		}
-		return hits
+		return hits, 0
 	}
 	seq := func(i int) oplog.Seq { return in.cols.at(ranked[i].Row).seq }
 	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(seq(a), seq(b)) })
+	fit, size := len(hits), 0 // the rows before fit have room, so far as they were read
 	for _, i := range order {
+		if i >= fit {
+			continue
+		}
 		// The state may be ahead of the index: a memory forgotten there is not shown.
 		if m, ok := in.memory(seq(i)); ok && m.Status != oplog.Tombstoned {
 			hits[i].Memory = m
+			size += m.Weight()
+		}
+		for size > 0 && in.q.Room != nil && !in.q.Room(size) {
+			if fit--; hits[fit].Memory != nil {
+				size -= hits[fit].Memory.Weight()
+				hits[fit].Memory = nil
+			}
 		}
 	}
-	return slices.DeleteFunc(hits, func(h Hit) bool { return h.Memory == nil })
+	return slices.DeleteFunc(hits[:fit], func(h Hit) bool { return h.Memory == nil }), len(hits) - fit
 }
+
+// smallMemory is how many bytes a memory has at most that is kept between the passes of a question.
+const smallMemory = 64 << 10
 
 // memory is a memory of the answer, which may have been read before.
 func (in *question) memory(seq oplog.Seq) (*oplog.Memory, bool) {

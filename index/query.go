@@ -14,7 +14,8 @@ type Query struct {
 	Text   string
 	Vector []float32
 	K      int
-	Deep   int // rows to return if that is more than K: the caller orders them anew and cuts to K
+	Room   func(bytes int) bool // says whether the answer has room for memories of so many bytes together: the last rows are left out; nil: it has
+	Deep   int                  // rows to return if that is more than K: the caller orders them anew and cuts to K
 	Filter
 	MinScore float64           // rows that score less are left out; 0 leaves out none
 	Expand   bool              // follow relations of entities named in the question
@@ -92,6 +93,7 @@ type Info struct {
 	Matched    int // of those, the ones that match the question (see package rank); nothing else is an answer
 	Below      int // of those, the ones that score less than MinScore
 	Repeats    int // rows that Diverse left out
+	Cut        int // rows that had no room in the answer
 }
 
 // Lists says that a query asks nothing: whatever passes its filters belongs to the answer, the newest first, with a score of 0.

@@ -185,7 +185,9 @@ func (in *question) answer(pool vector.Pool, beside bool) ([]Hit, Info, error) {
 		ranked, info.Repeats = rank.Diverse(ranked, rows, in.likeness())
 	}
 	info.Confidence = rank.Confidence(ranked[:min(len(ranked), in.q.K)], in.q.K, sources)
-	return in.hits(ranked), info, nil
+	answer, left := in.hits(ranked)
+	info.Cut = left
+	return answer, info, nil
 }
 
 // Keep reports whether a row was alive at the moment and passes the filters. The goroutines of one search call it.

@@ -84,7 +84,9 @@ func (in *question) sharedTerms(rows []uint32) (shared []sharedTerm) {
 		if !ok {
 			continue
 		}
-		in.read = append(in.read, m)
+		if m.Weight() <= smallMemory { // others are read again, if they make the list
+			in.read = append(in.read, m)
+		}
 		words := cut(m.Words(), readOfFirst)
 		for _, t := range text.Analyze(words) {
 			if _, has := slices.BinarySearch(asked, t.Term); !has {

@@ -202,7 +202,7 @@ func (n *Node) openState() (err error) {
 func (n *Node) openEngine() (err error) {
 	at, member, limits := n.cfg.Addresses, n.cfg.Member, n.cfg.Limits
 	n.service, err = engine.New(engine.Config{
-		Logger: n.log, State: n.state, Commit: n.commit, Access: n.access, Disk: n.disk, Keys: n.keys,
+		Logger: n.log, State: n.state, Commit: n.commit, Access: n.access, Disk: n.disk, Keys: n.keys, Budget: n.bodies,
 		Home: engine.Home{Dir: n.cfg.Home, Models: filepath.Join(n.cfg.Home, "models"), Spool: filepath.Join(n.cfg.Home, "backup-spool"), Leftovers: n.leftovers, Certificates: n.shownCertificates, Ports: n.ports},
 		Member: engine.Member{NodeID: member.NodeID, Role: member.Role, Version: n.cfg.Version, Wire: at.AdvertiseWire, HTTP: at.AdvertiseHTTP,
 			Clustered: len(member.Peers) > 0, Election: n.cfg.Raft.Election},

@@ -18,7 +18,7 @@ import (
 
 // surfaces are the node's ports of clients, and the memory that their requests share.
 type surfaces struct {
-	bodies  *large.Budget // of requests being read and served, on all ports
+	bodies  *large.Shares // of requests being read and of answers being sent, on all ports
 	turns   large.Turns   // at decoding large requests
 	wires   *access.Conns // of the wire port
 	wire    *wireport.Server

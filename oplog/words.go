@@ -20,6 +20,9 @@ func (m *Memory) Words() string {
 	return m.Text
 }
 
+// Weight is about how many bytes the memory takes in an answer.
+func (m *Memory) Weight() int { return 512 + len(m.Text) + len(m.Metadata) }
+
 // Intent is the text a memory was made from; empty when it was not made from one.
 func (m *Memory) Intent() string {
 	var meta struct {

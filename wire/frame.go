@@ -66,7 +66,8 @@ type Reader struct {
 	head [headLen]byte
 
 	large     int             // payloads from here on are announced
-	announce  func(int) error // before they are read
+	announce  func(int) error // when their first piece is there
+	piece     func() error    // before each piece of them
 	checksums bool            // frames end with one
 }
 
@@ -76,8 +77,27 @@ func NewReader(r io.Reader, maxLength int) *Reader { return &Reader{r: r, max: m
 // SetLimit changes the largest length field accepted from the next frame on.
 func (r *Reader) SetLimit(maxLength int) { r.max = maxLength }
 
-// Announce has f called with the length of each payload of at least n bytes before it is read; an error of f ends the frame.
-func (r *Reader) Announce(n int, f func(length int) error) { r.large, r.announce = n, f }
+// Announce has f called with the length of each payload of at least n bytes when its first piece (large.Piece) has come, and piece before each of its
+// pieces. An error of either ends the frame.
+func (r *Reader) Announce(n int, f func(length int) error, piece func() error) {
+	r.large, r.announce, r.piece = max(n, large.Piece), f, piece
+}
+
+// payload reads so many bytes.
+func (r *Reader) payload(n int) ([]byte, error) {
+	if r.announce == nil || n < r.large {
+		return large.Exactly(nil, r.r, n)
+	}
+	in := large.Paced(r.r, r.piece)
+	begun, err := large.Exactly(nil, in, large.Piece)
+	if err == nil {
+		err = r.announce(n)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return large.Exactly(begun, in, n)
+}
 
 // Next returns the next frame: io.EOF between frames, io.ErrUnexpectedEOF inside one, a FrameError for a
 // length or version that cannot be served. The payload is the caller's.
@@ -92,16 +112,11 @@ func (r *Reader) Next() (f Frame, err error) {
 	if n > int64(r.max) {
 		return f, &FrameError{fmt.Sprintf("frame body too large: %d bytes", n), true}
 	}
-	if _, err := large.Exactly(r.head[4:], r.r, headLen-4); err != nil {
+	if _, err := large.Exactly(r.head[4:4], r.r, headLen-4); err != nil {
 		return f, err
 	}
 	f = Frame{Flags: r.head[4], Op: Op(r.head[5]), Stream: binary.BigEndian.Uint32(r.head[6:])}
-	if length := int(n) - minLength; r.announce != nil && length >= r.large {
-		if err := r.announce(length); err != nil {
-			return f, err
-		}
-	}
-	if f.Payload, err = large.Exactly(nil, r.r, int(n)-minLength); err != nil {
+	if f.Payload, err = r.payload(int(n) - minLength); err != nil {
 		return f, err
 	}
 	if r.checksums {

@@ -23,6 +23,7 @@ import (
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/certs"
 	"github.com/cairndb/cairn/node/home"
+	"github.com/cairndb/cairn/node/memory"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/oplog/state"
@@ -112,6 +113,7 @@ type welcome struct {
 // runNode runs a node until ctx ends or it fails.
 func (a *app) runNode(ctx context.Context, up config.Setup, w welcome) (err error) {
 	defer holdFloor()()
+	memory.Limit()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	cfg := up.Node

@@ -57,7 +57,7 @@ func (f Format) ReadHead(r io.Reader) (int, error) {
 
 // ReadBody reads the n bytes that ReadHead announced.
 func (f Format) ReadBody(r io.Reader, buf []byte, n int) ([]byte, error) {
-	return large.Exactly(buf, r, n)
+	return large.Exactly(buf[:0], r, n)
 }
 
 // Append adds a frame to dst, or refuses the body with *TooLarge.

@@ -1,48 +1,121 @@
 package access
 
 import (
+	"container/list"
 	"net"
 	"net/netip"
 	"sync"
+
+	"github.com/cairndb/cairn/wire/large"
 )
 
-// Conns bounds the open connections of one port: all of them, and those from one address. Loopback has no bound of its own.
+// Conns bounds the open connections of one port: all of them, those from one address, and those of one principal. Loopback has no bound of its own.
+// Where all places are taken, the oldest stranger makes room for the next client.
 type Conns struct {
 	most, perSource int
+	known           *large.Shares // of the places, among those who have shown a right token
 
-	mu       sync.Mutex
-	open     int
-	bySource map[string]int
+	mu        sync.Mutex
+	open      int
+	bySource  map[string]int
+	strangers list.List // of *Place: those who have shown no right token, the oldest first
 }
 
 // NewConns lets in so many connections, and so many of them from one address.
 func NewConns(most, perSource int) *Conns {
-	return &Conns{most: most, perSource: perSource, bySource: map[string]int{}}
+	return &Conns{most: most, perSource: perSource, known: large.NewShares(most), bySource: map[string]int{}}
 }
 
-// Enter counts a connection in, or refuses it. What it returns counts it out again.
-func (l *Conns) Enter(from net.Addr) (leave func(), ok bool) {
-	source, loopback := sourceOf(from.String())
+// Place is that of one connection.
+type Place struct {
+	conns    *Conns
+	source   string // blank for loopback
+	end      func() error
+	stranger *list.Element // nil once it is known, or has left
+	share    func()        // gives back its principal's share
+	left     bool
+}
+
+// Conn is what a port has of a connection.
+type Conn interface {
+	RemoteAddr() net.Addr
+	Close() error
+}
+
+// Enter counts a connection in, or refuses it.
+func (l *Conns) Enter(c Conn) (p *Place, ok bool) {
+	p = &Place{conns: l, end: c.Close}
+	source, loopback := sourceOf(c.RemoteAddr().String())
+	if !loopback {
+		p.source = source
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.open >= l.most || !loopback && l.bySource[source] >= l.perSource {
+	if p.source != "" && l.bySource[source] >= l.perSource {
 		return nil, false
 	}
+	if l.open >= l.most {
+		oldest := l.strangers.Front()
+		if oldest == nil {
+			return nil, false
+		}
+		last := oldest.Value.(*Place)
+		last.leave()
+		go last.end() // TLS says goodbye, which may take a while
+	}
 	l.open++
-	if !loopback {
+	if p.source != "" {
 		l.bySource[source]++
 	}
-	return sync.OnceFunc(func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.open--
-		if loopback {
-			return
-		}
-		if l.bySource[source]--; l.bySource[source] == 0 {
-			delete(l.bySource, source)
-		}
-	}), true
+	p.stranger = l.strangers.PushBack(p)
+	return p, true
+}
+
+// Known says that the client has shown the token of a principal: from here on its connection makes room for no other. It returns false when the
+// principal has its share of the connections; this one must be closed then.
+func (p *Place) Known(principal string) bool {
+	l := p.conns
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if p.stranger == nil {
+		return !p.left
+	}
+	share, ok := l.known.Try(principal, 1)
+	if !ok {
+		return false
+	}
+	l.strangers.Remove(p.stranger)
+	p.stranger, p.share = nil, share
+	return true
+}
+
+// Leave counts the connection out. It may be called any number of times.
+func (p *Place) Leave() {
+	p.conns.mu.Lock()
+	defer p.conns.mu.Unlock()
+	p.leave()
+}
+
+func (p *Place) leave() {
+	l := p.conns
+	if p.left {
+		return
+	}
+	p.left = true
+	l.open--
+	if p.stranger != nil {
+		l.strangers.Remove(p.stranger)
+		p.stranger = nil
+	}
+	if p.share != nil {
+		p.share()
+	}
+	if p.source == "" {
+		return
+	}
+	if l.bySource[p.source]--; l.bySource[p.source] == 0 {
+		delete(l.bySource, p.source)
+	}
 }
 
 // Open is how many connections are open.

@@ -2,8 +2,10 @@ package api
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire/large"
 )
 
 // A Caller is the authenticated origin of a request: its database, its rights and how it may be answered. Trust boundary: only
@@ -20,6 +22,8 @@ type Caller struct {
 	Quiet    bool    // its recalls strengthen nothing
 	Asked    bool    // another member asks in its name, so this node asks no others
 	Surface  string  // http, wire, mcp or the name of a dialect, for the slow log
+
+	Hold *large.Hold // what the request takes of the byte budget until it is answered; nil before the door
 
 	Usual   int // operations a second where token and database set no limit; 0 for no limit
 	Counted int // operations of the request that were counted against its limits already
@@ -41,6 +45,14 @@ func (c Caller) Who() string {
 		return c.By
 	}
 	return c.Token[:HashPrefix]
+}
+
+// Principal is on whose account the caller's load is: its database's, or that of its origin where it has no token.
+func (c Caller) Principal() string {
+	if c.Token == "" {
+		return c.By
+	}
+	return "database " + strconv.FormatUint(uint64(c.DB), 10)
 }
 
 // May reports whether the caller has a scope.

@@ -40,6 +40,7 @@ type TimelineRequest struct {
 }
 
 type MemoryList struct {
+	Left     bool     `json:"left_out,omitempty" doc:"Further rows were left out because the answer has 16 MiB of memories already. Ask for fewer rows."`
 	Memories []Memory `json:"memories" doc:"The oldest first."`
 }
 

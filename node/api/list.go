@@ -60,6 +60,7 @@ type NewestMemories struct {
 	Total  uint64   `json:"total" doc:"Number of active memories in the namespace, or in the database."`
 	Offset int      `json:"offset" doc:"Number of rows skipped."`
 	Items  []Memory `json:"items" doc:"The newest first, or in the order that was asked for."`
+	Next   *int     `json:"next_offset,omitempty" doc:"The offset of the next page, where an answer of 16 MiB ended before its limit."`
 }
 
 // Walked is a page of a walk.

@@ -191,13 +191,15 @@ type GetRequest struct {
 }
 
 type RevisionsRequest struct {
-	RID string `json:"rid" in:"path" doc:"The memory's id." example:"0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c0e12"`
+	RID    string `json:"rid" in:"path" doc:"The memory's id." example:"0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c0e12"`
+	Offset int    `json:"offset" is:"integer[0..]" doc:"Number of revisions to skip."`
 	Fresh
 }
 
 type RevisionList struct {
 	RID       string     `json:"rid" doc:"The memory's id."`
 	Revisions []Revision `json:"revisions" doc:"The oldest first."`
+	Next      *int       `json:"next_offset,omitempty" doc:"The offset of the next page, where an answer of 16 MiB ended before the last revision."`
 }
 
 // A Revision is what a memory was before a correction.

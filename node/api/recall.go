@@ -67,6 +67,7 @@ type Recalled struct {
 	Lag        *float64    `json:"lag_seconds" doc:"Seconds that this node is behind the leader; null while it hears none."`
 	Considered int         `json:"considered" doc:"Number of memories examined."`
 	Below      int         `json:"below_min_score" doc:"Number of matches that scored less than min_score."`
+	Left       int         `json:"left_out,omitempty" doc:"Number of further rows that were left out because the answer has 16 MiB of memories already. Ask for fewer rows, or for an event stream."`
 
 	Pages func(yield func([]Result, error) bool) `json:"-"` // of a bare answer: its rows, read while they are sent
 }

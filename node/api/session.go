@@ -57,6 +57,7 @@ type SessionHistoryRequest struct {
 type SessionAndMemories struct {
 	Session
 	List []Memory `json:"memories" doc:"Its memories, the oldest first."`
+	Next *int     `json:"next_offset,omitempty" doc:"The offset of the next page, where an answer of 16 MiB ended before its limit."`
 }
 
 type SessionsRequest struct {

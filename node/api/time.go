@@ -37,6 +37,7 @@ type ChronologyRequest struct {
 type MemoryItems struct {
 	Items []Memory `json:"items" doc:"The memories."`
 	Count int      `json:"count" doc:"Number of rows in this answer."`
+	Left  bool     `json:"left_out,omitempty" doc:"Further rows were left out because the answer has 16 MiB of memories already. Ask for fewer rows."`
 }
 
 type ProfileRequest struct {

@@ -13,6 +13,7 @@ import (
 	"github.com/cairndb/cairn/node/disk"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/wire/large"
 )
 
 // Config is what the engine works with: packages of the node that are open already, and the operator's settings. All fields but those
@@ -23,7 +24,8 @@ type Config struct {
 	Commit *commit.Log
 	Access *access.Control
 	Disk   *disk.Space
-	Keys   *seal.Ring // nil: files are plain
+	Keys   *seal.Ring    // nil: files are plain
+	Budget *large.Shares // of the bytes of requests and answers
 	Home   Home
 
 	Member     Member

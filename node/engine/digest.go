@@ -16,7 +16,9 @@ const digestLook = 500
 func (s *Service) digest(ctx context.Context, c api.Caller, q *api.DigestRequest) (*api.DigestAnswer, error) {
 	a, ns := &api.DigestAnswer{}, orDefault(q.Namespace)
 	err := s.state.Read(func(v *state.View) error {
-		a.Decisions = decisions(newest(v, c.DB, ns, digestLook), q)
+		a.Decisions = decisions(v, c, pick(digestLook, outlined(func(f func(*oplog.Memory) bool) { v.Recent(c.DB, 0, f) }), func(m *oplog.Memory) bool {
+			return m.Status == oplog.Active && m.Namespace == ns
+		}), q)
 		a.Conflicts = each(findConflicts(v, c.DB, &api.ConflictsRequest{Status: "open", Namespace: ns, Limit: max(q.MaxConflicts, 1)}), conflictOf)
 		a.Triggers = each(findTriggers(v, c.DB, "pending", api.TriggerFilter{Namespace: ns, Limit: max(q.MaxTriggers, 1)}), triggerOf)
 		a.AllConflicts, a.AllTriggers, a.Thought = openConflicts(v, c.DB, ns), pendingTriggers(v, c.DB, ns), when(v.Mind(c.DB).LastThink)
@@ -41,9 +43,10 @@ func (s *Service) digest(ctx context.Context, c api.Caller, q *api.DigestRequest
 }
 
 // decisions are the most important of the newest memories.
-func decisions(list []*oplog.Memory, q *api.DigestRequest) []api.Decision {
-	slices.SortStableFunc(list, func(a, b *oplog.Memory) int { return cmp.Compare(b.Importance, a.Importance) })
-	return each(list[:min(len(list), q.MaxDecisions)], func(m *oplog.Memory) api.Decision {
+func decisions(v *state.View, c api.Caller, newest []*oplog.Memory, q *api.DigestRequest) []api.Decision {
+	slices.SortStableFunc(newest, func(a, b *oplog.Memory) int { return cmp.Compare(b.Importance, a.Importance) })
+	list, _ := whole(v, c.DB, newest[:min(len(newest), q.MaxDecisions)], c.Hold)
+	return each(list, func(m *oplog.Memory) api.Decision {
 		return api.Decision{RID: m.RID, Snippet: snippet(m.Text, q.SnippetChars), Type: m.Type, Importance: m.Importance, Created: m.Created.Seconds()}
 	})
 }

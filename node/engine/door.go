@@ -11,13 +11,21 @@ import (
 	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/wire/large"
 )
 
 // Do implements api.Door.
 func (s *Service) Do(ctx context.Context, c api.Caller, op *api.Op, request any) (any, error) {
 	start := time.Now()
+	if c.Hold == nil { // its surface does not hold it until the answer is sent
+		c.Hold = large.NewHold(s.cfg.Budget, c.Principal())
+		defer c.Hold.Release()
+	}
 	whole := s.commit.Whole() // before the operation: what it does not find may be there a moment later
 	answer, err := s.pass(ctx, c, op, request)
+	if err == nil && c.Hold.Starved() {
+		answer, err = nil, errManyAnswers
+	}
 	if !whole && errors.Is(err, &oplog.Error{Kind: oplog.NotFound}) {
 		answer, err = nil, access.ErrStarting
 	}
@@ -142,13 +150,27 @@ func on[Q, A any](o api.Of[Q, A], f func(*Service, context.Context, api.Caller, 
 
 // onView puts a function that only reads the state behind a row. It gets a view, so that all it reads is of one moment, and must not keep it.
 func onView[Q, A any](o api.Of[Q, A], f func(*Service, *state.View, api.Caller, *Q) (*A, error)) function {
-	return on(o, func(s *Service, _ context.Context, c api.Caller, q *Q) (a *A, err error) {
+	return on(o, func(s *Service, ctx context.Context, c api.Caller, q *Q) (a *A, err error) {
+		done, err := s.reading(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		defer done()
 		err = s.state.Read(func(v *state.View) (err error) {
 			a, err = f(s, v, c, q)
 			return err
 		})
 		return a, err
 	})
+}
+
+// reading waits for the caller's turn to read the state, or to search; done ends it.
+func (s *Service) reading(ctx context.Context, c api.Caller) (done func(), err error) {
+	done, ok := s.load.reads.Acquire(ctx, c.Principal(), 1)
+	if !ok {
+		return nil, ctx.Err()
+	}
+	return done, nil
 }
 
 // rowed finds the function of each row. A row without one is a bug of ours, and every build with it panics at its first start.

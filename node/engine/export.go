@@ -9,7 +9,7 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// exportPage is how many rows are read at one view: a slow client holds no view of the state open.
+// exportPage is how much is read at one view: 500 rows, or the first that have half a megabyte together. A slow client holds no view of the state open.
 const exportPage = 500
 
 // export reads a database's memories, then its relations, page by page.
@@ -17,24 +17,32 @@ func (s *Service) export(_ context.Context, c api.Caller, _ *api.Nothing) (*api.
 	return &api.Exported{
 		Memories: func(yield func([]api.ExportedMemory, error) bool) {
 			var rows []api.ExportedMemory
-			for err := range inPages(s, c.DB, exportPage, 1, (*state.View).Memories, func(v *state.View, m *oplog.Memory) (oplog.Seq, bool) {
+			bytes := 0
+			for err := range inPages(s, c.DB, exportPage, 1, (*state.View).Memories, func(v *state.View, m *oplog.Memory) (oplog.Seq, int, bool) {
+				bytes += m.Weight()
+				if !c.Hold.FitsFirst(bytes) {
+					return 0, 0, false
+				}
 				if m.Status != oplog.Tombstoned { // what was forgotten leaves with no export
 					rows = append(rows, exportMemory(v, c.DB, m))
 				}
-				return m.Seq + 1, true
+				return m.Seq + 1, 1 + m.Weight()*exportPage/pageBytes, true
 			}) {
+				if err == nil && c.Hold.Starved() {
+					err = errManyAnswers
+				}
 				if !yield(rows, err) {
 					return
 				}
-				rows = nil
+				rows, bytes = nil, 0
 			}
 		},
 		Edges: func(yield func([]api.ExportedEdge, error) bool) {
 			var rows []api.ExportedEdge
-			for err := range inPages(s, c.DB, exportPage, "", (*state.View).EdgesBehind, func(_ *state.View, e oplog.Edge) (string, bool) {
+			for err := range inPages(s, c.DB, exportPage, "", (*state.View).EdgesBehind, func(_ *state.View, e oplog.Edge) (string, int, bool) {
 				rows = append(rows, api.ExportedEdge{Type: "edge", ID: e.ID, Src: e.Src, Dst: e.Dst, RelType: e.Type, Weight: e.Weight,
 					Created: e.Created.Seconds(), Updated: e.Updated.Seconds()})
-				return e.ID, true
+				return e.ID, 1, true
 			}) {
 				if !yield(rows, err) {
 					return
@@ -46,17 +54,18 @@ func (s *Service) export(_ context.Context, c api.Caller, _ *api.Nothing) (*api.
 }
 
 // inPages walks the rows of a database from a key on, at most n at one view of the state: however slowly they are used, no view stays open.
-// each returns where the walk goes on behind a row, and whether it does. The loop's body runs behind each view; an error ends the walk.
-func inPages[K, T any](s *Service, db oplog.DB, n int, from K, walk func(*state.View, oplog.DB, K, func(T) bool), each func(*state.View, T) (K, bool)) iter.Seq[error] {
+// each returns where the walk goes on behind a row, as how many rows it counts, and whether the walk goes on. The loop's body runs behind each view; an error ends the walk.
+func inPages[K, T any](s *Service, db oplog.DB, n int, from K, walk func(*state.View, oplog.DB, K, func(T) bool), each func(*state.View, T) (K, int, bool)) iter.Seq[error] {
 	return func(yield func(error) bool) {
 		for more := true; more; {
 			err := s.state.Read(func(v *state.View) error {
 				seen, on := 0, true
 				more = false
 				walk(v, db, from, func(x T) bool {
-					if more = seen == n; !more {
-						seen++
-						from, on = each(v, x)
+					if more = seen >= n; !more {
+						var counts int
+						from, counts, on = each(v, x)
+						seen += counts
 					}
 					return on && !more
 				})

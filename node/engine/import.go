@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"reflect"
 	"slices"
 	"strings"
@@ -26,7 +27,7 @@ const (
 	importBytes    = 1 << 20
 	importLine     = 16 << 20 // a memory's text, metadata and revisions at their largest, as JSON
 	importPatience = time.Minute
-	maxImports     = 16
+	maxImports     = 16 // shared among principals
 )
 
 // importer stores what it reads, batch by batch: nothing is read ahead of what is stored, so the sender waits in its
@@ -42,36 +43,86 @@ type importer struct {
 	drafts  []api.Draft
 	edges   []*oplog.Relate
 	done    api.Imported
+
+	in      *bufio.Reader
+	long    []byte // a line that is longer than the reader's buffer
+	release func() // gives back the share of a line over importBytes, when it is stored; nil for none
 }
 
 func (s *Service) importLines(ctx context.Context, c api.Caller, q *api.ImportRequest) (*api.Imported, error) {
-	select {
-	case s.load.imports <- struct{}{}:
-		defer func() { <-s.load.imports }()
-	default:
-		return nil, oplog.Errorf(oplog.Unavailable, "%d imports are under way; retry later", maxImports)
+	done, ok := s.load.imports.Try(c.Principal(), 1)
+	if !ok {
+		return nil, oplog.Errorf(oplog.Unavailable, "%d imports are under way; retry later", s.load.imports.Used())
 	}
-	im := importer{ctx: ctx, s: s, c: c, key: q.Key, keep: q.Keep}
+	defer done()
+	im := importer{ctx: ctx, s: s, c: c, key: q.Key, keep: q.Keep, in: bufio.NewReaderSize(q.Lines, 64<<10)}
+	defer im.forgetLong()
 	if len(im.key) > field.MaxKey-32 {
 		return nil, oplog.Errorf(oplog.Invalid, "key: want at most %d bytes", field.MaxKey-32)
 	}
-	sc := bufio.NewScanner(q.Lines)
-	sc.Buffer(make([]byte, 64<<10), importLine)
-	for sc.Scan() {
+	for {
+		line, err := im.next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
 		im.done.Lines++
-		if err := im.line(sc.Bytes()); err != nil {
+		if err == nil {
+			err = im.line(line)
+		}
+		if err != nil {
 			return nil, im.broken(err)
 		}
-	}
-	if err := sc.Err(); errors.Is(err, bufio.ErrTooLong) {
-		return nil, im.broken(oplog.Errorf(oplog.TooLarge, "line is over %d bytes", importLine))
-	} else if err != nil {
-		return nil, im.broken(oplog.Errorf(oplog.Invalid, "the request body ended early"))
 	}
 	if err := im.flush(); err != nil {
 		return nil, im.broken(err)
 	}
 	return &im.done, nil
+}
+
+// next reads a line, which is valid until the next one; io.EOF behind the last.
+func (im *importer) next() ([]byte, error) {
+	im.long = im.long[:0]
+	for {
+		part, err := im.in.ReadSlice('\n')
+		if err == nil && len(im.long) == 0 {
+			return part, nil
+		}
+		im.long = append(im.long, part...)
+		switch ended := errors.Is(err, io.EOF); {
+		case len(im.long) > importLine:
+			return nil, oplog.Errorf(oplog.TooLarge, "line is over %d bytes", importLine)
+		case err == nil, ended && len(im.long) > 0:
+			return im.long, nil
+		case ended:
+			return nil, io.EOF
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return nil, oplog.Errorf(oplog.Invalid, "the request body ended early")
+		case len(im.long) > importBytes && im.release == nil:
+			if err := im.share(); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+// share waits for the bytes of a long line: that many again are its copies while it is read and decoded.
+func (im *importer) share() error {
+	ctx, cancel := context.WithTimeout(im.ctx, importPatience)
+	defer cancel()
+	release, ok := im.s.cfg.Budget.Acquire(ctx, im.c.Principal(), 3*importLine)
+	if !ok {
+		return oplog.Errorf(oplog.Unavailable, "too many large requests at once; retry")
+	}
+	im.release = release
+	return nil
+}
+
+// forgetLong gives back the share of a long line.
+func (im *importer) forgetLong() {
+	if im.release != nil {
+		im.release()
+		im.release, im.long = nil, nil
+	}
 }
 
 var (
@@ -178,6 +229,7 @@ func (im *importer) flush() error {
 		im.done.Edges, im.done.Index = im.done.Edges+len(im.edges), w.Index
 	}
 	im.drafts, im.edges, im.bytes = nil, nil, 0
+	im.forgetLong()
 	return nil
 }
 

@@ -37,11 +37,14 @@ var listOrders = map[string]func(a, b *oplog.Memory) int{
 func (s *Service) memories(v *state.View, c api.Caller, q *api.MemoriesRequest) (*api.MemoryPage, error) {
 	page := &api.MemoryPage{Limit: min(max(q.Limit, 1), maxPage)}
 	if q.Limit = page.Limit; q.Walks || q.Walk != (api.Walk{}) {
-		page.Walked = new(walk(v, c.DB, &q.Listing, &q.Walk))
+		page.Walked = new(walk(v, c, &q.Listing, &q.Walk))
 		return page, nil
 	}
-	list, err := listed(v, c.DB, q)
+	list, more, err := listed(v, c, q)
 	page.NewestMemories = &api.NewestMemories{Total: v.Stats(c.DB).Active, Offset: q.Offset, Items: each(list, memoryOf)}
+	if more {
+		page.NewestMemories.Next = new(q.Offset + len(list))
+	}
 	if q.Namespace != "" {
 		page.Total = v.NamespaceStats(c.DB, q.Namespace).Active
 	}
@@ -51,7 +54,7 @@ func (s *Service) memories(v *state.View, c api.Caller, q *api.MemoriesRequest) 
 // records is a page of a walk.
 func (s *Service) records(v *state.View, c api.Caller, q *api.RecordsRequest) (*api.RecordPage, error) {
 	q.Limit = min(max(q.Limit, 1), maxPage)
-	return &api.RecordPage{Walked: walk(v, c.DB, &q.Listing, &q.Walk), Limit: q.Limit}, nil
+	return &api.RecordPage{Walked: walk(v, c, &q.Listing, &q.Walk), Limit: q.Limit}, nil
 }
 
 // namespaces is a page of a database's namespaces.
@@ -68,37 +71,40 @@ func (s *Service) namespaces(v *state.View, c api.Caller, q *api.NamespacesReque
 	return page, nil
 }
 
-// newest are the newest active memories of a namespace; a blank one is all of them.
-func newest(v *state.View, db oplog.DB, namespace string, n int) []*oplog.Memory {
-	list, _ := listed(v, db, &api.MemoriesRequest{Listing: api.Listing{Namespace: namespace, Limit: n}}) // only an unknown order is refused
-	return list
+// newest are the newest active memories of a namespace as far as there is room; a blank one is all of them.
+func newest(v *state.View, c api.Caller, namespace string, n int) (list []*oplog.Memory, more bool) {
+	list, more, _ = listed(v, c, &api.MemoriesRequest{Listing: api.Listing{Namespace: namespace, Limit: n}}) // only an unknown order is refused
+	return list, more
 }
 
-// listed are active memories, newest first or in another order. Its limit is the caller's.
-func listed(v *state.View, db oplog.DB, q *api.MemoriesRequest) (list []*oplog.Memory, err error) {
+// listed are active memories, newest first or in another order, as far as there is room. Its limit is the caller's. more says that there was room for
+// fewer than that.
+func listed(v *state.View, c api.Caller, q *api.MemoriesRequest) (list []*oplog.Memory, more bool, err error) {
 	order, sorted := listOrders[q.Sort]
 	if !sorted && q.Sort != "" && q.Sort != "created_at" {
-		return nil, oplog.Errorf(oplog.Invalid, "sort: want created_at, importance or last_access")
+		return nil, false, oplog.Errorf(oplog.Invalid, "sort: want created_at, importance or last_access")
 	}
 	if sorted {
-		return listedBy(v, db, q, order), nil
+		list, more = whole(v, c.DB, listedBy(v, c.DB, q, order), c.Hold)
+		return list, more, nil
 	}
 	skip, seen := q.Offset, 0
-	v.Recent(db, atOrNone(q.Before.Time), func(m *oplog.Memory) bool {
+	r := room{hold: c.Hold}
+	v.Recent(c.DB, atOrNone(q.Before.Time), func(m *oplog.Memory) bool {
 		seen++
 		switch {
 		case !admits(&q.Listing, m):
 		case skip > 0:
 			skip--
-		default:
+		case r.has(m.Weight()):
 			list = append(list, m)
 		}
-		return len(list) < q.Limit && seen < maxScan
+		return len(list) < q.Limit && seen < maxScan && !r.full
 	})
-	return list, nil
+	return list, r.full, nil
 }
 
-// listedBy sorts by an order. While it looks at the rows it holds at most twice Offset+Limit of them.
+// listedBy sorts by an order, and returns outlines. While it looks at the rows it holds at most twice Offset+Limit of them.
 func listedBy(v *state.View, db oplog.DB, q *api.MemoriesRequest, order func(a, b *oplog.Memory) int) (best []*oplog.Memory) {
 	most, seen := min(q.Offset+q.Limit, maxSorted), 0
 	first := func() {
@@ -107,7 +113,7 @@ func listedBy(v *state.View, db oplog.DB, q *api.MemoriesRequest, order func(a, 
 	}
 	v.Recent(db, atOrNone(q.Before.Time), func(m *oplog.Memory) bool {
 		if seen++; admits(&q.Listing, m) {
-			if best = append(best, m); len(best) == 2*most {
+			if best = append(best, outline(m)); len(best) == 2*most {
 				first()
 			}
 		}
@@ -133,16 +139,19 @@ func onWalk(l *api.Listing, w *api.Walk, m *oplog.Memory) bool {
 }
 
 // walk is a page in the order of ids. It may be short of its limit when the filters match little.
-func walk(v *state.View, db oplog.DB, l *api.Listing, w *api.Walk) api.Walked {
+func walk(v *state.View, c api.Caller, l *api.Listing, w *api.Walk) api.Walked {
 	page, looked, last := api.Walked{Records: []api.Record{}}, 0, ""
-	v.RIDs(db, w.Since, w.Order != "asc", func(rid string, seq oplog.Seq) bool {
-		if len(page.Records) == l.Limit || looked == maxScan {
+	r := room{hold: c.Hold}
+	v.RIDs(c.DB, w.Since, w.Order != "asc", func(rid string, seq oplog.Seq) bool {
+		m, ok := v.MemoryAt(c.DB, seq)
+		wanted := ok && onWalk(l, w, m)
+		if len(page.Records) == l.Limit || looked == maxScan || wanted && !r.has(m.Weight()) {
 			page.Next = orNil(last)
 			return false
 		}
 		looked++
 		last = rid
-		if m, ok := v.MemoryAt(db, seq); ok && onWalk(l, w, m) {
+		if wanted {
 			page.Records = append(page.Records, recordOf(m))
 		}
 		return true

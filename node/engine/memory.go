@@ -193,7 +193,13 @@ func (s *Service) search(ctx context.Context, c api.Caller, q index.Query) (Answ
 	if q.Now.IsZero() {
 		q.Now = searching
 	}
+	done, err := s.reading(ctx, c)
+	if err != nil {
+		return a, err
+	}
+	q.Room = c.Hold.Fits
 	a.Hits, a.Info, err = s.index.Search(ctx, c.DB, q)
+	done()
 	s.took("search", searching)
 	if err == nil && q.Deep > 0 {
 		a.Hits = s.reranked(ctx, c, &q, a.Hits)

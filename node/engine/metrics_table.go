@@ -7,6 +7,7 @@ import (
 
 	"github.com/cairndb/cairn/index/breaker"
 	"github.com/cairndb/cairn/index/embed"
+	"github.com/cairndb/cairn/node/memory"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/damage"
 	"github.com/cairndb/cairn/oplog/state"
@@ -72,6 +73,8 @@ var metricTable = []Metric{
 	own1("cairn_write_queue", gaugeKind, "Entries waiting to be proposed.", func(s *Service) float64 { n, _ := s.commit.Queued(); return float64(n) }),
 	own1("cairn_follow_queue", gaugeKind, "Batches applied and waiting for the index.", func(s *Service) float64 { _, n := s.commit.Queued(); return float64(n) }),
 	own1("cairn_subscribers", gaugeKind, "Readers of the feed of this node.", func(s *Service) float64 { return float64(s.commit.Subscribers()) }),
+	own1("cairn_memory_limit_bytes", gaugeKind, "Memory that the process keeps within, if it can: GOMEMLIMIT, or four fifths of what the machine or its container has; 0 for no bound.", func(*Service) float64 { return float64(memory.Set()) }),
+	own1("cairn_request_bytes", gaugeKind, "Bytes of large requests and answers that this node holds, of 96 MiB.", func(s *Service) float64 { return float64(s.cfg.Budget.Used()) }),
 	own1("cairn_disk_free_bytes", gaugeKind, "Least room on the disks of this node's home.", func(s *Service) float64 { return float64(s.cfg.Disk.Free()) }),
 	own1("cairn_disk_full", gaugeKind, "1 when this node refuses writes because its disk is full.", func(s *Service) float64 { return number(s.cfg.Disk.Full()) }),
 	ofBackups("cairn_backup_interval_seconds", gaugeKind, "How often this node makes a backup by itself.", func(b *backedUp) float64 { return b.plan.Interval.Seconds() }),

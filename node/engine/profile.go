@@ -32,7 +32,7 @@ func (s *Service) profile(v *state.View, c api.Caller, q *api.ProfileRequest) (*
 	var rows []*oplog.Memory
 	v.EntityMemories(c.DB, name, func(m *oplog.Memory) bool {
 		if m.Status != oplog.Tombstoned && m.Created >= since && (q.Namespace == "" || q.Namespace == m.Namespace) {
-			rows = append(rows, m)
+			rows = append(rows, outline(m))
 		}
 		looked++
 		return looked < profileRows

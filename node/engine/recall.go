@@ -38,13 +38,16 @@ func (s *Service) found(ctx context.Context, c api.Caller, asked *api.Question, 
 	} else {
 		a, err = s.searchAsOf(ctx, c, q, then)
 	}
+	if err == nil && len(a.Hits) == 0 && a.Info.Cut > 0 {
+		err = errManyAnswers
+	}
 	if err != nil {
 		return nil, err
 	}
 	r := &api.Recalled{Results: []api.Result{}, Total: len(a.Hits), Confidence: a.Info.Confidence, Hints: hints(a, q.Text), Index: a.Index, Lag: a.Lag,
-		Considered: a.Info.Considered, Below: a.Info.Below}
+		Considered: a.Info.Considered, Below: a.Info.Below, Left: a.Info.Cut}
 	if q.Bare {
-		r.Pages = s.pages(ctx, c.DB, a.Hits, explain)
+		r.Pages = s.pages(ctx, c, a.Hits, explain)
 		return r, nil
 	}
 	r.Results = each(a.Hits, func(h index.Hit) api.Result { return resultOf(h, explain) })
@@ -131,20 +134,27 @@ func hints(a Answer, question string) []api.Hint {
 	})
 }
 
-// pageRows is how many rows of a streamed answer are read at one view of the state.
-const pageRows = 16
+// A streamed answer is read in pages, each at one view of the state: so many rows, or the first that have so many bytes together.
+const (
+	pageRows  = 16
+	pageBytes = 512 << 10
+)
 
 // pages reads an answer's memories while it is sent, best first: a large answer is never held as a whole, and a client that reads
 // slowly holds no view of the state open. What was forgotten since the ranking is left out.
-func (s *Service) pages(ctx context.Context, db oplog.DB, hits []index.Hit, explain bool) func(yield func([]api.Result, error) bool) {
+func (s *Service) pages(ctx context.Context, c api.Caller, hits []index.Hit, explain bool) func(yield func([]api.Result, error) bool) {
 	return func(yield func([]api.Result, error) bool) {
-		for page := range slices.Chunk(hits, pageRows) {
-			rows := make([]api.Result, 0, len(page))
+		for len(hits) > 0 {
+			var rows []api.Result
 			err := s.state.Read(func(v *state.View) error {
-				for _, h := range page {
-					m, ok := v.MemoryAt(db, h.Memory.Seq)
+				for bytes := 0; len(hits) > 0 && len(rows) < pageRows && bytes < pageBytes; hits = hits[1:] {
+					h := hits[0]
+					m, ok := v.MemoryAt(c.DB, h.Memory.Seq)
 					if !ok {
 						return fmt.Errorf("memory %d of the index is not in the state", h.Memory.Seq)
+					}
+					if bytes += m.Weight(); !c.Hold.FitsFirst(bytes) {
+						return errManyAnswers
 					}
 					if h.Memory = m; m.Status != oplog.Tombstoned {
 						rows = append(rows, resultOf(h, explain))

@@ -99,14 +99,24 @@ func (s *Service) revisions(v *state.View, c api.Caller, q *api.RevisionsRequest
 	if !ok {
 		return nil, oplog.ErrNoMemory
 	}
-	return &api.RevisionList{RID: q.RID, Revisions: each(v.Revisions(c.DB, m.Seq), func(r oplog.Revision) api.Revision {
-		return api.Revision{Number: r.Number, Text: r.Text, Importance: r.Importance, Valence: r.Valence, Certainty: r.Certainty, Reason: r.Reason, Until: r.Until.Seconds()}
-	})}, nil
+	list, skip := &api.RevisionList{RID: q.RID, Revisions: []api.Revision{}}, q.Offset
+	left := room{hold: c.Hold}
+	v.EachRevision(c.DB, m.Seq, func(r oplog.Revision) bool {
+		if skip--; skip < 0 && left.has(512+len(r.Text)) {
+			list.Revisions = append(list.Revisions, api.Revision{Number: r.Number, Text: r.Text, Importance: r.Importance, Valence: r.Valence, Certainty: r.Certainty,
+				Reason: r.Reason, Until: r.Until.Seconds()})
+		}
+		return !left.full
+	})
+	if left.full {
+		list.Next = new(q.Offset + len(list.Revisions))
+	}
+	return list, nil
 }
 
 func (s *Service) newestOf(v *state.View, c api.Caller, q *api.CurrentRequest) (*api.CurrentMemory, error) {
 	ns := orDefault(q.Namespace)
-	list := newest(v, c.DB, ns, 1)
+	list, _ := newest(v, c, ns, 1)
 	if len(list) == 0 {
 		return nil, oplog.Errorf(oplog.NotFound, "namespace '%s' has no memories", ns)
 	}

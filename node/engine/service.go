@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"runtime"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -21,6 +22,7 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/raft"
 	"github.com/cairndb/cairn/wire/field"
+	"github.com/cairndb/cairn/wire/large"
 )
 
 // Service is the memory: what every surface calls. Its methods may be called from any goroutine.
@@ -54,6 +56,9 @@ type measured struct {
 	dropped atomic.Int64             // event streams of this host's surfaces whose clients did not keep up
 }
 
+// readsAtOnce is how many reads of the state and searches are worked on at a time, shared among principals: more are not faster, and hold more rows.
+func readsAtOnce() int { return max(16, 4*runtime.GOMAXPROCS(0)) }
+
 // seen is the result of the last round of each task that watches the cluster.
 type seen struct {
 	looked     atomic.Pointer[looked] // the other members
@@ -65,7 +70,8 @@ type seen struct {
 // load counts the work that shares the machine.
 type load struct {
 	asking   atomic.Int64  // recalls under way
-	imports  chan struct{} // holds a token for each import under way
+	imports  *large.Shares // imports under way
+	reads    *large.Shares // reads of the state and searches that are worked on
 	thinking chan struct{} // holds a token while a round of cognition is under way
 }
 
@@ -73,7 +79,7 @@ type load struct {
 func New(cfg Config) (*Service, error) {
 	s := &Service{cfg: cfg, log: cfg.Logger, state: cfg.State, commit: cfg.Commit, access: cfg.Access, asked: newAsked(), lastDay: past.New()}
 	s.measured.started, s.measured.stages = time.Now(), newStages()
-	s.load.imports, s.load.thinking = make(chan struct{}, maxImports), make(chan struct{}, 1)
+	s.load.imports, s.load.reads, s.load.thinking = large.NewShares(maxImports), large.NewShares(readsAtOnce()), make(chan struct{}, 1)
 	s.reinforcer, s.embedders = newReinforcer(s), newEmbedders(cfg.Embedder, cfg.Home.Models, cfg.Logger)
 	s.backups.dir, s.backups.kept = cfg.Home.Spool, map[string]*spooled{}
 	s.backedUp.plan = cfg.Backup.withDefaults()

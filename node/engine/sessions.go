@@ -73,16 +73,20 @@ func (s *Service) sessionHistory(v *state.View, c api.Caller, q *api.SessionHist
 		return nil, oplog.ErrNoSession
 	}
 	a, n, offset := &api.SessionAndMemories{Session: sessionOf(x), List: []api.Memory{}}, limit(max(q.Limit, 1)), q.Offset
+	r := room{hold: c.Hold}
 	v.SessionMemories(c.DB, q.ID, func(m *oplog.Memory) bool {
 		switch {
 		case m.Status == oplog.Tombstoned:
 		case offset > 0:
 			offset--
-		default:
+		case r.has(m.Weight()):
 			a.List = append(a.List, memoryOf(m))
 		}
-		return len(a.List) < n
+		return len(a.List) < n && !r.full
 	})
+	if r.full {
+		a.Next = new(q.Offset + len(a.List))
+	}
 	return a, nil
 }
 

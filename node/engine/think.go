@@ -133,7 +133,10 @@ func (t *thinker) gather(ctx context.Context) error {
 
 // inSlices walks rows of the round's database in slices, and rests behind each.
 func inSlices[K, T any](ctx context.Context, t *thinker, from K, walk func(*state.View, oplog.DB, K, func(T) bool), each func(*state.View, T) (K, bool)) error {
-	for err := range inPages(t.s, t.c.DB, thinkSlice, from, walk, each) {
+	for err := range inPages(t.s, t.c.DB, thinkSlice, from, walk, func(v *state.View, x T) (K, int, bool) {
+		next, on := each(v, x)
+		return next, 1, on
+	}) {
 		if err = cmp.Or(err, ctx.Err()); err != nil {
 			return err
 		}

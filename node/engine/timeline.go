@@ -36,19 +36,26 @@ func (s *Service) staleMemories(v *state.View, c api.Caller, q *api.StaleRequest
 	}
 	cutoff := oplog.At(s.now()) - silent
 	// A memory that was not recalled for that long is at least that old: the scan begins at the oldest, and is bounded.
-	rows := pick(maxLook, func(f func(*oplog.Memory) bool) { v.Between(c.DB, 0, cutoff, f) }, func(m *oplog.Memory) bool {
+	rows := pick(maxLook, outlined(func(f func(*oplog.Memory) bool) { v.Between(c.DB, 0, cutoff, f) }), func(m *oplog.Memory) bool {
 		return m.Status == oplog.Active && m.Accessed < cutoff && m.Importance >= staleImportance && (q.Namespace == "" || q.Namespace == m.Namespace)
 	})
 	slices.SortStableFunc(rows, func(a, b *oplog.Memory) int {
 		return cmp.Or(cmp.Compare(b.Importance, a.Importance), cmp.Compare(a.Accessed, b.Accessed), cmp.Compare(a.RID, b.RID))
 	})
-	return items(rows, limit(q.Limit)), nil
+	return items(v, c, rows, limit(q.Limit)), nil
 }
 
-// items are the first n memories of a list.
-func items(list []*oplog.Memory, n int) *api.MemoryItems {
-	list = list[:min(len(list), n)]
-	return &api.MemoryItems{Items: each(list, memoryOf), Count: len(list)}
+// items are the first n memories of a list of outlines, as far as there is room.
+func items(v *state.View, c api.Caller, outlines []*oplog.Memory, n int) *api.MemoryItems {
+	list, more := whole(v, c.DB, outlines[:min(len(outlines), n)], c.Hold)
+	return &api.MemoryItems{Items: each(list, memoryOf), Count: len(list), Left: more}
+}
+
+// outlined makes a walk over memories one over their outlines.
+func outlined(walk func(func(*oplog.Memory) bool)) func(func(*oplog.Memory) bool) {
+	return func(f func(*oplog.Memory) bool) {
+		walk(func(m *oplog.Memory) bool { return f(outline(m)) })
+	}
 }
 
 // upcoming are the memories that are due within so many days, the soonest first.
@@ -58,7 +65,7 @@ func (s *Service) upcoming(v *state.View, c api.Caller, q *api.UpcomingRequest) 
 		return nil, err
 	}
 	now, n := oplog.At(s.now()), limit(q.Limit)
-	return items(pick(n, func(f func(*oplog.Memory) bool) { v.Due(c.DB, now, now+ahead, f) }, func(m *oplog.Memory) bool {
+	return items(v, c, pick(n, outlined(func(f func(*oplog.Memory) bool) { v.Due(c.DB, now, now+ahead, f) }), func(m *oplog.Memory) bool {
 		return m.Status == oplog.Active && (q.Namespace == "" || q.Namespace == m.Namespace)
 	}), n), nil
 }
@@ -74,13 +81,13 @@ func (s *Service) chronology(v *state.View, c api.Caller, q *api.ChronologyReque
 		name := v.Canonical(c.DB, cmp.Or(q.Namespace, "default"), q.Entity)
 		most, walk = maxLook, func(f func(*oplog.Memory) bool) { v.EntityMemories(c.DB, name, f) }
 	}
-	rows := pick(most, walk, func(m *oplog.Memory) bool {
+	rows := pick(most, outlined(walk), func(m *oplog.Memory) bool {
 		return m.Status != oplog.Tombstoned && m.Created >= from && m.Created < to && (q.Namespace == "" || q.Namespace == m.Namespace) && (q.Type == "" || q.Type == m.Type)
 	})
 	slices.SortStableFunc(rows, func(a, b *oplog.Memory) int {
 		return cmp.Or(cmp.Compare(a.Created, b.Created), cmp.Compare(a.Seq, b.Seq))
 	})
-	return items(rows, n), nil
+	return items(v, c, rows, n), nil
 }
 
 // timeline is what was stored shortly before and after a memory in its namespace, oldest first.
@@ -89,7 +96,8 @@ func (s *Service) timeline(v *state.View, c api.Caller, q *api.TimelineRequest) 
 	if !ok {
 		return nil, oplog.ErrNoMemory
 	}
-	return &api.MemoryList{Memories: each(v.Around(c.DB, m, min(max(q.Limit, 1), 100)), memoryOf)}, nil
+	list, more := whole(v, c.DB, v.Around(c.DB, m, min(max(q.Limit, 1), 100), outline), c.Hold)
+	return &api.MemoryList{Memories: each(list, memoryOf), Left: more}, nil
 }
 
 func (s *Service) entities(v *state.View, c api.Caller, q *api.EntitiesRequest) (*api.EntityList, error) {
@@ -112,7 +120,8 @@ func (s *Service) around(v *state.View, c api.Caller, q *api.AroundRequest) (*ap
 	if q.RID != "" {
 		return s.timeline(v, c, &api.TimelineRequest{RID: q.RID, Limit: n})
 	}
-	return &api.MemoryList{Memories: each(newest(v, c.DB, q.Namespace, n), memoryOf)}, nil
+	list, more := newest(v, c, q.Namespace, n)
+	return &api.MemoryList{Memories: each(list, memoryOf), Left: more}, nil
 }
 
 func (s *Service) tellStatus(v *state.View, c api.Caller, _ *api.Nothing) (*api.StatusAnswer, error) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"mime"
 	"net/http"
 	"strings"
@@ -16,12 +17,14 @@ import (
 	"github.com/cairndb/cairn/wire/large"
 )
 
-// How much a body may hold. Bodies of budgeted bytes and more wait for their share of the byte budget before they are read.
+// How much a body may hold, and how long it may take. When the first piece of a larger one is there (large.Piece), the rest waits for its share of the
+// byte budget before it is read: what does not come holds nothing.
 const (
-	maxSmall    = 4 << 20 // a memory's text and metadata at their largest, as JSON
-	maxBody     = 64 << 20
-	budgeted    = 64 << 10
-	bodyTimeout = time.Minute
+	maxSmall = 4 << 20 // a memory's text and metadata at their largest, as JSON
+	maxBody  = 64 << 20
+
+	bodyTimeout  = time.Minute      // for all of a body
+	pieceTimeout = 10 * time.Second // for each piece of it
 )
 
 // readBody reads the object, if there is a body. What it returns gives back the body's share of the byte budget, when the request
@@ -34,7 +37,7 @@ func (g *Gateway) readBody(q *request, op *api.Op) (release func(), err error) {
 	if op.Large {
 		limit = maxBody
 	}
-	b, release, err := g.bodyOf(q.w, q.r, limit)
+	b, release, err := q.bodyOf(limit)
 	if err == nil {
 		err = g.decodeBody(q, b)
 	}
@@ -46,26 +49,41 @@ func (g *Gateway) readBody(q *request, op *api.Op) (release func(), err error) {
 }
 
 // bodyOf reads a body of at most limit bytes. release may be called in any case.
-func (g *Gateway) bodyOf(w http.ResponseWriter, r *http.Request, limit int64) (b []byte, release func(), err error) {
+func (q *request) bodyOf(limit int64) (b []byte, release func(), err error) {
 	release = func() {}
-	size := r.ContentLength
+	size := q.r.ContentLength
 	if size < 0 {
 		size = limit
 	}
-	if budgeted <= size && size <= limit { // of a longer one nothing is read
-		ctx, cancel := context.WithTimeout(r.Context(), bodyTimeout)
-		defer cancel()
-		var ok bool
-		if release, ok = g.cfg.Budget.Acquire(ctx, int(size)); !ok {
-			return nil, func() {}, oplog.Errorf(oplog.Unavailable, "too many large requests at once; retry")
-		}
+	over := oplog.Errorf(oplog.TooLarge, "body is over %d bytes", limit)
+	if size > limit { // nothing of it is read
+		return nil, release, over
 	}
-	rc := http.NewResponseController(w)
-	_ = rc.SetReadDeadline(time.Now().Add(bodyTimeout)) // a connection that has none is a test's
-	b, err = large.Body(w, r, limit)
-	var over *http.MaxBytesError
-	if errors.As(err, &over) {
-		return b, release, oplog.Errorf(oplog.TooLarge, "body is over %d bytes", limit)
+	rc := http.NewResponseController(q.w)
+	until := time.Now().Add(bodyTimeout)
+	body := large.Paced(http.MaxBytesReader(q.w, q.r.Body, limit), func() error {
+		next := time.Now().Add(pieceTimeout)
+		if next.After(until) {
+			next = until
+		}
+		_ = rc.SetReadDeadline(next) // a connection that has none is a test's
+		return nil
+	})
+	b, err = large.Read(nil, io.LimitReader(body, large.Piece), min(size, large.Piece))
+	if err == nil && len(b) == large.Piece {
+		ctx, cancel := context.WithTimeout(q.r.Context(), bodyTimeout)
+		defer cancel()
+		share, ok := q.g.cfg.Budget.Acquire(ctx, q.c.Principal(), int(size))
+		if !ok {
+			return nil, release, oplog.Errorf(oplog.Unavailable, "too many large requests at once; retry")
+		}
+		release = share
+		until = time.Now().Add(bodyTimeout)
+		b, err = large.Read(b, body, size-large.Piece)
+	}
+	var longer *http.MaxBytesError
+	if errors.As(err, &longer) {
+		return b, release, over
 	}
 	if err != nil {
 		return b, release, invalidBody(oplog.Errorf(oplog.Invalid, "the request body ended early"))

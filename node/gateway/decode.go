@@ -54,8 +54,7 @@ func (g *Gateway) do(q *request, op *api.Op) (any, error) {
 	}
 	ctx := q.r.Context()
 	if w, ok := request.(interface{ Waits() bool }); ok && w.Waits() { // it works on nothing meanwhile
-		g.busy.Add(-1)
-		defer g.busy.Add(1)
+		q.idle()
 	}
 	if f, ok := request.(interface{ Wanted() api.Fresh }); ok && f.Wanted().MinIndex > 0 {
 		var cancel context.CancelFunc

@@ -12,7 +12,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// maxStreams bounds the event streams of a node: each costs a goroutine and its buffers for as long as it lives.
+// maxStreams bounds the event streams of a node, which are shared among principals: each costs a goroutine and its buffers for as long as it lives.
 const maxStreams = 4096
 
 // writeTimeout is what a client has to take a piece of a stream.
@@ -22,13 +22,12 @@ const writeTimeout = 30 * time.Second
 // Writers wait for neither.
 func (g *Gateway) streamEvents(q *request, sub *api.Subscription) error {
 	defer sub.Close()
-	if g.streams.Add(1) > maxStreams {
-		g.streams.Add(-1)
-		return oplog.Errorf(oplog.Unavailable, "%d event streams are open; retry later", maxStreams)
+	end, ok := g.streams.Try(q.c.Principal(), 1)
+	if !ok {
+		return oplog.Errorf(oplog.Unavailable, "%d event streams are open; retry later", g.streams.Used())
 	}
-	defer g.streams.Add(-1)
-	g.busy.Add(-1) // it waits, and works on nothing
-	defer g.busy.Add(1)
+	defer end()
+	q.idle() // it waits, and works on nothing
 	out := newSSE(q.w)
 	if out.event("", "subscribed", sub.Begins) != nil {
 		return nil // the client left

@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/cairndb/cairn/node/access"
@@ -24,7 +23,7 @@ import (
 const (
 	headTimeout = 10 * time.Second
 	maxHeader   = 16 << 10 // read before the token is known
-	maxBusy     = 256      // requests that are worked on at a time; streams that wait are not counted
+	maxBusy     = 256      // requests that are worked on at a time, shared among principals; streams that wait are not counted
 )
 
 // request is one exchange on its way.
@@ -34,6 +33,7 @@ type request struct {
 	r    *http.Request
 	c    api.Caller
 	body map[string]json.RawMessage
+	idle func() // gives back its slot among the requests that are worked on; nil for those that need none
 }
 
 // streamed is a result that the handler has written itself.
@@ -55,7 +55,7 @@ type Config struct {
 	NotLeader func() error                // the refusal of a write on a node that does not
 	Leader    func() api.Leader
 
-	Budget *large.Budget // of the bytes of requests, shared with other ports
+	Budget *large.Shares // of the bytes of requests and answers, shared with other ports
 	Turns  large.Turns   // at decoding large requests, shared as well
 
 	Lenient     bool     // requests are taken as the oldest clients send them
@@ -84,14 +84,14 @@ type Models interface {
 type Gateway struct {
 	cfg     Config
 	srv     *http.Server
-	busy    atomic.Int64
-	streams atomic.Int64
-	open    sync.Map // net.Conn to the func() that counts it out
+	busy    *large.Shares // requests that are worked on
+	streams *large.Shares // event streams
+	open    sync.Map      // net.Conn to its *access.Place
 }
 
 // New makes a gateway that does not listen yet.
 func New(cfg Config) *Gateway {
-	g := &Gateway{cfg: cfg}
+	g := &Gateway{cfg: cfg, busy: large.NewShares(maxBusy), streams: large.NewShares(maxStreams)}
 	mux := http.NewServeMux()
 	for _, op := range offered() {
 		for _, path := range append([]string{op.Path()}, op.Also...) {
@@ -107,7 +107,7 @@ func New(cfg Config) *Gateway {
 	mux.Handle("GET /{$}", cfg.Console)
 	mux.Handle("GET /console/", cfg.Console)
 	g.srv = &http.Server{Handler: g.outer(mux), ReadHeaderTimeout: headTimeout, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: maxHeader,
-		ConnState: g.connection, ErrorLog: slog.NewLogLogger(cfg.Log.Handler(), slog.LevelDebug)}
+		ConnContext: g.enter, ConnState: g.connection, ErrorLog: slog.NewLogLogger(cfg.Log.Handler(), slog.LevelDebug)}
 	return g
 }
 
@@ -115,10 +115,10 @@ func New(cfg Config) *Gateway {
 func (g *Gateway) Connections() int { return g.cfg.Conns.Open() }
 
 // Streams is how many event streams are open.
-func (g *Gateway) Streams() int { return int(g.streams.Load()) }
+func (g *Gateway) Streams() int { return g.streams.Used() }
 
 // Busy is how many requests are worked on.
-func (g *Gateway) Busy() int { return int(g.busy.Load()) }
+func (g *Gateway) Busy() int { return g.busy.Used() }
 
 // Run accepts connections until the gateway is closed.
 func (g *Gateway) Run(ln net.Listener) error {
@@ -128,20 +128,27 @@ func (g *Gateway) Run(ln net.Listener) error {
 	return nil
 }
 
-// connection counts the gateway's connections in and out, and closes those beyond the bound; it is the server's ConnState.
+// placeKey is the key of a connection's *access.Place in the contexts of its requests.
+type placeKey struct{}
+
+// enter counts a connection in, and closes one beyond the bound; it is the server's ConnContext.
+func (g *Gateway) enter(ctx context.Context, nc net.Conn) context.Context {
+	place, ok := g.cfg.Conns.Enter(nc)
+	if !ok {
+		nc.Close()
+		return ctx
+	}
+	g.open.Store(nc, place)
+	return context.WithValue(ctx, placeKey{}, place)
+}
+
+// connection counts connections out; it is the server's ConnState.
 func (g *Gateway) connection(nc net.Conn, s http.ConnState) {
-	switch s {
-	case http.StateNew:
-		leave, ok := g.cfg.Conns.Enter(nc.RemoteAddr())
-		if !ok {
-			nc.Close()
-			return
-		}
-		g.open.Store(nc, leave)
-	case http.StateClosed, http.StateHijacked:
-		if leave, known := g.open.LoadAndDelete(nc); known {
-			leave.(func())()
-		}
+	if s != http.StateClosed && s != http.StateHijacked {
+		return
+	}
+	if place, known := g.open.LoadAndDelete(nc); known {
+		place.(*access.Place).Leave()
 	}
 }
 
@@ -157,14 +164,21 @@ func (g *Gateway) Close(ctx context.Context) error {
 func (g *Gateway) serve(w http.ResponseWriter, r *http.Request, op *api.Op) {
 	start := time.Now()
 	defer func() { g.cfg.Metrics.Handled(op.Name, time.Since(start)) }()
-	result, err := g.answer(&request{g: g, w: w, r: r}, op)
+	q := &request{g: g, w: w, r: r}
+	defer func() { q.c.Hold.Release() }() // when the answer is sent
+	result, err := g.answer(q, op)
 	if err != nil {
 		g.fail(w, r, err)
 		return
 	}
-	if _, done := result.(streamed); !done {
-		writeJSON(w, http.StatusOK, result)
+	if _, done := result.(streamed); done {
+		return
 	}
+	if q.c.Hold != nil && q.c.Hold.Takes() {
+		sendLarge(w, result)
+		return
+	}
+	writeJSON(w, http.StatusOK, result)
 }
 
 // answer checks a request in the order token, right, body, load, leadership, and asks the door, which counts it. Clients see the order
@@ -191,11 +205,12 @@ func (g *Gateway) answer(q *request, op *api.Op) (any, error) {
 		}
 		defer release()
 	}
-	if n := g.busy.Add(1); n > maxBusy && op.Scope != "" { // whether the node lives is told however busy it is
-		g.busy.Add(-1)
-		return nil, crowded(n)
+	if op.Scope != "" { // whether the node lives is told however busy it is
+		if err := q.work(); err != nil {
+			return nil, err
+		}
+		defer q.idle()
 	}
-	defer g.busy.Add(-1)
 	if err := refused(); err != nil {
 		return nil, err
 	}
@@ -223,8 +238,14 @@ func (g *Gateway) forwards(r *http.Request) bool {
 	return g.cfg.Forward || r.Header.Get(forwardHeader) == "1"
 }
 
-func crowded(n int64) error {
-	return oplog.Errorf(oplog.Unavailable, "server overloaded: %d inflight ops (max %d). Retry later.", n-1, maxBusy)
+// work takes a slot for a request, or refuses it.
+func (q *request) work() error {
+	idle, ok := q.g.busy.Try(q.c.Principal(), 1)
+	if !ok {
+		return oplog.Errorf(oplog.Unavailable, "server overloaded: %d inflight ops (max %d). Retry later.", q.g.busy.Used(), maxBusy)
+	}
+	q.idle = idle
+	return nil
 }
 
 // identify finds the caller, the database it means, and whether it has the right. It reads nothing but the header.
@@ -239,8 +260,12 @@ func (g *Gateway) identify(q *request, op *api.Op) (err error) {
 	if err := g.cfg.Door.May(q.c, op); err != nil {
 		return err
 	}
+	if place, ok := q.r.Context().Value(placeKey{}).(*access.Place); ok && !place.Known(q.c.Principal()) {
+		q.w.Header().Set("Connection", "close")
+		return oplog.Errorf(oplog.Unavailable, "too many connections of this client; retry")
+	}
 	q.c.Usual = max(0, g.cfg.MaxRPS)
-	q.c.Forward, q.c.Surface = g.forwards(q.r), "http"
+	q.c.Forward, q.c.Surface, q.c.Hold = g.forwards(q.r), "http", large.NewHold(g.cfg.Budget, q.c.Principal())
 	q.c, err = g.cfg.Access.Select(q.c, q.param("database"))
 	return err
 }

@@ -11,17 +11,24 @@ import (
 	"github.com/cairndb/cairn/wire/large"
 )
 
+// A model's answer holds 4 MiB of memories at most, which are sent as text and as an object, and encoded in each.
+const (
+	modelAnswer = 4 << 20
+	modelCopies = 12
+)
+
 // serveModels lets models in, and reads their messages.
 func (g *Gateway) serveModels(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	q := &request{g: g, w: w, r: r}
+	defer func() { q.c.Hold.Release() }() // when the answer is sent
 	err := g.identify(q, api.Message.Op)
 	if err == nil {
 		err = g.cfg.Access.Ready(q.c) // each message is counted by itself
 	}
 	message, release := []byte(nil), func() {}
 	if err == nil {
-		message, release, err = g.bodyOf(w, r, maxSmall)
+		message, release, err = q.bodyOf(maxSmall)
 	}
 	defer release()
 	if err != nil {
@@ -32,13 +39,13 @@ func (g *Gateway) serveModels(w http.ResponseWriter, r *http.Request) {
 		g.fail(w, r, err)
 		return
 	}
-	if n := g.busy.Add(1); n > maxBusy {
-		g.busy.Add(-1)
-		g.fail(w, r, crowded(n))
+	if err := q.work(); err != nil {
+		g.fail(w, r, err)
 		return
 	}
-	defer g.busy.Add(-1)
+	defer q.idle()
 	defer func() { g.cfg.Metrics.Handled("mcp", time.Since(start)) }()
+	q.c.Hold.Narrow(modelAnswer, modelCopies)
 	q.c.Forward, q.c.Surface = true, "mcp" // a model has no idea of a cluster
 	var decoded func()
 	if len(message) >= large.From {

@@ -36,6 +36,10 @@ func (ss *session) auth(f wire.Frame) bool {
 		_ = ss.reply(f, wire.OpAuthFail, &wire.AuthFail{Reason: reason})
 		return false
 	}
+	if !ss.place.Known(c.Principal()) {
+		_ = ss.reply(f, wire.OpAuthFail, &wire.AuthFail{Reason: "too many connections of this client; retry"})
+		return false
+	}
 	c.Forward, c.Surface = ss.w.cfg.Forward, "wire"
 	ss.setCaller(c)
 	return ss.reply(f, wire.OpAuthOK, &wire.AuthOK{Database: c.Database, DatabaseID: uint32(c.DB)}) == nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/large"
 )
 
 // An exchange is how an opcode is answered. A new row with an opcode is a line in exchanges and a vector.
@@ -121,6 +122,8 @@ func (ss *session) serve(f wire.Frame) error {
 	}
 	c, err := ss.admit(x)
 	if err == nil { // only now is the payload looked at
+		c.Hold = large.NewHold(ss.w.cfg.Budget, c.Principal())
+		defer c.Hold.Release()
 		err = x.answer(ss, ss.ctx, c, f)
 	}
 	var gone *lost

@@ -27,7 +27,7 @@ type Config struct {
 	WaitOpen func(context.Context) error // returns when the node answers more than stale recalls
 	Indexed  func() oplog.Index          // how far this node's answers reflect the log
 
-	Budget *large.Budget // of the bytes of requests, shared with other ports
+	Budget *large.Shares // of the bytes of requests, shared with other ports
 	Turns  large.Turns   // at decoding large requests, shared as well
 
 	Lenient     bool          // requests are taken as the oldest clients send them
@@ -53,7 +53,7 @@ type Server struct {
 	cancel   context.CancelFunc
 	tasks    sync.WaitGroup
 	accepted chan struct{} // closed when no more connections are taken, so that tasks only shrink
-	slots    chan struct{} // requests under way over all connections
+	slots    *large.Shares // requests under way over all connections
 
 	mu       sync.Mutex
 	sessions map[*session]struct{}
@@ -63,7 +63,7 @@ type Server struct {
 
 // New makes a server that does not listen yet.
 func New(cfg Config) *Server {
-	w := &Server{cfg: cfg, accepted: make(chan struct{}), slots: make(chan struct{}, cfg.MaxInFlight), sessions: map[*session]struct{}{}}
+	w := &Server{cfg: cfg, accepted: make(chan struct{}), slots: large.NewShares(cfg.MaxInFlight), sessions: map[*session]struct{}{}}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
 	return w
 }
@@ -98,17 +98,17 @@ func (w *Server) Run(ln net.Listener) error {
 
 // add counts a connection in; it is counted out by remove, whatever becomes of it.
 func (w *Server) add(ss *session) bool {
-	leave, ok := w.cfg.Conns.Enter(ss.nc.RemoteAddr())
+	place, ok := w.cfg.Conns.Enter(ss.nc)
 	if !ok {
 		return false
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {
-		leave()
+		place.Leave()
 		return false
 	}
-	ss.leave = leave
+	ss.place = place
 	w.sessions[ss] = struct{}{}
 	return true
 }
@@ -118,7 +118,7 @@ func (w *Server) remove(ss *session) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.sessions, ss)
-	ss.leave()
+	ss.place.Leave()
 }
 
 // tokenCheck is how often tokens are looked at without a reason: some expire, and one may be revoked between
@@ -175,13 +175,7 @@ func (w *Server) Close() error {
 
 // finish lets requests under way end, for a while.
 func (w *Server) finish(patience time.Duration) {
-	deadline := time.NewTimer(patience)
-	defer deadline.Stop()
-	for range cap(w.slots) {
-		select {
-		case w.slots <- struct{}{}: // every slot taken by us means that no request is under way
-		case <-deadline.C:
-			return
-		}
-	}
+	ctx, cancel := context.WithTimeout(w.ctx, patience)
+	defer cancel()
+	w.slots.Drain(ctx)
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/large"
@@ -18,7 +19,8 @@ import (
 const (
 	streamsPerConn = 256         // requests under way on one connection
 	streamQueue    = 64          // requests waiting behind another of their stream
-	largeTimeout   = time.Minute // in which a large frame has to come
+	largeTimeout   = time.Minute // in which a large frame has to come, each piece of it in pieceTimeout
+	pieceTimeout   = 10 * time.Second
 
 	earlyBuffer   = 4 << 10 // of a connection whose client has not shown a token
 	earlyFrame    = 8 << 10 // the longest AUTH: a client without a token is given no more memory than a token needs
@@ -29,7 +31,7 @@ const (
 type session struct {
 	w     *Server
 	nc    net.Conn
-	leave func() // counts the connection out
+	place *access.Place
 	in    *bufio.Reader
 	r     *wire.Reader
 	ctx   context.Context
@@ -103,15 +105,23 @@ func (ss *session) run() {
 		return
 	}
 	var release func()
+	var until time.Time // when a large frame must be there; zero before it begins
 	ss.r.Announce(large.From, func(n int) error {
 		var ok bool
-		if release, ok = ss.w.cfg.Budget.Acquire(ss.ctx, n); !ok {
+		if release, ok = ss.w.cfg.Budget.Acquire(ss.ctx, ss.currentCaller().Principal(), n); !ok {
 			return ss.ctx.Err()
 		}
-		return ss.nc.SetReadDeadline(time.Now().Add(largeTimeout))
+		until = time.Now().Add(largeTimeout)
+		return nil
+	}, func() error {
+		next := time.Now().Add(pieceTimeout)
+		if !until.IsZero() && next.After(until) {
+			next = until
+		}
+		return ss.nc.SetReadDeadline(next)
 	})
 	for {
-		release = nil
+		release, until = nil, time.Time{}
 		f, err := ss.r.Next()
 		a := incoming{f, release}
 		if err == nil && release != nil {
@@ -169,19 +179,18 @@ var overloaded = &wire.Error{Code: wire.CodeInternal, Message: "server overloade
 
 func (ss *session) work(f incoming) {
 	for {
-		select {
-		case ss.w.slots <- struct{}{}:
-			err := ss.serve(f.Frame)
-			<-ss.w.slots
-			f.done()
-			if err != nil {
-				ss.drop(f.Stream)
-				ss.end()
-				return
-			}
-		case <-ss.ctx.Done():
+		done, ok := ss.w.slots.Acquire(ss.ctx, ss.currentCaller().Principal(), 1)
+		if !ok {
 			f.done()
 			ss.drop(f.Stream)
+			return
+		}
+		err := ss.serve(f.Frame)
+		done()
+		f.done()
+		if err != nil {
+			ss.drop(f.Stream)
+			ss.end()
 			return
 		}
 		ss.mu.Lock()

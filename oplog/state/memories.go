@@ -41,8 +41,8 @@ func (v *View) Past(db oplog.DB, after oplog.Time, f func(*oplog.Memory) bool) {
 }
 
 // Around are the active memories of a memory's namespace that were created next to it, n on each side and itself,
-// oldest first.
-func (v *View) Around(db oplog.DB, m *oplog.Memory, n int) []*oplog.Memory {
+// oldest first. kept says what is kept of each.
+func (v *View) Around(db oplog.DB, m *oplog.Memory, n int, kept func(*oplog.Memory) *oplog.Memory) []*oplog.Memory {
 	const scan = 100 // rows looked at for each that is wanted
 	side := func(created rows) (list []*oplog.Memory) {
 		seen := 0
@@ -51,7 +51,7 @@ func (v *View) Around(db oplog.DB, m *oplog.Memory, n int) []*oplog.Memory {
 				return false
 			}
 			if seen++; o.Status == oplog.Active && o.Namespace == m.Namespace {
-				list = append(list, o)
+				list = append(list, kept(o))
 			}
 			return true
 		})
@@ -60,7 +60,7 @@ func (v *View) Around(db oplog.DB, m *oplog.Memory, n int) []*oplog.Memory {
 	at := timeKey(m.Created, m.Seq)
 	before := side(v.scanBelow(tCreated, db, nil, at))
 	slices.Reverse(before)
-	return append(append(before, m), side(v.scanBehind(tCreated, db, at))...)
+	return append(append(before, kept(m)), side(v.scanBehind(tCreated, db, at))...)
 }
 
 // AsOf is a memory as it was believed at a time; ok is false when it was not there yet, or forgotten already.

@@ -302,7 +302,12 @@ func (v *View) MemoryAt(db oplog.DB, seq oplog.Seq) (*oplog.Memory, bool) {
 	return &m, ok
 }
 
-// Revisions are what a record was before each correction, oldest first.
+// EachRevision walks what a record was before each correction, oldest first.
+func (v *View) EachRevision(db oplog.DB, seq oplog.Seq, f func(oplog.Revision) bool) {
+	each(v.scan(tRevision, db, seqKey(seq)), f)
+}
+
+// Revisions are all of EachRevision.
 func (v *View) Revisions(db oplog.DB, seq oplog.Seq) []oplog.Revision {
 	return list[oplog.Revision](v.txn, tRevision, db, seqKey(seq))
 }

@@ -72,10 +72,10 @@ func TestExactly(t *testing.T) {
 	for _, n := range []int{0, 1, firstBuffer - 1, firstBuffer, firstBuffer + 1, growth*firstBuffer + 1, len(whole) - 1} {
 		for _, room := range [][]byte{nil, make([]byte, 100), make([]byte, len(whole))} {
 			r := bytes.NewReader(whole)
-			if b, err := Exactly(room, iotest.HalfReader(r), n); err != nil || !bytes.Equal(b, whole[:n]) || r.Len() != len(whole)-n {
+			if b, err := Exactly(room[:0], iotest.HalfReader(r), n); err != nil || !bytes.Equal(b, whole[:n]) || r.Len() != len(whole)-n {
 				t.Errorf("%d bytes: %d, %v, %d left", n, len(b), err, r.Len())
 			}
-			if _, err := Exactly(room, bytes.NewReader(whole[:n]), n+1); err != io.ErrUnexpectedEOF {
+			if _, err := Exactly(room[:0], bytes.NewReader(whole[:n]), n+1); err != io.ErrUnexpectedEOF {
 				t.Errorf("%d of %d bytes: %v", n, n+1, err)
 			}
 		}

@@ -12,10 +12,10 @@ import (
 const growth = 8
 
 // firstBuffer is the buffer for bytes that have not begun to arrive, whatever length was announced.
-const firstBuffer = 64 << 10
+const firstBuffer = 8 << 10
 
 // pieceSize is how much is read before other goroutines get the processor: bytes that have arrived already are read without a pause.
-const pieceSize = 64 << 10
+const pieceSize = Piece
 
 // pieces are buffers that are used again: a body refused when most of it has arrived leaves no garbage, and no new pages of the
 // system.
@@ -84,9 +84,34 @@ func Body(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	return Read(nil, http.MaxBytesReader(w, r.Body, limit), r.ContentLength)
 }
 
-// Exactly reads n bytes, into buf if that has room for them. The end of the stream is io.ErrUnexpectedEOF.
-func Exactly(room []byte, r io.Reader, n int) ([]byte, error) {
-	b := room[:0]
+// Paced is a reader that has next called before each piece of Piece bytes; an error of it ends the stream.
+func Paced(r io.Reader, next func() error) io.Reader { return &paced{r: r, next: next} }
+
+// Piece is how many bytes make a piece: a sender that is slow is given time for one after the other.
+const Piece = 64 << 10
+
+type paced struct {
+	r    io.Reader
+	next func() error
+	left int // of the piece that is read
+}
+
+func (p *paced) Read(b []byte) (int, error) {
+	if p.left == 0 {
+		if err := p.next(); err != nil {
+			return 0, err
+		}
+		p.left = Piece
+	}
+	n, err := p.r.Read(b[:min(len(b), p.left)])
+	p.left -= n
+	return n, err
+}
+
+// Exactly reads until it has n bytes, behind those that have begun and in their room if it is large enough. The end of the stream is
+// io.ErrUnexpectedEOF.
+func Exactly(begun []byte, r io.Reader, n int) ([]byte, error) {
+	b := begun
 	for len(b) < n {
 		if len(b) == cap(b) {
 			b = grow(b, int64(n))

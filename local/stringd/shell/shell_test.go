@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -28,6 +29,9 @@ type tried struct {
 }
 
 func try(t *testing.T, grace time.Duration) tried {
+	if signal.Ignored(os.Interrupt) { // of a background job: a child would ignore it too, which a node sees to
+		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
+	}
 	s := tried{New(Config{Environ: os.Environ(), Temp: t.TempDir(), Grace: grace}), t, t.TempDir()}
 	t.Cleanup(s.Close)
 	return s

@@ -1,0 +1,106 @@
+package gateway
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"net/http"
+	"reflect"
+	"strings"
+)
+
+// sendLarge writes an answer row by row: it is never held as text as a whole. A client sees from the missing end that the answer broke off.
+func sendLarge(w http.ResponseWriter, answer any) {
+	w.Header().Set("Content-Type", "application/json")
+	out := bufio.NewWriterSize(w, 32<<10)
+	err := encode(out, reflect.ValueOf(answer))
+	if err == nil {
+		_, err = out.WriteString("\n")
+	}
+	if err != nil || out.Flush() != nil {
+		panic(http.ErrAbortHandler) // the server's way to break a connection off
+	}
+}
+
+// encode writes what json.Marshal makes of a pointer to a struct, the elements of its lists one by one.
+func encode(w io.Writer, v reflect.Value) error {
+	next := "{"
+	if err := encodeFields(w, v.Elem(), &next); err != nil {
+		return err
+	}
+	if next == "{" {
+		next = "{}"
+	} else {
+		next = "}"
+	}
+	_, err := io.WriteString(w, next)
+	return err
+}
+
+// encodeFields writes a struct's fields; next is what goes before the next one.
+func encodeFields(w io.Writer, v reflect.Value, next *string) error {
+	for i := range v.NumField() {
+		f, x := v.Type().Field(i), v.Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case name == "-" || !f.IsExported() && !f.Anonymous, options == "omitempty" && isEmpty(x), options == "omitzero" && x.IsZero():
+			continue
+		case f.Anonymous && name == "":
+			if x.Kind() == reflect.Pointer {
+				x = x.Elem()
+			}
+			if x.IsValid() {
+				if err := encodeFields(w, x, next); err != nil {
+					return err
+				}
+			}
+			continue
+		}
+		if _, err := io.WriteString(w, *next+`"`+name+`":`); err != nil {
+			return err
+		}
+		*next = ","
+		if err := encodeList(w, x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// encodeList writes a value, the elements of a list one by one.
+func encodeList(w io.Writer, x reflect.Value) error {
+	if x.Kind() != reflect.Slice || x.Type().Elem().Kind() != reflect.Struct || x.Len() == 0 {
+		return encodeValue(w, "", x)
+	}
+	before := "["
+	for i := range x.Len() {
+		if err := encodeValue(w, before, x.Index(i)); err != nil {
+			return err
+		}
+		before = ","
+	}
+	_, err := io.WriteString(w, "]")
+	return err
+}
+
+func encodeValue(w io.Writer, before string, x reflect.Value) error {
+	b, err := json.Marshal(x.Interface())
+	if err == nil {
+		_, err = io.WriteString(w, before)
+	}
+	if err == nil {
+		_, err = w.Write(b)
+	}
+	return err
+}
+
+// isEmpty says what json leaves out of an object with omitempty.
+func isEmpty(x reflect.Value) bool {
+	switch x.Kind() {
+	case reflect.Array, reflect.Map, reflect.Slice, reflect.String:
+		return x.Len() == 0
+	case reflect.Struct:
+		return false
+	}
+	return x.IsZero()
+}

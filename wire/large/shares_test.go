@@ -1,0 +1,103 @@
+package large
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/cairndb/cairn/oplog/suite"
+)
+
+// TestSharesLeaveRoom: whatever principals take and give back, each holds at most three times what is free, one who holds nothing gets a fortieth
+// while three others hold all they can, and nothing is lost.
+func TestSharesLeaveRoom(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		s := NewShares(1024)
+		type held struct {
+			who     string
+			n       int
+			release func()
+		}
+		var all []held
+		sum := map[string]int{}
+		for range rapid.IntRange(1, 200).Draw(t, "steps") {
+			if len(all) > 0 && rapid.Bool().Draw(t, "give back") {
+				i := rapid.IntRange(0, len(all)-1).Draw(t, "which")
+				all[i].release()
+				all[i].release() // once counts
+				sum[all[i].who] -= all[i].n
+				all = append(all[:i], all[i+1:]...)
+				continue
+			}
+			h := held{who: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "who"), n: rapid.IntRange(1, 300).Draw(t, "n")}
+			release, ok := s.Try(h.who, h.n)
+			if !ok {
+				continue
+			}
+			h.release = release
+			all = append(all, h)
+			if sum[h.who] += h.n; sum[h.who] > 3*(1024-s.Used()) {
+				t.Fatalf("%s holds %d of 1024, and %d are used", h.who, sum[h.who], s.Used())
+			}
+		}
+		if release, ok := s.Try("new", 1024/(1+3*3)/4); !ok {
+			t.Fatalf("no room for a new one: %v", sum)
+		} else {
+			release()
+		}
+		for _, h := range all {
+			h.release()
+		}
+		if s.Used() != 0 || len(s.held) != 0 {
+			t.Fatalf("%d is held by %v", s.Used(), s.held)
+		}
+	})
+}
+
+// TestSharesWait: who finds no room waits for it, behind its own earlier requests and beside those of others. Who leaves gives up its place.
+func TestSharesWait(t *testing.T) {
+	t.Parallel()
+	s := NewBudget()
+	all, ok := s.Acquire(t.Context(), "a", 72<<20)
+	if !ok {
+		t.Fatal("no room in an empty budget")
+	}
+	if _, ok := s.Try("a", 1); ok {
+		t.Fatal("room where there is none")
+	}
+	got := make(chan func(), 4)
+	ask := func(ctx context.Context, who string, n int) {
+		before := s.queued()
+		go func() {
+			release, _ := s.Acquire(ctx, who, n)
+			got <- release
+		}()
+		suite.Eventually(t, "a request to wait", func() bool { return s.queued() == before+1 })
+	}
+	gone, leave := context.WithTimeout(t.Context(), time.Hour)
+	ask(gone, "a", 1<<20)
+	ask(t.Context(), "a", 2<<20)
+	if release, ok := s.Try("b", 4<<20); !ok {
+		t.Fatal("one principal keeps another out")
+	} else {
+		release()
+	}
+	leave()
+	if release := suite.Receive(t, "the end of one that left", got); release != nil {
+		t.Fatal("room for one that has gone")
+	}
+	all()
+	suite.Receive(t, "room", got)()
+	if s.Used() != 0 {
+		t.Errorf("%d is lost", s.Used())
+	}
+}
+
+func (s *Shares) queued() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.waiting)
+}
