@@ -41,7 +41,6 @@ var layers = []layer{
 	{"wire/client", []string{"wire"}},
 
 	{"oplog", nil},
-	{"oplog/boltfile", nil},
 	{"oplog/damage", nil},
 	{"oplog/extract", nil},
 	{"oplog/private", nil},
@@ -61,7 +60,8 @@ var layers = []layer{
 	{"index/stock", nil},
 	{"index/vector", nil},
 	{"index/rank", []string{"index/exact"}},
-	{"index/text", []string{"index/exact"}},
+	{"index/text/boltfile", nil},
+	{"index/text", []string{"index/exact", "index/text/boltfile"}},
 	{"index", []string{"index/rank", "index/text", "index/vector"}},
 	{"index/embed/modeldir", nil},
 	{"index/embed/models", nil},

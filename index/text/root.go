@@ -10,7 +10,7 @@ import (
 
 	"github.com/blevesearch/bleve/v2/index/scorch"
 
-	"github.com/cairndb/cairn/oplog/boltfile"
+	"github.com/cairndb/cairn/index/text/boltfile"
 	"github.com/cairndb/cairn/oplog/damage"
 )
 
@@ -41,7 +41,7 @@ func verifyRoot(dir string) error {
 		return fmt.Errorf("verify segments: %w", err)
 	}
 	defer f.Close()
-	return corruptRoot(path, boltfile.CheckInUse(f, false))
+	return corruptRoot(path, boltfile.CheckInUse(f))
 }
 
 func corruptRoot(path string, err error) error {

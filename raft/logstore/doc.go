@@ -26,8 +26,8 @@
 // synced, and renamed over the old one.
 //
 // votes.db is made after meta and before the first record, so a missing one is noticed. Term, vote and its term are one record, which is stored as
-// meta is. Each start makes the file anew of what it reads. Before bbolt opens the old one, its pages and its list of free pages are checked
-// (oplog/boltfile). So a changed bit is damage, or lies in a page that is not in use.
+// meta is, and twice: bbolt goes on with the transaction before the newest when the page that names that is damaged. So a changed bit is damage, or
+// lies in a page that is not in use. It is read at the start; from then on the values are in memory.
 //
 // # What is on the disk
 //

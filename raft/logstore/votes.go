@@ -16,7 +16,6 @@ import (
 	"go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
 
-	"github.com/cairndb/cairn/oplog/boltfile"
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
@@ -27,8 +26,8 @@ const (
 	keyVote     = "LastVoteCand"
 )
 
-// votesFile is the name of the file beside the segments that has term and vote, and votesKey the one key in it: all values are one record, so
-// that a missing one is damage.
+// votesFile is the name of the file beside the segments that has term and vote, and votesKey the one key in it: all values are one record with
+// a checksum, so that a missing one is damage.
 const (
 	votesFile = "votes.db"
 	votesKey  = "votes"
@@ -37,135 +36,96 @@ const (
 // values are those of the library's keys.
 type values map[string][]byte
 
-// Votes keeps a member's term and vote in a raft-boltdb file. It implements hraft.StableStore. A value is on disk when Set returns. One task at a
-// time writes (turn); any may read.
-//
-// bbolt's pages have no checksums. So the record has one, and the pages are checked before bbolt opens the file (readVotes) and before each write: bbolt
-// reads them anew for each transaction, and one that says that it continues on others would make it free billions of them. What bbolt writes into
-// is a file that this process has made.
+// Votes keeps a member's term and vote in a raft-boltdb file, which is open as long as the member runs. It implements hraft.StableStore. A value is
+// on disk when Set returns. One task at a time writes (turn); any may read.
 type Votes struct {
 	keys   *seal.Ring
-	bolt   *raftboltdb.BoltStore // nil when bbolt has panicked: it may hold its locks for ever
-	file   *os.File
-	turn   chan struct{} // a disk takes its time, so no mutex is waited for
+	bolt   *raftboltdb.BoltStore
+	turn   chan struct{} // the disk is slow: no mutex is held across a write
 	values atomic.Pointer[values]
 }
 
-// OpenVotes opens the file beside an open log. ErrDamaged says that the file is gone or differs from what was written; it is left as
-// it is. Only a log that never had records may be without one: a crash may have come before it was made.
-func OpenVotes(log *Store, noSync bool) (*Votes, error) {
-	path := filepath.Join(log.dir, votesFile)
-	all, err := readVotes(path, log.o.Keys)
-	isNew := notExist(err)
+// OpenVotes opens the file beside an open log. ErrDamaged says that the file is gone or differs from what was written. Only a log that never had
+// records may be without one, or with one that is not whole: a crash may have come while it was made, and it held no vote.
+func OpenVotes(log *Store, noSync bool) (_ *Votes, err error) {
+	path, used := filepath.Join(log.dir, votesFile), log.hadRecords()
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%s: %w", votesFile, err)
+		}
+	}()
+	if _, err := os.Stat(path); notExist(err) && used {
+		return nil, fmt.Errorf("%w: it is gone", ErrDamaged)
+	}
+	v, err := openVotes(path, log.o.Keys, noSync, false)
+	if errors.Is(err, ErrDamaged) && !used {
+		if err := os.Remove(path); err != nil {
+			return nil, err
+		}
+		v, err = openVotes(path, log.o.Keys, noSync, false)
+	}
 	switch {
-	case isNew && log.hadRecords():
-		return nil, fmt.Errorf("%w: %s is gone", ErrDamaged, votesFile)
-	case isNew: // a member that has seen no term
-		all = values{KeyTerm: make([]byte, 8), keyVoteTerm: make([]byte, 8), keyVote: nil}
 	case err != nil:
-		return nil, fmt.Errorf("%s: %w", votesFile, err)
+		return nil, err
+	case v.values.Load() == nil && used:
+		err = fmt.Errorf("%w: it holds no vote", ErrDamaged)
+	case v.values.Load() == nil: // a member that has seen no term
+		v.values.Store(&values{KeyTerm: make([]byte, 8), keyVoteTerm: make([]byte, 8), keyVote: nil})
+		err = errors.Join(v.change(nil), OS{NoSync: noSync}.SyncDir(log.dir))
 	}
-	if err := makeVotes(path, all, log.o.Keys, noSync); err != nil && (isNew || !LacksRoom(err)) { // without room, the old file takes the next vote
-		return nil, fmt.Errorf("%s: %w", votesFile, err)
-	}
-	v := &Votes{keys: log.o.Keys, turn: make(chan struct{}, 1)}
-	v.values.Store(&all)
-	if err := v.open(path, noSync, false); err != nil {
-		return nil, fmt.Errorf("%s: %w", votesFile, err)
+	if err != nil {
+		return nil, errors.Join(err, v.Close())
 	}
 	return v, nil
 }
 
-// makeVotes makes the file anew under another name, and renames it when it is whole.
-func makeVotes(path string, all values, keys *seal.Ring, noSync bool) error {
-	made := path + unfinished
-	if err := os.Remove(made); err != nil && !notExist(err) {
-		return err
-	}
-	v := &Votes{keys: keys}
-	err := v.open(made, true, false)
-	if err == nil {
-		err = v.write(all)
-	}
-	if err == nil && !noSync {
-		err = v.bolt.Sync()
-	}
-	if err = errors.Join(err, v.Close()); err != nil {
-		return err
-	}
-	return errors.Join(os.Rename(made, path), OS{NoSync: noSync}.SyncDir(filepath.Dir(path)))
-}
-
-// readVotes reads the file without changing it. With the newer of its two first pages damaged bbolt would go on with the vote before the last; what
-// such a page has is in one sector of the disk, so no crash tears it. With a damaged list of free pages it would write over others.
-func readVotes(path string, keys *seal.Ring) (all values, err error) {
-	if err := boltfile.CheckNewest(path); errors.Is(err, boltfile.ErrDamaged) {
-		return nil, fmt.Errorf("%w: %v", ErrDamaged, err)
-	} else if err != nil {
-		return nil, err
-	}
-	v := &Votes{}
-	err = v.open(path, false, true)
-	if err == nil {
-		err = v.guard(func() error {
-			b, err := v.bolt.Get([]byte(votesKey))
-			if errors.Is(err, raftboltdb.ErrKeyNotFound) {
-				return ErrDamaged
-			}
-			if err == nil {
-				err = unpack(keys, b, &all)
-			}
-			return err
-		})
-	}
-	return all, errors.Join(err, v.Close())
-}
-
-// open has bbolt open the file.
-func (v *Votes) open(path string, noSync, readOnly bool) error {
-	err := v.guard(func() (err error) {
-		o := &bbolt.Options{Timeout: lockTime, ReadOnly: readOnly, OpenFile: func(name string, flag int, mode os.FileMode) (f *os.File, err error) {
-			v.file, err = os.OpenFile(name, flag, mode)
-			return v.file, err
-		}}
-		v.bolt, err = raftboltdb.New(raftboltdb.Options{Path: path, NoSync: noSync, BoltOptions: o})
-		return err
-	})
-	if errors.Is(err, berrors.ErrTimeout) {
-		return ErrLocked
-	} else if system := syscall.Errno(0); err != nil && !errors.As(err, &system) && !errors.Is(err, ErrDamaged) {
-		return fmt.Errorf("%w: %v", ErrDamaged, err)
-	}
-	return err
-}
-
-// guard runs a call of bbolt and returns ErrDamaged where bbolt panics on a damaged page or reads outside the file.
-func (v *Votes) guard(do func() error) (err error) {
+// openVotes opens a file and reads it; one that was just made has no values. bbolt panics on some pages that are not what it wrote, and faults on
+// one that names a page behind the file's end.
+func openVotes(path string, keys *seal.Ring, noSync, readOnly bool) (v *Votes, err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	var file *os.File
 	defer func() {
-		if p := recover(); p != nil {
-			v.bolt = nil // what bbolt has mapped stays, and would keep the lock
-			err = errors.Join(fmt.Errorf("%w: %v", ErrDamaged, p), syscall.Flock(int(v.file.Fd()), syscall.LOCK_UN), v.file.Close())
+		if p := recover(); p != nil { // what bbolt has mapped stays, and would keep the lock
+			v, err = nil, errors.Join(fmt.Errorf("%w: %v", ErrDamaged, p), syscall.Flock(int(file.Fd()), syscall.LOCK_UN), file.Close())
 		}
 	}()
-	return do()
+	v = &Votes{keys: keys, turn: make(chan struct{}, 1)}
+	v.bolt, err = raftboltdb.New(raftboltdb.Options{Path: path, NoSync: noSync, BoltOptions: &bbolt.Options{Timeout: lockTime, ReadOnly: readOnly,
+		OpenFile: func(name string, flag int, mode os.FileMode) (_ *os.File, err error) {
+			file, err = os.OpenFile(name, flag, mode)
+			return file, err
+		}}})
+	if system := syscall.Errno(0); errors.Is(err, berrors.ErrTimeout) {
+		return nil, ErrLocked
+	} else if errors.As(err, &system) {
+		return nil, err
+	} else if err != nil {
+		return nil, fmt.Errorf("%w: %v", ErrDamaged, err)
+	}
+	b, err := v.bolt.Get([]byte(votesKey))
+	if errors.Is(err, raftboltdb.ErrKeyNotFound) {
+		return v, nil
+	}
+	var all values
+	if err == nil {
+		err = unpack(keys, b, &all)
+	}
+	if err != nil {
+		return nil, errors.Join(err, v.Close())
+	}
+	v.values.Store(&all)
+	return v, nil
 }
 
-// write puts the values on the disk.
+// write puts the values on the disk, in two transactions: when the page that names the newest one is damaged, bbolt goes on with the one before,
+// which must not be an older vote.
 func (v *Votes) write(all values) error {
 	b, err := pack(v.keys, all)
-	if err != nil {
-		return err
+	for range 2 {
+		if err == nil {
+			err = v.bolt.Set([]byte(votesKey), b)
+		}
 	}
-	if v.bolt == nil {
-		return fmt.Errorf("%s: %w", votesFile, ErrDamaged)
-	}
-	if err := boltfile.CheckInUse(v.file, true); errors.Is(err, boltfile.ErrDamaged) {
-		return fmt.Errorf("%s: %w: %v", votesFile, ErrDamaged, err)
-	} else if err != nil {
-		return err
-	}
-	err = v.guard(func() error { return v.bolt.Set([]byte(votesKey), b) })
 	if wrote := (*fs.PathError)(nil); err == nil || errors.As(err, &wrote) {
 		return err
 	}
@@ -213,20 +173,20 @@ func (v *Votes) Copy(from *Votes) error { return v.change(*from.values.Load()) }
 func (v *Votes) Reseal() error { return v.change(nil) }
 
 // Close closes the file.
-func (v *Votes) Close() error {
-	if v.bolt == nil {
-		return nil
-	}
-	return v.bolt.Close()
-}
+func (v *Votes) Close() error { return v.bolt.Close() }
 
 // VotedTerm is the newest term in a directory's file, current or of a vote; 0 when it cannot be read.
 func VotedTerm(dir string, keys *seal.Ring) (term uint64) {
-	all, err := readVotes(filepath.Join(dir, votesFile), keys)
+	v, err := openVotes(filepath.Join(dir, votesFile), keys, false, true)
 	if err != nil {
 		return 0
 	}
+	defer v.Close() // it was read
+	all := v.values.Load()
 	for _, key := range []string{KeyTerm, keyVoteTerm} {
+		if all == nil {
+			break
+		}
 		if t, err := all.number(key); err == nil {
 			term = max(term, t)
 		}

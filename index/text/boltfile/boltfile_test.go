@@ -15,7 +15,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
-	"github.com/cairndb/cairn/oplog/boltfile"
+	"github.com/cairndb/cairn/index/text/boltfile"
 	"github.com/cairndb/cairn/oplog/suite"
 )
 

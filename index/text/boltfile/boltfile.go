@@ -1,8 +1,7 @@
-// Package boltfile checks a bbolt file before bbolt opens it. Two small files are left that others than us keep in bbolt: a
-// member's term and vote, and the list of Bleve's segments.
+// Package boltfile checks the bbolt file in which Bleve lists its segments, before bbolt opens it.
 //
-// bbolt trusts every byte of them: it panics in a goroutine of its own when a page is not what it should be, which no caller can
-// recover, and writes where a damaged list of free pages says. Check walks the same pages first and returns an error instead.
+// bbolt trusts every byte of it: it panics in a goroutine of its own when a page is not what it should be, which no caller can
+// recover, so the process would end at each start and the index could not be made anew. Check walks the same pages first and returns an error instead.
 //
 // The file is pages of equal size. A page begins with its number u64, flags u16, count of elements u16 and the number of
 // pages it continues on u32. Pages 0 and 1 are metas: magic, version, page size, flags u32 each, then root page u64,
@@ -51,13 +50,7 @@ var order = binary.NativeEndian
 // Check says whether every page that can be reached is there and says that it is itself, and whether the pages that are called free
 // are none of them. A file that is missing or empty is fine: bbolt makes a new one. One that another process holds is not looked at:
 // it changes, and opening it says who has it.
-func Check(path string) error { return check(path, false) }
-
-// CheckNewest is Check for a file that counts by its newest commit alone: an empty one is damaged, and so is one of whose meta pages is not
-// valid, because it may be the newer one, and bbolt would go on with the commit before it.
-func CheckNewest(path string) error { return check(path, true) }
-
-func check(path string, newest bool) error {
+func Check(path string) error {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -73,38 +66,34 @@ func check(path string, newest bool) error {
 	if err != nil {
 		return err
 	}
-	return checkPages(raw, newest)
+	return checkPages(raw)
 }
 
 func read(file *os.File) ([]byte, error) {
 	return io.ReadAll(io.NewSectionReader(file, 0, math.MaxInt64))
 }
 
-// CheckInUse is Check, or CheckNewest, for a file that this process has open in bbolt, which may write to it meanwhile: the pages are looked at once
+// CheckInUse is Check for a file that this process has open in bbolt, which may write to it meanwhile: the pages are looked at once
 // two reads are alike. What bbolt writes before it commits is in pages that are free until then.
-func CheckInUse(file *os.File, newest bool) error {
+func CheckInUse(file *os.File) error {
 	raw, err := read(file)
 	for err == nil {
 		var again []byte
 		if again, err = read(file); err == nil && bytes.Equal(raw, again) {
-			return checkPages(raw, newest)
+			return checkPages(raw)
 		}
 		raw = again
 	}
 	return err
 }
 
-func checkPages(file []byte, newest bool) error {
-	if len(file) == 0 && !newest {
+func checkPages(file []byte) error {
+	if len(file) == 0 {
 		return nil
 	}
 	w := walk{file: file, seen: map[uint64]bool{}}
-	valid := w.findMeta()
-	if valid == 0 {
+	if !w.findMeta() {
 		return damaged("no valid meta page")
-	}
-	if newest && valid < 2 {
-		return damaged("one of two meta pages")
 	}
 	if err := w.below(w.root); err != nil {
 		return err
@@ -127,8 +116,8 @@ func damaged(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrDamaged, fmt.Sprintf(format, args...))
 }
 
-// findMeta takes the newer of the valid metas and counts them. The second one may be at any page size.
-func (w *walk) findMeta() (valid int) {
+// findMeta takes the newer of the valid metas. The second one may be at any page size.
+func (w *walk) findMeta() (valid bool) {
 	var newest uint64
 	for at := 0; at <= maxPage && at+headSize+metaSize <= len(w.file); at = max(2*at, minPage) {
 		m := w.file[at+headSize:][:metaSize]
@@ -138,11 +127,11 @@ func (w *walk) findMeta() (valid int) {
 		if order.Uint32(m) != magic || order.Uint32(m[4:]) != version || order.Uint64(m[56:]) != sum.Sum64() || size < minPage || size > maxPage || at != 0 && at != size {
 			continue
 		}
-		if tx := order.Uint64(m[48:]); valid == 0 || tx > newest {
+		if tx := order.Uint64(m[48:]); !valid || tx > newest {
 			newest, w.size = tx, uint64(size)
 			w.root, w.list, w.pages = order.Uint64(m[16:]), order.Uint64(m[32:]), order.Uint64(m[40:])
 		}
-		valid++
+		valid = true
 	}
 	return valid
 }
