@@ -26,21 +26,29 @@ func (n *Node) end() recovery.Place {
 
 func (n *Node) acknowledgedFile() string { return filepath.Join(n.cfg.Dir, "acknowledged") }
 
-// storeAcknowledged writes the acknowledged places, and what is committed, to disk every few seconds while they change, and once more when the
-// node stops.
+// storeAcknowledged is the task that writes to disk which places members have acknowledged, every few seconds while they change, and what is
+// committed, soon after the last record: the records themselves bring it there while more of them come. Both are written once more in the end.
 func (n *Node) storeAcknowledged() {
-	tick := time.NewTicker(5 * time.Second)
+	const every = 500 * time.Millisecond
+	tick := time.NewTicker(every)
 	defer tick.Stop()
-	for over := false; !over; {
+	last := uint64(0)
+	for i, over := 0, false; !over; i++ {
 		select {
 		case <-n.ctx.Done():
 			over = true
 		case <-tick.C:
 		}
-		if err := n.acks.Store(n.acknowledgedFile(), !n.cfg.NoSync); err != nil {
-			n.log.Warn("acknowledged records of members not saved", "err", err)
+		if i%10 == 0 || over {
+			if err := n.acks.Store(n.acknowledgedFile(), !n.cfg.NoSync); err != nil {
+				n.log.Warn("acknowledged records of members not saved", "err", err)
+			}
 		}
-		_ = n.disk.Try(n.logs.StoreCommitted) // a failure of the disk stops this member
+		if at, _ := n.lastRecord(); at == last && !over {
+			_ = n.disk.Try(n.logs.StoreCommitted) // a failure of the disk stops this member
+		} else {
+			last = at
+		}
 	}
 }
 
