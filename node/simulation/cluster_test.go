@@ -26,10 +26,10 @@ type cluster struct {
 
 	echoes sync.WaitGroup // of what arrives late
 
-	joined bool         // the spare node is to be a member
-	role   string       // as which
-	hurt   map[int]bool // nodes whose home was lost, and that may not be whole yet
-	hurts  [4]bool      // whose was, ever, or is new
+	joined bool           // the spare node is to be a member
+	role   string         // as which
+	hurt   map[int]uint64 // nodes whose home was lost, by what they must have applied before another home may be
+	hurts  [4]bool        // whose was, ever, or is new
 
 	retain int // operations that the log's window has; 0: a node's default
 
@@ -50,7 +50,7 @@ func newCluster(t *testing.T, seed uint64, size, retain int) *cluster {
 }
 
 func newClusterWith(t *testing.T, seed uint64, size, retain int, log *slog.Logger) *cluster {
-	c := &cluster{t: t, retain: retain, net: newNetwork(seed), nodes: make([]*node.Node, size), skew: make([]time.Duration, size), hurt: map[int]bool{}, hurts: [4]bool{spare: true}, born: time.Now(), log: log}
+	c := &cluster{t: t, retain: retain, net: newNetwork(seed), nodes: make([]*node.Node, size), skew: make([]time.Duration, size), hurt: map[int]uint64{}, hurts: [4]bool{spare: true}, born: time.Now(), log: log}
 	dir := t.TempDir()
 	for i := range c.nodes {
 		c.disks = append(c.disks, &disk{home: filepath.Join(dir, fmt.Sprint(i+1)), awake: func() { c.net.awake(i + 1) }, synced: map[uint64]int64{}})

@@ -15,14 +15,15 @@ import (
 // A home is emptied, and put back to an older copy of it, under the rule that operators have: of one voter at a time, until it is
 // whole again, and only while a majority is up without it.
 
-// mayEmpty says whether the home of a node may be lost now.
+// mayEmpty says whether the home of a node may be lost now. One whose home was put back to an old copy does not know that before another node
+// says so: it is whole when it has what the others had.
 func (c *cluster) mayEmpty(i int) bool {
-	for other := range c.hurt {
+	for other, lacked := range c.hurt {
 		n := c.node(other)
 		if n == nil || n.Err() != nil {
 			return other == i
 		}
-		if st := n.Service().RaftStatus(); st.Amnesia || len(st.Members) == 0 || other != spare && !slices.ContainsFunc(st.Members, func(m raft.Member) bool { return m.ID == uint32(other+1) && m.Voter }) {
+		if st := n.Service().RaftStatus(); st.Amnesia || st.AppliedIndex < lacked || len(st.Members) == 0 || other != spare && !slices.ContainsFunc(st.Members, func(m raft.Member) bool { return m.ID == uint32(other+1) && m.Voter }) {
 			return other == i
 		}
 		delete(c.hurt, other)
@@ -48,7 +49,12 @@ func (c *cluster) majorityWithout(i int) bool {
 
 // empty takes a home away.
 func (c *cluster) empty(i int) {
-	c.hurt[i], c.hurts[i] = true, true
+	c.hurt[i], c.hurts[i] = 0, true
+	for at := range c.nodes {
+		if n := c.node(at); n != nil && n.Err() == nil {
+			c.hurt[i] = max(c.hurt[i], n.Service().RaftStatus().LastIndex)
+		}
+	}
 	c.disks[i].full = [2]time.Time{}
 	c.disks[i].lives++
 	c.disks[i].home = fmt.Sprintf("%s.%d", c.disks[i].home, c.disks[i].lives)
