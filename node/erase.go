@@ -79,5 +79,13 @@ func (n *Node) leftovers() api.Leftovers {
 	var purged oplog.Index
 	_ = n.state.Read(func(v *state.View) error { purged = v.Purged(); return nil }) // a closing state says 0
 	e, _ := home.ReadErased(n.cfg.Home)                                             // the task that writes it logs what is wrong with it
-	return api.Leftovers{SetAside: home.SetAsides(n.cfg.Home), HoldPurge: purged > e.Rewritten, OldKeys: n.rotation.parts()}
+	return api.Leftovers{SetAside: home.SetAsides(n.cfg.Home), Lost: lostRecords(n.cfg.Home), HoldPurge: purged > e.Rewritten, OldKeys: n.rotation.parts()}
+}
+
+// lostRecords are the records that a home keeps and the cluster lacks.
+func lostRecords(dir string) (all []api.LostRecords) {
+	for _, l := range home.Lost(dir) {
+		all = append(all, api.LostRecords{Log: l.Log, First: l.First, Last: l.Last, Acknowledged: l.Count()})
+	}
+	return all
 }

@@ -65,11 +65,11 @@ func (n *Node) openRaft(ctx context.Context) (err error) {
 const maxSetAside = 3
 
 // stepAside has this node stop, and its next start move state and log aside: a majority of the voters holds something else.
-func (n *Node) stepAside(why error) error {
+func (n *Node) stepAside(why error, lost raft.Lost) error {
 	if aside := home.SetAsides(n.cfg.Home); len(aside) >= 2*maxSetAside { // a state and a log each time
 		return fmt.Errorf("the home holds %d files that were moved aside: look why, remove them, and see deploy/runbooks/divergence.md", len(aside))
 	}
-	if err := home.LeaveWord(n.cfg.Files(), home.DamageFile, why); err != nil {
+	if err := errors.Join(home.NoteLost(n.cfg.Files(), lost), home.LeaveWord(n.cfg.Files(), home.DamageFile, why)); err != nil {
 		return err
 	}
 	n.cancel(why)
@@ -107,11 +107,16 @@ func (n *Node) keyOf(id uint32) (key string) {
 }
 
 func (n *Node) helloInfo() wire.RaftHello {
-	h := wire.RaftHello{EntryMin: oplog.RecordVersion, EntryMax: oplog.RecordVersion, StateMin: snapshot.Min, StateMax: snapshot.Max,
-		Reads: oplog.Reads(), Wire: n.cfg.Addresses.AdvertiseWire, HTTP: n.cfg.Addresses.AdvertiseHTTP, Version: n.cfg.Version}
+	h := helloOf(n.cfg)
 	_ = n.state.Read(func(v *state.View) error { // a closing state has no name to tell
 		h.ClusterID, h.Needs = v.Cluster(), v.Needs()
 		return nil
 	})
 	return h
+}
+
+// helloOf says what a node of this binary can read, and where its clients find it.
+func helloOf(cfg Config) wire.RaftHello {
+	return wire.RaftHello{EntryMin: oplog.RecordVersion, EntryMax: oplog.RecordVersion, StateMin: snapshot.Min, StateMax: snapshot.Max,
+		Reads: oplog.Reads(), Wire: cfg.Addresses.AdvertiseWire, HTTP: cfg.Addresses.AdvertiseHTTP, Version: cfg.Version}
 }

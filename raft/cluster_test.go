@@ -33,6 +33,8 @@ type list struct {
 	Items       []string
 	restored    int
 	sums        []StateSum
+	hash        [sha256.Size]byte
+	summed      int // of the items
 }
 
 func (l *list) Apply(batch []Record) []any {
@@ -48,20 +50,23 @@ func (l *list) Apply(batch []Record) []any {
 			l.Items = append(l.Items, string(r.Data))
 		}
 		out[i] = len(l.Items)
+		l.sum()
 	}
-	l.noteSum()
 	return out
 }
 
-// noteSum keeps the hash of the list at its index. The lock is held.
-func (l *list) noteSum() {
-	l.sums = append(l.sums, StateSum{l.Index, sha256.Sum256(fmt.Append(nil, l.Items))})
+// sum keeps the hash of the list at its index: of the hash before, and the items since. The lock is held.
+func (l *list) sum() {
+	for ; l.summed < len(l.Items); l.summed++ {
+		l.hash = sha256.Sum256(append(l.hash[:], l.Items[l.summed]...))
+	}
+	l.sums = append(l.sums, StateSum{l.Index, l.hash})
 }
 
 func (l *list) Sums() []StateSum {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.Clone(l.sums)
+	return slices.Clone(l.sums[max(0, len(l.sums)-256):])
 }
 
 func (l *list) Applied() (uint64, uint64) {
@@ -102,8 +107,8 @@ func (l *list) Snapshot() (Snapshot, error) {
 func (l *list) Restore(r io.Reader) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.Items, l.sums, l.restored = nil, nil, l.restored+1
-	defer l.noteSum()
+	l.Items, l.sums, l.hash, l.summed, l.restored = nil, nil, [sha256.Size]byte{}, 0, l.restored+1
+	defer l.sum()
 	return json.NewDecoder(r).Decode(l)
 }
 
@@ -190,7 +195,7 @@ func (c *cluster) reopen(i int, secret string, peers []string) {
 	}
 	n, err := Open(context.Background(), Config{NodeID: uint32(i + 1), Keys: c.keys[i], Dir: c.dirs[i], Addr: c.addrs[i], Credentials: Credentials{Secret: secret, Identity: identityOf(i)}, Peers: peers,
 		Role: c.roles[i], Seams: Seams{Dial: c.dial, LogFiles: files}, Alone: len(peers) == 0, Timing: Timing{Heartbeat: 250 * time.Millisecond, Election: election}, Handler: noHandler{}, Hello: c.sms[i].hello, Founds: founds, Logger: c.log,
-		Check: checkItem, StepAside: func(why error) error { c.aside.Store(i, why); return nil }}, c.sms[i])
+		Check: checkItem, StepAside: func(why error, lost Lost) error { c.aside.Store(i, fmt.Errorf("%w; it has %v", why, lost)); return nil }}, c.sms[i])
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -208,7 +208,7 @@ func (n *Node) compareStatesNow() {
 func (n *Node) statesDiffer(index uint64, v votes) {
 	if len(v.otherwise) >= v.majority {
 		if n.disputes.against.Add(1) > 1 {
-			n.stepAside(fmt.Errorf("the states of %s at index %d are equal, and differ from this node's", nodes(v.otherwise), index))
+			n.stepAside(fmt.Errorf("the states of %s at index %d are equal, and differ from this node's", nodes(v.otherwise), index), Lost{})
 		}
 		return
 	}

@@ -43,8 +43,8 @@ type Config struct {
 	Failed  func(error)               // told when the log's disk has failed, or another node has this one's id: this member must be stopped
 	Check   func(record []byte) error // returns why a record cannot be applied by this version: it is not stored; nil: nothing is checked
 	// StepAside is told that a majority of the voters holds something else than this member: it must be stopped, and its state and log moved
-	// aside (Discard) before it is started again. An error keeps it running.
-	StepAside func(why error) error
+	// aside (Discard) before it is started again. Lost are the records in its log that the others lack. An error keeps it running.
+	StepAside func(why error, lost Lost) error
 	Seams
 
 	acceptLoss bool // a damaged log goes on without the records that no file has

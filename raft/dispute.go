@@ -159,7 +159,7 @@ func (n *Node) decideDisputes() {
 		case <-look.C:
 		}
 		for _, p := range n.Disputes() {
-			if p.Verdict == "" && p.Index > 0 {
+			if p.Verdict == "" && p.Index > 0 && p.Index <= n.committed() { // about what it lacks this node asks nobody
 				n.decide(p)
 			}
 		}
@@ -170,13 +170,13 @@ func (n *Node) decideDisputes() {
 func (n *Node) decide(p Dispute) {
 	v := n.askVoters(p.Index)
 	if len(v.otherwise) >= v.majority {
-		n.stepAside(fmt.Errorf("%s hold another record %d: %s", nodes(v.otherwise), p.Index, p.Says))
+		n.stepAside(fmt.Errorf("%s another record %d: %s", hold(v.otherwise), p.Index, p.Says), n.lostFrom(p.Index))
 		return
 	}
 	if len(v.alike) < v.majority {
 		return
 	}
-	verdict := fmt.Sprintf("%s hold the same record: what node %d sent is wrong", nodes(v.alike), p.Peer)
+	verdict := fmt.Sprintf("%s the same record: what node %d sent is wrong", hold(v.alike), p.Peer)
 	if n.logsFirst(p.Peer, verdict) {
 		n.log.Error("a majority agrees with this node, the peer is ignored", "peer", p.Peer, "index", p.Index, "verdict", verdict)
 	}
@@ -195,10 +195,10 @@ func (n *Node) Doubt(ctx context.Context, index uint64, why error) (said string)
 		v := n.askVoters(index)
 		switch {
 		case len(v.otherwise) >= v.majority:
-			n.stepAside(fmt.Errorf("%s hold another record %d: %w", nodes(v.otherwise), index, why))
-			return nodes(v.otherwise) + " hold another record"
+			n.stepAside(fmt.Errorf("%s another record %d: %w", hold(v.otherwise), index, why), n.lostFrom(index))
+			return hold(v.otherwise) + " another record"
 		case len(v.alike) >= v.majority:
-			return nodes(v.alike) + " hold the same record"
+			return hold(v.alike) + " the same record"
 		}
 		select {
 		case <-time.After(compareTimeout / 4):
@@ -208,19 +208,31 @@ func (n *Node) Doubt(ctx context.Context, index uint64, why error) (said string)
 	}
 }
 
-// stepAside ends this member: a majority of the voters has said that it is wrong. Its next start keeps its files under other names.
-func (n *Node) stepAside(why error) {
+// stepAside ends this member: a majority of the voters has said that it is wrong. Its next start keeps its files under other names, and with them
+// the records that the others lack.
+func (n *Node) stepAside(why error, lost Lost) {
 	why = fmt.Errorf("a majority of the voters holds something else than this node: %w", why)
 	if n.cfg.StepAside == nil || n.disputes.aside.Swap(true) {
 		return
 	}
-	if err := n.cfg.StepAside(why); err != nil {
+	if lost.First > 0 {
+		n.log.Error("this node holds records that the cluster lacks, and keeps them", "first", lost.First, "last", lost.Last, "acknowledged", lost.Count())
+	}
+	if err := n.cfg.StepAside(why, lost); err != nil {
 		n.log.Error("a majority of the voters holds something else than this node, and it goes on", "err", errors.Join(why, err))
 		return
 	}
 	n.amnesia.Store(true) // no votes, no records
 	n.admitted.Store(false)
 	n.log.Error("this node steps aside, and stops; its next start keeps its state and log as *.corrupt-* and gets the cluster's", "err", why)
+}
+
+// hold begins a sentence about members: "nodes 1 and 3 hold".
+func hold(ids []uint32) string {
+	if len(ids) == 1 {
+		return nodes(ids) + " holds"
+	}
+	return nodes(ids) + " hold"
 }
 
 // nodes names members: "nodes 1 and 3".

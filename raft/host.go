@@ -39,6 +39,7 @@ func (h host) CheckPeer(peer uint32, hello *wire.RaftHello) error {
 	}
 	h.n.noteHello(peer, hello)
 	h.n.checkRolledBack(peer, hello)
+	h.n.compareCommitted(peer, hello)
 	return nil
 }
 

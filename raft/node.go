@@ -296,6 +296,8 @@ func (n *Node) hello(to uint32, purpose string) *wire.ClusterHello {
 	h.Purpose, h.HasState = purpose, !n.hasNothing()
 	acked := n.acks.Of(to)
 	h.AckTerm, h.AckIndex, h.Receipt = acked.Term, acked.Index, acked.Receipt
+	committed := n.committedPlace()
+	h.CommitTerm, h.CommitIndex = committed.Term, committed.Index
 	return &wire.ClusterHello{NodeID: n.cfg.NodeID, Role: n.cfg.Role, CurrentTerm: n.Term(),
 		AdvertiseAddr: n.cfg.Advertise, ProtocolVersion: wire.Version, Raft: &h}
 }

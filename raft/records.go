@@ -5,6 +5,9 @@ import (
 	"fmt"
 
 	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/raft/logstore"
 )
 
 // ErrNoRecord says that a log does not hold a record: it was cut away, or never came.
@@ -28,4 +31,20 @@ func Records(cfg Config, sm StateMachine, from, to uint64, f func(Record) error)
 		}
 		return nil
 	})
+}
+
+// RecordsAside visits records of a log that Discard has moved aside.
+func RecordsAside(dir string, keys *seal.Ring, from, to uint64, f func(Record) error) (err error) {
+	logs, err := logstore.Open(logDir(dir), logstore.Options{Keys: keys})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, logs.Close()) }()
+	for i := from; i <= to && err == nil; i++ {
+		var l hraft.Log
+		if err = logs.GetLog(i, &l); err == nil {
+			err = f(record(&l))
+		}
+	}
+	return err
 }

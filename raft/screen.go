@@ -45,6 +45,13 @@ func (n *Node) screenSnapshot(m *wire.SnapshotBegin) error {
 	if index, err := n.checkApplied(&hraft.AppendEntriesRequest{Term: m.Term, PrevLogEntry: m.LastIndex, PrevLogTerm: m.LastTerm}); err != nil {
 		return n.refuse(m.Leader, index, fmt.Errorf("snapshot: %w", err))
 	}
+	at := n.committed()
+	if n.stateless() || at == 0 || m.LastIndex <= at {
+		return nil
+	}
+	if v := n.askVoters(at); len(v.otherwise) >= v.majority { // it would take the place of records that the others lack
+		return n.refuse(m.Leader, at, fmt.Errorf("snapshot: %s another record %d than this node, where it is committed", hold(v.otherwise), at))
+	}
 	return nil
 }
 

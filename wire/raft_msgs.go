@@ -5,27 +5,29 @@ package wire
 
 // RaftHello is the part of a hello between members, and of its answer.
 type RaftHello struct {
-	ClusterID string `wire:"cluster_id,defaulted"` // empty while the sender belongs to no cluster
-	Purpose   string `wire:"purpose,defaulted"`    // heartbeat, append, snapshot or forward: the use of the connection
-	HasState  bool   `wire:"has_state,defaulted"`  // the sender has records, votes or a state beyond a founding that no vote has followed yet
-	EntryMin  uint32 `wire:"entry_min,defaulted"`  // versions of log records it reads
-	EntryMax  uint32 `wire:"entry_max,defaulted"`
-	Wire      string `wire:"wire,defaulted"` // where its clients find it
-	HTTP      string `wire:"http,defaulted"`
-	Version   string `wire:"version,defaulted"`   // of the binary
-	StateMin  uint32 `wire:"state_min,extension"` // formats of snapshots it reads, down to the least that it sends
-	StateMax  uint32 `wire:"state_max,extension"`
-	Reads     []byte `wire:"reads,extension"`    // numbers of the operations it reads, in order
-	Needs     []byte `wire:"needs,extension"`    // those of its log that not every version reads
-	AckTerm   uint64 `wire:"ack_term,extension"` // the last record that the sender knows the receiver to have acknowledged; 0 for none
-	AckIndex  uint64 `wire:"ack_index,extension"`
-	Receipt   string `wire:"receipt,extension"`  // the receiver's own proof of that
-	Nonce     []byte `wire:"nonce,extension"`    // chosen by the sender: the mac of the other side proves the secret over it, and the last answer signs it
-	Key       string `wire:"key,extension"`      // of the answer: the public key, in hex, of the node's home
-	Addr      string `wire:"addr,extension"`     // of the answer: where the node is to be reached
-	Proof     []byte `wire:"proof,extension"`    // of the answer: the key's signature
-	MAC       []byte `wire:"mac,extension"`      // proves the cluster secret; of a first answer: one for each secret that the sender accepts
-	Checksum  uint32 `wire:"checksum,extension"` // of the hello without it, and frames behind it end with theirs; 0 when the sender has none
+	ClusterID   string `wire:"cluster_id,defaulted"` // empty while the sender belongs to no cluster
+	Purpose     string `wire:"purpose,defaulted"`    // heartbeat, append, snapshot or forward: the use of the connection
+	HasState    bool   `wire:"has_state,defaulted"`  // the sender has records, votes or a state beyond a founding that no vote has followed yet
+	EntryMin    uint32 `wire:"entry_min,defaulted"`  // versions of log records it reads
+	EntryMax    uint32 `wire:"entry_max,defaulted"`
+	Wire        string `wire:"wire,defaulted"` // where its clients find it
+	HTTP        string `wire:"http,defaulted"`
+	Version     string `wire:"version,defaulted"`   // of the binary
+	StateMin    uint32 `wire:"state_min,extension"` // formats of snapshots it reads, down to the least that it sends
+	StateMax    uint32 `wire:"state_max,extension"`
+	Reads       []byte `wire:"reads,extension"`    // numbers of the operations it reads, in order
+	Needs       []byte `wire:"needs,extension"`    // those of its log that not every version reads
+	AckTerm     uint64 `wire:"ack_term,extension"` // the last record that the sender knows the receiver to have acknowledged; 0 for none
+	AckIndex    uint64 `wire:"ack_index,extension"`
+	Receipt     string `wire:"receipt,extension"`     // the receiver's own proof of that
+	CommitTerm  uint64 `wire:"commit_term,extension"` // the last record that the sender knows to be committed; 0 for none
+	CommitIndex uint64 `wire:"commit_index,extension"`
+	Nonce       []byte `wire:"nonce,extension"`    // chosen by the sender: the mac of the other side proves the secret over it, and the last answer signs it
+	Key         string `wire:"key,extension"`      // of the answer: the public key, in hex, of the node's home
+	Addr        string `wire:"addr,extension"`     // of the answer: where the node is to be reached
+	Proof       []byte `wire:"proof,extension"`    // of the answer: the key's signature
+	MAC         []byte `wire:"mac,extension"`      // proves the cluster secret; of a first answer: one for each secret that the sender accepts
+	Checksum    uint32 `wire:"checksum,extension"` // of the hello without it, and frames behind it end with theirs; 0 when the sender has none
 }
 
 // RaftEntry is one log entry.

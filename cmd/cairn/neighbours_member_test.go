@@ -65,7 +65,8 @@ func TestOneMemberHurtsNoOther(t *testing.T) {
 	if !ok {
 		t.Fatal("no status")
 	}
-	hostile := member(t, third, third.Line.NodeID, s.Cluster, wire.RaftHello{AckTerm: s.CurrentTerm + 5, AckIndex: 1 << 40, Receipt: "of my own making"})
+	hostile := member(t, third, third.Line.NodeID, s.Cluster, wire.RaftHello{AckTerm: s.CurrentTerm + 5, AckIndex: 1 << 40, Receipt: "of my own making",
+		CommitTerm: s.CurrentTerm, CommitIndex: uint64(s.Applied) + 1000})
 	inItsName := member(t, third, leader.Line.NodeID, s.Cluster, wire.RaftHello{})
 	held, err := hostile.Compare(t.Context(), leader.Line.NodeID, leader.Line.Cluster, uint64(s.Applied))
 	if err != nil || held.Term == 0 || len(held.Sum) == 0 || len(held.States) == 0 {
@@ -106,7 +107,7 @@ func TestOneMemberHurtsNoOther(t *testing.T) {
 		if !strings.Contains(p.Log.String(), `msg="refused what a peer sent, and changed nothing" peer=`+fmt.Sprint(third.Line.NodeID)) {
 			t.Errorf("node %d does not say what it refused:\n%s", p.Line.NodeID, cairntest.TailOf(p.Log.String(), 2000))
 		}
-		if out, _ := cairntest.Run(t, "cluster", "status", "--endpoints", p.Line.HTTP, "--token", token); !strings.Contains(out, fmt.Sprintf("node %d  refused what node %d sent", p.Line.NodeID, third.Line.NodeID)) {
+		if out, _ := cairntest.Run(t, "cluster", "status", "--endpoints", p.Line.HTTP, "--token", token); !strings.Contains(out, fmt.Sprintf("node %d  disputes what node %d says", p.Line.NodeID, third.Line.NodeID)) {
 			t.Errorf("status of node %d:\n%s", p.Line.NodeID, out)
 		}
 		if aside := movedAside(t, p.Line.Home); len(aside) > 0 {

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"slices"
 	"strings"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/config"
+	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
@@ -107,14 +110,8 @@ func reachable(members []raft.Member) []bool {
 	return up
 }
 
-func (a *app) recover() *cobra.Command {
-	var node stopped
-	var digest string
-	var index uint64
-	var acceptLoss bool
-	c := &cobra.Command{
-		Use: "recover [--config FILE | --home DIR] --accept-loss | --skip-record N", Short: "Start a node again whose log lost records, or holds one that cannot be applied", Args: cobra.NoArgs,
-		Long: `Start a node again whose log lost records, or holds one that cannot be applied. The node must be stopped.
+const recoverHelp = `Start a node again whose log lost records, or holds one that cannot be applied. The node must be stopped. Import records that the cluster lost;
+for that the node may run.
 
 "records lost": a single node whose log is damaged rebuilds it from what is left in its log, its snapshots and its state. If
 acknowledged records are in none of them, it names them and does not start. A newer backup may have them: "cairn restore"
@@ -133,22 +130,52 @@ start. This skips the record. What its entries would have written is lost, ackno
 A newer version may apply it: try that first. Skip the record on every node before you start any, with the same digest: a node that skips
 another record, or none, holds another state, and "cairn cluster status" says so. The skip is in the audit ("cairn audit"), and in the
 file skipped-records of the home, which has to stay. Members that join later need the file until the others have a snapshot after
-the record. See deploy/runbooks/poisoned-record.md.`,
+the record. See deploy/runbooks/poisoned-record.md.
+
+"a node keeps records that the cluster lacks": old copies of homes were started, and the cluster went on without records that it had acknowledged.
+The node that had them moved its log aside.
+
+  cairn recover --config FILE --lost              says which records they are; changes nothing
+  cairn recover --config FILE --import-lost LOG   has the cluster take what they write, under their idempotency keys; safe to run again
+
+What the cluster has stored since may refuse some of them. Changes of the cluster itself (databases, tokens, limits) are not imported.`
+
+func (a *app) recover() *cobra.Command {
+	var of stopped
+	var digest string
+	var index uint64
+	var acceptLoss, lost bool
+	var importLost string
+	c := &cobra.Command{
+		Use: "recover [--config FILE | --home DIR] --accept-loss | --skip-record N | --lost | --import-lost LOG", Short: "Start a node again whose log lost records, or holds one that cannot be applied; import records that the cluster lost", Args: cobra.NoArgs,
+		Long: recoverHelp,
 		RunE: func(c *cobra.Command, _ []string) error {
-			switch {
-			case acceptLoss && index != 0:
-				return cli.Usage(errors.New("give --accept-loss or --skip-record, not both"))
-			case acceptLoss:
-				return a.acceptLoss(&node)
-			case index != 0:
-				return a.skipRecord(&node, oplog.Index(index), strings.ToLower(digest))
+			chosen := 0
+			for _, yes := range []bool{acceptLoss, index != 0, lost, importLost != ""} {
+				if yes {
+					chosen++
+				}
 			}
-			return cli.Usage(cli.Hint(errors.New("recover needs --accept-loss or --skip-record N"), "a node that does not start says which: \"records lost\", or \"cannot apply record N\"; for a lost majority see `cairn cluster recover --help`"))
+			switch {
+			case chosen > 1:
+				return cli.Usage(errors.New("give one of --accept-loss, --skip-record, --lost and --import-lost"))
+			case lost:
+				return a.listLost(&of)
+			case importLost != "":
+				return a.importLost(c.Context(), &of, importLost)
+			case acceptLoss:
+				return a.acceptLoss(&of)
+			case index != 0:
+				return a.skipRecord(&of, oplog.Index(index), strings.ToLower(digest))
+			}
+			return cli.Usage(cli.Hint(errors.New("recover needs --accept-loss, --skip-record N, --lost or --import-lost LOG"), "a node that does not start says which: \"records lost\", or \"cannot apply record N\"; for a lost majority see `cairn cluster recover --help`"))
 		},
 	}
-	node.flags(c)
+	of.flags(c)
 	c.Flags().BoolVar(&acceptLoss, "accept-loss", false, "go on without the records that the node names as lost")
 	c.Flags().Uint64Var(&index, "skip-record", 0, "the index of the record that every node stops at")
+	c.Flags().BoolVar(&lost, "lost", false, "list the records that this home keeps and the cluster lacks")
+	c.Flags().StringVar(&importLost, "import-lost", "", "have the cluster take the records in a log that was moved aside, as --lost names it")
 	c.Flags().StringVar(&digest, "sha256", "", "digest of the record, as the same command prints it without this flag")
 	return c
 }
@@ -166,6 +193,45 @@ func (a *app) acceptLoss(node *stopped) error {
 		fmt.Fprintln(a.Out, "nothing is lost: start the node")
 	} else {
 		fmt.Fprintf(a.Out, "the node goes on without these records: %s. Start it\n", lost)
+	}
+	return nil
+}
+
+func (a *app) listLost(node *stopped) error {
+	up, err := node.open(a)
+	if err != nil {
+		return err
+	}
+	all := home.Lost(up.Node.Home)
+	for _, l := range all {
+		fmt.Fprintf(a.Out, "%s  %s\n", l.Log, l.Lost)
+	}
+	if len(all) == 0 {
+		fmt.Fprintln(a.Out, "this home keeps no records that the cluster lacks")
+	}
+	return nil
+}
+
+func (a *app) importLost(ctx context.Context, of *stopped, log string) error {
+	up, err := of.open(a)
+	if err != nil {
+		return err
+	}
+	all := home.Lost(up.Node.Home)
+	i := slices.IndexFunc(all, func(l home.LostRecords) bool { return l.Log == log })
+	if i < 0 {
+		return cli.Hint(fmt.Errorf("%s holds no records that the cluster lacks", log), "`cairn recover --lost` lists the logs that do")
+	}
+	done, err := node.ImportLost(ctx, up.Node, all[i])
+	if err != nil {
+		return config.KeyHint(err, "a leader must be reached at one of the members' peer addresses; run the command again")
+	}
+	fmt.Fprintf(a.Out, "%d entries imported, %d were there already\n", done.Entries, done.Replayed)
+	for _, why := range slices.Sorted(maps.Keys(done.Refused)) {
+		fmt.Fprintf(a.Out, "%d refused: %s\n", done.Refused[why], why)
+	}
+	for _, name := range slices.Sorted(maps.Keys(done.Left)) {
+		fmt.Fprintf(a.Out, "%d not imported: %s\n", done.Left[name], name)
 	}
 	return nil
 }

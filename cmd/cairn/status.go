@@ -97,7 +97,7 @@ func printStatus(w io.Writer, s api.ClusterStatus) error {
 	}
 	for _, p := range all {
 		for _, d := range p.Disputes {
-			fmt.Fprintf(w, "node %d  refused what node %d sent (%d times): %s\n        %s (runbook divergence.md)\n", p.NodeID, d.Peer, d.Times, d.Says, cmp.Or(d.Verdict, "too few other voters say yet what they hold"))
+			fmt.Fprintf(w, "node %d  disputes what node %d says (%d times): %s\n        %s (runbook divergence.md)\n", p.NodeID, d.Peer, d.Times, d.Says, cmp.Or(d.Verdict, "too few other voters say yet what they hold"))
 		}
 	}
 	for _, p := range all {
@@ -156,6 +156,9 @@ func printLeftovers(w io.Writer, node uint32, l api.Leftovers) {
 	}
 	if len(l.OldKeys) > 0 {
 		fmt.Fprintf(w, "node %d  is rewriting its files under its new data key: %s left\n", node, strings.Join(l.OldKeys, ", "))
+	}
+	for _, r := range l.Lost {
+		fmt.Fprintf(w, "node %d  keeps records %d to %d, which the cluster lacks; %d of them are surely acknowledged (%s)\n        have them imported, on that node: cairn recover --import-lost %s (runbook divergence.md)\n", node, r.First, r.Last, r.Acknowledged, r.Log, r.Log)
 	}
 	if len(l.SetAside) > 0 {
 		fmt.Fprintf(w, "node %d  moved files aside that were damaged or differ from a majority's: %s\n        keep them until every member is healthy, then remove them (runbooks damaged-state.md, divergence.md)\n", node, strings.Join(l.SetAside, ", "))

@@ -61,16 +61,25 @@ type Vitals struct {
 	Version     string      `json:"version" doc:"The version that it runs."`
 	UptimeSecs  float64     `json:"uptime_secs" doc:"Seconds since the node started."`
 	Damaged     []Damage    `json:"damaged,omitempty" doc:"The first files in which it found damage since it started."`
-	Disputes    []Dispute   `json:"disputes,omitempty" doc:"What it has refused of other members in the last minutes."`
+	Disputes    []Dispute   `json:"disputes,omitempty" doc:"What it has refused or not believed of other members in the last minutes."`
 	Models      []string    `json:"models" doc:"What it can embed with: the configured embedder's full name, the models in its home by the names of their directories, and builtin."`
 	Leftovers
 }
 
 // Leftovers are what a node's home holds that its operator may have to do something about.
 type Leftovers struct {
-	SetAside  []string `json:"set_aside,omitempty" doc:"States, logs and snapshots that the node moved aside, because they were damaged or a majority of the voters held something else."`
-	HoldPurge bool     `json:"hold_purge,omitempty" doc:"true: its files may hold purged text; the node is rewriting them."`
-	OldKeys   []string `json:"old_keys,omitempty" doc:"Parts of its home that it has yet to rewrite under its active data key."`
+	SetAside  []string      `json:"set_aside,omitempty" doc:"States, logs and snapshots that the node moved aside, because they were damaged or a majority of the voters held something else."`
+	Lost      []LostRecords `json:"lost_records,omitempty" doc:"Records in logs that the node moved aside, which the cluster lacks: \"cairn recover --import-lost\" has it take them."`
+	HoldPurge bool          `json:"hold_purge,omitempty" doc:"true: its files may hold purged text; the node is rewriting them."`
+	OldKeys   []string      `json:"old_keys,omitempty" doc:"Parts of its home that it has yet to rewrite under its active data key."`
+}
+
+// LostRecords are records that a node keeps and the cluster lacks.
+type LostRecords struct {
+	Log          string `json:"log" doc:"The name of the log's directory in the node's home."`
+	First        uint64 `json:"first" doc:"Log index of the first."`
+	Last         uint64 `json:"last" doc:"Log index of the last."`
+	Acknowledged uint64 `json:"acknowledged" doc:"How many of them are surely acknowledged."`
 }
 
 // A Damage is a file of a node's home in which something was read that is not what was written there.
@@ -83,11 +92,12 @@ type Damage struct {
 	Heals    string `json:"heals" doc:"What heals it or has healed it, and what there is to do."`
 }
 
-// A Dispute is what a node refused of another member, because it contradicts what the node has applied or is nothing that a member sends.
+// A Dispute is what a node refused or did not believe of another member, because it contradicts what the node has applied or is nothing that a member
+// sends.
 type Dispute struct {
 	Peer    uint32 `json:"peer" doc:"The member that sent it."`
 	Index   uint64 `json:"log_index,omitempty" doc:"Log index that the two do not agree about; absent when it is about none."`
-	Says    string `json:"says" doc:"What was refused, and why."`
+	Says    string `json:"says" doc:"What it was, and why."`
 	Times   uint64 `json:"times" doc:"How often."`
 	Verdict string `json:"verdict,omitempty" doc:"What the other voters hold; absent while too few have answered."`
 }

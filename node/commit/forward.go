@@ -3,6 +3,8 @@ package commit
 import (
 	"context"
 	"errors"
+	"fmt"
+	"time"
 
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
@@ -73,8 +75,13 @@ func (l *Log) tryOnce(ctx context.Context, by wire.Asker, e oplog.Entry, body []
 	if err != nil {
 		return oplog.Outcome{}, err
 	}
+	return outcomeOf(out)
+}
+
+// outcomeOf decodes what a leader answers.
+func outcomeOf(answer []byte) (oplog.Outcome, error) {
 	var r forwarded
-	if err := oplog.Unpack(out, &r); err != nil {
+	if err := oplog.Unpack(answer, &r); err != nil {
 		return oplog.Outcome{}, unknown(err)
 	}
 	if r.Index == 0 && r.Err != nil {
@@ -82,6 +89,40 @@ func (l *Log) tryOnce(ctx context.Context, by wire.Asker, e oplog.Entry, body []
 	}
 	return oplog.Outcome{Index: r.Index, Results: r.Results, Err: r.Err, Replayed: r.Replayed}, nil
 }
+
+// Send gives an entry of an operator's to the leader, which is one of the members that the client reaches, within half a minute. The entry has a key:
+// it may be sent twice.
+func Send(ctx context.Context, to *raft.Client, e oplog.Entry) (oplog.Outcome, error) {
+	ctx, cancel := context.WithTimeout(ctx, sendFor)
+	defer cancel()
+	body, err := e.Encode()
+	if err != nil {
+		return oplog.Outcome{}, err
+	}
+	for {
+		var errs []error
+		for _, addr := range to.Addrs() {
+			out, err := to.Forward(ctx, addr, wire.Forward{Entry: body, Asker: wire.Asker{By: "operator"}})
+			if err == nil {
+				var o oplog.Outcome
+				if o, err = outcomeOf(out); !errors.Is(err, &oplog.Error{Kind: oplog.NotLeader}) && !errors.Is(err, &oplog.Error{Kind: oplog.Unavailable}) {
+					return o, err
+				}
+			}
+			errs = append(errs, fmt.Errorf("%s: %w", addr, err))
+		}
+		select { // a leader may be elected just now
+		case <-time.After(sendAgain):
+		case <-ctx.Done():
+			return oplog.Outcome{}, errors.Join(errs...)
+		}
+	}
+}
+
+const (
+	sendFor   = 30 * time.Second
+	sendAgain = 200 * time.Millisecond
+)
 
 // Forwarded takes an entry of another member into the log, as raft.Handler asks, and returns its outcome encoded.
 func (l *Log) Forwarded(ctx context.Context, from uint32, m wire.Forward) ([]byte, error) {

@@ -44,7 +44,12 @@ func condition(st api.ClusterStatus) (word, why string) {
 	all := append([]api.Peer{{NodeID: st.NodeID, Vitals: st.Vitals}}, st.Peers...)
 	for _, p := range all {
 		if len(p.Disputes) > 0 {
-			return degraded, fmt.Sprintf("node %d refused what node %d sent", p.NodeID, p.Disputes[0].Peer)
+			return degraded, fmt.Sprintf("node %d disputes what node %d says", p.NodeID, p.Disputes[0].Peer)
+		}
+	}
+	for _, p := range all {
+		if len(p.Lost) > 0 {
+			return degraded, fmt.Sprintf("node %d keeps records that the cluster lacks", p.NodeID)
 		}
 	}
 	for _, p := range all {
@@ -86,9 +91,21 @@ func (s *Service) look(ctx context.Context) {
 
 func (s *Service) lookNow(ctx context.Context) (l looked) {
 	st := s.Status(ctx)
+	s.noteLost(st)
 	l.quorate = quorate(st)
 	l.word, l.why = condition(st)
 	return l
+}
+
+// noteLost logs once which records a member keeps that the cluster lacks: an operator of any node is to know.
+func (s *Service) noteLost(st api.ClusterStatus) {
+	for _, p := range append([]api.Peer{{NodeID: st.NodeID, Vitals: st.Vitals}}, st.Peers...) {
+		for _, l := range p.Lost {
+			if _, known := s.seen.lost.LoadOrStore(l, true); !known {
+				s.log.Error("a node keeps records that the cluster lacks: cairn recover --lost", "node", p.NodeID, "log", l.Log, "first", l.First, "last", l.Last, "acknowledged", l.Acknowledged)
+			}
+		}
+	}
 }
 
 // condition is the result of the last look. A change of leader counts at once, without another look.

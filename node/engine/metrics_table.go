@@ -68,6 +68,12 @@ var metricTable = []Metric{
 	own1("cairn_snapshots_refused_total", counterKind, "Snapshots of a leader that this node refused, because their rows are not what the leader summed.", func(s *Service) float64 { return float64(s.commit.RefusedSnapshots()) }),
 	own1("cairn_index_damaged_total", counterKind, "Times that a file of the index was found damaged, when it was opened or verified: what it held is read from the state.", func(s *Service) float64 { return float64(s.index.Damaged().Times(damage.Index)) }),
 	own1("cairn_set_aside", gaugeKind, "States, logs and snapshots in this node's home that it moved aside, because they were damaged or a majority of the voters held something else.", func(s *Service) float64 { return float64(len(s.cfg.Home.Leftovers().SetAside)) }),
+	own1("cairn_lost_records", gaugeKind, "Acknowledged records that this node's home keeps and the cluster lacks.", func(s *Service) (n float64) {
+		for _, l := range s.cfg.Home.Leftovers().Lost {
+			n += float64(l.Acknowledged)
+		}
+		return n
+	}),
 	own1("cairn_hold_purge", gaugeKind, "1 while this node's files may hold what was purged, until it has rewritten them.", func(s *Service) float64 { return number(s.cfg.Home.Leftovers().HoldPurge) }),
 	own1("cairn_old_keys", gaugeKind, "Parts of this node's home that it has yet to rewrite under its active data key.", func(s *Service) float64 { return float64(len(s.cfg.Home.Leftovers().OldKeys)) }),
 	own1("cairn_write_queue", gaugeKind, "Entries waiting to be proposed.", func(s *Service) float64 { n, _ := s.commit.Queued(); return float64(n) }),

@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -65,6 +66,7 @@ type seen struct {
 	agreed     atomic.Int64           // of agreements: this state beside theirs
 	scrubClean atomic.Bool            // the last scrub of the state found what was written
 	damaged    atomic.Int64           // scrubs of the state that found damage
+	lost       sync.Map               // the api.LostRecords that were logged
 }
 
 // load counts the work that shares the machine.

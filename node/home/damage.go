@@ -65,6 +65,9 @@ func Replace(cfg Config, state string, opts state.Options) error {
 	if err != nil {
 		return err
 	}
+	if err := keepLost(cfg, log); err != nil {
+		return err
+	}
 	aside, err := SetAside(state)
 	if err != nil {
 		return err
@@ -163,7 +166,7 @@ func mustReplace(cfg Config, dir string, opts state.Options) (bad bool, err erro
 	return false, clearNotes(cfg)
 }
 
-func clearNotes(cfg Config) error { return removeIfThere(cfg.Dir, DamageFile, SuspectFile) }
+func clearNotes(cfg Config) error { return removeIfThere(cfg.Dir, DamageFile, SuspectFile, lostFile) }
 
 // SetAsides are the states, logs and snapshots in a home that were moved aside, by name.
 func SetAsides(home string) (names []string) {

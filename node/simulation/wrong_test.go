@@ -78,6 +78,18 @@ var wrongTriggers = map[string]wrongTrigger{
 		defer liar.Close()
 		w.must(errors.Join(liar.Hello(w.t.Context(), w.addr(0)), liar.Hello(w.t.Context(), w.addr(1))))
 	}},
+	"a member says that records are acknowledged which the others lack": {says: "acknowledged records are lost, or the peer is wrong", pull: func(w *wrong) {
+		liar := w.peer(third, wire.RaftHello{CommitTerm: w.term, CommitIndex: w.last.Index + 1000})
+		defer liar.Close()
+		w.must(errors.Join(liar.Hello(w.t.Context(), w.addr(0)), liar.Hello(w.t.Context(), w.addr(1))))
+		time.Sleep(2 * time.Second)
+	}},
+	"a member says that another record is acknowledged than the others have": {says: "a majority agrees with this node, the peer is ignored", pull: func(w *wrong) {
+		liar := w.peer(third, wire.RaftHello{CommitTerm: w.held.Term + 1, CommitIndex: w.last.Index})
+		defer liar.Close()
+		w.must(errors.Join(liar.Hello(w.t.Context(), w.addr(0)), liar.Hello(w.t.Context(), w.addr(1))))
+		time.Sleep(2 * time.Second)
+	}},
 	"a mark of a member without state": {hurt: true, says: "this member has its state again", pull: func(w *wrong) {
 		w.must(os.WriteFile(filepath.Join(w.disks[third].home, "raft", "amnesia"), []byte("no state\n"), 0o600))
 	}},

@@ -190,6 +190,9 @@ func (e *exam) home(context.Context) []Finding {
 	if aside := home.SetAsides(e.cfg.Home); len(aside) > 0 {
 		fs = append(fs, Finding{"", Warn, "files moved aside, because they were unreadable or differ from a majority's (the node's log says which): " + strings.Join(aside, ", "), "check the disk; remove the files when the node is healthy again"})
 	}
+	for _, l := range home.Lost(e.cfg.Home) {
+		fs = append(fs, Finding{"", Warn, fmt.Sprintf("this home keeps %s, which the cluster lacks", l.Lost), "`cairn recover --import-lost " + l.Log + "`; see deploy/runbooks/divergence.md"})
+	}
 	if _, err := os.Stat(filepath.Join(e.cfg.Home, "raft", "amnesia")); err == nil {
 		fs = append(fs, Finding{"", Warn, "this node may not vote: its log was lost or is older than what it acknowledged, or its home was empty", "start the other nodes with the homes they have; this node gets its vote back when it has caught up"})
 	}
@@ -256,7 +259,7 @@ func (e *exam) cluster(context.Context) (fs []Finding) {
 // disputes are what a node refused of others.
 func disputes(node uint32, all []api.Dispute) (fs []Finding) {
 	for _, d := range all {
-		fs = append(fs, Finding{"", Warn, fmt.Sprintf("node %d refused what node %d sent: %s", node, d.Peer, d.Says), cmp.Or(d.Verdict, "start the other voters: they say which of the two is wrong") + "; see deploy/runbooks/divergence.md"})
+		fs = append(fs, Finding{"", Warn, fmt.Sprintf("node %d disputes what node %d says: %s", node, d.Peer, d.Says), cmp.Or(d.Verdict, "start the other voters: they say which of the two is wrong") + "; see deploy/runbooks/divergence.md"})
 	}
 	return fs
 }

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/oplog/suite"
+	"github.com/cairndb/cairn/raft/rafttest"
+	"github.com/cairndb/cairn/wire"
+)
+
+// TestRecordsThatTheClusterLostAreImported: while the leader is down, old copies of the homes of the other two are started. They elect one of them,
+// without the records since the copies. When the old leader is started again it keeps its records, and every node names them; it rejoins, and an
+// operator has the cluster take what they wrote.
+func TestRecordsThatTheClusterLostAreImported(t *testing.T) {
+	t.Parallel()
+	nodes, token := startThreeIn(t, t.TempDir(), inHaste, 0, 1, 2)
+	acked := map[string]string{}
+	put := func(to []*cairntest.Node, what string) {
+		t.Helper()
+		c := connect(t, to, token)
+		for i := range 10 {
+			text := fmt.Sprintf("%s %d", what, i)
+			rid, err := putOnce(t.Context(), c, wire.NewRemember(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			acked[rid] = text
+		}
+	}
+	put(nodes, "before the copies")
+	sameState(t, nodes)
+	at := leaderOf(t, nodes)
+	old, others := nodes[at], []*cairntest.Node{nodes[(at+1)%3], nodes[(at+2)%3]}
+	for _, p := range others {
+		if err := p.Stop(); err != nil {
+			t.Fatal(err)
+		}
+		if err := rafttest.CopyHome(p.Line.Home+".copy", p.Line.Home); err != nil {
+			t.Fatal(err)
+		}
+		p.Launch()()
+	}
+	put([]*cairntest.Node{old}, "since the copies")
+	sameState(t, nodes)
+	if leaderOf(t, nodes) != at {
+		t.Fatal("another node leads")
+	}
+	if err := old.Stop(); err != nil { // what is committed is on its disk
+		t.Fatal(err)
+	}
+	for _, p := range others {
+		p.Kill()
+		if err := os.RemoveAll(p.Line.Home); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(p.Line.Home+".copy", p.Line.Home); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ups := []func(){others[0].Launch(), others[1].Launch()}
+	for _, up := range ups {
+		up()
+	}
+	put(others, "without them")
+	old.Launch()
+	old.Ends("a majority of the voters holds something else than this node")
+	if !strings.Contains(old.Log.String(), `level=ERROR msg="this node holds records that the cluster lacks, and keeps them"`) {
+		t.Errorf("it does not say what it keeps:\n%s", cairntest.TailOf(old.Log.String(), 3000))
+	}
+	old.Launch()()
+	for _, p := range nodes {
+		if !suite.Within(suite.Patience, func() bool {
+			out, _ := cairntest.Run(t, "cluster", "status", "--endpoints", p.Line.HTTP, "--token", token)
+			return strings.Contains(out, fmt.Sprintf("node %d  keeps records", old.Line.NodeID)) && p.Says(`level=ERROR msg="a node keeps records that the cluster lacks`)
+		}) {
+			t.Errorf("node %d does not name them:\n%s", p.Line.NodeID, cairntest.TailOf(p.Log.String(), 3000))
+		}
+	}
+	kept, err := filepath.Glob(filepath.Join(old.Line.Home, "raft.corrupt-*"))
+	if err != nil || len(kept) != 1 {
+		t.Fatal(kept, err)
+	}
+	log := filepath.Base(kept[0])
+	if out, code := cairntest.Run(t, "recover", "--config", old.Args[3], "--lost"); code != 0 || !strings.Contains(out, log+"  records ") {
+		t.Errorf("exit %d: %s", code, out)
+	}
+	out, code := cairntest.Run(t, "recover", "--config", old.Args[3], "--import-lost", log)
+	if code != 0 || !strings.Contains(out, "entries imported, 0 were there already") {
+		t.Fatalf("exit %d: %s", code, out)
+	}
+	sameState(t, nodes)
+	for _, p := range nodes {
+		checkExport(t, p, token, acked)
+	}
+	if out, _ := cairntest.Run(t, "recover", "--config", old.Args[3], "--lost"); !strings.Contains(out, "keeps no records that the cluster lacks") {
+		t.Errorf("after the import: %s", out)
+	}
+}

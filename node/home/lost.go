@@ -1,0 +1,142 @@
+package home
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/cairndb/cairn/node/commit"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/syncwriter"
+	"github.com/cairndb/cairn/raft"
+)
+
+// A member that steps aside may hold acknowledged records that the cluster has lost. They stay in its log, which its next start moves aside, and a
+// note in there says which they are. An operator has them imported, or removes them with the log.
+
+// lostFile is the note: in the home until the log is moved aside, then beside that log. importedFile is its name when the records were imported.
+const (
+	lostFile     = "lost-records"
+	importedFile = "imported-records"
+)
+
+// LostRecords are records in a log that was moved aside, which the cluster lacks.
+type LostRecords struct {
+	Log string // the name of its directory in the home
+	raft.Lost
+}
+
+// NoteLost notes which records this node's log has that the cluster lacks.
+func NoteLost(cfg Config, lost raft.Lost) error {
+	if lost.First == 0 {
+		return nil
+	}
+	b, err := json.Marshal(lost)
+	if err != nil {
+		return err
+	}
+	return syncwriter.Replace(filepath.Join(cfg.Dir, lostFile), syncwriter.Summed(append(b, '\n')), 0o600)
+}
+
+// keepLost puts the note beside the log, which was moved aside.
+func keepLost(cfg Config, log string) error {
+	from := filepath.Join(cfg.Dir, lostFile)
+	if _, err := os.Stat(from); errors.Is(err, fs.ErrNotExist) || log == "" {
+		return nil
+	}
+	return errors.Join(os.Rename(from, filepath.Join(log, lostFile)), syncwriter.Dir(log))
+}
+
+// Lost are the records in the logs of a home that the cluster lacks, and that were not imported.
+func Lost(home string) (all []LostRecords) {
+	notes, _ := filepath.Glob(filepath.Join(home, "raft.corrupt-*", lostFile)) // the pattern is good
+	for _, path := range notes {
+		l := LostRecords{Log: filepath.Base(filepath.Dir(path))}
+		if text, whole, err := readNote(path); err == nil && whole && json.Unmarshal(text, &l.Lost) == nil {
+			all = append(all, l)
+		}
+	}
+	return all
+}
+
+// An Imported says what became of lost records.
+type Imported struct {
+	Entries  int            // taken by the cluster
+	Replayed int            // it had them already, by their keys
+	Refused  map[string]int // why it refused others, and how many
+	Left     map[string]int // operations that are not imported, by name
+}
+
+// ImportLost has the cluster take the entries of lost records that change databases, in their order. What changed the cluster itself is left, and so are
+// entries of databases other than the first when databases were made or dropped among them: their numbers may be others' now. The node may run.
+func ImportLost(ctx context.Context, cfg Config, lost LostRecords, to *raft.Client) (done Imported, err error) {
+	done.Refused, done.Left = map[string]int{}, map[string]int{}
+	entries, err := lostEntries(ctx, cfg, lost)
+	if err != nil {
+		return done, err
+	}
+	moved := slices.ContainsFunc(entries, func(e oplog.Entry) bool { return slices.ContainsFunc(e.Ops, numbersDatabases) })
+	for i, e := range entries {
+		if e.Key == "" { // the command may be repeated
+			e.Key = fmt.Sprintf("imported/%s/%d", lost.Log, i)
+		}
+		if e.Ops = slices.DeleteFunc(e.Ops, isAudit); len(e.Ops) == 0 {
+			continue
+		}
+		if e.DB == 0 || moved && e.DB > 1 {
+			for _, op := range e.Ops {
+				done.Left[op.Kind().String()]++
+			}
+			continue
+		}
+		o, err := commit.Send(ctx, to, e)
+		switch refusal := (*oplog.Error)(nil); {
+		case errors.As(err, &refusal) && refusal.Kind != oplog.UnknownOutcome:
+			done.Refused[refusal.Text]++
+		case err != nil:
+			return done, err
+		case o.Err != nil:
+			done.Refused[o.Err.Text]++
+		case o.Replayed:
+			done.Replayed++
+		default:
+			done.Entries++
+		}
+	}
+	dir := filepath.Join(cfg.Dir, lost.Log)
+	return done, errors.Join(os.Rename(filepath.Join(dir, lostFile), filepath.Join(dir, importedFile)), syncwriter.Dir(dir))
+}
+
+func numbersDatabases(op oplog.Op) bool {
+	return op.Kind() == oplog.KindOf[oplog.CreateDB]() || op.Kind() == oplog.KindOf[oplog.DropDB]()
+}
+
+func isAudit(op oplog.Op) bool { return op.Kind() == oplog.KindOf[oplog.Audit]() }
+
+// lostEntries reads the entries of lost records.
+func lostEntries(ctx context.Context, cfg Config, lost LostRecords) (entries []oplog.Entry, err error) {
+	keys, err := OpenKeys(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	err = raft.RecordsAside(filepath.Join(cfg.Dir, lost.Log), keys, lost.First, lost.Last, func(r raft.Record) error {
+		if len(r.Data) == 0 {
+			return nil
+		}
+		_, bodies, err := oplog.DecodeRecord(r.Data)
+		for _, body := range bodies {
+			var e oplog.Entry
+			if e, err = oplog.DecodeEntry(body); err != nil {
+				return fmt.Errorf("record %d: %w", r.Index, err)
+			}
+			entries = append(entries, e)
+		}
+		return err
+	})
+	return entries, err
+}

@@ -1,0 +1,45 @@
+package node
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+
+	"github.com/cairndb/cairn/node/certs"
+	"github.com/cairndb/cairn/node/home"
+	"github.com/cairndb/cairn/raft"
+	"github.com/cairndb/cairn/wire"
+)
+
+// ImportLost has the cluster of a node take records that the node's home keeps and the cluster has lost. It speaks to the other members as this node,
+// which may run or not.
+func ImportLost(ctx context.Context, cfg Config, lost home.LostRecords) (done home.Imported, err error) {
+	files := cfg.Files()
+	secret, err := home.OpenSecret(files)
+	if err != nil {
+		return done, err
+	}
+	identity, err := home.OpenIdentity(cfg.Home)
+	if err != nil {
+		return done, err
+	}
+	var client *tls.Config
+	if cfg.TLS.Peers.On() {
+		own, err := certs.Open(cfg.TLS.Peers, cfg.Logger)
+		if err != nil {
+			return done, fmt.Errorf("tls.cluster: %w", err)
+		}
+		_, client = own.ForPeers()
+	}
+	addrs := []string{cfg.Addresses.Advertise}
+	if addrs[0] == "" {
+		addrs[0] = cfg.Addresses.Cluster
+	}
+	for _, p := range cfg.Member.Peers {
+		addrs = append(addrs, p.Addr)
+	}
+	to := raft.NewClient(raft.Config{NodeID: cfg.Member.NodeID, Advertise: addrs[0], Logger: cfg.Logger, Hello: func() wire.RaftHello { return helloOf(cfg) },
+		Credentials: raft.Credentials{Secret: secret, Identity: identity, ClientTLS: client}}, addrs)
+	defer to.Close()
+	return home.ImportLost(ctx, files, lost, to)
+}

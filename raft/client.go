@@ -1,0 +1,38 @@
+package raft
+
+import (
+	"context"
+
+	"github.com/cairndb/cairn/raft/transport"
+	"github.com/cairndb/cairn/wire"
+)
+
+// A Client speaks to the members of a cluster as one of them, whose log it does not open.
+type Client struct {
+	n     *Node
+	addrs []string
+}
+
+// NewClient makes a client that reaches the members at their peer addresses.
+func NewClient(cfg Config, addrs []string) *Client {
+	n := newNode(cfg.withDefaults(), nil)
+	n.offline = true
+	return &Client{n, addrs}
+}
+
+// Close ends its connections.
+func (c *Client) Close() {
+	c.n.cancel()
+	_ = c.n.transport.Close() // nothing is under way
+	c.n.transport.Wait()
+}
+
+// Addrs are where the members are.
+func (c *Client) Addrs() []string { return c.addrs }
+
+// Forward gives an entry to a member, which takes it when it leads, and returns what became of it.
+func (c *Client) Forward(ctx context.Context, addr string, m wire.Forward) (outcome []byte, err error) {
+	var ok wire.ForwardOK
+	err = c.n.transport.Pool.Call(ctx, addr, transport.ForForward, wire.OpForward, &m, wire.OpForwardOK, &ok)
+	return ok.Outcome, err
+}

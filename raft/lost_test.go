@@ -1,0 +1,80 @@
+package raft
+
+import (
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestRecordsThatTheClusterLost: two of three members are put back to old copies of their homes while the leader is down, and elect one of them.
+// When the old leader comes back, with a state that a crash took back, no record of it is replaced: the others say that it holds acknowledged
+// records which they lack, and it keeps those and says which they are.
+func TestRecordsThatTheClusterLost(t *testing.T) {
+	t.Parallel()
+	c := startSteady(t, 3)
+	early := c.propose(0, 10)
+	l := int(c.leader().cfg.NodeID - 1)
+	others := []int{(l + 1) % 3, (l + 2) % 3}
+	copies, then := map[int]fs.FS{}, map[int]*list{}
+	for _, sm := range c.sms {
+		c.wait("all records", func() bool { return slices.Equal(sm.items(), early) })
+	}
+	for _, i := range others {
+		c.nodes[i].Close()
+		copies[i] = c.keep(i)
+		then[i] = &list{Index: c.sms[i].Index, Term: c.sms[i].Term, Items: c.sms[i].items()}
+		c.reopen(i, "secret", c.peers(i))
+	}
+	first, _ := c.leader().lastRecord()
+	lost := c.propose(10, 20)
+	old := c.nodes[l]
+	last, _ := old.lastRecord()
+	c.wait("the leader to have stored what is committed", func() bool { return old.logs.Committed() >= last })
+	for _, n := range c.nodes {
+		n.Close()
+	}
+	for _, i := range others {
+		c.putBack(i, copies[i], nil, "")
+		c.sms[i] = then[i]
+		c.reopen(i, "secret", c.peers(i))
+	}
+	c.leadAny()
+	now := append(slices.Clone(early), c.propose(20, 25)...)
+	c.sms[l] = &list{}
+	c.reopen(l, "secret", c.peers(l))
+	c.wait("it to step aside", func() bool { _, aside := c.aside.Load(l); return aside })
+	why, _ := c.aside.Load(l)
+	if want := fmt.Sprintf("of which %d are surely acknowledged", last-first); !strings.Contains(fmt.Sprint(why), want) {
+		t.Errorf("it says %v, want %s: records %d to %d", why, want, first+1, last)
+	}
+	for _, i := range others {
+		if got := c.sms[i].items(); !slices.Equal(got, now) {
+			t.Errorf("node %d has %q", i+1, got)
+		}
+		if !slices.ContainsFunc(c.nodes[i].Disputes(), func(d Dispute) bool { return d.Peer == uint32(l+1) && strings.Contains(d.Says, "acknowledged") }) {
+			t.Errorf("node %d says %+v", i+1, c.nodes[i].Disputes())
+		}
+		if _, moved := c.aside.Load(i); moved {
+			t.Errorf("node %d stepped aside", i+1)
+		}
+	}
+	c.nodes[l].Close()
+	aside, err := Discard(c.dirs[l])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kept []string
+	if err := RecordsAside(aside, nil, first+1, last, func(r Record) error {
+		if r.Data != nil {
+			kept = append(kept, string(r.Data))
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(kept, lost) {
+		t.Errorf("kept are %q, want %q", kept, lost)
+	}
+}
