@@ -114,8 +114,10 @@ func (n *Node) CaughtUp(have uint64) bool {
 }
 
 // Whole reports whether a node that has come to an index has what its log held when it was opened, or what its leader had: a node that
-// was killed begins behind what it had applied.
-func (n *Node) Whole(have uint64) bool { return n.reaches(have, n.lastAtOpen) || n.CaughtUp(have) }
+// was killed begins behind what it had applied. The log of a member that lost its state says nothing.
+func (n *Node) Whole(have uint64) bool {
+	return !n.stateless() && n.reaches(have, n.lastAtOpen) || n.CaughtUp(have)
+}
 
 // reaches reports whether a state machine at one index has been given every record up to another that is meant for it: the library
 // keeps some records for itself.

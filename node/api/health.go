@@ -4,10 +4,10 @@ import "github.com/cairndb/cairn/oplog"
 
 // The health of a node. No token is needed: a load balancer has none.
 var (
-	Alive      = row[Nothing, AliveAnswer](Op{Name: "health", Does: "Whether the process is alive; always 200.", HTTP: "GET /v1/health"})
-	DeepHealth = row[Nothing, DeepHealthAnswer](Op{Name: "health_deep", HTTP: "GET /v1/health/deep",
+	Alive      = row[Nothing, AliveAnswer](Op{Name: "health", Node: true, Does: "Whether the process is alive; always 200.", HTTP: "GET /v1/health"})
+	DeepHealth = row[Nothing, DeepHealthAnswer](Op{Name: "health_deep", Node: true, HTTP: "GET /v1/health/deep",
 		Does: "Whether state, index and quorum answer; 503 when one does not. The embedder's state is included and does not decide."})
-	Ready = row[Nothing, ReadyAnswer](Op{Name: "health_ready", HTTP: "GET /v1/health/ready",
+	Ready = row[Nothing, ReadyAnswer](Op{Name: "health_ready", Node: true, HTTP: "GET /v1/health/ready",
 		Does: "Whether the node has caught up since its start and is not far behind; 503 when not. A node that loses its leader stays ready, for it still answers reads. behind is null while it hears no leader."})
 
 	PackContext = row[Nothing, PackContextAnswer](Op{Name: "pack_context", Does: "Always empty: there are no packs here.", Scope: Read, HTTP: "GET /v1/pack-context"})

@@ -31,12 +31,12 @@ var (
 // What the dialects of this host do to the host and not to a memory. What a request does is in it as a function: the door decides
 // whether it is called.
 var (
-	RunProgram = row[HostRequest, Nothing](Op{Name: "run_program", Does: "Run a program of this host.", Scope: Programs, Stream: true, Cost: free})
-	UseFiles   = row[HostRequest, Nothing](Op{Name: "use_files", Does: "Read or write files of this host.", Scope: Files, Stream: true, Cost: free})
-	RunGit     = row[HostRequest, Nothing](Op{Name: "run_git", Does: "Run git on a repository of this host.", Scope: Git, Stream: true, Cost: free})
-	AskHosts   = row[HostRequest, Nothing](Op{Name: "ask_hosts", Does: "Ask other hosts over HTTP.", Scope: Network, Stream: true, Cost: free})
-	StopNode   = row[HostRequest, Nothing](Op{Name: "stop_node", Does: "Stop the process that serves the client.", Scope: Stop, Stream: true, Cost: free})
-	LoseStream = row[Nothing, Nothing](Op{Name: "lose_stream", Does: "Count an event stream that was ended because its client does not keep up.", Scope: Read, Cost: free})
+	RunProgram = row[HostRequest, Nothing](Op{Name: "run_program", Node: true, Does: "Run a program of this host.", Scope: Programs, Stream: true, Cost: free})
+	UseFiles   = row[HostRequest, Nothing](Op{Name: "use_files", Node: true, Does: "Read or write files of this host.", Scope: Files, Stream: true, Cost: free})
+	RunGit     = row[HostRequest, Nothing](Op{Name: "run_git", Node: true, Does: "Run git on a repository of this host.", Scope: Git, Stream: true, Cost: free})
+	AskHosts   = row[HostRequest, Nothing](Op{Name: "ask_hosts", Node: true, Does: "Ask other hosts over HTTP.", Scope: Network, Stream: true, Cost: free})
+	StopNode   = row[HostRequest, Nothing](Op{Name: "stop_node", Node: true, Does: "Stop the process that serves the client.", Scope: Stop, Stream: true, Cost: free})
+	LoseStream = row[Nothing, Nothing](Op{Name: "lose_stream", Node: true, Does: "Count an event stream that was ended because its client does not keep up.", Scope: Read, Cost: free})
 )
 
 // free is the cost of what is part of an operation, and of what is about no memory: the rate of a database does not hold it.

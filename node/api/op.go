@@ -37,6 +37,7 @@ type Op struct {
 	Writes bool   // needs the leader
 	Reads  bool   // tells what is stored though its scope is another: the caller needs read, too
 	Asked  bool   // members ask each other for it, in the name of a caller
+	Node   bool   // is about nodes and their host: a node answers it though it has no state yet
 
 	Cost func(request any) int // how many operations it counts as; nil: as many as the memories it stores, and one at least
 	Adds func(request any) int // how many memories it stores; nil: none

@@ -52,6 +52,8 @@ type Log struct {
 	leads  atomic.Bool   // this node leads and has applied its term's barrier
 	whole  atomic.Bool   // see Whole; it stays
 
+	emptied bool // the state was empty when the node started
+
 	inLog [256]atomic.Bool // by kind: it is known to be in the log, and so for ever
 }
 
@@ -59,6 +61,7 @@ type Log struct {
 func New(o Options) *Log {
 	l := &Log{o: o, machine: newMachine(o), opened: make(chan struct{})}
 	l.machine.leader = l.Leader
+	l.emptied = l.Applied() == 0
 	l.clock = oplog.NewClock(o.NodeID, func() time.Time { return l.raft.Clock().Time })
 	l.clock.Observe(o.State.Last())
 	return l
@@ -103,6 +106,9 @@ func (l *Log) Whole() bool {
 	}
 	return l.whole.Load()
 }
+
+// Emptied says whether this node started without a state and has not got it yet: it knows nothing of what the cluster holds.
+func (l *Log) Emptied() bool { return l.emptied && !l.Whole() }
 
 // WaitOpen waits for Start: a node's ports listen earlier.
 func (l *Log) WaitOpen(ctx context.Context) error {

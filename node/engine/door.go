@@ -42,7 +42,7 @@ func (s *Service) Do(ctx context.Context, c api.Caller, op *api.Op, request any)
 	return answer, err
 }
 
-// pass takes a request through the door, in this order: right, leadership, rate × cost, quota, freshness. Nothing behind it asks who is calling.
+// pass takes a request through the door, in this order: right, state, leadership, rate × cost, quota, freshness. Nothing behind it asks who is calling.
 func (s *Service) pass(ctx context.Context, c api.Caller, op *api.Op, request any) (any, error) {
 	err := s.allowed(c, op)
 	if err == nil {
@@ -71,9 +71,13 @@ func (s *Service) May(c api.Caller, op *api.Op) error {
 	return nil
 }
 
-// allowed refuses a caller that has not the right, and a write on a node that does not lead, for a caller whose writes it does not pass on.
+// allowed refuses a caller that has not the right, all that is stored while this node has no state, and a write on a node that does not lead, for a
+// caller whose writes it does not pass on.
 func (s *Service) allowed(c api.Caller, op *api.Op) error {
 	err := s.May(c, op)
+	if err == nil && !op.Node && s.commit.Emptied() {
+		err = access.ErrStarting
+	}
 	if err == nil && op.Writes && !c.Forward && !s.commit.Leads() {
 		err = s.commit.NotLeader()
 	}
