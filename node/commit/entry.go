@@ -23,7 +23,7 @@ func (l *Log) Propose(ctx context.Context, by wire.Asker, e oplog.Entry, forward
 	if err := l.requireDecoders(e.Ops); err != nil {
 		return oplog.Outcome{}, err
 	}
-	if l.Leads() {
+	if l.Leads() && (!forward || e.Key == "") { // an entry with a key is sent again when leadership moves before its outcome is known
 		o, err := l.enter(ctx, access.Asker{Asker: by, Node: l.o.NodeID}, e)
 		if !forward || !errors.Is(err, &oplog.Error{Kind: oplog.NotLeader}) {
 			return o, err

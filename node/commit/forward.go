@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/cairndb/cairn/node/access"
@@ -21,42 +22,40 @@ type forwarded struct {
 	Replayed bool           `msgpack:"p,omitempty"`
 }
 
-// forward sends an entry to the leader. It sends it again while the leader surely did not take it, and when no answer said whether
-// it did: the entry's key makes that safe. An error is a refusal only when no attempt can have been taken.
+// forward sends an entry to the leader, and sends it again until an answer says what became of it or ctx ends: the entry's key makes that safe, and so
+// only a lost deadline leaves the outcome unknown. An attempt that was not answered may arrive after one that was refused. What Apply has refused it
+// refuses again under a node's key; other refusals count only when no attempt can have been taken.
 func (l *Log) forward(ctx context.Context, by wire.Asker, e oplog.Entry) (oplog.Outcome, error) {
 	body, err := e.Encode()
 	if err != nil {
 		return oplog.Outcome{}, err
 	}
-	unsure := false // an attempt went out and was not answered
+	var unsure error // of an attempt that went out and was not answered, or of a refusal behind it
 	for {
 		changed, led := l.raft.Changed(), l.Leads()
 		o, err := l.tryOnce(ctx, by, e, body)
 		var refusal *oplog.Error
 		switch {
-		case err == nil && o.Err != nil && unsure: // the cause of the refusal may be gone when the earlier attempt arrives
-			return o, unknown(o.Err)
-		case err == nil:
+		case err == nil && (o.Err == nil || unsure == nil || strings.HasPrefix(e.Key, oplog.ForwardKey)):
 			return o, nil
+		case err == nil: // refused under a client's key
+			unsure = o.Err
 		case errors.Is(err, raft.ErrNotLeader), errors.Is(err, api.ErrNoLeader), errors.Is(err, raft.ErrNoLeader),
 			errors.Is(err, &oplog.Error{Kind: oplog.NotLeader}):
-		case errors.As(err, &refusal) && refusal.Kind != oplog.UnknownOutcome:
-			if unsure {
-				return o, unknown(err)
-			}
+		case errors.As(err, &refusal) && refusal.Kind != oplog.UnknownOutcome && unsure == nil:
 			return o, err
 		default:
-			unsure = true
+			unsure = err
 		}
-		if _, known := l.Leader(); !known && !unsure && l.o.NoQuorum() != "" {
+		if _, known := l.Leader(); !known && unsure == nil && l.o.NoQuorum() != "" {
 			return o, l.NoLeader()
 		}
 		if !led && l.Leads() {
 			continue // leadership came here meanwhile
 		}
 		if err := awaitChange(ctx, changed); err != nil {
-			if unsure {
-				return o, unknown(err)
+			if unsure != nil {
+				return o, unknown(unsure)
 			}
 			if err := l.o.Disk.Refusal(); err != nil { // a full disk may be why there is no leader
 				return o, err

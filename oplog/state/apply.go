@@ -145,6 +145,8 @@ func (t *txn) applyEntry(o *oplog.Outcome) {
 		o.Results, o.Stored = nil, nil
 		t.rollback()
 		*st = before
+		a.unused = nil
+		a.storeRefusal(e, o.Err)
 		return
 	}
 	if e.DB != 0 && !o.Replayed {

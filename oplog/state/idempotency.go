@@ -9,12 +9,13 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// keyRecord is the row of an idempotency key: the results of the entry that used it first.
+// keyRecord is the row of an idempotency key: the results of the entry that used it first, or why it was refused.
 type keyRecord struct {
 	Digest  []byte         `msgpack:"g,omitempty"`
 	Expires oplog.Time     `msgpack:"x"`
 	Kept    oplog.Index    `msgpack:"i"` // the record that used it first
 	Results []oplog.Result `msgpack:"r"`
+	Refused *oplog.Error   `msgpack:"e,omitempty"` // of a node's key; a client may repeat its own when the cause is gone
 }
 
 // lookupKey is what the entry that used a key first came to. It refuses a key of another request.
@@ -32,7 +33,18 @@ func (a *applying) lookupKey(key string, digest []byte) (first []oplog.Result, k
 		return nil, false
 	}
 	refuseIf(!bytes.Equal(k.Digest, digest), oplog.ErrKeyReused)
+	if k.Refused != nil {
+		panic(refusal{k.Refused})
+	}
 	return k.Results, true
+}
+
+// storeRefusal remembers under a node's key that its entry was refused. A node sends an entry again when it has no answer: whichever attempt comes
+// last comes to what the first came to, so the node knows what became of its write.
+func (a *applying) storeRefusal(e *oplog.Entry, why *oplog.Error) {
+	if strings.HasPrefix(e.Key, oplog.ForwardKey) && !a.exists(tKey, a.db, []byte(e.Key)) {
+		a.putKey(e.Key, keyRecord{Digest: e.Digest, Refused: why}, e.KeyTTL)
+	}
 }
 
 // keyRecords is how many records a key outlives at least: a jump of the log's time alone makes nothing recent expire.
@@ -43,11 +55,14 @@ func (a *applying) keyExpired(expires oplog.Time, kept oplog.Index) bool {
 	return expires <= a.hlc.Time() && kept+keyRecords <= a.index
 }
 
-// storeKey remembers a key for a time; 0 means DefaultKeyTTL.
+// storeKey remembers what an entry came to under its key for a time; 0 means DefaultKeyTTL.
 func (a *applying) storeKey(key string, digest []byte, ttl oplog.Time, results []oplog.Result) {
-	if key == "" {
-		return
+	if key != "" {
+		a.putKey(key, keyRecord{Digest: digest, Results: results}, ttl)
 	}
+}
+
+func (a *applying) putKey(key string, k keyRecord, ttl oplog.Time) {
 	var was []byte
 	if slices.Contains(a.unused, key) { // as often as it was looked for: an entry and a memory in it may have one key
 		a.unused = slices.DeleteFunc(a.unused, func(k string) bool { return k == key })
@@ -57,7 +72,7 @@ func (a *applying) storeKey(key string, digest []byte, ttl oplog.Time, results [
 	if ttl <= 0 {
 		ttl = oplog.DefaultKeyTTL
 	}
-	k := keyRecord{Digest: digest, Expires: a.hlc.Time() + ttl, Kept: a.index, Results: results}
+	k.Expires, k.Kept = a.hlc.Time()+ttl, a.index
 	a.putOver(tKey, a.db, []byte(key), was, a.encode(&k))
 	a.putNew(tKeyExpiry, a.db, expiryKey(k.Expires, key), be64(uint64(k.Kept)))
 	if from, known := a.expiry[a.db]; known {
