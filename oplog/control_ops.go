@@ -16,10 +16,15 @@ type CreateDB struct {
 	Most uint32 `msgpack:"m,omitempty"` // databases that By's tokens may have made, this one included; 0: no bound
 }
 
-// DropDB removes a database with all that is in it.
+// DropDB removes a database: it is gone from every list and answer at once, and its name is free. Erase removes what it held.
 type DropDB struct {
 	Name string `msgpack:"n" subject:""`
 	At   Time   `msgpack:"at"`
+}
+
+// Erase removes some thousand rows of databases that were dropped. The leader repeats it until none is left, so that no drop delays a write for long.
+type Erase struct {
+	At Time `msgpack:"at"`
 }
 
 // CreateToken lets the holder of a token into a database. Only the SHA-256 of the token is known here.

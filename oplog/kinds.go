@@ -50,6 +50,7 @@ func (*Foreign) Kind() OpKind      { return 90 }
 func (*Rebind) Kind() OpKind       { return 91 }
 func (*Embed) Kind() OpKind        { return 92 }
 func (*Partition) Kind() OpKind    { return 93 }
+func (*Erase) Kind() OpKind        { return 94 }
 
 // KindOf is the kind of operations of a type: of KindOf[Remember]() it is what a *Remember says.
 func KindOf[T any, O pointer[T]]() OpKind { return O(nil).Kind() } // Kind reads no field
@@ -132,6 +133,7 @@ var kinds = func(all ...reading) (by [1 << 8]reading) {
 	newer[Rebind]("rebind"),
 	newer[Embed]("embed"),
 	newer[Partition]("partition"),
+	newer[Erase]("erase"),
 )
 
 func (k OpKind) String() string { return kinds[k].name }

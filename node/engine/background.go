@@ -21,6 +21,7 @@ type Background struct {
 	Embed       time.Duration // 2s: how often a node looks whether there is something to embed afterwards
 	Partition   time.Duration // 10s: how often a leader looks whether vectors are to be divided anew
 	Reinforce   time.Duration // 5s: how often what a node's recalls returned goes through the log
+	Erase       time.Duration // 1s: how often a leader looks whether rows of dropped databases are left
 }
 
 // WithDefaults puts the defaults in the place of zeros.
@@ -31,6 +32,7 @@ func (b Background) WithDefaults() Background {
 	b.Abandon = cmp.Or(b.Abandon, time.Hour)
 	b.SessionAge = cmp.Or(b.SessionAge, 24*time.Hour)
 	b.Reinforce = cmp.Or(b.Reinforce, 5*time.Second)
+	b.Erase = cmp.Or(b.Erase, time.Second)
 	return b
 }
 
@@ -116,5 +118,27 @@ func (s *Service) learnPartitions() func(context.Context, api.Caller) error {
 		p := op.Partitions
 		s.log.Info("vectors divided into partitions", "database", c.Database, "vectors", p.Rows, "partitions", p.Count(), "took", time.Since(begun))
 		return nil
+	}
+}
+
+// erase removes the rows of dropped databases, one bounded entry after another. It rests after each as long as that took, so writes come between.
+func (s *Service) erase(ctx context.Context) {
+	for s.commit.Leads() {
+		left, err := read(s, (*state.View).Erasing)
+		if err != nil || !left { // a closing state has none
+			return
+		}
+		begun := time.Now()
+		if _, err := s.control(ctx, access.Node(), &oplog.Erase{At: oplog.At(s.now())}); err != nil {
+			if ctx.Err() == nil {
+				s.log.Warn("background work", "task", "erase", "err", err)
+			}
+			return
+		}
+		select {
+		case <-time.After(time.Since(begun)):
+		case <-ctx.Done():
+			return
+		}
 	}
 }

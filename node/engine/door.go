@@ -71,12 +71,15 @@ func (s *Service) May(c api.Caller, op *api.Op) error {
 	return nil
 }
 
-// allowed refuses a caller that has not the right, all that is stored while this node has no state, and a write on a node that does not lead, for a
+// allowed refuses a caller that has not the right, all that is stored while this node has no state or in a database that is gone, and a write on a node that does not lead, for a
 // caller whose writes it does not pass on.
 func (s *Service) allowed(c api.Caller, op *api.Op) error {
 	err := s.May(c, op)
 	if err == nil && !op.Node && s.commit.Emptied() {
 		err = access.ErrStarting
+	}
+	if err == nil && !op.Node && c.DB != 0 { // it may have been dropped since the caller was let in, and its rows are still being erased
+		_, err = s.current(c.DB)
 	}
 	if err == nil && op.Writes && !c.Forward && !s.commit.Leads() {
 		err = s.commit.NotLeader()

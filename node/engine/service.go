@@ -105,6 +105,7 @@ func (s *Service) Start(r *raft.Node, spawn func(name string, task func(context.
 	spawn("abandon", every(b.Abandon, s.leading("abandon", s.abandon)))
 	spawn("embed", every(b.Embed, newAfterwards(s).round))
 	spawn("partition", every(b.Partition, s.leading("partition", s.learnPartitions())))
+	spawn("erase dropped", every(b.Erase, s.erase))
 	spawn("compare", every(compareEvery, s.compare))
 	spawn("past", s.sampling)
 	spawn("look", atOnce(lookEvery, s.look))

@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -106,6 +107,7 @@ func (c *cluster) faults(rng *rand.Rand, steps int) {
 		func(i int) { c.replace(i) },
 		func(int) { c.grow(rng) },
 		func(int) { c.grow(rng) },
+		func(i int) { c.drop(i) },
 	}
 	for range steps {
 		time.Sleep(time.Duration(200+rng.IntN(1500)) * time.Millisecond)
@@ -156,6 +158,34 @@ func (c *cluster) transfer(to int) {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
 		_, _ = api.ChangeMembers.Do(ctx, n.Service(), caller, &api.ChangeMembersRequest{Verb: "transfer", NodeID: uint32(to + 1)}) // or not
+	})
+}
+
+// drop has a database made through a node, written to and dropped again, as far as the node can: the leader erases it meanwhile.
+func (c *cluster) drop(i int) {
+	n := c.node(i)
+	if n == nil {
+		return
+	}
+	caller, err := n.Access().Local("default")
+	if err != nil {
+		return
+	}
+	caller.Forward = true
+	c.echoes.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		s, name := n.Service(), fmt.Sprintf("dropped-by-%d", i+1)
+		made, err := api.CreateDatabase.Do(ctx, s, caller, &api.CreateDatabaseRequest{Name: name})
+		if err != nil {
+			return
+		}
+		within := caller
+		within.DB, within.Database = made.ID, made.Name
+		for k := range 30 {
+			_, _ = api.Remember.Do(ctx, s, within, &api.RememberRequest{Draft: api.Draft{Text: fmt.Sprint(name, k), Importance: 0.5}}) // or not
+		}
+		_, _ = api.DropDatabase.Do(ctx, s, caller, &api.DropDatabaseRequest{Name: made.Name})
 	})
 }
 

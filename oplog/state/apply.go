@@ -52,7 +52,7 @@ func (s *State) apply(batch []oplog.Record, trial bool) (out []oplog.Outcome, er
 		}
 		out = append(out, o...)
 	}
-	t.writeCounts()
+	t.writeCounts(func(db oplog.DB) bool { return t.databaseRow(db) != nil })
 	s.trim(t, &next)
 	if trial {
 		return nil, errTrial

@@ -1,6 +1,10 @@
 package state
 
-import "github.com/cairndb/cairn/oplog"
+import (
+	"bytes"
+
+	"github.com/cairndb/cairn/oplog"
+)
 
 func applyInit(a *applying, op *oplog.Init) oplog.Result {
 	if v := a.get(tControl, 0, []byte("cluster")); v != nil {
@@ -46,6 +50,7 @@ func applyDropDB(a *applying, op *oplog.DropDB) oplog.Result {
 	refuseIf(v == nil, oplog.ErrNoDatabase)
 	id := oplog.DB(beUint64(v))
 	refusef(id == oplog.DefaultDB, oplog.Invalid, "database 'default' cannot be dropped")
+	a.writeCounts(func(db oplog.DB) bool { return db == id }) // its rows are the same whichever records are applied together
 	a.del(tDatabaseName, 0, []byte(op.Name))
 	a.del(tDatabase, 0, be64(uint64(id)))
 	for _, v := range a.scan(tToken, 0, nil) {
@@ -54,9 +59,42 @@ func applyDropDB(a *applying, op *oplog.DropDB) oplog.Result {
 		}
 	}
 	a.del(tLimit, 0, databaseLimit(id))
-	a.dropDatabase(id)
+	a.put(tDropped, 0, be64(uint64(id)), be64(uint64(a.index)))
+	delete(a.embeddings, id)
+	delete(a.expiry, id)
+	clear(a.joins)
 	return oplog.Result{ID: op.Name, Num: uint64(id), Changed: true}
 }
+
+// The bounds of one Erase, and so of what an entry may cost.
+const (
+	eraseRows  = 2000
+	eraseBytes = 4 << 20
+)
+
+func applyErase(a *applying, _ *oplog.Erase) (r oplog.Result) {
+	row, _ := first(a.scan(tDropped, 0, nil))
+	if row == nil {
+		return r
+	}
+	r.Changed = true
+	db, size := oplog.DB(beUint64(row)), 0
+	all := span{lower: appendRow(nil, 0, db, nil), upper: appendRow(nil, 0, db+1, nil)}
+	for key, v := range a.walk(all, false) {
+		if r.Num == eraseRows || size > eraseBytes {
+			return r
+		}
+		table, _, k, _ := rowOf(key)
+		a.change(table, db, bytes.Clone(k), bytes.Clone(v), nil, false)
+		r.Num++
+		size += len(key) + len(v)
+	}
+	a.del(tDropped, 0, row)
+	return r
+}
+
+// Erasing says whether rows of dropped databases are left.
+func (v *View) Erasing() bool { return v.has(tDropped, 0, nil) }
 
 func applySetQuota(a *applying, op *oplog.SetQuota) oplog.Result {
 	d, ok := read[oplog.Database](a.txn, tDatabase, 0, be64(uint64(op.DB)))

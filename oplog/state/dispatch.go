@@ -14,7 +14,7 @@ type applier struct {
 
 // controlPlane has the operations that need no database.
 var controlPlane = byKind(
-	of(applyInit), of(applyCreateDB), of(applyDropDB), of(applyCreateToken), of(applyRevokeToken), of(applySetQuota),
+	of(applyInit), of(applyCreateDB), of(applyDropDB), of(applyErase), of(applyCreateToken), of(applyRevokeToken), of(applySetQuota),
 	of(applyAdvertise), of(applySetLimit), of(applyAudit), of(applyUses),
 )
 

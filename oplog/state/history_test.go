@@ -71,7 +71,11 @@ func historyOf(t *rapid.T, n, world int) []oplog.Record {
 	for i := range n {
 		var entries []oplog.Entry
 		for range rapid.IntRange(1, 3).Draw(t, "coalesced") {
-			e := oplog.Entry{Node: 1, DB: 1, Key: rapid.SampledFrom([]string{"", "", "k1", "k2"}).Draw(t, "key")}
+			if rapid.IntRange(0, 7).Draw(t, "control") == 0 {
+				entries = append(entries, oplog.Entry{Node: 1, Ops: []oplog.Op{rapid.SampledFrom([]oplog.Op{&oplog.CreateDB{Name: "other", At: at}, &oplog.DropDB{Name: "other", At: at}, &oplog.Erase{At: at}}).Draw(t, "of databases")}})
+				continue
+			}
+			e := oplog.Entry{Node: 1, DB: rapid.SampledFrom([]oplog.DB{1, 1, 1, 2, 3}).Draw(t, "database"), Key: rapid.SampledFrom([]string{"", "", "k1", "k2"}).Draw(t, "key")}
 			for range rapid.IntRange(1, 4).Draw(t, "ops") {
 				e.Ops = append(e.Ops, op())
 			}

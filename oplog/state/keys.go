@@ -29,6 +29,7 @@ const (
 	tVectorOdd     tableID = 18 // seq → Vector, of embedders with an odd number
 	tEmbedding     tableID = 19 // "self" → Embedding
 	tPartitions    tableID = 94 // "self" → Partitions
+	tDropped       tableID = 95 // id of a database whose rows are to be erased → index of the record that dropped it
 	tEdge          tableID = 20 // id → Edge
 	tTriple        tableID = 21 // src type dst → edge id
 	tBySource      tableID = 22 // src id
@@ -82,7 +83,7 @@ const (
 
 // tableNames are for errors.
 var tableNames = map[tableID]string{
-	tControl: "control", tDatabase: "databases", tDatabaseName: "database-names",
+	tControl: "control", tDatabase: "databases", tDatabaseName: "database-names", tDropped: "dropped",
 	tToken: "tokens", tNode: "nodes", tLimit: "limits", tAudit: "audits", tTokenUse: "token-uses", tStats: "stats", tMemory: "memories",
 	tRID: "rids", tVector: "vectors", tVectorOdd: "vectors-odd", tEmbedding: "embedding", tPartitions: "partitions", tCreated: "by-created", tNamespace: "by-namespace",
 	tDue: "by-due", tRevision: "revisions", tEdge: "edges", tTriple: "triples",

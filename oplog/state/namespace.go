@@ -44,14 +44,14 @@ func (a *applying) addCounts() {
 }
 
 // writeCounts writes the counters of databases and namespaces, once a batch.
-func (t *txn) writeCounts() {
+func (t *txn) writeCounts(of func(oplog.DB) bool) {
 	for db, stats := range t.counters {
-		if t.databaseRow(db) != nil {
+		if of(db) {
 			write(t, tStats, db, statsKey, stats)
 		}
 	}
 	for at, by := range t.namespaces {
-		if t.databaseRow(at.db) != nil {
+		if of(at.db) {
 			key := joinKey(at.namespace, "")
 			sum := load[oplog.Counts](t, tNamespaceSum, at.db, key)
 			sum.Add(by)

@@ -189,23 +189,6 @@ func (t *txn) rollback() {
 	clear(t.embeddings)
 }
 
-// dropDatabase removes what a database holds and takes all its elements out of the Sum. It costs what the
-// database holds; it is the one operation that does, and it is rare. It cannot be undone inside an entry,
-// so DropDB does all its refusing before it.
-func (t *txn) dropDatabase(db oplog.DB) {
-	r := span{lower: appendRow(nil, 0, db, nil), upper: appendRow(nil, 0, db+1, nil)}
-	for key, v := range t.walk(r, false) {
-		table, db, k, _ := rowOf(key)
-		t.sum.sub(element(table, db, k, v))
-	}
-	delete(t.embeddings, db)
-	delete(t.expiry, db)
-	clear(t.joins)
-	if err := t.b.DeleteRange(r.lower, r.upper); err != nil {
-		failDisk(0, db, err)
-	}
-}
-
 // decode reads a stored value: what cannot be read is corruption.
 func decode[T any](b []byte) T {
 	var v T
