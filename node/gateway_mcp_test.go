@@ -60,6 +60,15 @@ func TestGatewayMCP(t *testing.T) {
 	if got, _ := call("recall", obj{"query": "name of the staging database", "limit": 3}); got["results"].([]any)[0].(obj)["rid"] != rid {
 		t.Errorf("recall: %v", got)
 	}
+	for key, value := range map[string]any{"cairn/min_index": 1 << 40, "cairn/consistency": "x", "cairn/min_index ": 1} {
+		_, err := s.CallTool(t.Context(), &mcp.CallToolParams{Meta: mcp.Meta{key: value}, Name: "status"})
+		if wrong := err == nil; wrong != strings.HasSuffix(key, " ") {
+			t.Errorf("_meta %s: %v", key, err)
+		}
+	}
+	if _, err := s.CallTool(t.Context(), &mcp.CallToolParams{Meta: mcp.Meta{"cairn/min_index": 1, "cairn/consistency": "linearizable"}, Name: "status"}); err != nil {
+		t.Errorf("_meta: %v", err)
+	}
 	if got, _ := call("correct", obj{"id": rid, "reason": "renamed", "text": "the staging database is called osprey"}); got["revision"] != 1.0 {
 		t.Errorf("correct: %v", got)
 	}

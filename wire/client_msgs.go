@@ -127,6 +127,12 @@ func NewRecall(query string) Recall { return Recall{Query: query, TopK: 10, Expa
 
 func (m *Recall) preset() { *m = NewRecall("") }
 
+// Fresh says how new an answer must be. Extensions: absent unless set.
+type Fresh struct {
+	MinIndex    uint64 `wire:"min_index,extension"`
+	Consistency string `wire:"consistency,extension"` // stale, index, linearizable
+}
+
 // RecallResult is one memory found; keys in alphabetical order, as peers of old send them.
 type RecallResult struct {
 	Certainty    float64  `wire:"certainty,defaulted"`

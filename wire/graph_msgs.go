@@ -19,6 +19,7 @@ type RelateOK struct {
 // Entity is the payload of EDGES.
 type Entity struct {
 	Entity string `wire:"entity"`
+	Fresh
 }
 
 // Edge is a row of EDGES_RESULT.
@@ -73,6 +74,7 @@ type ClaimOK struct {
 type Claims struct {
 	Entity    string `wire:"entity"`
 	Namespace string `wire:"namespace,defaulted"`
+	Fresh
 }
 
 func (m *Claims) preset() { m.Namespace = "default" }

@@ -82,6 +82,7 @@ type Conflicts struct {
 	ConflictType *string `wire:"conflict_type,optional"`
 	Entity       *string `wire:"entity,optional"`
 	Limit        int     `wire:"limit,defaulted"`
+	Fresh
 }
 
 func (m *Conflicts) preset() { m.Limit = 50 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/cairndb/cairn/local/covenant/mailbox"
@@ -294,6 +295,32 @@ func tryRecvResult(*fields) action {
 		body, err := s.srv.box.Take(now(), s.peer.Pubkey)
 		return kit.Object{"kind", "a2_a_result_opt", "result", body}, s.srv.boxError(err, "")
 	}
+}
+
+// recentTasks are the newest tasks that the caller sent or is to receive and that no final result has ended, oldest first.
+func recentTasks(f *fields) action {
+	limit := f.count("limit", 10)
+	return func(_ context.Context, s *session) (any, error) {
+		tasks := []json.RawMessage{}
+		for _, e := range newest(s.srv.box.Tasks(s.peer.Pubkey), limit) {
+			tasks = append(tasks, e.Body)
+		}
+		return kit.Object{"kind", "a2_a_tasks", "tasks", tasks}, nil
+	}
+}
+
+// recentResults are the newest results that wait for the caller, oldest first. They stay.
+func recentResults(f *fields) action {
+	limit := f.count("limit", 10)
+	return func(_ context.Context, s *session) (any, error) {
+		results := append([]json.RawMessage{}, newest(s.srv.box.Results(s.peer.Pubkey, math.MaxUint64), limit)...)
+		return kit.Object{"kind", "a2_a_results", "results", results}, nil
+	}
+}
+
+// newest are the last rows of a list, at most limit.
+func newest[T any](rows []T, limit uint64) []T {
+	return rows[uint64(len(rows))-min(uint64(len(rows)), limit):]
 }
 
 func taskQueue(f *fields) action {

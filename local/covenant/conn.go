@@ -83,7 +83,7 @@ func (c *conn) once(ctx context.Context) bool {
 	}
 	var run action
 	if f.err == nil {
-		run = verb(f)
+		run = verb.fresh(f)
 	}
 	if f.err != nil {
 		c.write(fault(textMalformed))

@@ -123,7 +123,7 @@ func (s *Server) serveRoute(run verb, rt route, w http.ResponseWriter, r *http.R
 	if events {
 		f.m["prefer_stream"] = json.RawMessage("true")
 	}
-	do := run(f)
+	do := run.fresh(f)
 	if f.err != nil {
 		reply(w, http.StatusUnprocessableEntity, fault(f.err.Error()))
 		return
@@ -188,7 +188,7 @@ func (rt route) fields(s *Server, w http.ResponseWriter, r *http.Request) (*fiel
 
 func query(params string, q url.Values) (*fields, error) {
 	f := &fields{m: map[string]json.RawMessage{}}
-	for _, p := range strings.Fields(params) {
+	for _, p := range strings.Fields(params + " min_index# consistency") {
 		p, def, number := strings.Cut(p, "#")
 		name, field, _ := strings.Cut(p, ":")
 		if !q.Has(name) && def == "" {

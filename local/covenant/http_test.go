@@ -66,9 +66,17 @@ func TestHTTPMirror(t *testing.T) {
 		{"POST", "/a2a/results", `{"task_id":"11111111-1111-4111-8111-111111111111","status":"ok"}`, `{"kind":"error","message":"a2a respond rejected: task_id 11111111-1111-4111-8111-111111111111 was never`},
 		{"GET", "/a2a/tasks/next", "", `{"kind":"a2_a_task_opt","task":null}`},
 		{"GET", "/a2a/results/next", "", `{"kind":"a2_a_result_opt","result":null}`},
-		{"GET", "/a2a/tasks/recent", "", `{"kind":"a2_a_queue","tasks":[],"results":[]}`},
+		{"GET", "/a2a/tasks/recent", "", `{"kind":"a2_a_tasks","tasks":[]}`},
+		{"GET", "/a2a/results/recent?limit=3", "", `{"kind":"a2_a_results","results":[]}`},
+		{"GET", "/budget/debits?limit=3", "", `{"kind":"debits","debits":[]}`},
+		{"POST", "/intents/resume", `{"intent_id":"11111111-1111-4111-8111-111111111111"}`, `{"kind":"error","message":"intent: 11111111-1111-4111-8111-111111111111 has no checkpoint to resume from"}`},
 		{"GET", "/a2a/queue?state_filter=queued&min_lease_age_ms=1", "", `{"kind":"a2_a_queue","tasks":[],"results":[]}`},
 		{"GET", "/peers/list", "", `{"kind":"peer_list","peers":[{"agent_id":{"display":"user@local"`},
+		{"GET", "/peers/list?status=live", "", `{"kind":"peer_list","peers":[{"agent_id":{"display":"user@local"`},
+		{"GET", "/peers/list?status=revoked", "", `{"kind":"peer_list","peers":[]`},
+		{"GET", "/peers/list?prefix=0", "", `{"kind":"peer_list","peers":[]`}, // no key begins so: 0 is not of the alphabet
+		{"GET", "/memory/recent?consistency=linearizable&min_index=1", "", `{"kind":"memories","records":[{"id"`},
+		{"GET", "/memory/recent?min_index=1099511627776", "", `{"kind":"error","message":"memory: replica behind: this node is at log index`},
 		{"POST", "/peers/purge", `{"before_ms":1}`, `{"kind":"peers_purged","purged":0}`},
 		{"POST", "/peers/revoke", `{"token_prefix":"000000"}`, `{"kind":"peer_revoked","outcome":{"type":"not_found"}}`},
 		{"POST", "/memory/purge", `{"before_ms":1}`, `{"kind":"memory_purged","purged":0}`},
@@ -84,6 +92,7 @@ func TestHTTPMirror(t *testing.T) {
 	}{
 		{"GET", "/nowhere", "", 404}, {"GET", "/intent", "", 405}, {"POST", "/intent", `{`, 400}, {"POST", "/intent", `{}`, 422},
 		{"GET", "/memory/recent?limit=x", "", 400}, {"GET", "/memory/recent?limit=-1", "", 422}, {"GET", "/memory/recent?tier=x", "", 422},
+		{"GET", "/memory/recent?consistency=x", "", 422},
 		{"GET", "/memory/search", "", 422},
 	} {
 		if code, _, got := w.do(c.method, c.path, c.body); code != c.code {

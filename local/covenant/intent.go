@@ -53,6 +53,14 @@ func submitIntent(f *fields) action {
 	}
 }
 
+// resumeIntent is for intents that a budget interrupted. This server answers an intent at once or not at all, so none waits.
+func resumeIntent(f *fields) action {
+	id := f.uuid("intent_id")
+	return func(context.Context, *session) (any, error) {
+		return nil, fmt.Errorf("intent: %s has no checkpoint to resume from", id)
+	}
+}
+
 func intentResult(id, status, text string, sources []string) kit.Object {
 	return kit.Object{"kind", "intent_result", "intent_id", id, "status", status, "text", text, "sources", sources, "settlement", nil}
 }

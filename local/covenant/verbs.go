@@ -18,6 +18,30 @@ type verb func(*fields) action
 // An action does a request's work and gives its reply: a frame, or a *stream. What an error says is the client's to read.
 type action func(context.Context, *session) (any, error)
 
+// fresh is the verb with its reading done on a node that is as new as the request asks: min_index and consistency are fields of every kind.
+func (v verb) fresh(f *fields) action {
+	want, err := api.FreshOf(f.m)
+	if err != nil {
+		f.fail("fresh", err.Error())
+	}
+	do := v(f)
+	return func(ctx context.Context, s *session) (any, error) {
+		if err := s.srv.cfg.Memory.Await(ctx, want); err != nil {
+			return nil, notFresh(err)
+		}
+		return do(ctx, s)
+	}
+}
+
+// notFresh is the error that a client is told when this node did not become as new as it asked.
+func notFresh(err error) error {
+	var e *oplog.Error
+	if errors.As(err, &e) && e.Kind == oplog.Unavailable {
+		return fmt.Errorf("memory: %s", e.Text)
+	}
+	return storeError("memory", err)
+}
+
 // A kind is what a kind of request does, and where the HTTP mirror has it.
 type kind struct {
 	verb
@@ -46,7 +70,7 @@ var kinds = map[string]kind{
 	"verify_audit_integrity": {verifyAuditIntegrity, []route{{path: "GET /audit/verify"}}},
 	"purge_audit":            {purge("audit", purgeAudit), []route{{path: "POST /audit/purge"}}},
 	"enroll_peer":            {enrollPeer, []route{{path: "POST /peers/enroll"}}},
-	"list_peers":             {listPeers, []route{{path: "GET /peers/list", query: "limit#20 pubkey_prefix status_filter"}}},
+	"list_peers":             {listPeers, []route{{path: "GET /peers/list", query: "limit#20 prefix:pubkey_prefix status:status_filter"}}},
 	"revoke_peer":            {revokePeer, []route{{path: "POST /peers/revoke"}}},
 	"rotate_operator_token":  {rotateOperatorToken, []route{{path: "POST /peers/rotate", empty: true}}},
 	"purge_peers":            {purge("peers", purgePeers), []route{{path: "POST /peers/purge"}}},
@@ -54,9 +78,12 @@ var kinds = map[string]kind{
 	"try_recv_a2_a_task":     {tryRecvTask, []route{{path: "GET /a2a/tasks/next"}}},
 	"post_a2_a_result":       {postResult, []route{{path: "POST /a2a/results", under: "result"}}},
 	"try_recv_a2_a_result":   {tryRecvResult, []route{{path: "GET /a2a/results/next"}}},
-	"a2_a_queue": {taskQueue, []route{{path: "GET /a2a/tasks/recent", query: "limit#10"}, {path: "GET /a2a/results/recent", query: "limit#10"},
-		{path: "GET /a2a/queue", query: "limit#10 min_lease_age_ms# deadline_within_ms# state_filter"}}},
-	"repair_a2_a_task": {verb: repairTask},
+	"recent_a2_a_tasks":      {recentTasks, []route{{path: "GET /a2a/tasks/recent", query: "limit#10"}}},
+	"recent_a2_a_results":    {recentResults, []route{{path: "GET /a2a/results/recent", query: "limit#10"}}},
+	"a2_a_queue":             {taskQueue, []route{{path: "GET /a2a/queue", query: "limit#10 min_lease_age_ms# deadline_within_ms# state_filter"}}},
+	"repair_a2_a_task":       {verb: repairTask},
+	"recent_debits":          {recentDebits, []route{{path: "GET /budget/debits", query: "limit#20"}}},
+	"resume_intent":          {resumeIntent, []route{{path: "POST /intents/resume"}}},
 }
 
 // fault is the answer for a request that could not be done.

@@ -86,7 +86,9 @@ func (l *listener) answer(req []byte) *answer {
 		return a
 	}
 	a.kind = kind
-	a.data, a.err = run(l.s.ctx, c)
+	if a.err = c.await(l.s.ctx); a.err == nil {
+		a.data, a.err = run(l.s.ctx, c)
+	}
 	if a.err != nil {
 		a.data, a.err = nil, l.s.public(kind, a.err)
 	}
@@ -106,6 +108,15 @@ func (c *call) decode(req []byte) error {
 		return errors.New("unknown request kind: undefined")
 	}
 	return errors.New("invalid json: " + jsonFault(err))
+}
+
+// await waits until this node is as new as the request asks: min_index and consistency are fields of every kind.
+func (c *call) await(ctx context.Context) error {
+	want, err := api.FreshOf(c.fields)
+	if err != nil {
+		return badRequest(fmt.Sprintf("%s: %v", c.kind(), err))
+	}
+	return c.s.cfg.Memory.Await(ctx, want)
 }
 
 // kind is the discriminant.

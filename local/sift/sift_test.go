@@ -130,6 +130,12 @@ func (s *store) Do(ctx context.Context, c api.Caller, op *api.Op, request any) (
 	}
 	switch q := request.(type) {
 	case *api.ViewRequest:
+		s.mu.Lock()
+		at := s.at
+		s.mu.Unlock()
+		if q.MinIndex > uint64(at) {
+			return nil, oplog.Errorf(oplog.Unavailable, "this node is at log index %d and has not reached %d", at, q.MinIndex)
+		}
 		return &api.Nothing{}, s.view(c.DB, q)
 	case *api.SearchRequest:
 		hits, _, err := s.index.Search(ctx, c.DB, index.Query{Text: q.Text, K: q.K, Filter: index.Filter{Namespace: q.Namespace, Private: q.Private, Within: q.Within}, Quiet: q.Quiet, Now: time.Now()})
@@ -153,6 +159,9 @@ func (s *store) view(db oplog.DB, q *api.ViewRequest) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		return s.followLocked()
+	}
+	if q.Read == nil {
+		return nil
 	}
 	return s.state.Read(func(v *state.View) error { return q.Read(v, db) })
 }

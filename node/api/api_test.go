@@ -94,3 +94,20 @@ func TestDescribed(t *testing.T) {
 		}
 	}
 }
+
+// Every read of what the log brought can be told how new its answer must be: it takes a Fresh, or its row says why not.
+func TestReadsTakeAFreshness(t *testing.T) {
+	t.Parallel()
+	for _, op := range Ops {
+		_, wants := op.New().(interface{ Wanted() Fresh })
+		ofMemory := op.Scope == Read || op.Scope == Owner || op.Scope == Admin
+		switch {
+		case wants && op.Here:
+			t.Errorf("%s tells of this node and takes a freshness", op.Name)
+		case wants && op.Writes:
+			t.Errorf("%s writes and takes a freshness", op.Name)
+		case !wants && !op.Here && !op.Writes && ofMemory:
+			t.Errorf("%s reads and takes no freshness: embed Fresh in its request", op.Name)
+		}
+	}
+}

@@ -15,7 +15,7 @@ var (
 	Around = row[AroundRequest, MemoryList](Op{Name: "around", Does: "Memories stored shortly before and after a memory, or the newest ones.", Scope: Read,
 		Tool: &Tool{Name: "timeline", Title: "Timeline", ReadOnly: true, Idempotent: true,
 			Text: "What was stored shortly before and after a memory, oldest first. Without a rid: the newest memories. Use it to see the course of events around something."}})
-	Status = row[Nothing, StatusAnswer](Op{Name: "status", Node: true, Does: "How many memories there are, and whether the memory takes writes.", Scope: Read,
+	Status = row[ReadRequest, StatusAnswer](Op{Name: "status", Node: true, Does: "How many memories there are, and whether the memory takes writes.", Scope: Read,
 		Tool: &Tool{Name: "status", Title: "Status", ReadOnly: true, Idempotent: true, Text: "How many memories there are, and whether the memory takes writes."}})
 )
 
@@ -23,6 +23,7 @@ type AroundRequest struct {
 	RID       string `json:"rid" tool:"id,memory_id" doc:"The memory to look around; without it, the newest memories are returned."`
 	Limit     int    `json:"limit" is:"integer[0..]" default:"10" doc:"Most memories to return."`
 	Namespace string `json:"namespace" doc:"Only memories of this namespace, where no rid is given."`
+	Fresh
 }
 
 type StatusAnswer struct {
@@ -37,6 +38,7 @@ type StatusAnswer struct {
 type TimelineRequest struct {
 	RID   string `json:"rid" in:"path" doc:"The memory's id." example:"0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c0e12"`
 	Limit int    `json:"limit" is:"integer[0..]" default:"5" doc:"Number of memories to return before and after it each, up to 100."`
+	Fresh
 }
 
 type MemoryList struct {
@@ -47,6 +49,7 @@ type MemoryList struct {
 type EntitiesRequest struct {
 	Namespace string `json:"namespace" doc:"Only names in the newest 10,000 memories of this namespace; blank for all."`
 	Limit     int    `json:"limit" is:"integer[0..]" default:"100" doc:"Most names to return, up to 1,000."`
+	Fresh
 }
 
 type EntityList struct {
@@ -64,6 +67,7 @@ type Entity struct {
 type CompareRequest struct {
 	Question
 	_ bool `idle:"explain"`
+	Fresh
 }
 
 type Comparison struct {

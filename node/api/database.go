@@ -10,7 +10,7 @@ import (
 var (
 	CreateDatabase = row[CreateDatabaseRequest, CreatedDatabase](Op{Name: "databases_create", Does: "Create a database.", Scope: Write, Writes: true,
 		HTTP: "POST /v1/databases", Wire: wire.OpCreateDB})
-	Databases    = row[Nothing, DatabaseList](Op{Name: "databases", Does: "The databases that the token may use.", Scope: Read, HTTP: "GET /v1/databases", Wire: wire.OpListDB})
+	Databases    = row[ReadRequest, DatabaseList](Op{Name: "databases", Does: "The databases that the token may use.", Scope: Read, HTTP: "GET /v1/databases", Wire: wire.OpListDB})
 	DropDatabase = row[DropDatabaseRequest, DroppedDatabase](Op{Name: "databases_drop", Does: "Delete a database with all its content; its tokens are revoked.",
 		Scope: Admin, Writes: true, HTTP: "DELETE /v1/databases/{name}", Confirm: "name"})
 
@@ -19,7 +19,7 @@ var (
 	SetQuota = row[SetQuotaRequest, QuotaSet](Op{Name: "quota_set", Does: "Set a database's limits: active memories, and requests on each node; 0 for no limit, omitted fields stay.",
 		Scope: Admin, Writes: true, HTTP: "POST /v1/admin/databases/{name}/quota"})
 
-	Settings    = row[Nothing, Policies](Op{Name: "settings", Does: "A database's policies; ages in seconds, 0 for none.", Scope: Read, HTTP: "GET /v1/admin/settings"})
+	Settings    = row[ReadRequest, Policies](Op{Name: "settings", Does: "A database's policies; ages in seconds, 0 for none.", Scope: Read, HTTP: "GET /v1/admin/settings"})
 	SetSettings = row[SetSettingsRequest, Policies](Op{Name: "settings_set", Does: "Change a database's policies; omitted fields stay.", Scope: Owner, Writes: true,
 		HTTP: "POST /v1/admin/settings"})
 	Purge = row[PurgeRequest, Purged](Op{Name: "purge", Does: "Erase memories created before a time: texts, vectors and revisions.", Scope: Owner, Writes: true,
@@ -56,6 +56,7 @@ type DroppedDatabase struct {
 
 type QuotaRequest struct {
 	Name string `json:"name" in:"path" doc:"The database's name." example:"work"`
+	Fresh
 }
 
 // Bounds hold what a database, or a token, asks of each node; 0 is no bound.

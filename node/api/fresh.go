@@ -1,5 +1,12 @@
 package api
 
+import (
+	"encoding/json"
+	"reflect"
+
+	"github.com/cairndb/cairn/wire/field"
+)
+
 // Fresh says how new an answer must be. The zero value takes what this node has applied.
 type Fresh struct {
 	MinIndex    uint64 `json:"min_index" in:"query,body" also:"min_seq" tool:"-" code:"invalid_min_seq" doc:"Wait until this node has applied the log up to this index. Pass the log_index of a write to read your own write on another node."`
@@ -8,3 +15,26 @@ type Fresh struct {
 
 // Wanted is how new the answer to a request must be that has a Fresh in it.
 func (f Fresh) Wanted() Fresh { return f }
+
+// Want sets it.
+func (f *Fresh) Want(w Fresh) { *f = w }
+
+// ReadRequest asks for all that there is, and says only how new it must be.
+type ReadRequest struct{ Fresh }
+
+var freshFields = field.Of(reflect.TypeFor[ReadRequest]())
+
+// FreshOf reads min_index and consistency from an object of a dialect's own, and passes over its other fields.
+func FreshOf(fields map[string]json.RawMessage) (Fresh, error) {
+	q, own := ReadRequest{}, map[string]json.RawMessage{}
+	for _, f := range freshFields {
+		if raw, ok := fields[f.Name]; ok {
+			own[f.Name] = raw
+		}
+	}
+	if len(own) == 0 {
+		return Fresh{}, nil
+	}
+	err := freshFields.Decode(&q, own, false)
+	return q.Fresh, err
+}

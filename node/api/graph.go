@@ -45,6 +45,7 @@ type GraphRequest struct {
 	Entity string `json:"entity" is:"string!" doc:"The entity whose relations to return." example:"Alice"`
 	Action string `json:"action" default:"query" doc:"Only query is offered."`
 	_      string `idle:"namespace"`
+	Fresh
 }
 
 type EdgeList struct {

@@ -46,6 +46,7 @@ type MemoriesRequest struct {
 	_ string `idle:"status" is:"string{active}"`
 
 	Walks bool `json:"-"` // records are wanted, in the order of their ids
+	Fresh
 }
 
 // A MemoryPage holds memories, or the records of a walk.
@@ -91,6 +92,7 @@ type Namespace struct {
 type RecordsRequest struct {
 	Listing
 	Walk
+	Fresh
 }
 
 type RecordPage struct {
@@ -119,6 +121,7 @@ type Record struct {
 type StatsRequest struct {
 	Verbose   bool   `json:"verbose" doc:"Return more counters."`
 	Namespace string `json:"namespace" doc:"Count what belongs to this namespace; blank counts the database's."`
+	Fresh
 }
 
 // Counters are a database's numbers. There are eight for clients that take the object for a record's arguments: none may be added

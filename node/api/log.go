@@ -10,6 +10,7 @@ var (
 
 type AuditsRequest struct {
 	Limit int `json:"limit" is:"integer[0..]" default:"100" doc:"Most changes to return; the newest 10,000 are kept."`
+	Fresh
 }
 
 type AuditList struct {
@@ -33,6 +34,7 @@ type LogRequest struct {
 	Limit int    `json:"limit" is:"integer[0..]" default:"100" doc:"Most entries to return, up to 10,000."`
 	Wait  int    `json:"wait_ms" is:"integer[0..]" doc:"Milliseconds to wait for the entry at from, up to 60,000."`
 	Only  string `json:"-"` // the name of a database: its entries alone; blank for all
+	Fresh
 }
 
 // Waits says whether the operation may wait, and work on nothing meanwhile.

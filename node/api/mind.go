@@ -31,6 +31,7 @@ type ConflictsRequest struct {
 	Namespace string `json:"namespace" doc:"Only those of this namespace; blank means all."`
 	Priority  string `json:"priority" doc:"Only critical, high, medium or low ones; blank means all."`
 	Limit     int    `json:"limit" is:"integer[0..]" default:"50" doc:"Most rows to return, up to 1,000; 0 means 50."`
+	Fresh
 }
 
 type ConflictList struct {
@@ -86,11 +87,13 @@ type Resolved struct {
 type TriggersRequest struct {
 	Status string `json:"status" default:"pending" doc:"Only those that are pending, delivered, acknowledged, acted, dismissed or expired; all is every status."`
 	TriggerFilter
+	Fresh
 }
 
 type TriggerHistoryRequest struct {
 	Status string `json:"status" default:"all" doc:"Only those that are pending, delivered, acknowledged, acted, dismissed or expired; all is every status."`
 	TriggerFilter
+	Fresh
 }
 
 // A TriggerFilter says which triggers are wanted.
@@ -138,6 +141,7 @@ type MovedTrigger struct {
 
 type PersonalityRequest struct {
 	Namespace string `json:"namespace" doc:"Compute the traits from the newest 1,000 memories of this namespace; blank returns those that the last round of cognition found in the whole database."`
+	Fresh
 }
 
 type TraitList struct {
@@ -154,6 +158,7 @@ type PatternsRequest struct {
 	Type      string `json:"type" doc:"Only those of this type; blank means all."`
 	Namespace string `json:"namespace" doc:"Only those about memories of this namespace alone; blank means all, those about the whole database too."`
 	Limit     int    `json:"limit" is:"integer[0..]" default:"50" doc:"Most rows to return, up to 1,000; 0 means 50."`
+	Fresh
 }
 
 type PatternList struct {

@@ -52,6 +52,7 @@ type SessionHistoryRequest struct {
 	ID     string `json:"id" in:"path" doc:"The session's id." example:"0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c0e15"`
 	Limit  int    `json:"limit" is:"integer[0..]" doc:"Most memories to return." default:"100"`
 	Offset int    `json:"offset" is:"integer[0..]" doc:"Number of memories to skip."`
+	Fresh
 }
 
 type SessionAndMemories struct {
@@ -65,6 +66,7 @@ type SessionsRequest struct {
 	Client    *string `json:"client_id" doc:"Only the sessions of this client."`
 	Active    bool    `json:"active" doc:"Only sessions that have not ended."`
 	Limit     int     `json:"limit" is:"integer[0..]" doc:"Most sessions to return." default:"50"`
+	Fresh
 }
 
 type SessionList struct {

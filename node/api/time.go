@@ -17,12 +17,14 @@ type StaleRequest struct {
 	Days      float64 `json:"days" is:"number[0..36500]" default:"30" doc:"Least number of days since the memory was last accessed."`
 	Namespace string  `json:"namespace" doc:"Only memories of this namespace; blank for all."`
 	Limit     int     `json:"limit" is:"integer[0..]" default:"50" doc:"Most rows to return, up to 1,000."`
+	Fresh
 }
 
 type UpcomingRequest struct {
 	Days      float64 `json:"days" is:"number[0..36500]" default:"7" doc:"Days from now within which it is due."`
 	Namespace string  `json:"namespace" doc:"Only memories of this namespace; blank for all."`
 	Limit     int     `json:"limit" is:"integer[0..]" default:"50" doc:"Most rows to return, up to 1,000."`
+	Fresh
 }
 
 type ChronologyRequest struct {
@@ -32,6 +34,7 @@ type ChronologyRequest struct {
 	Entity    string     `json:"entity" doc:"Only memories that name this entity, or that one of its aliases names."`
 	Type      string     `json:"memory_type" doc:"Only memories of this kind."`
 	Limit     int        `json:"limit" is:"integer[0..]" default:"50" doc:"Most rows to return, up to 1,000."`
+	Fresh
 }
 
 type MemoryItems struct {
@@ -44,6 +47,7 @@ type ProfileRequest struct {
 	Name      string  `json:"name" in:"path" doc:"The entity's name, or an alias of it." example:"Alice"`
 	Namespace string  `json:"namespace" doc:"Only memories of this namespace, and no relations, which belong to none; blank for all."`
 	Days      float64 `json:"days" is:"number[0..36500]" doc:"Only memories of the last so many days; 0 for all."`
+	Fresh
 }
 
 // An EntityProfile is what a database knows of an entity, from the newest 2,000 memories that name it.

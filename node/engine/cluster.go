@@ -101,7 +101,7 @@ func (s *Service) askMembers(ctx context.Context, c api.Caller, q api.ChangeMemb
 	return msg, nil
 }
 
-func (s *Service) controlSnapshot(v *state.View, c api.Caller, _ *api.Nothing) (*api.Control, error) {
+func (s *Service) controlSnapshot(v *state.View, c api.Caller, _ *api.ReadRequest) (*api.Control, error) {
 	if c.Token != "" {
 		return nil, &api.Refusal{Code: "forbidden", Err: oplog.Errorf(oplog.Denied, "the cluster secret is needed")}
 	}

@@ -28,7 +28,7 @@ func (s *Service) dropDatabase(ctx context.Context, c api.Caller, q *api.DropDat
 	return &api.DroppedDatabase{Name: q.Name}, err
 }
 
-func (s *Service) listDatabases(v *state.View, c api.Caller, _ *api.Nothing) (*api.DatabaseList, error) {
+func (s *Service) listDatabases(v *state.View, c api.Caller, _ *api.ReadRequest) (*api.DatabaseList, error) {
 	return &api.DatabaseList{Databases: each(visible(c, v), func(d oplog.Database) api.Database {
 		return api.Database{ID: d.ID, Name: d.Name, Created: d.Created.Time().UTC().Format(time.DateTime)}
 	})}, nil
@@ -96,7 +96,7 @@ func orOld[T any](given *T, old T) T {
 }
 
 // settings are the policies of the caller's database.
-func (s *Service) settings(v *state.View, c api.Caller, _ *api.Nothing) (*api.Policies, error) {
+func (s *Service) settings(v *state.View, c api.Caller, _ *api.ReadRequest) (*api.Policies, error) {
 	return policiesOf(v.Settings(c.DB)), nil
 }
 

@@ -13,7 +13,7 @@ import (
 const exportPage = 500
 
 // export reads a database's memories, then its relations, page by page.
-func (s *Service) export(_ context.Context, c api.Caller, _ *api.Nothing) (*api.Exported, error) {
+func (s *Service) export(_ context.Context, c api.Caller, _ *api.ReadRequest) (*api.Exported, error) {
 	return &api.Exported{
 		Memories: func(yield func([]api.ExportedMemory, error) bool) {
 			var rows []api.ExportedMemory

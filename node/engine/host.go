@@ -6,7 +6,6 @@ import (
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node/api"
-	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
 )
@@ -14,9 +13,6 @@ import (
 // The functions of the rows that only the dialects of this host ask.
 
 func (s *Service) view(ctx context.Context, c api.Caller, q *api.ViewRequest) (*api.Nothing, error) {
-	if err := s.commit.Fresh(ctx, commit.Wanted(q.Fresh)); err != nil {
-		return nil, err
-	}
 	if q.Read != nil {
 		if err := s.state.Read(func(v *state.View) error { return q.Read(v.Within(c.DB), c.DB) }); err != nil {
 			return nil, err

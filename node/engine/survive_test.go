@@ -88,7 +88,7 @@ func memoriesOf(t *testing.T, n *node.Node, c api.Caller) (all []kept) {
 
 func exported(t *testing.T, n *node.Node, c api.Caller) string {
 	t.Helper()
-	a, err := api.Export.Do(t.Context(), n.Host(), c, &api.Nothing{})
+	a, err := api.Export.Do(t.Context(), n.Host(), c, &api.ReadRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -124,7 +124,7 @@ func (s *Service) around(v *state.View, c api.Caller, q *api.AroundRequest) (*ap
 	return &api.MemoryList{Memories: each(list, memoryOf), Left: more}, nil
 }
 
-func (s *Service) tellStatus(v *state.View, c api.Caller, _ *api.Nothing) (*api.StatusAnswer, error) {
+func (s *Service) tellStatus(v *state.View, c api.Caller, _ *api.ReadRequest) (*api.StatusAnswer, error) {
 	st := v.Stats(c.DB)
 	_, led := s.commit.Leader()
 	return &api.StatusAnswer{Active: st.Active, Entities: st.Entities, Edges: st.Edges, Database: c.Database, Writes: led, NodeID: s.cfg.Member.NodeID}, nil

@@ -121,7 +121,7 @@ func administers(c api.Caller, t oplog.Token) bool {
 }
 
 // tokens lists the tokens that the caller may administer, in the order they were made.
-func (s *Service) tokens(v *state.View, c api.Caller, _ *api.Nothing) (*api.TokenList, error) {
+func (s *Service) tokens(v *state.View, c api.Caller, _ *api.ReadRequest) (*api.TokenList, error) {
 	list := &api.TokenList{Tokens: []api.Token{}}
 	limits, names := v.Limits(), databaseNames(v)
 	for _, t := range byAge(v.Tokens()) {

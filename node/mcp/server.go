@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
 	"strings"
 	"time"
 
@@ -143,9 +144,52 @@ func (s *Server) count(next mcp.MethodHandler) mcp.MethodHandler {
 				return nil, &jsonrpc.Error{Code: codeRateLimited, Message: err.Error()}
 			}
 		}
+		if err := s.await(ctx, req.GetParams()); err != nil {
+			return nil, err
+		}
 		return next(ctx, method, req)
 	}
 }
+
+// metaPrefix begins the keys of a message's _meta by which a client, not its model, says how new an answer must be: cairn/min_index and
+// cairn/consistency. They count for tools, prompts and resources alike.
+const metaPrefix = "cairn/"
+
+// behindWait is how long a message waits for an index.
+const behindWait = 2 * time.Second
+
+// await waits until this node is as new as a message asks.
+func (s *Server) await(ctx context.Context, p mcp.Params) error {
+	if p == nil || reflect.ValueOf(p).IsNil() { // a message without parameters
+		return nil
+	}
+	given := map[string]json.RawMessage{}
+	for key, v := range p.GetMeta() {
+		if name, ok := strings.CutPrefix(key, metaPrefix); ok {
+			b, err := json.Marshal(v)
+			if err != nil {
+				return err
+			}
+			given[name] = b
+		}
+	}
+	want, err := api.FreshOf(given)
+	if err != nil {
+		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "_meta: " + err.Error()}
+	}
+	if want == (api.Fresh{}) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, behindWait)
+	defer cancel()
+	if _, err := api.View.Do(ctx, s.cfg.Door, caller(ctx), &api.ViewRequest{Fresh: want}); err != nil {
+		return &jsonrpc.Error{Code: codeBehind, Message: err.Error()}
+	}
+	return nil
+}
+
+// codeBehind is the JSON-RPC error of a node that did not become as new as the client asked.
+const codeBehind = -32001
 
 // codeRateLimited is the JSON-RPC error of a caller that asks too often: the first of those left to servers.
 const codeRateLimited = -32000

@@ -84,10 +84,17 @@ func on[M, R, Q, A any, P message[M], S message[R]](row api.Of[Q, A], reply wire
 	}}
 }
 
-// bare is a row whose request has no content worth reading.
+// bare is a row whose request says no more than how new the answer must be, if that.
 func bare[R, Q, A any, S message[R]](row api.Of[Q, A], reply wire.Op, from func(*A) *R) exchange {
 	return exchange{opcode: row.Wire, row: row.Op, replies: []wire.Op{reply}, answer: func(ss *session, ctx context.Context, c api.Caller, in wire.Frame) error {
-		a, err := row.Do(ctx, ss.w.cfg.Door, c, new(Q))
+		q := new(Q)
+		if wants, ok := any(q).(interface{ Want(api.Fresh) }); ok && len(in.Payload) > 0 {
+			var m wire.Fresh
+			if wire.Unpack(in, &m, wire.MaxPlainClient) == nil { // old clients send anything here
+				wants.Want(api.Fresh(m))
+			}
+		}
+		a, err := row.Do(ctx, ss.w.cfg.Door, c, q)
 		if err != nil {
 			return err
 		}

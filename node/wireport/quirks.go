@@ -29,7 +29,7 @@ func fromClaimed(m *wire.Claim, a *api.Claimed) *wire.ClaimOK {
 }
 
 func toClaims(m *wire.Claims) *api.ClaimsRequest {
-	q := &api.ClaimsRequest{Entity: m.Entity, Namespace: m.Namespace}
+	q := &api.ClaimsRequest{Entity: m.Entity, Namespace: m.Namespace, Fresh: api.Fresh(m.Fresh)}
 	if q.Namespace == "default" { // what clients send that say nothing: all
 		q.Namespace = ""
 	}

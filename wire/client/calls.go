@@ -68,6 +68,17 @@ func (c *Client) own(q *wire.Recall) {
 	}
 }
 
+// fresh asks for this client's own writes, where Config.OwnWrites is set.
+func (c *Client) fresh() wire.Fresh { return wire.Fresh{MinIndex: c.ownIndex()} }
+
+// ifFresh is fresh for a request that has no payload otherwise.
+func (c *Client) ifFresh() wire.Message {
+	if m := c.fresh(); m.MinIndex > 0 {
+		return &m
+	}
+	return nil
+}
+
 // Recall asks a question and returns all results.
 func (c *Client) Recall(ctx context.Context, q wire.Recall) (results []wire.RecallResult, end wire.RecallEnd, err error) {
 	c.own(&q)
@@ -126,7 +137,7 @@ func (c *Client) Relate(ctx context.Context, m wire.Relate) (edge string, err er
 
 // Edges are the relations an entity is in.
 func (c *Client) Edges(ctx context.Context, entity string) ([]wire.Edge, error) {
-	r, err := ask[wire.EdgesResult](ctx, c, read, wire.OpEdges, &wire.Entity{Entity: entity}, wire.OpEdgesResult)
+	r, err := ask[wire.EdgesResult](ctx, c, read, wire.OpEdges, &wire.Entity{Entity: entity, Fresh: c.fresh()}, wire.OpEdgesResult)
 	return r.Edges, err
 }
 
@@ -139,7 +150,7 @@ func (c *Client) Claim(ctx context.Context, m wire.Claim) (id string, err error)
 
 // Claims are the claims about an entity.
 func (c *Client) Claims(ctx context.Context, entity, namespace string) ([]wire.ClaimRow, error) {
-	r, err := ask[wire.ClaimsResult](ctx, c, read, wire.OpClaims, &wire.Claims{Entity: entity, Namespace: namespace}, wire.OpClaimsResult)
+	r, err := ask[wire.ClaimsResult](ctx, c, read, wire.OpClaims, &wire.Claims{Entity: entity, Namespace: namespace, Fresh: c.fresh()}, wire.OpClaimsResult)
 	return r.Claims, err
 }
 
@@ -171,6 +182,9 @@ func (c *Client) Think(ctx context.Context, m wire.Think) (wire.ThinkResult, err
 
 // Conflicts lists contradictions, the most urgent first.
 func (c *Client) Conflicts(ctx context.Context, m wire.Conflicts) ([]wire.Conflict, error) {
+	if m.Fresh == (wire.Fresh{}) {
+		m.Fresh = c.fresh()
+	}
 	r, err := ask[wire.ConflictResult](ctx, c, read, wire.OpConflicts, &m, wire.OpConflictResult)
 	return r.Conflicts, err
 }
@@ -182,7 +196,7 @@ func (c *Client) Resolve(ctx context.Context, m wire.Resolve) error {
 
 // Personality is the agent's traits, derived from the database's memories.
 func (c *Client) Personality(ctx context.Context) ([]wire.Trait, error) {
-	r, err := ask[wire.Personality](ctx, c, read, wire.OpPersonality, nil, wire.OpInfoResult)
+	r, err := ask[wire.Personality](ctx, c, read, wire.OpPersonality, c.ifFresh(), wire.OpInfoResult)
 	return r.Traits, err
 }
 
@@ -194,13 +208,13 @@ func (c *Client) CreateDatabase(ctx context.Context, name string) (id uint32, er
 
 // Databases lists them by id.
 func (c *Client) Databases(ctx context.Context) ([]wire.Database, error) {
-	r, err := ask[wire.ListDBResult](ctx, c, read, wire.OpListDB, nil, wire.OpListDBResult)
+	r, err := ask[wire.ListDBResult](ctx, c, read, wire.OpListDB, c.ifFresh(), wire.OpListDBResult)
 	return r.Databases, err
 }
 
 // Stats are the database's counters.
 func (c *Client) Stats(ctx context.Context) (wire.Stats, error) {
-	return ask[wire.Stats](ctx, c, read, wire.OpStats, nil, wire.OpInfoResult)
+	return ask[wire.Stats](ctx, c, read, wire.OpStats, c.ifFresh(), wire.OpInfoResult)
 }
 
 // ClusterStatus is the cluster as the node sees it.

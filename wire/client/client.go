@@ -66,7 +66,7 @@ type Config struct {
 	Token       string
 	Database    string        // the token's own
 	TLS         *tls.Config   // plain TCP
-	OwnWrites   bool          // recalls and Get reflect this client's writes, and wait until the node has them; else they reflect what the node has applied
+	OwnWrites   bool          // reads reflect this client's writes, and wait until the node has them; else they reflect what the node has applied
 	DialTimeout time.Duration // 5s
 	Patience    time.Duration // 3s: how long to retry a request that the cluster refuses for now, since leadership moves or a queue is full
 	waits       waits         // tests alone change it

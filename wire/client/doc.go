@@ -31,7 +31,7 @@
 // # What is read
 //
 // A read is answered with what the node has applied. A client that moved to another node may miss its own writes there: with
-// Config.OwnWrites recalls and Get ask for them (min_index), and Index carries them to another client. List and Context do not ask.
+// Config.OwnWrites every read asks for them (min_index), and Index carries them to another client.
 //
 // # What is watched
 //

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -95,7 +96,8 @@ type Listing struct {
 	Before    time.Time `json:"before,omitzero"` // created earlier: that of the last memory of a page goes on behind it
 	Sort      string    `json:"sort,omitempty"`  // created_at, the default, importance or last_access
 	Offset    int       `json:"offset,omitempty"`
-	Limit     int       `json:"limit,omitempty"` // 50; 200 at most
+	Limit     int       `json:"limit,omitempty"`     // 50; 200 at most
+	Index     uint64    `json:"min_index,omitempty"` // place in the log that the list must reflect; 0: that of this client's own writes, where Config.OwnWrites is set
 }
 
 // List returns active memories, the newest first, and how many there are in the namespace, or in the database.
@@ -104,6 +106,7 @@ func (c *Client) List(ctx context.Context, l Listing) (page []Memory, total uint
 		Items []Memory `json:"items"`
 		Total uint64   `json:"total"`
 	}
+	l.Index = cmp.Or(l.Index, c.ownIndex())
 	err = c.Query(ctx, "memories", l, &a)
 	return a.Items, a.Total, err
 }
@@ -148,6 +151,7 @@ type Reminder struct {
 func (c *Client) Context(ctx context.Context, namespace string) (a Context, err error) {
 	err = c.Query(ctx, "digest", struct {
 		Namespace string `json:"namespace"`
-	}{namespace}, &a)
+		Index     uint64 `json:"min_index,omitempty"`
+	}{namespace, c.ownIndex()}, &a)
 	return a, err
 }

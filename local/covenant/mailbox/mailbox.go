@@ -216,22 +216,29 @@ func (b *Box) Take(now uint64, sender string) (json.RawMessage, error) {
 	return body, b.commit(event{At: now, Op: "taken", ID: sender})
 }
 
+// Tasks lists the unfinished tasks that one identity sent or is to receive, in the order in which they came.
+func (b *Box) Tasks(who string) (entries []Entry) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, k := range b.order {
+		if k.Task.Sender == who || k.Task.Recipient == who {
+			entries = append(entries, k.Entry)
+		}
+	}
+	return entries
+}
+
 // Queue lists what one identity sent or is to receive: queued tasks in their order, then leased ones by the time of
 // their lease and id; the wanted ones alone.
 func (b *Box) Queue(who string, wanted func(Entry) bool) (entries []Entry) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	var leased []Entry
-	for _, k := range b.order {
-		if k.Task.Sender != who && k.Task.Recipient != who {
-			continue
-		}
+	for _, e := range b.Tasks(who) {
 		switch {
-		case !wanted(k.Entry):
-		case k.Lease == nil:
-			entries = append(entries, k.Entry)
+		case !wanted(e):
+		case e.Lease == nil:
+			entries = append(entries, e)
 		default:
-			leased = append(leased, k.Entry)
+			leased = append(leased, e)
 		}
 	}
 	slices.SortStableFunc(leased, func(a, b Entry) int {

@@ -89,6 +89,9 @@ var (
 	jsonFlag = flag{name: "--json", bare: true}
 	helpFlag = flag{name: "--help", bare: true}
 	tierFlag = flag{name: "--tier", check: oneOf(tiers...)}
+
+	afterFlag       = flag{name: "--after", check: whole(0, math.MaxInt)}
+	consistencyFlag = flag{name: "--consistency", check: oneOf("local", "leader")}
 )
 
 func memoryFamily() []def {
@@ -99,9 +102,9 @@ func memoryFamily() []def {
 				flag{name: "--event"})},
 		{name: "recall", usage: "/recall <query>", about: "find memories of all agents and protocols: -k --tier --type --tags --since --until --min-score --after --budget --full --explain --consistency --skip-reinforce --ns", shell: true,
 			run: question((*call).recall, flag{name: "-k", check: whole(1, maxK)}, tierFlag, flag{name: "--type"}, flag{name: "--tags"},
-				flag{name: "--since", check: instant}, flag{name: "--until", check: instant}, flag{name: "--min-score", check: number(0, 1e9)}, flag{name: "--after", check: whole(0, math.MaxInt)},
+				flag{name: "--since", check: instant}, flag{name: "--until", check: instant}, flag{name: "--min-score", check: number(0, 1e9)}, afterFlag,
 				flag{name: "--budget", check: whole(1, 1<<20)}, flag{name: "--full", bare: true}, flag{name: "--explain", bare: true},
-				flag{name: "--skip-reinforce", bare: true}, flag{name: "--consistency", check: oneOf("local", "leader")})},
+				flag{name: "--skip-reinforce", bare: true}, consistencyFlag)},
 		{name: "memory", usage: "/memory <id|@mN>...", about: "show memories whole", shell: true, run: memo((*call).showMemory)},
 		{name: "forget", usage: "/forget <id|@mN>...", about: "forget memories: --reason, or --query q --yes", shell: true,
 			run: memo((*call).forget, flag{name: "--reason"}, flag{name: "--query"}, flag{name: "--yes", bare: true})},
@@ -138,6 +141,9 @@ func memo(f func(*call, ask) (view, error), known ...flag) func(*call) (string, 
 
 // adapt reads flags, decides on the namespace, and answers --help and --json.
 func adapt(f func(*call, ask) (view, error), namespace func(*call) string, known []flag) func(*call) (string, error) {
+	if !slices.ContainsFunc(known, func(f flag) bool { return f.name == afterFlag.name }) { // every command can be told how new its answer must be
+		known = append(known, afterFlag, consistencyFlag)
+	}
 	known = append(known, nsFlag, jsonFlag, helpFlag)
 	return func(c *call) (string, error) {
 		if c.args == "--help" {
@@ -156,6 +162,9 @@ func adapt(f func(*call, ask) (view, error), namespace func(*call) string, known
 		}
 		if a.ns == "*" {
 			a.ns = ""
+		}
+		if err := c.fresh(fl); err != nil {
+			return "", err
 		}
 		v, err := f(c, a)
 		if err != nil {

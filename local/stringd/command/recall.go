@@ -2,7 +2,6 @@ package command
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -30,24 +29,11 @@ func query(a ask, text string, k int) api.SearchRequest {
 	return q
 }
 
-// awaitTimeout bounds the wait for another node's write.
-const awaitTimeout = 5 * time.Second
-
 func (c *call) recall(a ask) (view, error) {
 	if strings.TrimSpace(a.text) == "" {
 		return view{}, failf(InvalidPayload, "Usage: /recall <query>")
 	}
 	k, budget := a.flags.whole("-k", defaultK), a.flags.whole("--budget", defaultBudget)
-	after, _ := strconv.ParseUint(a.flags["--after"], 10, 64) // checked with the flag
-	if leader := a.flags["--consistency"] == "leader"; after > 0 || leader {
-		ctx, cancel := context.WithTimeout(c.ctx, awaitTimeout)
-		defer cancel()
-		if err := c.await(ctx, after, leader); err != nil && !leader {
-			return view{}, failf(Timeout, "%v", err)
-		} else if err != nil {
-			return view{}, err
-		}
-	}
 	hits, matched, below, err := c.search(a, k)
 	if err != nil {
 		return view{}, err
@@ -74,11 +60,19 @@ func (c *call) recall(a ask) (view, error) {
 		map[string]any{"query": a.text, "matched": matched, "below_min_score": below, "index": at.Applied, "role": at.Role, "memories": notes}}, nil
 }
 
-// await waits until this node has reached an index; with leader, until it has all that was acknowledged before the call.
-func (c *call) await(ctx context.Context, after uint64, leader bool) error {
-	_, err := api.View.Ask(ctx, c.set.Memory, &api.ViewRequest{Fresh: api.Fresh{MinIndex: after}})
+// fresh waits until this node is as new as the flags ask.
+func (c *call) fresh(fl flags) error {
+	after, _ := strconv.ParseUint(fl["--after"], 10, 64) // checked with the flag
+	leader := fl["--consistency"] == "leader"
+	if after == 0 && !leader {
+		return nil
+	}
+	err := c.set.Memory.Await(c.ctx, api.Fresh{MinIndex: after})
 	if err == nil && leader {
-		_, err = api.View.Ask(ctx, c.set.Memory, &api.ViewRequest{Fresh: api.Fresh{Consistency: "linearizable"}})
+		err = c.set.Memory.Await(c.ctx, api.Fresh{Consistency: "linearizable"})
+	}
+	if err != nil && !leader {
+		return failf(Timeout, "%v", err)
 	}
 	return err
 }
