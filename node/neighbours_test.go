@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -241,6 +242,62 @@ func TestATokenKnowsItsDatabases(t *testing.T) {
 		t.Error("metrics without a token name a database")
 	} else if n := sample(t, got, `yantrikdb_active_memories{db="*"}`); n != 2 {
 		t.Errorf("the sum over all databases is %v", n)
+	}
+}
+
+// TestATokenMintsNoMoreThanItHas: a token gives the scopes that it has, for the database that the request is for.
+func TestATokenMintsNoMoreThanItHas(t *testing.T) {
+	t.Parallel()
+	w := start(t, 1).web(0)
+	w.ok("POST", "/v1/databases", obj{"name": "mine"})
+	all := []string{"read", "write", "owner", "admin"}
+	for _, has := range [][]string{{"owner"}, {"read", "owner"}, {"write", "owner"}, {"read", "write", "owner"}, {"admin"}, all} {
+		giver := w.with(w.newToken(obj{"database": "mine", "scopes": has}))
+		for _, wants := range [][]string{nil, {"read"}, {"write"}, {"owner"}, {"admin"}, all} {
+			status, out := giver.send("POST", "/v1/admin/tokens", obj{"scopes": wants})
+			may := true
+			for _, sc := range wants {
+				may = may && (slices.Contains(has, sc) || sc == "owner" && slices.Contains(has, "admin"))
+			}
+			if wants == nil {
+				may = slices.Contains(has, "read") && slices.Contains(has, "write")
+			}
+			if may != (status == http.StatusOK) || !may && out["code"] != "insufficient_scope" || may && out["database"] != "mine" {
+				t.Errorf("%v gives %v: %d %v", has, wants, status, out)
+			}
+		}
+	}
+	for url, want := range map[string]string{"/v1/admin/tokens": "default", "/v1/admin/tokens?database=mine": "mine"} {
+		if got := w.ok("POST", url, obj{})["database"]; got != want {
+			t.Errorf("%s mints a token for %v", url, got)
+		}
+	}
+	if got := w.ok("POST", "/v1/admin/tokens?database=mine", obj{"database": "default"})["database"]; got != "default" {
+		t.Errorf("a token that is asked for default is for %v", got)
+	}
+	for _, name := range []string{"-yes", "--yes", "MINE", "Default"} {
+		if status, out := w.send("POST", "/v1/databases", obj{"name": name}); status != http.StatusBadRequest && status != http.StatusConflict {
+			t.Errorf("database %s: %d %v", name, status, out)
+		}
+	}
+}
+
+// TestStrangersLearnThatANodeLives: without a token the cluster's status says whether the node is alive and ready, and nothing that helps to
+// pass for a member.
+func TestStrangersLearnThatANodeLives(t *testing.T) {
+	t.Parallel()
+	w := start(t, 1).web(0)
+	stranger := w.with("")
+	if got := stranger.ok("GET", "/v1/cluster", nil); !reflect.DeepEqual(got, obj{"alive": true, "ready": true}) {
+		t.Errorf("a stranger is told %v", got)
+	}
+	if status, out := w.with("ydb_"+strings.Repeat("0", 64)).send("GET", "/v1/cluster", nil); status != http.StatusUnauthorized {
+		t.Errorf("a wrong token: %d %v", status, out)
+	}
+	for _, scopes := range [][]string{{"read"}, {"write"}, {"owner"}} {
+		if got := w.with(w.newToken(obj{"scopes": scopes})).ok("GET", "/v1/cluster", nil); got["cluster_id"] == "" || got["role"] != "Leader" {
+			t.Errorf("%v is told %v", scopes, got)
+		}
 	}
 }
 

@@ -59,7 +59,26 @@ type Advertise struct {
 	Key     string `msgpack:"k,omitempty"` // the public key of the node's home, in hex
 }
 
-var databaseName = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}$`)
+var databaseName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$`)
+
+// DatabaseNameRule says what ValidDatabaseName allows. A name that begins with - would be a flag to commands.
+const DatabaseNameRule = "database name must be 1 to 64 of A-Z a-z 0-9 . _ - and not start with . or -"
 
 // ValidDatabaseName says whether a database may bear the name.
 func ValidDatabaseName(name string) bool { return databaseName.MatchString(name) }
+
+// SameButCase compares two names of databases. They are ASCII, so no table of letters, which versions of Go may change, decides.
+func SameButCase(a, b string) bool {
+	lower := func(c byte) byte {
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		return c
+	}
+	for i := range min(len(a), len(b)) {
+		if lower(a[i]) != lower(b[i]) {
+			return false
+		}
+	}
+	return len(a) == len(b)
+}

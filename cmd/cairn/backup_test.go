@@ -116,7 +116,7 @@ func freshThree(t *testing.T, dir, token string) (nodes []*cairntest.Node) {
 		if err := config.Write(path, n); err != nil {
 			t.Fatal(err)
 		}
-		p := &cairntest.Node{T: t, Args: []string{"serve", "--strict", "--config", path}}
+		p := &cairntest.Node{T: t, Args: []string{"serve", "--strict", "--config", path}, Token: token}
 		t.Cleanup(p.Kill)
 		nodes = append(nodes, p)
 	}

@@ -288,7 +288,7 @@ func TestNodesAreNamedByTheirAdvertisedHost(t *testing.T) {
 	dir, base := t.TempDir(), cairntest.FreePorts(t, config.PortsEach)
 	n := config.NodeHere(filepath.Join(dir, "home"), 1, 1, base, home.NewSecret())
 	n.Bind, n.Advertise, n.InsecurePeers = "", fmt.Sprintf("localhost:%d", base+3), true
-	p := &cairntest.Node{T: t, Args: []string{"serve", "--strict", "--config", filepath.Join(dir, "node.toml")}}
+	p := &cairntest.Node{T: t, Args: []string{"serve", "--strict", "--config", filepath.Join(dir, "node.toml")}, Token: n.Secret}
 	if err := config.Write(p.Args[3], n); err != nil {
 		t.Fatal(err)
 	}
@@ -300,7 +300,7 @@ func TestNodesAreNamedByTheirAdvertisedHost(t *testing.T) {
 		HTTP   string `json:"leader_http"`
 		Wire   string `json:"wire"`
 	}
-	tg := cli.Target{Endpoints: []string{p.Line.HTTP}, Timeout: suite.Patience}
+	tg := cli.Target{Endpoints: []string{p.Line.HTTP}, TokenText: p.Token, Timeout: suite.Patience}
 	if err := tg.Get(t.Context(), "GET", "/v1/cluster", nil, &s); err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -78,7 +79,7 @@ func severalIn(t testing.TB, dir string, of int, change func(*config.NodeFile)) 
 		t.Fatal(err)
 	}
 	for _, path := range files {
-		nodes = append(nodes, &cairntest.Node{T: t, Args: []string{"serve", "--strict", "--config", path}})
+		nodes = append(nodes, &cairntest.Node{T: t, Args: []string{"serve", "--strict", "--config", path}, Token: token})
 	}
 	t.Cleanup(func() {
 		for _, p := range nodes {
@@ -118,7 +119,13 @@ func jsonOf[T any](t testing.TB, args ...string) (v T) {
 // statusOf is the cluster as a node sees it; not ok when the node does not answer.
 func statusOf(t testing.TB, p *cairntest.Node) (s api.ClusterStatus, ok bool) {
 	t.Helper()
-	tg := cli.Target{Endpoints: []string{p.Line.HTTP}, CA: p.Ca, Timeout: 5 * time.Second}
+	tg := cli.Target{Endpoints: []string{p.Line.HTTP}, CA: p.Ca, TokenText: p.Token, Timeout: 5 * time.Second}
+	if p.Token == "" { // a node that made a token of its own
+		tg.TokenFile = filepath.Join(p.Line.Home, "token")
+		if _, err := os.Stat(tg.TokenFile); err != nil {
+			tg.TokenFile = filepath.Join(p.Line.Home, home.SecretFile)
+		}
+	}
 	err := tg.Get(t.Context(), "GET", "/v1/cluster", nil, &s)
 	return s, err == nil
 }

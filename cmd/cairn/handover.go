@@ -37,8 +37,8 @@ func handOver(ctx context.Context, t *cli.Target) (string, error) {
 	asked := false
 	var refused error // the last hand-over that failed: a member that was late may be in time for the next
 	for {
-		s, err := cli.Call(ctx, t, api.Cluster, nil)
-		if err != nil {
+		var s api.ClusterStatus
+		if err := t.Cluster(ctx, &s); err != nil {
 			return "", err
 		}
 		switch {

@@ -157,7 +157,7 @@ func TestNoByteSurvivesAPurge(t *testing.T) {
 			t.Errorf("a running member holds it in %v", found)
 		}
 	}
-	if out, _ := cairntest.Run(t, "status", "--endpoints", nodes[l].Line.HTTP); strings.Contains(out, "purged text") {
+	if out, _ := cairntest.Run(t, "status", "--endpoints", nodes[l].Line.HTTP, "--token", token); strings.Contains(out, "purged text") {
 		t.Errorf("status still says that files hold it: %s", out)
 	}
 	fresh := nodes[(l+1)%3]

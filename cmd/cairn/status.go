@@ -59,7 +59,7 @@ Exits with 1 when the cluster is not healthy or the node does not answer, and wi
 
 func (a *app) showStatus(ctx context.Context, t *cli.Target) (s api.ClusterStatus, err error) {
 	var raw json.RawMessage
-	if err := t.Get(ctx, "GET", "/v1/cluster", nil, &raw); err != nil {
+	if err := t.Cluster(ctx, &raw); err != nil {
 		return s, err
 	}
 	if err := json.Unmarshal(raw, &s); err != nil {

@@ -29,7 +29,7 @@ type readings cli.Metrics
 
 func (v *top) look(ctx context.Context, tails bool) (l look, err error) {
 	l = look{at: time.Now(), of: map[uint32]readings{}}
-	if l.cluster, err = cli.Call(ctx, &v.t, api.Cluster, nil); err != nil {
+	if err := v.t.Cluster(ctx, &l.cluster); err != nil {
 		return l, err
 	}
 	asked, err := v.t.URL(ctx)

@@ -7,7 +7,10 @@ import (
 
 // The cluster and its members.
 var (
-	Cluster  = row[Nothing, ClusterStatus](Op{Name: "cluster", Node: true, Does: "The cluster as this node sees it.", HTTP: "GET /v1/cluster", Wire: wire.OpClusterStatus})
+	Cluster = row[Nothing, ClusterStatus](Op{Name: "cluster", Node: true, Else: Up.Op, Does: "The cluster as this node sees it. Without a token: whether the node is alive and ready.",
+		HTTP: "GET /v1/cluster", Wire: wire.OpClusterStatus})
+	Up = row[Nothing, UpAnswer](Op{Name: "up", Node: true, Does: "Whether this node is alive and ready, for callers who may know no more."})
+
 	Topology = row[Nothing, TopologyAnswer](Op{Name: "cluster_topology", Node: true, Here: true, Does: "The members of the cluster and where each is reached.", Scope: Read, HTTP: "GET /v1/cluster/topology"})
 	Raft     = row[Nothing, RaftState](Op{Name: "cluster_raft", Node: true, Here: true, Does: "Raft as this node knows it.", Scope: Read, HTTP: "GET /v1/cluster/raft"})
 
@@ -18,6 +21,11 @@ var (
 )
 
 // ClusterStatus is the cluster as one node sees it: flat, as its JSON is.
+type UpAnswer struct {
+	Alive bool `json:"alive" doc:"Always true."`
+	Ready bool `json:"ready" doc:"Whether readers may be sent to this node."`
+}
+
 type ClusterStatus struct {
 	Clustered      bool    `json:"clustered" doc:"false: this node is the only member."`
 	Message        string  `json:"message,omitempty" doc:"A message for people: this node has no peers."`

@@ -37,6 +37,7 @@ type Op struct {
 	Writes bool   // needs the leader
 	Reads  bool   // tells what is stored though its scope is another: the caller needs read, too
 	Here   bool   // tells of this node or of the moment, and not of the log: how new the answer must be is no question. All other reads take a Fresh
+	Else   *Op    // what a caller without a token is answered instead
 	Asked  bool   // members ask each other for it, in the name of a caller
 	Node   bool   // is about nodes and their host: a node answers it though it has no state yet
 

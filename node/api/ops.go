@@ -25,7 +25,7 @@ var Subjects = []Subject{
 	{"tokens", "Tokens, and what each may do.", []*Op{Me.Op, CreateToken.Op, Tokens.Op, RevokeToken.Op, LimitToken.Op}},
 	{"transfer", "Backups, exports and imports.", []*Op{MakeBackup.Op, FetchBackup.Op, DropBackup.Op, Export.Op, Import.Op}},
 	{"cluster", "The members, the log, and who changed what.",
-		[]*Op{Status.Op, Cluster.Op, Topology.Op, Raft.Op, Past.Op, Keys.Op, ChangeMembers.Op, ControlSnapshot.Op, Compare.Op, Audits.Op, Log.Op}},
+		[]*Op{Status.Op, Cluster.Op, Up.Op, Topology.Op, Raft.Op, Past.Op, Keys.Op, ChangeMembers.Op, ControlSnapshot.Op, Compare.Op, Audits.Op, Log.Op}},
 	{"health", "The health of a node. Needs no token.", []*Op{Alive.Op, DeepHealth.Op, Ready.Op}},
 	{"host", "What the dialects of this host ask beside these.",
 		[]*Op{View.Op, Search.Op, Place.Op, Capture.Op, ForgetMany.Op, PurgeStep.Op, KeepIntent.Op, KeepIdentity.Op, Grant.Op, Revoke.Op, PurgeGrants.Op,

@@ -27,10 +27,10 @@ type MeAnswer struct {
 }
 
 type CreateTokenRequest struct {
-	Database   string     `json:"database" default:"default" doc:"The database that the token is for."`
+	Database   string     `json:"database" doc:"The database that the token is for. Default: the request's own."`
 	DatabaseID uint32     `json:"database_id" doc:"The database by number; 0 to use the name."`
 	Label      string     `json:"label" doc:"A label, to tell the token from others."`
-	Scopes     []string   `json:"scopes" doc:"Its scopes: read, write, owner, admin. Default: read and write."`
+	Scopes     []string   `json:"scopes" doc:"Its scopes: read, write, owner, admin, and no more than the caller has. Default: read and write."`
 	Expires    field.Date `json:"expires_at" doc:"When it ends; never when it is left out."`
 }
 

@@ -13,7 +13,7 @@ import (
 // createDatabase makes a database; its number is the same on every node.
 func (s *Service) createDatabase(ctx context.Context, c api.Caller, q *api.CreateDatabaseRequest) (*api.CreatedDatabase, error) {
 	if !oplog.ValidDatabaseName(q.Name) {
-		return nil, oplog.Errorf(oplog.Invalid, "database name must be 1 to 64 of A-Z a-z 0-9 . _ - and not start with a dot")
+		return nil, oplog.Errorf(oplog.Invalid, oplog.DatabaseNameRule)
 	}
 	op := &oplog.CreateDB{Name: q.Name, At: oplog.At(time.Now())}
 	if !c.May(api.Admin) {

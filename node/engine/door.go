@@ -261,6 +261,7 @@ var operations = rowed([]function{
 	on(api.Log, (*Service).logLines),
 
 	on(api.Cluster, (*Service).cluster),
+	on(api.Up, (*Service).up),
 	on(api.Topology, (*Service).topology),
 	on(api.Raft, (*Service).raftState),
 	on(api.Past, (*Service).clusterPast),

@@ -77,6 +77,11 @@ func (s *Service) deepHealth(context.Context, api.Caller, *api.Nothing) (*api.De
 // maxReadyLag is how many entries a node may be behind and still be sent readers.
 const maxReadyLag = 10_000
 
+// up is all that a caller without a token is told.
+func (s *Service) up(context.Context, api.Caller, *api.Nothing) (*api.UpAnswer, error) {
+	return &api.UpAnswer{Alive: true, Ready: s.Ready()}, nil
+}
+
 func (s *Service) tellReady(context.Context, api.Caller, *api.Nothing) (*api.ReadyAnswer, error) {
 	return &api.ReadyAnswer{Ready: s.Ready(), Behind: s.behind(s.commit.Indexed()), Applied: s.commit.Indexed()}, nil
 }

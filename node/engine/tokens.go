@@ -24,12 +24,16 @@ func (s *Service) createToken(ctx context.Context, c api.Caller, q *api.CreateTo
 	if err != nil {
 		return nil, err
 	}
-	for _, sc := range q.Scopes {
+	wanted := q.Scopes
+	if len(wanted) == 0 {
+		wanted = []string{string(api.Read), string(api.Write)}
+	}
+	for _, sc := range wanted {
 		if !slices.Contains([]api.Scope{api.Read, api.Write, api.Owner, api.Admin}, api.Scope(sc)) {
 			return nil, oplog.Errorf(oplog.Invalid, "scope %q: want read, write, owner or admin", sc)
 		}
-		if api.Scope(sc) == api.Admin && !c.May(api.Admin) {
-			return nil, noScope(api.Admin)
+		if !c.May(api.Scope(sc)) { // what a token has not, it cannot give
+			return nil, noScope(api.Scope(sc))
 		}
 	}
 	if !q.Expires.IsZero() && !q.Expires.After(time.Now()) {
@@ -43,7 +47,7 @@ func (s *Service) createToken(ctx context.Context, c api.Caller, q *api.CreateTo
 
 // databaseOf is the database that a token is asked for, by number or name. One that the caller may not reach is not found.
 func (s *Service) databaseOf(c api.Caller, q *api.CreateTokenRequest) (d oplog.Database, err error) {
-	name := cmp.Or(q.Database, "default")
+	name := cmp.Or(q.Database, c.Database)
 	err = s.state.Read(func(v *state.View) error {
 		ok, absent := false, oplog.Errorf(oplog.NotFound, "database not found")
 		if q.DatabaseID > 0 {

@@ -16,11 +16,23 @@ func applyInit(a *applying, op *oplog.Init) oplog.Result {
 }
 
 func applyCreateDB(a *applying, op *oplog.CreateDB) oplog.Result {
-	refusef(!oplog.ValidDatabaseName(op.Name), oplog.Invalid, "database name must be 1 to 64 of A-Z a-z 0-9 . _ - and not start with a dot")
+	refusef(!oplog.ValidDatabaseName(op.Name), oplog.Invalid, oplog.DatabaseNameRule)
 	refusef(!a.exists(tControl, 0, []byte("cluster")), oplog.Invalid, "a database cannot be made before the cluster's first entry") // "default" is number 1
 	refusef(a.exists(tDatabaseName, 0, []byte(op.Name)), oplog.Conflict, "database '%s' already exists", op.Name)
+	other := a.databaseLike(op.Name)
+	refusef(other != "", oplog.Conflict, "database '%s' exists, which differs from '%s' by case alone", other, op.Name)
 	refusef(op.Most > 0 && a.databasesBy(op.By) >= op.Most, oplog.TooLarge, "would exceed database quota: the tokens of this database may have made %d", op.Most)
 	return oplog.Result{ID: op.Name, Num: uint64(a.createDatabase(op.Name, op.By, op.At)), Changed: true}
+}
+
+// databaseLike is the name of a database that people would take for another; empty when there is none.
+func (a *applying) databaseLike(name string) string {
+	for _, v := range a.scan(tDatabase, 0, nil) {
+		if d := decode[oplog.Database](v); oplog.SameButCase(d.Name, name) {
+			return d.Name
+		}
+	}
+	return ""
 }
 
 // databasesBy counts the databases that tokens of one database have made, and that are still there.

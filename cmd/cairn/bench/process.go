@@ -166,7 +166,7 @@ func (c *trio) whole(ctx context.Context) (leader int, err error) {
 		for i, n := range c.nodes {
 			var st api.ClusterStatus
 			t := &cli.Target{Endpoints: []string{n.line.HTTP}, TokenText: c.token, Timeout: 5 * time.Second}
-			if st, err = cli.Call(ctx, t, api.Cluster, nil); err != nil {
+			if err = t.Cluster(ctx, &st); err != nil {
 				break
 			}
 			if st.Healthy && st.Lag != nil && *st.Lag < 100 && st.LeaderID != nil {

@@ -4,13 +4,11 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/url"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -188,8 +186,11 @@ func hosts(found []endpoint, k kind) (out []string) {
 
 // wiresBehind asks a gateway for the wire ports of the members that answer.
 func (t *Target) wiresBehind(ctx context.Context, at string) (out []string, err error) {
+	if _, err := t.Token(); err != nil {
+		return nil, err // without one a gateway names no port
+	}
 	var is api.ClusterStatus
-	if err := t.GetOnce(ctx, "GET", at+"/v1/cluster", nil, &is); err != nil {
+	if err := t.GetOnce(ctx, api.Cluster.Method(), at+api.Cluster.Path(), nil, &is); err != nil {
 		return nil, err
 	}
 	out = append(out, is.Wire)
@@ -201,29 +202,26 @@ func (t *Target) wiresBehind(ctx context.Context, at string) (out []string, err 
 	return out, nil
 }
 
-// gatewayBehind looks for the gateway of a wire port where nodes have it unless they are told otherwise, one port further. It belongs to
-// the same node when it says so; it is asked without the token.
+// gatewayBehind asks a wire port for the gateway of its node. The gateway is on the host that the port was reached at: the node's own name for
+// it may mean nothing here.
 func (t *Target) gatewayBehind(ctx context.Context, port string) (string, error) {
-	host, number, err := net.SplitHostPort(port)
+	host, _, err := net.SplitHostPort(port)
 	if err != nil {
 		return "", err
 	}
-	n, err := strconv.Atoi(number)
-	if err != nil {
-		return "", Usagef("--endpoints %q: %q is no port", port, number)
-	}
-	at := Scheme(t.TLS || t.CA != "") + net.JoinHostPort(host, strconv.Itoa(n+1))
 	ctx, cancel := context.WithTimeout(ctx, askFor)
 	defer cancel()
-	if resp, err := t.anonymous(ctx, at+api.Cluster.Path()); err == nil {
-		defer resp.Body.Close()
-		var is api.ClusterStatus
-		if err = json.NewDecoder(resp.Body).Decode(&is); err == nil {
-			if _, its, _ := net.SplitHostPort(is.Wire); its == number {
-				return at, nil
-			}
-		}
+	c, err := t.dial(ctx, []string{port})
+	if err != nil {
+		return "", err
 	}
-	return "", Hint(fmt.Errorf("%s is a wire port, and this verb needs a gateway: none of that node answers on the next port", port),
-		"add the address of a gateway to --endpoints: a gateway names its wire port, a wire port does not name its gateway")
+	defer c.Close()
+	var is api.ClusterStatus
+	if err := c.Query(ctx, api.Cluster.Name, api.Nothing{}, &is); err != nil {
+		return "", t.advised(err)
+	}
+	if _, number, err := net.SplitHostPort(is.HTTP); err == nil {
+		return Scheme(t.TLS || t.CA != "") + net.JoinHostPort(host, number), nil
+	}
+	return "", Hint(fmt.Errorf("%s is a wire port, and this verb needs a gateway: the node has none", port), "add the address of a gateway to --endpoints")
 }

@@ -59,7 +59,7 @@ func TestEndpointsAreFoundOut(t *testing.T) {
 		}
 	}
 	tg := Target{Endpoints: []string{wire}, TokenText: "t"}
-	if _, err := tg.URL(t.Context()); err == nil || !strings.Contains(err.Error(), "is a wire port") {
+	if _, err := tg.URL(t.Context()); err == nil || !strings.Contains(err.Error(), "connect: "+wire) {
 		t.Errorf("the gateway of a node without one: %v", err)
 	}
 	for _, bad := range []string{"a", "ftp://a:1", "http://", ""} {

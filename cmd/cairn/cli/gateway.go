@@ -133,6 +133,15 @@ func Call[Q, A any](ctx context.Context, t *Target, op api.Of[Q, A], body any) (
 	return answer, err
 }
 
+// Cluster reads the cluster's status, into an api.ClusterStatus or as JSON. A gateway tells a stranger only whether it is ready, so a missing
+// token is an error.
+func (t *Target) Cluster(ctx context.Context, answer any) error {
+	if _, err := t.Token(); err != nil {
+		return err
+	}
+	return t.Get(ctx, api.Cluster.Method(), api.Cluster.Path(), nil, answer)
+}
+
 // GetOnce reads a JSON answer of the gateway at an address, which is asked once.
 func (t *Target) GetOnce(ctx context.Context, method, at string, body, answer any) error {
 	r, err := t.Once(ctx, method, at, body, nil)

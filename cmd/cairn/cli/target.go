@@ -129,6 +129,11 @@ func (t *Target) Dial(ctx context.Context) (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	return t.dial(ctx, addrs)
+}
+
+// dial connects to one of several wire ports.
+func (t *Target) dial(ctx context.Context, addrs []string) (*client.Client, error) {
 	secured, err := t.Secure()
 	if err != nil {
 		return nil, err

@@ -20,6 +20,7 @@ import (
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/home"
+	"github.com/cairndb/cairn/oplog/private"
 )
 
 // A finding is what a check found: what is, and what to do about it when it is not well.
@@ -159,7 +160,14 @@ func (e *exam) configure() []Finding {
 
 // meet asks the node how it is, and says why there is no answer when one runs.
 func (e *exam) meet(ctx context.Context) []Finding {
-	s, err := cli.Call(ctx, e.t, api.Cluster, nil)
+	if _, err := e.t.Token(); err != nil && !e.cfg.Tokens.NoMaster {
+		e.t.TokenText = e.cfg.Member.Secret
+		if made, err := private.Read(filepath.Join(e.cfg.Home, home.SecretFile)); e.t.TokenText == "" && err == nil {
+			e.t.TokenText = strings.TrimSpace(string(made))
+		}
+	}
+	var s api.ClusterStatus
+	err := e.t.Cluster(ctx, &s)
 	if err == nil {
 		e.running = &s
 		return nil
