@@ -108,7 +108,7 @@ func (s *session) evidence(ctx context.Context, text string) (answer string, sou
 			b.WriteByte('\n')
 		}
 		sources = append(sources, r.ID)
-		fmt.Fprintf(&b, "[%d] %s", len(sources), quote(r.Text))
+		fmt.Fprintf(&b, "[%d] %s", len(sources), api.OneLine(quote(r.Text)))
 	}
 	if len(sources) == 0 {
 		return echoed(text), sources, nil

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/local/stringd/command"
+	"github.com/cairndb/cairn/node/api"
 )
 
 // JSON-RPC's codes, and the transport's own.
@@ -217,7 +218,7 @@ func stringTool() kit.Object {
 	}
 	return kit.Object{"name", "string", "title", "String",
 		"description", "Run one command in a topic: documents (/open, /nav, /act, /edit), programs (/exec, bash topics), events, " +
-			"and a memory shared by all agents: /remember <text> keeps something, /recall <question> finds it again. /help lists every command.",
+			"and a memory shared by all agents: /remember <text> keeps something, /recall <question> finds it again. " + api.QuotedData + " /help lists every command.",
 		"inputSchema", kit.Object{"type", "object", "properties", kit.Object{
 			"topic", str("Where the command runs: a name such as main, bash:name for a shell, app:name, or a hub (app, bash, tool, event, system, agent)."),
 			"cmd", str("The command line, beginning with a slash, such as /help, /recall what did we decide, or /remember the sky is blue.")},
@@ -259,8 +260,12 @@ func (s *Server) mcpCall(a agent, params json.RawMessage) any {
 	return toolText(envelope(t.Name, res.Body()), !res.OK())
 }
 
-// envelope marks where a command's text begins and ends.
-func envelope(topic, body string) string { return "<𝒞=string:" + topic + ">\n" + body + "\n</𝒞>" }
+// envelope marks where a command's text begins and ends. A text that holds such marks cannot end it.
+func envelope(topic, body string) string {
+	return "<𝒞=string:" + topic + ">\n" + marks.Replace(body) + "\n</𝒞>"
+}
+
+var marks = strings.NewReplacer("</𝒞", `<\/𝒞`, "<𝒞", `<\𝒞`)
 
 // mcpListen is the stream on which a server could speak first. This one has nothing to say.
 func (s *Server) mcpListen(w http.ResponseWriter, r *http.Request) error {

@@ -14,7 +14,7 @@ var (
 var (
 	Around = row[AroundRequest, MemoryList](Op{Name: "around", Does: "Memories stored shortly before and after a memory, or the newest ones.", Scope: Read,
 		Tool: &Tool{Name: "timeline", Title: "Timeline", ReadOnly: true, Idempotent: true,
-			Text: "What was stored shortly before and after a memory, oldest first. Without a rid: the newest memories. Use it to see the course of events around something."}})
+			Text: "What was stored shortly before and after a memory, oldest first. Without a rid: the newest memories. Use it to see the course of events around something. " + QuotedData}})
 	Status = row[ReadRequest, StatusAnswer](Op{Name: "status", Node: true, Does: "How many memories there are, and whether the memory takes writes.", Scope: Read,
 		Tool: &Tool{Name: "status", Title: "Status", ReadOnly: true, Idempotent: true, Text: "How many memories there are, and whether the memory takes writes."}})
 )

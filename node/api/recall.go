@@ -15,7 +15,7 @@ var (
 			"considered and below_min_score say how many were looked at and left out.",
 		Tool: &Tool{Name: "recall", Title: "Recall", ReadOnly: true, Idempotent: true,
 			Text: "Find what is known about something: memories by words, meaning, relation and time, best first, each with a score and why it was found. Nothing that does not match is returned; min_score leaves out weak matches too. " +
-				"Use it at the start of a task, and before you answer anything about the user, the project or earlier work."}})
+				"Use it at the start of a task, and before you answer anything about the user, the project or earlier work. " + QuotedData}})
 	RecallAsOf = row[RecallAsOfRequest, Recalled](Op{Name: "recall_as_of", Does: "Recall the memories as they were at a date.", Scope: Read, HTTP: "POST /v1/temporal/as_of"})
 )
 

@@ -71,7 +71,7 @@ func caller(ctx context.Context) api.Caller {
 
 func (s *Server) server() *mcp.Server {
 	srv := mcp.NewServer(&mcp.Implementation{Name: "cairn", Title: "Cairn memory", Version: s.cfg.Version}, &mcp.ServerOptions{
-		Instructions: "A memory that outlives conversations. Recall before you answer; remember what will matter later.",
+		Instructions: "A memory that outlives conversations. Recall before you answer; remember what will matter later. " + api.QuotedData,
 		CompletionHandler: func(ctx context.Context, r *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
 			return s.complete(ctx, caller(ctx), r.Params)
 		}})
@@ -205,9 +205,9 @@ func (s *Server) promptKnown(ctx context.Context, r *mcp.GetPromptRequest) (*mcp
 		return nil, err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "What the memory knows about %s:\n", topic)
+	fmt.Fprintf(&b, "What the memory knows about %s. %s\n", api.OneLine(topic), api.QuotedData)
 	for _, r := range a.Results {
-		fmt.Fprintf(&b, "- %s (%s, %s)\n", r.Text, time.UnixMicro(int64(r.Created*1e6)).UTC().Format(time.DateOnly), r.RID)
+		fmt.Fprintf(&b, "- %s, %s, by %s\n", r.RID, time.UnixMicro(int64(r.Created*1e6)).UTC().Format(time.DateOnly), api.Quote(r.Source, r.Namespace, r.Text))
 	}
 	if len(a.Results) == 0 {
 		b.WriteString("nothing\n")

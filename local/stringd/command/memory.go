@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire/field"
 )
@@ -246,12 +247,13 @@ func headline(m *oplog.Memory) string {
 	return fmt.Sprintf("%s · %s · %s", m.RID, m.Created.Time().Format(time.DateOnly), tierOf(m))
 }
 
-// indented is a memory's text below its line.
-func indented(text string, full bool) string {
+// indented is what a memory says, below its line: its beginning, or with full all of it.
+func indented(m *oplog.Memory, full bool) string {
+	text := strings.TrimSpace(m.Text)
 	if r := []rune(text); !full && len(r) > cutText {
 		text = string(r[:cutText-3]) + "..."
 	}
-	return "    " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    ")
+	return "    " + api.Quote(m.Source, m.Namespace, text)
 }
 
 // tags are a memory's, from its metadata.

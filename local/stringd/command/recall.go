@@ -45,7 +45,7 @@ func (c *call) recall(a ask) (view, error) {
 	notes := make([]note, len(hits))
 	entries := make([]string, len(hits))
 	for i, h := range hits {
-		entries[i] = fmt.Sprintf("[%.2f][@%s] %s\n%s", h.Score, c.shortcut(i, h.Memory), headline(h.Memory), indented(h.Memory.Text, a.flags.has("--full")))
+		entries[i] = fmt.Sprintf("[%.2f][@%s] %s\n%s", h.Score, c.shortcut(i, h.Memory), headline(h.Memory), indented(h.Memory, a.flags.has("--full")))
 		if a.flags.has("--explain") {
 			entries[i] += "\n    why: " + strings.Join(h.Why, ", ")
 		}
@@ -184,14 +184,14 @@ func find(v *state.View, db oplog.DB, id string) (*oplog.Memory, error) {
 func describeMemory(m *oplog.Memory, edges []oplog.Edge) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "id: %s\nns: %s\ntype: %s\ntier: %s\nimportance: %g\nsource: %s\ncreated: %s\nupdated: %s\nstatus: %s\n",
-		m.RID, m.Namespace, m.Type, tierOf(m), m.Importance, m.Source, m.Created.Time().Format(time.RFC3339), m.Updated.Time().Format(time.RFC3339), m.Status)
+		m.RID, api.OneLine(m.Namespace), api.OneLine(m.Type), tierOf(m), m.Importance, api.OneLine(m.Source), m.Created.Time().Format(time.RFC3339), m.Updated.Time().Format(time.RFC3339), m.Status)
 	if t := tags(m); len(t) > 0 {
-		fmt.Fprintf(&b, "tags: %s\n", strings.Join(t, ", "))
+		fmt.Fprintf(&b, "tags: %s\n", api.OneLine(strings.Join(t, ", ")))
 	}
 	if len(m.Metadata) > 0 {
-		fmt.Fprintf(&b, "metadata: %s\n", m.Metadata)
+		fmt.Fprintf(&b, "metadata: %s\n", api.OneLine(string(m.Metadata)))
 	}
-	b.WriteString("\n" + m.Text + "\n\nedges:")
+	b.WriteString("\n" + api.Quote(m.Source, m.Namespace, m.Text) + "\n\nedges:")
 	for _, e := range edges {
 		fmt.Fprintf(&b, "\n  %s", edgeLine(e))
 	}
@@ -229,7 +229,7 @@ func (c *call) recent(a ask) (view, error) {
 	}
 	var entries []string
 	for i, m := range found {
-		entries = append(entries, fmt.Sprintf("[@%s] %s\n%s", c.shortcut(i, m), headline(m), indented(m.Text, false)))
+		entries = append(entries, fmt.Sprintf("[@%s] %s\n%s", c.shortcut(i, m), headline(m), indented(m, false)))
 	}
 	return view{under(fmt.Sprintf("Recent %d", len(found)), within(entries, defaultBudget)), each(found, noteOf)}, nil
 }
@@ -244,7 +244,7 @@ func (c *call) timeline(a ask) (view, error) {
 		return view{}, err
 	}
 	line := func(mark string, m *oplog.Memory) string {
-		return fmt.Sprintf("%s%s · %s · %s\n    %s", mark, m.RID, m.Created.Time().Format(time.RFC3339), tierOf(m), oneLine(m.Text, cutText))
+		return fmt.Sprintf("%s%s · %s · %s\n%s", mark, m.RID, m.Created.Time().Format(time.RFC3339), tierOf(m), indented(m, false))
 	}
 	plain := func(m *oplog.Memory) string { return line("  ", m) }
 	rows := slices.Concat([]string{"before"}, each(before, plain), []string{line("> near ", m), "after"}, each(after, plain))

@@ -166,7 +166,7 @@ func (c *call) forgetFound(a ask, q string) (view, error) {
 		ids = append(ids, h.Memory.RID)
 	}
 	if !a.flags.has("--yes") {
-		found := each(hits, func(h api.Hit) string { return headline(h.Memory) + "\n" + indented(h.Memory.Text, false) })
+		found := each(hits, func(h api.Hit) string { return headline(h.Memory) + "\n" + indented(h.Memory, false) })
 		return view{under(fmt.Sprintf("Would forget %d", len(ids)), strings.Join(append(found, "Nothing was changed. Add --yes to forget them."), "\n")),
 			map[string]any{"would_forget": ids}}, nil
 	}

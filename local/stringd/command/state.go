@@ -132,7 +132,7 @@ func (c *call) think(a ask) (view, error) {
 }
 
 func edgeLine(e oplog.Edge) string {
-	return fmt.Sprintf("%s -%s-> %s (%g)", e.Src, e.Type, e.Dst, e.Weight)
+	return api.OneLine(fmt.Sprintf("%s -%s-> %s (%g)", e.Src, e.Type, e.Dst, e.Weight))
 }
 
 func (c *call) relate(a ask) (view, error) {
