@@ -13,23 +13,23 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestStreamsEndWithTheirCaller: an event stream, an export whose reader waits, and an import whose sender waits end when their token is revoked
+// TestStreamsEndWithTheirCaller: an event stream, an export, a streamed recall and an answer to a model whose readers wait, and an import whose sender waits end when their token is revoked
 // or expires, or their database is dropped. What an import sends after that is not stored.
 func TestStreamsEndWithTheirCaller(t *testing.T) {
 	t.Parallel()
 	admin := start(t, 1).web(0)
 	text := strings.Repeat("x", 64<<10)
 	for _, end := range []string{"revoked", "expired", "dropped"} {
-		for _, stream := range []string{"events", "export", "import"} {
+		for _, stream := range []string{"events", "export", "import", "recall", "mcp"} {
 			t.Run(stream+" "+end, func(t *testing.T) {
 				t.Parallel()
 				db := end + stream
 				admin.ok("POST", "/v1/databases", obj{"name": db})
-				if stream == "export" {
+				if stream == "export" || stream == "recall" || stream == "mcp" {
 					for range 4 {
 						var many []obj
 						for range 40 {
-							many = append(many, obj{"text": text})
+							many = append(many, obj{"text": "heron " + text})
 						}
 						admin.ok("POST", "/v1/remember/batch?database="+db, obj{"memories": many})
 					}
@@ -59,6 +59,14 @@ func TestStreamsEndWithTheirCaller(t *testing.T) {
 					ask("GET", "/v1/events", "")
 				case "export":
 					ask("GET", "/v1/export", "")
+				case "recall", "mcp":
+					path, body, accept := "/v1/recall", `{"query":"heron","top_k":160}`, "text/event-stream"
+					if stream == "mcp" {
+						path, accept = "/mcp", "application/json, text/event-stream"
+						body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"recall","arguments":{"query":"heron","top_k":160}}}`
+					}
+					ask("POST", path, fmt.Sprintf("Accept: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n", accept, len(body)))
+					fmt.Fprint(nc, body)
 				case "import":
 					ask("POST", "/v1/import", "Transfer-Encoding: chunked\r\n")
 					line := `{"type":"memory","text":"before"}` + "\n"
@@ -87,6 +95,8 @@ func TestStreamsEndWithTheirCaller(t *testing.T) {
 				switch {
 				case stream == "import" && !strings.Contains(string(said), " 401 ") && !strings.Contains(string(said), " 404 "):
 					t.Errorf("the import was answered %q", said)
+				case stream == "recall" && strings.Contains(string(said), "event: end"), stream == "mcp" && strings.HasSuffix(string(said), "0\r\n\r\n"):
+					t.Errorf("the %s ended as if it were whole", stream)
 				case stream == "export" && strings.HasSuffix(string(said), "0\r\n\r\n"):
 					t.Error("the export ended as if it were whole")
 				}

@@ -185,7 +185,8 @@ func (c *conn) answer(reply any, err error) bool {
 	if !ok {
 		return c.write(reply) && c.out.Flush() == nil
 	}
-	return st.each(func(_ string, frame []byte) bool { return c.put(frame) }) && c.out.Flush() == nil
+	stays := func() error { return nil } // a token that is revoked ends no connection that it has opened
+	return st.each(stays, func(_ string, frame []byte) bool { return c.put(frame) }) && c.out.Flush() == nil
 }
 
 // write sends one frame. A reply over the limit becomes an error, and the connection goes on.

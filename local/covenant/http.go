@@ -92,7 +92,7 @@ func (s *Server) enter(d *door.Door, next http.Handler) http.Handler {
 }
 
 func (s *Server) serveRoute(run verb, rt route, w http.ResponseWriter, r *http.Request) {
-	who, status, err := s.bearer(r)
+	who, token, status, err := s.bearer(r)
 	if err != nil {
 		reply(w, status, fault(err.Error()))
 		return
@@ -130,7 +130,12 @@ func (s *Server) serveRoute(run verb, rt route, w http.ResponseWriter, r *http.R
 	}
 	answer, err := do(r.Context(), &session{srv: s, peer: *who, transport: "http"})
 	if st, ok := answer.(*stream); ok && err == nil {
-		serveEvents(w, st)
+		serveEvents(w, st, func() error {
+			if _, ok := s.peers.resolve(token); !ok {
+				return errors.New(textToken)
+			}
+			return nil
+		})
 		return
 	}
 	if err != nil {
@@ -139,12 +144,12 @@ func (s *Server) serveRoute(run verb, rt route, w http.ResponseWriter, r *http.R
 	reply(w, http.StatusOK, answer)
 }
 
-// bearer is the agent whose token a request carries.
-func (s *Server) bearer(r *http.Request) (who *AgentID, status int, err error) {
+// bearer is the agent whose token a request carries, and the token.
+func (s *Server) bearer(r *http.Request) (who *AgentID, token string, status int, err error) {
 	reason := ""
 	auth := r.Header.Get("Authorization")
-	scheme, token, _ := strings.Cut(auth, " ")
-	token = strings.TrimSpace(token)
+	scheme, rest, _ := strings.Cut(auth, " ")
+	token = strings.TrimSpace(rest)
 	switch {
 	case auth == "":
 		reason = "missing Authorization header"
@@ -154,17 +159,17 @@ func (s *Server) bearer(r *http.Request) (who *AgentID, status int, err error) {
 		reason = "malformed bearer token"
 	default:
 		if who, err = s.identityOf(r.Context(), token); err != nil {
-			return nil, http.StatusServiceUnavailable, err
+			return nil, "", http.StatusServiceUnavailable, err
 		}
 		if who != nil {
-			return who, 0, nil
+			return who, token, 0, nil
 		}
 		reason = textToken
 	}
 	if _, err := s.failAuthentication("http", reason); err != nil {
-		return nil, http.StatusInternalServerError, err
+		return nil, "", http.StatusInternalServerError, err
 	}
-	return nil, http.StatusUnauthorized, errors.New(reason)
+	return nil, "", http.StatusUnauthorized, errors.New(reason)
 }
 
 // fields are the request's, read as the socket's are.
@@ -224,10 +229,10 @@ func reply(w http.ResponseWriter, status int, v any) {
 }
 
 // serveEvents writes each frame of a stream as an event of its kind.
-func serveEvents(w http.ResponseWriter, st *stream) {
+func serveEvents(w http.ResponseWriter, st *stream, stands func() error) {
 	kit.StartEvents(w)
 	out := http.NewResponseController(w)
-	st.each(func(kind string, frame []byte) bool {
+	st.each(stands, func(kind string, frame []byte) bool {
 		_, err := w.Write(kit.AppendEvent(nil, kind, frame))
 		return err == nil && (kind == "stream_chunk" || out.Flush() == nil)
 	})

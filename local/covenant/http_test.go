@@ -2,6 +2,7 @@ package covenant_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -98,6 +99,35 @@ func TestHTTPMirror(t *testing.T) {
 		if code, _, got := w.do(c.method, c.path, c.body); code != c.code {
 			t.Errorf("%s %s %s: %d %s, want %d", c.method, c.path, c.body, code, got, c.code)
 		}
+	}
+}
+
+// TestAStreamEndsWithItsToken: rows that a client has not fetched when its token is revoked stay where they are.
+func TestAStreamEndsWithItsToken(t *testing.T) {
+	t.Parallel()
+	d := start(t)
+	token := d.operator().want("peer_enrolled", `{"kind":"enroll_peer","display":"reader@local","actions":["memory.read","memory.write"]}`)["token_b58"].(string)
+	c := d.as(token)
+	for range 100 { // more than the buffers of a connection hold
+		c.intent(strings.Repeat("x", 256<<10))
+	}
+	r, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+d.HTTP()+"/memory/recent?limit=1000", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	r.Header.Set("Accept", "text/event-stream")
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if out := d.operator().want("peer_revoked", fmt.Sprintf(`{"kind":"revoke_peer","token_prefix":%q}`, token))["outcome"].(object); out["type"] != "revoked" {
+		t.Fatal(out)
+	}
+	b, err := io.ReadAll(resp.Body)
+	if err != nil || !strings.Contains(string(b), "event: stream_error") || strings.Contains(string(b), "event: stream_end") || !strings.Contains(string(b), "unknown or revoked token") {
+		t.Errorf("%v, %d bytes that end with %.200q", err, len(b), b[max(0, len(b)-200):])
 	}
 }
 

@@ -48,9 +48,9 @@ func listed(st *stream, name string, streams bool) (any, error) {
 	return list{st.kind, name, out}, err
 }
 
-// each makes the frames of the stream and puts them, until put says that the client is gone. A chunk that is too large ends
+// each makes the frames of the stream and puts them, until put says that the client is gone, or stands says why it may not stay. A chunk that is too large ends
 // the stream with an error, and the connection goes on.
-func (st *stream) each(put func(kind string, frame []byte) bool) bool {
+func (st *stream) each(stands func() error, put func(kind string, frame []byte) bool) bool {
 	id, alive := newID(), true
 	send := func(kind string, members ...any) error {
 		b, err := kit.JSON(append(kit.Object{"kind", kind, "stream_id", id}, members...))
@@ -67,6 +67,9 @@ func (st *stream) each(put func(kind string, frame []byte) bool) bool {
 	}
 	var seq uint64
 	err := st.chunks(func(chunk any) (bool, error) {
+		if err := stands(); err != nil {
+			return false, err
+		}
 		err := send("stream_chunk", "sequence", seq, "chunk", chunk)
 		seq++
 		return alive, err

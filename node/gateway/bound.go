@@ -2,17 +2,21 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"time"
+
+	"github.com/cairndb/cairn/oplog"
 )
 
 // lastWords is what a client has to take the answer to a request that was ended.
 const lastWords = time.Second
 
 // bind bounds a request to its caller's rights: when they end, so do its context, what reads its body and what writes its answer, also
-// where they wait for the client. All rows that stream go through here, and their code uses the body and the writer it is given.
-func (q *request) bind() (done func()) {
+// where they wait for the client. Every request with a caller is bound, and what streams uses the body and the writer it is given. A body that
+// is no stream is read as a whole, in its own time.
+func (q *request) bind(stream bool) (done func()) {
 	ctx, release := q.g.cfg.Access.Bound(q.r.Context(), q.c)
 	own := http.NewResponseController(q.w)
 	connection := own
@@ -27,7 +31,7 @@ func (q *request) bind() (done func()) {
 		_ = connection.SetWriteDeadline(now.Add(lastWords))
 	})
 	q.r = q.r.WithContext(ctx)
-	if q.r.Body != nil {
+	if stream && q.r.Body != nil {
 		q.r.Body = boundBody{q.r.Body, ctx, own}
 	}
 	q.w = &boundWriter{q.w, ctx, own}
@@ -37,6 +41,15 @@ func (q *request) bind() (done func()) {
 		}
 		release()
 	}
+}
+
+// ended is the error of a request: that its caller's rights have ended, where that is why it failed. An outcome that is not known stays so.
+func (q *request) ended(err error) error {
+	var why *oplog.Error
+	if err != nil && q.r.Context().Err() != nil && errors.As(context.Cause(q.r.Context()), &why) && !errors.Is(err, &oplog.Error{Kind: oplog.UnknownOutcome}) {
+		return why
+	}
+	return err
 }
 
 // boundBody is a body that ends with its request's context. Its sender has bodyTimeout for each piece. The context is looked at after the deadline
@@ -72,6 +85,13 @@ func (w *boundWriter) Write(p []byte) (int, error) {
 		return 0, context.Cause(w.ctx)
 	}
 	return w.ResponseWriter.Write(p)
+}
+
+// WriteHeader implements http.ResponseWriter. A request that has ended gets another header.
+func (w *boundWriter) WriteHeader(status int) {
+	if w.ctx.Err() == nil {
+		w.ResponseWriter.WriteHeader(status)
+	}
 }
 
 // Unwrap is for http.ResponseController.

@@ -186,7 +186,7 @@ func (g *Gateway) serve(w http.ResponseWriter, r *http.Request, op *api.Op) {
 
 // answer checks a request in the order token, right, body, load, leadership, and asks the door, which counts it. Clients see the order
 // that they know: a node that does not take writes says so whether or not it knows the token.
-func (g *Gateway) answer(q *request, op *api.Op) (any, error) {
+func (g *Gateway) answer(q *request, op *api.Op) (result any, err error) {
 	forward := g.forwards(q.r)
 	refused := func() error {
 		if op.Writes && !forward && !g.cfg.Leads() {
@@ -194,13 +194,14 @@ func (g *Gateway) answer(q *request, op *api.Op) (any, error) {
 		}
 		return nil
 	}
-	if err := g.identify(q, op); err != nil {
+	done, err := g.identify(q, op)
+	defer done()
+	if err != nil {
 		leaveUnread(q.w, q.r)
 		return nil, cmp.Or(refused(), err)
 	}
-	if op.Stream {
-		defer q.bind()()
-	} else {
+	defer func() { err = q.ended(err) }()
+	if !op.Stream {
 		release, err := g.readBody(q, op)
 		if err != nil {
 			leaveUnread(q.w, q.r)
@@ -251,26 +252,30 @@ func (q *request) work() error {
 	return nil
 }
 
-// identify finds the caller, the database it means, and whether it has the right. It reads nothing but the header.
-func (g *Gateway) identify(q *request, op *api.Op) (err error) {
+// identify finds the caller, the database it means, and whether it has the right. It reads nothing but the header. A request that has a caller is
+// bound to the caller's rights: there is no way to a caller but this one. done is called when the request is over.
+func (g *Gateway) identify(q *request, op *api.Op) (done func(), err error) {
+	done = func() {}
 	if op.Scope == "" && op.Else == nil {
 		q.c.Surface = "http"
-		return nil
+		return done, nil
 	}
 	if q.c, err = g.authenticate(q.r); err != nil {
-		return err
+		return done, err
 	}
 	if err := g.cfg.Door.May(q.c, op); err != nil {
-		return err
+		return done, err
 	}
 	if place, ok := q.r.Context().Value(placeKey{}).(*access.Place); ok && !place.Known(q.c.Principal()) {
 		q.w.Header().Set("Connection", "close")
-		return oplog.Errorf(oplog.Unavailable, "too many connections of this client; retry")
+		return done, oplog.Errorf(oplog.Unavailable, "too many connections of this client; retry")
 	}
 	q.c.Usual = max(0, g.cfg.MaxRPS)
 	q.c.Forward, q.c.Surface, q.c.Hold = g.forwards(q.r), "http", large.NewHold(g.cfg.Budget, q.c.Principal())
-	q.c, err = g.cfg.Access.Select(q.c, q.param("database"))
-	return err
+	if q.c, err = g.cfg.Access.Select(q.c, q.param("database")); err != nil {
+		return done, err
+	}
+	return q.bind(op.Stream), nil
 }
 
 func (g *Gateway) authenticate(r *http.Request) (api.Caller, error) {

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"sync"
@@ -22,7 +23,8 @@ func (g *Gateway) serveModels(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	q := &request{g: g, w: w, r: r}
 	defer func() { q.c.Hold.Release() }() // when the answer is sent
-	err := g.identify(q, api.Message.Op)
+	done, err := g.identify(q, api.Message.Op)
+	defer done()
 	if err == nil {
 		err = g.cfg.Access.Ready(q.c) // each message is counted by itself
 	}
@@ -36,7 +38,7 @@ func (g *Gateway) serveModels(w http.ResponseWriter, r *http.Request) {
 		if errors.Is(err, &oplog.Error{Kind: oplog.Denied}) {
 			w.Header().Set("WWW-Authenticate", "Bearer")
 		}
-		g.fail(w, r, err)
+		g.fail(w, r, q.ended(err))
 		return
 	}
 	if err := q.work(); err != nil {
@@ -49,12 +51,19 @@ func (g *Gateway) serveModels(w http.ResponseWriter, r *http.Request) {
 	q.c.Forward, q.c.Surface = true, "mcp" // a model has no idea of a cluster
 	var decoded func()
 	if len(message) >= large.From {
-		done, err := g.cfg.Turns.Take(r.Context())
+		done, err := g.cfg.Turns.Take(q.r.Context())
 		if err != nil {
-			return // the client left
+			g.fail(w, r, q.ended(err)) // the client left, or may not stay
+			return
 		}
 		decoded = sync.OnceFunc(done)
 		defer decoded()
 	}
-	g.cfg.Models.Serve(w, r, q.c, message, decoded)
+	g.cfg.Models.Serve(q.w, q.r, q.c, message, decoded)
+	if a, ok := w.(*answerWriter); ok && q.r.Context().Err() != nil {
+		if a.status != 0 {
+			panic(http.ErrAbortHandler) // what was sent is not the whole answer
+		}
+		g.fail(w, r, q.ended(context.Canceled))
+	}
 }
