@@ -16,6 +16,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -25,6 +26,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
+	"syscall"
 
 	"github.com/cairndb/cairn/wire/accept"
 	"github.com/cairndb/cairn/wire/ownhost"
@@ -35,6 +38,8 @@ type Door struct {
 	Origins []string                 // of pages that may ask; none
 	Token   func(bearer string) bool // says whether a bearer token lets its sender in; nil: no token does
 	Hint    string                   // where that token is, for the message to refused clients
+
+	localhost string // localhost and the port, where nobody else can listen under that name; set by Serve
 }
 
 // CheckOrigins refuses texts that no browser sends as the origin of a page.
@@ -53,7 +58,29 @@ func (d *Door) Serve(s *http.Server, ln net.Listener, log *slog.Logger) error {
 	s.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
 		return context.WithValue(ctx, visitor{}, c.(*conn).owner)
 	}
-	return s.Serve(&listener{Listener: accept.Patiently(ln, "local http", log), most: int64(accept.Share(maxStrangers, 32))})
+	serve := func(ln net.Listener) error {
+		return s.Serve(&listener{Listener: accept.Patiently(ln, "local http", log), most: int64(accept.Share(maxStrangers, 32))})
+	}
+	var both sync.WaitGroup
+	defer both.Wait() // the server ends both
+	if six := d.takeLocalhost(ln.Addr()); six != nil {
+		both.Go(func() { _ = serve(six) }) // as the other ends
+	}
+	return serve(ln)
+}
+
+// takeLocalhost makes localhost the listener's own name, if the listener is on 127.0.0.1. It returns a listener on the same port of ::1, which
+// browsers try first for localhost: there another user of this host could serve pages under the name.
+func (d *Door) takeLocalhost(at net.Addr) net.Listener {
+	host, port, err := net.SplitHostPort(at.String())
+	if err != nil || host != "127.0.0.1" {
+		return nil
+	}
+	six, err := net.Listen("tcp6", net.JoinHostPort("::1", port))
+	if err == nil || errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EAFNOSUPPORT) { // or this machine has no ::1
+		d.localhost = net.JoinHostPort("localhost", port)
+	}
+	return six
 }
 
 // visitor is the key of a connection's owner in the context of its requests.
@@ -92,10 +119,10 @@ func (d *Door) bearer(r *http.Request) bool {
 
 // page says whether a request comes from a program, or from a page that may ask; else from is the header that shows its origin.
 //
-// The listener's own origin is that of its address alone, not of names for it: another user of the host may serve
-// pages as localhost from another of its addresses.
+// A page of the listener's own origin may: that of its address, or of localhost where the listener alone answers to it. Of another name, or
+// where another program listens on the port of ::1, another user of the host may serve the page.
 func (d *Door) page(r *http.Request, at net.Addr) (from string, ok bool) {
-	own := at != nil && r.Host == at.String()
+	own := at != nil && r.Host == at.String() || d.localhost != "" && strings.EqualFold(r.Host, d.localhost)
 	if origin := r.Header.Get("Origin"); origin != "" {
 		return origin, slices.Contains(d.Origins, origin) || own && origin == "http://"+r.Host
 	}

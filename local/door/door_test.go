@@ -116,9 +116,10 @@ func TestPagesAndNames(t *testing.T) {
 		{"another port of this host", "Origin not allowed: http://127.0.0.1:1", []string{"Origin: http://127.0.0.1:1"}},
 		{"a listed one with another port", "Origin not allowed: http://localhost:3001", []string{"Origin: http://localhost:3001"}},
 		{"a rebound name's own origin", "Host not allowed: evil.example:" + port, []string{"Host: evil.example:" + port, "Origin: http://evil.example:" + port, "Sec-Fetch-Site: same-origin"}},
-		// Another user may listen on the same port of another loopback address, serve a page from there and close.
-		{"localhost as the listener's own", "Origin not allowed: http://localhost:" + port, []string{"Host: localhost:" + port, "Origin: http://localhost:" + port}},
-		{"the same, without Origin", "Origin not allowed: same-origin", []string{"Host: localhost:" + port, "Sec-Fetch-Site: same-origin"}},
+		{"localhost as the listener's own", "in", []string{"Host: localhost:" + port, "Origin: http://localhost:" + port}},
+		{"the same, without Origin", "in", []string{"Host: localhost:" + port, "Sec-Fetch-Site: same-origin"}},
+		{"one's page sent to the other", "Origin not allowed: http://localhost:" + port, []string{"Origin: http://localhost:" + port}},
+		{"localhost of another port", "Origin not allowed: http://localhost:1", []string{"Host: localhost:1", "Origin: http://localhost:1"}},
 		{"a foreign page's image", "Origin not allowed: cross-site", []string{"Sec-Fetch-Site: cross-site"}},
 		{"an image of a page of another port", "Origin not allowed: same-site", []string{"Sec-Fetch-Site: same-site"}},
 		{"a foreign page that knows the token", "Origin not allowed: http://evil.example", []string{"Origin: http://evil.example", "Authorization: Bearer secret"}},
@@ -126,6 +127,33 @@ func TestPagesAndNames(t *testing.T) {
 		if got := ask1(t, "http://"+own, c.head...); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
+	}
+}
+
+// TestLocalhostOfAnother: where another program listens on the same port of ::1, it may have served a page as localhost, so that name's origin is not
+// the listener's own. Otherwise the listener answers there, too.
+func TestLocalhostOfAnother(t *testing.T) {
+	t.Parallel()
+	other, err := net.Listen("tcp6", "[::1]:0")
+	if err != nil {
+		t.Skipf("this machine has no ::1: %v", err)
+	}
+	defer other.Close()
+	_, port, _ := net.SplitHostPort(other.Addr().String())
+	own := serve(t, &Door{}, "127.0.0.1:"+port)
+	for _, head := range [][]string{{"Host: localhost:" + port, "Origin: http://localhost:" + port}, {"Host: localhost:" + port, "Sec-Fetch-Site: same-origin"}} {
+		if got := ask1(t, "http://"+own, head...); !strings.HasPrefix(got, "Origin not allowed: ") {
+			t.Errorf("%v: %q", head, got)
+		}
+	}
+	if got := ask1(t, "http://"+own, "Origin: http://"+own); got != "in" {
+		t.Errorf("its own address: %q", got)
+	}
+	both := serve(t, &Door{}, "127.0.0.1:0")
+	ask1(t, "http://"+both) // it listens on both before it answers on one
+	_, port, _ = net.SplitHostPort(both)
+	if got := ask1(t, "http://[::1]:"+port, "Origin: http://[::1]:"+port); got != "in" {
+		t.Errorf("over ::1: %q", got)
 	}
 }
 
