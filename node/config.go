@@ -116,7 +116,8 @@ type Surfaces struct {
 // Tokens are what clients may show.
 type Tokens struct {
 	NoMaster bool          // the cluster secret is no client token
-	Mint     bool          // write a client token of database "default" to HOME/token if there is none
+	Mint     bool          // write an admin token of database "default" to HOME/token if there is none
+	ByHome   bool          // decide both by the home: a new one has a token and no master
 	Uses     time.Duration // 5m: how often the cluster is told when tokens were used last
 }
 

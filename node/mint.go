@@ -11,29 +11,64 @@ import (
 
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/private"
+	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// mint makes the client token of HOME/token when the file is missing or its token is no longer known. The text
-// is on disk before the log learns its hash, so a crash between the two leaves a token that the next start registers.
-func (n *Node) mint(ctx context.Context) error {
+// openTokens decides, before the home has a state, what clients may show. A home that is made now has an admin token of its own in HOME/token, and the
+// cluster secret is a key of members alone. A home with a state and no such token is of a time when the secret was an admin token, and stays so.
+func (n *Node) openTokens() error {
 	path := filepath.Join(n.cfg.Home, "token")
-	raw, err := private.Read(path)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("token: %w", err)
-	}
-	text := strings.TrimSpace(string(raw))
-	if text == "" {
-		text = access.NewToken()
-		if err := syncwriter.Replace(path, []byte(text+"\n"), 0o600); err != nil {
-			return fmt.Errorf("token: %w", err)
+	if n.cfg.Tokens.ByHome {
+		old := !there(path) && (there(filepath.Join(n.cfg.Home, home.StateDir)) || there(filepath.Join(n.cfg.Home, "raft")))
+		n.cfg.Tokens.NoMaster, n.cfg.Tokens.Mint = !old, !old
+		if old {
+			n.log.Warn("the cluster secret is an admin token, because this home is of a time when it was: make tokens for clients, and set master_token = false in [server]")
 		}
 	}
-	if _, err := n.access.Authenticate(text); err == nil {
+	if !n.cfg.Tokens.Mint {
 		return nil
 	}
-	return n.service.Note(ctx, &oplog.CreateToken{Hash: access.HashToken(text), DB: oplog.DefaultDB, Label: "minted by cairn dev",
-		Scopes: []string{string(api.Read), string(api.Write), string(api.Admin)}, At: oplog.At(time.Now())})
+	text, err := homeToken(n.cfg.Home)
+	if err == nil && text == "" {
+		err = syncwriter.Replace(path, []byte(access.NewToken()+"\n"), 0o600)
+	}
+	return err
+}
+
+func there(path string) bool {
+	_, err := os.Lstat(path)
+	return !errors.Is(err, os.ErrNotExist)
+}
+
+// homeToken is the text of HOME/token, blank without one.
+func homeToken(dir string) (string, error) {
+	raw, err := private.Read(filepath.Join(dir, "token"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", fmt.Errorf("token: %w", err)
+	}
+	return strings.TrimSpace(string(raw)), nil
+}
+
+// mint has the cluster know the token of HOME/token. The text is on disk before the log learns its hash, so a crash between the two leaves a token that
+// the next start registers. A token that was revoked stays so.
+func (n *Node) mint(ctx context.Context) error {
+	text, err := homeToken(n.cfg.Home)
+	if err != nil || text == "" { // somebody removed it
+		return err
+	}
+	op := &oplog.CreateToken{Hash: access.HashToken(text), DB: oplog.DefaultDB, Label: fmt.Sprintf("home of node %d", n.cfg.Member.NodeID),
+		Scopes: []string{string(api.Read), string(api.Write), string(api.Admin)}, At: oplog.At(time.Now())}
+	known := false
+	if err := n.state.Read(func(v *state.View) error { _, known = v.Token(op.Hash); return nil }); err != nil || known {
+		return err
+	}
+	err = n.service.Note(ctx, op)
+	if errors.Is(err, &oplog.Error{Kind: oplog.Conflict}) {
+		return nil // another member has the same, and this one has not heard of it yet
+	}
+	return err
 }

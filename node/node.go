@@ -80,6 +80,9 @@ func Open(ctx context.Context, cfg Config) (_ *Node, err error) {
 	if n.disk, err = disk.Open(cfg.Home, cfg.Storage.MinFree, n.log); err != nil {
 		return nil, fmt.Errorf("home: %w", err)
 	}
+	if err := n.openTokens(); err != nil {
+		return nil, err
+	}
 	if n.cfg.Member.Secret, err = home.OpenSecret(cfg.Files()); err != nil {
 		return nil, err
 	}

@@ -111,7 +111,7 @@ func freshThree(t *testing.T, dir, token string) (nodes []*cairntest.Node) {
 	base := cairntest.FreePorts(t, 3*config.PortsEach)
 	for i := range 3 {
 		n := config.NodeHere(filepath.Join(dir, fmt.Sprint("fresh", i+1)), i+1, 3, base, token)
-		n.ElectionMS = electionMS(patient)
+		n.ElectionMS, n.Master = electionMS(patient), true
 		path := filepath.Join(dir, fmt.Sprintf("fresh%d.toml", i+1))
 		if err := config.Write(path, n); err != nil {
 			t.Fatal(err)

@@ -287,7 +287,7 @@ func TestNodesAreNamedByTheirAdvertisedHost(t *testing.T) {
 	t.Parallel()
 	dir, base := t.TempDir(), cairntest.FreePorts(t, config.PortsEach)
 	n := config.NodeHere(filepath.Join(dir, "home"), 1, 1, base, home.NewSecret())
-	n.Bind, n.Advertise, n.InsecurePeers = "", fmt.Sprintf("localhost:%d", base+3), true
+	n.Bind, n.Advertise, n.InsecurePeers, n.Master = "", fmt.Sprintf("localhost:%d", base+3), true, true
 	p := &cairntest.Node{T: t, Args: []string{"serve", "--strict", "--config", filepath.Join(dir, "node.toml")}, Token: n.Secret}
 	if err := config.Write(p.Args[3], n); err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/oplog/private"
 	"github.com/cairndb/cairn/oplog/syncwriter"
@@ -126,7 +127,7 @@ func (a *app) initCluster(f initFlags) error {
 			return err
 		}
 		fmt.Fprintf(a.Out, "config written to %s\ncluster_secret: %s\n", f.output, f.Secret)
-		fmt.Fprintf(a.Err, "next: give the other nodes the same secret, then run `cairn serve --config %s` on each\n", f.output)
+		fmt.Fprintf(a.Err, "next: give the other nodes the same secret, then run `cairn serve --config %s` on each; an admin token is in %s from then on\n", f.output, filepath.Join(f.DataDir, "token"))
 		return nil
 	}
 	files, err := config.WriteHere(f.dir, f.nodes, f.base, f.Secret, func(n *config.NodeFile) error { return f.certify(f.dir, n) })
@@ -134,8 +135,18 @@ func (a *app) initCluster(f initFlags) error {
 		return err
 	}
 	token := filepath.Join(f.dir, "token")
-	if err := syncwriter.Replace(token, []byte(f.Secret+"\n"), 0o600); err != nil {
+	text := []byte(access.NewToken() + "\n")
+	if err := syncwriter.Replace(token, text, 0o600); err != nil {
 		return err
+	}
+	for _, file := range files { // the members make it known to each other
+		data := strings.TrimSuffix(file, ".toml")
+		if err := private.MakeDir(data); err != nil {
+			return err
+		}
+		if err := syncwriter.Replace(filepath.Join(data, "token"), text, 0o600); err != nil {
+			return err
+		}
 	}
 	fmt.Fprintf(a.Out, "configs written to %s\ntoken: %s\n", strings.Join(files, " "), token)
 	return nil

@@ -37,7 +37,9 @@ func memberAlone(t testing.TB) *cairntest.Node {
 	t.Helper()
 	dir := t.TempDir()
 	p := &cairntest.Node{T: t, Args: []string{"serve", "--strict", "--config", filepath.Join(dir, "node.toml")}, Token: home.NewSecret()}
-	if err := config.Write(p.Args[3], config.NodeHere(filepath.Join(dir, "home"), 1, 1, cairntest.FreePorts(t, config.PortsEach), p.Token)); err != nil {
+	n := config.NodeHere(filepath.Join(dir, "home"), 1, 1, cairntest.FreePorts(t, config.PortsEach), p.Token)
+	n.Master = true
+	if err := config.Write(p.Args[3], n); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(p.Kill)
@@ -71,7 +73,7 @@ func severalIn(t testing.TB, dir string, of int, change func(*config.NodeFile)) 
 	base := cairntest.FreePorts(t, of*config.PortsEach)
 	token = home.NewSecret()
 	files, err := config.WriteHere(dir, of, base, token, func(n *config.NodeFile) error {
-		n.ElectionMS = electionMS(patient)
+		n.ElectionMS, n.Master = electionMS(patient), true
 		change(n)
 		return nil
 	})

@@ -16,7 +16,7 @@ var (
 
 	ChangeMembers = row[ChangeMembersRequest, MembersChanged](Op{Name: "cluster_change", Node: true, Here: true, Scope: Admin, HTTP: "POST /v1/cluster/{verb}", Confirm: "verb",
 		Does: "Change the cluster's members: join, leave, remove, promote, transfer. promote without a node_id asks for leadership for this node."})
-	ControlSnapshot = row[ReadRequest, Control](Op{Name: "control_snapshot", Does: "The replicated databases and tokens; for the cluster secret only.", Scope: Read,
+	ControlSnapshot = row[ReadRequest, Control](Op{Name: "control_snapshot", Does: "The replicated databases and tokens; for tokens with the scope admin only.", Scope: Read,
 		HTTP: "GET /v1/admin/control-snapshot"})
 )
 

@@ -102,8 +102,8 @@ func (s *Service) askMembers(ctx context.Context, c api.Caller, q api.ChangeMemb
 }
 
 func (s *Service) controlSnapshot(v *state.View, c api.Caller, _ *api.ReadRequest) (*api.Control, error) {
-	if c.Token != "" {
-		return nil, &api.Refusal{Code: "forbidden", Err: oplog.Errorf(oplog.Denied, "the cluster secret is needed")}
+	if !c.May(api.Admin) {
+		return nil, &api.Refusal{Code: "forbidden", Err: oplog.Errorf(oplog.Denied, "a token with the scope admin is needed")}
 	}
 	valid := slices.DeleteFunc(byAge(v.Tokens()), func(t oplog.Token) bool { return t.Revoked != 0 })
 	return &api.Control{Databases: each(v.Databases(), func(d oplog.Database) api.KeptDatabase {

@@ -128,7 +128,7 @@ func (l *lab) trio(ctx context.Context, edit func(*config.NodeFile)) (*trio, err
 		return nil, err
 	}
 	c := &trio{token: home.NewSecret()}
-	files, err := config.WriteHere(dir, 3, base, c.token, func(n *config.NodeFile) error { edit(n); return nil })
+	files, err := config.WriteHere(dir, 3, base, c.token, func(n *config.NodeFile) error { n.Master = true; edit(n); return nil })
 	if err != nil {
 		return nil, err
 	}

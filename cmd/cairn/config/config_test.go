@@ -48,9 +48,11 @@ func TestConfigFile(t *testing.T) {
 				return c.Raft.Heartbeat == 250*time.Millisecond && c.Raft.Election == time.Second && c.Raft.SnapshotThreshold == 9 &&
 					c.Raft.SnapshotInterval == 500*time.Millisecond && c.Raft.TrailingLogs == 7
 			}},
-		{"the master token", "[server]\nmaster_token = false\nforward_writes = true", nil, func(c node.Config) bool { return c.Tokens.NoMaster && *c.Surfaces.ForwardWrites }},
+		{"the master token", "[server]\nmaster_token = false\nforward_writes = true", nil, func(c node.Config) bool {
+			return c.Tokens.NoMaster && c.Tokens.Mint && !c.Tokens.ByHome && *c.Surfaces.ForwardWrites
+		}},
 		{"the gateway's pages and rates", "[server]\ncors_origins = [\"https://a.example\"]\n[limits]\nmax_rps = 7", nil, func(c node.Config) bool { return len(c.Surfaces.CORSOrigins) == 1 && c.Limits.MaxRPS == 7 }},
-		{"the master token is on by itself", "", nil, func(c node.Config) bool { return !c.Tokens.NoMaster && c.Surfaces.ForwardWrites == nil }},
+		{"the home decides on the master token", "", nil, func(c node.Config) bool { return c.Tokens.ByHome && c.Surfaces.ForwardWrites == nil }},
 		{"protection spelled out as off", "[encryption]\nauto_generate = false\n[tls]\ncert_path = \"\"", nil, func(c node.Config) bool { return c.Member.NodeID == 1 }},
 		{"a master key in a file", "[encryption]\nkey_file = \"/keys/k\"", nil, func(c node.Config) bool { return c.Storage.Encryption == seal.Source{File: "/keys/k"} }},
 		{"a master key as older files name it", "[encryption]\nkey_path = \"/keys/k\"", nil, func(c node.Config) bool { return c.Storage.Encryption == seal.Source{File: "/keys/k"} }},

@@ -31,7 +31,7 @@ type server struct {
 	ForwardWrites *bool    `toml:"forward_writes" default:"over HTTP only" doc:"Whether a follower forwards writes to the leader. Unset: it forwards those that come over HTTP, and refuses those over the wire with the leader's address; true: it forwards both; false: it refuses both, over HTTP with 307."`
 	Lenient       bool     `toml:"lenient" default:"false" doc:"false: requests with unknown fields, values of the wrong type or numbers out of range are refused, and the error names the field; true: accepted, as clients of the first gateways (0.7 and before) rely on: unknown fields and values of the wrong type are ignored, numbers are kept as sent. Unreadable dates are always refused."`
 	CORSOrigins   []string `toml:"cors_origins" default:"none" doc:"Origins of web pages that may send requests to the gateway."`
-	MasterToken   *bool    `toml:"master_token" default:"true" doc:"Whether the cluster secret is an admin token of database \"default\"."`
+	MasterToken   *bool    `toml:"master_token" default:"false for new homes" doc:"Whether the cluster secret is an admin token of database \"default\". Unset: false for a home that is made from now on, and true, with a warning, for an older one. Where it is false a node makes an admin token in data_dir/token, if there is none."`
 }
 
 type cluster struct {

@@ -30,6 +30,7 @@ type NodeFile struct {
 	HeartbeatMS, ElectionMS         int
 	TLS                             string // directory of the certificates; empty for plain text
 	InsecurePeers                   bool   // plain text between machines
+	Master                          bool   // the cluster secret is an admin token
 	Local                           bool   // several nodes share the machine: the surfaces of each have a home and ports of their own
 	StringPort, CovenantPort        int
 }
@@ -74,6 +75,9 @@ http_port = {{.HTTPPort}}
 data_dir = {{printf "%q" .DataDir}}
 {{- if .Bind}}
 bind = {{printf "%q" .Bind}}
+{{- end}}
+{{- if .Master}}
+master_token = true
 {{- end}}
 
 [cluster]

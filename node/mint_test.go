@@ -1,0 +1,59 @@
+package node_test
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cairndb/cairn/node"
+)
+
+// TestTheClusterSecretIsNoToken: in new homes clients cannot show the cluster secret, and each home has an admin token of its own, which all members
+// know. A home that has a state and no such token is of a time when the secret was one: there it stays one.
+func TestTheClusterSecretIsNoToken(t *testing.T) {
+	t.Parallel()
+	c := startWith(t, 3, func(_ int, cfg *node.Config) { cfg.Tokens = node.Tokens{ByHome: true} })
+	lead := c.leader()
+	token := func(i int) string {
+		raw, err := os.ReadFile(filepath.Join(c.cfgs[i].Home, "token"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.TrimSpace(string(raw))
+	}
+	for i := range 3 {
+		if status, out := c.web(i).send("GET", "/v1/stats", nil); status != http.StatusUnauthorized {
+			t.Errorf("node %d lets the cluster secret in: %d %v", i+1, status, out)
+		}
+		if _, err := wireClient(t, c.nodes[i].Addrs().Wire, secret); err == nil {
+			t.Errorf("node %d lets the cluster secret in over the wire", i+1)
+		}
+		mine := c.web(lead).with(token(i))
+		if got := mine.ok("GET", "/v1/admin/me", nil); got["master"] != false {
+			t.Errorf("the token of node %d: %v", i+1, got)
+		}
+		mine.ok("GET", "/v1/admin/audit", nil)
+	}
+
+	other := (lead + 1) % 3
+	c.web(lead).with(token(lead)).ok("POST", "/v1/admin/tokens/revoke", obj{"token": token(other)})
+	c.stop(other)
+	c.open(other)
+	c.ready(other)
+	if status, out := c.web(other).with(token(other)).send("GET", "/v1/stats", nil); status != http.StatusUnauthorized {
+		t.Errorf("a start gave a revoked token back: %d %v", status, out)
+	}
+
+	c.stop(other)
+	if err := os.Remove(filepath.Join(c.cfgs[other].Home, "token")); err != nil {
+		t.Fatal(err)
+	}
+	c.open(other)
+	c.ready(other)
+	c.web(other).ok("GET", "/v1/stats", nil)
+	if _, err := os.Stat(filepath.Join(c.cfgs[other].Home, "token")); err == nil {
+		t.Error("an old home got a token that nobody asked for")
+	}
+}
