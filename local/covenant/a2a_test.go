@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -75,6 +76,46 @@ func TestTaskFromOneAgentToAnother(t *testing.T) {
 	}
 	if got := list(d.operator().want("a2_a_queue", queue)["tasks"]); len(got) != 0 {
 		t.Errorf("a stranger sees %v", got)
+	}
+}
+
+// TestRecentOfTheMailbox: what is recent is the end of the list, for the sender and the recipient alone, and reading it takes nothing away.
+func TestRecentOfTheMailbox(t *testing.T) {
+	t.Parallel()
+	d := start(t)
+	ann, annKey := d.enroll("ann@local", "a2a.send.ann@local", "a2a.respond.ann@local")
+	me := agent("ann@local", annKey)
+	ids := []string{uuid.NewString(), uuid.NewString(), uuid.NewString()}
+	for _, id := range ids {
+		ann.want("a2_a_task_queued", send(taskOf(id, me, me, "")))
+	}
+	tasks := func(c *client, more string) (got []string) {
+		for _, row := range list(c.want("a2_a_tasks", `{"kind":"recent_a2_a_tasks"`+more+`}`)["tasks"]) {
+			got = append(got, row["id"].(string))
+		}
+		return got
+	}
+	ann.want("a2_a_task_opt", recvTask)
+	for more, want := range map[string][]string{"": ids, `,"limit":2`: ids[1:], `,"limit":0`: nil} {
+		if got := tasks(ann, more); !slices.Equal(got, want) {
+			t.Errorf("tasks%s: %v, want %v", more, got, want)
+		}
+	}
+	ann.want("a2_a_result_posted", post(ids[0], "ok"))
+	if got := tasks(ann, ""); !slices.Equal(got, ids[1:]) {
+		t.Errorf("after the first has ended: %v", got)
+	}
+	for range 2 {
+		if got := list(ann.want("a2_a_results", `{"kind":"recent_a2_a_results"}`)["results"]); len(got) != 1 || got[0]["task_id"] != ids[0] {
+			t.Errorf("results: %v", got)
+		}
+	}
+	if got := tasks(d.operator(), ""); got != nil {
+		t.Errorf("a stranger sees %v", got)
+	}
+	ann.refused("intent: "+ids[0]+" has no checkpoint to resume from", `{"kind":"resume_intent","intent_id":"`+ids[0]+`"}`)
+	if got := list(ann.want("debits", `{"kind":"recent_debits","limit":3}`)["debits"]); len(got) != 0 {
+		t.Errorf("debits: %v", got)
 	}
 }
 
