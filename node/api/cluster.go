@@ -7,7 +7,7 @@ import (
 
 // The cluster and its members.
 var (
-	Cluster = row[Nothing, ClusterStatus](Op{Name: "cluster", Node: true, Else: Up.Op, Does: "The cluster as this node sees it. Without a token: whether the node is alive and ready.",
+	Cluster = row[Nothing, ClusterStatus](Op{Name: "cluster", Node: true, Does: "The cluster as this node sees it. Without a token: whether the node is alive and ready.",
 		HTTP: "GET /v1/cluster", Wire: wire.OpClusterStatus})
 	Up = row[Nothing, UpAnswer](Op{Name: "up", Node: true, Does: "Whether this node is alive and ready, for callers who may know no more."})
 

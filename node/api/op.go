@@ -37,7 +37,6 @@ type Op struct {
 	Writes bool   // needs the leader
 	Reads  bool   // tells what is stored though its scope is another: the caller needs read, too
 	Here   bool   // tells of this node or of the moment, and not of the log: how new the answer must be is no question. All other reads take a Fresh
-	Else   *Op    // what a caller without a token is answered instead
 	Asked  bool   // members ask each other for it, in the name of a caller
 	Node   bool   // is about nodes and their host: a node answers it though it has no state yet
 
@@ -56,7 +55,7 @@ type Op struct {
 	Wire wire.Op
 	Tool *Tool
 
-	request, answer reflect.Type
+	types struct{ request, answer reflect.Type }
 }
 
 // A Tool is an operation that models may call. Its text is written for them: when to use it, and what it returns.
@@ -72,7 +71,7 @@ type Tool struct {
 type Of[Q, A any] struct{ *Op }
 
 func row[Q, A any](o Op) Of[Q, A] {
-	o.request, o.answer = reflect.TypeFor[Q](), reflect.TypeFor[A]()
+	o.types.request, o.types.answer = reflect.TypeFor[Q](), reflect.TypeFor[A]()
 	return Of[Q, A]{&o}
 }
 
@@ -99,16 +98,16 @@ type Door interface {
 }
 
 // New returns a pointer to an empty request.
-func (o *Op) New() any { return reflect.New(o.request).Interface() }
+func (o *Op) New() any { return reflect.New(o.types.request).Interface() }
 
 // Answer returns a pointer to an empty answer.
-func (o *Op) Answer() any { return reflect.New(o.answer).Interface() }
+func (o *Op) Answer() any { return reflect.New(o.types.answer).Interface() }
 
 // Takes describes the request's fields.
-func (o *Op) Takes() field.Object { return field.Of(o.request) }
+func (o *Op) Takes() field.Object { return field.Of(o.types.request) }
 
 // Gives describes the answer's fields.
-func (o *Op) Gives() field.Object { return field.Of(o.answer).Answered() }
+func (o *Op) Gives() field.Object { return field.Of(o.types.answer).Answered() }
 
 // Method is the HTTP method; blank when HTTP does not offer the operation.
 func (o *Op) Method() string { method, _, _ := strings.Cut(o.HTTP, " "); return method }

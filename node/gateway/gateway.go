@@ -163,8 +163,8 @@ func (g *Gateway) Close(ctx context.Context) error {
 // serve answers a request for an operation.
 func (g *Gateway) serve(w http.ResponseWriter, r *http.Request, op *api.Op) {
 	start := time.Now()
-	if op.Else != nil && r.Header.Get("Authorization") == "" {
-		op = op.Else
+	if other := strangers[op]; other != nil && r.Header.Get("Authorization") == "" {
+		op = other
 	}
 	defer func() { g.cfg.Metrics.Handled(op.Name, time.Since(start)) }()
 	q := &request{g: g, w: w, r: r}
@@ -256,7 +256,7 @@ func (q *request) work() error {
 // bound to the caller's rights: there is no way to a caller but this one. done is called when the request is over.
 func (g *Gateway) identify(q *request, op *api.Op) (done func(), err error) {
 	done = func() {}
-	if op.Scope == "" && op.Else == nil {
+	if op.Scope == "" && strangers[op] == nil {
 		q.c.Surface = "http"
 		return done, nil
 	}

@@ -110,8 +110,8 @@ func summary(op *api.Op) string {
 
 // terms is what a caller of an operation needs, what a call counts as, and which node does it.
 func terms(op *api.Op) string {
-	if op.Else != nil {
-		return "Any token will do; without one: " + op.Else.Does
+	if other := strangers[op]; other != nil {
+		return "Any token will do; without one: " + other.Does
 	}
 	if op.Scope == "" {
 		return "Needs no token."

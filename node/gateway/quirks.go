@@ -37,6 +37,9 @@ var preparers = map[*api.Op]func(q *request, request any) error{
 	},
 }
 
+// strangers maps an operation to the one that answers it for a caller without a token.
+var strangers = map[*api.Op]*api.Op{api.Cluster.Op: api.Up.Op}
+
 // quirks are what clients of this protocol know of single answers that no other surface's do.
 var quirks = map[*api.Op]func(q *request, answer any) (any, error){
 	api.Relate.Op: func(q *request, answer any) (any, error) {

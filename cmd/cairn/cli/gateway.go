@@ -136,6 +136,9 @@ func Call[Q, A any](ctx context.Context, t *Target, op api.Of[Q, A], body any) (
 // Cluster reads the cluster's status, into an api.ClusterStatus or as JSON. A gateway tells a stranger only whether it is ready, so a missing
 // token is an error.
 func (t *Target) Cluster(ctx context.Context, answer any) error {
+	if _, err := t.URL(ctx); err != nil {
+		return err
+	}
 	if _, err := t.Token(); err != nil {
 		return err
 	}
