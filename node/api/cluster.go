@@ -11,10 +11,10 @@ var (
 		HTTP: "GET /v1/cluster", Wire: wire.OpClusterStatus})
 	Up = row[Nothing, UpAnswer](Op{Name: "up", Node: true, Does: "Whether this node is alive and ready, for callers who may know no more."})
 
-	Topology = row[Nothing, TopologyAnswer](Op{Name: "cluster_topology", Node: true, Here: true, Does: "The members of the cluster and where each is reached.", Scope: Read, HTTP: "GET /v1/cluster/topology"})
-	Raft     = row[Nothing, RaftState](Op{Name: "cluster_raft", Node: true, Here: true, Does: "Raft as this node knows it.", Scope: Read, HTTP: "GET /v1/cluster/raft"})
+	Topology = row[Nothing, TopologyAnswer](Op{Name: "cluster_topology", Node: true, Does: "The members of the cluster and where each is reached.", Scope: Read, HTTP: "GET /v1/cluster/topology"})
+	Raft     = row[Nothing, RaftState](Op{Name: "cluster_raft", Node: true, Does: "Raft as this node knows it.", Scope: Read, HTTP: "GET /v1/cluster/raft"})
 
-	ChangeMembers = row[ChangeMembersRequest, MembersChanged](Op{Name: "cluster_change", Node: true, Here: true, Scope: Admin, HTTP: "POST /v1/cluster/{verb}", Confirm: "verb",
+	ChangeMembers = row[ChangeMembersRequest, MembersChanged](Op{Name: "cluster_change", Node: true, Scope: Admin, HTTP: "POST /v1/cluster/{verb}", Confirm: "verb",
 		Does: "Change the cluster's members: join, leave, remove, promote, transfer. promote without a node_id asks for leadership for this node."})
 	ControlSnapshot = row[ReadRequest, Control](Op{Name: "control_snapshot", Does: "The replicated databases and tokens; for tokens with the scope admin only.", Scope: Read,
 		HTTP: "GET /v1/admin/control-snapshot"})

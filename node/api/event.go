@@ -9,11 +9,11 @@ import (
 )
 
 // Events tells what happens in a database as it happens.
-var Events = row[EventsRequest, Subscription](Op{Name: "events", Here: true, Scope: Read, HTTP: "GET /v1/events", Media: "text/event-stream", Stream: true, Wire: wire.OpSubscribe,
+var Events = row[EventsRequest, Subscription](Op{Name: "events", Scope: Read, HTTP: "GET /v1/events", Media: "text/event-stream", Stream: true, Wire: wire.OpSubscribe,
 	Does: "Changes as an event stream: ids, never a memory's text. Last-Event-ID, or from, resumes after a log index."})
 
 // Message is one message of a conversation that is no operation of its own, such as a model's first: it is counted as one.
-var Message = row[Nothing, Nothing](Op{Name: "message", Node: true, Here: true, Does: "One message of a conversation.", Scope: Read})
+var Message = row[Nothing, Nothing](Op{Name: "message", Node: true, Does: "One message of a conversation.", Scope: Read})
 
 type EventsRequest struct {
 	From  uint64   `json:"from" is:"integer[0..]" code:"invalid_cursor" doc:"Begin with the events after this log index; 0 begins with the next event. The header Last-Event-ID takes precedence."`

@@ -10,7 +10,7 @@ var (
 	Ready = row[Nothing, ReadyAnswer](Op{Name: "health_ready", Node: true, HTTP: "GET /v1/health/ready",
 		Does: "Whether the node has caught up since its start and is not far behind; 503 when not. A node that loses its leader stays ready, for it still answers reads. behind is null while it hears no leader."})
 
-	PackContext = row[Nothing, PackContextAnswer](Op{Name: "pack_context", Here: true, Does: "Always empty: there are no packs here.", Scope: Read, HTTP: "GET /v1/pack-context"})
+	PackContext = row[Nothing, PackContextAnswer](Op{Name: "pack_context", Does: "Always empty: there are no packs here.", Scope: Read, HTTP: "GET /v1/pack-context"})
 
 	Embedding = row[EmbeddingRequest, EmbeddingAnswer](Op{Name: "embedding", Does: "A database's embedder, the number of memories with a vector, and the state of this node's embedder.",
 		Scope: Read, HTTP: "GET /v1/admin/databases/{name}/embedding"})

@@ -13,7 +13,7 @@ import (
 var (
 	View   = row[ViewRequest, Nothing](Op{Name: "view", Does: "Read the state with a function of a dialect's own.", Scope: Read, Cost: free})
 	Search = row[SearchRequest, Found](Op{Name: "search", Does: "Find memories with filters of a dialect's own.", Scope: Read})
-	Place  = row[Nothing, PlaceAnswer](Op{Name: "place", Here: true, Does: "This node's place in its cluster at the moment; no other node is asked.", Scope: Read, Cost: free})
+	Place  = row[Nothing, PlaceAnswer](Op{Name: "place", Does: "This node's place in its cluster at the moment; no other node is asked.", Scope: Read, Cost: free})
 
 	Capture = row[CaptureRequest, Captured](Op{Name: "capture", Does: "Store events with their summaries, all or none.", Scope: Write, Writes: true,
 		Cost: free}) // what is new is counted when the events are made
@@ -36,7 +36,7 @@ var (
 	RunGit     = row[HostRequest, Nothing](Op{Name: "run_git", Node: true, Does: "Run git on a repository of this host.", Scope: Git, Stream: true, Cost: free})
 	AskHosts   = row[HostRequest, Nothing](Op{Name: "ask_hosts", Node: true, Does: "Ask other hosts over HTTP.", Scope: Network, Stream: true, Cost: free})
 	StopNode   = row[HostRequest, Nothing](Op{Name: "stop_node", Node: true, Does: "Stop the process that serves the client.", Scope: Stop, Stream: true, Cost: free})
-	LoseStream = row[Nothing, Nothing](Op{Name: "lose_stream", Node: true, Here: true, Does: "Count an event stream that was ended because its client does not keep up.", Scope: Read, Cost: free})
+	LoseStream = row[Nothing, Nothing](Op{Name: "lose_stream", Node: true, Does: "Count an event stream that was ended because its client does not keep up.", Scope: Read, Cost: free})
 )
 
 // free is the cost of what is part of an operation, and of what is about no memory: the rate of a database does not hold it.

@@ -1,7 +1,7 @@
 package api
 
 // Keys is what each member's files are encrypted with, and what its ports show.
-var Keys = row[KeysRequest, KeysAnswer](Op{Name: "cluster_keys", Node: true, Here: true, Scope: Admin, Asked: true, HTTP: "GET /v1/cluster/keys",
+var Keys = row[KeysRequest, KeysAnswer](Op{Name: "cluster_keys", Node: true, Scope: Admin, Asked: true, HTTP: "GET /v1/cluster/keys",
 	Does: "Encryption and TLS of every member: whether its home is encrypted, the ids and ages of its data keys, what a rotation has left to do, its certificates and their ends, and which ports use TLS. Never a key."})
 
 type KeysRequest struct {

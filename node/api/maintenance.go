@@ -5,7 +5,7 @@ package api
 var (
 	RunMaintenance = row[RunMaintenanceRequest, MaintenanceRun](Op{Name: "maintenance_run", Scope: Admin, Writes: true, HTTP: "POST /v1/admin/maintenance/run",
 		Does: "Merge duplicates and look for contradictions and patterns, in one database or all."})
-	MaintenanceStatus = row[MaintenanceStatusRequest, UpkeepList](Op{Name: "maintenance_status", Here: true, Scope: Admin, HTTP: "GET /v1/admin/maintenance/status",
+	MaintenanceStatus = row[MaintenanceStatusRequest, UpkeepList](Op{Name: "maintenance_status", Scope: Admin, HTTP: "GET /v1/admin/maintenance/status",
 		Does: "When maintenance last ran, for one database or each, and what waits for a decision."})
 )
 

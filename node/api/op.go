@@ -36,7 +36,6 @@ type Op struct {
 	Scope  Scope  // what the caller must have; blank: no token is asked
 	Writes bool   // needs the leader
 	Reads  bool   // tells what is stored though its scope is another: the caller needs read, too
-	Here   bool   // tells of this node or of the moment, and not of the log: how new the answer must be is no question. All other reads take a Fresh
 	Asked  bool   // members ask each other for it, in the name of a caller
 	Node   bool   // is about nodes and their host: a node answers it though it has no state yet
 

@@ -1,7 +1,7 @@
 package api
 
 // Past is the last day of the nodes.
-var Past = row[PastRequest, PastAnswer](Op{Name: "cluster_metrics", Node: true, Here: true, Scope: Read, Asked: true, HTTP: "GET /v1/cluster/metrics",
+var Past = row[PastRequest, PastAnswer](Op{Name: "cluster_metrics", Node: true, Scope: Read, Asked: true, HTTP: "GET /v1/cluster/metrics",
 	Does: "Rates, latencies, lag and sizes of every node over the last 24 hours, with starts and elections. Each node keeps its own in memory, since it started."})
 
 type PastRequest struct {

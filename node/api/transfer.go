@@ -12,11 +12,11 @@ import (
 // Backups, and a database as lines of JSON. A backup is made in two steps, so that a download that breaks off goes on where it was: it
 // is written to a file beside the state, that file is served, ranges and all, and it is removed by its id.
 var (
-	MakeBackup = row[MakeBackupRequest, Backup](Op{Name: "backup", Here: true, Scope: Admin, HTTP: "POST /v1/admin/backups",
+	MakeBackup = row[MakeBackupRequest, Backup](Op{Name: "backup", Scope: Admin, HTTP: "POST /v1/admin/backups",
 		Does: "Make a backup of all databases as this node has them: the whole state, or, with since, the log after an index."})
-	FetchBackup = row[FetchBackupRequest, BackupFile](Op{Name: "backup_send", Here: true, Does: "Download a backup; ranges are served.", Scope: Admin, HTTP: "GET /v1/admin/backups/{id}",
+	FetchBackup = row[FetchBackupRequest, BackupFile](Op{Name: "backup_send", Does: "Download a backup; ranges are served.", Scope: Admin, HTTP: "GET /v1/admin/backups/{id}",
 		Media: "application/octet-stream", Stream: true})
-	DropBackup = row[DropBackupRequest, DroppedBackup](Op{Name: "backup_drop", Here: true, Does: "Delete a backup that was downloaded.", Scope: Admin, HTTP: "DELETE /v1/admin/backups/{id}", Confirm: "id"})
+	DropBackup = row[DropBackupRequest, DroppedBackup](Op{Name: "backup_drop", Does: "Delete a backup that was downloaded.", Scope: Admin, HTTP: "DELETE /v1/admin/backups/{id}", Confirm: "id"})
 
 	Export = row[ReadRequest, Exported](Op{Name: "export", Does: "A database's memories with their revisions and claims, those that were merged into others too, then its relations; NDJSON. What was forgotten is not in it.", Scope: Read, HTTP: "GET /v1/export",
 		Media: "application/x-ndjson", Stream: true})
