@@ -48,18 +48,19 @@ func (a *Control) Holds(c api.Caller) bool {
 }
 
 // standing says when a caller's token expires, 0 for never, and why it may not stay: its token is unknown, revoked or expired, or its database
-// is gone. A state that cannot be read ends nothing.
+// is gone. A state that cannot be read ends nothing; nor does one that lacks a token or a database, while it lacks what the node had before its start.
 func (a *Control) standing(c api.Caller) (expiry oplog.Time, refused error) {
+	whole := a.whole == nil || a.whole() // before: what was not there may be a moment later
 	_ = a.state.Read(func(v *state.View) error {
 		if c.Token != "" {
 			t, known := v.Token(c.Token)
-			if !known || !valid(t) {
+			if !known && whole || known && !valid(t) {
 				refused = ErrToken
 				return nil
 			}
 			expiry = t.Expires
 		}
-		if _, known := v.Database(c.DB); !known && c.Database != "" {
+		if _, known := v.Database(c.DB); !known && whole && c.Database != "" {
 			refused = oplog.Errorf(oplog.NotFound, "database '%s' not found", c.Database)
 		}
 		return nil
