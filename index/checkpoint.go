@@ -87,7 +87,7 @@ func (k *checkpointState) wait() {
 // checkpoint starts writing a checkpoint in the background when enough rows have changed and none is being written.
 func (x *Index) checkpoint() {
 	k := &x.checkpoints
-	if k.changes.Load() < checkpointRows || k.busy() {
+	if k.changes.Load() < checkpointRows || k.busy() || x.behind() {
 		return
 	}
 	rows := 0

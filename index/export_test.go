@@ -49,3 +49,6 @@ func CheckMembers(x *Index, id oplog.DB) error {
 	}
 	return nil
 }
+
+// Loading has f told when a question is about to load a closed index.
+func Loading(cfg *Config, f func(oplog.DB)) { cfg.loading = f }

@@ -176,6 +176,9 @@ func (x *Index) refresh(ctx context.Context, v *state.View, id oplog.DB, ops []o
 	if !ok {
 		return nil
 	}
+	if x.leave(id, ops, list) {
+		return nil
+	}
 	turn := x.turn(id)
 	turn.Lock()
 	defer turn.Unlock()
@@ -281,6 +284,9 @@ func (x *Index) dropGone(v *state.View) {
 
 // drop closes and removes the index of a database.
 func (x *Index) drop(id oplog.DB) {
+	if x.leave(id, nil, memories{}) {
+		return // the opening finds that the database is gone
+	}
 	turn := x.turn(id)
 	turn.Lock()
 	defer turn.Unlock()

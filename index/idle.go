@@ -17,8 +17,8 @@ import (
 // when a question comes, so that entries pass a closed one by. One with files is closed when a checkpoint has all of it and nothing
 // came since; the next entry that touches it opens it before it is applied, and so does the next question.
 //
-// Invariant: the task that holds the turn of a database is alone in opening, closing and feeding its index. What Follow skips because
-// it is closed is in the state already, and the opening reads the state after that.
+// Invariant: the task that holds the turn of a database is alone in closing, feeding and replacing its index. What Follow skips because it is closed
+// is in the state already, and the opening reads the state after that; what comes during an opening is left to it (opening.go).
 
 // Bounds of an index that is made from the state. What is larger has files.
 const (
@@ -27,19 +27,37 @@ const (
 	smallAll   = 64 << 20 // of the words of all that are open
 )
 
-// turn is the lock of a database, and of some others.
-func (x *Index) turn(id oplog.DB) *sync.Mutex { return &x.turns[int(id)%len(x.turns)] }
+// turns are the locks of databases, each of its own: a question that opens a large index holds up no other database.
+type turns struct {
+	mu sync.Mutex // while all are taken, none is made
+	by map[oplog.DB]*sync.Mutex
+}
+
+// turn returns the lock of a database.
+func (x *Index) turn(id oplog.DB) *sync.Mutex {
+	t := &x.turns
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	turn := t.by[id]
+	if turn == nil {
+		turn = new(sync.Mutex)
+		t.by[id] = turn
+	}
+	return turn
+}
 
 func (x *Index) takeAllTurns() {
-	for i := range x.turns {
-		x.turns[i].Lock()
+	x.turns.mu.Lock()
+	for _, turn := range x.turns.by {
+		turn.Lock()
 	}
 }
 
 func (x *Index) endAllTurns() {
-	for i := range x.turns {
-		x.turns[i].Unlock()
+	for _, turn := range x.turns.by {
+		turn.Unlock()
 	}
+	x.turns.mu.Unlock()
 }
 
 // small says whether a database needs no files.
@@ -47,50 +65,7 @@ func (x *Index) small(v *state.View, id oplog.DB) bool {
 	return x.cfg.Small > 0 && v.Stats(id).NextSeq <= uint64(x.cfg.Small)
 }
 
-// acquire returns the index of a database and keeps it open until release. It opens a closed one, however long the asker waits: the next one has it
-// then. It is nil when there is no such database.
-func (x *Index) acquire(id oplog.DB) (*database, error) {
-	d, err := x.pin(id)
-	if d != nil || err != nil {
-		return d, err
-	}
-	turn := x.turn(id)
-	turn.Lock()
-	if d, err = x.pin(id); d == nil && err == nil { // no other searcher opened it meanwhile
-		err = x.cfg.State.Read(func(v *state.View) error {
-			info, ok := v.Database(id)
-			if !ok {
-				return nil
-			}
-			var err error
-			if d, err = x.openClosed(context.Background(), v, info); d != nil {
-				d.users.Add(1) // its turn keeps it open until here
-			}
-			return err
-		})
-	}
-	turn.Unlock()
-	x.closeExcess()
-	return d, err
-}
-
-// pin is acquire for what is open.
-func (x *Index) pin(id oplog.DB) (*database, error) {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	if x.dbs == nil {
-		return nil, text.ErrClosed
-	}
-	d := x.dbs[id]
-	if d != nil {
-		d.users.Add(1)
-	}
-	return d, nil
-}
-
-func (d *database) release() { d.users.Add(-1) }
-
-// openClosed opens the index of a database as of a view. The caller has its turn.
+// openClosed opens the index of a database as of a view. The caller makes it one that searches find.
 func (x *Index) openClosed(ctx context.Context, v *state.View, info oplog.Database) (d *database, err error) {
 	x.mu.RLock()
 	files, parked := x.parked[info.ID]
@@ -106,7 +81,7 @@ func (x *Index) openClosed(ctx context.Context, v *state.View, info oplog.Databa
 			return nil, err
 		}
 	}
-	return d, x.install(info.ID, d)
+	return d, nil
 }
 
 // fromState makes a small index; nil when it is not small after all.
@@ -240,7 +215,7 @@ func (x *Index) closeUnused(since time.Time) {
 			dirty = dirty || !o.d.memory && !o.d.inCheckpoint()
 		}
 	}
-	if dirty && !busy && !x.checkpoints.partial {
+	if dirty && !busy && !x.checkpoints.partial && !x.behind() {
 		x.startCheckpoint()
 	}
 }

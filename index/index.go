@@ -25,9 +25,10 @@ type Config struct {
 	Logger *slog.Logger // discards
 	Keys   *seal.Ring   // what the files are encrypted with; nil: they are not
 
-	Small   int           // a database that was given so many memories at most has no files: its index is made from the state when a question comes; 0: all have
-	Idle    time.Duration // after which an index that is not used is closed; 0: none is
-	MaxOpen int           // indexes that are open at once, about; 0: all may be
+	Small   int            // a database that was given so many memories at most has no files: its index is made from the state when a question comes; 0: all have
+	Idle    time.Duration  // after which an index that is not used is closed; 0: none is
+	loading func(oplog.DB) // told when a question is about to load a closed index; nil but in tests
+	MaxOpen int            // indexes that are open at once, about; 0: all may be
 }
 
 // Index holds the index of every database.
@@ -41,12 +42,13 @@ type Index struct {
 
 	// turns order the goroutines that open, close and feed the index of a database: each locks the turn of its database while it works.
 	// Lock order: remakes, following, a turn, mu.
-	turns [256]sync.Mutex
+	turns turns
 
 	mu      sync.RWMutex
 	dbs     map[oplog.DB]*database     // those that are open; nil after Close
 	parked  map[oplog.DB]databaseFiles // those that are closed and have files
 	counted map[oplog.DB]vectorCount   // of closed ones, as they were and still are
+	opening map[oplog.DB]*opening      // of closed ones, those that questions are opening
 	gen     int                        // counts rebuilds: each has directories of its own
 	live    int                        // the rebuild that dbs is of
 
@@ -81,7 +83,7 @@ func Open(ctx context.Context, cfg Config) (*Index, oplog.Index, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	x := &Index{cfg: cfg, remaking: remaking{stale: map[oplog.DB]bool{}, remade: map[oplog.DB]touched{}, noticed: make(chan struct{}, 1)}, dirs: map[oplog.DB][]string{}, cache: text.NewCache(postingCache), tails: text.NewBacklog(tailBytes), pool: vector.NewPool()}
+	x := &Index{cfg: cfg, opening: map[oplog.DB]*opening{}, turns: turns{by: map[oplog.DB]*sync.Mutex{}}, remaking: remaking{stale: map[oplog.DB]bool{}, remade: map[oplog.DB]touched{}, noticed: make(chan struct{}, 1)}, dirs: map[oplog.DB][]string{}, cache: text.NewCache(postingCache), tails: text.NewBacklog(tailBytes), pool: vector.NewPool()}
 	if err := errors.Join(os.MkdirAll(cfg.Dir, 0o700), x.tidy()); err != nil {
 		return nil, 0, fmt.Errorf("index: %w", err)
 	}
@@ -261,6 +263,7 @@ func (x *Index) Close() error {
 	x.following.Lock()
 	defer x.following.Unlock()
 	x.checkpoints.wait()
+	x.awaitOpenings()
 	if x.dbs != nil && !x.checkpoints.partial && (x.checkpoints.changes.Load() > 0 || len(x.checkpoints.last) == 0) {
 		x.checkpoints.changes.Store(0)
 		x.captureCheckpoint()()
@@ -271,6 +274,7 @@ func (x *Index) Close() error {
 	x.dbs = nil
 	x.mu.Unlock()
 	x.endAllTurns()
+	x.awaitOpenings()
 	ctx, cancel := context.WithTimeout(context.Background(), closeSync)
 	defer cancel()
 	for id, d := range dbs {

@@ -38,7 +38,7 @@ func (x *Index) Remake(ctx context.Context, all bool) error {
 	}
 	x.following.Lock()
 	defer x.following.Unlock()
-	if !x.checkpoints.partial && !x.checkpoints.busy() {
+	if !x.checkpoints.partial && !x.checkpoints.busy() && !x.behind() {
 		x.startCheckpoint() // what the last one names is gone
 	}
 	return nil
@@ -57,8 +57,7 @@ func (x *Index) remake(ctx context.Context, id oplog.DB) error {
 	x.mu.Unlock()
 	turn.Unlock()
 	fresh, err := x.another(ctx, id, gen)
-	turn.Lock()
-	defer turn.Unlock()
+	defer x.turnOfOpened(id)()
 	x.mu.Lock()
 	delete(x.remade, id)
 	rebuilt := x.live != live // all files are new ones

@@ -1,0 +1,231 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/cairndb/cairn/index/text"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
+)
+
+// A question that opens a closed index may read for long. The answers to all writes wait for Follow, so Follow must not wait for that: the index is
+// loaded without the turn of its database, and Follow leaves to the opening what comes meanwhile. Searches see the index when it has that as well.
+
+// An opening is a closed index that is being opened for a question. mu of the index guards its fields.
+type opening struct {
+	left   touched // memories that came meanwhile
+	behind bool    // something came: the files that the index was closed with lack it, and no checkpoint may say otherwise
+	done   chan struct{}
+}
+
+var errRebuilt = errors.New("the index was rebuilt meanwhile")
+
+// acquire returns the index of a database and keeps it open until release. It opens a closed one even if the caller gives up, so the next caller
+// finds it open. It is nil when there is no such database.
+func (x *Index) acquire(id oplog.DB) (d *database, err error) {
+	for {
+		if d, err = x.pin(id); d != nil || err != nil {
+			return d, err
+		}
+		o, mine := x.begin(id)
+		if !mine {
+			if o != nil {
+				<-o.done
+			}
+			continue
+		}
+		d, err = x.openAsked(id, o)
+		x.closeExcess()
+		if !errors.Is(err, errRebuilt) {
+			return d, err
+		}
+	}
+}
+
+// pin is acquire for what is open.
+func (x *Index) pin(id oplog.DB) (*database, error) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	if x.dbs == nil {
+		return nil, text.ErrClosed
+	}
+	d := x.dbs[id]
+	if d == nil || x.opening[id] != nil {
+		return nil, nil
+	}
+	d.users.Add(1)
+	return d, nil
+}
+
+func (d *database) release() { d.users.Add(-1) }
+
+// begin notes that a closed index is being opened. It returns the opening under way, if there is one; mine is true when the caller is to open it.
+func (x *Index) begin(id oplog.DB) (o *opening, mine bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if o = x.opening[id]; o != nil || x.dbs == nil || x.dbs[id] != nil {
+		return o, false
+	}
+	o = &opening{left: touched{}, done: make(chan struct{})}
+	x.opening[id] = o
+	return o, true
+}
+
+// leave gives an opening what came for its database; false when the index is not being opened.
+func (x *Index) leave(id oplog.DB, ops []oplog.Op, list memories) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	o := x.opening[id]
+	if o == nil {
+		return false
+	}
+	o.behind = true
+	o.left.of(id)
+	o.left.addRead(id, list)
+	if since := x.remade[id]; since != nil {
+		since.addRead(id, list)
+	}
+	for _, op := range ops {
+		if _, ok := op.(*oplog.Purge); ok {
+			x.stale[id] = true
+		}
+	}
+	return true
+}
+
+// behind says whether an opening has yet to take what was left to it.
+func (x *Index) behind() bool {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	for _, o := range x.opening {
+		if o.behind {
+			return true
+		}
+	}
+	return false
+}
+
+// turnOfOpened takes the turn of a database whose index is not being opened.
+func (x *Index) turnOfOpened(id oplog.DB) (end func()) {
+	for {
+		turn := x.turn(id)
+		turn.Lock()
+		x.mu.RLock()
+		o := x.opening[id]
+		x.mu.RUnlock()
+		if o == nil {
+			return turn.Unlock
+		}
+		turn.Unlock()
+		<-o.done
+	}
+}
+
+// awaitOpenings waits for those under way.
+func (x *Index) awaitOpenings() {
+	x.mu.RLock()
+	var all []*opening
+	for _, o := range x.opening {
+		all = append(all, o)
+	}
+	x.mu.RUnlock()
+	for _, o := range all {
+		<-o.done
+	}
+}
+
+// openAsked is the opening. It returns the index in use, or nil when there is no such database.
+func (x *Index) openAsked(id oplog.DB, o *opening) (d *database, err error) {
+	turn := x.turn(id)
+	turn.Lock() // who has it may be opening the index, or replacing it
+	x.mu.RLock()
+	d, live := x.dbs[id], x.live
+	x.mu.RUnlock()
+	turn.Unlock()
+	if d == nil {
+		if x.cfg.loading != nil {
+			x.cfg.loading(id)
+		}
+		err = x.cfg.State.Read(func(v *state.View) (err error) {
+			if info, ok := v.Database(id); ok {
+				d, err = x.openClosed(context.Background(), v, info)
+			}
+			return err
+		})
+	}
+	turn.Lock()
+	defer turn.Unlock()
+	for {
+		x.mu.Lock()
+		list, more := o.left[id]
+		switch {
+		case err != nil:
+		case x.dbs == nil:
+			err = text.ErrClosed
+		case x.live != live:
+			err = errRebuilt
+		}
+		if err != nil || d == nil || !more {
+			x.end(id, o, d, err)
+			x.mu.Unlock()
+			return discard(d, err)
+		}
+		o.left = touched{}
+		x.mu.Unlock()
+		err = x.takeLeft(id, d, list)
+	}
+}
+
+// discard removes an index that did not come to be opened.
+func discard(d *database, err error) (*database, error) {
+	switch {
+	case err == nil || d == nil:
+		return d, err
+	case errors.Is(err, text.ErrClosed): // the next start has its files
+		d.words.Close()
+	default:
+		d.drop()
+	}
+	if errors.Is(err, errGone) {
+		err = nil
+	}
+	return nil, err
+}
+
+// end ends an opening, with mu held: searches find the index, or it stays closed. After a failure its files lack what was left to the opening, and the
+// next opening reads the whole state.
+func (x *Index) end(id oplog.DB, o *opening, d *database, err error) {
+	switch {
+	case err == nil && d != nil:
+		d.users.Add(1)
+		d.used.Store(time.Now().UnixNano())
+		x.dbs[id] = d
+		delete(x.parked, id)
+		delete(x.counted, id)
+	case err != nil && !errors.Is(err, errRebuilt) && x.dbs != nil:
+		if x.dbs[id] == d {
+			delete(x.dbs, id)
+		}
+		if o.behind || errors.Is(err, errGone) {
+			delete(x.parked, id)
+		}
+	}
+	delete(x.opening, id)
+	close(o.done)
+}
+
+// takeLeft brings an index up to date that was being opened.
+func (x *Index) takeLeft(id oplog.DB, d *database, list memories) error {
+	return x.cfg.State.Read(func(v *state.View) error {
+		if _, ok := v.Database(id); !ok {
+			return errGone
+		}
+		d.names.load(v, id)
+		d.changeOver(v, id)
+		d.divide(v, id)
+		d.asOf = v.Index()
+		return x.renew(context.Background(), v, id, d, list)
+	})
+}
