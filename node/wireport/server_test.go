@@ -39,6 +39,13 @@ func open(t *testing.T, d Door) (addr string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { st.Close() })
+	body, err := oplog.Entry{Node: 1, Ops: []oplog.Op{&oplog.Init{Cluster: "c", At: 1}}}.Encode()
+	if err == nil {
+		_, err = st.Apply([]oplog.Record{{Index: 1, Term: 1, Data: oplog.EncodeRecord(oplog.MakeHLC(1, 0, 1), body)}})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	node := uint32(2)
 	w := New(Config{Door: d, Access: access.New(access.Config{State: st, Secrets: []string{secret}}), Conns: access.NewConns(100, 100), Log: log,
