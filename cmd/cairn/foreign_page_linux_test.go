@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -110,6 +111,9 @@ func TestForeignPage(t *testing.T) {
 	listeners := []listener{{p.Line.String, requests("/webhook/wh_guessed", mark)["string"]}, {p.Line.CovenantHTTP, requests("", mark)["covenant"]},
 		{p.Line.HTTP, []request{{"GET", "/", ""}, {"GET", "/v1/health", ""}, {"GET", "/v1/cluster", ""}, {"GET", "/metrics", ""}, {"GET", "/v1/stats", ""}, {"POST", "/v1/remember", `{"text":"evil"}`},
 			{"POST", "/v1/recall", `{"query":"x"}`}, {"POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`}, {"POST", "/v1/admin/tokens", `{"scopes":["admin"]}`}, {"DELETE", "/v1/admin/tokens", ""}}}}
+	for _, l := range slices.Clone(listeners) { // the same, by an address of IPv6 that leads to 127.0.0.1
+		listeners = append(listeners, listener{strings.Replace(l.Base, "127.0.0.1", "[::ffff:127.0.0.1]", 1), l.Requests})
+	}
 	port := func(base string) string { u, _ := url.Parse(base); return u.Port() }
 
 	for _, origin := range []string{"http://" + name + ":" + port(evil.URL), evil.URL} { // of another site, and of another port of this host

@@ -64,15 +64,13 @@ func TestNeighboursCostLittle(t *testing.T) {
 		"a connection that says naught": "",
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := p.Stop(); err != nil { // what one attack leaves is not the next one's
-				t.Fatalf("%v\n%s", err, cairntest.TailOf(p.Log.String(), 3000))
-			}
+			p.Kill() // what one attack leaves is not the next one's
 			p.Launch()()
 			pid, addr := p.Cmd.Process.Pid, strings.TrimPrefix(p.Line.HTTP, "http://")
-			ctx, over := context.WithTimeout(t.Context(), 8*time.Second)
+			ctx, over := context.WithTimeout(t.Context(), time.Duration(suite.Count(1, 3, 15))*time.Second)
 			defer over()
 			var all sync.WaitGroup
-			for i := range 300 {
+			for i := range suite.Count(60, 60, 300) {
 				all.Go(func() {
 					nc, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
 					if err != nil {
