@@ -19,7 +19,7 @@ import (
 
 // attackedMemory is what a node with GOMEMLIMIT=360MiB may hold of its own under any attack of its neighbours. That bound is soft: where half of the
 // processors collect garbage already, the heap goes beyond it.
-const attackedMemory = 512 << 20
+var attackedMemory = int64(suite.Count(400, 400, 512)) << 20
 
 // TestNeighboursCostLittle: a database has 200 memories of a megabyte. Its token asks for all of them at once, in each way, many times side by side, and
 // reads slowly or not at all; it opens bodies that never come and connections that never speak. The node stays below attackedMemory, and another
