@@ -207,10 +207,11 @@ func TestCloseLeavesNoGoroutine(t *testing.T) {
 	suite.Eventually(t, "the goroutines end", func() bool { return runtime.NumGoroutine() <= before+2 })
 }
 
+// TestConnectionLimitDoesNotLeak: one client has three of four places, and no more; each is there again when its connection has ended.
 func TestConnectionLimitDoesNotLeak(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Limits.MaxConns = 3 })
+	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Limits.MaxConns = 4 })
 	for range 5 {
 		var open []*client.Client
 		for range 3 {

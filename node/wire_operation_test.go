@@ -80,7 +80,13 @@ func TestAnAnswerThatDoesNotFitIsRefused(t *testing.T) {
 			}
 		}
 		var e *client.Error
-		_, _, err := cl.List(t.Context(), client.Listing{Namespace: m.namespace})
+		page, total, err := cl.List(t.Context(), client.Listing{Namespace: m.namespace})
+		if m.namespace == "bytes" { // its page is shorter
+			if err != nil || len(page) == 0 || len(page) >= int(total) {
+				t.Errorf("%d of %d, %v", len(page), total, err)
+			}
+			continue
+		}
 		if !errors.As(err, &e) || e.Code != wire.CodeInvalidPayload || !strings.Contains(e.Message, m.namespace) || !strings.Contains(e.Message, "limit") {
 			t.Errorf("%s: %v", m.namespace, err)
 		}
