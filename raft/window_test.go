@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/cairndb/cairn/oplog/damage"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/raft/rafttest"
 )
 
 // kept is a node that is alone and whose log keeps records from retain on.
@@ -27,8 +29,8 @@ type kept struct {
 
 func startKept(t *testing.T, keys *seal.Ring) *kept {
 	k := &kept{t: t, sm: &list{}}
-	k.cfg = Config{NodeID: 1, Dir: t.TempDir(), Alone: true, Handler: noHandler{}, Keys: keys, Founds: founds, Hello: k.sm.hello, Retain: func() uint64 { return k.retain },
-		Timing: Timing{Heartbeat: 20 * time.Millisecond, Election: 40 * time.Millisecond, SegmentBytes: 4 << 10, TrailingLogs: 10}}
+	k.cfg = Config{NodeID: 1, Dir: t.TempDir(), Alone: true, Handler: noHandler{}, Keys: keys, Founds: founds, Hello: k.sm.hello, Retain: func() uint64 { return k.retain }, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Timing: Timing{Heartbeat: 50 * time.Millisecond, Election: rafttest.Election(100 * time.Millisecond), SegmentBytes: 4 << 10, TrailingLogs: 10}}
 	k.open()
 	t.Cleanup(func() { k.n.Close() })
 	return k
