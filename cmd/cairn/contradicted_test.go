@@ -21,7 +21,9 @@ import (
 // on has never had. It refuses what that one sends and stays as it is, and says so in its log, to the doctor and in status. When a majority of
 // its voters holds other records it stops, keeps its files, and comes back at its next start as one without state, with what the cluster has.
 func TestAContradictedMemberAsksTheOthers(t *testing.T) {
-	suite.Full(t)
+	if suite.Count(0, 0, 1) == 0 {
+		t.Skip("for the soak: beside load it takes minutes until the third member holds the other records")
+	}
 	t.Parallel()
 	nodes, token := startThreeIn(t, t.TempDir(), inHaste, 0, 1, 2)
 	put := func(to []*cairntest.Node, into map[string]string, what string, count int) {

@@ -125,12 +125,16 @@ func (l *line) send(ctx context.Context, id uint32, op wire.Op, m wire.Message) 
 			<-c.turn
 			return nil, 0, nil, err
 		}
-		l.p.t.tasks.Go(func() { // a slow peer does not keep the caller beyond its deadline
+		if !l.p.t.begin(func() { // a slow peer does not keep the caller beyond its deadline
 			defer func() { <-c.turn }()
 			if err := c.write(time.Now().Add(RPCTimeout), frame); err != nil { // perhaps in the middle of a frame
 				l.fail(c)
 			}
-		})
+		}) {
+			l.forget(c, stream)
+			<-c.turn
+			return nil, 0, nil, errClosed
+		}
 		return c, stream, answer, nil
 	}
 }
@@ -152,8 +156,12 @@ func (l *line) connection(ctx context.Context) (*multiplexed, error) {
 	if d == nil {
 		within, cancel := context.WithTimeout(l.p.t.ctx, HelloTimeout)
 		d = &dialing{cancel: cancel, done: make(chan struct{})}
+		if !l.p.t.begin(func() { l.dial(within, d) }) {
+			l.mu.Unlock()
+			cancel()
+			return nil, errClosed
+		}
 		l.dialing = d
-		l.p.t.tasks.Go(func() { l.dial(within, d) })
 	}
 	d.waiting++
 	l.mu.Unlock()

@@ -20,7 +20,9 @@ func (t *Transport) AppendEntriesPipeline(id hraft.ServerID, addr hraft.ServerAd
 	}
 	p := &pipeline{t: t, id: id, c: c, flying: make(chan *inFlight, pipelineDepth),
 		done: make(chan hraft.AppendFuture, pipelineDepth), stop: make(chan struct{}), received: make(chan struct{})}
-	t.tasks.Go(p.receive)
+	if !t.begin(p.receive) {
+		return nil, errClosed
+	}
 	return p, nil
 }
 

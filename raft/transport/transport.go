@@ -65,6 +65,17 @@ func (t *Transport) CloseServer() {
 	}
 }
 
+// begin starts a task, unless the transport is closed: behind Close tasks only end, so that Wait may count on it.
+func (t *Transport) begin(task func()) bool {
+	t.Pool.mu.Lock()
+	defer t.Pool.mu.Unlock()
+	if t.Pool.closed {
+		return false
+	}
+	t.tasks.Go(task)
+	return true
+}
+
 // Wait returns after Close, when all tasks have ended.
 func (t *Transport) Wait() { t.tasks.Wait() }
 
