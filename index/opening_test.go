@@ -31,7 +31,7 @@ func TestAQuestionThatOpensAnIndexHoldsUpNoWrite(t *testing.T) {
 	go func() { asked <- r.answers(qs) }()
 	suite.Receive(t, "a question to open an index", loading)
 	r.apply(l.records[200:], 20) // it returns
-	index.CloseUnused(r.index) // it would write a checkpoint
+	index.CloseUnused(r.index)   // it would write a checkpoint
 	index.Checkpointed(r.index)
 	killed := r.keep("*")
 	close(goOn)
