@@ -17,10 +17,16 @@ import (
 // Do implements api.Door.
 func (s *Service) Do(ctx context.Context, c api.Caller, op *api.Op, request any) (any, error) {
 	start := time.Now()
-	if c.Hold == nil { // its surface does not hold it until the answer is sent
-		c.Hold = large.NewHold(s.cfg.Budget, c.Principal())
-		defer c.Hold.Release()
+	hold := c.Hold
+	switch {
+	case hold != nil: // its surface gives it back when the answer is sent
+	case op.Stream: // the answer is read behind the door, by this process itself
+		hold = large.NewHold(nil, "")
+	default:
+		hold = large.NewHold(s.cfg.Budget, c.Principal())
+		defer hold.Release()
 	}
+	c.Hold = hold.Part()
 	whole := s.commit.Whole() // before the operation: what it does not find may be there a moment later
 	answer, err := s.pass(ctx, c, op, request)
 	if err == nil && c.Hold.Starved() {
@@ -175,7 +181,7 @@ func onView[Q, A any](o api.Of[Q, A], f func(*Service, *state.View, api.Caller, 
 func (s *Service) reading(ctx context.Context, c api.Caller) (done func(), err error) {
 	done, ok := s.load.reads.Acquire(ctx, c.Principal(), 1)
 	if !ok {
-		return nil, ctx.Err()
+		return nil, oplog.Errorf(oplog.Unavailable, "too many reads at once; retry")
 	}
 	return done, nil
 }

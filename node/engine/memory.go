@@ -200,6 +200,9 @@ func (s *Service) search(ctx context.Context, c api.Caller, q index.Query) (Answ
 	q.Room = c.Hold.Fits
 	a.Hits, a.Info, err = s.index.Search(ctx, c.DB, q)
 	done()
+	if err == nil && len(a.Hits) == 0 && a.Info.Cut > 0 {
+		err = errManyAnswers
+	}
 	s.took("search", searching)
 	if err == nil && q.Deep > 0 {
 		a.Hits = s.reranked(ctx, c, &q, a.Hits)

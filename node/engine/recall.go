@@ -38,9 +38,6 @@ func (s *Service) found(ctx context.Context, c api.Caller, asked *api.Question, 
 	} else {
 		a, err = s.searchAsOf(ctx, c, q, then)
 	}
-	if err == nil && len(a.Hits) == 0 && a.Info.Cut > 0 {
-		err = errManyAnswers
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -1,8 +1,8 @@
 package large
 
 import (
+	"container/list"
 	"context"
-	"slices"
 	"sync"
 )
 
@@ -14,24 +14,32 @@ const generosity = 3
 type Shares struct {
 	most int
 
-	mu      sync.Mutex
-	used    int
-	held    map[string]int
-	closed  bool          // nobody gets a share any more
-	idle    chan struct{} // closed when all is given back, after that
-	waiting []*waiter     // in the order in which they came
+	mu     sync.Mutex
+	used   int
+	held   map[string]int
+	closed bool          // nobody gets a share any more
+	idle   chan struct{} // closed when all is given back, after that
+
+	// Who waits is in the line of its principal, in the order of coming; lines has a line for each principal that waits.
+	lines list.List                // of *line, the one that waits longest for its turn first
+	by    map[string]*list.Element // of lines
 }
 
-// waiter is one who waits for its share.
+// line is where the requests of a principal wait.
+type line struct {
+	who     string
+	waiting list.List // of *waiter
+}
+
+// waiter waits for its share.
 type waiter struct {
-	who   string
 	n     int
 	given chan struct{}
 }
 
 // NewShares divides so much.
 func NewShares(most int) *Shares {
-	return &Shares{most: most, held: map[string]int{}, idle: make(chan struct{})}
+	return &Shares{most: most, held: map[string]int{}, idle: make(chan struct{}), by: map[string]*list.Element{}}
 }
 
 // budget is how many bytes of requests and answers a node holds at once. Most that are read become garbage, which takes as much again.
@@ -44,13 +52,12 @@ func NewBudget() *Shares { return NewShares(budget) }
 // they came.
 func (s *Shares) Acquire(ctx context.Context, who string, n int) (release func(), ok bool) {
 	s.mu.Lock()
-	if !s.behindOther(who) && s.fits(who, n) {
-		s.take(who, n)
+	if s.take(who, n) {
 		s.mu.Unlock()
 		return s.release(who, n), true
 	}
-	w := &waiter{who, n, make(chan struct{})}
-	s.waiting = append(s.waiting, w)
+	w := &waiter{n, make(chan struct{})}
+	at, place := s.queue(who, w)
 	s.mu.Unlock()
 	select {
 	case <-w.given:
@@ -58,36 +65,37 @@ func (s *Shares) Acquire(ctx context.Context, who string, n int) (release func()
 	case <-ctx.Done():
 	}
 	s.mu.Lock()
-	i := slices.Index(s.waiting, w)
-	if i >= 0 {
-		s.waiting = slices.Delete(s.waiting, i, i+1)
-		s.serve() // those behind it may fit
-	}
-	s.mu.Unlock()
-	if i < 0 { // it was given meanwhile
+	select {
+	case <-w.given: // meanwhile
+		s.mu.Unlock()
 		s.release(who, n)()
+		return nil, false
+	default:
 	}
+	at.waiting.Remove(place)
+	s.leaveEmpty(at)
+	s.serve() // those behind it may fit
+	s.mu.Unlock()
 	return nil, false
 }
 
-// Try is Acquire for those who do not wait.
+// Try is Acquire without waiting.
 func (s *Shares) Try(who string, n int) (release func(), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.behindOther(who) || !s.fits(who, n) {
+	if !s.take(who, n) {
 		return nil, false
 	}
-	s.take(who, n)
 	return s.release(who, n), true
 }
 
-// Drain, called once, waits until all is given back or ctx ends. Nobody gets a share any more.
+// Drain waits until all is given back or ctx ends. Nobody gets a share any more.
 func (s *Shares) Drain(ctx context.Context) {
 	s.mu.Lock()
-	s.closed = true
-	if s.used == 0 {
+	if !s.closed && s.used == 0 {
 		close(s.idle)
 	}
+	s.closed = true
 	s.mu.Unlock()
 	select {
 	case <-s.idle:
@@ -102,20 +110,42 @@ func (s *Shares) Used() int {
 	return s.used
 }
 
-// fits says whether a principal may have n more. The lock is held.
+// take counts n in, if the principal may have it and nobody of it waits. The lock is held, as for all below.
+func (s *Shares) take(who string, n int) bool {
+	if s.by[who] != nil || !s.fits(who, n) {
+		return false
+	}
+	s.count(who, n)
+	return true
+}
+
+// fits says whether a principal may have n more.
 func (s *Shares) fits(who string, n int) bool {
 	return !s.closed && s.held[who]+n <= generosity*(s.most-s.used-n)
 }
 
-// behindOther says whether another request of the principal waits. The lock is held.
-func (s *Shares) behindOther(who string) bool {
-	return slices.ContainsFunc(s.waiting, func(w *waiter) bool { return w.who == who })
-}
-
-// take counts n in. The lock is held.
-func (s *Shares) take(who string, n int) {
+func (s *Shares) count(who string, n int) {
 	s.used += n
 	s.held[who] += n
+}
+
+// queue puts a waiter at the end of its principal's line.
+func (s *Shares) queue(who string, w *waiter) (at *line, place *list.Element) {
+	e := s.by[who]
+	if e == nil {
+		e = s.lines.PushBack(&line{who: who})
+		s.by[who] = e
+	}
+	at = e.Value.(*line)
+	return at, at.waiting.PushBack(w)
+}
+
+// leaveEmpty removes a line in which nobody waits any more.
+func (s *Shares) leaveEmpty(at *line) {
+	if e := s.by[at.who]; at.waiting.Len() == 0 && e != nil && e.Value == at {
+		s.lines.Remove(e)
+		delete(s.by, at.who)
+	}
 }
 
 // release returns the function that counts n out.
@@ -134,18 +164,21 @@ func (s *Shares) release(who string, n int) func() {
 	})
 }
 
-// serve gives those who wait what fits now; of one principal nobody overtakes. The lock is held.
+// serve gives what is free to the first of each line, in turn, until no first one fits. It costs one look at each principal that waits.
 func (s *Shares) serve() {
-	var stay []*waiter
-	stuck := map[string]bool{}
-	for _, w := range s.waiting {
-		if stuck[w.who] || !s.fits(w.who, w.n) {
-			stuck[w.who] = true
-			stay = append(stay, w)
-			continue
+	for left := s.lines.Len(); left > 0; left-- {
+		e := s.lines.Front()
+		at := e.Value.(*line)
+		s.lines.MoveToBack(e)
+		for first := at.waiting.Front(); first != nil; first = at.waiting.Front() {
+			w := first.Value.(*waiter)
+			if !s.fits(at.who, w.n) {
+				break
+			}
+			at.waiting.Remove(first)
+			s.count(at.who, w.n)
+			close(w.given)
 		}
-		s.take(w.who, w.n)
-		close(w.given)
+		s.leaveEmpty(at)
 	}
-	s.waiting = stay
 }

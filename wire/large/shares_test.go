@@ -91,13 +91,17 @@ func TestSharesWait(t *testing.T) {
 	}
 	all()
 	suite.Receive(t, "room", got)()
-	if s.Used() != 0 {
-		t.Errorf("%d is lost", s.Used())
+	if s.Used() != 0 || s.lines.Len() != 0 || len(s.by) != 0 {
+		t.Errorf("%d is lost, %d lines stay", s.Used(), s.lines.Len())
 	}
 }
 
 func (s *Shares) queued() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.waiting)
+	n := 0
+	for e := s.lines.Front(); e != nil; e = e.Next() {
+		n += e.Value.(*line).waiting.Len()
+	}
+	return n
 }

@@ -142,10 +142,17 @@ func (p *Node) Ends(says ...string) {
 	done := make(chan error, 1)
 	cmd := p.Cmd
 	go func() { done <- cmd.Wait() }()
-	err := suite.Receive(p.T, "the end of a process whose disk has failed", done)
-	exit, ok := err.(*exec.ExitError)
-	if !ok || exit.ExitCode() != cli.ExitFailed {
-		p.T.Errorf("it ended with %v, want exit code %d", err, cli.ExitFailed)
+	select {
+	case err := <-done:
+		exit, ok := err.(*exec.ExitError)
+		if !ok || exit.ExitCode() != cli.ExitFailed {
+			p.T.Errorf("it ended with %v, want exit code %d", err, cli.ExitFailed)
+		}
+	case <-time.After(suite.Patience):
+		_ = cmd.Process.Kill() // and the goroutine that waits for it ends
+		<-done
+		p.Cmd = nil
+		p.T.Fatalf("a process that was to end goes on:\n%s", TailOf(p.Log.String(), 4000))
 	}
 	p.Cmd = nil
 	log := p.Log.String()
