@@ -46,7 +46,7 @@ func (in *question) hits(ranked []rank.Scored) (found []Hit, left int) {
 	return slices.DeleteFunc(hits[:fit], func(h Hit) bool { return h.Memory == nil }), len(hits) - fit
 }
 
-// smallMemory is how many bytes a memory has at most that is kept between the passes of a question.
+// smallMemory bounds the memories that a question keeps between its passes. It reads larger ones again: a question looks at many and shows few.
 const smallMemory = 64 << 10
 
 // memory is a memory of the answer, which may have been read before.

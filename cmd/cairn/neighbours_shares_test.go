@@ -17,8 +17,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// attackedMemory is what a node with GOMEMLIMIT=360MiB may hold of its own under any attack of its neighbours. That bound is soft: where half of the
-// processors collect garbage already, the heap goes beyond it.
+// attackedMemory bounds the memory of a node with GOMEMLIMIT=360MiB under each attack of its neighbours. The limit itself is soft:
+// the runtime spends no more than half of the processors on garbage, and lets the heap grow instead.
 var attackedMemory = int64(suite.Count(400, 400, 512)) << 20
 
 // TestNeighboursCostLittle: a database has 200 memories of a megabyte. Its token asks for all of them at once, in each way, many times side by side, and
@@ -82,7 +82,7 @@ func TestNeighboursCostLittle(t *testing.T) {
 						if i%3 == 1 {
 							in = io.LimitReader(nc, 64<<10)
 						}
-						go io.Copy(io.Discard, in)
+						all.Go(func() { _, _ = io.Copy(io.Discard, in) }) // it ends with the connection
 					}
 					<-ctx.Done()
 				})
@@ -105,7 +105,7 @@ func TestNeighboursCostLittle(t *testing.T) {
 	}
 }
 
-// ownMemory is what a process holds, without the pages of files, which the system takes back when it needs them.
+// ownMemory tells how much memory a process holds. It leaves out the pages of files: the system takes those back when it needs them.
 func ownMemory(t *testing.T, pid int) int64 {
 	t.Helper()
 	for line := range strings.Lines(fileText(t, fmt.Sprintf("/proc/%d/status", pid))) {

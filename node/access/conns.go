@@ -26,7 +26,7 @@ func NewConns(most, perSource int) *Conns {
 	return &Conns{most: most, perSource: perSource, known: large.NewShares(most), bySource: map[string]int{}}
 }
 
-// Place is that of one connection.
+// Place counts one connection among those of its port.
 type Place struct {
 	conns    *Conns
 	source   string // blank for loopback
@@ -36,7 +36,7 @@ type Place struct {
 	left     bool
 }
 
-// Conn is what a port has of a connection.
+// Conn is a connection as Conns sees it: where it comes from, and how to end it.
 type Conn interface {
 	RemoteAddr() net.Addr
 	Close() error

@@ -9,7 +9,7 @@ import (
 // errManyAnswers refuses an answer for which the byte budget has no room.
 var errManyAnswers = oplog.Errorf(oplog.Unavailable, "too many large answers at once; retry")
 
-// room is what an answer's rows take of the byte budget.
+// room counts the rows of an answer, and takes the bytes that they need from the budget.
 type room struct {
 	hold *large.Hold
 	used int

@@ -9,7 +9,8 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// exportPage is how much is read at one view: 500 rows, or the first that have half a megabyte together. A slow client holds no view of the state open.
+// exportPage bounds what an export reads at one view: 500 rows, or the first that have half a megabyte together. It reads
+// page by page so that a slow client holds no view of the state open.
 const exportPage = 500
 
 // export reads a database's memories, then its relations, page by page.

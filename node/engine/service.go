@@ -57,7 +57,8 @@ type measured struct {
 	dropped atomic.Int64             // event streams of this host's surfaces whose clients did not keep up
 }
 
-// readsAtOnce is how many reads of the state and searches are worked on at a time, shared among principals: more are not faster, and hold more rows.
+// readsAtOnce bounds the reads of the state and the searches that run at a time. Principals share them. More would not be
+// faster, and would hold more rows in memory.
 func readsAtOnce() int { return max(16, 4*runtime.GOMAXPROCS(0)) }
 
 // seen is the result of the last round of each task that watches the cluster.
