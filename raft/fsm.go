@@ -17,7 +17,7 @@ type fsm struct {
 	failure error                    // that it failed: nothing is applied any more
 	last    *pendingSnapshot         // the snapshot that was taken last; of the task that applies
 	node    *Node                    // nil for a node that does not run
-	busy    atomic.Bool              // a batch is being applied
+	steps   atomic.Uint64            // batches begun and batches applied: odd while one is being applied
 }
 
 // unknownOutcome is the result of a record that may be committed and was not applied here.
@@ -28,8 +28,8 @@ func (f *fsm) Apply(l *hraft.Log) any { return f.ApplyBatch([]*hraft.Log{l})[0] 
 
 // ApplyBatch implements hraft.BatchingFSM.
 func (f *fsm) ApplyBatch(logs []*hraft.Log) []any {
-	f.busy.Store(true)
-	defer f.busy.Store(false)
+	f.steps.Add(1)
+	defer f.steps.Add(1)
 	batch := make([]Record, len(logs))
 	for i, l := range logs {
 		batch[i] = record(l)

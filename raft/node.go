@@ -264,8 +264,12 @@ func (n *Node) Close() error {
 	n.rounds.mu.Unlock()
 	errs = append(errs, n.transport.Close())
 	if n.raft != nil {
-		for !n.futures.drain(min(n.cfg.Election, time.Second)) && n.fsm.busy.Load() {
-			continue // Shutdown waits for the batch that is being applied as well, and drops those behind it
+		for before := n.fsm.steps.Load(); !n.futures.drain(min(n.cfg.Election, time.Second)); { // Shutdown drops the batches behind the one that is being applied
+			now := n.fsm.steps.Load()
+			if now == before && now%2 == 0 {
+				break // none is being applied, and none was in all this time
+			}
+			before = now
 		}
 		errs = append(errs, n.raft.Shutdown().Error())
 	}
