@@ -141,12 +141,12 @@ func TestACutEndIsNoOldCopy(t *testing.T) {
 		t.Fatalf("%+v, %v", resp, err)
 	}
 	said := &wire.RaftHello{AckTerm: l.Term(), AckIndex: index + 3}
-	renamed, between, goOn := 0, make(chan struct{}), make(chan struct{})
+	cut, between, goOn := false, make(chan struct{}), make(chan struct{})
 	m.set(func(step string) error {
 		switch {
-		case step == "rename": // meta, then the segment that was cut
-			renamed++
-		case renamed == 2 && step == "write" && between != nil:
+		case step == "cut":
+			cut = true
+		case cut && step == "write" && between != nil:
 			close(between)
 			between = nil
 			<-goOn
@@ -160,7 +160,7 @@ func TestACutEndIsNoOldCopy(t *testing.T) {
 		}
 		return other.raft.State() == hraft.Leader
 	})
-	<-reached
+	suite.Receive(t, "a write behind the cut", reached)
 	f.checkRolledBack(other.cfg.NodeID, said)
 	if !f.HasState() {
 		t.Error("a member that is replacing the end of its log is taken for an old copy")
