@@ -18,6 +18,7 @@ import (
 // TestAnEmptiedMemberSaysThatItIsStarting: a member whose home was emptied lacks what the cluster holds, and no other node is up yet. It does not
 // answer that there is no such database, no such memory or nothing at all, but that it is starting, on every surface; when it has its state it answers.
 func TestAnEmptiedMemberSaysThatItIsStarting(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := startWith(t, 3, func(_ int, cfg *node.Config) {})
 	rid, err := c.dial(0, 1, 2).Remember(t.Context(), wire.NewRemember("kept by the others"))

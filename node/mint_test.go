@@ -8,11 +8,13 @@ import (
 	"testing"
 
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // TestTheClusterSecretIsNoToken: in new homes clients cannot show the cluster secret, and each home has an admin token of its own, which all members
 // know. A home that has a state and no such token is of a time when the secret was one: there it stays one.
 func TestTheClusterSecretIsNoToken(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := startWith(t, 3, func(_ int, cfg *node.Config) { cfg.Tokens = node.Tokens{ByHome: true} })
 	lead := c.leader()

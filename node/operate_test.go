@@ -361,6 +361,7 @@ func ofVersion(version string, change func(*wire.RaftHello)) *wire.RaftHello {
 
 // TestAHelloWithoutVersionsIsRefused: such a hello, under a member's id, does not keep the leader from new operations.
 func TestAHelloWithoutVersionsIsRefused(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c := start(t, 3)
 	leader := c.leader()

@@ -183,3 +183,26 @@ func TestAChangeOfMembersEndsWithItsContext(t *testing.T) {
 	}
 	c.wait("the change to be made after all", func() bool { _, member := l.find(other); return !member })
 }
+
+// TestAMemberWithoutDescriptors: a process that may open no file cannot write what it does for itself from time to time. Its disk has not
+// failed, and it goes on as soon as it may.
+func TestAMemberWithoutDescriptors(t *testing.T) {
+	t.Parallel()
+	m := &meter{}
+	c := startWith(t, 1, &cluster{disks: map[int]*meter{0: m}})
+	c.propose(0, 10)
+	m.set(func(step string) error {
+		if step == "create" {
+			return syscall.EMFILE
+		}
+		return nil
+	})
+	c.propose(10, 20)
+	c.wait("it to want a file", func() bool { return m.refused() > 1 || c.nodes[0].disk.Err() != nil })
+	if err := c.nodes[0].disk.Err(); err != nil {
+		t.Fatal(err)
+	}
+	m.set(nil)
+	c.wait("it to write the file", func() bool { return c.nodes[0].logs.StoreCommitted() == nil })
+	c.propose(20, 30)
+}

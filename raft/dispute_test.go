@@ -232,6 +232,7 @@ func TestAMemberThatAMajorityContradictsStepsAside(t *testing.T) {
 
 // TestOnePeerMovesNoMember: of a member's three voters one answers, and contradicts it. It takes nothing from that one, says so, and stays.
 func TestOnePeerMovesNoMember(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	c, ahead, _ := givenUp(t, false)
 	n := c.nodes[ahead]

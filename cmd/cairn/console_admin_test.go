@@ -50,6 +50,7 @@ func TestConsoleAdministers(t *testing.T) {
 
 // The keys of a home are shown by id and age, certificates by name and end, and what needs doing is said; no answer has a key in it.
 func TestConsoleShowsKeys(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	p := onePage(t)
 	const answer = `{ const go = fetch; window.fetch = async (path, o) => { if (!path.startsWith("/v1/cluster/keys")) return go(path, o); const body = await (await go(path, o)).json(), now = Date.now() / 1000, [one] = body.nodes;

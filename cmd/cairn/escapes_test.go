@@ -6,11 +6,13 @@ import (
 	"testing"
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // TestEscapesAreShown: commands for a terminal that others left in texts, namespaces, names and labels reach no terminal, whatever verb prints
 // them. Programs read them as they are, in JSON.
 func TestEscapesAreShown(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	const planted = "\x1b]52;c;ZXZpbA==\x07\u009b31m\r\x7f"
 	_, home := cairntest.StartDev(t)

@@ -17,6 +17,7 @@ import (
 // without the records since the copies. When the old leader is started again it keeps its records, and every node names them; it rejoins, and an
 // operator has the cluster take what they wrote.
 func TestRecordsThatTheClusterLostAreImported(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	nodes, token := startThreeIn(t, t.TempDir(), inHaste, 0, 1, 2)
 	acked := map[string]string{}

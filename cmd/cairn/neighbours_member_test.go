@@ -42,6 +42,7 @@ func member(t *testing.T, p *cairntest.Node, id uint32, cluster string, hello wi
 // their leader's name. They refuse what contradicts what they have applied and what is no record, say so, move nothing aside, keep their
 // votes, and go on without the third.
 func TestOneMemberHurtsNoOther(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	nodes, token := startThreeIn(t, t.TempDir(), inHaste, 0, 1, 2)
 	c := connect(t, nodes, token)

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 type web struct {
@@ -104,6 +106,7 @@ func TestHTTPMirror(t *testing.T) {
 
 // TestAStreamEndsWithItsToken: rows that a client has not fetched when its token is revoked stay where they are.
 func TestAStreamEndsWithItsToken(t *testing.T) {
+	suite.Full(t)
 	t.Parallel()
 	d := start(t)
 	token := d.operator().want("peer_enrolled", `{"kind":"enroll_peer","display":"reader@local","actions":["memory.read","memory.write"]}`)["token_b58"].(string)

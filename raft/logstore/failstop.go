@@ -16,8 +16,8 @@ import (
 
 // A Disk is what a member knows of its log's disk. After a failed write or sync it is not used again: the system may have dropped
 // the pages that it could not write and report the next sync as a success, so only closing and reading the file again shows what it
-// holds. The member takes no more records, casts no more votes, says why and stops; the others go on. A full disk is no failure: it
-// gets room back, and is tried again.
+// holds. The member takes no more records, casts no more votes, says why and stops; the others go on. A full disk is no failure, and a
+// process without descriptors none of the disk: both are tried again.
 type Disk struct {
 	Ctx    context.Context // the member's: done when it stops
 	Log    *slog.Logger
@@ -77,11 +77,13 @@ func (d *Disk) waitForRoom() bool {
 	}
 }
 
-// LacksRoom reports whether a write found no room. A sync that found none does not count: like any failed sync it may have dropped
-// written pages.
+// LacksRoom reports whether a write found no room on the disk, or no descriptor for a new file. A sync that found none does not count:
+// like any failed sync it may have dropped written pages.
 func LacksRoom(err error) bool {
-	return !errors.Is(err, ErrUnsynced) && (errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT))
+	return !errors.Is(err, ErrUnsynced) && slices.ContainsFunc(lacks, func(lack error) bool { return errors.Is(err, lack) })
 }
+
+var lacks = []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EMFILE, syscall.ENFILE}
 
 // Failstop is the log as the library uses it: the first failure of its disk ends all use.
 type Failstop struct {

@@ -160,7 +160,7 @@ func (m *memory) SyncDir(dir string) error {
 	return nil
 }
 
-func (m *memory) Lock(dir string) (io.Closer, error) {
+func (m *memory) Lock(dir string) (Dir, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.locks[dir] {
@@ -174,6 +174,8 @@ type memLock struct {
 	m   *memory
 	dir string
 }
+
+func (l memLock) Sync() error { return l.m.SyncDir(l.dir) }
 
 func (l memLock) Close() error {
 	l.m.mu.Lock()

@@ -20,7 +20,13 @@ type FS interface {
 	Remove(name string) error
 	List(dir string) (names []string, err error)
 	SyncDir(dir string) error
-	Lock(dir string) (io.Closer, error) // held by one process, until it ends or closes it
+	Lock(dir string) (Dir, error)
+}
+
+// Dir is a directory that one process holds, until it ends or closes it. Its sync opens nothing, so it needs no descriptor.
+type Dir interface {
+	io.Closer
+	Sync() error
 }
 
 // File is one of its files.
@@ -43,6 +49,19 @@ type OS struct {
 type osFile struct {
 	*os.File
 	noSync bool
+}
+
+type osDir struct {
+	*os.File
+	noSync bool
+}
+
+// Sync makes what was created, renamed and removed survive a crash.
+func (d osDir) Sync() error {
+	if d.noSync {
+		return nil
+	}
+	return d.File.Sync()
 }
 
 // Sync writes the bytes, and of what the system knows about the file only what finding them needs.
@@ -110,7 +129,7 @@ func (o OS) SyncDir(dir string) error {
 const lockTime = 2 * time.Second
 
 // Lock implements FS.
-func (OS) Lock(dir string) (io.Closer, error) {
+func (o OS) Lock(dir string) (Dir, error) {
 	d, err := os.Open(dir)
 	if err != nil {
 		return nil, err
@@ -118,7 +137,7 @@ func (OS) Lock(dir string) (io.Closer, error) {
 	for deadline := time.Now().Add(lockTime); ; time.Sleep(lockTime / 100) {
 		err := syscall.Flock(int(d.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
-			return d, nil
+			return osDir{d, o.NoSync}, nil
 		}
 		if held := errors.Is(err, syscall.EWOULDBLOCK); held && time.Now().Before(deadline) {
 			continue
@@ -157,7 +176,7 @@ func (s *Store) publish(name string) error {
 }
 
 // syncDir syncs the directory, so that renames and removals survive a crash.
-func (s *Store) syncDir() error { return s.failedSync(s.o.FS.SyncDir(s.dir)) }
+func (s *Store) syncDir() error { return s.failedSync(s.dirLock.Sync()) }
 
 // failedSync makes a failed sync the store's last: the system may have dropped what it could not write and report the next sync as a
 // success.

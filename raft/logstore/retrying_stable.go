@@ -35,7 +35,7 @@ func (s RetryingStable) store(write func() error) error {
 			return nil
 		}
 		if !told {
-			s.Disk.Log.Error("disk full, the vote waits for room", "err", err)
+			s.Disk.Log.Error("no room for the vote, which waits", "err", err)
 		}
 		if !s.Disk.waitForRoom() {
 			return nil

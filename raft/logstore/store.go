@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -45,7 +44,7 @@ var ErrUnsynced = errors.New("sync of the log")
 type Store struct {
 	dir      string
 	o        Options
-	dirLock  io.Closer
+	dirLock  Dir
 	meta     atomic.Pointer[meta]
 	metaTurn chan struct{}
 	turn     chan struct{} // of the task that writes records; a disk takes its time, so no mutex is waited for
