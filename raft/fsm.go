@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 
 	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/oplog"
 )
 
 // fsm is the library's view of the state machine.
@@ -78,7 +80,13 @@ func (f *fsm) Restore(r io.ReadCloser) error {
 	if f.last != nil {
 		f.last.abandon()
 	}
-	return f.sm.Restore(r)
+	err := f.sm.Restore(r)
+	var e *oplog.Error
+	if errors.As(err, &e) && e.Kind == oplog.Corrupt && f.node != nil {
+		applied, _ := f.sm.Applied()
+		err = errors.Join(err, f.node.snaps.drop(applied))
+	}
+	return err
 }
 
 var errAbandoned = errors.New("the state was replaced meanwhile")

@@ -198,6 +198,19 @@ func (s *snapshots) reap(before uint64) error {
 	return err
 }
 
+// drop removes the snapshots that end behind a record: the state could not be restored from them. One that a leader sends next may end before them, and
+// would not be the newest.
+func (s *snapshots) drop(behind uint64) error {
+	list, err := s.List()
+	for _, m := range list {
+		if m.Index > behind {
+			s.log.Warn("snapshot removed, from which the state cannot be restored", "path", s.path(m.ID))
+			err = errors.Join(err, s.files.Remove(s.path(m.ID)))
+		}
+	}
+	return err
+}
+
 // dropUnfinished removes the snapshots that a killed process had begun to write. Each may be as large as the state.
 func (s *snapshots) dropUnfinished() error {
 	names, err := s.files.List(s.dir)

@@ -13,6 +13,7 @@ import (
 
 	hraft "github.com/hashicorp/raft"
 
+	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/damage"
 	"github.com/cairndb/cairn/oplog/seal"
 )
@@ -159,5 +160,34 @@ func TestReapingDamagesNoSnapshot(t *testing.T) {
 	files, err := os.ReadDir(s.dir)
 	if err != nil || len(files) != retainedSnapshots {
 		t.Errorf("%v, %v, want the newest %d alone", files, err, retainedSnapshots)
+	}
+}
+
+// unrestorable is a state machine whose state is in no snapshot.
+type unrestorable struct{ list }
+
+func (*unrestorable) Restore(io.Reader) error {
+	return oplog.Errorf(oplog.Corrupt, "the rows are not what their sender summed")
+}
+
+// TestASnapshotThatCannotBeRestoredMakesWay: a member refuses what a leader sent it. The next leader's snapshot ends before that one, and is there
+// when it was received all the same.
+func TestASnapshotThatCannotBeRestoredMakesWay(t *testing.T) {
+	t.Parallel()
+	s, path := described(t)
+	f := &fsm{sm: &unrestorable{}, node: &Node{storage: storage{snaps: s}}}
+	_, in, err := s.Open(strings.TrimSuffix(filepath.Base(path), snapshotSuffix))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Restore(in); err == nil {
+		t.Fatal("it was restored")
+	}
+	if _, in, err = s.Open(take(t, s, 4000, hraft.Configuration{}, []byte("another state"))); err != nil {
+		t.Fatal(err)
+	}
+	in.Close()
+	if list, err := s.List(); err != nil || len(list) != 1 || list[0].Index != 4000 {
+		t.Errorf("there are %v, %v", list, err)
 	}
 }
