@@ -48,7 +48,7 @@ func browser(t *testing.T, more ...chromedp.ExecAllocatorOption) context.Context
 	quiet := func(string, ...any) {} // it speaks of events that are newer than it
 	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithErrorf(quiet))
 	t.Cleanup(cancel)
-	ctx, cancel = context.WithTimeout(ctx, 5*time.Minute)
+	ctx, cancel = context.WithTimeout(ctx, 5*suite.Patience)
 	t.Cleanup(func() {
 		defer cancel()
 		if err := chromedp.Cancel(ctx); err != nil {

@@ -29,7 +29,7 @@ const (
 )
 
 // launchTime bounds how long the launcher waits for its daemon.
-const launchTime = 10 * time.Second
+const launchTime = 30 * time.Second
 
 func serve(o *options, p Program) error {
 	if o.tokenFile == "" && o.tokenFD < 0 {

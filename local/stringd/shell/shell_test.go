@@ -142,7 +142,7 @@ func TestOnceLeavesNothing(t *testing.T) {
 		})
 		return n
 	}
-	if out := once(t.Context(), "sleep 1000 & echo $! > ~/left; echo said > >(cat)", suite.Patience); out.Text != "said" || out.TimedOut {
+	if out := once(t.Context(), "sleep 1000 & echo $! > ~/left; echo said | cat", suite.Patience); out.Text != "said" || out.TimedOut {
 		t.Errorf("%+v", out)
 	}
 	suite.Eventually(t, "what it left is dead", func() bool { return !alive(pid("left")) })
