@@ -176,7 +176,7 @@ func (x *Index) refresh(ctx context.Context, v *state.View, id oplog.DB, ops []o
 	if !ok {
 		return nil
 	}
-	if x.leave(id, ops, list) {
+	if x.leave(id, list) {
 		return nil
 	}
 	turn := x.turn(id)
@@ -190,11 +190,6 @@ func (x *Index) refresh(ctx context.Context, v *state.View, id oplog.DB, ops []o
 	for _, op := range ops {
 		db.names.addFrom(op)
 		divided = divided || redivides(op)
-		if _, ok := op.(*oplog.Purge); ok && !db.memory {
-			x.mu.Lock()
-			x.stale[id] = true
-			x.mu.Unlock()
-		}
 	}
 	x.mu.RLock()
 	since := x.remade[id]
@@ -284,7 +279,7 @@ func (x *Index) dropGone(v *state.View) {
 
 // drop closes and removes the index of a database.
 func (x *Index) drop(id oplog.DB) {
-	if x.leave(id, nil, memories{}) {
+	if x.leave(id, memories{}) {
 		return // the opening finds that the database is gone
 	}
 	turn := x.turn(id)

@@ -181,7 +181,11 @@ func (x *Index) loadAll(ctx context.Context, v *state.View, gen int, adopt bool,
 		if len(dirs) == 0 && x.small(v, d.ID) {
 			continue
 		}
-		db, whole, err := x.load(ctx, v, d, gen, dirs, head.Databases[d.ID])
+		files := head.Databases[d.ID]
+		if head.At < d.Purged { // the log has not all that came behind the checkpoint
+			files = databaseFiles{}
+		}
+		db, whole, err := x.load(ctx, v, d, gen, dirs, files)
 		if db != nil {
 			dbs[d.ID] = db
 		}

@@ -74,7 +74,7 @@ func (x *Index) begin(id oplog.DB) (o *opening, mine bool) {
 }
 
 // leave gives an opening what came for its database; false when the index is not being opened.
-func (x *Index) leave(id oplog.DB, ops []oplog.Op, list memories) bool {
+func (x *Index) leave(id oplog.DB, list memories) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	o := x.opening[id]
@@ -86,11 +86,6 @@ func (x *Index) leave(id oplog.DB, ops []oplog.Op, list memories) bool {
 	o.left.addRead(id, list)
 	if since := x.remade[id]; since != nil {
 		since.addRead(id, list)
-	}
-	for _, op := range ops {
-		if _, ok := op.(*oplog.Purge); ok {
-			x.stale[id] = true
-		}
 	}
 	return true
 }

@@ -11,18 +11,18 @@ import (
 
 // Remake makes the files of databases from which something was purged, or in which Verify found damage, anew from the state, so that none holds what
 // was erased before it began; with all, those of every database. Meanwhile the old ones are searched and follow the log.
-func (x *Index) Remake(ctx context.Context, all bool) error {
+func (x *Index) Remake(ctx context.Context, purged []oplog.DB) error {
 	x.remakes.Lock()
 	defer x.remakes.Unlock()
 	x.mu.Lock()
 	var ids []oplog.DB
 	for id, d := range x.dbs {
-		if !d.memory && (all || x.stale[id]) {
+		if !d.memory && (x.stale[id] || slices.Contains(purged, id)) {
 			ids = append(ids, id)
 		}
 	}
 	for id := range x.parked {
-		if all || x.stale[id] {
+		if x.stale[id] || slices.Contains(purged, id) {
 			ids = append(ids, id)
 		}
 	}

@@ -46,7 +46,7 @@ func TestRemadeFilesHoldNothingPurged(t *testing.T) {
 	}
 	var following sync.WaitGroup
 	following.Go(func() { r.apply(l.records[done:], 3) })
-	must(t, r.index.Remake(t.Context(), false))
+	must(t, r.index.Remake(t.Context(), []oplog.DB{1}))
 	index.Checkpointed(r.index)
 	if found := holding(t, r.dir()); len(found) != 0 {
 		t.Errorf("after Remake the word is in %v", found)
@@ -61,7 +61,7 @@ func TestRemadeFilesHoldNothingPurged(t *testing.T) {
 	r.closeAll()
 	sameAnswers(t, "remade and closed", qs, r.answers(qs), want)
 	r.closeAll()
-	must(t, r.index.Remake(t.Context(), true))
+	must(t, r.index.Remake(t.Context(), []oplog.DB{1}))
 	sameAnswers(t, "remade while it was closed", qs, r.answers(qs), want)
 }
 

@@ -39,7 +39,7 @@ func (x *Index) Verify(ctx context.Context, rest time.Duration) error {
 	if x.damaged.Healed() {
 		return nil
 	}
-	if err := x.Remake(ctx, false); err != nil {
+	if err := x.Remake(ctx, nil); err != nil {
 		return err
 	}
 	x.damaged.Heal()

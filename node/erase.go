@@ -24,7 +24,6 @@ func (n *Node) erase(ctx context.Context) error {
 	if err != nil {
 		n.log.Error("cannot read the progress of erasing", "err", err)
 	}
-	all := e.Rewritten < e.Cut // a purge before the start: which databases it was of is not known any more
 	tick := time.NewTicker(eraseEvery)
 	defer tick.Stop()
 	for failed := false; ; {
@@ -34,14 +33,13 @@ func (n *Node) erase(ctx context.Context) error {
 		case <-tick.C:
 		}
 		start := time.Now()
-		done, err := n.erasePurged(ctx, &e, all)
+		done, err := n.erasePurged(ctx, &e)
 		if err != nil && !failed && ctx.Err() == nil { // it is tried at every tick
 			n.log.Warn("files still hold what was purged", "cut", e.Cut, "err", err)
 		}
 		if failed = err != nil; !done {
 			continue
 		}
-		all = false
 		n.log.Info("no file of log, snapshots, state and index holds what was purged", "index", e.Cut, "took", time.Since(start))
 		if aside := home.SetAsides(n.cfg.Home); len(aside) > 0 {
 			n.log.Warn("files that were moved aside may hold what was purged: remove them when they are not needed any more", "files", aside)
@@ -50,13 +48,19 @@ func (n *Node) erase(ctx context.Context) error {
 }
 
 // erasePurged goes as far as it can, and notes in the home how far that is; done is true when no file holds what was purged any more.
-func (n *Node) erasePurged(ctx context.Context, e *home.Erased, all bool) (done bool, err error) {
+func (n *Node) erasePurged(ctx context.Context, e *home.Erased) (done bool, err error) {
 	var purged oplog.Index
-	if err := n.state.Read(func(v *state.View) error { purged = v.Purged(); return nil }); err != nil || purged <= min(e.Cut, e.Rewritten) {
+	var by state.Purges
+	if err := n.state.Read(func(v *state.View) error {
+		if purged = v.Purged(); purged > min(e.Cut, e.Rewritten) {
+			by = v.Purges()
+		}
+		return nil
+	}); err != nil || purged <= min(e.Cut, e.Rewritten) {
 		return false, err
 	}
 	if purged > e.Cut {
-		if err := n.raft.CutBehind(uint64(purged)); err != nil { // a change of members is under way, or another snapshot; the disk may be full
+		if err := n.raft.CutBehind(uint64(purged), by.Erase); err != nil { // a change of members is under way, or another snapshot; the disk may be full
 			return false, fmt.Errorf("log: %w", err)
 		}
 		e.Cut = purged
@@ -67,10 +71,11 @@ func (n *Node) erasePurged(ctx context.Context, e *home.Erased, all bool) (done 
 	if n.commit.Indexed() < e.Cut {
 		return false, errors.New("the index has not reached this record yet")
 	}
-	if err := errors.Join(n.state.Compact(ctx, eraseRest), n.index.Remake(ctx, all)); err != nil {
+	dbs, all := by.Since(e.Rewritten)
+	if err := errors.Join(n.state.Compact(ctx, dbs, all, eraseRest), n.index.Remake(ctx, dbs)); err != nil {
 		return false, err
 	}
-	e.Rewritten = e.Cut
+	e.Rewritten = e.Cut // one that came since is the next round's
 	return true, e.Write(n.cfg.Home)
 }
 

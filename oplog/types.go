@@ -170,6 +170,7 @@ type Database struct {
 	Dim         uint32 `msgpack:"d,omitempty"` // of its vectors; 0 until the first
 	MaxMemories uint64 `msgpack:"q,omitempty"`
 	By          DB     `msgpack:"b,omitempty"` // the database whose token made it; 0 for an administrator
+	Purged      Index  `msgpack:"p,omitempty"` // the last record that erased something of it: what it did up to there is in no log
 
 	Embedder *Embedder `msgpack:"em,omitempty"` // what makes vectors for texts that come without; nil until the first
 }

@@ -76,7 +76,7 @@ func TestWhatIsErasedLeavesTheLogsFiles(t *testing.T) {
 	if got := holds(t, logDir(c.dirs[0]), "entry-17"); got == 0 {
 		t.Fatal("it was never there")
 	}
-	if err := n.CutBehind(purge); err != nil {
+	if err := n.CutBehind(purge, emptied); err != nil {
 		t.Fatal(err)
 	}
 	if got := holds(t, logDir(c.dirs[0]), "entry-1"); got != 0 {

@@ -144,10 +144,10 @@ func (p *pusher) replay(ctx context.Context, cursor oplog.Index) error {
 		var lost oplog.Index
 		at := end
 		err := p.s.state.Read(func(v *state.View) error {
-			if _, trimmed := v.Trimmed(); trimmed {
-				if first, _, _, ok := v.Retained(); !ok {
+			if _, trimmed := v.TrimmedIn(p.c.DB); trimmed {
+				if _, _, _, ok := v.Retained(); !ok {
 					lost = end // all of the window has gone
-				} else if first > cursor+1 {
+				} else if first := v.Begins(p.c.DB); first > cursor+1 {
 					lost = first
 				}
 			}

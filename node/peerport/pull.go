@@ -48,7 +48,7 @@ func (p *Port) pull(_ context.Context, f wire.Frame) (wire.Op, wire.Message, err
 		if err != nil {
 			return err
 		}
-		if gone, ok := v.Trimmed(); ok && since.Less(gone) {
+		if gone, ok := v.TrimmedIn(d.ID); ok && since.Less(gone) {
 			return errSnapshotRequired
 		}
 		size := 0

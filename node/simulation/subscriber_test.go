@@ -108,9 +108,9 @@ func (c *cluster) sameEvents(ctx context.Context, subscribers []*subscriber) {
 		}
 		var begins oplog.Index
 		var trimmed bool
-		c.view(i, func(v *state.View, _ oplog.DB) error {
-			begins, _, _, _ = v.Retained()
-			_, trimmed = v.Trimmed()
+		c.view(i, func(v *state.View, db oplog.DB) error {
+			begins = v.Begins(db)
+			_, trimmed = v.TrimmedIn(db)
 			return nil
 		})
 		if trimmed && len(all.heard) == 0 && slices.Equal(all.begun, []string{"lagged"}) { // a snapshot came last: its log begins behind all events

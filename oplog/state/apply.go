@@ -84,7 +84,7 @@ func (s *State) applyRecord(t *txn, r oplog.Record, next *mark, doing **oplog.Ou
 		h = oplog.MakeHLC(l.Millis(), l.Logical(), h.Node())
 	}
 	out := make([]oplog.Outcome, len(bodies))
-	kept := retained{extent: extent{HLC: h, Entries: len(bodies)}, Check: checkOf(r.Data)}
+	kept := retained{extent: extent{HLC: h, Entries: len(bodies)}, Check: oplog.SumOf(bodies)}
 	for i, body := range bodies {
 		e, err := oplog.DecodeEntry(body)
 		if err != nil {
@@ -98,11 +98,6 @@ func (s *State) applyRecord(t *txn, r oplog.Record, next *mark, doing **oplog.Ou
 		next.Last = o.HLC
 		kept.add(o)
 		kept.Ops += len(e.Ops)
-	}
-	if t.cut {
-		t.cut, next.Ops = false, 0
-		t.cutLog(next)
-		return out, nil
 	}
 	next.Ops += uint64(kept.Ops)
 	t.set(tLog, 0, be64(uint64(r.Index)), t.encode(&kept))

@@ -62,6 +62,10 @@ func applyDropDB(a *applying, op *oplog.DropDB) oplog.Result {
 	refuseIf(v == nil, oplog.ErrNoDatabase)
 	id := oplog.DB(beUint64(v))
 	refusef(id == oplog.DefaultDB, oplog.Invalid, "database 'default' cannot be dropped")
+	d, _ := read[oplog.Database](a.txn, tDatabase, 0, be64(uint64(id)))
+	if uint64(d.Purged) > beUint64(a.get(tControl, 0, keyPurgedGone)) {
+		a.put(tControl, 0, keyPurgedGone, be64(uint64(d.Purged)))
+	}
 	a.writeCounts(func(db oplog.DB) bool { return db == id }) // its rows are the same whichever records are applied together
 	a.del(tDatabaseName, 0, []byte(op.Name))
 	a.del(tDatabase, 0, be64(uint64(id)))

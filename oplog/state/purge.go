@@ -45,7 +45,9 @@ func applyPurge(a *applying, op *oplog.Purge) oplog.Result {
 		a.eraseThoughts(gone)
 		a.dropPartitions()
 		a.put(tControl, 0, keyPurged, be64(uint64(a.index)))
-		a.cut = true
+		d := a.database()
+		d.Purged = a.index
+		a.setDatabase(d)
 	}
 	r.Changed = r.Num > 0
 	return r
@@ -165,5 +167,42 @@ func (a *applying) eraseThoughts(gone map[string]bool) {
 // keyPurged, of tControl, has the index of the last record that erased something: what files hold from before it may hold what was erased.
 var keyPurged = []byte("purged")
 
+// keyPurgedGone, of tControl, has the greatest such index among databases that were dropped.
+var keyPurgedGone = []byte("purged-gone")
+
 // Purged is the index of the last record that erased something; 0 for none.
 func (v *View) Purged() oplog.Index { return oplog.Index(beUint64(v.get(tControl, 0, keyPurged))) }
+
+// A Purges says which databases had something erased, and where: what is older is in no log.
+type Purges struct {
+	By   map[oplog.DB]oplog.Index // of those that there are: the last record that erased something, 0 for none
+	Gone oplog.Index              // the greatest such of those that were dropped
+}
+
+// Purges are those of all databases.
+func (v *View) Purges() Purges {
+	p := Purges{By: map[oplog.DB]oplog.Index{}, Gone: oplog.Index(beUint64(v.get(tControl, 0, keyPurgedGone)))}
+	for _, d := range v.Databases() {
+		p.By[d.ID] = d.Purged
+	}
+	return p
+}
+
+// Since are the databases that had something erased behind a record; all says that one that is no more was among them.
+func (p Purges) Since(at oplog.Index) (dbs []oplog.DB, all bool) {
+	for db, purged := range p.By {
+		if purged > at {
+			dbs = append(dbs, db)
+		}
+	}
+	slices.Sort(dbs)
+	return dbs, p.Gone > at
+}
+
+// Erase makes of a record that is kept for readers of the log what they may still read; nil where that is all of it.
+func (p Purges) Erase(index uint64, rec []byte) ([]byte, error) {
+	return oplog.EraseEntries(rec, func(db oplog.DB) bool {
+		purged, there := p.By[db]
+		return db != 0 && (!there || oplog.Index(index) <= purged)
+	})
+}

@@ -3,6 +3,7 @@ package state
 import (
 	"bytes"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -90,4 +91,56 @@ func marked() []oplog.Record {
 			&oplog.Event{Workspace: "sift/w", Session: "es", Tool: "Bash", Hash: []byte("hash"), Payload: []byte(`{"command":"zyx"}`), Dir: "/home/w", Status: oplog.EventSummarized, Summary: "e", At: 15})}),
 		record(9, []oplog.Entry{entry(&oplog.Remember{RID: "f", Text: "zyx forgotten", Namespace: "n", Created: 16, Entities: []oplog.Mention{{Name: "Gone Zyx"}}}), entry(&oplog.Forget{RID: "f", At: 17, Reason: other})}),
 	}
+}
+
+// TestAPurgeLeavesTheLogOfOthers: a reader of the log of another database notices nothing of a purge, before and after the entries are erased from the
+// records. One of the purged database begins behind it.
+func TestAPurgeLeavesTheLogOfOthers(t *testing.T) {
+	t.Parallel()
+	log := &memoryLog{records: map[oplog.Index][]byte{}}
+	s, err := Open(filepath.Join(t.TempDir(), "state"), Options{Records: log, NoSync: true})
+	must(t, err)
+	defer s.Close()
+	remember := func(db oplog.DB, rid string) oplog.Entry {
+		return oplog.Entry{DB: db, Ops: []oplog.Op{&oplog.Remember{RID: rid, Text: "said by " + rid, Namespace: "n", Created: 10}}}
+	}
+	mustApply(t, s, record(1, []oplog.Entry{{Ops: []oplog.Op{&oplog.Init{Cluster: "c", At: 1}}}}), record(2, []oplog.Entry{{Ops: []oplog.Op{&oplog.CreateDB{Name: "other", At: 1}}}}),
+		record(3, []oplog.Entry{remember(1, "gone"), remember(2, "beside")}), record(4, []oplog.Entry{remember(2, "alone")}),
+		record(5, []oplog.Entry{{DB: 1, Ops: []oplog.Op{&oplog.Purge{Before: 100, At: 200}}}}), record(6, []oplog.Entry{remember(1, "later"), remember(2, "last")}))
+	want := func(db oplog.DB, rids ...string) {
+		t.Helper()
+		var got []string
+		must(t, s.Read(func(v *View) error {
+			return v.Log(0, func(o oplog.Outcome) bool {
+				if r, ok := o.Entry.Ops[0].(*oplog.Remember); ok && o.Entry.DB == db {
+					got = append(got, r.RID)
+				}
+				return true
+			})
+		}))
+		if !slices.Equal(got, rids) {
+			t.Errorf("the log of database %d has %q, want %q", db, got, rids)
+		}
+	}
+	want(1, "later")
+	want(2, "beside", "alone", "last")
+	must(t, s.Read(func(v *View) error {
+		purges := v.Purges()
+		for i := range 5 {
+			if rec, err := purges.Erase(uint64(i+1), log.records[oplog.Index(i+1)]); err != nil {
+				return err
+			} else if rec != nil {
+				log.records[oplog.Index(i+1)] = rec
+			}
+		}
+		if b := log.records[3]; bytes.Contains(b, []byte("gone")) || !bytes.Contains(b, []byte("said by beside")) {
+			t.Errorf("the record of both has %q", b)
+		}
+		if _, trimmed := v.TrimmedIn(2); trimmed || v.Begins(2) != 1 || v.Begins(1) != 6 {
+			t.Errorf("the logs begin at %d and %d; the other is trimmed: %t", v.Begins(1), v.Begins(2), trimmed)
+		}
+		return nil
+	}))
+	want(1, "later")
+	want(2, "beside", "alone", "last")
 }

@@ -16,15 +16,18 @@ func (s *State) Point() Point { return s.mark().Point }
 // Point is the view's.
 func (v *View) Point() Point { return v.mark().Point }
 
-// WriteRange streams the records after since, up to the view.
+// WriteRange streams the records after since, up to the view. There is no range over a purge: it lacks entries that were erased, and what it would be
+// added to has what was purged.
 func (v *View) WriteRange(w io.Writer, since oplog.Index) error {
 	if since > v.mark().Index {
 		return oplog.Errorf(oplog.Invalid, "the log ends at %d, before %d", v.mark().Index, since)
-	} else if _, trimmed := v.Trimmed(); trimmed && since+1 < v.begins() {
+	} else if _, trimmed := v.Trimmed(); trimmed && since+1 < v.begins() || since < v.Purged() {
 		return ErrTrimmed
 	}
 	head := snapshot.Head{Since: since, Index: v.mark().Index, Term: v.mark().Term, Hash: v.mark().Sum}
 	return snapshot.WriteRange(w, head, func(record func(oplog.Index, oplog.HLC, []byte) error) error {
-		return v.records(since+1, func(at oplog.Index, r *retained, data []byte) (bool, error) { return true, record(at, r.HLC, data) })
+		return v.records(since+1, func(at oplog.Index, r *retained, data []byte, _ [][]byte) (bool, error) {
+			return true, record(at, r.HLC, data)
+		})
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/store"
 )
 
@@ -53,9 +54,17 @@ func (s *State) Size() (bytes int64) {
 	return bytes
 }
 
-// Compact merges the state's files, resting after each quarter of a mebibyte: no file holds what was erased before it began.
-func (s *State) Compact(ctx context.Context, rest time.Duration) error {
-	return s.with(func(g *generation) error { return g.Compact(ctx, pauses(rest)) })
+// Compact merges the state's files as far as they have rows of some databases, or all of them, resting after each quarter of a mebibyte: no file holds
+// what was erased of those before it began.
+func (s *State) Compact(ctx context.Context, dbs []oplog.DB, all bool, rest time.Duration) error {
+	spans := []store.Span{{}}
+	if !all {
+		spans = spans[:0]
+		for _, db := range dbs {
+			spans = append(spans, store.Span{Lower: appendRow(nil, 0, db, nil), Upper: appendRow(nil, 0, db+1, nil)})
+		}
+	}
+	return s.with(func(g *generation) error { return g.Compact(ctx, spans, pauses(rest)) })
 }
 
 // pauses are rests after each quarter of a mebibyte.

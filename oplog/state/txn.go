@@ -22,7 +22,6 @@ type txn struct {
 	expiry     map[oplog.DB]uint64          // see State
 	databases  map[oplog.DB][]byte          // rows of databases, which every entry reads, as far as asked
 	stale      bool                         // a row was written that a Current has
-	cut        bool                         // a purge erased what records of the window hold
 	joins      map[place][]byte             // see State
 
 	row   []byte // of the key that is read or written

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"slices"
 
 	"github.com/cairndb/cairn/oplog"
@@ -23,7 +22,7 @@ func (e extent) last() oplog.HLC { return e.HLC.Add(uint32(max(e.Entries, 1) - 1
 // retained is the row of a record in the log's window: what only the state knows. The record's bytes are read from Records.
 type retained struct {
 	extent `msgpack:",inline"`
-	Check  uint32 `msgpack:"c"`           // CRC-32C of the record that was applied
+	Check  uint32 `msgpack:"c"`           // oplog.SumOf the record that was applied
 	Notes  []note `msgpack:"w,omitempty"` // in the order of the entries; none for an entry that did what it says
 }
 
@@ -135,9 +134,25 @@ func (v *View) Retained() (begins, last oplog.Index, since oplog.HLC, ok bool) {
 	return 0, last, since, false
 }
 
-// records walks the retained records, with their bytes, from an index on. ErrTrimmed says that the log lost one meanwhile: in another view
+// Begins is where the log of a database begins: behind what the window has no more, and behind what a purge erased of it.
+func (v *View) Begins(db oplog.DB) oplog.Index {
+	d, _ := v.Database(db)
+	return max(v.begins(), d.Purged+1)
+}
+
+// TrimmedIn is the time of the newest entry that a database's log has no more; ok is false while there is none.
+func (v *View) TrimmedIn(db oplog.DB) (h oplog.HLC, ok bool) {
+	if d, _ := v.Database(db); d.Purged >= v.begins() {
+		if row := v.get(tLog, 0, be64(uint64(d.Purged))); row != nil {
+			return decode[extent](row).last(), true
+		}
+	}
+	return v.Trimmed()
+}
+
+// records walks the retained records, with their bytes and entries, from an index on. ErrTrimmed says that the log lost one meanwhile: in another view
 // the window begins later. Where there is none it does not ask the log, which may not be open yet.
-func (v *View) records(from oplog.Index, f func(oplog.Index, *retained, []byte) (more bool, err error)) error {
+func (v *View) records(from oplog.Index, f func(_ oplog.Index, _ *retained, data []byte, bodies [][]byte) (more bool, err error)) error {
 	var log RecordReader
 	for k, val := range v.scanFrom(tLog, 0, be64(uint64(max(from, v.mark().First)))) {
 		at := oplog.Index(beUint64(k))
@@ -150,8 +165,12 @@ func (v *View) records(from oplog.Index, f func(oplog.Index, *retained, []byte) 
 		}
 		r := decode[retained](val)
 		data, err := log.Read(at)
-		if err == nil && checkOf(data) != r.Check {
-			err = ErrTrimmed
+		var bodies [][]byte
+		if err == nil {
+			_, bodies, err = oplog.DecodeRecord(data)
+			if err != nil || oplog.SumOf(bodies) != r.Check {
+				err = ErrTrimmed
+			}
 		}
 		if errors.Is(err, ErrTrimmed) {
 			v.state.loseBefore(at + 1)
@@ -159,17 +178,12 @@ func (v *View) records(from oplog.Index, f func(oplog.Index, *retained, []byte) 
 		if err != nil {
 			return err
 		}
-		if more, err := f(at, &r, data); err != nil || !more {
+		if more, err := f(at, &r, data, bodies); err != nil || !more {
 			return err
 		}
 	}
 	return nil
 }
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-// checkOf is the checksum of a record's bytes in the window.
-func checkOf(data []byte) uint32 { return crc32.Checksum(data, castagnoli) }
 
 // loseBefore ends the window behind a record that the log has lost, or that is not the one that was applied.
 func (s *State) loseBefore(next oplog.Index) {
@@ -178,21 +192,26 @@ func (s *State) loseBefore(next oplog.Index) {
 }
 
 // Log walks the applied entries from the record at or after an index, in order, until f says stop.
-// Entries and operations that did nothing are left out. Of the results, only Rows are kept, all with the first.
+// Entries and operations that did nothing are left out, and entries of a database from before its last purge. Of the results, only Rows are kept, all with the first.
 func (v *View) Log(from oplog.Index, f func(oplog.Outcome) bool) error {
-	return v.records(from, func(at oplog.Index, r *retained, data []byte) (more bool, err error) {
-		_, bodies, err := oplog.DecodeRecord(data)
-		if err != nil {
-			return false, fmt.Errorf("log record %d: %w", at, err)
-		}
+	begins := map[oplog.DB]oplog.Index{}
+	return v.records(from, func(at oplog.Index, r *retained, _ []byte, bodies [][]byte) (more bool, err error) {
 		for i, b := range bodies {
 			n := r.of(i)
-			if n.Void {
+			if n.Void || oplog.Erased(b) {
 				continue
 			}
 			e, err := oplog.DecodeEntry(b)
 			if err != nil {
 				return false, fmt.Errorf("log record %d entry %d: %w", at, i, err)
+			}
+			first, asked := begins[e.DB]
+			if !asked {
+				first = v.Begins(e.DB)
+				begins[e.DB] = first
+			}
+			if at < first {
+				continue
 			}
 			if !f(n.outcome(at, r.HLC, e)) {
 				return false, nil

@@ -25,7 +25,7 @@ func TestPeekNew(t *testing.T) {
 			}
 			put(0, 1000)
 			must(t, s.Flush())
-			must(t, s.Compact(t.Context(), func(int64) time.Duration { return 0 }))
+			must(t, s.Compact(t.Context(), []Span{{}}, func(int64) time.Duration { return 0 }))
 			put(2000, 3000)
 			must(t, s.Flush())
 			put(4000, 5000)

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"path/filepath"
@@ -12,9 +13,23 @@ import (
 // pieceBytes is about how much of the tables Compact merges at once: no other merge runs meanwhile.
 const pieceBytes = 64 << 20
 
-// Compact merges all tables that there are, resting between pieces: when it returns, no file holds what was deleted or replaced before it began. Files that a
-// reader still has open are waited for.
-func (s *Store) Compact(ctx context.Context, rest func(merged int64) time.Duration) error {
+// A Span is the keys from Lower up to Upper; nil for no bound.
+type Span struct{ Lower, Upper []byte }
+
+// within cuts a range of keys to the span. It is empty when it does not begin before it ends.
+func (p Span) within(from, to []byte) (_, _ []byte) {
+	if bytes.Compare(p.Lower, from) > 0 {
+		from = p.Lower
+	}
+	if p.Upper != nil && bytes.Compare(p.Upper, to) < 0 {
+		to = p.Upper
+	}
+	return from, to
+}
+
+// Compact merges the tables that have keys of some spans, resting between pieces: when it returns, no file holds what was deleted or replaced in them before
+// it began. Files that a reader still has open are waited for.
+func (s *Store) Compact(ctx context.Context, spans []Span, rest func(merged int64) time.Duration) error {
 	if err := s.Flush(); err != nil {
 		return err
 	}
@@ -35,13 +50,17 @@ func (s *Store) Compact(ctx context.Context, rest func(merged int64) time.Durati
 		if err := s.trouble(); err != nil {
 			return err
 		}
-		if string(first) < string(end.key) {
-			if err := s.db.Compact(ctx, first, end.key, false); err != nil {
-				return damageError(err)
+		merged := int64(0)
+		for _, p := range spans {
+			if from, to := p.within(first, end.key); bytes.Compare(from, to) < 0 {
+				if err := s.db.Compact(ctx, from, to, false); err != nil {
+					return damageError(err)
+				}
+				merged = end.size
 			}
 		}
 		first = end.key
-		if err := wait(ctx, rest(end.size)); err != nil {
+		if err := wait(ctx, rest(merged)); err != nil {
 			return err
 		}
 	}

@@ -76,7 +76,7 @@ func TestCompactLeavesNoDeletedRow(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- s.Compact(ctx, func(int64) time.Duration { return 0 }) }()
+	go func() { done <- s.Compact(ctx, []Span{{}}, func(int64) time.Duration { return 0 }) }()
 	select {
 	case err := <-done:
 		t.Errorf("it returned with files open that hold what was deleted: %v", err)

@@ -121,29 +121,41 @@ func (s *Store) cutFrom(first uint64) error {
 	if first == g.next() {
 		return nil
 	}
-	return s.rewrite(at, first-1)
+	return s.rewrite(at, first-1, nil)
 }
 
-// Erase rewrites the log's files so that no deleted record is left in them, nor one before an index that was kept.
-func (s *Store) Erase(before uint64) error {
-	if err := s.lock(); err != nil {
+// Erase rewrites the log's files so that no deleted record is left in them, and a kept one before an index has what erased makes of it: nil
+// leaves it as it is.
+func (s *Store) Erase(before uint64, erased func(index uint64, data []byte) ([]byte, error)) error {
+	return s.rewriteEach(max(before, s.meta.Load().Kept, 1)-1, func(at int, logs []*hraft.Log) (changed bool, err error) {
+		changed = s.segs[at].first < s.meta.Load().Kept
+		for i, l := range logs {
+			if l.Index >= before || l.Index >= s.meta.Load().First || l.Type != hraft.LogCommand {
+				continue
+			}
+			data, err := erased(l.Index, l.Data)
+			if err != nil {
+				return false, fmt.Errorf("record %d: %w", l.Index, err)
+			}
+			if data != nil {
+				of := *l
+				of.Data, logs[i], changed = data, &of, true
+			}
+		}
+		return changed, nil
+	})
+}
+
+// Reseal rewrites meta and every record up to last under the active key, kept ones too.
+func (s *Store) Reseal(last uint64) error {
+	if err := s.rewriteEach(last, func(int, []*hraft.Log) (bool, error) { return true, nil }); err != nil {
 		return err
 	}
-	defer s.unlock()
-	for again := true; again; {
-		err := s.dropKept(before)
-		if err != nil || len(s.segs) == 0 || s.segs[0].first >= s.meta.Load().Kept {
-			return err
-		}
-		if again, err = s.lostAny(s.rewriteAll(0)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.updateMeta(func(*meta) {})
 }
 
-// Reseal rewrites meta and every record up to last under the active key, kept ones too, one segment at a time: records are stored in between.
-func (s *Store) Reseal(last uint64) error {
+// rewriteEach rewrites the segments that begin at last or before it, with what change makes of their records, one at a time: records are stored in between.
+func (s *Store) rewriteEach(last uint64, change func(at int, logs []*hraft.Log) (changed bool, err error)) error {
 	for next := uint64(0); next <= last; {
 		if err := s.lock(); err != nil {
 			return err
@@ -157,7 +169,7 @@ func (s *Store) Reseal(last uint64) error {
 		g := s.segs[at]
 		end := max(s.next(at), g.first+1)
 		if again := false; err == nil && g.first <= last {
-			if again, err = s.lostAny(s.rewriteAll(at)); again {
+			if again, err = s.lostAny(s.rewriteAll(at, change)); again {
 				end = g.first
 			}
 		}
@@ -167,12 +179,12 @@ func (s *Store) Reseal(last uint64) error {
 			return err
 		}
 	}
-	return s.updateMeta(func(*meta) {})
+	return nil
 }
 
-// rewriteAll rewrites a segment with all of its records that are not deleted.
-func (s *Store) rewriteAll(at int) error {
-	if err := s.rewrite(at, s.next(at)-1); err != nil {
+// rewriteAll rewrites a segment with what change makes of all of its records that are not deleted; where that is nothing else, it stays.
+func (s *Store) rewriteAll(at int, change func(at int, logs []*hraft.Log) (changed bool, err error)) error {
+	if err := s.rewrite(at, s.next(at)-1, change); err != nil {
 		return err
 	}
 	if newest := s.segs[len(s.segs)-1].first; newest != s.meta.Load().Newest {
@@ -181,8 +193,8 @@ func (s *Store) rewriteAll(at int) error {
 	return nil
 }
 
-// rewrite replaces a segment by one without deleted records and without those behind to.
-func (s *Store) rewrite(at int, to uint64) error {
+// rewrite replaces a segment by one without deleted records and without those behind to, and with what change makes of the others.
+func (s *Store) rewrite(at int, to uint64, change func(at int, logs []*hraft.Log) (changed bool, err error)) error {
 	old := s.segs[at]
 	from := max(old.first, s.meta.Load().Kept)
 	r := &Reader{s: s, inTurn: true}
@@ -194,6 +206,11 @@ func (s *Store) rewrite(at int, to uint64) error {
 			return err
 		}
 		logs = append(logs, l)
+	}
+	if change != nil {
+		if changed, err := change(at, logs); err != nil || !changed {
+			return err
+		}
 	}
 	g, err := s.create(from, logs)
 	if err != nil {

@@ -232,7 +232,7 @@ func TestATornEnd(t *testing.T) {
 	}
 }
 
-// TestErasedTextIsInNoFile: after Erase the files hold nothing of deleted records, nor of those that were kept from before an index.
+// TestErasedTextIsInNoFile: after Erase the files hold nothing of deleted records, nor what was erased of those that were kept.
 func TestErasedTextIsInNoFile(t *testing.T) {
 	t.Parallel()
 	s := &shelf{t: t, files: newMemory(), o: small(nil, nil)}
@@ -255,7 +255,7 @@ func TestErasedTextIsInNoFile(t *testing.T) {
 		t.Fatal("it was gone before")
 	}
 	for _, before := range []uint64{1, 4, 6} {
-		must(t, s.log.Erase(before))
+		must(t, s.log.Erase(before, eraseData))
 		for i := range uint64(9) {
 			want := 1
 			if i+1 < before {

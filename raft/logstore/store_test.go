@@ -220,8 +220,8 @@ func TestTheLogIsWhatWasStored(t *testing.T) {
 				if len(s.want) > 0 {
 					before = s.want[0].Index - min(s.want[0].Index, rapid.Uint64Range(0, 20).Draw(t, "kept"))
 				}
-				must(t, s.log.Erase(before))
-				s.kept = slices.DeleteFunc(s.kept, func(l *hraft.Log) bool { return l.Index < before })
+				must(t, s.log.Erase(before, eraseData))
+				s.kept = erasedBefore(s.kept, before)
 				if all := slices.Concat(s.kept, s.want); len(all) > 0 && s.log.segs[0].first != all[0].Index {
 					t.Fatalf("the files begin at %d, not %d", s.log.segs[0].first, all[0].Index)
 				}

@@ -1,0 +1,54 @@
+package node_test
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/node/home"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/store/storetest"
+	"github.com/cairndb/cairn/oplog/suite"
+)
+
+// TestAPurgeIsNoConcernOfOthers: a subscriber of another database resumes from before a purge as if there had been none, while no file of the log holds
+// what was purged; one of the purged database is told that events are missing.
+func TestAPurgeIsNoConcernOfOthers(t *testing.T) {
+	t.Parallel()
+	c := start(t, 1)
+	w := c.web(0)
+	w.ok("POST", "/v1/databases", obj{"name": "other"})
+	other := w.with(w.newToken(obj{"database": "other"}))
+	first := w.ok("POST", "/v1/remember", obj{"text": "quixotelyn said so"})["log_index"].(float64)
+	var want []string
+	for i := range 5 {
+		want = append(want, other.ok("POST", "/v1/remember", obj{"text": fmt.Sprint("of another tenant ", i)})["rid"].(string))
+		w.ok("POST", "/v1/remember", obj{"text": fmt.Sprint("quixotelyn said ", i)})
+	}
+	purged := w.ok("POST", "/v1/admin/purge", obj{"before": time.Now().Add(time.Minute).UTC().Format(time.RFC3339)})["log_index"].(float64)
+	dir := c.cfgs[0].Home
+	suite.Eventually(t, "the files to be written anew", func() bool {
+		e, err := home.ReadErased(dir)
+		return err == nil && e.Rewritten >= oplog.Index(purged)
+	})
+	storetest.Files(t, filepath.Join(dir, "raft", "log"), func(path string, held []byte) {
+		if bytes.Contains(held, []byte("quixotelyn")) {
+			t.Errorf("%s holds what was purged", path)
+		}
+	})
+	from := fmt.Sprintf("?from=%.0f", first)
+	l := other.listen(from)
+	l.next() // subscribed
+	for i, rid := range want {
+		if _, name, data := l.next(); name != "stored" || data["id"] != rid {
+			t.Fatalf("the other database's event %d is %s %v, want %s stored", i, name, data, rid)
+		}
+	}
+	l = w.listen(from)
+	l.next() // subscribed
+	if _, name, data := l.next(); name != "lagged" {
+		t.Errorf("the purged database's first event is %s %v", name, data)
+	}
+}
