@@ -87,7 +87,7 @@ func (k *checkpointState) wait() {
 // checkpoint starts writing a checkpoint in the background when enough rows have changed and none is being written.
 func (x *Index) checkpoint() {
 	k := &x.checkpoints
-	if k.changes.Load() < checkpointRows || k.busy() || x.behind() {
+	if k.changes.Load() < checkpointRows || k.busy() {
 		return
 	}
 	rows := 0
@@ -150,7 +150,9 @@ func (x *Index) captureCheckpoint() func() {
 	var all []checkpointWriter
 	x.mu.RLock()
 	for id, files := range x.parked {
-		head.Databases[id] = files
+		if o := x.opening[id]; o == nil || !o.behind { // otherwise its files lack something, and the next start reads the state instead
+			head.Databases[id] = files
+		}
 	}
 	for id, d := range x.dbs {
 		if d.memory {

@@ -169,8 +169,7 @@ func rows(op oplog.Op) []string {
 	return nil
 }
 
-// refresh brings the index of a database up to date with operations and the memories that they touched. One that is closed stays closed
-// where it can.
+// refresh brings the index of a database up to date with operations and the memories that they touched. One that is closed or being opened takes no time.
 func (x *Index) refresh(ctx context.Context, v *state.View, id oplog.DB, ops []oplog.Op, list memories) error {
 	info, ok := v.Database(id)
 	if !ok {
@@ -182,7 +181,7 @@ func (x *Index) refresh(ctx context.Context, v *state.View, id oplog.DB, ops []o
 	turn := x.turn(id)
 	turn.Lock()
 	defer turn.Unlock()
-	db, err := x.toFollow(ctx, v, info, len(list) > 0)
+	db, err := x.toFollow(ctx, v, info, list)
 	if db == nil || err != nil {
 		return err
 	}

@@ -15,10 +15,10 @@ import (
 
 // A database whose index is closed costs nothing but its place in a table. A small one has no files: its index is made from the state
 // when a question comes, so that entries pass a closed one by. One with files is closed when a checkpoint has all of it and nothing
-// came since; the next entry that touches it opens it before it is applied, and so does the next question.
+// came since; the next question opens it, and the next entry that touches it has it opened in the background (opening.go).
 //
 // Invariant: the task that holds the turn of a database is alone in closing, feeding and replacing its index. What Follow skips because it is closed
-// is in the state already, and the opening reads the state after that; what comes during an opening is left to it (opening.go).
+// is in the state already, and the opening reads the state after that; what comes from the beginning of an opening to its end is left to it.
 
 // Bounds of an index that is made from the state. What is larger has files.
 const (
@@ -26,6 +26,9 @@ const (
 	smallBytes = 1 << 20  // of its words
 	smallAll   = 64 << 20 // of the words of all that are open
 )
+
+// inPassing is the number of memories that Follow reads itself, for an index that has no files yet.
+const inPassing = 1000
 
 // turns are the locks of databases, each of its own: a question that opens a large index holds up no other database.
 type turns struct {
@@ -150,8 +153,8 @@ func (x *Index) install(id oplog.DB, d *database) error {
 	return nil
 }
 
-// toFollow is the index of a database that entries came for; nil when it is closed and may stay so. The caller has its turn.
-func (x *Index) toFollow(ctx context.Context, v *state.View, info oplog.Database, touched bool) (*database, error) {
+// toFollow is the index of a database that entries came for; nil when it is closed, and stays so or is opened in the background. The caller has its turn.
+func (x *Index) toFollow(ctx context.Context, v *state.View, info oplog.Database, list memories) (*database, error) {
 	id := info.ID
 	x.mu.Lock()
 	d := x.dbs[id]
@@ -167,7 +170,10 @@ func (x *Index) toFollow(ctx context.Context, v *state.View, info oplog.Database
 		return d, nil
 	case d != nil && x.small(v, id) && d.words.Lag().Bytes <= smallBytes:
 		return d, nil
-	case d == nil && parked && !touched, d == nil && !parked && x.small(v, id):
+	case d == nil && (len(list) == 0 || !parked && x.small(v, id)):
+		return nil, nil
+	case d == nil && (parked || v.Stats(id).NextSeq > inPassing):
+		x.openLater(id, list)
 		return nil, nil
 	}
 	d, err := x.fromFiles(ctx, v, info, gen, files, parked)
@@ -215,7 +221,7 @@ func (x *Index) closeUnused(since time.Time) {
 			dirty = dirty || !o.d.memory && !o.d.inCheckpoint()
 		}
 	}
-	if dirty && !busy && !x.checkpoints.partial && !x.behind() {
+	if dirty && !busy && !x.checkpoints.partial {
 		x.startCheckpoint()
 	}
 }

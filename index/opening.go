@@ -10,13 +10,15 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// A question that opens a closed index may read for long. The answers to all writes wait for Follow, so Follow must not wait for that: the index is
-// loaded without the turn of its database, and Follow leaves to the opening what comes meanwhile. Searches see the index when it has that as well.
+// Opening a closed index may read for long. The answers to all writes wait for Follow, so Follow must not wait for that: the index is loaded without the
+// turn of its database, and Follow leaves to the opening what comes meanwhile. Searches wait until the index has that as well, so a write is answered when a
+// question behind it finds it. Entries that touch a closed index have it opened in the background, few at a time; a question does not wait for those before.
 
-// An opening is a closed index that is being opened for a question. mu of the index guards its fields.
+// An opening is a closed index that is being opened. mu of the index guards its fields.
 type opening struct {
+	begun  bool    // a task opens it; otherwise it waits for one in the background
 	left   touched // memories that came meanwhile
-	behind bool    // something came: the files that the index was closed with lack it, and no checkpoint may say otherwise
+	behind bool    // something came: the files that the index was closed with lack it, and no checkpoint names them
 	done   chan struct{}
 }
 
@@ -65,12 +67,50 @@ func (d *database) release() { d.users.Add(-1) }
 func (x *Index) begin(id oplog.DB) (o *opening, mine bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if o = x.opening[id]; o != nil || x.dbs == nil || x.dbs[id] != nil {
-		return o, false
+	switch o = x.opening[id]; {
+	case o != nil:
+		mine, o.begun = !o.begun, true
+		return o, mine
+	case x.dbs == nil || x.dbs[id] != nil:
+		return nil, false
 	}
-	o = &opening{left: touched{}, done: make(chan struct{})}
+	o = &opening{begun: true, left: touched{}, done: make(chan struct{})}
 	x.opening[id] = o
 	return o, true
+}
+
+// openLater has a closed index opened in the background, which then takes what came. The caller has its turn, so that no opening ends meanwhile.
+func (x *Index) openLater(id oplog.DB, list memories) {
+	x.mu.Lock()
+	o := x.opening[id]
+	if o == nil {
+		o = &opening{left: touched{}, done: make(chan struct{})}
+		x.opening[id] = o
+		go x.openInTurn(id, o)
+	}
+	x.mu.Unlock()
+	x.leave(id, list)
+}
+
+// openInTurn opens an index, unless a question has begun to meanwhile.
+func (x *Index) openInTurn(id oplog.DB, o *opening) {
+	x.openers <- struct{}{}
+	defer func() { <-x.openers }()
+	x.mu.Lock()
+	mine := !o.begun
+	o.begun = true
+	x.mu.Unlock()
+	if !mine {
+		return
+	}
+	d, err := x.openAsked(id, o)
+	if d != nil {
+		d.release()
+	}
+	if err != nil && !errors.Is(err, errRebuilt) && !errors.Is(err, text.ErrClosed) {
+		x.cfg.Logger.Warn("closed index not opened, the next question reads the state", "database", id, "err", err)
+	}
+	x.closeExcess()
 }
 
 // leave gives an opening what came for its database; false when the index is not being opened.
@@ -88,18 +128,6 @@ func (x *Index) leave(id oplog.DB, list memories) bool {
 		since.addRead(id, list)
 	}
 	return true
-}
-
-// behind says whether an opening has yet to take what was left to it.
-func (x *Index) behind() bool {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	for _, o := range x.opening {
-		if o.behind {
-			return true
-		}
-	}
-	return false
 }
 
 // turnOfOpened takes the turn of a database whose index is not being opened.
@@ -163,8 +191,12 @@ func (x *Index) openAsked(id oplog.DB, o *opening) (d *database, err error) {
 			err = errRebuilt
 		}
 		if err != nil || d == nil || !more {
+			files := x.parked[id]
 			x.end(id, o, d, err)
 			x.mu.Unlock()
+			if err == nil && d == nil { // the database is gone
+				err = x.removeFiles(files)
+			}
 			return discard(d, err)
 		}
 		o.left = touched{}
@@ -206,6 +238,9 @@ func (x *Index) end(id oplog.DB, o *opening, d *database, err error) {
 		if o.behind || errors.Is(err, errGone) {
 			delete(x.parked, id)
 		}
+	case err == nil:
+		delete(x.parked, id)
+		delete(x.counted, id)
 	}
 	delete(x.opening, id)
 	close(o.done)

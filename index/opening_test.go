@@ -8,9 +8,16 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestAQuestionThatOpensAnIndexHoldsUpNoWrite: a question loads a closed index for long. Follow goes on meanwhile, for this database too, a checkpoint is
-// not written over what it left, and the question sees what came. So does the next start.
-func TestAQuestionThatOpensAnIndexHoldsUpNoWrite(t *testing.T) {
+// TestOpeningAnIndexHoldsUpNoWrite: a closed index is loaded for long, for a question or for an entry that touches it. Follow goes on meanwhile, for this
+// database too, no checkpoint names files without what it left, and the next question sees what came. So does the next start.
+func TestOpeningAnIndexHoldsUpNoWrite(t *testing.T) {
+	t.Parallel()
+	for _, by := range []string{"a question", "an entry"} {
+		t.Run(by, func(t *testing.T) { holdsUpNoWrite(t, by == "a question") })
+	}
+}
+
+func holdsUpNoWrite(t *testing.T, question bool) {
 	t.Parallel()
 	l := history(t, 400)
 	first := openReplica(t)
@@ -28,9 +35,16 @@ func TestAQuestionThatOpensAnIndexHoldsUpNoWrite(t *testing.T) {
 		t.Fatalf("%d indexes are open", n)
 	}
 	asked := make(chan [][]line, 1)
-	go func() { asked <- r.answers(qs) }()
-	suite.Receive(t, "a question to open an index", loading)
+	ask := func() { go func() { asked <- r.answers(qs) }() }
+	if question {
+		ask()
+		suite.Receive(t, "a question to open an index", loading)
+	}
 	r.apply(l.records[200:], 20) // it returns
+	if !question {
+		suite.Receive(t, "an entry to have an index opened", loading)
+		ask()
+	}
 	index.CloseUnused(r.index)   // it would write a checkpoint
 	index.Checkpointed(r.index)
 	killed := r.keep("*")

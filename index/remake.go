@@ -38,7 +38,7 @@ func (x *Index) Remake(ctx context.Context, purged []oplog.DB) error {
 	}
 	x.following.Lock()
 	defer x.following.Unlock()
-	if !x.checkpoints.partial && !x.checkpoints.busy() && !x.behind() {
+	if !x.checkpoints.partial && !x.checkpoints.busy() {
 		x.startCheckpoint() // what the last one names is gone
 	}
 	return nil
