@@ -2,6 +2,7 @@ package node_test
 
 import (
 	"bytes"
+	"crypto/ed25519"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/access"
+	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/node/nodetest"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/suite"
@@ -328,11 +330,11 @@ func TestTheAuditSaysWhoDidWhat(t *testing.T) {
 	}
 }
 
-// hello says hello to a peer port as some version of a node.
-func hello(t testing.TB, addr string, id uint32, h *wire.RaftHello) (refusal string) {
+// hello says hello to a peer port as some version of a node that has a key, or none.
+func hello(t testing.TB, addr string, id uint32, key ed25519.PrivateKey, h *wire.RaftHello) (refusal string) {
 	t.Helper()
 	p := knock(t, addr)
-	f, err := nodetest.SayHello(p.nc, p.r, secret, &wire.ClusterHello{NodeID: id, Role: "voter", AdvertiseAddr: "127.0.0.1:1", ProtocolVersion: 1, Raft: h})
+	f, err := nodetest.SayHello(p.nc, p.r, secret, key, &wire.ClusterHello{NodeID: id, Role: "voter", AdvertiseAddr: "127.0.0.1:1", ProtocolVersion: 1, Raft: h})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -370,7 +372,7 @@ func TestAHelloWithoutVersionsIsRefused(t *testing.T) {
 		"snapshots":  func(h *wire.RaftHello) { h.StateMin, h.StateMax = 0, 0 },
 		"operations": func(h *wire.RaftHello) { h.Reads = nil },
 	} {
-		said := hello(t, c.cfgs[leader].Addresses.Cluster, uint32((leader+1)%3+1), ofVersion("0.1", without))
+		said := hello(t, c.cfgs[leader].Addresses.Cluster, uint32((leader+1)%3+1), nil, ofVersion("0.1", without))
 		if !strings.Contains(said, "does not say which records, snapshots and operations it reads") {
 			t.Errorf("without %s: %q", name, said)
 		}
@@ -388,9 +390,13 @@ func TestNewKindsWaitForTheOldestMember(t *testing.T) {
 	leader := c.leader()
 	old := (leader + 1) % 3
 	c.stop(old)
+	key, err := home.OpenIdentity(c.cfgs[old].Home)
+	if err != nil {
+		t.Fatal(err)
+	}
 	w := c.web(leader)
 	addr := c.cfgs[leader].Addresses.Cluster
-	if said := hello(t, addr, uint32(old+1), ofVersion("0.9", func(h *wire.RaftHello) { h.HasState, h.Reads = true, firstKinds })); said != "" {
+	if said := hello(t, addr, uint32(old+1), key, ofVersion("0.9", func(h *wire.RaftHello) { h.HasState, h.Reads = true, firstKinds })); said != "" {
 		t.Fatalf("an old member is not let in: %s", said)
 	}
 	status, out := w.send("POST", "/v1/admin/databases/default/quota", obj{"max_rps": 1000})
@@ -412,14 +418,14 @@ func TestNewKindsWaitForTheOldestMember(t *testing.T) {
 		t.Errorf("the audit after the upgrade: %v", got)
 	}
 	c.agree()
-	said := hello(t, addr, uint32(old+1), ofVersion("0.9", func(h *wire.RaftHello) { h.HasState, h.Reads = true, firstKinds }))
+	said := hello(t, addr, uint32(old+1), key, ofVersion("0.9", func(h *wire.RaftHello) { h.HasState, h.Reads = true, firstKinds }))
 	if !strings.Contains(said, "the log holds operations that the peer (0.9) does not read (set_limit, audit): upgrade it") {
 		t.Errorf("a member that cannot read the log: %q", said)
 	}
-	if said := hello(t, addr, 9, ofVersion("0.9", func(h *wire.RaftHello) { h.StateMin, h.StateMax = 7, 8 })); !strings.Contains(said, "snapshots of formats 3 to 3, the peer (0.9) 7 to 8") {
+	if said := hello(t, addr, 9, nil, ofVersion("0.9", func(h *wire.RaftHello) { h.StateMin, h.StateMax = 7, 8 })); !strings.Contains(said, "snapshots of formats 3 to 3, the peer (0.9) 7 to 8") {
 		t.Errorf("a peer of another state: %q", said)
 	}
-	if said := hello(t, addr, 9, ofVersion("2.0", func(h *wire.RaftHello) { h.Needs = []byte{200} })); !strings.Contains(said, "does not read (kind 200): upgrade it") {
+	if said := hello(t, addr, 9, nil, ofVersion("2.0", func(h *wire.RaftHello) { h.Needs = []byte{200} })); !strings.Contains(said, "does not read (kind 200): upgrade it") {
 		t.Errorf("a peer whose log is not for this version: %q", said)
 	}
 }

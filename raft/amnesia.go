@@ -203,7 +203,7 @@ func (n *Node) rejoin() {
 				since = n.askAdmission(leader)
 			}
 		case !known || !led:
-		case n.stateless() && (self.Suffrage == hraft.Voter || !voter) && n.raft.LastIndex() > since: // a replica may have been promoted meanwhile
+		case n.stateless() && (self.Suffrage == hraft.Voter || !voter) && n.raft.LastIndex() > since && n.keyLogged(): // a replica may have been promoted meanwhile
 			n.clearAmnesia()
 		case voter && self.Suffrage != hraft.Voter:
 			ctx, cancel := context.WithTimeout(n.ctx, changeTimeout)

@@ -65,6 +65,9 @@ func (n *Node) foundingVoters() (servers []hraft.Server, states []string, all bo
 	all = n.hasNothing()
 	for _, addr := range n.cfg.Peers {
 		h, err := n.probe(addr, transport.HelloTimeout)
+		if n.stopNamesake(addr, err) {
+			return nil, nil, false
+		}
 		if err != nil {
 			all = false // not there yet; another may belong to a cluster all the same
 			continue
@@ -217,11 +220,19 @@ func (n *Node) askPeer(addr hraft.ServerAddress, m wire.Membership) (ok wire.Mem
 // askToJoin asks a peer that belongs to a cluster to take this node in, and says whether it did.
 func (n *Node) askToJoin(addr string) bool {
 	if _, err := n.askPeer(hraft.ServerAddress(addr), n.request("join")); err != nil {
-		if pe := (*transport.PeerError)(nil); errors.As(err, &pe) && pe.Code == wire.CodeAuthInvalid {
-			n.stopRefused(fmt.Errorf("refused at %s: %s", addr, pe.Text))
-		}
+		n.stopNamesake(addr, err)
 		return false
 	}
 	n.log.Info("joined", "addr", addr)
+	return true
+}
+
+// stopNamesake stops a node whose id is another's, as a peer's error says.
+func (n *Node) stopNamesake(addr string, err error) bool {
+	pe := (*transport.PeerError)(nil)
+	if !errors.As(err, &pe) || pe.Code != wire.CodeAuthInvalid {
+		return false
+	}
+	n.stopRefused(fmt.Errorf("refused at %s: %s", addr, pe.Text))
 	return true
 }

@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -134,9 +135,12 @@ type cluster struct {
 	roles map[int]string // of the nodes that are no voters
 	slow  bool           // election timeouts are so long that no silence causes an election
 	dial  func(context.Context, string) (net.Conn, error)
-	log   *slog.Logger // nil: none
-	aside sync.Map     // by node: why it stepped aside
-	calm  bool         // elections are slow, and the leader is heard often: those without state are taken in soon
+	log   *slog.Logger               // nil: none
+	aside sync.Map                   // by node: why it stepped aside
+	calm  bool                       // elections are slow, and the leader is heard often: those without state are taken in soon
+	named bool                       // the log says the members' keys: see logKey
+	fixed bool                       // no other key is taken
+	owns  map[int]ed25519.PrivateKey // of the nodes that have another key than identityOf
 }
 
 // slowElection is longer than any machine stands still.
@@ -193,7 +197,7 @@ func (c *cluster) reopen(i int, secret string, peers []string) {
 	if m := c.disks[i]; m != nil {
 		files = m
 	}
-	n, err := Open(context.Background(), Config{NodeID: uint32(i + 1), Keys: c.keys[i], Dir: c.dirs[i], Addr: c.addrs[i], Credentials: Credentials{Secret: secret, Identity: identityOf(i)}, Peers: peers,
+	n, err := Open(context.Background(), Config{NodeID: uint32(i + 1), Keys: c.keys[i], Dir: c.dirs[i], Addr: c.addrs[i], Credentials: c.credentials(i, secret), Peers: peers,
 		Role: c.roles[i], Seams: Seams{Dial: c.dial, LogFiles: files}, Alone: len(peers) == 0, Timing: Timing{Heartbeat: 250 * time.Millisecond, Election: election}, Handler: noHandler{}, Hello: c.sms[i].hello, Founds: founds, Logger: c.log,
 		Check: checkItem, StepAside: func(why error, lost Lost) error { c.aside.Store(i, fmt.Errorf("%w; it has %v", why, lost)); return nil }}, c.sms[i])
 	if err != nil {
@@ -201,6 +205,38 @@ func (c *cluster) reopen(i int, secret string, peers []string) {
 	}
 	c.nodes[i] = n
 	c.t.Cleanup(func() { n.Close() })
+}
+
+// credentials are those of a node, whose log says the members' keys in a cluster that is named.
+func (c *cluster) credentials(i int, secret string) Credentials {
+	out := Credentials{Secret: secret, Identity: c.identity(i), FixedKeys: c.fixed}
+	if sm := c.sms[i]; c.named {
+		out.KeyOf = func(id uint32) (key string) {
+			for _, item := range sm.items() {
+				if k, ok := strings.CutPrefix(item, fmt.Sprintf("key of %d ", id)); ok {
+					key = k
+				}
+			}
+			return key
+		}
+	}
+	return out
+}
+
+// identity is the key of a node's home.
+func (c *cluster) identity(i int) ed25519.PrivateKey {
+	if k, ok := c.owns[i]; ok {
+		return k
+	}
+	return identityOf(i)
+}
+
+// logKey has the log say a node's key.
+func (c *cluster) logKey(i int) (item string) {
+	c.t.Helper()
+	item = fmt.Sprintf("key of %d %s", i+1, transport.PublicText(c.identity(i)))
+	c.put(item)
+	return item
 }
 
 // storeUnchecked has the library of a follower store records of its leader that a leader would not send.
@@ -221,7 +257,7 @@ func checkItem(record []byte) error {
 	return nil
 }
 
-// identityOf is the key of a node's home.
+// identityOf is the key of a node's first home.
 func identityOf(i int) ed25519.PrivateKey {
 	return ed25519.NewKeyFromSeed(bytes.Repeat([]byte{byte(i + 1)}, ed25519.SeedSize))
 }

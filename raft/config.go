@@ -55,7 +55,9 @@ type Credentials struct {
 	Secret   string                       // members prove that they know it; needed with Addr
 	Others   []string                     // secrets that are good as well, while the one is being changed for the other
 	Identity ed25519.PrivateKey           // proves who this member is; nil proves nothing
-	KeyOf    func(id uint32) (key string) // the public key, in hex, that the cluster knows of a member; empty when it knows none
+	KeyOf    func(id uint32) (key string) // the public key, in hex, that the log has for a member; empty when it has none
+	// FixedKeys has this node, when it leads, take no other key for a member than the log has: an emptied member waits until an operator removes it.
+	FixedKeys bool
 
 	// Mutual TLS between members: both or neither. The configurations verify the other side's chain; raft compares its
 	// certificate with the id it says hello with (see Identity).

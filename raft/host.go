@@ -33,14 +33,17 @@ func (h host) HelloOK(peer *wire.ClusterHello) *wire.ClusterHelloOK {
 }
 
 // CheckPeer implements transport.Host.
-func (h host) CheckPeer(peer uint32, hello *wire.RaftHello) error {
+func (h host) CheckPeer(peer uint32, dialed string, hello *wire.RaftHello) (wire.Code, error) {
 	if err := h.n.sameCluster(hello); err != nil {
-		return err
+		return wire.CodeInvalidPayload, err
+	}
+	if code, err := h.n.checkKey(peer, dialed, hello); err != nil {
+		return code, err
 	}
 	h.n.noteHello(peer, hello)
 	h.n.checkRolledBack(peer, hello)
 	h.n.compareCommitted(peer, hello)
-	return nil
+	return 0, nil
 }
 
 // ConnectionLost implements transport.Host.

@@ -76,6 +76,8 @@ type members struct {
 	mu      sync.Mutex
 	peers   map[uint32]*peerState // see peer
 	changed chan struct{}         // closed and replaced when leadership moves
+	opened  time.Time             // when this node began to hear others
+	led     time.Time             // when it last began to lead
 }
 
 // peerState is what is known of another member. Its answers are known on the leader alone.
@@ -86,6 +88,8 @@ type peerState struct {
 	answered chan struct{} // closed and replaced at each answer
 
 	hello          *PeerVersion  // what it said of itself when it connected last; nil for nothing since the start
+	proved         time.Time     // when it last showed the key that the log has for it
+	taken          takenKey      // the other key that it may show; see keys.go
 	promote        bool          // it joined as a voter and is not promoted yet
 	failedHandOver uint64        // the term in which a hand-over to it failed
 	questions      chan struct{} // holds a token for each question of followedBy without an answer
@@ -98,7 +102,7 @@ func newNode(cfg Config, sm StateMachine) *Node {
 		storage:            storage{snaps: newSnapshots(&cfg, found), damaged: found},
 		rejoining:          rejoining{admitters: make(chan hraft.Server, 1), marking: make(chan struct{}, 1)},
 		failover:           failover{connectionsLost: make(chan uint32, 1)},
-		members:            members{changed: make(chan struct{})},
+		members:            members{changed: make(chan struct{}), opened: time.Now()},
 		agreement:          agreement{receipts: receiptKey(cfg.Identity), disputes: disputes{wake: make(chan struct{}, 1)}},
 		rounds:             confirmations{turn: make(chan struct{}, 1)},
 		clocks:             clocks{now: cfg.Now, elapsed: cfg.Elapsed, max: cfg.MaxClockOffset}}
@@ -297,7 +301,7 @@ func (n *Node) Advertised() string { return dialAddress(n.cfg.Advertise) }
 // hello is this node's hello to a peer; to is 0 when the peer's id is not known yet.
 func (n *Node) hello(to uint32, purpose string) *wire.ClusterHello {
 	h := n.cfg.Hello()
-	h.Purpose, h.HasState = purpose, !n.hasNothing()
+	h.Purpose, h.HasState, h.Stateless = purpose, !n.hasNothing(), n.stateless()
 	acked := n.acks.Of(to)
 	h.AckTerm, h.AckIndex, h.Receipt = acked.Term, acked.Index, acked.Receipt
 	committed := n.committedPlace()

@@ -74,6 +74,9 @@ func (n *Node) updateReady() bool {
 	if n.raft.State() != hraft.Leader || n.Term() != term {
 		return false
 	}
+	n.mu.Lock()
+	n.led = time.Now()
+	n.mu.Unlock()
 	n.ready.Store(term)
 	n.noteLeader(term, n.acknowledged(), time.Time{})
 	n.log.Info("leader", "term", term)

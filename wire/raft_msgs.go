@@ -22,12 +22,13 @@ type RaftHello struct {
 	Receipt     string `wire:"receipt,extension"`     // the receiver's own proof of that
 	CommitTerm  uint64 `wire:"commit_term,extension"` // the last record that the sender knows to be committed; 0 for none
 	CommitIndex uint64 `wire:"commit_index,extension"`
-	Nonce       []byte `wire:"nonce,extension"`    // chosen by the sender: the mac of the other side proves the secret over it, and the last answer signs it
-	Key         string `wire:"key,extension"`      // of the answer: the public key, in hex, of the node's home
-	Addr        string `wire:"addr,extension"`     // of the answer: where the node is to be reached
-	Proof       []byte `wire:"proof,extension"`    // of the answer: the key's signature
-	MAC         []byte `wire:"mac,extension"`      // proves the cluster secret; of a first answer: one for each secret that the sender accepts
-	Checksum    uint32 `wire:"checksum,extension"` // of the hello without it, and frames behind it end with theirs; 0 when the sender has none
+	Nonce       []byte `wire:"nonce,extension"`     // chosen by the sender: the mac of the other side proves the secret over it, and the last answer signs it
+	Key         string `wire:"key,extension"`       // the public key, in hex, of the sender's home
+	Addr        string `wire:"addr,extension"`      // where the sender is to be reached, as it signs it
+	Proof       []byte `wire:"proof,extension"`     // the key's signature
+	Stateless   bool   `wire:"stateless,extension"` // the sender has no state and gives no vote until a leader has taken it in again
+	MAC         []byte `wire:"mac,extension"`       // proves the cluster secret; of a first answer: one for each secret that the sender accepts
+	Checksum    uint32 `wire:"checksum,extension"`  // of the hello without it, and frames behind it end with theirs; 0 when the sender has none
 }
 
 // RaftEntry is one log entry.

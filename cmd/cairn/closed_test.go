@@ -109,7 +109,7 @@ func (s *stranger) ask(op wire.Op, m wire.Message) string {
 // hello says hello as a member that knows a secret.
 func (s *stranger) hello(secret string, id uint32) string {
 	s.t.Helper()
-	return s.refusal(nodetest.SayHello(s.nc, s.r, secret,
+	return s.refusal(nodetest.SayHello(s.nc, s.r, secret, nil,
 		&wire.ClusterHello{NodeID: id, Role: "voter", AdvertiseAddr: "127.0.0.1:1", ProtocolVersion: wire.Version, Raft: nodetest.Versions()}))
 }
 
@@ -170,14 +170,19 @@ func TestStrangersAtThePeerPort(t *testing.T) {
 		if name == "pull" || name == "join" { // who shows the secret may read the log, and join by itself
 			continue
 		}
-		for _, id := range []uint32{1, 9} { // 1 is the node that is asked: it does not dial itself
-			s := meet(t, p.Line.Cluster)
-			if got := s.hello(p.Token, id); got != "" {
-				t.Fatalf("hello as node %d: %q", id, got)
-			}
-			if got := s.ask(f.op, f.m); !strings.Contains(got, "no member") {
-				t.Errorf("%s by node %d, which is none: %q", name, id, got)
-			}
+		s := meet(t, p.Line.Cluster)
+		if got := s.hello(p.Token, 9); got != "" {
+			t.Fatalf("hello as node 9: %q", got)
+		}
+		if got := s.ask(f.op, f.m); !strings.Contains(got, "no member") {
+			t.Errorf("%s by node 9, which is none: %q", name, got)
+		}
+		own := meet(t, p.Line.Cluster)
+		if got := own.hello(p.Token, 1); !strings.Contains(got, "node 1 has the key") {
+			t.Errorf("hello as the node that is asked: %q", got)
+		}
+		if got := own.ask(f.op, f.m); got == "" {
+			t.Errorf("%s as the node that is asked is answered", name)
 		}
 	}
 	if after := tracks(t, p); after != before {

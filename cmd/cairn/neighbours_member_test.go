@@ -68,7 +68,7 @@ func TestOneMemberHurtsNoOther(t *testing.T) {
 	}
 	hostile := member(t, third, third.Line.NodeID, s.Cluster, wire.RaftHello{AckTerm: s.CurrentTerm + 5, AckIndex: 1 << 40, Receipt: "of my own making",
 		CommitTerm: s.CurrentTerm, CommitIndex: uint64(s.Applied) + 1000})
-	inItsName := member(t, third, leader.Line.NodeID, s.Cluster, wire.RaftHello{})
+	inItsName := member(t, leader, leader.Line.NodeID, s.Cluster, wire.RaftHello{})
 	held, err := hostile.Compare(t.Context(), leader.Line.NodeID, leader.Line.Cluster, uint64(s.Applied))
 	if err != nil || held.Term == 0 || len(held.Sum) == 0 || len(held.States) == 0 {
 		t.Fatalf("the leader holds %+v, %v", held, err)
@@ -99,7 +99,7 @@ func TestOneMemberHurtsNoOther(t *testing.T) {
 				_, _ = f.from.Append(t.Context(), to.Line.Cluster, f.RaftAppend) // refused, as above
 			}
 		}
-		if err := errors.Join(hostile.Hello(t.Context(), leader.Line.Cluster), hostile.Hello(t.Context(), follower.Line.Cluster)); err != nil {
+		if err := errors.Join(hostile.Hello(t.Context(), leader.Line.Cluster, transport.ForAsk), hostile.Hello(t.Context(), follower.Line.Cluster, transport.ForAsk)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -77,7 +77,7 @@ func sayHello(t testing.TB, addr, ca string, cert *tls.Certificate, hello wire.C
 	}
 	r, f := wire.NewReader(nc, wire.MaxLength), wire.Frame{}
 	if hello.Raft != nil {
-		f, err = nodetest.SayHello(nc, r, hello.ClusterSecret, &hello)
+		f, err = nodetest.SayHello(nc, r, hello.ClusterSecret, nil, &hello)
 	} else if f, err = wire.Pack(wire.OpClusterHello, 0, &hello, false); err == nil {
 		if _, err = nc.Write(wire.AppendFrame(nil, f)); err == nil {
 			f, err = r.Next()

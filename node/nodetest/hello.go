@@ -1,6 +1,7 @@
 package nodetest
 
 import (
+	"crypto/ed25519"
 	"io"
 
 	"github.com/cairndb/cairn/oplog"
@@ -9,8 +10,9 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// SayHello says hello at a peer port as a member that knows a secret, and returns the frame that ends the handshake.
-func SayHello(w io.Writer, r *wire.Reader, secret string, hello *wire.ClusterHello) (wire.Frame, error) {
+// SayHello says hello at a peer port as a member that knows a secret and has a key, or none, and returns the frame that ends the
+// handshake.
+func SayHello(w io.Writer, r *wire.Reader, secret string, key ed25519.PrivateKey, hello *wire.ClusterHello) (wire.Frame, error) {
 	ask := func(m *wire.ClusterHello) (f wire.Frame, err error) {
 		b, err := wire.AppendPack(nil, wire.OpClusterHello, 0, m, false)
 		if err != nil {
@@ -30,7 +32,7 @@ func SayHello(w io.Writer, r *wire.Reader, secret string, hello *wire.ClusterHel
 	if err := wire.Unpack(f, &ok, wire.MaxPlainPeer); err != nil {
 		return f, err
 	}
-	hello.Raft.Nonce, hello.Raft.MAC = nonce, transport.Prove(secret, hello.NodeID, nonce, &ok)
+	transport.Prove(secret, key, nonce, &ok, hello)
 	return ask(hello)
 }
 

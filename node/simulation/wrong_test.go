@@ -76,18 +76,18 @@ var wrongTriggers = map[string]wrongTrigger{
 	"a member says that others acknowledged what they lack": {says: "the receipt is not this node's", pull: func(w *wrong) {
 		liar := w.peer(third, wire.RaftHello{AckTerm: w.term + 1, AckIndex: 1 << 30, Receipt: "false"})
 		defer liar.Close()
-		w.must(errors.Join(liar.Hello(w.t.Context(), w.addr(0)), liar.Hello(w.t.Context(), w.addr(1))))
+		w.must(errors.Join(liar.Hello(w.t.Context(), w.addr(0), transport.ForAsk), liar.Hello(w.t.Context(), w.addr(1), transport.ForAsk)))
 	}},
 	"a member says that records are acknowledged which the others lack": {says: "acknowledged records are lost, or the peer is wrong", pull: func(w *wrong) {
 		liar := w.peer(third, wire.RaftHello{CommitTerm: w.term, CommitIndex: w.last.Index + 1000})
 		defer liar.Close()
-		w.must(errors.Join(liar.Hello(w.t.Context(), w.addr(0)), liar.Hello(w.t.Context(), w.addr(1))))
+		w.must(errors.Join(liar.Hello(w.t.Context(), w.addr(0), transport.ForAsk), liar.Hello(w.t.Context(), w.addr(1), transport.ForAsk)))
 		time.Sleep(2 * time.Second)
 	}},
 	"a member says that another record is acknowledged than the others have": {says: "a majority agrees with this node, the peer is ignored", pull: func(w *wrong) {
 		liar := w.peer(third, wire.RaftHello{CommitTerm: w.held.Term + 1, CommitIndex: w.last.Index})
 		defer liar.Close()
-		w.must(errors.Join(liar.Hello(w.t.Context(), w.addr(0)), liar.Hello(w.t.Context(), w.addr(1))))
+		w.must(errors.Join(liar.Hello(w.t.Context(), w.addr(0), transport.ForAsk), liar.Hello(w.t.Context(), w.addr(1), transport.ForAsk)))
 		time.Sleep(2 * time.Second)
 	}},
 	"a mark of a member without state": {hurt: true, says: "this member has its state again", pull: func(w *wrong) {

@@ -12,6 +12,7 @@ import (
 type Peer struct {
 	network *transport.Transport
 	id      uint32
+	addr    string
 	role    string
 	secret  string
 	raft    wire.RaftHello
@@ -19,7 +20,7 @@ type Peer struct {
 
 // NewPeer makes a peer. Its hello carries what Raft says beside the options.
 func NewPeer(o transport.Options, hello wire.RaftHello) *Peer {
-	p := &Peer{id: o.NodeID, role: "voter", secret: o.Secret, raft: hello}
+	p := &Peer{id: o.NodeID, addr: o.Advertise, role: "voter", secret: o.Secret, raft: hello}
 	p.network = transport.New(o, peerHost{Peer: p}, nil)
 	return p
 }
@@ -51,9 +52,9 @@ func (p *Peer) Compare(ctx context.Context, id uint32, addr string, index uint64
 	return p.network.Compare(ctx, id, addr, index)
 }
 
-// Hello says hello to a member anew, as a connection for another purpose does.
-func (p *Peer) Hello(ctx context.Context, addr string) error {
-	c, err := p.network.Pool.Dial(ctx, addr, transport.ForAsk)
+// Hello says hello to a member on a new connection.
+func (p *Peer) Hello(ctx context.Context, addr, purpose string) error {
+	c, err := p.network.Pool.Dial(ctx, addr, purpose)
 	if err == nil {
 		p.network.Pool.Drop(c)
 	}
@@ -69,7 +70,7 @@ type peerHost struct {
 func (h peerHost) Hello(_, purpose string) *wire.ClusterHello {
 	raft := h.raft
 	raft.Purpose = purpose
-	return &wire.ClusterHello{NodeID: h.id, Role: h.role, ClusterSecret: h.secret, ProtocolVersion: wire.Version, Raft: &raft}
+	return &wire.ClusterHello{NodeID: h.id, Role: h.role, AdvertiseAddr: h.addr, ClusterSecret: h.secret, ProtocolVersion: wire.Version, Raft: &raft}
 }
 
-func (peerHost) CheckPeer(uint32, *wire.RaftHello) error { return nil }
+func (peerHost) CheckPeer(uint32, string, *wire.RaftHello) (wire.Code, error) { return 0, nil }

@@ -31,7 +31,7 @@ func (p *peer) Hello(string, string) *wire.ClusterHello {
 func (p *peer) HelloOK(*wire.ClusterHello) *wire.ClusterHelloOK {
 	return &wire.ClusterHelloOK{NodeID: p.id, Raft: &wire.RaftHello{Checksum: 1}}
 }
-func (p *peer) CheckPeer(uint32, *wire.RaftHello) error { return nil }
+func (p *peer) CheckPeer(uint32, string, *wire.RaftHello) (wire.Code, error) { return 0, nil }
 func (p *peer) LeaderFields(uint32, *hraft.AppendEntriesRequest) *wire.RaftAppend {
 	return &wire.RaftAppend{}
 }

@@ -1,6 +1,8 @@
 package transport
 
 import (
+	"bytes"
+	"crypto/ed25519"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -19,13 +21,14 @@ import (
 //	dialing side                                answering side
 //	CLUSTER_HELLO: id, nonce              ->
 //	                                      <-    CLUSTER_HELLO_OK: id, nonce, mac "server"
-//	CLUSTER_HELLO: all, mac "client"      ->
-//	                                      <-    CLUSTER_HELLO_OK: all
+//	CLUSTER_HELLO: all, mac "client",     ->
+//	    key, signature "client"
+//	                                      <-    CLUSTER_HELLO_OK: all, key, signature "server"
 //
 // A mac is HMAC-SHA256 with the secret over its side's label, both nonces and both ids. So a listener in a dead
 // member's place learns no secret, and nothing that it could show elsewhere. The answering side sends a mac for each
-// secret that it accepts; the dialing side proves the one that it knows as well. A foreign peer has no raft map and
-// sends the secret in clear, to this port only.
+// secret that it accepts; the dialing side proves the one that it knows as well. The secret admits a node; its key says
+// which node it is (proof.go). A foreign peer has no raft map and sends the secret in clear, to this port only.
 
 // nonceSize is the length of a nonce in bytes.
 const nonceSize = 32
@@ -41,19 +44,26 @@ type handshake struct {
 	nonce, challenge []byte // of the dialing and of the answering side
 }
 
-func (h *handshake) mac(label, secret string) []byte {
-	m := hmac.New(sha256.New, []byte(secret))
+// chosen are the bytes that a side's proofs cover.
+func (h *handshake) chosen(label string) []byte {
 	b := append([]byte(label), h.nonce...)
 	b = append(b, h.challenge...)
 	b = binary.BigEndian.AppendUint32(b, h.dialer)
-	m.Write(binary.BigEndian.AppendUint32(b, h.answerer))
+	return binary.BigEndian.AppendUint32(b, h.answerer)
+}
+
+func (h *handshake) mac(label, secret string) []byte {
+	m := hmac.New(sha256.New, []byte(secret))
+	m.Write(h.chosen(label))
 	return m.Sum(nil)
 }
 
-// Prove returns the mac with which a dialing member answers the first CLUSTER_HELLO_OK.
-func Prove(secret string, dialer uint32, nonce []byte, answer *wire.ClusterHelloOK) []byte {
-	h := handshake{dialer: dialer, answerer: answer.NodeID, nonce: nonce, challenge: answer.Raft.Nonce}
-	return h.mac(clientLabel, secret)
+// Prove puts into a dialing member's second hello what the first CLUSTER_HELLO_OK asks for: the mac and, with an identity, the
+// signature.
+func Prove(secret string, identity ed25519.PrivateKey, nonce []byte, answer *wire.ClusterHelloOK, hello *wire.ClusterHello) {
+	h := handshake{dialer: hello.NodeID, answerer: answer.NodeID, nonce: nonce, challenge: answer.Raft.Nonce}
+	hello.Raft.Nonce, hello.Raft.MAC = nonce, h.mac(clientLabel, secret)
+	h.sign(clientLabel, identity, hello.AdvertiseAddr, hello.Raft)
 }
 
 var errMismatch = errors.New("cluster secret mismatch")
@@ -106,13 +116,13 @@ func (c *Conn) hello(deadline time.Time) error {
 	if err != nil {
 		return fmt.Errorf("hello: %w", err)
 	}
-	h.answerer, h.challenge = first.NodeID, first.Raft.Nonce
+	h.answerer, h.challenge = first.NodeID, bytes.Clone(first.Raft.Nonce) // the reader's buffer is used again
 	secret, ok := c.t.o.match(&h, serverLabel, first.Raft.MAC)
 	if !ok {
 		return fmt.Errorf("hello: %w", &PeerError{Code: wire.CodeSecretMismatch, Text: errMismatch.Error()})
 	}
 	hello := c.t.host.Hello(c.key.addr, c.key.purpose)
-	hello.Raft.Nonce, hello.Raft.MAC = h.nonce, h.mac(clientLabel, secret)
+	Prove(secret, c.t.o.Identity, h.nonce, &first, hello)
 	if c.Hello, err = c.ask(deadline, hello); err != nil {
 		return fmt.Errorf("hello: %w", err)
 	}
@@ -121,10 +131,11 @@ func (c *Conn) hello(deadline time.Time) error {
 	}
 	c.sums = true
 	c.r.Checksums()
-	if err := errors.Join(checkCertificate(c.Conn, c.Hello.NodeID), verifyProof(&c.Hello, h.nonce)); err != nil {
+	if err := errors.Join(checkCertificate(c.Conn, c.Hello.NodeID), h.verify(serverLabel, c.key.purpose, c.Hello.NodeID, c.Hello.Raft)); err != nil {
 		return err
 	}
-	return c.t.host.CheckPeer(c.Hello.NodeID, c.Hello.Raft)
+	_, err = c.t.host.CheckPeer(c.Hello.NodeID, c.key.addr, c.Hello.Raft)
+	return err
 }
 
 // ask sends a hello and returns a member's answer.
@@ -148,6 +159,7 @@ func (c *Conn) ask(deadline time.Time, hello *wire.ClusterHello) (ok wire.Cluste
 
 // greet answers the hello, when nothing is wrong with it. It changes nothing but this connection.
 func (c *Inbound) greet(f wire.Frame) bool {
+	var h handshake
 	code, err := c.readHello(f, &c.Peer)
 	proven := false
 	switch {
@@ -155,11 +167,11 @@ func (c *Inbound) greet(f wire.Frame) bool {
 	case c.Peer.Raft == nil:
 		proven = c.t.o.validSecret(c.Peer.ClusterSecret)
 	default:
-		f, proven, code, err = c.challenge(f)
+		f, h, proven, code, err = c.challenge(f)
 	}
 	c.Peer.ClusterSecret = ""
 	if err == nil {
-		code, err = c.checkHello(proven)
+		code, err = c.checkHello(&h, proven)
 	}
 	if err != nil {
 		_ = c.Fail(f, code, "%v", err)
@@ -170,7 +182,7 @@ func (c *Inbound) greet(f wire.Frame) bool {
 	}
 	ok := c.t.host.HelloOK(&c.Peer)
 	if c.Peer.Raft != nil {
-		c.t.prove(ok.Raft, c.Peer.Raft.Nonce)
+		h.sign(serverLabel, c.t.o.Identity, c.t.o.Advertise, ok.Raft)
 		ok.SetChecksum()
 	}
 	return c.Reply(f, wire.OpClusterHelloOK, ok) == nil
@@ -193,39 +205,39 @@ func (c *Inbound) readHello(f wire.Frame, to *wire.ClusterHello) (wire.Code, err
 
 // challenge answers a member's first hello with a proof of the secret, and reads its second, with whether that proves
 // the secret too.
-func (c *Inbound) challenge(f wire.Frame) (second wire.Frame, proven bool, code wire.Code, err error) {
-	h := handshake{dialer: c.Peer.NodeID, answerer: c.t.o.NodeID, nonce: c.Peer.Raft.Nonce, challenge: newNonce()}
+func (c *Inbound) challenge(f wire.Frame) (second wire.Frame, h handshake, proven bool, code wire.Code, err error) {
+	h = handshake{dialer: c.Peer.NodeID, answerer: c.t.o.NodeID, nonce: c.Peer.Raft.Nonce, challenge: newNonce()}
 	if len(h.nonce) != nonceSize {
-		return f, false, wire.CodeInvalidPayload, fmt.Errorf("a member's hello needs a nonce of %d bytes, and this has %d", nonceSize, len(h.nonce))
+		return f, h, false, wire.CodeInvalidPayload, fmt.Errorf("a member's hello needs a nonce of %d bytes, and this has %d", nonceSize, len(h.nonce))
 	}
-	h.nonce = append([]byte(nil), h.nonce...) // the reader's buffer is used again
+	h.nonce = bytes.Clone(h.nonce) // the reader's buffer is used again
 	ok := &wire.ClusterHelloOK{NodeID: h.answerer, ProtocolVersion: wire.Version, Raft: &wire.RaftHello{Nonce: h.challenge}}
 	for _, s := range c.t.o.secrets() {
 		ok.Raft.MAC = append(ok.Raft.MAC, h.mac(serverLabel, s)...)
 	}
 	ok.SetChecksum()
 	if err := c.Reply(f, wire.OpClusterHelloOK, ok); err != nil {
-		return f, false, 0, err
+		return f, h, false, 0, err
 	}
 	if second, err = c.r.Next(); err != nil {
 		if errors.Is(err, io.EOF) {
 			c.t.o.Log.Warn("peer left before it proved the cluster secret: does it have another one?", "peer", h.dialer, "addr", c.nc.RemoteAddr())
 		}
-		return f, false, wire.CodeInvalidPayload, err
+		return f, h, false, wire.CodeInvalidPayload, err
 	}
 	c.Peer = wire.ClusterHello{}
 	if code, err = c.readHello(second, &c.Peer); err != nil {
-		return second, false, code, err
+		return second, h, false, code, err
 	}
 	if c.Peer.Raft == nil || c.Peer.NodeID != h.dialer {
-		return second, false, wire.CodeInvalidPayload, errors.New("the second hello is another node's")
+		return second, h, false, wire.CodeInvalidPayload, errors.New("the second hello is another node's")
 	}
 	_, proven = c.t.o.match(&h, clientLabel, c.Peer.Raft.MAC)
-	return second, proven, 0, nil
+	return second, h, proven, 0, nil
 }
 
-// checkHello checks the whole hello: secret, version, certificate, cluster. Refusals are logged.
-func (c *Inbound) checkHello(proven bool) (code wire.Code, err error) {
+// checkHello checks the whole hello: secret, version, certificate, key, cluster. Refusals are logged.
+func (c *Inbound) checkHello(h *handshake, proven bool) (code wire.Code, err error) {
 	defer func() {
 		if err != nil {
 			c.t.o.Log.Warn("peer refused", "peer", c.Peer.NodeID, "addr", c.nc.RemoteAddr(), "err", err)
@@ -240,5 +252,11 @@ func (c *Inbound) checkHello(proven bool) (code wire.Code, err error) {
 	if err := checkCertificate(c.nc, c.Peer.NodeID); err != nil {
 		return wire.CodeSecretMismatch, err
 	}
-	return wire.CodeInvalidPayload, c.t.host.CheckPeer(c.Peer.NodeID, c.Peer.Raft)
+	if c.Peer.Raft == nil {
+		return 0, nil
+	}
+	if err := h.verify(clientLabel, c.Peer.Raft.Purpose, c.Peer.NodeID, c.Peer.Raft); err != nil {
+		return wire.CodeInvalidPayload, err
+	}
+	return c.t.host.CheckPeer(c.Peer.NodeID, "", c.Peer.Raft)
 }

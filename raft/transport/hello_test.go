@@ -3,6 +3,7 @@ package transport
 import (
 	"bytes"
 	"context"
+	"crypto/ed25519"
 	"encoding/hex"
 	"errors"
 	"io"
@@ -181,6 +182,59 @@ func TestMacsAreThoseOfTheVectors(t *testing.T) {
 	} {
 		if got := hex.EncodeToString(h.mac(label, "s3cret")); got != want {
 			t.Errorf("%q: %s, want %s", label, got, want)
+		}
+	}
+	for _, c := range []struct {
+		label, addr string
+		seed        byte
+		want        string
+	}{
+		{clientLabel, "127.0.0.1:7440", 0x33, "8eba9beeb3b7c2f6aeaff81533d8b1eb94de762fac410c9528df6e27100d0e816d966caa2022d1b69e1d4e62e98303383b3d1ea2cdbc6924856a2a07c9d5c101"},
+		{serverLabel, "127.0.0.2:7440", 0x44, "fb56a2823061e4e248697635347abf412b26de342c7df02bf666c7cdacd5d70946c61e1042f8feb981c69b5ce238095971244f84e84efd1177792f1db64bb30e"},
+	} {
+		r := &wire.RaftHello{Purpose: ForAppend}
+		if h.sign(c.label, keyOf(c.seed), c.addr, r); hex.EncodeToString(r.Proof) != c.want {
+			t.Errorf("%q: %x, want %s", c.label, r.Proof, c.want)
+		}
+	}
+}
+
+// keyOf is a key of 32 equal bytes.
+func keyOf(b byte) ed25519.PrivateKey {
+	return ed25519.NewKeyFromSeed(bytes.Repeat([]byte{b}, ed25519.SeedSize))
+}
+
+// TestASignatureIsGoodForOneHello: a signature proves a key over the nonces, ids, purpose, address and direction that it was made for, and over no
+// others.
+func TestASignatureIsGoodForOneHello(t *testing.T) {
+	t.Parallel()
+	made := func() (*handshake, *wire.RaftHello) {
+		h := &handshake{dialer: 1, answerer: 2, nonce: bytes.Repeat([]byte{0x11}, nonceSize), challenge: bytes.Repeat([]byte{0x22}, nonceSize)}
+		r := &wire.RaftHello{Purpose: ForAppend}
+		h.sign(clientLabel, keyOf(3), "here:1", r)
+		return h, r
+	}
+	h, r := made()
+	if err := h.verify(clientLabel, r.Purpose, 1, r); err != nil {
+		t.Error(err)
+	}
+	if err := h.verify(serverLabel, r.Purpose, 1, r); !errors.Is(err, errProof) {
+		t.Errorf("in the other direction: %v", err)
+	}
+	for name, change := range map[string]func(*handshake, *wire.RaftHello){
+		"dialer's nonce":   func(h *handshake, _ *wire.RaftHello) { h.nonce[0]++ },
+		"answerer's nonce": func(h *handshake, _ *wire.RaftHello) { h.challenge[0]++ },
+		"dialer":           func(h *handshake, _ *wire.RaftHello) { h.dialer = 3 },
+		"answerer":         func(h *handshake, _ *wire.RaftHello) { h.answerer = 3 },
+		"purpose":          func(_ *handshake, r *wire.RaftHello) { r.Purpose = ForAsk },
+		"address":          func(_ *handshake, r *wire.RaftHello) { r.Addr = "there:1" },
+		"key":              func(_ *handshake, r *wire.RaftHello) { r.Key = PublicText(keyOf(4)) },
+		"no signature":     func(_ *handshake, r *wire.RaftHello) { r.Proof = nil },
+		"no key":           func(_ *handshake, r *wire.RaftHello) { r.Key = "no hex" },
+	} {
+		h, r := made()
+		if change(h, r); !errors.Is(h.verify(clientLabel, r.Purpose, 1, r), errProof) {
+			t.Errorf("with another %s it is good", name)
 		}
 	}
 }

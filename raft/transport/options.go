@@ -50,8 +50,9 @@ type Host interface {
 	Hello(addr, purpose string) *wire.ClusterHello
 	// HelloOK answers a peer that showed the secret.
 	HelloOK(h *wire.ClusterHello) *wire.ClusterHelloOK
-	// CheckPeer is told a peer's hello, and refuses a peer of another cluster or an incompatible version.
-	CheckPeer(peer uint32, h *wire.RaftHello) error
+	// CheckPeer is told a member's hello, whose Key is proved or empty. It refuses a peer of another cluster, of an incompatible version, or with
+	// another member's id. Dialed is the address at which the peer answered; empty for one that has dialed this member.
+	CheckPeer(peer uint32, dialed string, h *wire.RaftHello) (wire.Code, error)
 	// ConnectionLost is told that a connection of a leader to this member has ended.
 	ConnectionLost(peer uint32)
 	// Serve answers a frame of a peer. An error ends the connection.

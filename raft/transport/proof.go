@@ -2,7 +2,6 @@ package transport
 
 import (
 	"crypto/ed25519"
-	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -10,40 +9,43 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// Every home has an ed25519 key. The node that answers at a member's address proves its identity with it: it signs a nonce that the
-// dialing side has just chosen, its own id and its advertised address. A node in between cannot pass on another's proof, because
-// that names another address.
+// Every home has an ed25519 key. Behind the proof of the secret each side of a handshake shows its key, and signs what both sides chose, the
+// purpose of the connection and its own advertised address. So a proof is good for one connection, one direction and one purpose, and a node in
+// between cannot pass on that of another address.
 
-func statement(nonce []byte, id uint32, addr string) []byte {
-	b := append([]byte("cairn hello\x00"), nonce...)
-	b = binary.BigEndian.AppendUint32(b, id)
-	return append(b, addr...)
+// statement is what a side signs: the bytes of its mac, its address and the purpose.
+func (h *handshake) statement(label, purpose, addr string) []byte {
+	b := append(h.chosen(label), purpose...)
+	return append(append(b, 0), addr...)
 }
 
-// prove puts this node's proof into the answer to a hello.
-func (t *Transport) prove(h *wire.RaftHello, nonce []byte) {
-	if len(t.o.Identity) == 0 || len(nonce) != nonceSize {
+// sign puts a side's proof into its hello. Without a key it proves nothing.
+func (h *handshake) sign(label string, identity ed25519.PrivateKey, addr string, r *wire.RaftHello) {
+	if len(identity) == 0 {
 		return
 	}
-	h.Key = publicText(t.o.Identity)
-	h.Addr = t.o.Advertise
-	h.Proof = ed25519.Sign(t.o.Identity, statement(nonce, t.o.NodeID, t.o.Advertise))
+	r.Key, r.Addr = PublicText(identity), addr
+	r.Proof = ed25519.Sign(identity, h.statement(label, r.Purpose, addr))
 }
 
-func publicText(k ed25519.PrivateKey) string {
+// PublicText is the public half of a key, in hex; empty for none.
+func PublicText(k ed25519.PrivateKey) string {
+	if len(k) == 0 {
+		return ""
+	}
 	return hex.EncodeToString(k.Public().(ed25519.PublicKey))
 }
 
 var errProof = errors.New("its proof of identity is not signed with the key it shows")
 
-// verifyProof checks the proof in an answer. An answer without a key proves nothing; its Key stays empty.
-func verifyProof(h *wire.ClusterHelloOK, nonce []byte) error {
-	if h.Raft == nil || h.Raft.Key == "" {
+// verify checks a side's proof. A hello without a key proves nothing; its Key stays empty.
+func (h *handshake) verify(label, purpose string, id uint32, r *wire.RaftHello) error {
+	if r.Key == "" {
 		return nil
 	}
-	key, err := hex.DecodeString(h.Raft.Key)
-	if err != nil || len(key) != ed25519.PublicKeySize || !ed25519.Verify(key, statement(nonce, h.NodeID, h.Raft.Addr), h.Raft.Proof) {
-		return fmt.Errorf("node %d: %w", h.NodeID, errProof)
+	key, err := hex.DecodeString(r.Key)
+	if err != nil || len(key) != ed25519.PublicKeySize || !ed25519.Verify(key, h.statement(label, purpose, r.Addr), r.Proof) {
+		return fmt.Errorf("node %d: %w", id, errProof)
 	}
 	return nil
 }

@@ -1,0 +1,202 @@
+package raft
+
+import (
+	"crypto/ed25519"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+
+	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/oplog/suite"
+	"github.com/cairndb/cairn/raft/peertest"
+	"github.com/cairndb/cairn/raft/transport"
+	"github.com/cairndb/cairn/wire"
+)
+
+// startNamed opens three nodes whose log says their keys. The log has want.
+func startNamed(t *testing.T, c *cluster) (_ *cluster, want []string) {
+	c.named, c.owns = true, map[int]ed25519.PrivateKey{}
+	startWith(t, 3, c)
+	for i := range c.nodes {
+		want = append(want, c.logKey(i))
+	}
+	c.have(want)
+	return c, want
+}
+
+// have waits until the nodes that run have applied these items.
+func (c *cluster) have(want []string) {
+	c.t.Helper()
+	for i, n := range c.nodes {
+		c.wait("the log to be applied", func() bool { return n.ctx.Err() != nil || slices.Equal(c.sms[i].items(), want) })
+	}
+}
+
+// emptied starts a stopped node on an empty home, which has another key.
+func (c *cluster) emptied(i int) {
+	c.t.Helper()
+	c.owns[i] = identityOf(i + 100)
+	c.empty(i)
+}
+
+// forger is a node that knows the secret and says a member's id.
+func (c *cluster) forger(i int, key ed25519.PrivateKey, stateless bool) *peertest.Peer {
+	p := peertest.NewPeer(transport.Options{NodeID: uint32(i + 1), Advertise: c.addrs[i], Secret: "secret", Identity: key, Log: slog.New(slog.DiscardHandler),
+		Dial: Seams{}.WithDefaults().Dial}, wire.RaftHello{ClusterID: "cluster", HasState: !stateless, Stateless: stateless})
+	c.t.Cleanup(p.Close)
+	return p
+}
+
+// purposes are those of all connections.
+var purposes = []string{transport.ForHeartbeat, transport.ForAppend, transport.ForSnapshot, transport.ForForward, transport.ForAsk}
+
+// keepsOut has a node refuse a forger for every purpose, and says so where it does not.
+func (c *cluster) keepsOut(forger *peertest.Peer, at int, wants ...string) {
+	c.t.Helper()
+	for _, purpose := range purposes {
+		err := forger.Hello(c.t.Context(), c.addrs[at], purpose)
+		for _, want := range wants {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				c.t.Errorf("node %d, for %s: %v, want it to say %q", at+1, purpose, err, want)
+			}
+		}
+	}
+}
+
+// TestAMemberIsKnownByItsKey: a peer that knows the secret says a living member's id. With another key, or none, it is refused at
+// every member for every purpose, and nothing changes. When the member's home is emptied, the leader takes its new key, the others take it from the log,
+// and the old key is worth nothing.
+func TestAMemberIsKnownByItsKey(t *testing.T) {
+	t.Parallel()
+	c, want := startNamed(t, &cluster{})
+	victim := int(c.leader().cfg.NodeID % 3)
+	members := c.nodes[victim].servers()
+	stolen := identityOf(victim + 50)
+	logged, shown := fingerprint(transport.PublicText(identityOf(victim))), fingerprint(transport.PublicText(stolen))
+	for _, f := range []struct {
+		shown  string
+		forger *peertest.Peer
+	}{{shown, c.forger(victim, stolen, false)}, {shown, c.forger(victim, stolen, true)}, {"none", c.forger(victim, nil, true)}} {
+		for i, n := range c.nodes {
+			c.keepsOut(f.forger, i, logged, f.shown, "cairn cluster remove")
+			far := n.Term() + 1000
+			if r, err := f.forger.Append(t.Context(), c.addrs[i], wire.RaftAppend{Term: far}); err == nil {
+				t.Errorf("node %d follows a forger: %+v", i+1, r)
+			}
+			if r, err := f.forger.Vote(t.Context(), c.addrs[i], wire.RaftVote{Term: far, LastTerm: far, LastIndex: far}); err == nil {
+				t.Errorf("node %d answers a forger that asks for its vote: %+v", i+1, r)
+			}
+			if n.Term() >= far {
+				t.Errorf("a forger moved node %d to term %d", i+1, n.Term())
+			}
+		}
+	}
+	for i, n := range c.nodes {
+		if !n.HasState() || !slices.Equal(n.servers(), members) || n.Disputed() != 0 {
+			t.Errorf("node %d after a forger: state %v, members %v, %d disputes", i+1, n.HasState(), n.servers(), n.Disputed())
+		}
+	}
+	if err := c.forger(victim, c.identity(victim), false).Hello(t.Context(), c.addrs[(victim+1)%3], transport.ForAsk); err != nil {
+		t.Errorf("the member itself: %v", err)
+	}
+	want = append(want, c.propose(0, 3)...)
+	c.nodes[victim].Close()
+	c.emptied(victim)
+	c.have(want)
+	if c.nodes[victim].HasState() {
+		t.Error("it has state before the log has its key")
+	}
+	want = append(want, c.logKey(victim))
+	c.wait("it to have state", c.nodes[victim].HasState)
+	c.have(want)
+	old := c.forger(victim, identityOf(victim), false)
+	for i := range c.nodes {
+		c.keepsOut(old, i, logged, fingerprint(transport.PublicText(c.identity(victim))))
+		if i != victim {
+			if _, err := c.nodes[i].probe(c.addrs[victim], suite.Patience); err != nil {
+				t.Errorf("node %d and the new key: %v", i+1, err)
+			}
+		}
+	}
+}
+
+// TestOnlyALeaderTakesAKey: while a leader is followed the others refuse an emptied member until the log has its key, and one that claims
+// the member's address without being there is refused by the leader too.
+func TestOnlyALeaderTakesAKey(t *testing.T) {
+	suite.Full(t)
+	t.Parallel()
+	c, want := startNamed(t, &cluster{})
+	l := c.leader()
+	victim := int(l.cfg.NodeID % 3)
+	other := (victim + 1) % 3
+	c.nodes[victim].Close()
+	forger := c.forger(victim, identityOf(victim+50), true)
+	c.wait("the leader to hear the member no more", func() bool {
+		err := forger.Hello(t.Context(), l.cfg.Advertise, transport.ForAsk)
+		return err != nil && strings.Contains(err.Error(), "does not prove itself at "+c.addrs[victim]) || c.leader() != l
+	})
+	c.emptied(victim)
+	c.have(want)
+	if c.leader() != l {
+		t.Fatal("another node leads on a machine that stood still")
+	}
+	c.keepsOut(c.forger(victim, c.identity(victim), true), other, "the leader decides")
+	if _, err := c.nodes[other].probe(c.addrs[victim], suite.Patience); err == nil || !strings.Contains(err.Error(), "the leader decides") {
+		t.Errorf("a follower dials it: %v", err)
+	}
+	want = append(want, c.logKey(victim))
+	c.have(want)
+	c.wait("it to have state", c.nodes[victim].HasState)
+	if _, err := c.nodes[other].probe(c.addrs[victim], suite.Patience); err != nil {
+		t.Errorf("a follower dials it when the log has its key: %v", err)
+	}
+}
+
+// TestAMemberThatWasAwayTakesANewKey: a member was away while another got a new key, and that one alone has the records. It is followed.
+func TestAMemberThatWasAwayTakesANewKey(t *testing.T) {
+	suite.Full(t)
+	t.Parallel()
+	c, want := startNamed(t, &cluster{})
+	l := c.leader()
+	victim := int(l.cfg.NodeID % 3)
+	away := (victim + 1) % 3
+	c.nodes[victim].Close()
+	c.emptied(victim)
+	c.have(want)
+	c.wait("it to have its vote", func() bool {
+		s, ok := c.nodes[away].find(uint32(victim + 1))
+		return ok && s.Suffrage == hraft.Voter
+	})
+	c.nodes[away].Close() // before the log has the new key
+	want = append(want, c.logKey(victim))
+	c.wait("it to have state", c.nodes[victim].HasState)
+	want = append(want, c.propose(0, 3)...)
+	c.have(want)
+	c.leader().Close()
+	c.reopen(away, "secret", c.peers(away))
+	want = append(want, c.propose(3, 5)...)
+	c.have(want)
+}
+
+// TestAnOperatorAdmitsAnEmptiedMember: where keys are fixed an emptied member waits until it is removed.
+func TestAnOperatorAdmitsAnEmptiedMember(t *testing.T) {
+	suite.Full(t)
+	t.Parallel()
+	c, want := startNamed(t, &cluster{fixed: true})
+	victim := int(c.leader().cfg.NodeID % 3)
+	c.nodes[victim].Close()
+	c.emptied(victim)
+	c.wait("the leader to refuse it", func() bool {
+		_, err := c.leader().probe(c.addrs[victim], suite.Patience)
+		return err != nil && strings.Contains(err.Error(), "to the operator")
+	})
+	if _, err := c.leader().Change(t.Context(), wire.Membership{Action: "remove", NodeID: uint32(victim + 1)}); err != nil {
+		t.Fatal(err)
+	}
+	c.have(want)
+	want = append(want, c.logKey(victim))
+	c.wait("it to have state", c.nodes[victim].HasState)
+	c.have(want)
+}
