@@ -59,6 +59,7 @@ type Member struct {
 	Secret       string   // shared by the members, at least MinSecret long; that of the home's SecretFile
 	OtherSecrets []string // valid beside Secret while one is changed for another; not shown to others
 	Peers        []Peer   // the other members; empty for a cluster of one
+	FixedKeys    bool     // an emptied member, which has a new key, waits until an operator removes it
 }
 
 // Raft is how the members keep their log.

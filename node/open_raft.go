@@ -49,7 +49,7 @@ func (n *Node) openRaft(ctx context.Context) (err error) {
 	n.raft, err = raft.Open(ctx, raft.Config{
 		NodeID: member.NodeID, Dir: filepath.Join(n.cfg.Home, "raft"), Addr: at.Cluster, Advertise: cmp.Or(at.Advertise, at.Cluster),
 		Role: member.Role, Peers: peers, Alone: home.SoleNode(n.cfg.Files(), n.state), Timing: n.cfg.Raft, Seams: seams, Keys: n.keys, Logger: n.log,
-		Credentials: raft.Credentials{Secret: member.Secret, Others: member.OtherSecrets, Identity: n.identity, KeyOf: n.keyOf, ServerTLS: server, ClientTLS: client},
+		Credentials: raft.Credentials{Secret: member.Secret, Others: member.OtherSecrets, Identity: n.identity, KeyOf: n.keyOf, FixedKeys: member.FixedKeys, ServerTLS: server, ClientTLS: client},
 		Hello:       n.helloInfo, Founds: oplog.Founds, Handler: n.peers(),
 		Window: n.window, Retain: func() uint64 { return uint64(n.state.Retains()) },
 		Check: commit.CheckRecord, Failed: func(err error) { n.cancel(err) }, StepAside: n.stepAside,

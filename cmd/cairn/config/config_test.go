@@ -43,6 +43,7 @@ func TestConfigFile(t *testing.T) {
 		{"a peer port that was asked for", "[cluster]\ncluster_port = 7440\nadvertise_addr = \"a:7440\"\ninsecure_peers = true", nil, func(c node.Config) bool { return c.Addresses.Cluster == "0.0.0.0:7440" }},
 		{"role single", "[cluster]\nrole = \"single\"", nil, func(c node.Config) bool { return c.Member.Role == raft.RoleVoter }},
 		{"a replica", "[cluster]\nrole = \"read_replica\"", nil, func(c node.Config) bool { return c.Member.Role == raft.RoleReadReplica }},
+		{"an operator who admits emptied members", "[cluster]\nadmit = \"operator\"", nil, func(c node.Config) bool { return c.Member.FixedKeys }},
 		{"timings", "[cluster]\nheartbeat_interval_ms = 250\nelection_timeout_ms = 1000\nsnapshot_threshold = 9\nsnapshot_interval_ms = 500\ntrailing_logs = 7", nil,
 			func(c node.Config) bool {
 				return c.Raft.Heartbeat == 250*time.Millisecond && c.Raft.Election == time.Second && c.Raft.SnapshotThreshold == 9 &&
@@ -88,6 +89,7 @@ func TestConfigRefusals(t *testing.T) {
 		{"a witness among the peers", "[[cluster.peers]]\naddr = \"a:1\"\nrole = \"witness\"", "third small voter", nil},
 		{"single with peers", "[cluster]\nrole = \"single\"\n[[cluster.peers]]\naddr = \"a:1\"\nrole = \"voter\"", "voter", nil},
 		{"peers and no address of its own", "[[cluster.peers]]\naddr = \"a:1\"\nrole = \"voter\"", "advertise_addr", nil},
+		{"nobody to admit emptied members", "[cluster]\nadmit = \"nobody\"", "want secret or operator", nil},
 		{"a secret that can be guessed", "[cluster]\ncluster_secret = \"hunter2\"", "`cairn cluster secret` makes one", nil},
 		{"another that can be guessed", "[cluster]\nother_cluster_secret = \"hunter2\"", "other_cluster_secret: 7 characters", nil},
 		{"a peer port on every address, and no address of its own", "[cluster]\ncluster_port = 7440", "advertise_addr", nil},

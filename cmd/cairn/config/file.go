@@ -47,6 +47,7 @@ type cluster struct {
 	SecretFile      string `toml:"cluster_secret_file" doc:"File with the secret, instead of cluster_secret."`
 	OtherSecret     string `toml:"other_cluster_secret" secret:"true" doc:"A second secret that is accepted, while the secret is being changed."`
 	OtherSecretFile string `toml:"other_cluster_secret_file" doc:"File with the other secret, instead of other_cluster_secret."`
+	Admit           string `toml:"admit" default:"secret" doc:"Who lets a member with an emptied home, and so a new key, back in: secret, the leader when nobody has shown the old key for a while; operator, you, by cairn cluster remove. The same on all members."`
 	InsecurePeers   bool   `toml:"insecure_peers" default:"false" doc:"Whether members may talk in plain text over a network, without [tls.cluster]: every machine on the way can then read and change all that they say. A peer port on loopback needs no TLS."`
 	ReplicationMode string `toml:"replication_mode" doc:"Accepted in older files, without effect: a write is always stored on a majority."`
 	snapshots

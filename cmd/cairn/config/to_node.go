@@ -80,6 +80,13 @@ func (f *File) Node() (node.Config, error) {
 	if other != "" {
 		c.Member.OtherSecrets = []string{other}
 	}
+	switch f.Cluster.Admit {
+	case "", "secret":
+	case "operator":
+		c.Member.FixedKeys = true
+	default:
+		return c, fmt.Errorf("cluster.admit %q: want secret or operator", f.Cluster.Admit)
+	}
 	switch f.Cluster.Role {
 	case "", "single":
 		if len(f.Cluster.Peers) > 0 && f.Cluster.Role == "single" {
