@@ -68,7 +68,9 @@ func TestForgedRequestsChangeNothing(t *testing.T) {
 		for _, v := range victims {
 			term, last := v.Term(), v.end()
 			c.wait("the barrier to be applied", func() bool { return v.raft.AppliedIndex() == last.Index })
+			v.disputes.mu.Lock()
 			v.disputes.by = nil // no refusal before counts
+			v.disputes.mu.Unlock()
 			m := forge(term, last)
 			m.Leader, m.LeaderAddr, m.Commit = hostile, c.addrs[hostile-1], last.Index+1
 			if r, err := from(v, hostile).append(t.Context(), &m); err == nil {
