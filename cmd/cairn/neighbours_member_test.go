@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -23,12 +24,24 @@ import (
 // member is a member of a cluster in the test's hands: it has the id, the secret and the key of a node.
 func member(t *testing.T, p *cairntest.Node, id uint32, cluster string, hello wire.RaftHello) *peertest.Peer {
 	t.Helper()
-	up, err := config.Load(p.Args[3], false, func(*config.File) {}, func(string) string { return "" }, slog.New(slog.DiscardHandler))
+	return impostor(t, p, id, keyOf(t, p), cluster, hello)
+}
+
+// keyOf is the key of a node's home.
+func keyOf(t *testing.T, p *cairntest.Node) ed25519.PrivateKey {
+	t.Helper()
+	key, err := home.OpenIdentity(p.Line.Home)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var key ed25519.PrivateKey
-	if key, err = home.OpenIdentity(up.Node.Home); err != nil {
+	return key
+}
+
+// impostor has the id and the secret of a node, and a key.
+func impostor(t *testing.T, p *cairntest.Node, id uint32, key ed25519.PrivateKey, cluster string, hello wire.RaftHello) *peertest.Peer {
+	t.Helper()
+	up, err := config.Load(p.Args[3], false, func(*config.File) {}, func(string) string { return "" }, slog.New(slog.DiscardHandler))
+	if err != nil {
 		t.Fatal(err)
 	}
 	hello.ClusterID, hello.HasState, hello.EntryMin, hello.EntryMax, hello.StateMin, hello.StateMax, hello.Reads = cluster, true, oplog.RecordVersion, oplog.RecordVersion, snapshot.Min, snapshot.Max, oplog.Reads()
@@ -36,6 +49,57 @@ func member(t *testing.T, p *cairntest.Node, id uint32, cluster string, hello wi
 		Dial: up.Node.Seams.WithDefaults().Dial}, hello)
 	t.Cleanup(m.Close)
 	return m
+}
+
+// TestTheClusterSecretMakesNoMember: who knows the secret of a running cluster says the id of one of its members after the other, with a key of
+// its own. Each member refuses it for every purpose. A member whose home is emptied comes back by itself, with a new key; its old key is refused then.
+func TestTheClusterSecretMakesNoMember(t *testing.T) {
+	suite.Full(t)
+	t.Parallel()
+	nodes, token := startThreeIn(t, t.TempDir(), inHaste, 0, 1, 2)
+	if _, err := putOnce(t.Context(), connect(t, nodes, token), wire.NewRemember("kept")); err != nil {
+		t.Fatal(err)
+	}
+	sameState(t, nodes)
+	at := leaderOf(t, nodes)
+	s, ok := statusOf(t, nodes[at])
+	if !ok {
+		t.Fatal("no status")
+	}
+	stranger := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
+	refused := func(p *cairntest.Node, key ed25519.PrivateKey) {
+		t.Helper()
+		for _, stateless := range []bool{false, true} {
+			thief := impostor(t, p, p.Line.NodeID, key, s.Cluster, wire.RaftHello{Stateless: stateless})
+			for _, to := range nodes {
+				for _, purpose := range []string{transport.ForHeartbeat, transport.ForAppend, transport.ForSnapshot, transport.ForForward, transport.ForAsk} {
+					if err := thief.Hello(t.Context(), to.Line.Cluster, purpose); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("node %d has the key", p.Line.NodeID)) {
+						t.Errorf("node %d, asked as node %d for %s: %v", to.Line.NodeID, p.Line.NodeID, purpose, err)
+					}
+				}
+			}
+		}
+	}
+	for _, p := range nodes {
+		refused(p, stranger)
+		refused(p, nil)
+	}
+	victim := nodes[(at+1)%3]
+	old := keyOf(t, victim)
+	victim.Kill()
+	if err := os.RemoveAll(victim.Line.Home); err != nil {
+		t.Fatal(err)
+	}
+	victim.Launch()()
+	sameState(t, nodes)
+	var log strings.Builder
+	for _, p := range nodes {
+		log.WriteString(p.Log.String())
+	}
+	if want := fmt.Sprintf("logged=%s key=%s", transport.PublicText(old)[:16], transport.PublicText(keyOf(t, victim))[:16]); !strings.Contains(log.String(), want) {
+		t.Errorf("no log warns of %s", want)
+	}
+	refused(victim, old)
 }
 
 // TestOneMemberHurtsNoOther: the third member of a cluster is in hostile hands, or its memory is wrong, and so is what reaches the others in
