@@ -40,8 +40,8 @@ func (n *Node) form() {
 			return
 		}
 		wait = pause
-		if n.tryForm() {
-			wait = 5 * time.Second // a leader has taken this node in, and will send what it lacks
+		if n.tryForm() || n.turnedAway.Swap(false) { // a leader has taken this node in and will send what it lacks, or an operator has to act
+			wait = 5 * time.Second
 		}
 	}
 }
@@ -67,6 +67,10 @@ func (n *Node) foundingVoters() (servers []hraft.Server, states []string, all bo
 		h, err := n.probe(addr, transport.HelloTimeout)
 		if n.stopNamesake(addr, err) {
 			return nil, nil, false
+		}
+		if pe := (*transport.PeerError)(nil); errors.As(err, &pe) {
+			n.turnedAway.Store(true)
+			n.log.Warn("a peer refuses this node", "addr", addr, "err", pe.Text)
 		}
 		if err != nil {
 			all = false // not there yet; another may belong to a cluster all the same

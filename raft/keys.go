@@ -38,7 +38,7 @@ func (n *Node) checkKey(id uint32, dialed string, h *wire.RaftHello) (wire.Code,
 		return 0, nil
 	}
 	if !member {
-		if n.IsLeader() { // it may be about to join
+		if n.IsLeader() && h.Key != "" { // it may be about to join
 			n.takeKey(id, taken)
 		}
 		return 0, nil
@@ -60,7 +60,7 @@ func (n *Node) knowsKey(id uint32, k takenKey) bool {
 	if k.key == k.logged {
 		p.proved, p.taken = time.Now(), takenKey{}
 	}
-	return k.key == k.logged || k.key != "" && p.taken == k
+	return k.key == k.logged || p.taken == k
 }
 
 func (n *Node) takeKey(id uint32, k takenKey) {
@@ -93,6 +93,8 @@ func (n *Node) holdsKey(id uint32) string {
 func (n *Node) newKey(addr, dialed string, h *wire.RaftHello) string {
 	leads := n.raft.State() == hraft.Leader
 	switch {
+	case h.Key == "":
+		return "the other node shows none"
 	case leads && !n.IsLeader(), !leads && time.Since(n.raft.LastContact()) <= quiet*n.cfg.Election:
 		return "the leader decides whether another node takes its place"
 	case !leads:
@@ -101,7 +103,7 @@ func (n *Node) newKey(addr, dialed string, h *wire.RaftHello) string {
 		return "[cluster] admit leaves that to the operator"
 	case !h.Stateless:
 		return "the other node has state of its own"
-	case dialed != addr || h.Key == "":
+	case dialed != addr:
 		return "the other node does not prove itself at " + addr
 	}
 	return ""

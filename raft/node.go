@@ -38,6 +38,7 @@ type Node struct {
 
 	ready              atomic.Uint64                    // the term whose barrier this node, leading, has applied; 0 for none
 	refused            atomic.Bool                      // see stopRefused
+	turnedAway         atomic.Bool                      // a configured peer has refused this node since form looked
 	offline            bool                             // the node does not run: it takes no part, and moves no damaged log aside
 	answeredHeartbeats chan *hraft.AppendEntriesRequest // not yet known to the library; see heartbeat.go
 	largeFrames        large.Turns                      // for decoding large frames of peers
