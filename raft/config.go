@@ -56,7 +56,8 @@ type Credentials struct {
 	Others   []string                     // secrets that are good as well, while the one is being changed for the other
 	Identity ed25519.PrivateKey           // proves who this member is; nil proves nothing
 	KeyOf    func(id uint32) (key string) // the public key, in hex, that the log has for a member; empty when it has none
-	// FixedKeys has this node, when it leads, take no other key for a member than the log has: an emptied member waits until an operator removes it.
+	// FixedKeys has this node, when it leads, take no other key for a member than the log has: an emptied member waits
+	// until an operator removes it.
 	FixedKeys bool
 
 	// Mutual TLS between members: both or neither. The configurations verify the other side's chain; raft compares its

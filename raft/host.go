@@ -3,6 +3,7 @@ package raft
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"time"
 
@@ -15,9 +16,14 @@ import (
 // host is the member as its transport sees it.
 type host struct{ n *Node }
 
-// Hello implements transport.Host.
-func (h host) Hello(addr, purpose string) *wire.ClusterHello {
-	return h.n.hello(h.n.idAt(addr), purpose)
+// Hello implements transport.Host. A listener at a member's address could otherwise pass on what another member chose,
+// and what this one signs in answer.
+func (h host) Hello(answers uint32, addr, purpose string) (*wire.ClusterHello, error) {
+	id := h.n.idAt(addr)
+	if id != 0 && id != answers {
+		return nil, fmt.Errorf("node %d answers, want node %d", answers, id)
+	}
+	return h.n.hello(id, purpose), nil
 }
 
 // HelloOK implements transport.Host.

@@ -11,13 +11,14 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// The cluster secret admits a node to the peer port, and its key says which node it is. The log has each member's key (Config.KeyOf). A hello
-// under a member's id with another key, or with none, is refused, whatever the connection is for.
+// The cluster secret admits a node to the peer port, and its key says which node it is. The log has each member's key
+// (Config.KeyOf). A hello under a member's id with another key, or with none, is refused, whatever the connection is
+// for.
 //
-// A member whose home was emptied comes back with a new key. The leader alone takes it, when it has dialed the member's address, the node there says
-// that it has no state, and nobody has shown the key in the log for quiet. That node then puts its key into the log, and the others let it in. A
-// member that follows no leader may lack the record of a new key, and only the node with that key may have it: such a member takes any key after
-// quiet.
+// A member whose home was emptied comes back with a new key. The leader alone takes it, when it has dialed the
+// member's address, the node there says that it has no state, and nobody has shown the key in the log for quiet. That
+// node then puts its key into the log, and the others let it in. A member that follows no leader may lack the record
+// of a new key, and only the node with that key may have it: such a member takes any key after quiet.
 
 // quiet is how long the node with a member's key must not have been heard before another key is taken, in elections.
 const quiet = 3
@@ -25,8 +26,8 @@ const quiet = 3
 // takenKey is a key that this node takes for a member's, until the log has another one for it.
 type takenKey struct{ key, logged string }
 
-// checkKey refuses a node that says a member's id and does not have that member's key. Dialed is the address at which it answered; empty when it
-// has dialed this node.
+// checkKey refuses a node that says a member's id and does not have that member's key. Dialed is the address at which
+// it answered; empty when it has dialed this node.
 func (n *Node) checkKey(id uint32, dialed string, h *wire.RaftHello) (wire.Code, error) {
 	s, member := n.find(id)
 	logged := n.cfg.KeyOf(id)
@@ -124,8 +125,8 @@ func fingerprint(key string) string {
 	return cmp.Or(key[:min(len(key), 16)], "none")
 }
 
-// keyLogged reports whether the log here has this node's own key, or has none for it. Until then another leader takes the key only of a node that
-// says it has no state.
+// keyLogged reports whether the log here has this node's own key, or has none for it. Until then another leader takes
+// the key only of a node that says it has no state.
 func (n *Node) keyLogged() bool {
 	k := n.cfg.KeyOf(n.cfg.NodeID)
 	return k == "" || k == transport.PublicText(n.cfg.Identity)

@@ -1,8 +1,11 @@
 package raft
 
 import (
+	"bytes"
 	"crypto/ed25519"
+	"io"
 	"log/slog"
+	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -65,9 +68,9 @@ func (c *cluster) keepsOut(forger *peertest.Peer, at int, wants ...string) {
 	}
 }
 
-// TestAMemberIsKnownByItsKey: a peer that knows the secret says a living member's id. With another key, or none, it is refused at
-// every member for every purpose, and nothing changes. When the member's home is emptied, the leader takes its new key, the others take it from the log,
-// and the old key is worth nothing.
+// TestAMemberIsKnownByItsKey: a peer that knows the secret says a living member's id. With another key, or none, it is
+// refused at every member for every purpose, and nothing changes. When the member's home is emptied, the leader takes
+// its new key, the others take it from the log, and the old key is worth nothing.
 func TestAMemberIsKnownByItsKey(t *testing.T) {
 	t.Parallel()
 	c, want := startNamed(t, &cluster{})
@@ -122,8 +125,69 @@ func TestAMemberIsKnownByItsKey(t *testing.T) {
 	}
 }
 
-// TestOnlyALeaderTakesAKey: while a leader is followed the others refuse an emptied member until the log has its key, and one that claims
-// the member's address without being there is refused by the leader too.
+// TestAListenerPassesNoProofOn: a listener at the address of a member that is down passes what it hears on to another
+// member. The members that dial it prove nothing to that one: it would be let in there as one of them.
+func TestAListenerPassesNoProofOn(t *testing.T) {
+	suite.Full(t)
+	t.Parallel()
+	c, _ := startNamed(t, &cluster{})
+	l := c.leader()
+	down := int(l.cfg.NodeID % 3)
+	other := (down + 1) % 3
+	c.nodes[down].Close()
+	ln, err := net.Listen("tcp", c.addrs[down])
+	if err != nil {
+		t.Fatal(err)
+	}
+	heard := make(chan []byte, 1)
+	go func() {
+		from, err := ln.Accept()
+		if err != nil {
+			return
+		}
+		ln.Close() // the next ones are refused
+		defer from.Close()
+		to, err := net.Dial("tcp", c.addrs[other])
+		if err != nil {
+			return
+		}
+		defer to.Close()
+		go func() {
+			defer from.Close()
+			_, _ = io.Copy(from, to)
+		}()
+		var all bytes.Buffer
+		_, _ = io.Copy(to, io.TeeReader(from, &all))
+		heard <- all.Bytes()
+	}()
+	var b []byte
+	c.wait("a member to dial it", func() bool {
+		_, _ = l.probe(c.addrs[down], suite.Patience)
+		select {
+		case b = <-heard:
+			return true
+		default:
+			return false
+		}
+	})
+	r := wire.NewReader(bytes.NewReader(b), wire.MaxLength)
+	for i := 0; ; i++ {
+		f, err := r.Next()
+		if err != nil {
+			if i != 1 {
+				t.Errorf("it heard %d frames, %d bytes", i, len(b))
+			}
+			return
+		}
+		var h wire.ClusterHello
+		if err := wire.Unpack(f, &h, wire.MaxPlainEarly); err != nil || len(h.Raft.MAC) > 0 || len(h.Raft.Proof) > 0 {
+			t.Errorf("it heard a proof: %v, %+v", err, h.Raft)
+		}
+	}
+}
+
+// TestOnlyALeaderTakesAKey: while a leader is followed the others refuse an emptied member until the log has its key,
+// and one that claims the member's address without being there is refused by the leader too.
 func TestOnlyALeaderTakesAKey(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -154,7 +218,8 @@ func TestOnlyALeaderTakesAKey(t *testing.T) {
 	}
 }
 
-// TestAMemberThatWasAwayTakesANewKey: a member was away while another got a new key, and that one alone has the records. It is followed.
+// TestAMemberThatWasAwayTakesANewKey: a member was away while another got a new key, and that one alone has the
+// records. It is followed.
 func TestAMemberThatWasAwayTakesANewKey(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

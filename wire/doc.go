@@ -46,9 +46,10 @@
 // client\0", the nonce of the dialing and of the answering side (32 bytes each), and their ids (4 bytes each, big-endian). The answering side sends one mac
 // for each secret that it accepts. A peer that is no member sends the secret itself, and no `raft` map.
 //
-// The secret admits a node, and its ed25519 key says which node it is. The second hello and its answer carry the sender's public key, its address and a
-// proof: the signature of the same bytes as the mac of that side, followed by the purpose, a zero byte and the address. A member's id with another key than the
-// cluster knows for it is refused. With stateless the sender says that it has no state: a leader may take the new key of such a member.
+// The secret admits a node, and its ed25519 key says which node it is. The second hello and its answer carry the
+// sender's public key, its address and a proof: the signature of the same bytes as the mac of that side, followed by
+// the purpose, a zero byte and the address. A member's id with another key than the cluster knows for it is refused.
+// With stateless the sender says that it has no state: a leader may take the new key of such a member.
 //
 // The `raft` map of a member's second hello says which cluster it belongs to, what the connection will carry, and
 // what its version reads: entry_min to entry_max are versions of log records, state_min to state_max formats of snapshots,

@@ -10,8 +10,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// SayHello says hello at a peer port as a member that knows a secret and has a key, or none, and returns the frame that ends the
-// handshake.
+// SayHello says hello at a peer port as a member that knows a secret and has a key, or none, and returns the frame
+// that ends the handshake.
 func SayHello(w io.Writer, r *wire.Reader, secret string, key ed25519.PrivateKey, hello *wire.ClusterHello) (wire.Frame, error) {
 	ask := func(m *wire.ClusterHello) (f wire.Frame, err error) {
 		b, err := wire.AppendPack(nil, wire.OpClusterHello, 0, m, false)

@@ -67,10 +67,10 @@ type peerHost struct {
 	*Peer
 }
 
-func (h peerHost) Hello(_, purpose string) *wire.ClusterHello {
+func (h peerHost) Hello(_ uint32, _, purpose string) (*wire.ClusterHello, error) {
 	raft := h.raft
 	raft.Purpose = purpose
-	return &wire.ClusterHello{NodeID: h.id, Role: h.role, AdvertiseAddr: h.addr, ClusterSecret: h.secret, ProtocolVersion: wire.Version, Raft: &raft}
+	return &wire.ClusterHello{NodeID: h.id, Role: h.role, AdvertiseAddr: h.addr, ClusterSecret: h.secret, ProtocolVersion: wire.Version, Raft: &raft}, nil
 }
 
 func (peerHost) CheckPeer(uint32, string, *wire.RaftHello) (wire.Code, error) { return 0, nil }

@@ -25,8 +25,8 @@ type peer struct {
 	forward func(ctx context.Context, entry string) (outcome string)
 }
 
-func (p *peer) Hello(string, string) *wire.ClusterHello {
-	return &wire.ClusterHello{NodeID: p.id, ProtocolVersion: wire.Version, Role: "voter", Raft: &wire.RaftHello{Purpose: ForForward, Checksum: 1}}
+func (p *peer) Hello(uint32, string, string) (*wire.ClusterHello, error) {
+	return &wire.ClusterHello{NodeID: p.id, ProtocolVersion: wire.Version, Role: "voter", Raft: &wire.RaftHello{Purpose: ForForward, Checksum: 1}}, nil
 }
 func (p *peer) HelloOK(*wire.ClusterHello) *wire.ClusterHelloOK {
 	return &wire.ClusterHelloOK{NodeID: p.id, Raft: &wire.RaftHello{Checksum: 1}}

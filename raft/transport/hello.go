@@ -58,8 +58,8 @@ func (h *handshake) mac(label, secret string) []byte {
 	return m.Sum(nil)
 }
 
-// Prove puts into a dialing member's second hello what the first CLUSTER_HELLO_OK asks for: the mac and, with an identity, the
-// signature.
+// Prove puts into a dialing member's second hello what the first CLUSTER_HELLO_OK asks for: the mac and, with an
+// identity, the signature.
 func Prove(secret string, identity ed25519.PrivateKey, nonce []byte, answer *wire.ClusterHelloOK, hello *wire.ClusterHello) {
 	h := handshake{dialer: hello.NodeID, answerer: answer.NodeID, nonce: nonce, challenge: answer.Raft.Nonce}
 	hello.Raft.Nonce, hello.Raft.MAC = nonce, h.mac(clientLabel, secret)
@@ -121,7 +121,10 @@ func (c *Conn) hello(deadline time.Time) error {
 	if !ok {
 		return fmt.Errorf("hello: %w", &PeerError{Code: wire.CodeSecretMismatch, Text: errMismatch.Error()})
 	}
-	hello := c.t.host.Hello(c.key.addr, c.key.purpose)
+	hello, err := c.t.host.Hello(h.answerer, c.key.addr, c.key.purpose)
+	if err != nil {
+		return fmt.Errorf("hello: %w", err)
+	}
 	Prove(secret, c.t.o.Identity, h.nonce, &first, hello)
 	if c.Hello, err = c.ask(deadline, hello); err != nil {
 		return fmt.Errorf("hello: %w", err)

@@ -204,8 +204,8 @@ func keyOf(b byte) ed25519.PrivateKey {
 	return ed25519.NewKeyFromSeed(bytes.Repeat([]byte{b}, ed25519.SeedSize))
 }
 
-// TestASignatureIsGoodForOneHello: a signature proves a key over the nonces, ids, purpose, address and direction that it was made for, and over no
-// others.
+// TestASignatureIsGoodForOneHello: a signature proves a key over the nonces, ids, purpose, address and direction that
+// it was made for, and over no others.
 func TestASignatureIsGoodForOneHello(t *testing.T) {
 	t.Parallel()
 	made := func() (*handshake, *wire.RaftHello) {

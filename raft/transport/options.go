@@ -46,12 +46,14 @@ type Options struct {
 
 // Host is the member whose transport this is. Its methods are called from any goroutine.
 type Host interface {
-	// Hello is this member's first message at an address.
-	Hello(addr, purpose string) *wire.ClusterHello
+	// Hello is what this member says of itself to the node that answers at an address. It says nothing to another
+	// node than the one whose address that is.
+	Hello(answers uint32, addr, purpose string) (*wire.ClusterHello, error)
 	// HelloOK answers a peer that showed the secret.
 	HelloOK(h *wire.ClusterHello) *wire.ClusterHelloOK
-	// CheckPeer is told a member's hello, whose Key is proved or empty. It refuses a peer of another cluster, of an incompatible version, or with
-	// another member's id. Dialed is the address at which the peer answered; empty for one that has dialed this member.
+	// CheckPeer is told a member's hello, whose Key is proved or empty. It refuses a peer of another cluster, of an
+	// incompatible version, or with another member's id. Dialed is the address at which the peer answered; empty for
+	// one that has dialed this member.
 	CheckPeer(peer uint32, dialed string, h *wire.RaftHello) (wire.Code, error)
 	// ConnectionLost is told that a connection of a leader to this member has ended.
 	ConnectionLost(peer uint32)

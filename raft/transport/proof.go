@@ -9,9 +9,9 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// Every home has an ed25519 key. Behind the proof of the secret each side of a handshake shows its key, and signs what both sides chose, the
-// purpose of the connection and its own advertised address. So a proof is good for one connection, one direction and one purpose, and a node in
-// between cannot pass on that of another address.
+// Every home has an ed25519 key. Behind the proof of the secret each side of a handshake shows its key, and signs what
+// both sides chose, the purpose of the connection and its own advertised address. So a proof is good for one
+// connection, one direction and one purpose, and a node in between cannot pass on that of another address.
 
 // statement is what a side signs: the bytes of its mac, its address and the purpose.
 func (h *handshake) statement(label, purpose, addr string) []byte {
