@@ -45,7 +45,7 @@ func holdsUpNoWrite(t *testing.T, question bool) {
 		suite.Receive(t, "an entry to have an index opened", loading)
 		ask()
 	}
-	index.CloseUnused(r.index)   // it would write a checkpoint
+	index.CloseUnused(r.index) // it would write a checkpoint
 	index.Checkpointed(r.index)
 	killed := r.keep("*")
 	close(goOn)
