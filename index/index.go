@@ -49,15 +49,13 @@ type Index struct {
 	dbs     map[oplog.DB]*database     // those that are open; nil after Close
 	parked  map[oplog.DB]databaseFiles // those that are closed and have files
 	counted map[oplog.DB]vectorCount   // of closed ones, as they were and still are
-	opening map[oplog.DB]*opening      // of closed ones, those that are being opened
 	gen     int                        // counts rebuilds: each has directories of its own
 	live    int                        // the rebuild that dbs is of
 
+	openings
 	remaking
 	following   sync.Mutex      // held by Follow and Rebuild, and by what closes indexes
 	checkpoints checkpointState // of who holds following
-
-	openers chan struct{} // holds a token for each index that is being opened in the background
 
 	dirs map[oplog.DB][]string // that an earlier run left, until Open has returned
 
@@ -86,7 +84,7 @@ func Open(ctx context.Context, cfg Config) (*Index, oplog.Index, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	x := &Index{cfg: cfg, opening: map[oplog.DB]*opening{}, openers: make(chan struct{}, runtime.GOMAXPROCS(0)), turns: turns{by: map[oplog.DB]*sync.Mutex{}}, remaking: remaking{stale: map[oplog.DB]bool{}, remade: map[oplog.DB]touched{}, noticed: make(chan struct{}, 1)}, dirs: map[oplog.DB][]string{}, cache: text.NewCache(postingCache), tails: text.NewBacklog(tailBytes), pool: vector.NewPool()}
+	x := &Index{cfg: cfg, openings: openings{opening: map[oplog.DB]*opening{}, openers: make(chan struct{}, runtime.GOMAXPROCS(0))}, turns: turns{by: map[oplog.DB]*sync.Mutex{}}, remaking: remaking{stale: map[oplog.DB]bool{}, remade: map[oplog.DB]touched{}, noticed: make(chan struct{}, 1)}, dirs: map[oplog.DB][]string{}, cache: text.NewCache(postingCache), tails: text.NewBacklog(tailBytes), pool: vector.NewPool()}
 	if err := errors.Join(os.MkdirAll(cfg.Dir, 0o700), x.tidy()); err != nil {
 		return nil, 0, fmt.Errorf("index: %w", err)
 	}

@@ -22,6 +22,12 @@ type opening struct {
 	done   chan struct{}
 }
 
+// openings are those under way; mu of the index guards the map.
+type openings struct {
+	opening map[oplog.DB]*opening
+	openers chan struct{} // holds a token for each that is in the background
+}
+
 var errRebuilt = errors.New("the index was rebuilt meanwhile")
 
 // acquire returns the index of a database and keeps it open until release. It opens a closed one even if the caller gives up, so the next caller

@@ -116,8 +116,8 @@ func (n *Node) otherKey(s *hraft.Server, taken takenKey, h *wire.RaftHello, why 
 	if id := transport.NodeID(s.ID); (id == n.cfg.NodeID || n.IsLeader()) && h.Addr != string(s.Address) {
 		code = wire.CodeAuthInvalid
 	}
-	return code, fmt.Errorf("node %[1]s has the key %[2]s, not %[3]s, and %[4]s: give the other node an id of its own, or the home of node %[1]s; when that is gone, `cairn cluster remove --node-id %[1]s` and start the other node with an empty home",
-		s.ID, fingerprint(taken.logged), fingerprint(taken.key), why)
+	return code, fmt.Errorf("node %s has the key %s, not %s, and %s: give the other node an id of its own, or the home of node %s; when that is gone, `cairn cluster remove --node-id %d` and start the other node with an empty home",
+		s.ID, fingerprint(taken.logged), fingerprint(taken.key), why, s.ID, transport.NodeID(s.ID))
 }
 
 // fingerprint is the beginning of a public key, for people to compare.

@@ -80,23 +80,7 @@ func (f *File) Node() (node.Config, error) {
 	if other != "" {
 		c.Member.OtherSecrets = []string{other}
 	}
-	switch f.Cluster.Admit {
-	case "", "secret":
-	case "operator":
-		c.Member.FixedKeys = true
-	default:
-		return c, fmt.Errorf("cluster.admit %q: want secret or operator", f.Cluster.Admit)
-	}
-	switch f.Cluster.Role {
-	case "", "single":
-		if len(f.Cluster.Peers) > 0 && f.Cluster.Role == "single" {
-			return c, errors.New(`cluster.role is "single", and cluster.peers is not empty: set role = "voter"`)
-		}
-		c.Member.Role = raft.RoleVoter
-	default:
-		c.Member.Role = f.Cluster.Role
-	}
-	if c.Member.Peers, err = f.peers(); err != nil {
+	if err := f.member(&c.Member); err != nil {
 		return c, err
 	}
 	e, err := f.embedder()
@@ -155,4 +139,26 @@ func (f *File) encryption() seal.Source {
 
 func (t tlsFiles) node() certs.Files {
 	return certs.Files{Cert: t.CertPath, Key: t.KeyPath, CA: t.CAPath}
+}
+
+// member fills in what the node is to the others.
+func (f *File) member(m *node.Member) (err error) {
+	switch f.Cluster.Admit {
+	case "", "secret":
+	case "operator":
+		m.FixedKeys = true
+	default:
+		return fmt.Errorf("cluster.admit %q: want secret or operator", f.Cluster.Admit)
+	}
+	switch f.Cluster.Role {
+	case "", "single":
+		if len(f.Cluster.Peers) > 0 && f.Cluster.Role == "single" {
+			return errors.New(`cluster.role is "single", and cluster.peers is not empty: set role = "voter"`)
+		}
+		m.Role = raft.RoleVoter
+	default:
+		m.Role = f.Cluster.Role
+	}
+	m.Peers, err = f.peers()
+	return err
 }
