@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -54,8 +53,7 @@ func (r *rows) next() (row importRow, err error) {
 			}
 			return rowOf(raw)
 		case '"':
-			err := json.Unmarshal(raw, &row.Text)
-			return row, err
+			return importRow{"text": raw}, nil
 		}
 		return row, fmt.Errorf("want an object or a text, got %.20s", raw)
 	}
@@ -118,143 +116,105 @@ func (r *rows) broken(err error) error {
 	return err
 }
 
-// importRow is a row of an import: a memory or an edge.
-type importRow struct {
-	raw json.RawMessage // of an export, which says all in fields of its own; nil for rows of others
-
-	Type       string          `json:"type"`
-	Text       string          `json:"text"`
-	MemoryType string          `json:"memory_type"`
-	Importance *float64        `json:"importance"`
-	Valence    *float64        `json:"valence"`
-	HalfLife   *float64        `json:"half_life"`
-	Created    instant         `json:"created_at"`
-	Metadata   json.RawMessage `json:"metadata"`
-	Namespace  string          `json:"namespace"`
-	Certainty  *float64        `json:"certainty"`
-	Domain     string          `json:"domain"`
-	Source     string          `json:"source"`
-	Emotion    *string         `json:"emotional_state"`
-	Session    string          `json:"session_id"`
-	Src        string          `json:"src"`
-	Dst        string          `json:"dst"`
-	RelType    string          `json:"rel_type"`
-	Extractor  *int            `json:"extractor"`
-	foreign
-}
+// An importRow is a row of an import, a memory or an edge, by the names that an import takes.
+type importRow map[string]json.RawMessage
 
 var draftFields = field.Of(reflect.TypeFor[api.Draft]())
 
+// draftField says whether a name is a field that clients give a memory.
+func draftField(name string) bool {
+	return slices.ContainsFunc(draftFields, func(f field.Field) bool { return f.Name == name })
+}
+
+func (r importRow) has(name string) bool { return r[name] != nil && string(r[name]) != "null" }
+
+// text is the first of some fields that has a text.
+func (r importRow) text(names ...string) (s string) {
+	for _, name := range names {
+		if json.Unmarshal(r[name], &s) == nil && s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// say sets a field to a text, unless that is empty.
+func (r importRow) say(name, text string) {
+	if text != "" {
+		r[name], _ = json.Marshal(text) // a text always encodes
+	}
+}
+
 // line is the row as an import takes it. What this server exported is sent as it is; values of others are held to the bounds of a request.
-func (r *importRow) line() ([]byte, error) {
-	if r.Extractor != nil {
-		return append(r.raw, '\n'), nil
-	}
-	f := map[string]json.RawMessage{}
-	if r.raw != nil {
-		if err := json.Unmarshal(r.raw, &f); err != nil {
-			return nil, err
-		}
-	} else if err := r.fill(f); err != nil {
-		return nil, err
-	}
-	if r.Created != 0 { // gateways read numbers
-		f["created_at"] = json.RawMessage(strconv.FormatFloat(float64(r.Created), 'f', -1, 64))
-	}
-	if r.HalfLife != nil && *r.HalfLife <= 0 { // a memory without a half-life is exported with 0
-		delete(f, "half_life")
-	}
-	if r.Type != "edge" {
-		known := maps.Clone(f)
-		maps.DeleteFunc(known, func(name string, _ json.RawMessage) bool {
-			return !slices.ContainsFunc(draftFields, func(f field.Field) bool { return f.Name == name })
-		})
-		if err := draftFields.Check(known, false); err != nil {
+func (r importRow) line() ([]byte, error) {
+	if !r.has("extractor") {
+		if err := r.bounded(); err != nil {
 			return nil, err
 		}
 	}
-	b, err := json.Marshal(f)
+	b, err := json.Marshal(r)
 	return append(b, '\n'), err
 }
 
-// fill sets the fields of a row of others.
-func (r *importRow) fill(f map[string]json.RawMessage) (err error) {
-	set := func(name string, value any, given bool) {
-		if given && err == nil {
-			f[name], err = json.Marshal(value)
+func (r importRow) bounded() error {
+	if r.has("created_at") { // gateways read numbers
+		var i instant
+		if err := i.UnmarshalJSON(r["created_at"]); err != nil {
+			return err
 		}
+		r["created_at"] = json.RawMessage(strconv.FormatFloat(float64(i), 'f', -1, 64))
 	}
-	set("type", "edge", r.Type == "edge")
-	set("text", r.Text, r.Type != "edge")
-	for name, value := range map[string]string{"memory_type": r.MemoryType, "namespace": r.Namespace, "domain": r.Domain, "source": r.Source, "session_id": r.Session,
-		"src": r.Src, "dst": r.Dst, "rel_type": r.RelType} {
-		set(name, value, value != "")
+	var hours float64
+	if json.Unmarshal(r["half_life"], &hours) == nil && hours <= 0 { // a memory without a half-life is exported with 0
+		delete(r, "half_life")
 	}
-	for name, value := range map[string]*float64{"importance": r.Importance, "valence": r.Valence, "half_life": r.HalfLife, "certainty": r.Certainty} {
-		set(name, value, value != nil)
+	if r.text("type") == "edge" {
+		return nil
 	}
-	set("emotional_state", r.Emotion, r.Emotion != nil)
-	set("metadata", r.Metadata, len(r.Metadata) > 0)
-	return err
+	known := maps.Clone(r)
+	maps.DeleteFunc(known, func(name string, _ json.RawMessage) bool { return !draftField(name) })
+	return draftFields.Check(known, false)
 }
 
-// foreign is what rows of others have beside.
-type foreign struct {
-	Memory       string `json:"memory"`
-	Content      string `json:"content"`
-	PageContent  string `json:"page_content"`
-	UserID       string `json:"user_id"`
-	AgentID      string `json:"agent_id"`
-	RunID        string `json:"run_id"`
-	Relationship string `json:"relationship"`
-	Target       string `json:"target"`
-	Destination  string `json:"destination"`
-}
+// taken are the keys of others' rows that become fields of a memory, or are of no consequence. They are left out of its metadata.
+var taken = map[string]bool{"memory": true, "content": true, "page_content": true, "score": true, "hash": true, "type": true}
 
-// taken are the keys that become fields of a memory; those of no consequence are left out of its metadata too.
-var taken = map[string]bool{"memory": true, "content": true, "page_content": true, "created_at": true, "metadata": true, "score": true, "hash": true, "type": true, "text": true,
-	"namespace": true, "importance": true, "memory_type": true, "source": true, "domain": true}
-
+// rowOf reads a row: one of an export, or one of others, whose names are put into ours.
 func rowOf(raw json.RawMessage) (row importRow, err error) {
 	if err := json.Unmarshal(raw, &row); err != nil {
-		return row, err
-	}
-	switch to := row.Target + row.Destination; {
-	case row.Relationship != "" && row.Source != "" && to != "":
-		return importRow{Type: "edge", Src: row.Source, RelType: row.Relationship, Dst: to}, nil
-	case row.Type == "edge" || row.Type == "memory" || row.MemoryType != "":
-		row.raw = slices.Clone(raw)
-		return row, nil
-	}
-	if row.Text = cmp.Or(row.Text, row.Memory, row.Content, row.PageContent); row.Text == "" {
-		return row, errors.New("no text: want a field text, memory, content or page_content")
-	}
-	row.Namespace, row.Session = cmp.Or(row.Namespace, row.UserID, row.AgentID), cmp.Or(row.Session, row.RunID)
-	row.Metadata, err = metadataOf(raw)
-	return row, err
-}
-
-// metadataOf is a row's own metadata with what else the row says.
-func metadataOf(row json.RawMessage) (json.RawMessage, error) {
-	keys := map[string]json.RawMessage{}
-	if err := json.Unmarshal(row, &keys); err != nil {
 		return nil, err
 	}
-	all := map[string]json.RawMessage{}
-	if own := keys["metadata"]; len(own) > 0 && own[0] == '{' {
-		if err := json.Unmarshal(own, &all); err != nil {
-			return nil, err
+	if relation, from, to := row.text("relationship"), row.text("source"), row.text("target", "destination"); relation != "" && from != "" && to != "" {
+		edge := importRow{}
+		for name, text := range map[string]string{"type": "edge", "src": from, "rel_type": relation, "dst": to} {
+			edge.say(name, text)
+		}
+		return edge, nil
+	}
+	if kind := row.text("type"); kind == "edge" || kind == "memory" || row.text("memory_type") != "" {
+		return row, nil
+	}
+	memory := importRow{}
+	if memory.say("text", row.text("text", "memory", "content", "page_content")); memory["text"] == nil {
+		return nil, errors.New("no text: want a field text, memory, content or page_content")
+	}
+	memory.say("namespace", row.text("user_id", "agent_id"))
+	memory.say("session_id", row.text("run_id"))
+	more := importRow{}
+	_ = json.Unmarshal(row["metadata"], &more) // what is no object has no names to keep
+	for name, v := range row {
+		switch {
+		case name == "metadata" || name == "text" || string(v) == "null":
+		case draftField(name):
+			memory[name] = v
+		case more[name] == nil && !taken[name]:
+			more[name] = v
 		}
 	}
-	for k, v := range keys {
-		if _, own := all[k]; !own && !taken[k] && string(v) != "null" {
-			all[k] = v
-		}
+	if len(more) > 0 {
+		memory["metadata"], err = json.Marshal(more)
 	}
-	if len(all) == 0 {
-		return nil, nil
-	}
-	return json.Marshal(all)
+	return memory, err
 }
 
 // instant is seconds since 1970, written as a number or as ISO 8601 with or without a zone (UTC then): gateways write numbers, and verbs and

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -46,21 +47,20 @@ func TestRowsOfOthers(t *testing.T) {
 				got = append(got, fmt.Sprintf("row %d: %v", r.n, err))
 				break
 			}
-			if row.Type == "edge" {
-				got = append(got, fmt.Sprint("edge ", row.Src, " ", row.RelType, " ", row.Dst))
+			if _, err := row.line(); err != nil {
+				got = append(got, fmt.Sprintf("row %d: %v", r.n, err))
+				break
+			}
+			if row.text("type") == "edge" {
+				got = append(got, fmt.Sprint("edge ", row.text("src"), " ", row.text("rel_type"), " ", row.text("dst")))
 				continue
 			}
-			got = append(got, fmt.Sprintf("memory %s %s %s %s", row.Text, row.Namespace, number64(float64(row.Created)), row.Metadata))
+			got = append(got, fmt.Sprintf("memory %s %s %s %s", row.text("text"), row.text("namespace"), cmp.Or(string(row["created_at"]), "0"), row["metadata"]))
 		}
 		if s := strings.Join(got, "; "); s != tc.want {
 			t.Errorf("%s:\n got %s\nwant %s", tc.name, s, tc.want)
 		}
 	}
-}
-
-func number64(f float64) string {
-	b, _ := json.Marshal(f)
-	return string(b)
 }
 
 // TestImportFromElsewhere: memories of another product, told as it tells them, are recalled here, and what is exported
