@@ -61,7 +61,7 @@ type Entity struct {
 	Name     string  `json:"name" doc:"The name."`
 	Type     string  `json:"type" doc:"Its kind: person, place, organisation and so on."`
 	Mentions uint64  `json:"mentions" doc:"Number of mentions."`
-	Last     float64 `json:"last_seen" doc:"When it was mentioned last, in Unix seconds."`
+	Last     float64 `json:"last_seen" is:"time" doc:"When it was mentioned last, in Unix seconds."`
 }
 
 type CompareRequest struct {

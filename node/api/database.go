@@ -96,7 +96,7 @@ type Policies struct {
 	Consolidate  bool     `json:"consolidate" doc:"Whether background cognition may merge memories that say the same."`
 	QuietMind    bool     `json:"quiet_mind" doc:"Whether there is no background cognition at all."`
 	Redact       string   `json:"redact" is:"string{capture,all,off}" doc:"From which memories secrets are taken out before they are stored: capture, what tools said; all; or off."`
-	Updated      *float64 `json:"updated_at" doc:"When they were changed last, in Unix seconds; null for never."`
+	Updated      *float64 `json:"updated_at" is:"time" doc:"When they were changed last, in Unix seconds; null for never."`
 }
 
 type SetSettingsRequest struct {

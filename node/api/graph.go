@@ -112,11 +112,11 @@ type ClaimRow struct {
 	Dst        string   `json:"dst" doc:"The entity or value on its other side."`
 	Type       string   `json:"rel_type" doc:"The relation."`
 	Weight     float64  `json:"weight" doc:"Weight."`
-	Created    float64  `json:"created_at" doc:"When it was stated, in Unix seconds."`
+	Created    float64  `json:"created_at" is:"time" doc:"When it was stated, in Unix seconds."`
 	Polarity   int      `json:"polarity" doc:"1 affirms the claim, -1 denies it, 0 leaves it open."`
 	Modality   string   `json:"modality" doc:"How the claim was made: asserted, reported or the client's own word."`
-	ValidFrom  *float64 `json:"valid_from" doc:"Since when it holds, in Unix seconds."`
-	ValidTo    *float64 `json:"valid_to" doc:"Until when it held, in Unix seconds."`
+	ValidFrom  *float64 `json:"valid_from" is:"time" doc:"Since when it holds, in Unix seconds."`
+	ValidTo    *float64 `json:"valid_to" is:"time" doc:"Until when it held, in Unix seconds."`
 	Extractor  string   `json:"extractor" doc:"The extractor that found the claim."`
 	Band       string   `json:"confidence_band" doc:"Confidence band of the claim."`
 	SourceRID  *string  `json:"source_memory_rid" doc:"The memory that states it."`

@@ -85,7 +85,7 @@ type EmbedderState struct {
 	Queue       uint64   `json:"queue" doc:"Number of memories without a vector in the databases that it embeds; the leader embeds them, or a follower that has the model."`
 	Failures    uint64   `json:"failures" doc:"Number of failures since this node started."`
 	LastError   *string  `json:"last_error" doc:"Why it failed last; null for never."`
-	LastErrorAt *float64 `json:"last_error_at" doc:"When it last failed, in Unix seconds."`
+	LastErrorAt *float64 `json:"last_error_at" is:"time" doc:"When it last failed, in Unix seconds."`
 }
 
 type EmbeddingRequest struct {

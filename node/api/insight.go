@@ -26,7 +26,7 @@ type Gap struct {
 	Count   uint64  `json:"count" doc:"Number of times it was asked."`
 	Top     float64 `json:"avg_top_score" doc:"The score of the best memory, on average."`
 	Results float64 `json:"avg_results" doc:"Average number of memories found."`
-	Last    float64 `json:"last_seen" doc:"When it was last asked, in Unix seconds."`
+	Last    float64 `json:"last_seen" is:"time" doc:"When it was last asked, in Unix seconds."`
 	LastISO string  `json:"last_seen_iso" doc:"The same time in RFC 3339."`
 }
 
@@ -50,7 +50,7 @@ type DigestAnswer struct {
 	AllConflicts uint64     `json:"open_conflict_count" doc:"Number of open contradictions of the namespace, up to 20,000."`
 	Triggers     []Trigger  `json:"pending_triggers" doc:"Triggers about the namespace's memories, the newest first."`
 	AllTriggers  uint64     `json:"pending_trigger_count" doc:"Number of pending triggers about the namespace's memories, up to 20,000."`
-	Thought      *float64   `json:"last_maintenance" doc:"When maintenance last ran on the database, in Unix seconds; null for never."`
+	Thought      *float64   `json:"last_maintenance" is:"time" doc:"When maintenance last ran on the database, in Unix seconds; null for never."`
 	Gaps         []Gap      `json:"knowledge_gaps,omitzero" doc:"Questions with poor answers; only with include_gaps."`
 }
 
@@ -60,5 +60,5 @@ type Decision struct {
 	Snippet    string  `json:"snippet" doc:"The beginning of its text."`
 	Type       string  `json:"memory_type" doc:"What kind of memory it is."`
 	Importance float64 `json:"importance" doc:"Importance, from 0 to 1."`
-	Created    float64 `json:"created_at" doc:"When it happened, in Unix seconds."`
+	Created    float64 `json:"created_at" is:"time" doc:"When it happened, in Unix seconds."`
 }

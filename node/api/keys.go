@@ -28,7 +28,7 @@ type DataKey struct {
 	ID      string  `json:"id" doc:"Its id."`
 	Master  string  `json:"master" doc:"Id of the master key that wraps it."`
 	Active  bool    `json:"active" doc:"Whether what is written now is encrypted with it."`
-	Created float64 `json:"created_at" doc:"When it was made, in Unix seconds."`
+	Created float64 `json:"created_at" is:"time" doc:"When it was made, in Unix seconds."`
 }
 
 // A Certificate is what a node shows on its ports.
@@ -37,8 +37,8 @@ type Certificate struct {
 	Subject string   `json:"subject" doc:"Its subject."`
 	Issuer  string   `json:"issuer" doc:"The authority that signed it."`
 	Names   []string `json:"names" doc:"The host names and addresses that it is valid for."`
-	From    float64  `json:"not_before" doc:"When it begins to be valid, in Unix seconds."`
-	Until   float64  `json:"not_after" doc:"When it ends, in Unix seconds."`
+	From    float64  `json:"not_before" is:"time" doc:"When it begins to be valid, in Unix seconds."`
+	Until   float64  `json:"not_after" is:"time" doc:"When it ends, in Unix seconds."`
 	State   string   `json:"state" is:"string{valid,ends_soon,ended,not_yet}" doc:"ends_soon: within 14 days."`
 }
 

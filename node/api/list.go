@@ -108,13 +108,13 @@ type Record struct {
 	Importance float64         `json:"importance" doc:"Importance, from 0 to 1."`
 	Metadata   json.RawMessage `json:"metadata" doc:"The client's own data."`
 	Namespace  string          `json:"namespace" doc:"Its namespace."`
-	Created    float64         `json:"created_at" doc:"When it happened, in Unix seconds."`
+	Created    float64         `json:"created_at" is:"time" doc:"When it happened, in Unix seconds."`
 	CreatedAt  string          `json:"created_at_iso" doc:"The same time in RFC 3339."`
 	Certainty  float64         `json:"certainty" doc:"Certainty, from 0 to 1."`
 	Domain     string          `json:"domain" doc:"What it is about."`
 	Source     string          `json:"source" doc:"Its source."`
 	Accesses   uint64          `json:"access_count" doc:"Number of recalls that returned it."`
-	Accessed   float64         `json:"last_access" doc:"When it was recalled last, in Unix seconds."`
+	Accessed   float64         `json:"last_access" is:"time" doc:"When it was recalled last, in Unix seconds."`
 	Tier       string          `json:"storage_tier" doc:"hot, or the tier that the client gave."`
 }
 

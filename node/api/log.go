@@ -20,7 +20,7 @@ type AuditList struct {
 // An Audit is a change of the cluster.
 type Audit struct {
 	Index oplog.Index `json:"log_index" doc:"Its log index."`
-	At    float64     `json:"at" doc:"When it was changed, in Unix seconds."`
+	At    float64     `json:"at" is:"time" doc:"When it was changed, in Unix seconds."`
 	By    string      `json:"by" doc:"The caller: the beginning of a token's hash, master for the cluster secret, local for this host's user, node for a node itself."`
 	Label string      `json:"label" doc:"The token's label."`
 	What  string      `json:"what" doc:"What was done."`
@@ -48,7 +48,7 @@ type LogAnswer struct {
 type LogLine struct {
 	Index      oplog.Index `json:"index" doc:"Its log index."`
 	Number     int         `json:"number" doc:"Its place among the entries at that index."`
-	Time       float64     `json:"time" doc:"When it was proposed, in Unix seconds."`
+	Time       float64     `json:"time" is:"time" doc:"When it was proposed, in Unix seconds."`
 	Node       uint32      `json:"node" doc:"The node that was asked."`
 	Database   string      `json:"database,omitempty" doc:"Its database; absent for an operation on the cluster."`
 	Operations []LogOp     `json:"operations" doc:"What it does."`

@@ -38,7 +38,7 @@ type UpkeepList struct {
 // Upkeep is when a database was last looked over, and what waits there.
 type Upkeep struct {
 	Tenant    string   `json:"tenant" doc:"The database's name."`
-	Thought   *float64 `json:"last_maintenance" doc:"When maintenance last ran, in Unix seconds; null for never."`
+	Thought   *float64 `json:"last_maintenance" is:"time" doc:"When maintenance last ran, in Unix seconds; null for never."`
 	Active    uint64   `json:"active_memories" doc:"Number of memories that a recall searches."`
 	Conflicts uint64   `json:"open_conflicts" doc:"Number of open contradictions."`
 	Triggers  uint64   `json:"pending_triggers" doc:"Number of pending triggers."`

@@ -14,14 +14,14 @@ type Memory struct {
 	Type      string  `json:"type" doc:"The same as memory_type."`
 	Kind      string  `json:"memory_type" doc:"What kind of memory it is: semantic, episodic, procedural or a name of the client's own."`
 	Text      string  `json:"text" doc:"Its text."`
-	Created   float64 `json:"created_at" doc:"When it happened, in Unix seconds."`
+	Created   float64 `json:"created_at" is:"time" doc:"When it happened, in Unix seconds."`
 	CreatedAt string  `json:"created_at_iso" doc:"The same time in RFC 3339."`
-	Updated   float64 `json:"updated_at" doc:"When it was stored or changed last, in Unix seconds."`
+	Updated   float64 `json:"updated_at" is:"time" doc:"When it was stored or changed last, in Unix seconds."`
 	UpdatedAt string  `json:"updated_at_iso" doc:"The same time in RFC 3339."`
 
 	Importance float64 `json:"importance" doc:"Importance, from 0 to 1."`
 	HalfLife   float64 `json:"half_life" doc:"Half-life in hours: after it the memory's importance has decayed by half."`
-	Accessed   float64 `json:"last_access" doc:"When it was recalled last, in Unix seconds."`
+	Accessed   float64 `json:"last_access" is:"time" doc:"When it was recalled last, in Unix seconds."`
 	Accesses   uint64  `json:"access_count" doc:"Number of recalls that returned it."`
 	Valence    float64 `json:"valence" doc:"Emotional valence, from -1 (bad) to 1 (good)."`
 	Certainty  float64 `json:"certainty" doc:"Certainty, from 0 to 1."`
@@ -38,7 +38,7 @@ type Memory struct {
 	Source       string          `json:"source" doc:"Its source."`
 	Emotion      *string         `json:"emotional_state" doc:"The emotion that it was stored with."`
 	Session      *string         `json:"session_id" doc:"The session that it joined."`
-	Due          *float64        `json:"due_at" doc:"When it is due, in Unix seconds."`
+	Due          *float64        `json:"due_at" is:"time" doc:"When it is due, in Unix seconds."`
 	TemporalKind *string         `json:"temporal_kind" doc:"The meaning of its date, as the client named it."`
 	Reason       *string         `json:"tombstone_reason" doc:"Why it was forgotten."`
 	Revision     uint32          `json:"revision" doc:"Number of corrections."`
@@ -210,7 +210,7 @@ type Revision struct {
 	Valence    float64 `json:"valence" doc:"Emotional valence, from -1 (bad) to 1 (good)."`
 	Certainty  float64 `json:"certainty" doc:"Certainty, from 0 to 1."`
 	Reason     string  `json:"reason" doc:"Why it was corrected."`
-	Until      float64 `json:"until" doc:"When it was replaced, in Unix seconds."`
+	Until      float64 `json:"until" is:"time" doc:"When it was replaced, in Unix seconds."`
 }
 
 type CurrentRequest struct {

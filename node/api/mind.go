@@ -51,8 +51,8 @@ type Conflict struct {
 	Namespace string   `json:"namespace" doc:"Its namespace."`
 	Reason    string   `json:"detection_reason" doc:"Why the sides seem to contradict each other."`
 	Summary   string   `json:"summary" doc:"The same as detection_reason."`
-	Detected  float64  `json:"detected_at" doc:"When it was found, in Unix seconds."`
-	Resolved  *float64 `json:"resolved_at" doc:"When it was resolved, in Unix seconds."`
+	Detected  float64  `json:"detected_at" is:"time" doc:"When it was found, in Unix seconds."`
+	Resolved  *float64 `json:"resolved_at" is:"time" doc:"When it was resolved, in Unix seconds."`
 	Strategy  *string  `json:"strategy" doc:"How the contradiction was resolved."`
 	Winner    *string  `json:"winner_rid" doc:"The side that was kept, or the memory that stands for both."`
 	Note      *string  `json:"resolution_note" doc:"The reason that was given."`
@@ -64,7 +64,7 @@ type Conflict struct {
 type Side struct {
 	Kind    string   `json:"kind" is:"string{memory,relation,claim}" doc:"What it is."`
 	Text    *string  `json:"text" doc:"Its text; null when it no longer exists."`
-	Created *float64 `json:"created_at" doc:"Since when it is known, in Unix seconds."`
+	Created *float64 `json:"created_at" is:"time" doc:"Since when it is known, in Unix seconds."`
 }
 
 type ResolveRequest struct {
@@ -118,8 +118,8 @@ type Trigger struct {
 	Action  string   `json:"suggested_action" doc:"A suggested action."`
 	Sources []string `json:"source_rids" doc:"The memories that it is about."`
 	Entity  *string  `json:"entity" doc:"The entity that it is about."`
-	Created float64  `json:"created_at" doc:"When it was raised, in Unix seconds."`
-	Expires *float64 `json:"expires_at" doc:"When it expires, in Unix seconds."`
+	Created float64  `json:"created_at" is:"time" doc:"When it was raised, in Unix seconds."`
+	Expires *float64 `json:"expires_at" is:"time" doc:"When it expires, in Unix seconds."`
 }
 
 type DeliverTriggersRequest struct {
@@ -172,8 +172,8 @@ type Pattern struct {
 	Confidence  float64  `json:"confidence" doc:"Certainty, from 0 to 1."`
 	Sources     []string `json:"source_rids" doc:"The memories that show it."`
 	Entities    []string `json:"entities" doc:"The entities that it is about."`
-	First       float64  `json:"first_seen" doc:"When it was seen first, in Unix seconds."`
-	Confirmed   float64  `json:"last_confirmed" doc:"When it was seen last, in Unix seconds."`
+	First       float64  `json:"first_seen" is:"time" doc:"When it was seen first, in Unix seconds."`
+	Confirmed   float64  `json:"last_confirmed" is:"time" doc:"When it was seen last, in Unix seconds."`
 	Seen        uint64   `json:"occurrence_count" doc:"Number of times it was seen."`
 }
 

@@ -79,7 +79,7 @@ type Result struct {
 	Type       string          `json:"memory_type" doc:"What kind of memory it is."`
 	Score      float64         `json:"score" doc:"Score; 0 in a list."`
 	Importance float64         `json:"importance" doc:"Importance, from 0 to 1."`
-	Created    float64         `json:"created_at" doc:"When it happened, in Unix seconds."`
+	Created    float64         `json:"created_at" is:"time" doc:"When it happened, in Unix seconds."`
 	Why        []string        `json:"why_retrieved" doc:"Why it was found."`
 	Metadata   json.RawMessage `json:"metadata" doc:"The client's own data."`
 	Namespace  string          `json:"namespace" doc:"Its namespace."`

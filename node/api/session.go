@@ -112,8 +112,8 @@ type Session struct {
 	ID        string   `json:"session_id" doc:"The session's id."`
 	Namespace string   `json:"namespace" doc:"The namespace whose memories join the session."`
 	Client    string   `json:"client_id" doc:"The client that opened the session."`
-	Started   float64  `json:"started_at" doc:"When it began, in Unix seconds."`
-	Ended     *float64 `json:"ended_at" doc:"When it ended, in Unix seconds; null while it is active."`
+	Started   float64  `json:"started_at" is:"time" doc:"When it began, in Unix seconds."`
+	Ended     *float64 `json:"ended_at" is:"time" doc:"When it ended, in Unix seconds; null while it is active."`
 	Status    string   `json:"status" is:"string{active,ended,abandoned,implicit}" doc:"Its status."`
 	Summary   string   `json:"summary" doc:"The summary that its client gave at the end."`
 	Memories  uint64   `json:"memory_count" doc:"Number of memories in the session."`

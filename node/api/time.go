@@ -65,6 +65,6 @@ type EntityProfile struct {
 	Links     int      `json:"links" doc:"Number of relations that it is part of."`
 	Relations []string `json:"relations" doc:"Their kinds, the commonest first."`
 	Depth     float64  `json:"depth" doc:"How close the relationship is, from 0 to 1."`
-	First     *float64 `json:"first_seen" doc:"When the oldest of the memories was created, in Unix seconds."`
-	Last      *float64 `json:"last_seen" doc:"When the newest was, in Unix seconds."`
+	First     *float64 `json:"first_seen" is:"time" doc:"When the oldest of the memories was created, in Unix seconds."`
+	Last      *float64 `json:"last_seen" is:"time" doc:"When the newest was, in Unix seconds."`
 }

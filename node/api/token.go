@@ -53,10 +53,10 @@ type Token struct {
 	Database   string   `json:"database" doc:"The database that the token is for."`
 	Label      string   `json:"label" doc:"Its purpose."`
 	Scopes     []string `json:"scopes" doc:"Its scopes; an empty list means read and write."`
-	Created    float64  `json:"created_at" doc:"When it was made, in Unix seconds."`
-	Expires    *float64 `json:"expires_at" doc:"When it ends, in Unix seconds; null for never."`
-	Revoked    *float64 `json:"revoked_at" doc:"When it was revoked, in Unix seconds; null if it was not."`
-	Used       *float64 `json:"last_used_at" doc:"When it was last used, within a few minutes, in Unix seconds; null for never."`
+	Created    float64  `json:"created_at" is:"time" doc:"When it was made, in Unix seconds."`
+	Expires    *float64 `json:"expires_at" is:"time" doc:"When it ends, in Unix seconds; null for never."`
+	Revoked    *float64 `json:"revoked_at" is:"time" doc:"When it was revoked, in Unix seconds; null if it was not."`
+	Used       *float64 `json:"last_used_at" is:"time" doc:"When it was last used, within a few minutes, in Unix seconds; null for never."`
 	Bounds
 }
 

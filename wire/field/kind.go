@@ -24,6 +24,8 @@ type Kind struct {
 	Min, Max float64 // of a number; infinite where it is not bounded
 	Above    bool    // Min itself is too little
 
+	Time bool // a number of an answer that is a time, in Unix seconds
+
 	date, window, key bool
 	gaps              bool         // an element of a list of numbers may be null
 	of                reflect.Type // the struct that describes a shape
@@ -40,7 +42,9 @@ var (
 	Weight = scalar("number[0..]")
 )
 
-var named = map[string]Kind{"unit": Unit, "signed": Signed, "hours": Hours, "weight": Weight}
+var named = map[string]Kind{"unit": Unit, "signed": Signed, "hours": Hours, "weight": Weight, "time": moment}
+
+var moment = func() Kind { k := scalar("number"); k.Time = true; return k }()
 
 var types = map[string]string{
 	"string": "a string", "number": "a number", "integer": "a whole number", "boolean": "true or false", "object": "an object", "array": "a list",

@@ -20,7 +20,7 @@ var timeNames = sync.OnceValue(func() map[string]bool {
 	names, shapes := map[string]bool{}, map[string]field.Object{}
 	note := func(o field.Object) {
 		for _, f := range o {
-			if strings.Contains(f.Doc, "Unix seconds") {
+			if f.Kind.Time {
 				names[f.Name] = true
 			}
 		}
