@@ -12,16 +12,17 @@ const (
 	NotFound                   // no such memory, session or database
 	Denied                     // token missing, wrong or too weak
 	Conflict                   // contradicts what is there: name taken, session active, key reused
-	TooLarge                   // over a size or a quota
+	TooLarge                   // over a size
 	Unavailable                // no leader or no quorum now; nothing was written; retry
 	NotLeader                  // this node refuses writes; the leader may take them
 	UnknownOutcome             // it may or may not have happened; ask again with the same idempotency key
 	Corrupt                    // a file or a record does not hold what it says
 	TooOld                     // a member's version cannot read it yet; nothing was written
+	OverQuota                  // a database or a token may have no more
 )
 
 var kindNames = [...]string{"internal", "invalid", "not found", "denied", "conflict", "too large",
-	"unavailable", "not leader", "unknown outcome", "corrupt", "too old"}
+	"unavailable", "not leader", "unknown outcome", "corrupt", "too old", "over quota"}
 
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {

@@ -128,7 +128,7 @@ func TestLimitsFollowTheLog(t *testing.T) {
 		t.Errorf("without a limit: %v", err)
 	}
 	a.Follow(apply(t, st, &oplog.SetLimit{Token: c.Token, Limit: oplog.Limit{PerSecond: 2, Batch: 5}}), false)
-	if err := count(3); !errors.Is(err, &oplog.Error{Kind: oplog.TooLarge}) {
+	if err := count(3); !errors.Is(err, &oplog.Error{Kind: oplog.OverQuota}) {
 		t.Errorf("more than the burst at once: %v", err)
 	}
 	if err := count(2); err != nil {

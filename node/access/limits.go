@@ -63,7 +63,7 @@ func (a *Control) Count(c api.Caller, n int) (api.Caller, error) {
 	now := time.Now()
 	for _, l := range a.limitsOf(c) {
 		if l.PerSecond > 0 && n > burst(l.Limit) {
-			return c, oplog.Errorf(oplog.TooLarge, "batch size %d exceeds quota %d at once for this %s", n, burst(l.Limit), l.what)
+			return c, oplog.Errorf(oplog.OverQuota, "batch size %d exceeds quota %d at once for this %s", n, burst(l.Limit), l.what)
 		}
 		if wait := a.rates.take(l.bucket, l.Limit, n-c.Counted, now); wait > 0 {
 			return c, &Limited{wait, "too many requests for this " + l.what}
@@ -87,7 +87,7 @@ func (a *Control) Ready(c api.Caller) error {
 func (a *Control) CheckBatch(c api.Caller, n int) error {
 	for _, l := range a.limitsOf(c) {
 		if l.Batch > 0 && n > int(l.Batch) {
-			return oplog.Errorf(oplog.TooLarge, "batch size %d exceeds quota %d for this %s", n, l.Batch, l.what)
+			return oplog.Errorf(oplog.OverQuota, "batch size %d exceeds quota %d for this %s", n, l.Batch, l.what)
 		}
 	}
 	return nil

@@ -20,7 +20,7 @@ func (s *Service) createDatabase(ctx context.Context, c api.Caller, q *api.Creat
 		op.By, op.Most = c.DB, uint32(max(0, s.cfg.Limits.MaxDatabases))
 	}
 	w, err := s.control(ctx, c, op)
-	return &api.CreatedDatabase{Name: q.Name, ID: oplog.DB(w.First.Num), Message: fmt.Sprintf("database '%s' created", q.Name)}, overQuota(err)
+	return &api.CreatedDatabase{Name: q.Name, ID: oplog.DB(w.First.Num), Message: fmt.Sprintf("database '%s' created", q.Name)}, err
 }
 
 func (s *Service) dropDatabase(ctx context.Context, c api.Caller, q *api.DropDatabaseRequest) (*api.DroppedDatabase, error) {

@@ -120,7 +120,7 @@ func (s *Service) count(c api.Caller, op *api.Op, n int) (api.Caller, error) {
 	}
 	bound, err := s.access.Count(bound, n)
 	c.Counted = bound.Counted
-	return c, overQuota(err)
+	return c, err
 }
 
 // await waits until this node has applied and indexed the log as far as the request asks.

@@ -23,7 +23,7 @@ func (s *Service) rememberOne(ctx context.Context, c api.Caller, q *api.Remember
 	if errors.Is(err, oplog.ErrKeyReused) {
 		return nil, &api.Refusal{Code: "conflict", Err: err, More: map[string]any{"stored": false, "idempotency_conflict": true, "rid": s.keyed(c.DB, key)}}
 	}
-	return &api.Remembered{RID: r.First.ID, Index: r.Index, Redacted: r.Redacted, Replayed: r.Replayed}, overQuota(err)
+	return &api.Remembered{RID: r.First.ID, Index: r.Index, Redacted: r.Redacted, Replayed: r.Replayed}, err
 }
 
 func (s *Service) rememberBatch(ctx context.Context, c api.Caller, q *api.RememberBatchRequest) (*api.RememberedBatch, error) {
@@ -40,24 +40,14 @@ func (s *Service) rememberBatch(ctx context.Context, c api.Caller, q *api.Rememb
 	if errors.Is(err, oplog.ErrKeyReused) {
 		return nil, &api.Refusal{Code: "conflict", Err: err, More: map[string]any{"stored": false, "idempotency_conflict": true}}
 	}
-	return &api.RememberedBatch{RIDs: r.RIDs, Count: len(r.RIDs), Index: r.Index, Redacted: r.Redacted, Replayed: r.Replayed}, overQuota(err)
-}
-
-// overQuota tells a database that is full from a request that is too large.
-func overQuota(err error) error {
-	var e *oplog.Error
-	if errors.As(err, &e) && e.Kind == oplog.TooLarge && strings.Contains(e.Text, "quota") {
-		return &api.Refusal{Code: "rate_limited", Err: e}
-	}
-	return err
+	return &api.RememberedBatch{RIDs: r.RIDs, Count: len(r.RIDs), Index: r.Index, Redacted: r.Redacted, Replayed: r.Replayed}, err
 }
 
 // checkQuota refuses memories that would not fit a database, with the texts that clients match.
 func (s *Service) checkQuota(c api.Caller, adding int) error {
 	now, _, err := s.state.Current(c.DB)
 	if current, most := now.Stats.Active, now.Database.MaxMemories; err == nil && most > 0 && current+uint64(adding) > most {
-		return &api.Refusal{Code: "rate_limited",
-			Err: oplog.Errorf(oplog.TooLarge, "would exceed memory quota: current=%d, adding=%d, max=%d", current, adding, most)}
+		return oplog.Errorf(oplog.OverQuota, "would exceed memory quota: current=%d, adding=%d, max=%d", current, adding, most)
 	}
 	return err
 }

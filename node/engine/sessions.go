@@ -98,5 +98,5 @@ func (s *Service) draftSummary(ctx context.Context, c api.Caller, q *api.DraftSu
 			Namespace: orDefault(q.Namespace), Domain: q.Domain, Source: "session_summary", Metadata: []byte("{}")})
 	}
 	r, err := s.store(ctx, c, "", drafts...)
-	return &api.Drafted{RIDs: r.RIDs, Count: len(r.RIDs), Redacted: r.Redacted}, overQuota(err)
+	return &api.Drafted{RIDs: r.RIDs, Count: len(r.RIDs), Redacted: r.Redacted}, err
 }

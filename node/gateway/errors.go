@@ -31,6 +31,7 @@ var kinds = map[oplog.Kind]struct {
 	oplog.UnknownOutcome: {http.StatusGatewayTimeout, "commit_timeout"},
 	oplog.Corrupt:        {http.StatusInternalServerError, "internal_error"},
 	oplog.TooOld:         {http.StatusConflict, "version_upgrade"},
+	oplog.OverQuota:      {http.StatusTooManyRequests, "rate_limited"},
 }
 
 // codeStatuses are the codes of refusals whose status is not that of their kind.

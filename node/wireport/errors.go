@@ -25,6 +25,7 @@ var codes = map[oplog.Kind]wire.Code{
 	oplog.UnknownOutcome: wire.CodeInternal,
 	oplog.Corrupt:        wire.CodeInternal,
 	oplog.TooOld:         wire.CodeInternal,
+	oplog.OverQuota:      wire.CodeInvalidPayload,
 }
 
 // A codedError has a number of its own where its kind's is too coarse.

@@ -27,7 +27,7 @@ func applyRemember(a *applying, op *oplog.Remember) oplog.Result {
 		fits(op.Vector, d.Dim, d.Name)
 	}
 	if d.MaxMemories > 0 && a.stats.Active >= d.MaxMemories {
-		refuse(oplog.Errorf(oplog.TooLarge, "database %s is at its quota of %d memories", d.Name, d.MaxMemories))
+		refuse(oplog.Errorf(oplog.OverQuota, "database %s is at its quota of %d memories", d.Name, d.MaxMemories))
 	}
 	refuseIf(op.Was != nil && !possible(op.Was), errHistory)
 	m := memoryOf(op)
