@@ -18,7 +18,7 @@ type PastAnswer struct {
 type NodePast struct {
 	NodeID   uint32     `json:"node_id" doc:"The node's number."`
 	Error    string     `json:"error,omitempty" doc:"Why the node did not answer."`
-	At       []float64  `json:"at" is:"time" doc:"Times of the points, in Unix seconds, oldest first."`
+	At       []float64  `json:"at" doc:"Times of the points, in Unix seconds, oldest first."`
 	Requests []*float64 `json:"requests_per_second" doc:"Requests of clients on all surfaces."`
 	Refused  []*float64 `json:"refused_per_second" doc:"Requests that were answered with an error."`
 	Writes   []*float64 `json:"entries_per_second" doc:"Log entries applied."`

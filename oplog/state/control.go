@@ -21,7 +21,7 @@ func applyCreateDB(a *applying, op *oplog.CreateDB) oplog.Result {
 	refusef(a.exists(tDatabaseName, 0, []byte(op.Name)), oplog.Conflict, "database '%s' already exists", op.Name)
 	other := a.databaseLike(op.Name)
 	refusef(other != "", oplog.Conflict, "database '%s' exists, which differs from '%s' by case alone", other, op.Name)
-	refusef(op.Most > 0 && a.databasesBy(op.By) >= op.Most, oplog.TooLarge, "would exceed database quota: the tokens of this database may have made %d", op.Most)
+	refusef(op.Most > 0 && a.databasesBy(op.By) >= op.Most, oplog.OverQuota, "would exceed database quota: the tokens of this database may have made %d", op.Most)
 	return oplog.Result{ID: op.Name, Num: uint64(a.createDatabase(op.Name, op.By, op.At)), Changed: true}
 }
 
