@@ -1,5 +1,5 @@
-// Archive packs a folder into NAME.tar.gz and writes NAME.cdx.json, a CycloneDX list of what its binary cairn was linked from. Equal input gives equal
-// bytes: files are sorted, owned by root and as old as the commit.
+// Archive packs a folder into NAME.tar.gz and writes NAME.cdx.json, a CycloneDX list of what its binary cairn was
+// linked from. Equal input gives equal bytes: files are sorted, owned by root and as old as the commit.
 //
 //	go run .ci/archive.go NAME FOLDER UNIX_TIME
 package main

@@ -26,7 +26,8 @@ func (c *changeover) put(row uint32, unit []float32) {
 	}
 }
 
-// changeOver follows the database to the embedder that it has and to the one that it changes to. It says whether other vectors answer from now on.
+// changeOver follows the database to the embedder that it has and to the one that it changes to. It says whether other
+// vectors answer from now on.
 func (d *database) changeOver(v *state.View, id oplog.DB) (changed bool) {
 	now, same := v.Embedding(id), false
 	if d.pending != nil {

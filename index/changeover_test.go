@@ -21,7 +21,8 @@ const boxes = 60 // memories of a changing history
 
 var former, latter = oplog.Embedder{Name: "old", Version: "1", Dim: 8}, oplog.Embedder{Name: "new", Version: "1", Dim: 8}
 
-// A changing history is one of a database that changes to another embedder. Memory i has turned(i) of the former one, and turned(7i+7) of the latter.
+// A changing history is one of a database that changes to another embedder. Memory i has turned(i) of the former one,
+// and turned(7i+7) of the latter.
 type changing struct {
 	*log
 	text string

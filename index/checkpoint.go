@@ -32,7 +32,7 @@ type databaseFiles struct {
 	Vectors []vectorFile `json:"vectors"`
 }
 
-// savedFiles is what a database's files hold.
+// savedFiles describes the content of a database's files.
 type savedFiles struct {
 	databaseFiles
 	version uint64 // database.version
@@ -50,7 +50,7 @@ const (
 	checkpointRows = 20_000 // changes after which another is written, or a quarter of all rows if that is more
 )
 
-// checkpointState is what an index remembers about its checkpoints. Who holds Index.following owns it, and
+// checkpointState tracks an index's checkpoints. Who holds Index.following owns it, and
 // lends it to the writer that it starts until that writer closes done.
 type checkpointState struct {
 	cluster string

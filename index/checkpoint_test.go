@@ -174,7 +174,8 @@ func TestCheckpointWhileFollowing(t *testing.T) {
 	}
 }
 
-// TestSealedCheckpoint: an index with keys keeps its checkpoint under them, also when the key changes, and one without them has no use for it.
+// TestSealedCheckpoint: an index with keys keeps its checkpoint under them, also when the key changes, and one without
+// them has no use for it.
 func TestSealedCheckpoint(t *testing.T) {
 	t.Parallel()
 	home, masters := t.TempDir(), []seal.Master{seal.NewMaster()}

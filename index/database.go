@@ -58,10 +58,11 @@ type checkpointed struct {
 	version  atomic.Uint64              // of what is to be in a checkpoint
 	saved    atomic.Pointer[savedFiles] // the newest checkpoint of it on disk; nil without one
 	captured uint64                     // version of the last checkpoint that was begun; guarded by Index.following
-	refilled bool                       // since the last checkpoint, rows got vectors that they lacked when they came; guarded by Index.following
+	// since the last checkpoint, rows got vectors that they lacked when they came; guarded by Index.following
+	refilled bool
 }
 
-// unconfirmed is what an earlier run left on disk and the state has not confirmed yet.
+// unconfirmed holds rows that an earlier run left on disk and the state has not confirmed yet.
 type unconfirmed struct {
 	adopted      map[oplog.Seq]adoptedRow // rows that the state has perhaps
 	orphans      map[uint32]struct{}      // rows that the state contradicts

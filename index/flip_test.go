@@ -157,9 +157,9 @@ func TestFlippedBits(t *testing.T) {
 	})
 }
 
-// TestFlippedBitsInUse flips single bits of the files of an index that is open. Verify finds those of segments, and the index is made anew; all other
-// files are read at the next start, but for the list of segments (index/text, TestFlippedListOfSegmentsInUse). It answers as one does that had no damage,
-// also what came after it.
+// TestFlippedBitsInUse flips single bits of the files of an index that is open. Verify finds those of segments, and the
+// index is made anew; all other files are read at the next start, but for the list of segments (index/text,
+// TestFlippedListOfSegmentsInUse). It answers as one does that had no damage, also what came after it.
 func TestFlippedBitsInUse(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -213,7 +213,8 @@ func (r *replica) overwrite(name string, change func([]byte)) {
 	}
 }
 
-// TestADamagedListIsHealedByTheNextEntry: Bleve meets damage of the list of segments as it is about to write it. What follows from the log makes the index anew.
+// TestADamagedListIsHealedByTheNextEntry: Bleve meets damage of the list of segments as it is about to write it. What
+// follows from the log makes the index anew.
 func TestADamagedListIsHealedByTheNextEntry(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -246,7 +247,8 @@ func TestADamagedListIsHealedByTheNextEntry(t *testing.T) {
 	}
 }
 
-// TestDamageUnderAnOpenIndexIsHealed: bits of the segments change while they are searched. Verify names the database and makes its files anew, and it answers as before.
+// TestDamageUnderAnOpenIndexIsHealed: bits of the segments change while they are searched. Verify names the database
+// and makes its files anew, and it answers as before.
 func TestDamageUnderAnOpenIndexIsHealed(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -36,7 +36,7 @@ func (x *Index) Follow(ctx context.Context, batch []oplog.Outcome) error {
 	x.checkpoints.partial = true
 	err := x.follow(ctx, batch)
 	if errors.Is(err, text.ErrCorrupt) {
-		x.cfg.Logger.Error("a file of the index is damaged: the indexes of all databases are made anew from the state", "dir", x.cfg.Dir, "err", err)
+		x.cfg.Logger.Error("a file of the index is damaged: the indexes of all databases are rebuilt from the state", "dir", x.cfg.Dir, "err", err)
 		x.thrownAway("", damage.PathOf(err, x.cfg.Dir))
 		_, err = x.rebuild(ctx)
 		return err
@@ -169,7 +169,8 @@ func rows(op oplog.Op) []string {
 	return nil
 }
 
-// refresh brings the index of a database up to date with operations and the memories that they touched. One that is closed or being opened takes no time.
+// refresh brings the index of a database up to date with operations and the memories that they touched. One that is
+// closed or being opened takes no time.
 func (x *Index) refresh(ctx context.Context, v *state.View, id oplog.DB, ops []oplog.Op, list memories) error {
 	info, ok := v.Database(id)
 	if !ok {

@@ -103,7 +103,8 @@ func TestRandomVectorsDoNoHarm(t *testing.T) {
 	}
 }
 
-// TestVectorsAnswerWhatWordsDoNot: where words find nothing, and where they find rows but not the one that is meant, the nearest row is found.
+// TestVectorsAnswerWhatWordsDoNot: where words find nothing, and where they find rows but not the one that is meant,
+// the nearest row is found.
 func TestVectorsAnswerWhatWordsDoNot(t *testing.T) {
 	suite.Full(t)
 	if testing.Short() {

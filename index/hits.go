@@ -8,8 +8,8 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// hits reads the memories that made the list, in the order in which the state has them: that is cheaper than here and there. Where they have no room
-// together, the worst are left out: as many as were said to be cut.
+// hits reads the memories that made the list, in the order in which the state has them: that is cheaper than here and
+// there. Where they have no room together, the worst are left out: as many as were said to be cut.
 func (in *question) hits(ranked []rank.Scored) (found []Hit, left int) {
 	hits := make([]Hit, len(ranked))
 	order := make([]int, len(ranked))
@@ -46,7 +46,8 @@ func (in *question) hits(ranked []rank.Scored) (found []Hit, left int) {
 	return slices.DeleteFunc(hits[:fit], func(h Hit) bool { return h.Memory == nil }), len(hits) - fit
 }
 
-// smallMemory bounds the memories that a question keeps between its passes. It reads larger ones again: a question looks at many and shows few.
+// smallMemory bounds the memories that a question keeps between its passes. It reads larger ones again: a question
+// looks at many and shows few.
 const smallMemory = 64 << 10
 
 // memory is a memory of the answer, which may have been read before.

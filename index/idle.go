@@ -17,8 +17,9 @@ import (
 // when a question comes, so that entries pass a closed one by. One with files is closed when a checkpoint has all of it and nothing
 // came since; the next question opens it, and the next entry that touches it has it opened in the background (opening.go).
 //
-// Invariant: the task that holds the turn of a database is alone in closing, feeding and replacing its index. What Follow skips because it is closed
-// is in the state already, and the opening reads the state after that; what comes from the beginning of an opening to its end is left to it.
+// Invariant: the task that holds the turn of a database is alone in closing, feeding and replacing its index. What
+// Follow skips because it is closed is in the state already, and the opening reads the state after that; what comes
+// from the beginning of an opening to its end is left to it.
 
 // Bounds of an index that is made from the state. What is larger has files.
 const (
@@ -30,13 +31,13 @@ const (
 // inPassing is the number of memories that Follow reads itself, for an index that has no files yet.
 const inPassing = 1000
 
-// turns are the locks of databases, each of its own: a question that opens a large index holds up no other database.
+// turns holds one lock for each database, so a question that opens a large index delays no other database.
 type turns struct {
-	mu sync.Mutex // while all are taken, none is made
+	mu sync.Mutex // held while all locks are taken, so that none is added
 	by map[oplog.DB]*sync.Mutex
 }
 
-// turn returns the lock of a database.
+// turn returns the lock that orders opening, closing and feeding a database's index.
 func (x *Index) turn(id oplog.DB) *sync.Mutex {
 	t := &x.turns
 	t.mu.Lock()
@@ -153,7 +154,8 @@ func (x *Index) install(id oplog.DB, d *database) error {
 	return nil
 }
 
-// toFollow is the index of a database that entries came for; nil when it is closed, and stays so or is opened in the background. The caller has its turn.
+// toFollow is the index of a database that entries came for; nil when it is closed, and stays so or is opened in the
+// background. The caller has its turn.
 func (x *Index) toFollow(ctx context.Context, v *state.View, info oplog.Database, list memories) (*database, error) {
 	id := info.ID
 	x.mu.Lock()

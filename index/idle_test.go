@@ -94,8 +94,8 @@ func TestClosedIndexesAnswerTheSame(t *testing.T) {
 	}
 }
 
-// TestOpenAndCloseUnderLoad: while indexes are closed all the time, what was followed is found at once, what was forgotten is not, and in the end
-// all answers are those of an index that is never closed.
+// TestOpenAndCloseUnderLoad: while indexes are closed all the time, what was followed is found at once, what was
+// forgotten is not, and in the end all answers are those of an index that is never closed.
 func TestOpenAndCloseUnderLoad(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

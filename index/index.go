@@ -26,7 +26,9 @@ type Config struct {
 	Logger *slog.Logger // discards
 	Keys   *seal.Ring   // what the files are encrypted with; nil: they are not
 
-	Small   int            // a database that was given so many memories at most has no files: its index is made from the state when a question comes; 0: all have
+	// a database that was given so many memories at most has no files: its index is made from the state when a question
+	// comes; 0: all have
+	Small   int
 	Idle    time.Duration  // after which an index that is not used is closed; 0: none is
 	loading func(oplog.DB) // told when a question is about to load a closed index; nil but in tests
 	MaxOpen int            // indexes that are open at once, about; 0: all may be
@@ -144,7 +146,8 @@ func (x *Index) build(ctx context.Context, adopt bool) (at oplog.Index, err erro
 				d.drop()
 			}
 		}
-		if adopt && ctx.Err() == nil && (errors.Is(err, state.ErrState) || errors.Is(err, state.ErrTrimmed)) { // perhaps only the log window is damaged, which a full read does not need
+		// perhaps only the log window is damaged, which a full read does not need
+		if adopt && ctx.Err() == nil && (errors.Is(err, state.ErrState) || errors.Is(err, state.ErrTrimmed)) {
 			x.cfg.Logger.Warn("log window behind the checkpoint of the index unreadable, reading the whole state instead", "err", err)
 			x.checkpoints.last = nil
 			return x.build(ctx, false)

@@ -10,9 +10,10 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// Opening a closed index may read for long. The answers to all writes wait for Follow, so Follow must not wait for that: the index is loaded without the
-// turn of its database, and Follow leaves to the opening what comes meanwhile. Searches wait until the index has that as well, so a write is answered when a
-// question behind it finds it. Entries that touch a closed index have it opened in the background, few at a time; a question does not wait for those before.
+// Opening a closed index may read for long. The answers to all writes wait for Follow, so Follow must not wait for
+// that: the index is loaded without the turn of its database, and Follow leaves to the opening what comes meanwhile.
+// Searches wait until the index has that as well, so a write is answered when a question behind it finds it. Entries
+// that touch a closed index have it opened in the background, few at a time; a question does not wait for those before.
 
 // An opening is a closed index that is being opened. mu of the index guards its fields.
 type opening struct {
@@ -30,8 +31,8 @@ type openings struct {
 
 var errRebuilt = errors.New("the index was rebuilt meanwhile")
 
-// acquire returns the index of a database and keeps it open until release. It opens a closed one even if the caller gives up, so the next caller
-// finds it open. It is nil when there is no such database.
+// acquire returns the index of a database and keeps it open until release. It opens a closed one even if the caller
+// gives up, so the next caller finds it open. It is nil when there is no such database.
 func (x *Index) acquire(id oplog.DB) (d *database, err error) {
 	for {
 		if d, err = x.pin(id); d != nil || err != nil {
@@ -69,7 +70,8 @@ func (x *Index) pin(id oplog.DB) (*database, error) {
 
 func (d *database) release() { d.users.Add(-1) }
 
-// begin notes that a closed index is being opened. It returns the opening under way, if there is one; mine is true when the caller is to open it.
+// begin notes that a closed index is being opened. It returns the opening under way, if there is one; mine is true when
+// the caller is to open it.
 func (x *Index) begin(id oplog.DB) (o *opening, mine bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -85,7 +87,8 @@ func (x *Index) begin(id oplog.DB) (o *opening, mine bool) {
 	return o, true
 }
 
-// openLater has a closed index opened in the background, which then takes what came. The caller has its turn, so that no opening ends meanwhile.
+// openLater has a closed index opened in the background, which then takes what came. The caller has its turn, so that
+// no opening ends meanwhile.
 func (x *Index) openLater(id oplog.DB, list memories) {
 	x.mu.Lock()
 	o := x.opening[id]
@@ -227,8 +230,8 @@ func discard(d *database, err error) (*database, error) {
 	return nil, err
 }
 
-// end ends an opening, with mu held: searches find the index, or it stays closed. After a failure its files lack what was left to the opening, and the
-// next opening reads the whole state.
+// end ends an opening, with mu held: searches find the index, or it stays closed. After a failure its files lack what
+// was left to the opening, and the next opening reads the whole state.
 func (x *Index) end(id oplog.DB, o *opening, d *database, err error) {
 	switch {
 	case err == nil && d != nil:

@@ -8,8 +8,9 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestOpeningAnIndexHoldsUpNoWrite: a closed index is loaded for long, for a question or for an entry that touches it. Follow goes on meanwhile, for this
-// database too, no checkpoint names files without what it left, and the next question sees what came. So does the next start.
+// TestOpeningAnIndexHoldsUpNoWrite: a closed index is loaded for long, for a question or for an entry that touches it.
+// Follow goes on meanwhile, for this database too, no checkpoint names files without what it left, and the next
+// question sees what came. So does the next start.
 func TestOpeningAnIndexHoldsUpNoWrite(t *testing.T) {
 	t.Parallel()
 	for _, by := range []string{"a question", "an entry"} {

@@ -14,20 +14,22 @@ type Query struct {
 	Text   string
 	Vector []float32
 	K      int
-	Room   func(bytes int) bool // says whether the answer has room for memories of so many bytes together: the last rows are left out; nil: it has
-	Deep   int                  // rows to return if that is more than K: the caller orders them anew and cuts to K
+	// says whether the answer has room for memories of so many bytes together: the last rows are left out; nil: it has
+	Room func(bytes int) bool
+	Deep int // rows to return if that is more than K: the caller orders them anew and cuts to K
 	Filter
-	MinScore float64           // rows that score less are left out; 0 leaves out none
-	Expand   bool              // follow relations of entities named in the question
-	Bare     bool              // hits come with their memories' numbers, ids and times alone: the caller reads the rest
-	Hashed   bool              // the vector is a hashed embedder's: it only fills what words leave empty
-	Epoch    *uint32           // of the embedder that made the vector, when a node did: the index ignores it where its vectors are of another one
-	Weights  *rank.Weights     // learned by the database; nil for the default
-	Without  []string          // signals that are not to count: rank.Switches
-	Diverse  bool              // leave out what nearly repeats something better, and prefer what does not
-	Now      time.Time         // of the question: decides recency and decay
-	Quiet    bool              // for the node: do not strengthen the memories found; the index ignores it
-	Pick     func([]Hit) []Hit // the caller's last cut: the memories that it leaves out are not strengthened; nil leaves all
+	MinScore float64 // rows that score less are left out; 0 leaves out none
+	Expand   bool    // follow relations of entities named in the question
+	Bare     bool    // hits come with their memories' numbers, ids and times alone: the caller reads the rest
+	Hashed   bool    // the vector is a hashed embedder's: it only fills what words leave empty
+	// of the embedder that made the vector, when a node did: the index ignores it where its vectors are of another one
+	Epoch   *uint32
+	Weights *rank.Weights     // learned by the database; nil for the default
+	Without []string          // signals that are not to count: rank.Switches
+	Diverse bool              // leave out what nearly repeats something better, and prefer what does not
+	Now     time.Time         // of the question: decides recency and decay
+	Quiet   bool              // for the node: do not strengthen the memories found; the index ignores it
+	Pick    func([]Hit) []Hit // the caller's last cut: the memories that it leaves out are not strengthened; nil leaves all
 }
 
 // A Filter says which rows may be in an answer. Zero values do not filter.
@@ -46,8 +48,8 @@ type Filter struct {
 	Admit        func(Facts) bool // the caller's own filter, called inside the scans by several goroutines; nil admits all
 }
 
-// MaxQuestion is how many bytes of a question are read: some ten thousand words, of which the first text.MaxQueryTokens
-// different ones are looked for.
+// MaxQuestion limits the bytes of a question that are read: some ten thousand words, of which the first
+// text.MaxQueryTokens different ones are looked for.
 const MaxQuestion = 64 << 10
 
 // Question is what of a text is read as one.
@@ -80,7 +82,7 @@ type Hit struct {
 	Rerank *Reranked // where a reranker put it; nil where none did
 }
 
-// Reranked is what a reranker did to a hit.
+// Reranked holds a reranker's score of a hit and its place before.
 type Reranked struct {
 	Score float64 // the reranker's, on a scale of its own
 	Place int     // the first order's, from 1

@@ -9,8 +9,9 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// Remake makes the files of databases from which something was purged, or in which Verify found damage, anew from the state, so that none holds what
-// was erased before it began; with all, those of every database. Meanwhile the old ones are searched and follow the log.
+// Remake makes the files of databases from which something was purged, or in which Verify found damage, anew from the
+// state, so that none holds what was erased before it began; with all, those of every database. Meanwhile the old ones
+// are searched and follow the log.
 func (x *Index) Remake(ctx context.Context, purged []oplog.DB) error {
 	x.remakes.Lock()
 	defer x.remakes.Unlock()

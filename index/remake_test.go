@@ -13,8 +13,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestRemadeFilesHoldNothingPurged: once Remake has returned no file of the index has a word of what was purged, while what was followed meanwhile is found, and
-// nothing else changes.
+// TestRemadeFilesHoldNothingPurged: once Remake has returned no file of the index has a word of what was purged, while
+// what was followed meanwhile is found, and nothing else changes.
 func TestRemadeFilesHoldNothingPurged(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -235,7 +235,7 @@ func (c *checkpoint) follows(v *state.View) error {
 	return err
 }
 
-// catchUpOps is how many operations catchUp gathers before it refreshes the memories that they touch.
+// catchUpOps is the number of operations that catchUp gathers before it refreshes the memories that they touch.
 const catchUpOps = 2000
 
 // catchUp refreshes the memories that the log touched after the checkpoint, then deletes rows on disk that neither checkpoint

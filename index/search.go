@@ -234,7 +234,7 @@ func (in *question) admitsRow(row uint32) bool {
 	return q.Admit(Facts{f.namespace, f.owner, f.tier, oplog.Time(c.Created)})
 }
 
-// settings are what rows are ranked by.
+// settings returns the numbers that rows are ranked by.
 func (q *Query) settings() (rank.Settings, error) {
 	set := rank.Defaults()
 	if set.Fill = q.Hashed; q.Hashed { // unrelated texts collide in a few features: a cosine below two deviations is noise

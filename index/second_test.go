@@ -11,7 +11,8 @@ import (
 )
 
 // gardens is a database in which eight sessions have an answer to "what does Ana grow": answers is what the first two are about, at those
-// places of their sessions. Two memories speak of dahlias without a word of the question, and so do others of what else the answers speak of.
+// places of their sessions. Two memories speak of dahlias without a word of the question, and so do others of what else
+// the answers speak of.
 func gardens(t *testing.T, places [2]int, sameSession bool) *replica {
 	t.Helper()
 	r, l := openReplica(t), newLog(t)

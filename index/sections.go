@@ -133,7 +133,8 @@ func readSections(path, magic string, ring *seal.Ring, f func(*sectionReader) er
 	}
 	defer file.Close()
 	defer func() {
-		if errors.Is(err, errSections) || errors.Is(err, seal.ErrDamaged) || errors.Is(err, seal.ErrPlain) { // in the first bytes a changed bit makes a sealed file a plain one
+		// in the first bytes a changed bit makes a sealed file a plain one
+		if errors.Is(err, errSections) || errors.Is(err, seal.ErrDamaged) || errors.Is(err, seal.ErrPlain) {
 			err = &damage.Error{Path: path, Err: err}
 		}
 	}()

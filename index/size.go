@@ -6,7 +6,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// A Size is what the index of a database holds in memory.
+// A Size is the memory that a database's index holds.
 type Size struct {
 	Rows    int // what scoring reads, the dead among them
 	Vectors int

@@ -14,8 +14,9 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// Verify compares the files of words of the open indexes with their checksums, as opening them did, for a disk may change a bit of a file that
-// is being searched. It rests after each piece of a file. The files of a database in which one differs are made anew from the state, as after a purge.
+// Verify compares the files of words of the open indexes with their checksums, as opening them did, for a disk may
+// change a bit of a file that is being searched. It rests after each piece of a file. The files of a database in which
+// one differs are rebuilt from the state, as after a purge.
 func (x *Index) Verify(ctx context.Context, rest time.Duration) error {
 	x.mu.RLock()
 	dbs := slices.Sorted(maps.Keys(x.dbs))
@@ -27,7 +28,7 @@ func (x *Index) Verify(ctx context.Context, rest time.Duration) error {
 		}
 		switch err := d.words.Verify(ctx, rest); {
 		case errors.Is(err, text.ErrCorrupt):
-			x.cfg.Logger.Error("a file of the index is damaged: the index of the database is made anew from the state", "database", id, "dir", x.cfg.Dir, "err", err)
+			x.cfg.Logger.Error("a file of the index is damaged: the index of the database is rebuilt from the state", "database", id, "dir", x.cfg.Dir, "err", err)
 			x.damaged.Found(damage.File{Kind: damage.Index, Database: x.nameOf(id), Path: damage.PathOf(err, d.dir)})
 			x.mu.Lock()
 			x.stale[id] = true
@@ -49,8 +50,8 @@ func (x *Index) Verify(ctx context.Context, rest time.Duration) error {
 // Damaged are the files in which damage was found since Open, by Verify or when they were opened.
 func (x *Index) Damaged() *damage.Files { return &x.damaged }
 
-// Noticed receives when damage was met between two calls of Verify, by a search or in a segment that was to be merged. The receiver calls Verify: until then
-// the index merges nothing in that database.
+// Noticed receives when damage was met between two calls of Verify, by a search or in a segment that was to be merged.
+// The receiver calls Verify: until then the index merges nothing in that database.
 func (x *Index) Noticed() <-chan struct{} { return x.noticed }
 
 func (x *Index) notice(err error) {

@@ -60,7 +60,7 @@ func (c Config) reachable() error {
 	var errs []error
 	for _, a := range []struct{ key, addr string }{{"advertise_addr", c.Addresses.Advertise}, {"advertise_wire", c.Addresses.AdvertiseWire}, {"advertise_http", c.Addresses.AdvertiseHTTP}} {
 		if a.addr != "" && unspecified(a.addr) {
-			errs = append(errs, fmt.Errorf("cluster.%s: %s stands for every address: set the address that others dial", a.key, a.addr))
+			errs = append(errs, fmt.Errorf("cluster.%s: %s is a wildcard: set the address that peers dial", a.key, a.addr))
 		}
 	}
 	if c.Addresses.Advertise == "" && c.Addresses.Cluster != "" && unspecified(c.Addresses.Cluster) {

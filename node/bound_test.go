@@ -13,8 +13,9 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestStreamsEndWithTheirCaller: an event stream, an export, a streamed recall and an answer to a model whose readers wait, and an import whose sender waits end when their token is revoked
-// or expires, or their database is dropped. What an import sends after that is not stored.
+// TestStreamsEndWithTheirCaller: an event stream, an export, a streamed recall and an answer to a model whose readers
+// wait, and an import whose sender waits end when their token is revoked or expires, or their database is dropped. What
+// an import sends after that is not stored.
 func TestStreamsEndWithTheirCaller(t *testing.T) {
 	t.Parallel()
 	admin := start(t, 1).web(0)
@@ -44,6 +45,9 @@ func TestStreamsEndWithTheirCaller(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer nc.Close()
+				if err := nc.(*net.TCPConn).SetReadBuffer(16 << 10); err != nil { // the system does not take in a whole answer
+					t.Fatal(err)
+				}
 				deadline := func(d time.Duration) {
 					if err := nc.SetDeadline(time.Now().Add(d)); err != nil {
 						t.Fatal(err)

@@ -67,13 +67,15 @@ type Raft = raft.Timing
 
 // Storage is what a node keeps on its disk, and how.
 type Storage struct {
-	RetainOps   int                                   // 1,000,000 operations served to OPLOG_PULL
-	RetainTime  time.Duration                         // 7 days
-	Encryption  seal.Source                           // the master key of the home's files; they are plain when zero
-	Kept        func(*seal.Ring) ([]home.Kept, error) // what surfaces of this host seal as well: brought under a new data key before Open returns; none
-	StateBuffer int                                   // 6 to 8 MiB, by the node's number: of changes to the state that gather in memory before they are flushed
-	MinFree     uint64                                // 64 MiB of disk; with less, writes are refused
-	ScrubEvery  time.Duration                         // 6h: between two verifications of the state; one comes at the start
+	RetainOps  int           // 1,000,000 operations served to OPLOG_PULL
+	RetainTime time.Duration // 7 days
+	Encryption seal.Source   // the master key of the home's files; they are plain when zero
+	// what surfaces of this host seal as well: brought under a new data key before Open returns; none
+	Kept func(*seal.Ring) ([]home.Kept, error)
+	// 6 to 8 MiB, by the node's number: of changes to the state that gather in memory before they are flushed
+	StateBuffer int
+	MinFree     uint64        // 64 MiB of disk; with less, writes are refused
+	ScrubEvery  time.Duration // 6h: between two verifications of the state; one comes at the start
 
 	StateStep func(op, path string, do func() error) error // store.Options.Step: a seam for faults
 }
@@ -108,7 +110,9 @@ type Limits struct {
 
 // Surfaces are how the ports of clients behave.
 type Surfaces struct {
-	ForwardWrites *bool         // nil: a follower's gateway passes writes on and its wire port refuses them; true: both pass them on; false: the gateway answers 307 with the leader's address
+	// nil: a follower's gateway passes writes on and its wire port refuses them; true: both pass them on; false: the
+	// gateway answers 307 with the leader's address
+	ForwardWrites *bool
 	Lenient       bool          // requests are taken as the oldest clients send them: see fields
 	CORSOrigins   []string      // origins whose pages may ask the gateway; none
 	Slow          time.Duration // 1s: an operation that takes as long is logged; negative for none
@@ -122,7 +126,7 @@ type Tokens struct {
 	Uses     time.Duration // 5m: how often the cluster is told when tokens were used last
 }
 
-// Seams are where tests put faults.
+// Seams let tests inject faults.
 type Seams = raft.Seams
 
 // Files is what of it is about the node's files.
@@ -151,8 +155,8 @@ type Peer struct {
 	Role string // voter
 }
 
-// stateBuffer is the largest default of StateBuffer. Members apply the same records: with buffers of one size all of them would flush at the same record, and
-// no quorum would have a disk and a processor to itself.
+// stateBuffer is the largest default of StateBuffer. Members apply the same records: with buffers of one size all of
+// them would flush at the same record, and no quorum would have a disk and a processor to itself.
 const stateBuffer = 8 << 20
 
 func (c Config) withDefaults() Config {

@@ -15,8 +15,9 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// TestAnEmptiedMemberSaysThatItIsStarting: a member whose home was emptied lacks what the cluster holds, and no other node is up yet. It does not
-// answer that there is no such database, no such memory or nothing at all, but that it is starting, on every surface; when it has its state it answers.
+// TestAnEmptiedMemberSaysThatItIsStarting: a member whose home was emptied lacks what the cluster holds, and no other
+// node is up yet. It does not answer that there is no such database, no such memory or nothing at all, but that it is
+// starting, on every surface; when it has its state it answers.
 func TestAnEmptiedMemberSaysThatItIsStarting(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

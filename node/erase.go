@@ -60,7 +60,8 @@ func (n *Node) erasePurged(ctx context.Context, e *home.Erased) (done bool, err 
 		return false, err
 	}
 	if purged > e.Cut {
-		if err := n.raft.CutBehind(uint64(purged), by.Erase); err != nil { // a change of members is under way, or another snapshot; the disk may be full
+		// a change of members is under way, or another snapshot; the disk may be full
+		if err := n.raft.CutBehind(uint64(purged), by.Erase); err != nil {
 			return false, fmt.Errorf("log: %w", err)
 		}
 		e.Cut = purged

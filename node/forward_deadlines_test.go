@@ -51,9 +51,9 @@ func (b breaksBehindForwards) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// TestForwardsWithDeadlines passes a thousand writes on through leaders with slow disks, while leadership moves and answers get lost. Half of the
-// callers give up after a random time. Only they may be left without knowing what became of their write; every other is told whether
-// it is stored, and no memory is there twice.
+// TestForwardsWithDeadlines passes a thousand writes on through leaders with slow disks, while leadership moves and
+// answers get lost. Half of the callers give up after a random time. Only they may be left without knowing what became
+// of their write; every other is told whether it is stored, and no memory is there twice.
 func TestForwardsWithDeadlines(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

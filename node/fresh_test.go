@@ -11,8 +11,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestEveryReadWaitsForAnIndex asks every operation that reads the log for an index that is still to come, over HTTP and over the wire: none
-// answers with less.
+// TestEveryReadWaitsForAnIndex asks every operation that reads the log for an index that is still to come, over HTTP
+// and over the wire: none answers with less.
 func TestEveryReadWaitsForAnIndex(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
@@ -69,7 +69,8 @@ func TestEveryReadWaitsForAnIndex(t *testing.T) {
 	}
 }
 
-// TestListsReadTheirWrites: what is written on the leader is in the lists of a follower at once, for a client that brings the write's index.
+// TestListsReadTheirWrites: what is written on the leader is in the lists of a follower at once, for a client that
+// brings the write's index.
 func TestListsReadTheirWrites(t *testing.T) {
 	t.Parallel()
 	c := start(t, 3)

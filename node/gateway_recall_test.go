@@ -64,7 +64,8 @@ func TestRecallStreams(t *testing.T) {
 		batch[i] = obj{"text": fmt.Sprintf("heron number %d stands in the lake", i), "importance": float64(i) / 100}
 	}
 	w.ok("POST", "/v1/remember/batch", obj{"memories": batch})
-	query := obj{"query": "which heron stands in the lake?", "top_k": 90, "explain": true, "skip_reinforce": true} // what is counted would change the second
+	// what is counted would change the second
+	query := obj{"query": "which heron stands in the lake?", "top_k": 90, "explain": true, "skip_reinforce": true}
 	whole := w.ok("POST", "/v1/recall", query)
 	resp, in := w.stream(query)
 	if got := resp.Header.Get("Content-Type"); resp.StatusCode != 200 || got != "text/event-stream" {

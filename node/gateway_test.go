@@ -49,7 +49,8 @@ func TestGatewayMemories(t *testing.T) {
 	if status, _ := w.send("POST", "/v1/recall", obj{"query": "x", "min_score": -1}); status != 400 {
 		t.Errorf("a negative min_score: %d", status)
 	}
-	if got := w.ok("POST", "/v1/recall", obj{"query": " ", "namespace": "ops"}); got["total"] != 1.0 { // nothing is asked: what the filters admit
+	// nothing is asked: what the filters admit
+	if got := w.ok("POST", "/v1/recall", obj{"query": " ", "namespace": "ops"}); got["total"] != 1.0 {
 		t.Errorf("listed: %v", got)
 	}
 	fixed := w.ok("POST", "/v1/correct", obj{"rid": rid, "reason": "she moved", "new_text": "Alice leads the ledger team", "metadata_merge": obj{"b": 2, "a": nil}})

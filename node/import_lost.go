@@ -11,8 +11,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// ImportLost has the cluster of a node take records that the node's home keeps and the cluster has lost. It speaks to the other members as this node,
-// which may run or not.
+// ImportLost has the cluster of a node take records that the node's home keeps and the cluster has lost. It speaks to
+// the other members as this node, which may run or not.
 func ImportLost(ctx context.Context, cfg Config, lost home.LostRecords) (done home.Imported, err error) {
 	files := cfg.Files()
 	secret, err := home.OpenSecret(files)

@@ -83,7 +83,7 @@ func (n *Node) advertise(ctx context.Context) error {
 		}
 	}
 	if n.cfg.Tokens.Mint {
-		if err := n.mint(ctx); err != nil {
+		if err := n.ensureHomeToken(ctx); err != nil {
 			return err
 		}
 	}

@@ -19,8 +19,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestManyDatabases: databases that are not used cost neither goroutines nor files, open or in the index's directory, nor much of the heap, and answer at
-// once, after a restart too. It is not parallel: it counts what the process has.
+// TestManyDatabases: databases that are not used cost neither goroutines nor files, open or in the index's directory,
+// nor much of the heap, and answer at once, after a restart too. It is not parallel: it counts what the process has.
 func TestManyDatabases(t *testing.T) {
 	suite.Full(t)
 	manyDatabases(t, 200, 5)

@@ -171,8 +171,8 @@ func TestMatrix(t *testing.T) {
 		wire.Operation
 		want string
 	}{
-		{wire.Operation{Name: api.Export.Name}, "operation \"export\" is no JSON object in and one out: ask for it over HTTP, GET /v1/export"},
-		{wire.Operation{Name: api.Events.Name}, "ask for it over HTTP, GET /v1/events, or with SUBSCRIBE"},
+		{wire.Operation{Name: api.Export.Name}, "operation \"export\" streams: use HTTP, GET /v1/export"},
+		{wire.Operation{Name: api.Events.Name}, "streams: use HTTP, GET /v1/events, or the wire message SUBSCRIBE"},
 		{wire.Operation{Name: api.Search.Name}, "is for the dialects of this host"},
 		{wire.Operation{Name: "memry"}, "there is no operation \"memry\": did you mean \"memory\"?"},
 		{wire.Operation{Name: strings.Repeat("long", 1<<20)}, "\"longlong"},
@@ -232,8 +232,8 @@ func TestDialectsPassTheDoor(t *testing.T) {
 	}
 }
 
-// TestADialectSeesItsDatabaseAlone: the view that a dialect's function gets is of its database. Other databases, tokens, limits, members and
-// the log are not in it, whatever the function asks for.
+// TestADialectSeesItsDatabaseAlone: the view that a dialect's function gets is of its database. Other databases,
+// tokens, limits, members and the log are not in it, whatever the function asks for.
 func TestADialectSeesItsDatabaseAlone(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)

@@ -127,7 +127,8 @@ func TestWrongTokensAreThrottled(t *testing.T) {
 	}) {
 		t.Fatal("wrong tokens are taken again")
 	}
-	if status, _ := ask(hostile, "/v1/stats", secret); status == http.StatusOK && time.Since(before) < 500*time.Millisecond { // it takes a try too
+	// it takes a try too
+	if status, _ := ask(hostile, "/v1/stats", secret); status == http.StatusOK && time.Since(before) < 500*time.Millisecond {
 		t.Error("the secret is compared beyond the pace")
 	}
 	suite.Eventually(t, "the secret is taken when the wait is over", func() bool {
@@ -282,8 +283,8 @@ func TestATokenMintsNoMoreThanItHas(t *testing.T) {
 	}
 }
 
-// TestStrangersLearnThatANodeLives: without a token the cluster's status says whether the node is alive and ready, and nothing that helps to
-// pass for a member.
+// TestStrangersLearnThatANodeLives: without a token the cluster's status says whether the node is alive and ready, and
+// nothing that helps to pass for a member.
 func TestStrangersLearnThatANodeLives(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)
@@ -330,8 +331,8 @@ func TestDatabasesAreCapped(t *testing.T) {
 	owner.ok("POST", "/v1/databases", obj{"name": "again"})
 }
 
-// TestHostsOfTheGateway: over loopback a request names this machine, or the node as its configuration has it; a name that was rebound to this
-// machine, or another spelling of its address, is refused whatever is asked.
+// TestHostsOfTheGateway: over loopback a request names this machine, or the node as its configuration has it; a name
+// that was rebound to this machine, or another spelling of its address, is refused whatever is asked.
 func TestHostsOfTheGateway(t *testing.T) {
 	t.Parallel()
 	w := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Addresses.AdvertiseHTTP = "Cairn.example:7438" }).web(0)

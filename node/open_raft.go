@@ -60,8 +60,8 @@ func (n *Node) openRaft(ctx context.Context) (err error) {
 	return home.Rebuilt(n.cfg.Files(), n.raft.Status().LastIndex)
 }
 
-// maxSetAside is how many states a home may hold that were moved aside while its node steps aside by itself. A fault that comes back would fill
-// the disk, and an operator has to look.
+// maxSetAside is how many states a home may hold that were moved aside while its node steps aside by itself. A fault
+// that comes back would fill the disk, and an operator has to look.
 const maxSetAside = 3
 
 // stepAside has this node stop, and its next start move state and log aside: a majority of the voters holds something else.
@@ -76,8 +76,8 @@ func (n *Node) stepAside(why error, lost raft.Lost) error {
 	return nil
 }
 
-// askAbout adds to the error of a record that cannot be applied what the other voters hold in its place. Where that is another record, this node's
-// log is wrong, and its next start gets the others'.
+// askAbout adds to the error of a record that cannot be applied what the other voters hold in its place. Where that is
+// another record, this node's log is wrong, and its next start gets the others'.
 func (n *Node) askAbout(err error) error {
 	var u *commit.UnappliedError
 	if !errors.As(err, &u) || !errors.Is(err, oplog.ErrRecord) {

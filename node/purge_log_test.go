@@ -13,8 +13,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestAPurgeIsNoConcernOfOthers: a subscriber of another database resumes from before a purge as if there had been none, while no file of the log holds
-// what was purged; one of the purged database is told that events are missing.
+// TestAPurgeIsNoConcernOfOthers: a subscriber of another database resumes from before a purge as if there had been
+// none, while no file of the log holds what was purged; one of the purged database is told that events are missing.
 func TestAPurgeIsNoConcernOfOthers(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)

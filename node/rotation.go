@@ -13,9 +13,9 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// A rotation brings what a node keeps under a replaced data key under the active one, while the node runs, and then drops the replaced key. The
-// active key is that of the process for its life, so no file under another is being written. Each part is begun again after a failure, and by the next
-// process: none leaves half a file.
+// A rotation brings what a node keeps under a replaced data key under the active one, while the node runs, and then
+// drops the replaced key. The active key is that of the process for its life, so no file under another is being
+// written. Each part is begun again after a failure, and by the next process: none leaves half a file.
 type rotation struct {
 	left atomic.Pointer[[]rotationPart] // the parts that are not done; nil on a node that has no replaced key
 }

@@ -17,11 +17,12 @@ const scrubRest = 10 * time.Millisecond
 const healWait = time.Second
 
 // scrub is the task that verifies all rows of the state: at the start, at intervals, and when a reader met a damaged row. A member of a
-// cluster that finds damage stops; its next start moves state and log aside, and the other members send it both, as after the loss of a disk.
-// It reads a second time before it believes the first, and stops only while a quorum of the others has verified its own state: damage that all members find at once is a bug and no broken disk, and
-// must not cost every member its state. Until then, and on a node that is alone, it logs the damage and goes on; reads of damaged rows fail.
-// The next start of a node that is alone rebuilds the state from its snapshot and log. The files of the index are verified as well, and made anew from the state
-// where they are damaged.
+// cluster that finds damage stops; its next start moves state and log aside, and the other members send it both, as
+// after the loss of a disk. It reads a second time before it believes the first, and stops only while a quorum of the
+// others has verified its own state: damage that all members find at once is a bug and no broken disk, and must not
+// cost every member its state. Until then, and on a node that is alone, it logs the damage and goes on; reads of
+// damaged rows fail. The next start of a node that is alone rebuilds the state from its snapshot and log. The files of
+// the index are verified as well, and rebuilt from the state where they are damaged.
 func (n *Node) scrub(ctx context.Context) error {
 	for look := n.state.Scrub; ; {
 		start := time.Now()
@@ -31,7 +32,8 @@ func (n *Node) scrub(ctx context.Context) error {
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case errors.Is(err, state.ErrState) && !errors.Is(n.state.Verify(), state.ErrState): // the disk has what was written: a memory or a cable erred
+		// the disk has what was written: a memory or a cable erred
+		case errors.Is(err, state.ErrState) && !errors.Is(n.state.Verify(), state.ErrState):
 			n.log.Error("a row of the state was read wrong, and is intact when it is read again: test the memory", "err", err)
 		case errors.Is(err, state.ErrState):
 			n.service.Counted(false)
@@ -61,7 +63,7 @@ func (n *Node) scrub(ctx context.Context) error {
 
 func (n *Node) verifyIndex(ctx context.Context) {
 	if err := n.index.Verify(ctx, scrubRest); err != nil && ctx.Err() == nil {
-		n.log.Warn("the files of the index could not be verified, or not be made anew", "err", err)
+		n.log.Warn("the files of the index could not be verified, or not be rebuilt", "err", err)
 	}
 }
 
@@ -77,8 +79,8 @@ func (n *Node) watchIndex(ctx context.Context) error {
 	}
 }
 
-// selfHeal has the next start of a node that is alone rebuild the state. Where the note cannot be written, perhaps because the disk is full,
-// the node goes on: the next scrub finds the damage again.
+// selfHeal has the next start of a node that is alone rebuild the state. Where the note cannot be written, perhaps
+// because the disk is full, the node goes on: the next scrub finds the damage again.
 func (n *Node) selfHeal(why error) {
 	if !home.SoleNode(n.cfg.Files(), n.state) {
 		n.log.Error("the state is damaged, and too few members can replace it now; if they do not come back, restore a backup")
@@ -91,7 +93,8 @@ func (n *Node) selfHeal(why error) {
 	n.log.Error("restart this node: it rebuilds the state from the log")
 }
 
-// healable says whether a quorum of the other voters answers and has verified its state, so that the cluster goes on without this node and heals it.
+// healable says whether a quorum of the other voters answers and has verified its state, so that the cluster goes on
+// without this node and heals it.
 func (n *Node) healable(ctx context.Context) bool {
 	st := n.service.Status(ctx)
 	whole := 0

@@ -93,7 +93,8 @@ func TestFlippedBitsAreHealed(t *testing.T) {
 	}
 }
 
-// flippedWords changes bits in the segments of a member's index, under it: it names them in its status and has what they held from the state.
+// flippedWords changes bits in the segments of a member's index, under it: it names them in its status and has what
+// they held from the state.
 func flippedWords(t *testing.T, c *cluster, victim int) {
 	t.Helper()
 	pattern := filepath.Join(c.cfgs[victim].Home, "index", "*", "text", "*.zap")
@@ -164,7 +165,8 @@ func TestFlippedBitsOfANodeThatIsAlone(t *testing.T) {
 				t.Errorf("its status names %+v", found)
 			}
 			for rid, text := range map[string]string{rid: "lighthouse number one has a keeper", other: "the bakery opens at six"} {
-				if m, err := api.Get.Do(t.Context(), s, caller, &api.GetRequest{RID: rid}); err == nil && m.Text != text { // it may have been read before
+				// it may have been read before
+				if m, err := api.Get.Do(t.Context(), s, caller, &api.GetRequest{RID: rid}); err == nil && m.Text != text {
 					t.Errorf("it answers %q", m.Text)
 				}
 			}

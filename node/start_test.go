@@ -110,7 +110,8 @@ var errBroken = errors.New("this log does not open")
 
 func (brokenFiles) Open(string) (logstore.File, error) { return nil, errBroken }
 
-// TestALogThatDoesNotOpen: an index that is behind, and waits for the log, leaves its files as they are, and the node says what is wrong with the log.
+// TestALogThatDoesNotOpen: an index that is behind, and waits for the log, leaves its files as they are, and the node
+// says what is wrong with the log.
 func TestALogThatDoesNotOpen(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)

@@ -117,7 +117,8 @@ func TestAFailedSyncLosesNothing(t *testing.T) {
 				disks[i] = &platter{}
 				cfg.Seams.LogFiles, cfg.Storage.StateStep = disks[i], disks[i].state
 				cfg.Limits.ApplyTimeout, cfg.Raft.Election = 2*time.Second, 3*time.Second
-				cfg.Raft.SegmentBytes, cfg.Storage.StateBuffer = 32<<10, 64<<10 // so that the file beside the segments and the state's are written now and then
+				// so that the file beside the segments and the state's are written now and then
+				cfg.Raft.SegmentBytes, cfg.Storage.StateBuffer = 32<<10, 64<<10
 			})
 			victim := c.leader()
 			if !tc.leader {

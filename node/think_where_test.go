@@ -54,7 +54,8 @@ func TestFollowersAndThinking(t *testing.T) {
 	if err != nil || r.ConsolidationCount < 32 || !r.PersonalityUpdated {
 		t.Errorf("forwarded over the wire: %+v, %v", r, err)
 	}
-	suite.Eventually(t, "a quiet moment", func() bool { // what a digest brings to mind is counted some seconds later, perhaps between two nodes' answers
+	// what a digest brings to mind is counted some seconds later, perhaps between two nodes' answers
+	suite.Eventually(t, "a quiet moment", func() bool {
 		at := applied(c)
 		c.agree()
 		differ := difference(t, c)

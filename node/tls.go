@@ -11,7 +11,7 @@ import (
 	"github.com/cairndb/cairn/node/certs"
 )
 
-// secured is a listener's TLS side; a plain one off loopback is spoken of.
+// secured puts TLS on a listener. Without certificates it logs a warning for plain text off loopback.
 func (n *Node) secured(name string, ln net.Listener, c *certs.Certificates, protocols ...string) net.Listener {
 	if c == nil {
 		n.plainly(name, ln)
@@ -22,7 +22,7 @@ func (n *Node) secured(name string, ln net.Listener, c *certs.Certificates, prot
 	return tls.NewListener(ln, cfg)
 }
 
-// securePeers refuses a peer port in plain text that other machines reach, unless the configuration says that it may be.
+// securePeers rejects a plain-text peer port that other machines reach, unless the configuration allows it.
 func (c Config) securePeers() error {
 	host, _, err := net.SplitHostPort(c.Addresses.Cluster)
 	if err != nil || c.TLS.Peers.On() || c.TLS.PlainPeers || host == "localhost" {

@@ -52,7 +52,8 @@ func TestOperationsByNameOnAFollower(t *testing.T) {
 	}
 }
 
-// TestAnAnswerThatDoesNotFitIsRefused: a client can read so many bytes, and so many values, and is told how to ask for less. Its connection lives on.
+// TestAnAnswerThatDoesNotFitIsRefused: a client can read so many bytes, and so many values, and is told how to ask for
+// less. Its connection lives on.
 func TestAnAnswerThatDoesNotFitIsRefused(t *testing.T) {
 	suite.Full(t)
 	if testing.Short() {

@@ -11,11 +11,13 @@ import (
 	"github.com/vmihailenco/msgpack/v5/msgpcode"
 )
 
-// A form is how the values of one Go type are written as msgpack and read. It is made of the type once, with the tags of its fields, because
-// reflection over every value would be most of what a write allocates. Its functions take a pointer to a value of that type and of no other.
+// A form is how the values of one Go type are written as msgpack and read. It is made of the type once, with the tags
+// of its fields, because reflection over every value would be most of what a write allocates. Its functions take a
+// pointer to a value of that type and of no other.
 //
-// The bytes are those that the msgpack library makes of the tags, with the shortest integers. What is read is stricter than the library: a value of another
-// type, a number that its field cannot hold or a length beyond the input is refused; a field that the type does not have is passed over.
+// The bytes are those that the msgpack library makes of the tags, with the shortest integers. What is read is stricter
+// than the library: a value of another type, a number that its field cannot hold or a length beyond the input is
+// refused; a field that the type does not have is passed over.
 type form struct {
 	pack   func(b []byte, p unsafe.Pointer) []byte
 	unpack func(u *unpacker, p unsafe.Pointer)
@@ -195,8 +197,8 @@ type step struct {
 	omit   bool
 }
 
-// stepsOf are the fields in their order, those of embedded structs among them. Each has a tag of the msgpack library: a name, or a dash where it
-// is not stored.
+// stepsOf are the fields in their order, those of embedded structs among them. Each has a tag of the msgpack library: a
+// name, or a dash where it is not stored.
 func stepsOf(t reflect.Type, at uintptr) (steps []step) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -214,7 +216,8 @@ func stepsOf(t reflect.Type, at uintptr) (steps []step) {
 	return steps
 }
 
-// structForm is of a map from the fields' names. They come in the order in which they were written, mostly: each is looked for behind the one before.
+// structForm is of a map from the fields' names. They come in the order in which they were written, mostly: each is
+// looked for behind the one before.
 func structForm(t reflect.Type) *form {
 	steps := stepsOf(t, 0)
 	return &form{

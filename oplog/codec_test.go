@@ -37,8 +37,8 @@ func encoded(v any) []byte {
 	return b.Bytes()
 }
 
-// TestPackIsTheLibrarys: Pack makes, byte for byte, what the library makes of a type's tags, whichever fields are empty, and Unpack reads what the
-// library reads.
+// TestPackIsTheLibrarys: Pack makes, byte for byte, what the library makes of a type's tags, whichever fields are
+// empty, and Unpack reads what the library reads.
 func TestPackIsTheLibrarys(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	rounds := suite.Count(3, 50, 50)

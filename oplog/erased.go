@@ -6,8 +6,9 @@ import (
 	"hash/crc32"
 )
 
-// A purge erases entries from the records that are kept for readers of the log: in an entry's place stands its checksum. So the record is still
-// known for the one that was applied, and the entries beside it, of other databases, stay as they are.
+// A purge erases entries from the records that are kept for readers of the log: in an entry's place stands its
+// checksum. So the record is still known for the one that was applied, and the entries beside it, of other databases,
+// stay as they are.
 
 // erasedMark begins what stands in an entry's place. No entry does: msgpack never uses this byte.
 const erasedMark = 0xC1

@@ -10,8 +10,9 @@ import (
 	"unsafe"
 )
 
-// What may be stored. The doors refuse what is over these bounds before the log, a leader refuses an entry that a member forwards, and Apply refuses
-// what is in the log all the same: they are part of what Apply is, the same on every replica.
+// What may be stored. The doors refuse what is over these bounds before the log, a leader refuses an entry that a
+// member forwards, and Apply refuses what is in the log all the same: they are part of what Apply is, the same on every
+// replica.
 const (
 	MaxKey      = 16 << 10 // bytes of the key of a row, as operations make it, and of a string that has no other bound
 	MaxName     = 512      // bytes of a namespace, a domain, an entity and the like
@@ -51,7 +52,8 @@ func Check(op Op) *Error {
 
 var bounds sync.Map // reflect.Type to bound
 
-// boundOf is the bound of a type's values, under the tag of the field that has them. It panics for a tag that it does not know, which the test of all kinds finds.
+// boundOf is the bound of a type's values, under the tag of the field that has them. It panics for a tag that it does
+// not know, which the test of all kinds finds.
 func boundOf(t reflect.Type, tag string) bound {
 	size, tagged := sizes[tag]
 	if tag != "" && !tagged {

@@ -1,6 +1,7 @@
 package oplog
 
-// Remember stores one memory: flat, in the order in which the log has it. Everything that chance, the clock or a model decides is in it already.
+// Remember stores one memory: flat, in the order in which the log has it. Everything that chance, the clock or a model
+// decides is in it already.
 type Remember struct {
 	RID          string    `msgpack:"rid" subject:"" max:"name"`
 	Text         string    `msgpack:"tx" max:"text"`

@@ -68,7 +68,7 @@ var triggerStatuses = [...]string{"pending", "delivered", "acknowledged", "acted
 
 func (s TriggerStatus) String() string { return triggerStatuses[min(s, TriggerExpired)] }
 
-// A TriggerRow is something that deserves attention.
+// A TriggerRow is something an agent should act on.
 type TriggerRow struct {
 	ID       string        `msgpack:"id"`
 	Type     string        `msgpack:"t"`

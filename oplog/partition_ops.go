@@ -7,7 +7,8 @@ type Partition struct {
 	At         Index      `msgpack:"i"` // up to which record the vectors are that it was learned of
 }
 
-// Into how many partitions a database's vectors are divided at most, and how many bytes the centroids of all take: an entry has to hold them.
+// Into how many partitions a database's vectors are divided at most, and how many bytes the centroids of all take: an
+// entry has to hold them.
 const (
 	MaxPartitions = 4096
 	MaxCentroids  = 4 << 20

@@ -14,7 +14,7 @@ func TierOf(tier string) string {
 	return "longterm"
 }
 
-// Status is where a memory is in its life.
+// Status is the state of a memory in its life cycle.
 type Status uint8
 
 // The statuses. Numbers are stored.
@@ -86,7 +86,7 @@ type Memory struct {
 	Keys         []string `msgpack:"ik,omitempty"` // idempotency keys under which it was stored and corrected, for a purge
 }
 
-// A Revision is what a memory was before a correction.
+// A Revision is the state of a memory before a correction.
 type Revision struct {
 	Number     uint32  `msgpack:"n"`
 	Text       string  `msgpack:"x" max:"text"`
@@ -132,7 +132,7 @@ type StoredAlias struct {
 	At        Time   `msgpack:"at"`
 }
 
-// SessionStatus is where a session is in its life.
+// SessionStatus is the state of a session in its life cycle.
 type SessionStatus uint8
 
 // The session statuses. Numbers are stored.
@@ -186,7 +186,7 @@ type Token struct {
 	Revoked Time     `msgpack:"r,omitempty"`
 }
 
-// NodeInfo is where a node's clients and peers find it.
+// NodeInfo holds a node's addresses for clients and peers.
 type NodeInfo struct {
 	ID      uint32 `msgpack:"id"`
 	Wire    string `msgpack:"w"`
@@ -196,7 +196,7 @@ type NodeInfo struct {
 	Key     string `msgpack:"k,omitempty"` // proves that a node is this one; see raft.Config.KeyOf
 }
 
-// Counts are how many memories there are, by status.
+// Counts holds the numbers of memories by status.
 type Counts struct {
 	Active       uint64 `msgpack:"a"`
 	Consolidated uint64 `msgpack:"c"`

@@ -26,8 +26,9 @@ func (n *Node) end() recovery.Place {
 
 func (n *Node) acknowledgedFile() string { return filepath.Join(n.cfg.Dir, "acknowledged") }
 
-// storeAcknowledged is the task that writes to disk which places members have acknowledged, every few seconds while they change, and what is
-// committed, soon after the last record: the records themselves bring it there while more of them come. Both are written once more in the end.
+// storeAcknowledged is the task that writes to disk which places members have acknowledged, every few seconds while
+// they change, and what is committed, soon after the last record: the records themselves bring it there while more of
+// them come. Both are written once more in the end.
 func (n *Node) storeAcknowledged() {
 	const every = 500 * time.Millisecond
 	tick := time.NewTicker(every)
@@ -68,8 +69,8 @@ func place(p *wire.RaftPlace) recovery.Place {
 	return recovery.Place{Term: p.Term, Index: p.Index, Receipt: p.Receipt}
 }
 
-// receiptKey is the key of a member's receipts. It is made of the identity in its home, so an old copy of the home has it as well, and no other
-// member does.
+// receiptKey is the key of a member's receipts. It is made of the identity in its home, so an old copy of the home has
+// it as well, and no other member does.
 func receiptKey(identity ed25519.PrivateKey) []byte {
 	if identity == nil {
 		return nil
@@ -108,8 +109,8 @@ func (n *Node) reached() recovery.Place {
 }
 
 // checkRolledBack compares the record that a peer knows this member to have acknowledged with those that its files know of. If they do not
-// reach so far they are an old copy: the member gives up its vote until it has rejoined. The peer's word is not enough for that: it must show
-// the member's own receipt.
+// reach so far they are an old copy: the member gives up its vote until it has rejoined. The peer's word is not enough
+// for that: it must show the member's own receipt.
 func (n *Node) checkRolledBack(peer uint32, h *wire.RaftHello) {
 	if h == nil || n.raft == nil || n.stateless() {
 		return

@@ -29,7 +29,7 @@ import (
 // empty or something was lost: what is lost may have named other members, so a node that lost something founds no cluster of its own,
 // even when neither its configuration nor what is left names another. It waits until a leader takes it in.
 
-// rejoining is what a member without state knows of its way back.
+// rejoining tracks how a member without state comes back.
 type rejoining struct {
 	amnesia   atomic.Bool       // see stateless
 	admitted  atomic.Bool       // a leader has taken this node's vote away since it started without state
@@ -203,7 +203,8 @@ func (n *Node) rejoin() {
 				since = n.askAdmission(leader)
 			}
 		case !known || !led:
-		case n.stateless() && (self.Suffrage == hraft.Voter || !voter) && n.raft.LastIndex() > since && n.keyLogged(): // a replica may have been promoted meanwhile
+		// a replica may have been promoted meanwhile
+		case n.stateless() && (self.Suffrage == hraft.Voter || !voter) && n.raft.LastIndex() > since && n.keyLogged():
 			n.clearAmnesia()
 		case voter && self.Suffrage != hraft.Voter:
 			ctx, cancel := context.WithTimeout(n.ctx, changeTimeout)

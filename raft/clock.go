@@ -29,16 +29,16 @@ type clocks struct {
 	last  reading // the time decided last, here or by the leader
 }
 
-// reading is what a clock showed at a moment.
+// reading is a clock's value at a moment.
 type reading struct {
 	at   time.Time     // without its monotonic part, so that a jump of the clock shows
 	when time.Duration // elapsed
 }
 
-// after is what the clock shows now if it runs correctly.
+// after returns the value that the clock shows now if it runs correctly.
 func (r reading) after(now time.Duration) time.Time { return r.at.Add(now - r.when) }
 
-// readingAge is how long a member's clock counts after it was heard.
+// readingAge is the time for which a reading of a member's clock counts.
 const readingAge = 10 * time.Second
 
 // catchUp divides the time gone by: a node that hears no others moves towards its own clock by a tenth of it. So it follows a

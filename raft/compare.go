@@ -17,10 +17,10 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// Members compare what they hold: one record, when there is a dispute about it, and the hashes of their states every few seconds. Only what a
-// majority of all voters holds counts against a member, and the member itself is none of them.
+// Members compare what they hold: one record, when there is a dispute about it, and the hashes of their states every
+// few seconds. Only what a majority of all voters holds counts against a member, and the member itself is none of them.
 
-// compareEvery is how often a member compares the hash of its state with those of the others.
+// compareEvery is the interval at which a member compares the hash of its state with those of the others.
 const compareEvery = 5 * time.Second
 
 // compareTimeout bounds what it waits for one of them.
@@ -203,8 +203,8 @@ func (n *Node) compareStatesNow() {
 	}
 }
 
-// statesDiffer acts on states that differ from this node's at an index. A hash may have been read wrong, so a majority counts against this node
-// when it does so twice in a row.
+// statesDiffer acts on states that differ from this node's at an index. A hash may have been read wrong, so a majority
+// counts against this node when it does so twice in a row.
 func (n *Node) statesDiffer(index uint64, v votes) {
 	if len(v.otherwise) >= v.majority {
 		if n.disputes.against.Add(1) > 1 {

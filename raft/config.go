@@ -50,7 +50,7 @@ type Config struct {
 	acceptLoss bool // a damaged log goes on without the records that no file has
 }
 
-// Credentials are how a member proves who it is, and knows the others.
+// Credentials let a member prove who it is, and recognise the others.
 type Credentials struct {
 	Secret   string                       // members prove that they know it; needed with Addr
 	Others   []string                     // secrets that are good as well, while the one is being changed for the other
@@ -66,7 +66,7 @@ type Credentials struct {
 	ClientTLS *tls.Config
 }
 
-// Timing is how often the members speak, how far their clocks may differ, and how much log they keep.
+// Timing sets the intervals of messages, the allowed difference of clocks, and the amount of log to keep.
 type Timing struct {
 	Heartbeat         time.Duration // 400ms: how often the leader is heard at least
 	Election          time.Duration // 1.2s: silence after which followers elect; at least twice the heartbeat
@@ -78,7 +78,7 @@ type Timing struct {
 	MaxClockOffset    time.Duration // 2s: how far a clock may be from the middle of the members' clocks
 }
 
-// Seams are where tests put faults. The zero values are TCP, the machine's clock and its disk.
+// Seams let tests inject faults. The zero values are TCP, the machine's clock and its disk.
 type Seams struct {
 	Dial    func(ctx context.Context, addr string) (net.Conn, error) // to peers
 	Listen  func(ctx context.Context, addr string) (net.Listener, error)
@@ -99,7 +99,7 @@ type Handler interface {
 	Peer(ctx context.Context, f wire.Frame) (wire.Frame, error)
 }
 
-// StateMachine is what the log drives.
+// StateMachine is driven by the log.
 type StateMachine interface {
 	// Apply takes consecutive committed records and returns one result for each.
 	Apply(batch []Record) []any

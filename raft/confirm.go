@@ -86,8 +86,8 @@ func (n *Node) followedBy(voters []hraft.Server, term uint64) error {
 	return nil
 }
 
-// quorum asks these voters side by side, and reports whether a majority of them says yes. This node, when it is one of them, does. It returns
-// as soon as it knows; each question has a deadline.
+// quorum asks these voters side by side, and reports whether a majority of them says yes. This node, when it is one of
+// them, does. It returns as soon as it knows; each question has a deadline.
 func (n *Node) quorum(voters []hraft.Server, ask func(hraft.Server) bool) bool {
 	answers := make(chan bool, len(voters)) // room for all: no task waits for this one
 	for _, s := range voters {

@@ -12,7 +12,7 @@ import (
 // old. So every append and heartbeat carries the index up to which the leader has acknowledged records, and a follower measures
 // itself by that.
 
-// contact is what this node knows of acknowledged records.
+// contact tracks this node's knowledge of acknowledged records.
 type contact struct {
 	mu           sync.Mutex
 	term         uint64    // in which the leader said so
@@ -66,9 +66,10 @@ func (n *Node) fresh(heard uint64) bool {
 	return heard > 0 && heard <= now && now-heard <= uint64(n.lease().Microseconds())
 }
 
-// lease is how long a leader goes on without hearing its quorum, and how long a follower relies on what its leader said. A message is
-// a lease old at most when it counts (fresh), so the acknowledged index that a follower reports is two leases old at most:
-// no longer than the shortest time in which others elect, which is six tenths of Election.
+// lease is the time for which a leader goes on without hearing its quorum, and for which a follower relies on its
+// leader's word. A message is a lease old at most when it counts (fresh), so the acknowledged index that a follower
+// reports is two leases old at most: no longer than the shortest time in which others elect, which is six tenths of
+// Election.
 func (n *Node) lease() time.Duration { return n.cfg.Election * 3 / 10 }
 
 // Acknowledged is the index up to which the leader has acknowledged records; known only while this node hears the leader.
@@ -86,7 +87,7 @@ func (n *Node) Acknowledged() (index uint64, known bool) {
 	return c.acknowledged, c.term == term && time.Since(c.at) <= n.lease()
 }
 
-// Behind is how many acknowledged records a node that has come to an index lacks.
+// Behind returns the number of acknowledged records that a node at an index lacks.
 func (n *Node) Behind(have uint64) (lacks uint64, known bool) {
 	index, known := n.Acknowledged()
 	if !known || n.reaches(have, index) {
@@ -156,7 +157,7 @@ func (n *Node) waitPeerAnswer(ctx context.Context, id uint32) {
 	}
 }
 
-// peer is what is known of another member. n.mu is held.
+// peer returns the state of another member. n.mu is held.
 func (n *Node) peer(id uint32) *peerState {
 	p := n.peers[id]
 	if n.peers == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/cairndb/cairn/raft/logstore"
 )
 
-// copyBatch is how many records are stored at once.
+// copyBatch is the number of records stored at once.
 const copyBatch = 512
 
 // Convert copies the log, the vote and the snapshots of a member that does not run into an empty directory, encrypted as

@@ -8,9 +8,9 @@ import (
 	hraft "github.com/hashicorp/raft"
 )
 
-// CutBehind deletes all records before an index from this member's log and from the log's files, and all snapshots that end before it. Otherwise
-// members that join would be sent memories that were erased from the state there. Of the records that are kept for readers it leaves what erased makes of them:
-// nil leaves a record as it is.
+// CutBehind deletes all records before an index from this member's log and from the log's files, and all snapshots that
+// end before it. Otherwise members that join would be sent memories that were erased from the state there. Of the
+// records that are kept for readers it leaves what erased makes of them: nil leaves a record as it is.
 func (n *Node) CutBehind(index uint64, erased func(index uint64, data []byte) ([]byte, error)) error {
 	behind := func() (bool, error) {
 		first, err := n.logs.FirstIndex()
@@ -41,7 +41,8 @@ func (n *Node) ResealLog() error {
 	return n.disk.Try(func() error { return errors.Join(n.logs.Reseal(n.lastAtOpen), n.votes.Reseal()) })
 }
 
-// ResealSnapshots puts a new snapshot in the place of those that there were when this process opened them. It fails until something was written since.
+// ResealSnapshots puts a new snapshot in the place of those that there were when this process opened them. It fails
+// until something was written since.
 func (n *Node) ResealSnapshots() error {
 	end, err := n.snaps.newest()
 	if err != nil || end.Index == 0 {

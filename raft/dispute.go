@@ -14,13 +14,13 @@ import (
 
 // A record that is applied anywhere is in the log of every later leader. A request that says otherwise comes from a member that is wrong,
 // or reaches one, and it does not show which. So this node refuses it and changes nothing: one peer's word takes no vote, no state and no
-// log. Then it asks the other voters what they hold (compare.go). Where a majority of all voters holds something else, this node is wrong: it
-// steps aside. Where a majority holds what this node holds, the peer is wrong.
+// log. Then it asks the other voters what they hold (compare.go). Where a majority of all voters holds something else,
+// this node is wrong: it steps aside. Where a majority holds what this node holds, the peer is wrong.
 //
 // A leader that is refused again and again could lead for ever and have nothing committed: its heartbeats would still be answered. So after
 // some refusals this node neither follows that peer nor votes for it for a while, and the others elect another.
 
-// A Dispute is what one peer sent that this node refused.
+// A Dispute is a message of a peer that this node rejected.
 type Dispute struct {
 	Peer    uint32
 	Index   uint64 // of the record or state that the two do not agree about; 0 for none
@@ -42,7 +42,7 @@ type dispute struct {
 	logged map[string]bool // what was logged about the peer
 }
 
-// disputes are what peers sent that this node refused, by peer.
+// disputes holds the messages that this node rejected, by peer.
 type disputes struct {
 	mu    sync.Mutex
 	by    map[uint32]*dispute
@@ -53,7 +53,7 @@ type disputes struct {
 	against atomic.Int32 // rounds in a row in which the states of a majority differed from this node's
 }
 
-// Disputes are what this node has refused of its peers lately, by peer.
+// Disputes returns the messages that this node has rejected lately, by peer.
 func (n *Node) Disputes() (all []Dispute) {
 	d := &n.disputes
 	d.mu.Lock()
@@ -66,11 +66,11 @@ func (n *Node) Disputes() (all []Dispute) {
 	return all
 }
 
-// Disputed is how many requests and answers of peers this node has refused since its start.
+// Disputed counts the requests and answers of peers that this node has rejected since its start.
 func (n *Node) Disputed() uint64 { return n.disputes.total.Load() }
 
-// refuse notes that a peer's request or answer was refused, and returns the error for its sender. Index is that of a record which is applied
-// here and about which the others can be asked, or 0. The first refusal is logged.
+// refuse notes that a peer's request or answer was refused, and returns the error for its sender. Index is that of a
+// record which is applied here and about which the others can be asked, or 0. The first refusal is logged.
 func (n *Node) refuse(peer uint32, index uint64, why error) error {
 	p := n.note(Dispute{Peer: peer, Index: index, Says: why.Error()}, true)
 	n.disputes.total.Add(1)
@@ -188,8 +188,8 @@ func (n *Node) decide(p Dispute) {
 	}
 }
 
-// Doubt asks the other voters about a committed record that cannot be applied here, and returns what they hold. When a majority holds another
-// record, this node's log is wrong and the node steps aside.
+// Doubt asks the other voters about a committed record that cannot be applied here, and returns what they hold. When a
+// majority holds another record, this node's log is wrong and the node steps aside.
 func (n *Node) Doubt(ctx context.Context, index uint64, why error) (said string) {
 	for {
 		v := n.askVoters(index)
@@ -208,8 +208,8 @@ func (n *Node) Doubt(ctx context.Context, index uint64, why error) (said string)
 	}
 }
 
-// stepAside ends this member: a majority of the voters has said that it is wrong. Its next start keeps its files under other names, and with them
-// the records that the others lack.
+// stepAside ends this member: a majority of the voters has said that it is wrong. Its next start keeps its files under
+// other names, and with them the records that the others lack.
 func (n *Node) stepAside(why error, lost Lost) {
 	why = fmt.Errorf("a majority of the voters holds something else than this node: %w", why)
 	if n.cfg.StepAside == nil || n.disputes.aside.Swap(true) {

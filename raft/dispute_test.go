@@ -52,8 +52,8 @@ var forgeries = map[string]func(term uint64, last recovery.Place) wire.RaftAppen
 	"the term of the leader":  func(term uint64, _ recovery.Place) wire.RaftAppend { return wire.RaftAppend{Term: term} },
 }
 
-// TestForgedRequestsChangeNothing: a member sends each of the others what no member sends. They refuse it, say so, and keep term, log, state and
-// vote; the cluster goes on.
+// TestForgedRequestsChangeNothing: a member sends each of the others what no member sends. They refuse it, say so, and
+// keep term, log, state and vote; the cluster goes on.
 func TestForgedRequestsChangeNothing(t *testing.T) {
 	t.Parallel()
 	c := startSteady(t, 3)
@@ -102,8 +102,9 @@ func TestForgedRequestsChangeNothing(t *testing.T) {
 	}
 }
 
-// TestTheOthersDecide: a follower refuses its leader's word about a record that is applied, and asks the third. That one holds the same record,
-// so the follower says that the leader is wrong, and follows it all the same, until it is wrong again and again.
+// TestTheOthersDecide: a follower refuses its leader's word about a record that is applied, and asks the third. That
+// one holds the same record, so the follower says that the leader is wrong, and follows it all the same, until it is
+// wrong again and again.
 func TestTheOthersDecide(t *testing.T) {
 	t.Parallel()
 	c := startSteady(t, 3)
@@ -179,8 +180,8 @@ func TestALeaderWhoseMemoryIsWrong(t *testing.T) {
 	}
 }
 
-// givenUp makes a cluster go on without some of what one member has applied, and starts that member with its old home, as its operator was told
-// not to do. Others are the members that go on.
+// givenUp makes a cluster go on without some of what one member has applied, and starts that member with its old home,
+// as its operator was told not to do. Others are the members that go on.
 func givenUp(t *testing.T, fresh bool) (c *cluster, ahead int, want []string) {
 	c = startCalm(t, 3)
 	early := c.propose(0, 10)
@@ -339,8 +340,8 @@ func TestAWrongWordTakesNoVote(t *testing.T) {
 	}
 }
 
-// TestARecordThatCannotBeApplied: a member asks the others about a record that it cannot apply. Where they hold the same, it moves nothing; where a
-// majority holds another, it steps aside.
+// TestARecordThatCannotBeApplied: a member asks the others about a record that it cannot apply. Where they hold the
+// same, it moves nothing; where a majority holds another, it steps aside.
 func TestARecordThatCannotBeApplied(t *testing.T) {
 	t.Parallel()
 	c := startSteady(t, 3)

@@ -14,10 +14,11 @@
 //	what a member holds                0xDB COMPARE       0xDC COMPARE_OK
 //
 // Each kind of traffic has connections of its own to each peer, so a snapshot never delays a heartbeat.
-// Trust boundary: every connection begins with CLUSTER_HELLO and a proof of the cluster secret (transport/hello.go). That alone lets a peer ask to join and read the
-// log. A Raft message counts only when it has a `raft` map, its sender is the node that said hello, and that node is a member (or this
-// node has no configuration yet). A member without state answers none before its vote was taken away (see amnesia.go). A message
-// without the map comes from a foreign peer: it is answered, and changes nothing.
+// Trust boundary: every connection begins with CLUSTER_HELLO and a proof of the cluster secret (transport/hello.go).
+// That alone lets a peer ask to join and read the log. A Raft message counts only when it has a `raft` map, its sender
+// is the node that said hello, and that node is a member (or this node has no configuration yet). A member without
+// state answers none before its vote was taken away (see amnesia.go). A message without the map comes from a foreign
+// peer: it is answered, and changes nothing.
 //
 // A Node is opened once and closed once; its other methods may be called from any goroutine. The library's apply task alone calls the
 // state machine, one call at a time. No lock is held over reads and writes of connections or files.

@@ -31,7 +31,7 @@ const (
 	promiseTime  = time.Second            // for a candidate that this node promised its vote: it syncs its own first
 )
 
-// failover is what this member knows of a leader whose process may have ended.
+// failover tracks a leader whose process may have ended.
 type failover struct {
 	connectionsLost chan uint32   // a leader's connections that broke off
 	endedLeader     atomic.Uint32 // the leader whose process is known to have ended; 0 for none

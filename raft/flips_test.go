@@ -21,8 +21,9 @@ import (
 	"github.com/cairndb/cairn/raft/recovery"
 )
 
-// TestFlipsOfAStoppedNode flips bits of each kind of file of a lone node that was killed, with its state behind its snapshot. When it starts it has
-// all that was acknowledged, healed where it moved something aside; or it names the one record that is lost, and does not start.
+// TestFlipsOfAStoppedNode flips bits of each kind of file of a lone node that was killed, with its state behind its
+// snapshot. When it starts it has all that was acknowledged, healed where it moved something aside; or it names the one
+// record that is lost, and does not start.
 func TestFlipsOfAStoppedNode(t *testing.T) {
 	t.Parallel()
 	for name, keys := range map[string]*seal.Ring{"plain": nil, "sealed": newRing()} {
@@ -64,8 +65,9 @@ func TestFlipsOfAStoppedNode(t *testing.T) {
 	}
 }
 
-// TestFlipsOfSnapshotsInUse: a bit of the snapshot of a running node changes, before it is opened to be restored or sent to another member, or while it is
-// read. It is moved aside and another is wanted, or the state refuses what is read of it, or it is what it was.
+// TestFlipsOfSnapshotsInUse: a bit of the snapshot of a running node changes, before it is opened to be restored or
+// sent to another member, or while it is read. It is moved aside and another is wanted, or the state refuses what is
+// read of it, or it is what it was.
 func TestFlipsOfSnapshotsInUse(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(5, 10))

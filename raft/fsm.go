@@ -73,8 +73,8 @@ func (f *fsm) Snapshot() (hraft.FSMSnapshot, error) {
 	return f.last, nil
 }
 
-// Restore implements hraft.FSM. The state waits, before it is replaced, until its snapshots are released, and the library waits for the state
-// before it begins to write the snapshot that it took last: so that snapshot is given up.
+// Restore implements hraft.FSM. The state waits, before it is replaced, until its snapshots are released, and the
+// library waits for the state before it begins to write the snapshot that it took last: so that snapshot is given up.
 func (f *fsm) Restore(r io.ReadCloser) error {
 	defer r.Close()
 	if f.last != nil {

@@ -14,7 +14,8 @@ import (
 )
 
 // A change of members is refused when the cluster could not go on after it, or when the node it is about is not the one it is
-// said to be. The operator may force a change that is refused for the first reason, and one whose node cannot prove itself because its home is gone.
+// said to be. The operator may force a change that is refused for the first reason, and one whose node cannot prove
+// itself because its home is gone.
 
 // errIdentity refuses a node for good that says it is another: it stops.
 var errIdentity = errors.New("its id belongs to another node")
@@ -96,7 +97,7 @@ func (n *Node) mayMove(s hraft.Server, m wire.Membership, key string) error {
 		m.Addr, m.NodeID, m.NodeID, m.Addr)
 }
 
-// caughtUp is how many records a member may lack that gets a vote: one batch.
+// caughtUp is the most records that a member may lack when it gets a vote: one batch.
 const caughtUp = 512
 
 // mayVote refuses a vote to a member that does not answer this leader, or that lacks much of the log; it gets the vote later then.

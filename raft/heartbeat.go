@@ -12,8 +12,8 @@ import (
 // the same index and term, which Raft cannot tell apart. So only the main task moves the library here: a heartbeat that changes
 // nothing is answered at once and passed to the main task later; any other waits for the main task.
 
-// answerHeartbeat answers a heartbeat of the leader that this node already follows; nil for any other request. It reads the term last: terms
-// never go back, so this node had promised nothing to a newer one when the heartbeat came.
+// answerHeartbeat answers a heartbeat of the leader that this node already follows; nil for any other request. It reads
+// the term last: terms never go back, so this node had promised nothing to a newer one when the heartbeat came.
 func (n *Node) answerHeartbeat(a *hraft.AppendEntriesRequest) *hraft.AppendEntriesResponse {
 	if !transport.IsHeartbeat(a) || n.raft.State() != hraft.Follower {
 		return nil

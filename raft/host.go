@@ -154,7 +154,7 @@ func (c *inbound) ping(_ context.Context, f wire.Frame) error {
 	return c.Write(wire.AppendFrame(nil, wire.Empty(wire.OpPong, f.Stream)))
 }
 
-// DamagedFrames is how many frames of peers came with bytes that were not those sent.
+// DamagedFrames counts the frames of peers that arrived damaged.
 func (n *Node) DamagedFrames() uint64 { return n.transport.DamagedFrames() }
 
 // newTransport makes the member's transport; ln is its peer port, nil for none.

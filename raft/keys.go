@@ -20,7 +20,8 @@ import (
 // node then puts its key into the log, and the others let it in. A member that follows no leader may lack the record
 // of a new key, and only the node with that key may have it: such a member takes any key after quiet.
 
-// quiet is how long the node with a member's key must not have been heard before another key is taken, in elections.
+// quiet is the time, in elections, for which the node with a member's key must be silent before another key is
+// accepted.
 const quiet = 3
 
 // takenKey is a key that this node takes for a member's, until the log has another one for it.

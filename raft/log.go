@@ -28,7 +28,7 @@ type storage struct {
 	damaged      *damage.Files       // see Damaged
 }
 
-// logDir is where, in a member's directory, the log is, with term and vote.
+// logDir is the directory, in a member's directory, of the log, the term and the vote.
 func logDir(dir string) string { return filepath.Join(dir, "log") }
 
 // openLog opens the log and the vote. A damaged one is moved aside, kept and named, and the node goes on with an empty one: the

@@ -7,9 +7,10 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// A cluster can go on without records that it has acknowledged: when old copies of a majority's homes are started while the members that have more are
-// down. Nothing brings the records back into that log, but the members that come back still have them. So members tell each other in their hellos what
-// they know to be committed, and compare it before a leader sends a record; and a member that steps aside keeps what the others lack.
+// A cluster can go on without records that it has acknowledged: when old copies of a majority's homes are started while
+// the members that have more are down. Nothing brings the records back into that log, but the members that come back
+// still have them. So members tell each other in their hellos what they know to be committed, and compare it before a
+// leader sends a record; and a member that steps aside keeps what the others lack.
 
 // Lost are records of a member that a majority of the voters has others in the place of.
 type Lost struct {
@@ -21,7 +22,7 @@ func (l Lost) String() string {
 	return fmt.Sprintf("records %s, of which %d are surely acknowledged", recovery.Span{First: l.First, Last: l.Last}, l.Count())
 }
 
-// Count is how many of the records are surely acknowledged.
+// Count returns the number of records that are known to be acknowledged.
 func (l Lost) Count() uint64 {
 	if l.Acknowledged < l.First {
 		return 0
@@ -58,8 +59,8 @@ func (n *Node) committedPlace() (p recovery.Place) {
 	return p
 }
 
-// compareCommitted compares what a peer knows to be committed with this node's log. Members do so when they connect, and so does a new leader
-// before it sends a record to a member that has come back.
+// compareCommitted compares what a peer knows to be committed with this node's log. Members do so when they connect,
+// and so does a new leader before it sends a record to a member that has come back.
 func (n *Node) compareCommitted(peer uint32, h *wire.RaftHello) {
 	if h == nil || h.CommitTerm == 0 || n.raft == nil || n.stateless() {
 		return
@@ -70,7 +71,8 @@ func (n *Node) compareCommitted(peer uint32, h *wire.RaftHello) {
 	switch {
 	case here.Term != 0 && here.Term != h.CommitTerm:
 		says = fmt.Sprintf("and the one here has term %d", here.Term)
-	case own.Term > h.CommitTerm && own.Index <= h.CommitIndex: // the first leader of a term has all that was committed before, and begins behind it
+	// the first leader of a term has all that was committed before, and begins behind it
+	case own.Term > h.CommitTerm && own.Index <= h.CommitIndex:
 		says = fmt.Sprintf("and record %d here has term %d already", own.Index, own.Term)
 	case n.IsLeader() && last < h.CommitIndex:
 		says = fmt.Sprintf("and the log of this leader ends at %d", last)

@@ -10,9 +10,10 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestRecordsThatTheClusterLost: two of three members are put back to old copies of their homes while the leader is down, and elect one of them.
-// When the old leader comes back, with a state that a crash took back, no record of it is replaced: the others say that it holds acknowledged
-// records which they lack, and it keeps those and says which they are.
+// TestRecordsThatTheClusterLost: two of three members are put back to old copies of their homes while the leader is
+// down, and elect one of them. When the old leader comes back, with a state that a crash took back, no record of it is
+// replaced: the others say that it holds acknowledged records which they lack, and it keeps those and says which they
+// are.
 func TestRecordsThatTheClusterLost(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -218,7 +218,7 @@ func member(s hraft.Server) Member {
 	return Member{ID: transport.NodeID(s.ID), Addr: dialAddress(string(s.Address)), Voter: s.Suffrage == hraft.Voter}
 }
 
-// Status is what this node knows of consensus.
+// Status reports this node's view of consensus.
 type Status struct {
 	State         string // Leader, Follower, Candidate
 	Term          uint64

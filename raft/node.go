@@ -48,7 +48,7 @@ type Node struct {
 	silent             sync.Map // the members that do not answer this node while it leads; see noteReach
 }
 
-// consensus is what hashicorp/raft runs, and what it runs for.
+// consensus holds hashicorp/raft and what it drives.
 type consensus struct {
 	raft    *hraft.Raft
 	running atomic.Bool
@@ -57,7 +57,7 @@ type consensus struct {
 	futures openFutures
 }
 
-// lifetime is how the member's tasks end.
+// lifetime ends the member's tasks.
 type lifetime struct {
 	ctx     context.Context // ends when Close begins
 	cancel  context.CancelFunc
@@ -65,14 +65,14 @@ type lifetime struct {
 	stopped chan struct{} // closed when the library has shut down
 }
 
-// agreement is what this member knows of the records that it and the others have: see recovery.
+// agreement tracks the records that this member and the others have: see recovery.
 type agreement struct {
 	acks     recovery.Acknowledged
 	receipts []byte // the key of this member's receipts; see acknowledged.go
 	disputes disputes
 }
 
-// members is what this member knows of the others.
+// members tracks the other members.
 type members struct {
 	mu      sync.Mutex
 	peers   map[uint32]*peerState // see peer
@@ -81,7 +81,7 @@ type members struct {
 	led     time.Time             // when it last began to lead
 }
 
-// peerState is what is known of another member. Its answers are known on the leader alone.
+// peerState tracks another member. Its answers are known on the leader alone.
 type peerState struct {
 	lastLog  uint64
 	lastSeen time.Time
@@ -224,7 +224,8 @@ func (n *Node) library() *hraft.Config {
 	c.ElectionTimeout = n.cfg.Election * 6 / 10
 	c.LeaderLeaseTimeout = n.lease()
 	c.CommitTimeout = min(20*time.Millisecond, n.cfg.Heartbeat/2) // how long a follower may not know that a record is committed
-	c.MaxAppendEntries = 64                                       // the library counts records and not bytes, and so many are in memory at once, for each follower and for applying
+	// the library counts records and not bytes, and so many are in memory at once, for each follower and for applying
+	c.MaxAppendEntries = 64
 	// A record that still waits in a buffered queue at Shutdown is never answered; the leader batches what waits either way.
 	c.BatchApplyCh = false
 	c.SnapshotThreshold = n.cfg.SnapshotThreshold
@@ -269,7 +270,8 @@ func (n *Node) Close() error {
 	n.rounds.mu.Unlock()
 	errs = append(errs, n.transport.Close())
 	if n.raft != nil {
-		for before := n.fsm.steps.Load(); !n.futures.drain(min(n.cfg.Election, time.Second)); { // Shutdown drops the batches behind the one that is being applied
+		// Shutdown drops the batches behind the one that is being applied
+		for before := n.fsm.steps.Load(); !n.futures.drain(min(n.cfg.Election, time.Second)); {
 			now := n.fsm.steps.Load()
 			if now == before && now%2 == 0 {
 				break // none is being applied, and none was in all this time
@@ -290,7 +292,7 @@ func (n *Node) Snapshot() error { return n.raft.Snapshot().Error() }
 // listens reports whether there is a peer port.
 func (n *Node) listens() bool { _, ok := n.transport.Listens(); return ok }
 
-// Addr is where the listener is bound; empty without one.
+// Addr returns the listener's address; empty without one.
 func (n *Node) Addr() string {
 	addr, _ := n.transport.Listens()
 	return addr

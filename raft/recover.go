@@ -50,7 +50,7 @@ func Members(cfg Config, sm StateMachine) (members []Member, err error) {
 	return members, err
 }
 
-// An Extent is what a node's log holds.
+// An Extent describes the content of a node's log.
 type Extent struct {
 	First, Last uint64 // records; 0 when there are none
 	Snapshot    uint64 // the newest; 0 for none

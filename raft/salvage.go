@@ -22,8 +22,8 @@ func AcceptLoss(cfg Config, sm StateMachine) (lost *recovery.LossError, err erro
 	return lost, err
 }
 
-// salvage makes and opens a new log in place of one that is damaged, or lacks its end. ok is false when this node is not alone, perhaps after
-// all: the rest of its log names other members, and they have everything.
+// salvage makes and opens a new log in place of one that is damaged, or lacks its end. ok is false when this node is
+// not alone, perhaps after all: the rest of its log names other members, and they have everything.
 func (n *Node) salvage(path string, why error) (ok bool, err error) {
 	if !n.cfg.Alone {
 		return false, nil

@@ -68,7 +68,8 @@ func (n *Node) checkLeader(leader uint32, term uint64) error {
 	if term != n.Term() {
 		return nil
 	}
-	if id, _, known := n.Leader(); known && id != leader && term == n.Term() { // the library forgets the leader before it moves to another term
+	// the library forgets the leader before it moves to another term
+	if id, _, known := n.Leader(); known && id != leader && term == n.Term() {
 		return fmt.Errorf("node %d leads term %d", id, term)
 	}
 	return nil

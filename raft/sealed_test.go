@@ -134,8 +134,9 @@ func TestDamagedRecordsAreFound(t *testing.T) {
 	}
 }
 
-// TestNothingNeedsAReplacedKey: what a member wrote under a key that was replaced is rewritten, the vote too, and its snapshots are replaced; then the key can go, when
-// the log has newer records and when it has none but the new term's. The log keeps what followers may ask for.
+// TestNothingNeedsAReplacedKey: what a member wrote under a key that was replaced is rewritten, the vote too, and its
+// snapshots are replaced; then the key can go, when the log has newer records and when it has none but the new term's.
+// The log keeps what followers may ask for.
 func TestNothingNeedsAReplacedKey(t *testing.T) {
 	t.Parallel()
 	home, masters := t.TempDir(), []seal.Master{seal.NewMaster()}

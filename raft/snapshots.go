@@ -25,7 +25,8 @@ import (
 )
 
 // snapshots is a member's directory of snapshots. It keeps no unreadable one: it moves that aside and has another made from the state.
-// Otherwise a member that needs a snapshot would wait until the log has grown enough for the next. Its methods may be called from any goroutine.
+// Otherwise a member that needs a snapshot would wait until the log has grown enough for the next. Its methods may be
+// called from any goroutine.
 type snapshots struct {
 	dir    string
 	aside  string // where unreadable ones go
@@ -40,7 +41,7 @@ func newSnapshots(cfg *Config, found *damage.Files) *snapshots {
 	return &snapshots{dir: snapshotDir(cfg.Dir), aside: cfg.Dir, files: cfg.LogFiles, keys: cfg.Keys, log: cfg.Logger, found: found, wanted: make(chan struct{}, 1)}
 }
 
-// snapshotDir is where, in a member's directory, the snapshots are.
+// snapshotDir is the directory of the snapshots, in a member's directory.
 func snapshotDir(dir string) string { return filepath.Join(dir, "snapshots") }
 
 const (
@@ -105,7 +106,8 @@ func (s *snapshots) open(id string) (f logstore.File, d description, err error) 
 	return f, d, nil
 }
 
-// List implements hraft.SnapshotStore: the newest first. It leaves out, and moves aside, snapshots whose descriptions differ from what was written.
+// List implements hraft.SnapshotStore: the newest first. It leaves out, and moves aside, snapshots whose descriptions
+// differ from what was written.
 func (s *snapshots) List() (list []*hraft.SnapshotMeta, err error) {
 	names, err := s.files.List(s.dir)
 	if err != nil {
@@ -142,12 +144,12 @@ func (s *snapshots) newest() (m hraft.SnapshotMeta, err error) {
 	return m, err
 }
 
-// usable is where the newest usable snapshot ends; 0 when there is none. A snapshot that is ahead of the state will be restored, so it must
-// be readable to its end.
+// usable returns the index at which the newest usable snapshot ends; 0 when there is none. A snapshot that is ahead of
+// the state will be restored, so it must be readable to its end.
 //
-// A log that was cut begins where a snapshot ends, and one of the two holds the configuration. Without that snapshot the library does not start
-// and the members are unknown. So such a log counts as damaged (see openStore): the node gets another from the other members (rejoin) or,
-// if it is alone, from its own files (salvage).
+// A log that was cut begins where a snapshot ends, and one of the two holds the configuration. Without that snapshot
+// the library does not start and the members are unknown. So such a log counts as damaged (see openStore): the node
+// gets another from the other members (rejoin) or, if it is alone, from its own files (salvage).
 func (s *snapshots) usable(applied uint64) (end uint64, err error) {
 	list, err := s.List()
 	for _, m := range list {
@@ -198,8 +200,8 @@ func (s *snapshots) reap(before uint64) error {
 	return err
 }
 
-// drop removes the snapshots that end behind a record: the state could not be restored from them. One that a leader sends next may end before them, and
-// would not be the newest.
+// drop removes the snapshots that end behind a record: the state could not be restored from them. One that a leader
+// sends next may end before them, and would not be the newest.
 func (s *snapshots) drop(behind uint64) error {
 	list, err := s.List()
 	for _, m := range list {

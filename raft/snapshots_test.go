@@ -51,8 +51,8 @@ func take(t *testing.T, s *snapshots, index uint64, members hraft.Configuration,
 	return sink.ID()
 }
 
-// TestEveryBitOfASnapshot flips each bit of a snapshot: it is moved aside, when it is listed if it lies in the description and when it is opened
-// if it lies in the state. So is a file that lost its end.
+// TestEveryBitOfASnapshot flips each bit of a snapshot: it is moved aside, when it is listed if it lies in the
+// description and when it is opened if it lies in the state. So is a file that lost its end.
 func TestEveryBitOfASnapshot(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -170,8 +170,8 @@ func (*unrestorable) Restore(io.Reader) error {
 	return oplog.Errorf(oplog.Corrupt, "the rows are not what their sender summed")
 }
 
-// TestASnapshotThatCannotBeRestoredMakesWay: a member refuses what a leader sent it. The next leader's snapshot ends before that one, and is there
-// when it was received all the same.
+// TestASnapshotThatCannotBeRestoredMakesWay: a member refuses what a leader sent it. The next leader's snapshot ends
+// before that one, and is there when it was received all the same.
 func TestASnapshotThatCannotBeRestoredMakesWay(t *testing.T) {
 	t.Parallel()
 	s, path := described(t)

@@ -28,7 +28,7 @@ func (n *Node) noteHello(id uint32, h *wire.RaftHello) {
 	n.peer(id).hello = &PeerVersion{Version: h.Version, Reads: bytes.Clone(h.Reads)}
 }
 
-// PeerVersion is what a peer's last hello said; false when this node has not heard it since its start.
+// PeerVersion returns the version in a peer's last hello; false when this node has not heard it since its start.
 func (n *Node) PeerVersion(id uint32) (PeerVersion, bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -37,8 +37,8 @@ func (n *Node) watch() {
 	}
 }
 
-// noteReach logs once that a member does not answer this node while it leads, and once that it is back: the library reports every heartbeat that
-// fails. The library calls it as it observes, so that nothing is dropped.
+// noteReach logs once that a member does not answer this node while it leads, and once that it is back: the library
+// reports every heartbeat that fails. The library calls it as it observes, so that nothing is dropped.
 func (n *Node) noteReach(observed any) {
 	switch o := observed.(type) {
 	case hraft.RaftState:

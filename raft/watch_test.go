@@ -35,7 +35,8 @@ func (b *lockedBuffer) lines(text string) (list []string) {
 	return list
 }
 
-// TestAPeerThatIsDownIsLoggedOnce: however often the leader fails to reach a member, its operator reads so once, and once that the member is back.
+// TestAPeerThatIsDownIsLoggedOnce: however often the leader fails to reach a member, its operator reads so once, and
+// once that the member is back.
 func TestAPeerThatIsDownIsLoggedOnce(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

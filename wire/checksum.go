@@ -5,10 +5,11 @@ import (
 	"hash/crc32"
 )
 
-// TCP's checksum has 16 bits, and proxies between two members compute it anew. One flipped bit in a record, a vote or a commit index can lose
-// an acknowledged write. So each frame between members ends with CRC-32C of all bytes before it; a checksum in the hello announces that.
+// TCP's checksum has 16 bits, and proxies between two members compute it anew. One flipped bit in a record, a vote or a
+// commit index can lose an acknowledged write. So each frame between members ends with CRC-32C of all bytes before it;
+// a checksum in the hello announces that.
 
-// checksumLen is how many bytes a frame's checksum has; the frame's length counts them.
+// checksumLen is the length of a frame's checksum in bytes; the frame's length counts them.
 const checksumLen = 4
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

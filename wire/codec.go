@@ -53,8 +53,8 @@ func decodeAt(b []byte, pos int, m Message, exact bool) error {
 	return p.read(in, at)
 }
 
-// read finds where the fields begin and reads them in their order, into the message at m. The payload is scanned: no length in it goes beyond
-// its end. After an error the message is incomplete.
+// read finds where the fields begin and reads them in their order, into the message at m. The payload is scanned: no
+// length in it goes beyond its end. After an error the message is incomplete.
 func (p *plan) read(in input, m unsafe.Pointer) (err error) {
 	found := append(make([]int, 0, 32), p.absent...) // on the stack
 	switch in.kind {

@@ -1,7 +1,8 @@
 // Package wire is the cluster protocol: frames on a stream, and the messages inside them. It knows bytes and
 // nothing else; it opens no sockets, starts no goroutines and imports no other package of this module but wire/field,
 // which describes values, and wire/large, which reads long payloads. Any package may call it: one goroutine at a time per Reader,
-// everything else from any. Every byte that it reads may be hostile: it checks a length before it allocates, and a depth before it recurses.
+// everything else from any. Every byte that it reads may be hostile: it checks a length before it allocates, and a
+// depth before it recurses.
 //
 // # Frames
 //
@@ -37,14 +38,16 @@
 // and one RECALL_END. SUBSCRIBE is answered by EVENT frames on its stream until UNSUBSCRIBE. A write that a
 // node may not take is answered READONLY_ERROR, shaped like ERROR, with the leader in its details.
 //
-// OPERATION, 0xB0, asks for any operation of the HTTP reference by its name, with the fields that the reference lists, wherever HTTP puts them;
-// OPERATION_RESULT, 0xB1, has the answer as the reference describes it. Both are extensions. An answer is at most about 16 MiB long and has at most
-// 262,144 values; one that would be more is refused with ERROR 4000, and so are operations that are streams or files, with where to ask for them.
+// OPERATION, 0xB0, asks for any operation of the HTTP reference by its name, with the fields that the reference lists,
+// wherever HTTP puts them; OPERATION_RESULT, 0xB1, has the answer as the reference describes it. Both are extensions.
+// An answer is at most about 16 MiB long and has at most 262,144 values; one that would be more is refused with ERROR
+// 4000, and so are operations that are streams or files, with where to ask for them.
 //
-// A peer sends CLUSTER_HELLO first. A member sends two: the first has its id and a nonce and nothing else. The answer has the other member's id, a nonce
-// and a mac; the second hello has all, and a mac of its own. A mac is HMAC-SHA256 with the cluster secret over "cairn hello server\0" or "cairn hello
-// client\0", the nonce of the dialing and of the answering side (32 bytes each), and their ids (4 bytes each, big-endian). The answering side sends one mac
-// for each secret that it accepts. A peer that is no member sends the secret itself, and no `raft` map.
+// A peer sends CLUSTER_HELLO first. A member sends two: the first has its id and a nonce and nothing else. The answer
+// has the other member's id, a nonce and a mac; the second hello has all, and a mac of its own. A mac is HMAC-SHA256
+// with the cluster secret over "cairn hello server\0" or "cairn hello client\0", the nonce of the dialing and of the
+// answering side (32 bytes each), and their ids (4 bytes each, big-endian). The answering side sends one mac for each
+// secret that it accepts. A peer that is no member sends the secret itself, and no `raft` map.
 //
 // The secret admits a node, and its ed25519 key says which node it is. The second hello and its answer carry the
 // sender's public key, its address and a proof: the signature of the same bytes as the mac of that side, followed by
@@ -55,8 +58,9 @@
 // what its version reads: entry_min to entry_max are versions of log records, state_min to state_max formats of snapshots,
 // reads the numbers of operations it knows, a byte each, and needs those that
 // its log holds and not every version knows. Either side refuses the other, with the reason, when one could not read the
-// other's log, and a hello that does not say what its version reads. With checksum, CRC-32C of the hello as it is encoded without that field, the sender ends each later frame with four
-// bytes that len counts: CRC-32C, big-endian, of all bytes of the frame before them. A member that answers such a hello does the same,
-// and a frame that does not match is answered ERROR 4000 and passed over. Raft travels inside OPLOG_PUSH, HEARTBEAT and REQUEST_VOTE as the
-// extension `raft`; 0xD0 to 0xDC are snapshots, forwarding, read indexes, membership and comparing.
+// other's log, and a hello that does not say what its version reads. With checksum, CRC-32C of the hello as it is
+// encoded without that field, the sender ends each later frame with four bytes that len counts: CRC-32C, big-endian, of
+// all bytes of the frame before them. A member that answers such a hello does the same, and a frame that does not match
+// is answered ERROR 4000 and passed over. Raft travels inside OPLOG_PUSH, HEARTBEAT and REQUEST_VOTE as the extension
+// `raft`; 0xD0 to 0xDC are snapshots, forwarding, read indexes, membership and comparing.
 package wire

@@ -51,7 +51,8 @@ func AppendFrame(dst []byte, f Frame) []byte {
 	return append(dst, f.Payload...)
 }
 
-// A FrameError says what is wrong with a frame. After one whose Fatal is set the reader does not know where the next frame begins: close the connection.
+// A FrameError says what is wrong with a frame. After one whose Fatal is set the reader does not know where the next
+// frame begins: close the connection.
 type FrameError struct {
 	Text  string
 	Fatal bool
@@ -77,8 +78,8 @@ func NewReader(r io.Reader, maxLength int) *Reader { return &Reader{r: r, max: m
 // SetLimit changes the largest length field accepted from the next frame on.
 func (r *Reader) SetLimit(maxLength int) { r.max = maxLength }
 
-// Announce has f called with the length of each payload of at least n bytes when its first piece (large.Piece) has come, and piece before each of its
-// pieces. An error of either ends the frame.
+// Announce has f called with the length of each payload of at least n bytes when its first piece (large.Piece) has
+// come, and piece before each of its pieces. An error of either ends the frame.
 func (r *Reader) Announce(n int, f func(length int) error, piece func() error) {
 	r.large, r.announce, r.piece = max(n, large.Piece), f, piece
 }

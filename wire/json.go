@@ -100,11 +100,12 @@ func appendNumber(b []byte, s string) []byte {
 	return appendF64(b, f)
 }
 
-// maxValues is how many values a free-form field may hold: as a tree they take many times their bytes on the wire.
+// maxValues limits the values of a free-form field: as a tree they take many times their bytes on the wire.
 const maxValues = 1 << 18
 
-// CheckSize refuses a value that the reader of a free-form field would refuse: one of more than maxValues values, or of more bytes than maxPlain.
-// It never counts too low: for each value it adds 8 bytes to the length of the text, since a number may take so many more on the wire.
+// CheckSize refuses a value that the reader of a free-form field would refuse: one of more than maxValues values, or of
+// more bytes than maxPlain. It never counts too low: for each value it adds 8 bytes to the length of the text, since a
+// number may take so many more on the wire.
 func (v JSON) CheckSize(maxPlain int) error {
 	values, quoted := 1, false
 	for i := 0; i < len(v); i++ {
@@ -212,8 +213,8 @@ func (t *tree) object(b []byte, pos, n int) (_ map[string]any, next int, err err
 }
 
 // jsonToMsgpack turns a JSON payload into the msgpack it stands for, straight from text to bytes: a tree of it would be
-// many times its size. encoding/json refuses more than 10,000 levels of nesting, so the recursion here ends; the caller's scan of the result
-// refuses more than MaxDepth.
+// many times its size. encoding/json refuses more than 10,000 levels of nesting, so the recursion here ends; the
+// caller's scan of the result refuses more than MaxDepth.
 func jsonToMsgpack(text []byte) ([]byte, error) {
 	first := json.RawMessage(text)
 	if !json.Valid(text) { // then it is wrong, or goes on behind the value: to look for that costs a copy and two more passes

@@ -44,7 +44,7 @@ func (m *Think) preset() {
 	*m = Think{RunConsolidation: true, RunConflictScan: true, ConsolidationLimit: 50}
 }
 
-// Trigger is something that deserves attention.
+// Trigger is something an agent should act on.
 type Trigger struct {
 	Reason          string   `wire:"reason"`
 	SourceRIDs      []string `wire:"source_rids"`

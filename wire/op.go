@@ -90,7 +90,8 @@ const (
 	OpPong  Op = 0xF2
 )
 
-// opNames are the opcodes' names as the protocol's tables spell them. Those of a row are of opcodes that follow each other, from its key on.
+// opNames are the opcodes' names as the protocol's tables spell them. Those of a row are of opcodes that follow each
+// other, from its key on.
 var opNames = func() (names [256]string) {
 	for first, row := range map[Op]string{
 		OpAuth:                "AUTH AUTH_OK AUTH_FAIL",

@@ -32,7 +32,7 @@ type OplogPull struct {
 
 func (m *OplogPull) preset() { m.Database = "default" }
 
-// MaxOps is how many operations a frame may bring.
+// MaxOps limits the operations in a frame.
 const MaxOps = 10_000
 
 // OplogEntry is one operation as peers exchange it.

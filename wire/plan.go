@@ -8,8 +8,8 @@ import (
 	"unsafe"
 )
 
-// A Message is the content of a frame: a pointer to a struct, whose tags describe its fields once, for writing and for reading, in the order
-// in which they are written. In a tag,
+// A Message is the content of a frame: a pointer to a struct, whose tags describe its fields once, for writing and for
+// reading, in the order in which they are written. In a tag,
 //
 //	wire:"name[,need][,kind]"
 //

@@ -5,10 +5,11 @@ package wire
 
 // RaftHello is the part of a hello between members, and of its answer.
 type RaftHello struct {
-	ClusterID   string `wire:"cluster_id,defaulted"` // empty while the sender belongs to no cluster
-	Purpose     string `wire:"purpose,defaulted"`    // heartbeat, append, snapshot or forward: the use of the connection
-	HasState    bool   `wire:"has_state,defaulted"`  // the sender has records, votes or a state beyond a founding that no vote has followed yet
-	EntryMin    uint32 `wire:"entry_min,defaulted"`  // versions of log records it reads
+	ClusterID string `wire:"cluster_id,defaulted"` // empty while the sender belongs to no cluster
+	Purpose   string `wire:"purpose,defaulted"`    // heartbeat, append, snapshot or forward: the use of the connection
+	// the sender has records, votes or a state beyond a founding that no vote has followed yet
+	HasState    bool   `wire:"has_state,defaulted"`
+	EntryMin    uint32 `wire:"entry_min,defaulted"` // versions of log records it reads
 	EntryMax    uint32 `wire:"entry_max,defaulted"`
 	Wire        string `wire:"wire,defaulted"` // where its clients find it
 	HTTP        string `wire:"http,defaulted"`
@@ -22,13 +23,16 @@ type RaftHello struct {
 	Receipt     string `wire:"receipt,extension"`     // the receiver's own proof of that
 	CommitTerm  uint64 `wire:"commit_term,extension"` // the last record that the sender knows to be committed; 0 for none
 	CommitIndex uint64 `wire:"commit_index,extension"`
-	Nonce       []byte `wire:"nonce,extension"`     // chosen by the sender: the mac of the other side proves the secret over it, and the last answer signs it
-	Key         string `wire:"key,extension"`       // the public key, in hex, of the sender's home
-	Addr        string `wire:"addr,extension"`      // where the sender is to be reached, as it signs it
-	Proof       []byte `wire:"proof,extension"`     // the key's signature
-	Stateless   bool   `wire:"stateless,extension"` // the sender has no state and gives no vote until a leader has taken it in again
-	MAC         []byte `wire:"mac,extension"`       // proves the cluster secret; of a first answer: one for each secret that the sender accepts
-	Checksum    uint32 `wire:"checksum,extension"`  // of the hello without it, and frames behind it end with theirs; 0 when the sender has none
+	// chosen by the sender: the mac of the other side proves the secret over it, and the last answer signs it
+	Nonce     []byte `wire:"nonce,extension"`
+	Key       string `wire:"key,extension"`       // the public key, in hex, of the sender's home
+	Addr      string `wire:"addr,extension"`      // where the sender is to be reached, as it signs it
+	Proof     []byte `wire:"proof,extension"`     // the key's signature
+	Stateless bool   `wire:"stateless,extension"` // the sender has no state and gives no vote until a leader has taken it in again
+	// proves the cluster secret; of a first answer: one for each secret that the sender accepts
+	MAC []byte `wire:"mac,extension"`
+	// of the hello without it, and frames behind it end with theirs; 0 when the sender has none
+	Checksum uint32 `wire:"checksum,extension"`
 }
 
 // RaftEntry is one log entry.
@@ -41,7 +45,7 @@ type RaftEntry struct {
 	AppendedAt int64  `wire:"a,extension"` // unix nanoseconds; 0 for none
 }
 
-// maxEntries is how many records an append may bring: more than the library sends.
+// maxEntries limits the records of an append: more than the library sends.
 const maxEntries = 4096
 
 func (RaftEntry) most() uint32 { return maxEntries }
@@ -56,10 +60,12 @@ type RaftAppend struct {
 	Commit     uint64      `wire:"commit"`
 	Entries    []RaftEntry `wire:"entries,extension"`
 
-	Acknowledged uint64      `wire:"acknowledged,extension"` // all records that were acknowledged are at or below it; 0 when the leader cannot tell yet
-	Clock        uint64      `wire:"clock,extension"`        // the leader's time, in Unix microseconds; 0 when it sends none
-	Heard        uint64      `wire:"heard,extension"`        // the mark of the follower's last answer that the leader had when it sent this; 0 for none
-	Last         []RaftPlace `wire:"last,extension"`         // in heartbeats: the last records that the members are known to have acknowledged
+	// all records that were acknowledged are at or below it; 0 when the leader cannot tell yet
+	Acknowledged uint64 `wire:"acknowledged,extension"`
+	Clock        uint64 `wire:"clock,extension"` // the leader's time, in Unix microseconds; 0 when it sends none
+	// the mark of the follower's last answer that the leader had when it sent this; 0 for none
+	Heard uint64      `wire:"heard,extension"`
+	Last  []RaftPlace `wire:"last,extension"` // in heartbeats: the last records that the members are known to have acknowledged
 }
 
 // RaftPlace is the last record that a member is known to have acknowledged. Receipt proves that to the member itself: no other one can make

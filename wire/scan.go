@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// MaxDepth is how deep a payload may nest.
+// MaxDepth limits the nesting of a payload.
 const MaxDepth = 1024
 
 // ErrPayload says that a payload is not the message it should be.

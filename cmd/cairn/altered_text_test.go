@@ -14,8 +14,9 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestAnAlteredTextReachesNoOtherMember: a text is altered in one member's state, below its checksums. That member leads, snapshots its state, and is to
-// bring up a member with an empty home, which takes nothing of it and says why. When another member leads, both are healed.
+// TestAnAlteredTextReachesNoOtherMember: a text is altered in one member's state, below its checksums. That member
+// leads, snapshots its state, and is to bring up a member with an empty home, which takes nothing of it and says why.
+// When another member leads, both are healed.
 func TestAnAlteredTextReachesNoOtherMember(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -26,6 +26,6 @@ socket on the node's host). Every node keeps the newest 10,000, and backups hold
 			})
 		}}
 	t.Flags(c)
-	c.Flags().IntVarP(&limit, "limit", "n", 100, "how many")
+	c.Flags().IntVarP(&limit, "limit", "n", 100, "number of changes")
 	return c
 }

@@ -79,8 +79,8 @@ func (a *authority) issue(id uint32, hosts []string, from, until time.Time) (nam
 	return name, a.sign(name, t)
 }
 
-// sign makes a key and a certificate that has a random serial number; without an authority yet it signs itself. It puts both in place, the key
-// first: a node that looks between the two keeps what it has.
+// sign makes a key and a certificate that has a random serial number; without an authority yet it signs itself. It puts
+// both in place, the key first: a node that looks between the two keeps what it has.
 func (a *authority) sign(name string, t *x509.Certificate) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -63,7 +63,7 @@ func (a *app) sayBackup(t *cli.Target, d backupDone) error {
 	return a.Tell(t.JSON, d, "%s\nindex %d  state %s  %d bytes", d.Path, d.Index, d.Hash, d.Size)
 }
 
-// backupDone is what a backup says of itself. Path is empty when there was nothing to back up.
+// backupDone describes a finished backup. Path is empty when there was nothing to back up.
 type backupDone struct {
 	Path  string      `json:"path"`
 	Since oplog.Index `json:"since"`

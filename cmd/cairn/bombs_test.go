@@ -104,7 +104,8 @@ func sortedNames[V any](m map[string]V) (names []string) {
 	return names
 }
 
-// bomb lets bombs off beside a listener's well-behaved client and watches the node's memory. Times are compared where bombs go off one by one.
+// bomb lets bombs off beside a listener's well-behaved client and watches the node's memory. Times are compared where
+// bombs go off one by one.
 func bomb(t *testing.T, p *cairntest.Node, l bombed, bombs ...func(context.Context)) {
 	pid := p.Cmd.Process.Pid
 	before, open := procStat(t, pid)

@@ -46,7 +46,7 @@ func (a *app) cluster() *cobra.Command {
 	join := change("join", "Add a node; it becomes a voter when it has caught up", true)
 	join.Flags().StringVar(&addr, "peer-addr", "", "its peer address, host:port")
 	join.Flags().StringVar(&role, "role", "voter", "voter or read_replica")
-	leave := change("leave", "Remove the node that is asked from its cluster", false)
+	leave := change("leave", "Remove the node that receives the command from its cluster", false)
 	remove := change("remove", "Remove a node that is gone for good", true)
 	promote := change("promote", "Make a replica a voter", true)
 	for _, c := range []*cobra.Command{join, leave, remove, promote} {
@@ -83,7 +83,7 @@ func (a *app) clusterInit() *cobra.Command {
 	fl.StringVar(&f.Advertise, "advertise", "", "the address peers dial; 127.0.0.1 and the peer port by default")
 	fl.StringVar(&f.Secret, "secret", "", "cluster secret; a new one is made when it is empty; other users of this machine can see it: prefer --secret-file")
 	fl.StringVar(&f.secretFile, "secret-file", "", "file with the cluster secret")
-	fl.BoolVar(&f.tls, "tls", false, "make certificates for the nodes, and an authority in tls/ beside the configuration unless there is one")
+	fl.BoolVar(&f.tls, "tls", false, "make certificates for the nodes, and an authority in tls/ next to the configuration unless there is one")
 	fl.BoolVar(&f.InsecurePeers, "insecure-peers", false, "let members on other machines talk in plain text, without certificates; only on a network that nobody else reaches")
 	fl.IntVar(&f.nodes, "nodes", 0, "write this many configurations for one machine")
 	fl.StringVar(&f.dir, "dir", "./cluster", "with --nodes: directory to write them to")

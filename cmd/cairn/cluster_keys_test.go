@@ -14,8 +14,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestKeysOfACluster: any member tells of all of them which keys their homes have, by id, and which certificates they show. A token that may
-// not administer is refused, and no answer has a key in it.
+// TestKeysOfACluster: any member tells of all of them which keys their homes have, by id, and which certificates they
+// show. A token that may not administer is refused, and no answer has a key in it.
 func TestKeysOfACluster(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -20,8 +20,9 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// patient and brisk are election timeouts, in milliseconds. Most tests go on with the leader they found, which must not fall because it was slow for a
-// moment; when its process ends it is replaced at once all the same. Where leaders fall silently, a test waits that long.
+// patient and brisk are election timeouts, in milliseconds. Most tests go on with the leader they found, which must not
+// fall because it was slow for a moment; when its process ends it is replaced at once all the same. Where leaders fall
+// silently, a test waits that long.
 const patient, brisk = 5000, 1000
 
 // electionMS is such a timeout, or a longer one on a slow machine.

@@ -80,7 +80,8 @@ func TestAConditionInOneWord(t *testing.T) {
 	first, second := min(a.Line.NodeID, b.Line.NodeID), max(a.Line.NodeID, b.Line.NodeID)
 	is(fmt.Sprintf("not healthy: no quorum, node %d and node %d unreachable", first, second), cli.ExitFailed, cli.ExitFailed)
 	if !suite.Within(suite.Patience, func() bool {
-		c := cairntest.Command(suite.Context(t), "remember", "lost to time", "--endpoints", p.Line.Wire, "--token-file", tokenFile, "--timeout", "10m") // it does not wait for as long
+		// it does not wait for as long
+		c := cairntest.Command(suite.Context(t), "remember", "lost to time", "--endpoints", p.Line.Wire, "--token-file", tokenFile, "--timeout", "10m")
 		var errs strings.Builder
 		c.Stderr = &errs
 		_ = c.Run() // its code is looked at

@@ -69,7 +69,8 @@ func TestDamagedFilesAreHealed(t *testing.T) {
 				write(5)
 				sameState(t, nodes)
 				checkExport(t, nodes[i], token, acked)
-				if file != "index" && file+how != "statetorn" { // a list of tables may be torn where it is whole: the state is older, and the log brings the rest
+				// a list of tables may be torn where it is whole: the state is older, and the log brings the rest
+				if file != "index" && file+how != "statetorn" {
 					aside, err := filepath.Glob(filepath.Join(home, file+".corrupt-*"))
 					if err != nil || len(aside) == 0 || !nodes[i].Says("moved aside") {
 						t.Errorf("moved aside: %v, %v", aside, err)

@@ -123,8 +123,8 @@ func (a *app) covenantJSON(v covenantVerb, request map[string]any, answer json.R
 	return a.JSON(m)
 }
 
-// covenantVerdict is what an answer says about the exit code: drift is a failure although the call was none. So is a tool that failed, which --json
-// shows in its answer instead.
+// covenantVerdict is what an answer says about the exit code: drift is a failure although the call was none. So is a
+// tool that failed, which --json shows in its answer instead.
 func covenantVerdict(answer json.RawMessage, asJSON bool) error {
 	var r struct {
 		Kind       string

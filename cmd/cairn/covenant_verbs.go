@@ -49,7 +49,7 @@ func toolCall(args []string) (map[string]any, error) {
 	return m, nil
 }
 
-// repair is what an operator does to a task.
+// repair makes the request that repairs a task.
 func repair(how string) func([]string) (map[string]any, error) {
 	return func(args []string) (map[string]any, error) {
 		m := map[string]any{"task_id": args[0], "action": how}

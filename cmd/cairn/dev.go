@@ -95,13 +95,13 @@ configuration does. Other users of this host and web pages are refused: deploy/S
 	c.Flags().StringVar(&siftHome, "sift-home", "", "directory of the SiftCoder sockets; HOME/run/siftcoder by default")
 	c.Flags().IntVar(&base, "port-base", 0, "wire on this port, gateway +1, stringd +4, Covenant's HTTP mirror +5")
 	c.Flags().StringVar(&model, "embed", "", "find memories by meaning too, with a model that 'cairn embed fetch' downloaded, or a model's directory")
-	c.Flags().BoolVar(&withSample, "sample", false, "store two hundred memories of an invented team, unless they are there, to try questions on")
+	c.Flags().BoolVar(&withSample, "sample", false, "store 200 memories of a fictional team, unless they are there, to try questions on")
 	k.Flags(c)
 	l.flags(c)
 	return c
 }
 
-// stopTimeout is how long a node may take to stop.
+// stopTimeout limits the time that a node may take to stop.
 const stopTimeout = 9 * time.Second
 
 // A welcome is what a command does for a person once the node serves: before and after it says so. The zero value does nothing.
@@ -183,7 +183,7 @@ func (a *app) announce(ctx context.Context, line cli.Ready, w welcome) error {
 	return nil
 }
 
-// openAdvice is what to do about a node that does not start, or stops by itself.
+// openAdvice says what to do about a node that does not start, or stops by itself.
 func openAdvice(err error) string {
 	switch {
 	case home.LossOf(err):
@@ -246,7 +246,8 @@ func (a *app) banner(l cli.Ready, hasSample bool) {
 	}
 }
 
-// greeting is where the node is found and what to try. The commands name the home where they would not find it by themselves.
+// greeting says where the node listens and what to try. The commands name the home where they would not find it by
+// themselves.
 func greeting(l cli.Ready, hasSample bool) string {
 	flag := " --home " + l.Home
 	if usual, err := filepath.Abs(cmp.Or(os.Getenv("CAIRN_HOME"), cli.DefaultHome)); err == nil && usual == l.Home {
@@ -269,7 +270,7 @@ func greeting(l cli.Ready, hasSample bool) string {
 `, l.Home, flag, l.HTTP, try)
 }
 
-// heapFloor is what the garbage collector takes to be in use at least. It runs when the heap has doubled: of a small node's
+// heapFloor is the least heap that the garbage collector assumes. It runs when the heap has doubled: of a small node's
 // every few requests of megabytes, and each time all others wait for it a little. It costs address space, and up to as much
 // garbage; no page of it is ever touched.
 const heapFloor = 64 << 20

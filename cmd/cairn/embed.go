@@ -31,7 +31,7 @@ func modelHome(c *cobra.Command, home *string) {
 	cli.HomeFlag(c.Flags(), home, "data directory; models are in its folder models")
 }
 
-// modelsFolder is where a home has its models.
+// modelsFolder returns the directory of a home's models.
 func modelsFolder(home string) string { return filepath.Join(home, "models") }
 
 // modelDir is the directory that a person means by the name of a model, or by its path.

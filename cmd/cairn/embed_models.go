@@ -55,7 +55,7 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// fetchedModel is what `embed fetch --json` prints.
+// fetchedModel holds the output of `embed fetch --json`.
 type fetchedModel struct {
 	Name    string `json:"name"`
 	Kind    string `json:"kind"`

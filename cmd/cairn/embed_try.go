@@ -16,7 +16,8 @@ import (
 	"github.com/cairndb/cairn/index/vector"
 )
 
-// sentences are what a model is tried on: five pairs that say one thing in two ways, with few words in common.
+// sentences holds the sentences that a model is tried on: five pairs that say one thing in two ways, with few words in
+// common.
 var sentences = []string{
 	"Alice leads the payments team",
 	"The person in charge of billing is Alice",
@@ -37,7 +38,7 @@ type likeness struct {
 	B      string  `json:"b"`
 }
 
-// triedModel is what `embed test --json` prints.
+// triedModel holds the output of `embed test --json`.
 type triedModel struct {
 	Model       string     `json:"model"`
 	Dim         int        `json:"dimensions"`
@@ -47,7 +48,7 @@ type triedModel struct {
 	TextsSecond float64    `json:"texts_a_second"`
 }
 
-// tryFor is how long a model's speed is measured.
+// tryFor is the time for which a model's speed is measured.
 const tryFor = 500 * time.Millisecond
 
 func (a *app) embedTest() *cobra.Command {
@@ -78,7 +79,7 @@ func (a *app) embedTest() *cobra.Command {
 		for _, l := range r.Nearest {
 			fmt.Fprintf(a.Out, "%.3f  %s\n       %s\n", l.Cosine, l.A, l.B)
 		}
-		fmt.Fprintf(a.Out, "\n%d of %d sentences are nearest to the one that says the same\n%.2f ms a text alone, %.0f texts a second in batches\n", r.PairsFound, len(sentences), r.Millis, r.TextsSecond)
+		fmt.Fprintf(a.Out, "\n%d of %d sentences are nearest to the one with the same meaning\n%.2f ms a text alone, %.0f texts a second in batches\n", r.PairsFound, len(sentences), r.Millis, r.TextsSecond)
 		return nil
 	}})
 	modelHome(c, &home)

@@ -23,14 +23,14 @@ const (
 func (a *app) embedUse() *cobra.Command {
 	var t cli.Target
 	var noWait, cancel bool
-	c := &cobra.Command{Use: "use DB [NAME|DIR|builtin|none]", Short: "Give a database to another model, and embed its memories with it", Args: cobra.RangeArgs(1, 2),
-		Long: `Gives a database to a model and shows how far its memories have their vectors. NAME is a model that "cairn embed fetch" brought
-into the home of the node; without it, the model that the node is configured with is meant. The node embeds in the background and goes on
-when this command is stopped; run it again to see progress. Until all memories have their new vector, the old ones answer; then the
-database changes over at once.
+	c := &cobra.Command{Use: "use DB [NAME|DIR|builtin|none]", Short: "Switch a database to another model, and embed its memories with it", Args: cobra.RangeArgs(1, 2),
+		Long: `Switches a database to a model and shows how many memories have their new vectors. NAME is a model that "cairn embed fetch"
+downloaded into the node's home; the default is the model in the node's configuration. The node embeds in the background and goes on
+when this command is stopped; run it again to see progress. Old vectors serve until all memories have a new one; then the database
+switches at once.
 
   cairn embed use default all-MiniLM-L6-v2
-  cairn embed use default --cancel      keep the model that it has
+  cairn embed use default --cancel      keep the current model
   cairn embed use default none          no vectors: words alone
 
 In a cluster fetch the model on every node: one that lacks it answers questions by words.`,
@@ -38,7 +38,7 @@ In a cluster fetch the model on every node: one that lacks it answers questions 
 			ask := map[string]any{}
 			switch {
 			case cancel && len(args) == 2:
-				return cli.Usagef("--cancel keeps the model that the database has: no other can be named with it")
+				return cli.Usagef("--cancel keeps the database's current model: give no model with it")
 			case cancel:
 				ask["cancel"] = true
 			case len(args) == 2:
@@ -54,7 +54,7 @@ In a cluster fetch the model on every node: one that lacks it answers questions 
 				return err
 			}
 			for _, id := range begun.Lacking {
-				fmt.Fprintf(a.Err, "node %d does not have this model: it answers questions by words until `cairn embed fetch` has brought it there\n", id)
+				fmt.Fprintf(a.Err, "node %d does not have this model: it answers questions by words until `cairn embed fetch` downloads it there\n", id)
 			}
 			is := begun.EmbeddingAnswer
 			if !noWait && !cancel {
@@ -65,12 +65,13 @@ In a cluster fetch the model on every node: one that lacks it answers questions 
 			return a.Tell(t.JSON, is, "%s", embedded(&is))
 		}}
 	t.Flags(c)
-	c.Flags().BoolVar(&cancel, "cancel", false, "end the change to another model that is under way")
+	c.Flags().BoolVar(&cancel, "cancel", false, "cancel the change to another model that is under way")
 	c.Flags().BoolVar(&noWait, "no-wait", false, "return at once; the node embeds in the background")
 	return c
 }
 
-// modelNamed is the model that a person means, by a name that the node understands: a directory's model by its full name, for the node may have it elsewhere.
+// modelNamed turns a person's name for a model into one that the node understands: a directory's model by its full
+// name, because the node may have it elsewhere.
 func modelNamed(home, named string) (string, error) {
 	if _, known := models.Find(named); known || named == "builtin" || named == "none" {
 		return named, nil
@@ -124,10 +125,11 @@ func (a *app) followEmbedding(ctx context.Context, t *cli.Target, at string, is 
 	return nil
 }
 
-// answers says whether the node's model answered when it was asked last.
+// answers says whether the node's model answered the last request.
 func answers(is *api.EmbeddingAnswer) bool { return is.EmbedderState != nil && is.Up }
 
-// embedProgress is a line about a database whose memories had so many vectors when it was looked at first, and for how long it is looked at.
+// embedProgress is a line about a database whose memories had so many vectors when it was looked at first, and for how
+// long it is looked at.
 func embedProgress(is *api.EmbeddingAnswer, first uint64, took time.Duration) string {
 	line := fmt.Sprintf("%d of %d memories", is.Done, is.Of)
 	if !answers(is) {

@@ -9,8 +9,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestEscapesAreShown: commands for a terminal that others left in texts, namespaces, names and labels reach no terminal, whatever verb prints
-// them. Programs read them as they are, in JSON.
+// TestEscapesAreShown: commands for a terminal that others left in texts, namespaces, names and labels reach no
+// terminal, whatever verb prints them. Programs read them as they are, in JSON.
 func TestEscapesAreShown(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

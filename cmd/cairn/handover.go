@@ -13,13 +13,13 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// handover is what a node's supervisor runs before it stops the node, so that no client waits for an election.
+// handover moves leadership away. A supervisor runs it before it stops a node, so that no client waits for an election.
 func (a *app) handover() *cobra.Command {
 	var t cli.Target
-	c := &cobra.Command{Use: "handover", Short: "Transfer leadership away from the node that is asked and wait until another node leads; for hooks that run before it stops", Args: cobra.NoArgs,
-		Long: `If the node that is asked leads, hand leadership over and wait until another node leads. Nothing is done when it does not
-lead, or is the only voter. Exits with 1 when no other node leads in time: the node may be stopped all the same, and the
-others elect.`,
+	c := &cobra.Command{Use: "handover", Short: "Move leadership away from this node and wait until another node leads; for hooks that run before the node stops", Args: cobra.NoArgs,
+		Long: `If the node that receives the command leads, it hands leadership over, and the command waits until another node leads. If it does not
+lead, or is the only voter, nothing happens. Exits with 1 when no other node leads in time: the node may be stopped all the same, and
+the others elect a leader.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			ctx, cancel := t.Context(c.Context())
 			defer cancel()

@@ -142,9 +142,9 @@ var outer = map[string][]string{
 	"node/console": {},
 }
 
-// libraries says which packages, each alone and not what is below it, may import a library that is wanted in one place. Bleve finds text and is compared
-// with; hashicorp/raft is consensus, with its log, its connections and its recovery; pebble is the state; zstd packs frames, entries, snapshots, and
-// what two dialects are sent packed.
+// libraries says which packages, each alone and not what is below it, may import a library that is wanted in one place.
+// Bleve finds text and is compared with; hashicorp/raft is consensus, with its log, its connections and its recovery;
+// pebble is the state; zstd packs frames, entries, snapshots, and what two dialects are sent packed.
 var libraries = map[string][]string{
 	"github.com/blevesearch/":              {"index/stock", "index/text"},
 	"github.com/cockroachdb/pebble/":       {"oplog/store", "oplog/store/storetest"},
@@ -162,8 +162,8 @@ var libraries = map[string][]string{
 // cobraRoom is the room of verbs and flags.
 const cobraRoom = "cmd"
 
-// TestLayers holds the arrows: between rooms, between the packages of each room, and to the libraries that have one place. A package without a row is an
-// error, and so is an arrow of the tables that no import has.
+// TestLayers holds the arrows: between rooms, between the packages of each room, and to the libraries that have one
+// place. A package without a row is an error, and so is an arrow of the tables that no import has.
 func TestLayers(t *testing.T) {
 	t.Parallel()
 	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", module+"...").Output()

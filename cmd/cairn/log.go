@@ -38,7 +38,7 @@ func (a *app) log() *cobra.Command {
 	}}
 	t.Flags(c)
 	c.Flags().Uint64Var(&from, "from", 0, "first log index; the newest lines by default")
-	c.Flags().IntVarP(&limit, "limit", "n", 20, "how many lines")
+	c.Flags().IntVarP(&limit, "limit", "n", 20, "number of lines")
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "keep running and print what is applied")
 	group.AddCommand(c)
 	return group
@@ -75,7 +75,7 @@ func (a *app) logPage(ctx context.Context, t *cli.Target, from uint64, limit int
 	}
 }
 
-// does is what an entry does, for people: kinds and ids.
+// does describes an entry for people: kinds and ids.
 func does(l api.LogLine) string {
 	var all []string
 	for _, o := range l.Operations {

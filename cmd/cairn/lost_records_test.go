@@ -13,9 +13,9 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestRecordsThatTheClusterLostAreImported: while the leader is down, old copies of the homes of the other two are started. They elect one of them,
-// without the records since the copies. When the old leader is started again it keeps its records, and every node names them; it rejoins, and an
-// operator has the cluster take what they wrote.
+// TestRecordsThatTheClusterLostAreImported: while the leader is down, old copies of the homes of the other two are
+// started. They elect one of them, without the records since the copies. When the old leader is started again it keeps
+// its records, and every node names them; it rejoins, and an operator has the cluster take what they wrote.
 func TestRecordsThatTheClusterLostAreImported(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

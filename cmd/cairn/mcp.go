@@ -17,7 +17,7 @@ import (
 func (a *app) mcp() *cobra.Command {
 	var t cli.Target
 	c := &cobra.Command{Use: "mcp", Short: "Serve memory to a model over stdin and stdout (MCP)", Args: cobra.NoArgs,
-		Long: `Serve memory to a model over stdin and stdout, as the Model Context Protocol has it.
+		Long: `Serve memory to a model over stdin and stdout, as the Model Context Protocol defines it.
 
   {"mcpServers": {"cairn": {"command": "cairn", "args": ["mcp", "--home", "/path/to/cairn-data"]}}}
 

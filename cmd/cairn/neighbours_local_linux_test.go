@@ -313,8 +313,9 @@ func TestSocketsAndFilesAreTheUsersOwn(t *testing.T) {
 	})
 }
 
-// TestPlantedHome: a node does not start in a home that another user made or may enter, and follows no link that was planted in its own: it says
-// what to do about the first, and leaves the file at the other end alone. A command does not use another user's home in the working directory.
+// TestPlantedHome: a node does not start in a home that another user made or may enter, and follows no link that was
+// planted in its own: it says what to do about the first, and leaves the file at the other end alone. A command does
+// not use another user's home in the working directory.
 func TestPlantedHome(t *testing.T) {
 	t.Parallel()
 	refused := func(dir, want string) {

@@ -32,8 +32,8 @@ type listener struct {
 	unfinished []byte // a large request without its end
 }
 
-// TestHostileNeighboursOfTheNetwork: a client that reaches the ports of a node and does not hold the right token is refused at each of them,
-// reads nothing, leaves nothing in the log or the audit, and costs a bounded amount of memory.
+// TestHostileNeighboursOfTheNetwork: a client that reaches the ports of a node and does not hold the right token is
+// refused at each of them, reads nothing, leaves nothing in the log or the audit, and costs a bounded amount of memory.
 func TestHostileNeighboursOfTheNetwork(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -116,7 +116,8 @@ func TestHostileNeighboursOfTheNetwork(t *testing.T) {
 				peak = max(peak, now)
 				time.Sleep(10 * time.Millisecond)
 			}
-			if grew := peak - start; grew > floodMemory && !testing.Short() { // -short is for the race detector, under which a process holds several times as much
+			// -short is for the race detector, under which a process holds several times as much
+			if grew := peak - start; grew > floodMemory && !testing.Short() {
 				t.Errorf("300 connections hold %d MiB", grew>>20)
 			}
 			tg := cli.Target{Endpoints: []string{p.Line.HTTP}, TokenFile: p.TokenFile(), Timeout: suite.Patience}

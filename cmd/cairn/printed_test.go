@@ -79,8 +79,8 @@ func printedCommands(t *testing.T, root string) map[string]string {
 	return all
 }
 
-// elsewhere are the printed commands that need more than a node and its files: those that begin with words are parsed here as they are printed, and
-// run by another test.
+// elsewhere are the printed commands that need more than a node and its files: those that begin with words are parsed
+// here as they are printed, and run by another test.
 var elsewhere = map[string]string{
 	"bench failover": "TestBenchFailover", "bench gateway": "TestBenchGateway",
 	"bench lag": "TestBenchFollowerReads", "bench load": "TestBenchLoadPrintsWhatWasAchieved", "bench recall": "TestRecallAgainst", "bench snapshot": "TestBenchSnapshot",
@@ -93,8 +93,8 @@ var elsewhere = map[string]string{
 	"sift": "TestSiftVerbs", "status --endpoints": "TestREADMETLS",
 }
 
-// TestEveryPrintedCommandRuns: each command that pages and help print is one that the binary takes, with its flags and as many arguments, and runs: here, on a
-// node that has what it names, or in the test that elsewhere names.
+// TestEveryPrintedCommandRuns: each command that pages and help print is one that the binary takes, with its flags and
+// as many arguments, and runs: here, on a node that has what it names, or in the test that elsewhere names.
 func TestEveryPrintedCommandRuns(t *testing.T) {
 	suite.Full(t)
 	if testing.Short() {
@@ -187,7 +187,8 @@ func alternatives(line string) (lines []string) {
 	return lines
 }
 
-// parsed fails the test unless the binary takes a command as it is printed. One that is only mentioned lacks its arguments, or the value of its last flag.
+// parsed fails the test unless the binary takes a command as it is printed. One that is only mentioned lacks its
+// arguments, or the value of its last flag.
 func parsed(t *testing.T, where string, argv []string) (mention bool) {
 	t.Helper()
 	at := strings.Join(argv, " ")

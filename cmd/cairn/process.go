@@ -10,7 +10,7 @@ import (
 	"github.com/cairndb/cairn/local/process/standalone"
 )
 
-// process is the process surface as a program of its own. Its flags have one dash, as its callers write them.
+// process runs the process surface as its own program. Its flags have one dash, as its callers write them.
 func (a *app) process() *cobra.Command {
 	return &cobra.Command{
 		Use: "process -serve|-bridge|-stop|-version|-install", Short: "Run the process surface by itself",

@@ -64,7 +64,8 @@ func TestREADMEThreeNodes(t *testing.T) {
 			continue
 		case strings.HasPrefix(line, "kill"):
 			killed = true
-			lines = append(lines, "until ./cluster/cairn status | grep '1 \\*.*Leader'; do ./cluster/cairn cluster transfer --node-id 1 || sleep 0.1; done") // a busy machine may elect another
+			// a busy machine may elect another
+			lines = append(lines, "until ./cluster/cairn status | grep '1 \\*.*Leader'; do ./cluster/cairn cluster transfer --node-id 1 || sleep 0.1; done")
 			line = strings.Replace(line, "PID", pid, 1)
 		}
 		lines = append(lines, ports.Replace(line))

@@ -97,8 +97,8 @@ func asPrinted(t *testing.T, name string, arg ...string) string {
 	return string(out)
 }
 
-// TestREADMERunsAsPrinted runs what the README and the page on operating show, in a directory like a newcomer's. Only the ports are other ones: the
-// protocols' own may be taken.
+// TestREADMERunsAsPrinted runs what the README and the page on operating show, in a directory like a newcomer's. Only
+// the ports are other ones: the protocols' own may be taken.
 func TestREADMERunsAsPrinted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped in -short: the same commands as without the race detector")

@@ -136,7 +136,7 @@ the record. See deploy/runbooks/poisoned-record.md.
 The node that had them moved its log aside.
 
   cairn recover --config FILE --lost              says which records they are; changes nothing
-  cairn recover --config FILE --import-lost LOG   has the cluster take what they write, under their idempotency keys; safe to run again
+  cairn recover --config FILE --import-lost LOG   imports what they write, under their idempotency keys; safe to run again
 
 What the cluster has stored since may refuse some of them. Changes of the cluster itself (databases, tokens, limits) are not imported.`
 
@@ -173,9 +173,9 @@ func (a *app) recover() *cobra.Command {
 	}
 	of.flags(c)
 	c.Flags().BoolVar(&acceptLoss, "accept-loss", false, "go on without the records that the node names as lost")
-	c.Flags().Uint64Var(&index, "skip-record", 0, "the index of the record that every node stops at")
+	c.Flags().Uint64Var(&index, "skip-record", 0, "the index of the record at which every node stops")
 	c.Flags().BoolVar(&lost, "lost", false, "list the records that this home keeps and the cluster lacks")
-	c.Flags().StringVar(&importLost, "import-lost", "", "have the cluster take the records in a log that was moved aside, as --lost names it")
+	c.Flags().StringVar(&importLost, "import-lost", "", "import the records of a log that was moved aside into the cluster; --lost lists such logs")
 	c.Flags().StringVar(&digest, "sha256", "", "digest of the record, as the same command prints it without this flag")
 	return c
 }

@@ -69,7 +69,7 @@ func TestRecoverFromALostMajority(t *testing.T) {
 	if out, code := cairntest.Run(t, "cluster", "recover", "--config", config, "--give-up", others(l)); code != 0 || !strings.Contains(out, "only member") {
 		t.Fatalf("recover: exit %d, %s", code, out)
 	}
-	if out, code := cairntest.Run(t, "doctor", "--config", config, "--deep"); code != 0 || !strings.Contains(out, "computed anew") {
+	if out, code := cairntest.Run(t, "doctor", "--config", config, "--deep"); code != 0 || !strings.Contains(out, "computed again") {
 		t.Errorf("doctor: exit %d, %s", code, out)
 	}
 	nodes[l].Launch()()
@@ -207,7 +207,7 @@ func TestDoctorComparesLogAndState(t *testing.T) {
 		}
 	}
 	run("in both")
-	if f, _ := look(); f.Status != doctor.OK || !strings.Contains(f.Says, "computed anew") || !strings.Contains(f.Says, "log 1 to ") {
+	if f, _ := look(); f.Status != doctor.OK || !strings.Contains(f.Says, "computed again") || !strings.Contains(f.Says, "log 1 to ") {
 		t.Errorf("a node that was stopped: %+v", f)
 	}
 	old, now := filepath.Join(home, "old-raft"), filepath.Join(home, "raft")

@@ -247,7 +247,8 @@ func keysOf(t *testing.T, home, keyFile string) []keyInfo {
 	return jsonOf[[]keyInfo](t, "key", "list", "--home", home, "--key-file", keyFile)
 }
 
-// TestAChangeOfKeysIsKilled: `cairn key encrypt` of a home that has a snapshot, killed at any moment; the same command finishes what was begun.
+// TestAChangeOfKeysIsKilled: `cairn key encrypt` of a home that has a snapshot, killed at any moment; the same command
+// finishes what was begun.
 func TestAChangeOfKeysIsKilled(t *testing.T) {
 	suite.Full(t)
 	if testing.Short() {
@@ -311,8 +312,8 @@ func TestAChangeOfKeysIsKilled(t *testing.T) {
 	}
 }
 
-// TestARotationIsKilled: a node that brings its files under a new data key is killed at any moment, again and again; it serves all it has from
-// each start on, and at last has one key.
+// TestARotationIsKilled: a node that brings its files under a new data key is killed at any moment, again and again; it
+// serves all it has from each start on, and at last has one key.
 func TestARotationIsKilled(t *testing.T) {
 	suite.Full(t)
 	if testing.Short() {

@@ -9,8 +9,9 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestEveryFieldHasAFlag: a field of a question that the command line can carry has a flag, or stands here with those that have none. A flag
-// says what its field means and has its default. Other verbs of memories have their flags from their fields.
+// TestEveryFieldHasAFlag: a field of a question that the command line can carry has a flag, or stands here with those
+// that have none. A flag says what its field means and has its default. Other verbs of memories have their flags from
+// their fields.
 func TestEveryFieldHasAFlag(t *testing.T) {
 	verb := (&app{}).recall()
 	// Given as an argument or by flags of another kind, or by programs alone.

@@ -14,8 +14,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestAKilledRestoreIsNoEmptyHome kills `cairn restore` at random moments. A home that it has begun to fill starts with all that the backup has, or not
-// at all, and names the command that goes on.
+// TestAKilledRestoreIsNoEmptyHome kills `cairn restore` at random moments. A home that it has begun to fill starts with
+// all that the backup has, or not at all, and names the command that goes on.
 func TestAKilledRestoreIsNoEmptyHome(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -217,8 +217,8 @@ func rowOf(raw json.RawMessage) (row importRow, err error) {
 	return memory, err
 }
 
-// instant is seconds since 1970, written as a number or as ISO 8601 with or without a zone (UTC then): gateways write numbers, and verbs and
-// other products texts.
+// instant is seconds since 1970, written as a number or as ISO 8601 with or without a zone (UTC then): gateways write
+// numbers, and verbs and other products texts.
 type instant float64
 
 // UnmarshalJSON implements json.Unmarshaler.

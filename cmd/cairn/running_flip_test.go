@@ -23,8 +23,9 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestDamageOfARunningNodeIsNamedAndHealed: bits of a member's index are changed while it is down, and bits of its tables while it runs. A read of these fails, and metrics, status of
-// every member and the doctor name node, files and way out. It stops when the others can heal it, and after its next start it has what they have.
+// TestDamageOfARunningNodeIsNamedAndHealed: bits of a member's index are changed while it is down, and bits of its
+// tables while it runs. A read of these fails, and metrics, status of every member and the doctor name node, files and
+// way out. It stops when the others can heal it, and after its next start it has what they have.
 func TestDamageOfARunningNodeIsNamedAndHealed(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

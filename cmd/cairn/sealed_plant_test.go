@@ -124,7 +124,7 @@ func plantLocally(t *testing.T, p *cairntest.Node, plant *planted) {
 		covenantAsked[json.RawMessage](t, cov, map[string]any{"kind": "post_a2_a_result", "result": map[string]any{"task_id": id, "status": "ok", "content": []any{map[string]any{"type": "text", "text": plant.next()}}}})
 	}
 	if v := covenantAsked[json.RawMessage](t, cov, map[string]any{"kind": "verify_audit_integrity"}); !bytes.Contains(v, []byte(`"valid":true`)) {
-		t.Errorf("the audit files do not vouch for each other: %s", v)
+		t.Errorf("the event file and its hash chain do not match: %s", v)
 	}
 }
 

@@ -24,8 +24,8 @@ import (
 
 const marker = "zqplant"
 
-// marked counts the different planted texts in names and files below a directory, those in compressed tables of a state included, and names a
-// file that has one.
+// marked counts the different planted texts in names and files below a directory, those in compressed tables of a state
+// included, and names a file that has one.
 func marked(t *testing.T, dir string) (n int, where string) {
 	t.Helper()
 	seen := map[string]bool{}

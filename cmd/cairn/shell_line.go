@@ -11,8 +11,8 @@ import (
 
 var errQuote = errors.New("a quote is not closed")
 
-// words splits a line as a system's shell does: at spaces, outside of quotes; a backslash takes the next character as it is, where one begins a
-// command of the shell's own it stays; # begins a comment.
+// words splits a line as a system's shell does: at spaces, outside of quotes; a backslash takes the next character as
+// it is, where one begins a command of the shell's own it stays; # begins a comment.
 func words(line string) (out []string, err error) {
 	var word strings.Builder
 	some, quote := false, rune(0)
@@ -50,7 +50,7 @@ func words(line string) (out []string, err error) {
 	return out, nil
 }
 
-// maxHistory is how many lines are kept of earlier shells.
+// maxHistory limits the lines kept of earlier shells.
 const maxHistory = 1000
 
 // lineHistory is the lines of this shell and of earlier ones, the newest first. It implements term.History.
@@ -59,7 +59,7 @@ type lineHistory struct {
 	path  string   // blank: this shell's alone
 }
 
-// openHistory reads the user's history; without a readable one it begins anew.
+// openHistory reads the user's history; without a readable one it starts an empty one.
 func openHistory() *lineHistory {
 	all, err := cli.OpenContexts() // it lies beside them
 	if err != nil || all.Dir() == "" {

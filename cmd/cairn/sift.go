@@ -98,10 +98,10 @@ var siftVerbs = []siftVerb{
 		}},
 	{use: "ping", short: "Ask whether the workspace is served", args: cobra.NoArgs, wait: siftWait, request: siftKind("ping")},
 	{use: "drain", short: "Show how many events wait for a summary", args: cobra.NoArgs, wait: siftWait, request: siftKind("drain")},
-	{use: "stop", short: "Stop what serves the workspace", args: cobra.NoArgs, wait: siftWait, request: siftKind("shutdown")},
+	{use: "stop", short: "Stop serving the workspace", args: cobra.NoArgs, wait: siftWait, request: siftKind("shutdown")},
 }
 
-// siftWait is how long an answer is waited for that needs no work.
+// siftWait is the timeout for an answer that needs no work.
 const siftWait = 5 * time.Second
 
 func siftKind(kind string) func(*pflag.FlagSet, []string) (any, error) {
@@ -181,7 +181,7 @@ func (a *app) siftCommand(t *siftTarget, v siftVerb) *cobra.Command {
 	return c
 }
 
-// siftState is what status prints, with the keys that scripts know.
+// siftState holds the output of status, with the keys that scripts know.
 type siftState struct {
 	Daemon    string          `json:"daemon"` // running, error or unreachable
 	Namespace string          `json:"namespace"`

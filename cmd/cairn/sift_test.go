@@ -155,8 +155,8 @@ func TestSiftKilled(t *testing.T) {
 	}
 }
 
-// TestCapturesLeaveNoSecretOnDisk has secrets captured through every protocol, and looks for them in every file of the node and in its log at
-// the finest level.
+// TestCapturesLeaveNoSecretOnDisk has secrets captured through every protocol, and looks for them in every file of the
+// node and in its log at the finest level.
 func TestCapturesLeaveNoSecretOnDisk(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -288,7 +288,8 @@ func TestSiftLargeCapture(t *testing.T) {
 		fmt.Fprintf(&lines, "%x lorem %x ipsum %x\\n", i*2654435761%1000003, i*40503%65521, i*i)
 	}
 	try := 0
-	suite.Eventually(t, "a leader that the largest request leaves in its place", func() bool { // a busy machine may elect for reasons of its own; what costs a leader its place does so each time
+	// a busy machine may elect for reasons of its own; what costs a leader its place does so each time
+	suite.Eventually(t, "a leader that the largest request leaves in its place", func() bool {
 		try++
 		lead := leaderOf(t, nodes)
 		term := siftTerm(t, sockets[lead])

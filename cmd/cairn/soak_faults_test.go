@@ -227,8 +227,9 @@ func (s *soak) emptiedBeside() {
 	s.whole()
 }
 
-// rolledBack puts an old copy of a follower's home, or of a part of it, in the place of what it has. The others know it to be old, but those that
-// are there when it comes back lack what it acknowledged last: they may not go on without the leader.
+// rolledBack puts an old copy of a follower's home, or of a part of it, in the place of what it has. The others know it
+// to be old, but those that are there when it comes back lack what it acknowledged last: they may not go on without the
+// leader.
 func (s *soak) rolledBack(part string) {
 	s.whole()
 	i := (s.leader() + 1) % s.voters

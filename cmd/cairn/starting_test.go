@@ -9,7 +9,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestAKilledNodeKnowsItsTokens: from its first answer after it was killed a node takes a token that it made, or says that it has only started.
+// TestAKilledNodeKnowsItsTokens: from its first answer after it was killed a node takes a token that it made, or says
+// that it has only started.
 func TestAKilledNodeKnowsItsTokens(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

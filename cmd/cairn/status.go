@@ -26,10 +26,10 @@ func (a *app) status() *cobra.Command {
 	var watch, codes bool
 	var every time.Duration
 	c := &cobra.Command{Use: "status", Short: "Show the cluster", Args: cobra.NoArgs,
-		Long: `Show the cluster as the node that is asked sees it: "healthy", "degraded: node 3 unreachable" (it takes writes), or "not healthy"
+		Long: `Show the cluster as the node at the given endpoint sees it: "healthy", "degraded: node 3 unreachable" (it takes writes), or "not healthy"
 with the reason. /v1/health, the console and the metric cairn_cluster_condition say the same. Lines before the tables name the files
-in which a node found damage since it started, and what heals them. The second table is of the files of each node's state: their size,
-what compaction has yet to merge, and how often a damaged block was read since the node started.
+in which a node found damage since it started, and how they are repaired. The second table shows the files of each node's state: their size,
+the bytes that compaction has yet to merge, and how often a damaged block was read since the node started.
 
 Exits with 1 when the cluster is not healthy or the node does not answer, and with --exit-code with 3 when it is degraded.`,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -97,7 +97,7 @@ func printStatus(w io.Writer, s api.ClusterStatus) error {
 	}
 	for _, p := range all {
 		for _, d := range p.Disputes {
-			fmt.Fprintf(w, "node %d  disputes what node %d says (%d times): %s\n        %s (runbook divergence.md)\n", p.NodeID, d.Peer, d.Times, d.Says, cmp.Or(d.Verdict, "too few other voters say yet what they hold"))
+			fmt.Fprintf(w, "node %d  disputes what node %d says (%d times): %s\n        %s (runbook divergence.md)\n", p.NodeID, d.Peer, d.Times, d.Says, cmp.Or(d.Verdict, "too few other voters have answered yet"))
 		}
 	}
 	for _, p := range all {
@@ -158,14 +158,15 @@ func printLeftovers(w io.Writer, node uint32, l api.Leftovers) {
 		fmt.Fprintf(w, "node %d  is rewriting its files under its new data key: %s left\n", node, strings.Join(l.OldKeys, ", "))
 	}
 	for _, r := range l.Lost {
-		fmt.Fprintf(w, "node %d  keeps records %d to %d, which the cluster lacks; %d of them are surely acknowledged (%s)\n        have them imported, on that node: cairn recover --import-lost %s (runbook divergence.md)\n", node, r.First, r.Last, r.Acknowledged, r.Log, r.Log)
+		fmt.Fprintf(w, "node %d  keeps records %d to %d, which the cluster lacks; %d of them are known to be acknowledged (%s)\n        import them, on that node: cairn recover --import-lost %s (runbook divergence.md)\n", node, r.First, r.Last, r.Acknowledged, r.Log, r.Log)
 	}
 	if len(l.SetAside) > 0 {
 		fmt.Fprintf(w, "node %d  moved files aside that were damaged or differ from a majority's: %s\n        keep them until every member is healthy, then remove them (runbooks damaged-state.md, divergence.md)\n", node, strings.Join(l.SetAside, ", "))
 	}
 }
 
-// printStores is what each node's state costs on its disk: BEHIND is what compaction has yet to merge, DAMAGED how often a damaged block was read.
+// printStores prints the size of each node's state on its disk: BEHIND is what compaction has yet to merge, DAMAGED how
+// often a damaged block was read.
 func printStores(w io.Writer, s api.ClusterStatus) error {
 	fmt.Fprintln(w)
 	return cli.Rows(w, cli.Members(&s), "NODE|DISK|TABLES|BEHIND|DAMAGED", func(p api.Peer) []any {

@@ -82,7 +82,7 @@ func (h *host) roots() ([]string, error) {
 	return h.local.Roots, nil
 }
 
-// stringDirs are where the daemon and its agents keep their files.
+// stringDirs returns the directories of the daemon's and its agents' files.
 func stringDirs(l config.Local, run string, dev bool) (data, agents string, err error) {
 	root := filepath.Join(run, "string")
 	if !dev && l.Home == "" {
@@ -108,7 +108,7 @@ func memoryDir(home string) (string, error) {
 		return "", err
 	}
 	if st.Type != 0x01021994 { // tmpfs
-		return "", fmt.Errorf("%s is no memory", shm)
+		return "", fmt.Errorf("%s is not a tmpfs", shm)
 	}
 	of := fnv.New64a()
 	of.Write([]byte(home))

@@ -15,7 +15,7 @@ import (
 	"github.com/cairndb/cairn/oplog/private"
 )
 
-// host is what a local surface gets of the process it runs in.
+// host holds what a local surface needs of its process.
 type host struct {
 	node   *node.Node
 	home   string // of the node, absolute

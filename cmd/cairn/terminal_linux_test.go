@@ -10,7 +10,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestShellOnATerminal: it completes, remembers its lines without tokens, ends a verb on Ctrl-C and not itself, and leaves the terminal as it was.
+// TestShellOnATerminal: it completes, remembers its lines without tokens, ends a verb on Ctrl-C and not itself, and
+// leaves the terminal as it was.
 func TestShellOnATerminal(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

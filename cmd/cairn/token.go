@@ -79,7 +79,7 @@ func (a *app) tokenRevoke(t *cli.Target) *cobra.Command {
 	}}
 }
 
-// stateOfToken is whether a token opens anything.
+// stateOfToken says whether a token is valid, expired or revoked, or until when it is valid.
 func stateOfToken(r api.Token, now time.Time) string {
 	switch {
 	case r.Revoked != nil:

@@ -35,11 +35,11 @@ func (a *app) top() *cobra.Command {
 	v := &top{app: *a}
 	var once bool
 	c := &cobra.Command{Use: "top", Short: "Watch the cluster live: rates, latencies, lag, who leads", Args: cobra.NoArgs,
-		Long: `Watch the cluster live: of each member who leads, writes and recalls a second with their latencies, what it has yet to apply and to index, room on
-its disk and slow operations, from /v1/cluster of the node that is asked and /metrics of each.
+		Long: `Watch the cluster live: for each member its role, writes and recalls a second with their latencies, entries to apply and to index, free space
+on its disk and slow operations. The data is from /v1/cluster of the node at the given endpoint, and /metrics of each node.
 
 Keys: q ends, p pauses, left and right choose the column that rows are sorted by, r turns the order round,
-l shows what the node that is asked applied last, ? what the columns are.
+l shows what that node applied last, ? explains the columns.
 Without a terminal, or with --once, it prints one frame of one interval.`,
 		Example: "  cairn top\n  cairn top --once --json | jq '.nodes[] | {node_id, writes_per_second}'",
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -54,7 +54,7 @@ Without a terminal, or with --once, it prints one frame of one interval.`,
 		}}
 	v.t.Flags(c)
 	c.Flags().BoolVar(&once, "once", false, "print one frame and end")
-	c.Flags().DurationVar(&v.every, "interval", time.Second, "how long a frame is")
+	c.Flags().DurationVar(&v.every, "interval", time.Second, "time between frames")
 	return c
 }
 
@@ -214,10 +214,11 @@ func (v *top) draw(f frame) {
 	fmt.Fprint(cli.Raw(v.Out), out.String())
 }
 
-// topLog is how many applied entries stand below the table.
+// topLog is the number of applied entries below the table.
 const topLog = 10
 
-// lastEntries are what the node that is asked applied last, for people: never a memory's text. A token without admin may not see them, and reads why.
+// lastEntries lists what the queried node applied last, for people: never a memory's text. A token without admin
+// may not see them, and reads why.
 func (v *top) lastEntries(ctx context.Context, at string) []string {
 	r, err := v.t.Once(ctx, "GET", fmt.Sprintf("%s%s?limit=%d", at, api.Log.Path(), topLog), nil, nil)
 	if err != nil {
@@ -241,7 +242,7 @@ func logText(l api.LogLine) string {
 	return fmt.Sprintf("%s  %-9d node %-3d %-12s %s", at, l.Index, l.Node, cli.OrDash(l.Database), does(l))
 }
 
-// topHelp is what ? shows.
+// topHelp is the text that ? shows.
 const topHelp = `
 WRITES/S, RECALLS/S  of the last interval; P50 and P99 beside them are how long each took
 TO APPLY             acknowledged entries that the node has yet to apply

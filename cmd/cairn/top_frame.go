@@ -65,7 +65,7 @@ func (v *top) look(ctx context.Context, tails bool) (l look, err error) {
 	return l, nil
 }
 
-// A frame is what happened between two looks.
+// A frame holds the changes between two samples.
 type frame struct {
 	Cluster   string    `json:"cluster_id"`
 	Condition string    `json:"condition"`

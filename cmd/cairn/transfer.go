@@ -89,8 +89,8 @@ type importer struct {
 	done  api.Imported
 }
 
-// run stores rows in their order. The rows before the end, or before one that cannot be read, are stored first, or their error is the one that
-// is returned; line is the row that it is of.
+// run stores rows in their order. The rows before the end, or before one that cannot be read, are stored first, or
+// their error is the one that is returned; line is the row that it is of.
 func (im *importer) run(ctx context.Context, in io.Reader) error {
 	for from := newRows(in); ; {
 		r, err := from.next()
@@ -117,7 +117,7 @@ func (im *importer) run(ctx context.Context, in io.Reader) error {
 	}
 }
 
-// imported is what the gateway says of an import that it ended: at which line, why, and what is stored.
+// imported matches the gateway's answer for an import that it ended: the line, the reason, and what is stored.
 var imported = regexp.MustCompile(`^line \d+: (.*) \((\d+) memories and (\d+) relations were imported\)$`)
 
 // flush sends the lines that wait. When they are refused, those that are not stored are sent one by one up to the line that caused it.

@@ -72,7 +72,8 @@ func TestEveryWriterIsThoughtOf(t *testing.T) {
 		found++
 		name, err := filepath.Rel(root, path)
 		name = filepath.ToSlash(name)
-		if strings.HasPrefix(name, "cmd/cairn/bench/") || strings.HasSuffix(filepath.Dir(name), "test") { // clusters of their own and figures; packages for tests
+		// clusters of their own and figures; packages for tests
+		if strings.HasPrefix(name, "cmd/cairn/bench/") || strings.HasSuffix(filepath.Dir(name), "test") {
 			return err
 		}
 		if writers[name] == "" {

@@ -11,11 +11,12 @@ import (
 	"github.com/cairndb/cairn/index/modelserver"
 )
 
-// guardBatch is how many texts one call of an embedder has.
+// guardBatch is the number of texts in one call of an embedder.
 const guardBatch = 64
 
 // A Guard is the circuit breaker before an embedder. Every call has a deadline of its own, which the end of the caller's context does
-// not shorten, and all calls share one breaker: an embedder that is too slow for writes still serves the background, whose deadlines are long.
+// not shorten, and all calls share one breaker: an embedder that is too slow for writes still serves the background,
+// whose deadlines are long.
 type Guard struct {
 	embedder     Embedder
 	answers      answers

@@ -32,8 +32,9 @@
 // Freshness is at most Settings.Freshness, 5 %, so that a better match does not
 // lose to a merely newer row. Additive is the older form of the composite.
 //
-// Where no row stands out, relevance less than 1.4 times that of the eighth row, and the first is of a session, the question is asked again, once, by what its first
-// eight answers are about (second.go): a row with all the words that they share gains .2 of the best match.
+// Where no row stands out, relevance less than 1.4 times that of the eighth row, and the first is of a session, the
+// question is asked again, once, by what its first eight answers are about (second.go): a row with all the words that
+// they share gains .2 of the best match.
 //
 // Only rows with a word of the question in or near them, a vector like the question's, a relation to
 // what it names or words that the first answers share are ordered at all.

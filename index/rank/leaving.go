@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// Where words alone ask, of texts of no session, a row's score has nothing to do with other rows, and frequencies and length say what it cannot
-// exceed. Only the rows that may be among the K best become clues then, a tenth of a thousand or fewer; the others' columns are not even read.
+// Where words alone ask, of texts of no session, a row's score has nothing to do with other rows, and frequencies and
+// length say what it cannot exceed. Only the rows that may be among the K best become clues then, a tenth of a thousand
+// or fewer; the others' columns are not even read.
 
 // leaving are the buffers of that.
 type leaving struct {
@@ -96,8 +97,8 @@ func (r *Ranker) leastScore() float64 {
 	return least
 }
 
-// mostMatch is what a row's match times its factor cannot exceed. The last bits of its sums may differ from the row's own: boundOf allows for
-// that.
+// mostMatch is what a row's match times its factor cannot exceed. The last bits of its sums may differ from the row's
+// own: boundOf allows for that.
 func (r *Ranker) mostMatch(c *Candidate) float64 {
 	var far perLength
 	l := &far

@@ -221,8 +221,9 @@ func (r *Ranker) bound(c *clue, last float64) float64 {
 	return r.boundOf(c.relevance, importance, boost, last)
 }
 
-// boundOf is a score that no row of such a relevance, importance and boost exceeds; where it is less than last it may be a higher one, for most rows need no
-// exponential because of that. math.Exp differs in its last bits between machines, which is safe here: the added 1e-8 keeps every row near the bound.
+// boundOf is a score that no row of such a relevance, importance and boost exceeds; where it is less than last it may
+// be a higher one, for most rows need no exponential because of that. math.Exp differs in its last bits between
+// machines, which is safe here: the added 1e-8 keeps every row near the bound.
 func (r *Ranker) boundOf(relevance, importance, boost, last float64) float64 {
 	b := (relevance*(1+max(r.set.Freshness, 0)) + 1e-8) * boost
 	if !r.set.Importance {

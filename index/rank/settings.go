@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// Settings are the weights of the signals. A zero switches its signal off; start from Defaults. One flat table: each number is fitted beside all others.
+// Settings are the weights of the signals. A zero switches its signal off; start from Defaults. One flat table: each
+// number is fitted beside all others.
 type Settings struct {
 	K1, B      float64 // .9, .4: of BM25, for words and passage alike
 	Density    float64 // 20: tokens from which a text's length counts against it

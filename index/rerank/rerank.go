@@ -3,8 +3,8 @@
 //	{"query": …, "texts": […]}                    → [{"index": 0, "score": .9}, …]                        Text Embeddings Inference
 //	{"model": …, "query": …, "documents": […]}    → {"results": [{"index": 0, "relevance_score": .9}, …]}  llama.cpp, vLLM, Jina, Cohere
 //
-// The first is sent when no model is named; llama.cpp takes both. Either answer is understood. A question waits so long and no longer, and after some failures in a
-// row not at all for a moment: without an answer the order stays as it was.
+// The first is sent when no model is named; llama.cpp takes both. Either answer is understood. A question waits so long
+// and no longer, and after some failures in a row not at all for a moment: without an answer the order stays as it was.
 package rerank
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/cairndb/cairn/index/modelserver"
 )
 
-// Depth is how many texts are put in another order, the first ones.
+// Depth is the number of first texts that are reordered.
 const Depth = 50
 
 const (

@@ -9,8 +9,8 @@ import (
 
 // Rows are added up a window at a time, so that what is added up stays in the processor's nearest cache.
 //
-// Scores are added up as whole numbers: a part times scale, rounded up. A row's score by them is higher than its own by less than scoreSlack allows for, so
-// that they say which few rows may be among the best; only those are scored.
+// Scores are added up as whole numbers: a part times scale, rounded up. A row's score by them is higher than its own by
+// less than scoreSlack allows for, so that they say which few rows may be among the best; only those are scored.
 const (
 	windowBits  = pageBits
 	windowRows  = 1 << windowBits
@@ -122,7 +122,8 @@ func (s *search) arrange() {
 	slices.SortFunc(a.cursors, func(x, y cursor) int { return cmp.Or(cmp.Compare(x.span, y.span), cmp.Compare(x.order, y.order)) })
 }
 
-// window adds up a window's rows. The last terms of the order cannot lift a row to the bar by themselves: they are added to rows that have others.
+// window adds up a window's rows. The last terms of the order cannot lift a row to the bar by themselves: they are
+// added to rows that have others.
 func (a *adder) window(cursors []cursor, w uint32) {
 	i, end := 0, (w%spanWindows+1)<<windowBits
 	for ; i < len(cursors) && cursors[i].order < a.lifting; i++ {
@@ -273,8 +274,8 @@ func (b *bar) count(score float64) {
 	}
 }
 
-// raise makes the rows' bar of the step. It is lower by what rounding may have added to a row: its score is rounded up by less than two units for each
-// term, and to a billionth when it is compared.
+// raise makes the rows' bar of the step. It is lower by what rounding may have added to a row: its score is rounded up
+// by less than two units for each term, and to a billionth when it is compared.
 func (a *adder) raise() {
 	a.rose = false
 	score := stepScore(a.step)

@@ -155,8 +155,9 @@ func (a *analyzer) rune(i int) (rune, int) {
 	return r, n
 }
 
-// simple is the end of a word that is neither a name of several parts nor joined to another: small letters and digits, perhaps behind one capital,
-// and an ASCII character behind them that joins nothing. Most words are; it is start for others.
+// simple is the end of a word that is neither a name of several parts nor joined to another: small letters and digits,
+// perhaps behind one capital, and an ASCII character behind them that joins nothing. Most words are; it is start for
+// others.
 func (a *analyzer) simple(start int) int {
 	s := a.text
 	end := start

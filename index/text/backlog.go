@@ -45,7 +45,8 @@ func (g *Backlog) full() <-chan struct{} {
 	return g.shrunk
 }
 
-// Ready waits until the backlog has room. Callers of Apply call it first, where waiting is allowed; a caller that does not is never refused.
+// Ready waits until the backlog has room. Callers of Apply call it first, where waiting is allowed; a caller that does
+// not is never refused.
 func (x *Index) Ready(ctx context.Context) error {
 	for {
 		shrunk := x.cfg.Backlog.full() // before x.err is read: an index that fails after this closes shrunk, so the wait below ends

@@ -7,7 +7,8 @@ import (
 	segment "github.com/blevesearch/scorch_segment_api/v2"
 )
 
-// tooCommon says whether more live rows have a term than may. Postings are looked at only where their number leaves it open which of them live.
+// tooCommon says whether more live rows have a term than may. Postings are looked at only where their number leaves it
+// open which of them live.
 func (s *search) tooCommon(t *queryTerm, segments []*scorch.SegmentSnapshot) (bool, error) {
 	if s.most == math.MaxUint64 {
 		return false, nil

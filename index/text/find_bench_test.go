@@ -29,8 +29,8 @@ func zipfWords(z *rand.Zipf, n int, least uint64) string {
 	return b.String()
 }
 
-// BenchmarkFind prints what Find costs over CAIRN_BENCH_ROWS rows (20,000) of 45 words, and a sum over all answers, which must not change. With
-// CAIRN_BENCH_DIR the index stays there for the next run.
+// BenchmarkFind prints what Find costs over CAIRN_BENCH_ROWS rows (20,000) of 45 words, and a sum over all answers,
+// which must not change. With CAIRN_BENCH_DIR the index stays there for the next run.
 func BenchmarkFind(b *testing.B) {
 	n := 20_000
 	if s := os.Getenv("CAIRN_BENCH_ROWS"); s != "" {

@@ -10,7 +10,8 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// TestFlippedSegmentInUse flips bits of a segment under searches, one at a time, everywhere in it: a search answers, or says that the index is corrupt and tells its owner.
+// TestFlippedSegmentInUse flips bits of a segment under searches, one at a time, everywhere in it: a search answers, or
+// says that the index is corrupt and tells its owner.
 func TestFlippedSegmentInUse(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -192,7 +192,8 @@ func (s *search) collect(from int) error {
 	return nil
 }
 
-// addSegment adds a term's postings in a segment. Of one group they are kept for the next search, beside those of all: in most databases a question is of one.
+// addSegment adds a term's postings in a segment. Of one group they are kept for the next search, beside those of all:
+// in most databases a question is of one.
 func (s *search) addSegment(t *queryTerm, n int, seg segment.Segment) error {
 	info, cache := s.snap.segments[n], s.index.cfg.Cache
 	var in *entry // of the group

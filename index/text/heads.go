@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// Heads say which lengths the words of a set have, by their first letter: most words of a text are in no such set, and need not be looked up.
-// The words are lower-case; a word whose first letter is not ASCII may always be in the set.
+// Heads say which lengths the words of a set have, by their first letter: most words of a text are in no such set, and
+// need not be looked up. The words are lower-case; a word whose first letter is not ASCII may always be in the set.
 type heads [utf8.RuneSelf]uint64
 
 func headsOf(words iter.Seq[string]) *heads {
@@ -21,7 +21,8 @@ func headsOf(words iter.Seq[string]) *heads {
 
 const longHead = 63 // stands for all that is as long or longer
 
-// may says whether a word, which is not empty, may be in the set when it is folded: folding takes nothing off an ASCII word, and may shorten others.
+// may says whether a word, which is not empty, may be in the set when it is folded: folding takes nothing off an ASCII
+// word, and may shorten others.
 func (h *heads) may(word string) bool {
 	c := word[0]
 	if c >= utf8.RuneSelf || !ascii(word) {

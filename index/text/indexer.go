@@ -17,7 +17,8 @@ const (
 	linger     = 2 * time.Second // from a change to Bleve while changes are few: the tail answers meanwhile
 )
 
-// roundBlocks is how many blocks are given to Bleve at once when there is a backlog: indexing each takes a core, and several times the block's memory.
+// roundBlocks is how many blocks are given to Bleve at once when there is a backlog: indexing each takes a core, and
+// several times the block's memory.
 var roundBlocks = min(4, runtime.GOMAXPROCS(0))
 
 // index is the one goroutine that writes to Bleve.

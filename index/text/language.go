@@ -312,7 +312,8 @@ func wordMayBegin(s string) bool {
 	return n >= 0 && (n < 2 || onsets[s[:n]])
 }
 
-// wordMayEnd says whether a word may end with these letters: it has a vowel, and behind it no r, l, n or w that follows a consonant they do not follow at an end.
+// wordMayEnd says whether a word may end with these letters: it has a vowel, and behind it no r, l, n or w that follows
+// a consonant they do not follow at an end.
 func wordMayEnd(s string) bool {
 	last := strings.LastIndexAny(s, vowels)
 	if last < 0 {

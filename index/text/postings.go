@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// A term's postings lie in spans of 65,536 row numbers, by row. One is a number of four bytes: the row's place in its span, above it the length, and
-// on top the frequency. Where the frequency is over 15 or the length over 4,095, the number says 0 for the frequency and both are among
-// the rare ones, found by row.
+// A term's postings lie in spans of 65,536 row numbers, by row. One is a number of four bytes: the row's place in its
+// span, above it the length, and on top the frequency. Where the frequency is over 15 or the length over 4,095, the
+// number says 0 for the frequency and both are among the rare ones, found by row.
 const (
 	spanBits   = 16
 	spanRows   = 1 << spanBits
@@ -173,8 +173,8 @@ func (l list) own() list {
 // bytes is what a list of one's own holds in memory.
 func (l *list) bytes() int64 { return int64(4*len(l.post) + 8*len(l.spans) + 8*len(l.rare)) }
 
-// byRow brings postings into the order of rows. Bleve's segments are pieces that are in order: a posting out of order is brought into its window, and each
-// window is sorted.
+// byRow brings postings into the order of rows. Bleve's segments are pieces that are in order: a posting out of order
+// is brought into its window, and each window is sorted.
 func (s *scratch) byRow(list []posting) []posting {
 	byRow := func(a, b posting) int { return cmp.Compare(a.row, b.row) }
 	if slices.IsSortedFunc(list, byRow) {

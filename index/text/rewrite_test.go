@@ -10,8 +10,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestRewriteLeavesNoFileUnderAnOldKey: several segments, and then the one that they became, are brought under the next key while the index is searched and
-// written; then the old key goes, and the index opens.
+// TestRewriteLeavesNoFileUnderAnOldKey: several segments, and then the one that they became, are brought under the next
+// key while the index is searched and written; then the old key goes, and the index opens.
 func TestRewriteLeavesNoFileUnderAnOldKey(t *testing.T) {
 	t.Parallel()
 	home, masters := t.TempDir(), []seal.Master{seal.NewMaster()}

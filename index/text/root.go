@@ -15,7 +15,8 @@ import (
 )
 
 // rootFile is the name of the file that lists Bleve's segments. bbolt and Bleve's goroutines trust every byte of it, and read it again and
-// again. On a damaged one they fault in ways that no recover of ours catches, free pages until there is no memory, or panic and keep their locks.
+// again. On a damaged one they fault in ways that no recover of ours catches, free pages until there is no memory, or
+// panic and keep their locks.
 const rootFile = "root.bolt"
 
 // prepare checks the list before Bleve opens it.
@@ -57,8 +58,8 @@ const hookName = "cairn"
 // opened are the stores that are open: a *scorch.Scorch → its *Index.
 var opened sync.Map
 
-// rootWanted is called by the goroutine of Bleve that reads and writes the list, before it does. The list is checked, and from here on faults of this
-// goroutine are panics, which Bleve recovers.
+// rootWanted is called by the goroutine of Bleve that reads and writes the list, before it does. The list is checked,
+// and from here on faults of this goroutine are panics, which Bleve recovers.
 func (x *Index) rootWanted() error {
 	debug.SetPanicOnFault(true)
 	err := verifyRoot(x.cfg.Dir)
@@ -91,7 +92,8 @@ func event(e scorch.Event) bool {
 	return true
 }
 
-// asyncError is called by Bleve when one of its goroutines has failed. One that panicked is gone, and whatever waits for it would wait for ever.
+// asyncError is called by Bleve when one of its goroutines has failed. One that panicked is gone, and whatever waits
+// for it would wait for ever.
 func asyncError(err error, dir string) {
 	if !errors.Is(err, scorch.ErrAsyncPanic) {
 		return // Bleve tries again
@@ -105,7 +107,8 @@ func asyncError(err error, dir string) {
 	}
 }
 
-// closeStore closes Bleve. Where a goroutine of it panicked, before or meanwhile, it is left to itself: it may wait for locks that are never released.
+// closeStore closes Bleve. Where a goroutine of it panicked, before or meanwhile, it is left to itself: it may wait for
+// locks that are never released.
 func (x *Index) closeStore() error {
 	done := make(chan error, 1)
 	go func() { done <- x.store.Close() }()

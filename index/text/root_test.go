@@ -21,8 +21,9 @@ func waits(x *Index) bool {
 	return n > 0
 }
 
-// TestFlippedListOfSegmentsInUse flips bits of the list of segments under an open index, which then takes a batch. No flip ends the process, or keeps the
-// index from being closed. It is found by Verify, by the batch or by the next start, or the index has all rows.
+// TestFlippedListOfSegmentsInUse flips bits of the list of segments under an open index, which then takes a batch. No
+// flip ends the process, or keeps the index from being closed. It is found by Verify, by the batch or by the next
+// start, or the index has all rows.
 func TestFlippedListOfSegmentsInUse(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -13,10 +13,11 @@ import (
 
 var hooked sync.Once
 
-// hook sets Bleve's variables before the first store of the process is opened: how files are written and read, what makes segments, and what is told of
-// events. They are of the whole process. So that indexes under several keys, and under none, live in one, what stands there looks the index of the file's
-// directory up. The terms, postings, stored fields and field names of a segment go through it, and the values of the root file; how many of them
-// there are, and how long, does not. Each piece is sealed alone; the segment's checksum covers them all.
+// hook sets Bleve's variables before the first store of the process is opened: how files are written and read, what
+// makes segments, and what is told of events. They are of the whole process. So that indexes under several keys, and
+// under none, live in one, what stands there looks the index of the file's directory up. The terms, postings, stored
+// fields and field names of a segment go through it, and the values of the root file; how many of them there are, and
+// how long, does not. Each piece is sealed alone; the segment's checksum covers them all.
 func hook() {
 	hooked.Do(func() {
 		bleve.WriterHook, bleve.ReaderHook = writing, reading

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// maxTerms is how many terms of a query are scored: those with the highest idf.
+// maxTerms limits the terms of a query that are scored: those with the highest idf.
 const maxTerms = 32
 
 // A Query asks for the K best rows. Either Text is analysed or Terms are taken as they are.

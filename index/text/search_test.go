@@ -339,7 +339,8 @@ func TestUnknownTerms(t *testing.T) {
 			if !slices.Equal(got, want) {
 				t.Errorf("%q in %q: got %v, want %v", q, dir, got, want)
 			}
-			if hits := find(t, x, Query{Text: q, Groups: []uint32{0}, Exact: true}); len(hits) > 0 && q != "Versicherung" && q != "dorado mercado" { // a part of a compound is a term of its own
+			// a part of a compound is a term of its own
+			if hits := find(t, x, Query{Text: q, Groups: []uint32{0}, Exact: true}); len(hits) > 0 && q != "Versicherung" && q != "dorado mercado" {
 				t.Errorf("%q exactly: got %v", q, hits)
 			}
 		}

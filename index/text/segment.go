@@ -18,9 +18,10 @@ import (
 	zap "github.com/blevesearch/zapx/v17"
 )
 
-// A plugin makes Bleve's segments as Bleve does, and those of blocks by itself. A block has its terms counted and numbered, and Bleve would ask each row
-// for a table of its terms, twice, and look each of them up in tables of its own: that is four fifths of what a segment costs. What it makes has the bytes
-// that Bleve makes (TestSegmentsAreBleves).
+// A plugin makes Bleve's segments as Bleve does, and those of blocks by itself. A block has its terms counted and
+// numbered, and Bleve would ask each row for a table of its terms, twice, and look each of them up in tables of its
+// own: that is four fifths of what a segment costs. What it makes has the bytes that Bleve makes
+// (TestSegmentsAreBleves).
 type plugin struct{ zap.ZapPlugin }
 
 // NewUsing implements Bleve's SegmentPlugin.
@@ -44,8 +45,9 @@ func (p *plugin) NewUsing(docs []bleve.Document, config map[string]any) (segment
 	return s, uint64(len(mem)), err
 }
 
-// MergeUsing implements Bleve's SegmentPlugin. A merge believes what it reads, and would carry damage over into a file whose checksum matches. So it verifies
-// the files first. When one is damaged, nothing is merged until the index is closed, as it is when it was made anew: an error would have Bleve try again at once.
+// MergeUsing implements Bleve's SegmentPlugin. A merge believes what it reads, and would carry damage over into a file
+// whose checksum matches. So it verifies the files first. When one is damaged, nothing is merged until the index is
+// closed, as it is when it was made anew: an error would have Bleve try again at once.
 func (p *plugin) MergeUsing(segments []segment.Segment, drops []*roaring.Bitmap, path string, closed chan struct{}, stats segment.StatsReporter, config map[string]any) ([][]uint64, uint64, error) {
 	for _, s := range segments {
 		from := pathOf(s)
@@ -166,7 +168,8 @@ func (w *segmentWriter) field(terms []termHits) (at uint64, err error) {
 	dictionary := uint64(len(w.b))
 	w.b = append(binary.AppendUvarint(w.b, uint64(w.dictionary.Len())), w.dictionary.Bytes()...)
 	at = uint64(len(w.b))
-	for _, n := range [...]uint64{math.MaxUint64, math.MaxUint64, dictionary} { // from where to where the terms by document are: there are none
+	// from where to where the terms by document are: there are none
+	for _, n := range [...]uint64{math.MaxUint64, math.MaxUint64, dictionary} {
 		w.b = binary.AppendUvarint(w.b, n)
 	}
 	return at, nil

@@ -67,8 +67,8 @@ func plain(p *part, r *tailRow) bleve.Document {
 	}}
 }
 
-// TestSegmentsAreBleves makes segments of random blocks, and Bleve makes them too: the bytes are the same up to the list of fields, in which Bleve names
-// kinds of index that no field has.
+// TestSegmentsAreBleves makes segments of random blocks, and Bleve makes them too: the bytes are the same up to the
+// list of fields, in which Bleve names kinds of index that no field has.
 func TestSegmentsAreBleves(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -117,7 +117,8 @@ func segmentBytes(t *rapid.T, docs []bleve.Document) []byte {
 		t.Fatal(err)
 	}
 	b := out.Bytes()
-	fields := binary.BigEndian.Uint64(b[len(b)-zap.FooterSize+4+8+8:]) // behind the length of the keys' name, the documents, and where the ids are
+	// behind the length of the keys' name, the documents, and where the ids are
+	fields := binary.BigEndian.Uint64(b[len(b)-zap.FooterSize+4+8+8:])
 	first := binary.BigEndian.Uint64(b[fields+1:])
 	return b[:first]
 }

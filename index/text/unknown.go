@@ -201,7 +201,8 @@ func (s *search) merge(t *queryTerm, chosen []guess, at map[string]int) {
 	t.addList(all) // none, when the rows are in groups that were not asked for
 }
 
-// together makes one list of the postings that the adder's cursors have: those of one row become one. A cell has its frequency, and above that its length.
+// together makes one list of the postings that the adder's cursors have: those of one row become one. A cell has its
+// frequency, and above that its length.
 func (s *search) together() list {
 	a := &s.adder
 	slices.SortFunc(a.cursors, func(x, y cursor) int { return cmp.Compare(x.span, y.span) })

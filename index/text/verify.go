@@ -17,9 +17,10 @@ import (
 	"github.com/cairndb/cairn/oplog/damage"
 )
 
-// Verify checks the list of segments, and compares the files of those that are searched with their checksums, as Open did. It rests after each piece of a file. The first that
-// differs is ErrCorrupt and a *damage.Error. It keeps the index from nothing meanwhile: Close does not wait for it, and a file that was merged into another, or
-// removed with the index, is passed over.
+// Verify checks the list of segments, and compares the files of those that are searched with their checksums, as Open
+// did. It rests after each piece of a file. The first that differs is ErrCorrupt and a *damage.Error. It keeps the
+// index from nothing meanwhile: Close does not wait for it, and a file that was merged into another, or removed with
+// the index, is passed over.
 func (x *Index) Verify(ctx context.Context, rest time.Duration) error {
 	paths, err := x.segmentPaths()
 	if err != nil {

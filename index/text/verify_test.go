@@ -64,7 +64,8 @@ func TestVerifyRestsWithinAFile(t *testing.T) {
 	}
 }
 
-// TestAMergeCarriesNoDamageOver: a merge does not begin with a damaged segment. It says so, and the file stays as it is, for Verify to find it.
+// TestAMergeCarriesNoDamageOver: a merge does not begin with a damaged segment. It says so, and the file stays as it
+// is, for Verify to find it.
 func TestAMergeCarriesNoDamageOver(t *testing.T) {
 	t.Parallel()
 	dir, told := filepath.Join(t.TempDir(), "ix"), make(chan error, 1)

@@ -15,17 +15,19 @@
 //
 // # Partitions
 //
-// Learn finds 4·√n centroids, 4,096 at most, by k-means over a sample of 32 int8 forms each: first of groups, then within each group. A row
-// belongs to the centroid with the highest product of their int8 forms times 2^30 over the centroid's length, of those in the eight groups that are
-// nearest to it by the same measure: whole numbers, so replicas, rebuilt stores and such as got rows later divide alike.
+// Learn finds 4·√n centroids, 4,096 at most, by k-means over a sample of 32 int8 forms each: first of groups, then
+// within each group. A row belongs to the centroid with the highest product of their int8 forms times 2^30 over the
+// centroid's length, of those in the eight groups that are nearest to it by the same measure: whole numbers, so
+// replicas, rebuilt stores and such as got rows later divide alike.
 //
-// A question compares the int8 forms of all rows in one partition after another, the nearest first, until the cosine of the next centroid plus a
-// slack is below that of the last row which is wanted (Query.Sure) among those found. So one in the midst of a cluster looks at one or two partitions, and one that a
-// filter leaves only far rows at more. Learn measures the slack with vectors of the store, and with others between them, without a filter and with filters that leave a
-// tenth and a hundredth: the one that suffices for the ten nearest rows, but for three of a thousand. After one in 32 partitions the
-// question counts how many would follow; when they are more than an eighth, with a filter a half, or when a twelfth of all rows has been compared, it looks at
-// all rows instead. Where questions would compare more than a twelfth on the average, as with vectors without structure, Learn
-// says that the store is better not divided.
+// A question compares the int8 forms of all rows in one partition after another, the nearest first, until the cosine of
+// the next centroid plus a slack is below that of the last row which is wanted (Query.Sure) among those found. So one
+// in the midst of a cluster looks at one or two partitions, and one that a filter leaves only far rows at more. Learn
+// measures the slack with vectors of the store, and with others between them, without a filter and with filters that
+// leave a tenth and a hundredth: the one that suffices for the ten nearest rows, but for three of a thousand. After one
+// in 32 partitions the question counts how many would follow; when they are more than an eighth, with a filter a half,
+// or when a twelfth of all rows has been compared, it looks at all rows instead. Where questions would compare more
+// than a twelfth on the average, as with vectors without structure, Learn says that the store is better not divided.
 //
 // Learn's result is the caller's, who gives it to all replicas (Partition).
 //

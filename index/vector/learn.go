@@ -25,7 +25,8 @@ func partitionsFor(n, dim int) int {
 }
 
 // Learn divides the vectors that there are by the centroids of a sample, and measures how far from a question the nearest to it lie.
-// It uses one processor for some seconds, and gives it up to others again and again; it returns nil when ctx ends. It may run beside everything else.
+// It uses one processor for some seconds, and gives it up to others again and again; it returns nil when ctx ends. It
+// may run beside everything else.
 func (s *Store) Learn(ctx context.Context) *Partition {
 	l := learner{s: s, ctx: ctx, parts: partitionsFor(s.Len(), s.dim)}
 	l.draw()
@@ -70,7 +71,8 @@ func (f *forms) add(int8s []int8, scale float32) {
 
 func (f *forms) at(s *Store, i int) []int8 { return f.int8s[i*s.padded : (i+1)*s.padded] }
 
-// draw copies the forms of live rows at even distances. Questions are none of what is learned of: a vector pulls the centroid it is learned with towards itself.
+// draw copies the forms of live rows at even distances. Questions are none of what is learned of: a vector pulls the
+// centroid it is learned with towards itself.
 func (l *learner) draw() {
 	s := l.s
 	want := min(s.Len(), max(learnLeast, learnEach*l.parts))
@@ -93,8 +95,8 @@ func (l *learner) draw() {
 	}
 }
 
-// centroids finds centroids of the sample: of groups, then within each group, by how many rows it has; then it moves them once more, each row
-// counting for the one that it will be assigned to.
+// centroids finds centroids of the sample: of groups, then within each group, by how many rows it has; then it moves
+// them once more, each row counting for the one that it will be assigned to.
 func (l *learner) centroids() (groups, fine []int8) {
 	all := make([]int, len(l.sample.scale))
 	for i := range all {

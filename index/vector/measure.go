@@ -6,10 +6,11 @@ import (
 	"slices"
 )
 
-// measure finds how much farther from a question than the last row that is wanted the centroid of a partition may lie that has such a row, in
-// thousandths of a cosine, and what part of the rows a question then looks at. Questions are vectors of the store and, because real ones
-// are none of them, vectors between one and another; each is asked without a filter, and with filters that leave a tenth and a hundredth of the
-// rows: the nearest that a filter leaves lie farther off.
+// measure finds how much farther from a question than the last row that is wanted the centroid of a partition may lie
+// that has such a row, in thousandths of a cosine, and what part of the rows a question then looks at. Questions are
+// vectors of the store and, because real ones are none of them, vectors between one and another; each is asked without
+// a filter, and with filters that leave a tenth and a hundredth of the rows: the nearest that a filter leaves lie
+// farther off.
 func (l *learner) measure(p *partitions) (slack int, share float64) {
 	sizes := make([]float64, len(p.lists))
 	a := p.assigner(l.s)
@@ -70,8 +71,8 @@ func (l *learner) question(i int, mixed bool, part uint32) *Query {
 	return l.s.Ask(unit, q)
 }
 
-// distances are what a question finds out: the cosines of all centroids, that of the last row that is wanted, and by how much it exceeds, for each of
-// the wanted rows, that of the centroid which the row belongs to.
+// distances are what a question finds out: the cosines of all centroids, that of the last row that is wanted, and by
+// how much it exceeds, for each of the wanted rows, that of the centroid which the row belongs to.
 type distances struct {
 	centroids []float64
 	least     float64

@@ -33,8 +33,8 @@ func (p *Partition) valid(dim int) bool {
 	return len(p.Centroids) == parts*dim && len(p.Groups) == groups*dim && groups > 0 && groups <= parts && parts <= oplog.MaxPartitions
 }
 
-// centroids are some of the forms that rows have, one behind the other, and 2^30 over the length of each: a product times that orders as the
-// cosine does.
+// centroids are some of the forms that rows have, one behind the other, and 2^30 over the length of each: a product
+// times that orders as the cosine does.
 type centroids struct {
 	int8s  []int8 // each padded as the forms of rows are
 	weight []int64

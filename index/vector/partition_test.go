@@ -27,8 +27,8 @@ func agreement(s *shelf, asks [][]float32, keep func(uint32) bool) float64 {
 	return hit / all
 }
 
-// TestPartitionsFindTheNearest: of the ten nearest, 99 of 100 are found, with filters that leave a tenth and a hundredth too, whether vectors
-// lie in clusters or not; and in clusters a question looks at a part of them.
+// TestPartitionsFindTheNearest: of the ten nearest, 99 of 100 are found, with filters that leave a tenth and a
+// hundredth too, whether vectors lie in clusters or not; and in clusters a question looks at a part of them.
 func TestPartitionsFindTheNearest(t *testing.T) {
 	suite.Full(t)
 	if testing.Short() {
@@ -74,8 +74,8 @@ func TestPartitionsFindTheNearest(t *testing.T) {
 	}
 }
 
-// TestPartitionedStoresAnswerAlike: rows that came before the centroids and after, in any order, with others deleted meanwhile, by any number
-// of goroutines and with any inner loops, give one answer to the bit.
+// TestPartitionedStoresAnswerAlike: rows that came before the centroids and after, in any order, with others deleted
+// meanwhile, by any number of goroutines and with any inner loops, give one answer to the bit.
 func TestPartitionedStoresAnswerAlike(t *testing.T) {
 	suite.Full(t)
 	if testing.Short() {
@@ -126,8 +126,8 @@ func TestPartitionedStoresAnswerAlike(t *testing.T) {
 	}
 }
 
-// TestRowsAmong: lists of the rows that a filter leaves, with others, with some twice and with such as are gone, change no answer; where the filter
-// leaves few rows, these are all compared.
+// TestRowsAmong: lists of the rows that a filter leaves, with others, with some twice and with such as are gone, change
+// no answer; where the filter leaves few rows, these are all compared.
 func TestRowsAmong(t *testing.T) {
 	suite.Full(t)
 	if testing.Short() {
@@ -241,8 +241,8 @@ func TestOrderOfPartitions(t *testing.T) {
 	}
 }
 
-// BenchmarkPartitions compares looking at all codes with looking at some partitions: CAIRN_VECTORS (200,000) rows of CAIRN_DIM (384) numbers in
-// clusters of 200, all of them and a tenth.
+// BenchmarkPartitions compares looking at all codes with looking at some partitions: CAIRN_VECTORS (200,000) rows of
+// CAIRN_DIM (384) numbers in clusters of 200, all of them and a tenth.
 func BenchmarkPartitions(b *testing.B) {
 	n, dim := 200_000, 384
 	for name, to := range map[string]*int{"CAIRN_VECTORS": &n, "CAIRN_DIM": &dim} {

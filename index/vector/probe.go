@@ -7,9 +7,10 @@ const (
 	foresee = 32 // after one in so many partitions it can be told how many there will be
 )
 
-// byPartitions compares the int8 forms of the rows in the partitions nearest to the question, the nearest first, until the next centroid lies
-// so far below the rows that are wanted that its partition is not likely to have nearer ones. A filter that leaves few rows leaves farther
-// ones, so that more partitions are looked at. ok is false when that would take longer than looking at all rows.
+// byPartitions compares the int8 forms of the rows in the partitions nearest to the question, the nearest first, until
+// the next centroid lies so far below the rows that are wanted that its partition is not likely to have nearer ones. A
+// filter that leaves few rows leaves farther ones, so that more partitions are looked at. ok is false when that would
+// take longer than looking at all rows.
 //
 // A search compares whole partitions, in an order of whole numbers, which is the same on every replica.
 func (s *Store) byPartitions(q *Query, p *partitions, c *scratch, keep int) (hits []Hit, ok bool) {

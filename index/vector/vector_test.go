@@ -171,7 +171,8 @@ func TestFindsTheNearest(t *testing.T) {
 	}
 }
 
-// TestOriginalsAreReadInOrder: an owner on a disk reads neighbours cheaper than rows here and there, and the answer is the one of comparing all.
+// TestOriginalsAreReadInOrder: an owner on a disk reads neighbours cheaper than rows here and there, and the answer is
+// the one of comparing all.
 func TestOriginalsAreReadInOrder(t *testing.T) {
 	cloud := newCloud(64, 20, .5)
 	s := fill(64, 3000, cloud)

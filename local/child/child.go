@@ -21,7 +21,7 @@ type Program struct {
 	Whole    bool           // what it leaves behind in its group is killed
 }
 
-// linger is how long Run waits, after a program's end, for other processes that hold its pipes open.
+// linger limits the time that Run waits, after a program's end, for other processes that hold its pipes open.
 const linger = 500 * time.Millisecond
 
 // Run runs a command in a session of its own: it has no terminal to take, to stop for or to ask at. When ctx ends first, its group gets

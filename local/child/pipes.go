@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// Pipes are what a program writes to. They are read until no process holds them, or until Finish has waited for that long enough.
+// Pipes receive a program's output. They are read until no process holds them, or until Finish has waited for that long
+// enough.
 type Pipes struct {
 	files   []*os.File
 	readers sync.WaitGroup
@@ -22,7 +23,7 @@ func (p *Pipes) Read(pipe io.Reader, sink func([]byte)) {
 	p.readers.Go(func() { drain(f, sink) })
 }
 
-// MaxPiece is how much is read of a pipe at once.
+// MaxPiece limits the bytes read from a pipe at once.
 const MaxPiece = 32 << 10
 
 // Finish returns when all is read. Descendants of the process may hold its pipes for so long, or until hurry is closed. What
@@ -62,7 +63,7 @@ func drain(f *os.File, sink func([]byte)) {
 	}
 }
 
-// pipeCapacity is how much a pipe holds at most, where its maker has not changed that.
+// pipeCapacity is the largest capacity of a pipe, unless its maker changed that.
 const pipeCapacity = 1 << 20
 
 // readBuffered reads what a pipe holds and waits for nothing. A process that goes on writing is not read for ever.

@@ -47,7 +47,8 @@ func readTask(f *fields) (t task) {
 	return t.masked()
 }
 
-// masked is the task without its secrets: the mailbox is a file. Whether two tasks are the same work is decided by the texts as they were sent.
+// masked is the task without its secrets: the mailbox is a file. Whether two tasks are the same work is decided by the
+// texts as they were sent.
 func (t task) masked() task {
 	was := t.sameWork()
 	t.Intent, t.Kind = redact.String(t.Intent), masked(t.Kind)

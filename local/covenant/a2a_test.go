@@ -210,7 +210,8 @@ func TestIdempotentTaskIsAnsweredFromMemory(t *testing.T) {
 	if r := c.want("a2_a_result_opt", recvResult)["result"].(object); r["task_id"] != second || r["status"] != "ok" {
 		t.Errorf("%v", r)
 	}
-	for _, x := range [][2]string{{"k2", "idempotent"}, {"k1", "unsafe"}, {"password=one1one1", "idempotent"}, {"password=two2two2", "idempotent"}} { // two that look alike when masked
+	// two that look alike when masked
+	for _, x := range [][2]string{{"k2", "idempotent"}, {"k1", "unsafe"}, {"password=one1one1", "idempotent"}, {"password=two2two2", "idempotent"}} {
 		id, body := task(x[0], x[1])
 		c.want("a2_a_task_queued", body)
 		if r := c.want("a2_a_task_opt", recvTask)["task"]; r == nil || r.(object)["id"] != id {

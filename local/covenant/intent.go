@@ -185,7 +185,7 @@ func (s *session) remember(ctx context.Context, id, text, answer string, sources
 	return err
 }
 
-// credits is what a text costs: one for each kibibyte begun.
+// credits returns the cost of a text: one for each kibibyte begun.
 func credits(text string) uint64 { return max(1, (uint64(len(text))+1023)/1024) }
 
 func (s *Server) origin() string { return fmt.Sprintf("node-%d", s.cfg.Node) }

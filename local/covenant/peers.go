@@ -106,7 +106,7 @@ func listPeers(f *fields) action {
 	})
 }
 
-// prefixShown is how much of a token is shown, and kept.
+// prefixShown is the number of characters of a token that are shown, and kept.
 const prefixShown = 6
 
 // revokePeer ends a token, named by its beginning as list_peers shows it or as a whole. Connections that are open stay.

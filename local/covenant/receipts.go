@@ -31,14 +31,15 @@ func recentReceipts(f *fields) action {
 	})
 }
 
-// recentDebits are what agents were charged against a budget. This server runs no agents of its own, so there are none; what intents cost is
-// in the receipts.
+// recentDebits lists what agents were charged against a budget. This server runs no agents of its own, so there are
+// none; what intents cost is in the receipts.
 func recentDebits(f *fields) action {
 	f.count("limit", 10)
 	return always(kit.Object{"kind", "debits", "debits", []kit.Object{}})(f)
 }
 
-// showReceipt is what a memory cost, as this protocol shows it. There is no chain behind it: what speaks of one is null.
+// showReceipt shows the cost of a memory in this protocol's form. There is no chain behind it: fields about one are
+// null.
 func showReceipt(payer AgentID, r oplog.Receipt) kit.Object {
 	o := kit.Object{"id", r.ID, "payer", payer, "resource", r.Resource}
 	if r.Memory != "" {

@@ -13,7 +13,7 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// A scored record is one that a question found, with a score from 0 to 1.
+// A scored record is a search result, with a score from 0 to 1.
 type scored struct {
 	Record
 	score  float64

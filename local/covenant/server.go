@@ -142,13 +142,13 @@ func (s *Server) openHome() (err error) {
 
 func (s *Server) tokenPath() string { return filepath.Join(s.cfg.Home, "peers", "operator.token") }
 
-// rulesPath is where the ignore rules are. They are read for each intent, as they are then.
+// rulesPath returns the path of the ignore rules. They are read for each intent, as they are then.
 func (s *Server) rulesPath() string { return filepath.Join(s.cfg.Home, ".covenantignore") }
 
-// Socket is where the server listens.
+// Socket returns the path of the socket that the server listens on.
 func (s *Server) Socket() string { return filepath.Join(s.cfg.Home, "sock") }
 
-// HTTP is the mirror's address; empty when there is none.
+// HTTP returns the mirror's address; empty without a mirror.
 func (s *Server) HTTP() string { return s.httpAt }
 
 // maxSocketPath is the shortest of the systems' bounds.
@@ -200,7 +200,7 @@ func (c closers) close() (err error) {
 	return err
 }
 
-// closeTimeout is how long requests at work may take when the server stops.
+// closeTimeout limits the time for running requests when the server stops.
 const closeTimeout = 2 * time.Second
 
 func (s *Server) endConns() {
@@ -243,7 +243,8 @@ func (s *Server) inFlight() map[string]int {
 
 func millis(t time.Time) uint64 { return uint64(t.UnixMilli()) }
 
-// storeError is the error that a client is told of a read or write that failed. subject is what the store is called: memory, permissions, peers.
+// storeError is the error that a client is told of a read or write that failed. subject is what the store is called:
+// memory, permissions, peers.
 func storeError(subject string, err error) error {
 	var e *oplog.Error
 	switch {

@@ -48,8 +48,8 @@ func listed(st *stream, name string, streams bool) (any, error) {
 	return list{st.kind, name, out}, err
 }
 
-// each makes the frames of the stream and puts them, until put says that the client is gone, or stands says why it may not stay. A chunk that is too large ends
-// the stream with an error, and the connection goes on.
+// each makes the frames of the stream and puts them, until put says that the client is gone, or stands says why it may
+// not stay. A chunk that is too large ends the stream with an error, and the connection goes on.
 func (st *stream) each(stands func() error, put func(kind string, frame []byte) bool) bool {
 	id, alive := newID(), true
 	send := func(kind string, members ...any) error {

@@ -42,7 +42,7 @@ func notFresh(err error) error {
 	return storeError("memory", err)
 }
 
-// A kind is what a kind of request does, and where the HTTP mirror has it.
+// A kind describes a kind of request: its handler, and its path in the HTTP mirror.
 type kind struct {
 	verb
 	routes []route

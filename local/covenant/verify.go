@@ -27,9 +27,9 @@ func verify(f *fields) action {
 	}
 }
 
-// A census is what the checks compare. The newest memories, receipts and capabilities are read first, then whose rows are
-// still to come, then the whole audit log: so a thing without a row had its time to get one. An audit row, the other way round,
-// is looked for in the state as it is after that.
+// A census holds the records that the checks compare. The newest memories, receipts and capabilities are read first,
+// then whose rows are still to come, then the whole audit log: so a thing without a row had its time to get one. An
+// audit row, the other way round, is looked for in the state as it is after that.
 type census struct {
 	srv    *Server
 	window uint64
@@ -150,7 +150,7 @@ func (c *census) check(name string, orphans int, message string) {
 	c.orphans += orphans
 }
 
-// ofOthers is what a message says of things that other nodes answer for.
+// ofOthers returns the text about n records that other nodes are responsible for.
 func ofOthers(n int) string {
 	if n == 0 {
 		return ""

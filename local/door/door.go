@@ -69,8 +69,9 @@ func (d *Door) Serve(s *http.Server, ln net.Listener, log *slog.Logger) error {
 	return serve(ln)
 }
 
-// takeLocalhost makes localhost the listener's own name, if the listener is on 127.0.0.1. It returns a listener on the same port of ::1, which
-// browsers try first for localhost: there another user of this host could serve pages under the name.
+// takeLocalhost makes localhost the listener's own name, if the listener is on 127.0.0.1. It returns a listener on the
+// same port of ::1, which browsers try first for localhost: there another user of this host could serve pages under the
+// name.
 func (d *Door) takeLocalhost(at net.Addr) net.Listener {
 	host, port, err := net.SplitHostPort(at.String())
 	if err != nil || host != "127.0.0.1" {

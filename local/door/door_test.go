@@ -130,8 +130,8 @@ func TestPagesAndNames(t *testing.T) {
 	}
 }
 
-// TestLocalhostOfAnother: where another program listens on the same port of ::1, it may have served a page as localhost, so that name's origin is not
-// the listener's own. Otherwise the listener answers there, too.
+// TestLocalhostOfAnother: where another program listens on the same port of ::1, it may have served a page as
+// localhost, so that name's origin is not the listener's own. Otherwise the listener answers there, too.
 func TestLocalhostOfAnother(t *testing.T) {
 	t.Parallel()
 	other, err := net.Listen("tcp6", "[::1]:0")

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// maxStrangers is how many connections there are at a time of clients that are not seen to be the node's user. One more
+// maxStrangers limits the connections at a time of clients that are not known to be the node's user. One more
 // is closed unanswered. A low limit of descriptors makes it fewer.
 const maxStrangers = 256
 

@@ -77,7 +77,8 @@ func TestOwners(t *testing.T) {
 				t.Errorf("the kernel says uid %d, inode %d, its tables %d, %d", u, i, uid, inode)
 			}
 			client.Close()
-			suite.Eventually(t, "no owner of a socket that the client has closed", func() bool { // a process forked just then has the socket too until it runs its program
+			// a process forked just then has the socket too until it runs its program
+			suite.Eventually(t, "no owner of a socket that the client has closed", func() bool {
 				return !ownerOf(server.RemoteAddr(), server.LocalAddr()).known
 			})
 			server.Close()

@@ -1,5 +1,6 @@
-// Package environ is the environment of programs that run for clients: that of the node, without the node's own configuration and secrets. It reads the
-// process's environment and changes nothing. stringd and process import it, which start such programs.
+// Package environ is the environment of programs that run for clients: that of the node, without the node's own
+// configuration and secrets. It reads the process's environment and changes nothing. stringd and process import it,
+// which start such programs.
 package environ
 
 import (

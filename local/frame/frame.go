@@ -4,8 +4,9 @@
 //	| len  4 bytes | body, len bytes |
 //	+-------------+-----------------+
 //
-// len is unsigned, big-endian, and counts the body alone. The largest body is the protocol's: a Format holds it. A length over the limit is known from the four bytes alone; nothing is allocated or read for it. The room for
-// a body grows as its bytes arrive, so a peer pays for what it claims.
+// len is unsigned, big-endian, and counts the body alone. The largest body is the protocol's: a Format holds it. A
+// length over the limit is known from the four bytes alone; nothing is allocated or read for it. The room for a body
+// grows as its bytes arrive, so a peer pays for what it claims.
 //
 // The package knows nothing of what a body means, and sets no deadlines: those belong to the connection, whose owner
 // knows how long it may be silent. A Format is a value and safe for any number of goroutines.
@@ -19,7 +20,7 @@ import (
 	"github.com/cairndb/cairn/wire/large"
 )
 
-// Head is how many bytes precede a body.
+// Head is the number of bytes before a body.
 const Head = 4
 
 // A Format is one protocol's way of framing.

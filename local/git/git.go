@@ -1,6 +1,7 @@
-// Package git is how dialects run git on a repository that a client names: so that nothing the repository says starts a program. Hooks, the
-// file system monitor, pagers, external diffs, filters and transports are switched off. It runs nothing itself and asks no door whether git
-// may run: its callers, local/process and local/sift, do both. It imports nothing of ours.
+// Package git runs git for dialects on a repository that a client names, so that nothing in the repository starts a
+// program. Hooks, the file system monitor, pagers, external diffs, filters and transports are switched off. It runs
+// nothing itself and asks no door whether git may run: its callers, local/process and local/sift, do both. It imports
+// nothing of ours.
 package git
 
 import (

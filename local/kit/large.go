@@ -41,5 +41,5 @@ func (l Large) TryPlace() (leave func(), ok bool) {
 
 func (l Large) leave() { <-l.places }
 
-// Taken is how many places are in use.
+// Taken returns the number of places in use.
 func (l Large) Taken() int { return len(l.places) }

@@ -199,7 +199,7 @@ func (c *conn) send(f *fileBody) {
 	c.wake()
 }
 
-// work runs f beside everything else.
+// work runs f concurrently with everything else.
 func (c *conn) work(id any, f func()) {
 	c.s.tasks.Go(func() {
 		defer c.recovered(id)

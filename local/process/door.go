@@ -14,7 +14,7 @@ import (
 // onHost is a row of the table of operations that are done to the host and not to a memory.
 type onHost = api.Of[api.HostRequest, api.Nothing]
 
-// run is what a plain method does with its parameters, when the door has allowed it.
+// run returns the call of a plain method with its parameters, for when the door has allowed it.
 func (m method) run(params json.RawMessage) func(*Server) (any, error) {
 	do := m.plain(params)
 	if m.needs == nil {
@@ -38,7 +38,7 @@ func (s *Server) allowed(name string, what onHost, do func() error) error {
 	return err
 }
 
-// Alone is the door of a program with no memory behind it. It lets a client do what Config.Door lists.
+// Alone is the door of a program without a memory server. It lets a client do what Config.Door lists.
 var Alone api.Host = alone{}
 
 type alone struct{}

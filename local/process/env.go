@@ -71,8 +71,9 @@ func (s *Server) childEnv(extra map[string]string) []string {
 	return env
 }
 
-// catchIgnoredSignals ends the ignoring of signals that this process was started with, below nohup or in the background of a script: children
-// inherit it, and a client's INT is to reach them. A signal that is caught and not read has as little effect here as one that is ignored.
+// catchIgnoredSignals ends the ignoring of signals that this process was started with, below nohup or in the background
+// of a script: children inherit it, and a client's INT is to reach them. A signal that is caught and not read has as
+// little effect here as one that is ignored.
 func catchIgnoredSignals() {
 	for _, sig := range []os.Signal{syscall.SIGHUP, syscall.SIGINT} {
 		if signal.Ignored(sig) {

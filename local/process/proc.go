@@ -35,7 +35,7 @@ type proc struct {
 	ended    time.Time
 }
 
-// drainTime is how long a descendant may hold the pipes open after the leader's exit.
+// drainTime limits the time that a descendant may hold the pipes open after the leader's exit.
 const drainTime = 5 * time.Second
 
 // start runs a command. The client is told the error as it is.

@@ -15,7 +15,7 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// stream is where a frame came from.
+// stream names the source of a frame.
 type stream byte
 
 const (
@@ -33,7 +33,7 @@ type frame struct {
 	code   int    // of exit
 }
 
-// maxFrame is how much of a stream one frame carries.
+// maxFrame limits the bytes of a stream in one frame.
 const maxFrame = child.MaxPiece
 
 // appendFrame writes a frame's line. id is the process id as JSON.
@@ -73,7 +73,8 @@ type replay struct {
 }
 
 // segment is a run of frames in a file that has no name: it is gone with its descriptor, whatever ends the server. The
-// file is records without gaps, stream byte, length u32, data, sealed on a node that encrypts; every markEvery-th record's place is remembered.
+// file is records without gaps, stream byte, length u32, data, sealed on a node that encrypts; every markEvery-th
+// record's place is remembered.
 type segment struct {
 	file  *os.File
 	keys  *seal.Ring

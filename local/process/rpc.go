@@ -87,7 +87,8 @@ func (s *Server) find(name string) (method, error) {
 	return method{}, refuse(codeMethod, "Unknown method: %s", name)
 }
 
-// method is one of the nineteen. Exactly one of its functions is set; they decode parameters, in the turn of their reader, and return the rest of the work.
+// method is one of the nineteen. Exactly one of its functions is set; they decode parameters, in the turn of their
+// reader, and return the rest of the work.
 type method struct {
 	name string
 	// plain's runs beside everything else.
@@ -96,7 +97,7 @@ type method struct {
 	process func(json.RawMessage) (process string, do func(*call))
 	// files says that plain's result may be a file: a connection has a few of them open at a time.
 	files bool
-	// needs is what plain does to the host; nil: nothing that must be allowed.
+	// needs names the permission for what plain does to the host; nil: none is needed.
 	needs *onHost
 }
 

@@ -54,12 +54,12 @@ type Server struct {
 	closing bool
 }
 
-// counters are what /metrics shows.
+// counters holds the numbers that /metrics shows.
 type counters struct {
 	conns, spawns, exits, reattaches, output, input atomic.Int64
 }
 
-// keepExited is how long a process that has ended can still be reattached to.
+// keepExited is the time for which clients can still reattach to an ended process.
 const keepExited = 15 * time.Minute
 
 // Listen takes over the socket and serves until Close. A file at its path that is no socket is left alone.
@@ -105,7 +105,7 @@ func (s *Server) accept() {
 	kit.Serve(s.socket, "process", s.log, s.serve)
 }
 
-// maxConns is how many clients are served at once; each may have begun a line of a mebibyte.
+// maxConns limits the clients served at once; each may have begun a line of a mebibyte.
 const maxConns = 1024
 
 func (s *Server) serve(nc net.Conn) {

@@ -35,7 +35,7 @@ type Counter struct {
 	Value      func() int64
 }
 
-// Counters are what the server counts.
+// Counters returns the server's counters.
 func (s *Server) Counters() []Counter {
 	return []Counter{
 		{"claustrum_connections_total", "Connections accepted.", s.count.conns.Load},

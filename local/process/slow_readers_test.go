@@ -136,8 +136,8 @@ func TestSlowReadersDelayNobody(t *testing.T) {
 	}
 }
 
-// weigh fails when this process keeps more than it may beyond what it had. Garbage does not count: the busier the machine, the more of it there is. Other tests' memory
-// would, so a test that weighs runs alone.
+// weigh fails when this process keeps more than it may beyond what it had. Garbage does not count: the busier the
+// machine, the more of it there is. Other tests' memory would, so a test that weighs runs alone.
 func weigh(t *testing.T, before, most int) {
 	t.Helper()
 	if grown := liveMiB() - before; grown > most {

@@ -24,12 +24,12 @@ type stdinQueue struct {
 	done    chan struct{}
 }
 
-// stdinBudget is how much may wait for one process.
+// stdinBudget limits the input that waits for one process.
 const stdinBudget = 8 << 20
 
-// deathGrace is how long a pipe without a reader is taken for a process about to end: the system closes the pipe of a
-// dying process a moment before it says that the process is dead, and on a busy machine that moment is long. It costs
-// little: a process that closed its stdin and lives on reads nothing anyhow.
+// deathGrace is the time for which a pipe without a reader counts as a process about to end: the system closes the pipe
+// of a dying process a moment before it says that the process is dead, and on a busy machine that moment is long. It
+// costs little: a process that closed its stdin and lives on reads nothing anyhow.
 const deathGrace = 5 * time.Second
 
 var (

@@ -170,8 +170,8 @@ func makeDirs(root *os.Root, name string) error {
 	return root.Chmod(name, 0o700)
 }
 
-// steadily is how much of a file may wait for the disk: 200 MB take 0.45 s with it and 0.2 s without, and a node's log waits for
-// 1 MiB of them at most.
+// steadily limits the bytes of a file that wait for the disk: 200 MB take 0.45 s with it and 0.2 s without, and a
+// node's log waits for 1 MiB of them at most.
 const steadily = 1 << 20
 
 func writeFile(root *os.Root, name string, r io.Reader) error {

@@ -18,7 +18,7 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// Tally is what a backfill or an import has come to.
+// Tally counts the results of a backfill or an import.
 type Tally struct {
 	Source           string `json:"source"`
 	Scanned          int    `json:"scanned"`

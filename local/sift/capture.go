@@ -22,13 +22,13 @@ import (
 	"github.com/cairndb/cairn/wire/large"
 )
 
-// heard is what a tool said, as it came in.
+// heard holds a tool's output, as it came in.
 type heard struct {
 	api.Said
 	at oplog.Time
 }
 
-// An observation is what is kept of it. The node has taken the secrets out before.
+// An observation holds the part of it that is kept. The node has taken the secrets out before.
 type observation struct {
 	session, tool, source string
 	at                    oplog.Time
@@ -192,7 +192,7 @@ func (s *Server) store(ctx context.Context, c *call, h heard) (have captured, er
 	return have, err
 }
 
-// known looks an observation up; ID 0 is none.
+// known looks an observation up; ID 0 means that there is none.
 func (s *Server) known(ctx context.Context, ns string, o *observation) (have captured, err error) {
 	err = s.cfg.Memory.View(ctx, func(v *state.View, db oplog.DB) error {
 		id := v.EventWith(db, ns, o.session, o.hash)
@@ -241,7 +241,7 @@ var zip = sync.OnceValue(func() *zstd.Encoder {
 	return e
 })
 
-// origin is what a summary's metadata says of its event.
+// origin holds the event's fields in a summary's metadata.
 type origin struct {
 	Tool       string  `json:"tool"`
 	Session    string  `json:"session"`

@@ -92,7 +92,7 @@ func answers(socket string) bool {
 	return err == nil
 }
 
-// watchEvery is how often a listener looks whether its socket is still the one at its path.
+// watchEvery is the interval at which a listener checks that its socket is still the one at its path.
 const watchEvery = 500 * time.Millisecond
 
 // watch takes the path back when another process has unlinked the socket: a client that starts its own daemon does.
@@ -111,7 +111,7 @@ func (l *listener) watch() {
 		if old.Ours() || l.ctx.Err() != nil {
 			continue
 		}
-		l.s.log.Error("socket was replaced by another process; listening anew", "socket", l.path)
+		l.s.log.Error("socket was replaced by another process; listening again", "socket", l.path)
 		if err := l.claim(); err != nil {
 			l.s.log.Error("socket not claimed", "socket", l.path, "err", err)
 			continue

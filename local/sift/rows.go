@@ -65,7 +65,7 @@ func (c *call) sees(m *oplog.Memory) bool {
 	return m.Namespace == c.ns || !c.s.cfg.Private && !strings.HasPrefix(m.Namespace, privatePrefix)
 }
 
-// foreignReach is how many records are looked at for memories of other protocols. The workspace's own are found by
+// foreignReach limits the records that are searched for memories of other protocols. The workspace's own are found by
 // their namespace, however many others lie between.
 const foreignReach = 4000
 
@@ -104,7 +104,7 @@ func (c *call) beside(v *state.View, db oplog.DB, from oplog.Seq, n int, back bo
 
 const maxWindow = 1000
 
-// timeline is what lies around a summary in the order of ids.
+// timeline returns the rows around a summary in the order of ids.
 func timeline(ctx context.Context, c *call) (any, error) {
 	near, there, err := c.number("nearId")
 	if err != nil || !there {

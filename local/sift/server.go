@@ -182,7 +182,7 @@ func (s *Server) Close() error {
 	return errors.Join(errs...)
 }
 
-// closeGrace is how long requests may go on after Close.
+// closeGrace limits the time for running requests after Close.
 const closeGrace = 2 * time.Second
 
 // served are the workspaces by key.

@@ -9,7 +9,7 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// counts are those of a workspace, and how many of its events wait. raw + summarized + skipped = events.
+// counts returns a workspace's counters, and the number of its waiting events. raw + summarized + skipped = events.
 func (c *call) counts(ctx context.Context) (n kit.Object, raw uint64, err error) {
 	err = c.s.cfg.Memory.View(ctx, func(v *state.View, db oplog.DB) error {
 		e := v.EventCounts(db, c.ns)

@@ -174,7 +174,7 @@ func telling(v any, want *regexp.Regexp) string {
 	return all[0]
 }
 
-// names are what a text declares; its first line when that is nothing.
+// names returns the names that a text declares, or its first line.
 func names(content string) string {
 	content = content[:min(len(content), 256<<10)]
 	var found []string

@@ -79,7 +79,7 @@ func firstLine(path string) string {
 // privatePrefix begins the namespace of every workspace's memories.
 const privatePrefix = oplog.EventPrefix
 
-// namespace is where the workspace's memories are.
+// namespace returns the namespace of the workspace's memories.
 func (w Workspace) namespace(ns string) string {
 	if w.Name != "" {
 		return privatePrefix + w.Name

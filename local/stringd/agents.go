@@ -140,7 +140,8 @@ func (s *Server) giveWebhook(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// Webhook implements command.Host: the URL of an agent, with another token when it is to be another. A GET asks for it, so it is made with the agent.
+// Webhook implements command.Host: the URL of an agent, with another token when it is to be another. A GET asks for it,
+// so it is made with the agent.
 func (s *Server) Webhook(id string, rotate bool) (string, error) {
 	a, ok := s.agents.get(id)
 	if !ok {

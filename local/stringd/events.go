@@ -48,7 +48,7 @@ func (s *Server) webhook(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// feed is what one stream is to send.
+// feed queues the events for one stream.
 type feed struct {
 	events chan inbox.Event // closed when the stream is to end
 	behind bool             // the client did not keep up; set before events is closed
@@ -132,7 +132,7 @@ func (l *streams) closeAll() {
 // streamWrite bounds one write to a stream: a client that does not read is dropped.
 const streamWrite = 10 * time.Second
 
-// lastLine is what a client that was too slow reads at the end, when it gets there: a comment, which no event is.
+// lastLine is the last line for a client that was too slow. It is a comment, not an event.
 const lastLine = ": ended: too many events behind; /events lists what is in the inbox\n\n"
 
 // dropped says which stream was ended because its client does not keep up. What it missed is in the inbox.

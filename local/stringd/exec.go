@@ -88,7 +88,7 @@ func (s *Server) runAndRelease(x *session, a agent, cmd string) command.Result {
 // event appends one server-sent event.
 func event(dst []byte, name string, data any) []byte { return kit.AppendEvent(dst, name, encode(data)) }
 
-// maxLabel is how much of a command its answer repeats.
+// maxLabel limits the part of a command that its answer repeats.
 const maxLabel = 80
 
 // labelOf is a command's first line, cut.

@@ -119,7 +119,8 @@ func TestBodyCap(t *testing.T) {
 	if a := d.do("POST", "/exec", fit(2*limit), "X-Agent-Id: a"); a.status != 413 { // as much as is read to its end
 		t.Errorf("twice the cap: %d", a.status)
 	}
-	if a, err := d.try(t.Context(), "POST", "/exec", fit(3*limit), "X-Agent-Id: a"); err == nil && a.status != 413 { // one that still sends may see its connection end
+	// one that still sends may see its connection end
+	if a, err := d.try(t.Context(), "POST", "/exec", fit(3*limit), "X-Agent-Id: a"); err == nil && a.status != 413 {
 		t.Errorf("far over the cap: %d", a.status)
 	}
 }

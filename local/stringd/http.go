@@ -21,7 +21,7 @@ type refusal struct {
 	body   any
 }
 
-// Error is what a client of the command language reads.
+// Error returns the text for a client of the command language.
 func (r *refusal) Error() string {
 	if o, ok := r.body.(kit.Object); ok {
 		return fmt.Sprint(o[1])

@@ -97,7 +97,8 @@ func (s *Server) stop() {
 	}
 }
 
-// place is what the node is in its cluster, and how far it has come; unknown while its memory is closed.
+// place returns the node's role in its cluster and the log index that it has applied; unknown while its memory is
+// closed.
 func (s *Server) place(ctx context.Context) (role string, applied oplog.Index) {
 	a, err := api.Place.Ask(ctx, s.cfg.Memory, &api.Nothing{})
 	if err != nil {

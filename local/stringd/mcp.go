@@ -143,7 +143,7 @@ func parseMessages(b []byte) (out []message, err error) {
 	return out, nil
 }
 
-// maxBatch is how many messages a batch may hold: one of a byte or two becomes a hundred times that.
+// maxBatch limits the messages in a batch: one of a byte or two becomes a hundred times that.
 const maxBatch = 1000
 
 var errBatch = errors.New("batch too large")

@@ -157,10 +157,10 @@ func unlockDir(f *os.File) error {
 	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
 }
 
-// Addr is where the daemon listens.
+// Addr returns the address that the daemon listens on.
 func (s *Server) Addr() string { return s.ln.Addr().String() }
 
-// drainTimeout is how long Close waits for answers that are under way.
+// drainTimeout limits the time that Close waits for running answers.
 const drainTimeout = time.Second
 
 // Close stops the daemon: no new connections, streams end, shells and what runs in them are killed.

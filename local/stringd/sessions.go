@@ -146,7 +146,7 @@ func newSessions(set *command.Settings, queue int) *sessions {
 	return &sessions{set: set, queue: queue, m: map[key]*session{}, count: map[string]int{}}
 }
 
-// maxSessions is how many topics an agent may have: each keeps a history, variables and perhaps a shell.
+// maxSessions limits the topics of an agent: each keeps a history, variables and perhaps a shell.
 const maxSessions = 1000
 
 // touch gives the session of a topic, a new one if there is none; none when the agent has too many.

@@ -58,5 +58,5 @@ var All = []api.Scope{api.Read, api.Write, api.Admin}
 // Local are the scopes of a dialect in its database. What more it needs it names itself: see api.At.
 var Local = []api.Scope{api.Read, api.Write, api.Owner}
 
-// Node is the caller for what a node does of its own accord, in no database.
+// Node returns the caller for a node's own operations, outside any database.
 func Node() api.Caller { return api.Caller{By: api.ByNode, Scopes: All, Forward: true} }

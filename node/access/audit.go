@@ -13,8 +13,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// describe says on what an operation is and how, when it changes what the cluster is rather than what it remembers: each such goes into the log together
-// with who asked for it.
+// describe returns the audit target and details of an operation that changes the cluster, not its memories. Each such
+// operation goes into the log together with its caller.
 func (a *Control) describe(db oplog.DB, op oplog.Op) (on, how string, audited bool) {
 	switch op := op.(type) {
 	case *oplog.CreateDB:
@@ -52,7 +52,7 @@ func orDefault(scopes []string) string {
 	return strings.Join(scopes, ", ")
 }
 
-// An Asker is who asked the leader for a change, and through which node.
+// An Asker names the caller who asked the leader for a change, and the node that passed it on.
 type Asker struct {
 	wire.Asker
 	Node uint32
@@ -70,7 +70,7 @@ func (by Asker) Audit(what, on, how string) *oplog.Audit {
 	return &oplog.Audit{By: cmp.Or(short(by.By), api.ByNode), Label: short(by.Label), What: what, On: on, How: how, Node: by.Node, At: oplog.At(time.Now())}
 }
 
-// rejoinVerb is how a member that lost its log asks to be brought up to date.
+// rejoinVerb is the verb with which a member that lost its log asks to be brought up to date.
 const rejoinVerb = "rejoin"
 
 // Audited splits what the leader proposes: the operations that were asked for, and a row about who asked for each that changes what the

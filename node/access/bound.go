@@ -16,8 +16,9 @@ type lasting struct {
 	end context.CancelCauseFunc
 }
 
-// Bound returns a context for a request that may last: it ends when the caller's token is revoked or expires, or when its database is dropped. Its
-// cause says which. A surface calls it before it hands a stream to the code that reads or writes it; done is called when the request is over.
+// Bound returns a context for a request that may last: it ends when the caller's token is revoked or expires, or when
+// its database is dropped. Its cause says which. A surface calls it before it hands a stream to the code that reads or
+// writes it; done is called when the request is over.
 func (a *Control) Bound(ctx context.Context, c api.Caller) (_ context.Context, done func()) {
 	ctx, end := context.WithCancelCause(ctx)
 	b := &lasting{c, end}
@@ -47,8 +48,9 @@ func (a *Control) Holds(c api.Caller) bool {
 	return err == nil
 }
 
-// standing says when a caller's token expires, 0 for never, and why it may not stay: its token is unknown, revoked or expired, or its database
-// is gone. A state that cannot be read ends nothing; nor does one that lacks a token or a database, while it lacks what the node had before its start.
+// standing says when a caller's token expires, 0 for never, and why it may not stay: its token is unknown, revoked or
+// expired, or its database is gone. A state that cannot be read ends nothing; nor does one that lacks a token or a
+// database, while it lacks what the node had before its start.
 func (a *Control) standing(c api.Caller) (expiry oplog.Time, refused error) {
 	whole := a.whole == nil || a.whole() // before: what was not there may be a moment later
 	_ = a.state.Read(func(v *state.View) error {

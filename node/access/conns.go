@@ -9,8 +9,8 @@ import (
 	"github.com/cairndb/cairn/wire/large"
 )
 
-// Conns bounds the open connections of one port: all of them, those from one address, and those of one principal. Loopback has no bound of its own.
-// Where all places are taken, the oldest stranger makes room for the next client.
+// Conns bounds the open connections of one port: all of them, those from one address, and those of one principal.
+// Loopback has no bound of its own. Where all places are taken, the oldest stranger makes room for the next client.
 type Conns struct {
 	most, perSource int
 	known           *large.Shares // of the places, among those who have shown a right token
@@ -71,8 +71,8 @@ func (l *Conns) Enter(c Conn) (p *Place, ok bool) {
 	return p, true
 }
 
-// Known says that the client has shown the token of a principal: from here on its connection makes room for no other. It returns false when the
-// principal has its share of the connections; this one must be closed then.
+// Known says that the client has shown the token of a principal: from here on its connection makes room for no other.
+// It returns false when the principal has its share of the connections; this one must be closed then.
 func (p *Place) Known(principal string) bool {
 	l := p.conns
 	l.mu.Lock()
@@ -118,14 +118,14 @@ func (p *Place) leave() {
 	}
 }
 
-// Open is how many connections are open.
+// Open returns the number of open connections.
 func (l *Conns) Open() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.open
 }
 
-// sourceBits are what tells two neighbours of IPv6 apart: each is given a network of its own.
+// sourceBits is the length of the IPv6 prefix that tells two neighbours apart: each has its own network.
 const sourceBits = 64
 
 // sourceOf is where a connection comes from, as far as one neighbour can be told from another: an address of IPv4, a network of

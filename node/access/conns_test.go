@@ -18,8 +18,8 @@ func (c *caller) Close() error         { close(c.closed); return nil }
 
 func newCaller(ip string) *caller { return &caller{ip, make(chan struct{})} }
 
-// TestConnectionsOfOneAddress: an address that is not this machine's own gets so many connections, and all addresses together so many; each is counted
-// out once. Two addresses of one IPv6 network are one neighbour.
+// TestConnectionsOfOneAddress: an address that is not this machine's own gets so many connections, and all addresses
+// together so many; each is counted out once. Two addresses of one IPv6 network are one neighbour.
 func TestConnectionsOfOneAddress(t *testing.T) {
 	t.Parallel()
 	l := NewConns(9, 2)
@@ -59,8 +59,8 @@ func TestConnectionsOfOneAddress(t *testing.T) {
 	}
 }
 
-// TestStrangersMakeRoom: connections that show no token fill a port. The next client gets the place of the oldest of them, and keeps it once it has
-// shown a token; a principal keeps no other out either.
+// TestStrangersMakeRoom: connections that show no token fill a port. The next client gets the place of the oldest of
+// them, and keeps it once it has shown a token; a principal keeps no other out either.
 func TestStrangersMakeRoom(t *testing.T) {
 	t.Parallel()
 	l := NewConns(8, 100)

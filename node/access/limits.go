@@ -93,7 +93,7 @@ func (a *Control) CheckBatch(c api.Caller, n int) error {
 	return nil
 }
 
-// AtOnce is how many of so many memories a caller may store in one batch.
+// AtOnce returns the number of memories, out of those given, that a caller may store in one batch.
 func (a *Control) AtOnce(c api.Caller, memories int) int {
 	for _, l := range a.limitsOf(c) {
 		if l.Batch > 0 {

@@ -56,7 +56,7 @@ func (a *Control) Login(from, token string) (api.Caller, error) {
 	return c, err
 }
 
-// FailedLogins is how many wrong tokens were shown since the start.
+// FailedLogins returns the number of wrong tokens since the start.
 func (a *Control) FailedLogins() int64 { return a.logins.wrong.Load() }
 
 // knows says whether an address has shown the cluster secret lately.

@@ -22,7 +22,8 @@ const maxBuckets = 8192
 
 func newRates() *rates { return &rates{buckets: map[string]*rate.Limiter{}} }
 
-// take counts n operations, at most the burst; what it returns is how long to wait before the next try, 0 when the operations may go on.
+// take counts n operations, at most the burst. It returns the time to wait before the next try, 0 when the operations
+// may go on.
 func (r *rates) take(who string, l oplog.Limit, n int, now time.Time) time.Duration {
 	if l.PerSecond == 0 || n == 0 {
 		return 0
@@ -40,7 +41,7 @@ func (r *rates) take(who string, l oplog.Limit, n int, now time.Time) time.Durat
 	return due(b, n, now, false)
 }
 
-// wait is how long until one operation may go on. It counts none.
+// wait returns the time until one operation may go on. It counts none.
 func (r *rates) wait(who string, l oplog.Limit, now time.Time) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -62,7 +63,7 @@ func bound(b *rate.Limiter, l oplog.Limit, now time.Time) {
 	}
 }
 
-// due is when n operations may go on. They are counted when that is now, unless they are only looked at.
+// due returns the time that n operations have to wait. It counts them when they need not wait, unless look is set.
 func due(b *rate.Limiter, n int, now time.Time, look bool) time.Duration {
 	taken := b.ReserveN(now, n)
 	if !taken.OK() {
@@ -75,7 +76,7 @@ func due(b *rate.Limiter, n int, now time.Time, look bool) time.Duration {
 	return wait
 }
 
-// burst is how many operations a limit lets through at once.
+// burst returns the number of operations that a limit lets through at once.
 func burst(l oplog.Limit) int { return int(cmp.Or(l.Burst, l.PerSecond)) }
 
 // makeRoom sweeps the table at most once a second; in between, a full table loses any one bucket.

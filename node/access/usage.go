@@ -10,14 +10,14 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// usage is when this node saw each token last. It goes through the log every few minutes, all tokens in one entry, and only those whose
-// time in the state is older than that: a busy token costs an entry's line, not an entry.
+// usage records when this node saw each token last. It goes through the log every few minutes, all tokens in one entry,
+// and only those whose time in the state is older than that: a busy token costs an entry's line, not an entry.
 type usage struct {
 	mu   sync.Mutex
 	seen map[string]oplog.Time // by hash; valid tokens only, so it is as large as they are many
 }
 
-// A Log is the way into the cluster's log, for what a node says of its own accord.
+// A Log writes a node's own operations into the cluster's log.
 type Log interface {
 	// Note proposes an operation of the control plane, here or through the leader, and returns when this node has applied it.
 	Note(ctx context.Context, op oplog.Op) error
@@ -33,7 +33,7 @@ func (a *Control) Used(hash string) {
 	a.usage.mu.Unlock()
 }
 
-// LastUsed is when a token was used last, as far as this node knows.
+// LastUsed returns the time of a token's last use that this node knows of.
 func (a *Control) LastUsed(v *state.View, hash string) oplog.Time {
 	a.usage.mu.Lock()
 	defer a.usage.mu.Unlock()

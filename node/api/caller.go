@@ -36,7 +36,7 @@ const (
 	ByNode   = "node"   // a node, of its own accord
 )
 
-// HashPrefix is how much of a token's hash names it.
+// HashPrefix is the number of digits of a token's hash that identify it.
 const HashPrefix = 12
 
 // Who is the caller's name in the audit.

@@ -9,13 +9,13 @@ import (
 var (
 	Cluster = row[Nothing, ClusterStatus](Op{Name: "cluster", Node: true, Does: "The cluster as this node sees it. Without a token: whether the node is alive and ready.",
 		HTTP: "GET /v1/cluster", Wire: wire.OpClusterStatus})
-	Up = row[Nothing, UpAnswer](Op{Name: "up", Node: true, Does: "Whether this node is alive and ready, for callers who may know no more."})
+	Up = row[Nothing, UpAnswer](Op{Name: "up", Node: true, Does: "Whether this node is alive and ready, and nothing else; needs no token."})
 
 	Topology = row[Nothing, TopologyAnswer](Op{Name: "cluster_topology", Node: true, Does: "The members of the cluster and where each is reached.", Scope: Read, HTTP: "GET /v1/cluster/topology"})
 	Raft     = row[Nothing, RaftState](Op{Name: "cluster_raft", Node: true, Does: "Raft as this node knows it.", Scope: Read, HTTP: "GET /v1/cluster/raft"})
 
 	ChangeMembers = row[ChangeMembersRequest, MembersChanged](Op{Name: "cluster_change", Node: true, Scope: Admin, HTTP: "POST /v1/cluster/{verb}", Confirm: "verb",
-		Does: "Change the cluster's members: join, leave, remove, promote, transfer. promote without a node_id asks for leadership for this node."})
+		Does: "Change the cluster's members: join, leave, remove, promote, transfer. promote without a node_id requests leadership for this node."})
 	ControlSnapshot = row[ReadRequest, Control](Op{Name: "control_snapshot", Does: "The replicated databases and tokens; for tokens with the scope admin only.", Scope: Read,
 		HTTP: "GET /v1/admin/control-snapshot"})
 )
@@ -59,25 +59,25 @@ type ClusterStatus struct {
 	DiskFull  bool `json:"-"` // of this node
 }
 
-// Vitals are what a node says of itself, in its own status and to the other members.
+// Vitals is a node's report about itself, in its own status and to the other members.
 type Vitals struct {
 	Applied     oplog.Index `json:"applied_index" doc:"Log index that it has applied."`
 	SumIndex    oplog.Index `json:"state_hash_index" doc:"The index at which state_hash was taken."`
 	Sum         string      `json:"state_hash" doc:"Hash of its state: equal on all replicas at the same index."`
 	ClockOffset float64     `json:"clock_offset_ms" doc:"Offset of its clock from the median of the members' clocks, in milliseconds."`
-	ClockOff    bool        `json:"clock_off" doc:"Whether the offset is over the bound: such a node hands leadership over."`
+	ClockOff    bool        `json:"clock_off" doc:"Whether the offset is over the limit; a leader over the limit hands leadership over."`
 	Version     string      `json:"version" doc:"The version that it runs."`
 	UptimeSecs  float64     `json:"uptime_secs" doc:"Seconds since the node started."`
 	Damaged     []Damage    `json:"damaged,omitempty" doc:"The first files in which it found damage since it started."`
-	Disputes    []Dispute   `json:"disputes,omitempty" doc:"What it has refused or not believed of other members in the last minutes."`
-	Models      []string    `json:"models" doc:"What it can embed with: the configured embedder's full name, the models in its home by the names of their directories, and builtin."`
+	Disputes    []Dispute   `json:"disputes,omitempty" doc:"Messages of other members that it rejected or did not believe in the last minutes."`
+	Models      []string    `json:"models" doc:"The embedders that it can use: the configured one by its full name, the models in its home by their directories' names, and builtin."`
 	Leftovers
 }
 
-// Leftovers are what a node's home holds that its operator may have to do something about.
+// Leftovers lists files of a node's home that may need its operator.
 type Leftovers struct {
 	SetAside  []string      `json:"set_aside,omitempty" doc:"States, logs and snapshots that the node moved aside, because they were damaged or a majority of the voters held something else."`
-	Lost      []LostRecords `json:"lost_records,omitempty" doc:"Records in logs that the node moved aside, which the cluster lacks: \"cairn recover --import-lost\" has it take them."`
+	Lost      []LostRecords `json:"lost_records,omitempty" doc:"Records that the cluster lacks, in logs that the node moved aside: \"cairn recover --import-lost\" imports them."`
 	HoldPurge bool          `json:"hold_purge,omitempty" doc:"true: its files may hold purged text; the node is rewriting them."`
 	OldKeys   []string      `json:"old_keys,omitempty" doc:"Parts of its home that it has yet to rewrite under its active data key."`
 }
@@ -87,26 +87,26 @@ type LostRecords struct {
 	Log          string `json:"log" doc:"The name of the log's directory in the node's home."`
 	First        uint64 `json:"first" doc:"Log index of the first."`
 	Last         uint64 `json:"last" doc:"Log index of the last."`
-	Acknowledged uint64 `json:"acknowledged" doc:"How many of them are surely acknowledged."`
+	Acknowledged uint64 `json:"acknowledged" doc:"Number of these records that are known to be acknowledged."`
 }
 
 // A Damage is a file of a node's home in which something was read that is not what was written there.
 type Damage struct {
-	Kind     string `json:"kind" is:"string{state,log,snapshot,index}" doc:"What it is of: the state, records that the log keeps for its readers, a snapshot or a search index."`
-	Database string `json:"database,omitempty" doc:"The database whose index it is of."`
+	Kind     string `json:"kind" is:"string{state,log,snapshot,index}" doc:"The damaged part: the state, records that the log keeps for its readers, a snapshot or a search index."`
+	Database string `json:"database,omitempty" doc:"The database, when a search index is damaged."`
 	File     string `json:"file" doc:"Its path in the node's home."`
 	Times    int64  `json:"times" doc:"How often damage was found in it since the node started."`
-	Healed   bool   `json:"healed" doc:"Whether its content is not used any more, and what needs it has it from elsewhere."`
-	Heals    string `json:"heals" doc:"What heals it or has healed it, and what there is to do."`
+	Healed   bool   `json:"healed" doc:"true once repaired."`
+	Heals    string `json:"heals" doc:"How it is repaired, and what an operator should do."`
 }
 
-// A Dispute is what a node refused or did not believe of another member, because it contradicts what the node has applied or is nothing that a member
-// sends.
+// A Dispute is a message of another member that a node rejected or did not believe, because it contradicts what the
+// node has applied or is nothing that a member sends.
 type Dispute struct {
 	Peer    uint32 `json:"peer" doc:"The member that sent it."`
-	Index   uint64 `json:"log_index,omitempty" doc:"Log index that the two do not agree about; absent when it is about none."`
-	Says    string `json:"says" doc:"What it was, and why."`
-	Times   uint64 `json:"times" doc:"How often."`
+	Index   uint64 `json:"log_index,omitempty" doc:"Log index on which the two members disagree; absent when the message is about none."`
+	Says    string `json:"says" doc:"What was rejected, and why."`
+	Times   uint64 `json:"times" doc:"Number of times."`
 	Verdict string `json:"verdict,omitempty" doc:"What the other voters hold; absent while too few have answered."`
 }
 
@@ -182,12 +182,12 @@ type RaftMember struct {
 	Voter  bool   `json:"is_voter" doc:"Whether it votes."`
 }
 
-// MemberVerbs are the changes of members that can be asked for.
+// MemberVerbs lists the changes of members that clients can request.
 var MemberVerbs = []string{"join", "leave", "remove", "promote", "transfer"}
 
 type ChangeMembersRequest struct {
 	Verb   string `json:"verb" in:"path" doc:"The change: join, leave, remove, promote or transfer." example:"promote"`
-	NodeID uint32 `json:"node_id" doc:"The node that it happens to; leave is about the node that is asked."`
+	NodeID uint32 `json:"node_id" doc:"The node to change; leave always removes the node that receives the request."`
 	Addr   string `json:"addr" doc:"For join: the node's port for its peers."`
 	Role   string `json:"role" doc:"For join: voter or readreplica."`
 	Force  bool   `json:"force" doc:"true: do it even if the cluster may lose its majority."`
@@ -198,7 +198,7 @@ type MembersChanged struct {
 	Message string `json:"message" doc:"A message for people."`
 	NodeID  uint32 `json:"node_id,omitempty" doc:"The node that was promoted."`
 	Term    uint64 `json:"term,omitempty" doc:"The term in which it leads already."`
-	From    uint64 `json:"current_term,omitempty" doc:"The term in which it asked for leadership."`
+	From    uint64 `json:"current_term,omitempty" doc:"The term of the election that it started."`
 }
 
 type Control struct {

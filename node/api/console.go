@@ -37,7 +37,7 @@ type StatusAnswer struct {
 
 type TimelineRequest struct {
 	RID   string `json:"rid" in:"path" doc:"The memory's id." example:"0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c0e12"`
-	Limit int    `json:"limit" is:"integer[0..]" default:"5" doc:"Number of memories to return before and after it each, up to 100."`
+	Limit int    `json:"limit" is:"integer[0..]" default:"5" doc:"Number of memories to return on each side of it, up to 100."`
 	Fresh
 }
 
@@ -71,15 +71,15 @@ type CompareRequest struct {
 }
 
 type Comparison struct {
-	Nodes []Compared `json:"nodes" doc:"What each node says."`
+	Nodes []Compared `json:"nodes" doc:"The answer of each node."`
 	Equal bool       `json:"equal" doc:"Whether all nodes answered, and answered the same."`
 }
 
-// Compared is what one node says to a question.
+// Compared holds one node's answer to a question.
 type Compared struct {
 	NodeID uint32      `json:"node_id" doc:"The node's number."`
 	Index  oplog.Index `json:"index,omitempty" doc:"Log index that its answer reflects."`
 	Total  int         `json:"total" doc:"Number of memories that the node found."`
-	Digest string      `json:"digest,omitempty" doc:"Of their ids and scores, in order."`
+	Digest string      `json:"digest,omitempty" doc:"Hash of their ids and scores, in order."`
 	Error  string      `json:"error,omitempty" doc:"Why the node did not answer."`
 }

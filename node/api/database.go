@@ -88,14 +88,14 @@ type QuotaSet struct {
 	Index oplog.Index `json:"log_index" doc:"Log index of the write."`
 }
 
-// Policies are what a database keeps its memories by.
+// Policies are the rules by which a database keeps its memories.
 type Policies struct {
 	WorkingTTL   float64  `json:"working_ttl_secs" doc:"After how many seconds memories of the tier working are forgotten; 0 for never."`
 	EpisodicTTL  float64  `json:"episodic_ttl_secs" doc:"After how many seconds memories of the tier episodic are forgotten; 0 for never."`
 	PromoteAfter uint64   `json:"promote_after" doc:"Number of accesses after which a memory moves up one tier; 0 for never."`
 	Consolidate  bool     `json:"consolidate" doc:"Whether background cognition may merge memories that say the same."`
-	QuietMind    bool     `json:"quiet_mind" doc:"Whether there is no background cognition at all."`
-	Redact       string   `json:"redact" is:"string{capture,all,off}" doc:"From which memories secrets are taken out before they are stored: capture, what tools said; all; or off."`
+	QuietMind    bool     `json:"quiet_mind" doc:"true: no background cognition runs on the database."`
+	Redact       string   `json:"redact" is:"string{capture,all,off}" doc:"Which memories have secrets removed before they are stored: capture (output of tools), all, or off."`
 	Updated      *float64 `json:"updated_at" is:"time" doc:"When they were changed last, in Unix seconds; null for never."`
 }
 
@@ -104,8 +104,8 @@ type SetSettingsRequest struct {
 	EpisodicTTL  *float64 `json:"episodic_ttl_secs" is:"number[0..]" doc:"After how many seconds memories of the tier episodic are forgotten, up to a century; 0 for never."`
 	PromoteAfter *uint64  `json:"promote_after" doc:"Number of accesses after which a memory moves up one tier; 0 for never."`
 	Consolidate  *bool    `json:"consolidate" doc:"Whether background cognition may merge memories that say the same."`
-	QuietMind    *bool    `json:"quiet_mind" doc:"Whether there is no background cognition at all."`
-	Redact       *string  `json:"redact" is:"string{capture,all,off}" doc:"From which memories secrets are taken out before they are stored: capture, what tools said (memories of the kind capture too); all; or off."`
+	QuietMind    *bool    `json:"quiet_mind" doc:"true: no background cognition runs on the database."`
+	Redact       *string  `json:"redact" is:"string{capture,all,off}" doc:"Which memories have secrets removed before they are stored: capture (output of tools, and memories of the kind capture), all, or off."`
 }
 
 type PurgeRequest struct {

@@ -13,7 +13,7 @@ type Fresh struct {
 	Consistency string `json:"consistency" in:"query,body" tool:"-" is:"string{stale,linearizable}" doc:"linearizable: the answer includes everything acknowledged before the request."`
 }
 
-// Wanted is how new the answer to a request must be that has a Fresh in it.
+// Wanted returns the required freshness of the answer to a request that has a Fresh in it.
 func (f Fresh) Wanted() Fresh { return f }
 
 // Want sets it.

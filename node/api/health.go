@@ -6,15 +6,15 @@ import "github.com/cairndb/cairn/oplog"
 var (
 	Alive      = row[Nothing, AliveAnswer](Op{Name: "health", Node: true, Does: "Whether the process is alive; always 200.", HTTP: "GET /v1/health"})
 	DeepHealth = row[Nothing, DeepHealthAnswer](Op{Name: "health_deep", Node: true, HTTP: "GET /v1/health/deep",
-		Does: "Whether state, index and quorum answer; 503 when one does not. The embedder's state is included and does not decide."})
+		Does: "Whether state, index and quorum answer; 503 when one does not. The embedder's state is included but does not count."})
 	Ready = row[Nothing, ReadyAnswer](Op{Name: "health_ready", Node: true, HTTP: "GET /v1/health/ready",
-		Does: "Whether the node has caught up since its start and is not far behind; 503 when not. A node that loses its leader stays ready, for it still answers reads. behind is null while it hears no leader."})
+		Does: "Whether the node has caught up since its start and is not far behind; 503 when not. A node that loses its leader stays ready, because it still answers reads. behind is null while it hears no leader."})
 
 	PackContext = row[Nothing, PackContextAnswer](Op{Name: "pack_context", Does: "Always empty: there are no packs here.", Scope: Read, HTTP: "GET /v1/pack-context"})
 
 	Embedding = row[EmbeddingRequest, EmbeddingAnswer](Op{Name: "embedding", Does: "A database's embedder, the number of memories with a vector, and the state of this node's embedder.",
 		Scope: Read, HTTP: "GET /v1/admin/databases/{name}/embedding"})
-	Reembed = row[ReembedRequest, Reembedding](Op{Name: "reembed", Does: "Give a database to an embedder and embed its memories again, in the background; the vectors that it has answer until all are made.",
+	Reembed = row[ReembedRequest, Reembedding](Op{Name: "reembed", Does: "Change a database's embedder and embed its memories again, in the background; old vectors serve until it is done.",
 		Scope: Admin, Writes: true, HTTP: "POST /v1/admin/databases/{name}/embedding"})
 )
 
@@ -46,12 +46,12 @@ type Health struct {
 
 type DeepHealthAnswer struct {
 	Status string  `json:"status" is:"string{healthy,degraded}" doc:"ok, or degraded when a deciding check failed."`
-	Checks []Check `json:"checks" doc:"What was looked at."`
+	Checks []Check `json:"checks" doc:"The checks."`
 }
 
 // A Check is one thing that was looked at.
 type Check struct {
-	Check     string  `json:"check" doc:"What was looked at."`
+	Check     string  `json:"check" doc:"The name of the check."`
 	Pass      bool    `json:"pass" doc:"Whether the check passed."`
 	Millis    float64 `json:"latency_ms" doc:"Duration in milliseconds."`
 	Error     string  `json:"error,omitempty" doc:"What is wrong with it."`
@@ -73,7 +73,7 @@ type PackContextAnswer struct {
 	Poisoned []string `json:"packs_poisoned" doc:"Always empty."`
 }
 
-// An Embedder is what makes vectors of texts on a node.
+// An Embedder describes the model that makes vectors of texts on a node.
 type Embedder struct {
 	Name string `json:"name" doc:"Its kind, its model and its dimension."`
 	EmbedderState
@@ -81,7 +81,7 @@ type Embedder struct {
 
 // EmbedderState is the state of an embedder and the number of memories that wait for it.
 type EmbedderState struct {
-	Up          bool     `json:"up" doc:"Whether it answered when it was asked last."`
+	Up          bool     `json:"up" doc:"Whether it answered the last request."`
 	Queue       uint64   `json:"queue" doc:"Number of memories without a vector in the databases that it embeds; the leader embeds them, or a follower that has the model."`
 	Failures    uint64   `json:"failures" doc:"Number of failures since this node started."`
 	LastError   *string  `json:"last_error" doc:"Why it failed last; null for never."`
@@ -93,23 +93,23 @@ type EmbeddingRequest struct {
 	Fresh
 }
 
-// EmbeddingAnswer is how far a database's memories have vectors of its embedder.
+// EmbeddingAnswer reports how many of a database's memories have vectors of its embedder.
 type EmbeddingAnswer struct {
 	Database  string   `json:"database" doc:"The database's name."`
-	Embedder  *string  `json:"embedder" doc:"What embeds its memories; null: its clients bring their vectors."`
-	ChangesTo *string  `json:"changes_to" doc:"The embedder that it changes to, whose vectors answer once all are made; null: it does not change."`
-	Rebound   bool     `json:"reembedding" doc:"true: the database changes its embedder. done, of, missing and up speak of the one that it changes to."`
+	Embedder  *string  `json:"embedder" doc:"The embedder of its memories; null: clients send the vectors."`
+	ChangesTo *string  `json:"changes_to" doc:"The embedder that it is changing to, whose vectors serve once all are made; null: no change is under way."`
+	Rebound   bool     `json:"reembedding" doc:"true: the database is changing its embedder; done, of, missing and up are about the new one."`
 	Done      uint64   `json:"done" doc:"Number of memories with a vector."`
 	Of        uint64   `json:"of" doc:"Number of memories that are not forgotten."`
 	Missing   uint64   `json:"missing" doc:"Number of memories that still need a vector."`
-	Has       []string `json:"has" doc:"What this node can embed with."`
+	Has       []string `json:"has" doc:"The embedders that this node can use."`
 	*EmbedderState
 }
 
 type ReembedRequest struct {
 	Name     string `json:"name" in:"path" doc:"The database's name." example:"work"`
-	Embedder string `json:"embedder" doc:"The model that is meant: by the name of its directory in the node's folder of models, by the full name that the answer's embedder has, builtin, or none to have no vectors. Absent: the one that the node is configured with."`
-	Cancel   bool   `json:"cancel" doc:"true: end the change that is under way; the database keeps the embedder that it has."`
+	Embedder string `json:"embedder" doc:"The model: the name of its directory in HOME/models, its full name as in the answer's embedder, builtin, or none for no vectors. Default: the model in the node's configuration."`
+	Cancel   bool   `json:"cancel" doc:"true: cancel the change that is under way; the database keeps its current embedder."`
 }
 
 type Reembedding struct {

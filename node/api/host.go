@@ -11,18 +11,18 @@ import (
 // What the dialects of this host ask beside the operations that every surface offers. Their requests hold functions and operations of
 // the log, so no surface can describe them: they have no route, no frame and no tool, and pass the same door.
 var (
-	View   = row[ViewRequest, Nothing](Op{Name: "view", Does: "Read the state with a function of a dialect's own.", Scope: Read, Cost: free})
-	Search = row[SearchRequest, Found](Op{Name: "search", Does: "Find memories with filters of a dialect's own.", Scope: Read})
-	Place  = row[Nothing, PlaceAnswer](Op{Name: "place", Does: "This node's place in its cluster at the moment; no other node is asked.", Scope: Read, Cost: free})
+	View   = row[ViewRequest, Nothing](Op{Name: "view", Does: "Read the state with a dialect's own function.", Scope: Read, Cost: free})
+	Search = row[SearchRequest, Found](Op{Name: "search", Does: "Find memories with a dialect's own filters.", Scope: Read})
+	Place  = row[Nothing, PlaceAnswer](Op{Name: "place", Does: "This node's place in its cluster at the moment, without asking another node.", Scope: Read, Cost: free})
 
 	Capture = row[CaptureRequest, Captured](Op{Name: "capture", Does: "Store events with their summaries, all or none.", Scope: Write, Writes: true,
 		Cost: free}) // what is new is counted when the events are made
 	ForgetMany = row[ForgetManyRequest, ForgottenMany](Op{Name: "forget_many", Does: "Forget memories in one entry.", Scope: Write, Writes: true,
 		Cost: func(request any) int { return max(1, len(request.(*ForgetManyRequest).RIDs)) }})
-	PurgeStep = row[PurgeStepRequest, PurgedStep](Op{Name: "purge_step", Does: "Drop some of what was created before a time, as one bounded step.", Scope: Owner, Writes: true})
+	PurgeStep = row[PurgeStepRequest, PurgedStep](Op{Name: "purge_step", Does: "Drop some memories created before a time, as one bounded step.", Scope: Owner, Writes: true})
 
-	KeepIntent   = row[KeepIntentRequest, Nothing](Op{Name: "keep_intent", Does: "Store what an intent came to, with its receipt.", Scope: Write, Writes: true, Adds: func(any) int { return 1 }})
-	KeepIdentity = row[KeepIdentityRequest, Nothing](Op{Name: "keep_identity", Does: "Store who an agent is, with its first capabilities.", Scope: Write, Writes: true})
+	KeepIntent   = row[KeepIntentRequest, Nothing](Op{Name: "keep_intent", Does: "Store an intent's outcome, with its receipt.", Scope: Write, Writes: true, Adds: func(any) int { return 1 }})
+	KeepIdentity = row[KeepIdentityRequest, Nothing](Op{Name: "keep_identity", Does: "Store an agent's identity, with its first capabilities.", Scope: Write, Writes: true})
 	Grant        = row[GrantRequest, Nothing](Op{Name: "grant", Does: "Give an agent a capability.", Scope: Write, Writes: true})
 	Revoke       = row[RevokeRequest, Revoked](Op{Name: "revoke", Does: "End a capability.", Scope: Write, Writes: true})
 	PurgeGrants  = row[PurgeGrantsRequest, PurgedGrants](Op{Name: "purge_grants", Does: "Drop capabilities that were revoked before a time.", Scope: Owner, Writes: true})
@@ -118,7 +118,7 @@ type SearchRequest struct {
 	Pick         func([]Hit) []Hit // the last cut: what it leaves out is not counted as used; nil leaves all
 }
 
-// Facts are what a filter inside the scans may look at.
+// Facts holds the fields that a filter inside the scans may look at.
 type Facts struct {
 	Namespace, Owner, Tier string
 	Created                oplog.Time
@@ -148,20 +148,20 @@ type PlaceAnswer struct {
 	Peers   int // other members
 }
 
-// A CaptureRequest is what tools said, as it came in. The node takes secrets out, and has the events made of what is left.
+// A CaptureRequest holds the raw output of tools. The node removes secrets and makes the events of the rest.
 type CaptureRequest struct {
 	Said []Said
 	Make func([]Said) ([]CapturedEvent, error) // is given all of Said, redacted; what it makes no event of is not stored
 	Turn func(work func() error) error         // runs the redaction of large requests; nil: at once
 }
 
-// Said is what a tool said in a session.
+// Said is a tool's output in a session.
 type Said struct {
 	Session, Tool, Source string
 	Payload               any // decoded JSON
 }
 
-// A CapturedEvent is what a tool did, and the memory that tells of it.
+// A CapturedEvent is an action of a tool, and the memory of it.
 type CapturedEvent struct {
 	Event   *oplog.Event
 	Summary *oplog.Remember

@@ -10,9 +10,9 @@ var (
 type GapsRequest struct {
 	Namespace string  `json:"namespace" doc:"Only questions about this namespace; blank for all. A question that names no namespace counts for default."`
 	MinCount  uint64  `json:"min_count" default:"2" doc:"Only questions asked at least this many times."`
-	MaxTop    float64 `json:"max_avg_top_score" is:"number[-1..]" default:"0.5" doc:"Only questions whose best memory scored at most this on average; below 0: none."`
+	MaxTop    float64 `json:"max_avg_top_score" is:"number[-1..]" default:"0.5" doc:"Only questions whose best memory scored at most this on average; below 0 returns no rows."`
 	Limit     int     `json:"limit" is:"integer[0..]" default:"10" doc:"Most rows to return, up to 1,000."`
-	Here      bool    `json:"node" doc:"Ask only the node that answers, and not the others."`
+	Here      bool    `json:"node" doc:"Report only the node that receives the request, not the others."`
 }
 
 type GapList struct {
@@ -31,7 +31,7 @@ type Gap struct {
 }
 
 type DigestRequest struct {
-	Namespace    string `json:"namespace" doc:"The namespace that all of the digest is about; blank for default."`
+	Namespace    string `json:"namespace" doc:"The namespace to summarise; blank for default."`
 	MaxDecisions int    `json:"max_decisions" is:"integer[0..]" default:"8" doc:"Most memories to return."`
 	MaxConflicts int    `json:"max_conflicts" is:"integer[0..]" default:"5" doc:"Most contradictions to return, 1 to 1,000; 0 means 1."`
 	MaxTriggers  int    `json:"max_triggers" is:"integer[0..]" default:"5" doc:"Most triggers to return, up to 1,000; 0 means 1."`

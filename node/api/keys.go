@@ -1,11 +1,11 @@
 package api
 
-// Keys is what each member's files are encrypted with, and what its ports show.
+// Keys reports each member's data keys, and the certificates of its ports.
 var Keys = row[KeysRequest, KeysAnswer](Op{Name: "cluster_keys", Node: true, Scope: Admin, Asked: true, HTTP: "GET /v1/cluster/keys",
 	Does: "Encryption and TLS of every member: whether its home is encrypted, the ids and ages of its data keys, what a rotation has left to do, its certificates and their ends, and which ports use TLS. Never a key."})
 
 type KeysRequest struct {
-	Here bool `json:"node" doc:"Ask only the node that answers, and not the others."`
+	Here bool `json:"node" doc:"Report only the node that receives the request, not the others."`
 }
 
 type KeysAnswer struct {
@@ -19,7 +19,7 @@ type NodeKeys struct {
 	Encrypted    bool          `json:"encrypted" doc:"Whether its home is encrypted."`
 	Keys         []DataKey     `json:"keys" doc:"The data keys of its home, oldest first."`
 	Rewriting    []string      `json:"rewriting" doc:"Parts of its home that are still under a replaced data key: the node rewrites them under the active one, then drops the replaced one."`
-	Certificates []Certificate `json:"certificates" doc:"The certificates that it shows."`
+	Certificates []Certificate `json:"certificates" doc:"The certificates that it presents."`
 	Ports        []Port        `json:"ports" doc:"The ports that it listens on for clients and members. Same-host dialects are not among them."`
 }
 
@@ -27,11 +27,11 @@ type NodeKeys struct {
 type DataKey struct {
 	ID      string  `json:"id" doc:"Its id."`
 	Master  string  `json:"master" doc:"Id of the master key that wraps it."`
-	Active  bool    `json:"active" doc:"Whether what is written now is encrypted with it."`
+	Active  bool    `json:"active" doc:"Whether new writes are encrypted with it."`
 	Created float64 `json:"created_at" is:"time" doc:"When it was made, in Unix seconds."`
 }
 
-// A Certificate is what a node shows on its ports.
+// A Certificate is one that a node presents on its ports.
 type Certificate struct {
 	To      string   `json:"shown_to" is:"string{clients,peers}" doc:"clients: on the wire port and the gateway; peers: on the port for members."`
 	Subject string   `json:"subject" doc:"Its subject."`
@@ -42,9 +42,9 @@ type Certificate struct {
 	State   string   `json:"state" is:"string{valid,ends_soon,ended,not_yet}" doc:"ends_soon: within 14 days."`
 }
 
-// A Port is one that a node listens on.
+// A Port describes a port that the node listens on.
 type Port struct {
-	Name     string `json:"name" is:"string{wire,http,peers}" doc:"What is spoken there."`
+	Name     string `json:"name" is:"string{wire,http,peers}" doc:"The protocol."`
 	Addr     string `json:"addr" doc:"Its address."`
 	TLS      bool   `json:"tls" doc:"Whether it uses TLS."`
 	Loopback bool   `json:"loopback" doc:"Whether only this machine reaches it."`

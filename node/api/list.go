@@ -41,7 +41,7 @@ type Walk struct {
 type MemoriesRequest struct {
 	Listing
 	Offset int    `json:"offset" is:"integer[0..]" doc:"Number of memories to skip."`
-	Sort   string `json:"sort" is:"string{created_at,importance,last_access}" default:"created_at" doc:"The greatest first."`
+	Sort   string `json:"sort" is:"string{created_at,importance,last_access}" default:"created_at" doc:"The field to sort by; the greatest value comes first."`
 	Walk
 	_ string `idle:"status" is:"string{active}"`
 
@@ -60,7 +60,7 @@ type MemoryPage struct {
 type NewestMemories struct {
 	Total  uint64   `json:"total" doc:"Number of active memories in the namespace, or in the database."`
 	Offset int      `json:"offset" doc:"Number of rows skipped."`
-	Items  []Memory `json:"items" doc:"The newest first, or in the order that was asked for."`
+	Items  []Memory `json:"items" doc:"The newest first, or in the requested order."`
 	Next   *int     `json:"next_offset,omitempty" doc:"The offset of the next page, where an answer of 16 MiB ended before its limit."`
 }
 
@@ -111,7 +111,7 @@ type Record struct {
 	Created    float64         `json:"created_at" is:"time" doc:"When it happened, in Unix seconds."`
 	CreatedAt  string          `json:"created_at_iso" doc:"The same time in RFC 3339."`
 	Certainty  float64         `json:"certainty" doc:"Certainty, from 0 to 1."`
-	Domain     string          `json:"domain" doc:"What it is about."`
+	Domain     string          `json:"domain" doc:"Its domain, as the client named it."`
 	Source     string          `json:"source" doc:"Its source."`
 	Accesses   uint64          `json:"access_count" doc:"Number of recalls that returned it."`
 	Accessed   float64         `json:"last_access" is:"time" doc:"When it was recalled last, in Unix seconds."`

@@ -26,7 +26,7 @@ type Audit struct {
 	What  string      `json:"what" doc:"What was done."`
 	On    string      `json:"on" doc:"What was changed: a database, a token by the beginning of its hash, or a node."`
 	How   string      `json:"how" doc:"The new values."`
-	Node  uint32      `json:"node_id" doc:"The node that was asked."`
+	Node  uint32      `json:"node_id" doc:"The node that received the request."`
 }
 
 type LogRequest struct {
@@ -49,7 +49,7 @@ type LogLine struct {
 	Index      oplog.Index `json:"index" doc:"Its log index."`
 	Number     int         `json:"number" doc:"Its place among the entries at that index."`
 	Time       float64     `json:"time" is:"time" doc:"When it was proposed, in Unix seconds."`
-	Node       uint32      `json:"node" doc:"The node that was asked."`
+	Node       uint32      `json:"node" doc:"The node that received the request."`
 	Database   string      `json:"database,omitempty" doc:"Its database; absent for an operation on the cluster."`
 	Operations []LogOp     `json:"operations" doc:"What it does."`
 }

@@ -35,7 +35,7 @@ type UpkeepList struct {
 	Count   int      `json:"count" doc:"Number of rows."`
 }
 
-// Upkeep is when a database was last looked over, and what waits there.
+// Upkeep reports when maintenance last ran on a database, and what waits there.
 type Upkeep struct {
 	Tenant    string   `json:"tenant" doc:"The database's name."`
 	Thought   *float64 `json:"last_maintenance" is:"time" doc:"When maintenance last ran, in Unix seconds; null for never."`

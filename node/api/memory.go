@@ -64,8 +64,8 @@ var (
 	Correct = row[CorrectRequest, Corrected](Op{Name: "correct", Does: "Change a memory in place; the old text is kept as a revision.",
 		Scope: Write, Writes: true, HTTP: "POST /v1/correct", Missing: "memory_not_found",
 		Tool: &Tool{Name: "correct", Title: "Correct a memory", Destructive: true,
-			Text: "Change a memory that is wrong or out of date. What it said before is kept as a revision. Prefer it to forgetting the memory and storing another one."}})
-	Undo = row[UndoRequest, Undone](Op{Name: "undo", Does: "Take a memory back to what it was before a correction; what it says now is kept as a revision, so that this can be undone too.",
+			Text: "Change a memory that is wrong or out of date. The old text is kept as a revision. Prefer it to forgetting the memory and storing another one."}})
+	Undo = row[UndoRequest, Undone](Op{Name: "undo", Does: "Restore a memory to the state before a correction; its current text is kept as a revision, so that this can be undone too.",
 		Scope: Write, Writes: true, HTTP: "POST /v1/undo", Missing: "memory_not_found", Confirm: "rid"})
 
 	Get       = row[GetRequest, Memory](Op{Name: "memory", Does: "One memory, also when it was merged or forgotten.", Scope: Read, HTTP: "GET /v1/memory/{rid}", Missing: "memory_not_found"})
@@ -73,7 +73,7 @@ var (
 	Current   = row[CurrentRequest, CurrentMemory](Op{Name: "current", Does: "The newest memory of a namespace.", Scope: Read, HTTP: "GET /v1/current", Missing: "memory_not_found"})
 )
 
-// memories is how many a batch holds.
+// memories returns the number of memories in a batch.
 func memories(request any) int { return len(request.(*RememberBatchRequest).Memories) }
 
 // A Draft is a memory as a client gives it: flat, in the order in which the reference lists its fields.
@@ -106,13 +106,13 @@ type Draft struct {
 
 type RememberRequest struct{ Draft }
 
-// Remembered is what became of a memory. Where its key was used for another one before, Stored is false.
+// Remembered is the result of storing a memory. Where its key was used for another one before, Stored is false.
 type Remembered struct {
 	RID      string      `json:"rid" doc:"The memory's id."`
 	Index    oplog.Index `json:"log_index,omitzero" doc:"Log index of the write."`
 	Stored   *bool       `json:"stored,omitempty" doc:"false: the idempotency key was used for another memory, which rid names."`
 	Conflict bool        `json:"idempotency_conflict,omitempty" doc:"true: the idempotency key was used for another memory."`
-	Redacted []string    `json:"redacted,omitempty" doc:"Kinds of secrets that were taken out of what is stored, such as github or email; absent when nothing was."`
+	Redacted []string    `json:"redacted,omitempty" doc:"Kinds of secrets removed before storing, such as github or email; absent when there were none."`
 
 	Replayed bool `json:"-"` // the key answered: the memory was stored before
 }
@@ -129,7 +129,7 @@ type RememberedBatch struct {
 	Count int         `json:"count" doc:"Number of memories stored."`
 	Index oplog.Index `json:"log_index" doc:"Log index of the write."`
 
-	Redacted []string `json:"redacted,omitempty" doc:"Kinds of secrets that were taken out of what is stored, such as github or email; absent when nothing was."`
+	Redacted []string `json:"redacted,omitempty" doc:"Kinds of secrets removed before storing, such as github or email; absent when there were none."`
 	Replayed bool     `json:"-"`
 }
 
@@ -161,11 +161,11 @@ type CorrectRequest struct {
 
 type Corrected struct {
 	RID       string      `json:"rid" doc:"The memory's id."`
-	Corrected string      `json:"corrected_rid" doc:"The same."`
-	Original  string      `json:"original_rid" doc:"The same."`
+	Corrected string      `json:"corrected_rid" doc:"The same as rid."`
+	Original  string      `json:"original_rid" doc:"The same as rid."`
 	Revision  uint64      `json:"revision" doc:"Number of corrections."`
 	Index     oplog.Index `json:"log_index" doc:"Log index of the write."`
-	Redacted  []string    `json:"redacted,omitempty" doc:"Kinds of secrets that were taken out of what is stored, such as github or email; absent when nothing was."`
+	Redacted  []string    `json:"redacted,omitempty" doc:"Kinds of secrets removed before storing, such as github or email; absent when there were none."`
 }
 
 type UndoRequest struct {
@@ -180,7 +180,7 @@ type Undone struct {
 	RID      string      `json:"rid" doc:"The memory's id."`
 	Text     string      `json:"text" doc:"Its text from now on."`
 	Restored uint32      `json:"restored" doc:"The revision that it went back to."`
-	Revision uint64      `json:"revision" doc:"Number of corrections; this was one."`
+	Revision uint64      `json:"revision" doc:"Number of corrections, this one included."`
 	Index    oplog.Index `json:"log_index" doc:"Log index of the write."`
 }
 
@@ -202,7 +202,7 @@ type RevisionList struct {
 	Next      *int       `json:"next_offset,omitempty" doc:"The offset of the next page, where an answer of 16 MiB ended before the last revision."`
 }
 
-// A Revision is what a memory was before a correction.
+// A Revision is the state of a memory before a correction.
 type Revision struct {
 	Number     uint32  `json:"revision" doc:"Number of the revision, from 0."`
 	Text       string  `json:"text" doc:"Its text."`

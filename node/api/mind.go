@@ -11,7 +11,7 @@ var (
 	Resolve   = row[ResolveRequest, Resolved](Op{Name: "resolve_conflict", Does: "Resolve a contradiction.", Scope: Write, Writes: true, HTTP: "POST /v1/conflicts/{id}/resolve",
 		Missing: "conflict_not_found", Wire: wire.OpResolve})
 
-	Triggers = row[TriggersRequest, TriggerList](Op{Name: "triggers", Does: "Triggers: matters that deserve attention.", Scope: Read, HTTP: "GET /v1/triggers", Also: []string{"/v1/triggers/pending"}})
+	Triggers = row[TriggersRequest, TriggerList](Op{Name: "triggers", Does: "Triggers: things an agent should act on.", Scope: Read, HTTP: "GET /v1/triggers", Also: []string{"/v1/triggers/pending"}})
 
 	TriggerHistory  = row[TriggerHistoryRequest, TriggerList](Op{Name: "triggers_history", Does: "Triggers of every status.", Scope: Read, HTTP: "GET /v1/triggers/history"})
 	DeliverTriggers = row[DeliverTriggersRequest, TriggerList](Op{Name: "triggers_deliver", Does: "Take pending triggers and mark them as delivered.", Scope: Write, Reads: true, Writes: true, HTTP: "POST /v1/triggers/deliver"})
@@ -27,7 +27,7 @@ type ConflictsRequest struct {
 	Status    string `json:"status" default:"all" doc:"Only those that are open, resolved or dismissed; all is every status."`
 	Type      string `json:"conflict_type" doc:"Only those of this type; blank means all."`
 	Entity    string `json:"entity" doc:"Only those about this entity, in upper or lower case; blank means all."`
-	Memory    string `json:"memory" doc:"Only those that this memory is a side or the outcome of, by its id; blank means all."`
+	Memory    string `json:"memory" doc:"Only those that have the memory of this id as a side or as the outcome; blank means all."`
 	Namespace string `json:"namespace" doc:"Only those of this namespace; blank means all."`
 	Priority  string `json:"priority" doc:"Only critical, high, medium or low ones; blank means all."`
 	Limit     int    `json:"limit" is:"integer[0..]" default:"50" doc:"Most rows to return, up to 1,000; 0 means 50."`
@@ -60,11 +60,11 @@ type Conflict struct {
 	SideB     *Side    `json:"side_b,omitempty" doc:"The text of memory_b."`
 }
 
-// A Side is what one side of a conflict says.
+// A Side describes one side of a conflict.
 type Side struct {
-	Kind    string   `json:"kind" is:"string{memory,relation,claim}" doc:"What it is."`
+	Kind    string   `json:"kind" is:"string{memory,relation,claim}" doc:"Kind of the side."`
 	Text    *string  `json:"text" doc:"Its text; null when it no longer exists."`
-	Created *float64 `json:"created_at" is:"time" doc:"Since when it is known, in Unix seconds."`
+	Created *float64 `json:"created_at" is:"time" doc:"When it was stored, in Unix seconds."`
 }
 
 type ResolveRequest struct {
@@ -108,13 +108,13 @@ type TriggerList struct {
 	Count    int       `json:"count" doc:"Number of rows."`
 }
 
-// A Trigger is a matter that deserves attention.
+// A Trigger is something an agent should act on.
 type Trigger struct {
 	ID      string   `json:"trigger_id" doc:"The trigger's id."`
 	Type    string   `json:"trigger_type" doc:"Kind of trigger."`
 	Urgency float64  `json:"urgency" doc:"Urgency, from 0 to 1."`
 	Status  string   `json:"status" is:"string{pending,delivered,acknowledged,acted,dismissed,expired}" doc:"Its status."`
-	Reason  string   `json:"reason" doc:"Why it deserves attention."`
+	Reason  string   `json:"reason" doc:"Why an agent should act on it."`
 	Action  string   `json:"suggested_action" doc:"A suggested action."`
 	Sources []string `json:"source_rids" doc:"The memories that it is about."`
 	Entity  *string  `json:"entity" doc:"The entity that it is about."`
@@ -178,7 +178,7 @@ type Pattern struct {
 }
 
 type FeedbackRequest struct {
-	Query    string  `json:"query" is:"string!" doc:"What was asked, up to 64 KiB." example:"what does Ada drink?"`
+	Query    string  `json:"query" is:"string!" doc:"The question, up to 64 KiB." example:"what does Ada drink?"`
 	RID      string  `json:"rid" is:"string!" doc:"The memory that was found." example:"0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c0e12"`
 	Relevant bool    `json:"relevant" default:"true" doc:"Whether the memory was relevant."`
 	Score    float64 `json:"score" is:"number[0..]" doc:"The score that it was found with."`

@@ -9,7 +9,7 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// A Scope is what a token lets its holder do.
+// A Scope is a set of operations that a token permits.
 type Scope string
 
 // The scopes. A token without any has read and write.
@@ -43,13 +43,13 @@ type Op struct {
 	Adds func(request any) int // how many memories it stores; nil: none
 
 	HTTP    string   // method and path
-	Also    []string // other paths that clients know it by
+	Also    []string // other paths of it that clients use
 	Large   bool     // its body may be as large as a batch
 	Stream  bool     // its body or its answer is a stream, which its surfaces read and write themselves
-	Body    string   // what its body is where it is no JSON object: a media type
-	Media   string   // what the answer is where it is no JSON object
-	Confirm string   // the field whose value people type again before a form runs it: it names what is taken away, or the change
-	Missing string   // the code of what is not found, where clients know one of its own
+	Body    string   // the media type of its body, if that is not a JSON object
+	Media   string   // the media type of its answer, if that is not a JSON object
+	Confirm string   // the field whose value people type again before a form runs it: it names the thing to delete, or the change
+	Missing string   // the error code for a missing object, if clients know a special one
 
 	Wire wire.Op
 	Tool *Tool
@@ -74,7 +74,7 @@ func row[Q, A any](o Op) Of[Q, A] {
 	return Of[Q, A]{&o}
 }
 
-// Nothing is the request of a row that takes no fields, and the answer of one that says no more than that it was done.
+// Nothing is the empty request or answer.
 type Nothing struct{}
 
 // Do asks a door for the operation.

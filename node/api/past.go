@@ -7,14 +7,14 @@ var Past = row[PastRequest, PastAnswer](Op{Name: "cluster_metrics", Node: true, 
 type PastRequest struct {
 	Minutes int  `json:"minutes" is:"integer[1..]" default:"1440" doc:"How far back to go, up to 1,440."`
 	Points  int  `json:"points" is:"integer[1..]" default:"240" doc:"Most points of each node, up to 2,880: neighbouring points are combined into the worst latency and lag, and the mean of the others."`
-	Here    bool `json:"node" doc:"Ask only the node that answers, and not the others."`
+	Here    bool `json:"node" doc:"Report only the node that receives the request, not the others."`
 }
 
 type PastAnswer struct {
 	Nodes []NodePast `json:"nodes" doc:"The nodes, by number."`
 }
 
-// A NodePast is what a node measured: lists of the same length, a value for each time, null where it was not known.
+// A NodePast holds a node's measurements: lists of the same length, a value for each time, null where it was not known.
 type NodePast struct {
 	NodeID   uint32     `json:"node_id" doc:"The node's number."`
 	Error    string     `json:"error,omitempty" doc:"Why the node did not answer."`

@@ -19,7 +19,7 @@ var (
 	RecallAsOf = row[RecallAsOfRequest, Recalled](Op{Name: "recall_as_of", Does: "Recall the memories as they were at a date.", Scope: Read, HTTP: "POST /v1/temporal/as_of"})
 )
 
-// A Question is what a recall asks.
+// A Question is the query of a recall.
 type Question struct {
 	Text         string       `json:"query" tool:"text,q" is:"string!" doc:"What to look for: a question or a few words. Blank lists the newest." example:"What does Ada drink?"`
 	K            int          `json:"top_k" tool:"limit,k" is:"integer[0..]" default:"10" doc:"Most memories to return, up to 1,000."`
@@ -56,7 +56,7 @@ type RecallAsOfRequest struct {
 	Fresh
 }
 
-// Recalled is what a recall found.
+// Recalled is the answer to a recall.
 type Recalled struct {
 	Results    []Result    `json:"results" doc:"The best first."`
 	Total      int         `json:"total" doc:"Number of rows in this answer."`
@@ -83,14 +83,14 @@ type Result struct {
 	Why        []string        `json:"why_retrieved" doc:"Why it was found."`
 	Metadata   json.RawMessage `json:"metadata" doc:"The client's own data."`
 	Namespace  string          `json:"namespace" doc:"Its namespace."`
-	Domain     string          `json:"domain" doc:"What it is about."`
+	Domain     string          `json:"domain" doc:"Its domain, as the client named it."`
 	Source     string          `json:"source" doc:"Its source."`
 	Certainty  float64         `json:"certainty" doc:"Certainty, from 0 to 1."`
 	Valence    float64         `json:"valence" doc:"Emotional valence, from -1 (bad) to 1 (good)."`
 	*Explained
 }
 
-// Explained is what a request with explain gets beside each result.
+// Explained adds the parts of the score to each result of a request with explain.
 type Explained struct {
 	Emotion *string `json:"emotional_state" doc:"The emotion that it was stored with."`
 	Session string  `json:"session_id" doc:"The session that it joined; blank for none."`
@@ -99,16 +99,16 @@ type Explained struct {
 	Factors Factors `json:"factors" doc:"The factors that the relevance was multiplied with."`
 	Parts   Parts   `json:"parts" doc:"The parts of the relevance."`
 
-	Reranked *Reranked `json:"reranked,omitempty" doc:"What the reranker made of it; absent where none did."`
+	Reranked *Reranked `json:"reranked,omitempty" doc:"The reranker's score and the place before it; absent when no reranker ran."`
 }
 
-// Reranked is what a reranker did to a result.
+// Reranked holds the reranker's score of a result and its place before.
 type Reranked struct {
 	Score float64 `json:"score" doc:"The reranker's score, on a scale of its own."`
 	Place int     `json:"place" doc:"Its place before, from 1."`
 }
 
-// Scores are how much of a score each signal brought.
+// Scores splits a score by signal.
 type Scores struct {
 	Words   float64 `json:"words" doc:"Words that the question and the memory share."`
 	Passage float64 `json:"passage" doc:"The best passage of it."`
@@ -128,7 +128,7 @@ type Factors struct {
 	Decay      float64 `json:"decay" doc:"Decay factor, from 0 (faded) to 1."`
 }
 
-// Parts are what relevance was computed from.
+// Parts holds the parts of the relevance.
 type Parts struct {
 	Words     float64 `json:"words" doc:"Part of the score from the words."`
 	Passage   float64 `json:"passage" doc:"Part of the score from the memories around it, read as one text."`
@@ -139,9 +139,9 @@ type Parts struct {
 	Date      float64 `json:"date" doc:"Part of the score from a date in the question."`
 	When      bool    `json:"when" doc:"Whether the question asks for a time and the memory holds one."`
 	Vector    float64 `json:"vector" doc:"Part of the score from the vector."`
-	Lift      float64 `json:"lift" doc:"Added to its match because its vector, or a neighbour's, stands out further than chance and its words explain."`
+	Lift      float64 `json:"lift" doc:"Added when the match of its vector, or of a neighbour's, is stronger than chance and shared words explain."`
 	Graph     float64 `json:"graph" doc:"Part of the score from relations."`
-	Second    float64 `json:"second" doc:"Added to its match for words that the first answers share, where none of them stood out."`
+	Second    float64 `json:"second" doc:"Added for words that the first answers share, when no vector match stood out."`
 	Relevance float64 `json:"relevance" doc:"All parts together, before the factors."`
 	Alike     float64 `json:"alike" doc:"Likeness to a better row of the answer, from 0 to 1."`
 }
@@ -150,5 +150,5 @@ type Parts struct {
 type Hint struct {
 	Type       string   `json:"hint_type" doc:"Kind of hint."`
 	Suggestion string   `json:"suggestion" doc:"The advice."`
-	Related    []string `json:"related_entities" doc:"Names that the memories know."`
+	Related    []string `json:"related_entities" doc:"Known names to choose from."`
 }

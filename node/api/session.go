@@ -104,7 +104,7 @@ func (q *DraftSummaryRequest) Statements() (list []string) {
 type Drafted struct {
 	RIDs     []string `json:"drafted" doc:"The ids of the memories."`
 	Count    int      `json:"count" doc:"Number of memories stored."`
-	Redacted []string `json:"redacted,omitempty" doc:"Kinds of secrets that were taken out of what is stored, such as github or email; absent when nothing was."`
+	Redacted []string `json:"redacted,omitempty" doc:"Kinds of secrets removed before storing, such as github or email; absent when there were none."`
 }
 
 // A Session is a stretch of a client's work.

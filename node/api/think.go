@@ -7,13 +7,13 @@ import (
 
 // Rounds of cognition.
 var (
-	Think = row[ThinkRequest, Thought](Op{Name: "think", Does: "Look for duplicates, contradictions, patterns and what deserves attention.",
+	Think = row[ThinkRequest, Thought](Op{Name: "think", Does: "Look for duplicates, contradictions, patterns and things an agent should act on.",
 		Scope: Write, Writes: true, Asked: true, HTTP: "POST /v1/think", Wire: wire.OpThink})
 
 	// Reflect is the same for models, which say less of it, and whose rounds leave the personality alone unless they ask for it.
-	Reflect = row[ReflectRequest, Thought](Op{Name: "reflect", Does: "Look for duplicates, contradictions, patterns and what deserves attention, asked by a model.", Scope: Write, Writes: true,
+	Reflect = row[ReflectRequest, Thought](Op{Name: "reflect", Does: "Look for duplicates, contradictions, patterns and things an agent should act on, when a model asks.", Scope: Write, Writes: true,
 		Tool: &Tool{Name: "think", Title: "Think", Destructive: true,
-			Text: "Let the memory look over itself: merge duplicates, find contradictions, and say what deserves attention. Use it at the end of a long piece of work, " +
+			Text: "Merge duplicates, find contradictions, and list what an agent should act on. Use it at the end of a long piece of work, " +
 				"or when memories seem to disagree; then bring the triggers it returns to the user."}})
 )
 
@@ -27,7 +27,7 @@ type ThinkParts struct {
 type ThinkRequest struct {
 	ThinkParts
 	Personality bool    `json:"run_personality" default:"true" doc:"Compute the agent's traits again."`
-	Minor       bool    `json:"include_minor" default:"false" doc:"Also report minor contradictions, which may be none."`
+	Minor       bool    `json:"include_minor" default:"false" doc:"Also report minor contradictions, which may be false positives."`
 	Limit       int     `json:"consolidation_limit" is:"integer[0..]" default:"50" doc:"Number of memories to search duplicates for, up to 100,000; 0 for none. The next round continues after them."`
 	Days        float64 `json:"consolidation_time_window_days" is:"number[0..36500]" default:"7" doc:"Most days between the creation of two duplicates; 0 means 7."`
 	MinActive   int     `json:"min_active_memories" is:"integer[0..]" default:"10" doc:"Least number of active memories for merging; 0 means 10."`
@@ -40,7 +40,7 @@ type ReflectRequest struct {
 	Personality bool `json:"run_personality" default:"false" doc:"Compute the agent's traits again."`
 }
 
-// A Thought is what became of a round. Strict clients take exactly the keys it has.
+// A Thought is the result of a round of cognition. Strict clients take exactly the keys it has.
 type Thought struct {
 	Merged      uint32      `json:"consolidation_count" doc:"Number of groups of duplicates merged."`
 	Conflicts   uint32      `json:"conflicts_found" doc:"Number of new contradictions found."`
@@ -55,7 +55,7 @@ type Thought struct {
 // An Attention is a trigger as the round tells it that raised it.
 type Attention struct {
 	Type    string   `json:"trigger_type" doc:"Kind of trigger."`
-	Reason  string   `json:"reason" doc:"Why it deserves attention."`
+	Reason  string   `json:"reason" doc:"Why an agent should act on it."`
 	Urgency float64  `json:"urgency" doc:"Urgency, from 0 to 1."`
 	Sources []string `json:"source_rids" doc:"The memories that it is about."`
 	Action  string   `json:"suggested_action" doc:"A suggested action."`

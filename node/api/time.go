@@ -50,7 +50,7 @@ type ProfileRequest struct {
 	Fresh
 }
 
-// An EntityProfile is what a database knows of an entity, from the newest 2,000 memories that name it.
+// An EntityProfile summarises an entity from the newest 2,000 memories that name it.
 type EntityProfile struct {
 	Entity    string   `json:"entity" doc:"Its name."`
 	Type      string   `json:"entity_type" doc:"What kind of thing it is."`

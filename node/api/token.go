@@ -39,7 +39,7 @@ type CreatedToken struct {
 	Database   string   `json:"database" doc:"The database that the token is for."`
 	DatabaseID oplog.DB `json:"database_id" doc:"The same database by its number."`
 	Label      string   `json:"label" doc:"Its purpose."`
-	Hash       string   `json:"hash_prefix" doc:"The beginning of its hash, which names it."`
+	Hash       string   `json:"hash_prefix" doc:"The beginning of its hash, which identifies it."`
 	Replicated bool     `json:"replicated" doc:"true: the token is valid on every node."`
 }
 
@@ -47,9 +47,9 @@ type TokenList struct {
 	Tokens []Token `json:"tokens" doc:"Rows by creation, oldest first."`
 }
 
-// A Token is what is known of one. Times are Unix seconds.
+// A Token describes a token. Times are Unix seconds.
 type Token struct {
-	HashPrefix string   `json:"hash_prefix" doc:"The beginning of its hash, which names it."`
+	HashPrefix string   `json:"hash_prefix" doc:"The beginning of its hash, which identifies it."`
 	Database   string   `json:"database" doc:"The database that the token is for."`
 	Label      string   `json:"label" doc:"Its purpose."`
 	Scopes     []string `json:"scopes" doc:"Its scopes; an empty list means read and write."`
@@ -74,7 +74,7 @@ type LimitTokenRequest struct {
 }
 
 type LimitedToken struct {
-	Hash string `json:"hash_prefix" doc:"The beginning of its hash, which names it."`
+	Hash string `json:"hash_prefix" doc:"The beginning of its hash, which identifies it."`
 	Bounds
 	Index oplog.Index `json:"log_index" doc:"Log index of the write."`
 }

@@ -18,7 +18,7 @@ var (
 		Media: "application/octet-stream", Stream: true})
 	DropBackup = row[DropBackupRequest, DroppedBackup](Op{Name: "backup_drop", Does: "Delete a backup that was downloaded.", Scope: Admin, HTTP: "DELETE /v1/admin/backups/{id}", Confirm: "id"})
 
-	Export = row[ReadRequest, Exported](Op{Name: "export", Does: "A database's memories with their revisions and claims, those that were merged into others too, then its relations; NDJSON. What was forgotten is not in it.", Scope: Read, HTTP: "GET /v1/export",
+	Export = row[ReadRequest, Exported](Op{Name: "export", Does: "A database's memories with their revisions and claims, merged ones included, then its relations; NDJSON. Forgotten memories are left out.", Scope: Read, HTTP: "GET /v1/export",
 		Media: "application/x-ndjson", Stream: true})
 	Import = row[ImportRequest, Imported](Op{Name: "import", Scope: Write, Writes: true, HTTP: "POST /v1/import", Body: "application/x-ndjson", Stream: true,
 		Does: "Import NDJSON as export writes it. Memories and relations keep their ids, unless an id is taken already. A line is read when those before it are stored. With key, repeating the import stores nothing twice."})
@@ -30,7 +30,7 @@ type MakeBackupRequest struct {
 
 // A Backup waits to be downloaded.
 type Backup struct {
-	ID     string      `json:"id" doc:"Its id, to download it by."`
+	ID     string      `json:"id" doc:"The backup's id, for the download."`
 	Since  oplog.Index `json:"since" doc:"The index after which it begins; 0: it is the whole state."`
 	Index  oplog.Index `json:"index" doc:"The index at which it ends."`
 	Hash   string      `json:"state_hash" doc:"Hash of its state at that index."`
@@ -89,8 +89,8 @@ type ExportedMemory struct {
 	History
 }
 
-// History is what a memory went through since it was first stored. Times are Unix seconds. A line with an extractor holds all of it, and an
-// import reads the text of no such line again.
+// History holds the changes of a memory since it was first stored. Times are Unix seconds. A line with an extractor
+// holds all of it, and an import reads the text of no such line again.
 type History struct {
 	Extractor *uint8             `json:"extractor"` // version of what read the text; 0: nothing did
 	Updated   float64            `json:"updated_at"`
@@ -107,7 +107,7 @@ type History struct {
 	Claims    []ExportedClaim    `json:"claims,omitempty"` // those that its text states
 }
 
-// An ExportedRevision is what a memory was before a correction.
+// An ExportedRevision is the state of a memory before a correction.
 type ExportedRevision struct {
 	Number     uint32          `json:"revision"`
 	Text       string          `json:"text"`
@@ -170,10 +170,10 @@ type Imported struct {
 	Memories int         `json:"memories" doc:"Number of memories stored."`
 	Edges    int         `json:"edges" doc:"Number of relations stored."`
 	Index    oplog.Index `json:"log_index" doc:"Log index of the last one."`
-	Redacted []string    `json:"redacted,omitempty" doc:"Kinds of secrets that were taken out of what is stored, such as github or email; absent when nothing was."`
+	Redacted []string    `json:"redacted,omitempty" doc:"Kinds of secrets removed before storing, such as github or email; absent when there were none."`
 }
 
-// An ImportedLine is a line of an import, where it is no memory: a memory is a Draft.
+// An ImportedLine is a line of an import that holds no memory; a memory is a Draft.
 type ImportedLine struct {
 	Type    string  `json:"type" default:"memory" doc:"memory or edge."`
 	Src     string  `json:"src" doc:"Edges: the entity that it starts from."`

@@ -1,5 +1,6 @@
-// Package certs is the certificates that a node shows and trusts: loaded when it starts, looked at again while it runs, so that a certificate that
-// is replaced is used from the next connection on. It opens no port; package node secures its listeners with it. Any goroutine may call it.
+// Package certs is the certificates that a node shows and trusts: loaded when it starts, looked at again while it runs,
+// so that a certificate that is replaced is used from the next connection on. It opens no port; package node secures
+// its listeners with it. Any goroutine may call it.
 package certs
 
 import (
@@ -36,13 +37,13 @@ func (f Files) Validate(name string, needCA bool) error {
 	return nil
 }
 
-// Warning is how long before its end a certificate is warned of.
+// Warning is the time before a certificate's end at which the node starts to warn.
 const Warning = 14 * 24 * time.Hour
 
-// lookAgain is how often the files are looked at, at most.
+// lookAgain is the shortest interval between two checks of the files.
 const lookAgain = time.Second
 
-// Certificates are what Files hold, kept current. They are looked at by every handshake.
+// Certificates holds the content of Files and keeps it current. Every handshake checks it.
 type Certificates struct {
 	files Files
 	log   *slog.Logger
@@ -54,7 +55,8 @@ type Certificates struct {
 	pool    *x509.CertPool
 }
 
-// Open loads the files. A file that cannot be loaded is an error here, and only a warning later, when the certificate loaded before is used on.
+// Open loads the files. A file that cannot be loaded is an error here, and only a warning later, when the certificate
+// loaded before is used on.
 func Open(files Files, log *slog.Logger) (*Certificates, error) {
 	c := &Certificates{files: files, log: log, checked: time.Now(), stamp: files.stamp()}
 	if err := c.load(); err != nil {
@@ -135,7 +137,8 @@ func (c *Certificates) ForPeers() (server, client *tls.Config) {
 	server = c.ForClients()
 	server.MinVersion, server.ClientAuth = tls.VersionTLS13, tls.RequireAnyClientCert
 	server.VerifyConnection = c.verify(x509.ExtKeyUsageClientAuth)
-	client = &tls.Config{MinVersion: tls.VersionTLS13, InsecureSkipVerify: true, // VerifyConnection does it, with the authorities of the moment
+	// VerifyConnection verifies, with the authorities that are loaded at that moment.
+	client = &tls.Config{MinVersion: tls.VersionTLS13, InsecureSkipVerify: true,
 		VerifyConnection: c.verify(x509.ExtKeyUsageServerAuth),
 		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 			cert, _ := c.Current()

@@ -18,9 +18,10 @@ import (
 	"github.com/cairndb/cairn/raft"
 )
 
-// TestCatchingUpIsBoundedByBytes replays 150 records of imports as raft gives them to a node that was away. However many come at once, those
-// that are decoded at once have few megabytes together, and the index is not given more than it can take, nor holds much of what waits
-// for its text segments. Nor does it when the node starts without its index, and all of the state is read.
+// TestCatchingUpIsBoundedByBytes replays 150 records of imports as raft gives them to a node that was away. However
+// many come at once, those that are decoded at once have few megabytes together, and the index is not given more than
+// it can take, nor holds much of what waits for its text segments. Nor does it when the node starts without its index,
+// and all of the state is read.
 func TestCatchingUpIsBoundedByBytes(t *testing.T) {
 	suite.Full(t)
 	if testing.Short() {

@@ -1,4 +1,4 @@
-// Package commit is how an entry gets into the replicated log of a node and how its effect becomes readable: the proposer with its
+// Package commit brings entries into a node's replicated log and makes their effects readable: the proposer with its
 // group commit, forwarding to the leader, the state machine that raft drives, the watermarks that writes and reads wait for, and the
 // feed of what was applied.
 //

@@ -38,7 +38,7 @@ func (l *Log) Propose(ctx context.Context, by wire.Asker, e oplog.Entry, forward
 	return l.forward(ctx, by, e)
 }
 
-// enter is the one way of an entry into the log, on the leader.
+// enter puts an entry into the log, on the leader. No other way leads there.
 //
 // Invariant: nothing enters that may not be stored, whichever member sends it: every replica would carry it to refuse it.
 //

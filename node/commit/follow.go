@@ -7,7 +7,8 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// step is what the follow task does next: it takes outcomes into the index, or rebuilds the index from a restored state.
+// A step is the follow task's next piece of work: it takes outcomes into the index, or rebuilds the index from a
+// restored state.
 type step struct {
 	upTo     oplog.Index
 	outcomes []oplog.Outcome

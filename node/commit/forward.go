@@ -22,9 +22,10 @@ type forwarded struct {
 	Replayed bool           `msgpack:"p,omitempty"`
 }
 
-// forward sends an entry to the leader, and sends it again until an answer says what became of it or ctx ends: the entry's key makes that safe, and so
-// only a lost deadline leaves the outcome unknown. An attempt that was not answered may arrive after one that was refused. What Apply has refused it
-// refuses again under a node's key; other refusals count only when no attempt can have been taken.
+// forward sends an entry to the leader, and sends it again until an answer says what became of it or ctx ends: the
+// entry's key makes that safe, and so only a lost deadline leaves the outcome unknown. An attempt that was not answered
+// may arrive after one that was refused. What Apply has refused it refuses again under a node's key; other refusals
+// count only when no attempt can have been taken.
 func (l *Log) forward(ctx context.Context, by wire.Asker, e oplog.Entry) (oplog.Outcome, error) {
 	body, err := e.Encode()
 	if err != nil {
@@ -89,8 +90,8 @@ func outcomeOf(answer []byte) (oplog.Outcome, error) {
 	return oplog.Outcome{Index: r.Index, Results: r.Results, Err: r.Err, Replayed: r.Replayed}, nil
 }
 
-// Send gives an entry of an operator's to the leader, which is one of the members that the client reaches, within half a minute. The entry has a key:
-// it may be sent twice.
+// Send gives an entry of an operator's to the leader, which is one of the members that the client reaches, within half
+// a minute. The entry has a key: it may be sent twice.
 func Send(ctx context.Context, to *raft.Client, e oplog.Entry) (oplog.Outcome, error) {
 	ctx, cancel := context.WithTimeout(ctx, sendFor)
 	defer cancel()

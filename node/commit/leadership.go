@@ -8,7 +8,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// retryPause is how long an entry waits before it is sent to the leader again when leadership does not change meanwhile.
+// retryPause is the time before an entry is sent to the leader again, unless leadership changes meanwhile.
 const retryPause = 100 * time.Millisecond
 
 // awaitChange waits for leadership to change, or for retryPause.

@@ -32,13 +32,13 @@ type Options struct {
 	Observe func(outcomes []oplog.Outcome, restored bool)
 	// Led is told at each look at leadership whether this node takes writes.
 	Led func(leads bool)
-	// NoQuorum is why no leader can be elected now; empty while one may be.
+	// NoQuorum says why no leader can be elected now; empty while one may be.
 	NoQuorum func() string
 	// Fail stops the node: it cannot apply what the cluster has committed.
 	Fail func(error)
 }
 
-// Log is how entries get into the replicated log of one node, and how what they change becomes readable there. Its methods may be
+// Log brings entries into the replicated log of one node and makes their changes readable there. Its methods may be
 // called from any goroutine.
 type Log struct {
 	o        Options
@@ -67,7 +67,7 @@ func New(o Options) *Log {
 	return l
 }
 
-// StateMachine is what raft drives, from one goroutine.
+// StateMachine returns the state machine that raft drives, from one goroutine.
 func (l *Log) StateMachine() raft.StateMachine { return l.machine }
 
 // SetIndex gives the log the index that follows the state, and how far it has come. It is called once, before Start.
@@ -120,10 +120,10 @@ func (l *Log) WaitOpen(ctx context.Context) error {
 	}
 }
 
-// Applied is how far the state has come in the log.
+// Applied returns the log index that the state has applied.
 func (l *Log) Applied() oplog.Index { return l.machine.applied.get() }
 
-// Indexed is how far the index has: reads see the log up to here.
+// Indexed returns the log index up to which the search index is complete: reads see the log up to here.
 func (l *Log) Indexed() oplog.Index { return l.machine.indexed.get() }
 
 // WaitApplied waits until the state holds the log up to an index.
@@ -139,11 +139,12 @@ func (l *Log) WaitIndexed(ctx context.Context, i oplog.Index) error {
 // Subscribe returns a subscription to what is applied and readable from now on.
 func (l *Log) Subscribe() *Subscription { return l.machine.feed.subscribe() }
 
-// Subscribers is how many subscriptions are open.
+// Subscribers returns the number of open subscriptions.
 func (l *Log) Subscribers() int { return l.machine.feed.subscribers() }
 
 // Queued is how many entries wait to be proposed, and how many applied batches wait for the index. Start was called.
 func (l *Log) Queued() (proposals, batches int) { return len(l.proposer.queue), len(l.machine.queue) }
 
-// RefusedSnapshots is how many snapshots of a leader this node refused, because their rows are not what the leader summed.
+// RefusedSnapshots counts the leader's snapshots that this node rejected, because their rows do not match the leader's
+// checksum.
 func (l *Log) RefusedSnapshots() uint64 { return l.machine.notSummed.Load() }

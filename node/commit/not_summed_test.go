@@ -11,7 +11,8 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// TestASnapshotThatIsNotSummedIsRefused: a leader whose rows were altered below its Sum sends a snapshot. The member keeps what it has, runs on, and counts it.
+// TestASnapshotThatIsNotSummedIsRefused: a leader whose rows were altered below its Sum sends a snapshot. The member
+// keeps what it has, runs on, and counts it.
 func TestASnapshotThatIsNotSummedIsRefused(t *testing.T) {
 	t.Parallel()
 	sender, err := state.Open(filepath.Join(t.TempDir(), "state"), state.Options{NoSync: true})

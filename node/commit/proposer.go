@@ -102,7 +102,8 @@ func (p *proposer) first(ctx context.Context) []proposal {
 	}
 }
 
-// gather adds the entries that wait already to a record's first, as far as they fit: a record that is too long for a frame would never reach a follower.
+// gather adds the entries that wait already to a record's first, as far as they fit: a record that is too long for a
+// frame would never reach a follower.
 func (p *proposer) gather(batch []proposal) []proposal {
 	for size := len(batch[0].body); len(batch) < maxRecordEntries && size < maxRecordBytes; {
 		select {

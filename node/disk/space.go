@@ -48,8 +48,8 @@ func Open(home string, least uint64, log *slog.Logger) (*Space, error) {
 	return s, nil
 }
 
-// Waits sets the error of a writer that waits for free space in the background; nil when none waits. An exhausted quota, or a file system without
-// free inodes, shows in no measurement.
+// Waits sets the error of a writer that waits for free space in the background; nil when none waits. An exhausted
+// quota, or a file system without free inodes, shows in no measurement.
 func (s *Space) Waits(err error) {
 	if err == nil {
 		s.waits.Store(nil)

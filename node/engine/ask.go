@@ -24,7 +24,7 @@ const (
 	longestAsk  = 10 * time.Minute // of a round of cognition
 )
 
-// memberAnswer is what a member answers another.
+// memberAnswer is one member's answer to another.
 type memberAnswer struct {
 	Answer []byte       `msgpack:"a,omitempty"` // JSON
 	Err    *oplog.Error `msgpack:"e,omitempty"`

@@ -94,8 +94,8 @@ func (s *Service) abandon(ctx context.Context, c api.Caller) error {
 	}
 }
 
-// learnShare is the part of the time that learning may take: purges, each of which ends how vectors are divided, come many in a row, and a database
-// that is filled has twice as many again and again.
+// learnShare is the part of the time that learning may take: purges, each of which ends how vectors are divided, come
+// many in a row, and a database that is filled has twice as many again and again.
 const learnShare = 20
 
 // learnPartitions learns how the vectors of large databases are divided, so that a question compares a few of them. The leader does it; all
@@ -121,7 +121,8 @@ func (s *Service) learnPartitions() func(context.Context, api.Caller) error {
 	}
 }
 
-// erase removes the rows of dropped databases, one bounded entry after another. It rests after each as long as that took, so writes come between.
+// erase removes the rows of dropped databases, one bounded entry after another. It rests after each as long as that
+// took, so writes come between.
 func (s *Service) erase(ctx context.Context) {
 	for s.commit.Leads() {
 		left, err := read(s, (*state.View).Erasing)

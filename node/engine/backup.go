@@ -115,10 +115,11 @@ func (s *Service) sealed(w io.Writer, write func(io.Writer) error) error {
 	return out.Close()
 }
 
-// verifiedFile is the file of a backup directory whose time is that of the last verification, so that a restart does not restore everything again.
+// verifiedFile is the file of a backup directory whose time is that of the last verification, so that a restart does
+// not restore everything again.
 const verifiedFile = "verified"
 
-// backedUp is what the backups that a node makes by itself have come to. The backup task writes it and /metrics reads it.
+// backedUp holds the results of the node's automatic backups. The backup task writes it and /metrics reads it.
 type backedUp struct {
 	plan         BackupPlan
 	covered      atomic.Int64 // Unix seconds: when the backups last held all that was written; 0: never
@@ -178,7 +179,8 @@ func (s *Service) verifyBackups(ctx context.Context) {
 		err = os.Chtimes(filepath.Join(dir, verifiedFile), now, now)
 	}
 	switch {
-	case ctx.Err() != nil || errors.Is(err, archive.ErrNoBackup) || errors.Is(err, fs.ErrNotExist): // the node stops, or nothing was ever written
+	// the node stops, or nothing was ever written
+	case ctx.Err() != nil || errors.Is(err, archive.ErrNoBackup) || errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		s.backedUp.unverifiable.Add(1)
 		s.backedUp.verified.Store(0)

@@ -70,10 +70,10 @@ func conditionText(word, why string) string {
 // quorate says whether as many voters answer as a decision needs. A node that does not know the voters yet assumes so.
 func quorate(st api.ClusterStatus) bool { return st.Voters == 0 || st.Answering >= st.QuorumSize }
 
-// lookEvery is how often a node looks at the others.
+// lookEvery is the interval at which a node checks the others.
 const lookEvery = time.Second
 
-// looked is what a node saw of the others when it looked last.
+// looked holds the result of a node's last check of the others.
 type looked struct {
 	word, why string
 	quorate   bool
@@ -128,7 +128,8 @@ func (s *Service) lost() bool {
 	return l != nil && l.lost
 }
 
-// NoQuorum is why no leader can be elected: at its last looks this node has heard of no quorum. Empty when one may be.
+// NoQuorum says why no leader can be elected: at its last looks this node has heard of no quorum. Empty when one may
+// be.
 func (s *Service) NoQuorum() string {
 	if !s.lost() {
 		return ""
@@ -144,7 +145,7 @@ func conditions(m scrape, put func(float64, ...string)) {
 	}
 }
 
-// compareEvery is how often a node compares its state's hash with the others'.
+// compareEvery is the interval at which a node compares its state's hash with the others'.
 const compareEvery = 15 * time.Second
 
 // Values of the metric that says whether the replicas agree.

@@ -16,8 +16,8 @@ import (
 	"github.com/cairndb/cairn/wire/large"
 )
 
-// Config is what the engine works with: packages of the node that are open already, and the operator's settings. All fields but those
-// that say so are needed; package node fills in the defaults.
+// Config holds the engine's dependencies: packages of the node that are open already, and the operator's settings. All
+// fields but those that say so are needed; package node fills in the defaults.
 type Config struct {
 	Logger *slog.Logger
 	State  *state.State
@@ -38,7 +38,7 @@ type Config struct {
 	Reranker   *rerank.Reranker // nil: the order is the index's own
 }
 
-// Member is who this node is in its cluster.
+// Member identifies this node in its cluster.
 type Member struct {
 	NodeID     uint32
 	Role       string // as configured
@@ -54,7 +54,7 @@ type Limits struct {
 	MaxDatabases int           // that the tokens of one database may make; negative for no bound
 }
 
-// Home is what the node knows of the directory it lives in.
+// Home describes the node's home directory.
 type Home struct {
 	Dir          string                              // files are named from it
 	Models       string                              // a directory for each model that cairn embed fetch brought

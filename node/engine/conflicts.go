@@ -81,7 +81,7 @@ func conflictOf(c oplog.ConflictRow) api.Conflict {
 		Winner: orNil(c.Winner), Note: orNil(c.Note)}
 }
 
-// conflictSide is what a side of a conflict says; text is null when it is no longer there.
+// conflictSide describes a side of a conflict; text is null when it no longer exists.
 func conflictSide(v *state.View, db oplog.DB, id string) *api.Side {
 	say := func(kind, text string, at oplog.Time) *api.Side {
 		return &api.Side{Kind: kind, Text: orNil(text), Created: when(at)}

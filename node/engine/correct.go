@@ -45,8 +45,9 @@ func (s *Service) correct(ctx context.Context, c api.Caller, q *api.CorrectReque
 	return &api.Corrected{RID: q.RID, Corrected: q.RID, Original: q.RID, Revision: w.First.Num, Index: w.Index, Redacted: secrets.found.Kinds()}, err
 }
 
-// change writes a correction, with what its text names and, where the client gave none, its vector. The correction is refused if the memory is
-// at another revision than expected, where one is. The first result of the answer is that of the correction.
+// change writes a correction, with what its text names and, where the client gave none, its vector. The correction is
+// refused if the memory is at another revision than expected, where one is. The first result of the answer is that of
+// the correction.
 func (s *Service) change(ctx context.Context, c api.Caller, op *oplog.Correct, expected *uint32, w write) (Written, error) {
 	if op.Text != nil {
 		var err error

@@ -22,7 +22,8 @@ func (s *Service) damaged() []api.Damage {
 	})
 }
 
-// damagedState are the state's tables that have damaged blocks; its directory when there are none, and verifying it failed for what its rows say.
+// damagedState are the state's tables that have damaged blocks; its directory when there are none, and verifying it
+// failed for what its rows say.
 func (s *Service) damagedState() []damage.File {
 	found := s.state.StoreStats().DamagedFiles
 	if times := s.seen.damaged.Load(); len(found) == 0 && times > 0 && !s.seen.scrubClean.Load() {
@@ -45,5 +46,5 @@ func heals(f damage.File, alone bool) string {
 	case f.Healed:
 		return "what it held was read from the state instead: check the disk (runbook damaged-state.md)"
 	}
-	return "the index is being made anew from the state, and until then an answer may lack a memory: check the disk (runbook damaged-state.md)"
+	return "the index is being rebuilt from the state, and until then an answer may lack a memory: check the disk (runbook damaged-state.md)"
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// digestLook is how many of the newest memories a digest picks the weightiest from.
+// digestLook is the number of newest memories from which a digest picks the most important.
 const digestLook = 500
 
 func (s *Service) digest(ctx context.Context, c api.Caller, q *api.DigestRequest) (*api.DigestAnswer, error) {

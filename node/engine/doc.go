@@ -2,7 +2,8 @@
 // through the door (right, leadership, rate, quota, freshness) to the function of the row; those functions are here, a file a subject.
 //
 // It opens no port and no file but the backups that wait to be downloaded, and it decides nothing about the cluster: package commit
-// brings its writes into the log, package index finds, package access knows who is calling. Package node puts it together and starts its tasks.
+// brings its writes into the log, package index finds, package access knows who is calling. Package node puts it
+// together and starts its tasks.
 //
 // # Locks
 //

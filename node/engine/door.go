@@ -48,7 +48,8 @@ func (s *Service) Do(ctx context.Context, c api.Caller, op *api.Op, request any)
 	return answer, err
 }
 
-// pass takes a request through the door, in this order: right, state, leadership, rate × cost, quota, freshness. Nothing behind it asks who is calling.
+// pass takes a request through the door, in this order: right, state, leadership, rate × cost, quota, freshness.
+// Nothing behind it asks who is calling.
 func (s *Service) pass(ctx context.Context, c api.Caller, op *api.Op, request any) (any, error) {
 	err := s.allowed(c, op)
 	if err == nil {
@@ -77,8 +78,8 @@ func (s *Service) May(c api.Caller, op *api.Op) error {
 	return nil
 }
 
-// allowed refuses a caller that has not the right, all that is stored while this node has no state or in a database that is gone, and a write on a node that does not lead, for a
-// caller whose writes it does not pass on.
+// allowed refuses a caller that has not the right, all that is stored while this node has no state or in a database
+// that is gone, and a write on a node that does not lead, for a caller whose writes it does not pass on.
 func (s *Service) allowed(c api.Caller, op *api.Op) error {
 	err := s.May(c, op)
 	if err == nil && !op.Node && s.commit.Emptied() {
@@ -161,7 +162,8 @@ func on[Q, A any](o api.Of[Q, A], f func(*Service, context.Context, api.Caller, 
 	}}
 }
 
-// onView puts a function that only reads the state behind a row. It gets a view, so that all it reads is of one moment, and must not keep it.
+// onView puts a function that only reads the state behind a row. It gets a view, so that all it reads is of one moment,
+// and must not keep it.
 func onView[Q, A any](o api.Of[Q, A], f func(*Service, *state.View, api.Caller, *Q) (*A, error)) function {
 	return on(o, func(s *Service, ctx context.Context, c api.Caller, q *Q) (a *A, err error) {
 		done, err := s.reading(ctx, c)

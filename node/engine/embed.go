@@ -55,9 +55,10 @@ func (s *Service) embed(ctx context.Context, c api.Caller, texts []string) ([]op
 	return out, nil
 }
 
-// bind returns what embeds the memories that this node stores, nil for nothing, and ties a database without vectors to the configured embedder. A database
-// whose vectors come from its clients is left alone; one whose embedder this configured node cannot open is refused, unless it changes to this node's:
-// vectors of two embedders cannot be compared.
+// bind returns what embeds the memories that this node stores, nil for nothing, and ties a database without vectors to
+// the configured embedder. A database whose vectors come from its clients is left alone; one whose embedder this
+// configured node cannot open is refused, unless it changes to this node's: vectors of two embedders cannot be
+// compared.
 func (s *Service) bind(ctx context.Context, c api.Caller) (*embed.Guard, error) {
 	now, err := s.current(c.DB)
 	d, configured := now.Database, s.embedders.configured

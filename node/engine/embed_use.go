@@ -45,8 +45,8 @@ func (s *Service) embedding(_ context.Context, c api.Caller, q *api.EmbeddingReq
 	return a, nil
 }
 
-// reembed gives a database to an embedder that this node has, or ends the change that is under way. Its memories are embedded anew in the background;
-// meanwhile the vectors that it has answer.
+// reembed switches a database to an embedder that this node has, or cancels the change that is under way. Its memories
+// are embedded again in the background; meanwhile the old vectors serve.
 func (s *Service) reembed(ctx context.Context, c api.Caller, q *api.ReembedRequest) (*api.Reembedding, error) {
 	target, err := s.access.Select(c, q.Name)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// embedders are what this node can make vectors with: the embedder that it is configured with, the built-in one, and the models in its folder,
-// each opened when a database needs it.
+// embedders holds the embedders of this node: the embedder that it is configured with, the built-in one, and
+// the models in its folder, each opened when a database needs it.
 type embedders struct {
 	configured *embed.Guard // nil: none
 	folder     string       // of models, a directory each
@@ -33,7 +33,7 @@ type embedders struct {
 	sought  map[oplog.Embedder]struct{}  // being looked for
 }
 
-// lookAgain is when the folder is read again for a model that was not there.
+// lookAgain is the interval after which the folder is read again for a missing model.
 const lookAgain = 15 * time.Second
 
 func newEmbedders(configured embed.Embedder, folder string, log *slog.Logger) *embedders {
@@ -52,8 +52,8 @@ func identity(e interface{ Identity() embed.Identity }) oplog.Embedder {
 	return oplog.Embedder{Name: i.Name, Version: i.Version, Dim: uint32(i.Dim)}
 }
 
-// get returns an embedder, nil when this node does not have it or has not opened it yet. It waits for no file: it begins to open the model, and
-// says so.
+// get returns an embedder, nil when this node does not have it or has not opened it yet. It waits for no file: it
+// begins to open the model, and says so.
 func (e *embedders) get(id oplog.Embedder) (g *embed.Guard, opening bool) {
 	if id == oplog.NoEmbedder {
 		return nil, false
@@ -87,8 +87,8 @@ func (e *embedders) get(id oplog.Embedder) (g *embed.Guard, opening bool) {
 	return nil, true
 }
 
-// named returns the embedder that a person means: by its full name, by the directory's name in the folder of models, builtin, or blank for the
-// configured one.
+// named returns the embedder that a person means: by its full name, by the directory's name in the folder of models,
+// builtin, or blank for the configured one.
 func (e *embedders) named(name string) (*embed.Guard, error) {
 	switch {
 	case name == "" && e.configured == nil:
@@ -160,7 +160,8 @@ func (e *embedders) directories() (names []string) {
 	return names
 }
 
-// names are what this node can embed with, for a person: the configured embedder, then the directories of its folder, then the built-in one.
+// names lists this node's embedders, for a person: the configured embedder, then the directories of its folder,
+// then the built-in one.
 func (e *embedders) names() (names []string) {
 	if e.configured != nil {
 		names = append(names, e.configured.Identity().String())
@@ -192,7 +193,7 @@ func (s *Service) embedderStatus() *api.Embedder {
 	return &api.Embedder{Name: g.Identity().String(), EmbedderState: s.stateOf(g)}
 }
 
-// stateOf is how an embedder does.
+// stateOf returns the health of an embedder.
 func (s *Service) stateOf(g *embed.Guard) api.EmbedderState {
 	is := g.State()
 	out := api.EmbedderState{Up: !is.Down, Queue: s.unembedded(g), Failures: is.Failures}

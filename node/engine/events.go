@@ -22,7 +22,7 @@ var eventTypes = map[oplog.OpKind]string{
 	oplog.KindOf[oplog.Cognition](): "thought", oplog.KindOf[oplog.Resolve](): "resolved", oplog.KindOf[oplog.TriggerMove](): "trigger_moved", oplog.KindOf[oplog.Purge](): "purged",
 }
 
-// event is what a subscriber receives: ids, never text.
+// event is a message to a subscriber: ids, never text.
 type event struct {
 	Index  oplog.Index `json:"index"`
 	Number int         `json:"number"`
@@ -71,7 +71,7 @@ func (p *pusher) admit() error {
 	return nil
 }
 
-// beatEvery is how often a quiet subscription shows that it lives.
+// beatEvery is the interval of keep-alives on a quiet subscription.
 const beatEvery = 15 * time.Second
 
 // run sends what the log holds behind the cursor, if it is not 0, and then what happens, until ctx ends.
@@ -133,7 +133,7 @@ func (p *pusher) happened(ctx context.Context, batch []oplog.Outcome, open bool)
 	return p.send(told)
 }
 
-// replayPage is how many events are made at one view of the log.
+// replayPage limits the events made from one view of the log.
 const replayPage = 512
 
 // replay sends what the log holds behind a cursor and this node can find; the feed has the rest.
@@ -185,7 +185,7 @@ func (p *pusher) replay(ctx context.Context, cursor oplog.Index) error {
 	return nil
 }
 
-// wants says whether the subscriber asked for an event.
+// wants says whether the subscription includes an event.
 func (p *pusher) wants(name string) bool {
 	return len(p.only) == 0 || slices.Contains(p.only, name) || slices.Contains(p.only, "*")
 }
@@ -210,7 +210,8 @@ func (p *pusher) tell(v *state.View, told []api.Event, o oplog.Outcome) []api.Ev
 	return told
 }
 
-// send emits events. Only the last of a record carries the record's index: a subscriber that resumes behind it has had all events before it.
+// send emits events. Only the last of a record carries the record's index: a subscriber that resumes behind it has had
+// all events before it.
 func (p *pusher) send(told []api.Event) error {
 	for i, e := range told {
 		if i+1 < len(told) && told[i+1].Index == e.Index {
@@ -268,7 +269,7 @@ func mindEvents(v *state.View, db oplog.DB, op *oplog.Cognition) (out []meant) {
 
 func has[T any](_ T, ok bool) bool { return ok }
 
-// occurrences are what an operation means to a subscriber, in order.
+// occurrences returns the events of an operation for a subscriber, in order.
 func occurrences(v *state.View, db oplog.DB, op oplog.Op) []meant {
 	name, ok := eventTypes[op.Kind()]
 	if !ok {

@@ -55,7 +55,8 @@ func (s *Service) export(_ context.Context, c api.Caller, _ *api.ReadRequest) (*
 }
 
 // inPages walks the rows of a database from a key on, at most n at one view of the state: however slowly they are used, no view stays open.
-// each returns where the walk goes on behind a row, as how many rows it counts, and whether the walk goes on. The loop's body runs behind each view; an error ends the walk.
+// each returns where the walk goes on behind a row, as how many rows it counts, and whether the walk goes on. The
+// loop's body runs behind each view; an error ends the walk.
 func inPages[K, T any](s *Service, db oplog.DB, n int, from K, walk func(*state.View, oplog.DB, K, func(T) bool), each func(*state.View, T) (K, int, bool)) iter.Seq[error] {
 	return func(yield func(error) bool) {
 		for more := true; more; {

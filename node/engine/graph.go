@@ -121,7 +121,7 @@ func (s *Service) claims(v *state.View, c api.Caller, q *api.ClaimsRequest) (*ap
 	return list, nil
 }
 
-// suggestion is how a claim reads at a time.
+// suggestion returns the suggested status of a claim at a time.
 func suggestion(c oplog.StoredClaim, now float64, disputed bool) string {
 	switch {
 	case c.Polarity < 0:
@@ -145,5 +145,5 @@ func (s *Service) alias(ctx context.Context, c api.Caller, q *api.AliasRequest) 
 	return &api.Aliased{Alias: q.Alias, Canonical: q.Canonical, Namespace: ns, Added: w.First.Changed, Index: w.Index}, err
 }
 
-// orDefault is the namespace of a request, default where it names none.
+// orDefault returns the namespace of a request, or default when it names none.
 func orDefault(ns string) string { return cmp.Or(strings.TrimSpace(ns), "default") }

@@ -74,7 +74,7 @@ func (s *Service) deepHealth(context.Context, api.Caller, *api.Nothing) (*api.De
 	return a, nil
 }
 
-// maxReadyLag is how many entries a node may be behind and still be sent readers.
+// maxReadyLag is the lag, in entries, up to which a node is ready for readers.
 const maxReadyLag = 10_000
 
 // up is all that a caller without a token is told.

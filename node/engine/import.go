@@ -145,7 +145,8 @@ func (im *importer) line(b []byte) error {
 	switch l.Type {
 	case "memory":
 		var d api.Draft
-		if err := draftFields.Decode(&d, f, true); err != nil { // files hold what other servers took; a date that cannot be read would become today
+		// files hold what other servers took; a date that cannot be read would become today
+		if err := draftFields.Decode(&d, f, true); err != nil {
 			return oplog.Errorf(oplog.Invalid, "%s", err)
 		}
 		d.Key, d.RID, d.Owner, d.Speaker = "", l.RID, l.Owner, l.Speaker
@@ -233,8 +234,8 @@ func (im *importer) flush() error {
 	return nil
 }
 
-// anew stores a batch after free has given its rows ids that are not taken, and again when another import took one meanwhile: this node has applied
-// that one by the time it knows of the refusal.
+// anew stores a batch after free has given its rows ids that are not taken, and again when another import took one
+// meanwhile: this node has applied that one by the time it knows of the refusal.
 func anew[T any](im *importer, free func(*state.View), store func() (T, error)) (T, error) {
 	for tries := 0; ; tries++ {
 		if err := im.s.state.Read(func(v *state.View) error { free(v); return nil }); err != nil {

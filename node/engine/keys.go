@@ -12,7 +12,7 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// clusterKeys are the keys and certificates of every node, each asked for its own.
+// clusterKeys asks every node for its keys and certificates.
 func (s *Service) clusterKeys(ctx context.Context, c api.Caller, q *api.KeysRequest) (*api.KeysAnswer, error) {
 	a := &api.KeysAnswer{Nodes: []api.NodeKeys{s.ownKeys(time.Now())}}
 	if !q.Here && !c.Asked {

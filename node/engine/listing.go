@@ -27,7 +27,7 @@ func admits(l *api.Listing, m *oplog.Memory) bool {
 		(l.After.IsZero() || m.Created >= oplog.At(l.After.Time)) && (l.Before.IsZero() || m.Created < oplog.At(l.Before.Time))
 }
 
-// listOrders are the orders a listing may have beside that of creation.
+// listOrders holds the orders of a listing other than that of creation.
 var listOrders = map[string]func(a, b *oplog.Memory) int{
 	"importance":  func(a, b *oplog.Memory) int { return cmp.Compare(b.Importance, a.Importance) },
 	"last_access": func(a, b *oplog.Memory) int { return cmp.Compare(b.Accessed, a.Accessed) },
@@ -57,7 +57,7 @@ func (s *Service) records(v *state.View, c api.Caller, q *api.RecordsRequest) (*
 	return &api.RecordPage{Walked: walk(v, c, &q.Listing, &q.Walk), Limit: q.Limit}, nil
 }
 
-// namespaces is a page of a database's namespaces.
+// namespaces returns a page of a database's namespaces.
 func (s *Service) namespaces(v *state.View, c api.Caller, q *api.NamespacesRequest) (*api.NamespacePage, error) {
 	page, most := &api.NamespacePage{Namespaces: []api.Namespace{}}, min(max(q.Limit, 1), maxNamespaces)
 	v.Namespaces(c.DB, q.After, func(name string, n oplog.Counts) bool {
@@ -71,14 +71,15 @@ func (s *Service) namespaces(v *state.View, c api.Caller, q *api.NamespacesReque
 	return page, nil
 }
 
-// newest are the newest active memories of a namespace as far as there is room; a blank one is all of them.
+// newest returns the newest active memories of a namespace as far as there is room; a blank namespace means all.
 func newest(v *state.View, c api.Caller, namespace string, n int) (list []*oplog.Memory, more bool) {
-	list, more, _ = listed(v, c, &api.MemoriesRequest{Listing: api.Listing{Namespace: namespace, Limit: n}}) // only an unknown order is refused
+	// only an unknown order is refused
+	list, more, _ = listed(v, c, &api.MemoriesRequest{Listing: api.Listing{Namespace: namespace, Limit: n}})
 	return list, more
 }
 
-// listed are active memories, newest first or in another order, as far as there is room. Its limit is the caller's. more says that there was room for
-// fewer than that.
+// listed are active memories, newest first or in another order, as far as there is room. Its limit is the caller's.
+// more says that there was room for fewer than that.
 func listed(v *state.View, c api.Caller, q *api.MemoriesRequest) (list []*oplog.Memory, more bool, err error) {
 	order, sorted := listOrders[q.Sort]
 	if !sorted && q.Sort != "" && q.Sort != "created_at" {

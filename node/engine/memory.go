@@ -161,7 +161,7 @@ func CheckVector(v []float32, dim int) error {
 	return nil
 }
 
-// An Answer is what a recall found, best first.
+// An Answer holds the results of a recall, best first.
 type Answer struct {
 	Hits  []index.Hit
 	Info  index.Info
@@ -209,7 +209,7 @@ func (s *Service) search(ctx context.Context, c api.Caller, q index.Query) (Answ
 	}
 	if err == nil && !c.Quiet && !q.Quiet && !q.Lists() { // a list reinforces nothing
 		s.reinforcer.returned(c.DB, a.Hits, searching)
-		s.asked.note(c.DB, q.Namespace, q.Text, a.Hits, searching)
+		s.questions.note(c.DB, q.Namespace, q.Text, a.Hits, searching)
 	}
 	return a, err
 }

@@ -23,7 +23,8 @@ type Metric struct {
 	buckets []float64
 }
 
-// MetricTable is all that /metrics shows beside the Go runtime's own: dashboards and alerts are checked against it.
+// MetricTable lists all that /metrics shows in addition to the Go runtime's metrics: dashboards and alerts are checked
+// against it.
 func MetricTable() []Metric { return metricTable }
 
 const (
@@ -43,7 +44,7 @@ type Metrics struct {
 	times    map[string]*prometheus.HistogramVec
 }
 
-// GatewayLoad is what the gateway works on.
+// GatewayLoad reports the gateway's work in progress.
 type GatewayLoad interface {
 	Connections() int
 	Streams() int

@@ -13,7 +13,7 @@ import (
 	"github.com/cairndb/cairn/node/past"
 )
 
-// recent is what happened since the last sample of the node's past.
+// recent counts what happened since the last sample of the node's past.
 type recent struct {
 	requests, commits past.Times
 	refused           atomic.Uint64
@@ -46,7 +46,7 @@ func heapInUse() float32 {
 	return float32(all[0].Value.Uint64())
 }
 
-// clusterPast is the past of every node, each asked for its own.
+// clusterPast asks every node for its past.
 func (s *Service) clusterPast(ctx context.Context, c api.Caller, q *api.PastRequest) (*api.PastAnswer, error) {
 	q.Minutes, q.Points = min(q.Minutes, int(past.Kept/time.Minute)), min(q.Points, past.Samples)
 	a := &api.PastAnswer{Nodes: []api.NodePast{s.ownPast(q)}}

@@ -62,8 +62,8 @@ func (s *Service) Push(ctx context.Context, database string, ops []*oplog.Foreig
 	return done.Results, err
 }
 
-// checkForeign refuses an operation that is over the bounds of our clients. Trust boundary: a peer that is no member sends it, and every node applies
-// and replays what is in the log.
+// checkForeign refuses an operation that is over the bounds of our clients. Trust boundary: a peer that is no member
+// sends it, and every node applies and replays what is in the log.
 func checkForeign(op *oplog.Foreign) error {
 	if op.OpID == "" {
 		return oplog.Errorf(oplog.Invalid, "a pushed operation needs an op_id")
@@ -84,7 +84,7 @@ func checkForeign(op *oplog.Foreign) error {
 // Record is a pushed record as this node would store it.
 func (s *Service) Record(d *api.Draft) (*oplog.Remember, error) { return ready(d, time.Now(), 0) }
 
-// PeerStatus is what this node answers another one's status request: it asks no node itself.
+// PeerStatus answers another node's status request; it asks no other node.
 func (s *Service) PeerStatus() (*wire.ClusterStatusResult, error) {
 	own, err := json.Marshal(s.own())
 	if err != nil {

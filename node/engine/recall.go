@@ -100,7 +100,7 @@ func resultOf(h index.Hit, explain bool) api.Result {
 	return r
 }
 
-// sharesOf is how much of a score each signal brought: they add up to it.
+// sharesOf splits a score by signal; the parts add up to it.
 func sharesOf(h index.Hit) api.Scores {
 	p := h.Parts
 	sum := p.Words + p.Passage + p.Around + p.Session + p.Vector + p.Graph + p.Second

@@ -22,7 +22,7 @@ const (
 	embedStill = 15               // rounds in which the leader gets no farther, after which a follower embeds
 )
 
-// afterwards is what the task knows of the memories that wait for a vector.
+// afterwards tracks the memories that wait for a vector.
 type afterwards struct {
 	s       *Service
 	batch   int                    // texts at once: fewer while the embedder is too slow for more
@@ -32,7 +32,7 @@ type afterwards struct {
 	answers map[*embed.Guard]bool // whether an embedder answers, asked once a round
 }
 
-// A standstill is how far a database is embedded, and for how many rounds it has been no farther.
+// A standstill records how far a database is embedded, and the number of rounds without progress.
 type standstill struct {
 	first  oplog.Seq
 	rounds int

@@ -41,7 +41,7 @@ type Service struct {
 	lastDay   *past.Ring
 	seen      seen
 	load      load
-	asked     *asked
+	questions *questionLog
 	backups   spool
 	backedUp  backedUp
 	embedders *embedders
@@ -49,7 +49,7 @@ type Service struct {
 	reinforcer *reinforcer
 }
 
-// measured is what /metrics tells of the service itself.
+// measured holds the service's own figures for /metrics.
 type measured struct {
 	started time.Time
 	stages  *prometheus.HistogramVec // how long the steps of writes and recalls take, whichever surface asked
@@ -80,7 +80,7 @@ type load struct {
 
 // New puts the memory together. It answers nothing that needs an index before SetIndex, and nothing that needs the log before Start.
 func New(cfg Config) (*Service, error) {
-	s := &Service{cfg: cfg, log: cfg.Logger, state: cfg.State, commit: cfg.Commit, access: cfg.Access, asked: newAsked(), lastDay: past.New()}
+	s := &Service{cfg: cfg, log: cfg.Logger, state: cfg.State, commit: cfg.Commit, access: cfg.Access, questions: newQuestionLog(), lastDay: past.New()}
 	s.measured.started, s.measured.stages = time.Now(), newStages()
 	s.load.imports, s.load.reads, s.load.thinking = large.NewShares(maxImports), large.NewShares(readsAtOnce()), make(chan struct{}, 1)
 	s.reinforcer, s.embedders = newReinforcer(s), newEmbedders(cfg.Embedder, cfg.Home.Models, cfg.Logger)
@@ -140,7 +140,7 @@ func atOnce(d time.Duration, f func(context.Context)) func(context.Context) erro
 	}
 }
 
-// read is what f finds in the state; zero beside an error, as when the state is closing.
+// read returns the result of f on the state; zero with an error, as when the state is closing.
 func read[T any](s *Service, f func(*state.View) T) (x T, err error) {
 	err = s.state.Read(func(v *state.View) error {
 		x = f(v)
@@ -254,7 +254,7 @@ func (s *Service) writeOps(ctx context.Context, c api.Caller, key string, ops ..
 	return s.propose(ctx, c, write{key: key, ops: ops})
 }
 
-// maxPlace is what a place in a batch may add to a key.
+// maxPlace is the most bytes that a place in a batch adds to a key.
 const maxPlace = 16
 
 // digest condenses a client's request, so that an idempotency key cannot be used for another one.

@@ -35,7 +35,7 @@ type spooled struct {
 	used time.Time
 }
 
-// ExpireBackups removes backups that no client has asked for in a while. It does not wait for one that is being made.
+// ExpireBackups removes backups that no client has requested for a while. It does not wait for one that is being made.
 func (s *Service) ExpireBackups() {
 	sp := &s.backups
 	if !sp.mu.TryLock() {

@@ -16,7 +16,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// own is what a node tells another of itself, as the extension of CLUSTER_STATUS_RESULT.
+// own is a node's report about itself, the extension of CLUSTER_STATUS_RESULT.
 type own struct {
 	api.Vitals
 	Role    string    `json:"role"`
@@ -47,7 +47,7 @@ func (s *Service) ownStore() api.Store {
 	return api.Store{Bytes: s.state.Size(), Tables: st.Tables, Unmerged: st.Unmerged, Damaged: st.Damaged}
 }
 
-// role is what this node is to its clients: one that was elected leads when its barrier is through.
+// role returns this node's role for clients: an elected node leads once its barrier is through.
 func (s *Service) role(st raft.Status) string {
 	if st.State == "Leader" && !s.commit.Leads() {
 		return "Candidate"
@@ -93,11 +93,11 @@ func (s *Service) Status(ctx context.Context) api.ClusterStatus {
 	return st
 }
 
-// RaftStatus is what this node knows of consensus.
+// RaftStatus reports this node's view of consensus.
 func (s *Service) RaftStatus() raft.Status { return s.raft.Status() }
 
-// agreement compares state hashes taken at the same index; hashes at different ones say nothing, nor does that of a member whose rows are not what it was
-// summed of.
+// agreement compares state hashes taken at the same index; hashes at different ones say nothing, nor does that of a
+// member whose rows are not what it was summed of.
 func agreement(st api.ClusterStatus) string {
 	said := "unknown"
 	for _, p := range st.Peers {
@@ -131,7 +131,8 @@ func (s *Service) askAll(ctx context.Context, members []raft.Member, infos map[u
 			p := s.ask(ctx, m)
 			p.Wire, p.HTTP = infos[m.ID].Wire, infos[m.ID].HTTP
 			if p.Reachable && known {
-				p.LagEntries = new(less(acknowledged, max(uint64(p.Applied), p.Through))) // the entries of elections are no lag: the state never sees them
+				// the entries of elections are no lag: the state never sees them
+				p.LagEntries = new(less(acknowledged, max(uint64(p.Applied), p.Through)))
 			}
 			peers[i] = p
 		})
@@ -171,7 +172,7 @@ func (s *Service) KnownLeader() api.Leader {
 	return l
 }
 
-// leaderInfo is where the leader's clients find it, as far as this node knows.
+// leaderInfo returns the leader's client addresses, as far as this node knows them.
 func (s *Service) leaderInfo() (info oplog.NodeInfo, ok bool) {
 	id, ok := s.commit.Leader()
 	if !ok {
@@ -185,10 +186,10 @@ func (s *Service) leaderInfo() (info oplog.NodeInfo, ok bool) {
 	return info, true
 }
 
-// lacks is how many records this node has yet to apply of what is acknowledged; nil while it cannot know, for it hears no leader.
+// lacks returns the number of acknowledged records that this node has yet to apply; nil while it hears no leader.
 func (s *Service) lacks() *uint64 { return s.behind(s.commit.Applied()) }
 
-// behind is how many acknowledged records are past an index; nil while this node hears no leader.
+// behind returns the number of acknowledged records past an index; nil while this node hears no leader.
 func (s *Service) behind(at oplog.Index) *uint64 {
 	if !s.commit.IsOpen() {
 		return nil
@@ -223,7 +224,7 @@ func (s *Service) Ready() bool {
 // Leader is the node that leads, as far as this one knows.
 func (s *Service) Leader() (id uint32, ok bool) { return s.commit.Leader() }
 
-// Applied is how far this node has come in the log.
+// Applied returns the log index that this node has applied.
 func (s *Service) Applied() oplog.Index { return s.commit.Applied() }
 
 // LogTime is the newest time in the log.

@@ -112,7 +112,7 @@ func (t *thinker) gather(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.snap.Rest = t.s.pace(ctx)
+	t.snap.Rest = t.s.yieldToReaders(ctx)
 	if err := inSlices(ctx, t, from+1, (*state.View).Memories, func(v *state.View, m *oplog.Memory) (oplog.Seq, bool) {
 		t.take(v, m)
 		return m.Seq + 1, true
@@ -156,7 +156,7 @@ func (t *thinker) take(v *state.View, m *oplog.Memory) {
 		Made: m.Merged > 0, InConflict: v.InConflict(t.c.DB, m.RID), Entities: m.Entities})
 }
 
-// gatherSmall reads the tables that are small beside the memories.
+// gatherSmall reads the tables that are small compared with the memories.
 func (t *thinker) gatherSmall(v *state.View) {
 	db, looked := t.c.DB, 0
 	v.Conflicts(db, nil, func(c oplog.ConflictRow) bool {
@@ -201,7 +201,8 @@ const (
 
 var promotion = map[string]string{TierWorking: TierEpisodic, TierEpisodic: TierLongterm}
 
-// tierPolicy applies the database's policies to a memory: one that is recalled often enough goes up a tier, one that is too old is forgotten.
+// tierPolicy applies the database's policies to a memory: one that is recalled often enough goes up a tier, one that is
+// too old is forgotten.
 func (t *thinker) tierPolicy(m *oplog.Memory) {
 	up, ok := promotion[m.Tier]
 	if !ok || len(t.op.Retier)+len(t.op.Outdated) >= oplog.MaxOps/10 {
@@ -258,9 +259,9 @@ const (
 	longestRest = 20 * time.Millisecond
 )
 
-// pace makes the function that a round of cognition calls every few rows. It costs a look at the clock until the slice is
+// yieldToReaders returns the function that a round of cognition calls every few rows. It costs a look at the clock until the slice is
 // over. When no recall is under way, the round goes on at once.
-func (s *Service) pace(ctx context.Context) func() {
+func (s *Service) yieldToReaders(ctx context.Context) func() {
 	began := time.Now()
 	return func() {
 		worked := time.Since(began)

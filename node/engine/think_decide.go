@@ -44,7 +44,7 @@ func (t *thinker) decide(ctx context.Context) error {
 	return t.triggers(ctx)
 }
 
-// aliases makes names stand for what their aliases say; every name is asked for once.
+// aliases replaces aliases by the names that they stand for; it looks up every name once.
 func (t *thinker) aliases() {
 	known := map[[2]string]string{}
 	t.snap.Canonical = func(namespace, name string) string {
@@ -61,7 +61,7 @@ func (t *thinker) aliases() {
 	}
 }
 
-// conflicts are those of memories, relations and claims that the state does not know yet.
+// conflicts finds contradictions of memories, relations and claims that the state does not have yet.
 func (t *thinker) conflicts(ctx context.Context, taken map[string]bool) error {
 	found, err := mind.Contradictions(ctx, &t.snap)
 	if err != nil {
@@ -192,7 +192,7 @@ func mean(vectors [][]float32) oplog.Vector {
 	return oplog.MakeVector(out)
 }
 
-// triggers are those that have cooled down, the most urgent first.
+// triggers collects the triggers that have cooled down, the most urgent first.
 func (t *thinker) triggers(ctx context.Context) error {
 	t.snap.Stats.OpenConflicts += uint64(len(t.op.Conflicts))
 	found, err := mind.Triggers(ctx, &t.snap)

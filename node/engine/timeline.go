@@ -20,9 +20,9 @@ const dayTime = oplog.Time(day / time.Microsecond)
 // staleImportance is the least importance of a memory that counts as stale.
 const staleImportance = .3
 
-// inDays refuses a number of days that is none, or too large for the log's unit.
+// inDays rejects an invalid number of days, or one too large for the log's unit.
 func inDays(days float64) (oplog.Time, error) {
-	if !(days >= 0 && days <= 36_500) { // no number either
+	if !(days >= 0 && days <= 36_500) { // false for NaN too
 		return 0, &api.Refusal{Code: "invalid_query_parameter", Err: oplog.Errorf(oplog.Invalid, "days: want a number from 0 to 36500")}
 	}
 	return oplog.Time(days * float64(dayTime)), nil
@@ -70,7 +70,7 @@ func (s *Service) upcoming(v *state.View, c api.Caller, q *api.UpcomingRequest) 
 	}), n), nil
 }
 
-// chronology is what was stored in a stretch of time, the oldest first.
+// chronology returns the memories stored in a period, the oldest first.
 func (s *Service) chronology(v *state.View, c api.Caller, q *api.ChronologyRequest) (*api.MemoryItems, error) {
 	if err := field.Ordered("from", q.From.Time, "to", q.To.Time); err != nil {
 		return nil, &api.Refusal{Code: "invalid_query_parameter", Err: oplog.Errorf(oplog.Invalid, "%s", err)}
@@ -90,7 +90,7 @@ func (s *Service) chronology(v *state.View, c api.Caller, q *api.ChronologyReque
 	return items(v, c, rows, n), nil
 }
 
-// timeline is what was stored shortly before and after a memory in its namespace, oldest first.
+// timeline returns the memories stored shortly before and after a memory in its namespace, oldest first.
 func (s *Service) timeline(v *state.View, c api.Caller, q *api.TimelineRequest) (*api.MemoryList, error) {
 	m, ok := v.Memory(c.DB, q.RID)
 	if !ok {
@@ -114,7 +114,7 @@ func (s *Service) entities(v *state.View, c api.Caller, q *api.EntitiesRequest) 
 	return list, nil
 }
 
-// around is for models: a timeline, or the newest memories where no memory is named.
+// around serves models: it returns a timeline, or the newest memories when no memory is named.
 func (s *Service) around(v *state.View, c api.Caller, q *api.AroundRequest) (*api.MemoryList, error) {
 	n := min(q.Limit, index.MaxK)
 	if q.RID != "" {

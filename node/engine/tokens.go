@@ -13,7 +13,7 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// whoAmI is what the caller may do, and where.
+// whoAmI returns the caller's scopes and database.
 func (s *Service) whoAmI(_ context.Context, c api.Caller, _ *api.Nothing) (*api.MeAnswer, error) {
 	return &api.MeAnswer{Database: c.Database, ID: c.DB, Scopes: c.Scopes, Master: c.Token == "", NodeID: s.cfg.Member.NodeID}, nil
 }
@@ -45,7 +45,8 @@ func (s *Service) createToken(ctx context.Context, c api.Caller, q *api.CreateTo
 	return &api.CreatedToken{Token: text, Database: d.Name, DatabaseID: d.ID, Label: q.Label, Hash: access.Prefix(op.Hash), Replicated: true}, err
 }
 
-// databaseOf is the database that a token is asked for, by number or name. One that the caller may not reach is not found.
+// databaseOf returns the database of a token to create, by number or name. One that the caller may not reach is not
+// found.
 func (s *Service) databaseOf(c api.Caller, q *api.CreateTokenRequest) (d oplog.Database, err error) {
 	name := cmp.Or(q.Database, c.Database)
 	err = s.state.Read(func(v *state.View) error {
@@ -87,7 +88,7 @@ func (s *Service) limitToken(ctx context.Context, c api.Caller, q *api.LimitToke
 	return &api.LimitedToken{Hash: access.Prefix(t.Hash), Bounds: q.Bounds, Index: w.Index}, err
 }
 
-// minPrefix is how many digits of a hash name a token at least.
+// minPrefix is the least number of digits of a hash that identify a token.
 const minPrefix = 8
 
 // tokenNamed finds a token that the caller may administer by its text, its hash, or a beginning of that which only one has.

@@ -59,7 +59,7 @@ func (s *Service) deliverTriggers(ctx context.Context, c api.Caller, q *api.Deli
 	return triggerList(rows), err
 }
 
-// triggerVerbs are what may be done with a trigger.
+// triggerVerbs lists the actions on a trigger.
 var triggerVerbs = map[string]oplog.TriggerStatus{"acknowledge": oplog.TriggerAcknowledged, "act": oplog.TriggerActed, "dismiss": oplog.TriggerDismissed}
 
 func (s *Service) moveTrigger(ctx context.Context, c api.Caller, q *api.MoveTriggerRequest) (*api.MovedTrigger, error) {

@@ -66,7 +66,7 @@ func (s *Service) redescribe(db oplog.DB, q *api.UndoRequest, done *api.Undone) 
 	})
 }
 
-// revision is what a memory goes back to, and the number of the revision it is at.
+// revision returns the revision that a memory goes back to, and the number of its current one.
 func (s *Service) revision(db oplog.DB, q *api.UndoRequest) (was oplog.Revision, now uint32, err error) {
 	err = s.state.Read(func(v *state.View) error {
 		m, ok := v.Memory(db, q.RID)

@@ -17,8 +17,8 @@ import (
 	"github.com/cairndb/cairn/wire/large"
 )
 
-// How much a body may hold, and how long it may take. When the first piece of a larger one is there (large.Piece), the rest waits for its share of the
-// byte budget before it is read: what does not come holds nothing.
+// How much a body may hold, and how long it may take. When the first piece of a larger one is there (large.Piece), the
+// rest waits for its share of the byte budget before it is read: what does not come holds nothing.
 const (
 	maxSmall = 4 << 20 // a memory's text and metadata at their largest, as JSON
 	maxBody  = 64 << 20

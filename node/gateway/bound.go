@@ -14,8 +14,8 @@ import (
 const lastWords = time.Second
 
 // bind bounds a request to its caller's rights: when they end, so do its context, what reads its body and what writes its answer, also
-// where they wait for the client. Every request with a caller is bound, and what streams uses the body and the writer it is given. A body that
-// is no stream is read as a whole, in its own time.
+// where they wait for the client. Every request with a caller is bound, and what streams uses the body and the writer
+// it is given. A body that is no stream is read as a whole, in its own time.
 func (q *request) bind(stream bool) (done func()) {
 	ctx, release := q.g.cfg.Access.Bound(q.r.Context(), q.c)
 	own := http.NewResponseController(q.w)
@@ -52,8 +52,8 @@ func (q *request) ended(err error) error {
 	return err
 }
 
-// boundBody is a body that ends with its request's context. Its sender has bodyTimeout for each piece. The context is looked at after the deadline
-// is set: if it ends later, bind sets an earlier deadline.
+// boundBody is a body that ends with its request's context. Its sender has bodyTimeout for each piece. The context is
+// looked at after the deadline is set: if it ends later, bind sets an earlier deadline.
 type boundBody struct {
 	io.ReadCloser
 	ctx context.Context

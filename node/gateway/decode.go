@@ -80,8 +80,8 @@ func (g *Gateway) do(q *request, op *api.Op) (any, error) {
 	return answer, nil
 }
 
-// refusedAs is a refusal as clients of this protocol know it: what is not found has a code of its own where the row names one, and a key that was used
-// for another memory is told with 200.
+// refusedAs is a refusal as clients of this protocol know it: what is not found has a code of its own where the row
+// names one, and a key that was used for another memory is told with 200.
 func refusedAs(op *api.Op, err error) (any, error) {
 	var refused *api.Refusal
 	has := errors.As(err, &refused)

@@ -39,8 +39,8 @@ var codeStatuses = map[string]int{"insufficient_scope": http.StatusForbidden, "f
 
 // failure is what a client reads of an error.
 type failure struct {
-	Error string `json:"error" doc:"What is wrong, for people."`
-	Code  string `json:"code" doc:"What is wrong, for programs: a word that stays the same."`
+	Error string `json:"error" doc:"A message for people."`
+	Code  string `json:"code" doc:"A code for programs, the same in every version."`
 }
 
 // readOnly is the refusal of a node that does not lead, in every spelling that clients look for.
@@ -50,7 +50,7 @@ type readOnly struct {
 	LeaderID   *uint32 `json:"leader_id" doc:"The same as leader."`
 	LeaderNode *uint32 `json:"leader_node_id" doc:"The same as leader."`
 	LeaderAddr *string `json:"leader_addr" doc:"The address of its gateway; null while it is not known."`
-	RetryAfter int     `json:"retry_after_ms" doc:"After how many milliseconds to try again."`
+	RetryAfter int     `json:"retry_after_ms" doc:"Milliseconds to wait before a retry."`
 }
 
 // publicError is what a client may know of an error: an error without a kind is logged, and the client reads "internal error".

@@ -12,7 +12,8 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// maxStreams bounds the event streams of a node, which are shared among principals: each costs a goroutine and its buffers for as long as it lives.
+// maxStreams bounds the event streams of a node, which are shared among principals: each costs a goroutine and its
+// buffers for as long as it lives.
 const maxStreams = 4096
 
 // writeTimeout is what a client has to take a piece of a stream.

@@ -252,8 +252,9 @@ func (q *request) work() error {
 	return nil
 }
 
-// identify finds the caller, the database it means, and whether it has the right. It reads nothing but the header. A request that has a caller is
-// bound to the caller's rights: there is no way to a caller but this one. done is called when the request is over.
+// identify finds the caller, the database it means, and whether it has the right. It reads nothing but the header. A
+// request that has a caller is bound to the caller's rights: there is no way to a caller but this one. done is called
+// when the request is over.
 func (g *Gateway) identify(q *request, op *api.Op) (done func(), err error) {
 	done = func() {}
 	if op.Scope == "" && strangers[op] == nil {

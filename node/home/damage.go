@@ -109,8 +109,8 @@ func Rebuilt(cfg Config, last uint64) error {
 	return removeIfThere(cfg.Dir, rebuildingFile)
 }
 
-// unreached names what a log that ends at an index lacks of a state that was moved aside to be built anew; empty for nothing. Of a note in which
-// something changed it is not known.
+// unreached names what a log that ends at an index lacks of a state that was moved aside to be built anew; empty for
+// nothing. Of a note in which something changed it is not known.
 func unreached(home string, last uint64) (lost string, err error) {
 	word := filepath.Join(home, rebuildingFile)
 	text, whole, err := readNote(word)
@@ -146,7 +146,8 @@ func mustReplace(cfg Config, dir string, opts state.Options) (bad bool, err erro
 	if found != nil && whole {
 		return true, nil
 	}
-	if _, err := os.Stat(filepath.Join(cfg.Dir, SuspectFile)); err != nil && found == nil { // a note that is not what a run wrote is a suspicion
+	// a note that is not what a run wrote is a suspicion
+	if _, err := os.Stat(filepath.Join(cfg.Dir, SuspectFile)); err != nil && found == nil {
 		return false, nil
 	}
 	s, err := state.Open(dir, opts)

@@ -22,7 +22,8 @@ type Erased struct {
 	Rewritten oplog.Index `json:"rewritten"` // the files of state and index are, too
 }
 
-// ReadErased is zero for a home in which nothing was erased, and with an error: then all of it is done again. With a larger number a purge would not be finished.
+// ReadErased is zero for a home in which nothing was erased, and with an error: then all of it is done again. With a
+// larger number a purge would not be finished.
 func ReadErased(home string) (e Erased, err error) {
 	path := filepath.Join(home, erasedFile)
 	text, whole, err := readNote(path)

@@ -16,10 +16,12 @@ import (
 	"github.com/cairndb/cairn/raft"
 )
 
-// A member that steps aside may hold acknowledged records that the cluster has lost. They stay in its log, which its next start moves aside, and a
-// note in there says which they are. An operator has them imported, or removes them with the log.
+// A member that steps aside may hold acknowledged records that the cluster has lost. They stay in its log, which its
+// next start moves aside, and a note in there says which they are. An operator has them imported, or removes them with
+// the log.
 
-// lostFile is the note: in the home until the log is moved aside, then beside that log. importedFile is its name when the records were imported.
+// lostFile is the note: in the home until the log is moved aside, then beside that log. importedFile is its name when
+// the records were imported.
 const (
 	lostFile     = "lost-records"
 	importedFile = "imported-records"
@@ -72,8 +74,9 @@ type Imported struct {
 	Left     map[string]int // operations that are not imported, by name
 }
 
-// ImportLost has the cluster take the entries of lost records that change databases, in their order. What changed the cluster itself is left, and so are
-// entries of databases other than the first when databases were made or dropped among them: their numbers may be others' now. The node may run.
+// ImportLost has the cluster take the entries of lost records that change databases, in their order. What changed the
+// cluster itself is left, and so are entries of databases other than the first when databases were made or dropped
+// among them: their numbers may be others' now. The node may run.
 func ImportLost(ctx context.Context, cfg Config, lost LostRecords, to *raft.Client) (done Imported, err error) {
 	done.Refused, done.Left = map[string]int{}, map[string]int{}
 	entries, err := lostEntries(ctx, cfg, lost)

@@ -29,8 +29,9 @@ func readable(t *testing.T, dir string) (paths []string) {
 	return paths
 }
 
-// TestAChangeOfKeysGoesOnFromEveryStep: a home with a snapshot, and a log that goes on behind it, is encrypted by a process that ends before,
-// between and within the moves of the new files. No node starts then; the same command finishes the change, nothing is lost and nothing can be read.
+// TestAChangeOfKeysGoesOnFromEveryStep: a home with a snapshot, and a log that goes on behind it, is encrypted by a
+// process that ends before, between and within the moves of the new files. No node starts then; the same command
+// finishes the change, nothing is lost and nothing can be read.
 func TestAChangeOfKeysGoesOnFromEveryStep(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -96,8 +97,8 @@ func TestAConversionCutShortBeginsAnew(t *testing.T) {
 	}
 }
 
-// TestKeptFilesAreSealedAnew: those of surfaces, whole or line by line, plain before or sealed. A torn last line is cut off, and a file that
-// is not there stays away.
+// TestKeptFilesAreSealedAnew: those of surfaces, whole or line by line, plain before or sealed. A torn last line is cut
+// off, and a file that is not there stays away.
 func TestKeptFilesAreSealedAnew(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -49,7 +49,7 @@ func OpenIdentity(home string) (ed25519.PrivateKey, error) {
 	}
 	seed, err := hex.DecodeString(strings.TrimSpace(string(raw)))
 	if err != nil || len(seed) != ed25519.SeedSize {
-		return nil, fmt.Errorf("%s is no key: put back the one that this home had, or remove it, and the node makes another; a member of a cluster then needs an empty home", path)
+		return nil, fmt.Errorf("%s is not a valid key: put back the one that this home had, or remove it, and the node makes another; a member of a cluster then needs an empty home", path)
 	}
 	return ed25519.NewKeyFromSeed(seed), nil
 }

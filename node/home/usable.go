@@ -17,22 +17,22 @@ const (
 	raftDir  = "raft"
 )
 
-// A restore makes state and log in a folder of the home, which gets another name once both are whole: that decides. They move to their places afterwards,
-// or at the next start.
+// A restore makes state and log in a folder of the home, which gets another name once both are whole: that decides.
+// They move to their places afterwards, or at the next start.
 const (
 	restoringDir = "restoring"
 	restoredDir  = "restored"
 )
 
-// Usable says what to do with a home that no node may start in: one whose state is a file, as versions before the first release kept it, or one
-// that a restore has begun to fill. It puts what a restore has made whole in its place.
+// Usable says what to do with a home that no node may start in: one whose state is a file, as versions before the first
+// release kept it, or one that a restore has begun to fill. It puts what a restore has made whole in its place.
 func Usable(home string) error {
 	old := filepath.Join(home, "state.db")
 	if _, err := os.Lstat(old); err == nil {
 		return fmt.Errorf("home %s: %w", home, oplog.Errorf(oplog.TooOld, "%s was written by a version before 1.0: run `cairn export` with that version, and `cairn import` with this one into an empty home", old))
 	}
 	if part := filepath.Join(home, restoringDir); exists(part) {
-		return fmt.Errorf("home %s: %w", home, oplog.Errorf(oplog.Conflict, "a restore into it did not end: run the same `cairn restore` again, which begins anew; or remove %s, and the home is empty", part))
+		return fmt.Errorf("home %s: %w", home, oplog.Errorf(oplog.Conflict, "a restore into it did not end: run the same `cairn restore` again, which starts again; or remove %s, and the home is empty", part))
 	}
 	return place(home)
 }

@@ -10,8 +10,8 @@ const maxBatch = 1000
 
 var refusedBatch = json.RawMessage(`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid Request: a batch holds at most 1000 messages"}}`)
 
-// overMaxBatch reports whether a text is an array of more than maxBatch values. It stops reading when it knows. It counts bytes, and decodes nothing: the
-// library has a decoder of its own, which takes what encoding/json refuses.
+// overMaxBatch reports whether a text is an array of more than maxBatch values. It stops reading when it knows. It
+// counts bytes, and decodes nothing: the library has a decoder of its own, which takes what encoding/json refuses.
 func overMaxBatch(b []byte) bool {
 	b = bytes.TrimLeft(b, " \t\r\n")
 	if len(b) == 0 || b[0] != '[' {

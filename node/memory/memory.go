@@ -1,5 +1,6 @@
-// Package memory bounds the memory of a process by what its machine or its container has: the runtime collects garbage sooner when the heap comes near
-// the bound. The bound is soft, so the process is not ended by it. GOMEMLIMIT overrides it.
+// Package memory bounds the memory of a process by what its machine or its container has: the runtime collects garbage
+// sooner when the heap comes near the bound. The bound is soft, so the process is not ended by it. GOMEMLIMIT overrides
+// it.
 package memory
 
 import (
@@ -32,8 +33,8 @@ func Set() int64 {
 	return 0
 }
 
-// available is the memory of the machine, or of the control group of this process if that is less; 0 where none is told. root is where the system's
-// files are.
+// available is the memory of the machine, or of the control group of this process if that is less; 0 where none is
+// told. root is where the system's files are.
 func available(root string) int64 {
 	most := machine(filepath.Join(root, "proc/meminfo"))
 	for _, limit := range groups(root) {

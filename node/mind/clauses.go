@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// finders read a clause, each in its own way, the surest first. They return the words that name its subject, which read looks at, and the rest of the fact;
-// no words when the clause is not of their form.
+// finders read a clause, each in its own way, the surest first. They return the words that name its subject, which read
+// looks at, and the rest of the fact; no words when the clause is not of their form.
 var finders = []func([]word) (about []word, f fact){possessive, ofPhrase, inverse, usesFor, prefers, hasNumbered, aged, framed, definite, predicate}
 
 // place is where the first word of a set stands, from one place to another; -1 when it is not there.

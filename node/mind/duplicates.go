@@ -66,7 +66,8 @@ func same(a, b *meaning) bool {
 	if len(a.words) < len(b.words) {
 		a, b = b, a
 	}
-	if float64(len(b.words)) < minShare*float64(len(a.words)) || slices.ContainsFunc(b.words, notIn(a.words)) { // one word in another's place is another fact
+	// one word in another's place is another fact
+	if float64(len(b.words)) < minShare*float64(len(a.words)) || slices.ContainsFunc(b.words, notIn(a.words)) {
 		return false
 	}
 	return !slices.ContainsFunc(a.names, notIn(b.words)) && slices.Equal(a.named(b), b.named(a))

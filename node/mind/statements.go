@@ -123,15 +123,16 @@ func (s *Snapshot) claimConflicts(cs []oplog.StoredClaim) (found []oplog.Conflic
 	return found, bounds
 }
 
-// guessed says whether a claim was read from a text that only reports it. A conflict with such a claim is at most minor: a reader of texts errs
-// more often than a client that states a claim.
+// guessed says whether a claim was read from a text that only reports it. A conflict with such a claim is at most
+// minor: a reader of texts errs more often than a client that states a claim.
 func guessed(cs ...oplog.StoredClaim) bool {
 	return slices.ContainsFunc(cs, func(c oplog.StoredClaim) bool {
 		return c.Extractor == extract.ClaimExtractor && c.Modality != "asserted"
 	})
 }
 
-// loose says whether a claim was read from a text, without a time, and its relation may have several objects at a time. Such a conflict is at most minor, too.
+// loose says whether a claim was read from a text, without a time, and its relation may have several objects at a time.
+// Such a conflict is at most minor, too.
 func loose(cs ...oplog.StoredClaim) bool {
 	return slices.ContainsFunc(cs, func(c oplog.StoredClaim) bool {
 		return c.Extractor == extract.ClaimExtractor && (singleInTime[c.Type] || c.Type == "acquired")

@@ -53,7 +53,7 @@ func (r *Row) decay(now oplog.Time) float64 {
 // maxOf bounds the triggers of one kind that one round considers.
 const maxOf = 10
 
-// Triggers is what deserves attention, the most urgent first.
+// Triggers returns what an agent should act on, the most urgent first.
 func Triggers(ctx context.Context, s *Snapshot) ([]oplog.TriggerRow, error) {
 	var out []oplog.TriggerRow
 	for _, f := range []func(*Snapshot) []oplog.TriggerRow{decayed, ready, escalation, drifted, redundant, insights, trend, anomalies, awareness} {

@@ -94,7 +94,8 @@ func (c *cluster) open(i int) {
 		}
 	}
 	n, err := node.Open(context.Background(), cfg)
-	if errors.Is(err, syscall.EIO) || errors.Is(err, syscall.ENOSPC) && time.Now().Before(c.disks[i].full[stateDisk]) { // it is started again later
+	// it is started again later
+	if errors.Is(err, syscall.EIO) || errors.Is(err, syscall.ENOSPC) && time.Now().Before(c.disks[i].full[stateDisk]) {
 		c.disks[i].release()
 		if err = c.disks[i].restart(); err == nil {
 			return

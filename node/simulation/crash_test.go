@@ -18,8 +18,9 @@ import (
 
 var stride = flag.Int("stride", suite.Count(120, 12, 1), "TestACrashOfAllFiles: the machine ends with each such step of the files of state, log and snapshots")
 
-// TestACrashOfAllFiles ends the machine of a lone node with one step after another of what its state, its log and its snapshots do to their files, and with it goes any part
-// of what was not synced. What was acknowledged is there afterwards and never twice, under the key of the write as well, and the node goes on.
+// TestACrashOfAllFiles ends the machine of a lone node with one step after another of what its state, its log and its
+// snapshots do to their files, and with it goes any part of what was not synced. What was acknowledged is there
+// afterwards and never twice, under the key of the write as well, and the node goes on.
 func TestACrashOfAllFiles(t *testing.T) {
 	warm()
 	kinds := make(chan string, 10_000)

@@ -17,8 +17,9 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// A disk is a node's home. The state's files are synced when they are whole, or at each change of the list of them, and the log's files at every step that changes them: of what
-// was written and not synced any part may be missing when the machine dies, or when the disk failed instead of syncing it.
+// A disk is a node's home. The state's files are synced when they are whole, or at each change of the list of them, and
+// the log's files at every step that changes them: of what was written and not synced any part may be missing when the
+// machine dies, or when the disk failed instead of syncing it.
 type disk struct {
 	awake func() // returns when the node does not stand still
 
@@ -139,8 +140,8 @@ func (b *blow) end() error {
 	return syscall.EIO
 }
 
-// log stands around every step of the log's disk. Names of files are there at once; what is written into them when it is synced. A snapshot that cannot
-// be written stops no node, so only a blow to any disk comes with its steps.
+// log stands around every step of the log's disk. Names of files are there at once; what is written into them when it
+// is synced. A snapshot that cannot be written stops no node, so only a blow to any disk comes with its steps.
 func (d *disk) log(step, name string, do func() error) error {
 	on := logDisk
 	if filepath.Base(filepath.Dir(name)) == filepath.Base(snapDir) {

@@ -113,7 +113,8 @@ func (c *cluster) sameEvents(ctx context.Context, subscribers []*subscriber) {
 			_, trimmed = v.TrimmedIn(db)
 			return nil
 		})
-		if trimmed && len(all.heard) == 0 && slices.Equal(all.begun, []string{"lagged"}) { // a snapshot came last: its log begins behind all events
+		// a snapshot came last: its log begins behind all events
+		if trimmed && len(all.heard) == 0 && slices.Equal(all.begun, []string{"lagged"}) {
 			late = true
 			continue
 		}

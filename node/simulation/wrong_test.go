@@ -25,8 +25,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// A wrong trigger makes a guard act, of those that take a vote, a state or a log away (raft/DESIGN.md), though nothing is wrong with the member
-// that it guards.
+// A wrong trigger makes a guard act, of those that take a vote, a state or a log away (raft/DESIGN.md), though nothing
+// is wrong with the member that it guards.
 type wrongTrigger struct {
 	pull func(w *wrong)
 	says string // in the log of the members that are not hurt; empty: nothing need be said
@@ -101,8 +101,8 @@ var wrongTriggers = map[string]wrongTrigger{
 	}},
 }
 
-// TestWrongTriggers gives each guard a trigger that is wrong. The other two members serve on, lose no vote and move nothing aside, and what was
-// ignored is in their log.
+// TestWrongTriggers gives each guard a trigger that is wrong. The other two members serve on, lose no vote and move
+// nothing aside, and what was ignored is in their log.
 func TestWrongTriggers(t *testing.T) {
 	warm()
 	for name, trigger := range wrongTriggers {

@@ -14,7 +14,7 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// named are the operations that OPERATION asks for: those of HTTP that are one JSON object in and one out.
+// named holds the operations that OPERATION runs: those of HTTP with a JSON object as request and as answer.
 var named = func() map[string]*api.Op {
 	all := map[string]*api.Op{}
 	for _, op := range api.Ops {
@@ -25,8 +25,8 @@ var named = func() map[string]*api.Op {
 	return all
 }()
 
-// operation answers with whatever a row of the table says, asked for by its name. It was counted as one operation before its payload was read; the
-// row's right is asked behind that, for the name is in the payload.
+// operation answers with whatever a row of the table says, asked for by its name. It was counted as one operation
+// before its payload was read; the row's right is asked behind that, for the name is in the payload.
 func (ss *session) operation(ctx context.Context, c api.Caller, f wire.Frame) error {
 	var m wire.Operation
 	if err := ss.unpack(f, &m); err != nil {
@@ -83,11 +83,11 @@ func unnamed(name string) error {
 		switch {
 		case op.Name != name:
 		case op.HTTP != "" && op.Wire != 0:
-			return oplog.Errorf(oplog.Invalid, "operation %q is no JSON object in and one out: ask for it over HTTP, %s, or with %s", name, op.HTTP, op.Wire)
+			return oplog.Errorf(oplog.Invalid, "operation %q streams: use HTTP, %s, or the wire message %s", name, op.HTTP, op.Wire)
 		case op.HTTP != "":
-			return oplog.Errorf(oplog.Invalid, "operation %q is no JSON object in and one out: ask for it over HTTP, %s", name, op.HTTP)
+			return oplog.Errorf(oplog.Invalid, "operation %q streams: use HTTP, %s", name, op.HTTP)
 		default:
-			return oplog.Errorf(oplog.Invalid, "operation %q is for the dialects of this host: OPERATION asks for those of HTTP", name)
+			return oplog.Errorf(oplog.Invalid, "operation %q is for the dialects of this host: OPERATION runs only those of HTTP", name)
 		}
 	}
 	if len(name) > longestName {

@@ -12,9 +12,9 @@ import (
 // names are the fields of a message that are called otherwise in the struct of the table; blank: the caller fills them.
 type names map[string]string
 
-// byName returns the function that makes a T of an F, of which one is a message and the other a struct of the table. A field of the message goes into, or
-// comes from, the field that has its name in the JSON of HTTP, or else its name in Go. A field that has no partner panics where the function is made, which
-// is when the program starts.
+// byName returns the function that makes a T of an F, of which one is a message and the other a struct of the table. A
+// field of the message goes into, or comes from, the field that has its name in the JSON of HTTP, or else its name in
+// Go. A field that has no partner panics where the function is made, which is when the program starts.
 func byName[F, T any](but names) func(*F) *T {
 	move := moveFields(reflect.TypeFor[F](), reflect.TypeFor[T](), but)
 	return func(from *F) *T {

@@ -20,8 +20,8 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// requests is what each row's opcode is requests with: every field that is not named has a value of its own. A row whose opcode is missing here
-// fails the test.
+// requests is what each row's opcode is requests with: every field that is not named has a value of its own. A row
+// whose opcode is missing here fails the test.
 var requests = map[wire.Op]wire.Message{
 	wire.OpRemember:      &wire.Remember{},
 	wire.OpRememberBatch: &wire.RememberBatch{},

@@ -10,7 +10,8 @@ func set(words string) map[string]bool {
 	return m
 }
 
-// Heads say which lengths the words of a set have, by their first letter, which must be ASCII: most words are in no set, and are not looked up.
+// Heads say which lengths the words of a set have, by their first letter, which must be ASCII: most words are in no
+// set, and are not looked up.
 type heads [128]uint64
 
 func headsOf(words map[string]bool) (h heads) {

@@ -115,7 +115,8 @@ func TestARewriteThatEndsHalfway(t *testing.T) {
 			t.Fatal(err)
 		}
 		sameFiles(t, home, r, files)
-		if err := os.WriteFile(filepath.Join(home, fmt.Sprint(n, ".resealed")), []byte("half"), 0o600); err != nil { // as a killed process leaves it
+		// as a killed process leaves it
+		if err := os.WriteFile(filepath.Join(home, fmt.Sprint(n, ".resealed")), []byte("half"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -135,7 +136,8 @@ func TestARewriteThatEndsHalfway(t *testing.T) {
 	}
 }
 
-// TestARewriteMeets: a damaged file stays as it is and is named, the others are rewritten; one that is removed or replaced while it is copied stays so.
+// TestARewriteMeets: a damaged file stays as it is and is named, the others are rewritten; one that is removed or
+// replaced while it is copied stays so.
 func TestARewriteMeets(t *testing.T) {
 	t.Parallel()
 	files := map[string][]byte{"damaged": text(3 * plain), "removed": text(2 << 20), "replaced": text(2 << 20), "whole": text(10)}

@@ -245,8 +245,8 @@ func (r *Ring) Rotate() error {
 // ErrRotated says that the keyring has another active key by now than the process that has it open.
 var ErrRotated = errors.New("the keyring was rotated meanwhile")
 
-// Retire drops the outdated keys. What they sealed can be read as long as this process has it open, and never again: the caller has rewritten it. A
-// keyring that was rotated since it was opened is left as it is.
+// Retire drops the outdated keys. What they sealed can be read as long as this process has it open, and never again:
+// the caller has rewritten it. A keyring that was rotated since it was opened is left as it is.
 func (r *Ring) Retire() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"github.com/cairndb/cairn/oplog/snapshot"
 )
 
-// TestAnAlteredRowDoesNotSpread alters a text in the rows of a state, below the Sum, as a broken memory does. The state's own scrub finds it, and its snapshot
-// becomes no other state.
+// TestAnAlteredRowDoesNotSpread alters a text in the rows of a state, below the Sum, as a broken memory does. The
+// state's own scrub finds it, and its snapshot becomes no other state.
 func TestAnAlteredRowDoesNotSpread(t *testing.T) {
 	t.Parallel()
 	s := mustOpen(t, filepath.Join(t.TempDir(), "a"))

@@ -8,9 +8,10 @@ import (
 )
 
 // Apply advances the state by a batch of committed records, in order, in one batch of the store. Records the
-// state already holds are passed over, and those since the last flush before a crash are applied again. It is a function of the state and the records alone; an error means
-// that nothing of the batch was applied and the node must stop: its disk is broken or a record is from a newer version. A disk
-// without room is an error as well, and the same batch may be tried again.
+// state already holds are passed over, and those since the last flush before a crash are applied again. It is a
+// function of the state and the records alone; an error means that nothing of the batch was applied and the node must
+// stop: its disk is broken or a record is from a newer version. A disk without room is an error as well, and the same
+// batch may be tried again.
 func (s *State) Apply(batch []oplog.Record) (out []oplog.Outcome, err error) {
 	return s.apply(batch, false)
 }
@@ -104,7 +105,7 @@ func (s *State) applyRecord(t *txn, r oplog.Record, next *mark, doing **oplog.Ou
 	return out, nil
 }
 
-// applying is what an operation sees: the state, the entry's database and time, its counters.
+// applying holds the input of an operation: the state, the entry's database and time, its counters.
 type applying struct {
 	*txn
 	db    oplog.DB

@@ -2,7 +2,7 @@ package state
 
 import "github.com/cairndb/cairn/oplog"
 
-// maxAudits is how many audits a state has at most: years of an ordinary cluster.
+// maxAudits limits the audits of a state: enough for years of an ordinary cluster.
 const maxAudits = 10_000
 
 var auditLast = []byte("audits") // of tControl: how many there ever were

@@ -24,8 +24,8 @@ func lighthouses(t testing.TB, s *State, n int) {
 	mustApply(t, s, record(1, []oplog.Entry{{Node: 1, Ops: []oplog.Op{&oplog.Init{Cluster: "c", At: 1}}}}), record(2, []oplog.Entry{{Node: 1, DB: 1, Ops: ops}}))
 }
 
-// TestScrubFindsFlippedBits: a bit that flips in a table of a running state is found by a scrub, is an error of who reads what it is in, tells
-// the one who listens, and is in no snapshot.
+// TestScrubFindsFlippedBits: a bit that flips in a table of a running state is found by a scrub, is an error of who
+// reads what it is in, tells the one who listens, and is in no snapshot.
 func TestScrubFindsFlippedBits(t *testing.T) {
 	for name, keys := range map[string]*seal.Ring{"plain": nil, "encrypted": seal.Ephemeral([]seal.Master{seal.NewMaster()})} {
 		t.Run(name, func(t *testing.T) {

@@ -40,7 +40,7 @@ func (a *applying) stated(op *oplog.Claim) oplog.StoredClaim {
 	return c
 }
 
-// statement is what a claim says, and by which extractor.
+// statement encodes what a claim states, and the extractor that found it.
 func statement(c *oplog.StoredClaim) []byte {
 	return joinKey(c.Namespace, c.Src, c.Type, c.Dst, string(rune('1'+c.Polarity)), c.Extractor)
 }

@@ -17,7 +17,8 @@ func applyInit(a *applying, op *oplog.Init) oplog.Result {
 
 func applyCreateDB(a *applying, op *oplog.CreateDB) oplog.Result {
 	refusef(!oplog.ValidDatabaseName(op.Name), oplog.Invalid, oplog.DatabaseNameRule)
-	refusef(!a.exists(tControl, 0, []byte("cluster")), oplog.Invalid, "a database cannot be made before the cluster's first entry") // "default" is number 1
+	// "default" is number 1
+	refusef(!a.exists(tControl, 0, []byte("cluster")), oplog.Invalid, "a database cannot be made before the cluster's first entry")
 	refusef(a.exists(tDatabaseName, 0, []byte(op.Name)), oplog.Conflict, "database '%s' already exists", op.Name)
 	other := a.databaseLike(op.Name)
 	refusef(other != "", oplog.Conflict, "database '%s' exists, which differs from '%s' by case alone", other, op.Name)

@@ -2,7 +2,7 @@ package state
 
 import "github.com/cairndb/cairn/oplog"
 
-// A Current is what every write and every question asks of a database first, as of the newest batch.
+// A Current holds the facts of a database that every write and every question needs first, as of the newest batch.
 type Current struct {
 	Database  oplog.Database
 	Stats     oplog.Stats

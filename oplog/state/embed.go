@@ -190,8 +190,8 @@ func (v *View) Floats(db oplog.DB, seq oplog.Seq, dst []float32) []float32 {
 func (v *View) Embedding(db oplog.DB) oplog.Embedding { return v.embedding(db) }
 
 // Unembedded looks at up to look memories from a sequence number on and returns those without a vector that are not
-// forgotten, limit at most, and the first that it did not look at, which may not be there yet. With pending, it asks for vectors of the embedder
-// that the database changes to.
+// forgotten, limit at most, and the first that it did not look at, which may not be there yet. With pending, it asks
+// for vectors of the embedder that the database changes to.
 func (v *View) Unembedded(db oplog.DB, pending bool, from oplog.Seq, limit, look int) (list []*oplog.Memory, next oplog.Seq) {
 	table := v.vectorsOf(db, pending)
 	for k, val := range v.scanFrom(tMemory, db, seqKey(from)) {

@@ -39,15 +39,16 @@ func (a *applying) lookupKey(key string, digest []byte) (first []oplog.Result, k
 	return k.Results, true
 }
 
-// storeRefusal remembers under a node's key that its entry was refused. A node sends an entry again when it has no answer: whichever attempt comes
-// last comes to what the first came to, so the node knows what became of its write.
+// storeRefusal remembers under a node's key that its entry was refused. A node sends an entry again when it has no
+// answer: whichever attempt comes last comes to what the first came to, so the node knows what became of its write.
 func (a *applying) storeRefusal(e *oplog.Entry, why *oplog.Error) {
 	if strings.HasPrefix(e.Key, oplog.ForwardKey) && !a.exists(tKey, a.db, []byte(e.Key)) {
 		a.putKey(e.Key, keyRecord{Digest: e.Digest, Refused: why}, e.KeyTTL)
 	}
 }
 
-// keyRecords is how many records a key outlives at least: a jump of the log's time alone makes nothing recent expire.
+// keyRecords is the least number of records that a key outlives: a jump of the log's time alone makes nothing recent
+// expire.
 const keyRecords = 100_000
 
 // keyExpired says whether a key's window has passed, both in log time and in records.

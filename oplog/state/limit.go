@@ -22,7 +22,7 @@ func applySetLimit(a *applying, op *oplog.SetLimit) oplog.Result {
 	return oplog.Result{ID: id, Num: uint64(op.DB), Changed: true}
 }
 
-// Limits are what is bounded: tokens by hash, databases by number.
+// Limits holds the limits of tokens, by hash, and databases, by number.
 type Limits struct {
 	Tokens    map[string]oplog.Limit
 	Databases map[oplog.DB]oplog.Limit

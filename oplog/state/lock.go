@@ -14,7 +14,7 @@ var ErrLocked = errors.New("in use by another process")
 // lockFile, in the directory of a state, is locked by the process that has it open.
 const lockFile = "LOCK"
 
-// lockWait is how long Open waits for a process that ends.
+// lockWait limits the time that Open waits for a process that is ending.
 const lockWait = 2 * time.Second
 
 // lockDir locks the directory of a state until the file is closed.

@@ -9,7 +9,8 @@ type Point struct {
 	Sum   Sum         `msgpack:"s"`
 }
 
-// mark is how far the state has come. It is stored with the effects of the records it counts, so they are applied exactly once.
+// mark is the position of the state in the log. It is stored with the effects of the records it counts, so they are
+// applied exactly once.
 type mark struct {
 	Point
 	Last    oplog.HLC   `msgpack:"l"` // of the newest entry
@@ -25,7 +26,7 @@ var (
 	keyFormat = []byte("format")
 )
 
-// stateFormat is how rows are stored. A node refuses a state of another.
+// stateFormat is the version of the rows' format. A node rejects a state of another version.
 const stateFormat = 7
 
 // mark is the zero one in a store that has none yet.

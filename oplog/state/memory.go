@@ -242,7 +242,7 @@ func (a *applying) memoryAt(seq oplog.Seq) (*oplog.Memory, bool) {
 	return &m, ok
 }
 
-// since is when a memory became what it is now.
+// since returns the time of a memory's last change.
 func since(m *oplog.Memory) oplog.Time {
 	if m.Revision == 0 {
 		return m.Created

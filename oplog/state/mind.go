@@ -84,7 +84,7 @@ func applySetSettings(a *applying, op *oplog.SetSettings) oplog.Result {
 	return oplog.Result{Changed: true}
 }
 
-// maxFeedback is how many judgements a database keeps, the newest.
+// maxFeedback is the number of judgements that a database keeps, the newest.
 const maxFeedback = 2000
 
 func applyFeedback(a *applying, op *oplog.Feedback) oplog.Result {
@@ -112,7 +112,7 @@ func (a *applying) confirmPattern(p oplog.Pattern) bool {
 	return !known
 }
 
-// sourceShare is what is left of a merged memory's importance.
+// sourceShare is the part of a merged memory's importance that remains.
 const sourceShare = .3
 
 // merge makes one memory of several, unless a source has changed, is gone, was made by a merge itself or is in an
@@ -177,7 +177,7 @@ func (v *View) Personality(db oplog.DB) oplog.Personality {
 	return p
 }
 
-// Weights are what the database has learned; ok is false while it has learned nothing.
+// Weights returns the learned weights of the database; ok is false while it has learned nothing.
 func (v *View) Weights(db oplog.DB) (w oplog.Weights, ok bool) {
 	return read[oplog.Weights](v.txn, tMind, db, mindWeights)
 }
@@ -187,7 +187,7 @@ func (v *View) Settings(db oplog.DB) oplog.Settings {
 	return load[oplog.Settings](v.txn, tMind, db, mindSettings)
 }
 
-// Mind is how far the database's thinking has come.
+// Mind returns the progress of the database's cognition.
 func (v *View) Mind(db oplog.DB) oplog.Mind { return load[oplog.Mind](v.txn, tMind, db, mindSelf) }
 
 // Judgements walks the feedback, the newest first.

@@ -19,8 +19,8 @@ var tableBound = map[string]bool{"ToLower": true, "ToUpper": true, "ToTitle": tr
 // unpinned are imports that Apply must not reach: tables of Unicode, chance, and packages with either inside.
 var unpinned = []string{"unicode", "golang.org/x/text", "math/rand", "github.com/blevesearch", "github.com/cairndb/cairn/oplog/extract", "github.com/cairndb/cairn/index"}
 
-// TestApplyKnowsNoTables holds this package and the operations to what is the same in every build: no file of it, and so nothing that Apply reaches but
-// libraries that know no text, asks the toolchain what a letter is.
+// TestApplyKnowsNoTables holds this package and the operations to what is the same in every build: no file of it, and
+// so nothing that Apply reaches but libraries that know no text, asks the toolchain what a letter is.
 func TestApplyKnowsNoTables(t *testing.T) {
 	looked := 0
 	own, _ := filepath.Glob("*.go")

@@ -179,7 +179,7 @@ type Purges struct {
 	Gone oplog.Index              // the greatest such of those that were dropped
 }
 
-// Purges are those of all databases.
+// Purges returns the purges of all databases.
 func (v *View) Purges() Purges {
 	p := Purges{By: map[oplog.DB]oplog.Index{}, Gone: oplog.Index(beUint64(v.get(tControl, 0, keyPurgedGone)))}
 	for _, d := range v.Databases() {

@@ -16,8 +16,8 @@ func (s *State) Point() Point { return s.mark().Point }
 // Point is the view's.
 func (v *View) Point() Point { return v.mark().Point }
 
-// WriteRange streams the records after since, up to the view. There is no range over a purge: it lacks entries that were erased, and what it would be
-// added to has what was purged.
+// WriteRange streams the records after since, up to the view. There is no range over a purge: it lacks entries that
+// were erased, and what it would be added to has what was purged.
 func (v *View) WriteRange(w io.Writer, since oplog.Index) error {
 	if since > v.mark().Index {
 		return oplog.Errorf(oplog.Invalid, "the log ends at %d, before %d", v.mark().Index, since)

@@ -110,8 +110,9 @@ func wantWindow(t *testing.T, s *State, first, last oplog.Index) {
 	}))
 }
 
-// TestTheWindowBeginsWhereTheLogDoes: what the log has lost, or holds other bytes of than were applied, is no part of the window, and readers
-// with cursors from before are told so. A view that meets it says that the log was cut; the next one begins behind it.
+// TestTheWindowBeginsWhereTheLogDoes: what the log has lost, or holds other bytes of than were applied, is no part of
+// the window, and readers with cursors from before are told so. A view that meets it says that the log was cut; the
+// next one begins behind it.
 func TestTheWindowBeginsWhereTheLogDoes(t *testing.T) {
 	t.Parallel()
 	s, log := windowed(t, 60)

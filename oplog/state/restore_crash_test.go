@@ -15,8 +15,9 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// TestACrashWhileAStateIsRestored ends the machine before each write, sync, create, rename and removal with which a snapshot becomes the state, with all or
-// none of what was not synced on the disk. What is there afterwards is the state before, or the snapshot's, whole.
+// TestACrashWhileAStateIsRestored ends the machine before each write, sync, create, rename and removal with which a
+// snapshot becomes the state, with all or none of what was not synced on the disk. What is there afterwards is the
+// state before, or the snapshot's, whole.
 func TestACrashWhileAStateIsRestored(t *testing.T) {
 	for name, keys := range map[string]*seal.Ring{"plain": nil, "sealed": seal.Ephemeral([]seal.Master{seal.NewMaster()})} {
 		t.Run(name, func(t *testing.T) {

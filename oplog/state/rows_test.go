@@ -10,7 +10,8 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// TestRowsAreTheLibrarys: rows of types that only the state has are what the library makes of their tags, and are read back as it reads them.
+// TestRowsAreTheLibrarys: rows of types that only the state has are what the library makes of their tags, and are read
+// back as it reads them.
 func TestRowsAreTheLibrarys(t *testing.T) {
 	results := []oplog.Result{{ID: "m", Num: 7, Changed: true, Rows: []string{"a"}}, {}, {Session: &oplog.SessionSummary{ID: "s"}, Thought: &oplog.Thought{}}}
 	for _, v := range []any{

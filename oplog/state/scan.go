@@ -7,7 +7,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// A span is what lies between two keys of the store, the upper not included.
+// A span is the range between two keys of the store, the upper not included.
 type span struct{ lower, upper []byte }
 
 // under is what begins with a key of a table.
@@ -27,8 +27,8 @@ func after(prefix []byte) []byte {
 	return nil
 }
 
-// rows are keys and values. Each is valid until the next one. A walk over them sees nothing that is written after it began, so a loop may change what it
-// walks.
+// rows are keys and values. Each is valid until the next one. A walk over them sees nothing that is written after it
+// began, so a loop may change what it walks.
 type rows = iter.Seq2[[]byte, []byte]
 
 // walk gives the rows of a span by their keys in the store, from the first to the last, or back.
@@ -100,7 +100,7 @@ func each[T any](all rows, f func(T) bool) {
 	}
 }
 
-// list is what a table has under a prefix, in order.
+// list returns a table's rows under a prefix, in order.
 func list[T any](t *txn, table tableID, db oplog.DB, prefix []byte) (all []T) {
 	for _, v := range t.scan(table, db, prefix) {
 		all = append(all, decode[T](v))

@@ -9,8 +9,8 @@ import (
 	"github.com/cairndb/cairn/oplog/store"
 )
 
-// Scrub reads every block of the state's files once, and sums up all rows anew, resting after each quarter of a mebibyte. ErrState says that a block is not
-// what was written, or that the rows are not what the Sum speaks of.
+// Scrub reads every block of the state's files once, and sums up all rows anew, resting after each quarter of a
+// mebibyte. ErrState says that a block is not what was written, or that the rows are not what the Sum speaks of.
 func (s *State) Scrub(ctx context.Context, rest time.Duration) error {
 	if err := s.with(func(g *generation) error { return g.Check(ctx, pauses(rest)) }); err != nil {
 		return err
@@ -48,14 +48,14 @@ func (s *State) StoreStats() (out StoreStats) {
 	return out
 }
 
-// Size is how many bytes the files have, about; zero when the state is closed.
+// Size returns the approximate size of the files in bytes; zero when the state is closed.
 func (s *State) Size() (bytes int64) {
 	_ = s.with(func(g *generation) error { bytes = g.Size(); return nil })
 	return bytes
 }
 
-// Compact merges the state's files as far as they have rows of some databases, or all of them, resting after each quarter of a mebibyte: no file holds
-// what was erased of those before it began.
+// Compact merges the state's files as far as they have rows of some databases, or all of them, resting after each
+// quarter of a mebibyte: no file holds what was erased of those before it began.
 func (s *State) Compact(ctx context.Context, dbs []oplog.DB, all bool, rest time.Duration) error {
 	spans := []store.Span{{}}
 	if !all {

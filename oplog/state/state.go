@@ -238,8 +238,9 @@ func (s *State) Close() error {
 	return errors.Join(err, s.lock.Close())
 }
 
-// Flush puts all that was applied on the disk: an owner of files that follow the state calls it before it writes them, so that no crash leaves those
-// ahead. The Raft log is cut behind a snapshot alone, and writing one begins with this (View.WriteSnapshot).
+// Flush puts all that was applied on the disk: an owner of files that follow the state calls it before it writes them,
+// so that no crash leaves those ahead. The Raft log is cut behind a snapshot alone, and writing one begins with this
+// (View.WriteSnapshot).
 func (s *State) Flush() error { return s.with(func(g *generation) error { return g.Flush() }) }
 
 // Applied is the last record whose effects the state holds.

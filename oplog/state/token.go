@@ -43,7 +43,7 @@ func (a *applying) revokeToken(t oplog.Token, at oplog.Time) {
 	a.del(tLimit, 0, tokenLimit(t.Hash))
 }
 
-// TokenUsed is when a token was used last, as far as the cluster was told; 0 for never.
+// TokenUsed returns the time of a token's last use that the cluster knows of; 0 for never.
 func (v *View) TokenUsed(hash string) oplog.Time { return v.used(hash) }
 
 // Token finds a token by its hash.

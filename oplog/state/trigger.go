@@ -17,7 +17,7 @@ func triggerOrder(t *oplog.TriggerRow) []byte {
 	return append(append([]byte{byte(t.Status)}, be64(^(uint64(t.Created)^1<<63))...), t.ID...)
 }
 
-// maxTriggers is how many triggers that are over a database keeps of each status; older ones go.
+// maxTriggers is the number of finished triggers of each status that a database keeps; older ones go.
 const maxTriggers = 1000
 
 // addTrigger takes a trigger, unless one of its kind is waiting and has not cooled down.

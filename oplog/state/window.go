@@ -26,7 +26,7 @@ type retained struct {
 	Notes  []note `msgpack:"w,omitempty"` // in the order of the entries; none for an entry that did what it says
 }
 
-// A note is what became of an entry.
+// A note records the outcome of an entry.
 type note struct {
 	Entry int      `msgpack:"e"`
 	Void  bool     `msgpack:"v,omitempty"` // it did nothing: refused, replayed, or all it was to forget was not there
@@ -150,8 +150,9 @@ func (v *View) TrimmedIn(db oplog.DB) (h oplog.HLC, ok bool) {
 	return v.Trimmed()
 }
 
-// records walks the retained records, with their bytes and entries, from an index on. ErrTrimmed says that the log lost one meanwhile: in another view
-// the window begins later. Where there is none it does not ask the log, which may not be open yet.
+// records walks the retained records, with their bytes and entries, from an index on. ErrTrimmed says that the log lost
+// one meanwhile: in another view the window begins later. Where there is none it does not ask the log, which may not be
+// open yet.
 func (v *View) records(from oplog.Index, f func(_ oplog.Index, _ *retained, data []byte, bodies [][]byte) (more bool, err error)) error {
 	var log RecordReader
 	for k, val := range v.scanFrom(tLog, 0, be64(uint64(max(from, v.mark().First)))) {
@@ -192,7 +193,8 @@ func (s *State) loseBefore(next oplog.Index) {
 }
 
 // Log walks the applied entries from the record at or after an index, in order, until f says stop.
-// Entries and operations that did nothing are left out, and entries of a database from before its last purge. Of the results, only Rows are kept, all with the first.
+// Entries and operations that did nothing are left out, and entries of a database from before its last purge. Of the
+// results, only Rows are kept, all with the first.
 func (v *View) Log(from oplog.Index, f func(oplog.Outcome) bool) error {
 	begins := map[oplog.DB]oplog.Index{}
 	return v.records(from, func(at oplog.Index, r *retained, _ []byte, bodies [][]byte) (more bool, err error) {
@@ -221,7 +223,7 @@ func (v *View) Log(from oplog.Index, f func(oplog.Outcome) bool) error {
 	})
 }
 
-// outcome is what became of an entry of a record, as far as the window has it.
+// outcome returns the outcome of an entry of a record, as far as the window has it.
 func (n note) outcome(at oplog.Index, record oplog.HLC, e oplog.Entry) oplog.Outcome {
 	e.Ops = oplog.Without(e.Ops, n.Idle)
 	o := oplog.Outcome{Index: at, Number: n.Entry, HLC: record.Add(uint32(n.Entry)), Entry: &e, Results: make([]oplog.Result, len(e.Ops))}

@@ -120,7 +120,8 @@ func TestABrokenDiskIsAnErrorOfOpening(t *testing.T) {
 							if err != nil && !errors.Is(err, syscall.EIO) {
 								t.Fatalf("step %d (%s): %v", fails, broken, err)
 							}
-							if err == nil && !strings.Contains(broken, "remove") && !strings.Contains(broken, "link") { // the next start removes what was left; what has no link is copied
+							// the next start removes what was left; what has no link is copied
+							if err == nil && !strings.Contains(broken, "remove") && !strings.Contains(broken, "link") {
 								t.Fatalf("step %d (%s) failed, and nothing said so", fails, broken)
 							}
 							if err := open(o); err != nil && name != "one of rows" { // which is made anew, elsewhere
@@ -134,7 +135,8 @@ func TestABrokenDiskIsAnErrorOfOpening(t *testing.T) {
 	}
 }
 
-// TestAWriterAheadOfADiskThatFails: the disk stands still until the writer waits for it, and then fails. The writer is told, a flush is, and the store closes.
+// TestAWriterAheadOfADiskThatFails: the disk stands still until the writer waits for it, and then fails. The writer is
+// told, a flush is, and the store closes.
 func TestAWriterAheadOfADiskThatFails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

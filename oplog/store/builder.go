@@ -27,7 +27,7 @@ type Builder struct {
 	err    error
 }
 
-// tableBytes is how much of rows goes into a table.
+// tableBytes is the size of the rows in a table.
 const tableBytes = 32 << 20
 
 // Build begins a store in a directory that is not there yet. Finish it, whatever becomes of it.

@@ -27,8 +27,8 @@ func (p Span) within(from, to []byte) (_, _ []byte) {
 	return from, to
 }
 
-// Compact merges the tables that have keys of some spans, resting between pieces: when it returns, no file holds what was deleted or replaced in them before
-// it began. Files that a reader still has open are waited for.
+// Compact merges the tables that have keys of some spans, resting between pieces: when it returns, no file holds what
+// was deleted or replaced in them before it began. Files that a reader still has open are waited for.
 func (s *Store) Compact(ctx context.Context, spans []Span, rest func(merged int64) time.Duration) error {
 	if err := s.Flush(); err != nil {
 		return err
@@ -73,7 +73,8 @@ type pieceEnd struct {
 	size int64
 }
 
-// pieces cuts the keys of all tables into pieces by the level that has most: the first key of all, one behind the last, and the ends between.
+// pieces cuts the keys of all tables into pieces by the level that has most: the first key of all, one behind the last,
+// and the ends between.
 func pieces(levels [][]pebble.SSTableInfo) (first, last []byte, ends []pieceEnd) {
 	var most []pebble.SSTableInfo
 	var bytes uint64

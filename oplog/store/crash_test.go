@@ -11,9 +11,9 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestACrashLeavesWholeBatches ends the machine before every write, sync, rename, link and remove, with all, some or nothing of what was not synced on the disk, while
-// batches are written, flushed and merged. What is there afterwards is some batch with all before it, and none
-// before the last flush that had returned.
+// TestACrashLeavesWholeBatches ends the machine before every write, sync, rename, link and remove, with all, some or
+// nothing of what was not synced on the disk, while batches are written, flushed and merged. What is there afterwards
+// is some batch with all before it, and none before the last flush that had returned.
 func TestACrashLeavesWholeBatches(t *testing.T) {
 	suite.Full(t)
 	if testing.Short() {

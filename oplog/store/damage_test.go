@@ -12,7 +12,8 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// TestNoFlipIsServed flips bits of all files of a closed store. A reader gets what was written or ErrDamaged, or the store does not open; Check finds what readers find.
+// TestNoFlipIsServed flips bits of all files of a closed store. A reader gets what was written or ErrDamaged, or the
+// store does not open; Check finds what readers find.
 func TestNoFlipIsServed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped in -short: opens files again and again, one after the other")

@@ -59,8 +59,8 @@ func (s *Store) options(o Options) *pebble.Options {
 	for i := range p.Levels {
 		p.Levels[i].FilterPolicy, p.Levels[i].IndexBlockSize = bloom.FilterPolicy(10), indexBlock
 	}
-	// Pebble's default asks ten times a second whether more merges may run by now, and leaks the goroutine that does when Open fails. How many may
-	// run never changes here.
+	// Pebble's default asks ten times a second whether more merges may run by now, and leaks the goroutine that does
+	// when Open fails. How many may run never changes here.
 	p.Experimental.CompactionScheduler = pebble.NewConcurrencyLimitSchedulerWithNoPeriodicGrantingForTest()
 	p.EnsureDefaults()
 	return p

@@ -45,8 +45,8 @@ func checkSeal(fs vfs.FS, dir string, keys *seal.Ring) error {
 	return nil
 }
 
-// sealed is a file system whose files are sealed whole. A file is written once, from its beginning, and read when that has ended, or after a crash up to
-// its last sync.
+// sealed is a file system whose files are sealed whole. A file is written once, from its beginning, and read when that
+// has ended, or after a crash up to its last sync.
 type sealed struct {
 	vfs.FS
 	keys *seal.Ring

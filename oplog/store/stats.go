@@ -9,8 +9,9 @@ import (
 	"github.com/cairndb/cairn/oplog/damage"
 )
 
-// Stats are what a store has done since it was opened, and how its tables lie. They come from events and counters of ours: pebble's own Metrics waits for the
-// list of tables to be written, and its readers would keep a store whose disk has failed from closing.
+// Stats are what a store has done since it was opened, and how its tables lie. They come from events and counters of
+// ours: pebble's own Metrics waits for the list of tables to be written, and its readers would keep a store whose disk
+// has failed from closing.
 type Stats struct {
 	Tables, TableBytes     int64
 	Unmerged               int64 // bytes of tables above the lowest that has any: what merges have to do, at least
@@ -26,7 +27,7 @@ type Stats struct {
 	DamagedFiles           []damage.File // the first of their files
 }
 
-// counters are what Stats is made of.
+// counters holds the numbers for Stats.
 type counters struct {
 	mu     sync.Mutex // held for moments alone: events come with pebble's locks held
 	did    Stats      // what is counted, and not what is computed of tables, the cache and damage

@@ -11,7 +11,8 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// TestStatsCountWhatTheFilesAre: what is counted from events is what pebble has, while tables are flushed and merged and after the store is opened again.
+// TestStatsCountWhatTheFilesAre: what is counted from events is what pebble has, while tables are flushed and merged
+// and after the store is opened again.
 func TestStatsCountWhatTheFilesAre(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "state")
@@ -70,8 +71,8 @@ func TestStatsCountWhatTheFilesAre(t *testing.T) {
 	}
 }
 
-// TestDamageIsCountedAndNamed: a block that is not what was written is counted when a reader meets it, and when the check does, plain and sealed, and
-// its file is named, once.
+// TestDamageIsCountedAndNamed: a block that is not what was written is counted when a reader meets it, and when the
+// check does, plain and sealed, and its file is named, once.
 func TestDamageIsCountedAndNamed(t *testing.T) {
 	for name, keys := range rings() {
 		t.Run(name, func(t *testing.T) {

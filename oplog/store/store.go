@@ -59,8 +59,9 @@ type Store struct {
 	closed   error
 }
 
-// Open opens the store in a directory, which is made when it is not there. The caller has locked the directory: no other process has the store open. Report, unless nil, gets what background
-// tasks meet: damage (ErrDamaged), and the failure of the disk (ErrFailed).
+// Open opens the store in a directory, which is made when it is not there. The caller has locked the directory: no
+// other process has the store open. Report, unless nil, gets what background tasks meet: damage (ErrDamaged), and the
+// failure of the disk (ErrFailed).
 func Open(dir string, o Options, report func(error)) (*Store, error) {
 	d := newDisk(o)
 	d.report = report
@@ -127,7 +128,7 @@ func walk(it *pebble.Iterator, err error, back bool, f func(key, value []byte) b
 	return damageError(it.Error())
 }
 
-// Err is why the store takes nothing any more; nil while it does.
+// Err returns the reason why the store no longer accepts writes; nil while it does.
 func (s *Store) Err() error { return s.disk.err() }
 
 // Full is the error of a disk that has no room, while it is waited for.
@@ -177,8 +178,8 @@ func (s *Store) beginFlush() (flushed <-chan struct{}, err error) {
 	return flushed, nil
 }
 
-// awaitBuffer waits while the disk is so much slower than the writer that there are too many buffers. Pebble would wait itself, with its commit lock
-// held, and without end when the disk has failed.
+// awaitBuffer waits while the disk is so much slower than the writer that there are too many buffers. Pebble would wait
+// itself, with its commit lock held, and without end when the disk has failed.
 func (s *Store) awaitBuffer() error {
 	for {
 		stuck := s.disk.troubled()
@@ -297,8 +298,8 @@ func (s *Store) Check(ctx context.Context, rest func(read int64) time.Duration) 
 	return nil
 }
 
-// Size is how many bytes the files have, about. It asks the directory: pebble's own count waits behind a list of tables that is being
-// written, for as long as a disk that failed keeps that from ending.
+// Size returns the approximate size of the files in bytes. It asks the directory: pebble's own count waits behind a
+// list of tables that is being written, for as long as a disk that failed keeps that from ending.
 func (s *Store) Size() (n int64) {
 	list, _ := os.ReadDir(s.dir) // what cannot be read is not counted
 	for _, e := range list {

@@ -7,7 +7,8 @@ import (
 	"path/filepath"
 )
 
-// Replace puts a whole new file in the place of an old one, or of none: it is on disk when this returns, and a crash leaves the old or the new.
+// Replace puts a whole new file in the place of an old one, or of none: it is on disk when this returns, and a crash
+// leaves the old or the new.
 func Replace(path string, b []byte, mode fs.FileMode) error {
 	made := path + ".new"
 	if err := os.Remove(made); err != nil && !errors.Is(err, fs.ErrNotExist) { // a crash left it, or somebody planted a link

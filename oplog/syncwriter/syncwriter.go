@@ -1,5 +1,5 @@
-// Package syncwriter puts files on the disk: a large one while it is written, so that others do not wait for it (Writer), a small one in the
-// place of an old one (Replace), and the directory that has their names (Dir).
+// Package syncwriter puts files on the disk: a large one while it is written, so that others do not wait for it
+// (Writer), a small one in the place of an old one (Replace), and the directory that has their names (Dir).
 package syncwriter
 
 import (

@@ -6,8 +6,8 @@ import (
 	hraft "github.com/hashicorp/raft"
 )
 
-// Cache keeps the newest records of a log in memory, for followers that are close behind and for applying. Unlike the library's own cache it
-// keeps no large records, so that it is bounded by bytes as well: one may be megabytes.
+// Cache keeps the newest records of a log in memory, for followers that are close behind and for applying. Unlike the
+// library's own cache it keeps no large records, so that it is bounded by bytes as well: one may be megabytes.
 type Cache struct {
 	hraft.LogStore
 

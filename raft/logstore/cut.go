@@ -70,7 +70,7 @@ func (s *Store) cutBefore(first uint64) error {
 	return errors.Join(s.closeKept(), s.removeOldest(s.before(kept)))
 }
 
-// before is how many segments end before a record.
+// before returns the number of segments that end before a record.
 func (s *Store) before(first uint64) (n int) {
 	for n < len(s.segs)-1 && s.segs[n+1].first <= first {
 		n++
@@ -94,8 +94,8 @@ func (s *Store) removeOldest(n int) (err error) {
 	return errors.Join(err, s.syncDir())
 }
 
-// cutFrom removes a record, which is not the first, and all behind it. The newest segments go first, so that the records which a crash leaves
-// are consecutive.
+// cutFrom removes a record, which is not the first, and all behind it. The newest segments go first, so that the
+// records which a crash leaves are consecutive.
 func (s *Store) cutFrom(first uint64) error {
 	at := len(s.segs) - 1
 	for s.segs[at].first >= first {
@@ -154,7 +154,8 @@ func (s *Store) Reseal(last uint64) error {
 	return s.updateMeta(func(*meta) {})
 }
 
-// rewriteEach rewrites the segments that begin at last or before it, with what change makes of their records, one at a time: records are stored in between.
+// rewriteEach rewrites the segments that begin at last or before it, with what change makes of their records, one at a
+// time: records are stored in between.
 func (s *Store) rewriteEach(last uint64, change func(at int, logs []*hraft.Log) (changed bool, err error)) error {
 	for next := uint64(0); next <= last; {
 		if err := s.lock(); err != nil {

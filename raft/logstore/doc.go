@@ -1,4 +1,4 @@
-// Package logstore is where a member keeps its Raft log, its term and its vote: segments to which records are only ever
+// Package logstore stores a member's Raft log, its term and its vote: segments to which records are only ever
 // appended, and two small files beside them. It implements hraft.LogStore (Store) and hraft.StableStore (Votes). It never decides
 // whether a record counts: package raft opens it, and hashicorp/raft calls it from its tasks. One writer at a time, any readers.
 //
@@ -17,17 +17,19 @@
 //	body     extensions, data
 //
 // A frame is a record, whose stamp is when it was appended in ns, or a mark: kind 255, no body, the index of the last record
-// before it, as term the last record that was known to be committed, and as stamp how long the file was. A frame's CRC is taken of the log's salt, the segment's first record and the
-// frame's offset as well: a frame counts nowhere else than where it was written. The salt is random, so that no client can make
-// data that looks like a frame. In an encrypted log the body of a record is a sealed value that is bound to the same, with the
-// head; its tag stands for the CRC. Marks have a CRC in both.
+// before it, as term the last record that was known to be committed, and as stamp how long the file was. A frame's CRC
+// is taken of the log's salt, the segment's first record and the frame's offset as well: a frame counts nowhere else
+// than where it was written. The salt is random, so that no client can make data that looks like a frame. In an
+// encrypted log the body of a record is a sealed value that is bound to the same, with the head; its tag stands for the
+// CRC. Marks have a CRC in both.
 //
 // meta is a line of JSON, or that sealed, and behind it the CRC-32C of what is before, in hex, with a newline. It is written anew,
 // synced, and renamed over the old one.
 //
-// votes.db is made after meta and before the first record, so a missing one is noticed. Term, vote and its term are one record, which is stored as
-// meta is, and twice: bbolt goes on with the transaction before the newest when the page that names that is damaged. So a changed bit is damage, or
-// lies in a page that is not in use. It is read at the start; from then on the values are in memory.
+// votes.db is made after meta and before the first record, so a missing one is noticed. Term, vote and its term are one
+// record, which is stored as meta is, and twice: bbolt goes on with the transaction before the newest when the page
+// that names that is damaged. So a changed bit is damage, or lies in a page that is not in use. It is read at the
+// start; from then on the values are in memory.
 //
 // # What is on the disk
 //
@@ -46,8 +48,9 @@
 // # Deleting
 //
 // To delete records that a snapshot holds, the store writes the log's new beginning into meta. Of the records before it those from
-// Options.Retain on are kept: they are no part of the log, and only a Reader finds them. Segments that end before those are removed. A start
-// reads no segment that ends before the log begins. Erase also rewrites the segment in which what is kept begins. To remove a conflicting end, it removes segments, the newest
-// first, and rewrites the one in which the log then ends; meta says first how far the log reached. Reseal rewrites segments under another key. A rewritten segment is made
-// under another name and renamed when it is whole.
+// Options.Retain on are kept: they are no part of the log, and only a Reader finds them. Segments that end before those
+// are removed. A start reads no segment that ends before the log begins. Erase also rewrites the segment in which what
+// is kept begins. To remove a conflicting end, it removes segments, the newest first, and rewrites the one in which the
+// log then ends; meta says first how far the log reached. Reseal rewrites segments under another key. A rewritten
+// segment is made under another name and renamed when it is whole.
 package logstore

@@ -14,10 +14,10 @@ import (
 	hraft "github.com/hashicorp/raft"
 )
 
-// A Disk is what a member knows of its log's disk. After a failed write or sync it is not used again: the system may have dropped
-// the pages that it could not write and report the next sync as a success, so only closing and reading the file again shows what it
-// holds. The member takes no more records, casts no more votes, says why and stops; the others go on. A full disk is no failure, and a
-// process without descriptors none of the disk: both are tried again.
+// A Disk tracks the health of the log's disk. After a failed write or sync it is not used again: the system may have
+// dropped the pages that it could not write and report the next sync as a success, so only closing and reading the file
+// again shows what it holds. The member takes no more records, casts no more votes, says why and stops; the others go
+// on. A full disk is no failure, and a process without descriptors none of the disk: both are tried again.
 type Disk struct {
 	Ctx    context.Context // the member's: done when it stops
 	Log    *slog.Logger
@@ -31,7 +31,7 @@ type Disk struct {
 // Runs says that the library runs: a failure from now on stops the member; one before keeps it from starting.
 func (d *Disk) Runs() { d.running.Store(true) }
 
-// Err is why the log cannot be written any more; nil while it can.
+// Err returns the reason why the log can no longer be written; nil while it can.
 func (d *Disk) Err() error {
 	if p := d.failure.Load(); p != nil {
 		return *p
@@ -108,8 +108,9 @@ func (s *Failstop) GetLog(index uint64, l *hraft.Log) error {
 const changeWaits = 8
 
 // StoreLogs implements hraft.LogStore. When the log's end was cut away for these records, it waits for room on a full disk: the
-// library would go on as if the old end were still there. A leader that finds no room for a change of members stops: the library holds the change
-// for made whether it was stored or not, and would lead again with members that no other one knows of.
+// library would go on as if the old end were still there. A leader that finds no room for a change of members stops:
+// the library holds the change for made whether it was stored or not, and would lead again with members that no other
+// one knows of.
 func (s *Failstop) StoreLogs(logs []*hraft.Log) error {
 	store := func() error { return s.LogStore.StoreLogs(logs) }
 	err := s.Disk.Try(store)

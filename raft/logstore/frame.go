@@ -100,7 +100,7 @@ func (c codec) appendMark(b []byte, offset int64, last, committed uint64, size i
 	return binary.BigEndian.AppendUint32(b, c.sum(offset, b[at:]))
 }
 
-// length is how long a frame with this head is.
+// length returns the length of a frame with this head.
 func (c codec) length(h head) int64 {
 	n := int64(headSize) + int64(h.body)
 	if c.keys == nil || h.kind == kindMark {

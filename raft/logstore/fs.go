@@ -11,7 +11,7 @@ import (
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// FS is what a store needs of a file system; a seam for faults.
+// FS holds the file system operations that a store needs; tests inject faults through it.
 type FS interface {
 	MkdirAll(dir string) error
 	Create(name string) (File, error) // empty, whether there was one or not
@@ -125,7 +125,8 @@ func (o OS) SyncDir(dir string) error {
 	return syncwriter.Dir(dir)
 }
 
-// lockTime is how long Lock waits: a process that was just started holds its parent's descriptors until it runs its own program.
+// lockTime limits the time that Lock waits: a process that was just started holds its parent's descriptors until it
+// runs its own program.
 const lockTime = 2 * time.Second
 
 // Lock implements FS.

@@ -86,8 +86,8 @@ func TestALogOpensOnAFullDisk(t *testing.T) {
 	}
 }
 
-// TestNoRoomForAChangeOfMembers: a leader waits for room for a change of members, and stops when there is none: the library holds the change for made
-// either way. Other records, and a follower's, are refused, and the member goes on.
+// TestNoRoomForAChangeOfMembers: a leader waits for room for a change of members, and stops when there is none: the
+// library holds the change for made either way. Other records, and a follower's, are refused, and the member goes on.
 func TestNoRoomForAChangeOfMembers(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -163,7 +163,7 @@ func (r *Reader) try(index uint64) (l *hraft.Log, p *keptPlace, err error) {
 	}
 }
 
-// keptPlace is where a record is.
+// keptPlace is the position of a record.
 type keptPlace struct {
 	g           *segment
 	offset, end int64

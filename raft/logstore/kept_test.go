@@ -152,7 +152,8 @@ func TestDamageOfKeptRecords(t *testing.T) {
 	}
 }
 
-// TestReadersBesideAWriter: records are read while others are stored, cut off, dropped, rewritten and erased; each is what it was or is gone.
+// TestReadersBesideAWriter: records are read while others are stored, cut off, dropped, rewritten and erased; each is
+// what it was or is gone.
 func TestReadersBesideAWriter(t *testing.T) {
 	t.Parallel()
 	s := &shelf{t: t, files: newMemory(), o: small(nil, nil)}

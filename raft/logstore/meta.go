@@ -18,7 +18,7 @@ import (
 // metaFile is the name of the file beside the segments.
 const metaFile = "meta"
 
-// meta is what that file holds.
+// meta is the content of that file.
 type meta struct {
 	Salt   uint64
 	First  uint64 // the log's first record; those before it were deleted, or are kept
@@ -79,7 +79,7 @@ func unpack(keys *seal.Ring, raw []byte, val any) error {
 
 // updateMeta replaces meta. Tasks that change it take turns.
 func (s *Store) updateMeta(to func(m *meta)) error {
-	s.metaTurn <- struct{}{} // a disk takes its time, so no mutex is waited for
+	s.metaTurn <- struct{}{} // the disk is slow: never hold the mutex across a write
 	defer func() { <-s.metaTurn }()
 	m := *s.meta.Load()
 	m.Committed = s.Committed()

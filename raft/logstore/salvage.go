@@ -11,7 +11,7 @@ import (
 	hraft "github.com/hashicorp/raft"
 )
 
-// Remains are what the files of a damaged log still prove.
+// Remains holds what the files of a damaged log still prove.
 type Remains struct {
 	Records map[uint64]*hraft.Log
 	End     uint64 // the last record that is known to have been there

@@ -34,7 +34,8 @@ func TestTheKeyMustFit(t *testing.T) {
 	}
 }
 
-// TestReseal: segments that were written under a key that was replaced are rewritten, those that came later are not; then the log needs the new key alone.
+// TestReseal: segments that were written under a key that was replaced are rewritten, those that came later are not;
+// then the log needs the new key alone.
 func TestReseal(t *testing.T) {
 	t.Parallel()
 	home, masters := t.TempDir(), []seal.Master{seal.NewMaster()}

@@ -159,7 +159,7 @@ func (s *Store) sync(g *segment) error {
 	return nil
 }
 
-// An ending is how the last segment ends on disk.
+// An ending describes the end of the last segment on disk.
 type ending struct {
 	torn     bool // there are bytes behind the last record, or mark, that are neither
 	unmarked bool // the disk is not known to have the last record
@@ -227,7 +227,8 @@ func (g *segment) recordAt(raw []byte, offset int64) bool {
 	return err == nil && l != nil && l.Index == g.next()
 }
 
-// syncEnding puts the end of the last segment on disk as it was read: the records that scan found may so far be in the system's memory only.
+// syncEnding puts the end of the last segment on disk as it was read: the records that scan found may so far be in the
+// system's memory only.
 func (s *Store) syncEnding(g *segment, end ending) error {
 	if end.torn {
 		if _, err := g.f.WriteAt(make([]byte, g.used-g.at), g.at); err != nil {

@@ -47,7 +47,7 @@ type Store struct {
 	dirLock  Dir
 	meta     atomic.Pointer[meta]
 	metaTurn chan struct{}
-	turn     chan struct{} // of the task that writes records; a disk takes its time, so no mutex is waited for
+	turn     chan struct{} // held by the task that writes records; the disk is slow, so no mutex is held across a write
 	buf      []byte
 	last     atomic.Pointer[unsyncedAppend]
 	failed   atomic.Pointer[error] // of a sync
@@ -194,7 +194,7 @@ func (s *Store) end() uint64 {
 	return 0
 }
 
-// NewestWithin is how many of the newest records lie in files of so many bytes together.
+// NewestWithin returns the number of newest records that lie in files of so many bytes together.
 func (s *Store) NewestWithin(bytes int64) (records uint64) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -26,8 +26,8 @@ const (
 	keyVote     = "LastVoteCand"
 )
 
-// votesFile is the name of the file beside the segments that has term and vote, and votesKey the one key in it: all values are one record with
-// a checksum, so that a missing one is damage.
+// votesFile is the name of the file beside the segments that has term and vote, and votesKey the one key in it: all
+// values are one record with a checksum, so that a missing one is damage.
 const (
 	votesFile = "votes.db"
 	votesKey  = "votes"
@@ -36,8 +36,8 @@ const (
 // values are those of the library's keys.
 type values map[string][]byte
 
-// Votes keeps a member's term and vote in a raft-boltdb file, which is open as long as the member runs. It implements hraft.StableStore. A value is
-// on disk when Set returns. One task at a time writes (turn); any may read.
+// Votes keeps a member's term and vote in a raft-boltdb file, which is open as long as the member runs. It implements
+// hraft.StableStore. A value is on disk when Set returns. One task at a time writes (turn); any may read.
 type Votes struct {
 	keys   *seal.Ring
 	bolt   *raftboltdb.BoltStore
@@ -45,8 +45,9 @@ type Votes struct {
 	values atomic.Pointer[values]
 }
 
-// OpenVotes opens the file beside an open log. ErrDamaged says that the file is gone or differs from what was written. Only a log that never had
-// records may be without one, or with one that is not whole: a crash may have come while it was made, and it held no vote.
+// OpenVotes opens the file beside an open log. ErrDamaged says that the file is gone or differs from what was written.
+// Only a log that never had records may be without one, or with one that is not whole: a crash may have come while it
+// was made, and it held no vote.
 func OpenVotes(log *Store, noSync bool) (_ *Votes, err error) {
 	path, used := filepath.Join(log.dir, votesFile), log.hadRecords()
 	defer func() {
@@ -79,8 +80,8 @@ func OpenVotes(log *Store, noSync bool) (_ *Votes, err error) {
 	return v, nil
 }
 
-// openVotes opens a file and reads it; one that was just made has no values. bbolt panics on some pages that are not what it wrote, and faults on
-// one that names a page behind the file's end.
+// openVotes opens a file and reads it; one that was just made has no values. bbolt panics on some pages that are not
+// what it wrote, and faults on one that names a page behind the file's end.
 func openVotes(path string, keys *seal.Ring, noSync, readOnly bool) (v *Votes, err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	var file *os.File
@@ -117,8 +118,8 @@ func openVotes(path string, keys *seal.Ring, noSync, readOnly bool) (v *Votes, e
 	return v, nil
 }
 
-// write puts the values on the disk, in two transactions: when the page that names the newest one is damaged, bbolt goes on with the one before,
-// which must not be an older vote.
+// write puts the values on the disk, in two transactions: when the page that names the newest one is damaged, bbolt
+// goes on with the one before, which must not be an older vote.
 func (v *Votes) write(all values) error {
 	b, err := pack(v.keys, all)
 	for range 2 {

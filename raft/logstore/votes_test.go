@@ -134,7 +134,8 @@ func TestVotesStay(t *testing.T) {
 	}
 }
 
-// TestFlippedBitsOfVotes: wherever a bit of the file of a stopped member is flipped, its term and vote are what they were, or the file is damaged.
+// TestFlippedBitsOfVotes: wherever a bit of the file of a stopped member is flipped, its term and vote are what they
+// were, or the file is damaged.
 func TestFlippedBitsOfVotes(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

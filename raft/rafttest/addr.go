@@ -1,4 +1,4 @@
-// Package rafttest is what tests of members need in any room: addresses, and bits that flip.
+// Package rafttest holds helpers for tests of members in any package: addresses, and bits that flip.
 package rafttest
 
 import (

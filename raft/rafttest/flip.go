@@ -113,7 +113,8 @@ func flipOf(t testing.TB, path string, choose func(raw []byte) (bit int)) (bit i
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if _, err := f.WriteAt([]byte{raw[bit/8] ^ 1<<(bit%8)}, int64(bit/8)); err != nil { // a process that has the file open finds all others as they were
+	// a process that has the file open finds all others as they were
+	if _, err := f.WriteAt([]byte{raw[bit/8] ^ 1<<(bit%8)}, int64(bit/8)); err != nil {
 		t.Fatal(err)
 	}
 	return bit

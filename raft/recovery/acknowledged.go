@@ -19,8 +19,9 @@ import (
 // acknowledgement, which only it can make, and is shown that.
 //
 // A record is remembered by term and index. In that order the newest record that a member has had never goes back; the end of its log does
-// where another leader's records are about to replace it, so the log remembers what it cut (logstore.Store.Cut). The leader learns it from the answers to its appends and tells the others in its heartbeats. It is on
-// disk within a few seconds, so a crash forgets no more than those.
+// where another leader's records are about to replace it, so the log remembers what it cut (logstore.Store.Cut). The
+// leader learns it from the answers to its appends and tells the others in its heartbeats. It is on disk within a few
+// seconds, so a crash forgets no more than those.
 
 // Place is the term and the index of a record, in the order in which votes compare the ends of logs.
 type Place struct {
@@ -69,7 +70,8 @@ func (a *Acknowledged) All() map[uint32]Place {
 	return maps.Clone(a.last)
 }
 
-// Load reads what Store wrote: a line of JSON and its checksum, for a digit that changed would tell a member that it lacks records. The caller may go on without it after an error.
+// Load reads what Store wrote: a line of JSON and its checksum, for a digit that changed would tell a member that it
+// lacks records. The caller may go on without it after an error.
 func (a *Acknowledged) Load(path string) error {
 	raw, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -26,7 +26,7 @@ const (
 	salvageDir  = "salvaged"
 )
 
-// batchSize is how many records are stored at once.
+// batchSize is the number of records stored at once.
 const batchSize = 512
 
 // Continue is the log behind a record, and what of it is lost. In the place of a lost record is one that changes nothing,

@@ -15,7 +15,9 @@ func (t *Transport) Consumer() <-chan hraft.RPC                                {
 func (t *Transport) LocalAddr() hraft.ServerAddress                            { return hraft.ServerAddress(t.o.Advertise) }
 func (t *Transport) EncodePeer(_ hraft.ServerID, a hraft.ServerAddress) []byte { return []byte(a) }
 func (t *Transport) DecodePeer(b []byte) hraft.ServerAddress                   { return hraft.ServerAddress(b) }
-func (t *Transport) SetHeartbeatHandler(func(hraft.RPC))                       {} // no task but the library's main one moves it; see heartbeat.go of raft
+
+// SetHeartbeatHandler ignores the handler: only the library's main task handles heartbeats; see heartbeat.go of raft.
+func (t *Transport) SetHeartbeatHandler(func(hraft.RPC)) {}
 
 func (t *Transport) packAppend(id uint32, a *hraft.AppendEntriesRequest) (wire.Op, wire.Message) {
 	r := t.host.LeaderFields(id, a)
@@ -30,7 +32,7 @@ func (t *Transport) packAppend(id uint32, a *hraft.AppendEntriesRequest) (wire.O
 	return wire.OpOplogPush, &wire.OplogPush{Database: "default", Ops: []wire.OplogEntry{}, Raft: r}
 }
 
-// Records are those of a request.
+// Records returns the records of a request.
 func Records(entries []wire.RaftEntry) []*hraft.Log {
 	out := make([]*hraft.Log, len(entries))
 	for i, e := range entries {
@@ -39,7 +41,7 @@ func Records(entries []wire.RaftEntry) []*hraft.Log {
 	return out
 }
 
-// nanos is when a record was appended, as it travels; 0 for never.
+// nanos returns the time of a record's append in the format of the wire; 0 for never.
 func nanos(t time.Time) int64 {
 	if t.IsZero() {
 		return 0

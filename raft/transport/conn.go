@@ -97,7 +97,7 @@ func (c *Conn) read(deadline time.Time) (wire.Frame, error) {
 	return f, nil
 }
 
-// A PeerError is what a peer answered instead.
+// A PeerError is an error that a peer answered.
 type PeerError struct {
 	Code wire.Code
 	Text string

@@ -4,8 +4,10 @@
 // only caller.
 //
 // Each kind of traffic has connections of its own to each peer, so a snapshot never delays a heartbeat. Every connection begins with
-// CLUSTER_HELLO and a proof of the cluster secret (hello.go); before that, frames are small and the connection has a deadline. Nothing is sent twice.
+// CLUSTER_HELLO and a proof of the cluster secret (hello.go); before that, frames are small and the connection has a
+// deadline. Nothing is sent twice.
 //
-// Requests of one kind share a connection (exchange.go): each has a stream of its own, and the peer answers them side by side. Only what must arrive
-// in order has connections of its own, and no streams: the appends of a pipeline (pipeline.go), and the pieces of a snapshot (snapshot.go).
+// Requests of one kind share a connection (exchange.go): each has a stream of its own, and the peer answers them side
+// by side. Only what must arrive in order has connections of its own, and no streams: the appends of a pipeline
+// (pipeline.go), and the pieces of a snapshot (snapshot.go).
 package transport

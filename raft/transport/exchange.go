@@ -44,8 +44,8 @@ type multiplexed struct {
 
 var errBroken = errors.New("the connection broke before the answer came")
 
-// Call makes one exchange with whichever node is at an address, and decodes its answer. After an error that is no PeerError it is not known whether
-// the peer served it.
+// Call makes one exchange with whichever node is at an address, and decodes its answer. After an error that is no
+// PeerError it is not known whether the peer served it.
 func (p *Pool) Call(ctx context.Context, addr, purpose string, op wire.Op, m wire.Message, want wire.Op, answer wire.Message) error {
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc

@@ -38,7 +38,7 @@ const (
 	clientLabel = "cairn hello client\x00"
 )
 
-// handshake is what both sides have chosen.
+// handshake holds what both sides have chosen.
 type handshake struct {
 	dialer, answerer uint32
 	nonce, challenge []byte // of the dialing and of the answering side
@@ -68,7 +68,7 @@ func Prove(secret string, identity ed25519.PrivateKey, nonce []byte, answer *wir
 
 var errMismatch = errors.New("cluster secret mismatch")
 
-// secrets are those that this member accepts, its own first. An empty one matches nothing.
+// secrets returns the secrets that this member accepts, its own first. An empty one matches nothing.
 func (o *Options) secrets() (all []string) {
 	for _, s := range append([]string{o.Secret}, o.Others...) {
 		if s != "" {

@@ -11,8 +11,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// Inbound is one connection of a peer. Its frames are answered one after the other, but for requests of members with a stream of their own: those
-// are answered side by side.
+// Inbound is one connection of a peer. Its frames are answered one after the other, but for requests of members with a
+// stream of their own: those are answered side by side.
 type Inbound struct {
 	Peer wire.ClusterHello // what the peer said
 	t    *Transport
@@ -168,5 +168,5 @@ func (t *Transport) damaged(err error, peer uint32, addr net.Addr) bool {
 	return true
 }
 
-// DamagedFrames is how many frames of peers came with bytes that were not those sent.
+// DamagedFrames counts the frames of peers that arrived damaged.
 func (t *Transport) DamagedFrames() uint64 { return t.damagedFrames.Load() }

@@ -9,7 +9,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// pipelineDepth is how many appends may be on their way to a follower at once.
+// pipelineDepth limits the appends on their way to a follower at once.
 const pipelineDepth = 64
 
 // AppendEntriesPipeline opens a connection on which appends are sent without waiting for each other's answers.
@@ -98,8 +98,8 @@ func (p *pipeline) receive() {
 	}
 }
 
-// answer reads what the follower said of each part: the first refusal is the answer to all, or else the last answer. The library looks at the
-// answer and not at the error, so there is none before all are read.
+// answer reads what the follower said of each part: the first refusal is the answer to all, or else the last answer.
+// The library looks at the answer and not at the error, so there is none before all are read.
 func (p *pipeline) answer(f *inFlight) (r *wire.RaftAppendReply, err error) {
 	answer := hraft.AppendEntriesResponse{Success: true}
 	for range f.parts {

@@ -11,8 +11,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// Pool has the connections to peers: those that many exchanges share (line), and those that a caller dials for itself. mu guards live, lines and
-// closed, and is never held over I/O other than closing.
+// Pool has the connections to peers: those that many exchanges share (line), and those that a caller dials for itself.
+// mu guards live, lines and closed, and is never held over I/O other than closing.
 type Pool struct {
 	t      *Transport
 	mu     sync.Mutex

@@ -13,7 +13,7 @@ import (
 // both sides chose, the purpose of the connection and its own advertised address. So a proof is good for one
 // connection, one direction and one purpose, and a node in between cannot pass on that of another address.
 
-// statement is what a side signs: the bytes of its mac, its address and the purpose.
+// statement returns the bytes that a side signs: the bytes of its mac, its address and the purpose.
 func (h *handshake) statement(label, purpose, addr string) []byte {
 	b := append(h.chosen(label), purpose...)
 	return append(append(b, 0), addr...)

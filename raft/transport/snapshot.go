@@ -12,7 +12,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// chunkSize is how much of a snapshot goes into a frame.
+// chunkSize is the size of a snapshot's part in a frame.
 const chunkSize = 256 << 10
 
 func (t *Transport) InstallSnapshot(id hraft.ServerID, addr hraft.ServerAddress, a *hraft.InstallSnapshotRequest, resp *hraft.InstallSnapshotResponse, data io.Reader) error {

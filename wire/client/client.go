@@ -36,7 +36,7 @@ type Error struct {
 	Details []byte // JSON; empty for none
 }
 
-// errorDetails are what the server adds to an error for programs.
+// errorDetails holds what the server adds to an error for programs.
 type errorDetails struct {
 	Unknown bool  `json:"unknown_outcome"` // the server does not know the write's outcome
 	Millis  int64 `json:"retry_after_ms"`
@@ -50,7 +50,7 @@ func (e *Error) details() (d errorDetails) {
 	return d
 }
 
-// RetryAfter is how long a server that limits the rate of requests asks to wait; 0 for any other answer.
+// RetryAfter returns the time that a server which limits the rate of requests asks to wait; 0 for any other answer.
 func (e *Error) RetryAfter() time.Duration {
 	return time.Duration(e.details().Millis) * time.Millisecond
 }
@@ -62,11 +62,12 @@ func (e *Error) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code
 
 // Config says where the cluster is. Addrs and Token are required; a zero elsewhere means the default beside it.
 type Config struct {
-	Addrs       []string // wire addresses, tried in order
-	Token       string
-	Database    string        // the token's own
-	TLS         *tls.Config   // plain TCP
-	OwnWrites   bool          // reads reflect this client's writes, and wait until the node has them; else they reflect what the node has applied
+	Addrs    []string // wire addresses, tried in order
+	Token    string
+	Database string      // the token's own
+	TLS      *tls.Config // plain TCP
+	// reads reflect this client's writes, and wait until the node has them; else they reflect what the node has applied
+	OwnWrites   bool
 	DialTimeout time.Duration // 5s
 	Patience    time.Duration // 3s: how long to retry a request that the cluster refuses for now, since leadership moves or a queue is full
 	waits       waits         // tests alone change it
@@ -149,7 +150,8 @@ func (c *Client) order() []string {
 	return order
 }
 
-// leave gives up a connection after a request on it, or a second connection to its server, failed; unless the server refused: then it is there.
+// leave gives up a connection after a request on it, or a second connection to its server, failed; unless the server
+// refused: then it is there.
 func (c *Client) leave(cn *conn, err error) {
 	var refused *Error
 	if errors.As(err, &refused) {
@@ -182,7 +184,8 @@ func (c *Client) moveOn(cn *conn, to string) {
 	cn.retire()
 }
 
-// silentFor is how long an address that did not answer is tried last: about as long as the election of another leader.
+// silentFor is the time for which an address that did not answer is tried last: about as long as the election of
+// another leader.
 const silentFor = 10 * time.Second
 
 // putLast has an address tried last for a while, when err says that its server did not answer or not in time. It is called with mu held.

@@ -36,7 +36,7 @@ type conn struct {
 	becomesLate sync.Once
 }
 
-// streamBuffer is how many frames a request may be behind before the connection waits for it.
+// streamBuffer limits the frames that a request may be behind before the connection waits for it.
 const streamBuffer = 64
 
 // newConn takes over a connection. leave says that there are other nodes to go to when this one is late.
@@ -56,7 +56,7 @@ func (c *conn) alive() bool {
 	return c.err == nil && !c.retired
 }
 
-// cause is why the connection ended; nil while it lives.
+// cause returns the reason why the connection ended; nil while it lives.
 func (c *conn) cause() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -123,8 +123,9 @@ func (l countingReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// A machine without power or network closes no connection, and TCP would wait for minutes. So the client pings a quiet server. One that answers
-// late may be down or only busy: the client sends requests that may be repeated to another node, and the others wait until it is taken for gone.
+// A machine without power or network closes no connection, and TCP would wait for minutes. So the client pings a quiet
+// server. One that answers late may be down or only busy: the client sends requests that may be repeated to another
+// node, and the others wait until it is taken for gone.
 const (
 	quietTime = 500 * time.Millisecond // without a byte, while a request waits, before a ping
 	lateTime  = 500 * time.Millisecond // behind the ping, for a server that is not the only one

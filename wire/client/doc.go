@@ -4,9 +4,10 @@
 //	rid, err := c.Remember(ctx, wire.NewRemember("Alice leads the payments team"))
 //	results, _, err := c.Recall(ctx, wire.NewRecall("who leads payments?"))
 //
-// Remember, RememberBatch, Correct and Forget change memories; Recall finds them, Get and List show them, Context is what an agent should know when
-// it begins. Relate, Edges, Claim, Claims and Alias are about entities, StartSession and EndSession about sessions, Think, Conflicts, Resolve and
-// Personality about cognition. Watch follows what happens. Query and Change ask for any other operation of the HTTP reference, by its name.
+// Remember, RememberBatch, Correct and Forget change memories; Recall finds them, Get and List show them, Context is
+// what an agent should know when it begins. Relate, Edges, Claim, Claims and Alias are about entities, StartSession and
+// EndSession about sessions, Think, Conflicts, Resolve and Personality about cognition. Watch follows what happens.
+// Query and Change ask for any other operation of the HTTP reference, by its name.
 //
 // A Client knows some nodes' addresses and keeps one connection, on which any number of goroutines may ask at
 // once. A read goes to the node it is connected to. A refused write is sent to the leader that the refusal
@@ -18,9 +19,11 @@
 // not taken (the dial failed, a node refused it), or when it carries an idempotency key: Remember and
 // RememberBatch make one when the caller gives none, so they survive the death of a leader and store once.
 // Any other write whose connection breaks ends in ErrUnknownOutcome, and so does one whose context ends before
-// a node has reported its outcome: it may or may not have happened. Correct and Change are such writes: read what they change before you ask again.
+// a node has reported its outcome: it may or may not have happened. Correct and Change are such writes: read what they
+// change before you ask again.
 //
-// An answer that the client cannot read is an error at once. A node refuses to send one that is too long: ask for less, as with Listing.Limit.
+// An answer that the client cannot read is an error at once. A node refuses to send one that is too long: ask for less,
+// as with Listing.Limit.
 //
 // # Servers that do not answer
 //

@@ -10,15 +10,15 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// Query asks for an operation of the HTTP reference (a node shows it under /docs) that changes nothing, by its name. request and answer are values
-// for encoding/json, with the fields that the reference lists; a nil request has none. It is asked again on another node when a
-// connection breaks.
+// Query asks for an operation of the HTTP reference (a node shows it under /docs) that changes nothing, by its name.
+// request and answer are values for encoding/json, with the fields that the reference lists; a nil request has none. It
+// is asked again on another node when a connection breaks.
 func (c *Client) Query(ctx context.Context, operation string, request, answer any) error {
 	return c.operation(ctx, read, operation, request, answer)
 }
 
-// Change asks for an operation of the HTTP reference that changes something. It is sent once, to the leader: when the connection breaks the error is
-// ErrUnknownOutcome.
+// Change asks for an operation of the HTTP reference that changes something. It is sent once, to the leader: when the
+// connection breaks the error is ErrUnknownOutcome.
 func (c *Client) Change(ctx context.Context, operation string, request, answer any) error {
 	return c.operation(ctx, once, operation, request, answer)
 }
@@ -58,7 +58,7 @@ func (c *Client) ownIndex() uint64 {
 	return c.Index()
 }
 
-// A Memory is one that was stored. Query "memory" has more of it.
+// A Memory is a stored memory. Query "memory" returns more of it.
 type Memory struct {
 	RID        string          `json:"rid"`
 	Text       string          `json:"text"`
@@ -96,8 +96,9 @@ type Listing struct {
 	Before    time.Time `json:"before,omitzero"` // created earlier: that of the last memory of a page goes on behind it
 	Sort      string    `json:"sort,omitempty"`  // created_at, the default, importance or last_access
 	Offset    int       `json:"offset,omitempty"`
-	Limit     int       `json:"limit,omitempty"`     // 50; 200 at most
-	Index     uint64    `json:"min_index,omitempty"` // place in the log that the list must reflect; 0: that of this client's own writes, where Config.OwnWrites is set
+	Limit     int       `json:"limit,omitempty"` // 50; 200 at most
+	// place in the log that the list must reflect; 0: that of this client's own writes, where Config.OwnWrites is set
+	Index uint64 `json:"min_index,omitempty"`
 }
 
 // List returns active memories, the newest first, and how many there are in the namespace, or in the database.
@@ -131,7 +132,7 @@ func (c *Client) Correct(ctx context.Context, m Correction) (revision uint64, er
 	return a.Revision, err
 }
 
-// A Context is what an agent should know at the start of its work.
+// A Context holds what an agent should know at the start of its work.
 type Context struct {
 	Summary   string     `json:"narrative_head"` // of the newest session that has one
 	Memories  []Reminder `json:"top_decisions"`  // the most important of the newest

@@ -76,7 +76,8 @@ func TestASilentLeaderIsNotGoneBackTo(t *testing.T) {
 	}
 }
 
-// TestALateServerIsNotWaitedFor: what may be asked twice is asked of another node as soon as a server is late, long before it is taken for gone.
+// TestALateServerIsNotWaitedFor: what may be asked twice is asked of another node as soon as a server is late, long
+// before it is taken for gone.
 func TestALateServerIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	silent := servePings(t, true, func(*session, wire.Frame) bool { return true })
@@ -113,8 +114,8 @@ func TestALateServerIsWaitedForWhereItMust(t *testing.T) {
 	}
 }
 
-// TestASilentServerIsLeftByShortCalls: each call has less time than it takes to find a server silent, and less than a dial may take. The first
-// calls fail, and then one reaches the other server.
+// TestASilentServerIsLeftByShortCalls: each call has less time than it takes to find a server silent, and less than a
+// dial may take. The first calls fail, and then one reaches the other server.
 func TestASilentServerIsLeftByShortCalls(t *testing.T) {
 	t.Parallel()
 	var hear atomic.Bool
@@ -136,7 +137,8 @@ func TestASilentServerIsLeftByShortCalls(t *testing.T) {
 	})
 }
 
-// TestAFirstAddressThatIsSilentLeavesTimeForTheOthers: a client that is to be connected within its deadline tries each address for its share.
+// TestAFirstAddressThatIsSilentLeavesTimeForTheOthers: a client that is to be connected within its deadline tries each
+// address for its share.
 func TestAFirstAddressThatIsSilentLeavesTimeForTheOthers(t *testing.T) {
 	t.Parallel()
 	silent := serveAuth(t, func() bool { return false }, func(*session, wire.Frame) bool { return true })

@@ -12,11 +12,12 @@ import (
 // callerError is an error that the caller's function returned. It ends a watch.
 type callerError struct{ error }
 
-// Watch hands over the events of a database until ctx ends or each returns an error, which it returns. When the connection breaks it subscribes again, on
-// another node where it must, behind the last event: none is missed and none comes twice. An event names ids, never a memory's text.
-// A Cursor begins behind that place in the log, 0 with the next event. An event "lagged" says that the log no longer holds all events behind
-// the place to go on from: what follows is what it still holds, and List has the rest. A refusal, such as that of a token, ends the watch, but
-// one that says when to come again does not.
+// Watch hands over the events of a database until ctx ends or each returns an error, which it returns. When the
+// connection breaks it subscribes again, on another node where it must, behind the last event: none is missed and none
+// comes twice. An event names ids, never a memory's text. A Cursor begins behind that place in the log, 0 with the next
+// event. An event "lagged" says that the log no longer holds all events behind the place to go on from: what follows is
+// what it still holds, and List has the rest. A refusal, such as that of a token, ends the watch, but one that says
+// when to come again does not.
 func (c *Client) Watch(ctx context.Context, m wire.Subscribe, each func(wire.Event) error) error {
 	last, count := m.Cursor, 0 // the record that events came from last, and how many
 	for pause := firstPause; ; {
@@ -30,7 +31,8 @@ func (c *Client) Watch(ctx context.Context, m wire.Subscribe, each func(wire.Eve
 				return deliver(e, each)
 			}
 			switch {
-			case e.EventType == "leader", e.EventType == "lagged": // their index is how far the node is, which may be ahead of the events that it has sent
+			// their index is how far the node is, which may be ahead of the events that it has sent
+			case e.EventType == "leader", e.EventType == "lagged":
 				return deliver(e, each)
 			case e.EventType == "subscribed":
 				if m.Cursor != 0 {

@@ -42,8 +42,8 @@ func subscriptions(t *testing.T, each ...func(*session, wire.Frame) bool) (p *pe
 	}
 }
 
-// TestWatchTakesItsPlaceFromTheLogAlone: "leader" and "lagged" say how far the node is, which may be ahead of what it has sent. A connection that
-// breaks behind them costs no event.
+// TestWatchTakesItsPlaceFromTheLogAlone: "leader" and "lagged" say how far the node is, which may be ahead of what it
+// has sent. A connection that breaks behind them costs no event.
 func TestWatchTakesItsPlaceFromTheLogAlone(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"leader", "lagged"} {

@@ -64,7 +64,8 @@ func (k Kind) items(name string, raw json.RawMessage) error {
 	i := 0
 	for item := range elements(raw) {
 		at := fmt.Sprintf("%s[%d]", name, i)
-		if k.Item.Type == "number" && typeOf(item) == "number" && math.IsInf(k.Item.Min, -1) { // a vector: its numbers are parsed once, where they are used
+		// a vector: its numbers are parsed once, where they are used
+		if k.Item.Type == "number" && typeOf(item) == "number" && math.IsInf(k.Item.Min, -1) {
 			i++
 			continue
 		}

@@ -104,8 +104,9 @@ func (o Object) Standalone(answer bool) map[string]any {
 	return whole
 }
 
-// Check refuses the fields that a JSON object may not have, by name. Values must be valid JSON. Other spellings of a field are put in its own
-// place. Lenient refuses dates that cannot be read, and required fields that are missing or of another type, and nothing else.
+// Check refuses the fields that a JSON object may not have, by name. Values must be valid JSON. Other spellings of a
+// field are put in its own place. Lenient refuses dates that cannot be read, and required fields that are missing or of
+// another type, and nothing else.
 func (o Object) Check(body map[string]json.RawMessage, lenient bool) error {
 	for _, f := range o {
 		for _, other := range f.Others {

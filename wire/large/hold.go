@@ -2,8 +2,8 @@ package large
 
 import "sync"
 
-// An answer holds 16 MiB of rows at most: a thousand may have a megabyte each. What it holds beyond free comes out of the byte budget, and again for its
-// copies, for it is read, encoded and sent.
+// An answer holds 16 MiB of rows at most: a thousand may have a megabyte each. What it holds beyond free comes out of
+// the byte budget, and again for its copies, for it is read, encoded and sent.
 const (
 	maxAnswer = 16 << 20
 	free      = 64 << 10
@@ -11,8 +11,8 @@ const (
 	charge    = 512 << 10 // is taken at once
 )
 
-// Hold is what a request takes of a budget while it is worked on and answered. A request that is several, such as a model's batch, has a part for each.
-// It may be used from any goroutine.
+// Hold is what a request takes of a budget while it is worked on and answered. A request that is several, such as a
+// model's batch, has a part for each. It may be used from any goroutine.
 type Hold struct {
 	budget       *Shares
 	who          string

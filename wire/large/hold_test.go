@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestHoldsAreGivenBack: the parts of a request, which run side by side, take what their answers need each, and all of it comes back once, however late a
-// part still asks.
+// TestHoldsAreGivenBack: the parts of a request, which run side by side, take what their answers need each, and all of
+// it comes back once, however late a part still asks.
 func TestHoldsAreGivenBack(t *testing.T) {
 	t.Parallel()
 	s := NewBudget()

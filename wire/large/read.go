@@ -14,7 +14,8 @@ const growth = 8
 // firstBuffer is the buffer for bytes that have not begun to arrive, whatever length was announced.
 const firstBuffer = 8 << 10
 
-// pieceSize is how much is read before other goroutines get the processor: bytes that have arrived already are read without a pause.
+// pieceSize is the number of bytes read before other goroutines get the processor: bytes that have arrived already are
+// read without a pause.
 const pieceSize = Piece
 
 // pieces are buffers that are used again: a body refused when most of it has arrived leaves no garbage, and no new pages of the
@@ -87,7 +88,7 @@ func Body(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 // Paced is a reader that has next called before each piece of Piece bytes; an error of it ends the stream.
 func Paced(r io.Reader, next func() error) io.Reader { return &paced{r: r, next: next} }
 
-// Piece is how many bytes make a piece: a sender that is slow is given time for one after the other.
+// Piece is the size of a piece in bytes: a sender that is slow is given time for one after the other.
 const Piece = 64 << 10
 
 type paced struct {

@@ -9,8 +9,8 @@ import (
 // generosity is how many times what is left free a principal may hold.
 const generosity = 3
 
-// Shares divide what a node has of one thing, such as the bytes of requests, among principals. A principal holds at most three times what it leaves
-// free: one alone gets three quarters, and the next ones find room whatever it does.
+// Shares divide what a node has of one thing, such as the bytes of requests, among principals. A principal holds at
+// most three times what it leaves free: one alone gets three quarters, and the next ones find room whatever it does.
 type Shares struct {
 	most int
 
@@ -25,7 +25,7 @@ type Shares struct {
 	by    map[string]*list.Element // of lines
 }
 
-// line is where the requests of a principal wait.
+// line queues the requests of a principal.
 type line struct {
 	who     string
 	waiting list.List // of *waiter
@@ -42,14 +42,15 @@ func NewShares(most int) *Shares {
 	return &Shares{most: most, held: map[string]int{}, idle: make(chan struct{}), by: map[string]*list.Element{}}
 }
 
-// budget is how many bytes of requests and answers a node holds at once. Most that are read become garbage, which takes as much again.
+// budget limits the bytes of requests and answers that a node holds at once. Most that are read become garbage, which
+// takes as much again.
 const budget = 96 << 20
 
 // NewBudget divides the bytes of large requests and answers, over all surfaces of a node: 96 MiB.
 func NewBudget() *Shares { return NewShares(budget) }
 
-// Acquire waits until a principal may have n, and returns the function that gives it back. A principal's requests get theirs in the order in which
-// they came.
+// Acquire waits until a principal may have n, and returns the function that gives it back. A principal's requests get
+// theirs in the order in which they came.
 func (s *Shares) Acquire(ctx context.Context, who string, n int) (release func(), ok bool) {
 	s.mu.Lock()
 	if s.take(who, n) {

@@ -10,8 +10,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestSharesLeaveRoom: whatever principals take and give back, each holds at most three times what is free, one who holds nothing gets a fortieth
-// while three others hold all they can, and nothing is lost.
+// TestSharesLeaveRoom: whatever principals take and give back, each holds at most three times what is free, one who
+// holds nothing gets a fortieth while three others hold all they can, and nothing is lost.
 func TestSharesLeaveRoom(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -57,7 +57,8 @@ func TestSharesLeaveRoom(t *testing.T) {
 	})
 }
 
-// TestSharesWait: who finds no room waits for it, behind its own earlier requests and beside those of others. Who leaves gives up its place.
+// TestSharesWait: who finds no room waits for it, behind its own earlier requests and beside those of others. Who
+// leaves gives up its place.
 func TestSharesWait(t *testing.T) {
 	t.Parallel()
 	s := NewBudget()

@@ -10,7 +10,7 @@ import (
 	"runtime"
 )
 
-// From is how many bytes are large.
+// From is the least number of bytes that count as large.
 const From = 256 << 10
 
 // Turns are the turns of one server: a semaphore with a quarter of the processors.

@@ -19,7 +19,7 @@ type bench struct {
 	start    func() measurement // one for each call
 }
 
-// help is what --help says of a bench beside its row.
+// help holds the --help text of a bench.
 type help struct{ long, example string }
 
 // measurement is one call of a bench. Nodes and clients that run starts belong to the lab, which ends them.
@@ -28,7 +28,7 @@ type measurement interface {
 	run(context.Context, *lab) (report, error)
 }
 
-// report is what a bench found. Its JSON is printed with --json.
+// report holds the results of a bench. --json prints it as JSON.
 type report interface{ print(*cli.Streams) error }
 
 // judged is a report that passed or failed, which is the exit code of the bench.
@@ -43,7 +43,7 @@ var benches = []bench{
 	{use: "surfaces", measures: "Measure every protocol of one node", help: surfacesHelp, start: func() measurement { return new(surfacesBench) }},
 	{use: "gateway", measures: "Compare recalls over HTTP with the same over the wire, and weigh idle event streams", help: gatewayHelp, start: func() measurement { return new(gatewayBench) }},
 	{use: "failover", measures: "Kill the leader of three nodes, and say for how long no write was acknowledged", help: failoverHelp, start: func() measurement { return new(failoverBench) }},
-	{use: "snapshot", measures: "Say what a snapshot and a backup of many memories do to the writes beside them, and how long garbage collection pauses", help: snapshotHelp, start: func() measurement { return new(snapshotBench) }},
+	{use: "snapshot", measures: "Say what a snapshot and a backup of many memories do to concurrent writes, and how long garbage collection pauses", help: snapshotHelp, start: func() measurement { return new(snapshotBench) }},
 	{use: "sweep", measures: "Measure one node at sizes that grow by factors of three, and say with which power of the size each figure grows", help: sweepHelp, start: func() measurement { return new(sweepBench) }},
 }
 

@@ -12,9 +12,10 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// besideRun is what recalls on the followers did to the leader's writes. In each round the writes are measured alone, beside
-// the recalls, and beside the same recalls on a node that is no member: it takes as much of the machine, and has
-// nothing else in common with the writes. figures are medians of the rounds, ratios medians of each round's.
+// besideRun measures the effect of recalls on the followers on the leader's writes. In each round the writes are
+// measured alone, beside the recalls, and beside the same recalls on a node that is no member: it takes as much of the
+// machine, and has nothing else in common with the writes. figures are medians of the rounds, ratios medians of each
+// round's.
 type besideRun struct {
 	Clients int      `json:"clients"`
 	Rounds  int      `json:"rounds"`

@@ -25,7 +25,8 @@ type searchEngine interface {
 	close() error
 }
 
-// searchEngines are what recall is compared with, by name. Each is opened in a directory of its own; without one it is in memory.
+// searchEngines holds the engines that recall is compared with, by name. Each is opened in a directory of its own;
+// without one it is in memory.
 var searchEngines = map[string]func(ctx context.Context, dir string) (searchEngine, error){
 	"bleve": func(ctx context.Context, dir string) (searchEngine, error) {
 		return &stockBleve{ctx: ctx, dir: dir, convs: map[string]*bleveIndex{}}, nil
@@ -55,7 +56,8 @@ type bleveIndex struct {
 	merged  bool // into one segment
 }
 
-// bleveBatch is how many texts of a conversation are indexed at once in files. In memory all are, because Bleve's scores depend on segments.
+// bleveBatch limits the texts of a conversation that are indexed at once in files. In memory all are, because Bleve's
+// scores depend on segments.
 const bleveBatch = 2000
 
 func (e *stockBleve) add(conv, id, text string) error {

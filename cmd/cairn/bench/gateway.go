@@ -16,7 +16,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 )
 
-// gatewayReport is what `bench gateway` prints: the same questions over both protocols, in turn.
+// gatewayReport holds the output of `bench gateway`: the same questions over both protocols, in turn.
 type gatewayReport struct {
 	Memories   int        `json:"memories"`
 	Questions  int        `json:"questions"`

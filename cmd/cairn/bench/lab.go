@@ -12,8 +12,9 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// A lab is what one call of a bench works with: the command's streams, and the nodes, clients and directories that the bench has
-// started or made. All of them end with the lab, the last one first: a client before its node, a node before its directory.
+// A lab holds the resources of one bench run: the command's streams, and the nodes, clients and directories that the
+// bench has started or made. All of them end with the lab, the last one first: a client before its node, a node before
+// its directory.
 type lab struct {
 	*cli.Streams
 	closers []func() error

@@ -23,8 +23,8 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// loadRun is the figures of one load. A request's time counts from when it was due, not from when a client was free to send it: a server that
-// stalls pays for all requests that had to wait.
+// loadRun is the figures of one load. A request's time counts from when it was due, not from when a client was free to
+// send it: a server that stalls pays for all requests that had to wait.
 type loadRun struct {
 	Workload string  `json:"workload"`
 	Clients  int     `json:"clients"`
@@ -179,7 +179,7 @@ func (b *loadBench) keep(r *loadReport) error {
 	return os.WriteFile(b.svg, curve(r.Runs), 0o644)
 }
 
-// span is how long a load runs: warm uncounted, then long.
+// span holds the durations of a load: warm is not counted, then long is.
 type span struct{ warm, long time.Duration }
 
 // load lets clients do the same until the time is up or ctx ends. With a rate, request i is due at start + i/rate, and its time counts from

@@ -79,7 +79,7 @@ func (c *localCluster) reopen(ctx context.Context, i int) error {
 // gateway is the URL of the first node's gateway.
 func (c *localCluster) gateway() string { return "http://" + c.nodes[0].Addrs().HTTP }
 
-// A subject is what a bench measures: the cluster that flags name, or nodes that it started.
+// A subject is the cluster under test: the one that flags name, or nodes that the bench started.
 type subject struct {
 	cfg  client.Config
 	said string // which it is

@@ -5,7 +5,7 @@ import (
 	"runtime/metrics"
 )
 
-// pauses is how long the garbage collector has stopped everything in this process, by length.
+// pauses counts this process's garbage collection pauses by length.
 type pauses struct{ Counts, Bounds []float64 }
 
 // pauseReport is the pauses of a stretch of time. The runtime counts in buckets; these are their upper bounds.

@@ -47,12 +47,12 @@ type rankedLine struct {
 	Ranked []string `json:"ranked"`
 }
 
-// recallReport is what the bench found, a set after the other.
+// recallReport holds the bench's results, one set after the other.
 type recallReport struct {
 	Sets []setReport `json:"sets"`
 }
 
-// setReport is what was found of one corpus and its questions.
+// setReport holds the results of one corpus and its questions.
 type setReport struct {
 	Corpus   string       `json:"corpus"`
 	Memories int          `json:"memories"`
@@ -188,7 +188,8 @@ func (f *recallBench) set(ctx context.Context, a *cli.Streams, corpus, queries s
 	return r, f.ask(ctx, a, cl, &r, evaluation{questions, peers, ids, out})
 }
 
-// An evaluation is the questions of a set, what it is compared with, the line of the corpus that each memory came from, and where the rankings go.
+// An evaluation is the questions of a set, what it is compared with, the line of the corpus that each memory came from,
+// and where the rankings go.
 type evaluation struct {
 	questions []queryLine
 	peers     []peer

@@ -2,7 +2,7 @@ package bench
 
 import "math"
 
-// quality is what an evaluation found, of all questions or of one category.
+// quality holds an evaluation's results, for all questions or one category.
 type quality struct {
 	Category  string  `json:"category"`
 	Questions int     `json:"questions"`
@@ -47,7 +47,7 @@ func judge(ranked, evidence []string) quality {
 	return q
 }
 
-// gain is what a hit at a place counts, the first being 0.
+// gain returns the weight of a hit at a place; the first place is 0.
 func gain(place int) float64 { return 1 / math.Log2(float64(place)+2) }
 
 // sums are the figures that are added up.

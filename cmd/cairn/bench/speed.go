@@ -16,7 +16,7 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// speedRun is how fast one kind of question was answered.
+// speedRun holds the latencies of one kind of question.
 type speedRun struct {
 	Kind string  `json:"kind"`
 	P50  float64 `json:"p50_ms"`
@@ -46,7 +46,7 @@ type speedReport struct {
 	Starts    []startRun   `json:"starts,omitempty"`
 }
 
-// loadRate is how many memories were stored a second, batch after batch: of all of them, and of the first and the last tenth.
+// loadRate holds the memories stored a second, batch after batch: of all of them, and of the first and the last tenth.
 type loadRate struct {
 	All   float64 `json:"loaded_per_second"`
 	First float64 `json:"first_tenth_per_second"`
@@ -91,10 +91,10 @@ func (g *made) vector() []float32 {
 	return v
 }
 
-// commonWords is how many of the commonest words questions leave out: they are what stop words are to a language.
+// commonWords is the number of commonest words that questions leave out, as they leave out a language's stop words.
 const commonWords = 50
 
-// askedNamespace is the one of ten that questions ask for.
+// askedNamespace is the namespace, one of ten, that questions filter by.
 const askedNamespace = "speed3"
 
 // memory is the i-th memory.
@@ -124,7 +124,7 @@ func (g *made) text(words int, least uint64) string {
 	return b.String()
 }
 
-// heapHeld is what this process holds in memory, without garbage.
+// heapHeld returns the bytes that this process holds in memory, without garbage.
 func heapHeld() uint64 {
 	var m runtime.MemStats
 	runtime.GC()
@@ -206,8 +206,8 @@ func askMade(ctx context.Context, askers []asker, questions []wire.Recall) (took
 	return took, errors.Join(errs...)
 }
 
-// speed measures a cluster that runs, a node in this process, or, to be restarted, one in a process of its own: it loads memories that it makes
-// up and asks questions of five kinds, from several clients at once.
+// speed measures a cluster that runs, a node in this process, or, to be restarted, one in a process of its own: it
+// loads memories that it makes up and asks questions of five kinds, from several clients at once.
 func speed(ctx context.Context, l *lab, f *recallBench) (report, error) {
 	if f.dim < 0 || f.size < 1 || f.asks < 5 || f.clients < 1 || f.restart && len(f.Endpoints) > 0 {
 		return nil, cli.Usage(errors.New("--size and --clients are at least 1, --asks at least 5, --dim at least 0; --restart is for a node of its own"))
@@ -275,7 +275,7 @@ func rest(ctx context.Context, a *cli.Streams, wait time.Duration) error {
 	return nil
 }
 
-// storeBatch is how many memories share an entry.
+// storeBatch is the number of memories in one entry.
 const storeBatch = 500
 
 // store stores so many memories, tells their ids batch after batch, and says how fast it was.

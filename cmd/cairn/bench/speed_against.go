@@ -11,8 +11,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// A speedRatio is how long an engine took for the questions of a kind, and its times as a multiple of ours: the geometric mean of the
-// ratios question by question, and the interval that holds it with 95 %.
+// A speedRatio holds an engine's times for the questions of a kind, and their multiple of ours: the geometric mean of
+// the ratios question by question, and the interval that holds it with 95 %.
 type speedRatio struct {
 	Peer  string  `json:"peer"`
 	Kind  string  `json:"kind"`

@@ -12,7 +12,7 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// startRun is how long a node took from its start to its answers.
+// startRun holds the times from a node's start to its first answers.
 type startRun struct {
 	After string  `json:"after"`          // how it had ended
 	Read  float64 `json:"first_answer_s"` // a recall, stale, that finds what it must

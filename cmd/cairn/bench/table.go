@@ -135,8 +135,8 @@ func countPairs(lines [][]string) ([]counted, *sparse) {
 	return words, information(near, len(words))
 }
 
-// information turns counts of pairs of n words into their positive pointwise mutual information. Rare neighbours are smoothed by a power of .75.
-// Pairs are taken in order, so that sums of the same text are the same.
+// information turns counts of pairs of n words into their positive pointwise mutual information. Rare neighbours are
+// smoothed by a power of .75. Pairs are taken in order, so that sums of the same text are the same.
 func information(near map[[2]int32]float64, n int) *sparse {
 	pairs := slices.SortedFunc(maps.Keys(near), func(a, b [2]int32) int { return slices.Compare(a[:], b[:]) })
 	mass, smooth := make([]float64, n), 0.0

@@ -16,7 +16,7 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// writeRun is what one number of clients reached.
+// writeRun holds the throughput and latency for one number of clients.
 type writeRun struct {
 	Clients int     `json:"clients"`
 	Writes  int     `json:"writes"`
@@ -26,7 +26,7 @@ type writeRun struct {
 	P99     float64 `json:"p99_ms"`
 }
 
-// writeReport is what `bench write` prints.
+// writeReport holds the output of `bench write`.
 type writeReport struct {
 	Target string     `json:"target"`
 	Bytes  int        `json:"text_bytes"`
@@ -120,7 +120,8 @@ func (r *writeReport) print(a *cli.Streams) error {
 	return nil
 }
 
-// measure lets n connected clients write until the time is up. A write under way then is finished and counted; the first that fails ends the measurement.
+// measure lets n connected clients write until the time is up. A write under way then is finished and counted; the
+// first that fails ends the measurement.
 func (b *writeBench) measure(ctx context.Context, cfg client.Config, n int) (r writeRun, err error) {
 	var l lab // its clients end with the measurement, and do not stand idle beside the next
 	defer l.close()

@@ -36,7 +36,7 @@ type Node struct {
 	Attr *syscall.SysProcAttr // of another user's
 }
 
-// Logged is what a process has written so far; it may be read while the process goes on.
+// Logged collects what a process has written so far; it may be read while the process runs.
 type Logged struct {
 	mu sync.Mutex
 	b  []byte

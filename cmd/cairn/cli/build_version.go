@@ -21,7 +21,8 @@ type Build struct {
 // The linker sets these in a release (.ci/release, deploy/Dockerfile), whose build reads no checkout. Elsewhere they are blank.
 var tag, commit, date string
 
-// ThisBuild returns what this binary was made from. The date is the commit's and not that of building, so that the same source makes the same binary.
+// ThisBuild returns what this binary was made from. The date is the commit's and not that of building, so that the same
+// source makes the same binary.
 func ThisBuild() Build {
 	b := Build{Version: "unknown", Go: runtime.Version(), Host: runtime.GOOS + "/" + runtime.GOARCH}
 	if info, ok := debug.ReadBuildInfo(); ok {

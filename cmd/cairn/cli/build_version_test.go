@@ -41,7 +41,8 @@ func TestReleaseIsNamedByItsTag(t *testing.T) {
 	}
 }
 
-// TestReleasesStampTheVersion: what builds releases sets the variables of this package that there are. The linker says nothing of one that there is not.
+// TestReleasesStampTheVersion: what builds releases sets the variables of this package that there are. The linker says
+// nothing of one that there is not.
 func TestReleasesStampTheVersion(t *testing.T) {
 	for _, path := range []string{"../../../.ci/release", "../../../deploy/Dockerfile"} {
 		b, err := os.ReadFile(path)

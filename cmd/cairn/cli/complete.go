@@ -23,10 +23,10 @@ var (
 	entities  = listed{api.Entities.Path() + "?limit=1000", "entities", "name"}
 )
 
-// inFlags is what flags take, by flag.
+// inFlags lists the sources of values for flags, by flag.
 var inFlags = map[string]listed{"db": databases, "database": databases, "namespace": {api.Namespaces.Path() + "?limit=1000", "namespaces", "name"}, "node-id": {api.Topology.Path(), "nodes", "node_id"}}
 
-// inArgs is what arguments take, by their word in a verb's use.
+// inArgs lists the sources of values for arguments, by their word in a verb's use.
 var inArgs = map[string]listed{"DB": databases, "DATABASE": databases, "ENTITY": entities, "SUBJECT": entities, "RID": {api.Memories.Path(), "items", "rid"},
 	"SESSION": {api.Sessions.Path(), "sessions", "session_id"}, "CONFLICT": {api.Conflicts.Path(), "conflicts", "conflict_id"}, "TRIGGER": {api.Triggers.Path(), "triggers", "trigger_id"}}
 

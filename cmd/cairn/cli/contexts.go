@@ -85,7 +85,7 @@ func (c Contexts) Dir() string {
 	return filepath.Dir(c.path)
 }
 
-// Names are those of the contexts, sorted.
+// Names returns the names of the contexts, sorted.
 func (c Contexts) Names() []string { return slices.Sorted(maps.Keys(c.All)) }
 
 // Named is a context by its name.

@@ -23,7 +23,7 @@ type endpoint struct {
 	kind kind
 }
 
-// kind is what answers at an endpoint.
+// kind says which protocol answers at an endpoint.
 type kind int
 
 const (
@@ -126,8 +126,8 @@ func (t *Target) find(ctx context.Context) ([]endpoint, error) {
 	return found, nil
 }
 
-// ask says what answers; a URL is a gateway's if anything does. A port that speaks TLS where none was asked for, or the other way round, still
-// has a kind: the call that follows says what is wrong with it.
+// ask says what answers; a URL is a gateway's if anything does. A port that speaks TLS where none was asked for, or the
+// other way round, still has a kind: the call that follows says what is wrong with it.
 func (e endpoint) ask(ctx context.Context, secured *tls.Config) kind {
 	nc, err := (&net.Dialer{}).DialContext(ctx, "tcp", e.host)
 	if err != nil {
@@ -202,8 +202,8 @@ func (t *Target) wiresBehind(ctx context.Context, at string) (out []string, err 
 	return out, nil
 }
 
-// gatewayBehind asks a wire port for the gateway of its node. The gateway is on the host that the port was reached at: the node's own name for
-// it may mean nothing here.
+// gatewayBehind asks a wire port for the gateway of its node. The gateway is on the host that the port was reached at:
+// the node's own name for it may mean nothing here.
 func (t *Target) gatewayBehind(ctx context.Context, port string) (string, error) {
 	host, _, err := net.SplitHostPort(port)
 	if err != nil {

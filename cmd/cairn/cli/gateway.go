@@ -15,7 +15,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// Scheme is how the URL of a gateway begins.
+// Scheme returns the scheme of a gateway's URL.
 func Scheme(secure bool) string {
 	if secure {
 		return "https://"
@@ -133,8 +133,8 @@ func Call[Q, A any](ctx context.Context, t *Target, op api.Of[Q, A], body any) (
 	return answer, err
 }
 
-// Cluster reads the cluster's status, into an api.ClusterStatus or as JSON. A gateway tells a stranger only whether it is ready, so a missing
-// token is an error.
+// Cluster reads the cluster's status, into an api.ClusterStatus or as JSON. A gateway tells a stranger only whether it
+// is ready, so a missing token is an error.
 func (t *Target) Cluster(ctx context.Context, answer any) error {
 	if _, err := t.URL(ctx); err != nil {
 		return err

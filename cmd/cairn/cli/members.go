@@ -25,7 +25,7 @@ func Voters(s *api.ClusterStatus, answering bool) (n int) {
 // Megabytes is a number of bytes as people read it.
 func Megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
 
-// Damage is what a node found damaged, and one thing heals or has healed.
+// Damage describes damage that a node found, and its repair.
 type Damage struct {
 	Says, Heals string // Says goes behind the node's name
 	Healed      bool

@@ -29,7 +29,7 @@ func (a Addresses) Write(home string) error {
 	return syncwriter.Replace(filepath.Join(home, addressFile), append(b, '\n'), 0o600)
 }
 
-// Running is where the node of the home listens, or did when it ran last.
+// Running holds the addresses of the home's node, or those of its last run.
 func (t *Target) Running() (Addresses, error) {
 	if err := t.ownHome(); err != nil {
 		return Addresses{}, err
@@ -48,8 +48,8 @@ func (t *Target) Running() (Addresses, error) {
 	return a, nil
 }
 
-// ownHome refuses the home of the working directory when others may have made it: a node of theirs would get what this command sends. A home
-// that the user has named is taken.
+// ownHome refuses the home of the working directory when others may have made it: a node of theirs would get what this
+// command sends. A home that the user has named is taken.
 func (t *Target) ownHome() error {
 	if t.Home != DefaultHome {
 		return nil
@@ -60,7 +60,7 @@ func (t *Target) ownHome() error {
 	return nil
 }
 
-// Ready is what stdout says when the node serves.
+// Ready is the line that stdout gets when the node serves.
 type Ready struct {
 	Ready        bool   `json:"ready"`
 	NodeID       uint32 `json:"node_id"`

@@ -7,9 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// Shown is a writer for people. It shows the control characters that a text holds, as \u001b for the one that begins a terminal's commands, and
-// passes on line feeds and tabs. Characters that reverse the direction of what follows are shown too. In JSON the same escapes mean the
-// same text, so that programs read what they read before. Commands print through it whatever they print; what draws on the terminal itself uses Raw.
+// Shown is a writer for people. It shows the control characters that a text holds, as \u001b for the one that begins a
+// terminal's commands, and passes on line feeds and tabs. Characters that reverse the direction of what follows are
+// shown too. In JSON the same escapes mean the same text, so that programs read what they read before. Commands print
+// through it whatever they print; what draws on the terminal itself uses Raw.
 func Shown(w io.Writer) io.Writer { return &shown{w: w} }
 
 type shown struct {

@@ -20,7 +20,7 @@ const (
 	ExitUsage  = 2
 )
 
-// Streams are what every command reads and prints to: results go to out, everything else to err.
+// Streams holds every command's input and outputs: results go to out, everything else to err.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
@@ -55,7 +55,7 @@ func (u usageError) Unwrap() error { return u.error }
 // Usage marks an error as the caller's: the call is wrong as typed.
 func Usage(err error) error { return usageError{err} }
 
-// Usagef is such an error with a text of its own.
+// Usagef makes such an error with a formatted text.
 func Usagef(format string, args ...any) error { return Usage(fmt.Errorf(format, args...)) }
 
 // hinted is an error that knows what to do about it.

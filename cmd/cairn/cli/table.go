@@ -62,7 +62,7 @@ func Lines(w io.Writer, rows [][]string) error {
 	return nil
 }
 
-// colours are those of cells that say what is wrong with a node, or special about it.
+// colours maps cells that report a problem or a role of a node to their colours.
 var colours = map[string]lipgloss.Color{"Leader": "10", "NO": "9", "DIVERGED": "9"}
 
 func drawTable(w io.Writer, head []string, rows [][]string) error {
@@ -91,7 +91,7 @@ func drawTable(w io.Writer, head []string, rows [][]string) error {
 	return err
 }
 
-// widthOf is how many columns a terminal has; 0 when it does not say.
+// widthOf returns the number of columns of a terminal; 0 when it is unknown.
 func widthOf(w io.Writer) int {
 	f, ok := Raw(w).(*os.File)
 	if !ok {
@@ -110,7 +110,7 @@ func IsTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// OrDash is a text, or what stands in a table where there is none.
+// OrDash returns the text, or a dash for an empty one.
 func OrDash(s string) string {
 	if s == "" {
 		return "-"

@@ -167,7 +167,7 @@ func (t *Target) With(ctx context.Context, f func(context.Context, *client.Clien
 	return errors.Join(t.advised(err), c.Close())
 }
 
-// Secure is how TLS is spoken; nil when it is not.
+// Secure returns the TLS configuration; nil without TLS.
 func (t *Target) Secure() (*tls.Config, error) {
 	if t.trust != nil || !t.TLS && t.CA == "" {
 		return t.trust, nil

@@ -7,7 +7,8 @@ import (
 	"text/template"
 )
 
-// inTemplates are what templates may call beside what all may: line is a text without line breaks, of so many characters at most.
+// inTemplates holds the functions of templates in addition to the standard ones: line cuts a text to so many
+// characters, without line breaks.
 var inTemplates = template.FuncMap{"line": func(most int, text string) string {
 	r := []rune(strings.Join(strings.Fields(text), " "))
 	return string(r[:min(len(r), most)])

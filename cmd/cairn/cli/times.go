@@ -35,8 +35,8 @@ var timeNames = sync.OnceValue(func() map[string]bool {
 	return names
 })
 
-// withTimes is JSON whose times are RFC 3339 in UTC: a gateway answers in Unix seconds, and repeats some of them as X_iso, which is left out. The
-// order of fields stays. What is no JSON stays as it is.
+// withTimes is JSON whose times are RFC 3339 in UTC: a gateway answers in Unix seconds, and repeats some of them as
+// X_iso, which is left out. The order of fields stays. What is no JSON stays as it is.
 func withTimes(raw []byte) []byte {
 	var out bytes.Buffer
 	d := json.NewDecoder(bytes.NewReader(raw))
@@ -118,8 +118,8 @@ var ago = regexp.MustCompile(`^(\+?)(\d{1,6})([smhdw])( ago)?$`)
 
 var units = map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour, "w": 7 * 24 * time.Hour}
 
-// ParseTime reads a time as all flags take it: as requests have it (RFC 3339, a date, Unix seconds), or as the time that has passed since, 2h or
-// 3d; with a plus the time until then.
+// ParseTime reads a time as all flags take it: as requests have it (RFC 3339, a date, Unix seconds), or as the time
+// that has passed since, 2h or 3d; with a plus the time until then.
 func ParseTime(text string, now time.Time) (time.Time, error) {
 	if m := ago.FindStringSubmatch(strings.TrimSpace(text)); m != nil && (m[1] == "" || m[4] == "") {
 		n, err := strconv.Atoi(m[2])

@@ -25,8 +25,9 @@ const (
 	askedEnough = 3                // attempts of a node that is a member already: it knows the others, and starts without DNS
 )
 
-// FindPeers fills cluster.peers from the SRV records that cluster.peers_srv names, this node's own among them. A node with an empty home waits until there are
-// as many as cluster.peers_expected says: members found a cluster together, and with fewer there could be two.
+// FindPeers fills cluster.peers from the SRV records that cluster.peers_srv names, this node's own among them. A node
+// with an empty home waits until there are as many as cluster.peers_expected says: members found a cluster together,
+// and with fewer there could be two.
 func (f *File) FindPeers(ctx context.Context, dns *net.Resolver, log *slog.Logger) error {
 	c := &f.Cluster
 	if c.PeersSRV == "" {
@@ -65,7 +66,7 @@ func (f *File) WithoutSelf() error {
 	}
 	own := slices.IndexFunc(c.Peers, func(p filePeer) bool { return p.Addr == c.AdvertiseAddr })
 	if own < 0 {
-		return fmt.Errorf("cluster.advertise_addr %q is none of the members that %s names: %s", c.AdvertiseAddr, c.PeersSRV, addresses(c.Peers))
+		return fmt.Errorf("cluster.advertise_addr %q is not among the members that %s names: %s", c.AdvertiseAddr, c.PeersSRV, addresses(c.Peers))
 	}
 	c.Peers = slices.Delete(c.Peers, own, own+1)
 	return nil

@@ -31,7 +31,7 @@ type server struct {
 	ForwardWrites *bool    `toml:"forward_writes" default:"over HTTP only" doc:"Whether a follower forwards writes to the leader. Unset: it forwards those that come over HTTP, and refuses those over the wire with the leader's address; true: it forwards both; false: it refuses both, over HTTP with 307."`
 	Lenient       bool     `toml:"lenient" default:"false" doc:"false: requests with unknown fields, values of the wrong type or numbers out of range are refused, and the error names the field; true: accepted, as clients of the first gateways (0.7 and before) rely on: unknown fields and values of the wrong type are ignored, numbers are kept as sent. Unreadable dates are always refused."`
 	CORSOrigins   []string `toml:"cors_origins" default:"none" doc:"Origins of web pages that may send requests to the gateway."`
-	MasterToken   *bool    `toml:"master_token" default:"false for new homes" doc:"Whether the cluster secret is an admin token of database \"default\". Unset: false for a home that is made from now on, and true, with a warning, for an older one. Where it is false a node makes an admin token in data_dir/token, if there is none."`
+	MasterToken   *bool    `toml:"master_token" default:"false for new homes" doc:"Whether the cluster secret is an admin token of database \"default\". Unset: false for a new home, and true, with a warning, for an older one. When it is false the node makes an admin token in data_dir/token, if there is none."`
 }
 
 type cluster struct {
@@ -39,9 +39,9 @@ type cluster struct {
 	Role          string `toml:"role" default:"voter" doc:"voter or read_replica."`
 	ClusterPort   int    `toml:"cluster_port" default:"7440 with peers, else none" doc:"Port of the other members. A node without peers opens none unless it is set."`
 	Bind          string `toml:"bind" default:"server.bind" doc:"Address that the peer port listens on."`
-	AdvertiseAddr string `toml:"advertise_addr" doc:"host:port that peers dial; required when the peer port listens on every address. Clients are told its host too."`
-	AdvertiseWire string `toml:"advertise_wire" default:"host of advertise_addr, wire_port" doc:"host:port of the wire port, as clients are told it."`
-	AdvertiseHTTP string `toml:"advertise_http" default:"host of advertise_addr, http_port" doc:"host:port of the gateway, as clients are told it."`
+	AdvertiseAddr string `toml:"advertise_addr" doc:"host:port that peers dial; required when the peer port listens on every address. The node reports its host to clients too."`
+	AdvertiseWire string `toml:"advertise_wire" default:"host of advertise_addr, wire_port" doc:"host:port of the wire port, as the node reports it to clients."`
+	AdvertiseHTTP string `toml:"advertise_http" default:"host of advertise_addr, http_port" doc:"host:port of the gateway, as the node reports it to clients."`
 	timings
 	Secret          string `toml:"cluster_secret" secret:"true" env:"CAIRN_CLUSTER_SECRET,CAIRN_CLUSTER_CLUSTER_SECRET,YANTRIKDB_CLUSTER_SECRET" default:"that of data_dir/cluster.secret" doc:"Shared by all members, at least 32 characters: cairn cluster secret makes one. A node without peers makes one at its first start."`
 	SecretFile      string `toml:"cluster_secret_file" doc:"File with the secret, instead of cluster_secret."`
@@ -51,7 +51,7 @@ type cluster struct {
 	InsecurePeers   bool   `toml:"insecure_peers" default:"false" doc:"Whether members may talk in plain text over a network, without [tls.cluster]: every machine on the way can then read and change all that they say. A peer port on loopback needs no TLS."`
 	ReplicationMode string `toml:"replication_mode" doc:"Accepted in older files, without effect: a write is always stored on a majority."`
 	snapshots
-	PeersSRV      string     `toml:"peers_srv" doc:"Instead of peers: the DNS name whose SRV records are all members, this one too, such as _peer._tcp.cairn-peers. It is asked when the node starts."`
+	PeersSRV      string     `toml:"peers_srv" doc:"Instead of peers: the DNS name whose SRV records are all members, this one too, such as _peer._tcp.cairn-peers. The node resolves it when it starts."`
 	PeersExpected int        `toml:"peers_expected" default:"3" unit:"members" doc:"Number of members that peers_srv must name before a node with an empty home starts: fewer could found a cluster of their own."`
 	Peers         []filePeer `toml:"peers" doc:"The other members."`
 }
@@ -127,7 +127,7 @@ type reranking struct {
 	WaitMS  int    `toml:"wait_ms" default:"500" unit:"milliseconds" doc:"How long a recall waits for it; without an answer the order stays as it was."`
 }
 
-// background is what the leader does by itself.
+// background configures the leader's background tasks.
 type background struct {
 	ThinkMinutes         *int `toml:"think_interval_minutes" default:"30" unit:"minutes" doc:"How often cognition looks through every database for conflicts, triggers and tiers; 0: never."`
 	ConsolidationMinutes *int `toml:"consolidation_interval_minutes" unit:"minutes" doc:"The older name of think_interval_minutes."`
@@ -146,5 +146,5 @@ type encryption struct {
 	KeyPath    string `toml:"key_path" env:"-" doc:"The name of key_file in older files."`
 	KeyEnv     string `toml:"key_env" doc:"Name of an environment variable with the key instead; several keys are separated by commas."`
 	KeyCommand string `toml:"key_command" secret:"true" doc:"Command that prints the key instead, run by /bin/sh."`
-	Generate   bool   `toml:"auto_generate" env:"-" default:"false" doc:"Accepted as false in older files; true is refused: a key stored beside the data protects nothing."`
+	Generate   bool   `toml:"auto_generate" env:"-" default:"false" doc:"Accepted as false in older files; true is refused: a key stored next to the data protects nothing."`
 }

@@ -107,7 +107,8 @@ func (k key) set(f *File, text string) (err error) {
 	return err
 }
 
-// HexKeyEnv is where other servers' set-ups have the master key. It counts where nothing else names one.
+// HexKeyEnv is the environment variable with the master key in other servers' set-ups. It counts when nothing else
+// names a key.
 const HexKeyEnv = "YANTRIKDB_ENCRYPTION_KEY_HEX"
 
 // override gives keys the values that the environment has for them.

@@ -20,7 +20,7 @@ const (
 	DevElection  = time.Second
 )
 
-// NodeFile is what a configuration is made of.
+// NodeFile holds the values for a new configuration file.
 type NodeFile struct {
 	NodeID                          int
 	DataDir, Bind                   string
@@ -35,7 +35,7 @@ type NodeFile struct {
 	StringPort, CovenantPort        int
 }
 
-// PortsEach is how many ports a node has of its own when several share a machine.
+// PortsEach is the number of ports of each node when several share a machine.
 const PortsEach = 10
 
 // NodeHere is node id of several that share this machine; its ports are in a row of its own behind base.
@@ -51,7 +51,8 @@ func NodeHere(data string, id, of, base int, secret string) NodeFile {
 	return n
 }
 
-// WriteHere writes the configurations of so many nodes that share this machine: nodeN.toml in a directory, with a home below it, as edit leaves it.
+// WriteHere writes the configurations of so many nodes that share this machine: nodeN.toml in a directory, with a home
+// below it, as edit leaves it.
 func WriteHere(dir string, of, base int, secret string, edit func(*NodeFile) error) (paths []string, err error) {
 	for id := 1; id <= of; id++ {
 		home := filepath.Join(dir, fmt.Sprintf("node%d", id))
@@ -137,8 +138,9 @@ func Write(path string, n NodeFile) error {
 // Loopback is a port of this machine alone.
 func Loopback(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
 
-// The first ports of rows that FreeRow gives: below the range from which the system gives outgoing connections theirs, so that nothing takes them between then
-// and their use but another's unlucky choice. Browsers refuse to open 10080, which was another service's once.
+// The first ports of rows that FreeRow gives: below the range from which the system gives outgoing connections theirs,
+// so that nothing takes them between then and their use but another's unlucky choice. Browsers refuse to open 10080,
+// which was another service's once.
 const (
 	firstPort = 10_100
 	endOfRows = 30_000
@@ -150,7 +152,8 @@ var (
 	given     atomic.Int64
 )
 
-// FreeRow finds n free ports in a row. A process gets each of them once, unless it has had all: a node that is down can start again on its own.
+// FreeRow finds n free ports in a row. A process gets each of them once, unless it has had all: a node that is down can
+// start again on its own.
 func FreeRow(n int) (base int, err error) {
 	for range 200 {
 		base = firstPort + (startPort+int(given.Add(int64(n)))-n)%(endOfRows-firstPort)

@@ -17,7 +17,7 @@ const hidden = "REDACTED"
 // that are marked `secret:"true"` and of keys that are not known, and without passwords in addresses.
 func Redacted(path string) ([]byte, error) {
 	if path == "" {
-		return nil, errors.New("a dev node has none")
+		return nil, errors.New("a dev node has no configuration file")
 	}
 	raw, err := os.ReadFile(path)
 	if err != nil {

@@ -103,7 +103,7 @@ func (f *File) peers() (out []node.Peer, err error) {
 	return out, nil
 }
 
-// embedder is what [embedding] asks for.
+// embedder opens the embedder that [embedding] configures.
 func (f *File) embedder() (embed.Embedder, error) {
 	e := f.Embedding
 	key, err := secretOf("", e.KeyFile, "embedding.key_file")
@@ -117,7 +117,7 @@ func (f *File) embedder() (embed.Embedder, error) {
 	return em, nil
 }
 
-// reranker is what [rerank] asks for.
+// reranker opens the reranker that [rerank] configures.
 func (f *File) reranker() (*rerank.Reranker, error) {
 	r := f.Rerank
 	key, err := secretOf("", r.KeyFile, "rerank.key_file")
@@ -131,7 +131,7 @@ func (f *File) reranker() (*rerank.Reranker, error) {
 	return made, nil
 }
 
-// encryption is where the master key comes from.
+// encryption returns the source of the master key.
 func (f *File) encryption() seal.Source {
 	e := f.Encryption
 	return seal.Source{File: cmp.Or(e.KeyFile, e.KeyPath), Env: e.KeyEnv, Command: e.KeyCommand}

@@ -23,7 +23,7 @@ import (
 	"github.com/cairndb/cairn/oplog/private"
 )
 
-// A finding is what a check found: what is, and what to do about it when it is not well.
+// A Finding is the result of a check: the state, and what to do about it when it is not well.
 type Finding struct {
 	Check  string `json:"check"`
 	Status string `json:"status"` // ok, warn, fail
@@ -38,7 +38,7 @@ const (
 	Fail = "fail"
 )
 
-// exam is what is looked at.
+// exam holds what the checks look at.
 type exam struct {
 	t       *cli.Target
 	path    string // of the configuration; empty for a dev node
@@ -77,7 +77,7 @@ func Command(a *cli.Streams) *cobra.Command {
 		Use: "doctor", Short: "Look for what is wrong with a node and say what to do", Args: cobra.NoArgs,
 		Long: `Look for what is wrong with a node and say what to do: configuration, ports, permissions, disk speed and space,
 certificates, peers, clocks, versions, agreement of the states, damaged files and the size of the state, and, when the node
-is stopped, its files (with --deep the hash of the whole state is computed anew). Exits with 1 when something is wrong.`,
+is stopped, its files (with --deep the hash of the whole state is computed again). Exits with 1 when something is wrong.`,
 		RunE: func(c *cobra.Command, _ []string) error { return e.examine(c.Context(), a) },
 	}
 	t.Flags(c)
@@ -264,7 +264,7 @@ func (e *exam) cluster(context.Context) (fs []Finding) {
 	return fs
 }
 
-// disputes are what a node refused of others.
+// disputes reports the messages of other members that a node rejected.
 func disputes(node uint32, all []api.Dispute) (fs []Finding) {
 	for _, d := range all {
 		fs = append(fs, Finding{"", Warn, fmt.Sprintf("node %d disputes what node %d says: %s", node, d.Peer, d.Says), cmp.Or(d.Verdict, "start the other voters: they say which of the two is wrong") + "; see deploy/runbooks/divergence.md"})
@@ -311,7 +311,7 @@ func hearsAny(s *api.ClusterStatus) bool {
 	return slices.ContainsFunc(s.Peers, func(p api.Peer) bool { return p.Reachable })
 }
 
-// farBehind is how many entries a member or an index may be behind before doctor warns.
+// farBehind is the lag, in entries, of a member or an index at which doctor warns.
 const farBehind = 10_000
 
 func (e *exam) files(ctx context.Context) []Finding {
@@ -330,13 +330,13 @@ func (e *exam) files(ctx context.Context) []Finding {
 	}
 	said := fmt.Sprintf("log %d to %d, snapshot at %d, state at %d, hash %s", at.Log.First, at.Log.Last, at.Log.Snapshot, at.State.Index, at.State.Sum)
 	if e.deep {
-		said += ", computed anew"
+		said += ", computed again"
 	}
 	return []Finding{{"", OK, said, ""}}
 }
 
-// repair is what to do about files that cannot be read, or do not fit together. Starting the node loses nothing: it moves
-// aside what it cannot read, and is brought up to date, or says what is lost and waits.
+// repair says what to do about files that cannot be read, or do not fit together. Starting the node loses nothing: it
+// moves aside what it cannot read, and is brought up to date, or says what is lost and waits.
 func (e *exam) repair() string {
 	if len(e.cfg.Member.Peers) > 0 {
 		return "see that the others are healthy (`cairn cluster status` on one of them), then start this node: what it cannot read is moved aside, and they bring it up to date"
@@ -344,7 +344,7 @@ func (e *exam) repair() string {
 	return "copy the home to a safe place, then start the node: it keeps what its files still hold, and names what is lost before it goes on; or restore a backup into an empty home with `cairn restore`"
 }
 
-// damage is what the node has found and its next start sees to.
+// damage reports damage that the node has found and its next start repairs.
 func (e *exam) damage(context.Context) (found []Finding) {
 	if e.running != nil && e.running.HoldPurge {
 		found = append(found, Finding{"", Warn, "the node's files may hold text that was purged", "the node rewrites them by itself; see deploy/runbooks/erase.md"})

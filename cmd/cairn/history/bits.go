@@ -25,13 +25,13 @@ func (b *Bits) Add(numbers ...int) {
 // Has says whether a number is in.
 func (b Bits) Has(n int) bool { return b.in.ContainsInt(n) }
 
-// Len is how many there are.
+// Len returns the number of elements.
 func (b Bits) Len() int { return int(b.in.GetCardinality()) }
 
-// IsZero says whether there is none.
+// IsZero says whether the set is empty.
 func (b Bits) IsZero() bool { return b.in.IsEmpty() }
 
-// Without are those that are not in other.
+// Without returns the elements that are not in other.
 func (b Bits) Without(other Bits) Bits { return Bits{*roaring.AndNot(&b.in, &other.in)} }
 
 // join puts all of other in.

@@ -24,10 +24,10 @@ const (
 
 var kinds = []string{Lost, Twice, Missed, Behind, Back, Ghost, Disorder, Different, Silence, Broken}
 
-// maxTexts is how many violations of a kind are kept as text.
+// maxTexts limits the violations of a kind that are kept as text.
 const maxTexts = 10
 
-// A Verdict is what a history shows.
+// A Verdict is the result of checking a history.
 type Verdict struct {
 	Seconds    float64             `json:"seconds"`
 	Acked      int                 `json:"acknowledged"` // numbers in sets, and writes of registers
@@ -126,7 +126,7 @@ func (c *checker) take(r Record) error {
 	case Final:
 		c.final(r)
 	default:
-		return fmt.Errorf("op %q is none of a history", r.Op)
+		return fmt.Errorf("unknown operation %q in the history", r.Op)
 	}
 	return nil
 }

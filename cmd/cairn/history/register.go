@@ -8,13 +8,13 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// registerSum is what is left of a register that was closed: what it may be in the end.
+// registerSum holds the values that a closed register may have in the end.
 type registerSum struct{ may []int }
 
 // orderTimeout bounds the search for an order of one register's operations.
 const orderTimeout = 20 * time.Second
 
-// model is a number that is what was written last, 0 at first.
+// model is the register's model: a number, the last one written, 0 at first.
 var model = porcupine.Model{
 	Init: func() any { return 0 },
 	Step: func(state, input, output any) (bool, any) {

@@ -1,13 +1,13 @@
 package history
 
-// setSum is what is left of a set that was closed.
+// setSum summarises a closed set.
 type setSum struct {
 	acked Bits
 	must  Bits // has to be there in the end: what was acknowledged, and what was seen
 	may   Bits // may be there
 }
 
-// A member is what is known of one number of a set.
+// A member records what the history says of one number of a set.
 type member struct {
 	begun int64  // when it was first asked for
 	acked int64  // when it was first acknowledged; -1 for never

@@ -24,10 +24,11 @@ type value struct {
 	given Given
 }
 
-// Given is what flags of fields were given, by field.
+// Given holds the flags that were given, by field.
 type Given map[string][]string
 
-// Flags adds flags to a verb, each for a field of an operation's request. What they mean, what holds without them and what they may be stand with the fields.
+// Flags adds flags to a verb, each for a field of an operation's request. What they mean, what holds without them and
+// what they may be stand with the fields.
 func Flags(fs *pflag.FlagSet, op *api.Op, flags map[string]string) Given {
 	given := Given{}
 	for name, of := range flags {
@@ -47,8 +48,8 @@ func (g Given) Body(fields field.Object) map[string]any {
 	return body
 }
 
-// Into puts what was given into the message of the binary protocol that carries the request: MemoryType has what memory_type was given. Its dates
-// are Unix seconds, and its free-form values are JSON.
+// Into puts what was given into the message of the binary protocol that carries the request: MemoryType has what
+// memory_type was given. Its dates are Unix seconds, and its free-form values are JSON.
 func (g Given) Into(fields field.Object, message any) error {
 	for name, value := range g.Body(fields) {
 		raw, slot := value.(json.RawMessage), slotOf(message, name)
@@ -128,7 +129,7 @@ func (v *value) Set(text string) error {
 	return nil
 }
 
-// Type is what help calls the value.
+// Type returns the name that help gives the value.
 func (v *value) Type() string {
 	k := v.f.Kind
 	switch {

@@ -7,7 +7,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// list is the verbs that people were thought of for: shorter names, chosen columns, examples. A group's verbs stand together.
+// list holds the verbs with hand-picked names, columns and examples. A group's verbs stand together.
 var list = []verb{
 	{use: "remember TEXT...", short: "Store a memory; - reads it from standard input", op: api.Remember.Op, args: []string{"text"}, shows: []string{"rid"}, send: remember,
 		not: []string{"certainty", "emotional_state", "embedding", "temporal_kind", "tier"}}, // given by programs alone
@@ -26,7 +26,7 @@ To erase, purge: POST /v1/admin/purge, with a token of scope owner.`},
 	{use: "correct RID [TEXT]", op: api.Correct.Op, args: []string{"rid", "new_text"},
 		names: map[string]string{"new_importance": "importance", "new_valence": "valence", "metadata_merge": "metadata"}, shows: []string{"rid", "revision"},
 		example: `  cairn correct RID "Bob leads payments" --reason "Alice moved on"`},
-	{use: "undo RID", short: "Take a memory back to what it was before a correction", op: api.Undo.Op, args: []string{"rid"}, shows: []string{"rid", "restored", "text"},
+	{use: "undo RID", short: "Restore a memory to the state before a correction", op: api.Undo.Op, args: []string{"rid"}, shows: []string{"rid", "restored", "text"},
 		long: "cairn history lists a memory's revisions with their numbers. A memory that was forgotten cannot be brought back.\n\nA script that does not know whether its undo happened runs it again with the same --key: it is done once. With --expected-revision it is refused if the memory was corrected since it was read.", example: `  cairn undo RID
   cairn undo RID --revision 0
   cairn undo RID --expected-revision 2 --key monday-1`},
@@ -129,5 +129,5 @@ var walk = []string{"kind", "drive_id", "since_rid", "order"}
 var groups = map[string]string{
 	"sessions":  "Sessions, a client's stretches of work: list, show, start, end, draft",
 	"conflicts": "Contradictions between memories: list, resolve",
-	"triggers":  "Triggers, matters that deserve attention: list, history, deliver, acknowledge, act, dismiss",
+	"triggers":  "Triggers, things an agent should act on: list, history, deliver, acknowledge, act, dismiss",
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// TestEveryOperationOfMemoriesIsAVerb: an operation of the table that HTTP offers and that is about memories is a verb, once or under several names.
+// TestEveryOperationOfMemoriesIsAVerb: an operation of the table that HTTP offers and that is about memories is a verb,
+// once or under several names.
 func TestEveryOperationOfMemoriesIsAVerb(t *testing.T) {
 	all := verbs()
 	for _, s := range api.Subjects {
@@ -42,8 +43,8 @@ func TestAVerbWithoutARow(t *testing.T) {
 	}
 }
 
-// TestVerbsNameFieldsThatAre: arguments, columns and flags are fields of the operation. A field that must be there can be given, each flag has a
-// name of its own, and every field that is part of a path is an argument.
+// TestVerbsNameFieldsThatAre: arguments, columns and flags are fields of the operation. A field that must be there can
+// be given, each flag has a name of its own, and every field that is part of a path is an argument.
 func TestVerbsNameFieldsThatAre(t *testing.T) {
 	for _, v := range verbs() {
 		v.described() // panics where a column is no field of the answer

@@ -1,6 +1,6 @@
-// Package sample is what `cairn dev --sample` stores so that a newcomer has something to ask: two hundred memories of an invented team over a
-// year, with sessions, relations, corrections and a contradiction. It writes through a node's gateway as any client does, and knows nothing of the
-// node; cmd/cairn calls it.
+// Package sample holds what `cairn dev --sample` stores so that a newcomer has something to ask: 200 memories of a fictional team over a
+// year, with sessions, relations, corrections and a contradiction. It writes through a node's gateway as any client
+// does, and knows nothing of the node; cmd/cairn calls it.
 package sample
 
 import (
@@ -45,8 +45,9 @@ type row struct {
 // halfLife keeps what happened a year ago in reach: the usual week would have let it fade.
 const halfLife = 4000 // hours
 
-// Store stores the sample, unless it is there, and says how many memories it stored. A call that was interrupted is taken up by the next of the same
-// day: relations and sessions are the same ones when they are stored again, and so are memories with an idempotency key.
+// Store stores the sample, unless it is there, and says how many memories it stored. A call that was interrupted is
+// taken up by the next of the same day: relations and sessions are the same ones when they are stored again, and so are
+// memories with an idempotency key.
 func Store(ctx context.Context, t *cli.Target, now time.Time) (stored int, err error) {
 	var there struct {
 		Total uint64 `json:"total"`
@@ -79,7 +80,8 @@ func Store(ctx context.Context, t *cli.Target, now time.Time) (stored int, err e
 			return stored, err
 		}
 	}
-	named, others, err := remember(ctx, t, rows, func(r row) bool { return !inSessions(r) }, "sample", day) // they would join a session that is open
+	// they would join a session that is open
+	named, others, err := remember(ctx, t, rows, func(r row) bool { return !inSessions(r) }, "sample", day)
 	if stored += others; err != nil {
 		return stored, err
 	}

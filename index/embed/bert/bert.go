@@ -13,8 +13,9 @@
 // asks for something else is refused by the name of what it asks for. No file is trusted: sizes are bounded, each tensor has the shape
 // that config.json needs, and no token is larger than the table of words.
 //
-// The same text has the same vector, to the last bit, on the same machine, whatever is embedded beside it and however many goroutines embed.
-// Processors with AVX2 and those without differ by less than 1e-5; vectors travel in the log, so replicas do not depend on that.
+// The same text has the same vector, to the last bit, on the same machine, whatever is embedded beside it and however
+// many goroutines embed. Processors with AVX2 and those without differ by less than 1e-5; vectors travel in the log, so
+// replicas do not depend on that.
 package bert
 
 import (

@@ -321,7 +321,8 @@ func TestInt8(t *testing.T) {
 	}
 }
 
-// BenchmarkMiniLM measures a model of the sizes of MiniLM-L6, 22.7 million numbers, on one core: a text of 16 tokens, with the two around it.
+// BenchmarkMiniLM measures a model of the sizes of MiniLM-L6, 22.7 million numbers, on one core: a text of 16 tokens,
+// with the two around it.
 func BenchmarkMiniLM(b *testing.B) {
 	s := samples(b)[0]
 	s.Config = berttest.Config{Type: "bert", Hidden: 384, Layers: 6, Heads: 12, Inner: 1536, Vocab: 30522, Positions: 512, Types: 2, Act: "gelu"}

@@ -98,7 +98,8 @@ func (l *linear) add(x []float32) {
 	}
 }
 
-// attend adds to each row of out what the tokens of a text look up in one another, head by head. qkv holds a row of queries, keys and values a token.
+// attend adds to each row of out what the tokens of a text look up in one another, head by head. qkv holds a row of
+// queries, keys and values a token.
 func (m *Model) attend(s *space, qkv, out []float32) {
 	h := m.shape.Hidden
 	n, d := len(out)/h, h/m.shape.Heads

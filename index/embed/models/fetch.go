@@ -18,7 +18,7 @@ import (
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// Hub is where models are fetched from, unless a mirror is named.
+// Hub is the URL that models are fetched from, unless a mirror is named.
 const Hub = "https://huggingface.co"
 
 const (
@@ -29,7 +29,7 @@ const (
 )
 
 // ErrWrong marks a file that is not the one that the table has.
-var ErrWrong = errors.New("not the file that was asked for")
+var ErrWrong = errors.New("not the requested file")
 
 // A Fetcher brings models into a folder. The zero values of Client and Mirror stand for the default client and the hub.
 type Fetcher struct {
@@ -40,13 +40,13 @@ type Fetcher struct {
 	Told func(f File, had, got int64)
 }
 
-// Dir is where a model is, or will be.
+// Dir returns the directory of a model, whether or not it exists.
 func (f *Fetcher) Dir(m *Model) string { return filepath.Join(f.Folder, m.Name) }
 
-// Part is where a model's files are while it is not whole.
+// Part returns the directory of a model's files while it is incomplete.
 func (f *Fetcher) Part(m *Model) string { return f.Dir(m) + retained }
 
-// URL is where a file of a model is fetched from.
+// URL returns the URL of a model's file.
 func (f *Fetcher) URL(m *Model, file File) (string, error) {
 	base := f.Mirror
 	if base == "" {
@@ -169,7 +169,7 @@ func wrong(path string, err error) error {
 	if e := os.Remove(path); e != nil && !errors.Is(e, os.ErrNotExist) {
 		return errors.Join(err, e)
 	}
-	return fmt.Errorf("%w; it was removed, and the next attempt fetches it anew", err)
+	return fmt.Errorf("%w; it was removed, and the next attempt fetches it again", err)
 }
 
 func length(path string) int64 {

@@ -4,8 +4,9 @@
 //	header                   JSON: name → {dtype, shape, data_offsets}, and __metadata__, which is ignored
 //	data                     the tensors' numbers, little-endian, each tensor at its offsets
 //
-// The file is not trusted: it is at most 4 GiB, a header is at most 16 MiB and 65,536 tensors, and each tensor has to lie inside the data, be as long as
-// its shape says and share no byte with another. No memory is taken for a tensor before that is known. Tensors are read when they are asked for.
+// The file is not trusted: it is at most 4 GiB, a header is at most 16 MiB and 65,536 tensors, and each tensor has to
+// lie inside the data, be as long as its shape says and share no byte with another. No memory is taken for a tensor
+// before that is known. Tensors are read when they are asked for.
 package safetensors
 
 import (

@@ -48,7 +48,8 @@ func parseCharsmap(raw []byte) (*charsmap, error) {
 // Of a character with its marks, what is shorter than this is looked up as a whole.
 const maxCluster = 6
 
-// normalize replaces what the map knows: a character with the marks behind it when it knows these together, and every character by itself otherwise.
+// normalize replaces what the map knows: a character with the marks behind it when it knows these together, and every
+// character by itself otherwise.
 func (m *charsmap) normalize(s string) string {
 	if len(m.trie) == 0 {
 		return s

@@ -1,7 +1,8 @@
 // Package boltfile checks the bbolt file in which Bleve lists its segments, before bbolt opens it.
 //
 // bbolt trusts every byte of it: it panics in a goroutine of its own when a page is not what it should be, which no caller can
-// recover, so the process would end at each start and the index could not be made anew. Check walks the same pages first and returns an error instead.
+// recover, so the process would end at each start and the index could not be made anew. Check walks the same pages
+// first and returns an error instead.
 //
 // The file is pages of equal size. A page begins with its number u64, flags u16, count of elements u16 and the number of
 // pages it continues on u32. Pages 0 and 1 are metas: magic, version, page size, flags u32 each, then root page u64,

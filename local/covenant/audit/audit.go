@@ -1,4 +1,4 @@
-// Package audit is the record of one node's requests and refusals: a pair of files that vouch for each other.
+// Package audit records one node's requests and refusals in an event file and its hash chain.
 //
 // events.jsonl holds one compact JSON event a line. events.chain.jsonl holds one anchor for each:
 //

@@ -38,7 +38,7 @@ func (l *Log) path(name string) string { return filepath.Join(l.dir, name) }
 // pair is the two files.
 type pair struct{ events, chain *journal.File }
 
-// openPair opens the files, or others beside them, whose names have a suffix.
+// openPair opens the files, or, with a suffix, others next to them.
 func (l *Log) openPair(open func(path, place string, keys *seal.Ring) (*journal.File, error), suffix string) (p pair, err error) {
 	if p.events, err = open(l.path(eventsFile+suffix), LinePlace, l.keys); err != nil {
 		return p, err
@@ -62,7 +62,7 @@ func (l *Log) sealed(name string, f *journal.File) error {
 	return nil
 }
 
-// ending is what reading one of the files came to.
+// ending holds the result of reading one of the files.
 type ending struct {
 	lines uint64
 	whole int64  // bytes of complete lines

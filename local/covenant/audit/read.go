@@ -58,7 +58,7 @@ func (l *Log) Each(visit func(*Event)) error {
 	return nil
 }
 
-// A Place is where a line begins, for reading on from there.
+// A Place is the offset of a line, to read on from there.
 type Place int64
 
 // Last gives the places of the newest wanted events, oldest first: at most limit, none older than since.
@@ -84,7 +84,7 @@ func (r *Reader) Last(limit uint64, since uint64, wanted func(*Event) bool) (out
 	return out, err
 }
 
-// step is how much of a file is read backwards at once, unless a line is longer.
+// step is the number of bytes that are read backwards at once, unless a line is longer.
 const step = 64 << 10
 
 // backwards walks the complete lines, each with its newline, from the last to the first.

@@ -13,7 +13,7 @@ import (
 	"github.com/cairndb/cairn/local/covenant/journal"
 )
 
-// A Report says whether the two files still vouch for each other.
+// A Report says whether the event file and its hash chain still match.
 type Report struct {
 	Events   uint64   `json:"events"`
 	Anchors  uint64   `json:"anchors"`

@@ -1,8 +1,8 @@
 // Package journal is files of lines that only grow: the mailbox, the tokens and the audit log of one node lie in such files.
 //
 // A File is the bytes: each line is sealed on a node that encrypts, lines are appended all or none, and a file may be replaced by a new
-// one. A Journal is a File whose lines are JSON values of one type: it is replayed when it is opened, and values that are committed to it are on
-// disk before Commit returns.
+// one. A Journal is a File whose lines are JSON values of one type: it is replayed when it is opened, and values that
+// are committed to it are on disk before Commit returns.
 //
 // A line that a crash tore has no newline. Replay cuts it off, for no client was ever answered for it; audit, whose two files must agree,
 // looks at both first. Neither a File nor a Journal has a lock: their owners have. One process has a file.
@@ -21,7 +21,7 @@ import (
 // MaxLine is far above any line of ours: a request's text can be no longer than its frame.
 const MaxLine = 64 << 20
 
-// gathered is how much of a file that is written anew is given to the system at once.
+// gathered is the size of a write when a file is rewritten.
 const gathered = 64 << 10
 
 // File is a file of lines, open for more.
@@ -40,7 +40,7 @@ func Open(path, place string, keys *seal.Ring) (*File, error) {
 	return open(&File{path: path, place: place, keys: keys}, 0)
 }
 
-// Create makes a file anew. Its lines are gathered, and written whole when Flush returns.
+// Create makes a file, or empties the one that is there. Its lines are gathered, and written whole when Flush returns.
 func Create(path, place string, keys *seal.Ring) (*File, error) {
 	return open(&File{path: path, place: place, keys: keys, gather: gathered}, os.O_TRUNC)
 }
@@ -57,7 +57,7 @@ func open(f *File, flag int) (_ *File, err error) {
 	return f, nil
 }
 
-// Size is how many bytes the file has.
+// Size returns the file's size in bytes.
 func (f *File) Size() int64 { return f.size }
 
 // Lines are the lines of a file as they are stored (see kit.Lines).
@@ -65,7 +65,7 @@ func Lines(r io.ReaderAt) iter.Seq2[[]byte, error] {
 	return kit.Lines(io.NewSectionReader(r, 0, 1<<62), MaxLine)
 }
 
-// Lines are those of the file as it is now.
+// Lines returns the lines of the file as it is now.
 func (f *File) Lines() iter.Seq2[[]byte, error] { return Lines(f.file) }
 
 // Append writes lines behind the others. When one cannot be written, none is.
@@ -103,7 +103,7 @@ func (f *File) Cut(size int64) error {
 	return f.broken
 }
 
-// Sync brings the written lines to the disk. It may be called beside any other method.
+// Sync brings the written lines to the disk. It may be called during any other method.
 func (f *File) Sync() error { return f.file.Sync() }
 
 // Changed says whether another process has written to the file, or has put another one in its place.

@@ -74,8 +74,8 @@ func (j *Journal[T]) Commit(values ...T) error {
 	return nil
 }
 
-// Replace writes the file anew, with these values, and goes on in the new one. When that fails the old one goes on, unless it is not known
-// which of the two a crash would leave.
+// Replace rewrites the file with these values, and goes on in the new one. When that fails the old one goes on, unless
+// it is not known which of the two a crash would leave.
 func (j *Journal[T]) Replace(values ...T) error {
 	fresh, err := Create(j.path+".new", j.place, j.keys)
 	if err != nil {

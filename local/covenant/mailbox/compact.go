@@ -39,7 +39,8 @@ func (b *Box) compact() {
 	}
 }
 
-// events are those that make this state. Finished tasks and cached results come first, because later tasks are answered from them.
+// events returns the events that make this state. Finished tasks and cached results come first, because later tasks are
+// answered from them.
 func (b *Box) events() (all []event) {
 	for _, id := range b.finished {
 		if k := b.tasks[id]; k != nil {

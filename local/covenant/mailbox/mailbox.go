@@ -247,7 +247,7 @@ func (b *Box) Queue(who string, wanted func(Entry) bool) (entries []Entry) {
 	return append(entries, leased...)
 }
 
-// Results are those that wait for a sender, oldest first, at most limit. They stay.
+// Results returns the results that wait for a sender, oldest first, at most limit. They stay.
 func (b *Box) Results(sender string, limit uint64) (out []json.RawMessage) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -22,7 +22,7 @@ import (
 	"runtime/debug"
 )
 
-// Program is what a run needs of its surroundings.
+// Program holds a run's environment.
 type Program struct {
 	Args     []string // behind the program's name
 	In       *os.File
@@ -112,7 +112,7 @@ func Main(p Program) int {
 // The linker may set these: -X github.com/cairndb/cairn/local/process/standalone.linkedID=…
 var linkedID, linkedTime string
 
-// Version is what this build calls itself, and when it was made.
+// Version returns this build's version and date.
 func Version() (id, built string) {
 	info, ok := debug.ReadBuildInfo()
 	if ok {

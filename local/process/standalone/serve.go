@@ -88,7 +88,8 @@ func launch(o *options, p Program) error {
 	return launchError(said, err, c.Process)
 }
 
-// launchError is why a daemon does not serve, as it has reported. A daemon that reports nothing in time is killed.
+// launchError returns the reason that a daemon reported for not serving. A daemon that reports nothing in time is
+// killed.
 func launchError(said []byte, err error, pr *os.Process) error {
 	switch {
 	case len(said) > 0:

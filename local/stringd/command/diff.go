@@ -104,7 +104,7 @@ func compare(a, b []string) (out []change) {
 	return out
 }
 
-// common is how many lines x from i and y from j have in common, in order; nil where the table would be too large.
+// common returns a table: the number of lines that x from i and y from j share, in order; nil if it would be too large.
 func common(x, y []string) (left [][]int32) {
 	if len(x)*len(y) > diffCells {
 		return nil

@@ -187,7 +187,7 @@ func (c *call) back() (string, error) {
 	return under("Back to "+c.nameOf(last), last.text), nil
 }
 
-// again reads a page anew.
+// again reads a page again.
 func (c *call) again(p *page) (*page, error) {
 	if p.path == "" {
 		return c.memoryPage(p.uri)

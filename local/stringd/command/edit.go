@@ -213,7 +213,7 @@ func (c *call) save(e edit, said, content string) (string, error) {
 	return said + "\n---\n" + diff(e.text, content) + "\n---\nUse /undo to revert.", nil
 }
 
-// cause is why the system refused, without the path that it names: it may be a temporary one.
+// cause returns the system's error without its path, which may be a temporary one.
 func cause(err error) error {
 	if why := syscall.Errno(0); errors.As(err, &why) {
 		return why

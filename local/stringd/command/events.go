@@ -14,7 +14,7 @@ func eventFamily() []def {
 	}
 }
 
-// listedEvents is how many events a list shows.
+// listedEvents limits the events in a list.
 const listedEvents = 50
 
 func (c *call) events() (string, error) {

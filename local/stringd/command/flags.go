@@ -129,7 +129,7 @@ func (r *flagReader) back() (more bool, err error) {
 	return true, nil
 }
 
-// refuses is why a value is not valid for the flag; nil when it is.
+// refuses returns an error if a value is not valid for the flag.
 func (k *flag) refuses(value string) error {
 	var err error
 	switch {

@@ -109,7 +109,7 @@ func navigationFamily() []def {
 	return []def{{name: "nav", usage: "/nav [menu|page|scaffold]", about: "menus and shortcuts", run: (*call).nav}}
 }
 
-// menuPreview is how many entries the list of menus shows of each.
+// menuPreview limits the entries of each menu in the list of menus.
 const menuPreview = 5
 
 func (c *call) nav() (string, error) {

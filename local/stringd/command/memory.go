@@ -142,7 +142,8 @@ func memo(f func(*call, ask) (view, error), known ...flag) func(*call) (string, 
 
 // adapt reads flags, decides on the namespace, and answers --help and --json.
 func adapt(f func(*call, ask) (view, error), namespace func(*call) string, known []flag) func(*call) (string, error) {
-	if !slices.ContainsFunc(known, func(f flag) bool { return f.name == afterFlag.name }) { // every command can be told how new its answer must be
+	// every command can be told how new its answer must be
+	if !slices.ContainsFunc(known, func(f flag) bool { return f.name == afterFlag.name }) {
 		known = append(known, afterFlag, consistencyFlag)
 	}
 	known = append(known, nsFlag, jsonFlag, helpFlag)
@@ -247,7 +248,7 @@ func headline(m *oplog.Memory) string {
 	return fmt.Sprintf("%s · %s · %s", m.RID, m.Created.Time().Format(time.DateOnly), tierOf(m))
 }
 
-// indented is what a memory says, below its line: its beginning, or with full all of it.
+// indented returns a memory's text below its line: the beginning, or with full all of it.
 func indented(m *oplog.Memory, full bool) string {
 	text := strings.TrimSpace(m.Text)
 	if r := []rune(text); !full && len(r) > cutText {

@@ -19,7 +19,7 @@ import (
 // fieldRef is a {name} or {...args} in an author's text.
 var fieldRef = regexp.MustCompile(`\{(\.\.\.args|[A-Za-z_][\w-]*)\}`)
 
-// maxResponse is how much of an answer is read.
+// maxResponse limits the bytes read of an answer.
 const maxResponse = 10 << 20
 
 // http asks the action's host. Only this one may be asked where the door lets no other be.

@@ -15,7 +15,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// maxFile is how large a document may be.
+// maxFile limits the size of a document.
 const maxFile = 10 << 20
 
 // locate turns a path as typed into a file's, and holds it to where the agent may be.
@@ -65,7 +65,8 @@ func (s *Session) inside(real string) bool {
 	return false
 }
 
-// Roots are where agents' homes and allowed directories may lie. All paths in it are without links.
+// Roots holds the directories in which agents' homes and allowed directories may lie. All paths in it are without
+// links.
 type Roots struct {
 	dirs   []string // homes first
 	homes  string   // of agents that chose none

@@ -66,7 +66,7 @@ func actionIDs(d *sfmd.Document) []string {
 	return each(d.Actions, func(a sfmd.Action) string { return a.ID })
 }
 
-// maxIncludes is how deep includes may go.
+// maxIncludes limits the depth of includes.
 const maxIncludes = 16
 
 // include is another file's block in place of a directive.

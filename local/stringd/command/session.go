@@ -14,7 +14,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// An Agent is whom a command runs for.
+// An Agent issues commands.
 type Agent struct {
 	ID      string
 	Home    string
@@ -99,7 +99,7 @@ func NewSession(set *Settings, t Topic) *Session {
 // Meta describes the session's document; nil without one.
 func (s *Session) Meta() *Meta { return s.meta.Load() }
 
-// CWD is where the session's shell is; empty when it has none.
+// CWD returns the working directory of the session's shell; empty when it has none.
 func (s *Session) CWD() string {
 	if p := s.cwd.Load(); p != nil && s.shell.Alive() {
 		return *p

@@ -32,7 +32,7 @@ func (c *call) exec() (string, error) {
 	return c.report(out)
 }
 
-// once runs a line in a shell of its own.
+// once runs a line in its own shell.
 func (c *call) once(line, dir string) (out shell.Out, err error) {
 	err = c.program(c.ctx, func(ctx context.Context) (err error) {
 		out, err = shell.Once(ctx, shell.Line{Text: line, Dir: dir, Environ: c.environ(), Timeout: c.set.Timeout})
@@ -65,7 +65,8 @@ func (s *Session) report(out shell.Out) (string, error) {
 	return text, nil
 }
 
-// workDir is where relative paths begin: the directory opened last, else the document's, else home.
+// workDir returns the directory that relative paths start from: the directory opened last, else the document's, else
+// home.
 func (s *Session) workDir() string {
 	switch {
 	case s.dir != "":

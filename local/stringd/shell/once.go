@@ -12,7 +12,7 @@ import (
 	"github.com/cairndb/cairn/local/child"
 )
 
-// Line is one command for a shell of its own.
+// Line is one command for its own shell.
 type Line struct {
 	Text    string
 	Dir     string
@@ -46,7 +46,7 @@ func Once(ctx context.Context, l Line) (Out, error) {
 	return out, err
 }
 
-// maxArgument is what the system surely takes as one argument; a longer line is read from a pipe.
+// maxArgument is a length that every system accepts as one argument; a longer line is read from a pipe.
 const maxArgument = 100 << 10
 
 // pipe gives a file that reads as text.
@@ -62,7 +62,7 @@ func pipe(text string) (*os.File, error) {
 	return r, nil
 }
 
-// status is what $? would say of a program that has ended; -1 for one that was not started.
+// status returns the value of $? for an ended program; -1 for one that was not started.
 func status(p *os.ProcessState) int {
 	if p == nil {
 		return -1

@@ -23,7 +23,7 @@ import (
 	"github.com/creack/pty"
 )
 
-// MaxOutput is how much of a command's output is kept.
+// MaxOutput limits the kept part of a command's output.
 const MaxOutput = 1 << 20
 
 // Out is the result of a command.
@@ -57,7 +57,7 @@ func New(cfg Config) *Shell {
 	return &Shell{cfg: cfg}
 }
 
-// ErrClosed is what a closed shell answers.
+// ErrClosed is the error of a closed shell.
 var ErrClosed = errors.New("the shell is closed")
 
 // Alive says whether a bash is running.

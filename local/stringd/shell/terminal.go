@@ -180,7 +180,7 @@ func (l *live) drain() {
 	drained(done, l.tty)
 }
 
-// linger is how long output may come after its program's end.
+// linger limits the time for output after its program's end.
 const linger = 500 * time.Millisecond
 
 // drained waits until the reader of a file is done. A process that left the session may have its other end still: then until

@@ -177,8 +177,9 @@ func TestEveryPointIsReached(t *testing.T) {
 	}
 }
 
-// TestDamageIsFound flips bits of a backup's state and of its range of the log, plain and sealed. Verify, which restores it, names the file; or the bit is one of
-// the few of the compression that mean nothing. It never makes another state.
+// TestDamageIsFound flips bits of a backup's state and of its range of the log, plain and sealed. Verify, which
+// restores it, names the file; or the bit is one of the few of the compression that mean nothing. It never makes
+// another state.
 func TestDamageIsFound(t *testing.T) {
 	t.Parallel()
 	for name, keys := range map[string]*seal.Ring{"plain": nil, "sealed": seal.Ephemeral([]seal.Master{seal.NewMaster()})} {

@@ -13,8 +13,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Files visits the files below a directory with what can be read in them: the bytes of each, and of a store's table, whose blocks are compressed, keys and values
-// as well, those that later ones hide and no reader is given included.
+// Files visits the files below a directory with what can be read in them: the bytes of each, and of a store's table,
+// whose blocks are compressed, keys and values as well, those that later ones hide and no reader is given included.
 func Files(t testing.TB, dir string, visit func(path string, held []byte)) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

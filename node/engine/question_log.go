@@ -14,9 +14,9 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// asked remembers which questions this node was asked and how well they were answered, so that an operator can see what clients
-// ask often and the database answers badly. It lies in memory alone: a restart loses it, and no question is logged or replicated.
-type asked struct {
+// questionLog counts the questions that clients asked this node and how well it answered them, so that an operator can see what clients
+// ask often and the database answers badly. It is held in memory only: a restart loses it, and no question is logged or replicated.
+type questionLog struct {
 	mu  sync.Mutex
 	all map[question]*answered
 }
@@ -39,11 +39,11 @@ const (
 	maxAskedText = 1024 // bytes; longer questions are rarely asked twice
 )
 
-func newAsked() *asked { return &asked{all: map[question]*answered{}} }
+func newQuestionLog() *questionLog { return &questionLog{all: map[question]*answered{}} }
 
 func fold(text string) string { return strings.Join(strings.Fields(strings.ToLower(text)), " ") }
 
-func (k *asked) note(db oplog.DB, namespace, text string, hits []index.Hit, at time.Time) {
+func (k *questionLog) note(db oplog.DB, namespace, text string, hits []index.Hit, at time.Time) {
 	folded := fold(text)
 	if folded == "" || len(folded) > maxAskedText {
 		return
@@ -68,7 +68,7 @@ func (k *asked) note(db oplog.DB, namespace, text string, hits []index.Hit, at t
 }
 
 // shrink is called with mu held.
-func (k *asked) shrink() {
+func (k *questionLog) shrink() {
 	times := make([]time.Time, 0, len(k.all))
 	for _, a := range k.all {
 		times = append(times, a.last)
@@ -83,7 +83,7 @@ func (k *asked) shrink() {
 }
 
 // gaps lists the questions of this node, however often each was asked.
-func (k *asked) gaps(db oplog.DB, namespace string) (list []api.Gap) {
+func (k *questionLog) gaps(db oplog.DB, namespace string) (list []api.Gap) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for q, a := range k.all {
@@ -103,7 +103,7 @@ const (
 
 // gaps lists the questions of this node and of the others.
 func (s *Service) gaps(ctx context.Context, c api.Caller, q *api.GapsRequest) (*api.GapList, error) {
-	lists := [][]api.Gap{s.asked.gaps(c.DB, q.Namespace)}
+	lists := [][]api.Gap{s.questions.gaps(c.DB, q.Namespace)}
 	if !q.Here && !c.Asked {
 		for _, got := range askOthers(ctx, s, c, api.Gaps, &api.GapsRequest{Namespace: q.Namespace, MaxTop: math.MaxFloat64, Limit: maxList, Here: true}) {
 			if got != nil {

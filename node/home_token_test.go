@@ -11,8 +11,9 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestTheClusterSecretIsNoToken: in new homes clients cannot show the cluster secret, and each home has an admin token of its own, which all members
-// know. A home that has a state and no such token is of a time when the secret was one: there it stays one.
+// TestTheClusterSecretIsNoToken: in new homes clients cannot show the cluster secret, and each home has an admin token
+// of its own, which all members know. A home with a state and without such a token is older: there the secret is a
+// token, and stays one.
 func TestTheClusterSecretIsNoToken(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

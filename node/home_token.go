@@ -18,15 +18,15 @@ import (
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// openTokens decides, before the home has a state, what clients may show. A home that is made now has an admin token of its own in HOME/token, and the
-// cluster secret is a key of members alone. A home with a state and no such token is of a time when the secret was an admin token, and stays so.
+// openTokens decides, before the home has a state, which tokens clients may use. A new home has its own admin token in HOME/token, and only
+// members use the cluster secret. A home with a state and without such a token is older: there the secret is an admin token, and stays one.
 func (n *Node) openTokens() error {
 	path := filepath.Join(n.cfg.Home, "token")
 	if n.cfg.Tokens.ByHome {
 		old := !there(path) && (there(filepath.Join(n.cfg.Home, home.StateDir)) || there(filepath.Join(n.cfg.Home, "raft")))
 		n.cfg.Tokens.NoMaster, n.cfg.Tokens.Mint = !old, !old
 		if old {
-			n.log.Warn("the cluster secret is an admin token, because this home is of a time when it was: make tokens for clients, and set master_token = false in [server]")
+			n.log.Warn("the cluster secret is an admin token, as in older versions: make tokens for clients, and set master_token = false in [server]")
 		}
 	}
 	if !n.cfg.Tokens.Mint {
@@ -44,7 +44,7 @@ func there(path string) bool {
 	return !errors.Is(err, os.ErrNotExist)
 }
 
-// homeToken is the text of HOME/token, blank without one.
+// homeToken reads HOME/token; it returns a blank text when there is none.
 func homeToken(dir string) (string, error) {
 	raw, err := private.Read(filepath.Join(dir, "token"))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -53,11 +53,11 @@ func homeToken(dir string) (string, error) {
 	return strings.TrimSpace(string(raw)), nil
 }
 
-// mint has the cluster know the token of HOME/token. The text is on disk before the log learns its hash, so a crash between the two leaves a token that
-// the next start registers. A token that was revoked stays so.
-func (n *Node) mint(ctx context.Context) error {
+// ensureHomeToken registers the token of HOME/token with the cluster. The text is on disk before the log has its hash,
+// so a crash between the two leaves a token that the next start registers. A revoked token stays revoked.
+func (n *Node) ensureHomeToken(ctx context.Context) error {
 	text, err := homeToken(n.cfg.Home)
-	if err != nil || text == "" { // somebody removed it
+	if err != nil || text == "" { // an operator removed it
 		return err
 	}
 	op := &oplog.CreateToken{Hash: access.HashToken(text), DB: oplog.DefaultDB, Label: fmt.Sprintf("home of node %d", n.cfg.Member.NodeID),
