@@ -62,7 +62,7 @@ type Index struct {
 	dirs map[oplog.DB][]string // that an earlier run left, until Open has returned
 
 	stop   context.CancelFunc // of the task that closes what is idle
-	closer sync.WaitGroup
+	closer sync.WaitGroup     // waits for it, and for indexes that are being opened in the background
 }
 
 // remaking is what Remake has to do, and what came while it is at it; mu of the index guards both maps.

@@ -23,7 +23,7 @@ type opening struct {
 	done   chan struct{}
 }
 
-// openings are those under way; mu of the index guards the map.
+// openings holds those under way; mu of the index guards the map.
 type openings struct {
 	opening map[oplog.DB]*opening
 	openers chan struct{} // holds a token for each that is in the background
@@ -95,7 +95,7 @@ func (x *Index) openLater(id oplog.DB, list memories) {
 	if o == nil {
 		o = &opening{left: touched{}, done: make(chan struct{})}
 		x.opening[id] = o
-		go x.openInTurn(id, o)
+		x.closer.Go(func() { x.openInTurn(id, o) })
 	}
 	x.mu.Unlock()
 	x.leave(id, list)

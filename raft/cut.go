@@ -10,7 +10,7 @@ import (
 
 // CutBehind deletes all records before an index from this member's log and from the log's files, and all snapshots that
 // end before it. Otherwise members that join would be sent memories that were erased from the state there. Of the
-// records that are kept for readers it leaves what erased makes of them: nil leaves a record as it is.
+// records up to the index that are kept for readers it leaves what erased makes of them: nil leaves a record as it is.
 func (n *Node) CutBehind(index uint64, erased func(index uint64, data []byte) ([]byte, error)) error {
 	behind := func() (bool, error) {
 		first, err := n.logs.FirstIndex()
@@ -30,7 +30,7 @@ func (n *Node) CutBehind(index uint64, erased func(index uint64, data []byte) ([
 	if yes, err := behind(); err != nil || yes {
 		return errors.Join(err, fmt.Errorf("the log still holds records before %d", index))
 	}
-	if err := n.disk.Try(func() error { return n.logs.Erase(index, erased) }); err != nil {
+	if err := n.disk.Try(func() error { return n.logs.Erase(index+1, erased) }); err != nil {
 		return err
 	}
 	return n.snaps.reap(index)

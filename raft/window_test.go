@@ -138,7 +138,7 @@ func TestTheWindowOfTheLog(t *testing.T) {
 			if err := k.n.CutBehind(purge, emptied); err != nil {
 				t.Fatal(err)
 			}
-			if left := k.read(); len(left) != 66 || slices.ContainsFunc(left[:60], func(s string) bool { return s != "emptied" }) || left[65] != k.sm.items()[len(k.sm.items())-1] {
+			if left := k.read(); len(left) != 66 || slices.ContainsFunc(left[:61], func(s string) bool { return s != "emptied" }) || left[65] != k.sm.items()[len(k.sm.items())-1] {
 				t.Errorf("purged: the window has %q", left)
 			}
 			if n := holds(t, logDir(k.cfg.Dir), "entry-158"); n != 0 {
@@ -146,7 +146,7 @@ func TestTheWindowOfTheLog(t *testing.T) {
 			}
 			k.propose(165, 170)
 			k.reopen()
-			if left := k.read(); len(left) != 71 || left[59] != "emptied" || left[60] == "emptied" {
+			if left := k.read(); len(left) != 71 || left[60] != "emptied" || left[61] == "emptied" {
 				t.Errorf("purged, after a start: the window has %q", left)
 			}
 		})

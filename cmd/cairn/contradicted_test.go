@@ -75,7 +75,7 @@ func TestAContradictedMemberAsksTheOthers(t *testing.T) {
 	}) {
 		t.Fatalf("status:\n%s\n%s", status(stays), cairntest.TailOf(old.Log.String(), 3000))
 	}
-	if out := status(old); !strings.Contains(out, fmt.Sprintf("node %d  disputes what node %d says", old.Line.NodeID, stays.Line.NodeID)) || !strings.Contains(out, "too few other voters say yet") {
+	if out := status(old); !strings.Contains(out, fmt.Sprintf("node %d  disputes what node %d says", old.Line.NodeID, stays.Line.NodeID)) || !strings.Contains(out, "too few other voters have answered") {
 		t.Errorf("its own status:\n%s", out)
 	}
 	if !strings.Contains(old.Log.String(), `level=ERROR msg="refused what a peer sent, and changed nothing"`) {

@@ -20,7 +20,7 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// requests is what each row's opcode is requests with: every field that is not named has a value of its own. A row
+// requests holds a request for each row's opcode: every field that is not named has a value of its own. A row
 // whose opcode is missing here fails the test.
 var requests = map[wire.Op]wire.Message{
 	wire.OpRemember:      &wire.Remember{},
