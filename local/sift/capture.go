@@ -71,7 +71,7 @@ func capture(ctx context.Context, c *call) (any, error) {
 // patience is how long a write may take before its client is told: hooks wait for a second. Large ones take longer to
 // travel, and their senders know it.
 func patience(size int) time.Duration {
-	return 900*time.Millisecond + time.Duration(size>>20)*250*time.Millisecond
+	return 900*time.Millisecond + time.Duration(size>>20)*time.Second
 }
 
 func (c *call) heard() (h heard, err error) {
