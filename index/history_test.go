@@ -34,7 +34,8 @@ func (l *log) add(db oplog.DB, ops ...oplog.Op) {
 }
 
 func remember(rid, text string) *oplog.Remember {
-	return &oplog.Remember{RID: rid, Text: text, Namespace: "default", Importance: .5, HalfLife: 604800, Type: "semantic", Created: oplog.At(now)}
+	return &oplog.Remember{Content: oplog.Content{RID: rid, Text: text, Namespace: "default", Importance: .5, HalfLife: 604800, Type: "semantic",
+		Created: oplog.At(now)}}
 }
 
 var vocabulary = strings.Fields(`garden river violin harbor winter letter bridge candle market engine painter doctor island

@@ -20,7 +20,7 @@ func (in *question) hits(ranked []rank.Scored) (found []Hit, left int) {
 	if in.q.Bare {
 		for i, s := range ranked {
 			c := in.cols.at(s.Row)
-			hits[i].Memory = &oplog.Memory{Seq: c.seq, RID: c.RID.String(), Created: oplog.Time(c.Created)}
+			hits[i].Memory = &oplog.Memory{Seq: c.seq, Content: oplog.Content{RID: c.RID.String(), Created: oplog.Time(c.Created)}}
 		}
 		return hits, 0
 	}

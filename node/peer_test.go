@@ -199,10 +199,10 @@ func TestNoNameStopsANode(t *testing.T) {
 		}
 	}
 	for name, op := range map[string]oplog.Op{
-		"rid":   &oplog.Remember{RID: long, Text: "t", Namespace: "default"},
+		"rid":   &oplog.Remember{Content: oplog.Content{RID: long, Text: "t", Namespace: "default"}},
 		"src":   &oplog.Relate{ID: "e", Src: long, Dst: "d", Type: "t"},
 		"op_id": &oplog.Foreign{OpID: long, Type: "strange"},
-		"key":   &oplog.Remember{RID: "r", Text: "t", Namespace: "default"},
+		"key":   &oplog.Remember{Content: oplog.Content{RID: "r", Text: "t", Namespace: "default"}},
 	} {
 		e := oplog.Entry{Node: 1, DB: oplog.DefaultDB, Ops: []oplog.Op{op}}
 		if name == "key" {

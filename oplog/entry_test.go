@@ -7,7 +7,7 @@ import (
 )
 
 func FuzzDecodeRecord(f *testing.F) {
-	body, err := Entry{DB: 1, Key: "k", Ops: []Op{&Remember{RID: "m", Text: "t"}, &Forget{RID: "m"}}}.Encode()
+	body, err := Entry{DB: 1, Key: "k", Ops: []Op{&Remember{Content: Content{RID: "m", Text: "t"}}, &Forget{RID: "m"}}}.Encode()
 	if err != nil {
 		f.Fatal(err)
 	}

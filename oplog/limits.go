@@ -128,21 +128,7 @@ func boundOfList(t reflect.Type, tag string) bound {
 }
 
 func boundOfStruct(t reflect.Type) bound {
-	type inner struct {
-		check bound
-		at    uintptr
-		name  string
-	}
-	var all []inner
-	for i := range t.NumField() {
-		f := t.Field(i)
-		if strings.HasPrefix(f.Tag.Get("msgpack"), "-") {
-			continue
-		}
-		if check := boundOf(f.Type, f.Tag.Get("max")); check != nil {
-			all = append(all, inner{check, f.Offset, t.Name() + "." + f.Name})
-		}
-	}
+	all := innerBounds(t, t.Name(), 0)
 	return func(p unsafe.Pointer, _ string) *Error {
 		for i := range all {
 			if err := all[i].check(unsafe.Add(p, all[i].at), all[i].name); err != nil {
@@ -151,6 +137,29 @@ func boundOfStruct(t reflect.Type) bound {
 		}
 		return nil
 	}
+}
+
+// An innerBound is the bound of a field, which its errors name.
+type innerBound struct {
+	check bound
+	at    uintptr
+	name  string
+}
+
+// innerBounds lists the bounds of a struct's fields, those of embedded structs among them.
+func innerBounds(t reflect.Type, name string, at uintptr) (all []innerBound) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if strings.HasPrefix(f.Tag.Get("msgpack"), "-") {
+			continue
+		}
+		if f.Anonymous {
+			all = append(all, innerBounds(f.Type, name, at+f.Offset)...)
+		} else if check := boundOf(f.Type, f.Tag.Get("max")); check != nil {
+			all = append(all, innerBound{check, at + f.Offset, name + "." + f.Name})
+		}
+	}
+	return all
 }
 
 func checkSize(n, most int, field string) *Error {

@@ -3,31 +3,11 @@ package oplog
 // Remember stores one memory: flat, in the order in which the log has it. Everything that chance, the clock or a model
 // decides is in it already.
 type Remember struct {
-	RID          string    `msgpack:"rid" subject:"" max:"name"`
-	Text         string    `msgpack:"tx" max:"text"`
-	Type         string    `msgpack:"ty,omitempty" max:"name"`
-	Importance   float64   `msgpack:"im,omitempty"`
-	HalfLife     float64   `msgpack:"hl,omitempty"` // seconds
-	Valence      float64   `msgpack:"va,omitempty"`
-	Certainty    float64   `msgpack:"ce,omitempty"`
-	Namespace    string    `msgpack:"ns,omitempty" max:"name"` // never empty once proposed: the service fills in "default"
-	Domain       string    `msgpack:"do,omitempty" max:"name"`
-	Source       string    `msgpack:"so,omitempty" max:"name"`
-	Emotion      string    `msgpack:"em,omitempty" max:"name"`
-	Metadata     []byte    `msgpack:"md,omitempty" max:"metadata"` // JSON
-	Tier         string    `msgpack:"ti,omitempty" max:"name"`
-	Owner        string    `msgpack:"ow,omitempty" max:"name"`
-	Session      string    `msgpack:"se,omitempty" max:"name"` // empty: the namespace's active session, if there is one
-	Speaker      string    `msgpack:"sp,omitempty" max:"name"`
-	Due          Time      `msgpack:"du,omitempty"`
-	TemporalKind string    `msgpack:"tk,omitempty" max:"name"`
-	Created      Time      `msgpack:"at"`
-	Updated      Time      `msgpack:"up,omitempty"` // 0: Created
-	Vector       Vector    `msgpack:"ve,omitempty"`
-	Extractor    uint8     `msgpack:"xv,omitempty"` // version of the extractor that found Entities; 0 for none
-	Entities     []Mention `msgpack:"xe,omitempty"`
-	Claims       []Claim   `msgpack:"-"` // that the text states: they travel in a Stated beside it
-	Was          *History  `msgpack:"ws,omitempty"`
+	Content  `subject:""`
+	Vector   Vector    `msgpack:"ve,omitempty"`
+	Entities []Mention `msgpack:"xe,omitempty"`
+	Claims   []Claim   `msgpack:"-"` // that the text states: they travel in a Stated beside it
+	Was      *History  `msgpack:"ws,omitempty"`
 
 	// Key is the memory's own idempotency key, where a batch gives each of its memories one. A memory whose key is known
 	// is not stored again: its Result names the first one and has not Changed. Another one under the key fails the entry.
@@ -38,14 +18,7 @@ type Remember struct {
 // A History is what a memory went through before it was imported. Apply stores it as it is: the memory joins no active session and its
 // text is not read again.
 type History struct {
-	Status    Status        `msgpack:"s,omitempty"` // Active or Consolidated
-	Into      string        `msgpack:"in,omitempty"`
-	Order     uint64        `msgpack:"so,omitempty"`
-	Accessed  Time          `msgpack:"la,omitempty"`
-	Accesses  uint64        `msgpack:"ac,omitempty"`
-	Revision  uint32        `msgpack:"rv,omitempty"`
-	Merged    uint32        `msgpack:"mg,omitempty"`
-	Reason    string        `msgpack:"fr,omitempty" max:"text"`
+	Past
 	Revisions []Revision    `msgpack:"rs,omitempty"`
 	Claims    []StoredClaim `msgpack:"cl,omitempty"` // those that the memory's text states
 }

@@ -49,41 +49,52 @@ func (v Vector) Floats() []float32 {
 	return f
 }
 
-// A Memory is one record as the state holds it: flat, in the order in which its row is encoded. Its vector lies beside it (View.Vector).
+// A Memory is one record as the state holds it. Its vector lies beside it (View.Vector).
 type Memory struct {
-	Seq          Seq      `msgpack:"q"`
-	RID          string   `msgpack:"r"`
-	Text         string   `msgpack:"x"`
-	Type         string   `msgpack:"t,omitempty"`
-	Status       Status   `msgpack:"s,omitempty"`
-	Importance   float64  `msgpack:"i,omitempty"`
-	HalfLife     float64  `msgpack:"h,omitempty"` // seconds
-	Valence      float64  `msgpack:"v,omitempty"`
-	Certainty    float64  `msgpack:"c,omitempty"`
-	Namespace    string   `msgpack:"n,omitempty"`
-	Domain       string   `msgpack:"d,omitempty"`
-	Source       string   `msgpack:"u,omitempty"`
-	Emotion      string   `msgpack:"e,omitempty"`
-	Metadata     []byte   `msgpack:"m,omitempty"` // JSON
-	Tier         string   `msgpack:"ti,omitempty"`
-	Owner        string   `msgpack:"ow,omitempty"`
-	Session      string   `msgpack:"se,omitempty"`
-	Order        uint64   `msgpack:"so,omitempty"` // place in the session, from 0
-	Speaker      string   `msgpack:"sp,omitempty"`
-	Created      Time     `msgpack:"ca"`
-	Updated      Time     `msgpack:"ua"`
-	Accessed     Time     `msgpack:"la"`
-	Accesses     uint64   `msgpack:"ac,omitempty"`
-	Due          Time     `msgpack:"du,omitempty"`
-	TemporalKind string   `msgpack:"tk,omitempty"`
-	Into         string   `msgpack:"in,omitempty"` // rid of the memory this one was merged into
-	Revision     uint32   `msgpack:"rv,omitempty"` // how often it was corrected
-	Extractor    uint8    `msgpack:"xv,omitempty"`
-	Entities     []string `msgpack:"xe,omitempty"`
-	Claims       []string `msgpack:"xc,omitempty"` // ids of those its text states and no other's did before
-	Merged       uint32   `msgpack:"mg,omitempty"` // made of so many others
-	Reason       string   `msgpack:"fr,omitempty"` // why it was forgotten
-	Keys         []string `msgpack:"ik,omitempty"` // idempotency keys under which it was stored and corrected, for a purge
+	Seq Seq `msgpack:"q"`
+	Content
+	Past
+	Entities []string `msgpack:"xe,omitempty"`
+	Claims   []string `msgpack:"xc,omitempty"` // ids of those its text states and no other's did before
+	Keys     []string `msgpack:"ik,omitempty"` // idempotency keys under which it was stored and corrected, for a purge
+}
+
+// Content holds what is said of a memory when it is stored: operation and row have the same fields. What a client may say, and under
+// which name, is declared in node/api's Draft.
+type Content struct {
+	RID          string  `msgpack:"rid" subject:"" max:"name"`
+	Text         string  `msgpack:"tx" max:"text"`
+	Type         string  `msgpack:"ty,omitempty" max:"name"`
+	Importance   float64 `msgpack:"im,omitempty"`
+	HalfLife     float64 `msgpack:"hl,omitempty"` // seconds
+	Valence      float64 `msgpack:"va,omitempty"`
+	Certainty    float64 `msgpack:"ce,omitempty"`
+	Namespace    string  `msgpack:"ns,omitempty" max:"name"` // never empty once proposed: the service fills in "default"
+	Domain       string  `msgpack:"do,omitempty" max:"name"`
+	Source       string  `msgpack:"so,omitempty" max:"name"`
+	Emotion      string  `msgpack:"em,omitempty" max:"name"`
+	Metadata     []byte  `msgpack:"md,omitempty" max:"metadata"` // JSON
+	Tier         string  `msgpack:"ti,omitempty" max:"name"`
+	Owner        string  `msgpack:"ow,omitempty" max:"name"`
+	Session      string  `msgpack:"se,omitempty" max:"name"` // empty in an operation: the namespace's active session, if there is one
+	Speaker      string  `msgpack:"sp,omitempty" max:"name"`
+	Due          Time    `msgpack:"du,omitempty"`
+	TemporalKind string  `msgpack:"tk,omitempty" max:"name"`
+	Created      Time    `msgpack:"at"`
+	Updated      Time    `msgpack:"up,omitempty"` // 0 in an operation: Created
+	Extractor    uint8   `msgpack:"xv,omitempty"` // version of the extractor that found the entities; 0 for none
+}
+
+// Past holds what happened to a memory since: a new one has none of it, an imported one brings it along.
+type Past struct {
+	Status   Status `msgpack:"s,omitempty"`
+	Order    uint64 `msgpack:"od,omitempty"` // place in the session, from 0
+	Accessed Time   `msgpack:"la,omitempty"`
+	Accesses uint64 `msgpack:"ac,omitempty"`
+	Into     string `msgpack:"in,omitempty"`            // rid of the memory this one was merged into
+	Revision uint32 `msgpack:"rv,omitempty"`            // how often it was corrected
+	Merged   uint32 `msgpack:"mg,omitempty"`            // made of so many others
+	Reason   string `msgpack:"fr,omitempty" max:"text"` // why it was forgotten
 }
 
 // A Revision is the state of a memory before a correction.

@@ -179,8 +179,8 @@ func (s *session) remember(ctx context.Context, id, text, answer string, sources
 	}
 	t := oplog.At(at)
 	_, err = write(ctx, s.srv, api.KeepIntent, &api.KeepIntentRequest{Key: "covenant/" + id,
-		Memory: &oplog.Remember{RID: id, Text: text, Type: "episodic", Namespace: oplog.CovenantNamespace, Tier: "working", Owner: s.peer.Pubkey,
-			Source: "covenant", Metadata: meta, Created: t},
+		Memory: &oplog.Remember{Content: oplog.Content{RID: id, Text: text, Type: "episodic", Namespace: oplog.CovenantNamespace,
+			Tier: "working", Owner: s.peer.Pubkey, Source: "covenant", Metadata: meta, Created: t}},
 		Receipt: &oplog.Receipt{ID: newID(), Payer: s.peer.Pubkey, Resource: "memory", Memory: id, Credits: credits(answer), At: t}})
 	return err
 }

@@ -226,9 +226,9 @@ func (c *call) event(o *observation) api.CapturedEvent {
 			event.Payload, event.Packed = z, true
 		}
 	}
-	return api.CapturedEvent{Event: event, Summary: &oplog.Remember{RID: rid, Text: sum.text, Type: "episodic", Importance: 0.5,
-		HalfLife: halfLife(o.tool).Seconds(), Certainty: sum.confidence, Namespace: c.ns, Domain: "general", Source: o.source,
-		Metadata: meta, Session: o.session, Created: o.at, Updated: oplog.At(time.Now())}}
+	return api.CapturedEvent{Event: event, Summary: &oplog.Remember{Content: oplog.Content{RID: rid, Text: sum.text, Type: "episodic",
+		Importance: 0.5, HalfLife: halfLife(o.tool).Seconds(), Certainty: sum.confidence, Namespace: c.ns, Domain: "general", Source: o.source,
+		Metadata: meta, Session: o.session, Created: o.at, Updated: oplog.At(time.Now())}}}
 }
 
 // zip is shared: EncodeAll may be called from any goroutine.

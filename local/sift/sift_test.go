@@ -211,7 +211,8 @@ func (s *store) capture(ctx context.Context, q *api.CaptureRequest) (*api.Captur
 func (s *store) remember(t testing.TB, namespace, text string) oplog.Seq {
 	t.Helper()
 	now := oplog.At(time.Now())
-	r, _, err := s.apply(oplog.Entry{DB: oplog.DefaultDB, Ops: []oplog.Op{&oplog.Remember{RID: oplog.NewID(), Text: text, Namespace: namespace, Importance: 0.5, Created: now, Updated: now}}})
+	r, _, err := s.apply(oplog.Entry{DB: oplog.DefaultDB, Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: oplog.NewID(), Text: text,
+		Namespace: namespace, Importance: 0.5, Created: now, Updated: now}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -152,9 +152,10 @@ func (m *storage) remember(d api.Draft) (*api.Remembered, error) {
 	if d.Created.IsZero() {
 		d.Created.Time = time.Now()
 	}
-	o, err := m.apply(oplog.Entry{Node: 1, DB: oplog.DefaultDB, Key: d.Key, Digest: []byte(d.Text), Ops: []oplog.Op{&oplog.Remember{RID: oplog.NewID(), Text: d.Text,
-		Type: d.Type, Tier: d.Tier, Source: d.Source, Namespace: d.Namespace, Importance: d.Importance, Metadata: d.Metadata,
-		Created: oplog.At(d.Created.Time), HalfLife: d.HalfLife * 3600, Certainty: d.Certainty}}})
+	o, err := m.apply(oplog.Entry{Node: 1, DB: oplog.DefaultDB, Key: d.Key, Digest: []byte(d.Text),
+		Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: oplog.NewID(), Text: d.Text, Type: d.Type, Tier: d.Tier, Source: d.Source,
+			Namespace: d.Namespace, Importance: d.Importance, Metadata: d.Metadata, Created: oplog.At(d.Created.Time),
+			HalfLife: d.HalfLife * 3600, Certainty: d.Certainty}}}})
 	if err != nil {
 		return nil, err
 	}

@@ -63,7 +63,8 @@ func TestCatchingUpIsBoundedByBytes(t *testing.T) {
 	for i := uint64(2); len(batch) < imports; i++ {
 		e := oplog.Entry{DB: oplog.DefaultDB}
 		for n := range rows {
-			e.Ops = append(e.Ops, &oplog.Remember{RID: fmt.Sprintf("m%d-%d", i, n), Text: words.Text(4000), Namespace: "default", Created: oplog.Time(i)})
+			e.Ops = append(e.Ops, &oplog.Remember{Content: oplog.Content{RID: fmt.Sprintf("m%d-%d", i, n), Text: words.Text(4000),
+				Namespace: "default", Created: oplog.Time(i)}})
 		}
 		batch = append(batch, record(i, e))
 		size += oplog.RecordSize(batch[len(batch)-1].Data)

@@ -36,8 +36,8 @@ func TestNothingEntersThatMayNotBeStored(t *testing.T) {
 	for _, op := range []oplog.Op{
 		&oplog.Relate{ID: "e", Src: "a", Dst: "b", Type: "c", Weight: math.NaN()},
 		&oplog.Claim{ID: "c", Src: "a", Dst: "b", Type: "c", Weight: math.Inf(1)},
-		&oplog.Remember{RID: "m", Text: "x", Vector: make(oplog.Vector, 4<<20)},
-		&oplog.Remember{RID: "m", Text: strings.Repeat("x", 14<<20)},
+		&oplog.Remember{Content: oplog.Content{RID: "m", Text: "x"}, Vector: make(oplog.Vector, 4<<20)},
+		&oplog.Remember{Content: oplog.Content{RID: "m", Text: strings.Repeat("x", 14<<20)}},
 	} {
 		body, err := oplog.Entry{DB: oplog.DefaultDB, Ops: []oplog.Op{op}}.Encode()
 		if err != nil {

@@ -127,7 +127,8 @@ func (m *member) propose(t *testing.T, e oplog.Entry) oplog.Outcome {
 }
 
 func remember(rid string) oplog.Entry {
-	return oplog.Entry{DB: oplog.DefaultDB, Ops: []oplog.Op{&oplog.Remember{RID: rid, Text: "memory " + rid, Namespace: "default", Created: 1}}}
+	return oplog.Entry{DB: oplog.DefaultDB, Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: rid, Text: "memory " + rid,
+		Namespace: "default", Created: 1}}}}
 }
 
 // TestAnEntryIsReadable: the outcome names an index; who waits for it reads the entry, was told of it by the feed, and the

@@ -62,7 +62,8 @@ func historyOf(op *oplog.Remember, d *api.Draft) error {
 	if err := names(p.Into); err != nil {
 		return err
 	}
-	w := &oplog.History{Into: p.Into, Order: p.Order, Accessed: timeOf(p.Accessed), Accesses: p.Accesses, Revision: p.Revision, Merged: p.Merged, Reason: p.Reason}
+	w := &oplog.History{Past: oplog.Past{Into: p.Into, Order: p.Order, Accessed: timeOf(p.Accessed), Accesses: p.Accesses, Revision: p.Revision,
+		Merged: p.Merged, Reason: p.Reason}}
 	switch p.Status {
 	case "", oplog.Active.String():
 	case oplog.Consolidated.String():

@@ -123,13 +123,11 @@ func ready(d *api.Draft, now time.Time, dim int) (*oplog.Remember, error) {
 	if err := cmp.Or(finite("importance", d.Importance), finite("valence", d.Valence), finite("certainty", d.Certainty), CheckVector(d.Embedding, dim)); err != nil {
 		return nil, err
 	}
-	op := &oplog.Remember{
-		RID: d.RID, Text: d.Text, Type: d.Type, Importance: d.Importance, HalfLife: hours(d.HalfLife).Seconds(),
-		Valence: d.Valence, Certainty: d.Certainty, Namespace: cmp.Or(d.Namespace, "default"), Domain: d.Domain, Source: d.Source,
-		Emotion: d.Emotion, Metadata: d.Metadata, Tier: d.Tier, Owner: d.Owner, Session: d.Session,
+	op := &oplog.Remember{Content: oplog.Content{RID: d.RID, Text: d.Text, Type: d.Type, Importance: d.Importance,
+		HalfLife: hours(d.HalfLife).Seconds(), Valence: d.Valence, Certainty: d.Certainty, Namespace: cmp.Or(d.Namespace, "default"),
+		Domain: d.Domain, Source: d.Source, Emotion: d.Emotion, Metadata: d.Metadata, Tier: d.Tier, Owner: d.Owner, Session: d.Session,
 		Speaker: d.Speaker, TemporalKind: d.Temporal, Created: cmp.Or(atOrNone(d.Created.Time), oplog.At(now)), Updated: oplog.At(now),
-		Due: atOrNone(d.Due.Time), Vector: oplog.MakeVector(d.Embedding), Key: d.Key,
-	}
+		Due: atOrNone(d.Due.Time)}, Vector: oplog.MakeVector(d.Embedding), Key: d.Key}
 	if op.RID == "" {
 		op.RID = oplog.NewID()
 	}

@@ -23,7 +23,7 @@ func TestAMillionHitsAreFewEntries(t *testing.T) {
 	for i := range rows {
 		rid := fmt.Sprintf("m%d", i)
 		drafts = append(drafts, api.Draft{RID: rid, Text: "memory " + rid, HalfLife: 1})
-		answer = append(answer, index.Hit{Memory: &oplog.Memory{RID: rid}})
+		answer = append(answer, index.Hit{Memory: &oplog.Memory{Content: oplog.Content{RID: rid}}})
 	}
 	if err := s.Remember(t.Context(), c, drafts...); err != nil {
 		t.Fatal(err)

@@ -158,7 +158,8 @@ func TestMemoriesSurviveExport(t *testing.T) {
 	full(oplog.Active)
 	full(oplog.Consolidated)
 	for i := range 200 { // what reinforcement makes of a half-life, which is shown in hours
-		ops = append(ops, &oplog.Remember{RID: oplog.NewID(), Text: "x", Namespace: " n ", HalfLife: 604800 * math.Pow(1.2, float64(i%25)) * float64(1+i/25), Created: 1, Extractor: 1})
+		ops = append(ops, &oplog.Remember{Content: oplog.Content{RID: oplog.NewID(), Text: "x", Namespace: " n ",
+			HalfLife: 604800 * math.Pow(1.2, float64(i%25)) * float64(1+i/25), Created: 1, Extractor: 1}})
 	}
 	ops = append(ops, &oplog.Relate{ID: "edge", Src: "a", Dst: "b", Type: "knows", Weight: .3, At: 1_700_000_000_000_001, Since: 1_600_000_000_000_001})
 	if err := n.Service().Propose(t.Context(), c, ops...); err != nil {

@@ -166,9 +166,10 @@ func (t *thinker) product(sources []*oplog.Memory, vectors [][]float32) oplog.Re
 		Size int      `json:"cluster_size"`
 		Time float64  `json:"consolidation_time"`
 	}{rids, len(rids), t.snap.Now.Seconds()})
-	return oplog.Remember{RID: oplog.NewID(), Text: strings.Join(texts, " | "), Type: "semantic", Importance: min(1.1*d.Importance, 1), HalfLife: 1.5 * halfLife,
-		Valence: valence / float64(len(sources)), Certainty: .8, Namespace: best.Namespace, Domain: d.Domain, Source: d.Source, Tier: d.Tier, Owner: d.Owner,
-		Metadata: meta, Created: t.snap.Now, Updated: t.snap.Now, Vector: mean(vectors)}
+	return oplog.Remember{Content: oplog.Content{RID: oplog.NewID(), Text: strings.Join(texts, " | "), Type: "semantic",
+		Importance: min(1.1*d.Importance, 1), HalfLife: 1.5 * halfLife, Valence: valence / float64(len(sources)), Certainty: .8,
+		Namespace: best.Namespace, Domain: d.Domain, Source: d.Source, Tier: d.Tier, Owner: d.Owner, Metadata: meta, Created: t.snap.Now,
+		Updated: t.snap.Now}, Vector: mean(vectors)}
 }
 
 // mean is the arithmetic mean of vectors of one length; none gives none.

@@ -21,8 +21,9 @@ func planted(t *testing.T, propose func(...oplog.Op), namespaces ...string) {
 		word := "Word" + ns
 		rid := func(n int) string { return fmt.Sprintf("%s-%d", ns, n) }
 		for n := range 3 {
-			propose(&oplog.Remember{RID: rid(n), Text: fmt.Sprintf("%s drinks tea %d", word, n), Namespace: ns, Type: "semantic", Domain: word, Source: word, Importance: .9, HalfLife: 1,
-				Created: now - 400*24*3600*1e6 - oplog.Time(n+10*i), Due: now + 3600*1e6, Extractor: 1, Entities: []oplog.Mention{{Name: word, Type: "person"}, {Name: "Shared", Type: "person"}}})
+			propose(&oplog.Remember{Content: oplog.Content{RID: rid(n), Text: fmt.Sprintf("%s drinks tea %d", word, n), Namespace: ns,
+				Type: "semantic", Domain: word, Source: word, Importance: .9, HalfLife: 1, Created: now - 400*24*3600*1e6 - oplog.Time(n+10*i),
+				Due: now + 3600*1e6, Extractor: 1}, Entities: []oplog.Mention{{Name: word, Type: "person"}, {Name: "Shared", Type: "person"}}})
 		}
 		propose(&oplog.Claim{ID: rid(9), Namespace: ns, Src: "Shared", Type: word, Dst: word, Polarity: 1, Modality: "asserted", Extractor: word, Band: "high", Weight: 1, At: now})
 		propose(&oplog.SessionStart{ID: "s" + word, Namespace: ns, Client: word, At: now})

@@ -68,7 +68,8 @@ func (e *engine) port() *Port {
 			if d.Text == "" {
 				return nil, oplog.Errorf(oplog.Invalid, "no text")
 			}
-			return &oplog.Remember{RID: d.RID, Text: d.Text, Type: d.Type, HalfLife: d.HalfLife, Namespace: "default", Metadata: d.Metadata, Created: oplog.At(d.Created.Time), Updated: oplog.At(d.Created.Time)}, nil
+			return &oplog.Remember{Content: oplog.Content{RID: d.RID, Text: d.Text, Type: d.Type, HalfLife: d.HalfLife, Namespace: "default",
+				Metadata: d.Metadata, Created: oplog.At(d.Created.Time), Updated: oplog.At(d.Created.Time)}}, nil
 		},
 		Push: e.push, Turns: large.NewTurns(),
 		Errors: func(err error) (wire.Op, *wire.Error) {
@@ -108,8 +109,9 @@ func TestPulledIsPushed(t *testing.T) {
 	t.Parallel()
 	from, to := newEngine(t), newEngine(t)
 	at := oplog.At(time.Unix(1_700_000_000, 0))
-	from.apply(oplog.DefaultDB, &oplog.Remember{RID: "m1", Text: "the heron is back", Type: "semantic", HalfLife: 3600, Namespace: "default", Created: at, Updated: at},
-		&oplog.Remember{RID: "m2", Text: "forgotten", Namespace: "default", Created: at, Updated: at})
+	from.apply(oplog.DefaultDB, &oplog.Remember{Content: oplog.Content{RID: "m1", Text: "the heron is back", Type: "semantic", HalfLife: 3600,
+		Namespace: "default", Created: at, Updated: at}},
+		&oplog.Remember{Content: oplog.Content{RID: "m2", Text: "forgotten", Namespace: "default", Created: at, Updated: at}})
 	from.apply(oplog.DefaultDB, &oplog.Relate{ID: "e1", Src: "heron", Dst: "mill", Type: "nests_at", Weight: 1, At: at})
 	from.apply(oplog.DefaultDB, &oplog.Forget{RID: "m2", At: at})
 	from.apply(oplog.DefaultDB, &oplog.Foreign{OpID: "theirs", Type: "unheard_of", Payload: []byte(`[1]`), Actor: "a", Origin: "elsewhere"})

@@ -272,7 +272,8 @@ func TestMergedMetadataIsBounded(t *testing.T) {
 	t.Parallel()
 	s := mustOpen(t, filepath.Join(t.TempDir(), "state"))
 	defer s.Close()
-	mustApply(t, s, record(1, []oplog.Entry{{Ops: []oplog.Op{&oplog.Init{Cluster: "c"}}}, {DB: 1, Ops: []oplog.Op{&oplog.Remember{RID: "a", Text: "x"}}}}))
+	mustApply(t, s, record(1, []oplog.Entry{{Ops: []oplog.Op{&oplog.Init{Cluster: "c"}}}, {DB: 1,
+		Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: "a", Text: "x"}}}}}))
 	for i, want := range []oplog.Kind{0, oplog.TooLarge} {
 		merge := fmt.Appendf(nil, `{"m%d":"%s"}`, i, strings.Repeat("x", oplog.MaxMetadata*2/3))
 		out, err := s.Apply([]oplog.Record{record(oplog.Index(i+2), []oplog.Entry{{DB: 1, Ops: []oplog.Op{&oplog.Correct{RID: "a", Merge: merge}}}})})

@@ -40,11 +40,11 @@ func TestADroppedDatabaseIsErasedInSteps(t *testing.T) {
 	}
 	apply(0, &oplog.Init{Cluster: "c", At: 1})
 	apply(0, &oplog.CreateDB{Name: "work", At: 2})
-	apply(1, &oplog.Remember{RID: "kept", Text: "of another database", Namespace: "default", Created: 1})
+	apply(1, &oplog.Remember{Content: oplog.Content{RID: "kept", Text: "of another database", Namespace: "default", Created: 1}})
 	for n := range 50 {
 		var ops []oplog.Op
 		for i := range 50 {
-			ops = append(ops, &oplog.Remember{RID: fmt.Sprintf("m%d-%d", n, i), Text: "gone", Namespace: "default", Created: 1})
+			ops = append(ops, &oplog.Remember{Content: oplog.Content{RID: fmt.Sprintf("m%d-%d", n, i), Text: "gone", Namespace: "default", Created: 1}})
 		}
 		apply(2, ops...)
 	}

@@ -30,8 +30,10 @@ func historyOf(t *rapid.T, n, world int) []oplog.Record {
 		at++
 		switch rapid.IntRange(0, 23).Draw(t, "kind") {
 		case 0, 1, 2, 3:
-			return &oplog.Remember{RID: id("m"), Text: id("text"), Namespace: id("ns"), Session: rapid.SampledFrom([]string{"", "", "s1", "t1"}).Draw(t, "session"),
-				Created: at, Vector: rapid.SampledFrom([]oplog.Vector{nil, make(oplog.Vector, 8), make(oplog.Vector, 12)}).Draw(t, "vector"), Entities: []oplog.Mention{{Name: id("e")}}}
+			return &oplog.Remember{Content: oplog.Content{RID: id("m"), Text: id("text"), Namespace: id("ns"),
+				Session: rapid.SampledFrom([]string{"", "", "s1", "t1"}).Draw(t, "session"), Created: at},
+				Vector:   rapid.SampledFrom([]oplog.Vector{nil, make(oplog.Vector, 8), make(oplog.Vector, 12)}).Draw(t, "vector"),
+				Entities: []oplog.Mention{{Name: id("e")}}}
 		case 4:
 			text := id("new")
 			return &oplog.Correct{RID: id("m"), Text: &text, At: at}

@@ -58,18 +58,12 @@ func applyRemember(a *applying, op *oplog.Remember) oplog.Result {
 }
 
 func memoryOf(op *oplog.Remember) *oplog.Memory {
-	m := &oplog.Memory{
-		RID: op.RID, Text: op.Text, Type: op.Type, Importance: op.Importance, HalfLife: op.HalfLife,
-		Valence: op.Valence, Certainty: op.Certainty, Namespace: op.Namespace, Domain: op.Domain,
-		Source: op.Source, Emotion: op.Emotion, Metadata: op.Metadata, Tier: op.Tier, Owner: op.Owner,
-		Session: op.Session, Speaker: op.Speaker, Due: op.Due, TemporalKind: op.TemporalKind,
-		Created: op.Created, Updated: op.Updated, Accessed: op.Created, Status: oplog.Active, Extractor: op.Extractor,
-	}
+	m := &oplog.Memory{Content: op.Content, Past: oplog.Past{Status: oplog.Active, Accessed: op.Created}}
 	if m.Updated == 0 {
 		m.Updated = m.Created
 	}
-	if w := op.Was; w != nil {
-		m.Status, m.Into, m.Reason, m.Accessed, m.Accesses, m.Revision, m.Merged = w.Status, w.Into, w.Reason, w.Accessed, w.Accesses, w.Revision, w.Merged
+	if op.Was != nil {
+		m.Past = op.Was.Past
 	}
 	return m
 }

@@ -58,11 +58,12 @@ func mindOp(t *rapid.T, id func(string) string, at oplog.Time) oplog.Op {
 		return &oplog.Cognition{At: at, Conflicts: []oplog.ConflictRow{{ID: id("c"), Type: "minor", A: id("m"), B: id("m"), Detected: at}},
 			Triggers: []oplog.TriggerRow{{ID: id("t"), Cooldown: id("k"), CoolFor: 5, Created: at, Expires: at + 9}}, Expired: []string{id("t")}}
 	case 1, 2:
-		return &oplog.Cognition{At: at, Last: true, Merges: []oplog.Merge{{Into: oplog.Remember{RID: id("x"), Text: "merged", Namespace: id("ns"), Created: at, Entities: []oplog.Mention{{Name: id("e")}}},
+		return &oplog.Cognition{At: at, Last: true, Merges: []oplog.Merge{{Into: oplog.Remember{Content: oplog.Content{RID: id("x"),
+			Text: "merged", Namespace: id("ns"), Created: at}, Entities: []oplog.Mention{{Name: id("e")}}},
 			Sources: []oplog.Grounds{grounds(), grounds()}}}, Retier: []oplog.Retier{{RID: id("m"), To: "longterm"}}, Patterns: []oplog.Pattern{{Key: id("p")}}}
 	case 3:
 		return &oplog.Resolve{ID: id("c"), Strategy: rapid.SampledFrom([]string{oplog.KeepA, oplog.KeepB, oplog.KeepBoth, oplog.MergeAB, oplog.Dismiss}).Draw(t, "strategy"),
-			Merged: &oplog.Remember{RID: id("y"), Text: "both", Namespace: "ns1", Created: at}, At: at}
+			Merged: &oplog.Remember{Content: oplog.Content{RID: id("y"), Text: "both", Namespace: "ns1", Created: at}}, At: at}
 	case 4:
 		return &oplog.TriggerMove{ID: id("t"), To: oplog.TriggerStatus(rapid.IntRange(1, 5).Draw(t, "status")), At: at}
 	case 5:

@@ -83,7 +83,7 @@ func TestADatabaseOfTheSameBatch(t *testing.T) {
 		record(1, []oplog.Entry{{Ops: []oplog.Op{&oplog.Init{Cluster: "c"}}}}),
 		record(2, []oplog.Entry{{DB: 2, Key: "k", Ops: []oplog.Op{&oplog.Advertise{Node: 1}}}}), // an operation that looks at no database
 		record(3, []oplog.Entry{{Ops: []oplog.Op{&oplog.CreateDB{Name: "later"}}}}),
-		record(4, []oplog.Entry{{DB: 2, Key: "k", Ops: []oplog.Op{&oplog.Remember{RID: "m", Text: "t"}}}}),
+		record(4, []oplog.Entry{{DB: 2, Key: "k", Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: "m", Text: "t"}}}}}),
 	}
 	var sums []Sum
 	for _, batches := range [][][]oplog.Record{{records}, {records[:1], records[1:2], records[2:]}, {records[:2], records[2:]}} {

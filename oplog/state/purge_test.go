@@ -33,7 +33,7 @@ func TestPurgeLeavesNoWord(t *testing.T) {
 				t.Fatalf("the word is there %d times: what is looked for was not written", n)
 			}
 			mustApply(t, s, record(20, []oplog.Entry{{DB: 1, Ops: []oplog.Op{&oplog.Purge{Before: 100, At: 200}}}}),
-				record(21, []oplog.Entry{{DB: 1, Ops: []oplog.Op{&oplog.Remember{RID: "later", Text: "after", Created: 150}}}}))
+				record(21, []oplog.Entry{{DB: 1, Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: "later", Text: "after", Created: 150}}}}}))
 			left := rows()
 			for at := strings.Index(strings.ToLower(left), "zyx"); at >= 0; at = -1 {
 				t.Errorf("left: %q", left[max(0, at-200):min(len(left), at+100)])
@@ -75,10 +75,14 @@ func marked() []oplog.Record {
 		record(1, []oplog.Entry{{Ops: []oplog.Op{&oplog.Init{Cluster: "c"}}}}),
 		record(2, []oplog.Entry{entry(&oplog.SessionStart{ID: "s", Namespace: "n", At: 1})}),
 		record(3, []oplog.Entry{
-			keyed("zyx-key", &oplog.Remember{RID: "a", Text: "Zyx said hello", Namespace: "n", Created: 10, Metadata: []byte(`{"zyx":1}`), Speaker: "Zyx", Emotion: "zyx", Source: "zyx", Domain: "zyx",
-				Entities: []oplog.Mention{{Name: "Zyx"}, {Name: "Kept"}}, Vector: oplog.MakeVector([]float32{1})}, &oplog.Stated{Texts: []oplog.Statements{{RID: "a", Claims: []oplog.Claim{claim("c1")}}}}),
-			entry(&oplog.Remember{RID: "b", Text: "zyx in a batch", Namespace: "n", Created: 11, Key: "zyx-batch/1", Digest: []byte("zyx"), Entities: []oplog.Mention{{Name: "Old Zyx"}}}),
-			keyed("kept-key", &oplog.Remember{RID: "k", Text: "kept text", Namespace: "n", Created: 150, Entities: []oplog.Mention{{Name: "Kept"}}}),
+			keyed("zyx-key", &oplog.Remember{Content: oplog.Content{RID: "a", Text: "Zyx said hello", Namespace: "n", Created: 10,
+				Metadata: []byte(`{"zyx":1}`), Speaker: "Zyx", Emotion: "zyx", Source: "zyx", Domain: "zyx"},
+				Entities: []oplog.Mention{{Name: "Zyx"}, {Name: "Kept"}}, Vector: oplog.MakeVector([]float32{1})},
+				&oplog.Stated{Texts: []oplog.Statements{{RID: "a", Claims: []oplog.Claim{claim("c1")}}}}),
+			entry(&oplog.Remember{Content: oplog.Content{RID: "b", Text: "zyx in a batch", Namespace: "n", Created: 11}, Key: "zyx-batch/1",
+				Digest: []byte("zyx"), Entities: []oplog.Mention{{Name: "Old Zyx"}}}),
+			keyed("kept-key", &oplog.Remember{Content: oplog.Content{RID: "k", Text: "kept text", Namespace: "n", Created: 150},
+				Entities: []oplog.Mention{{Name: "Kept"}}}),
 		}),
 		record(4, []oplog.Entry{keyed("zyx-correct", &oplog.Correct{RID: "b", Text: &text, Reason: other, At: 12, Entities: []oplog.Mention{{Name: "Zyx New"}}})}),
 		record(5, []oplog.Entry{entry(&oplog.SessionEnd{ID: "s", At: 13})}),
@@ -87,9 +91,10 @@ func marked() []oplog.Record {
 			Triggers:  []oplog.TriggerRow{{ID: "t", Type: "decay", Reason: "zyx", Action: "ask about zyx", Sources: []string{"a"}, Entity: "Zyx", Cooldown: "zyx"}},
 			Patterns:  []oplog.Pattern{{Key: "zyx", Description: "zyx often", Sources: []string{"b"}, Entities: []string{"Zyx"}}}})}),
 		record(7, []oplog.Entry{entry(&oplog.Feedback{Judgements: []oplog.Judgement{{Query: "who is zyx", RID: "a", Relevant: true}}})}),
-		record(8, []oplog.Entry{entry(&oplog.Remember{RID: "e", Text: "Ran zyx", Namespace: "sift/w", Created: 15},
+		record(8, []oplog.Entry{entry(&oplog.Remember{Content: oplog.Content{RID: "e", Text: "Ran zyx", Namespace: "sift/w", Created: 15}},
 			&oplog.Event{Workspace: "sift/w", Session: "es", Tool: "Bash", Hash: []byte("hash"), Payload: []byte(`{"command":"zyx"}`), Dir: "/home/w", Status: oplog.EventSummarized, Summary: "e", At: 15})}),
-		record(9, []oplog.Entry{entry(&oplog.Remember{RID: "f", Text: "zyx forgotten", Namespace: "n", Created: 16, Entities: []oplog.Mention{{Name: "Gone Zyx"}}}), entry(&oplog.Forget{RID: "f", At: 17, Reason: other})}),
+		record(9, []oplog.Entry{entry(&oplog.Remember{Content: oplog.Content{RID: "f", Text: "zyx forgotten", Namespace: "n", Created: 16},
+			Entities: []oplog.Mention{{Name: "Gone Zyx"}}}), entry(&oplog.Forget{RID: "f", At: 17, Reason: other})}),
 	}
 }
 
@@ -102,7 +107,7 @@ func TestAPurgeLeavesTheLogOfOthers(t *testing.T) {
 	must(t, err)
 	defer s.Close()
 	remember := func(db oplog.DB, rid string) oplog.Entry {
-		return oplog.Entry{DB: db, Ops: []oplog.Op{&oplog.Remember{RID: rid, Text: "said by " + rid, Namespace: "n", Created: 10}}}
+		return oplog.Entry{DB: db, Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: rid, Text: "said by " + rid, Namespace: "n", Created: 10}}}}
 	}
 	mustApply(t, s, record(1, []oplog.Entry{{Ops: []oplog.Op{&oplog.Init{Cluster: "c", At: 1}}}}), record(2, []oplog.Entry{{Ops: []oplog.Op{&oplog.CreateDB{Name: "other", At: 1}}}}),
 		record(3, []oplog.Entry{remember(1, "gone"), remember(2, "beside")}), record(4, []oplog.Entry{remember(2, "alone")}),

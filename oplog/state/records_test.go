@@ -76,7 +76,8 @@ func windowed(t *testing.T, n int) (*State, *memoryLog) {
 
 func remembered(t *testing.T, s *State, at oplog.Index) {
 	t.Helper()
-	mustApply(t, s, record(at, []oplog.Entry{{DB: 1, Ops: []oplog.Op{&oplog.Remember{RID: fmt.Sprint(at), Text: "t", Namespace: "n"}}}}))
+	mustApply(t, s, record(at, []oplog.Entry{{DB: 1, Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: fmt.Sprint(at), Text: "t",
+		Namespace: "n"}}}}}))
 }
 
 // wantWindow holds a state's window to where it begins, and to the readers that it refuses and serves.

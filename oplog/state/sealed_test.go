@@ -24,9 +24,10 @@ func planted() []oplog.Record {
 		record(1, []oplog.Entry{{Ops: []oplog.Op{&oplog.Init{Cluster: "c"}}}}),
 		record(2, []oplog.Entry{
 			{DB: 1, Key: "plantedkey", Digest: []byte("d"), Ops: []oplog.Op{&oplog.SessionStart{ID: "plantedsession", Namespace: "plantedns", Client: "plantedclient", At: at}}},
-			{DB: 1, Key: "plantedkey2", Ops: []oplog.Op{&oplog.Remember{RID: oplog.NewID(), Text: "plantedtext", Namespace: "plantedns", Created: at, Metadata: meta,
-				Session: "plantedsession", Entities: []oplog.Mention{{Name: "plantedentity"}}, Vector: oplog.MakeVector([]float32{1, 2})}}},
-			{DB: 1, Ops: []oplog.Op{&oplog.Remember{RID: "plantedrid", Text: "plantedold", Namespace: "plantedns", Created: at}}},
+			{DB: 1, Key: "plantedkey2", Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: oplog.NewID(), Text: "plantedtext",
+				Namespace: "plantedns", Created: at, Metadata: meta, Session: "plantedsession"},
+				Entities: []oplog.Mention{{Name: "plantedentity"}}, Vector: oplog.MakeVector([]float32{1, 2})}}},
+			{DB: 1, Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: "plantedrid", Text: "plantedold", Namespace: "plantedns", Created: at}}}},
 			{DB: 1, Ops: []oplog.Op{&oplog.Correct{RID: "plantedrid", Text: &text, At: at}}},
 			{DB: 1, Ops: []oplog.Op{&oplog.Relate{ID: "plantededge", Src: "plantedsrc", Dst: "planteddst", Type: "plantedtype", Weight: 1, At: at}}},
 			{DB: 1, Ops: []oplog.Op{&oplog.Claim{ID: oplog.NewID(), Namespace: "plantedns", Src: "plantedclaimer", Dst: "plantedclaimed", Type: "plantedrel", Polarity: 1, Extractor: "plantedextractor", At: at}}},

@@ -18,9 +18,10 @@ func TestSkippedRecord(t *testing.T) {
 		return &oplog.Claim{ID: oplog.NewID(), Src: "a", Dst: "b", Type: "t", Extractor: "x", At: 1}
 	}
 	good := []oplog.Record{record(1, []oplog.Entry{{Ops: []oplog.Op{&oplog.Init{Cluster: "c"}}}}), record(2, []oplog.Entry{{DB: 1, Ops: []oplog.Op{claim()}}})}
-	poison := record(3, []oplog.Entry{{DB: 1, Ops: []oplog.Op{&oplog.Remember{RID: "m", Text: "t"}}}, {DB: 1, Ops: []oplog.Op{claim()}}})
+	poison := record(3, []oplog.Entry{{DB: 1, Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: "m", Text: "t"}}}}, {DB: 1,
+		Ops: []oplog.Op{claim()}}})
 	unreadable := oplog.Record{Index: 4, Term: 1, Data: []byte("not what any version wrote, and long enough to have a time")}
-	after := record(5, []oplog.Entry{{DB: 1, Ops: []oplog.Op{&oplog.Remember{RID: "n", Text: "t"}}}})
+	after := record(5, []oplog.Entry{{DB: 1, Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: "n", Text: "t"}}}}})
 	faulty := func(name string) *State { // a state in which a claim has no body: what meets it panics
 		s := mustOpen(t, filepath.Join(dir, name))
 		mustApply(t, s, good...)
@@ -41,7 +42,8 @@ func TestSkippedRecord(t *testing.T) {
 	if err := s.Try([]oplog.Record{poison}); !errors.Is(err, ErrUnapplied) {
 		t.Errorf("tried: %v", err)
 	}
-	if err := s.Try([]oplog.Record{record(3, []oplog.Entry{{DB: 1, Ops: []oplog.Op{&oplog.Remember{RID: "m", Text: "t"}}}})}); err != nil {
+	if err := s.Try([]oplog.Record{record(3, []oplog.Entry{{DB: 1, Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: "m",
+		Text: "t"}}}}})}); err != nil {
 		t.Errorf("a good one, tried: %v", err)
 	}
 	if at, _ := s.Applied(); at != 2 {

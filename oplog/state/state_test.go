@@ -78,7 +78,8 @@ func TestWhatASnapshotHoldsIsFlushed(t *testing.T) {
 func TestDamagedSnapshotsLeaveTheStateAlone(t *testing.T) {
 	s := mustOpen(t, filepath.Join(t.TempDir(), "a"))
 	defer s.Close()
-	mustApply(t, s, record(1, []oplog.Entry{{Ops: []oplog.Op{&oplog.Init{Cluster: "c"}}}}), record(2, []oplog.Entry{{DB: 1, Ops: []oplog.Op{&oplog.Remember{RID: "m", Text: "x", Namespace: "default"}}}}))
+	mustApply(t, s, record(1, []oplog.Entry{{Ops: []oplog.Op{&oplog.Init{Cluster: "c"}}}}), record(2, []oplog.Entry{{DB: 1,
+		Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: "m", Text: "x", Namespace: "default"}}}}}))
 	whole := snapshotOf(t, s).Bytes()
 	_, before := s.Sum()
 	for i := 0; i < len(whole); i += max(1, len(whole)/60) {
@@ -166,7 +167,8 @@ func BenchmarkApply(b *testing.B) {
 				e := oplog.Entry{DB: 1}
 				for range batch {
 					memories++
-					e.Ops = append(e.Ops, &oplog.Remember{RID: oplog.NewID(), Text: "an agent learned something worth keeping for later", Namespace: "default", Created: oplog.Time(memories), Vector: vec})
+					e.Ops = append(e.Ops, &oplog.Remember{Content: oplog.Content{RID: oplog.NewID(),
+						Text: "an agent learned something worth keeping for later", Namespace: "default", Created: oplog.Time(memories)}, Vector: vec})
 				}
 				mustApply(b, s, record(i, []oplog.Entry{e}))
 			}
@@ -189,8 +191,10 @@ func BenchmarkApplyShared(b *testing.B) {
 		at++
 		entries := make([]oplog.Entry, 32)
 		for i := range entries {
-			entries[i] = oplog.Entry{Node: 1, DB: 1, Key: oplog.NewID(), Digest: digest, Ops: []oplog.Op{&oplog.Remember{RID: oplog.NewID(), Text: text, Type: "semantic", Importance: .5, HalfLife: 604800,
-				Namespace: "agents", Created: oplog.Time(at), Vector: vec, Entities: []oplog.Mention{{Name: "Ada"}, {Name: fmt.Sprint("Project ", i)}}}}}
+			entries[i] = oplog.Entry{Node: 1, DB: 1, Key: oplog.NewID(), Digest: digest,
+				Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: oplog.NewID(), Text: text, Type: "semantic", Importance: .5,
+					HalfLife: 604800, Namespace: "agents", Created: oplog.Time(at)}, Vector: vec, Entities: []oplog.Mention{{Name: "Ada"},
+					{Name: fmt.Sprint("Project ", i)}}}}}
 		}
 		r := record(at, entries)
 		b.StartTimer()
@@ -215,7 +219,8 @@ func TestCatchUpNeverGoesBack(t *testing.T) {
 	dir := t.TempDir()
 	grow := func(s *State, from, to oplog.Index, cluster string) {
 		for i := from; i <= to; i++ {
-			e := oplog.Entry{Node: 1, DB: 1, Ops: []oplog.Op{&oplog.Remember{RID: oplog.NewID(), Text: fmt.Sprint("memory ", i), Namespace: "default", Created: 1}}}
+			e := oplog.Entry{Node: 1, DB: 1, Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: oplog.NewID(),
+				Text: fmt.Sprint("memory ", i), Namespace: "default", Created: 1}}}}
 			if i == 1 {
 				e = oplog.Entry{Node: 1, Ops: []oplog.Op{&oplog.Init{Cluster: cluster, At: 1}}}
 			}

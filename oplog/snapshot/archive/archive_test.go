@@ -58,7 +58,7 @@ func (w *world) apply(e oplog.Entry) {
 func (w *world) remember(n int) {
 	for range n {
 		rid := fmt.Sprint("m", w.at)
-		w.apply(oplog.Entry{Node: 1, DB: 1, Ops: []oplog.Op{&oplog.Remember{RID: rid, Text: "text " + rid, Created: oplog.Time(w.at)}}})
+		w.apply(oplog.Entry{Node: 1, DB: 1, Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: rid, Text: "text " + rid, Created: oplog.Time(w.at)}}}})
 	}
 }
 
