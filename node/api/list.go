@@ -1,7 +1,6 @@
 package api
 
 import (
-	"encoding/json"
 
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/field"
@@ -98,24 +97,6 @@ type RecordsRequest struct {
 type RecordPage struct {
 	Walked
 	Limit int `json:"limit" doc:"Most rows of the page."`
-}
-
-// A Record is a memory as lists in the order of ids have it.
-type Record struct {
-	RID        string          `json:"rid" doc:"The memory's id."`
-	Text       string          `json:"text" doc:"Its text."`
-	Type       string          `json:"memory_type" doc:"What kind of memory it is."`
-	Importance float64         `json:"importance" doc:"Importance, from 0 to 1."`
-	Metadata   json.RawMessage `json:"metadata" doc:"The client's own data."`
-	Namespace  string          `json:"namespace" doc:"Its namespace."`
-	Created    float64         `json:"created_at" is:"time" doc:"When it happened, in Unix seconds."`
-	CreatedAt  string          `json:"created_at_iso" doc:"The same time in RFC 3339."`
-	Certainty  float64         `json:"certainty" doc:"Certainty, from 0 to 1."`
-	Domain     string          `json:"domain" doc:"Its domain, as the client named it."`
-	Source     string          `json:"source" doc:"Its source."`
-	Accesses   uint64          `json:"access_count" doc:"Number of recalls that returned it."`
-	Accessed   float64         `json:"last_access" is:"time" doc:"When it was recalled last, in Unix seconds."`
-	Tier       string          `json:"storage_tier" doc:"hot, or the tier that the client gave."`
 }
 
 type StatsRequest struct {

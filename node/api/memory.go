@@ -1,52 +1,11 @@
 package api
 
 import (
-	"encoding/json"
 
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/field"
 )
-
-// A Memory is all that is known of one: flat, in the order of its JSON.
-type Memory struct {
-	RID       string  `json:"rid" doc:"The memory's id."`
-	Type      string  `json:"type" doc:"The same as memory_type."`
-	Kind      string  `json:"memory_type" doc:"What kind of memory it is: semantic, episodic, procedural or a name of the client's own."`
-	Text      string  `json:"text" doc:"Its text."`
-	Created   float64 `json:"created_at" is:"time" doc:"When it happened, in Unix seconds."`
-	CreatedAt string  `json:"created_at_iso" doc:"The same time in RFC 3339."`
-	Updated   float64 `json:"updated_at" is:"time" doc:"When it was stored or changed last, in Unix seconds."`
-	UpdatedAt string  `json:"updated_at_iso" doc:"The same time in RFC 3339."`
-
-	Importance float64 `json:"importance" doc:"Importance, from 0 to 1."`
-	HalfLife   float64 `json:"half_life" doc:"Half-life in hours: after it the memory's importance has decayed by half."`
-	Accessed   float64 `json:"last_access" is:"time" doc:"When it was recalled last, in Unix seconds."`
-	Accesses   uint64  `json:"access_count" doc:"Number of recalls that returned it."`
-	Valence    float64 `json:"valence" doc:"Emotional valence, from -1 (bad) to 1 (good)."`
-	Certainty  float64 `json:"certainty" doc:"Certainty, from 0 to 1."`
-
-	Into    *string  `json:"consolidated_into" doc:"The memory that it was merged into."`
-	Status  string   `json:"consolidation_status" is:"string{active,consolidated,tombstoned}" doc:"Its status; active memories are recalled."`
-	Sources []string `json:"consolidation_sources" doc:"The memories that it was merged from."`
-	Tier    string   `json:"storage_tier" doc:"hot, or the tier that the client gave."`
-
-	MetadataText string          `json:"metadata_json" doc:"The metadata as a text."`
-	Metadata     json.RawMessage `json:"metadata" doc:"The client's own data."`
-	Namespace    string          `json:"namespace" doc:"Its namespace."`
-	Domain       string          `json:"domain" doc:"Its domain, as the client named it."`
-	Source       string          `json:"source" doc:"Its source."`
-	Emotion      *string         `json:"emotional_state" doc:"The emotion that it was stored with."`
-	Session      *string         `json:"session_id" doc:"The session that it joined."`
-	Due          *float64        `json:"due_at" is:"time" doc:"When it is due, in Unix seconds."`
-	TemporalKind *string         `json:"temporal_kind" doc:"The meaning of its date, as the client named it."`
-	Reason       *string         `json:"tombstone_reason" doc:"Why it was forgotten."`
-	Revision     uint32          `json:"revision" doc:"Number of corrections."`
-	Model        *string         `json:"embedding_model" doc:"The embedder that made its vector."`
-	VectorBytes  *int            `json:"embedding_bytes" doc:"Size of its vector in bytes."`
-	Entities     []string        `json:"entities" doc:"The entities that its text names."`
-	Claims       []string        `json:"claims" doc:"The claims that were read from its text."`
-}
 
 // Memories.
 var (
@@ -75,34 +34,6 @@ var (
 
 // memories returns the number of memories in a batch.
 func memories(request any) int { return len(request.(*RememberBatchRequest).Memories) }
-
-// A Draft is a memory as a client gives it: flat, in the order in which the reference lists its fields.
-type Draft struct {
-	Text       string          `json:"text" tool:"content,memory" is:"string!" doc:"What to remember: a sentence that stands by itself." example:"Ada prefers tea to coffee."`
-	Type       string          `json:"memory_type" tool:"type" default:"semantic" doc:"What kind of memory it is: semantic, episodic, procedural or a name of your own."`
-	Importance float64         `json:"importance" is:"unit" default:"0.5" doc:"Importance, from 0 to 1."`
-	Valence    float64         `json:"valence" is:"signed" doc:"Emotional valence, from -1 (bad) to 1 (good)."`
-	HalfLife   float64         `json:"half_life" is:"hours" default:"168" doc:"Half-life in hours: after it the memory's importance has decayed by half."`
-	Metadata   json.RawMessage `json:"metadata" default:"{}" doc:"Your own JSON object, stored with the memory."`
-	Namespace  string          `json:"namespace" doc:"Its namespace; blank for default."`
-	Certainty  float64         `json:"certainty" is:"unit" default:"1" doc:"Certainty, from 0 to 1."`
-	Domain     string          `json:"domain" doc:"Its domain, such as work or health."`
-	Source     string          `json:"source" default:"user" doc:"Its source."`
-	Emotion    string          `json:"emotional_state" doc:"The emotion of the memory."`
-	Embedding  field.Vector    `json:"embedding" tool:"-" doc:"Its vector, of the database's dimension; made by the database's embedder when it is left out."`
-	Session    string          `json:"session_id" tool:"-" doc:"The session that it joins; the namespace's active one when it is left out."`
-	Created    field.Date      `json:"created_at" doc:"When it happened; default: now."`
-	Due        field.Date      `json:"due_at" doc:"When it is due."`
-	Temporal   string          `json:"temporal_kind" tool:"-" doc:"The meaning of its date: a word of your own."`
-	Tier       string          `json:"tier" tool:"-" doc:"working, episodic or longterm, which fade by different rules; or a word of your own."`
-	Key        string          `json:"idempotency_key" is:"key" doc:"Idempotency key: repeating the request with it stores nothing twice."`
-
-	RID     string `json:"-"` // made by the node when it is blank
-	Owner   string `json:"-"`
-	Speaker string `json:"-"`
-
-	History *History `json:"-"` // of an imported memory
-}
 
 type RememberRequest struct{ Draft }
 

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"encoding/json"
 
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire"
@@ -70,24 +69,6 @@ type Recalled struct {
 	Left       int         `json:"left_out,omitempty" doc:"Number of further rows that were left out because the answer has 16 MiB of memories already. Ask for fewer rows, or for an event stream."`
 
 	Pages func(yield func([]Result, error) bool) `json:"-"` // of a bare answer: its rows, read while they are sent
-}
-
-// A Result is a memory that was found. It has exactly these keys, for clients that take it for a record's arguments.
-type Result struct {
-	RID        string          `json:"rid" doc:"The memory's id."`
-	Text       string          `json:"text" doc:"Its text."`
-	Type       string          `json:"memory_type" doc:"What kind of memory it is."`
-	Score      float64         `json:"score" doc:"Score; 0 in a list."`
-	Importance float64         `json:"importance" doc:"Importance, from 0 to 1."`
-	Created    float64         `json:"created_at" is:"time" doc:"When it happened, in Unix seconds."`
-	Why        []string        `json:"why_retrieved" doc:"Why it was found."`
-	Metadata   json.RawMessage `json:"metadata" doc:"The client's own data."`
-	Namespace  string          `json:"namespace" doc:"Its namespace."`
-	Domain     string          `json:"domain" doc:"Its domain, as the client named it."`
-	Source     string          `json:"source" doc:"Its source."`
-	Certainty  float64         `json:"certainty" doc:"Certainty, from 0 to 1."`
-	Valence    float64         `json:"valence" doc:"Emotional valence, from -1 (bad) to 1 (good)."`
-	*Explained
 }
 
 // Explained adds the parts of the score to each result of a request with explain.

@@ -62,51 +62,6 @@ type Exported struct {
 	Edges    iter.Seq2[[]ExportedEdge, error]   `json:"-"`
 }
 
-// An ExportedMemory is a line of an export: type is memory. Everything that a memory is stands in it, so that an import makes the same
-// memory of it; what is empty is left out behind session_id.
-type ExportedMemory struct {
-	Type       string          `json:"type"`
-	RID        string          `json:"rid"`
-	Text       string          `json:"text"`
-	MemoryType string          `json:"memory_type"`
-	Importance float64         `json:"importance"`
-	Valence    float64         `json:"valence"`
-	HalfLife   float64         `json:"half_life"` // hours
-	Created    float64         `json:"created_at"`
-	Metadata   json.RawMessage `json:"metadata"`
-	Namespace  string          `json:"namespace"`
-	Certainty  float64         `json:"certainty"`
-	Domain     string          `json:"domain"`
-	Source     string          `json:"source"`
-	Emotion    *string         `json:"emotional_state"`
-	Session    string          `json:"session_id,omitempty"`
-	Due        *float64        `json:"due_at,omitempty"`
-	Temporal   string          `json:"temporal_kind,omitempty"`
-	Tier       string          `json:"tier,omitempty"`
-	Embedding  field.Vector    `json:"embedding,omitempty"` // only where clients bring the vectors: an embedder makes its own again
-	Owner      string          `json:"owner,omitempty"`
-	Speaker    string          `json:"speaker,omitempty"`
-	History
-}
-
-// History holds the changes of a memory since it was first stored. Times are Unix seconds. A line with an extractor
-// holds all of it, and an import reads the text of no such line again.
-type History struct {
-	Extractor *uint8             `json:"extractor"` // version of what read the text; 0: nothing did
-	Updated   float64            `json:"updated_at"`
-	Accessed  float64            `json:"last_access"`
-	Accesses  uint64             `json:"access_count,omitempty"`
-	Order     uint64             `json:"session_order,omitempty"`
-	Status    string             `json:"consolidation_status,omitempty"` // consolidated, or blank for active
-	Into      string             `json:"consolidated_into,omitempty"`
-	Merged    uint32             `json:"merged,omitempty"` // number of memories that it was made of
-	Reason    string             `json:"tombstone_reason,omitempty"`
-	Revision  uint32             `json:"revision,omitempty"`
-	Revisions []ExportedRevision `json:"revisions,omitempty"`
-	Entities  []ExportedEntity   `json:"entities,omitempty"`
-	Claims    []ExportedClaim    `json:"claims,omitempty"` // those that its text states
-}
-
 // An ExportedRevision is the state of a memory before a correction.
 type ExportedRevision struct {
 	Number     uint32          `json:"revision"`
@@ -143,17 +98,17 @@ type ExportedClaim struct {
 	SpanStart *int64   `json:"span_start,omitempty"`
 	SpanEnd   *int64   `json:"span_end,omitempty"`
 	Weight    float64  `json:"weight"`
-	Created   float64  `json:"created_at"`
+	Created   float64  `json:"created_at" of:"At"`
 	Updated   float64  `json:"updated_at"`
 }
 
 // An ExportedEdge is a line of an export: type is edge.
 type ExportedEdge struct {
-	Type    string  `json:"type"`
+	Line    string  `json:"type"` // edge
 	ID      string  `json:"edge_id"`
 	Src     string  `json:"src"`
 	Dst     string  `json:"dst"`
-	RelType string  `json:"rel_type"`
+	Type    string  `json:"rel_type"`
 	Weight  float64 `json:"weight"`
 	Created float64 `json:"created_at"`
 	Updated float64 `json:"updated_at"`

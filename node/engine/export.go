@@ -41,8 +41,9 @@ func (s *Service) export(_ context.Context, c api.Caller, _ *api.ReadRequest) (*
 		Edges: func(yield func([]api.ExportedEdge, error) bool) {
 			var rows []api.ExportedEdge
 			for err := range inPages(s, c.DB, exportPage, "", (*state.View).EdgesBehind, func(_ *state.View, e oplog.Edge) (string, int, bool) {
-				rows = append(rows, api.ExportedEdge{Type: "edge", ID: e.ID, Src: e.Src, Dst: e.Dst, RelType: e.Type, Weight: e.Weight,
-					Created: e.Created.Seconds(), Updated: e.Updated.Seconds()})
+				edge := api.ExportedEdge{Line: "edge"}
+				exportEdge(&e, &edge)
+				rows = append(rows, edge)
 				return e.ID, 1, true
 			}) {
 				if !yield(rows, err) {

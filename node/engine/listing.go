@@ -160,11 +160,6 @@ func walk(v *state.View, c api.Caller, l *api.Listing, w *api.Walk) api.Walked {
 	return page
 }
 
-func recordOf(m *oplog.Memory) api.Record {
-	return api.Record{RID: m.RID, Text: m.Text, Type: m.Type, Importance: m.Importance, Metadata: metadata(m), Namespace: m.Namespace, Created: m.Created.Seconds(),
-		CreatedAt: iso(m.Created), Certainty: m.Certainty, Domain: m.Domain, Source: m.Source, Accesses: m.Accesses, Accessed: m.Accessed.Seconds(), Tier: cmp.Or(m.Tier, "hot")}
-}
-
 // stats are a database's counters.
 func (s *Service) stats(v *state.View, c api.Caller, q *api.StatsRequest) (*api.Counters, error) {
 	st := v.Stats(c.DB)

@@ -102,6 +102,8 @@ func names(all ...string) (err error) {
 	return err
 }
 
+var takeDraft = api.Carry[api.Draft, oplog.Content]()
+
 // ready makes the operation of a draft: it decides the id and the times, which Apply must not, and refuses drafts that can never succeed.
 func ready(d *api.Draft, now time.Time, dim int) (*oplog.Remember, error) {
 	if err := cmp.Or(fits("text", len(d.Text), MaxText), fits("metadata", len(d.Metadata), MaxMetadata)); err != nil {
@@ -112,7 +114,7 @@ func ready(d *api.Draft, now time.Time, dim int) (*oplog.Remember, error) {
 	}
 	for _, f := range [...]struct{ name, value string }{{"namespace", d.Namespace}, {"domain", d.Domain}, {"source", d.Source},
 		{"memory_type", d.Type}, {"emotional_state", d.Emotion}, {"session_id", d.Session}, {"tier", d.Tier},
-		{"rid", d.RID}, {"owner", d.Owner}, {"speaker", d.Speaker}, {"temporal_kind", d.Temporal}} {
+		{"rid", d.RID}, {"owner", d.Owner}, {"speaker", d.Speaker}, {"temporal_kind", d.TemporalKind}} {
 		if err := fits(f.name, len(f.value), maxName); err != nil {
 			return nil, err
 		}
@@ -123,11 +125,9 @@ func ready(d *api.Draft, now time.Time, dim int) (*oplog.Remember, error) {
 	if err := cmp.Or(finite("importance", d.Importance), finite("valence", d.Valence), finite("certainty", d.Certainty), CheckVector(d.Embedding, dim)); err != nil {
 		return nil, err
 	}
-	op := &oplog.Remember{Content: oplog.Content{RID: d.RID, Text: d.Text, Type: d.Type, Importance: d.Importance,
-		HalfLife: hours(d.HalfLife).Seconds(), Valence: d.Valence, Certainty: d.Certainty, Namespace: cmp.Or(d.Namespace, "default"),
-		Domain: d.Domain, Source: d.Source, Emotion: d.Emotion, Metadata: d.Metadata, Tier: d.Tier, Owner: d.Owner, Session: d.Session,
-		Speaker: d.Speaker, TemporalKind: d.Temporal, Created: cmp.Or(atOrNone(d.Created.Time), oplog.At(now)), Updated: oplog.At(now),
-		Due: atOrNone(d.Due.Time)}, Vector: oplog.MakeVector(d.Embedding), Key: d.Key}
+	op := &oplog.Remember{Vector: oplog.MakeVector(d.Embedding), Key: d.Key}
+	takeDraft(d, &op.Content)
+	op.Namespace, op.Created, op.Updated = cmp.Or(op.Namespace, "default"), cmp.Or(op.Created, oplog.At(now)), oplog.At(now)
 	if op.RID == "" {
 		op.RID = oplog.NewID()
 	}
@@ -137,6 +137,7 @@ func ready(d *api.Draft, now time.Time, dim int) (*oplog.Remember, error) {
 	if d.History != nil {
 		return op, historyOf(op, d)
 	}
+	op.HalfLife = hours(d.HalfLife).Seconds()
 	return op, nil
 }
 

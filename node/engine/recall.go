@@ -88,14 +88,15 @@ func metadata(m *oplog.Memory) json.RawMessage {
 
 func resultOf(h index.Hit, explain bool) api.Result {
 	m := h.Memory
-	r := api.Result{RID: m.RID, Text: m.Text, Type: m.Type, Score: h.Score, Importance: m.Importance, Created: m.Created.Seconds(), Why: h.Why,
-		Metadata: metadata(m), Namespace: m.Namespace, Domain: m.Domain, Source: m.Source, Certainty: m.Certainty, Valence: m.Valence}
+	r := api.Result{Score: h.Score, Why: h.Why}
+	showResult(m, &r)
 	if explain {
 		p := h.Parts
-		r.Explained = &api.Explained{Emotion: orNil(m.Emotion), Session: m.Session, Status: m.Status.String(), Shares: sharesOf(h), Reranked: (*api.Reranked)(h.Rerank),
+		r.Explained = &api.Explained{Shares: sharesOf(h), Reranked: (*api.Reranked)(h.Rerank),
 			Factors: api.Factors{Fresh: p.Fresh, Importance: p.Importance, Valence: p.Valence, Recency: p.Recency, Decay: p.Decay},
 			Parts: api.Parts{Words: p.Words, Passage: p.Passage, Around: p.Around, Session: p.Session, Factor: p.Factor, Speaker: p.Named, Date: p.Date, When: p.When, Vector: p.Vector,
 				Lift: p.Lift, Graph: p.Graph, Second: p.Second, Relevance: p.Relevance, Alike: p.Alike}}
+		showMore(m, r.Explained)
 	}
 	return r
 }

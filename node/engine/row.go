@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"encoding/json"
 	"time"
 
@@ -9,16 +8,25 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// memoryOf is a whole memory as answers have it.
-func memoryOf(m *oplog.Memory) api.Memory {
-	row := api.Memory{RID: m.RID, Type: m.Type, Kind: m.Type, Text: m.Text, Created: m.Created.Seconds(), CreatedAt: iso(m.Created), Updated: m.Updated.Seconds(), UpdatedAt: iso(m.Updated),
-		Importance: m.Importance, HalfLife: m.HalfLife / 3600, Accessed: m.Accessed.Seconds(), Accesses: m.Accesses, Valence: m.Valence, Certainty: m.Certainty,
-		Into: orNil(m.Into), Status: m.Status.String(), Sources: []string{}, Tier: cmp.Or(m.Tier, "hot"), MetadataText: string(metadata(m)), Metadata: metadata(m),
-		Namespace: m.Namespace, Domain: m.Domain, Source: m.Source, Emotion: orNil(m.Emotion), Session: orNil(m.Session), Due: when(m.Due), TemporalKind: orNil(m.TemporalKind),
-		Reason: orNil(m.Reason), Revision: m.Revision, Entities: orEmpty(m.Entities), Claims: orEmpty(m.Claims)}
+// The rows of answers, made of the state's. What the state keeps elsewhere, the functions below add.
+var (
+	showMemory = api.Carry[oplog.Memory, api.Memory]()
+	showResult = api.Carry[oplog.Memory, api.Result]()
+	showMore   = api.Carry[oplog.Memory, api.Explained]()
+	showRecord = api.Carry[oplog.Memory, api.Record]()
+)
+
+func memoryOf(m *oplog.Memory) (row api.Memory) {
+	showMemory(m, &row)
+	row.Sources = []string{}
 	if m.Merged > 0 {
 		row.Sources = mergedFrom(m)
 	}
+	return row
+}
+
+func recordOf(m *oplog.Memory) (row api.Record) {
+	showRecord(m, &row)
 	return row
 }
 

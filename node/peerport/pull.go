@@ -91,14 +91,13 @@ func pulled(o oplog.Outcome, i int, op oplog.Op) (e wire.OplogEntry, ok bool) {
 	actor := "cairn-node"
 	e = wire.OplogEntry{OpID: opID(o.HLC, i), Timestamp: o.HLC.Time().Seconds(), ActorID: actor, OriginActor: actor,
 		HLC: append([]byte{}, o.HLC[:]...), FormatVersion: 1}
-	var payload map[string]any
+	var payload any
 	switch op := op.(type) {
 	case *oplog.Remember:
 		e.OpType, e.TargetRID, e.Embedding = "record", &op.RID, op.Vector
-		payload = map[string]any{"rid": op.RID, "type": op.Type, "text": op.Text, "importance": op.Importance, "valence": op.Valence,
-			"half_life": op.HalfLife, "metadata": orNull(json.RawMessage(op.Metadata)), "created_at": op.Created.Seconds(),
-			"updated_at": op.Updated.Seconds(), "namespace": op.Namespace, "certainty": op.Certainty, "domain": op.Domain,
-			"source": op.Source, "emotional_state": orNull(op.Emotion)}
+		var m peerMemory
+		pullMemory(&op.Content, &m)
+		payload = m
 	case *oplog.Forget:
 		e.OpType, e.TargetRID = "forget", &op.RID
 		payload = map[string]any{"rid": op.RID, "updated_at": op.At.Seconds()}
@@ -117,12 +116,4 @@ func pulled(o oplog.Outcome, i int, op oplog.Op) (e wire.OplogEntry, ok bool) {
 	}
 	e.Payload = b
 	return e, true
-}
-
-// orNull is a value, and null for none.
-func orNull[T string | json.RawMessage](v T) any {
-	if len(v) == 0 {
-		return nil
-	}
-	return v
 }

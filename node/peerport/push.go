@@ -10,7 +10,6 @@ import (
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/wire"
-	"github.com/cairndb/cairn/wire/field"
 )
 
 // push takes operations of a peer that is no member through the log, each once. Only the leader does.
@@ -55,36 +54,20 @@ func (p *Port) push(ctx context.Context, f wire.Frame) (wire.Op, wire.Message, e
 func (p *Port) foreign(e *wire.OplogEntry) (*oplog.Foreign, error) {
 	op := &oplog.Foreign{OpID: e.OpID, Type: e.OpType, Payload: e.Payload, HLC: e.HLC, Actor: e.ActorID, Origin: e.OriginActor}
 	var in struct {
-		RID        string          `json:"rid"`
-		Type       string          `json:"type"`
-		Text       string          `json:"text"`
-		Importance float64         `json:"importance"`
-		Valence    float64         `json:"valence"`
-		HalfLife   float64         `json:"half_life"` // seconds here
-		Metadata   json.RawMessage `json:"metadata"`
-		Created    float64         `json:"created_at"`
-		Updated    float64         `json:"updated_at"`
-		Namespace  string          `json:"namespace"`
-		Certainty  float64         `json:"certainty"`
-		Domain     string          `json:"domain"`
-		Source     string          `json:"source"`
-		Emotion    string          `json:"emotional_state"`
-		Edge       string          `json:"edge_id"`
-		Src        string          `json:"src"`
-		Dst        string          `json:"dst"`
-		RelType    string          `json:"rel_type"`
-		Weight     float64         `json:"weight"`
+		peerMemory
+		Edge    string  `json:"edge_id"`
+		Src     string  `json:"src"`
+		Dst     string  `json:"dst"`
+		RelType string  `json:"rel_type"`
+		Weight  float64 `json:"weight"`
 	}
 	if len(e.Payload) > 0 && json.Unmarshal(e.Payload, &in) != nil {
 		return op, nil // kept in the log, without effect
 	}
 	switch e.OpType {
 	case "record":
-		d := api.Draft{RID: in.RID, Text: in.Text, Type: in.Type, Importance: in.Importance, HalfLife: in.HalfLife / 3600, Valence: in.Valence,
-			Certainty: in.Certainty, Namespace: in.Namespace, Domain: in.Domain, Source: in.Source, Emotion: in.Emotion, Created: field.Date{Time: field.UnixOrNone(in.Created)}}
-		if string(in.Metadata) != "null" {
-			d.Metadata = in.Metadata
-		}
+		var d api.Draft
+		pushMemory(&in.peerMemory, &d)
 		stored, err := p.cfg.Record(&d)
 		if err != nil {
 			return nil, err

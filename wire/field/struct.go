@@ -17,7 +17,12 @@ type (
 	Window struct{ From, To time.Time } // a side that is zero is open
 	Vector []float32
 	Map    json.RawMessage // an object; a json.RawMessage is any value
+
+	// Like marks, as a field named _, a struct that shows a part of T: a field that says nothing of itself is described as T's of its name.
+	Like[T any] struct{}
 )
+
+func (Like[T]) declared() Object { return Of(reflect.TypeFor[T]()) }
 
 var described sync.Map // reflect.Type to Object
 
@@ -32,7 +37,12 @@ func Of(t reflect.Type) Object {
 }
 
 func walk(t reflect.Type, at []int) (o Object) {
+	var declared Object
 	for i := range t.NumField() {
+		if like, ok := reflect.Zero(t.Field(i).Type).Interface().(interface{ declared() Object }); ok {
+			declared = like.declared()
+			continue
+		}
 		f := t.Field(i)
 		place := append(slices.Clip(at), i)
 		if f.Anonymous {
@@ -47,14 +57,14 @@ func walk(t reflect.Type, at []int) (o Object) {
 			continue
 		}
 		if name := cmp.Or(f.Tag.Get("json"), f.Tag.Get("idle")); name != "" && name != "-" {
-			o = append(o, tagged(t, f, place))
+			o = append(o, tagged(t, f, place, declared))
 		}
 	}
 	return o
 }
 
 // tagged reads the tags of one field. A request may have an idle one, and the server ignores it.
-func tagged(of reflect.Type, f reflect.StructField, place []int) Field {
+func tagged(of reflect.Type, f reflect.StructField, place []int, declared Object) Field {
 	name, options, _ := strings.Cut(cmp.Or(f.Tag.Get("json"), f.Tag.Get("idle")), ",")
 	is, must := strings.CutSuffix(f.Tag.Get("is"), "!")
 	d := Field{Name: name, Must: must, Doc: f.Tag.Get("doc"), Default: f.Tag.Get("default"), Example: f.Tag.Get("example"), In: f.Tag.Get("in"), Code: f.Tag.Get("code"),
@@ -77,6 +87,12 @@ func tagged(of reflect.Type, f reflect.StructField, place []int) Field {
 			panic(fmt.Sprintf("field: %s.%s is %q, which is no %s", of, f.Name, is, f.Type))
 		}
 		d.Kind = bounded
+	}
+	if i := slices.IndexFunc(declared, func(d Field) bool { return d.Name == name }); i >= 0 {
+		d.Doc = cmp.Or(d.Doc, declared[i].Doc)
+		if is == "" && declared[i].Kind.Type == d.Kind.Type {
+			d.Kind = declared[i].Kind
+		}
 	}
 	if d.Kind.Type == "boolean" && !d.pointer && d.Default == "" {
 		d.Default = "false"

@@ -1,0 +1,202 @@
+package api
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"time"
+
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire/field"
+)
+
+// Carry returns the function that fills a T from an F: each field from the one of its name, or of the name in its tag of. A field of T
+// without a partner stays as it is, for the caller to fill. Two more tags say how a value is written: unit:"hours" for what the other
+// side has in seconds, and empty for what stands for nothing. It panics for fields of one name and types that do not go together, so
+// it is called when the program starts.
+func Carry[F, T any]() func(from *F, to *T) {
+	carry := carryStruct(reflect.TypeFor[F](), reflect.TypeFor[T]())
+	return func(from *F, to *T) { carry(reflect.ValueOf(from).Elem(), reflect.ValueOf(to).Elem()) }
+}
+
+// A carrier puts one value into another.
+type carrier func(from, to reflect.Value)
+
+func carryStruct(from, to reflect.Type) carrier {
+	type pair struct {
+		from, to []int
+		carry    carrier
+	}
+	var pairs []pair
+	for _, f := range reflect.VisibleFields(to) {
+		if f.Anonymous || !f.IsExported() || optional(to, f) {
+			continue
+		}
+		if src, ok := partner(from, f); ok {
+			pairs = append(pairs, pair{src.Index, f.Index, carryValue(src, f)})
+		}
+	}
+	return func(from, to reflect.Value) {
+		for _, p := range pairs {
+			p.carry(from.FieldByIndex(p.from), to.FieldByIndex(p.to))
+		}
+	}
+}
+
+// optional says whether a field lies in an embedded struct that may be absent: whoever adds that struct fills it.
+func optional(t reflect.Type, f reflect.StructField) bool {
+	for i := range f.Index[:len(f.Index)-1] {
+		if t.FieldByIndex(f.Index[:i+1]).Type.Kind() == reflect.Pointer {
+			return true
+		}
+	}
+	return false
+}
+
+// partner finds the field that a value comes from. Either side may name the other's.
+func partner(of reflect.Type, f reflect.StructField) (src reflect.StructField, ok bool) {
+	name := cmp.Or(f.Tag.Get("of"), f.Name)
+	for _, src := range reflect.VisibleFields(of) {
+		if !src.Anonymous && (src.Name == name || src.Tag.Get("of") == name) {
+			return src, true
+		}
+	}
+	return src, false
+}
+
+var (
+	logTime  = reflect.TypeFor[oplog.Time]()
+	aStatus  = reflect.TypeFor[oplog.Status]()
+	aDate    = reflect.TypeFor[field.Date]()
+	rawJSON  = reflect.TypeFor[json.RawMessage]()
+	someJSON = reflect.TypeFor[[]byte]()
+)
+
+// carryValue chooses by the two types; the log's times are Unix seconds in JSON, 0 or null for none.
+func carryValue(src, dst reflect.StructField) carrier {
+	from, to := src.Type, dst.Type
+	empty := dst.Tag.Get("empty")
+	switch {
+	case src.Tag.Get("unit") == "hours":
+		return func(from, to reflect.Value) { to.SetFloat(secondsOf(from.Float())) }
+	case dst.Tag.Get("unit") == "hours":
+		return func(from, to reflect.Value) { to.SetFloat(from.Float() / 3600) }
+	case from == logTime && to.Kind() == reflect.Float64:
+		return func(from, to reflect.Value) { to.SetFloat(oplog.Time(from.Int()).Seconds()) }
+	case from == logTime && to.Kind() == reflect.String:
+		return func(from, to reflect.Value) {
+			to.SetString(oplog.Time(from.Int()).Time().UTC().Format(time.RFC3339Nano))
+		}
+	case from == logTime && to == reflect.TypeFor[*float64]():
+		return func(from, to reflect.Value) {
+			if from.Int() != 0 {
+				to.Set(reflect.ValueOf(new(oplog.Time(from.Int()).Seconds())))
+			}
+		}
+	case to == logTime && from.Kind() == reflect.Float64:
+		return func(from, to reflect.Value) { to.SetInt(int64(math.Round(from.Float() * 1e6))) }
+	case to == logTime && from == aDate:
+		return func(from, to reflect.Value) {
+			if at := from.Interface().(field.Date); !at.IsZero() {
+				to.SetInt(int64(oplog.At(at.Time)))
+			}
+		}
+	case to == aDate && from.Kind() == reflect.Float64:
+		return func(from, to reflect.Value) {
+			to.Set(reflect.ValueOf(field.Date{Time: field.UnixOrNone(from.Float())}))
+		}
+	case to == aDate && from == reflect.TypeFor[*float64]():
+		return func(from, to reflect.Value) {
+			if !from.IsNil() {
+				to.Set(reflect.ValueOf(field.Date{Time: field.UnixOrNone(from.Elem().Float())}))
+			}
+		}
+	case from == rawJSON && to == rawJSON:
+		return func(from, to reflect.Value) {
+			if string(from.Bytes()) != "null" {
+				to.SetBytes(from.Bytes())
+			}
+		}
+	case from == aStatus && to.Kind() == reflect.String:
+		return func(from, to reflect.Value) { to.SetString(oplog.Status(from.Uint()).String()) }
+	case to == aStatus && from.Kind() == reflect.String: // what it may be, the caller checks
+		return func(from, to reflect.Value) {
+			if from.String() == oplog.Consolidated.String() {
+				to.SetUint(uint64(oplog.Consolidated))
+			}
+		}
+	case from == someJSON && to == rawJSON, from == someJSON && to.Kind() == reflect.String:
+		return func(from, to reflect.Value) {
+			b := from.Bytes()
+			if len(b) == 0 {
+				b = []byte(empty)
+			}
+			to.Set(reflect.ValueOf(b).Convert(to.Type()))
+		}
+	case from == rawJSON && to == someJSON:
+		return func(from, to reflect.Value) {
+			if string(from.Bytes()) != "null" {
+				to.SetBytes(from.Bytes())
+			}
+		}
+	case from.AssignableTo(to):
+		return assign(from, empty)
+	case to.Kind() == reflect.Pointer && from == to.Elem():
+		text := from.Kind() == reflect.String
+		return func(from, to reflect.Value) {
+			if !text || from.Len() > 0 {
+				to.Set(reflect.New(from.Type()))
+				to.Elem().Set(from)
+			}
+		}
+	case from.Kind() == reflect.Pointer && from.Elem() == to:
+		return func(from, to reflect.Value) {
+			if !from.IsNil() {
+				to.Set(from.Elem())
+			}
+		}
+	case from.Kind() == reflect.Slice && to.Kind() == reflect.Slice && from.Elem().Kind() == reflect.Struct:
+		return carryList(from, to)
+	}
+	panic(fmt.Sprintf("api: %s of %s does not become %s of %s", src.Name, from, dst.Name, to))
+}
+
+// assign copies a value. Lists of answers are never null.
+func assign(of reflect.Type, empty string) carrier {
+	switch {
+	case of == reflect.TypeFor[[]string]():
+		return func(from, to reflect.Value) {
+			to.Set(reflect.AppendSlice(reflect.MakeSlice(of, 0, from.Len()), from))
+		}
+	case of.Kind() == reflect.String && empty != "":
+		return func(from, to reflect.Value) { to.SetString(cmp.Or(from.String(), empty)) }
+	}
+	return func(from, to reflect.Value) { to.Set(from) }
+}
+
+func carryList(from, to reflect.Type) carrier {
+	carry := carryStruct(from.Elem(), to.Elem())
+	return func(from, to reflect.Value) {
+		if from.Len() == 0 {
+			return
+		}
+		list := reflect.MakeSlice(to.Type(), from.Len(), from.Len())
+		for i := range from.Len() {
+			carry(from.Index(i), list.Index(i))
+		}
+		to.Set(list)
+	}
+}
+
+// secondsOf finds the seconds that are shown as so many hours, to the last bit.
+func secondsOf(hours float64) float64 {
+	s := hours * 3600
+	for _, near := range []float64{s, math.Nextafter(s, 0), math.Nextafter(s, math.Inf(1))} {
+		if near/3600 == hours {
+			return near
+		}
+	}
+	return s
+}
