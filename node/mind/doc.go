@@ -34,7 +34,7 @@ type Row struct {
 	Importance, HalfLife, Valence              float64
 	Revision                                   uint32
 	Made                                       bool // by a merge
-	InConflict                                 bool // in an open one
+	Held                                       bool // not to be merged: it is in an open conflict
 	Entities                                   []string
 }
 

@@ -148,7 +148,7 @@ func Duplicates(ctx context.Context, s *Snapshot, l MergeLimits, taken map[strin
 }
 
 func mergeable(r *Row, taken map[string]bool) bool {
-	return !r.Made && !r.InConflict && !exempt[r.Type] && !taken[r.RID] && r.Text != ""
+	return !r.Made && !r.Held && !exempt[r.Type] && !taken[r.RID] && r.Text != ""
 }
 
 // finder finds candidates for seeds, one after the other, and reuses its buffers.
