@@ -1,7 +1,6 @@
 package api
 
 import (
-
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/field"
 )

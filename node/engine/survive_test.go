@@ -23,6 +23,8 @@ func (f *filler) fill(v reflect.Value, path string) {
 	switch v.Kind() {
 	case reflect.String:
 		v.SetString(fmt.Sprintf("%s %d", path, f.n))
+	case reflect.Bool:
+		v.SetBool(true)
 	case reflect.Float64:
 		v.SetFloat(float64(f.n) / 8)
 	case reflect.Int64:

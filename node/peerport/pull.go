@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/wire"
@@ -86,6 +87,8 @@ func behind(since oplog.HLC, sinceID *string, h oplog.HLC, id string) bool {
 	return sinceID != nil && *sinceID != "" && id > *sinceID
 }
 
+var pullMemory = api.Carry[oplog.Content, api.PeerMemory]()
+
 // pulled is an operation in the form that peers exchange; ok is false for those that are no peer's business.
 func pulled(o oplog.Outcome, i int, op oplog.Op) (e wire.OplogEntry, ok bool) {
 	actor := "cairn-node"
@@ -95,7 +98,7 @@ func pulled(o oplog.Outcome, i int, op oplog.Op) (e wire.OplogEntry, ok bool) {
 	switch op := op.(type) {
 	case *oplog.Remember:
 		e.OpType, e.TargetRID, e.Embedding = "record", &op.RID, op.Vector
-		var m peerMemory
+		var m api.PeerMemory
 		pullMemory(&op.Content, &m)
 		payload = m
 	case *oplog.Forget:

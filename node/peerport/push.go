@@ -50,11 +50,13 @@ func (p *Port) push(ctx context.Context, f wire.Frame) (wire.Op, wire.Message, e
 	return wire.OpOplogPushOK, r, nil
 }
 
+var pushMemory = api.Carry[api.PeerMemory, api.Draft]()
+
 // foreign reads what this version can make of a pushed operation.
 func (p *Port) foreign(e *wire.OplogEntry) (*oplog.Foreign, error) {
 	op := &oplog.Foreign{OpID: e.OpID, Type: e.OpType, Payload: e.Payload, HLC: e.HLC, Actor: e.ActorID, Origin: e.OriginActor}
 	var in struct {
-		peerMemory
+		api.PeerMemory
 		Edge    string  `json:"edge_id"`
 		Src     string  `json:"src"`
 		Dst     string  `json:"dst"`
@@ -67,7 +69,7 @@ func (p *Port) foreign(e *wire.OplogEntry) (*oplog.Foreign, error) {
 	switch e.OpType {
 	case "record":
 		var d api.Draft
-		pushMemory(&in.peerMemory, &d)
+		pushMemory(&in.PeerMemory, &d)
 		stored, err := p.cfg.Record(&d)
 		if err != nil {
 			return nil, err
