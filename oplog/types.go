@@ -82,6 +82,7 @@ type Content struct {
 	TemporalKind string  `msgpack:"tk,omitempty" max:"name"`
 	Created      Time    `msgpack:"at"`
 	Updated      Time    `msgpack:"up,omitempty"` // 0 in an operation: Created
+	Pin          bool    `msgpack:"pi,omitempty"` // no policy changes it: THINK neither merges nor moves nor forgets it
 	Extractor    uint8   `msgpack:"xv,omitempty"` // version of the extractor that found the entities; 0 for none
 }
 

@@ -66,6 +66,7 @@ type Remember struct {
 	Tier           string  `wire:"tier,extension"`
 	CreatedAt      float64 `wire:"created_at,extension,date"` // unix seconds; for imports
 	Speaker        string  `wire:"speaker,extension"`
+	Pin            bool    `wire:"pin,extension"`
 }
 
 // NewRemember is a memory with the protocol's defaults.

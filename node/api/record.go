@@ -43,6 +43,7 @@ type Memory struct {
 	Due          *float64        `json:"due_at" is:"time" doc:"When it is due, in Unix seconds."`
 	TemporalKind *string         `json:"temporal_kind" doc:"The meaning of its date, as the client named it."`
 	Reason       *string         `json:"tombstone_reason" doc:"Why it was forgotten."`
+	Pin          bool            `json:"pin" doc:"Whether it is pinned: THINK neither merges nor moves nor forgets it."`
 	Revision     uint32          `json:"revision" doc:"Number of corrections."`
 	Model        *string         `json:"embedding_model" doc:"The embedder that made its vector."`
 	VectorBytes  *int            `json:"embedding_bytes" doc:"Size of its vector in bytes."`
@@ -71,6 +72,7 @@ type Draft struct {
 	Due          field.Date      `json:"due_at" doc:"When it is due."`
 	TemporalKind string          `json:"temporal_kind" tool:"-" doc:"The meaning of its date: a word of your own."`
 	Tier         string          `json:"tier" tool:"-" doc:"working, episodic or longterm, which fade by different rules; or a word of your own."`
+	Pin          bool            `json:"pin" doc:"true: THINK neither merges nor moves nor forgets it."`
 	Key          string          `json:"idempotency_key" is:"key" doc:"Idempotency key: repeating the request with it stores nothing twice."`
 
 	RID     string `json:"-"` // made by the node when it is blank
@@ -141,6 +143,7 @@ type ExportedMemory struct {
 	Due          *float64        `json:"due_at,omitempty"`
 	TemporalKind string          `json:"temporal_kind,omitempty"`
 	Tier         string          `json:"tier,omitempty"`
+	Pin          bool            `json:"pin,omitempty"`
 	Embedding    field.Vector    `json:"embedding,omitempty"` // only where clients bring the vectors: an embedder makes its own again
 	Owner        string          `json:"owner,omitempty"`
 	Speaker      string          `json:"speaker,omitempty"`
@@ -188,4 +191,5 @@ type PeerMemory struct {
 	Tier         string   `json:"tier,omitempty"`
 	Owner        string   `json:"owner,omitempty"`
 	Speaker      string   `json:"speaker,omitempty"`
+	Pin          bool     `json:"pin,omitempty"`
 }

@@ -153,7 +153,7 @@ func (t *thinker) take(v *state.View, m *oplog.Memory) {
 	t.seqs = append(t.seqs, m.Seq)
 	t.snap.Rows = append(t.snap.Rows, mind.Row{RID: m.RID, Text: strings.Clone(m.Text[:min(len(m.Text), thinkText)]), Type: m.Type, Namespace: m.Namespace, Domain: m.Domain,
 		Source: m.Source, Created: m.Created, Accessed: m.Accessed, Importance: m.Importance, HalfLife: m.HalfLife, Valence: m.Valence, Revision: m.Revision,
-		Made: m.Merged > 0, Held: v.InConflict(t.c.DB, m.RID), Entities: m.Entities})
+		Made: m.Merged > 0, Held: m.Pin || v.InConflict(t.c.DB, m.RID), Entities: m.Entities})
 }
 
 // gatherSmall reads the tables that are small compared with the memories.
@@ -205,7 +205,7 @@ var promotion = map[string]string{TierWorking: TierEpisodic, TierEpisodic: TierL
 // too old is forgotten.
 func (t *thinker) tierPolicy(m *oplog.Memory) {
 	up, ok := promotion[m.Tier]
-	if !ok || len(t.op.Retier)+len(t.op.Outdated) >= oplog.MaxOps/10 {
+	if !ok || m.Pin || len(t.op.Retier)+len(t.op.Outdated) >= oplog.MaxOps/10 {
 		return
 	}
 	ttl := t.set.WorkingTTL

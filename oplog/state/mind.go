@@ -35,7 +35,7 @@ func applyCognition(a *applying, op *oplog.Cognition) oplog.Result {
 		}
 	}
 	for _, g := range op.Outdated {
-		if m, ok := a.unchanged(g); ok {
+		if m, ok := a.unchanged(g); ok && !m.Pin {
 			a.forget(m, op.At)
 			t.Forgotten++
 			rows = append(rows, g.RID)
@@ -125,7 +125,7 @@ func (a *applying) merge(m *oplog.Merge, at oplog.Time) bool {
 	seen := map[string]bool{}
 	for i, g := range m.Sources {
 		s, ok := a.unchanged(g)
-		if !ok || seen[g.RID] || s.Merged > 0 || s.Namespace != m.Into.Namespace || a.inConflict(a.db, g.RID) {
+		if !ok || seen[g.RID] || s.Merged > 0 || s.Pin || s.Namespace != m.Into.Namespace || a.inConflict(a.db, g.RID) {
 			return false
 		}
 		seen[g.RID] = true
@@ -152,7 +152,7 @@ func (a *applying) merge(m *oplog.Merge, at oplog.Time) bool {
 
 func (a *applying) retier(r oplog.Retier, at oplog.Time) bool {
 	m, ok := a.liveMemory(r.RID)
-	if !ok || m.Status != oplog.Active || m.Tier != r.From {
+	if !ok || m.Status != oplog.Active || m.Pin || m.Tier != r.From {
 		return false
 	}
 	m.Tier, m.Updated = r.To, at
