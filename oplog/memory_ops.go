@@ -34,6 +34,7 @@ type Correct struct {
 	RID        string   `msgpack:"rid" subject:""`
 	Text       *string  `msgpack:"tx,omitempty" max:"text"`
 	Importance *float64 `msgpack:"im,omitempty"`
+	Pin        *bool    `msgpack:"pi,omitempty"`
 	Valence    *float64 `msgpack:"va,omitempty"`
 	Certainty  *float64 `msgpack:"ce,omitempty"`
 	Metadata   []byte   `msgpack:"md,omitempty" max:"metadata"`

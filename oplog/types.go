@@ -105,6 +105,7 @@ type Revision struct {
 	Importance float64 `msgpack:"i"`
 	Valence    float64 `msgpack:"v"`
 	Certainty  float64 `msgpack:"c"`
+	Pin        bool    `msgpack:"pi,omitempty"`
 	Metadata   []byte  `msgpack:"m,omitempty" max:"metadata"`
 	From       Time    `msgpack:"f,omitempty"`            // since when it was so
 	Reason     string  `msgpack:"r,omitempty" max:"text"` // of the correction that replaced it

@@ -81,6 +81,7 @@ type CorrectRequest struct {
 	Text       *string      `json:"new_text" tool:"text,content" doc:"The new text."`
 	Importance *float64     `json:"new_importance" is:"unit" doc:"New importance, from 0 to 1."`
 	Valence    *float64     `json:"new_valence" is:"signed" doc:"New emotional valence, from -1 (bad) to 1 (good)."`
+	Pin        *bool        `json:"new_pin" doc:"true pins the memory, false unpins it."`
 	Merge      field.Map    `json:"metadata_merge" doc:"Metadata keys to replace; null removes a key."`
 	Embedding  field.Vector `json:"embedding" tool:"-" doc:"The vector of the new text; made by the database's embedder when it is left out."`
 	Expected   *uint32      `json:"expected_revision" tool:"-" is:"integer[0..]" doc:"The revision that the memory must be at, which is its number of corrections; at another one the request is refused with the code revision_conflict."`

@@ -43,7 +43,7 @@ type Memory struct {
 	Due          *float64        `json:"due_at" is:"time" doc:"When it is due, in Unix seconds."`
 	TemporalKind *string         `json:"temporal_kind" doc:"The meaning of its date, as the client named it."`
 	Reason       *string         `json:"tombstone_reason" doc:"Why it was forgotten."`
-	Pin          bool            `json:"pin" doc:"Whether it is pinned: THINK neither merges nor moves nor forgets it."`
+	Pin          bool            `json:"pin,omitempty" doc:"true: it is pinned, and THINK neither merges nor moves nor forgets it."`
 	Revision     uint32          `json:"revision" doc:"Number of corrections."`
 	Model        *string         `json:"embedding_model" doc:"The embedder that made its vector."`
 	VectorBytes  *int            `json:"embedding_bytes" doc:"Size of its vector in bytes."`

@@ -69,6 +69,7 @@ type ExportedRevision struct {
 	Importance float64         `json:"importance"`
 	Valence    float64         `json:"valence"`
 	Certainty  float64         `json:"certainty"`
+	Pin        bool            `json:"pin,omitempty"`
 	Metadata   json.RawMessage `json:"metadata,omitempty"`
 	From       float64         `json:"from,omitempty"`
 	Reason     string          `json:"reason,omitempty"`

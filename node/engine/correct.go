@@ -38,9 +38,9 @@ func (s *Service) correct(ctx context.Context, c api.Caller, q *api.CorrectReque
 	if err := secrets.correction(s, c.DB, q); err != nil {
 		return nil, err
 	}
-	op := &oplog.Correct{RID: q.RID, Text: q.Text, Importance: q.Importance, Valence: q.Valence, Certainty: q.Certainty, Merge: q.Merge,
+	op := &oplog.Correct{RID: q.RID, Text: q.Text, Importance: q.Importance, Valence: q.Valence, Certainty: q.Certainty, Pin: q.Pin, Merge: q.Merge,
 		Vector: oplog.MakeVector(q.Embedding), Reason: q.Reason, At: oplog.At(time.Now())}
-	asks := write{key: q.Key, digest: digest("correct", q.RID, q.Reason, values(q.Text), values(q.Importance, q.Valence, q.Certainty), q.Merge, q.Embedding, values(q.Expected))}
+	asks := write{key: q.Key, digest: digest("correct", q.RID, q.Reason, values(q.Text), values(q.Importance, q.Valence, q.Certainty), values(q.Pin), q.Merge, q.Embedding, values(q.Expected))}
 	w, err := s.change(ctx, c, op, q.Expected, asks)
 	return &api.Corrected{RID: q.RID, Corrected: q.RID, Original: q.RID, Revision: w.First.Num, Index: w.Index, Redacted: secrets.found.Kinds()}, err
 }

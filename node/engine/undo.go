@@ -35,7 +35,7 @@ func (s *Service) undo(ctx context.Context, c api.Caller, q *api.UndoRequest) (*
 	if was.Metadata == nil {
 		was.Metadata = []byte("{}") // nil leaves it as it is
 	}
-	op := &oplog.Correct{RID: q.RID, Text: &was.Text, Importance: &was.Importance, Valence: &was.Valence, Certainty: &was.Certainty, Metadata: was.Metadata,
+	op := &oplog.Correct{RID: q.RID, Text: &was.Text, Importance: &was.Importance, Valence: &was.Valence, Certainty: &was.Certainty, Pin: &was.Pin, Metadata: was.Metadata,
 		Reason: cmp.Or(q.Reason, fmt.Sprintf("back to revision %d", was.Number)), At: oplog.At(time.Now())}
 	w, err := s.change(ctx, c, op, expected, write{key: q.Key, digest: digest("undo", q.RID, q.Reason, values(q.Revision, q.Expected))})
 	if err != nil {

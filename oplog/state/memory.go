@@ -124,6 +124,9 @@ func applyCorrect(a *applying, op *oplog.Correct) oplog.Result {
 	if op.Importance != nil {
 		m.Importance = *op.Importance
 	}
+	if op.Pin != nil {
+		m.Pin = *op.Pin
+	}
 	if op.Valence != nil {
 		m.Valence = *op.Valence
 	}
@@ -273,7 +276,7 @@ func (a *applying) putMemory(m *oplog.Memory) { write(a.txn, tMemory, a.db, seqK
 
 func (a *applying) putRevision(m *oplog.Memory, reason string, at oplog.Time) {
 	write(a.txn, tRevision, a.db, revisionKey(m.Seq, m.Revision), &oplog.Revision{Number: m.Revision, Text: m.Text, Importance: m.Importance,
-		Valence: m.Valence, Certainty: m.Certainty, Metadata: m.Metadata, From: since(m), Reason: reason, Until: at})
+		Valence: m.Valence, Certainty: m.Certainty, Pin: m.Pin, Metadata: m.Metadata, From: since(m), Reason: reason, Until: at})
 	a.put(tPast, a.db, timeKey(at, m.Seq), nil)
 }
 
