@@ -30,6 +30,10 @@ type databaseFiles struct {
 	Epoch   uint32       `json:"epoch"` // of the embedder whose vectors these are
 	Rows    string       `json:"rows"`
 	Vectors []vectorFile `json:"vectors"`
+
+	At      oplog.Index `json:"at"`   // they have all that the log says of the database up to here
+	Open    bool        `json:"open"` // it was open when the checkpoint was written
+	Counted vectorCount `json:"counted"`
 }
 
 // savedFiles describes the content of a database's files.
@@ -58,6 +62,7 @@ type checkpointState struct {
 	time    oplog.HLC
 	partial bool         // work beyond at was begun and has not succeeded: no checkpoint may be written
 	changes atomic.Int64 // rows put since the last checkpoint
+	written oplog.Index  // where the last one ends
 	last    map[oplog.DB]databaseFiles
 	done    chan struct{} // closed when the writer is done; nil when none was started
 }
@@ -87,7 +92,8 @@ func (k *checkpointState) wait() {
 // checkpoint starts writing a checkpoint in the background when enough rows have changed and none is being written.
 func (x *Index) checkpoint() {
 	k := &x.checkpoints
-	if k.changes.Load() < checkpointRows || k.busy() {
+	long := k.at > k.written+mostBehind // what passes closed indexes by counts as no change, and the next start reads it
+	if k.changes.Load() < checkpointRows && !long || k.busy() {
 		return
 	}
 	rows := 0
@@ -99,7 +105,7 @@ func (x *Index) checkpoint() {
 		rows += int(d.cols.n.Load())
 	}
 	x.mu.RUnlock()
-	if k.changes.Load() < int64(rows/4) {
+	if k.changes.Load() < int64(rows/4) && !long {
 		return
 	}
 	x.startCheckpoint()
@@ -109,7 +115,7 @@ func (x *Index) checkpoint() {
 func (x *Index) startCheckpoint() {
 	k, done := &x.checkpoints, make(chan struct{})
 	write := x.captureCheckpoint()
-	k.done = done
+	k.done, k.written = done, k.at
 	k.changes.Store(0)
 	go func() {
 		defer close(done)
@@ -135,6 +141,7 @@ type checkpointWriter struct {
 	database  *database
 	version   uint64
 	refilled  bool // rows that old covers got vectors later: all vector files are written again
+	counted   vectorCount
 }
 
 type sessionRows struct {
@@ -150,16 +157,19 @@ func (x *Index) captureCheckpoint() func() {
 	var all []checkpointWriter
 	x.mu.RLock()
 	for id, files := range x.parked {
-		if o := x.opening[id]; o == nil || !o.behind { // otherwise its files lack something, and the next start reads the state instead
-			head.Databases[id] = files
+		files.At, files.Open, files.Counted = k.at, false, x.counted[id]
+		if o := x.opening[id]; o != nil && o.behind { // the next start reads from the log what the files lack
+			files.At = o.since
+			x.openSoon(id, o, k.at-o.since > mostBehind)
 		}
+		head.Databases[id] = files
 	}
 	for id, d := range x.dbs {
 		if d.memory {
 			continue
 		}
 		old, ok := k.last[id]
-		p := checkpointWriter{id: id, dir: filepath.Base(filepath.Dir(d.dir)), old: old, database: d, version: d.version.Load()}
+		p := checkpointWriter{id: id, dir: filepath.Base(filepath.Dir(d.dir)), old: old, database: d, version: d.version.Load(), counted: d.withVectors()}
 		p.changed = !ok || old.Dir != p.dir || d.captured != p.version
 		if p.changed {
 			p.cols, p.seq, p.top, p.vectors = d.cols.view(), d.seq, oplog.Seq(d.bySeq.top.Load()), d.vectors.Load()
@@ -176,13 +186,14 @@ func (x *Index) captureCheckpoint() func() {
 	return func() {
 		var err error
 		for _, p := range all {
-			if !p.changed {
-				head.Databases[p.id] = p.old
-				continue
+			files := p.old
+			if p.changed {
+				if files, err = x.save(&p, head.At); err != nil {
+					break
+				}
 			}
-			if head.Databases[p.id], err = x.save(&p, head.At); err != nil {
-				break
-			}
+			files.At, files.Open, files.Counted = head.At, true, p.counted
+			head.Databases[p.id] = files
 		}
 		if err == nil {
 			err = x.saveHead(head)

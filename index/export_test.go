@@ -50,5 +50,5 @@ func CheckMembers(x *Index, id oplog.DB) error {
 	return nil
 }
 
-// Loading has f told when a question is about to load a closed index.
-func Loading(cfg *Config, f func(oplog.DB)) { cfg.loading = f }
+// Loading has f told when a closed index is about to be loaded, and so many memories left to an opening at most; 0 is the default.
+func Loading(cfg *Config, left int, f func(oplog.DB)) { cfg.left, cfg.loading = left, f }

@@ -52,28 +52,28 @@ func (x *Index) Follow(ctx context.Context, batch []oplog.Outcome) error {
 
 func (x *Index) follow(ctx context.Context, batch []oplog.Outcome) error {
 	touched, ops := touched{}, map[oplog.DB][]oplog.Op{}
-	dropped := false
+	var dropped []oplog.DB
 	for _, o := range batch {
 		if o.Err != nil || o.Replayed {
 			continue
 		}
-		for _, op := range o.Entry.Ops {
+		for i, op := range o.Entry.Ops {
 			if _, ok := op.(*oplog.DropDB); ok {
-				dropped = true
+				dropped = append(dropped, oplog.DB(o.Results[i].Num))
 			}
 		}
 		ops[o.Entry.DB] = append(ops[o.Entry.DB], o.Entry.Ops...)
 		touched.add(o)
 	}
-	if len(touched) == 0 && !dropped {
+	if len(touched)+len(dropped) == 0 {
 		return nil
 	}
 	return x.cfg.State.Read(func(v *state.View) error {
 		if x.checkpoints.cluster == "" {
 			x.checkpoints.cluster = v.Cluster()
 		}
-		if dropped {
-			x.dropGone(v)
+		for _, id := range dropped {
+			x.drop(id)
 		}
 		for id, memories := range touched {
 			if err := x.refresh(ctx, v, id, ops[id], memories); err != nil {
@@ -253,32 +253,9 @@ func (x *Index) reread(ctx context.Context, v *state.View, id oplog.DB, db *data
 	return p.flush(ctx)
 }
 
-// dropGone closes and removes the indexes of databases that the state no longer has.
-func (x *Index) dropGone(v *state.View) {
-	var gone []oplog.DB
-	lacks := func(id oplog.DB) bool {
-		_, ok := v.Database(id)
-		return !ok
-	}
-	x.mu.RLock()
-	for id := range x.dbs {
-		if lacks(id) {
-			gone = append(gone, id)
-		}
-	}
-	for id := range x.parked {
-		if lacks(id) {
-			gone = append(gone, id)
-		}
-	}
-	x.mu.RUnlock()
-	for _, id := range gone {
-		x.drop(id)
-	}
-}
-
 // drop closes and removes the index of a database.
 func (x *Index) drop(id oplog.DB) {
+	x.forgetUnbegun(id)
 	if x.leave(id, memories{}) {
 		return // the opening finds that the database is gone
 	}

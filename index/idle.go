@@ -15,7 +15,8 @@ import (
 
 // A database whose index is closed costs nothing but its place in a table. A small one has no files: its index is made from the state
 // when a question comes, so that entries pass a closed one by. One with files is closed when a checkpoint has all of it and nothing
-// came since; the next question opens it, and the next entry that touches it has it opened in the background (opening.go).
+// came since. Entries pass it by as well, and leave the ids of what they touched to the next opening (opening.go). A start opens a few
+// large indexes of those that were open, and leaves the others closed (restart.go).
 //
 // Invariant: the task that holds the turn of a database is alone in closing, feeding and replacing its index. What
 // Follow skips because it is closed is in the state already, and the opening reads the state after that; what comes
@@ -161,7 +162,7 @@ func (x *Index) toFollow(ctx context.Context, v *state.View, info oplog.Database
 	x.mu.Lock()
 	d := x.dbs[id]
 	files, parked := x.parked[id]
-	if d == nil {
+	if d == nil && !parked {
 		delete(x.counted, id)
 	}
 	gen := x.live
@@ -175,7 +176,7 @@ func (x *Index) toFollow(ctx context.Context, v *state.View, info oplog.Database
 	case d == nil && (len(list) == 0 || !parked && x.small(v, id)):
 		return nil, nil
 	case d == nil && (parked || v.Stats(id).NextSeq > inPassing):
-		x.openLater(id, list)
+		x.leaveClosed(id, list, !parked)
 		return nil, nil
 	}
 	d, err := x.fromFiles(ctx, v, info, gen, files, parked)
@@ -297,8 +298,7 @@ func (x *Index) park(id oplog.DB) bool {
 	if !d.memory {
 		x.parked[id] = d.saved.Load().databaseFiles
 	}
-	have, of := d.withVectors()
-	x.counted[id] = vectorCount{have, of}
+	x.counted[id] = d.withVectors()
 	x.mu.Unlock()
 	d.words.Close() // nothing is left to write
 	return true

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,7 +31,8 @@ type Config struct {
 	// comes; 0: all have
 	Small   int
 	Idle    time.Duration  // after which an index that is not used is closed; 0: none is
-	loading func(oplog.DB) // told when a question is about to load a closed index; nil but in tests
+	loading func(oplog.DB) // told when a closed index is about to be loaded; nil but in tests
+	left    int            // mostLeft; less in tests
 	MaxOpen int            // indexes that are open at once, about; 0: all may be
 }
 
@@ -83,6 +85,7 @@ const tailBytes = 24 << 20
 // Open brings the index up to date with the state. It reuses what an earlier run left on disk when that is readable and belongs to
 // the same database. It returns the log index behind which the caller goes on with Follow.
 func Open(ctx context.Context, cfg Config) (*Index, oplog.Index, error) {
+	cfg.left = cmp.Or(cfg.left, mostLeft)
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -130,16 +133,16 @@ func (x *Index) build(ctx context.Context, adopt bool) (at oplog.Index, err erro
 	x.gen++
 	gen := x.gen
 	x.mu.Unlock()
-	dbs := map[oplog.DB]*database{}
+	m := newMade()
 	var cluster string
 	var when oplog.HLC
 	x.checkpoints.partial = true
 	err = x.cfg.State.Read(func(v *state.View) error {
 		cluster, at, when = v.Cluster(), v.Index(), v.Time()
-		return x.loadAll(ctx, v, gen, adopt, dbs)
+		return x.loadAll(ctx, v, gen, adopt, m)
 	})
 	if err != nil {
-		for _, d := range dbs {
+		for _, d := range m.dbs {
 			if adopt { // the files may be those of an earlier run
 				d.words.Close()
 			} else {
@@ -157,7 +160,17 @@ func (x *Index) build(ctx context.Context, adopt bool) (at oplog.Index, err erro
 	x.takeAllTurns() // what was being opened belongs to the rows before
 	x.mu.Lock()
 	old := x.dbs
-	x.dbs, x.parked, x.counted, x.live = dbs, map[oplog.DB]databaseFiles{}, map[oplog.DB]vectorCount{}, gen
+	x.dbs, x.parked, x.counted, x.live = m.dbs, m.parked, m.counted, gen
+	for id, o := range x.opening {
+		if !o.begun { // the rows are in what was read
+			x.forgetOpening(id, o)
+		}
+	}
+	for id, o := range m.left {
+		x.opening[id] = o
+		x.leftAll += len(o.left[id])
+		x.openSoon(id, o, len(o.left[id]) > x.cfg.left)
+	}
 	x.mu.Unlock()
 	x.endAllTurns()
 	for _, d := range old {
@@ -165,50 +178,6 @@ func (x *Index) build(ctx context.Context, adopt bool) (at oplog.Index, err erro
 	}
 	x.checkpoints.cluster, x.checkpoints.at, x.checkpoints.time, x.checkpoints.partial = cluster, at, when, false
 	return at, nil
-}
-
-// loadAll fills dbs with the indexes of all databases that are to have files.
-func (x *Index) loadAll(ctx context.Context, v *state.View, gen int, adopt bool, dbs map[oplog.DB]*database) error {
-	var head checkpoint
-	if adopt {
-		head = x.loadHead(ctx, v)
-		if err := ctx.Err(); err != nil {
-			return err // the log was given up meanwhile: the head was not compared with it, and the files stay as they are
-		}
-	}
-	revived := map[oplog.DB]*database{}
-	for _, d := range v.Databases() {
-		var dirs []string
-		if adopt {
-			dirs = x.dirs[d.ID]
-		}
-		if len(dirs) == 0 && x.small(v, d.ID) {
-			continue
-		}
-		files := head.Databases[d.ID]
-		if head.At < d.Purged { // the log has not all that came behind the checkpoint
-			files = databaseFiles{}
-		}
-		db, whole, err := x.load(ctx, v, d, gen, dirs, files)
-		if db != nil {
-			dbs[d.ID] = db
-		}
-		if err != nil {
-			return err
-		}
-		if whole {
-			revived[d.ID] = db
-		} else {
-			delete(x.checkpoints.last, d.ID)
-		}
-	}
-	if err := errors.Join(x.catchUp(ctx, v, head, revived), ctx.Err()); err != nil {
-		return err
-	}
-	for id, db := range dbs {
-		db.readVectors(v, id)
-	}
-	return nil
 }
 
 // load opens a database's index and fills it: from its checkpoint, to which catchUp adds what came later, or from the whole state.

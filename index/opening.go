@@ -12,20 +12,31 @@ import (
 
 // Opening a closed index may read for long. The answers to all writes wait for Follow, so Follow must not wait for
 // that: the index is loaded without the turn of its database, and Follow leaves to the opening what comes meanwhile.
-// Searches wait until the index has that as well, so a write is answered when a question behind it finds it. Entries
-// that touch a closed index have it opened in the background, few at a time; a question does not wait for those before.
+// Searches wait until the index has that as well, so a write is answered when a question behind it finds it. An entry
+// that touches a closed index does not have it opened: it leaves the ids of its memories to whoever opens it next, a question or, when
+// much was left, a task in the background.
 
-// An opening is a closed index that is being opened. mu of the index guards its fields.
+// Bounds of what is left to openings. Beyond them the index is opened in the background.
+const (
+	mostLeft    = 1000    // memories of a database
+	mostLeftAll = 100_000 // of all
+	mostBehind  = 50_000  // records of the log, which the next start would read
+)
+
+// An opening is a closed index that is being opened, or that entries left something to. mu of the index guards its fields.
 type opening struct {
-	begun  bool    // a task opens it; otherwise it waits for one in the background
-	left   touched // memories that came meanwhile
-	behind bool    // something came: the files that the index was closed with lack it, and no checkpoint names them
+	begun  bool        // a task opens it
+	soon   bool        // a task in the background is going to
+	left   touched     // memories that came meanwhile
+	behind bool        // something came: the files that the index was closed with lack it
+	since  oplog.Index // they have all up to here
 	done   chan struct{}
 }
 
-// openings holds those under way; mu of the index guards the map.
+// openings holds those under way; mu of the index guards map and number.
 type openings struct {
 	opening map[oplog.DB]*opening
+	leftAll int           // memories that are left to all of them, about
 	openers chan struct{} // holds a token for each that is in the background
 }
 
@@ -87,18 +98,26 @@ func (x *Index) begin(id oplog.DB) (o *opening, mine bool) {
 	return o, true
 }
 
-// openLater has a closed index opened in the background, which then takes what came. The caller has its turn, so that
-// no opening ends meanwhile.
-func (x *Index) openLater(id oplog.DB, list memories) {
+// leaveClosed leaves to a closed index what came for it. The caller has its turn, so that no opening ends meanwhile.
+func (x *Index) leaveClosed(id oplog.DB, list memories, soon bool) {
 	x.mu.Lock()
 	o := x.opening[id]
 	if o == nil {
 		o = &opening{left: touched{}, done: make(chan struct{})}
 		x.opening[id] = o
-		x.closer.Go(func() { x.openInTurn(id, o) })
 	}
+	x.openSoon(id, o, soon)
 	x.mu.Unlock()
 	x.leave(id, list)
+}
+
+// openSoon has an index opened in the background if that is due. mu of the index is held.
+func (x *Index) openSoon(id oplog.DB, o *opening, due bool) {
+	if !due || o.begun || o.soon {
+		return
+	}
+	o.soon = true
+	x.closer.Go(func() { x.openInTurn(id, o) })
 }
 
 // openInTurn opens an index, unless a question has begun to meanwhile.
@@ -106,8 +125,8 @@ func (x *Index) openInTurn(id oplog.DB, o *opening) {
 	x.openers <- struct{}{}
 	defer func() { <-x.openers }()
 	x.mu.Lock()
-	mine := !o.begun
-	o.begun = true
+	mine := !o.begun && x.opening[id] == o
+	o.begun = o.begun || mine
 	x.mu.Unlock()
 	if !mine {
 		return
@@ -130,9 +149,16 @@ func (x *Index) leave(id oplog.DB, list memories) bool {
 	if o == nil {
 		return false
 	}
-	o.behind = true
-	o.left.of(id)
+	if !o.behind {
+		o.behind, o.since = true, x.checkpoints.at
+	}
+	if !o.begun {
+		x.countPassed(id, list)
+	}
+	before := len(o.left.of(id))
 	o.left.addRead(id, list)
+	x.leftAll += len(o.left[id]) - before
+	x.openSoon(id, o, len(o.left[id]) > x.cfg.left || x.leftAll > mostLeftAll)
 	if since := x.remade[id]; since != nil {
 		since.addRead(id, list)
 	}
@@ -151,7 +177,13 @@ func (x *Index) turnOfOpened(id oplog.DB) (end func()) {
 			return turn.Unlock
 		}
 		turn.Unlock()
-		<-o.done
+		switch d, err := x.acquire(id); { // what fails to open is made anew
+		case d != nil:
+			d.release()
+		case errors.Is(err, text.ErrClosed):
+			x.forgetUnbegun(id)
+			<-o.done
+		}
 	}
 }
 
@@ -160,7 +192,9 @@ func (x *Index) awaitOpenings() {
 	x.mu.RLock()
 	var all []*opening
 	for _, o := range x.opening {
-		all = append(all, o)
+		if o.begun || o.soon {
+			all = append(all, o)
+		}
 	}
 	x.mu.RUnlock()
 	for _, o := range all {
@@ -208,6 +242,7 @@ func (x *Index) openAsked(id oplog.DB, o *opening) (d *database, err error) {
 			}
 			return discard(d, err)
 		}
+		x.leftAll -= len(list)
 		o.left = touched{}
 		x.mu.Unlock()
 		err = x.takeLeft(id, d, list)
@@ -246,11 +281,27 @@ func (x *Index) end(id oplog.DB, o *opening, d *database, err error) {
 		}
 		if o.behind || errors.Is(err, errGone) {
 			delete(x.parked, id)
+			delete(x.counted, id)
 		}
 	case err == nil:
 		delete(x.parked, id)
 		delete(x.counted, id)
 	}
+	x.forgetOpening(id, o)
+}
+
+// forgetUnbegun forgets what entries left to a closed index, unless a task opens it.
+func (x *Index) forgetUnbegun(id oplog.DB) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if o := x.opening[id]; o != nil && !o.begun {
+		x.forgetOpening(id, o)
+	}
+}
+
+// forgetOpening ends an opening, or one that nobody has begun, with mu held.
+func (x *Index) forgetOpening(id oplog.DB, o *opening) {
+	x.leftAll -= len(o.left[id])
 	delete(x.opening, id)
 	close(o.done)
 }

@@ -1,7 +1,6 @@
 package index
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -205,7 +204,7 @@ func (x *Index) loadHead(ctx context.Context, v *state.View) (head checkpoint) {
 		}
 		return checkpoint{}
 	}
-	x.checkpoints.last = head.Databases
+	x.checkpoints.last, x.checkpoints.written = head.Databases, head.At
 	return head
 }
 
@@ -232,48 +231,6 @@ func (c *checkpoint) follows(v *state.View) error {
 	if err == nil && !later {
 		return errors.New("it belongs to another history of the log")
 	}
-	return err
-}
-
-// catchUpOps is the number of operations that catchUp gathers before it refreshes the memories that they touch.
-const catchUpOps = 2000
-
-// catchUp refreshes the memories that the log touched after the checkpoint, then deletes rows on disk that neither checkpoint
-// nor state confirms.
-func (x *Index) catchUp(ctx context.Context, v *state.View, head checkpoint, dbs map[oplog.DB]*database) error {
-	if len(dbs) == 0 {
-		return nil
-	}
-	page, n, before := touched{}, 0, x.checkpoints.changes.Load()
-	flush := func() error {
-		for id, rids := range page {
-			if err := x.renew(ctx, v, id, dbs[id], rids); err != nil {
-				return err
-			}
-		}
-		clear(page)
-		return ctx.Err()
-	}
-	var failed error
-	err := v.Log(head.At+1, func(o oplog.Outcome) bool {
-		if dbs[o.Entry.DB] == nil {
-			return true
-		}
-		page.add(o)
-		if n += len(o.Entry.Ops); n >= catchUpOps {
-			n, failed = 0, flush()
-		}
-		return failed == nil
-	})
-	if err = cmp.Or(err, failed); err == nil {
-		err = flush()
-	}
-	for id, d := range dbs {
-		if err == nil {
-			err = x.confirm(ctx, v, id, d)
-		}
-	}
-	x.cfg.Logger.Debug("index ready", "checkpoint", head.At, "read", x.checkpoints.changes.Load()-before)
 	return err
 }
 

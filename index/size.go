@@ -31,25 +31,49 @@ func (x *Index) WithVectors(db oplog.DB) (have, of int) {
 	c, ok := x.counted[db]
 	x.mu.RUnlock()
 	if ok {
-		return c.have, c.of
+		return c.Have, c.Of
 	}
 	d, err := x.acquire(db)
 	if d == nil || err != nil {
 		return 0, 0
 	}
 	defer d.release()
-	return d.withVectors()
+	c = d.withVectors()
+	return c.Have, c.Of
 }
 
-// vectorCount is what withVectors says.
-type vectorCount struct{ have, of int }
+// A vectorCount says how many memories are not forgotten, and how many of them have a vector.
+type vectorCount struct {
+	Have int `json:"have"`
+	Of   int `json:"of"`
+}
 
-func (d *database) withVectors() (have, of int) {
-	of = int(d.words.Totals().Rows)
+func (d *database) withVectors() (c vectorCount) {
+	c.Of = int(d.words.Totals().Rows)
 	if v := d.vectors.Load(); v != nil {
-		have = min(v.Len(), of) // a row that is being added has its vector first
+		c.Have = min(v.Len(), c.Of) // a row that is being added has its vector first
 	}
-	return have, of
+	return c
+}
+
+// countPassed counts the memories that pass a closed index by. What touches another memory than a new one may change the count either
+// way: then it is known no more, and who asks for it opens the index. mu of the index is held.
+func (x *Index) countPassed(id oplog.DB, list memories) {
+	c, ok := x.counted[id]
+	if !ok {
+		return
+	}
+	for _, b := range list {
+		if b.Memory == nil {
+			delete(x.counted, id)
+			return
+		}
+		c.Of++
+		if len(b.Vector) > 0 && b.Epoch == x.parked[id].Epoch {
+			c.Have++
+		}
+	}
+	x.counted[id] = c
 }
 
 // NextWithoutVector finds the first memory at or after a sequence number that has no vector.

@@ -1,0 +1,196 @@
+package index
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
+)
+
+// A start does work for what is open, not for what exists. Of the indexes that were open when the last checkpoint was written it opens
+// the largest, which take the longest; all others stay closed until a question comes. One look at the log finds what it says behind the
+// checkpoint: memories of the open ones are refreshed, ids of the others are left to their next opening.
+
+// openedAtStart is the number of indexes that a start opens at most.
+const openedAtStart = 8
+
+// made is what a build makes, to take the place of what is searched.
+type made struct {
+	dbs     map[oplog.DB]*database
+	parked  map[oplog.DB]databaseFiles
+	counted map[oplog.DB]vectorCount
+	left    map[oplog.DB]*opening
+}
+
+func newMade() *made {
+	return &made{map[oplog.DB]*database{}, map[oplog.DB]databaseFiles{}, map[oplog.DB]vectorCount{}, map[oplog.DB]*opening{}}
+}
+
+// park leaves an index closed. What the log says of it behind its files, catchUp adds.
+func (m *made) park(id oplog.DB, files databaseFiles) {
+	m.parked[id] = files
+	if files.Counted.Of > 0 {
+		m.counted[id] = files.Counted
+	}
+}
+
+// leave notes what an entry touched of an index that stays closed.
+func (m *made) leave(o oplog.Outcome) {
+	id := o.Entry.DB
+	came := touched{}
+	if came.add(o); len(came[id]) == 0 {
+		return
+	}
+	w := m.left[id]
+	if w == nil {
+		w = &opening{left: touched{}, behind: true, since: m.parked[id].At, done: make(chan struct{})}
+		m.left[id] = w
+		delete(m.counted, id)
+	}
+	w.left.addRead(id, came[id])
+}
+
+// toOpen chooses among the databases whose files can be used.
+func toOpen(v *state.View, usable map[oplog.DB]databaseFiles) map[oplog.DB]bool {
+	type size struct {
+		id   oplog.DB
+		rows uint64
+	}
+	var open []size
+	for id, f := range usable {
+		if f.Open {
+			open = append(open, size{id, v.Stats(id).NextSeq})
+		}
+	}
+	slices.SortFunc(open, func(a, b size) int { return cmp.Or(cmp.Compare(b.rows, a.rows), cmp.Compare(a.id, b.id)) })
+	chosen := map[oplog.DB]bool{}
+	for _, s := range open[:min(len(open), openedAtStart)] {
+		chosen[s.id] = true
+	}
+	return chosen
+}
+
+// usable are the files of a checkpoint from which an index can be opened: the log has all that came behind them.
+func (x *Index) usable(v *state.View, head checkpoint) map[oplog.DB]databaseFiles {
+	all := map[oplog.DB]databaseFiles{}
+	begins := sync.OnceValue(func() oplog.Index { // the log may not be open yet, and is not asked for nothing
+		first, _, _, kept := v.Retained()
+		if !kept {
+			first = v.Index() + 1
+		}
+		return first
+	})
+	for _, d := range v.Databases() {
+		f, ok := head.Databases[d.ID]
+		if ok && f.At >= d.Purged && slices.Contains(x.dirs[d.ID], f.Dir) && (f.At == v.Index() || begins() <= f.At+1) {
+			all[d.ID] = f
+		}
+	}
+	return all
+}
+
+// loadAll makes the indexes of all databases that are to have files, or leaves them closed.
+func (x *Index) loadAll(ctx context.Context, v *state.View, gen int, adopt bool, m *made) error {
+	var head checkpoint
+	if adopt {
+		head = x.loadHead(ctx, v)
+		if err := ctx.Err(); err != nil {
+			return err // the log was given up meanwhile: the head was not compared with it, and the files stay as they are
+		}
+	}
+	usable := x.usable(v, head)
+	open := toOpen(v, usable)
+	revived := map[oplog.DB]*database{}
+	for _, d := range v.Databases() {
+		var dirs []string
+		if adopt {
+			dirs = x.dirs[d.ID]
+		}
+		files, ok := usable[d.ID]
+		switch {
+		case len(dirs) == 0 && x.small(v, d.ID):
+			continue
+		case ok && !open[d.ID]:
+			m.park(d.ID, files)
+			continue
+		}
+		db, whole, err := x.load(ctx, v, d, gen, dirs, files)
+		if db != nil {
+			m.dbs[d.ID] = db
+		}
+		if err != nil {
+			return err
+		}
+		if whole {
+			revived[d.ID] = db
+		} else {
+			delete(x.checkpoints.last, d.ID)
+		}
+	}
+	if err := cmp.Or(x.catchUp(ctx, v, usable, revived, m), ctx.Err()); err != nil {
+		return err
+	}
+	for id, db := range m.dbs {
+		db.readVectors(v, id)
+	}
+	return nil
+}
+
+// catchUpOps is the number of operations that catchUp gathers before it refreshes the memories that they touch.
+const catchUpOps = 2000
+
+// catchUp reads what the log says behind the files of a checkpoint: it refreshes the memories of open indexes, leaves those of closed ones
+// to their openings, and deletes rows on disk that neither checkpoint nor state confirms.
+func (x *Index) catchUp(ctx context.Context, v *state.View, usable map[oplog.DB]databaseFiles, dbs map[oplog.DB]*database, m *made) error {
+	if len(dbs)+len(m.parked) == 0 {
+		return nil
+	}
+	page, n, before := touched{}, 0, x.checkpoints.changes.Load()
+	flush := func() error {
+		for id, rids := range page {
+			if err := x.renew(ctx, v, id, dbs[id], rids); err != nil {
+				return err
+			}
+		}
+		clear(page)
+		return ctx.Err()
+	}
+	from := v.Index()
+	for _, f := range usable {
+		from = min(from, f.At)
+	}
+	var failed, err error
+	if from < v.Index() {
+		err = v.Log(from+1, func(o oplog.Outcome) bool {
+			id := o.Entry.DB
+			if o.Index <= usable[id].At {
+				return true
+			}
+			switch _, parked := m.parked[id]; {
+			case dbs[id] != nil:
+				page.add(o)
+			case parked:
+				m.leave(o)
+			default:
+				return true
+			}
+			if n += len(o.Entry.Ops); n >= catchUpOps {
+				n, failed = 0, flush()
+			}
+			return failed == nil
+		})
+	}
+	if err = cmp.Or(err, failed); err == nil {
+		err = flush()
+	}
+	for id, d := range dbs {
+		if err == nil {
+			err = x.confirm(ctx, v, id, d)
+		}
+	}
+	x.cfg.Logger.Debug("index ready", "open", len(m.dbs), "closed", len(m.parked), "read", x.checkpoints.changes.Load()-before)
+	return err
+}

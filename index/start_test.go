@@ -1,0 +1,79 @@
+package index_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/suite"
+)
+
+// TestAStartOpensFew: of many databases that have files, a start opens some; entries pass the others by, before and after a restart
+// and a crash, and every one answers as before, with what came last.
+func TestAStartOpensFew(t *testing.T) {
+	t.Parallel()
+	const dbs, most = 30, 8
+	l := newLog(t)
+	for db := range oplog.DB(dbs) {
+		if db > 0 {
+			l.add(0, &oplog.CreateDB{Name: fmt.Sprint("db", db+1), At: oplog.At(now)})
+		}
+		for i := range 5 {
+			l.add(db+1, remember(fmt.Sprintf("m%d-%d", db+1, i), fmt.Sprintf("the garden of plot%d", i)))
+		}
+	}
+	r := openReplicaWith(t, index.Config{Small: 0})
+	r.apply(l.records, 50)
+	written := 0
+	write := func() { // to each database a memory, and a change of an old one
+		from := len(l.records)
+		for db := range oplog.DB(dbs) {
+			l.add(db+1, remember(fmt.Sprintf("late%d-%d", db+1, written), fmt.Sprintf("late word%dq", written)))
+			l.add(db+1, &oplog.Forget{RID: fmt.Sprintf("m%d-%d", db+1, written), At: oplog.At(now)})
+		}
+		r.apply(l.records[from:], 7)
+		written++
+	}
+	check := func(when string, open int) {
+		t.Helper()
+		if n := index.OpenNow(r.index); n > open {
+			t.Errorf("%s: %d indexes are open", when, n)
+		}
+		for db := range oplog.DB(dbs) {
+			for i := range written {
+				for word, want := range map[string]bool{fmt.Sprintf("word%dq", i): true, fmt.Sprintf("plot%d", i): false} {
+					hits, _, err := r.index.Search(t.Context(), db+1, index.Query{Text: word, K: 10, Now: now})
+					must(t, err)
+					if (len(hits) > 0) != want {
+						t.Fatalf("%s: %s in database %d: found is %v", when, word, db+1, !want)
+					}
+				}
+			}
+		}
+	}
+	r.reopen()
+	write()
+	check("after a start", most)
+	r.closeAll()
+	write()
+	if n := index.OpenNow(r.index); n > 0 {
+		t.Errorf("entries had %d indexes opened", n)
+	}
+	killed := r.keep("*")
+	r.reopen()
+	check("entries had passed closed ones by, and a restart", most)
+	r.index.Close()
+	killed()
+	r.openIndex()
+	check("entries had passed closed ones by, and a crash", most)
+	suite.Eventually(t, "counts of closed indexes", func() bool {
+		r.closeAll()
+		for db := range oplog.DB(dbs) {
+			if have, of := r.index.WithVectors(db + 1); have != 0 || of != 5 {
+				t.Fatalf("database %d: %d of %d memories have vectors", db+1, have, of)
+			}
+		}
+		return index.OpenNow(r.index) == 0
+	})
+}
