@@ -68,18 +68,14 @@ const DatabaseNameRule = "database name must be 1 to 64 of A-Z a-z 0-9 . _ - and
 // ValidDatabaseName says whether a database may bear the name.
 func ValidDatabaseName(name string) bool { return databaseName.MatchString(name) }
 
-// SameButCase compares two names of databases. They are ASCII, so no table of letters, which versions of Go may change, decides.
-func SameButCase(a, b string) bool {
-	lower := func(c byte) byte {
+// FoldDatabaseName is a name as people take it who do not look at case. Names are ASCII, so no table of letters, which versions of Go may
+// change, decides.
+func FoldDatabaseName(name string) string {
+	b := []byte(name)
+	for i, c := range b {
 		if 'A' <= c && c <= 'Z' {
-			c += 'a' - 'A'
-		}
-		return c
-	}
-	for i := range min(len(a), len(b)) {
-		if lower(a[i]) != lower(b[i]) {
-			return false
+			b[i] += 'a' - 'A'
 		}
 	}
-	return len(a) == len(b)
+	return string(b)
 }

@@ -2,7 +2,6 @@ package state
 
 import (
 	"fmt"
-	"maps"
 
 	"github.com/cairndb/cairn/oplog"
 )
@@ -36,7 +35,7 @@ func (s *State) apply(batch []oplog.Record, trial bool) (out []oplog.Outcome, er
 	b := g.Batch()
 	defer b.Close()
 	t := newTxn(b)
-	t.b, t.sum, t.expiry, t.joins = b, next.Sum, maps.Clone(s.expiry), s.joins
+	t.b, t.sum, t.known, t.expiry, t.joins = b, next.Sum, s.expiry, map[oplog.DB]uint64{}, s.joins
 	t.counters, t.namespaces = map[oplog.DB]*oplog.Stats{}, map[place]oplog.Counts{}
 	for _, r := range batch {
 		if r.Index <= next.Index {
@@ -63,7 +62,11 @@ func (s *State) apply(batch []oplog.Record, trial bool) (out []oplog.Outcome, er
 	if err := b.Commit(); err != nil {
 		return nil, fmt.Errorf("apply: commit: %w", damage(err))
 	}
-	s.expiry = t.expiry
+	for db, from := range t.expiry {
+		if s.expiry[db] = from; from == 0 {
+			delete(s.expiry, db)
+		}
+	}
 	s.advance(next, t)
 	return out, nil
 }

@@ -19,31 +19,29 @@ func applyCreateDB(a *applying, op *oplog.CreateDB) oplog.Result {
 	refusef(!oplog.ValidDatabaseName(op.Name), oplog.Invalid, oplog.DatabaseNameRule)
 	// "default" is number 1
 	refusef(!a.exists(tControl, 0, []byte("cluster")), oplog.Invalid, "a database cannot be made before the cluster's first entry")
-	refusef(a.exists(tDatabaseName, 0, []byte(op.Name)), oplog.Conflict, "database '%s' already exists", op.Name)
-	other := a.databaseLike(op.Name)
-	refusef(other != "", oplog.Conflict, "database '%s' exists, which differs from '%s' by case alone", other, op.Name)
-	refusef(op.Most > 0 && a.databasesBy(op.By) >= op.Most, oplog.OverQuota, "would exceed database quota: the tokens of this database may have made %d", op.Most)
+	other, known := a.databaseNamed(op.Name)
+	refusef(known && other.Name == op.Name, oplog.Conflict, "database '%s' already exists", op.Name)
+	refusef(known, oplog.Conflict, "database '%s' exists, which differs from '%s' by case alone", other.Name, op.Name)
+	refusef(op.Most > 0 && beUint64(a.get(tControl, 0, madeBy(op.By))) >= uint64(op.Most), oplog.OverQuota, "would exceed database quota: the tokens of this database may have made %d", op.Most)
 	return oplog.Result{ID: op.Name, Num: uint64(a.createDatabase(op.Name, op.By, op.At)), Changed: true}
 }
 
-// databaseLike is the name of a database that people would take for another; empty when there is none.
-func (a *applying) databaseLike(name string) string {
-	for _, v := range a.scan(tDatabase, 0, nil) {
-		if d := decode[oplog.Database](v); oplog.SameButCase(d.Name, name) {
-			return d.Name
-		}
+// databaseNamed finds the database of a name, whatever its case.
+func (t *txn) databaseNamed(name string) (d oplog.Database, ok bool) {
+	id := t.get(tDatabaseName, 0, []byte(oplog.FoldDatabaseName(name)))
+	if id == nil {
+		return d, false
 	}
-	return ""
+	return read[oplog.Database](t, tDatabase, 0, id)
 }
 
-// databasesBy counts the databases that tokens of one database have made, and that are still there.
-func (a *applying) databasesBy(by oplog.DB) (n uint32) {
-	for _, v := range a.scan(tDatabase, 0, nil) {
-		if decode[oplog.Database](v).By == by {
-			n++
-		}
+// madeBy is the key of the number of databases that tokens of one database have made, and that are still there.
+func madeBy(by oplog.DB) []byte { return append([]byte("made-by "), be64(uint64(by))...) }
+
+func (a *applying) countMade(by oplog.DB, n int) {
+	if by != 0 {
+		a.put(tControl, 0, madeBy(by), be64(beUint64(a.get(tControl, 0, madeBy(by)))+uint64(n)))
 	}
-	return n
 }
 
 func (a *applying) createDatabase(name string, by oplog.DB, at oplog.Time) oplog.DB {
@@ -52,24 +50,25 @@ func (a *applying) createDatabase(name string, by oplog.DB, at oplog.Time) oplog
 		id = oplog.DB(beUint64(v))
 	}
 	a.put(tControl, 0, []byte("next-db"), be64(uint64(id)+1))
-	a.put(tDatabaseName, 0, []byte(name), be64(uint64(id)))
+	a.put(tDatabaseName, 0, []byte(oplog.FoldDatabaseName(name)), be64(uint64(id)))
+	a.countMade(by, +1)
 	a.setDatabase(oplog.Database{ID: id, Name: name, Created: at, By: by})
 	return id
 }
 
 func applyDropDB(a *applying, op *oplog.DropDB) oplog.Result {
 	refusef(!a.alone, oplog.Invalid, "an entry that drops a database holds nothing else")
-	v := a.get(tDatabaseName, 0, []byte(op.Name))
-	refuseIf(v == nil, oplog.ErrNoDatabase)
-	id := oplog.DB(beUint64(v))
+	d, ok := a.databaseNamed(op.Name)
+	refuseIf(!ok || d.Name != op.Name, oplog.ErrNoDatabase)
+	id := d.ID
 	refusef(id == oplog.DefaultDB, oplog.Invalid, "database 'default' cannot be dropped")
-	d, _ := read[oplog.Database](a.txn, tDatabase, 0, be64(uint64(id)))
 	if uint64(d.Purged) > beUint64(a.get(tControl, 0, keyPurgedGone)) {
 		a.put(tControl, 0, keyPurgedGone, be64(uint64(d.Purged)))
 	}
 	a.writeCounts(func(db oplog.DB) bool { return db == id }) // its rows are the same whichever records are applied together
-	a.del(tDatabaseName, 0, []byte(op.Name))
+	a.del(tDatabaseName, 0, []byte(oplog.FoldDatabaseName(op.Name)))
 	a.del(tDatabase, 0, be64(uint64(id)))
+	a.countMade(d.By, -1)
 	for _, v := range a.scan(tToken, 0, nil) {
 		if t := decode[oplog.Token](v); t.DB == id && t.Revoked == 0 {
 			a.revokeToken(t, op.At)
@@ -78,7 +77,7 @@ func applyDropDB(a *applying, op *oplog.DropDB) oplog.Result {
 	a.del(tLimit, 0, databaseLimit(id))
 	a.put(tDropped, 0, be64(uint64(id)), be64(uint64(a.index)))
 	delete(a.embeddings, id)
-	delete(a.expiry, id)
+	a.expiry[id] = 0
 	clear(a.joins)
 	return oplog.Result{ID: op.Name, Num: uint64(id), Changed: true}
 }
@@ -147,11 +146,11 @@ func (v *View) Database(id oplog.DB) (oplog.Database, bool) {
 
 // DatabaseNamed finds a database by its name.
 func (v *View) DatabaseNamed(name string) (oplog.Database, bool) {
-	id := v.get(tDatabaseName, 0, []byte(name))
-	if id == nil {
+	d, ok := v.databaseNamed(name)
+	if !ok || d.Name != name {
 		return oplog.Database{}, false
 	}
-	return v.Database(oplog.DB(beUint64(id)))
+	return d, true
 }
 
 // Databases are all databases by number.

@@ -44,7 +44,10 @@ func (s *State) keepCurrent(seen mark, db oplog.DB, c Current) {
 		return
 	}
 	if len(s.current) >= maxCurrent {
-		clear(s.current)
+		for one := range s.current {
+			delete(s.current, one)
+			break
+		}
 	}
 	s.current[db] = c
 }
@@ -54,8 +57,8 @@ func (s *State) advance(to mark, t *txn) {
 	s.at.Lock()
 	defer s.at.Unlock()
 	s.m = to
-	if t.stale {
-		clear(s.current)
+	for _, db := range t.stale {
+		delete(s.current, db)
 	}
 	for db, counted := range t.counters {
 		if c, ok := s.current[db]; ok {

@@ -76,7 +76,7 @@ func (a *applying) putKey(key string, k keyRecord, ttl oplog.Time) {
 	k.Expires, k.Kept = a.hlc.Time()+ttl, a.index
 	a.putOver(tKey, a.db, []byte(key), was, a.encode(&k))
 	a.putNew(tKeyExpiry, a.db, expiryKey(k.Expires, key), be64(uint64(k.Kept)))
-	if from, known := a.expiry[a.db]; known {
+	if from := a.firstExpiry(a.db); from > 0 {
 		a.expiry[a.db] = min(from, uint64(k.Expires))
 	}
 	a.keys++
@@ -94,12 +94,20 @@ func (a *applying) noteKeys(m *oplog.Memory, keys ...string) {
 
 func expiryKey(t oplog.Time, key string) []byte { return append(be64(uint64(t)), key...) }
 
+// firstExpiry is a time before which no key of a database expires; 0 where it is not known.
+func (t *txn) firstExpiry(db oplog.DB) uint64 {
+	if from, ok := t.expiry[db]; ok {
+		return from
+	}
+	return t.known[db]
+}
+
 // expireKeys drops keys whose window has passed, in the order of their times, a few an entry: more than the entry added, so the
 // table cannot outgrow its window. What is known of the first of them only saves looking: those that went would be passed over each time.
 func (a *applying) expireKeys() {
-	from, known := a.expiry[a.db]
+	from := a.firstExpiry(a.db)
 	now := uint64(a.hlc.Time())
-	if known && from > now {
+	if from > now {
 		return
 	}
 	few := 4 + 2*a.keys

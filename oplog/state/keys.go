@@ -10,9 +10,9 @@ import (
 type tableID uint8
 
 const (
-	tControl       tableID = 1  // cluster id, next database number
+	tControl       tableID = 1  // cluster id, next database number, how many databases the tokens of one have made
 	tDatabase      tableID = 2  // id → Database
-	tDatabaseName  tableID = 3  // name → id
+	tDatabaseName  tableID = 3  // name without its case → id
 	tToken         tableID = 4  // hash → Token
 	tNode          tableID = 5  // id → NodeInfo
 	tLimit         tableID = 6  // "t/" token hash, "d/" database → Limit

@@ -19,10 +19,11 @@ type txn struct {
 	embeddings map[oplog.DB]oplog.Embedding // as far as asked
 	counters   map[oplog.DB]*oplog.Stats    // of databases that the batch is about
 	namespaces map[place]oplog.Counts       // what the batch changes
-	expiry     map[oplog.DB]uint64          // see State
-	databases  map[oplog.DB][]byte          // rows of databases, which every entry reads, as far as asked
-	stale      bool                         // a row was written that a Current has
-	joins      map[place][]byte             // see State
+	known      map[oplog.DB]uint64          // State's expiry, and what the batch changes of it: 0 forgets what was known
+	expiry     map[oplog.DB]uint64
+	databases  map[oplog.DB][]byte // rows of databases, which every entry reads, as far as asked
+	stale      []oplog.DB          // databases of which a row was written that a Current has
+	joins      map[place][]byte    // see State
 
 	row   []byte // of the key that is read or written
 	value []byte // of the row that is written
@@ -161,10 +162,10 @@ func (t *txn) change(table tableID, db oplog.DB, key, old, value []byte, has boo
 func (t *txn) replace(table tableID, db oplog.DB, key, old, value []byte, has bool) {
 	switch table {
 	case tDatabase:
-		t.stale = true
+		t.stale = append(t.stale, oplog.DB(beUint64(key)))
 		clear(t.databases)
 	case tMind, tEmbedding:
-		t.stale = true
+		t.stale = append(t.stale, db)
 	case tActiveSession:
 		clear(t.joins)
 	}
