@@ -123,8 +123,6 @@ var layers = []layer{
 
 	{"cmd/cairn/cli", nil},
 	{"cmd/cairn/config", []string{"cmd/cairn/cli"}},
-	{"cmd/cairn/history", nil},
-	{"cmd/cairn/history/check", []string{"cmd/cairn/history"}},
 	{"cmd/cairn/memory", []string{"cmd/cairn/cli"}},
 	{"cmd/cairn/doctor", []string{"cmd/cairn/cli", "cmd/cairn/config"}},
 	{"cmd/cairn/debug", []string{"cmd/cairn/cli", "cmd/cairn/config", "cmd/cairn/doctor"}},
@@ -132,6 +130,8 @@ var layers = []layer{
 	{"cmd/cairn/sample", []string{"cmd/cairn/cli"}},
 	{"cmd/cairn/cairntest", []string{"cmd/cairn/cli", "cmd/cairn/config"}},
 	{"cmd/cairn", []string{"cmd/cairn/bench", "cmd/cairn/cli", "cmd/cairn/config", "cmd/cairn/debug", "cmd/cairn/doctor", "cmd/cairn/memory", "cmd/cairn/sample"}},
+	{"cmd/lab/history", nil},
+	{"cmd/lab", []string{"cmd/cairn/bench", "cmd/cairn/cli", "cmd/cairn/config", "cmd/lab/history"}},
 }
 
 // outer says which other rooms a package may import, where that is less than its room may.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/cairndb/cairn/oplog/suite"
@@ -47,5 +48,28 @@ func TestNoCIsCompiled(t *testing.T) {
 	}
 	if seen < 100 {
 		t.Errorf("only %d packages were looked at", seen)
+	}
+}
+
+// TestTheLabIsNotShipped: the binary links nothing of the engines that it is compared with, of the lab, or of a checker.
+func TestTheLabIsNotShipped(t *testing.T) {
+	t.Parallel()
+	out, err := exec.Command("go", "list", "-deps", module+"cmd/cairn").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	shipped := strings.Fields(string(out))
+	for _, pkg := range shipped {
+		for _, no := range []string{module + "cmd/lab", module + "index/stock", "github.com/anishathalye/porcupine", "go.etcd.io/etcd"} {
+			if pkg == no || strings.HasPrefix(pkg, no+"/") {
+				t.Errorf("cairn links %s", pkg)
+			}
+		}
+		if pkg == "github.com/blevesearch/bleve/v2" || strings.Contains(pkg, "sqlite") {
+			t.Errorf("cairn links %s", pkg)
+		}
+	}
+	if !slices.Contains(shipped, module+"cmd/cairn/bench") {
+		t.Errorf("only %d packages were looked at", len(shipped))
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
-	"github.com/cairndb/cairn/cmd/cairn/history"
+	"github.com/cairndb/cairn/cmd/lab/history"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )

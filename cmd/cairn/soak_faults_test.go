@@ -13,7 +13,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
-	"github.com/cairndb/cairn/cmd/cairn/history"
+	"github.com/cairndb/cairn/cmd/lab/history"
 	"github.com/cairndb/cairn/oplog/suite"
 )
 

@@ -9,7 +9,7 @@ import (
 	"io"
 	"sync"
 
-	"github.com/cairndb/cairn/cmd/cairn/history"
+	"github.com/cairndb/cairn/cmd/lab/history"
 )
 
 // A historyWriter writes a history. Any number of goroutines may use it.

@@ -17,7 +17,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/config"
-	"github.com/cairndb/cairn/cmd/cairn/history"
+	"github.com/cairndb/cairn/cmd/lab/history"
 )
 
 var (

@@ -5,4 +5,4 @@
 set -euo pipefail
 file=$(realpath "${1:?a history: the file that deploy/soak/run.sh has named}")
 cd "$(dirname "$0")/../.."
-exec go run ./cmd/cairn/history/check "$file"
+exec go run ./cmd/lab check "$file"

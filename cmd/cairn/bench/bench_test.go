@@ -4,110 +4,58 @@ package bench
 
 import (
 	"encoding/json"
-	"math"
-	"runtime"
+	"encoding/xml"
+	"errors"
+	"io"
+	"strings"
 	"testing"
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 )
 
-// TestBenchSurfaces measures every protocol for a moment: each answers, and none refuses.
-func TestBenchSurfaces(t *testing.T) {
-	if testing.Short() {
-		t.Skip("skipped in -short: measures")
-	}
+// TestBenchWrite: each number of clients writes, into nodes that the bench starts.
+func TestBenchWrite(t *testing.T) {
 	t.Parallel()
-	out, err := cairntest.Command(t.Context(), "bench", "surfaces", "--clients", "2", "--warm-up", "0s", "--for", "200ms", "--json").Output()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	r, code := cairntest.RunForJSON[writeReport](t, "bench", "write", "--clients", "1,2", "--for", "200ms", "--json")
+	if code != 0 || len(r.Runs) != 2 || r.Ratio <= 0 {
+		t.Fatalf("exit %d, got %+v", code, r)
 	}
-	var r loadReport
-	if err := json.Unmarshal(out, &r); err != nil || len(r.Runs) != len(dialects) {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	for _, n := range r.Runs {
-		if n.Requests == 0 || n.Failed > 0 {
-			t.Errorf("%s: %d answered, %d failed", n.Workload, n.Requests, n.Failed)
+	for i, n := range r.Runs {
+		if n.Clients != i+1 || n.Writes == 0 || n.P50 <= 0 || n.P99 < n.P50 {
+			t.Errorf("got %+v", n)
 		}
-	}
-}
-
-// TestBenchFailover: the silence that is measured is there, and ends.
-func TestBenchFailover(t *testing.T) {
-	t.Parallel()
-	out, err := cairntest.Command(t.Context(), "bench", "failover", "--rounds", "1", "--heartbeat-ms", "50", "--election-ms", "300", "--json").Output()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	var r failoverReport
-	if err := json.Unmarshal(out, &r); err != nil || len(r.Rounds) != 1 {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	if r.Max <= 0 || r.Median != r.Max || r.Writes == 0 || r.Rounds[0].Leader == 0 {
-		t.Errorf("got %s", out)
-	}
-}
-
-// TestBenchFollowerReads: each turn writes, and the followers answer.
-func TestBenchFollowerReads(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("skipped in -short: measures, which the race detector falsifies")
-	}
-	out, err := cairntest.Command(t.Context(), "bench", "write", "--nodes", "3", "--follower-reads", "50", "--rounds", "1", "--clients", "1", "--for", "300ms", "--json").Output()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	var r besideReport
-	if err := json.Unmarshal(out, &r); err != nil || len(r.Runs) != 1 {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	n := r.Runs[0]
-	for i, f := range []figures{n.Alone, n.Stray, n.Beside} {
-		if f.P50 <= 0 || f.Rate <= 0 {
-			t.Errorf("%s: %+v", besides[i], f)
-		}
-	}
-	if n.Recalls <= 0 || n.ToAlone.P50 <= 0 || n.ToStray.P50 <= 0 {
-		t.Errorf("got %s", out)
-	}
-}
-
-// TestBenchSnapshot: writes go on beside a snapshot and a backup, and none fails.
-func TestBenchSnapshot(t *testing.T) {
-	t.Parallel()
-	out, err := cairntest.Command(t.Context(), "bench", "snapshot", "--size", "2000", "--rounds", "1", "--clients", "2", "--rate", "500", "--for", "200ms", "--json").Output()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	var r snapshotReport
-	if err := json.Unmarshal(out, &r); err != nil || len(r.Runs) != 3 {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	for _, n := range r.Runs {
-		if n.Writes == 0 || n.Failed > 0 || n.Ratio <= 0 {
-			t.Errorf("%+v", n)
-		}
-	}
-}
-
-func TestPausesAreThoseOfTheTimeBetween(t *testing.T) {
-	before := pauses{Counts: []float64{5, 1, 0}, Bounds: []float64{0, .001, .002, math.Inf(1)}}
-	after := pauses{Counts: []float64{104, 1, 1}, Bounds: before.Bounds}
-	if got, want := after.since(before), (pauseReport{Count: 100, P99: 1, Max: 2}); got != want {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
-	now := readPauses()
-	runtime.GC()
-	if got := readPauses().since(now); got.Count == 0 || got.Max <= 0 {
-		t.Errorf("a collection was not seen: %+v", got)
 	}
 }
 
 // TestOutputKeys pins the keys that programs read.
 func TestOutputKeys(t *testing.T) {
-	got, err := json.Marshal(writeReport{Target: "t", Bytes: 200, Runs: []writeRun{{1, 10, 2, 5, 0.5, 1}}, Ratio: 1})
+	got, err := json.Marshal(writeReport{Target: "t", Bytes: 200, Runs: []WriteRun{{1, 10, 2, 5, 0.5, 1}}, Ratio: 1})
 	if want := `{"target":"t","text_bytes":200,"runs":[{"clients":1,"writes":10,"seconds":2,"writes_per_second":5,"p50_ms":0.5,"p99_ms":1}],"ratio":1}`; err != nil || string(got) != want {
 		t.Errorf("%s (%v), want %s", got, err, want)
 	}
+}
+
+// drawn fails unless the file is XML whose points lie somewhere.
+func drawn(t *testing.T, raw []byte) {
+	t.Helper()
+	for d := xml.NewDecoder(strings.NewReader(string(raw))); ; {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatalf("%v\n%s", err, raw)
+		}
+	}
+	if s := string(raw); strings.Contains(s, "NaN") || strings.Contains(s, "Inf") || !strings.Contains(s, "<polyline") {
+		t.Errorf("got %s", s)
+	}
+}
+
+// TestCurve: a load's curve has a line for the median and one for the tail of each workload.
+func TestCurve(t *testing.T) {
+	raw := curve([]LoadRun{{Workload: "write", Requests: 1, Rate: 200, P50: 1, P99: 3}, {Workload: "write", Requests: 1, Rate: 100, P50: .5, P99: 40}, {Workload: "a<b", Requests: 1, Rate: 50, P50: 2, P99: 2}})
+	drawn(t, raw)
+	if n := strings.Count(string(raw), "<polyline"); n != 4 || !strings.Contains(string(raw), "a&lt;b: median") {
+		t.Errorf("%d lines in %s", n, raw)
+	}
+	drawn(t, curve([]LoadRun{{Workload: "write", Requests: 1, Rate: 200, P50: 1, P99: 1}}))
 }

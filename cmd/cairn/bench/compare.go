@@ -27,13 +27,13 @@ func compare(a *cli.Streams) *cobra.Command {
 			if cli.AsJSON(c) {
 				return a.JSON(rows)
 			}
-			return grid(a.Out, "workload\tclients\ttarget\tper second\tp50\tp99\t", rows, func(r compared) string {
+			return Grid(a.Out, "workload\tclients\ttarget\tper second\tp50\tp99\t", rows, func(r compared) string {
 				return fmt.Sprintf("%s\t%d\t%.0f\t%.2f×\t%.2f×\t%.2f×\t", r.Workload, r.Clients, r.Target, r.Rate, r.P50, r.P99)
 			})
 		}})
 }
 
-func readReport(path string) (r loadReport, err error) {
+func readReport(path string) (r LoadReport, err error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return r, err
@@ -54,9 +54,9 @@ type compared struct {
 	P99      float64 `json:"p99_ratio"`
 }
 
-func compareRuns(before, after []loadRun) (rows []compared) {
+func compareRuns(before, after []LoadRun) (rows []compared) {
 	for _, a := range after {
-		i := slices.IndexFunc(before, func(b loadRun) bool {
+		i := slices.IndexFunc(before, func(b LoadRun) bool {
 			return b.Workload == a.Workload && b.Clients == a.Clients && b.Target == a.Target
 		})
 		if i >= 0 && before[i].Requests > 0 {
@@ -68,8 +68,8 @@ func compareRuns(before, after []loadRun) (rows []compared) {
 }
 
 // curve draws latency over load: a line for the median and one for the 99th percentile of each workload.
-func curve(runs []loadRun) []byte {
-	p := plot{x: axis{unit: "/s"}, y: axis{unit: " ms", log: true}} // a tail is seen on a logarithmic scale
+func curve(runs []LoadRun) []byte {
+	p := Plot{X: Axis{Unit: "/s"}, Y: Axis{Unit: " ms", Log: true}} // a tail is seen on a logarithmic scale
 	var names []string
 	for _, r := range runs {
 		if !slices.Contains(names, r.Workload) {
@@ -77,13 +77,13 @@ func curve(runs []loadRun) []byte {
 		}
 	}
 	for i, name := range names {
-		median, tail := line{name: name + ": median, p99 dashed", colour: i}, line{colour: i, dashed: true}
+		median, tail := Line{Name: name + ": median, p99 dashed", colour: i}, Line{colour: i, dashed: true}
 		for _, r := range runs {
 			if r.Workload == name && r.Requests > 0 {
-				median.at, tail.at = append(median.at, point{r.Rate, r.P50}), append(tail.at, point{r.Rate, r.P99})
+				median.At, tail.At = append(median.At, Point{r.Rate, r.P50}), append(tail.At, Point{r.Rate, r.P99})
 			}
 		}
-		p.lines = append(p.lines, median, tail)
+		p.Lines = append(p.Lines, median, tail)
 	}
-	return p.svg()
+	return p.SVG()
 }

@@ -23,9 +23,9 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// loadRun is the figures of one load. A request's time counts from when it was due, not from when a client was free to
+// A LoadRun holds the figures of one load. A request's time counts from when it was due, not from when a client was free to
 // send it: a server that stalls pays for all requests that had to wait.
-type loadRun struct {
+type LoadRun struct {
 	Workload string  `json:"workload"`
 	Clients  int     `json:"clients"`
 	Target   float64 `json:"target_per_second,omitempty"` // 0: every client asks as fast as it is answered
@@ -40,45 +40,46 @@ type loadRun struct {
 	Max      float64 `json:"max_ms"`
 }
 
-type loadReport struct {
+// A LoadReport holds the runs of one cluster.
+type LoadReport struct {
 	Target string    `json:"target"`
 	Dim    int       `json:"dim,omitempty"`
-	Runs   []loadRun `json:"runs"`
+	Runs   []LoadRun `json:"runs"`
 }
 
 // workload is one kind of load: what a client does when its turn comes.
 type workload struct {
 	name, what string
-	do         func(context.Context, *loader, int) error
+	do         func(context.Context, *Loader, int) error
 }
 
 var workloads = []workload{
-	{"write", "one memory", func(ctx context.Context, l *loader, k int) error { return l.write(ctx, k) }},
-	{"batch", "a hundred memories in one request", func(ctx context.Context, l *loader, k int) error {
+	{"write", "one memory", func(ctx context.Context, l *Loader, k int) error { return l.Write(ctx, k) }},
+	{"batch", "a hundred memories in one request", func(ctx context.Context, l *Loader, k int) error {
 		var b wire.RememberBatch
 		for i := range 100 {
-			b.Memories = append(b.Memories, l.memory(100*k+i))
+			b.Memories = append(b.Memories, l.Memory(100*k+i))
 		}
-		_, err := l.c.RememberBatch(ctx, b)
+		_, err := l.Client.RememberBatch(ctx, b)
 		return err
 	}},
-	{"recall", "one question, by words", func(ctx context.Context, l *loader, k int) error { return l.ask(ctx, k, false) }},
-	{"hybrid", "one question, by words and a vector (--dim)", func(ctx context.Context, l *loader, k int) error { return l.ask(ctx, k, true) }},
-	{"filtered", "one question inside a namespace", func(ctx context.Context, l *loader, k int) error {
-		q := wire.NewRecall(l.question(k))
+	{"recall", "one question, by words", func(ctx context.Context, l *Loader, k int) error { return l.Ask(ctx, k, false) }},
+	{"hybrid", "one question, by words and a vector (--dim)", func(ctx context.Context, l *Loader, k int) error { return l.Ask(ctx, k, true) }},
+	{"filtered", "one question inside a namespace", func(ctx context.Context, l *Loader, k int) error {
+		q := wire.NewRecall(l.Question(k))
 		ns := "bench"
 		q.Namespace = &ns
-		_, _, err := l.c.Recall(ctx, q)
+		_, _, err := l.Client.Recall(ctx, q)
 		return err
 	}},
-	{"mixed", "an agent's turn: two questions, one memory", func(ctx context.Context, l *loader, k int) error {
-		return errors.Join(l.ask(ctx, 2*k, false), l.ask(ctx, 2*k+1, false), l.write(ctx, k))
+	{"mixed", "an agent's turn: two questions, one memory", func(ctx context.Context, l *Loader, k int) error {
+		return errors.Join(l.Ask(ctx, 2*k, false), l.Ask(ctx, 2*k+1, false), l.Write(ctx, k))
 	}},
-	{"http-recall", "one question over HTTP", func(ctx context.Context, l *loader, k int) error {
-		return l.post(ctx, "/v1/recall", map[string]any{"query": l.question(k), "top_k": 10})
+	{"http-recall", "one question over HTTP", func(ctx context.Context, l *Loader, k int) error {
+		return l.Post(ctx, "/v1/recall", map[string]any{"query": l.Question(k), "top_k": 10})
 	}},
-	{"http-write", "one memory over HTTP", func(ctx context.Context, l *loader, k int) error {
-		return l.post(ctx, "/v1/remember", map[string]any{"text": l.memory(k).Text, "namespace": "bench"})
+	{"http-write", "one memory over HTTP", func(ctx context.Context, l *Loader, k int) error {
+		return l.Post(ctx, "/v1/remember", map[string]any{"text": l.Memory(k).Text, "namespace": "bench"})
 	}},
 }
 
@@ -90,16 +91,17 @@ type loadBench struct {
 	nodes, dim int
 	fill       int
 	out, svg   string
-	span
+	Span
 }
 
-var loadHelp = help{
-	long: "Measure any load, closed (clients wait for answers) or open (with --rate: requests are due at a fixed rate,\nand are late when no client is free to send them).\n\nWorkloads:\n" + list(workloads, func(w workload) (string, string) { return w.name, w.what }),
-	example: "  cairn bench load --workload write,recall --nodes 3 --clients 64\n  cairn bench load --workload mixed --rate 200,400,800 --svg curve.svg\n" +
+var loadVerb = Bench{
+	Use: "load", Short: "Measure any load, closed (clients wait for answers) or open (a rate is kept)", Start: func() Measurement { return new(loadBench) },
+	Long: "Measure any load, closed (clients wait for answers) or open (with --rate: requests are due at a fixed rate,\nand are late when no client is free to send them).\n\nWorkloads:\n" + List(workloads, func(w workload) (string, string) { return w.name, w.what }),
+	Example: "  cairn bench load --workload write,recall --nodes 3 --clients 64\n  cairn bench load --workload mixed --rate 200,400,800 --svg curve.svg\n" +
 		"  cairn bench load --workload hybrid --dim 384 --fill 100000 -o after.json && cairn bench compare before.json after.json",
 }
 
-func (b *loadBench) flags(c *cobra.Command) {
+func (b *loadBench) Flags(c *cobra.Command) {
 	b.Target.Flags(c)
 	b.InDatabase(c)
 	f := c.Flags()
@@ -109,13 +111,13 @@ func (b *loadBench) flags(c *cobra.Command) {
 	f.IntVar(&b.nodes, "nodes", 1, "without --endpoints: how many nodes to start, 1 or 3")
 	f.IntVar(&b.dim, "dim", 0, "dimensions of the vectors that memories and questions carry; 0 for none")
 	f.IntVar(&b.fill, "fill", 2000, "memories to store before anything is measured")
-	f.DurationVar(&b.warm, "warm-up", 2*time.Second, "how long to go before counting")
-	f.DurationVar(&b.long, "for", 10*time.Second, "how long to measure each")
+	f.DurationVar(&b.Warm, "warm-up", 2*time.Second, "how long to go before counting")
+	f.DurationVar(&b.Long, "for", 10*time.Second, "how long to measure each")
 	f.StringVarP(&b.out, "output", "o", "", "write the figures to this file, as JSON")
 	f.StringVar(&b.svg, "svg", "", "draw latency over load into this file")
 }
 
-func (b *loadBench) run(ctx context.Context, l *lab) (report, error) {
+func (b *loadBench) Run(ctx context.Context, l *Rig) (Report, error) {
 	asked := make([]workload, len(b.workloads))
 	for i, name := range b.workloads {
 		at := slices.IndexFunc(workloads, func(w workload) bool { return w.name == name })
@@ -132,21 +134,21 @@ func (b *loadBench) run(ctx context.Context, l *lab) (report, error) {
 	if err != nil {
 		return nil, err
 	}
-	loaders, err := l.loaders(ctx, sub.cfg, max(1, b.clients), b.dim)
+	loaders, err := l.Loaders(ctx, sub.cfg, max(1, b.clients), b.dim)
 	if err != nil {
 		return nil, err
 	}
 	for _, w := range loaders {
-		w.url = url
+		w.URL = url
 	}
-	if err := loaders[0].fill(ctx, l, b.fill); err != nil {
+	if err := loaders[0].Fill(ctx, l, b.fill); err != nil {
 		return nil, err
 	}
 	rates := b.rates
 	if len(rates) == 0 {
 		rates = []float64{0}
 	}
-	r := &loadReport{Target: sub.said, Dim: b.dim}
+	r := &LoadReport{Target: sub.said, Dim: b.dim}
 	for _, w := range asked {
 		for _, rate := range rates {
 			pace := "as fast as answers come"
@@ -154,7 +156,7 @@ func (b *loadBench) run(ctx context.Context, l *lab) (report, error) {
 				pace = fmt.Sprintf("%.0f/s", rate)
 			}
 			fmt.Fprintf(l.Err, "%s, %d clients, %s\n", w.name, len(loaders), pace)
-			n := load(ctx, b.span, loaders, rate, w.do)
+			n := Load(ctx, b.Span, loaders, rate, w.do)
 			n.Workload = w.name
 			r.Runs = append(r.Runs, n)
 		}
@@ -163,7 +165,7 @@ func (b *loadBench) run(ctx context.Context, l *lab) (report, error) {
 }
 
 // keep writes the files that -o and --svg name.
-func (b *loadBench) keep(r *loadReport) error {
+func (b *loadBench) keep(r *LoadReport) error {
 	if b.out != "" {
 		raw, err := json.MarshalIndent(r, "", "  ")
 		if err != nil {
@@ -179,16 +181,16 @@ func (b *loadBench) keep(r *loadReport) error {
 	return os.WriteFile(b.svg, curve(r.Runs), 0o644)
 }
 
-// span holds the durations of a load: warm is not counted, then long is.
-type span struct{ warm, long time.Duration }
+// A Span holds the durations of a load: Warm is not counted, then Long is.
+type Span struct{ Warm, Long time.Duration }
 
-// load lets clients do the same until the time is up or ctx ends. With a rate, request i is due at start + i/rate, and its time counts from
+// Load lets clients do the same until the time is up or ctx ends. With a rate, request i is due at start + i/rate, and its time counts from
 // then. Every client asks once at least, however late it is let on a processor.
-func load(ctx context.Context, s span, loaders []*loader, rate float64, do func(context.Context, *loader, int) error) loadRun {
+func Load(ctx context.Context, s Span, loaders []*Loader, rate float64, do func(context.Context, *Loader, int) error) LoadRun {
 	var next atomic.Int64
 	start := time.Now()
-	counted := start.Add(s.warm)
-	end := counted.Add(s.long)
+	counted := start.Add(s.Warm)
+	end := counted.Add(s.Long)
 	took := make([][]float64, len(loaders))
 	failed := make([]int, len(loaders))
 	var wg sync.WaitGroup
@@ -212,16 +214,16 @@ func load(ctx context.Context, s span, loaders []*loader, rate float64, do func(
 					failed[i]++
 					continue
 				}
-				took[i] = append(took[i], milliseconds(time.Since(due)))
+				took[i] = append(took[i], Milliseconds(time.Since(due)))
 			}
 		})
 	}
 	wg.Wait()
 	// Requests that were due in time and answered late do not count as if they had been in time: the run is as long as it took.
-	seconds := max(s.long, time.Since(counted)).Seconds()
+	seconds := max(s.Long, time.Since(counted)).Seconds()
 	all := slices.Concat(took...)
 	slices.Sort(all)
-	r := loadRun{Clients: len(loaders), Target: rate, Requests: len(all), Seconds: seconds, Rate: float64(len(all)) / seconds}
+	r := LoadRun{Clients: len(loaders), Target: rate, Requests: len(all), Seconds: seconds, Rate: float64(len(all)) / seconds}
 	for _, n := range failed {
 		r.Failed += n
 	}
@@ -232,8 +234,8 @@ func load(ctx context.Context, s span, loaders []*loader, rate float64, do func(
 	return r
 }
 
-func (r *loadReport) print(a *cli.Streams) error {
-	return grid(a.Out, "workload\tclients\ttarget\tper second\tp50 ms\tp90 ms\tp99 ms\tp99.9 ms\tmax ms\tfailed\t", r.Runs, func(n loadRun) string {
+func (r *LoadReport) Print(a *cli.Streams) error {
+	return Grid(a.Out, "workload\tclients\ttarget\tper second\tp50 ms\tp90 ms\tp99 ms\tp99.9 ms\tmax ms\tfailed\t", r.Runs, func(n LoadRun) string {
 		target := "-"
 		if n.Target > 0 {
 			target = fmt.Sprintf("%.0f", n.Target)
@@ -242,12 +244,13 @@ func (r *loadReport) print(a *cli.Streams) error {
 	})
 }
 
-// loader is one client at work.
-type loader struct {
-	c          *client.Client
-	who, dim   int
-	token, url string
-	http       *http.Client
+// A Loader is one client at work.
+type Loader struct {
+	Client     *client.Client
+	Who        int
+	Token, URL string // of the gateway
+	HTTP       *http.Client
+	dim        int
 	rng        *rand.Rand
 }
 
@@ -255,75 +258,80 @@ var words = strings.Fields("payment ledger invoice deploy rollback cluster repli
 	"failover snapshot backup gateway console browser socket stream queue worker release branch review incident oncall alert metric dashboard " +
 	"customer refund contract renewal pricing discount shipment warehouse supplier forecast audit policy region tenant quota shard")
 
-func (l *loader) memory(k int) wire.Remember {
+// Memory is the k-th memory of this client.
+func (l *Loader) Memory(k int) wire.Remember {
 	text := make([]string, 40)
 	for i := range text {
 		text[i] = words[l.rng.IntN(len(words))]
 	}
-	m := wire.NewRemember(fmt.Sprintf("note %d of writer %d: %s", k, l.who, strings.Join(text, " ")))
+	m := wire.NewRemember(fmt.Sprintf("note %d of writer %d: %s", k, l.Who, strings.Join(text, " ")))
 	m.Namespace, m.Embedding = "bench", l.vector()
 	return m
 }
 
-func (l *loader) vector() []float32 { return gauss(l.rng, l.dim) }
+func (l *Loader) vector() []float32 { return Gauss(l.rng, l.dim) }
 
-// gauss is a vector whose every number is drawn from the normal distribution; nil for no dimensions.
-func gauss(rng *rand.Rand, dim int) (v []float32) {
+// Gauss is a vector whose every number is drawn from the normal distribution; nil for no dimensions.
+func Gauss(rng *rand.Rand, dim int) (v []float32) {
 	for range dim {
 		v = append(v, float32(rng.NormFloat64()))
 	}
 	return v
 }
 
-// fill stores so many memories, for later questions.
-func (l *loader) fill(ctx context.Context, in *lab, n int) error {
+// Fill stores n memories, for later questions.
+func (l *Loader) Fill(ctx context.Context, in *Rig, n int) error {
 	if n > 0 {
 		fmt.Fprintf(in.Err, "storing %d memories\n", n)
 	}
-	_, err := store(ctx, in.Streams, l.c, n, l.memory, func([]string) {})
+	_, err := Store(ctx, in.Streams, l.Client, n, l.Memory, func([]string) {})
 	return err
 }
 
-func (l *loader) write(ctx context.Context, k int) error {
-	_, err := l.c.Remember(ctx, l.memory(k))
+// Write stores the k-th memory.
+func (l *Loader) Write(ctx context.Context, k int) error {
+	_, err := l.Client.Remember(ctx, l.Memory(k))
 	return err
 }
 
-func (l *loader) question(k int) string {
+// Question is the k-th question, two words that memories have.
+func (l *Loader) Question(k int) string {
 	return words[k%len(words)] + " " + words[(k*7+3)%len(words)]
 }
 
-func (l *loader) ask(ctx context.Context, k int, vector bool) error {
-	q := wire.NewRecall(l.question(k))
+// Ask recalls by the words of the k-th question, and by a vector where wanted.
+func (l *Loader) Ask(ctx context.Context, k int, vector bool) error {
+	q := wire.NewRecall(l.Question(k))
 	if vector {
 		q.QueryEmbedding = l.vector()
 	}
-	_, _, err := l.c.Recall(ctx, q)
+	_, _, err := l.Client.Recall(ctx, q)
 	return err
 }
 
-// send posts JSON, with headers beside the usual ones. The answer's body is the caller's to close.
-func (l *loader) send(ctx context.Context, path string, body any, headers ...[2]string) (*http.Response, error) {
+// Send posts JSON, with headers in addition to the usual ones. The answer's body is the caller's to close.
+func (l *Loader) Send(ctx context.Context, path string, body any, headers ...[2]string) (*http.Response, error) {
 	b, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, l.url+path, bytes.NewReader(b))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, l.URL+path, bytes.NewReader(b))
 	if err != nil {
 		return nil, err
 	}
-	if l.token != "" {
-		req.Header.Set("Authorization", "Bearer "+l.token)
+	if l.Token != "" {
+		req.Header.Set("Authorization", "Bearer "+l.Token)
 	}
 	req.Header.Set("Content-Type", "application/json")
 	for _, h := range headers {
 		req.Header.Set(h[0], h[1])
 	}
-	return l.http.Do(req)
+	return l.HTTP.Do(req)
 }
 
-func (l *loader) post(ctx context.Context, path string, body any) error {
-	resp, err := l.send(ctx, path, body)
+// Post posts JSON and wants the status OK.
+func (l *Loader) Post(ctx context.Context, path string, body any) error {
+	resp, err := l.Send(ctx, path, body)
 	if err != nil {
 		return err
 	}

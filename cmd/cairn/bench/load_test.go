@@ -29,7 +29,7 @@ func TestBenchLoadPrintsWhatWasAchieved(t *testing.T) {
 	if code != 0 || err != nil {
 		t.Fatalf("exit %d, %v: %s", code, err, out)
 	}
-	var r loadReport
+	var r LoadReport
 	if err := json.Unmarshal(raw, &r); err != nil || len(r.Runs) != 1 {
 		t.Fatalf("%v: %s", err, raw)
 	}
@@ -50,17 +50,17 @@ func TestBenchLoadPrintsWhatWasAchieved(t *testing.T) {
 
 // TestLoadQuestionsFind: what a load stores has the words that its questions ask for.
 func TestLoadQuestionsFind(t *testing.T) {
-	l := &loader{rng: rand.New(rand.NewPCG(1, 2))}
+	l := &Loader{rng: rand.New(rand.NewPCG(1, 2))}
 	var stored strings.Builder
 	for k := range 100 {
-		text := l.memory(k).Text
+		text := l.Memory(k).Text
 		if n := len(strings.Fields(text)); n < 40 {
 			t.Fatalf("a memory has %d words: %q", n, text)
 		}
 		stored.WriteString(text + " ")
 	}
 	for k := range words {
-		for _, w := range strings.Fields(l.question(k)) {
+		for _, w := range strings.Fields(l.Question(k)) {
 			if !strings.Contains(stored.String(), " "+w+" ") {
 				t.Errorf("question %d asks for %q, which none of 100 memories has", k, w)
 			}

@@ -14,23 +14,23 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// localCluster is nodes of this process, for measuring.
-type localCluster struct {
-	dir     string
-	client  client.Config // of all nodes
-	configs []node.Config
-	nodes   []*node.Node
+// A LocalCluster is nodes of this process, for measuring.
+type LocalCluster struct {
+	Dir     string
+	Client  client.Config // of all nodes
+	Configs []node.Config
+	Nodes   []*node.Node
 }
 
-// cluster starts so many nodes in this process and waits until they serve.
-func (l *lab) cluster(ctx context.Context, n int, edit ...func(*node.Config)) (*localCluster, error) {
-	dir, err := l.dir()
+// Cluster starts n nodes in this process and waits until they serve.
+func (l *Rig) Cluster(ctx context.Context, n int, edit ...func(*node.Config)) (*LocalCluster, error) {
+	dir, err := l.Dir()
 	if err != nil {
 		return nil, err
 	}
-	c := &localCluster{dir: dir, client: client.Config{Token: home.NewSecret()}}
-	l.onClose(func() (err error) {
-		for _, nd := range c.nodes {
+	c := &LocalCluster{Dir: dir, Client: client.Config{Token: home.NewSecret()}}
+	l.OnClose(func() (err error) {
+		for _, nd := range c.Nodes {
 			err = errors.Join(err, nd.Close())
 		}
 		return err
@@ -40,7 +40,7 @@ func (l *lab) cluster(ctx context.Context, n int, edit ...func(*node.Config)) (*
 		return nil, err
 	}
 	for i := range n {
-		cfg := node.Config{Home: filepath.Join(dir, fmt.Sprint("node", i+1)), Member: node.Member{NodeID: uint32(i + 1), Secret: c.client.Token},
+		cfg := node.Config{Home: filepath.Join(dir, fmt.Sprint("node", i+1)), Member: node.Member{NodeID: uint32(i + 1), Secret: c.Client.Token},
 			Addresses: node.Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: config.Loopback(base + i)},
 			Raft:      node.Raft{Heartbeat: config.DevHeartbeat, Election: config.DevElection},
 			Version:   cli.BuildVersion(), Logger: slog.New(slog.DiscardHandler)}
@@ -56,9 +56,9 @@ func (l *lab) cluster(ctx context.Context, n int, edit ...func(*node.Config)) (*
 		if err != nil {
 			return nil, err
 		}
-		c.configs, c.nodes, c.client.Addrs = append(c.configs, cfg), append(c.nodes, nd), append(c.client.Addrs, nd.Addrs().Wire)
+		c.Configs, c.Nodes, c.Client.Addrs = append(c.Configs, cfg), append(c.Nodes, nd), append(c.Client.Addrs, nd.Addrs().Wire)
 	}
-	for _, nd := range c.nodes {
+	for _, nd := range c.Nodes {
 		if err := nd.Ready(ctx); err != nil {
 			return nil, err
 		}
@@ -66,28 +66,28 @@ func (l *lab) cluster(ctx context.Context, n int, edit ...func(*node.Config)) (*
 	return c, nil
 }
 
-// reopen starts a node again that was closed.
-func (c *localCluster) reopen(ctx context.Context, i int) error {
-	nd, err := node.Open(ctx, c.configs[i])
+// Reopen starts a node again that was closed.
+func (c *LocalCluster) Reopen(ctx context.Context, i int) error {
+	nd, err := node.Open(ctx, c.Configs[i])
 	if err != nil {
 		return err
 	}
-	c.nodes[i], c.client.Addrs[i] = nd, nd.Addrs().Wire
+	c.Nodes[i], c.Client.Addrs[i] = nd, nd.Addrs().Wire
 	return nd.Ready(ctx)
 }
 
-// gateway is the URL of the first node's gateway.
-func (c *localCluster) gateway() string { return "http://" + c.nodes[0].Addrs().HTTP }
+// Gateway is the URL of the first node's gateway.
+func (c *LocalCluster) Gateway() string { return "http://" + c.Nodes[0].Addrs().HTTP }
 
 // A subject is the cluster under test: the one that flags name, or nodes that the bench started.
 type subject struct {
 	cfg  client.Config
 	said string // which it is
-	own  *localCluster
+	own  *LocalCluster
 }
 
 // subject is the cluster that flags name, or so many nodes, which it starts.
-func (l *lab) subject(ctx context.Context, t *cli.Target, nodes int, edit ...func(*node.Config)) (s subject, err error) {
+func (l *Rig) subject(ctx context.Context, t *cli.Target, nodes int, edit ...func(*node.Config)) (s subject, err error) {
 	if len(t.Endpoints) > 0 {
 		s.said = fmt.Sprint(t.Endpoints)
 		if s.cfg.Addrs, err = t.Wire(ctx); err == nil {
@@ -95,8 +95,8 @@ func (l *lab) subject(ctx context.Context, t *cli.Target, nodes int, edit ...fun
 		}
 	} else if nodes != 1 && nodes != 3 {
 		return s, cli.Usagef("--nodes %d: want 1 or 3", nodes)
-	} else if s.own, err = l.cluster(ctx, nodes, edit...); err == nil {
-		s.cfg, s.said = s.own.client, fmt.Sprintf("nodes started here: %d", nodes)
+	} else if s.own, err = l.Cluster(ctx, nodes, edit...); err == nil {
+		s.cfg, s.said = s.own.Client, fmt.Sprintf("nodes started here: %d", nodes)
 	}
 	s.cfg.Database = t.Database
 	return s, err
@@ -107,5 +107,5 @@ func (s subject) gateway(ctx context.Context, t *cli.Target) (string, error) {
 	if s.own == nil {
 		return t.URL(ctx)
 	}
-	return s.own.gateway(), nil
+	return s.own.Gateway(), nil
 }

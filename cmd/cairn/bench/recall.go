@@ -16,12 +16,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// corpusLine is a memory of an evaluation corpus: a turn of a conversation.
-type corpusLine struct {
+// A CorpusLine is a memory of an evaluation corpus: a turn of a conversation.
+type CorpusLine struct {
 	Conv    string `json:"conv"`
 	ID      string `json:"id"`
 	Session any    `json:"session"`
@@ -32,8 +33,8 @@ type corpusLine struct {
 	Caption string `json:"caption"`
 }
 
-// queryLine is a question with the memories that answer it.
-type queryLine struct {
+// A QueryLine is a question with the memories that answer it.
+type QueryLine struct {
 	Conv     string   `json:"conv"`
 	QID      any      `json:"qid"`
 	Category string   `json:"category"`
@@ -47,8 +48,8 @@ type rankedLine struct {
 	Ranked []string `json:"ranked"`
 }
 
-// recallReport holds the bench's results, one set after the other.
-type recallReport struct {
+// A RecallReport holds the results, one set after the other.
+type RecallReport struct {
 	Sets []setReport `json:"sets"`
 }
 
@@ -62,71 +63,85 @@ type setReport struct {
 	Against  []difference `json:"against,omitempty"`
 }
 
-type recallBench struct {
+// Recall is `cairn bench recall`.
+type Recall struct {
 	cli.Target
-	corpus, queries []string
+	Corpus, Queries []string // files
+	Embedder        string
+	K               int
+	Size, Dim, Asks int // of generated memories
+	Clients         int
+	Against         []string
+	Peer            OpenPeer // opens what Against names
 	out             string
-	against         []string
-	embedder        string
-	k               int
-	size, dim, asks int
-	clients         int
 	rest            time.Duration
-	restart, alike  bool
 }
 
-var recallHelp = help{
-	long: `Stores every line of the corpus once, in file order, as "<speaker>: <text> <caption>" in a namespace of its
+// RecallVerb is a row for Verbs.
+var RecallVerb = Bench{
+	Use: "recall {--corpus FILE --queries FILE | --size N}", Short: "Load a corpus, ask every question, and say how well and how fast they were answered",
+	Start: func() Measurement { return &Recall{Peer: Rankings} },
+	Long: `Stores every line of the corpus once, in file order, as "<speaker>: <text> <caption>" in a namespace of its
 conversation, then asks every query in its namespace. --corpus and --queries may be given several times: each pair is a set of its
 own, on a node of its own.
 
-With --against bleve every question is also asked of stock Bleve (English analyzer, BM25, an index for each conversation), with
---against fts5 of SQLite's full-text search (Porter stemmer, BM25, a table for each conversation; python3 with its sqlite3 module is
-needed), and the report says by how much the two differ: the mean of the differences question by question, and the interval that
-holds it with 95 %. With --against FILE, which an earlier run wrote with --out, the same against that run.
+With --against FILE, which an earlier run wrote with --out, the report says by how much the two runs differ: the mean of the
+differences question by question, and the interval that holds it with 95 %.
 
-With --embedder the node makes vectors: random ones know nothing, static:DIR is a table (bench table trains one). To see what they do,
-write the words' rankings with --out and compare with --against FILE.
+With --embedder the node makes vectors. To see what they do, write the rankings of words alone with --out, and compare with
+--against FILE.
 
-With --size it makes up so many memories instead, with vectors of --dim dimensions, and measures speed alone. With --against, bleve and
-fts5 store the same texts in files and answer the same questions of words; the report has their times and the ratios to those here,
-question by question. A question here goes over the network, theirs are calls in a process.
-
-With --alike it says whether three nodes answer every query with the same memories and the same bits of every score: one that was
-there all the time, one that caught up, one whose index was thrown away.
+With --size it makes up so many memories instead, with vectors of --dim dimensions, and measures speed alone.
 
 Without --endpoints it starts a node of its own in a temporary directory.`,
 }
 
-func (f *recallBench) flags(c *cobra.Command) {
+// Flags implements Measurement.
+func (f *Recall) Flags(c *cobra.Command) {
 	f.Target.Flags(c)
 	f.InDatabase(c)
-	c.Flags().StringArrayVar(&f.corpus, "corpus", nil, "memories, a JSON object a line")
-	c.Flags().StringArrayVar(&f.queries, "queries", nil, "questions about them, a JSON object a line")
+	f.CorpusFlags(c)
 	c.Flags().StringVar(&f.out, "out", "", "write the rankings here")
-	c.Flags().StringSliceVar(&f.against, "against", nil, "compare with bleve, fts5, or the rankings that another run wrote to this file; several with commas")
-	c.Flags().IntVarP(&f.k, "k", "k", 20, "how many to ask for")
-	c.Flags().StringVar(&f.embedder, "embedder", "none", "without --endpoints: none, builtin, random, static:DIR or bert:DIR")
-	c.Flags().IntVar(&f.size, "size", 0, "measure speed on so many generated memories")
-	c.Flags().IntVar(&f.dim, "dim", 0, "with --size: dimensions of their vectors; 0 for none")
-	c.Flags().IntVar(&f.asks, "asks", 500, "with --size: questions of each kind")
-	c.Flags().IntVar(&f.clients, "clients", 1, "with --size: how many ask at once")
+	c.Flags().StringSliceVar(&f.Against, "against", nil, "compare with the rankings that another run wrote to this file; several with commas")
+	c.Flags().IntVar(&f.Clients, "clients", 1, "with --size: how many ask at once")
 	c.Flags().DurationVar(&f.rest, "rest", 0, "with --size: wait so long between loading and asking, while what was loaded is merged")
-	c.Flags().BoolVar(&f.restart, "restart", false, "with --size: also end the node, start it again and measure its first answer")
-	c.Flags().BoolVar(&f.alike, "alike", false, "compare the answers of three nodes, to the last bit, one of them late and one rebuilt")
 }
 
-func (f *recallBench) run(ctx context.Context, l *lab) (report, error) {
+// CorpusFlags adds the flags that say what is stored and asked.
+func (f *Recall) CorpusFlags(c *cobra.Command) {
+	c.Flags().StringArrayVar(&f.Corpus, "corpus", nil, "memories, a JSON object a line")
+	c.Flags().StringArrayVar(&f.Queries, "queries", nil, "questions about them, a JSON object a line")
+	c.Flags().StringVar(&f.Embedder, "embedder", "none", "without --endpoints: none, builtin, static:DIR or bert:DIR")
+	c.Flags().IntVarP(&f.K, "k", "k", 20, "how many to ask for")
+	c.Flags().IntVar(&f.Size, "size", 0, "measure speed on so many generated memories")
+	c.Flags().IntVar(&f.Dim, "dim", 0, "with --size: dimensions of their vectors; 0 for none")
+	c.Flags().IntVar(&f.Asks, "asks", 500, "with --size: questions of each kind")
+}
+
+// Validate rejects what CorpusFlags cannot mean.
+func (f *Recall) Validate() error {
 	switch {
-	case f.size == 0 && len(f.corpus) == 0:
-		return nil, cli.Usage(errors.New("bench recall needs --corpus and --queries, or --size"))
-	case len(f.corpus) != len(f.queries):
-		return nil, cli.Usage(fmt.Errorf("%d of --corpus and %d of --queries: give one --queries for each --corpus", len(f.corpus), len(f.queries)))
-	case f.alike && f.k >= 1 && f.asks >= 1 && f.dim >= 0:
-		return alike(ctx, l, f)
-	case f.size != 0:
-		return speed(ctx, l, f)
-	case len(f.Endpoints) > 0 && len(f.corpus) > 1:
+	case f.Size == 0 && len(f.Corpus) == 0:
+		return cli.Usage(errors.New("give --corpus and --queries, or --size"))
+	case len(f.Corpus) != len(f.Queries):
+		return cli.Usage(fmt.Errorf("%d of --corpus and %d of --queries: give one --queries for each --corpus", len(f.Corpus), len(f.Queries)))
+	case f.Size < 0 || f.Dim < 0 || f.Asks < 5 || f.K < 1:
+		return cli.Usage(errors.New("--size and --k are at least 1, --asks at least 5, --dim at least 0"))
+	}
+	return nil
+}
+
+// Run implements Measurement.
+func (f *Recall) Run(ctx context.Context, l *Rig) (Report, error) {
+	if err := f.Validate(); err != nil {
+		return nil, err
+	}
+	switch {
+	case f.Size != 0 && len(f.Against) > 0:
+		return nil, cli.Usage(errors.New("--against compares rankings, which --size has none of: give --corpus and --queries"))
+	case f.Size != 0:
+		return f.Speed(ctx, l)
+	case len(f.Endpoints) > 0 && len(f.Corpus) > 1:
 		return nil, cli.Usage(errors.New("--endpoints takes one --corpus: several need a node each"))
 	}
 	out := io.Discard
@@ -135,12 +150,12 @@ func (f *recallBench) run(ctx context.Context, l *lab) (report, error) {
 		if err != nil {
 			return nil, err
 		}
-		l.onClose(file.Close)
+		l.OnClose(file.Close)
 		out = file
 	}
-	var r recallReport
-	for i := range f.corpus {
-		set, err := f.set(ctx, l.Streams, f.corpus[i], f.queries[i], json.NewEncoder(out))
+	var r RecallReport
+	for i := range f.Corpus {
+		set, err := f.set(ctx, l.Streams, f.Corpus[i], f.Queries[i], json.NewEncoder(out))
 		if err != nil {
 			return nil, err
 		}
@@ -150,37 +165,37 @@ func (f *recallBench) run(ctx context.Context, l *lab) (report, error) {
 }
 
 // set evaluates one corpus with its questions, on a node and engines that end with it, and writes the rankings to out.
-func (f *recallBench) set(ctx context.Context, a *cli.Streams, corpus, queries string, out *json.Encoder) (r setReport, err error) {
-	l := &lab{Streams: a}
-	defer func() { err = errors.Join(err, l.close()) }()
-	lines, err := jsonLines[corpusLine](corpus)
+func (f *Recall) set(ctx context.Context, a *cli.Streams, corpus, queries string, out *json.Encoder) (r setReport, err error) {
+	l := &Rig{Streams: a}
+	defer func() { err = errors.Join(err, l.Close()) }()
+	lines, err := JSONLines[CorpusLine](corpus)
 	if err != nil {
 		return r, err
 	}
-	questions, err := jsonLines[queryLine](queries)
+	questions, err := JSONLines[QueryLine](queries)
 	if err == nil && len(questions) == 0 {
 		err = fmt.Errorf("%s: no questions", queries)
 	}
 	if err != nil {
 		return r, err
 	}
-	peers, err := openPeers(ctx, l, f.against, lines)
+	peers, err := f.openPeers(ctx, l, lines)
 	if err != nil {
 		return r, err
 	}
-	model, err := openEmbedder(f.embedder)
+	model, err := OpenEmbedder(f.Embedder)
 	if err != nil {
 		return r, cli.Usage(err)
 	}
-	sub, err := l.subject(ctx, &f.Target, 1, embedsBy(model))
+	sub, err := l.subject(ctx, &f.Target, 1, func(c *node.Config) { c.Embedder = model })
 	if err != nil {
 		return r, err
 	}
-	cl, err := l.dial(ctx, sub.cfg)
+	cl, err := l.Dial(ctx, sub.cfg)
 	if err != nil {
 		return r, err
 	}
-	ids, err := storeCorpus(ctx, a, cl, lines)
+	ids, err := StoreCorpus(ctx, a, cl, lines)
 	if err != nil {
 		return r, err
 	}
@@ -191,13 +206,13 @@ func (f *recallBench) set(ctx context.Context, a *cli.Streams, corpus, queries s
 // An evaluation is the questions of a set, what it is compared with, the line of the corpus that each memory came from,
 // and where the rankings go.
 type evaluation struct {
-	questions []queryLine
+	questions []QueryLine
 	peers     []peer
 	ids       map[string]string
 	out       *json.Encoder
 }
 
-func (r *recallReport) print(a *cli.Streams) error {
+func (r *RecallReport) Print(a *cli.Streams) error {
 	for i := range r.Sets {
 		set := &r.Sets[i]
 		fmt.Fprintf(a.Out, "%s\n%-28s %5s %8s %8s %8s %8s %8s\n", set.Corpus, "", "n", "R@5", "R@10", "R@20", "MRR", "nDCG@10")
@@ -212,8 +227,8 @@ func (r *recallReport) print(a *cli.Streams) error {
 	return nil
 }
 
-// jsonLines reads a file of JSON values.
-func jsonLines[T any](path string) (all []T, err error) {
+// JSONLines reads a file of JSON values.
+func JSONLines[T any](path string) (all []T, err error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -230,7 +245,8 @@ func jsonLines[T any](path string) (all []T, err error) {
 	}
 }
 
-func (l *corpusLine) memory() wire.Remember {
+// Memory is the line as it is stored.
+func (l *CorpusLine) Memory() wire.Remember {
 	text := l.Speaker + ": " + l.Text
 	if l.Caption != "" {
 		text += " " + l.Caption
@@ -247,10 +263,10 @@ func (l *corpusLine) memory() wire.Remember {
 	return m
 }
 
-// storeCorpus stores the corpus and returns which line each memory came from.
-func storeCorpus(ctx context.Context, a *cli.Streams, cl *client.Client, lines []corpusLine) (map[string]string, error) {
+// StoreCorpus stores the corpus and returns which line each memory came from.
+func StoreCorpus(ctx context.Context, a *cli.Streams, cl *client.Client, lines []CorpusLine) (map[string]string, error) {
 	ids, stored := map[string]string{}, 0
-	_, err := store(ctx, a, cl, len(lines), func(i int) wire.Remember { return lines[i].memory() }, func(rids []string) {
+	_, err := Store(ctx, a, cl, len(lines), func(i int) wire.Remember { return lines[i].Memory() }, func(rids []string) {
 		for _, rid := range rids {
 			ids[rid] = lines[stored].ID
 			stored++
@@ -260,20 +276,20 @@ func storeCorpus(ctx context.Context, a *cli.Streams, cl *client.Client, lines [
 }
 
 // ask asks all questions of a set, of the node and of those that it is compared with.
-func (f *recallBench) ask(ctx context.Context, a *cli.Streams, cl *client.Client, r *setReport, e evaluation) error {
+func (f *Recall) ask(ctx context.Context, a *cli.Streams, cl *client.Client, r *setReport, e evaluation) error {
 	bar := a.Progress("asking")
 	byCategory, all := map[string]*quality{}, &quality{Category: "all"}
 	var took []float64
 	beside := make([]pairs, len(e.peers))
 	for _, l := range e.questions {
 		q := wire.NewRecall(l.Query)
-		q.TopK, q.Namespace, q.SkipReinforce = f.k, &l.Conv, true
+		q.TopK, q.Namespace, q.SkipReinforce = f.K, &l.Conv, true
 		start := time.Now()
 		results, _, err := cl.Recall(ctx, q)
 		if err != nil {
 			return err
 		}
-		took = append(took, milliseconds(time.Since(start)))
+		took = append(took, Milliseconds(time.Since(start)))
 		ranked := make([]string, len(results))
 		for i, m := range results {
 			ranked[i] = e.ids[m.RID]
@@ -286,7 +302,7 @@ func (f *recallBench) ask(ctx context.Context, a *cli.Streams, cl *client.Client
 			byCategory[l.Category].add(ours)
 			all.add(ours)
 			for i, p := range e.peers {
-				theirs, err := p.ask(l, f.k)
+				theirs, err := p.ask(l, f.K)
 				if err != nil {
 					return err
 				}

@@ -5,55 +5,38 @@ import (
 	"fmt"
 )
 
-// A peer answers the questions of a set, to be compared with: an engine that has the same corpus, or the rankings of an earlier run.
+// Answers returns what a peer found for a question: the ids of at most k memories, the best first.
+type Answers func(q QueryLine, k int) ([]string, error)
+
+// An OpenPeer opens what --against names, to be compared with, for a corpus. What it starts ends with the rig.
+type OpenPeer func(ctx context.Context, l *Rig, name string, corpus []CorpusLine) (Answers, error)
+
 type peer struct {
 	name string
-	ask  func(q queryLine, k int) ([]string, error)
+	ask  Answers
 }
 
-// openPeers opens the engines and files of --against for a corpus. The engines end with the lab.
-func openPeers(ctx context.Context, l *lab, against []string, corpus []corpusLine) (peers []peer, err error) {
-	for _, name := range against {
-		p := peer{name: name}
-		if searchEngines[name] != nil {
-			p.ask, err = engineAnswers(ctx, l, name, corpus)
-		} else {
-			p.ask, err = fileAnswers(name)
-		}
+// openPeers opens all that --against names.
+func (f *Recall) openPeers(ctx context.Context, l *Rig, corpus []CorpusLine) (peers []peer, err error) {
+	for _, name := range f.Against {
+		ask, err := f.Peer(ctx, l, name, corpus)
 		if err != nil {
 			return nil, err
 		}
-		peers = append(peers, p)
+		peers = append(peers, peer{name, ask})
 	}
 	return peers, nil
 }
 
-// engineAnswers asks an engine in memory.
-func engineAnswers(ctx context.Context, l *lab, name string, corpus []corpusLine) (func(queryLine, int) ([]string, error), error) {
-	e, err := l.engine(ctx, name, "")
-	if err != nil {
-		return nil, err
-	}
-	for _, c := range corpus {
-		if err := e.add(c.Conv, c.ID, c.memory().Text); err != nil {
-			return nil, err
-		}
-	}
-	return func(q queryLine, k int) ([]string, error) {
-		ids, _, err := e.ask(q.Conv, q.Query, k)
-		return ids, err
-	}, nil
-}
-
-// fileAnswers looks up the rankings that another run wrote.
-func fileAnswers(path string) (func(queryLine, int) ([]string, error), error) {
-	lines, err := jsonLines[rankedLine](path)
+// Rankings looks up the rankings that another run wrote to a file.
+func Rankings(_ context.Context, _ *Rig, path string, _ []CorpusLine) (Answers, error) {
+	lines, err := JSONLines[rankedLine](path)
 	key := func(conv string, qid any) string { return fmt.Sprint(conv, " ", qid) }
 	byQuestion := map[string][]string{}
 	for _, l := range lines {
 		byQuestion[key(l.Conv, l.QID)] = l.Ranked
 	}
-	return func(q queryLine, k int) ([]string, error) {
+	return func(q QueryLine, k int) ([]string, error) {
 		ranked, ok := byQuestion[key(q.Conv, q.QID)]
 		if !ok {
 			return nil, fmt.Errorf("%s has no ranking for question %v of %s", path, q.QID, q.Conv)
@@ -97,7 +80,7 @@ func (p *pairs) differences(peer string) (all []difference) {
 			ours, theirs := m.of(p.ours[i]), m.of(p.theirs[i])
 			d.Ours, d.Theirs, less[i] = d.Ours+ours/n, d.Theirs+theirs/n, ours-theirs
 		}
-		mean, half := interval(less)
+		mean, half := Interval(less)
 		d.Mean, d.Low, d.High = mean, mean-half, mean+half
 		all = append(all, d)
 	}

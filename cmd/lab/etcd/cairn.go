@@ -34,7 +34,7 @@ func startCairn(ctx context.Context, dir string, text, dim int, bare bool) (_ *c
 	}()
 	bin := filepath.Join(dir, "cairn")
 	build := exec.CommandContext(ctx, "go", "build", "-o", bin, "./cmd/cairn")
-	build.Dir = filepath.Join("..", "..") // with the server's own go.mod
+	build.Dir = filepath.Join("..", "..", "..") // with the server's own go.mod
 	if err := quiet(build); err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package bench
+package main
 
 import (
 	"context"
@@ -13,19 +13,20 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairndb/cairn/cmd/cairn/bench"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/wire"
 )
 
 // sweepRow is the node at one size.
 type sweepRow struct {
-	Memories  int        `json:"memories"`
-	Rate      float64    `json:"stored_per_second"` // of the memories since the size before, batch after batch
-	Runs      []speedRun `json:"recalls"`
-	HeapBytes uint64     `json:"heap_bytes"` // of this process: the node's, and little else
-	DiskBytes int64      `json:"disk_bytes"`
-	Snapshot  float64    `json:"snapshot_s"`
-	Restart   float64    `json:"restart_s"` // from the start to an answer by a node that takes writes
+	Memories  int              `json:"memories"`
+	Rate      float64          `json:"stored_per_second"` // of the memories since the size before, batch after batch
+	Runs      []bench.SpeedRun `json:"recalls"`
+	HeapBytes uint64           `json:"heap_bytes"` // of this process: the node's, and little else
+	DiskBytes int64            `json:"disk_bytes"`
+	Snapshot  float64          `json:"snapshot_s"`
+	Restart   float64          `json:"restart_s"` // from the start to an answer by a node that takes writes
 }
 
 // A growth says that a quantity grows with a power of the size: 0 is not at all, 1 is with it.
@@ -46,15 +47,17 @@ type sweepBench struct {
 	svg                 string
 }
 
-var sweepHelp = help{
-	long: `Start a node in this process, in a temporary directory that it removes, and let it grow by factors of three: 10,000 memories,
+var sweepVerb = bench.Bench{
+	Use: "sweep", Short: "Measure one node at sizes that grow by factors of three, and say with which power of the size each figure grows", Start: func() bench.Measurement { return new(sweepBench) },
+	Long: `Start a node in this process, in a temporary directory that it removes, and let it grow by factors of three: 10,000 memories,
 30,000, 100,000 and so on. At each size it measures at which rate memories were stored since the size before, every kind of recall, the
 heap, the node's files, a snapshot and a restart. The exponent of a figure is the slope of a line through it and the sizes, both as
 logarithms: 1 grows with the size, 0 not at all. That of log n itself between these sizes is printed beside them.`,
-	example: "  cairn bench sweep --to 100000\n  cairn bench sweep --dim 384 --svg curves",
+	Example: "  go run ./cmd/lab sweep --to 100000\n  go run ./cmd/lab sweep --dim 384 --svg curves",
 }
 
-func (b *sweepBench) flags(c *cobra.Command) {
+// Flags implements bench.Measurement.
+func (b *sweepBench) Flags(c *cobra.Command) {
 	f := c.Flags()
 	f.IntVar(&b.from, "from", 10_000, "the first size, in memories")
 	f.IntVar(&b.to, "to", 3_000_000, "no size is greater")
@@ -63,16 +66,17 @@ func (b *sweepBench) flags(c *cobra.Command) {
 	f.StringVar(&b.svg, "svg", "", "draw each figure over the sizes into a file of this directory")
 }
 
-func (b *sweepBench) run(ctx context.Context, l *lab) (report, error) {
+// Run implements bench.Measurement.
+func (b *sweepBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, error) {
 	if b.from < 100 || b.to < b.from || b.dim < 0 || b.asks < 5 {
 		return nil, cli.Usage(errors.New("--from is at least 100 and no more than --to, --asks at least 5, --dim at least 0"))
 	}
-	own, err := l.cluster(ctx, 1)
+	own, err := l.Cluster(ctx, 1)
 	if err != nil {
 		return nil, err
 	}
 	r := &sweepReport{Dim: b.dim}
-	g := newMade(b.dim)
+	g := bench.NewMade(b.dim)
 	had := 0
 	for _, size := range sweepSizes(b.from, b.to) {
 		fmt.Fprintf(l.Err, "%d memories\n", size)
@@ -113,38 +117,38 @@ func sweepSizes(from, to int) (sizes []int) {
 }
 
 // measure stores some more memories and measures what the node is then.
-func (b *sweepBench) measure(ctx context.Context, a *cli.Streams, own *localCluster, g *made, more int) (row sweepRow, err error) {
-	l := &lab{Streams: a} // its clients end before the node does
-	defer func() { err = errors.Join(err, l.close()) }()
-	loaders, err := l.loaders(ctx, own.client, 1, 0)
+func (b *sweepBench) measure(ctx context.Context, a *cli.Streams, own *bench.LocalCluster, g *bench.Made, more int) (row sweepRow, err error) {
+	l := &bench.Rig{Streams: a} // its clients end before the node does
+	defer func() { err = errors.Join(err, l.Close()) }()
+	loaders, err := l.Loaders(ctx, own.Client, 1, 0)
 	if err != nil {
 		return row, err
 	}
-	rate, err := store(ctx, a, loaders[0].c, more, g.memory, func([]string) {})
+	rate, err := bench.Store(ctx, a, loaders[0].Client, more, g.Memory, func([]string) {})
 	if err != nil {
 		return row, err
 	}
 	row.Rate = rate.All
-	if row.Runs, err = askKinds(ctx, askersOf(loaders), g, b.asks); err != nil {
+	if row.Runs, err = bench.AskKinds(ctx, bench.AskersOf(loaders), g, b.asks); err != nil {
 		return row, err
 	}
-	row.HeapBytes = heapHeld()
+	row.HeapBytes = bench.HeapHeld()
 	began := time.Now()
-	if err := own.nodes[0].Snapshot(); err != nil {
+	if err := own.Nodes[0].Snapshot(); err != nil {
 		return row, err
 	}
 	row.Snapshot = time.Since(began).Seconds()
-	if err := own.nodes[0].Close(); err != nil {
+	if err := own.Nodes[0].Close(); err != nil {
 		return row, err
 	}
-	row.DiskBytes = sizeBelow(own.configs[0].Home)
-	q := wire.NewRecall(g.text(6, commonWords))
+	row.DiskBytes = bench.SizeBelow(own.Configs[0].Home)
+	q := wire.NewRecall(g.Question())
 	q.TopK, q.SkipReinforce = 10, true
 	began = time.Now()
-	if err := own.reopen(ctx, 0); err != nil {
+	if err := own.Reopen(ctx, 0); err != nil {
 		return row, err
 	}
-	cl, err := l.dial(ctx, own.client)
+	cl, err := l.Dial(ctx, own.Client)
 	if err != nil {
 		return row, err
 	}
@@ -172,18 +176,18 @@ func (r *sweepReport) quantities() (all []quantity) {
 }
 
 // over is the quantity over the sizes.
-func (q quantity) over(sizes []sweepRow) (at []point) {
+func (q quantity) over(sizes []sweepRow) (at []bench.Point) {
 	for _, n := range sizes {
-		at = append(at, point{float64(n.Memories), q.of(n)})
+		at = append(at, bench.Point{X: float64(n.Memories), Y: q.of(n)})
 	}
 	return at
 }
 
 // exponent is the slope of the line that fits the logarithms best.
-func exponent(at []point) float64 {
+func exponent(at []bench.Point) float64 {
 	var x, y, xx, xy float64
 	for _, p := range at {
-		lx, ly := math.Log(p.x), math.Log(max(p.y, 1e-9))
+		lx, ly := math.Log(p.X), math.Log(max(p.Y, 1e-9))
 		x, y, xx, xy = x+lx, y+ly, xx+lx*lx, xy+lx*ly
 	}
 	n := float64(len(at))
@@ -200,17 +204,18 @@ func (r *sweepReport) draw(dir string) error {
 		if i < len(r.Growth) {
 			name = fmt.Sprintf("%s: grows with the size to the power of %.2f", name, r.Growth[i].Exponent)
 		}
-		p := plot{x: axis{log: true}, y: axis{unit: q.unit, log: true}, lines: []line{{name: name, at: q.over(r.Sizes)}}}
+		p := bench.Plot{X: bench.Axis{Log: true}, Y: bench.Axis{Unit: q.unit, Log: true}, Lines: []bench.Line{{Name: name, At: q.over(r.Sizes)}}}
 		file := strings.ReplaceAll(strings.ReplaceAll(q.name, ",", ""), " ", "-") + ".svg"
-		if err := os.WriteFile(filepath.Join(dir, file), p.svg(), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, file), p.SVG(), 0o644); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *sweepReport) print(a *cli.Streams) error {
-	fmt.Fprintf(a.Out, "one node, memories of %d words, %d dimensions\n\n", madeWords, r.Dim)
+// Print implements bench.Report.
+func (r *sweepReport) Print(a *cli.Streams) error {
+	fmt.Fprintf(a.Out, "one node, memories of %d words, %d dimensions\n\n", bench.MadeWords, r.Dim)
 	w := tabwriter.NewWriter(a.Out, 0, 4, 2, ' ', tabwriter.AlignRight)
 	for _, n := range r.Sizes {
 		fmt.Fprintf(w, "\t%d", n.Memories)
@@ -219,7 +224,7 @@ func (r *sweepReport) print(a *cli.Streams) error {
 	for i, q := range r.quantities() {
 		fmt.Fprint(w, q.name)
 		for _, n := range r.Sizes {
-			fmt.Fprintf(w, "\t%s", axis{unit: q.unit}.label(q.of(n)))
+			fmt.Fprintf(w, "\t%s", bench.Axis{Unit: q.unit}.Label(q.of(n)))
 		}
 		if i < len(r.Growth) {
 			fmt.Fprintf(w, "\t%.2f", r.Growth[i].Exponent)

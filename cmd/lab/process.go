@@ -1,4 +1,4 @@
-package bench
+package main
 
 import (
 	"bufio"
@@ -16,6 +16,9 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/cmd/cairn/bench"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/node/api"
@@ -23,8 +26,33 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// process is a node that a bench starts as a process of this binary, and may end and start again.
+// cairn is the binary whose processes a bench starts.
+type cairn struct{ path string }
+
+// flag adds the flag that names it.
+func (b *cairn) flag(c *cobra.Command) {
+	c.Flags().StringVar(&b.path, "cairn", "", "the cairn to measure; without it one is built from this source tree")
+}
+
+// binary returns its path, and builds it if no flag names one.
+func (b *cairn) binary(ctx context.Context, l *bench.Rig) (string, error) {
+	if b.path != "" {
+		return b.path, nil
+	}
+	dir, err := l.Dir()
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "cairn")
+	if out, err := exec.CommandContext(ctx, "go", "build", "-o", path, "github.com/cairndb/cairn/cmd/cairn").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return path, nil
+}
+
+// A process is a node that a bench starts as a process of cairn, and may end and start again.
 type process struct {
+	exe  string
 	args []string
 	log  io.Writer // gets its stderr; nil: discarded
 	cmd  *exec.Cmd
@@ -34,12 +62,7 @@ type process struct {
 // launch starts the node; the channel gets nil when the node serves, or the reason why it does not.
 func (p *process) launch(ctx context.Context) (up chan error) {
 	up = make(chan error, 1)
-	exe, err := os.Executable()
-	if err != nil {
-		up <- err
-		return up
-	}
-	p.cmd = exec.CommandContext(ctx, exe, p.args...)
+	p.cmd = exec.CommandContext(ctx, p.exe, p.args...)
 	p.cmd.Stderr = p.log
 	out, err := p.cmd.StdoutPipe()
 	if err == nil {
@@ -84,9 +107,13 @@ type devNode struct {
 	home, token string
 }
 
-// devNode starts one and waits until it serves. Its errors go to stderr.
-func (l *lab) devNode(ctx context.Context) (*devNode, error) {
-	dir, err := l.dir()
+// dev starts one and waits until it serves. Its errors go to stderr.
+func (b *cairn) dev(ctx context.Context, l *bench.Rig) (*devNode, error) {
+	exe, err := b.binary(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := l.Dir()
 	if err != nil {
 		return nil, err
 	}
@@ -94,9 +121,9 @@ func (l *lab) devNode(ctx context.Context) (*devNode, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &devNode{home: filepath.Join(dir, "h")}
+	n := &devNode{process: process{exe: exe}, home: filepath.Join(dir, "h")}
 	n.args, n.log = []string{"dev", "--home", n.home, "--port-base", strconv.Itoa(base), "--log-level", "error"}, os.Stderr
-	l.onClose(func() error { return n.end(syscall.SIGTERM) })
+	l.OnClose(func() error { return n.end(syscall.SIGTERM) })
 	if err := <-n.launch(ctx); err != nil {
 		return nil, err
 	}
@@ -117,9 +144,13 @@ type trio struct {
 }
 
 // trio starts one and waits until all three serve.
-func (l *lab) trio(ctx context.Context, edit func(*config.NodeFile)) (*trio, error) {
+func (b *cairn) trio(ctx context.Context, l *bench.Rig, edit func(*config.NodeFile)) (*trio, error) {
+	exe, err := b.binary(ctx, l)
+	if err != nil {
+		return nil, err
+	}
 	fmt.Fprintln(l.Err, "starting three nodes")
-	dir, err := l.dir()
+	dir, err := l.Dir()
 	if err != nil {
 		return nil, err
 	}
@@ -134,8 +165,8 @@ func (l *lab) trio(ctx context.Context, edit func(*config.NodeFile)) (*trio, err
 	}
 	var ups []chan error
 	for _, path := range files {
-		n := &process{args: []string{"serve", "--config", path, "--log-level", "error"}}
-		l.onClose(func() error { return n.end(syscall.SIGKILL) })
+		n := &process{exe: exe, args: []string{"serve", "--config", path, "--log-level", "error"}}
+		l.OnClose(func() error { return n.end(syscall.SIGKILL) })
 		c.nodes, ups = append(c.nodes, n), append(ups, n.launch(ctx))
 	}
 	for _, up := range ups {

@@ -1,16 +1,17 @@
 //go:build full || soak
 
-package bench
+package main
 
 import (
-	"encoding/json"
 	"math"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/cmd/cairn/bench"
 )
 
 // TestEngines: in files and in memory an engine finds the text that has a question's words in its conversation, and in no other.
@@ -62,29 +63,49 @@ func needsEngine(t *testing.T, name string) {
 func TestSpeedAgainst(t *testing.T) {
 	t.Parallel()
 	needsEngine(t, "fts5")
-	args := []string{"bench", "recall", "--size", "600", "--dim", "8", "--asks", "10", "--json"}
-	out, err := cairntest.Command(t.Context(), append(args, "--against", "fts5,bleve")...).Output()
-	var r speedReport
-	if err == nil {
-		err = json.Unmarshal(out, &r)
-	}
-	if err != nil || len(r.Runs) != 5 || len(r.Against) != 4 || r.First <= 0 || r.Last <= 0 || r.DiskBytes <= 0 {
-		t.Fatalf("%v\n%s", err, out)
+	args := []string{"recall", "--size", "600", "--dim", "8", "--asks", "10", "--against"}
+	r := figuresOf[speedAgainst](t, append(args, "fts5,bleve")...)
+	if len(r.Runs) != 5 || len(r.Against) != 4 || r.First <= 0 || r.Last <= 0 || r.DiskBytes <= 0 {
+		t.Fatalf("got %+v", r)
 	}
 	for _, n := range r.Against {
 		if n.P50 <= 0 || n.P99 < n.P50 || n.Low <= 0 || n.Ratio < n.Low || n.High < n.Ratio {
 			t.Errorf("got %+v", n)
 		}
 	}
-	without := cairntest.Command(t.Context(), append(args, "--against", "fts5")...)
+	without := labCommand(t.Context(), append(args, "fts5")...)
 	without.Env = append(without.Environ(), "PATH="+t.TempDir())
 	for want, c := range map[string]*exec.Cmd{
 		"asks the SQLite of Python's library": without,
-		"takes bleve and fts5":                cairntest.Command(t.Context(), append(args, "--against", "google")...),
-		"is for one client":                   cairntest.Command(t.Context(), append(args, "--against", "bleve", "--clients", "2")...),
+		"takes bleve and fts5":                labCommand(t.Context(), append(args, "google")...),
+		"is for one client":                   labCommand(t.Context(), append(args, "bleve", "--clients", "2")...),
 	} {
 		if out, err := c.CombinedOutput(); err == nil || !strings.Contains(string(out), want) {
 			t.Errorf("%v, %s, want an error with %q", err, out, want)
+		}
+	}
+}
+
+// TestRecallAgainstBleve: every question of a set is asked of stock Bleve too.
+func TestRecallAgainstBleve(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	corpus, queries := filepath.Join(dir, "corpus"), filepath.Join(dir, "queries")
+	for path, lines := range map[string]string{
+		corpus:  `{"conv":"c","id":"1","speaker":"ann","text":"the boat"} {"conv":"c","id":"2","speaker":"bob","text":"a car"}`,
+		queries: `{"conv":"c","qid":"q","category":"x","query":"boats","evidence":["1"]}`,
+	} {
+		if err := os.WriteFile(path, []byte(lines), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := figuresOf[bench.RecallReport](t, "recall", "--corpus", corpus, "--queries", queries, "--against", "bleve")
+	if len(r.Sets) != 1 || r.Sets[0].Memories != 2 || len(r.Sets[0].Against) != 3 {
+		t.Fatalf("got %+v", r)
+	}
+	for _, d := range r.Sets[0].Against {
+		if d.Peer != "bleve" || d.Ours != 1 || d.Theirs != 1 || d.Mean != 0 {
+			t.Errorf("got %+v", d)
 		}
 	}
 }

@@ -1,16 +1,16 @@
-package bench
+package main
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairndb/cairn/cmd/cairn/bench"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/node/engine"
 )
@@ -31,7 +31,7 @@ type snapshotRun struct {
 type snapshotReport struct {
 	Memories int `json:"memories"`
 	Dim      int `json:"dim"`
-	loadRate
+	bench.LoadRate
 	Rate       float64       `json:"writes_target_per_second"`
 	Clients    int           `json:"clients"`
 	Rounds     int           `json:"rounds"`
@@ -47,14 +47,16 @@ type snapshotBench struct {
 	length                            time.Duration
 }
 
-var snapshotHelp = help{
-	long: `Start nodes in this process, in a temporary directory that it removes, store many memories, and write on at a steady rate:
+var snapshotVerb = bench.Bench{
+	Use: "snapshot", Short: "Say what a snapshot and a backup of many memories do to concurrent writes, and how long garbage collection pauses", Start: func() bench.Measurement { return new(snapshotBench) },
+	Long: `Start nodes in this process, in a temporary directory that it removes, store many memories, and write on at a steady rate:
 alone, while the leader takes a snapshot for its log, and while it makes a backup. A write's time counts from when it was due.
 The pauses of the garbage collector are those of the whole process, clients included, while writes were measured.`,
-	example: "  cairn bench snapshot --size 1000000\n  cairn bench snapshot --size 100000 --dim 384 --rounds 5",
+	Example: "  go run ./cmd/lab snapshot --size 1000000\n  go run ./cmd/lab snapshot --size 100000 --dim 384 --rounds 5",
 }
 
-func (b *snapshotBench) flags(c *cobra.Command) {
+// Flags implements bench.Measurement.
+func (b *snapshotBench) Flags(c *cobra.Command) {
 	f := c.Flags()
 	f.IntVar(&b.size, "size", 1_000_000, "memories to store first")
 	f.IntVar(&b.dim, "dim", 0, "dimensions of their vectors; 0 for none")
@@ -65,33 +67,34 @@ func (b *snapshotBench) flags(c *cobra.Command) {
 	f.DurationVar(&b.length, "for", 10*time.Second, "how long to write alone in each round")
 }
 
-func (b *snapshotBench) run(ctx context.Context, l *lab) (report, error) {
+// Run implements bench.Measurement.
+func (b *snapshotBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, error) {
 	if b.nodes != 1 && b.nodes != 3 || b.size < 1 || b.dim < 0 || b.clients < 1 || b.rounds < 1 || b.rate <= 0 || b.length <= 0 {
 		return nil, cli.Usage(errors.New("--nodes is 1 or 3, --dim at least 0, the others positive"))
 	}
-	own, err := l.cluster(ctx, b.nodes)
+	own, err := l.Cluster(ctx, b.nodes)
 	if err != nil {
 		return nil, err
 	}
-	loaders, err := l.loaders(ctx, own.client, b.clients, b.dim)
+	loaders, err := l.Loaders(ctx, own.Client, b.clients, b.dim)
 	if err != nil {
 		return nil, err
 	}
 	r := &snapshotReport{Memories: b.size, Dim: b.dim, Rate: b.rate, Clients: b.clients, Rounds: b.rounds}
-	if r.loadRate, err = store(ctx, l.Streams, loaders[0].c, b.size, newMade(b.dim).memory, func([]string) {}); err != nil {
+	if r.LoadRate, err = bench.Store(ctx, l.Streams, loaders[0].Client, b.size, bench.NewMade(b.dim).Memory, func([]string) {}); err != nil {
 		return nil, err
 	}
-	leader := slices.Index(own.client.Addrs, loaders[0].c.Addr()) // writes have led its client there
+	leader := slices.Index(own.Client.Addrs, loaders[0].Client.Addr()) // writes have led its client there
 	if leader < 0 {
-		return nil, fmt.Errorf("%s leads, which was not started here", loaders[0].c.Addr())
+		return nil, fmt.Errorf("%s leads, which was not started here", loaders[0].Client.Addr())
 	}
 	names := []string{"alone", "a snapshot", "a backup"}
-	steps := []func() error{func() error { return cli.Wait(ctx, b.length) }, own.nodes[leader].Snapshot, func() error {
-		_, _, err := own.nodes[leader].Service().BackupTo(engine.BackupPlan{Dir: filepath.Join(own.dir, "backups"), Keep: 1})
+	steps := []func() error{func() error { return cli.Wait(ctx, b.length) }, own.Nodes[leader].Snapshot, func() error {
+		_, _, err := own.Nodes[leader].Service().BackupTo(engine.BackupPlan{Dir: filepath.Join(own.Dir, "backups"), Keep: 1})
 		return err
 	}}
 	before := readPauses()
-	runs, err := rounds(l.Streams, b.rounds, names, func(i int) (loadRun, error) { return b.write(ctx, loaders, steps[i]) })
+	runs, err := rounds(l.Streams, b.rounds, names, func(i int) (bench.LoadRun, error) { return b.write(ctx, loaders, steps[i]) })
 	if err != nil {
 		return nil, err
 	}
@@ -99,27 +102,27 @@ func (b *snapshotBench) run(ctx context.Context, l *lab) (report, error) {
 		r.Runs = append(r.Runs, snapshotRunOf(name, runs[i], runs[0]))
 	}
 	r.Pauses = readPauses().since(before)
-	r.StateBytes = sizeBelow(filepath.Join(own.configs[leader].Home, "state"))
-	r.Heap = heapHeld()
+	r.StateBytes = bench.SizeBelow(filepath.Join(own.Configs[leader].Home, "state"))
+	r.Heap = bench.HeapHeld()
 	return r, nil
 }
 
-func snapshotRunOf(name string, runs, alone []loadRun) snapshotRun {
+func snapshotRunOf(name string, runs, alone []bench.LoadRun) snapshotRun {
 	r := snapshotRun{While: name}
 	var ratios []float64
 	for i, n := range runs {
 		r.Writes, r.Failed, r.Max = r.Writes+n.Requests, r.Failed+n.Failed, max(r.Max, n.Max)
 		ratios = append(ratios, n.P99/alone[i].P99)
 	}
-	r.Took = medianOf(runs, func(n loadRun) float64 { return n.Seconds })
-	r.P50 = medianOf(runs, func(n loadRun) float64 { return n.P50 })
-	r.P99 = medianOf(runs, func(n loadRun) float64 { return n.P99 })
+	r.Took = medianOf(runs, func(n bench.LoadRun) float64 { return n.Seconds })
+	r.P50 = medianOf(runs, func(n bench.LoadRun) float64 { return n.P50 })
+	r.P99 = medianOf(runs, func(n bench.LoadRun) float64 { return n.P99 })
 	r.Ratio = median(ratios)
 	return r
 }
 
 // write keeps the rate until the step is over. A write under way then is finished, and counts.
-func (b *snapshotBench) write(ctx context.Context, loaders []*loader, step func() error) (loadRun, error) {
+func (b *snapshotBench) write(ctx context.Context, loaders []*bench.Loader, step func() error) (bench.LoadRun, error) {
 	turn, stop := context.WithCancel(ctx)
 	over := make(chan error, 1)
 	begun := time.Now()
@@ -127,7 +130,7 @@ func (b *snapshotBench) write(ctx context.Context, loaders []*loader, step func(
 		defer stop()
 		over <- step()
 	}()
-	n := load(turn, span{long: 24 * time.Hour}, loaders, b.rate, func(_ context.Context, l *loader, k int) error { return l.write(ctx, k) })
+	n := bench.Load(turn, bench.Span{Long: 24 * time.Hour}, loaders, b.rate, func(_ context.Context, l *bench.Loader, k int) error { return l.Write(ctx, k) })
 	err := <-over
 	n.Seconds = time.Since(begun).Seconds()
 	if n.Requests == 0 && err == nil {
@@ -136,27 +139,15 @@ func (b *snapshotBench) write(ctx context.Context, loaders []*loader, step func(
 	return n, err
 }
 
-func (r *snapshotReport) print(a *cli.Streams) error {
+// Print implements bench.Report.
+func (r *snapshotReport) Print(a *cli.Streams) error {
 	fmt.Fprintf(a.Out, "%d memories of %d words, %d dimensions, loaded at %.0f/s; state %.2f GB, heap %.2f GB; %.0f writes a second from %d clients, %d rounds\n\n",
-		r.Memories, madeWords, r.Dim, r.All, float64(r.StateBytes)/1e9, float64(r.Heap)/1e9, r.Rate, r.Clients, r.Rounds)
-	if err := grid(a.Out, "writes beside\tseconds\twrites\tfailed\tp50 ms\tp99 ms\tmax ms\tp99 ratio\t", r.Runs, func(n snapshotRun) string {
+		r.Memories, bench.MadeWords, r.Dim, r.All, float64(r.StateBytes)/1e9, float64(r.Heap)/1e9, r.Rate, r.Clients, r.Rounds)
+	if err := bench.Grid(a.Out, "writes beside\tseconds\twrites\tfailed\tp50 ms\tp99 ms\tmax ms\tp99 ratio\t", r.Runs, func(n snapshotRun) string {
 		return fmt.Sprintf("%s\t%.1f\t%d\t%d\t%.2f\t%.2f\t%.2f\t%.2f\t", n.While, n.Took, n.Writes, n.Failed, n.P50, n.P99, n.Max, n.Ratio)
 	}); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.Out, "\n%d pauses for garbage collection: p99 %.3f ms, longest %.3f ms\n", r.Pauses.Count, r.Pauses.P99, r.Pauses.Max)
 	return nil
-}
-
-// sizeBelow is the size of all files below a directory, in bytes.
-func sizeBelow(dir string) (n int64) {
-	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error { // a file that is removed meanwhile does not count
-		if err == nil && !e.IsDir() {
-			if info, err := e.Info(); err == nil {
-				n += info.Size()
-			}
-		}
-		return nil
-	})
-	return n
 }

@@ -1,4 +1,4 @@
-package bench
+package main
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairndb/cairn/cmd/cairn/bench"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
@@ -17,7 +18,7 @@ import (
 
 // lagReport says whether memories are found as soon as they are acknowledged, however many come.
 type lagReport struct {
-	Pass     bool    `json:"pass"`
+	Passed   bool    `json:"pass"`
 	Rate     float64 `json:"target_per_second"`
 	Written  int     `json:"written"`
 	Reached  float64 `json:"reached_per_second"`
@@ -44,13 +45,15 @@ type lagBench struct {
 	dim    int
 }
 
-var lagHelp = help{
-	long: `Write batches of 100 into a node at a fixed rate. Every memory has a word of its own; while batches are written others ask for
+var lagVerb = bench.Bench{
+	Use: "lag", Short: "Write at a rate, and look for every memory once it was acknowledged", Start: func() bench.Measurement { return new(lagBench) },
+	Long: `Write batches of 100 into a node at a fixed rate. Every memory has a word of its own; while batches are written others ask for
 the newest acknowledged ones, and in the end for all the rest. It fails when one is not found, when the rate was not reached,
 when the index lag gauge is not 0 within two seconds of the end, or when memory grew by more than 12 KiB a memory.`,
 }
 
-func (l *lagBench) flags(c *cobra.Command) {
+// Flags implements bench.Measurement.
+func (l *lagBench) Flags(c *cobra.Command) {
 	c.Flags().Float64Var(&l.rate, "rate", 4000, "memories a second")
 	c.Flags().DurationVar(&l.length, "for", 10*time.Second, "how long")
 	c.Flags().IntVar(&l.dim, "dim", 0, "dimensions of their vectors; 0 for none")
@@ -83,41 +86,42 @@ func (t *lagTask) take() (n int, ok bool) {
 	return n, ok
 }
 
-func (b *lagBench) run(ctx context.Context, l *lab) (report, error) {
+// Run implements bench.Measurement.
+func (b *lagBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, error) {
 	if b.rate < lagBatch || b.length <= 0 || b.dim < 0 {
 		return nil, cli.Usagef("--rate is at least %d, --for positive, --dim at least 0", lagBatch)
 	}
-	own, err := l.cluster(ctx, 1)
+	own, err := l.Cluster(ctx, 1)
 	if err != nil {
 		return nil, err
 	}
-	writers, err := l.loaders(ctx, own.client, lagWriters, b.dim)
+	writers, err := l.Loaders(ctx, own.Client, lagWriters, b.dim)
 	if err != nil {
 		return nil, err
 	}
-	readers, err := l.loaders(ctx, own.client, lagLookers, 0)
+	readers, err := l.Loaders(ctx, own.Client, lagLookers, 0)
 	if err != nil {
 		return nil, err
 	}
-	t := &lagTask{gateway: own.gateway(), r: lagReport{Rate: b.rate}}
-	before := heapHeld()
+	t := &lagTask{gateway: own.Gateway(), r: lagReport{Rate: b.rate}}
+	before := bench.HeapHeld()
 	writing, written := context.WithCancel(ctx) // ends when readers have only the rest to look for
 	defer written()
 	end := make(chan struct{})
 	var beside sync.WaitGroup
 	for _, c := range readers {
-		beside.Go(func() { t.note(t.look(ctx, c.c, writing)) })
+		beside.Go(func() { t.note(t.look(ctx, c.Client, writing)) })
 	}
 	beside.Go(func() { t.watch(ctx, end) })
 	start := time.Now()
-	err = t.write(ctx, span{long: b.length}, writers, b.rate)
+	err = t.write(ctx, bench.Span{Long: b.length}, writers, b.rate)
 	took := time.Since(start)
 	close(end)
 	for err == nil && t.gauge(ctx) > 0 && time.Since(start)-took < 2*lagSettle {
 		time.Sleep(5 * time.Millisecond)
 	}
 	settled := time.Since(start) - took
-	after := heapHeld()
+	after := bench.HeapHeld()
 	grew := after - min(before, after)
 	written()
 	beside.Wait()
@@ -125,24 +129,24 @@ func (b *lagBench) run(ctx context.Context, l *lab) (report, error) {
 	r.Settled = settled.Seconds()
 	r.Reached = float64(r.Written) / took.Seconds()
 	r.HeapGrew = grew / uint64(max(r.Written, 1))
-	r.Pass = r.Missing == 0 && r.AtOnce > 0 && r.AtOnce+r.After == r.Written && r.Reached >= .95*b.rate && settled <= lagSettle && r.HeapGrew <= lagHeap
+	r.Passed = r.Missing == 0 && r.AtOnce > 0 && r.AtOnce+r.After == r.Written && r.Reached >= .95*b.rate && settled <= lagSettle && r.HeapGrew <= lagHeap
 	return r, errors.Join(err, t.err)
 }
 
 func (t *lagTask) note(err error) { t.update(func() { t.err = errors.Join(t.err, err) }) }
 
 // write writes batches at a rate of so many memories a second. The first that fails ends it.
-func (t *lagTask) write(ctx context.Context, s span, writers []*loader, rate float64) error {
+func (t *lagTask) write(ctx context.Context, s bench.Span, writers []*bench.Loader, rate float64) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	load(ctx, s, writers, rate/lagBatch, func(ctx context.Context, l *loader, k int) error {
+	bench.Load(ctx, s, writers, rate/lagBatch, func(ctx context.Context, l *bench.Loader, k int) error {
 		var batch wire.RememberBatch
 		for n := k * lagBatch; n < (k+1)*lagBatch; n++ {
-			m := l.memory(n)
+			m := l.Memory(n)
 			m.Namespace, m.Text = "lag", lagWord(n)+" "+m.Text
 			batch.Memories = append(batch.Memories, m)
 		}
-		if _, err := l.c.RememberBatch(ctx, batch); err != nil {
+		if _, err := l.Client.RememberBatch(ctx, batch); err != nil {
 			stop(err)
 			return err
 		}
@@ -216,10 +220,12 @@ func (t *lagTask) gauge(ctx context.Context) float64 {
 // lagWord is the word that only one memory has.
 func lagWord(n int) string { return fmt.Sprintf("zq%dx", n) }
 
-func (r *lagReport) pass() bool { return r.Pass }
+// Pass says whether all was found in time.
+func (r *lagReport) Pass() bool { return r.Passed }
 
-func (r *lagReport) print(a *cli.Streams) error {
-	word := map[bool]string{true: "PASS", false: "FAIL"}[r.Pass]
+// Print implements bench.Report.
+func (r *lagReport) Print(a *cli.Streams) error {
+	word := map[bool]string{true: "PASS", false: "FAIL"}[r.Passed]
 	_, err := fmt.Fprintf(a.Out, "%s: %d memories at %.0f/s of %.0f; %d looked for at once, %d after the end, %d missing; lag at most %.0f entries, 0 after %.2f s; heap %d bytes a memory\n",
 		word, r.Written, r.Reached, r.Rate, r.AtOnce, r.After, r.Missing, r.MaxLag, r.Settled, r.HeapGrew)
 	return err

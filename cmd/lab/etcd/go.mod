@@ -1,4 +1,4 @@
-module github.com/cairndb/cairn/deploy/etcd
+module github.com/cairndb/cairn/cmd/lab/etcd
 
 go 1.26.8
 
@@ -30,4 +30,4 @@ require (
 	google.golang.org/protobuf v1.36.12 // indirect
 )
 
-replace github.com/cairndb/cairn => ../..
+replace github.com/cairndb/cairn => ../../..

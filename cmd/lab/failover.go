@@ -1,4 +1,4 @@
-package bench
+package main
 
 import (
 	"cmp"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairndb/cairn/cmd/cairn/bench"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/wire"
@@ -39,7 +40,8 @@ type failoverBench struct {
 	heartbeat, election int
 	silent              bool
 
-	*trio
+	cairn
+	cluster *trio
 
 	mu   sync.Mutex
 	acks []time.Time
@@ -51,16 +53,19 @@ const (
 	serveElectionMS  = 1200
 )
 
-var failoverHelp = help{
-	long: `Start three nodes on this machine, in a temporary directory that it removes, and let one client that knows all of them
+var failoverVerb = bench.Bench{
+	Use: "failover", Short: "Kill the leader of three nodes, and say for how long no write was acknowledged", Start: func() bench.Measurement { return new(failoverBench) },
+	Long: `Start three nodes on this machine, in a temporary directory that it removes, and let one client that knows all of them
 write without a pause. Each round kills the leader (SIGKILL), or with --silent stops it (SIGSTOP) as if its machine had gone
 without a word, and takes the time between the last acknowledgement before and the first one after. Then the node comes back.
 
 Timings are those of a node whose configuration says nothing of them, unless others are given.`,
-	example: "  cairn bench failover\n  cairn bench failover --silent --heartbeat-ms 250 --election-ms 1000",
+	Example: "  go run ./cmd/lab failover\n  go run ./cmd/lab failover --silent --heartbeat-ms 250 --election-ms 1000",
 }
 
-func (b *failoverBench) flags(c *cobra.Command) {
+// Flags implements bench.Measurement.
+func (b *failoverBench) Flags(c *cobra.Command) {
+	b.flag(c)
 	f := c.Flags()
 	f.IntVar(&b.rounds, "rounds", 5, "how many leaders die")
 	f.IntVar(&b.heartbeat, "heartbeat-ms", serveHeartbeatMS, "heartbeat_interval_ms of the nodes")
@@ -68,14 +73,15 @@ func (b *failoverBench) flags(c *cobra.Command) {
 	f.BoolVar(&b.silent, "silent", false, "stop leaders instead of killing them: their connections stay open and nothing comes")
 }
 
-func (b *failoverBench) run(ctx context.Context, l *lab) (_ report, err error) {
+// Run implements bench.Measurement.
+func (b *failoverBench) Run(ctx context.Context, l *bench.Rig) (_ bench.Report, err error) {
 	if b.rounds < 1 || b.heartbeat < 1 || b.election < 2*b.heartbeat {
 		return nil, cli.Usage(errors.New("--rounds and --heartbeat-ms are at least 1, --election-ms at least twice the heartbeat"))
 	}
-	if b.trio, err = l.trio(ctx, func(n *config.NodeFile) { n.HeartbeatMS, n.ElectionMS = b.heartbeat, b.election }); err != nil {
+	if b.cluster, err = b.trio(ctx, l, func(n *config.NodeFile) { n.HeartbeatMS, n.ElectionMS = b.heartbeat, b.election }); err != nil {
 		return nil, err
 	}
-	c, err := l.dial(ctx, b.client(b.nodes...))
+	c, err := l.Dial(ctx, b.cluster.client(b.cluster.nodes...))
 	if err != nil {
 		return nil, err
 	}
@@ -123,14 +129,14 @@ const (
 
 // round ends the leader of a whole cluster and waits until writes go on.
 func (b *failoverBench) round(ctx context.Context) (r failoverRound, err error) {
-	leader, err := b.whole(ctx)
+	leader, err := b.cluster.whole(ctx)
 	if err != nil {
 		return r, err
 	}
 	if err := cli.Wait(ctx, failoverCalm); err != nil {
 		return r, err
 	}
-	n := b.nodes[leader]
+	n := b.cluster.nodes[leader]
 	at := time.Now()
 	if b.silent {
 		err = n.cmd.Process.Signal(syscall.SIGSTOP)
@@ -175,11 +181,12 @@ func (b *failoverBench) gap(ctx context.Context, at time.Time) (time.Duration, e
 	return 0, cmp.Or(ctx.Err(), fmt.Errorf("no write was acknowledged for %s", failoverWhole))
 }
 
-func (r *failoverReport) print(a *cli.Streams) error {
+// Print implements bench.Report.
+func (r *failoverReport) Print(a *cli.Streams) error {
 	fmt.Fprintf(a.Out, "leaders ended by %s, heartbeat %d ms, election timeout %d ms, %d writes\n\n", r.How, r.Heartbeat, r.Election, r.Writes)
 	lines := []string{fmt.Sprintf("median\t%.2f\t", r.Median), fmt.Sprintf("max\t%.2f\t", r.Max)}
 	for i, n := range r.Rounds {
 		lines = slices.Insert(lines, i, fmt.Sprintf("node %d\t%.2f\t", n.Leader, n.Gap))
 	}
-	return grid(a.Out, "led\tgap s\t", lines, func(line string) string { return line })
+	return bench.Grid(a.Out, "led\tgap s\t", lines, func(line string) string { return line })
 }

@@ -1,4 +1,4 @@
-package bench
+package main
 
 import (
 	"bufio"
@@ -13,50 +13,54 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairndb/cairn/cmd/cairn/bench"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 )
 
-// gatewayReport holds the output of `bench gateway`: the same questions over both protocols, in turn.
+// gatewayReport holds the output of `lab gateway`: the same questions over both protocols, in turn.
 type gatewayReport struct {
-	Memories   int        `json:"memories"`
-	Questions  int        `json:"questions"`
-	Runs       []speedRun `json:"runs"`
-	Difference float64    `json:"p50_http_minus_wire_ms"`
-	Streams    int        `json:"idle_streams"`
-	PerStream  float64    `json:"bytes_per_idle_stream"` // with both ends in this process
+	Memories   int              `json:"memories"`
+	Questions  int              `json:"questions"`
+	Runs       []bench.SpeedRun `json:"runs"`
+	Difference float64          `json:"p50_http_minus_wire_ms"`
+	Streams    int              `json:"idle_streams"`
+	PerStream  float64          `json:"bytes_per_idle_stream"` // with both ends in this process
 }
 
 type gatewayBench struct{ memories, questions, streams int }
 
-var gatewayHelp = help{
-	long: `Compare recalls over HTTP with the same over the wire, and weigh idle event streams.
+var gatewayVerb = bench.Bench{
+	Use: "gateway", Short: "Compare recalls over HTTP with the same over the wire, and weigh idle event streams", Start: func() bench.Measurement { return new(gatewayBench) },
+	Long: `Compare recalls over HTTP with the same over the wire, and weigh idle event streams.
 
 It starts a node on this machine, in a temporary directory that it removes. Each question is asked over the wire, over HTTP
 and as an event stream, one after the other, so that whatever else the machine does falls on all of them alike.`,
 }
 
-func (b *gatewayBench) flags(c *cobra.Command) {
+// Flags implements bench.Measurement.
+func (b *gatewayBench) Flags(c *cobra.Command) {
 	f := c.Flags()
 	f.IntVar(&b.memories, "fill", 2000, "memories to store first")
 	f.IntVar(&b.questions, "questions", 500, "questions to ask each way")
 	f.IntVar(&b.streams, "streams", 1000, "idle event streams to open")
 }
 
-func (b *gatewayBench) run(ctx context.Context, l *lab) (report, error) {
+// Run implements bench.Measurement.
+func (b *gatewayBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, error) {
 	if b.questions < 1 || b.memories < 0 || b.streams < 0 {
 		return nil, cli.Usage(errors.New("--questions: at least 1; --fill and --streams: at least 0"))
 	}
-	own, err := l.cluster(ctx, 1)
+	own, err := l.Cluster(ctx, 1)
 	if err != nil {
 		return nil, err
 	}
-	loaders, err := l.loaders(ctx, own.client, 1, 0)
+	loaders, err := l.Loaders(ctx, own.Client, 1, 0)
 	if err != nil {
 		return nil, err
 	}
 	c := loaders[0]
-	c.url = own.gateway()
-	if err := c.fill(ctx, l, b.memories); err != nil {
+	c.URL = own.Gateway()
+	if err := c.Fill(ctx, l, b.memories); err != nil {
 		return nil, err
 	}
 	r := &gatewayReport{Memories: b.memories, Questions: b.questions, Streams: b.streams}
@@ -70,22 +74,22 @@ func (b *gatewayBench) run(ctx context.Context, l *lab) (report, error) {
 // transports are the ways of asking, in the order they take turns. Each says how long it waited.
 var transports = []struct {
 	name string
-	ask  func(ctx context.Context, l *loader, k int) (time.Duration, error)
+	ask  func(ctx context.Context, l *bench.Loader, k int) (time.Duration, error)
 }{
-	{"wire", func(ctx context.Context, l *loader, k int) (time.Duration, error) {
+	{"wire", func(ctx context.Context, l *bench.Loader, k int) (time.Duration, error) {
 		began := time.Now()
-		err := l.ask(ctx, k, false)
+		err := l.Ask(ctx, k, false)
 		return time.Since(began), err
 	}},
-	{"http", func(ctx context.Context, l *loader, k int) (time.Duration, error) {
+	{"http", func(ctx context.Context, l *bench.Loader, k int) (time.Duration, error) {
 		began := time.Now()
-		err := l.post(ctx, "/v1/recall", map[string]any{"query": l.question(k)})
+		err := l.Post(ctx, "/v1/recall", map[string]any{"query": l.Question(k)})
 		return time.Since(began), err
 	}},
-	{"http, first row of a stream", func(ctx context.Context, l *loader, k int) (time.Duration, error) { return l.firstRow(ctx, k) }},
+	{"http, first row of a stream", func(ctx context.Context, l *bench.Loader, k int) (time.Duration, error) { return firstRow(ctx, l, k) }},
 }
 
-func (b *gatewayBench) ask(ctx context.Context, l *loader, r *gatewayReport) error {
+func (b *gatewayBench) ask(ctx context.Context, l *bench.Loader, r *gatewayReport) error {
 	took := make([][]float64, len(transports))
 	const warm = 20
 	for k := range warm + b.questions {
@@ -95,21 +99,21 @@ func (b *gatewayBench) ask(ctx context.Context, l *loader, r *gatewayReport) err
 				return fmt.Errorf("%s: %w", w.name, err)
 			}
 			if k >= warm {
-				took[i] = append(took[i], milliseconds(d))
+				took[i] = append(took[i], bench.Milliseconds(d))
 			}
 		}
 	}
 	for i, w := range transports {
-		r.Runs = append(r.Runs, newSpeedRun(w.name, nil, took[i]))
+		r.Runs = append(r.Runs, bench.NewSpeedRun(w.name, nil, took[i]))
 	}
 	r.Difference = r.Runs[1].P50 - r.Runs[0].P50
 	return nil
 }
 
 // firstRow asks for an event stream and says when its first row was there; the others are read all the same.
-func (l *loader) firstRow(ctx context.Context, k int) (time.Duration, error) {
+func firstRow(ctx context.Context, l *bench.Loader, k int) (time.Duration, error) {
 	began := time.Now()
-	resp, err := l.send(ctx, "/v1/recall", map[string]any{"query": l.question(k)}, [2]string{"Accept", "text/event-stream"})
+	resp, err := l.Send(ctx, "/v1/recall", map[string]any{"query": l.Question(k)}, [2]string{"Accept", "text/event-stream"})
 	if err != nil {
 		return 0, err
 	}
@@ -125,18 +129,18 @@ func (l *loader) firstRow(ctx context.Context, k int) (time.Duration, error) {
 }
 
 // idle says what an event stream costs on which nothing happens.
-func (b *gatewayBench) idle(ctx context.Context, l *lab, to *loader) (float64, error) {
+func (b *gatewayBench) idle(ctx context.Context, l *bench.Rig, to *bench.Loader) (float64, error) {
 	if b.streams == 0 {
 		return 0, nil
 	}
 	before := inUse()
 	for range b.streams {
-		nc, err := new(net.Dialer).DialContext(ctx, "tcp", strings.TrimPrefix(to.url, "http://"))
+		nc, err := new(net.Dialer).DialContext(ctx, "tcp", strings.TrimPrefix(to.URL, "http://"))
 		if err != nil {
 			return 0, err
 		}
-		l.onClose(nc.Close)
-		fmt.Fprintf(nc, "GET /v1/events HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n\r\n", nc.RemoteAddr(), to.token)
+		l.OnClose(nc.Close)
+		fmt.Fprintf(nc, "GET /v1/events HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n\r\n", nc.RemoteAddr(), to.Token)
 		in := bufio.NewReaderSize(nc, 256)
 		for line := ""; !strings.HasPrefix(line, "event: subscribed"); {
 			if line, err = in.ReadString('\n'); err != nil {
@@ -155,9 +159,10 @@ func inUse() int64 {
 	return int64(m.HeapInuse + m.StackInuse)
 }
 
-func (r *gatewayReport) print(a *cli.Streams) error {
+// Print implements bench.Report.
+func (r *gatewayReport) Print(a *cli.Streams) error {
 	fmt.Fprintf(a.Out, "%d memories, %d questions each way\n\n", r.Memories, r.Questions)
-	if err := grid(a.Out, "recall over\tp50 ms\tp99 ms\t", r.Runs, speedRun.line); err != nil {
+	if err := bench.Grid(a.Out, "recall over\tp50 ms\tp99 ms\t", r.Runs, bench.SpeedRun.Line); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.Out, "\nhttp takes %+.2f ms at the median\n", r.Difference)

@@ -1,6 +1,6 @@
 //go:build soak
 
-package bench
+package main
 
 import "testing"
 

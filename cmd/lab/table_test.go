@@ -1,15 +1,14 @@
 //go:build full || soak
 
-package bench
+package main
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/cmd/cairn/bench"
 	"github.com/cairndb/cairn/index/vector"
 )
 
@@ -24,10 +23,10 @@ func TestTable(t *testing.T) {
 	var versions []string
 	for range 2 {
 		dir := t.TempDir()
-		if out, err := cairntest.Command(t.Context(), "bench", "table", "--text", text, "--out", dir, "--dim", "8").CombinedOutput(); err != nil {
+		if out, err := labCommand(t.Context(), "table", "--text", text, "--out", dir, "--dim", "8").CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
-		e, err := openEmbedder("static:" + dir)
+		e, err := bench.OpenEmbedder("static:" + dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,13 +47,9 @@ func TestTable(t *testing.T) {
 // TestAlikeWithVectors: three nodes answer with the same bits when vectors are made by the nodes.
 func TestAlikeWithVectors(t *testing.T) {
 	t.Parallel()
-	out, err := cairntest.Command(t.Context(), "bench", "recall", "--alike", "--size", "600", "--asks", "60", "--embedder", "random", "--json").Output()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	var r alikeReport
-	if err := json.Unmarshal(out, &r); err != nil || len(r.Checks) != 3 {
-		t.Fatalf("%v\n%s", err, out)
+	r := figuresOf[alikeReport](t, "alike", "--size", "600", "--asks", "60", "--embedder", "random")
+	if len(r.Checks) != 3 {
+		t.Fatalf("got %+v", r)
 	}
 	for _, c := range r.Checks {
 		if c.Alike != r.Questions || r.Questions == 0 {

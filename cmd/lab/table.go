@@ -1,4 +1,4 @@
-package bench
+package main
 
 import (
 	"bufio"
@@ -31,20 +31,20 @@ const (
 	tableSmooth = 1e-3   // a word of this frequency counts half of a rare one
 )
 
-// trainTable makes a model for bench recall.
+// trainTable makes a model for recall.
 func trainTable(a *cli.Streams) *cobra.Command {
 	var text []string
 	var out string
 	var dim int
-	c := &cobra.Command{Use: "table", Short: "Train a small table of word vectors on text, for bench recall --embedder static:DIR", Args: cobra.NoArgs,
+	c := &cobra.Command{Use: "table", Short: "Train a small table of word vectors on text, for recall --embedder static:DIR", Args: cobra.NoArgs,
 		Long: `Trains a table of word vectors on lines of text, and writes it as a directory that the static embedder reads. It stands for a weak
 model where there is none to be had: words are like each other when they stand beside the same words (positive pointwise mutual
 information, reduced to --dim columns). The same text gives the same table.`,
-		Example: `  cairn bench table --text glosses.txt --out /tmp/table
-  cairn bench recall --corpus F --queries F --embedder static:/tmp/table`,
+		Example: `  go run ./cmd/lab table --text glosses.txt --out /tmp/table
+  go run ./cmd/lab recall --corpus F --queries F --embedder static:/tmp/table`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if len(text) == 0 || out == "" || dim < 8 || dim > 1024 {
-				return cli.Usage(errors.New("bench table needs --text and --out, and a --dim of 8 to 1024"))
+				return cli.Usage(errors.New("table needs --text and --out, and a --dim of 8 to 1024"))
 			}
 			var lines [][]string
 			for _, path := range text {

@@ -2,7 +2,7 @@
 // how many durable writes of equal size each acknowledges, and how long one takes.
 //
 //	apt-get install etcd-server
-//	cd deploy/etcd && go run . -clients 1,64 -rounds 5 -for 5s
+//	cd cmd/lab/etcd && go run . -clients 1,64 -rounds 5 -for 5s
 //
 // Rounds alternate between the two, so that what else the machine does falls on both; the table shows medians of the
 // rounds and their ratio. Every member is a process of its own with its own directory and syncs what it acknowledges.

@@ -1,4 +1,4 @@
-package bench
+package main
 
 import (
 	"context"
@@ -7,6 +7,9 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/cmd/cairn/bench"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/wire/client"
@@ -60,16 +63,42 @@ const (
 	besideFill    = 2000 // memories that the recalls find
 )
 
-// beside measures writes into the leader of three processes, with and without recalls on the followers in turn.
-func (b *writeBench) beside(ctx context.Context, l *lab) (report, error) {
-	if b.nodes != 3 || len(b.Endpoints) > 0 || b.rounds < 1 {
-		return nil, cli.Usage(errors.New("--follower-reads starts three nodes of its own: --nodes 3, no --endpoints, at least one of --rounds"))
+type followersBench struct {
+	bench.Write
+	cairn
+	reads  float64
+	rounds int
+}
+
+var followersVerb = bench.Bench{
+	Use: "followers", Short: "Measure writes into the leader during recalls on the followers", Start: func() bench.Measurement { return new(followersBench) },
+	Long: `Start three processes and measure writes into the leader alone, during stale recalls on the followers, and during as many recalls on
+a node that is no member: on one machine recalls take processors from the writes, and the last shows how much of the ratio is that.
+Recalls are due at fixed times, whether or not the last was answered.`,
+	Example: "  go run ./cmd/lab followers --reads 200",
+}
+
+// Flags implements bench.Measurement.
+func (b *followersBench) Flags(c *cobra.Command) {
+	b.WriterFlags(c)
+	b.flag(c)
+	c.Flags().Float64Var(&b.reads, "reads", 100, "recalls a second on the followers")
+	c.Flags().IntVar(&b.rounds, "rounds", 5, "how often each is measured")
+}
+
+// Run measures writes into the leader of three processes, with and without recalls on the followers in turn.
+func (b *followersBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, error) {
+	if err := b.Validate(); err != nil {
+		return nil, err
 	}
-	own, err := l.trio(ctx, func(*config.NodeFile) {})
+	if b.reads <= 0 || b.rounds < 1 {
+		return nil, cli.Usage(errors.New("--reads is positive, --rounds at least 1"))
+	}
+	own, err := b.trio(ctx, l, func(*config.NodeFile) {})
 	if err != nil {
 		return nil, err
 	}
-	stray, err := l.devNode(ctx)
+	stray, err := b.dev(ctx, l)
 	if err != nil {
 		return nil, err
 	}
@@ -78,10 +107,10 @@ func (b *writeBench) beside(ctx context.Context, l *lab) (report, error) {
 		return nil, err
 	}
 	writes := own.client(own.nodes[leader])
-	readers := make([][]*loader, len(besides)) // none in the turn in which writes are alone
+	readers := make([][]*bench.Loader, len(besides)) // none in the turn in which writes are alone
 	for i := range 2 {
 		for turn, cfg := range map[int]client.Config{turnStray: stray.client(), turnBeside: own.client(own.nodes[(leader+1+i)%3])} {
-			more, err := l.loaders(ctx, cfg, besideReaders/2, 0)
+			more, err := l.Loaders(ctx, cfg, besideReaders/2, 0)
 			if err != nil {
 				return nil, err
 			}
@@ -89,16 +118,16 @@ func (b *writeBench) beside(ctx context.Context, l *lab) (report, error) {
 		}
 	}
 	for _, cfg := range []client.Config{writes, stray.client()} { // the memories that the recalls find
-		filler, err := l.loaders(ctx, cfg, 1, 0)
+		filler, err := l.Loaders(ctx, cfg, 1, 0)
 		if err != nil {
 			return nil, err
 		}
-		if err := filler[0].fill(ctx, l, besideFill); err != nil {
+		if err := filler[0].Fill(ctx, l, besideFill); err != nil {
 			return nil, err
 		}
 	}
-	r := &besideReport{Bytes: b.bytes, Target: b.reads, Memories: besideFill}
-	for _, n := range b.clients {
+	r := &besideReport{Bytes: b.Bytes, Target: b.reads, Memories: besideFill}
+	for _, n := range b.Clients {
 		fmt.Fprintf(l.Err, "clients: %d\n", n)
 		turns, err := rounds(l.Streams, b.rounds, besides, func(i int) (besideTurn, error) { return b.turn(ctx, writes, readers[i], n) })
 		if err != nil {
@@ -111,8 +140,8 @@ func (b *writeBench) beside(ctx context.Context, l *lab) (report, error) {
 
 // A besideTurn is writes once, and the recalls beside them.
 type besideTurn struct {
-	writes  writeRun
-	recalls loadRun
+	writes  bench.WriteRun
+	recalls bench.LoadRun
 }
 
 func besideRunOf(clients, rounds int, turns [][]besideTurn) besideRun {
@@ -133,21 +162,22 @@ func besideRunOf(clients, rounds int, turns [][]besideTurn) besideRun {
 }
 
 // turn measures writes once, while the readers, if there are any, recall at their rate.
-func (b *writeBench) turn(ctx context.Context, cfg client.Config, readers []*loader, n int) (t besideTurn, err error) {
+func (b *followersBench) turn(ctx context.Context, cfg client.Config, readers []*bench.Loader, n int) (t besideTurn, err error) {
 	reading, stop := context.WithCancel(ctx)
-	read := make(chan loadRun, 1)
+	read := make(chan bench.LoadRun, 1)
 	go func() { // a recall under way at the end is finished, and counts
-		read <- load(reading, span{long: b.length + time.Minute}, readers, b.reads, func(_ context.Context, l *loader, k int) error { return l.ask(ctx, k, false) })
+		read <- bench.Load(reading, bench.Span{Long: b.Length + time.Minute}, readers, b.reads, func(_ context.Context, l *bench.Loader, k int) error { return l.Ask(ctx, k, false) })
 	}()
 	begun := time.Now()
-	t.writes, err = b.measure(ctx, cfg, n)
+	t.writes, err = b.Measure(ctx, cfg, n)
 	stop()
 	t.recalls = <-read
 	t.recalls.Rate = float64(t.recalls.Requests) / time.Since(begun).Seconds()
 	return t, err
 }
 
-func (r *besideReport) print(a *cli.Streams) error {
+// Print implements bench.Report.
+func (r *besideReport) Print(a *cli.Streams) error {
 	fmt.Fprintf(a.Out, "three nodes, texts of %d bytes; beside: %.0f recalls a second\n", r.Bytes, r.Target)
 	w := tabwriter.NewWriter(a.Out, 0, 4, 2, ' ', tabwriter.AlignRight)
 	for _, n := range r.Runs {

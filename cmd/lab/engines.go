@@ -1,4 +1,4 @@
-package bench
+package main
 
 import (
 	"bufio"
@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/cairndb/cairn/cmd/cairn/bench"
 	"github.com/cairndb/cairn/index/stock"
 )
 
@@ -34,11 +35,11 @@ var searchEngines = map[string]func(ctx context.Context, dir string) (searchEngi
 	"fts5": func(ctx context.Context, dir string) (searchEngine, error) { return openFTS5(ctx, dir) },
 }
 
-// engine opens one, which ends with the lab.
-func (l *lab) engine(ctx context.Context, name, dir string) (searchEngine, error) {
+// openEngine opens one, which ends with the rig.
+func openEngine(ctx context.Context, l *bench.Rig, name, dir string) (searchEngine, error) {
 	e, err := searchEngines[name](ctx, dir)
 	if err == nil {
-		l.onClose(e.close)
+		l.OnClose(e.close)
 	}
 	return e, err
 }

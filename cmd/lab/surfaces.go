@@ -1,4 +1,4 @@
-package bench
+package main
 
 import (
 	"bufio"
@@ -19,6 +19,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairndb/cairn/cmd/cairn/bench"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/local/covenant"
 	"github.com/cairndb/cairn/local/sift"
@@ -31,7 +32,7 @@ type dialect struct {
 	dial       dialer
 }
 
-type dialer func(ctx context.Context, l *lab, n *devNode, who int) (ask func(k int) error, err error)
+type dialer func(ctx context.Context, l *bench.Rig, n *devNode, who int) (ask func(k int) error, err error)
 
 var dialects = []dialect{
 	{"wire", "remember, over a connection that is kept", dialWire},
@@ -46,15 +47,19 @@ var dialects = []dialect{
 type surfacesBench struct {
 	names   []string
 	clients int
-	span
+	cairn
+	bench.Span
 }
 
-var surfacesHelp = help{
-	long:    "Start a node in a temporary directory and measure each protocol it speaks, one after the other.\n\n" + list(dialects, func(d dialect) (string, string) { return d.name, d.what }),
-	example: "  cairn bench surfaces --clients 32\n  cairn bench surfaces --dialect wire,sift",
+var surfacesVerb = bench.Bench{
+	Use: "surfaces", Short: "Measure every protocol of one node", Start: func() bench.Measurement { return new(surfacesBench) },
+	Long:    "Start a node in a temporary directory and measure each protocol it speaks, one after the other.\n\n" + bench.List(dialects, func(d dialect) (string, string) { return d.name, d.what }),
+	Example: "  go run ./cmd/lab surfaces --clients 32\n  go run ./cmd/lab surfaces --dialect wire,sift",
 }
 
-func (b *surfacesBench) flags(c *cobra.Command) {
+// Flags implements bench.Measurement.
+func (b *surfacesBench) Flags(c *cobra.Command) {
+	b.flag(c)
 	f := c.Flags()
 	var all []string
 	for _, d := range dialects {
@@ -62,19 +67,20 @@ func (b *surfacesBench) flags(c *cobra.Command) {
 	}
 	f.StringSliceVar(&b.names, "dialect", all, "what to measure, one after the other")
 	f.IntVar(&b.clients, "clients", 32, "how many clients")
-	f.DurationVar(&b.warm, "warm-up", time.Second, "how long to go before counting")
-	f.DurationVar(&b.long, "for", 5*time.Second, "how long to measure each")
+	f.DurationVar(&b.Warm, "warm-up", time.Second, "how long to go before counting")
+	f.DurationVar(&b.Long, "for", 5*time.Second, "how long to measure each")
 }
 
-func (b *surfacesBench) run(ctx context.Context, l *lab) (report, error) {
+// Run implements bench.Measurement.
+func (b *surfacesBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, error) {
 	if b.clients < 1 {
 		return nil, cli.Usagef("--clients %d: want at least 1", b.clients)
 	}
-	n, err := l.devNode(ctx)
+	n, err := b.dev(ctx, l)
 	if err != nil {
 		return nil, err
 	}
-	r := &loadReport{Target: "one node started here"}
+	r := &bench.LoadReport{Target: "one node started here"}
 	for _, name := range b.names {
 		i := slices.IndexFunc(dialects, func(d dialect) bool { return d.name == name })
 		if i < 0 {
@@ -90,45 +96,45 @@ func (b *surfacesBench) run(ctx context.Context, l *lab) (report, error) {
 	return r, nil
 }
 
-func (b *surfacesBench) measure(ctx context.Context, n *devNode, d dialect) (r loadRun, err error) {
-	var l lab // the clients of one protocol end before those of the next are there
-	defer l.close()
-	loaders := make([]*loader, b.clients)
+func (b *surfacesBench) measure(ctx context.Context, n *devNode, d dialect) (r bench.LoadRun, err error) {
+	var l bench.Rig // the clients of one protocol end before those of the next are there
+	defer l.Close()
+	loaders := make([]*bench.Loader, b.clients)
 	asks := make([]func(int) error, b.clients)
 	for i := range loaders {
 		if asks[i], err = d.dial(ctx, &l, n, i); err != nil {
 			return r, err
 		}
-		loaders[i] = &loader{who: i}
+		loaders[i] = &bench.Loader{Who: i}
 	}
-	r = load(ctx, b.span, loaders, 0, func(_ context.Context, l *loader, k int) error { return asks[l.who](k) })
+	r = bench.Load(ctx, b.Span, loaders, 0, func(_ context.Context, l *bench.Loader, k int) error { return asks[l.Who](k) })
 	r.Workload = d.name
 	return r, nil
 }
 
 func note(k, who int) string { return fmt.Sprintf("note %d of client %d about deploys", k, who) }
 
-func dialWire(ctx context.Context, l *lab, n *devNode, who int) (func(int) error, error) {
-	c, err := l.dial(ctx, n.client())
+func dialWire(ctx context.Context, l *bench.Rig, n *devNode, who int) (func(int) error, error) {
+	c, err := l.Dial(ctx, n.client())
 	return func(k int) error {
 		_, err := c.Remember(ctx, wire.NewRemember(note(k, who)))
 		return err
 	}, err
 }
 
-// kept is an HTTP client with connections of its own, which end with the lab.
-func (l *lab) kept(url, token string) *loader {
+// kept is an HTTP client with connections of its own, which end with the rig.
+func kept(l *bench.Rig, url, token string) *bench.Loader {
 	own := &http.Client{Transport: &http.Transport{}}
-	l.onClose(func() error { own.CloseIdleConnections(); return nil })
-	return &loader{url: url, token: token, http: own}
+	l.OnClose(func() error { own.CloseIdleConnections(); return nil })
+	return &bench.Loader{URL: url, Token: token, HTTP: own}
 }
 
-func dialHTTP(ctx context.Context, l *lab, n *devNode, who int) (func(int) error, error) {
-	c := l.kept(n.line.HTTP, n.token)
-	return func(k int) error { return c.post(ctx, "/v1/remember", map[string]any{"text": note(k, who)}) }, nil
+func dialHTTP(ctx context.Context, l *bench.Rig, n *devNode, who int) (func(int) error, error) {
+	c := kept(l, n.line.HTTP, n.token)
+	return func(k int) error { return c.Post(ctx, "/v1/remember", map[string]any{"text": note(k, who)}) }, nil
 }
 
-func dialSift(ctx context.Context, _ *lab, n *devNode, who int) (func(int) error, error) {
+func dialSift(ctx context.Context, _ *bench.Rig, n *devNode, who int) (func(int) error, error) {
 	return func(k int) error {
 		_, err := sift.Call(ctx, n.line.Sift, map[string]any{"kind": "capture", "sessionId": strconv.Itoa(who), "tool": "Bash", "payload": map[string]any{
 			"tool_input": map[string]any{"command": "make"}, "tool_response": fmt.Sprintf("step %d went well, %x", k, rand.Uint64())}})
@@ -136,22 +142,22 @@ func dialSift(ctx context.Context, _ *lab, n *devNode, who int) (func(int) error
 	}, nil
 }
 
-func dialCovenant(ctx context.Context, l *lab, n *devNode, who int) (func(int) error, error) {
+func dialCovenant(ctx context.Context, l *bench.Rig, n *devNode, who int) (func(int) error, error) {
 	c, err := covenant.Dial(ctx, filepath.Join(n.home, "run", "covenant"))
 	if err != nil {
 		return nil, err
 	}
-	l.onClose(func() error { c.Close(); return nil })
+	l.OnClose(func() error { c.Close(); return nil })
 	return func(k int) error {
 		return c.Call(map[string]any{"kind": "submit_intent", "text": note(k, who)}, func(json.RawMessage) error { return nil })
 	}, nil
 }
 
 func dialString(command func(k, who int) string) dialer {
-	return func(ctx context.Context, l *lab, n *devNode, who int) (func(int) error, error) {
-		c := l.kept(n.line.String, "")
+	return func(ctx context.Context, l *bench.Rig, n *devNode, who int) (func(int) error, error) {
+		c := kept(l, n.line.String, "")
 		post := func(path string, body any) error {
-			resp, err := c.send(ctx, path, body, [2]string{"X-Agent-Id", "bench"})
+			resp, err := c.Send(ctx, path, body, [2]string{"X-Agent-Id", "bench"})
 			if err != nil {
 				return err
 			}
@@ -168,7 +174,7 @@ func dialString(command func(k, who int) string) dialer {
 	}
 }
 
-func dialProcess(ctx context.Context, l *lab, n *devNode, _ int) (func(int) error, error) {
+func dialProcess(ctx context.Context, l *bench.Rig, n *devNode, _ int) (func(int) error, error) {
 	token, err := os.ReadFile(filepath.Join(n.home, "process.token"))
 	if err != nil {
 		return nil, err
@@ -177,7 +183,7 @@ func dialProcess(ctx context.Context, l *lab, n *devNode, _ int) (func(int) erro
 	if err != nil {
 		return nil, err
 	}
-	l.onClose(c.Close)
+	l.OnClose(c.Close)
 	lines := bufio.NewReader(c)
 	return func(k int) error {
 		b, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": k, "method": "server.ping", "params": map[string]any{}, "auth": strings.TrimSpace(string(token))})

@@ -1,0 +1,23 @@
+//go:build full || soak
+
+package main
+
+import "testing"
+
+// measureGateway is what the lab's gateway finds on a few memories.
+func measureGateway(t *testing.T) gatewayReport {
+	t.Helper()
+	return figuresOf[gatewayReport](t, "gateway", "--fill", "500", "--questions", "100", "--streams", "200")
+}
+
+// TestGateway: every way of asking answers, and an idle event stream costs less than 50 kB.
+func TestGateway(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: nothing is measured")
+	}
+	r := measureGateway(t)
+	if len(r.Runs) != 3 || r.Runs[0].P50 <= 0 || r.PerStream <= 0 || r.PerStream >= 50_000 {
+		t.Errorf("measured %+v", r)
+	}
+}

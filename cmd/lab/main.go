@@ -1,0 +1,42 @@
+// Command lab measures and tries Cairn. It is run from the source tree and not shipped: what users measure with is `cairn bench`.
+//
+//	go run ./cmd/lab --help
+//
+// Folder history judges what clients were told; folder etcd, a module of its own, compares writes with etcd.
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/cmd/cairn/bench"
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+func run(ctx context.Context, args []string, out, errw io.Writer) int {
+	root := command(&cli.Streams{Out: out, Err: errw})
+	root.SetArgs(args)
+	return cli.Exit(root.ExecuteContext(ctx), errw)
+}
+
+// command is the lab, with a file for each verb.
+func command(a *cli.Streams) *cobra.Command {
+	root := &cobra.Command{Use: "lab", Short: "Measure and try Cairn, and compare it with others", SilenceErrors: true, SilenceUsage: true}
+	root.SetOut(a.Out)
+	root.SetErr(a.Err)
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return cli.Usage(cli.FlagError(c, err)) })
+	root.AddCommand(bench.Verbs(a, recallVerb, alikeVerb, restartVerb, followersVerb, lagVerb, surfacesVerb, gatewayVerb, failoverVerb, snapshotVerb, sweepVerb)...)
+	root.AddCommand(trainTable(a), check(a))
+	return root
+}

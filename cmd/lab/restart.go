@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/cmd/cairn/bench"
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/client"
+)
+
+type restartBench struct {
+	cairn
+	size, dim int
+}
+
+var restartVerb = bench.Bench{
+	Use: "restart", Short: "End a node that has many memories, start it again, and measure its first answer", Start: func() bench.Measurement { return new(restartBench) },
+	Long: `Start a node as a process, in a temporary directory that it removes, and store many memories. Then end the node, with SIGTERM and
+with SIGKILL, and measure the time from its next start to its first answer, and until it takes writes.`,
+	Example: "  go run ./cmd/lab restart --size 1000000 --dim 384",
+}
+
+// Flags implements bench.Measurement.
+func (b *restartBench) Flags(c *cobra.Command) {
+	b.flag(c)
+	c.Flags().IntVar(&b.size, "size", 100_000, "memories to store first")
+	c.Flags().IntVar(&b.dim, "dim", 0, "dimensions of their vectors; 0 for none")
+}
+
+// restartReport holds the times after each way to end a node.
+type restartReport struct {
+	Memories int `json:"memories"`
+	Dim      int `json:"dim"`
+	bench.LoadRate
+	Starts []startRun `json:"starts"`
+}
+
+// Run implements bench.Measurement.
+func (b *restartBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, error) {
+	if b.size < 100 || b.dim < 0 {
+		return nil, cli.Usage(errors.New("--size is at least 100, --dim at least 0"))
+	}
+	n, err := b.dev(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	c, err := l.Dial(ctx, n.client())
+	if err != nil {
+		return nil, err
+	}
+	r := &restartReport{Memories: b.size, Dim: b.dim}
+	if r.LoadRate, err = bench.Store(ctx, l.Streams, c, b.size, bench.NewMade(b.dim).Memory, func([]string) {}); err != nil {
+		return nil, err
+	}
+	q := wire.NewRecall(bench.NewMade(0).Question())
+	q.TopK, q.SkipReinforce = 10, true
+	r.Starts, err = measureStarts(ctx, n, q)
+	return r, err
+}
+
+// Print implements bench.Report.
+func (r *restartReport) Print(a *cli.Streams) error {
+	fmt.Fprintf(a.Out, "%d memories of %d words, %d dimensions, loaded at %.0f/s\n", r.Memories, bench.MadeWords, r.Dim, r.All)
+	for _, s := range r.Starts {
+		fmt.Fprintf(a.Out, "started after %s: first answer in %.1f s, ready to write in %.1f s\n", s.After, s.Read, s.Ready)
+	}
+	return nil
+}
+
+// startRun holds the times from a node's start to its first answers.
+type startRun struct {
+	After string  `json:"after"`          // how it had ended
+	Read  float64 `json:"first_answer_s"` // a recall, stale, that finds what it must
+	Ready float64 `json:"ready_s"`
+}
+
+// measureStarts ends the node in both ways and starts it again.
+func measureStarts(ctx context.Context, n *devNode, ask wire.Recall) (runs []startRun, err error) {
+	for _, end := range []struct {
+		name string
+		sig  syscall.Signal
+	}{{"SIGTERM", syscall.SIGTERM}, {"SIGKILL", syscall.SIGKILL}} {
+		if err := n.end(end.sig); err != nil {
+			return runs, err
+		}
+		addr, began := n.line.Wire, time.Now()
+		up := n.launch(ctx)
+		read, err := n.firstAnswer(ctx, addr, ask)
+		if err != nil {
+			return runs, fmt.Errorf("after %s: %w", end.name, err)
+		}
+		if err := <-up; err != nil {
+			return runs, err
+		}
+		runs = append(runs, startRun{After: end.name, Read: read.Sub(began).Seconds(), Ready: time.Since(began).Seconds()})
+	}
+	return runs, nil
+}
+
+// firstAnswer asks until it is answered, and returns when. The node listens before it can answer, so there is nothing to wait
+// for but its ports.
+func (n *devNode) firstAnswer(ctx context.Context, addr string, ask wire.Recall) (at time.Time, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	defer cancel()
+	var cl *client.Client
+	for cl == nil {
+		if cl, err = client.Dial(ctx, client.Config{Addrs: []string{addr}, Token: n.token}); err != nil && cli.Wait(ctx, 10*time.Millisecond) != nil {
+			return at, err
+		}
+	}
+	results, _, err := cl.Recall(ctx, ask)
+	at = time.Now()
+	if err == nil && len(results) < ask.TopK {
+		err = fmt.Errorf("%d of %d memories found", len(results), ask.TopK)
+	}
+	return at, errors.Join(err, cl.Close())
+}
