@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -46,86 +45,89 @@ func (t *covenantTarget) ask(ctx context.Context, request map[string]any, f func
 	return c.Call(request, f)
 }
 
-// A covenantVerb is a request as a command: how its arguments become fields, and how its answer is shown to a person.
+// A covenantVerb is a request as a command: how its arguments become fields, and how its answer is shown to a person. Each of its flags
+// is a field, sent when the flag is given or has a default.
 type covenantVerb struct {
-	group, use, short string
-	kind              string
-	envelope          string // kind of the answer with --json, where it is not the answer's own
-	args              cobra.PositionalArgs
-	fields            func(args []string) (map[string]any, error)
-	flags             []string // sets of covenantSets
-	echo              []string // fields that --json repeats
-	show              string   // template of the answer for people
+	use, short, example string
+	kind                string // the first argument, where there is none
+	args                cobra.PositionalArgs
+	fields              func(args []string, request map[string]any) error
+	flags               func(*pflag.FlagSet)
+	show                string // template of the answer for people; JSON without one
+}
+
+// covenantVerbs are what people ask by hand. call asks all else.
+var covenantVerbs = []covenantVerb{
+	{use: "intent TEXT", short: "Submit an intent", kind: "submit_intent", args: cobra.MinimumNArgs(1), fields: oneText("text"), show: "{{.text}}\n"},
+	{use: "search QUERY", short: "Search memories", kind: "search_memory", args: cobra.MinimumNArgs(1), fields: oneText("query"), flags: func(f *pflag.FlagSet) {
+		f.String("tier", "", "working, episodic or longterm")
+		f.Uint64P("limit", "n", 10, "how many")
+	}, show: "{{range .records}}[{{.created_at}}] {{.tier}}: {{.text}}\n{{end}}"},
+	{use: "grant ACTION", short: "Grant a capability, and print its signature", kind: "grant_capability", args: cobra.ExactArgs(1), fields: oneText("action"), flags: func(f *pflag.FlagSet) {
+		f.Uint64("expires-at", 0, "end of its validity, in Unix milliseconds")
+	}, show: "{{.subject_display}} → {{.action}}  {{.signature_b58}}\n"},
+	{use: "enroll DISPLAY [ACTION...]", short: "Make an identity with a token and capabilities", kind: "enroll_peer", args: cobra.MinimumNArgs(1),
+		fields: func(args []string, request map[string]any) error {
+			request["display"], request["actions"] = args[0], append([]string{}, args[1:]...)
+			return nil
+		}, show: "{{.display}} has the token {{.token_b58}}\n"},
+	{use: "verify", short: "Compare memories, receipts, capabilities and audit", kind: "verify", args: cobra.NoArgs, flags: func(f *pflag.FlagSet) {
+		f.Uint64("window", 100, "how many of the newest rows are looked at")
+	}, show: "{{range .checks}}{{if .passed}}ok{{else}}DRIFT{{end}} {{.name}}: {{.message}}\n{{end}}" +
+		"{{range .drift}}  {{.kind}} {{or .id \"\"}}: {{.message}}; {{.repair}}\n{{end}}"},
+	{use: "call KIND [FIELDS]", short: "Send any request, its fields as JSON, and print the answer", args: cobra.RangeArgs(1, 2), fields: anyRequest,
+		example: "  cairn covenant call recent_memory '{\"limit\": 5}'\n  cairn covenant call verify_audit_integrity\n  cairn covenant call call_tool '{\"name\": \"clock\"}'"},
 }
 
 func (a *app) covenant() *cobra.Command {
 	var t covenantTarget
 	root := &cobra.Command{Use: "covenant", Short: "Speak to the Covenant surface of the node on this host"}
 	t.flags(root)
-	groups := map[string]*cobra.Command{"": root}
-	for _, g := range [][2]string{{"memory", "Read and purge memories"}, {"capabilities", "Grant, list, revoke and purge capabilities"}, {"receipts", "Show receipts"},
-		{"audit", "Read, check and purge the audit log"}, {"ignore", "Try the ignore rules"}, {"tools", "List and call tools"}, {"a2a", "List the tasks of the mailbox; release or end those whose worker died"},
-		{"peers", "Enrol, list, revoke and purge peers"}} {
-		groups[g[0]] = &cobra.Command{Use: g[0], Short: g[1]}
-		root.AddCommand(groups[g[0]])
-	}
 	for _, v := range covenantVerbs {
-		groups[v.group].AddCommand(a.covenantCommand(&t, v))
+		root.AddCommand(a.covenantCommand(&t, v))
 	}
 	return root
 }
 
 func (a *app) covenantCommand(t *covenantTarget, v covenantVerb) *cobra.Command {
-	c := &cobra.Command{Use: v.use, Short: v.short, Args: v.args}
-	for _, set := range v.flags {
-		covenantSets[set](c.Flags())
+	c := &cobra.Command{Use: v.use, Short: v.short, Example: v.example, Args: v.args}
+	if v.kind == "" {
+		c.ValidArgs = covenant.Kinds()
+		c.Long = v.short + ".\n\nKinds: " + strings.Join(c.ValidArgs, ", ") + "."
+	}
+	if v.flags != nil {
+		v.flags(c.Flags())
 	}
 	c.RunE = func(c *cobra.Command, args []string) error {
-		request := map[string]any{}
+		request := map[string]any{"kind": v.kind}
 		if v.fields != nil {
-			var err error
-			if request, err = v.fields(args); err != nil {
+			if err := v.fields(args, request); err != nil {
 				return cli.Usage(err)
 			}
 		}
-		if err := fillCovenant(c, request); err != nil {
-			return cli.Usage(err)
-		}
-		request["kind"] = v.kind
-		return t.ask(c.Context(), request, func(answer json.RawMessage) error {
-			if t.asJSON {
-				return errors.Join(a.covenantJSON(v, request, answer), covenantVerdict(answer, true))
+		c.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+			name := strings.ReplaceAll(f.Name, "-", "_")
+			switch {
+			case f.Name == "help" || !f.Changed && (f.DefValue == "" || f.DefValue == "0"):
+			case f.Value.Type() == "string":
+				request[name] = f.Value.String()
+			default:
+				request[name] = json.RawMessage(f.Value.String())
 			}
-			return errors.Join(a.Fill(v.show, answer), covenantVerdict(answer, false))
+		})
+		return t.ask(c.Context(), request, func(answer json.RawMessage) error {
+			if t.asJSON || v.show == "" {
+				return errors.Join(a.JSON(answer), covenantVerdict(answer))
+			}
+			return errors.Join(a.Fill(v.show, answer), covenantVerdict(answer))
 		})
 	}
 	return c
 }
 
-// covenantJSON prints an answer in its envelope.
-func (a *app) covenantJSON(v covenantVerb, request map[string]any, answer json.RawMessage) error {
-	var m map[string]json.RawMessage
-	if err := json.Unmarshal(answer, &m); err != nil {
-		return err
-	}
-	for _, name := range v.echo {
-		if x, ok := request[name]; ok {
-			b, err := json.Marshal(x)
-			if err != nil {
-				return err
-			}
-			m[name] = b
-		}
-	}
-	if v.envelope != "" {
-		m["kind"] = json.RawMessage(fmt.Sprintf("%q", v.envelope))
-	}
-	return a.JSON(m)
-}
-
-// covenantVerdict is what an answer says about the exit code: drift is a failure although the call was none. So is a
-// tool that failed, which --json shows in its answer instead.
-func covenantVerdict(answer json.RawMessage, asJSON bool) error {
+// covenantVerdict is what an answer says about the exit code: drift is a failure although the call was none, and so are a broken audit
+// and a tool that failed.
+func covenantVerdict(answer json.RawMessage) error {
 	var r struct {
 		Kind       string
 		Orphans    uint64 `json:"orphans_total"`
@@ -140,73 +142,31 @@ func covenantVerdict(answer json.RawMessage, asJSON bool) error {
 		return fmt.Errorf("%d orphan(s)", r.Orphans)
 	case r.Kind == "audit_integrity" && !r.Report.Valid:
 		return errors.New("the audit chain is broken")
-	case r.ToolFailed && !asJSON:
+	case r.ToolFailed:
 		return errors.New("the tool failed")
 	}
 	return nil
 }
 
-// covenantSets are sets of flags, each for a field of requests that has its name, but for those that fillCovenant knows. Verbs name sets.
-var covenantSets = map[string]func(*pflag.FlagSet){
-	"tier":          func(f *pflag.FlagSet) { f.String("tier", "", "working, episodic or longterm") },
-	"limit":         func(f *pflag.FlagSet) { f.Uint64P("limit", "n", 10, "how many") },
-	"since-ms":      func(f *pflag.FlagSet) { f.Uint64("since-ms", 0, "from this time on, in Unix milliseconds") },
-	"window":        func(f *pflag.FlagSet) { f.Uint64("window", 100, "how many of the newest rows are looked at") },
-	"min-relevance": func(f *pflag.FlagSet) { f.Float64("min-relevance", 0, "least score, 0 to 1") },
-	"stream":        func(f *pflag.FlagSet) { f.Bool("stream", false, "take the answer as a stream") },
-	"before-ms": func(f *pflag.FlagSet) {
-		f.Uint64("before-ms", 0, "up to this time, in Unix milliseconds")
-		f.Uint64("older-than-ms", 0, "up to so many milliseconds ago")
-	},
-	"scope": func(f *pflag.FlagSet) {
-		f.String("scope", "", "JSON object that narrows the capability")
-		f.Uint64("expires-at", 0, "end of its validity, in Unix milliseconds")
-	},
-	"queue": func(f *pflag.FlagSet) {
-		f.Uint64("min-lease-age-ms", 0, "only leases at least so old")
-		f.Uint64("deadline-within-ms", 0, "only tasks due so soon")
-		f.String("state", "", "queued or in_flight")
-	},
-}
-
-// fillCovenant puts the flags of a verb's sets that were given into the request; a limit and a window are always sent.
-func fillCovenant(c *cobra.Command, request map[string]any) (err error) {
-	f := c.LocalNonPersistentFlags()
-	if f.Lookup("older-than-ms") != nil && f.Changed("older-than-ms") == f.Changed("before-ms") {
-		return errors.New("give one of --before-ms and --older-than-ms")
-	}
-	f.VisitAll(func(flag *pflag.Flag) {
-		text := flag.Value.String()
-		switch {
-		case err != nil || flag.Name == "help" || !flag.Changed && flag.Name != "limit" && flag.Name != "window":
-		case flag.Name == "older-than-ms":
-			var older uint64
-			if older, err = f.GetUint64(flag.Name); err == nil {
-				now := uint64(time.Now().UnixMilli())
-				request["before_ms"] = now - min(now, older)
-			}
-		case flag.Name == "scope":
-			if !json.Valid([]byte(text)) {
-				err = errors.New("--scope is not JSON")
-			}
-			request["scope"] = json.RawMessage(text)
-		case flag.Name == "tier" && !slices.Contains([]string{"", "working", "episodic", "longterm"}, text):
-			err = fmt.Errorf("--tier %s: want working, episodic or longterm", text)
-		case flag.Value.Type() == "string":
-			request[cmp.Or(covenantFields[flag.Name], flag.Name)] = text
-		default: // a number, true or false
-			request[cmp.Or(covenantFields[flag.Name], strings.ReplaceAll(flag.Name, "-", "_"))] = json.RawMessage(text)
-		}
-	})
-	return err
-}
-
-// covenantFields are the fields that have not the name of their flag.
-var covenantFields = map[string]string{"state": "state_filter", "stream": "prefer_stream"}
-
 // oneText is the request of a verb whose words are one field.
-func oneText(name string) func([]string) (map[string]any, error) {
-	return func(args []string) (map[string]any, error) {
-		return map[string]any{name: strings.Join(args, " ")}, nil
+func oneText(name string) func([]string, map[string]any) error {
+	return func(args []string, request map[string]any) error {
+		request[name] = strings.Join(args, " ")
+		return nil
 	}
+}
+
+// anyRequest is a request of a kind and of fields that are both named.
+func anyRequest(args []string, request map[string]any) error {
+	if len(args) == 2 {
+		var fields map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(args[1]), &fields); err != nil || fields == nil {
+			return fmt.Errorf("%s is not a JSON object", args[1])
+		}
+		for name, value := range fields {
+			request[name] = value
+		}
+	}
+	request["kind"] = args[0]
+	return nil
 }

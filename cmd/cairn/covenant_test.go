@@ -61,7 +61,7 @@ func TestCovenantFromTheShell(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("skipped in -short: a hundred commands, each a process")
+		t.Skip("skipped in -short: many commands, each a process")
 	}
 	_, home := cairntest.StartDev(t)
 	run := func(want int, args ...string) string {
@@ -72,63 +72,58 @@ func TestCovenantFromTheShell(t *testing.T) {
 		}
 		return out
 	}
+	call := func(want int, kind string, fields ...string) string {
+		t.Helper()
+		return run(want, append([]string{"call", kind}, fields...)...)
+	}
 	for _, c := range []struct {
 		args []string
 		want string
 	}{
-		{[]string{"ping"}, "pong\n"},
-		{[]string{"version"}, "covenant.ipc 1 (up to 2)\n"},
-		{[]string{"receipts", "recent"}, "(no receipts)\n"},
 		{[]string{"intent", "remember", "tea"}, "phase 0 echo (no agent matched): remember tea\n"},
-		{[]string{"intent", "--stream", "coffee"}, "phase 0 echo (no agent matched): coffee\n"},
-		{[]string{"ignore", "check", "src/.env"}, "ignored: true (**/.env; 12 rules)\n"},
-		{[]string{"tools", "list"}, "clock — Returns the current Unix time in milliseconds.\n"},
-		{[]string{"a2a", "status"}, ""},
 		{[]string{"verify", "--window", "5"}, "ok memory ↔ audit: 0 memory orphan(s), 0 audit orphan(s)\n"},
-		{[]string{"capabilities", "purge", "--older-than-ms", "5"}, "purged 0\n"},
-		{[]string{"peers", "purge", "--before-ms", "1"}, "purged 0\n"},
-		{[]string{"audit", "purge", "--before-ms", "1"}, "purged 0\n"},
 	} {
 		if got := run(0, c.args...); !strings.HasPrefix(got, c.want) {
 			t.Errorf("%v: %q, want %q", c.args, got, c.want)
 		}
 	}
-	for _, c := range [][2]string{{"memory recent -n 1", "] working: "}, {"memory search tea", "] working: "}, {"receipts recent", "] memory: 1 credits — (local-only)"},
-		{"capabilities recent", "user@local → memory.read (user@local) [perpetual]"}, {"audit recent", "intent_dispatched"}, {"audit verify", "valid: true"}, {"peers list", "user@local"}} {
-		if got := run(0, strings.Fields(c[0])...); !strings.Contains(got, c[1]) {
-			t.Errorf("%s: %q, want %q in it", c[0], got, c[1])
+	if got := run(0, "search", "tea", "-n", "1", "--tier", "working"); !strings.Contains(got, "] working: ") {
+		t.Errorf("search: %q", got)
+	}
+	for kind, want := range map[string]string{"ping": `"kind": "pong"`, "verify_audit_integrity": `"valid": true`, "list_tools": `"name": "clock"`, "list_peers": `"user@local"`} {
+		if got := call(0, kind); !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want %q in it", kind, got, want)
 		}
 	}
-	enrolled := strings.Fields(run(0, "peers", "enroll", "bob@local", "memory.read"))
-	for _, want := range []string{"revoked\n", "it was revoked before\n"} {
-		if got := run(0, "peers", "revoke", enrolled[len(enrolled)-1]); got != want {
-			t.Errorf("peers revoke: %q, want %q", got, want)
+	if got := call(0, "ignore_check", `{"text": "src/.env"}`); !strings.Contains(got, `"ignored": true`) {
+		t.Errorf("ignore_check: %q", got)
+	}
+	enrolled := strings.Fields(run(0, "enroll", "bob@local", "memory.read"))
+	for _, want := range []string{`"revoked"`, `"already_revoked"`} {
+		if got := call(0, "revoke_peer", fmt.Sprintf(`{"token_prefix": %q}`, enrolled[len(enrolled)-1])); !strings.Contains(got, want) {
+			t.Errorf("revoke_peer: %q, want %q in it", got, want)
 		}
 	}
-	sig := strings.Fields(run(0, "capabilities", "grant", "tool.call.echo"))
-	if got := run(0, "tools", "call", "echo", `{"text":"<hi>"}`); got != "<hi>\n" {
+	sig := strings.Fields(run(0, "grant", "tool.call.echo", "--expires-at", "99999999999999"))
+	if got := call(0, "call_tool", `{"name": "echo", "arguments": {"text": "<hi>"}}`); !strings.Contains(got, "<hi>") {
 		t.Errorf("echo: %q", got)
 	}
-	for _, want := range []string{"revoked\n", "(no live capability with that signature)\n"} {
-		if got := run(0, "capabilities", "revoke", sig[len(sig)-1]); got != want {
-			t.Errorf("revoke: %q, want %q", got, want)
+	for _, want := range []string{`"removed": true`, `"removed": false`} {
+		if got := call(0, "revoke_capability", fmt.Sprintf(`{"signature_b58": %q}`, sig[len(sig)-1])); !strings.Contains(got, want) {
+			t.Errorf("revoke: %q, want %q in it", got, want)
 		}
 	}
-	for cmd, kind := range map[string]string{"ping": "daemon_ping", "receipts recent": "receipt_list", "capabilities recent": "capability_list", "peers list": "peer_list",
-		"a2a status": "a2a_status", "memory recent": "memories", "peers rotate": "peer_token_rotated", "memory purge --before-ms 1": "memory_purged"} {
-		var v struct {
-			Kind   string
-			Before uint64 `json:"before_ms"`
-		}
-		if err := json.Unmarshal([]byte(run(0, append(strings.Fields(cmd), "--json")...)), &v); err != nil || v.Kind != kind || strings.Contains(cmd, "purge") && v.Before != 1 {
-			t.Errorf("%s --json: %+v, %v; want kind %s", cmd, v, err, kind)
-		}
+	var v struct{ Kind string }
+	if err := json.Unmarshal([]byte(run(0, "search", "tea", "--json")), &v); err != nil || v.Kind != "memories" {
+		t.Errorf("search --json: %+v, %v", v, err)
 	}
-	run(1, "tools", "call", "clock")
-	run(2, "memory", "purge")
-	run(2, "memory", "recent", "--tier", "short")
+	call(1, "call_tool", `{"name": "clock"}`)
+	call(1, "no_such_kind")
+	call(2, "recent_memory", "[]")
+	call(2, "recent_memory", "null")
+	run(1, "search", "tea", "--tier", "short")
 	run(2, "nonsense")
-	run(1, "--covenant-home", "/nowhere", "ping")
+	run(1, "--covenant-home", "/nowhere", "call", "ping")
 }
 
 // TestCovenantSurvivesAKill kills a node under load: what was acknowledged is there once, the chain holds, leases stay.

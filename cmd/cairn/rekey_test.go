@@ -57,7 +57,7 @@ func TestAHomeIsEncryptedAndItsKeyReplaced(t *testing.T) {
 		if l := listed(t, p); len(l) != 8 {
 			t.Errorf("%d events in the inbox, want 8: %q", len(l), l)
 		}
-		if out, code := cairntest.Run(t, "covenant", "audit", "verify", "--home", home); code != 0 {
+		if out, code := cairntest.Run(t, "covenant", "call", "verify_audit_integrity", "--home", home); code != 0 {
 			t.Errorf("audit: %s", out)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/cairndb/cairn/local/kit"
@@ -85,6 +87,9 @@ var kinds = map[string]kind{
 	"recent_debits":          {recentDebits, []route{{path: "GET /budget/debits", query: "limit#20"}}},
 	"resume_intent":          {resumeIntent, []route{{path: "POST /intents/resume"}}},
 }
+
+// Kinds returns the kinds of requests, in order.
+func Kinds() []string { return slices.Sorted(maps.Keys(kinds)) }
 
 // fault is the answer for a request that could not be done.
 func fault(message string) kit.Object { return kit.Object{"kind", "error", "message", message} }
