@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
@@ -18,7 +17,7 @@ import (
 
 // cairnNodes are three `cairn serve` processes, built from this tree.
 type cairnNodes struct {
-	procs     []*exec.Cmd
+	processes
 	addrs     []string
 	token     string
 	text, dim int
@@ -52,32 +51,16 @@ func startCairn(ctx context.Context, dir string, text, dim int, bare bool) (_ *c
 	}
 	c.token = strings.TrimSpace(string(token))
 	for i := range 3 {
-		log, err := os.Create(filepath.Join(dir, fmt.Sprintf("node%d.log", i+1)))
-		if err != nil {
+		name := fmt.Sprint("node", i+1)
+		if err := c.start(filepath.Join(dir, name+".log"), bin, "serve", "--config", filepath.Join(home, name+".toml")); err != nil {
 			return nil, err
 		}
-		p := exec.Command(bin, "serve", "--config", filepath.Join(home, fmt.Sprintf("node%d.toml", i+1)))
-		p.Stdout, p.Stderr = log, log
-		err = p.Start()
-		log.Close() // the process has its own
-		if err != nil {
-			return nil, err
-		}
-		c.procs = append(c.procs, p)
 		c.addrs = append(c.addrs, fmt.Sprint("127.0.0.1:", base+10*i))
 	}
-	return c, patiently(ctx, func(ctx context.Context) error {
-		w, err := c.client(ctx, 0)
-		if err != nil {
-			return err
-		}
-		return errors.Join(w.write(ctx, -2), w.close())
-	})
+	return c, writable(ctx, c)
 }
 
 func (c *cairnNodes) name() string { return "cairn" }
-
-func (c *cairnNodes) close() error { return stopAll(c.procs) }
 
 func (c *cairnNodes) client(ctx context.Context, who int) (writer, error) {
 	conn, err := client.Dial(ctx, client.Config{Addrs: c.addrs, Token: c.token})
@@ -121,17 +104,4 @@ func sentence(rng *rand.Rand, who, k, n int) string {
 		b = fmt.Appendf(b, " word%d", rng.IntN(5000))
 	}
 	return string(b[:n])
-}
-
-func stopAll(procs []*exec.Cmd) error {
-	var errs []error
-	for _, p := range procs {
-		errs = append(errs, p.Process.Signal(syscall.SIGTERM))
-	}
-	for _, p := range procs {
-		if err := p.Wait(); err != nil && p.ProcessState == nil {
-			errs = append(errs, err)
-		}
-	}
-	return errors.Join(errs...)
 }
