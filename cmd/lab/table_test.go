@@ -47,7 +47,7 @@ func TestTable(t *testing.T) {
 // TestAlikeWithVectors: three nodes answer with the same bits when vectors are made by the nodes.
 func TestAlikeWithVectors(t *testing.T) {
 	t.Parallel()
-	r := figuresOf[alikeReport](t, "alike", "--size", "600", "--asks", "60", "--embedder", "random")
+	r := figuresOf[alikeReport](t, "alike", "--size", "600", "--asks", "60", "--embedder", "builtin")
 	if len(r.Checks) != 3 {
 		t.Fatalf("got %+v", r)
 	}
