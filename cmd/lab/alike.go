@@ -49,7 +49,6 @@ With --embedder the nodes make vectors.`,
 	Example: "  go run ./cmd/lab alike --size 10000 --embedder builtin",
 }
 
-// Flags implements bench.Measurement.
 func (f *alikeBench) Flags(c *cobra.Command) { f.CorpusFlags(c) }
 
 // Run loads a corpus, or generated memories, into two nodes of three, lets the third catch up, asks all of them every
@@ -198,7 +197,6 @@ func (r *alikeReport) Pass() bool {
 	return !slices.ContainsFunc(r.Checks, func(c alikeCheck) bool { return c.Alike != r.Questions })
 }
 
-// Print implements bench.Report.
 func (r *alikeReport) Print(a *cli.Streams) error {
 	for _, c := range r.Checks {
 		first := ""

@@ -63,7 +63,6 @@ Timings are those of a node whose configuration says nothing of them, unless oth
 	Example: "  go run ./cmd/lab failover\n  go run ./cmd/lab failover --silent --heartbeat-ms 250 --election-ms 1000",
 }
 
-// Flags implements bench.Measurement.
 func (b *failoverBench) Flags(c *cobra.Command) {
 	b.flag(c)
 	f := c.Flags()
@@ -73,7 +72,6 @@ func (b *failoverBench) Flags(c *cobra.Command) {
 	f.BoolVar(&b.silent, "silent", false, "stop leaders instead of killing them: their connections stay open and nothing comes")
 }
 
-// Run implements bench.Measurement.
 func (b *failoverBench) Run(ctx context.Context, l *bench.Rig) (_ bench.Report, err error) {
 	if b.rounds < 1 || b.heartbeat < 1 || b.election < 2*b.heartbeat {
 		return nil, cli.Usage(errors.New("--rounds and --heartbeat-ms are at least 1, --election-ms at least twice the heartbeat"))
@@ -181,7 +179,6 @@ func (b *failoverBench) gap(ctx context.Context, at time.Time) (time.Duration, e
 	return 0, cmp.Or(ctx.Err(), fmt.Errorf("no write was acknowledged for %s", failoverWhole))
 }
 
-// Print implements bench.Report.
 func (r *failoverReport) Print(a *cli.Streams) error {
 	fmt.Fprintf(a.Out, "leaders ended by %s, heartbeat %d ms, election timeout %d ms, %d writes\n\n", r.How, r.Heartbeat, r.Election, r.Writes)
 	lines := []string{fmt.Sprintf("median\t%.2f\t", r.Median), fmt.Sprintf("max\t%.2f\t", r.Max)}

@@ -78,7 +78,6 @@ Recalls are due at fixed times, whether or not the last was answered.`,
 	Example: "  go run ./cmd/lab followers --reads 200",
 }
 
-// Flags implements bench.Measurement.
 func (b *followersBench) Flags(c *cobra.Command) {
 	b.WriterFlags(c)
 	b.flag(c)
@@ -176,7 +175,6 @@ func (b *followersBench) turn(ctx context.Context, cfg client.Config, readers []
 	return t, err
 }
 
-// Print implements bench.Report.
 func (r *besideReport) Print(a *cli.Streams) error {
 	fmt.Fprintf(a.Out, "three nodes, texts of %d bytes; beside: %.0f recalls a second\n", r.Bytes, r.Target)
 	w := tabwriter.NewWriter(a.Out, 0, 4, 2, ' ', tabwriter.AlignRight)

@@ -37,7 +37,6 @@ It starts a node on this machine, in a temporary directory that it removes. Each
 and as an event stream, one after the other, so that whatever else the machine does falls on all of them alike.`,
 }
 
-// Flags implements bench.Measurement.
 func (b *gatewayBench) Flags(c *cobra.Command) {
 	f := c.Flags()
 	f.IntVar(&b.memories, "fill", 2000, "memories to store first")
@@ -45,7 +44,6 @@ func (b *gatewayBench) Flags(c *cobra.Command) {
 	f.IntVar(&b.streams, "streams", 1000, "idle event streams to open")
 }
 
-// Run implements bench.Measurement.
 func (b *gatewayBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, error) {
 	if b.questions < 1 || b.memories < 0 || b.streams < 0 {
 		return nil, cli.Usage(errors.New("--questions: at least 1; --fill and --streams: at least 0"))
@@ -159,7 +157,6 @@ func inUse() int64 {
 	return int64(m.HeapInuse + m.StackInuse)
 }
 
-// Print implements bench.Report.
 func (r *gatewayReport) Print(a *cli.Streams) error {
 	fmt.Fprintf(a.Out, "%d memories, %d questions each way\n\n", r.Memories, r.Questions)
 	if err := bench.Grid(a.Out, "recall over\tp50 ms\tp99 ms\t", r.Runs, bench.SpeedRun.Line); err != nil {

@@ -52,7 +52,6 @@ the newest acknowledged ones, and in the end for all the rest. It fails when one
 when the index lag gauge is not 0 within two seconds of the end, or when memory grew by more than 12 KiB a memory.`,
 }
 
-// Flags implements bench.Measurement.
 func (l *lagBench) Flags(c *cobra.Command) {
 	c.Flags().Float64Var(&l.rate, "rate", 4000, "memories a second")
 	c.Flags().DurationVar(&l.length, "for", 10*time.Second, "how long")
@@ -86,7 +85,6 @@ func (t *lagTask) take() (n int, ok bool) {
 	return n, ok
 }
 
-// Run implements bench.Measurement.
 func (b *lagBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, error) {
 	if b.rate < lagBatch || b.length <= 0 || b.dim < 0 {
 		return nil, cli.Usagef("--rate is at least %d, --for positive, --dim at least 0", lagBatch)
@@ -223,7 +221,6 @@ func lagWord(n int) string { return fmt.Sprintf("zq%dx", n) }
 // Pass says whether all was found in time.
 func (r *lagReport) Pass() bool { return r.Passed }
 
-// Print implements bench.Report.
 func (r *lagReport) Print(a *cli.Streams) error {
 	word := map[bool]string{true: "PASS", false: "FAIL"}[r.Passed]
 	_, err := fmt.Fprintf(a.Out, "%s: %d memories at %.0f/s of %.0f; %d looked for at once, %d after the end, %d missing; lag at most %.0f entries, 0 after %.2f s; heap %d bytes a memory\n",

@@ -30,7 +30,6 @@ type speedAgainst struct {
 	Against []speedRatio `json:"against"`
 }
 
-// Print implements bench.Report.
 func (r *speedAgainst) Print(a *cli.Streams) error {
 	err := r.SpeedReport.Print(a)
 	for _, n := range r.Against {
@@ -54,7 +53,6 @@ the ratios to those here, question by question. A question here goes over the ne
 	Example: "  go run ./cmd/lab recall --size 100000 --against fts5,bleve",
 }
 
-// Run implements bench.Measurement.
 func (f *recallBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, error) {
 	if f.Size == 0 {
 		return f.Recall.Run(ctx, l)

@@ -27,7 +27,6 @@ with SIGKILL, and measure the time from its next start to its first answer, and 
 	Example: "  go run ./cmd/lab restart --size 1000000 --dim 384",
 }
 
-// Flags implements bench.Measurement.
 func (b *restartBench) Flags(c *cobra.Command) {
 	b.flag(c)
 	c.Flags().IntVar(&b.size, "size", 100_000, "memories to store first")
@@ -42,7 +41,6 @@ type restartReport struct {
 	Starts []startRun `json:"starts"`
 }
 
-// Run implements bench.Measurement.
 func (b *restartBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, error) {
 	if b.size < 100 || b.dim < 0 {
 		return nil, cli.Usage(errors.New("--size is at least 100, --dim at least 0"))
@@ -65,7 +63,6 @@ func (b *restartBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, err
 	return r, err
 }
 
-// Print implements bench.Report.
 func (r *restartReport) Print(a *cli.Streams) error {
 	fmt.Fprintf(a.Out, "%d memories of %d words, %d dimensions, loaded at %.0f/s\n", r.Memories, bench.MadeWords, r.Dim, r.All)
 	for _, s := range r.Starts {

@@ -55,7 +55,6 @@ The pauses of the garbage collector are those of the whole process, clients incl
 	Example: "  go run ./cmd/lab snapshot --size 1000000\n  go run ./cmd/lab snapshot --size 100000 --dim 384 --rounds 5",
 }
 
-// Flags implements bench.Measurement.
 func (b *snapshotBench) Flags(c *cobra.Command) {
 	f := c.Flags()
 	f.IntVar(&b.size, "size", 1_000_000, "memories to store first")
@@ -67,7 +66,6 @@ func (b *snapshotBench) Flags(c *cobra.Command) {
 	f.DurationVar(&b.length, "for", 10*time.Second, "how long to write alone in each round")
 }
 
-// Run implements bench.Measurement.
 func (b *snapshotBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, error) {
 	if b.nodes != 1 && b.nodes != 3 || b.size < 1 || b.dim < 0 || b.clients < 1 || b.rounds < 1 || b.rate <= 0 || b.length <= 0 {
 		return nil, cli.Usage(errors.New("--nodes is 1 or 3, --dim at least 0, the others positive"))
@@ -139,7 +137,6 @@ func (b *snapshotBench) write(ctx context.Context, loaders []*bench.Loader, step
 	return n, err
 }
 
-// Print implements bench.Report.
 func (r *snapshotReport) Print(a *cli.Streams) error {
 	fmt.Fprintf(a.Out, "%d memories of %d words, %d dimensions, loaded at %.0f/s; state %.2f GB, heap %.2f GB; %.0f writes a second from %d clients, %d rounds\n\n",
 		r.Memories, bench.MadeWords, r.Dim, r.All, float64(r.StateBytes)/1e9, float64(r.Heap)/1e9, r.Rate, r.Clients, r.Rounds)

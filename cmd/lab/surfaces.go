@@ -57,7 +57,6 @@ var surfacesVerb = bench.Bench{
 	Example: "  go run ./cmd/lab surfaces --clients 32\n  go run ./cmd/lab surfaces --dialect wire,sift",
 }
 
-// Flags implements bench.Measurement.
 func (b *surfacesBench) Flags(c *cobra.Command) {
 	b.flag(c)
 	f := c.Flags()
@@ -71,7 +70,6 @@ func (b *surfacesBench) Flags(c *cobra.Command) {
 	f.DurationVar(&b.Long, "for", 5*time.Second, "how long to measure each")
 }
 
-// Run implements bench.Measurement.
 func (b *surfacesBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, error) {
 	if b.clients < 1 {
 		return nil, cli.Usagef("--clients %d: want at least 1", b.clients)

@@ -56,7 +56,6 @@ logarithms: 1 grows with the size, 0 not at all. That of log n itself between th
 	Example: "  go run ./cmd/lab sweep --to 100000\n  go run ./cmd/lab sweep --dim 384 --svg curves",
 }
 
-// Flags implements bench.Measurement.
 func (b *sweepBench) Flags(c *cobra.Command) {
 	f := c.Flags()
 	f.IntVar(&b.from, "from", 10_000, "the first size, in memories")
@@ -66,7 +65,6 @@ func (b *sweepBench) Flags(c *cobra.Command) {
 	f.StringVar(&b.svg, "svg", "", "draw each figure over the sizes into a file of this directory")
 }
 
-// Run implements bench.Measurement.
 func (b *sweepBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, error) {
 	if b.from < 100 || b.to < b.from || b.dim < 0 || b.asks < 5 {
 		return nil, cli.Usage(errors.New("--from is at least 100 and no more than --to, --asks at least 5, --dim at least 0"))
@@ -213,7 +211,6 @@ func (r *sweepReport) draw(dir string) error {
 	return nil
 }
 
-// Print implements bench.Report.
 func (r *sweepReport) Print(a *cli.Streams) error {
 	fmt.Fprintf(a.Out, "one node, memories of %d words, %d dimensions\n\n", bench.MadeWords, r.Dim)
 	w := tabwriter.NewWriter(a.Out, 0, 4, 2, ' ', tabwriter.AlignRight)

@@ -224,27 +224,11 @@ func (f *Recall) Speed(ctx context.Context, l *Rig) (*SpeedReport, error) {
 	if sub.own != nil {
 		r.HeapBytes, r.DiskBytes = HeapHeld(), SizeBelow(sub.own.Configs[0].Home)
 	}
-	if err := rest(ctx, l.Streams, f.rest); err != nil {
+	if err := cli.Wait(ctx, f.rest); err != nil {
 		return nil, err
 	}
 	r.Runs, err = AskKinds(ctx, AskersOf(loaders), g, f.Asks)
 	return r, err
-}
-
-// rest waits, and ends early with its context.
-func rest(ctx context.Context, a *cli.Streams, wait time.Duration) error {
-	bar := a.Progress("resting")
-	for end := time.Now().Add(wait); time.Now().Before(end); {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(min(time.Second, time.Until(end))):
-			if err := bar.Add(1); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // storeBatch is the number of memories in one entry.
