@@ -128,9 +128,7 @@ func freshThree(t *testing.T, dir, token string) (nodes []*cairntest.Node) {
 func TestPointInTime(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("skipped in -short: many commands, each a process")
-	}
+	suite.NotShort(t, "many commands, each a process")
 	p, home := cairntest.StartDev(t)
 	backups := filepath.Join(t.TempDir(), "backups")
 	said := func(text string) {

@@ -53,9 +53,7 @@ func TestBombs(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("memory and descriptors of another process are read in /proc, which this system has not")
 	}
-	if testing.Short() {
-		t.Skip("-short: the race detector takes the memory and the time that are measured here")
-	}
+	suite.NotShort(t, "the race detector takes the memory and the time that are measured here")
 	home := filepath.Join(shortDir(t), "h")
 	p := &cairntest.Node{T: t, Args: []string{"dev", "--home", home, "--log-level", "error", "--port-base", fmt.Sprint(cairntest.FreePorts(t, 6))}}
 	t.Cleanup(p.Kill)

@@ -14,9 +14,7 @@ import (
 func TestADiskThatFails(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("-short: it waits for elections of three processes, which the race detector slows down")
-	}
+	suite.NotShort(t, "it waits for elections of three processes, which the race detector slows down")
 	nodes, token := threeIn(t, t.TempDir(), inHaste)
 	for _, p := range nodes { // the state is written with each snapshot
 		change(t, p.Args[3], func(b []byte) []byte {

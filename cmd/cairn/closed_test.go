@@ -221,9 +221,7 @@ func tracks(t *testing.T, p *cairntest.Node) string {
 func TestAPeersBombCostsLittle(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("-short: it weighs a process, which holds several times as much under the race detector")
-	}
+	suite.NotShort(t, "it weighs a process, which holds several times as much under the race detector")
 	if runtime.GOOS != "linux" {
 		t.Skip("memory of another process is read in /proc, which this system has not")
 	}

@@ -19,9 +19,7 @@ import (
 func TestKeysOfACluster(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("short: three nodes are not started")
-	}
+	suite.NotShort(t, "three nodes are not started")
 	dir, keyFile := t.TempDir(), filepath.Join(t.TempDir(), "key")
 	if _, code := cairntest.Run(t, "key", "new", "--output", keyFile); code != 0 {
 		t.Fatal("no key")

@@ -20,9 +20,7 @@ import (
 func TestAConditionInOneWord(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("skipped in -short: many commands, each a process")
-	}
+	suite.NotShort(t, "many commands, each a process")
 	nodes, token := startThreeIn(t, t.TempDir(), func(*config.NodeFile) {}, 0, 1, 2)
 	l := leaderOf(t, nodes)
 	p := nodes[l]

@@ -27,9 +27,7 @@ type pageTest struct {
 // onePage starts a node and a browser, and signs in.
 func onePage(t *testing.T) *pageTest {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("short: a browser and a node are not started")
-	}
+	suite.NotShort(t, "a browser and a node are not started")
 	p := &pageTest{t: t, ctx: browser(t), dir: shots(t)}
 	var home string
 	p.node, home = cairntest.StartDev(t)

@@ -181,9 +181,7 @@ func livedIn(t *testing.T, leader *cairntest.Node, token string) {
 func TestConsole(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("short: a browser and three nodes are not started")
-	}
+	suite.NotShort(t, "a browser and three nodes are not started")
 	ctx := browser(t)
 	dir := shots(t)
 	nodes, token := startThree(t, 0, 1, 2)
@@ -292,9 +290,7 @@ func TestConsole(t *testing.T) {
 func TestConsoleSeesALeaderDie(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("short: a browser and three nodes are not started")
-	}
+	suite.NotShort(t, "a browser and three nodes are not started")
 	ctx := browser(t)
 	nodes, token := startThree(t, 0, 1, 2)
 	l := leaderOf(t, nodes)

@@ -16,9 +16,7 @@ import (
 func TestContexts(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("skipped in -short: many commands, each a process")
-	}
+	suite.NotShort(t, "many commands, each a process")
 	p, home := cairntest.StartDev(t)
 	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "contexts.json")
 	cairn := func(want int, says string, env []string, args ...string) {

@@ -17,9 +17,7 @@ import (
 func TestDamagedFilesAreHealed(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("skipped in -short: changes or reads files of stopped nodes")
-	}
+	suite.NotShort(t, "changes or reads files of stopped nodes")
 	nodes, token := startThree(t, 0, 1, 2)
 	c := connect(t, nodes, token)
 	acked := map[string]string{}

@@ -60,9 +60,7 @@ type covenantRecords struct {
 func TestCovenantFromTheShell(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("skipped in -short: many commands, each a process")
-	}
+	suite.NotShort(t, "many commands, each a process")
 	_, home := cairntest.StartDev(t)
 	run := func(want int, args ...string) string {
 		t.Helper()
@@ -221,9 +219,7 @@ var secretPlaces = []string{"%s", "note: %s", "%s and more", "a\nb\n%s\nc", "(%s
 func TestCovenantKeepsNoSecrets(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("skipped in -short: changes or reads files of stopped nodes")
-	}
+	suite.NotShort(t, "changes or reads files of stopped nodes")
 	p, home := cairntest.StartDev(t)
 	c := covenantOf(t, p)
 	for _, action := range []string{"a2a.send.user@local", "a2a.respond.user@local"} {

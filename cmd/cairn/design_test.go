@@ -7,15 +7,15 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // TestDesignNamesWhatIsThere: every Go file and every test that a DESIGN.md names in backquotes exists: the file in that folder, below
 // it, or at that path of the repository.
 func TestDesignNamesWhatIsThere(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("skipped in -short: one goroutine, in which there is no race")
-	}
+	suite.NotShort(t, "one goroutine, in which there is no race")
 	root := filepath.Join(deployDir, "..")
 	var files, pages []string
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {

@@ -183,9 +183,7 @@ func TestWhatOneDialectStoresTheOthersShow(t *testing.T) {
 func TestWeakMatchesAreLeftOut(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("skipped in -short: many commands, each a process")
-	}
+	suite.NotShort(t, "many commands, each a process")
 	p, home := cairntest.StartDev(t)
 	for _, text := range []string{"the violin is in the attic", "a violin, a cello, two bows, a stand and a music case wait below"} {
 		if _, code := cairntest.Run(t, "remember", text, "--home", home); code != 0 {

@@ -20,9 +20,7 @@ import (
 func TestWritesGoOnSoonAfterALeaderDies(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("-short: it measures, which the race detector falsifies")
-	}
+	suite.NotShort(t, "it measures, which the race detector falsifies")
 	const silence = 30 * time.Second
 	nodes, token := startThreeIn(t, t.TempDir(), func(n *config.NodeFile) { n.ElectionMS = int(silence / time.Millisecond) }, 1, 2, 0)
 	c := connect(t, nodes, token)
@@ -59,9 +57,7 @@ func TestWritesGoOnSoonAfterALeaderDies(t *testing.T) {
 func TestABatchIsAllOrNothing(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("skipped in -short: one client, whose leader is killed and reports no race")
-	}
+	suite.NotShort(t, "one client, whose leader is killed and reports no race")
 	nodes, token := startThree(t, 0, 1, 2)
 	const size, rounds = 1000, 4
 	batch := func(round int) (b wire.RememberBatch) {

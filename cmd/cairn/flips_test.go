@@ -21,9 +21,7 @@ import (
 func TestFlippedBitsAreHealed(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("skipped in -short: changes or reads files of stopped nodes")
-	}
+	suite.NotShort(t, "changes or reads files of stopped nodes")
 	nodes, token := threeIn(t, t.TempDir(), func(*config.NodeFile) {})
 	for _, p := range nodes {
 		change(t, p.Args[3], func(b []byte) []byte {

@@ -86,9 +86,7 @@ func awaited(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithA
 // node that speaks HTTP. They read nothing, nothing runs, nothing is written, and the node goes on.
 func TestForeignPage(t *testing.T) {
 	suite.Full(t)
-	if testing.Short() {
-		t.Skip("skipped in -short: what a browser does")
-	}
+	suite.NotShort(t, "what a browser does")
 	t.Parallel()
 	evil := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")

@@ -16,9 +16,7 @@ import (
 func TestANodeKilledOnAFullDiskStarts(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("skipped in -short: changes or reads files of stopped nodes")
-	}
+	suite.NotShort(t, "changes or reads files of stopped nodes")
 	disk := t.TempDir()
 	rafttest.SmallDisk(t, disk, 192)
 	home := filepath.Join(disk, "home")

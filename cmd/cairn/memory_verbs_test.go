@@ -17,9 +17,7 @@ import (
 func TestMemoriesFromTheShell(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("skipped in -short: many commands, each a process")
-	}
+	suite.NotShort(t, "many commands, each a process")
 	_, home := cairntest.StartDev(t)
 	cairn := func(want int, args ...string) string {
 		t.Helper()

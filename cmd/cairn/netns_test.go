@@ -97,9 +97,7 @@ func (l *lan) must(err error) {
 func TestNetworkNamespaces(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("-short: it waits for elections of three processes, which the race detector slows down")
-	}
+	suite.NotShort(t, "it waits for elections of three processes, which the race detector slows down")
 	l := newLAN(t, 3)
 	nodes, token := threeIn(t, shortDir(t), func(n *config.NodeFile) {
 		inHaste(n)

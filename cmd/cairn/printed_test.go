@@ -95,9 +95,7 @@ var elsewhere = map[string]string{
 // as many arguments, and runs: here, on a node that has what it names, or in the test that elsewhere names.
 func TestEveryPrintedCommandRuns(t *testing.T) {
 	suite.Full(t)
-	if testing.Short() {
-		t.Skip("skipped in -short: many commands, each a process")
-	}
+	suite.NotShort(t, "many commands, each a process")
 	repository, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)

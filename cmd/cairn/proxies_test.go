@@ -27,9 +27,7 @@ func behindProxies(t *testing.T) (*links, []*cairntest.Node, string) {
 func TestMembersBehindProxies(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("-short: it waits for elections of three processes, which the race detector slows down")
-	}
+	suite.NotShort(t, "it waits for elections of three processes, which the race detector slows down")
 	l, nodes, token := behindProxies(t)
 	d := writeOn(t, nodes, token, 3)
 	d.goesOn("at first")

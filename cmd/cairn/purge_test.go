@@ -76,9 +76,7 @@ func unpacked(t *testing.T, path string) string {
 func TestNoByteSurvivesAPurge(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("skipped in -short: reads files of stopped nodes")
-	}
+	suite.NotShort(t, "reads files of stopped nodes")
 	dir := t.TempDir()
 	nodes, token := startThreeIn(t, dir, func(*config.NodeFile) {}, 0, 1, 2)
 	l := leaderOf(t, nodes)

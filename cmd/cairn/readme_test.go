@@ -100,9 +100,7 @@ func asPrinted(t *testing.T, name string, arg ...string) string {
 // TestREADMERunsAsPrinted runs what the README and the page on operating show, in a directory like a newcomer's. Only
 // the ports are other ones: the protocols' own may be taken.
 func TestREADMERunsAsPrinted(t *testing.T) {
-	if testing.Short() {
-		t.Skip("skipped in -short: the same commands as without the race detector")
-	}
+	suite.NotShort(t, "the same commands as without the race detector")
 	pages, dir, root := newcomer(t)
 	p := cairntest.StartDevIn(t, "cairn-data")
 	ports := strings.NewReplacer("localhost:7438", strings.TrimPrefix(p.Line.HTTP, "http://"), "http://127.0.0.1:3923", p.Line.String)

@@ -21,9 +21,7 @@ import (
 func TestALoneNodeIsKilledAndItsLogIsGone(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("skipped in -short: changes or reads files of stopped nodes")
-	}
+	suite.NotShort(t, "changes or reads files of stopped nodes")
 	p, home := cairntest.StartDev(t)
 	raw, err := os.ReadFile(filepath.Join(home, "token"))
 	if err != nil {

@@ -105,9 +105,7 @@ func poison(t *testing.T, nodes []*cairntest.Node) (index uint64) {
 func TestAPoisonedRecordIsSkipped(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("skipped in -short: changes or reads files of stopped nodes")
-	}
+	suite.NotShort(t, "changes or reads files of stopped nodes")
 	nodes, token := startThreeIn(t, t.TempDir(), func(*config.NodeFile) {}, 0, 1, 2)
 	if out, code := cairntest.Run(t, "remember", "the lamp is lit at dusk", "--endpoints", nodes[leaderOf(t, nodes)].Line.Wire, "--token", token); code != 0 {
 		t.Fatal(out)

@@ -25,9 +25,7 @@ import (
 func TestRecoverFromALostMajority(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("skipped in -short: changes or reads files of stopped nodes")
-	}
+	suite.NotShort(t, "changes or reads files of stopped nodes")
 	dir := t.TempDir()
 	nodes, token := startThreeIn(t, dir, func(*config.NodeFile) {}, 0, 1, 2)
 	l := leaderOf(t, nodes)
@@ -132,9 +130,7 @@ func TestDoctor(t *testing.T) {
 func TestADamagedRowOfANodeThatIsAlone(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("skipped in -short: changes or reads files of stopped nodes")
-	}
+	suite.NotShort(t, "changes or reads files of stopped nodes")
 	keyFile := filepath.Join(t.TempDir(), "key")
 	writeKeys(t, keyFile, seal.NewMaster())
 	for name, flags := range map[string][]string{"plain": nil, "encrypted": {"--key-file", keyFile}} {
@@ -183,9 +179,7 @@ func TestADamagedRowOfANodeThatIsAlone(t *testing.T) {
 func TestDoctorComparesLogAndState(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("skipped in -short: changes or reads files of stopped nodes")
-	}
+	suite.NotShort(t, "changes or reads files of stopped nodes")
 	home := filepath.Join(t.TempDir(), "home")
 	look := func() (doctor.Finding, int) {
 		t.Helper()

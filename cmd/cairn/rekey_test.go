@@ -28,9 +28,7 @@ import (
 func TestAHomeIsEncryptedAndItsKeyReplaced(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("skipped in -short: many commands, each a process")
-	}
+	suite.NotShort(t, "many commands, each a process")
 	home, keyFile := filepath.Join(shortDir(t), "h"), filepath.Join(t.TempDir(), "key")
 	p := cairntest.StartDevIn(t, home)
 	token := strings.TrimSpace(string(readFile(t, filepath.Join(home, "token"))))
@@ -251,9 +249,7 @@ func keysOf(t *testing.T, home, keyFile string) []keyInfo {
 // finishes what was begun.
 func TestAChangeOfKeysIsKilled(t *testing.T) {
 	suite.Full(t)
-	if testing.Short() {
-		t.Skip("skipped in -short: a process that is killed reports no race")
-	}
+	suite.NotShort(t, "a process that is killed reports no race")
 	t.Parallel()
 	dir := t.TempDir()
 	p, source := cairntest.StartDev(t)
@@ -316,9 +312,7 @@ func TestAChangeOfKeysIsKilled(t *testing.T) {
 // serves all it has from each start on, and at last has one key.
 func TestARotationIsKilled(t *testing.T) {
 	suite.Full(t)
-	if testing.Short() {
-		t.Skip("skipped in -short: a process that is killed reports no race")
-	}
+	suite.NotShort(t, "a process that is killed reports no race")
 	t.Parallel()
 	home, keyFile := filepath.Join(shortDir(t), "h"), filepath.Join(t.TempDir(), "key")
 	if _, code := cairntest.Run(t, "key", "new", "--output", keyFile); code != 0 {

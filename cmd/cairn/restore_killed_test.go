@@ -19,9 +19,7 @@ import (
 func TestAKilledRestoreIsNoEmptyHome(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("skipped in -short: many commands, each a process")
-	}
+	suite.NotShort(t, "many commands, each a process")
 	p, home := cairntest.StartDev(t)
 	backups := filepath.Join(t.TempDir(), "backups")
 	var rows bytes.Buffer

@@ -21,9 +21,7 @@ import (
 func TestTheClusterSecretIsRotated(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("skipped in -short: nine restarts, as the race detector sees them in other tests")
-	}
+	suite.NotShort(t, "nine restarts, as the race detector sees them in other tests")
 	nodes, old := startThree(t, 0, 1, 2)
 	next := home.NewSecret()
 	token := onLeader(t, nodes, old, "token", "create")

@@ -68,9 +68,7 @@ func TestRowsOfOthers(t *testing.T) {
 func TestImportFromElsewhere(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("skipped in -short: many commands, each a process")
-	}
+	suite.NotShort(t, "many commands, each a process")
 	_, home := cairntest.StartDev(t)
 	take := func(home, in string) (string, error) {
 		t.Helper()

@@ -29,9 +29,7 @@ import (
 func TestDamageOfARunningNodeIsNamedAndHealed(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("skipped in -short: changes or reads files of stopped nodes")
-	}
+	suite.NotShort(t, "changes or reads files of stopped nodes")
 	nodes, token := threeIn(t, t.TempDir(), func(*config.NodeFile) {})
 	startAll(t, nodes, 0, 1, 2)
 	c := connect(t, nodes, token)

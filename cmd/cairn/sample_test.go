@@ -14,9 +14,7 @@ import (
 func TestDevWithASample(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("skipped in -short: many commands, each a process")
-	}
+	suite.NotShort(t, "many commands, each a process")
 	home := filepath.Join(shortDir(t), "h")
 	for range 2 {
 		p := cairntest.StartDevIn(t, home, "--sample")

@@ -98,9 +98,7 @@ func writeKeys(t *testing.T, path string, keys ...seal.Master) {
 func TestNothingReadableOnAnEncryptedNode(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("skipped in -short: reads files of stopped nodes")
-	}
+	suite.NotShort(t, "reads files of stopped nodes")
 	dir := shortDir(t)
 	nodes, token := threeIn(t, dir, func(*config.NodeFile) {})
 	homes, keyFiles := make([]string, 3), make([]string, 3)

@@ -274,9 +274,7 @@ sift_workspaces = [%q]
 func TestSiftLargeCapture(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("sixteen mebibytes take a minute under the race detector")
-	}
+	suite.NotShort(t, "sixteen mebibytes take a minute under the race detector")
 	nodes, _ := startThreeIn(t, shortDir(t), func(*config.NodeFile) {}, 0, 1, 2)
 	project := shortDir(t)
 	var sockets []string

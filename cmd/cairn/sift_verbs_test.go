@@ -23,9 +23,7 @@ import (
 func TestSiftVerbs(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("skipped in -short: many commands, each a process")
-	}
+	suite.NotShort(t, "many commands, each a process")
 	dir, project := shortDir(t), shortDir(t)
 	claude := filepath.Join(dir, "projects", strings.ReplaceAll(project, "/", "-"))
 	if err := os.MkdirAll(claude, 0o700); err != nil {

@@ -15,9 +15,7 @@ import (
 func TestShellOnATerminal(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("skipped in -short: one process at a terminal, and no two goroutines of ours")
-	}
+	suite.NotShort(t, "one process at a terminal, and no two goroutines of ours")
 	_, home := cairntest.StartDev(t)
 	dir := t.TempDir()
 	x := onTerminal(t, []string{"CAIRN_CONTEXTS=" + filepath.Join(dir, "contexts.json")}, "shell", "--home", home)
@@ -64,9 +62,7 @@ func TestShellOnATerminal(t *testing.T) {
 func TestTopOnATerminal(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("skipped in -short: one process at a terminal, and no two goroutines of ours")
-	}
+	suite.NotShort(t, "one process at a terminal, and no two goroutines of ours")
 	_, home := cairntest.StartDev(t)
 	x := onTerminal(t, nil, "top", "--home", home, "--interval", "100ms")
 	x.Shows("NODE*")

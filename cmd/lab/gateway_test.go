@@ -2,7 +2,11 @@
 
 package main
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/cairndb/cairn/oplog/suite"
+)
 
 // measureGateway is what the lab's gateway finds on a few memories.
 func measureGateway(t *testing.T) gatewayReport {
@@ -13,9 +17,7 @@ func measureGateway(t *testing.T) gatewayReport {
 // TestGateway: every way of asking answers, and an idle event stream costs less than 50 kB.
 func TestGateway(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("-short: nothing is measured")
-	}
+	suite.NotShort(t, "nothing is measured")
 	r := measureGateway(t)
 	if len(r.Runs) != 3 || r.Runs[0].P50 <= 0 || r.PerStream <= 0 || r.PerStream >= 50_000 {
 		t.Errorf("measured %+v", r)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/bench"
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // asLab in the environment makes the test binary the lab, so that its tests run it as a process: figures of memory are the lab's alone.
@@ -47,9 +48,7 @@ func figuresOf[R any](t *testing.T, args ...string) (r R) {
 
 // TestSurfaces measures every protocol for a moment: each answers, and none refuses.
 func TestSurfaces(t *testing.T) {
-	if testing.Short() {
-		t.Skip("skipped in -short: measures")
-	}
+	suite.NotShort(t, "measures")
 	t.Parallel()
 	r := figuresOf[bench.LoadReport](t, "surfaces", "--cairn", cairntest.Binary(), "--clients", "2", "--warm-up", "0s", "--for", "200ms")
 	if len(r.Runs) != len(dialects) {
@@ -77,9 +76,7 @@ func TestFailover(t *testing.T) {
 // TestFollowers: each turn writes, and the followers answer.
 func TestFollowers(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("skipped in -short: measures, which the race detector falsifies")
-	}
+	suite.NotShort(t, "measures, which the race detector falsifies")
 	r := figuresOf[besideReport](t, "followers", "--cairn", cairntest.Binary(), "--reads", "50", "--rounds", "1", "--clients", "1", "--for", "300ms")
 	if len(r.Runs) != 1 {
 		t.Fatalf("got %+v", r)

@@ -11,14 +11,13 @@ import (
 	"testing"
 
 	"github.com/cairndb/cairn/cmd/cairn/bench"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // TestSweep: a node grows threefold, and each figure is there at each size, with a curve and an exponent.
 func TestSweep(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("skipped in -short: measures, which the race detector falsifies")
-	}
+	suite.NotShort(t, "measures, which the race detector falsifies")
 	dir := filepath.Join(t.TempDir(), "curves")
 	r := figuresOf[sweepReport](t, "sweep", "--from", "200", "--to", "700", "--dim", "8", "--asks", "5", "--svg", dir)
 	if len(r.Sizes) != 2 || r.Sizes[0].Memories != 200 || r.Sizes[1].Memories != 600 {

@@ -23,6 +23,14 @@ func Full(t testing.TB) {
 	}
 }
 
+// NotShort skips a test in -short, which is how the race detector runs, and says why.
+func NotShort(t testing.TB, why string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("skipped in -short: " + why)
+	}
+}
+
 // Count returns how often a test repeats itself, or how large it makes things, in the suite that runs.
 func Count(quick, full, soak int) int {
 	return [...]int{byDefault: quick, inFull: full, inSoak: soak}[level]

@@ -11,13 +11,12 @@ import (
 	"testing"
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // TestRecallAgainst: each set has figures of its own, and a run equals itself.
 func TestRecallAgainst(t *testing.T) {
-	if testing.Short() {
-		t.Skip("skipped in -short: measures what is found, one question after the other")
-	}
+	suite.NotShort(t, "measures what is found, one question after the other")
 	t.Parallel()
 	dir := t.TempDir()
 	file := func(name string, lines ...string) string {
