@@ -31,12 +31,7 @@ func TestAContradictedMemberAsksTheOthers(t *testing.T) {
 		t.Helper()
 		c := connect(t, to, token)
 		for i := range count {
-			text := fmt.Sprintf("%s number %d", what, i)
-			rid, err := putOnce(t.Context(), c, wire.NewRemember(text))
-			if err != nil {
-				t.Fatal(err)
-			}
-			into[rid] = text
+			keep(t, c, wire.NewRemember(fmt.Sprintf("%s number %d", what, i)), into)
 		}
 	}
 	acked := map[string]string{}

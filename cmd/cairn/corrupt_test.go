@@ -23,12 +23,7 @@ func TestDamagedFilesAreHealed(t *testing.T) {
 	acked := map[string]string{}
 	write := func(n int) {
 		for i := range n {
-			text := fmt.Sprintf("memory %d of %d, about lighthouses", len(acked), i)
-			rid, err := putOnce(t.Context(), c, wire.NewRemember(text))
-			if err != nil {
-				t.Fatal(err)
-			}
-			acked[rid] = text
+			keep(t, c, wire.NewRemember(fmt.Sprintf("memory %d of %d, about lighthouses", len(acked), i)), acked)
 		}
 	}
 	write(300) // the index of few memories has no files

@@ -27,11 +27,7 @@ func TestWritesGoOnSoonAfterALeaderDies(t *testing.T) {
 	acked := map[string]string{}
 	write := func(text string) {
 		t.Helper()
-		rid, err := putOnce(t.Context(), c, wire.NewRemember(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		acked[rid] = text
+		keep(t, c, wire.NewRemember(text), acked)
 	}
 	write("before anybody dies")
 	var took []time.Duration

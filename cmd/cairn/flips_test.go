@@ -37,11 +37,7 @@ func TestFlippedBitsAreHealed(t *testing.T) {
 		for range n {
 			m := wire.NewRemember(fmt.Sprintf("lighthouse number %04d has a keeper", len(acked)))
 			m.Embedding = vectorOf(rng)
-			rid, err := putOnce(t.Context(), c, m)
-			if err != nil {
-				t.Fatal(err)
-			}
-			acked[rid] = m.Text
+			keep(t, c, m, acked)
 		}
 	}
 	write(300) // the index of few memories has no files

@@ -25,12 +25,7 @@ func TestRecordsThatTheClusterLostAreImported(t *testing.T) {
 		t.Helper()
 		c := connect(t, to, token)
 		for i := range 10 {
-			text := fmt.Sprintf("%s %d", what, i)
-			rid, err := putOnce(t.Context(), c, wire.NewRemember(text))
-			if err != nil {
-				t.Fatal(err)
-			}
-			acked[rid] = text
+			keep(t, c, wire.NewRemember(fmt.Sprintf("%s %d", what, i)), acked)
 		}
 	}
 	put(nodes, "before the copies")

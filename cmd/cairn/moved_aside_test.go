@@ -21,12 +21,7 @@ func TestStatesMovedAsideArePutBack(t *testing.T) {
 	c := connect(t, nodes, token)
 	acked := map[string]string{}
 	for i := range 20 {
-		text := fmt.Sprint("kept ", i)
-		rid, err := putOnce(t.Context(), c, wire.NewRemember(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		acked[rid] = text
+		keep(t, c, wire.NewRemember(fmt.Sprint("kept ", i)), acked)
 	}
 	sameState(t, nodes)
 	right, wrong := nodes[:2], nodes[2]

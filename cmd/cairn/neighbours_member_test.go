@@ -114,11 +114,7 @@ func TestOneMemberHurtsNoOther(t *testing.T) {
 	acked := map[string]string{}
 	put := func(text string) {
 		t.Helper()
-		rid, err := putOnce(t.Context(), c, wire.NewRemember(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		acked[rid] = text
+		keep(t, c, wire.NewRemember(text), acked)
 	}
 	for i := range 20 {
 		put(fmt.Sprint("kept ", i))

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -36,12 +35,7 @@ func TestALoneNodeIsKilledAndItsLogIsGone(t *testing.T) {
 		}
 		defer c.Close()
 		for range count {
-			text := fmt.Sprintf("memory number %d", len(acked))
-			rid, err := putOnce(context.Background(), c, wire.NewRemember(text))
-			if err != nil {
-				t.Fatal(err)
-			}
-			acked[rid] = text
+			keep(t, c, wire.NewRemember(fmt.Sprintf("memory number %d", len(acked))), acked)
 		}
 	}
 	gone := func(names ...string) {

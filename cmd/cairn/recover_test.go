@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -36,11 +35,7 @@ func TestRecoverFromALostMajority(t *testing.T) {
 	defer c.Close()
 	acked := map[string]string{}
 	for _, text := range []string{"the first", "the second", "the third"} {
-		rid, err := putOnce(context.Background(), c, wire.NewRemember(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		acked[rid] = text
+		keep(t, c, wire.NewRemember(text), acked)
 	}
 	sameState(t, nodes) // leadership may have moved meanwhile, and the node that goes on may be behind
 	config := nodes[l].Args[3]

@@ -36,11 +36,7 @@ func TestDamageOfARunningNodeIsNamedAndHealed(t *testing.T) {
 	acked := map[string]string{}
 	for i := range 400 { // so many that its index has files: it does not read all of the state when it starts
 		m := wire.NewRemember(fmt.Sprintf("lighthouse number %04d has a keeper", i))
-		rid, err := putOnce(t.Context(), c, m)
-		if err != nil {
-			t.Fatal(err)
-		}
-		acked[rid] = m.Text
+		keep(t, c, m, acked)
 	}
 	sameState(t, nodes)
 	lead := leaderOf(t, nodes)

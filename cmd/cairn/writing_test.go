@@ -75,6 +75,16 @@ func putOnce(ctx context.Context, c *client.Client, m wire.Remember) (string, er
 	}
 }
 
+// keep writes a memory once, and notes its id and text.
+func keep(t testing.TB, c *client.Client, m wire.Remember, acked map[string]string) {
+	t.Helper()
+	rid, err := putOnce(t.Context(), c, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	acked[rid] = m.Text
+}
+
 // recallNow asks for what is newest, until a leader vouches that it is.
 func recallNow(t testing.TB, c *client.Client, q wire.Recall) []wire.RecallResult {
 	t.Helper()
