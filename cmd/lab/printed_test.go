@@ -46,11 +46,11 @@ func TestEveryPrintedCommandIsOne(t *testing.T) {
 	for line, where := range printed {
 		root := command(&cli.Streams{})
 		c, rest, err := root.Find(strings.Fields(line))
-		if err == nil && c == root {
+		if err == nil && c == root && line != "--help" {
 			t.Errorf("%s: no verb of the lab: %s", where, line)
 			continue
 		}
-		if err == nil {
+		if err == nil && line != "--help" {
 			err = c.ParseFlags(rest)
 		}
 		if err == nil {

@@ -46,7 +46,7 @@ func Verbs(a *cli.Streams, benches ...Bench) (verbs []*cobra.Command) {
 
 // Command is `cairn bench`.
 func Command(a *cli.Streams) *cobra.Command {
-	group := &cobra.Command{Use: "bench", Short: "Measure and compare"}
+	group := &cobra.Command{Use: "bench", Short: "Measure a cluster: load, recall, write; compare two runs"}
 	group.AddCommand(Verbs(a, writeVerb, RecallVerb, loadVerb)...)
 	group.AddCommand(compare(a))
 	return group
