@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/bench"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/index/embed"
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
@@ -45,21 +48,23 @@ var alikeVerb = bench.Bench{
 	Long: `Start three nodes in this process and say whether they answer every query with the same memories and the same bits of every score:
 one that was there all the time, one that caught up, one whose index was thrown away.
 
-With --embedder the nodes make vectors.`,
-	Example: "  go run ./cmd/lab alike --size 10000 --embedder builtin",
+With --embedder the nodes make vectors; "random" ones know nothing.`,
+	Example: "  go run ./cmd/lab alike --size 10000 --embedder random",
 }
 
 func (f *alikeBench) Flags(c *cobra.Command) { f.CorpusFlags(c) }
 
 // Run loads a corpus, or generated memories, into two nodes of three, lets the third catch up, asks all of them every
 // question, and asks one again after its index was thrown away.
-func (f *alikeBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, error) {
+func (f *alikeBench) Run(ctx context.Context, l *bench.Rig) (_ bench.Report, err error) {
 	if err := f.Validate(); err != nil {
 		return nil, err
 	}
-	model, err := bench.OpenEmbedder(f.Embedder)
-	if err != nil {
-		return nil, cli.Usage(err)
+	var model embed.Embedder = randomEmbedder{}
+	if f.Embedder != "random" {
+		if model, err = bench.OpenEmbedder(f.Embedder); err != nil {
+			return nil, cli.Usage(err)
+		}
 	}
 	own, err := l.Cluster(ctx, 3, func(c *node.Config) { c.Embedder = model })
 	if err != nil {
@@ -206,4 +211,24 @@ func (r *alikeReport) Print(a *cli.Streams) error {
 		fmt.Fprintf(a.Out, "%-28s %d of %d lists the same, ids and scores to the last bit%s\n", c.Node, c.Alike, r.Questions, first)
 	}
 	return nil
+}
+
+// A randomEmbedder knows nothing: a text's vector is decided by its hash. It is so fast that every memory has its vector when it is
+// acknowledged, on a busy machine too.
+type randomEmbedder struct{}
+
+const randomDim = 384
+
+func (randomEmbedder) Identity() embed.Identity {
+	return embed.Identity{Name: "random", Version: "1", Dim: randomDim}
+}
+
+func (randomEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	out := make([][]float32, len(texts))
+	for i, t := range texts {
+		h := fnv.New64a()
+		h.Write([]byte(t))
+		out[i] = bench.Gauss(rand.New(rand.NewPCG(h.Sum64(), 5)), randomDim)
+	}
+	return out, ctx.Err()
 }

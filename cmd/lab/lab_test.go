@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"math"
@@ -36,12 +37,15 @@ func labCommand(ctx context.Context, args ...string) *exec.Cmd {
 // figuresOf runs a verb of the lab and returns its report.
 func figuresOf[R any](t *testing.T, args ...string) (r R) {
 	t.Helper()
-	out, err := labCommand(t.Context(), append(args, "--json")...).Output()
+	var said bytes.Buffer
+	c := labCommand(t.Context(), append(args, "--json")...)
+	c.Stderr = &said
+	out, err := c.Output()
 	if err == nil {
 		err = json.Unmarshal(out, &r)
 	}
 	if err != nil {
-		t.Fatalf("lab %v: %v\n%s", args, err, out)
+		t.Fatalf("lab %v: %v\n%s%s", args, err, out, cairntest.TailOf(said.String(), 4000))
 	}
 	return r
 }

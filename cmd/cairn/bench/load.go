@@ -269,10 +269,10 @@ func (l *Loader) Memory(k int) wire.Remember {
 	return m
 }
 
-func (l *Loader) vector() []float32 { return gauss(l.rng, l.dim) }
+func (l *Loader) vector() []float32 { return Gauss(l.rng, l.dim) }
 
-// gauss is a vector whose every number is drawn from the normal distribution; nil for no dimensions.
-func gauss(rng *rand.Rand, dim int) (v []float32) {
+// Gauss is a vector whose every number is drawn from the normal distribution; nil for no dimensions.
+func Gauss(rng *rand.Rand, dim int) (v []float32) {
 	for range dim {
 		v = append(v, float32(rng.NormFloat64()))
 	}

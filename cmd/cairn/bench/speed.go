@@ -74,7 +74,7 @@ func NewMade(dim int) *Made {
 	g.zipf = rand.NewZipf(g.rng, 1.1, 8, madeVocabulary-1)
 	if dim > 0 {
 		for range madeCentres {
-			g.centres = append(g.centres, gauss(g.rng, dim))
+			g.centres = append(g.centres, Gauss(g.rng, dim))
 		}
 	}
 	return g
@@ -86,7 +86,7 @@ func (g *Made) Vector() []float32 {
 		return nil
 	}
 	centre := g.centres[g.rng.IntN(len(g.centres))]
-	v := gauss(g.rng, g.dim)
+	v := Gauss(g.rng, g.dim)
 	for i := range v {
 		v[i] = centre[i] + v[i]/2
 	}
