@@ -62,7 +62,7 @@ func TestMembersAskInACallersName(t *testing.T) {
 			}
 		}
 	}
-	if got := mine.ok("POST", "/v1/think", obj{"run_consolidation": false}); got["log_index"] == 0.0 {
+	if got := mine.ok("POST", "/v1/think", obj{"run_consolidation": false}); got["log_index"] == "0" {
 		t.Errorf("think: %v", got)
 	}
 	host := api.At{Host: c.nodes[(lead+1)%3].Host(), Database: "mine"} // a dialect's client has no token at all

@@ -9,6 +9,7 @@ import (
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/commit"
+	"github.com/cairndb/cairn/oplog"
 )
 
 // BenchmarkFollowerSees measures how long a memory that the leader has acknowledged takes to be readable on a follower.
@@ -24,7 +25,7 @@ func BenchmarkFollowerSees(b *testing.B) {
 			b.Fatal(err)
 		}
 		start := time.Now()
-		if _, err := recall(b.Context(), f, fc, index.Query{Text: "seen", K: 1}, commit.AtIndex(r.Index)); err != nil {
+		if _, err := recall(b.Context(), f, fc, index.Query{Text: "seen", K: 1}, commit.AtIndex(oplog.Index(r.Index))); err != nil {
 			b.Fatal(err)
 		}
 		waited += time.Since(start)

@@ -94,7 +94,7 @@ func TestListsReadTheirWrites(t *testing.T) {
 	for i := range 60 {
 		ns := fmt.Sprintf("n%d", i)
 		at := w.ok("POST", "/v1/remember", obj{"text": "one", "namespace": ns})["log_index"]
-		min := fmt.Sprintf("min_index=%.0f", at)
+		min := fmt.Sprintf("min_index=%s", at)
 		if got := follower.caughtUp("/v1/memories?namespace=" + ns + "&" + min); got["total"] != 1.0 || len(got["items"].([]any)) != 1 {
 			t.Fatalf("write %d is not in the list: %v", i, got)
 		}

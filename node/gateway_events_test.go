@@ -76,7 +76,7 @@ func TestEventsResumeBehindAnyID(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)
 	first := w.ok("POST", "/v1/remember", obj{"text": "before all"})
-	from := fmt.Sprintf("?from=%.0f", first["log_index"])
+	from := fmt.Sprintf("?from=%s", first["log_index"])
 	var writers sync.WaitGroup
 	for range 8 { // at once, so that they share records
 		writers.Go(func() {

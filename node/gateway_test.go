@@ -297,17 +297,15 @@ func TestGatewayEvents(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
 	w := c.web(0)
-	before := w.ok("POST", "/v1/remember", obj{"text": "before"})["log_index"].(float64)
+	before := w.ok("POST", "/v1/remember", obj{"text": "before"})["log_index"].(string)
 	w.ok("POST", "/v1/remember", obj{"text": "after"})
-	listen := func(from float64) *bufio.Scanner {
+	listen := func(from string) *bufio.Scanner {
 		req, err := http.NewRequestWithContext(t.Context(), "GET", w.base+"/v1/events", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		req.Header.Set("Authorization", "Bearer "+secret)
-		if from > 0 {
-			req.Header.Set("Last-Event-ID", fmt.Sprint(from))
-		}
+		req.Header.Set("Last-Event-ID", from)
 		resp, err := http.DefaultClient.Do(req)
 		if err != nil {
 			t.Fatal(err)

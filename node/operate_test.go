@@ -184,7 +184,7 @@ func TestLimitsHoldOnEveryNode(t *testing.T) {
 	for i := range c.nodes {
 		w := c.web(i).with(bounded)
 		suite.Eventually(t, "the bound on every node", func() bool {
-			return c.web(i).ok("GET", "/v1/stats?verbose=1", nil)["applied_index"].(float64) >= limit["log_index"].(float64)
+			return c.web(i).ok("GET", "/v1/stats?verbose=1", nil)["applied_index"].(float64) >= float64(position(t, limit["log_index"]))
 		})
 		refused, after := 0, ""
 		suite.Eventually(t, "a refusal", func() bool { // the node takes the bound up with its next look at the log

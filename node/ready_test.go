@@ -92,7 +92,7 @@ func TestARejoiningFollowerClaimsNothingItLacks(t *testing.T) {
 	tasks.Go(func() {
 		for i := 0; writing.Err() == nil; i++ {
 			if w, err := remember(writing, s, caller, "", api.Draft{Text: fmt.Sprintf("memory %d", i)}); err == nil {
-				acked.add(w.Index)
+				acked.add(oplog.Index(w.Index))
 			}
 		}
 	})

@@ -48,10 +48,10 @@ func TestReplicasAnswerAlike(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		last = f.Index
+		last = oplog.Index(f.Index)
 		text := words[rng.IntN(10)] + " corrected"
 		if w, err := api.Correct.Do(t.Context(), s, caller, &api.CorrectRequest{RID: rids[rng.IntN(len(rids)/2)], Text: &text, Reason: "better"}); err == nil {
-			last = w.Index
+			last = oplog.Index(w.Index)
 		} else {
 			t.Log("a forgotten memory is not corrected:", err)
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/node/engine"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 // remember stores drafts, all or none. key is of the whole, and may be empty.
@@ -20,7 +21,7 @@ func remember(ctx context.Context, s *engine.Service, c api.Caller, key string, 
 
 // recall asks as the dialects of the host do.
 func recall(ctx context.Context, s *engine.Service, c api.Caller, q index.Query, f commit.Freshness) (api.Found, error) {
-	fresh := api.Fresh{MinIndex: uint64(f.Index)}
+	fresh := api.Fresh{MinIndex: field.Token(f.Index)}
 	if f.Linearizable {
 		fresh.Consistency = "linearizable"
 	}

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 // web asks one node's gateway.
@@ -78,6 +80,16 @@ func (w *web) ok(method, path string, body any) map[string]any {
 }
 
 type obj = map[string]any
+
+// position reads a log_index, which clients do not.
+func position(t testing.TB, v any) oplog.Index {
+	t.Helper()
+	at, err := field.ParseToken(v.(string))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return oplog.Index(at)
+}
 
 func keys(m any) string {
 	return strings.Join(slices.Sorted(maps.Keys(m.(map[string]any))), " ")

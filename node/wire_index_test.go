@@ -7,6 +7,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 // Every write over the wire says where in the log it is, and any node answers a recall that asks for that place with the write.
@@ -23,7 +24,7 @@ func TestWritesSayTheirIndexOverTheWire(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer cl.Close()
-	var last uint64
+	var last field.Token
 	grew := func(what string, err error) {
 		t.Helper()
 		if err != nil || cl.Index() <= last {

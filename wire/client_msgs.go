@@ -1,5 +1,7 @@
 package wire
 
+import "github.com/cairndb/cairn/wire/field"
+
 // Auth opens a client's connection.
 type Auth struct {
 	Token string `wire:"token"`
@@ -84,16 +86,16 @@ type RememberBatch struct {
 
 // RememberOK answers REMEMBER.
 type RememberOK struct {
-	RID      string   `wire:"rid"`
-	Index    uint64   `wire:"index,extension"`    // extension: place in the log
-	Redacted []string `wire:"redacted,extension"` // extension: kinds of secrets that were taken out
+	RID      string      `wire:"rid"`
+	Index    field.Token `wire:"index,extension"`    // extension: place in the log
+	Redacted []string    `wire:"redacted,extension"` // extension: kinds of secrets that were taken out
 }
 
 // RememberBatchOK answers REMEMBER_BATCH, with the same opcode as RememberOK.
 type RememberBatchOK struct {
-	RIDs     []string `wire:"rids"`
-	Index    uint64   `wire:"index,extension"`    // extension
-	Redacted []string `wire:"redacted,extension"` // extension
+	RIDs     []string    `wire:"rids"`
+	Index    field.Token `wire:"index,extension"`    // extension
+	Redacted []string    `wire:"redacted,extension"` // extension
 }
 
 // Recall is a question: flat, as its map is on the wire. NewRecall gives the defaults.
@@ -109,18 +111,18 @@ type Recall struct {
 	QueryEmbedding      []float32 `wire:"query_embedding,optional"`
 
 	// Extensions: absent unless set.
-	Consistency   string   `wire:"consistency,extension"` // stale, index, linearizable
-	MinIndex      uint64   `wire:"min_index,extension"`
-	SkipReinforce bool     `wire:"skip_reinforce,extension"`
-	Explain       bool     `wire:"explain,extension"`
-	Since         float64  `wire:"since,extension,date"` // unix seconds
-	Until         float64  `wire:"until,extension,date"` // unix seconds
-	AsOf          float64  `wire:"as_of,extension,date"` // unix seconds: answer from the state at that time
-	Types         []string `wire:"types,extension"`
-	Session       string   `wire:"session,extension"`
-	Without       []string `wire:"without,extension"`   // signals that are not to count
-	Diverse       bool     `wire:"diverse,extension"`   // prefer results that do not repeat a better one
-	MinScore      float64  `wire:"min_score,extension"` // leave out memories that score less; 0 leaves out none that match
+	Consistency   string      `wire:"consistency,extension"` // stale, index, linearizable
+	MinIndex      field.Token `wire:"min_index,extension"`
+	SkipReinforce bool        `wire:"skip_reinforce,extension"`
+	Explain       bool        `wire:"explain,extension"`
+	Since         float64     `wire:"since,extension,date"` // unix seconds
+	Until         float64     `wire:"until,extension,date"` // unix seconds
+	AsOf          float64     `wire:"as_of,extension,date"` // unix seconds: answer from the state at that time
+	Types         []string    `wire:"types,extension"`
+	Session       string      `wire:"session,extension"`
+	Without       []string    `wire:"without,extension"`   // signals that are not to count
+	Diverse       bool        `wire:"diverse,extension"`   // prefer results that do not repeat a better one
+	MinScore      float64     `wire:"min_score,extension"` // leave out memories that score less; 0 leaves out none that match
 }
 
 // NewRecall is a question with the protocol's defaults.
@@ -130,8 +132,8 @@ func (m *Recall) preset() { *m = NewRecall("") }
 
 // Fresh says how new an answer must be. Extensions: absent unless set.
 type Fresh struct {
-	MinIndex    uint64 `wire:"min_index,extension"`
-	Consistency string `wire:"consistency,extension"` // stale, index, linearizable
+	MinIndex    field.Token `wire:"min_index,extension"`
+	Consistency string      `wire:"consistency,extension"` // stale, index, linearizable
 }
 
 // RecallResult is one memory found; keys in alphabetical order, as peers of old send them.
@@ -153,10 +155,10 @@ type RecallResult struct {
 
 // RecallEnd ends the results of a RECALL.
 type RecallEnd struct {
-	Total      int      `wire:"total"`
-	Confidence float64  `wire:"confidence,defaulted"`
-	Index      uint64   `wire:"index,extension"`       // extension: the answer reflects the log up to here
-	LagSeconds *float64 `wire:"lag_seconds,extension"` // extension; nil when the node heard no leader
+	Total      int         `wire:"total"`
+	Confidence float64     `wire:"confidence,defaulted"`
+	Index      field.Token `wire:"index,extension"`       // extension: the answer reflects the log up to here
+	LagSeconds *float64    `wire:"lag_seconds,extension"` // extension; nil when the node heard no leader
 
 	// Extensions: why there is no more.
 	Considered    uint64 `wire:"considered,extension"`      // memories that were looked at
@@ -170,9 +172,9 @@ type Forget struct {
 
 // ForgetOK says whether the memory existed.
 type ForgetOK struct {
-	Found bool   `wire:"found"`
-	RID   string `wire:"rid"`
-	Index uint64 `wire:"index,extension"` // extension
+	Found bool        `wire:"found"`
+	RID   string      `wire:"rid"`
+	Index field.Token `wire:"index,extension"` // extension
 }
 
 // Operation asks for an operation of the HTTP reference by name.

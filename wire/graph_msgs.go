@@ -1,5 +1,7 @@
 package wire
 
+import "github.com/cairndb/cairn/wire/field"
+
 // Relate adds a relation between two entities, or changes its weight.
 type Relate struct {
 	Entity       string  `wire:"entity"`
@@ -12,8 +14,8 @@ func (m *Relate) preset() { m.Weight = 1 }
 
 // RelateOK names the edge.
 type RelateOK struct {
-	EdgeID string `wire:"edge_id"`
-	Index  uint64 `wire:"index,extension"` // extension
+	EdgeID string      `wire:"edge_id"`
+	Index  field.Token `wire:"index,extension"` // extension
 }
 
 // Entity is the payload of EDGES.
@@ -65,9 +67,9 @@ func (m *Claim) preset() { *m = NewClaim("", "", "") }
 
 // ClaimOK names the claim.
 type ClaimOK struct {
-	ClaimID   string `wire:"claim_id"`
-	Namespace string `wire:"namespace"`
-	Index     uint64 `wire:"index,extension"` // extension
+	ClaimID   string      `wire:"claim_id"`
+	Namespace string      `wire:"namespace"`
+	Index     field.Token `wire:"index,extension"` // extension
 }
 
 // Claims asks for the claims about an entity.
@@ -115,9 +117,9 @@ func (m *Alias) preset() { m.Namespace, m.Source = "default", "explicit" }
 
 // AliasOK says whether the alias is new.
 type AliasOK struct {
-	Added         bool   `wire:"added"`
-	Alias         string `wire:"alias"`
-	CanonicalName string `wire:"canonical_name"`
-	Namespace     string `wire:"namespace"`
-	Index         uint64 `wire:"index,extension"` // extension
+	Added         bool        `wire:"added"`
+	Alias         string      `wire:"alias"`
+	CanonicalName string      `wire:"canonical_name"`
+	Namespace     string      `wire:"namespace"`
+	Index         field.Token `wire:"index,extension"` // extension
 }

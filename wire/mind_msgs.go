@@ -1,5 +1,7 @@
 package wire
 
+import "github.com/cairndb/cairn/wire/field"
+
 // SessionStart opens a session.
 type SessionStart struct {
 	Namespace string `wire:"namespace,defaulted"`
@@ -18,17 +20,17 @@ type SessionEnd struct {
 
 // SessionStarted answers SESSION_START, with opcode SESSION_OK.
 type SessionStarted struct {
-	SessionID string `wire:"session_id"`
-	Index     uint64 `wire:"index,extension"` // extension
+	SessionID string      `wire:"session_id"`
+	Index     field.Token `wire:"index,extension"` // extension
 }
 
 // SessionEnded answers SESSION_END, with opcode SESSION_OK.
 type SessionEnded struct {
-	DurationSecs float64  `wire:"duration_secs"`
-	MemoryCount  int      `wire:"memory_count"`
-	SessionID    string   `wire:"session_id"`
-	Topics       []string `wire:"topics"`
-	Index        uint64   `wire:"index,extension"` // extension
+	DurationSecs float64     `wire:"duration_secs"`
+	MemoryCount  int         `wire:"memory_count"`
+	SessionID    string      `wire:"session_id"`
+	Topics       []string    `wire:"topics"`
+	Index        field.Token `wire:"index,extension"` // extension
 }
 
 // Think asks for a round of cognition.
@@ -66,8 +68,8 @@ type ThinkResult struct {
 
 // Subscribe asks for events; UNSUBSCRIBE has the same payload.
 type Subscribe struct {
-	Events []string `wire:"events"`
-	Cursor uint64   `wire:"cursor,extension"` // extension: resume behind this place in the log
+	Events []string    `wire:"events"`
+	Cursor field.Token `wire:"cursor,extension"` // extension: resume behind this place in the log
 }
 
 // Event is pushed on the stream of the SUBSCRIBE.

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -34,6 +35,7 @@ var codecs = map[codecKey]codec{
 	of[uint8](""):         scalar(appendUint[uint8], readUint[uint8]),
 	of[uint32](""):        scalar(appendUint[uint32], readUint[uint32]),
 	of[uint64](""):        scalar(appendUint[uint64], readUint[uint64]),
+	of[field.Token](""):   scalar(appendToken, readToken),
 	of[Code](""):          scalar(appendUint[Code], readUint[Code]),
 	of[[]string](""):      slice(appendStrs, readStrs),
 	of[[]byte](""):        slice(appendBin, readBin),
@@ -111,6 +113,26 @@ func within(k field.Kind) func(input) (float64, error) {
 		}
 		return f, err
 	}
+}
+
+// appendToken writes a position of the log, which clients do not read, as bytes.
+func appendToken(b []byte, t field.Token) []byte {
+	return appendBin(b, binary.BigEndian.AppendUint64(nil, uint64(t)))
+}
+
+// readToken reads it, or the number that it was to the oldest clients.
+func readToken(in input) (field.Token, error) {
+	if in.kind == kUint {
+		return field.Token(in.u), nil
+	}
+	if in.kind != kBin {
+		return 0, in.wrong("a log index, as an answer has it")
+	}
+	raw := in.bytes()
+	if len(raw) != 8 {
+		return 0, in.wrong("a log index, as an answer has it")
+	}
+	return field.Token(binary.BigEndian.Uint64(raw)), nil
 }
 
 // readDate reads a time in Unix seconds, from a number or from RFC 3339. Anything else is refused, also by a reader that is not exact.

@@ -16,9 +16,11 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/node/home"
+	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/oplog/store/storetest"
 	"github.com/cairndb/cairn/oplog/suite"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 // purgedWord is of a text that is purged; the extractor takes the name for an entity.
@@ -144,7 +146,8 @@ func TestNoByteSurvivesAPurge(t *testing.T) {
 	rewritten := func(p *cairntest.Node) bool {
 		return suite.Within(suite.Patience, func() bool {
 			e, err := home.ReadErased(p.Line.Home)
-			return err == nil && float64(e.Rewritten) >= v["log_index"].(float64)
+			at, bad := field.ParseToken(v["log_index"].(string))
+			return err == nil && bad == nil && e.Rewritten >= oplog.Index(at)
 		})
 	}
 	for _, p := range nodes {

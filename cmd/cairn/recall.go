@@ -19,10 +19,10 @@ import (
 )
 
 type recalled struct {
-	Results []hit    `json:"results"`
-	Total   int      `json:"total"`
-	Index   uint64   `json:"index"`
-	Lag     *float64 `json:"lag_seconds"` // null when the node heard no leader
+	Results []hit       `json:"results"`
+	Total   int         `json:"total"`
+	Index   field.Token `json:"index"`
+	Lag     *float64    `json:"lag_seconds"` // null when the node heard no leader
 
 	Considered    uint64 `json:"considered"`      // memories that were looked at
 	BelowMinScore uint64 `json:"below_min_score"` // of them, those that match and score less than --min-score

@@ -21,16 +21,16 @@ const (
 
 // flat are the structs that have more fields and stay flat, each with its reason.
 var flat = map[string]string{
-	"index/rank/settings.go Settings":     "the numbers that recalls are tuned by, each read once beside its default",
-	"node/api/cluster.go ClusterStatus":   "an answer: its JSON is flat, as clients read it",
-	"node/api/memory.go Draft":            "a request: its JSON is flat, as clients send it",
-	"node/api/transfer.go ExportedMemory": "a line of an export: its JSON is flat, as imports read it",
-	"node/api/memory.go Memory":           "an answer: its JSON is flat, as clients read it",
-	"raft/config.go Config":               "what a member is told: callbacks that its owner implements one by one",
-	"oplog/memory_ops.go Remember":        "an operation: a field is a number in the log, and numbers are flat",
-	"oplog/types.go Memory":               "a row of the state: a field is a number on disk, and numbers are flat",
-	"wire/raft_msgs.go RaftHello":         "a message of the peer protocol: its map is flat",
-	"wire/client_msgs.go Recall":          "a message of the binary protocol: its map is flat",
+	"index/rank/settings.go Settings":   "the numbers that recalls are tuned by, each read once beside its default",
+	"node/api/cluster.go ClusterStatus": "an answer: its JSON is flat, as clients read it",
+	"node/api/record.go Draft":          "a request: its JSON is flat, as clients send it",
+	"node/api/record.go ExportedMemory": "a line of an export: its JSON is flat, as imports read it",
+	"node/api/record.go Memory":         "an answer: its JSON is flat, as clients read it",
+	"raft/config.go Config":             "what a member is told: callbacks that its owner implements one by one",
+	"node/api/record.go PeerMemory":     "a payload of the peer protocol: its JSON is flat",
+	"oplog/types.go Content":            "of an operation and a row: a field is a key in the log, and keys are flat",
+	"wire/raft_msgs.go RaftHello":       "a message of the peer protocol: its map is flat",
+	"wire/client_msgs.go Recall":        "a message of the binary protocol: its map is flat",
 }
 
 // TestSizes holds how long shipping files and functions may be, and how many fields a struct may have.

@@ -15,6 +15,7 @@ import (
 	"github.com/cairndb/cairn/cmd/lab/history"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 // The kinds of keys. A number of a set is a memory; a register is one that is corrected. The name of a key is a word that no other
@@ -205,17 +206,17 @@ func (c *soakClient) put(r *history.Record, namespace, key string) error {
 		var err error
 		r.ID, err = c.wire.Remember(ctx, m)
 		if err == nil {
-			r.Index = c.wire.Index() // of this write, or of one before: it is there at both
+			r.Index = uint64(c.wire.Index()) // of this write, or of one before: it is there at both
 		}
 		return err
 	}
 	var out struct {
 		RID   string
-		Index uint64 `json:"log_index"`
+		Index field.Token `json:"log_index"`
 	}
 	err := c.ask(c.voter(), "POST", "/v1/remember", map[string]any{"text": text, "namespace": namespace, "idempotency_key": key}, &out)
 	if err == nil {
-		r.ID, r.Index = out.RID, out.Index
+		r.ID, r.Index = out.RID, uint64(out.Index)
 	}
 	return err
 }
@@ -296,10 +297,10 @@ func (c *soakClient) write() {
 	}
 	r := history.Record{Op: history.Write, Key: k.name, Client: c.id, Value: value, From: c.s.now()}
 	var out struct {
-		Index uint64 `json:"log_index"`
+		Index field.Token `json:"log_index"`
 	}
 	err := c.ask(c.voter(), "POST", "/v1/correct", map[string]any{"rid": rid, "new_text": rowText(k.name, value), "reason": "overwritten"}, &out)
-	r.Outcome, r.Index, r.To = outcome(err), out.Index, c.s.now()
+	r.Outcome, r.Index, r.To = outcome(err), uint64(out.Index), c.s.now()
 	if err == nil {
 		c.acked(r.Index)
 	}

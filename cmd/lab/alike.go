@@ -19,6 +19,7 @@ import (
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 // alikeReport says how many questions every node answered with the same list.
@@ -156,7 +157,7 @@ func (f *alikeBench) load(ctx context.Context, l *bench.Rig, own *bench.LocalClu
 
 // answers asks a node everything, as of one time, once it has reached an index.
 func answers(ctx context.Context, nd *node.Node, questions []api.SearchRequest, at oplog.Index, now time.Time) ([][]answer, error) {
-	s, caller, fresh := nd.Service(), caller(), api.Fresh{MinIndex: uint64(at)}
+	s, caller, fresh := nd.Service(), caller(), api.Fresh{MinIndex: field.Token(at)}
 	for end := time.Now().Add(time.Minute); ; { // a node that catches up takes longer than one question waits
 		_, err := api.Search.Do(ctx, s, caller, &api.SearchRequest{Text: "anything", K: 1, Fresh: fresh})
 		if err == nil {

@@ -133,7 +133,7 @@ func (s *store) Do(ctx context.Context, c api.Caller, op *api.Op, request any) (
 		s.mu.Lock()
 		at := s.at
 		s.mu.Unlock()
-		if q.MinIndex > uint64(at) {
+		if oplog.Index(q.MinIndex) > at {
 			return nil, oplog.Errorf(oplog.Unavailable, "this node is at log index %d and has not reached %d", at, q.MinIndex)
 		}
 		return &api.Nothing{}, s.view(c.DB, q)

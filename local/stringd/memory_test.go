@@ -12,6 +12,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 // storage is a memory without a cluster: the state and the index themselves, with this process as the log.
@@ -159,11 +160,11 @@ func (m *storage) remember(d api.Draft) (*api.Remembered, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &api.Remembered{RID: o.Results[0].ID, Index: o.Index, Replayed: o.Replayed}, nil
+	return &api.Remembered{RID: o.Results[0].ID, Index: field.Token(o.Index), Replayed: o.Replayed}, nil
 }
 
 func (m *storage) view(q *api.ViewRequest) error {
-	if now, _ := m.state.Applied(); uint64(now) < q.Fresh.MinIndex {
+	if now, _ := m.state.Applied(); field.Token(now) < q.Fresh.MinIndex {
 		return oplog.Errorf(oplog.Unavailable, "this node is at log index %d and has not reached %d", now, q.Fresh.MinIndex)
 	}
 	if q.Read == nil {

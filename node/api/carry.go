@@ -70,26 +70,42 @@ var (
 	logTime  = reflect.TypeFor[oplog.Time]()
 	aStatus  = reflect.TypeFor[oplog.Status]()
 	aDate    = reflect.TypeFor[field.Date]()
+	aNumber  = reflect.TypeFor[*float64]()
 	rawJSON  = reflect.TypeFor[json.RawMessage]()
 	someJSON = reflect.TypeFor[[]byte]()
 )
 
-// carryValue chooses by the two types; the log's times are Unix seconds in JSON, 0 or null for none.
+// carryValue chooses by the two types.
 func carryValue(src, dst reflect.StructField) carrier {
-	from, to := src.Type, dst.Type
-	empty := dst.Tag.Get("empty")
+	for _, of := range []func(src, dst reflect.StructField) carrier{carryHours, carryTime, carryStatus, carryJSON, carryPlain} {
+		if c := of(src, dst); c != nil {
+			return c
+		}
+	}
+	panic(fmt.Sprintf("api: %s of %s does not become %s of %s", src.Name, src.Type, dst.Name, dst.Type))
+}
+
+func carryHours(src, dst reflect.StructField) carrier {
 	switch {
 	case src.Tag.Get("unit") == "hours":
 		return func(from, to reflect.Value) { to.SetFloat(secondsOf(from.Float())) }
 	case dst.Tag.Get("unit") == "hours":
 		return func(from, to reflect.Value) { to.SetFloat(from.Float() / 3600) }
+	}
+	return nil
+}
+
+// carryTime carries the log's times, which are Unix seconds in JSON, 0 or null for none.
+func carryTime(src, dst reflect.StructField) carrier {
+	from, to := src.Type, dst.Type
+	switch {
 	case from == logTime && to.Kind() == reflect.Float64:
 		return func(from, to reflect.Value) { to.SetFloat(oplog.Time(from.Int()).Seconds()) }
 	case from == logTime && to.Kind() == reflect.String:
 		return func(from, to reflect.Value) {
 			to.SetString(oplog.Time(from.Int()).Time().UTC().Format(time.RFC3339Nano))
 		}
-	case from == logTime && to == reflect.TypeFor[*float64]():
+	case from == logTime && to == aNumber:
 		return func(from, to reflect.Value) {
 			if from.Int() != 0 {
 				to.Set(reflect.ValueOf(new(oplog.Time(from.Int()).Seconds())))
@@ -104,45 +120,64 @@ func carryValue(src, dst reflect.StructField) carrier {
 			}
 		}
 	case to == aDate && from.Kind() == reflect.Float64:
-		return func(from, to reflect.Value) {
-			to.Set(reflect.ValueOf(field.Date{Time: field.UnixOrNone(from.Float())}))
-		}
-	case to == aDate && from == reflect.TypeFor[*float64]():
+		return func(from, to reflect.Value) { setDate(to, from.Float()) }
+	case to == aDate && from == aNumber:
 		return func(from, to reflect.Value) {
 			if !from.IsNil() {
-				to.Set(reflect.ValueOf(field.Date{Time: field.UnixOrNone(from.Elem().Float())}))
+				setDate(to, from.Elem().Float())
 			}
 		}
-	case from == rawJSON && to == rawJSON:
-		return func(from, to reflect.Value) {
-			if string(from.Bytes()) != "null" {
-				to.SetBytes(from.Bytes())
-			}
-		}
-	case from == aStatus && to.Kind() == reflect.String:
+	}
+	return nil
+}
+
+func setDate(to reflect.Value, seconds float64) {
+	to.Set(reflect.ValueOf(field.Date{Time: field.UnixOrNone(seconds)}))
+}
+
+// carryStatus carries a status by its name. Which it may be, the caller checks.
+func carryStatus(src, dst reflect.StructField) carrier {
+	switch {
+	case src.Type == aStatus && dst.Type.Kind() == reflect.String:
 		return func(from, to reflect.Value) { to.SetString(oplog.Status(from.Uint()).String()) }
-	case to == aStatus && from.Kind() == reflect.String: // what it may be, the caller checks
+	case dst.Type == aStatus && src.Type.Kind() == reflect.String:
 		return func(from, to reflect.Value) {
 			if from.String() == oplog.Consolidated.String() {
 				to.SetUint(uint64(oplog.Consolidated))
 			}
 		}
-	case from == someJSON && to == rawJSON, from == someJSON && to.Kind() == reflect.String:
+	}
+	return nil
+}
+
+// carryJSON carries JSON, where null says nothing.
+func carryJSON(src, dst reflect.StructField) carrier {
+	from, to, empty := src.Type, dst.Type, []byte(dst.Tag.Get("empty"))
+	switch {
+	case from == someJSON && (to == rawJSON || to.Kind() == reflect.String):
 		return func(from, to reflect.Value) {
 			b := from.Bytes()
 			if len(b) == 0 {
-				b = []byte(empty)
+				b = empty
 			}
 			to.Set(reflect.ValueOf(b).Convert(to.Type()))
 		}
-	case from == rawJSON && to == someJSON:
+	case from == rawJSON && (to == someJSON || to == rawJSON):
 		return func(from, to reflect.Value) {
 			if string(from.Bytes()) != "null" {
 				to.SetBytes(from.Bytes())
 			}
 		}
+	}
+	return nil
+}
+
+// carryPlain carries what is of one type on both sides, a pointer apart, and lists of structs.
+func carryPlain(src, dst reflect.StructField) carrier {
+	from, to := src.Type, dst.Type
+	switch {
 	case from.AssignableTo(to):
-		return assign(from, empty)
+		return assign(from, dst.Tag.Get("empty"))
 	case to.Kind() == reflect.Pointer && from == to.Elem():
 		text := from.Kind() == reflect.String
 		return func(from, to reflect.Value) {
@@ -160,7 +195,7 @@ func carryValue(src, dst reflect.StructField) carrier {
 	case from.Kind() == reflect.Slice && to.Kind() == reflect.Slice && from.Elem().Kind() == reflect.Struct:
 		return carryList(from, to)
 	}
-	panic(fmt.Sprintf("api: %s of %s does not become %s of %s", src.Name, from, dst.Name, to))
+	return nil
 }
 
 // assign copies a value. Lists of answers are never null.

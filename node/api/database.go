@@ -85,7 +85,7 @@ type QuotaSet struct {
 	Database string `json:"database" doc:"The database's name."`
 	Memories uint64 `json:"max_memories" doc:"Most active memories that the database may hold; 0: no limit."`
 	Bounds
-	Index oplog.Index `json:"log_index" doc:"Log index of the write."`
+	Index field.Token `json:"log_index" doc:"Position of the write in the log; pass it as min_index to read it on another node."`
 }
 
 // Policies are the rules by which a database keeps its memories.
@@ -117,6 +117,6 @@ type PurgeRequest struct {
 
 type Purged struct {
 	Count uint64      `json:"purged" doc:"Number of memories erased that had not been forgotten before."`
-	Index oplog.Index `json:"log_index" doc:"Log index of its last write."`
+	Index field.Token `json:"log_index" doc:"Position of its last write in the log."`
 	Held  []string    `json:"still_held_by" doc:"Where the erased bytes may still be, and what removes them."`
 }

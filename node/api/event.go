@@ -6,6 +6,7 @@ import (
 
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 // Events tells what happens in a database as it happens.
@@ -16,8 +17,8 @@ var Events = row[EventsRequest, Subscription](Op{Name: "events", Scope: Read, HT
 var Message = row[Nothing, Nothing](Op{Name: "message", Node: true, Does: "One message of a conversation.", Scope: Read})
 
 type EventsRequest struct {
-	From  uint64   `json:"from" is:"integer[0..]" code:"invalid_cursor" doc:"Begin with the events after this log index; 0 begins with the next event. The header Last-Event-ID takes precedence."`
-	Types []string `json:"type" doc:"Only events of these types, such as stored or forgotten; * and none mean all."`
+	From  field.Token `json:"from" code:"invalid_cursor" doc:"Begin with the events after this log index; 0 begins with the next event. The header Last-Event-ID takes precedence."`
+	Types []string    `json:"type" doc:"Only events of these types, such as stored or forgotten; * and none mean all."`
 }
 
 // A Subscription misses nothing from when it is made until it is closed.

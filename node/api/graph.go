@@ -31,7 +31,7 @@ type RelateRequest struct {
 
 type Related struct {
 	ID    string      `json:"edge_id" doc:"The relation's id."`
-	Index oplog.Index `json:"log_index" doc:"Log index of the write."`
+	Index field.Token `json:"log_index" doc:"Position of the write in the log; pass it as min_index to read it on another node."`
 
 	New bool `json:"-"` // it was not there before
 }
@@ -68,7 +68,7 @@ type UnrelateRequest struct {
 type Unrelated struct {
 	ID    string      `json:"edge_id" doc:"The relation's id."`
 	Found bool        `json:"found" doc:"Whether such a relation existed."`
-	Index oplog.Index `json:"log_index" doc:"Log index of the write."`
+	Index field.Token `json:"log_index" doc:"Position of the write in the log; pass it as min_index to read it on another node."`
 }
 
 type ClaimRequest struct {
@@ -92,7 +92,7 @@ type ClaimRequest struct {
 type Claimed struct {
 	ID        string      `json:"claim_id" doc:"The claim's id."`
 	Namespace string      `json:"namespace" doc:"Its namespace."`
-	Index     oplog.Index `json:"log_index" doc:"Log index of the write."`
+	Index     field.Token `json:"log_index" doc:"Position of the write in the log; pass it as min_index to read it on another node."`
 }
 
 type ClaimsRequest struct {

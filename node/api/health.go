@@ -1,6 +1,9 @@
 package api
 
-import "github.com/cairndb/cairn/oplog"
+import (
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire/field"
+)
 
 // The health of a node. No token is needed: a load balancer has none.
 var (
@@ -114,6 +117,6 @@ type ReembedRequest struct {
 
 type Reembedding struct {
 	EmbeddingAnswer
-	Index   oplog.Index `json:"log_index" doc:"Log index of the write."`
+	Index   field.Token `json:"log_index" doc:"Position of the write in the log; pass it as min_index to read it on another node."`
 	Lacking []uint32    `json:"lacking,omitempty" doc:"Members that do not have the embedder: they answer questions by words."`
 }

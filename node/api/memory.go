@@ -1,7 +1,6 @@
 package api
 
 import (
-	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/field"
 )
@@ -39,7 +38,7 @@ type RememberRequest struct{ Draft }
 // Remembered is the result of storing a memory. Where its key was used for another one before, Stored is false.
 type Remembered struct {
 	RID      string      `json:"rid" doc:"The memory's id."`
-	Index    oplog.Index `json:"log_index,omitzero" doc:"Log index of the write."`
+	Index    field.Token `json:"log_index,omitzero" doc:"Position of the write in the log; pass it as min_index to read it on another node."`
 	Stored   *bool       `json:"stored,omitempty" doc:"false: the idempotency key was used for another memory, which rid names."`
 	Conflict bool        `json:"idempotency_conflict,omitempty" doc:"true: the idempotency key was used for another memory."`
 	Redacted []string    `json:"redacted,omitempty" doc:"Kinds of secrets removed before storing, such as github or email; absent when there were none."`
@@ -57,7 +56,7 @@ type RememberBatchRequest struct {
 type RememberedBatch struct {
 	RIDs  []string    `json:"rids" doc:"The memories' ids, in the order of the request."`
 	Count int         `json:"count" doc:"Number of memories stored."`
-	Index oplog.Index `json:"log_index" doc:"Log index of the write."`
+	Index field.Token `json:"log_index" doc:"Position of the write in the log; pass it as min_index to read it on another node."`
 
 	Redacted []string `json:"redacted,omitempty" doc:"Kinds of secrets removed before storing, such as github or email; absent when there were none."`
 	Replayed bool     `json:"-"`
@@ -72,7 +71,7 @@ type ForgetRequest struct {
 type Forgotten struct {
 	RID   string      `json:"rid" doc:"The memory's id."`
 	Found bool        `json:"found" doc:"Whether such a memory existed."`
-	Index oplog.Index `json:"log_index" doc:"Log index of the write."`
+	Index field.Token `json:"log_index" doc:"Position of the write in the log; pass it as min_index to read it on another node."`
 }
 
 type CorrectRequest struct {
@@ -95,7 +94,7 @@ type Corrected struct {
 	Corrected string      `json:"corrected_rid" doc:"The same as rid."`
 	Original  string      `json:"original_rid" doc:"The same as rid."`
 	Revision  uint64      `json:"revision" doc:"Number of corrections."`
-	Index     oplog.Index `json:"log_index" doc:"Log index of the write."`
+	Index     field.Token `json:"log_index" doc:"Position of the write in the log; pass it as min_index to read it on another node."`
 	Redacted  []string    `json:"redacted,omitempty" doc:"Kinds of secrets removed before storing, such as github or email; absent when there were none."`
 }
 
@@ -112,7 +111,7 @@ type Undone struct {
 	Text     string      `json:"text" doc:"Its text from now on."`
 	Restored uint32      `json:"restored" doc:"The revision that it went back to."`
 	Revision uint64      `json:"revision" doc:"Number of corrections, this one included."`
-	Index    oplog.Index `json:"log_index" doc:"Log index of the write."`
+	Index    field.Token `json:"log_index" doc:"Position of the write in the log; pass it as min_index to read it on another node."`
 }
 
 type GetRequest struct {

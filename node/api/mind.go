@@ -1,8 +1,8 @@
 package api
 
 import (
-	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 // What cognition finds: contradictions, triggers, traits and patterns; and what clients say of it.
@@ -81,7 +81,7 @@ type Resolved struct {
 	Winner   *string     `json:"winner_rid" doc:"The side that was kept, or the memory that stands for both."`
 	Lost     bool        `json:"loser_tombstoned" doc:"Whether one side was forgotten."`
 	NewRID   *string     `json:"new_memory_rid" doc:"The memory that stands for both."`
-	Index    oplog.Index `json:"log_index" doc:"Log index of the write."`
+	Index    field.Token `json:"log_index" doc:"Position of the write in the log; pass it as min_index to read it on another node."`
 }
 
 type TriggersRequest struct {
@@ -136,7 +136,7 @@ type MovedTrigger struct {
 	ID      string      `json:"trigger_id" doc:"The trigger's id."`
 	Status  string      `json:"status" is:"string{acknowledged,acted,dismissed}" doc:"Its status."`
 	Changed bool        `json:"changed" doc:"Whether this changed something."`
-	Index   oplog.Index `json:"log_index" doc:"Log index of the write."`
+	Index   field.Token `json:"log_index" doc:"Position of the write in the log; pass it as min_index to read it on another node."`
 }
 
 type PersonalityRequest struct {
@@ -187,5 +187,5 @@ type FeedbackRequest struct {
 
 type Heeded struct {
 	Accepted int         `json:"accepted" doc:"Number of judgements recorded: 1."`
-	Index    oplog.Index `json:"log_index" doc:"Log index of the write."`
+	Index    field.Token `json:"log_index" doc:"Position of the write in the log; pass it as min_index to read it on another node."`
 }

@@ -76,5 +76,5 @@ type LimitTokenRequest struct {
 type LimitedToken struct {
 	Hash string `json:"hash_prefix" doc:"The beginning of its hash, which identifies it."`
 	Bounds
-	Index oplog.Index `json:"log_index" doc:"Log index of the write."`
+	Index field.Token `json:"log_index" doc:"Position of the write in the log; pass it as min_index to read it on another node."`
 }

@@ -125,7 +125,7 @@ type Imported struct {
 	Lines    int         `json:"lines" doc:"Number of lines read."`
 	Memories int         `json:"memories" doc:"Number of memories stored."`
 	Edges    int         `json:"edges" doc:"Number of relations stored."`
-	Index    oplog.Index `json:"log_index" doc:"Log index of the last one."`
+	Index    field.Token `json:"log_index" doc:"Position of the last one in the log."`
 	Redacted []string    `json:"redacted,omitempty" doc:"Kinds of secrets removed before storing, such as github or email; absent when there were none."`
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 const (
@@ -153,7 +154,7 @@ func (s *Service) resolve(ctx context.Context, c api.Caller, q *api.ResolveReque
 		return nil, err
 	}
 	x, err := read(s, func(v *state.View) oplog.ConflictRow { x, _ := v.Conflict(c.DB, q.ID); return x })
-	return &api.Resolved{ID: q.ID, Strategy: q.Strategy, Winner: orNil(x.Winner), Lost: w.First.Num > 0, NewRID: orNil(x.Merged), Index: w.Index}, err
+	return &api.Resolved{ID: q.ID, Strategy: q.Strategy, Winner: orNil(x.Winner), Lost: w.First.Num > 0, NewRID: orNil(x.Merged), Index: field.Token(w.Index)}, err
 }
 
 // mergedSides is the memory that a merge makes of a conflict's sides.

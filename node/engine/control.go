@@ -8,6 +8,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 // createDatabase makes a database; its number is the same on every node.
@@ -84,7 +85,7 @@ func (s *Service) setQuota(ctx context.Context, c api.Caller, q *api.SetQuotaReq
 	if to != l {
 		w, err = s.control(ctx, c, &oplog.SetLimit{DB: d.ID, Limit: to})
 	}
-	return &api.QuotaSet{Database: d.Name, Memories: d.MaxMemories, Bounds: api.Bounds(to), Index: w.Index}, err
+	return &api.QuotaSet{Database: d.Name, Memories: d.MaxMemories, Bounds: api.Bounds(to), Index: field.Token(w.Index)}, err
 }
 
 // orOld is a value that a request may leave as it was.
@@ -155,7 +156,7 @@ func (s *Service) purge(ctx context.Context, c api.Caller, q *api.PurgeRequest) 
 		if err != nil {
 			return nil, err
 		}
-		a.Count, a.Index = a.Count+w.First.Num, w.Index
+		a.Count, a.Index = a.Count+w.First.Num, field.Token(w.Index)
 		if op.From = w.First.ID; op.From == "" {
 			a.Held = stillHolds(w.Index)
 			return a, nil

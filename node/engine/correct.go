@@ -11,6 +11,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/wire/field"
 	"github.com/cairndb/cairn/wire/redact"
 )
 
@@ -42,7 +43,7 @@ func (s *Service) correct(ctx context.Context, c api.Caller, q *api.CorrectReque
 		Vector: oplog.MakeVector(q.Embedding), Reason: q.Reason, At: oplog.At(time.Now())}
 	asks := write{key: q.Key, digest: digest("correct", q.RID, q.Reason, values(q.Text), values(q.Importance, q.Valence, q.Certainty), values(q.Pin), q.Merge, q.Embedding, values(q.Expected))}
 	w, err := s.change(ctx, c, op, q.Expected, asks)
-	return &api.Corrected{RID: q.RID, Corrected: q.RID, Original: q.RID, Revision: w.First.Num, Index: w.Index, Redacted: secrets.found.Kinds()}, err
+	return &api.Corrected{RID: q.RID, Corrected: q.RID, Original: q.RID, Revision: w.First.Num, Index: field.Token(w.Index), Redacted: secrets.found.Kinds()}, err
 }
 
 // change writes a correction, with what its text names and, where the client gave none, its vector. The correction is

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 // embedding says how far a database's memories are embedded: by the embedder that it changes to, where it does.
@@ -87,7 +88,7 @@ func (s *Service) reembed(ctx context.Context, c api.Caller, q *api.ReembedReque
 	if err != nil {
 		return nil, err
 	}
-	return &api.Reembedding{EmbeddingAnswer: *a, Index: w.Index, Lacking: s.without(ctx, id)}, nil
+	return &api.Reembedding{EmbeddingAnswer: *a, Index: field.Token(w.Index), Lacking: s.without(ctx, id)}, nil
 }
 
 // removeFormer removes the vectors of the embedder that a database had before the one that it has: a change begins without any.

@@ -33,12 +33,12 @@ func (s *Service) relate(ctx context.Context, c api.Caller, q *api.RelateRequest
 		return nil, err
 	}
 	w, err := s.write(ctx, c, &oplog.Relate{ID: oplog.NewID(), Src: q.Src, Dst: q.Dst, Type: q.Type, Weight: q.Weight, Links: links, At: oplog.At(time.Now())})
-	return &api.Related{ID: w.First.ID, Index: w.Index, New: w.First.Changed}, err
+	return &api.Related{ID: w.First.ID, Index: field.Token(w.Index), New: w.First.Changed}, err
 }
 
 func (s *Service) unrelate(ctx context.Context, c api.Caller, q *api.UnrelateRequest) (*api.Unrelated, error) {
 	w, err := s.write(ctx, c, &oplog.Unrelate{ID: q.ID, At: oplog.At(time.Now())})
-	return &api.Unrelated{ID: q.ID, Found: w.First.Changed, Index: w.Index}, err
+	return &api.Unrelated{ID: q.ID, Found: w.First.Changed, Index: field.Token(w.Index)}, err
 }
 
 // maxBacklinks bounds the older memories that one relation ties to each of its names: the best matches.
@@ -98,7 +98,7 @@ func (s *Service) claim(ctx context.Context, c api.Caller, q *api.ClaimRequest) 
 	if commit.IsTooOld(err) {
 		w, err = s.write(ctx, c, &claim)
 	}
-	return &api.Claimed{ID: w.First.ID, Namespace: claim.Namespace, Index: w.Index}, err
+	return &api.Claimed{ID: w.First.ID, Namespace: claim.Namespace, Index: field.Token(w.Index)}, err
 }
 
 // epoch is a date in Unix seconds, nil for none.

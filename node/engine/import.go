@@ -216,7 +216,7 @@ func (im *importer) flush() error {
 		if err != nil {
 			return err
 		}
-		im.done.Memories, im.done.Index = im.done.Memories+len(r.RIDs), r.Index
+		im.done.Memories, im.done.Index = im.done.Memories+len(r.RIDs), field.Token(r.Index)
 		im.done.Redacted = slices.Compact(slices.Sorted(slices.Values(append(im.done.Redacted, r.Redacted...))))
 	}
 	if len(im.edges) > 0 {
@@ -227,7 +227,7 @@ func (im *importer) flush() error {
 		if err != nil {
 			return err
 		}
-		im.done.Edges, im.done.Index = im.done.Edges+len(im.edges), w.Index
+		im.done.Edges, im.done.Index = im.done.Edges+len(im.edges), field.Token(w.Index)
 	}
 	im.drafts, im.edges, im.bytes = nil, nil, 0
 	im.forgetLong()

@@ -10,6 +10,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 // defaultHalfLife is the half-life of a memory that names none, in hours.
@@ -23,7 +24,7 @@ func (s *Service) rememberOne(ctx context.Context, c api.Caller, q *api.Remember
 	if errors.Is(err, oplog.ErrKeyReused) {
 		return nil, &api.Refusal{Code: "conflict", Err: err, More: map[string]any{"stored": false, "idempotency_conflict": true, "rid": s.keyed(c.DB, key)}}
 	}
-	return &api.Remembered{RID: r.First.ID, Index: r.Index, Redacted: r.Redacted, Replayed: r.Replayed}, err
+	return &api.Remembered{RID: r.First.ID, Index: field.Token(r.Index), Redacted: r.Redacted, Replayed: r.Replayed}, err
 }
 
 func (s *Service) rememberBatch(ctx context.Context, c api.Caller, q *api.RememberBatchRequest) (*api.RememberedBatch, error) {
@@ -40,7 +41,7 @@ func (s *Service) rememberBatch(ctx context.Context, c api.Caller, q *api.Rememb
 	if errors.Is(err, oplog.ErrKeyReused) {
 		return nil, &api.Refusal{Code: "conflict", Err: err, More: map[string]any{"stored": false, "idempotency_conflict": true}}
 	}
-	return &api.RememberedBatch{RIDs: r.RIDs, Count: len(r.RIDs), Index: r.Index, Redacted: r.Redacted, Replayed: r.Replayed}, err
+	return &api.RememberedBatch{RIDs: r.RIDs, Count: len(r.RIDs), Index: field.Token(r.Index), Redacted: r.Redacted, Replayed: r.Replayed}, err
 }
 
 // checkQuota refuses memories that would not fit a database, with the texts that clients match.
@@ -66,7 +67,7 @@ func (s *Service) forget(ctx context.Context, c api.Caller, q *api.ForgetRequest
 		return nil, err
 	}
 	w, err := s.write(ctx, c, &oplog.Forget{RID: q.RID, At: oplog.At(time.Now()), Reason: q.Reason})
-	return &api.Forgotten{RID: q.RID, Found: w.First.Changed, Index: w.Index}, err
+	return &api.Forgotten{RID: q.RID, Found: w.First.Changed, Index: field.Token(w.Index)}, err
 }
 
 func (s *Service) get(v *state.View, c api.Caller, q *api.GetRequest) (*api.Memory, error) {

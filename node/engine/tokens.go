@@ -11,6 +11,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 // whoAmI returns the caller's scopes and database.
@@ -85,7 +86,7 @@ func (s *Service) limitToken(ctx context.Context, c api.Caller, q *api.LimitToke
 		return nil, oplog.ErrNoToken
 	}
 	w, err := s.control(ctx, c, &oplog.SetLimit{Token: t.Hash, Limit: oplog.Limit(q.Bounds)})
-	return &api.LimitedToken{Hash: access.Prefix(t.Hash), Bounds: q.Bounds, Index: w.Index}, err
+	return &api.LimitedToken{Hash: access.Prefix(t.Hash), Bounds: q.Bounds, Index: field.Token(w.Index)}, err
 }
 
 // minPrefix is the least number of digits of a hash that identify a token.

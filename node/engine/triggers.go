@@ -9,6 +9,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 func (s *Service) triggers(v *state.View, c api.Caller, q *api.TriggersRequest) (*api.TriggerList, error) {
@@ -68,7 +69,7 @@ func (s *Service) moveTrigger(ctx context.Context, c api.Caller, q *api.MoveTrig
 		return nil, &api.Refusal{Code: "not_found", Err: oplog.Errorf(oplog.NotFound, "unknown verb: want acknowledge, act or dismiss")}
 	}
 	w, err := s.write(ctx, c, &oplog.TriggerMove{ID: q.ID, To: to, At: oplog.At(time.Now())})
-	return &api.MovedTrigger{ID: q.ID, Status: to.String(), Changed: w.First.Changed, Index: w.Index}, err
+	return &api.MovedTrigger{ID: q.ID, Status: to.String(), Changed: w.First.Changed, Index: field.Token(w.Index)}, err
 }
 
 // personality is four traits, by name.
@@ -102,5 +103,5 @@ func (s *Service) feedback(ctx context.Context, c api.Caller, q *api.FeedbackReq
 	}
 	j := oplog.Judgement{Query: q.Query, RID: q.RID, Relevant: q.Relevant, Score: q.Score, Rank: min(q.Rank, maxList), At: oplog.At(time.Now())}
 	w, err := s.write(ctx, c, &oplog.Feedback{Judgements: []oplog.Judgement{j}})
-	return &api.Heeded{Accepted: 1, Index: w.Index}, err
+	return &api.Heeded{Accepted: 1, Index: field.Token(w.Index)}, err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 // undo is a correction back to a revision. Its reason says so where the client gives none.
@@ -41,7 +42,7 @@ func (s *Service) undo(ctx context.Context, c api.Caller, q *api.UndoRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	done := &api.Undone{RID: q.RID, Text: was.Text, Restored: was.Number, Revision: w.First.Num, Index: w.Index}
+	done := &api.Undone{RID: q.RID, Text: was.Text, Restored: was.Number, Revision: w.First.Num, Index: field.Token(w.Index)}
 	if w.Replayed {
 		return done, s.redescribe(c.DB, q, done)
 	}

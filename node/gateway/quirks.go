@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 // preparers fill in what a request has outside its path, its parameters and its body.
@@ -24,7 +25,7 @@ var preparers = map[*api.Op]func(q *request, request any) error{
 	},
 	api.Events.Op: func(q *request, request any) error {
 		from, err := cursor(cmp.Or(q.r.Header.Get("Last-Event-ID"), q.param("from")))
-		request.(*api.EventsRequest).From = from
+		request.(*api.EventsRequest).From = field.Token(from)
 		return err
 	},
 	api.Log.Op: func(q *request, request any) error {

@@ -8,6 +8,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 // view looks at what a node holds.
@@ -75,7 +76,7 @@ func (c *cluster) content(i int) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	followed := api.Fresh{MinIndex: uint64(s.Applied())} // the index comes behind the state
+	followed := api.Fresh{MinIndex: field.Token(s.Applied())} // the index comes behind the state
 	for rid, want := range alive {
 		a, err := api.Search.Do(context.Background(), s, caller, &api.SearchRequest{Text: "word" + rid, K: 1000, Quiet: true, Fresh: followed})
 		if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/cairndb/cairn/node/engine"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 // asked is what a client wanted: to set or read a number; to put a thing there once, to write a number on it, to look at it,
@@ -205,7 +206,7 @@ func (w *worker) add(ctx context.Context, s *engine.Service, c api.Caller, _ *no
 	if other == nil {
 		return
 	}
-	_, err = api.Get.Do(ctx, other.Service(), c, &api.GetRequest{RID: in.key, Fresh: api.Fresh{MinIndex: uint64(r.Index)}})
+	_, err = api.Get.Do(ctx, other.Service(), c, &api.GetRequest{RID: in.key, Fresh: api.Fresh{MinIndex: field.Token(r.Index)}})
 	if errors.Is(err, oplog.ErrNoMemory) {
 		w.h.broken("%s was acknowledged at %d and is not there at that index", in.key, r.Index)
 	}

@@ -25,7 +25,7 @@ func toRememberBatch(m *wire.RememberBatch) *api.RememberBatchRequest {
 }
 
 func fromClaimed(m *wire.Claim, a *api.Claimed) *wire.ClaimOK {
-	return &wire.ClaimOK{ClaimID: a.ID, Namespace: m.Namespace, Index: uint64(a.Index)}
+	return &wire.ClaimOK{ClaimID: a.ID, Namespace: m.Namespace, Index: field.Token(a.Index)}
 }
 
 func toClaims(m *wire.Claims) *api.ClaimsRequest {
@@ -52,7 +52,7 @@ func fromClaims(_ *wire.Claims, a *api.ClaimList) *wire.ClaimsResult {
 }
 
 func fromAliased(m *wire.Alias, a *api.Aliased) *wire.AliasOK {
-	return &wire.AliasOK{Added: a.Added, Alias: m.Alias, CanonicalName: m.CanonicalName, Namespace: m.Namespace, Index: uint64(a.Index)}
+	return &wire.AliasOK{Added: a.Added, Alias: m.Alias, CanonicalName: m.CanonicalName, Namespace: m.Namespace, Index: field.Token(a.Index)}
 }
 
 func fromResolved(m *wire.Resolve, _ *api.Resolved) *wire.Resolved {

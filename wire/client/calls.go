@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 // ask is call for an answer of type A; after an error it is not complete.
@@ -47,7 +48,7 @@ func (c *Client) RememberBatch(ctx context.Context, m wire.RememberBatch) ([]str
 }
 
 // wrote remembers where in the log a write is.
-func (c *Client) wrote(index uint64) {
+func (c *Client) wrote(index field.Token) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.index = max(c.index, index)
@@ -55,7 +56,7 @@ func (c *Client) wrote(index uint64) {
 
 // Index is the place in the log of this client's latest write, 0 when it has written nothing. As another client's wire.Recall.MinIndex it
 // makes any node answer with that write, or not at all.
-func (c *Client) Index() uint64 {
+func (c *Client) Index() field.Token {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.index

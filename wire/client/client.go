@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 // ErrUnknownOutcome says that a write may or may not have happened.
@@ -90,7 +91,7 @@ type Client struct {
 	target string   // where to dial next: a leader's address, or empty for the first that answers
 	next   int      // the address to begin with
 	closed bool
-	index  uint64 // of the latest write
+	index  field.Token // of the latest write
 
 	silentAddr  string    // an address that did not answer
 	silentUntil time.Time // until then it is tried last, even when a node names it as the leader

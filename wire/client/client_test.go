@@ -18,6 +18,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 func TestRefusedWriteGoesToTheLeader(t *testing.T) {
@@ -282,7 +283,7 @@ func TestRefusedTokenIsFinal(t *testing.T) {
 // A client that wants its own writes asks for their place in the log, unless the question says what it needs.
 func TestOwnWrites(t *testing.T) {
 	t.Parallel()
-	asked := make(chan uint64, 4)
+	asked := make(chan field.Token, 4)
 	p := serve(t, func(s *session, f wire.Frame) bool {
 		switch f.Op {
 		case wire.OpForget:
@@ -312,7 +313,7 @@ func TestOwnWrites(t *testing.T) {
 			if _, _, err := c.Recall(t.Context(), q); err != nil {
 				t.Fatal(err)
 			}
-			want := map[bool]uint64{true: 41}[own && q.Consistency == ""]
+			want := map[bool]field.Token{true: 41}[own && q.Consistency == ""]
 			if got := <-asked; got != want {
 				t.Errorf("own writes %v, consistency %q: asked for %d, want %d", own, q.Consistency, got, want)
 			}
@@ -345,7 +346,7 @@ func TestWatchGoesOn(t *testing.T) {
 		return &wire.Event{EventType: "stored", Data: wire.JSON(fmt.Sprintf(`{"index":%d,"number":%d}`, index, number))}
 	}
 	var mu sync.Mutex // connections are served side by side
-	var cursors []uint64
+	var cursors []field.Token
 	p := serve(t, func(s *session, f wire.Frame) bool {
 		var m wire.Subscribe
 		if err := wire.Unpack(f, &m, wire.MaxPlainClient); err != nil {
@@ -383,7 +384,7 @@ func TestWatchGoesOn(t *testing.T) {
 	mu.Lock()
 	defer mu.Unlock()
 	want := []string{`{"index":4}`, `{"index":5,"number":0}`, `{"index":6,"number":0}`, `{"index":6,"number":1}`, `{"index":6,"number":2}`, `{"index":7,"number":0}`}
-	if !errors.Is(err, done) || !slices.Equal(got, want) || !slices.Equal(cursors, []uint64{0, 4, 5}) {
+	if !errors.Is(err, done) || !slices.Equal(got, want) || !slices.Equal(cursors, []field.Token{0, 4, 5}) {
 		t.Errorf("%v, cursors %v\n got %v\nwant %v", err, cursors, got, want)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 // Query asks for an operation of the HTTP reference (a node shows it under /docs) that changes nothing, by its name.
@@ -36,7 +37,7 @@ func (c *Client) operation(ctx context.Context, kind retryRule, name string, req
 		return err
 	}
 	var at struct {
-		Index uint64 `json:"log_index"`
+		Index field.Token `json:"log_index"`
 	}
 	if kind != read && json.Unmarshal(r.Answer, &at) == nil {
 		c.wrote(at.Index)
@@ -51,7 +52,7 @@ func (c *Client) operation(ctx context.Context, kind retryRule, name string, req
 }
 
 // ownIndex is the place in the log that a read must reflect.
-func (c *Client) ownIndex() uint64 {
+func (c *Client) ownIndex() field.Token {
 	if !c.cfg.OwnWrites {
 		return 0
 	}
@@ -80,8 +81,8 @@ type Memory struct {
 // Get returns a memory by its id, also one that was merged or forgotten. An unknown id is an *Error with CodeMemoryNotFound.
 func (c *Client) Get(ctx context.Context, rid string) (m Memory, err error) {
 	err = c.Query(ctx, "memory", struct {
-		RID   string `json:"rid"`
-		Index uint64 `json:"min_index,omitempty"`
+		RID   string      `json:"rid"`
+		Index field.Token `json:"min_index,omitzero"`
 	}{rid, c.ownIndex()}, &m)
 	return m, err
 }
@@ -98,7 +99,7 @@ type Listing struct {
 	Offset    int       `json:"offset,omitempty"`
 	Limit     int       `json:"limit,omitempty"` // 50; 200 at most
 	// place in the log that the list must reflect; 0: that of this client's own writes, where Config.OwnWrites is set
-	Index uint64 `json:"min_index,omitempty"`
+	Index field.Token `json:"min_index,omitzero"`
 }
 
 // List returns active memories, the newest first, and how many there are in the namespace, or in the database.
@@ -151,8 +152,8 @@ type Reminder struct {
 // Context returns what an agent should know at the start of its work in a namespace; blank for the default one.
 func (c *Client) Context(ctx context.Context, namespace string) (a Context, err error) {
 	err = c.Query(ctx, "digest", struct {
-		Namespace string `json:"namespace"`
-		Index     uint64 `json:"min_index,omitempty"`
+		Namespace string      `json:"namespace"`
+		Index     field.Token `json:"min_index,omitzero"`
 	}{namespace, c.ownIndex()}, &a)
 	return a, err
 }

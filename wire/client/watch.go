@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 // callerError is an error that the caller's function returned. It ends a watch.
@@ -25,7 +26,7 @@ func (c *Client) Watch(ctx context.Context, m wire.Subscribe, each func(wire.Eve
 		err := c.Subscribe(ctx, m, func(e wire.Event) error {
 			pause = firstPause
 			var at struct {
-				Index uint64 `json:"index"`
+				Index field.Token `json:"index"`
 			}
 			if err := json.Unmarshal(e.Data, &at); err != nil || at.Index == 0 {
 				return deliver(e, each)

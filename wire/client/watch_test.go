@@ -11,6 +11,7 @@ import (
 
 	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 var errEnough = errors.New("enough")
@@ -21,9 +22,9 @@ func stored(index, number int) *wire.Event {
 }
 
 // subscriptions is a peer that answers each SUBSCRIBE, the first of them as the first function says, and notes where each begins.
-func subscriptions(t *testing.T, each ...func(*session, wire.Frame) bool) (p *peer, cursors func() []uint64) {
+func subscriptions(t *testing.T, each ...func(*session, wire.Frame) bool) (p *peer, cursors func() []field.Token) {
 	var mu sync.Mutex // connections are served side by side
-	var from []uint64
+	var from []field.Token
 	p = serve(t, func(s *session, f wire.Frame) bool {
 		var m wire.Subscribe
 		if err := wire.Unpack(f, &m, wire.MaxPlainClient); err != nil {
@@ -35,7 +36,7 @@ func subscriptions(t *testing.T, each ...func(*session, wire.Frame) bool) (p *pe
 		mu.Unlock()
 		return each[nth](s, f)
 	})
-	return p, func() []uint64 {
+	return p, func() []field.Token {
 		mu.Lock()
 		defer mu.Unlock()
 		return slices.Clone(from)
@@ -66,7 +67,7 @@ func TestWatchTakesItsPlaceFromTheLogAlone(t *testing.T) {
 			return nil
 		})
 		want := []string{`stored{"index":5,"number":0}`, name + `{"index":7}`, `stored{"index":6,"number":0}`, `stored{"index":7,"number":0}`}
-		if !errors.Is(err, errEnough) || !slices.Equal(got, want) || !slices.Equal(cursors(), []uint64{4, 4}) {
+		if !errors.Is(err, errEnough) || !slices.Equal(got, want) || !slices.Equal(cursors(), []field.Token{4, 4}) {
 			t.Errorf("%s: %v, cursors %v\n got %v\nwant %v", name, err, cursors(), got, want)
 		}
 	}

@@ -55,6 +55,11 @@ func (f Field) fill(to reflect.Value, raw json.RawMessage, lenient bool) error {
 		t, _ := dateJSON(raw) // it was checked
 		to.Field(0).Set(reflect.ValueOf(t))
 		return nil
+	case tokenType:
+		var t Token
+		_ = t.UnmarshalJSON(raw) // it was checked
+		to.SetUint(uint64(t))
+		return nil
 	case windowType:
 		from, until, _ := windowJSON(raw) // it was checked
 		to.Set(reflect.ValueOf(Window{from, until}))

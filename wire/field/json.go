@@ -16,6 +16,11 @@ import (
 func (k Kind) JSON(name string, raw json.RawMessage) error {
 	bad := func() error { return k.refuse(name, shown(raw)) }
 	switch {
+	case k.token:
+		if new(Token).UnmarshalJSON(raw) != nil {
+			return bad()
+		}
+		return nil
 	case k.date:
 		if _, err := dateJSON(raw); err != nil {
 			return bad()

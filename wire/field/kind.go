@@ -26,9 +26,9 @@ type Kind struct {
 
 	Time bool // a number of an answer that is a time, in Unix seconds
 
-	date, window, key bool
-	gaps              bool         // an element of a list of numbers may be null
-	of                reflect.Type // the struct that describes a shape
+	date, window, key, token bool
+	gaps                     bool         // an element of a list of numbers may be null
+	of                       reflect.Type // the struct that describes a shape
 }
 
 // MaxKey bounds a key, in bytes.
@@ -61,6 +61,8 @@ func kindOf(s string) Kind {
 		k.Want = "a value"
 	case s == "date":
 		k.date, k.Want = true, WantDate
+	case s == "token":
+		k.token, k.Want = true, wantToken
 	case s == "key":
 		k.key, k.Type, k.Want = true, "string", "1 to 512 bytes, not blank"
 	case s == "window":
@@ -172,6 +174,10 @@ func (k Kind) Text(name, s string) error {
 		if _, err := ParseDate(s); err != nil {
 			return bad()
 		}
+	case k.token:
+		if _, err := ParseToken(s); err != nil {
+			return bad()
+		}
 	case k.Type == "string" && k.Enum != nil:
 		if !slices.Contains(k.Enum, s) {
 			return bad()
@@ -201,7 +207,7 @@ func clip(s string) string {
 
 // literal is a value of the kind as a tag has it.
 func (k Kind) literal(s string) any {
-	if k.Type == "string" || k.date {
+	if k.Type == "string" || k.date || k.token {
 		return s
 	}
 	var v any
@@ -218,6 +224,8 @@ func (k Kind) Schema() map[string]any {
 		return map[string]any{"$ref": "#/components/schemas/" + k.Shape}
 	case k.date:
 		return map[string]any{"type": []any{"string", "number"}, "description": k.Want}
+	case k.token:
+		return map[string]any{"type": []any{"string", "integer"}, "description": k.Want}
 	case k.window:
 		side := map[string]any{"type": []any{"string", "number", "null"}}
 		return map[string]any{"type": "array", "items": side, "minItems": 2, "maxItems": 2, "description": k.Want}

@@ -109,11 +109,12 @@ var (
 	vectorType = reflect.TypeFor[Vector]()
 	jsonType   = reflect.TypeFor[json.RawMessage]()
 	mapType    = reflect.TypeFor[Map]()
+	tokenType  = reflect.TypeFor[Token]()
 )
 
 // The kinds of the types that have one, and of Go's own by what they are.
 var (
-	typeKinds = map[reflect.Type]string{dateType: "date", windowType: "window", vectorType: "[]number", jsonType: "any", mapType: "object"}
+	typeKinds = map[reflect.Type]string{dateType: "date", windowType: "window", vectorType: "[]number", jsonType: "any", mapType: "object", tokenType: "token"}
 	goKinds   = map[reflect.Kind]string{reflect.String: "string", reflect.Bool: "boolean", reflect.Float64: "number", reflect.Float32: "number",
 		reflect.Int: "integer", reflect.Int64: "integer", reflect.Uint: "integer[0..]", reflect.Uint64: "integer[0..]", reflect.Uint32: "integer[0..4294967295]",
 		reflect.Interface: "any"}

@@ -12,6 +12,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 // query is the question a call's flags ask.
@@ -67,7 +68,7 @@ func (c *call) fresh(fl flags) error {
 	if after == 0 && !leader {
 		return nil
 	}
-	err := c.set.Memory.Await(c.ctx, api.Fresh{MinIndex: after})
+	err := c.set.Memory.Await(c.ctx, api.Fresh{MinIndex: field.Token(after)})
 	if err == nil && leader {
 		err = c.set.Memory.Await(c.ctx, api.Fresh{Consistency: "linearizable"})
 	}

@@ -73,7 +73,7 @@ func (c *call) store(a ask, n api.Draft, meta map[string]any, key, verb string) 
 		verb = "Already remembered"
 	}
 	text := fmt.Sprintf("id: %s\nns: %s\ntier: %s\nindex: %d", s.RID, n.Namespace, n.Tier, s.Index)
-	answer := map[string]any{"id": s.RID, "ns": n.Namespace, "tier": n.Tier, "index": s.Index, "replayed": s.Replayed}
+	answer := map[string]any{"id": s.RID, "ns": n.Namespace, "tier": n.Tier, "index": uint64(s.Index), "replayed": s.Replayed}
 	if len(s.Redacted) > 0 {
 		text += "\nredacted: " + strings.Join(s.Redacted, ", ")
 		answer["redacted"] = s.Redacted

@@ -6,7 +6,7 @@ const namespace = "tutorial";
 // The six steps. Each is a request that runs on this node; what it needs of the steps before is in seen.
 const steps = [
   { title: "Remember", operation: "remember", values: () => ({ text: "Ada drinks green tea in the morning", namespace, source: "user", importance: 0.7 }),
-    look: (a) => `The memory has the id ${a.rid}. The answer came when a majority of the nodes had it on disk; log_index ${a.log_index} is its place in the log.` },
+    look: (a) => `The memory has the id ${a.rid}. The answer came when a majority of the nodes had it on disk; log_index ${a.log_index} is its position in the log.` },
   { title: "Recall", operation: "recall", values: () => ({ query: "What does Ada drink?", namespace, explain: true }), needs: "remember",
     look: (a) => (a.results.length > 0 ? `why_retrieved says why “${a.results[0].text}” was found, and scores how its ${a.results[0].score.toFixed(2)} came about: by words, by meaning and by relation.` : "Nothing was found: the memory of step 1 is missing from this database.") },
   { title: "Relate", operation: "relate", values: () => ({ entity: "Ada", relationship: "works_with", target: "Grace" }),
