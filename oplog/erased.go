@@ -6,32 +6,38 @@ import (
 	"hash/crc32"
 )
 
-// A purge erases entries from the records that are kept for readers of the log: in an entry's place stands its
-// checksum. So the record is still known for the one that was applied, and the entries beside it, of other databases,
-// stay as they are.
+// A purge erases entries from the records that are kept for readers of the log: in an entry's place stand its
+// checksum and the number of its database. So the record is still known for the one that was applied, a backup of the
+// log knows which databases it has no entries of, and the entries beside it, of other databases, stay as they are.
 
 // erasedMark begins what stands in an entry's place. No entry does: msgpack never uses this byte.
 const erasedMark = 0xC1
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Erased says whether an entry was erased from its record.
-func Erased(body []byte) bool { return len(body) == 5 && body[0] == erasedMark }
+// Erased says whether an entry was erased from its record, and which database it was of.
+func Erased(body []byte) (of DB, erased bool) {
+	if len(body) != 1+4+4 || body[0] != erasedMark {
+		return 0, false
+	}
+	return DB(binary.BigEndian.Uint32(body[5:])), true
+}
 
 // SumOf is the checksum of a record's entries, the same before and after some were erased.
 func SumOf(bodies [][]byte) uint32 {
 	sums := make([]byte, 0, 4*len(bodies))
 	for _, b := range bodies {
-		sums = append(sums, erased(b)[1:]...)
+		sums = appendSum(sums, b)
 	}
 	return crc32.Checksum(sums, castagnoli)
 }
 
-func erased(body []byte) []byte {
-	if Erased(body) {
-		return body
+// appendSum appends the checksum of an entry.
+func appendSum(dst, body []byte) []byte {
+	if _, erased := Erased(body); erased {
+		return append(dst, body[1:5]...)
 	}
-	return binary.BigEndian.AppendUint32([]byte{erasedMark}, crc32.Checksum(body, castagnoli))
+	return binary.BigEndian.AppendUint32(dst, crc32.Checksum(body, castagnoli))
 }
 
 // EraseEntries erases the entries of some databases from a record. It returns nil where the record has none.
@@ -42,7 +48,7 @@ func EraseEntries(rec []byte, of func(DB) bool) ([]byte, error) {
 	}
 	changed := false
 	for i, b := range bodies {
-		if Erased(b) {
+		if _, erased := Erased(b); erased {
 			continue
 		}
 		u, head := &unpacker{b: b, size: len(b)}, entryHead{}
@@ -50,7 +56,7 @@ func EraseEntries(rec []byte, of func(DB) bool) ([]byte, error) {
 			return nil, fmt.Errorf("%w: head: %w", ErrRecord, u.err)
 		}
 		if of(head.DB) {
-			bodies[i], changed = erased(b), true
+			bodies[i], changed = binary.BigEndian.AppendUint32(appendSum([]byte{erasedMark}, b), uint32(head.DB)), true
 		}
 	}
 	if !changed {

@@ -199,10 +199,15 @@ func (p Purges) Since(at oplog.Index) (dbs []oplog.DB, all bool) {
 	return dbs, p.Gone > at
 }
 
+// of is up to which record a database had something erased; of one that was dropped, any of those may be it.
+func (p Purges) of(db oplog.DB) oplog.Index {
+	if purged, there := p.By[db]; there || db == 0 {
+		return purged
+	}
+	return p.Gone
+}
+
 // Erase makes of a record that is kept for readers of the log what they may still read; nil where that is all of it.
 func (p Purges) Erase(index uint64, rec []byte) ([]byte, error) {
-	return oplog.EraseEntries(rec, func(db oplog.DB) bool {
-		purged, there := p.By[db]
-		return db != 0 && (!there || oplog.Index(index) <= purged)
-	})
+	return oplog.EraseEntries(rec, func(db oplog.DB) bool { return oplog.Index(index) <= p.of(db) })
 }

@@ -148,4 +148,10 @@ func TestAPurgeLeavesTheLogOfOthers(t *testing.T) {
 	}))
 	want(1, "later")
 	want(2, "beside", "alone", "last")
+	learned := &oplog.Partition{At: 4}
+	out, err := s.Apply([]oplog.Record{record(7, []oplog.Entry{{DB: 1, Ops: []oplog.Op{learned}}, {DB: 2, Ops: []oplog.Op{learned}}})})
+	must(t, err)
+	if out[0].Err == nil || out[0].Err.Kind != oplog.Conflict || out[1].Err != nil {
+		t.Errorf("partitions of vectors from before the purge: %v; of the other database: %v", out[0].Err, out[1].Err)
+	}
 }

@@ -200,7 +200,7 @@ func (v *View) Log(from oplog.Index, f func(oplog.Outcome) bool) error {
 	return v.records(from, func(at oplog.Index, r *retained, _ []byte, bodies [][]byte) (more bool, err error) {
 		for i, b := range bodies {
 			n := r.of(i)
-			if n.Void || oplog.Erased(b) {
+			if _, erased := oplog.Erased(b); n.Void || erased {
 				continue
 			}
 			e, err := oplog.DecodeEntry(b)
