@@ -88,6 +88,9 @@ func (a *app) restoreHome(ctx context.Context, r *restoreRun) error {
 	if errors.Is(err, archive.ErrNoBackup) {
 		return cli.Hint(err, "`cairn backup list "+r.from+"` says what is there")
 	}
+	if errors.Is(err, archive.ErrPurged) {
+		return cli.Hint(err, "or restore one of the other databases up to there, into a live cluster: --database NAME")
+	}
 	if err != nil {
 		return config.KeyHint(err, "")
 	}
@@ -103,6 +106,7 @@ func (a *app) restoreDatabase(ctx context.Context, r *restoreRun) (err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	cfg := node.Config{Home: filepath.Join(dir, "home"), Addresses: node.Addresses{Wire: config.Loopback(0), HTTP: config.Loopback(0)}, Tokens: node.Tokens{Mint: true},
 		Raft: node.Raft{Heartbeat: config.DevHeartbeat, Election: config.DevElection}, Version: cli.BuildVersion(), Storage: node.Storage{Encryption: r.key.Source()}}
+	r.to.Database = r.database
 	if _, err := home.Restore(ctx, cfg.Files(), r.from, r.to); err != nil {
 		return config.KeyHint(err, "")
 	}

@@ -10,7 +10,7 @@ import (
 
 const (
 	rangeMagic   = "CAIRNLOG"
-	rangeVersion = 1
+	rangeVersion = 2
 	headLen      = 8 + 8 + 8 + 32
 )
 
@@ -24,8 +24,9 @@ type Head struct {
 	Hash        [32]byte    // its Sum
 }
 
-// WriteRange streams records, which are given to a function in their order until it fails.
-func WriteRange(w io.Writer, h Head, records func(record func(at oplog.Index, hlc oplog.HLC, data []byte) error) error) error {
+// WriteRange streams records, which a function gives in their order until it fails, and rows behind them. The rows
+// replace those that the records alone would not lead to.
+func WriteRange(w io.Writer, h Head, records func(record func(at oplog.Index, hlc oplog.HLC, data []byte) error) error, rows Rows) error {
 	if _, err := io.WriteString(w, rangeMagic+string(rune(rangeVersion))); err != nil {
 		return err
 	}
@@ -48,7 +49,10 @@ func WriteRange(w io.Writer, h Head, records func(record func(at oplog.Index, hl
 		if err == nil {
 			_, err = body.Write(make([]byte, 8))
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return writeRows(body, rows)
 	})
 	if err != nil {
 		return fmt.Errorf("log range: %w", err)
@@ -59,8 +63,7 @@ func WriteRange(w io.Writer, h Head, records func(record func(at oplog.Index, hl
 // A Range is a stream of WriteRange being read.
 type Range struct {
 	Head
-	in   *summed
-	done bool
+	in *summed
 }
 
 // ReadRange reads the head. Close it.
@@ -85,20 +88,13 @@ func ReadRange(r io.Reader) (*Range, error) {
 	return rg, nil
 }
 
-// Next is the next record with its time, or io.EOF when the last was read and the checksum is right.
+// Next is the next record with its time, or io.EOF behind the last. It is not called again then: the rows follow.
 func (r *Range) Next() (rec oplog.Record, at oplog.Time, err error) {
-	if r.done {
-		return rec, 0, io.EOF
-	}
 	var b [8 + 16 + 4]byte
 	if _, err := io.ReadFull(r.in, b[:8]); err != nil {
 		return rec, 0, fmt.Errorf("%w: %w", ErrRange, err)
 	}
 	if rec.Index = oplog.Index(binary.BigEndian.Uint64(b[:8])); rec.Index == 0 {
-		r.done = true
-		if err := r.in.end(); err != nil {
-			return rec, 0, fmt.Errorf("%w: %w", ErrRange, err)
-		}
 		return rec, 0, io.EOF
 	}
 	if _, err := io.ReadFull(r.in, b[8:]); err != nil {
@@ -113,6 +109,15 @@ func (r *Range) Next() (rec oplog.Record, at oplog.Time, err error) {
 		return rec, 0, fmt.Errorf("%w: %w", ErrRange, err)
 	}
 	return rec, oplog.HLC(b[8:24]).Time(), nil
+}
+
+// Row returns the next row behind the records, valid until the next call. It returns io.EOF when the last row was read
+// and the checksum is right.
+func (r *Range) Row() (k, v []byte, err error) {
+	if k, v, err = r.in.row(); err != nil && err != io.EOF {
+		err = fmt.Errorf("%w: %w", ErrRange, err)
+	}
+	return k, v, err
 }
 
 // Close lets go of the stream's decoder.

@@ -42,24 +42,33 @@ func Write(w io.Writer, size int64, rows Rows, report Progress) error {
 		if err := binary.Write(body, binary.BigEndian, uint64(told.total)); err != nil {
 			return err
 		}
-		err := rows(func(k, v []byte) error {
-			var n [binary.MaxVarintLen64]byte
-			for _, part := range [][]byte{k, v} {
-				if _, err := body.Write(binary.AppendUvarint(n[:0], uint64(len(part)))); err != nil {
-					return err
-				}
-				if _, err := body.Write(part); err != nil {
-					return err
-				}
-			}
-			told.add(len(k) + len(v))
-			return nil
+		return writeRows(body, func(row func(k, v []byte) error) error {
+			return rows(func(k, v []byte) error {
+				told.add(len(k) + len(v))
+				return row(k, v)
+			})
 		})
-		if err == nil {
-			_, err = body.Write([]byte{0})
-		}
-		return err
 	})
+}
+
+// writeRows writes rows and ends them with an empty key.
+func writeRows(body io.Writer, rows Rows) error {
+	err := rows(func(k, v []byte) error {
+		var n [binary.MaxVarintLen64]byte
+		for _, part := range [][]byte{k, v} {
+			if _, err := body.Write(binary.AppendUvarint(n[:0], uint64(len(part)))); err != nil {
+				return err
+			}
+			if _, err := body.Write(part); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		_, err = body.Write([]byte{0})
+	}
+	return err
 }
 
 // hashed compresses what is written, and its hash behind it.
@@ -97,19 +106,12 @@ func Read(r io.Reader, report Progress, row func(k, v []byte) error) error {
 		return fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
 	told := &progress{total: int64(size), report: report}
-	var k, v []byte
 	for {
-		if k, err = in.part(k); err == nil && len(k) > 0 {
-			v, err = in.part(v)
-		}
-		if err != nil {
-			return fmt.Errorf("%w: %w", ErrUnreadable, err)
-		}
-		if len(k) == 0 {
-			if err := in.end(); err != nil {
-				return fmt.Errorf("%w: %w", ErrUnreadable, err)
-			}
+		k, v, err := in.row()
+		if err == io.EOF {
 			return nil
+		} else if err != nil {
+			return fmt.Errorf("%w: %w", ErrUnreadable, err)
 		}
 		if err := row(k, v); err != nil {
 			return err
@@ -124,6 +126,25 @@ type summed struct {
 	h       hash.Hash
 	z       *zstd.Decoder // to be closed
 	version byte
+	k, v    []byte // of the row that was read last
+}
+
+// row reads a row, valid until the next call. It returns io.EOF, unwrapped, when the last row was read and the checksum
+// is right.
+func (s *summed) row() (k, v []byte, err error) {
+	if s.k, err = s.part(s.k); err == nil && len(s.k) > 0 {
+		s.v, err = s.part(s.v)
+	}
+	switch {
+	case err != nil:
+		return nil, nil, fmt.Errorf("rows: %w", err)
+	case len(s.k) > 0:
+		return s.k, s.v, nil
+	}
+	if err := s.end(); err != nil {
+		return nil, nil, err
+	}
+	return nil, nil, io.EOF
 }
 
 // open reads the beginning of a stream of a kind.
@@ -139,7 +160,7 @@ func open(r io.Reader, magic, kind string) (*summed, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &summed{bufio.NewReaderSize(z, 64<<10), sha256.New(), z, head[len(magic)]}, nil
+	return &summed{Reader: bufio.NewReaderSize(z, 64<<10), h: sha256.New(), z: z, version: head[len(magic)]}, nil
 }
 
 // Read implements io.Reader.

@@ -2,6 +2,7 @@ package snapshot_test
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -50,7 +51,7 @@ func records(t *testing.T, head snapshot.Head, n int) []byte {
 			}
 		}
 		return nil
-	})
+	}, func(row func(k, v []byte) error) error { return row([]byte("a key"), []byte("a value")) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,8 +66,8 @@ func readsRange(stream []byte) (head snapshot.Head, n int, err error) {
 	defer r.Close()
 	for {
 		rec, at, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return r.Head, n, nil
+		if err == io.EOF {
+			break
 		}
 		if err != nil {
 			return head, n, err
@@ -76,6 +77,13 @@ func readsRange(stream []byte) (head snapshot.Head, n int, err error) {
 		}
 		n++
 	}
+	if k, v, err := r.Row(); err != nil || string(k) != "a key" || string(v) != "a value" {
+		return head, n, cmp.Or(err, fmt.Errorf("row %q is %q", k, v))
+	}
+	if _, _, err := r.Row(); err != io.EOF {
+		return head, n, cmp.Or(err, errors.New("a row too many"))
+	}
+	return r.Head, n, nil
 }
 
 // TestStreams: what was written is read, and a stream that ends early, goes on, or has another bit is refused under its own name.

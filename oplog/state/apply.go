@@ -12,21 +12,59 @@ import (
 // stop: its disk is broken or a record is from a newer version. A disk without room is an error as well, and the same
 // batch may be tried again.
 func (s *State) Apply(batch []oplog.Record) (out []oplog.Outcome, err error) {
-	return s.apply(batch, false)
+	return s.apply(batch, nil, false)
 }
 
-// apply is Apply, or, when it is a trial, ends before the commit with errTried.
-func (s *State) apply(batch []oplog.Record, trial bool) (out []oplog.Outcome, err error) {
-	g, err := s.pin()
+// apply is Apply, or, when it is a trial, ends before the commit with errTrial. With erased it passes over entries that were erased from
+// their records, and adds their databases with the first such record.
+func (s *State) apply(batch []oplog.Record, erased map[oplog.DB]oplog.Index, trial bool) (out []oplog.Outcome, err error) {
+	err = s.change(func(t *txn, next *mark) (err error) {
+		var doing *oplog.Outcome // the entry under way
+		defer func() {
+			if p := recover(); p != nil {
+				err = faultOf(doing, p)
+			}
+		}()
+		t.erased = erased
+		for _, r := range batch {
+			if r.Index <= next.Index {
+				continue
+			}
+			if s.skips(r) {
+				next.Index, next.Term = r.Index, r.Term
+				t.skip(r, next)
+				continue
+			}
+			o, err := s.applyRecord(t, r, next, &doing)
+			if err != nil {
+				return err
+			}
+			out = append(out, o...)
+		}
+		t.writeCounts(func(db oplog.DB) bool { return t.databaseRow(db) != nil })
+		s.trim(t, next)
+		if trial {
+			return errTrial
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
+	return out, nil
+}
+
+// change writes to the state in one batch of the store, of which nothing stays when f fails.
+func (s *State) change(f func(t *txn, next *mark) error) (err error) {
+	g, err := s.pin()
+	if err != nil {
+		return err
+	}
 	defer g.unpin()
 	next := s.mark()
-	var doing *oplog.Outcome // the entry under way
 	defer func() {
 		if p := recover(); p != nil {
-			out, err = nil, faultOf(doing, p)
+			err = damageOf(p)
 		}
 		if err != nil {
 			clear(s.joins) // some may be of what was not committed
@@ -37,30 +75,13 @@ func (s *State) apply(batch []oplog.Record, trial bool) (out []oplog.Outcome, er
 	t := newTxn(b)
 	t.b, t.sum, t.known, t.expiry, t.joins = b, next.Sum, s.expiry, map[oplog.DB]uint64{}, s.joins
 	t.counters, t.namespaces = map[oplog.DB]*oplog.Stats{}, map[place]oplog.Counts{}
-	for _, r := range batch {
-		if r.Index <= next.Index {
-			continue
-		}
-		if s.skips(r) {
-			next.Index, next.Term = r.Index, r.Term
-			t.skip(r, &next)
-			continue
-		}
-		o, err := s.applyRecord(t, r, &next, &doing)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, o...)
-	}
-	t.writeCounts(func(db oplog.DB) bool { return t.databaseRow(db) != nil })
-	s.trim(t, &next)
-	if trial {
-		return nil, errTrial
+	if err := f(t, &next); err != nil {
+		return err
 	}
 	next.Sum = t.sum
 	t.putMark(next)
 	if err := b.Commit(); err != nil {
-		return nil, fmt.Errorf("apply: commit: %w", damage(err))
+		return fmt.Errorf("apply: commit: %w", damage(err))
 	}
 	for db, from := range t.expiry {
 		if s.expiry[db] = from; from == 0 {
@@ -68,7 +89,7 @@ func (s *State) apply(batch []oplog.Record, trial bool) (out []oplog.Outcome, er
 		}
 	}
 	s.advance(next, t)
-	return out, nil
+	return nil
 }
 
 var statsKey = []byte("counters")
@@ -90,6 +111,13 @@ func (s *State) applyRecord(t *txn, r oplog.Record, next *mark, doing **oplog.Ou
 	out := make([]oplog.Outcome, len(bodies))
 	kept := retained{extent: extent{HLC: h, Entries: len(bodies)}, Check: oplog.SumOf(bodies)}
 	for i, body := range bodies {
+		if db, gone := oplog.Erased(body); gone && t.erased != nil {
+			if _, known := t.erased[db]; !known {
+				t.erased[db] = r.Index
+			}
+			next.Last = h.Add(uint32(i))
+			continue
+		}
 		e, err := oplog.DecodeEntry(body)
 		if err != nil {
 			return nil, fmt.Errorf("record %d entry %d: %w", r.Index, i, err)

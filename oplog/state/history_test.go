@@ -64,6 +64,8 @@ func historyOf(t *rapid.T, n, world int) []oplog.Record {
 			return &oplog.Alias{Namespace: id("ns"), Alias: id("e"), Canonical: id("e"), At: at}
 		case 12:
 			return &oplog.Unrelate{ID: id("edge"), At: at}
+		case 18:
+			return &oplog.Partition{At: oplog.Index(rapid.IntRange(0, 80).Draw(t, "learned")), Partitions: oplog.Partitions{Dim: rapid.SampledFrom([]uint32{0, 8}).Draw(t, "dim")}}
 		case 13:
 			return &oplog.Abandon{Before: at - 50, Max: 2, At: at}
 		default:
@@ -75,6 +77,12 @@ func historyOf(t *rapid.T, n, world int) []oplog.Record {
 		for range rapid.IntRange(1, 3).Draw(t, "coalesced") {
 			if rapid.IntRange(0, 7).Draw(t, "control") == 0 {
 				entries = append(entries, oplog.Entry{Node: 1, Ops: []oplog.Op{rapid.SampledFrom([]oplog.Op{&oplog.CreateDB{Name: "other", At: at}, &oplog.DropDB{Name: "other", At: at}, &oplog.Erase{At: at}}).Draw(t, "of databases")}})
+				continue
+			}
+			if rapid.IntRange(0, 15).Draw(t, "purge") == 0 {
+				e := oplog.Entry{Node: 1, DB: rapid.SampledFrom([]oplog.DB{1, 2, 3}).Draw(t, "database")}
+				e.Ops = []oplog.Op{&oplog.Purge{Before: oplog.Time(rapid.IntRange(0, int(at)+1).Draw(t, "before")), At: at}, &oplog.Audit{By: "x", What: "purge", At: at}}
+				entries = append(entries, e)
 				continue
 			}
 			e := oplog.Entry{Node: 1, DB: rapid.SampledFrom([]oplog.DB{1, 1, 1, 2, 3}).Draw(t, "database"), Key: rapid.SampledFrom([]string{"", "", "k1", "k2"}).Draw(t, "key")}

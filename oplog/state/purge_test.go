@@ -2,6 +2,8 @@ package state
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/oplog/snapshot"
 )
 
 // TestPurgeLeavesNoWord: of what a memory said, and of all that was made of it, no row holds a word after a purge, the window of the log
@@ -17,47 +20,81 @@ func TestPurgeLeavesNoWord(t *testing.T) {
 	t.Parallel()
 	for name, keys := range map[string]*seal.Ring{"plain": nil, "encrypted": seal.Ephemeral([]seal.Master{seal.NewMaster()})} {
 		t.Run(name, func(t *testing.T) {
-			s := mustOpenSealed(t, filepath.Join(t.TempDir(), "state"), keys)
+			dir := t.TempDir()
+			s, restored := mustOpenSealed(t, filepath.Join(dir, "state"), keys), mustOpenSealed(t, filepath.Join(dir, "restored"), keys)
 			defer s.Close()
-			mustApply(t, s, marked()...)
-			rows := func() string {
+			defer restored.Close()
+			history, half := marked(), oplog.Index(5)
+			mustApply(t, s, history[:half]...)
+			must(t, restored.Restore(snapshotOf(t, s), nil))
+			mustApply(t, s, history[half:]...)
+			rows := func(s *State) string {
 				var b bytes.Buffer
-				if err := s.Read(func(v *View) error {
+				must(t, s.Read(func(v *View) error {
 					return v.rows(func(k, val []byte) error { b.Write(k); b.Write(val); return nil })
-				}); err != nil {
-					t.Fatal(err)
-				}
+				}))
 				return b.String()
 			}
-			if n := strings.Count(strings.ToLower(rows()), "zyx"); n < 30 {
-				t.Fatalf("the word is there %d times: what is looked for was not written", n)
+			if n, half := strings.Count(strings.ToLower(rows(s)), "zyx"), strings.Count(strings.ToLower(rows(restored)), "zyx"); n < 30 || half < 10 {
+				t.Fatalf("the word is there %d times, and %d times in the backup: what is looked for was not written", n, half)
 			}
 			mustApply(t, s, record(20, []oplog.Entry{{DB: 1, Ops: []oplog.Op{&oplog.Purge{Before: 100, At: 200}}}}),
 				record(21, []oplog.Entry{{DB: 1, Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: "later", Text: "after", Created: 150}}}}}))
-			left := rows()
-			for at := strings.Index(strings.ToLower(left), "zyx"); at >= 0; at = -1 {
-				t.Errorf("left: %q", left[max(0, at-200):min(len(left), at+100)])
+			var log bytes.Buffer
+			must(t, s.Read(func(v *View) error { return v.WriteRange(&log, half) }))
+			left := map[string]string{"state": rows(s), "backup of the log": rangeOf(t, log.Bytes())}
+			if done, err := restored.ApplyRange(&log, upTo(21)); err != nil || !done.Whole || restored.Point() != s.Point() {
+				t.Errorf("restored: %+v, %v", done, err)
 			}
-			for _, stays := range []string{"Kept", "kept text", "kept-key"} {
-				if !strings.Contains(left, stays) {
-					t.Errorf("%q is gone", stays)
+			left["restored state"] = rows(restored)
+			for where, left := range left {
+				for at := strings.Index(strings.ToLower(left), "zyx"); at >= 0; at = -1 {
+					t.Errorf("left in the %s: %q", where, left[max(0, at-200):min(len(left), at+100)])
+				}
+				for _, stays := range []string{"Kept", "kept text", "kept-key"} {
+					if !strings.Contains(left, stays) {
+						t.Errorf("%q is gone from the %s", stays, where)
+					}
 				}
 			}
-			if err := s.Verify(); err != nil {
-				t.Error(err)
-			}
-			if err := s.Read(func(v *View) error {
+			must(t, errors.Join(s.Verify(), restored.Verify()))
+			must(t, s.Read(func(v *View) error {
 				if v.Purged() != 20 {
 					t.Errorf("purged at %d", v.Purged())
 				}
 				if st := v.Stats(1); st.Entities != 1 || st.OpenConflicts != 0 || st.PendingTriggers != 0 || st.Claims != 0 || st.Active != 2 {
 					t.Errorf("counters: %+v", st)
 				}
-				return oneInWindow(t, v, 5)
-			}); err != nil {
-				t.Fatal(err)
-			}
+				return oneInWindow(t, v)
+			}))
 		})
+	}
+}
+
+// rangeOf is what a range holds: the entries of its records, and its rows.
+func rangeOf(t *testing.T, b []byte) string {
+	t.Helper()
+	r, err := snapshot.ReadRange(bytes.NewReader(b))
+	must(t, err)
+	defer r.Close()
+	var held bytes.Buffer
+	for {
+		rec, _, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		must(t, err)
+		_, bodies, err := oplog.DecodeRecord(rec.Data)
+		must(t, err)
+		held.Write(bytes.Join(bodies, nil))
+	}
+	for {
+		k, v, err := r.Row()
+		if err == io.EOF {
+			return held.String()
+		}
+		must(t, err)
+		held.Write(append(bytes.Clone(k), v...))
 	}
 }
 

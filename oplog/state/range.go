@@ -1,7 +1,11 @@
 package state
 
 import (
+	"encoding/hex"
+	"fmt"
 	"io"
+	"maps"
+	"slices"
 
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/snapshot"
@@ -16,18 +20,188 @@ func (s *State) Point() Point { return s.mark().Point }
 // Point is the view's.
 func (v *View) Point() Point { return v.mark().Point }
 
-// WriteRange streams the records after since, up to the view. There is no range over a purge: it lacks entries that
-// were erased, and what it would be added to has what was purged.
+// WriteRange streams the records after since, up to the view.
+//
+// A range leads over purges and holds nothing that they erased: it has no entry of a database that was purged after
+// since, and the rows of that database, as the view has them, behind the records. Rows of the control plane come with
+// them, because entries of a database may write there as well.
 func (v *View) WriteRange(w io.Writer, since oplog.Index) error {
 	if since > v.mark().Index {
 		return oplog.Errorf(oplog.Invalid, "the log ends at %d, before %d", v.mark().Index, since)
-	} else if _, trimmed := v.Trimmed(); trimmed && since+1 < v.begins() || since < v.Purged() {
+	} else if _, trimmed := v.Trimmed(); trimmed && since+1 < v.begins() {
 		return ErrTrimmed
+	}
+	purges, purged, erased := v.Purges(), v.Purged() > since, map[oplog.DB]bool{}
+	lacks := func(db oplog.DB) bool {
+		if !erased[db] && purges.of(db) > since {
+			erased[db] = true
+		}
+		return erased[db]
 	}
 	head := snapshot.Head{Since: since, Index: v.mark().Index, Term: v.mark().Term, Hash: v.mark().Sum}
 	return snapshot.WriteRange(w, head, func(record func(oplog.Index, oplog.HLC, []byte) error) error {
-		return v.records(since+1, func(at oplog.Index, r *retained, data []byte, _ [][]byte) (bool, error) {
+		return v.records(since+1, func(at oplog.Index, r *retained, data []byte, bodies [][]byte) (bool, error) {
+			for _, b := range bodies {
+				if db, gone := oplog.Erased(b); gone {
+					erased[db] = true // the purge may be newer than the view
+				}
+			}
+			if purged || len(erased) > 0 {
+				left, err := oplog.EraseEntries(data, lacks)
+				if err != nil {
+					return false, fmt.Errorf("record %d: %w", at, err)
+				}
+				if left != nil {
+					data = left
+				}
+			}
 			return true, record(at, r.HLC, data)
 		})
-	})
+	}, func(row func(k, v []byte) error) error { return v.settled(erased, row) })
+}
+
+// settled walks the rows behind the records of a range: of databases whose entries it lacks, of the control plane, and
+// of dropped databases. The steps that erase a dropped database are as large as there are rows before them, so they
+// differ where entries are missing.
+func (v *View) settled(erased map[oplog.DB]bool, row func(k, v []byte) error) error {
+	if len(erased) == 0 {
+		return nil
+	}
+	dbs := append(slices.Collect(maps.Keys(erased)), v.dropped()...)
+	slices.Sort(dbs)
+	for _, db := range slices.Compact(append([]oplog.DB{0}, dbs...)) {
+		for k, val := range v.walk(replicated(db), false) {
+			if err := row(k, val); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// dropped lists the dropped databases that still have rows.
+func (t *txn) dropped() (dbs []oplog.DB) {
+	for k := range t.scan(tDropped, 0, nil) {
+		dbs = append(dbs, oplog.DB(beUint64(k)))
+	}
+	return dbs
+}
+
+// replicated is the span of a database's rows that are part of the Sum.
+func replicated(db oplog.DB) span {
+	return span{lower: appendRow(nil, 0, db, nil), upper: appendRow(nil, tMeta, db, nil)}
+}
+
+// Replayed says how far a range was applied.
+type Replayed struct {
+	Whole bool        // to its end, and the Sum is the one that the range names
+	End   oplog.Index // the range's last record
+
+	// Erased has the databases whose entries were missing on the way, and the first record that lacks one. Their rows
+	// are wrong unless the range was applied to its end.
+	Erased map[oplog.DB]oplog.Index
+}
+
+// ApplyRange applies the records of a range in order, up to the first that upTo does not accept. It is for a state that
+// is being restored: after an error the state is unusable.
+func (s *State) ApplyRange(in io.Reader, upTo func(oplog.Index, oplog.Time) bool) (done Replayed, err error) {
+	r, err := snapshot.ReadRange(in)
+	if err != nil {
+		return done, err
+	}
+	defer r.Close()
+	if own := s.Point().Index; r.Since > own {
+		return done, fmt.Errorf("%w: it begins after %d, the state is at %d", snapshot.ErrRange, r.Since, own)
+	}
+	done.End, done.Erased = r.Index, map[oplog.DB]oplog.Index{}
+	var batch []oplog.Record
+	var last oplog.Time
+	for end := false; !end; {
+		rec, at, err := r.Next()
+		switch {
+		case err == io.EOF: // itself: one that is wrapped is of a range that is cut short
+			end, done.Whole = true, true
+			if upTo(r.Index, last) { // the log's own bookkeeping is not in the range: an empty record moves the state over it
+				batch = append(batch, oplog.Record{Index: r.Index, Term: r.Term})
+			}
+		case err != nil:
+			return done, err
+		case !upTo(rec.Index, at):
+			end = true
+		default:
+			batch, last = append(batch, rec), at
+		}
+		if end || len(batch) == rangeBatch {
+			if _, err := s.apply(batch, done.Erased, false); err != nil {
+				return done, err
+			}
+			batch = batch[:0]
+		}
+	}
+	if !done.Whole {
+		return done, nil
+	}
+	if err := s.settle(r); err != nil {
+		return done, err
+	}
+	if got := s.Point().Sum; got != r.Hash {
+		return done, fmt.Errorf("%w: the hash of the state is %s, the log has %s", snapshot.ErrRange, got, hex.EncodeToString(r.Hash[:]))
+	}
+	return done, nil
+}
+
+// The bounds of one batch of a range: of records, and of bytes of rows.
+const (
+	rangeBatch = 256
+	rangeBytes = 4 << 20
+)
+
+// settle reads the rows behind a range's records and replaces those of their databases, and of dropped ones.
+func (s *State) settle(r *snapshot.Range) error {
+	k, v, err := r.Row()
+	of := oplog.DB(0) // the database of the row before; its old rows are gone
+	for first := true; err == nil; first = false {
+		if cerr := s.change(func(t *txn, _ *mark) error {
+			if first {
+				for _, db := range append(t.dropped(), of) {
+					t.wipe(db)
+				}
+			}
+			for size := 0; err == nil && size < rangeBytes; k, v, err = r.Row() {
+				table, db, key, ok := rowOf(k)
+				if !ok || table >= tMeta {
+					return fmt.Errorf("%w: row %x", snapshot.ErrRange, k)
+				}
+				if db != of {
+					t.wipe(db)
+					of = db
+				}
+				t.replace(table, db, key, nil, v, true)
+				size += len(k) + len(v)
+			}
+			return nil
+		}); cerr != nil {
+			return cerr
+		}
+	}
+	if err != io.EOF {
+		return err
+	}
+	return nil
+}
+
+// wipe removes the rows of a database.
+func (t *txn) wipe(db oplog.DB) {
+	all := replicated(db)
+	for row, val := range t.walk(all, false) {
+		table, _, key, _ := rowOf(row)
+		t.sum.sub(element(table, db, key, val))
+	}
+	if err := t.b.DeleteRange(all.lower, all.upper); err != nil {
+		failDisk(0, db, err)
+	}
+	t.stale = true
+	clear(t.expiry)
+	clear(t.joins)
+	clear(t.databases)
 }

@@ -35,7 +35,7 @@ func (t *txn) skip(r oplog.Record, next *mark) {
 
 // Try says what Apply would answer, and changes nothing.
 func (s *State) Try(batch []oplog.Record) error {
-	_, err := s.apply(batch, true)
+	_, err := s.apply(batch, nil, true)
 	if errors.Is(err, errTrial) {
 		return nil
 	}

@@ -21,9 +21,10 @@ type txn struct {
 	namespaces map[place]oplog.Counts       // what the batch changes
 	known      map[oplog.DB]uint64          // State's expiry, and what the batch changes of it: 0 forgets what was known
 	expiry     map[oplog.DB]uint64
-	databases  map[oplog.DB][]byte // rows of databases, which every entry reads, as far as asked
-	stale      []oplog.DB          // databases of which a row was written that a Current has
-	joins      map[place][]byte    // see State
+	databases  map[oplog.DB][]byte      // rows of databases, which every entry reads, as far as asked
+	stale      []oplog.DB               // databases of which a row was written that a Current has
+	joins      map[place][]byte         // see State
+	erased     map[oplog.DB]oplog.Index // see State.apply
 
 	row   []byte // of the key that is read or written
 	value []byte // of the row that is written

@@ -4,29 +4,26 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/seal"
-	"github.com/cairndb/cairn/oplog/snapshot"
 	"github.com/cairndb/cairn/oplog/state"
 )
 
 // A Target says how far to restore; the zero value means all there is. Index and Time are inclusive: what is later
 // stays out.
 type Target struct {
-	Index oplog.Index
-	Time  oplog.Time
+	Index    oplog.Index
+	Time     oplog.Time
+	Database string // the only database that is needed; others may lack what a purge erased
 }
-
-// applyBatch is how many records share a transaction.
-const applyBatch = 256
 
 // Restore builds the state of a directory's newest chain that reaches the target, in a new file at path, and checks it:
 // the state's own hash, and after each range that is applied wholly the hash that the range says. An existing file is
@@ -168,54 +165,41 @@ func (u until) Read(p []byte) (int, error) {
 // applyFile applies a range, all of it or up to the target; more is false when the target is reached.
 func applyFile(ctx context.Context, st *state.State, f File, to Target, keys *seal.Ring) (more bool, err error) {
 	err = readFile(ctx, f.Path, keys, func(in io.Reader) error {
-		r, err := snapshot.ReadRange(in)
-		if err != nil {
-			return err
+		done, err := st.ApplyRange(in, func(at oplog.Index, hlc oplog.Time) bool {
+			return (to.Index == 0 || at <= to.Index) && (to.Time == 0 || hlc <= to.Time)
+		})
+		if more = done.Whole; err == nil && !more {
+			err = to.lacks(st, done)
 		}
-		defer r.Close()
-		if r.Since > st.Point().Index {
-			return fmt.Errorf("%w: it begins after %d, the state is at %d", snapshot.ErrRange, r.Since, st.Point().Index)
-		}
-		var batch []oplog.Record
-		flush := func() error {
-			if len(batch) == 0 {
-				return nil
+		return err
+	})
+	return more, err
+}
+
+// ErrPurged says that a range lacks entries on the way to the target: a purge erased them before the range was written.
+var ErrPurged = errors.New("a purge erased entries on the way there")
+
+// lacks returns ErrPurged when a range that was applied up to the target lacks entries that the target needs.
+func (to Target) lacks(st *state.State, done state.Replayed) error {
+	first, names := oplog.Index(0), []string(nil)
+	err := st.Read(func(v *state.View) error {
+		for id, at := range done.Erased {
+			d, _ := v.Database(id)
+			if to.Database != "" && d.Name != to.Database {
+				continue
 			}
-			_, err := st.Apply(batch)
-			batch = batch[:0]
-			return err
-		}
-		for {
-			rec, at, err := r.Next()
-			if err == io.EOF { // itself: one that is wrapped is of a range that is cut short
-				more = true
-				break
+			if first == 0 || at < first {
+				first = at
 			}
-			if err != nil {
-				return err
-			}
-			if to.Index != 0 && rec.Index > to.Index || to.Time != 0 && at > to.Time {
-				return flush()
-			}
-			if batch = append(batch, rec); len(batch) == applyBatch {
-				if err := flush(); err != nil {
-					return err
-				}
-			}
-		}
-		// The log's own bookkeeping is not in the range: an empty record brings the state to its end.
-		if to.Index == 0 || r.Index <= to.Index {
-			batch = append(batch, oplog.Record{Index: r.Index, Term: r.Term})
-		}
-		if err := flush(); err != nil {
-			return err
-		}
-		if got := st.Point().Sum; got != r.Hash {
-			return fmt.Errorf("%w: the hash of the state is %s, the log has %s", snapshot.ErrRange, got, hex.EncodeToString(r.Hash[:]))
+			names = append(names, cmp.Or(d.Name, fmt.Sprint("number ", id)))
 		}
 		return nil
 	})
-	return more, err
+	if err != nil || first == 0 {
+		return err
+	}
+	slices.Sort(names)
+	return fmt.Errorf("%w: this file has no entries of %s; ask for index %d, or for index %d or earlier", ErrPurged, strings.Join(names, ", "), done.End, first-1)
 }
 
 // Report is what Verify found.
