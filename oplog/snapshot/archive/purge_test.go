@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/oplog/store/storetest"
 )
 
 // TestAChainLeadsOverAPurge: ranges go on over a purge. Its database cannot be restored to a point inside the range
@@ -25,8 +27,8 @@ func TestAChainLeadsOverAPurge(t *testing.T) {
 			said := map[oplog.DB][]string{}
 			say := func(db oplog.DB) {
 				rid := fmt.Sprint("m", w.at)
-				w.apply(oplog.Entry{Node: 1, DB: db, Ops: []oplog.Op{&oplog.Remember{RID: rid, Text: "text " + rid, Created: oplog.Time(w.at)}}})
-				said[db] = append(said[db], "text "+rid)
+				w.apply(oplog.Entry{Node: 1, DB: db, Ops: []oplog.Op{&oplog.Remember{RID: rid, Text: "text " + rid + ".", Created: oplog.Time(w.at)}}})
+				said[db] = append(said[db], "text "+rid+".")
 			}
 			w.apply(oplog.Entry{Node: 1, Ops: []oplog.Op{&oplog.CreateDB{Name: "other", At: 1}}})
 			var ends []oplog.Index
@@ -40,6 +42,7 @@ func TestAChainLeadsOverAPurge(t *testing.T) {
 			say(1)
 			kept := len(said[2])
 			w.apply(oplog.Entry{Node: 1, DB: 1, Ops: []oplog.Op{&oplog.Purge{Before: oplog.Time(w.at), At: oplog.Time(w.at)}}})
+			purged := said[1]
 			said[1] = nil
 			say(1)
 			point := w.at
@@ -48,9 +51,10 @@ func TestAChainLeadsOverAPurge(t *testing.T) {
 			say(1)
 			put(ends[2])
 
+			scratch := t.TempDir()
 			restore := func(to Target) (*state.State, error) {
 				t.Helper()
-				path := filepath.Join(t.TempDir(), "state")
+				path := filepath.Join(scratch, fmt.Sprint(to))
 				if _, err := Restore(t.Context(), dir, path, to, keys); err != nil {
 					return nil, err
 				}
@@ -76,6 +80,13 @@ func TestAChainLeadsOverAPurge(t *testing.T) {
 			}
 			want(all, 1, said[1])
 			want(all, 2, said[2])
+			storetest.Files(t, scratch, func(path string, held []byte) {
+				for _, text := range purged {
+					if bytes.Contains(held, []byte(text)) {
+						t.Errorf("%s holds %q", path, text)
+					}
+				}
+			})
 			for _, to := range []Target{{Index: point}, {Index: point, Database: "default"}, {Time: oplog.Time((w.ms - 2500) * 1000)}} {
 				_, err := restore(to)
 				if !errors.Is(err, ErrPurged) || !strings.Contains(err.Error(), fmt.Sprintf("no entries of default; ask for index %d, or for index %d or earlier", ends[2], ends[1]+1)) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -58,16 +59,21 @@ func Restore(ctx context.Context, dir, path string, to Target, keys *seal.Ring) 
 	if err := restoreState(ctx, st, chain[0], keys); err != nil {
 		return at, err
 	}
+	var purged []oplog.DB
 	for _, f := range chain[1:] {
-		more, err := applyFile(ctx, st, f, to, keys)
+		done, err := applyFile(ctx, st, f, to, keys)
 		if err != nil {
 			return at, err
 		}
-		if !more {
+		purged = slices.AppendSeq(purged, maps.Keys(done.Erased))
+		if !done.Whole {
 			break
 		}
 	}
-	return st.Point(), nil
+	if len(purged) > 0 { // files hold the rows that were replaced until they are merged
+		err = st.Compact(ctx, purged, false, 0)
+	}
+	return st.Point(), err
 }
 
 // checkTarget says whether a chain leads to the target. Without an index it is to lead as far as there are files: one that ends at a
@@ -162,18 +168,18 @@ func (u until) Read(p []byte) (int, error) {
 	return u.r.Read(p)
 }
 
-// applyFile applies a range, all of it or up to the target; more is false when the target is reached.
-func applyFile(ctx context.Context, st *state.State, f File, to Target, keys *seal.Ring) (more bool, err error) {
+// applyFile applies a range, all of it or up to the target.
+func applyFile(ctx context.Context, st *state.State, f File, to Target, keys *seal.Ring) (done state.Replayed, err error) {
 	err = readFile(ctx, f.Path, keys, func(in io.Reader) error {
-		done, err := st.ApplyRange(in, func(at oplog.Index, hlc oplog.Time) bool {
+		done, err = st.ApplyRange(in, func(at oplog.Index, hlc oplog.Time) bool {
 			return (to.Index == 0 || at <= to.Index) && (to.Time == 0 || hlc <= to.Time)
 		})
-		if more = done.Whole; err == nil && !more {
+		if err == nil && !done.Whole {
 			err = to.lacks(st, done)
 		}
 		return err
 	})
-	return more, err
+	return done, err
 }
 
 // ErrPurged says that a range lacks entries on the way to the target: a purge erased them before the range was written.
