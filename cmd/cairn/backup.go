@@ -30,7 +30,8 @@ func (a *app) backup() *cobra.Command {
 		Long: `Back a running cluster up into a directory: all databases, consistent at one index of the log. Writes go on meanwhile.
 
 The first backup in a directory is the whole state; each later one is the log since the one before, or the whole state
-again with --full or when the log no longer holds what followed. When a download is interrupted, run the command again: it
+again with --full or when the log no longer holds what followed. After a purge, the next one has all rows of the purged
+database in place of its log; purged text is in no backup made after the purge. When a download is interrupted, run the command again: it
 resumes. Files have checksums and get their names when they are complete. "cairn backup verify" restores them into a
 scratch state and compares hashes; "cairn restore" restores them, up to any index or time they hold. Needs a token with scope admin.
 

@@ -18,6 +18,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/config"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
@@ -227,5 +228,80 @@ func TestADownloadGoesOnWhereItBroke(t *testing.T) {
 	}
 	if got := jsonOf[restored](t, "backup", "verify", backups); got.Hash != done.Hash {
 		t.Errorf("verify: %+v, backup: %+v", got, done)
+	}
+}
+
+// TestAnIncrementalBackupLeadsOverAPurge: the backup after a purge is incremental and has no purged text. The chain
+// restores the cluster as it was, without a byte of that text. Another database can be restored to a point inside.
+func TestAnIncrementalBackupLeadsOverAPurge(t *testing.T) {
+	suite.Full(t)
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("skipped in -short: many commands, each a process")
+	}
+	p, source := cairntest.StartDev(t)
+	backups := filepath.Join(t.TempDir(), "backups")
+	run := func(args ...string) string {
+		t.Helper()
+		out, code := cairntest.Run(t, args...)
+		if code != 0 {
+			t.Fatalf("cairn %s: exit %d, %s", strings.Join(args, " "), code, out)
+		}
+		return out
+	}
+	said := func(text, db string) { t.Helper(); run("remember", text, "--db", db, "--home", source) }
+	applied := func() (at oplog.Index) {
+		suite.Eventually(t, "a status", func() bool { s, ok := statusOf(t, p); at = oplog.Index(s.Applied); return ok })
+		return at
+	}
+	run("db", "create", "other", "--home", source)
+	said("Quixotelyn Vandermarck works at Zorblax Industries", "default")
+	said("the neighbour's first", "other")
+	jsonOf[backupDone](t, "backup", "--to", backups, "--home", source)
+	said("Quixotelyn moves to Lisbon", "default")
+	said("the neighbour's second", "other")
+	var purged api.Purged
+	tg := cli.Target{Endpoints: []string{p.Line.HTTP}, TokenFile: filepath.Join(source, "token"), Timeout: time.Minute}
+	if err := tg.GetOnce(t.Context(), "POST", p.Line.HTTP+"/v1/admin/purge", map[string]any{"before": time.Now().Add(time.Minute).UTC().Format(time.RFC3339)}, &purged); err != nil || purged.Count != 2 {
+		t.Fatalf("purge: %+v, %v", purged, err)
+	}
+	said("what is said after the purge", "default")
+	point := applied()
+	said("the neighbour's third", "other")
+	done := jsonOf[backupDone](t, "backup", "--to", backups, "--home", source)
+	if found := findMarked(t, backups); done.Since == 0 || len(found) != 1 || strings.Contains(found[0], filepath.Base(done.Path)) {
+		t.Fatalf("the backup behind the purge is %+v; the purged word is in %v", done, found)
+	}
+	if out := run("backup", "verify", backups); !strings.Contains(out, fmt.Sprintf("2 files restore to index %d, state %s", done.Index, done.Hash)) {
+		t.Errorf("verify: %s", out)
+	}
+
+	into := filepath.Join(t.TempDir(), "into")
+	if got := jsonOf[restored](t, "restore", "--from", backups, "--home", into); got.Index != done.Index || got.Hash != done.Hash {
+		t.Errorf("restored %+v; the backup is %+v", got, done)
+	}
+	if found := findMarked(t, into); len(found) != 0 {
+		t.Errorf("the restored home holds the purged word in %v", found)
+	}
+	q := cairntest.StartDevIn(t, into)
+	for _, db := range []string{"default", "other"} {
+		if got, want := run("export", db, "--home", into), run("export", db, "--home", source); got != want || want == "" {
+			t.Errorf("%s:\n%s\nwant:\n%s", db, got, want)
+		}
+	}
+	if err := q.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if found := findMarked(t, into); len(found) != 0 {
+		t.Errorf("after a run, the restored home holds the purged word in %v", found)
+	}
+
+	c := cairntest.Command(t.Context(), "restore", "--from", backups, "--home", filepath.Join(t.TempDir(), "inside"), "--at", fmt.Sprint(point))
+	if out, err := c.CombinedOutput(); err == nil || !strings.Contains(string(out), fmt.Sprintf("no entries of default; ask for index %d", done.Index)) || !strings.Contains(string(out), "--database") {
+		t.Errorf("a point behind the purge: %v, %s", err, out)
+	}
+	run("restore", "--from", backups, "--database", "other", "--into", "again", "--at", fmt.Sprint(point), "--home", source)
+	if out := run("export", "again", "--home", source); !strings.Contains(out, "first") || !strings.Contains(out, "second") || strings.Contains(out, "third") {
+		t.Errorf("the other database at that point: %s", out)
 	}
 }

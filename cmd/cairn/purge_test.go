@@ -17,6 +17,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/snapshot/snapshottest"
 	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/oplog/store/storetest"
 	"github.com/cairndb/cairn/oplog/suite"
@@ -26,13 +27,15 @@ import (
 // purgedWord is of a text that is purged; the extractor takes the name for an entity.
 const purgedWord = "quixotelyn"
 
-// findMarked names the files under a directory that hold the marked word in any case of its letters. Snapshots are compressed: they are
-// restored, and what that makes is looked at.
+// findMarked names the files under a directory that hold the marked word in any case of its letters. Snapshots and ranges
+// of the log are compressed: it restores a snapshot and searches the files, and searches the entries and rows of a range.
 func findMarked(t *testing.T, dir string) (found []string) {
 	t.Helper()
 	storetest.Files(t, dir, func(path string, held []byte) {
 		holds := bytes.Contains(bytes.ToLower(held), []byte(purgedWord))
-		if strings.HasSuffix(path, ".snap") || strings.HasSuffix(path, ".cairn") {
+		if strings.HasPrefix(filepath.Base(path), "log-") {
+			holds = bytes.Contains(bytes.ToLower(snapshottest.Range(t, bytes.NewReader(held))), []byte(purgedWord))
+		} else if strings.HasSuffix(path, ".snap") || strings.HasSuffix(path, ".cairn") {
 			holds = holds || len(findMarked(t, unpacked(t, path))) > 0
 		}
 		if holds {
@@ -135,6 +138,14 @@ func TestNoByteSurvivesAPurge(t *testing.T) {
 		}
 		return v
 	}
+	chain := filepath.Join(dir, "chain")
+	backup := func(to string) backupDone {
+		t.Helper()
+		return jsonOf[backupDone](t, "backup", "--endpoints", nodes[l].Line.HTTP, "--token", token, "--to", to)
+	}
+	if b := backup(chain); len(findMarked(t, chain)) != 1 {
+		t.Errorf("the backup before the purge does not hold it: %+v", b)
+	}
 	v := call("POST", "/v1/admin/purge", `{"before":"`+time.Now().Add(time.Minute).UTC().Format(time.RFC3339)+`"}`)
 	if held, _ := v["still_held_by"].([]any); v["purged"] != 5.0 || len(held) < 3 {
 		t.Errorf("the purge answers %v", v)
@@ -172,11 +183,12 @@ func TestNoByteSurvivesAPurge(t *testing.T) {
 		t.Errorf("a member that joined after the purge holds it in %v", found)
 	}
 	backups := filepath.Join(dir, "backups")
-	if out, code := cairntest.Run(t, "backup", "--endpoints", nodes[l].Line.HTTP, "--token", token, "--to", backups); code != 0 {
-		t.Fatalf("backup: exit %d, %s", code, out)
-	}
+	backup(backups)
 	if found := findMarked(t, backups); len(found) != 0 {
 		t.Errorf("a new backup holds it: %v", found)
+	}
+	if b := backup(chain); b.Since == 0 || len(findMarked(t, chain)) != 1 {
+		t.Errorf("the backup behind the one from before the purge holds it, or is a whole state: %+v", b)
 	}
 	for _, p := range nodes { // what memory held is written when a member stops
 		if err := p.Stop(); err != nil {

@@ -48,7 +48,8 @@ Into a live cluster (--database): the memories and relations of one database are
 import, with their ids, revisions and claims; sessions, other claims, what was forgotten and the log are not restored.
 
 --at restores up to an index of the log or a time, both inclusive, and leaves out what came later. Without it, everything is
-restored. A file that is missing between two others is an error.`,
+restored. A file that is missing between two others is an error. Inside a log range with a purge, --at restores only one
+of the other databases (--database); the error names the nearest indexes that restore all of them.`,
 		RunE: func(c *cobra.Command, _ []string) (err error) {
 			if r.from == "" {
 				return cli.Usage(errors.New("restore needs --from"))

@@ -58,7 +58,9 @@ func (s *State) advance(to mark, t *txn) {
 	defer s.at.Unlock()
 	s.m = to
 	for _, db := range t.stale {
-		delete(s.current, db)
+		if delete(s.current, db); db == 0 { // all that is said of databases
+			clear(s.current)
+		}
 	}
 	for db, counted := range t.counters {
 		if c, ok := s.current[db]; ok {

@@ -3,7 +3,6 @@ package state
 import (
 	"bytes"
 	"errors"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,7 +10,7 @@ import (
 
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/seal"
-	"github.com/cairndb/cairn/oplog/snapshot"
+	"github.com/cairndb/cairn/oplog/snapshot/snapshottest"
 )
 
 // TestPurgeLeavesNoWord: of what a memory said, and of all that was made of it, no row holds a word after a purge, the window of the log
@@ -42,7 +41,7 @@ func TestPurgeLeavesNoWord(t *testing.T) {
 				record(21, []oplog.Entry{{DB: 1, Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: "later", Text: "after", Created: 150}}}}}))
 			var log bytes.Buffer
 			must(t, s.Read(func(v *View) error { return v.WriteRange(&log, half) }))
-			left := map[string]string{"state": rows(s), "backup of the log": rangeOf(t, log.Bytes())}
+			left := map[string]string{"state": rows(s), "backup of the log": string(snapshottest.Range(t, bytes.NewReader(log.Bytes())))}
 			if done, err := restored.ApplyRange(&log, upTo(21)); err != nil || !done.Whole || restored.Point() != s.Point() {
 				t.Errorf("restored: %+v, %v", done, err)
 			}
@@ -68,33 +67,6 @@ func TestPurgeLeavesNoWord(t *testing.T) {
 				return oneInWindow(t, v)
 			}))
 		})
-	}
-}
-
-// rangeOf is what a range holds: the entries of its records, and its rows.
-func rangeOf(t *testing.T, b []byte) string {
-	t.Helper()
-	r, err := snapshot.ReadRange(bytes.NewReader(b))
-	must(t, err)
-	defer r.Close()
-	var held bytes.Buffer
-	for {
-		rec, _, err := r.Next()
-		if err == io.EOF {
-			break
-		}
-		must(t, err)
-		_, bodies, err := oplog.DecodeRecord(rec.Data)
-		must(t, err)
-		held.Write(bytes.Join(bodies, nil))
-	}
-	for {
-		k, v, err := r.Row()
-		if err == io.EOF {
-			return held.String()
-		}
-		must(t, err)
-		held.Write(append(bytes.Clone(k), v...))
 	}
 }
 

@@ -200,8 +200,8 @@ func (t *txn) wipe(db oplog.DB) {
 	if err := t.b.DeleteRange(all.lower, all.upper); err != nil {
 		failDisk(0, db, err)
 	}
-	t.stale = true
-	clear(t.expiry)
+	t.stale = append(t.stale, db)
+	t.expiry[db] = 0
 	clear(t.joins)
 	clear(t.databases)
 }
