@@ -67,7 +67,7 @@ func TestWritesSayTheirIndexOverTheWire(t *testing.T) {
 	wired := &cluster{t: c.t, nodes: c.nodes[l : l+1]}
 	for op, payload := range map[wire.Op]string{wire.OpRemember: `{"text":"raw"}`, wire.OpForget: `{"rid":"` + rid + `"}`} {
 		_, said := wired.frame(op, payload)
-		var got struct{ Index uint64 }
+		var got struct{ Index field.Token }
 		if err := json.Unmarshal([]byte(said), &got); err != nil || got.Index <= last {
 			t.Errorf("%s: %s", op, said)
 		}

@@ -27,7 +27,8 @@ func TestAChainLeadsOverAPurge(t *testing.T) {
 			said := map[oplog.DB][]string{}
 			say := func(db oplog.DB) {
 				rid := fmt.Sprint("m", w.at)
-				w.apply(oplog.Entry{Node: 1, DB: db, Ops: []oplog.Op{&oplog.Remember{RID: rid, Text: "text " + rid + ".", Created: oplog.Time(w.at)}}})
+				w.apply(oplog.Entry{Node: 1, DB: db, Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: rid, Text: "text " + rid + ".",
+					Created: oplog.Time(w.at)}}}})
 				said[db] = append(said[db], "text "+rid+".")
 			}
 			w.apply(oplog.Entry{Node: 1, Ops: []oplog.Op{&oplog.CreateDB{Name: "other", At: 1}}})
