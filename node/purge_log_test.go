@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node/home"
-	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/store/storetest"
 	"github.com/cairndb/cairn/oplog/suite"
 )
