@@ -38,7 +38,7 @@ var layers = []layer{
 	{"wire/ownhost", nil},
 	{"wire", []string{"wire/field", "wire/large"}},
 	{"wire/accept", nil},
-	{"wire/client", []string{"wire"}},
+	{"wire/client", []string{"wire", "wire/field"}},
 
 	{"oplog", nil},
 	{"oplog/damage", nil},
@@ -50,9 +50,10 @@ var layers = []layer{
 	{"oplog/store", []string{"oplog/damage", "oplog/seal"}},
 	{"oplog/store/storetest", nil},
 	{"oplog/snapshot", []string{"oplog"}},
+	{"oplog/snapshot/snapshottest", []string{"oplog", "oplog/snapshot"}},
 	{"oplog/state", []string{"oplog", "oplog/seal", "oplog/snapshot", "oplog/store", "oplog/syncwriter"}},
 	{"oplog/state/statetest", []string{"oplog", "oplog/state"}},
-	{"oplog/snapshot/archive", []string{"oplog", "oplog/seal", "oplog/snapshot", "oplog/state", "oplog/syncwriter"}},
+	{"oplog/snapshot/archive", []string{"oplog", "oplog/seal", "oplog/state", "oplog/syncwriter"}},
 
 	{"index/breaker", nil},
 	{"index/exact", nil},

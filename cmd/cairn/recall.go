@@ -19,10 +19,10 @@ import (
 )
 
 type recalled struct {
-	Results []hit       `json:"results"`
-	Total   int         `json:"total"`
-	Index   field.Token `json:"index"`
-	Lag     *float64    `json:"lag_seconds"` // null when the node heard no leader
+	Results []hit    `json:"results"`
+	Total   int      `json:"total"`
+	Index   uint64   `json:"index"`
+	Lag     *float64 `json:"lag_seconds"` // null when the node heard no leader
 
 	Considered    uint64 `json:"considered"`      // memories that were looked at
 	BelowMinScore uint64 `json:"below_min_score"` // of them, those that match and score less than --min-score
@@ -97,7 +97,7 @@ func (a *app) recall() *cobra.Command {
 
 func (a *app) printRecall(asJSON bool, results []wire.RecallResult, end wire.RecallEnd) error {
 	if asJSON {
-		out := recalled{Results: []hit{}, Total: end.Total, Index: end.Index, Lag: end.LagSeconds, Considered: end.Considered, BelowMinScore: end.BelowMinScore}
+		out := recalled{Results: []hit{}, Total: end.Total, Index: uint64(end.Index), Lag: end.LagSeconds, Considered: end.Considered, BelowMinScore: end.BelowMinScore}
 		for _, r := range results {
 			h := hit{r.RID, r.Score, r.Text, r.MemoryType, r.Namespace, instant(r.CreatedAt), json.RawMessage(r.Metadata), r.WhyRetrieved}
 			if len(h.Metadata) == 0 {
