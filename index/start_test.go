@@ -13,7 +13,7 @@ import (
 // and a crash, and every one answers as before, with what came last.
 func TestAStartOpensFew(t *testing.T) {
 	t.Parallel()
-	const dbs, most = 30, 8
+	const dbs, most = 14, 8
 	l := newLog(t)
 	for db := range oplog.DB(dbs) {
 		if db > 0 {
