@@ -176,6 +176,11 @@ func (x *Index) refresh(ctx context.Context, v *state.View, id oplog.DB, ops []o
 	if !ok {
 		return nil
 	}
+	if slices.ContainsFunc(ops, rebinds) {
+		x.mu.Lock()
+		delete(x.counted, id) // vectors of another embedder count from here on
+		x.mu.Unlock()
+	}
 	if x.leave(id, list) {
 		return nil
 	}

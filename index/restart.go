@@ -40,6 +40,9 @@ func (m *made) park(id oplog.DB, files databaseFiles) {
 // leave notes what an entry touched of an index that stays closed.
 func (m *made) leave(o oplog.Outcome) {
 	id := o.Entry.DB
+	if slices.ContainsFunc(o.Entry.Ops, rebinds) {
+		delete(m.counted, id)
+	}
 	came := touched{}
 	if came.add(o); len(came[id]) == 0 {
 		return

@@ -56,6 +56,15 @@ func (d *database) withVectors() (c vectorCount) {
 	return c
 }
 
+// rebinds says whether an operation is about a database's embedder or its vectors.
+func rebinds(op oplog.Op) bool {
+	switch op.(type) {
+	case *oplog.SetEmbedder, *oplog.Rebind, *oplog.Embed:
+		return true
+	}
+	return false
+}
+
 // countPassed counts the memories that pass a closed index by. What touches another memory than a new one may change the count either
 // way: then it is known no more, and who asks for it opens the index. mu of the index is held.
 func (x *Index) countPassed(id oplog.DB, list memories) {

@@ -77,3 +77,43 @@ func TestAStartOpensFew(t *testing.T) {
 		return index.OpenNow(r.index) == 0
 	})
 }
+
+// TestVectorsOfClosedIndexesAreCounted: whatever passes a closed index by, the number of its memories and of those with vectors is that
+// of one that is always open, also after a start.
+func TestVectorsOfClosedIndexesAreCounted(t *testing.T) {
+	t.Parallel()
+	l := newChanging(t)
+	open, closed := openReplicaWith(t, index.Config{Small: 0}), openReplicaWith(t, index.Config{Small: 0})
+	done := 0
+	check := func(what string) {
+		t.Helper()
+		open.apply(l.records[done:], 10)
+		closed.apply(l.records[done:], 10)
+		done = len(l.records)
+		for _, when := range []string{"", ", and a start"} {
+			have, of := open.index.WithVectors(1)
+			if h, o := closed.index.WithVectors(1); h != have || o != of {
+				t.Errorf("%s%s: %d of %d have vectors, want %d of %d", what, when, h, o, have, of)
+			}
+			closed.closeAll()
+			if when == "" {
+				closed.reopen()
+				closed.closeAll()
+			}
+		}
+	}
+	check("loaded")
+	m := remember("late", "with a vector")
+	m.Vector = oplog.MakeVector(turned(3))
+	l.add(1, m)
+	l.add(1, remember("later", "without one"))
+	check("remembered")
+	l.correct("m05")
+	check("corrected")
+	l.add(1, &oplog.Forget{RID: "m06", At: oplog.At(now)})
+	check("forgotten")
+	l.rebind(latter)
+	check("another embedder")
+	l.embed(1, boxes+3)
+	check("embedded anew")
+}
