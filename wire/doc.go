@@ -38,6 +38,9 @@
 // and one RECALL_END. SUBSCRIBE is answered by EVENT frames on its stream until UNSUBSCRIBE. A write that a
 // node may not take is answered READONLY_ERROR, shaped like ERROR, with the leader in its details.
 //
+// A position in the log is a token: `index` of an answer to a write, `min_index` of a read and `cursor` of SUBSCRIBE are
+// eight bytes that a client passes on and does not read. A server takes the integers of older clients too.
+//
 // OPERATION, 0xB0, asks for any operation of the HTTP reference by its name, with the fields that the reference lists,
 // wherever HTTP puts them; OPERATION_RESULT, 0xB1, has the answer as the reference describes it. Both are extensions.
 // An answer is at most about 16 MiB long and has at most 262,144 values; one that would be more is refused with ERROR
