@@ -13,6 +13,80 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
+// A boundStream is a request that has begun, and whose answer is not read.
+type boundStream struct {
+	t     *testing.T
+	nc    net.Conn
+	in    *bufio.Reader
+	token string
+}
+
+// beginStream begins a stream of a database with a token of its own. One that expires is made anew, to live longer, where the machine took
+// its whole life for the first line.
+func beginStream(t *testing.T, admin *web, db, stream string, expires bool) *boundStream {
+	t.Helper()
+	for life := 10 * time.Second; ; life *= 2 {
+		asked := obj{"database": db, "scopes": []string{"read", "write"}}
+		if expires {
+			asked["expires_at"] = float64(time.Now().Add(life).Unix())
+		}
+		s := &boundStream{t: t, token: admin.ok("POST", "/v1/admin/tokens", asked)["token"].(string)}
+		var err error
+		if s.nc, err = net.Dial("tcp", strings.TrimPrefix(admin.base, "http://")); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.nc.Close() })
+		// the system does not take in a whole answer
+		if err := s.nc.(*net.TCPConn).SetReadBuffer(16 << 10); err != nil {
+			t.Fatal(err)
+		}
+		s.deadline(suite.Patience)
+		s.in = bufio.NewReaderSize(s.nc, 1<<10)
+		s.begin(stream)
+		if stream == "import" {
+			return s
+		}
+		line, err := s.in.ReadString('\n')
+		switch {
+		case err == nil && strings.Contains(line, " 200 "):
+			return s
+		case err != nil || !expires || !strings.Contains(line, " 401 ") || life > suite.Patience:
+			t.Fatalf("%q, %v", line, err)
+		}
+	}
+}
+
+func (s *boundStream) deadline(d time.Duration) {
+	if err := s.nc.SetDeadline(time.Now().Add(d)); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *boundStream) ask(method, path, more string) {
+	fmt.Fprintf(s.nc, "%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer %s\r\n%s\r\n", method, path, s.token, more)
+}
+
+func (s *boundStream) begin(stream string) {
+	switch stream {
+	case "events":
+		s.ask("GET", "/v1/events", "")
+	case "export":
+		s.ask("GET", "/v1/export", "")
+	case "recall", "mcp":
+		path, body, accept := "/v1/recall", `{"query":"heron","top_k":160}`, "text/event-stream"
+		if stream == "mcp" {
+			path, accept = "/mcp", "application/json, text/event-stream"
+			body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"recall","arguments":{"query":"heron","top_k":160}}}`
+		}
+		s.ask("POST", path, fmt.Sprintf("Accept: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n", accept, len(body)))
+		fmt.Fprint(s.nc, body)
+	case "import":
+		s.ask("POST", "/v1/import", "Transfer-Encoding: chunked\r\n")
+		line := `{"type":"memory","text":"before"}` + "\n"
+		fmt.Fprintf(s.nc, "%x\r\n%s\r\n", len(line), line)
+	}
+}
+
 // TestStreamsEndWithTheirCaller: an event stream, an export, a streamed recall and an answer to a model whose readers
 // wait, and an import whose sender waits end when their token is revoked or expires, or their database is dropped. What
 // an import sends after that is not stored.
@@ -24,7 +98,7 @@ func TestStreamsEndWithTheirCaller(t *testing.T) {
 		for _, stream := range []string{"events", "export", "import", "recall", "mcp"} {
 			t.Run(stream+" "+end, func(t *testing.T) {
 				t.Parallel()
-				db, begun := end+stream, time.Now()
+				db := end + stream
 				admin.ok("POST", "/v1/databases", obj{"name": db})
 				if stream == "export" || stream == "recall" || stream == "mcp" {
 					for range 4 {
@@ -35,65 +109,19 @@ func TestStreamsEndWithTheirCaller(t *testing.T) {
 						admin.ok("POST", "/v1/remember/batch?database="+db, obj{"memories": many})
 					}
 				}
-				asked := obj{"database": db, "scopes": []string{"read", "write"}}
-				if end == "expired" {
-					life := 10*time.Second + 4*time.Since(begun) // a busy machine needs longer until its first line
-					asked["expires_at"] = float64(time.Now().Add(life).Unix())
-				}
-				token := admin.ok("POST", "/v1/admin/tokens", asked)["token"].(string)
-				nc, err := net.Dial("tcp", strings.TrimPrefix(admin.base, "http://"))
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer nc.Close()
-				if err := nc.(*net.TCPConn).SetReadBuffer(16 << 10); err != nil { // the system does not take in a whole answer
-					t.Fatal(err)
-				}
-				deadline := func(d time.Duration) {
-					if err := nc.SetDeadline(time.Now().Add(d)); err != nil {
-						t.Fatal(err)
-					}
-				}
-				deadline(suite.Patience)
-				ask := func(method, path, more string) {
-					fmt.Fprintf(nc, "%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer %s\r\n%s\r\n", method, path, token, more)
-				}
-				in := bufio.NewReaderSize(nc, 1<<10)
-				switch stream {
-				case "events":
-					ask("GET", "/v1/events", "")
-				case "export":
-					ask("GET", "/v1/export", "")
-				case "recall", "mcp":
-					path, body, accept := "/v1/recall", `{"query":"heron","top_k":160}`, "text/event-stream"
-					if stream == "mcp" {
-						path, accept = "/mcp", "application/json, text/event-stream"
-						body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"recall","arguments":{"query":"heron","top_k":160}}}`
-					}
-					ask("POST", path, fmt.Sprintf("Accept: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n", accept, len(body)))
-					fmt.Fprint(nc, body)
-				case "import":
-					ask("POST", "/v1/import", "Transfer-Encoding: chunked\r\n")
-					line := `{"type":"memory","text":"before"}` + "\n"
-					fmt.Fprintf(nc, "%x\r\n%s\r\n", len(line), line)
-				}
-				if stream != "import" {
-					if line, err := in.ReadString('\n'); err != nil || !strings.Contains(line, " 200 ") {
-						t.Fatalf("%q, %v", line, err)
-					}
-				}
+				s := beginStream(t, admin, db, stream, end == "expired")
 				switch end {
 				case "revoked":
-					admin.ok("POST", "/v1/admin/tokens/revoke", obj{"token": token})
+					admin.ok("POST", "/v1/admin/tokens/revoke", obj{"token": s.token})
 				case "dropped":
 					admin.ok("DELETE", "/v1/databases/"+db, nil)
 				}
 				suite.Eventually(t, "the token ends", func() bool {
-					status, _ := admin.with(token).send("GET", "/v1/stats", nil)
+					status, _ := admin.with(s.token).send("GET", "/v1/stats", nil)
 					return status == http.StatusUnauthorized
 				})
-				deadline(25 * time.Second) // sooner than a sender or a reader may be silent
-				said, err := io.ReadAll(in)
+				s.deadline(25 * time.Second) // sooner than a sender or a reader may be silent
+				said, err := io.ReadAll(s.in)
 				if ne, ok := err.(net.Error); ok && ne.Timeout() {
 					t.Fatalf("it goes on: %.200s", said)
 				}
