@@ -81,8 +81,9 @@ func TestOutcomesBringWhatTheStateHas(t *testing.T) {
 	}
 }
 
-// TestNewMemoriesAreNotReadBack: what an outcome brought is what the index has, without a look at the state; of a memory that the same
-// batch touched again, and of one whose vector an embedder of before made, the state is asked.
+// TestNewMemoriesAreNotReadBack: the index takes a new memory from the outcome that brought it and does not read the
+// state. It reads the state for a memory that the same batch touched again, and for one whose vector an earlier
+// embedder made.
 func TestNewMemoriesAreNotReadBack(t *testing.T) {
 	r := openReplica(t)
 	l := newLog(t)

@@ -51,8 +51,8 @@ func copyAll(t testing.TB, from, to string) {
 	must(t, err)
 }
 
-// moment is what the files of a running index are at one time, as a crash leaves them: nothing was written between two looks at
-// all of them if both saw the same.
+// moment returns the files of a running index as a crash at one time would leave them: if two looks at all of them
+// see the same, nothing was written between the looks.
 func moment(t *testing.T, dir string) (files map[string][]byte) {
 	t.Helper()
 	look := func() (map[string][]byte, error) {

@@ -47,13 +47,13 @@ type database struct {
 	unconfirmed
 }
 
-// usage is who keeps a database open, and when it was last used.
+// usage counts who keeps a database open, and records when it was last used.
 type usage struct {
 	users atomic.Int64 // searches and others; grows under Index.mu
 	used  atomic.Int64 // when a question was last asked, or, of one with files, a row came; unix nanoseconds
 }
 
-// checkpointed is how far the files of a database are behind it.
+// checkpointed tracks how far the files of a database lag behind it.
 type checkpointed struct {
 	version  atomic.Uint64              // of what is to be in a checkpoint
 	saved    atomic.Pointer[savedFiles] // the newest checkpoint of it on disk; nil without one

@@ -11,7 +11,7 @@ import (
 // CloseUnused closes every index that no search uses, as if it had not been used for long.
 func CloseUnused(x *Index) { x.closeUnused(time.Now().Add(time.Hour)) }
 
-// OpenNow is how many indexes are open.
+// OpenNow returns how many indexes are open.
 func OpenNow(x *Index) int { return len(x.byUse()) }
 
 // Checkpointed waits for the checkpoint that is being written.

@@ -68,8 +68,8 @@ func (f *facets) felt() float64 { return math.Float64frombits(f.most.Load()) }
 // at is the facet of a number.
 func (f *facets) at(n uint32) *facet { return (*f.list.Load())[n] }
 
-// verdicts are what a question's filter says of facets. The goroutines of one search share it: a verdict is one
-// atomic word, and two that reach the same one are harmless.
+// verdicts holds what a question's filter says about each facet. The goroutines of one search share it: a verdict is
+// one atomic word, and it does no harm when two of them reach the same one.
 type verdicts struct {
 	filter  *Filter
 	facets  *facets
@@ -115,7 +115,7 @@ func (s *verdicts) passes(n uint32) bool {
 	return false
 }
 
-// wants says whether a facet is what the question asks for.
+// wants says whether the filter admits a facet.
 func (q *Filter) wants(f *facet) bool {
 	switch {
 	case f.status == oplog.Consolidated && !q.Consolidated,

@@ -14,8 +14,8 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// ErrPartial is what Follow returns after a batch that failed half way: part of that batch is missing, and following a later one
-// would hide the gap. Rebuild closes it.
+// ErrPartial reports that an earlier batch failed half way: part of that batch is missing, and following a later one
+// would hide the gap. Rebuild closes the gap.
 var ErrPartial = errors.New("the index lacks a part of the log and must be rebuilt")
 
 // Follow takes the outcomes of applied entries, in log order, from one goroutine. The state that it reads may already be ahead of
@@ -90,7 +90,8 @@ type touched map[oplog.DB]memories
 // memories are some of a database, by rid: those that their outcome brought, and those that have to be read from the state.
 type memories map[string]brought
 
-// brought is what an outcome says of a memory that it stored; without it, it has to be read.
+// brought holds what an outcome says about a memory that it stored. A zero brought means that the memory has to be
+// read from the state.
 type brought struct {
 	oplog.Stored
 	at oplog.Index

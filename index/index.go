@@ -67,7 +67,8 @@ type Index struct {
 	closer sync.WaitGroup     // waits for it, and for indexes that are being opened in the background
 }
 
-// remaking is what Remake has to do, and what came while it is at it; mu of the index guards both maps.
+// remaking holds the work that Remake has to do, and the changes that come while it works. The index's mu guards both
+// maps.
 type remaking struct {
 	remakes sync.Mutex           // held by Remake, before all other locks
 	stale   map[oplog.DB]bool    // databases whose files may hold what was purged, or are damaged

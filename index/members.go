@@ -11,7 +11,7 @@ type members struct {
 	live atomic.Int64             // how many rows have it
 }
 
-// membersSlack is how many rows without the facet a list may have beside as many as have it.
+// membersSlack bounds a facet's list: it may hold as many rows without the facet as with it, and so many more.
 const membersSlack = 64
 
 // enter gives a live row its facet.

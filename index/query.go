@@ -52,7 +52,7 @@ type Filter struct {
 // text.MaxQueryTokens different ones are looked for.
 const MaxQuestion = 64 << 10
 
-// Question is what of a text is read as one.
+// Question returns the part of a text that is read as a question.
 func Question(s string) string { return cut(s, MaxQuestion) }
 
 // cut is a text's first n bytes, without a piece of a letter at the end.
@@ -67,7 +67,7 @@ func cut(s string, n int) string {
 	return s[:end]
 }
 
-// Facts are what a caller's own filter may look at.
+// Facts holds what a caller's own filter may look at.
 type Facts struct {
 	Namespace, Owner, Tier string
 	Created                oplog.Time

@@ -17,7 +17,7 @@ import (
 // openedAtStart is the number of indexes that a start opens at most.
 const openedAtStart = 8
 
-// made is what a build makes, to take the place of what is searched.
+// made holds what a build makes, to replace what is searched.
 type made struct {
 	dbs     map[oplog.DB]*database
 	parked  map[oplog.DB]databaseFiles

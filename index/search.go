@@ -251,7 +251,8 @@ func (q *Query) settings() (rank.Settings, error) {
 	return set, nil
 }
 
-// likeness is how much alike two rows are: the cosine of their vectors or, where one has none, the words they share.
+// likeness returns a function that measures how much alike two rows are: by the cosine of their vectors or, where one
+// has none, by the words they share.
 func (in *question) likeness() func(a, b uint32) float64 {
 	store := in.d.vectors.Load()
 	known := map[uint32][]string{}
@@ -329,7 +330,7 @@ func (in *question) byWords() (rank.Question, []rank.Candidate, error) {
 	return question, cands, nil
 }
 
-// newest orders rows by when they were made; it is what tie looks at first.
+// newest orders rows by when they were made, the newest first. tie compares the same first.
 func (in *question) newest(row uint32) int64 { return ^in.cols.at(row).Created }
 
 // tie orders rows that words cannot tell apart the same way on every replica.

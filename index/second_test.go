@@ -10,9 +10,9 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// gardens is a database in which eight sessions have an answer to "what does Ana grow": answers is what the first two are about, at those
-// places of their sessions. Two memories speak of dahlias without a word of the question, and so do others of what else
-// the answers speak of.
+// gardens returns a database in which eight sessions have an answer to "what does Ana grow". The first two answers
+// are about a dahlia and lie at those places of their sessions, or of one session. A memory about dahlias and one about
+// gardens share no word with the question, and a hundred others speak of gardens too.
 func gardens(t *testing.T, places [2]int, sameSession bool) *replica {
 	t.Helper()
 	r, l := openReplica(t), newLog(t)

@@ -23,7 +23,7 @@ type answer struct {
 	vec []float32
 }
 
-// size is what an answer costs, about.
+// size returns about how many bytes an answer costs.
 func (a *answer) size() int { return 4*len(a.vec) + 200 }
 
 // get returns the caller's own copy.

@@ -41,7 +41,7 @@ const (
 	long  = 30 * time.Second
 )
 
-// waits is how long a caller stood behind the guard.
+// waits embeds texts behind the guard and returns how long that took.
 func waits(g *Guard, patience time.Duration, texts ...string) (took time.Duration, err error) {
 	start := time.Now()
 	_, err = g.Embed(context.Background(), patience, texts)

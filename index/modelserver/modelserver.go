@@ -24,7 +24,8 @@ type Server struct {
 	client         *http.Client
 }
 
-// New returns the server at an http or https address. name is what errors call it, key its bearer token, if it has one.
+// New returns the server at an http or https address. Errors call it by name; key is its bearer token, empty without
+// one.
 func New(name, address, key string, timeout time.Duration) (*Server, *url.URL, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {

@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// A date is what a question names of one; zero fields are not named.
+// A date holds the parts of a date that a question names; zero fields are not named.
 type date struct {
 	year, day int
 	month     time.Month
@@ -49,7 +49,7 @@ func monthOf(word string) time.Month {
 	return 0
 }
 
-// of is how much of the date a row agrees with: by when it was made, or by the relative date it holds.
+// of returns how much of the date a row agrees with: by when it was made, or by the relative date it holds.
 func (d date) of(row *Row) float64 {
 	share := d.share(row.Created)
 	if d == (date{}) || row.Said == 0 {
@@ -61,8 +61,8 @@ func (d date) of(row *Row) float64 {
 	return max(share, d.share(int64(row.Said)*86400e6))
 }
 
-// share is how much of the date a time in microseconds agrees with, 0 to 1. A year alone counts
-// for a quarter of a month or a day.
+// share returns how much of the date a time in microseconds agrees with, 0 to 1. A year alone counts for a quarter of
+// a month or a day.
 func (d date) share(created int64) float64 {
 	if d == (date{}) || created == 0 {
 		return 0

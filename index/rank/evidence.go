@@ -127,7 +127,7 @@ func (r *Ranker) match(c *clue) {
 	c.own = float64(r.matched(c.own, covered) * math.Sqrt(c.dense))
 }
 
-// cand is what a search knew of a row.
+// cand returns what a search found out about a row; r.none for a row that no search found.
 func (r *Ranker) cand(c *clue) *Candidate {
 	if c.cand < 0 {
 		return &r.none
@@ -179,7 +179,8 @@ func (r *Ranker) relevance() {
 	}
 }
 
-// factor is what multiplies a row's match: speaker, asker, date, time, kind, density and shortness.
+// factor returns the number that multiplies a row's match, from its speaker, asker, date, time, kind, density and
+// shortness.
 func (r *Ranker) factor(c *clue) float64 {
 	f := math.Sqrt(math.Sqrt(c.dense))
 	who := r.about.of(c.Speaker)

@@ -16,7 +16,7 @@ const (
 	spread = len(spreadShares) - 1 // places in the session that a lift reaches
 )
 
-// spreadShares is what of a lift reaches the row so many places away.
+// spreadShares holds the share of a lift that reaches a row, by how many places away it is.
 var spreadShares = [...]float64{1, .5, .25}
 
 // most is by how many deviations about the best of n random values lies above their mean.
@@ -98,8 +98,8 @@ func (r *Ranker) standOut() {
 	}
 }
 
-// A background is how the cosines of the rows that words found are spread, when what their own words explain is taken off: slope
-// times the root of own.
+// A background describes how the cosines of the rows that words found are spread, after taking off what their own
+// words explain: slope times the root of own.
 type background struct{ n, slope, mean, deviation, lowest float64 }
 
 func (r *Ranker) background() (b background) {

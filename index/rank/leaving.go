@@ -21,7 +21,7 @@ type leaving struct {
 // tableLengths is for which lengths of texts the table has room.
 const tableLengths = 256
 
-// perLength is what follows from a text's length alone.
+// perLength holds what follows from a text's length alone.
 type perLength struct {
 	known          bool
 	dense, norm    float64
@@ -97,8 +97,8 @@ func (r *Ranker) leastScore() float64 {
 	return least
 }
 
-// mostMatch is what a row's match times its factor cannot exceed. The last bits of its sums may differ from the row's
-// own: boundOf allows for that.
+// mostMatch returns a bound that a row's match times its factor cannot exceed. The last bits of its sums may differ
+// from the row's own: boundOf allows for that.
 func (r *Ranker) mostMatch(c *Candidate) float64 {
 	var far perLength
 	l := &far

@@ -8,7 +8,7 @@ import (
 	"github.com/cairndb/cairn/index/exact"
 )
 
-// A Question is what is asked, and the statistics its words are weighed by.
+// A Question holds the question and the statistics that weigh its words.
 type Question struct {
 	Text    string
 	Terms   []Term
@@ -48,7 +48,7 @@ type Candidate struct {
 	Via       string  // the entity the graph came by
 }
 
-// A Row is what the index knows of a memory without reading it.
+// A Row holds what the index knows of a memory without reading it.
 type Row struct {
 	RID                 RID
 	Accessed            int64 // microseconds
@@ -166,7 +166,8 @@ func (r *Ranker) matches(c *clue) bool {
 	return r.set.Graph > 0 && r.cand(c).Graph > 0
 }
 
-// insertUpTo is how many wanted rows are kept in order as they come; for more, all are sorted at the end.
+// insertUpTo is the largest number of wanted rows that are kept in order as they come; for more, all are sorted at
+// the end.
 const insertUpTo = 128
 
 // best composes the scores and returns the K best rows in order, or all.

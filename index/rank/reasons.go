@@ -86,7 +86,7 @@ func why(p *Parts, valence float64, c *Candidate, shared string, moved lift) (ou
 	return out
 }
 
-// Confidence is how far to trust an answer, 0 to 1: the best match, its lead, how many of the four
+// Confidence returns how far to trust an answer, 0 to 1. It weighs the best match, its lead, how many of the four
 // kinds of search took part, and how full the answer is.
 func Confidence(top []Scored, k, sources int) float64 {
 	if len(top) == 0 || k <= 0 {

@@ -13,7 +13,7 @@ const (
 	clearly   = 1.4 // times the relevance of the last of them: from there on the first stands out, and nothing is asked again
 )
 
-// A Second is what was found by the words that first answers share.
+// A Second holds the rows that were found by the words that first answers share.
 type Second struct {
 	Terms []Term
 	Words []string    // the terms, as the first answers write them

@@ -27,7 +27,7 @@ func newSubject(question string) subject {
 	return s
 }
 
-// of is what a question says about the speaker of a row.
+// of returns what a question says about the speaker of a row.
 func (s *subject) of(name string) speaker {
 	for _, k := range s.last {
 		if k.name == name { // an empty entry matches an empty name, which no question names

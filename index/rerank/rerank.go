@@ -75,7 +75,7 @@ type question struct {
 	Top       int      `json:"top_n,omitempty"`
 }
 
-// A score is what an answer says of a text, under either name.
+// A score is the entry of one text in an answer; servers write the number under either name.
 type score struct {
 	Index     *int     `json:"index"`
 	Score     *float64 `json:"score"`
@@ -156,7 +156,7 @@ func (s scores) order(n int) ([]float64, error) {
 	return out, nil
 }
 
-// cut is what of a text is sent; servers refuse empty ones.
+// cut returns the part of a text that is sent, never an empty one: servers reject empty texts.
 func cut(s string) string {
 	return cmp.Or(strings.ToValidUTF8(s[:min(len(s), maxText)], ""), " ")
 }

@@ -180,7 +180,7 @@ func (a *adder) addToTouched(c *cursor, end uint32) {
 	c.at = i
 }
 
-// start is where a window's postings begin: windows before it may have been left out.
+// start returns where a window's postings begin: windows before it may have been left out.
 func (c *cursor) start(end uint32) int {
 	if c.at < len(c.post) && placeOf(c.post[c.at]) < end-windowRows {
 		return seek(c.post, c.at, end-windowRows)
@@ -188,13 +188,14 @@ func (c *cursor) start(end uint32) int {
 	return c.at
 }
 
-// partOf is where in the table a posting's part is. It says false for frequencies and lengths that are not there.
+// partOf returns where in the table a posting's part is; common is false for frequencies and lengths that the table
+// does not have.
 func partOf(p uint32) (at uint32, common bool) {
 	p = p>>spanBits - 1<<lengthBits
 	return p>>(lengthBits-8)&(3<<8) | p&(scaleLengths-1), p&^(3<<lengthBits|(scaleLengths-1)) == 0
 }
 
-// part is what a posting adds to its row's cell.
+// part computes what a posting adds to its row's cell, and puts it in the table if that has a place for it.
 func (a *adder) part(c *cursor, p uint32) uint32 {
 	tf, length := c.counts(p)
 	part := uint32(float64(a.order[c.order].weight*a.scale.of(tf, length))*a.units) + 1

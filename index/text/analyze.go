@@ -11,15 +11,14 @@ import (
 // Limits of the analysis. They are part of the index format: two nodes that
 // differ in them would rank differently.
 const (
-	// MaxTokens is how many counted tokens of one text are indexed; what follows
-	// the token that reaches it is not searchable.
+	// MaxTokens limits the counted tokens of one text that are indexed; what follows the token that reaches it is not
+	// searchable.
 	MaxTokens = 32768
-	// MaxQueryTokens is how many distinct terms of a query are looked at, the
-	// first ones in reading order.
+	// MaxQueryTokens limits the distinct terms of a query that are looked at: the first ones in reading order.
 	MaxQueryTokens = 512
 	// maxTermBytes is the longest term kept whole; a longer one becomes a prefix and a hash.
 	maxTermBytes = 96
-	// maxStops is how many stop words are remembered in case nothing else remains.
+	// maxStops limits the stop words that are remembered in case nothing else remains.
 	maxStops = 64
 	// maxCamelBytes is the longest piece searched for case boundaries: beyond it is data, not a name.
 	maxCamelBytes = 64

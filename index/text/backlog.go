@@ -18,7 +18,7 @@ type Backlog struct {
 // NewBacklog returns a backlog within which tails hold about so many bytes together.
 func NewBacklog(bytes int) *Backlog { return &Backlog{max: bytes} }
 
-// unstoredTails is how many tails' worth of rows may be in segments that are not on disk, where they are smaller.
+// unstoredTails limits the rows in segments that are not on disk to so many tails' worth; rows are smaller there.
 const unstoredTails = 4
 
 func (g *Backlog) add(tail, unstored int) {

@@ -42,7 +42,7 @@ func hex8(n uint32) string {
 	return zeros[len(s):] + s
 }
 
-// A segmentInfo is what is kept beside one immutable Bleve segment.
+// A segmentInfo holds what we keep about one immutable Bleve segment.
 type segmentInfo struct {
 	id   uint64
 	rows []uint32 // by local document number

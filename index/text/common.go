@@ -45,7 +45,7 @@ func (s *search) tooCommon(t *queryTerm, segments []*scorch.SegmentSnapshot) (bo
 	return all > s.most, nil
 }
 
-// length is how many postings a term has in a segment.
+// length returns how many postings a term has in a segment.
 func (s *search) length(info *segmentInfo, seg segment.Segment, dict *segment.TermDictionary, term string) (_ uint64, err error) {
 	if e := s.index.cfg.Cache.get(info, term, allGroups); e != nil {
 		return uint64(len(e.post)), nil

@@ -66,7 +66,7 @@ func (a *analyzer) dates() {
 	}
 }
 
-// A date is what a text says of one; zero is not said.
+// A date holds the parts of a date that a text names; zero is not named.
 type date struct{ year, month, day int }
 
 // addDate adds a date's forms, said where a token is.
@@ -136,7 +136,7 @@ func (a *analyzer) namedDate(tokens []Token, at int) (d date, ok bool) {
 	return d, d.day > 0 || d.year > 0
 }
 
-// dateGap is how many bytes lie at most between the parts of a date.
+// dateGap limits the bytes between the parts of a date.
 const dateGap = 16
 
 // beside is the counted token so many places away, "de" and "del" left out; -1 when there is none near.

@@ -24,11 +24,10 @@
 //	g    one term, the group in 8 hex digits; frequency = row + 2, norm = length + 1
 //	r    one term, the tag's revision, 8 hex digits; frequency = the tag's number + 2
 //
-// Field g is what a restart reads: one posting a row gives its number, group and
-// length, so statistics are rebuilt exactly from the segments, without the
-// texts. The internal value "cairn" is a format number (4 bytes) and the
-// watermark (8 bytes), big endian, written in the same atomic step as the batch
-// it speaks of.
+// A restart reads field g: one posting a row gives its number, group and length,
+// so statistics are rebuilt exactly from the segments, without the texts. The
+// internal value "cairn" is a format number (4 bytes) and the watermark (8
+// bytes), big endian, written in the same atomic step as the batch it speaks of.
 //
 // # Who may call what
 //

@@ -28,7 +28,7 @@ type stemmer struct {
 	known map[string]wordInfo // words met before, folded; nil: none are remembered
 }
 
-// A wordInfo is what there is to know of a word by itself.
+// A wordInfo holds what is known of a word by itself.
 type wordInfo struct {
 	word string // folded
 	of   uint16 // the languages of which it is a function word

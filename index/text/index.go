@@ -127,7 +127,7 @@ type Index struct {
 	tail
 }
 
-// progress is how far changes have come: applied to memory, given to Bleve, on disk. Index.mu guards it.
+// progress tracks how far changes have come: applied to memory, given to Bleve, on disk. Index.mu guards it.
 //
 // Invariant: flushing <= seq, persisted <= seq, watermark <= applied.
 type progress struct {
@@ -139,7 +139,7 @@ type progress struct {
 	syncing   int    // Sync calls waiting
 }
 
-// tail is what Bleve does not have yet, and what it costs. Index.mu guards it.
+// tail holds the rows that Bleve does not have yet, and counts what they cost. Index.mu guards it.
 type tail struct {
 	open      *block
 	sealed    []*block // oldest first
@@ -373,8 +373,8 @@ func (x *Index) poke() {
 }
 
 // Close stops the index after the searches in flight. It does not flush:
-// what is not on disk yet is what replay from Watermark restores. Call Sync
-// first to have nothing to replay.
+// replay from Watermark restores what is not on disk yet. Call Sync first
+// to have nothing to replay.
 func (x *Index) Close() error {
 	x.mu.Lock()
 	if x.closed {

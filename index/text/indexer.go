@@ -17,7 +17,7 @@ const (
 	linger     = 2 * time.Second // from a change to Bleve while changes are few: the tail answers meanwhile
 )
 
-// roundBlocks is how many blocks are given to Bleve at once when there is a backlog: indexing each takes a core, and
+// roundBlocks limits the blocks given to Bleve at once when there is a backlog: indexing each takes a core, and
 // several times the block's memory.
 var roundBlocks = min(4, runtime.GOMAXPROCS(0))
 

@@ -21,8 +21,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// A language is how a text that is not English is read beside the reading every text gets: its own endings are cut off, and long
-// words of a language that writes nouns together are found by their parts.
+// A language says how to read a text that is not English, in addition to the reading that every text gets: its own
+// endings are cut off, and long words of a language that writes nouns together are found by their parts.
 type language struct {
 	stem      func(*snowballstem.Env) bool
 	letters   string // that English does not have
@@ -121,7 +121,7 @@ func (t *tally) letters(word string) {
 	}
 }
 
-// language is what a text's Latin words are in; -1 when it is English or too little is known.
+// language returns the language of a text's Latin words; -1 when it is English or too little is known.
 func (t *tally) language() int {
 	best, most := -1, max(t.english, 1)
 	for i, n := range t.other {
@@ -183,7 +183,7 @@ func (a *analyzer) readings() {
 	}
 }
 
-// fewTokens is how many tokens a text has at most whose language may show in its endings alone.
+// fewTokens is the largest number of tokens of a text whose language may show in its endings alone.
 const fewTokens = 16
 
 // endings lets the endings of words speak for a language.

@@ -189,7 +189,8 @@ type modelGuess struct {
 	guess
 }
 
-// lettersOff is how many letters must be put in, left out, exchanged or changed over with the next one to make one word of another.
+// lettersOff counts the letters that must be put in, left out, exchanged or swapped with the next one to make one
+// word of another.
 func lettersOff(a, b []rune) int {
 	d := make([][]int, len(a)+1)
 	for i := range d {

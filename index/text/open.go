@@ -70,7 +70,7 @@ func (x *Index) openStore() (err error) {
 
 // openScorch opens the store with a configuration of its own: Bleve keeps what
 // it is given. unsafe_batch lets a batch return when it is searchable; the log
-// is what makes changes durable.
+// makes changes durable.
 func (x *Index) openScorch() (store bleve.Index, err error) {
 	defer func() {
 		if err != nil && store != nil {

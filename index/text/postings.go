@@ -25,7 +25,7 @@ type list struct {
 	most, least uint16    // no frequency is higher and no length smaller
 }
 
-// A spanEnd is where in a list the postings of a span end; they begin where those of the span before end.
+// A spanEnd says where in a list the postings of a span end; those of the next span begin there.
 type spanEnd struct{ span, end uint32 }
 
 // each hands over the list's runs: what it has in each span.
@@ -79,7 +79,8 @@ func seek(post []uint32, at int, place uint32) int {
 	return at
 }
 
-// near is how many postings are looked at one after the other: that is faster than to halve them.
+// near is the number of postings that seek looks at one by one before it doubles its steps: that is faster for a
+// place nearby.
 const near = 16
 
 // An arena holds lists that last as long as a search, one behind the other.
@@ -170,7 +171,7 @@ func (l list) own() list {
 	return l
 }
 
-// bytes is what a list of one's own holds in memory.
+// bytes returns how many bytes a list that own made holds in memory.
 func (l *list) bytes() int64 { return int64(4*len(l.post) + 8*len(l.spans) + 8*len(l.rare)) }
 
 // byRow brings postings into the order of rows. Bleve's segments are pieces that are in order: a posting out of order

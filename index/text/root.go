@@ -52,7 +52,7 @@ func corruptRoot(path string, err error) error {
 	return err
 }
 
-// hookName is what Bleve finds event and asyncError by, in tables of the process.
+// hookName names event and asyncError in tables of the process, where Bleve finds them.
 const hookName = "cairn"
 
 // opened are the stores that are open: a *scorch.Scorch → its *Index.

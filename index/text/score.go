@@ -53,8 +53,8 @@ func (p Params) lengthNorm(length uint16, t Totals) float64 {
 	return float64(p.K1 * (1 - p.B + share))
 }
 
-// saturation is what a term's weight is multiplied with. The conversions forbid
-// fused operations, so that every architecture rounds alike.
+// saturation returns the factor that multiplies a term's weight. The conversions forbid fused operations, so that
+// every architecture rounds alike.
 func (p Params) saturation(tf uint16, lengthNorm float64) float64 {
 	f := float64(tf)
 	return float64(f*(p.K1+1)) / (f + lengthNorm)

@@ -26,7 +26,7 @@ func hook() {
 	})
 }
 
-// piece is where what Bleve seals lies, as far as is known of it.
+// piece is the place to which every piece that Bleve writes is sealed: nothing more exact is known of where it lies.
 var piece = []byte("text index")
 
 func writing(path []byte) (id string, process func([]byte) []byte, err error) {

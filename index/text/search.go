@@ -35,7 +35,7 @@ type Hit struct {
 	Terms   []TermMatch // with Query.Explain, sorted by term
 }
 
-// A TermMatch is what one term contributed before coord.
+// A TermMatch holds what one term contributed before coord.
 type TermMatch struct {
 	Term   string
 	TF     uint16
@@ -130,8 +130,8 @@ func (s *search) explain(hit *Hit, at uint32, parts bool) {
 	}
 }
 
-// A Found is what a query matches, in numbers: the terms that counted, how many rows have each and how often each row has
-// each. Statistics are of the query's groups.
+// A Found describes what a query matches, in numbers: the terms that counted, how many rows have each and how often
+// each row has each. Statistics are of the query's groups.
 type Found struct {
 	Terms   []TermStat // sorted; at most 32 of those asked for, the rarest
 	Totals  Totals

@@ -45,9 +45,9 @@ func (p *plugin) NewUsing(docs []bleve.Document, config map[string]any) (segment
 	return s, uint64(len(mem)), err
 }
 
-// MergeUsing implements Bleve's SegmentPlugin. A merge believes what it reads, and would carry damage over into a file
-// whose checksum matches. So it verifies the files first. When one is damaged, nothing is merged until the index is
-// closed, as it is when it was made anew: an error would have Bleve try again at once.
+// MergeUsing implements Bleve's SegmentPlugin. A merge believes what it reads, and would carry damage over into a
+// file whose checksum matches. So it verifies the files first. When one is damaged, the merge waits until the
+// index is closed, which happens once it has been made again: after an error Bleve would try again at once.
 func (p *plugin) MergeUsing(segments []segment.Segment, drops []*roaring.Bitmap, path string, closed chan struct{}, stats segment.StatsReporter, config map[string]any) ([][]uint64, uint64, error) {
 	for _, s := range segments {
 		from := pathOf(s)
@@ -175,7 +175,7 @@ func (w *segmentWriter) field(terms []termHits) (at uint64, err error) {
 	return at, nil
 }
 
-// chunkHits is how many postings a chunk has at most, about.
+// chunkHits is about the largest number of postings in a chunk.
 const chunkHits = 1024
 
 // postings writes those of a term: frequencies and norms in chunks, and the documents.

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// stormLength is how long writes go on.
+// stormLength says how long writes go on.
 const stormLength = time.Minute
 
 // TestMergeStorm writes 3,000 rows a second while it searches. Bleve stalls

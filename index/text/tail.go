@@ -24,7 +24,7 @@ type document struct {
 	terms      []termFreq // distinct, in reading order
 }
 
-// keepSeen is how many terms a table may have had to be used again: emptying one costs as much as it was ever large.
+// keepSeen limits the terms of a table that is used again: emptying a table costs as much as its largest size ever.
 const keepSeen = 4096
 
 // document turns a row into what is indexed of it. A text with terms has length 1 at least. The analyser may be used again.

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Times is what a text says of times.
+// Times holds what a text says about times.
 type Times struct {
 	Any bool // it holds one: a day, a year, last week, three months
 	// Day is the day that its first relative date means, counted from 1970; 0 without one. Of last week and what is longer Exact is
@@ -111,7 +111,7 @@ func timeWordOf(raw string) timeWord {
 	return w
 }
 
-// relativeDate is what the word at a place, with those beside it, means on a day.
+// relativeDate returns the day that the word at a place means together with its neighbours, seen from today.
 func relativeDate(words []timeWord, at int, today time.Time) (day time.Time, exact, ok bool) {
 	beside := func(by int) timeWord {
 		if i := at + by; i >= 0 && i < len(words) {

@@ -228,7 +228,7 @@ func (s *search) together() list {
 	return s.arena.end()
 }
 
-// guesses are what an unknown term may stand for, of one kind.
+// guesses returns what an unknown term may stand for, of one kind.
 func (s *search) guesses(rests uint8, term string) (all []guess, err error) {
 	add := func(other string) {
 		if other != term {
@@ -300,14 +300,14 @@ func looksLikeHash(term string) bool {
 	return len(term) >= hashLetters && digits > 0 && letters > 0
 }
 
-// after is what the terms with a beginning are below.
+// after returns a key that lies above all terms with a prefix.
 func after(prefix string) []byte {
 	b := []byte(prefix)
 	b[len(b)-1]++
 	return b
 }
 
-// otherStems are what the languages make of a word of an unknown language.
+// otherStems returns the stems that the languages make of a word of an unknown language.
 func otherStems(term string) (out []string) {
 	var st stemmer
 	for i := range latinScripts {

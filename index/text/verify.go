@@ -75,7 +75,7 @@ func pathOf(s segment.Segment) string {
 	return ""
 }
 
-// verifyPiece is how much of a file is read before a rest.
+// verifyPiece is the number of bytes of a file that are read before a pause.
 const verifyPiece = 256 << 10
 
 // verify compares a segment's file with the checksum in its last four bytes.

@@ -11,8 +11,8 @@ const (
 	groups    = blockRows / groupRows
 )
 
-// A block is what is kept of the vectors of 256 consecutive rows, each in a slot. Slots are rows until so many rows have
-// died that the block is packed. A slot's columns are written before its live bit.
+// A block holds what is kept of the vectors of 256 consecutive rows, each in a slot. Slots are rows until so many
+// rows have died that the block is packed. A slot's columns are written before its live bit.
 type block struct {
 	live   [blockRows / 64]atomic.Uint64 // by slot
 	slots  int                           // room, a multiple of groupRows
@@ -35,7 +35,7 @@ func (s *Store) newBlock(slots int) *block {
 		factor: make([]float32, slots), scale: make([]float32, slots)}
 }
 
-// slot is where a row's vector is, if the row has one.
+// slot returns where a row's vector is; ok is false if the row has none.
 func (b *block) slot(row int) (slot int, ok bool) {
 	if slot = b.place(row); slot < 0 {
 		return 0, false

@@ -71,8 +71,8 @@ func (l *learner) question(i int, mixed bool, part uint32) *Query {
 	return l.s.Ask(unit, q)
 }
 
-// distances are what a question finds out: the cosines of all centroids, that of the last row that is wanted, and by
-// how much it exceeds, for each of the wanted rows, that of the centroid which the row belongs to.
+// distances holds what a question measures: the cosines of all centroids, the cosine of the last row that is wanted,
+// and by how much this exceeds, for each of the wanted rows, the cosine of the centroid which the row belongs to.
 type distances struct {
 	centroids []float64
 	least     float64

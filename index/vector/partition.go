@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	// PartitionedRows is how many vectors a store has at least when a question looks at some of its partitions only.
+	// PartitionedRows is the least number of vectors of a store in which a question looks at some partitions only.
 	PartitionedRows = 50_000
 
 	looked = 8 // groups whose centroids a row is compared with
 )
 
-// A Partition is what Learn has found: where vectors lie, and how far from a question it has to look. Stores that hold the same vectors
-// and are given the same partition answer alike.
+// A Partition holds what Learn has found: where vectors lie, and how far from a question it has to look. Stores that
+// hold the same vectors and are given the same partition answer alike.
 type Partition struct {
 	Rows      int    // vectors that were there
 	Groups    []int8 // centroids of groups of centroids, each of the store's dimension

@@ -53,7 +53,7 @@ func (s *Store) byPartitions(q *Query, p *partitions, c *scratch, keep int) (hit
 	return top.hits, true
 }
 
-// sure is how many answers are to be the nearest that there are.
+// sure returns how many answers have to be the nearest that there are.
 func (q *Query) sure() int {
 	if q.Sure > 0 {
 		return min(q.Sure, q.K)
@@ -111,7 +111,8 @@ func (n *nearest) offer(sim float64) {
 	n.sims[at] = sim
 }
 
-// least is what a row has to exceed to be one of them; below every cosine while there are too few.
+// least returns the cosine that a row has to exceed to be one of them; it is below every cosine while there are too
+// few.
 func (n *nearest) least() float64 {
 	if len(n.sims) < n.want {
 		return -2

@@ -18,25 +18,27 @@ const (
 	steps        = 2048   // in which estimates are told apart: a thousandth of a cosine
 )
 
-// coded is how many of n rows codes leave for int8 at most. Without any structure in the data the nearest of n rows stand out
-// from the rest by little more than the error of an estimate: 16·√n had 98.6 % of the nearest ten of a million, this has 99.
+// coded returns how many of n rows the codes leave for int8. Without any structure in the data the nearest of n rows
+// stand out from the rest by little more than the error of an estimate: 16·√n had 98.6 % of the nearest ten of a
+// million, this has 99.
 func coded(n int) int { return max(minCoded, int(24*math.Sqrt(float64(n)))) }
 
 // A Query asks for the K nearest rows.
 type Query struct {
 	K int
-	// Precise is how many of them, at least, are ordered by their originals; 0 is twice K. The rest keep their int8 score.
+	// Precise is the least number of rows that are ordered by their originals; 0 means twice K. The rest keep their
+	// int8 score.
 	Precise int
-	// Sure is how many answers are to be the nearest that there are, where rows are divided; 0 is K. The rest are the nearest of those
-	// that were looked at.
+	// Sure is the number of answers that have to be the nearest that there are, where rows are divided; 0 means K.
+	// The rest are the nearest of those that were looked at.
 	Sure int
 	// Below hides rows from this number on; 0 hides none.
 	Below uint32
 	// Keep takes refused rows out of rows, in place; nil refuses none. It is asked of every row before anything is computed, by
 	// several goroutines.
 	Keep func(rows []uint32) []uint32
-	// Among are lists that have every row which Keep keeps, and others; nil: any row may be kept. Most is how many rows Keep keeps at most:
-	// how a search looks for them depends on it.
+	// Among holds lists that have every row which Keep keeps, and others; nil: any row may be kept. Most bounds how
+	// many rows Keep keeps: how a search looks for them depends on it.
 	Among [][]uint32
 	Most  int
 	// Tie orders rows of equal score, negative for a first; rows it finds equal go by number.
@@ -316,8 +318,8 @@ func (s *Store) estimate(q *Query, b *block, kept []uint64, into []uint16, count
 	}
 }
 
-// slack is how far an estimate may lie below the cosine: three times the deviation of its error, which is that of the part of
-// a vector that its signs leave out.
+// slack returns how far an estimate may lie below the cosine: three times the deviation of its error, which comes
+// from the part of a vector that its signs leave out.
 func (s *Store) slack() float64 { return 2.28 / math.Sqrt(float64(s.dim)) }
 
 // compareAll compares the int8 forms of the found slots, the step with the highest estimates first.

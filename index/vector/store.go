@@ -32,7 +32,7 @@ func (s *Store) Dim() int { return s.dim }
 // Len counts the live rows.
 func (s *Store) Len() int { return int(s.rows.Load()) }
 
-// A Prepared vector is what a store keeps of one: Prepare may run on many goroutines, Put on one.
+// A Prepared holds what a store keeps of a vector. Prepare may run on many goroutines, Put on one.
 type Prepared struct {
 	code   []byte
 	int8s  []int8
@@ -200,7 +200,7 @@ func (s *Store) Each(from, to uint32, f func(row uint32, p Prepared) bool) {
 	}
 }
 
-// Size is how many bytes Append adds.
+// Size returns how many bytes Append adds.
 func (s *Store) Size() int { return 8 + s.columns + s.padded }
 
 // Append writes a prepared vector as the factor and the scale, both little endian, the code and the int8 form.

@@ -38,7 +38,8 @@ import (
 // version changes whenever a vector would by more than its last bits.
 const version = "bert/1"
 
-// batchTokens is how many tokens are computed at once: enough to use a row of weights often, few enough to stay in the processor's cache.
+// batchTokens limits the tokens of several texts that are computed at once: enough to use a row of weights often, few
+// enough to stay in the processor's cache.
 const batchTokens = 192
 
 // A Model may be used from any number of goroutines.
@@ -54,7 +55,7 @@ type Model struct {
 	spaces sync.Pool     // of *space
 }
 
-// Options are what a caller decides about a model.
+// Options holds what a caller decides about a model.
 type Options struct {
 	Int8 bool // keep the table of words in 8 bits: a quarter of its memory; the cosine of a vector with the exact one is over .99
 }
@@ -121,7 +122,7 @@ func (m *Model) Dim() int { return m.shape.Hidden }
 // Fingerprint is of the model and of how a text is made a vector: another one makes other vectors.
 func (m *Model) Fingerprint() [sha256.Size]byte { return m.fingerprint }
 
-// room is how many tokens of a text there is room for.
+// room returns how many tokens of a text the model reads, apart from those that it puts around each text.
 func (m *Model) room() int { return m.recipe.Tokens - len(m.tokens.Start) - len(m.tokens.End) }
 
 // Texts returns a vector a text, in order; nil for a text that is empty. It returns soon after ctx ends.

@@ -19,7 +19,7 @@ const (
 	maxModules = 8
 )
 
-// A shape is what config.json says of a model.
+// A shape holds what config.json says about a model.
 type shape struct {
 	Type      string   `json:"model_type"`
 	Hidden    int      `json:"hidden_size"`
@@ -81,7 +81,7 @@ func (s *shape) check() error {
 	return nil
 }
 
-// A recipe is how a text becomes one vector, by the files beside the model itself.
+// A recipe says how a text becomes one vector. It comes from the files next to the model itself.
 type recipe struct {
 	Dir       string // of the model; the directory itself, or one in it
 	CLS       bool   // the first token's vector, not the mean
@@ -139,7 +139,7 @@ func readRecipe(dir string) (r recipe, err error) {
 	return r, r.prompts(filepath.Join(dir, "config_sentence_transformers.json"))
 }
 
-// lastDot is where the last name of a dotted path begins.
+// lastDot returns where the last name of a dotted path begins.
 func lastDot(s string) (at int) {
 	for i := range len(s) {
 		if s[i] == '.' {

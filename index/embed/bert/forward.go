@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// A space is what the computation of some texts needs. It is used again by the next.
+// A space holds the buffers that the computation of some texts needs. The next computation uses it again.
 type space struct {
 	x, qkv, attended, inner []float32 // a row a token
 	keys, values, scores    []float32 // of one head of one text

@@ -2,7 +2,7 @@ package bert
 
 import "math"
 
-// A tile is what the inner loop computes at once.
+// The inner loop computes one tile at a time.
 const (
 	tileRows = 6
 	tileCols = 16

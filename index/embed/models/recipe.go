@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 )
 
-// A recipe is how a BERT model's numbers become one vector of a text, where its authors describe it. Some of them do so in prose
-// alone: the prompts of E5 and BGE stand in no file of theirs, and without these the vectors are worse. So the recipe's files are
-// written from here, in the form package bert reads.
+// A recipe says how a BERT model's numbers become one vector of a text. Some authors describe this in prose alone:
+// the prompts of E5 and BGE are in none of their files, and without the prompts the vectors are worse. So we write
+// the recipe's files from this table, in the form that package bert reads.
 type recipe struct {
 	tokens         int  // of a text
 	first          bool // the first token's vector, not the mean

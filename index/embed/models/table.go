@@ -21,7 +21,7 @@ type Model struct {
 	recipe *recipe // bert
 }
 
-// Size is how many bytes are fetched.
+// Size returns how many bytes a download fetches.
 func (m *Model) Size() (n int64) {
 	for _, f := range m.Files {
 		n += f.Size

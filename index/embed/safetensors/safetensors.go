@@ -41,7 +41,7 @@ type File struct {
 	close   func() error
 }
 
-// A place is where a tensor lies.
+// A place says where a tensor lies, and its type and shape.
 type place struct {
 	Dtype   string   `json:"dtype"`
 	Shape   []int    `json:"shape"`

@@ -125,5 +125,5 @@ func (m *charsmap) lookUp(s string) ([]byte, bool) {
 	return nil, false
 }
 
-// follow is how far away the units behind one lie.
+// follow returns the offset from a unit to the units behind it; lookUp applies it with xor.
 func follow(unit uint32) uint32 { return unit >> 10 << (unit & (1 << 9) >> 6) }

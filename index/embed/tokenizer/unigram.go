@@ -31,7 +31,7 @@ func (s *scored) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, &[]any{&s.piece, &s.score})
 }
 
-// unknownPenalty is what a rune that no piece spells costs more than the worst piece.
+// unknownPenalty is added to the cost of the worst piece: a rune that no piece spells costs so much.
 const unknownPenalty = 10
 
 func (t *Tokenizer) unigram(f *modelFile, special map[string]bool) error {

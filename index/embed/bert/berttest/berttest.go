@@ -26,7 +26,7 @@ type Config struct {
 	Pad       int     `json:"pad_token_id"`
 }
 
-// A Model is what Write makes a directory of.
+// A Model describes the model directory that Write makes.
 type Model struct {
 	Config
 	Dtype     string            // F32, F16 or BF16
