@@ -22,7 +22,7 @@ type Uses struct {
 	Uses []TokenUse `msgpack:"u"`
 }
 
-// TokenUse is when a token was used.
+// TokenUse records when a token was used.
 type TokenUse struct {
 	Hash string `msgpack:"h"`
 	At   Time   `msgpack:"at"`

@@ -11,8 +11,8 @@ import (
 	"github.com/vmihailenco/msgpack/v5/msgpcode"
 )
 
-// A form is how the values of one Go type are written as msgpack and read. It is made of the type once, with the tags
-// of its fields, because reflection over every value would be most of what a write allocates. Its functions take a
+// A form writes the values of one Go type as msgpack and reads them. It is made once for the type, with the tags of
+// its fields, because reflection over every value would be most of what a write allocates. Its functions take a
 // pointer to a value of that type and of no other.
 //
 // The bytes are those that the msgpack library makes of the tags, with the shortest integers. What is read is stricter

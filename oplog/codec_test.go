@@ -26,7 +26,7 @@ var stored = func() []any {
 
 func fresh(v any) any { return reflect.New(reflect.TypeOf(v).Elem()).Interface() }
 
-// encoded is what the library makes of a value.
+// encoded returns what the library makes of a value.
 func encoded(v any) []byte {
 	var b bytes.Buffer
 	enc := msgpack.NewEncoder(&b)

@@ -1,5 +1,6 @@
-// Package oplog is what can happen to memory: operations, the entries and records they travel in, their results and refusals, ids and
-// times, and what the state holds of it all. What becomes of it is package state's; nothing here reads or writes a file.
+// Package oplog defines what can happen to memory: operations, the entries and records they travel in, their results
+// and refusals, ids and times, and what the state holds of it all. Package state applies them; nothing here reads or
+// writes a file.
 //
 // An operation (Op) is a small struct with a stable number. One or many of them, standing or falling
 // together, are an Entry: the unit a surface proposes and a client is answered for. Entries that

@@ -39,7 +39,8 @@ type Entry struct {
 	Ops    []Op   `msgpack:"-"`           // behind the others, each with its kind before it
 }
 
-// DefaultKeyTTL is how long an idempotency key is remembered at least: seven days of log time, and keyRecords records.
+// DefaultKeyTTL applies to an idempotency key whose entry sets no KeyTTL: the key is remembered for at least seven
+// days of log time, and keyRecords records.
 const DefaultKeyTTL Time = 7 * 24 * 3600 * 1e6
 
 // entryHead is the first value of an entry's body; the operations follow it.
@@ -63,7 +64,7 @@ func (e Entry) Encode() ([]byte, error) {
 	return b, nil
 }
 
-// about is how long the entry's body will be, if it is as most are.
+// about estimates how long the entry's body will be, if it is as most are.
 func (e *Entry) about() int {
 	n := 128
 	for _, op := range e.Ops {
@@ -203,8 +204,8 @@ func RecordTime(rec []byte) (h HLC, ok bool) {
 	return h, len(rec) >= headLen
 }
 
-// RecordSize is how many bytes a log record has when it is taken apart, as its head says: what memory a batch will need can be told
-// before it is read.
+// RecordSize returns how many bytes a log record has when it is decompressed, as its head says: a caller can tell how
+// much memory a batch will need before it reads the batch.
 func RecordSize(rec []byte) int {
 	if len(rec) <= headLen || rec[1]&flagZstd == 0 {
 		return len(rec)

@@ -1,8 +1,8 @@
 package oplog
 
 // Event stores what a tool did, raw. Its summary is a Remember of the same entry; the two know each other by the
-// memory's id. An event is stored once for a workspace, session and content: a second is refused with ErrEventKnown, and
-// so is what came with it.
+// memory's id. An event is stored once for a workspace, session and content: a second is refused with ErrEventKnown,
+// and the rest of its entry with it.
 type Event struct {
 	Workspace string      `msgpack:"w"` // the namespace of its summaries
 	Session   string      `msgpack:"s"`
@@ -28,7 +28,7 @@ type EventMark struct {
 // EventID numbers the events of one database densely, from 1, in the order they were applied.
 type EventID uint64
 
-// EventStatus is how far an event has come.
+// EventStatus says how far an event has come.
 type EventStatus uint8
 
 // The event statuses. Numbers are stored.
@@ -63,7 +63,7 @@ type EventCounts struct {
 	Sessions   uint64 `msgpack:"n"`
 }
 
-// An EventSession is what is known of a session of a workspace. The first event decides where and when it began.
+// An EventSession holds what is known of a session of a workspace. The first event decides where and when it began.
 type EventSession struct {
 	ID      string `msgpack:"i"`
 	Started Time   `msgpack:"s"`

@@ -17,7 +17,7 @@ type Stated struct {
 	Texts []Statements `msgpack:"t"`
 }
 
-// Statements are what one memory's text states.
+// Statements holds the claims that one memory's text states.
 type Statements struct {
 	RID    string  `msgpack:"r"`
 	Claims []Claim `msgpack:"c"`

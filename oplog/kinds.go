@@ -52,7 +52,7 @@ func (*Embed) Kind() OpKind        { return 92 }
 func (*Partition) Kind() OpKind    { return 93 }
 func (*Erase) Kind() OpKind        { return 94 }
 
-// KindOf is the kind of operations of a type: of KindOf[Remember]() it is what a *Remember says.
+// KindOf returns the kind of operations of a type: KindOf[Remember]() returns the Kind of a *Remember.
 func KindOf[T any, O pointer[T]]() OpKind { return O(nil).Kind() } // Kind reads no field
 
 type pointer[T any] interface {
@@ -60,7 +60,7 @@ type pointer[T any] interface {
 	Op
 }
 
-// A reading is what this version knows of a kind.
+// A reading holds what this version knows of a kind.
 type reading struct {
 	kind  OpKind
 	name  string
@@ -79,7 +79,7 @@ func newer[T any, O pointer[T]](name string) reading {
 	return r
 }
 
-// kinds are what this version reads.
+// kinds holds the kinds that this version reads, by number.
 var kinds = func(all ...reading) (by [1 << 8]reading) {
 	for _, r := range all {
 		if by[r.kind].make != nil {

@@ -15,8 +15,8 @@ type Remember struct {
 	Digest []byte `msgpack:"ig,omitempty"`
 }
 
-// A History is what a memory went through before it was imported. Apply stores it as it is: the memory joins no active session and its
-// text is not read again.
+// A History records what a memory went through before it was imported. Apply stores it as it is: the memory joins no
+// active session and its text is not read again.
 type History struct {
 	Past
 	Revisions []Revision    `msgpack:"rs,omitempty"`

@@ -12,7 +12,7 @@ const (
 // ErrNoConflict says that a conflict's id is not known.
 var ErrNoConflict = &Error{Kind: NotFound, Text: "no such conflict"}
 
-// Cognition is what THINK decided on a snapshot. Every part carries what it relied on; a part whose grounds are
+// Cognition holds what THINK decided on a snapshot. Every part carries what it relied on; a part whose grounds are
 // gone by the time it is applied is dropped, the same on every replica, and the others are applied.
 type Cognition struct {
 	Base        Index         `msgpack:"b"` // the snapshot's place in the log

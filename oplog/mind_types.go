@@ -1,6 +1,6 @@
 package oplog
 
-// ConflictStatus is where a conflict is in its life.
+// ConflictStatus says whether a conflict is open or how it ended.
 type ConflictStatus uint8
 
 // The conflict statuses. Numbers are stored, and order the lists.
@@ -14,7 +14,7 @@ var conflictStatuses = [...]string{"open", "resolved", "dismissed"}
 
 func (s ConflictStatus) String() string { return conflictStatuses[min(s, ConflictDismissed)] }
 
-// Priority is how urgent a conflict is, the most urgent first.
+// Priority says how urgent a conflict is, the most urgent first.
 type Priority uint8
 
 // The priorities. Numbers are stored.
@@ -51,7 +51,7 @@ type ConflictRow struct {
 	Note       string         `msgpack:"n,omitempty" max:"text"`
 }
 
-// TriggerStatus is where a trigger is in its life.
+// TriggerStatus says how far a trigger has come in its life.
 type TriggerStatus uint8
 
 // The trigger statuses. Numbers are stored.
@@ -98,7 +98,7 @@ type Pattern struct {
 	Seen        uint64   `msgpack:"n"`
 }
 
-// Personality is what a database's memories make of their agent: four traits from 0 to 1.
+// Personality describes a database's agent by its memories: four traits from 0 to 1.
 type Personality struct {
 	Attentiveness float64 `msgpack:"a"`
 	Depth         float64 `msgpack:"d"`
@@ -109,7 +109,7 @@ type Personality struct {
 	Updated       Time    `msgpack:"at"`
 }
 
-// Weights are how a database's recall weighs its signals, once it has learned from feedback.
+// Weights says how a database's recall weighs its signals, once it has learned from feedback.
 type Weights struct {
 	Sim          float64 `msgpack:"s"`
 	Decay        float64 `msgpack:"d"`
@@ -155,7 +155,7 @@ var redactPolicies = [...]string{"capture", "all", "off"}
 
 func (r Redact) String() string { return redactPolicies[min(r, RedactNone)] }
 
-// Mind is what a database remembers of its own thinking.
+// Mind holds what a database remembers of its own thinking.
 type Mind struct {
 	LastThink Time  `msgpack:"lt,omitempty"`
 	Base      Index `msgpack:"b,omitempty"`

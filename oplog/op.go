@@ -6,7 +6,7 @@ type Op interface {
 	Kind() OpKind
 }
 
-// A Result is what one operation came to. Which fields are set depends on the operation.
+// A Result says what one operation did. Which fields are set depends on the operation.
 type Result struct {
 	ID      string          `msgpack:"id,omitempty"` // rid, edge, claim or session id
 	Num     uint64          `msgpack:"n,omitempty"`  // dense sequence, database number, count
@@ -16,7 +16,7 @@ type Result struct {
 	Rows    []string        `msgpack:"r,omitempty"` // memories it touched that the operation itself does not name
 }
 
-// SessionSummary is what a session amounted to when it ended.
+// SessionSummary sums up a session that has ended.
 type SessionSummary struct {
 	ID       string   `msgpack:"id"`
 	Started  Time     `msgpack:"st"`

@@ -6,7 +6,7 @@ type Record struct {
 	Data        []byte
 }
 
-// An Outcome is what became of one entry.
+// An Outcome says what became of one entry.
 type Outcome struct {
 	Index    Index
 	Number   int // place of the entry in its record

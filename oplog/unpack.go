@@ -118,7 +118,8 @@ func (u *unpacker) number() (n uint64, negative bool) {
 	return uint64(signed), signed < 0
 }
 
-// A family is how msgpack says the lengths of one type: a range of codes that hold them, and codes of one, two and four bytes behind them.
+// A family says how msgpack writes the lengths of one type: a range of codes that hold them, and codes of one, two
+// and four bytes behind them.
 type family struct {
 	what     string
 	from, to byte // to below from: there is no such range

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Words is what a memory is found by: its text, and the intent it answers when the text does not repeat it, or the words
-// of the event it sums up.
+// Words returns the text that a memory is found by: its own text, with the intent it answers when the text does not
+// repeat it, or with the words of the event it sums up.
 func (m *Memory) Words() string {
 	if more := m.eventWords(); more != "" {
 		return m.Text + "\n" + more

@@ -30,7 +30,7 @@ type File struct {
 // most bounds how many files are named.
 const most = 8
 
-// Files are what one owner has found. The zero value is ready.
+// Files holds the damage that one owner has found. The zero value is ready.
 type Files struct {
 	mu    sync.Mutex // held for moments alone: pebble tells of damage with its locks held
 	times map[string]int64
@@ -76,7 +76,7 @@ func (f *Files) Healed() bool {
 	return !slices.ContainsFunc(f.list, func(had File) bool { return !had.Healed })
 }
 
-// Times is how often damage was found in files of a kind.
+// Times returns how often damage was found in files of a kind.
 func (f *Files) Times(kind string) int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()

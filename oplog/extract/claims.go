@@ -42,7 +42,8 @@ var phrases = map[string]string{
 	"member of": "member_of", "part of": "member_of", "belongs to": "member_of", "reports to": "reports_to",
 }
 
-// possessed is what comes behind "Acme's" and before a name: the relation leads from the name to Acme.
+// possessed maps the words that stand behind "Acme's" and before a name to a relation, which leads from the name to
+// Acme.
 var possessed = map[string]string{"ceo": "ceo_of", "cto": "cto_of", "cfo": "cfo_of", "founder": "founded", "co-founder": "founded", "cofounder": "founded"}
 
 // bare are the forms of verbs that stand behind "does not" or "may".
@@ -56,7 +57,7 @@ var (
 	asides    = set("a an the is are now currently also still just recently has have had been be who which that does do did will would both proudly officially really")
 )
 
-// Claims are what a text says of the names in it, which are those of Entities and Link.
+// Claims returns what a text says about the names in it, which come from Entities and Link.
 func Claims(text string, names []Entity) (out []Claim) {
 	text = text[:min(len(text), maxText)]
 	at := occurrences(text, names)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Entities are what a text names, in order, each once.
+// Entities returns what a text names, in order, each once.
 func Entities(text string) []Entity {
 	if len(text) > maxText {
 		text = text[:maxText]

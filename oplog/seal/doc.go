@@ -38,19 +38,19 @@
 // twice: both copies seal the same numbers under one key. No older version of a block exists that could be put in the
 // place of a newer one.
 //
-// A crash. What a file holds is what is before its last mark. Behind that may be what was never synced: whole blocks,
-// or one that reached the disk in part. Such a torn block lacks a sector, or has one of zeros, and no mark behind it
-// has a since that is greater than its number: that mark was written after another one, when all before that was on the
+// A crash. A file holds what is before its last mark. Behind that may be data that was never synced: whole blocks, or
+// one that reached the disk in part. Such a torn block lacks a sector, or has one of zeros, and no mark behind it has
+// a since that is greater than its number: that mark was written after another one, when all before that was on the
 // disk. Any other difference is damage (torn.go). A file without a mark was never finished.
 //
 // Another key. A file names its key in its head, and is written once by one process: one that is under a key that was
 // replaced before the ring was opened is not being written. It is copied beside itself and renamed (rewrite.go), also
 // while it is read; then the old key can go.
 //
-// What a file cannot know: whether it was longer. One that was synced more than once and is cut back to an earlier
-// mark, or has zeros behind that, is what it was then; one that was synced at its end alone, as all are but a store's
-// manifest, is damaged when anything of it is missing. Nor does it know its name: a whole file in the place of another
-// whole file of the same key, or an older one of the same name, is found by what refers to it.
+// What a file cannot know: whether it was longer. A file that was synced more than once and is cut back to an earlier
+// mark, or has zeros behind that, looks as it did then; one that was synced at its end alone, as all are but a
+// store's manifest, is damaged when anything of it is missing. Nor does it know its name: a whole file in the place
+// of another whole file of the same key, or an older one of the same name, is found by what refers to it.
 //
 // # The keyring file
 //

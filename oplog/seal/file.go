@@ -110,10 +110,10 @@ type block struct {
 	since  uint32 // of a marked one: the first block behind the mark before
 }
 
-// size is what the block takes on the disk.
+// size returns how many bytes the block takes on the disk.
 func (b block) size() int { return sealedSize(b.length) }
 
-// sealedSize is what a block of so many plain bytes takes on the disk: whole sectors.
+// sealedSize returns how many bytes a block of so many plain bytes takes on the disk: whole sectors.
 func sealedSize(plain int) int {
 	return (blockHead + plain + tagSize + sector - 1) / sector * sector
 }

@@ -226,7 +226,7 @@ func shapes(t testing.TB, r *seal.Ring) (all []shape) {
 	return all
 }
 
-// What opens is what was sealed, and nothing else opens.
+// FuzzFile: only what was sealed opens, and reading it in any order gives the same as reading it in order.
 func FuzzFile(f *testing.F) {
 	r := ring(f)
 	whole := sealFile(f, []byte("a memory"), r.Writer)

@@ -16,7 +16,7 @@ import (
 // beside ends the name of a file's copy until it takes the file's place.
 const beside = ".resealed"
 
-// rewriteStep is how much is copied at once: what others sync meanwhile waits for no more than that.
+// rewriteStep is the number of bytes copied at once: others that sync meanwhile wait for no more than that.
 const rewriteStep = 1 << 20
 
 // Outdated says whether a data key was replaced by another one before the ring was opened. Files are written once, by

@@ -46,7 +46,7 @@ type dataKey struct {
 	values cipher.AEAD
 }
 
-// Info is what may be told of a data key.
+// Info holds what may be told of a data key.
 type Info struct {
 	ID      KeyID
 	Created time.Time

@@ -1,13 +1,14 @@
-// Package snapshot is how the state and the log travel: streams of rows, and of records, compressed, with a hash over all at
-// their end. It knows bytes and nothing else; what rows mean is package state's, and package archive keeps streams in a directory.
+// Package snapshot writes and reads the streams in which the state and the log travel: rows, or records, compressed,
+// with a hash over all at their end. It knows bytes and nothing else: package state knows what rows mean, and package
+// archive keeps streams in a directory.
 //
 // A snapshot is
 //
 //	"CAIRNSNP" | version 3 | zstd( size u64, rows, 0 uv, SHA-256 of all before it )
 //
-// A row is key length uv, key, value length uv, value; rows are in the order of their keys, as the store has them, none
-// twice. Size is what they take on the sender's disk, for a bar that shows progress. Who writes rows has read each from a block
-// with the checksum it was written with.
+// A row is key length uv, key, value length uv, value; rows are in the order of their keys, as the store has them,
+// none twice. Size is how many bytes they take on the sender's disk, for a progress bar. The sender has read each row
+// from a block with the checksum it was written with.
 //
 // A range of the log is
 //

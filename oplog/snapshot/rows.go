@@ -32,7 +32,7 @@ type Rows func(row func(k, v []byte) error) error
 // Progress is told now and then the bytes that were copied and their total; nil is told nothing.
 type Progress func(done, total int64)
 
-// Write streams rows. Size is what they take, about.
+// Write streams rows. size is about how many bytes they take.
 func Write(w io.Writer, size int64, rows Rows, report Progress) error {
 	if _, err := w.Write(append([]byte(rowsMagic), Max)); err != nil {
 		return err

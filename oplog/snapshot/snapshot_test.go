@@ -13,7 +13,7 @@ import (
 	"github.com/cairndb/cairn/oplog/snapshot"
 )
 
-// rows is a stream of rows, and reads is what Read makes of one.
+// rows returns a stream of rows, and reads returns what Read makes of one.
 func rows(t *testing.T, list []string) []byte {
 	var b bytes.Buffer
 	err := snapshot.Write(&b, 10, func(row func(k, v []byte) error) error {
@@ -41,7 +41,7 @@ func reads(stream []byte) (list []string, err error) {
 	return list, err
 }
 
-// records is a range of the log, and readsRange is what ReadRange makes of one.
+// records returns a range of the log, and readsRange returns what ReadRange makes of one.
 func records(t *testing.T, head snapshot.Head, n int) []byte {
 	var b bytes.Buffer
 	err := snapshot.WriteRange(&b, head, func(record func(oplog.Index, oplog.HLC, []byte) error) error {

@@ -1,5 +1,5 @@
-// Package state is what the committed records make: a directory of rows (package store) that is a pure function of the records
-// applied to it.
+// Package state holds what the committed records make: a directory of rows (package store) that is a pure function of
+// the records applied to it.
 //
 // Apply knows no clock, no chance, no environment and no map order: ids, times and vectors are made by the proposer and carried
 // in the entry. A refusal is a Result, as replicated as a success. The applied index is in the same

@@ -108,9 +108,9 @@ func record(i oplog.Index, entries []oplog.Entry) oplog.Record {
 	return oplog.Record{Index: i, Term: 1, Data: oplog.EncodeRecord(oplog.MakeHLC(1_700_000_000_000+uint64(i)*1000, 0, 1), bodies...)}
 }
 
-// TestOneHistoryOneState: the same records in other batches, across restarts and a snapshot, encrypted under one key or
-// another or not at all, are the same state and gave the same answers; and the running sum and counters are what a count
-// from scratch gives.
+// TestOneHistoryOneState: the same records in other batches, across restarts and a snapshot, encrypted under one key
+// or another or not at all, make the same state and give the same answers; and the running sum and counters equal a
+// count from scratch.
 func TestOneHistoryOneState(t *testing.T) {
 	dir := t.TempDir()
 	rings := []*seal.Ring{nil, seal.Ephemeral([]seal.Master{seal.NewMaster()}), seal.Ephemeral([]seal.Master{seal.NewMaster()})}

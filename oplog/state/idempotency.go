@@ -18,7 +18,7 @@ type keyRecord struct {
 	Refused *oplog.Error   `msgpack:"e,omitempty"` // of a node's key; a client may repeat its own when the cause is gone
 }
 
-// lookupKey is what the entry that used a key first came to. It refuses a key of another request.
+// lookupKey returns the results of the entry that used a key first. It refuses a key of another request.
 func (a *applying) lookupKey(key string, digest []byte) (first []oplog.Result, known bool) {
 	if key == "" {
 		return nil, false
@@ -123,7 +123,7 @@ func (a *applying) expireKeys() {
 	a.expiry[a.db] = next
 }
 
-// KeyResults are what the entry under an idempotency key came to; nil when the key is not known.
+// KeyResults returns the results of the entry under an idempotency key; nil when the key is not known.
 func (v *View) KeyResults(db oplog.DB, key string) []oplog.Result {
 	return load[keyRecord](v.txn, tKey, db, []byte(key)).Results
 }

@@ -114,8 +114,8 @@ const (
 	tLog  tableID = 255 // index → retained
 )
 
-// rowHead is how long the head of every row's key is: the database, four bytes, and the table. So what a database holds is one range, and
-// a table of it another.
+// rowHead is the length of the head of every row's key: the database, four bytes, and the table. So the rows of a
+// database are one range, and those of each of its tables as well.
 const rowHead = 5
 
 // appendRow appends the key of a row in the store.

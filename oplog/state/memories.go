@@ -117,7 +117,7 @@ func (v *View) memoriesOf(db oplog.DB, numbered rows, f func(*oplog.Memory) bool
 	}
 }
 
-// belowSeq is where a backward walk begins; nil is at the newest.
+// belowSeq returns the key where a backward walk begins; nil begins at the newest.
 func belowSeq(below oplog.Seq) []byte {
 	if below == 0 {
 		return nil

@@ -168,7 +168,7 @@ func (v *View) Patterns(db oplog.DB, f func(oplog.Pattern) bool) {
 // neutralPersonality is that of a database without a THINK.
 var neutralPersonality = oplog.Personality{Attentiveness: .5, Depth: .5, Energy: .5, Warmth: .5}
 
-// Personality is what the last THINK made of it.
+// Personality returns the database's personality as the last THINK made it, a neutral one before the first.
 func (v *View) Personality(db oplog.DB) oplog.Personality {
 	p, ok := read[oplog.Personality](v.txn, tMind, db, mindPersonality)
 	if !ok {

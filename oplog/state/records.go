@@ -2,8 +2,8 @@ package state
 
 import "github.com/cairndb/cairn/oplog"
 
-// Records is where applied records are read from by their index: the Raft log, which has their bytes anyway and keeps them as long as the
-// window wants them (State.Retains). It may have lost some; the window begins behind those.
+// Records gives applied records by their index. It is the Raft log, which has their bytes anyway and keeps them as
+// long as the window wants them (State.Retains). It may have lost some; the window begins behind those.
 type Records interface {
 	First() oplog.Index // the first record there is; 0: none
 	Reader() RecordReader

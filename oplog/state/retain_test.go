@@ -110,7 +110,7 @@ func TestLargeRecords(t *testing.T) {
 	}))
 }
 
-// allocated is how many bytes of memory f takes.
+// allocated returns how many bytes of memory f takes.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

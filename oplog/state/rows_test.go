@@ -10,8 +10,8 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// TestRowsAreTheLibrarys: rows of types that only the state has are what the library makes of their tags, and are read
-// back as it reads them.
+// TestRowsAreTheLibrarys: Pack writes rows of types that only the state has as the library writes them by their tags,
+// and Unpack reads them back as the library does.
 func TestRowsAreTheLibrarys(t *testing.T) {
 	results := []oplog.Result{{ID: "m", Num: 7, Changed: true, Rows: []string{"a"}}, {}, {Session: &oplog.SessionSummary{ID: "s"}, Thought: &oplog.Thought{}}}
 	for _, v := range []any{

@@ -10,7 +10,7 @@ import (
 // A span is the range between two keys of the store, the upper not included.
 type span struct{ lower, upper []byte }
 
-// under is what begins with a key of a table.
+// under returns the span of a table's keys that begin with a prefix.
 func under(table tableID, db oplog.DB, prefix []byte) span {
 	lower := appendRow(nil, table, db, prefix)
 	return span{lower, after(lower)}

@@ -39,7 +39,7 @@ func (s *State) Scrub(ctx context.Context, rest time.Duration) error {
 	})
 }
 
-// StoreStats is what the files of a state cost.
+// StoreStats describes what the files of a state cost.
 type StoreStats = store.Stats
 
 // StoreStats says what the files cost, and which are damaged; zero when the state is closed.

@@ -46,7 +46,7 @@ func mustApply(t fataler, s *State, records ...oplog.Record) {
 	must(t, err)
 }
 
-// snapshotOf is what a snapshot of a state is as a stream.
+// snapshotOf returns a snapshot of a state as a stream.
 func snapshotOf(t fataler, s *State) *bytes.Buffer {
 	t.Helper()
 	var b bytes.Buffer

@@ -9,7 +9,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// extent is when a record was and how much of the window it is.
+// extent says when a record was made and how much of the window it takes.
 type extent struct {
 	HLC     oplog.HLC `msgpack:"h"` // after the clock rule, so later than all before it
 	Entries int       `msgpack:"e"`
@@ -134,7 +134,8 @@ func (v *View) Retained() (begins, last oplog.Index, since oplog.HLC, ok bool) {
 	return 0, last, since, false
 }
 
-// Begins is where the log of a database begins: behind what the window has no more, and behind what a purge erased of it.
+// Begins returns where the log of a database begins: behind what the window has no more, and behind what a purge
+// erased of it.
 func (v *View) Begins(db oplog.DB) oplog.Index {
 	d, _ := v.Database(db)
 	return max(v.begins(), d.Purged+1)

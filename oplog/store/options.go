@@ -16,8 +16,9 @@ const (
 	// cacheSize is of blocks that were read and found whole. The file cache of the machine is behind it.
 	cacheSize = 64 << 20
 
-	// mergedAt is how many tables of new rows lie over each other before they are merged into those below. Most rows' keys are in no order, so
-	// each merge writes all tables below anew: fewer merges cost writers less, and a reader asks one filter more for each table.
+	// mergedAt is the number of tables of new rows that lie over each other before they are merged into those below.
+	// Most rows' keys are in no order, so each merge writes all tables below again: fewer merges cost writers less,
+	// and a reader checks one filter more for each table.
 	mergedAt = 8
 
 	// indexBlock is so large that a table has one: every look into a table goes through it, and it stays in the cache.

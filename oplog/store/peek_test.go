@@ -38,7 +38,7 @@ func vectorKey(table byte, k int) []byte {
 	return binary.BigEndian.AppendUint64([]byte{table}, uint64(k))
 }
 
-// TestPeek: what a snapshot shows without a copy is what it gives with one, in any order of asking.
+// TestPeek: a snapshot shows the same without a copy as with one, in any order of asking.
 func TestPeek(t *testing.T) {
 	s, err := Open(t.TempDir(), Options{NoSync: true, Buffer: 256 << 10}, nil)
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/cairndb/cairn/oplog/damage"
 )
 
-// Stats are what a store has done since it was opened, and how its tables lie. They come from events and counters of
-// ours: pebble's own Metrics waits for the list of tables to be written, and its readers would keep a store whose disk
-// has failed from closing.
+// Stats counts what a store has done since it was opened, and says how its tables lie. The numbers come from events
+// and our own counters: pebble's own Metrics waits for the list of tables to be written, and its readers would keep a
+// store whose disk has failed from closing.
 type Stats struct {
 	Tables, TableBytes     int64
 	Unmerged               int64 // bytes of tables above the lowest that has any: what merges have to do, at least
@@ -80,7 +80,7 @@ func (c *counters) merge(i pebble.CompactionInfo) {
 	}
 }
 
-// begin takes the tables that there are when a store is opened. Events may have come before.
+// begin sets the tables to those that exist when a store is opened. Events may have come before.
 func (c *counters) begin(levels [][]pebble.SSTableInfo) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

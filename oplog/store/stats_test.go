@@ -11,7 +11,7 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// TestStatsCountWhatTheFilesAre: what is counted from events is what pebble has, while tables are flushed and merged
+// TestStatsCountWhatTheFilesAre: the counts from events match what pebble has, while tables are flushed and merged
 // and after the store is opened again.
 func TestStatsCountWhatTheFilesAre(t *testing.T) {
 	t.Parallel()

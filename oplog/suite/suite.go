@@ -23,7 +23,7 @@ func Full(t testing.TB) {
 	}
 }
 
-// NotShort skips a test in -short, which is how the race detector runs, and says why.
+// NotShort skips a test in -short, which the race detector's run sets, and says why.
 func NotShort(t testing.TB, why string) {
 	t.Helper()
 	if testing.Short() {

@@ -14,7 +14,7 @@ const sumLine = 2*crc32.Size + 1
 // is not used any more.
 func Summed(b []byte) []byte { return append(b, sum(b)...) }
 
-// Unsummed is what Summed was given; whole is false where something of it changed.
+// Unsummed returns what Summed was given; whole is false where something of it changed.
 func Unsummed(raw []byte) (b []byte, whole bool) {
 	at := max(0, len(raw)-sumLine)
 	return raw[:at], string(raw[at:]) == sum(raw[:at])

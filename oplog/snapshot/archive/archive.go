@@ -35,7 +35,7 @@ type File struct {
 // Whole says whether the file is a state, not a range of the log.
 func (f File) Whole() bool { return f.Since == 0 }
 
-// Name is what a backup's file is called. Since 0 means a whole state.
+// Name returns the name of a backup's file. Since 0 means a whole state.
 func Name(since, index oplog.Index) string {
 	if since == 0 {
 		return fmt.Sprintf("state-%020d.cairn", index)

@@ -208,7 +208,7 @@ func (to Target) lacks(st *state.State, done state.Replayed) error {
 	return fmt.Errorf("%w: this file has no entries of %s; ask for index %d, or for index %d or earlier", ErrPurged, strings.Join(names, ", "), done.End, first-1)
 }
 
-// Report is what Verify found.
+// Report holds what Verify found.
 type Report struct {
 	Files []File
 	End   state.Point
