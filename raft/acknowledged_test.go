@@ -17,7 +17,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// keep copies a node's files, to be put back later. Of one that runs they are what a crash would leave.
+// keep copies a node's files, to be put back later. The copy of a running node holds what a crash would leave.
 func (c *cluster) keep(i int) (files fs.FS) {
 	c.t.Helper()
 	kept := filepath.Join(c.t.TempDir(), "kept")

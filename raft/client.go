@@ -27,7 +27,7 @@ func (c *Client) Close() {
 	c.n.transport.Wait()
 }
 
-// Addrs are where the members are.
+// Addrs returns the addresses of the members.
 func (c *Client) Addrs() []string { return c.addrs }
 
 // Forward gives an entry to a member, which takes it when it leads, and returns what became of it.

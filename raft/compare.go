@@ -42,7 +42,7 @@ func recordSum(l *hraft.Log) []byte {
 	return h.Sum(nil)
 }
 
-// evidence is what this node says of the record that it has applied at an index.
+// evidence returns what this node says of the record that it has applied at an index.
 func (n *Node) evidence(index uint64) (m wire.CompareOK) {
 	if n.stateless() {
 		return m

@@ -66,8 +66,8 @@ func TestFlipsOfAStoppedNode(t *testing.T) {
 }
 
 // TestFlipsOfSnapshotsInUse: a bit of the snapshot of a running node changes, before it is opened to be restored or
-// sent to another member, or while it is read. It is moved aside and another is wanted, or the state refuses what is
-// read of it, or it is what it was.
+// sent to another member, or while it is read. The snapshot is moved aside and another is requested, or the state
+// refuses what is read of it, or the content is unchanged.
 func TestFlipsOfSnapshotsInUse(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(5, 10))

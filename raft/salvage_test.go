@@ -16,8 +16,8 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// crashed is what a kill leaves of a lone node: its files as they were after the last acknowledged record, and a state that
-// is behind, as of its last checkpoint.
+// crashed holds what a kill leaves of a lone node: its files as they were after the last acknowledged record, and a
+// state that is behind, as of its last checkpoint.
 type crashed struct {
 	cfg      Config
 	want     []string

@@ -86,7 +86,7 @@ func (c *cluster) copyOf(dir string) (copied string) {
 	return copied
 }
 
-// A closingStep is what the disk has more, or less, than after the step before.
+// A closingStep adds something to the disk after the step before, or takes something away.
 type closingStep struct {
 	what string
 	do   func(snaps string) error

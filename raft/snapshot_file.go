@@ -25,7 +25,7 @@ import (
 //
 // It is written under another name, synced, and renamed when it is whole. So a file that has its name and is not whole is damaged.
 
-// description is what is said of a snapshot. Its Size is that of the state as it lies in the file.
+// description describes a snapshot. Its Size is that of the state as it lies in the file.
 type description struct {
 	hraft.SnapshotMeta
 	Sum uint64 // of the state as it lies in the file

@@ -11,7 +11,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// lockedBuffer is what several nodes log into.
+// lockedBuffer collects what several nodes log.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer

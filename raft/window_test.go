@@ -93,7 +93,7 @@ func (k *kept) wantLast(n int, when string) {
 	}
 }
 
-// emptied is what a purge leaves of a record here.
+// emptied returns what a purge leaves of a record here.
 func emptied(_ uint64, data []byte) ([]byte, error) {
 	if string(data) == "emptied" {
 		return nil, nil

@@ -6,7 +6,8 @@ import (
 	hraft "github.com/hashicorp/raft"
 )
 
-// TestTheCacheIsBoundedByBytes: what is read is what was stored, from memory or below it, and memory holds few bytes and few records.
+// TestTheCacheIsBoundedByBytes: reads return what was stored, from memory or below it, and memory holds few bytes and
+// few records.
 func TestTheCacheIsBoundedByBytes(t *testing.T) {
 	t.Parallel()
 	below := hraft.NewInmemStore()

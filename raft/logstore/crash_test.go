@@ -59,7 +59,7 @@ func holdsWith(log *Store, want, kept, mayKeep []*hraft.Log) error {
 	return err
 }
 
-// erasedData is what the tests put in the place of a record's data: once.
+// erasedData stands for data that the tests erase: eraseData puts it in the place of a record's data, once.
 var erasedData = []byte("erased")
 
 func eraseData(_ uint64, data []byte) ([]byte, error) {

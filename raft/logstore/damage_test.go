@@ -113,7 +113,7 @@ func flip(files *memory, rng *rand.Rand) (name string) {
 	panic("beyond the last file")
 }
 
-// TestFlippedBitsUnderARunningStore: a record is what it was, or is not given out.
+// TestFlippedBitsUnderARunningStore: the store returns a record unchanged, or not at all.
 func TestFlippedBitsUnderARunningStore(t *testing.T) {
 	t.Parallel()
 	for name, keys := range map[string]*seal.Ring{"plain": nil, "sealed": newRing()} {
@@ -157,7 +157,7 @@ func TestFlippedBitsUnderARunningStore(t *testing.T) {
 	}
 }
 
-// TestALogCutShort: at whatever byte something cuts its last segment off, the log is known to be damaged, and so it is when a file is
+// TestALogCutShort: Open reports damage at whatever byte something cuts the last segment off, and when a file is
 // gone.
 func TestALogCutShort(t *testing.T) {
 	t.Parallel()
@@ -192,8 +192,8 @@ func TestALogCutShort(t *testing.T) {
 	}
 }
 
-// TestATornEnd: of records that were under way when the machine died, any sectors may be there. Up to each byte they are what they
-// are, and what follows is what an earlier write left there, or nothing.
+// TestATornEnd: when the machine dies while records are written, any of their sectors may be there. The file has
+// their bytes up to each byte in turn, and behind it zeros. It opens with the records that are whole.
 func TestATornEnd(t *testing.T) {
 	t.Parallel()
 	for name, keys := range map[string]*seal.Ring{"plain": nil, "sealed": newRing()} {

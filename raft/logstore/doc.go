@@ -16,12 +16,12 @@
 //	head     length of the body u32 | index u64 | term u64 | kind u8 | stamp u64 | length of the extensions u32
 //	body     extensions, data
 //
-// A frame is a record, whose stamp is when it was appended in ns, or a mark: kind 255, no body, the index of the last record
-// before it, as term the last record that was known to be committed, and as stamp how long the file was. A frame's CRC
-// is taken of the log's salt, the segment's first record and the frame's offset as well: a frame counts nowhere else
-// than where it was written. The salt is random, so that no client can make data that looks like a frame. In an
-// encrypted log the body of a record is a sealed value that is bound to the same, with the head; its tag stands for the
-// CRC. Marks have a CRC in both.
+// A frame is a record, stamped with the time at which it was appended in ns, or a mark: kind 255, no body, the index
+// of the last record before it, as term the last record that was known to be committed, and as stamp how long the
+// file was. A frame's CRC is taken of the log's salt, the segment's first record and the frame's offset as well: a
+// frame counts nowhere else than where it was written. The salt is random, so that no client can make data that looks
+// like a frame. In an encrypted log the body of a record is a sealed value that is bound to the same, with the head;
+// its tag stands for the CRC. Marks have a CRC in both.
 //
 // meta is a line of JSON, or that sealed, and behind it the CRC-32C of what is before, in hex, with a newline. It is written anew,
 // synced, and renamed over the old one.

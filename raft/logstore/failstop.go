@@ -104,7 +104,7 @@ func (s *Failstop) GetLog(index uint64, l *hraft.Log) error {
 	return err
 }
 
-// changeWaits is how often a leader waits for room for a change of members, two seconds together.
+// changeWaits limits how often a leader waits for room for a change of members, two seconds together.
 const changeWaits = 8
 
 // StoreLogs implements hraft.LogStore. When the log's end was cut away for these records, it waits for room on a full disk: the

@@ -40,7 +40,7 @@ func clone(names map[string]*memFile) map[string]*memFile {
 	return out
 }
 
-// crashed is what a machine finds that lost power now.
+// crashed returns what a machine finds that lost power now.
 func (m *memory) crashed(rng *rand.Rand) *memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -66,7 +66,7 @@ func (m *memory) crashed(rng *rand.Rand) *memory {
 	return out
 }
 
-// killed is what a process finds whose predecessor was killed now: all that was written.
+// killed returns what a process finds whose predecessor was killed now: all that was written.
 func (m *memory) killed() *memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -147,7 +147,7 @@ func (r *Reader) Read(index uint64) (*hraft.Log, error) {
 	return nil, err
 }
 
-// try reads a record, again when records were taken away meanwhile. p is where it was.
+// try reads a record, and again when records were taken away meanwhile. p says where the record was.
 func (r *Reader) try(index uint64) (l *hraft.Log, p *keptPlace, err error) {
 	for {
 		if p, err = r.s.findKept(index); err != nil {

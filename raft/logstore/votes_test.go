@@ -74,7 +74,7 @@ func (v *voting) try(term uint64) error {
 
 func candidate(term uint64) []byte { return binary.BigEndian.AppendUint64([]byte("node "), term) }
 
-// has is what is stored: the same term everywhere.
+// has checks that every stored value is of this term.
 func (v *voting) has(want uint64) {
 	v.t.Helper()
 	must(v.t, v.reads(want))
@@ -134,8 +134,8 @@ func TestVotesStay(t *testing.T) {
 	}
 }
 
-// TestFlippedBitsOfVotes: wherever a bit of the file of a stopped member is flipped, its term and vote are what they
-// were, or the file is damaged.
+// TestFlippedBitsOfVotes: when any bit in the file of a stopped member is flipped, the next start reads its term and
+// vote unchanged, or reports the file as damaged.
 func TestFlippedBitsOfVotes(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -181,7 +181,8 @@ func flipVotes(t *testing.T, path string, i int, rng *rand.Rand) (bit int) {
 	return rafttest.FlipOne(t, path, rng)
 }
 
-// TestVotesThatAreGone: a file that was there is missed, and so is what lies beside it.
+// TestVotesThatAreGone: opening the votes reports damage when their file is gone or cut short, or when meta next to
+// it is gone.
 func TestVotesThatAreGone(t *testing.T) {
 	t.Parallel()
 	gone := func(v *voting, name string) error {

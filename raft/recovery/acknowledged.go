@@ -56,14 +56,14 @@ func (a *Acknowledged) Note(id uint32, p Place) {
 	}
 }
 
-// Of is what is known of a member.
+// Of returns the last record that a member is known to have acknowledged.
 func (a *Acknowledged) Of(id uint32) Place {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.last[id]
 }
 
-// All are what is known of all members.
+// All returns the last record that each member is known to have acknowledged, by the member's id.
 func (a *Acknowledged) All() map[uint32]Place {
 	a.mu.Lock()
 	defer a.mu.Unlock()

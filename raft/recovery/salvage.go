@@ -19,8 +19,8 @@ import (
 // and the state still prove. A record that none of them has is lost, and the node does not start before its operator has accepted
 // that (see AcceptLoss). The damaged log is moved aside when the new one is whole, not before.
 
-// salvageDir is where the new log is made: under its first name until it is whole, under its second until it has taken the place
-// of the damaged one.
+// WriteSalvaged makes the new log under salvageWork and renames it to salvageDir when it is whole. FinishSalvage then
+// puts it in the place of the damaged log.
 const (
 	salvageWork = "salvaged.tmp"
 	salvageDir  = "salvaged"

@@ -46,8 +46,8 @@ type Options struct {
 
 // Host is the member whose transport this is. Its methods are called from any goroutine.
 type Host interface {
-	// Hello is what this member says of itself to the node that answers at an address. It says nothing to another
-	// node than the one whose address that is.
+	// Hello returns what this member says of itself to the node that answers at an address. It says nothing to any
+	// node but the one whose address that is.
 	Hello(answers uint32, addr, purpose string) (*wire.ClusterHello, error)
 	// HelloOK answers a peer that showed the secret.
 	HelloOK(h *wire.ClusterHello) *wire.ClusterHelloOK
@@ -60,8 +60,8 @@ type Host interface {
 	// Serve answers a frame of a peer. An error ends the connection.
 	Serve(ctx context.Context, c *Inbound, f wire.Frame) error
 
-	// LeaderFields are what a leader sends to a member with records or a heartbeat besides those: what is committed and acknowledged,
-	// the time.
+	// LeaderFields returns what a leader sends to a member in addition to records or a heartbeat: what is committed
+	// and acknowledged, and the time.
 	LeaderFields(id uint32, a *hraft.AppendEntriesRequest) *wire.RaftAppend
 	// Clocks is told what a member's clocks showed in an answer, and how long the exchange took.
 	Clocks(id uint32, r *wire.RaftAppendReply, took time.Duration)
