@@ -103,7 +103,7 @@ type codec struct {
 	read  func(input, unsafe.Pointer) error
 }
 
-// codecOf is how a field is written and read; ok is false where the type or the kind is none of a message.
+// codecOf returns the codec of a field; ok is false where no message may have the type or the kind.
 func codecOf(t reflect.Type, kind string) (c codec, ok bool) {
 	if c, ok := codecs[codecKey{t, kind}]; ok {
 		return c, true

@@ -244,7 +244,7 @@ func BenchmarkRecall(b *testing.B) {
 	}
 }
 
-// BenchmarkAppend is what the leader sends a follower under load, and what the follower makes of it.
+// BenchmarkAppend encodes what the leader sends a follower under load, and decodes it as the follower does.
 func BenchmarkAppend(b *testing.B) {
 	m := OplogPush{Database: "default", Ops: []OplogEntry{}, Raft: &RaftAppend{Term: 3, Leader: 1, LeaderAddr: "10.0.0.1:7440", PrevIndex: 1 << 20, PrevTerm: 3, Commit: 1 << 20}}
 	for i := range 64 {

@@ -176,7 +176,7 @@ func (c *Client) EndSession(ctx context.Context, id string, summary *string) (wi
 	return ok, err
 }
 
-// Think asks the leader for a round of cognition. The counts are what was accepted.
+// Think asks the leader for a round of cognition. The counts say how much was accepted.
 func (c *Client) Think(ctx context.Context, m wire.Think) (wire.ThinkResult, error) {
 	return ask[wire.ThinkResult](ctx, c, once, wire.OpThink, &m, wire.OpThinkResult)
 }

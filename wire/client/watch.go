@@ -32,7 +32,7 @@ func (c *Client) Watch(ctx context.Context, m wire.Subscribe, each func(wire.Eve
 				return deliver(e, each)
 			}
 			switch {
-			// their index is how far the node is, which may be ahead of the events that it has sent
+			// their index says how far the node is, which may be ahead of the events that it has sent
 			case e.EventType == "leader", e.EventType == "lagged":
 				return deliver(e, each)
 			case e.EventType == "subscribed":

@@ -14,7 +14,7 @@ func Nearest(name string, names []string) (best string) {
 	return best
 }
 
-// distance is how many letters to add, drop or change; 3 stands for as many and more.
+// distance counts the letters to add, drop or change; 3 stands for three and more.
 func distance(a, b string) int {
 	if a, b = clip(a), clip(b); max(len(a), len(b))-min(len(a), len(b)) > 2 {
 		return 3

@@ -11,8 +11,8 @@ const (
 	charge    = 512 << 10 // is taken at once
 )
 
-// Hold is what a request takes of a budget while it is worked on and answered. A request that is several, such as a
-// model's batch, has a part for each. It may be used from any goroutine.
+// Hold counts what a request takes of a budget while it is worked on and answered. A request that consists of
+// several, such as a model's batch, has a part for each. It may be used from any goroutine.
 type Hold struct {
 	budget       *Shares
 	who          string

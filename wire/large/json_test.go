@@ -23,7 +23,7 @@ func standard(raw []byte) (v any, err error) {
 	return v, nil
 }
 
-// alike: what is read is what encoding/json reads, and what it refuses is refused.
+// alike checks that JSON reads what encoding/json reads, and rejects what that rejects.
 func alike(t *testing.T, text string) {
 	t.Helper()
 	want, refused := standard([]byte(text))

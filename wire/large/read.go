@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// growth is how many times the bytes that have arrived a buffer has room for: an announced length alone allocates little, and little
-// is copied twice.
+// growth limits the room of a buffer to so many times the bytes that have arrived: an announced length alone
+// allocates little, and little is copied twice.
 const growth = 8
 
 // firstBuffer is the buffer for bytes that have not begun to arrive, whatever length was announced.

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// generosity is how many times what is left free a principal may hold.
+// generosity limits a principal: it may hold so many times what is left free.
 const generosity = 3
 
 // Shares divide what a node has of one thing, such as the bytes of requests, among principals. A principal holds at
@@ -104,7 +104,7 @@ func (s *Shares) Drain(ctx context.Context) {
 	}
 }
 
-// Used is how much is held.
+// Used returns how much is held.
 func (s *Shares) Used() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

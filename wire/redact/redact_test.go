@@ -116,7 +116,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// worked is how long this process has had a core: a busy machine makes it wait, and no difference here.
+// worked returns how long this process has had a core: a busy machine makes it wait, which makes no difference here.
 func worked(t *testing.T) time.Duration {
 	t.Helper()
 	var u syscall.Rusage
