@@ -15,7 +15,7 @@ type Weights struct {
 	Generation          uint64
 }
 
-// DefaultWeights are those of a database that has learned nothing yet.
+// DefaultWeights returns the weights of a database that has learned nothing yet.
 func DefaultWeights() Weights {
 	return Weights{Sim: .50, Decay: .20, Recency: .30, GateTau: .25, AlphaImp: .80, KeywordBoost: .31}
 }

@@ -19,7 +19,7 @@ const (
 // spreadShares holds the share of a lift that reaches a row, by how many places away it is.
 var spreadShares = [...]float64{1, .5, .25}
 
-// most is by how many deviations about the best of n random values lies above their mean.
+// most returns how many deviations, about, the best of n random values lies above their mean.
 func most(n float64) float64 { return math.Sqrt(2 * exact.Ln(max(n, 2))) }
 
 // fuse brings vectors and graph into the relevance.
@@ -61,7 +61,7 @@ func (r *Ranker) fuse() {
 	}
 }
 
-// cosine is that of a row's vector, if it has one.
+// cosine returns the cosine of a row's vector, if it has one.
 func (r *Ranker) cosine(c *clue) (float64, bool) {
 	k := r.cand(c)
 	if !k.HasVector || math.IsNaN(k.Vector) {

@@ -34,7 +34,7 @@ type Settings struct {
 	Weights    Weights
 }
 
-// Defaults is the one configuration for all data.
+// Defaults returns the one configuration for all data.
 func Defaults() Settings {
 	return Settings{
 		K1: .9, B: .4, Density: 20,

@@ -21,7 +21,7 @@ const (
 // several times the block's memory.
 var roundBlocks = min(4, runtime.GOMAXPROCS(0))
 
-// index is the one goroutine that writes to Bleve.
+// index runs in a goroutine of its own, the only one that writes to Bleve.
 func (x *Index) index() {
 	for range x.wake {
 		for {

@@ -31,7 +31,7 @@ type language struct {
 	compounds bool
 }
 
-// languages are those of the Latin script in the order in which ties are decided, then those known by their script.
+// languages holds the languages of the Latin script in the order that decides ties, then those known by their script.
 var languages = [...]language{
 	{german.Stem, "äöüß", `der die das den dem des ein eine einen einem einer und oder aber ist sind war waren wird werden wurde hat haben
 		hatte ich du er sie es wir ihr mein meine meinen sein seine unser nicht kein keine mit von vom zu zum zur auf aus bei beim nach

@@ -212,7 +212,7 @@ type part struct {
 	rest  func()
 }
 
-// terms are those of a field that has one of each row.
+// terms collects the terms of a field in which each row has one.
 func (p *part) terms(of func(*tailRow) (string, hit)) []termHits {
 	var list []termHits
 	at := map[string]int{}

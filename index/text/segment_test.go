@@ -106,7 +106,7 @@ func TestSegmentsAreBleves(t *testing.T) {
 	})
 }
 
-// segmentBytes are those of a segment in front of its list of fields.
+// segmentBytes returns the bytes of a segment in front of its list of fields.
 func segmentBytes(t *rapid.T, docs []bleve.Document) []byte {
 	s, _, err := new(plugin).NewUsing(docs, nil)
 	if err != nil {

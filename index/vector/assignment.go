@@ -34,7 +34,8 @@ func (p *Partition) sum() (sum [sha256.Size]byte) {
 	return sum
 }
 
-// Assignment is that of the rows below a number. Any goroutine may ask for it; rows that are put or deleted meanwhile may be left out.
+// Assignment returns the assignment of the rows below a number. Any goroutine may call it; rows that are put or
+// deleted meanwhile may be left out.
 func (s *Store) Assignment(rows uint32) (a Assignment) {
 	parts := s.parts.Load()
 	if parts == nil {

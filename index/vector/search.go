@@ -135,8 +135,9 @@ func (s *Store) candidates(q *Query, pool Pool, parts *partitions, c *scratch, k
 	return s.direct(q, c, ws, keep)
 }
 
-// mostDirect is up to how many of n chosen rows' int8 forms are compared without looking at codes. Those of a large
-// store lie here and there, so that comparing one takes as long as reading the codes of forty, which lie side by side.
+// mostDirect returns up to how many of n chosen rows' int8 forms are compared without looking at codes. The int8
+// forms of a large store lie here and there, so that comparing one takes as long as reading the codes of forty, which
+// lie side by side.
 func (s *Store) mostDirect(n int) int {
 	if all := s.Len(); all >= PartitionedRows {
 		return min(directRows, all/codesPerForm+coded(n))

@@ -37,7 +37,7 @@ func samples(t testing.TB) []*berttest.Model {
 	return []*berttest.Model{mean, cls, roberta}
 }
 
-// transcripts are those of the samples' tokenizers.
+// transcripts holds the file of each sample tokenizer's transcript.
 var transcripts = []string{"wordpiece.txt", "wordpiece.txt", "unigram.txt"}
 
 // A text and its tokens, as another implementation of the tokenizer gave them.

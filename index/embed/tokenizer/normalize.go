@@ -15,7 +15,7 @@ const (
 	maxReplacement = 64  // bytes that a match, or a character, becomes; U+FDFA needs 33
 )
 
-// plainNormalizers are those without settings.
+// plainNormalizers holds the normalizers without settings, by type.
 var plainNormalizers = map[string]func(string) string{
 	"Lowercase": lowercase, "StripAccents": stripMarks,
 	"NFC": norm.NFC.String, "NFD": norm.NFD.String, "NFKC": norm.NFKC.String, "NFKD": norm.NFKD.String,
@@ -131,7 +131,8 @@ func cleanText(s string) string {
 	}, s)
 }
 
-// ideographs are those that BERT makes words of their own: of the Unicode blocks of CJK unified and compatibility ideographs.
+// ideographs holds the letters that BERT makes words of their own: the Unicode blocks of CJK unified and
+// compatibility ideographs.
 var ideographs = &unicode.RangeTable{
 	R16: []unicode.Range16{{Lo: 0x3400, Hi: 0x4dbf, Stride: 1}, {Lo: 0x4e00, Hi: 0x9fff, Stride: 1}, {Lo: 0xf900, Hi: 0xfaff, Stride: 1}},
 	R32: []unicode.Range32{{Lo: 0x20000, Hi: 0x2a6df, Stride: 1}, {Lo: 0x2a700, Hi: 0x2b81f, Stride: 1}, {Lo: 0x2b820, Hi: 0x2ceaf, Stride: 1}, {Lo: 0x2f800, Hi: 0x2fa1f, Stride: 1}},
