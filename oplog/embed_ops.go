@@ -46,7 +46,8 @@ type Embedded struct {
 	Vector   Vector `msgpack:"v"`
 }
 
-// Embedding is the state of a database's change from one embedder to another. The zero value is that of a database that never changed.
+// Embedding is the state of a database's change from one embedder to another. A database that never changed has the
+// zero value.
 type Embedding struct {
 	Epoch   uint32    `msgpack:"e"`           // counts its embedders; vectors of an odd one lie in a table of their own
 	Next    Seq       `msgpack:"n,omitempty"` // the first memory that was not gone through; 0: there is nothing to go through

@@ -36,8 +36,8 @@ func Newer(ops []Op) (newer Kinds) {
 	return newer
 }
 
-// Lacks are those of needed that a member which tells that it reads these does not; one that tells nothing reads what
-// the first release did.
+// Lacks returns which of the needed kinds a member does not read, if it reports that it reads these. A member that
+// reports nothing reads what the first release did.
 func (reads Kinds) Lacks(needed Kinds) (missing Kinds) {
 	for _, k := range needed {
 		if !kinds[k].first && !slices.Contains(reads, k) {

@@ -12,7 +12,7 @@ const (
 	nonceSize = 12
 	tagSize   = 16
 
-	// Overhead is by how much a value grows.
+	// Overhead is the number of bytes that sealing adds to a value.
 	Overhead = idSize + nonceSize + tagSize
 )
 

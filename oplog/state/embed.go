@@ -221,8 +221,8 @@ func (v *View) PendingVector(db oplog.DB, seq oplog.Seq) oplog.Vector {
 	return v.get(v.otherVectors(db), db, seqKey(seq))
 }
 
-// Vectors are those of all records, in order; with pending, those that the embedder that the database changes to has made. A vector is read
-// before the next one comes.
+// Vectors hands over the vectors of all records, in order; with pending, the vectors that the embedder that the
+// database changes to has made. A vector is read before the next one comes.
 func (v *View) Vectors(db oplog.DB, pending bool, f func(oplog.Seq, oplog.Vector) bool) {
 	for k, val := range v.scanFrom(v.vectorsOf(db, pending), db, nil) {
 		if !f(seqOf(k), val) {

@@ -228,8 +228,8 @@ func TestHostileFields(t *testing.T) {
 	}
 }
 
-// FuzzApply holds Apply to what it may answer: whatever entry a decoder takes is applied or refused, and leaves a state whose hash is
-// that of its rows.
+// FuzzApply: Apply applies or refuses whatever entry a decoder accepts, and leaves a state whose hash equals that of
+// its rows.
 func FuzzApply(f *testing.F) {
 	_, entries := hostileEntries()
 	for i := 0; i < len(entries); i += 97 {

@@ -165,7 +165,7 @@ func (v *View) Patterns(db oplog.DB, f func(oplog.Pattern) bool) {
 	each(v.scan(tPattern, db, nil), f)
 }
 
-// neutralPersonality is that of a database without a THINK.
+// neutralPersonality describes the agent of a database without a THINK.
 var neutralPersonality = oplog.Personality{Attentiveness: .5, Depth: .5, Energy: .5, Warmth: .5}
 
 // Personality returns the database's personality as the last THINK made it, a neutral one before the first.

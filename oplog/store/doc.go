@@ -4,8 +4,9 @@
 //
 // There is no log of its own: the Raft log is the log.
 //
-// Invariant: what a crash leaves is the store as it was after some batch, with all of the batches before it and nothing of those
-// behind it. It is never before the last Flush that returned without an error. A batch is there whole or not at all.
+// Invariant: after a crash the store is as it was after some batch, with all of the batches before it and nothing of
+// those behind it. It is never before the last Flush that returned without an error. A batch is there whole or not at
+// all.
 //
 // So an owner that stores its place in the Raft log in the batch that has the effects applies what follows exactly once.
 //
