@@ -207,7 +207,7 @@ func (c *cluster) reopen(i int, secret string, peers []string) {
 	c.t.Cleanup(func() { n.Close() })
 }
 
-// credentials are those of a node, whose log says the members' keys in a cluster that is named.
+// credentials returns the credentials of a node. In a named cluster they find the members' keys in the node's log.
 func (c *cluster) credentials(i int, secret string) Credentials {
 	out := Credentials{Secret: secret, Identity: c.identity(i), FixedKeys: c.fixed}
 	if sm := c.sms[i]; c.named {

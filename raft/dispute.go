@@ -69,8 +69,8 @@ func (n *Node) Disputes() (all []Dispute) {
 // Disputed counts the requests and answers of peers that this node has rejected since its start.
 func (n *Node) Disputed() uint64 { return n.disputes.total.Load() }
 
-// refuse notes that a peer's request or answer was refused, and returns the error for its sender. Index is that of a
-// record which is applied here and about which the others can be asked, or 0. The first refusal is logged.
+// refuse notes that a peer's request or answer was refused, and returns the error for its sender. index names a
+// record that is applied here and that the others can be asked about; 0 names none. The first refusal is logged.
 func (n *Node) refuse(peer uint32, index uint64, why error) error {
 	p := n.note(Dispute{Peer: peer, Index: index, Says: why.Error()}, true)
 	n.disputes.total.Add(1)

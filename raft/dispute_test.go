@@ -16,8 +16,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// forgeries are requests that a hostile or broken member may send, by what is wrong with them. Term is that of the cluster, last its newest
-// record.
+// forgeries holds requests that a hostile or broken member may send, by what is wrong with them. term is the
+// cluster's term, last its newest record.
 var forgeries = map[string]func(term uint64, last recovery.Place) wire.RaftAppend{
 	"another term at an applied index": func(term uint64, last recovery.Place) wire.RaftAppend {
 		return wire.RaftAppend{Term: term + 1, PrevIndex: last.Index, PrevTerm: last.Term + 1}

@@ -52,7 +52,7 @@ func (c *cluster) forger(i int, key ed25519.PrivateKey, stateless bool) *peertes
 	return p
 }
 
-// purposes are those of all connections.
+// purposes lists the purposes of all connections.
 var purposes = []string{transport.ForHeartbeat, transport.ForAppend, transport.ForSnapshot, transport.ForForward, transport.ForAsk}
 
 // keepsOut has a node refuse a forger for every purpose, and says so where it does not.

@@ -12,8 +12,8 @@ import (
 	"github.com/cairndb/cairn/raft/transport"
 )
 
-// underWay is a cluster of three whose followers have a record that the leader's disk is still writing. The disk's answer is
-// what is sent to goOn.
+// underWay is a cluster of three whose followers have a record that the leader's disk is still writing. That
+// disk answers with what is sent to goOn.
 type underWay struct {
 	*cluster
 	leader  *Node

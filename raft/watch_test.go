@@ -23,7 +23,7 @@ func (b *lockedBuffer) Write(p []byte) (int, error) {
 	return b.b.Write(p)
 }
 
-// lines are those that have a text.
+// lines returns the lines that contain a text.
 func (b *lockedBuffer) lines(text string) (list []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

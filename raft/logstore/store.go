@@ -27,7 +27,8 @@ type Options struct {
 	Lost   func(error)   // told of kept records that cannot be read; nil: nothing
 }
 
-// extendBy is by how much the last segment grows at a time: the sync of a write within the file's length is the fastest.
+// extendBy is the number of bytes by which the last segment grows at a time: the sync of a write within the file's
+// length is the fastest.
 const extendBy = 512 << 10
 
 // A log has hardly more than manySegments, unless they would be larger than maxSegment.

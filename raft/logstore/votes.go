@@ -33,7 +33,7 @@ const (
 	votesKey  = "votes"
 )
 
-// values are those of the library's keys.
+// values holds the values of the library's keys.
 type values map[string][]byte
 
 // Votes keeps a member's term and vote in a raft-boltdb file, which is open as long as the member runs. It implements
