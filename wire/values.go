@@ -20,7 +20,7 @@ type codecKey struct {
 
 func of[T any](kind string) codecKey { return codecKey{reflect.TypeFor[T](), kind} }
 
-// codecs are those of all types that are no messages, by the kind in their tag.
+// codecs holds the codec of every type that is no message, by type and by the kind in the tag.
 var codecs = map[codecKey]codec{
 	of[string](""):        scalar(appendStr, readStr),
 	of[bool](""):          scalar(appendBool, readBool),

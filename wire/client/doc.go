@@ -4,8 +4,8 @@
 //	rid, err := c.Remember(ctx, wire.NewRemember("Alice leads the payments team"))
 //	results, _, err := c.Recall(ctx, wire.NewRecall("who leads payments?"))
 //
-// Remember, RememberBatch, Correct and Forget change memories; Recall finds them, Get and List show them, Context is
-// what an agent should know when it begins. Relate, Edges, Claim, Claims and Alias are about entities, StartSession and
+// Remember, RememberBatch, Correct and Forget change memories; Recall finds them, Get and List show them, Context
+// returns what an agent should know when it begins. Relate, Edges, Claim, Claims and Alias are about entities, StartSession and
 // EndSession about sessions, Think, Conflicts, Resolve and Personality about cognition. Watch follows what happens.
 // Query and Change ask for any other operation of the HTTP reference, by its name.
 //

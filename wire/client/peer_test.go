@@ -11,8 +11,8 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// peer is a server that does what a test says: the cases below are those that a healthy server brings about
-// only by dying at the right moment.
+// peer is a server that does what a test says. A healthy server brings about the cases below only by dying at the
+// right moment.
 type peer struct {
 	t    *testing.T
 	ln   net.Listener

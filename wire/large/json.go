@@ -104,7 +104,7 @@ func (r *reader) object(depth int) (any, bool) {
 	}
 }
 
-// parts are those of arrays that others have read.
+// parts lends the parts in which arrays are read.
 var parts = sync.Pool{New: func() any { return new([step]any) }}
 
 func (r *reader) array(depth int) (any, bool) {
