@@ -30,8 +30,9 @@ func read(batch []oplog.Outcome) []oplog.Outcome {
 	return batch
 }
 
-// TestOutcomesBringWhatTheStateHas: an index that takes memories from outcomes, one that reads them from the state, and one that is made
-// from the state and then given outcomes that the state had long applied answer every question with the same bits.
+// TestOutcomesBringWhatTheStateHas: an index that takes memories from outcomes, one that reads them from the state,
+// and one that is made from the state and then given outcomes that the state had long applied answer every question
+// with the same bits.
 func TestOutcomesBringWhatTheStateHas(t *testing.T) {
 	suite.Full(t)
 	if testing.Short() {

@@ -9,8 +9,9 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// A changeover is the vectors that a database has of the embedder that it changes to. No question is answered by them until all are made;
-// then they take the place of the others. They are in no file: an index that is opened meanwhile reads them from the state.
+// A changeover is the vectors that a database has of the embedder that it changes to. No question is answered by them
+// until all are made; then they take the place of the others. They are in no file: an index that is opened meanwhile
+// reads them from the state.
 type changeover struct {
 	number uint32        // oplog.Embedding.Changes
 	epoch  uint32        // that these vectors begin
@@ -67,8 +68,8 @@ func (d *database) gather(v *state.View, id oplog.DB, list []renewal) {
 	}
 }
 
-// readVectors completes an index that was opened: no file has the vectors of the embedder that the database changes to, nor those of one
-// that it has changed to since the files were written.
+// readVectors completes an index that was opened: no file has the vectors of the embedder that the database changes
+// to, nor those of one that it has changed to since the files were written.
 func (d *database) readVectors(v *state.View, id oplog.DB) {
 	if d.withoutVectors {
 		d.withoutVectors = false

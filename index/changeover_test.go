@@ -56,8 +56,8 @@ func (l *changing) embed(from, to oplog.Seq) {
 	l.add(1, op)
 }
 
-// TestChangeOfEmbedder: the vectors that a database has answer until those of the embedder that it changes to are whole, and it makes no
-// difference how much of that an index saw.
+// TestChangeOfEmbedder: the vectors that a database has answer until those of the embedder that it changes to are
+// whole, and it makes no difference how much of that an index saw.
 func TestChangeOfEmbedder(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -129,7 +129,8 @@ func TestChangeOfEmbedder(t *testing.T) {
 	}
 }
 
-// same compares an index with what it should answer that stops at some records, and reads those behind a negative one from the state alone.
+// same compares an index with what it should answer that stops at some records, and reads those behind a negative one
+// from the state alone.
 func same(t *testing.T, name string, l *changing, stops []int, qs []index.Query, want [][]line) {
 	r, at := openReplica(t), 0
 	for _, stop := range stops {

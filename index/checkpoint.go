@@ -14,8 +14,9 @@ import (
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// A checkpoint is the columns and the vectors' codes as they were at one index of the log, so that the next start reads from the
-// state only what happened after it. This struct is its head: it names the files, per database, that belong to it.
+// A checkpoint is the columns and the vectors' codes as they were at one index of the log, so that the next start
+// reads from the state only what happened after it. This struct is its head: it names the files, per database, that
+// belong to it.
 type checkpoint struct {
 	Format    int                        `json:"format"`
 	Cluster   string                     `json:"cluster"`
@@ -123,8 +124,9 @@ func (x *Index) startCheckpoint() {
 	}()
 }
 
-// A checkpointWriter holds one database as it was between two steps of Follow, and writes it to files. Atomic fields may be newer
-// by the time they are written; the entries that changed them lie behind the checkpoint's index, and the next start applies them again.
+// A checkpointWriter holds one database as it was between two steps of Follow, and writes it to files. Atomic fields
+// may be newer by the time they are written; the entries that changed them lie behind the checkpoint's index, and the
+// next start applies them again.
 type checkpointWriter struct {
 	id        oplog.DB
 	dir       string
@@ -149,8 +151,8 @@ type sessionRows struct {
 	rows []uint32
 }
 
-// captureCheckpoint captures every database at this moment, under the lock, and returns the function that writes them to disk
-// without it. Only the goroutine that calls Follow may call it.
+// captureCheckpoint captures every database at this moment, under the lock, and returns the function that writes them
+// to disk without it. Only the goroutine that calls Follow may call it.
 func (x *Index) captureCheckpoint() func() {
 	k := &x.checkpoints
 	head := checkpoint{Format: indexFormat, Cluster: k.cluster, At: k.at, Time: k.time, Databases: map[oplog.DB]databaseFiles{}}
@@ -212,8 +214,8 @@ func (x *Index) captureCheckpoint() func() {
 	}
 }
 
-// saveHead replaces the head file, which makes the new checkpoint the one that the next start loads. The state is flushed first:
-// a checkpoint ahead of the state on disk would be refused after a crash.
+// saveHead replaces the head file, which makes the new checkpoint the one that the next start loads. The state is
+// flushed first: a checkpoint ahead of the state on disk would be refused after a crash.
 func (x *Index) saveHead(head checkpoint) error {
 	raw, err := json.Marshal(head)
 	if err != nil {

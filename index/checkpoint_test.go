@@ -85,8 +85,8 @@ func writeTree(t *testing.T, dir string, files map[string][]byte) {
 	}
 }
 
-// TestCheckpoint: whichever of the checkpoint, the words and the state is behind the others, the answers are those of an index
-// that was never closed.
+// TestCheckpoint: whichever of the checkpoint, the words and the state is behind the others, the answers are those of
+// an index that was never closed.
 func TestCheckpoint(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped in -short: compares answers, one question after the other")
@@ -128,7 +128,8 @@ func TestCheckpoint(t *testing.T) {
 	}
 }
 
-// TestCheckpointWhileFollowing: a process that ends without warning leaves a checkpoint behind that saves most of the work.
+// TestCheckpointWhileFollowing: a process that ends without warning leaves a checkpoint behind that saves most of the
+// work.
 func TestCheckpointWhileFollowing(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -7,8 +7,8 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// A column holds what scoring needs of a row, so that it reads no disk. Every field but the atomic one is written before the row
-// is published and never again, so readers take no lock.
+// A column holds what scoring needs of a row, so that it reads no disk. Every field but the atomic one is written
+// before the row is published and never again, so readers take no lock.
 type column struct {
 	rank.Row
 	now      atomic.Pointer[mutable] // the row after reinforcement; nil: the row as it was stored
@@ -43,7 +43,8 @@ func (c *column) update(m *oplog.Memory) {
 
 const chunkRows = 1024
 
-// A chunk is the columns of consecutive rows. The fields that filters read of every row lie next to each other, in few cache lines.
+// A chunk is the columns of consecutive rows. The fields that filters read of every row lie next to each other, in
+// few cache lines.
 type chunk struct {
 	died   [chunkRows]atomic.Uint64 // number of the change that replaced or forgot the row; 0 while it lives
 	facet  [chunkRows]atomic.Uint32

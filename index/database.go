@@ -16,8 +16,9 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// database is the index of one database. One goroutine, Follow's, calls put; any goroutine may search. put holds mu while it
-// changes memory, a search only while it copies a few pointers (capture): neither holds it over I/O or analysis.
+// database is the index of one database. One goroutine, Follow's, calls put; any goroutine may search. put holds mu
+// while it changes memory, a search only while it copies a few pointers (capture): neither holds it over I/O or
+// analysis.
 type database struct {
 	dir    string
 	words  *text.Index
@@ -109,8 +110,8 @@ type ready struct {
 
 // put brings rows up to date: when it returns, searches find all of them, or no longer find them.
 //
-// Invariant: edits is odd while a replaced row is dead and its successor not yet added; a search that saw it odd, or saw it change,
-// runs again.
+// Invariant: edits is odd while a replaced row is dead and its successor not yet added; a search that saw it odd, or
+// saw it change, runs again.
 func (d *database) put(ctx context.Context, changes []change) error {
 	if err := d.words.Ready(ctx); err != nil {
 		return err
@@ -166,7 +167,8 @@ func (d *database) put(ctx context.Context, changes []change) error {
 	return d.words.ApplyDocuments(0, add, del)
 }
 
-// prepare analyses texts and condenses vectors of the rows that are new. Only put's goroutine changes bySeq, so it reads it freely.
+// prepare analyses texts and condenses vectors of the rows that are new. Only put's goroutine changes bySeq, so it
+// reads it freely.
 func (d *database) prepare(changes []change) (work []ready, replaced bool) {
 	work = make([]ready, len(changes))
 	var texts []string
@@ -258,7 +260,8 @@ func (d *database) add(w *ready, old uint32, corrected bool) (row uint32) {
 	return row
 }
 
-// group is a namespace's number in the text index. Two namespaces whose hashes collide share their statistics, on every replica alike.
+// group is a namespace's number in the text index. Two namespaces whose hashes collide share their statistics, on
+// every replica alike.
 func group(namespace string) uint32 {
 	h := fnv.New32a()
 	h.Write([]byte(namespace))
@@ -307,8 +310,8 @@ func (d *database) join(col *column, m *oplog.Memory, row, old uint32, corrected
 // noRow takes the place of a forgotten memory in its session.
 const noRow = ^uint32(0)
 
-// reservePlace keeps the place of a memory that was forgotten before this node saw it, so that its neighbours are as far apart as on
-// a node that did: answers must not depend on when a replica joined.
+// reservePlace keeps the place of a memory that was forgotten before this node saw it, so that its neighbours are as
+// far apart as on a node that did: answers must not depend on when a replica joined.
 func (d *database) reservePlace(m *oplog.Memory) {
 	if m.Session == "" {
 		return
@@ -337,7 +340,8 @@ func (d *database) markDead(row uint32) uint32 {
 	return row
 }
 
-// speaker is the person who said a memory: the name given with it, or, as in transcripts, the text before its first colon.
+// speaker is the person who said a memory: the name given with it, or, as in transcripts, the text before its first
+// colon.
 func speaker(m *oplog.Memory) string {
 	if m.Speaker != "" {
 		return m.Speaker

@@ -24,7 +24,8 @@ func Checkpointed(x *Index) {
 // Busy says that so many more searches are under way, which has each look for words and vectors one after the other.
 func Busy(x *Index, more int32) { x.asking.Add(more) }
 
-// CheckMembers says what is wrong with the lists of rows by facet: each must have every live row of its facet, and count them.
+// CheckMembers says what is wrong with the lists of rows by facet: each must have every live row of its facet, and
+// count them.
 func CheckMembers(x *Index, id oplog.DB) error {
 	d, err := x.acquire(id)
 	if err != nil {
@@ -50,5 +51,6 @@ func CheckMembers(x *Index, id oplog.DB) error {
 	return nil
 }
 
-// Loading has f told when a closed index is about to be loaded, and so many memories left to an opening at most; 0 is the default.
+// Loading has f told when a closed index is about to be loaded, and so many memories left to an opening at most; 0 is
+// the default.
 func Loading(cfg *Config, left int, f func(oplog.DB)) { cfg.left, cfg.loading = left, f }

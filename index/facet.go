@@ -10,8 +10,8 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// A facet is the set of filterable fields that many rows share. A row holds its facet's number, so a filter decides once for
-// each facet and then compares numbers only. A row whose status or tier changes gets another facet.
+// A facet is the set of filterable fields that many rows share. A row holds its facet's number, so a filter decides
+// once for each facet and then compares numbers only. A row whose status or tier changes gets another facet.
 type facet struct {
 	kind, namespace, domain, source, tier, owner string
 	status                                       oplog.Status

@@ -133,8 +133,8 @@ func each(t *testing.T, few int, but string, try func(t *testing.T, w *lived, ki
 	}
 }
 
-// TestFlippedBits flips single bits of each file that an index leaves, one at a time: it opens, names what it cannot use, and
-// answers words, vectors and filters as before.
+// TestFlippedBits flips single bits of each file that an index leaves, one at a time: it opens, names what it cannot
+// use, and answers words, vectors and filters as before.
 func TestFlippedBits(t *testing.T) {
 	t.Parallel()
 	each(t, 2, "", func(t *testing.T, w *lived, kind string, rng *rand.Rand) string {

@@ -18,12 +18,12 @@ import (
 // would hide the gap. Rebuild closes the gap.
 var ErrPartial = errors.New("the index lacks a part of the log and must be rebuilt")
 
-// Follow takes the outcomes of applied entries, in log order, from one goroutine. The state that it reads may already be ahead of
-// an outcome; the later outcome then finds its work done.
+// Follow takes the outcomes of applied entries, in log order, from one goroutine. The state that it reads may already
+// be ahead of an outcome; the later outcome then finds its work done.
 //
-// Invariant: the position that a checkpoint claims moves only when all work up to it is done. After an error there is no
-// checkpoint and no further step before a Rebuild; the next Open goes on from the last checkpoint. Damage that the words met
-// as they were written is healed here, by a Rebuild.
+// Invariant: the position that a checkpoint claims moves only when all work up to it is done. After an error there is
+// no checkpoint and no further step before a Rebuild; the next Open goes on from the last checkpoint. Damage that the
+// words met as they were written is healed here, by a Rebuild.
 func (x *Index) Follow(ctx context.Context, batch []oplog.Outcome) error {
 	x.following.Lock()
 	defer x.following.Unlock()
@@ -87,7 +87,8 @@ func (x *Index) follow(ctx context.Context, batch []oplog.Outcome) error {
 // touched are the memories that a batch changed.
 type touched map[oplog.DB]memories
 
-// memories are some of a database, by rid: those that their outcome brought, and those that have to be read from the state.
+// memories are some of a database, by rid: those that their outcome brought, and those that have to be read from the
+// state.
 type memories map[string]brought
 
 // brought holds what an outcome says about a memory that it stored. A zero brought means that the memory has to be
@@ -217,8 +218,8 @@ type renewal struct {
 
 // renew refreshes some memories of a database, in the order in which they were stored: row numbers follow that order.
 //
-// Invariant: the rows of an outcome are newer than all that the index has of that memory. No entry touches a memory before the one that
-// stores it, and what the state had before the index was made from it is read again.
+// Invariant: the rows of an outcome are newer than all that the index has of that memory. No entry touches a memory
+// before the one that stores it, and what the state had before the index was made from it is read again.
 func (x *Index) renew(ctx context.Context, v *state.View, id oplog.DB, db *database, list memories) error {
 	todo := make([]renewal, 0, len(list))
 	for rid, b := range list {

@@ -20,8 +20,8 @@ type trial struct {
 	vectors   [][]float32
 }
 
-// newTrial makes talk about made-up words, some frequent and most rare. A question has two words of its answer and two that it does
-// not have. The vectors are random; so much of its question's is added to an answer's.
+// newTrial makes talk about made-up words, some frequent and most rare. A question has two words of its answer and
+// two that it does not have. The vectors are random; so much of its question's is added to an answer's.
 func newTrial(t *testing.T, known float32) *trial {
 	rng := rand.New(rand.NewPCG(11, 12))
 	words := rand.NewZipf(rng, 1.2, 10, 1500)
@@ -77,8 +77,8 @@ func (tr *trial) quality(edit func(i int, q *index.Query)) (recall, ndcg float64
 	return recall / n, ndcg / n
 }
 
-// TestRandomVectorsDoNoHarm: vectors that know nothing leave an answer as good as words alone make it, and vectors that know
-// something make it better.
+// TestRandomVectorsDoNoHarm: vectors that know nothing leave an answer as good as words alone make it, and vectors
+// that know something make it better.
 func TestRandomVectorsDoNoHarm(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

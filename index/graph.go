@@ -24,7 +24,8 @@ const (
 	graphFactor = 5   // rows the graph may add, times K
 )
 
-// names finds the entities that a text names, by their own names and by aliases. The database's writer fills it; searches read it.
+// names finds the entities that a text names, by their own names and by aliases. The database's writer fills it;
+// searches read it.
 type names struct {
 	mu       sync.RWMutex
 	entities map[string][]string          // folded name → names, sorted
@@ -136,8 +137,8 @@ type reached struct {
 	proximity float64
 }
 
-// walk follows relations and claims from the seeds, breadth first and in both directions. The state gives the order, so every
-// replica reaches the same entities.
+// walk follows relations and claims from the seeds, breadth first and in both directions. The state gives the order,
+// so every replica reaches the same entities.
 func (in *question) walk(seeds []string) []reached {
 	var out []reached
 	for _, s := range seeds {
@@ -191,8 +192,8 @@ func (in *question) neighbours(name string) (out []reached) {
 	return out
 }
 
-// byGraph gives rows that speak of entities near the question's their proximity, and adds the best of those that nothing
-// else found.
+// byGraph gives rows that speak of entities near the question's their proximity, and adds the best of those that
+// nothing else found.
 func (in *question) byGraph(cands []rank.Candidate) ([]rank.Candidate, error) {
 	seeds := in.d.names.in(in.q.Text, in.q.Namespace)
 	if len(seeds) == 0 {

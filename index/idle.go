@@ -13,10 +13,11 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// A database whose index is closed costs nothing but its place in a table. A small one has no files: its index is made from the state
-// when a question comes, so that entries pass a closed one by. One with files is closed when a checkpoint has all of it and nothing
-// came since. Entries pass it by as well, and leave the ids of what they touched to the next opening (opening.go). A start opens a few
-// large indexes of those that were open, and leaves the others closed (restart.go).
+// A database whose index is closed costs nothing but its place in a table. A small one has no files: its index is
+// made from the state when a question comes, so that entries pass a closed one by. One with files is closed when a
+// checkpoint has all of it and nothing came since. Entries pass it by as well, and leave the ids of what they touched
+// to the next opening (opening.go). A start opens a few large indexes of those that were open, and leaves the others
+// closed (restart.go).
 //
 // Invariant: the task that holds the turn of a database is alone in closing, feeding and replacing its index. What
 // Follow skips because it is closed is in the state already, and the opening reads the state after that; what comes
@@ -280,8 +281,8 @@ func (d *database) onDisk() bool {
 	return d.inCheckpoint() && lag.Unsynced == 0 && lag.Err == nil
 }
 
-// park closes an index that is not in use; false when it is, or when its files lack something. For one with files the caller holds
-// following, and no checkpoint is being written.
+// park closes an index that is not in use; false when it is, or when its files lack something. For one with files the
+// caller holds following, and no checkpoint is being written.
 func (x *Index) park(id oplog.DB) bool {
 	turn := x.turn(id)
 	if !turn.TryLock() {

@@ -29,8 +29,8 @@ func (r *replica) closeAll() {
 	})
 }
 
-// TestClosedIndexesAnswerTheSame: an index that is made from the state, one that outgrows that, and those that are closed between the
-// entries that they get or miss answer as one that is always open.
+// TestClosedIndexesAnswerTheSame: an index that is made from the state, one that outgrows that, and those that are
+// closed between the entries that they get or miss answer as one that is always open.
 func TestClosedIndexesAnswerTheSame(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -45,8 +45,8 @@ type Index struct {
 	scratches sync.Pool    // of *scratch
 	asking    atomic.Int32 // searches under way
 
-	// turns order the goroutines that open, close and feed the index of a database: each locks the turn of its database while it works.
-	// Lock order: remakes, following, a turn, mu.
+	// turns order the goroutines that open, close and feed the index of a database: each locks the turn of its
+	// database while it works. Lock order: remakes, following, a turn, mu.
 	turns turns
 
 	mu      sync.RWMutex
@@ -83,8 +83,8 @@ const postingCache = 128 << 20
 // tailBytes bounds what waits for the text indexes of all databases together.
 const tailBytes = 24 << 20
 
-// Open brings the index up to date with the state. It reuses what an earlier run left on disk when that is readable and belongs to
-// the same database. It returns the log index behind which the caller goes on with Follow.
+// Open brings the index up to date with the state. It reuses what an earlier run left on disk when that is readable
+// and belongs to the same database. It returns the log index behind which the caller goes on with Follow.
 func Open(ctx context.Context, cfg Config) (*Index, oplog.Index, error) {
 	cfg.left = cmp.Or(cfg.left, mostLeft)
 	if cfg.Logger == nil {
@@ -108,8 +108,8 @@ func Open(ctx context.Context, cfg Config) (*Index, oplog.Index, error) {
 	return x, at, nil
 }
 
-// Rebuild discards the index and reads the whole state again, as after a restored snapshot. Searches use the old rows until it
-// returns. Only the goroutine that calls Follow may call it.
+// Rebuild discards the index and reads the whole state again, as after a restored snapshot. Searches use the old rows
+// until it returns. Only the goroutine that calls Follow may call it.
 func (x *Index) Rebuild(ctx context.Context) (oplog.Index, error) {
 	x.following.Lock()
 	defer x.following.Unlock()
@@ -127,8 +127,8 @@ func (x *Index) rebuild(ctx context.Context) (oplog.Index, error) {
 	return at, err
 }
 
-// build makes the indexes of all databases from the state, with what an earlier run left on disk if it is to adopt that, and puts them in
-// the place of those that are searched.
+// build makes the indexes of all databases from the state, with what an earlier run left on disk if it is to adopt
+// that, and puts them in the place of those that are searched.
 func (x *Index) build(ctx context.Context, adopt bool) (at oplog.Index, err error) {
 	x.mu.Lock()
 	x.gen++
@@ -181,7 +181,8 @@ func (x *Index) build(ctx context.Context, adopt bool) (at oplog.Index, err erro
 	return at, nil
 }
 
-// load opens a database's index and fills it: from its checkpoint, to which catchUp adds what came later, or from the whole state.
+// load opens a database's index and fills it: from its checkpoint, to which catchUp adds what came later, or from the
+// whole state.
 func (x *Index) load(ctx context.Context, v *state.View, info oplog.Database, gen int, dirs []string, files databaseFiles) (_ *database, revived bool, err error) {
 	epoch := v.Embedding(info.ID).Epoch
 	if files.Epoch != epoch {
@@ -231,8 +232,8 @@ func (x *Index) readAll(ctx context.Context, v *state.View, info oplog.Database,
 // closeSync bounds how long Close waits for the disk. The next Open analyses again what was not written by then.
 const closeSync = 2 * time.Second
 
-// Close writes a checkpoint, waits a bounded time for the text indexes to be on disk, and closes the files. The caller has stopped
-// calling Follow before.
+// Close writes a checkpoint, waits a bounded time for the text indexes to be on disk, and closes the files. The
+// caller has stopped calling Follow before.
 func (x *Index) Close() error {
 	if x.stop != nil {
 		x.stop()

@@ -165,8 +165,8 @@ func TestGraph(t *testing.T) {
 	}
 }
 
-// TestFoundAtOnce: what Follow has taken is found by the next search, and what it forgot is not, while others search and the
-// words move from the tail to the disk.
+// TestFoundAtOnce: what Follow has taken is found by the next search, and what it forgot is not, while others search
+// and the words move from the tail to the disk.
 func TestFoundAtOnce(t *testing.T) {
 	t.Parallel()
 	r, l := openReplica(t), newLog(t)

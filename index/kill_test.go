@@ -86,8 +86,8 @@ func (fatal) Helper() {}
 
 func (fatal) Fatal(args ...any) { panic(fmt.Sprint(args...)) }
 
-// TestKilled: a process that is killed while it indexes leaves a directory from which the next one answers as if nothing had
-// happened, and without reading all of the state again. CAIRN_KILLS sets how often.
+// TestKilled: a process that is killed while it indexes leaves a directory from which the next one answers as if
+// nothing had happened, and without reading all of the state again. CAIRN_KILLS sets how often.
 func TestKilled(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -5,7 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// members are the rows of a facet, so that a filter which leaves few rows does not cost a look at all. One goroutine changes them.
+// members are the rows of a facet, so that a filter which leaves few rows does not cost a look at all. One goroutine
+// changes them.
 type members struct {
 	rows atomic.Pointer[[]uint32] // every row that has the facet, and some that had it or are dead; a row may be there twice
 	live atomic.Int64             // how many rows have it
@@ -36,7 +37,8 @@ func (d *database) leave(rows *columnView, row uint32) {
 	(*d.facets.members.Load())[rows.facet(row).Load()].live.Add(-1)
 }
 
-// among are the lists of the rows that the filter may admit, and how many live rows these have: the same on every replica.
+// among are the lists of the rows that the filter may admit, and how many live rows these have: the same on every
+// replica.
 func (in *question) among() (lists [][]uint32, most int) {
 	lists = [][]uint32{}
 	for n, m := range *in.d.facets.members.Load() {

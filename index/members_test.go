@@ -8,7 +8,8 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// TestMembers: the lists of rows by facet have all rows, whatever happened to these, also after a restart and when made from the state.
+// TestMembers: the lists of rows by facet have all rows, whatever happened to these, also after a restart and when
+// made from the state.
 func TestMembers(t *testing.T) {
 	l := history(t, 1500)
 	r := openReplica(t)

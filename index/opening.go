@@ -13,8 +13,8 @@ import (
 // Opening a closed index may read for long. The answers to all writes wait for Follow, so Follow must not wait for
 // that: the index is loaded without the turn of its database, and Follow leaves to the opening what comes meanwhile.
 // Searches wait until the index has that as well, so a write is answered when a question behind it finds it. An entry
-// that touches a closed index does not have it opened: it leaves the ids of its memories to whoever opens it next, a question or, when
-// much was left, a task in the background.
+// that touches a closed index does not have it opened: it leaves the ids of its memories to whoever opens it next, a
+// question or, when much was left, a task in the background.
 
 // Bounds of what is left to openings. Beyond them the index is opened in the background.
 const (
@@ -23,7 +23,8 @@ const (
 	mostBehind  = 50_000  // records of the log, which the next start would read
 )
 
-// An opening is a closed index that is being opened, or that entries left something to. mu of the index guards its fields.
+// An opening is a closed index that is being opened, or that entries left something to. mu of the index guards its
+// fields.
 type opening struct {
 	begun  bool        // a task opens it
 	soon   bool        // a task in the background is going to

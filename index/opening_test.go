@@ -8,9 +8,9 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestOpeningAnIndexHoldsUpNoWrite: a closed index is loaded for long, for a question, for one behind entries that passed it by, or
-// because they left much. Follow goes on meanwhile, for this database too, a checkpoint says up to where its files are whole, and the
-// next question sees what came. So does the next start.
+// TestOpeningAnIndexHoldsUpNoWrite: a closed index is loaded for long, for a question, for one behind entries that
+// passed it by, or because they left much. Follow goes on meanwhile, for this database too, a checkpoint says up to
+// where its files are whole, and the next question sees what came. So does the next start.
 func TestOpeningAnIndexHoldsUpNoWrite(t *testing.T) {
 	t.Parallel()
 	for by, left := range map[string]int{"a question": 0, "a question behind entries": 0, "much that was left": 5} {

@@ -7,8 +7,8 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// Bounds of one page, in memories and in bytes. Analysis takes about ten times a memory's bytes, and one batch of the log may touch
-// any number of memories, so the bytes are bounded as well.
+// Bounds of one page, in memories and in bytes. Analysis takes about ten times a memory's bytes, and one batch of the
+// log may touch any number of memories, so the bytes are bounded as well.
 const (
 	pageRows  = 1000
 	pageBytes = 2 << 20

@@ -98,7 +98,8 @@ func (r *replica) block(dir string) (clear func()) {
 	}
 }
 
-// TestFailedBuild: a rebuild that fails after a snapshot leaves nothing behind that a later Open takes for the new state.
+// TestFailedBuild: a rebuild that fails after a snapshot leaves nothing behind that a later Open takes for the new
+// state.
 func TestFailedBuild(t *testing.T) {
 	t.Parallel()
 	l := newLog(t)

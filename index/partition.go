@@ -8,8 +8,8 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// divide gives the vectors of a database the partitions that the state has for them. Only put's goroutine calls it, or the one that
-// opens the index.
+// divide gives the vectors of a database the partitions that the state has for them. Only put's goroutine calls it,
+// or the one that opens the index.
 func (d *database) divide(v *state.View, id oplog.DB) {
 	d.partition = nil
 	if p := v.Partitions(id); len(p.Centroids) > 0 && p.Epoch == d.epoch {
@@ -30,8 +30,8 @@ func redivides(op oplog.Op) bool {
 	return false
 }
 
-// Learn learns how the vectors of a database are best divided, when that is due: it has many, and has not learned it yet or has twice as
-// many as it had then. It is nil otherwise. It uses a processor for some seconds.
+// Learn learns how the vectors of a database are best divided, when that is due: it has many, and has not learned it
+// yet or has twice as many as it had then. It is nil otherwise. It uses a processor for some seconds.
 func (x *Index) Learn(ctx context.Context, db oplog.DB) (*oplog.Partition, error) {
 	due := uint64(vector.PartitionedRows)
 	var most uint64

@@ -19,8 +19,8 @@ var probeRows string
 // A probeRow is a question and the one text that answers it; the texts of all rows lie in one namespace.
 type probeRow struct{ kind, language, question, text string }
 
-// TestProbe asks 200 questions of ten kinds in ten and more languages: of each kind nine in ten find their text among the first ten.
-// Beside it stand stock Bleve and, where there is sqlite3, FTS5 with trigrams.
+// TestProbe asks 200 questions of ten kinds in ten and more languages: of each kind nine in ten find their text among
+// the first ten. Beside it stand stock Bleve and, where there is sqlite3, FTS5 with trigrams.
 func TestProbe(t *testing.T) {
 	t.Parallel()
 	var rows []probeRow

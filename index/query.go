@@ -98,7 +98,8 @@ type Info struct {
 	Cut        int // rows that had no room in the answer
 }
 
-// Lists says that a query asks nothing: whatever passes its filters belongs to the answer, the newest first, with a score of 0.
+// Lists says that a query asks nothing: whatever passes its filters belongs to the answer, the newest first, with a
+// score of 0.
 func (q *Query) Lists() bool { return len(q.Vector) == 0 && strings.TrimSpace(q.Text) == "" }
 
 // The bounds of a query.

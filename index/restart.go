@@ -10,9 +10,10 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// A start does work for what is open, not for what exists. Of the indexes that were open when the last checkpoint was written it opens
-// the largest, which take the longest; all others stay closed until a question comes. One look at the log finds what it says behind the
-// checkpoint: memories of the open ones are refreshed, ids of the others are left to their next opening.
+// A start does work for what is open, not for what exists. Of the indexes that were open when the last checkpoint was
+// written it opens the largest, which take the longest; all others stay closed until a question comes. One look at
+// the log finds what it says behind the checkpoint: memories of the open ones are refreshed, ids of the others are
+// left to their next opening.
 
 // openedAtStart is the number of indexes that a start opens at most.
 const openedAtStart = 8
@@ -145,8 +146,8 @@ func (x *Index) loadAll(ctx context.Context, v *state.View, gen int, adopt bool,
 // catchUpOps is the number of operations that catchUp gathers before it refreshes the memories that they touch.
 const catchUpOps = 2000
 
-// catchUp reads what the log says behind the files of a checkpoint: it refreshes the memories of open indexes, leaves those of closed ones
-// to their openings, and deletes rows on disk that neither checkpoint nor state confirms.
+// catchUp reads what the log says behind the files of a checkpoint: it refreshes the memories of open indexes, leaves
+// those of closed ones to their openings, and deletes rows on disk that neither checkpoint nor state confirms.
 func (x *Index) catchUp(ctx context.Context, v *state.View, usable map[oplog.DB]databaseFiles, dbs map[oplog.DB]*database, m *made) error {
 	if len(dbs)+len(m.parked) == 0 {
 		return nil

@@ -58,7 +58,8 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// openings remembers what was logged of the last opening: rows kept from the disk, or memories read from the state besides them.
+// openings remembers what was logged of the last opening: rows kept from the disk, or memories read from the state
+// besides them.
 type openings struct {
 	slog.Handler
 	attrs map[string]int64

@@ -17,8 +17,8 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// An identity says which database's texts a directory holds. It is written before the first of them, so that a directory is
-// never taken for another database's.
+// An identity says which database's texts a directory holds. It is written before the first of them, so that a
+// directory is never taken for another database's.
 type identity struct {
 	Format   int        `json:"format"`
 	Cluster  string     `json:"cluster"`
@@ -32,7 +32,8 @@ const indexFormat = 1
 
 const identityFile = "identity.json"
 
-// tidy removes directories that no database will open: those with other names, older generations, and damaged ones set aside.
+// tidy removes directories that no database will open: those with other names, older generations, and damaged ones
+// set aside.
 func (x *Index) tidy() error {
 	entries, err := os.ReadDir(x.cfg.Dir)
 	if err != nil {
@@ -69,8 +70,8 @@ func parseDir(name string) (id oplog.DB, gen int, ok bool) {
 	return oplog.DB(n), gen, ok && err == nil && bad == nil
 }
 
-// open opens the index of a database. It reuses a directory that is there, if that is readable and belongs to this database;
-// otherwise it creates an empty one. revived reports that a checkpoint filled the columns.
+// open opens the index of a database. It reuses a directory that is there, if that is readable and belongs to this
+// database; otherwise it creates an empty one. revived reports that a checkpoint filled the columns.
 func (x *Index) open(cluster string, info oplog.Database, gen int, dirs []string, files databaseFiles) (_ *database, revived bool, err error) {
 	self := identity{Format: indexFormat, Cluster: cluster, Database: info.ID, Name: info.Name, Created: info.Created}
 	for _, name := range dirs {
@@ -155,7 +156,8 @@ func (x *Index) reopen(dir string, self identity, files databaseFiles) (_ *datab
 	return d, failed == nil
 }
 
-// emptyDatabase is a database without rows that may adopt those found on disk. The caller sets words once they are open.
+// emptyDatabase is a database without rows that may adopt those found on disk. The caller sets words once they are
+// open.
 func emptyDatabase(dir string) *database {
 	d := newDatabase(filepath.Join(dir, "text"), nil)
 	d.adopted, d.orphans = map[oplog.Seq]adoptedRow{}, map[uint32]struct{}{}
@@ -180,8 +182,8 @@ func (x *Index) loadCheckpoint(r *checkpointLoader, dir string, files databaseFi
 	return nil
 }
 
-// loadHead reads the head of the checkpoint. It is empty when there is no checkpoint, or when the state's log does not hold every
-// entry after it.
+// loadHead reads the head of the checkpoint. It is empty when there is no checkpoint, or when the state's log does
+// not hold every entry after it.
 func (x *Index) loadHead(ctx context.Context, v *state.View) (head checkpoint) {
 	path := filepath.Join(x.cfg.Dir, checkpointFile)
 	err := readSections(path, headMagic, x.cfg.Keys, func(e *sectionReader) error {
@@ -234,8 +236,8 @@ func (c *checkpoint) follows(v *state.View) error {
 	return err
 }
 
-// confirm analyses the memories again that the checkpoint has and the text index on disk lacks, and deletes the rows there that are
-// in neither checkpoint nor state.
+// confirm analyses the memories again that the checkpoint has and the text index on disk lacks, and deletes the rows
+// there that are in neither checkpoint nor state.
 func (x *Index) confirm(ctx context.Context, v *state.View, id oplog.DB, d *database) error {
 	slices.Sort(d.withoutWords)
 	err := x.reread(ctx, v, id, d, d.withoutWords)

@@ -22,7 +22,8 @@ import (
 // and a string is its length u32 and its bytes.
 const noMore = ^uint32(0)
 
-// changedSince is a revision that no memory has: a row whose words the text index lost gets it, so that the state's memory replaces it.
+// changedSince is a revision that no memory has: a row whose words the text index lost gets it, so that the state's
+// memory replaces it.
 const changedSince = ^uint32(0)
 
 // alive reports whether a row was alive when the checkpoint was captured.
@@ -31,8 +32,9 @@ func (p *checkpointWriter) alive(row uint32) bool {
 	return died == 0 || died > p.seq
 }
 
-// facetNumber is the number of a row's facet. A facet made after the capture is not in the file: another of the same namespace
-// stands in for it, because the entry that changed it lies behind the checkpoint and is applied again at the next start.
+// facetNumber is the number of a row's facet. A facet made after the capture is not in the file: another of the same
+// namespace stands in for it, because the entry that changed it lies behind the checkpoint and is applied again at
+// the next start.
 func (p *checkpointWriter) facetNumber(row uint32) uint32 {
 	n := p.cols.facet(row).Load()
 	if int(n) < len(p.facetList) {
@@ -187,8 +189,8 @@ func (r *checkpointLoader) rows(e *sectionReader) error {
 	return e.err
 }
 
-// matchWords compares the checkpoint's rows with those that the text index holds, in ascending order. Rows that the text index
-// lacks are analysed again; rows whose tag differs are deleted.
+// matchWords compares the checkpoint's rows with those that the text index holds, in ascending order. Rows that the
+// text index lacks are analysed again; rows whose tag differs are deleted.
 func (r *checkpointLoader) matchWords(words []text.Restored) {
 	shelf := r.d.cols.view()
 	for row := range shelf.n {

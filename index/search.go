@@ -93,8 +93,8 @@ type scratch struct {
 	ranker rank.Ranker
 }
 
-// A question is one query's view of a database at a moment; it implements rank.Corpus. It holds no lock: columns never move, and
-// the atomic fields say which rows were alive at the moment.
+// A question is one query's view of a database at a moment; it implements rank.Corpus. It holds no lock: columns
+// never move, and the atomic fields say which rows were alive at the moment.
 type question struct {
 	d        *database
 	q        *Query
@@ -127,8 +127,8 @@ func (d *database) capture(q *Query) *question {
 	return in
 }
 
-// answer gathers candidates, ranks them, and reads from the state the memories that made the list. beside says that processors are idle, by
-// the number of searches under way: words and vector are then looked for at the same time.
+// answer gathers candidates, ranks them, and reads from the state the memories that made the list. beside says that
+// processors are idle, by the number of searches under way: words and vector are then looked for at the same time.
 func (in *question) answer(pool vector.Pool, beside bool) ([]Hit, Info, error) {
 	var question rank.Question
 	var cands []rank.Candidate
@@ -201,7 +201,8 @@ func (in *question) Keep(row uint32) bool {
 	return in.all || !in.q.needsColumn() || in.admitsRow(row)
 }
 
-// keep takes the rows that Keep refuses out of rows, in place. Most often a filter refuses many, and has done so before.
+// keep takes the rows that Keep refuses out of rows, in place. Most often a filter refuses many, and has done so
+// before.
 func (in *question) keep(rows []uint32) []uint32 {
 	left, verdicts := rows[:0], *in.verdicts.verdict
 	for _, row := range rows {

@@ -72,8 +72,8 @@ func (in *question) second(first []uint32) (found rank.Second, _ error) {
 	return found, nil
 }
 
-// sharedTerms are the terms that rows from different places have and the question does not, sorted. Rows beside each other share what
-// was just talked about; words that rows from here and there share are the subject of the question.
+// sharedTerms are the terms that rows from different places have and the question does not, sorted. Rows beside each
+// other share what was just talked about; words that rows from here and there share are the subject of the question.
 func (in *question) sharedTerms(rows []uint32) (shared []sharedTerm) {
 	asked := text.AnalyzeQuery(in.q.Text)
 	slices.Sort(asked)

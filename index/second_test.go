@@ -49,7 +49,8 @@ func gardens(t *testing.T, places [2]int, sameSession bool) *replica {
 	return r
 }
 
-// TestSecondPass: where no answer stands out, what several of them are about finds what shares no word with the question, and says so.
+// TestSecondPass: where no answer stands out, what several of them are about finds what shares no word with the
+// question, and says so.
 func TestSecondPass(t *testing.T) {
 	t.Parallel()
 	q := index.Query{Text: "what does Ana grow", K: 20, Now: now}

@@ -19,8 +19,8 @@ import (
 //
 //	magic 8 bytes | sections | a section of length 0
 //
-// and a section is length u32, CRC-32C u32, bytes; all numbers little endian. The reader hands out a section's bytes only after
-// its checksum agrees. A file without its empty last section was not finished and is refused.
+// and a section is length u32, CRC-32C u32, bytes; all numbers little endian. The reader hands out a section's bytes
+// only after its checksum agrees. A file without its empty last section was not finished and is refused.
 const (
 	headMagic    = "CAIRNCK1"
 	rowsMagic    = "CAIRNRW4"
@@ -115,8 +115,8 @@ func (w *sectionWriter) close() error {
 	return errors.Join(w.err, w.file.Close())
 }
 
-// A sectionReader reads a file of sections. After its first error every read returns zeros and next returns false, so a caller
-// checks err once a record.
+// A sectionReader reads a file of sections. After its first error every read returns zeros and next returns false, so
+// a caller checks err once a record.
 type sectionReader struct {
 	in  io.Reader
 	buf []byte // what is left of the section

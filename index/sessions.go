@@ -55,7 +55,8 @@ func (k *conversations) session(namespace, name string) (*session, uint32) {
 	return k.sessions[id], id
 }
 
-// count adds tokens of a row to the counters of its conversation, its namespace and the database; minus a length takes it away.
+// count adds tokens of a row to the counters of its conversation, its namespace and the database; minus a length
+// takes it away.
 func (k *conversations) count(c *column, tokens uint64) {
 	s := k.sessions[c.Session]
 	s.tokens.Add(tokens)

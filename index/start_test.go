@@ -9,8 +9,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestAStartOpensFew: of many databases that have files, a start opens some; entries pass the others by, before and after a restart
-// and a crash, and every one answers as before, with what came last.
+// TestAStartOpensFew: of many databases that have files, a start opens some; entries pass the others by, before and
+// after a restart and a crash, and every one answers as before, with what came last.
 func TestAStartOpensFew(t *testing.T) {
 	t.Parallel()
 	const dbs, most = 14, 8

@@ -73,7 +73,8 @@ func (x *Index) nameOf(id oplog.DB) (name string) {
 	return name
 }
 
-// thrownAway notes damage of a file that is not used: its database, or all of them when no name is given, gets what it held from the state.
+// thrownAway notes damage of a file that is not used: its database, or all of them when no name is given, gets what
+// it held from the state.
 func (x *Index) thrownAway(database, path string) {
 	x.damaged.Found(damage.File{Kind: damage.Index, Database: database, Path: path, Healed: true})
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestTheLogBehindACheckpointIsDamaged: an index that cannot read what happened since its checkpoint reads the state instead.
+// TestTheLogBehindACheckpointIsDamaged: an index that cannot read what happened since its checkpoint reads the state
+// instead.
 func TestTheLogBehindACheckpointIsDamaged(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -18,8 +18,9 @@ var ErrResting = errors.New("failed or was too slow lately; it is tried again in
 
 const forever = time.Duration(1<<63 - 1)
 
-// A Breaker stands before one service. After some failures in a row it refuses at once a caller that brings no more patience than
-// those that failed: a service that is too slow for some can so go on answering others. The zero value is closed.
+// A Breaker stands before one service. After some failures in a row it refuses at once a caller that brings no more
+// patience than those that failed: a service that is too slow for some can so go on answering others. The zero value
+// is closed.
 type Breaker struct {
 	mu       sync.Mutex
 	failures int           // in a row
@@ -44,7 +45,8 @@ func (b *Breaker) State() State {
 	return b.state
 }
 
-// Admit refuses a caller that would wait in vain; probe says that it is the one to try after a rest. The caller calls Note afterwards.
+// Admit refuses a caller that would wait in vain; probe says that it is the one to try after a rest. The caller calls
+// Note afterwards.
 func (b *Breaker) Admit(patience time.Duration) (probe bool, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package embed makes vectors from texts, before these enter the log. The vector travels in the entry: nodes that only apply
-// the log embed nothing, and a database is bound to the embedder its first vector came from (Identity).
+// Package embed makes vectors from texts, before these enter the log. The vector travels in the entry: nodes that
+// only apply the log embed nothing, and a database is bound to the embedder its first vector came from (Identity).
 //
 //	none     no vectors but the clients' own; memories are found by their words
 //	builtin  words, word pairs and letter groups, hashed to signed features; no files, no network
@@ -32,11 +32,13 @@ func (i Identity) String() string {
 // An Embedder makes vectors of one dimension.
 type Embedder interface {
 	Identity() Identity
-	// Embed returns a vector a text, in order; nil for a text that has nothing to embed. It returns soon after ctx ends.
+	// Embed returns a vector a text, in order; nil for a text that has nothing to embed. It returns soon after ctx
+	// ends.
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
-// A Questioner is an Embedder that embeds questions otherwise than texts, as models do that were trained with a prompt before each.
+// A Questioner is an Embedder that embeds questions otherwise than texts, as models do that were trained with a
+// prompt before each.
 type Questioner interface {
 	EmbedQuestions(ctx context.Context, texts []string) ([][]float32, error)
 }

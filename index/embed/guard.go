@@ -14,9 +14,9 @@ import (
 // guardBatch is the number of texts in one call of an embedder.
 const guardBatch = 64
 
-// A Guard is the circuit breaker before an embedder. Every call has a deadline of its own, which the end of the caller's context does
-// not shorten, and all calls share one breaker: an embedder that is too slow for writes still serves the background,
-// whose deadlines are long.
+// A Guard is the circuit breaker before an embedder. Every call has a deadline of its own, which the end of the
+// caller's context does not shorten, and all calls share one breaker: an embedder that is too slow for writes still
+// serves the background, whose deadlines are long.
 type Guard struct {
 	embedder     Embedder
 	answers      answers
@@ -42,7 +42,8 @@ func (g *Guard) State() State {
 	return State{g.breaker.State(), g.asked.Load(), g.known.Load()}
 }
 
-// Embed returns a vector a text as Embedder does, for as many texts as there is time for. The other ones have none, and err says why.
+// Embed returns a vector a text as Embedder does, for as many texts as there is time for. The other ones have none,
+// and err says why.
 func (g *Guard) Embed(ctx context.Context, patience time.Duration, texts []string) ([][]float32, error) {
 	return g.embed(ctx, patience, texts, g.embedder.Embed)
 }

@@ -133,7 +133,8 @@ func TestGuardIsNotTheCallers(t *testing.T) {
 	})
 }
 
-// TestGuardLargeBatch: what there is time for has its vectors, and a batch that is too large says nothing against the embedder.
+// TestGuardLargeBatch: what there is time for has its vectors, and a batch that is too large says nothing against the
+// embedder.
 func TestGuardLargeBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGuard(&timed{takes: short / 3})

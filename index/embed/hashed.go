@@ -10,9 +10,10 @@ import (
 	"github.com/cairndb/cairn/index/text"
 )
 
-// Hashed is the builtin embedder. Its features are the analysed words of a text (weight 1), neighbouring pairs of them (.3) and
-// the groups of three and four letters of each word (together .5), damped by log1p and added, with a sign, to the place that
-// their hash names. It repeats what the words say and is weaker than they are: its vectors only order what words leave empty.
+// Hashed is the builtin embedder. Its features are the analysed words of a text (weight 1), neighbouring pairs of
+// them (.3) and the groups of three and four letters of each word (together .5), damped by log1p and added, with a
+// sign, to the place that their hash names. It repeats what the words say and is weaker than they are: its vectors
+// only order what words leave empty.
 type Hashed struct{ dim int }
 
 // hashedVersion changes whenever a vector would.

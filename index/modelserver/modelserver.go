@@ -1,5 +1,5 @@
-// Package modelserver asks a server that runs a model: JSON over HTTP, with a bound on what comes back. Its errors hold neither the
-// server's address nor any text: anyone who may ask how a node does is told.
+// Package modelserver asks a server that runs a model: JSON over HTTP, with a bound on what comes back. Its errors
+// hold neither the server's address nor any text: anyone who may ask how a node does is told.
 package modelserver
 
 import (
@@ -34,7 +34,8 @@ func New(name, address, key string, timeout time.Duration) (*Server, *url.URL, e
 	return &Server{name, address, key, &http.Client{Timeout: timeout}}, u, nil
 }
 
-// Post sends a question and decodes an answer of at most so many bytes into reply. again says whether a failure may pass.
+// Post sends a question and decodes an answer of at most so many bytes into reply. again says whether a failure may
+// pass.
 func (s *Server) Post(ctx context.Context, question, reply any, most int64) (again bool, err error) {
 	body, err := json.Marshal(question)
 	if err != nil {

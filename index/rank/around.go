@@ -10,8 +10,8 @@ import (
 
 // around is the candidates' sessions and the rows next to them.
 //
-// A session's rows that matter lie in runs of spots, a spot a place: to both sides of a candidate twice as many as Reach. Those
-// within Reach of a match become clues; the neighbours of every clue are the spots beside its own.
+// A session's rows that matter lie in runs of spots, a spot a place: to both sides of a candidate twice as many as
+// Reach. Those within Reach of a match become clues; the neighbours of every clue are the spots beside its own.
 type around struct {
 	turns []turn // by session and place
 	talks []talk
@@ -31,8 +31,8 @@ type talk struct {
 	match    float64
 }
 
-// A spot is a place in a session. Its clue is otherRow where a row lies that is no clue, and emptySpot where no row lies, or one
-// that the question's filters refuse.
+// A spot is a place in a session. Its clue is otherRow where a row lies that is no clue, and emptySpot where no row
+// lies, or one that the question's filters refuse.
 type spot struct {
 	clue   int32
 	length uint32

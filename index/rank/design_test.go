@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestDesignHasTheWeights: the tables of DESIGN.md have each weight once, with its default, and the name in the column `without` turns that
-// weight off.
+// TestDesignHasTheWeights: the tables of DESIGN.md have each weight once, with its default, and the name in the
+// column `without` turns that weight off.
 func TestDesignHasTheWeights(t *testing.T) {
 	page, err := os.ReadFile("DESIGN.md")
 	if err != nil {

@@ -9,9 +9,9 @@ const (
 	merit       = .7  // weight of a row's score; the rest is taken off for its likeness to a row before it
 )
 
-// Diverse takes k of a ranking so that a row is worth less the more it says what a row before it said: in turn the one with the
-// greatest merit·score − (1−merit)·likeness. What is nearly the same as something taken is left out. Likeness is 0 to 1. Rows keep
-// their scores; Parts.Alike says what was taken off.
+// Diverse takes k of a ranking so that a row is worth less the more it says what a row before it said: in turn the
+// one with the greatest merit·score − (1−merit)·likeness. What is nearly the same as something taken is left out.
+// Likeness is 0 to 1. Rows keep their scores; Parts.Alike says what was taken off.
 func Diverse(ranked []Scored, k int, like func(a, b uint32) float64) (out []Scored, dropped int) {
 	pool := slices.Clone(ranked[:min(len(ranked), 10*k, diversePool)])
 	rest := ranked[len(pool):]

@@ -19,9 +19,10 @@
 //	         himself; the date is the one asked for, or means it ("yesterday"); a time is
 //	         asked for and the row holds one; the row is itself a question, or short
 //
-// density is min(1, 20/length): in a very long text a word says less. Short is a row below s = min(mean length, 40 − mean
-// length) tokens: among short turns "Wow, great!" says nothing, among long texts a short one is the point. It loses up to .3, less by
-// length/s; at a mean of 40 and more no row is short. The sum,
+// density is min(1, 20/length): in a very long text a word says less. Short is
+// a row below s = min(mean length, 40 − mean length) tokens: among short turns
+// "Wow, great!" says nothing, among long texts a short one is the point. It
+// loses up to .3, less by length/s; at a mean of 40 and more no row is short. The sum,
 // times the factors, is brought under 1 by x/(1+x). A vector that stands out by
 // more than chance and the words explain lifts x, and where words leave nothing
 // vectors decide; the graph joins (fuse.go), and the composite adds what the

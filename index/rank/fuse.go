@@ -24,13 +24,14 @@ func most(n float64) float64 { return math.Sqrt(2 * exact.Ln(max(n, 2))) }
 
 // fuse brings vectors and graph into the relevance.
 //
-// A vector lifts a row and never takes anything off one. What it says is worth as much as it exceeds chance and the words: of the
-// rows that words found, the part of a cosine that their own words explain is taken off, and what is left must stand out further
-// than the best of as many random rows would, and further than the lowest row lies below the mean. So vectors that know nothing
-// lift next to nothing, and those that repeat the words little; nothing has to be learned, or replicated, about the model.
+// A vector lifts a row and never takes anything off one. What it says is worth as much as it exceeds chance and the
+// words: of the rows that words found, the part of a cosine that their own words explain is taken off, and what is
+// left must stand out further than the best of as many random rows would, and further than the lowest row lies below
+// the mean. So vectors that know nothing lift next to nothing, and those that repeat the words little; nothing has to
+// be learned, or replicated, about the model.
 //
-// Rows that words leave without relevance come below all others, by their cosines, unless they stand out of all rows. A hashed
-// embedder repeats the words and is weaker: its vectors do only that.
+// Rows that words leave without relevance come below all others, by their cosines, unless they stand out of all rows.
+// A hashed embedder repeats the words and is weaker: its vectors do only that.
 func (r *Ranker) fuse() {
 	vectors, graph, words := false, false, false
 	for i := range r.clues {
@@ -76,7 +77,8 @@ func (r *Ranker) vector(c *clue) (float64, bool) {
 	return max(0, v), ok
 }
 
-// standOut says of each row by how much of what chance allows it exceeds that, 1 at most; of none where words found too few rows to know.
+// standOut says of each row by how much of what chance allows it exceeds that, 1 at most; of none where words found
+// too few rows to know.
 func (r *Ranker) standOut() {
 	b := r.background()
 	if b.n < peers || b.deviation < 1e-9 {
@@ -154,7 +156,8 @@ func (r *Ranker) fill() {
 	}
 }
 
-// lift raises the rows that stand out, those beside them less, and all others by so little that only equals change places.
+// lift raises the rows that stand out, those beside them less, and all others by so little that only equals change
+// places.
 func (r *Ranker) lift() {
 	best := odds(r.nthBest())
 	for i := range r.clues {

@@ -38,7 +38,8 @@ func (r *Ranker) alone() bool {
 	return !slices.ContainsFunc(r.cands, func(c Candidate) bool { return c.TF == nil || c.HasVector || c.Graph > 0 })
 }
 
-// leaveOut leaves out the candidates that cannot be among the K best: the K of the highest matches are scored, and give a bar.
+// leaveOut leaves out the candidates that cannot be among the K best: the K of the highest matches are scored, and
+// give a bar.
 func (r *Ranker) leaveOut() {
 	r.q.Second = nil // nothing is asked again without sessions
 	all, k := r.cands, r.q.K

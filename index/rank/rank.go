@@ -19,7 +19,8 @@ type Question struct {
 	K       int     // how many rows are wanted; 0 is all
 	Least   float64 // rows that score less are left out
 	List    bool    // nothing is asked: every candidate belongs to the answer, the newest first
-	// Second finds more rows by the words that the first answers share; it is called where no row stands out. nil: nothing is asked again.
+	// Second finds more rows by the words that the first answers share; it is called where no row stands out. nil:
+	// nothing is asked again.
 	Second func(first []uint32) Second
 }
 
@@ -30,8 +31,8 @@ type Tally struct {
 	Below      int // of those, the ones left out for scoring less than Question.Least
 }
 
-// A Term is an analysed word of the question: how many rows contain it, and the share of its weight that counts, less than 1 where
-// other words stand for it.
+// A Term is an analysed word of the question: how many rows contain it, and the share of its weight that counts, less
+// than 1 where other words stand for it.
 type Term struct {
 	DF    uint64
 	Share float64
@@ -71,8 +72,8 @@ type Corpus interface {
 	Row(row uint32) *Row
 	// Worth returns the current Accessed, HalfLife and Importance.
 	Worth(row uint32) (accessed int64, halfLife, importance float64)
-	// Session is the rows of a session by place, Place where a row stands in its own; Keep says which of them the question's
-	// filters admit. Only those are asked for by Row.
+	// Session is the rows of a session by place, Place where a row stands in its own; Keep says which of them the
+	// question's filters admit. Only those are asked for by Row.
 	Session(session uint32) []uint32
 	Place(row uint32) int
 	Keep(row uint32) bool
@@ -112,8 +113,8 @@ type Scored struct {
 	Why   []string // never empty
 }
 
-// Rank orders the candidates, and neighbours of those the words found, best first. What has no word of the question in or near it,
-// no likeness to it and no relation to what it names is no answer.
+// Rank orders the candidates, and neighbours of those the words found, best first. What has no word of the question
+// in or near it, no likeness to it and no relation to what it names is no answer.
 func (r *Ranker) Rank(q Question, set Settings, cands []Candidate, corpus Corpus) []Scored {
 	r.begin(q, set, cands, corpus)
 	defer r.forget()

@@ -233,7 +233,7 @@ func TestReasonsThatMoved(t *testing.T) {
 	}
 }
 
-// TestOnlyWhatMatches: a row is an answer for its words, its neighbours' words, its likeness or its relations, and for nothing else.
+// TestOnlyWhatMatches: only its words, its neighbours' words, its likeness or its relations make a row an answer.
 func TestOnlyWhatMatches(t *testing.T) {
 	s := rows(40, func(i int, r *Row) {
 		r.Created, r.Accessed, r.Importance = now, now, 1

@@ -39,8 +39,8 @@ func (r *Ranker) lifted(top []*clue, out []Scored) []lift {
 	return lifts
 }
 
-// why names the reasons of a row, in the order clients know them. What a memory is worth by itself is a reason only where it moved
-// the row.
+// why names the reasons of a row, in the order clients know them. What a memory is worth by itself is a reason only
+// where it moved the row.
 func why(p *Parts, valence float64, c *Candidate, shared string, moved lift) (out []string) {
 	if p.Vector > .5 {
 		out = append(out, fmt.Sprintf("semantically similar (%.2f)", p.Vector))

@@ -82,7 +82,8 @@ func moreRelevant(a, b *clue) int {
 	return newerFirst(a, b)
 }
 
-// raise adds to a row what it has of the first answers' words. Where the question names a speaker, only what that one said is raised.
+// raise adds to a row what it has of the first answers' words. Where the question names a speaker, only what that one
+// said is raised.
 func (r *Ranker) raise(c *clue, at int) {
 	if r.set.Named > 0 && r.about.someone && !r.about.of(c.Speaker).named {
 		return

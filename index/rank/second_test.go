@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// asked is a question to ten rows that words find alike and two that they do not, and the rows that it was asked again by.
+// asked is a question to ten rows that words find alike and two that they do not, and the rows that it was asked
+// again by.
 func asked(found Second, edit func(i int, r *Row), tf func(i int) []uint16, set Settings) (again [][]uint32, got []Scored) {
 	q := ask("what does Ana grow", 200)
 	q.Second = func(first []uint32) Second {
@@ -33,7 +34,8 @@ func TestSecondPass(t *testing.T) {
 	if len(again) != 1 || !slices.Equal(again[0], []uint32{0, 1, 2, 3, 4, 5, 6, 7}) {
 		t.Fatalf("asked again by %v", again)
 	}
-	// The first answer itself is not raised, one that words found as well rises, and one that they did not find is the last.
+	// The first answer itself is not raised, one that words found as well rises, and one that they did not find is
+	// the last.
 	wantOrder(t, got, 9, 0, 1, 2, 3, 4, 5, 6, 7, 8, 11)
 	for _, s := range got {
 		raised := s.Row == 9 || s.Row == 11
@@ -46,7 +48,8 @@ func TestSecondPass(t *testing.T) {
 	}
 }
 
-// TestSecondPassIsForTheUnsure: where a row stands out, too few were found or they are of no session, nothing is asked again.
+// TestSecondPassIsForTheUnsure: where a row stands out, too few were found or they are of no session, nothing is
+// asked again.
 func TestSecondPassIsForTheUnsure(t *testing.T) {
 	for name, tf := range map[string]func(int) []uint16{
 		"a row stands out":    func(i int) []uint16 { return []uint16{1, uint16(max(0, 1-i))} },

@@ -1,4 +1,5 @@
-// Package rerank asks a server to put texts in the order of how well they answer a question, in the shapes that rerankers share:
+// Package rerank asks a server to put texts in the order of how well they answer a question, in the shapes that
+// rerankers share:
 //
 //	{"query": …, "texts": […]}                    → [{"index": 0, "score": .9}, …]                        Text Embeddings Inference
 //	{"model": …, "query": …, "documents": […]}    → {"results": [{"index": 0, "relevance_score": .9}, …]}  llama.cpp, vLLM, Jina, Cohere

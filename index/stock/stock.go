@@ -1,4 +1,5 @@
-// Package stock is Bleve as it comes, with its English analyzer and BM25. Recall by words is measured against it; no node uses it.
+// Package stock is Bleve as it comes, with its English analyzer and BM25. Recall by words is measured against it; no
+// node uses it.
 package stock
 
 import (
@@ -35,7 +36,8 @@ func Open(dir string) (*Index, error) {
 	return &Index{b, b.NewBatch()}, nil
 }
 
-// Add adds a text. All texts added before Flush or the first question make one segment, because Bleve's scores depend on segments.
+// Add adds a text. All texts added before Flush or the first question make one segment, because Bleve's scores depend
+// on segments.
 func (x *Index) Add(id, text string) error { return x.batch.Index(id, map[string]any{field: text}) }
 
 // Flush indexes what was added.

@@ -50,7 +50,8 @@ func AnalyzeQuery(text string) []string {
 	return terms
 }
 
-// analyzeQuery also says which terms are a second reading of a word, and of which term, the one that every text has of that word.
+// analyzeQuery also says which terms are a second reading of a word, and of which term, the one that every text has
+// of that word.
 func analyzeQuery(text string) (terms []string, readings map[string]string) {
 	a := analysers.Get().(*analyzer)
 	a.query = true

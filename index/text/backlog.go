@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// A Backlog bounds what indexes hold in memory because Bleve is behind. One is meant to be shared by all indexes of a process.
+// A Backlog bounds what indexes hold in memory because Bleve is behind. One is meant to be shared by all indexes of a
+// process.
 type Backlog struct {
 	max int
 

@@ -12,7 +12,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestReadyHoldsBack: what one index has in its tail holds back the feeders of all that share the backlog, until Bleve has taken it.
+// TestReadyHoldsBack: what one index has in its tail holds back the feeders of all that share the backlog, until
+// Bleve has taken it.
 func TestReadyHoldsBack(t *testing.T) {
 	t.Parallel()
 	shared := NewBacklog(1000)
@@ -118,8 +119,8 @@ func TestReadyCountsWhatIsGone(t *testing.T) {
 	})
 }
 
-// TestBlocksAreBoundedByBytes: a block of large texts goes to Bleve long before it has as many rows as one of small texts, and a row counts
-// as what it holds.
+// TestBlocksAreBoundedByBytes: a block of large texts goes to Bleve long before it has as many rows as one of small
+// texts, and a row counts as what it holds.
 func TestBlocksAreBoundedByBytes(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -152,8 +153,8 @@ func TestBlocksAreBoundedByBytes(t *testing.T) {
 	}
 }
 
-// TestOneChangeIsSeveralBlocks: a change of many words goes to Bleve in blocks of the usual size, all of it is found at once, and the
-// watermark moves when the last of it is on disk.
+// TestOneChangeIsSeveralBlocks: a change of many words goes to Bleve in blocks of the usual size, all of it is found
+// at once, and the watermark moves when the last of it is on disk.
 func TestOneChangeIsSeveralBlocks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -208,7 +209,8 @@ func TestOneChangeIsSeveralBlocks(t *testing.T) {
 	}
 }
 
-// TestShortTextsAfterALongOne: what Bleve reserves for a segment does not depend on how long the texts of the segment before were.
+// TestShortTextsAfterALongOne: what Bleve reserves for a segment does not depend on how long the texts of the segment
+// before were.
 func TestShortTextsAfterALongOne(t *testing.T) {
 	suite.Full(t)
 	x := openAt(t, t.TempDir())

@@ -43,8 +43,9 @@ var longestMonth = func() (n int) {
 	return n
 }()
 
-// dates adds to each date of the text one form that all ways of writing it share: 2024-03-05, --03-05 for its day of any year, and in
-// texts 2024-03 for the month. A date whose day and month may be the other way round is read both ways.
+// dates adds to each date of the text one form that all ways of writing it share: 2024-03-05, --03-05 for its day of
+// any year, and in texts 2024-03 for the month. A date whose day and month may be the other way round is read both
+// ways.
 func (a *analyzer) dates() {
 	digits := func(t Token) bool { return isDigit(a.text[t.Start]) }
 	if !slices.ContainsFunc(a.tokens, digits) {

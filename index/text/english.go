@@ -35,7 +35,8 @@ type wordInfo struct {
 	term string // what it is found by
 }
 
-// knownWords bounds the words that are remembered, about 3 MiB: a text repeats its words, and looking one up costs a tenth of stemming it.
+// knownWords bounds the words that are remembered, about 3 MiB: a text repeats its words, and looking one up costs a
+// tenth of stemming it.
 const knownWords = 1 << 15
 
 // longestPlain is the longest word whose English endings are cut off.
@@ -80,7 +81,8 @@ func (s *stemmer) newInfo(word string) wordInfo {
 	return r
 }
 
-// stem cuts English endings off. It leaves alone what is not a plain lower-case a–z word: names, numbers, other scripts.
+// stem cuts English endings off. It leaves alone what is not a plain lower-case a–z word: names, numbers, other
+// scripts.
 func (s *stemmer) stem(w string) string {
 	if len(w) < 3 || len(w) > longestPlain {
 		return w

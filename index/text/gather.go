@@ -222,7 +222,8 @@ func (s *search) addSegment(t *queryTerm, n int, seg segment.Segment) error {
 	return nil
 }
 
-// postings returns a term's postings in a segment, from the cache or decoded. The entry is nil when they are not cached.
+// postings returns a term's postings in a segment, from the cache or decoded. The entry is nil when they are not
+// cached.
 func (s *search) postings(info *segmentInfo, seg segment.Segment, dict *segment.TermDictionary, term string) (_ list, _ *entry, err error) {
 	cache := s.index.cfg.Cache
 	if e := cache.get(info, term, allGroups); e != nil {

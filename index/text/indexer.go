@@ -54,8 +54,8 @@ func (x *Index) lingers() bool {
 	return !x.closed && x.syncing == 0 && len(x.sealed) == 0 && !x.open.empty() && x.cfg.Backlog.full() == nil
 }
 
-// linger waits for more rows to make a larger batch: every batch costs a segment and an fsync of the disk that the log syncs too.
-// No caller waits for it, because the tail answers searches meanwhile.
+// linger waits for more rows to make a larger batch: every batch costs a segment and an fsync of the disk that the
+// log syncs too. No caller waits for it, because the tail answers searches meanwhile.
 func (x *Index) linger() {
 	t := time.NewTimer(linger)
 	defer t.Stop()
@@ -68,8 +68,8 @@ func (x *Index) linger() {
 	}
 }
 
-// sealLocked closes the open block to changes and starts another. When a change is cut in the middle, both blocks carry the number of
-// the change before it: only the block in which a change ends may claim that all of it is there.
+// sealLocked closes the open block to changes and starts another. When a change is cut in the middle, both blocks
+// carry the number of the change before it: only the block in which a change ends may claim that all of it is there.
 func (x *Index) sealLocked() {
 	was := x.open
 	x.sealed = append(x.sealed, was)
@@ -77,8 +77,9 @@ func (x *Index) sealLocked() {
 	x.open.applied, x.open.seq, x.open.taken = was.applied, was.seq, was.taken
 }
 
-// nextRound picks the blocks of the next round. last is the block whose watermark is stored with them. batch leaves out rows that
-// died already, so the blocks of a round may be written in any order: a deletion never has to follow its own row.
+// nextRound picks the blocks of the next round. last is the block whose watermark is stored with them. batch leaves
+// out rows that died already, so the blocks of a round may be written in any order: a deletion never has to follow
+// its own row.
 func (x *Index) nextRound() (round []*block, last *block, ok bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -104,8 +105,9 @@ const (
 	restShare = 3 // times as long as the work
 )
 
-// pace makes the function that the making of a segment calls again and again: it works for a moment and then rests for several, unless more
-// rows wait than it can keep up with so, here or in all indexes together, or a caller waits for the disk.
+// pace makes the function that the making of a segment calls again and again: it works for a moment and then rests
+// for several, unless more rows wait than it can keep up with so, here or in all indexes together, or a caller waits
+// for the disk.
 func (x *Index) pace() func() {
 	began := time.Now()
 	return func() {
@@ -307,8 +309,9 @@ func (x *Index) discard(old *snapshot, gone []*segmentInfo) {
 	}
 }
 
-// refresh takes over Bleve's persists and merges between rounds, so that replaced segments can be freed. Only the indexer calls it:
-// during a round the newest reader may hold rows that the tail still has, and a search would find them twice.
+// refresh takes over Bleve's persists and merges between rounds, so that replaced segments can be freed. Only the
+// indexer calls it: during a round the newest reader may hold rows that the tail still has, and a search would find
+// them twice.
 func (x *Index) refresh() error {
 	if !x.segmentsChanged() {
 		return nil

@@ -132,8 +132,8 @@ func (t *tally) language() int {
 	return best
 }
 
-// scriptOf is the language that is known by a letter's script; -1 for others. Persian and Urdu share a script with Arabic and are
-// left to it: an ending that a text loses, a question loses as well.
+// scriptOf is the language that is known by a letter's script; -1 for others. Persian and Urdu share a script with
+// Arabic and are left to it: an ending that a text loses, a question loses as well.
 func scriptOf(r rune) int {
 	switch {
 	case r < 0x400:
@@ -213,8 +213,8 @@ var languageEndings = func() (all [latinScripts][]string) {
 
 var stackedEndings = slices.Concat(languageEndings[finnishWords], languageEndings[turkishWords])
 
-// lightArabic takes off what is written together with an Arabic word: "and", "in the", "like the", "for the", the article, whose it is,
-// and the endings of the feminine and the plural.
+// lightArabic takes off what is written together with an Arabic word: "and", "in the", "like the", "for the", the
+// article, whose it is, and the endings of the feminine and the plural.
 func lightArabic(env *snowballstem.Env) bool {
 	w := fold(env.Current())
 	for _, p := range [...]string{"وبال", "ولل", "وال", "فال", "بال", "كال", "لل", "ال", "و"} {
@@ -261,8 +261,8 @@ const (
 	longCompound = 40 // letters; a longer one is no word
 )
 
-// parted adds the parts of a word that may be a compound: the letters before and behind each place where a word may begin. Which of
-// them are words is not known; a part that is none is asked for by no question.
+// parted adds the parts of a word that may be a compound: the letters before and behind each place where a word may
+// begin. Which of them are words is not known; a part that is none is asked for by no question.
 func (a *analyzer) parted(of int, word string, t Token) {
 	if len(word) < wholeLetters || len(word) > longCompound || !ascii(word) {
 		return

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// pointers are the English words by which a text names someone or something that was named before it. "it", "this" and "that" are not
-// among them: they are in most texts and say nothing there.
+// pointers are the English words by which a text names someone or something that was named before it. "it", "this"
+// and "that" are not among them: they are in most texts and say nothing there.
 var pointers = func() map[string]bool {
 	m := map[string]bool{}
 	for w := range strings.FieldsSeq("he him his she her they them their these those") {
@@ -17,8 +17,8 @@ var pointers = func() map[string]bool {
 
 var pointerHeads = headsOf(maps.Keys(pointers))
 
-// Refers says whether a text names by a pronoun someone or something that an earlier one names: "I've had them three years". It is a pure
-// function.
+// Refers says whether a text names by a pronoun someone or something that an earlier one names: "I've had them three
+// years". It is a pure function.
 func Refers(text string) bool {
 	for w := range wordsOf(text) {
 		if pointerHeads.may(w) && pointers[strings.ToLower(w)] {

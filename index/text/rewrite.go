@@ -49,7 +49,8 @@ const (
 	rewriteAgain = 10 * time.Minute
 )
 
-// Rewrite brings what is on disk under outdated keys under the active one, while it is searched. It returns when nothing is left.
+// Rewrite brings what is on disk under outdated keys under the active one, while it is searched. It returns when
+// nothing is left.
 func (x *Index) Rewrite(ctx context.Context) error {
 	var asked time.Time
 	tick := time.NewTicker(rewriteLook)
@@ -61,8 +62,8 @@ func (x *Index) Rewrite(ctx context.Context) error {
 		}
 		if time.Since(asked) > rewriteAgain {
 			asked = time.Now()
-			// Bleve's call does not return when there was nothing to merge after all, or when the index is closed: it is left to
-			// itself, and Bleve is asked instead what it has done.
+			// Bleve's call does not return when there was nothing to merge after all, or when the index is closed: it
+			// is left to itself, and Bleve is asked instead what it has done.
 			go x.store.(*scorch.Scorch).DropFileWriterIDs(ids)
 		}
 		select {

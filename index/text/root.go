@@ -14,9 +14,9 @@ import (
 	"github.com/cairndb/cairn/oplog/damage"
 )
 
-// rootFile is the name of the file that lists Bleve's segments. bbolt and Bleve's goroutines trust every byte of it, and read it again and
-// again. On a damaged one they fault in ways that no recover of ours catches, free pages until there is no memory, or
-// panic and keep their locks.
+// rootFile is the name of the file that lists Bleve's segments. bbolt and Bleve's goroutines trust every byte of it,
+// and read it again and again. On a damaged one they fault in ways that no recover of ours catches, free pages until
+// there is no memory, or panic and keep their locks.
 const rootFile = "root.bolt"
 
 // prepare checks the list before Bleve opens it.
@@ -69,7 +69,8 @@ func (x *Index) rootWanted() error {
 	return err
 }
 
-// openedAt is the open index of a directory; nil when there is none. Bleve hands its functions no more than a file's path.
+// openedAt is the open index of a directory; nil when there is none. Bleve hands its functions no more than a file's
+// path.
 func openedAt(dir string) (found *Index) {
 	opened.Range(func(_, x any) bool {
 		if x := x.(*Index); x.cfg.Dir != "" && filepath.Clean(x.cfg.Dir) == filepath.Clean(dir) {
@@ -80,7 +81,8 @@ func openedAt(dir string) (found *Index) {
 	return found
 }
 
-// event is called by Bleve, here before it looks into the list for what is not needed any more. It does not look when this is false.
+// event is called by Bleve, here before it looks into the list for what is not needed any more. It does not look when
+// this is false.
 func event(e scorch.Event) bool {
 	switch e.Kind {
 	case scorch.EventKindPurgerCheck:

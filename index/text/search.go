@@ -18,8 +18,8 @@ type Query struct {
 	Exact  bool     // a term that no row has finds nothing; by default others stand for it (unknown.go)
 	// Keep refuses rows. It is asked of rows that would make the list, not of every match.
 	Keep func(row uint32) bool
-	// Rows of equal score go by Order, lower first, then by Tie, negative for a first, then by number. Both may be nil; thousands
-	// may be equal, so that Order had better tell most of them apart.
+	// Rows of equal score go by Order, lower first, then by Tie, negative for a first, then by number. Both may be
+	// nil; thousands may be equal, so that Order had better tell most of them apart.
 	Order   func(row uint32) int64
 	Tie     func(a, b uint32) int
 	K       int // 10
@@ -69,9 +69,9 @@ type TermStat struct {
 	Share float64
 }
 
-// TermStats returns the exact document frequencies of terms over the live rows
-// of the groups, or of the database, sorted by term, with the totals of the same moment. With a share it is 0 of a term that more than one
-// live row in so many has, in groups or not: such a term costs next to nothing.
+// TermStats returns the exact document frequencies of terms over the live rows of the groups, or of the database,
+// sorted by term, with the totals of the same moment. With a share it is 0 of a term that more than one live row in
+// so many has, in groups or not: such a term costs next to nothing.
 func (x *Index) TermStats(terms []string, groups []uint32, share uint64) ([]TermStat, Totals, error) {
 	s, err := x.gather(Query{Terms: terms, Groups: groups, Share: share, Params: &Params{Local: true}})
 	if s == nil || err != nil {

@@ -106,8 +106,8 @@ func TestExplainAddsUp(t *testing.T) {
 	}
 }
 
-// TestCommonTerms: with a share, terms that more live rows have find nothing, and the others what they find without; where rows lie, and
-// whether dead ones are still in segments, makes no difference.
+// TestCommonTerms: with a share, terms that more live rows have find nothing, and the others what they find without;
+// where rows lie, and whether dead ones are still in segments, makes no difference.
 func TestCommonTerms(t *testing.T) {
 	x, m := openAt(t, t.TempDir()), model{}
 	r := rand.New(rand.NewPCG(7, 8))
@@ -180,7 +180,8 @@ func TestManyTerms(t *testing.T) {
 	}
 }
 
-// TestWindows compares with the model where rows lie in several windows and come in no order, in the tail and in segments.
+// TestWindows compares with the model where rows lie in several windows and come in no order, in the tail and in
+// segments.
 func TestWindows(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped in -short: one goroutine, in which there is no race")
@@ -319,7 +320,8 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// TestUnknownTerms: what stands for a word that no row has, in an index that is all tail, and in one on the disk after a deletion.
+// TestUnknownTerms: what stands for a word that no row has, in an index that is all tail, and in one on the disk
+// after a deletion.
 func TestUnknownTerms(t *testing.T) {
 	for _, dir := range []string{"", t.TempDir()} {
 		x := openAt(t, dir)

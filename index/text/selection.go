@@ -118,7 +118,8 @@ func (q *Query) tied(a, b uint32) int {
 	return cmp.Compare(a, b)
 }
 
-// cut leaves the k best of some hits, in no order. Scores that are equal are told apart only where it decides who stays.
+// cut leaves the k best of some hits, in no order. Scores that are equal are told apart only where it decides who
+// stays.
 func cut(hits []ranked, k int, q *Query) []ranked {
 	if len(hits) <= k {
 		return hits
@@ -140,8 +141,8 @@ func cut(hits []ranked, k int, q *Query) []ranked {
 	return hits[:k]
 }
 
-// split moves the k first of some hits to their beginning, in no order but that those with the last one's key, wherever they were,
-// come to stand together, from..to, behind all better ones.
+// split moves the k first of some hits to their beginning, in no order but that those with the last one's key,
+// wherever they were, come to stand together, from..to, behind all better ones.
 func split(h []ranked, k int) (from, to int) {
 	for lo, hi := 0, len(h)-1; lo < hi; {
 		pivot := h[(lo+hi)/2].key

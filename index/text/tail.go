@@ -27,7 +27,8 @@ type document struct {
 // keepSeen limits the terms of a table that is used again: emptying a table costs as much as its largest size ever.
 const keepSeen = 4096
 
-// document turns a row into what is indexed of it. A text with terms has length 1 at least. The analyser may be used again.
+// document turns a row into what is indexed of it. A text with terms has length 1 at least. The analyser may be used
+// again.
 func (a *analyzer) document(r Row) document {
 	tokens := a.analyse(r.Text)
 	d := document{row: r.Row, group: r.Group, tag: r.Tag}
@@ -89,7 +90,8 @@ type block struct {
 	taken   uint64            // Index.taken then
 }
 
-// About what a block holds in memory for each of its parts: slices that grew by doubling are three quarters full, tables less.
+// About what a block holds in memory for each of its parts: slices that grew by doubling are three quarters full,
+// tables less.
 const (
 	rowBytes     = 80
 	postingBytes = 20

@@ -12,8 +12,8 @@ import (
 // Times holds what a text says about times.
 type Times struct {
 	Any bool // it holds one: a day, a year, last week, three months
-	// Day is the day that its first relative date means, counted from 1970; 0 without one. Of last week and what is longer Exact is
-	// false: only the month is said.
+	// Day is the day that its first relative date means, counted from 1970; 0 without one. Of last week and what is
+	// longer Exact is false: only the month is said.
 	Day   int32
 	Exact bool
 }

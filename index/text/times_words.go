@@ -105,7 +105,8 @@ var timeWords = func() map[string]timeWord {
 	return m
 }()
 
-// spacelessTimes are of scripts that write without spaces, with the days from today; those that mean no single day come last.
+// spacelessTimes are of scripts that write without spaces, with the days from today; those that mean no single day
+// come last.
 var spacelessTimes = []struct {
 	word  string
 	days  int

@@ -11,10 +11,10 @@ import (
 	"github.com/blevesearch/vellum/levenshtein"
 )
 
-// A term that no live row has is replaced by what it may stand for: another ending of the word, the
-// longer or shorter form of a hash, a word that is one or two letters off or longer by an ending, or the two words it is made of. What
-// stands for it is in the question's groups. Terms that some row has cost nothing, and a second
-// reading that no row has of a word that some row has is left out: it is no other word. The choice is a function of the live rows alone.
+// A term that no live row has is replaced by what it may stand for: another ending of the word, the longer or shorter
+// form of a hash, a word that is one or two letters off or longer by an ending, or the two words it is made of. What
+// stands for it is in the question's groups. Terms that some row has cost nothing, and a second reading that no row
+// has of a word that some row has is left out: it is no other word. The choice is a function of the live rows alone.
 const (
 	maxUnknown    = 8  // terms of a question for which this is done
 	maxReplacing  = 8  // terms that one of them is replaced by
@@ -111,9 +111,9 @@ func (s *search) leave(keep []bool) {
 	slices.SortFunc(s.terms, func(a, b queryTerm) int { return strings.Compare(a.term, b.term) })
 }
 
-// standIns returns what replaces an unknown term: of the safest kind of which a guess is known, the first few; of words in two, the most
-// common. A kind is looked for only when the safer ones found nothing: the letters of most typos are one off, and what is two off costs
-// ten times as much to find.
+// standIns returns what replaces an unknown term: of the safest kind of which a guess is known, the first few; of
+// words in two, the most common. A kind is looked for only when the safer ones found nothing: the letters of most
+// typos are one off, and what is two off costs ten times as much to find.
 func (s *search) standIns(term string, at map[string]int) (rests uint8, chosen []guess, err error) {
 	for rests = range kinds {
 		guesses, err := s.guesses(rests, term)
@@ -266,8 +266,8 @@ func (s *search) guesses(rests uint8, term string) (all []guess, err error) {
 	return all, err
 }
 
-// mayStandFor says whether others may stand for a term: for a word or a hash, not for a number, a name of code or a piece of a script
-// without spaces.
+// mayStandFor says whether others may stand for a term: for a word or a hash, not for a number, a name of code or a
+// piece of a script without spaces.
 func mayStandFor(term string) bool {
 	return looksLikeHash(term) || len(term) <= maxCamelBytes && onlyLetters(term) && !isGram(term)
 }

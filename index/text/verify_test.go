@@ -32,7 +32,8 @@ func (r *rests) Done() <-chan struct{} {
 	return r.Context.Done()
 }
 
-// TestVerifyRestsWithinAFile: a large segment is read in pieces, and the reading ends between two of them when it is cancelled.
+// TestVerifyRestsWithinAFile: a large segment is read in pieces, and the reading ends between two of them when it is
+// cancelled.
 func TestVerifyRestsWithinAFile(t *testing.T) {
 	t.Parallel()
 	const pieces = 5

@@ -5,7 +5,8 @@ import (
 	"encoding/binary"
 )
 
-// An Assignment says which partition rows belong to. Finding that out again takes 3 µs a row, so that a start reads it from a file.
+// An Assignment says which partition rows belong to. Finding that out again takes 3 µs a row, so that a start reads
+// it from a file.
 type Assignment struct {
 	Sum [sha256.Size]byte // of what divides them; zero: nothing does
 	Of  []uint16          // by row

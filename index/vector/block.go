@@ -88,7 +88,8 @@ func (s *Store) read(b *block, slot int) Prepared {
 	return p
 }
 
-// pack copies the live slots of a block into one that has room for no more. Searches that have the old one go on with it.
+// pack copies the live slots of a block into one that has room for no more. Searches that have the old one go on with
+// it.
 func (s *Store) pack(b *block) *block {
 	to := s.newBlock(b.count())
 	to.packed = &packing{}

@@ -121,8 +121,8 @@ func Unit(v []float32) []float32 {
 	return v
 }
 
-// Dot is the exact product that answers are ordered by. The products of two float32 are exact in float64 and are added in
-// order, so that it is the same on every machine.
+// Dot is the exact product that answers are ordered by. The products of two float32 are exact in float64 and are
+// added in order, so that it is the same on every machine.
 func Dot(a, b []float32) (sum float64) {
 	b = b[:len(a)]
 	for i, x := range a {

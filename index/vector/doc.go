@@ -1,17 +1,18 @@
 // Package vector finds the rows of one database whose vectors lie nearest to a question's.
 //
-// Every live row that the filter keeps is looked at, in three steps that each look at fewer rows with more care. A store of 50,000
-// vectors or more may be divided into partitions, of which a question looks at a few.
+// Every live row that the filter keeps is looked at, in three steps that each look at fewer rows with more care. A
+// store of 50,000 vectors or more may be divided into partitions, of which a question looks at a few.
 //
 //	sign codes   d bits a row   the question against signs     all rows, when there are more than 20,000 (in large stores from fewer on)
 //	int8         d bytes a row  integer dot product, scaled    the best of those, or all rows of a small store
 //	float32      the original   dot product in float64         the best of those; read from its owner
 //
-// Codes leave at most 24·√n rows. They are compared from the best estimate down, until an estimate, with three deviations of
-// its error added, is below what was found: clustered vectors stop after a few hundred, a cloud without structure needs all.
+// Codes leave at most 24·√n rows. They are compared from the best estimate down, until an estimate, with three
+// deviations of its error added, is below what was found: clustered vectors stop after a few hundred, a cloud without
+// structure needs all.
 //
-// There is no graph, so neither the order of insertion nor what was deleted changes an answer, and a filter is asked inside the scan
-// instead of after it.
+// There is no graph, so neither the order of insertion nor what was deleted changes an answer, and a filter is asked
+// inside the scan instead of after it.
 //
 // # Partitions
 //
@@ -40,23 +41,24 @@
 //	int8    round(x/scale) half to even, scale = max|x|/127, padded with zeros to 32
 //	scale   float32
 //
-// R is a fixed rotation: four rounds of sign flips, each followed by a Walsh-Hadamard transform of the first and of the
-// last 2^k dimensions, 2^k being the largest power of two within d. Its signs come from a constant seed. At 384 dimensions
-// that is 48 + 4 + 384 + 4 = 440 bytes a row; the original stays with the owner.
+// R is a fixed rotation: four rounds of sign flips, each followed by a Walsh-Hadamard transform of the first and of
+// the last 2^k dimensions, 2^k being the largest power of two within d. Its signs come from a constant seed. At 384
+// dimensions that is 48 + 4 + 384 + 4 = 440 bytes a row; the original stays with the owner.
 //
-// The sum over signs is looked up four dimensions at a time in a table of the question's own, whose entries are whole numbers
-// up to 127; AVX2 does so for 32 rows at once, which is why the codes of 32 rows lie side by side, byte by byte.
+// The sum over signs is looked up four dimensions at a time in a table of the question's own, whose entries are whole
+// numbers up to 127; AVX2 does so for 32 rows at once, which is why the codes of 32 rows lie side by side, byte by
+// byte.
 //
-// Rows are numbered by the owner. Blocks of 256 rows are made when their first vector comes and never move. A block of which
-// half has died is copied into a smaller one; searches under way keep the old.
+// Rows are numbered by the owner. Blocks of 256 rows are made when their first vector comes and never move. A block
+// of which half has died is copied into a smaller one; searches under way keep the old.
 //
 // # The same answer everywhere
 //
 // Every step orders by (score, the caller's tie rule, row) and scores are made of integer sums and of single float
-// operations that no compiler may fuse: replicas agree to the bit whatever their processor, the number of goroutines and
-// the order in which rows came. The two inner loops exist in portable Go and for amd64 with AVX2, chosen when a store is made.
-// Other processors, arm64 among them, use the portable ones: the tests run both and compare.
+// operations that no compiler may fuse: replicas agree to the bit whatever their processor, the number of goroutines
+// and the order in which rows came. The two inner loops exist in portable Go and for amd64 with AVX2, chosen when a
+// store is made. Other processors, arm64 among them, use the portable ones: the tests run both and compare.
 //
-// One goroutine at a time may Put and Delete; any number may Search meanwhile and take no lock. A search sees a row that is
-// put during it or does not; it never sees half of one.
+// One goroutine at a time may Put and Delete; any number may Search meanwhile and take no lock. A search sees a row
+// that is put during it or does not; it never sees half of one.
 package vector

@@ -18,15 +18,16 @@ const (
 	learnMissed    = 3  // of a thousand of them may lie in partitions that are not looked at: less than the recall asked for leaves, .99
 )
 
-// partitionsFor is into how many parts n vectors are divided: a question compares itself with each, and then with the rows of a few.
+// partitionsFor is into how many parts n vectors are divided: a question compares itself with each, and then with the
+// rows of a few.
 func partitionsFor(n, dim int) int {
 	parts := int(4 * math.Sqrt(float64(n)))
 	return max(1, min((parts+63)/64*64, oplog.MaxPartitions, oplog.MaxCentroids/dim))
 }
 
-// Learn divides the vectors that there are by the centroids of a sample, and measures how far from a question the nearest to it lie.
-// It uses one processor for some seconds, and gives it up to others again and again; it returns nil when ctx ends. It
-// may run beside everything else.
+// Learn divides the vectors that there are by the centroids of a sample, and measures how far from a question the
+// nearest to it lie. It uses one processor for some seconds, and gives it up to others again and again; it returns
+// nil when ctx ends. It may run beside everything else.
 func (s *Store) Learn(ctx context.Context) *Partition {
 	l := learner{s: s, ctx: ctx, parts: partitionsFor(s.Len(), s.dim)}
 	l.draw()
@@ -159,7 +160,8 @@ func (l *learner) divide(rows []int, parts int) centroids {
 	return c
 }
 
-// move moves every centroid to the middle of the vectors that belong to it; a centroid without vectors moves to one of the rows.
+// move moves every centroid to the middle of the vectors that belong to it; a centroid without vectors moves to one
+// of the rows.
 func (l *learner) move(c *centroids, rows []int, of func(x []int8) int) {
 	s := l.s
 	sums, counts := make([]int64, len(c.int8s)), make([]int, len(c.weight))

@@ -51,9 +51,9 @@ type partitions struct {
 	own          *assigner
 }
 
-// Partition divides the rows that there are, and those that come, as p says; nil is not to divide them. It returns when all have been
-// assigned: those that an earlier store assigned for the same p, as known says, are not compared with its centroids again. It is called as
-// Put is.
+// Partition divides the rows that there are, and those that come, as p says; nil is not to divide them. It returns
+// when all have been assigned: those that an earlier store assigned for the same p, as known says, are not compared
+// with its centroids again. It is called as Put is.
 func (s *Store) Partition(p *Partition, known Assignment) {
 	if p == nil || !p.valid(s.dim) {
 		s.parts.Store(nil)
@@ -193,7 +193,8 @@ type assigner struct {
 
 func (p *partitions) assigner(s *Store) *assigner { return &assigner{s: s, p: p} }
 
-// of is the partition that a vector belongs to: of the centroids in the groups nearest to it, the nearest, and of equals the first.
+// of is the partition that a vector belongs to: of the centroids in the groups nearest to it, the nearest, and of
+// equals the first.
 func (a *assigner) of(int8s []int8) (n uint16) {
 	a.nearness.of(a.s, &a.p.groups, int8s, 0, len(a.p.groups.weight))
 	var groups [looked]int

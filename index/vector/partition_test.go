@@ -174,7 +174,8 @@ func TestRowsAmong(t *testing.T) {
 	}
 }
 
-// TestPartitionIsWholeNumbers: centroids without length, and as long as can be, are as good as any: a row belongs to the first of equals.
+// TestPartitionIsWholeNumbers: centroids without length, and as long as can be, are as good as any: a row belongs to
+// the first of equals.
 func TestPartitionIsWholeNumbers(t *testing.T) {
 	for _, dim := range []int{1, 8192} {
 		s := New(dim)

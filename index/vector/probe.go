@@ -120,7 +120,8 @@ func (n *nearest) least() float64 {
 	return n.sims[n.want-1]
 }
 
-// An order gives partitions, the nearest first and of equals the one with the lower number: a heap, for few of them are asked for.
+// An order gives partitions, the nearest first and of equals the one with the lower number: a heap, for few of them
+// are asked for.
 type order struct {
 	near []int64
 	left []uint16

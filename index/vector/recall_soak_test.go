@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestRecallAtScale compares with exact search at 100,000 and at CAIRN_VECTORS (1,000,000) rows of 384 dimensions: clusters, and
-// a cloud without any structure; all rows, and a filter that keeps one in a hundred.
+// TestRecallAtScale compares with exact search at 100,000 and at CAIRN_VECTORS (1,000,000) rows of 384 dimensions:
+// clusters, and a cloud without any structure; all rows, and a filter that keeps one in a hundred.
 func TestRecallAtScale(t *testing.T) {
 	most := 1_000_000
 	if s := os.Getenv("CAIRN_VECTORS"); s != "" {

@@ -34,8 +34,8 @@ type Query struct {
 	Sure int
 	// Below hides rows from this number on; 0 hides none.
 	Below uint32
-	// Keep takes refused rows out of rows, in place; nil refuses none. It is asked of every row before anything is computed, by
-	// several goroutines.
+	// Keep takes refused rows out of rows, in place; nil refuses none. It is asked of every row before anything is
+	// computed, by several goroutines.
 	Keep func(rows []uint32) []uint32
 	// Among holds lists that have every row which Keep keeps, and others; nil: any row may be kept. Most bounds how
 	// many rows Keep keeps: how a search looks for them depends on it.
@@ -43,8 +43,8 @@ type Query struct {
 	Most  int
 	// Tie orders rows of equal score, negative for a first; rows it finds equal go by number.
 	Tie func(a, b uint32) int
-	// Exact returns the original of a row at unit length, nil when its owner has it no more: the row keeps its int8 score. It is asked
-	// by one goroutine, for rows in ascending order.
+	// Exact returns the original of a row at unit length, nil when its owner has it no more: the row keeps its int8
+	// score. It is asked by one goroutine, for rows in ascending order.
 	Exact func(row uint32) []float32
 
 	unit   []float32
@@ -145,8 +145,8 @@ func (s *Store) mostDirect(n int) int {
 	return directRows
 }
 
-// rescore gives hits the products with their originals, which are asked for in the order of rows: that is about how their owner has
-// them, and cheaper than here and there. It leaves the hits in that order.
+// rescore gives hits the products with their originals, which are asked for in the order of rows: that is about how
+// their owner has them, and cheaper than here and there. It leaves the hits in that order.
 func (s *Store) rescore(q *Query, hits []Hit) {
 	slices.SortFunc(hits, func(a, b Hit) int { return cmp.Compare(a.Row, b.Row) })
 	for i := range hits {
@@ -236,7 +236,8 @@ func (q *Query) keep(rows []uint32) []uint32 {
 	return q.Keep(rows)
 }
 
-// direct compares the int8 forms of all chosen slots. A total order merges what the goroutines find, so their timing does not show.
+// direct compares the int8 forms of all chosen slots. A total order merges what the goroutines find, so their timing
+// does not show.
 func (s *Store) direct(q *Query, c *scratch, ws workers, keep int) []Hit {
 	found := make([]best, ws.size)
 	for i := range found {
@@ -262,8 +263,8 @@ func (s *Store) direct(q *Query, c *scratch, ws workers, keep int) []Hit {
 	return all.hits
 }
 
-// byCodes estimates all n that take part by their codes, and compares the int8 forms of those whose estimates are the best:
-// from the top down, until what is left is too far below what was found.
+// byCodes estimates all n that take part by their codes, and compares the int8 forms of those whose estimates are the
+// best: from the top down, until what is left is too far below what was found.
 func (s *Store) byCodes(q *Query, c *scratch, ws workers, keep, n int) []Hit {
 	rotated := append(make([]float32, 0, s.dim), q.unit...)
 	s.rotation.apply(rotated)

@@ -67,7 +67,8 @@ func (s *Store) Put(row uint32, p Prepared) {
 	}
 }
 
-// block returns the block of a row, made if it is the first of it. The table grows by doubling: it is a pointer a block.
+// block returns the block of a row, made if it is the first of it. The table grows by doubling: it is a pointer a
+// block.
 func (s *Store) block(row uint32) *block {
 	table, n := *s.blocks.Load(), int(row/blockRows)
 	if n < len(table) && table[n] != nil {
@@ -93,8 +94,8 @@ func (s *Store) replace(n int, b *block) {
 	s.blocks.Store(&table)
 }
 
-// Delete takes a row out; a row without a vector is let be. A block that is not the newest and has come to be less than half
-// full is packed, and one that is empty is let go.
+// Delete takes a row out; a row without a vector is let be. A block that is not the newest and has come to be less
+// than half full is packed, and one that is empty is let go.
 func (s *Store) Delete(row uint32) {
 	table, n := *s.blocks.Load(), int(row/blockRows)
 	if n >= len(table) || table[n] == nil {
@@ -183,8 +184,8 @@ func (s *Store) middle(q *Query, b *block, slot int) float64 {
 	return float64(float64(float64(n)*float64(q.scale)) * float64(b.scale[slot]))
 }
 
-// Each gives what is kept of the live rows from one number up to another, in order, until f says stop. What it gives is good
-// until the next call of f.
+// Each gives what is kept of the live rows from one number up to another, in order, until f says stop. What it gives
+// is good until the next call of f.
 func (s *Store) Each(from, to uint32, f func(row uint32, p Prepared) bool) {
 	table := *s.blocks.Load()
 	for n := int(from / blockRows); n < len(table) && uint32(n*blockRows) < to; n++ {

@@ -18,8 +18,8 @@ type Pool chan struct{}
 // NewPool lends as many goroutines as there are processors.
 func NewPool() Pool { return make(Pool, runtime.GOMAXPROCS(0)) }
 
-// Beside runs two functions at the same time, the first on a goroutine of the pool; one after the other if none is free. It returns when
-// both have, and not before either when one panics.
+// Beside runs two functions at the same time, the first on a goroutine of the pool; one after the other if none is
+// free. It returns when both have, and not before either when one panics.
 func (p Pool) Beside(aside, here func()) {
 	select {
 	case p <- struct{}{}:
@@ -66,7 +66,8 @@ func (ws workers) stop() {
 	}
 }
 
-// each runs work over all blocks, a stride at a time. Which worker takes which stride is chance, so results must not depend on it.
+// each runs work over all blocks, a stride at a time. Which worker takes which stride is chance, so results must not
+// depend on it.
 func (ws workers) each(blocks int, work func(worker, from, to int)) {
 	var next atomic.Int64
 	take := func(worker int) {

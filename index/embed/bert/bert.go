@@ -1,4 +1,5 @@
-// Package bert is a sentence encoder: it reads a BERT model from a directory and makes vectors of texts on the processor.
+// Package bert is a sentence encoder: it reads a BERT model from a directory and makes vectors of texts on the
+// processor.
 //
 // The directory is as sentence-transformers and the model hubs have it:
 //
@@ -9,9 +10,9 @@
 //	sentence_bert_config.json            after how many tokens a text is cut
 //	config_sentence_transformers.json    prompts: what stands before a question ("query") and before a text ("document", "passage" or "corpus")
 //
-// MiniLM, bge-small, e5-small, gte-small and models of their kind are read, also multilingual ones with the tokenizer of XLM-R. A file that
-// asks for something else is refused by the name of what it asks for. No file is trusted: sizes are bounded, each tensor has the shape
-// that config.json needs, and no token is larger than the table of words.
+// MiniLM, bge-small, e5-small, gte-small and models of their kind are read, also multilingual ones with the tokenizer
+// of XLM-R. A file that asks for something else is refused by the name of what it asks for. No file is trusted: sizes
+// are bounded, each tensor has the shape that config.json needs, and no token is larger than the table of words.
 //
 // The same text has the same vector, to the last bit, on the same machine, whatever is embedded beside it and however
 // many goroutines embed. Processors with AVX2 and those without differ by less than 1e-5; vectors travel in the log, so

@@ -87,8 +87,8 @@ func numpy() string {
 	return ""
 }
 
-// TestReference compares with testdata/reference.py, which computes with numpy: with what it printed when the transcript was made, and,
-// where there is a Python with numpy, with what it prints now.
+// TestReference compares with testdata/reference.py, which computes with numpy: with what it printed when the
+// transcript was made, and, where there is a Python with numpy, with what it prints now.
 func TestReference(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

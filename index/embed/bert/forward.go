@@ -20,7 +20,8 @@ func grow(s *[]float32, n int) []float32 {
 	return *s
 }
 
-// forward makes the vectors of texts, each a list of tokens. The texts lie one behind the other; only attention keeps them apart.
+// forward makes the vectors of texts, each a list of tokens. The texts lie one behind the other; only attention keeps
+// them apart.
 func (m *Model) forward(ctx context.Context, s *space, texts [][]int) ([][]float32, error) {
 	rows := 0
 	for _, t := range texts {

@@ -8,16 +8,17 @@ const (
 	tileCols = 16
 )
 
-// kernels are the inner loops. Every number of a result is made by the same operations in the same order wherever it lies in a tile
-// and whatever lies beside it; between two sets of kernels they differ in the last bits.
+// kernels are the inner loops. Every number of a result is made by the same operations in the same order wherever it
+// lies in a tile and whatever lies beside it; between two sets of kernels they differ in the last bits.
 type kernels struct {
 	name string
-	// tile adds to c, tileRows rows of tileCols numbers, the product of a, tileRows rows of k, and the panel b, k rows of tileCols.
-	// lda and ldc are the numbers from one row to the next.
+	// tile adds to c, tileRows rows of tileCols numbers, the product of a, tileRows rows of k, and the panel b, k
+	// rows of tileCols. lda and ldc are the numbers from one row to the next.
 	tile func(a []float32, lda int, b, c []float32, ldc, k int)
 	// gelu replaces each x with x·Φ(x), where Φ is the normal distribution. There are a multiple of 8.
 	gelu func(x []float32)
-	// exp replaces each x with exp(scale·x − less), which is at most 1, and returns their sum. There are a multiple of 8.
+	// exp replaces each x with exp(scale·x − less), which is at most 1, and returns their sum. There are a multiple
+	// of 8.
 	exp func(x []float32, scale, less float32) float32
 }
 
@@ -37,8 +38,9 @@ func tileGo(a []float32, lda int, b, c []float32, ldc, k int) {
 	}
 }
 
-// geluTable holds √½, the bounds of erf's argument, ½, and the coefficients of a quotient of two polynomials in z², the highest power
-// first: z·P(z²)/Q(z²) is erf(z) within 4·10⁻⁷ between the bounds, beyond which it is ±1. They were fitted by least squares.
+// geluTable holds √½, the bounds of erf's argument, ½, and the coefficients of a quotient of two polynomials in z²,
+// the highest power first: z·P(z²)/Q(z²) is erf(z) within 4·10⁻⁷ between the bounds, beyond which it is ±1. They were
+// fitted by least squares.
 var geluTable = [16]float32{
 	math.Sqrt2 / 2, 4, -4, .5,
 	1.9111556781581385e-08, -1.9422279819991672e-06, .0001472619769629091, .003989544231444597, .05152161419391632, .20710106194019318, 1.1283791065216064,
@@ -61,8 +63,8 @@ func geluGo(x []float32) {
 	}
 }
 
-// expTable holds the least argument, 1/ln 2, ln 2 in two parts, of which the first has few enough bits to be multiplied without
-// rounding, and the coefficients of exp between ±ln 2/2, the highest power first.
+// expTable holds the least argument, 1/ln 2, ln 2 in two parts, of which the first has few enough bits to be
+// multiplied without rounding, and the coefficients of exp between ±ln 2/2, the highest power first.
 var expTable = [11]float32{-86, 1 / math.Ln2, .693359375, -2.12194440e-4, 1. / 720, 1. / 120, 1. / 24, 1. / 6, 1. / 2, 1, 1}
 
 func expGo(x []float32, scale, less float32) (sum float32) {

@@ -34,7 +34,8 @@ func small(t *testing.T) (*models.Model, string) {
 	return m, from
 }
 
-// hub serves a folder as the hub does. serve, where it returns true, has answered itself. It keeps the ranges that were asked for.
+// hub serves a folder as the hub does. serve, where it returns true, has answered itself. It keeps the ranges that
+// were asked for.
 type hub struct {
 	*httptest.Server
 	ranges []string
@@ -156,7 +157,8 @@ func TestFetchGoesOnLater(t *testing.T) {
 	}
 }
 
-// TestFetchRefusesAnotherFile: neither a wrong byte nor a wrong length comes into the model's place, and neither is in the way later.
+// TestFetchRefusesAnotherFile: neither a wrong byte nor a wrong length comes into the model's place, and neither is
+// in the way later.
 func TestFetchRefusesAnotherFile(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

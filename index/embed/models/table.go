@@ -29,8 +29,8 @@ func (m *Model) Size() (n int64) {
 	return n
 }
 
-// Known are the models that Fetch brings. A revision of the hub never changes, and neither do the checksums: several independent
-// publications of each agree.
+// Known are the models that Fetch brings. A revision of the hub never changes, and neither do the checksums: several
+// independent publications of each agree.
 var Known = []Model{
 	{
 		Name: "potion-base-8M", Repository: "minishlab/potion-base-8M", Revision: "bf8b056651a2c21b8d2565580b8569da283cab23",

@@ -15,8 +15,9 @@ import (
 //	trie                     a double array of 32-bit units over the bytes of what is replaced
 //	texts                    what it is replaced with, each with a zero byte behind it
 //
-// A unit holds the byte that leads to it (the low 8 bits; bit 31 is set in a leaf, whose other bits are a place in the texts),
-// whether a leaf follows (bit 8) and how far away the units that follow lie (bits 10 to 30, times 256 when bit 9 is set).
+// A unit holds the byte that leads to it (the low 8 bits; bit 31 is set in a leaf, whose other bits are a place in
+// the texts), whether a leaf follows (bit 8) and how far away the units that follow lie (bits 10 to 30, times 256
+// when bit 9 is set).
 type charsmap struct {
 	trie  []uint32
 	texts []byte
@@ -77,7 +78,8 @@ func (m *charsmap) normalize(s string) string {
 	return b.String()
 }
 
-// cluster is the length of the first character of s together with the marks that follow it; a line's end of two characters is one.
+// cluster is the length of the first character of s together with the marks that follow it; a line's end of two
+// characters is one.
 func cluster(s string) int {
 	first, n := utf8.DecodeRuneInString(s)
 	if strings.HasPrefix(s, "\r\n") {

@@ -1,12 +1,12 @@
-// Package tokenizer splits texts into the pieces of a model's vocabulary, as the files beside the model say: tokenizer.json with a
-// WordPiece or a Unigram model, or vocab.txt.
+// Package tokenizer splits texts into the pieces of a model's vocabulary, as the files beside the model say:
+// tokenizer.json with a WordPiece or a Unigram model, or vocab.txt.
 //
-// A text goes through the file's normalizers (normalize.go), is split into words (split.go), and each word into pieces of the
-// vocabulary (wordpiece.go, unigram.go). What a file asks for that is not known here is refused when it is read, by its name. A text
-// that spells a special token, such as "[SEP]", is a text: its letters are encoded.
+// A text goes through the file's normalizers (normalize.go), is split into words (split.go), and each word into
+// pieces of the vocabulary (wordpiece.go, unigram.go). What a file asks for that is not known here is refused when it
+// is read, by its name. A text that spells a special token, such as "[SEP]", is a text: its letters are encoded.
 //
-// The files are not trusted: their sizes, the vocabulary and its pieces are bounded, and no number in them is an index before it was
-// checked.
+// The files are not trusted: their sizes, the vocabulary and its pieces are bounded, and no number in them is an
+// index before it was checked.
 package tokenizer
 
 import (
@@ -165,8 +165,8 @@ func ParseVocab(vocab, config []byte) (*Tokenizer, error) {
 	return t, err
 }
 
-// Encode returns the tokens of a text, without those around it and at most limit of them. Of the text the first 64 bytes a token are
-// looked at, before and after each normalizer, and what is no UTF-8 in it is left out.
+// Encode returns the tokens of a text, without those around it and at most limit of them. Of the text the first 64
+// bytes a token are looked at, before and after each normalizer, and what is no UTF-8 in it is left out.
 func (t *Tokenizer) Encode(text string, limit int) (tokens []int) {
 	most := limit * tokenBytes
 	text = strings.ToValidUTF8(text[:min(len(text), most)], "")

@@ -158,8 +158,8 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-// FuzzParse reads any tokenizer.json and encodes with it: it ends, and every token is one of the tokenizer's. The seeds are small, because
-// the fuzzer is slow to make large inputs smaller.
+// FuzzParse reads any tokenizer.json and encodes with it: it ends, and every token is one of the tokenizer's. The
+// seeds are small, because the fuzzer is slow to make large inputs smaller.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"model":{"type":"WordPiece","vocab":{"[UNK]":0,"a":1,"##b":2}},"normalizer":{"type":"BertNormalizer"},"pre_tokenizer":{"type":"BertPreTokenizer"},`+
 		`"post_processor":{"type":"BertProcessing","sep":["b",2],"cls":["a",1]}}`), "a\tab ½.")

@@ -1,16 +1,16 @@
 // Package boltfile checks the bbolt file in which Bleve lists its segments, before bbolt opens it.
 //
-// bbolt trusts every byte of it: it panics in a goroutine of its own when a page is not what it should be, which no caller can
-// recover, so the process would end at each start and the index could not be made anew. Check walks the same pages
-// first and returns an error instead.
+// bbolt trusts every byte of it: it panics in a goroutine of its own when a page is not what it should be, which no
+// caller can recover, so the process would end at each start and the index could not be made anew. Check walks the
+// same pages first and returns an error instead.
 //
-// The file is pages of equal size. A page begins with its number u64, flags u16, count of elements u16 and the number of
-// pages it continues on u32. Pages 0 and 1 are metas: magic, version, page size, flags u32 each, then root page u64,
-// sequence u64, freelist page u64, page count u64, transaction u64, and an FNV-1a checksum of all that. A branch element
-// is position, key length u32 and page u64; a leaf element flags, position, key length, value length u32, the value being
-// a bucket's root page u64 and sequence u64 when the flags say so. The list of free pages is page numbers u64 in order behind
-// the head of a page, which counts them; where a u16 does not, it is 0xFFFF and the first number is the count. Numbers are in the
-// machine's byte order.
+// The file is pages of equal size. A page begins with its number u64, flags u16, count of elements u16 and the number
+// of pages it continues on u32. Pages 0 and 1 are metas: magic, version, page size, flags u32 each, then root page
+// u64, sequence u64, freelist page u64, page count u64, transaction u64, and an FNV-1a checksum of all that. A branch
+// element is position, key length u32 and page u64; a leaf element flags, position, key length, value length u32, the
+// value being a bucket's root page u64 and sequence u64 when the flags say so. The list of free pages is page numbers
+// u64 in order behind the head of a page, which counts them; where a u16 does not, it is 0xFFFF and the first number
+// is the count. Numbers are in the machine's byte order.
 package boltfile
 
 import (
@@ -48,9 +48,9 @@ const (
 
 var order = binary.NativeEndian
 
-// Check says whether every page that can be reached is there and says that it is itself, and whether the pages that are called free
-// are none of them. A file that is missing or empty is fine: bbolt makes a new one. One that another process holds is not looked at:
-// it changes, and opening it says who has it.
+// Check says whether every page that can be reached is there and says that it is itself, and whether the pages that
+// are called free are none of them. A file that is missing or empty is fine: bbolt makes a new one. One that another
+// process holds is not looked at: it changes, and opening it says who has it.
 func Check(path string) error {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -74,8 +74,8 @@ func read(file *os.File) ([]byte, error) {
 	return io.ReadAll(io.NewSectionReader(file, 0, math.MaxInt64))
 }
 
-// CheckInUse is Check for a file that this process has open in bbolt, which may write to it meanwhile: the pages are looked at once
-// two reads are alike. What bbolt writes before it commits is in pages that are free until then.
+// CheckInUse is Check for a file that this process has open in bbolt, which may write to it meanwhile: the pages are
+// looked at once two reads are alike. What bbolt writes before it commits is in pages that are free until then.
 func CheckInUse(file *os.File) error {
 	raw, err := read(file)
 	for err == nil {
@@ -194,8 +194,8 @@ func (w *walk) below(id uint64) error {
 	return nil
 }
 
-// bucket is the root page of a bucket that a leaf element holds; 0 for a small one, which lies whole in the element. Its own elements
-// are no buckets.
+// bucket is the root page of a bucket that a leaf element holds; 0 for a small one, which lies whole in the element.
+// Its own elements are no buckets.
 func bucket(id uint64, value []byte) (root uint64, err error) {
 	if len(value) < inlineSize {
 		return 0, damaged("page %d: a bucket of %d bytes", id, len(value))

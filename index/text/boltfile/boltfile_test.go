@@ -140,7 +140,8 @@ func TestDamagedFilesAreNamed(t *testing.T) {
 	}
 }
 
-// TestDamagedListsAreNamed flips bits of the list of free pages: what passes can be written to, and no page is lost by that.
+// TestDamagedListsAreNamed flips bits of the list of free pages: what passes can be written to, and no page is lost
+// by that.
 func TestDamagedListsAreNamed(t *testing.T) {
 	suite.Full(t)
 	if testing.Short() {
@@ -209,7 +210,8 @@ func goOn(path string) (err error) {
 	})
 }
 
-// TestSmallBucketsAreLookedInto: one lies whole in an element of its parent. What passes can be read without leaving it.
+// TestSmallBucketsAreLookedInto: one lies whole in an element of its parent. What passes can be read without leaving
+// it.
 func TestSmallBucketsAreLookedInto(t *testing.T) {
 	suite.Full(t)
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))

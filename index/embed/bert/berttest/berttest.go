@@ -1,4 +1,5 @@
-// Package berttest makes directories of small BERT models for tests: their numbers are pseudo-random and follow from their sizes alone.
+// Package berttest makes directories of small BERT models for tests: their numbers are pseudo-random and follow from
+// their sizes alone.
 package berttest
 
 import (
