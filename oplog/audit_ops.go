@@ -1,6 +1,7 @@
 package oplog
 
-// An Audit names the caller of the operations in its entry. An entry is applied whole or not at all, so none of them is without its audit.
+// An Audit names the caller of the operations in its entry. An entry is applied whole or not at all, so none of them
+// is without its audit.
 type Audit struct {
 	By    string `msgpack:"b"`                      // the beginning of a token's hash; master, local, or node
 	Label string `msgpack:"l,omitempty"`            // of the token, at the time

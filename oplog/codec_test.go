@@ -66,7 +66,8 @@ func TestPackIsTheLibrarys(t *testing.T) {
 	}
 }
 
-// TestFieldsInAnyOrder: fields that come in another order, or that the value does not name, are read as the decoder reads them.
+// TestFieldsInAnyOrder: fields that come in another order, or that the value does not name, are read as the decoder
+// reads them.
 func TestFieldsInAnyOrder(t *testing.T) {
 	in := []byte("\x84\xa1t\xa6person\xa1z\x92\x01\xc0\xa1n\xa3Ada\xa1y\x81\xa1n\xa1m")
 	var got Mention

@@ -16,7 +16,8 @@ type CreateDB struct {
 	Most uint32 `msgpack:"m,omitempty"` // databases that By's tokens may have made, this one included; 0: no bound
 }
 
-// DropDB removes a database: it is gone from every list and answer at once, and its name is free. Erase removes what it held.
+// DropDB removes a database: it is gone from every list and answer at once, and its name is free. Erase removes what
+// it held.
 type DropDB struct {
 	Name string `msgpack:"n" subject:""`
 	At   Time   `msgpack:"at"`
@@ -68,8 +69,8 @@ const DatabaseNameRule = "database name must be 1 to 64 of A-Z a-z 0-9 . _ - and
 // ValidDatabaseName says whether a database may bear the name.
 func ValidDatabaseName(name string) bool { return databaseName.MatchString(name) }
 
-// FoldDatabaseName is a name as people take it who do not look at case. Names are ASCII, so no table of letters, which versions of Go may
-// change, decides.
+// FoldDatabaseName is a name as people take it who do not look at case. Names are ASCII, so no table of letters,
+// which versions of Go may change, decides.
 func FoldDatabaseName(name string) string {
 	b := []byte(name)
 	for i, c := range b {

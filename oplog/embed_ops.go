@@ -22,16 +22,17 @@ type SetEmbedder struct {
 	Embedder Embedder `msgpack:"e"`
 }
 
-// Rebind gives a database that is bound to an embedder to another. The old vectors answer until Embed has gone through all memories with
-// the new embedder; then the database changes over. NoEmbedder changes it over at once. The embedder that the database
-// has ends a change that is under way.
+// Rebind gives a database that is bound to an embedder to another. The old vectors answer until Embed has gone
+// through all memories with the new embedder; then the database changes over. NoEmbedder changes it over at once. The
+// embedder that the database has ends a change that is under way.
 type Rebind struct {
 	Embedder Embedder `msgpack:"e"`
 }
 
-// Embed gives memories that lack them their vectors. Embedder is the database's, or the one that it changes to. A memory that is not at
-// the revision its vector speaks of, or has a vector, is passed over. From and Next say how far memories were looked at: with
-// the embedder that the database changes to, and after the change, when the vectors of the former one are removed.
+// Embed gives memories that lack them their vectors. Embedder is the database's, or the one that it changes to. A
+// memory that is not at the revision its vector speaks of, or has a vector, is passed over. From and Next say how far
+// memories were looked at: with the embedder that the database changes to, and after the change, when the vectors of
+// the former one are removed.
 type Embed struct {
 	Embedder Embedder   `msgpack:"e"`
 	Vectors  []Embedded `msgpack:"v,omitempty"`

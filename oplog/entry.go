@@ -237,8 +237,8 @@ func takeUvarint(b []byte) (uint64, []byte, error) {
 // ForwardKey begins the keys that nodes make for entries they forward: they are no client's and say nothing.
 const ForwardKey = "forward/"
 
-// A Digest is the SHA-256 of a record's bytes. It names the record that is to be skipped: an index alone would name another
-// record in a log that was begun anew.
+// A Digest is the SHA-256 of a record's bytes. It names the record that is to be skipped: an index alone would name
+// another record in a log that was begun anew.
 type Digest [sha256.Size]byte
 
 // DigestOf is the digest of a record.

@@ -6,8 +6,8 @@ import "slices"
 // the operation is proposed without them then. They follow what they belong to in its entry; where their
 // grounds are gone they do nothing, and refuse nothing.
 
-// Assert states a relation as Claim does, and is one claim by source, relation, target, polarity, extractor and namespace,
-// whichever memory it is from.
+// Assert states a relation as Claim does, and is one claim by source, relation, target, polarity, extractor and
+// namespace, whichever memory it is from.
 type Assert struct {
 	Claim Claim `msgpack:"c" subject:""`
 }

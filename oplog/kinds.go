@@ -3,8 +3,8 @@ package oplog
 // OpKind is an operation's number in the log. Numbers are for ever: append, never renumber.
 type OpKind uint8
 
-// What kind each operation is. Each subject has a range of numbers: memories from 10, relations 20, sessions 30, raw events 40,
-// covenants 50, cognition 70, the control plane 80, strangers 90.
+// What kind each operation is. Each subject has a range of numbers: memories from 10, relations 20, sessions 30, raw
+// events 40, covenants 50, cognition 70, the control plane 80, strangers 90.
 
 func (*Init) Kind() OpKind         { return 1 }
 func (*Remember) Kind() OpKind     { return 10 }

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestEveryFieldIsBounded puts into each field of each operation what may not be stored there: none is forgotten, inner ones neither.
+// TestEveryFieldIsBounded puts into each field of each operation what may not be stored there: none is forgotten,
+// inner ones neither.
 func TestEveryFieldIsBounded(t *testing.T) {
 	tried := 0
 	for _, k := range Reads() {

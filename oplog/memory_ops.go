@@ -9,8 +9,9 @@ type Remember struct {
 	Claims   []Claim   `msgpack:"-"` // that the text states: they travel in a Stated beside it
 	Was      *History  `msgpack:"ws,omitempty"`
 
-	// Key is the memory's own idempotency key, where a batch gives each of its memories one. A memory whose key is known
-	// is not stored again: its Result names the first one and has not Changed. Another one under the key fails the entry.
+	// Key is the memory's own idempotency key, where a batch gives each of its memories one. A memory whose key is
+	// known is not stored again: its Result names the first one and has not Changed. Another one under the key fails
+	// the entry.
 	Key    string `msgpack:"ik,omitempty"`
 	Digest []byte `msgpack:"ig,omitempty"`
 }

@@ -25,8 +25,8 @@ type Stored struct {
 	Epoch  uint32 // of the embedder whose vectors the database had; see Embedding
 }
 
-// Idle are the places of operations that changed nothing: what they were to forget was not there, what they were to store was, or they
-// are a condition.
+// Idle are the places of operations that changed nothing: what they were to forget was not there, what they were to
+// store was, or they are a condition.
 func (o *Outcome) Idle() (places []int) {
 	for i, op := range o.Entry.Ops {
 		switch op.(type) {
@@ -41,7 +41,8 @@ func (o *Outcome) Idle() (places []int) {
 	return places
 }
 
-// Done are the operations that did something, as the log's window stores them: none of an entry that was refused or replayed.
+// Done are the operations that did something, as the log's window stores them: none of an entry that was refused or
+// replayed.
 func (o *Outcome) Done() []Op {
 	if o.Err != nil || o.Replayed {
 		return nil

@@ -1,7 +1,8 @@
 package oplog
 
-// Partition divides the vectors of the entry's database by centroids that the leader has learned of them, so that a question compares
-// those of some partitions only. It is refused when the vectors are not those it was learned of any more.
+// Partition divides the vectors of the entry's database by centroids that the leader has learned of them, so that a
+// question compares those of some partitions only. It is refused when the vectors are not those it was learned of any
+// more.
 type Partition struct {
 	Partitions Partitions `msgpack:"p"`
 	At         Index      `msgpack:"i"` // up to which record the vectors are that it was learned of

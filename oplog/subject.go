@@ -2,7 +2,8 @@ package oplog
 
 import "reflect"
 
-// Subject is the id of what an operation is about, for logs and lists: never its content. The field that has it bears the tag subject.
+// Subject is the id of what an operation is about, for logs and lists: never its content. The field that has it bears
+// the tag subject.
 func Subject(op Op) string { return subject(reflect.ValueOf(op).Elem()) }
 
 func subject(v reflect.Value) string {

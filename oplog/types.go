@@ -59,8 +59,8 @@ type Memory struct {
 	Keys     []string `msgpack:"ik,omitempty"` // idempotency keys under which it was stored and corrected, for a purge
 }
 
-// Content holds what is said of a memory when it is stored: operation and row have the same fields. What a client may say, and under
-// which name, is declared in node/api's Draft.
+// Content holds what is said of a memory when it is stored: operation and row have the same fields. What a client may
+// say, and under which name, is declared in node/api's Draft.
 type Content struct {
 	RID          string  `msgpack:"rid" subject:"" max:"name"`
 	Text         string  `msgpack:"tx" max:"text"`

@@ -1,5 +1,6 @@
-// Package damage remembers in which files of a node something was read that is not what was written there. Each owner of files has a
-// Files; status, doctor and metrics read it. It is about one run of a node: what was found before, and moved aside, is in the home.
+// Package damage remembers in which files of a node something was read that is not what was written there. Each owner
+// of files has a Files; status, doctor and metrics read it. It is about one run of a node: what was found before, and
+// moved aside, is in the home.
 package damage
 
 import (

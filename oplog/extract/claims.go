@@ -185,7 +185,8 @@ func relation(a, b occurrence, gap string) (Claim, bool) {
 	return c, c.Type != "" && fits(c.Type, a.kind, b.kind)
 }
 
-// fits keeps relations from what cannot stand in them: a person is headquartered nowhere, and running Python is leading nothing.
+// fits keeps relations from what cannot stand in them: a person is headquartered nowhere, and running Python is
+// leading nothing.
 func fits(relation, src, dst string) bool {
 	switch relation {
 	case "headquartered_in", "acquired", "subsidiary_of":

@@ -3,7 +3,8 @@
 // the world's names: capitals, punctuation and a few words around them decide.
 //
 // What is found travels in the log entry of the memory, with the version that found it, so that replicas never
-// extract anything themselves and a better extractor changes no past. Change Version with every change of what is found.
+// extract anything themselves and a better extractor changes no past. Change Version with every change of what is
+// found.
 //
 //	runs of capitals   Alice Chen, San Francisco, Series A      person, place, organization or unknown
 //	known words, caps  Postgres, AWS, gRPC                      tech
@@ -12,8 +13,8 @@
 //	identifiers        parseRequest, snake_case, a/b/c.go       code
 //	dates              2024-05-01, March 3, 3 May 2025          date
 //
-// Between the names it finds claims as well (claims.go): "Alice Chen is the CEO of Acme" is ceo_of(Alice Chen, Acme), denied or
-// only reported where a word says so.
+// Between the names it finds claims as well (claims.go): "Alice Chen is the CEO of Acme" is ceo_of(Alice Chen, Acme),
+// denied or only reported where a word says so.
 //
 // A capital at the beginning of a sentence says little: a lone word there counts only if it is no common one.
 package extract

@@ -235,7 +235,8 @@ func Names(text, name string) bool {
 	return false
 }
 
-// foldAll joins the folded words by blanks, so that every run of them is a part of one string, and says where each ends.
+// foldAll joins the folded words by blanks, so that every run of them is a part of one string, and says where each
+// ends.
 func foldAll(toks []token) (folded string, stops []int) {
 	var b strings.Builder
 	stops = make([]int, len(toks))

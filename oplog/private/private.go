@@ -1,5 +1,5 @@
-// Package private reads what only this process's user may have: directories, and files with secrets. Both are refused with the command
-// that mends them. It depends on no other package of ours.
+// Package private reads what only this process's user may have: directories, and files with secrets. Both are refused
+// with the command that mends them. It depends on no other package of ours.
 package private
 
 import (
@@ -18,7 +18,8 @@ var ErrOpen = errors.New("not private")
 // maxSecret is the size of the largest file that is read as a secret.
 const maxSecret = 1 << 20
 
-// MakeDir makes a directory that only this user may enter, with its parents, and refuses one that another user owns or may enter.
+// MakeDir makes a directory that only this user may enter, with its parents, and refuses one that another user owns
+// or may enter.
 func MakeDir(path string) error {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return err
@@ -51,11 +52,12 @@ func CheckDir(path string) error {
 
 func owner(info fs.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) }
 
-// Read reads a file of this user's that nobody else may read. It follows no link, and waits for no pipe. A missing file is fs.ErrNotExist.
+// Read reads a file of this user's that nobody else may read. It follows no link, and waits for no pipe. A missing
+// file is fs.ErrNotExist.
 func Read(path string) ([]byte, error) { return read(path, syscall.O_NOFOLLOW, 0o077, "600") }
 
-// ReadNamed reads a secret at a path that the operator has named. Links are followed, as secrets that Kubernetes mounts are links, and the
-// file's group may read it.
+// ReadNamed reads a secret at a path that the operator has named. Links are followed, as secrets that Kubernetes
+// mounts are links, and the file's group may read it.
 func ReadNamed(path string) ([]byte, error) { return read(path, 0, 0o037, "600") }
 
 func read(path string, flag int, forbidden fs.FileMode, want string) ([]byte, error) {

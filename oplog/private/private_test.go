@@ -19,7 +19,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// TestDirectories: a directory is made for this user alone; one that others may enter is refused with the command that closes it.
+// TestDirectories: a directory is made for this user alone; one that others may enter is refused with the command
+// that closes it.
 func TestDirectories(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "a", "b")
@@ -47,8 +48,8 @@ func TestDirectories(t *testing.T) {
 	}
 }
 
-// TestFiles: a secret is read from a regular file that others may neither read nor change. Links and readers in the group are good where
-// the operator names the path.
+// TestFiles: a secret is read from a regular file that others may neither read nor change. Links and readers in the
+// group are good where the operator names the path.
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

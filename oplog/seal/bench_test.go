@@ -12,7 +12,8 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// processor reports what a benchmark takes of the processor, which tells more than the clock on a machine that is busy otherwise.
+// processor reports what a benchmark takes of the processor, which tells more than the clock on a machine that is
+// busy otherwise.
 func processor(b *testing.B) func() {
 	used := func() int64 {
 		var u syscall.Rusage

@@ -31,7 +31,8 @@
 // nonce, length and since its additional data. It holds 16,344 bytes and is 16 KiB long; one that ends at a mark may
 // hold less, down to none, and is filled up with zeros to whole sectors before it is sealed.
 //
-// A mark says that the file was synced behind its block, or closed there; since is the number of the first block behind the mark before.
+// A mark says that the file was synced behind its block, or closed there; since is the number of the first block
+// behind the mark before.
 //
 // Nonces. A block is never written again, not even the last one: after a sync the next bytes begin a new block. So a
 // file's key seals each block number once. The random bytes are for a machine that is stopped, copied and goes on

@@ -47,8 +47,8 @@ func newHead(kind byte, id KeyID) []byte {
 // IsSealed says whether a file that begins with these bytes is sealed; eight are enough.
 func IsSealed(head []byte) bool { return bytes.HasPrefix(head, []byte(fileMagic)) }
 
-// FileKey is the data key that a file is sealed under, by its first 512 bytes. It is not ok for a file that is not sealed, or
-// sealed for others: under the master key.
+// FileKey is the data key that a file is sealed under, by its first 512 bytes. It is not ok for a file that is not
+// sealed, or sealed for others: under the master key.
 func FileKey(head []byte) (id KeyID, ok bool) {
 	if checkHead(head) != nil || head[9] != kindRing {
 		return 0, false

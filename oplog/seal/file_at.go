@@ -14,8 +14,8 @@ type FileAt struct {
 	in   io.ReaderAt
 	aead cipher.AEAD
 	size int64 // of the plain text
-	// Where blocks begin, on the disk and in the plain text. Nil for a file in which all blocks but the last are full: its only mark
-	// is at its end, and where a block is can be computed.
+	// Where blocks begin, on the disk and in the plain text. Nil for a file in which all blocks but the last are
+	// full: its only mark is at its end, and where a block is can be computed.
 	places []place
 
 	mu     sync.Mutex // holds recent
@@ -30,8 +30,8 @@ type place struct{ disk, plain int64 }
 
 var blocks = sync.Pool{New: func() any { b := make([]byte, blockSize); return &b }}
 
-// At opens a sealed file of a size, up to its last mark. What is behind that was never synced; a crash may have left it torn
-// (torn.go).
+// At opens a sealed file of a size, up to its last mark. What is behind that was never synced; a crash may have left
+// it torn (torn.go).
 func (r *Ring) At(in io.ReaderAt, size int64) (*FileAt, error) {
 	head := make([]byte, headSize)
 	n, err := in.ReadAt(head, 0)

@@ -44,7 +44,8 @@ func TestNoBitOfAFileIsServedWrongly(t *testing.T) {
 	}
 }
 
-// TestACutFileIsSeen: at any length. One that was synced more than once may be what it was at an earlier sync, and nothing else.
+// TestACutFileIsSeen: at any length. One that was synced more than once may be what it was at an earlier sync, and
+// nothing else.
 func TestACutFileIsSeen(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -108,7 +109,8 @@ func TestAMovedBlockIsSeen(t *testing.T) {
 	}
 }
 
-// TestACrashLeavesWhatWasSynced: power fails at any moment of the writing. Of what was not synced, any sectors are on the disk.
+// TestACrashLeavesWhatWasSynced: power fails at any moment of the writing. Of what was not synced, any sectors are on
+// the disk.
 func TestACrashLeavesWhatWasSynced(t *testing.T) {
 	t.Parallel()
 	r := ring(t)

@@ -8,8 +8,8 @@ import (
 	"io"
 )
 
-// Reader reads a sealed file from its beginning, where it cannot be read in any order. It gives io.EOF only at the end that its
-// writer's Close has put there, and takes no file that a crash has cut.
+// Reader reads a sealed file from its beginning, where it cannot be read in any order. It gives io.EOF only at the
+// end that its writer's Close has put there, and takes no file that a crash has cut.
 func (r *Ring) Reader(in io.Reader) (io.Reader, error) {
 	head := make([]byte, headSize)
 	n, err := io.ReadFull(in, head)

@@ -160,7 +160,8 @@ func (f *drawnFile) write(lengths ...int) {
 	}
 }
 
-// TestAFileIsWhatWasWritten compares a file with a plain one: pieces and syncs in any order, reads of any part by several readers.
+// TestAFileIsWhatWasWritten compares a file with a plain one: pieces and syncs in any order, reads of any part by
+// several readers.
 func TestAFileIsWhatWasWritten(t *testing.T) {
 	t.Parallel()
 	r := ring(t)

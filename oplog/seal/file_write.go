@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// A Writer seals a file from its beginning to its end. Close it: a file without its end does not open. Its methods may be called from
-// any goroutine.
+// A Writer seals a file from its beginning to its end. Close it: a file without its end does not open. Its methods
+// may be called from any goroutine.
 type Writer struct {
 	mu    sync.Mutex
 	w     io.Writer
@@ -56,10 +56,11 @@ func (w *Writer) Write(p []byte) (n int, err error) {
 	return n, w.err
 }
 
-// Sync marks what was written so far as an end of the file and syncs what is below, which must be able to. A crash leaves at least
-// this much of the file readable.
+// Sync marks what was written so far as an end of the file and syncs what is below, which must be able to. A crash
+// leaves at least this much of the file readable.
 //
-// Invariant: a mark is written when the one before it is on the disk, so that one mark is proof of what stands before the other.
+// Invariant: a mark is written when the one before it is on the disk, so that one mark is proof of what stands before
+// the other.
 func (w *Writer) Sync() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -104,8 +104,9 @@ func Exists(home string) bool {
 	return err == nil
 }
 
-// Open reads a home's keyring. When the current master key is not the one that wraps the data keys, but one of the older
-// ones is, the master key was changed: all data keys are wrapped anew and a new one becomes active, on disk before Open returns.
+// Open reads a home's keyring. When the current master key is not the one that wraps the data keys, but one of the
+// older ones is, the master key was changed: all data keys are wrapped anew and a new one becomes active, on disk
+// before Open returns.
 func Open(home string, masters []Master) (r *Ring, rotated bool, err error) {
 	if r, err = Load(home, masters); err != nil {
 		return nil, false, err

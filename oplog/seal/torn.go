@@ -5,8 +5,8 @@ import (
 	"errors"
 )
 
-// scan opens a file block by block. It ends at the last mark, when nothing is behind it or what a crash leaves of blocks that were
-// never synced.
+// scan opens a file block by block. It ends at the last mark, when nothing is behind it or what a crash leaves of
+// blocks that were never synced.
 func (f *FileAt) scan(size int64) error {
 	buf := blocks.Get().(*[]byte)
 	defer blocks.Put(buf)

@@ -14,7 +14,7 @@
 //
 //	"CAIRNLOG" | version 2 | zstd( head, records, end, rows, 0 uv, SHA-256 of all before it )
 //
-// head is since u64, index u64, term u64, hash 32 bytes: the records after since lead from the state there to the one at
-// index, whose hash it is. A record is index u64 (never 0), HLC 16 bytes, length u32, data; end is a u64 of 0. Where
-// entries were erased from records, rows follow: of all that those entries may have changed, as of index.
+// head is since u64, index u64, term u64, hash 32 bytes: the records after since lead from the state there to the one
+// at index, whose hash it is. A record is index u64 (never 0), HLC 16 bytes, length u32, data; end is a u64 of 0.
+// Where entries were erased from records, rows follow: of all that those entries may have changed, as of index.
 package snapshot

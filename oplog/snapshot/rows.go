@@ -179,7 +179,8 @@ func (s *summed) ReadByte() (byte, error) {
 	return b, err
 }
 
-// part reads a length and as many bytes, into what buf has room for. It grows as bytes arrive: a length may be any number.
+// part reads a length and as many bytes, into what buf has room for. It grows as bytes arrive: a length may be any
+// number.
 func (s *summed) part(buf []byte) ([]byte, error) {
 	n, err := binary.ReadUvarint(s)
 	if err != nil {

@@ -86,7 +86,8 @@ func readsRange(stream []byte) (head snapshot.Head, n int, err error) {
 	return r.Head, n, nil
 }
 
-// TestStreams: what was written is read, and a stream that ends early, goes on, or has another bit is refused under its own name.
+// TestStreams: what was written is read, and a stream that ends early, goes on, or has another bit is refused under
+// its own name.
 func TestStreams(t *testing.T) {
 	list := []string{"a", "ab", "b"}
 	whole := rows(t, list)

@@ -15,8 +15,8 @@ func (s *State) Apply(batch []oplog.Record) (out []oplog.Outcome, err error) {
 	return s.apply(batch, nil, false)
 }
 
-// apply is Apply, or, when it is a trial, ends before the commit with errTrial. With erased it passes over entries that were erased from
-// their records, and adds their databases with the first such record.
+// apply is Apply, or, when it is a trial, ends before the commit with errTrial. With erased it passes over entries
+// that were erased from their records, and adds their databases with the first such record.
 func (s *State) apply(batch []oplog.Record, erased map[oplog.DB]oplog.Index, trial bool) (out []oplog.Outcome, err error) {
 	err = s.change(func(t *txn, next *mark) (err error) {
 		var doing *oplog.Outcome // the entry under way
@@ -188,8 +188,9 @@ func (t *txn) applyEntry(o *oplog.Outcome) {
 	a.addCounts()
 }
 
-// admit refuses an entry before it writes anything: dropping a database cannot be undone, and counters of a database that is
-// not there would be stored or not, depending on whether another record of the batch makes a database of its number.
+// admit refuses an entry before it writes anything: dropping a database cannot be undone, and counters of a database
+// that is not there would be stored or not, depending on whether another record of the batch makes a database of its
+// number.
 func (t *txn) admit(e *oplog.Entry) *oplog.Error {
 	if len(e.Key) > maxEntryKey {
 		return oplog.Errorf(oplog.Invalid, "idempotency key of %d bytes is over %d", len(e.Key), maxEntryKey)
@@ -200,7 +201,8 @@ func (t *txn) admit(e *oplog.Entry) *oplog.Error {
 	return nil
 }
 
-// perform applies the operations of an entry and stores its idempotency key, unless the key says that this was done before.
+// perform applies the operations of an entry and stores its idempotency key, unless the key says that this was done
+// before.
 func (a *applying) perform(e *oplog.Entry, o *oplog.Outcome) (err *oplog.Error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -267,7 +267,8 @@ func counted(v *View, db oplog.DB, namespace string) (sum oplog.Counts) {
 	return sum
 }
 
-// TestMergedMetadataIsBounded: corrections that add to metadata, each within bounds, end at the bound of what is stored.
+// TestMergedMetadataIsBounded: corrections that add to metadata, each within bounds, end at the bound of what is
+// stored.
 func TestMergedMetadataIsBounded(t *testing.T) {
 	t.Parallel()
 	s := mustOpen(t, filepath.Join(t.TempDir(), "state"))

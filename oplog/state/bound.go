@@ -7,8 +7,9 @@ import (
 	"github.com/cairndb/cairn/oplog/store"
 )
 
-// Within returns the view of one database: its own rows, its place in the log and its settings are there, and of other databases, tokens,
-// limits, members and the log nothing is, whatever it is asked for. It ends with the view that it is made of.
+// Within returns the view of one database: its own rows, its place in the log and its settings are there, and of
+// other databases, tokens, limits, members and the log nothing is, whatever it is asked for. It ends with the view
+// that it is made of.
 func (v *View) Within(db oplog.DB) *View {
 	return &View{txn: newTxn(bound{v.r, db}), state: v.state}
 }

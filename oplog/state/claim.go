@@ -53,7 +53,8 @@ func statementOfSource(c *oplog.StoredClaim) []byte {
 // whole says whether a claim has all parts of a relation.
 func whole(c *oplog.StoredClaim) bool { return c.Src != "" && c.Dst != "" && c.Type != "" }
 
-// claim stores a claim under a key of tStatement; one that is there under it, or under another that is given, is refreshed.
+// claim stores a claim under a key of tStatement; one that is there under it, or under another that is given, is
+// refreshed.
 func (a *applying) claim(c *oplog.StoredClaim, key []byte, others ...[]byte) oplog.Result {
 	refusef(!whole(c), oplog.Invalid, "a claim needs a src, a rel_type and a dst")
 	for _, k := range append([][]byte{key}, others...) {
@@ -105,8 +106,8 @@ func (a *applying) addClaims(m *oplog.Memory, found []oplog.Claim) (taken bool) 
 	return taken
 }
 
-// dropClaims takes away what a memory's text stated: the text says so no longer, or is not to be read any more. Claims that
-// another memory has made its own since stay.
+// dropClaims takes away what a memory's text stated: the text says so no longer, or is not to be read any more.
+// Claims that another memory has made its own since stay.
 func (a *applying) dropClaims(m *oplog.Memory) {
 	for _, id := range m.Claims {
 		c, ok := read[oplog.StoredClaim](a.txn, tClaim, a.db, []byte(id))

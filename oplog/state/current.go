@@ -14,7 +14,8 @@ type Current struct {
 // maxCurrent bounds how many databases are remembered.
 const maxCurrent = 4096
 
-// Current is of what was applied last; ok is false when there is no such database. One that was asked about before costs no view.
+// Current is of what was applied last; ok is false when there is no such database. One that was asked about before
+// costs no view.
 func (s *State) Current(db oplog.DB) (c Current, ok bool, err error) {
 	s.at.Lock()
 	c, ok = s.current[db]

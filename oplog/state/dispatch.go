@@ -41,13 +41,14 @@ func byKind(list ...applier) (table [1 << 8]func(*applying, oplog.Op) oplog.Resu
 	return table
 }
 
-// applyOp makes the change of an operation inside an entry. A refusal is an *Error and leaves no trace: what the entry had written so far
-// is undone.
+// applyOp makes the change of an operation inside an entry. A refusal is an *Error and leaves no trace: what the
+// entry had written so far is undone.
 //
 // Invariant: what may be stored is asked here, of every operation and whoever sent it (oplog.Check); a database's own
 // dimension is asked where a vector is stored.
 //
-// Invariant: the entry's database is there as long as the entry is applied: admit has looked, and one that is dropped is dropped alone.
+// Invariant: the entry's database is there as long as the entry is applied: admit has looked, and one that is dropped
+// is dropped alone.
 func applyOp(a *applying, op oplog.Op) oplog.Result {
 	if err := oplog.Check(op); err != nil {
 		refuse(err)

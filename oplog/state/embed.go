@@ -37,7 +37,8 @@ func applyRebind(a *applying, op *oplog.Rebind) oplog.Result {
 	return oplog.Result{ID: e.Name, Num: uint64(last), Changed: true}
 }
 
-// changeOver makes the vectors of another embedder those of the database. The former ones are removed by the Embed operations that follow.
+// changeOver makes the vectors of another embedder those of the database. The former ones are removed by the Embed
+// operations that follow.
 func (a *applying) changeOver(d oplog.Database, e oplog.Embedder, now oplog.Embedding) {
 	d.Embedder, d.Dim = &e, e.Dim
 	a.setDatabase(d)
@@ -78,8 +79,8 @@ func applyEmbed(a *applying, op *oplog.Embed) oplog.Result {
 	return r
 }
 
-// embeddedUpTo notes that all memories before next were gone through: embedded by the embedder that the database changes to, or rid of the
-// vectors of a former one.
+// embeddedUpTo notes that all memories before next were gone through: embedded by the embedder that the database
+// changes to, or rid of the vectors of a former one.
 func (a *applying) embeddedUpTo(d oplog.Database, now oplog.Embedding, next oplog.Seq) {
 	if now.Pending != nil {
 		if now.Next = next; now.Next > oplog.Seq(a.stats.NextSeq) {
@@ -168,8 +169,8 @@ func (a *applying) setEmbedding(e oplog.Embedding) {
 	delete(a.embeddings, a.db)
 }
 
-// Floats unpacks a record's vector into dst, which is grown when it is too short; nil when there is none. Many are read the
-// fastest in the order of their numbers.
+// Floats unpacks a record's vector into dst, which is grown when it is too short; nil when there is none. Many are
+// read the fastest in the order of their numbers.
 func (v *View) Floats(db oplog.DB, seq oplog.Seq, dst []float32) []float32 {
 	raw, _ := v.peek(v.vectors(db), db, seqKey(seq))
 	n := len(raw) / 4

@@ -150,8 +150,9 @@ func hostileEntries() (names []string, entries []oplog.Entry) {
 	return names, entries
 }
 
-// TestHostileFields pushes every kind of operation, with fields too long to be a key, empty and odd ones, through Apply: no record
-// stops a state, and states which took them in batches of one and of many, encrypted and not, are the same.
+// TestHostileFields pushes every kind of operation, with fields too long to be a key, empty and odd ones, through
+// Apply: no record stops a state, and states which took them in batches of one and of many, encrypted and not, are
+// the same.
 func TestHostileFields(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -82,7 +82,8 @@ func (a *applying) putKey(key string, k keyRecord, ttl oplog.Time) {
 	a.keys++
 }
 
-// noteKeys lists on a memory the idempotency keys that its clients used, without those that have expired: a purge removes them.
+// noteKeys lists on a memory the idempotency keys that its clients used, without those that have expired: a purge
+// removes them.
 func (a *applying) noteKeys(m *oplog.Memory, keys ...string) {
 	m.Keys = slices.DeleteFunc(m.Keys, func(k string) bool { return !a.exists(tKey, a.db, []byte(k)) })
 	for _, k := range keys {
@@ -102,8 +103,9 @@ func (t *txn) firstExpiry(db oplog.DB) uint64 {
 	return t.known[db]
 }
 
-// expireKeys drops keys whose window has passed, in the order of their times, a few an entry: more than the entry added, so the
-// table cannot outgrow its window. What is known of the first of them only saves looking: those that went would be passed over each time.
+// expireKeys drops keys whose window has passed, in the order of their times, a few an entry: more than the entry
+// added, so the table cannot outgrow its window. What is known of the first of them only saves looking: those that
+// went would be passed over each time.
 func (a *applying) expireKeys() {
 	from := a.firstExpiry(a.db)
 	now := uint64(a.hlc.Time())

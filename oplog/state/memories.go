@@ -83,8 +83,8 @@ func (v *View) AsOf(db oplog.DB, m *oplog.Memory, at oplog.Time) (*oplog.Memory,
 	return &was, true
 }
 
-// RIDs walks the ids of memories in their order behind one, or before it and downwards; blank begins at the end. Ids that
-// are made here are in the order of their making.
+// RIDs walks the ids of memories in their order behind one, or before it and downwards; blank begins at the end. Ids
+// that are made here are in the order of their making.
 func (v *View) RIDs(db oplog.DB, from string, down bool, f func(rid string, seq oplog.Seq) bool) {
 	all := v.scan(tRID, db, nil)
 	switch {

@@ -89,7 +89,8 @@ func possible(w *oplog.History) bool {
 	return w.Status == oplog.Active || w.Status == oplog.Consolidated
 }
 
-// putHistory stores what an imported memory went through. A claim that the database has already stays the other memory's.
+// putHistory stores what an imported memory went through. A claim that the database has already stays the other
+// memory's.
 func (a *applying) putHistory(m *oplog.Memory, w *oplog.History) {
 	for i := range w.Revisions {
 		write(a.txn, tRevision, a.db, revisionKey(m.Seq, w.Revisions[i].Number), &w.Revisions[i])

@@ -58,7 +58,8 @@ func TestApplyKnowsNoTables(t *testing.T) {
 	}
 }
 
-// TestMergedMetadataIsPinned: what a correction makes of metadata is stored, so a toolchain whose JSON differs must not pass.
+// TestMergedMetadataIsPinned: what a correction makes of metadata is stored, so a toolchain whose JSON differs must
+// not pass.
 func TestMergedMetadataIsPinned(t *testing.T) {
 	for _, c := range [][3]string{
 		{``, `{"b":1,"a":2}`, `{"a":2,"b":1}`},
@@ -75,8 +76,8 @@ func TestMergedMetadataIsPinned(t *testing.T) {
 	}
 }
 
-// TestADatabaseOfTheSameBatch: an entry that names a database which a later record makes is refused, and leaves nothing, whether the two
-// share a batch or not.
+// TestADatabaseOfTheSameBatch: an entry that names a database which a later record makes is refused, and leaves
+// nothing, whether the two share a batch or not.
 func TestADatabaseOfTheSameBatch(t *testing.T) {
 	t.Parallel()
 	records := []oplog.Record{

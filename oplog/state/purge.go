@@ -63,9 +63,9 @@ func erased(m *oplog.Memory) bool {
 	return m.Text == "" && m.Metadata == nil && m.Reason == "" && len(m.Entities) == 0 && len(m.Keys) == 0
 }
 
-// erase forgets a memory and takes its content out of the state, with all that was made of it: revisions, vectors, names, claims,
-// the raw event it is the summary of, what a conflict says of it, the topics of its session, idempotency keys. Only its id, its
-// times and where it belonged stay.
+// erase forgets a memory and takes its content out of the state, with all that was made of it: revisions, vectors,
+// names, claims, the raw event it is the summary of, what a conflict says of it, the topics of its session,
+// idempotency keys. Only its id, its times and where it belonged stay.
 func (a *applying) erase(m *oplog.Memory, at oplog.Time) (live bool) {
 	live = m.Status != oplog.Tombstoned
 	key := seqKey(m.Seq)
@@ -119,7 +119,8 @@ func (a *applying) eraseConflicts(rid string, at oplog.Time) {
 	}
 }
 
-// eraseEvent takes the content from the raw event that a memory is the summary of. Its hash stays, so that it is not captured again.
+// eraseEvent takes the content from the raw event that a memory is the summary of. Its hash stays, so that it is not
+// captured again.
 func (a *applying) eraseEvent(rid string) {
 	id := a.get(tEventSummary, a.db, []byte(rid))
 	if id == nil {
@@ -131,8 +132,8 @@ func (a *applying) eraseEvent(rid string) {
 	}
 }
 
-// eraseKeys takes away the idempotency keys under which a memory was stored or corrected: they are a client's words, and their
-// digests are of its text.
+// eraseKeys takes away the idempotency keys under which a memory was stored or corrected: they are a client's words,
+// and their digests are of its text.
 func (a *applying) eraseKeys(m *oplog.Memory) {
 	for _, key := range m.Keys {
 		k, ok := read[keyRecord](a.txn, tKey, a.db, []byte(key))
@@ -164,7 +165,8 @@ func (a *applying) eraseThoughts(gone map[string]bool) {
 	}
 }
 
-// keyPurged, of tControl, has the index of the last record that erased something: what files hold from before it may hold what was erased.
+// keyPurged, of tControl, has the index of the last record that erased something: what files hold from before it may
+// hold what was erased.
 var keyPurged = []byte("purged")
 
 // keyPurgedGone, of tControl, has the greatest such index among databases that were dropped.

@@ -13,8 +13,8 @@ import (
 	"github.com/cairndb/cairn/oplog/snapshot/snapshottest"
 )
 
-// TestPurgeLeavesNoWord: of what a memory said, and of all that was made of it, no row holds a word after a purge, the window of the log
-// included; what others say stays.
+// TestPurgeLeavesNoWord: of what a memory said, and of all that was made of it, no row holds a word after a purge,
+// the window of the log included; what others say stays.
 func TestPurgeLeavesNoWord(t *testing.T) {
 	t.Parallel()
 	for name, keys := range map[string]*seal.Ring{"plain": nil, "encrypted": seal.Ephemeral([]seal.Master{seal.NewMaster()})} {

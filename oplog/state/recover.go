@@ -8,8 +8,8 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// diskFault carries an error of the store out of operations and views, as a panic: they decide what happens to memory and have nothing
-// to say about disks. Apply and Read return it.
+// diskFault carries an error of the store out of operations and views, as a panic: they decide what happens to memory
+// and have nothing to say about disks. Apply and Read return it.
 type diskFault struct{ err error }
 
 // recoverDamage runs a function that reads the store, and returns a diskFault as an error.
@@ -30,8 +30,8 @@ func damageOf(p any) error {
 	panic(p)
 }
 
-// faultOf is damageOf for a panic inside an entry: a bug there is an error that names the entry, for every node stops at it, and
-// an operator has to know which it is. It is called by the function that recovers.
+// faultOf is damageOf for a panic inside an entry: a bug there is an error that names the entry, for every node stops
+// at it, and an operator has to know which it is. It is called by the function that recovers.
 func faultOf(entry *oplog.Outcome, p any) error {
 	if _, disk := p.(diskFault); entry == nil || disk {
 		return damageOf(p)

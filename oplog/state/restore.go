@@ -23,8 +23,8 @@ func (s *State) Restore(r io.Reader, report func(done, total int64)) error {
 	return err
 }
 
-// CatchUp restores a snapshot that holds more than the state, or is of another cluster. One that does not is left alone:
-// the log may begin anew behind a state that is ahead of it, and readers would see the past.
+// CatchUp restores a snapshot that holds more than the state, or is of another cluster. One that does not is left
+// alone: the log may begin anew behind a state that is ahead of it, and readers would see the past.
 func (s *State) CatchUp(r io.Reader, report func(done, total int64)) (taken bool, err error) {
 	return s.restore(r, report, func(of *View) (more bool, err error) {
 		err = s.Read(func(own *View) error {
@@ -103,7 +103,8 @@ func (s *State) swap(next string) error {
 	return nil
 }
 
-// build makes a store of rows, which come in the order of their keys. The directory is left to the caller when that fails.
+// build makes a store of rows, which come in the order of their keys. The directory is left to the caller when that
+// fails.
 func build(dir string, o Options, rows snapshot.Rows) error {
 	b, err := store.Build(dir, o.store())
 	if err != nil {
@@ -116,7 +117,8 @@ func build(dir string, o Options, rows snapshot.Rows) error {
 	return err
 }
 
-// ErrNotSummed says that the rows of a snapshot are not those that its sender's Sum speaks of: what was altered there would spread.
+// ErrNotSummed says that the rows of a snapshot are not those that its sender's Sum speaks of: what was altered there
+// would spread.
 var ErrNotSummed = &oplog.Error{Kind: oplog.Corrupt, Text: "the rows of the snapshot are not what its sender summed"}
 
 // receive reads the rows of a snapshot, and sums them again.

@@ -15,7 +15,8 @@ func (s *State) Scrub(ctx context.Context, rest time.Duration) error {
 	if err := s.with(func(g *generation) error { return g.Check(ctx, pauses(rest)) }); err != nil {
 		return err
 	}
-	// Rows that the cache holds are not read again: without this, damage that comes later would wait in the file for longer.
+	// Rows that the cache holds are not read again: without this, damage that comes later would wait in the file for
+	// longer.
 	defer func() { _ = s.with(func(g *generation) error { g.EmptyCache(); return nil }) }()
 	return s.read(func(v *View) error {
 		var got Sum

@@ -58,7 +58,8 @@ func (a *applying) closeSession(s *oplog.Session, status oplog.SessionStatus, at
 	return sum
 }
 
-// A session's topics are counted over its newest memories, so that ending a long session costs no more than a short one.
+// A session's topics are counted over its newest memories, so that ending a long session costs no more than a short
+// one.
 const (
 	maxTopics     = 20
 	topicMemories = 500
@@ -81,8 +82,8 @@ func (a *applying) topics(id string) []string {
 	return names[:min(len(names), maxTopics)]
 }
 
-// joinSession attaches a new memory to the session it names, or to its namespace's newest active one. An imported memory joins none but
-// its own, at its old place.
+// joinSession attaches a new memory to the session it names, or to its namespace's newest active one. An imported
+// memory joins none but its own, at its old place.
 func (a *applying) joinSession(m *oplog.Memory, was *oplog.History) {
 	named := m.Session
 	id := []byte(named)

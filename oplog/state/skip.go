@@ -7,7 +7,8 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// ErrUnapplied says that a committed record meets a fault of ours: every node stops at it. An operator may have it skipped.
+// ErrUnapplied says that a committed record meets a fault of ours: every node stops at it. An operator may have it
+// skipped.
 var ErrUnapplied = &oplog.Error{Kind: oplog.Corrupt, Text: "log record cannot be applied"}
 
 // skips says whether the operator has given up a record.
@@ -16,9 +17,9 @@ func (s *State) skips(r oplog.Record) bool {
 	return ok && len(r.Data) > 0 && d == oplog.DigestOf(r.Data)
 }
 
-// skip passes over a record and audits that. Its row is a function of the record alone, so that nodes which skip it have one
-// state, and a node which does not is seen to differ. The log window begins anew
-// behind it: a backup of the window could not be replayed over it.
+// skip passes over a record and audits that. Its row is a function of the record alone, so that nodes which skip it
+// have one state, and a node which does not is seen to differ. The log window begins anew behind it: a backup of the
+// window could not be replayed over it.
 func (t *txn) skip(r oplog.Record, next *mark) {
 	h := next.Last.Add(1)
 	if own, ok := oplog.RecordTime(r.Data); ok && next.Last.Less(own) { // readable whatever follows

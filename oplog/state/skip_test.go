@@ -10,8 +10,8 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// TestSkippedRecord: a record that a fault of ours cannot apply stops a state, and says which it is; states whose operator skips it
-// go on, alike, with the skip in their audit, and a state that does not skip it differs.
+// TestSkippedRecord: a record that a fault of ours cannot apply stops a state, and says which it is; states whose
+// operator skips it go on, alike, with the skip in their audit, and a state that does not skip it differs.
 func TestSkippedRecord(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -9,10 +9,11 @@ import (
 	"github.com/cairndb/cairn/oplog/snapshot"
 )
 
-// WriteSnapshot streams the state as the view has it. Report, unless nil, is called now and then with the bytes copied and their total.
+// WriteSnapshot streams the state as the view has it. Report, unless nil, is called now and then with the bytes
+// copied and their total.
 //
-// Invariant: what it holds is flushed before it ends well. The Raft log is cut behind snapshots that were written, and so never behind
-// what a crash leaves of the state.
+// Invariant: what it holds is flushed before it ends well. The Raft log is cut behind snapshots that were written,
+// and so never behind what a crash leaves of the state.
 func (v *View) WriteSnapshot(w io.Writer, report func(done, total int64)) error {
 	err := recoverDamage(func() error {
 		if err := v.of.Flush(); err != nil {
@@ -27,8 +28,8 @@ func (v *View) WriteSnapshot(w io.Writer, report func(done, total int64)) error 
 	return nil
 }
 
-// carried walks the rows that travel: all but those of the log's window, whose records stay here. Where it is restored, the window begins
-// behind it.
+// carried walks the rows that travel: all but those of the log's window, whose records stay here. Where it is
+// restored, the window begins behind it.
 func (v *View) carried(f func(k, v []byte) error) error {
 	m := v.mark()
 	m.First, m.Ops, m.Oldest, m.Trimmed = m.Index+1, 0, oplog.HLC{}, m.Last

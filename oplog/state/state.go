@@ -57,7 +57,8 @@ func (o Options) store() store.Options {
 //	1           a generation: the store that has the rows
 //	restoring   the next one, while a snapshot is being restored
 //
-// A snapshot that is restored becomes the next generation when it is whole, by its name; what is below the highest is removed.
+// A snapshot that is restored becomes the next generation when it is whole, by its name; what is below the highest is
+// removed.
 type State struct {
 	dir  string
 	opts Options

@@ -54,8 +54,8 @@ func snapshotOf(t fataler, s *State) *bytes.Buffer {
 	return &b
 }
 
-// TestWhatASnapshotHoldsIsFlushed: the Raft log is cut behind snapshots that were written, so a machine that ends then has in its state all
-// that they hold. Without one, what was just applied is in memory only.
+// TestWhatASnapshotHoldsIsFlushed: the Raft log is cut behind snapshots that were written, so a machine that ends
+// then has in its state all that they hold. Without one, what was just applied is in memory only.
 func TestWhatASnapshotHoldsIsFlushed(t *testing.T) {
 	for _, written := range []bool{true, false} {
 		s := mustOpen(t, filepath.Join(t.TempDir(), "a"))
@@ -98,7 +98,8 @@ func TestDamagedSnapshotsLeaveTheStateAlone(t *testing.T) {
 	}
 }
 
-// TestADamagedStateIsNamed: one whose list of tables, or any table, is not what was written does not open, or says so to who reads it.
+// TestADamagedStateIsNamed: one whose list of tables, or any table, is not what was written does not open, or says so
+// to who reads it.
 func TestADamagedStateIsNamed(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	s := mustOpen(t, dir)
@@ -214,7 +215,8 @@ func TestTwoDoNotShareAState(t *testing.T) {
 	}
 }
 
-// TestCatchUpNeverGoesBack: a snapshot that holds no more than the state changes nothing, unless it is another cluster's.
+// TestCatchUpNeverGoesBack: a snapshot that holds no more than the state changes nothing, unless it is another
+// cluster's.
 func TestCatchUpNeverGoesBack(t *testing.T) {
 	dir := t.TempDir()
 	grow := func(s *State, from, to oplog.Index, cluster string) {

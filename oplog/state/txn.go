@@ -9,8 +9,8 @@ import (
 	"github.com/cairndb/cairn/oplog/store"
 )
 
-// txn reads the rows of the store at one point. One with a batch writes, updates the Sum and can undo an entry: every replicated key goes
-// through it. It is for one goroutine at a time.
+// txn reads the rows of the store at one point. One with a batch writes, updates the Sum and can undo an entry: every
+// replicated key goes through it. It is for one goroutine at a time.
 type txn struct {
 	r          store.Reader
 	b          *store.Batch // nil: it only reads
@@ -65,7 +65,8 @@ func (t *txn) get(table tableID, db oplog.DB, key []byte) []byte {
 	return own(t.peek(table, db, key))
 }
 
-// getNew is get for a row that is mostly not there, in a transaction that writes: the id or the idempotency key of a new memory.
+// getNew is get for a row that is mostly not there, in a transaction that writes: the id or the idempotency key of a
+// new memory.
 func (t *txn) getNew(table tableID, db oplog.DB, key []byte) []byte {
 	v, ok, err := t.b.PeekNew(t.key(table, db, key))
 	if err != nil {
@@ -119,14 +120,14 @@ func (t *txn) put(table tableID, db oplog.DB, key, value []byte) {
 	t.putOver(table, db, slices.Clone(key), t.get(table, db, key), value)
 }
 
-// putNew is put for a key that cannot be there, because it has a number or an id that was given out just now: no row is looked for. The key
-// belongs to the transaction from then on.
+// putNew is put for a key that cannot be there, because it has a number or an id that was given out just now: no row
+// is looked for. The key belongs to the transaction from then on.
 func (t *txn) putNew(table tableID, db oplog.DB, key, value []byte) {
 	t.putOver(table, db, key, nil, value)
 }
 
-// putOver is put where the caller has read what the row was, nil for none, and nothing has written it since. The key belongs to the
-// transaction from then on.
+// putOver is put where the caller has read what the row was, nil for none, and nothing has written it since. The key
+// belongs to the transaction from then on.
 func (t *txn) putOver(table tableID, db oplog.DB, key, old, value []byte) {
 	if len(key) == 0 {
 		refuse(oplog.Errorf(oplog.Invalid, "an id or a name is missing: a row of %s would have no key", tableNames[table]))

@@ -7,8 +7,8 @@ import (
 	"github.com/cairndb/cairn/oplog/store"
 )
 
-// A View is the state at one index: reads through it agree with each other. Close it soon: what it sees stays on the disk while it is
-// open. It is for one goroutine at a time.
+// A View is the state at one index: reads through it agree with each other. Close it soon: what it sees stays on the
+// disk while it is open. It is for one goroutine at a time.
 type View struct {
 	*txn
 	snap  *store.Snapshot
@@ -91,7 +91,8 @@ func (v *View) Time() oplog.HLC { return v.mark().Last }
 // Stats are a database's counters.
 func (v *View) Stats(db oplog.DB) oplog.Stats { return load[oplog.Stats](v.txn, tStats, db, statsKey) }
 
-// Recount computes the Sum from the keys themselves: what it should be. It costs the whole state; it is for doctors and tests.
+// Recount computes the Sum from the keys themselves: what it should be. It costs the whole state; it is for doctors
+// and tests.
 func (v *View) Recount() (sum Sum) {
 	for key, val := range v.walk(span{}, false) {
 		sum.addRow(key, val)

@@ -19,7 +19,8 @@ type extent struct {
 // last is the time of the record's last entry.
 func (e extent) last() oplog.HLC { return e.HLC.Add(uint32(max(e.Entries, 1) - 1)) }
 
-// retained is the row of a record in the log's window: what only the state knows. The record's bytes are read from Records.
+// retained is the row of a record in the log's window: what only the state knows. The record's bytes are read from
+// Records.
 type retained struct {
 	extent `msgpack:",inline"`
 	Check  uint32 `msgpack:"c"`           // oplog.SumOf the record that was applied
@@ -123,8 +124,8 @@ func (v *View) Trimmed() (h oplog.HLC, ok bool) {
 	return h, h != oplog.HLC{}
 }
 
-// Retained says which part of the log can be read: its first record's index, the last one's, and the time of the first. ok is false
-// when there is none.
+// Retained says which part of the log can be read: its first record's index, the last one's, and the time of the
+// first. ok is false when there is none.
 func (v *View) Retained() (begins, last oplog.Index, since oplog.HLC, ok bool) {
 	newest, _ := first(v.scanBack(tLog, 0, nil))
 	last = oplog.Index(beUint64(newest))

@@ -32,8 +32,8 @@ func (b *Batch) Peek(key []byte) (value []byte, ok bool, err error) {
 
 var askFilters = pebble.IterOptions{UseL6Filters: true}
 
-// PeekNew is Peek for keys that mostly are not there: it asks the filters of the lowest level too, where most rows lie, in place of
-// reading a block of it for each key.
+// PeekNew is Peek for keys that mostly are not there: it asks the filters of the lowest level too, where most rows
+// lie, in place of reading a block of it for each key.
 func (b *Batch) PeekNew(key []byte) (value []byte, ok bool, err error) {
 	if b.absent == nil {
 		if b.absent, err = b.b.NewIter(&askFilters); err != nil {

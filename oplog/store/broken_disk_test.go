@@ -14,8 +14,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestABrokenDiskEndsTheStore fails one step after another for good. The store says so and takes nothing more, it closes, and what was
-// flushed is there when the disk works again.
+// TestABrokenDiskEndsTheStore fails one step after another for good. The store says so and takes nothing more, it
+// closes, and what was flushed is there when the disk works again.
 func TestABrokenDiskEndsTheStore(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short runs are those of the race detector, under which pebble panics at lists of tables that it could not write")
@@ -66,8 +66,8 @@ func TestABrokenDiskEndsTheStore(t *testing.T) {
 	}
 }
 
-// TestABrokenDiskIsAnErrorOfOpening fails each step of making, filling and opening a store, once or from then on: it is an error of the
-// caller, and no panic. What was there before is there when the disk works again.
+// TestABrokenDiskIsAnErrorOfOpening fails each step of making, filling and opening a store, once or from then on: it
+// is an error of the caller, and no panic. What was there before is there when the disk works again.
 func TestABrokenDiskIsAnErrorOfOpening(t *testing.T) {
 	suite.Full(t)
 	build := func(o Options) error {
@@ -229,7 +229,8 @@ func TestAFullDiskIsWaitedFor(t *testing.T) {
 	}
 }
 
-// TestReadersDoNotWaitForTheDisk: while the list of tables cannot be written, what is there can be read, and readers end.
+// TestReadersDoNotWaitForTheDisk: while the list of tables cannot be written, what is there can be read, and readers
+// end.
 func TestReadersDoNotWaitForTheDisk(t *testing.T) {
 	fs := &faulty{FS: vfs.NewMem()}
 	s, err := Open("state", Options{fs: fs}, nil)

@@ -12,8 +12,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// A Builder makes a store of rows that come in the order of their keys: it writes tables, and the store takes them over as they
-// are, at the speed of the disk and with the memory of one.
+// A Builder makes a store of rows that come in the order of their keys: it writes tables, and the store takes them
+// over as they are, at the speed of the disk and with the memory of one.
 type Builder struct {
 	dir  string
 	db   *pebble.DB

@@ -102,8 +102,8 @@ func pieces(levels [][]pebble.SSTableInfo) (first, last []byte, ends []pieceEnd)
 	return first, last, ends
 }
 
-// awaitRemoval waits until of the tables of before only those are left that are in use: pebble removes the others in the background, and
-// those that a reader has open when that ends.
+// awaitRemoval waits until of the tables of before only those are left that are in use: pebble removes the others in
+// the background, and those that a reader has open when that ends.
 func (s *Store) awaitRemoval(ctx context.Context, before []string) error {
 	for {
 		levels, err := s.db.SSTables()

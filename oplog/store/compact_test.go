@@ -25,7 +25,8 @@ func at(t *testing.T, s *Store, key, value string) {
 	}
 }
 
-// TestCompactLeavesNoDeletedRow: what was deleted or replaced is in no file once Compact has returned, and what was not is there.
+// TestCompactLeavesNoDeletedRow: what was deleted or replaced is in no file once Compact has returned, and what was
+// not is there.
 func TestCompactLeavesNoDeletedRow(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "state")

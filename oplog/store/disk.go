@@ -55,7 +55,8 @@ func newDisk(o Options) *disk {
 
 func isLog(name string) bool { return filepath.Ext(name) == ".log" }
 
-// files is the file system that pebble gets. Sealing is above: a write that a full disk took in part is continued below it.
+// files is the file system that pebble gets. Sealing is above: a write that a full disk took in part is continued
+// below it.
 func (d *disk) files() vfs.FS {
 	if d.o.Keys != nil {
 		return sealed{d, d.o.Keys}
@@ -196,7 +197,8 @@ func (d *disk) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	return f, err
 }
 
-// syncDir syncs the name of a list of tables before the file that points to it has its own: pebble would sync them together.
+// syncDir syncs the name of a list of tables before the file that points to it has its own: pebble would sync them
+// together.
 func (d *disk) syncDir(name string) error {
 	dir, err := d.OpenDir(name)
 	if err != nil {

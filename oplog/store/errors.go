@@ -28,8 +28,8 @@ func damageError(err error) error {
 	return err
 }
 
-// openError is damageError while files are opened: any error there is damage, but for one of the system (no permission, a broken
-// disk) and a key that is missing.
+// openError is damageError while files are opened: any error there is damage, but for one of the system (no
+// permission, a broken disk) and a key that is missing.
 func openError(err error) error {
 	var no syscall.Errno
 	switch {

@@ -8,8 +8,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// faulty is a file system in memory that calls a hook before everything that changes it, and can be left as a crash of the machine
-// leaves it.
+// faulty is a file system in memory that calls a hook before everything that changes it, and can be left as a crash
+// of the machine leaves it.
 type faulty struct {
 	vfs.FS
 	mu   sync.Mutex

@@ -102,8 +102,8 @@ func (*logger) Infof(string, ...any) {}
 // Errorf implements pebble.Logger.
 func (*logger) Errorf(string, ...any) {}
 
-// Fatalf implements pebble.Logger. It is called when the list of tables (the manifest) could not be written; pebble unwinds when this
-// returns, and the disk refuses what it would change from then on (disk.go).
+// Fatalf implements pebble.Logger. It is called when the list of tables (the manifest) could not be written; pebble
+// unwinds when this returns, and the disk refuses what it would change from then on (disk.go).
 func (l *logger) Fatalf(format string, args ...any) {
 	l.disk.fail(fatalError{fmt.Sprintf(format, args...), args})
 	l.disk.stop()

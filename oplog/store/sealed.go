@@ -12,8 +12,8 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// checkSeal says so when the files in a directory are sealed and there are no keys, or the other way round: no damage, and nothing
-// is to be moved aside for it.
+// checkSeal says so when the files in a directory are sealed and there are no keys, or the other way round: no
+// damage, and nothing is to be moved aside for it.
 func checkSeal(fs vfs.FS, dir string, keys *seal.Ring) error {
 	names, err := fs.List(dir)
 	if err != nil {

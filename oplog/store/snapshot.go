@@ -6,11 +6,11 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// A Snapshot is the store as it was when it was taken. Close it soon: what it sees stays on the disk. It is for one goroutine at a
-// time.
+// A Snapshot is the store as it was when it was taken. Close it soon: what it sees stays on the disk. It is for one
+// goroutine at a time.
 //
-// It is an iterator, which pins the tables and buffers there are. A snapshot of pebble's own would wait, when it is closed, for the
-// list of tables to be synced, and readers with it.
+// It is an iterator, which pins the tables and buffers there are. A snapshot of pebble's own would wait, when it is
+// closed, for the list of tables to be synced, and readers with it.
 type Snapshot struct{ it *pebble.Iterator }
 
 // Snapshot takes one.
@@ -22,8 +22,8 @@ func (s *Store) Snapshot() (*Snapshot, error) {
 	return &Snapshot{it}, nil
 }
 
-// Peek implements Reader. Keys that are asked for in ascending order cost a little less, for the table that the last one was in need not be
-// opened again.
+// Peek implements Reader. Keys that are asked for in ascending order cost a little less, for the table that the last
+// one was in need not be opened again.
 func (s *Snapshot) Peek(key []byte) (value []byte, ok bool, err error) {
 	return peek(s.it, key)
 }

@@ -29,8 +29,8 @@ type Options struct {
 	fs vfs.FS // below all of it; the disk, outside of tests
 }
 
-// flushDelay bounds how long a change waits for its flush: what was written since is brought back by the log, which takes
-// longer than to read it from the disk. A flush of few rows costs a merge later, so it is not done often.
+// flushDelay bounds how long a change waits for its flush: what was written since is brought back by the log, which
+// takes longer than to read it from the disk. A flush of few rows costs a merge later, so it is not done often.
 const flushDelay = 20 * time.Second
 
 // A Store is open until Close.
@@ -70,7 +70,8 @@ func Open(dir string, o Options, report func(error)) (*Store, error) {
 	if err := checkSeal(d.FS, dir, o.Keys); err != nil {
 		return nil, err
 	}
-	// Pebble takes the room of buffers out of the cache: of the one that is written to, and of those that are being flushed.
+	// Pebble takes the room of buffers out of the cache: of the one that is written to, and of those that are being
+	// flushed.
 	s.cache = pebble.NewCache(cacheSize + (buffers+1)*int64(p.MemTableSize))
 	p.Cache = s.cache
 	db, err := openDB(dir, p, d)
@@ -103,7 +104,8 @@ func openDB(dir string, o *pebble.Options, d *disk) (*pebble.DB, error) {
 type Reader interface {
 	// Peek is the value of a key, until the reader is next used or closed; ok is false when there is none.
 	Peek(key []byte) (value []byte, ok bool, err error)
-	// Walk visits the rows from lower to upper, not included, or back, until f says stop. What f is given is valid until it returns.
+	// Walk visits the rows from lower to upper, not included, or back, until f says stop. What f is given is valid
+	// until it returns.
 	Walk(lower, upper []byte, back bool, f func(key, value []byte) bool) error
 }
 
@@ -250,8 +252,8 @@ func (s *Store) flusher() {
 	}
 }
 
-// Close flushes and closes the store, whose readers have ended. One whose disk has failed, or has no room, closes without: what was
-// flushed before is there when it is opened again.
+// Close flushes and closes the store, whose readers have ended. One whose disk has failed, or has no room, closes
+// without: what was flushed before is there when it is opened again.
 func (s *Store) Close() error { return s.end(s.Flush) }
 
 // Abandon closes the store without a flush, for a store that is of no use any more, or to be left as a crash leaves it.
@@ -272,8 +274,8 @@ func (s *Store) end(flush func() error) error {
 	return s.closed
 }
 
-// Check reads every block of every table and compares it with its checksum, resting between tables. It returns the first
-// damage that it finds.
+// Check reads every block of every table and compares it with its checksum, resting between tables. It returns the
+// first damage that it finds.
 func (s *Store) Check(ctx context.Context, rest func(read int64) time.Duration) error {
 	levels, err := s.db.SSTables()
 	if err != nil {

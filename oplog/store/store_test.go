@@ -45,7 +45,8 @@ func write(s *Store, n int) error {
 	return b.Commit()
 }
 
-// place is the last batch that a store has, of which, and of those before it, it has all rows, and of none behind it any.
+// place is the last batch that a store has, of which, and of those before it, it has all rows, and of none behind it
+// any.
 func place(s *Store) (int, error) {
 	v, ok, err := s.Get(placeKey)
 	if err != nil {

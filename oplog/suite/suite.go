@@ -36,8 +36,8 @@ func Count(quick, full, soak int) int {
 	return [...]int{byDefault: quick, inFull: full, inSoak: soak}[level]
 }
 
-// Checks bounds, in the default suite, how many cases each test of rapid draws; -rapid.checks on the command line wins. A
-// package calls it from TestMain.
+// Checks bounds, in the default suite, how many cases each test of rapid draws; -rapid.checks on the command line
+// wins. A package calls it from TestMain.
 func Checks(quick int) {
 	const name = "rapid.checks"
 	flag.Parse()

@@ -9,8 +9,8 @@ import (
 	"os"
 )
 
-// Writer syncs a file after every few bytes. A large file that is synced only at its end reaches the disk all at once, and every
-// other sync then, and every transaction of the file system, waits for all of it.
+// Writer syncs a file after every few bytes. A large file that is synced only at its end reaches the disk all at
+// once, and every other sync then, and every transaction of the file system, waits for all of it.
 type Writer struct {
 	W     io.Writer
 	File  interface{ Sync() error } // where W's bytes go

@@ -4,9 +4,9 @@
 //	state-00000000000000001234.cairn                       a snapshot, taken when 1234 was applied
 //	log-00000000000000001234-00000000000000001300.cairn    the records 1235 to 1300
 //
-// Both are checksummed streams that package snapshot describes. A chain is a state and the ranges behind it without a gap;
-// a point in time is reached by restoring the state and applying the ranges up to it. A file appears under its name only
-// when it is whole. Nothing here knows where the streams come from.
+// Both are checksummed streams that package snapshot describes. A chain is a state and the ranges behind it without a
+// gap; a point in time is reached by restoring the state and applying the ranges up to it. A file appears under its
+// name only when it is whole. Nothing here knows where the streams come from.
 package archive
 
 import (
@@ -76,8 +76,8 @@ var ErrNoBackup = errors.New("no backup for that point")
 // ErrGap says that a file is missing from a directory: one that is there goes on from it.
 var ErrGap = errors.New("a backup is missing")
 
-// Gap names the first file, in the order in which they begin, that no other leads to; nil when all follow on one another. What is
-// before it can be restored, to an index that is asked for.
+// Gap names the first file, in the order in which they begin, that no other leads to; nil when all follow on one
+// another. What is before it can be restored, to an index that is asked for.
 func Gap(files []File) error {
 	begins := func(f File) oplog.Index {
 		if f.Whole() {
@@ -99,8 +99,8 @@ func Gap(files []File) error {
 	return nil
 }
 
-// Chain is the newest state at or before an index, with the ranges that lead on from it without a gap, as far as they go
-// or to the one that holds the index. Index 0 means as far as there is.
+// Chain is the newest state at or before an index, with the ranges that lead on from it without a gap, as far as they
+// go or to the one that holds the index. Index 0 means as far as there is.
 func Chain(files []File, to oplog.Index) (chain []File, err error) {
 	for _, f := range files {
 		if f.Whole() && (to == 0 || f.Index <= to) {

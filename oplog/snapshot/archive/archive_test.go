@@ -240,7 +240,8 @@ func TestDamageIsFound(t *testing.T) {
 	}
 }
 
-// TestAMissingFileIsFound: verification fails, and a restore does not bring back less than was backed up, unless it is asked for it.
+// TestAMissingFileIsFound: verification fails, and a restore does not bring back less than was backed up, unless it
+// is asked for it.
 func TestAMissingFileIsFound(t *testing.T) {
 	w, dir := newWorld(t, state.Options{}), t.TempDir()
 	ends := []oplog.Index{}

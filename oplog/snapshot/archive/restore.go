@@ -30,7 +30,8 @@ type Target struct {
 // the state's own hash, and after each range that is applied wholly the hash that the range says. An existing file is
 // never touched.
 //
-// Keys, when there are any, open what is encrypted and encrypt the new file. When ctx ends, so does the restore, and nothing stays.
+// Keys, when there are any, open what is encrypted and encrypt the new file. When ctx ends, so does the restore, and
+// nothing stays.
 func Restore(ctx context.Context, dir, path string, to Target, keys *seal.Ring) (at state.Point, err error) {
 	if _, err := os.Stat(path); err == nil {
 		return at, fmt.Errorf("%s exists", path)
@@ -76,8 +77,8 @@ func Restore(ctx context.Context, dir, path string, to Target, keys *seal.Ring) 
 	return st.Point(), err
 }
 
-// checkTarget says whether a chain leads to the target. Without an index it is to lead as far as there are files: one that ends at a
-// missing file would bring back less than was backed up.
+// checkTarget says whether a chain leads to the target. Without an index it is to lead as far as there are files: one
+// that ends at a missing file would bring back less than was backed up.
 func checkTarget(files, chain []File, to Target) error {
 	end := chain[len(chain)-1].Index
 	if to.Index == 0 {

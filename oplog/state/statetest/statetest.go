@@ -1,5 +1,5 @@
-// Package statetest is for tests of states without a Raft log: it has the records that are applied to them in memory, where the
-// state's window finds them.
+// Package statetest is for tests of states without a Raft log: it has the records that are applied to them in memory,
+// where the state's window finds them.
 package statetest
 
 import (

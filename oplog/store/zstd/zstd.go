@@ -16,7 +16,8 @@ var ErrDstTooSmall = errors.New("zstd: the destination is too small")
 
 // Ctx compresses and decompresses. It is safe for one goroutine at a time.
 type Ctx interface {
-	// CompressLevel compresses src into dst, if dst has CompressBound(len(src)) bytes, and returns the part of it in use.
+	// CompressLevel compresses src into dst, if dst has CompressBound(len(src)) bytes, and returns the part of it in
+	// use.
 	CompressLevel(dst, src []byte, level int) ([]byte, error)
 	// DecompressInto decompresses src into dst and returns the number of bytes written.
 	DecompressInto(dst, src []byte) (int, error)
