@@ -16,7 +16,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// This file notes which records members acknowledged, stores them, and tells them to the members; recovery.Acknowledged says why.
+// This file notes which records members acknowledged, stores them, and tells them to the members;
+// recovery.Acknowledged says why.
 
 // end is the place of the log's last record.
 func (n *Node) end() recovery.Place {
@@ -53,8 +54,8 @@ func (n *Node) storeAcknowledged() {
 	}
 }
 
-// acknowledgedPlaces are the places that a leader's heartbeats carry, one for each member. The leader's own log counts only as far
-// as its disk has it: a crash may take the rest.
+// acknowledgedPlaces are the places that a leader's heartbeats carry, one for each member. The leader's own log
+// counts only as far as its disk has it: a crash may take the rest.
 func (n *Node) acknowledgedPlaces() (all []wire.RaftPlace) {
 	if end := n.end(); n.logs.Synced() { // in this order: what is appended after the question was not asked about
 		n.acks.Note(n.cfg.NodeID, place(n.receipt(end)))
@@ -99,8 +100,9 @@ func (n *Node) noteAcknowledged(all []wire.RaftPlace) {
 	}
 }
 
-// reached is the newest record, by term and index, that this member's files know of. The log may end before it: another leader's records
-// are taken away before those that replace them are stored, and a snapshot may take the place of some with a higher term.
+// reached is the newest record, by term and index, that this member's files know of. The log may end before it:
+// another leader's records are taken away before those that replace them are stored, and a snapshot may take the
+// place of some with a higher term.
 func (n *Node) reached() recovery.Place {
 	log, snapshot := n.ends()
 	var cut recovery.Place
@@ -108,9 +110,9 @@ func (n *Node) reached() recovery.Place {
 	return slices.MaxFunc([]recovery.Place{log, snapshot, cut}, recovery.Place.Compare)
 }
 
-// checkRolledBack compares the record that a peer knows this member to have acknowledged with those that its files know of. If they do not
-// reach so far they are an old copy: the member gives up its vote until it has rejoined. The peer's word is not enough
-// for that: it must show the member's own receipt.
+// checkRolledBack compares the record that a peer knows this member to have acknowledged with those that its files
+// know of. If they do not reach so far they are an old copy: the member gives up its vote until it has rejoined. The
+// peer's word is not enough for that: it must show the member's own receipt.
 func (n *Node) checkRolledBack(peer uint32, h *wire.RaftHello) {
 	if h == nil || n.raft == nil || n.stateless() {
 		return

@@ -45,8 +45,8 @@ func (c *cluster) putBack(i int, all, others fs.FS, pattern string) {
 	}
 }
 
-// TestAnOldLogUnderANewerState: a voter whose log, or whose segments alone, was replaced by an old copy has no vote until it has
-// rejoined: its state has applied more than its log holds.
+// TestAnOldLogUnderANewerState: a voter whose log, or whose segments alone, was replaced by an old copy has no vote
+// until it has rejoined: its state has applied more than its log holds.
 func TestAnOldLogUnderANewerState(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -118,8 +118,8 @@ func TestAnOldHomeIsToldByTheOthers(t *testing.T) {
 	c.wait("all records, and a vote", func() bool { return slices.Equal(c.sms[old].items(), want) && c.nodes[old].HasState() })
 }
 
-// TestACutEndIsNoOldCopy: a member that takes a newer leader's records in place of some that it had acknowledged has, for a moment, a log
-// that ends before them. It is no old copy then, and none when its machine ends in that moment.
+// TestACutEndIsNoOldCopy: a member that takes a newer leader's records in place of some that it had acknowledged has,
+// for a moment, a log that ends before them. It is no old copy then, and none when its machine ends in that moment.
 func TestACutEndIsNoOldCopy(t *testing.T) {
 	t.Parallel()
 	disks := map[int]*meter{0: {}, 1: {}, 2: {}}

@@ -9,8 +9,9 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// TestALostMemberIsNotAlone: a member that has no peers configured, as the first of a cluster may have none, and whose state is gone,
-// does not take itself for the only one, whatever is left of its log: it waits for a leader that takes it in again.
+// TestALostMemberIsNotAlone: a member that has no peers configured, as the first of a cluster may have none, and
+// whose state is gone, does not take itself for the only one, whatever is left of its log: it waits for a leader that
+// takes it in again.
 func TestALostMemberIsNotAlone(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -65,7 +66,8 @@ func TestALostMemberIsNotAlone(t *testing.T) {
 	}
 }
 
-// TestAnEmptyHomeMayBecomeAlone: a node that was first started with peers, which it never met, is configured without them.
+// TestAnEmptyHomeMayBecomeAlone: a node that was first started with peers, which it never met, is configured without
+// them.
 func TestAnEmptyHomeMayBecomeAlone(t *testing.T) {
 	t.Parallel()
 	c := &cluster{t: t, addrs: []string{rafttest.Addr(t)}, nodes: make([]*Node, 1), sms: make([]*list, 1)}

@@ -17,17 +17,19 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// A member without state has forgotten its votes and the records that it took: its log is gone, its home is empty, or its files are
-// older than what it acknowledged. The cluster does not count it: it gives no vote and asks for none, takes no records and answers
-// no heartbeats, because a leader of an older term than one it voted in would count its answers. It asks each leader that it hears
-// from to take its vote away (rejoin). The leader first asks the other voters, and a majority of them, whose state is intact, must
-// follow it. They alone commit the change, so a deposed leader cannot make it. From then on the member takes records like a new
-// one, catches up, and gets its vote back by a second change.
+// A member without state has forgotten its votes and the records that it took: its log is gone, its home is empty, or
+// its files are older than what it acknowledged. The cluster does not count it: it gives no vote and asks for none,
+// takes no records and answers no heartbeats, because a leader of an older term than one it voted in would count its
+// answers. It asks each leader that it hears from to take its vote away (rejoin). The leader first asks the other
+// voters, and a majority of them, whose state is intact, must follow it. They alone commit the change, so a deposed
+// leader cannot make it. From then on the member takes records like a new one, catches up, and gets its vote back by
+// a second change.
 //
-// Every empty home is marked as one without state at its first start, unless the node is alone: from inside, a new node and a member
-// whose home was emptied look the same. Only a founding (see form) gives the vote without a leader. The mark says whether the home was
-// empty or something was lost: what is lost may have named other members, so a node that lost something founds no cluster of its own,
-// even when neither its configuration nor what is left names another. It waits until a leader takes it in.
+// Every empty home is marked as one without state at its first start, unless the node is alone: from inside, a new
+// node and a member whose home was emptied look the same. Only a founding (see form) gives the vote without a leader.
+// The mark says whether the home was empty or something was lost: what is lost may have named other members, so a
+// node that lost something founds no cluster of its own, even when neither its configuration nor what is left names
+// another. It waits until a leader takes it in.
 
 // rejoining tracks how a member without state comes back.
 type rejoining struct {
@@ -51,8 +53,8 @@ const (
 	emptyMark = "this node's home was empty; no votes until it has founded a cluster with others, or joined one\n"
 )
 
-// markAmnesiac marks this member as one that has lost its state. The mark is on disk before any file is moved away, so that a crash in
-// between cannot give the member its vote back.
+// markAmnesiac marks this member as one that has lost its state. The mark is on disk before any file is moved away,
+// so that a crash in between cannot give the member its vote back.
 func (n *Node) markAmnesiac() error { return n.markStateless(lostMark) }
 
 // markStateless marks this member as one without state.
@@ -78,8 +80,8 @@ func (n *Node) readMark() error {
 	return err
 }
 
-// Discard moves the log and the snapshots of a stopped member aside, when the state built from them cannot be trusted. The member
-// gives no vote until it has rejoined. aside is their new place; empty when there were none.
+// Discard moves the log and the snapshots of a stopped member aside, when the state built from them cannot be
+// trusted. The member gives no vote until it has rejoined. aside is their new place; empty when there were none.
 func Discard(dir string) (aside string, err error) {
 	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
 		return "", nil
@@ -121,8 +123,8 @@ func (n *Node) removeMark() error {
 	return logstore.OS{}.SyncDir(n.cfg.Dir)
 }
 
-// beginEmpty marks a home without configuration as one without state, unless this node is alone. It also clears term 1 there: a
-// founding that crashed between storing the term and the record leaves that term without a leader.
+// beginEmpty marks a home without configuration as one without state, unless this node is alone. It also clears term
+// 1 there: a founding that crashed between storing the term and the record leaves that term without a leader.
 func (n *Node) beginEmpty() error {
 	last, err := n.logs.LastIndex()
 	if err != nil {
@@ -151,8 +153,8 @@ func (n *Node) beginEmpty() error {
 
 var errNotAdmitted = errors.New("this node has no state and accepts no records before the leader has removed its vote")
 
-// refusesUntilAdmitted returns an error while this member has no state and no leader has taken its vote away. It notes the leader,
-// which rejoin asks for that.
+// refusesUntilAdmitted returns an error while this member has no state and no leader has taken its vote away. It
+// notes the leader, which rejoin asks for that.
 func (n *Node) refusesUntilAdmitted(leader uint32, addr string) error {
 	if !n.stateless() || n.admitted.Load() {
 		return nil
@@ -181,8 +183,8 @@ func (n *Node) snapshotState(index, term uint64) error {
 	return (&pendingSnapshot{Snapshot: s}).Persist(sink)
 }
 
-// rejoin is the task that brings this node, once a second, towards what it should be: with state, and with the vote that its role
-// asks for. It repeats its requests because a leader that goes forgets them.
+// rejoin is the task that brings this node, once a second, towards what it should be: with state, and with the vote
+// that its role asks for. It repeats its requests because a leader that goes forgets them.
 func (n *Node) rejoin() {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -227,9 +229,10 @@ func (n *Node) askAdmission(leader hraft.Server) (since uint64) {
 	return ok.Index
 }
 
-// demoteForRejoin is the leader's side of rejoin. The others must be enough without the vote that goes, or the cluster could commit
-// nothing, not even that it goes; and they must follow this leader now, as only members with state say. Every majority that
-// the member may have been part of has one of them, so none has made a newer leader that this one has not heard of.
+// demoteForRejoin is the leader's side of rejoin. The others must be enough without the vote that goes, or the
+// cluster could commit nothing, not even that it goes; and they must follow this leader now, as only members with
+// state say. Every majority that the member may have been part of has one of them, so none has made a newer leader
+// that this one has not heard of.
 func (n *Node) demoteForRejoin(ctx context.Context, m wire.Membership) (string, error) {
 	s, known := n.find(m.NodeID)
 	if !known {

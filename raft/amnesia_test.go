@@ -186,7 +186,8 @@ func TestAReplicaThatIsPromotedAtOnceGetsState(t *testing.T) {
 	})
 }
 
-// TestNoVoteWithoutTheLog: a member gets no vote as long as its log lacks the record that made it one, however short the leader's is.
+// TestNoVoteWithoutTheLog: a member gets no vote as long as its log lacks the record that made it one, however short
+// the leader's is.
 func TestNoVoteWithoutTheLog(t *testing.T) {
 	t.Parallel()
 	c := startSteady(t, 3)

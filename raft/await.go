@@ -46,8 +46,8 @@ func (a *openFutures) drain(patience time.Duration) bool {
 	}
 }
 
-// await waits for a future of the library. At Shutdown the library drops some futures unanswered, so Close first gives it time to
-// answer; the outcome of those left is unknown.
+// await waits for a future of the library. At Shutdown the library drops some futures unanswered, so Close first
+// gives it time to answer; the outcome of those left is unknown.
 func (n *Node) await(ctx context.Context, f hraft.Future) error {
 	done := make(chan error, 1)
 	n.futures.add(1)

@@ -16,15 +16,15 @@ import (
 
 // form makes one cluster out of nodes that were configured with each other's addresses, started in any order.
 //
-// A node without configuration asks every peer for its id and role. When a peer has state, a cluster exists and this node asks to join
-// it. When all have answered and none has any, the node with the lowest id is the founder: it has each of the others store the
-// founding configuration, and stores it itself last. A member that stores it may vote from then on; one that has an empty home
-// for any other reason may not (see amnesia.go). A founder that ends in between begins again when it is back, or is taken in by
-// those that it has founded already. A node that cannot reach every configured peer starts nothing: so at most one cluster is
-// ever formed.
+// A node without configuration asks every peer for its id and role. When a peer has state, a cluster exists and this
+// node asks to join it. When all have answered and none has any, the node with the lowest id is the founder: it has
+// each of the others store the founding configuration, and stores it itself last. A member that stores it may vote
+// from then on; one that has an empty home for any other reason may not (see amnesia.go). A founder that ends in
+// between begins again when it is back, or is taken in by those that it has founded already. A node that cannot reach
+// every configured peer starts nothing: so at most one cluster is ever formed.
 //
-// The founder stands for election at once, and so does a node that is the only voter: the timeouts are for the silence of
-// others.
+// The founder stands for election at once, and so does a node that is the only voter: the timeouts are for the
+// silence of others.
 func (n *Node) form() {
 	if n.sole() && !n.stateless() && n.raft.State() != hraft.Leader { // a timeout may have been faster on a slow machine
 		n.campaign()
@@ -46,8 +46,8 @@ func (n *Node) form() {
 	}
 }
 
-// hasNothing reports whether this node holds nothing that a cluster could miss: no record, no snapshot, no state, and no vote except
-// the one stored at its founding.
+// hasNothing reports whether this node holds nothing that a cluster could miss: no record, no snapshot, no state, and
+// no vote except the one stored at its founding.
 func (n *Node) hasNothing() bool {
 	if n.raft == nil {
 		return false
@@ -56,8 +56,8 @@ func (n *Node) hasNothing() bool {
 	return applied == 0 && n.raft.LastIndex() <= 1 && n.Term() <= 1
 }
 
-// foundingVoters are this node, if it is to vote, and the configured peers that are to vote. all reports that every configured peer
-// has answered and holds nothing, like this node. states are the addresses of peers that have state.
+// foundingVoters are this node, if it is to vote, and the configured peers that are to vote. all reports that every
+// configured peer has answered and holds nothing, like this node. states are the addresses of peers that have state.
 func (n *Node) foundingVoters() (servers []hraft.Server, states []string, all bool) {
 	if n.cfg.Role == RoleVoter {
 		servers = append(servers, hraft.Server{ID: transport.ServerID(n.cfg.NodeID), Address: hraft.ServerAddress(n.cfg.Advertise)})
@@ -90,8 +90,8 @@ func (n *Node) foundingVoters() (servers []hraft.Server, states []string, all bo
 	return servers, states, all
 }
 
-// tryForm founds a cluster when it is this node's turn to, or has a cluster that is there take this node in; joined says
-// that one did.
+// tryForm founds a cluster when it is this node's turn to, or has a cluster that is there take this node in; joined
+// says that one did.
 func (n *Node) tryForm() (joined bool) {
 	servers, states, all := n.foundingVoters()
 	if slices.ContainsFunc(states, n.askToJoin) { // one that knows no leader refuses: the next may know it
@@ -110,8 +110,8 @@ func (n *Node) tryForm() (joined bool) {
 	return false
 }
 
-// foundCluster has each other founding member store the configuration, and stores it here last: until then this node has no state,
-// and begins again after a crash.
+// foundCluster has each other founding member store the configuration, and stores it here last: until then this node
+// has no state, and begins again after a crash.
 func (n *Node) foundCluster(c hraft.Configuration) error {
 	for _, s := range c.Servers {
 		if s.ID == transport.ServerID(n.cfg.NodeID) {
@@ -125,8 +125,8 @@ func (n *Node) foundCluster(c hraft.Configuration) error {
 	return n.storeFounding(c)
 }
 
-// storeFounding stores the founding configuration. It removes the mark of a node without state first: a crash in between leaves a
-// node without configuration, which is marked again at its next start.
+// storeFounding stores the founding configuration. It removes the mark of a node without state first: a crash in
+// between leaves a node without configuration, which is marked again at its next start.
 func (n *Node) storeFounding(c hraft.Configuration) error {
 	if err := n.removeMark(); err != nil {
 		return err
@@ -141,8 +141,9 @@ func (n *Node) storeFounding(c hraft.Configuration) error {
 	return nil
 }
 
-// foundedBy is the founding member's side: it stores what the founder sends when its own configuration names that founder and
-// no voter besides those of the founding, and when nothing that is configured here, nor this node itself, has any state.
+// foundedBy is the founding member's side: it stores what the founder sends when its own configuration names that
+// founder and no voter besides those of the founding, and when nothing that is configured here, nor this node itself,
+// has any state.
 func (n *Node) foundedBy(founder uint32, m wire.Membership) (err error) {
 	defer recovery.RecoverPanic(&err) // the library panics on a configuration that it cannot read
 	c := hraft.DecodeConfiguration(m.Configuration)

@@ -8,8 +8,8 @@ import (
 	"github.com/cairndb/cairn/raft/transport"
 )
 
-// The leader's clock stamps the log, and time in the log never goes back: one clock that is years ahead would shift it for ever. So
-// no node trusts its own clock alone. Heartbeats carry the members' clocks, and the median decides.
+// The leader's clock stamps the log, and time in the log never goes back: one clock that is years ahead would shift
+// it for ever. So no node trusts its own clock alone. Heartbeats carry the members' clocks, and the median decides.
 
 // ClockReading is the time as this node knows it.
 type ClockReading struct {
@@ -41,12 +41,12 @@ func (r reading) after(now time.Duration) time.Time { return r.at.Add(now - r.wh
 // readingAge is the time for which a reading of a member's clock counts.
 const readingAge = 10 * time.Second
 
-// catchUp divides the time gone by: a node that hears no others moves towards its own clock by a tenth of it. So it follows a
-// clock that was corrected by a minute within ten minutes, and a clock that is off by years never.
+// catchUp divides the time gone by: a node that hears no others moves towards its own clock by a tenth of it. So it
+// follows a clock that was corrected by a minute within ten minutes, and a clock that is off by years never.
 const catchUp = 10
 
-// notePeer notes a member's clock from an answer to a request that took so long. An answer that was under way for more than half the
-// bound is ignored: the clock may have been read at any moment of that.
+// notePeer notes a member's clock from an answer to a request that took so long. An answer that was under way for
+// more than half the bound is ignored: the clock may have been read at any moment of that.
 func (c *clocks) notePeer(id uint32, at time.Time, took time.Duration) {
 	if at.IsZero() || took > c.max/2 { // it may have been read at any moment of that
 		return
@@ -83,8 +83,9 @@ func (c *clocks) read() ClockReading {
 	return r
 }
 
-// middle is the median of this node's clock and the members'. With an even number of clocks the time decided last, advanced, is one
-// more; if there is none, the earlier of the two in the middle counts, because time in the log never goes back. c.mu is held.
+// middle is the median of this node's clock and the members'. With an even number of clocks the time decided last,
+// advanced, is one more; if there is none, the earlier of the two in the middle counts, because time in the log never
+// goes back. c.mu is held.
 func (c *clocks) middle(own time.Time, now time.Duration) time.Time {
 	votes := []time.Time{own}
 	for id, p := range c.peers {

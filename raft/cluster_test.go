@@ -295,8 +295,9 @@ func (c *cluster) lead(n *Node) {
 	})
 }
 
-// leadAny has the node lead whose log reaches farthest, of those that run and may. It looks for that node anew each time: another
-// may win by itself, and one that stood against it over and over would depose it before it has led, and lack its records.
+// leadAny has the node lead whose log reaches farthest, of those that run and may. It looks for that node anew each
+// time: another may win by itself, and one that stood against it over and over would depose it before it has led, and
+// lack its records.
 func (c *cluster) leadAny() {
 	c.t.Helper()
 	c.wait("a leader", func() bool {
@@ -326,7 +327,7 @@ func (c *cluster) propose(from, to int) (want []string) {
 	return want
 }
 
-// put has the leader of the moment store a record once: if it loses the lead meanwhile, the next leader knows the outcome.
+// put has the current leader store a record once: if it loses the lead meanwhile, the next leader knows the outcome.
 func (c *cluster) put(item string) {
 	c.t.Helper()
 	c.wait(item+" to be taken", func() bool {

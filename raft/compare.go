@@ -110,7 +110,8 @@ func (n *Node) heldBy(index uint64) map[uint32]wire.CompareOK {
 	return said
 }
 
-// votes are the voters that hold what this node holds, this node among them, and the largest group of others that hold something else.
+// votes are the voters that hold what this node holds, this node among them, and the largest group of others that
+// hold something else.
 type votes struct {
 	alike, otherwise []uint32
 	majority         int
@@ -174,7 +175,8 @@ func (n *Node) compareStates() {
 	}
 }
 
-// compareStatesNow compares the states at the newest index at which enough of the others were as well, or else any of them.
+// compareStatesNow compares the states at the newest index at which enough of the others were as well, or else any of
+// them.
 func (n *Node) compareStatesNow() {
 	said := n.heldBy(0)
 	var found votes

@@ -42,8 +42,9 @@ type Config struct {
 	Retain  func() uint64             // the first record that they want; nil: none that the log can do without
 	Failed  func(error)               // told when the log's disk has failed, or another node has this one's id: this member must be stopped
 	Check   func(record []byte) error // returns why a record cannot be applied by this version: it is not stored; nil: nothing is checked
-	// StepAside is told that a majority of the voters holds something else than this member: it must be stopped, and its state and log moved
-	// aside (Discard) before it is started again. Lost are the records in its log that the others lack. An error keeps it running.
+	// StepAside is told that a majority of the voters holds something else than this member: it must be stopped, and
+	// its state and log moved aside (Discard) before it is started again. Lost are the records in its log that the
+	// others lack. An error keeps it running.
 	StepAside func(why error, lost Lost) error
 	Seams
 
@@ -93,7 +94,8 @@ type Seams struct {
 type Handler interface {
 	// Forward takes an entry of another member into the log and returns what became of it.
 	Forward(ctx context.Context, from uint32, m wire.Forward) ([]byte, error)
-	// Changed is told on the leader of a change of members that it made, or handed over for, and which node asked for it.
+	// Changed is told on the leader of a change of members that it made, or handed over for, and which node asked for
+	// it.
 	Changed(ctx context.Context, from uint32, m wire.Membership)
 	// Peer answers a frame that is not consensus: OPLOG_PULL, a foreign OPLOG_PUSH, lists, status.
 	Peer(ctx context.Context, f wire.Frame) (wire.Frame, error)
@@ -103,10 +105,11 @@ type Handler interface {
 type StateMachine interface {
 	// Apply takes consecutive committed records and returns one result for each.
 	Apply(batch []Record) []any
-	// Sums are the hashes of the machine at the indexes that it has come to last, the oldest first. Members compare them.
+	// Sums are the hashes of the machine at the indexes that it has come to last, the oldest first. Members compare
+	// them.
 	Sums() []StateSum
-	// Applied is the last record whose effects the machine holds; those up to it are passed over by Apply. A crash may take
-	// some of them away again: the log keeps what a snapshot does not hold.
+	// Applied is the last record whose effects the machine holds; those up to it are passed over by Apply. A crash
+	// may take some of them away again: the log keeps what a snapshot does not hold.
 	Applied() (index, term uint64)
 	// Snapshot holds the state still; it is written while Apply goes on.
 	Snapshot() (Snapshot, error)

@@ -10,12 +10,13 @@ import (
 	"github.com/cairndb/cairn/raft/transport"
 )
 
-// The library confirms a leader by any answers to heartbeats, including those sent before it was asked: an answer given before a
-// hand-over and long under way would confirm a leader that has been replaced. So the leader asks the voters here, after the read
-// has come. A voter that says yes had not voted in a newer term by then; with a quorum of those no other member can have led.
+// The library confirms a leader by any answers to heartbeats, including those sent before it was asked: an answer
+// given before a hand-over and long under way would confirm a leader that has been replaced. So the leader asks the
+// voters here, after the read has come. A voter that says yes had not voted in a newer term by then; with a quorum of
+// those no other member can have led.
 
-// confirmations are rounds of asking the voters, one after the other. Reads that arrive during a round share the next one: an answer
-// counts for a read only when the question was sent after it.
+// confirmations are rounds of asking the voters, one after the other. Reads that arrive during a round share the next
+// one: an answer counts for a read only when the question was sent after it.
 type confirmations struct {
 	turn chan struct{} // holds a token while a round is under way
 	mu   sync.Mutex
@@ -65,7 +66,8 @@ func (n *Node) confirm(ctx context.Context, term uint64) error {
 	}
 }
 
-// followedBy asks these voters, of which this node may be one, whether they follow this node in a term; nil when a quorum of them does.
+// followedBy asks these voters, of which this node may be one, whether they follow this node in a term; nil when a
+// quorum of them does.
 func (n *Node) followedBy(voters []hraft.Server, term uint64) error {
 	follows := func(s hraft.Server) bool {
 		n.mu.Lock()
@@ -108,8 +110,8 @@ func (n *Node) quorum(voters []hraft.Server, ask func(hraft.Server) bool) bool {
 	return yes > len(voters)/2
 }
 
-// askWith asks one member whether it follows this node in a term, and whether its log has a record of a term unless the index is 0; it
-// returns where that log ends.
+// askWith asks one member whether it follows this node in a term, and whether its log has a record of a term unless
+// the index is 0; it returns where that log ends.
 func (n *Node) askWith(s hraft.Server, term, index, indexTerm uint64) (last uint64, ok bool) {
 	var resp hraft.AppendEntriesResponse
 	err := n.transport.Append(transport.ForAppend, s.ID, s.Address, &hraft.AppendEntriesRequest{Term: term, PrevLogEntry: index, PrevLogTerm: indexTerm}, &resp)

@@ -8,9 +8,9 @@ import (
 	hraft "github.com/hashicorp/raft"
 )
 
-// A follower's own commit index does not show how far behind it is: after a restart, or a minute without the leader, the index is
-// old. So every append and heartbeat carries the index up to which the leader has acknowledged records, and a follower measures
-// itself by that.
+// A follower's own commit index does not show how far behind it is: after a restart, or a minute without the leader,
+// the index is old. So every append and heartbeat carries the index up to which the leader has acknowledged records,
+// and a follower measures itself by that.
 
 // contact tracks this node's knowledge of acknowledged records.
 type contact struct {
@@ -21,8 +21,8 @@ type contact struct {
 	at           time.Time // when the leader said it last; zero for never
 }
 
-// acknowledged is, on a leader, the index up to which records are acknowledged; 0 on other nodes. A new leader knows it once the
-// barrier of its term is applied: its predecessor may have committed more than it said.
+// acknowledged is, on a leader, the index up to which records are acknowledged; 0 on other nodes. A new leader knows
+// it once the barrier of its term is applied: its predecessor may have committed more than it said.
 func (n *Node) acknowledged() uint64 {
 	if !n.IsLeader() {
 		return 0
@@ -30,8 +30,9 @@ func (n *Node) acknowledged() uint64 {
 	return n.logs.CapSynced(n.raft.CommitIndex())
 }
 
-// noteLeader notes the time and the acknowledged index in a message of a term's leader that was sent just now. A new contact begins with a
-// new term, and when the leader was silent for longer than its lease: it may have acknowledged any number of records meanwhile.
+// noteLeader notes the time and the acknowledged index in a message of a term's leader that was sent just now. A new
+// contact begins with a new term, and when the leader was silent for longer than its lease: it may have acknowledged
+// any number of records meanwhile.
 func (n *Node) noteLeader(term, acknowledged uint64, clock time.Time) {
 	if term < n.Term() {
 		return
@@ -56,11 +57,12 @@ func (n *Node) noteLeader(term, acknowledged uint64, clock time.Time) {
 	c.term, c.acknowledged, c.at = term, acknowledged, now
 }
 
-// mark is the moment at which this node answers, for its leader to give back: by a clock that goes on while the machine sleeps.
+// mark is the moment at which this node answers, for its leader to give back: by a clock that goes on while the
+// machine sleeps.
 func (n *Node) mark() uint64 { return uint64(n.clocks.elapsed().Microseconds()) }
 
-// fresh reports whether a message with this mark was sent within the last lease: after an answer of that age. Without it a message
-// that waited in a socket, while this node or its machine stood still, would pass for news of now.
+// fresh reports whether a message with this mark was sent within the last lease: after an answer of that age. Without
+// it a message that waited in a socket, while this node or its machine stood still, would pass for news of now.
 func (n *Node) fresh(heard uint64) bool {
 	now := n.mark()
 	return heard > 0 && heard <= now && now-heard <= uint64(n.lease().Microseconds())
@@ -72,7 +74,8 @@ func (n *Node) fresh(heard uint64) bool {
 // Election.
 func (n *Node) lease() time.Duration { return n.cfg.Election * 3 / 10 }
 
-// Acknowledged is the index up to which the leader has acknowledged records; known only while this node hears the leader.
+// Acknowledged is the index up to which the leader has acknowledged records; known only while this node hears the
+// leader.
 func (n *Node) Acknowledged() (index uint64, known bool) {
 	if index := n.acknowledged(); index > 0 {
 		return index, true
@@ -96,8 +99,9 @@ func (n *Node) Behind(have uint64) (lacks uint64, known bool) {
 	return index - have, true
 }
 
-// CaughtUp reports whether a node that has come to an index has everything that was acknowledged when it first heard its leader
-// after its start or a silence. A node that knows no leader keeps its last answer; an elected leader has all there is in its log.
+// CaughtUp reports whether a node that has come to an index has everything that was acknowledged when it first heard
+// its leader after its start or a silence. A node that knows no leader keeps its last answer; an elected leader has
+// all there is in its log.
 func (n *Node) CaughtUp(have uint64) bool {
 	id, _, led := n.Leader()
 	term, last := n.Term(), n.raft.LastIndex()
@@ -114,14 +118,15 @@ func (n *Node) CaughtUp(have uint64) bool {
 	return heard && n.reaches(have, needed)
 }
 
-// Whole reports whether a node that has come to an index has what its log held when it was opened, or what its leader had: a node that
-// was killed begins behind what it had applied. The log of a member that lost its state says nothing.
+// Whole reports whether a node that has come to an index has what its log held when it was opened, or what its leader
+// had: a node that was killed begins behind what it had applied. The log of a member that lost its state says
+// nothing.
 func (n *Node) Whole(have uint64) bool {
 	return !n.stateless() && n.reaches(have, n.lastAtOpen) || n.CaughtUp(have)
 }
 
-// reaches reports whether a state machine at one index has been given every record up to another that is meant for it: the library
-// keeps some records for itself.
+// reaches reports whether a state machine at one index has been given every record up to another that is meant for
+// it: the library keeps some records for itself.
 func (n *Node) reaches(have, index uint64) bool {
 	if have >= index {
 		return true
@@ -133,9 +138,9 @@ func (n *Node) reaches(have, index uint64) bool {
 	return err == nil && have >= given
 }
 
-// waitPeerAnswer returns when a peer has answered a heartbeat, when this node no longer leads, or when the peer is no longer a
-// member. After each failed append the library doubles its wait, up to ten seconds, whether or not the peer is back; a failure
-// reported only then costs no more than the first one.
+// waitPeerAnswer returns when a peer has answered a heartbeat, when this node no longer leads, or when the peer is no
+// longer a member. After each failed append the library doubles its wait, up to ten seconds, whether or not the peer
+// is back; a failure reported only then costs no more than the first one.
 func (n *Node) waitPeerAnswer(ctx context.Context, id uint32) {
 	for ctx.Err() == nil && n.raft.State() == hraft.Leader {
 		if _, member := n.find(id); !member {

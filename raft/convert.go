@@ -15,8 +15,8 @@ import (
 // copyBatch is the number of records stored at once.
 const copyBatch = 512
 
-// Convert copies the log, the vote and the snapshots of a member that does not run into an empty directory, encrypted as
-// into says. A directory without a log is copied as one.
+// Convert copies the log, the vote and the snapshots of a member that does not run into an empty directory, encrypted
+// as into says. A directory without a log is copied as one.
 func Convert(dir, to string, from, into *seal.Ring) (err error) {
 	if err := os.MkdirAll(to, 0o700); err != nil {
 		return err

@@ -73,8 +73,9 @@ func (n *Node) snapshotAndCut() error {
 	return errors.Join(err, n.limitTrailing())
 }
 
-// limitTrailing tells the library how many records it may leave in the log before a snapshot: as many as are configured, and no more than
-// the bytes that a start should read. The library counts records only, and one may be an import of megabytes.
+// limitTrailing tells the library how many records it may leave in the log before a snapshot: as many as are
+// configured, and no more than the bytes that a start should read. The library counts records only, and one may be an
+// import of megabytes.
 func (n *Node) limitTrailing() error {
 	c := n.raft.ReloadableConfig()
 	c.TrailingLogs = max(min(n.trailing.Load(), n.logs.NewestWithin(n.cfg.TrailingBytes)), 1)

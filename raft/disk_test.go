@@ -16,8 +16,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// A meter is a disk whose steps are watched, and fail when fails says so: "write" into a file of the log, "create" of one and "fill"
-// before it has its name, "rename", "cut" for the renaming of a segment, "remove", "sync".
+// A meter is a disk whose steps are watched, and fail when fails says so: "write" into a file of the log, "create" of
+// one and "fill" before it has its name, "rename", "cut" for the renaming of a segment, "remove", "sync".
 type meter struct {
 	logstore.OS
 	mu     sync.Mutex
@@ -150,7 +150,8 @@ func TestADiskThatFailsAtTheStart(t *testing.T) {
 	}
 }
 
-// TestAChangeOfMembersEndsWithItsContext: the followers answer, and have no room for the record that changes the members.
+// TestAChangeOfMembersEndsWithItsContext: the followers answer, and have no room for the record that changes the
+// members.
 func TestAChangeOfMembersEndsWithItsContext(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -184,8 +185,8 @@ func TestAChangeOfMembersEndsWithItsContext(t *testing.T) {
 	c.wait("the change to be made after all", func() bool { _, member := l.find(other); return !member })
 }
 
-// TestAMemberWithoutDescriptors: a process that may open no file cannot write what it does for itself from time to time. Its disk has not
-// failed, and it goes on as soon as it may.
+// TestAMemberWithoutDescriptors: a process that may open no file cannot write what it does for itself from time to
+// time. Its disk has not failed, and it goes on as soon as it may.
 func TestAMemberWithoutDescriptors(t *testing.T) {
 	t.Parallel()
 	m := &meter{}

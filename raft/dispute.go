@@ -12,13 +12,15 @@ import (
 	"time"
 )
 
-// A record that is applied anywhere is in the log of every later leader. A request that says otherwise comes from a member that is wrong,
-// or reaches one, and it does not show which. So this node refuses it and changes nothing: one peer's word takes no vote, no state and no
-// log. Then it asks the other voters what they hold (compare.go). Where a majority of all voters holds something else,
-// this node is wrong: it steps aside. Where a majority holds what this node holds, the peer is wrong.
+// A record that is applied anywhere is in the log of every later leader. A request that says otherwise comes from a
+// member that is wrong, or reaches one, and it does not show which. So this node refuses it and changes nothing: one
+// peer's word takes no vote, no state and no log. Then it asks the other voters what they hold (compare.go). Where a
+// majority of all voters holds something else, this node is wrong: it steps aside. Where a majority holds what this
+// node holds, the peer is wrong.
 //
-// A leader that is refused again and again could lead for ever and have nothing committed: its heartbeats would still be answered. So after
-// some refusals this node neither follows that peer nor votes for it for a while, and the others elect another.
+// A leader that is refused again and again could lead for ever and have nothing committed: its heartbeats would still
+// be answered. So after some refusals this node neither follows that peer nor votes for it for a while, and the
+// others elect another.
 
 // A Dispute is a message of a peer that this node rejected.
 type Dispute struct {
@@ -91,7 +93,8 @@ func (n *Node) disbelieve(d Dispute) {
 	}
 }
 
-// logsFirst reports whether this is the first time that something is logged about a peer: it may send the same again and again.
+// logsFirst reports whether this is the first time that something is logged about a peer: it may send the same again
+// and again.
 func (n *Node) logsFirst(peer uint32, what string) bool {
 	d := &n.disputes
 	d.mu.Lock()

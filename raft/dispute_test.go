@@ -140,8 +140,8 @@ func TestTheOthersDecide(t *testing.T) {
 	}
 }
 
-// TestALeaderWhoseMemoryIsWrong: a bit of a record changes in a leader's memory before the others have it. They do not store what they
-// cannot decode, elect another, and the leader takes its records.
+// TestALeaderWhoseMemoryIsWrong: a bit of a record changes in a leader's memory before the others have it. They do
+// not store what they cannot decode, elect another, and the leader takes its records.
 func TestALeaderWhoseMemoryIsWrong(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -236,7 +236,8 @@ func TestAMemberThatAMajorityContradictsStepsAside(t *testing.T) {
 	}
 }
 
-// TestOnePeerMovesNoMember: of a member's three voters one answers, and contradicts it. It takes nothing from that one, says so, and stays.
+// TestOnePeerMovesNoMember: of a member's three voters one answers, and contradicts it. It takes nothing from that
+// one, says so, and stays.
 func TestOnePeerMovesNoMember(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -253,8 +254,9 @@ func TestOnePeerMovesNoMember(t *testing.T) {
 	}
 }
 
-// TestAnotherRecordOfTheSameTerm: a member has another record than all others where index and term are the same, which the library
-// never looks at. The hash of the states shows it, and only the member that a majority contradicts steps aside.
+// TestAnotherRecordOfTheSameTerm: a member has another record than all others where index and term are the same,
+// which the library never looks at. The hash of the states shows it, and only the member that a majority contradicts
+// steps aside.
 func TestAnotherRecordOfTheSameTerm(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -289,7 +291,8 @@ func TestAnotherRecordOfTheSameTerm(t *testing.T) {
 	}
 }
 
-// TestALinearizableReadBehindTheState: a leader says that it has committed less than is applied here. The read fails, and the member stays.
+// TestALinearizableReadBehindTheState: a leader says that it has committed less than is applied here. The read fails,
+// and the member stays.
 func TestALinearizableReadBehindTheState(t *testing.T) {
 	t.Parallel()
 	c := startCalm(t, 3)
@@ -311,7 +314,8 @@ func TestALinearizableReadBehindTheState(t *testing.T) {
 	}
 }
 
-// TestAWrongWordTakesNoVote: a peer says that a member acknowledged a record that it lacks. Without the member's receipt it keeps its vote.
+// TestAWrongWordTakesNoVote: a peer says that a member acknowledged a record that it lacks. Without the member's
+// receipt it keeps its vote.
 func TestAWrongWordTakesNoVote(t *testing.T) {
 	t.Parallel()
 	c := startSteady(t, 3)

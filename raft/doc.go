@@ -1,6 +1,7 @@
-// Package raft is consensus: hashicorp/raft assembled, and the peer port on which it travels inside the cluster opcodes. It carries
-// opaque records: it never decodes an entry and knows no client or right. Only node opens a Node;
-// cmd uses the functions for stopped nodes (FoundAlone, Members, LogExtent, Recover, Records, Convert, AcceptLoss, Discard).
+// Package raft is consensus: hashicorp/raft assembled, and the peer port on which it travels inside the cluster
+// opcodes. It carries opaque records: it never decodes an entry and knows no client or right. Only node opens a Node;
+// cmd uses the functions for stopped nodes (FoundAlone, Members, LogExtent, Recover, Records, Convert, AcceptLoss,
+// Discard).
 //
 //	hashicorp/raft call                frame              answer
 //	AppendEntries with entries         0xC4 OPLOG_PUSH    0xC5 OPLOG_PUSH_OK
@@ -20,6 +21,6 @@
 // state answers none before its vote was taken away (see amnesia.go). A message without the map comes from a foreign
 // peer: it is answered, and changes nothing.
 //
-// A Node is opened once and closed once; its other methods may be called from any goroutine. The library's apply task alone calls the
-// state machine, one call at a time. No lock is held over reads and writes of connections or files.
+// A Node is opened once and closed once; its other methods may be called from any goroutine. The library's apply task
+// alone calls the state machine, one call at a time. No lock is held over reads and writes of connections or files.
 package raft

@@ -46,8 +46,8 @@ func (c *cluster) refused(candidate, voter int) {
 	}
 }
 
-// TestAnEmptyHomeGivesNoVote: what was acknowledged by a leader and members whose homes were emptied afterwards is lost when one
-// that was away is elected by those. It is there when the leader is back.
+// TestAnEmptyHomeGivesNoVote: what was acknowledged by a leader and members whose homes were emptied afterwards is
+// lost when one that was away is elected by those. It is there when the leader is back.
 func TestAnEmptyHomeGivesNoVote(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -100,8 +100,8 @@ func TestAnEmptyHomeGivesNoVote(t *testing.T) {
 	}
 }
 
-// TestTwoEmptyHomesOfThreeElectNoLeader: the one that has state neither leads nor lets the others found a cluster beside it; told
-// that the others are given up, it leads, and they are brought up to date.
+// TestTwoEmptyHomesOfThreeElectNoLeader: the one that has state neither leads nor lets the others found a cluster
+// beside it; told that the others are given up, it leads, and they are brought up to date.
 func TestTwoEmptyHomesOfThreeElectNoLeader(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -138,7 +138,8 @@ func TestTwoEmptyHomesOfThreeElectNoLeader(t *testing.T) {
 	}
 }
 
-// TestAFoundingThatBrokeOffIsCompleted: some of the founding members have the configuration and the founder ended before it had.
+// TestAFoundingThatBrokeOffIsCompleted: some of the founding members have the configuration and the founder ended
+// before it had.
 func TestAFoundingThatBrokeOffIsCompleted(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

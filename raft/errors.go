@@ -16,7 +16,8 @@ var (
 	ErrRefused        = errors.New("refused")
 )
 
-// meaning maps the library's errors to ours: either the record certainly did not enter the log, or its outcome is unknown.
+// meaning maps the library's errors to ours: either the record certainly did not enter the log, or its outcome is
+// unknown.
 func meaning(err error) error {
 	switch {
 	case err == nil:

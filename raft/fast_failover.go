@@ -15,15 +15,17 @@ import (
 	"github.com/cairndb/cairn/raft/transport"
 )
 
-// A leader whose process has ended is replaced at once. The timeouts are for a silent leader, which may be slow, far away or gone,
-// so they are long. The end of a process is visible sooner: its system closes its connections and refuses new ones. A follower that
-// sees both asks the others for pre-votes; they grant them although they know a leader, if they see the same and their logs do not
-// reach farther. With a quorum of those it stands for election, as after TimeoutNow.
+// A leader whose process has ended is replaced at once. The timeouts are for a silent leader, which may be slow, far
+// away or gone, so they are long. The end of a process is visible sooner: its system closes its connections and
+// refuses new ones. A follower that sees both asks the others for pre-votes; they grant them although they know a
+// leader, if they see the same and their logs do not reach farther. With a quorum of those it stands for election, as
+// after TimeoutNow.
 //
-// So a follower that alone is cut off from a living leader changes nothing. Where the system says nothing (a machine without power,
-// a network that drops packets), the timeouts decide.
+// So a follower that alone is cut off from a living leader changes nothing. Where the system says nothing (a machine
+// without power, a network that drops packets), the timeouts decide.
 
-// Followers keep out of each other's way: each waits by its rank among them, before the first attempt and between any two.
+// Followers keep out of each other's way: each waits by its rank among them, before the first attempt and between any
+// two.
 const (
 	confirmEnded = 500 * time.Millisecond // an ending process closes its sockets one after the other
 	rankDelay    = 100 * time.Millisecond // per rank, before the first attempt
@@ -141,15 +143,15 @@ func (n *Node) campaign() {
 	_ = n.transport.Offer(n.ctx, r) // refused when the node stops
 }
 
-// leaderEnded reports whether the leader this node knows is one whose process has ended. The library gives no pre-vote while it
-// knows a leader, so this node answers in its place.
+// leaderEnded reports whether the leader this node knows is one whose process has ended. The library gives no
+// pre-vote while it knows a leader, so this node answers in its place.
 func (n *Node) leaderEnded() bool {
 	leader, _, known := n.Leader()
 	return known && leader == n.endedLeader.Load()
 }
 
-// promise answers a voter that asks whether it would have this node's vote. A candidate has no vote left, though a slow disk may
-// keep it from storing the new term for a while.
+// promise answers a voter that asks whether it would have this node's vote. A candidate has no vote left, though a
+// slow disk may keep it from storing the new term for a while.
 func (n *Node) promise(term, lastIndex, lastTerm uint64) bool {
 	yes := n.raft.State() == hraft.Follower && term > n.Term() && !(recovery.Place{Term: lastTerm, Index: lastIndex}).Before(n.end())
 	if yes {

@@ -81,7 +81,8 @@ func TestADeadLeaderIsReplacedAtOnce(t *testing.T) {
 	})
 }
 
-// TestAnyOfTheLeadersConnectionsTells: a follower that has come back is sent records for a while before it hears a heartbeat.
+// TestAnyOfTheLeadersConnectionsTells: a follower that has come back is sent records for a while before it hears a
+// heartbeat.
 func TestAnyOfTheLeadersConnectionsTells(t *testing.T) {
 	t.Parallel()
 	c := startSlow(t, usual)
@@ -136,7 +137,8 @@ func TestWhoIsBehindIsNotWanted(t *testing.T) {
 	}
 }
 
-// TestAFollowerCutOffAloneReplacesNoLeader: a follower that alone is refused by its leader's system replaces no leader, and the term stays.
+// TestAFollowerCutOffAloneReplacesNoLeader: a follower that alone is refused by its leader's system replaces no
+// leader, and the term stays.
 func TestAFollowerCutOffAloneReplacesNoLeader(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

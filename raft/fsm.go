@@ -91,8 +91,8 @@ func (f *fsm) Restore(r io.ReadCloser) error {
 
 var errAbandoned = errors.New("the state was replaced meanwhile")
 
-// pendingSnapshot is a snapshot that was taken and not yet written. mu orders its three ends: written, released by the library,
-// abandoned by Restore.
+// pendingSnapshot is a snapshot that was taken and not yet written. mu orders its three ends: written, released by
+// the library, abandoned by Restore.
 type pendingSnapshot struct {
 	Snapshot
 	before func() error // its writing; nil for nothing to do
@@ -119,8 +119,8 @@ func (h *pendingSnapshot) abandon() {
 	}
 }
 
-// Persist implements hraft.FSMSnapshot. The library cuts the log before it releases the snapshot, which may take a slow disk
-// long, and a state that is to be replaced waits for the release.
+// Persist implements hraft.FSMSnapshot. The library cuts the log before it releases the snapshot, which may take a
+// slow disk long, and a state that is to be replaced waits for the release.
 func (h *pendingSnapshot) Persist(sink hraft.SnapshotSink) error {
 	h.mu.Lock()
 	h.begun = !h.gone

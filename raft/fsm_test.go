@@ -36,8 +36,8 @@ type opening struct {
 
 func (o *opening) Release() { o.done() }
 
-// TestASnapshotThatWaitsHoldsNoRestore: between taking a snapshot and writing it the library asks its main task for the members, and
-// that task may be waiting for the restore of another snapshot.
+// TestASnapshotThatWaitsHoldsNoRestore: between taking a snapshot and writing it the library asks its main task for
+// the members, and that task may be waiting for the restore of another snapshot.
 func TestASnapshotThatWaitsHoldsNoRestore(t *testing.T) {
 	t.Parallel()
 	f := &fsm{sm: &waiting{}}
@@ -77,7 +77,8 @@ func (s *slow) Apply(batch []Record) []any {
 	return s.list.Apply(batch)
 }
 
-// TestCloseAnswersWhatIsCommitted: what waits behind a record whose disk is slow is applied and answered, however long that takes.
+// TestCloseAnswersWhatIsCommitted: what waits behind a record whose disk is slow is applied and answered, however
+// long that takes.
 func TestCloseAnswersWhatIsCommitted(t *testing.T) {
 	t.Parallel()
 	sm := &slow{first: make(chan struct{}), gate: make(chan struct{})}

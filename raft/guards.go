@@ -13,9 +13,9 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// A change of members is refused when the cluster could not go on after it, or when the node it is about is not the one it is
-// said to be. The operator may force a change that is refused for the first reason, and one whose node cannot prove
-// itself because its home is gone.
+// A change of members is refused when the cluster could not go on after it, or when the node it is about is not the
+// one it is said to be. The operator may force a change that is refused for the first reason, and one whose node
+// cannot prove itself because its home is gone.
 
 // errIdentity refuses a node for good that says it is another: it stops.
 var errIdentity = errors.New("its id belongs to another node")
@@ -44,8 +44,8 @@ func (n *Node) votersWithout(id uint32) []hraft.Server {
 // identifyTimeout bounds identify.
 const identifyTimeout = 3 * time.Second
 
-// identify returns the id of the node that answers at an address, and the key with which it proves that this address is its own; empty when
-// it proves nothing.
+// identify returns the id of the node that answers at an address, and the key with which it proves that this address
+// is its own; empty when it proves nothing.
 func (n *Node) identify(addr string) (id uint32, key string, err error) {
 	h, err := n.probe(addr, identifyTimeout)
 	if r := h.Raft; r != nil && r.Addr == addr {
@@ -68,9 +68,9 @@ func (n *Node) identifyNewcomer(m wire.Membership) (key string, err error) {
 	return key, nil
 }
 
-// mayMove refuses a new address for a member while a node answers with the member's id at the old one. The node at the new address
-// must show the member's key; without it the member must have been silent and the operator must use --force because its home is
-// gone.
+// mayMove refuses a new address for a member while a node answers with the member's id at the old one. The node at
+// the new address must show the member's key; without it the member must have been silent and the operator must use
+// --force because its home is gone.
 func (n *Node) mayMove(s hraft.Server, m wire.Membership, key string) error {
 	namesake := func(format string, args ...any) error {
 		return fmt.Errorf("%w: %w: node %d belongs to %s, and %s", ErrRefused, errIdentity, m.NodeID, s.Address, fmt.Sprintf(format, args...))
@@ -100,7 +100,8 @@ func (n *Node) mayMove(s hraft.Server, m wire.Membership, key string) error {
 // caughtUp is the most records that a member may lack when it gets a vote: one batch.
 const caughtUp = 512
 
-// mayVote refuses a vote to a member that does not answer this leader, or that lacks much of the log; it gets the vote later then.
+// mayVote refuses a vote to a member that does not answer this leader, or that lacks much of the log; it gets the
+// vote later then.
 func (n *Node) mayVote(s hraft.Server, m wire.Membership) (later bool, err error) {
 	if m.Force {
 		return false, nil
@@ -113,9 +114,9 @@ func (n *Node) mayVote(s hraft.Server, m wire.Membership) (later bool, err error
 	return !whole, err
 }
 
-// hasLog reports whether a member whose log ends at a record has this leader's log up to there, all of it but a batch, and with it
-// the record that made it a member. A vote for one that has not could leave the leader without a majority, and the member has
-// nothing to vote with: in a cluster of two, none would lead again.
+// hasLog reports whether a member whose log ends at a record has this leader's log up to there, all of it but a
+// batch, and with it the record that made it a member. A vote for one that has not could leave the leader without a
+// majority, and the member has nothing to vote with: in a cluster of two, none would lead again.
 func (n *Node) hasLog(s hraft.Server, last uint64) (bool, error) {
 	members := n.raft.GetConfiguration()
 	if err := members.Error(); err != nil {

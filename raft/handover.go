@@ -34,8 +34,8 @@ func (n *Node) successor() (hraft.Server, bool) {
 	return n.longestLog(func(uint32) bool { return true })
 }
 
-// longestLog is the other voter, of those that may be chosen, whose log reaches farthest as far as this leader knows; of several,
-// the one that answered last.
+// longestLog is the other voter, of those that may be chosen, whose log reaches farthest as far as this leader knows;
+// of several, the one that answered last.
 func (n *Node) longestLog(may func(id uint32) bool) (to hraft.Server, ok bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -55,9 +55,9 @@ func (n *Node) longestLog(may func(id uint32) bool) (to hraft.Server, ok bool) {
 	return to, ok
 }
 
-// transferTo hands leadership over and waits for the outcome. The library first has the member take the records that it lacks. If
-// that takes too long, the library gives up but leaves its wait behind: a second hand-over to that member in the same term would
-// wait behind the first and refuse all records meanwhile, so it is refused here.
+// transferTo hands leadership over and waits for the outcome. The library first has the member take the records that
+// it lacks. If that takes too long, the library gives up but leaves its wait behind: a second hand-over to that
+// member in the same term would wait behind the first and refuse all records meanwhile, so it is refused here.
 func (n *Node) transferTo(ctx context.Context, s hraft.Server) error {
 	id, term := transport.NodeID(s.ID), n.Term()
 	n.mu.Lock()

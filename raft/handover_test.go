@@ -9,8 +9,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestNoSecondHandOverToAMemberThatIsBehind: one that failed leaves the library waiting for the member. Others may lead, and
-// so may the member when it has caught up.
+// TestNoSecondHandOverToAMemberThatIsBehind: one that failed leaves the library waiting for the member. Others may
+// lead, and so may the member when it has caught up.
 func TestNoSecondHandOverToAMemberThatIsBehind(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -16,7 +16,8 @@ func newLogger(to *slog.Logger) hclog.Logger {
 
 type sink struct{ to *slog.Logger }
 
-// levels: the library's own notion of what matters is a level louder than an operator's. Lines of other levels are dropped.
+// levels: the library's own notion of what matters is a level louder than an operator's. Lines of other levels are
+// dropped.
 var levels = map[hclog.Level]slog.Level{hclog.Info: slog.LevelDebug, hclog.Warn: slog.LevelInfo, hclog.Error: slog.LevelWarn}
 
 // ofAbsence are the lines that come several times a second while a member is away: noteReach says once that it is.

@@ -6,11 +6,12 @@ import (
 	"github.com/cairndb/cairn/raft/transport"
 )
 
-// A leader that hears nothing from a quorum steps down, so followers must answer heartbeats even while the library's main task
-// waits for the disk. The library would do that in the tasks that receive them, and those may move it to a newer term: a leader
-// about to take a record would then store it under the new term, in which another member leads. Two different records would have
-// the same index and term, which Raft cannot tell apart. So only the main task moves the library here: a heartbeat that changes
-// nothing is answered at once and passed to the main task later; any other waits for the main task.
+// A leader that hears nothing from a quorum steps down, so followers must answer heartbeats even while the library's
+// main task waits for the disk. The library would do that in the tasks that receive them, and those may move it to a
+// newer term: a leader about to take a record would then store it under the new term, in which another member leads.
+// Two different records would have the same index and term, which Raft cannot tell apart. So only the main task moves
+// the library here: a heartbeat that changes nothing is answered at once and passed to the main task later; any other
+// waits for the main task.
 
 // answerHeartbeat answers a heartbeat of the leader that this node already follows; nil for any other request. It reads
 // the term last: terms never go back, so this node had promised nothing to a newer one when the heartbeat came.
@@ -32,7 +33,8 @@ func (n *Node) answerHeartbeat(a *hraft.AppendEntriesRequest) *hraft.AppendEntri
 	return &hraft.AppendEntriesResponse{Term: a.Term, LastLog: last, Success: true}
 }
 
-// passOnHeartbeats is the task that tells the library of heartbeats answered here. The library ignores one of an older term by then.
+// passOnHeartbeats is the task that tells the library of heartbeats answered here. The library ignores one of an
+// older term by then.
 func (n *Node) passOnHeartbeats() {
 	for {
 		select {

@@ -15,7 +15,8 @@ func from(n *Node, peer uint32) *inbound {
 	return &inbound{Inbound: &transport.Inbound{Peer: wire.ClusterHello{NodeID: peer, Raft: &wire.RaftHello{}}}, n: n}
 }
 
-// TestADeposedLeaderWritesNothingInTheNewTerm: it hears of its successor while it waits for something to write, and that comes.
+// TestADeposedLeaderWritesNothingInTheNewTerm: it hears of its successor while it waits for something to write, and
+// that comes.
 func TestADeposedLeaderWritesNothingInTheNewTerm(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -75,8 +76,9 @@ func TestHeartbeatsDoNotWaitForTheDisk(t *testing.T) {
 	}
 }
 
-// TestAMessageThatWaitedIsNoNews: a follower that stood still finds messages of before in its sockets. What they say of the leader's
-// records is of that time, so it counts only when the leader had an answer of the follower's last lease when it sent it.
+// TestAMessageThatWaitedIsNoNews: a follower that stood still finds messages of before in its sockets. What they say
+// of the leader's records is of that time, so it counts only when the leader had an answer of the follower's last
+// lease when it sent it.
 func TestAMessageThatWaitedIsNoNews(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -13,9 +13,9 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// member reports whether a Raft message of this connection's peer counts: its sender must be the node that said hello, and a member
-// of the current configuration, unless this node has no configuration yet. This is the trust boundary between knowing the secret and
-// taking part.
+// member reports whether a Raft message of this connection's peer counts: its sender must be the node that said
+// hello, and a member of the current configuration, unless this node has no configuration yet. This is the trust
+// boundary between knowing the secret and taking part.
 func (c *inbound) member(sender uint32) bool {
 	if sender != c.Peer.NodeID || sender == c.n.cfg.NodeID || c.Peer.Raft == nil {
 		return false
@@ -24,13 +24,14 @@ func (c *inbound) member(sender uint32) bool {
 	return known || !c.n.hasConfiguration()
 }
 
-// unpack decodes a frame. Large ones take turns, because a peer that knows the secret may send many at once on many connections.
+// unpack decodes a frame. Large ones take turns, because a peer that knows the secret may send many at once on many
+// connections.
 func (c *inbound) unpack(ctx context.Context, f wire.Frame, m wire.Message) error {
 	return c.n.largeFrames.Decode(ctx, wire.PlainSize(f, wire.MaxPlainPeer), func() error { return wire.Unpack(f, m, wire.MaxPlainPeer) })
 }
 
-// mayLead reports whether requests of a leader or candidate count. A member that was away may not know a leader that joined
-// meanwhile, and only that leader's records say so: any node of the same cluster id may lead.
+// mayLead reports whether requests of a leader or candidate count. A member that was away may not know a leader that
+// joined meanwhile, and only that leader's records say so: any node of the same cluster id may lead.
 func (c *inbound) mayLead(sender uint32) bool {
 	if c.member(sender) {
 		return true
@@ -87,13 +88,13 @@ func (c *inbound) append(ctx context.Context, a *wire.RaftAppend) (*wire.RaftApp
 	return reply, nil
 }
 
-// limitCommit makes a request claim no more than is proven. Only records in the request, or before it, are known to be the leader's;
-// the library would also commit later records of this log, which may be another leader's.
+// limitCommit makes a request claim no more than is proven. Only records in the request, or before it, are known to
+// be the leader's; the library would also commit later records of this log, which may be another leader's.
 //
-// Every record applied anywhere is the leader's too. So when a request begins before the last applied record, and the record to
-// compare with is gone or was replaced by a snapshot that ends among records of a deposed leader, the request is moved to begin
-// behind the last applied one. The library would refuse it, and be sent a snapshot that it does not need, again and again. It
-// compares nothing with record 0.
+// Every record applied anywhere is the leader's too. So when a request begins before the last applied record, and the
+// record to compare with is gone or was replaced by a snapshot that ends among records of a deposed leader, the
+// request is moved to begin behind the last applied one. The library would refuse it, and be sent a snapshot that it
+// does not need, again and again. It compares nothing with record 0.
 func (n *Node) limitCommit(req *hraft.AppendEntriesRequest) {
 	known := req.PrevLogEntry
 	if applied := n.raft.AppliedIndex(); known > 0 && known <= applied && req.Term >= n.Term() && !n.agrees(known, req.PrevLogTerm) {
@@ -242,9 +243,9 @@ func (c *inbound) snapshot(ctx context.Context, f wire.Frame, m *wire.SnapshotBe
 	return c.Reply(f, wire.OpSnapshotOK, &wire.SnapshotOK{Term: r.Term, Success: r.Success || old})
 }
 
-// skipIfApplied is the body of a snapshot that stops when this member has applied all of it: a snapshot may be long under way, or
-// its sender may not know how far this member is. The library would go back to it, and then need records that are gone. Read runs in
-// the goroutine that alone moves the applied index, so its answer stays true.
+// skipIfApplied is the body of a snapshot that stops when this member has applied all of it: a snapshot may be long
+// under way, or its sender may not know how far this member is. The library would go back to it, and then need
+// records that are gone. Read runs in the goroutine that alone moves the applied index, so its answer stays true.
 type skipIfApplied struct {
 	r     io.Reader
 	n     *Node
@@ -326,8 +327,8 @@ func (c *inbound) membership(ctx context.Context, f wire.Frame, m *wire.Membersh
 	return c.Reply(f, wire.OpMembershipOK, &ok)
 }
 
-// passOn asks the leader to take in the node that asks: the leader may be none of the peers that the node was configured with.
-// A request that was passed on comes from another node than it is about, and is not passed on again.
+// passOn asks the leader to take in the node that asks: the leader may be none of the peers that the node was
+// configured with. A request that was passed on comes from another node than it is about, and is not passed on again.
 func (c *inbound) passOn(ctx context.Context, f wire.Frame, m wire.Membership) error {
 	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()

@@ -8,8 +8,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestAFollowerTakesMoreThanAFrame: a follower that was away while more was written than a frame holds catches up, and takes
-// as much at once while it follows.
+// TestAFollowerTakesMoreThanAFrame: a follower that was away while more was written than a frame holds catches up,
+// and takes as much at once while it follows.
 func TestAFollowerTakesMoreThanAFrame(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -70,8 +70,8 @@ func TestALateHandOverDeposesNoLeader(t *testing.T) {
 	}
 }
 
-// TestRecordsBehindTheLog: a leader that has lost track of a member sends what it has had for long, and the record before is
-// in its log no more.
+// TestRecordsBehindTheLog: a leader that has lost track of a member sends what it has had for long, and the record
+// before is in its log no more.
 func TestRecordsBehindTheLog(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -118,7 +118,8 @@ func TestRecordsBehindTheLog(t *testing.T) {
 	c.wait("the follower to go on", has)
 }
 
-// TestADeposedLeaderIsNotConfirmed: voters that follow another leader say so when they are asked, whatever they said before.
+// TestADeposedLeaderIsNotConfirmed: voters that follow another leader say so when they are asked, whatever they said
+// before.
 func TestADeposedLeaderIsNotConfirmed(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -31,8 +31,9 @@ type storage struct {
 // logDir is the directory, in a member's directory, of the log, the term and the vote.
 func logDir(dir string) string { return filepath.Join(dir, "log") }
 
-// openLog opens the log and the vote. A damaged one is moved aside, kept and named, and the node goes on with an empty one: the
-// leader brings it up to date (see rejoin). A node that is alone makes a new one of what its files still prove (see salvage).
+// openLog opens the log and the vote. A damaged one is moved aside, kept and named, and the node goes on with an
+// empty one: the leader brings it up to date (see rejoin). A node that is alone makes a new one of what its files
+// still prove (see salvage).
 func (n *Node) openLog() error {
 	path := logDir(n.cfg.Dir)
 	if err := recovery.FinishSalvage(n.cfg.Dir, path); err != nil {
@@ -90,8 +91,8 @@ func (n *Node) replaceLog(path string, covered uint64, why error) error {
 	return n.openStore(path, covered)
 }
 
-// openStore opens a log, which is read once by that: the library panics on a record that it cannot read. Term and vote are beside it.
-// Up to covered, a snapshot stands for what is not there.
+// openStore opens a log, which is read once by that: the library panics on a record that it cannot read. Term and
+// vote are beside it. Up to covered, a snapshot stands for what is not there.
 func (n *Node) openStore(path string, covered uint64) (err error) {
 	n.votes = nil
 	if n.logs, err = logstore.Open(path, n.storeOptions()); err == nil {
@@ -135,8 +136,8 @@ func (n *Node) lostKept(err error) {
 	n.damaged.Found(damage.File{Kind: damage.Log, Path: damage.PathOf(err, logDir(n.cfg.Dir)), Healed: true})
 }
 
-// Damaged are the files in which this member found damage since it started, and goes on: segments of records that the log kept for its
-// readers, and snapshots. A damaged record of the log itself, or a damaged vote, stops it.
+// Damaged are the files in which this member found damage since it started, and goes on: segments of records that the
+// log kept for its readers, and snapshots. A damaged record of the log itself, or a damaged vote, stops it.
 func (n *Node) Damaged() *damage.Files { return n.damaged }
 
 // leads says whether the library stores records as a leader, in the task that stores them.

@@ -64,8 +64,8 @@ func TestAMemberStopsAtARecordThatHasChanged(t *testing.T) {
 	c.wait("the member to be whole again", func() bool { return c.nodes[at].HasState() && slices.Equal(c.sms[at].items(), want) })
 }
 
-// TestWhatIsErasedLeavesTheLogsFiles while the node runs: what is before a purge is in no segment any more, not even in the one in
-// which the log then begins.
+// TestWhatIsErasedLeavesTheLogsFiles while the node runs: what is before a purge is in no segment any more, not even
+// in the one in which the log then begins.
 func TestWhatIsErasedLeavesTheLogsFiles(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)

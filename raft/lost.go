@@ -30,7 +30,8 @@ func (l Lost) Count() uint64 {
 	return l.Acknowledged - l.First + 1
 }
 
-// lostFrom finds the records that the others lack: those from the first that differs on. They have another record at an index.
+// lostFrom finds the records that the others lack: those from the first that differs on. They have another record at
+// an index.
 func (n *Node) lostFrom(index uint64) Lost {
 	same := uint64(0)
 	for index-same > 1 && n.ctx.Err() == nil { // two logs are equal up to some record, and not behind it

@@ -49,8 +49,8 @@ func (n *Node) change(ctx context.Context, from uint32, m wire.Membership) (wire
 
 const changeTimeout = 10 * time.Second
 
-// agreedOn waits until a majority has stored a change of members. A change that a majority answers but does not store would be
-// waited for as long as the leader leads: after changeTimeout its outcome is unknown.
+// agreedOn waits until a majority has stored a change of members. A change that a majority answers but does not store
+// would be waited for as long as the leader leads: after changeTimeout its outcome is unknown.
 func (n *Node) agreedOn(ctx context.Context, f hraft.Future) error {
 	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()
@@ -117,7 +117,8 @@ func (n *Node) setPromotion(id uint32, voter bool) {
 	n.peer(id).promote = voter
 }
 
-// promote is the task that gives members that joined as voters their vote, once they are within one batch of the leader's log.
+// promote is the task that gives members that joined as voters their vote, once they are within one batch of the
+// leader's log.
 func (n *Node) promote() {
 	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()
@@ -148,8 +149,8 @@ func (n *Node) promote() {
 	}
 }
 
-// correctOwn has a leader correct its own address in the configuration when it listens elsewhere. Only a leader can: other members
-// are dialed by the leader and prove their address (see join).
+// correctOwn has a leader correct its own address in the configuration when it listens elsewhere. Only a leader can:
+// other members are dialed by the leader and prove their address (see join).
 func (n *Node) correctOwn() {
 	self, ok := n.find(n.cfg.NodeID)
 	if !ok || !n.listens() || string(self.Address) == n.cfg.Advertise || self.Suffrage != hraft.Voter {

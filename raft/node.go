@@ -21,8 +21,8 @@ import (
 	"github.com/cairndb/cairn/wire/large"
 )
 
-// Node is one member's part in consensus. The embedded structs group fields by the file that owns them. members, contact, clocks,
-// rounds and acks have a lock each; no two of them are held together, and none over I/O.
+// Node is one member's part in consensus. The embedded structs group fields by the file that owns them. members,
+// contact, clocks, rounds and acks have a lock each; no two of them are held together, and none over I/O.
 type Node struct {
 	cfg       Config
 	log       *slog.Logger
@@ -226,7 +226,8 @@ func (n *Node) library() *hraft.Config {
 	c.CommitTimeout = min(20*time.Millisecond, n.cfg.Heartbeat/2) // how long a follower may not know that a record is committed
 	// the library counts records and not bytes, and so many are in memory at once, for each follower and for applying
 	c.MaxAppendEntries = 64
-	// A record that still waits in a buffered queue at Shutdown is never answered; the leader batches what waits either way.
+	// A record that still waits in a buffered queue at Shutdown is never answered; the leader batches what waits
+	// either way.
 	c.BatchApplyCh = false
 	c.SnapshotThreshold = n.cfg.SnapshotThreshold
 	c.SnapshotInterval = n.cfg.SnapshotInterval
@@ -239,8 +240,8 @@ func (n *Node) library() *hraft.Config {
 	return c
 }
 
-// holds reports whether the state has every record up to an index that is meant for it. The library labels a snapshot with the last
-// record it has seen, which may be one of its own.
+// holds reports whether the state has every record up to an index that is meant for it. The library labels a snapshot
+// with the last record it has seen, which may be one of its own.
 func (n *Node) holds(upTo uint64) bool {
 	applied, _ := n.sm.Applied()
 	for i := applied + 1; i <= upTo; i++ {
@@ -252,8 +253,8 @@ func (n *Node) holds(upTo uint64) bool {
 	return true
 }
 
-// Close hands leadership over, closes the connections to peers, and stops. Connections go before the library: it waits for requests
-// that a peer may never answer. Close may be called twice.
+// Close hands leadership over, closes the connections to peers, and stops. Connections go before the library: it
+// waits for requests that a peer may never answer. Close may be called twice.
 func (n *Node) Close() error {
 	if n.ctx.Err() != nil {
 		n.tasks.Wait()
@@ -341,8 +342,8 @@ func (n *Node) Term() uint64 {
 	return n.raft.CurrentTerm()
 }
 
-// Leader is the leader that this node knows. A candidate knows none: the library may still name the leader that told it to stand for
-// election, when a heartbeat of that leader came in between.
+// Leader is the leader that this node knows. A candidate knows none: the library may still name the leader that told
+// it to stand for election, when a heartbeat of that leader came in between.
 func (n *Node) Leader() (id uint32, addr string, ok bool) {
 	if n.raft == nil || n.raft.State() == hraft.Candidate {
 		return 0, "", false

@@ -47,9 +47,9 @@ func (f *Future) Wait() (index uint64, result any, err error) {
 	return f.f.Index(), result, nil
 }
 
-// ReadIndex is an index at which everything acknowledged, or read anywhere, before the call is applied. The leader takes
-// what is committed, for a follower may have applied more than the leader itself, and confirms that it still leads; a
-// follower asks the leader.
+// ReadIndex is an index at which everything acknowledged, or read anywhere, before the call is applied. The leader
+// takes what is committed, for a follower may have applied more than the leader itself, and confirms that it still
+// leads; a follower asks the leader.
 func (n *Node) ReadIndex(ctx context.Context) (uint64, error) {
 	if n.IsLeader() {
 		term := n.ready.Load()
@@ -97,7 +97,8 @@ func (n *Node) askLeader(ctx context.Context, op wire.Op, m wire.Message, want w
 	return err
 }
 
-// lastForState is the last record, at or before an index, that the state machine is given; the library keeps the others for itself.
+// lastForState is the last record, at or before an index, that the state machine is given; the library keeps the
+// others for itself.
 func (n *Node) lastForState(index uint64) (uint64, error) {
 	for ; index > 0; index-- {
 		var l hraft.Log

@@ -11,9 +11,9 @@ import (
 
 // The functions here work on the files of a node that does not run.
 
-// FoundAlone gives a stopped node whose state came from elsewhere a log that begins where that state ends, with the node as the only
-// member. Others join it. A home that has a log or a snapshot is left alone. In a log that began at 1 again, records would have indexes
-// that the state has already applied, and would be skipped.
+// FoundAlone gives a stopped node whose state came from elsewhere a log that begins where that state ends, with the
+// node as the only member. Others join it. A home that has a log or a snapshot is left alone. In a log that began at
+// 1 again, records would have indexes that the state has already applied, and would be skipped.
 func FoundAlone(cfg Config, sm StateMachine) error {
 	return offline(cfg, sm, func(n *Node) error {
 		has, err := hraft.HasExistingState(n.logs, n.votes, n.snaps)
@@ -83,9 +83,9 @@ func (e Extent) Continues(applied uint64) error {
 	return nil
 }
 
-// Recover makes a node the only member of its cluster, with all that its log holds: records that a majority
-// without this node acknowledged are lost, and records that were never acknowledged may be applied. The others must never run again
-// with the homes they have.
+// Recover makes a node the only member of its cluster, with all that its log holds: records that a majority without
+// this node acknowledged are lost, and records that were never acknowledged may be applied. The others must never run
+// again with the homes they have.
 func Recover(cfg Config, sm StateMachine) error {
 	return offline(cfg, sm, func(n *Node) error {
 		if n.stateless() {

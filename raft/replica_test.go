@@ -10,8 +10,8 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// TestRollingRestartsWithAReplica: a read replica stands between voters in the configuration, and each member restarts in turn.
-// Every member goes on knowing the same members, and the cluster goes on taking records.
+// TestRollingRestartsWithAReplica: a read replica stands between voters in the configuration, and each member
+// restarts in turn. Every member goes on knowing the same members, and the cluster goes on taking records.
 func TestRollingRestartsWithAReplica(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -105,8 +105,8 @@ func flip(t *testing.T, path string, at int64) {
 	}
 }
 
-// TestALoneNodeKeepsWhatItsFilesProve: its state is behind, and the log is damaged after a kill, but in no record that the state
-// lacks.
+// TestALoneNodeKeepsWhatItsFilesProve: its state is behind, and the log is damaged after a kill, but in no record
+// that the state lacks.
 func TestALoneNodeKeepsWhatItsFilesProve(t *testing.T) {
 	t.Parallel()
 	made := crash(t)
@@ -138,8 +138,8 @@ func TestALoneNodeKeepsWhatItsFilesProve(t *testing.T) {
 	}
 }
 
-// TestEveryFlippedBitOfALoneLog: wherever a bit of the log is flipped, the node has all that was acknowledged, or it names the record
-// that is lost and does not start.
+// TestEveryFlippedBitOfALoneLog: wherever a bit of the log is flipped, the node has all that was acknowledged, or it
+// names the record that is lost and does not start.
 func TestEveryFlippedBitOfALoneLog(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -171,8 +171,8 @@ func TestEveryFlippedBitOfALoneLog(t *testing.T) {
 	}
 }
 
-// TestALossIsNamedAndWaits: what is in no file any more is named, the node does not start and leaves its files; told to go on
-// without it, it has everything else and takes no number twice.
+// TestALossIsNamedAndWaits: what is in no file any more is named, the node does not start and leaves its files; told
+// to go on without it, it has everything else and takes no number twice.
 func TestALossIsNamedAndWaits(t *testing.T) {
 	t.Parallel()
 	c := crash(t)
@@ -215,7 +215,8 @@ func chunksOf(raw []byte, size int) func(func(string) bool) {
 	}
 }
 
-// TestWhatIsNotKnownToBeWholeWaits: without its newest segment, or without any file of the log, a node cannot know what it had.
+// TestWhatIsNotKnownToBeWholeWaits: without its newest segment, or without any file of the log, a node cannot know
+// what it had.
 func TestWhatIsNotKnownToBeWholeWaits(t *testing.T) {
 	t.Parallel()
 	made := crash(t)

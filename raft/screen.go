@@ -10,11 +10,11 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// The library believes a leader: it stores what it is sent, panics on members that it cannot decode, and takes over any term. So this
-// node checks a request before the library sees it. What does not pass changes nothing here.
+// The library believes a leader: it stores what it is sent, panics on members that it cannot decode, and takes over
+// any term. So this node checks a request before the library sees it. What does not pass changes nothing here.
 
-// maxTermJump bounds how far a peer's term may be ahead of this node's. A term never goes back, so one near the largest number would end
-// all elections for good.
+// maxTermJump bounds how far a peer's term may be ahead of this node's. A term never goes back, so one near the
+// largest number would end all elections for good.
 const maxTermJump = 1 << 32
 
 // screen refuses a request of a leader that this node does not follow, or that cannot be what a leader sends.
@@ -119,13 +119,15 @@ func checkConfiguration(b []byte) (err error) {
 	return errors.New("it names no voter")
 }
 
-// committed is the last record that this node knows to be committed. After a crash the state may have to apply some of them again.
+// committed is the last record that this node knows to be committed. After a crash the state may have to apply some
+// of them again.
 func (n *Node) committed() uint64 {
 	applied, _ := n.sm.Applied()
 	return max(applied, n.raft.AppliedIndex(), n.logs.Committed())
 }
 
-// checkApplied refuses a request whose records differ from those committed here, and returns the index of the first that does.
+// checkApplied refuses a request whose records differ from those committed here, and returns the index of the first
+// that does.
 func (n *Node) checkApplied(req *hraft.AppendEntriesRequest) (index uint64, err error) {
 	if req.Term < n.Term() {
 		return 0, nil // of a leader that was deposed: the library refuses it

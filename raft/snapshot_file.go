@@ -23,7 +23,8 @@ import (
 //	description   JSON: where in the log it ends, the members, how long the state is, and its CRC-64
 //	end           length of the description u32 | CRC-32C of the description and its length u32
 //
-// It is written under another name, synced, and renamed when it is whole. So a file that has its name and is not whole is damaged.
+// It is written under another name, synced, and renamed when it is whole. So a file that has its name and is not
+// whole is damaged.
 
 // description describes a snapshot. Its Size is that of the state as it lies in the file.
 type description struct {
@@ -95,7 +96,8 @@ func (d description) check(f logstore.File) error {
 	return nil
 }
 
-// snapshotSink writes a snapshot. Its file is synced while it is written: syncs of the log would wait for all of it at the end.
+// snapshotSink writes a snapshot. Its file is synced while it is written: syncs of the log would wait for all of it
+// at the end.
 type snapshotSink struct {
 	io.Writer
 	snaps  *snapshots

@@ -24,9 +24,9 @@ import (
 	"github.com/cairndb/cairn/raft/logstore"
 )
 
-// snapshots is a member's directory of snapshots. It keeps no unreadable one: it moves that aside and has another made from the state.
-// Otherwise a member that needs a snapshot would wait until the log has grown enough for the next. Its methods may be
-// called from any goroutine.
+// snapshots is a member's directory of snapshots. It keeps no unreadable one: it moves that aside and has another
+// made from the state. Otherwise a member that needs a snapshot would wait until the log has grown enough for the
+// next. Its methods may be called from any goroutine.
 type snapshots struct {
 	dir    string
 	aside  string // where unreadable ones go
@@ -167,7 +167,8 @@ func (s *snapshots) usable(applied uint64) (end uint64, err error) {
 	return 0, err
 }
 
-// transient reports whether an error is the machine's and not the file's: a file that is gone, or cannot be read just now.
+// transient reports whether an error is the machine's and not the file's: a file that is gone, or cannot be read just
+// now.
 func transient(err error) bool {
 	var errno syscall.Errno
 	return errors.As(err, &errno) && errno != syscall.EIO

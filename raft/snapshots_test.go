@@ -127,8 +127,8 @@ func TestASnapshotUnderAnotherName(t *testing.T) {
 	}
 }
 
-// TestReapingDamagesNoSnapshot takes snapshots while another goroutine lists them: none that is being removed counts as damaged, and
-// the newest are kept.
+// TestReapingDamagesNoSnapshot takes snapshots while another goroutine lists them: none that is being removed counts
+// as damaged, and the newest are kept.
 func TestReapingDamagesNoSnapshot(t *testing.T) {
 	t.Parallel()
 	s, _ := described(t)

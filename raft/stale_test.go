@@ -11,8 +11,8 @@ import (
 	hraft "github.com/hashicorp/raft"
 )
 
-// TestASnapshotBelowRecordsOfADeposedLeader: a leader without followers stores records that never count, and more of them than
-// the others write. What it is brought up to date with ends in the middle of them.
+// TestASnapshotBelowRecordsOfADeposedLeader: a leader without followers stores records that never count, and more of
+// them than the others write. What it is brought up to date with ends in the middle of them.
 func TestASnapshotBelowRecordsOfADeposedLeader(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -72,8 +72,8 @@ func TestASnapshotBelowRecordsOfADeposedLeader(t *testing.T) {
 	c.wait("a newcomer to have all, and nothing else", func() bool { return slices.Equal(c.sms[3].items(), want) })
 }
 
-// TestALeadersCommitReachesNoFurtherThanItsRecords: what a leader says is committed may be more than it sends, and what the
-// member has there another leader's.
+// TestALeadersCommitReachesNoFurtherThanItsRecords: what a leader says is committed may be more than it sends, and
+// what the member has there another leader's.
 func TestALeadersCommitReachesNoFurtherThanItsRecords(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -38,7 +38,8 @@ func (f erringFile) ReadAt(b []byte, at int64) (int, error) {
 	return n, err
 }
 
-// TestALogIsReadTwice: a bit that was read wrong, and is right on the disk, costs a member neither its log nor its vote.
+// TestALogIsReadTwice: a bit that was read wrong, and is right on the disk, costs a member neither its log nor its
+// vote.
 func TestALogIsReadTwice(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"meta", ".seg"} {

@@ -9,14 +9,14 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// A voter that was away does not know the voters that joined meanwhile, and the library gives no vote to a candidate that its own,
-// older configuration does not list as a voter. Raft needs no such check: votes are counted by the candidate's configuration, and a
-// voter compares the ends of the two logs. With the check, no leader would be elected when a majority is up but only a newcomer
-// has every acknowledged record. So this node compares the logs itself and gives the library the request without the candidate's
-// id, which turns its check off.
+// A voter that was away does not know the voters that joined meanwhile, and the library gives no vote to a candidate
+// that its own, older configuration does not list as a voter. Raft needs no such check: votes are counted by the
+// candidate's configuration, and a voter compares the ends of the two logs. With the check, no leader would be
+// elected when a majority is up but only a newcomer has every acknowledged record. So this node compares the logs
+// itself and gives the library the request without the candidate's id, which turns its check off.
 //
-// The check exists so that a removed node cannot disturb the cluster. The logs ensure that as well: a removed node lacks the record
-// of its removal, which a majority has, so it gets no vote.
+// The check exists so that a removed node cannot disturb the cluster. The logs ensure that as well: a removed node
+// lacks the record of its removal, which a majority has, so it gets no vote.
 
 // unlistedCandidate reports whether a candidate is no voter in this node's configuration.
 func (n *Node) unlistedCandidate(candidate uint32) bool {

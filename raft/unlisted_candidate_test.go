@@ -13,9 +13,9 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestAVoterThatWasAwayElectsANewcomer: while voter 3 is away node 4 joins as a voter and voter 2 is removed. Then voter 1, the
-// leader, ends. Voters 3 and 4 are a majority of what is left, and node 4 alone of them has all records: node 3, which has never
-// heard of node 4, elects it.
+// TestAVoterThatWasAwayElectsANewcomer: while voter 3 is away node 4 joins as a voter and voter 2 is removed. Then
+// voter 1, the leader, ends. Voters 3 and 4 are a majority of what is left, and node 4 alone of them has all records:
+// node 3, which has never heard of node 4, elects it.
 func TestAVoterThatWasAwayElectsANewcomer(t *testing.T) {
 	suite.Full(t)
 	c := startCalm(t, 3)
@@ -50,8 +50,8 @@ func TestAVoterThatWasAwayElectsANewcomer(t *testing.T) {
 	})
 }
 
-// TestAStateThatIsBehindFollowsANewcomer: a voter stops, with nothing of its state on its disk yet. Node 4 joins meanwhile and leads.
-// The voter, which has never heard of it, knows the cluster's id from its log alone.
+// TestAStateThatIsBehindFollowsANewcomer: a voter stops, with nothing of its state on its disk yet. Node 4 joins
+// meanwhile and leads. The voter, which has never heard of it, knows the cluster's id from its log alone.
 func TestAStateThatIsBehindFollowsANewcomer(t *testing.T) {
 	c := startCalm(t, 3)
 	want := c.propose(0, 5)
@@ -77,8 +77,8 @@ func TestAStateThatIsBehindFollowsANewcomer(t *testing.T) {
 	c.wait("it to have all again", func() bool { return slices.Equal(c.sms[away].items(), want) })
 }
 
-// TestAStrangerWithAShorterLogGetsNoVote: a voter that knows no leader gives a candidate that it does not know its vote only when
-// that has all that it has itself, and keeps its term otherwise.
+// TestAStrangerWithAShorterLogGetsNoVote: a voter that knows no leader gives a candidate that it does not know its
+// vote only when that has all that it has itself, and keeps its term otherwise.
 func TestAStrangerWithAShorterLogGetsNoVote(t *testing.T) {
 	suite.Full(t)
 	c := startCalm(t, 3)

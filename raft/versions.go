@@ -48,8 +48,9 @@ func (n *Node) Others() (ids []uint32) {
 	return ids
 }
 
-// cluster is the id of this node's cluster; blank when it knows none. A state that a crash took back to its beginning has no id before
-// the log is applied to it again, for which this node may need a leader that it does not know: the log's first records say the id too.
+// cluster is the id of this node's cluster; blank when it knows none. A state that a crash took back to its beginning
+// has no id before the log is applied to it again, for which this node may need a leader that it does not know: the
+// log's first records say the id too.
 func (n *Node) cluster() string {
 	if id := n.cfg.Hello().ClusterID; id != "" {
 		return id
@@ -70,8 +71,8 @@ func (n *Node) cluster() string {
 	return ""
 }
 
-// sameCluster refuses a node of another cluster, and one whose version cannot read this node's log or snapshots, or the other way
-// round. The error says which.
+// sameCluster refuses a node of another cluster, and one whose version cannot read this node's log or snapshots, or
+// the other way round. The error says which.
 func (n *Node) sameCluster(h *wire.RaftHello) error {
 	if h == nil {
 		return nil
@@ -96,8 +97,8 @@ func (n *Node) sameCluster(h *wire.RaftHello) error {
 		checkReads(fmt.Sprintf("this node (%s)", ours.Version), ours.Reads, h.Needs))
 }
 
-// checkReads refuses a side that does not read a kind of operation in the other's log. A node without Reads of its own has no log
-// that could need any.
+// checkReads refuses a side that does not read a kind of operation in the other's log. A node without Reads of its
+// own has no log that could need any.
 func checkReads(who string, reads, needs oplog.Kinds) error {
 	if missing := reads.Lacks(needs); len(missing) > 0 {
 		return fmt.Errorf("the log holds operations that %s does not read (%s): upgrade it", who, missing)

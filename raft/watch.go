@@ -54,8 +54,9 @@ func (n *Node) noteReach(observed any) {
 	}
 }
 
-// updateReady waits for the barrier of a new term and announces the lead; it reports whether readiness changed. Propose and
-// ReadIndex rest on ready: before the barrier is applied, this leader may lack records that its predecessor acknowledged.
+// updateReady waits for the barrier of a new term and announces the lead; it reports whether readiness changed.
+// Propose and ReadIndex rest on ready: before the barrier is applied, this leader may lack records that its
+// predecessor acknowledged.
 func (n *Node) updateReady() bool {
 	if n.raft.State() != hraft.Leader {
 		if n.ready.Swap(0) == 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/cairndb/cairn/raft/logstore"
 )
 
-// A Window is a member's log as the state reads applied records from it (state.Records). It is made before the state is opened, and its
-// methods wait until Open has opened the log, or the opening was given up.
+// A Window is a member's log as the state reads applied records from it (state.Records). It is made before the state
+// is opened, and its methods wait until Open has opened the log, or the opening was given up.
 type Window struct {
 	logs   *logstore.Store // nil when the opening was given up; set before opened is closed
 	opened chan struct{}

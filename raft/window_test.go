@@ -101,8 +101,8 @@ func emptied(_ uint64, data []byte) ([]byte, error) {
 	return []byte("emptied"), nil
 }
 
-// TestTheWindowOfTheLog: what snapshots cut off the log is read all the same, as far back as it is wanted, across restarts and a change of
-// keys, and a purge takes from it what it erases.
+// TestTheWindowOfTheLog: what snapshots cut off the log is read all the same, as far back as it is wanted, across
+// restarts and a change of keys, and a purge takes from it what it erases.
 func TestTheWindowOfTheLog(t *testing.T) {
 	t.Parallel()
 	for name, keys := range map[string]*seal.Ring{"plain": nil, "encrypted": newRing()} {
@@ -175,7 +175,8 @@ func TestConvertKeepsTheWindow(t *testing.T) {
 	k.wantLast(110, "and going on")
 }
 
-// TestDamageOfTheWindowStopsNothing: a segment of kept records that was damaged is met by readers; the node starts, and goes on.
+// TestDamageOfTheWindowStopsNothing: a segment of kept records that was damaged is met by readers; the node starts,
+// and goes on.
 func TestDamageOfTheWindowStopsNothing(t *testing.T) {
 	t.Parallel()
 	k := startKept(t, nil)
@@ -218,7 +219,8 @@ func TestDamageOfTheWindowStopsNothing(t *testing.T) {
 	}
 }
 
-// TestASnapshotLeavesNoMoreThanItsBytes: of large records the log keeps fewer than it would of small ones, and the window all.
+// TestASnapshotLeavesNoMoreThanItsBytes: of large records the log keeps fewer than it would of small ones, and the
+// window all.
 func TestASnapshotLeavesNoMoreThanItsBytes(t *testing.T) {
 	t.Parallel()
 	k := startKept(t, nil)

@@ -13,8 +13,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestACrashAtEveryStep ends the power before each write, sync, rename and removal in the life of a log. What was acknowledged is
-// there, what was taken away is not, and of what was under way there is a part that makes sense.
+// TestACrashAtEveryStep ends the power before each write, sync, rename and removal in the life of a log. What was
+// acknowledged is there, what was taken away is not, and of what was under way there is a part that makes sense.
 func TestACrashAtEveryStep(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -39,13 +39,15 @@ func (s *Store) deleteAll(first uint64) error {
 	return s.removeOldest(len(s.segs))
 }
 
-// Cut is the newest end, by term and index, that was cut off: the log reached so far, and ends before it until what replaces it is stored.
+// Cut is the newest end, by term and index, that was cut off: the log reached so far, and ends before it until what
+// replaces it is stored.
 func (s *Store) Cut() (term, index uint64) {
 	m := s.meta.Load()
 	return m.CutTerm, m.CutIndex
 }
 
-// noteCut reads the end that is to be cut off, and returns what writes it into meta. An end that cannot be read is not noted.
+// noteCut reads the end that is to be cut off, and returns what writes it into meta. An end that cannot be read is
+// not noted.
 func (s *Store) noteCut() func(*meta) {
 	r := &Reader{s: s, inTurn: true}
 	defer r.Close()
@@ -57,8 +59,8 @@ func (s *Store) noteCut() func(*meta) {
 	}
 }
 
-// cutBefore makes a record the log's first, and keeps those before it that are wanted. It writes meta before it removes files, so that a
-// crash leaves files too many and not too few.
+// cutBefore makes a record the log's first, and keeps those before it that are wanted. It writes meta before it
+// removes files, so that a crash leaves files too many and not too few.
 func (s *Store) cutBefore(first uint64) error {
 	kept := first
 	if s.o.Retain != nil {
@@ -78,7 +80,8 @@ func (s *Store) before(first uint64) (n int) {
 	return n
 }
 
-// removeOldest removes the n oldest segments, whose records are deleted. A file that cannot be removed is removed at the next start.
+// removeOldest removes the n oldest segments, whose records are deleted. A file that cannot be removed is removed at
+// the next start.
 func (s *Store) removeOldest(n int) (err error) {
 	s.mu.Lock()
 	old := s.segs[:n]
@@ -124,8 +127,8 @@ func (s *Store) cutFrom(first uint64) error {
 	return s.rewrite(at, first-1, nil)
 }
 
-// Erase rewrites the log's files so that no deleted record is left in them, and a kept one before an index has what erased makes of it: nil
-// leaves it as it is.
+// Erase rewrites the log's files so that no deleted record is left in them, and a kept one before an index has what
+// erased makes of it: nil leaves it as it is.
 func (s *Store) Erase(before uint64, erased func(index uint64, data []byte) ([]byte, error)) error {
 	return s.rewriteEach(max(before, s.meta.Load().Kept, 1)-1, func(at int, logs []*hraft.Log) (changed bool, err error) {
 		changed = s.segs[at].first < s.meta.Load().Kept
@@ -183,7 +186,8 @@ func (s *Store) rewriteEach(last uint64, change func(at int, logs []*hraft.Log) 
 	return nil
 }
 
-// rewriteAll rewrites a segment with what change makes of all of its records that are not deleted; where that is nothing else, it stays.
+// rewriteAll rewrites a segment with what change makes of all of its records that are not deleted; where that is
+// nothing else, it stays.
 func (s *Store) rewriteAll(at int, change func(at int, logs []*hraft.Log) (changed bool, err error)) error {
 	if err := s.rewrite(at, s.next(at)-1, change); err != nil {
 		return err
@@ -194,7 +198,8 @@ func (s *Store) rewriteAll(at int, change func(at int, logs []*hraft.Log) (chang
 	return nil
 }
 
-// rewrite replaces a segment by one without deleted records and without those behind to, and with what change makes of the others.
+// rewrite replaces a segment by one without deleted records and without those behind to, and with what change makes
+// of the others.
 func (s *Store) rewrite(at int, to uint64, change func(at int, logs []*hraft.Log) (changed bool, err error)) error {
 	old := s.segs[at]
 	from := max(old.first, s.meta.Load().Kept)

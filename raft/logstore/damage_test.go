@@ -36,8 +36,9 @@ func lived(t *testing.T, keys *seal.Ring, closed bool) (files *memory, want []*h
 	return s.files.killed(), want[12:]
 }
 
-// TestFlippedBits: of 1,000 bits flipped one by one in the files of a log that is not open, each is found when it is opened, or
-// changes nothing. What a node that is alone makes of the rest has no record that was not written, and names each that is missing.
+// TestFlippedBits: of 1,000 bits flipped one by one in the files of a log that is not open, each is found when it is
+// opened, or changes nothing. What a node that is alone makes of the rest has no record that was not written, and
+// names each that is missing.
 func TestFlippedBits(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -232,7 +233,8 @@ func TestATornEnd(t *testing.T) {
 	}
 }
 
-// TestErasedTextIsInNoFile: after Erase the files hold nothing of deleted records, nor what was erased of those that were kept.
+// TestErasedTextIsInNoFile: after Erase the files hold nothing of deleted records, nor what was erased of those that
+// were kept.
 func TestErasedTextIsInNoFile(t *testing.T) {
 	t.Parallel()
 	s := &shelf{t: t, files: newMemory(), o: small(nil, nil)}

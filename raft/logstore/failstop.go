@@ -51,7 +51,8 @@ func (d *Disk) Break(err error) error {
 	return d.Err()
 }
 
-// Try runs a write to the log. A lack of room is passed on, for nothing was written; any other error is the disk's last.
+// Try runs a write to the log. A lack of room is passed on, for nothing was written; any other error is the disk's
+// last.
 func (d *Disk) Try(write func() error) error {
 	if err := d.Err(); err != nil {
 		return err
@@ -77,8 +78,8 @@ func (d *Disk) waitForRoom() bool {
 	}
 }
 
-// LacksRoom reports whether a write found no room on the disk, or no descriptor for a new file. A sync that found none does not count:
-// like any failed sync it may have dropped written pages.
+// LacksRoom reports whether a write found no room on the disk, or no descriptor for a new file. A sync that found
+// none does not count: like any failed sync it may have dropped written pages.
 func LacksRoom(err error) bool {
 	return !errors.Is(err, ErrUnsynced) && slices.ContainsFunc(lacks, func(lack error) bool { return errors.Is(err, lack) })
 }
@@ -92,8 +93,8 @@ type Failstop struct {
 	cut  atomic.Bool // the log's end was taken away, and nothing put in its place
 }
 
-// GetLog implements hraft.LogStore. The log was read when it was opened, so a record that cannot be read now was changed since. The
-// library would panic; instead its task that asked ends here, when the member stops.
+// GetLog implements hraft.LogStore. The log was read when it was opened, so a record that cannot be read now was
+// changed since. The library would panic; instead its task that asked ends here, when the member stops.
 func (s *Failstop) GetLog(index uint64, l *hraft.Log) error {
 	err := s.LogStore.GetLog(index, l)
 	if err != nil && !errors.Is(err, hraft.ErrLogNotFound) && s.Disk.running.Load() {
@@ -107,10 +108,10 @@ func (s *Failstop) GetLog(index uint64, l *hraft.Log) error {
 // changeWaits limits how often a leader waits for room for a change of members, two seconds together.
 const changeWaits = 8
 
-// StoreLogs implements hraft.LogStore. When the log's end was cut away for these records, it waits for room on a full disk: the
-// library would go on as if the old end were still there. A leader that finds no room for a change of members stops:
-// the library holds the change for made whether it was stored or not, and would lead again with members that no other
-// one knows of.
+// StoreLogs implements hraft.LogStore. When the log's end was cut away for these records, it waits for room on a full
+// disk: the library would go on as if the old end were still there. A leader that finds no room for a change of
+// members stops: the library holds the change for made whether it was stored or not, and would lead again with
+// members that no other one knows of.
 func (s *Failstop) StoreLogs(logs []*hraft.Log) error {
 	store := func() error { return s.LogStore.StoreLogs(logs) }
 	err := s.Disk.Try(store)

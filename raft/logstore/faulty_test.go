@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// memory is a file system in memory of which a crash takes what was not synced: of each file's bytes any sectors, and of the
-// names of files any changes, as long as the later ones go first.
+// memory is a file system in memory of which a crash takes what was not synced: of each file's bytes any sectors, and
+// of the names of files any changes, as long as the later ones go first.
 type memory struct {
 	mu    sync.Mutex
 	now   map[string]*memFile   // by name

@@ -109,8 +109,8 @@ func (c codec) length(h head) int64 {
 	return n
 }
 
-// frame reads the frame that b, which is at offset in the file, begins with. l is nil for a mark. A body's bytes stay those of b
-// when the log is not encrypted.
+// frame reads the frame that b, which is at offset in the file, begins with. l is nil for a mark. A body's bytes stay
+// those of b when the log is not encrypted.
 func (c codec) frame(b []byte, offset int64) (h head, l *hraft.Log, err error) {
 	if len(b) < headSize {
 		return h, nil, ErrDamaged

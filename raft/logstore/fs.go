@@ -23,7 +23,8 @@ type FS interface {
 	Lock(dir string) (Dir, error)
 }
 
-// Dir is a directory that one process holds, until it ends or closes it. Its sync opens nothing, so it needs no descriptor.
+// Dir is a directory that one process holds, until it ends or closes it. Its sync opens nothing, so it needs no
+// descriptor.
 type Dir interface {
 	io.Closer
 	Sync() error
@@ -179,8 +180,8 @@ func (s *Store) publish(name string) error {
 // syncDir syncs the directory, so that renames and removals survive a crash.
 func (s *Store) syncDir() error { return s.failedSync(s.dirLock.Sync()) }
 
-// failedSync makes a failed sync the store's last: the system may have dropped what it could not write and report the next sync as a
-// success.
+// failedSync makes a failed sync the store's last: the system may have dropped what it could not write and report the
+// next sync as a success.
 func (s *Store) failedSync(err error) error {
 	if err == nil {
 		return nil

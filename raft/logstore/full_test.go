@@ -11,7 +11,8 @@ import (
 	hraft "github.com/hashicorp/raft"
 )
 
-// TestAFullDisk: a write that found no room, or room for a part, leaves nothing; the log goes on when there is room again.
+// TestAFullDisk: a write that found no room, or room for a part, leaves nothing; the log goes on when there is room
+// again.
 func TestAFullDisk(t *testing.T) {
 	t.Parallel()
 	for name, full := range map[string]error{"at once": syscall.ENOSPC, "in the middle": errPart} {

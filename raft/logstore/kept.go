@@ -10,10 +10,11 @@ import (
 	"github.com/cairndb/cairn/oplog/damage"
 )
 
-// Records that a snapshot holds are cut off the log's beginning. Those that others still want to read (Options.Retain) are kept where they
-// are: a segment that ends before the log's first record is no longer read at the start nor open, and the library does not see it. So a
-// record's bytes lie on the disk once, and what is kept costs a start nothing. Kept records are read by a Reader, which checks
-// a segment when it enters it for the first time. Damage there ends the kept part behind it: nothing that the cluster needs is lost.
+// Records that a snapshot holds are cut off the log's beginning. Those that others still want to read
+// (Options.Retain) are kept where they are: a segment that ends before the log's first record is no longer read at
+// the start nor open, and the library does not see it. So a record's bytes lie on the disk once, and what is kept
+// costs a start nothing. Kept records are read by a Reader, which checks a segment when it enters it for the first
+// time. Damage there ends the kept part behind it: nothing that the cluster needs is lost.
 
 // ErrClosed says that the store was closed.
 var ErrClosed = errors.New("the log is closed")
@@ -98,7 +99,8 @@ func (s *Store) lose(next uint64, why error) {
 	}
 }
 
-// lostAny reports that kept records which cannot be read are lost, so that the rewrite that met them can be tried again without them.
+// lostAny reports that kept records which cannot be read are lost, so that the rewrite that met them can be tried
+// again without them.
 func (s *Store) lostAny(err error) (again bool, _ error) {
 	m := s.meta.Load()
 	if r := s.readable.Load(); errors.Is(err, ErrDamaged) && m.Kept < r && r <= m.First {
@@ -128,7 +130,8 @@ func (r *Reader) leave() {
 	r.kept, r.f = nil, nil
 }
 
-// Read reads a record. hraft.ErrLogNotFound says that it is not there any more; ErrDamaged that it, and what was kept before it, is lost.
+// Read reads a record. hraft.ErrLogNotFound says that it is not there any more; ErrDamaged that it, and what was kept
+// before it, is lost.
 func (r *Reader) Read(index uint64) (*hraft.Log, error) {
 	l, p, err := r.try(index)
 	if err == nil || p == nil || !errors.Is(err, ErrDamaged) {

@@ -53,7 +53,8 @@ func (f watchedFile) ReadAt(b []byte, at int64) (int, error) {
 	return n, err
 }
 
-// TestAStartReadsNoKeptRecord: kept segments are neither read nor opened before a reader comes, and a reader opens those that it reads.
+// TestAStartReadsNoKeptRecord: kept segments are neither read nor opened before a reader comes, and a reader opens
+// those that it reads.
 func TestAStartReadsNoKeptRecord(t *testing.T) {
 	t.Parallel()
 	files, kept, want := keeping(t, nil)
@@ -90,8 +91,8 @@ func TestAStartReadsNoKeptRecord(t *testing.T) {
 	}
 }
 
-// TestDamageOfKeptRecords: a bit that changed in a kept segment, or a kept segment that is gone, costs kept records up to there and nothing
-// else: the log opens, goes on, and says once what was lost. No record is another.
+// TestDamageOfKeptRecords: a bit that changed in a kept segment, or a kept segment that is gone, costs kept records
+// up to there and nothing else: the log opens, goes on, and says once what was lost. No record is another.
 func TestDamageOfKeptRecords(t *testing.T) {
 	t.Parallel()
 	for name, keys := range map[string]*seal.Ring{"plain": nil, "sealed": newRing()} {
@@ -205,7 +206,8 @@ func TestReadersBesideAWriter(t *testing.T) {
 	must(t, s.log.Close())
 }
 
-// TestSalvageReadsNoKeptRecord: what a node that is alone makes of a damaged log does not take what is kept into memory.
+// TestSalvageReadsNoKeptRecord: what a node that is alone makes of a damaged log does not take what is kept into
+// memory.
 func TestSalvageReadsNoKeptRecord(t *testing.T) {
 	t.Parallel()
 	files, kept, want := keeping(t, nil)

@@ -94,16 +94,19 @@ func (s *Store) updateMeta(to func(m *meta)) error {
 	return err
 }
 
-// NoteCommitted remembers that records up to an index are committed. It reaches the disk with the next records, or with StoreCommitted.
+// NoteCommitted remembers that records up to an index are committed. It reaches the disk with the next records, or
+// with StoreCommitted.
 func (s *Store) NoteCommitted(index uint64) {
 	for was := s.committed.Load(); was < index && !s.committed.CompareAndSwap(was, index); was = s.committed.Load() {
 	}
 }
 
-// Committed is the last record that is known to be committed: NoteCommitted was called for it, in this process or in one before.
+// Committed is the last record that is known to be committed: NoteCommitted was called for it, in this process or in
+// one before.
 func (s *Store) Committed() uint64 { return s.committed.Load() }
 
-// StoreCommitted puts what Committed says on the disk. The next records bring it there as well, but they may be long in coming.
+// StoreCommitted puts what Committed says on the disk. The next records bring it there as well, but they may be long
+// in coming.
 func (s *Store) StoreCommitted() error {
 	if s.committed.Load() <= s.meta.Load().Committed {
 		return nil

@@ -18,8 +18,8 @@ type Remains struct {
 	Open    bool   // there may have been records behind End
 }
 
-// Salvage reads whatever can be read of the log in a directory, past damage, from a record on. Each frame has a checksum of its own,
-// so an intact one counts wherever it is found. It changes no file.
+// Salvage reads whatever can be read of the log in a directory, past damage, from a record on. Each frame has a
+// checksum of its own, so an intact one counts wherever it is found. It changes no file.
 func Salvage(dir string, o Options, from uint64) Remains {
 	o.FS = cmp.Or[FS](o.FS, OS{})
 	r := Remains{Records: map[uint64]*hraft.Log{}}
@@ -70,7 +70,8 @@ func Salvage(dir string, o Options, from uint64) Remains {
 	return r
 }
 
-// collect adds the intact frames of a segment, and returns the least length that the file had; 0 when nothing in it is intact.
+// collect adds the intact frames of a segment, and returns the least length that the file had; 0 when nothing in it
+// is intact.
 func (r *Remains) collect(c codec, raw []byte, from uint64) (was int64) {
 	if size, err := c.checkHeader(raw); err == nil {
 		was = size

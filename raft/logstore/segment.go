@@ -106,8 +106,8 @@ func (g *segment) encode(b []byte, logs []*hraft.Log) (_ []byte, offsets []uint3
 	return b, offsets, nil
 }
 
-// append writes records behind the last one, followed by zeros where the file has no allocated room or a failed write may have left
-// bytes. It reuses buf.
+// append writes records behind the last one, followed by zeros where the file has no allocated room or a failed write
+// may have left bytes. It reuses buf.
 func (s *Store) append(g *segment, buf []byte, logs []*hraft.Log) ([]byte, error) {
 	b, offsets, err := g.encode(buf[:0], logs)
 	if err != nil {
@@ -142,8 +142,8 @@ func (s *Store) roundUp(n int64) int64 {
 	return (n + step - 1) / step * step
 }
 
-// sync puts the written records on the disk, then marks them. A mark that cannot be written is no failure: the records are on disk,
-// and the next write meets the same disk.
+// sync puts the written records on the disk, then marks them. A mark that cannot be written is no failure: the
+// records are on disk, and the next write meets the same disk.
 func (s *Store) sync(g *segment) error {
 	if err := s.failedSync(g.f.Sync()); err != nil {
 		return err

@@ -40,8 +40,8 @@ const (
 // ErrUnsynced says that a sync failed: the bytes that it was to put on the disk may be there, or not.
 var ErrUnsynced = errors.New("sync of the log")
 
-// Store is a member's log. One task at a time stores and deletes (turn); any may read. mu guards segs, cuts and the ends of
-// segments, and is never held over I/O.
+// Store is a member's log. One task at a time stores and deletes (turn); any may read. mu guards segs, cuts and the
+// ends of segments, and is never held over I/O.
 type Store struct {
 	dir      string
 	o        Options
@@ -62,8 +62,8 @@ type Store struct {
 	closed bool
 }
 
-// Open opens the store in a directory, which is made when there is none, and reads all of the log in it. ErrDamaged says that its files do
-// not hold what was written into them; they are left as they are.
+// Open opens the store in a directory, which is made when there is none, and reads all of the log in it. ErrDamaged
+// says that its files do not hold what was written into them; they are left as they are.
 func Open(dir string, o Options) (_ *Store, err error) {
 	o.FS = cmp.Or[FS](o.FS, OS{})
 	o.SegmentBytes = cmp.Or(o.SegmentBytes, 8<<20)
@@ -104,8 +104,8 @@ func (s *Store) open() error {
 	return s.loadAll(firsts)
 }
 
-// list returns the first records of the segments there are, and removes files that a crash left unfinished. used reports that the
-// directory has files which are only made after meta.
+// list returns the first records of the segments there are, and removes files that a crash left unfinished. used
+// reports that the directory has files which are only made after meta.
 func (s *Store) list() (firsts []uint64, used bool, err error) {
 	names, err := s.o.FS.List(s.dir)
 	if err != nil {
@@ -234,8 +234,8 @@ func (s *Store) segmentOf(index uint64) int {
 // StoreLog implements hraft.LogStore.
 func (s *Store) StoreLog(l *hraft.Log) error { return s.StoreLogs([]*hraft.Log{l}) }
 
-// StoreLogs implements hraft.LogStore. Records that do not follow on the last one come after a snapshot that stands for those
-// between, and for those before.
+// StoreLogs implements hraft.LogStore. Records that do not follow on the last one come after a snapshot that stands
+// for those between, and for those before.
 func (s *Store) StoreLogs(logs []*hraft.Log) error {
 	if err := s.lock(); err != nil {
 		return err

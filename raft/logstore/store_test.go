@@ -317,7 +317,8 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// BenchmarkOpen opens a log as long as raft.Config.TrailingBytes lets a snapshot leave it, of single memories and of batches.
+// BenchmarkOpen opens a log as long as raft.Config.TrailingBytes lets a snapshot leave it, of single memories and of
+// batches.
 func BenchmarkOpen(b *testing.B) {
 	const long = 128 << 20
 	for name, keys := range map[string]*seal.Ring{"plain": nil, "sealed": newRing()} {

@@ -39,7 +39,8 @@ func TestAFailedSyncIsTheLast(t *testing.T) {
 	}
 }
 
-// TestALeadersRecordsAreSyncedBeside: StoreLogs does not wait for the disk of a leader, and all that rests on records does.
+// TestALeadersRecordsAreSyncedBeside: StoreLogs does not wait for the disk of a leader, and all that rests on records
+// does.
 func TestALeadersRecordsAreSyncedBeside(t *testing.T) {
 	t.Parallel()
 	goOn := make(chan error)

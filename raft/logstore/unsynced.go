@@ -2,17 +2,17 @@ package logstore
 
 import hraft "github.com/hashicorp/raft"
 
-// A leader's disk takes a record while the record is on its way to the others, so a write waits for the slower of two disks
-// and not for one after the other. StoreLogs returns, on a leader, when the records are written; they are synced meanwhile. The
-// library counts them as the leader's at once, and may take them for committed when only one other disk has them. So nothing
-// that rests on them may be seen before the leader's own disk has them:
+// A leader's disk takes a record while the record is on its way to the others, so a write waits for the slower of two
+// disks and not for one after the other. StoreLogs returns, on a leader, when the records are written; they are
+// synced meanwhile. The library counts them as the leader's at once, and may take them for committed when only one
+// other disk has them. So nothing that rests on them may be seen before the leader's own disk has them:
 //
 //   - the state is given no record, and no client an answer, before (WaitSynced);
 //   - followers are told of no commit that reaches so far (CapSynced);
 //   - a leader that was deposed does not say that it has them (WaitSynced).
 //
-// So a crash takes from the leader's disk only records that no member knows to be committed, and the members that are left may
-// keep them or not. Records that are not commands, which the library acts on by itself, are synced first.
+// So a crash takes from the leader's disk only records that no member knows to be committed, and the members that are
+// left may keep them or not. Records that are not commands, which the library acts on by itself, are synced first.
 
 // An unsyncedAppend is a sync in the background. The next append waits until it is done.
 type unsyncedAppend struct {
@@ -43,7 +43,8 @@ func (u *unsyncedAppend) wait() error {
 	return u.err
 }
 
-// mayReturnEarly reports whether StoreLogs may return before the disk has the records: on a leader, and for commands only.
+// mayReturnEarly reports whether StoreLogs may return before the disk has the records: on a leader, and for commands
+// only.
 func (s *Store) mayReturnEarly(logs []*hraft.Log) bool {
 	if s.o.Leads == nil || !s.o.Leads() {
 		return false

@@ -11,9 +11,9 @@ import (
 
 var given atomic.Uint32
 
-// Addr is an address to listen on, again and again: members must know each other's addresses before they start, and keep them
-// through restarts, in which no other process may take them. So each process has a loopback address of its own, from which the system
-// makes no connections.
+// Addr is an address to listen on, again and again: members must know each other's addresses before they start, and
+// keep them through restarts, in which no other process may take them. So each process has a loopback address of its
+// own, from which the system makes no connections.
 func Addr(t testing.TB) string {
 	t.Helper()
 	pid := os.Getpid()

@@ -14,7 +14,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// What became of a flipped bit, in the words of the reports. Any other word may stand for an end that only one test knows.
+// What became of a flipped bit, in the words of the reports. Any other word may stand for an end that only one test
+// knows.
 const (
 	Caught = "caught"                     // an error that says damage, or names the file
 	Healed = "healed"                     // caught, and all is there again
@@ -120,8 +121,8 @@ func flipOf(t testing.TB, path string, choose func(raw []byte) (bit int)) (bit i
 	return bit
 }
 
-// FlipTables changes a bit in each block of rows of a state's tables. What a process that has them open has read before stays as
-// it is in its memory.
+// FlipTables changes a bit in each block of rows of a state's tables. What a process that has them open has read
+// before stays as it is in its memory.
 func FlipTables(t testing.TB, state string) {
 	t.Helper()
 	tables, err := filepath.Glob(filepath.Join(state, "*", "*.sst"))
@@ -151,5 +152,6 @@ func FlipTables(t testing.TB, state string) {
 	}
 }
 
-// Flips returns how many bits a test flips in each kind of file: few in the full suite, a tenth of them in the default one.
+// Flips returns how many bits a test flips in each kind of file: few in the full suite, a tenth of them in the
+// default one.
 func Flips(few int) int { return suite.Count((few+9)/10, few, 1000) }

@@ -13,15 +13,15 @@ import (
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// A member whose files are an old copy (a machine snapshot, a copied disk) cannot know that. The others can: each remembers the last
-// record that each member acknowledged, and tells the member when they connect, which is before it is asked for a vote. A member
-// whose files know of none so new is treated as one without state. A wrong word must cost no vote, so the member gave a receipt with each
-// acknowledgement, which only it can make, and is shown that.
+// A member whose files are an old copy (a machine snapshot, a copied disk) cannot know that. The others can: each
+// remembers the last record that each member acknowledged, and tells the member when they connect, which is before it
+// is asked for a vote. A member whose files know of none so new is treated as one without state. A wrong word must
+// cost no vote, so the member gave a receipt with each acknowledgement, which only it can make, and is shown that.
 //
-// A record is remembered by term and index. In that order the newest record that a member has had never goes back; the end of its log does
-// where another leader's records are about to replace it, so the log remembers what it cut (logstore.Store.Cut). The
-// leader learns it from the answers to its appends and tells the others in its heartbeats. It is on disk within a few
-// seconds, so a crash forgets no more than those.
+// A record is remembered by term and index. In that order the newest record that a member has had never goes back;
+// the end of its log does where another leader's records are about to replace it, so the log remembers what it cut
+// (logstore.Store.Cut). The leader learns it from the answers to its appends and tells the others in its heartbeats.
+// It is on disk within a few seconds, so a crash forgets no more than those.
 
 // Place is the term and the index of a record, in the order in which votes compare the ends of logs.
 type Place struct {
@@ -37,7 +37,8 @@ func (p Place) Compare(q Place) int {
 // Before says whether a log that ends here lacks what one has that ends there.
 func (p Place) Before(q Place) bool { return p.Compare(q) < 0 }
 
-// Acknowledged holds the last record that each member is known to have acknowledged. mu guards it and is not held over I/O.
+// Acknowledged holds the last record that each member is known to have acknowledged. mu guards it and is not held
+// over I/O.
 type Acknowledged struct {
 	mu    sync.Mutex
 	last  map[uint32]Place

@@ -23,7 +23,8 @@ func TestAcknowledgementsGrow(t *testing.T) {
 	}
 }
 
-// TestAFullDiskLosesNoAcknowledgement: places that cannot be stored leave those that were stored before, and are stored when there is room.
+// TestAFullDiskLosesNoAcknowledgement: places that cannot be stored leave those that were stored before, and are
+// stored when there is room.
 func TestAFullDiskLosesNoAcknowledgement(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "full")

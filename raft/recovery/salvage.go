@@ -15,9 +15,10 @@ import (
 	"github.com/cairndb/cairn/raft/logstore"
 )
 
-// The log of a node that is alone exists once. When it is damaged, a new log is made of every record that its files, the snapshots
-// and the state still prove. A record that none of them has is lost, and the node does not start before its operator has accepted
-// that (see AcceptLoss). The damaged log is moved aside when the new one is whole, not before.
+// The log of a node that is alone exists once. When it is damaged, a new log is made of every record that its files,
+// the snapshots and the state still prove. A record that none of them has is lost, and the node does not start before
+// its operator has accepted that (see AcceptLoss). The damaged log is moved aside when the new one is whole, not
+// before.
 
 // WriteSalvaged makes the new log under salvageWork and renames it to salvageDir when it is whole. FinishSalvage then
 // puts it in the place of the damaged log.
@@ -29,8 +30,8 @@ const (
 // batchSize is the number of records stored at once.
 const batchSize = 512
 
-// Continue is the log behind a record, and what of it is lost. In the place of a lost record is one that changes nothing,
-// so that no later record takes its number.
+// Continue is the log behind a record, and what of it is lost. In the place of a lost record is one that changes
+// nothing, so that no later record takes its number.
 func Continue(r logstore.Remains, base, term uint64) (logs []*hraft.Log, lost []Span) {
 	for i := base + 1; i <= r.End; i++ {
 		l := r.Records[i]

@@ -11,9 +11,9 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// A line carries the exchanges with one peer for one purpose. Many are under way at once over one connection, each on a stream of its
-// own, and the peer answers them in the order in which it finishes them. A caller that gives up ends its own exchange and no
-// other: the line writes and dials with deadlines of its own.
+// A line carries the exchanges with one peer for one purpose. Many are under way at once over one connection, each on
+// a stream of its own, and the peer answers them in the order in which it finishes them. A caller that gives up ends
+// its own exchange and no other: the line writes and dials with deadlines of its own.
 type line struct {
 	p   *Pool
 	key poolKey
@@ -23,7 +23,8 @@ type line struct {
 	dialing *dialing     // nil: nobody waits for a connection
 }
 
-// dialing is an attempt to connect, for all exchanges that wait for it. mu of its line guards waiting; done guards the result.
+// dialing is an attempt to connect, for all exchanges that wait for it. mu of its line guards waiting; done guards
+// the result.
 type dialing struct {
 	waiting int // the attempt ends when nobody waits any more
 	cancel  context.CancelFunc
@@ -263,12 +264,14 @@ func (l *line) forget(c *multiplexed, stream uint32) {
 	}
 }
 
-// silent reports whether a peer has owed an answer for so long that it may be gone without a word. It is called with mu held.
+// silent reports whether a peer has owed an answer for so long that it may be gone without a word. It is called with
+// mu held.
 func (l *line) silent(c *multiplexed) bool {
 	return !c.unheard.IsZero() && time.Since(c.unheard) >= cmp.Or(l.p.t.o.Election, HelloTimeout)
 }
 
-// retire has the next exchange dial. Those that wait on the connection wait on: the peer may just be slow. It is called with mu held.
+// retire has the next exchange dial. Those that wait on the connection wait on: the peer may just be slow. It is
+// called with mu held.
 func (l *line) retire(c *multiplexed) {
 	if l.open == c {
 		l.open = nil

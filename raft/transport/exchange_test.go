@@ -100,8 +100,8 @@ func (p *pair) ask(ctx context.Context, entry string) (string, error) {
 	return string(ok.Outcome), err
 }
 
-// TestExchangesShareAConnection: the peer answers none of many requests before it has read all of them, so they are under way at
-// once; one connection carries them, and each gets its own answer.
+// TestExchangesShareAConnection: the peer answers none of many requests before it has read all of them, so they are
+// under way at once; one connection carries them, and each gets its own answer.
 func TestExchangesShareAConnection(t *testing.T) {
 	t.Parallel()
 	const many = 50
@@ -128,7 +128,8 @@ func TestExchangesShareAConnection(t *testing.T) {
 	}
 }
 
-// TestABrokenConnectionEndsItsExchanges: none of those that wait for an answer waits on, and the next one has a new connection.
+// TestABrokenConnectionEndsItsExchanges: none of those that wait for an answer waits on, and the next one has a new
+// connection.
 func TestABrokenConnectionEndsItsExchanges(t *testing.T) {
 	t.Parallel()
 	const many = 5
@@ -194,8 +195,8 @@ func TestAnExchangeThatGivesUpLeavesTheOthers(t *testing.T) {
 	}
 }
 
-// TestASilentPeerIsDialedAnew: a peer that has answered nothing for an election may be gone without a word, however short each
-// caller waited; a caller that waits on hears what comes all the same.
+// TestASilentPeerIsDialedAnew: a peer that has answered nothing for an election may be gone without a word, however
+// short each caller waited; a caller that waits on hears what comes all the same.
 func TestASilentPeerIsDialedAnew(t *testing.T) {
 	t.Parallel()
 	arrived, release := make(chan struct{}), make(chan struct{})
@@ -232,8 +233,8 @@ func TestASilentPeerIsDialedAnew(t *testing.T) {
 	}
 }
 
-// TestALateCallerLeavesTheOthers: through a slow leader, a thousand forwards with random deadlines; those that end without an outcome ended
-// by their own deadlines.
+// TestALateCallerLeavesTheOthers: through a slow leader, a thousand forwards with random deadlines; those that end
+// without an outcome ended by their own deadlines.
 func TestALateCallerLeavesTheOthers(t *testing.T) {
 	t.Parallel()
 	p := startPair(t, func(ctx context.Context, entry string) string {
@@ -274,7 +275,8 @@ func TestALateCallerLeavesTheOthers(t *testing.T) {
 	}
 }
 
-// TestAnotherNodeIsNotAsked: a request for one member reaches no other that answers at its address, and those for that one go on.
+// TestAnotherNodeIsNotAsked: a request for one member reaches no other that answers at its address, and those for
+// that one go on.
 func TestAnotherNodeIsNotAsked(t *testing.T) {
 	t.Parallel()
 	asked := make(chan string, 2)

@@ -30,7 +30,8 @@ type Inbound struct {
 	buf     []byte
 }
 
-// maxExchanges bounds the requests of one connection that are answered side by side; the next waits in the peer's socket.
+// maxExchanges bounds the requests of one connection that are answered side by side; the next waits in the peer's
+// socket.
 const maxExchanges = 256
 
 // sideBySide says whether a request is answered beside others. A snapshot goes on in the frames behind it.

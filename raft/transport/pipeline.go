@@ -71,8 +71,9 @@ func (p *pipeline) AppendEntries(req *hraft.AppendEntriesRequest, resp *hraft.Ap
 	}
 }
 
-// receive hands out answers until the pipeline is closed, or until a refusal: the library looks at no answer after one. It closes
-// the pipeline from the goroutine that sends, so that a full queue of answers must not make that one wait.
+// receive hands out answers until the pipeline is closed, or until a refusal: the library looks at no answer after
+// one. It closes the pipeline from the goroutine that sends, so that a full queue of answers must not make that one
+// wait.
 func (p *pipeline) receive() {
 	defer close(p.received)
 	for {

@@ -11,8 +11,8 @@ import (
 	"github.com/cairndb/cairn/wire/accept"
 )
 
-// Limits of the listener. Strangers have not said hello yet. They have a small share of their own, so that they take no place of
-// a peer's; each is also closed earlyTimeout after it came.
+// Limits of the listener. Strangers have not said hello yet. They have a small share of their own, so that they take
+// no place of a peer's; each is also closed earlyTimeout after it came.
 const (
 	maxPeers     = 1024
 	maxStrangers = 64
@@ -63,8 +63,8 @@ func (s *server) serve() {
 	}
 }
 
-// add takes a new connection in, and closes the oldest stranger when there are too many: a peer says hello at once, so it
-// gets in while others hold connections open without a word.
+// add takes a new connection in, and closes the oldest stranger when there are too many: a peer says hello at once,
+// so it gets in while others hold connections open without a word.
 func (s *server) add(nc net.Conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

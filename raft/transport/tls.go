@@ -12,11 +12,12 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// Identity is the DNS name in a member's certificate. Host names are not checked on the peer port: the certificate names the
-// member's id, so a member may move to another host.
+// Identity is the DNS name in a member's certificate. Host names are not checked on the peer port: the certificate
+// names the member's id, so a member may move to another host.
 func Identity(id uint32) string { return fmt.Sprintf("node-%d.cairn", id) }
 
-// checkCertificate refuses a TLS connection whose certificate names another node. A plain connection has no certificate to check.
+// checkCertificate refuses a TLS connection whose certificate names another node. A plain connection has no
+// certificate to check.
 func checkCertificate(nc net.Conn, id uint32) error {
 	tc, ok := nc.(*tls.Conn)
 	if !ok {
@@ -45,7 +46,8 @@ func secure(ctx context.Context, tc *tls.Conn) (net.Conn, error) {
 	return tc, nil
 }
 
-// handshake secures an accepted connection; nil when it was refused. One that speaks no TLS is told so in a plain frame.
+// handshake secures an accepted connection; nil when it was refused. One that speaks no TLS is told so in a plain
+// frame.
 func (s *server) handshake(raw net.Conn) net.Conn {
 	ctx, cancel := context.WithTimeout(s.t.ctx, earlyTimeout)
 	defer cancel()

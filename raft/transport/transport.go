@@ -49,8 +49,8 @@ func (t *Transport) Listens() (addr string, ok bool) {
 	return t.server.ln.Addr().String(), true
 }
 
-// Close ends every connection, of peers and to them, and the peer port. It may be called again: the library does. Wait returns when
-// nothing is served any more.
+// Close ends every connection, of peers and to them, and the peer port. It may be called again: the library does.
+// Wait returns when nothing is served any more.
 func (t *Transport) Close() error {
 	t.cancel()
 	t.CloseServer()
