@@ -38,7 +38,8 @@ func appendStr(b []byte, s string) []byte {
 
 func appendBin(b, v []byte) []byte { return appendLong(b, v, msgpcode.Bin8) }
 
-// appendLong writes bytes with their number before them, whose width the head says: head for one byte, and the two behind it.
+// appendLong writes bytes with their number before them, whose width the head says: head for one byte, and the two
+// behind it.
 func appendLong[T string | []byte](b []byte, v T, head byte) []byte {
 	switch n := len(v); {
 	case n <= math.MaxUint8:

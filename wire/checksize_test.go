@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestWhatPassesCheckSizeIsRead: a value that passes is read back by a client, and one that holds too much for it does not pass.
+// TestWhatPassesCheckSizeIsRead: a value that passes is read back by a client, and one that holds too much for it
+// does not pass.
 func TestWhatPassesCheckSizeIsRead(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

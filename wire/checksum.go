@@ -14,7 +14,8 @@ const checksumLen = 4
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// ErrChecksum says that a frame differs from the one that its sender wrote. The stream goes on behind it, unless its length was changed.
+// ErrChecksum says that a frame differs from the one that its sender wrote. The stream goes on behind it, unless its
+// length was changed.
 var ErrChecksum = &FrameError{Text: "frame checksum mismatch: it was changed on its way, send it again"}
 
 // AppendChecksum ends a whole frame, which begins where the slice does, with its checksum.

@@ -43,7 +43,8 @@ func (p *plan) write(b []byte, m unsafe.Pointer) []byte {
 	return slices.Replace(b, start, start+1, appendMap(nil, count)...)
 }
 
-// decodeAt reads a message from the value at pos of a scanned payload. Exact, unknown keys and numbers out of range are refused.
+// decodeAt reads a message from the value at pos of a scanned payload. Exact, unknown keys and numbers out of range
+// are refused.
 func decodeAt(b []byte, pos int, m Message, exact bool) error {
 	p, at := planFor(m)
 	in, err := input{b: b, exact: exact}.value(pos)
@@ -130,8 +131,8 @@ func (p *plan) locateElements(in input, found []int) (err error) {
 	return nil
 }
 
-// key finds the step that a map key names, by string, bytes or index; -1 for an unknown key. It looks at next first: most senders write
-// fields in their order.
+// key finds the step that a map key names, by string, bytes or index; -1 for an unknown key. It looks at next first:
+// most senders write fields in their order.
 func (p *plan) key(b []byte, pos, next int) (i, after int, err error) {
 	h, err := header(b[pos:])
 	if err != nil {

@@ -1,8 +1,8 @@
-// Package wire is the cluster protocol: frames on a stream, and the messages inside them. It knows bytes and
-// nothing else; it opens no sockets, starts no goroutines and imports no other package of this module but wire/field,
-// which describes values, and wire/large, which reads long payloads. Any package may call it: one goroutine at a time per Reader,
-// everything else from any. Every byte that it reads may be hostile: it checks a length before it allocates, and a
-// depth before it recurses.
+// Package wire is the cluster protocol: frames on a stream, and the messages inside them. It knows bytes and nothing
+// else; it opens no sockets, starts no goroutines and imports no other package of this module but wire/field, which
+// describes values, and wire/large, which reads long payloads. Any package may call it: one goroutine at a time per
+// Reader, everything else from any. Every byte that it reads may be hostile: it checks a length before it allocates,
+// and a depth before it recurses.
 //
 // # Frames
 //
@@ -19,11 +19,11 @@
 //
 // A payload is one msgpack map from field names to values. The struct of a message describes its fields once
 // (Message), in the order in which they are written. A reader takes less orderly payloads too: any order, a
-// positional array instead of the map, field numbers or bytes as keys, integers for floats, float64 or
-// integers in embeddings, bytes for a byte vector that is otherwise an array of integers. Unknown keys are
-// skipped, except in a client's request, which is read exactly (UnpackExact): there they are refused, and so are numbers out
-// of range. A duplicate key, a missing required field, nil for a field that is not optional, an integer out of range and
-// invalid UTF-8 are always refused. Before anything is decoded the payload is scanned without recursion: no deeper than
+// positional array instead of the map, field numbers or bytes as keys, integers for floats, float64 or integers in
+// embeddings, bytes for a byte vector that is otherwise an array of integers. Unknown keys are skipped, except in a
+// client's request, which is read exactly (UnpackExact): there they are refused, and so are numbers out of range. A
+// duplicate key, a missing required field, nil for a field that is not optional, an integer out of range and invalid
+// UTF-8 are always refused. Before anything is decoded the payload is scanned without recursion: no deeper than
 // 1,024, no header announcing more than is there.
 //
 // Dates are written as Unix seconds and read from RFC 3339 text as well; a date that is neither is refused.
@@ -58,12 +58,12 @@
 // With stateless the sender says that it has no state: a leader may take the new key of such a member.
 //
 // The `raft` map of a member's second hello says which cluster it belongs to, what the connection will carry, and
-// what its version reads: entry_min to entry_max are versions of log records, state_min to state_max formats of snapshots,
-// reads the numbers of operations it knows, a byte each, and needs those that
-// its log holds and not every version knows. Either side refuses the other, with the reason, when one could not read the
-// other's log, and a hello that does not say what its version reads. With checksum, CRC-32C of the hello as it is
-// encoded without that field, the sender ends each later frame with four bytes that len counts: CRC-32C, big-endian, of
-// all bytes of the frame before them. A member that answers such a hello does the same, and a frame that does not match
-// is answered ERROR 4000 and passed over. Raft travels inside OPLOG_PUSH, HEARTBEAT and REQUEST_VOTE as the extension
-// `raft`; 0xD0 to 0xDC are snapshots, forwarding, read indexes, membership and comparing.
+// what its version reads: entry_min to entry_max are versions of log records, state_min to state_max formats of
+// snapshots, reads the numbers of operations it knows, a byte each, and needs those that its log holds and not every
+// version knows. Either side refuses the other, with the reason, when one could not read the other's log, and a hello
+// that does not say what its version reads. With checksum, CRC-32C of the hello as it is encoded without that field,
+// the sender ends each later frame with four bytes that len counts: CRC-32C, big-endian, of all bytes of the frame
+// before them. A member that answers such a hello does the same, and a frame that does not match is answered ERROR
+// 4000 and passed over. Raft travels inside OPLOG_PUSH, HEARTBEAT and REQUEST_VOTE as the extension `raft`; 0xD0 to
+// 0xDC are snapshots, forwarding, read indexes, membership and comparing.
 package wire

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// A client's request is held to what its fields may be; the same bytes are taken where the reader is not exact, but for a date.
+// A client's request is held to what its fields may be; the same bytes are taken where the reader is not exact, but
+// for a date.
 func TestUnpackExact(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{

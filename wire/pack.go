@@ -98,8 +98,8 @@ func PlainSize(f Frame, maxPlain int) int {
 	return int(min(h.FrameContentSize, uint64(maxPlain)))
 }
 
-// unzstd decompresses a payload into memory of its size. A payload that does not announce its length, or too small a one, is counted
-// first, so one that is too long allocates nothing.
+// unzstd decompresses a payload into memory of its size. A payload that does not announce its length, or too small a
+// one, is counted first, so one that is too long allocates nothing.
 func unzstd(b []byte, maxPlain int) ([]byte, error) {
 	var h zstd.Header
 	if err := h.Decode(b); err == nil && h.HasFCS {
@@ -118,8 +118,8 @@ func unzstd(b []byte, maxPlain int) ([]byte, error) {
 	return decoders[maxPlain]().DecodeAll(b, plainBuffer(n))
 }
 
-// recycled holds the memory of one payload that could not be decoded: a peer that sends such payloads again and again costs no more
-// memory than one.
+// recycled holds the memory of one payload that could not be decoded: a peer that sends such payloads again and again
+// costs no more memory than one.
 var recycled = make(chan []byte, 1)
 
 // recycleFrom is the size from which a refused payload's memory is used again.

@@ -11,8 +11,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestHowPayloadsAreCompressed: a payload is read whether or not it says how long it is, in one part or several, and refused when
-// it is longer than allowed, whatever it says.
+// TestHowPayloadsAreCompressed: a payload is read whether or not it says how long it is, in one part or several, and
+// refused when it is longer than allowed, whatever it says.
 func TestHowPayloadsAreCompressed(t *testing.T) {
 	suite.Full(t)
 	if testing.Short() {
@@ -67,7 +67,8 @@ func TestHowPayloadsAreCompressed(t *testing.T) {
 	}
 }
 
-// TestRecordsOfAFrameAreCounted: values of a few bytes that take hundreds when they are decoded are refused by their number.
+// TestRecordsOfAFrameAreCounted: values of a few bytes that take hundreds when they are decoded are refused by their
+// number.
 func TestRecordsOfAFrameAreCounted(t *testing.T) {
 	for n, ok := range map[int]bool{maxEntries: true, maxEntries + 1: false} {
 		f, err := Pack(OpOplogPush, 0, &OplogPush{Database: "default", Ops: []OplogEntry{}, Raft: &RaftAppend{Entries: make([]RaftEntry, n)}}, false)

@@ -13,8 +13,8 @@ import (
 //
 //	wire:"name[,need][,kind]"
 //
-// need is defaulted, optional or extension, and required where it is left out; kind is date, octets or a bound of wire/field, and follows
-// from the Go type where it is left out. A value of another type panics.
+// need is defaulted, optional or extension, and required where it is left out; kind is date, octets or a bound of
+// wire/field, and follows from the Go type where it is left out. A value of another type panics.
 type Message any
 
 // need says what a field's absence means.
@@ -60,7 +60,8 @@ func planFor(m Message) (*plan, unsafe.Pointer) {
 	return found.(*plan), v.UnsafePointer()
 }
 
-// planOf panics where a tag cannot be read, which is a mistake in a message of ours and found by the first test that uses it.
+// planOf panics where a tag cannot be read, which is a mistake in a message of ours and found by the first test that
+// uses it.
 func planOf(t reflect.Type) *plan {
 	p := &plan{}
 	for i := range t.NumField() {

@@ -68,8 +68,8 @@ type RaftAppend struct {
 	Last  []RaftPlace `wire:"last,extension"` // in heartbeats: the last records that the members are known to have acknowledged
 }
 
-// RaftPlace is the last record that a member is known to have acknowledged. Receipt proves that to the member itself: no other one can make
-// it.
+// RaftPlace is the last record that a member is known to have acknowledged. Receipt proves that to the member itself:
+// no other one can make it.
 type RaftPlace struct {
 	Node    uint32 `wire:"n"`
 	Term    uint64 `wire:"t"`
@@ -148,7 +148,8 @@ type Forward struct {
 	Entry []byte `wire:"entry"`
 	Asker
 
-	// Extensions: an operation of the HTTP reference, in the name of a caller that the sender has let in. There is no entry then.
+	// Extensions: an operation of the HTTP reference, in the name of a caller that the sender has let in. There is no
+	// entry then.
 	Operation string `wire:"operation,extension"`
 	Request   JSON   `wire:"request,extension"`
 	Database  string `wire:"database,extension"`
@@ -171,7 +172,8 @@ type Compare struct {
 	Index uint64 `wire:"index"` // of a record; 0 asks for the state's hashes alone
 }
 
-// CompareOK answers it. A member that does not know that the record is committed, or has no state, says nothing about it.
+// CompareOK answers it. A member that does not know that the record is committed, or has no state, says nothing about
+// it.
 type CompareOK struct {
 	Applied uint64     `wire:"applied"`          // the last record that it knows to be committed
 	Term    uint64     `wire:"term,extension"`   // of the record that it has at the index; 0: it cannot tell

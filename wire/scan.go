@@ -154,7 +154,8 @@ var formats = [32]struct {
 	{kExt, 0}, {kStr, 1}, {kStr, 2}, {kStr, 4}, {kArray, 2}, {kArray, 4}, {kMap, 2}, {kMap, 4},
 }
 
-// scalars are the lengths of the values that are nothing but a head, by its first byte; 0 for others. A vector is a long row of them.
+// scalars are the lengths of the values that are nothing but a head, by its first byte; 0 for others. A vector is a
+// long row of them.
 var scalars = func() (lengths [256]int) {
 	for c := range lengths {
 		switch f := formats[c&0x1F]; {

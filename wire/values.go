@@ -135,7 +135,8 @@ func readToken(in input) (field.Token, error) {
 	return field.Token(binary.BigEndian.Uint64(raw)), nil
 }
 
-// readDate reads a time in Unix seconds, from a number or from RFC 3339. Anything else is refused, also by a reader that is not exact.
+// readDate reads a time in Unix seconds, from a number or from RFC 3339. Anything else is refused, also by a reader
+// that is not exact.
 func readDate(in input) (float64, error) {
 	var t time.Time
 	err := errors.New("neither")

@@ -16,7 +16,8 @@ func ask[A any](ctx context.Context, c *Client, kind retryRule, op wire.Op, m wi
 	return answer, err
 }
 
-// call sends a request, nil for one without content, and reads its answer of one frame, nil for one that is not looked at.
+// call sends a request, nil for one without content, and reads its answer of one frame, nil for one that is not
+// looked at.
 func (c *Client) call(ctx context.Context, kind retryRule, op wire.Op, m wire.Message, want wire.Op, answer wire.Message) error {
 	return c.do(ctx, kind, func(ctx context.Context, cn *conn) error { return cn.ask(ctx, op, m, want, answer) })
 }
@@ -54,8 +55,8 @@ func (c *Client) wrote(index field.Token) {
 	c.index = max(c.index, index)
 }
 
-// Index is the place in the log of this client's latest write, 0 when it has written nothing. As another client's wire.Recall.MinIndex it
-// makes any node answer with that write, or not at all.
+// Index is the place in the log of this client's latest write, 0 when it has written nothing. As another client's
+// wire.Recall.MinIndex it makes any node answer with that write, or not at all.
 func (c *Client) Index() field.Token {
 	c.mu.Lock()
 	defer c.mu.Unlock()

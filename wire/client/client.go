@@ -80,8 +80,8 @@ type waits struct {
 	late time.Duration // 1s: how long the address of a late server is tried last
 }
 
-// Client talks to a cluster. Any number of goroutines may use it. mu guards the fields below it and is never held over network I/O.
-// conn.mu is locked inside mu, never the other way round.
+// Client talks to a cluster. Any number of goroutines may use it. mu guards the fields below it and is never held
+// over network I/O. conn.mu is locked inside mu, never the other way round.
 type Client struct {
 	cfg Config
 
@@ -189,7 +189,8 @@ func (c *Client) moveOn(cn *conn, to string) {
 // another leader.
 const silentFor = 10 * time.Second
 
-// putLast has an address tried last for a while, when err says that its server did not answer or not in time. It is called with mu held.
+// putLast has an address tried last for a while, when err says that its server did not answer or not in time. It is
+// called with mu held.
 func (c *Client) putLast(addr string, err error) {
 	switch {
 	case errors.Is(err, errSilent):
@@ -269,8 +270,8 @@ func (c *Client) do(ctx context.Context, kind retryRule, f func(context.Context,
 	}
 }
 
-// NewKey makes an idempotency key: the time in milliseconds, and 80 random bits. A server that keeps keys in order finds that a new one
-// is none of the older ones without looking through them.
+// NewKey makes an idempotency key: the time in milliseconds, and 80 random bits. A server that keeps keys in order
+// finds that a new one is none of the older ones without looking through them.
 func NewKey() string {
 	var b [16]byte
 	binary.BigEndian.PutUint64(b[:], uint64(time.Now().UnixMilli())<<16)

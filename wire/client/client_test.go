@@ -321,7 +321,8 @@ func TestOwnWrites(t *testing.T) {
 	}
 }
 
-// TestAnAnswerThatCannotBeReadIsFinal: it would be as long, or as broken, the next time. Whether a write happened it does not say.
+// TestAnAnswerThatCannotBeReadIsFinal: it would be as long, or as broken, the next time. Whether a write happened it
+// does not say.
 func TestAnAnswerThatCannotBeReadIsFinal(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32

@@ -200,10 +200,12 @@ func (c *conn) release(id uint32) {
 	}
 }
 
-// sendTimeout bounds the writing of a frame. The connection is shared, so the deadline of one caller is not the connection's.
+// sendTimeout bounds the writing of a frame. The connection is shared, so the deadline of one caller is not the
+// connection's.
 const sendTimeout = 30 * time.Second
 
-// send encodes a request and has it written. A caller whose time is over stops waiting, and the frame still leaves whole.
+// send encodes a request and has it written. A caller whose time is over stops waiting, and the frame still leaves
+// whole.
 func (c *conn) send(ctx context.Context, op wire.Op, stream uint32, m wire.Message) (err error) {
 	select {
 	case c.out <- struct{}{}:

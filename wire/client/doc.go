@@ -5,9 +5,9 @@
 //	results, _, err := c.Recall(ctx, wire.NewRecall("who leads payments?"))
 //
 // Remember, RememberBatch, Correct and Forget change memories; Recall finds them, Get and List show them, Context
-// returns what an agent should know when it begins. Relate, Edges, Claim, Claims and Alias are about entities, StartSession and
-// EndSession about sessions, Think, Conflicts, Resolve and Personality about cognition. Watch follows what happens.
-// Query and Change ask for any other operation of the HTTP reference, by its name.
+// returns what an agent should know when it begins. Relate, Edges, Claim, Claims and Alias are about entities,
+// StartSession and EndSession about sessions, Think, Conflicts, Resolve and Personality about cognition. Watch
+// follows what happens. Query and Change ask for any other operation of the HTTP reference, by its name.
 //
 // A Client knows some nodes' addresses and keeps one connection, on which any number of goroutines may ask at
 // once. A read goes to the node it is connected to. A refused write is sent to the leader that the refusal
@@ -27,17 +27,17 @@
 //
 // # Servers that do not answer
 //
-// A server that has been quiet for half a second while a request waits is pinged. Where nothing comes for another half second, and the
-// client knows other nodes, what may be asked twice is asked of them; the rest, subscriptions and RecallEach wait until the server is taken
-// for gone, five seconds after its last byte.
+// A server that has been quiet for half a second while a request waits is pinged. Where nothing comes for another
+// half second, and the client knows other nodes, what may be asked twice is asked of them; the rest, subscriptions
+// and RecallEach wait until the server is taken for gone, five seconds after its last byte.
 //
 // # What is read
 //
-// A read is answered with what the node has applied. A client that moved to another node may miss its own writes there: with
-// Config.OwnWrites every read asks for them (min_index), and Index carries them to another client.
+// A read is answered with what the node has applied. A client that moved to another node may miss its own writes
+// there: with Config.OwnWrites every read asks for them (min_index), and Index carries them to another client.
 //
 // # What is watched
 //
-// Watch and Subscribe have a connection of their own. Watch goes on behind the last event when it breaks, and leaves a server that does not
-// answer; Subscribe ends, and its caller begins again where it likes.
+// Watch and Subscribe have a connection of their own. Watch goes on behind the last event when it breaks, and leaves
+// a server that does not answer; Subscribe ends, and its caller begins again where it likes.
 package client

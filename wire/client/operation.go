@@ -78,7 +78,8 @@ type Memory struct {
 	Revision   uint32          `json:"revision"`             // how often it was corrected
 }
 
-// Get returns a memory by its id, also one that was merged or forgotten. An unknown id is an *Error with CodeMemoryNotFound.
+// Get returns a memory by its id, also one that was merged or forgotten. An unknown id is an *Error with
+// CodeMemoryNotFound.
 func (c *Client) Get(ctx context.Context, rid string) (m Memory, err error) {
 	err = c.Query(ctx, "memory", struct {
 		RID   string      `json:"rid"`
@@ -113,7 +114,8 @@ func (c *Client) List(ctx context.Context, l Listing) (page []Memory, total uint
 	return a.Items, a.Total, err
 }
 
-// A Correction changes a memory. Nil fields stay as they are; the metadata's keys are replaced one by one, and null removes one.
+// A Correction changes a memory. Nil fields stay as they are; the metadata's keys are replaced one by one, and null
+// removes one.
 type Correction struct {
 	RID        string          `json:"rid"`
 	Reason     string          `json:"reason"` // shown with the revisions
@@ -123,8 +125,8 @@ type Correction struct {
 	Metadata   json.RawMessage `json:"metadata_merge,omitempty"`
 }
 
-// Correct changes a memory in place and returns how often it was corrected; the earlier content stays as a revision. It is sent once:
-// after ErrUnknownOutcome, Get shows whether it happened.
+// Correct changes a memory in place and returns how often it was corrected; the earlier content stays as a revision.
+// It is sent once: after ErrUnknownOutcome, Get shows whether it happened.
 func (c *Client) Correct(ctx context.Context, m Correction) (revision uint64, err error) {
 	var a struct {
 		Revision uint64 `json:"revision"`

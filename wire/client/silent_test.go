@@ -12,8 +12,8 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// A server that is gone without a word, as one whose machine lost its network, is left in seconds; one that is only slow,
-// and answers a ping, is waited for.
+// A server that is gone without a word, as one whose machine lost its network, is left in seconds; one that is only
+// slow, and answers a ping, is waited for.
 func TestASilentServerIsLeft(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -42,8 +42,8 @@ func TestASilentServerIsLeft(t *testing.T) {
 	}
 }
 
-// TestASilentLeaderIsNotGoneBackTo: nodes that still take it for the leader name it, and it would cost as long again to find out
-// that it does not answer.
+// TestASilentLeaderIsNotGoneBackTo: nodes that still take it for the leader name it, and it would cost as long again
+// to find out that it does not answer.
 func TestASilentLeaderIsNotGoneBackTo(t *testing.T) {
 	t.Parallel()
 	var dialled atomic.Int32

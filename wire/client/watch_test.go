@@ -21,7 +21,8 @@ func stored(index, number int) *wire.Event {
 	return &wire.Event{EventType: "stored", Data: wire.JSON(fmt.Sprintf(`{"index":%d,"number":%d}`, index, number))}
 }
 
-// subscriptions is a peer that answers each SUBSCRIBE, the first of them as the first function says, and notes where each begins.
+// subscriptions is a peer that answers each SUBSCRIBE, the first of them as the first function says, and notes where
+// each begins.
 func subscriptions(t *testing.T, each ...func(*session, wire.Frame) bool) (p *peer, cursors func() []field.Token) {
 	var mu sync.Mutex // connections are served side by side
 	var from []field.Token

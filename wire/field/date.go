@@ -42,7 +42,8 @@ func Unix(seconds float64) (time.Time, error) {
 	return fromEpoch(time.UnixMicro(int64(math.Round(seconds * 1e6)))), nil
 }
 
-// UnixOrNone is the time at so many seconds in a message of the binary protocol, where 0 and numbers that are no time mean none.
+// UnixOrNone is the time at so many seconds in a message of the binary protocol, where 0 and numbers that are no time
+// mean none.
 func UnixOrNone(seconds float64) (t time.Time) {
 	if seconds != 0 {
 		t, _ = Unix(seconds)

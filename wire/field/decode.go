@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// Decode checks a JSON object and puts its values into the struct that dst points to, whose type describes it. Lenient, a value of
-// another type is absent.
+// Decode checks a JSON object and puts its values into the struct that dst points to, whose type describes it.
+// Lenient, a value of another type is absent.
 func (o Object) Decode(dst any, body map[string]json.RawMessage, lenient bool) error {
 	if err := o.Check(body, lenient); err != nil {
 		return err
@@ -90,7 +90,8 @@ func (f Field) fill(to reflect.Value, raw json.RawMessage, lenient bool) error {
 	return nil
 }
 
-// vectorOf is a list of numbers; other elements are dropped. A number that is too large becomes infinite, and is refused with the vector.
+// vectorOf is a list of numbers; other elements are dropped. A number that is too large becomes infinite, and is
+// refused with the vector.
 func vectorOf(raw json.RawMessage) Vector {
 	if typeOf(raw) != "array" {
 		return nil
@@ -162,7 +163,8 @@ func (o Object) DecodeText(dst any, params map[string][]string, lenient bool) er
 	return nil
 }
 
-// text is the first value that is not blank; of a list it is all of them, which may come one by one or with commas between them.
+// text is the first value that is not blank; of a list it is all of them, which may come one by one or with commas
+// between them.
 func (f Field) text(params map[string][]string) string {
 	var all []string
 	for _, name := range append([]string{f.Name}, f.Others...) {

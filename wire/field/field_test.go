@@ -14,8 +14,8 @@ import (
 const shorthand = "text,content:string! importance:unit valence:signed half_life:hours weight:weight top_k:integer[0..] as_of:date time_window:window " +
 	"tags:[]string embedding:[]number order:string{asc,desc} explain:boolean metadata:any settings:object memories:[]Draft"
 
-// parse reads fields separated by blanks, each name[,other...]:kind[mark]. The mark says what may be missing: "!" must be there, "?" is
-// there and may be null, "~" is idle.
+// parse reads fields separated by blanks, each name[,other...]:kind[mark]. The mark says what may be missing: "!"
+// must be there, "?" is there and may be null, "~" is idle.
 func parse(s string) Object {
 	var o Object
 	for _, w := range strings.Fields(s) {

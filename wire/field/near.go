@@ -1,7 +1,7 @@
 package field
 
-// Nearest is the name that was probably meant by one that is not known: at most two letters away, and no more than half of it; of several
-// that are as near, one that begins alike. Blank for none.
+// Nearest is the name that was probably meant by one that is not known: at most two letters away, and no more than
+// half of it; of several that are as near, one that begins alike. Blank for none.
 func Nearest(name string, names []string) (best string) {
 	near := 3
 	alike := func(n string) bool { return n != "" && name != "" && n[0] == name[0] }

@@ -152,7 +152,8 @@ func missing(f Field) error {
 	return &Error{Field: f.Name, Text: fmt.Sprintf("missing '%s'", f.Name)}
 }
 
-// Values checks the parameters of a URL in the same way. An empty one is missing; whether it must be there is its reader's to say.
+// Values checks the parameters of a URL in the same way. An empty one is missing; whether it must be there is its
+// reader's to say.
 func (o Object) Values(params map[string][]string, lenient bool) error {
 	if !lenient {
 		if err := o.known(slices.Sorted(maps.Keys(params))); err != nil {

@@ -18,7 +18,8 @@ type (
 	Vector []float32
 	Map    json.RawMessage // an object; a json.RawMessage is any value
 
-	// Like marks, as a field named _, a struct that shows a part of T: a field that says nothing of itself is described as T's of its name.
+	// Like marks, as a field named _, a struct that shows a part of T: a field that says nothing of itself is
+	// described as T's of its name.
 	Like[T any] struct{}
 )
 
@@ -26,7 +27,8 @@ func (Like[T]) declared() Object { return Of(reflect.TypeFor[T]()) }
 
 var described sync.Map // reflect.Type to Object
 
-// Of is the description of a struct, read from its tags once. It panics where a tag cannot be read, which is a mistake in a struct of ours.
+// Of is the description of a struct, read from its tags once. It panics where a tag cannot be read, which is a
+// mistake in a struct of ours.
 func Of(t reflect.Type) Object {
 	if o, ok := described.Load(t); ok {
 		return o.(Object)
@@ -139,7 +141,8 @@ func kindOfType(t reflect.Type) Kind {
 	panic("field: no kind of value: " + t.String())
 }
 
-// ForTools is the object as MCP tools show it: without the fields that models must not set, and with the spellings that models use.
+// ForTools is the object as MCP tools show it: without the fields that models must not set, and with the spellings
+// that models use.
 func (o Object) ForTools() Object {
 	var list Object
 	for _, f := range o {
@@ -179,7 +182,8 @@ func (o Object) Shapes(all map[string]Object, answer bool) {
 	}
 }
 
-// At is the fields that come in one place of a request: path, query or body. A field without a place of its own comes in usual.
+// At is the fields that come in one place of a request: path, query or body. A field without a place of its own comes
+// in usual.
 func (o Object) At(place, usual string) Object {
 	var list Object
 	for _, f := range o {

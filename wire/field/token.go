@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// A Token is a position in the log as clients keep it: they get it with a write, pass it on with a read, and look for nothing in it. In JSON
-// it is a text. A request may have the number instead, as the oldest clients do.
+// A Token is a position in the log as clients keep it: they get it with a write, pass it on with a read, and look for
+// nothing in it. In JSON it is a text. A request may have the number instead, as the oldest clients do.
 type Token uint64
 
 // wantToken says what a request may have.

@@ -31,7 +31,8 @@ func NewHold(budget *Shares, who string) *Hold {
 	return &Hold{budget: budget, who: who, most: maxAnswer, copies: copies}
 }
 
-// Narrow has answers hold at most so many bytes of rows, of which their surface makes so many copies. It is called before the hold is used.
+// Narrow has answers hold at most so many bytes of rows, of which their surface makes so many copies. It is called
+// before the hold is used.
 func (h *Hold) Narrow(most, copies int) { h.most, h.copies = most, copies }
 
 // Part is a hold for one answer of the request. It is given back with the whole.

@@ -39,7 +39,8 @@ func TestHoldsAreGivenBack(t *testing.T) {
 	}
 }
 
-// TestAStarvedPartLeavesTheOthers: where the budget has no room for one answer's first row, that answer alone is refused.
+// TestAStarvedPartLeavesTheOthers: where the budget has no room for one answer's first row, that answer alone is
+// refused.
 func TestAStarvedPartLeavesTheOthers(t *testing.T) {
 	t.Parallel()
 	s := NewBudget()

@@ -15,8 +15,8 @@ const (
 
 var errNotJSON = errors.New("not one JSON value")
 
-// JSON reads one value as encoding/json does, numbers as json.Number, in half its time and a third of its memory: the text is there
-// as a whole, so a value is looked at once and where it lies. Arrays are not copied while they grow.
+// JSON reads one value as encoding/json does, numbers as json.Number, in half its time and a third of its memory: the
+// text is there as a whole, so a value is looked at once and where it lies. Arrays are not copied while they grow.
 func JSON(raw []byte) (any, error) {
 	r := reader{rest: raw}
 	v, ok := r.value(0)

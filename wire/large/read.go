@@ -18,12 +18,12 @@ const firstBuffer = 8 << 10
 // read without a pause.
 const pieceSize = Piece
 
-// pieces are buffers that are used again: a body refused when most of it has arrived leaves no garbage, and no new pages of the
-// system.
+// pieces are buffers that are used again: a body refused when most of it has arrived leaves no garbage, and no new
+// pages of the system.
 var pieces = sync.Pool{New: func() any { return new([pieceSize]byte) }}
 
-// Read reads to the end, behind the bytes begun. announced is the expected length; negative when it is unknown. If reading fails, it
-// returns the bytes that came before.
+// Read reads to the end, behind the bytes begun. announced is the expected length; negative when it is unknown. If
+// reading fails, it returns the bytes that came before.
 func Read(begun []byte, r io.Reader, announced int64) ([]byte, error) {
 	room := int64(firstBuffer)
 	if announced >= 0 && announced < room {
@@ -76,8 +76,8 @@ func joined(parts [][]byte) []byte {
 	return all
 }
 
-// Body reads a request's body of at most limit bytes; a longer one is an *http.MaxBytesError. A body that announces more is not read
-// at all.
+// Body reads a request's body of at most limit bytes; a longer one is an *http.MaxBytesError. A body that announces
+// more is not read at all.
 func Body(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	if r.ContentLength > limit {
 		return nil, &http.MaxBytesError{Limit: limit}
@@ -109,8 +109,8 @@ func (p *paced) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Exactly reads until it has n bytes, behind those that have begun and in their room if it is large enough. The end of the stream is
-// io.ErrUnexpectedEOF.
+// Exactly reads until it has n bytes, behind those that have begun and in their room if it is large enough. The end
+// of the stream is io.ErrUnexpectedEOF.
 func Exactly(begun []byte, r io.Reader, n int) ([]byte, error) {
 	b := begun
 	for len(b) < n {

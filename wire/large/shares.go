@@ -20,7 +20,8 @@ type Shares struct {
 	closed bool          // nobody gets a share any more
 	idle   chan struct{} // closed when all is given back, after that
 
-	// Who waits is in the line of its principal, in the order of coming; lines has a line for each principal that waits.
+	// Who waits is in the line of its principal, in the order of coming; lines has a line for each principal that
+	// waits.
 	lines list.List                // of *line, the one that waits longest for its turn first
 	by    map[string]*list.Element // of lines
 }
@@ -165,7 +166,8 @@ func (s *Shares) release(who string, n int) func() {
 	})
 }
 
-// serve gives what is free to the first of each line, in turn, until no first one fits. It costs one look at each principal that waits.
+// serve gives what is free to the first of each line, in turn, until no first one fits. It costs one look at each
+// principal that waits.
 func (s *Shares) serve() {
 	for left := s.lines.Len(); left > 0; left-- {
 		e := s.lines.Front()

@@ -1,8 +1,10 @@
-// Package large prevents large requests from delaying all others: it reads them into few buffers, and decodes them in turns.
+// Package large prevents large requests from delaying all others: it reads them into few buffers, and decodes them in
+// turns.
 //
-// Decoding a large request takes a processor for tens of milliseconds, so large ones share a quarter of the processors. A buffer of
-// megabytes that grows is copied, which cannot be interrupted: the garbage collector waits for the copy, and every goroutine for the
-// collector. The package knows no protocol and holds no rights; every surface that reads requests may call it from any goroutine.
+// Decoding a large request takes a processor for tens of milliseconds, so large ones share a quarter of the
+// processors. A buffer of megabytes that grows is copied, which cannot be interrupted: the garbage collector waits
+// for the copy, and every goroutine for the collector. The package knows no protocol and holds no rights; every
+// surface that reads requests may call it from any goroutine.
 package large
 
 import (
@@ -30,8 +32,9 @@ func (t Turns) Take(ctx context.Context) (done func(), err error) {
 	return func() { <-t }, nil
 }
 
-// yieldToOthers is called before long work. The thread that runs it may be the one that polled the network; the scheduler puts
-// another in its place. Otherwise the network is not polled before the runtime's monitor does it, ten milliseconds later.
+// yieldToOthers is called before long work. The thread that runs it may be the one that polled the network; the
+// scheduler puts another in its place. Otherwise the network is not polled before the runtime's monitor does it, ten
+// milliseconds later.
 func yieldToOthers() { runtime.Gosched() }
 
 // yieldFrom is the size from which decoding yields first, without a turn.

@@ -6,8 +6,8 @@
 // order, each over what the one before left. None is exact. They mask too much rather than too little where a key names
 // a secret, and leave ids, times, addresses and bare numbers alone, since people ask a memory for these.
 //
-// Everything here is a pure function, safe for any number of goroutines, and linear in the length of its input. The node calls it for what
-// it stores, and a dialect for what it writes to a journal of its own.
+// Everything here is a pure function, safe for any number of goroutines, and linear in the length of its input. The
+// node calls it for what it stores, and a dialect for what it writes to a journal of its own.
 package redact
 
 import (
@@ -22,8 +22,8 @@ import (
 
 const mask = "[REDACTED:secret]"
 
-// Found is the kinds of secrets that were taken out, and how many of each. Its methods redact as the functions do, and count; a nil one
-// does not count.
+// Found is the kinds of secrets that were taken out, and how many of each. Its methods redact as the functions do,
+// and count; a nil one does not count.
 type Found map[string]int
 
 // Kinds lists the kinds by name; nil when nothing was taken out.
@@ -90,9 +90,9 @@ func (f Found) Text(s string) string {
 	return clean
 }
 
-// JSON redacts a decoded JSON value: every string at any depth, and object keys, and says whether there was something to redact.
-// It does not change the value given; the result shares the parts without secrets with it. Keys that redaction makes equal are
-// numbered, in the order of the original keys.
+// JSON redacts a decoded JSON value: every string at any depth, and object keys, and says whether there was something
+// to redact. It does not change the value given; the result shares the parts without secrets with it. Keys that
+// redaction makes equal are numbered, in the order of the original keys.
 func JSON(v any) (clean any, differs bool) { return Found(nil).JSON(v) }
 
 // JSON is the function JSON, and counts.
@@ -212,8 +212,8 @@ func (f Found) object(v map[string]any) (clean map[string]any, differs bool) {
 	return clean, true
 }
 
-// unlike is a key that the object does not have: the key itself, or the key and a number. Numbers are the last ones that keys got: many
-// keys may become one, and none is counted from the beginning.
+// unlike is a key that the object does not have: the key itself, or the key and a number. Numbers are the last ones
+// that keys got: many keys may become one, and none is counted from the beginning.
 func unlike(have map[string]any, key string, numbers map[string]int) string {
 	numbered := key
 	for {

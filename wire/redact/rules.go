@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// A rule replaces the matches of its pattern. The pattern is tried only on lines that hold one of its hints, so that text
-// without secrets costs a few substring searches.
+// A rule replaces the matches of its pattern. The pattern is tried only on lines that hold one of its hints, so that
+// text without secrets costs a few substring searches.
 type rule struct {
 	hints   []string // literal; one must be there. Lower case with fold
 	fold    bool     // hints ignore the case of ASCII letters
