@@ -41,7 +41,7 @@ type Config struct {
 	Seams      Seams
 }
 
-// Addresses are where a node listens, and what others dial to reach it there.
+// Addresses holds the addresses that a node listens on, and those that others dial to reach it.
 type Addresses struct {
 	Wire    string // 127.0.0.1:7437: the clients' wire protocol; port 0 picks one
 	HTTP    string // 127.0.0.1:7438: the gateway
@@ -52,7 +52,7 @@ type Addresses struct {
 	AdvertiseHTTP string // HTTP, as host:port
 }
 
-// Member is who the node is in its cluster.
+// Member identifies the node in its cluster and names the other members.
 type Member struct {
 	NodeID       uint32   // 1
 	Role         string   // voter; or read_replica
@@ -62,10 +62,10 @@ type Member struct {
 	FixedKeys    bool     // an emptied member, which has a new key, waits until an operator removes it
 }
 
-// Raft is how the members keep their log.
+// Raft sets the timing and the sizes of the members' log.
 type Raft = raft.Timing
 
-// Storage is what a node keeps on its disk, and how.
+// Storage configures what a node keeps on its disk, and how.
 type Storage struct {
 	RetainOps  int           // 1,000,000 operations served to OPLOG_PULL
 	RetainTime time.Duration // 7 days
@@ -108,7 +108,7 @@ type Limits struct {
 	writeTimeout time.Duration // 30s: a wire client that reads nothing for this long is dropped
 }
 
-// Surfaces are how the ports of clients behave.
+// Surfaces configures how the clients' ports behave.
 type Surfaces struct {
 	// nil: a follower's gateway passes writes on and its wire port refuses them; true: both pass them on; false: the
 	// gateway answers 307 with the leader's address
@@ -118,7 +118,7 @@ type Surfaces struct {
 	Slow          time.Duration // 1s: an operation that takes as long is logged; negative for none
 }
 
-// Tokens are what clients may show.
+// Tokens configures which tokens the node accepts from clients, and which one it makes.
 type Tokens struct {
 	NoMaster bool          // the cluster secret is no client token
 	Mint     bool          // write an admin token of database "default" to HOME/token if there is none
@@ -129,7 +129,7 @@ type Tokens struct {
 // Seams let tests inject faults.
 type Seams = raft.Seams
 
-// Files is what of it is about the node's files.
+// Files returns the part of the configuration that concerns the node's files.
 func (c Config) Files() home.Config {
 	c = c.withDefaults()
 	return home.Config{Dir: c.Home, Logger: c.Logger, Encryption: c.Storage.Encryption, Kept: c.Storage.Kept, RetainOps: c.Storage.RetainOps, RetainTime: c.Storage.RetainTime,

@@ -12,7 +12,7 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// eraseEvery is how often a node looks whether something was purged.
+// eraseEvery sets how often a node checks whether something was purged.
 const eraseEvery = time.Second
 
 // eraseRest is between quarters of a mebibyte of the state that are written anew.

@@ -10,7 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// bearer is what a client of the protocol adds to its requests.
+// bearer adds the cluster secret to the requests of an MCP client.
 type bearer struct{}
 
 func (bearer) RoundTrip(r *http.Request) (*http.Response, error) {

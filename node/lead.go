@@ -13,7 +13,7 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// introduction is how far a node has come with making itself known to its cluster.
+// introduction tracks how far a node has come with making itself known to its cluster.
 type introduction struct {
 	followed   chan struct{} // holds a token when leadership was checked
 	ready      chan struct{} // closed when the node serves

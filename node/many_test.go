@@ -26,7 +26,7 @@ func TestManyDatabases(t *testing.T) {
 	manyDatabases(t, 200, 5)
 }
 
-// held is what a process holds.
+// held counts the goroutines, the open files and the bytes of heap that a process holds.
 type held struct{ goroutines, files, heap int }
 
 func holds() (h held) {

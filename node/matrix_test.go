@@ -16,7 +16,8 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// frames are what the wire asks each operation with. One that has an opcode and no line here fails the matrix.
+// frames holds the message with which the wire requests each operation. An operation that has an opcode and no line
+// here fails the matrix.
 var frames = map[wire.Op]wire.Message{
 	wire.OpRemember:      new(wire.NewRemember("x")),
 	wire.OpRememberBatch: &wire.RememberBatch{Memories: []wire.Remember{wire.NewRemember("x")}},
@@ -40,7 +41,7 @@ var frames = map[wire.Op]wire.Message{
 	wire.OpSubscribe:     &wire.Subscribe{},
 }
 
-// arguments are what a request of the kind may hold, as little as it must.
+// arguments returns the smallest valid request of the kind: a value for each required field.
 func arguments(o field.Object) obj {
 	given := obj{}
 	for _, f := range o {
@@ -289,7 +290,8 @@ func TestADialectSeesItsDatabaseAlone(t *testing.T) {
 	}
 }
 
-// refusal is what a node says to a frame, blank for an answer. Without a token the frame comes first.
+// refusal returns the error with which a node answers a frame, blank for another answer. Without a token the frame is
+// the first on its connection.
 func refusal(t *testing.T, addr, token string, op wire.Op, m wire.Message) string {
 	t.Helper()
 	k := dialTalker(t, addr)

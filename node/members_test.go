@@ -25,7 +25,7 @@ func (c *cluster) change(i int, m api.ChangeMembersRequest) error {
 	return err
 }
 
-// members is who belongs to the cluster and where, as the leader has it.
+// members lists the id, the address and the vote of each member, as the leader knows them.
 func (c *cluster) members() string {
 	var all []string
 	for _, m := range c.nodes[c.leader()].Service().RaftStatus().Members {

@@ -269,7 +269,8 @@ func (n *Node) openService() {
 	}
 }
 
-// Keys are what this node encrypts its files with, for the surfaces' own; nil when it does not.
+// Keys returns the keys that this node encrypts its files with, for the surfaces' own files; nil when it does not
+// encrypt.
 func (n *Node) Keys() *seal.Ring { return n.keys }
 
 // Service is the memory, for surfaces in this process.
@@ -289,7 +290,7 @@ func (n *Node) Access() *access.Control { return n.access }
 // Secret is the cluster secret of the node's home, for what seals with it.
 func (n *Node) Secret() string { return n.cfg.Member.Secret }
 
-// Addrs are where the node listens. Cluster is empty when no peer port is open.
+// Addrs holds the addresses that the node listens on. Cluster is empty when no peer port is open.
 type Addrs struct{ Wire, HTTP, Cluster string }
 
 // Addrs returns the bound addresses.

@@ -60,8 +60,8 @@ func (n *Node) openRaft(ctx context.Context) (err error) {
 	return home.Rebuilt(n.cfg.Files(), n.raft.Status().LastIndex)
 }
 
-// maxSetAside is how many states a home may hold that were moved aside while its node steps aside by itself. A fault
-// that comes back would fill the disk, and an operator has to look.
+// maxSetAside bounds how many states that were moved aside a home may hold while its node steps aside by itself. A
+// fault that comes back would fill the disk, and an operator has to look.
 const maxSetAside = 3
 
 // stepAside has this node stop, and its next start move state and log aside: a majority of the voters holds something else.

@@ -44,7 +44,7 @@ func TestReadyMeansCaughtUp(t *testing.T) {
 	w.ok("GET", "/v1/health/ready", nil)
 }
 
-// acknowledged is what the leader's clients know: by when which index was acknowledged.
+// acknowledged records what the leader's clients know: by when which index was acknowledged.
 type acknowledged struct {
 	mu    sync.Mutex
 	times []time.Time
@@ -102,9 +102,10 @@ func TestARejoiningFollowerClaimsNothingItLacks(t *testing.T) {
 		suite.Eventually(t, "writes without the follower", func() bool { return acked.by(time.Now()) > from+oplog.Index(by) })
 	}
 	url := "http://" + c.cfgs[follower].Addresses.HTTP + "/v1/health/ready"
-	// poll asks until the follower is ready, and judges each answer. since is what was acknowledged before the follower could hear the
-	// leader again: of what is acknowledged while it answers, any follower lacks what is still on its way. Without a leader a follower
-	// keeps its last answer, so that one that was ready counts from its first answer with a lag.
+	// poll asks until the follower is ready, and judges each answer. since is the index that was acknowledged before
+	// the follower could hear the leader again. Any follower may lack records that are acknowledged while it answers:
+	// they are still on their way. Without a leader a follower keeps its last answer, so a follower that was ready is
+	// judged from its first answer with a lag.
 	poll := func(what string, since oplog.Index, ready bool) {
 		t.Helper()
 		unknown := 0

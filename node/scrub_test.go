@@ -209,7 +209,7 @@ func TestFlippedBitsOfANodeThatIsAlone(t *testing.T) {
 	}
 }
 
-// counted is how often a node says that it found damage.
+// counted returns how often a node says that it found damage.
 func counted(t *testing.T, addr string) (n int) {
 	t.Helper()
 	res, err := http.Get("http://" + addr + "/metrics")

@@ -67,7 +67,7 @@ func TestFollowersAndThinking(t *testing.T) {
 	})
 }
 
-// applied is how far each node has come in the log.
+// applied returns how far each node has come in the log.
 func applied(c *cluster) (at []oplog.Index) {
 	for _, n := range c.nodes {
 		at = append(at, n.Service().Applied())
@@ -75,7 +75,8 @@ func applied(c *cluster) (at []oplog.Index) {
 	return at
 }
 
-// difference is how a node answers otherwise than the first.
+// difference returns the answers of a node that answers otherwise than the first, and the first's; blank when all
+// agree.
 func difference(t *testing.T, c *cluster) string {
 	t.Helper()
 	now := time.Now() // the same for all
@@ -88,7 +89,7 @@ func difference(t *testing.T, c *cluster) string {
 	return ""
 }
 
-// answers are what a node says to what the mind changes.
+// answers returns a node's answers to the requests that show what the mind changes.
 func answers(t *testing.T, c *cluster, i int, now time.Time) string {
 	t.Helper()
 	var b strings.Builder

@@ -66,7 +66,7 @@ func (n *Node) ports() (all []api.Port) {
 	return all
 }
 
-// scheme is how the URLs of the cluster's gateways begin.
+// scheme returns the beginning of the URLs of the cluster's gateways.
 func (n *Node) scheme() string {
 	if n.cfg.TLS.Clients.On() {
 		return "https://"

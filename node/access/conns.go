@@ -128,8 +128,8 @@ func (l *Conns) Open() int {
 // sourceBits is the length of the IPv6 prefix that tells two neighbours apart: each has its own network.
 const sourceBits = 64
 
-// sourceOf is where a connection comes from, as far as one neighbour can be told from another: an address of IPv4, a network of
-// IPv6. Another text, such as the name of a test's pipe, is a source of its own.
+// sourceOf returns the source that a connection counts against, its IPv4 address or its IPv6 network, and whether it is
+// loopback. Any other text, such as the name of a test's pipe, is its own source.
 func sourceOf(addr string) (source string, loopback bool) {
 	ap, err := netip.ParseAddrPort(addr)
 	if err != nil {

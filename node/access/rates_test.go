@@ -56,7 +56,7 @@ func TestRates(t *testing.T) {
 	}
 }
 
-// BenchmarkAdmit is what a request pays for being counted, and for noting that its token was used.
+// BenchmarkAdmit measures what a request pays for being counted and for the note that its token was used.
 func BenchmarkAdmit(b *testing.B) {
 	a := New(Config{State: newState(b)})
 	c := api.Caller{Token: "t", DB: oplog.DefaultDB}

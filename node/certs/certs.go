@@ -24,7 +24,8 @@ type Files struct {
 // On says whether there is anything to secure.
 func (f Files) On() bool { return f != Files{} }
 
-// Validate returns what the files lack; name is what errors call them by.
+// Validate returns an error that says which file is missing; name is the configuration section that the error begins
+// with.
 func (f Files) Validate(name string, needCA bool) error {
 	switch {
 	case !f.On():

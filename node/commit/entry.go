@@ -12,8 +12,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// forwardKeyTTL is how long the key of a forwarded entry is kept: longer than any retry of the forwarder, and than a
-// leader's clock is likely to be wrong.
+// forwardKeyTTL sets how long the key of a forwarded entry is kept: longer than the forwarder retries, and longer than
+// a leader's clock is likely to be wrong by.
 const forwardKeyTTL = oplog.Time(24 * time.Hour / time.Microsecond)
 
 // Propose takes an entry of a caller of this node into the log and returns its outcome when the state of the leader has applied it.

@@ -14,8 +14,8 @@ import (
 	"github.com/cairndb/cairn/raft"
 )
 
-// Options are what a Log works with. All are required but Slow; none of the functions is called before the state machine is driven,
-// and none may call back into the Log and wait there.
+// Options configure a Log. All but Slow are required. The Log calls none of the functions before raft drives the state
+// machine, and none may call back into the Log and wait there.
 type Options struct {
 	NodeID uint32
 	State  *state.State
@@ -142,7 +142,8 @@ func (l *Log) Subscribe() *Subscription { return l.machine.feed.subscribe() }
 // Subscribers returns the number of open subscriptions.
 func (l *Log) Subscribers() int { return l.machine.feed.subscribers() }
 
-// Queued is how many entries wait to be proposed, and how many applied batches wait for the index. Start was called.
+// Queued returns how many entries wait to be proposed and how many applied batches wait for the index. Call it after
+// Start.
 func (l *Log) Queued() (proposals, batches int) { return len(l.proposer.queue), len(l.machine.queue) }
 
 // RefusedSnapshots counts the leader's snapshots that this node rejected, because their rows do not match the leader's

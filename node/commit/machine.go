@@ -16,8 +16,9 @@ import (
 	"github.com/cairndb/cairn/raft"
 )
 
-// machine is what raft drives: it gives committed records to the state and their outcomes to the goroutines that wait.
-// raft calls Apply, Snapshot and Restore from one goroutine; the follow task feeds the index and the subscribers.
+// machine implements the state machine that raft drives: it gives committed records to the state and their outcomes to
+// the goroutines that wait. raft calls Apply, Snapshot and Restore from one goroutine; the follow task feeds the index
+// and the subscribers.
 type machine struct {
 	o     Options
 	index *index.Index // set before followApplied runs
@@ -52,7 +53,7 @@ type sums struct {
 	last []raft.StateSum
 }
 
-// keptSums is how many are kept: those of some seconds of work.
+// keptSums bounds how many sums are kept: those of a few seconds of work.
 const keptSums = 256
 
 func (k *sums) note(s *state.State) {
@@ -111,7 +112,7 @@ func (m *machine) Apply(batch []raft.Record) []any {
 // hundreds at a time to a node that catches up, each perhaps an import of megabytes.
 const batchBytes = 8 << 20
 
-// nextBatch is how many of the records are applied together, one at least, and how large they are.
+// nextBatch returns how many of the records to apply together, at least one, and their size in bytes.
 func nextBatch(records []oplog.Record) (n, size int) {
 	for _, r := range records {
 		more := oplog.RecordSize(r.Data)

@@ -40,7 +40,7 @@ func toRecords(batch []raft.Record) []oplog.Record {
 	return records
 }
 
-// place is how far a state is, as raft counts.
+// place returns the index and the term of the last record that a state has applied.
 func place(s *state.State) (index, term uint64) {
 	i, t := s.Applied()
 	return uint64(i), uint64(t)

@@ -24,7 +24,7 @@ type proposal struct {
 	done chan decision // has room for the answer, so the proposer never waits for the goroutine that proposed
 }
 
-// A decision is what became of a proposal.
+// A decision holds the result of a proposal: its outcome, or an error.
 type decision struct {
 	outcome oplog.Outcome
 	err     error

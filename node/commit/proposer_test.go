@@ -30,7 +30,8 @@ func TestEntriesShareARecord(t *testing.T) {
 	first := m.propose(t, remember("first"))
 	sub := m.Subscribe()
 	defer sub.Close()
-	// step is what the index and the subscribers were given at once, from a record on.
+	// step waits for the next step that begins at the record from or later, and returns the outcomes that it gives at
+	// once to the index and the subscribers.
 	step := func(from oplog.Index) []oplog.Outcome {
 		for b := range sub.C {
 			if list := sub.Take(b); list[0].Index >= from {

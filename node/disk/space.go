@@ -15,7 +15,7 @@ import (
 // of the state, and for the votes that keep a cluster going.
 const DefaultMinFree = 64 << 20
 
-// CheckEvery is how often the node measures, and how long Wait waits.
+// CheckEvery sets how often the node measures the free space, and how long Wait waits.
 const CheckEvery = 250 * time.Millisecond
 
 // With fewer than none bytes free, Caused blames the disk for every error, because a library may have dropped the error number.

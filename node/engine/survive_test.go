@@ -56,7 +56,7 @@ func (f *filler) fill(v reflect.Value, path string) {
 	}
 }
 
-// kept is what a database knows of its memories.
+// kept holds all that a database knows of one memory.
 type kept struct {
 	Memory    oplog.Memory
 	Vector    oplog.Vector

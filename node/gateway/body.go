@@ -92,7 +92,8 @@ func (q *request) bodyOf(limit int64) (b []byte, release func(), err error) {
 	return b, release, nil
 }
 
-// lingerTimeout is what a refused client has to send what it announced, which the gateway discards, and to read the answer.
+// lingerTimeout bounds the time in which a rejected client may send the rest of its body, which the gateway discards,
+// and read the answer.
 const lingerTimeout = time.Second
 
 // leaveUnread answers without having read the body: the connection ends with the answer, and does not wait for the rest.
@@ -126,5 +127,5 @@ func invalidBody(err error) error { return &api.Refusal{Code: "invalid_body", Er
 // param is a parameter of the query, blank for none.
 func (q *request) param(name string) string { return q.r.URL.Query().Get(name) }
 
-// behindWait is how long a read waits for an index before its client is told to ask elsewhere.
+// behindWait bounds how long a read waits for an index before its client is told to ask another node.
 const behindWait = 2 * time.Second

@@ -10,7 +10,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// lastWords is what a client has to take the answer to a request that was ended.
+// lastWords bounds the time that a client has to read the answer after its request was ended.
 const lastWords = time.Second
 
 // bind bounds a request to its caller's rights: when they end, so do its context, what reads its body and what writes its answer, also

@@ -37,7 +37,7 @@ var kinds = map[oplog.Kind]struct {
 // codeStatuses are the codes of refusals whose status is not that of their kind.
 var codeStatuses = map[string]int{"insufficient_scope": http.StatusForbidden, "forbidden": http.StatusForbidden, "rate_limited": http.StatusTooManyRequests, "replica_behind": http.StatusPreconditionFailed}
 
-// failure is what a client reads of an error.
+// failure holds what a client reads of an error.
 type failure struct {
 	Error string `json:"error" doc:"A message for people."`
 	Code  string `json:"code" doc:"A code for programs, the same in every version."`
@@ -53,7 +53,8 @@ type readOnly struct {
 	RetryAfter int     `json:"retry_after_ms" doc:"Milliseconds to wait before a retry."`
 }
 
-// publicError is what a client may know of an error: an error without a kind is logged, and the client reads "internal error".
+// publicError returns what a client may know of an error. It logs an error without a kind, and the client reads
+// "internal error".
 func (g *Gateway) publicError(err error) *oplog.Error {
 	e, known := api.Classify(err)
 	if !known {

@@ -16,7 +16,7 @@ import (
 // buffers for as long as it lives.
 const maxStreams = 4096
 
-// writeTimeout is what a client has to take a piece of a stream.
+// writeTimeout bounds the time that a client has to read a piece of a stream.
 const writeTimeout = 30 * time.Second
 
 // streamEvents sends what happens. A reader that is slow is fed from the log; one that takes nothing for writeTimeout is cut off.
@@ -46,7 +46,7 @@ func (g *Gateway) streamEvents(q *request, sub *api.Subscription) error {
 	return nil
 }
 
-// cursor is where a subscriber left off; 0 for none.
+// cursor parses the log index where a subscriber left off; 0 for an empty text.
 func cursor(s string) (uint64, error) {
 	if s == "" {
 		return 0, nil

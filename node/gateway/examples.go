@@ -11,8 +11,8 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// examples are requests with their answers, which TestGatewayTranscript sends to a node: what the reference shows is what a node said. In
-// answers "…" replaces what differs each time.
+// examples holds requests with their answers. TestGatewayTranscript sends them to a node, so the reference shows
+// answers that a node gave. In answers "…" replaces text that differs each time.
 //
 //go:embed examples/*.txt
 var examples embed.FS

@@ -111,13 +111,13 @@ func New(cfg Config) *Gateway {
 	return g
 }
 
-// Connections is how many are open.
+// Connections returns the number of open connections.
 func (g *Gateway) Connections() int { return g.cfg.Conns.Open() }
 
-// Streams is how many event streams are open.
+// Streams returns the number of open event streams.
 func (g *Gateway) Streams() int { return g.streams.Used() }
 
-// Busy is how many requests are worked on.
+// Busy returns the number of requests that are being worked on.
 func (g *Gateway) Busy() int { return g.busy.Used() }
 
 // Run accepts connections until the gateway is closed.
@@ -234,8 +234,8 @@ func (g *Gateway) nameLeader(w http.ResponseWriter) {
 	}
 }
 
-// forwardHeader is how a client asks a node to pass its write on that is configured not to. The console does, so that it works on
-// every node.
+// forwardHeader makes a node forward a client's write although it is configured not to. The console sends it, so that
+// it works on every node.
 const forwardHeader = "X-Cairn-Forward"
 
 func (g *Gateway) forwards(r *http.Request) bool {

@@ -37,7 +37,7 @@ func encode(w io.Writer, v reflect.Value) error {
 	return err
 }
 
-// encodeFields writes a struct's fields; next is what goes before the next one.
+// encodeFields writes a struct's fields; next holds the text to write before the next field.
 func encodeFields(w io.Writer, v reflect.Value, next *string) error {
 	for i := range v.NumField() {
 		f, x := v.Type().Field(i), v.Field(i)

@@ -12,7 +12,7 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// about is what the document says of the gateway as a whole.
+// about describes the gateway as a whole in the document.
 const about = "Memory for agents over HTTP. Times in answers are Unix seconds; requests take RFC 3339 dates and times as well. Half-lives are hours. " +
 	"Unknown fields, values of another type and numbers out of range are refused by name (`[server] lenient = true` takes them as the oldest clients send them). " +
 	"Writes go to the leader: a follower forwards them and names it in X-Cairn-Leader, or, with `[server] forward_writes = false`, answers 307 with its address " +
@@ -70,10 +70,10 @@ func described(s api.Subject, op *api.Op) map[string]any {
 	return d
 }
 
-// text is what is read and written line by line.
+// text describes bodies that are read and written line by line, such as NDJSON.
 var text = map[string]any{"type": "string"}
 
-// everywhere is what every request that needs a token may say.
+// everywhere holds the parameters that every request which needs a token accepts.
 type everywhere struct {
 	Database string `json:"database" doc:"The database's name, where it is not the token's own: only tokens with the scope admin and the cluster secret reach others."`
 }
@@ -100,7 +100,7 @@ func parameters(in string, o field.Object) (list []any) {
 	return list
 }
 
-// summary is what an operation is for, and the other paths it is served at.
+// summary says what an operation does, and lists the other paths that serve it.
 func summary(op *api.Op) string {
 	if len(op.Also) == 0 {
 		return op.Does
@@ -108,7 +108,7 @@ func summary(op *api.Op) string {
 	return strings.TrimSuffix(op.Does, ".") + "; also at " + strings.Join(op.Also, ", ") + "."
 }
 
-// terms is what a caller of an operation needs, what a call counts as, and which node does it.
+// terms says what a caller of an operation needs, what a call counts as, and which node does it.
 func terms(op *api.Op) string {
 	if other := strangers[op]; other != nil {
 		return "Any token will do; without one: " + other.Does

@@ -12,7 +12,8 @@ import (
 	"github.com/cairndb/cairn/wire/ownhost"
 )
 
-// answerTimeout is what a client has to take an answer, or the next piece of a long one; event streams set their own.
+// answerTimeout bounds the time that a client has to read an answer, or the next piece of a long one; event streams set
+// their own.
 const answerTimeout = 2 * time.Minute
 
 // outer wraps every exchange: it gives the request an id, checks its origin, answers in JSON where there is no route, and logs a line.
@@ -127,13 +128,13 @@ type answerWriter struct {
 	owned  bool      // the handler sets its own deadlines
 }
 
-// SetWriteDeadline is what http.ResponseController calls for a handler.
+// SetWriteDeadline is called by http.ResponseController for a handler, which sets its own deadlines from then on.
 func (w *answerWriter) SetWriteDeadline(t time.Time) error {
 	w.owned = true
 	return http.NewResponseController(w.ResponseWriter).SetWriteDeadline(t)
 }
 
-// rearmEvery is how often a long answer gets answerTimeout anew.
+// rearmEvery sets how often a long answer gets a new answerTimeout.
 const rearmEvery = 10 * time.Second
 
 // arm gives the client answerTimeout from now on.

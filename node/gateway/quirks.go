@@ -41,7 +41,7 @@ var preparers = map[*api.Op]func(q *request, request any) error{
 // strangers maps an operation to the one that answers it for a caller without a token.
 var strangers = map[*api.Op]*api.Op{api.Cluster.Op: api.Up.Op}
 
-// quirks are what clients of this protocol know of single answers that no other surface's do.
+// quirks maps an operation to what only HTTP does with its answer, such as a header, a status or a stream.
 var quirks = map[*api.Op]func(q *request, answer any) (any, error){
 	api.Relate.Op: func(q *request, answer any) (any, error) {
 		q.w.Header().Set("Deprecation", "true")
@@ -118,7 +118,7 @@ func (g *Gateway) streamRecalled(q *request, r *api.Recalled) error {
 	return nil
 }
 
-// recallEnd is what a stream says of an answer as a whole.
+// recallEnd ends a streamed recall: it holds what concerns the answer as a whole.
 type recallEnd struct {
 	Total      int         `json:"total"`
 	Fallback   *string     `json:"fallback"`

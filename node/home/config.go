@@ -10,7 +10,8 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// Config is what a node's configuration says of its files. node.Config.Files makes it, with the defaults in it.
+// Config holds the part of a node's configuration that concerns its files. node.Config.Files makes it, with the
+// defaults filled in.
 type Config struct {
 	Dir        string
 	Logger     *slog.Logger

@@ -22,7 +22,7 @@ const (
 	rebuildingFile = "rebuilding" // the state was moved aside, and it is not known yet whether the log reaches that index
 )
 
-// Damage is what a node has found, and what its next start does about it.
+// Damage says which damage a node has found, and what its next start does about it.
 type Damage struct{ Found, Next string }
 
 // Damaged reads what a node has left in its home for its next start.

@@ -13,7 +13,7 @@ import (
 // state that were not merged since, and files of the index. A node cuts log and snapshots as soon as it has applied the purge, and rewrites
 // the other files while it runs.
 
-// erasedFile is where a home notes how far its node has come with that.
+// erasedFile names the file in a home that records how far its node has come with erasing.
 const erasedFile = "erased"
 
 // Erased is the progress of a node.

@@ -29,7 +29,8 @@ func removeIfThere(home string, names ...string) error {
 	return nil
 }
 
-// readNote reads a note for the next start without its checksum; nil when there is none. whole says that it is what was written.
+// readNote reads a note for the next start without its checksum; nil when there is none. whole is false when the note
+// does not match its checksum.
 func readNote(path string) (text []byte, whole bool, err error) {
 	raw, err := readIfThere(path)
 	if raw == nil {

@@ -18,7 +18,8 @@ import (
 	"github.com/cairndb/cairn/raft"
 )
 
-// withFiles opens the files of a node that does not run. at is where its state is when f has returned.
+// withFiles opens the files of a node that does not run, and calls f. at is the point that its state has reached when f
+// has returned.
 func withFiles(cfg Config, f func(raft.Config, commit.Offline) error) (at state.Point, err error) {
 	keys, err := OpenKeys(context.Background(), cfg)
 	if err == nil {
@@ -93,7 +94,7 @@ func Restore(ctx context.Context, cfg Config, dir string, to archive.Target) (at
 	return at, place(cfg.Dir)
 }
 
-// Files are what a node that does not run holds.
+// Files says how far the state and the log of a node that does not run reach.
 type Files struct {
 	State state.Point
 	Log   raft.Extent
@@ -119,7 +120,7 @@ func Check(cfg Config, deep bool) (f Files, err error) {
 	return f, err
 }
 
-// Members are who belongs to the cluster of a node that does not run, and where its state is.
+// Members returns the members of the cluster of a node that does not run, and the point that its state has reached.
 func Members(cfg Config) (members []raft.Member, at state.Point, err error) {
 	at, err = withFiles(cfg, func(rc raft.Config, sm commit.Offline) (err error) {
 		members, err = raft.Members(rc, sm)

@@ -11,7 +11,7 @@ import (
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// SecretFile is where a home has its cluster secret when the configuration has none.
+// SecretFile names the file in a home that holds the cluster secret when the configuration has none.
 const SecretFile = "cluster.secret"
 
 // MinSecret is the least length of a cluster secret in characters: it is an admin token, and the key of the peer port.
@@ -32,7 +32,7 @@ func CheckSecret(key, secret string) error {
 	return fmt.Errorf("%s: %d characters, and a secret has at least %d: `cairn cluster secret` makes one", key, len(secret), MinSecret)
 }
 
-// identityFile is where a home has the key that proves which node it is: its seed, in hex.
+// identityFile names the file in a home that holds the key which proves which node it is: the key's seed, in hex.
 const identityFile = "node.key"
 
 // OpenIdentity is the key of a home, which is made at the first start.

@@ -11,7 +11,7 @@ import (
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// StateDir is where the state lies, in a home, and raftDir where the log lies.
+// StateDir names the folder of a home that holds the state, raftDir the one that holds the log.
 const (
 	StateDir = "state"
 	raftDir  = "raft"

@@ -155,7 +155,7 @@ func (s *Server) count(next mcp.MethodHandler) mcp.MethodHandler {
 // cairn/consistency. They count for tools, prompts and resources alike.
 const metaPrefix = "cairn/"
 
-// behindWait is how long a message waits for an index.
+// behindWait bounds how long a message waits for an index.
 const behindWait = 2 * time.Second
 
 // await waits until this node is as new as a message asks.
@@ -215,7 +215,7 @@ func (s *Server) promptKnown(ctx context.Context, r *mcp.GetPromptRequest) (*mcp
 	return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: b.String()}}}}, nil
 }
 
-// promptRows is how many memories a prompt holds.
+// promptRows bounds how many memories a prompt holds.
 const promptRows = 10
 
 const (

@@ -33,8 +33,8 @@ func Set() int64 {
 	return 0
 }
 
-// available is the memory of the machine, or of the control group of this process if that is less; 0 where none is
-// told. root is where the system's files are.
+// available returns the memory of the machine, or of the control group of this process if that is less; 0 when neither
+// is known. root is the folder that holds the system's proc and sys.
 func available(root string) int64 {
 	most := machine(filepath.Join(root, "proc/meminfo"))
 	for _, limit := range groups(root) {

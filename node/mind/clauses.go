@@ -9,7 +9,8 @@ import (
 // looks at, and the rest of the fact; no words when the clause is not of their form.
 var finders = []func([]word) (about []word, f fact){possessive, ofPhrase, inverse, usesFor, prefers, hasNumbered, aged, framed, definite, predicate}
 
-// place is where the first word of a set stands, from one place to another; -1 when it is not there.
+// place returns the position of the first word between from and to, both included, that is in a set; -1 when there is
+// none.
 func place(ws []word, from, to int, of map[string]bool) int {
 	for i := from; i < len(ws) && i <= to; i++ {
 		if of[ws[i].low] {

@@ -19,7 +19,8 @@ type told struct {
 	row int
 }
 
-// maxValues is how many values of one attribute are believed to contradict each other: more mean that it has many.
+// maxValues bounds how many values of one attribute contradict each other: more mean that the attribute has many
+// values.
 const maxValues = 4
 
 // MaxConflicts bounds what one round reports.

@@ -1,6 +1,6 @@
-// Package mind is what THINK decides, as functions of plain values: no clock, no chance, no disk, no goroutine.
-// Only the leader calls it, from one round of thinking: it gathers a Snapshot, calls these functions, and proposes what they
-// return. Apply checks each decision against the state again, so all replicas drop a stale one alike.
+// Package mind makes the decisions of THINK, as functions of plain values: no clock, no chance, no disk, no goroutine.
+// Only the leader calls it, from one round of thinking: it gathers a Snapshot, calls these functions, and proposes what
+// they return. Apply checks each decision against the state again, so all replicas drop a stale one alike.
 //
 // # Contradictions
 //

@@ -15,7 +15,7 @@ var exempt = set("procedural constraint rule goal self_model")
 // MaxCluster bounds the memories that become one.
 const MaxCluster = 10
 
-// A meaning is what two texts are compared by.
+// A meaning holds the parts of a text that are compared with those of another text.
 type meaning struct {
 	words   []string // stems that carry meaning, sorted, each once
 	numbers []string // in order

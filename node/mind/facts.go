@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A fact is what a sentence says of a subject.
+// A fact holds what a sentence says of a subject.
 type fact struct {
 	subject string // folded
 	name    string // the subject as written

@@ -13,7 +13,7 @@ import (
 // MaxPatterns bounds what one round reports.
 const MaxPatterns = 50
 
-// FindPatterns is what regularities the snapshot shows, the most certain first.
+// FindPatterns returns the regularities that the snapshot shows, the most certain first.
 func FindPatterns(ctx context.Context, s *Snapshot) ([]oplog.Pattern, error) {
 	var out []oplog.Pattern
 	for _, f := range []func(*Snapshot) []oplog.Pattern{coOccurrence, clusters, valence, topics, hubPatterns, crossDomain, bridges} {

@@ -2,7 +2,7 @@ package mind
 
 import "github.com/cairndb/cairn/oplog"
 
-// inertia is how much of the old traits a new round keeps.
+// inertia sets how much of the old traits a new round keeps.
 const inertia = .85
 
 // Traits is the personality that the snapshot shows, moved from the last one.

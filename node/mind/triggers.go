@@ -42,7 +42,7 @@ func (s *Snapshot) Trigger(name string, urgency float64, reason, entity string, 
 		Expires: s.Now + k.expiry, CoolFor: k.cool, Cooldown: strings.Join(append([]string{name, entity}, sources...), "\x00")}
 }
 
-// Decay is what is left of a memory's importance.
+// decay returns what is left of a memory's importance.
 func (r *Row) decay(now oplog.Time) float64 {
 	if r.HalfLife <= 0 {
 		return 0

@@ -16,7 +16,7 @@ type word struct {
 	stop bool // punctuation that ends a clause stands before it
 }
 
-// maxRead is how much of a text is read for meaning.
+// maxRead bounds how many bytes of a text are read for meaning.
 const maxRead = 2048
 
 // sentences splits a text into sentences of words, few enough to be cheap.
@@ -195,7 +195,7 @@ func Words(text string) []string {
 	return meaningOf(text).words
 }
 
-// Share is how many of the first words are among the others, 0 to 1. Both are as Words gives them.
+// Share returns the share of the first words that are among the others, 0 to 1. Both lists are as Words returns them.
 func Share(of, in []string) float64 {
 	if len(of) == 0 {
 		return 0
@@ -211,7 +211,7 @@ func notIn(sorted []string) func(string) bool {
 	}
 }
 
-// shared is how many of the first words are among the others, which are sorted.
+// shared counts the first words that are among the others, which are sorted.
 func shared(of, in []string) (n int) {
 	for _, w := range of {
 		if _, ok := slices.BinarySearch(in, w); ok {

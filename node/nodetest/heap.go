@@ -1,5 +1,5 @@
-// Package nodetest is what tests of node and of the packages below it share: texts to remember, and a bound on the heap. No
-// shipping code imports it.
+// Package nodetest holds what tests of node and of the packages below it share: texts to remember, and a bound on the
+// heap. No shipping code imports it.
 package nodetest
 
 import (
@@ -16,7 +16,8 @@ import (
 	"time"
 )
 
-// TextMemories is how many memories of 4 kB the tests of memory take; CAIRN_TEXTS sets another number, as 36000 for 144 MB.
+// TextMemories returns how many memories of 4 kB the tests of memory store; CAIRN_TEXTS sets another number, such as
+// 36000 for 144 MB.
 func TextMemories(t *testing.T) int {
 	given := os.Getenv("CAIRN_TEXTS")
 	if given == "" {
@@ -100,8 +101,8 @@ func GrowsBy(t *testing.T, most int64, run func()) {
 	}
 }
 
-// liveHeap is what the heap profile says is in use. Unlike MemStats it does not count what was allocated while the collector
-// ran: on a busy machine that is a second's garbage.
+// liveHeap returns the bytes that the heap profile reports in use. Unlike MemStats it does not count what was allocated
+// while the collector ran: on a busy machine that is a second's garbage.
 func liveHeap() uint64 {
 	runtime.GC()
 	runtime.GC() // the profile is that of the collection before

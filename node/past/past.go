@@ -52,7 +52,7 @@ type Mark struct {
 	Leader uint32
 }
 
-// Standing is who leads, as far as the node knows. Leader 0 is none.
+// Standing holds the leader and its term, as far as the node knows. Leader 0 means that it knows none.
 type Standing struct {
 	Term   uint64
 	Leader uint32
@@ -128,7 +128,8 @@ type Series struct {
 	Marks  []Mark
 }
 
-// Since is what was measured since a time, in at most so many points: where there are more samples, neighbours are put together.
+// Since returns what was measured since a time, in at most the given number of points: when there are more samples, it
+// combines neighbours.
 func (r *Ring) Since(from time.Time, most int) Series {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package peerport is what other nodes may ask of one beyond consensus: how it is, which databases it has, operations of its log
-// (OPLOG_PULL), and to take operations of a peer that is no member (OPLOG_PUSH).
+// Package peerport answers what other nodes request beyond consensus: a node's status, its databases, operations of its
+// log (OPLOG_PULL), and to store operations of a peer that is not a member (OPLOG_PUSH).
 //
 // It translates frames (wire) to operations (oplog) and back. It opens no connection and knows no member: folder raft owns the peer port,
 // has checked the cluster secret, and calls Peer from a goroutine a frame. It writes nothing itself.
@@ -25,7 +25,7 @@ type Config struct {
 	Leads     func() bool
 	NotLeader func() error // the refusal of a node that does not lead
 
-	// Status is what this node knows of the cluster without asking others: it is what they ask.
+	// Status returns what this node knows of the cluster without asking other nodes: they send this request to it.
 	Status func() (*wire.ClusterStatusResult, error)
 	// Record fills in what a pushed record leaves open, and refuses one that no client of ours could store.
 	Record func(*api.Draft) (*oplog.Remember, error)
@@ -43,7 +43,7 @@ type Port struct{ cfg Config }
 // New makes a port.
 func New(cfg Config) *Port { return &Port{cfg} }
 
-// handlers are what other nodes may ask.
+// handlers maps each request that other nodes may send to the method that answers it.
 var handlers = map[wire.Op]func(*Port, context.Context, wire.Frame) (wire.Op, wire.Message, error){
 	wire.OpOplogPull:           (*Port).pull,
 	wire.OpOplogPush:           (*Port).push,

@@ -17,7 +17,7 @@ import (
 	"github.com/cairndb/cairn/wire/large"
 )
 
-// engine is what stands behind a port in a test: a state, and a log of one.
+// engine stands behind a port in a test: it holds a state, and a log of one.
 type engine struct {
 	t       *testing.T
 	st      *statetest.State

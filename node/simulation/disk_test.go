@@ -42,7 +42,7 @@ const (
 	wholeDisk // of a blow: any of them
 )
 
-// A blow is what a disk's end begins with.
+// A blow begins the end of a disk.
 type blow struct {
 	disk   int // on which it comes
 	power  bool
@@ -132,7 +132,8 @@ func (b *blow) came() bool {
 	}
 }
 
-// end is how a step ends that the blow came with, or before: a broken disk says so, and one without power says nothing.
+// end ends a step that the blow came with, or before: a broken disk returns an error, and one without power returns
+// only when the node is ended.
 func (b *blow) end() error {
 	if b.power {
 		<-b.over
@@ -292,7 +293,7 @@ func (d *disk) release() {
 	}
 }
 
-// restart makes what a blow left the home. All else of the closed home is what the node had synced, or can make again.
+// restart makes what a blow left the home. The node had synced all else in the closed home, or can make it again.
 func (d *disk) restart() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -20,8 +20,8 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// asked is what a client wanted: to set or read a number; to put a thing there once, to write a number on it, to look at it,
-// or to take it away.
+// asked holds what a client wanted: to set or read a number; to put a thing there once, to write a number on it, to
+// look at it, or to take it away.
 type asked struct {
 	verb  string // set, get; add, mark, look, take
 	key   string
@@ -30,13 +30,13 @@ type asked struct {
 
 func (a asked) reads() bool { return a.verb == "get" || a.verb == "look" }
 
-// told is what it heard.
+// told holds what the client heard.
 type told struct {
 	unknown bool // it is not known whether it happened
 	value   int  // get: the number, 0 for none; take: 1 when it was there; look: as in the model
 }
 
-// history is what all clients asked and heard.
+// history records what all clients asked and heard.
 type history struct {
 	mu    sync.Mutex
 	start time.Time
@@ -60,7 +60,7 @@ func (h *history) note(client int, in asked, out told, from time.Time) {
 	h.ops = append(h.ops, porcupine.Operation{ClientId: client, Input: in, Output: out, Call: from.Sub(h.start).Nanoseconds(), Return: to})
 }
 
-// acknowledged is how many writes were.
+// acknowledged returns the number of acknowledged writes.
 func (h *history) acknowledged() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// model is one memory without any cluster: keys are apart, a number is what was set last, a thing that was added is
-// there until it is taken, once, and never again, and bears what was written on it last.
+// model describes one memory without any cluster. Keys are independent. A number has the value that was set last. A
+// thing that was added is there until it is taken, once, and never again, and bears what was written on it last.
 var model = porcupine.Model{
 	Partition: func(ops []porcupine.Operation) [][]porcupine.Operation {
 		by := map[string][]porcupine.Operation{}
@@ -51,7 +51,7 @@ var model = porcupine.Model{
 	DescribeOperation: func(input, output any) string { return fmt.Sprint(input, " → ", output) },
 }
 
-// What a thing is: a positive number is what is written on it.
+// The states of a thing; a positive number means that this number is written on it.
 const (
 	absent  = 0
 	present = -1 // and nothing is written on it

@@ -72,7 +72,7 @@ func (n *network) awake(node int) {
 	}
 }
 
-// lag is how long the next bytes of a link take.
+// lag returns how long the next bytes of a link take.
 func (n *network) lag(from, to int) time.Duration {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -113,7 +113,7 @@ func (n *network) listen(_ context.Context, addr string) (net.Listener, error) {
 	return l, nil
 }
 
-// dialer is how a node reaches others.
+// dialer returns the function with which a node dials others.
 func (n *network) dialer(from int) func(context.Context, string) (net.Conn, error) {
 	return func(ctx context.Context, addr string) (net.Conn, error) {
 		var t *tape

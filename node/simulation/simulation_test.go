@@ -67,7 +67,7 @@ func TestSimulation(t *testing.T) {
 	}
 }
 
-// fewest is how many acknowledged writes a run must have, when all is well for a minute at the latest.
+// fewest sets how many acknowledged writes a run must have, at the latest after a minute without faults.
 const fewest = 10
 
 // simulate runs one schedule and checks everything that was promised.

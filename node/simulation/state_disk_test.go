@@ -87,7 +87,7 @@ func (d *disk) leavesState(b *blow) error {
 	})
 }
 
-// tearEnd is what a disk may have of bytes that were appended and not synced.
+// tearEnd returns what a disk may hold of bytes that were appended and not synced.
 func tearEnd(rng *rand.Rand, end []byte) []byte {
 	if rng.IntN(2) == 0 {
 		end = end[:rng.IntN(len(end)+1)]

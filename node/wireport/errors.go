@@ -80,7 +80,7 @@ func (x Errors) Of(err error) (wire.Op, *wire.Error) {
 	return wire.OpError, w
 }
 
-// leader is where a write may go.
+// leader returns, as JSON, the node that a write may go to.
 func (x Errors) leader() wire.JSON {
 	l := x.Leader()
 	d := wire.Leader{Term: l.Term, ID: l.ID, Lost: l.Lost}

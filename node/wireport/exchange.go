@@ -10,7 +10,7 @@ import (
 	"github.com/cairndb/cairn/wire/large"
 )
 
-// An exchange is how an opcode is answered. A new row with an opcode is a line in exchanges and a vector.
+// An exchange describes how an opcode is answered. A new row with an opcode needs a line in exchanges and a vector.
 type exchange struct {
 	opcode  wire.Op
 	row     *api.Op   // nil for what concerns the connection alone

@@ -74,7 +74,7 @@ func oversized(op *api.Op, err error) error {
 	return oplog.Errorf(oplog.TooLarge, "the answer of %s is too long to send: %s; ask for less, with a smaller limit where it has one, or over HTTP, %s", op.Name, err, op.HTTP)
 }
 
-// longestName is how much of an unknown name an error repeats.
+// longestName bounds how many bytes of an unknown name an error repeats.
 const longestName = 64
 
 // unnamed refuses a name that is not in named, and says how to ask for the operation, or which name was probably meant.

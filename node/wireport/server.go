@@ -121,8 +121,8 @@ func (w *Server) remove(ss *session) {
 	ss.place.Leave()
 }
 
-// tokenCheck is how often tokens are looked at without a reason: some expire, and one may be revoked between
-// the look at it and the opening of its connection.
+// tokenCheck sets how often tokens are checked without a reason: some expire, and one may be revoked between its check
+// and the opening of its connection.
 const tokenCheck = 2 * time.Second
 
 // watchTokens closes the connections of tokens that were revoked, have expired, or whose database is gone.

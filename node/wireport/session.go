@@ -229,7 +229,7 @@ func (ss *session) reply(to wire.Frame, op wire.Op, m wire.Message) (err error) 
 	return ss.send(ss.buf)
 }
 
-// gathered is how many bytes of frames make a write.
+// gathered sets how many bytes of frames are gathered before they are written.
 const gathered = 32 << 10
 
 // replyAll sends n messages as answers to a frame, as many of them in a write as come together. Frames of other streams may leave

@@ -14,7 +14,7 @@ type names map[string]string
 
 // byName returns the function that makes a T of an F, of which one is a message and the other a struct of the table. A
 // field of the message goes into, or comes from, the field that has its name in the JSON of HTTP, or else its name in
-// Go. A field that has no partner panics where the function is made, which is when the program starts.
+// Go. A field that has no partner makes byName panic, so the program does not start.
 func byName[F, T any](but names) func(*F) *T {
 	move := moveFields(reflect.TypeFor[F](), reflect.TypeFor[T](), but)
 	return func(from *F) *T {
@@ -71,7 +71,8 @@ func partner(of reflect.Type, name, goName string) reflect.StructField {
 
 var date = reflect.TypeFor[field.Date]()
 
-// moveValue is how a value of one type becomes one of another: a date is Unix seconds, where 0 is none, and nil is none of anything.
+// moveValue returns the function that turns a value of one type into one of another. Unix seconds become a date, where
+// 0 means none unless it is behind a pointer; nil leaves the other value empty.
 func moveValue(from, to reflect.Type, but names) move {
 	switch kind := from.Kind(); {
 	case from.AssignableTo(to):
