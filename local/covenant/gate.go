@@ -28,7 +28,7 @@ func gated(g gate, do action) action {
 	}
 }
 
-// gate checks, and records the check; its error is what the client is told.
+// gate checks, and records the check; the client reads its error.
 func (s *session) gate(ctx context.Context, g gate) error {
 	_, err := s.scopes(ctx, g)
 	return err

@@ -75,7 +75,7 @@ func TestPipelinedPings(t *testing.T) {
 	t.Errorf("%d pings took %s, echoes %s", n, took, bare)
 }
 
-// echoed is how long n frames take through a loop that gives each back.
+// echoed returns how long n frames take through a loop that sends each back.
 func echoed(t *testing.T, n int) time.Duration {
 	t.Helper()
 	ln, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))

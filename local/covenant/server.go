@@ -243,8 +243,8 @@ func (s *Server) inFlight() map[string]int {
 
 func millis(t time.Time) uint64 { return uint64(t.UnixMilli()) }
 
-// storeError is the error that a client is told of a read or write that failed. subject is what the store is called:
-// memory, permissions, peers.
+// storeError returns the error that a client reads for a failed read or write. subject names the store: memory,
+// permissions, peers.
 func storeError(subject string, err error) error {
 	var e *oplog.Error
 	switch {

@@ -175,7 +175,7 @@ func write[Q, A any](ctx context.Context, s *Server, op api.Of[Q, A], request *Q
 
 func now() uint64 { return millis(time.Now()) }
 
-// view reads the state at one index. subject is what an error calls the store.
+// view reads the state at one index. subject names the store in errors.
 func (s *Server) view(ctx context.Context, subject string, read func(*state.View, oplog.DB)) error {
 	return storeError(subject, s.cfg.Memory.View(ctx, func(v *state.View, db oplog.DB) error {
 		read(v, db)

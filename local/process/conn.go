@@ -32,8 +32,8 @@ type conn struct {
 	once     sync.Once
 }
 
-// place is where a connection is in a process's frames. The writer sends the frames of the first reattach, its answer, those of the next,
-// and behind the last one new frames as they come.
+// place holds the position of a connection in a process's frames. The writer sends the frames of the first reattach,
+// its answer, those of the next, and behind the last one new frames as they come.
 type place struct {
 	at         cursor
 	reattaches []reattachJob

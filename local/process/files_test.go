@@ -12,7 +12,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// Whatever bytes a file holds, and wherever its pieces end, its answer is what encoding it whole would give.
+// TestFilesOfEverySize: the answer for a file equals the encoding of the whole file, whatever bytes it holds and
+// wherever its pieces end.
 func TestFilesOfEverySize(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -68,8 +68,8 @@ func capture(ctx context.Context, c *call) (any, error) {
 	return c.s.store(ctx, c, h)
 }
 
-// patience is how long a write may take before its client is told: hooks wait for a second. Large ones take longer to
-// travel, and their senders know it.
+// patience returns how long a write may take before its client is told: hooks wait for a second. Large writes take
+// longer to travel, and their senders know it.
 func patience(size int) time.Duration {
 	return 900*time.Millisecond + time.Duration(size>>20)*time.Second
 }

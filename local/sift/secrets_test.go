@@ -17,7 +17,7 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// planted are secrets, each with the part that must be seen nowhere. %s is where a number makes them differ.
+// planted holds secrets, each with the part that must be seen nowhere. A number replaces %s, so that they differ.
 var planted = []struct{ text, core string }{
 	{"<private>Zq%sprivate plan</private>", "Zq%sprivate"},
 	{"AKIAZQ%sIOSFODNN7E", "AKIAZQ%sIOSFODNN"},

@@ -88,7 +88,7 @@ func (d *daemon) try(ctx context.Context, method, path, body string, headers ...
 	return answer{res.StatusCode, string(b), res.Header}, err
 }
 
-// outcome is what a client makes of an /exec.
+// outcome holds what a client reads from the answer to an /exec.
 type outcome struct {
 	OK      bool
 	Code    string

@@ -57,8 +57,8 @@
 // /help lists them, and package command has them in tables, a family each: documents (String-flavoured Markdown, see
 // package sfmd), navigation, actions, variables, edits, the shell, events, topics, hubs, and the memory of the cluster:
 // /remember, /recall, /memory, /forget, /recent, /timeline, /stats, /cluster, /relate, /edges, /capture, /purge and
-// /episode, and documents such as mem:recent. A bash topic is a shell; its input is what the shell gets, but for commands
-// named with one slash and //help, //info, //close.
+// /episode, and documents such as mem:recent. A bash topic is a shell: it gets the topic's input, except commands named
+// with one slash and //help, //info, //close.
 //
 // # What is kept where
 //

@@ -147,7 +147,7 @@ func (d *daemon) hold(topic string) (release func() outcome) {
 	}
 }
 
-// queued is how many commands wait in a topic.
+// queued returns how many commands wait in a topic.
 func (d *daemon) queued(topic string) int {
 	var l struct {
 		Sessions []struct {

@@ -39,8 +39,8 @@ func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// instance is what daemon.json in the data directory calls this daemon, read anew each time. Clients refuse a role they do not
-// know, so a daemon without a name says unknown.
+// instance returns the label and the role that daemon.json in the data directory gives this daemon. It reads the file
+// each time. Clients reject a role that they do not know, so a daemon without one says unknown.
 func (s *Server) instance() (label, role string) {
 	label, role = "stringd", "unknown"
 	var said struct {

@@ -71,7 +71,7 @@ func TestChainVectors(t *testing.T) {
 		}
 		tail = a.Chain
 	}
-	// What Append writes is what the vector's lines are.
+	// Append writes the vector's lines.
 	l := open(t, t.TempDir())
 	var e Event
 	for line := range strings.Lines(vectorEvents) {

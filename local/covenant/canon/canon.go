@@ -1,5 +1,5 @@
 // Package canon writes JSON in its one canonical form (RFC 8785): keys in the order of their UTF-16 units, numbers as
-// ECMAScript prints them, no white space. It is what a capability's scope is signed as. It is one function of
+// ECMAScript prints them, no white space. A capability's scope is signed in this form. The package is one function of
 // bytes, which covenant calls from anywhere.
 package canon
 

@@ -117,8 +117,9 @@ func (o *options) givenToken() ([]byte, error) {
 	return token, nil
 }
 
-// output is where the daemon goes on writing what the launcher writes to f: to f, unless that is a pipe, whose reader would wait for the
-// daemon's end, and then to a file beside its socket. Without one it writes nowhere.
+// output returns the writer that continues in the daemon what the launcher writes to f: f itself, unless that is a
+// pipe, whose reader would wait for the daemon's end, and then a file next to its socket. When that file cannot be
+// opened, output returns nil and the daemon writes nowhere.
 func (o *options) output(f *os.File) io.Writer {
 	if i, err := f.Stat(); err == nil && i.Mode()&(os.ModeNamedPipe|os.ModeSocket) == 0 {
 		return f
