@@ -89,7 +89,7 @@ func byName(t *testing.T, doors []bombed, name string) bombed {
 	return doors[i]
 }
 
-// besideRow is what one bomb did to one client.
+// besideRow holds how long one client waited: alone, during one bomb, and during the same bomb on another node.
 type besideRow struct {
 	bomb                     string
 	alone, beside, elsewhere time.Duration // elsewhere is known of a bomb that was taken again

@@ -26,7 +26,7 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// bombTime is how long a listener is bombed, bombMemory how much more memory the node may take.
+// bombTime sets how long a listener is bombed, bombMemory how much more memory the node may use.
 const (
 	bombTime   = 2 * time.Second
 	bombMemory = 640 << 20

@@ -198,7 +198,8 @@ func settled(t *testing.T, p *cairntest.Node) *cairntest.Node {
 	return p
 }
 
-// tracks is what a change of the control plane leaves: the end of the log, the audit, the tokens and the members.
+// tracks returns all that a change of the control plane would alter: the end of the log, the audit, the tokens and the
+// members.
 func tracks(t *testing.T, p *cairntest.Node) string {
 	t.Helper()
 	tg := cli.Target{Endpoints: []string{p.Line.HTTP}, TokenFile: p.TokenFile(), Timeout: suite.Patience}

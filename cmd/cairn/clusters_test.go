@@ -149,7 +149,7 @@ func leaderOf(t testing.TB, nodes []*cairntest.Node) (i int) {
 	return i
 }
 
-// sameState returns when all nodes are where one is that leads: what was acknowledged before is there, on every one of them.
+// sameState returns when one node leads and all nodes hold the same state: each has what was acknowledged before.
 func sameState(t testing.TB, nodes []*cairntest.Node) {
 	t.Helper()
 	if said := differing(t, nodes); said != "" {
@@ -177,7 +177,7 @@ func differing(t testing.TB, nodes []*cairntest.Node) (said string) {
 	return said
 }
 
-// exportedBy is what a node holds: text by id.
+// exportedBy returns the memories that a node exports: text by id.
 func exportedBy(t testing.TB, p *cairntest.Node, token string) map[string]string {
 	t.Helper()
 	tg := cli.Target{Endpoints: []string{p.Line.HTTP}, CA: p.Ca, TokenText: token, Timeout: suite.Patience}

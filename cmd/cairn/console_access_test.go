@@ -111,7 +111,7 @@ func newAxe(t *testing.T) axe {
 	return axe(rules)
 }
 
-// violations is what axe finds on the page as it stands.
+// violations returns what axe finds on the page as it stands.
 func (a axe) violations(p *pageTest, name string) (bad []string) {
 	if a == "" {
 		return nil

@@ -108,7 +108,7 @@ func watch(t *testing.T, ctx context.Context, expected func(string) bool) {
 	})
 }
 
-// shots is where pictures of the pages go.
+// shots returns the folder for pictures of the pages.
 func shots(t *testing.T) string {
 	if dir := os.Getenv("CAIRN_SCREENSHOTS"); dir != "" {
 		if err := os.MkdirAll(dir, 0o700); err != nil {

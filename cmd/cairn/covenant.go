@@ -56,7 +56,7 @@ type covenantVerb struct {
 	show                string // template of the answer for people; JSON without one
 }
 
-// covenantVerbs are what people ask by hand. call asks all else.
+// covenantVerbs lists the requests that people send by hand; the verb call sends all others.
 var covenantVerbs = []covenantVerb{
 	{use: "intent TEXT", short: "Submit an intent", kind: "submit_intent", args: cobra.MinimumNArgs(1), fields: oneText("text"), show: "{{.text}}\n"},
 	{use: "search QUERY", short: "Search memories", kind: "search_memory", args: cobra.MinimumNArgs(1), fields: oneText("query"), flags: func(f *pflag.FlagSet) {
@@ -125,8 +125,8 @@ func (a *app) covenantCommand(t *covenantTarget, v covenantVerb) *cobra.Command 
 	return c
 }
 
-// covenantVerdict is what an answer says about the exit code: drift is a failure although the call was none, and so are a broken audit
-// and a tool that failed.
+// covenantVerdict returns an error for an answer that must change the exit code: drift is a failure although the call
+// succeeded, and so are a broken audit and a tool that failed.
 func covenantVerdict(answer json.RawMessage) error {
 	var r struct {
 		Kind       string

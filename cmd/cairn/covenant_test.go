@@ -206,12 +206,12 @@ func TestCovenantSurvivesAKill(t *testing.T) {
 	t.Logf("%d intents acknowledged before the kill", len(acked))
 }
 
-// secretForms are what secrets look like, each around a core that must be seen nowhere.
+// secretForms lists shapes of secrets, each around a core that must be seen nowhere.
 var secretForms = []string{"ghp_%sAAAA", "password=%s", `{"api_key": "%s"}`, "Authorization: Bearer %s", "export DB_PASSWORD='%s'", "postgres://app:%s@db/app",
 	"sk-ant-%s", "curl -u admin:%s https://x", "--token %s", "<private>%s</private>", "github_pat_%s", "sk-proj-%s", "xoxb-12345-%s", "sk_live_%s", "gho_%s",
 	"secret: %s", "-----BEGIN RSA PRIVATE KEY-----\n%s\n-----END RSA PRIVATE KEY-----", "AWS_SECRET_ACCESS_KEY=%s", "Authorization: Basic %s", "eyJ%s.eyJ%s.c2ln"}
 
-// secretPlaces are where they stand.
+// secretPlaces lists the texts that secrets stand in.
 var secretPlaces = []string{"%s", "note: %s", "%s and more", "a\nb\n%s\nc", "(%s)", "x %s, y %[1]s", "é %s é", "first; %s; last", "\t%s\t", "1. %s\n2. done"}
 
 // TestCovenantKeepsNoSecrets plants secrets in two hundred shapes in intents, and in tasks between agents and what

@@ -104,7 +104,8 @@ configuration does. Other users of this host and web pages are refused: deploy/S
 // stopTimeout limits the time that a node may take to stop.
 const stopTimeout = 9 * time.Second
 
-// A welcome is what a command does for a person once the node serves: before and after it says so. The zero value does nothing.
+// A welcome holds what a command does for a person once the node serves: prepare runs before the node says so, greet
+// after. The zero value does nothing.
 type welcome struct {
 	prepare func(ctx context.Context, home string) error
 	greet   func(cli.Ready)

@@ -15,8 +15,9 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestWritesGoOnSoonAfterALeaderDies: a leader whose process ended is replaced long before its silence would be noticed. With a
-// client that holds on, the soonest of three deaths is what counts, for a split vote now and then is part of the protocol.
+// TestWritesGoOnSoonAfterALeaderDies: a leader whose process ended is replaced long before its silence would be
+// noticed. One client keeps trying, and the soonest of three deaths counts, because a split vote now and then is part
+// of the protocol.
 func TestWritesGoOnSoonAfterALeaderDies(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

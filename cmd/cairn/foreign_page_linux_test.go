@@ -20,9 +20,9 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// foreignPage is what a page of a foreign origin tries on a listener: it reads with and without cookies, writes as forms, beacons
-// and workers do without a preflight, asks leave for headers, loads scripts, and opens streams. It tells what it
-// could read.
+// foreignPage is the script of a page of a foreign origin, which attacks a listener: it reads with and without cookies,
+// writes as forms, beacons and workers do without a preflight, requests permission for headers, loads scripts, and
+// opens streams. It returns what it could read.
 const foreignPage = `async (listeners) => {
   const read = [];
   const note = (what, text) => { read.push(what + ': ' + String(text).slice(0, 120)); };
@@ -62,7 +62,7 @@ const foreignPage = `async (listeners) => {
   return read;
 }`
 
-// rebound is what a page tries whose own name leads to the listener by now: all of it is of one origin.
+// rebound is the script of a page whose own name leads to the listener by now: all its requests have one origin.
 const rebound = `async (requests) => {
   const read = [];
   for (const r of requests) {

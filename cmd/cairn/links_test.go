@@ -18,8 +18,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// links are what members reach each other through: before each stands a proxy, whose address is the only one that the others
-// know. A proxy learns from the hello who is calling, so what happens to a member's words depends on who hears them.
+// links connects members: a proxy stands in front of each, and the others know only the proxy's address. A proxy learns
+// from the hello who is calling, so what happens to a member's frames depends on who receives them.
 type links struct {
 	t      testing.TB
 	fronts []net.Listener // by the member behind
@@ -34,7 +34,7 @@ type links struct {
 	tasks sync.WaitGroup
 }
 
-// A fault is what a link does to the frames that go one way over it.
+// A fault says what a link does to the frames that go one way over it.
 type fault int
 
 const (

@@ -12,8 +12,8 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 )
 
-// mcp speaks the Model Context Protocol on stdin and stdout, for tools that start their servers themselves. What it
-// offers is what the node's /mcp offers.
+// mcp speaks the Model Context Protocol on stdin and stdout, for tools that start their servers themselves. It offers
+// the same as the node's /mcp.
 func (a *app) mcp() *cobra.Command {
 	var t cli.Target
 	c := &cobra.Command{Use: "mcp", Short: "Serve memory to a model over stdin and stdout (MCP)", Args: cobra.NoArgs,

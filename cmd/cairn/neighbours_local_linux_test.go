@@ -31,10 +31,10 @@ func raw(r request, host string, head []string) string {
 		r.Method, r.Path, host, len(r.Body), strings.Join(append(head, ""), "\r\n"), r.Body)
 }
 
-// enough is how long a neighbour listens to an answer that does not end, such as a stream it should not have got.
+// enough bounds how long a neighbour listens to an answer that does not end, such as a stream it should not have got.
 const enough = 20 * time.Second
 
-// said is what a listener answers to a request of this process.
+// said returns what a listener answers to a request of this process.
 func said(t *testing.T, addr, request string) string {
 	t.Helper()
 	c, err := net.Dial("tcp", addr)
@@ -50,7 +50,7 @@ func said(t *testing.T, addr, request string) string {
 	return string(b)
 }
 
-// saidTo is what it answers to another user's process; one that goes at once hears nothing.
+// saidTo returns what a listener answers to another user's process; one that goes at once hears nothing.
 func saidTo(t *testing.T, uid uint32, addr, request string, goes bool) string {
 	t.Helper()
 	host, port, err := net.SplitHostPort(addr)
@@ -127,7 +127,7 @@ func tempting(t *testing.T) (p *cairntest.Node, home, webhook string) {
 	return p, home, strings.TrimPrefix(w.URL, p.Line.String)
 }
 
-// request is what a neighbour would like to do over HTTP on this host.
+// request describes what a neighbour would like to do over HTTP on this host.
 type request struct {
 	Method string `json:"method"`
 	Path   string `json:"path"`

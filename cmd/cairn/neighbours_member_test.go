@@ -103,9 +103,9 @@ func TestTheClusterSecretMakesNoMember(t *testing.T) {
 	refused(victim, old)
 }
 
-// TestOneMemberHurtsNoOther: the third member of a cluster is in hostile hands, or its memory is wrong, and so is what
-// reaches the others in their leader's name. They refuse what contradicts what they have applied and what is no record,
-// say so, move nothing aside, keep their votes, and go on without the third.
+// TestOneMemberHurtsNoOther: the third member of a cluster is in hostile hands, or its memory is wrong, and the others
+// also receive wrong data in their leader's name. They reject data that contradicts what they have applied or that is
+// no record, say so, move nothing aside, keep their votes, and go on without the third.
 func TestOneMemberHurtsNoOther(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -247,7 +247,8 @@ func neighbourAsPeer(t *testing.T, addr string, token *string, write bool) strin
 	return said + "\n" + s.ask(op, m)
 }
 
-// written is what a write leaves in a node that runs alone: the end of the log, the memories and the audit.
+// written returns all that a write would alter in a node that runs alone: the end of the log, the memories and the
+// audit.
 func written(t *testing.T, p *cairntest.Node) string {
 	t.Helper()
 	tg := cli.Target{Endpoints: []string{p.Line.HTTP}, TokenFile: p.TokenFile(), Timeout: suite.Patience}

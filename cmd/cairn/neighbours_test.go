@@ -17,7 +17,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// floodMemory is what a node may hold more while anonymous clients flood one of its ports.
+// floodMemory bounds how much more memory a node may hold while anonymous clients flood one of its ports.
 const floodMemory = 16 << 20
 
 // anonymousFlood opens connections that each send head and then a body without its last byte, and returns how much memory

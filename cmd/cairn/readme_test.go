@@ -17,7 +17,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// section is what the pages say under a heading.
+// section returns the text that the pages have under a heading.
 func section(t *testing.T, pages, heading string) string {
 	t.Helper()
 	_, rest, ok := strings.Cut(pages, "\n## "+heading+"\n")

@@ -197,7 +197,7 @@ func readFile(t *testing.T, path string) []byte {
 	return b
 }
 
-// exportOf is what the node of a home holds, as the lines of an export.
+// exportOf exports what the node of a home holds, and returns the text of each line by its ids.
 func exportOf(t *testing.T, home string) map[string]string {
 	t.Helper()
 	out, code := cairntest.Run(t, "export", "--home", home)

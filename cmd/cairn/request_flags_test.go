@@ -38,7 +38,7 @@ func TestEveryFieldHasAFlag(t *testing.T) {
 	}
 }
 
-// TestDefaultsOfMessages: what a message has before any flag is given is what the request has by default.
+// TestDefaultsOfMessages: before any flag is given, a message has the defaults of the request.
 func TestDefaultsOfMessages(t *testing.T) {
 	var none wire.Remember
 	preset := memory.Given{}

@@ -54,7 +54,7 @@ func siftInTime(ctx context.Context, socket, request string) (m map[string]any, 
 	return m, err
 }
 
-// notNow is what is said where no node leads, or the answer takes its time.
+// notNow lists the errors that a client reads while no node leads, or when the answer is late.
 var notNow = []string{
 	"not enough voters answered in time; retry",
 	"no leader elected (cluster not ready)",

@@ -41,7 +41,7 @@ const (
 	openKeys   = 2 // of a kind at a time
 )
 
-// A soakKey is what several clients write and read for a while.
+// A soakKey is a key that several clients write and read for a while.
 type soakKey struct {
 	kind, name string
 	rid        string // of a register
@@ -137,7 +137,7 @@ func (c *soakClient) run(ctx context.Context) {
 	}
 }
 
-// askTimeout is what a client gives an answer.
+// askTimeout bounds how long a client waits for an answer.
 const askTimeout = 4 * time.Second
 
 // ask asks a node's gateway. Clients that are under way when a run ends are waited for.
@@ -146,7 +146,7 @@ func (c *soakClient) ask(node int, method, path string, body, out any) error {
 	return t.Get(context.Background(), method, path, body, out)
 }
 
-// outcome is what a client knows of a write after an error.
+// outcome says what a client knows of a write by its error.
 func outcome(err error) string {
 	var refusal *cli.HTTPError
 	switch {
@@ -307,7 +307,7 @@ func (c *soakClient) write() {
 	c.s.note(r)
 }
 
-// gone is what a linearizable read of a register shows that is not there.
+// gone is the value that a linearizable read records when the register is not there.
 const gone = 1 << 19
 
 func (c *soakClient) get() {

@@ -151,7 +151,7 @@ func (s *soak) still(i int) {
 	s.nodes[i].Signal(syscall.SIGCONT)
 }
 
-// broken is how a link is when nothing passes: in silence, or with connections that close.
+// broken picks a fault that lets nothing pass: in silence, or with connections that close.
 func (s *soak) broken() fault { return []fault{stalled, cut}[s.rng.IntN(2)] }
 
 // silence has a node not heard by the others, or not hear them, or both.
@@ -191,7 +191,7 @@ func (s *soak) everywhere(f fault) {
 	s.links.all(passes)
 }
 
-// emptied is what the runbooks allow: one voter, while the others are up.
+// emptied does what the runbooks allow: it empties one voter while the others are up.
 func (s *soak) emptied() {
 	s.whole()
 	i := s.any()

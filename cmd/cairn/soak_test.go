@@ -29,7 +29,7 @@ var (
 	soakFault   = flag.String("soak.fault", "", "only the faults that have this in their name")
 )
 
-// soakClients is how many clients ask at a time.
+// soakClients sets how many clients ask at a time.
 const soakClients = 8
 
 // A soak is a cluster of real processes behind proxies, its clients, and the history that they write. The last node is a read replica,

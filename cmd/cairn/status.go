@@ -165,8 +165,8 @@ func printLeftovers(w io.Writer, node uint32, l api.Leftovers) {
 	}
 }
 
-// printStores prints the size of each node's state on its disk: BEHIND is what compaction has yet to merge, DAMAGED how
-// often a damaged block was read.
+// printStores prints the size of each node's state on its disk: BEHIND shows how much compaction has yet to merge,
+// DAMAGED how often a damaged block was read.
 func printStores(w io.Writer, s api.ClusterStatus) error {
 	fmt.Fprintln(w)
 	return cli.Rows(w, cli.Members(&s), "NODE|DISK|TABLES|BEHIND|DAMAGED", func(p api.Peer) []any {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// makesFiles is how this code makes files.
+// makesFiles matches code that makes files.
 var makesFiles = regexp.MustCompile(`os\.(Create|CreateTemp|WriteFile)\(|os\.O_CREATE|bolt\.Open\(|NewScorch\(|raftboltdb\.New\(|NewFileSnapshotStore`)
 
 // writers are the files of this code that make files, and why an encrypted node is none the worse for it: they seal what

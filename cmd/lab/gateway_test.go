@@ -8,7 +8,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// measureGateway is what the lab's gateway finds on a few memories.
+// measureGateway returns what the lab measures on a gateway with a few memories.
 func measureGateway(t *testing.T) gatewayReport {
 	t.Helper()
 	return figuresOf[gatewayReport](t, "gateway", "--fill", "500", "--questions", "100", "--streams", "200")

@@ -94,7 +94,8 @@ func (t *Target) inHome() bool {
 	return len(t.Endpoints) == 0 || t.IsSet != nil && !t.IsSet("endpoints") && (t.OfHome || t.IsSet("home"))
 }
 
-// Token is what was given, or is looked for in the file that was named, the environment, and the home.
+// Token returns the token that was given, or else the one in the file that was named, in the environment or in the
+// home.
 func (t *Target) Token() (string, error) {
 	if t.TokenText != "" {
 		return t.TokenText, nil

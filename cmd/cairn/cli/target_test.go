@@ -32,7 +32,7 @@ func TestWhereTheTokenComesFrom(t *testing.T) {
 	}
 }
 
-// TestAddressesAreFound: what a node writes into its home is what the other commands read there.
+// TestAddressesAreFound: the other commands find the addresses that a node writes into its home.
 func TestAddressesAreFound(t *testing.T) {
 	home := t.TempDir()
 	if err := (Addresses{Wire: "a:1", HTTP: "a:2", Cluster: "a:3"}).Write(home); err != nil {

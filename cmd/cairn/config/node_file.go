@@ -146,7 +146,7 @@ const (
 	endOfRows = 30_000
 )
 
-// A process gives ports in order, from one of its own choice on; given is how many it has given.
+// A process gives out ports in order, beginning at a random one; given counts the ports that it has given out.
 var (
 	startPort = rand.IntN(endOfRows - firstPort)
 	given     atomic.Int64

@@ -81,7 +81,7 @@ func reference() string {
 	return out.String()
 }
 
-// TestConfigReferenceIsCurrent: deploy/CONFIG.md is what the code says. CAIRN_UPDATE=1 writes it anew.
+// TestConfigReferenceIsCurrent: deploy/CONFIG.md matches the code. CAIRN_UPDATE=1 rewrites it.
 func TestConfigReferenceIsCurrent(t *testing.T) {
 	path := filepath.Join("../../../deploy", "CONFIG.md")
 	want := reference()

@@ -37,7 +37,7 @@ func Flags(fs *pflag.FlagSet, op *api.Op, flags map[string]string) Given {
 	return given
 }
 
-// Body is what was given, as a body has it.
+// Body returns the given values in the form of a request body.
 func (g Given) Body(fields field.Object) map[string]any {
 	body := map[string]any{}
 	for _, f := range fields {

@@ -74,7 +74,8 @@ type event struct {
 	Data json.RawMessage `json:"data"`
 }
 
-// begins is where in the log the subscription begins, which the first event tells.
+// begins returns the index at which the subscription begins in the log, which the first event reports; blank for other
+// events.
 func (e event) begins() string {
 	var at struct{ Index uint64 }
 	if e.Name != "subscribed" || json.Unmarshal(e.Data, &at) != nil || at.Index == 0 {

@@ -43,7 +43,7 @@ type writer interface {
 	close() error
 }
 
-// round is what some clients of one store reached in one stretch of time.
+// round holds the rate and the latencies that some clients of one store reached in one stretch of time.
 type round struct {
 	Rate float64 `json:"writes_per_second"`
 	P50  float64 `json:"p50_ms"`

@@ -151,7 +151,7 @@ func (c *checker) count(r Record) {
 	}
 }
 
-// close judges a key. What is left of it is what the end has to show.
+// close judges a key. It keeps only what the final state has to show.
 func (c *checker) close(key string) {
 	ops := c.open[key]
 	delete(c.open, key)
