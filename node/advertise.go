@@ -11,8 +11,8 @@ import (
 	"github.com/cairndb/cairn/wire/ownhost"
 )
 
-// Invariant: a node advertises no unspecified address (0.0.0.0, [::]). A listener reads it as "every address of this machine", and a dialer
-// as "this machine": a client that is sent to it would ask itself.
+// Invariant: a node advertises no unspecified address (0.0.0.0, [::]). A listener reads it as "every address of this
+// machine", and a dialer as "this machine": a client that is sent to it would ask itself.
 
 // unspecified says whether an address has no host that others could dial.
 func unspecified(addr string) bool {
@@ -21,8 +21,9 @@ func unspecified(addr string) bool {
 	return err == nil && (host == "" || perr == nil && ip.Unmap().IsUnspecified())
 }
 
-// reachedAt is the address that a node advertises for a listener: the host at which its peers dial it with the listener's port, or the
-// listener's own address when it listens on loopback alone. It is empty when the host is not known.
+// reachedAt is the address that a node advertises for a listener: the host at which its peers dial it with the
+// listener's port, or the listener's own address when it listens on loopback alone. It is empty when the host is not
+// known.
 func reachedAt(bound, advertise string) string {
 	host, port, err := net.SplitHostPort(bound)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestBackupsByPlan: a node makes backups by itself, whole states and ranges of the log in turn, keeps as many as it was
-// told, and what is left restores to what the node held. A damaged one is found.
+// TestBackupsByPlan: a node makes backups by itself, whole states and ranges of the log in turn, keeps as many as it
+// was told, and what is left restores to what the node held. A damaged one is found.
 func TestBackupsByPlan(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -77,7 +77,8 @@ func TestBackupsByPlan(t *testing.T) {
 	}
 }
 
-// TestBackupsAreRestoredToVerifyThem: a node restores what it backed up, tells when, and counts it when a file is damaged.
+// TestBackupsAreRestoredToVerifyThem: a node restores what it backed up, tells when, and counts it when a file is
+// damaged.
 func TestBackupsAreRestoredToVerifyThem(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

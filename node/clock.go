@@ -7,8 +7,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// clockWatch notices that this node's clock is off (raft/clock.go says how that is known), says so, and has a leader with such a
-// clock hand over. Such a leader stamps by the others' clocks meanwhile.
+// clockWatch notices that this node's clock is off (raft/clock.go says how that is known), says so, and has a leader
+// with such a clock hand over. Such a leader stamps by the others' clocks meanwhile.
 type clockWatch struct {
 	off    int       // checks in a row that found the clock off; one alone may be a heartbeat that was delayed
 	told   bool      // the log says so

@@ -14,8 +14,9 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// TestAClockSeventyYearsAhead: the leader's clock jumps. The log's time goes on as it was, the leader says that its clock is off and
-// hands over, a retry stores nothing twice, and when the clock is put right the node says no more of it.
+// TestAClockSeventyYearsAhead: the leader's clock jumps. The log's time goes on as it was, the leader says that its
+// clock is off and hands over, a retry stores nothing twice, and when the clock is put right the node says no more of
+// it.
 func TestAClockSeventyYearsAhead(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

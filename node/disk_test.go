@@ -104,8 +104,8 @@ func TestAFullDisk(t *testing.T) {
 	}
 }
 
-// TestAFullDiskUnderSnapshots: a log that cannot be shortened grows, and nothing else happens; it is shortened when there
-// is room again.
+// TestAFullDiskUnderSnapshots: a log that cannot be shortened grows, and nothing else happens; it is shortened when
+// there is room again.
 func TestAFullDiskUnderSnapshots(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

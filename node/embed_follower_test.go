@@ -52,7 +52,8 @@ func TestAFollowerEmbedsForALeaderWithout(t *testing.T) {
 	})
 }
 
-// TestThreeNodesChangeTheirEmbedder: all members change over, to a model that none is configured with, and answer alike.
+// TestThreeNodesChangeTheirEmbedder: all members change over, to a model that none is configured with, and answer
+// alike.
 func TestThreeNodesChangeTheirEmbedder(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -47,7 +47,8 @@ func (n *Node) erase(ctx context.Context) error {
 	}
 }
 
-// erasePurged goes as far as it can, and notes in the home how far that is; done is true when no file holds what was purged any more.
+// erasePurged goes as far as it can, and notes in the home how far that is; done is true when no file holds what was
+// purged any more.
 func (n *Node) erasePurged(ctx context.Context, e *home.Erased) (done bool, err error) {
 	var purged oplog.Index
 	var by state.Purges

@@ -110,8 +110,8 @@ func TestEventsResumeBehindAnyID(t *testing.T) {
 	}
 }
 
-// A reader that takes nothing does not hold those up who write (TestReadersThatNeverRead compares how long they take), and when it
-// reads at last it has missed nothing.
+// A reader that takes nothing does not hold those up who write (TestReadersThatNeverRead compares how long they take),
+// and when it reads at last it has missed nothing.
 func TestSlowReaderSlowsNobody(t *testing.T) {
 	suite.Full(t)
 	if testing.Short() {
@@ -147,8 +147,8 @@ func TestSlowReaderSlowsNobody(t *testing.T) {
 	}
 }
 
-// Readers that never read a byte do not slow those who write: a write beside them takes what it takes on a node that has none.
-// The two are asked in turn, so that what else the machine does slows both.
+// Readers that never read a byte do not slow those who write: a write beside them takes what it takes on a node that
+// has none. The two are asked in turn, so that what else the machine does slows both.
 func TestReadersThatNeverRead(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -15,7 +15,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// More work at a time than the node takes on is refused with when to come back, and a question whether it lives is answered.
+// More work at a time than the node takes on is refused with when to come back, and a question whether it lives is
+// answered.
 func TestOverloadIsShed(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -54,8 +54,8 @@ func nextEvent(t *testing.T, in *bufio.Reader) (name string, data obj) {
 	}
 }
 
-// A recall as an event stream has the rows of the same recall as an object, in their order, over many pages of rows; what
-// is refused is refused by its status.
+// A recall as an event stream has the rows of the same recall as an object, in their order, over many pages of rows;
+// what is refused is refused by its status.
 func TestRecallStreams(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)
@@ -93,8 +93,8 @@ func TestRecallStreams(t *testing.T) {
 	}
 }
 
-// A client that does not read its answer holds up no other, and the answer is not gathered for it: 64 MB of rows wait where
-// they are.
+// A client that does not read its answer holds up no other, and the answer is not gathered for it: 64 MB of rows wait
+// where they are.
 func TestUnreadRecallHoldsNothing(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -18,8 +18,9 @@ import (
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// openTokens decides, before the home has a state, which tokens clients may use. A new home has its own admin token in HOME/token, and only
-// members use the cluster secret. A home with a state and without such a token is older: there the secret is an admin token, and stays one.
+// openTokens decides, before the home has a state, which tokens clients may use. A new home has its own admin token in
+// HOME/token, and only members use the cluster secret. A home with a state and without such a token is older: there the
+// secret is an admin token, and stays one.
 func (n *Node) openTokens() error {
 	path := filepath.Join(n.cfg.Home, "token")
 	if n.cfg.Tokens.ByHome {

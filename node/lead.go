@@ -29,8 +29,8 @@ func (n *Node) led(leads bool) {
 	}
 }
 
-// introduce is the task that makes sure that the cluster has a name, that this node's addresses are in the state, and that
-// there is a token when one is to be minted.
+// introduce is the task that makes sure that the cluster has a name, that this node's addresses are in the state, and
+// that there is a token when one is to be minted.
 func (n *Node) introduce(ctx context.Context) error {
 	var logged string // it is tried at every heartbeat
 	for {
@@ -52,8 +52,8 @@ func (n *Node) introduce(ctx context.Context) error {
 	}
 }
 
-// advertise puts into the log what every node knows of each member: the cluster's name, this node's addresses and key, and, where one is
-// asked for, a token.
+// advertise puts into the log what every node knows of each member: the cluster's name, this node's addresses and key,
+// and, where one is asked for, a token.
 func (n *Node) advertise(ctx context.Context) error {
 	var cluster string
 	var known bool

@@ -55,8 +55,9 @@ func arguments(o field.Object) obj {
 // lacking is a scope that a token may have without having the one that is asked for.
 var lacking = map[api.Scope]string{api.Read: "write", api.Write: "read", api.Owner: "read", api.Admin: "owner"}
 
-// TestMatrix asks every operation of the table, on each surface that offers it, without a token, without the right, too often, and with
-// what it does not take: the door refuses all of them alike. TestEveryRouteRefuses has what HTTP alone can get wrong.
+// TestMatrix asks every operation of the table, on each surface that offers it, without a token, without the right, too
+// often, and with what it does not take: the door refuses all of them alike. TestEveryRouteRefuses has what HTTP alone
+// can get wrong.
 func TestMatrix(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Limits.FailedLogins = 10_000 })
@@ -65,7 +66,8 @@ func TestMatrix(t *testing.T) {
 	for _, s := range []string{"read", "write", "owner"} {
 		weak[s] = w.with(w.newToken(obj{"scopes": []string{s}}))
 	}
-	// slow asks with a token whose one operation a second is used up, and again where the machine took the second for it.
+	// slow asks with a token whose one operation a second is used up, and again where the machine took the second for
+	// it.
 	slow := func(refused func(one *web) bool) bool {
 		for {
 			token := w.newToken(obj{"scopes": []string{"read", "write", "admin"}})
@@ -187,7 +189,8 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// TestDialectsPassTheDoor asks the operations that no surface but the dialects of this host has: without the right, and too often.
+// TestDialectsPassTheDoor asks the operations that no surface but the dialects of this host has: without the right, and
+// too often.
 func TestDialectsPassTheDoor(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)

@@ -67,8 +67,9 @@ func TestOfficialSDK(t *testing.T) {
 	conformance(t, dir, nodejs, follower)
 }
 
-// applicable are the scenarios about what every server has. The others ask for tools, prompts and resources of their own
-// by name, or for what a server that answers each exchange by itself has not: subscriptions and streams that are taken up again.
+// applicable are the scenarios about what every server has. The others ask for tools, prompts and resources of their
+// own by name, or for what a server that answers each exchange by itself has not: subscriptions and streams that are
+// taken up again.
 var applicable = []string{"server-initialize", "logging-set-level", "ping", "completion-complete", "tools-list", "resources-list", "prompts-list", "dns-rebinding-protection"}
 
 func conformance(t *testing.T, dir, nodejs string, w *web) {

@@ -37,7 +37,8 @@ func (c *cluster) members() string {
 // small has leaders fall soon, so that a member that is silent is known to be.
 func small(_ int, cfg *node.Config) { cfg.Raft.Election = rafttest.Election(2 * time.Second) }
 
-// TestAChangeThatLosesTheMajorityIsRefused: what would leave fewer voters that answer than a quorum is refused, unless it is forced.
+// TestAChangeThatLosesTheMajorityIsRefused: what would leave fewer voters that answer than a quorum is refused, unless
+// it is forced.
 func TestAChangeThatLosesTheMajorityIsRefused(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -62,7 +63,8 @@ func TestAChangeThatLosesTheMajorityIsRefused(t *testing.T) {
 	}
 }
 
-// TestAMemberNeverHeardGetsNoVote: a node that does not answer is not taken in, and one that was taken in by force gets no vote.
+// TestAMemberNeverHeardGetsNoVote: a node that does not answer is not taken in, and one that was taken in by force gets
+// no vote.
 func TestAMemberNeverHeardGetsNoVote(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 1, small)
@@ -81,7 +83,8 @@ func TestAMemberNeverHeardGetsNoVote(t *testing.T) {
 	}
 }
 
-// TestAJoinSaysWhatIsWrong: with another secret, with another id, and with another cluster a node does not join, and is told why.
+// TestAJoinSaysWhatIsWrong: with another secret, with another id, and with another cluster a node does not join, and is
+// told why.
 func TestAJoinSaysWhatIsWrong(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -111,9 +114,9 @@ func TestAJoinSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// TestALiveMemberKeepsItsAddress: an empty node that is configured with a member's id is refused once and stops; the member keeps
-// its place. So does an operator's join while the member answers, and after that when the other node cannot prove that it is
-// the member. The member itself may move.
+// TestALiveMemberKeepsItsAddress: an empty node that is configured with a member's id is refused once and stops; the
+// member keeps its place. So does an operator's join while the member answers, and after that when the other node
+// cannot prove that it is the member. The member itself may move.
 func TestALiveMemberKeepsItsAddress(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -14,7 +14,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestTextsStateClaims: what a stored text states is claimed, over the wire and over HTTP, until the memory says so no longer.
+// TestTextsStateClaims: what a stored text states is claimed, over the wire and over HTTP, until the memory says so no
+// longer.
 func TestTextsStateClaims(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
@@ -70,8 +71,8 @@ func TestADisputedClaimSaysSo(t *testing.T) {
 	}
 }
 
-// TestARelationFindsOlderMemories: a name that was no entity when a memory was stored is one when it is related, and the graph
-// leads to the memory from then on.
+// TestARelationFindsOlderMemories: a name that was no entity when a memory was stored is one when it is related, and
+// the graph leads to the memory from then on.
 func TestARelationFindsOlderMemories(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)

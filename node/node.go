@@ -215,9 +215,9 @@ func (n *Node) openEngine() (err error) {
 	return err
 }
 
-// openIndexAndLog opens both at once: each reads much where there is much, and the index needs of the log no more than the window, which
-// is there as soon as the log's files are open. What the log brings meanwhile is applied, and waits for the index to
-// follow. When the index is there, the surfaces answer what needs no log.
+// openIndexAndLog opens both at once: each reads much where there is much, and the index needs of the log no more than
+// the window, which is there as soon as the log's files are open. What the log brings meanwhile is applied, and waits
+// for the index to follow. When the index is there, the surfaces answer what needs no log.
 func (n *Node) openIndexAndLog(ctx context.Context) error {
 	log := make(chan error, 1)
 	wanted, unwanted := context.WithCancel(ctx)

@@ -33,8 +33,8 @@ func start(t testing.TB, n int) *cluster {
 	return startWith(t, n, func(int, *node.Config) {})
 }
 
-// startWith starts nodes of which none takes a leader for lost that was only slow for a moment: most tests go on with the one
-// they found. Where leaders fall so that no follower sees it at once, change makes Election short.
+// startWith starts nodes of which none takes a leader for lost that was only slow for a moment: most tests go on with
+// the one they found. Where leaders fall so that no follower sees it at once, change makes Election short.
 func startWith(t testing.TB, n int, change func(int, *node.Config)) *cluster {
 	t.Helper()
 	c := &cluster{t: t, nodes: make([]*node.Node, n)}

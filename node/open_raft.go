@@ -64,7 +64,8 @@ func (n *Node) openRaft(ctx context.Context) (err error) {
 // fault that comes back would fill the disk, and an operator has to look.
 const maxSetAside = 3
 
-// stepAside has this node stop, and its next start move state and log aside: a majority of the voters holds something else.
+// stepAside has this node stop, and its next start move state and log aside: a majority of the voters holds something
+// else.
 func (n *Node) stepAside(why error, lost raft.Lost) error {
 	if aside := home.SetAsides(n.cfg.Home); len(aside) >= 2*maxSetAside { // a state and a log each time
 		return fmt.Errorf("the home holds %d files that were moved aside: look why, remove them, and see deploy/runbooks/divergence.md", len(aside))

@@ -252,7 +252,8 @@ func asError(err error, into **client.Error) bool {
 	return ok
 }
 
-// TestUsesOfTokensAreTold: every node knows when a token was used, whichever it was used on, and many uses are few entries.
+// TestUsesOfTokensAreTold: every node knows when a token was used, whichever it was used on, and many uses are few
+// entries.
 func TestUsesOfTokensAreTold(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -287,8 +288,8 @@ func TestUsesOfTokensAreTold(t *testing.T) {
 	c.agree()
 }
 
-// TestTheAuditSaysWhoDidWhat: changes of the control plane are written down with who asked, on all nodes alike, whichever
-// node was asked; what was refused is not.
+// TestTheAuditSaysWhoDidWhat: changes of the control plane are written down with who asked, on all nodes alike,
+// whichever node was asked; what was refused is not.
 func TestTheAuditSaysWhoDidWhat(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -380,9 +381,9 @@ func TestAHelloWithoutVersionsIsRefused(t *testing.T) {
 	c.web(leader).ok("POST", "/v1/admin/databases/default/quota", obj{"max_rps": 1000})
 }
 
-// TestNewKindsWaitForTheOldestMember: while a member runs a version that cannot read an operation, no client may use it, and
-// is told why; what every version reads goes on. When all can read it it enters the log, and from then on no node is let
-// in that cannot.
+// TestNewKindsWaitForTheOldestMember: while a member runs a version that cannot read an operation, no client may use
+// it, and is told why; what every version reads goes on. When all can read it it enters the log, and from then on no
+// node is let in that cannot.
 func TestNewKindsWaitForTheOldestMember(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -161,8 +161,8 @@ func TestForeignPushesAreTakenOnce(t *testing.T) {
 	}
 }
 
-// TestNoNameStopsANode: an operation whose names no state could hold is refused, at the door when a stranger pushes it and by
-// every state alike when a member lets it into the log; the node goes on, also when it reads that log again.
+// TestNoNameStopsANode: an operation whose names no state could hold is refused, at the door when a stranger pushes it
+// and by every state alike when a member lets it into the log; the node goes on, also when it reads that log again.
 func TestNoNameStopsANode(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
@@ -249,8 +249,8 @@ func TestForwardedBombsAreRefused(t *testing.T) {
 	}
 }
 
-// TestTheLeaderWritesTheAudit: an entry that another node forwards leaves a row for each operation that changes the cluster,
-// with the node it came from, whatever rows of its own it brings.
+// TestTheLeaderWritesTheAudit: an entry that another node forwards leaves a row for each operation that changes the
+// cluster, with the node it came from, whatever rows of its own it brings.
 func TestTheLeaderWritesTheAudit(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)

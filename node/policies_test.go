@@ -22,8 +22,8 @@ func said(answer obj, list, key string) string {
 	return strings.Join(out, " ")
 }
 
-// TestTiersAsClientsSeeThem: by its database's policies a memory that is used goes up a tier, one that is too old is forgotten, and
-// other databases are left alone. The leader does it by itself.
+// TestTiersAsClientsSeeThem: by its database's policies a memory that is used goes up a tier, one that is too old is
+// forgotten, and other databases are left alone. The leader does it by itself.
 func TestTiersAsClientsSeeThem(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -76,8 +76,8 @@ func TestTiersAsClientsSeeThem(t *testing.T) {
 	}
 }
 
-// TestTimeAsClientsSeeIt: what is stale, what is coming, who somebody is, and what was believed then, over HTTP and, where the
-// binary protocol has it, over the wire.
+// TestTimeAsClientsSeeIt: what is stale, what is coming, who somebody is, and what was believed then, over HTTP and,
+// where the binary protocol has it, over the wire.
 func TestTimeAsClientsSeeIt(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
@@ -142,7 +142,8 @@ func TestTimeAsClientsSeeIt(t *testing.T) {
 	}
 }
 
-// TestSessionsAsClientsSeeThem: history newest first, memories in order, and one that no client ends is given up by the leader.
+// TestSessionsAsClientsSeeThem: history newest first, memories in order, and one that no client ends is given up by the
+// leader.
 func TestSessionsAsClientsSeeThem(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -158,7 +158,8 @@ func TestNothingComesBehindTheEnd(t *testing.T) {
 	}
 }
 
-// TestALateSubscriberIsTold: a cursor that the log has left behind is answered with "lagged", and then with what there is.
+// TestALateSubscriberIsTold: a cursor that the log has left behind is answered with "lagged", and then with what there
+// is.
 func TestALateSubscriberIsTold(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Storage.RetainOps = 5 })

@@ -17,8 +17,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestReadyMeansCaughtUp: a node that starts while no node leads lives and is not ready, for it cannot know how far behind
-// it is; with a leader it is, and it stays so when the leader goes.
+// TestReadyMeansCaughtUp: a node that starts while no node leads lives and is not ready, for it cannot know how far
+// behind it is; with a leader it is, and it stays so when the leader goes.
 func TestReadyMeansCaughtUp(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -16,8 +16,8 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// everyField gives each field that a client may set a value of its own, of whatever kind it is: a field that the next version adds is
-// sent too. Keys and vectors are no fields of the memory, and are left out.
+// everyField gives each field that a client may set a value of its own, of whatever kind it is: a field that the next
+// version adds is sent too. Keys and vectors are no fields of the memory, and are left out.
 func everyField(o field.Object) obj {
 	values := obj{}
 	for i, f := range o {
@@ -49,8 +49,9 @@ func lost(got, want oplog.Content, but ...string) (names []string) {
 	return names
 }
 
-// TestEveryFieldArrives sends a memory with all of its fields through every surface that takes or shows whole memories: what comes in
-// through one comes in through all, and a field that gets lost on the way is named. Exports are tried by TestMemoriesSurviveExport.
+// TestEveryFieldArrives sends a memory with all of its fields through every surface that takes or shows whole memories:
+// what comes in through one comes in through all, and a field that gets lost on the way is named. Exports are tried by
+// TestMemoriesSurviveExport.
 func TestEveryFieldArrives(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)

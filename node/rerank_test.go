@@ -15,7 +15,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestRerank: a reranker's order is the answer's, over HTTP and over the wire; without its answer the first order stands.
+// TestRerank: a reranker's order is the answer's, over HTTP and over the wire; without its answer the first order
+// stands.
 func TestRerank(t *testing.T) {
 	t.Parallel()
 	var hangs atomic.Bool

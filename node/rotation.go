@@ -96,7 +96,8 @@ func rest(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// noneAside refuses to drop a key while a file that was moved aside exists: an operator may want to read it, and needs the key.
+// noneAside refuses to drop a key while a file that was moved aside exists: an operator may want to read it, and needs
+// the key.
 func (n *Node) noneAside() error {
 	if aside := home.SetAsides(n.cfg.Home); len(aside) > 0 {
 		return fmt.Errorf("%v: remove it when it is not needed any more", aside)

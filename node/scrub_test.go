@@ -26,9 +26,9 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestFlippedBitsAreHealed changes bits in the tables of a member, under it and while it is down. The member finds it, in a scrub or
-// when it starts, answers nothing of it, and says so; it starts without those files and has from the others what was
-// written.
+// TestFlippedBitsAreHealed changes bits in the tables of a member, under it and while it is down. The member finds it,
+// in a scrub or when it starts, answers nothing of it, and says so; it starts without those files and has from the
+// others what was written.
 func TestFlippedBitsAreHealed(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -66,7 +66,8 @@ func TestNoTenantTakesAll(t *testing.T) {
 	}
 }
 
-// TestLargeAnswersEnd: an answer holds 16 MiB of memories. A list says where it goes on, a recall how many rows it left out.
+// TestLargeAnswersEnd: an answer holds 16 MiB of memories. A list says where it goes on, a recall how many rows it left
+// out.
 func TestLargeAnswersEnd(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

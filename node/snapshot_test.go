@@ -16,8 +16,8 @@ import (
 	"github.com/cairndb/cairn/raft"
 )
 
-// TestADamagedSnapshotIsReplaced changes each snapshot of a cluster to which no client writes, before a member comes back that
-// needs one.
+// TestADamagedSnapshotIsReplaced changes each snapshot of a cluster to which no client writes, before a member comes
+// back that needs one.
 func TestADamagedSnapshotIsReplaced(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

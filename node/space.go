@@ -11,7 +11,8 @@ import (
 // transferEvery is the least time between two attempts to give leadership to a node with free space.
 const transferEvery = 10 * time.Second
 
-// watchSpace is the task that measures the free space, and gives leadership away while this node takes no writes for want of it.
+// watchSpace is the task that measures the free space, and gives leadership away while this node takes no writes for
+// want of it.
 func (n *Node) watchSpace(ctx context.Context) error {
 	tick := time.NewTicker(disk.CheckEvery)
 	defer tick.Stop()

@@ -34,8 +34,8 @@ func (f slowFiles) Open(name string) (logstore.File, error) {
 	return f.OS.Open(name)
 }
 
-// TestAnswersBeforeTheLogIsOpen starts a node whose log takes its time: it answers stale recalls over both ports and says that
-// it may be behind, and everything else waits for the log.
+// TestAnswersBeforeTheLogIsOpen starts a node whose log takes its time: it answers stale recalls over both ports and
+// says that it may be behind, and everything else waits for the log.
 func TestAnswersBeforeTheLogIsOpen(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
@@ -157,7 +157,8 @@ func TestALogThatDoesNotOpen(t *testing.T) {
 	}
 }
 
-// TestALoneNodeGrows: a node that was alone, without a peer port, gets one and is joined; the members find it where it is now.
+// TestALoneNodeGrows: a node that was alone, without a peer port, gets one and is joined; the members find it where it
+// is now.
 func TestALoneNodeGrows(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -179,7 +179,8 @@ func TestLenientAsksForWhatIsRequired(t *testing.T) {
 	}
 }
 
-// What today's clients of the protocol send is taken by default: every field that they are known to send, with the values they send.
+// What today's clients of the protocol send is taken by default: every field that they are known to send, with the
+// values they send.
 func TestKnownClientsPass(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)

@@ -23,8 +23,8 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// TestALeaderThatFallsWhileThinking: one is stopped, or cut off from the others. What it had decided is applied once or not at
-// all, what was acknowledged stays, and the next leader goes on.
+// TestALeaderThatFallsWhileThinking: one is stopped, or cut off from the others. What it had decided is applied once or
+// not at all, what was acknowledged stays, and the next leader goes on.
 func TestALeaderThatFallsWhileThinking(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -251,8 +251,8 @@ func TestTheMindOverTime(t *testing.T) {
 	}
 }
 
-// BenchmarkRecallWhileThinking compares the p99 of four clients' recalls over 50,000 memories while a round of THINK runs
-// with that of a stretch before it and of one behind it, and says how much the heap grew.
+// BenchmarkRecallWhileThinking compares the p99 of four clients' recalls over 50,000 memories while a round of THINK
+// runs with that of a stretch before it and of one behind it, and says how much the heap grew.
 func BenchmarkRecallWhileThinking(b *testing.B) {
 	c := startWith(b, 1, func(_ int, cfg *node.Config) { cfg.Seams.NoSync = true })
 	s, caller := c.local(0)

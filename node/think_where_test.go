@@ -16,8 +16,9 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestFollowersAndThinking: one that is asked to think says who leads, over the wire and over HTTP; where writes are forwarded
-// it asks the leader and answers when it has what the leader decided; and afterwards every node answers everything alike.
+// TestFollowersAndThinking: one that is asked to think says who leads, over the wire and over HTTP; where writes are
+// forwarded it asks the leader and answers when it has what the leader decided; and afterwards every node answers
+// everything alike.
 func TestFollowersAndThinking(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -10,7 +10,8 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// Every write over the wire says where in the log it is, and any node answers a recall that asks for that place with the write.
+// Every write over the wire says where in the log it is, and any node answers a recall that asks for that place with
+// the write.
 func TestWritesSayTheirIndexOverTheWire(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -13,7 +13,8 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// TestOperationsByNameOnAFollower: a follower answers what changes nothing, and the client takes a change from there to the leader.
+// TestOperationsByNameOnAFollower: a follower answers what changes nothing, and the client takes a change from there to
+// the leader.
 func TestOperationsByNameOnAFollower(t *testing.T) {
 	t.Parallel()
 	c := start(t, 3)

@@ -12,8 +12,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestWhoReadsNothingIsDropped: a subscriber that takes no event holds a connection for so long and no longer, and writes go
-// on meanwhile.
+// TestWhoReadsNothingIsDropped: a subscriber that takes no event holds a connection for so long and no longer, and
+// writes go on meanwhile.
 func TestWhoReadsNothingIsDropped(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -1,10 +1,11 @@
-// Package access says who is calling and how much they may: the text of a token becomes a caller, a caller's operations are counted
-// against the limits of its token and its database, and the log is told when tokens were used last and who asked for what changes the
-// cluster.
+// Package access says who is calling and how much they may: the text of a token becomes a caller, a caller's operations
+// are counted against the limits of its token and its database, and the log is told when tokens were used last and who
+// asked for what changes the cluster.
 //
-// It reads the state and writes nothing but through the log; it knows no protocol and does not know who leads. Surfaces ask it for
-// callers (Login, Local, Select) and count connections with it, the door counts operations with it, and the commit path has it take up
-// limits that changed and write the audit. Every method may be called from any goroutine; none waits for the network.
+// It reads the state and writes nothing but through the log; it knows no protocol and does not know who leads. Surfaces
+// ask it for callers (Login, Local, Select) and count connections with it, the door counts operations with it, and the
+// commit path has it take up limits that changed and write the audit. Every method may be called from any goroutine;
+// none waits for the network.
 package access
 
 import (

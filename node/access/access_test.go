@@ -162,8 +162,8 @@ func TestLimitsFollowTheLog(t *testing.T) {
 	}
 }
 
-// Beyond its burst of wrong tokens an address is told to wait, and the cluster secret is not even compared, unless it was shown from there
-// within the hour. A right client token is let in always, and so are other addresses.
+// Beyond its burst of wrong tokens an address is told to wait, and the cluster secret is not even compared, unless it
+// was shown from there within the hour. A right client token is let in always, and so are other addresses.
 func TestWrongTokensOfAnAddress(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -27,7 +27,8 @@ func HashToken(text string) string {
 	return hex.EncodeToString(h[:])
 }
 
-// Prefix returns the part of a token's hash that the audit and lists show. A hash that another node sends may be shorter.
+// Prefix returns the part of a token's hash that the audit and lists show. A hash that another node sends may be
+// shorter.
 func Prefix(hash string) string { return hash[:min(len(hash), api.HashPrefix)] }
 
 // ErrToken refuses a token that is unknown, revoked or expired.
@@ -88,8 +89,9 @@ func (a *Control) holder(hash string) (api.Caller, error) {
 	return c, nil
 }
 
-// Asked is the caller in whose name another member asks this one, in a database. What a token may is read here, and not told by the member:
-// one that was revoked asks nothing. A caller without a token has the rights that this node would give it.
+// Asked is the caller in whose name another member asks this one, in a database. What a token may is read here, and not
+// told by the member: one that was revoked asks nothing. A caller without a token has the rights that this node would
+// give it.
 func (a *Control) Asked(token, by, database string) (c api.Caller, err error) {
 	switch {
 	case token != "":
@@ -124,8 +126,8 @@ func (a *Control) isSecret(token string) bool {
 	return same == 1
 }
 
-// TokensEnded is closed when tokens may have ended that Holds is asked for: some were revoked with what was applied next, or the state
-// was replaced. That a token expires is told by its time alone.
+// TokensEnded is closed when tokens may have ended that Holds is asked for: some were revoked with what was applied
+// next, or the state was replaced. That a token expires is told by its time alone.
 func (a *Control) TokensEnded() <-chan struct{} {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -157,8 +159,8 @@ func (a *Control) Local(database string) (api.Caller, error) {
 	return c, err
 }
 
-// Select returns the caller in another database. The cluster secret, the node itself and tokens with scope admin reach every database;
-// for others only their own exists.
+// Select returns the caller in another database. The cluster secret, the node itself and tokens with scope admin reach
+// every database; for others only their own exists.
 func (a *Control) Select(c api.Caller, database string) (api.Caller, error) {
 	if database == "" || database == c.Database {
 		return c, nil

@@ -11,7 +11,8 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// Limits are replicated; each node counts for itself what it admits, so a cluster of three admits up to three times as much.
+// Limits are replicated; each node counts for itself what it admits, so a cluster of three admits up to three times as
+// much.
 
 // reload reads all limits from the state.
 func (a *Control) reload() {
@@ -22,8 +23,9 @@ func (a *Control) reload() {
 	})
 }
 
-// Follow reloads the limits when one was changed or a snapshot has replaced the state. The commit path calls it with the applied outcomes,
-// before the client that asked for the change is answered, so that its next request meets the new limit.
+// Follow reloads the limits when one was changed or a snapshot has replaced the state. The commit path calls it with
+// the applied outcomes, before the client that asked for the change is answered, so that its next request meets the new
+// limit.
 func (a *Control) Follow(outcomes []oplog.Outcome, restored bool) {
 	if restored || slices.ContainsFunc(outcomes, changesLimits) {
 		a.reload()
@@ -37,7 +39,8 @@ func changesLimits(o oplog.Outcome) bool {
 	return EndsTokens(o) || did(o, oplog.KindOf[oplog.SetLimit]())
 }
 
-// callerLimit is a limit that holds for a caller: that of its token, which may be the node's usual one, or that of its database.
+// callerLimit is a limit that holds for a caller: that of its token, which may be the node's usual one, or that of its
+// database.
 type callerLimit struct {
 	bucket string
 	what   string // token or database
@@ -53,9 +56,9 @@ func (a *Control) limitsOf(c api.Caller) []callerLimit {
 	return []callerLimit{{"t" + c.Token, "token", t}, {"d" + strconv.FormatUint(uint64(c.DB), 10), "database", set.Databases[c.DB]}}
 }
 
-// Count takes n operations of a caller from the buckets of its token and its database, less those that were counted before, or refuses
-// them with the time to wait (Limited). It returns the caller with the operations that are counted now. What the node does of its own
-// accord is not counted.
+// Count takes n operations of a caller from the buckets of its token and its database, less those that were counted
+// before, or refuses them with the time to wait (Limited). It returns the caller with the operations that are counted
+// now. What the node does of its own accord is not counted.
 func (a *Control) Count(c api.Caller, n int) (api.Caller, error) {
 	if c.Token == "" && c.By != api.ByMaster && c.By != api.ByLocal || n <= c.Counted {
 		return c, nil

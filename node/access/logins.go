@@ -12,10 +12,11 @@ import (
 
 // logins bounds how often an address may show wrong tokens.
 //
-// An address has so many wrong tokens at once and one a second after that; beyond it a wrong token is told to wait instead of being
-// told that it is wrong. A right client token is let in all the same, so no neighbour behind the same address locks its holder out: it
-// is 256 bits of chance, and guessing one is hopeless at any rate. The cluster secret is chosen by people. While an address is over its
-// rate the secret is not compared, which is a second at most between two tries, unless it was shown from there in the last hour.
+// An address has so many wrong tokens at once and one a second after that; beyond it a wrong token is told to wait
+// instead of being told that it is wrong. A right client token is let in all the same, so no neighbour behind the same
+// address locks its holder out: it is 256 bits of chance, and guessing one is hopeless at any rate. The cluster secret
+// is chosen by people. While an address is over its rate the secret is not compared, which is a second at most between
+// two tries, unless it was shown from there in the last hour.
 type logins struct {
 	limit  oplog.Limit
 	failed *rates
@@ -35,8 +36,8 @@ func newLogins(burst int) *logins {
 	return &logins{limit: oplog.Limit{PerSecond: 1, Burst: uint32(max(1, burst))}, failed: newRates(), known: map[string]time.Time{}}
 }
 
-// Login is Authenticate for a client that comes over the network, from an address with a port. Wrong tokens are counted by address; one
-// that has shown too many is refused with the time to wait (Limited).
+// Login is Authenticate for a client that comes over the network, from an address with a port. Wrong tokens are counted
+// by address; one that has shown too many is refused with the time to wait (Limited).
 func (a *Control) Login(from, token string) (api.Caller, error) {
 	source, _ := sourceOf(from)
 	now, l := time.Now(), a.logins

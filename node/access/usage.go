@@ -19,7 +19,8 @@ type usage struct {
 
 // A Log writes a node's own operations into the cluster's log.
 type Log interface {
-	// Note proposes an operation of the control plane, here or through the leader, and returns when this node has applied it.
+	// Note proposes an operation of the control plane, here or through the leader, and returns when this node has
+	// applied it.
 	Note(ctx context.Context, op oplog.Op) error
 }
 

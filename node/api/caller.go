@@ -8,9 +8,9 @@ import (
 	"github.com/cairndb/cairn/wire/large"
 )
 
-// A Caller is the authenticated origin of a request: its database, its rights and how it may be answered. Trust boundary: only
-// node/access makes one, from a token or for a surface whose clients are this host's own user; everything behind the door believes
-// it.
+// A Caller is the authenticated origin of a request: its database, its rights and how it may be answered. Trust
+// boundary: only node/access makes one, from a token or for a surface whose clients are this host's own user;
+// everything behind the door believes it.
 type Caller struct {
 	DB       oplog.DB
 	Database string

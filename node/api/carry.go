@@ -12,10 +12,10 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// Carry returns the function that fills a T from an F: each field from the one of its name, or of the name in its tag of. A field of T
-// without a partner stays as it is, for the caller to fill. Two more tags say how a value is written: unit:"hours" for what the other
-// side has in seconds, and empty for what stands for nothing. It panics for fields of one name and types that do not go together, so
-// it is called when the program starts.
+// Carry returns the function that fills a T from an F: each field from the one of its name, or of the name in its tag
+// of. A field of T without a partner stays as it is, for the caller to fill. Two more tags say how a value is written:
+// unit:"hours" for what the other side has in seconds, and empty for what stands for nothing. It panics for fields of
+// one name and types that do not go together, so it is called when the program starts.
 func Carry[F, T any]() func(from *F, to *T) {
 	carry := carryStruct(reflect.TypeFor[F](), reflect.TypeFor[T]())
 	return func(from *F, to *T) { carry(reflect.ValueOf(from).Elem(), reflect.ValueOf(to).Elem()) }

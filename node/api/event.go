@@ -13,7 +13,8 @@ import (
 var Events = row[EventsRequest, Subscription](Op{Name: "events", Scope: Read, HTTP: "GET /v1/events", Media: "text/event-stream", Stream: true, Wire: wire.OpSubscribe,
 	Does: "Changes as an event stream: ids, never a memory's text. Last-Event-ID, or from, resumes after a log index."})
 
-// Message is one message of a conversation that is no operation of its own, such as a model's first: it is counted as one.
+// Message is one message of a conversation that is no operation of its own, such as a model's first: it is counted as
+// one.
 var Message = row[Nothing, Nothing](Op{Name: "message", Node: true, Does: "One message of a conversation.", Scope: Read})
 
 type EventsRequest struct {

@@ -8,8 +8,9 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// What the dialects of this host ask beside the operations that every surface offers. Their requests hold functions and operations of
-// the log, so no surface can describe them: they have no route, no frame and no tool, and pass the same door.
+// What the dialects of this host ask beside the operations that every surface offers. Their requests hold functions and
+// operations of the log, so no surface can describe them: they have no route, no frame and no tool, and pass the same
+// door.
 var (
 	View   = row[ViewRequest, Nothing](Op{Name: "view", Does: "Read the state with a dialect's own function.", Scope: Read, Cost: free})
 	Search = row[SearchRequest, Found](Op{Name: "search", Does: "Find memories with a dialect's own filters.", Scope: Read})
@@ -28,8 +29,8 @@ var (
 	PurgeGrants  = row[PurgeGrantsRequest, PurgedGrants](Op{Name: "purge_grants", Does: "Drop capabilities that were revoked before a time.", Scope: Owner, Writes: true})
 )
 
-// What the dialects of this host do to the host and not to a memory. What a request does is in it as a function: the door decides
-// whether it is called.
+// What the dialects of this host do to the host and not to a memory. What a request does is in it as a function: the
+// door decides whether it is called.
 var (
 	RunProgram = row[HostRequest, Nothing](Op{Name: "run_program", Node: true, Does: "Run a program of this host.", Scope: Programs, Stream: true, Cost: free})
 	UseFiles   = row[HostRequest, Nothing](Op{Name: "use_files", Node: true, Does: "Read or write files of this host.", Scope: Files, Stream: true, Cost: free})
@@ -39,7 +40,8 @@ var (
 	LoseStream = row[Nothing, Nothing](Op{Name: "lose_stream", Node: true, Does: "Count an event stream that was ended because its client does not keep up.", Scope: Read, Cost: free})
 )
 
-// free is the cost of what is part of an operation, and of what is about no memory: the rate of a database does not hold it.
+// free is the cost of what is part of an operation, and of what is about no memory: the rate of a database does not
+// hold it.
 func free(any) int { return 0 }
 
 // MaxHits is the most that a search returns.
@@ -80,8 +82,8 @@ func (at At) View(ctx context.Context, f func(*state.View, oplog.DB) error) erro
 // awaitTimeout bounds how long a dialect's client waits for freshness.
 const awaitTimeout = 5 * time.Second
 
-// Await waits until this node is as new as a client asks; what is read after it is no older. Dialects call it in front of every request,
-// so that none of their reads can forget it.
+// Await waits until this node is as new as a client asks; what is read after it is no older. Dialects call it in front
+// of every request, so that none of their reads can forget it.
 func (at At) Await(ctx context.Context, f Fresh) error {
 	if f == (Fresh{}) {
 		return nil

@@ -104,8 +104,8 @@ type StatsRequest struct {
 	Fresh
 }
 
-// Counters are a database's numbers. There are eight for clients that take the object for a record's arguments: none may be added
-// that was not asked for.
+// Counters are a database's numbers. There are eight for clients that take the object for a record's arguments: none
+// may be added that was not asked for.
 type Counters struct {
 	Active       uint64 `json:"active_memories" doc:"Memories that are recalled."`
 	Consolidated uint64 `json:"consolidated_memories" doc:"Memories that were merged into others."`

@@ -88,11 +88,12 @@ func (o Of[Q, A]) Do(ctx context.Context, d Door, c Caller, request *Q) (*A, err
 
 // A Door is the only way in. node/engine implements it; surfaces and local dialects call it from any goroutine.
 type Door interface {
-	// Do checks the caller's scope, the request and the limits, runs the operation here or on the leader, and returns when this node
-	// has applied it. request is a pointer to the row's request, answer a pointer to its answer.
+	// Do checks the caller's scope, the request and the limits, runs the operation here or on the leader, and returns
+	// when this node has applied it. request is a pointer to the row's request, answer a pointer to its answer.
 	Do(ctx context.Context, c Caller, op *Op, request any) (answer any, err error)
 
-	// May returns the error that Do would return whatever the request holds, so that a surface need not read such a request.
+	// May returns the error that Do would return whatever the request holds, so that a surface need not read such a
+	// request.
 	May(c Caller, op *Op) error
 }
 

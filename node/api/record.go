@@ -6,9 +6,10 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// The fields of a memory. A new one is declared here, in Draft if a client sets it and in Memory, and stored in oplog.Content or
-// oplog.Past. The structs below show a part of them: name, type, bounds and description come from Memory where they say nothing else
-// ([field.Like]), and values move between them and the state by the names of the fields ([Carry]).
+// The fields of a memory. A new one is declared here, in Draft if a client sets it and in Memory, and stored in
+// oplog.Content or oplog.Past. The structs below show a part of them: name, type, bounds and description come from
+// Memory where they say nothing else ([field.Like]), and values move between them and the state by the names of the
+// fields ([Carry]).
 
 // A Memory has all fields of one, in the order of its JSON.
 type Memory struct {
@@ -122,8 +123,8 @@ type Record struct {
 	Tier       string          `json:"storage_tier" empty:"hot"`
 }
 
-// An ExportedMemory is a line of an export: type is memory. Everything that a memory is stands in it, so that an import makes the same
-// memory of it; what is empty is left out behind session_id.
+// An ExportedMemory is a line of an export: type is memory. Everything that a memory is stands in it, so that an import
+// makes the same memory of it; what is empty is left out behind session_id.
 type ExportedMemory struct {
 	Line         string          `json:"type"` // memory
 	RID          string          `json:"rid"`

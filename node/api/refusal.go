@@ -7,7 +7,8 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// A Refusal gives an error a code of its own, where its kind is too coarse for clients, and the details to return with it.
+// A Refusal gives an error a code of its own, where its kind is too coarse for clients, and the details to return with
+// it.
 type Refusal struct {
 	Code string
 	Err  error
@@ -25,9 +26,9 @@ var (
 	ErrStopping = &oplog.Error{Kind: oplog.Unavailable, Text: "the node is stopping"}
 )
 
-// Classify gives an error its kind; known is false for an internal error, which no client may see. A bare context error means that
-// nothing was written, because elsewhere it is wrapped in one of unknown outcome. Contexts end before their requests do when the
-// node stops or the client has left.
+// Classify gives an error its kind; known is false for an internal error, which no client may see. A bare context error
+// means that nothing was written, because elsewhere it is wrapped in one of unknown outcome. Contexts end before their
+// requests do when the node stops or the client has left.
 func Classify(err error) (e *oplog.Error, known bool) {
 	switch {
 	case errors.As(err, &e):

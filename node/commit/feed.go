@@ -7,8 +7,9 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// feed hands what was applied to its subscribers, in log order. A subscriber that does not keep up, or whose node has jumped
-// ahead by a snapshot, loses its place: its channel is closed, and it may subscribe again and read what it missed in the log.
+// feed hands what was applied to its subscribers, in log order. A subscriber that does not keep up, or whose node has
+// jumped ahead by a snapshot, loses its place: its channel is closed, and it may subscribe again and read what it
+// missed in the log.
 type feed struct {
 	mu   sync.Mutex
 	subs map[*Subscription]struct{}
@@ -29,14 +30,15 @@ type Batch struct {
 	size     int // of the records
 }
 
-// How far a subscriber may be behind: in batches, and in bytes of their records. Both are small: a thousand subscribers wait on a
-// node, and what one misses it reads from the log.
+// How far a subscriber may be behind: in batches, and in bytes of their records. Both are small: a thousand subscribers
+// wait on a node, and what one misses it reads from the log.
 const (
 	feedBuffer = 64
 	feedBytes  = 8 << 20
 )
 
-// Take returns the outcomes of a batch that the reader received from C, which it must not change: all subscribers share them.
+// Take returns the outcomes of a batch that the reader received from C, which it must not change: all subscribers share
+// them.
 func (s *Subscription) Take(b Batch) []oplog.Outcome {
 	s.waiting.Add(-int64(b.size))
 	return b.outcomes

@@ -22,7 +22,8 @@ const (
 	followBytes = 16 << 20
 )
 
-// enqueue gives the follow task its next step; while the index is far behind, raft waits here. Only raft's goroutine calls it.
+// enqueue gives the follow task its next step; while the index is far behind, raft waits here. Only raft's goroutine
+// calls it.
 func (m *machine) enqueue(s step) {
 	for n := m.waiting.Load(); n > 0 && n+int64(s.size) > followBytes; n = m.waiting.Load() {
 		select {

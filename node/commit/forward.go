@@ -154,8 +154,9 @@ func (l *Log) enterForwarded(ctx context.Context, from uint32, m wire.Forward) (
 	return l.enter(ctx, access.Asker{Asker: m.Asker, Node: from}, e)
 }
 
-// decodeForwarded decodes and checks an entry from another member: every replica will have to decode it, and a member says only
-// its own addresses and its own key. The scan comes first, because nested values can exhaust a decoder's stack.
+// decodeForwarded decodes and checks an entry from another member: every replica will have to decode it, and a member
+// says only its own addresses and its own key. The scan comes first, because nested values can exhaust a decoder's
+// stack.
 func decodeForwarded(from uint32, body []byte) (e oplog.Entry, err error) {
 	if e, err = decodeScanned(body); err != nil || len(e.Ops) == 0 {
 		return e, errUnreadable

@@ -27,7 +27,8 @@ func TestForwardedOutcome(t *testing.T) {
 	}
 }
 
-// TestNothingEntersThatMayNotBeStored: what a member forwards is held to what may be stored before every disk of the cluster has it.
+// TestNothingEntersThatMayNotBeStored: what a member forwards is held to what may be stored before every disk of the
+// cluster has it.
 func TestNothingEntersThatMayNotBeStored(t *testing.T) {
 	t.Parallel()
 	m := leader(t, nil)

@@ -8,8 +8,8 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// requireAllDecode refuses operations of kinds that some member cannot decode: a member that met one would stop. Kinds that the log
-// has already are decoded by all members, because a node that cannot is not admitted.
+// requireAllDecode refuses operations of kinds that some member cannot decode: a member that met one would stop. Kinds
+// that the log has already are decoded by all members, because a node that cannot is not admitted.
 func (l *Log) requireAllDecode(newer oplog.Kinds) error {
 	if len(newer) == 0 {
 		return nil
@@ -37,8 +37,8 @@ func (l *Log) requireAllDecode(newer oplog.Kinds) error {
 	return nil
 }
 
-// requireDecodes refuses operations of kinds that a member has not said it decodes. A member that has not said anything since this
-// node started passes, unless it must have been heard.
+// requireDecodes refuses operations of kinds that a member has not said it decodes. A member that has not said anything
+// since this node started passes, unless it must have been heard.
 func (l *Log) requireDecodes(id uint32, newer oplog.Kinds, heard bool) error {
 	told, ok := l.raft.PeerVersion(id)
 	switch missing := told.Reads.Lacks(newer); {
@@ -50,8 +50,8 @@ func (l *Log) requireDecodes(id uint32, newer oplog.Kinds, heard bool) error {
 	return nil
 }
 
-// requireDecoders refuses operations that this node must not propose: a leader checks all members, a follower the leader, which
-// checks the others when the entry arrives there.
+// requireDecoders refuses operations that this node must not propose: a leader checks all members, a follower the
+// leader, which checks the others when the entry arrives there.
 func (l *Log) requireDecoders(ops []oplog.Op) error {
 	newer := oplog.Newer(ops)
 	if l.Leads() {
@@ -63,8 +63,8 @@ func (l *Log) requireDecoders(ops []oplog.Op) error {
 	return nil
 }
 
-// IsTooOld says that an entry was refused because a member cannot decode its kinds, and that nothing was written. A leader of an
-// older version says errUnreadable.
+// IsTooOld says that an entry was refused because a member cannot decode its kinds, and that nothing was written. A
+// leader of an older version says errUnreadable.
 func IsTooOld(err error) bool {
 	return errors.Is(err, &oplog.Error{Kind: oplog.TooOld}) || errors.Is(err, errUnreadable)
 }

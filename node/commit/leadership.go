@@ -22,8 +22,8 @@ func awaitChange(ctx context.Context, changed <-chan struct{}) error {
 	return nil
 }
 
-// watchLeadership is the task that follows leadership. A new leader's clock observes the log's newest time before the leader stamps
-// anything. The task never waits for a write: one may wait for this node to know that it leads.
+// watchLeadership is the task that follows leadership. A new leader's clock observes the log's newest time before the
+// leader stamps anything. The task never waits for a write: one may wait for this node to know that it leads.
 func (l *Log) watchLeadership(ctx context.Context) error {
 	for {
 		changed := l.raft.Changed()
@@ -64,8 +64,8 @@ func (l *Log) NotLeader() error {
 	return l.NoLeader()
 }
 
-// NoLeader is the refusal of a write while no leader is known. It is an api.ErrNoLeader also when it says that there can be none, so
-// every surface answers what sends its clients to another node.
+// NoLeader is the refusal of a write while no leader is known. It is an api.ErrNoLeader also when it says that there
+// can be none, so every surface answers what sends its clients to another node.
 func (l *Log) NoLeader() error {
 	if why := l.o.NoQuorum(); why != "" {
 		text := why + ": writes are taken when a majority of the voters answers; reads go on"

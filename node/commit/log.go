@@ -26,9 +26,11 @@ type Options struct {
 	ApplyTimeout time.Duration // bounds what another node's entry waits on this leader
 	Slow         time.Duration // a batch that takes as long to apply is logged; 0 or less: none is
 
-	// Audit splits an entry that enters the log into the operations that it keeps and the audit rows that the leader adds.
+	// Audit splits an entry that enters the log into the operations that it keeps and the audit rows that the leader
+	// adds.
 	Audit func(by access.Asker, db oplog.DB, ops []oplog.Op) (kept, rows []oplog.Op)
-	// Observe is told what was applied before any waiter for its index goes on; restored says that a snapshot has replaced the state.
+	// Observe is told what was applied before any waiter for its index goes on; restored says that a snapshot has
+	// replaced the state.
 	Observe func(outcomes []oplog.Outcome, restored bool)
 	// Led is told at each look at leadership whether this node takes writes.
 	Led func(leads bool)
@@ -99,7 +101,8 @@ func (l *Log) IsOpen() bool {
 	}
 }
 
-// Whole says whether this node has again what it had before it was started. Before, what it does not find may be there all the same.
+// Whole says whether this node has again what it had before it was started. Before, what it does not find may be there
+// all the same.
 func (l *Log) Whole() bool {
 	if !l.whole.Load() && l.IsOpen() && l.raft.Whole(uint64(l.Indexed())) {
 		l.whole.Store(true)
@@ -107,7 +110,8 @@ func (l *Log) Whole() bool {
 	return l.whole.Load()
 }
 
-// Emptied says whether this node started without a state and has not got it yet: it knows nothing of what the cluster holds.
+// Emptied says whether this node started without a state and has not got it yet: it knows nothing of what the cluster
+// holds.
 func (l *Log) Emptied() bool { return l.emptied && !l.Whole() }
 
 // WaitOpen waits for Start: a node's ports listen earlier.

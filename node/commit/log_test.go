@@ -131,8 +131,8 @@ func remember(rid string) oplog.Entry {
 		Namespace: "default", Created: 1}}}}
 }
 
-// TestAnEntryIsReadable: the outcome names an index; who waits for it reads the entry, was told of it by the feed, and the
-// observer had it before.
+// TestAnEntryIsReadable: the outcome names an index; who waits for it reads the entry, was told of it by the feed, and
+// the observer had it before.
 func TestAnEntryIsReadable(t *testing.T) {
 	t.Parallel()
 	m := leader(t, nil)
@@ -191,7 +191,8 @@ func TestAuditSharesTheEntry(t *testing.T) {
 	}
 }
 
-// TestForwardedEntriesAreChecked: what another member sends is decoded before it enters the log, and names no other member's address.
+// TestForwardedEntriesAreChecked: what another member sends is decoded before it enters the log, and names no other
+// member's address.
 func TestForwardedEntriesAreChecked(t *testing.T) {
 	t.Parallel()
 	foreign, err := oplog.Entry{Ops: []oplog.Op{&oplog.Advertise{Node: 3, Wire: "127.0.0.1:1"}}}.Encode()
@@ -217,8 +218,8 @@ func TestForwardedEntriesAreChecked(t *testing.T) {
 	}
 }
 
-// TestASlowSubscriberLosesItsPlace: the feed waits for no subscriber; the channel of one that takes nothing is closed, and one that
-// keeps up misses nothing.
+// TestASlowSubscriberLosesItsPlace: the feed waits for no subscriber; the channel of one that takes nothing is closed,
+// and one that keeps up misses nothing.
 func TestASlowSubscriberLosesItsPlace(t *testing.T) {
 	t.Parallel()
 	f := newFeed()

@@ -14,7 +14,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestALostLeadIsNotTriedWithoutPause: raft knows a moment before the node that leadership is gone, and refuses at once.
+// TestALostLeadIsNotTriedWithoutPause: raft knows a moment before the node that leadership is gone, and refuses at
+// once.
 func TestALostLeadIsNotTriedWithoutPause(t *testing.T) {
 	t.Parallel()
 	var entered atomic.Int64

@@ -46,8 +46,8 @@ func newMachine(o Options) *machine {
 	return m
 }
 
-// sums are the hashes of the state at the ends of the batches applied last. Members compare theirs, which were seldom at one index at
-// one moment, but mostly have been at the same ones.
+// sums are the hashes of the state at the ends of the batches applied last. Members compare theirs, which were seldom
+// at one index at one moment, but mostly have been at the same ones.
 type sums struct {
 	mu   sync.Mutex
 	last []raft.StateSum
@@ -108,8 +108,8 @@ func (m *machine) Apply(batch []raft.Record) []any {
 	return results
 }
 
-// batchBytes bounds the records that are applied in one transaction, and decoded at once for it, by their decoded size. Raft gives
-// hundreds at a time to a node that catches up, each perhaps an import of megabytes.
+// batchBytes bounds the records that are applied in one transaction, and decoded at once for it, by their decoded size.
+// Raft gives hundreds at a time to a node that catches up, each perhaps an import of megabytes.
 const batchBytes = 8 << 20
 
 // nextBatch returns how many of the records to apply together, at least one, and their size in bytes.
@@ -124,8 +124,8 @@ func nextBatch(records []oplog.Record) (n, size int) {
 	return n, size
 }
 
-// applyBatch applies records in one transaction; ok is false when the node stops first. The results are outcomes without their
-// entries and memories: the proposers have those, and raft keeps the results of all that it gave at once.
+// applyBatch applies records in one transaction; ok is false when the node stops first. The results are outcomes
+// without their entries and memories: the proposers have those, and raft keeps the results of all that it gave at once.
 func (m *machine) applyBatch(records []oplog.Record, size int, results []any) (ok bool) {
 	start := time.Now()
 	outcomes, ok := m.applyRetrying(records)
@@ -152,8 +152,8 @@ func (m *machine) applyBatch(records []oplog.Record, size int, results []any) (o
 	return true
 }
 
-// applyRetrying applies a batch, again and again while the disk is full: the batch is committed, so it must be applied. ok is false
-// when the node stops first; raft brings the batch again at the next start.
+// applyRetrying applies a batch, again and again while the disk is full: the batch is committed, so it must be applied.
+// ok is false when the node stops first; raft brings the batch again at the next start.
 func (m *machine) applyRetrying(records []oplog.Record) (out []oplog.Outcome, ok bool) {
 	for waited := false; ; waited = true {
 		out, err := m.o.State.Apply(records)
@@ -208,8 +208,8 @@ func (m *machine) Applied() (index, term uint64) { return place(m.o.State) }
 
 var errLacked = errors.New("no snapshot: the state lacks records that raft counts as applied")
 
-// Snapshot implements raft.StateMachine. Raft labels a snapshot with the last record it gave to Apply, so a state that lacks one
-// gives none: a node that restored it would never see that record.
+// Snapshot implements raft.StateMachine. Raft labels a snapshot with the last record it gave to Apply, so a state that
+// lacks one gives none: a node that restored it would never see that record.
 func (m *machine) Snapshot() (raft.Snapshot, error) {
 	if m.lacked {
 		return nil, errLacked
@@ -238,8 +238,8 @@ func (m *machine) progress(what string) func(done, total int64) {
 	return func(done, total int64) { m.o.Logger.Info(what, "bytes", done, "of", total) }
 }
 
-// Restore implements raft.StateMachine. An error of the state, and not of the snapshot, stops the node, as in Apply: raft
-// would send the snapshot again for ever.
+// Restore implements raft.StateMachine. An error of the state, and not of the snapshot, stops the node, as in Apply:
+// raft would send the snapshot again for ever.
 func (m *machine) Restore(r io.Reader) error {
 	taken, err := m.o.State.CatchUp(r, m.progress("restoring snapshot"))
 	if err != nil {

@@ -9,8 +9,9 @@ import (
 	"github.com/cairndb/cairn/raft"
 )
 
-// Group commit: the proposer joins entries that arrive while records are under way into the next record. A lone entry goes at
-// once, many at a time share the fsyncs. Records are proposed in the order in which they were stamped, so HLC order is log order.
+// Group commit: the proposer joins entries that arrive while records are under way into the next record. A lone entry
+// goes at once, many at a time share the fsyncs. Records are proposed in the order in which they were stamped, so HLC
+// order is log order.
 const (
 	maxRecordEntries = 1024
 	maxRecordBytes   = 4 << 20
@@ -43,7 +44,8 @@ func newProposer(r *raft.Node, clock *oplog.Clock, space *disk.Space) *proposer 
 	return &proposer{raft: r, clock: clock, disk: space, queue: make(chan proposal, proposalQueue), slots: make(chan struct{}, recordsInFlight)}
 }
 
-// propose takes a body into the log on the leader and waits for what became of it. When ctx ends first the outcome is unknown.
+// propose takes a body into the log on the leader and waits for what became of it. When ctx ends first the outcome is
+// unknown.
 func (p *proposer) propose(ctx context.Context, body []byte) (oplog.Outcome, error) {
 	if err := p.disk.Refusal(); err != nil {
 		return oplog.Outcome{}, err

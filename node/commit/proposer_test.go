@@ -8,7 +8,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestARecordFitsAFrame: entries share a record as long as it stays short enough to be sent; the one too many begins the next.
+// TestARecordFitsAFrame: entries share a record as long as it stays short enough to be sent; the one too many begins
+// the next.
 func TestARecordFitsAFrame(t *testing.T) {
 	t.Parallel()
 	p := newProposer(nil, nil, nil)
@@ -22,8 +23,9 @@ func TestARecordFitsAFrame(t *testing.T) {
 	}
 }
 
-// TestEntriesShareARecord: an entry that comes alone is a record of its own, with no other entry awaited. Those that come while records are
-// under way are one: in the log, as a batch of the state, as a step of the index, and to subscribers.
+// TestEntriesShareARecord: an entry that comes alone is a record of its own, with no other entry awaited. Those that
+// come while records are under way are one: in the log, as a batch of the state, as a step of the index, and to
+// subscribers.
 func TestEntriesShareARecord(t *testing.T) {
 	t.Parallel()
 	m := leader(t, nil)

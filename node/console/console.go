@@ -1,5 +1,6 @@
-// Package console is the page by which people look after a node: plain modules, served as they are written. Nothing has to be built, and
-// nothing comes from elsewhere. It asks the gateway for all it shows, in the browser; on the server it is files and their headers alone.
+// Package console is the page by which people look after a node: plain modules, served as they are written. Nothing has
+// to be built, and nothing comes from elsewhere. It asks the gateway for all it shows, in the browser; on the server it
+// is files and their headers alone.
 package console
 
 import (

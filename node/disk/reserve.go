@@ -9,9 +9,9 @@ import (
 	"syscall"
 )
 
-// A node that starts writes a little before it serves: notes, a page of a file that grows, its addresses. On a disk that filled up
-// while it was down that fails, and the node could not even answer reads. So a home keeps a file of zeros: a start that finds no space
-// removes it, and the node refuses writes until there is space for the file again.
+// A node that starts writes a little before it serves: notes, a page of a file that grows, its addresses. On a disk
+// that filled up while it was down that fails, and the node could not even answer reads. So a home keeps a file of
+// zeros: a start that finds no space removes it, and the node refuses writes until there is space for the file again.
 const (
 	reserveFile  = "reserve"
 	reserveBytes = 16 << 20
@@ -37,7 +37,8 @@ func useReserve(home string) (used bool, err error) {
 	return err == nil, err
 }
 
-// KeepReserve makes the reserve file when it is not there and the disk has more than twice its size beside what writes need.
+// KeepReserve makes the reserve file when it is not there and the disk has more than twice its size beside what writes
+// need.
 func (s *Space) KeepReserve() {
 	path := filepath.Join(s.dirs[0], reserveFile)
 	free, err := freeOn(s.dirs[0])

@@ -11,14 +11,15 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// DefaultMinFree is the space below which a node takes no writes: enough for the records under way, for the growth of the log and
-// of the state, and for the votes that keep a cluster going.
+// DefaultMinFree is the space below which a node takes no writes: enough for the records under way, for the growth of
+// the log and of the state, and for the votes that keep a cluster going.
 const DefaultMinFree = 64 << 20
 
 // CheckEvery sets how often the node measures the free space, and how long Wait waits.
 const CheckEvery = 250 * time.Millisecond
 
-// With fewer than none bytes free, Caused blames the disk for every error, because a library may have dropped the error number.
+// With fewer than none bytes free, Caused blames the disk for every error, because a library may have dropped the error
+// number.
 const none = 1 << 20
 
 // Space is the free space on the disks below a home. Its methods may be called from any goroutine.
@@ -33,8 +34,8 @@ type Space struct {
 	reserve atomic.Uint64 // free space that writes must leave as well, until the reserve file is made again
 }
 
-// Open measures the space below a home, and frees the reserve where a start would find none. With less than least bytes free, writes
-// are refused.
+// Open measures the space below a home, and frees the reserve where a start would find none. With less than least bytes
+// free, writes are refused.
 func Open(home string, least uint64, log *slog.Logger) (*Space, error) {
 	used, err := useReserve(home)
 	if err != nil {
@@ -97,7 +98,8 @@ func (s *Space) Refusal() error {
 		s.free.Load()>>20, s.least()>>20)
 }
 
-// Caused says whether a full disk caused an error: its number says so, or a library dropped the number and the disk is full.
+// Caused says whether a full disk caused an error: its number says so, or a library dropped the number and the disk is
+// full.
 func (s *Space) Caused(err error) bool {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		return true

@@ -16,8 +16,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// Members ask each other over the peer port, in the name of a caller that one of them has let in. The caller's token stays where it was
-// shown: a member is told its hash, and looks up for itself what it may.
+// Members ask each other over the peer port, in the name of a caller that one of them has let in. The caller's token
+// stays where it was shown: a member is told its hash, and looks up for itself what it may.
 
 const (
 	compareTime = 3 * time.Second  // how long a node waits for the others' answers
@@ -30,8 +30,8 @@ type memberAnswer struct {
 	Err    *oplog.Error `msgpack:"e,omitempty"`
 }
 
-// askMember asks the member at an address for an operation. An error that is no *oplog.Error says that it is not known whether the member
-// did it.
+// askMember asks the member at an address for an operation. An error that is no *oplog.Error says that it is not known
+// whether the member did it.
 func (s *Service) askMember(ctx context.Context, c api.Caller, addr string, op *api.Op, request any) ([]byte, error) {
 	b, err := asJSON(request)
 	if err != nil {

@@ -20,7 +20,8 @@ const (
 )
 
 // searchAsOf finds what was believed at a time: texts as they were before later corrections, and memories that
-// were merged or forgotten since. The index finds memories that have not changed; those that have are compared by their words.
+// were merged or forgotten since. The index finds memories that have not changed; those that have are compared by their
+// words.
 func (s *Service) searchAsOf(ctx context.Context, c api.Caller, q index.Query, at time.Time) (Answer, error) {
 	k, then, least := q.K, oplog.At(at), q.MinScore
 	q.MinScore = 0 // applied below: the index scores the texts of today

@@ -98,8 +98,8 @@ func (s *Service) abandon(ctx context.Context, c api.Caller) error {
 // many in a row, and a database that is filled has twice as many again and again.
 const learnShare = 20
 
-// learnPartitions learns how the vectors of large databases are divided, so that a question compares a few of them. The leader does it; all
-// nodes take from the log what it has learned, and answer alike.
+// learnPartitions learns how the vectors of large databases are divided, so that a question compares a few of them. The
+// leader does it; all nodes take from the log what it has learned, and answer alike.
 func (s *Service) learnPartitions() func(context.Context, api.Caller) error {
 	rested := map[oplog.DB]time.Time{} // when a database may be learned again
 	return func(ctx context.Context, c api.Caller) error {

@@ -14,7 +14,8 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// TestTheLeaderTidiesUp: tiers follow the database's policies, sessions that no client ended are ended by the log's time.
+// TestTheLeaderTidiesUp: tiers follow the database's policies, sessions that no client ended are ended by the log's
+// time.
 func TestTheLeaderTidiesUp(t *testing.T) {
 	t.Parallel()
 	n, c := alone(t)

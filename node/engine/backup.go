@@ -16,8 +16,9 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// BackupPlan is the backups that a node makes by itself into a directory; without Dir it makes none. The first is a whole state, and so is
-// each after Every ranges; a range is written each Interval and holds the log behind the last backup.
+// BackupPlan is the backups that a node makes by itself into a directory; without Dir it makes none. The first is a
+// whole state, and so is each after Every ranges; a range is written each Interval and holds the log behind the last
+// backup.
 type BackupPlan struct {
 	Dir      string
 	Interval time.Duration // 1h
@@ -47,7 +48,8 @@ func (s *Service) backup(ctx context.Context) {
 	}
 }
 
-// BackupTo makes the next backup of a plan and removes those it no longer keeps. Path is empty when nothing was written since the last one.
+// BackupTo makes the next backup of a plan and removes those it no longer keeps. Path is empty when nothing was written
+// since the last one.
 func (s *Service) BackupTo(p BackupPlan) (path string, at state.Point, err error) {
 	files, err := archive.List(p.Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -85,8 +87,8 @@ func (s *Service) backupSince(dir string, since oplog.Index) (path string, at st
 	return path, at, err
 }
 
-// atPoint pins the state at one index and calls use with that point and with a function that writes the backup: the whole state, or the log
-// behind an index. Writes go on meanwhile.
+// atPoint pins the state at one index and calls use with that point and with a function that writes the backup: the
+// whole state, or the log behind an index. Writes go on meanwhile.
 func (s *Service) atPoint(since oplog.Index, use func(end state.Point, write func(io.Writer) error) error) error {
 	return s.state.Read(func(v *state.View) error {
 		return use(v.Point(), func(w io.Writer) error {
@@ -166,8 +168,8 @@ func (b *backedUp) unverified(grown bool) bool {
 	return err == nil && len(chain) > b.plan.Every
 }
 
-// verifyBackups restores the newest chain into a scratch state beside the backups, and compares the hashes. After a failure it is called
-// again behind the next backup.
+// verifyBackups restores the newest chain into a scratch state beside the backups, and compares the hashes. After a
+// failure it is called again behind the next backup.
 func (s *Service) verifyBackups(ctx context.Context) {
 	start, dir := time.Now(), s.backedUp.plan.Dir
 	rep, err := archive.Verify(ctx, dir, dir, s.cfg.Keys)

@@ -80,7 +80,8 @@ type looked struct {
 	lost      bool // no quorum, at two looks in a row
 }
 
-// look asks all members and stores what it saw, so that health checks and writes do not wait for members that do not answer.
+// look asks all members and stores what it saw, so that health checks and writes do not wait for members that do not
+// answer.
 func (s *Service) look(ctx context.Context) {
 	before, now := s.seen.looked.Load(), s.lookNow(ctx)
 	now.lost = !now.quorate && before != nil && !before.quorate
@@ -151,7 +152,8 @@ const compareEvery = 15 * time.Second
 // Values of the metric that says whether the replicas agree.
 var agreements = map[string]int64{"agree": 1, "unknown": 0, "diverged": -1}
 
-// compare watches whether the replicas hold the same, for the metric. Folder raft compares them as well, and acts on what it finds.
+// compare watches whether the replicas hold the same, for the metric. Folder raft compares them as well, and acts on
+// what it finds.
 func (s *Service) compare(ctx context.Context) {
 	s.seen.agreed.Store(agreements[s.Status(ctx).Agreement])
 }

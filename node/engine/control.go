@@ -51,7 +51,8 @@ func (s *Service) quota(_ context.Context, c api.Caller, q *api.QuotaRequest) (*
 	return &api.QuotaAnswer{Database: d.Name, Memories: d.MaxMemories, Bounds: api.Bounds(l), Active: active}, err
 }
 
-// bounded is a database with what each node admits of it, and how many memories it holds. One that the caller may not reach is not found.
+// bounded is a database with what each node admits of it, and how many memories it holds. One that the caller may not
+// reach is not found.
 func (s *Service) bounded(c api.Caller, name string) (d oplog.Database, l oplog.Limit, active uint64, err error) {
 	target, err := s.access.Select(c, name)
 	if err != nil {
@@ -142,8 +143,8 @@ func (s *Service) setSettings(ctx context.Context, c api.Caller, q *api.SetSetti
 // maxAge bounds an age in seconds: a century.
 const maxAge = 100 * 365 * 86400
 
-// purge erases memories with their texts, vectors and revisions. It proposes as many entries as are needed; when one fails, the ones before
-// it remain.
+// purge erases memories with their texts, vectors and revisions. It proposes as many entries as are needed; when one
+// fails, the ones before it remain.
 func (s *Service) purge(ctx context.Context, c api.Caller, q *api.PurgeRequest) (*api.Purged, error) {
 	if q.Before.IsZero() {
 		return nil, oplog.Errorf(oplog.Invalid, "missing 'before'")

@@ -7,8 +7,8 @@ import (
 	"github.com/cairndb/cairn/oplog/damage"
 )
 
-// damaged are the files of the home in which damage was found since the node started. A log or vote that is damaged stops the node, and is
-// moved aside by its next start (Leftovers).
+// damaged are the files of the home in which damage was found since the node started. A log or vote that is damaged
+// stops the node, and is moved aside by its next start (Leftovers).
 func (s *Service) damaged() []api.Damage {
 	found := s.damagedState()
 	found = append(found, s.raft.Damaged().List()...)

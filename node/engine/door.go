@@ -113,7 +113,8 @@ func cost(op *api.Op, request any) int {
 	return 1
 }
 
-// count is the caller with n operations of its request counted; it refuses them while those of its token or its database are used up.
+// count is the caller with n operations of its request counted; it refuses them while those of its token or its
+// database are used up.
 func (s *Service) count(c api.Caller, op *api.Op, n int) (api.Caller, error) {
 	bound := c
 	if op.Scope == api.Admin || op.Scope == api.Owner {
@@ -151,7 +152,8 @@ type function struct {
 	run operation
 }
 
-// on puts a function behind a row. An answer beside an error is dropped: a function may make it of what it has, and return both.
+// on puts a function behind a row. An answer beside an error is dropped: a function may make it of what it has, and
+// return both.
 func on[Q, A any](o api.Of[Q, A], f func(*Service, context.Context, api.Caller, *Q) (*A, error)) function {
 	return function{o.Op, func(s *Service, ctx context.Context, c api.Caller, request any) (any, error) {
 		a, err := f(s, ctx, c, request.(*Q))
@@ -188,7 +190,8 @@ func (s *Service) reading(ctx context.Context, c api.Caller) (done func(), err e
 	return done, nil
 }
 
-// rowed finds the function of each row. A row without one is a bug of ours, and every build with it panics at its first start.
+// rowed finds the function of each row. A row without one is a bug of ours, and every build with it panics at its first
+// start.
 func rowed(list []function) map[*api.Op]operation {
 	all := map[*api.Op]operation{}
 	for _, f := range list {

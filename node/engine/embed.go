@@ -12,8 +12,8 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// How long a caller waits for the embedder. A memory is stored without a vector when it takes longer, and gets it afterwards; a
-// question is answered by its words.
+// How long a caller waits for the embedder. A memory is stored without a vector when it takes longer, and gets it
+// afterwards; a question is answered by its words.
 const (
 	writeWait = 250 * time.Millisecond
 	askWait   = 500 * time.Millisecond
@@ -32,8 +32,9 @@ func (s *Service) addVectors(ctx context.Context, c api.Caller, ops []*oplog.Rem
 	return nil
 }
 
-// embed makes vectors for texts with the database's embedder, for as many as there is time for. What is left without one is found
-// by its words, and by meaning once it is embedded afterwards: an embedder that fails never keeps a memory from being stored.
+// embed makes vectors for texts with the database's embedder, for as many as there is time for. What is left without
+// one is found by its words, and by meaning once it is embedded afterwards: an embedder that fails never keeps a memory
+// from being stored.
 func (s *Service) embed(ctx context.Context, c api.Caller, texts []string) ([]oplog.Vector, error) {
 	out := make([]oplog.Vector, len(texts))
 	if len(texts) == 0 {

@@ -91,7 +91,8 @@ func (s *Service) reembed(ctx context.Context, c api.Caller, q *api.ReembedReque
 	return &api.Reembedding{EmbeddingAnswer: *a, Index: field.Token(w.Index), Lacking: s.without(ctx, id)}, nil
 }
 
-// removeFormer removes the vectors of the embedder that a database had before the one that it has: a change begins without any.
+// removeFormer removes the vectors of the embedder that a database had before the one that it has: a change begins
+// without any.
 func (s *Service) removeFormer(ctx context.Context, c api.Caller, has oplog.Embedder) error {
 	for {
 		is, err := s.current(c.DB)

@@ -224,7 +224,8 @@ func withoutVector(s *Service, _ *state.View, d oplog.Database) (float64, bool) 
 	return float64(of - have), true
 }
 
-// embedderCheck is a line of the deep health. It does not change the verdict: without its embedder a node still stores, and finds by words.
+// embedderCheck is a line of the deep health. It does not change the verdict: without its embedder a node still stores,
+// and finds by words.
 func (s *Service) embedderCheck() api.Check {
 	start, is := time.Now(), s.embedderStatus()
 	c := api.Check{Check: "embedder", Pass: is.Up, Millis: millis(time.Since(start)), Required: new(bool), EmbedderState: &is.EmbedderState}

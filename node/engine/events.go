@@ -241,8 +241,8 @@ func (p *pusher) leadership() error {
 // meant is one thing that an operation means to a subscriber.
 type meant struct{ name, id string }
 
-// mindEvents takes a round of cognition apart: each decision that the state took is an event. A decision that Apply dropped
-// is none.
+// mindEvents takes a round of cognition apart: each decision that the state took is an event. A decision that Apply
+// dropped is none.
 func mindEvents(v *state.View, db oplog.DB, op *oplog.Cognition) (out []meant) {
 	for i := range op.Conflicts {
 		if id := op.Conflicts[i].ID; has(v.Conflict(db, id)) {

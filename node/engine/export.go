@@ -9,8 +9,8 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// exportPage bounds what an export reads at one view: 500 rows, or the first that have half a megabyte together. It reads
-// page by page so that a slow client holds no view of the state open.
+// exportPage bounds what an export reads at one view: 500 rows, or the first that have half a megabyte together. It
+// reads page by page so that a slow client holds no view of the state open.
 const exportPage = 500
 
 // export reads a database's memories, then its relations, page by page.
@@ -55,9 +55,9 @@ func (s *Service) export(_ context.Context, c api.Caller, _ *api.ReadRequest) (*
 	}, nil
 }
 
-// inPages walks the rows of a database from a key on, at most n at one view of the state: however slowly they are used, no view stays open.
-// each returns where the walk goes on behind a row, as how many rows it counts, and whether the walk goes on. The
-// loop's body runs behind each view; an error ends the walk.
+// inPages walks the rows of a database from a key on, at most n at one view of the state: however slowly they are used,
+// no view stays open. each returns where the walk goes on behind a row, as how many rows it counts, and whether the
+// walk goes on. The loop's body runs behind each view; an error ends the walk.
 func inPages[K, T any](s *Service, db oplog.DB, n int, from K, walk func(*state.View, oplog.DB, K, func(T) bool), each func(*state.View, T) (K, int, bool)) iter.Seq[error] {
 	return func(yield func(error) bool) {
 		for more := true; more; {

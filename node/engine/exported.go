@@ -17,7 +17,8 @@ var (
 	importClaim    = api.Carry[api.ExportedClaim, oplog.StoredClaim]()
 )
 
-// exportMemory makes the line of a memory. historyOf reads it again: what one leaves out, the other loses (TestMemoriesSurviveExport).
+// exportMemory makes the line of a memory. historyOf reads it again: what one leaves out, the other loses
+// (TestMemoriesSurviveExport).
 func exportMemory(v *state.View, db oplog.DB, m *oplog.Memory) api.ExportedMemory {
 	e := api.ExportedMemory{Line: "memory"}
 	exportContent(m, &e)

@@ -176,8 +176,8 @@ func (im *importer) line(b []byte) error {
 	return im.flush()
 }
 
-// counted counts rows as operations of the importer's caller. An import over its rate waits, and its sender with it, since nothing is read
-// meanwhile; after importPatience it is refused.
+// counted counts rows as operations of the importer's caller. An import over its rate waits, and its sender with it,
+// since nothing is read meanwhile; after importPatience it is refused.
 func (im *importer) counted(rows int) (api.Caller, error) {
 	c := im.c
 	c.Counted = 0
@@ -249,7 +249,8 @@ func anew[T any](im *importer, free func(*state.View), store func() (T, error)) 
 	}
 }
 
-// freeMemories gives the batch's memories without an id new ones, and those whose id is taken, unless the import keeps ids.
+// freeMemories gives the batch's memories without an id new ones, and those whose id is taken, unless the import keeps
+// ids.
 func (im *importer) freeMemories(v *state.View) {
 	seen := map[string]bool{}
 	for i := range im.drafts {

@@ -10,7 +10,8 @@ import (
 	"github.com/cairndb/cairn/node/nodetest"
 )
 
-// TestImportIsBoundedByBytes: a node that leads holds no more of the texts than one that catches up, however fast they come.
+// TestImportIsBoundedByBytes: a node that leads holds no more of the texts than one that catches up, however fast they
+// come.
 func TestImportIsBoundedByBytes(t *testing.T) {
 	if os.Getenv("CAIRN_TEXTS") == "" {
 		t.Skip("no CAIRN_TEXTS: few texts prove nothing here, and many take minutes")

@@ -105,7 +105,8 @@ func listed(v *state.View, c api.Caller, q *api.MemoriesRequest) (list []*oplog.
 	return list, r.full, nil
 }
 
-// listedBy sorts by an order, and returns outlines. While it looks at the rows it holds at most twice Offset+Limit of them.
+// listedBy sorts by an order, and returns outlines. While it looks at the rows it holds at most twice Offset+Limit of
+// them.
 func listedBy(v *state.View, db oplog.DB, q *api.MemoriesRequest, order func(a, b *oplog.Memory) int) (best []*oplog.Memory) {
 	most, seen := min(q.Offset+q.Limit, maxSorted), 0
 	first := func() {

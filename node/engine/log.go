@@ -22,7 +22,8 @@ func (s *Service) audits(v *state.View, _ api.Caller, q *api.AuditsRequest) (*ap
 	})}, nil
 }
 
-// logLines are the applied entries from an index on, without what they say. 0 means the newest. A request may wait for the first.
+// logLines are the applied entries from an index on, without what they say. 0 means the newest. A request may wait for
+// the first.
 func (s *Service) logLines(ctx context.Context, _ api.Caller, q *api.LogRequest) (a *api.LogAnswer, err error) {
 	if q.Waits() {
 		ctx, cancel := context.WithTimeout(ctx, min(time.Duration(q.Wait)*time.Millisecond, maxLogWait))

@@ -104,7 +104,8 @@ func names(all ...string) (err error) {
 
 var takeDraft = api.Carry[api.Draft, oplog.Content]()
 
-// ready makes the operation of a draft: it decides the id and the times, which Apply must not, and refuses drafts that can never succeed.
+// ready makes the operation of a draft: it decides the id and the times, which Apply must not, and refuses drafts that
+// can never succeed.
 func ready(d *api.Draft, now time.Time, dim int) (*oplog.Remember, error) {
 	if err := cmp.Or(fits("text", len(d.Text), MaxText), fits("metadata", len(d.Metadata), MaxMetadata)); err != nil {
 		return nil, err

@@ -204,7 +204,8 @@ func perDatabase(name, kind, help string, value func(oplog.Stats) uint64) Metric
 	})
 }
 
-// ofDatabases is a number of each database that the caller may use and that has it, and their sum for a caller without a token.
+// ofDatabases is a number of each database that the caller may use and that has it, and their sum for a caller without
+// a token.
 func ofDatabases(name, kind, help string, value func(*Service, *state.View, oplog.Database) (n float64, has bool)) Metric {
 	return Metric{Name: name, Help: help, Kind: kind, Labels: []string{"db"}, read: func(m scrape, put func(float64, ...string)) {
 		_ = m.s.state.Read(func(v *state.View) error { // a closing state has nothing to count

@@ -16,7 +16,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// Forward implements its part of raft.Handler: the leader's end of a follower's write, or this member's answer to another.
+// Forward implements its part of raft.Handler: the leader's end of a follower's write, or this member's answer to
+// another.
 func (s *Service) Forward(ctx context.Context, from uint32, m wire.Forward) ([]byte, error) {
 	if m.Operation != "" {
 		return s.answerMember(ctx, m)
@@ -27,8 +28,8 @@ func (s *Service) Forward(ctx context.Context, from uint32, m wire.Forward) ([]b
 // noteTimeout bounds what a change of members waits for its row in the audit: there may be no leader to take it.
 const noteTimeout = 3 * time.Second
 
-// Changed implements its part of raft.Handler: the leader writes down a change of members, which is outside the log of operations. The
-// change is made by then, so an audit row that cannot be written goes to the node's own log.
+// Changed implements its part of raft.Handler: the leader writes down a change of members, which is outside the log of
+// operations. The change is made by then, so an audit row that cannot be written goes to the node's own log.
 func (s *Service) Changed(ctx context.Context, from uint32, m wire.Membership) {
 	ctx, cancel := context.WithTimeout(ctx, noteTimeout)
 	defer cancel()

@@ -14,8 +14,9 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// questionLog counts the questions that clients asked this node and how well it answered them, so that an operator can see what clients
-// ask often and the database answers badly. It is held in memory only: a restart loses it, and no question is logged or replicated.
+// questionLog counts the questions that clients asked this node and how well it answered them, so that an operator can
+// see what clients ask often and the database answers badly. It is held in memory only: a restart loses it, and no
+// question is logged or replicated.
 type questionLog struct {
 	mu  sync.Mutex
 	all map[question]*answered
@@ -115,8 +116,8 @@ func (s *Service) gaps(ctx context.Context, c api.Caller, q *api.GapsRequest) (*
 	return &api.GapList{Count: len(list), Gaps: list}, nil
 }
 
-// mergeGaps adds up the questions of several nodes or namespaces, and keeps those that the request is about, the most often
-// asked first.
+// mergeGaps adds up the questions of several nodes or namespaces, and keeps those that the request is about, the most
+// often asked first.
 func mergeGaps(lists [][]api.Gap, q *api.GapsRequest) []api.Gap {
 	by := map[string]api.Gap{}
 	for _, gap := range slices.Concat(lists...) {

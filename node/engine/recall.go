@@ -132,14 +132,15 @@ func hints(a Answer, question string) []api.Hint {
 	})
 }
 
-// A streamed answer is read in pages, each at one view of the state: so many rows, or the first that have so many bytes together.
+// A streamed answer is read in pages, each at one view of the state: so many rows, or the first that have so many bytes
+// together.
 const (
 	pageRows  = 16
 	pageBytes = 512 << 10
 )
 
-// pages reads an answer's memories while it is sent, best first: a large answer is never held as a whole, and a client that reads
-// slowly holds no view of the state open. What was forgotten since the ranking is left out.
+// pages reads an answer's memories while it is sent, best first: a large answer is never held as a whole, and a client
+// that reads slowly holds no view of the state open. What was forgotten since the ranking is left out.
 func (s *Service) pages(ctx context.Context, c api.Caller, hits []index.Hit, explain bool) func(yield func([]api.Result, error) bool) {
 	return func(yield func([]api.Result, error) bool) {
 		for len(hits) > 0 {

@@ -10,8 +10,9 @@ import (
 	"github.com/cairndb/cairn/wire/redact"
 )
 
-// Secrets are taken out of memories here and nowhere else, before anything is made of their texts: digests, vectors, names, entries of the
-// log. The database says of which memories; what a tool said comes from nobody's pen, and is cleaned unless the database says off.
+// Secrets are taken out of memories here and nowhere else, before anything is made of their texts: digests, vectors,
+// names, entries of the log. The database says of which memories; what a tool said comes from nobody's pen, and is
+// cleaned unless the database says off.
 
 // kindCapture is the kind of memories that hold what a tool said, as a memory's type or in its metadata.
 const kindCapture = "capture"

@@ -12,8 +12,8 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// How a node embeds what has no vector: memories that were stored while the embedder failed or was too slow, and all of a
-// database that changes to another embedder.
+// How a node embeds what has no vector: memories that were stored while the embedder failed or was too slow, and all of
+// a database that changes to another embedder.
 const (
 	embedBatch = 64   // texts at once, at most
 	embedLook  = 2000 // memories looked at for them
@@ -38,9 +38,9 @@ type standstill struct {
 	rounds int
 }
 
-// embedsHere says whether this node embeds a database's memories: the leader does, and a follower when the leader has made no progress for
-// embedStill rounds, as one does that lacks the model or gets no answer from its embedder. Two nodes that embed the same memory do no harm:
-// Apply skips the second vector.
+// embedsHere says whether this node embeds a database's memories: the leader does, and a follower when the leader has
+// made no progress for embedStill rounds, as one does that lacks the model or gets no answer from its embedder. Two
+// nodes that embed the same memory do no harm: Apply skips the second vector.
 func (a *afterwards) embedsHere(db oplog.DB, first oplog.Seq) bool {
 	if a.s.commit.Leads() {
 		delete(a.stuck, db)
@@ -182,8 +182,8 @@ func (a *afterwards) embedMissing(ctx context.Context, c api.Caller, g *embed.Gu
 	}
 }
 
-// embedSome embeds the first memories without a vector at or after from. It says where to go on, 0 for nowhere, and of how many the
-// embedder made no vector.
+// embedSome embeds the first memories without a vector at or after from. It says where to go on, 0 for nowhere, and of
+// how many the embedder made no vector.
 func (a *afterwards) embedSome(ctx context.Context, c api.Caller, g *embed.Guard, from oplog.Seq) (next oplog.Seq, none int, err error) {
 	seq, ok := a.s.index.NextWithoutVector(c.DB, from)
 	if !ok {
@@ -206,8 +206,8 @@ func (a *afterwards) embedSome(ctx context.Context, c api.Caller, g *embed.Guard
 	return next, len(list) - len(vectors), err
 }
 
-// vectors embeds memories. When the embedder is too slow for so many, the next attempt is at half as many; when it refuses them, each
-// is tried alone.
+// vectors embeds memories. When the embedder is too slow for so many, the next attempt is at half as many; when it
+// refuses them, each is tried alone.
 func (a *afterwards) vectors(ctx context.Context, g *embed.Guard, list []*oplog.Memory) (out []oplog.Embedded, err error) {
 	if len(list) == 0 {
 		return nil, nil

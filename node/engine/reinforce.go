@@ -101,8 +101,8 @@ func (r *reinforcer) take() (out []batch) {
 	return out
 }
 
-// run is the task that sends the batches. It sends a batch whose outcome is unknown again under its key, and puts one that
-// the leader did not take back into the buffer.
+// run is the task that sends the batches. It sends a batch whose outcome is unknown again under its key, and puts one
+// that the leader did not take back into the buffer.
 func (r *reinforcer) run(ctx context.Context) error {
 	tick := time.NewTicker(r.s.cfg.Background.Reinforce)
 	defer tick.Stop()

@@ -16,7 +16,8 @@ import (
 // withoutRerank is the signal by which a question does without the reranker.
 const withoutRerank = "rerank"
 
-// wantsRerank makes a question bring enough rows for the reranker, if this node has one and the question asks something of today.
+// wantsRerank makes a question bring enough rows for the reranker, if this node has one and the question asks something
+// of today.
 func (s *Service) wantsRerank(q *index.Query, then time.Time) {
 	off := slices.Index(q.Without, withoutRerank)
 	if off >= 0 {
@@ -27,9 +28,9 @@ func (s *Service) wantsRerank(q *index.Query, then time.Time) {
 	}
 }
 
-// reranked orders the first hits as the reranker does, and cuts them to as many as were asked for. Without its answer they keep
-// the first order. Scores stay with their places: the best hit has the highest one, so that answers of several nodes
-// can be merged by score.
+// reranked orders the first hits as the reranker does, and cuts them to as many as were asked for. Without its answer
+// they keep the first order. Scores stay with their places: the best hit has the highest one, so that answers of
+// several nodes can be merged by score.
 func (s *Service) reranked(ctx context.Context, c api.Caller, q *index.Query, hits []index.Hit) []index.Hit {
 	if first := hits[:min(len(hits), rerank.Depth)]; len(first) > 1 {
 		texts, err := s.textsOf(c.DB, first)

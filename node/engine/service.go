@@ -57,8 +57,8 @@ type measured struct {
 	dropped atomic.Int64             // event streams of this host's surfaces whose clients did not keep up
 }
 
-// readsAtOnce bounds the reads of the state and the searches that run at a time. Principals share them. More would not be
-// faster, and would hold more rows in memory.
+// readsAtOnce bounds the reads of the state and the searches that run at a time. Principals share them. More would not
+// be faster, and would hold more rows in memory.
 func readsAtOnce() int { return max(16, 4*runtime.GOMAXPROCS(0)) }
 
 // seen is the result of the last round of each task that watches the cluster.
@@ -78,7 +78,8 @@ type load struct {
 	thinking chan struct{} // holds a token while a round of cognition is under way
 }
 
-// New puts the memory together. It answers nothing that needs an index before SetIndex, and nothing that needs the log before Start.
+// New puts the memory together. It answers nothing that needs an index before SetIndex, and nothing that needs the log
+// before Start.
 func New(cfg Config) (*Service, error) {
 	s := &Service{cfg: cfg, log: cfg.Logger, state: cfg.State, commit: cfg.Commit, access: cfg.Access, questions: newQuestionLog(), lastDay: past.New()}
 	s.measured.started, s.measured.stages = time.Now(), newStages()
@@ -175,8 +176,8 @@ func (s *Service) control(ctx context.Context, c api.Caller, op oplog.Op) (Writt
 	return s.write(ctx, c, op)
 }
 
-// propose proposes for a caller that the door has let in, and answers when this node has applied and indexed the entry. A write without
-// operations answers when the index has all that the state holds.
+// propose proposes for a caller that the door has let in, and answers when this node has applied and indexed the entry.
+// A write without operations answers when the index has all that the state holds.
 func (s *Service) propose(ctx context.Context, c api.Caller, w write) (Written, error) {
 	if len(w.key) > field.MaxKey {
 		return Written{}, oplog.Errorf(oplog.Invalid, "idempotency key of %d bytes is over %d", len(w.key), field.MaxKey)

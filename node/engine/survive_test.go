@@ -140,8 +140,9 @@ func differences(got, want reflect.Value, path string) (all []string) {
 	return all
 }
 
-// TestMemoriesSurviveExport fills every field of a memory, and of what it went through, by reflection: all of it is there after an export
-// and an import, under the old ids, and a second export has the same bytes. A field that is forgotten on the way is named.
+// TestMemoriesSurviveExport fills every field of a memory, and of what it went through, by reflection: all of it is
+// there after an export and an import, under the old ids, and a second export has the same bytes. A field that is
+// forgotten on the way is named.
 func TestMemoriesSurviveExport(t *testing.T) {
 	t.Parallel()
 	n, c := alone(t)

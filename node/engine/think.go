@@ -33,9 +33,10 @@ func (s *Service) reflect(ctx context.Context, c api.Caller, q *api.ReflectReque
 	return s.think(ctx, c, &api.ThinkRequest{ThinkParts: q.ThinkParts, Personality: q.Personality, Limit: defaultConsolidation})
 }
 
-// think reads the caller's database, decides what follows, and proposes that in one entry, or in several when it is large. It runs on
-// the leader alone, one round at a time, on a snapshot read in slices: writes and recalls go on meanwhile, and Apply drops a decision about
-// a memory that they have changed. A node that loses leadership drops its round.
+// think reads the caller's database, decides what follows, and proposes that in one entry, or in several when it is
+// large. It runs on the leader alone, one round at a time, on a snapshot read in slices: writes and recalls go on
+// meanwhile, and Apply drops a decision about a memory that they have changed. A node that loses leadership drops its
+// round.
 func (s *Service) think(ctx context.Context, c api.Caller, q *api.ThinkRequest) (*api.Thought, error) {
 	started := time.Now()
 	r := prepared(*q)
@@ -92,7 +93,8 @@ const (
 	thinkText   = 2048
 )
 
-// gather reads the snapshot in slices. Writes go on between them, so every decision carries the revisions that it was made from.
+// gather reads the snapshot in slices. Writes go on between them, so every decision carries the revisions that it was
+// made from.
 func (t *thinker) gather(ctx context.Context) error {
 	db := t.c.DB
 	var from oplog.Seq
@@ -220,8 +222,8 @@ func (t *thinker) tierPolicy(m *oplog.Memory) {
 	}
 }
 
-// thinkOnLeader asks the leader for a round in the caller's name, where a surface passes its writes on: a round is no entry that could be
-// forwarded. The answer comes when this node has what the leader decided.
+// thinkOnLeader asks the leader for a round in the caller's name, where a surface passes its writes on: a round is no
+// entry that could be forwarded. The answer comes when this node has what the leader decided.
 func (s *Service) thinkOnLeader(ctx context.Context, c api.Caller, r api.ThinkRequest) (*api.Thought, error) {
 	started := time.Now()
 	id, addr, led := s.raft.Leader()
@@ -259,8 +261,8 @@ const (
 	longestRest = 20 * time.Millisecond
 )
 
-// yieldToReaders returns the function that a round of cognition calls every few rows. It costs a look at the clock until the slice is
-// over. When no recall is under way, the round goes on at once.
+// yieldToReaders returns the function that a round of cognition calls every few rows. It costs a look at the clock
+// until the slice is over. When no recall is under way, the round goes on at once.
 func (s *Service) yieldToReaders(ctx context.Context) func() {
 	began := time.Now()
 	return func() {

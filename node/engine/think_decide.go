@@ -229,7 +229,8 @@ const (
 	mergeBytes    = 4 << 20
 )
 
-// propose takes the round into the log: merges and tier moves in entries of their own when they are many, the rest in one.
+// propose takes the round into the log: merges and tier moves in entries of their own when they are many, the rest in
+// one.
 func (t *thinker) propose(ctx context.Context) (*api.Thought, error) {
 	a, raised := &api.Thought{Triggers: []api.Attention{}}, []string{}
 	t.op.Base, t.op.At, t.op.Last = t.base, t.snap.Now, true

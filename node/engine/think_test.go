@@ -12,7 +12,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestARoundHoldsTheBeginningsOfTexts: a round of thinking holds the beginning of each memory's text, and not the whole of it.
+// TestARoundHoldsTheBeginningsOfTexts: a round of thinking holds the beginning of each memory's text, and not the whole
+// of it.
 func TestARoundHoldsTheBeginningsOfTexts(t *testing.T) {
 	suite.Full(t)
 	n, c := alone(t)

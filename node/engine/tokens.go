@@ -92,7 +92,8 @@ func (s *Service) limitToken(ctx context.Context, c api.Caller, q *api.LimitToke
 // minPrefix is the least number of digits of a hash that identify a token.
 const minPrefix = 8
 
-// tokenNamed finds a token that the caller may administer by its text, its hash, or a beginning of that which only one has.
+// tokenNamed finds a token that the caller may administer by its text, its hash, or a beginning of that which only one
+// has.
 func (s *Service) tokenNamed(c api.Caller, name string) (found oplog.Token, err error) {
 	if name == "" {
 		return found, oplog.Errorf(oplog.Invalid, "missing 'token'")

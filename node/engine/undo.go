@@ -16,8 +16,8 @@ import (
 
 // undo is a correction back to a revision. Its reason says so where the client gives none.
 //
-// Invariant: an undo that names no revision expects the one that it was decided from, so a correction that comes between is not undone
-// in place of the one that was looked at.
+// Invariant: an undo that names no revision expects the one that it was decided from, so a correction that comes
+// between is not undone in place of the one that was looked at.
 func (s *Service) undo(ctx context.Context, c api.Caller, q *api.UndoRequest) (*api.Undone, error) {
 	if err := fits("reason", len(q.Reason), MaxMetadata); err != nil {
 		return nil, err
@@ -49,7 +49,8 @@ func (s *Service) undo(ctx context.Context, c api.Caller, q *api.UndoRequest) (*
 	return done, nil
 }
 
-// redescribe makes the answer to a repeated undo the one that its key got first: the memory may be at a later revision by now.
+// redescribe makes the answer to a repeated undo the one that its key got first: the memory may be at a later revision
+// by now.
 func (s *Service) redescribe(db oplog.DB, q *api.UndoRequest, done *api.Undone) error {
 	made := uint32(done.Revision)
 	done.Restored = orOld(q.Revision, made-2) // made-1 was undone

@@ -10,8 +10,8 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// What a namespace knows. Agents put these answers into prompts, so nothing in them may come from another namespace: what cannot be told to
-// be of this one alone is left out.
+// What a namespace knows. Agents put these answers into prompts, so nothing in them may come from another namespace:
+// what cannot be told to be of this one alone is left out.
 
 // Bounds of what is counted row by row.
 const (
@@ -20,8 +20,8 @@ const (
 	traitRows  = 1000   // memories that traits are computed from
 )
 
-// within says whether all memories that something is about are of a namespace. What names no memory is about the whole database, and
-// within none; a blank namespace is the whole database.
+// within says whether all memories that something is about are of a namespace. What names no memory is about the whole
+// database, and within none; a blank namespace is the whole database.
 func within(v *state.View, db oplog.DB, namespace string, sources []string) bool {
 	if namespace == "" {
 		return true

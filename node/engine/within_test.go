@@ -41,8 +41,8 @@ func planted(t *testing.T, propose func(...oplog.Op), namespaces ...string) {
 	propose(&all)
 }
 
-// TestNamespacesHold asks every operation that reads and takes a namespace for one of two: no word of the other, and none that belongs to
-// both or to neither, is in any answer, and the namespace's own is.
+// TestNamespacesHold asks every operation that reads and takes a namespace for one of two: no word of the other, and
+// none that belongs to both or to neither, is in any answer, and the namespace's own is.
 func TestNamespacesHold(t *testing.T) {
 	t.Parallel()
 	n, c := alone(t)

@@ -27,8 +27,8 @@ const (
 	pieceTimeout = 10 * time.Second // for each piece of it
 )
 
-// readBody reads the object, if there is a body. What it returns gives back the body's share of the byte budget, when the request
-// is answered.
+// readBody reads the object, if there is a body. What it returns gives back the body's share of the byte budget, when
+// the request is answered.
 func (g *Gateway) readBody(q *request, op *api.Op) (release func(), err error) {
 	if q.r.Body == nil || q.r.Method == http.MethodGet {
 		return func() {}, nil
@@ -96,7 +96,8 @@ func (q *request) bodyOf(limit int64) (b []byte, release func(), err error) {
 // and read the answer.
 const lingerTimeout = time.Second
 
-// leaveUnread answers without having read the body: the connection ends with the answer, and does not wait for the rest.
+// leaveUnread answers without having read the body: the connection ends with the answer, and does not wait for the
+// rest.
 func leaveUnread(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength == 0 || r.ProtoMajor > 1 { // HTTP/2 ends the stream alone
 		return

@@ -13,9 +13,9 @@ import (
 // lastWords bounds the time that a client has to read the answer after its request was ended.
 const lastWords = time.Second
 
-// bind bounds a request to its caller's rights: when they end, so do its context, what reads its body and what writes its answer, also
-// where they wait for the client. Every request with a caller is bound, and what streams uses the body and the writer
-// it is given. A body that is no stream is read as a whole, in its own time.
+// bind bounds a request to its caller's rights: when they end, so do its context, what reads its body and what writes
+// its answer, also where they wait for the client. Every request with a caller is bound, and what streams uses the body
+// and the writer it is given. A body that is no stream is read as a whole, in its own time.
 func (q *request) bind(stream bool) (done func()) {
 	ctx, release := q.g.cfg.Access.Bound(q.r.Context(), q.c)
 	own := http.NewResponseController(q.w)
@@ -43,7 +43,8 @@ func (q *request) bind(stream bool) (done func()) {
 	}
 }
 
-// ended is the error of a request: that its caller's rights have ended, where that is why it failed. An outcome that is not known stays so.
+// ended is the error of a request: that its caller's rights have ended, where that is why it failed. An outcome that is
+// not known stays so.
 func (q *request) ended(err error) error {
 	var why *oplog.Error
 	if err != nil && q.r.Context().Err() != nil && errors.As(context.Cause(q.r.Context()), &why) && !errors.Is(err, &oplog.Error{Kind: oplog.UnknownOutcome}) {

@@ -19,8 +19,8 @@ const maxStreams = 4096
 // writeTimeout bounds the time that a client has to read a piece of a stream.
 const writeTimeout = 30 * time.Second
 
-// streamEvents sends what happens. A reader that is slow is fed from the log; one that takes nothing for writeTimeout is cut off.
-// Writers wait for neither.
+// streamEvents sends what happens. A reader that is slow is fed from the log; one that takes nothing for writeTimeout
+// is cut off. Writers wait for neither.
 func (g *Gateway) streamEvents(q *request, sub *api.Subscription) error {
 	defer sub.Close()
 	end, ok := g.streams.Try(q.c.Principal(), 1)

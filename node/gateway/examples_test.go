@@ -2,7 +2,8 @@ package gateway
 
 import "testing"
 
-// TestEveryOperationHasAnExample: the reference shows a request of each operation that it lists, and what a node answered.
+// TestEveryOperationHasAnExample: the reference shows a request of each operation that it lists, and what a node
+// answered.
 func TestEveryOperationHasAnExample(t *testing.T) {
 	without := map[string]string{"reembed": "the node of the examples has no model", "cluster_change": "it is alone", "trigger_move": "nothing deserves its attention"}
 	all := succeeded()

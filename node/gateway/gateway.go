@@ -184,8 +184,8 @@ func (g *Gateway) serve(w http.ResponseWriter, r *http.Request, op *api.Op) {
 	writeJSON(w, http.StatusOK, result)
 }
 
-// answer checks a request in the order token, right, body, load, leadership, and asks the door, which counts it. Clients see the order
-// that they know: a node that does not take writes says so whether or not it knows the token.
+// answer checks a request in the order token, right, body, load, leadership, and asks the door, which counts it.
+// Clients see the order that they know: a node that does not take writes says so whether or not it knows the token.
 func (g *Gateway) answer(q *request, op *api.Op) (result any, err error) {
 	forward := g.forwards(q.r)
 	refused := func() error {

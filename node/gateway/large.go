@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// sendLarge writes an answer row by row: it is never held as text as a whole. A client sees from the missing end that the answer broke off.
+// sendLarge writes an answer row by row: it is never held as text as a whole. A client sees from the missing end that
+// the answer broke off.
 func sendLarge(w http.ResponseWriter, answer any) {
 	w.Header().Set("Content-Type", "application/json")
 	out := bufio.NewWriterSize(w, 32<<10)

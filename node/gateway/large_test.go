@@ -9,7 +9,8 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// TestLargeAnswersAreTheSame: the answer of every operation, empty and with two rows in each list, is written row by row as it is at once.
+// TestLargeAnswersAreTheSame: the answer of every operation, empty and with two rows in each list, is written row by
+// row as it is at once.
 func TestLargeAnswersAreTheSame(t *testing.T) {
 	t.Parallel()
 	for _, op := range api.Ops {

@@ -10,8 +10,8 @@ import (
 
 const ndjsonType = "application/x-ndjson"
 
-// sendExport writes an export, a JSON object a line. A reader that takes nothing for writeTimeout is cut off. What breaks off half way
-// ends without the last chunk, so that no client takes it for the whole.
+// sendExport writes an export, a JSON object a line. A reader that takes nothing for writeTimeout is cut off. What
+// breaks off half way ends without the last chunk, so that no client takes it for the whole.
 func sendExport(q *request, a *api.Exported) {
 	q.w.Header().Set("Content-Type", ndjsonType)
 	q.w.Header().Set("Cache-Control", "no-store")

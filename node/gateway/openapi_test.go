@@ -186,7 +186,8 @@ func (l *linter) parameters(where, path string, op map[string]any) {
 	}
 }
 
-// confirm holds what an operation asks for again to a field that a request cannot leave out, and asks it of all that delete.
+// confirm holds what an operation asks for again to a field that a request cannot leave out, and asks it of all that
+// delete.
 func (l *linter) confirm(where string, op map[string]any) {
 	name, _ := op["x-confirm"].(string)
 	if name == "" {

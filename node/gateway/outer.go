@@ -16,7 +16,8 @@ import (
 // their own.
 const answerTimeout = 2 * time.Minute
 
-// outer wraps every exchange: it gives the request an id, checks its origin, answers in JSON where there is no route, and logs a line.
+// outer wraps every exchange: it gives the request an id, checks its origin, answers in JSON where there is no route,
+// and logs a line.
 func (g *Gateway) outer(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		start := time.Now()

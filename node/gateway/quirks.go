@@ -96,8 +96,8 @@ func available(q *request, answer any, serves bool) (any, error) {
 	return streamed{}, nil
 }
 
-// streamRecalled sends rows as they are read: no client waits for the last row to see the first. A client that takes nothing for
-// writeTimeout is cut off.
+// streamRecalled sends rows as they are read: no client waits for the last row to see the first. A client that takes
+// nothing for writeTimeout is cut off.
 func (g *Gateway) streamRecalled(q *request, r *api.Recalled) error {
 	out := newSSE(q.w)
 	r.Total = 0

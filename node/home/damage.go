@@ -14,7 +14,8 @@ import (
 	"github.com/cairndb/cairn/raft/recovery"
 )
 
-// Notes in the home: what a run has found, for the next start. They are files, because a process that stops may not come to more.
+// Notes in the home: what a run has found, for the next start. They are files, because a process that stops may not
+// come to more.
 const (
 	DamageFile     = "damaged"    // the state is damaged: the next start moves state and log aside
 	SuspectFile    = "suspect"    // a read of the state failed: the next start verifies all rows first
@@ -51,8 +52,9 @@ func LeaveWord(cfg Config, name string, why error) error {
 	return syncwriter.Replace(filepath.Join(cfg.Dir, name), syncwriter.Summed(fmt.Appendln(nil, why)), 0o600)
 }
 
-// Replace moves aside what an earlier run found damaged. A member's log goes too: snapshots beside it may have the damage in
-// them, and a member without its log asks the others for everything. The log of a node that is alone is all it has.
+// Replace moves aside what an earlier run found damaged. A member's log goes too: snapshots beside it may have the
+// damage in them, and a member without its log asks the others for everything. The log of a node that is alone is all
+// it has.
 func Replace(cfg Config, state string, opts state.Options) error {
 	bad, err := mustReplace(cfg, state, opts)
 	if err != nil {
@@ -127,7 +129,8 @@ func unreached(home string, last uint64) (lost string, err error) {
 	return recovery.Span{First: last + 1, Last: was}.String(), nil
 }
 
-// ErrLoss says that records are lost that this node acknowledged: it does not start before its operator has accepted that.
+// ErrLoss says that records are lost that this node acknowledged: it does not start before its operator has accepted
+// that.
 var ErrLoss = errors.New("records that were acknowledged are lost")
 
 // LossOf says whether a node does not start because of what it has lost.
@@ -136,8 +139,8 @@ func LossOf(err error) bool {
 	return errors.As(err, &lost) || errors.Is(err, ErrLoss)
 }
 
-// mustReplace says whether state and log are moved aside: a scrub found damage, or a read failed and a verification finds why. A node
-// that is alone keeps its log, which is all it has, and rebuilds the state from it.
+// mustReplace says whether state and log are moved aside: a scrub found damage, or a read failed and a verification
+// finds why. A node that is alone keeps its log, which is all it has, and rebuilds the state from it.
 func mustReplace(cfg Config, dir string, opts state.Options) (bad bool, err error) {
 	found, whole, err := readNote(filepath.Join(cfg.Dir, DamageFile))
 	if err != nil {

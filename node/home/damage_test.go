@@ -13,8 +13,8 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// TestWordsOfTheLastRun: what the next start does about each of them, in a home whose state is sound or damaged, of a node that has others
-// or none.
+// TestWordsOfTheLastRun: what the next start does about each of them, in a home whose state is sound or damaged, of a
+// node that has others or none.
 func TestWordsOfTheLastRun(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

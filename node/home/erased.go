@@ -9,9 +9,9 @@ import (
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// A purge deletes rows, and files still have their bytes: the log and the snapshots, which a member that joins would be sent, tables of the
-// state that were not merged since, and files of the index. A node cuts log and snapshots as soon as it has applied the purge, and rewrites
-// the other files while it runs.
+// A purge deletes rows, and files still have their bytes: the log and the snapshots, which a member that joins would be
+// sent, tables of the state that were not merged since, and files of the index. A node cuts log and snapshots as soon
+// as it has applied the purge, and rewrites the other files while it runs.
 
 // erasedFile names the file in a home that records how far its node has come with erasing.
 const erasedFile = "erased"

@@ -24,7 +24,8 @@ import (
 
 const planted = "lighthouse number" // is in every memory of a filled home
 
-// fill gives a home what a node that was stopped has left: a state of some memories, and a log that begins where it ends.
+// fill gives a home what a node that was stopped has left: a state of some memories, and a log that begins where it
+// ends.
 func fill(t *testing.T, cfg Config) Config {
 	t.Helper()
 	keys, err := OpenKeys(t.Context(), cfg)
@@ -162,7 +163,8 @@ func TestAHomeAndItsKeysFit(t *testing.T) {
 	}
 }
 
-// TestSecretsAreMadeOnce: a home's secret and its key are made at the first start, for its user alone, and are the same at each later one.
+// TestSecretsAreMadeOnce: a home's secret and its key are made at the first start, for its user alone, and are the same
+// at each later one.
 func TestSecretsAreMadeOnce(t *testing.T) {
 	t.Parallel()
 	cfg := alone(t)

@@ -9,8 +9,8 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// OpenKeys opens the keyring of a home; nil when it is not encrypted and is not to be. A new home that is to be encrypted
-// gets one. Whatever does not fit is refused before a file is touched.
+// OpenKeys opens the keyring of a home; nil when it is not encrypted and is not to be. A new home that is to be
+// encrypted gets one. Whatever does not fit is refused before a file is touched.
 func OpenKeys(ctx context.Context, cfg Config) (*seal.Ring, error) {
 	if _, err := os.Lstat(filepath.Join(cfg.Dir, rekeyDir, rekeyDone)); err == nil {
 		return nil, fmt.Errorf("home %s: %w", cfg.Dir, errRekey)

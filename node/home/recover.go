@@ -47,7 +47,8 @@ func withFilesIn(dir string, cfg Config, keys *seal.Ring, f func(raft.Config, co
 }
 
 // Restore fills a home that has no state from a backup directory, and makes its node the only member of a cluster that
-// begins there. The other nodes join with empty homes. It is all or nothing: what an earlier one has left is removed first.
+// begins there. The other nodes join with empty homes. It is all or nothing: what an earlier one has left is removed
+// first.
 func Restore(ctx context.Context, cfg Config, dir string, to archive.Target) (at state.Point, err error) {
 	if err := place(cfg.Dir); err != nil {
 		return at, err
@@ -134,8 +135,8 @@ func Recover(cfg Config) (at state.Point, err error) {
 	return withFiles(cfg, func(rc raft.Config, sm commit.Offline) error { return raft.Recover(rc, sm) })
 }
 
-// AcceptLoss lets a node that is alone and does not run go on without the records that none of its files has, and names them;
-// empty when nothing is lost.
+// AcceptLoss lets a node that is alone and does not run go on without the records that none of its files has, and names
+// them; empty when nothing is lost.
 func AcceptLoss(cfg Config) (lost string, err error) {
 	_, err = withFiles(cfg, func(rc raft.Config, sm commit.Offline) error {
 		if !SoleNode(cfg, sm.State) {

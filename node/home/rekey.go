@@ -31,7 +31,8 @@ const (
 // errRekey refuses a start while some files of the home are old and some are new.
 var errRekey = errors.New("a change of its encryption was cut short; the same `cairn key` command finishes it")
 
-// Encrypt turns the home of a node that does not run into an encrypted one. Of one that is, it encrypts what is kept beside it.
+// Encrypt turns the home of a node that does not run into an encrypted one. Of one that is, it encrypts what is kept
+// beside it.
 func Encrypt(ctx context.Context, cfg Config) error {
 	if !cfg.Encryption.On() {
 		return fmt.Errorf("%w: no master key is configured", seal.ErrKey)
@@ -94,8 +95,8 @@ func finishRekey(cfg Config, work string, masters []seal.Master) error {
 	return errors.Join(os.RemoveAll(work), syncwriter.Dir(cfg.Dir))
 }
 
-// placeFiles moves files that are whole from a directory into the home, and removes what is made from them. Each step may have been
-// done before.
+// placeFiles moves files that are whole from a directory into the home, and removes what is made from them. Each step
+// may have been done before.
 func placeFiles(home, work string) error {
 	for _, name := range []string{seal.RingFile, StateDir, filepath.Join("raft", "log"), filepath.Join("raft", "snapshots")} {
 		from, to := filepath.Join(work, name), filepath.Join(home, name)

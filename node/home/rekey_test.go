@@ -74,7 +74,8 @@ func TestAChangeOfKeysGoesOnFromEveryStep(t *testing.T) {
 	}
 }
 
-// TestAConversionCutShortBeginsAnew: what was made before all of it was there is made again, and a node starts as before meanwhile.
+// TestAConversionCutShortBeginsAnew: what was made before all of it was there is made again, and a node starts as
+// before meanwhile.
 func TestAConversionCutShortBeginsAnew(t *testing.T) {
 	t.Parallel()
 	cfg := fill(t, alone(t))

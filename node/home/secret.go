@@ -54,8 +54,8 @@ func OpenIdentity(home string) (ed25519.PrivateKey, error) {
 	return ed25519.NewKeyFromSeed(seed), nil
 }
 
-// OpenSecret is the cluster secret of a home: the configured one, else that of the home's file, which is made at the first
-// start. A node with peers does not make one, for its peers would not know it.
+// OpenSecret is the cluster secret of a home: the configured one, else that of the home's file, which is made at the
+// first start. A node with peers does not make one, for its peers would not know it.
 func OpenSecret(cfg Config) (string, error) {
 	if cfg.Secret != "" {
 		return cfg.Secret, nil // validate has looked at it

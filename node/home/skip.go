@@ -17,8 +17,8 @@ import (
 	"github.com/cairndb/cairn/raft"
 )
 
-// skipFile names the records of the log that an operator has given up, a line each. It stays in the home: a state that goes back to
-// its last checkpoint, or is rebuilt from its log, meets the record again.
+// skipFile names the records of the log that an operator has given up, a line each. It stays in the home: a state that
+// goes back to its last checkpoint, or is rebuilt from its log, meets the record again.
 const skipFile = "skipped-records"
 
 type skipLine struct {

@@ -53,8 +53,8 @@ func proposeGood(t *testing.T, cfg Config) oplog.Index {
 	return propose(t, cfg, oplog.EncodeRecord(oplog.MakeHLC(1000, 0, 1), body))
 }
 
-// TestOnlyWhatStopsANodeIsSkipped: a record that its state cannot apply is found by its index and passed over at the next start; one that
-// can be applied, or was, is not.
+// TestOnlyWhatStopsANodeIsSkipped: a record that its state cannot apply is found by its index and passed over at the
+// next start; one that can be applied, or was, is not.
 func TestOnlyWhatStopsANodeIsSkipped(t *testing.T) {
 	t.Parallel()
 	cfg := fill(t, alone(t))

@@ -11,7 +11,8 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// TestAnOldHomeIsRefused: a home of a version before the first release is named, with the way out of it, and left as it is.
+// TestAnOldHomeIsRefused: a home of a version before the first release is named, with the way out of it, and left as it
+// is.
 func TestAnOldHomeIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -12,8 +12,8 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// TestTools lints what models are told: every tool has a title, a text, annotations and both schemas, and every field of them a
-// description.
+// TestTools lints what models are told: every tool has a title, a text, annotations and both schemas, and every field
+// of them a description.
 func TestTools(t *testing.T) {
 	t.Parallel()
 	var said struct {

@@ -40,8 +40,8 @@ func New(cfg Config) *Server {
 	return s
 }
 
-// Serve answers one exchange of a caller whose message was read. It calls decoded, if that is not nil, when it has decoded the
-// message, so that its caller can hold a turn for that long and no longer.
+// Serve answers one exchange of a caller whose message was read. It calls decoded, if that is not nil, when it has
+// decoded the message, so that its caller can hold a turn for that long and no longer.
 func (s *Server) Serve(w http.ResponseWriter, r *http.Request, c api.Caller, message []byte, decoded func()) {
 	if overMaxBatch(message) {
 		w.Header().Set("Content-Type", "application/json")
@@ -151,8 +151,8 @@ func (s *Server) count(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// metaPrefix begins the keys of a message's _meta by which a client, not its model, says how new an answer must be: cairn/min_index and
-// cairn/consistency. They count for tools, prompts and resources alike.
+// metaPrefix begins the keys of a message's _meta by which a client, not its model, says how new an answer must be:
+// cairn/min_index and cairn/consistency. They count for tools, prompts and resources alike.
 const metaPrefix = "cairn/"
 
 // behindWait bounds how long a message waits for an index.

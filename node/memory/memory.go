@@ -12,7 +12,8 @@ import (
 	"strings"
 )
 
-// share is the part of the machine's or container's memory that the process may take: the system and the page cache need the rest.
+// share is the part of the machine's or container's memory that the process may take: the system and the page cache
+// need the rest.
 const share = .8
 
 // Limit sets the bound, unless the operator's GOMEMLIMIT has, and returns it in bytes; 0 where none is known.

@@ -9,8 +9,8 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// The lists of categories (words.go) are fixed. A word that several memories use where others use words of one category probably belongs to
-// that category: a trigger reports it, and no list changes by itself.
+// The lists of categories (words.go) are fixed. A word that several memories use where others use words of one category
+// probably belongs to that category: a trigger reports it, and no list changes by itself.
 const (
 	maxFrames   = 10_000
 	familiar    = 3 // words of a category that make an attribute its own

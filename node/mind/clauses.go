@@ -162,8 +162,8 @@ func usesFor(ws []word) (about []word, f fact) {
 	return nil, f
 }
 
-// prefers reads "Alice prefers tea over coffee", "prefers Vim for Go", "prefers Postgres". Only what is preferred for the same
-// end, or within one category, excludes another preference.
+// prefers reads "Alice prefers tea over coffee", "prefers Vim for Go", "prefers Postgres". Only what is preferred for
+// the same end, or within one category, excludes another preference.
 func prefers(ws []word) (about []word, f fact) {
 	at := place(ws, 1, 5, preferring)
 	if at < 0 {

@@ -8,8 +8,8 @@
 // each other when they give one subject two values of an attribute that has one (a birthday, a home, a deadline,
 // "uses … for billing"), or when one denies what the other states. Words that are merely similar contradict nothing: a
 // false alarm costs a person's time, a missed one costs nothing that was not lost before. Relations and claims are
-// compared in the same way (statements.go). Values of an attribute that may well have several are reported only when they are
-// asked for, as minor.
+// compared in the same way (statements.go). Values of an attribute that may well have several are reported only when
+// they are asked for, as minor.
 //
 // # Duplicates
 //

@@ -159,8 +159,8 @@ type finder struct {
 	candidates []int32
 }
 
-// candidatesOf returns the rows that share one of a seed's rarest words, since duplicates differ in few words. The slice is valid
-// until the next call.
+// candidatesOf returns the rows that share one of a seed's rarest words, since duplicates differ in few words. The
+// slice is valid until the next call.
 func (f *finder) candidatesOf(words []string, seed int32) []int32 {
 	f.rare, f.candidates = append(f.rare[:0], words...), f.candidates[:0]
 	slices.SortFunc(f.rare, func(a, b string) int { return cmp.Or(cmp.Compare(len(f.rows[a]), len(f.rows[b])), cmp.Compare(a, b)) })

@@ -142,8 +142,8 @@ const (
 	crossWords = 3
 )
 
-// crossDomain: memories of two domains share many words, among the newest that have a domain. The closest two are the sources of the
-// pattern.
+// crossDomain: memories of two domains share many words, among the newest that have a domain. The closest two are the
+// sources of the pattern.
 func crossDomain(s *Snapshot) (out []oplog.Pattern) {
 	var rows []*Row
 	for i := len(s.Rows) - 1; i >= 0 && len(rows) < 200; i-- {

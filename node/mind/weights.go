@@ -134,8 +134,8 @@ func (r *judged) score(w oplog.Weights) float64 {
 // maxLearn bounds the judgements that are learned from: pairs are compared.
 const maxLearn = 400
 
-// judged joins the feedback with the rows that are still there. Similarity is by words: the share of the question's that
-// the memory has.
+// judged joins the feedback with the rows that are still there. Similarity is by words: the share of the question's
+// that the memory has.
 func (s *Snapshot) judged() (out []judged) {
 	for _, j := range s.Judgements {
 		r := s.row(j.RID)

@@ -69,8 +69,8 @@ func vocabulary(rng *rand.Rand, n int) []string {
 	return out
 }
 
-// IndexingGrows bounds what the heap may grow by while texts are applied and indexed, however many they are: 180 MB for the entries and the
-// index, and 20 for the buffers of the state, which lie in the heap.
+// IndexingGrows bounds what the heap may grow by while texts are applied and indexed, however many they are: 180 MB for
+// the entries and the index, and 20 for the buffers of the state, which lie in the heap.
 const IndexingGrows = 200 << 20
 
 // GrowsBy fails a test when the heap grows by more than a number of bytes while something runs.

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// After thirty hours a ring holds the last twenty-four and no more, in order, and the elections are marked when they were.
+// After thirty hours a ring holds the last twenty-four and no more, in order, and the elections are marked when they
+// were.
 func TestRing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Times counts how long things took since it was read last, in buckets that grow by a quarter from ten microseconds to ten minutes. It is
-// for samples; /metrics has histograms of its own, which are never read empty.
+// Times counts how long things took since it was read last, in buckets that grow by a quarter from ten microseconds to
+// ten minutes. It is for samples; /metrics has histograms of its own, which are never read empty.
 type Times struct{ buckets [buckets]atomic.Uint32 }
 
 const (
@@ -25,7 +25,8 @@ func (t *Times) Took(d time.Duration) {
 	t.buckets[i].Add(1)
 }
 
-// Read returns how many were counted, and quantiles of them in milliseconds, and begins anew. Without any the quantiles are NaN.
+// Read returns how many were counted, and quantiles of them in milliseconds, and begins anew. Without any the quantiles
+// are NaN.
 func (t *Times) Read(quantiles ...float64) (n uint64, millis []float32) {
 	var counts [buckets]uint64
 	for i := range t.buckets {

@@ -1,8 +1,9 @@
 // Package peerport answers what other nodes request beyond consensus: a node's status, its databases, operations of its
 // log (OPLOG_PULL), and to store operations of a peer that is not a member (OPLOG_PUSH).
 //
-// It translates frames (wire) to operations (oplog) and back. It opens no connection and knows no member: folder raft owns the peer port,
-// has checked the cluster secret, and calls Peer from a goroutine a frame. It writes nothing itself.
+// It translates frames (wire) to operations (oplog) and back. It opens no connection and knows no member: folder raft
+// owns the peer port, has checked the cluster secret, and calls Peer from a goroutine a frame. It writes nothing
+// itself.
 package peerport
 
 import (

@@ -103,8 +103,8 @@ func ask(t *testing.T, p *Port, op wire.Op, m wire.Message, want wire.Op, to wir
 	return a
 }
 
-// A log is pulled a page at a time and pushed into another node's, where its operations have the same effects. Pushed again they have none,
-// and an operation that this version cannot read is stored as it came.
+// A log is pulled a page at a time and pushed into another node's, where its operations have the same effects. Pushed
+// again they have none, and an operation that this version cannot read is stored as it came.
 func TestPulledIsPushed(t *testing.T) {
 	t.Parallel()
 	from, to := newEngine(t), newEngine(t)

@@ -14,7 +14,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// Bounds of a page of OPLOG_PULL. Pull shows the committed log to readers that are no members, and push lets them add to it.
+// Bounds of a page of OPLOG_PULL. Pull shows the committed log to readers that are no members, and push lets them add
+// to it.
 const (
 	maxPull      = wire.MaxOps
 	maxPullBytes = 4 << 20 // a page leaves room in a frame whatever its last entry is

@@ -88,8 +88,9 @@ func (c *cluster) content(i int) {
 	}
 }
 
-// believes checks that a node never had to ask the others whether one of them is right: they are slow, late and gone here, and
-// not hostile. A request that comes late, of an earlier term or for an earlier home, is refused without a question.
+// believes checks that a node never had to ask the others whether one of them is right: they are slow, late and gone
+// here, and not hostile. A request that comes late, of an earlier term or for an earlier home, is refused without a
+// question.
 func (c *cluster) believes(i int) {
 	for _, d := range c.node(i).Service().Status(context.Background()).Disputes {
 		if d.Verdict == "" {

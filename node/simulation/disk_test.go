@@ -224,7 +224,8 @@ func (f logFile) finalName() string {
 	return f.name
 }
 
-// leaves notes what is left when the blow comes now. Only what the disk did not take is in doubt, unless there is no power.
+// leaves notes what is left when the blow comes now. Only what the disk did not take is in doubt, unless there is no
+// power.
 func (d *disk) leaves() (err error) {
 	b := d.due
 	b.left = map[string][]byte{}
@@ -348,8 +349,8 @@ func (d *disk) restart() error {
 	return d.opens()
 }
 
-// whole checks that a node took nothing for damaged: no disk here changes what it has taken. One whose home was put back to an
-// older copy may move that aside, and is whole all the same.
+// whole checks that a node took nothing for damaged: no disk here changes what it has taken. One whose home was put
+// back to an older copy may move that aside, and is whole all the same.
 func (d *disk) whole(t *testing.T, hurt bool) {
 	patterns := []string{"raft/amnesia", "*.corrupt-*", "raft/*.corrupt-*"}
 	if hurt {

@@ -167,8 +167,8 @@ func thing(owner, number int) string { return fmt.Sprintf("thing-%d-%d", owner, 
 // some is a thing that was perhaps added, or perhaps will be.
 func (w *worker) some() string { return thing(w.rng.IntN(clients), w.rng.IntN(w.next+2)) }
 
-// add puts a thing there, and reads it elsewhere at the index it was told. When it does not hear of it, it asks others, with
-// the same key, whether they have.
+// add puts a thing there, and reads it elsewhere at the index it was told. When it does not hear of it, it asks others,
+// with the same key, whether they have.
 func (w *worker) add(ctx context.Context, s *engine.Service, c api.Caller, _ *node.Node) {
 	in := asked{"add", thing(w.id, w.next), 0}
 	from := time.Now()

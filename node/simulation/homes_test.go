@@ -12,8 +12,8 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// A home is emptied, and put back to an older copy of it, under the rule that operators have: of one voter at a time, until it is
-// whole again, and only while a majority is up without it.
+// A home is emptied, and put back to an older copy of it, under the rule that operators have: of one voter at a time,
+// until it is whole again, and only while a majority is up without it.
 
 // mayEmpty says whether the home of a node may be lost now. One whose home was put back to an old copy does not know
 // that before another node says so: it is whole when it has what the others had.
@@ -70,7 +70,8 @@ func (c *cluster) wipe(i int) {
 	c.open(i)
 }
 
-// rollBack copies the home of a node; the next time the node goes on from that copy, or from its own state and the log of the copy.
+// rollBack copies the home of a node; the next time the node goes on from that copy, or from its own state and the log
+// of the copy.
 func (c *cluster) rollBack(i int, rng *rand.Rand) {
 	old := c.disks[i].copied
 	if !c.runs(i) || old != "" && !c.mayEmpty(i) {

@@ -75,8 +75,9 @@ func (t *tape) hears(b []byte) {
 	}
 }
 
-// What may arrive late. Raft's own messages may come as often as they like. The others are sent once, and again over another
-// connection by a sender who had no answer: only those come late whose connection broke before they were answered.
+// What may arrive late. Raft's own messages may come as often as they like. The others are sent once, and again over
+// another connection by a sender who had no answer: only those come late whose connection broke before they were
+// answered.
 var (
 	anyTime    = map[wire.Op]bool{wire.OpOplogPush: true, wire.OpHeartbeat: true, wire.OpRequestVote: true}
 	unanswered = map[wire.Op]bool{wire.OpForward: true, wire.OpMembership: true, wire.OpTimeoutNow: true, wire.OpSnapshotBegin: true}
@@ -93,7 +94,8 @@ func (t *tape) unheard(i int) bool {
 	return i >= t.heard
 }
 
-// firstLost is the first request that no answer will come to and that is not asked again by itself; false when there is none.
+// firstLost is the first request that no answer will come to and that is not asked again by itself; false when there is
+// none.
 func (t *tape) firstLost() (at int, ok bool) {
 	for i, r := range t.asked {
 		if unanswered[r[0].Op] && t.unheard(i) {
@@ -174,7 +176,8 @@ func (c *cluster) echo(node int, rng *rand.Rand) {
 	}
 }
 
-// tapesOf are those of a node's connections, and among them those on which something got lost that Raft does not repeat.
+// tapesOf are those of a node's connections, and among them those on which something got lost that Raft does not
+// repeat.
 func (n *network) tapesOf(node int) (all, lost []*tape) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -161,7 +161,8 @@ func (c *cluster) transfer(to int) {
 	})
 }
 
-// drop has a database made through a node, written to and dropped again, as far as the node can: the leader erases it meanwhile.
+// drop has a database made through a node, written to and dropped again, as far as the node can: the leader erases it
+// meanwhile.
 func (c *cluster) drop(i int) {
 	n := c.node(i)
 	if n == nil {

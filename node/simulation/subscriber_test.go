@@ -17,8 +17,8 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// subscriber follows the events of the gateways, one node after another: when its connection breaks it goes on at another node,
-// behind the last record it has heard all of.
+// subscriber follows the events of the gateways, one node after another: when its connection breaks it goes on at
+// another node, behind the last record it has heard all of.
 type subscriber struct {
 	c      *cluster
 	rng    *rand.Rand
@@ -93,9 +93,9 @@ func (s *subscriber) event(id, name, data string) {
 	}
 }
 
-// sameEvents has every node tell all its events from the beginning, and compares them, and what subscribers heard while all went on. Each
-// heard all that happened, in order; only where the log of a node begins late, because it took a snapshot or lost its log, events are
-// missing, and the place is marked.
+// sameEvents has every node tell all its events from the beginning, and compares them, and what subscribers heard while
+// all went on. Each heard all that happened, in order; only where the log of a node begins late, because it took a
+// snapshot or lost its log, events are missing, and the place is marked.
 func (c *cluster) sameEvents(ctx context.Context, subscribers []*subscriber) {
 	heard, late := map[string][]string{}, false
 	for i := range c.nodes {
@@ -158,7 +158,8 @@ func inOrder(heard map[string][]string) (all []string) {
 	return slices.DeleteFunc(all, func(e string) bool { return e == "lagged" })
 }
 
-// unlike is the first place where a list leaves out one of all events, or has another order, though no mark says that events are missing.
+// unlike is the first place where a list leaves out one of all events, or has another order, though no mark says that
+// events are missing.
 func unlike(all, got []string) int {
 	next, skips := 0, false
 	for i, e := range got {

@@ -10,7 +10,8 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// TestTheClientsNamesAreTheTables: what the Go client reads and asks through OPERATION are fields of the table's answers and requests.
+// TestTheClientsNamesAreTheTables: what the Go client reads and asks through OPERATION are fields of the table's
+// answers and requests.
 func TestTheClientsNamesAreTheTables(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -12,8 +12,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestARequestCutOffMayBeRepeated: a node that stops under a request says that nothing was written, unless something may
-// have been, and calls neither an error of its own.
+// TestARequestCutOffMayBeRepeated: a node that stops under a request says that nothing was written, unless something
+// may have been, and calls neither an error of its own.
 func TestARequestCutOffMayBeRepeated(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder

@@ -64,7 +64,8 @@ func (s subscribed) end() {
 	<-s.ended
 }
 
-// unsubscribe ends the subscription of its own stream; on another stream those to the same events, or all when it names none.
+// unsubscribe ends the subscription of its own stream; on another stream those to the same events, or all when it names
+// none.
 func (ss *session) unsubscribe(_ context.Context, _ api.Caller, f wire.Frame) error {
 	var m wire.Subscribe
 	if err := ss.unpack(f, &m); err != nil {

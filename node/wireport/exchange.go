@@ -62,7 +62,8 @@ type message[T any] interface {
 	wire.Message
 }
 
-// on is a row that one message asks for and one answers. Where to or from is nil, one is made of the other by the names of their fields.
+// on is a row that one message asks for and one answers. Where to or from is nil, one is made of the other by the names
+// of their fields.
 func on[M, R, Q, A any, P message[M], S message[R]](row api.Of[Q, A], reply wire.Op, to func(*M) *Q, from func(*M, *A) *R) exchange {
 	if to == nil {
 		to = byName[M, Q](nil)

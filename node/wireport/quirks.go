@@ -11,7 +11,8 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// Where a message says something else than the row's struct, or says it otherwise, a function here makes one of the other.
+// Where a message says something else than the row's struct, or says it otherwise, a function here makes one of the
+// other.
 
 var toDraft = byName[wire.Remember, api.Draft](names{"idempotency_key": ""})
 

@@ -41,8 +41,8 @@ type Config struct {
 // A Door can be asked before a request is read.
 type Door interface {
 	api.Door
-	// Admit returns the error that Do would return whatever the request holds, and counts one operation. Do is given the caller that it
-	// returns, and counts only what the request holds beyond that.
+	// Admit returns the error that Do would return whatever the request holds, and counts one operation. Do is given
+	// the caller that it returns, and counts only what the request holds beyond that.
 	Admit(c api.Caller, op *api.Op) (api.Caller, error)
 }
 

@@ -73,8 +73,9 @@ func dial(t *testing.T, addr string) net.Conn {
 	return nc
 }
 
-// TestEveryRowIsAnswered: each row of the table that has an opcode has an exchange, each exchange that has a row has it for the row's
-// opcode, and what clients may send is all of the protocol but what it answers with and what peers alone send.
+// TestEveryRowIsAnswered: each row of the table that has an opcode has an exchange, each exchange that has a row has it
+// for the row's opcode, and what clients may send is all of the protocol but what it answers with and what peers alone
+// send.
 func TestEveryRowIsAnswered(t *testing.T) {
 	t.Parallel()
 	for _, op := range api.Ops {
@@ -97,7 +98,8 @@ func TestEveryRowIsAnswered(t *testing.T) {
 	}
 }
 
-// TestRefusalsOverTheWire: what the door refuses, before the payload is read and behind it, leaves in the protocol's numbers.
+// TestRefusalsOverTheWire: what the door refuses, before the payload is read and behind it, leaves in the protocol's
+// numbers.
 func TestRefusalsOverTheWire(t *testing.T) {
 	t.Parallel()
 	const readonly = `{"leader_addr":"192.0.2.2:7437","leader_http":"http://192.0.2.2:7438","leader_id":2,"term":7}`

@@ -232,8 +232,8 @@ func (ss *session) reply(to wire.Frame, op wire.Op, m wire.Message) (err error) 
 // gathered sets how many bytes of frames are gathered before they are written.
 const gathered = 32 << 10
 
-// replyAll sends n messages as answers to a frame, as many of them in a write as come together. Frames of other streams may leave
-// between two writes.
+// replyAll sends n messages as answers to a frame, as many of them in a write as come together. Frames of other streams
+// may leave between two writes.
 func (ss *session) replyAll(to wire.Frame, n int, answer func(i int) (wire.Op, wire.Message)) error {
 	some := func(i int) (_ int, err error) {
 		ss.out.Lock()
