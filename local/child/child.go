@@ -1,6 +1,7 @@
-// Package child runs programs for clients of a dialect and reads what they write: to its last byte when a program ends, however late the
-// readers are, and no longer than a bound when another process holds its pipes open. It asks no door whether a program may run, and sets
-// no environment: its callers, local/process and local/stringd/shell, have done both. It imports nothing of ours.
+// Package child runs programs for clients of a dialect and reads what they write: to its last byte when a program ends,
+// however late the readers are, and no longer than a bound when another process holds its pipes open. It asks no door
+// whether a program may run, and sets no environment: its callers, local/process and local/stringd/shell, have done
+// both. It imports nothing of ours.
 package child
 
 import (
@@ -24,8 +25,9 @@ type Program struct {
 // linger limits the time that Run waits, after a program's end, for other processes that hold its pipes open.
 const linger = 500 * time.Millisecond
 
-// Run runs a command in a session of its own: it has no terminal to take, to stop for or to ask at. When ctx ends first, its group gets
-// a polite signal, so that it removes what it had locked, and after a grace SIGKILL; the error is the context's then.
+// Run runs a command in a session of its own: it has no terminal to take, to stop for or to ask at. When ctx ends
+// first, its group gets a polite signal, so that it removes what it had locked, and after a grace SIGKILL; the error is
+// the context's then.
 func Run(ctx context.Context, p Program) error {
 	if err := ctx.Err(); err != nil {
 		return err

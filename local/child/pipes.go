@@ -16,7 +16,8 @@ type Pipes struct {
 	readers sync.WaitGroup
 }
 
-// Read hands everything that a pipe of an exec.Cmd brings to sink, which keeps nothing of it, in pieces of MaxPiece bytes at most.
+// Read hands everything that a pipe of an exec.Cmd brings to sink, which keeps nothing of it, in pieces of MaxPiece
+// bytes at most.
 func (p *Pipes) Read(pipe io.Reader, sink func([]byte)) {
 	f := pipe.(*os.File)
 	p.files = append(p.files, f)
@@ -26,9 +27,9 @@ func (p *Pipes) Read(pipe io.Reader, sink func([]byte)) {
 // MaxPiece limits the bytes read from a pipe at once.
 const MaxPiece = 32 << 10
 
-// Finish returns when all is read. Descendants of the process may hold its pipes for so long, or until hurry is closed. What
-// was written by then is read in any case, however late the readers are: bytes that a process wrote before its end are not
-// lost because the machine is busy, or the disk they go to is slow.
+// Finish returns when all is read. Descendants of the process may hold its pipes for so long, or until hurry is closed.
+// What was written by then is read in any case, however late the readers are: bytes that a process wrote before its end
+// are not lost because the machine is busy, or the disk they go to is slow.
 func (p *Pipes) Finish(within time.Duration, hurry <-chan struct{}) {
 	drained := make(chan struct{})
 	go func() { p.readers.Wait(); close(drained) }() // ends below

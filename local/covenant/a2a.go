@@ -190,7 +190,8 @@ func dealing(what string, with AgentID, id, label string) gate {
 		reject:  fmt.Sprintf("a2a %s rejected by capability scope: peer or task does not match capability scope", what)}
 }
 
-// recipientAccepts refuses a task whose recipient has not granted its sender to send. An agent may always send to itself.
+// recipientAccepts refuses a task whose recipient has not granted its sender to send. An agent may always send to
+// itself.
 func (s *session) recipientAccepts(ctx context.Context, t task) error {
 	if t.Recipient.is(s.peer) {
 		return nil
@@ -219,7 +220,8 @@ var refusals = map[error]string{
 
 var errMailbox = errors.New("a2a: mailbox failed")
 
-// boxError is the error that a client is told of a mailbox that refused a task. The reason of a disk is in the log alone.
+// boxError is the error that a client is told of a mailbox that refused a task. The reason of a disk is in the log
+// alone.
 func (s *Server) boxError(err error, task string) error {
 	for refusal, text := range refusals {
 		if errors.Is(err, refusal) {
@@ -298,7 +300,8 @@ func tryRecvResult(*fields) action {
 	}
 }
 
-// recentTasks are the newest tasks that the caller sent or is to receive and that no final result has ended, oldest first.
+// recentTasks are the newest tasks that the caller sent or is to receive and that no final result has ended, oldest
+// first.
 func recentTasks(f *fields) action {
 	limit := f.count("limit", 10)
 	return func(_ context.Context, s *session) (any, error) {

@@ -37,8 +37,8 @@ func Dial(ctx context.Context, home string) (*Client, error) {
 	return c, nil
 }
 
-// Call sends a request and gives the answer to f. An answer in pieces is put together: the summary's fields, the chunks'
-// and those of a plain answer are in one frame of the kind the stream stands for.
+// Call sends a request and gives the answer to f. An answer in pieces is put together: the summary's fields, the
+// chunks' and those of a plain answer are in one frame of the kind the stream stands for.
 func (c *Client) Call(request any, f func(json.RawMessage) error) error {
 	b, err := kit.JSON(request)
 	if err != nil {

@@ -43,8 +43,8 @@ type conn struct {
 	*session
 }
 
-// serve answers a connection until its client ends it. When the server closes, it reads no further request and still gives the answer that
-// is on its way; when closeTimeout is over, the connection is closed.
+// serve answers a connection until its client ends it. When the server closes, it reads no further request and still
+// gives the answer that is on its way; when closeTimeout is over, the connection is closed.
 func serve(s *Server, nc net.Conn) {
 	c := &conn{srv: s, net: nc, in: bufio.NewReader(nc), out: bufio.NewWriter(nc)}
 	defer nc.Close()

@@ -77,7 +77,8 @@ func TestMalformedFramesAreAnsweredThenClosed(t *testing.T) {
 	}
 }
 
-// A kind that is not known is named, and a client that is known goes on: newer clients ask for what an older daemon has not.
+// A kind that is not known is named, and a client that is known goes on: newer clients ask for what an older daemon has
+// not.
 func TestUnknownKindsAreNamed(t *testing.T) {
 	t.Parallel()
 	d := start(t)
@@ -275,7 +276,8 @@ func TestOperatorTokenFile(t *testing.T) {
 	}
 }
 
-// Clients without a token make the audit log no longer than an operator can read: rejections over the first are one row.
+// Clients without a token make the audit log no longer than an operator can read: rejections over the first are one
+// row.
 func TestAFloodOfRejectionsIsCounted(t *testing.T) {
 	t.Parallel()
 	d := start(t)

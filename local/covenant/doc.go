@@ -1,5 +1,5 @@
-// Package covenant serves the Covenant local IPC protocol, versions 1 and 2, on a unix socket, and over HTTP on a port of
-// its own. It is the protocol's reference as spoken here; what the store behind it does is not its business.
+// Package covenant serves the Covenant local IPC protocol, versions 1 and 2, on a unix socket, and over HTTP on a port
+// of its own. It is the protocol's reference as spoken here; what the store behind it does is not its business.
 //
 // # Frames
 //
@@ -7,14 +7,14 @@
 //	| len  4 bytes | JSON, len bytes  |   big-endian; at most 8,388,608; UTF-8
 //	+--------------+------------------+
 //
-// Every request is answered by one frame, in order; requests may be sent without waiting. A frame that cannot be read is answered
-// {"kind":"error","message":"malformed frame"}, a length over the limit "frame too large", and the connection ends. The
-// end of the stream is answered by nothing. An answer that would be too large becomes an error, and the connection goes
-// on, as it does, once authenticated, after a kind that is not known ({"kind":"error","message":"unknown kind: …"}). Names
-// of fields are case-sensitive and unknown ones are passed over. Integers have no sign, fraction or quotes; a
-// null is none, but for optional fields, where it is as if absent. Identities are {"display":"local@host","pubkey":
-// "<base58 of 32 bytes>"} and are equal when their keys are. Times are Unix milliseconds. Tiers are working, episodic
-// and longterm.
+// Every request is answered by one frame, in order; requests may be sent without waiting. A frame that cannot be read
+// is answered {"kind":"error","message":"malformed frame"}, a length over the limit "frame too large", and the
+// connection ends. The end of the stream is answered by nothing. An answer that would be too large becomes an error,
+// and the connection goes on, as it does, once authenticated, after a kind that is not known
+// ({"kind":"error","message":"unknown kind: …"}). Names of fields are case-sensitive and unknown ones are passed over.
+// Integers have no sign, fraction or quotes; a null is none, but for optional fields, where it is as if absent.
+// Identities are {"display":"local@host","pubkey": "<base58 of 32 bytes>"} and are equal when their keys are. Times are
+// Unix milliseconds. Tiers are working, episodic and longterm.
 //
 // # Connections
 //
@@ -24,8 +24,8 @@
 //	new --anything else--> authentication_failed "first frame must be Authenticate", closed
 //	bound --authenticate--> answered; bound as before
 //
-// The operator's token is in HOME/peers/operator.token. Revoking a token leaves open connections alone. A connection has
-// 30 s to say who it is; after that it may be silent for ever.
+// The operator's token is in HOME/peers/operator.token. Revoking a token leaves open connections alone. A connection
+// has 30 s to say who it is; after that it may be silent for ever.
 //
 // # Requests
 //
@@ -65,10 +65,11 @@
 //
 // # Streams
 //
-// prefer_stream true makes recent_memory, recent_audit and submit_intent answer with stream_begin, stream_chunk 0, 1, 2 …
-// and stream_end; stream_error ends a stream that broke on the way. A chunk is a record, an event, or {text, sources,
-// runtime_events}; only the last kind of stream has a summary {intent_id, status, settlement}. A refusal is a plain frame
-// and no stream. Chunks are read from the store as they are sent, so a stream of any length needs the same memory.
+// prefer_stream true makes recent_memory, recent_audit and submit_intent answer with stream_begin, stream_chunk 0, 1, 2
+// … and stream_end; stream_error ends a stream that broke on the way. A chunk is a record, an event, or {text, sources,
+// runtime_events}; only the last kind of stream has a summary {intent_id, status, settlement}. A refusal is a plain
+// frame and no stream. Chunks are read from the store as they are sent, so a stream of any length needs the same
+// memory.
 //
 // # Capabilities
 //
@@ -76,8 +77,8 @@
 //
 //	subject 32 | u32 len, action | u32 len, scope as canonical JSON | grantor 32 | 1 or 0 | u64 expires_at or 0
 //
-// and counts while it is signed so by the operator, not expired (its last millisecond counts) and not revoked. Granting it
-// again lifts the revocation: the signature is the same one. A new operator holds memory.read, memory.write,
+// and counts while it is signed so by the operator, not expired (its last millisecond counts) and not revoked. Granting
+// it again lifts the revocation: the signature is the same one. A new operator holds memory.read, memory.write,
 // memory.purge, audit.purge, capabilities.purge, peers.purge and chain.receipts; enrolled peers hold what they were
 // enrolled with, and may grant themselves a2a.recv.* alone. A scope that is not empty says version 1 and may narrow:
 // tiers, before_ms, record_id, apply (memory); tool, arguments.allow (tools); peer_pubkey_b58, task_id (a2a); limit
@@ -85,29 +86,30 @@
 //
 // # Memories
 //
-// An intent is answered from its sender's memories: the five best that score 0.35 or more, quoted and numbered, their ids
-// as sources; without any, an echo. The sentence is stored in tier working under the intent's id, with its receipt, in one
-// entry of the log, and a quoting answer beside it: other dialects show the sentence, this one the answer, with the sentence
-// in metadata.intent_text. A memory whose answer quotes is marked derived and never quoted itself. Secrets are masked before anything else
-// sees the text. Texts that a rule of HOME/.covenantignore matches are answered ignored and leave nothing but an audit row.
+// An intent is answered from its sender's memories: the five best that score 0.35 or more, quoted and numbered, their
+// ids as sources; without any, an echo. The sentence is stored in tier working under the intent's id, with its receipt,
+// in one entry of the log, and a quoting answer beside it: other dialects show the sentence, this one the answer, with
+// the sentence in metadata.intent_text. A memory whose answer quotes is marked derived and never quoted itself. Secrets
+// are masked before anything else sees the text. Texts that a rule of HOME/.covenantignore matches are answered ignored
+// and leave nothing but an audit row.
 //
 // A search scores from 0 to 1, and 1 is the very text. min_relevance cuts the same ranking short, whatever its value.
-// Memories of other protocols are longterm and the operator's; ids that are no UUIDs become stable ones, the original in
-// metadata.source_id.
+// Memories of other protocols are longterm and the operator's; ids that are no UUIDs become stable ones, the original
+// in metadata.source_id.
 //
 // # Which node has which data
 //
 // Memories, receipts, capabilities and identities are replicated. Tokens, ignore rules, the audit files (package audit)
-// and the mailbox (package mailbox) are this node's own: two agents that exchange tasks talk to the same node. The first
-// node of a cluster to start this surface makes the operator's key; with a cluster secret the others get it, sealed with
-// that secret, and may grant as well.
+// and the mailbox (package mailbox) are this node's own: two agents that exchange tasks talk to the same node. The
+// first node of a cluster to start this surface makes the operator's key; with a cluster secret the others get it,
+// sealed with that secret, and may grant as well.
 //
 // # HTTP
 //
-// Package door decides which requests come in; others are answered 403 {"kind":"error","message":…} whatever they ask. Then:
-// The table of kinds (verbs.go) maps paths to the same requests, with Authorization: Bearer and the token. Errors of
-// handlers are answered 200 like on the socket; 401, 4xx and 5xx are HTTP's own matter. Accept: text/event-stream asks
-// for a stream.
+// Package door decides which requests come in; others are answered 403 {"kind":"error","message":…} whatever they ask.
+// Then: The table of kinds (verbs.go) maps paths to the same requests, with Authorization: Bearer and the token. Errors
+// of handlers are answered 200 like on the socket; 401, 4xx and 5xx are HTTP's own matter. Accept: text/event-stream
+// asks for a stream.
 //
 // A Server may be closed from any goroutine.
 package covenant

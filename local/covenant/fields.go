@@ -13,8 +13,8 @@ import (
 )
 
 // fields is a request's object, read as strictly as existing clients' peers do: names in their case, integers without
-// sign, fraction or quotes, UTF-8 that is valid. Unknown names are passed over. The first fault stays; fields that are read after
-// it are zero.
+// sign, fraction or quotes, UTF-8 that is valid. Unknown names are passed over. The first fault stays; fields that are
+// read after it are zero.
 type fields struct {
 	m   map[string]json.RawMessage
 	err error
@@ -63,7 +63,8 @@ func or[T any](v *T, def T) T {
 	return *v
 }
 
-// optional is a field of a type; nil when it is absent or null. fault says what another type is; without one the type's own error does.
+// optional is a field of a type; nil when it is absent or null. fault says what another type is; without one the type's
+// own error does.
 func optional[T any](f *fields, name, fault string) *T {
 	r := f.raw(name)
 	if r == nil {

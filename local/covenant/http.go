@@ -64,8 +64,8 @@ func (s *Server) listenHTTP() error {
 	return nil
 }
 
-// enter refuses what the door does not let in, without a trace in the audit log, and lets pages of the configured origins read
-// the answers.
+// enter refuses what the door does not let in, without a trace in the audit log, and lets pages of the configured
+// origins read the answers.
 func (s *Server) enter(d *door.Door, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if why := d.Refuses(r); why != "" {

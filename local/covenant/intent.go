@@ -53,7 +53,8 @@ func submitIntent(f *fields) action {
 	}
 }
 
-// resumeIntent is for intents that a budget interrupted. This server answers an intent at once or not at all, so none waits.
+// resumeIntent is for intents that a budget interrupted. This server answers an intent at once or not at all, so none
+// waits.
 func resumeIntent(f *fields) action {
 	id := f.uuid("intent_id")
 	return func(context.Context, *session) (any, error) {
@@ -127,8 +128,8 @@ func quote(s string) string {
 	return s
 }
 
-// intentMetadata is stored beside an intent. The memory's text is the client's sentence, and the other dialects show that; this one shows
-// its answer (see shown).
+// intentMetadata is stored beside an intent. The memory's text is the client's sentence, and the other dialects show
+// that; this one shows its answer (see shown).
 type intentMetadata struct {
 	Text    string   `json:"intent_text"`
 	Agent   *string  `json:"agent_id"`
@@ -139,7 +140,8 @@ type intentMetadata struct {
 	Answer  string   `json:"answer,omitempty"` // nothing for an echo
 }
 
-// intentOf reads what a memory's metadata says of its intent. What other protocols wrote may be of other types: the rest is read.
+// intentOf reads what a memory's metadata says of its intent. What other protocols wrote may be of other types: the
+// rest is read.
 func intentOf(meta json.RawMessage) (said intentMetadata, err error) {
 	err = json.Unmarshal(meta, &said)
 	return said, err
@@ -148,7 +150,8 @@ func intentOf(meta json.RawMessage) (said intentMetadata, err error) {
 // echoed is the answer where nothing is known.
 func echoed(text string) string { return "phase 0 echo (no agent matched): " + text }
 
-// shown are the text and the metadata of a memory as this protocol has them: of an intent its answer, unless its text was corrected since.
+// shown are the text and the metadata of a memory as this protocol has them: of an intent its answer, unless its text
+// was corrected since.
 func shown(m *oplog.Memory) (text string, meta json.RawMessage) {
 	text, meta = m.Text, json.RawMessage(m.Metadata)
 	if len(meta) == 0 || !json.Valid(meta) {

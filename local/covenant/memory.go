@@ -169,8 +169,8 @@ func (w *walk) read(n namer) (page []Record) {
 	return page[:min(uint64(len(page)), w.left)]
 }
 
-// each walks memories back in time. A peer wrote all that it owns through this protocol, so its receipts lead to them; the operator owns
-// all other memories.
+// each walks memories back in time. A peer wrote all that it owns through this protocol, so its receipts lead to them;
+// the operator owns all other memories.
 func (w *walk) each(n namer, f func(*oplog.Memory) bool) {
 	if w.s.isOperator() {
 		n.v.Recent(n.db, w.before, f)

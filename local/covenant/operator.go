@@ -18,8 +18,8 @@ var bootstrap = []string{"memory.read", "memory.write", "memory.purge", "audit.p
 // operatorName is the display name of an operator that a node makes.
 const operatorName = "user@local"
 
-// resolveOperator finds out who the operator is: the one the cluster has, or this node's own key if it has none. It tries until it
-// knows; meanwhile no client can authenticate.
+// resolveOperator finds out who the operator is: the one the cluster has, or this node's own key if it has none. It
+// tries until it knows; meanwhile no client can authenticate.
 func (s *Server) resolveOperator() {
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
 		err := s.resolveOnce()

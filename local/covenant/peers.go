@@ -124,8 +124,8 @@ func revokePeer(f *fields) action {
 	})
 }
 
-// revokeToken gives an outcome: revoked, already_revoked or self_revoke_forbidden with the registration, ambiguous with all that match,
-// or not_found.
+// revokeToken gives an outcome: revoked, already_revoked or self_revoke_forbidden with the registration, ambiguous with
+// all that match, or not_found.
 func (s *session) revokeToken(prefix string, force bool, most uint64) (kit.Object, error) {
 	found := slices.DeleteFunc(s.srv.peers.list(), func(r registration) bool { return !r.begins(prefix) })
 	switch len(found) {

@@ -156,8 +156,8 @@ func (r *registry) list() []registration {
 	return slices.Clone(r.rows)
 }
 
-// operatorToken reads the operator's token, or makes one. A file that others could read stops the start: the token is all
-// that a client shows.
+// operatorToken reads the operator's token, or makes one. A file that others could read stops the start: the token is
+// all that a client shows.
 func (r *registry) operatorToken(path string, now uint64) error {
 	raw, err := private.Read(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

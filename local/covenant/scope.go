@@ -42,7 +42,8 @@ func ownGrant(name string) bool {
 	return strings.HasPrefix(name, "a2a.recv.") && len(name) > len("a2a.recv.")
 }
 
-// A scope narrows a capability. A field that it does not name narrows nothing; a field of the wrong form allows nothing.
+// A scope narrows a capability. A field that it does not name narrows nothing; a field of the wrong form allows
+// nothing.
 type scope struct{ *fields }
 
 func readScope(raw []byte) scope { return scope{parse(raw)} }
@@ -69,7 +70,8 @@ func (s scope) tiers(tier string) bool {
 	return s.err == nil && (tier != "" && allowed[tier] || allowed["working"] && allowed["episodic"] && allowed["longterm"])
 }
 
-// apply says whether the scope is for changing (true) or for reading (false); absent is for both. Which records may be read is for admits.
+// apply says whether the scope is for changing (true) or for reading (false); absent is for both. Which records may be
+// read is for admits.
 func (s scope) apply(change bool) bool {
 	if s.raw("apply") == nil {
 		return s.err == nil

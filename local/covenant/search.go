@@ -20,8 +20,8 @@ type scored struct {
 	memory *oplog.Memory
 }
 
-// search ranks a session's memories by likeness to a question: those that score above 0 and at least least, the best first. quiet leaves
-// them unreinforced.
+// search ranks a session's memories by likeness to a question: those that score above 0 and at least least, the best
+// first. quiet leaves them unreinforced.
 func (s *session) search(ctx context.Context, question, tier string, scopes []scope, limit uint64, least float64, quiet bool) ([]scored, error) {
 	if strings.TrimSpace(question) == "" || limit == 0 {
 		return nil, nil

@@ -21,8 +21,8 @@ type content struct {
 
 func textBlock(s string) content { return content{Type: "text", Text: &s} }
 
-// A tool is a verb, behind the verb's own gate where it has one. It answers a text, records, or another value. An error of
-// its work is an answer too, with is_error.
+// A tool is a verb, behind the verb's own gate where it has one. It answers a text, records, or another value. An error
+// of its work is an answer too, with is_error.
 type tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
@@ -96,7 +96,8 @@ func block(answer any) (content, error) {
 	return content{Type: "json", Value: b}, err
 }
 
-// checkArguments holds arguments against a schema: required fields are there, each has its type, and there are no others.
+// checkArguments holds arguments against a schema: required fields are there, each has its type, and there are no
+// others.
 func checkArguments(schema, arguments json.RawMessage) (*fields, error) {
 	var sc struct {
 		Properties map[string]struct{ Type string }

@@ -14,13 +14,16 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// A verb reads its fields and gives the action that they ask for. Reading comes first, so that a malformed request does nothing.
+// A verb reads its fields and gives the action that they ask for. Reading comes first, so that a malformed request does
+// nothing.
 type verb func(*fields) action
 
-// An action does a request's work and gives its reply: a frame, or a *stream. What an error says is the client's to read.
+// An action does a request's work and gives its reply: a frame, or a *stream. What an error says is the client's to
+// read.
 type action func(context.Context, *session) (any, error)
 
-// fresh is the verb with its reading done on a node that is as new as the request asks: min_index and consistency are fields of every kind.
+// fresh is the verb with its reading done on a node that is as new as the request asks: min_index and consistency are
+// fields of every kind.
 func (v verb) fresh(f *fields) action {
 	want, err := api.FreshOf(f.m)
 	if err != nil {
@@ -109,7 +112,8 @@ func always(answer any) verb {
 
 var protocol = kit.Object{"kind", "protocol_info", "info", kit.Object{"protocol", "covenant.ipc", "version", 1, "min_supported", 1, "max_supported", 2}}
 
-// authenticate binds a session that has no identity yet. One that has keeps it: the answer only says whose the token is.
+// authenticate binds a session that has no identity yet. One that has keeps it: the answer only says whose the token
+// is.
 func authenticate(f *fields) action {
 	token := f.text("token_b58")
 	return func(ctx context.Context, s *session) (any, error) {

@@ -1,5 +1,5 @@
-// Package door decides which requests come in where a dialect speaks HTTP on this host. Loopback TCP is open to every user of the host,
-// and to every web page that a browser on it shows, so a request is let in when all three hold:
+// Package door decides which requests come in where a dialect speaks HTTP on this host. Loopback TCP is open to every
+// user of the host, and to every web page that a browser on it shows, so a request is let in when all three hold:
 //
 //   - Host names this machine, or the address the client has connected to. A page that has its name rebound to
 //     this host sends its own name.
@@ -7,9 +7,9 @@
 //   - The node's own user sent it, or root, or a client with a token. Linux tells who owns the client's socket;
 //     where it cannot (a client on another machine or in another network namespace, another system) only a token counts.
 //
-// The owner is looked up once for a connection, when it comes. A token lets any client in: it lies in a file that only the
-// node's user can read. Connections of clients that need one are few at a time, so that they fill neither the memory
-// nor the table of descriptors of a node.
+// The owner is looked up once for a connection, when it comes. A token lets any client in: it lies in a file that only
+// the node's user can read. Connections of clients that need one are few at a time, so that they fill neither the
+// memory nor the table of descriptors of a node.
 package door
 
 import (
@@ -118,10 +118,11 @@ func (d *Door) bearer(r *http.Request) bool {
 	return d.Token != nil && strings.EqualFold(scheme, "Bearer") && d.Token(strings.TrimSpace(token))
 }
 
-// page says whether a request comes from a program, or from a page that may ask; else from is the header that shows its origin.
+// page says whether a request comes from a program, or from a page that may ask; else from is the header that shows its
+// origin.
 //
-// A page of the listener's own origin may: that of its address, or of localhost where the listener alone answers to it. Of another name, or
-// where another program listens on the port of ::1, another user of the host may serve the page.
+// A page of the listener's own origin may: that of its address, or of localhost where the listener alone answers to it.
+// Of another name, or where another program listens on the port of ::1, another user of the host may serve the page.
 func (d *Door) page(r *http.Request, at net.Addr) (from string, ok bool) {
 	own := at != nil && r.Host == at.String() || d.localhost != "" && strings.EqualFold(r.Host, d.localhost)
 	if origin := r.Header.Get("Origin"); origin != "" {
@@ -135,7 +136,8 @@ func (d *Door) page(r *http.Request, at net.Addr) (from string, ok bool) {
 	return referer, referer == "" || err == nil && (slices.Contains(d.Origins, u.Scheme+"://"+u.Host) || own && u.Scheme+"://"+u.Host == "http://"+r.Host)
 }
 
-// ownerOf finds the owner of the client's end of a connection. Only an end on loopback can be one of this host's sockets.
+// ownerOf finds the owner of the client's end of a connection. Only an end on loopback can be one of this host's
+// sockets.
 func ownerOf(client, server net.Addr) owner {
 	c, ok := client.(*net.TCPAddr)
 	s, ok2 := server.(*net.TCPAddr)

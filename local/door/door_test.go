@@ -191,8 +191,8 @@ func TestTokenWhereTheOwnerIsUnknown(t *testing.T) {
 	}
 }
 
-// Connections of clients that are not the node's user are few at a time, whatever they send; the node's user comes in all
-// the while.
+// Connections of clients that are not the node's user are few at a time, whatever they send; the node's user comes in
+// all the while.
 func TestStrangersAreFew(t *testing.T) {
 	t.Parallel()
 	at := outside(t)

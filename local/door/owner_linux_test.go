@@ -102,7 +102,8 @@ func TestListenerIsNoClient(t *testing.T) {
 	}
 }
 
-// Another user of the host is told from this one, also when it has sent its request and gone: the kernel says uid 0 then.
+// Another user of the host is told from this one, also when it has sent its request and gone: the kernel says uid 0
+// then.
 func TestOtherUser(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {

@@ -15,8 +15,8 @@ var prefixes = []string{"CAIRN_", "YANTRIKDB_", "CLAUSTRUM_"}
 // names beside those that are secrets.
 var names = []string{"CLAUDE_RPC_TOKEN", "YQL_TOKEN"}
 
-// Clean is the environment of such a program. A variable that [encryption] key_env names is no longer in the environment: the node
-// removes it when it has read the key.
+// Clean is the environment of such a program. A variable that [encryption] key_env names is no longer in the
+// environment: the node removes it when it has read the key.
 func Clean() []string {
 	return slices.DeleteFunc(os.Environ(), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")

@@ -2,7 +2,8 @@ package kit
 
 import "encoding/json"
 
-// Fields are the members of a JSON object, each as it came. A member of another type than the reader asks for counts as absent.
+// Fields are the members of a JSON object, each as it came. A member of another type than the reader asks for counts as
+// absent.
 type Fields map[string]json.RawMessage
 
 // Text is a member that is a string.

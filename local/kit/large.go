@@ -9,8 +9,8 @@ import (
 // LargeRequest is from how many bytes on a request needs a place: decoded it is many times its size.
 const LargeRequest = 1 << 20
 
-// Large bounds the resources of large requests: their memory, by places in which they are read and answered, and their use of the
-// processors, by turns in which they are decoded.
+// Large bounds the resources of large requests: their memory, by places in which they are read and answered, and their
+// use of the processors, by turns in which they are decoded.
 type Large struct {
 	places chan struct{}
 	large.Turns

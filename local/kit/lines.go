@@ -10,8 +10,9 @@ import (
 // ErrLongLine stands in Lines for a line that is over the limit. The lines behind it are read.
 var ErrLongLine = errors.New("line is too long")
 
-// Lines are the lines of a file, each with its newline; the last may lack it. A line belongs to the iterator, and is overwritten by the
-// next. A line of more than most bytes is an ErrLongLine; any other error is the last that is yielded.
+// Lines are the lines of a file, each with its newline; the last may lack it. A line belongs to the iterator, and is
+// overwritten by the next. A line of more than most bytes is an ErrLongLine; any other error is the last that is
+// yielded.
 func Lines(r io.Reader, most int) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		in := bufio.NewReaderSize(r, 64<<10)

@@ -22,9 +22,10 @@ type Socket struct {
 // ErrNoSocket refuses a path at which there is another kind of file.
 var ErrNoSocket = errors.New("exists and is not a socket")
 
-// Claim makes the socket at a path, for this user alone. It is made under another name and moved to its place when its mode is right: a
-// socket that other users may open is never at the path, and a stale one is replaced without a gap. alive says whether a server answers on
-// the socket that is there: then Claim refuses. With a nil alive, Claim replaces a live one too. It never replaces another kind of file.
+// Claim makes the socket at a path, for this user alone. It is made under another name and moved to its place when its
+// mode is right: a socket that other users may open is never at the path, and a stale one is replaced without a gap.
+// alive says whether a server answers on the socket that is there: then Claim refuses. With a nil alive, Claim replaces
+// a live one too. It never replaces another kind of file.
 func Claim(path string, alive func(path string) bool) (*Socket, error) {
 	if i, err := os.Lstat(path); err == nil {
 		if i.Mode().Type() != os.ModeSocket {
@@ -64,8 +65,8 @@ func beside(path string) string {
 	return dir + base[:max(0, len(base)-len(suffix))] + suffix
 }
 
-// bind listens. Linux gives the file the mode that the descriptor has when it is bound, so there is no moment in which another user could
-// connect; elsewhere the mode is set right after.
+// bind listens. Linux gives the file the mode that the descriptor has when it is bound, so there is no moment in which
+// another user could connect; elsewhere the mode is set right after.
 func bind(path string) (*net.UnixListener, error) {
 	private := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
 		return c.Control(func(fd uintptr) { _ = syscall.Fchmod(int(fd), 0o600) }) // other systems refuse it

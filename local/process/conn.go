@@ -245,7 +245,8 @@ func (c *conn) idle(name string) bool {
 	return c.lanes[name] == nil
 }
 
-// park counts the bytes of lines that wait in a lane, so that throttle stops reading from a client which sends faster than is served.
+// park counts the bytes of lines that wait in a lane, so that throttle stops reading from a client which sends faster
+// than is served.
 func (c *conn) park(bytes int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -20,8 +20,8 @@ const (
 	pathSentinel = "___CLAUDE_SSH_PATH_EXTRACT___"
 )
 
-// loginPath is the PATH of the user's login shell: a server that a service manager started has a poorer one. It is this server's own
-// where the shell does not say it in time.
+// loginPath is the PATH of the user's login shell: a server that a service manager started has a poorer one. It is this
+// server's own where the shell does not say it in time.
 func (s *Server) loginPath() string {
 	own, shell := os.Getenv("PATH"), loginShell()
 	if shell == "" {
@@ -61,8 +61,8 @@ func loginShell() string {
 	return ""
 }
 
-// childEnv is the environment of a child: the server's as clients' programs may see it, the login shell's PATH, and what the request
-// adds. The last value of a name counts.
+// childEnv is the environment of a child: the server's as clients' programs may see it, the login shell's PATH, and
+// what the request adds. The last value of a name counts.
 func (s *Server) childEnv(extra map[string]string) []string {
 	env := append(environ.Clean(), "PATH="+s.path(), "CLAUDE_SSH_DAEMON_CHILD=1")
 	for k, v := range extra {
@@ -82,7 +82,8 @@ func catchIgnoredSignals() {
 	}
 }
 
-// sealDescriptors closes the descriptors that this process was started with in its children. Those that it opens itself are close-on-exec.
+// sealDescriptors closes the descriptors that this process was started with in its children. Those that it opens itself
+// are close-on-exec.
 func sealDescriptors() {
 	dir, err := os.Open("/dev/fd")
 	if err != nil {

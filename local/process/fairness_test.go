@@ -147,8 +147,8 @@ func TestSpawnsWhileTheServerStops(t *testing.T) {
 	}
 }
 
-// Those who send without end, and read nothing, are answered in turn with others who send much, and leave their turn when there is
-// no room for more answers.
+// Those who send without end, and read nothing, are answered in turn with others who send much, and leave their turn
+// when there is no room for more answers.
 func TestWhoReadsNothingLeavesHisTurn(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -38,8 +38,8 @@ func TestFilesOfEverySize(t *testing.T) {
 	}
 }
 
-// Many large files that are asked for and never taken cost no memory, and no other client's time. When they are taken they
-// are whole.
+// Many large files that are asked for and never taken cost no memory, and no other client's time. When they are taken
+// they are whole.
 func TestFilesThatNobodyTakes(t *testing.T) {
 	suite.Full(t)
 	if testing.Short() {

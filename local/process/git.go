@@ -35,7 +35,8 @@ func (s *Server) git(dir string, args ...string) (out, all string, err error) {
 	return s.gitWith(dir, nil, args...)
 }
 
-// gitFiles is git for a command that reads or writes files of the work tree, which the repository's filters would be run on.
+// gitFiles is git for a command that reads or writes files of the work tree, which the repository's filters would be
+// run on.
 func (s *Server) gitFiles(dir string, args ...string) (out, all string, err error) {
 	listing, _, err := s.git(dir, git.Listing...)
 	var none *exec.ExitError

@@ -32,8 +32,8 @@ func cutLine(data []byte, atEOF bool) (advance int, token []byte, err error) {
 	return advance, token, err
 }
 
-// inTurn is a connection whose client may never stop. A client that sends more than there is room for is read in turn with the others
-// that do: together they have a quarter of the processors.
+// inTurn is a connection whose client may never stop. A client that sends more than there is room for is read in turn
+// with the others that do: together they have a quarter of the processors.
 type inTurn struct {
 	c    *conn
 	done func() // ends the turn; nil for none

@@ -120,8 +120,8 @@ func (r *replay) add(f frame) (full bool) {
 	return r.inMemory > memoryBudget
 }
 
-// spill moves the older half of the frames in memory to a file. It takes the process's lock, and writes without it. When
-// there is no room for the frames, older ones make some; when that does not help, they are dropped.
+// spill moves the older half of the frames in memory to a file. It takes the process's lock, and writes without it.
+// When there is no room for the frames, older ones make some; when that does not help, they are dropped.
 func (r *replay) spill(lock sync.Locker) {
 	r.spilling.Lock() // the process's other stream waits here: memory stays bounded
 	defer r.spilling.Unlock()
@@ -264,8 +264,8 @@ type cursor struct {
 
 var errDropped = errors.New("frames were dropped before they were read")
 
-// A run is frames that follow a cursor, chosen under the process's lock and read without it: a cold disk and base64 delay
-// the reader, never the process. What is dropped meanwhile shows as errDropped.
+// A run is frames that follow a cursor, chosen under the process's lock and read without it: a cold disk and base64
+// delay the reader, never the process. What is dropped meanwhile shows as errDropped.
 type run struct {
 	at     cursor
 	to     uint64
@@ -357,7 +357,8 @@ func (r run) readFile(b, id []byte, limit int) ([]byte, cursor, error) {
 	return b, c, nil
 }
 
-// unreadable is the error of a file that cannot be read: mostly that it was dropped, and closed with that, in the middle of a read.
+// unreadable is the error of a file that cannot be read: mostly that it was dropped, and closed with that, in the
+// middle of a read.
 func unreadable(err error) error {
 	if errors.Is(err, os.ErrClosed) {
 		return errDropped

@@ -156,7 +156,8 @@ func methods() []method {
 	}
 }
 
-// bind decodes params into a method's struct. With an error the struct has the members that could be read, its id among them.
+// bind decodes params into a method's struct. With an error the struct has the members that could be read, its id among
+// them.
 func bind[T any](raw json.RawMessage) (p T, err error) {
 	if len(raw) == 0 || json.Unmarshal(raw, &p) != nil {
 		return p, errParams

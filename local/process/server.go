@@ -129,8 +129,8 @@ func (s *Server) serve(nc net.Conn) {
 	})
 }
 
-// register makes a process the one of its id, and silences and kills the process that had the id. A server that is closing
-// registers none: nothing would end it.
+// register makes a process the one of its id, and silences and kills the process that had the id. A server that is
+// closing registers none: nothing would end it.
 func (s *Server) register(p *proc) bool {
 	s.mu.Lock()
 	if s.closing {

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// stdinQueue carries bytes to a process in order. It delivers all bytes that it has accepted, as long as the process reads.
+// stdinQueue carries bytes to a process in order. It delivers all bytes that it has accepted, as long as the process
+// reads.
 type stdinQueue struct {
 	pipe   io.WriteCloser
 	exited <-chan struct{} // closed when the process has ended

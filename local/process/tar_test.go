@@ -67,8 +67,8 @@ func tree(t testing.TB, dir string) string {
 	return strings.Join(l, ", ")
 }
 
-// Nothing is written outside of the directory, whatever an archive names; what an archive may do is done exactly. No other test runs
-// meanwhile: the umask is the process's.
+// Nothing is written outside of the directory, whatever an archive names; what an archive may do is done exactly. No
+// other test runs meanwhile: the umask is the process's.
 func TestArchives(t *testing.T) {
 	socket, _ := listen(t)
 	p := connect(t, socket)

@@ -103,8 +103,8 @@ func (c *conn) due(buf []byte) (_ []byte, more, last bool) {
 	return c.late(buf, more)
 }
 
-// framesOf adds a slice of a process's frames, or the answer to a reattach whose frames are through. The frames are read without a lock;
-// when the place has changed meanwhile they are not sent.
+// framesOf adds a slice of a process's frames, or the answer to a reattach whose frames are through. The frames are
+// read without a lock; when the place has changed meanwhile they are not sent.
 func (c *conn) framesOf(buf []byte, p *proc) (_ []byte, more bool) {
 	start := len(buf)
 	pl, part, err := c.nextOf(p)

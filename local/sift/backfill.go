@@ -157,13 +157,14 @@ func (c *call) replay(ctx context.Context, r *backfillRun, own bool, limit, per 
 	return nil
 }
 
-// errStop ends a run: the rest of the work would fail as well. Asking again goes on where it stopped, because events that
-// are stored already are skipped.
+// errStop ends a run: the rest of the work would fail as well. Asking again goes on where it stopped, because events
+// that are stored already are skipped.
 const errStop = badRequest("the cluster takes no writes; run it again to continue")
 
 var notAlnum = regexp.MustCompile(`[^A-Za-z0-9]`)
 
-// transcripts finds the session files of a workspace, or of all, newest first. Directories that cannot be read have none.
+// transcripts finds the session files of a workspace, or of all, newest first. Directories that cannot be read have
+// none.
 func transcripts(root string, w Workspace, own bool) []string {
 	var dirs []string
 	if own {
@@ -227,8 +228,9 @@ func (b *batch) add(ctx context.Context, h heard, size int) error {
 	return b.flush(ctx)
 }
 
-// flush proposes the new events of the batch as one entry. When another client stores one of them meanwhile, the entry is refused, and
-// the others are proposed again. So is an entry whose outcome is unknown: if it was stored, its events are known by then.
+// flush proposes the new events of the batch as one entry. When another client stores one of them meanwhile, the entry
+// is refused, and the others are proposed again. So is an entry whose outcome is unknown: if it was stored, its events
+// are known by then.
 func (b *batch) flush(ctx context.Context) error {
 	defer func() { b.heard, b.obs, b.size, b.made = nil, nil, 0, false }()
 	wait := 200 * time.Millisecond

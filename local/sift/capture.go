@@ -121,8 +121,8 @@ func observe(said api.Said, at oplog.Time) (*observation, error) {
 	return o, nil
 }
 
-// stamp writes the payload's fields as one JSON object, in the order of their names, with its source among them. The source is no
-// part of the hashed bytes: a backfilled copy and a live one with the same content are one event.
+// stamp writes the payload's fields as one JSON object, in the order of their names, with its source among them. The
+// source is no part of the hashed bytes: a backfilled copy and a live one with the same content are one event.
 func (o *observation) stamp(fields map[string]any) error {
 	const source = "_source"
 	before, after := map[string]any{}, map[string]any{}

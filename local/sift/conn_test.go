@@ -253,8 +253,8 @@ func TestRefusalWithoutQuorum(t *testing.T) {
 	}
 }
 
-// TestWhatIsKnownIsFound: a hook that was told to ask again, for its capture was stored and not yet found, is told that it is
-// stored when it is found.
+// TestWhatIsKnownIsFound: a hook that was told to ask again, for its capture was stored and not yet found, is told that
+// it is stored when it is found.
 func TestWhatIsKnownIsFound(t *testing.T) {
 	d := start(t, nil)
 	d.store.slow = true

@@ -25,7 +25,8 @@ func importHome(_ context.Context, c *call) (any, error) {
 	})
 }
 
-// takeOver reads one write-ahead file below a home: a JSON object a line. Torn and foreign lines are counted and passed over.
+// takeOver reads one write-ahead file below a home: a JSON object a line. Torn and foreign lines are counted and passed
+// over.
 func (c *call) takeOver(ctx context.Context, r *backfillRun, home, below string) error {
 	f, err := openRegular(filepath.Join(home, below))
 	if err != nil {

@@ -82,8 +82,8 @@ func TestSameContentIsOneEvent(t *testing.T) {
 	}
 }
 
-// TestStamp: an event's content is the JSON of its payload, names in order, and its hash is that of the content without the source.
-// Both were written by earlier versions: another hash would make the same event two.
+// TestStamp: an event's content is the JSON of its payload, names in order, and its hash is that of the content without
+// the source. Both were written by earlier versions: another hash would make the same event two.
 func TestStamp(t *testing.T) {
 	for _, payload := range []string{`{}`, `5`, `[1.50,null]`, `{"b":[1,{"d":"<&>","c":1e400}],"a":"é","_source":"z"}`, `{"_sourca":1,"_sourcf":2,"A":3,"z":"\u2028","a\"\n":0}`} {
 		v, err := large.JSON([]byte(payload))

@@ -40,7 +40,8 @@ func (s *Server) listen(path string, w *Workspace) (*listener, error) {
 	return l, nil
 }
 
-// claim makes the socket. A workspace's daemon was looked for before (see guard); behind the control socket there may be one, too.
+// claim makes the socket. A workspace's daemon was looked for before (see guard); behind the control socket there may
+// be one, too.
 func (l *listener) claim() error {
 	if err := checkPath(l.path); err != nil {
 		return err
@@ -120,7 +121,8 @@ func (l *listener) watch() {
 	}
 }
 
-// close stops listening, drops connections that have sent no request yet, and removes the files that this process wrote.
+// close stops listening, drops connections that have sent no request yet, and removes the files that this process
+// wrote.
 func (l *listener) close() error {
 	l.cancel()
 	l.mu.Lock()

@@ -182,7 +182,8 @@ func (c *call) text(name string) (s string, ok bool) {
 	return s, ok && err == nil
 }
 
-// number reads a numeric field. A missing one, or null, is there=false; anything else that is no finite number is an error.
+// number reads a numeric field. A missing one, or null, is there=false; anything else that is no finite number is an
+// error.
 func (c *call) number(name string) (n float64, there bool, err error) {
 	raw := c.fields[name]
 	if len(raw) == 0 || string(raw) == "null" {

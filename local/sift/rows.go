@@ -56,8 +56,8 @@ func originOf(m *oplog.Memory) (o origin, ok bool) {
 	return *meta.Sift, true
 }
 
-// sees says whether a memory is shown in the workspace: its own, and, unless the server is private, what other protocols
-// stored. Never another workspace's.
+// sees says whether a memory is shown in the workspace: its own, and, unless the server is private, what other
+// protocols stored. Never another workspace's.
 func (c *call) sees(m *oplog.Memory) bool {
 	if m.Status == oplog.Tombstoned {
 		return false

@@ -67,8 +67,8 @@ var placements = []func(secret string) any{
 	},
 }
 
-// TestSecretsLeaveNoTrace plants secrets in more than two hundred shapes, in every field of a capture, in queries and in
-// transcripts, and looks for them in each reply, each log line and each file.
+// TestSecretsLeaveNoTrace plants secrets in more than two hundred shapes, in every field of a capture, in queries and
+// in transcripts, and looks for them in each reply, each log line and each file.
 func TestSecretsLeaveNoTrace(t *testing.T) {
 	d := start(t, nil)
 	var cores []string

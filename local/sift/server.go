@@ -152,8 +152,8 @@ func (s *Server) Serve(w Workspace) (socket string, err error) {
 	return socket, nil
 }
 
-// Stop ends the service of one workspace and removes its files. A server that serves it next waits for that: the files have the
-// same names.
+// Stop ends the service of one workspace and removes its files. A server that serves it next waits for that: the files
+// have the same names.
 func (s *Server) Stop(key string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -72,7 +72,8 @@ func summarize(o *observation) summary {
 // asks are the keys of a payload that belong to a tool's input.
 var asks = []string{"command", "description", "file_path", "path", "pattern", "query", "glob", "old_string", "new_string", "cwd", "timeout"}
 
-// parts are a tool's input and its output. A payload that does not separate them is all input; its output is the keys that are no input's.
+// parts are a tool's input and its output. A payload that does not separate them is all input; its output is the keys
+// that are no input's.
 func parts(payload any) (in, out any) {
 	m, ok := payload.(map[string]any)
 	if !ok {

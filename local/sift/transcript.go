@@ -105,7 +105,8 @@ func (c *call) transcript(ctx context.Context, r *backfillRun, path string, per 
 	return b.flush(ctx)
 }
 
-// parseLine reads a line's blocks of use and result. Lines of other roles are passed over; lines that are no JSON are counted.
+// parseLine reads a line's blocks of use and result. Lines of other roles are passed over; lines that are no JSON are
+// counted.
 func parseLine(raw []byte, r *backfillRun) (blocks []block, at time.Time) {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		return nil, at

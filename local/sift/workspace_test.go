@@ -240,8 +240,8 @@ func TestSharedName(t *testing.T) {
 	}
 }
 
-// TestWhatTouchesTheHostIsNamed: without the rights to run git and to read files, a client has no directory opened, and no transcript or
-// earlier daemon's file read. What it does to memories goes on.
+// TestWhatTouchesTheHostIsNamed: without the rights to run git and to read files, a client has no directory opened, and
+// no transcript or earlier daemon's file read. What it does to memories goes on.
 func TestWhatTouchesTheHostIsNamed(t *testing.T) {
 	t.Parallel()
 	d := start(t, func(cfg *Config) { cfg.Memory.Also = nil })

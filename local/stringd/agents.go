@@ -66,7 +66,8 @@ func trimmed(list []string) []string {
 	return out
 }
 
-// AddAgent implements command.Host: it registers an agent or changes one. An empty home and a nil allowed leave the agent's as they are.
+// AddAgent implements command.Host: it registers an agent or changes one. An empty home and a nil allowed leave the
+// agent's as they are.
 func (s *Server) AddAgent(id, home string, allowed []string) (created bool, err error) {
 	if !validID(id) {
 		return false, refuse(http.StatusBadRequest, "Invalid agent_id: %s", id)

@@ -1,8 +1,8 @@
 // Package stringd serves the stringd protocol, version 0.1, to agents on this host: HTTP/1.1 on loopback, commands
 // answered as server-sent events, and the same commands as a tool of the Model Context Protocol. It listens nowhere
-// else. Package door decides which requests come in: programs of the node's own user and of root, clients with the node's
-// token as a bearer, and pages of listed origins; any other request is refused with 403 before anything happens. Those who
-// are in trust each other: the X-Agent-Id header says which agent asks without proving it.
+// else. Package door decides which requests come in: programs of the node's own user and of root, clients with the
+// node's token as a bearer, and pages of listed origins; any other request is refused with 403 before anything happens.
+// Those who are in trust each other: the X-Agent-Id header says which agent asks without proving it.
 //
 // # Endpoints
 //
@@ -22,14 +22,14 @@
 //	GET    /events/stream           X-Agent-Id                                     ready, then event and ping
 //	*      /mcp                     JSON-RPC 2.0, Streamable HTTP without sessions
 //
-// Every answer to a request that the door lets in carries Access-Control-Allow-Origin: * and Access-Control-Allow-Headers: Content-Type,
-// X-Agent-Id; OPTIONS is 204. Errors are {"error":"..."}: 400 for what cannot be read, 401 for an agent or token that is
-// not known, 403 for what the door refuses and for a shutdown that is not allowed, 404 for a path or method, 413 over 10 MiB,
-// 429 and 504 from the queue.
+// Every answer to a request that the door lets in carries Access-Control-Allow-Origin: * and
+// Access-Control-Allow-Headers: Content-Type, X-Agent-Id; OPTIONS is 204. Errors are {"error":"..."}: 400 for what
+// cannot be read, 401 for an agent or token that is not known, 403 for what the door refuses and for a shutdown that is
+// not allowed, 404 for a path or method, 413 over 10 MiB, 429 and 504 from the queue.
 //
-// An agent's documents lie in its home and in its allowed paths, and those in the roots of the daemon (Config.Roots, and
-// the directory of homes that were not chosen): /agents refuses others with 400. What lies in a closed directory (Config.Closed, and
-// Config.Data) is no agent's though a root holds it.
+// An agent's documents lie in its home and in its allowed paths, and those in the roots of the daemon (Config.Roots,
+// and the directory of homes that were not chosen): /agents refuses others with 400. What lies in a closed directory
+// (Config.Closed, and Config.Data) is no agent's though a root holds it.
 //
 // # An answer of /exec
 //
@@ -47,10 +47,10 @@
 //
 // # Topics and the queue
 //
-// A topic is a bare name (a tab), app:name[:config], bash:name, or one of the hubs app, bash, tool, event, system, agent.
-// It runs one command at a time; five wait, the next gets 429 QUEUE_FULL, and who waited 120 seconds 504 QUEUE_TIMEOUT.
-// A client that leaves while it waits is forgotten; one that leaves while its command runs loses only the answer.
-// A command through /mcp takes the same turn, but is told BUSY instead of waiting.
+// A topic is a bare name (a tab), app:name[:config], bash:name, or one of the hubs app, bash, tool, event, system,
+// agent. It runs one command at a time; five wait, the next gets 429 QUEUE_FULL, and who waited 120 seconds 504
+// QUEUE_TIMEOUT. A client that leaves while it waits is forgotten; one that leaves while its command runs loses only
+// the answer. A command through /mcp takes the same turn, but is told BUSY instead of waiting.
 //
 // # Commands
 //
@@ -63,6 +63,6 @@
 // # What is kept where
 //
 // agents.json and its lock are in Config.Data; a second daemon there is refused. An event is a file below its agent's
-// home, on disk before its sender hears 202. Topics live in memory only. Memories are the cluster's: a write is answered
-// when it is committed and can be recalled on this node.
+// home, on disk before its sender hears 202. Topics live in memory only. Memories are the cluster's: a write is
+// answered when it is committed and can be recalled on this node.
 package stringd

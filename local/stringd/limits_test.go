@@ -20,8 +20,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// Links that lead out of the workspace are seen through, wherever a path is used; a link that stays inside is a path like
-// any other.
+// Links that lead out of the workspace are seen through, wherever a path is used; a link that stays inside is a path
+// like any other.
 func TestLinksDoNotLeadOut(t *testing.T) {
 	t.Parallel()
 	d := start(t, nil)
@@ -70,7 +70,8 @@ func TestLinksDoNotLeadOut(t *testing.T) {
 	has(t, free.ok("main", "/open "+outside+"/f.md"), "secret of outside")
 }
 
-// Actions that ask over HTTP: every method, where fields go, what an answer's template makes of it, and whom they may ask.
+// Actions that ask over HTTP: every method, where fields go, what an answer's template makes of it, and whom they may
+// ask.
 func TestHTTPActions(t *testing.T) {
 	t.Parallel()
 	d := start(t, nil)

@@ -67,7 +67,8 @@ func TestShutdown(t *testing.T) {
 	suite.Eventually(d.t, "the port is closed", func() bool { _, err := d.try(t.Context(), "GET", "/health", ""); return err != nil })
 }
 
-// TestAMemoryClosesNoEnvelope: a memory that holds the marks of an envelope, or lines that look like a turn or a row, is one quoted line.
+// TestAMemoryClosesNoEnvelope: a memory that holds the marks of an envelope, or lines that look like a turn or a row,
+// is one quoted line.
 func TestAMemoryClosesNoEnvelope(t *testing.T) {
 	t.Parallel()
 	d := start(t, nil)

@@ -147,7 +147,8 @@ func registerForEver(dir string) {
 	}
 }
 
-// TestAgentsSurviveKills kills the daemon at a hundred moments: the file is always whole, and holds what was acknowledged last.
+// TestAgentsSurviveKills kills the daemon at a hundred moments: the file is always whole, and holds what was
+// acknowledged last.
 func TestAgentsSurviveKills(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

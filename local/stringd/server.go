@@ -24,7 +24,8 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// Config says what a daemon is. Addr, Data, Agents and Memory are required; a zero elsewhere means the default beside it.
+// Config says what a daemon is. Addr, Data, Agents and Memory are required; a zero elsewhere means the default beside
+// it.
 type Config struct {
 	Addr       string   // loopback only; port 0 picks one
 	Data       string   // directory of agents.json, created if absent; one daemon at a time

@@ -12,7 +12,8 @@ import (
 )
 
 // TestTranscripts runs the scripts of testdata: what a client sends and reads, one command after the other. A line
-// run [topic=t] sends its input with /exec and prints the code and the content; file name=n writes a file of the agent's.
+// run [topic=t] sends its input with /exec and prints the code and the content; file name=n writes a file of the
+// agent's.
 func TestTranscripts(t *testing.T) {
 	t.Parallel()
 	datadriven.Walk(t, "testdata/transcripts", func(t *testing.T, path string) {

@@ -8,12 +8,13 @@
 // first; C the SHA-256 of the text P + "\n" + H. All are lower-case hex. Changing a line breaks its anchor and every
 // later one. On a node that encrypts each line of both files is sealed, and the hashes are of the plain lines.
 //
-// Appending costs the same whatever the length: the tail is kept in memory, and the files' sizes and inodes are compared
-// with those of our last write. When they differ another process has written, and the log takes nothing more until the two
-// files are of one length again; it never makes anchors for lines it did not write.
+// Appending costs the same whatever the length: the tail is kept in memory, and the files' sizes and inodes are
+// compared with those of our last write. When they differ another process has written, and the log takes nothing more
+// until the two files are of one length again; it never makes anchors for lines it did not write.
 //
 // Times never go back along the file, whatever the clock does. Lines are given to the system at once and to the disk
-// within a tenth of a second. The package decides nothing: covenant calls it from any goroutine for every row. One process has the files.
+// within a tenth of a second. The package decides nothing: covenant calls it from any goroutine for every row. One
+// process has the files.
 package audit
 
 import (
@@ -36,8 +37,8 @@ import (
 // LinePlace is the place that the lines of both files are sealed for.
 const LinePlace = "covenant audit"
 
-// opened is a line as it was written, without its newline. One that does not open is no event: it is reported like any other that was
-// changed.
+// opened is a line as it was written, without its newline. One that does not open is no event: it is reported like any
+// other that was changed.
 func opened(keys *seal.Ring, line []byte) []byte {
 	line = bytes.TrimSuffix(line, []byte("\n"))
 	if plain, err := keys.OpenLine(line, LinePlace); err == nil {

@@ -124,7 +124,8 @@ func (l *Log) load() error {
 	return err
 }
 
-// untouched refuses when another process has made the files differ in length. Until they agree, every append looks again.
+// untouched refuses when another process has made the files differ in length. Until they agree, every append looks
+// again.
 func (l *Log) untouched() error {
 	events, err := l.events.Changed()
 	if err != nil {

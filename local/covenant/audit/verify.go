@@ -149,8 +149,8 @@ func (l *Log) Purge(before uint64) (purged uint64, err error) {
 
 func (p pair) discard() error { return errors.Join(p.events.Discard(), p.chain.Discard()) }
 
-// finishPurge does the second half of a purge that a crash cut in two: the sidecar is new, and the events that belong to
-// it lie beside the old ones.
+// finishPurge does the second half of a purge that a crash cut in two: the sidecar is new, and the events that belong
+// to it lie beside the old ones.
 func (l *Log) finishPurge() error {
 	if _, err := os.Stat(l.path(chainFile + ".new")); err == nil { // not begun
 		return errors.Join(os.Remove(l.path(chainFile+".new")), os.RemoveAll(l.path(eventsFile+".new")))

@@ -1,5 +1,6 @@
-// Package b58 is base58 with the Bitcoin alphabet: how keys, tokens and signatures are written. Inputs are short; Decode
-// bounds them, for its cost grows with the square of the length. It is functions of text; covenant calls it from anywhere.
+// Package b58 is base58 with the Bitcoin alphabet: how keys, tokens and signatures are written. Inputs are short;
+// Decode bounds them, for its cost grows with the square of the length. It is functions of text; covenant calls it from
+// anywhere.
 package b58
 
 import (

@@ -87,8 +87,8 @@ func (r rule) matches(text string) bool {
 	return false
 }
 
-// A matcher tries one pattern at one place of a text after another. It remembers where a star ended that began at some place, and does
-// not look for that again: so its work grows with the text and not with its square.
+// A matcher tries one pattern at one place of a text after another. It remembers where a star ended that began at some
+// place, and does not look for that again: so its work grows with the text and not with its square.
 type matcher struct {
 	p, s  string
 	known []span // by the place in the pattern where it goes on behind a star

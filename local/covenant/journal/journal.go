@@ -1,11 +1,13 @@
-// Package journal is files of lines that only grow: the mailbox, the tokens and the audit log of one node lie in such files.
+// Package journal is files of lines that only grow: the mailbox, the tokens and the audit log of one node lie in such
+// files.
 //
-// A File is the bytes: each line is sealed on a node that encrypts, lines are appended all or none, and a file may be replaced by a new
-// one. A Journal is a File whose lines are JSON values of one type: it is replayed when it is opened, and values that
-// are committed to it are on disk before Commit returns.
+// A File is the bytes: each line is sealed on a node that encrypts, lines are appended all or none, and a file may be
+// replaced by a new one. A Journal is a File whose lines are JSON values of one type: it is replayed when it is opened,
+// and values that are committed to it are on disk before Commit returns.
 //
-// A line that a crash tore has no newline. Replay cuts it off, for no client was ever answered for it; audit, whose two files must agree,
-// looks at both first. Neither a File nor a Journal has a lock: their owners have. One process has a file.
+// A line that a crash tore has no newline. Replay cuts it off, for no client was ever answered for it; audit, whose two
+// files must agree, looks at both first. Neither a File nor a Journal has a lock: their owners have. One process has a
+// file.
 package journal
 
 import (
@@ -35,7 +37,8 @@ type File struct {
 	broken      error // a write failed and could not be taken back: nothing is promised any more
 }
 
-// Open opens a file, and makes it when it is missing. Its lines are sealed for a place: lines of another file do not open in it.
+// Open opens a file, and makes it when it is missing. Its lines are sealed for a place: lines of another file do not
+// open in it.
 func Open(path, place string, keys *seal.Ring) (*File, error) {
 	return open(&File{path: path, place: place, keys: keys}, 0)
 }

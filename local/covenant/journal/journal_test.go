@@ -58,8 +58,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// Lines that were appended can be taken back, a file that another process writes to is noticed, and after a failure a journal goes on
-// or takes nothing more.
+// Lines that were appended can be taken back, a file that another process writes to is noticed, and after a failure a
+// journal goes on or takes nothing more.
 func TestCutAndFailures(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lines")
 	j, _ := replayed(t, path, nil)

@@ -1,5 +1,5 @@
-// Package standalone runs the process surface as a program of its own: a daemon, the bridge that an SSH session attaches
-// to, and the installer of an agent's command line.
+// Package standalone runs the process surface as a program of its own: a daemon, the bridge that an SSH session
+// attaches to, and the installer of an agent's command line.
 //
 //	-serve    runs the daemon, detached; -socket, and -token-file or -token-fd
 //	-bridge   copies between stdin, stdout and the socket
@@ -7,8 +7,8 @@
 //	-version  prints what this is
 //	-install  makes sure that a command line is there, and prints facts as __INSTALL_RESULT__<json>
 //
-// Flags take one dash or two. Messages begin with "claustrum: "; the exit code is 1 for a failure and 2 for a wrong call. It opens
-// no memory; cmd/cairn calls it for cairn process, and when the binary is named claustrum.
+// Flags take one dash or two. Messages begin with "claustrum: "; the exit code is 1 for a failure and 2 for a wrong
+// call. It opens no memory; cmd/cairn calls it for cairn process, and when the binary is named claustrum.
 package standalone
 
 import (

@@ -41,7 +41,8 @@ func serve(o *options, p Program) error {
 	return launch(o, p)
 }
 
-// launch starts the daemon in a session of its own and returns when its socket accepts, or with the reason why it does not.
+// launch starts the daemon in a session of its own and returns when its socket accepts, or with the reason why it does
+// not.
 func launch(o *options, p Program) error {
 	token, err := o.givenToken()
 	if err != nil {
@@ -212,7 +213,8 @@ func daemon(o *options) (err error) {
 	return s.Close()
 }
 
-// spillDir is the directory for old frames: that of the socket, which is the user's own, or else the system's temporary one.
+// spillDir is the directory for old frames: that of the socket, which is the user's own, or else the system's temporary
+// one.
 func spillDir(socket string) string {
 	if dir := filepath.Dir(socket); dir != "" {
 		if f, err := os.CreateTemp(dir, "replay-*"); err == nil {

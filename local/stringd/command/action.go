@@ -295,9 +295,9 @@ func (p *performer) cli() (response, error) {
 	return response{status: out.Status, text: out.Text}, nil
 }
 
-// script puts the callers' values into the author's line without letting them be read as shell: each becomes a variable,
-// set before the line, and the place that named it a quoted reference. However the author quoted the place, a value is
-// expanded after the line was parsed, and no part of it is ever run.
+// script puts the callers' values into the author's line without letting them be read as shell: each becomes a
+// variable, set before the line, and the place that named it a quoted reference. However the author quoted the place, a
+// value is expanded after the line was parsed, and no part of it is ever run.
 func (p *performer) script(line string) string {
 	var pre, out strings.Builder
 	var quote byte

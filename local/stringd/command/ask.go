@@ -9,7 +9,8 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// leaderless bounds a write while no leader is known: the client gets NO_LEADER soon, and an election may still end in time.
+// leaderless bounds a write while no leader is known: the client gets NO_LEADER soon, and an election may still end in
+// time.
 const leaderless = 700 * time.Millisecond
 
 // write asks for an operation that changes the memory.

@@ -1,11 +1,12 @@
-// Package command is the command language of the stringd protocol: the commands that a client sends to a topic, and their answers.
+// Package command is the command language of the stringd protocol: the commands that a client sends to a topic, and
+// their answers.
 //
 //	/word[.sub][:sub] arguments      one line
 //	further lines                    the body: text, an edit, a template
 //
-// Words are folded to lower case, and a command that begins with // is read as if it began with /. In a bash topic the input is the
-// shell's, but for the commands that are named there with one slash and //help, //info, //close. A hub (app, bash, tool,
-// event, system, agent) has commands of its own, which go before the others.
+// Words are folded to lower case, and a command that begins with // is read as if it began with /. In a bash topic the
+// input is the shell's, but for the commands that are named there with one slash and //help, //info, //close. A hub
+// (app, bash, tool, event, system, agent) has commands of its own, which go before the others.
 //
 // # What a command answers
 //
@@ -16,9 +17,10 @@
 // # Who calls what
 //
 // A Session is one topic of one agent: its document and history, variables, the files it has seen, the last edit that
-// /undo takes back, and its shell. Its owner runs one command at a time. A program that a command runs has Settings.Timeout,
-// and ends with the context. Sessions know the daemon only as
-// the interface Host, and the node as a database behind its door (Settings.Memory). stringd makes them and nothing else does.
+// /undo takes back, and its shell. Its owner runs one command at a time. A program that a command runs has
+// Settings.Timeout, and ends with the context. Sessions know the daemon only as
+// the interface Host, and the node as a database behind its door (Settings.Memory). stringd makes them and nothing else
+// does.
 //
 // A command is a line in its family's table (def) and a method of call; /help prints the tables.
 //

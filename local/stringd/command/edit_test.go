@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestWhyAFileIsNotWritten: the reason is told without the temporary file's path, also when several things failed at once.
+// TestWhyAFileIsNotWritten: the reason is told without the temporary file's path, also when several things failed at
+// once.
 func TestWhyAFileIsNotWritten(t *testing.T) {
 	full := &fs.PathError{Op: "write", Path: "/home/a/.tmp-1", Err: syscall.ENOSPC}
 	moved := &os.LinkError{Op: "rename", Old: "/home/a/.tmp-1", New: "/home/a/x", Err: syscall.EACCES}

@@ -135,7 +135,8 @@ func realPath(p string) (string, error) {
 	return filepath.Join(parent, filepath.Base(p)), err
 }
 
-// readFile reads a regular file that locate gave. It is opened without following links and without waiting for a writer.
+// readFile reads a regular file that locate gave. It is opened without following links and without waiting for a
+// writer.
 func (s *Session) readFile(path string) (string, stamp, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {

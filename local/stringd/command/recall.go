@@ -78,7 +78,8 @@ func (c *call) fresh(fl flags) error {
 	return err
 }
 
-// search asks the index, and filters by tags itself. below counts the memories that match and score less than --min-score.
+// search asks the index, and filters by tags itself. below counts the memories that match and score less than
+// --min-score.
 func (c *call) search(a ask, k int) (hits []api.Hit, matched, below int, err error) {
 	want := list(a.flags["--tags"])
 	q := query(a, a.text, k)

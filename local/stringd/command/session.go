@@ -70,7 +70,8 @@ type Meta struct {
 	Warnings      []string `json:"warnings"`
 }
 
-// A Session is the state of one topic of one agent. Run is called by one goroutine at a time; Meta, CWD and Close by any.
+// A Session is the state of one topic of one agent. Run is called by one goroutine at a time; Meta, CWD and Close by
+// any.
 type Session struct {
 	set   *Settings
 	topic Topic

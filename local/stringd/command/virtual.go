@@ -59,7 +59,8 @@ func (c *call) memoryPage(uri string) (*page, error) {
 
 func frontMatter(title string) string { return fmt.Sprintf("---\ntitle: %q\n---\n", title) }
 
-// quoted is a memory's text as a quotation: trust ends here, no line of it can be read as a mark, a directive or an action.
+// quoted is a memory's text as a quotation: trust ends here, no line of it can be read as a mark, a directive or an
+// action.
 func quoted(text string) string {
 	return "> " + strings.ReplaceAll(strings.ReplaceAll(text, "\r", ""), "\n", "\n> ")
 }

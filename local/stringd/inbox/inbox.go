@@ -2,8 +2,9 @@
 //
 //	events/<id>.json  {"id","agentId","receivedAt","source":"local-webhook","text","status":"pending"|"ack","ackedAt"?}
 //
-// On a node that encrypts each file is sealed. An event is on disk, directory entry included, before Append returns. Files that are not
-// events are passed over. It tells no stream of an event: stringd does, which opens one Inbox for an agent and calls it from any goroutine.
+// On a node that encrypts each file is sealed. An event is on disk, directory entry included, before Append returns.
+// Files that are not events are passed over. It tells no stream of an event: stringd does, which opens one Inbox for an
+// agent and calls it from any goroutine.
 package inbox
 
 import (

@@ -1,4 +1,5 @@
-// Package sfmd reads String-flavoured Markdown: Markdown with front matter, blocks, menus, includes, shortcuts and actions.
+// Package sfmd reads String-flavoured Markdown: Markdown with front matter, blocks, menus, includes, shortcuts and
+// actions.
 //
 //	---                              front matter: only on line 1; YAML
 //	title: Home

@@ -183,8 +183,8 @@ func (l *live) drain() {
 // linger limits the time for output after its program's end.
 const linger = 500 * time.Millisecond
 
-// drained waits until the reader of a file is done. A process that left the session may have its other end still: then until
-// there is nothing to read, or for some seconds.
+// drained waits until the reader of a file is done. A process that left the session may have its other end still: then
+// until there is nothing to read, or for some seconds.
 func drained(done <-chan struct{}, f *os.File) {
 	for range 10 {
 		select {
@@ -225,9 +225,9 @@ func (l *live) interrupt() Out {
 	return out
 }
 
-// recover brings bash back to where it takes a line. Ctrl-C discards what was typed, and bash may lose the beginning of the
-// line that it reads at that moment: hence an empty one first, and a marker that is asked for until one comes. A Ctrl-C that
-// comes while bash hands the terminal on is lost, so there is more than one.
+// recover brings bash back to where it takes a line. Ctrl-C discards what was typed, and bash may lose the beginning of
+// the line that it reads at that moment: hence an empty one first, and a marker that is asked for until one comes. A
+// Ctrl-C that comes while bash hands the terminal on is lost, so there is more than one.
 func (l *live) recover() bool {
 	end := time.Now().Add(l.grace)
 	for i := 0; ; i++ {
