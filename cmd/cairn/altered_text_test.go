@@ -78,7 +78,8 @@ func TestAnAlteredTextReachesNoOtherMember(t *testing.T) {
 	}
 }
 
-// alterState changes a text in the state of a stopped node, as wrong memory does: what is written has a checksum that matches.
+// alterState changes a text in the state of a stopped node, as wrong memory does: what is written has a checksum that
+// matches.
 func alterState(t *testing.T, home, from, to string) {
 	t.Helper()
 	dirs, err := filepath.Glob(filepath.Join(home, "state", "[0-9]*"))

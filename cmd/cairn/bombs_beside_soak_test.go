@@ -31,14 +31,14 @@ const (
 	besideRest  = 2 * time.Second // before each of these: what the bomb left behind is not what a client is used to
 )
 
-// TestBombsBeside prints, for every door of a node, the p99 of two clients that mean well, one over the wire and one over HTTP,
-// each request on a connection of its own, alone and beside each bomb:
+// TestBombsBeside prints, for every door of a node, the p99 of two clients that mean well, one over the wire and one
+// over HTTP, each request on a connection of its own, alone and beside each bomb:
 //
 //	go test -tags soak -run TestBombsBeside -v -timeout 1h ./cmd/cairn
 //
-// The bombs come from another process with the least priority, two at a time where they take processors: what is measured is the
-// node, and not how many processors a machine has. CAIRN_DOOR=name bombs one door alone, CAIRN_BOMB=name in one way.
-// CAIRN_ELSEWHERE=1 bombs another node, which is not measured: so much is the machine's.
+// The bombs come from another process with the least priority, two at a time where they take processors: what is
+// measured is the node, and not how many processors a machine has. CAIRN_DOOR=name bombs one door alone,
+// CAIRN_BOMB=name in one way. CAIRN_ELSEWHERE=1 bombs another node, which is not measured: so much is the machine's.
 func TestBombsBeside(t *testing.T) {
 	p := besideNode(t)
 	elsewhere := sync.OnceValue(func() *cairntest.Node { return besideNode(t) })
@@ -105,10 +105,10 @@ func (r besideRow) ratio() float64 {
 
 func (r besideRow) over() bool { return r.ratio() > besideBound }
 
-// besideDoor bombs a door in every way and returns what was worst for each client. All bombs of a door are measured by what its
-// clients see alone between them; one over the bound is taken again, each time with what they see alone just before, and while the
-// same door of another node is bombed: a machine that others use too is not the same a minute later. What a bomb costs elsewhere
-// excuses nothing; it says how much is the machine's.
+// besideDoor bombs a door in every way and returns what was worst for each client. All bombs of a door are measured by
+// what its clients see alone between them; one over the bound is taken again, each time with what they see alone just
+// before, and while the same door of another node is bombed: a machine that others use too is not the same a minute
+// later. What a bomb costs elsewhere excuses nothing; it says how much is the machine's.
 func besideDoor(t *testing.T, p *cairntest.Node, elsewhere func() *cairntest.Node, d bombed, well [2]func(context.Context) error) (worst [2]besideRow) {
 	b := startBomber(t, p, d.name)
 	defer b.end()

@@ -59,8 +59,8 @@ func (d dialer) from(clients int, do func(context.Context, net.Conn)) func(conte
 	}
 }
 
-// bomberEnv in the environment says that this process bombs a node beside which another one measures. Both share a machine, so
-// what takes processors here is done by two at a time; those who only hold connections cost nothing.
+// bomberEnv in the environment says that this process bombs a node beside which another one measures. Both share a
+// machine, so what takes processors here is done by two at a time; those who only hold connections cost nothing.
 const bomberEnv = "CAIRN_TEST_BOMBER"
 
 func bombers(clients int) int {

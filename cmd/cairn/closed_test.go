@@ -28,8 +28,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestALoneNodeOpensNoPeerPort: neither `dev` nor a `serve` without peers listens for members, until it is told to. Each
-// has a secret of its own in its home all the same, from the first start on.
+// TestALoneNodeOpensNoPeerPort: neither `dev` nor a `serve` without peers listens for members, until it is told to.
+// Each has a secret of its own in its home all the same, from the first start on.
 func TestALoneNodeOpensNoPeerPort(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -190,8 +190,8 @@ func TestStrangersAtThePeerPort(t *testing.T) {
 	}
 }
 
-// settled waits until a node has written what it writes by itself after a start: who the operator of its Covenant dialect is comes
-// last, and no request of that dialect is answered before.
+// settled waits until a node has written what it writes by itself after a start: who the operator of its Covenant
+// dialect is comes last, and no request of that dialect is answered before.
 func settled(t *testing.T, p *cairntest.Node) *cairntest.Node {
 	t.Helper()
 	covenantAsked[json.RawMessage](t, covenantOf(t, p), map[string]any{"kind": "ping"})
@@ -217,8 +217,9 @@ func tracks(t *testing.T, p *cairntest.Node) string {
 	return fmt.Sprintf("term %d, last %d, members %s, audit %s, tokens %s", log.Term, log.Last, log.Members, audit, tokens)
 }
 
-// TestAPeersBombCostsLittle: what unpacks to a quarter of a gigabyte, with or without saying so, and what unpacks to as much as
-// is allowed, costs a member under a hundred megabytes, though eight that show the secret send them again and again.
+// TestAPeersBombCostsLittle: what unpacks to a quarter of a gigabyte, with or without saying so, and what unpacks to as
+// much as is allowed, costs a member under a hundred megabytes, though eight that show the secret send them again and
+// again.
 func TestAPeersBombCostsLittle(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -286,7 +287,8 @@ func TestAPeersBombCostsLittle(t *testing.T) {
 	}
 }
 
-// TestNodesAreNamedByTheirAdvertisedHost: a node that listens on every address tells its clients the host that its peers dial.
+// TestNodesAreNamedByTheirAdvertisedHost: a node that listens on every address tells its clients the host that its
+// peers dial.
 func TestNodesAreNamedByTheirAdvertisedHost(t *testing.T) {
 	t.Parallel()
 	dir, base := t.TempDir(), cairntest.FreePorts(t, config.PortsEach)

@@ -15,8 +15,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestAConditionInOneWord: a cluster that loses a node, and then its quorum, is called the same by status, health and metrics,
-// each exit code tells them apart, and a write says why it is refused instead of waiting for its timeout.
+// TestAConditionInOneWord: a cluster that loses a node, and then its quorum, is called the same by status, health and
+// metrics, each exit code tells them apart, and a write says why it is refused instead of waiting for its timeout.
 func TestAConditionInOneWord(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

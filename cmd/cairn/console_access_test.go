@@ -60,7 +60,8 @@ const unreadable = `(() => {
 	return [...bad];
 })()`
 
-// Every view and the reference can be read in both themes, at three widths, and by a thumb, and every control says what it is.
+// Every view and the reference can be read in both themes, at three widths, and by a thumb, and every control says what
+// it is.
 func TestConsoleIsReadable(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -16,7 +16,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// Tokens and databases are made, bounded and taken away; a wrong name takes nothing away, and what was done can be read.
+// Tokens and databases are made, bounded and taken away; a wrong name takes nothing away, and what was done can be
+// read.
 func TestConsoleAdministers(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -48,7 +49,8 @@ func TestConsoleAdministers(t *testing.T) {
 	}
 }
 
-// The keys of a home are shown by id and age, certificates by name and end, and what needs doing is said; no answer has a key in it.
+// The keys of a home are shown by id and age, certificates by name and end, and what needs doing is said; no answer has
+// a key in it.
 func TestConsoleShowsKeys(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -90,7 +92,8 @@ func TestConsoleShowsKeys(t *testing.T) {
 	}
 }
 
-// Members say what losing or adding one comes to, a backup is saved whole, and policies are set; each change asks for a name.
+// Members say what losing or adding one comes to, a backup is saved whole, and policies are set; each change asks for a
+// name.
 func TestConsoleKeeps(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

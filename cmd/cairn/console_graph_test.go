@@ -40,8 +40,8 @@ func drag(place string, dx, dy float64) chromedp.Action {
 	})
 }
 
-// The graph is walked by mouse and by keys, filtered by relation and by time, and is no wider than a narrow screen. With 2,000 entities
-// a frame's work grows with their number, not with its square.
+// The graph is walked by mouse and by keys, filtered by relation and by time, and is no wider than a narrow screen.
+// With 2,000 entities a frame's work grows with their number, not with its square.
 func TestConsoleGraph(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

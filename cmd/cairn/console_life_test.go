@@ -67,8 +67,8 @@ func is(js string) chromedp.Action {
 	return chromedp.Poll(js, nil, chromedp.WithPollingTimeout(2*time.Minute))
 }
 
-// Memories are found while one types: what was asked before is cancelled, and the address keeps what is asked. Pages go on and back.
-// A memory's page tells its life, and why a question finds it.
+// Memories are found while one types: what was asked before is cancelled, and the address keeps what is asked. Pages go
+// on and back. A memory's page tells its life, and why a question finds it.
 func TestConsoleMemories(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

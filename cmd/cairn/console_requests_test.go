@@ -16,8 +16,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// Any operation runs from a form that is made from its description, the tutorial's six requests run one after the other, and what
-// takes something away asks for its name.
+// Any operation runs from a form that is made from its description, the tutorial's six requests run one after the
+// other, and what takes something away asks for its name.
 func TestConsoleRequests(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

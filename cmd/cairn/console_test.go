@@ -286,7 +286,8 @@ func TestConsole(t *testing.T) {
 	}
 }
 
-// A page that a follower serves shows the leader's death: within five seconds where browser and nodes have processors enough.
+// A page that a follower serves shows the leader's death: within five seconds where browser and nodes have processors
+// enough.
 func TestConsoleSeesALeaderDie(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

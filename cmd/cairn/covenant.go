@@ -45,8 +45,8 @@ func (t *covenantTarget) ask(ctx context.Context, request map[string]any, f func
 	return c.Call(request, f)
 }
 
-// A covenantVerb is a request as a command: how its arguments become fields, and how its answer is shown to a person. Each of its flags
-// is a field, sent when the flag is given or has a default.
+// A covenantVerb is a request as a command: how its arguments become fields, and how its answer is shown to a person.
+// Each of its flags is a field, sent when the flag is given or has a default.
 type covenantVerb struct {
 	use, short, example string
 	kind                string // the first argument, where there is none

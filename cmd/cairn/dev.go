@@ -272,8 +272,8 @@ func greeting(l cli.Ready, hasSample bool) string {
 }
 
 // heapFloor is the least heap that the garbage collector assumes. It runs when the heap has doubled: of a small node's
-// every few requests of megabytes, and each time all others wait for it a little. It costs address space, and up to as much
-// garbage; no page of it is ever touched.
+// every few requests of megabytes, and each time all others wait for it a little. It costs address space, and up to as
+// much garbage; no page of it is ever touched.
 const heapFloor = 64 << 20
 
 // holdFloor keeps the floor until what it returns is called.

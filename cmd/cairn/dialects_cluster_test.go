@@ -27,8 +27,9 @@ type dialectCluster struct {
 	project  string
 }
 
-// TestDialectsOnACluster takes one cluster from whole to without a quorum. Clients of the host dialects write on a follower
-// and find it on every node; they go on when the leader is killed; with one node left, writes are rejected and reads answer.
+// TestDialectsOnACluster takes one cluster from whole to without a quorum. Clients of the host dialects write on a
+// follower and find it on every node; they go on when the leader is killed; with one node left, writes are rejected and
+// reads answer.
 func TestDialectsOnACluster(t *testing.T) {
 	t.Parallel()
 	d := &dialectCluster{project: shortDir(t)}
@@ -144,8 +145,8 @@ func (d *dialectCluster) stringd(t *testing.T) {
 	})
 }
 
-// sift: what is captured on a follower's socket is found there at once, and on the other nodes over the wire and on their
-// sockets. Memories of the wire are seen on the sockets.
+// sift: what is captured on a follower's socket is found there at once, and on the other nodes over the wire and on
+// their sockets. Memories of the wire are seen on the sockets.
 func (d *dialectCluster) sift(t *testing.T) {
 	other := (d.follower + 1) % 3
 	elsewhere := siftOpenAt(t, d.nodes[other].Line.Home, d.project)

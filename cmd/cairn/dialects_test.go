@@ -149,8 +149,9 @@ func protocols(t *testing.T, p *cairntest.Node, token string) []protocol {
 	}
 }
 
-// TestWhatOneDialectStoresTheOthersShow: each sentence that is stored through one protocol of a node is found through every other, and
-// can be read there. What is said to Covenant is an answer's question, and the sentence is shown all the same.
+// TestWhatOneDialectStoresTheOthersShow: each sentence that is stored through one protocol of a node is found through
+// every other, and can be read there. What is said to Covenant is an answer's question, and the sentence is shown all
+// the same.
 func TestWhatOneDialectStoresTheOthersShow(t *testing.T) {
 	t.Parallel()
 	home := filepath.Join(shortDir(t), "home")
@@ -179,7 +180,8 @@ func TestWhatOneDialectStoresTheOthersShow(t *testing.T) {
 	}
 }
 
-// TestWeakMatchesAreLeftOut: the command line and stringd leave out what scores less than they are told, and the command line says so.
+// TestWeakMatchesAreLeftOut: the command line and stringd leave out what scores less than they are told, and the
+// command line says so.
 func TestWeakMatchesAreLeftOut(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -13,7 +13,8 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// TestDoctorKnowsALiveNode: without its token, and with its gateway out of reach, a node that runs is not taken for damaged files.
+// TestDoctorKnowsALiveNode: without its token, and with its gateway out of reach, a node that runs is not taken for
+// damaged files.
 func TestDoctorKnowsALiveNode(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -22,7 +22,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// aMirror knows one more model, a small one, and serves it. The test that calls it runs alone, for it changes the table.
+// aMirror knows one more model, a small one, and serves it. The test that calls it runs alone, for it changes the
+// table.
 func aMirror(t *testing.T) (mirror, from string) {
 	t.Helper()
 	from = berttest.Small().Write(t)

@@ -10,8 +10,8 @@ import (
 // secretVars are variables of the environment whose values are secrets, whatever a configuration says.
 var secretVars = append(config.SecretVariables(), "CAIRN_TOKEN", "YQL_TOKEN")
 
-// closeProcess keeps what other processes of this user could read of this one from them: programs that agents run are such
-// processes. The variables stay known to this process until forgetVars.
+// closeProcess keeps what other processes of this user could read of this one from them: programs that agents run are
+// such processes. The variables stay known to this process until forgetVars.
 func closeProcess(keyVar string) error {
 	err := wipeEnviron(append([]string{keyVar}, secretVars...)) // first: it needs what the other step closes
 	return errors.Join(err, undumpable())

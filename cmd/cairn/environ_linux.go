@@ -10,7 +10,8 @@ import (
 	"syscall"
 )
 
-// undumpable closes this process's memory and environment below /proc, and debuggers, to all but root. It leaves no core.
+// undumpable closes this process's memory and environment below /proc, and debuggers, to all but root. It leaves no
+// core.
 func undumpable() error {
 	if _, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, syscall.PR_SET_DUMPABLE, 0, 0); errno != 0 {
 		return fmt.Errorf("prctl: %w", errno)
@@ -21,8 +22,8 @@ func undumpable() error {
 // envStart is the place in /proc/PID/stat, behind the name, of the address of the environment; see proc(5), field 50.
 const envStart = 50 - 3
 
-// wipeEnviron overwrites the values of variables where the system keeps what the process was started with: /proc/PID/environ
-// shows that for as long as the process lives. Go reads a copy that it makes at the start.
+// wipeEnviron overwrites the values of variables where the system keeps what the process was started with:
+// /proc/PID/environ shows that for as long as the process lives. Go reads a copy that it makes at the start.
 func wipeEnviron(names []string) error {
 	env, err := os.ReadFile("/proc/self/environ")
 	if err != nil || len(env) == 0 {

@@ -82,8 +82,8 @@ func applied(t *testing.T, function string, args any) string {
 // awaited has the browser wait for what a function promises.
 func awaited(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
 
-// TestForeignPage: a page of a foreign origin in a real browser, and one that has its name rebound, try every listener of a dev
-// node that speaks HTTP. They read nothing, nothing runs, nothing is written, and the node goes on.
+// TestForeignPage: a page of a foreign origin in a real browser, and one that has its name rebound, try every listener
+// of a dev node that speaks HTTP. They read nothing, nothing runs, nothing is written, and the node goes on.
 func TestForeignPage(t *testing.T) {
 	suite.Full(t)
 	suite.NotShort(t, "what a browser does")

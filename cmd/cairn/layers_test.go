@@ -24,7 +24,8 @@ var rooms = map[string][]string{
 	"cmd":   {"oplog", "wire", "index", "raft", "node", "local"},
 }
 
-// A layer is a package and the packages of its own room that it imports: these stand above it in the table, so that no arrow runs back up.
+// A layer is a package and the packages of its own room that it imports: these stand above it in the table, so that no
+// arrow runs back up.
 type layer struct {
 	pkg     string
 	imports []string

@@ -10,8 +10,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// draining is a transport whose end of input comes after the answers to all that was asked: a program that pipes its requests in
-// and closes the pipe reads them all.
+// draining is a transport whose end of input comes after the answers to all that was asked: a program that pipes its
+// requests in and closes the pipe reads them all.
 type draining struct{ mcp.Transport }
 
 // Connect implements mcp.Transport.

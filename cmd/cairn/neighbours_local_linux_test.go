@@ -103,7 +103,8 @@ func rootOnly(t *testing.T) {
 	}
 }
 
-// tempting is a dev node, where everything is on, in a home that another user can walk up to; with an agent and a webhook.
+// tempting is a dev node, where everything is on, in a home that another user can walk up to; with an agent and a
+// webhook.
 func tempting(t *testing.T) (p *cairntest.Node, home, webhook string) {
 	t.Helper()
 	above := shortDir(t)
@@ -195,9 +196,9 @@ func auditRows(t *testing.T, home string) int {
 	return strings.Count(string(b), "\n")
 }
 
-// TestHostileNeighbours: what a page of a foreign origin, a rebound name and another user of the host send to the dialects
-// over HTTP is refused whatever it asks, runs nothing, shows nothing and is written nowhere. The same requests of the
-// node's own user are not refused; another user's are not either, with the token.
+// TestHostileNeighbours: what a page of a foreign origin, a rebound name and another user of the host send to the
+// dialects over HTTP is refused whatever it asks, runs nothing, shows nothing and is written nowhere. The same requests
+// of the node's own user are not refused; another user's are not either, with the token.
 func TestHostileNeighbours(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

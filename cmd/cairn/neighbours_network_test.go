@@ -22,7 +22,8 @@ import (
 // canary is in a memory of database "default", and in no answer to a neighbour.
 const canary = "the canary sings at the seventh gate"
 
-// listener is one that other machines reach: what it answers to a neighbour who shows a token, or none, and would read and write.
+// listener is one that other machines reach: what it answers to a neighbour who shows a token, or none, and would read
+// and write.
 type listener struct {
 	name string
 	addr string
@@ -198,7 +199,8 @@ func neighbourOverHTTP(t *testing.T, url string, token *string, body string) str
 	return resp.Status + " " + string(b)
 }
 
-// neighbourOnWire shows a token, or none, and then selects database "default" and asks; what each frame was answered with.
+// neighbourOnWire shows a token, or none, and then selects database "default" and asks; what each frame was answered
+// with.
 func neighbourOnWire(t *testing.T, addr string, token *string, write bool) string {
 	t.Helper()
 	s := meet(t, addr)

@@ -20,7 +20,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// closedServe is a node of `cairn serve` that is told no more in its section [local], where DIR is the directory that its home is in.
+// closedServe is a node of `cairn serve` that is told no more in its section [local], where DIR is the directory that
+// its home is in.
 func closedServe(t *testing.T, local string) *cairntest.Node {
 	t.Helper()
 	dir, base := shortDir(t), cairntest.FreePorts(t, config.PortsEach)

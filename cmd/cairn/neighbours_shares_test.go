@@ -17,8 +17,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// attackedMemory bounds the memory of a node with GOMEMLIMIT=360MiB under each attack of its neighbours. The limit itself is soft:
-// the runtime spends no more than half of the processors on garbage, and lets the heap grow instead.
+// attackedMemory bounds the memory of a node with GOMEMLIMIT=360MiB under each attack of its neighbours. The limit
+// itself is soft: the runtime spends no more than half of the processors on garbage, and lets the heap grow instead.
 var attackedMemory = int64(suite.Count(400, 400, 512)) << 20
 
 // TestNeighboursCostLittle: a database has 200 memories of a megabyte. Its token asks for all of them at once, in each
@@ -103,7 +103,8 @@ func TestNeighboursCostLittle(t *testing.T) {
 	}
 }
 
-// ownMemory tells how much memory a process holds. It leaves out the pages of files: the system takes those back when it needs them.
+// ownMemory tells how much memory a process holds. It leaves out the pages of files: the system takes those back when
+// it needs them.
 func ownMemory(t *testing.T, pid int) int64 {
 	t.Helper()
 	for line := range strings.Lines(fileText(t, fmt.Sprintf("/proc/%d/status", pid))) {

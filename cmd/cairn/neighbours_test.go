@@ -20,8 +20,8 @@ import (
 // floodMemory bounds how much more memory a node may hold while anonymous clients flood one of its ports.
 const floodMemory = 16 << 20
 
-// anonymousFlood opens connections that each send head and then a body without its last byte, and returns how much memory
-// the node grew by while they were open. answered is told what the node wrote on each connection.
+// anonymousFlood opens connections that each send head and then a body without its last byte, and returns how much
+// memory the node grew by while they were open. answered is told what the node wrote on each connection.
 func anonymousFlood(t *testing.T, p *cairntest.Node, addr string, connections int, head string, body []byte, answered func(said string)) (grew int64) {
 	t.Helper()
 	pid := p.Cmd.Process.Pid
@@ -61,8 +61,8 @@ func anonymousFlood(t *testing.T, p *cairntest.Node, addr string, connections in
 	}
 }
 
-// TestAnonymousFloodsHoldNoMemory: a body is read for a client that has shown a right token and for no other, so that 300
-// anonymous connections of 4 MiB each are refused at once and cost their connections.
+// TestAnonymousFloodsHoldNoMemory: a body is read for a client that has shown a right token and for no other, so that
+// 300 anonymous connections of 4 MiB each are refused at once and cost their connections.
 func TestAnonymousFloodsHoldNoMemory(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -21,8 +21,8 @@ type lan struct {
 	subnet string
 }
 
-// machineLinks is held for writing by a test that takes links of this machine away and puts them back, and for reading by those with a
-// browser, which drops its requests when a link comes or goes.
+// machineLinks is held for writing by a test that takes links of this machine away and puts them back, and for reading
+// by those with a browser, which drops its requests when a link comes or goes.
 var machineLinks sync.RWMutex
 
 func ip(args ...string) error {
@@ -91,9 +91,9 @@ func (l *lan) must(err error) {
 	}
 }
 
-// TestNetworkNamespaces runs three nodes as if on three machines, takes each kind of node off the network, makes one deaf
-// and cuts all of them apart, while clients write. What is left of a majority goes on, nothing is acknowledged without
-// one, and when all is joined again the nodes hold the same, with every acknowledged write once.
+// TestNetworkNamespaces runs three nodes as if on three machines, takes each kind of node off the network, makes one
+// deaf and cuts all of them apart, while clients write. What is left of a majority goes on, nothing is acknowledged
+// without one, and when all is joined again the nodes hold the same, with every acknowledged write once.
 func TestNetworkNamespaces(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestSecurityNamesItsTests: each line of the tables of deploy/SECURITY.md names tests, and all that it names are there.
+// TestSecurityNamesItsTests: each line of the tables of deploy/SECURITY.md names tests, and all that it names are
+// there.
 func TestSecurityNamesItsTests(t *testing.T) {
 	t.Parallel()
 	pageNamesTests(t, "SECURITY.md")

@@ -21,8 +21,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// printedCommands are the command lines of cairn that a person can read: in the pages, between backquotes or indented, in
-// what help says, and between backquotes in messages, hints and the console. Each
+// printedCommands are the command lines of cairn that a person can read: in the pages, between backquotes or indented,
+// in what help says, and between backquotes in messages, hints and the console. Each
 // comes with a place where it stands.
 func printedCommands(t *testing.T, root string) map[string]string {
 	t.Helper()

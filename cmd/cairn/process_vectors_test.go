@@ -27,8 +27,8 @@ import (
 // vectorToken is the token of every server that the vectors are replayed against.
 const vectorToken = " a token with spaces "
 
-// TestProcessVectors replays recorded requests against the process surface and compares its answers byte by byte: in this process, as the
-// program of its own, and in a node.
+// TestProcessVectors replays recorded requests against the process surface and compares its answers byte by byte: in
+// this process, as the program of its own, and in a node.
 //
 // A vector is a JSON object on a line: a name, steps that set the scene, one request, and what is expected. Steps are
 // "# text", "sh: script" run in a fresh directory, "rpc: line" sent and waited for, "exit: id" and "frame: id" waiting

@@ -51,7 +51,8 @@ func TestNoCIsCompiled(t *testing.T) {
 	}
 }
 
-// TestTheLabIsNotShipped: the binary links nothing of the engines that it is compared with, of the lab, or of a checker.
+// TestTheLabIsNotShipped: the binary links nothing of the engines that it is compared with, of the lab, or of a
+// checker.
 func TestTheLabIsNotShipped(t *testing.T) {
 	t.Parallel()
 	out, err := exec.Command("go", "list", "-deps", module+"cmd/cairn").Output()

@@ -27,8 +27,9 @@ import (
 // purgedWord is of a text that is purged; the extractor takes the name for an entity.
 const purgedWord = "quixotelyn"
 
-// findMarked names the files under a directory that hold the marked word in any case of its letters. Snapshots and ranges
-// of the log are compressed: it restores a snapshot and searches the files, and searches the entries and rows of a range.
+// findMarked names the files under a directory that hold the marked word in any case of its letters. Snapshots and
+// ranges of the log are compressed: it restores a snapshot and searches the files, and searches the entries and rows of
+// a range.
 func findMarked(t *testing.T, dir string) (found []string) {
 	t.Helper()
 	storetest.Files(t, dir, func(path string, held []byte) {
@@ -45,7 +46,8 @@ func findMarked(t *testing.T, dir string) (found []string) {
 	return found
 }
 
-// unpacked is the directory of a state that is made of a snapshot. Behind the state, a file of Raft's has its description.
+// unpacked is the directory of a state that is made of a snapshot. Behind the state, a file of Raft's has its
+// description.
 func unpacked(t *testing.T, path string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "state")
@@ -76,8 +78,8 @@ func unpacked(t *testing.T, path string) string {
 	return dir
 }
 
-// TestNoByteSurvivesAPurge: what was purged is in no file of three running members soon after, in none of a member that joins
-// with an empty home after it, and in no new backup; before, it was in all of them.
+// TestNoByteSurvivesAPurge: what was purged is in no file of three running members soon after, in none of a member that
+// joins with an empty home after it, and in no new backup; before, it was in all of them.
 func TestNoByteSurvivesAPurge(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -17,8 +17,9 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestREADMEThreeNodes runs what the README shows of three nodes, with their script: they are started, asked, one of them is
-// killed, and the others go on. Only the ports are other ones, and the node that is killed is made the leader first.
+// TestREADMEThreeNodes runs what the README shows of three nodes, with their script: they are started, asked, one of
+// them is killed, and the others go on. Only the ports are other ones, and the node that is killed is made the leader
+// first.
 func TestREADMEThreeNodes(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

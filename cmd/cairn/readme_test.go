@@ -46,7 +46,8 @@ func indented(text string) (commands []string) {
 
 var snippet = regexp.MustCompile("(?s)```(python|js)\n(.*?)```")
 
-// newcomer goes to a directory that has what "go build" leaves there, and reads the README and the page on operating that it names.
+// newcomer goes to a directory that has what "go build" leaves there, and reads the README and the page on operating
+// that it names.
 func newcomer(t *testing.T) (pages, dir, root string) {
 	t.Helper()
 	for _, name := range []string{"../../README.md", "../../deploy/OPERATE.md"} {
@@ -75,7 +76,8 @@ func newcomer(t *testing.T) (pages, dir, root string) {
 	return pages, dir, root
 }
 
-// asPrinted runs a program that the README shows, when it is installed; again when it is told that the machine was too busy.
+// asPrinted runs a program that the README shows, when it is installed; again when it is told that the machine was too
+// busy.
 func asPrinted(t *testing.T, name string, arg ...string) string {
 	t.Helper()
 	if _, err := exec.LookPath(name); err != nil {
@@ -189,8 +191,8 @@ func movesData(t *testing.T, dir string, commands []string) int {
 	return len(commands)
 }
 
-// TestREADMETLS runs what the page on operating shows of TLS: three nodes from relative paths, and a command that trusts their
-// authority. Only the ports are other ones.
+// TestREADMETLS runs what the page on operating shows of TLS: three nodes from relative paths, and a command that
+// trusts their authority. Only the ports are other ones.
 func TestREADMETLS(t *testing.T) {
 	pages, dir, _ := newcomer(t)
 	base := cairntest.FreePorts(t, 3*config.PortsEach)

@@ -15,8 +15,9 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// TestALoneNodeIsKilledAndItsLogIsGone: what the log's files still prove is not lost with one of them; what no file has is named, and the
-// node does not start, nor does it or the doctor remove anything, before its owner has accepted the loss.
+// TestALoneNodeIsKilledAndItsLogIsGone: what the log's files still prove is not lost with one of them; what no file has
+// is named, and the node does not start, nor does it or the doctor remove anything, before its owner has accepted the
+// loss.
 func TestALoneNodeIsKilledAndItsLogIsGone(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -99,9 +99,9 @@ func poison(t *testing.T, nodes []*cairntest.Node) (index uint64) {
 	return index
 }
 
-// TestAPoisonedRecordIsSkipped: a record that no state can apply stops three nodes at every start. Skipped on each of them, by index and
-// digest, it is passed over, and what was acknowledged before is there; the audit says so; a running node and a good record
-// are left alone.
+// TestAPoisonedRecordIsSkipped: a record that no state can apply stops three nodes at every start. Skipped on each of
+// them, by index and digest, it is passed over, and what was acknowledged before is there; the audit says so; a running
+// node and a good record are left alone.
 func TestAPoisonedRecordIsSkipped(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -120,8 +120,8 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
-// TestADamagedRowOfANodeThatIsAlone: bits of its tables change on the disk while it is down. The doctor finds it, the next start
-// names it and builds the state again from the log, and writes go on. An encrypted node does the same.
+// TestADamagedRowOfANodeThatIsAlone: bits of its tables change on the disk while it is down. The doctor finds it, the
+// next start names it and builds the state again from the log, and writes go on. An encrypted node does the same.
 func TestADamagedRowOfANodeThatIsAlone(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -22,9 +22,9 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// TestAHomeIsEncryptedAndItsKeyReplaced: a home with a past is encrypted in place, and everything is there and readable with
-// the key alone; a change that is cut short keeps the node from starting and is finished later; a new data key, and at last
-// all files under it alone, by what the running node does.
+// TestAHomeIsEncryptedAndItsKeyReplaced: a home with a past is encrypted in place, and everything is there and readable
+// with the key alone; a change that is cut short keeps the node from starting and is finished later; a new data key,
+// and at last all files under it alone, by what the running node does.
 func TestAHomeIsEncryptedAndItsKeyReplaced(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -158,7 +158,8 @@ func TestAHomeIsEncryptedAndItsKeyReplaced(t *testing.T) {
 	}
 }
 
-// showsRotation checks what is shown of a rotation that has all but a file that was moved aside behind it, and waits for its removal.
+// showsRotation checks what is shown of a rotation that has all but a file that was moved aside behind it, and waits
+// for its removal.
 func showsRotation(t *testing.T, home, aside string) {
 	t.Helper()
 	if out, _ := cairntest.Run(t, "status", "--home", home); !strings.Contains(out, "node 1  moved files aside that were damaged or differ from a majority's: "+aside+"\n") {

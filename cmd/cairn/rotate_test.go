@@ -16,8 +16,8 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// TestTheClusterSecretIsRotated: in three rolling restarts (learn the new secret, show it, forget the old one) a writer is
-// never refused and loses nothing; afterwards the old secret opens nothing.
+// TestTheClusterSecretIsRotated: in three rolling restarts (learn the new secret, show it, forget the old one) a writer
+// is never refused and loses nothing; afterwards the old secret opens nothing.
 func TestTheClusterSecretIsRotated(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -105,8 +105,8 @@ func rewrite(t *testing.T, path, shown, other string) {
 	}
 }
 
-// TestATokenIsRotated: clients move from one token to another while they write; no request fails beyond one repetition, and
-// the old one opens nothing afterwards, on any node.
+// TestATokenIsRotated: clients move from one token to another while they write; no request fails beyond one repetition,
+// and the old one opens nothing afterwards, on any node.
 func TestATokenIsRotated(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -145,7 +145,8 @@ func (r importRow) say(name, text string) {
 	}
 }
 
-// line is the row as an import takes it. What this server exported is sent as it is; values of others are held to the bounds of a request.
+// line is the row as an import takes it. What this server exported is sent as it is; values of others are held to the
+// bounds of a request.
 func (r importRow) line() ([]byte, error) {
 	if !r.has("extractor") {
 		if err := r.bounded(); err != nil {
@@ -176,7 +177,8 @@ func (r importRow) bounded() error {
 	return draftFields.Check(known, false)
 }
 
-// taken are the keys of others' rows that become fields of a memory, or are of no consequence. They are left out of its metadata.
+// taken are the keys of others' rows that become fields of a memory, or are of no consequence. They are left out of its
+// metadata.
 var taken = map[string]bool{"memory": true, "content": true, "page_content": true, "score": true, "hash": true, "type": true}
 
 // rowOf reads a row: one of an export, or one of others, whose names are put into ours.

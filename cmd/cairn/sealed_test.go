@@ -92,9 +92,9 @@ func writeKeys(t *testing.T, path string, keys ...seal.Master) {
 }
 
 // TestNothingReadableOnAnEncryptedNode: two of three nodes encrypt their homes, each under a key of its own. A thousand
-// texts are given to them through every protocol in every role that a text can have; nodes are killed, take snapshots, make
-// backups and get new keys. Then no file of theirs, and no backup, holds one of the texts; the plain node does. All three
-// states are equal throughout.
+// texts are given to them through every protocol in every role that a text can have; nodes are killed, take snapshots,
+// make backups and get new keys. Then no file of theirs, and no backup, holds one of the texts; the plain node does.
+// All three states are equal throughout.
 func TestNothingReadableOnAnEncryptedNode(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

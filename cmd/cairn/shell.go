@@ -86,7 +86,8 @@ func (s *shell) script(ctx context.Context) error {
 	}
 }
 
-// interactive reads from a terminal. The terminal is raw while a line is edited, and as it was while a verb runs, which Ctrl-C ends then.
+// interactive reads from a terminal. The terminal is raw while a line is edited, and as it was while a verb runs, which
+// Ctrl-C ends then.
 func (s *shell) interactive(ctx context.Context, in *os.File) error {
 	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), syscall.SIGTERM, syscall.SIGHUP) // an interrupt ends a verb, not the shell
 	defer stop()
@@ -181,8 +182,8 @@ func (s *shell) verb(ctx context.Context, args []string) int {
 	return cli.Exit(root.ExecuteContext(ctx), s.Err)
 }
 
-// placed adds the context and the database that the shell has gone to, where the verb has such flags. What a line says itself comes
-// later and holds.
+// placed adds the context and the database that the shell has gone to, where the verb has such flags. What a line says
+// itself comes later and holds.
 func (s *shell) placed(c *cobra.Command, args []string) []string {
 	var place []string
 	if s.context != "" && c.Flags().Lookup("context") != nil {

@@ -42,8 +42,8 @@ func siftAsk(ctx context.Context, socket, request string) (m map[string]any, err
 	return m, json.Unmarshal(data, &m)
 }
 
-// siftInTime sends a request until it is taken: hooks are told within a second what a busy machine takes longer for. What
-// was captured meanwhile is answered as it was.
+// siftInTime sends a request until it is taken: hooks are told within a second what a busy machine takes longer for.
+// What was captured meanwhile is answered as it was.
 func siftInTime(ctx context.Context, socket, request string) (m map[string]any, err error) {
 	for begin := time.Now(); time.Since(begin) < suite.Patience; rest(ctx, 20*time.Millisecond) {
 		var no *sift.Refusal
@@ -220,8 +220,8 @@ func TestCapturesLeaveNoSecretOnDisk(t *testing.T) {
 	}
 }
 
-// TestSiftEmbedderHangs: captures are stored within their client's patience while a real embedding server takes connections and says
-// nothing.
+// TestSiftEmbedderHangs: captures are stored within their client's patience while a real embedding server takes
+// connections and says nothing.
 func TestSiftEmbedderHangs(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -110,8 +110,8 @@ sift_transcripts = %q
 	}
 }
 
-// BenchmarkSift has 32 one-shot clients capture, and 32 connections write the same texts over the wire, in one run of one
-// node: captures/s, remembers/s, and the ratio.
+// BenchmarkSift has 32 one-shot clients capture, and 32 connections write the same texts over the wire, in one run of
+// one node: captures/s, remembers/s, and the ratio.
 func BenchmarkSift(b *testing.B) {
 	home := filepath.Join(shortDir(b), "h")
 	p := &cairntest.Node{T: b, Args: []string{"dev", "--home", home, "--log-level", "warn", "--port-base", fmt.Sprint(cairntest.FreePorts(b, 6))}}

@@ -18,8 +18,8 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// The kinds of keys. A number of a set is a memory; a register is one that is corrected. The name of a key is a word that no other
-// memory has, so a recall of it is a read of the whole set.
+// The kinds of keys. A number of a set is a memory; a register is one that is corrected. The name of a key is a word
+// that no other memory has, so a recall of it is a read of the whole set.
 const (
 	setKind      = "soakset"
 	registerKind = "soakregister"
@@ -100,7 +100,8 @@ func (s *soak) closeAll() {
 	}
 }
 
-// A soakClient asks one thing after another. Half of them write over the wire protocol, whose client finds the leader by itself.
+// A soakClient asks one thing after another. Half of them write over the wire protocol, whose client finds the leader
+// by itself.
 type soakClient struct {
 	s    *soak
 	id   int
@@ -270,7 +271,8 @@ func (c *soakClient) read() {
 	c.answered(r, life)
 }
 
-// register is one that is there. It is made by the first that asks for it; nothing is known of it until that is acknowledged.
+// register is one that is there. It is made by the first that asks for it; nothing is known of it until that is
+// acknowledged.
 func (c *soakClient) register() (k *soakKey, value int, rid string) {
 	k, value = c.s.acquire(registerKind, c.rng.Int())
 	c.s.mu.Lock()

@@ -201,8 +201,8 @@ func (s *soak) emptied() {
 	s.whole()
 }
 
-// emptiedBeside has the leader go, and a follower lose its home, while another lacks what both acknowledged: those two may not go on
-// without the leader's home.
+// emptiedBeside has the leader go, and a follower lose its home, while another lacks what both acknowledged: those two
+// may not go on without the leader's home.
 func (s *soak) emptiedBeside() {
 	s.whole()
 	lead := s.leader()

@@ -96,7 +96,8 @@ func sayHello(t testing.TB, addr, ca string, cert *tls.Certificate, hello wire.C
 	return e.Message
 }
 
-// TestTLSEverywhere: three nodes speak TLS on every port; a client that shows the wrong thing is told so and changes nothing.
+// TestTLSEverywhere: three nodes speak TLS on every port; a client that shows the wrong thing is told so and changes
+// nothing.
 func TestTLSEverywhere(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -78,7 +78,8 @@ func (v *top) once(ctx context.Context) error {
 	return f.print(v.Out, -1)
 }
 
-// live draws a frame at each interval until q is pressed or the process is told to end. The terminal is as it was afterwards.
+// live draws a frame at each interval until q is pressed or the process is told to end. The terminal is as it was
+// afterwards.
 func (v *top) live(ctx context.Context, in *os.File) (err error) {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
 	defer stop()

@@ -16,7 +16,8 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// A look is a cluster at one moment: what the node that is asked says of it, and the metrics of each member that answers.
+// A look is a cluster at one moment: what the node that is asked says of it, and the metrics of each member that
+// answers.
 type look struct {
 	at      time.Time
 	cluster api.ClusterStatus
@@ -142,7 +143,8 @@ func (m readings) value(name string) number {
 	return unknown
 }
 
-// more is by how much a counter has grown: a line that was not there counts as zero, and after a restart all of it is new.
+// more is by how much a counter has grown: a line that was not there counts as zero, and after a restart all of it is
+// new.
 func (m readings) more(then readings, name string) number {
 	if m == nil || then == nil {
 		return unknown

@@ -12,8 +12,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestAFrameIsWhatHappenedBetweenTwoLooks: rates and latencies come from what counters grew by; a node that does not answer, or has started
-// again, has no made-up ones.
+// TestAFrameIsWhatHappenedBetweenTwoLooks: rates and latencies come from what counters grew by; a node that does not
+// answer, or has started again, has no made-up ones.
 func TestAFrameIsWhatHappenedBetweenTwoLooks(t *testing.T) {
 	read := func(text string) readings {
 		m, err := cli.ReadMetrics(strings.NewReader(text))

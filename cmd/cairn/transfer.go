@@ -120,7 +120,8 @@ func (im *importer) run(ctx context.Context, in io.Reader) error {
 // imported matches the gateway's answer for an import that it ended: the line, the reason, and what is stored.
 var imported = regexp.MustCompile(`^line \d+: (.*) \((\d+) memories and (\d+) relations were imported\)$`)
 
-// flush sends the lines that wait. When they are refused, those that are not stored are sent one by one up to the line that caused it.
+// flush sends the lines that wait. When they are refused, those that are not stored are sent one by one up to the line
+// that caused it.
 func (im *importer) flush(ctx context.Context) error {
 	lines, rows := im.lines, im.rows
 	im.lines, im.rows, im.size = nil, nil, 0

@@ -12,8 +12,8 @@ import (
 // makesFiles matches code that makes files.
 var makesFiles = regexp.MustCompile(`os\.(Create|CreateTemp|WriteFile)\(|os\.O_CREATE|bolt\.Open\(|NewScorch\(|raftboltdb\.New\(|NewFileSnapshotStore`)
 
-// writers are the files of this code that make files, and why an encrypted node is none the worse for it: they seal what
-// they write, or write nothing that somebody said, or write where somebody else told them to.
+// writers are the files of this code that make files, and why an encrypted node is none the worse for it: they seal
+// what they write, or write nothing that somebody said, or write where somebody else told them to.
 var writers = map[string]string{
 	"oplog/state/lock.go":                 "a lock",
 	"oplog/snapshot/archive/archive.go":   "what the node writes: sealed backups",

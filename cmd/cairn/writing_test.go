@@ -125,7 +125,8 @@ type diary struct {
 	stop func() // ends the writing, and waits for it
 }
 
-// writeOn has clients of all nodes write until stop. Each asks again, with the key of its write, until it knows what became of it.
+// writeOn has clients of all nodes write until stop. Each asks again, with the key of its write, until it knows what
+// became of it.
 func writeOn(t testing.TB, nodes []*cairntest.Node, token string, clients int) *diary {
 	t.Helper()
 	d := &diary{t: t, told: map[string]string{}}

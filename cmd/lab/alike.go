@@ -214,8 +214,8 @@ func (r *alikeReport) Print(a *cli.Streams) error {
 	return nil
 }
 
-// A randomEmbedder knows nothing: a text's vector is decided by its hash. It is so fast that every memory has its vector when it is
-// acknowledged, on a busy machine too.
+// A randomEmbedder knows nothing: a text's vector is decided by its hash. It is so fast that every memory has its
+// vector when it is acknowledged, on a busy machine too.
 type randomEmbedder struct{}
 
 const randomDim = 384

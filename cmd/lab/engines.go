@@ -18,7 +18,8 @@ import (
 	"github.com/cairndb/cairn/index/stock"
 )
 
-// A searchEngine is a search engine as it comes, with an index for each conversation. Texts are added before the first question.
+// A searchEngine is a search engine as it comes, with an index for each conversation. Texts are added before the first
+// question.
 type searchEngine interface {
 	add(conv, id, text string) error
 	// ask returns the ids of the K best texts of a conversation, best first, and how long the engine took to find them.

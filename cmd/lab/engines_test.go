@@ -14,7 +14,8 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/bench"
 )
 
-// TestEngines: in files and in memory an engine finds the text that has a question's words in its conversation, and in no other.
+// TestEngines: in files and in memory an engine finds the text that has a question's words in its conversation, and in
+// no other.
 func TestEngines(t *testing.T) {
 	t.Parallel()
 	for name, open := range searchEngines {
@@ -59,7 +60,8 @@ func needsEngine(t *testing.T, name string) {
 	}
 }
 
-// TestSpeedAgainst: each engine has a row for each kind of words, and what --against cannot do is said before anything is loaded.
+// TestSpeedAgainst: each engine has a row for each kind of words, and what --against cannot do is said before anything
+// is loaded.
 func TestSpeedAgainst(t *testing.T) {
 	t.Parallel()
 	needsEngine(t, "fts5")

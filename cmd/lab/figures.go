@@ -22,7 +22,8 @@ func median(v []float64) float64 {
 	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }
 
-// rounds does each of several things once a round. Each round begins with another of them, so that none is always the first.
+// rounds does each of several things once a round. Each round begins with another of them, so that none is always the
+// first.
 func rounds[T any](a *cli.Streams, n int, names []string, do func(i int) (T, error)) ([][]T, error) {
 	found := make([][]T, len(names))
 	for round := range n {

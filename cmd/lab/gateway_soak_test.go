@@ -4,8 +4,8 @@ package main
 
 import "testing"
 
-// TestTheGatewayAddsLittle: over HTTP a recall takes less than 2 ms longer. One of three runs decides: a machine that is busy with other
-// things may disturb the others.
+// TestTheGatewayAddsLittle: over HTTP a recall takes less than 2 ms longer. One of three runs decides: a machine that
+// is busy with other things may disturb the others.
 func TestTheGatewayAddsLittle(t *testing.T) {
 	var last gatewayReport
 	for range 3 {

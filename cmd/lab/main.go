@@ -1,4 +1,5 @@
-// Command lab measures and tries Cairn. It is run from the source tree and not shipped: what users measure with is `cairn bench`.
+// Command lab measures and tries Cairn. It is run from the source tree and not shipped: what users measure with is
+// `cairn bench`.
 //
 //	go run ./cmd/lab --help
 //

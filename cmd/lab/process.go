@@ -85,7 +85,8 @@ func (p *process) launch(ctx context.Context) (up chan error) {
 	return up
 }
 
-// end sends the node a signal and waits for its end. A node that exits with a failure is an error, except after SIGKILL.
+// end sends the node a signal and waits for its end. A node that exits with a failure is an error, except after
+// SIGKILL.
 func (p *process) end(sig syscall.Signal) error {
 	if p.cmd == nil || p.cmd.Process == nil {
 		return nil

@@ -108,8 +108,8 @@ func openPeer(ctx context.Context, l *bench.Rig, name string, corpus []bench.Cor
 	}, nil
 }
 
-// compareEngine asks an engine the questions that are words alone. It has the same texts: all, and those of the namespace that is
-// asked for once more by themselves.
+// compareEngine asks an engine the questions that are words alone. It has the same texts: all, and those of the
+// namespace that is asked for once more by themselves.
 func (f *recallBench) compareEngine(ctx context.Context, a *cli.Streams, name string, runs []bench.SpeedRun) (all []speedRatio, err error) {
 	l := &bench.Rig{Streams: a} // an engine ends before the next is loaded
 	defer func() { err = errors.Join(err, l.Close()) }()

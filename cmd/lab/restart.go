@@ -101,8 +101,8 @@ func measureStarts(ctx context.Context, n *devNode, ask wire.Recall) (runs []sta
 	return runs, nil
 }
 
-// firstAnswer asks until it is answered, and returns when. The node listens before it can answer, so there is nothing to wait
-// for but its ports.
+// firstAnswer asks until it is answered, and returns when. The node listens before it can answer, so there is nothing
+// to wait for but its ports.
 func (n *devNode) firstAnswer(ctx context.Context, addr string, ask wire.Recall) (at time.Time, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()

@@ -15,8 +15,8 @@ import (
 	"github.com/cairndb/cairn/node/engine"
 )
 
-// snapshotRun is writes at a steady rate while something happens to the state. figures are medians of the rounds, ratios
-// medians of each round's to the same round's writes alone.
+// snapshotRun is writes at a steady rate while something happens to the state. figures are medians of the rounds,
+// ratios medians of each round's to the same round's writes alone.
 type snapshotRun struct {
 	While  string  `json:"while"`
 	Took   float64 `json:"seconds"`

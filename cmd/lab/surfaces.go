@@ -26,7 +26,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// A dialect is one request of one protocol, as the clients that speak it ask it. Dial connects one client and returns how it asks.
+// A dialect is one request of one protocol, as the clients that speak it ask it. Dial connects one client and returns
+// how it asks.
 type dialect struct {
 	name, what string
 	dial       dialer

@@ -99,7 +99,8 @@ type sparse struct {
 	value  []float64
 }
 
-// countPairs returns the words, the most frequent first, and how much more often than by chance each stands near each other.
+// countPairs returns the words, the most frequent first, and how much more often than by chance each stands near each
+// other.
 func countPairs(lines [][]string) ([]counted, *sparse) {
 	counts, total := map[string]int{}, 0
 	for _, l := range lines {
@@ -173,8 +174,8 @@ func (m *sparse) times(x [][]float64) [][]float64 {
 	return out
 }
 
-// reduce finds the strongest directions of the symmetric matrix by the power iteration, and gives each word its place on them,
-// weighed by the root of their strength.
+// reduce finds the strongest directions of the symmetric matrix by the power iteration, and gives each word its place
+// on them, weighed by the root of their strength.
 func (m *sparse) reduce(ctx context.Context, dim int) ([][]float64, error) {
 	rng := rand.New(rand.NewPCG(3, 9))
 	x := make([][]float64, len(m.at)-1)
@@ -234,7 +235,8 @@ func orthonormal(x [][]float64) []float64 {
 	return lengths
 }
 
-// writeTable writes a directory that embed.OpenStatic reads: token 0 is the unknown one. Frequent words count less in a mean.
+// writeTable writes a directory that embed.OpenStatic reads: token 0 is the unknown one. Frequent words count less in a
+// mean.
 func writeTable(dir string, words []counted, columns [][]float64) error {
 	dim := len(columns[0])
 	vocab := map[string]int{"[UNK]": 0}

@@ -19,8 +19,8 @@ func quantile(sorted []float64, q float64) float64 {
 	return sorted[max(int(math.Ceil(q*float64(len(sorted))))-1, 0)]
 }
 
-// Interval is the mean of values and half the width of the interval around it that holds the true mean with 95 %, taking the means of
-// many samples as normally distributed.
+// Interval is the mean of values and half the width of the interval around it that holds the true mean with 95 %,
+// taking the means of many samples as normally distributed.
 func Interval(values []float64) (mean, half float64) {
 	n := float64(len(values))
 	for _, v := range values {

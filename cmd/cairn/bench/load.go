@@ -23,8 +23,8 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// A LoadRun holds the figures of one load. A request's time counts from when it was due, not from when a client was free to
-// send it: a server that stalls pays for all requests that had to wait.
+// A LoadRun holds the figures of one load. A request's time counts from when it was due, not from when a client was
+// free to send it: a server that stalls pays for all requests that had to wait.
 type LoadRun struct {
 	Workload string  `json:"workload"`
 	Clients  int     `json:"clients"`
@@ -184,8 +184,8 @@ func (b *loadBench) keep(r *LoadReport) error {
 // A Span holds the durations of a load: Warm is not counted, then Long is.
 type Span struct{ Warm, Long time.Duration }
 
-// Load lets clients do the same until the time is up or ctx ends. With a rate, request i is due at start + i/rate, and its time counts from
-// then. Every client asks once at least, however late it is let on a processor.
+// Load lets clients do the same until the time is up or ctx ends. With a rate, request i is due at start + i/rate, and
+// its time counts from then. Every client asks once at least, however late it is let on a processor.
 func Load(ctx context.Context, s Span, loaders []*Loader, rate float64, do func(context.Context, *Loader, int) error) LoadRun {
 	var next atomic.Int64
 	start := time.Now()
@@ -219,7 +219,8 @@ func Load(ctx context.Context, s Span, loaders []*Loader, rate float64, do func(
 		})
 	}
 	wg.Wait()
-	// Requests that were due in time and answered late do not count as if they had been in time: the run is as long as it took.
+	// Requests that were due in time and answered late do not count as if they had been in time: the run is as long as
+	// it took.
 	seconds := max(s.Long, time.Since(counted)).Seconds()
 	all := slices.Concat(took...)
 	slices.Sort(all)

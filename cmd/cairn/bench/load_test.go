@@ -15,8 +15,8 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 )
 
-// TestBenchLoadPrintsWhatWasAchieved asks a node for a rate that it cannot keep. Requests that were due in time and answered after it do
-// not count as if they had been in time, neither in the table nor in the file.
+// TestBenchLoadPrintsWhatWasAchieved asks a node for a rate that it cannot keep. Requests that were due in time and
+// answered after it do not count as if they had been in time, neither in the table nor in the file.
 func TestBenchLoadPrintsWhatWasAchieved(t *testing.T) {
 	t.Parallel()
 	p, home := cairntest.StartDev(t)

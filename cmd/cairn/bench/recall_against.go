@@ -45,7 +45,8 @@ func Rankings(_ context.Context, _ *Rig, path string, _ []CorpusLine) (Answers, 
 	}, err
 }
 
-// A difference is ours less a peer's, by one measure: the mean over the questions, and the interval that holds it with 95 %.
+// A difference is ours less a peer's, by one measure: the mean over the questions, and the interval that holds it with
+// 95 %.
 type difference struct {
 	Peer    string  `json:"peer"`
 	Measure string  `json:"measure"`

@@ -13,7 +13,8 @@ import (
 )
 
 // A Rig holds the resources of one bench run: the command's streams, and the nodes, clients and directories that the
-// bench has started or made. Close ends all of them, the last one first: a client before its node, a node before its directory.
+// bench has started or made. Close ends all of them, the last one first: a client before its node, a node before its
+// directory.
 type Rig struct {
 	*cli.Streams
 	closers []func() error

@@ -45,7 +45,8 @@ type SpeedReport struct {
 	Runs      []SpeedRun `json:"runs"`
 }
 
-// A LoadRate holds the memories stored a second, batch after batch: of all of them, and of the first and the last tenth.
+// A LoadRate holds the memories stored a second, batch after batch: of all of them, and of the first and the last
+// tenth.
 type LoadRate struct {
 	All   float64 `json:"loaded_per_second"`
 	First float64 `json:"first_tenth_per_second"`
@@ -181,8 +182,8 @@ func AskKinds(ctx context.Context, askers []Asker, g *Made, asks int) (runs []Sp
 	return runs, nil
 }
 
-// AskMade asks the questions, shared out among the askers, and returns how long each answer took. The first fifth are asked twice: once to
-// warm up.
+// AskMade asks the questions, shared out among the askers, and returns how long each answer took. The first fifth are
+// asked twice: once to warm up.
 func AskMade(ctx context.Context, askers []Asker, questions []wire.Recall) (took []float64, err error) {
 	took = make([]float64, len(questions))
 	errs := make([]error, len(askers))
@@ -203,8 +204,8 @@ func AskMade(ctx context.Context, askers []Asker, questions []wire.Recall) (took
 	return took, errors.Join(errs...)
 }
 
-// Speed measures a cluster that runs, or a node in this process: it loads memories that it makes up and asks questions of five kinds,
-// from several clients at once.
+// Speed measures a cluster that runs, or a node in this process: it loads memories that it makes up and asks questions
+// of five kinds, from several clients at once.
 func (f *Recall) Speed(ctx context.Context, l *Rig) (*SpeedReport, error) {
 	if f.Clients < 1 {
 		return nil, cli.Usage(errors.New("--clients is at least 1"))

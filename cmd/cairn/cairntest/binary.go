@@ -31,7 +31,8 @@ func Main(m *testing.M, cairn func(), atOnce int) {
 	os.Exit(rafttest.Overlap(m, atOnce))
 }
 
-// Binary is the path of a cairn to run: the test binary of cmd/cairn, and for the packages below it one build that they share.
+// Binary is the path of a cairn to run: the test binary of cmd/cairn, and for the packages below it one build that they
+// share.
 var Binary = sync.OnceValue(func() string {
 	path, err := build()
 	if err != nil {
@@ -40,7 +41,8 @@ var Binary = sync.OnceValue(func() string {
 	return path
 })
 
-// build links cairn into the user's cache, where the next package finds it; it is linked anew when the sources have changed.
+// build links cairn into the user's cache, where the next package finds it; it is linked anew when the sources have
+// changed.
 func build() (path string, err error) {
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
 	if err != nil {

@@ -22,7 +22,8 @@ func Command(ctx context.Context, args ...string) *exec.Cmd {
 	return c
 }
 
-// FreePorts is the first of n free ports in a row. No other test of this process gets them: a node that is down can start again on its own.
+// FreePorts is the first of n free ports in a row. No other test of this process gets them: a node that is down can
+// start again on its own.
 func FreePorts(t testing.TB, n int) int {
 	t.Helper()
 	base, err := config.FreeRow(n)

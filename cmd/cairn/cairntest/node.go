@@ -99,7 +99,8 @@ func (p *Node) Launch() (up func()) {
 	}
 }
 
-// Says returns when what the process has written so far, or writes soon, holds a text: what it wrote comes through a pipe.
+// Says returns when what the process has written so far, or writes soon, holds a text: what it wrote comes through a
+// pipe.
 func (p *Node) Says(text string) bool {
 	return suite.Within(suite.Patience, func() bool { return strings.Contains(p.Log.String(), text) })
 }

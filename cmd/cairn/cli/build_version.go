@@ -18,7 +18,8 @@ type Build struct {
 	Host    string `json:"platform"`
 }
 
-// The linker sets these in a release (.ci/release, deploy/Dockerfile), whose build reads no checkout. Elsewhere they are blank.
+// The linker sets these in a release (.ci/release, deploy/Dockerfile), whose build reads no checkout. Elsewhere they
+// are blank.
 var tag, commit, date string
 
 // ThisBuild returns what this binary was made from. The date is the commit's and not that of building, so that the same

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestVersionNamesCommitAndDate: what was built can be looked up, and a build without a commit says no more than it knows.
+// TestVersionNamesCommitAndDate: what was built can be looked up, and a build without a commit says no more than it
+// knows.
 func TestVersionNamesCommitAndDate(t *testing.T) {
 	setting := func(key, value string) debug.BuildSetting { return debug.BuildSetting{Key: key, Value: value} }
 	commit := []debug.BuildSetting{setting("vcs.revision", "0123456789abcdef"), setting("vcs.time", "2026-01-31T12:00:00Z")}
@@ -27,7 +28,8 @@ func TestVersionNamesCommitAndDate(t *testing.T) {
 	}
 }
 
-// TestReleaseIsNamedByItsTag: what the linker stamps wins over what Go knows, and a build that is stamped with nothing keeps that.
+// TestReleaseIsNamedByItsTag: what the linker stamps wins over what Go knows, and a build that is stamped with nothing
+// keeps that.
 func TestReleaseIsNamedByItsTag(t *testing.T) {
 	release := Build{Version: "devel", Go: "go", Host: "host"}
 	release.stamp("v0.1.0", "0123456789abcdef", "2026-01-31T12:00:00Z")

@@ -16,8 +16,8 @@ import (
 	"github.com/cairndb/cairn/local/kit"
 )
 
-// A Context is a node or a cluster that a user gave a name: what the flags of the same names would say. It names a file with the token and
-// holds no token.
+// A Context is a node or a cluster that a user gave a name: what the flags of the same names would say. It names a file
+// with the token and holds no token.
 type Context struct {
 	Home      string   `json:"home,omitempty"`
 	Endpoints []string `json:"endpoints,omitempty"`
@@ -35,7 +35,8 @@ type Contexts struct {
 	path string
 }
 
-// OpenContexts reads the user's contexts: the file that CAIRN_CONTEXTS names, or cairn/contexts.json in the user's configuration.
+// OpenContexts reads the user's contexts: the file that CAIRN_CONTEXTS names, or cairn/contexts.json in the user's
+// configuration.
 func OpenContexts() (c Contexts, err error) {
 	if c.path = os.Getenv("CAIRN_CONTEXTS"); c.path == "" {
 		dir, err := os.UserConfigDir()
@@ -106,8 +107,8 @@ func CompleteContext(*cobra.Command, []string, string) ([]string, cobra.ShellCom
 	return c.Names(), cobra.ShellCompDirectiveNoFileComp
 }
 
-// enter copies the context that --context or CAIRN_CONTEXT names, or the current one where neither flags nor environment name a node, into
-// the target. A flag that was given wins over its context.
+// enter copies the context that --context or CAIRN_CONTEXT names, or the current one where neither flags nor
+// environment name a node, into the target. A flag that was given wins over its context.
 func (t *Target) enter(c *cobra.Command) error {
 	name := t.Named
 	given := c.Flags().Changed

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestEndpointsAreFoundOut: what answers at an address decides what it is, and one where nothing listens is passed over.
+// TestEndpointsAreFoundOut: what answers at an address decides what it is, and one where nothing listens is passed
+// over.
 func TestEndpointsAreFoundOut(t *testing.T) {
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/v1/cluster" {

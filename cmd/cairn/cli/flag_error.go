@@ -19,8 +19,8 @@ var wants = map[string]string{
 	"float64": "a number", "bool": "true or false", "duration": "a time such as 500ms, 15s or 1h30m", "bytesHex": "hexadecimal digits",
 }
 
-// FlagError says what is wrong with a flag: its name, what it may be, and what was given; and for a flag that is not there, which was
-// probably meant.
+// FlagError says what is wrong with a flag: its name, what it may be, and what was given; and for a flag that is not
+// there, which was probably meant.
 func FlagError(c *cobra.Command, err error) error {
 	var wrong *pflag.InvalidValueError
 	var unknown *pflag.NotExistError

@@ -23,7 +23,8 @@ func Scheme(secure bool) string {
 	return "http://"
 }
 
-// HTTPClient is an HTTP client that trusts the authorities that the flags name, and follows no redirect: Request does, with the token.
+// HTTPClient is an HTTP client that trusts the authorities that the flags name, and follows no redirect: Request does,
+// with the token.
 func (t *Target) HTTPClient() (*http.Client, error) {
 	secured, err := t.Secure()
 	if err != nil {
@@ -64,7 +65,8 @@ func (t *Target) Request(ctx context.Context, method, path string, body any) (io
 	return r, err
 }
 
-// Once makes one exchange, with the gateway at an address, with headers of its own. The answer's body is the caller's to close.
+// Once makes one exchange, with the gateway at an address, with headers of its own. The answer's body is the caller's
+// to close.
 func (t *Target) Once(ctx context.Context, method, at string, body any, headers http.Header) (io.ReadCloser, error) {
 	var in io.Reader
 	kind := "application/json"
@@ -127,7 +129,8 @@ func (t *Target) Get(ctx context.Context, method, path string, body, answer any)
 	return decode(r, err, answer)
 }
 
-// Call asks the gateway for an operation whose path has no parameters. The body is a request, or what a request has of it; nil for none.
+// Call asks the gateway for an operation whose path has no parameters. The body is a request, or what a request has of
+// it; nil for none.
 func Call[Q, A any](ctx context.Context, t *Target, op api.Of[Q, A], body any) (answer A, err error) {
 	err = t.Get(ctx, op.Method(), op.Path(), body, &answer)
 	return answer, err

@@ -16,7 +16,8 @@ type Metrics map[string]float64
 // maxMetrics bounds what is read of a node's metrics.
 const maxMetrics = 4 << 20
 
-// anonymous asks a gateway without the token: the address may be one that another node gave. The caller closes the answer's body.
+// anonymous asks a gateway without the token: the address may be one that another node gave. The caller closes the
+// answer's body.
 func (t *Target) anonymous(ctx context.Context, at string) (*http.Response, error) {
 	hc, err := t.HTTPClient()
 	if err != nil {

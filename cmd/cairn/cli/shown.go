@@ -18,7 +18,8 @@ type shown struct {
 	part []byte // of a character whose rest comes with the next write
 }
 
-// Raw returns the writer below Shown, for a protocol, or for drawing. Texts that others wrote go to it through Show alone.
+// Raw returns the writer below Shown, for a protocol, or for drawing. Texts that others wrote go to it through Show
+// alone.
 func Raw(w io.Writer) io.Writer {
 	if s, ok := w.(*shown); ok {
 		return s.w

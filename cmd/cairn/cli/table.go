@@ -12,8 +12,8 @@ import (
 	"golang.org/x/term"
 )
 
-// Table prints rows below a head: on a terminal with borders, no wider than it, and in colour where a cell says something special;
-// elsewhere in columns that tools can cut.
+// Table prints rows below a head: on a terminal with borders, no wider than it, and in colour where a cell says
+// something special; elsewhere in columns that tools can cut.
 func Table(w io.Writer, head []string, rows [][]string) error {
 	if b, ok := w.(Blocks); ok {
 		return b.print(head, rows)
@@ -28,7 +28,8 @@ func Table(w io.Writer, head []string, rows [][]string) error {
 	return tw.Flush()
 }
 
-// Blocks is a writer on which a table's rows are blocks of lines, a field a line: what is too long for a column can be read whole.
+// Blocks is a writer on which a table's rows are blocks of lines, a field a line: what is too long for a column can be
+// read whole.
 type Blocks struct{ io.Writer }
 
 func (b Blocks) print(head []string, rows [][]string) error {

@@ -14,7 +14,8 @@ var inTemplates = template.FuncMap{"line": func(most int, text string) string {
 	return string(r[:min(len(r), most)])
 }}
 
-// Fill prints JSON for people, as a template says. Numbers are as they were written; the JSON of a field NAME is NAME_json.
+// Fill prints JSON for people, as a template says. Numbers are as they were written; the JSON of a field NAME is
+// NAME_json.
 func (s *Streams) Fill(text string, raw json.RawMessage) error {
 	t, err := template.New("answer").Funcs(inTemplates).Parse(text)
 	if err != nil {

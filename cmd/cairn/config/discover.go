@@ -80,9 +80,10 @@ func addresses(peers []filePeer) string {
 	return strings.Join(list, ", ")
 }
 
-// FromHostname makes a node of a numbered host, such as a pod of a StatefulSet: NAME-2 is node 3, and its peer address is
-// the configured peer that bears its name, or for a number beyond those the first one's with the number changed. So one
-// configuration, which lists all members, serves them all: in the paths of certificates and keys {node} stands for the node's id.
+// FromHostname makes a node of a numbered host, such as a pod of a StatefulSet: NAME-2 is node 3, and its peer address
+// is the configured peer that bears its name, or for a number beyond those the first one's with the number changed. So
+// one configuration, which lists all members, serves them all: in the paths of certificates and keys {node} stands for
+// the node's id.
 func (f *File) FromHostname(host string) error {
 	host, _, _ = strings.Cut(host, ".")
 	at := strings.LastIndexByte(host, '-')

@@ -62,7 +62,8 @@ func serveDNS(t *testing.T, members *atomic.Int32) *net.Resolver {
 	}}
 }
 
-// TestPeersFromDNS: a node with an empty home waits for all members, takes itself out of them, and one that is a member starts with fewer.
+// TestPeersFromDNS: a node with an empty home waits for all members, takes itself out of them, and one that is a member
+// starts with fewer.
 func TestPeersFromDNS(t *testing.T) {
 	t.Parallel()
 	var members atomic.Int32

@@ -13,8 +13,8 @@ import (
 // hidden stands where a configuration has a secret.
 const hidden = "REDACTED"
 
-// Redacted is a configuration file as others may see it: what the file sets, as it was decoded, without the values of fields
-// that are marked `secret:"true"` and of keys that are not known, and without passwords in addresses.
+// Redacted is a configuration file as others may see it: what the file sets, as it was decoded, without the values of
+// fields that are marked `secret:"true"` and of keys that are not known, and without passwords in addresses.
 func Redacted(path string) ([]byte, error) {
 	if path == "" {
 		return nil, errors.New("a dev node has no configuration file")

@@ -1,2 +1,3 @@
-// Package debug is `cairn debug`: it collects what helps to understand a node into one file, without secrets and memories.
+// Package debug is `cairn debug`: it collects what helps to understand a node into one file, without secrets and
+// memories.
 package debug

@@ -74,7 +74,8 @@ To erase, purge: POST /v1/admin/purge, with a token of scope owner.`},
 	{use: "watch", short: "Show what changes as it happens: ids, never a memory's text", op: api.Events.Op, long: "Runs until it is interrupted. When the connection breaks it connects again and continues after the last event."},
 }
 
-// subjects are the headings of the table whose operations are verbs here, and elsewhere those of them that are not, with the reason.
+// subjects are the headings of the table whose operations are verbs here, and elsewhere those of them that are not,
+// with the reason.
 var (
 	subjects  = []string{"memories", "lists", "time", "sessions", "graph", "mind", "events"}
 	elsewhere = map[*api.Op]string{
@@ -101,7 +102,8 @@ func verbs() []verb {
 	return all
 }
 
-// derived is the verb that an operation has by itself: its name, the fields that a request must have as arguments, the whole answer.
+// derived is the verb that an operation has by itself: its name, the fields that a request must have as arguments, the
+// whole answer.
 func derived(op *api.Op) verb {
 	v := verb{use: strings.ReplaceAll(op.Name, "_", "-"), op: op}
 	for _, f := range op.Takes() {

@@ -11,7 +11,8 @@ import (
 // A sender asks over the wire, whose client follows the leader and repeats what may be repeated.
 type sender func(context.Context, *client.Client, Given) (answer []byte, err error)
 
-// over makes a sender: what was given becomes a message that begins as told, and the answer says at which index of the log it holds.
+// over makes a sender: what was given becomes a message that begins as told, and the answer says at which index of the
+// log it holds.
 func over[M any](op *api.Op, message M, send func(context.Context, *client.Client, M) (map[string]any, error)) sender {
 	return func(ctx context.Context, cl *client.Client, given Given) ([]byte, error) {
 		m := message

@@ -99,7 +99,8 @@ func (v verb) command(s *cli.Streams) *cobra.Command {
 	return c
 }
 
-// joined are the arguments of a verb whose last is a text of several words, or is read from standard input; of others they are as given.
+// joined are the arguments of a verb whose last is a text of several words, or is read from standard input; of others
+// they are as given.
 func (v verb) joined(ctx context.Context, s *cli.Streams, args []string) ([]string, error) {
 	if !strings.HasSuffix(v.use, "...") {
 		return args, nil
@@ -131,7 +132,8 @@ func (v verb) flag(f field.Field) string {
 	return cmp.Or(v.names[f.Name], usual[f.Name], strings.ReplaceAll(f.Name, "_", "-"))
 }
 
-// complete adds arguments and what the verb says itself to what flags gave, and refuses what is wrong with the arguments, or missing.
+// complete adds arguments and what the verb says itself to what flags gave, and refuses what is wrong with the
+// arguments, or missing.
 func (v verb) complete(given Given, args []string) error {
 	for i, text := range args {
 		given[v.args[i]] = []string{text}

@@ -125,7 +125,8 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestEventsOfAStream: events are told in order; the last place to resume behind is known, of the subscription itself before any event.
+// TestEventsOfAStream: events are told in order; the last place to resume behind is known, of the subscription itself
+// before any event.
 func TestEventsOfAStream(t *testing.T) {
 	const begun = "event: subscribed\ndata: {\"index\":40}\n\n"
 	for stream, want := range map[string]string{

@@ -1,6 +1,6 @@
-// Package sample holds what `cairn dev --sample` stores so that a newcomer has something to ask: 200 memories of a fictional team over a
-// year, with sessions, relations, corrections and a contradiction. It writes through a node's gateway as any client
-// does, and knows nothing of the node; cmd/cairn calls it.
+// Package sample holds what `cairn dev --sample` stores so that a newcomer has something to ask: 200 memories of a
+// fictional team over a year, with sessions, relations, corrections and a contradiction. It writes through a node's
+// gateway as any client does, and knows nothing of the node; cmd/cairn calls it.
 package sample
 
 import (
@@ -17,7 +17,8 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 )
 
-// Namespace holds most of the memories. Last is one whose memories are stored after all others: what is there was stored wholly.
+// Namespace holds most of the memories. Last is one whose memories are stored after all others: what is there was
+// stored wholly.
 const (
 	Namespace = "lantern"
 	last      = "people"
@@ -108,7 +109,8 @@ func read() (rows []row, err error) {
 	}
 }
 
-// begin opens the sessions that memories join. Each has a client of its own: a client has one session open in a namespace.
+// begin opens the sessions that memories join. Each has a client of its own: a client has one session open in a
+// namespace.
 func begin(ctx context.Context, t *cli.Target, rows []row) (ids []string, err error) {
 	open := map[string]bool{}
 	for _, r := range rows {

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// good is a history with nothing wrong: a set and a register, with writes whose outcome is unknown and attempts that were refused.
+// good is a history with nothing wrong: a set and a register, with writes whose outcome is unknown and attempts that
+// were refused.
 const good = `
 {"op":"begin","node":2}
 {"op":"add","key":"set-1","value":1,"id":"a","index":11,"from":10,"to":20}
@@ -52,7 +53,8 @@ func TestHistoryWithNothingWrong(t *testing.T) {
 	}
 }
 
-// TestPlantedViolationsAreFound plants one thing in a history that has nothing wrong: it is found, and nothing but what follows from it.
+// TestPlantedViolationsAreFound plants one thing in a history that has nothing wrong: it is found, and nothing but what
+// follows from it.
 func TestPlantedViolationsAreFound(t *testing.T) {
 	t.Parallel()
 	const setClosed, registerClosed = `{"op":"close","key":"set-1"}`, `{"op":"close","key":"register-1"}`

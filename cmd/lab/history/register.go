@@ -58,12 +58,12 @@ func (c *checker) judgeRegister(key string, ops []Record) *registerSum {
 	return sum
 }
 
-// older says whether a write had been acknowledged before another was asked for. Their indexes do not tell: a write that was handed to two
-// leaders is there from the first on, and is acknowledged at the index of the second.
+// older says whether a write had been acknowledged before another was asked for. Their indexes do not tell: a write
+// that was handed to two leaders is there from the first on, and is acknowledged at the index of the second.
 func older(a, b Record) bool { return a.Value != b.Value && a.To < b.From }
 
-// judgeAge judges reads by the write that they show, against one that is surely newer: which the index they ask for has, or which
-// the same process has shown before.
+// judgeAge judges reads by the write that they show, against one that is surely newer: which the index they ask for
+// has, or which the same process has shown before.
 func (c *checker) judgeAge(key string, ops []Record, writes map[int]Record) {
 	type process struct{ node, life int }
 	shown := map[process][]Record{}
