@@ -52,7 +52,7 @@ func (n *Node) shownCertificates() map[string]*x509.Certificate {
 	return shown
 }
 
-// ports are those that clients and members come to.
+// ports returns the ports that clients and members connect to.
 func (n *Node) ports() (all []api.Port) {
 	at := n.Addrs()
 	for _, p := range []api.Port{{Name: "wire", Addr: at.Wire, TLS: n.cfg.TLS.Clients.On()}, {Name: "http", Addr: at.HTTP, TLS: n.cfg.TLS.Clients.On()}, {Name: "peers", Addr: at.Cluster, TLS: n.cfg.TLS.Peers.On()}} {

@@ -7,7 +7,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// DefaultWeights are those of a database that has learned nothing.
+// DefaultWeights holds the weights of a database that has learned nothing.
 var DefaultWeights = oplog.Weights{Sim: .50, Decay: .20, Recency: .30, GateTau: .25, AlphaImp: .80, KeywordBoost: .31}
 
 const (

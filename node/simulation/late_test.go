@@ -176,8 +176,8 @@ func (c *cluster) echo(node int, rng *rand.Rand) {
 	}
 }
 
-// tapesOf are those of a node's connections, and among them those on which something got lost that Raft does not
-// repeat.
+// tapesOf returns the tapes of the connections to a node, and among them those on which something got lost that Raft
+// does not repeat.
 func (n *network) tapesOf(node int) (all, lost []*tape) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

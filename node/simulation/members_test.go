@@ -71,7 +71,7 @@ func (c *cluster) replace(i int) {
 	c.open(i)
 }
 
-// members are those that the leader knows of; nil without a leader.
+// members returns the members that the leader knows; nil without a leader.
 func (c *cluster) members() []raft.Member {
 	for i := range c.nodes {
 		if n := c.node(i); n != nil && n.Err() == nil && n.Service().Status(context.Background()).AcceptsWrites {
