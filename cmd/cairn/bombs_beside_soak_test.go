@@ -163,7 +163,7 @@ func (b *bomber) tails(well [2]func(context.Context) error, name string) [2]time
 	return tailsOf(b.t, well, besideBomb)
 }
 
-// medians are those of each client's figures.
+// medians returns the median of each client's figures.
 func medians(rows [][2]besideRow, figure func(besideRow) time.Duration) (m [2]time.Duration) {
 	for client := range m {
 		var all []time.Duration

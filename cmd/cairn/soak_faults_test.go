@@ -93,7 +93,7 @@ func (s *soak) goesOn() bool {
 
 func (s *soak) any() int { return s.rng.IntN(s.voters) }
 
-// minority are as many voters as a cluster can be without, and none of those two.
+// minority returns as many voters as the cluster can lose, without the two given ones.
 func (s *soak) minority(a, b int) (few []int) {
 	for i := range s.voters {
 		if i != a && i != b && len(few) < s.voters/2 {

@@ -89,8 +89,8 @@ type importer struct {
 	done  api.Imported
 }
 
-// run stores rows in their order. The rows before the end, or before one that cannot be read, are stored first, or
-// their error is the one that is returned; line is the row that it is of.
+// run stores rows in their order. It stores the rows before the end, or before one that cannot be read, first; when
+// that fails, it returns their error. line is the row that the error concerns.
 func (im *importer) run(ctx context.Context, in io.Reader) error {
 	for from := newRows(in); ; {
 		r, err := from.next()

@@ -125,7 +125,7 @@ func List[T any](s *Streams, asJSON bool, all []T, head string, cells func(T) []
 	return Rows(s.Out, all, head, cells)
 }
 
-// Rows prints a table below a head; cells are those of a row.
+// Rows prints a table below a head; cells returns the cells of a row.
 func Rows[T any](w io.Writer, all []T, head string, cells func(T) []any) error {
 	rows := make([][]string, len(all))
 	for i, x := range all {
