@@ -3,9 +3,10 @@
 //
 //   - Host names this machine, or the address the client has connected to. A page that has its name rebound to
 //     this host sends its own name.
-//   - No page sent it, or a page of a listed origin did. Browsers say so in Origin, Sec-Fetch-Site or Referer; programs send none of them.
-//   - The node's own user sent it, or root, or a client with a token. Linux tells who owns the client's socket;
-//     where it cannot (a client on another machine or in another network namespace, another system) only a token counts.
+//   - No page sent it, or a page of a listed origin did. Browsers say so in Origin, Sec-Fetch-Site or Referer; programs
+//     send none of them.
+//   - The node's own user sent it, or root, or a client with a token. Linux tells who owns the client's socket; where
+//     it cannot (a client on another machine or in another network namespace, another system) only a token counts.
 //
 // The owner is looked up once for a connection, when it comes. A token lets any client in: it lies in a file that only
 // the node's user can read. Connections of clients that need one are few at a time, so that they fill neither the

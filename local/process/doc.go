@@ -37,8 +37,8 @@
 //     and precedes the live ones; nothing is missing and nothing comes twice. The answer to a killAndWait that saw the
 //     process die follows its exit frame.
 //   - A frame holds at most 32 KiB. Frames are kept as long as the process is known, the older ones in a file.
-//   - A client that reads slowly, or not at all, delays no other and no process: frames are not queued for a connection,
-//     it takes them from the store at its own pace.
+//   - A client that reads slowly, or not at all, delays no other and no process: frames are not queued for a
+//     connection, it takes them from the store at its own pace.
 //   - The exit frame is the last of a process, at most five seconds after its leader is gone, even when a descendant
 //     holds the pipes open.
 package process
