@@ -157,12 +157,15 @@ func (x *Index) captureCheckpoint() func() {
 	k := &x.checkpoints
 	head := checkpoint{Format: indexFormat, Cluster: k.cluster, At: k.at, Time: k.time, Databases: map[oplog.DB]databaseFiles{}}
 	var all []checkpointWriter
+	var far []oplog.DB // closed, and too far behind for the next start
 	x.mu.RLock()
 	for id, files := range x.parked {
 		files.At, files.Open, files.Counted = k.at, false, x.counted[id]
 		if o := x.opening[id]; o != nil && o.behind { // the next start reads from the log what the files lack
 			files.At = o.since
-			x.openSoon(id, o, k.at-o.since > mostBehind)
+			if k.at-o.since > mostBehind {
+				far = append(far, id)
+			}
 		}
 		head.Databases[id] = files
 	}
@@ -185,6 +188,7 @@ func (x *Index) captureCheckpoint() func() {
 		all = append(all, p)
 	}
 	x.mu.RUnlock()
+	x.openFar(far)
 	return func() {
 		var err error
 		for _, p := range all {

@@ -121,6 +121,17 @@ func (x *Index) openSoon(id oplog.DB, o *opening, due bool) {
 	x.closer.Go(func() { x.openInTurn(id, o) })
 }
 
+// openFar has indexes opened in the background that are far behind.
+func (x *Index) openFar(ids []oplog.DB) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, id := range ids {
+		if o := x.opening[id]; o != nil {
+			x.openSoon(id, o, true)
+		}
+	}
+}
+
 // openInTurn opens an index, unless a question has begun to meanwhile.
 func (x *Index) openInTurn(id oplog.DB, o *opening) {
 	x.openers <- struct{}{}
