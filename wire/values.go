@@ -120,20 +120,27 @@ func appendToken(b []byte, t field.Token) []byte {
 	return appendBin(b, binary.BigEndian.AppendUint64(nil, uint64(t)))
 }
 
-// readToken reads it, or the number that it was to the oldest clients.
+// readToken reads it as it was written, which is a list of numbers to a client that speaks JSON; as the number that it was to the oldest
+// clients; or as the text that it is over HTTP.
 func readToken(in input) (field.Token, error) {
-	if in.kind == kUint {
+	switch in.kind {
+	case kUint:
 		return field.Token(in.u), nil
+	case kStr:
+		t, err := field.ParseToken(string(in.bytes()))
+		if err != nil {
+			return 0, in.wrong(wantToken)
+		}
+		return t, nil
 	}
-	if in.kind != kBin {
-		return 0, in.wrong("a log index, as an answer has it")
-	}
-	raw := in.bytes()
-	if len(raw) != 8 {
-		return 0, in.wrong("a log index, as an answer has it")
+	raw, err := readBin(in)
+	if err != nil || len(raw) != 8 {
+		return 0, in.wrong(wantToken)
 	}
 	return field.Token(binary.BigEndian.Uint64(raw)), nil
 }
+
+const wantToken = "a log index, as an answer has it"
 
 // readDate reads a time in Unix seconds, from a number or from RFC 3339. Anything else is refused, also by a reader
 // that is not exact.
