@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -77,13 +76,6 @@ func atOrNone(t time.Time) oplog.Time {
 		return 0
 	}
 	return oplog.At(t)
-}
-
-func metadata(m *oplog.Memory) json.RawMessage {
-	if len(m.Metadata) == 0 {
-		return json.RawMessage("{}")
-	}
-	return m.Metadata
 }
 
 func resultOf(h index.Hit, explain bool) api.Result {
