@@ -157,18 +157,8 @@ func (x *Index) captureCheckpoint() func() {
 	k := &x.checkpoints
 	head := checkpoint{Format: indexFormat, Cluster: k.cluster, At: k.at, Time: k.time, Databases: map[oplog.DB]databaseFiles{}}
 	var all []checkpointWriter
-	var far []oplog.DB // closed, and too far behind for the next start
 	x.mu.RLock()
-	for id, files := range x.parked {
-		files.At, files.Open, files.Counted = k.at, false, x.counted[id]
-		if o := x.opening[id]; o != nil && o.behind { // the next start reads from the log what the files lack
-			files.At = o.since
-			if k.at-o.since > mostBehind {
-				far = append(far, id)
-			}
-		}
-		head.Databases[id] = files
-	}
+	far := x.captureParked(&head)
 	for id, d := range x.dbs {
 		if d.memory {
 			continue
@@ -216,6 +206,22 @@ func (x *Index) captureCheckpoint() func() {
 		x.tidyFiles(head.Databases)
 		x.cfg.Logger.Debug("checkpoint of the index written", "index", head.At)
 	}
+}
+
+// captureParked notes the files of closed indexes, and up to where they are whole: the next start reads from the log what they lack. It
+// returns those that are too far behind for that. mu of the index is held.
+func (x *Index) captureParked(head *checkpoint) (far []oplog.DB) {
+	for id, files := range x.parked {
+		files.At, files.Open, files.Counted = head.At, false, x.counted[id]
+		if o := x.opening[id]; o != nil && o.behind {
+			files.At = o.since
+			if head.At-o.since > mostBehind {
+				far = append(far, id)
+			}
+		}
+		head.Databases[id] = files
+	}
+	return far
 }
 
 // saveHead replaces the head file, which makes the new checkpoint the one that the next start loads. The state is
