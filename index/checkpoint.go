@@ -208,8 +208,8 @@ func (x *Index) captureCheckpoint() func() {
 	}
 }
 
-// captureParked notes the files of closed indexes, and up to where they are whole: the next start reads from the log what they lack. It
-// returns those that are too far behind for that. mu of the index is held.
+// captureParked notes the files of closed indexes, and up to where they are whole: the next start reads from the log
+// what they lack. It returns those that are too far behind for that. mu of the index is held.
 func (x *Index) captureParked(head *checkpoint) (far []oplog.DB) {
 	for id, files := range x.parked {
 		files.At, files.Open, files.Counted = head.At, false, x.counted[id]

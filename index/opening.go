@@ -311,7 +311,7 @@ func (x *Index) forgetUnbegun(id oplog.DB) {
 	}
 }
 
-// forgetOpening ends an opening, or one that nobody has begun, with mu held.
+// forgetOpening removes an opening, begun or not, and wakes those that wait for it. mu of the index is held.
 func (x *Index) forgetOpening(id oplog.DB, o *opening) {
 	x.leftAll -= len(o.left[id])
 	delete(x.opening, id)

@@ -65,8 +65,8 @@ func rebinds(op oplog.Op) bool {
 	return false
 }
 
-// countPassed counts the memories that pass a closed index by. What touches another memory than a new one may change the count either
-// way: then it is known no more, and who asks for it opens the index. mu of the index is held.
+// countPassed counts the memories that pass a closed index by. A change of an old memory may change the count either
+// way: then it is forgotten, and who asks for it opens the index. mu of the index is held.
 func (x *Index) countPassed(id oplog.DB, list memories) {
 	c, ok := x.counted[id]
 	if !ok {

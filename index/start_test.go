@@ -78,42 +78,49 @@ func TestAStartOpensFew(t *testing.T) {
 	})
 }
 
-// TestVectorsOfClosedIndexesAreCounted: whatever passes a closed index by, the number of its memories and of those with vectors is that
-// of one that is always open, also after a start.
+// TestVectorsOfClosedIndexesAreCounted: whatever passes a closed index by, the number of its memories and of those
+// with vectors is that of one that is always open, also after a start.
 func TestVectorsOfClosedIndexesAreCounted(t *testing.T) {
 	t.Parallel()
-	l := newChanging(t)
-	open, closed := openReplicaWith(t, index.Config{Small: 0}), openReplicaWith(t, index.Config{Small: 0})
-	done := 0
-	check := func(what string) {
-		t.Helper()
-		open.apply(l.records[done:], 10)
-		closed.apply(l.records[done:], 10)
-		done = len(l.records)
-		for _, when := range []string{"", ", and a start"} {
-			have, of := open.index.WithVectors(1)
-			if h, o := closed.index.WithVectors(1); h != have || o != of {
-				t.Errorf("%s%s: %d of %d have vectors, want %d of %d", what, when, h, o, have, of)
+	for name, changes := range map[string][]func(*changing){
+		"memories": {
+			func(l *changing) {
+				m := remember("late", "with a vector")
+				m.Vector = oplog.MakeVector(turned(3))
+				l.add(1, m)
+				l.add(1, remember("later", "without one"))
+			},
+			func(l *changing) { l.correct("m05") },
+			func(l *changing) { l.add(1, &oplog.Forget{RID: "m06", At: oplog.At(now)}) },
+		},
+		"another embedder": {func(l *changing) { l.rebind(latter) }, func(l *changing) { l.embed(1, boxes+1) }},
+		"no embedder":      {func(l *changing) { l.rebind(oplog.NoEmbedder) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newChanging(t)
+			open, closed := openReplicaWith(t, index.Config{Small: 0}), openReplicaWith(t, index.Config{Small: 0})
+			done := 0
+			check := func(step int) {
+				t.Helper()
+				open.apply(l.records[done:], 10)
+				closed.apply(l.records[done:], 10)
+				done = len(l.records)
+				have, of := open.index.WithVectors(1)
+				for _, when := range []string{"at once", "after a start"} {
+					if h, o := closed.index.WithVectors(1); h != have || o != of {
+						t.Errorf("step %d, %s: %d of %d have vectors, want %d of %d", step, when, h, o, have, of)
+					}
+					closed.closeAll()
+					closed.reopen()
+					closed.closeAll()
+				}
 			}
-			closed.closeAll()
-			if when == "" {
-				closed.reopen()
-				closed.closeAll()
+			check(0)
+			for i, change := range changes {
+				change(l)
+				check(i + 1)
 			}
-		}
+		})
 	}
-	check("loaded")
-	m := remember("late", "with a vector")
-	m.Vector = oplog.MakeVector(turned(3))
-	l.add(1, m)
-	l.add(1, remember("later", "without one"))
-	check("remembered")
-	l.correct("m05")
-	check("corrected")
-	l.add(1, &oplog.Forget{RID: "m06", At: oplog.At(now)})
-	check("forgotten")
-	l.rebind(latter)
-	check("another embedder")
-	l.embed(1, boxes+3)
-	check("embedded anew")
 }

@@ -21,8 +21,8 @@ type boundStream struct {
 	token string
 }
 
-// beginStream begins a stream of a database with a token of its own. One that expires is made anew, to live longer, where the machine took
-// its whole life for the first line.
+// beginStream begins a stream of a database with a token of its own. Where a busy machine took the whole life of an
+// expiring token for the first line, it makes another one that lives longer.
 func beginStream(t *testing.T, admin *web, db, stream string, expires bool) *boundStream {
 	t.Helper()
 	for life := 10 * time.Second; ; life *= 2 {

@@ -40,8 +40,8 @@ func (o slowSyncs) Open(name string) (logstore.File, error) {
 	return slowFile{f}, err
 }
 
-// breaksBehindForwards is a connection of which one in five entries is the last thing that it sends: nobody hears what
-// becomes of it.
+// breaksBehindForwards ends its connection behind one in five of the entries that it sends: nobody hears what becomes of
+// them.
 type breaksBehindForwards struct{ net.Conn }
 
 func (b breaksBehindForwards) Write(p []byte) (int, error) {

@@ -31,9 +31,10 @@ func (a *app) backup() *cobra.Command {
 
 The first backup in a directory is the whole state; each later one is the log since the one before, or the whole state
 again with --full or when the log no longer holds what followed. After a purge, the next one has all rows of the purged
-database in place of its log; purged text is in no backup made after the purge. When a download is interrupted, run the command again: it
-resumes. Files have checksums and get their names when they are complete. "cairn backup verify" restores them into a
-scratch state and compares hashes; "cairn restore" restores them, up to any index or time they hold. Needs a token with scope admin.
+database in place of its log; purged text is in no backup made after the purge. When a download is interrupted, run the
+command again: it resumes. Files have checksums and get their names when they are complete. "cairn backup verify"
+restores them into a scratch state and compares hashes; "cairn restore" restores them, up to any index or time they
+hold. Needs a token with scope admin.
 
 The files hold all memories: protect them like the data. A node whose home is encrypted encrypts them under its master key;
 other nodes write them in plain.`,
