@@ -128,8 +128,9 @@ func TestStreamsEndWithTheirCaller(t *testing.T) {
 				switch {
 				case stream == "import" && !strings.Contains(string(said), " 401 ") && !strings.Contains(string(said), " 404 "):
 					t.Errorf("the import was answered %q", said)
-				case stream == "recall" && strings.Contains(string(said), "event: end"), stream == "mcp" && strings.HasSuffix(string(said), "0\r\n\r\n"):
-					t.Errorf("the %s ended as if it were whole", stream)
+				case stream == "recall" && strings.Contains(string(said), "event: end"),
+					stream == "mcp" && len(said) > 100*len(text) && strings.HasSuffix(string(said), "0\r\n\r\n"): // a short one is an error, told whole
+					t.Errorf("the %s ended as if it were whole, with %d bytes", stream, len(said))
 				case stream == "export" && strings.HasSuffix(string(said), "0\r\n\r\n"):
 					t.Error("the export ended as if it were whole")
 				}
