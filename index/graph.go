@@ -101,27 +101,33 @@ func (n *names) load(v *state.View, db oplog.DB) {
 	})
 }
 
+// A seed is an entity that a question names.
+type seed struct {
+	name    string
+	byAlias bool // the question has not its name but an alias
+}
+
 // in returns the entities a text names, in the order of the text, longer names first.
-func (n *names) in(s, namespace string) (found []string) {
+func (n *names) in(s, namespace string) (found []seed) {
 	words := foldWords(s)
 	n.mu.RLock()
 	defer n.mu.RUnlock()
-	add := func(name string) {
-		if len(found) < maxSeeds && !slices.Contains(found, name) {
-			found = append(found, name)
+	add := func(name string, byAlias bool) {
+		if len(found) < maxSeeds && !slices.ContainsFunc(found, func(s seed) bool { return s.name == name }) {
+			found = append(found, seed{name, byAlias})
 		}
 	}
 	for i := 0; i < len(words) && len(found) < maxSeeds; i++ {
 		for j := min(len(words), i+nameWords); j > i; j-- {
 			key := strings.Join(words[i:j], " ")
 			for _, name := range n.entities[key] {
-				add(name)
+				add(name, false)
 			}
 			if a := n.aliases[key]; a != nil {
 				if name, ok := a[cmp.Or(namespace, "default")]; ok {
-					add(name)
+					add(name, true)
 				} else if name, ok := a["default"]; ok {
-					add(name)
+					add(name, true)
 				}
 			}
 		}
@@ -139,14 +145,12 @@ type reached struct {
 
 // walk follows relations and claims from the seeds, breadth first and in both directions. The state gives the order,
 // so every replica reaches the same entities.
-func (in *question) walk(seeds []string) []reached {
+func (in *question) walk(seeds []seed) []reached {
 	var out []reached
-	for _, s := range seeds {
-		out = append(out, reached{name: s, weight: 1, proximity: 1})
-	}
 	known := map[string]bool{}
 	for _, s := range seeds {
-		known[s] = true
+		out = append(out, reached{name: s.name, weight: 1, proximity: 1})
+		known[s.name] = true
 	}
 	for i := 0; i < len(out) && len(out) < maxReached; i++ {
 		from := out[i]
@@ -195,7 +199,13 @@ func (in *question) neighbours(name string) (out []reached) {
 // byGraph gives rows that speak of entities near the question's their proximity, and adds the best of those that
 // nothing else found.
 func (in *question) byGraph(cands []rank.Candidate) ([]rank.Candidate, error) {
+	asked := text.AnalyzeQuery(in.q.Text)
+	slices.Sort(asked)
 	seeds := in.d.names.in(in.q.Text, in.q.Namespace)
+	seeds = slices.DeleteFunc(seeds, func(s seed) bool { // a name that is a function word of the question is not meant
+		terms := text.AnalyzeQuery(s.name)
+		return !s.byAlias && (len(terms) == 0 || !contains(asked, terms))
+	})
 	if len(seeds) == 0 {
 		return cands, nil
 	}
@@ -204,8 +214,6 @@ func (in *question) byGraph(cands []rank.Candidate) ([]rank.Candidate, error) {
 		at[c.Row] = i
 	}
 	var fresh []rank.Candidate
-	asked := text.AnalyzeQuery(in.q.Text)
-	slices.Sort(asked)
 	for _, r := range in.walk(seeds) {
 		terms := text.AnalyzeQuery(r.name)
 		if len(terms) == 0 || contains(asked, terms) { // the words find and weigh it already: counting it twice costs recall
