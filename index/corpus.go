@@ -34,6 +34,3 @@ func (in *question) Sessions() (int, float64) {
 func (in *question) SessionLength(session uint32) float64 {
 	return float64(in.sessions[session].tokens.Load())
 }
-
-// Felt implements rank.Corpus.
-func (in *question) Felt() float64 { return in.d.facets.felt() }

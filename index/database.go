@@ -277,7 +277,7 @@ func (d *database) describe(col *column, m *oplog.Memory, length uint32) {
 	col.seq, col.revision = m.Seq, m.Revision
 	times := text.TimesOf(m.Text, int64(m.Created))
 	col.Row = rank.Row{RID: rank.MakeRID(m.RID), Created: int64(m.Created), Accessed: int64(m.Accessed), Importance: m.Importance, HalfLife: m.HalfLife,
-		Valence: m.Valence, Length: length, Speaker: d.intern(speaker(m)), Asks: strings.HasSuffix(strings.TrimSpace(m.Text), "?"),
+		Length: length, Speaker: d.intern(speaker(m)), Asks: strings.HasSuffix(strings.TrimSpace(m.Text), "?"),
 		Refers: text.Refers(m.Text), Timed: times.Any, Said: times.Day, SaidDay: times.Exact}
 }
 

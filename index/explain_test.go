@@ -43,27 +43,23 @@ func TestExplained(t *testing.T) {
 				seen["graph"]++
 				relevance += p.Graph * (1 - relevance)
 			}
-			if p.Second > 0 {
-				seen["second pass"]++
-				y := relevance/(1-relevance) + p.Second
-				relevance = y / (1 + y)
-			}
 			if math.Abs(relevance-p.Relevance) > 1e-9 && !(q.Vector != nil && p.Graph > 0) {
 				t.Fatalf("question %d, %s: relevance %v, its parts give %v: %+v", i, h.Memory.RID, p.Relevance, relevance, p)
 			}
-			if got := p.Relevance * p.Fresh * p.Importance * p.Valence; math.Abs(got-h.Score) > 1e-9 {
-				t.Fatalf("question %d, %s: score %v, its parts give %v: %+v", i, h.Memory.RID, h.Score, got, p)
+			s := p.Shares(h.Score)
+			if got := s.Words + s.Passage + s.Around + s.Session + s.Vector + s.Graph + s.Worth; math.Abs(got-h.Score) > 1e-9 {
+				t.Fatalf("question %d, %s: score %v, its shares give %v: %+v", i, h.Memory.RID, h.Score, got, s)
 			}
 		}
 	}
-	for _, kind := range []string{"lifted", "vector alone", "words", "graph", "second pass"} {
+	for _, kind := range []string{"lifted", "vector alone", "words", "graph"} {
 		if seen[kind] == 0 {
 			t.Errorf("no hit of kind %q: %v", kind, seen)
 		}
 	}
 	part := map[string]func(rank.Parts) bool{
 		"passage": func(p rank.Parts) bool { return p.Passage != 0 }, "around": func(p rank.Parts) bool { return p.Around != 0 },
-		"session": func(p rank.Parts) bool { return p.Session != 0 }, "second": func(p rank.Parts) bool { return p.Second != 0 }, "vector": func(p rank.Parts) bool { return p.Vector != 0 || p.Lift != 0 },
+		"session": func(p rank.Parts) bool { return p.Session != 0 }, "vector": func(p rank.Parts) bool { return p.Vector != 0 || p.Lift != 0 },
 		"graph": func(p rank.Parts) bool { return p.Graph != 0 }, "freshness": func(p rank.Parts) bool { return p.Fresh != 1 },
 		"importance": func(p rank.Parts) bool { return p.Importance != 1 },
 	}

@@ -1,7 +1,6 @@
 package index
 
 import (
-	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -27,7 +26,6 @@ type facets struct {
 	list     atomic.Pointer[[]*facet]
 	members  atomic.Pointer[[]*members] // of each in list
 	merged   atomic.Bool                // there is, or was, a memory that was merged into another
-	most     atomic.Uint64              // bits of the highest |valence| of a row, dead ones included
 	verdicts sync.Pool                  // of *[]atomic.Uint32
 }
 
@@ -56,14 +54,6 @@ func (f *facets) of(v facet) uint32 {
 	}
 	return n
 }
-
-// feel takes note of a row's valence.
-func (f *facets) feel(valence float64) {
-	f.most.Store(max(f.most.Load(), math.Float64bits(math.Abs(valence)))) // of positive numbers the bits are in the same order
-}
-
-// felt is the highest |valence| of a row.
-func (f *facets) felt() float64 { return math.Float64frombits(f.most.Load()) }
 
 // at is the facet of a number.
 func (f *facets) at(n uint32) *facet { return (*f.list.Load())[n] }

@@ -32,7 +32,7 @@ func (in *question) hits(ranked []rank.Scored) (found []Hit, left int) {
 			continue
 		}
 		// The state may be ahead of the index: a memory forgotten there is not shown.
-		if m, ok := in.memory(seq(i)); ok && m.Status != oplog.Tombstoned {
+		if m, ok := in.view.MemoryAt(in.db, seq(i)); ok && m.Status != oplog.Tombstoned {
 			hits[i].Memory = m
 			size += m.Weight()
 		}
@@ -44,18 +44,4 @@ func (in *question) hits(ranked []rank.Scored) (found []Hit, left int) {
 		}
 	}
 	return slices.DeleteFunc(hits[:fit], func(h Hit) bool { return h.Memory == nil }), len(hits) - fit
-}
-
-// smallMemory bounds the memories that a question keeps between its passes. It reads larger ones again: a question
-// looks at many and shows few.
-const smallMemory = 64 << 10
-
-// memory is a memory of the answer, which may have been read before.
-func (in *question) memory(seq oplog.Seq) (*oplog.Memory, bool) {
-	for _, m := range in.read {
-		if m.Seq == seq {
-			return m, true
-		}
-	}
-	return in.view.MemoryAt(in.db, seq)
 }

@@ -29,7 +29,6 @@ func (d *database) enter(rows *columnView, row, facet uint32) {
 		list = slices.Compact(list)
 	}
 	m.rows.Store(&list)
-	d.facets.feel(rows.at(row).Valence)
 }
 
 // leave takes a row that dies, or gets another facet, out of its facet's count.

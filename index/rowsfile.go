@@ -92,7 +92,6 @@ func (p *checkpointWriter) write(out *sectionWriter) {
 		out.u64(uint64(r.Accessed))
 		out.f64(r.Importance)
 		out.f64(r.HalfLife)
-		out.f64(r.Valence)
 		out.u8(rowFlags(&r))
 		out.u32(uint32(r.Said))
 		if assigned.Of != nil {
@@ -243,7 +242,7 @@ func (r *checkpointLoader) record(e *sectionReader, shelf *columnView, row uint3
 	c.seq, c.revision, c.place = oplog.Seq(e.u64()), e.u32(), int32(e.u32())
 	face, speaker := e.u32(), e.u32()
 	c.Row = rank.Row{Session: e.u32(), Length: e.u32(), Created: int64(e.u64()), Accessed: int64(e.u64()),
-		Importance: e.f64(), HalfLife: e.f64(), Valence: e.f64()}
+		Importance: e.f64(), HalfLife: e.f64()}
 	flags := e.u8()
 	c.Asks, c.Timed, c.SaidDay, c.Refers = flags&rowAsks != 0, flags&rowTimed != 0, flags&rowSaidDay != 0, flags&rowRefers != 0
 	c.Said = int32(e.u32())

@@ -106,7 +106,6 @@ type question struct {
 	named    sums   // of the question's namespace, or of the database
 	known    bool   // the namespace has rows
 	sessions []*session
-	read     []*oplog.Memory // the first answers', when the question was asked again
 	view     *state.View
 	db       oplog.DB
 	*scratch
@@ -143,21 +142,10 @@ func (in *question) answer(pool vector.Pool, beside bool) ([]Hit, Info, error) {
 	if err != nil {
 		return nil, Info{}, err
 	}
-	sources := 0
-	if len(cands) > 0 {
-		sources++
-	}
-	found := len(cands)
-	if cands = near.join(cands); len(cands) > found {
-		sources++
-	}
+	cands = near.join(cands)
 	if in.q.Expand {
-		found = len(cands)
 		if cands, err = in.byGraph(cands); err != nil {
 			return nil, Info{}, err
-		}
-		if len(cands) > found {
-			sources++
 		}
 	}
 	if question.List, question.Least = in.lists, in.q.MinScore; in.lists {
@@ -172,19 +160,12 @@ func (in *question) answer(pool vector.Pool, beside bool) ([]Hit, Info, error) {
 	if question.K = rows; in.q.Diverse {
 		question.K = min(10*question.K, MaxK)
 	}
-	question.Second = func(first []uint32) (found rank.Second) {
-		found, err = in.second(first)
-		return found
-	}
 	ranked := in.ranker.Rank(question, set, cands, in)
-	if err != nil {
-		return nil, Info{}, err
-	}
 	info := Info{Considered: in.ranker.Tally.Considered, Matched: in.ranker.Tally.Matched, Below: in.ranker.Tally.Below}
 	if in.q.Diverse {
 		ranked, info.Repeats = rank.Diverse(ranked, rows, in.likeness())
 	}
-	info.Confidence = rank.Confidence(ranked[:min(len(ranked), in.q.K)], in.q.K, sources)
+	info.Confidence = rank.Confidence(ranked)
 	answer, left := in.hits(ranked)
 	info.Cut = left
 	return answer, info, nil

@@ -57,12 +57,12 @@ func TestOnlyWhatMatched(t *testing.T) {
 	}
 	cl := c.dial(0)
 	q := wire.NewRecall("violin attic")
-	q.MinScore = least
+	q.MinScore = &least
 	results, end, err := cl.Recall(t.Context(), q)
 	if err != nil || len(results) != 1 || results[0].RID != strong || end.Considered != 2 || end.BelowMinScore != 1 {
 		t.Errorf("over the wire: %+v, %+v, %v", results, end, err)
 	}
-	q.MinScore = -1
+	*q.MinScore = -1
 	if _, _, err := cl.Recall(t.Context(), q); err == nil {
 		t.Error("over the wire a negative min_score is taken")
 	}

@@ -122,7 +122,7 @@ type Recall struct {
 	Session       string      `wire:"session,extension"`
 	Without       []string    `wire:"without,extension"`   // signals that are not to count
 	Diverse       bool        `wire:"diverse,extension"`   // prefer results that do not repeat a better one
-	MinScore      float64     `wire:"min_score,extension"` // leave out memories that score less; 0 leaves out none that match
+	MinScore      *float64    `wire:"min_score,extension"` // leave out memories that score less; 0 leaves out none that match; nil: the node's default
 }
 
 // NewRecall is a question with the protocol's defaults.

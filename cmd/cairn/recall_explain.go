@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -47,7 +48,7 @@ func (a *app) explain(ctx context.Context, t *cli.Target, q *wire.Recall, given 
 	}
 	for _, r := range found.Results {
 		a.printHit(r.hit)
-		fmt.Fprintf(a.Out, "       from %s; multiplied by freshness %.2f, importance %.2f, valence %.2f\n", shares(r.Shares), r.Factors.Fresh, r.Factors.Importance, r.Factors.Valence)
+		fmt.Fprintf(a.Out, "       from %s\n", shares(r.Shares))
 		if m := r.Reranked; m != nil {
 			fmt.Fprintf(a.Out, "       the reranker gave it %.3f; it was number %d before\n", m.Score, m.Place)
 		}
@@ -61,8 +62,9 @@ func shares(s api.Scores) string {
 	for _, p := range []struct {
 		name string
 		of   float64
-	}{{"words", s.Words}, {"passage", s.Passage}, {"around it", s.Around}, {"session", s.Session}, {"vector", s.Vector}, {"relations", s.Graph}, {"second pass", s.Second}} {
-		if p.of != 0 {
+	}{{"the same words", s.Words}, {"what was said around it", s.Passage + s.Around}, {"the same conversation", s.Session}, {"likeness", s.Vector},
+		{"relations", s.Graph}, {"freshness and importance", s.Worth}} {
+		if math.Abs(p.of) >= .0005 {
 			parts = append(parts, fmt.Sprintf("%s %.3f", p.name, p.of))
 		}
 	}

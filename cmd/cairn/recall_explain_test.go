@@ -32,11 +32,11 @@ func TestRecallExplains(t *testing.T) {
 		t.Fatalf("found %+v", found)
 	}
 	r := found.Results[0]
-	if sum := r.Shares.Words + r.Shares.Passage + r.Shares.Around + r.Shares.Session + r.Shares.Vector + r.Shares.Graph + r.Shares.Second; math.Abs(sum-r.Score) > 1e-6 {
+	if sum := r.Shares.Words + r.Shares.Passage + r.Shares.Around + r.Shares.Session + r.Shares.Vector + r.Shares.Graph + r.Shares.Worth; math.Abs(sum-r.Score) > 1e-6 {
 		t.Errorf("%+v make %.6f, the score is %.6f", r.Shares, sum, r.Score)
 	}
 	out, code := cairntest.Run(t, "recall", "who paints", "--explain", "--db", "garden", "--home", home)
-	if code != 0 || strings.Count(out, "from words 0.") != 2 {
+	if code != 0 || strings.Count(out, "from the same words 0.") != 2 {
 		t.Errorf("with parts: %d\n%s", code, out)
 	}
 	if out, _ := cairntest.Run(t, "recall", "who paints", "--explain", "--home", home); out != "" {

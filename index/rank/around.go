@@ -36,6 +36,7 @@ type talk struct {
 type spot struct {
 	clue   int32
 	length uint32
+	tie    float64 // to the row before it: how far the two are turns of one exchange, 0 to 1
 }
 
 const (
@@ -87,10 +88,20 @@ func (r *Ranker) layOutRun(turns []turn, line []uint32, talk int) {
 	from := len(r.spots)
 	r.spots = slices.Grow(r.spots, last-first+1)[:from+last-first+1]
 	spots := r.spots[from:]
+	var before *Row
+	voices := voices{}
 	for i := range spots {
-		spots[i] = spot{clue: emptySpot}
+		spots[i] = spot{clue: emptySpot, tie: 1}
 		if at := first + i; at >= 0 && at < len(line) && r.corpus.Keep(line[at]) {
-			spots[i] = spot{otherRow, r.corpus.Row(line[at]).Length}
+			row := r.corpus.Row(line[at])
+			spots[i] = spot{otherRow, row.Length, tie(before, row)}
+			before = row
+			voices.hear(row.Speaker)
+		}
+	}
+	if !voices.two {
+		for i := range spots {
+			spots[i].tie = 0
 		}
 	}
 	for _, t := range turns {
@@ -115,22 +126,55 @@ func (r *Ranker) layOutRun(turns []turn, line []uint32, talk int) {
 	}
 }
 
+// How long after a row the next one still belongs to its exchange: surely, and not at all.
+const (
+	atOnce = 15 * 60 * 1e6 // microseconds
+	later  = 24 * 3600 * 1e6
+)
+
+// tie says how far two rows that follow each other are turns of one exchange: both were said by somebody, and shortly
+// after each other.
+func tie(a, b *Row) float64 {
+	if a == nil || a.Speaker == "" || b.Speaker == "" {
+		return 0
+	}
+	gap := float64(max(a.Created-b.Created, b.Created-a.Created))
+	if gap <= atOnce {
+		return 1
+	}
+	return max(0, 1-exact.Ln(gap/atOnce)/exact.Ln(later/atOnce))
+}
+
+// voices says whether several speak.
+type voices struct {
+	one string
+	two bool
+}
+
+func (v *voices) hear(speaker string) {
+	v.two = v.two || speaker != "" && v.one != "" && speaker != v.one
+	v.one = cmp.Or(v.one, speaker)
+}
+
 // weighNeighbours computes a row's passage and around parts from the rows next to it.
 func (r *Ranker) weighNeighbours(c *clue) {
 	tf := r.tf
 	clear(tf)
-	var length, mass, around float64
-	reach := r.set.Reach
-	if c.spot < 0 {
-		reach = 0
+	mass, length, around := 1.0, c.length, 0.0
+	for i, f := range r.tfs(c) {
+		tf[i] = float64(c.dense * float64(f))
 	}
-	for by := -reach; by <= reach; by++ {
-		o, share := c, r.share[max(by, -by)]
-		if by < 0 && c.Refers {
-			share = float64(share * r.earlier)
-		}
-		if by != 0 {
-			s := &r.spots[int(c.spot)+by]
+	for _, to := range [...]int{-1, 1} {
+		tied := 1.0
+		for by := 1; by <= r.set.Reach && c.spot >= 0; by++ {
+			s := &r.spots[int(c.spot)+to*by]
+			if tied = float64(tied * r.tie(c, to, by)); tied == 0 {
+				break
+			}
+			share := float64(tied * r.share[by])
+			if to < 0 && c.Refers {
+				share = float64(share * r.earlier)
+			}
 			switch s.clue {
 			case emptySpot:
 				continue
@@ -139,21 +183,21 @@ func (r *Ranker) weighNeighbours(c *clue) {
 				length += float64(share * float64(s.length))
 				continue
 			}
-			o = &r.clues[s.clue]
-			inherited := float64(share/r.set.Step) * o.own
-			if by == -1 && o.asks {
+			o := &r.clues[s.clue]
+			inherited := float64(share/r.step) * o.own
+			if to*by == -1 && o.asks {
 				inherited = float64(inherited * r.set.Answer)
 			}
 			around += float64(inherited)
-		}
-		mass += share
-		length += float64(share * o.length)
-		for i, f := range r.tfs(o) {
-			tf[i] += float64(float64(share*o.dense) * float64(f))
+			mass += share
+			length += float64(share * o.length)
+			for i, f := range r.tfs(o) {
+				tf[i] += float64(float64(share*o.dense) * float64(f))
+			}
 		}
 	}
 	if r.set.Around > 0 {
-		c.around = float64(r.set.Around * around)
+		c.around = float64(r.nearby * around)
 	}
 	var sum, covered float64
 	norm := r.norm(length / mass)
@@ -163,6 +207,7 @@ func (r *Ranker) weighNeighbours(c *clue) {
 			covered += min(1, f)
 		}
 	}
+	c.covered = max(c.covered, covered)
 	c.passage = float64(r.set.Passage * r.matched(sum, covered))
 }
 
@@ -198,9 +243,54 @@ func (r *Ranker) sessions() {
 		return
 	}
 	for i := range r.clues {
-		if c := &r.clues[i]; c.talk >= 0 {
+		if c := &r.clues[i]; c.talk >= 0 && c.spot >= 0 {
 			z := max(-3, min((r.talks[c.talk].match-avg)/sd, 3))
-			c.session = float64(z * min(1, float64(n)/10))
+			c.session = float64(float64(z*min(1, float64(n)/10)) * max(r.tie(c, -1, 1), r.tie(c, 1, 1)))
 		}
 	}
+}
+
+// tie is how far the row that lies so many places before or after another is tied to the one between them.
+func (r *Ranker) tie(c *clue, to, by int) float64 {
+	at := int(c.spot) + to*by
+	if to < 0 {
+		at++
+	}
+	return r.spots[at].tie
+}
+
+// besideOf is the most that a row of the same exchange has of the question's words.
+func (r *Ranker) besideOf(c *clue) (own float64) {
+	for _, to := range [...]int{-1, 1} {
+		for by := 1; by <= r.set.Reach && c.spot >= 0 && r.tie(c, to, by) > 0; by++ {
+			if at := r.spots[int(c.spot)+to*by].clue; at >= 0 {
+				own = max(own, r.clues[at].own)
+			}
+		}
+	}
+	return own
+}
+
+// placesOf numbers the rows of an answer, from 1.
+func placesOf(top []*clue) map[*clue]int {
+	at := make(map[*clue]int, len(top))
+	for i, c := range top {
+		at[c] = i + 1
+	}
+	return at
+}
+
+// sameExchange is the place of the best row of the answer that has words of the question and is of a row's exchange, 0
+// for none.
+func (r *Ranker) sameExchange(c *clue, places map[*clue]int) (first int) {
+	for _, to := range [...]int{-1, 1} {
+		for by := 1; by <= r.set.Reach && c.spot >= 0 && r.tie(c, to, by) > 0; by++ {
+			if n := r.spots[int(c.spot)+to*by].clue; n >= 0 && r.clues[n].own > 0 {
+				if at := places[&r.clues[n]]; at > 0 && (first == 0 || at < first) {
+					first = at
+				}
+			}
+		}
+	}
+	return first
 }

@@ -34,44 +34,6 @@ func Recency(age float64) float64 { return exact.Exp(-max(age, 0) / (7 * 86400))
 // Gate lets importance count only where there is a match.
 func (w Weights) Gate(sim float64) float64 { return 1 / (1 + exact.Exp(float64(-12*(sim-w.GateTau)))) }
 
-// ValenceBoost favours what is felt, the more so in the question's own mood.
-// Sentiment is -1, 0 or 1.
-func ValenceBoost(valence float64, sentiment int) float64 {
-	boost := 1 + float64(.3*math.Abs(valence))
-	switch {
-	case valence > 0:
-		boost *= 1 + float64(.2*float64(sentiment))
-	case valence < 0:
-		boost *= 1 - float64(.2*float64(sentiment))
-	}
-	return boost
-}
-
-// Signals are the inputs of the additive composite.
-type Signals struct {
-	Sim, Decay, Recency, Importance, Valence float64
-	Sentiment                                int
-}
-
-// Additive is the composite that adds recency to similarity. Rank does not order by it.
-func (w Weights) Additive(s Signals) float64 {
-	return w.lift(s, w.base(s), w.AlphaImp)
-}
-
-// AdditiveGraph is the composite of a row that only the graph reached, with proximity p.
-func (w Weights) AdditiveGraph(s Signals, p float64) float64 {
-	base := float64(.7*w.base(s))/(w.Sim+w.Decay+w.Recency) + float64(.3*p)
-	return w.lift(s, base, float64(.75*w.AlphaImp))
-}
-
-func (w Weights) base(s Signals) float64 {
-	return float64(w.Sim*s.Sim) + float64(w.Decay*s.Decay) + float64(w.Recency*s.Recency)
-}
-
-func (w Weights) lift(s Signals, base, alpha float64) float64 {
-	return float64(base*w.importance(s.Sim, s.Importance, alpha)) * ValenceBoost(s.Valence, s.Sentiment)
-}
-
 func (w Weights) importance(sim, importance, alpha float64) float64 {
 	return 1 + float64(float64(w.Gate(sim)*alpha)*min(importance, 1))
 }

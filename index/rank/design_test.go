@@ -38,7 +38,8 @@ func TestDesignHasTheWeights(t *testing.T) {
 	fields(Defaults())
 	fields(DefaultWeights())
 	for name, v := range map[string]any{"peers": peers, "chance": chance, "beside": beside, "spreadShares": spreadShares, "filled": filled, "equals": equals,
-		"firstRows": firstRows, "clearly": clearly, "merit": merit, "nearlySame": nearlySame} {
+		"briefly": briefly, "strong": strong, "anyRow": anyRow, "byEvidence": byEvidence, "byFirst": byFirst, "byLead": byLead, "byBehind": byBehind,
+		"byBehindTimes": byBehindTimes, "unsure": unsure, "merit": merit, "nearlySame": nearlySame} {
 		want[name] = say(v)
 	}
 	for name, value := range want {

@@ -6,11 +6,11 @@ import "slices"
 const (
 	diversePool = 300 // rows that are compared, ten for each that is wanted at most
 	nearlySame  = .98 // above it, the later one is left out
-	merit       = .7  // weight of a row's score; the rest is taken off for its likeness to a row before it
+	merit       = .7  // weight of a row's composite; the rest is taken off for its likeness to a row before it
 )
 
 // Diverse takes k of a ranking so that a row is worth less the more it says what a row before it said: in turn the
-// one with the greatest merit·score − (1−merit)·likeness. What is nearly the same as something taken is left out.
+// one with the greatest merit·composite − (1−merit)·likeness. What is nearly the same as something taken is left out.
 // Likeness is 0 to 1. Rows keep their scores; Parts.Alike says what was taken off.
 func Diverse(ranked []Scored, k int, like func(a, b uint32) float64) (out []Scored, dropped int) {
 	pool := slices.Clone(ranked[:min(len(ranked), 10*k, diversePool)])
@@ -21,7 +21,7 @@ func Diverse(ranked []Scored, k int, like func(a, b uint32) float64) (out []Scor
 			if p := pool[i].Parts; p.Alike > nearlySame {
 				continue
 			}
-			value := float64(merit*pool[i].Score) - float64((1-merit)*pool[i].Parts.Alike)
+			value := float64(merit*pool[i].Parts.composite()) - float64((1-merit)*pool[i].Parts.Alike)
 			if best < 0 || value > most { // the better ranked of two that are equal
 				best, most = i, value
 			}

@@ -10,8 +10,8 @@
 //
 //	words    exact BM25 of the row's own text, as a share of a perfect match,
 //	         discounted by the square root of its density
-//	passage  BM25 of the row and its neighbours read as one text, fading by .6 a step
-//	around   the neighbours' own words, fading by .6 a step; an answer inherits
+//	passage  BM25 of the row and its neighbours in the exchange read as one text, fading by .5 to .6 a step
+//	around   the neighbours' own words, fading likewise; an answer inherits
 //	         more from the question before it, and among short turns a row that says
 //	         "them" or "she" reads half as much more of what was said before it
 //	session  how far the session's match lies above the average session's
@@ -19,7 +19,7 @@
 //	         himself; the date is the one asked for, or means it ("yesterday"); a time is
 //	         asked for and the row holds one; the row is itself a question, or short
 //
-// density is min(1, 20/length): in a very long text a word says less. Short is
+// density is min(1, 20/length), or 40/length where texts are brief: in a very long text a word says less. Short is
 // a row below s = min(mean length, 40 − mean length) tokens: among short turns
 // "Wow, great!" says nothing, among long texts a short one is the point. It
 // loses up to .3, less by length/s; at a mean of 40 and more no row is short. The sum,
@@ -28,17 +28,16 @@
 // vectors decide; the graph joins (fuse.go), and the composite adds what the
 // memory is worth:
 //
-//	score = relevance · (1 + bounded freshness) · (1 + gate·importance) · valence
+//	composite = relevance · (1 + bounded freshness) · (1 + gate·importance)
 //
 // Freshness is at most Settings.Freshness, 5 %, so that a better match does not
-// lose to a merely newer row. Additive is the older form of the composite.
+// lose to a merely newer row.
 //
-// Where no row stands out, relevance less than 1.4 times that of the eighth row, and the first is of a session, the
-// question is asked again, once, by what its first eight answers are about (second.go): a row with all the words that
-// they share gains .2 of the best match.
+// The composite orders the rows. A score is the probability that its row answers the question (probability.go).
 //
-// Only rows with a word of the question in or near them, a vector like the question's, a relation to
-// what it names or words that the first answers share are ordered at all.
+// Only rows with a word of the question, rows beside a strong hit in the same exchange, rows with a vector like the
+// question's and rows with a relation to what it names are ordered at all. An exchange is rows of one session that
+// several speakers said within minutes: a list of facts has no context.
 //
 // Scores are rounded to 1e-9; ties go to the newer row, then to the lower rid.
 package rank

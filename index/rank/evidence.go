@@ -17,18 +17,19 @@ type Ranker struct {
 	cands  []Candidate
 	about  subject
 	leaving
-	weight   []float64 // idf^1.5 of each term
-	perfect  float64   // their sum: a perfect match
-	short    float64   // tokens below which a row is short among its own
-	earlier  float64   // what a row that refers multiplies the shares of the rows before it by
-	share    []float64 // what so many steps away leave
-	clues    []clue
-	tf       []float64 // by term, of what is looked at
-	top      []*clue
-	again    Second
-	subjects []float64 // idf^1.5 of its terms
-	scale    float64   // the best match of a row with its neighbours
-	none     Candidate // what is known of a row that no search found
+	weight  []float64 // idf^1.5 of each term
+	perfect float64   // their sum: a perfect match
+	whole   float64   // tokens from which a text's length counts against it
+	step    float64   // share that is left a step away
+	nearby  float64   // weight of the neighbours' own words
+	short   float64   // tokens below which a row is short among its own
+	earlier float64   // what a row that refers multiplies the shares of the rows before it by
+	share   []float64 // what so many steps away leave
+	clues   []clue
+	tf      []float64 // by term, of what is looked at
+	top     []*clue
+	scale   float64   // the best match of a row with its neighbours
+	none    Candidate // what is known of a row that no search found
 	around
 }
 
@@ -42,21 +43,27 @@ type clue struct {
 	cand    int32   // its candidate; -1 when only a neighbour was found
 	talk    int32   // its session; -1 for none
 	spot    int32   // its place among the neighbours; -1 for none
-	again   int32   // its place in Second.Cands, from 1; 0 for none
 	own     float64 // words, discounted by density
+	covered float64 // of the question's terms: how many the row has, or the row with its neighbours
 	dense   float64
 
 	passage, around, session, factor float64 // as in Parts, like those below
 	stands, lift                     float64 // by its vector: standOut, Parts.Lift
-	second                           float64
 	relevance, score                 float64
 }
 
 func (r *Ranker) begin(q Question, set Settings, cands []Candidate, corpus Corpus) {
 	r.q, r.set, r.corpus, r.cands, r.about = q, set, corpus, cands, newSubject(q.Text)
+	if q.K == 1 {
+		r.q.K = 2 // the first row's score depends on its lead over the second
+	}
 	r.weight, r.perfect, r.share = r.weight[:0], 0, append(r.share[:0], 1)
+	brief := max(0, min(2-q.Average/briefly, 1))
+	r.whole = float64(set.Density * (1 + brief))
+	r.step = float64(set.Step * (1 + float64(.2*brief)))
+	r.nearby = float64(set.Around * (1 + float64(.2*brief)))
 	for by := range set.Reach {
-		r.share = append(r.share, float64(r.share[by]*set.Step))
+		r.share = append(r.share, float64(r.share[by]*r.step))
 	}
 	for _, t := range q.Terms {
 		w := r.rarity(t.DF)
@@ -66,10 +73,7 @@ func (r *Ranker) begin(q Question, set Settings, cands []Candidate, corpus Corpu
 		}
 	}
 	r.short = min(q.Average, float64(2*set.Density)-q.Average)
-	r.earlier = 1
-	if set.Density > 0 { // a long text names what it is about by itself
-		r.earlier += float64(set.Refers * max(0, min(2-q.Average/set.Density, 1)))
-	}
+	r.earlier = 1 + float64(set.Refers*brief) // a long text names what it is about by itself
 	r.tf = slices.Grow(r.tf[:0], len(r.weight))[:len(r.weight)]
 	r.left = 0
 }
@@ -95,7 +99,7 @@ func (r *Ranker) rarity(rows uint64) float64 {
 // forget drops every reference to the question and the corpus, so that an idle ranker holds none of them.
 func (r *Ranker) forget() {
 	clear(r.clues)
-	r.q, r.corpus, r.cands, r.about, r.again = Question{}, nil, nil, subject{}, Second{}
+	r.q, r.corpus, r.cands, r.about = Question{}, nil, nil, subject{}
 }
 
 // add makes a row's clue, which stays where it is until the next one is made.
@@ -107,8 +111,8 @@ func (r *Ranker) add(row uint32, cand int) *clue {
 
 // match weighs a row's own words.
 func (r *Ranker) match(c *clue) {
-	if r.set.Density > 0 && c.length > r.set.Density {
-		c.dense = r.set.Density / c.length
+	if r.whole > 0 && c.length > r.whole {
+		c.dense = r.whole / c.length
 	}
 	if c.cand < 0 {
 		return
@@ -116,15 +120,14 @@ func (r *Ranker) match(c *clue) {
 	if c.Session != 0 {
 		r.turns = append(r.turns, turn{c.Session, r.corpus.Place(c.row), int(c.cand)})
 	}
-	var covered float64
 	norm := r.norm(c.length)
 	for i, tf := range r.tfs(c) {
 		if tf > 0 {
-			covered++
+			c.covered++
 			c.own += float64(r.weight[i] * r.saturate(float64(tf), norm))
 		}
 	}
-	c.own = float64(r.matched(c.own, covered) * math.Sqrt(c.dense))
+	c.own = float64(r.matched(c.own, c.covered) * math.Sqrt(c.dense))
 }
 
 // cand returns what a search found out about a row; r.none for a row that no search found.
@@ -159,20 +162,34 @@ func (r *Ranker) matched(sum, covered float64) float64 {
 	return float64(sum/r.perfect) * (covered / float64(len(r.weight)))
 }
 
+// briefly is the mean length, in tokens, up to which a namespace's texts are brief: turns, single facts. From twice
+// that on none is, and in between they are in part. Brief texts say one thing each, so length counts against them
+// later, and what is said around them counts more.
+const briefly = 30
+
+// strong is the share of the best row's own words from which a row is a strong hit. A row without any word of the
+// question counts only in the same exchange as one.
+const strong = .7
+
 // relevance fills in what words say of every row, and the relevance, in [0, 1).
 func (r *Ranker) relevance() {
 	r.sessions()
 	r.scale = 0
+	best := 0.0
 	for i := range r.clues {
 		c := &r.clues[i]
 		if r.set.Passage != 0 || r.set.Around != 0 {
 			r.weighNeighbours(c)
 		}
 		r.scale = max(r.scale, c.own+c.passage+c.around)
+		best = max(best, c.own)
 	}
 	for i := range r.clues {
 		c := &r.clues[i]
 		c.session = float64(float64(r.set.Session*c.session) * r.scale)
+		if c.own == 0 && r.besideOf(c) < float64(strong*best) {
+			c.passage, c.around, c.session, c.covered = 0, 0, 0, 0
+		}
 		c.factor = r.factor(c)
 		x := max(0, float64((c.own+c.passage+c.around+c.session)*c.factor))
 		c.relevance = x / (1 + x)

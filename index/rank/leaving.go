@@ -32,7 +32,7 @@ type perLength struct {
 
 // alone says whether the score of a row is its own affair, and the K best are wanted.
 func (r *Ranker) alone() bool {
-	if n, _ := r.corpus.Sessions(); n > 0 || r.q.List || r.q.Least > 0 || r.q.K <= 0 || r.q.K > insertUpTo || r.q.K >= len(r.cands) || r.perfect <= 0 {
+	if n, _ := r.corpus.Sessions(); n > 0 || r.q.List || r.q.K <= 0 || r.q.K > insertUpTo || r.q.K >= len(r.cands) || r.perfect <= 0 {
 		return false
 	}
 	return !slices.ContainsFunc(r.cands, func(c Candidate) bool { return c.TF == nil || c.HasVector || c.Graph > 0 })
@@ -41,7 +41,6 @@ func (r *Ranker) alone() bool {
 // leaveOut leaves out the candidates that cannot be among the K best: the K of the highest matches are scored, and
 // give a bar.
 func (r *Ranker) leaveOut() {
-	r.q.Second = nil // nothing is asked again without sessions
 	all, k := r.cands, r.q.K
 	clear(r.lengths[:])
 	r.atMost = slices.Grow(r.atMost[:0], len(all))[:len(all)]
@@ -68,16 +67,13 @@ func (r *Ranker) leaveOut() {
 	}
 	r.cands = r.kept
 	bar := r.leastScore()
-	boost, refused := 1.0, 0.0 // what matches no better than a row that was refused is refused
-	if felt := r.corpus.Felt(); r.set.Valence && felt > 0 {
-		boost = max(1, ValenceBoost(felt, r.about.mood), ValenceBoost(-felt, r.about.mood))
-	}
+	refused := 0.0 // what matches no better than a row that was refused is refused
 	r.kept = r.kept[:0]
 	for i, m := range r.atMost {
 		if m <= refused {
 			continue
 		}
-		if r.boundOf(m/(1+m), 1, boost, bar) < bar {
+		if r.boundOf(m/(1+m), 1, bar) < bar {
 			refused = m
 			continue
 		}
@@ -132,8 +128,8 @@ func (r *Ranker) mostMatch(c *Candidate) float64 {
 // fillIn computes what follows from a length.
 func (r *Ranker) fillIn(l *perLength, length float64) {
 	*l = perLength{known: true, dense: 1}
-	if r.set.Density > 0 && length > r.set.Density {
-		l.dense = r.set.Density / length
+	if r.whole > 0 && length > r.whole {
+		l.dense = r.whole / length
 	}
 	l.norm, l.root = r.norm(length), math.Sqrt(l.dense)
 	l.once, l.oncePast = r.saturate(1, l.norm), r.saturate(l.dense, l.norm)

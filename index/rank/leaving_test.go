@@ -1,20 +1,12 @@
 package rank
 
 import (
-	"math"
 	"reflect"
 	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
 )
-
-func (s shelf) Felt() (most float64) {
-	for _, r := range s {
-		most = max(most, math.Abs(r.Valence))
-	}
-	return most
-}
 
 // withLengths are candidates as the words' search gives them.
 func withLengths(cands []Candidate, c Corpus) []Candidate {
@@ -37,7 +29,7 @@ func TestLeftOutRowsWereNotWanted(t *testing.T) {
 				return
 			}
 			r.Created, r.Accessed = rapid.Int64Range(0, now).Draw(t, "created"), rapid.Int64Range(0, now).Draw(t, "accessed")
-			r.Importance, r.Valence = rapid.Float64Range(-.5, 1.5).Draw(t, "importance"), rapid.Float64Range(-2, 2).Draw(t, "valence")
+			r.Importance = rapid.Float64Range(-.5, 1.5).Draw(t, "importance")
 			r.Speaker = rapid.SampledFrom([]string{"", "ann", "user"}).Draw(t, "speaker")
 			r.Asks, r.Timed = rapid.Bool().Draw(t, "asks"), rapid.Bool().Draw(t, "timed")
 		})

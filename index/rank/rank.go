@@ -2,6 +2,7 @@ package rank
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
@@ -19,16 +20,13 @@ type Question struct {
 	K       int     // how many rows are wanted; 0 is all
 	Least   float64 // rows that score less are left out
 	List    bool    // nothing is asked: every candidate belongs to the answer, the newest first
-	// Second finds more rows by the words that the first answers share; it is called where no row stands out. nil:
-	// nothing is asked again.
-	Second func(first []uint32) Second
 }
 
 // A Tally says what became of the rows that were looked at.
 type Tally struct {
 	Considered int // candidates and their neighbours
 	Matched    int // of them, those with something that the question asks for
-	Below      int // of those, the ones left out for scoring less than Question.Least
+	Below      int // of the wanted ones, those left out for scoring less than Question.Least
 }
 
 // A Term is an analysed word of the question: how many rows contain it, and the share of its weight that counts, less
@@ -51,19 +49,19 @@ type Candidate struct {
 
 // A Row holds what the index knows of a memory without reading it.
 type Row struct {
-	RID                 RID
-	Accessed            int64 // microseconds
-	HalfLife            float64
-	Created             int64 // from here on it is what every candidate is asked for
-	Importance, Valence float64
-	Length              uint32 // in tokens, as the text index counts
-	Session             uint32 // 0 is none
-	Speaker             string
-	Asks                bool  // the text ends in a question mark
-	Refers              bool  // the text names by a pronoun what an earlier one names
-	Timed               bool  // the text holds a time
-	SaidDay             bool  // Said is a day; else only its month and year are
-	Said                int32 // the day that a relative date in the text means, from 1970; 0 is none
+	RID        RID
+	Accessed   int64 // microseconds
+	HalfLife   float64
+	Created    int64 // from here on it is what every candidate is asked for
+	Importance float64
+	Length     uint32 // in tokens, as the text index counts
+	Session    uint32 // 0 is none
+	Speaker    string
+	Asks       bool  // the text ends in a question mark
+	Refers     bool  // the text names by a pronoun what an earlier one names
+	Timed      bool  // the text holds a time
+	SaidDay    bool  // Said is a day; else only its month and year are
+	Said       int32 // the day that a relative date in the text means, from 1970; 0 is none
 }
 
 // A Corpus answers from columns. Every method must be O(1).
@@ -80,17 +78,15 @@ type Corpus interface {
 	// Sessions counts the sessions of the question's namespace, and their mean length in tokens.
 	Sessions() (n int, mean float64)
 	SessionLength(session uint32) float64
-	// Felt is the highest |Valence| that a row can have.
-	Felt() float64
 }
 
 // Parts explain a score:
 //
 //	r = x/(1+x), x = max(0, (Words+Passage+Around+Session)·Factor) + Lift
 //	with vectors, where x without Lift is 0: r begins with at most half of the least r that is not; where all are 0: r = Vector
-//	g = r + Graph·(1-r)
-//	Relevance = y/(1+y), y = g/(1-g) + Second
-//	Score = Relevance · Fresh · Importance · Valence, rounded to 1e-9
+//	Relevance = r + Graph·(1-r)
+//	composite = Relevance · Fresh · Importance, rounded to 1e-9, orders the rows
+//	Score = the probability that the row answers (probability.go)
 type Parts struct {
 	Words, Passage, Around, Session, Factor float64
 	Named                                   bool
@@ -98,10 +94,9 @@ type Parts struct {
 	When                                    bool // a time is asked for, and the row holds one
 	Vector, Graph                           float64
 	Lift                                    float64 // by its vector, and by a neighbour's that stands out
-	Second                                  float64 // by words that the first answers share
 	Relevance                               float64
 	Recency, Decay                          float64
-	Fresh, Importance, Valence              float64
+	Fresh, Importance                       float64
 	Alike                                   float64 // to the most similar row before it, when answers are made diverse
 }
 
@@ -125,16 +120,28 @@ func (r *Ranker) Rank(q Question, set Settings, cands []Candidate, corpus Corpus
 	r.addNeighbours()
 	r.relevance()
 	r.fuse()
-	r.second()
 	r.matching()
 	top := r.best()
 	out := make([]Scored, len(top))
 	for i, c := range top {
 		out[i] = Scored{Row: c.row, Score: c.score, Parts: r.parts(c)}
 	}
-	moved := r.lifted(top, out)
+	r.probabilities(top, out)
+	if q.K > 0 && len(out) > q.K {
+		top, out = top[:q.K], out[:q.K]
+	}
+	for n := len(out); n > 0 && !q.List && out[n-1].Score < q.Least; n-- {
+		top, out = top[:n-1], out[:n-1]
+		r.Tally.Below++
+	}
+	moved, places := r.lifted(top, out), placesOf(top)
 	for i, c := range top {
-		out[i].Why = why(&out[i].Parts, c.Valence, r.cand(c), r.shared(c), moved[i])
+		out[i].Why = why(&out[i].Parts, r.cand(c), moved[i])
+		if c.own == 0 && c.around > 0 {
+			if at := r.sameExchange(c, places); at > 0 {
+				out[i].Why = append(out[i].Why, fmt.Sprintf("from the same conversation as #%d", at))
+			}
+		}
 	}
 	return out
 }
@@ -144,7 +151,14 @@ func (r *Ranker) matching() {
 	r.Tally = Tally{Considered: len(r.clues) + r.left}
 	n := 0
 	for i := range r.clues {
-		if !r.q.List && !r.matches(&r.clues[i]) {
+		stays := r.q.List || r.matches(&r.clues[i])
+		if at := r.clues[i].spot; at >= 0 && r.spots[at].clue == int32(i) {
+			r.spots[at].clue = otherRow
+			if stays {
+				r.spots[at].clue = int32(n)
+			}
+		}
+		if !stays {
 			continue
 		}
 		if n != i {
@@ -158,7 +172,7 @@ func (r *Ranker) matching() {
 }
 
 func (r *Ranker) matches(c *clue) bool {
-	if c.own+c.passage+c.around+c.second > 0 {
+	if c.own+c.passage+c.around > 0 {
 		return true
 	}
 	if v, ok := r.vector(c); ok && v >= r.set.Near && (r.set.Vector > 0 || r.set.Fill) {
@@ -175,12 +189,9 @@ const insertUpTo = 128
 func (r *Ranker) best() []*clue {
 	k := r.q.K
 	top := r.top[:0]
-	if k <= 0 || k > insertUpTo || k >= len(r.clues) || r.q.Least > 0 {
+	if k <= 0 || k > insertUpTo || k >= len(r.clues) {
 		for i := range r.clues {
-			if r.score(&r.clues[i]); r.clues[i].score < r.q.Least {
-				r.Tally.Below++
-				continue
-			}
+			r.score(&r.clues[i])
 			top = append(top, &r.clues[i])
 		}
 		slices.SortFunc(top, precedes)
@@ -213,21 +224,18 @@ func insert(top []*clue, c *clue, k int, order func(a, b *clue) int) []*clue {
 
 // bound is a score that a row cannot exceed whatever its age is.
 func (r *Ranker) bound(c *clue, last float64) float64 {
-	importance, boost := 0.0, 1.0
+	importance := 0.0
 	if r.set.Importance {
 		_, _, importance = r.corpus.Worth(c.row)
 	}
-	if r.set.Valence {
-		boost = ValenceBoost(c.Valence, r.about.mood)
-	}
-	return r.boundOf(c.relevance, importance, boost, last)
+	return r.boundOf(c.relevance, importance, last)
 }
 
-// boundOf is a score that no row of such a relevance, importance and boost exceeds; where it is less than last it may
-// be a higher one, for most rows need no exponential because of that. math.Exp differs in its last bits between
+// boundOf is a score that no row of such a relevance and importance exceeds; where it is less than last it may be a
+// higher one, for most rows need no exponential because of that. math.Exp differs in its last bits between
 // machines, which is safe here: the added 1e-8 keeps every row near the bound.
-func (r *Ranker) boundOf(relevance, importance, boost, last float64) float64 {
-	b := (relevance*(1+max(r.set.Freshness, 0)) + 1e-8) * boost
+func (r *Ranker) boundOf(relevance, importance, last float64) float64 {
+	b := relevance*(1+max(r.set.Freshness, 0)) + 1e-8
 	if !r.set.Importance {
 		return b
 	}
@@ -258,7 +266,7 @@ func newerFirst(a, b *clue) int {
 func (r *Ranker) score(c *clue) {
 	var p Parts
 	r.compose(c, &p)
-	c.score = exact.Round(float64(float64(c.relevance*p.Fresh)*p.Importance) * p.Valence)
+	c.score = exact.Round(float64(c.relevance*p.Fresh) * p.Importance)
 }
 
 // compose fills in what the memory itself is worth.
@@ -267,19 +275,16 @@ func (r *Ranker) compose(c *clue, p *Parts) {
 	accessed, halfLife, importance := r.corpus.Worth(c.row)
 	p.Recency = Recency(float64(r.q.Now-c.Created) / 1e6)
 	p.Decay = Decay(importance, halfLife, float64(r.q.Now-accessed)/1e6)
-	p.Fresh, p.Importance, p.Valence = w.freshness(p.Decay, p.Recency, r.set.Freshness), 1, 1
+	p.Fresh, p.Importance = w.freshness(p.Decay, p.Recency, r.set.Freshness), 1
 	if r.set.Importance {
 		p.Importance = w.importance(c.relevance, importance, w.AlphaImp)
-	}
-	if r.set.Valence {
-		p.Valence = ValenceBoost(c.Valence, r.about.mood)
 	}
 }
 
 // parts explains a row's score.
 func (r *Ranker) parts(c *clue) Parts {
 	p := Parts{Words: c.own, Passage: c.passage, Around: c.around, Session: c.session, Factor: c.factor, Named: r.about.of(c.Speaker).named,
-		Date: r.about.date.of(c.Row), When: r.q.When && c.Timed && r.set.When > 0, Lift: c.lift, Second: c.second, Relevance: c.relevance}
+		Date: r.about.date.of(c.Row), When: r.q.When && c.Timed && r.set.When > 0, Lift: c.lift, Relevance: c.relevance}
 	if r.set.Named <= 0 {
 		p.Named = false
 	}

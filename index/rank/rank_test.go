@@ -62,7 +62,7 @@ const now = int64(1_700_000_000_000_000)
 func rows(n int, edit func(i int, r *Row)) shelf {
 	s := make(shelf, n)
 	for i := range s {
-		s[i] = Row{RID: MakeRID(fmt.Sprintf("r%03d", i)), Created: 1, Accessed: 1, Importance: .5, HalfLife: 604800, Length: 10}
+		s[i] = Row{RID: MakeRID(fmt.Sprintf("r%03d", i)), Created: 1, Accessed: 1, Importance: .5, HalfLife: 604800, Length: 10, Speaker: []string{"p", "q"}[i&1]}
 		if edit != nil {
 			edit(i, &s[i])
 		}
@@ -138,8 +138,6 @@ func TestSignals(t *testing.T) {
 			func(s *Settings) { s.Graph = 0 }},
 		{"importance", "x", func(i int, r *Row) { r.HalfLife, r.Importance = 0, []float64{.1, .9}[i&1] }, nil,
 			func(s *Settings) { s.Importance = false }},
-		{"valence", "x", func(i int, r *Row) { r.Valence = []float64{0, -.9}[i&1] }, nil,
-			func(s *Settings) { s.Valence = false }},
 		{"freshness", "x", func(i int, r *Row) { r.Created = []int64{1, now}[i&1] }, nil,
 			func(s *Settings) { s.Freshness = 0 }},
 	} {
@@ -191,7 +189,7 @@ func TestHashedVectorsOnlyFill(t *testing.T) {
 
 func TestReasons(t *testing.T) {
 	s := rows(1, func(_ int, r *Row) {
-		r.Created, r.Accessed, r.Importance, r.Valence, r.Speaker = now, now, .42, -.7, "Ada"
+		r.Created, r.Accessed, r.Importance, r.Speaker = now, now, .42, "Ada"
 	})
 	got := Rank(ask("of Ada", 9), Defaults(), []Candidate{{Row: 0, TF: []uint16{1, 0}, HasVector: true, Vector: .83, Graph: 1, Via: "Ada"}}, s)
 	want := []string{"semantically similar (0.83)", "keyword_match", "graph-connected via Ada", "speaker_match"}
@@ -209,10 +207,8 @@ func TestReasons(t *testing.T) {
 // TestReasonsThatMoved: what a memory is worth by itself is a reason where it decided, and nowhere else.
 func TestReasonsThatMoved(t *testing.T) {
 	for reason, edit := range map[string]func(r *Row){
-		"recent":                       func(r *Row) { r.Created = now },
-		"important (decay=0.90)":       func(r *Row) { r.Importance, r.Accessed = .9, now },
-		"emotionally weighted (0.80)":  func(r *Row) { r.Valence = .8 },
-		"emotionally weighted (-0.80)": func(r *Row) { r.Valence = -.8 },
+		"recent":                 func(r *Row) { r.Created = now },
+		"important (decay=0.90)": func(r *Row) { r.Importance, r.Accessed = .9, now },
 	} {
 		s := rows(3, func(i int, r *Row) {
 			r.Created, r.Accessed, r.Importance = now-60*86400*1e6+int64(3-i), 1, .4
@@ -256,7 +252,7 @@ func TestOnlyWhatMatches(t *testing.T) {
 			t.Errorf("got %+v, want %+v", r.Tally, want)
 		}
 		q := ask("x", 40)
-		q.K, q.Least = 3, got[4].Score
+		q.K, q.Least = 3, .05
 		if few := r.Rank(q, set, []Candidate{{Row: 3, HasVector: true, Vector: .3}, {Row: 4, TF: []uint16{0, 1}}, {Row: 35, TF: []uint16{1, 0}}}, s); len(few) > 3 ||
 			r.Tally.Below == 0 || slices.ContainsFunc(few, func(x Scored) bool { return x.Score < q.Least }) {
 			t.Errorf("at least %v: %+v, %v", q.Least, r.Tally, few)
@@ -265,10 +261,10 @@ func TestOnlyWhatMatches(t *testing.T) {
 }
 
 func TestConfidenceAndHints(t *testing.T) {
-	top := []Scored{{Score: .8, Parts: Parts{Relevance: .8}}, {Score: .5}, {Score: .4}}
-	near(t, "confidence", Confidence(top, 6, 2), .35*.8+.25*.4+.2*.5+.2*.5, 1e-12)
-	near(t, "confidence of nothing", Confidence(nil, 6, 2), 0, 0)
-	hints := Hints("who", .1, nil, []int64{0, 40 * 86400 * 1e6}, []string{"Ada"})
+	top := []Scored{{Score: .8}, {Score: .5}, {Score: .4}}
+	near(t, "confidence", Confidence(top), .8, 0)
+	near(t, "confidence of nothing", Confidence(nil), 0, 0)
+	hints := Hints("who is Bob", top[2:], []int64{0, 40 * 86400 * 1e6}, []string{"bob", "Ada"})
 	var kinds []string
 	for _, h := range hints {
 		kinds = append(kinds, h.Type)
@@ -276,13 +272,19 @@ func TestConfidenceAndHints(t *testing.T) {
 	if want := []string{"specificity", "entity", "time_range", "keyword"}; !slices.Equal(kinds, want) {
 		t.Errorf("hints = %v, want %v", kinds, want)
 	}
-	if Hints("who", .6, nil, nil, nil) != nil {
-		t.Error("hints for a sure answer")
+	if want := []string{"Ada"}; !slices.Equal(hints[1].Entities, want) {
+		t.Errorf("offers %v, want %v: the question has the other", hints[1].Entities, want)
+	}
+	if Hints("who", top, nil, nil) != nil || Hints(" ", nil, nil, nil) != nil {
+		t.Error("hints for a sure answer, or for a list")
 	}
 }
 
 func TestDiverse(t *testing.T) {
-	in := []Scored{{Row: 1, Score: 1}, {Row: 2, Score: .99}, {Row: 3, Score: .9}, {Row: 4, Score: .8}, {Row: 5, Score: .1}}
+	worth := func(row uint32, composite float64) Scored {
+		return Scored{Row: row, Score: .8, Parts: Parts{Relevance: composite, Fresh: 1, Importance: 1}}
+	}
+	in := []Scored{worth(1, 1), worth(2, .99), worth(3, .9), worth(4, .8), worth(5, .1)}
 	likeness := map[uint32]float64{1<<8 | 2: .99, 1<<8 | 3: .9, 1<<8 | 4: .1} // of 2 to 1, 3 to 1, 4 to 1
 	like := func(a, b uint32) float64 { return max(likeness[a<<8|b], likeness[b<<8|a]) }
 	got, dropped := Diverse(in, 3, like)
@@ -321,7 +323,7 @@ func draw(t *rapid.T) (Question, []Candidate, shelf, Settings) {
 		r.Session = uint32(i / 5)
 		r.Length = rapid.Uint32Range(0, 300).Draw(t, "length")
 		r.Created = rapid.Int64Range(0, now).Draw(t, "created")
-		r.Importance, r.Valence = unit.Draw(t, "importance"), unit.Draw(t, "valence")
+		r.Importance = unit.Draw(t, "importance")
 		r.Asks = rapid.Bool().Draw(t, "asks")
 	})
 	var cands []Candidate
@@ -350,11 +352,17 @@ func TestInputOrderDoesNotMatter(t *testing.T) {
 func TestExplainAddsUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q, cands, s, set := draw(t)
+		before := 1.0
 		for i, x := range Rank(q, set, cands, s) {
 			p := x.Parts
-			if want := p.Relevance * p.Fresh * p.Importance * p.Valence; math.Abs(x.Score-want) > 1e-9 {
-				t.Fatalf("score %v, parts make %v", x.Score, want)
+			s := p.Shares(x.Score)
+			if sum := s.Words + s.Passage + s.Around + s.Session + s.Vector + s.Graph + s.Worth; math.Abs(x.Score-sum) > 1e-9 {
+				t.Fatalf("score %v, shares make %v", x.Score, sum)
 			}
+			if x.Score < 0 || x.Score > 1 || i > 0 && x.Score > before {
+				t.Fatalf("%d: score %v after %v", i, x.Score, before)
+			}
+			before = x.Score
 			if p.Relevance < 0 || p.Relevance > 1 || p.Fresh < 1 || p.Fresh > 1+set.Freshness+1e-12 || len(x.Why) == 0 {
 				t.Fatalf("%d: %+v", i, x)
 			}

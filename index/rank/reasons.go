@@ -2,7 +2,6 @@ package rank
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -10,7 +9,7 @@ import (
 )
 
 // A lift says which of a memory's own merits brought its row further up in the answer.
-type lift struct{ recent, important, felt bool }
+type lift struct{ recent, important bool }
 
 // lifted finds for each row the merits without which it would stand lower in its answer.
 func (r *Ranker) lifted(top []*clue, out []Scored) []lift {
@@ -20,9 +19,8 @@ func (r *Ranker) lifted(top []*clue, out []Scored) []lift {
 		without func(p *Parts) float64
 		set     func(l *lift)
 	}{
-		{func(p *Parts) float64 { return float64(w.freshness(p.Decay, 0, bound)*p.Importance) * p.Valence }, func(l *lift) { l.recent = true }},
-		{func(p *Parts) float64 { return w.freshness(0, p.Recency, bound) * p.Valence }, func(l *lift) { l.important = true }},
-		{func(p *Parts) float64 { return p.Fresh * p.Importance }, func(l *lift) { l.felt = true }},
+		{func(p *Parts) float64 { return w.freshness(p.Decay, 0, bound) * p.Importance }, func(l *lift) { l.recent = true }},
+		{func(p *Parts) float64 { return w.freshness(0, p.Recency, bound) }, func(l *lift) { l.important = true }},
 	} {
 		plain, order := make([]clue, len(out)), make([]int, len(out))
 		for i := range out {
@@ -41,7 +39,7 @@ func (r *Ranker) lifted(top []*clue, out []Scored) []lift {
 
 // why names the reasons of a row, in the order clients know them. What a memory is worth by itself is a reason only
 // where it moved the row.
-func why(p *Parts, valence float64, c *Candidate, shared string, moved lift) (out []string) {
+func why(p *Parts, c *Candidate, moved lift) (out []string) {
 	if p.Vector > .5 {
 		out = append(out, fmt.Sprintf("semantically similar (%.2f)", p.Vector))
 	}
@@ -50,9 +48,6 @@ func why(p *Parts, valence float64, c *Candidate, shared string, moved lift) (ou
 	}
 	if p.Decay > .3 && moved.important {
 		out = append(out, fmt.Sprintf("important (decay=%.2f)", p.Decay))
-	}
-	if math.Abs(valence) > .5 && moved.felt {
-		out = append(out, fmt.Sprintf("emotionally weighted (%.2f)", valence))
 	}
 	if len(out) == 0 {
 		out = append(out, "matched query")
@@ -65,9 +60,6 @@ func why(p *Parts, valence float64, c *Candidate, shared string, moved lift) (ou
 	}
 	if p.Graph > 0 && c.Via != "" {
 		out = append(out, "graph-connected via "+c.Via)
-	}
-	if p.Second > 0 {
-		out = append(out, "second_pass via "+shared)
 	}
 	for _, r := range []struct {
 		holds bool
@@ -86,21 +78,12 @@ func why(p *Parts, valence float64, c *Candidate, shared string, moved lift) (ou
 	return out
 }
 
-// Confidence returns how far to trust an answer, 0 to 1. It weighs the best match, its lead, how many of the four
-// kinds of search took part, and how full the answer is.
-func Confidence(top []Scored, k, sources int) float64 {
-	if len(top) == 0 || k <= 0 {
+// Confidence returns how far to trust an answer: the probability that its best row answers.
+func Confidence(top []Scored) float64 {
+	if len(top) == 0 {
 		return 0
 	}
-	var best, lead float64
-	for _, s := range top {
-		best = max(best, s.Parts.Relevance)
-	}
-	if n := min(len(top), 3); n > 1 {
-		lead = top[0].Score - top[n-1].Score
-	}
-	c := float64(.35*best) + float64(.25*lead) + float64(.2*float64(sources)/4) + float64(.2*min(float64(len(top))/float64(k), 1))
-	return max(0, min(c, 1))
+	return top[0].Score
 }
 
 // A Hint says how to ask better.
@@ -110,12 +93,19 @@ type Hint struct {
 	Entities   []string `json:"related_entities"`
 }
 
-// Hints are for an answer whose confidence is below .6; others get none. Created are the times of the
-// rows in it, in microseconds.
-func Hints(question string, confidence float64, top []Scored, created []int64, entities []string) (out []Hint) {
-	if confidence >= .6 {
+// unsure is the confidence from which an answer needs no hints.
+const unsure = .5
+
+// Hints are for an answer that nobody should trust; others, and lists, get none. Created are the times of the rows in
+// it, in microseconds. Of the entities those are offered that the question does not name.
+func Hints(question string, top []Scored, created []int64, entities []string) (out []Hint) {
+	asked := " " + strings.Join(words(question), " ") + " "
+	if Confidence(top) >= unsure || asked == "  " {
 		return nil
 	}
+	entities = slices.DeleteFunc(slices.Clone(entities), func(name string) bool {
+		return strings.Contains(asked, " "+strings.Join(words(name), " ")+" ")
+	})
 	if entities == nil {
 		entities = []string{}
 	}
@@ -136,11 +126,7 @@ func Hints(question string, confidence float64, top []Scored, created []int64, e
 	if last-first > 30*86400*1e6 {
 		hint("time_range", "limit the question to a span of time")
 	}
-	var best float64
-	for _, s := range top {
-		best = max(best, s.Parts.Relevance)
-	}
-	if best < .25 {
+	if len(top) == 0 || top[0].Parts.Words < .25 {
 		hint("keyword", "use words that the memory itself would use")
 	}
 	return out

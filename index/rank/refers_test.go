@@ -21,10 +21,10 @@ func TestRefers(t *testing.T) {
 	if with.Around != without.Around*1.5 || with.Passage <= without.Passage {
 		t.Errorf("after the match: %+v, without a pronoun %+v", with, without)
 	}
-	if with, without = talk(true, Defaults(), 30, 0), talk(false, Defaults(), 30, 0); with.Around != without.Around*1.25 {
+	if with, without = talk(true, Defaults(), 45, 0), talk(false, Defaults(), 45, 0); with.Around != without.Around*1.25 {
 		t.Errorf("among longer turns: %+v, without a pronoun %+v", with, without)
 	}
-	if with, without = talk(true, Defaults(), 40, 0), talk(false, Defaults(), 40, 0); with != without {
+	if with, without = talk(true, Defaults(), 60, 0), talk(false, Defaults(), 60, 0); with != without {
 		t.Errorf("among long texts: %+v, without a pronoun %+v", with, without)
 	}
 	if with, without = talk(true, Defaults(), 10, 2), talk(false, Defaults(), 10, 2); with.Around != without.Around {

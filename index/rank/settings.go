@@ -9,11 +9,11 @@ import (
 // number is fitted beside all others.
 type Settings struct {
 	K1, B      float64 // .9, .4: of BM25, for words and passage alike
-	Density    float64 // 20: tokens from which a text's length counts against it
+	Density    float64 // 20: tokens from which a text's length counts against it; twice as many among brief texts
 	Passage    float64 // .5
-	Around     float64 // .25
+	Around     float64 // .25; a fifth more among brief texts
 	Reach      int     // 4: neighbours to either side that count
-	Step       float64 // .6: the share that is left a step away
+	Step       float64 // .5: the share that is left a step away; a fifth more among brief texts
 	Answer     float64 // 2: factor on what an answer inherits from the question just before it
 	Refers     float64 // .5: added to what earlier rows count beside a row that refers to them, where texts are short turns
 	Session    float64 // .1: for one standard deviation above the average session
@@ -27,10 +27,8 @@ type Settings struct {
 	Fill       bool    // true: without one, vectors only fill what words leave empty
 	Near       float64 // .1: cosine from which a memory is like the question at all
 	Graph      float64 // .15
-	Second     float64 // .2: of the best match, for a row that has all words which first answers share
 	Freshness  float64 // .05: bound of the freshness factor
 	Importance bool    // true: importance, behind the gate
-	Valence    bool    // true
 	Weights    Weights
 }
 
@@ -38,10 +36,10 @@ type Settings struct {
 func Defaults() Settings {
 	return Settings{
 		K1: .9, B: .4, Density: 20,
-		Passage: .5, Around: .25, Reach: 4, Step: .6, Answer: 2, Refers: .5,
+		Passage: .5, Around: .25, Reach: 4, Step: .5, Answer: 2, Refers: .5,
 		Session: .1, Named: .3, Asker: .5, Date: 1, When: .3, Short: .3, Questions: .2,
-		Vector: .8, Fill: true, Near: .1, Graph: .15, Second: .2,
-		Freshness: .05, Importance: true, Valence: true,
+		Vector: .8, Fill: true, Near: .1, Graph: .15,
+		Freshness: .05, Importance: true,
 		Weights: DefaultWeights(),
 	}
 }
@@ -57,7 +55,6 @@ var switches = map[string]func(*Settings){
 	"passage":    func(s *Settings) { s.Passage = 0 },
 	"around":     func(s *Settings) { s.Around = 0 },
 	"refers":     func(s *Settings) { s.Refers = 0 },
-	"second":     func(s *Settings) { s.Second = 0 },
 	"session":    func(s *Settings) { s.Session = 0 },
 	"density":    func(s *Settings) { s.Density = 0 },
 	"speaker":    func(s *Settings) { s.Named = 0 },
@@ -70,7 +67,6 @@ var switches = map[string]func(*Settings){
 	"graph":      func(s *Settings) { s.Graph = 0 },
 	"freshness":  func(s *Settings) { s.Freshness = 0 },
 	"importance": func(s *Settings) { s.Importance = false },
-	"valence":    func(s *Settings) { s.Valence = false },
 }
 
 // Off turns a signal off, and says whether there is one of that name.

@@ -1,14 +1,15 @@
 package rank
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
 
 // A subject is whom and when a question is about.
 type subject struct {
 	line     string // its words between spaces
 	asker    bool
-	someone  bool // a speaker of those asked for is named
 	date     date
-	mood     int                // Sentiment
 	speakers map[string]speaker // as far as known
 	last     [2]speaker         // those asked for most recently: two people talk
 }
@@ -20,7 +21,7 @@ type speaker struct {
 }
 
 func newSubject(question string) subject {
-	s := subject{line: " " + strings.Join(words(question), " ") + " ", date: dateIn(question), mood: Sentiment(question)}
+	s := subject{line: " " + strings.Join(words(question), " ") + " ", date: dateIn(question)}
 	for _, w := range []string{" i ", " my ", " me ", " we ", " our "} {
 		s.asker = s.asker || strings.Contains(s.line, w)
 	}
@@ -38,7 +39,6 @@ func (s *subject) of(name string) speaker {
 	if !ok {
 		ws := words(name)
 		k = speaker{name, len(ws) > 0 && strings.Contains(s.line, " "+strings.Join(ws, " ")+" "), s.asker && strings.EqualFold(name, "user")}
-		s.someone = s.someone || k.named
 		if s.speakers == nil {
 			s.speakers = map[string]speaker{}
 		}
@@ -46,4 +46,9 @@ func (s *subject) of(name string) speaker {
 	}
 	s.last[1], s.last[0] = s.last[0], k
 	return k
+}
+
+// words are a text's words in lower case.
+func words(s string) []string {
+	return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }

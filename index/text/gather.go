@@ -17,7 +17,6 @@ type search struct {
 	deaths uint32
 	pages  []*page
 	totals Totals
-	most   uint64 // live rows that a term may have to be collected
 	snap   *snapshot
 	blocks []*block     // of the tail; the last may have grown since
 	tail   [][]tailTerm // the terms of the blocks at the moment; a block that still grows changes its lists alone
@@ -96,10 +95,7 @@ func (x *Index) capture(q Query, terms []string) (*search, error) {
 		return nil, nil
 	}
 	s.seq, s.deaths, s.pages = x.seq, x.rows.deaths, x.rows.pages
-	s.totals, s.most = x.totals, math.MaxUint64
-	if q.Share > 0 {
-		s.most = x.totals.Rows / q.Share
-	}
+	s.totals = x.totals
 	if s.params.Local {
 		s.totals = x.totalsLocked(s.groups.list)
 	}
@@ -175,11 +171,6 @@ func (s *search) collect(from int) error {
 	s.dicts = slices.Grow(s.dicts[:0], len(segments))[:len(segments)]
 	for i := from; i < len(s.terms); i++ {
 		t := &s.terms[i]
-		if common, err := s.tooCommon(t, segments); err != nil {
-			return err
-		} else if common {
-			continue
-		}
 		for _, postings := range t.tail {
 			s.addPostings(t, s.arena.pack(s.byRow(postings)), nil)
 		}

@@ -14,7 +14,6 @@ type Query struct {
 	Text   string
 	Terms  []string // analysed terms; used when not nil
 	Groups []uint32 // only rows of these groups; empty is every group
-	Share  uint64   // terms that more than one live row in so many has find nothing, whatever the groups; 0: all find
 	Exact  bool     // a term that no row has finds nothing; by default others stand for it (unknown.go)
 	// Keep refuses rows. It is asked of rows that would make the list, not of every match.
 	Keep func(row uint32) bool
@@ -67,22 +66,6 @@ type TermStat struct {
 	Term  string
 	DF    uint64
 	Share float64
-}
-
-// TermStats returns the exact document frequencies of terms over the live rows of the groups, or of the database,
-// sorted by term, with the totals of the same moment. With a share it is 0 of a term that more than one live row in
-// so many has, in groups or not: such a term costs next to nothing.
-func (x *Index) TermStats(terms []string, groups []uint32, share uint64) ([]TermStat, Totals, error) {
-	s, err := x.gather(Query{Terms: terms, Groups: groups, Share: share, Params: &Params{Local: true}})
-	if s == nil || err != nil {
-		return nil, x.Totals(groups...), err
-	}
-	defer s.release()
-	stats := make([]TermStat, len(s.terms))
-	for i, t := range s.terms {
-		stats[i] = TermStat{t.term, t.df, t.share}
-	}
-	return stats, s.totals, nil
 }
 
 // evaluate gathers the postings of a query's terms.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -99,62 +98,6 @@ func TestExplainAddsUp(t *testing.T) {
 		if got := exact.Round(sum * float64(h.Matched) / 3); got != h.Score {
 			t.Errorf("row %d: parts give %v, Search %v", h.Row, got, h.Score)
 		}
-	}
-	stats, totals, err := x.TermStats([]string{"red", "nothing", "blue"}, nil, 0)
-	if want := []TermStat{{"blue", 1, 1}, {"nothing", 0, 1}, {"red", 2, 1}}; err != nil || !slices.Equal(stats, want) || totals != (Totals{3, 6}) {
-		t.Errorf("got %v %v %v, want %v", stats, totals, err, want)
-	}
-}
-
-// TestCommonTerms: with a share, terms that more live rows have find nothing, and the others what they find without;
-// where rows lie, and whether dead ones are still in segments, makes no difference.
-func TestCommonTerms(t *testing.T) {
-	x, m := openAt(t, t.TempDir()), model{}
-	r := rand.New(rand.NewPCG(7, 8))
-	for i := range uint32(400) {
-		m[i] = Row{Row: i, Text: words(r, 6, 60), Group: i % 3}
-	}
-	apply(t, x, 1, slices.Collect(maps.Values(m)))
-	settle(t, x)
-	var gone []uint32
-	for i := range uint32(400) {
-		if i%4 == 1 {
-			gone = append(gone, i)
-			delete(m, i)
-		}
-	}
-	apply(t, x, 2, nil, gone...)
-	var terms []string
-	rows := map[string]uint64{}
-	for i := range 60 {
-		terms = append(terms, Analyze(fmt.Sprintf("w%dx", i))[0].Term)
-	}
-	for _, row := range m {
-		for _, term := range AnalyzeQuery(row.Text) {
-			rows[term]++
-		}
-	}
-	const share = 15
-	plain, _, err := x.TermStats(terms, []uint32{1}, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rare, _, err := x.TermStats(terms, []uint32{1}, share)
-	if err != nil {
-		t.Fatal(err)
-	}
-	common := 0
-	for i, s := range plain {
-		if rows[s.Term]*share > uint64(len(m)) {
-			s.DF = 0
-			common++
-		}
-		if rare[i] != s {
-			t.Errorf("%d of %d rows have %s: got %v, want %v", rows[s.Term], len(m), s.Term, rare[i], s)
-		}
-	}
-	if common == 0 || common == len(plain) {
-		t.Fatalf("%d of %d terms are common", common, len(plain))
 	}
 }
 

@@ -17,6 +17,10 @@ var (
 	RecallAsOf = row[RecallAsOfRequest, Recalled](Op{Name: "recall_as_of", Does: "Recall the memories as they were at a date.", Scope: Read, HTTP: "POST /v1/temporal/as_of"})
 )
 
+// LeastScore is the min_score of a question that gives none: what scores less answers fewer than one question in three
+// hundred.
+const LeastScore = .003
+
 // A Question is the query of a recall.
 type Question struct {
 	Text         string       `json:"query" tool:"text,q" is:"string!" doc:"What to look for: a question or a few words. Blank lists the newest." example:"What does Ada drink?"`
@@ -34,7 +38,7 @@ type Question struct {
 	Quiet        bool         `json:"skip_reinforce" doc:"Do not strengthen the memories that are found."`
 	Without      []string     `json:"without" tool:"-" doc:"Signals to switch off, such as vector, graph or rerank."`
 	Diverse      bool         `json:"diverse" tool:"-" doc:"Leave out memories that nearly repeat a better one."`
-	MinScore     float64      `json:"min_score" is:"number[0..]" doc:"Leave out memories that score less."`
+	MinScore     float64      `json:"min_score" is:"number[0..]" default:"0.003" doc:"Leave out memories that are less likely to answer. 0 leaves out none that match."`
 
 	Types []string `json:"-"` // more kinds than one
 	Bare  bool     `json:"-"` // rows come as Recalled.Pages, for a surface that sends them one by one
@@ -96,14 +100,13 @@ type Scores struct {
 	Session float64 `json:"session" doc:"Its session."`
 	Vector  float64 `json:"vector" doc:"Nearness of vectors."`
 	Graph   float64 `json:"graph" doc:"Relations of what the question names."`
-	Second  float64 `json:"second" doc:"Words that the first answers share."`
+	Worth   float64 `json:"worth" doc:"Its freshness and importance."`
 }
 
 // Factors are the factors that relevance was multiplied with, recency and decay.
 type Factors struct {
 	Fresh      float64 `json:"fresh" doc:"Freshness factor, from 0 to 1."`
 	Importance float64 `json:"importance" doc:"Factor of its importance."`
-	Valence    float64 `json:"valence" doc:"Factor of its emotional valence."`
 	Recency    float64 `json:"recency" doc:"Recency factor, from 0 to 1."`
 	Decay      float64 `json:"decay" doc:"Decay factor, from 0 (faded) to 1."`
 }
@@ -121,7 +124,6 @@ type Parts struct {
 	Vector    float64 `json:"vector" doc:"Part of the score from the vector."`
 	Lift      float64 `json:"lift" doc:"Added when the match of its vector, or of a neighbour's, is stronger than chance and shared words explain."`
 	Graph     float64 `json:"graph" doc:"Part of the score from relations."`
-	Second    float64 `json:"second" doc:"Added for words that the first answers share, when no vector match stood out."`
 	Relevance float64 `json:"relevance" doc:"All parts together, before the factors."`
 	Alike     float64 `json:"alike" doc:"Likeness to a better row of the answer, from 0 to 1."`
 }

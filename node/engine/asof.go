@@ -37,14 +37,14 @@ func (s *Service) searchAsOf(ctx context.Context, c api.Caller, q index.Query, a
 	if err != nil {
 		return a, err
 	}
-	hits, best, err := s.past(ctx, c.DB, &q, then, a.Hits)
+	hits, err := s.past(ctx, c.DB, &q, then, a.Hits)
 	if err != nil {
 		return a, err
 	}
 	words := mind.Words(index.Question(q.Text))
 	for i := range hits {
 		if h := &hits[i]; h.Why == nil {
-			h.Score = max(best, 1) * mind.Share(words, mind.Words(h.Memory.Text))
+			h.Score = mind.Share(words, mind.Words(h.Memory.Text))
 			h.Why = []string{"as believed then"}
 		}
 	}
@@ -53,17 +53,16 @@ func (s *Service) searchAsOf(ctx context.Context, c api.Caller, q index.Query, a
 	})
 	if !q.Lists() {
 		hits = slices.DeleteFunc(hits, func(h index.Hit) bool { return h.Score <= 0 })
+		matched := len(hits)
+		hits = slices.DeleteFunc(hits, func(h index.Hit) bool { return h.Score < least })
+		a.Info.Below = matched - len(hits)
 	}
-	matched := len(hits)
-	hits = slices.DeleteFunc(hits, func(h index.Hit) bool { return h.Score < least })
-	a.Info.Below = matched - len(hits)
 	a.Hits = hits[:min(len(hits), k)]
 	return a, nil
 }
 
 // past is today's answer as it was, and behind it the memories that have changed since, without a reason or a score.
-// best is the best score.
-func (s *Service) past(ctx context.Context, db oplog.DB, q *index.Query, then oplog.Time, today []index.Hit) (hits []index.Hit, best float64, err error) {
+func (s *Service) past(ctx context.Context, db oplog.DB, q *index.Query, then oplog.Time, today []index.Hit) (hits []index.Hit, err error) {
 	seen := map[oplog.Seq]bool{}
 	err = s.state.Read(func(v *state.View) error {
 		for _, h := range today {
@@ -76,7 +75,6 @@ func (s *Service) past(ctx context.Context, db oplog.DB, q *index.Query, then op
 				h.Score, h.Why = 0, nil
 			}
 			h.Memory = was
-			best = max(best, h.Score)
 			hits = append(hits, h)
 		}
 		looked := 0
@@ -92,7 +90,7 @@ func (s *Service) past(ctx context.Context, db oplog.DB, q *index.Query, then op
 		})
 		return ctx.Err()
 	})
-	return hits, best, err
+	return hits, err
 }
 
 // admitsPast applies a query's filters to a memory as it was.

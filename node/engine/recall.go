@@ -85,9 +85,9 @@ func resultOf(h index.Hit, explain bool) api.Result {
 	if explain {
 		p := h.Parts
 		r.Explained = &api.Explained{Shares: sharesOf(h), Reranked: (*api.Reranked)(h.Rerank),
-			Factors: api.Factors{Fresh: p.Fresh, Importance: p.Importance, Valence: p.Valence, Recency: p.Recency, Decay: p.Decay},
+			Factors: api.Factors{Fresh: p.Fresh, Importance: p.Importance, Recency: p.Recency, Decay: p.Decay},
 			Parts: api.Parts{Words: p.Words, Passage: p.Passage, Around: p.Around, Session: p.Session, Factor: p.Factor, Speaker: p.Named, Date: p.Date, When: p.When, Vector: p.Vector,
-				Lift: p.Lift, Graph: p.Graph, Second: p.Second, Relevance: p.Relevance, Alike: p.Alike}}
+				Lift: p.Lift, Graph: p.Graph, Relevance: p.Relevance, Alike: p.Alike}}
 		showMore(m, r.Explained)
 	}
 	return r
@@ -95,14 +95,7 @@ func resultOf(h index.Hit, explain bool) api.Result {
 
 // sharesOf splits a score by signal; the parts add up to it.
 func sharesOf(h index.Hit) api.Scores {
-	p := h.Parts
-	sum := p.Words + p.Passage + p.Around + p.Session + p.Vector + p.Graph + p.Second
-	if sum <= 0 {
-		return api.Scores{}
-	}
-	part := func(v float64) float64 { return v / sum * h.Score }
-	return api.Scores{Words: part(p.Words), Passage: part(p.Passage), Around: part(p.Around), Session: part(p.Session), Vector: part(p.Vector), Graph: part(p.Graph),
-		Second: part(p.Second)}
+	return api.Scores(h.Parts.Shares(h.Score))
 }
 
 // hintEntities bounds the names a hint offers.
@@ -119,7 +112,7 @@ func hints(a Answer, question string) []api.Hint {
 			}
 		}
 	}
-	return each(rank.Hints(index.Question(question), a.Info.Confidence, top, created, names), func(h rank.Hint) api.Hint {
+	return each(rank.Hints(index.Question(question), top, created, names), func(h rank.Hint) api.Hint {
 		return api.Hint{Type: h.Type, Suggestion: h.Suggestion, Related: h.Entities}
 	})
 }

@@ -106,6 +106,9 @@ var (
 
 func toRecall(m *wire.Recall) (*api.RecallRequest, error) {
 	q := toQuestion(m)
+	if m.MinScore == nil {
+		q.MinScore = api.LeastScore
+	}
 	q.Window = field.Window{From: field.UnixOrNone(m.Since), To: field.UnixOrNone(m.Until)}
 	if err := field.Ordered("since", q.Window.From, "until", q.Window.To); err != nil {
 		return nil, oplog.Errorf(oplog.Invalid, "%s", err)

@@ -1,12 +1,12 @@
 import { get, post } from "/console/api.js";
 import { attempt, button, count, empty, fill, h, pill, submit, toast, when } from "/console/dom.js";
 import { openMemory } from "/console/views/memory.js";
-import { cutAway, scoreBars } from "/console/views/why.js";
+import { cutAway, scoreBars, whyChips } from "/console/views/why.js";
 
 /** Ask, and see how each score came about. */
 export async function recall(page, signal, first) {
   const q = h("input", { type: "search", name: "query", placeholder: "What do you want to know?", class: "grow", "aria-label": "Question", autofocus: true, value: first });
-  const k = h("input", { type: "number", min: 1, max: 200, value: 10, "aria-label": "How many" }), least = h("input", { type: "number", min: 0, step: 0.05, value: 0, "aria-label": "Least score" });
+  const k = h("input", { type: "number", min: 1, max: 200, value: 10, "aria-label": "How many" }), least = h("input", { type: "number", min: 0, max: 1, step: "any", value: 0.003, "aria-label": "Least score" });
   const ns = h("input", { placeholder: "any", "aria-label": "Namespace" }), kind = h("input", { placeholder: "any", "aria-label": "Kind" }), domain = h("input", { placeholder: "any", "aria-label": "Domain" });
   const days = h("select", { "aria-label": "Since" }, ...[["any time", ""], ["last day", 1], ["last week", 7], ["last month", 31]].map(([t, v]) => h("option", { value: v }, t)));
   const everywhere = h("input", { type: "checkbox", name: "compare" });
@@ -42,7 +42,7 @@ export async function recall(page, signal, first) {
 const field = (name, input) => h("label", {}, name, input);
 
 function meter(v) {
-  const m = h("span", { class: "meter", role: "meter", "aria-valuenow": v.toFixed(2), "aria-valuemin": 0, "aria-valuemax": 1, "aria-label": "confidence", title: v.toFixed(2) }, h("i", { class: v >= 0.6 ? "c0" : "c1" }));
+  const m = h("span", { class: "meter", role: "meter", "aria-valuenow": v.toFixed(2), "aria-valuemin": 0, "aria-valuemax": 1, "aria-label": "confidence", title: v.toFixed(2) }, h("i", { class: v >= 0.5 ? "c0" : "c1" }));
   m.firstChild.style.width = `${100 * v}%`;
   return m;
 }
@@ -54,7 +54,7 @@ function result(m, i, top, again) {
       h("div", { class: "soft small" }, `${when(m.created_at)} · ${m.namespace} · ${m.memory_type}${m.emotional_state ? ` · ${m.emotional_state}` : ""}`)),
     h("button", { type: "button", onclick: () => openMemory(m.rid, again), "aria-label": `Open memory ${i + 1}` }, "Open")),
     ...scoreBars(m, top),
-    h("div", { class: "chips" }, ...m.why_retrieved.map((w) => pill("", w))));
+    whyChips(m));
 }
 
 function comparison(c) {

@@ -2,15 +2,19 @@ import { post } from "/console/api.js";
 import { attempt, bar, count, fill, h, pill, submit } from "/console/dom.js";
 
 // One colour a signal, the same on every row.
-const colours = { words: 0, passage: 1, around: 4, session: 5, vector: 2, graph: 3 };
+const colours = { words: 0, passage: 1, around: 4, session: 5, vector: 2, graph: 3, worth: 5 };
+const names = { words: "same words", passage: "said around it", around: "matches around it", session: "same conversation", vector: "likeness", graph: "relations", worth: "freshness and importance" };
+const reasons = { keyword_match: "same words", context_match: "beside a match", session_match: "same conversation", speaker_match: "said by whom you name", date_match: "the date you name", time_match: "holds a time", "matched query": "", fts_sourced: "" };
 const deep = 1000; // results among which a memory is looked for
 
-/** scoreBars is how a result's score came about: its signals' shares as a bar, and the factors. top is the score that fills the bar. */
+/** whyChips are a result's reasons, in words. */
+export const whyChips = (m) => h("div", { class: "chips" }, ...m.why_retrieved.map((w) => reasons[w] ?? w).filter(Boolean).map((w) => pill("", w)));
+
+/** scoreBars is what a result's score is made of: its signals' shares as a bar. top is the score that fills the bar. */
 export function scoreBars(m, top) {
   const parts = Object.entries(m.scores ?? {}).filter(([, v]) => v > 0.0005);
-  const factors = Object.entries(m.factors ?? {}).filter(([, v]) => Math.abs(v - 1) > 0.005);
-  return [h("div", { class: "scoreline" }, h("b", { class: "num" }, m.score.toFixed(3)), bar(parts.length ? parts.map(([n, v]) => [n, v, colours[n]]) : [["score", m.score, 5]], top)),
-    h("div", { class: "legend" }, ...parts.map(([n, v]) => h("span", {}, h("i", { class: `c${colours[n]}` }), `${n} ${v.toFixed(2)}`)), ...factors.map(([n, v]) => h("span", { class: "factor" }, `${n} ×${v.toFixed(2)}`)),
+  return [h("div", { class: "scoreline" }, h("b", { class: "num" }, m.score.toFixed(3)), bar(parts.length ? parts.map(([n, v]) => [names[n], v, colours[n]]) : [["score", m.score, 5]], top)),
+    h("div", { class: "legend" }, ...parts.map(([n, v]) => h("span", {}, h("i", { class: `c${colours[n]}` }), `${names[n]} ${v.toFixed(2)}`)),
       m.reranked && h("span", { class: "factor" }, `reranked from place ${m.reranked.place}`))];
 }
 
@@ -27,13 +31,13 @@ export async function cutAway(body, shown, signal) {
 export function whyNot(m, signal) {
   const q = h("input", { type: "search", name: "why", placeholder: "A question, to see where this memory comes", "aria-label": "Question for this memory", class: "grow", required: true }), out = h("div", { "aria-live": "polite" });
   const ask = async () => {
-    const body = { query: q.value, skip_reinforce: true, explain: true };
+    const body = { query: q.value, min_score: 0, skip_reinforce: true, explain: true };
     const [r, within] = await Promise.all([post("/v1/recall", { ...body, top_k: deep, include_consolidated: true }, signal), post("/v1/recall", { ...body, top_k: 10 }, signal)]);
     const place = r.results.findIndex((x) => x.rid === m.rid), best = r.results[0], last = within.results.at(-1);
     if (place < 0) return fill(out, h("p", {}, pill("bad", "not found"), " ", absent(m, r)), best && h("p", { class: "soft small" }, `The best of ${count(r.results.length, "match", "matches")}: “${best.text}”`), best && h("div", {}, ...scoreBars(best, Math.max(1, best.score))));
     const hit = r.results[place], top = Math.max(1, best.score), inside = within.results.some((x) => x.rid === m.rid);
     fill(out, h("p", {}, pill(inside ? "good" : "warn", `place ${place + 1} of ${r.results.length}`), " ", inside ? "A recall of ten returns it." : m.consolidation_status === "consolidated" ? "It was merged: only a recall that includes merged memories returns it." : "A recall of ten cuts it."),
-      h("div", {}, ...scoreBars(hit, top)), h("div", { class: "chips" }, ...hit.why_retrieved.map((w) => pill("", w))),
+      h("div", {}, ...scoreBars(hit, top)), whyChips(hit),
       !inside && last && h("div", {}, h("p", { class: "soft small" }, `The last of the ten: “${last.text}”`), ...scoreBars(last, top)),
       place > 0 && h("div", {}, h("p", { class: "soft small" }, `The best: “${best.text}”`), ...scoreBars(best, top)));
   };

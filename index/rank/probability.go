@@ -1,0 +1,88 @@
+package rank
+
+import (
+	"math"
+
+	"github.com/cairndb/cairn/index/exact"
+)
+
+// A score is the probability that its row answers the question. Rows are ordered by their composite first; what that
+// order, the leads in it and the question's words say is turned into a probability by one logistic function, which was
+// fitted on the development sets (DESIGN.md). Evidence is the share of the question's words that the row has, alone or
+// with the exchange that it is part of, or how far its vector stands out.
+const (
+	anyRow        = -2.1 // log odds of a row without evidence
+	byEvidence    = 1.0
+	byFirst       = 1.2 // times the evidence, for the best row
+	byLead        = 4.2 // times evidence and lead: the log of the best composite over the next one, 1 at most
+	byBehind      = 1.1 // times how far a row is behind the best: the log of their composites' ratio, -3 at least
+	byBehindTimes = 3.2 // times that and the evidence
+)
+
+// probabilities sets the scores of rows in their order. No row has a higher one than those before it.
+func (r *Ranker) probabilities(top []*clue, out []Scored) {
+	if r.q.List || len(top) == 0 || top[0].score <= 0 {
+		return
+	}
+	lead, above := 1.0, 1.0
+	if len(top) > 1 && top[1].score > 0 {
+		lead = min(exact.Ln(top[0].score/top[1].score), 1)
+	}
+	for i, c := range top {
+		evidence := r.evidence(c)
+		odds := anyRow + float64(byEvidence*evidence)
+		if c.score == top[0].score {
+			odds += float64((byFirst + float64(byLead*lead)) * evidence)
+		} else if c.score > 0 {
+			behind := max(exact.Ln(c.score/top[0].score), -3)
+			odds += float64((byBehind + float64(byBehindTimes*evidence)) * behind)
+		}
+		if above = min(above, exact.Round(1/(1+exact.Exp(-odds)))); c.score <= 0 {
+			above = 0 // nothing is left of its match
+		}
+		out[i].Score = above
+	}
+}
+
+// evidence says how much of what was asked a row has, 0 to 1.
+func (r *Ranker) evidence(c *clue) float64 {
+	words := 0.0
+	if n := len(r.weight); n > 0 {
+		words = c.covered / float64(n)
+	}
+	return min(max(words, c.stands), 1)
+}
+
+// composite orders the rows of an answer.
+func (p *Parts) composite() float64 { return float64(p.Relevance*p.Fresh) * p.Importance }
+
+// Shares split a score by what it comes from; they add up to it.
+type Shares struct {
+	Words, Passage, Around, Session float64 // the row's own words, its exchange's words, its neighbours' matches, its session's
+	Vector, Graph                   float64
+	Worth                           float64 // freshness and importance
+}
+
+// Shares splits a score of these parts.
+func (p *Parts) Shares(score float64) (s Shares) {
+	worth := p.Fresh * p.Importance
+	if p.Relevance <= 0 || worth <= 0 {
+		return s
+	}
+	s.Worth = score * (1 - 1/worth)
+	left := score - s.Worth
+	if p.Graph > 0 {
+		before := (p.Relevance - p.Graph) / (1 - p.Graph)
+		s.Graph = left * (1 - before/p.Relevance)
+		left -= s.Graph
+	}
+	x := (p.Words+p.Passage+p.Around+p.Session)*p.Factor + p.Lift
+	if x <= 0 || math.IsNaN(x) {
+		s.Vector = left
+		return s
+	}
+	of := func(part float64) float64 { return left * part * p.Factor / x }
+	s.Words, s.Passage, s.Around, s.Session = of(p.Words), of(p.Passage), of(p.Around), of(p.Session)
+	s.Vector = left * p.Lift / x
+	return s
+}
