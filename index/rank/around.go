@@ -199,15 +199,16 @@ func (r *Ranker) weighNeighbours(c *clue) {
 	if r.set.Around > 0 {
 		c.around = float64(r.nearby * around)
 	}
-	var sum, covered float64
+	var sum, covered, evident float64
 	norm := r.norm(length / mass)
 	for i, f := range tf {
 		if f > 0 {
 			sum += float64(r.weight[i] * r.saturate(f, norm))
 			covered += min(1, f)
+			evident += float64(min(1, f) * r.q.Terms[i].Share)
 		}
 	}
-	c.covered = max(c.covered, covered)
+	c.covered, c.solo = max(c.covered, evident), mass == 1
 	c.passage = float64(r.set.Passage * r.matched(sum, covered))
 }
 

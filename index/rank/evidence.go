@@ -44,8 +44,9 @@ type clue struct {
 	talk    int32   // its session; -1 for none
 	spot    int32   // its place among the neighbours; -1 for none
 	own     float64 // words, discounted by density
-	covered float64 // of the question's terms: how many the row has, or the row with its neighbours
+	covered float64 // how many of the question's terms the row has, alone or with its exchange; less of those that others stand for
 	dense   float64
+	solo    bool // no row of its exchange is beside it
 
 	passage, around, session, factor float64 // as in Parts, like those below
 	stands, lift                     float64 // by its vector: standOut, Parts.Lift
@@ -120,14 +121,16 @@ func (r *Ranker) match(c *clue) {
 	if c.Session != 0 {
 		r.turns = append(r.turns, turn{c.Session, r.corpus.Place(c.row), int(c.cand)})
 	}
+	var covered float64
 	norm := r.norm(c.length)
 	for i, tf := range r.tfs(c) {
 		if tf > 0 {
-			c.covered++
+			covered++
+			c.covered += r.q.Terms[i].Share
 			c.own += float64(r.weight[i] * r.saturate(float64(tf), norm))
 		}
 	}
-	c.own = float64(r.matched(c.own, c.covered) * math.Sqrt(c.dense))
+	c.own = float64(r.matched(c.own, covered) * math.Sqrt(c.dense))
 }
 
 // cand returns what a search found out about a row; r.none for a row that no search found.

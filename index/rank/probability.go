@@ -84,5 +84,8 @@ func (p *Parts) Shares(score float64) (s Shares) {
 	of := func(part float64) float64 { return left * part * p.Factor / x }
 	s.Words, s.Passage, s.Around, s.Session = of(p.Words), of(p.Passage), of(p.Around), of(p.Session)
 	s.Vector = left * p.Lift / x
+	if p.Solo {
+		s.Words, s.Passage = s.Words+s.Passage, 0
+	}
 	return s
 }

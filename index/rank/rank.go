@@ -90,6 +90,7 @@ type Corpus interface {
 type Parts struct {
 	Words, Passage, Around, Session, Factor float64
 	Named                                   bool
+	Solo                                    bool // no row of its exchange is beside it: Passage is its own words'
 	Date                                    float64
 	When                                    bool // a time is asked for, and the row holds one
 	Vector, Graph                           float64
@@ -283,7 +284,7 @@ func (r *Ranker) compose(c *clue, p *Parts) {
 
 // parts explains a row's score.
 func (r *Ranker) parts(c *clue) Parts {
-	p := Parts{Words: c.own, Passage: c.passage, Around: c.around, Session: c.session, Factor: c.factor, Named: r.about.of(c.Speaker).named,
+	p := Parts{Words: c.own, Passage: c.passage, Around: c.around, Session: c.session, Factor: c.factor, Solo: c.solo, Named: r.about.of(c.Speaker).named,
 		Date: r.about.date.of(c.Row), When: r.q.When && c.Timed && r.set.When > 0, Lift: c.lift, Relevance: c.relevance}
 	if r.set.Named <= 0 {
 		p.Named = false

@@ -20,7 +20,7 @@ const (
 	maxReplacing  = 8  // terms that one of them is replaced by
 	typoShare     = .6 // of its weight a term keeps whose letters differ
 	typoLetters   = 4  // a word's least length for one letter to be wrong
-	twoWrong      = 6  // and for two
+	twoWrong      = 8  // and for two: "offsite" is no "office"
 	hashLetters   = 6  // of a hash's beginning
 	splitLetters  = 4  // of each of two words written as one
 	stemLetters   = 3  // of a word without its ending
