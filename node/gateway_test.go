@@ -33,7 +33,7 @@ func TestGatewayMemories(t *testing.T) {
 	if got := w.ok("POST", "/v1/remember/batch", obj{"memories": []obj{}}); fmt.Sprint(got["rids"], got["count"]) != "[] 0" {
 		t.Errorf("empty batch: %v", got)
 	}
-	found := w.ok("POST", "/v1/recall", obj{"query": "who leads payments", "top_k": 5.0, "namespace": ""})
+	found := w.ok("POST", "/v1/recall", obj{"query": "who leads payments", "top_k": 5.0, "namespace": "", "min_score": 0})
 	rows := found["results"].([]any)
 	first := rows[0].(obj)
 	const want = "certainty created_at domain importance memory_type metadata namespace rid score source text valence why_retrieved"

@@ -30,7 +30,7 @@ func TestOnlyWhatMatched(t *testing.T) {
 		}
 		return out
 	}
-	all := w.ok("POST", "/v1/recall", obj{"query": "violin attic", "skip_reinforce": true})
+	all := w.ok("POST", "/v1/recall", obj{"query": "violin attic", "min_score": 0, "skip_reinforce": true})
 	if got := rids(all); !slices.Equal(got, []string{strong, weak}) || all["considered"] != 2. || all["below_min_score"] != 0. {
 		t.Fatalf("got %v of %v", got, all)
 	}

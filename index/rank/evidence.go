@@ -19,18 +19,23 @@ type Ranker struct {
 	leaving
 	weight  []float64 // idf^1.5 of each term
 	perfect float64   // their sum: a perfect match
-	whole   float64   // tokens from which a text's length counts against it
-	step    float64   // share that is left a step away
-	nearby  float64   // weight of the neighbours' own words
-	short   float64   // tokens below which a row is short among its own
-	earlier float64   // what a row that refers multiplies the shares of the rows before it by
-	share   []float64 // what so many steps away leave
-	clues   []clue
-	tf      []float64 // by term, of what is looked at
-	top     []*clue
-	scale   float64   // the best match of a row with its neighbours
-	none    Candidate // what is known of a row that no search found
+	brevity
+	share []float64 // what so many steps away leave
+	clues []clue
+	tf    []float64 // by term, of what is looked at
+	top   []*clue
+	scale float64   // the best match of a row with its neighbours
+	none  Candidate // what is known of a row that no search found
 	around
+}
+
+// brevity holds what follows from the mean length of a namespace's texts.
+type brevity struct {
+	whole   float64 // tokens from which a text's length counts against it
+	step    float64 // share that is left a step away
+	nearby  float64 // weight of the neighbours' own words
+	short   float64 // tokens below which a row is short among its own
+	earlier float64 // what a row that refers multiplies the shares of the rows before it by
 }
 
 // A clue is a row and what is known about it.

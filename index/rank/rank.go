@@ -26,7 +26,7 @@ type Question struct {
 type Tally struct {
 	Considered int // candidates and their neighbours
 	Matched    int // of them, those with something that the question asks for
-	Below      int // of the wanted ones, those left out for scoring less than Question.Least
+	Below      int // of those, the ones left out for scoring less than Question.Least, if the last wanted row does
 }
 
 // A Term is an analysed word of the question: how many rows contain it, and the share of its weight that counts, less
@@ -133,7 +133,7 @@ func (r *Ranker) Rank(q Question, set Settings, cands []Candidate, corpus Corpus
 	}
 	for n := len(out); n > 0 && !q.List && out[n-1].Score < q.Least; n-- {
 		top, out = top[:n-1], out[:n-1]
-		r.Tally.Below++
+		r.Tally.Below = r.Tally.Matched - len(out) // rows behind the wanted ones score no more
 	}
 	moved, places := r.lifted(top, out), placesOf(top)
 	for i, c := range top {

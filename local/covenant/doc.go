@@ -86,7 +86,7 @@
 //
 // # Memories
 //
-// An intent is answered from its sender's memories: the five best that score 0.35 or more, quoted and numbered, their
+// An intent is answered from its sender's memories: the five best that score 0.2 or more, quoted and numbered, their
 // ids as sources; without any, an echo. The sentence is stored in tier working under the intent's id, with its receipt,
 // in one entry of the log, and a quoting answer beside it: other dialects show the sentence, this one the answer, with
 // the sentence in metadata.intent_text. A memory whose answer quotes is marked derived and never quoted itself. Secrets

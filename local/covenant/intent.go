@@ -21,7 +21,7 @@ const (
 	maxQuote    = 1000 // characters
 	maxIntent   = 1 << 20
 
-	evidenceScore = 0.35 // what a memory must score to answer an intent
+	evidenceScore = 0.2 // what a memory must score to answer an intent: of several that match alike, each has about that
 )
 
 func submitIntent(f *fields) action {
