@@ -175,8 +175,40 @@ func (a *analyzer) simple(start int) int {
 	return end
 }
 
+// thousands is the end of a number whose digits commas group, such as 1,000,000; start where there is none.
+func (a *analyzer) thousands(start int) int {
+	s := a.text
+	digits := func(at int) (n int) {
+		for at+n < len(s) && isDigit(s[at+n]) {
+			n++
+		}
+		return n
+	}
+	end := start + digits(start)
+	if n := end - start; n == 0 || n > 3 {
+		return start
+	}
+	first := end
+	for end < len(s) && s[end] == ',' && digits(end+1) == 3 {
+		end += 4
+	}
+	if end == first {
+		return start
+	}
+	if r, _ := a.rune(min(end, len(s)-1)); end < len(s) && (classOf(r) == classWord || s[end] == ',' && digits(end+1) > 0) {
+		return start
+	}
+	return end
+}
+
 // chunk reads a word, or several joined by single connectors, and emits it.
 func (a *analyzer) chunk(start int) int {
+	if isDigit(a.text[start]) {
+		if end := a.thousands(start); end > start {
+			a.push(strings.ReplaceAll(a.text[start:end], ",", ""), start, end, false) // as who asks writes it
+			return end
+		}
+	}
 	if end := a.simple(start); end > start {
 		a.word(start, end)
 		return end

@@ -57,6 +57,8 @@ func TestAnalyze(t *testing.T) {
 		{"2024-03-05", "+2024-03-05 +--03-05 +2024-03 2024 03 05"},
 		{"She met him and bought skates", "meet buy skate"},
 		{"E-1234", "+e-1234 +e1234 1234"},
+		{"1,000,000 euros, 12,345.50 or 1,2,3 and 1,0000 rows", "1000000 euro 12345 50 1 2 3 1 0000 row"},
+		{"dont ask why it isnt done", "ask done"},
 		{"Kitaplarımız nerede", "kitaplarimiz +kitap nered +nere"},
 		{"بمكتبتهم", "بمكتبتهم +بمكتب"},
 	} {

@@ -16,7 +16,9 @@ var stops = func() map[string]struct{} {
 		was were be been being have has had having do does did doing would should could ought a an the and but if or
 		because as until while of at by for with about against between into through during before after above below
 		to from up down in out on off over under again further then once here there when where why how all any both
-		each few more most other some such no nor not only own same so than too very can will just`) {
+		each few more most other some such no nor not only own same so than too very can will just
+		dont doesnt didnt isnt arent wasnt werent hasnt havent hadnt wouldnt couldnt shouldnt cant wont ive youre theyre
+		thats whats`) {
 		m[w] = struct{}{}
 	}
 	return m
