@@ -15,7 +15,6 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
-	"github.com/cairndb/cairn/oplog/state"
 )
 
 // Tally counts the results of a backfill or an import.
@@ -302,14 +301,13 @@ func (b *batch) events(ctx context.Context, clean []api.Said) (events []api.Capt
 // fresh are the batch's observations that no event has, each once.
 func (b *batch) fresh(ctx context.Context) (fresh []*observation, err error) {
 	seen := map[string]bool{}
-	err = b.c.s.cfg.Memory.View(ctx, func(v *state.View, db oplog.DB) error {
-		for _, o := range b.obs {
-			if key := o.session + "\x00" + string(o.hash); !seen[key] && v.EventWith(db, b.c.ns, o.session, o.hash) == 0 {
-				seen[key] = true
-				fresh = append(fresh, o)
-			}
+	known, err := b.c.s.knownEvents(ctx, b.c.ns, b.obs)
+	for i, id := range known {
+		o := b.obs[i]
+		if key := o.session + "\x00" + string(o.hash); !seen[key] && id.Event == 0 {
+			seen[key] = true
+			fresh = append(fresh, o)
 		}
-		return nil
-	})
+	}
 	return fresh, err
 }

@@ -18,7 +18,6 @@ import (
 	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
-	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/wire/large"
 )
 
@@ -184,7 +183,7 @@ func (s *Server) store(ctx context.Context, c *call, h heard) (have captured, er
 		return captured{}, err
 	}
 	if have.ID != 0 { // its first client may have been told to ask again: the answer waits until searches find it
-		_, err = api.View.Ask(ctx, s.cfg.Memory, &api.ViewRequest{Found: true})
+		_, err = api.Await.Ask(ctx, s.cfg.Memory, &api.AwaitRequest{Found: true})
 	} else {
 		have = captured{ID: made.IDs[0].Event, TokensEst: o.tokens, SummaryID: made.IDs[0].Summary}
 	}
@@ -194,20 +193,24 @@ func (s *Server) store(ctx context.Context, c *call, h heard) (have captured, er
 
 // known looks an observation up; ID 0 means that there is none.
 func (s *Server) known(ctx context.Context, ns string, o *observation) (have captured, err error) {
-	err = s.cfg.Memory.View(ctx, func(v *state.View, db oplog.DB) error {
-		id := v.EventWith(db, ns, o.session, o.hash)
-		if id == 0 {
-			return nil
-		}
-		have = captured{ID: id, TokensEst: o.tokens, Duplicate: true}
-		if e, ok := v.Event(db, id); ok && e.Summary != "" {
-			if m, ok := v.Memory(db, e.Summary); ok {
-				have.SummaryID = m.Seq
-			}
-		}
-		return nil
-	})
+	ids, err := s.knownEvents(ctx, ns, []*observation{o})
+	if err == nil && ids[0].Event != 0 {
+		have = captured{ID: ids[0].Event, TokensEst: o.tokens, Duplicate: true, SummaryID: ids[0].Summary}
+	}
 	return have, err
+}
+
+// knownEvents are the ids of observations that are stored; zero for those that are not.
+func (s *Server) knownEvents(ctx context.Context, ns string, all []*observation) ([]api.CapturedIDs, error) {
+	q := &api.KnownEventsRequest{Workspace: ns}
+	for _, o := range all {
+		q.Marks = append(q.Marks, api.EventMark{Session: o.session, Hash: o.hash})
+	}
+	a, err := api.KnownEvents.Ask(ctx, s.cfg.Memory, q)
+	if err != nil {
+		return nil, err
+	}
+	return a.Events, nil
 }
 
 // event is an observation as it is stored, with its summary.

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
-	"github.com/cairndb/cairn/oplog/state"
 )
 
 // A row is a summary as get and timeline show it. A memory that another protocol stored has no event.
@@ -30,13 +30,14 @@ type row struct {
 	SessionID  string         `json:"sessionId,omitempty"`
 }
 
-func makeRow(v *state.View, db oplog.DB, m *oplog.Memory) row {
+func makeRow(k api.Kept) row {
+	m := k.Memory
 	r := row{ID: m.Seq, TS: int64(m.Created) / 1000, Text: m.Text, TokensOut: uint64(utf8.RuneCountInString(m.Text)+3) / 4,
 		Confidence: m.Certainty, SessionID: m.Session, Model: m.Source}
 	if o, ok := originOf(m); ok {
 		r.Model, r.PromptHash, r.TokensIn, r.Tool, r.SessionID = model, promptHash, &o.TokensIn, o.Tool, o.Session
-		if id := v.EventOf(db, m.RID); id != 0 {
-			r.EventID = &id
+		if k.Event != 0 {
+			r.EventID = &k.Event
 		}
 	}
 	return r
@@ -56,48 +57,25 @@ func originOf(m *oplog.Memory) (o origin, ok bool) {
 	return *meta.Sift, true
 }
 
-// sees says whether a memory is shown in the workspace: its own, and, unless the server is private, what other
-// protocols stored. Never another workspace's.
-func (c *call) sees(m *oplog.Memory) bool {
-	if m.Status == oplog.Tombstoned {
-		return false
-	}
-	return m.Namespace == c.ns || !c.s.cfg.Private && !strings.HasPrefix(m.Namespace, privatePrefix)
+// sight is what is shown in the workspace: its own memories and, unless the server is private, what other protocols
+// stored. Never another workspace's.
+func (c *call) sight() api.Sight {
+	return api.Sight{Namespace: c.ns, Private: privatePrefix, Alone: c.s.cfg.Private}
 }
 
-// foreignReach limits the records that are searched for memories of other protocols. The workspace's own are found by
-// their namespace, however many others lie between.
-const foreignReach = 4000
+// beside returns the visible rows on both sides of a number, the nearest first.
+func (c *call) beside(ctx context.Context, at oplog.Seq, before, after int) (back, on []row, err error) {
+	a, err := api.Neighbours.Ask(ctx, c.s.cfg.Memory, &api.NeighboursRequest{Sight: c.sight(), At: at, Before: before, After: after})
+	if err != nil {
+		return nil, nil, err
+	}
+	return makeRows(a.Before), makeRows(a.After), nil
+}
 
-// beside collects up to n visible records on one side of a number, nearest first.
-func (c *call) beside(v *state.View, db oplog.DB, from oplog.Seq, n int, back bool) []row {
+func makeRows(kept []api.Kept) []row {
 	rows := []row{}
-	if n <= 0 {
-		return rows
-	}
-	own, all, first, order := v.NamespaceFrom, v.Memories, from+1, 1
-	if back {
-		own, all, first, order = v.NamespaceBack, v.MemoriesBack, from, -1
-	}
-	var found []*oplog.Memory
-	own(db, c.ns, first, func(s oplog.Seq) bool {
-		if m, ok := v.MemoryAt(db, s); ok && c.sees(m) {
-			found = append(found, m)
-		}
-		return len(found) < n
-	})
-	if !c.s.cfg.Private {
-		looked, enough := 0, len(found)+n
-		all(db, first, func(m *oplog.Memory) bool {
-			if looked++; m.Namespace != c.ns && c.sees(m) {
-				found = append(found, m)
-			}
-			return len(found) < enough && looked < foreignReach
-		})
-	}
-	slices.SortFunc(found, func(a, b *oplog.Memory) int { return order * cmp.Compare(a.Seq, b.Seq) })
-	for _, m := range found[:min(len(found), n)] {
-		rows = append(rows, makeRow(v, db, m))
+	for _, k := range kept {
+		rows = append(rows, makeRow(k))
 	}
 	return rows
 }
@@ -114,33 +92,24 @@ func timeline(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	before, after := []row{}, []row{}
-	var here *row
 	// The place between two ids is that of the higher one: ids before it are lower, ids after it are not.
 	at := oplog.Seq(math.Ceil(math.Min(math.Max(near, 0), 1<<53)))
-	err = c.s.cfg.Memory.View(ctx, func(v *state.View, db oplog.DB) error {
-		if float64(at) == near {
-			if m, ok := v.MemoryAt(db, at); ok && c.sees(m) {
-				r := makeRow(v, db, m)
-				here = &r
-			}
-		}
-		if at > 0 {
-			before = c.beside(v, db, at, window, true)
-			slices.Reverse(before)
-		}
-		from := at
-		if float64(at) != near && at > 0 {
-			from = at - 1
-		}
-		after = c.beside(v, db, from, window, false)
-		return nil
-	})
-	all := slices.Clone(before)
-	if here != nil {
-		all = append(all, *here)
+	back := window
+	if at == 0 {
+		back = 0
 	}
-	return kit.Object{"before", before, "near", here, "after", after, "rows", append(all, after...)}, err
+	before, after, err := c.beside(ctx, at, back, window+1)
+	if err != nil {
+		return nil, err
+	}
+	slices.Reverse(before)
+	all := slices.Clone(before)
+	var here *row
+	if len(after) > 0 && float64(after[0].ID) == near {
+		here, all, after = &after[0], append(all, after[0]), after[1:]
+	}
+	after = after[:min(len(after), window)]
+	return kit.Object{"before", before, "near", here, "after", after, "rows", append(all, after...)}, nil
 }
 
 const maxIDs = 10_000
@@ -165,24 +134,23 @@ func get(ctx context.Context, c *call) (any, error) {
 		}
 	}
 	slices.Sort(ids)
-	rows := []row{}
-	err := c.s.cfg.Memory.View(ctx, func(v *state.View, db oplog.DB) error {
-		for _, id := range slices.Compact(ids) {
-			if m, ok := v.MemoryAt(db, id); ok && c.sees(m) {
-				rows = append(rows, makeRow(v, db, m))
-			}
-		}
-		return nil
-	})
+	rows, err := c.numbered(ctx, slices.Compact(ids))
 	return kit.Object{"summaries", rows, "rows", rows}, err
 }
 
+// numbered are the visible rows with some ids, in their order.
+func (c *call) numbered(ctx context.Context, ids []oplog.Seq) ([]row, error) {
+	a, err := api.Numbered.Ask(ctx, c.s.cfg.Memory, &api.NumberedRequest{Seqs: ids})
+	if err != nil {
+		return nil, err
+	}
+	sight := c.sight()
+	return makeRows(slices.DeleteFunc(a.Memories, func(k api.Kept) bool { return !sight.Shows(k.Memory) })), nil
+}
+
 // newest are the latest visible records, by time, then by id.
-func (c *call) newest(ctx context.Context, k int) (all []row, err error) {
-	err = c.s.cfg.Memory.View(ctx, func(v *state.View, db oplog.DB) error {
-		all = c.beside(v, db, 0, k, true)
-		return nil
-	})
+func (c *call) newest(ctx context.Context, k int) ([]row, error) {
+	all, _, err := c.beside(ctx, 0, k, 0)
 	slices.SortStableFunc(all, func(a, b row) int { return newer(a.TS, b.TS, a.ID, b.ID) })
 	return all, err
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
-	"github.com/cairndb/cairn/oplog/state"
 )
 
 // A hit is one answer to a search. ID and SummaryID are the same: clients give either to get and timeline.
@@ -70,13 +69,15 @@ func (c *call) search(ctx context.Context) ([]hit, error) {
 	if err != nil {
 		return nil, err
 	}
+	score, ids := map[oplog.Seq]float64{}, []oplog.Seq{}
+	for _, f := range found.Hits {
+		score[f.Memory.Seq], ids = f.Score, append(ids, f.Memory.Seq)
+	}
+	rows, err := c.numbered(ctx, ids)
 	hits := []hit{}
-	err = c.s.cfg.Memory.View(ctx, func(v *state.View, db oplog.DB) error {
-		for _, f := range found.Hits {
-			hits = append(hits, makeRow(v, db, f.Memory).hit(f.Score))
-		}
-		return nil
-	})
+	for _, r := range rows {
+		hits = append(hits, r.hit(score[r.ID]))
+	}
 	slices.SortStableFunc(hits, func(a, b hit) int { return cmp.Or(cmp.Compare(b.Score, a.Score), newer(a.TS, b.TS, a.ID, b.ID)) })
 	return hits, err
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/reads"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/oplog/suite"
@@ -128,15 +129,20 @@ func (s *store) Do(ctx context.Context, c api.Caller, op *api.Op, request any) (
 	if err := s.May(c, op); err != nil {
 		return nil, err
 	}
+	if read := reads.All[op]; read != nil {
+		return read(ctx, s.state, c.DB, request)
+	}
 	switch q := request.(type) {
-	case *api.ViewRequest:
+	case *api.AwaitRequest:
 		s.mu.Lock()
-		at := s.at
-		s.mu.Unlock()
-		if oplog.Index(q.MinIndex) > at {
-			return nil, oplog.Errorf(oplog.Unavailable, "this node is at log index %d and has not reached %d", at, q.MinIndex)
+		defer s.mu.Unlock()
+		if oplog.Index(q.MinIndex) > s.at {
+			return nil, oplog.Errorf(oplog.Unavailable, "this node is at log index %d and has not reached %d", s.at, q.MinIndex)
 		}
-		return &api.Nothing{}, s.view(c.DB, q)
+		if q.Found {
+			return &api.Nothing{}, s.followLocked()
+		}
+		return &api.Nothing{}, nil
 	case *api.SearchRequest:
 		hits, _, err := s.index.Search(ctx, c.DB, index.Query{Text: q.Text, K: q.K, Filter: index.Filter{Namespace: q.Namespace, Private: q.Private, Within: q.Within}, Quiet: q.Quiet, Now: time.Now()})
 		found := &api.Found{}
@@ -152,18 +158,6 @@ func (s *store) Do(ctx context.Context, c api.Caller, op *api.Op, request any) (
 		return &api.Nothing{}, q.Run(ctx)
 	}
 	return nil, fmt.Errorf("this store has no %s", op.Name)
-}
-
-func (s *store) view(db oplog.DB, q *api.ViewRequest) error {
-	if q.Found {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return s.followLocked()
-	}
-	if q.Read == nil {
-		return nil
-	}
-	return s.state.Read(func(v *state.View) error { return q.Read(v, db) })
 }
 
 func (s *store) capture(ctx context.Context, q *api.CaptureRequest) (*api.Captured, error) {

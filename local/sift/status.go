@@ -5,31 +5,17 @@ import (
 
 	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/node/api"
-	"github.com/cairndb/cairn/oplog"
-	"github.com/cairndb/cairn/oplog/state"
 )
 
 // counts returns a workspace's counters, and the number of its waiting events. raw + summarized + skipped = events.
-func (c *call) counts(ctx context.Context) (n kit.Object, raw uint64, err error) {
-	err = c.s.cfg.Memory.View(ctx, func(v *state.View, db oplog.DB) error {
-		e := v.EventCounts(db, c.ns)
-		stats := v.NamespaceStats(db, c.ns)
-		embedded := uint64(0)
-		if d, ok := v.Database(db); ok && d.Embedder != nil { // some may wait for their vector
-			v.NamespaceFrom(db, c.ns, 0, func(seq oplog.Seq) bool {
-				if len(v.Vector(db, seq)) > 0 {
-					embedded++
-				}
-				return ctx.Err() == nil
-			})
-			embedded = min(embedded, stats.Active+stats.Consolidated) // a forgotten one may have its vector still
-		}
-		raw = e.Raw
-		n = kit.Object{"events", e.Events, "raw", raw, "summarized", e.Summarized, "skipped", e.Skipped, "summaries", e.Summarized, "embeddings", embedded,
-			"superseded", stats.Consolidated, "sessions", e.Sessions}
-		return nil
-	})
-	return n, raw, err
+func (c *call) counts(ctx context.Context) (kit.Object, uint64, error) {
+	w, err := api.Workspace.Ask(ctx, c.s.cfg.Memory, &api.WorkspaceRequest{Namespace: c.ns})
+	if err != nil {
+		return nil, 0, err
+	}
+	e := w.Events
+	return kit.Object{"events", e.Events, "raw", e.Raw, "summarized", e.Summarized, "skipped", e.Skipped, "summaries", e.Summarized, "embeddings", w.Embedded,
+		"superseded", w.Memories.Consolidated, "sessions", e.Sessions}, e.Raw, nil
 }
 
 // settings are the numbers in force, as status shows them.

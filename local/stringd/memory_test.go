@@ -89,7 +89,12 @@ func (m *storage) Do(ctx context.Context, c api.Caller, op *api.Op, request any)
 	now := oplog.At(time.Now())
 	switch q := request.(type) {
 	case *api.ViewRequest:
-		return &api.Nothing{}, m.view(q)
+		return &api.Nothing{}, m.state.Read(func(v *state.View) error { return q.Read(v, oplog.DefaultDB) })
+	case *api.AwaitRequest:
+		if at, _ := m.state.Applied(); field.Token(at) < q.MinIndex {
+			return nil, oplog.Errorf(oplog.Unavailable, "this node is at log index %d and has not reached %d", at, q.MinIndex)
+		}
+		return &api.Nothing{}, nil
 	case *api.SearchRequest:
 		return m.search(ctx, q)
 	case *api.RememberRequest:
@@ -161,16 +166,6 @@ func (m *storage) remember(d api.Draft) (*api.Remembered, error) {
 		return nil, err
 	}
 	return &api.Remembered{RID: o.Results[0].ID, Index: field.Token(o.Index), Replayed: o.Replayed}, nil
-}
-
-func (m *storage) view(q *api.ViewRequest) error {
-	if now, _ := m.state.Applied(); field.Token(now) < q.Fresh.MinIndex {
-		return oplog.Errorf(oplog.Unavailable, "this node is at log index %d and has not reached %d", now, q.Fresh.MinIndex)
-	}
-	if q.Read == nil {
-		return nil
-	}
-	return m.state.Read(func(v *state.View) error { return q.Read(v, oplog.DefaultDB) })
 }
 
 func (m *storage) search(ctx context.Context, q *api.SearchRequest) (*api.Found, error) {

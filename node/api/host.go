@@ -90,14 +90,12 @@ func (at At) Await(ctx context.Context, f Fresh) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, awaitTimeout)
 	defer cancel()
-	_, err := View.Ask(ctx, at, &ViewRequest{Fresh: f})
+	_, err := Await.Ask(ctx, at, &AwaitRequest{Fresh: f})
 	return err
 }
 
 type ViewRequest struct {
-	Read  func(*state.View, oplog.DB) error // sees the caller's database at one index, and must not keep the View; nil reads nothing
-	Fresh                                   // how new that state must be
-	Found bool                              // answer when recalls on this node find all that the state holds
+	Read func(*state.View, oplog.DB) error // sees the caller's database at one index, and must not keep the View; nil reads nothing
 }
 
 // A SearchRequest is a question. What is not set does not filter.

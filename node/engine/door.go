@@ -9,6 +9,7 @@ import (
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/commit"
+	"github.com/cairndb/cairn/node/reads"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/wire/large"
@@ -197,6 +198,11 @@ func rowed(list []function) map[*api.Op]operation {
 	for _, f := range list {
 		all[f.op] = f.run
 	}
+	for op, read := range reads.All {
+		all[op] = func(s *Service, ctx context.Context, c api.Caller, request any) (any, error) {
+			return read(ctx, s.state, c.DB, request)
+		}
+	}
 	for _, op := range api.Ops {
 		if all[op] == nil {
 			panic(fmt.Sprintf("engine: operation %s has no function", op.Name))
@@ -308,6 +314,7 @@ var operations = rowed([]function{
 	on(api.Alias, (*Service).alias),
 
 	on(api.View, (*Service).view),
+	on(api.Await, (*Service).awaitFound),
 	on(api.Search, (*Service).hostSearch),
 	on(api.Place, (*Service).place),
 	on(api.Capture, (*Service).capture),

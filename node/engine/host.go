@@ -18,11 +18,17 @@ func (s *Service) view(ctx context.Context, c api.Caller, q *api.ViewRequest) (*
 			return nil, err
 		}
 	}
-	if q.Found {
-		_, err := s.write(ctx, c) // nothing, and waits for the index
-		return &api.Nothing{}, err
-	}
 	return &api.Nothing{}, nil
+}
+
+// awaitFound waits until recalls find all that the state holds, if the request asks for that. The door has waited for
+// the rest.
+func (s *Service) awaitFound(ctx context.Context, c api.Caller, q *api.AwaitRequest) (*api.Nothing, error) {
+	if !q.Found {
+		return &api.Nothing{}, nil
+	}
+	_, err := s.write(ctx, c) // nothing, and waits for the index
+	return &api.Nothing{}, err
 }
 
 // MaxHits and MaxK are equal, or this does not build: api must not import the index.

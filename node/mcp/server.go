@@ -182,7 +182,7 @@ func (s *Server) await(ctx context.Context, p mcp.Params) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, behindWait)
 	defer cancel()
-	if _, err := api.View.Do(ctx, s.cfg.Door, caller(ctx), &api.ViewRequest{Fresh: want}); err != nil {
+	if _, err := api.Await.Do(ctx, s.cfg.Door, caller(ctx), &api.AwaitRequest{Fresh: want}); err != nil {
 		return &jsonrpc.Error{Code: codeBehind, Message: err.Error()}
 	}
 	return nil

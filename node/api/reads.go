@@ -1,0 +1,89 @@
+package api
+
+import (
+	"strings"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// The dialects of this host read these beside what every surface reads. An answer holds plain data of the caller's
+// database, all of one moment. No surface offers the rows, and they cost nothing.
+var (
+	Await = row[AwaitRequest, Nothing](Op{Name: "await", Does: "Wait until this node is as new as a request asks.", Scope: Read, Cost: free})
+
+	Numbered    = reading[NumberedRequest, NumberedMemories]("numbered", "Memories by their numbers.")
+	Neighbours  = reading[NeighboursRequest, NeighbourMemories]("neighbours", "The memories on both sides of a number.")
+	Workspace   = reading[WorkspaceRequest, WorkspaceCounts]("workspace", "The counters of a namespace that events are captured in.")
+	KnownEvents = reading[KnownEventsRequest, KnownEventIDs]("known_events", "The events that are stored already.")
+)
+
+// reading is a row that only reads.
+func reading[Q, A any](name, does string) Of[Q, A] {
+	return row[Q, A](Op{Name: name, Does: does, Scope: Read, Cost: free})
+}
+
+type AwaitRequest struct {
+	Fresh      // how new this node must be
+	Found bool // recalls on this node must find all that the state holds
+}
+
+// Kept is a memory with what the state keeps beside it.
+type Kept struct {
+	*oplog.Memory
+	Event  oplog.EventID // that it is the summary of; 0 for none
+	Vector []float32     // when the request asks for vectors
+}
+
+type NumberedRequest struct {
+	Seqs    []oplog.Seq
+	Vectors bool
+}
+
+type NumberedMemories struct{ Memories []Kept } // in the order of the request, without numbers that name none
+
+// Sight says which memories a client is shown, whatever their age: those of a namespace and, unless the client sees
+// these alone, those of other namespaces that do not begin with Private.
+type Sight struct {
+	Namespace, Private string
+	Alone              bool
+}
+
+// Shows says whether the client is shown a memory. It is shown no forgotten one.
+func (s Sight) Shows(m *oplog.Memory) bool {
+	if m.Status == oplog.Tombstoned {
+		return false
+	}
+	return m.Namespace == s.Namespace || !s.Alone && !strings.HasPrefix(m.Namespace, s.Private)
+}
+
+type NeighboursRequest struct {
+	Sight
+	At            oplog.Seq // 0 before it means the newest
+	Before, After int       // how many at most
+}
+
+type NeighbourMemories struct {
+	Before []Kept // with lower numbers, the highest first
+	After  []Kept // At and higher numbers, the lowest first
+}
+
+type WorkspaceRequest struct{ Namespace string }
+
+type WorkspaceCounts struct {
+	Events   oplog.EventCounts
+	Memories oplog.Counts
+	Embedded uint64 // memories with a vector; 0 when the database has no embedder
+}
+
+type KnownEventsRequest struct {
+	Workspace string
+	Marks     []EventMark
+}
+
+// An EventMark is the same for the same event of a workspace.
+type EventMark struct {
+	Session string
+	Hash    []byte
+}
+
+type KnownEventIDs struct{ Events []CapturedIDs } // of each mark; zero when there is no such event

@@ -1,0 +1,76 @@
+package reads
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+)
+
+func neighbours(v from, q *api.NeighboursRequest) *api.NeighbourMemories {
+	return &api.NeighbourMemories{Before: v.beside(q, q.Before, true), After: v.beside(q, q.After, false)}
+}
+
+// otherReach limits how many records are searched for memories of other namespaces. The namespace's own are found by
+// their name, however many others lie between.
+const otherReach = 4000
+
+// beside collects up to n visible memories on one side of a number, the nearest first.
+func (v from) beside(q *api.NeighboursRequest, n int, back bool) (side []api.Kept) {
+	if n <= 0 {
+		return nil
+	}
+	own, all, order := v.NamespaceFrom, v.Memories, 1
+	if back {
+		own, all, order = v.NamespaceBack, v.MemoriesBack, -1
+	}
+	var found []*oplog.Memory
+	own(v.db, q.Namespace, q.At, func(s oplog.Seq) bool {
+		if m, ok := v.MemoryAt(v.db, s); ok && q.Shows(m) {
+			found = append(found, m)
+		}
+		return len(found) < n
+	})
+	if !q.Alone {
+		looked, enough := 0, len(found)+n
+		all(v.db, q.At, func(m *oplog.Memory) bool {
+			if looked++; m.Namespace != q.Namespace && q.Shows(m) {
+				found = append(found, m)
+			}
+			return len(found) < enough && looked < otherReach
+		})
+	}
+	slices.SortFunc(found, func(a, b *oplog.Memory) int { return order * cmp.Compare(a.Seq, b.Seq) })
+	for _, m := range found[:min(len(found), n)] {
+		side = append(side, v.kept(m, false))
+	}
+	return side
+}
+
+func workspace(v from, q *api.WorkspaceRequest) *api.WorkspaceCounts {
+	a := &api.WorkspaceCounts{Events: v.EventCounts(v.db, q.Namespace), Memories: v.NamespaceStats(v.db, q.Namespace)}
+	if d, ok := v.Database(v.db); !ok || d.Embedder == nil {
+		return a
+	}
+	v.NamespaceFrom(v.db, q.Namespace, 0, func(seq oplog.Seq) bool { // some may wait for their vector
+		if len(v.Vector(v.db, seq)) > 0 {
+			a.Embedded++
+		}
+		return v.ctx.Err() == nil
+	})
+	a.Embedded = min(a.Embedded, a.Memories.Active+a.Memories.Consolidated) // a forgotten one may have its vector still
+	return a
+}
+
+func knownEvents(v from, q *api.KnownEventsRequest) *api.KnownEventIDs {
+	a := &api.KnownEventIDs{Events: make([]api.CapturedIDs, len(q.Marks))}
+	for i, mark := range q.Marks {
+		id := v.EventWith(v.db, q.Workspace, mark.Session, mark.Hash)
+		a.Events[i].Event = id
+		if e, ok := v.Event(v.db, id); ok && e.Summary != "" {
+			a.Events[i].Summary, _ = v.Seq(v.db, e.Summary)
+		}
+	}
+	return a
+}
