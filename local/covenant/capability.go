@@ -17,7 +17,6 @@ import (
 	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
-	"github.com/cairndb/cairn/oplog/state"
 )
 
 // Capability is a right of a subject to an action, given by the operator's signature.
@@ -64,12 +63,8 @@ func expiry(g oplog.StoredGrant) *uint64 {
 	return &g.Expires
 }
 
-// holds says whether a stored capability authorises anything at a time: it is not revoked, not expired, and signed by
-// the operator, no matter which node wrote it.
-func (s *Server) holds(g oplog.StoredGrant, at uint64) bool {
-	if g.Revoked != 0 || g.Limited && at > g.Expires || g.GrantedBy != s.operator.Pubkey {
-		return false
-	}
+// signed says whether a stored capability has the signature of who gave it, no matter which node wrote it.
+func signed(g oplog.StoredGrant) bool {
 	subject, err1 := b58.Decode(g.Subject)
 	grantor, err2 := b58.Decode(g.GrantedBy)
 	sig, err3 := b58.Decode(g.Signature)
@@ -79,42 +74,28 @@ func (s *Server) holds(g oplog.StoredGrant, at uint64) bool {
 	return ed25519.Verify(grantor, signedBytes(subject, g.Action, g.Scope, grantor, expiry(g)), sig)
 }
 
-// namer finds the names of keys.
-type namer struct {
-	v  *state.View
-	db oplog.DB
-}
-
-func (n namer) agent(key string) AgentID {
-	if id, ok := n.v.Identity(n.db, key); ok {
-		return AgentID{id.Display, key}
-	}
-	return AgentID{"unknown@local", key}
+// named is the agent of a key.
+func named(names map[string]string, key string) AgentID {
+	return AgentID{cmp.Or(names[key], "unknown@local"), key}
 }
 
 func recentCapabilities(f *fields) action {
 	limit := f.count("limit", 10)
 	return func(ctx context.Context, s *session) (any, error) {
+		q := &api.GrantsRequest{Subject: s.peer.Pubkey, Limit: limit}
+		if s.isOperator() {
+			q.Subject = "" // it granted them all
+		}
+		a, err := read(ctx, s.srv, "permissions", api.Grants, q)
+		if err != nil {
+			return nil, err
+		}
 		out := []kit.Object{}
-		err := s.srv.view(ctx, "permissions", func(v *state.View, db oplog.DB) {
-			subject := s.peer.Pubkey
-			if s.isOperator() {
-				subject = "" // it granted them all
-			}
-			n := namer{v, db}
-			v.Grants(db, subject, func(g oplog.StoredGrant) bool {
-				if uint64(len(out)) >= limit {
-					return false
-				}
-				if g.Revoked == 0 {
-					out = append(out, kit.Object{"capability", Capability{n.agent(g.Subject), g.Action, g.Scope, n.agent(g.GrantedBy), expiry(g)},
-						"signature", g.Signature})
-				}
-				return true
-			})
-		})
-		slices.Reverse(out)
-		return kit.Object{"kind", "capabilities", "capabilities", out}, err
+		for _, g := range slices.Backward(a.Grants) {
+			out = append(out, kit.Object{"capability", Capability{named(a.Names, g.Subject), g.Action, g.Scope, named(a.Names, g.GrantedBy), expiry(g)},
+				"signature", g.Signature})
+		}
+		return kit.Object{"kind", "capabilities", "capabilities", out}, nil
 	}
 }
 
@@ -192,13 +173,8 @@ func revokeCapability(f *fields) action {
 		if err != nil {
 			return nil, storeError("permissions", err)
 		}
-		var action string
-		_ = s.srv.view(ctx, "permissions", func(v *state.View, db oplog.DB) { // the row is written without it when it cannot be read
-			g, _ := v.Grant(db, sig)
-			action = g.Action
-		})
 		return kit.Object{"kind", "capability_revoked", "signature_b58", sig, "removed", done.Changed}, s.record(kit.Object{"type", "capability_revoked",
-			"subject_display", s.peer.Display, "action", action, "signature_b58", sig, "removed", done.Changed})
+			"subject_display", s.peer.Display, "action", done.Action, "signature_b58", sig, "removed", done.Changed})
 	}
 }
 

@@ -3,10 +3,11 @@ package covenant
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
-	"github.com/cairndb/cairn/oplog/state"
 )
 
 // A gate is the capabilities that a request needs: any one of some, with a scope that allows the request.
@@ -64,19 +65,13 @@ func (s *session) scopes(ctx context.Context, g gate) (passed []scope, err error
 }
 
 // capabilities are the live ones of a subject for any of some actions.
-func (s *session) capabilities(ctx context.Context, subject string, actions []string) (live []oplog.StoredGrant, err error) {
-	at := now()
-	err = s.srv.view(ctx, "permissions", func(v *state.View, db oplog.DB) {
-		for _, a := range actions {
-			v.GrantsFor(db, subject, a, func(g oplog.StoredGrant) bool {
-				if s.srv.holds(g, at) {
-					live = append(live, g)
-				}
-				return len(live) < maxLive
-			})
-		}
-	})
-	return live, err
+func (s *session) capabilities(ctx context.Context, subject string, actions []string) ([]oplog.StoredGrant, error) {
+	a, err := read(ctx, s.srv, "permissions", api.Grants,
+		&api.GrantsRequest{Subject: subject, Actions: actions, By: s.srv.operator.Pubkey, At: now(), Limit: maxLive})
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(a.Grants, func(g oplog.StoredGrant) bool { return !signed(g) }), nil
 }
 
 // maxLive bounds how many capabilities one check reads.

@@ -1,17 +1,16 @@
 package covenant
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
-	"github.com/cairndb/cairn/oplog/state"
 )
 
 // Record is a memory as this protocol shows it. All keys are always there.
@@ -36,19 +35,15 @@ func (s *Server) ownerOf(namespace, owner string) string {
 
 func toMillis(t oplog.Time) uint64 { return uint64(max(t, 0)) / 1000 }
 
-// show makes the record of a memory. A memory of another protocol gets a uuid when its id is none, always the same.
-func (s *Server) show(n namer, m *oplog.Memory) Record {
+// show makes the record of one of the session's memories. A memory of another protocol gets a uuid when its id is none,
+// always the same.
+func (s *session) show(m *oplog.Memory) Record {
 	id, same := foreignID(m.RID)
 	text, meta := shown(m)
 	if !same {
 		meta = with(meta, "source_id", m.RID)
 	}
-	r := Record{ID: id, Tier: oplog.TierOf(m.Tier), Owner: n.agent(s.ownerOf(m.Namespace, m.Owner)), Text: text,
-		Embedding: []float32{}, Metadata: meta, Created: toMillis(m.Created)}
-	if v := n.v.Vector(n.db, m.Seq); len(v) > 0 {
-		r.Embedding = v.Floats()
-	}
-	return r
+	return Record{ID: id, Tier: oplog.TierOf(m.Tier), Owner: s.peer, Text: text, Embedding: []float32{}, Metadata: meta, Created: toMillis(m.Created)}
 }
 
 // with sets a key of a JSON object, or of an object around another value. With nil the key goes.
@@ -100,7 +95,7 @@ func recentMemory(f *fields) action {
 		if err != nil {
 			return nil, err
 		}
-		w := &walk{s: s, sees: s.sees(tier, scopes), scopes: scopes, left: limit}
+		w := &walk{s: s, tier: tier, scopes: scopes, left: limit}
 		page, err := w.next(ctx) // a fault before the first chunk is a plain error
 		if err != nil {
 			return nil, err
@@ -116,70 +111,34 @@ func (r *Record) weight() int { return len(r.Text) + len(r.Metadata) + 2*len(r.E
 // moment: newer memories do not come in, purged ones are left out.
 type walk struct {
 	s      *session
-	sees   func(namespace, owner, tier string, created uint64) bool
+	tier   string
 	scopes []scope
 	left   uint64
 	before oplog.Time // where to go on; 0 is the newest
 	done   bool
 }
 
-const (
-	pageRows  = 256
-	pageBytes = 4 << 20
-)
-
 // next gives some more records; none at the end.
 func (w *walk) next(ctx context.Context) (page []Record, err error) {
-	for len(page) == 0 && !w.done && w.left > 0 && err == nil {
-		err = w.s.srv.view(ctx, "memory", func(v *state.View, db oplog.DB) { page = w.read(namer{v, db}) })
+	for len(page) == 0 && !w.done && w.left > 0 {
+		a, err := read(ctx, w.s.srv, "memory", api.Owned, &api.OwnedRequest{Owner: w.s.peer.Pubkey, Tier: w.tier, Before: w.before, Limit: w.left})
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range a.Memories {
+			r := w.s.show(m.Memory)
+			r.Embedding = m.Vector
+			if only(w.scopes, &r) {
+				page = append(page, r)
+			}
+		}
+		w.before, w.done = a.Next, a.Next == 0
 	}
-	w.left -= min(w.left, uint64(len(page)))
-	return page, err
-}
-
-// read takes whole milliseconds: records of one are ordered by id, and time as the protocol knows it ends there.
-func (w *walk) read(n namer) (page []Record) {
-	w.done = true
-	size, looked := 0, 0
-	same := 0 // where the records of the last millisecond begin
-	w.each(n, func(m *oplog.Memory) bool {
-		ms := toMillis(m.Created)
-		if len(page) > 0 && page[len(page)-1].Created != ms {
-			same = len(page)
-		}
-		full := uint64(len(page)) >= w.left || len(page) >= pageRows || size >= pageBytes || looked >= 64*pageRows
-		if full && toMillis(w.before) != ms {
-			w.done = false
-			return false
-		}
-		looked++
-		w.before = oplog.Time(ms) * 1000
-		if m.Status == oplog.Tombstoned || !w.sees(m.Namespace, m.Owner, m.Tier, ms) {
-			return true
-		}
-		r := w.s.srv.show(n, m)
-		if !only(w.scopes, &r) {
-			return true
-		}
-		size += r.weight()
-		at, _ := slices.BinarySearchFunc(page[same:], r, func(a, b Record) int { return strings.Compare(a.ID, b.ID) })
-		page = slices.Insert(page, same+at, r)
-		return true
-	})
-	return page[:min(uint64(len(page)), w.left)]
-}
-
-// each walks memories back in time. A peer wrote all that it owns through this protocol, so its receipts lead to them;
-// the operator owns all other memories.
-func (w *walk) each(n namer, f func(*oplog.Memory) bool) {
-	if w.s.isOperator() {
-		n.v.Recent(n.db, w.before, f)
-		return
-	}
-	n.v.ReceiptsBefore(n.db, w.s.peer.Pubkey, w.before, func(r oplog.Receipt) bool {
-		m, ok := n.v.Memory(n.db, r.Memory)
-		return !ok || f(m)
-	})
+	// Time as the protocol knows it ends with a millisecond: records of one are ordered by id.
+	slices.SortStableFunc(page, func(a, b Record) int { return cmp.Or(cmp.Compare(b.Created, a.Created), cmp.Compare(a.ID, b.ID)) })
+	page = page[:min(uint64(len(page)), w.left)]
+	w.left -= uint64(len(page))
+	return page, nil
 }
 
 // chunks streams the pages, the first of which was read already.

@@ -4,12 +4,13 @@ import (
 	"context"
 	"crypto/ed25519"
 	"errors"
+	"math"
+	"slices"
 	"time"
 
 	"github.com/cairndb/cairn/local/covenant/b58"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
-	"github.com/cairndb/cairn/oplog/state"
 )
 
 // bootstrap is the actions that a new operator may do from the first request on.
@@ -69,13 +70,12 @@ func (s *Server) resolveOnce() error {
 
 func keyText(k ed25519.PrivateKey) string { return b58.Encode(k.Public().(ed25519.PublicKey)) }
 
-func (s *Server) findOperator() (found *oplog.Identity, err error) {
-	err = s.view(s.ctx, "permissions", func(v *state.View, db oplog.DB) {
-		if id, ok := v.Operator(db); ok {
-			found = &id
-		}
-	})
-	return found, err
+func (s *Server) findOperator() (*oplog.Identity, error) {
+	a, err := read(s.ctx, s, "permissions", api.Identified, &api.IdentifiedRequest{})
+	if err != nil {
+		return nil, err
+	}
+	return a.Identity, nil
 }
 
 func (s *Server) proposeOperator() error {
@@ -106,19 +106,18 @@ func (s *Server) auditBootstrap() error {
 	if s.audit.Rows() > 0 || s.audit.Cutoff() > 0 {
 		return nil
 	}
-	var first []oplog.StoredGrant
-	err := s.view(s.ctx, "permissions", func(v *state.View, db oplog.DB) {
-		v.Grants(db, s.operator.Pubkey, func(g oplog.StoredGrant) bool {
-			if g.First && g.Node == s.cfg.Node {
-				first = append(first, g)
-			}
-			return true
-		})
-	})
-	for i := len(first) - 1; i >= 0 && err == nil; i-- {
-		err = s.recordGrant(s.operator, first[i].Action, first[i].Signature)
+	a, err := read(s.ctx, s, "permissions", api.Grants, &api.GrantsRequest{Subject: s.operator.Pubkey, First: true, Limit: math.MaxUint64})
+	if err != nil {
+		return err
 	}
-	return err
+	for _, g := range slices.Backward(a.Grants) {
+		if g.Node == s.cfg.Node {
+			if err := s.recordGrant(s.operator, g.Action, g.Signature); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 var errNoOperator = errors.New("permissions: no leader: the operator is not known yet")

@@ -14,7 +14,6 @@ import (
 	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
-	"github.com/cairndb/cairn/oplog/state"
 )
 
 // errRegistry is the error that a client is told of a registry that was not written. The reason is in the log alone.
@@ -41,14 +40,11 @@ func enrollPeer(f *fields) action {
 }
 
 func (s *session) enroll(ctx context.Context, display string, actions []string) (any, error) {
-	taken := false
-	err := s.srv.view(ctx, "peers", func(v *state.View, db oplog.DB) {
-		v.Identities(db, func(id oplog.Identity) bool { taken = taken || id.Display == display; return true })
-	})
+	same, err := read(ctx, s.srv, "peers", api.Identified, &api.IdentifiedRequest{Display: display})
 	if err != nil {
 		return nil, err
 	}
-	if taken {
+	if same.Identity != nil {
 		return nil, fmt.Errorf("peers: %s is enrolled already", display)
 	}
 	// The peer's key only names it: nothing here is ever signed with it, so its private half is not kept.

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
-	"github.com/cairndb/cairn/oplog/state"
 )
 
 func recentReceipts(f *fields) action {
@@ -16,18 +16,15 @@ func recentReceipts(f *fields) action {
 		allows: func(sc scope) bool { return sc.atMost("limit", limit) },
 		reject: "receipt read rejected by capability scope: limit does not match capability scope",
 	}, func(ctx context.Context, s *session) (any, error) {
+		a, err := read(ctx, s.srv, "memory", api.Receipts, &api.ReceiptsRequest{Payer: s.peer.Pubkey, Since: micros(since), Limit: min(limit, maxReceipts)})
+		if err != nil {
+			return nil, err
+		}
 		out := []kit.Object{}
-		err := s.srv.view(ctx, "memory", func(v *state.View, db oplog.DB) {
-			v.Receipts(db, s.peer.Pubkey, func(r oplog.Receipt) bool {
-				if uint64(len(out)) >= min(limit, maxReceipts) || toMillis(r.At) < since {
-					return false
-				}
-				out = append(out, showReceipt(s.peer, r))
-				return true
-			})
-		})
-		slices.Reverse(out)
-		return kit.Object{"kind", "receipts", "receipts", out}, err
+		for _, r := range slices.Backward(a.Receipts) {
+			out = append(out, showReceipt(s.peer, r))
+		}
+		return kit.Object{"kind", "receipts", "receipts", out}, nil
 	})
 }
 

@@ -3,14 +3,12 @@ package covenant
 import (
 	"cmp"
 	"context"
-	"errors"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
-	"github.com/cairndb/cairn/oplog/state"
 )
 
 // A scored record is a search result, with a score from 0 to 1.
@@ -32,20 +30,16 @@ func (s *session) search(ctx context.Context, question, tier string, scopes []sc
 		k = api.MaxHits // some of them are taken out below
 	}
 	var out []scored
-	var failed error
 	// A memory that the session is not shown is not reinforced.
 	pick := func(hits []api.Hit) []api.Hit {
 		shown := map[*oplog.Memory]api.Hit{}
-		failed = s.srv.cfg.Memory.View(ctx, func(v *state.View, db oplog.DB) error {
-			for _, h := range hits {
-				r := scored{Record: s.srv.show(namer{v, db}, h.Memory), memory: h.Memory}
-				r.score = likeness(h, r.Text, question)
-				if r.score > 0 && r.score >= least && only(scopes, &r.Record) {
-					out, shown[h.Memory] = append(out, r), h
-				}
+		for _, h := range hits {
+			r := scored{Record: s.show(h.Memory), memory: h.Memory}
+			r.score = likeness(h, r.Text, question)
+			if r.score > 0 && r.score >= least && only(scopes, &r.Record) {
+				out, shown[h.Memory] = append(out, r), h
 			}
-			return nil
-		})
+		}
 		slices.SortStableFunc(out, func(a, b scored) int {
 			return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.Created, a.Created), cmp.Compare(a.ID, b.ID))
 		})
@@ -58,7 +52,7 @@ func (s *session) search(ctx context.Context, question, tier string, scopes []sc
 	}
 	_, err := api.Search.Ask(ctx, s.srv.cfg.Memory, &api.SearchRequest{Text: question, K: max(k, 50), Quiet: quiet, Pick: pick,
 		Admit: func(f api.Facts) bool { return sees(f.Namespace, f.Owner, f.Tier, toMillis(f.Created)) }})
-	return out, errors.Join(err, failed)
+	return out, err
 }
 
 // likeness brings a score to 0..1; the very text is 1.
@@ -84,6 +78,9 @@ func searchMemory(f *fields) action {
 			return nil, err
 		}
 		found, err := s.search(ctx, query, tier, scopes, limit, least, quiet)
+		if err == nil {
+			err = s.embed(ctx, found)
+		}
 		out := []any{}
 		for _, r := range found {
 			if s.srv.cfg.ShowScore {
@@ -93,4 +90,20 @@ func searchMemory(f *fields) action {
 		}
 		return list{"memories", "records", out}, storeError("memory", err)
 	}
+}
+
+// embed gives records their vectors.
+func (s *session) embed(ctx context.Context, found []scored) error {
+	q, at := &api.NumberedRequest{Vectors: true}, map[oplog.Seq]int{}
+	for i, r := range found {
+		q.Seqs, at[r.memory.Seq] = append(q.Seqs, r.memory.Seq), i
+	}
+	a, err := api.Numbered.Ask(ctx, s.srv.cfg.Memory, q)
+	if err != nil {
+		return err
+	}
+	for _, m := range a.Memories {
+		found[at[m.Seq]].Embedding = m.Vector
+	}
+	return nil
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
-	"github.com/cairndb/cairn/oplog/state"
 )
 
 // A verb reads its fields and gives the action that they ask for. Reading comes first, so that a malformed request does
@@ -179,10 +178,8 @@ func write[Q, A any](ctx context.Context, s *Server, op api.Of[Q, A], request *Q
 
 func now() uint64 { return millis(time.Now()) }
 
-// view reads the state at one index. subject names the store in errors.
-func (s *Server) view(ctx context.Context, subject string, read func(*state.View, oplog.DB)) error {
-	return storeError(subject, s.cfg.Memory.View(ctx, func(v *state.View, db oplog.DB) error {
-		read(v, db)
-		return nil
-	}))
+// read asks for what the state holds. subject names the store in errors.
+func read[Q, A any](ctx context.Context, s *Server, subject string, op api.Of[Q, A], request *Q) (*A, error) {
+	a, err := op.Ask(ctx, s.cfg.Memory, request)
+	return a, storeError(subject, err)
 }

@@ -8,8 +8,8 @@ import (
 
 	"github.com/cairndb/cairn/local/covenant/audit"
 	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
-	"github.com/cairndb/cairn/oplog/state"
 )
 
 func verify(f *fields) action {
@@ -37,7 +37,7 @@ type census struct {
 	checks, drift []kit.Object // of the report
 	orphans       int
 
-	memories []paid // this protocol's, newest first
+	memories []api.Paid // this protocol's, newest first
 	unpaid   []oplog.Receipt
 	grants   []oplog.StoredGrant // live ones
 	pending  map[string]int
@@ -46,64 +46,28 @@ type census struct {
 	intents []string       // of the newest rows; in the end those without a memory
 }
 
-// paid is a memory with its receipts.
-type paid struct {
-	*oplog.Memory
-	receipts []oplog.Receipt
-}
-
 func (c *census) collect(ctx context.Context) error {
-	if c.window == 0 {
-		return nil
-	}
-	if err := c.srv.cfg.Memory.View(ctx, c.state); err != nil {
+	a, err := api.Census.Ask(ctx, c.srv.cfg.Memory, &api.CensusRequest{Window: c.window})
+	if err != nil {
 		return err
+	}
+	c.memories, c.unpaid, c.grants = a.Memories, a.Unpaid, a.Grants
+	for _, m := range c.memories {
+		c.rows[m.RID] = 0
+	}
+	for _, g := range c.grants {
+		c.rows[g.Signature] = 0
 	}
 	c.pending = c.srv.inFlight()
 	if err := c.audit(); err != nil {
 		return err
 	}
-	return c.srv.cfg.Memory.View(ctx, func(v *state.View, db oplog.DB) error {
-		c.intents = slices.DeleteFunc(c.intents, func(id string) bool {
-			_, ok := v.Memory(db, id)
-			return ok || c.pending[id] > 0
-		})
-		return nil
-	})
+	lost, err := api.Missing.Ask(ctx, c.srv.cfg.Memory, &api.MissingRequest{RIDs: c.intents})
+	if err == nil {
+		c.intents = slices.DeleteFunc(lost.RIDs, func(id string) bool { return c.pending[id] > 0 })
+	}
+	return err
 }
-
-// state reads the newest receipts, and by them the newest memories: every memory of this protocol has one. Memories
-// without are found by their own time.
-func (c *census) state(v *state.View, db oplog.DB) error {
-	looked := uint64(0)
-	v.Receipts(db, "", func(r oplog.Receipt) bool {
-		looked++
-		if _, ok := v.Memory(db, r.Memory); !ok && r.Resource == "memory" {
-			c.unpaid = append(c.unpaid, r)
-		}
-		return looked < c.window
-	})
-	looked = 0
-	v.Recent(db, 0, func(m *oplog.Memory) bool {
-		looked++
-		if m.Namespace == oplog.CovenantNamespace && m.Status != oplog.Tombstoned {
-			c.memories = append(c.memories, paid{m, v.ReceiptsOf(db, m.RID)})
-			c.rows[m.RID] = 0
-		}
-		return uint64(len(c.memories)) < c.window && looked < maxCensus
-	})
-	v.Grants(db, "", func(g oplog.StoredGrant) bool {
-		if g.Revoked == 0 {
-			c.grants = append(c.grants, g)
-			c.rows[g.Signature] = 0
-		}
-		return uint64(len(c.grants)) < c.window
-	})
-	return nil
-}
-
-// maxCensus bounds how many memories of other protocols are passed over in the search for this one's.
-const maxCensus = 1_000_000
 
 // audit counts the rows of the memories and grants that were read.
 func (c *census) audit() error {
@@ -213,7 +177,7 @@ func (c *census) capabilities() {
 func (c *census) receipts() {
 	receipts, before := 0, len(c.drift)
 	for _, m := range c.memories {
-		receipts += len(m.receipts)
+		receipts += len(m.Receipts)
 		c.compare(m)
 	}
 	for _, r := range c.unpaid {
@@ -225,9 +189,9 @@ func (c *census) receipts() {
 		"%d memory record(s) vs %d receipt(s); count diff = %d; exact drift = %d; legacy fallback = 0", len(c.memories), receipts, diff, exact))
 }
 
-func (c *census) compare(m paid) {
+func (c *census) compare(m api.Paid) {
 	const repair = "inspect the store"
-	switch rs := m.receipts; {
+	switch rs := m.Receipts; {
 	case len(rs) == 0:
 		c.found("memory_without_receipt", m.RID, "memory record has no receipt", repair)
 	case len(rs) > 1:

@@ -204,7 +204,10 @@ type GrantRequest struct{ Grant *oplog.Grant }
 
 type RevokeRequest struct{ Revoke *oplog.Revoke }
 
-type Revoked struct{ Changed bool } // whether it held until now
+type Revoked struct {
+	Changed bool   // whether it held until now
+	Action  string // that it was for; blank when there is no such capability
+}
 
 type PurgeGrantsRequest struct{ Before oplog.Time }
 

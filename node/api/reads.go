@@ -15,6 +15,13 @@ var (
 	Neighbours  = reading[NeighboursRequest, NeighbourMemories]("neighbours", "The memories on both sides of a number.")
 	Workspace   = reading[WorkspaceRequest, WorkspaceCounts]("workspace", "The counters of a namespace that events are captured in.")
 	KnownEvents = reading[KnownEventsRequest, KnownEventIDs]("known_events", "The events that are stored already.")
+
+	Owned      = reading[OwnedRequest, OwnedPage]("owned", "The memories that an agent owns, the newest first.")
+	Receipts   = reading[ReceiptsRequest, ReceiptList]("receipts", "What an agent's memories cost, the newest first.")
+	Grants     = reading[GrantsRequest, GrantList]("grants", "Capabilities of an agent, or of all agents.")
+	Identified = reading[IdentifiedRequest, IdentifiedAgent]("identified", "The operator's identity, or the one with a display name.")
+	Census     = reading[CensusRequest, CensusRows]("census", "The newest memories, receipts and capabilities that belong together.")
+	Missing    = reading[MissingRequest, MissingMemories]("missing", "The ids that name no memory.")
 )
 
 // reading is a row that only reads.
@@ -87,3 +94,60 @@ type EventMark struct {
 }
 
 type KnownEventIDs struct{ Events []CapturedIDs } // of each mark; zero when there is no such event
+
+type OwnedRequest struct {
+	Owner  string // key of the agent; the operator owns all that no other agent does
+	Tier   string // blank for all
+	Before oplog.Time
+	Limit  uint64
+}
+
+// An OwnedPage ends with a whole millisecond. It may hold no memory and yet not be the last.
+type OwnedPage struct {
+	Memories []Kept     // the newest first, with their vectors
+	Next     oplog.Time // Before of the next page; 0 after the last
+}
+
+type ReceiptsRequest struct {
+	Payer string
+	Since oplog.Time
+	Limit uint64
+}
+
+type ReceiptList struct{ Receipts []oplog.Receipt } // the newest first
+
+type GrantsRequest struct {
+	Subject string   // blank for all
+	Actions []string // none for all; those of an action come the oldest first, else the newest first
+	By      string   // key that gave them; blank for all
+	At      uint64   // when they must not have expired, in milliseconds
+	First   bool     // only those that the operator began with, revoked ones too
+	Limit   uint64
+}
+
+type GrantList struct {
+	Grants []oplog.StoredGrant
+	Names  map[string]string // display names of the keys in them
+}
+
+type IdentifiedRequest struct{ Display string } // blank for the operator
+
+type IdentifiedAgent struct{ Identity *oplog.Identity } // nil when there is none
+
+type CensusRequest struct{ Window uint64 } // how many rows of each kind
+
+type CensusRows struct {
+	Memories []Paid          // of the agents' protocol
+	Unpaid   []oplog.Receipt // without a memory
+	Grants   []oplog.StoredGrant
+}
+
+// Paid is a memory with its receipts.
+type Paid struct {
+	*oplog.Memory
+	Receipts []oplog.Receipt
+}
+
+type MissingRequest struct{ RIDs []string }
+
+type MissingMemories struct{ RIDs []string }

@@ -140,7 +140,15 @@ func (s *Service) grant(ctx context.Context, c api.Caller, q *api.GrantRequest) 
 
 func (s *Service) revoke(ctx context.Context, c api.Caller, q *api.RevokeRequest) (*api.Revoked, error) {
 	w, err := s.write(ctx, c, q.Revoke)
-	return &api.Revoked{Changed: w.First.Changed}, err
+	a := &api.Revoked{Changed: w.First.Changed}
+	if err == nil {
+		_ = s.state.Read(func(v *state.View) error { // when it cannot be read, the answer says that the capability is revoked, and no more
+			g, _ := v.Grant(c.DB, q.Revoke.Signature)
+			a.Action = g.Action
+			return nil
+		})
+	}
+	return a, err
 }
 
 func (s *Service) purgeGrants(ctx context.Context, c api.Caller, q *api.PurgeGrantsRequest) (*api.PurgedGrants, error) {

@@ -46,6 +46,12 @@ var All = func() map[*api.Op]Read {
 		on(api.Neighbours, neighbours),
 		on(api.Workspace, workspace),
 		on(api.KnownEvents, knownEvents),
+		on(api.Owned, owned),
+		on(api.Receipts, receipts),
+		on(api.Grants, grants),
+		on(api.Identified, identified),
+		on(api.Census, census),
+		on(api.Missing, missing),
 	} {
 		all[r.op] = r.read
 	}

@@ -1,0 +1,145 @@
+package reads
+
+import (
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+)
+
+const (
+	pageRows  = 256
+	pageLook  = 64 * pageRows
+	pageBytes = 4 << 20
+	maxCensus = 1_000_000 // memories of other protocols that a census passes over
+)
+
+// owned reads whole milliseconds: agents know no finer time, and their records of one are ordered by id.
+func owned(v from, q *api.OwnedRequest) *api.OwnedPage {
+	operator, _ := v.Operator(v.db)
+	a := &api.OwnedPage{}
+	looked, size, last := 0, 0, q.Before
+	v.eachOwned(q, operator.Key, func(m *oplog.Memory) bool {
+		at := max(m.Created, 0) / 1000 * 1000
+		full := uint64(len(a.Memories)) >= min(q.Limit, pageRows) || size >= pageBytes || looked >= pageLook
+		if full && at != last {
+			a.Next = last
+			return false
+		}
+		looked, last = looked+1, at
+		owner := operator.Key
+		if m.Namespace == oplog.CovenantNamespace && m.Owner != "" {
+			owner = m.Owner
+		}
+		if owner == q.Owner && m.Status != oplog.Tombstoned && (q.Tier == "" || oplog.TierOf(m.Tier) == q.Tier) {
+			k := api.Kept{Memory: m, Vector: v.Vector(v.db, m.Seq).Floats()}
+			size += len(m.Text) + len(m.Metadata) + 2*len(k.Vector)
+			a.Memories = append(a.Memories, k)
+		}
+		return true
+	})
+	return a
+}
+
+// eachOwned walks memories back in time. A peer pays for all that it owns, so its receipts lead to them; the operator
+// owns all other memories.
+func (v from) eachOwned(q *api.OwnedRequest, operator string, f func(*oplog.Memory) bool) {
+	if q.Owner == operator {
+		v.Recent(v.db, q.Before, f)
+		return
+	}
+	v.ReceiptsBefore(v.db, q.Owner, q.Before, func(r oplog.Receipt) bool {
+		m, ok := v.Memory(v.db, r.Memory)
+		return !ok || f(m)
+	})
+}
+
+func receipts(v from, q *api.ReceiptsRequest) *api.ReceiptList {
+	a := &api.ReceiptList{}
+	v.Receipts(v.db, q.Payer, func(r oplog.Receipt) bool {
+		if uint64(len(a.Receipts)) >= q.Limit || r.At < q.Since {
+			return false
+		}
+		a.Receipts = append(a.Receipts, r)
+		return true
+	})
+	return a
+}
+
+func grants(v from, q *api.GrantsRequest) *api.GrantList {
+	a := &api.GrantList{Names: map[string]string{}}
+	take := func(g oplog.StoredGrant) bool {
+		if uint64(len(a.Grants)) >= q.Limit {
+			return false
+		}
+		other := q.By != "" && g.GrantedBy != q.By || g.Limited && q.At > g.Expires
+		if other || q.First && !g.First || !q.First && g.Revoked != 0 {
+			return true
+		}
+		a.Grants = append(a.Grants, g)
+		for _, key := range []string{g.Subject, g.GrantedBy} {
+			if id, ok := v.Identity(v.db, key); ok {
+				a.Names[key] = id.Display
+			}
+		}
+		return true
+	}
+	if len(q.Actions) == 0 {
+		v.Grants(v.db, q.Subject, take)
+	}
+	for _, action := range q.Actions {
+		v.GrantsFor(v.db, q.Subject, action, take)
+	}
+	return a
+}
+
+func identified(v from, q *api.IdentifiedRequest) *api.IdentifiedAgent {
+	a := &api.IdentifiedAgent{}
+	if q.Display == "" {
+		if id, ok := v.Operator(v.db); ok {
+			a.Identity = &id
+		}
+		return a
+	}
+	v.Identities(v.db, func(id oplog.Identity) bool {
+		if id.Display == q.Display {
+			a.Identity = &id
+		}
+		return a.Identity == nil
+	})
+	return a
+}
+
+// census reads the newest receipts, and the newest memories with theirs: every memory of the agents' protocol has one.
+func census(v from, q *api.CensusRequest) *api.CensusRows {
+	a := &api.CensusRows{}
+	if q.Window == 0 {
+		return a
+	}
+	looked := uint64(0)
+	v.Receipts(v.db, "", func(r oplog.Receipt) bool {
+		looked++
+		if _, ok := v.Memory(v.db, r.Memory); !ok && r.Resource == "memory" {
+			a.Unpaid = append(a.Unpaid, r)
+		}
+		return looked < q.Window
+	})
+	looked = 0
+	v.Recent(v.db, 0, func(m *oplog.Memory) bool {
+		looked++
+		if m.Namespace == oplog.CovenantNamespace && m.Status != oplog.Tombstoned {
+			a.Memories = append(a.Memories, api.Paid{Memory: m, Receipts: v.ReceiptsOf(v.db, m.RID)})
+		}
+		return uint64(len(a.Memories)) < q.Window && looked < maxCensus
+	})
+	a.Grants = grants(v, &api.GrantsRequest{Limit: q.Window}).Grants
+	return a
+}
+
+func missing(v from, q *api.MissingRequest) *api.MissingMemories {
+	a := &api.MissingMemories{}
+	for _, rid := range q.RIDs {
+		if _, ok := v.Seq(v.db, rid); !ok {
+			a.RIDs = append(a.RIDs, rid)
+		}
+	}
+	return a
+}
