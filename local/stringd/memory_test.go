@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/reads"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/wire/field"
@@ -86,10 +87,11 @@ func (m *storage) Do(ctx context.Context, c api.Caller, op *api.Op, request any)
 	if err := m.May(c, op); err != nil {
 		return nil, err
 	}
+	if read := reads.All[op]; read != nil {
+		return read(ctx, m.state, c.DB, request)
+	}
 	now := oplog.At(time.Now())
 	switch q := request.(type) {
-	case *api.ViewRequest:
-		return &api.Nothing{}, m.state.Read(func(v *state.View) error { return q.Read(v, oplog.DefaultDB) })
 	case *api.AwaitRequest:
 		if at, _ := m.state.Applied(); field.Token(at) < q.MinIndex {
 			return nil, oplog.Errorf(oplog.Unavailable, "this node is at log index %d and has not reached %d", at, q.MinIndex)

@@ -22,6 +22,11 @@ var (
 	Identified = reading[IdentifiedRequest, IdentifiedAgent]("identified", "The operator's identity, or the one with a display name.")
 	Census     = reading[CensusRequest, CensusRows]("census", "The newest memories, receipts and capabilities that belong together.")
 	Missing    = reading[MissingRequest, MissingMemories]("missing", "The ids that name no memory.")
+
+	Recent = reading[RecentRequest, RecentMemories]("recent", "The newest active memories.")
+	Moment = reading[MomentRequest, MomentMemories]("moment", "The memories of a namespace that were created before and after one.")
+	LookUp = reading[LookUpRequest, LookedUp]("look_up", "A memory with the relations of what it names.")
+	Tiers  = reading[TiersRequest, TierCounts]("tiers", "The number of active memories by tier.")
 )
 
 // reading is a row that only reads.
@@ -151,3 +156,45 @@ type Paid struct {
 type MissingRequest struct{ RIDs []string }
 
 type MissingMemories struct{ RIDs []string }
+
+type RecentRequest struct {
+	Namespace, Tier string     // blank for all
+	Before          oplog.Time // 0 for the newest
+	Limit, Look     int        // how many to return, and how many to look at; 0 looks at all
+	Bare            bool       // the ids alone
+}
+
+type RecentMemories struct{ Memories []*oplog.Memory } // the newest first
+
+type MomentRequest struct {
+	RID          string
+	Window, Look int // how many to return on each side, and how many to look at
+}
+
+type MomentMemories struct {
+	Memory        *oplog.Memory   // nil when there is none, or it is forgotten
+	Before, After []*oplog.Memory // the oldest first
+}
+
+type LookUpRequest struct {
+	RID      string
+	Entities []string // whose relations to return, too
+	Limit    int      // relations of each entity
+}
+
+type LookedUp struct {
+	Memory *oplog.Memory // nil when there is none, or it is forgotten
+	Edges  []oplog.Edge
+}
+
+type TiersRequest struct {
+	Namespace string // blank for all
+	Look      int    // how many records to look at, from the oldest on
+}
+
+type TierCounts struct {
+	Tiers map[string]int
+	Bytes int         // of their texts and metadata
+	Stats oplog.Stats // of the database
+	Index oplog.Index // the answer reflects the log up to here
+}

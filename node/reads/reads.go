@@ -52,6 +52,10 @@ var All = func() map[*api.Op]Read {
 		on(api.Identified, identified),
 		on(api.Census, census),
 		on(api.Missing, missing),
+		on(api.Recent, recent),
+		on(api.Moment, moment),
+		on(api.LookUp, lookUp),
+		on(api.Tiers, tiers),
 	} {
 		all[r.op] = r.read
 	}

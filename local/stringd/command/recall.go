@@ -11,7 +11,6 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
-	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/wire/field"
 )
 
@@ -134,11 +133,6 @@ func oneLine(s string, n int) string {
 	return string(r)
 }
 
-// visible says whether a list shows a memory.
-func visible(m *oplog.Memory, ns, tier string) bool {
-	return m.Status == oplog.Active && (ns == "" || m.Namespace == ns) && (tier == "" || tierOf(m) == tier)
-}
-
 func (c *call) showMemory(a ask) (view, error) {
 	words := strings.Fields(a.text)
 	if len(words) == 0 {
@@ -151,37 +145,26 @@ func (c *call) showMemory(a ask) (view, error) {
 		if err != nil {
 			return view{}, err
 		}
-		m, edges, err := c.lookUp(id)
+		found, err := c.lookUp(id)
 		if err != nil {
 			return view{}, err
 		}
-		texts = append(texts, under("Memory "+m.RID, describeMemory(m, edges)))
-		notes = append(notes, noteOf(m))
+		texts = append(texts, under("Memory "+found.Memory.RID, describeMemory(found.Memory, found.Edges)))
+		notes = append(notes, noteOf(found.Memory))
 	}
 	return view{strings.Join(texts, "\n\n"), notes}, nil
 }
 
 // lookUp reads a memory that is not forgotten, and the relations of what it mentions.
-func (c *call) lookUp(id string) (m *oplog.Memory, edges []oplog.Edge, err error) {
-	err = c.set.Memory.View(c.ctx, func(v *state.View, db oplog.DB) error {
-		if m, err = find(v, db, id); err != nil {
-			return err
-		}
-		for _, e := range m.Entities {
-			edges = append(edges, v.Edges(db, e, 20)...)
-		}
-		return nil
-	})
-	return m, edges, err
+func (c *call) lookUp(id string) (*api.LookedUp, error) {
+	a, err := api.LookUp.Ask(c.ctx, c.set.Memory, &api.LookUpRequest{RID: id, Limit: 20})
+	if err == nil && a.Memory == nil {
+		err = noMemory(id)
+	}
+	return a, err
 }
 
-func find(v *state.View, db oplog.DB, id string) (*oplog.Memory, error) {
-	m, ok := v.Memory(db, id)
-	if !ok || m.Status == oplog.Tombstoned {
-		return nil, failf(NotFound, "Memory not found: %s", id)
-	}
-	return m, nil
-}
+func noMemory(id string) error { return failf(NotFound, "Memory not found: %s", id) }
 
 func describeMemory(m *oplog.Memory, edges []oplog.Edge) string {
 	var b strings.Builder
@@ -203,29 +186,17 @@ func describeMemory(m *oplog.Memory, edges []oplog.Edge) string {
 	return b.String()
 }
 
-// gather is a visitor that gathers memories which want has, up to n of them, from as many as a list looks at.
-func gather(into *[]*oplog.Memory, n int, want func(*oplog.Memory) bool) func(*oplog.Memory) bool {
-	looked := 0
-	return func(m *oplog.Memory) bool {
-		if want(m) {
-			*into = append(*into, m)
-		}
-		looked++
-		return len(*into) < n && looked < maxScan
-	}
-}
-
 // newest reads the newest memories of a namespace.
-func (c *call) newest(ns, tier string, n int) (out []*oplog.Memory, err error) {
-	err = c.set.Memory.View(c.ctx, func(v *state.View, db oplog.DB) error {
-		v.Recent(db, 0, gather(&out, n, func(m *oplog.Memory) bool { return visible(m, ns, tier) }))
-		return nil
-	})
-	return out, err
+func (c *call) newest(q api.RecentRequest) ([]*oplog.Memory, error) {
+	a, err := api.Recent.Ask(c.ctx, c.set.Memory, &q)
+	if err != nil {
+		return nil, err
+	}
+	return a.Memories, nil
 }
 
 func (c *call) recent(a ask) (view, error) {
-	found, err := c.newest(a.ns, a.flags["--tier"], a.flags.whole("-n", defaultK))
+	found, err := c.newest(api.RecentRequest{Namespace: a.ns, Tier: a.flags["--tier"], Limit: a.flags.whole("-n", defaultK), Look: maxScan})
 	if err != nil {
 		return view{}, err
 	}
@@ -241,10 +212,11 @@ func (c *call) timeline(a ask) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	before, m, after, err := c.around(id, a.flags.whole("--window", 10))
+	found, err := c.around(id, a.flags.whole("--window", 10))
 	if err != nil {
 		return view{}, err
 	}
+	before, m, after := found.Before, found.Memory, found.After
 	line := func(mark string, m *oplog.Memory) string {
 		return fmt.Sprintf("%s%s · %s · %s\n%s", mark, m.RID, m.Created.Time().Format(time.RFC3339), tierOf(m), indented(m, false))
 	}
@@ -255,16 +227,10 @@ func (c *call) timeline(a ask) (view, error) {
 }
 
 // around reads the memories of the same namespace before and after a memory, each in order of time.
-func (c *call) around(id string, window int) (before []*oplog.Memory, m *oplog.Memory, after []*oplog.Memory, err error) {
-	err = c.set.Memory.View(c.ctx, func(v *state.View, db oplog.DB) error {
-		if m, err = find(v, db, id); err != nil {
-			return err
-		}
-		v.Recent(db, m.Created, gather(&before, window, func(x *oplog.Memory) bool { return x.RID != m.RID && visible(x, m.Namespace, "") }))
-		v.Memories(db, m.Seq+1, gather(&after, window, func(x *oplog.Memory) bool { return x.Created >= m.Created && visible(x, m.Namespace, "") }))
-		return nil
-	})
-	slices.Reverse(before)
-	slices.SortStableFunc(after, func(x, y *oplog.Memory) int { return cmp.Compare(x.Created, y.Created) })
-	return before, m, after, err
+func (c *call) around(id string, window int) (*api.MomentMemories, error) {
+	a, err := api.Moment.Ask(c.ctx, c.set.Memory, &api.MomentRequest{RID: id, Window: window, Look: maxScan})
+	if err == nil && a.Memory == nil {
+		err = noMemory(id)
+	}
+	return a, err
 }

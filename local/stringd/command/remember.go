@@ -12,7 +12,6 @@ import (
 	"github.com/cairndb/cairn/local/stringd/inbox"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
-	"github.com/cairndb/cairn/oplog/state"
 )
 
 func (c *call) remember(a ask) (view, error) {
@@ -180,19 +179,11 @@ func (c *call) purge(a ask) (view, error) {
 		return view{}, failf(InvalidPayload, "Usage: /purge --before <time> [--tier t] --yes")
 	}
 	before, _ := parseTime(a.flags["--before"])
-	var ids []string
-	err := c.set.Memory.View(c.ctx, func(v *state.View, db oplog.DB) error {
-		v.Recent(db, oplog.At(before), func(m *oplog.Memory) bool {
-			if visible(m, a.ns, a.flags["--tier"]) {
-				ids = append(ids, m.RID)
-			}
-			return len(ids) < maxScan
-		})
-		return nil
-	})
+	found, err := c.newest(api.RecentRequest{Namespace: a.ns, Tier: a.flags["--tier"], Before: oplog.At(before), Limit: maxScan, Bare: true})
 	if err != nil {
 		return view{}, err
 	}
+	ids := each(found, func(m *oplog.Memory) string { return m.RID })
 	if !a.flags.has("--yes") {
 		return view{fmt.Sprintf("Would purge %d. Nothing was changed. Add --yes to forget them.", len(ids)), map[string]any{"would_purge": len(ids)}}, nil
 	}

@@ -10,31 +10,17 @@ import (
 	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
-	"github.com/cairndb/cairn/oplog/state"
 )
 
 // statsScan bounds the records that /stats reads to count by tier.
 const statsScan = 100_000
 
 func (c *call) stats(a ask) (view, error) {
-	counts, bytes, looked := map[string]int{}, 0, 0
-	var st oplog.Stats
-	var at oplog.Index
-	err := c.set.Memory.View(c.ctx, func(v *state.View, db oplog.DB) error {
-		st, at = v.Stats(db), v.Index()
-		v.Memories(db, 1, func(m *oplog.Memory) bool {
-			if visible(m, a.ns, "") {
-				counts[tierOf(m)]++
-				bytes += len(m.Text) + len(m.Metadata)
-			}
-			looked++
-			return looked < statsScan
-		})
-		return nil
-	})
+	t, err := api.Tiers.Ask(c.ctx, c.set.Memory, &api.TiersRequest{Namespace: a.ns, Look: statsScan})
 	if err != nil {
 		return view{}, err
 	}
+	counts, st := t.Tiers, t.Stats
 	names := slices.Clone(tiers)
 	for t := range counts {
 		if !slices.Contains(names, t) {
@@ -47,12 +33,12 @@ func (c *call) stats(a ask) (view, error) {
 	for _, t := range names {
 		fmt.Fprintf(&b, "%s: %d\n", t, counts[t])
 	}
-	fmt.Fprintf(&b, "bytes: %d\nmemories: %d (whole database)\nforgotten: %d\nrelations: %d\nlast index: %d", bytes, st.Active, st.Tombstoned, st.Edges, at)
+	fmt.Fprintf(&b, "bytes: %d\nmemories: %d (whole database)\nforgotten: %d\nrelations: %d\nlast index: %d", t.Bytes, st.Active, st.Tombstoned, st.Edges, t.Index)
 	if st.NextSeq > statsScan {
 		fmt.Fprintf(&b, "\n(tiers and bytes are of the first %d records)", statsScan)
 	}
-	return view{under("Memory stats", b.String()), map[string]any{"ns": a.ns, "tiers": counts, "bytes": bytes, "active": st.Active,
-		"tombstoned": st.Tombstoned, "edges": st.Edges, "index": at}}, nil
+	return view{under("Memory stats", b.String()), map[string]any{"ns": a.ns, "tiers": counts, "bytes": t.Bytes, "active": st.Active,
+		"tombstoned": st.Tombstoned, "edges": st.Edges, "index": t.Index}}, nil
 }
 
 func (c *call) cluster(a ask) (view, error) {
@@ -156,10 +142,9 @@ func (c *call) edges(a ask) (view, error) {
 	if entity == "" {
 		return view{}, failf(InvalidPayload, "Usage: /edges <entity>")
 	}
-	var found []oplog.Edge
-	err := c.set.Memory.View(c.ctx, func(v *state.View, db oplog.DB) error {
-		found = v.Edges(db, entity, maxK)
-		return nil
-	})
-	return view{under("Edges of "+entity, cmp.Or(strings.Join(each(found, edgeLine), "\n"), "(none)")), found}, err
+	found, err := api.LookUp.Ask(c.ctx, c.set.Memory, &api.LookUpRequest{Entities: []string{entity}, Limit: maxK})
+	if err != nil {
+		return view{}, err
+	}
+	return view{under("Edges of "+entity, cmp.Or(strings.Join(each(found.Edges, edgeLine), "\n"), "(none)")), found.Edges}, nil
 }

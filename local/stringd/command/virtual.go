@@ -3,6 +3,7 @@ package command
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,7 +30,7 @@ func (c *call) memoryPage(uri string) (*page, error) {
 	switch {
 	case rest == "recent":
 		var ms []*oplog.Memory
-		ms, err = c.newest("", "", 20)
+		ms, err = c.newest(api.RecentRequest{Limit: 20, Look: maxScan})
 		text = c.memoryDoc("Recent memories", ms)
 	case rest == "cluster":
 		var st *api.ClusterStatus
@@ -44,10 +45,10 @@ func (c *call) memoryPage(uri string) (*page, error) {
 	case rest == "":
 		err = failf(InvalidTarget, "Usage: /open mem:recent | mem:<id> | mem:timeline/<id> | mem:search?q=... | mem:cluster")
 	default:
-		var m *oplog.Memory
-		var edges []oplog.Edge
-		if m, edges, err = c.lookUp(rest); err == nil {
-			text = frontMatter("Memory "+m.RID) + "[@timeline Timeline](mem:timeline/" + m.RID + ")\n\n<!-- #m1 -->\n" + quoted(describeMemory(m, edges)) + "\n<!-- /m1 -->"
+		var found *api.LookedUp
+		if found, err = c.lookUp(rest); err == nil {
+			rid := found.Memory.RID
+			text = frontMatter("Memory "+rid) + "[@timeline Timeline](mem:timeline/" + rid + ")\n\n<!-- #m1 -->\n" + quoted(describeMemory(found.Memory, found.Edges)) + "\n<!-- /m1 -->"
 		}
 	}
 	if err != nil {
@@ -80,11 +81,11 @@ func (c *call) memoryDoc(title string, ms []*oplog.Memory) string {
 }
 
 func (c *call) timelineDoc(id string) (string, error) {
-	before, m, after, err := c.around(id, 10)
+	found, err := c.around(id, 10)
 	if err != nil {
 		return "", err
 	}
-	return c.memoryDoc("Timeline around "+m.RID, append(append(before, m), after...)), nil
+	return c.memoryDoc("Timeline around "+found.Memory.RID, slices.Concat(found.Before, []*oplog.Memory{found.Memory}, found.After)), nil
 }
 
 func (c *call) searchDoc(q string) (string, error) {

@@ -1,0 +1,89 @@
+package reads
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// tierOf returns a memory's tier. One that a client stored without a tier counts as longterm.
+func tierOf(m *oplog.Memory) string { return cmp.Or(m.Tier, "longterm") }
+
+// listed says whether a list shows a memory.
+func listed(m *oplog.Memory, namespace, tier string) bool {
+	return m.Status == oplog.Active && (namespace == "" || m.Namespace == namespace) && (tier == "" || tierOf(m) == tier)
+}
+
+// gather is a visitor that gathers up to n memories which want has, from as many as it may look at; look 0 is no bound.
+func gather(into *[]*oplog.Memory, n, look int, want func(*oplog.Memory) bool) func(*oplog.Memory) bool {
+	looked := 0
+	return func(m *oplog.Memory) bool {
+		if want(m) {
+			*into = append(*into, m)
+		}
+		looked++
+		return len(*into) < n && looked != look
+	}
+}
+
+func recent(v from, q *api.RecentRequest) *api.RecentMemories {
+	a := &api.RecentMemories{}
+	more := gather(&a.Memories, q.Limit, q.Look, func(m *oplog.Memory) bool { return listed(m, q.Namespace, q.Tier) })
+	v.Recent(v.db, q.Before, func(m *oplog.Memory) bool {
+		if q.Bare { // many ids with their texts would not fit into memory
+			c := oplog.Content{RID: m.RID, Namespace: m.Namespace, Tier: m.Tier}
+			m = &oplog.Memory{Content: c, Past: oplog.Past{Status: m.Status}}
+		}
+		return more(m)
+	})
+	return a
+}
+
+// find returns a memory that is not forgotten; nil for none.
+func (v from) find(rid string) *oplog.Memory {
+	m, ok := v.Memory(v.db, rid)
+	if !ok || m.Status == oplog.Tombstoned {
+		return nil
+	}
+	return m
+}
+
+func moment(v from, q *api.MomentRequest) *api.MomentMemories {
+	a := &api.MomentMemories{Memory: v.find(q.RID)}
+	if a.Memory == nil {
+		return a
+	}
+	m := a.Memory
+	v.Recent(v.db, m.Created, gather(&a.Before, q.Window, q.Look, func(o *oplog.Memory) bool { return o.RID != m.RID && listed(o, m.Namespace, "") }))
+	v.Memories(v.db, m.Seq+1, gather(&a.After, q.Window, q.Look, func(o *oplog.Memory) bool { return o.Created >= m.Created && listed(o, m.Namespace, "") }))
+	slices.Reverse(a.Before)
+	slices.SortStableFunc(a.After, func(x, y *oplog.Memory) int { return cmp.Compare(x.Created, y.Created) })
+	return a
+}
+
+func lookUp(v from, q *api.LookUpRequest) *api.LookedUp {
+	a, entities := &api.LookedUp{Memory: v.find(q.RID)}, q.Entities
+	if a.Memory != nil {
+		entities = slices.Concat(entities, a.Memory.Entities)
+	}
+	for _, e := range entities {
+		a.Edges = append(a.Edges, v.Edges(v.db, e, q.Limit)...)
+	}
+	return a
+}
+
+func tiers(v from, q *api.TiersRequest) *api.TierCounts {
+	a := &api.TierCounts{Tiers: map[string]int{}, Stats: v.Stats(v.db), Index: v.Index()}
+	looked := 0
+	v.Memories(v.db, 1, func(m *oplog.Memory) bool {
+		if listed(m, q.Namespace, "") {
+			a.Tiers[tierOf(m)]++
+			a.Bytes += len(m.Text) + len(m.Metadata)
+		}
+		looked++
+		return looked < q.Look
+	})
+	return a
+}
