@@ -179,14 +179,14 @@ func holds(t *testing.T, n *Node, acked map[string]string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = api.View.Do(t.Context(), n.Service(), c, &api.ViewRequest{Read: func(v *state.View, _ oplog.DB) error {
+	err = n.State().Read(func(v *state.View) error {
 		for rid, text := range acked {
 			if m, ok := v.Memory(c.DB, rid); !ok || m.Text != text {
 				t.Errorf("%s is lost", rid)
 			}
 		}
 		return nil
-	}})
+	})
 	if err != nil {
 		t.Errorf("read: %v", err)
 	}

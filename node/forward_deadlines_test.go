@@ -113,11 +113,10 @@ func TestForwardsWithDeadlines(t *testing.T) {
 	t.Logf("%d callers gave up, leadership moved %d times", own, moves)
 	c.agree()
 	times := map[string]int{}
-	s, caller := c.service(0)
-	if _, err := api.View.Do(t.Context(), s, caller, &api.ViewRequest{Read: func(v *state.View, db oplog.DB) error {
-		v.Memories(db, 0, func(m *oplog.Memory) bool { times[m.Text]++; return true })
+	if err := c.nodes[0].State().Read(func(v *state.View) error {
+		v.Memories(oplog.DefaultDB, 0, func(m *oplog.Memory) bool { times[m.Text]++; return true })
 		return nil
-	}}); err != nil {
+	}); err != nil {
 		t.Fatal(err)
 	}
 	stored := 0

@@ -8,7 +8,6 @@ import (
 
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
-	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
@@ -136,7 +135,7 @@ func TestAMergeHandsRelationsOn(t *testing.T) {
 func TestAResolutionIsEmbedded(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Embedder = builtin(t, 64) })
-	s, caller := c.local(0)
+	_, caller := c.local(0)
 	w := c.web(0)
 	for _, text := range []string{"Bob works as a designer at Acme.", "Alice lives in Lisbon.", "Alice lives in Berlin."} {
 		w.ok("POST", "/v1/remember", obj{"text": text})
@@ -149,11 +148,11 @@ func TestAResolutionIsEmbedded(t *testing.T) {
 	done := w.ok("POST", "/v1/conflicts/"+id+"/resolve", obj{"strategy": "merge", "new_text": text})
 	rid, _ := done["new_memory_rid"].(string)
 	var vec []float32
-	if _, err := api.View.Do(t.Context(), s, caller, &api.ViewRequest{Read: func(v *state.View, _ oplog.DB) error {
+	if err := c.nodes[0].State().Read(func(v *state.View) error {
 		m, _ := v.Memory(caller.DB, rid)
 		vec = v.Vector(caller.DB, m.Seq).Floats()
 		return nil
-	}}); err != nil || len(vec) != 64 {
+	}); err != nil || len(vec) != 64 {
 		t.Fatalf("a vector of %d, %v", len(vec), err)
 	}
 	want, err := builtin(t, 64).Embed(t.Context(), []string{text})

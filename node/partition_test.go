@@ -36,10 +36,10 @@ func TestTheLeaderDividesVectors(t *testing.T) {
 		return v
 	}
 	divided := func() (p oplog.Partitions) {
-		if _, err := api.View.Do(t.Context(), s, caller, &api.ViewRequest{Read: func(v *state.View, db oplog.DB) error {
-			p = v.Partitions(db)
+		if err := c.nodes[0].State().Read(func(v *state.View) error {
+			p = v.Partitions(caller.DB)
 			return nil
-		}}); err != nil {
+		}); err != nil {
 			t.Fatal(err)
 		}
 		return p

@@ -63,13 +63,13 @@ func TestEveryFieldArrives(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := api.View.Do(t.Context(), s.Host(), caller, &api.ViewRequest{Read: func(v *state.View, db oplog.DB) error {
-			row, ok := v.Memory(db, rid)
+		if err := s.State().Read(func(v *state.View) error {
+			row, ok := v.Memory(caller.DB, rid)
 			if ok {
 				m = row.Content
 			}
 			return nil
-		}}); err != nil || m.RID == "" {
+		}); err != nil || m.RID == "" {
 			t.Fatalf("no memory %q in %s: %v", rid, database, err)
 		}
 		return m

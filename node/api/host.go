@@ -5,14 +5,12 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/oplog"
-	"github.com/cairndb/cairn/oplog/state"
 )
 
-// What the dialects of this host ask beside the operations that every surface offers. Their requests hold functions and
-// operations of the log, so no surface can describe them: they have no route, no frame and no tool, and pass the same
-// door.
+// The dialects of this host ask these beside the operations that every surface offers, and those of reads.go. Their
+// requests hold filters and operations of the log, so no surface can describe them: they have no route, no frame and no
+// tool, and pass the same door.
 var (
-	View   = row[ViewRequest, Nothing](Op{Name: "view", Does: "Read the state with a dialect's own function.", Scope: Read, Cost: free})
 	Search = row[SearchRequest, Found](Op{Name: "search", Does: "Find memories with a dialect's own filters.", Scope: Read})
 	Place  = row[Nothing, PlaceAnswer](Op{Name: "place", Does: "This node's place in its cluster at the moment, without asking another node.", Scope: Read, Cost: free})
 
@@ -73,12 +71,6 @@ func (o Of[Q, A]) Ask(ctx context.Context, at At, request *Q) (*A, error) {
 	return o.Do(ctx, at, c, request)
 }
 
-// View reads the database as this node has applied it: there is nothing else in the View. f must not keep it.
-func (at At) View(ctx context.Context, f func(*state.View, oplog.DB) error) error {
-	_, err := View.Ask(ctx, at, &ViewRequest{Read: f})
-	return err
-}
-
 // awaitTimeout bounds how long a dialect's client waits for freshness.
 const awaitTimeout = 5 * time.Second
 
@@ -92,10 +84,6 @@ func (at At) Await(ctx context.Context, f Fresh) error {
 	defer cancel()
 	_, err := Await.Ask(ctx, at, &AwaitRequest{Fresh: f})
 	return err
-}
-
-type ViewRequest struct {
-	Read func(*state.View, oplog.DB) error // sees the caller's database at one index, and must not keep the View; nil reads nothing
 }
 
 // A SearchRequest is a question. What is not set does not filter.

@@ -313,7 +313,6 @@ var operations = rowed([]function{
 	onView(api.Claims, (*Service).claims),
 	on(api.Alias, (*Service).alias),
 
-	on(api.View, (*Service).view),
 	on(api.Await, (*Service).awaitFound),
 	on(api.Search, (*Service).hostSearch),
 	on(api.Place, (*Service).place),

@@ -12,15 +12,6 @@ import (
 
 // The functions of the rows that only the dialects of this host ask.
 
-func (s *Service) view(ctx context.Context, c api.Caller, q *api.ViewRequest) (*api.Nothing, error) {
-	if q.Read != nil {
-		if err := s.state.Read(func(v *state.View) error { return q.Read(v.Within(c.DB), c.DB) }); err != nil {
-			return nil, err
-		}
-	}
-	return &api.Nothing{}, nil
-}
-
 // awaitFound waits until recalls find all that the state holds, if the request asks for that. The door has waited for
 // the rest.
 func (s *Service) awaitFound(ctx context.Context, c api.Caller, q *api.AwaitRequest) (*api.Nothing, error) {

@@ -41,13 +41,13 @@ func TestAMillionHitsAreFewEntries(t *testing.T) {
 		}
 		s.Flush()
 		counted = 0
-		if _, err := api.View.Do(t.Context(), s, c, &api.ViewRequest{Read: func(v *state.View, _ oplog.DB) error {
+		if err := n.State().Read(func(v *state.View) error {
 			v.Memories(c.DB, 0, func(m *oplog.Memory) bool {
 				counted += m.Accesses
 				return true
 			})
 			return nil
-		}}); err != nil {
+		}); err != nil {
 			t.Fatal(err)
 		}
 		return counted >= hits

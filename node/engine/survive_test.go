@@ -67,7 +67,8 @@ type kept struct {
 
 func memoriesOf(t *testing.T, n *node.Node, c api.Caller) (all []kept) {
 	t.Helper()
-	if _, err := api.View.Do(t.Context(), n.Host(), c, &api.ViewRequest{Read: func(v *state.View, db oplog.DB) error {
+	db := c.DB
+	if err := n.State().Read(func(v *state.View) error {
 		v.Memories(db, 0, func(m *oplog.Memory) bool {
 			k := kept{Memory: *m, Vector: v.Vector(db, m.Seq), Revisions: v.Revisions(db, m.Seq)}
 			for _, id := range m.Claims {
@@ -82,7 +83,7 @@ func memoriesOf(t *testing.T, n *node.Node, c api.Caller) (all []kept) {
 			return true
 		})
 		return nil
-	}}); err != nil {
+	}); err != nil {
 		t.Fatal(err)
 	}
 	return all

@@ -13,12 +13,7 @@ import (
 
 // view looks at what a node holds.
 func (c *cluster) view(i int, f func(v *state.View, db oplog.DB) error) {
-	s := c.node(i).Service()
-	caller, err := c.node(i).Access().Local("default")
-	if err == nil {
-		_, err = api.View.Do(context.Background(), s, caller, &api.ViewRequest{Read: f})
-	}
-	if err != nil {
+	if err := c.node(i).State().Read(func(v *state.View) error { return f(v, oplog.DefaultDB) }); err != nil {
 		c.t.Fatalf("node %d: %v", i+1, err)
 	}
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/engine"
 	"github.com/cairndb/cairn/oplog"
-	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/wire/field"
 )
 
@@ -267,14 +266,7 @@ func (w *worker) stale(ctx context.Context, s *engine.Service, c api.Caller, n *
 	if err != nil {
 		return
 	}
-	var at oplog.Index
-	_, err = api.View.Do(ctx, s, c, &api.ViewRequest{Read: func(v *state.View, _ oplog.DB) error {
-		at = v.Index()
-		return nil
-	}})
-	if err != nil {
-		return
-	}
+	at, _ := n.State().Applied()
 	if at < w.seen[n] {
 		w.h.broken("a node answered at %d after it had answered at %d", at, w.seen[n])
 	}
