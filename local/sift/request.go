@@ -2,10 +2,12 @@ package sift
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 	"time"
@@ -243,13 +245,13 @@ func (s *Server) onHost(ctx context.Context, what api.Of[api.HostRequest, api.No
 
 // open takes a workspace on: {"kind":"open","path":DIR,"subspace":S?}.
 func open(ctx context.Context, c *call) (any, error) {
-	dir, ok := c.text("path")
-	if i, err := os.Stat(dir); !ok || err != nil || !i.IsDir() {
-		return nil, badRequest("open: path must be a directory of this host")
-	}
+	dir, _ := c.text("path")
 	sub, _ := c.text("subspace")
 	var w Workspace
 	err := c.s.onHost(ctx, api.RunGit, func() (err error) {
+		if i, err := os.Stat(dir); err != nil || !i.IsDir() {
+			return cmp.Or(err, fs.ErrInvalid)
+		}
 		w, err = Find(ctx, dir, sub)
 		return err
 	})

@@ -146,7 +146,7 @@ func TestFilesOff(t *testing.T) {
 	if err := os.WriteFile(d.home("a.md"), []byte("# A"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, cmd := range []string{"/open a.md", "/ls", "/write b.md\nx"} {
+	for _, cmd := range []string{"/open a.md", "/ls", "/write b.md\nx", `/set $NAME = "x"`} {
 		d.fails("main", cmd, "FILE_NOT_ALLOWED")
 	}
 	d.ok("main", "/remember this works")

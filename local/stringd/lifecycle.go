@@ -30,11 +30,12 @@ func (s *Server) health(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
 	label, role := s.instance()
 	none := kit.Object{}
+	_, noShell := api.RunProgram.Ask(r.Context(), s.cfg.Memory, &api.HostRequest{})
 	reply(w, http.StatusOK, kit.Object{"name", "stringd", "version", s.cfg.Version, "api", "string-daemon/v2",
 		"instance", kit.Object{"instance_label", label, "role", role},
 		"capabilities", kit.Object{"describe", none, "agents", none, "agent-webhooks", none, "events", kit.Object{"max_webhook_text_bytes", maxEvent}, "event-stream", none,
 			"sessions", none, "exec", kit.Object{"max_request_body_bytes", maxBody, "max_queue_size", s.cfg.QueueSize, "queue_wait_timeout_ms", s.cfg.QueueWait.Milliseconds(),
-				"command_timeout_ms", s.cfg.Timeout.Milliseconds(), "shell", command.May(r.Context(), s.cfg.Memory, api.RunProgram)},
+				"command_timeout_ms", s.cfg.Timeout.Milliseconds(), "shell", noShell == nil},
 			"mcp", none, "memory", none}})
 	return nil
 }
@@ -64,19 +65,25 @@ func (s *Server) instance() (label, role string) {
 const shutdownGrace = 50 * time.Millisecond
 
 func (s *Server) shutdown(w http.ResponseWriter, r *http.Request) error {
-	if !command.May(r.Context(), s.cfg.Memory, api.StopNode) {
-		return refuse(http.StatusForbidden, "%v", errNoShutdown)
+	err := s.shut(func() {
+		reply(w, http.StatusOK, kit.Object{"ok", true, "message", "stringd shutting down"})
+		_ = http.NewResponseController(w).Flush() // before anything ends, however long that takes
+	})
+	if err != nil {
+		return refuse(http.StatusForbidden, "%v", err)
 	}
-	reply(w, http.StatusOK, kit.Object{"ok", true, "message", "stringd shutting down"})
-	_ = http.NewResponseController(w).Flush() // before anything ends, however long that takes
-	return s.Shutdown()
+	return nil
 }
 
 var errNoShutdown = errors.New("shutdown is not allowed on this node")
 
 // Shutdown implements command.Host: it stops the process shortly after the answer is out.
-func (s *Server) Shutdown() error {
+func (s *Server) Shutdown() error { return s.shut(func() {}) }
+
+// shut answers and then stops the process, if the door lets clients stop it.
+func (s *Server) shut(answer func()) error {
 	_, err := api.StopNode.Ask(s.ctx, s.cfg.Memory, &api.HostRequest{Run: func(context.Context) error {
+		answer()
 		time.AfterFunc(shutdownGrace, s.stop)
 		return nil
 	}})

@@ -75,15 +75,22 @@ func (c *call) tool() (string, error) {
 	return c.perform(p, id, c.joined())
 }
 
+// tools returns the names of the files in the agent's directory of tools.
+func (s *Session) tools() (names []string) {
+	entries, _ := s.readDir(filepath.Join(s.agent.Home, "tools")) // no directory is no tools
+	for _, e := range entries {
+		if name, ok := strings.CutSuffix(e.Name(), ".md"); ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // findTool looks for tools/<name>.md, then for the file whose front matter has the name.
 func (c *call) findTool(name string) (*page, error) {
-	base := filepath.Join(c.agent.Home, "tools")
-	files, err := filepath.Glob(filepath.Join(base, "*.md"))
-	if err != nil {
-		return nil, err
-	}
-	for i, f := range append([]string{name + ".md"}, files[:min(len(files), 200)]...) {
-		if path, err := c.locate(f, base); err == nil {
+	names := c.tools()
+	for i, n := range append([]string{name}, names[:min(len(names), 200)]...) {
+		if path, err := c.locate(n+".md", filepath.Join(c.agent.Home, "tools")); err == nil {
 			if p, err := c.load(path, ""); err == nil && (i == 0 || p.doc.Front.Text("name") == name) {
 				return p, nil
 			}

@@ -28,20 +28,22 @@ func (c *call) place() (*api.PlaceAnswer, error) {
 	return api.Place.Ask(c.ctx, c.set.Memory, &api.Nothing{})
 }
 
-// May says whether a door lets the agents of this node do something to the host.
-func May(ctx context.Context, door api.At, what api.Of[api.HostRequest, api.Nothing]) bool {
-	_, err := what.Ask(ctx, door, &api.HostRequest{})
-	return err == nil
-}
+// What a client is told that may not run programs, or not use files.
+var (
+	shellOff = failf(Unsupported, "The shell is off on this node.")
+	filesOff = failf(NotAllowed, "Files are off on this node.")
+)
 
-// shellOff is the answer to a client that may run no programs.
-var shellOff = failf(Unsupported, "The shell is off on this node.")
-
-// program calls run, which runs a program, if the door lets the agents of this node run any.
-func (s *Session) program(ctx context.Context, run func(context.Context) error) error {
-	_, err := api.RunProgram.Ask(ctx, s.set.Memory, &api.HostRequest{Run: run})
+// onHost calls act, which does something to the host, if the door lets the agents of this node; else it returns off.
+func (s *Session) onHost(ctx context.Context, what api.Of[api.HostRequest, api.Nothing], off error, act func(context.Context) error) error {
+	_, err := what.Ask(ctx, s.set.Memory, &api.HostRequest{Run: act})
 	if errors.Is(err, &oplog.Error{Kind: oplog.Denied}) {
-		return shellOff
+		return off
 	}
 	return err
+}
+
+// files calls act, which reads or writes files.
+func (s *Session) files(act func() error) error {
+	return s.onHost(context.Background(), api.UseFiles, filesOff, func(context.Context) error { return act() }) // the door waits for nothing
 }

@@ -2,7 +2,6 @@ package command
 
 import (
 	"cmp"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -81,9 +80,9 @@ func (c *call) openTarget(target, base string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if fi, err := os.Stat(real); err == nil && fi.IsDir() {
+	if listing, err := c.list(real); err == nil {
 		c.dir = real
-		return c.list(real)
+		return listing, nil
 	}
 	p, err := c.load(real, block)
 	if err != nil {
@@ -246,7 +245,7 @@ func (c *call) ls() (string, error) {
 }
 
 func (c *call) list(dir string) (string, error) {
-	entries, err := os.ReadDir(dir)
+	entries, err := c.readDir(dir)
 	if err != nil {
 		return "", failf(NotFound, "Directory not found: %s", c.display(dir))
 	}

@@ -202,11 +202,7 @@ func (c *call) save(e edit, said, content string) (string, error) {
 	if len(content) > maxFile {
 		return "", failf(InvalidPayload, "%d bytes are more than %d", len(content), maxFile)
 	}
-	err := os.MkdirAll(filepath.Dir(e.path), 0o755)
-	if err == nil {
-		err = c.put(e.path, content)
-	}
-	if err != nil {
+	if err := c.put(e.path, content); err != nil {
 		return "", failf(LoadError, "Cannot write %s: %v", e.shown, cause(err))
 	}
 	c.undo = &undo{path: e.path, before: e.text, after: content, created: !e.exists}
@@ -223,18 +219,22 @@ func cause(err error) error {
 
 // put replaces a file's content and keeps its mode.
 func (c *call) put(path, content string) error {
-	mode := fs.FileMode(0o644)
-	if fi, err := os.Stat(path); err == nil {
-		mode = fi.Mode().Perm()
-	}
-	if err := kit.WriteFile(path, []byte(content), mode); err != nil {
+	return c.files(func() error {
+		mode := fs.FileMode(0o644)
+		if fi, err := os.Stat(path); err == nil {
+			mode = fi.Mode().Perm()
+		} else if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := kit.WriteFile(path, []byte(content), mode); err != nil {
+			return err
+		}
+		fi, err := os.Stat(path)
+		if err == nil {
+			c.seen[path] = stampOf(fi)
+		}
 		return err
-	}
-	fi, err := os.Stat(path)
-	if err == nil {
-		c.seen[path] = stampOf(fi)
-	}
-	return err
+	})
 }
 
 func (c *call) write() (string, error) {
@@ -371,7 +371,7 @@ func (c *call) undoLast() (string, error) {
 	c.undo = nil
 	if u.created {
 		delete(c.seen, path)
-		return "Undo: deleted " + c.display(path) + " (was newly created)", os.Remove(path)
+		return "Undo: deleted " + c.display(path) + " (was newly created)", c.files(func() error { return os.Remove(path) })
 	}
 	if err := c.put(path, u.before); err != nil {
 		return "", err

@@ -2,10 +2,16 @@ package command
 
 import (
 	"context"
+	"errors"
 	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/cairndb/cairn/local/stringd/sfmd"
 	"github.com/cairndb/cairn/node/api"
 )
 
@@ -58,19 +64,51 @@ func TestParseTopic(t *testing.T) {
 	}
 }
 
-// openDoor lets everything be done to the host.
-type openDoor struct{ api.Host }
+// A hostDoor lets everything be done to the host. It leaves it undone while it is idle.
+type hostDoor struct {
+	api.Host
+	idle bool
+}
 
-func (openDoor) Local(string) (api.Caller, error) { return api.Caller{}, nil }
+func (hostDoor) Local(string) (api.Caller, error) { return api.Caller{}, nil }
 
-func (openDoor) Do(context.Context, api.Caller, *api.Op, any) (any, error) {
-	return &api.Nothing{}, nil
+func (d hostDoor) Do(ctx context.Context, _ api.Caller, _ *api.Op, request any) (any, error) {
+	if d.idle {
+		return &api.Nothing{}, nil
+	}
+	return &api.Nothing{}, request.(*api.HostRequest).Run(ctx)
+}
+
+// TestActsAreDoneByTheDoor: what the door does not call has no effect on the host.
+func TestActsAreDoneByTheDoor(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))
+	defer server.Close()
+	home := t.TempDir()
+	for _, idle := range []bool{true, false} {
+		s := NewSession(&Settings{Timeout: time.Minute, Memory: api.At{Host: hostDoor{idle: idle}}}, Topic{"main", Tab})
+		s.agent = Agent{Home: home}
+		c, file := &call{Session: s, ctx: t.Context()}, home+"/a.md"
+		err := c.put(file, "text")
+		_, set := s.setEnv("NAME", "x")
+		text, _, _ := s.readFile(file)
+		entries, _ := s.readDir(home)
+		env, _ := s.env()
+		_, sent := (&performer{call: c, action: sfmd.Action{Method: "GET", Target: server.URL}}).http()
+		if err := errors.Join(err, set, sent); err != nil {
+			t.Fatal(err)
+		}
+		if done := []bool{text != "", len(entries) > 0, len(env) > 0, asked > 0}; slices.Contains(done, idle) {
+			t.Errorf("read, listed, set and asked: %v, with a door that is idle: %v", done, idle)
+		}
+	}
 }
 
 func TestPathsStayInside(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s := NewSession(&Settings{Roots: NewRoots(dir, nil, nil), Memory: api.At{Host: openDoor{}}}, Topic{"main", Tab})
+	s := NewSession(&Settings{Roots: NewRoots(dir, nil, nil), Memory: api.At{Host: hostDoor{}}}, Topic{"main", Tab})
 	s.agent = Agent{Home: dir + "/home", Allowed: []string{dir + "/a/b"}}
 	for path, inside := range map[string]bool{dir + "/home": true, dir + "/home/x": true, dir + "/homes": false, dir + "/a/b/c": true, dir + "/a/bc": false, dir + "/a": false} {
 		if _, err := s.locate(path, "/"); (err == nil) != inside {

@@ -1,7 +1,7 @@
 package command
 
 import (
-	"os"
+	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,9 +13,9 @@ import (
 func (c *call) openApp() (string, error) {
 	name, _ := c.topic.app()
 	for _, file := range []string{"index.md", "string.md"} {
-		path := filepath.Join(c.agent.Home, "apps", name, file)
-		if _, err := os.Stat(path); err == nil {
-			return c.openTarget(path, c.agent.Home)
+		page, err := c.openTarget(filepath.Join(c.agent.Home, "apps", name, file), c.agent.Home)
+		if f := (*fault)(nil); !errors.As(err, &f) || f.code != NotFound {
+			return page, err
 		}
 	}
 	return "", failf(NotFound, "App not found: %s", name)

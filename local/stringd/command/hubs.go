@@ -2,8 +2,6 @@ package command
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -96,11 +94,8 @@ func (c *call) hubRows() (rows []string) {
 			}
 		}
 	case "tool":
-		entries, _ := os.ReadDir(filepath.Join(c.agent.Home, "tools")) // no directory is no tools
-		for _, e := range entries {
-			if name, ok := strings.CutSuffix(e.Name(), ".md"); ok {
-				rows = append(rows, "/tool:"+name)
-			}
+		for _, name := range c.tools() {
+			rows = append(rows, "/tool:"+name)
 		}
 	case "system":
 		rows = strings.Split(c.set.Host.Status(), "\n")

@@ -3,6 +3,7 @@ package command
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -22,15 +23,11 @@ var fieldRef = regexp.MustCompile(`\{(\.\.\.args|[A-Za-z_][\w-]*)\}`)
 // maxResponse limits the bytes read of an answer.
 const maxResponse = 10 << 20
 
-// http asks the action's host. Only this one may be asked where the door lets no other be.
-func (p *performer) http() (response, error) {
-	others := May(p.ctx, p.set.Memory, api.AskHosts)
+// http asks the action's host. Only this host may be asked where the door lets no other be.
+func (p *performer) http() (res response, err error) {
 	u, err := url.Parse(p.filled(p.action.Target, url.PathEscape))
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
 		return response{}, failf(InvalidTarget, "Invalid URI: %s", p.action.Target)
-	}
-	if !others && !loopbackHost(u.Hostname()) {
-		return response{}, failf(LoadError, "HTTP to other hosts is disabled: %s", u.Host)
 	}
 	body := p.payload(u)
 	req, err := http.NewRequestWithContext(p.ctx, p.action.Method, u.String(), bytes.NewReader(body))
@@ -43,6 +40,20 @@ func (p *performer) http() (response, error) {
 	for _, h := range p.action.Headers {
 		req.Header.Set(h[0], p.filled(h[1], strings.NewReplacer("\r", "", "\n", "").Replace))
 	}
+	off := failf(LoadError, "HTTP to other hosts is disabled: %s", u.Host)
+	err = p.onHost(p.ctx, api.AskHosts, off, func(context.Context) (err error) {
+		res, err = p.exchange(req, true)
+		return err
+	})
+	if err == off && loopbackHost(u.Hostname()) {
+		return p.exchange(req, false)
+	}
+	return res, err
+}
+
+// exchange sends a request and reads its answer. It follows redirects to other hosts if others is set.
+func (p *performer) exchange(req *http.Request, others bool) (response, error) {
+	u := req.URL
 	client := &http.Client{Timeout: p.set.Timeout, CheckRedirect: func(r *http.Request, via []*http.Request) error {
 		if !others && !loopbackHost(r.URL.Hostname()) || len(via) > 5 {
 			return http.ErrUseLastResponse

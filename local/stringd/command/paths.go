@@ -1,7 +1,6 @@
 package command
 
 import (
-	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -11,18 +10,21 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-
-	"github.com/cairndb/cairn/node/api"
 )
 
 // maxFile limits the size of a document.
 const maxFile = 10 << 20
 
 // locate turns a path as typed into a file's, and holds it to where the agent may be.
-func (s *Session) locate(typed, base string) (string, error) {
-	if !May(context.Background(), s.set.Memory, api.UseFiles) { // which waits for nothing
-		return "", failf(NotAllowed, "Files are off on this node.")
-	}
+func (s *Session) locate(typed, base string) (real string, err error) {
+	err = s.files(func() (err error) {
+		real, err = s.bounded(typed, base)
+		return err
+	})
+	return real, err
+}
+
+func (s *Session) bounded(typed, base string) (string, error) {
 	p := typed
 	switch {
 	case p == "~" || strings.HasPrefix(p, "~/"):
@@ -137,7 +139,15 @@ func realPath(p string) (string, error) {
 
 // readFile reads a regular file that locate gave. It is opened without following links and without waiting for a
 // writer.
-func (s *Session) readFile(path string) (string, stamp, error) {
+func (s *Session) readFile(path string) (text string, at stamp, err error) {
+	err = s.files(func() (err error) {
+		text, at, err = s.readRegular(path)
+		return err
+	})
+	return text, at, err
+}
+
+func (s *Session) readRegular(path string) (string, stamp, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", stamp{}, failf(NotFound, "File not found: %s\nRecovery: Use /ls to list available files, or check the path spelling.", s.display(path))
@@ -160,6 +170,15 @@ func (s *Session) readFile(path string) (string, stamp, error) {
 		return "", stamp{}, failf(LoadError, "Cannot read %s", s.display(path))
 	}
 	return string(b), stampOf(fi), nil
+}
+
+// readDir lists a directory.
+func (s *Session) readDir(path string) (entries []fs.DirEntry, err error) {
+	err = s.files(func() (err error) {
+		entries, err = os.ReadDir(path)
+		return err
+	})
+	return entries, err
 }
 
 // display is a path as answers show it: from home when it is below.

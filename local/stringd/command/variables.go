@@ -133,12 +133,18 @@ func (e envScope) read() (all map[string]json.RawMessage, env map[string]string,
 // env is the persistent variables this topic sees. The daemon's own environment is no part of it: it holds secrets.
 func (s *Session) env() (map[string]string, error) {
 	out := map[string]string{}
-	for _, e := range s.scopes() {
-		_, env, err := e.read()
-		if err != nil {
-			return nil, err
+	err := s.files(func() error {
+		for _, e := range s.scopes() {
+			_, env, err := e.read()
+			if err != nil {
+				return err
+			}
+			maps.Copy(out, env)
 		}
-		maps.Copy(out, env)
+		return nil
+	})
+	if err != nil && err != filesOff {
+		return nil, err
 	}
 	return out, nil
 }
@@ -147,28 +153,32 @@ func (s *Session) env() (map[string]string, error) {
 func (s *Session) setEnv(name, value string) (label string, err error) {
 	all := s.scopes()
 	e := all[len(all)-1]
+	return e.label, s.files(func() error { return e.set(name, value) })
+}
+
+func (e envScope) set(name, value string) error {
 	whole, env, err := e.read()
 	if err != nil {
-		return "", err
+		return err
 	}
 	env[name] = value
 	var content any = env
 	if e.nested {
 		raw, err := json.Marshal(env)
 		if err != nil {
-			return "", err
+			return err
 		}
 		whole["env"] = raw
 		content = whole
 	}
 	b, err := json.MarshalIndent(content, "", "  ")
 	if err != nil {
-		return "", err
+		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(e.path), 0o700); err != nil {
-		return "", err
+		return err
 	}
-	return e.label, kit.WriteFile(e.path, append(b, '\n'), 0o600)
+	return kit.WriteFile(e.path, append(b, '\n'), 0o600)
 }
 
 // substitute replaces {name} by the topic's variables; unset ones stay as written.
