@@ -98,7 +98,7 @@ type TLS struct {
 type Limits struct {
 	MaxConns      int           // 4096 on each of Wire and HTTP, but at most a quarter of the descriptors that this process may open
 	MaxConnsPerIP int           // 100 on each of Wire and HTTP; loopback is exempt
-	MaxInFlight   int           // 1024 requests over all connections
+	MaxInFlight   int           // 1024 requests in progress on each port of clients
 	MaxRPS        int           // 10,000 operations a second of one token over HTTP, where nothing else is agreed on; negative for no limit
 	MaxDatabases  int           // 100 that the tokens of one database may make; those that may admin are not bounded; negative for no bound
 	FailedLogins  int           // 100 wrong tokens from one address at once, and one a second after that

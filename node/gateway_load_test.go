@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
@@ -20,8 +21,8 @@ import (
 func TestOverloadIsShed(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	w := start(t, 1).web(0)
-	const most = 256
+	const most = 64
+	w := startWith(t, 1, func(_ int, c *node.Config) { c.Limits.MaxInFlight = most }).web(0)
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 2 * most}}
 	ask := func(method, path, body string) *http.Response {
 		req, err := http.NewRequestWithContext(t.Context(), method, w.base+path, strings.NewReader(body))

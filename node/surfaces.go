@@ -53,7 +53,7 @@ func (n *Node) newGateway() *gateway.Gateway {
 	g := gateway.New(gateway.Config{Door: s, Access: n.access, Conns: access.NewConns(n.cfg.Limits.MaxConns, n.cfg.Limits.MaxConnsPerIP), Metrics: m, Console: console.Handler(), Log: n.log,
 		Models: mcp.New(mcp.Config{Door: s, Version: n.cfg.Version, Lenient: n.cfg.Surfaces.Lenient}), WaitOpen: n.commit.WaitOpen, Leads: n.commit.Leads,
 		NotLeader: n.commit.NotLeader, Leader: s.KnownLeader, Budget: n.bodies, Turns: n.turns, Lenient: n.cfg.Surfaces.Lenient, Forward: n.cfg.Surfaces.forwards(true),
-		Hosts: n.cfg.hosts(), MaxRPS: n.cfg.Limits.MaxRPS, CORSOrigins: n.cfg.Surfaces.CORSOrigins})
+		Hosts: n.cfg.hosts(), MaxInFlight: n.cfg.Limits.MaxInFlight, MaxRPS: n.cfg.Limits.MaxRPS, CORSOrigins: n.cfg.Surfaces.CORSOrigins})
 	m.Gateway = g
 	return g
 }

@@ -23,7 +23,6 @@ import (
 const (
 	headTimeout = 10 * time.Second
 	maxHeader   = 16 << 10 // read before the token is known
-	maxBusy     = 256      // requests that are worked on at a time, shared among principals; streams that wait are not counted
 )
 
 // request is one exchange on its way.
@@ -60,6 +59,7 @@ type Config struct {
 
 	Lenient     bool     // requests are taken as the oldest clients send them
 	Forward     bool     // writes on a follower are passed on; else they are refused with the leader's address
+	MaxInFlight int      // requests that are worked on at a time, shared among principals; streams that wait are not counted
 	MaxRPS      int      // what a token may ask a second that has no bound of its own; 0 and less for no bound
 	Hosts       []string // names and addresses that clients know the node by, in lower case: a proxy on this machine passes them on
 	CORSOrigins []string // whose pages may ask from a browser; * for all
@@ -91,7 +91,7 @@ type Gateway struct {
 
 // New makes a gateway that does not listen yet.
 func New(cfg Config) *Gateway {
-	g := &Gateway{cfg: cfg, busy: large.NewShares(maxBusy), streams: large.NewShares(maxStreams)}
+	g := &Gateway{cfg: cfg, busy: large.NewShares(cfg.MaxInFlight), streams: large.NewShares(maxStreams)}
 	mux := http.NewServeMux()
 	for _, op := range offered() {
 		for _, path := range append([]string{op.Path()}, op.Also...) {
@@ -246,7 +246,7 @@ func (g *Gateway) forwards(r *http.Request) bool {
 func (q *request) work() error {
 	idle, ok := q.g.busy.Try(q.c.Principal(), 1)
 	if !ok {
-		return oplog.Errorf(oplog.Unavailable, "server overloaded: %d inflight ops (max %d). Retry later.", q.g.busy.Used(), maxBusy)
+		return oplog.Errorf(oplog.Unavailable, "server overloaded: %d inflight ops (max %d). Retry later.", q.g.busy.Used(), q.g.cfg.MaxInFlight)
 	}
 	q.idle = idle
 	return nil

@@ -78,7 +78,7 @@ type filePeer struct {
 type limits struct {
 	MaxConnections      int `toml:"max_connections" default:"4096" unit:"connections" doc:"Most connections on the wire port, and as many on the gateway. Each port gets at most a quarter of the process's limit of open files."`
 	MaxConnectionsPerIP int `toml:"max_connections_per_ip" default:"100" unit:"connections" doc:"Most connections on each port from one IPv4 address or one IPv6 /64 network; loopback is exempt."`
-	MaxInFlight         int `toml:"max_in_flight" default:"1024" unit:"requests" doc:"Most requests in progress at once, over all wire connections."`
+	MaxInFlight         int `toml:"max_in_flight" default:"1024" unit:"requests" doc:"Most requests in progress at once on the wire port, and as many on the HTTP port."`
 	MaxRPS              int `toml:"max_rps" default:"10000" unit:"operations a second" doc:"Operations a second of one token over HTTP, unless cairn token limit sets another limit; a batch counts as many as it has memories; negative: no limit."`
 	MaxDatabases        int `toml:"max_databases" default:"100" unit:"databases" doc:"Most databases that the tokens of one database may create; tokens with scope admin have no limit; negative: no limit."`
 	FailedLogins        int `toml:"failed_logins" default:"100" unit:"logins" doc:"Attempts with wrong tokens that one address may make at once, and one a second after that; valid tokens are always accepted."`
