@@ -315,6 +315,12 @@ func TestForeignPeersMoveNothing(t *testing.T) {
 		Raft: &wire.RaftAppend{Term: 1_000_000_000, Leader: 77, LeaderAddr: "127.0.0.1:1", Entries: []wire.RaftEntry{{Index: 1, Term: 1_000_000_000}}}}); f.Op != wire.OpError {
 		t.Errorf("a forged append was answered with %s", f.Op)
 	}
+	follower := foreign(t, c.nodes[(l+1)%3].Addrs().Cluster)
+	for _, ops := range [][]wire.OplogEntry{{}, {{OpID: "op-1", OpType: "record", Payload: wire.JSON(`{"rid":"r1","text":"t"}`), HLC: make([]byte, 16), FormatVersion: 1}}} {
+		if f := follower.ask(wire.OpOplogPush, &wire.OplogPush{Database: "default", Ops: ops}); f.Op != wire.OpReadonlyError {
+			t.Errorf("a follower answered a push of %d with %s", len(ops), f.Op)
+		}
+	}
 	if f := p.ask(wire.OpPing, &wire.Nothing{}); f.Op != wire.OpPong {
 		t.Errorf("ping answered with %s", f.Op)
 	}

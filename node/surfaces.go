@@ -51,8 +51,8 @@ func (n *Node) newGateway() *gateway.Gateway {
 	s := n.service
 	m := engine.NewMetrics(s, n.wires)
 	g := gateway.New(gateway.Config{Door: s, Access: n.access, Conns: access.NewConns(n.cfg.Limits.MaxConns, n.cfg.Limits.MaxConnsPerIP), Metrics: m, Console: console.Handler(), Log: n.log,
-		Models: mcp.New(mcp.Config{Door: s, Version: n.cfg.Version, Lenient: n.cfg.Surfaces.Lenient}), WaitOpen: n.commit.WaitOpen, Leads: n.commit.Leads,
-		NotLeader: n.commit.NotLeader, Leader: s.KnownLeader, Budget: n.bodies, Turns: n.turns, Lenient: n.cfg.Surfaces.Lenient, Forward: n.cfg.Surfaces.forwards(true),
+		Models: mcp.New(mcp.Config{Door: s, Version: n.cfg.Version, Lenient: n.cfg.Surfaces.Lenient}), WaitOpen: n.commit.WaitOpen,
+		Leader: s.KnownLeader, Budget: n.bodies, Turns: n.turns, Lenient: n.cfg.Surfaces.Lenient, Forward: n.cfg.Surfaces.forwards(true),
 		Hosts: n.cfg.hosts(), MaxInFlight: n.cfg.Limits.MaxInFlight, MaxRPS: n.cfg.Limits.MaxRPS, CORSOrigins: n.cfg.Surfaces.CORSOrigins})
 	m.Gateway = g
 	return g
@@ -69,6 +69,6 @@ func (n *Node) peers() raft.Handler {
 	return struct {
 		*engine.Service
 		*peerport.Port
-	}{s, peerport.New(peerport.Config{State: n.state, WaitOpen: n.commit.WaitOpen, Leads: n.commit.Leads, NotLeader: n.commit.NotLeader,
+	}{s, peerport.New(peerport.Config{State: n.state, WaitOpen: n.commit.WaitOpen,
 		Status: s.PeerStatus, Record: s.Record, Push: s.Push, Errors: n.errors().Of, Turns: n.turns})}
 }

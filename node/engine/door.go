@@ -89,14 +89,26 @@ func (s *Service) allowed(c api.Caller, op *api.Op) error {
 	if err == nil && !op.Node && c.DB != 0 { // it may have been dropped since the caller was let in, and its rows are still being erased
 		_, err = s.current(c.DB)
 	}
-	if err == nil && op.Writes && !c.Forward && !s.commit.Leads() {
-		err = s.commit.NotLeader()
+	if err == nil {
+		_, err = s.Lead(c, op)
 	}
 	return err
 }
 
+// Lead implements gateway.Door.
+func (s *Service) Lead(c api.Caller, op *api.Op) (here bool, err error) {
+	here = !op.Writes || s.commit.Leads()
+	if !here && !c.Forward {
+		err = s.commit.NotLeader()
+	}
+	return here, err
+}
+
 // Admit implements wireport.Door.
 func (s *Service) Admit(c api.Caller, op *api.Op) (api.Caller, error) {
+	if op == nil {
+		return s.access.Count(c, 1)
+	}
 	if err := s.allowed(c, op); err != nil {
 		return c, err
 	}

@@ -43,12 +43,16 @@ func (s *Service) Changed(ctx context.Context, from uint32, m wire.Membership) {
 	}
 }
 
-// Push takes operations of a peer that is no member through the log.
+// Push takes operations of a peer that is no member through the log, if this node leads.
 func (s *Service) Push(ctx context.Context, database string, ops []*oplog.Foreign) ([]oplog.Result, error) {
+	if !s.commit.Leads() {
+		return nil, s.commit.NotLeader()
+	}
 	c, err := s.access.Local(database)
-	if err != nil {
+	if err != nil || len(ops) == 0 {
 		return nil, err
 	}
+	c.Forward = false
 	secrets, err := s.redactor(c.DB)
 	if err != nil {
 		return nil, err

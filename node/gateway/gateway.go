@@ -38,9 +38,17 @@ type request struct {
 // streamed is a result that the handler has written itself.
 type streamed struct{}
 
+// A Door can be asked before a request is read.
+type Door interface {
+	api.Door
+	// Lead reports whether this node does the operation itself. If not, another node takes the write: then it returns the
+	// error that Do would return to the caller, nil for one whose writes are passed on.
+	Lead(c api.Caller, op *api.Op) (here bool, err error)
+}
+
 // Config says what a gateway works with. All of it is required but the flags.
 type Config struct {
-	Door   api.Door
+	Door   Door
 	Access *access.Control
 	Conns  *access.Conns // of this port
 
@@ -49,10 +57,8 @@ type Config struct {
 	Console http.Handler // at / and below /console/
 	Log     *slog.Logger
 
-	WaitOpen  func(context.Context) error // returns when the node answers more than stale recalls
-	Leads     func() bool                 // whether this node takes writes itself
-	NotLeader func() error                // the refusal of a write on a node that does not
-	Leader    func() api.Leader
+	WaitOpen func(context.Context) error // returns when the node answers more than stale recalls
+	Leader   func() api.Leader
 
 	Budget *large.Shares // of the bytes of requests and answers, shared with other ports
 	Turns  large.Turns   // at decoding large requests, shared as well
@@ -187,18 +193,13 @@ func (g *Gateway) serve(w http.ResponseWriter, r *http.Request, op *api.Op) {
 // answer checks a request in the order token, right, body, load, leadership, and asks the door, which counts it.
 // Clients see the order that they know: a node that does not take writes says so whether or not it knows the token.
 func (g *Gateway) answer(q *request, op *api.Op) (result any, err error) {
-	forward := g.forwards(q.r)
-	refused := func() error {
-		if op.Writes && !forward && !g.cfg.Leads() {
-			return g.cfg.NotLeader()
-		}
-		return nil
-	}
+	lead := func() (here bool, err error) { return g.cfg.Door.Lead(api.Caller{Forward: g.forwards(q.r)}, op) }
 	done, err := g.identify(q, op)
 	defer done()
 	if err != nil {
 		leaveUnread(q.w, q.r)
-		return nil, cmp.Or(refused(), err)
+		_, refused := lead()
+		return nil, cmp.Or(refused, err)
 	}
 	defer func() { err = q.ended(err) }()
 	if !op.Stream {
@@ -215,10 +216,11 @@ func (g *Gateway) answer(q *request, op *api.Op) (result any, err error) {
 		}
 		defer q.idle()
 	}
-	if err := refused(); err != nil {
+	here, err := lead()
+	if err != nil {
 		return nil, err
 	}
-	if op.Writes && !g.cfg.Leads() {
+	if !here {
 		g.nameLeader(q.w) // what streams its answer has sent the header when it is done
 		defer g.nameLeader(q.w)
 	}

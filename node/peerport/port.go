@@ -22,15 +22,14 @@ import (
 type Config struct {
 	State *state.State
 
-	WaitOpen  func(context.Context) error // returns when the node answers peers
-	Leads     func() bool
-	NotLeader func() error // the refusal of a node that does not lead
+	WaitOpen func(context.Context) error // returns when the node answers peers
 
 	// Status returns what this node knows of the cluster without asking other nodes: they send this request to it.
 	Status func() (*wire.ClusterStatusResult, error)
 	// Record fills in what a pushed record leaves open, and refuses one that no client of ours could store.
 	Record func(*api.Draft) (*oplog.Remember, error)
-	// Push takes operations through the log as one entry, each once, and returns what became of each.
+	// Push takes operations through the log as one entry, each once, and returns what became of each. A node that does not
+	// lead returns an error.
 	Push func(ctx context.Context, database string, ops []*oplog.Foreign) ([]oplog.Result, error)
 	// Errors is the frame that tells a client of an error: clients and peers speak one protocol.
 	Errors func(error) (wire.Op, *wire.Error)

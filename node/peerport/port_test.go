@@ -51,6 +51,9 @@ func (e *engine) apply(db oplog.DB, ops ...oplog.Op) []oplog.Result {
 }
 
 func (e *engine) push(_ context.Context, _ string, foreign []*oplog.Foreign) ([]oplog.Result, error) {
+	if e.follows {
+		return nil, oplog.Errorf(oplog.NotLeader, "not the leader")
+	}
 	ops := make([]oplog.Op, len(foreign))
 	for i, op := range foreign {
 		ops[i] = op
@@ -59,8 +62,7 @@ func (e *engine) push(_ context.Context, _ string, foreign []*oplog.Foreign) ([]
 }
 
 func (e *engine) port() *Port {
-	return New(Config{State: e.st.State, WaitOpen: func(context.Context) error { return nil }, Leads: func() bool { return !e.follows },
-		NotLeader: func() error { return oplog.Errorf(oplog.NotLeader, "not the leader") },
+	return New(Config{State: e.st.State, WaitOpen: func(context.Context) error { return nil },
 		Status: func() (*wire.ClusterStatusResult, error) {
 			return &wire.ClusterStatusResult{SelfID: 1, SelfRole: "voter", Peers: []wire.PeerStatus{}}, nil
 		},

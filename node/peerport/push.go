@@ -12,20 +12,14 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// push takes operations of a peer that is no member through the log, each once. Only the leader does.
+// push takes operations of a peer that is no member through the log, each once. Only a leader does: see Config.Push.
 func (p *Port) push(ctx context.Context, f wire.Frame) (wire.Op, wire.Message, error) {
 	var m wire.OplogPush
 	decode := func() error { return wire.Unpack(f, &m, wire.MaxPlainPeer) }
 	if err := p.cfg.Turns.Decode(ctx, wire.PlainSize(f, wire.MaxPlainPeer), decode); err != nil {
 		return 0, nil, err
 	}
-	if !p.cfg.Leads() {
-		return 0, nil, p.cfg.NotLeader()
-	}
 	r := &wire.OplogPushOK{LastHLC: []byte{}}
-	if len(m.Ops) == 0 {
-		return wire.OpOplogPushOK, r, nil
-	}
 	if err := p.cfg.State.Read(func(v *state.View) error { _, err := database(v, m.Database); return err }); err != nil {
 		return 0, nil, err
 	}
@@ -45,8 +39,9 @@ func (p *Port) push(ctx context.Context, f wire.Frame) (wire.Op, wire.Message, e
 			r.Applied++
 		}
 	}
-	last := m.Ops[len(m.Ops)-1]
-	r.LastHLC, r.LastOpID = last.HLC, last.OpID
+	if n := len(m.Ops); n > 0 {
+		r.LastHLC, r.LastOpID = m.Ops[n-1].HLC, m.Ops[n-1].OpID
+	}
 	return wire.OpOplogPushOK, r, nil
 }
 

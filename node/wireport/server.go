@@ -42,7 +42,7 @@ type Config struct {
 type Door interface {
 	api.Door
 	// Admit returns the error that Do would return whatever the request holds, and counts one operation. Do is given
-	// the caller that it returns, and counts only what the request holds beyond that.
+	// the caller that it returns, and counts only what the request holds beyond that. Without a row it counts alone.
 	Admit(c api.Caller, op *api.Op) (api.Caller, error)
 }
 
