@@ -38,6 +38,7 @@ type Op struct {
 	Reads  bool   // tells what is stored though its scope is another: the caller needs read, too
 	Asked  bool   // members ask each other for it, in the name of a caller
 	Node   bool   // is about nodes and their host: a node answers it though it has no state yet
+	Early  bool   // needs no log: a node answers it while it still opens its own
 
 	Cost func(request any) int // how many operations it counts as; nil: as many as the memories it stores, and one at least
 	Adds func(request any) int // how many memories it stores; nil: none

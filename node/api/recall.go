@@ -8,7 +8,7 @@ import (
 
 // Recall.
 var (
-	Recall = row[RecallRequest, Recalled](Op{Name: "recall", Scope: Read, Asked: true, HTTP: "POST /v1/recall", Wire: wire.OpRecall,
+	Recall = row[RecallRequest, Recalled](Op{Name: "recall", Scope: Read, Early: true, Asked: true, HTTP: "POST /v1/recall", Wire: wire.OpRecall,
 		Does: "Find memories by words, meaning, relation and time; as an event stream when the client accepts one. Only what matches the question is returned, and nothing that scores less than min_score: " +
 			"considered and below_min_score say how many were looked at and left out.",
 		Tool: &Tool{Name: "recall", Title: "Recall", ReadOnly: true, Idempotent: true,

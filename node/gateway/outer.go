@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/wire/ownhost"
 )
 
@@ -50,7 +51,8 @@ func (g *Gateway) outer(mux *http.ServeMux) http.Handler {
 			unrouted(w, r, mux)
 			return
 		}
-		if pattern != recallPattern && g.cfg.WaitOpen(r.Context()) != nil { // the client has gone
+		early := slices.ContainsFunc(api.Ops, func(op *api.Op) bool { return op.Early && op.HTTP == pattern })
+		if !early && g.cfg.WaitOpen(r.Context()) != nil { // the client has gone
 			return
 		}
 		mux.ServeHTTP(w, r)
@@ -63,9 +65,6 @@ func (g *Gateway) named(r *http.Request) bool {
 	at, _ := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
 	return r.Host == "" || at == nil || !at.IP.IsLoopback() || ownhost.Is(r.Host, at) || slices.Contains(g.cfg.Hosts, strings.ToLower(ownhost.Name(r.Host)))
 }
-
-// recallPattern is the only route that needs no log.
-const recallPattern = "POST /v1/recall"
 
 // printable says whether a client's request id may be sent back and logged.
 func printable(id string) bool {

@@ -15,7 +15,7 @@ type exchange struct {
 	opcode  wire.Op
 	row     *api.Op   // nil for what concerns the connection alone
 	replies []wire.Op // what it is answered with
-	early   bool      // answered while the node still opens its log
+	early   bool      // without a row: answered while the node still opens its log, as Early rows are
 	answer  func(*session, context.Context, api.Caller, wire.Frame) error
 }
 
@@ -29,7 +29,7 @@ var exchanges = byOpcode([]exchange{
 	bare(api.Databases, wire.OpListDBResult, byName[api.DatabaseList, wire.ListDBResult](nil)),
 	on[wire.Remember, wire.RememberOK](api.Remember, wire.OpRememberOK, nil, nil),
 	on[wire.RememberBatch, wire.RememberBatchOK](api.RememberBatch, wire.OpRememberOK, toRememberBatch, nil),
-	{opcode: api.Recall.Wire, row: api.Recall.Op, replies: []wire.Op{wire.OpRecallResult, wire.OpRecallEnd}, early: true, answer: (*session).recall},
+	{opcode: api.Recall.Wire, row: api.Recall.Op, replies: []wire.Op{wire.OpRecallResult, wire.OpRecallEnd}, answer: (*session).recall},
 	on[wire.Forget, wire.ForgetOK](api.Forget, wire.OpForgetOK, nil, nil),
 	on[wire.Relate, wire.RelateOK](api.Relate, wire.OpRelateOK, nil, nil),
 	on[wire.Entity, wire.EdgesResult](api.Edges, wire.OpEdgesResult, nil, nil),
@@ -123,7 +123,7 @@ func (ss *session) serve(f wire.Frame) error {
 	case f.Op == wire.OpPing:
 		return ss.empty(f, wire.OpPong)
 	}
-	if !x.early {
+	if !x.early && (x.row == nil || !x.row.Early) {
 		if err := ss.w.cfg.WaitOpen(ss.ctx); err != nil {
 			return err
 		}
