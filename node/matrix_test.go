@@ -270,11 +270,9 @@ func TestADialectSeesItsDatabaseAlone(t *testing.T) {
 		api.Receipts.Op:    &api.ReceiptsRequest{Payer: "op", Limit: 10},
 		api.Grants.Op:      &api.GrantsRequest{Limit: 10},
 		api.Identified.Op:  &api.IdentifiedRequest{Display: "user@local"},
-		api.Census.Op:      &api.CensusRequest{Window: 10},
-		api.Missing.Op:     &api.MissingRequest{RIDs: []string{rid}},
+		api.Census.Op:      &api.CensusRequest{Window: 10, RIDs: []string{rid}},
 		api.Recent.Op:      &api.RecentRequest{Limit: 10},
-		api.Moment.Op:      &api.MomentRequest{RID: rid},
-		api.LookUp.Op:      &api.LookUpRequest{Entities: []string{"Ada"}, Limit: 10},
+		api.LookUp.Op:      &api.LookUpRequest{RID: rid, Entities: []string{"Ada"}, Edges: 10},
 		api.Tiers.Op:       &api.TiersRequest{Look: 10},
 	}
 	answer := func(database string, op *api.Op) any {

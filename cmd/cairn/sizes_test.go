@@ -23,6 +23,7 @@ const (
 var flat = map[string]string{
 	"index/rank/settings.go Settings":   "the numbers that recalls are tuned by, each read once beside its default",
 	"node/api/cluster.go ClusterStatus": "an answer: its JSON is flat, as clients read it",
+	"node/api/op.go Op":                 "a row of the table of operations: its columns",
 	"node/api/record.go Draft":          "a request: its JSON is flat, as clients send it",
 	"node/api/record.go ExportedMemory": "a line of an export: its JSON is flat, as imports read it",
 	"node/api/record.go Memory":         "an answer: its JSON is flat, as clients read it",

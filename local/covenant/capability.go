@@ -141,7 +141,7 @@ func (s *Server) grantTo(ctx context.Context, subject AgentID, name string, scop
 		return "", err
 	}
 	defer s.flight(op.Signature)()
-	if _, err := write(ctx, s, api.Grant, &api.GrantRequest{Grant: op}); err != nil {
+	if _, err := write(ctx, s, api.Grant, op); err != nil {
 		return "", storeError("permissions", err)
 	}
 	return op.Signature, s.recordGrant(subject, name, op.Signature)
@@ -166,7 +166,7 @@ func revokeCapability(f *fields) action {
 		if len(raw) != ed25519.SignatureSize {
 			return reject(s.peer, "signature must decode to 64 bytes")
 		}
-		done, err := write(ctx, s.srv, api.Revoke, &api.RevokeRequest{Revoke: &oplog.Revoke{Signature: sig, Subject: s.peer.Pubkey, At: oplog.At(time.Now())}})
+		done, err := write(ctx, s.srv, api.Revoke, &oplog.Revoke{Signature: sig, Subject: s.peer.Pubkey, At: oplog.At(time.Now())})
 		if errors.Is(err, oplog.ErrNotSubject) {
 			return reject(s.srv.operator, "revoke rejected: "+oplog.ErrNotSubject.Text)
 		}
@@ -179,7 +179,7 @@ func revokeCapability(f *fields) action {
 }
 
 func purgeCapabilities(ctx context.Context, s *session, before uint64) (uint64, error) {
-	done, err := write(ctx, s.srv, api.PurgeGrants, &api.PurgeGrantsRequest{Before: micros(before)})
+	done, err := write(ctx, s.srv, api.PurgeGrants, &oplog.PurgeGrants{Before: micros(before), At: oplog.At(time.Now())})
 	if err != nil {
 		return 0, storeError("permissions", err)
 	}

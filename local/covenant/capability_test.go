@@ -201,7 +201,7 @@ func TestForgedCapability(t *testing.T) {
 	sig := c.grant(`"action":"tool.call.clock"`)
 	self := capabilities(c, 1)[0]["capability"].(object)["subject"].(object)["pubkey"].(string)
 	forged := &oplog.Grant{Signature: "1" + sig, Subject: self, Action: "tool.call.echo", Scope: []byte("{}"), GrantedBy: self, At: 1}
-	if _, err := api.Grant.Ask(t.Context(), d.cfg.Memory, &api.GrantRequest{Grant: forged}); err != nil {
+	if _, err := api.Grant.Ask(t.Context(), d.cfg.Memory, forged); err != nil {
 		t.Fatal(err)
 	}
 	c.refused("tool echo requires", `{"kind":"call_tool","name":"echo","arguments":{"text":"x"}}`)

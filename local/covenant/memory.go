@@ -183,7 +183,7 @@ func purgeMemory(f *fields) action {
 // decided where the entries are applied: every node drops the same.
 func (s *Server) purge(ctx context.Context, op oplog.Purge) (purged uint64, err error) {
 	for {
-		step, err := write(ctx, s, api.PurgeStep, &api.PurgeStepRequest{Purge: op})
+		step, err := write(ctx, s, api.PurgeStep, &op)
 		if err != nil {
 			return purged, err
 		}

@@ -62,9 +62,9 @@ func (c *census) collect(ctx context.Context) error {
 	if err := c.audit(); err != nil {
 		return err
 	}
-	lost, err := api.Missing.Ask(ctx, c.srv.cfg.Memory, &api.MissingRequest{RIDs: c.intents})
+	lost, err := api.Census.Ask(ctx, c.srv.cfg.Memory, &api.CensusRequest{RIDs: c.intents})
 	if err == nil {
-		c.intents = slices.DeleteFunc(lost.RIDs, func(id string) bool { return c.pending[id] > 0 })
+		c.intents = slices.DeleteFunc(lost.Missing, func(id string) bool { return c.pending[id] > 0 })
 	}
 	return err
 }

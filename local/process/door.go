@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"strings"
 
 	"github.com/cairndb/cairn/node/api"
@@ -31,11 +30,8 @@ func (m method) run(params json.RawMessage) func(*Server) (any, error) {
 
 // allowed does something to the host, if the door lets it.
 func (s *Server) allowed(name string, what onHost, do func() error) error {
-	_, err := what.Ask(s.ctx, s.cfg.Door, &api.HostRequest{Run: func(context.Context) error { return do() }})
-	if errors.Is(err, &oplog.Error{Kind: oplog.Denied}) {
-		return refuse(codeMethod, "%s is not allowed on this node", strings.TrimPrefix(name, "server."))
-	}
-	return err
+	denied := refuse(codeMethod, "%s is not allowed on this node", strings.TrimPrefix(name, "server."))
+	return s.cfg.Door.Act(s.ctx, what, denied, func(context.Context) error { return do() })
 }
 
 // Alone is the door of a program without a memory server. It lets a client do what Config.Door lists.

@@ -236,11 +236,7 @@ const errNotAllowed = badRequest("this is not allowed on this node")
 
 // onHost does something to the host, if the door lets this dialect.
 func (s *Server) onHost(ctx context.Context, what api.Of[api.HostRequest, api.Nothing], do func() error) error {
-	_, err := what.Ask(ctx, s.cfg.Memory, &api.HostRequest{Run: func(context.Context) error { return do() }})
-	if errors.Is(err, &oplog.Error{Kind: oplog.Denied}) {
-		return errNotAllowed
-	}
-	return err
+	return s.cfg.Memory.Act(ctx, what, errNotAllowed, func(context.Context) error { return do() })
 }
 
 // open takes a workspace on: {"kind":"open","path":DIR,"subspace":S?}.

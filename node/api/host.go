@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/cairndb/cairn/oplog"
@@ -18,13 +19,13 @@ var (
 		Cost: free}) // what is new is counted when the events are made
 	ForgetMany = row[ForgetManyRequest, ForgottenMany](Op{Name: "forget_many", Does: "Forget memories in one entry.", Scope: Write, Writes: true,
 		Cost: func(request any) int { return max(1, len(request.(*ForgetManyRequest).RIDs)) }})
-	PurgeStep = row[PurgeStepRequest, PurgedStep](Op{Name: "purge_step", Does: "Drop some memories created before a time, as one bounded step.", Scope: Owner, Writes: true})
+	PurgeStep = row[oplog.Purge, PurgedStep](Op{Name: "purge_step", Does: "Drop some memories created before a time, as one bounded step.", Scope: Owner, Writes: true})
 
 	KeepIntent   = row[KeepIntentRequest, Nothing](Op{Name: "keep_intent", Does: "Store an intent's outcome, with its receipt.", Scope: Write, Writes: true, Adds: func(any) int { return 1 }})
 	KeepIdentity = row[KeepIdentityRequest, Nothing](Op{Name: "keep_identity", Does: "Store an agent's identity, with its first capabilities.", Scope: Write, Writes: true})
-	Grant        = row[GrantRequest, Nothing](Op{Name: "grant", Does: "Give an agent a capability.", Scope: Write, Writes: true})
-	Revoke       = row[RevokeRequest, Revoked](Op{Name: "revoke", Does: "End a capability.", Scope: Write, Writes: true})
-	PurgeGrants  = row[PurgeGrantsRequest, PurgedGrants](Op{Name: "purge_grants", Does: "Drop capabilities that were revoked before a time.", Scope: Owner, Writes: true})
+	Grant        = row[oplog.Grant, Nothing](Op{Name: "grant", Does: "Give an agent a capability.", Scope: Write, Writes: true})
+	Revoke       = row[oplog.Revoke, Revoked](Op{Name: "revoke", Does: "End a capability.", Scope: Write, Writes: true})
+	PurgeGrants  = row[oplog.PurgeGrants, PurgedGrants](Op{Name: "purge_grants", Does: "Drop capabilities that were revoked before a time.", Scope: Owner, Writes: true})
 )
 
 // What the dialects of this host do to the host and not to a memory. What a request does is in it as a function: the
@@ -69,6 +70,15 @@ func (o Of[Q, A]) Ask(ctx context.Context, at At, request *Q) (*A, error) {
 	c.Surface = at.Surface
 	c.Scopes = append(c.Scopes[:len(c.Scopes):len(c.Scopes)], at.Also...)
 	return o.Do(ctx, at, c, request)
+}
+
+// Act has the door call act, which does something to the host. It returns denied when the door does not let the clients.
+func (at At) Act(ctx context.Context, what Of[HostRequest, Nothing], denied error, act func(context.Context) error) error {
+	_, err := what.Ask(ctx, at, &HostRequest{Run: act})
+	if errors.Is(err, &oplog.Error{Kind: oplog.Denied}) {
+		return denied
+	}
+	return err
 }
 
 // awaitTimeout bounds how long a dialect's client waits for freshness.
@@ -170,8 +180,6 @@ type ForgetManyRequest struct{ RIDs []string }
 
 type ForgottenMany struct{ Found []bool } // for each, whether there was one to forget
 
-type PurgeStepRequest struct{ Purge oplog.Purge }
-
 type PurgedStep struct {
 	Purged uint64
 	Next   string // Purge.From of the next step; blank after the last
@@ -188,16 +196,10 @@ type KeepIdentityRequest struct {
 	Grants   []*oplog.Grant
 }
 
-type GrantRequest struct{ Grant *oplog.Grant }
-
-type RevokeRequest struct{ Revoke *oplog.Revoke }
-
 type Revoked struct {
 	Changed bool   // whether it held until now
 	Action  string // that it was for; blank when there is no such capability
 }
-
-type PurgeGrantsRequest struct{ Before oplog.Time }
 
 type PurgedGrants struct{ Purged uint64 }
 

@@ -29,8 +29,8 @@ var Subjects = []Subject{
 	{"health", "The health of a node. Needs no token.", []*Op{Alive.Op, DeepHealth.Op, Ready.Op}},
 	{"host", "What the dialects of this host ask beside these.",
 		[]*Op{Await.Op, Numbered.Op, Neighbours.Op, Workspace.Op, KnownEvents.Op,
-			Owned.Op, Receipts.Op, Grants.Op, Identified.Op, Census.Op, Missing.Op,
-			Recent.Op, Moment.Op, LookUp.Op, Tiers.Op, Search.Op, Place.Op, Capture.Op, ForgetMany.Op, PurgeStep.Op, KeepIntent.Op, KeepIdentity.Op, Grant.Op, Revoke.Op, PurgeGrants.Op,
+			Owned.Op, Receipts.Op, Grants.Op, Identified.Op, Census.Op,
+			Recent.Op, LookUp.Op, Tiers.Op, Search.Op, Place.Op, Capture.Op, ForgetMany.Op, PurgeStep.Op, KeepIntent.Op, KeepIdentity.Op, Grant.Op, Revoke.Op, PurgeGrants.Op,
 			RunProgram.Op, UseFiles.Op, RunGit.Op, AskHosts.Op, StopNode.Op, LoseStream.Op}},
 }
 

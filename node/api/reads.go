@@ -9,30 +9,26 @@ import (
 // The dialects of this host read these beside what every surface reads. An answer holds plain data of the caller's
 // database, all of one moment. No surface offers the rows, and they cost nothing.
 var (
-	Await = row[AwaitRequest, Nothing](Op{Name: "await", Does: "Wait until this node is as new as a request asks.", Scope: Read, Cost: free})
+	Await = row[AwaitRequest, Nothing](reading("await", "Wait until this node is as new as a request asks."))
 
-	Numbered    = reading[NumberedRequest, NumberedMemories]("numbered", "Memories by their numbers.")
-	Neighbours  = reading[NeighboursRequest, NeighbourMemories]("neighbours", "The memories on both sides of a number.")
-	Workspace   = reading[WorkspaceRequest, WorkspaceCounts]("workspace", "The counters of a namespace that events are captured in.")
-	KnownEvents = reading[KnownEventsRequest, KnownEventIDs]("known_events", "The events that are stored already.")
+	Numbered    = row[NumberedRequest, NumberedMemories](reading("numbered", "Memories by their numbers."))
+	Neighbours  = row[NeighboursRequest, NeighbourMemories](reading("neighbours", "The memories on both sides of a number."))
+	Workspace   = row[WorkspaceRequest, WorkspaceCounts](reading("workspace", "The counters of a namespace that events are captured in."))
+	KnownEvents = row[KnownEventsRequest, KnownEventIDs](reading("known_events", "The events that are stored already."))
 
-	Owned      = reading[OwnedRequest, OwnedPage]("owned", "The memories that an agent owns, the newest first.")
-	Receipts   = reading[ReceiptsRequest, ReceiptList]("receipts", "What an agent's memories cost, the newest first.")
-	Grants     = reading[GrantsRequest, GrantList]("grants", "Capabilities of an agent, or of all agents.")
-	Identified = reading[IdentifiedRequest, IdentifiedAgent]("identified", "The operator's identity, or the one with a display name.")
-	Census     = reading[CensusRequest, CensusRows]("census", "The newest memories, receipts and capabilities that belong together.")
-	Missing    = reading[MissingRequest, MissingMemories]("missing", "The ids that name no memory.")
+	Owned      = row[OwnedRequest, OwnedPage](reading("owned", "The memories that an agent owns, the newest first."))
+	Receipts   = row[ReceiptsRequest, ReceiptList](reading("receipts", "What an agent's memories cost, the newest first."))
+	Grants     = row[GrantsRequest, GrantList](reading("grants", "Capabilities of an agent, or of all agents."))
+	Identified = row[IdentifiedRequest, IdentifiedAgent](reading("identified", "The operator's identity, or the one with a display name."))
+	Census     = row[CensusRequest, CensusRows](reading("census", "The newest memories, receipts and capabilities that belong together."))
 
-	Recent = reading[RecentRequest, RecentMemories]("recent", "The newest active memories.")
-	Moment = reading[MomentRequest, MomentMemories]("moment", "The memories of a namespace that were created before and after one.")
-	LookUp = reading[LookUpRequest, LookedUp]("look_up", "A memory with the relations of what it names.")
-	Tiers  = reading[TiersRequest, TierCounts]("tiers", "The number of active memories by tier.")
+	Recent = row[RecentRequest, RecentMemories](reading("recent", "The newest active memories."))
+	LookUp = row[LookUpRequest, LookedUp](reading("look_up", "A memory with the relations of what it names and the memories around it."))
+	Tiers  = row[TiersRequest, TierCounts](reading("tiers", "The number of active memories by tier."))
 )
 
-// reading is a row that only reads.
-func reading[Q, A any](name, does string) Of[Q, A] {
-	return row[Q, A](Op{Name: name, Does: does, Scope: Read, Cost: free})
-}
+// reading is an operation that reads for a dialect, which has awaited its client's freshness before.
+func reading(name, does string) Op { return Op{Name: name, Does: does, Scope: Read, Cost: free} }
 
 type AwaitRequest struct {
 	Fresh      // how new this node must be
@@ -139,12 +135,16 @@ type IdentifiedRequest struct{ Display string } // blank for the operator
 
 type IdentifiedAgent struct{ Identity *oplog.Identity } // nil when there is none
 
-type CensusRequest struct{ Window uint64 } // how many rows of each kind
+type CensusRequest struct {
+	Window uint64   // how many rows of each kind
+	RIDs   []string // that may be missing
+}
 
 type CensusRows struct {
 	Memories []Paid          // of the agents' protocol
 	Unpaid   []oplog.Receipt // without a memory
 	Grants   []oplog.StoredGrant
+	Missing  []string // the ids that name no memory
 }
 
 // Paid is a memory with its receipts.
@@ -152,10 +152,6 @@ type Paid struct {
 	*oplog.Memory
 	Receipts []oplog.Receipt
 }
-
-type MissingRequest struct{ RIDs []string }
-
-type MissingMemories struct{ RIDs []string }
 
 type RecentRequest struct {
 	Namespace, Tier string     // blank for all
@@ -166,25 +162,17 @@ type RecentRequest struct {
 
 type RecentMemories struct{ Memories []*oplog.Memory } // the newest first
 
-type MomentRequest struct {
-	RID          string
-	Window, Look int // how many to return on each side, and how many to look at
-}
-
-type MomentMemories struct {
-	Memory        *oplog.Memory   // nil when there is none, or it is forgotten
-	Before, After []*oplog.Memory // the oldest first
-}
-
 type LookUpRequest struct {
-	RID      string
-	Entities []string // whose relations to return, too
-	Limit    int      // relations of each entity
+	RID          string
+	Window, Look int      // how many memories of its namespace to return on each side, and how many to look at
+	Entities     []string // whose relations to return, too
+	Edges        int      // relations of each entity
 }
 
 type LookedUp struct {
-	Memory *oplog.Memory // nil when there is none, or it is forgotten
-	Edges  []oplog.Edge
+	Memory        *oplog.Memory   // nil when there is none, or it is forgotten
+	Before, After []*oplog.Memory // by when they were created, the oldest first
+	Edges         []oplog.Edge
 }
 
 type TiersRequest struct {

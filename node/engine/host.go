@@ -105,8 +105,8 @@ func (s *Service) forgetMany(ctx context.Context, c api.Caller, q *api.ForgetMan
 	return &api.ForgottenMany{Found: each(w.Results, func(r oplog.Result) bool { return r.Changed })}, err
 }
 
-func (s *Service) purgeStep(ctx context.Context, c api.Caller, q *api.PurgeStepRequest) (*api.PurgedStep, error) {
-	w, err := s.write(ctx, c, &q.Purge)
+func (s *Service) purgeStep(ctx context.Context, c api.Caller, q *oplog.Purge) (*api.PurgedStep, error) {
+	w, err := s.write(ctx, c, q)
 	return &api.PurgedStep{Purged: w.First.Num, Next: w.First.ID}, err
 }
 
@@ -124,17 +124,17 @@ func (s *Service) keepIdentity(ctx context.Context, c api.Caller, q *api.KeepIde
 	return &api.Nothing{}, err
 }
 
-func (s *Service) grant(ctx context.Context, c api.Caller, q *api.GrantRequest) (*api.Nothing, error) {
-	_, err := s.write(ctx, c, q.Grant)
+func (s *Service) grant(ctx context.Context, c api.Caller, q *oplog.Grant) (*api.Nothing, error) {
+	_, err := s.write(ctx, c, q)
 	return &api.Nothing{}, err
 }
 
-func (s *Service) revoke(ctx context.Context, c api.Caller, q *api.RevokeRequest) (*api.Revoked, error) {
-	w, err := s.write(ctx, c, q.Revoke)
+func (s *Service) revoke(ctx context.Context, c api.Caller, q *oplog.Revoke) (*api.Revoked, error) {
+	w, err := s.write(ctx, c, q)
 	a := &api.Revoked{Changed: w.First.Changed}
 	if err == nil {
 		_ = s.state.Read(func(v *state.View) error { // when it cannot be read, the answer says that the capability is revoked, and no more
-			g, _ := v.Grant(c.DB, q.Revoke.Signature)
+			g, _ := v.Grant(c.DB, q.Signature)
 			a.Action = g.Action
 			return nil
 		})
@@ -142,8 +142,8 @@ func (s *Service) revoke(ctx context.Context, c api.Caller, q *api.RevokeRequest
 	return a, err
 }
 
-func (s *Service) purgeGrants(ctx context.Context, c api.Caller, q *api.PurgeGrantsRequest) (*api.PurgedGrants, error) {
-	w, err := s.write(ctx, c, &oplog.PurgeGrants{Before: q.Before, At: oplog.At(time.Now())})
+func (s *Service) purgeGrants(ctx context.Context, c api.Caller, q *oplog.PurgeGrants) (*api.PurgedGrants, error) {
+	w, err := s.write(ctx, c, q)
 	return &api.PurgedGrants{Purged: w.First.Num}, err
 }
 

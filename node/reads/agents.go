@@ -111,6 +111,11 @@ func identified(v from, q *api.IdentifiedRequest) *api.IdentifiedAgent {
 // census reads the newest receipts, and the newest memories with theirs: every memory of the agents' protocol has one.
 func census(v from, q *api.CensusRequest) *api.CensusRows {
 	a := &api.CensusRows{}
+	for _, rid := range q.RIDs {
+		if _, ok := v.Seq(v.db, rid); !ok {
+			a.Missing = append(a.Missing, rid)
+		}
+	}
 	if q.Window == 0 {
 		return a
 	}
@@ -131,15 +136,5 @@ func census(v from, q *api.CensusRequest) *api.CensusRows {
 		return uint64(len(a.Memories)) < q.Window && looked < maxCensus
 	})
 	a.Grants = grants(v, &api.GrantsRequest{Limit: q.Window}).Grants
-	return a
-}
-
-func missing(v from, q *api.MissingRequest) *api.MissingMemories {
-	a := &api.MissingMemories{}
-	for _, rid := range q.RIDs {
-		if _, ok := v.Seq(v.db, rid); !ok {
-			a.RIDs = append(a.RIDs, rid)
-		}
-	}
 	return a
 }

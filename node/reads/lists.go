@@ -41,35 +41,20 @@ func recent(v from, q *api.RecentRequest) *api.RecentMemories {
 	return a
 }
 
-// find returns a memory that is not forgotten; nil for none.
-func (v from) find(rid string) *oplog.Memory {
-	m, ok := v.Memory(v.db, rid)
-	if !ok || m.Status == oplog.Tombstoned {
-		return nil
+func lookUp(v from, q *api.LookUpRequest) *api.LookedUp {
+	a, entities := &api.LookedUp{}, q.Entities
+	if m, ok := v.Memory(v.db, q.RID); ok && m.Status != oplog.Tombstoned {
+		a.Memory, entities = m, slices.Concat(entities, m.Entities)
+		beside := func(o *oplog.Memory) bool { return o.RID != m.RID && listed(o, m.Namespace, "") }
+		if q.Window > 0 {
+			v.Recent(v.db, m.Created, gather(&a.Before, q.Window, q.Look, beside))
+			v.Memories(v.db, m.Seq+1, gather(&a.After, q.Window, q.Look, func(o *oplog.Memory) bool { return o.Created >= m.Created && beside(o) }))
+		}
 	}
-	return m
-}
-
-func moment(v from, q *api.MomentRequest) *api.MomentMemories {
-	a := &api.MomentMemories{Memory: v.find(q.RID)}
-	if a.Memory == nil {
-		return a
-	}
-	m := a.Memory
-	v.Recent(v.db, m.Created, gather(&a.Before, q.Window, q.Look, func(o *oplog.Memory) bool { return o.RID != m.RID && listed(o, m.Namespace, "") }))
-	v.Memories(v.db, m.Seq+1, gather(&a.After, q.Window, q.Look, func(o *oplog.Memory) bool { return o.Created >= m.Created && listed(o, m.Namespace, "") }))
 	slices.Reverse(a.Before)
 	slices.SortStableFunc(a.After, func(x, y *oplog.Memory) int { return cmp.Compare(x.Created, y.Created) })
-	return a
-}
-
-func lookUp(v from, q *api.LookUpRequest) *api.LookedUp {
-	a, entities := &api.LookedUp{Memory: v.find(q.RID)}, q.Entities
-	if a.Memory != nil {
-		entities = slices.Concat(entities, a.Memory.Entities)
-	}
 	for _, e := range entities {
-		a.Edges = append(a.Edges, v.Edges(v.db, e, q.Limit)...)
+		a.Edges = append(a.Edges, v.Edges(v.db, e, q.Edges)...)
 	}
 	return a
 }

@@ -13,12 +13,6 @@ import (
 // A Read answers a row's request from the state, for a database.
 type Read func(ctx context.Context, s *state.State, db oplog.DB, request any) (answer any, err error)
 
-// A row is an operation with its function.
-type row struct {
-	op   *api.Op
-	read Read
-}
-
 // from is the view that an answer comes from.
 type from struct {
 	*state.View
@@ -26,41 +20,32 @@ type from struct {
 	db  oplog.DB
 }
 
-// on puts a function behind a row.
-func on[Q, A any](of api.Of[Q, A], f func(from, *Q) *A) row {
-	return row{of.Op, func(ctx context.Context, s *state.State, db oplog.DB, request any) (any, error) {
-		var a *A
-		err := s.Read(func(v *state.View) error {
+// All holds the function of each row.
+var All = map[*api.Op]Read{
+	api.Numbered.Op:    on(api.Numbered, numbered),
+	api.Neighbours.Op:  on(api.Neighbours, neighbours),
+	api.Workspace.Op:   on(api.Workspace, workspace),
+	api.KnownEvents.Op: on(api.KnownEvents, knownEvents),
+	api.Owned.Op:       on(api.Owned, owned),
+	api.Receipts.Op:    on(api.Receipts, receipts),
+	api.Grants.Op:      on(api.Grants, grants),
+	api.Identified.Op:  on(api.Identified, identified),
+	api.Census.Op:      on(api.Census, census),
+	api.Recent.Op:      on(api.Recent, recent),
+	api.LookUp.Op:      on(api.LookUp, lookUp),
+	api.Tiers.Op:       on(api.Tiers, tiers),
+}
+
+// on makes a row's function one of the state.
+func on[Q, A any](_ api.Of[Q, A], f func(from, *Q) *A) Read {
+	return func(ctx context.Context, s *state.State, db oplog.DB, request any) (a any, err error) {
+		err = s.Read(func(v *state.View) error {
 			a = f(from{v, ctx, db}, request.(*Q))
 			return ctx.Err()
 		})
 		return a, err
-	}}
-}
-
-// All holds the function of each row.
-var All = func() map[*api.Op]Read {
-	all := map[*api.Op]Read{}
-	for _, r := range []row{
-		on(api.Numbered, numbered),
-		on(api.Neighbours, neighbours),
-		on(api.Workspace, workspace),
-		on(api.KnownEvents, knownEvents),
-		on(api.Owned, owned),
-		on(api.Receipts, receipts),
-		on(api.Grants, grants),
-		on(api.Identified, identified),
-		on(api.Census, census),
-		on(api.Missing, missing),
-		on(api.Recent, recent),
-		on(api.Moment, moment),
-		on(api.LookUp, lookUp),
-		on(api.Tiers, tiers),
-	} {
-		all[r.op] = r.read
 	}
-	return all
-}()
+}
 
 // kept returns a memory with its event and, on request, its vector.
 func (v from) kept(m *oplog.Memory, vectors bool) api.Kept {

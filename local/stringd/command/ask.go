@@ -2,11 +2,9 @@ package command
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/cairndb/cairn/node/api"
-	"github.com/cairndb/cairn/oplog"
 )
 
 // leaderless bounds a write while no leader is known: the client gets NO_LEADER soon, and an election may still end in
@@ -34,16 +32,7 @@ var (
 	filesOff = failf(NotAllowed, "Files are off on this node.")
 )
 
-// onHost calls act, which does something to the host, if the door lets the agents of this node; else it returns off.
-func (s *Session) onHost(ctx context.Context, what api.Of[api.HostRequest, api.Nothing], off error, act func(context.Context) error) error {
-	_, err := what.Ask(ctx, s.set.Memory, &api.HostRequest{Run: act})
-	if errors.Is(err, &oplog.Error{Kind: oplog.Denied}) {
-		return off
-	}
-	return err
-}
-
 // files calls act, which reads or writes files.
 func (s *Session) files(act func() error) error {
-	return s.onHost(context.Background(), api.UseFiles, filesOff, func(context.Context) error { return act() }) // the door waits for nothing
+	return s.set.Memory.Act(context.Background(), api.UseFiles, filesOff, func(context.Context) error { return act() }) // the door waits for nothing
 }

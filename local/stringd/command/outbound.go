@@ -41,7 +41,7 @@ func (p *performer) http() (res response, err error) {
 		req.Header.Set(h[0], p.filled(h[1], strings.NewReplacer("\r", "", "\n", "").Replace))
 	}
 	off := failf(LoadError, "HTTP to other hosts is disabled: %s", u.Host)
-	err = p.onHost(p.ctx, api.AskHosts, off, func(context.Context) (err error) {
+	err = p.set.Memory.Act(p.ctx, api.AskHosts, off, func(context.Context) (err error) {
 		res, err = p.exchange(req, true)
 		return err
 	})

@@ -145,7 +145,7 @@ func (c *call) showMemory(a ask) (view, error) {
 		if err != nil {
 			return view{}, err
 		}
-		found, err := c.lookUp(id)
+		found, err := c.lookUp(id, 0)
 		if err != nil {
 			return view{}, err
 		}
@@ -155,16 +155,15 @@ func (c *call) showMemory(a ask) (view, error) {
 	return view{strings.Join(texts, "\n\n"), notes}, nil
 }
 
-// lookUp reads a memory that is not forgotten, and the relations of what it mentions.
-func (c *call) lookUp(id string) (*api.LookedUp, error) {
-	a, err := api.LookUp.Ask(c.ctx, c.set.Memory, &api.LookUpRequest{RID: id, Limit: 20})
+// lookUp reads a memory that is not forgotten, the relations of what it mentions, and the memories of its namespace on
+// both sides of it.
+func (c *call) lookUp(id string, window int) (*api.LookedUp, error) {
+	a, err := api.LookUp.Ask(c.ctx, c.set.Memory, &api.LookUpRequest{RID: id, Window: window, Look: maxScan, Edges: 20})
 	if err == nil && a.Memory == nil {
-		err = noMemory(id)
+		err = failf(NotFound, "Memory not found: %s", id)
 	}
 	return a, err
 }
-
-func noMemory(id string) error { return failf(NotFound, "Memory not found: %s", id) }
 
 func describeMemory(m *oplog.Memory, edges []oplog.Edge) string {
 	var b strings.Builder
@@ -212,7 +211,7 @@ func (c *call) timeline(a ask) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	found, err := c.around(id, a.flags.whole("--window", 10))
+	found, err := c.lookUp(id, a.flags.whole("--window", 10))
 	if err != nil {
 		return view{}, err
 	}
@@ -224,13 +223,4 @@ func (c *call) timeline(a ask) (view, error) {
 	rows := slices.Concat([]string{"before"}, each(before, plain), []string{line("> near ", m), "after"}, each(after, plain))
 	return view{under("Timeline around "+m.RID, strings.Join(rows, "\n")),
 		map[string]any{"near": noteOf(m), "before": each(before, noteOf), "after": each(after, noteOf)}}, nil
-}
-
-// around reads the memories of the same namespace before and after a memory, each in order of time.
-func (c *call) around(id string, window int) (*api.MomentMemories, error) {
-	a, err := api.Moment.Ask(c.ctx, c.set.Memory, &api.MomentRequest{RID: id, Window: window, Look: maxScan})
-	if err == nil && a.Memory == nil {
-		err = noMemory(id)
-	}
-	return a, err
 }

@@ -35,7 +35,7 @@ func (c *call) exec() (string, error) {
 
 // once runs a line in its own shell.
 func (c *call) once(line, dir string) (out shell.Out, err error) {
-	err = c.onHost(c.ctx, api.RunProgram, shellOff, func(ctx context.Context) (err error) {
+	err = c.set.Memory.Act(c.ctx, api.RunProgram, shellOff, func(ctx context.Context) (err error) {
 		out, err = shell.Once(ctx, shell.Line{Text: line, Dir: dir, Environ: c.environ(), Timeout: c.set.Timeout})
 		return err
 	})
@@ -103,7 +103,7 @@ func (s *Session) bash(ctx context.Context, cmd string) (string, error) {
 
 func (s *Session) inShell(ctx context.Context, line string) (string, error) {
 	var out shell.Out
-	err := s.onHost(ctx, api.RunProgram, shellOff, func(ctx context.Context) (err error) {
+	err := s.set.Memory.Act(ctx, api.RunProgram, shellOff, func(ctx context.Context) (err error) {
 		out, err = s.shell.Run(ctx, s.agent.Home, line, s.set.Timeout)
 		return err
 	})

@@ -142,7 +142,7 @@ func (c *call) edges(a ask) (view, error) {
 	if entity == "" {
 		return view{}, failf(InvalidPayload, "Usage: /edges <entity>")
 	}
-	found, err := api.LookUp.Ask(c.ctx, c.set.Memory, &api.LookUpRequest{Entities: []string{entity}, Limit: maxK})
+	found, err := api.LookUp.Ask(c.ctx, c.set.Memory, &api.LookUpRequest{Entities: []string{entity}, Edges: maxK})
 	if err != nil {
 		return view{}, err
 	}

@@ -46,7 +46,7 @@ func (c *call) memoryPage(uri string) (*page, error) {
 		err = failf(InvalidTarget, "Usage: /open mem:recent | mem:<id> | mem:timeline/<id> | mem:search?q=... | mem:cluster")
 	default:
 		var found *api.LookedUp
-		if found, err = c.lookUp(rest); err == nil {
+		if found, err = c.lookUp(rest, 0); err == nil {
 			rid := found.Memory.RID
 			text = frontMatter("Memory "+rid) + "[@timeline Timeline](mem:timeline/" + rid + ")\n\n<!-- #m1 -->\n" + quoted(describeMemory(found.Memory, found.Edges)) + "\n<!-- /m1 -->"
 		}
@@ -81,7 +81,7 @@ func (c *call) memoryDoc(title string, ms []*oplog.Memory) string {
 }
 
 func (c *call) timelineDoc(id string) (string, error) {
-	found, err := c.around(id, 10)
+	found, err := c.lookUp(id, 10)
 	if err != nil {
 		return "", err
 	}
