@@ -42,13 +42,6 @@ type Kept struct {
 	Vector []float32     // when the request asks for vectors
 }
 
-type NumberedRequest struct {
-	Seqs    []oplog.Seq
-	Vectors bool
-}
-
-type NumberedMemories struct{ Memories []Kept } // in the order of the request, without numbers that name none
-
 // Sight says which memories a client is shown, whatever their age: those of a namespace and, unless the client sees
 // these alone, those of other namespaces that do not begin with Private.
 type Sight struct {
@@ -64,125 +57,118 @@ func (s Sight) Shows(m *oplog.Memory) bool {
 	return m.Namespace == s.Namespace || !s.Alone && !strings.HasPrefix(m.Namespace, s.Private)
 }
 
-type NeighboursRequest struct {
-	Sight
-	At            oplog.Seq // 0 before it means the newest
-	Before, After int       // how many at most
-}
+// Memories by number, and events.
+type (
+	NumberedRequest struct {
+		Seqs    []oplog.Seq
+		Vectors bool
+	}
+	NumberedMemories  struct{ Memories []Kept } // in the order of the request, without numbers that name none
+	NeighboursRequest struct {
+		Sight
+		At            oplog.Seq // 0 before it means the newest
+		Before, After int       // how many at most
+	}
+	NeighbourMemories struct {
+		Before []Kept // with lower numbers, the highest first
+		After  []Kept // At and higher numbers, the lowest first
+	}
+	WorkspaceRequest struct{ Namespace string }
+	WorkspaceCounts  struct {
+		Events   oplog.EventCounts
+		Memories oplog.Counts
+		Embedded uint64 // memories with a vector; 0 when the database has no embedder
+	}
+	KnownEventsRequest struct {
+		Workspace string
+		Marks     []EventMark
+	}
+	// An EventMark is the same for the same event of a workspace.
+	EventMark struct {
+		Session string
+		Hash    []byte
+	}
+	KnownEventIDs struct{ Events []CapturedIDs } // of each mark; zero when there is no such event
+)
 
-type NeighbourMemories struct {
-	Before []Kept // with lower numbers, the highest first
-	After  []Kept // At and higher numbers, the lowest first
-}
+// What agents own, pay and may do.
+type (
+	OwnedRequest struct {
+		Owner  string // key of the agent; the operator owns all that no other agent does
+		Tier   string // blank for all
+		Before oplog.Time
+		Limit  uint64
+	}
+	// An OwnedPage ends with a whole millisecond. It may hold no memory and yet not be the last.
+	OwnedPage struct {
+		Memories []Kept     // the newest first, with their vectors
+		Next     oplog.Time // Before of the next page; 0 after the last
+	}
+	ReceiptsRequest struct {
+		Payer string
+		Since oplog.Time
+		Limit uint64
+	}
+	ReceiptList   struct{ Receipts []oplog.Receipt } // the newest first
+	GrantsRequest struct {
+		Subject string   // blank for all
+		Actions []string // none for all; those of an action come the oldest first, else the newest first
+		By      string   // key that gave them; blank for all
+		At      uint64   // when they must not have expired, in milliseconds
+		First   bool     // only those that the operator began with, revoked ones too
+		Limit   uint64
+	}
+	GrantList struct {
+		Grants []oplog.StoredGrant
+		Names  map[string]string // display names of the keys in them
+	}
+	IdentifiedRequest struct{ Display string }           // blank for the operator
+	IdentifiedAgent   struct{ Identity *oplog.Identity } // nil when there is none
+	CensusRequest     struct {
+		Window uint64   // how many rows of each kind
+		RIDs   []string // that may be missing
+	}
+	CensusRows struct {
+		Memories []Paid          // of the agents' protocol
+		Unpaid   []oplog.Receipt // without a memory
+		Grants   []oplog.StoredGrant
+		Missing  []string // the ids that name no memory
+	}
+	// Paid is a memory with its receipts.
+	Paid struct {
+		*oplog.Memory
+		Receipts []oplog.Receipt
+	}
+)
 
-type WorkspaceRequest struct{ Namespace string }
-
-type WorkspaceCounts struct {
-	Events   oplog.EventCounts
-	Memories oplog.Counts
-	Embedded uint64 // memories with a vector; 0 when the database has no embedder
-}
-
-type KnownEventsRequest struct {
-	Workspace string
-	Marks     []EventMark
-}
-
-// An EventMark is the same for the same event of a workspace.
-type EventMark struct {
-	Session string
-	Hash    []byte
-}
-
-type KnownEventIDs struct{ Events []CapturedIDs } // of each mark; zero when there is no such event
-
-type OwnedRequest struct {
-	Owner  string // key of the agent; the operator owns all that no other agent does
-	Tier   string // blank for all
-	Before oplog.Time
-	Limit  uint64
-}
-
-// An OwnedPage ends with a whole millisecond. It may hold no memory and yet not be the last.
-type OwnedPage struct {
-	Memories []Kept     // the newest first, with their vectors
-	Next     oplog.Time // Before of the next page; 0 after the last
-}
-
-type ReceiptsRequest struct {
-	Payer string
-	Since oplog.Time
-	Limit uint64
-}
-
-type ReceiptList struct{ Receipts []oplog.Receipt } // the newest first
-
-type GrantsRequest struct {
-	Subject string   // blank for all
-	Actions []string // none for all; those of an action come the oldest first, else the newest first
-	By      string   // key that gave them; blank for all
-	At      uint64   // when they must not have expired, in milliseconds
-	First   bool     // only those that the operator began with, revoked ones too
-	Limit   uint64
-}
-
-type GrantList struct {
-	Grants []oplog.StoredGrant
-	Names  map[string]string // display names of the keys in them
-}
-
-type IdentifiedRequest struct{ Display string } // blank for the operator
-
-type IdentifiedAgent struct{ Identity *oplog.Identity } // nil when there is none
-
-type CensusRequest struct {
-	Window uint64   // how many rows of each kind
-	RIDs   []string // that may be missing
-}
-
-type CensusRows struct {
-	Memories []Paid          // of the agents' protocol
-	Unpaid   []oplog.Receipt // without a memory
-	Grants   []oplog.StoredGrant
-	Missing  []string // the ids that name no memory
-}
-
-// Paid is a memory with its receipts.
-type Paid struct {
-	*oplog.Memory
-	Receipts []oplog.Receipt
-}
-
-type RecentRequest struct {
-	Namespace, Tier string     // blank for all
-	Before          oplog.Time // 0 for the newest
-	Limit, Look     int        // how many to return, and how many to look at; 0 looks at all
-	Bare            bool       // the ids alone
-}
-
-type RecentMemories struct{ Memories []*oplog.Memory } // the newest first
-
-type LookUpRequest struct {
-	RID          string
-	Window, Look int      // how many memories of its namespace to return on each side, and how many to look at
-	Entities     []string // whose relations to return, too
-	Edges        int      // relations of each entity
-}
-
-type LookedUp struct {
-	Memory        *oplog.Memory   // nil when there is none, or it is forgotten
-	Before, After []*oplog.Memory // by when they were created, the oldest first
-	Edges         []oplog.Edge
-}
-
-type TiersRequest struct {
-	Namespace string // blank for all
-	Look      int    // how many records to look at, from the oldest on
-}
-
-type TierCounts struct {
-	Tiers map[string]int
-	Bytes int         // of their texts and metadata
-	Stats oplog.Stats // of the database
-	Index oplog.Index // the answer reflects the log up to here
-}
+// Lists, and how much there is.
+type (
+	RecentRequest struct {
+		Namespace, Tier string     // blank for all
+		Before          oplog.Time // 0 for the newest
+		Limit, Look     int        // how many to return, and how many to look at; 0 looks at all
+		Bare            bool       // the ids alone
+	}
+	RecentMemories struct{ Memories []*oplog.Memory } // the newest first
+	LookUpRequest  struct {
+		RID          string
+		Window, Look int      // how many memories of its namespace to return on each side, and how many to look at
+		Entities     []string // whose relations to return, too
+		Edges        int      // relations of each entity
+	}
+	LookedUp struct {
+		Memory        *oplog.Memory   // nil when there is none, or it is forgotten
+		Before, After []*oplog.Memory // by when they were created, the oldest first
+		Edges         []oplog.Edge
+	}
+	TiersRequest struct {
+		Namespace string // blank for all
+		Look      int    // how many records to look at, from the oldest on
+	}
+	TierCounts struct {
+		Tiers map[string]int
+		Bytes int         // of their texts and metadata
+		Stats oplog.Stats // of the database
+		Index oplog.Index // the answer reflects the log up to here
+	}
+)

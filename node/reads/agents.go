@@ -93,14 +93,8 @@ func grants(v from, q *api.GrantsRequest) *api.GrantList {
 
 func identified(v from, q *api.IdentifiedRequest) *api.IdentifiedAgent {
 	a := &api.IdentifiedAgent{}
-	if q.Display == "" {
-		if id, ok := v.Operator(v.db); ok {
-			a.Identity = &id
-		}
-		return a
-	}
 	v.Identities(v.db, func(id oplog.Identity) bool {
-		if id.Display == q.Display {
+		if id.Display == q.Display || q.Display == "" && id.Operator {
 			a.Identity = &id
 		}
 		return a.Identity == nil
