@@ -57,7 +57,10 @@ func (s *Service) pass(ctx context.Context, c api.Caller, op *api.Op, request an
 		c, err = s.count(c, op, cost(op, request))
 	}
 	if err == nil && op.Adds != nil { // of two requests that race for the last place, Apply refuses the later one
-		err = s.checkQuota(c, op.Adds(request))
+		adds := op.Adds(request)
+		if err = s.checkQuota(c, adds); err == nil {
+			err = s.access.CheckBatch(c, adds)
+		}
 	}
 	if err == nil {
 		err = s.await(ctx, request)

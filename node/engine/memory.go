@@ -37,9 +37,6 @@ func (s *Service) store(ctx context.Context, c api.Caller, key string, drafts ..
 	if len(drafts) > MaxBatch {
 		return stored{}, oplog.Errorf(oplog.TooLarge, "batch of %d memories is over %d", len(drafts), MaxBatch)
 	}
-	if err := s.access.CheckBatch(c, len(drafts)); err != nil {
-		return stored{}, err
-	}
 	secrets, err := s.redactor(c.DB)
 	if err != nil {
 		return stored{}, err

@@ -41,10 +41,7 @@ func (s *Service) think(ctx context.Context, c api.Caller, q *api.ThinkRequest) 
 	started := time.Now()
 	r := prepared(*q)
 	if !s.commit.Leads() {
-		if c.Forward {
-			return s.thinkOnLeader(ctx, c, r)
-		}
-		return nil, s.commit.NotLeader()
+		return s.thinkOnLeader(ctx, c, r)
 	}
 	select {
 	case s.load.thinking <- struct{}{}:
@@ -227,7 +224,7 @@ func (t *thinker) tierPolicy(m *oplog.Memory) {
 func (s *Service) thinkOnLeader(ctx context.Context, c api.Caller, r api.ThinkRequest) (*api.Thought, error) {
 	started := time.Now()
 	id, addr, led := s.raft.Leader()
-	if !led || id == s.cfg.Member.NodeID || c.Asked {
+	if !c.Forward || !led || id == s.cfg.Member.NodeID || c.Asked {
 		return nil, s.commit.NotLeader()
 	}
 	asking, cancel := context.WithTimeout(ctx, longestAsk)
