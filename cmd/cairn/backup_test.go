@@ -18,6 +18,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/config"
+	"github.com/cairndb/cairn/cmd/cairn/transfer"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/suite"
@@ -50,7 +51,7 @@ func TestBackupUnderLoadRestoresIntoAFreshCluster(t *testing.T) {
 	backed := connect(t, nodes[:1], token)
 	newest := wire.NewRecall("memory")
 	newest.SkipReinforce = true
-	var last backupDone
+	var last transfer.BackupDone
 	var before map[string]string
 	for i := range 3 { // a state, then two ranges
 		waitForWrites(t, &mu, acked, 50)
@@ -61,7 +62,7 @@ func TestBackupUnderLoadRestoresIntoAFreshCluster(t *testing.T) {
 		}
 		mu.Unlock()
 		recallNow(t, backed, newest) // the node has applied what any has acknowledged
-		last = jsonOf[backupDone](t, "backup", "--to", backups, "--endpoints", nodes[0].Line.HTTP, "--token", token)
+		last = jsonOf[transfer.BackupDone](t, "backup", "--to", backups, "--endpoints", nodes[0].Line.HTTP, "--token", token)
 		if (last.Since == 0) != (i == 0) {
 			t.Errorf("backup %d begins at %d", i, last.Since)
 		}
@@ -139,15 +140,15 @@ func TestPointInTime(t *testing.T) {
 		}
 	}
 	said("before the first backup")
-	jsonOf[backupDone](t, "backup", "--to", backups, "--home", home)
+	jsonOf[transfer.BackupDone](t, "backup", "--to", backups, "--home", home)
 	said("the first of two")
 	var between uint64
 	suite.Eventually(t, "a status", func() bool { s, ok := statusOf(t, p); between = uint64(s.Applied); return ok })
 	cut := time.Now()
 	said("the second of two")
-	jsonOf[backupDone](t, "backup", "--to", backups, "--home", home)
+	jsonOf[transfer.BackupDone](t, "backup", "--to", backups, "--home", home)
 	nothing := func() bool {
-		return jsonOf[backupDone](t, "backup", "--to", backups, "--home", home).Path == ""
+		return jsonOf[transfer.BackupDone](t, "backup", "--to", backups, "--home", home).Path == ""
 	}
 	suite.Eventually(t, "no new backup of nothing", nothing) // a node has a few words of its own to say after its start
 	for _, at := range []string{fmt.Sprint(between), cut.UTC().Format(time.RFC3339Nano)} {
@@ -219,10 +220,10 @@ func TestADownloadGoesOnWhereItBroke(t *testing.T) {
 	if _, code := cairntest.Run(t, args...); code != cli.ExitFailed {
 		t.Fatalf("a download that broke off: exit %d", code)
 	}
-	if st, err := os.Stat(filepath.Join(backups, partFile)); err != nil || st.Size() != 100 {
+	if st, err := os.Stat(filepath.Join(backups, ".download")); err != nil || st.Size() != 100 {
 		t.Fatalf("what arrived is not kept: %v, %v", st, err)
 	}
-	done := jsonOf[backupDone](t, args...)
+	done := jsonOf[transfer.BackupDone](t, args...)
 	if last := ranges[len(ranges)-1]; last != "bytes=100-" {
 		t.Errorf("the rest was asked for as %q", last)
 	}
@@ -257,7 +258,7 @@ func TestAnIncrementalBackupLeadsOverAPurge(t *testing.T) {
 	run("db", "create", "other", "--home", source)
 	said("Quixotelyn Vandermarck works at Zorblax Industries", "default")
 	said("the neighbour's first", "other")
-	jsonOf[backupDone](t, "backup", "--to", backups, "--home", source)
+	jsonOf[transfer.BackupDone](t, "backup", "--to", backups, "--home", source)
 	said("Quixotelyn moves to Lisbon", "default")
 	said("the neighbour's second", "other")
 	var purged api.Purged
@@ -268,7 +269,7 @@ func TestAnIncrementalBackupLeadsOverAPurge(t *testing.T) {
 	said("what is said after the purge", "default")
 	point := applied()
 	said("the neighbour's third", "other")
-	done := jsonOf[backupDone](t, "backup", "--to", backups, "--home", source)
+	done := jsonOf[transfer.BackupDone](t, "backup", "--to", backups, "--home", source)
 	if found := findMarked(t, backups); done.Since == 0 || len(found) != 1 || strings.Contains(found[0], filepath.Base(done.Path)) {
 		t.Fatalf("the backup behind the purge is %+v; the purged word is in %v", done, found)
 	}

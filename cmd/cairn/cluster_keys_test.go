@@ -9,6 +9,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/cmd/cairn/cluster"
 	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog/suite"
@@ -25,16 +26,15 @@ func TestKeysOfACluster(t *testing.T) {
 		t.Fatal("no key")
 	}
 	nodes, token := threeIn(t, dir, func(n *config.NodeFile) {
-		f := initFlags{tls: true}
-		if err := f.certify(dir, n); err != nil {
+		if err := cluster.Certify(dir, n); err != nil {
 			t.Fatal(err)
 		}
 	})
-	au, err := openAuthority(filepath.Join(dir, "tls"))
+	au, err := cluster.OpenAuthority(filepath.Join(dir, "tls"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	ca := au.path("ca.crt")
+	ca := au.Path("ca.crt")
 	for _, p := range nodes {
 		p.Ca, p.Env = ca, append(p.Env, "CAIRN_ENCRYPTION_KEY_FILE="+keyFile)
 	}

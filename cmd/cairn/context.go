@@ -9,18 +9,25 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 )
 
-func (a *app) context() *cobra.Command {
+func contexts(s *cli.Streams) *cobra.Command {
 	group := &cobra.Command{Use: "context", Short: "Names for nodes and clusters: add, use, list, remove",
 		Long: `Names for nodes and clusters, so that verbs need no flags to find them: "cairn context add prod --endpoints a:7437,b:7437,c:7437
 --token-file prod.token --ca ca.crt", then "cairn context use prod", or --context prod with any verb that asks a node.
 
 The current context holds where neither flags nor the environment name a node (--home, --endpoints, CAIRN_HOME, CAIRN_ENDPOINTS).
 Contexts are kept in cairn/contexts.json in your configuration directory, or in the file that CAIRN_CONTEXTS names; tokens are not.`}
-	group.AddCommand(a.contextAdd(), a.contextUse(), a.contextList(), a.contextRemove())
+	group.AddCommand(contextAdd(), contextList(s),
+		contextChange("use NAME", "Make a context the current one", func(all *cli.Contexts, name string) { all.Current = name }),
+		contextChange("remove NAME", "Remove a context; the nodes that it names stay as they are", func(all *cli.Contexts, name string) {
+			delete(all.All, name)
+			if all.Current == name {
+				all.Current = ""
+			}
+		}))
 	return group
 }
 
-func (a *app) contextAdd() *cobra.Command {
+func contextAdd() *cobra.Command {
 	var x cli.Context
 	c := &cobra.Command{Use: "add NAME", Short: "Add a context, or change one", Args: cobra.ExactArgs(1), RunE: func(_ *cobra.Command, args []string) error {
 		if strings.TrimSpace(args[0]) == "" {
@@ -54,19 +61,6 @@ func (a *app) contextAdd() *cobra.Command {
 	return c
 }
 
-func (a *app) contextUse() *cobra.Command {
-	return contextChange("use NAME", "Make a context the current one", func(all *cli.Contexts, name string) { all.Current = name })
-}
-
-func (a *app) contextRemove() *cobra.Command {
-	return contextChange("remove NAME", "Remove a context; the nodes that it names stay as they are", func(all *cli.Contexts, name string) {
-		delete(all.All, name)
-		if all.Current == name {
-			all.Current = ""
-		}
-	})
-}
-
 // contextChange is a verb that does something to a context that is there.
 func contextChange(use, short string, change func(all *cli.Contexts, name string)) *cobra.Command {
 	return &cobra.Command{Use: use, Short: short, Args: cobra.ExactArgs(1), ValidArgsFunction: cli.CompleteContext, RunE: func(_ *cobra.Command, args []string) error {
@@ -78,16 +72,16 @@ func contextChange(use, short string, change func(all *cli.Contexts, name string
 	}}
 }
 
-func (a *app) contextList() *cobra.Command {
+func contextList(s *cli.Streams) *cobra.Command {
 	return cli.WithJSON(&cobra.Command{Use: "list", Short: "List the contexts", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
 		all, err := cli.OpenContexts()
 		if err != nil {
 			return err
 		}
 		if cli.AsJSON(c) {
-			return a.JSON(all)
+			return s.JSON(all)
 		}
-		return cli.List(&a.Streams, false, all.Names(), "NAME|HOME|ENDPOINTS|DB", func(name string) []any {
+		return cli.List(s, false, all.Names(), "NAME|HOME|ENDPOINTS|DB", func(name string) []any {
 			x, current := all.All[name], ""
 			if name == all.Current {
 				current = " *"

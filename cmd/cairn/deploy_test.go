@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/node/engine"
 	"github.com/cairndb/cairn/node/home"
@@ -96,7 +97,7 @@ func checkPod(t *testing.T, doc map[string]any) {
 	if err := json.Unmarshal(text, &pod); err != nil || len(pod.Spec.Template.Spec.Containers) != 1 {
 		t.Fatalf("the pod: %+v, %v", pod, err)
 	}
-	c, root := pod.Spec.Template.Spec.Containers[0], (&app{}).root()
+	c, root := pod.Spec.Template.Spec.Containers[0], root(&cli.Streams{})
 	checkCommand(t, root, "kubernetes", c.Args)
 	hook := c.Lifecycle.PreStop.Exec.Command
 	if len(hook) < 3 || hook[0] != "/cairn" || !slices.Contains(hook, "handover") {
@@ -184,7 +185,7 @@ func TestTheUnitAndAlerts(t *testing.T) {
 		t.Error("the unit runs nothing")
 	}
 	for _, m := range commands {
-		checkCommand(t, (&app{}).root(), "systemd", strings.Fields(m[1]))
+		checkCommand(t, root(&cli.Streams{}), "systemd", strings.Fields(m[1]))
 	}
 	for _, m := range regexp.MustCompile(`runbook: ([a-z-]+\.md)`).FindAllStringSubmatch(readDeploy(t, "grafana/alerts.yml"), -1) {
 		if _, err := os.Stat(filepath.Join(deployDir, "runbooks", m[1])); err != nil {

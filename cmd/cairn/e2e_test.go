@@ -13,6 +13,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/cmd/cairn/memory"
 	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
@@ -28,7 +29,7 @@ func TestDevFromTheShell(t *testing.T) {
 		t.Fatalf("exit %d", code)
 	}
 	out, _ := cairntest.Run(t, "recall", "who leads payments?", "--home", home, "--json")
-	var got recalled
+	var got memory.Recalled
 	if err := json.Unmarshal([]byte(out), &got); err != nil || len(got.Results) != 1 || got.Results[0].RID != strings.TrimSpace(rid) {
 		t.Fatalf("got %s (%v)", out, err)
 	}

@@ -12,10 +12,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/cmd/cairn/model"
 	"github.com/cairndb/cairn/index/embed/bert/berttest"
 	"github.com/cairndb/cairn/index/embed/models"
 	"github.com/cairndb/cairn/node/api"
@@ -65,12 +65,12 @@ func TestEmbedVerbs(t *testing.T) {
 		t.Errorf("without a network: exit %d, %s", code, said)
 	}
 	code, out, said := cairn(t, "embed", "fetch", "small", "--home", home, "--mirror", mirror, "--json")
-	var fetched fetchedModel
+	var fetched model.Fetched
 	if err := json.Unmarshal([]byte(out), &fetched); code != 0 || err != nil || !fetched.Fetched || fetched.Dir != filepath.Join(home, "models", "small") {
 		t.Fatalf("exit %d, %v: %s%s", code, err, out, said)
 	}
 	code, out, _ = cairn(t, "embed", "list", "--home", home, "--json")
-	var list []listedModel
+	var list []model.Listed
 	if err := json.Unmarshal([]byte(out), &list); code != 0 || err != nil || len(list) != len(models.Known) {
 		t.Fatalf("exit %d, %v: %s", code, err, out)
 	}
@@ -84,7 +84,7 @@ func TestEmbedVerbs(t *testing.T) {
 	}
 	for _, named := range []string{"small", from} {
 		code, out, said := cairn(t, "embed", "test", named, "--home", home, "--json")
-		var tried triedModel
+		var tried model.Tried
 		if err := json.Unmarshal([]byte(out), &tried); code != 0 || err != nil || tried.Dim != 64 || len(tried.Nearest) != 5 || tried.Nearest[0].Cosine < tried.Nearest[4].Cosine || tried.TextsSecond <= 0 {
 			t.Errorf("%s: exit %d, %v: %s%s", named, code, err, out, said)
 		}
@@ -168,20 +168,5 @@ func TestEmbedUse(t *testing.T) {
 	}
 	if code, out, said := cairn(t, "embed", "use", "default", "builtin", "--home", home); code != 0 || !strings.Contains(out, fmt.Sprintf("%d of %d", stored, stored)) {
 		t.Errorf("from none: exit %d, %s%s", code, out, said)
-	}
-}
-
-func TestEmbedProgress(t *testing.T) {
-	t.Parallel()
-	is := &api.EmbeddingAnswer{Done: 300, Of: 1000, Missing: 700, EmbedderState: &api.EmbedderState{Up: true}}
-	if got, want := embedProgress(is, 100, 4*time.Second), "300 of 1000 memories, 50 a second, 14s left"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	if got, want := embedProgress(is, 300, time.Second), "300 of 1000 memories"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	is.Up = false
-	if got, want := embedProgress(is, 100, time.Second), "300 of 1000 memories, the model does not answer"; got != want {
-		t.Errorf("%q, want %q", got, want)
 	}
 }

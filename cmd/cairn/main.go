@@ -11,11 +11,12 @@ import (
 	"syscall"
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/cmd/cairn/dialect"
 )
 
 func main() {
-	if isClaustrum(os.Args[0]) {
-		os.Exit((&app{cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}}).claustrum(os.Args[1:]))
+	if dialect.IsClaustrum(os.Args[0]) {
+		os.Exit(dialect.Claustrum(&cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, os.Args[1:]))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	go func() {

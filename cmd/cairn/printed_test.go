@@ -17,6 +17,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/cmd/cairn/shell"
 	"github.com/cairndb/cairn/index/embed/bert/berttest"
 	"github.com/cairndb/cairn/oplog/suite"
 )
@@ -24,7 +26,7 @@ import (
 // printedCommands are the command lines of cairn that a person can read: in the pages, between backquotes or indented,
 // in what help says, and between backquotes in messages, hints and the console. Each
 // comes with a place where it stands.
-func printedCommands(t *testing.T, root string) map[string]string {
+func printedCommands(t *testing.T, repository string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
 	add := func(where, line string) {
@@ -50,8 +52,8 @@ func printedCommands(t *testing.T, root string) map[string]string {
 			add(where, m[1])
 		}
 	}
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		where, kind := strings.TrimPrefix(path, root+"/"), filepath.Ext(path)
+	err := filepath.WalkDir(repository, func(path string, d fs.DirEntry, err error) error {
+		where, kind := strings.TrimPrefix(path, repository+"/"), filepath.Ext(path)
 		if err != nil || d.IsDir() || !slices.Contains([]string{".md", ".go", ".js", ".yml", ".yaml"}, kind) || strings.HasSuffix(path, "_test.go") || strings.Contains(where, "testdata/") {
 			return err
 		}
@@ -75,7 +77,7 @@ func printedCommands(t *testing.T, root string) map[string]string {
 			helped(sub)
 		}
 	}
-	helped((&app{}).root())
+	helped(root(&cli.Streams{}))
 	return all
 }
 
@@ -110,7 +112,7 @@ func TestEveryPrintedCommandRuns(t *testing.T) {
 	named := someNames(t, home)
 	for line, where := range printedCommands(t, repository) {
 		for _, line := range alternatives(line) {
-			argv, err := words(line)
+			argv, err := shell.Words(line)
 			if err != nil {
 				t.Errorf("%s: %s: %v", where, line, err)
 				continue
@@ -188,9 +190,9 @@ func alternatives(line string) (lines []string) {
 func parsed(t *testing.T, where string, argv []string) (mention bool) {
 	t.Helper()
 	at := strings.Join(argv, " ")
-	root := (&app{}).root()
-	c, rest, err := root.Find(argv)
-	if err != nil || c == root {
+	all := root(&cli.Streams{})
+	c, rest, err := all.Find(argv)
+	if err != nil || c == all {
 		t.Errorf("%s: no command cairn %s", where, at)
 		return true
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/config"
+	"github.com/cairndb/cairn/cmd/cairn/transfer"
 	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/snapshot/snapshottest"
@@ -141,9 +142,9 @@ func TestNoByteSurvivesAPurge(t *testing.T) {
 		return v
 	}
 	chain := filepath.Join(dir, "chain")
-	backup := func(to string) backupDone {
+	backup := func(to string) transfer.BackupDone {
 		t.Helper()
-		return jsonOf[backupDone](t, "backup", "--endpoints", nodes[l].Line.HTTP, "--token", token, "--to", to)
+		return jsonOf[transfer.BackupDone](t, "backup", "--endpoints", nodes[l].Line.HTTP, "--token", token, "--to", to)
 	}
 	if b := backup(chain); len(findMarked(t, chain)) != 1 {
 		t.Errorf("the backup before the purge does not hold it: %+v", b)

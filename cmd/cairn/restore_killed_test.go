@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/cmd/cairn/transfer"
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
@@ -31,7 +32,7 @@ func TestAKilledRestoreIsNoEmptyHome(t *testing.T) {
 	if out, err := in.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	jsonOf[backupDone](t, "backup", "--to", backups, "--home", home)
+	jsonOf[transfer.BackupDone](t, "backup", "--to", backups, "--home", home)
 	p.Kill()
 	start := time.Now()
 	jsonOf[restored](t, "restore", "--from", backups, "--home", filepath.Join(t.TempDir(), "whole"))

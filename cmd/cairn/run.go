@@ -7,26 +7,32 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cairndb/cairn/cmd/cairn/admin"
 	"github.com/cairndb/cairn/cmd/cairn/bench"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/cmd/cairn/cluster"
 	"github.com/cairndb/cairn/cmd/cairn/debug"
+	"github.com/cairndb/cairn/cmd/cairn/dialect"
 	"github.com/cairndb/cairn/cmd/cairn/doctor"
 	"github.com/cairndb/cairn/cmd/cairn/memory"
+	"github.com/cairndb/cairn/cmd/cairn/model"
+	"github.com/cairndb/cairn/cmd/cairn/serve"
+	"github.com/cairndb/cairn/cmd/cairn/shell"
+	"github.com/cairndb/cairn/cmd/cairn/status"
+	"github.com/cairndb/cairn/cmd/cairn/stopped"
+	"github.com/cairndb/cairn/cmd/cairn/transfer"
 )
-
-// app is the commands, each a method that makes one.
-type app struct{ cli.Streams }
 
 func run(ctx context.Context, args []string, in io.Reader, out, errw io.Writer) int {
 	out, errw = cli.Shown(out), cli.Shown(errw)
-	a := &app{cli.Streams{In: in, Out: out, Err: errw}}
-	root := a.root()
-	root.SetArgs(args)
-	return cli.Exit(root.ExecuteContext(ctx), errw)
+	c := root(&cli.Streams{In: in, Out: out, Err: errw})
+	c.SetArgs(args)
+	return cli.Exit(c.ExecuteContext(ctx), errw)
 }
 
-func (a *app) root() *cobra.Command {
-	root := &cobra.Command{
+// root makes all commands, which print to s.
+func root(s *cli.Streams) *cobra.Command {
+	c := &cobra.Command{
 		Use:   "cairn",
 		Short: "A clustered, replicated memory server for AI agents",
 		Long: `A clustered, replicated memory server for AI agents.
@@ -39,21 +45,21 @@ Exit codes: 0 ok, 1 failed, 2 called wrongly; "status --exit-code" 3 degraded.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.SetIn(a.In)
-	root.SetOut(a.Out)
-	root.SetErr(a.Err)
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return cli.Usage(cli.FlagError(c, err)) })
-	group(root, "memories", "Memories:", append(memory.Commands(&a.Streams), a.recall())...)
-	group(root, "node", "Nodes and clusters:", a.dev(), a.serve(), a.status(), a.top(), a.cluster(), a.context(), a.log(), a.audit(), a.embed(), a.key(), a.recover(), doctor.Command(&a.Streams),
-		debug.Command(&a.Streams), bench.Command(&a.Streams))
-	group(root, "database", "Databases, tokens and moving data:", a.db(), a.token(), a.importCmd(), a.exportCmd(), a.backup(), a.restore())
-	group(root, "host", "Clients on this host:", a.mcp(), a.process(), a.covenant(), a.sift())
-	root.AddCommand(a.version(), a.shell())
-	root.Args = cobra.NoArgs // a command that does not exist is an argument here
-	root.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
-	strict(root)
-	cli.CompleteNames(root)
-	return root
+	c.SetIn(s.In)
+	c.SetOut(s.Out)
+	c.SetErr(s.Err)
+	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return cli.Usage(cli.FlagError(c, err)) })
+	group(c, "memories", "Memories:", memory.Commands(s)...)
+	group(c, "node", "Nodes and clusters:", serve.Dev(s), serve.Command(s), status.Command(s), status.Top(s), cluster.Command(s), contexts(s), status.Log(s), admin.Audit(s), model.Command(s),
+		stopped.Key(s), stopped.Recover(s), doctor.Command(s), debug.Command(s), bench.Command(s))
+	group(c, "database", "Databases, tokens and moving data:", admin.DB(s), admin.Token(s), transfer.Import(s), transfer.Export(s), transfer.Backup(s), transfer.Restore(s))
+	group(c, "host", "Clients on this host:", dialect.MCP(s), dialect.Process(s), dialect.Covenant(s), dialect.Sift(s))
+	c.AddCommand(version(s), shell.Command(s, root))
+	c.Args = cobra.NoArgs // a command that does not exist is an argument here
+	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+	strict(c)
+	cli.CompleteNames(c)
+	return c
 }
 
 // group adds verbs that help shows below one title.
@@ -100,8 +106,8 @@ func strict(c *cobra.Command) {
 	}
 }
 
-func (a *app) version() *cobra.Command {
+func version(s *cli.Streams) *cobra.Command {
 	return cli.WithJSON(&cobra.Command{Use: "version", Short: "Print the version, its commit and the commit's date", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
-		return a.Tell(cli.AsJSON(c), cli.ThisBuild(), "%s", cli.ThisBuild())
+		return s.Tell(cli.AsJSON(c), cli.ThisBuild(), "%s", cli.ThisBuild())
 	}})
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/config"
+	"github.com/cairndb/cairn/cmd/cairn/transfer"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/oplog/store/storetest"
 	"github.com/cairndb/cairn/oplog/suite"
@@ -123,9 +124,9 @@ func TestNothingReadableOnAnEncryptedNode(t *testing.T) {
 	plantEverywhere(t, nodes, token, plant)
 	sameState(t, nodes)
 	backups := filepath.Join(dir, "backups")
-	backUp := func() backupDone {
+	backUp := func() transfer.BackupDone {
 		t.Helper()
-		done := jsonOf[backupDone](t, "backup", "--to", backups, "--endpoints", nodes[0].Line.HTTP, "--token", token)
+		done := jsonOf[transfer.BackupDone](t, "backup", "--to", backups, "--endpoints", nodes[0].Line.HTTP, "--token", token)
 		if done.Path == "" {
 			t.Fatal("no backup was made")
 		}
@@ -264,7 +265,7 @@ func rotateUnderLoad(t *testing.T, nodes []*cairntest.Node, token string, plant 
 }
 
 // restoreSealed restores backups that were made under two master keys; without them it refuses.
-func restoreSealed(t *testing.T, backups, keyFile string, want backupDone) {
+func restoreSealed(t *testing.T, backups, keyFile string, want transfer.BackupDone) {
 	t.Helper()
 	home := filepath.Join(t.TempDir(), "restored")
 	if _, code := cairntest.Run(t, "restore", "--from", backups, "--home", home); code != cli.ExitFailed {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/cmd/cairn/dialect"
 	"github.com/cairndb/cairn/local/sift"
 	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
@@ -80,7 +81,7 @@ sift_transcripts = %q
 	if out, err := cairntest.Command(t.Context(), "sift", "search", "zanzibar", "--sift-home", filepath.Join(dir, "sift"), "--ns", "team-1", "--workspace", project).CombinedOutput(); err != nil || !strings.HasPrefix(string(out), "nothing found: ") {
 		t.Errorf("search of what is not there: %s, %v", out, err)
 	}
-	var st siftState
+	var st dialect.SiftState
 	if out := run(0, "status"); json.Unmarshal([]byte(out), &st) != nil || st.Daemon != "running" || st.Namespace != "team-1" || !strings.Contains(string(st.Counts), `"events": 1`) {
 		t.Errorf("status: %s", out)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/cmd/cairn/cluster"
 	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/cmd/cairn/doctor"
 	"github.com/cairndb/cairn/node/api"
@@ -28,21 +29,20 @@ import (
 )
 
 // secureThree starts three nodes with TLS on all ports, as `cluster init --tls` configures them.
-func secureThree(t *testing.T) (nodes []*cairntest.Node, au *authority, token string) {
+func secureThree(t *testing.T) (nodes []*cairntest.Node, au *cluster.Authority, token string) {
 	t.Helper()
 	dir := t.TempDir()
 	nodes, token = startThreeIn(t, dir, func(n *config.NodeFile) {
-		f := initFlags{tls: true}
-		if err := f.certify(dir, n); err != nil {
+		if err := cluster.Certify(dir, n); err != nil {
 			t.Fatal(err)
 		}
 	}, 0, 1, 2)
-	au, err := openAuthority(filepath.Join(dir, "tls"))
+	au, err := cluster.OpenAuthority(filepath.Join(dir, "tls"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range nodes {
-		p.Ca = au.path("ca.crt")
+		p.Ca = au.Path("ca.crt")
 	}
 	return nodes, au, token
 }
@@ -103,7 +103,7 @@ func TestTLSEverywhere(t *testing.T) {
 	t.Parallel()
 	nodes, au, token := secureThree(t)
 	leader := nodes[leaderOf(t, nodes)]
-	if _, code := cairntest.Run(t, "remember", "said in private", "--token", token, "--endpoints", leader.Line.Wire, "--ca", au.path("ca.crt")); code != 0 {
+	if _, code := cairntest.Run(t, "remember", "said in private", "--token", token, "--endpoints", leader.Line.Wire, "--ca", au.Path("ca.crt")); code != 0 {
 		t.Fatal("a client that trusts the authority is not served")
 	}
 	if !strings.HasPrefix(leader.Line.HTTP, "https://") {
@@ -122,26 +122,26 @@ func TestTLSEverywhere(t *testing.T) {
 		t.Errorf("the certificates' ends are not told (%v)", err)
 	}
 
-	issue := func(a *authority, id uint32, from, until time.Time) *tls.Certificate {
-		name, err := a.issue(id, []string{"127.0.0.1"}, from, until)
+	issue := func(a *cluster.Authority, id uint32, from, until time.Time) *tls.Certificate {
+		name, err := a.Issue(id, []string{"127.0.0.1"}, from, until)
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := tls.LoadX509KeyPair(a.path(name+".crt"), a.path(name+".key"))
+		c, err := tls.LoadX509KeyPair(a.Path(name+".crt"), a.Path(name+".key"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return &c
 	}
 	now := time.Now()
-	stranger, err := openAuthority(filepath.Join(t.TempDir(), "other"))
+	stranger, err := cluster.OpenAuthority(filepath.Join(t.TempDir(), "other"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	good := issue(au, 9, now.Add(-time.Hour), now.Add(time.Hour))
 	expired := issue(au, 9, now.Add(-2*time.Hour), now.Add(-time.Hour))
 	foreign := issue(stranger, 9, now.Add(-time.Hour), now.Add(time.Hour))
-	ca, hello := au.path("ca.crt"), wire.ClusterHello{NodeID: 9, Role: "voter", ClusterSecret: token, AdvertiseAddr: "127.0.0.1:1", ProtocolVersion: 1}
+	ca, hello := au.Path("ca.crt"), wire.ClusterHello{NodeID: 9, Role: "voter", ClusterSecret: token, AdvertiseAddr: "127.0.0.1:1", ProtocolVersion: 1}
 	as := func(id uint32, secret string) wire.ClusterHello {
 		h := hello
 		h.NodeID, h.ClusterSecret = id, secret
@@ -172,7 +172,7 @@ func TestTLSEverywhere(t *testing.T) {
 		want string
 	}{
 		{"plain text", client.Config{Token: token}, "this port speaks TLS"},
-		{"another authority", client.Config{Token: token, TLS: trusting(t, stranger.path("ca.crt"))}, "unknown authority"},
+		{"another authority", client.Config{Token: token, TLS: trusting(t, stranger.Path("ca.crt"))}, "unknown authority"},
 		{"a wrong token", client.Config{Token: "ydb_wrong", TLS: trusting(t, ca)}, "invalid or revoked token"},
 	} {
 		tc.cfg.Addrs = []string{leader.Line.Wire}
@@ -247,7 +247,7 @@ func TestCertificatesRotateUnderLoad(t *testing.T) {
 	for w := range 3 {
 		wg.Go(func() {
 			for i := 0; ctx.Err() == nil; i++ { // a connection for every few writes, so that handshakes meet the change
-				c, err := client.Dial(t.Context(), client.Config{Addrs: addrs, Token: token, TLS: trusting(t, au.path("ca.crt"))})
+				c, err := client.Dial(t.Context(), client.Config{Addrs: addrs, Token: token, TLS: trusting(t, au.Path("ca.crt"))})
 				if err != nil {
 					t.Errorf("writer %d: %v", w, err)
 					return
@@ -270,11 +270,11 @@ func TestCertificatesRotateUnderLoad(t *testing.T) {
 	waitForWrites(t, &mu, acked, 50)
 	serials := map[string]string{}
 	for i := range nodes {
-		name, err := au.issue(uint32(i+1), []string{"127.0.0.1"}, time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
+		name, err := au.Issue(uint32(i+1), []string{"127.0.0.1"}, time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
 		if err != nil {
 			t.Fatal(err)
 		}
-		cert, err := tls.LoadX509KeyPair(au.path(name+".crt"), au.path(name+".key"))
+		cert, err := tls.LoadX509KeyPair(au.Path(name+".crt"), au.Path(name+".key"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -299,9 +299,9 @@ func TestCertificatesRotateUnderLoad(t *testing.T) {
 }
 
 // shown is the certificate a port shows.
-func shown(t testing.TB, addr string, au *authority) *x509.Certificate {
+func shown(t testing.TB, addr string, au *cluster.Authority) *x509.Certificate {
 	t.Helper()
-	nc, err := tls.Dial("tcp", addr, trusting(t, au.path("ca.crt")))
+	nc, err := tls.Dial("tcp", addr, trusting(t, au.Path("ca.crt")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -332,7 +332,7 @@ func TestClusterInitMakesCertificates(t *testing.T) {
 // TestDoctorLooksAtCertificates: what ends soon, has ended or is another's is said, with what to do.
 func TestDoctorLooksAtCertificates(t *testing.T) {
 	t.Parallel()
-	au, err := openAuthority(filepath.Join(t.TempDir(), "tls"))
+	au, err := cluster.OpenAuthority(filepath.Join(t.TempDir(), "tls"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -347,11 +347,11 @@ func TestDoctorLooksAtCertificates(t *testing.T) {
 		{1, -48 * time.Hour, -24 * time.Hour, doctor.Fail, "ended "},
 		{2, -time.Hour, 100 * 24 * time.Hour, doctor.Fail, "this node needs node-1.cairn"},
 	} {
-		name, err := au.issue(tc.id, []string{"127.0.0.1"}, now.Add(tc.from), now.Add(tc.until))
+		name, err := au.Issue(tc.id, []string{"127.0.0.1"}, now.Add(tc.from), now.Add(tc.until))
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := doctor.LookAt("tls.cluster", certs.Files{Cert: au.path(name + ".crt"), Key: au.path(name + ".key"), CA: au.path("ca.crt")}, true, 1)
+		f := doctor.LookAt("tls.cluster", certs.Files{Cert: au.Path(name + ".crt"), Key: au.Path(name + ".key"), CA: au.Path("ca.crt")}, true, 1)
 		if f.Status != tc.status || !strings.Contains(f.Says, tc.says) || (f.Status != doctor.OK) != (f.Do != "") {
 			t.Errorf("%+v: %+v", tc, f)
 		}

@@ -44,14 +44,14 @@ var writers = map[string]string{
 	"local/process/standalone/install.go": "no node's",
 	"local/process/standalone/serve.go":   "no node's",
 	"local/sift/server.go":                "the workspace's directory and a process id, which clients read",
-	"cmd/cairn/backup.go":                 "what the node sent",
-	"cmd/cairn/key_verbs.go":              "a master key, where it is asked for",
+	"cmd/cairn/transfer/backup.go":        "what the node sent",
+	"cmd/cairn/stopped/key.go":            "a master key, where it is asked for",
 	"cmd/cairn/cli/running.go":            "addresses",
-	"cmd/cairn/shell_line.go":             "lines that a user typed, in the user's own configuration; none with a token",
+	"cmd/cairn/shell/line.go":             "lines that a user typed, in the user's own configuration; none with a token",
 	"cmd/cairn/doctor/host.go":            "nothing, to see how long it takes",
 	"cmd/cairn/debug/debug.go":            "a bundle without memories, where it is asked for",
 	"cmd/cairn/config/node_file.go":       "configurations",
-	"cmd/cairn/cluster.go":                "the token of a cluster that it has configured, which clients read",
+	"cmd/cairn/cluster/cluster.go":        "the token of a cluster that it has configured, which clients read",
 }
 
 // TestEveryWriterIsThoughtOf: code that makes files has a row here that says what an encrypted node has of it.

@@ -53,7 +53,7 @@ func Commands(s *cli.Streams) (all []*cobra.Command) {
 		}
 		below[v.group].AddCommand(c)
 	}
-	return all
+	return append(all, recall(s))
 }
 
 func (v verb) command(s *cli.Streams) *cobra.Command {

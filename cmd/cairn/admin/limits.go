@@ -1,0 +1,96 @@
+package admin
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/node/api"
+)
+
+// bounds are the flags that bound a token or a database; those that are not given say nothing.
+type bounds struct{ rps, burst, batch, memories uint32 }
+
+func (b *bounds) flags(c *cobra.Command) {
+	f := c.Flags()
+	f.Uint32Var(&b.rps, "rps", 0, "operations a second that each node accepts; a batch counts as many as it has memories; 0: no limit")
+	f.Uint32Var(&b.burst, "burst", 0, "operations that may come at once; 0: as many as --rps")
+	f.Uint32Var(&b.batch, "max-batch", 0, "most memories in one request; 0: no limit")
+}
+
+func (b *bounds) body(c *cobra.Command) map[string]any {
+	body := map[string]any{}
+	for _, f := range []struct {
+		flag, key string
+		v         uint32
+	}{{"rps", "max_rps", b.rps}, {"burst", "burst", b.burst}, {"max-batch", "max_batch_size", b.batch}, {"max-memories", "max_memories", b.memories}} {
+		if c.Flags().Changed(f.flag) {
+			body[f.key] = f.v
+		}
+	}
+	return body
+}
+
+func dbQuota(s *cli.Streams, t *cli.Target) *cobra.Command {
+	var b bounds
+	c := &cobra.Command{Use: "quota DB", Short: "Show or set the limits of a database", Args: cobra.ExactArgs(1),
+		Long: `Show or set the limits of a database. Limits are replicated; each node counts its own requests, so a cluster of three
+accepts up to three times --rps. Memories are counted when they are applied: that limit is exact.`}
+	c.RunE = func(c *cobra.Command, args []string) error {
+		var out struct {
+			api.QuotaAnswer
+			Active *uint64 `json:"active_memories,omitempty"` // absent from the answer to a change
+		}
+		path, method, body := "/v1/admin/databases/"+url.PathEscape(args[0])+"/quota", "GET", any(nil)
+		if set := b.body(c); len(set) > 0 {
+			method, body = "POST", set
+		}
+		if err := t.Get(c.Context(), method, path, body, &out); err != nil {
+			return err
+		}
+		memories := orNone(out.Memories)
+		if out.Active != nil {
+			memories = fmt.Sprintf("%d of %s", *out.Active, memories)
+		}
+		return s.Tell(t.JSON, out, "database '%s': memories %s, requests %s, memories of one request %s",
+			out.Database, memories, admitted(out.PerSecond, out.Burst), orNone(uint64(out.Batch)))
+	}
+	b.flags(c)
+	c.Flags().Uint32Var(&b.memories, "max-memories", 0, "most active memories; 0: no limit")
+	return c
+}
+
+func tokenLimit(s *cli.Streams, t *cli.Target) *cobra.Command {
+	var b bounds
+	c := &cobra.Command{Use: "limit TOKEN", Short: "Limit the requests of a token on each node; name it by its text, its hash or the beginning of its hash", Args: cobra.ExactArgs(1)}
+	c.RunE = func(c *cobra.Command, args []string) error {
+		body := b.body(c)
+		body["token"] = args[0]
+		out, err := cli.Call(c.Context(), t, api.LimitToken, body)
+		if err != nil {
+			return err
+		}
+		return s.Tell(t.JSON, map[string]any{"hash_prefix": out.Hash, "max_rps": out.PerSecond, "burst": out.Burst, "max_batch_size": out.Batch},
+			"token %s: requests %s, memories of one request %s", out.Hash, admitted(out.PerSecond, out.Burst), orNone(uint64(out.Batch)))
+	}
+	b.flags(c)
+	return c
+}
+
+// admitted is a rate and how many requests may come at once: a second's worth, when nothing else was said.
+func admitted(rps, burst uint32) string {
+	if rps == 0 {
+		return "unbounded"
+	}
+	return fmt.Sprintf("%d/s, %d at once", rps, cmp.Or(burst, rps))
+}
+
+func orNone(n uint64) string {
+	if n == 0 {
+		return "unbounded"
+	}
+	return fmt.Sprint(n)
+}

@@ -1,0 +1,102 @@
+package admin
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/node/api"
+)
+
+// Token is `cairn token`.
+func Token(s *cli.Streams) *cobra.Command {
+	group := &cobra.Command{Use: "token", Short: "Client tokens: create, list, revoke, limit"}
+	var t cli.Target
+	for _, c := range []*cobra.Command{tokenCreate(s, &t), tokenList(s, &t), tokenRevoke(s, &t), tokenLimit(s, &t)} {
+		t.Flags(c)
+		group.AddCommand(c)
+	}
+	return group
+}
+
+func tokenCreate(s *cli.Streams, t *cli.Target) *cobra.Command {
+	var database, label string
+	var scopes []string
+	var expires time.Duration
+	c := &cobra.Command{Use: "create", Short: "Make a token; it is shown once", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
+		body := map[string]any{"database": database, "label": label, "scopes": scopes}
+		if expires < 0 || c.Flags().Changed("expires") && expires == 0 {
+			return cli.Usagef("--expires %s: want a duration above 0, counted from now", expires)
+		}
+		if expires > 0 {
+			body["expires_at"] = float64(time.Now().Add(expires).Unix())
+		}
+		made, err := cli.Call(c.Context(), t, api.CreateToken, body)
+		if err != nil {
+			return err
+		}
+		err = s.Tell(t.JSON, made, "%s", made.Token)
+		if !t.JSON {
+			fmt.Fprintln(s.Err, "store this token now: the cluster keeps only its hash and cannot show it again")
+		}
+		return err
+	}}
+	c.Flags().StringVar(&database, "for", "default", "database that the token is for")
+	c.Flags().StringVar(&label, "label", "", "a label that says what the token is for")
+	c.Flags().StringSliceVar(&scopes, "scope", nil, "read, write, owner (administers its database), admin (the cluster); read and write by default")
+	c.Flags().DurationVar(&expires, "expires", 0, "how long the token is valid; it does not expire by default")
+	return c
+}
+
+func tokenList(s *cli.Streams, t *cli.Target) *cobra.Command {
+	return &cobra.Command{Use: "list", Short: "List the tokens by hash", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
+		out, err := cli.Call(c.Context(), t, api.Tokens, nil)
+		if err != nil {
+			return err
+		}
+		return cli.List(s, t.JSON, out.Tokens, "HASH|DATABASE|LABEL|SCOPES|STATE|LAST USED|LIMIT", func(r api.Token) []any {
+			limit := "-"
+			if r.PerSecond > 0 {
+				limit = fmt.Sprintf("%d/s", r.PerSecond)
+			}
+			return []any{r.HashPrefix, r.Database, r.Label, r.Scopes, stateOfToken(r, time.Now()), clock(r.Used), limit}
+		})
+	}}
+}
+
+func tokenRevoke(s *cli.Streams, t *cli.Target) *cobra.Command {
+	return &cobra.Command{Use: "revoke TOKEN", Short: "Revoke a token, named by its text, its hash or the beginning of its hash; its connections are closed", Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
+		out, err := cli.Call(c.Context(), t, api.RevokeToken, api.RevokeTokenRequest{Token: args[0]})
+		if err != nil {
+			return err
+		}
+		if !out.Revoked && !t.JSON {
+			return errors.New("token not found or already revoked")
+		}
+		return s.Tell(t.JSON, out, "token revoked")
+	}}
+}
+
+// stateOfToken says whether a token is valid, expired or revoked, or until when it is valid.
+func stateOfToken(r api.Token, now time.Time) string {
+	switch {
+	case r.Revoked != nil:
+		return "revoked"
+	case r.Expires == nil:
+		return "valid"
+	case *r.Expires <= float64(now.Unix()):
+		return "expired"
+	}
+	return "until " + clock(r.Expires)
+}
+
+// clock is a time of the gateway's as tables show it.
+func clock(at *float64) string {
+	if at == nil {
+		return "never"
+	}
+	return time.UnixMicro(int64(*at * 1e6)).Local().Format("2006-01-02 15:04")
+}

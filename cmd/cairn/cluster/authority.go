@@ -1,0 +1,135 @@
+package cluster
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/raft/transport"
+)
+
+// How long what this authority signs holds.
+const (
+	authorityYears = 10
+	nodeDays       = 365
+)
+
+// Authority is a small certificate authority in a directory: ca.crt and ca.key. It is for test clusters and for those
+// who have no other; a holder of ca.key can make a member of the cluster.
+type Authority struct {
+	dir  string
+	cert *x509.Certificate // nil until there is one
+	key  any               // the key of cert, of the package crypto
+}
+
+// OpenAuthority reads the authority of a directory, or makes one where there is no ca.crt.
+func OpenAuthority(dir string) (*Authority, error) {
+	a := &Authority{dir: dir}
+	if _, err := os.Stat(a.Path("ca.crt")); errors.Is(err, os.ErrNotExist) {
+		if err := a.create(); err != nil {
+			return nil, err
+		}
+	}
+	pair, err := tls.LoadX509KeyPair(a.Path("ca.crt"), a.Path("ca.key"))
+	if err != nil {
+		return nil, fmt.Errorf("ca.crt and ca.key of %s: %w", dir, err)
+	}
+	a.cert, a.key = pair.Leaf, pair.PrivateKey
+	return a, nil
+}
+
+func (a *Authority) Path(name string) string { return filepath.Join(a.dir, name) }
+
+func (a *Authority) create() error {
+	if err := os.MkdirAll(a.dir, 0o700); err != nil {
+		return err
+	}
+	return a.sign("ca", &x509.Certificate{Subject: pkix.Name{CommonName: "Cairn cluster authority"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(authorityYears, 0, 0),
+		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign})
+}
+
+// Issue makes the certificate of a node for both its ends, NAME.crt and NAME.key, replacing what is there.
+func (a *Authority) Issue(id uint32, hosts []string, from, until time.Time) (name string, err error) {
+	t := &x509.Certificate{Subject: pkix.Name{CommonName: transport.Identity(id)}, NotBefore: from, NotAfter: until,
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+		DNSNames: []string{transport.Identity(id)}}
+	for _, h := range hosts {
+		if ip := net.ParseIP(h); ip != nil {
+			t.IPAddresses = append(t.IPAddresses, ip)
+		} else {
+			t.DNSNames = append(t.DNSNames, h)
+		}
+	}
+	name = fmt.Sprintf("node%d", id)
+	return name, a.sign(name, t)
+}
+
+// sign makes a key and a certificate that has a random serial number; without an authority yet it signs itself. It puts
+// both in place, the key first: a node that looks between the two keeps what it has.
+func (a *Authority) sign(name string, t *x509.Certificate) error {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return err
+	}
+	parent, by := a.cert, a.key
+	if parent == nil {
+		parent, by = t, key
+	}
+	der, err := x509.CreateCertificate(rand.Reader, t, parent, key.Public(), by)
+	if err != nil {
+		return err
+	}
+	k, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		return err
+	}
+	return errors.Join(kit.WriteFile(a.Path(name+".key"), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: k}), 0o600),
+		kit.WriteFile(a.Path(name+".crt"), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o644))
+}
+
+func clusterCert(s *cli.Streams) *cobra.Command {
+	var dir string
+	var id uint32
+	var hosts []string
+	var days int
+	c := &cobra.Command{
+		Use: "cert --node-id N --host NAME", Short: "Issue a node's certificate from the authority of `cluster init --tls`, or replace it", Args: cobra.NoArgs,
+		Long: `Issue a node's certificate from the authority of ` + "`cluster init --tls`" + `, or replace it. A running node takes
+the new one for its next connections. Clients check the --host names; members check the node's id, which is in it.`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if id == 0 {
+				return cli.Usage(errors.New("cluster cert needs --node-id"))
+			}
+			au, err := OpenAuthority(dir)
+			if err != nil {
+				return err
+			}
+			name, err := au.Issue(id, hosts, time.Now().Add(-time.Hour), time.Now().AddDate(0, 0, days))
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(s.Out, "%s\n%s\n", au.Path(name+".crt"), au.Path(name+".key"))
+			return nil
+		},
+	}
+	c.Flags().StringVar(&dir, "dir", "./tls", "directory of ca.crt and ca.key")
+	c.Flags().Uint32Var(&id, "node-id", 0, "id of the node that the certificate is for")
+	c.Flags().StringSliceVar(&hosts, "host", []string{"127.0.0.1", "localhost"}, "names and addresses clients use for the node")
+	c.Flags().IntVar(&days, "days", nodeDays, "how long the certificate is valid")
+	return c
+}

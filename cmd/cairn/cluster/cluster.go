@@ -1,0 +1,179 @@
+// Package cluster holds the verbs that make a cluster and change its members, and the authority that certifies them.
+package cluster
+
+import (
+	"cmp"
+	"fmt"
+	"net"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/cmd/cairn/config"
+	"github.com/cairndb/cairn/cmd/cairn/status"
+	"github.com/cairndb/cairn/cmd/cairn/stopped"
+	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/access"
+	"github.com/cairndb/cairn/node/home"
+	"github.com/cairndb/cairn/oplog/private"
+	"github.com/cairndb/cairn/oplog/syncwriter"
+)
+
+// Command is `cairn cluster`.
+func Command(s *cli.Streams) *cobra.Command {
+	group := &cobra.Command{Use: "cluster", Short: "A cluster: init, secret, cert, status, keys, join, leave, remove, promote, transfer, handover, recover"}
+	group.AddCommand(clusterInit(s), clusterSecret(s), clusterCert(s), stopped.ClusterRecover(s), status.Command(s), clusterKeys(s))
+	var t cli.Target
+	var addr, role string
+	var id uint32
+	var force bool
+	change := func(verb, short string, needsID bool) *cobra.Command {
+		c := &cobra.Command{Use: verb, Short: short, Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
+			if needsID && id == 0 {
+				return cli.Usagef("cluster %s needs --node-id", verb)
+			}
+			var out map[string]string
+			if err := t.Get(c.Context(), "POST", "/v1/cluster/"+verb, map[string]any{"node_id": id, "addr": addr, "role": role, "force": force}, &out); err != nil {
+				return err
+			}
+			return s.Tell(t.JSON, out, "%s", out["message"])
+		}}
+		t.Flags(c)
+		c.Flags().Uint32Var(&id, "node-id", 0, "id of the node")
+		return c
+	}
+	join := change("join", "Add a node; it becomes a voter when it has caught up", true)
+	join.Flags().StringVar(&addr, "peer-addr", "", "its peer address, host:port")
+	join.Flags().StringVar(&role, "role", "voter", "voter or read_replica")
+	leave := change("leave", "Remove the node that receives the command from its cluster", false)
+	remove := change("remove", "Remove a node that is gone for good", true)
+	promote := change("promote", "Make a replica a voter", true)
+	for _, c := range []*cobra.Command{join, leave, remove, promote} {
+		c.Flags().BoolVar(&force, "force", false, "go on even if too few voters would answer afterwards (the cluster then takes no writes and no other change until enough are back), or if the node at --peer-addr cannot prove that it is --node-id (only when the home of that node is gone for good)")
+	}
+	group.AddCommand(join, leave, remove, promote,
+		change("transfer", "Transfer leadership, to --node-id if given", false), handover(s))
+	return group
+}
+
+type initFlags struct {
+	config.NodeFile         // of one node
+	nodes, base             int
+	output, dir, secretFile string
+	tls                     bool
+}
+
+func clusterInit(s *cli.Streams) *cobra.Command {
+	f := initFlags{NodeFile: config.NodeFile{HeartbeatMS: 1000, ElectionMS: 5000}}
+	c := &cobra.Command{
+		Use: "init", Short: "Write the configuration of a node, or with --nodes of a whole cluster on this machine", Args: cobra.NoArgs,
+		Example: "  cairn cluster init --node-id 1 --peers 10.0.0.2:7440,10.0.0.3:7440 --advertise 10.0.0.1:7440 --tls\n" +
+			"  cairn cluster init --nodes 3 --dir ./cluster --port-base 7500",
+		RunE: func(c *cobra.Command, _ []string) error { return initCluster(s, f) },
+	}
+	fl := c.Flags()
+	fl.IntVar(&f.NodeID, "node-id", 0, "this node's number")
+	fl.StringVarP(&f.output, "output", "o", "./cairn.toml", "file to write the configuration to")
+	fl.StringVar(&f.DataDir, "data-dir", "./data", "data directory")
+	fl.IntVar(&f.WirePort, "wire-port", 7437, "wire port")
+	fl.IntVar(&f.HTTPPort, "http-port", 7438, "gateway port")
+	fl.IntVar(&f.ClusterPort, "cluster-port", 7440, "peer port")
+	fl.StringSliceVar(&f.Peers, "peers", nil, "the other members' peer addresses")
+	fl.StringVar(&f.Advertise, "advertise", "", "the address peers dial; 127.0.0.1 and the peer port by default")
+	fl.StringVar(&f.Secret, "secret", "", "cluster secret; a new one is made when it is empty; other users of this machine can see it: prefer --secret-file")
+	fl.StringVar(&f.secretFile, "secret-file", "", "file with the cluster secret")
+	fl.BoolVar(&f.tls, "tls", false, "make certificates for the nodes, and an authority in tls/ next to the configuration unless there is one")
+	fl.BoolVar(&f.InsecurePeers, "insecure-peers", false, "let members on other machines talk in plain text, without certificates; only on a network that nobody else reaches")
+	fl.IntVar(&f.nodes, "nodes", 0, "write this many configurations for one machine")
+	fl.StringVar(&f.dir, "dir", "./cluster", "with --nodes: directory to write them to")
+	fl.IntVar(&f.base, "port-base", 7500, "with --nodes: node N uses the ten ports from here + 10·(N−1)")
+	return c
+}
+
+func clusterSecret(s *cli.Streams) *cobra.Command {
+	return &cobra.Command{Use: "secret", Short: "Print a new cluster secret", Args: cobra.NoArgs,
+		Example: "  (umask 077; cairn cluster secret > /etc/cairn/secret)      # and on every member: cluster_secret_file = \"/etc/cairn/secret\"",
+		RunE: func(*cobra.Command, []string) error {
+			fmt.Fprintln(s.Out, home.NewSecret())
+			return nil
+		}}
+}
+
+func initCluster(s *cli.Streams, f initFlags) error {
+	if f.secretFile != "" {
+		b, err := private.ReadNamed(f.secretFile)
+		if err != nil {
+			return err
+		}
+		f.Secret = strings.TrimSpace(string(b))
+	}
+	f.Secret = cmp.Or(f.Secret, home.NewSecret())
+	certify := Certify
+	if !f.tls {
+		certify = func(string, *config.NodeFile) error { return nil }
+	}
+	if err := (node.Config{Home: f.DataDir, Member: node.Member{Secret: f.Secret}}).Validate(); err != nil {
+		return cli.Usage(err)
+	}
+	if f.nodes == 0 {
+		if f.NodeID == 0 {
+			return cli.Usagef("cluster init needs --node-id, or --nodes for a whole cluster")
+		}
+		if !f.tls && !f.InsecurePeers {
+			return cli.Usagef("members on other machines need certificates: add --tls, or --insecure-peers if nobody else is on their network")
+		}
+		f.Advertise = cmp.Or(f.Advertise, config.Loopback(f.ClusterPort))
+		if err := certify(filepath.Dir(f.output), &f.NodeFile); err != nil {
+			return err
+		}
+		if err := config.Write(f.output, f.NodeFile); err != nil {
+			return err
+		}
+		fmt.Fprintf(s.Out, "config written to %s\ncluster_secret: %s\n", f.output, f.Secret)
+		fmt.Fprintf(s.Err, "next: give the other nodes the same secret, then run `cairn serve --config %s` on each; an admin token is in %s from then on\n", f.output, filepath.Join(f.DataDir, "token"))
+		return nil
+	}
+	files, err := config.WriteHere(f.dir, f.nodes, f.base, f.Secret, func(n *config.NodeFile) error { return certify(f.dir, n) })
+	if err != nil {
+		return err
+	}
+	token := filepath.Join(f.dir, "token")
+	text := []byte(access.NewToken() + "\n")
+	if err := syncwriter.Replace(token, text, 0o600); err != nil {
+		return err
+	}
+	for _, file := range files { // the members make it known to each other
+		data := strings.TrimSuffix(file, ".toml")
+		if err := private.MakeDir(data); err != nil {
+			return err
+		}
+		if err := syncwriter.Replace(filepath.Join(data, "token"), text, 0o600); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(s.Out, "configs written to %s\ntoken: %s\n", strings.Join(files, " "), token)
+	return nil
+}
+
+// Certify gives a node its certificate, from the authority in tls/ below dir.
+func Certify(dir string, n *config.NodeFile) error {
+	abs, err := filepath.Abs(filepath.Join(dir, "tls"))
+	if err != nil {
+		return err
+	}
+	au, err := OpenAuthority(abs)
+	if err != nil {
+		return err
+	}
+	hosts := []string{"127.0.0.1", "localhost"}
+	if h, _, err := net.SplitHostPort(n.Advertise); err == nil && !slices.Contains(hosts, h) {
+		hosts = append(hosts, h)
+	}
+	n.TLS = abs
+	_, err = au.Issue(uint32(n.NodeID), hosts, time.Now().Add(-time.Hour), time.Now().AddDate(0, 0, nodeDays))
+	return err
+}

@@ -1,0 +1,105 @@
+// Package dialect holds the verbs of clients on a node's host, each of which speaks one of the protocols there.
+package dialect
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"net/http"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+)
+
+// MCP is `cairn mcp`, which speaks the Model Context Protocol on stdin and stdout, for tools that start their servers themselves. It offers
+// the same as the node's /mcp.
+func MCP(s *cli.Streams) *cobra.Command {
+	var t cli.Target
+	c := &cobra.Command{Use: "mcp", Short: "Serve memory to a model over stdin and stdout (MCP)", Args: cobra.NoArgs,
+		Long: `Serve memory to a model over stdin and stdout, as the Model Context Protocol defines it.
+
+  {"mcpServers": {"cairn": {"command": "cairn", "args": ["mcp", "--home", "/path/to/cairn-data"]}}}
+
+It talks to a node's gateway: start one with cairn dev, or name one with --endpoints and a token.`,
+		RunE: func(c *cobra.Command, _ []string) error { return serveMCP(c.Context(), s, &t) }}
+	t.Flags(c)
+	t.InDatabase(c)
+	for _, name := range []string{"json", "timeout"} { // the protocol says how answers look, and its client how long it waits
+		c.Flags().Lookup(name).Hidden = true
+	}
+	return c
+}
+
+// bearer adds the token to what the protocol's client sends.
+type bearer struct {
+	token string
+	next  http.RoundTripper
+}
+
+// RoundTrip implements http.RoundTripper.
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+b.token)
+	return b.next.RoundTrip(r)
+}
+
+func serveMCP(ctx context.Context, s *cli.Streams, t *cli.Target) error {
+	base, err := t.URL(ctx)
+	if err != nil {
+		return err
+	}
+	token, err := t.Token()
+	if err != nil {
+		return err
+	}
+	web, err := t.HTTPClient()
+	if err != nil {
+		return err
+	}
+	web = &http.Client{Transport: bearer{token, cmp.Or(web.Transport, http.DefaultTransport)}}
+	client := mcp.NewClient(&mcp.Implementation{Name: "cairn mcp", Version: cli.BuildVersion()}, nil)
+	up, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: base + t.In("/mcp"), HTTPClient: web, DisableStandaloneSSE: true}, nil)
+	if err != nil {
+		return cli.Hint(err, "check that the node is running, and the token")
+	}
+	defer up.Close()
+	srv := mcp.NewServer(&mcp.Implementation{Name: "cairn", Title: "Cairn memory", Version: cli.BuildVersion()},
+		&mcp.ServerOptions{Instructions: up.InitializeResult().Instructions})
+	if err := offer(ctx, srv, up); err != nil {
+		return err
+	}
+	if err := srv.Run(ctx, draining{&mcp.StdioTransport{}}); err != nil && ctx.Err() == nil {
+		return err
+	}
+	return nil
+}
+
+// offer gives a server the tools, prompts and resources of the node's, each of which passes what is asked on.
+func offer(ctx context.Context, srv *mcp.Server, up *mcp.ClientSession) error {
+	read := func(ctx context.Context, r *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		return up.ReadResource(ctx, &mcp.ReadResourceParams{URI: r.Params.URI})
+	}
+	return cmp.Or(each(up.Tools(ctx, nil), func(tool *mcp.Tool) {
+		srv.AddTool(tool, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return up.CallTool(ctx, &mcp.CallToolParams{Name: r.Params.Name, Arguments: r.Params.Arguments})
+		})
+	}), each(up.Prompts(ctx, nil), func(prompt *mcp.Prompt) {
+		srv.AddPrompt(prompt, func(ctx context.Context, r *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+			return up.GetPrompt(ctx, &mcp.GetPromptParams{Name: r.Params.Name, Arguments: r.Params.Arguments})
+		})
+	}), each(up.Resources(ctx, nil), func(res *mcp.Resource) { srv.AddResource(res, read) }),
+		each(up.ResourceTemplates(ctx, nil), func(res *mcp.ResourceTemplate) { srv.AddResourceTemplate(res, read) }))
+}
+
+// each adds all of a list, unless it cannot be read.
+func each[T any](all iter.Seq2[T, error], add func(T)) error {
+	for x, err := range all {
+		if err != nil {
+			return err
+		}
+		add(x)
+	}
+	return nil
+}

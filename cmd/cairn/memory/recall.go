@@ -1,0 +1,132 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/client"
+	"github.com/cairndb/cairn/wire/field"
+)
+
+// Recalled holds the output of `recall --json`.
+type Recalled struct {
+	Results []Hit    `json:"results"`
+	Total   int      `json:"total"`
+	Index   uint64   `json:"index"`
+	Lag     *float64 `json:"lag_seconds"` // null when the node heard no leader
+
+	Considered    uint64 `json:"considered"`      // memories that were looked at
+	BelowMinScore uint64 `json:"below_min_score"` // of them, those that match and score less than --min-score
+}
+
+// A Hit is a memory that was found.
+type Hit struct {
+	RID       string          `json:"rid"`
+	Score     float64         `json:"score"`
+	Text      string          `json:"text"`
+	Type      string          `json:"memory_type"`
+	Namespace string          `json:"namespace"`
+	Created   float64         `json:"created_at"`
+	Metadata  json.RawMessage `json:"metadata"`
+	Why       []string        `json:"why_retrieved"`
+}
+
+// recallFlags are the flags of recall, beside --since and --until, which are its time_window.
+var recallFlags = map[string]string{
+	"top": "top_k", "without": "without", "diverse": "diverse", "min-score": "min_score", "namespace": "namespace", "domain": "domain",
+	"type": "memory_type", "as-of": "as_of", "consistency": "consistency", "min-index": "min_index",
+}
+
+func recall(s *cli.Streams) *cobra.Command {
+	var t cli.Target
+	q := wire.NewRecall("")
+	given := Given{}
+	var explain bool
+	dates := map[string]*string{} // of time_window
+	c := &cobra.Command{
+		Use: "recall QUESTION...", Short: "Find memories", Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := given.Into(api.Recall.Op.Takes(), &q); err != nil {
+				return err
+			}
+			if q.Query = strings.Join(args, " "); q.TopK < 1 {
+				return cli.Usagef("--top %d: want at least 1", q.TopK)
+			}
+			for name, to := range map[string]*float64{"since": &q.Since, "until": &q.Until} {
+				if *dates[name] == "" {
+					continue
+				}
+				at, err := cli.ParseTime(*dates[name], time.Now())
+				if err != nil {
+					return cli.Usagef("--%s %q: %w", name, *dates[name], err)
+				}
+				*to = field.Seconds(at)
+			}
+			if q.Since != 0 && q.Until != 0 && q.Since > q.Until {
+				return cli.Usage(errors.New("--since is after --until"))
+			}
+			if explain {
+				return explained(c.Context(), s, &t, &q, given)
+			}
+			return t.With(c.Context(), func(ctx context.Context, cl *client.Client) error {
+				results, end, err := cl.Recall(ctx, q)
+				if err != nil {
+					return err
+				}
+				return printRecall(s, t.JSON, results, end)
+			})
+		},
+	}
+	t.Flags(c)
+	t.InDatabase(c)
+	given = Flags(c.Flags(), api.Recall.Op, recallFlags)
+	c.Flags().BoolVar(&explain, "explain", false, "show what each score is made of")
+	for name, help := range map[string]string{"since": "only memories created at this date or later", "until": "only memories created at this date or before"} {
+		dates[name] = c.Flags().String(name, "", help+": RFC 3339 or Unix seconds")
+	}
+	return c
+}
+
+func printRecall(s *cli.Streams, asJSON bool, results []wire.RecallResult, end wire.RecallEnd) error {
+	hits := make([]Hit, len(results))
+	for i, r := range results {
+		metadata := cmp.Or(string(r.Metadata), "null")
+		hits[i] = Hit{r.RID, r.Score, r.Text, r.MemoryType, r.Namespace, r.CreatedAt, json.RawMessage(metadata), r.WhyRetrieved}
+	}
+	if asJSON {
+		return s.JSON(Recalled{hits, end.Total, uint64(end.Index), end.LagSeconds, end.Considered, end.BelowMinScore})
+	}
+	if len(hits) == 0 {
+		fmt.Fprintln(s.Err, "nothing found:", nothingFound(end))
+	}
+	for _, h := range hits {
+		printHit(s, h)
+	}
+	return nil
+}
+
+func printHit(s *cli.Streams, h Hit) {
+	at := time.UnixMicro(int64(h.Created * 1e6)).Local().Format(time.DateTime)
+	fmt.Fprintf(s.Out, "%.3f  %s\n       %s  %s  %s\n", h.Score, h.Text, h.RID, at, strings.Join(h.Why, ", "))
+}
+
+// nothingFound says why an answer is empty.
+func nothingFound(end wire.RecallEnd) string {
+	switch {
+	case end.BelowMinScore > 0:
+		return fmt.Sprintf("%d memories match and score less than --min-score", end.BelowMinScore)
+	case end.Considered > 0:
+		return fmt.Sprintf("none of the %d memories examined matches the question", end.Considered)
+	}
+	return "no memory that passes the filters shares a word with the question or is close in meaning"
+}

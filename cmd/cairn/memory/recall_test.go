@@ -1,0 +1,56 @@
+package memory
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/wire"
+)
+
+// TestEveryFieldHasAFlag: a field of a question that the command line can carry has a flag, or stands here with those
+// that have none. A flag says what its field means and has its default. Other verbs of memories have their flags from
+// their fields.
+func TestEveryFieldHasAFlag(t *testing.T) {
+	verb := recall(&cli.Streams{})
+	// Given as an argument or by flags of another kind, or by programs alone.
+	other := []string{"query", "time_window", "source", "session_id", "include_consolidated", "expand_entities", "query_embedding", "skip_reinforce", "explain"}
+	for _, f := range api.Recall.Op.Takes() {
+		name := ""
+		for n, of := range recallFlags {
+			if of == f.Name {
+				name = n
+			}
+		}
+		if name == "" {
+			if !f.Idle && !slices.Contains(other, f.Name) {
+				t.Errorf("field %s has no flag", f.Name)
+			}
+			continue
+		}
+		flag := verb.Flags().Lookup(name)
+		if flag == nil || f.Doc == "" || flag.Usage[1:len(f.Doc)-1] != f.Doc[1:len(f.Doc)-1] {
+			t.Errorf("--%s does not say what %s means: %q", name, f.Name, f.Doc)
+		} else if f.Default != "" && f.Default != "{}" && flag.DefValue != f.Default {
+			t.Errorf("--%s is %q by default, and the field %q", flag.Name, flag.DefValue, f.Default)
+		}
+	}
+}
+
+// TestDefaultsOfMessages: before any flag is given, a message has the defaults of the request.
+func TestDefaultsOfMessages(t *testing.T) {
+	var none wire.Remember
+	preset := Given{}
+	for _, f := range api.Remember.Op.Takes() {
+		if f.Default != "" {
+			preset[f.Name] = []string{f.Default}
+		}
+	}
+	if err := preset.Into(api.Remember.Op.Takes(), &none); err != nil {
+		t.Fatal(err)
+	}
+	if want := wire.NewRemember(""); none.Importance != want.Importance || none.HalfLife != want.HalfLife || none.Certainty != want.Certainty || none.MemoryType != want.MemoryType || none.Source != want.Source {
+		t.Errorf("got %+v, want %+v", none, want)
+	}
+}

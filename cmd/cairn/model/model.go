@@ -1,0 +1,66 @@
+// Package model holds the verbs of embedding models: list, fetch, test and use.
+package model
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/index/embed"
+	"github.com/cairndb/cairn/index/embed/models"
+)
+
+// Command is `cairn embed`.
+func Command(s *cli.Streams) *cobra.Command {
+	group := &cobra.Command{Use: "embed", Short: "Models that find memories by meaning: list, fetch, test, use",
+		Long: `Models that find memories by meaning: list, fetch, test, use.
+
+  cairn embed fetch all-MiniLM-L6-v2    into HOME/models, verified
+  cairn embed test all-MiniLM-L6-v2     ten sentences, which are near, and how fast
+  cairn dev --embed all-MiniLM-L6-v2    what is stored from now on, in databases that have no vectors yet
+  cairn embed use default all-MiniLM-L6-v2   a database and what it holds already
+
+A cluster needs the model on every node, in HOME/models. New databases get the one of the configuration, [embedding] strategy and path.`}
+	group.AddCommand(embedList(s), embedFetch(s), embedTest(s), embedUse(s))
+	return group
+}
+
+// modelHome is the flag of the home whose models folder is meant.
+func modelHome(c *cobra.Command, home *string) {
+	cli.HomeFlag(c.Flags(), home, "data directory; models are in its folder models")
+}
+
+// modelsFolder returns the directory of a home's models.
+func modelsFolder(home string) string { return filepath.Join(home, "models") }
+
+// modelDir is the directory that a person means by the name of a model, or by its path.
+func modelDir(home, named string) (string, error) {
+	m, known := models.Find(named)
+	if !known {
+		if isDir(named) {
+			return named, nil
+		}
+		return "", cli.Hint(fmt.Errorf("%q is neither a known model nor a directory", named), "`cairn embed list` lists the known models")
+	}
+	dir := (&models.Fetcher{Folder: modelsFolder(home)}).Dir(m)
+	if _, err := os.Stat(dir); err != nil {
+		return "", cli.Hint(fmt.Errorf("model %s is not in %s", named, modelsFolder(home)), "`cairn embed fetch "+named+"` downloads it; --home names another data directory")
+	}
+	return dir, nil
+}
+
+// Open opens the model that a person names.
+func Open(home, named string) (embed.Embedder, error) {
+	dir, err := modelDir(home, named)
+	if err != nil {
+		return nil, err
+	}
+	e, err := embed.OpenDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("model %s: %w", dir, err)
+	}
+	return e, nil
+}

@@ -1,0 +1,27 @@
+package serve
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+)
+
+// TestGreeting: a person who starts a node reads where its console and its token are, and commands that find this node
+// as they stand.
+func TestGreeting(t *testing.T) {
+	t.Setenv("CAIRN_HOME", "")
+	usual, err := filepath.Abs(cli.DefaultHome)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for home, flag := range map[string]string{usual: "", "/srv/other": " --home /srv/other"} {
+		got := greeting(cli.Ready{Home: home, HTTP: "http://127.0.0.1:7438"}, false)
+		for _, want := range []string{"console  http://127.0.0.1:7438/\n", "token    " + home + "/token\n", "cairn status" + flag + "\n", "payments?\"" + flag + "\n", "team\"" + flag + "\n"} {
+			if !strings.Contains(got, want) {
+				t.Errorf("no %q in %s", want, got)
+			}
+		}
+	}
+}

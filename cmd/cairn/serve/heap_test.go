@@ -1,0 +1,30 @@
+package serve
+
+import (
+	"runtime"
+	"runtime/metrics"
+	"testing"
+
+	"github.com/cairndb/cairn/oplog/suite"
+)
+
+// TestHeapFloor: while the floor is held the collector waits for more than that, and afterwards for what is in use.
+func TestHeapFloor(t *testing.T) {
+	suite.Full(t)
+	goal := func() uint64 {
+		runtime.GC()
+		runtime.GC() // what was let go before the first is swept by the second
+		s := []metrics.Sample{{Name: "/gc/heap/goal:bytes"}}
+		metrics.Read(s)
+		return s[0].Value.Uint64()
+	}
+	before := goal()
+	release := holdFloor()
+	if got := goal(); got < before+heapFloor {
+		t.Errorf("it runs at %d MiB, and at %d before", got>>20, before>>20)
+	}
+	release()
+	if got := goal(); got > before+heapFloor {
+		t.Errorf("without the floor it runs at %d MiB, and %d before", got>>20, before>>20)
+	}
+}

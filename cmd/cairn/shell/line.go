@@ -1,0 +1,97 @@
+package shell
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+)
+
+var errQuote = errors.New("a quote is not closed")
+
+// Words splits a line as a system's shell does: at spaces, outside of quotes; a backslash takes the next character as
+// it is, where one begins a command of the shell's own it stays; # begins a comment.
+func Words(line string) (out []string, err error) {
+	var word strings.Builder
+	some, quote := false, rune(0)
+	runes := []rune(strings.TrimSpace(line))
+	for i := 0; i < len(runes); i++ {
+		r := runes[i]
+		switch {
+		case quote != 0 && r == quote:
+			quote = 0
+		case r == '\\' && quote != '\'' && i+1 < len(runes) && len(out)+word.Len() > 0:
+			i++
+			word.WriteRune(runes[i])
+		case quote != 0:
+			word.WriteRune(r)
+		case r == '\'' || r == '"':
+			quote, some = r, true
+		case r == ' ' || r == '\t':
+			if some || word.Len() > 0 {
+				out = append(out, word.String())
+			}
+			word.Reset()
+			some = false
+		case r == '#' && word.Len() == 0 && !some:
+			return out, nil
+		default:
+			word.WriteRune(r)
+		}
+	}
+	if quote != 0 {
+		return nil, errQuote
+	}
+	if some || word.Len() > 0 {
+		out = append(out, word.String())
+	}
+	return out, nil
+}
+
+// maxHistory limits the lines kept of earlier shells.
+const maxHistory = 1000
+
+// lineHistory is the lines of this shell and of earlier ones, the newest first. It implements term.History.
+type lineHistory struct {
+	lines []string // the oldest first
+	path  string   // blank: this shell's alone
+}
+
+// openHistory reads the user's history; without a readable one it starts an empty one.
+func openHistory() *lineHistory {
+	all, err := cli.OpenContexts() // it lies beside them
+	if err != nil || all.Dir() == "" {
+		return &lineHistory{}
+	}
+	h := &lineHistory{path: filepath.Join(all.Dir(), "history")}
+	if b, err := os.ReadFile(h.path); err == nil {
+		h.lines = strings.Split(strings.TrimRight(string(b), "\n"), "\n")
+		h.lines = h.lines[max(0, len(h.lines)-maxHistory):]
+	}
+	return h
+}
+
+// Add implements term.History. Lines with a token stay in memory. A file that cannot be written is left as it is.
+func (h *lineHistory) Add(line string) {
+	if strings.TrimSpace(line) == "" || len(h.lines) > 0 && h.lines[len(h.lines)-1] == line {
+		return
+	}
+	h.lines = append(h.lines, line)
+	if h.path == "" || strings.Contains(line, "--token") || strings.Contains(line, " -t") || os.MkdirAll(filepath.Dir(h.path), 0o700) != nil {
+		return
+	}
+	f, err := os.OpenFile(h.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return
+	}
+	_, _ = f.WriteString(line + "\n") // a history with a line less is no reason to stop
+	_ = f.Close()
+}
+
+// Len implements term.History.
+func (h *lineHistory) Len() int { return len(h.lines) }
+
+// At implements term.History.
+func (h *lineHistory) At(i int) string { return h.lines[len(h.lines)-1-i] }

@@ -1,0 +1,270 @@
+package status
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/node/api"
+)
+
+// A look is a cluster at one moment: what the node that is asked says of it, and the metrics of each member that
+// answers.
+type look struct {
+	at      time.Time
+	cluster api.ClusterStatus
+	of      map[uint32]readings
+	log     []string // newest log lines of the node that is asked, if they are shown
+}
+
+// readings are the metrics of a node; nil for a node that does not answer.
+type readings cli.Metrics
+
+func (v *top) look(ctx context.Context, tails bool) (l look, err error) {
+	l = look{at: time.Now(), of: map[uint32]readings{}}
+	if err := v.t.Cluster(ctx, &l.cluster); err != nil {
+		return l, err
+	}
+	asked, err := v.t.URL(ctx)
+	if err != nil {
+		return l, err
+	}
+	scheme, _, _ := strings.Cut(asked, "://")
+	type answer struct {
+		id uint32
+		m  readings
+	}
+	answers := make(chan answer, 1+len(l.cluster.Peers))
+	ask := func(id uint32, at string) {
+		ctx, cancel := context.WithTimeout(ctx, max(v.every, time.Second))
+		defer cancel()
+		m, err := v.t.Metrics(ctx, at)
+		if err != nil {
+			m = nil // its row says that it does not answer
+		}
+		answers <- answer{id, readings(m)}
+	}
+	go ask(l.cluster.NodeID, asked)
+	for _, p := range l.cluster.Peers {
+		go ask(p.NodeID, scheme+"://"+strings.TrimPrefix(strings.TrimPrefix(p.HTTP, "https://"), "http://"))
+	}
+	if tails {
+		l.log = v.lastEntries(ctx, asked)
+	}
+	for range 1 + len(l.cluster.Peers) {
+		a := <-answers
+		l.of[a.id] = a.m
+	}
+	return l, nil
+}
+
+// A frame holds the changes between two samples.
+type frame struct {
+	Cluster   string    `json:"cluster_id"`
+	Condition string    `json:"condition"`
+	Leader    *uint32   `json:"leader_id"`
+	Term      uint64    `json:"current_term"`
+	Nodes     []nodeRow `json:"nodes"`
+	Log       []string  `json:"-"`
+}
+
+// A nodeRow is one member. A number that is not known is NaN, and null in JSON.
+type nodeRow struct {
+	NodeID    uint32 `json:"node_id"`
+	State     string `json:"state"`
+	Reachable bool   `json:"reachable"`
+	Writes    number `json:"writes_per_second"`
+	WriteP50  number `json:"write_p50_ms"`
+	WriteP99  number `json:"write_p99_ms"`
+	Recalls   number `json:"recalls_per_second"`
+	RecallP50 number `json:"recall_p50_ms"`
+	RecallP99 number `json:"recall_p99_ms"`
+	Lag       number `json:"apply_lag_entries"`
+	IndexLag  number `json:"index_lag_entries"`
+	Slow      number `json:"slow_operations"`
+	DiskFree  number `json:"disk_free_bytes"`
+	Tables    number `json:"state_bytes"`
+}
+
+// number is a number that may not be known.
+type number float64
+
+var unknown = number(math.NaN())
+
+// MarshalJSON implements json.Marshaler.
+func (n number) MarshalJSON() ([]byte, error) {
+	if math.IsNaN(float64(n)) || math.IsInf(float64(n), 0) {
+		return []byte("null"), nil
+	}
+	return strconv.AppendFloat(nil, float64(n), 'g', 6, 64), nil
+}
+
+// since is the frame between an earlier look and this one. The rates of a first look are not known.
+func (l look) since(e look) frame {
+	c := l.cluster
+	f := frame{Cluster: c.Cluster, Condition: c.Condition, Leader: c.LeaderID, Term: c.CurrentTerm, Log: l.log}
+	seconds := l.at.Sub(e.at).Seconds()
+	for _, p := range cli.Members(&c) {
+		f.Nodes = append(f.Nodes, l.row(e, p.NodeID, p.State, p.Reachable, seconds))
+	}
+	f.order(0, false)
+	return f
+}
+
+// The steps of writes and recalls whose times are shown: from proposal to applied, and the search.
+const (
+	writeStage  = `{stage="commit"}`
+	recallStage = `{stage="search"}`
+	stageName   = "cairn_stage_seconds"
+)
+
+func (l look) row(e look, id uint32, state string, reachable bool, seconds float64) nodeRow {
+	now, then := l.of[id], e.of[id]
+	r := nodeRow{NodeID: id, State: state, Reachable: reachable, Lag: now.value("cairn_apply_lag_entries"), IndexLag: now.value("cairn_index_lag_entries"),
+		DiskFree: now.value("cairn_disk_free_bytes"), Tables: now.value("cairn_store_table_bytes"), Slow: now.more(then, "cairn_slow_operations_total")}
+	rate := func(stage string) number { return now.more(then, stageName+"_count"+stage) / number(seconds) }
+	r.Writes, r.WriteP50, r.WriteP99 = rate(writeStage), now.quantile(then, writeStage, .5), now.quantile(then, writeStage, .99)
+	r.Recalls, r.RecallP50, r.RecallP99 = rate(recallStage), now.quantile(then, recallStage, .5), now.quantile(then, recallStage, .99)
+	return r
+}
+
+func (m readings) value(name string) number {
+	if n, ok := m[name]; ok {
+		return number(n)
+	}
+	return unknown
+}
+
+// more is by how much a counter has grown: a line that was not there counts as zero, and after a restart all of it is
+// new.
+func (m readings) more(then readings, name string) number {
+	if m == nil || then == nil {
+		return unknown
+	}
+	if n := m[name] - then[name]; n >= 0 {
+		return number(n)
+	}
+	return number(m[name])
+}
+
+// quantile is the upper bound, in milliseconds, of the bucket that holds it, of what was counted since then.
+func (m readings) quantile(then readings, stage string, q float64) number {
+	type bucket struct{ le, n float64 }
+	var buckets []bucket
+	for name := range m {
+		rest, ok := strings.CutPrefix(name, stageName+"_bucket"+strings.TrimSuffix(stage, "}")+`,le="`)
+		if !ok {
+			continue
+		}
+		if le, err := strconv.ParseFloat(strings.TrimSuffix(rest, `"}`), 64); err == nil {
+			buckets = append(buckets, bucket{le, float64(m.more(then, name))})
+		}
+	}
+	slices.SortFunc(buckets, func(a, b bucket) int { return cmp.Compare(a.le, b.le) })
+	for i, b := range buckets {
+		all := buckets[len(buckets)-1].n
+		if all > 0 && b.n >= q*all {
+			if math.IsInf(b.le, 1) && i > 0 {
+				b.le = buckets[i-1].le // longer than any bucket says
+			}
+			return number(b.le * 1000)
+		}
+	}
+	return unknown
+}
+
+// A topColumn is a column of top, and what its rows are sorted by.
+type topColumn struct {
+	head string
+	show func(nodeRow) string
+	by   func(nodeRow) number
+}
+
+// counted is a column of numbers.
+func counted(head string, of func(nodeRow) number, show func(float64) string) topColumn {
+	return topColumn{head, func(r nodeRow) string {
+		if n := float64(of(r)); !math.IsNaN(n) {
+			return show(n)
+		}
+		return "-"
+	}, of}
+}
+
+func whole(n float64) string     { return fmt.Sprintf("%.0f", n) }
+func tenths(n float64) string    { return fmt.Sprintf("%.1f", n) }
+func megabytes(n float64) string { return cli.Megabytes(int64(n)) }
+
+var topColumns = []topColumn{
+	{"NODE", func(r nodeRow) string { return strconv.Itoa(int(r.NodeID)) }, func(r nodeRow) number { return number(r.NodeID) }},
+	{"ROLE", func(r nodeRow) string {
+		if !r.Reachable {
+			return "unreachable"
+		}
+		return r.State
+	}, func(r nodeRow) number {
+		switch {
+		case !r.Reachable:
+			return 0
+		case r.State == "Leader":
+			return 2
+		}
+		return 1
+	}},
+	counted("WRITES/S", func(r nodeRow) number { return r.Writes }, whole),
+	counted("P50 MS", func(r nodeRow) number { return r.WriteP50 }, tenths),
+	counted("P99 MS", func(r nodeRow) number { return r.WriteP99 }, tenths),
+	counted("RECALLS/S", func(r nodeRow) number { return r.Recalls }, whole),
+	counted("P50 MS", func(r nodeRow) number { return r.RecallP50 }, tenths),
+	counted("P99 MS", func(r nodeRow) number { return r.RecallP99 }, tenths),
+	counted("TO APPLY", func(r nodeRow) number { return r.Lag }, whole),
+	counted("TO INDEX", func(r nodeRow) number { return r.IndexLag }, whole),
+	counted("SLOW", func(r nodeRow) number { return r.Slow }, whole),
+	counted("STATE", func(r nodeRow) number { return r.Tables }, megabytes),
+	counted("DISK FREE", func(r nodeRow) number { return r.DiskFree }, megabytes),
+}
+
+// order sorts the rows by a column: the first by its number, others from the most.
+func (f frame) order(column int, back bool) {
+	by := topColumns[column].by
+	slices.SortStableFunc(f.Nodes, func(a, b nodeRow) int {
+		n := cmp.Compare(by(b), by(a))
+		if column == 0 {
+			n = -n
+		}
+		if back {
+			n = -n
+		}
+		return cmp.Or(n, cmp.Compare(a.NodeID, b.NodeID))
+	})
+}
+
+// print prints a frame. The column that it is sorted by is marked; -1 marks none.
+func (f frame) print(w io.Writer, sorted int) error {
+	if _, err := fmt.Fprintf(w, "cluster %s  %s\nleader %s  term %d\n\n", cli.OrDash(f.Cluster), f.Condition, leaderName(f.Leader), f.Term); err != nil {
+		return err
+	}
+	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	for i, c := range topColumns {
+		head := c.head
+		if i == sorted {
+			head += "*"
+		}
+		fmt.Fprint(tw, head, "\t")
+	}
+	fmt.Fprintln(tw)
+	for _, r := range f.Nodes {
+		for _, c := range topColumns {
+			fmt.Fprint(tw, c.show(r), "\t")
+		}
+		fmt.Fprintln(tw)
+	}
+	return tw.Flush()
+}

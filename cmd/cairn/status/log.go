@@ -1,0 +1,86 @@
+package status
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/node/api"
+)
+
+// Log is `cairn log`.
+func Log(s *cli.Streams) *cobra.Command {
+	group := &cobra.Command{Use: "log", Short: "The log of operations: tail"}
+	var t cli.Target
+	var from uint64
+	var limit int
+	var follow bool
+	c := &cobra.Command{Use: "tail", Short: "Show what was applied: kinds and ids, never content", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
+		next := from
+		for {
+			last, err := logPage(c.Context(), s, &t, next, limit, follow)
+			if err != nil || !follow || c.Context().Err() != nil {
+				if c.Context().Err() != nil {
+					return nil
+				}
+				return err
+			}
+			if last != 0 {
+				next = last + 1
+			}
+		}
+	}}
+	t.Flags(c)
+	c.Flags().Uint64Var(&from, "from", 0, "first log index; the newest lines by default")
+	c.Flags().IntVarP(&limit, "limit", "n", 20, "number of lines")
+	c.Flags().BoolVarP(&follow, "follow", "f", false, "keep running and print what is applied")
+	group.AddCommand(c)
+	return group
+}
+
+func logPage(ctx context.Context, s *cli.Streams, t *cli.Target, from uint64, limit int, wait bool) (last uint64, err error) {
+	ctx, cancel := t.Context(ctx)
+	defer cancel()
+	path := fmt.Sprintf("/v1/admin/log?from=%d&limit=%d", from, limit)
+	if wait && from > 0 {
+		path += fmt.Sprintf("&wait_ms=%d", min(t.Timeout/2, 5*time.Second).Milliseconds())
+	}
+	r, err := t.Request(ctx, "GET", path, nil)
+	if err != nil {
+		return 0, err
+	}
+	defer r.Close()
+	for d := json.NewDecoder(r); ; {
+		var l api.LogLine
+		if err := d.Decode(&l); errors.Is(err, io.EOF) {
+			return last, nil
+		} else if err != nil {
+			return last, err
+		}
+		last = uint64(l.Index)
+		if t.JSON {
+			if err := json.NewEncoder(s.Out).Encode(l); err != nil {
+				return last, err
+			}
+			continue
+		}
+		fmt.Fprintf(s.Out, "%d.%d  %s  node %d  %s  %s\n", l.Index, l.Number, time.UnixMicro(int64(l.Time*1e6)).Local().Format("15:04:05.000"),
+			l.Node, cli.OrDash(l.Database), does(l))
+	}
+}
+
+// does describes an entry for people: kinds and ids.
+func does(l api.LogLine) string {
+	var all []string
+	for _, o := range l.Operations {
+		all = append(all, strings.TrimSpace(o.Kind+" "+o.ID))
+	}
+	return strings.Join(all, ", ")
+}

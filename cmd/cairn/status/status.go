@@ -1,0 +1,227 @@
+// Package status shows what a cluster is doing: its state, its rates and its log.
+package status
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/node/api"
+)
+
+// exitDegraded is the exit code of a status with --exit-code, when the cluster takes writes and a member is missing.
+const exitDegraded = 3
+
+// Command is `cairn status`.
+func Command(s *cli.Streams) *cobra.Command {
+	var t cli.Target
+	var again, codes bool
+	var every time.Duration
+	c := &cobra.Command{Use: "status", Short: "Show the cluster", Args: cobra.NoArgs,
+		Long: `Show the cluster as the node at the given endpoint sees it: "healthy", "degraded: node 3 unreachable" (it takes writes), or "not healthy"
+with the reason. /v1/health, the console and the metric cairn_cluster_condition say the same. Lines before the tables name the files
+in which a node found damage since it started, and how they are repaired. The second table shows the files of each node's state: their size,
+the bytes that compaction has yet to merge, and how often a damaged block was read since the node started.
+
+Exits with 1 when the cluster is not healthy or the node does not answer, and with --exit-code with 3 when it is degraded.`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if every < 100*time.Millisecond {
+				return cli.Usagef("--interval %s: at least 100ms", every)
+			}
+			if again {
+				return watch(c.Context(), s, &t, every)
+			}
+			is, err := show(c.Context(), s, &t)
+			switch {
+			case err != nil:
+				return err
+			case !is.Healthy:
+				return cli.ExitCode(cli.ExitFailed)
+			case codes && is.Condition != "healthy":
+				return cli.ExitCode(exitDegraded)
+			}
+			return nil
+		}}
+	t.Flags(c)
+	c.Flags().BoolVarP(&again, "watch", "w", false, "refresh until interrupted")
+	c.Flags().DurationVar(&every, "interval", time.Second, "with --watch: how often")
+	c.Flags().BoolVar(&codes, "exit-code", false, "exit with 3 when the cluster is degraded")
+	return c
+}
+
+func show(ctx context.Context, s *cli.Streams, t *cli.Target) (is api.ClusterStatus, err error) {
+	var raw json.RawMessage
+	if err := t.Cluster(ctx, &raw); err != nil {
+		return is, err
+	}
+	if err := json.Unmarshal(raw, &is); err != nil {
+		return is, err
+	}
+	if t.JSON {
+		return is, s.JSON(raw)
+	}
+	return is, printStatus(s.Out, is)
+}
+
+func watch(ctx context.Context, s *cli.Streams, t *cli.Target, every time.Duration) error {
+	clear := ""
+	if cli.IsTerminal(s.Out) {
+		clear = "\x1b[H\x1b[2J"
+	}
+	for {
+		fmt.Fprint(cli.Raw(s.Out), clear)
+		if _, err := show(ctx, s, t); err != nil && ctx.Err() == nil {
+			fmt.Fprintln(s.Err, "cairn:", err) // a node that is down may come back
+		}
+		if cli.Wait(ctx, every) != nil {
+			return nil
+		}
+	}
+}
+
+func printStatus(w io.Writer, s api.ClusterStatus) error {
+	fmt.Fprintf(w, "cluster %s  %s\nleader %s  term %d  quorum %d of %d\n", cli.OrDash(s.Cluster), s.Condition, leaderName(s.LeaderID), s.CurrentTerm, s.QuorumSize, cli.Voters(&s, false))
+	printEmbedder(w, s)
+	printModels(w, s)
+	all := cli.Members(&s)
+	for _, p := range all {
+		printLeftovers(w, p.NodeID, p.Leftovers)
+	}
+	for _, p := range all {
+		for _, d := range p.Disputes {
+			fmt.Fprintf(w, "node %d  disputes what node %d says (%d times): %s\n        %s (runbook divergence.md)\n", p.NodeID, d.Peer, d.Times, d.Says, cmp.Or(d.Verdict, "too few other voters have answered yet"))
+		}
+	}
+	for _, p := range all {
+		for _, d := range cli.DamageOf(p.Damaged) {
+			fmt.Fprintf(w, "node %d  %s\n        %s\n", p.NodeID, d.Says, d.Heals)
+		}
+	}
+	return errors.Join(printMembers(w, s), printStores(w, s))
+}
+
+func leaderName(id *uint32) string {
+	if id == nil {
+		return "none"
+	}
+	return fmt.Sprintf("node %d", *id)
+}
+
+// printEmbedder says what keeps memories from being found by meaning; nothing when nothing does.
+func printEmbedder(w io.Writer, s api.ClusterStatus) {
+	e := s.Embedder
+	if e == nil || e.Up && e.Queue == 0 {
+		return
+	}
+	fmt.Fprintf(w, "embedder %s", e.Name)
+	if !e.Up {
+		fmt.Fprint(w, "  NOT ANSWERING")
+		if e.LastError != nil {
+			fmt.Fprintf(w, " (%s)", *e.LastError)
+		}
+	}
+	fmt.Fprintf(w, "  %d memories wait for a vector\n", e.Queue)
+}
+
+// printModels says which models the members have, when that is not the same for all that answer.
+func printModels(w io.Writer, s api.ClusterStatus) {
+	have := map[uint32]string{}
+	differ := false
+	for _, p := range cli.Members(&s) {
+		if p.Reachable {
+			have[p.NodeID] = strings.Join(p.Models, ", ")
+			differ = differ || have[p.NodeID] != have[s.NodeID]
+		}
+	}
+	if !differ {
+		return
+	}
+	for _, id := range slices.Sorted(maps.Keys(have)) {
+		fmt.Fprintf(w, "node %d  has models %s\n", id, have[id])
+	}
+}
+
+// printLeftovers says what a node's operator may have to do about its home; nothing when there is nothing.
+func printLeftovers(w io.Writer, node uint32, l api.Leftovers) {
+	if l.HoldPurge {
+		fmt.Fprintf(w, "node %d  its files may hold purged text until it has rewritten them (runbook erase.md)\n", node)
+	}
+	if len(l.OldKeys) > 0 {
+		fmt.Fprintf(w, "node %d  is rewriting its files under its new data key: %s left\n", node, strings.Join(l.OldKeys, ", "))
+	}
+	for _, r := range l.Lost {
+		fmt.Fprintf(w, "node %d  keeps records %d to %d, which the cluster lacks; %d of them are known to be acknowledged (%s)\n        import them, on that node: cairn recover --import-lost %s (runbook divergence.md)\n", node, r.First, r.Last, r.Acknowledged, r.Log, r.Log)
+	}
+	if len(l.SetAside) > 0 {
+		fmt.Fprintf(w, "node %d  moved files aside that were damaged or differ from a majority's: %s\n        keep them until every member is healthy, then remove them (runbooks damaged-state.md, divergence.md)\n", node, strings.Join(l.SetAside, ", "))
+	}
+}
+
+// printStores prints the size of each node's state on its disk: BEHIND shows how much compaction has yet to merge,
+// DAMAGED how often a damaged block was read.
+func printStores(w io.Writer, s api.ClusterStatus) error {
+	fmt.Fprintln(w)
+	return cli.Rows(w, cli.Members(&s), "NODE|DISK|TABLES|BEHIND|DAMAGED", func(p api.Peer) []any {
+		if p.Store == nil {
+			return []any{nameOf(s, p), "-", "-", "-", "-"}
+		}
+		return []any{nameOf(s, p), cli.Megabytes(p.Store.Bytes), p.Store.Tables, cli.Megabytes(p.Store.Unmerged), p.Store.Damaged}
+	})
+}
+
+// nameOf is a node's number, with a star behind that of the node that was asked.
+func nameOf(s api.ClusterStatus, p api.Peer) string {
+	if p.NodeID == s.NodeID {
+		return fmt.Sprint(p.NodeID, " *")
+	}
+	return fmt.Sprint(p.NodeID)
+}
+
+func printMembers(w io.Writer, s api.ClusterStatus) error {
+	fmt.Fprintln(w)
+	return cli.Rows(w, cli.Members(&s), "NODE|ROLE|REACHABLE|APPLIED|LAG|STATE|WIRE|VERSION|UP", func(p api.Peer) []any {
+		role := p.State
+		switch {
+		case !p.Reachable:
+			return []any{nameOf(s, p), "-", "NO", "-", "-", "-", cli.OrDash(p.Wire), "-", "-"}
+		case !p.Voter:
+			role += " (replica)"
+		}
+		return []any{nameOf(s, p), role, "yes", p.Applied, orUnknown(p.LagEntries), stateOf(s, p), cli.OrDash(p.Wire), p.Version, up(p.UptimeSecs)}
+	})
+}
+
+func orUnknown(n *uint64) string {
+	if n == nil {
+		return "unknown"
+	}
+	return fmt.Sprint(*n)
+}
+
+// stateOf compares a peer's state with this node's; at different indexes there is nothing to compare.
+func stateOf(s api.ClusterStatus, p api.Peer) string {
+	switch {
+	case p.NodeID == s.NodeID:
+		return short(p.Sum)
+	case p.SumIndex != s.SumIndex:
+		return "at " + fmt.Sprint(p.SumIndex)
+	case p.Sum != s.Sum:
+		return "DIVERGED"
+	default:
+		return short(p.Sum) + " ="
+	}
+}
+
+func short(sum string) string { return sum[:min(8, len(sum))] }
+
+func up(secs float64) string { return (time.Duration(secs) * time.Second).String() }

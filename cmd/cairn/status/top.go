@@ -1,0 +1,253 @@
+package status
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/node/api"
+)
+
+// A top watches a cluster: it takes a look at each interval, and shows what happened between the last two.
+type top struct {
+	*cli.Streams
+	t             cli.Target
+	every         time.Duration
+	sort          int
+	back, stopped bool
+	tails, helps  bool // the newest log lines of the node that is asked are shown, or the meaning of the columns
+}
+
+// Top is `cairn top`.
+func Top(s *cli.Streams) *cobra.Command {
+	v := &top{Streams: s}
+	var once bool
+	c := &cobra.Command{Use: "top", Short: "Watch the cluster live: rates, latencies, lag, who leads", Args: cobra.NoArgs,
+		Long: `Watch the cluster live: for each member its role, writes and recalls a second with their latencies, entries to apply and to index, free space
+on its disk and slow operations. The data is from /v1/cluster of the node at the given endpoint, and /metrics of each node.
+
+Keys: q ends, p pauses, left and right choose the column that rows are sorted by, r turns the order round,
+l shows what that node applied last, ? explains the columns.
+Without a terminal, or with --once, it prints one frame of one interval.`,
+		Example: "  cairn top\n  cairn top --once --json | jq '.nodes[] | {node_id, writes_per_second}'",
+		RunE: func(c *cobra.Command, _ []string) error {
+			if v.every < 100*time.Millisecond {
+				return cli.Usagef("--interval %s: at least 100ms", v.every)
+			}
+			in, ok := s.In.(*os.File)
+			if once || v.t.JSON || !ok || !term.IsTerminal(int(in.Fd())) || !cli.IsTerminal(s.Out) {
+				return v.once(c.Context())
+			}
+			return v.live(c.Context(), in)
+		}}
+	v.t.Flags(c)
+	c.Flags().BoolVar(&once, "once", false, "print one frame and end")
+	c.Flags().DurationVar(&v.every, "interval", time.Second, "time between frames")
+	return c
+}
+
+// once prints one frame.
+func (v *top) once(ctx context.Context) error {
+	first, err := v.look(ctx, false)
+	if err != nil {
+		return err
+	}
+	if cli.Wait(ctx, v.every) != nil {
+		return nil
+	}
+	second, err := v.look(ctx, false)
+	if err != nil {
+		return err
+	}
+	f := second.since(first)
+	if v.t.JSON {
+		return v.JSON(f)
+	}
+	return f.print(v.Out, -1)
+}
+
+// live draws a frame at each interval until q is pressed or the process is told to end. The terminal is as it was
+// afterwards.
+func (v *top) live(ctx context.Context, in *os.File) (err error) {
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
+	defer stop()
+	was, err := term.MakeRaw(int(in.Fd()))
+	if err != nil {
+		return err
+	}
+	const other, back = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l" // a screen of its own without a cursor
+	fmt.Fprint(cli.Raw(v.Out), other)
+	defer func() {
+		fmt.Fprint(cli.Raw(v.Out), back)
+		err = errors.Join(err, term.Restore(int(in.Fd()), was))
+	}()
+	keys := make(chan string)
+	go readKeys(v.Input(ctx), keys)
+	tick := time.NewTicker(v.every)
+	defer tick.Stop()
+	type answer struct {
+		look
+		err error
+	}
+	answers := make(chan answer, 1)
+	asked := false
+	ask := func() { // in a goroutine of its own: a node that hangs must not delay the keys
+		if asked || v.stopped {
+			return
+		}
+		asked = true
+		tails := v.tails
+		go func() {
+			l, err := v.look(ctx, tails)
+			answers <- answer{l, err}
+		}()
+	}
+	ask()
+	var last look
+	var f frame
+	for {
+		v.draw(f)
+		select {
+		case <-ctx.Done():
+			return nil
+		case k, ok := <-keys:
+			if !ok || v.key(k) {
+				return nil
+			}
+		case now := <-answers:
+			if asked = false; now.err != nil {
+				f = frame{Condition: "no answer: " + now.err.Error()} // it may come back
+			} else {
+				f, last = now.since(last), now.look
+			}
+		case <-tick.C:
+			ask()
+		}
+	}
+}
+
+// key does what a key asks for, and says whether it is to end.
+func (v *top) key(k string) (end bool) {
+	switch k {
+	case "q", "\x03", "\x04":
+		return true
+	case "p", " ":
+		v.stopped = !v.stopped
+	case "l":
+		v.tails = !v.tails
+	case "?":
+		v.helps = !v.helps
+	case "r":
+		v.back = !v.back
+	case "s", "\x1b[C":
+		v.sort = (v.sort + 1) % len(topColumns)
+	case "\x1b[D":
+		v.sort = (v.sort + len(topColumns) - 1) % len(topColumns)
+	}
+	return false
+}
+
+// readKeys sends keys until the input ends: an arrow is one of three bytes.
+func readKeys(in io.Reader, keys chan<- string) {
+	defer close(keys)
+	buf := make([]byte, 16)
+	for {
+		n, err := in.Read(buf)
+		if err != nil {
+			return
+		}
+		for b := buf[:n]; len(b) > 0; {
+			size := 1
+			if len(b) >= 3 && b[0] == 0x1b && b[1] == '[' {
+				size = 3
+			}
+			keys <- string(b[:size])
+			b = b[size:]
+		}
+	}
+}
+
+// draw shows a frame on the whole screen.
+func (v *top) draw(f frame) {
+	wide, high := 80, 24
+	if out, ok := cli.Raw(v.Out).(*os.File); ok {
+		if w, h, err := term.GetSize(int(out.Fd())); err == nil && w > 0 {
+			wide, high = w, h
+		}
+	}
+	f.order(v.sort, v.back)
+	var b bytes.Buffer
+	if err := f.print(&b, v.sort); err != nil {
+		return // a buffer takes everything
+	}
+	if v.tails {
+		fmt.Fprintf(&b, "\n%s\n", strings.Join(f.Log, "\n"))
+	}
+	if v.helps {
+		fmt.Fprintln(&b, topHelp)
+	}
+	fmt.Fprintf(&b, "\nq end  p %s  ←→ sort  r reverse  l log  ? help", map[bool]string{false: "pause", true: "go on"}[v.stopped])
+	lines := strings.Split(cli.Show(b.String()), "\n")
+	var out strings.Builder
+	out.WriteString("\x1b[H")
+	for i, line := range lines[:min(len(lines), high)] {
+		if i > 0 {
+			out.WriteString("\r\n")
+		}
+		if r := []rune(line); len(r) > wide {
+			line = string(r[:wide])
+		}
+		out.WriteString(line + "\x1b[K")
+	}
+	out.WriteString("\x1b[J")
+	fmt.Fprint(cli.Raw(v.Out), out.String())
+}
+
+// topLog is the number of applied entries below the table.
+const topLog = 10
+
+// lastEntries lists what the queried node applied last, for people: never a memory's text. A token without admin
+// may not see them, and reads why.
+func (v *top) lastEntries(ctx context.Context, at string) []string {
+	r, err := v.t.Once(ctx, "GET", fmt.Sprintf("%s%s?limit=%d", at, api.Log.Path(), topLog), nil, nil)
+	if err != nil {
+		return []string{"the log: " + err.Error()}
+	}
+	defer r.Close()
+	var said []string
+	for lines := bufio.NewScanner(r); len(said) < topLog && lines.Scan(); {
+		var l api.LogLine
+		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
+			return append(said, "the log: "+err.Error())
+		}
+		said = append(said, logText(l))
+	}
+	return said
+}
+
+// logText is an entry in one line.
+func logText(l api.LogLine) string {
+	at := time.UnixMicro(int64(l.Time * 1e6)).Local().Format(time.TimeOnly)
+	return fmt.Sprintf("%s  %-9d node %-3d %-12s %s", at, l.Index, l.Node, cli.OrDash(l.Database), does(l))
+}
+
+// topHelp is the text that ? shows.
+const topHelp = `
+WRITES/S, RECALLS/S  of the last interval; P50 and P99 beside them are how long each took
+TO APPLY             acknowledged entries that the node has yet to apply
+TO INDEX             entries that it has applied and not indexed
+SLOW                 operations of the last interval that went to the slow log
+STATE, DISK FREE     its files, and what its disk has left`

@@ -1,0 +1,271 @@
+package transfer
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/cmd/cairn/config"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/snapshot/archive"
+)
+
+// Backup is `cairn backup`.
+func Backup(s *cli.Streams) *cobra.Command {
+	var t cli.Target
+	var b backupRun
+	c := &cobra.Command{
+		Use: "backup --to DIR", Short: "Back a running cluster up: all databases, consistent at one index", Args: cobra.NoArgs,
+		Long: `Back a running cluster up into a directory: all databases, consistent at one index of the log. Writes go on meanwhile.
+
+The first backup in a directory is the whole state; each later one is the log since the one before, or the whole state
+again with --full or when the log no longer holds what followed. After a purge, the next one has all rows of the purged
+database in place of its log; purged text is in no backup made after the purge. When a download is interrupted, run the
+command again: it resumes. Files have checksums and get their names when they are complete. "cairn backup verify"
+restores them into a scratch state and compares hashes; "cairn restore" restores them, up to any index or time they
+hold. Needs a token with scope admin.
+
+The files hold all memories: protect them like the data. A node whose home is encrypted encrypts them under its master key;
+other nodes write them in plain.`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if b.dir == "" {
+				return cli.Usage(errors.New("backup needs --to"))
+			}
+			b.t = &t
+			done, err := b.run(c.Context())
+			if err != nil {
+				return err
+			}
+			if done.Path == "" {
+				return s.Tell(t.JSON, done, "nothing to back up: nothing was written since index %d", done.Index)
+			}
+			return s.Tell(t.JSON, done, "%s\nindex %d  state %s  %d bytes", done.Path, done.Index, done.Hash, done.Size)
+		},
+	}
+	t.Flags(c)
+	c.Flags().StringVar(&b.dir, "to", "", "directory to write to; created if it does not exist")
+	c.Flags().BoolVar(&b.full, "full", false, "back up the whole state, not only the log since the last backup")
+	c.Flags().IntVar(&b.keep, "keep", 0, "keep this many whole states with the log ranges that follow them and remove older files; 0 keeps all")
+	c.AddCommand(backupVerify(s), backupList(s))
+	return c
+}
+
+// BackupDone describes a finished backup. Path is empty when there was nothing to back up.
+type BackupDone struct {
+	Path  string      `json:"path"`
+	Since oplog.Index `json:"since"`
+	Index oplog.Index `json:"index"`
+	Hash  string      `json:"state_hash"`
+	Size  int64       `json:"size"`
+}
+
+// backupRun is one run of the command.
+type backupRun struct {
+	t    *cli.Target
+	dir  string
+	full bool
+	keep int
+}
+
+// offered is a backup that a node has made and keeps for a while.
+type offered struct {
+	Node string `json:"node"` // the gateway that has it
+	api.Backup
+}
+
+// The download under way and what it is of; both stay when it breaks off.
+const (
+	partFile  = ".download"
+	offerFile = ".download.json"
+)
+
+func (b *backupRun) run(ctx context.Context) (done BackupDone, err error) {
+	if err := os.MkdirAll(b.dir, 0o700); err != nil {
+		return done, err
+	}
+	files, err := archive.List(b.dir)
+	if err != nil {
+		return done, err
+	}
+	since := oplog.Index(0)
+	if chain, err := archive.Chain(files, 0); err == nil && !b.full {
+		since = chain[len(chain)-1].Index
+	}
+	o, ok := b.resume(ctx, since)
+	if !ok {
+		if o, err = b.make(ctx, since); err != nil {
+			return done, err
+		}
+	}
+	done = BackupDone{Since: o.Since, Index: o.Index, Hash: o.Hash, Size: o.Size}
+	if o.Since != 0 && o.Since == o.Index {
+		b.forget(ctx, o)
+		return done, nil
+	}
+	if err := b.download(ctx, o); err != nil {
+		return done, cli.Hint(err, "run the same command again: it resumes the download")
+	}
+	done.Path = filepath.Join(b.dir, archive.Name(o.Since, o.Index))
+	if err := archive.Publish(filepath.Join(b.dir, partFile), done.Path); err != nil {
+		return done, err
+	}
+	b.forget(ctx, o)
+	_, err = archive.Prune(b.dir, b.keep)
+	return done, err
+}
+
+// make asks a node for a backup, the whole state when its log does not reach back.
+func (b *backupRun) make(ctx context.Context, since oplog.Index) (o offered, err error) {
+	base, err := b.t.URL(ctx)
+	if err != nil {
+		return o, err
+	}
+	os.Remove(filepath.Join(b.dir, partFile)) // of another backup
+	err = b.t.GetOnce(ctx, "POST", base+api.MakeBackup.Path(), api.MakeBackupRequest{Since: since}, &o)
+	var refused *cli.HTTPError
+	if errors.As(err, &refused) && refused.Status == http.StatusConflict && since != 0 {
+		err = b.t.GetOnce(ctx, "POST", base+api.MakeBackup.Path(), api.MakeBackupRequest{}, &o)
+	}
+	if err != nil {
+		return o, err
+	}
+	o.Node = base
+	raw, err := json.Marshal(o)
+	if err != nil {
+		return o, err
+	}
+	return o, os.WriteFile(filepath.Join(b.dir, offerFile), raw, 0o600)
+}
+
+// resume finds a download that broke off and that the node still has.
+func (b *backupRun) resume(ctx context.Context, since oplog.Index) (o offered, ok bool) {
+	raw, err := os.ReadFile(filepath.Join(b.dir, offerFile))
+	if err != nil || json.Unmarshal(raw, &o) != nil || o.Since != since {
+		return o, false
+	}
+	if _, err := os.Stat(filepath.Join(b.dir, partFile)); err != nil {
+		return o, false
+	}
+	r, err := b.get(ctx, o, o.Size-1) // one byte: is it still there?
+	if err != nil {
+		return o, false
+	}
+	r.Close()
+	return o, true
+}
+
+// get reads a backup from a place on.
+func (b *backupRun) get(ctx context.Context, o offered, from int64) (io.ReadCloser, error) {
+	return b.t.Once(ctx, "GET", o.Node+"/v1/admin/backups/"+o.ID, nil, http.Header{"Range": {fmt.Sprintf("bytes=%d-", from)}, "If-Range": {`"` + o.SHA256 + `"`}})
+}
+
+// download brings the rest of a backup and checks the whole.
+func (b *backupRun) download(ctx context.Context, o offered) (err error) {
+	path := filepath.Join(b.dir, partFile)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	h := sha256.New()
+	have, err := io.Copy(h, f)
+	if err != nil {
+		return err
+	}
+	if have < o.Size {
+		r, err := b.get(ctx, o, have)
+		if err != nil {
+			return err
+		}
+		n, err := io.Copy(io.MultiWriter(f, h), io.LimitReader(r, o.Size-have))
+		r.Close()
+		if err == nil && have+n < o.Size {
+			err = io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			return fmt.Errorf("download broke off after %d of %d bytes: %w", have+n, o.Size, err)
+		}
+	}
+	if hex.EncodeToString(h.Sum(nil)) != o.SHA256 {
+		os.Remove(path)
+		return errors.New("the download was removed, because its checksum differs from the node's: run the same command again")
+	}
+	return f.Sync()
+}
+
+// forget tells the node that its copy is not needed any more. It would forget by itself in time.
+func (b *backupRun) forget(ctx context.Context, o offered) {
+	_ = b.t.GetOnce(ctx, "DELETE", o.Node+"/v1/admin/backups/"+o.ID, nil, &struct{}{})
+	os.Remove(filepath.Join(b.dir, offerFile))
+	os.Remove(filepath.Join(b.dir, partFile))
+}
+
+func backupVerify(s *cli.Streams) *cobra.Command {
+	var k config.KeySource
+	c := cli.WithJSON(&cobra.Command{Use: "verify DIR", Short: "Restore the newest backups into a scratch state and compare the hashes", Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			keys, err := k.Scratch(c.Context())
+			if err != nil {
+				return err
+			}
+			rep, err := archive.Verify(c.Context(), args[0], "", keys)
+			if err != nil {
+				return config.KeyHint(err, "make a new one with `cairn backup --full --to "+args[0]+"`")
+			}
+			return s.Tell(cli.AsJSON(c), map[string]any{"files": len(rep.Files), "index": rep.End.Index, "state_hash": rep.End.Sum.String()},
+				"%d files restore to index %d, state %s", len(rep.Files), rep.End.Index, rep.End.Sum)
+		}})
+	k.Flags(c)
+	return c
+}
+
+func backupList(s *cli.Streams) *cobra.Command {
+	return cli.WithJSON(&cobra.Command{Use: "list DIR", Short: "List the backups in a directory", Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			files, err := archive.List(args[0])
+			if err != nil {
+				return err
+			}
+			type row struct {
+				File  string      `json:"file"`
+				Since oplog.Index `json:"since"`
+				Index oplog.Index `json:"index"`
+				Size  int64       `json:"size"`
+				At    time.Time   `json:"written"`
+			}
+			all := make([]row, len(files))
+			for i, f := range files {
+				all[i] = row{filepath.Base(f.Path), f.Since, f.Index, f.Size, f.At}
+			}
+			return cli.List(s, cli.AsJSON(c), all, "FILE|SINCE|INDEX|BYTES|WRITTEN", func(r row) []any {
+				return []any{r.File, r.Since, r.Index, r.Size, r.At.UTC().Format(time.RFC3339)}
+			})
+		}})
+}
+
+// parsePoint reads --at: an index, or a time.
+func parsePoint(s string) (to archive.Target, err error) {
+	if s == "" {
+		return to, nil
+	}
+	if _, err := fmt.Sscanf(s+"\n", "%d\n", &to.Index); err == nil && to.Index > 0 {
+		return to, nil
+	}
+	at, err := cli.ParseTime(s, time.Now())
+	if err != nil {
+		return to, cli.Usagef("--at %q: want an index of the log, or a time: %w", s, err)
+	}
+	return archive.Target{Time: oplog.At(at)}, nil
+}
