@@ -112,6 +112,37 @@ func TestOutputKeys(t *testing.T) {
 	}
 }
 
+// TestEarlierFlagsAreTaken: scripts and documents that were written for earlier names of flags, or for the command line
+// that Cairn follows, go on working; help shows the new names alone.
+func TestEarlierFlagsAreTaken(t *testing.T) {
+	for _, tc := range []struct{ line, flag, want string }{
+		{"cluster status --url http://localhost:7438", "endpoints", "[http://localhost:7438]"},
+		{"status --url http://localhost:7438 -t x", "endpoints", "[http://localhost:7438]"},
+		{"recall who --addr a:1,b:2", "endpoints", "[a:1,b:2]"},
+		{"export work --data-dir ./data", "home", "./data"},
+		{"db create work --data-dir ./data", "home", "./data"},
+		{"token create --db work", "for", "work"},
+		{"serve --data-dir ./data", "home", "./data"},
+	} {
+		c, rest, err := root(&cli.Streams{}).Find(strings.Fields(tc.line))
+		if err == nil {
+			err = c.ParseFlags(rest)
+		}
+		if err != nil {
+			t.Errorf("%s: %v", tc.line, err)
+			continue
+		}
+		if got := c.Flags().Lookup(tc.flag).Value.String(); got != tc.want {
+			t.Errorf("%s: --%s is %s", tc.line, tc.flag, got)
+		}
+		for _, name := range []string{"--url", "--addr", "--db "} {
+			if strings.Contains(tc.line, name) && strings.Contains(c.LocalFlags().FlagUsages(), name) && tc.flag != "home" {
+				t.Errorf("help of %s shows %s", c.CommandPath(), name)
+			}
+		}
+	}
+}
+
 // TestFlagsNameTheirValues: what stands in backquotes in a flag's usage is printed as the name of its value, so that it
 // must be one word.
 func TestFlagsNameTheirValues(t *testing.T) {

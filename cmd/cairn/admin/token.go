@@ -45,6 +45,8 @@ func tokenCreate(s *cli.Streams, t *cli.Target) *cobra.Command {
 		return err
 	}}
 	c.Flags().StringVar(&database, "for", "default", "database that the token is for")
+	c.Flags().StringVar(&database, "db", "default", "the earlier name of --for")
+	c.Flags().Lookup("db").Hidden = true
 	c.Flags().StringVar(&label, "label", "", "a label that says what the token is for")
 	c.Flags().StringSliceVar(&scopes, "scope", nil, "read, write, owner (administers its database), admin (the cluster); read and write by default")
 	c.Flags().DurationVar(&expires, "expires", 0, "how long the token is valid; it does not expire by default")

@@ -43,9 +43,15 @@ type Target struct {
 	OfHome bool                   // the node of home is meant, wherever the environment says that one is
 }
 
+// formerly are earlier names of flags, which scripts may still give. Help does not show them.
+var formerly = map[string]string{"url": "endpoints", "addr": "endpoints", "data-dir": "home"}
+
 // Flags adds the flags that say which node, with which token, and how the answer is printed.
 func (t *Target) Flags(c *cobra.Command) {
 	f := c.Flags()
+	f.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		return pflag.NormalizedName(cmp.Or(formerly[name], name))
+	})
 	t.IsSet = f.Changed
 	f.StringVar(&t.Named, "context", os.Getenv("CAIRN_CONTEXT"), "name of a context, see cairn context (or CAIRN_CONTEXT); the current one if no flag names a node")
 	HomeFlag(f, &t.Home, "home of a node on this machine: its addresses and token are found there")

@@ -192,7 +192,7 @@ func (s *shell) placed(c *cobra.Command, args []string) []string {
 	if s.context != "" && c.Flags().Lookup("context") != nil {
 		place = append(place, "--context="+s.context)
 	}
-	if s.database != "" && c.Flags().Lookup("db") != nil {
+	if f := c.Flags().Lookup("db"); s.database != "" && f != nil && !f.Hidden {
 		place = append(place, "--db="+s.database)
 	}
 	depth := strings.Count(c.CommandPath(), " ")
