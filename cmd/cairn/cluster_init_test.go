@@ -52,8 +52,33 @@ func TestInitWritesWhatServeReads(t *testing.T) {
 	for i, at := range []string{"127.0.0.1:7600", "127.0.0.1:7610", "127.0.0.1:7620"} {
 		up, err := config.Load(filepath.Join(dir, "node"+string(rune('1'+i))+".toml"), true, func(*config.File) {}, noEnv, slog.New(slog.DiscardHandler))
 		c := up.Node
-		if err != nil || c.Addresses.Wire != at || c.Member.NodeID != uint32(i+1) || len(c.Member.Peers) != 2 || c.Raft.Heartbeat != config.DevHeartbeat || c.Raft.Election != config.DevElection {
+		if err != nil || c.Addresses.Wire != at || c.Member.NodeID != uint32(i+1) || len(c.Member.Peers) != 2 {
 			t.Errorf("node %d: %+v, %v", i+1, c, err)
+		}
+	}
+}
+
+// TestOneElectionTimeout: a node that was configured by cluster init, or as deploy/ has it, has the timing of a node that
+// was told none, so that the promise of a new leader within 2 s is one.
+func TestOneElectionTimeout(t *testing.T) {
+	dir := t.TempDir()
+	one := filepath.Join(dir, "one.toml")
+	var errw bytes.Buffer
+	for _, args := range [][]string{{"--node-id", "1", "-o", one, "--insecure-peers"}, {"--nodes", "2", "--dir", dir}} {
+		if code := run(t.Context(), append([]string{"cluster", "init"}, args...), nil, &bytes.Buffer{}, &errw); code != cli.ExitOK {
+			t.Fatalf("exit %d: %s", code, &errw)
+		}
+	}
+	for _, pattern := range []string{dir + "/*.toml", "../../deploy/*/*.toml", "../../deploy/*/*.yaml"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %v, %v", pattern, files, err)
+		}
+		for _, file := range files {
+			b, err := os.ReadFile(file)
+			if err != nil || strings.Contains(string(b), "election_timeout_ms") || strings.Contains(string(b), "heartbeat_interval_ms") {
+				t.Errorf("%s has a timing of its own (%v)", file, err)
+			}
 		}
 	}
 }

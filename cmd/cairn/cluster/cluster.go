@@ -68,7 +68,7 @@ type initFlags struct {
 }
 
 func clusterInit(s *cli.Streams) *cobra.Command {
-	f := initFlags{NodeFile: config.NodeFile{HeartbeatMS: 1000, ElectionMS: 5000}}
+	var f initFlags
 	c := &cobra.Command{
 		Use: "init", Short: "Write the configuration of a node, or with --nodes of a whole cluster on this machine", Args: cobra.NoArgs,
 		Example: "  cairn cluster init --node-id 1 --peers 10.0.0.2:7440,10.0.0.3:7440 --advertise 10.0.0.1:7440 --tls\n" +

@@ -9,15 +9,8 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"text/template"
-	"time"
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
-)
-
-// The timings of nodes that share a machine: nothing but a death is slow there.
-const (
-	DevHeartbeat = 250 * time.Millisecond
-	DevElection  = time.Second
 )
 
 // NodeFile holds the values for a new configuration file.
@@ -27,7 +20,7 @@ type NodeFile struct {
 	WirePort, HTTPPort, ClusterPort int
 	Advertise, Secret               string
 	Peers                           []string
-	HeartbeatMS, ElectionMS         int
+	HeartbeatMS, ElectionMS         int    // 0: the default of a node
 	TLS                             string // directory of the certificates; empty for plain text
 	InsecurePeers                   bool   // plain text between machines
 	Master                          bool   // the cluster secret is an admin token
@@ -42,7 +35,7 @@ const PortsEach = 10
 func NodeHere(data string, id, of, base int, secret string) NodeFile {
 	at := func(id, offset int) int { return base + PortsEach*(id-1) + offset }
 	n := NodeFile{NodeID: id, DataDir: data, Bind: "127.0.0.1", WirePort: at(id, 0), HTTPPort: at(id, 1), ClusterPort: at(id, 3), Advertise: Loopback(at(id, 3)),
-		Secret: secret, HeartbeatMS: 250, ElectionMS: 1000, Local: true, StringPort: at(id, StringOffset), CovenantPort: at(id, CovenantOffset)}
+		Secret: secret, Local: true, StringPort: at(id, StringOffset), CovenantPort: at(id, CovenantOffset)}
 	for other := 1; other <= of; other++ {
 		if other != id {
 			n.Peers = append(n.Peers, Loopback(at(other, 3)))
@@ -86,8 +79,12 @@ node_id = {{.NodeID}}
 role = "voter"
 cluster_port = {{.ClusterPort}}
 advertise_addr = {{printf "%q" .Advertise}}
+{{- if .HeartbeatMS}}
 heartbeat_interval_ms = {{.HeartbeatMS}}
+{{- end}}
+{{- if .ElectionMS}}
 election_timeout_ms = {{.ElectionMS}}
+{{- end}}
 cluster_secret = {{printf "%q" .Secret}}
 {{- if .InsecurePeers}}
 insecure_peers = true # every machine on the way can read and change what members say

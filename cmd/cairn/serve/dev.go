@@ -74,7 +74,7 @@ configuration does. Other users of this host and web pages are refused: deploy/S
 			if err != nil {
 				return err
 			}
-			cfg := node.Config{Home: home, Tokens: node.Tokens{Mint: true}, Raft: node.Raft{Heartbeat: config.DevHeartbeat, Election: config.DevElection},
+			cfg := node.Config{Home: home, Tokens: node.Tokens{Mint: true},
 				Version: cli.BuildVersion(), Logger: log, Storage: node.Storage{Encryption: k.Source()}}
 			if named != "" {
 				if cfg.Embedder, err = model.Open(home, named); err != nil {
