@@ -111,6 +111,7 @@ func initCluster(s *cli.Streams, f initFlags) error {
 		}
 		f.Secret = strings.TrimSpace(string(b))
 	}
+	made := f.Secret == ""
 	f.Secret = cmp.Or(f.Secret, home.NewSecret())
 	certify := Certify
 	if !f.tls {
@@ -133,7 +134,10 @@ func initCluster(s *cli.Streams, f initFlags) error {
 		if err := config.Write(f.output, f.NodeFile); err != nil {
 			return err
 		}
-		fmt.Fprintf(s.Out, "config written to %s\ncluster_secret: %s\n", f.output, f.Secret)
+		fmt.Fprintf(s.Out, "config written to %s\n", f.output)
+		if made {
+			fmt.Fprintf(s.Out, "cluster_secret: %s\n", f.Secret)
+		}
 		fmt.Fprintf(s.Err, "next: give the other nodes the same secret, then run `cairn serve --config %s` on each; an admin token is in %s from then on\n", f.output, filepath.Join(f.DataDir, "token"))
 		return nil
 	}
