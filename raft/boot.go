@@ -70,12 +70,13 @@ func (n *Node) foundingVoters() (servers []hraft.Server, states []string, all bo
 		}
 		if pe := (*transport.PeerError)(nil); errors.As(err, &pe) {
 			n.turnedAway.Store(true)
-			n.log.Warn("a peer refuses this node", "addr", addr, "err", pe.Text)
+			n.logRefused(addr, err, pe.Text)
 		}
 		if err != nil {
 			all = false // not there yet; another may belong to a cluster all the same
 			continue
 		}
+		delete(n.refusedAt, addr)
 		if h.Raft == nil || h.NodeID == n.cfg.NodeID {
 			n.stopRefused(fmt.Errorf("node %d answers at its peer's address %s: cluster.peers lists the others, and each has an id of its own", h.NodeID, addr))
 			return nil, nil, false
@@ -88,6 +89,17 @@ func (n *Node) foundingVoters() (servers []hraft.Server, states []string, all bo
 		}
 	}
 	return servers, states, all
+}
+
+// logRefused logs once that a peer refuses this node, and why.
+func (n *Node) logRefused(addr string, err error, why string) {
+	if errors.Is(err, transport.ErrSecret) {
+		why = "cluster secret differs"
+	}
+	if n.refusedAt[addr] != why {
+		n.log.Warn("refused: "+why, "addr", addr)
+		n.refusedAt[addr] = why
+	}
 }
 
 // tryForm founds a cluster when it is this node's turn to, or has a cluster that is there take this node in; joined

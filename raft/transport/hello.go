@@ -11,6 +11,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
+	"net"
 	"time"
 
 	"github.com/cairndb/cairn/wire"
@@ -68,6 +70,17 @@ func Prove(secret string, identity ed25519.PrivateKey, nonce []byte, answer *wir
 
 var errMismatch = errors.New("cluster secret mismatch")
 
+// ErrSecret is the error of dialing a node that knows another cluster secret.
+var ErrSecret = &PeerError{Code: wire.CodeSecretMismatch, Text: errMismatch.Error()}
+
+// CheckSecret has the node behind a connection prove that it knows one of the secrets, and says nothing of itself, not
+// even an id. It returns ErrSecret for a node that knows none of them.
+func CheckSecret(nc net.Conn, deadline time.Time, secrets ...string) error {
+	c := &Conn{Conn: nc, r: wire.NewReader(nc, wire.MaxLength), t: &Transport{o: Options{Others: secrets, Log: slog.New(slog.DiscardHandler)}}}
+	_, _, err := c.begin(deadline, &handshake{nonce: newNonce()})
+	return err
+}
+
 // secrets returns the secrets that this member accepts, its own first. An empty one matches nothing.
 func (o *Options) secrets() (all []string) {
 	for _, s := range append([]string{o.Secret}, o.Others...) {
@@ -112,14 +125,9 @@ func newNonce() []byte {
 // which cluster.
 func (c *Conn) hello(deadline time.Time) error {
 	h := handshake{dialer: c.t.o.NodeID, nonce: newNonce()}
-	first, err := c.ask(deadline, &wire.ClusterHello{NodeID: h.dialer, ProtocolVersion: wire.Version, Raft: &wire.RaftHello{Nonce: h.nonce}})
+	first, secret, err := c.begin(deadline, &h)
 	if err != nil {
 		return fmt.Errorf("hello: %w", err)
-	}
-	h.answerer, h.challenge = first.NodeID, bytes.Clone(first.Raft.Nonce) // the reader's buffer is used again
-	secret, ok := c.t.o.match(&h, serverLabel, first.Raft.MAC)
-	if !ok {
-		return fmt.Errorf("hello: %w", &PeerError{Code: wire.CodeSecretMismatch, Text: errMismatch.Error()})
 	}
 	hello, err := c.t.host.Hello(h.answerer, c.key.addr, c.key.purpose)
 	if err != nil {
@@ -139,6 +147,20 @@ func (c *Conn) hello(deadline time.Time) error {
 	}
 	_, err = c.t.host.CheckPeer(c.Hello.NodeID, c.key.addr, c.Hello.Raft)
 	return err
+}
+
+// begin sends the first hello. It returns the answer, and the secret that both know.
+func (c *Conn) begin(deadline time.Time, h *handshake) (first wire.ClusterHelloOK, secret string, err error) {
+	first, err = c.ask(deadline, &wire.ClusterHello{NodeID: h.dialer, ProtocolVersion: wire.Version, Raft: &wire.RaftHello{Nonce: h.nonce}})
+	if err != nil {
+		return first, "", err
+	}
+	h.answerer, h.challenge = first.NodeID, bytes.Clone(first.Raft.Nonce) // the reader's buffer is used again
+	secret, ok := c.t.o.match(h, serverLabel, first.Raft.MAC)
+	if !ok {
+		return first, "", ErrSecret
+	}
+	return first, secret, nil
 }
 
 // ask sends a hello and returns a member's answer.
@@ -183,6 +205,7 @@ func (c *Inbound) greet(f wire.Frame) bool {
 	if !c.admit() {
 		return false
 	}
+	c.t.refusals.changed(c.Peer.NodeID, "")
 	ok := c.t.host.HelloOK(&c.Peer)
 	if c.Peer.Raft != nil {
 		h.sign(serverLabel, c.t.o.Identity, c.t.o.Advertise, ok.Raft)
@@ -223,8 +246,8 @@ func (c *Inbound) challenge(f wire.Frame) (second wire.Frame, h handshake, prove
 		return f, h, false, 0, err
 	}
 	if second, err = c.r.Next(); err != nil {
-		if errors.Is(err, io.EOF) {
-			c.t.o.Log.Warn("peer left before it proved the cluster secret: does it have another one?", "peer", h.dialer, "addr", c.nc.RemoteAddr())
+		if errors.Is(err, io.EOF) && h.dialer != 0 { // CheckSecret has no id
+			c.refused(h.dialer, errors.New("it left before it proved the cluster secret, as a node with another one does"))
 		}
 		return f, h, false, wire.CodeInvalidPayload, err
 	}
@@ -239,11 +262,19 @@ func (c *Inbound) challenge(f wire.Frame) (second wire.Frame, h handshake, prove
 	return second, h, proven, 0, nil
 }
 
+// refused logs why a peer is refused, unless that was logged already since the peer was last admitted: it tries again
+// several times a second.
+func (c *Inbound) refused(peer uint32, why error) {
+	if c.t.refusals.changed(peer, why.Error()) {
+		c.t.o.Log.Warn("peer refused", "peer", peer, "addr", c.nc.RemoteAddr(), "err", why)
+	}
+}
+
 // checkHello checks the whole hello: secret, version, certificate, key, cluster. Refusals are logged.
 func (c *Inbound) checkHello(h *handshake, proven bool) (code wire.Code, err error) {
 	defer func() {
 		if err != nil {
-			c.t.o.Log.Warn("peer refused", "peer", c.Peer.NodeID, "addr", c.nc.RemoteAddr(), "err", err)
+			c.refused(c.Peer.NodeID, err)
 		}
 	}()
 	if !proven {

@@ -116,6 +116,62 @@ func TestAListenerInAMembersPlaceLearnsNothing(t *testing.T) {
 	}
 }
 
+// TestARefusalIsLoggedOnce: a node with another secret tries again and again. The member that refuses it says so once,
+// and once more after the node was admitted. Who asks for a proof alone learns whether the secret is the same, and is not
+// logged.
+func TestARefusalIsLoggedOnce(t *testing.T) {
+	t.Parallel()
+	answers, addr := member(t, 2, nil, helloSecret)
+	var log bytes.Buffer
+	var mu sync.Mutex
+	answers.o.Log = slog.New(slog.NewTextHandler(&recorded{mu: &mu, to: &log, Conn: discards{}}, nil))
+	const other = "quite another secret of enough bytes 123"
+	meet := func(greet func(nc net.Conn) error, want error) {
+		t.Helper()
+		nc, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer nc.Close()
+		if err := greet(nc); !errors.Is(err, want) {
+			t.Errorf("%v, want %v", err, want)
+		}
+		nc.SetDeadline(time.Now().Add(suite.Patience))
+		if err := nc.(*net.TCPConn).CloseWrite(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.Copy(io.Discard, nc); err != nil { // until the member has ended the connection, and so has logged
+			t.Fatal(err)
+		}
+	}
+	friend, _ := member(t, 3, nil, helloSecret)
+	for round := 1; round <= 2; round++ {
+		for range 3 {
+			meet(func(nc net.Conn) error {
+				c := &Conn{Conn: nc, r: wire.NewReader(nc, wire.MaxLength), t: &Transport{o: Options{Secret: other}}}
+				_, _, err := c.begin(time.Now().Add(suite.Patience), &handshake{dialer: 3, nonce: newNonce()})
+				return err
+			}, ErrSecret)
+		}
+		for secret, want := range map[string]error{helloSecret: nil, other: ErrSecret} {
+			meet(func(nc net.Conn) error { return CheckSecret(nc, time.Now().Add(suite.Patience), secret) }, want)
+		}
+		mu.Lock()
+		if got := strings.Count(log.String(), "peer refused"); got != round {
+			t.Errorf("round %d: %d lines:\n%s", round, got, log.String())
+		}
+		mu.Unlock()
+		if _, err := friend.Pool.Dial(t.Context(), addr, ForAsk); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// discards is a connection to nowhere.
+type discards struct{ net.Conn }
+
+func (discards) Write(b []byte) (int, error) { return len(b), nil }
+
 // TestARecordedHelloProvesNothing: a whole handshake was recorded; played to the member again, it ends at the proof.
 func TestARecordedHelloProvesNothing(t *testing.T) {
 	t.Parallel()

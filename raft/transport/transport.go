@@ -21,6 +21,32 @@ type Transport struct {
 	consumer      chan hraft.RPC
 	server        *server // nil for a member that has no peer port
 	damagedFrames atomic.Uint64
+	refusals      refusals
+}
+
+// refusals hold why each peer was refused last. Ids are what strangers say: when there are too many, all are forgotten.
+type refusals struct {
+	mu  sync.Mutex
+	why map[uint32]string
+}
+
+const maxRefusals = 1000
+
+// changed notes why a peer is refused; blank for one that is admitted. It says whether that is new.
+func (r *refusals) changed(peer uint32, why string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.why[peer] == why {
+		return false
+	}
+	if r.why == nil || len(r.why) >= maxRefusals {
+		r.why = map[uint32]string{}
+	}
+	r.why[peer] = why
+	if why == "" {
+		delete(r.why, peer)
+	}
+	return true
 }
 
 // New makes the transport of a member; ln is its peer port, nil for none.

@@ -202,7 +202,7 @@ func (e *exam) home(context.Context) []Finding {
 		fs = append(fs, Finding{"", Warn, fmt.Sprintf("this home keeps %s, which the cluster lacks", l.Lost), "`cairn recover --import-lost " + l.Log + "`; see deploy/runbooks/divergence.md"})
 	}
 	if _, err := os.Stat(filepath.Join(e.cfg.Home, "raft", "amnesia")); err == nil {
-		fs = append(fs, Finding{"", Warn, "this node may not vote: its log was lost or is older than what it acknowledged, or its home was empty", "start the other nodes with the homes they have; this node gets its vote back when it has caught up"})
+		fs = append(fs, Finding{"", Warn, "this node may not vote: its log was lost or is older than what it acknowledged, or its home was empty", "start the other nodes with the homes they have; this node gets its vote when it has joined them and caught up; what is said of peers and the node's log say what keeps it from that"})
 	}
 	return fs
 }

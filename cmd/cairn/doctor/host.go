@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"slices"
@@ -19,6 +20,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/config"
 	"github.com/cairndb/cairn/node/certs"
 	"github.com/cairndb/cairn/node/disk"
+	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/raft/transport"
 )
@@ -173,19 +175,47 @@ func (e *exam) peers(ctx context.Context) []Finding {
 	var wg sync.WaitGroup
 	for i, p := range e.cfg.Member.Peers {
 		wg.Go(func() {
-			d := net.Dialer{Timeout: 3 * time.Second}
 			start := time.Now()
-			nc, err := d.DialContext(ctx, "tcp", p.Addr)
-			if err != nil {
-				fs[i] = Finding{"", Warn, fmt.Sprintf("%s: %v", p.Addr, err), "check that the node runs and that no firewall blocks this port"}
-				return
-			}
-			nc.Close()
+			err := e.greet(ctx, p.Addr)
 			fs[i] = Finding{"", OK, fmt.Sprintf("%s answers in %s", p.Addr, time.Since(start).Round(10*time.Microsecond)), ""}
+			if errors.Is(err, transport.ErrSecret) {
+				fs[i] = Finding{"", Fail, p.Addr + ": refused: cluster secret differs", "give this node the secret of the others, in cluster_secret or cluster_secret_file, and start it again"}
+			} else if err != nil {
+				fs[i] = Finding{"", Warn, fmt.Sprintf("%s: %v", p.Addr, err), "check that the node runs and that no firewall blocks this port"}
+			}
 		})
 	}
 	wg.Wait()
 	return fs
+}
+
+// greet connects to a peer as this node does, and has it prove that it knows the cluster secret.
+func (e *exam) greet(ctx context.Context, addr string) error {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	nc, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return err
+	}
+	defer func() { nc.Close() }()
+	if e.cfg.TLS.Peers.On() {
+		own, err := certs.Open(e.cfg.TLS.Peers, slog.New(slog.DiscardHandler))
+		if err != nil {
+			return err
+		}
+		_, client := own.ForPeers()
+		secured := tls.Client(nc, client)
+		if err := secured.HandshakeContext(ctx); err != nil {
+			return err
+		}
+		nc = secured
+	}
+	secret, err := home.OpenSecret(e.cfg.Files())
+	if err != nil {
+		return err
+	}
+	end, _ := ctx.Deadline()
+	return transport.CheckSecret(nc, end, append(e.cfg.Member.OtherSecrets, secret)...)
 }
 
 // encryption looks at the master key and the keyring, and changes neither.
