@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	hraft "github.com/hashicorp/raft"
@@ -13,6 +15,12 @@ import (
 	"github.com/cairndb/cairn/raft/transport"
 	"github.com/cairndb/cairn/wire"
 )
+
+// forming holds what configured peers answered to a node that belongs to no cluster yet.
+type forming struct {
+	turnedAway atomic.Bool // one has refused this node since form looked
+	refusedAt  sync.Map    // why, by address, as the log has it
+}
 
 // form makes one cluster out of nodes that were configured with each other's addresses, started in any order.
 //
@@ -76,7 +84,7 @@ func (n *Node) foundingVoters() (servers []hraft.Server, states []string, all bo
 			all = false // not there yet; another may belong to a cluster all the same
 			continue
 		}
-		delete(n.refusedAt, addr)
+		n.refusedAt.Delete(addr)
 		if h.Raft == nil || h.NodeID == n.cfg.NodeID {
 			n.stopRefused(fmt.Errorf("node %d answers at its peer's address %s: cluster.peers lists the others, and each has an id of its own", h.NodeID, addr))
 			return nil, nil, false
@@ -96,9 +104,8 @@ func (n *Node) logRefused(addr string, err error, why string) {
 	if errors.Is(err, transport.ErrSecret) {
 		why = "cluster secret differs"
 	}
-	if n.refusedAt[addr] != why {
+	if was, _ := n.refusedAt.Swap(addr, why); was != why {
 		n.log.Warn("refused: "+why, "addr", addr)
-		n.refusedAt[addr] = why
 	}
 }
 

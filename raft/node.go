@@ -35,11 +35,10 @@ type Node struct {
 	failover
 	agreement
 	members
+	forming
 
 	ready              atomic.Uint64                    // the term whose barrier this node, leading, has applied; 0 for none
 	refused            atomic.Bool                      // see stopRefused
-	turnedAway         atomic.Bool                      // a configured peer has refused this node since form looked
-	refusedAt          map[string]string                // why peers refuse this node, by address, as the log has it; form alone uses it
 	offline            bool                             // the node does not run: it takes no part, and moves no damaged log aside
 	answeredHeartbeats chan *hraft.AppendEntriesRequest // not yet known to the library; see heartbeat.go
 	largeFrames        large.Turns                      // for decoding large frames of peers
@@ -99,7 +98,7 @@ type peerState struct {
 
 func newNode(cfg Config, sm StateMachine) *Node {
 	found := new(damage.Files)
-	n := &Node{cfg: cfg, log: cfg.Logger, refusedAt: map[string]string{}, consensus: consensus{sm: sm}, lifetime: lifetime{stopped: make(chan struct{})}, largeFrames: large.NewTurns(),
+	n := &Node{cfg: cfg, log: cfg.Logger, consensus: consensus{sm: sm}, lifetime: lifetime{stopped: make(chan struct{})}, largeFrames: large.NewTurns(),
 		answeredHeartbeats: make(chan *hraft.AppendEntriesRequest, 1),
 		storage:            storage{snaps: newSnapshots(&cfg, found), damaged: found},
 		rejoining:          rejoining{admitters: make(chan hraft.Server, 1), marking: make(chan struct{}, 1)},
