@@ -8,10 +8,40 @@ import (
 	"testing"
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/doctor"
 	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/raft/rafttest"
 )
+
+// TestDoctorDoesNotMix: where the environment names a cluster, doctor examines that cluster and says nothing of a home
+// that lies in the working directory; --home examines the home, and its node.
+func TestDoctorDoesNotMix(t *testing.T) {
+	suite.Full(t)
+	t.Parallel()
+	_, home := cairntest.StartDev(t)
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, cli.DefaultHome), 0o755); err != nil { // open to others: a finding
+		t.Fatal(err)
+	}
+	p, other := cairntest.StartDev(t)
+	look := func(args ...string) string {
+		t.Helper()
+		c := cairntest.Command(t.Context(), append([]string{"doctor"}, args...)...)
+		c.Dir, c.Env = dir, append(c.Environ(), "CAIRN_ENDPOINTS="+p.Line.HTTP, "CAIRN_TOKEN_FILE="+filepath.Join(other, "token"))
+		out, err := c.CombinedOutput()
+		if err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+		return string(out)
+	}
+	if out := look(); !strings.Contains(out, p.Line.HTTP) || !strings.Contains(out, "the only member") || strings.Contains(out, cli.DefaultHome) {
+		t.Errorf("of the cluster alone:\n%s", out)
+	}
+	if out := look("--home", home, "--token-file", filepath.Join(home, "token")); strings.Contains(out, p.Line.HTTP) || !strings.Contains(out, "a dev node in "+home) || !strings.Contains(out, "the only member") {
+		t.Errorf("of a home:\n%s", out)
+	}
+}
 
 // TestDoctorKnowsALiveNode: without its token, and with its gateway out of reach, a node that runs is not taken for
 // damaged files.

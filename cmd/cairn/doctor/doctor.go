@@ -45,28 +45,30 @@ type exam struct {
 	cfg     node.Config
 	secrets []string // files that hold secrets
 	running *api.ClusterStatus
+	remote  bool // endpoints alone are named: there is no home to look at
 	held    bool // a process has the home's state open
 	deep    bool
 	key     config.KeySource // of a dev node
 }
 
-// checks are made in this order; each may find several things.
+// checks are made in this order; each may find several things. here says that a check looks at the home and its host.
 var checks = []struct {
 	name string
 	run  func(*exam, context.Context) []Finding
+	here bool
 }{
-	{"home", (*exam).home},
-	{"secrets", (*exam).secretFiles},
-	{"encryption", (*exam).encryption},
-	{"disk", (*exam).disk},
-	{"certificates", (*exam).certificates},
-	{"ports", (*exam).ports},
-	{"peers", (*exam).peers},
-	{"cluster", (*exam).cluster},
-	{"clocks", (*exam).clocks},
-	{"damage", (*exam).damage},
-	{"store", (*exam).store},
-	{"files", (*exam).files},
+	{"home", (*exam).home, true},
+	{"secrets", (*exam).secretFiles, true},
+	{"encryption", (*exam).encryption, true},
+	{"disk", (*exam).disk, true},
+	{"certificates", (*exam).certificates, true},
+	{"ports", (*exam).ports, true},
+	{"peers", (*exam).peers, true},
+	{"cluster", (*exam).cluster, false},
+	{"clocks", (*exam).clocks, false},
+	{"damage", (*exam).damage, false},
+	{"store", (*exam).store, false},
+	{"files", (*exam).files, false},
 }
 
 // Command is `cairn doctor`.
@@ -97,9 +99,12 @@ func Report(ctx context.Context, t *cli.Target, path string, out *cli.Streams) (
 func (e *exam) examine(ctx context.Context, a *cli.Streams) error {
 	found := e.configure()
 	if found[len(found)-1].Status != Fail {
-		e.held = home.Held(e.cfg.Home)
+		e.held = !e.remote && home.Held(e.cfg.Home)
 		found = append(found, e.meet(ctx)...)
 		for _, c := range checks {
+			if c.here && e.remote {
+				continue
+			}
 			for _, f := range c.run(e, ctx) {
 				f.Check = c.name
 				found = append(found, f)
@@ -137,6 +142,9 @@ func report(a *cli.Streams, asJSON bool, found []Finding) error {
 
 // configure reads the configuration and finds the running node's gateway.
 func (e *exam) configure() []Finding {
+	if e.remote = e.path == "" && len(e.t.Endpoints) > 0 && !e.t.IsSet("home"); e.remote {
+		return []Finding{{"configuration", OK, "none: the cluster at " + strings.Join(e.t.Endpoints, ", ") + "; --config or --home on a node's host looks at its files too", ""}}
+	}
 	if e.path == "" {
 		e.cfg = node.Config{Home: e.t.Home, Storage: node.Storage{Encryption: e.key.Source()}}
 		e.secrets = []string{filepath.Join(e.t.Home, "token"), filepath.Join(e.t.Home, home.SecretFile)}
@@ -160,7 +168,7 @@ func (e *exam) configure() []Finding {
 
 // meet asks the node how it is, and says why there is no answer when one runs.
 func (e *exam) meet(ctx context.Context) []Finding {
-	if _, err := e.t.Token(); err != nil && !e.cfg.Tokens.NoMaster {
+	if _, err := e.t.Token(); err != nil && !e.cfg.Tokens.NoMaster && !e.remote {
 		e.t.TokenText = e.cfg.Member.Secret
 		if made, err := private.Read(filepath.Join(e.cfg.Home, home.SecretFile)); e.t.TokenText == "" && err == nil {
 			e.t.TokenText = strings.TrimSpace(string(made))
@@ -171,6 +179,9 @@ func (e *exam) meet(ctx context.Context) []Finding {
 	if err == nil {
 		e.running = &s
 		return nil
+	}
+	if e.remote {
+		return []Finding{{"node", Fail, err.Error(), "check that a node runs there, and the token"}}
 	}
 	if !e.held {
 		return nil
@@ -184,49 +195,10 @@ func (e *exam) meet(ctx context.Context) []Finding {
 	return []Finding{f}
 }
 
-func (e *exam) home(context.Context) []Finding {
-	st, err := os.Stat(e.cfg.Home)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return []Finding{{"", Warn, e.cfg.Home + " is not there yet", "it is made when the node starts"}}
-	case err != nil:
-		return []Finding{{"", Fail, err.Error(), "the node's user must be able to reach it"}}
-	case st.Mode().Perm()&0o077 != 0:
-		return []Finding{{"", Warn, fmt.Sprintf("%s is open to others (%s)", e.cfg.Home, st.Mode().Perm()), "chmod 700 " + e.cfg.Home}}
-	}
-	fs := []Finding{{"", OK, e.cfg.Home, ""}}
-	if aside := home.SetAsides(e.cfg.Home); len(aside) > 0 {
-		fs = append(fs, Finding{"", Warn, "files moved aside, because they were unreadable or differ from a majority's (the node's log says which): " + strings.Join(aside, ", "), "check the disk; remove the files when the node is healthy again"})
-	}
-	for _, l := range home.Lost(e.cfg.Home) {
-		fs = append(fs, Finding{"", Warn, fmt.Sprintf("this home keeps %s, which the cluster lacks", l.Lost), "`cairn recover --import-lost " + l.Log + "`; see deploy/runbooks/divergence.md"})
-	}
-	if _, err := os.Stat(filepath.Join(e.cfg.Home, "raft", "amnesia")); err == nil {
-		fs = append(fs, Finding{"", Warn, "this node may not vote: its log was lost or is older than what it acknowledged, or its home was empty", "start the other nodes with the homes they have; this node gets its vote when it has joined them and caught up; what is said of peers and the node's log say what keeps it from that"})
-	}
-	return fs
-}
-
-func (e *exam) secretFiles(context.Context) (fs []Finding) {
-	for _, path := range append(e.secrets, e.cfg.TLS.Clients.Key, e.cfg.TLS.Peers.Key) {
-		st, err := os.Stat(path)
-		if path == "" || err != nil {
-			continue
-		}
-		if st.Mode().Perm()&0o077 != 0 {
-			fs = append(fs, Finding{"", Fail, fmt.Sprintf("%s can be read by others (%s)", path, st.Mode().Perm()), "chmod 600 " + path})
-		}
-	}
-	if fs == nil {
-		fs = []Finding{{"", OK, "only their owner reads them", ""}}
-	}
-	return fs
-}
-
 func (e *exam) cluster(context.Context) (fs []Finding) {
 	s := e.running
 	switch {
-	case s == nil && e.held:
+	case s == nil && (e.held || e.remote):
 		return nil
 	case s == nil:
 		return []Finding{{"", Warn, "no running node answers", "start it, or name it with --endpoints"}}
@@ -318,6 +290,9 @@ func (e *exam) files(ctx context.Context) []Finding {
 	if e.running != nil {
 		return e.layers(ctx)
 	}
+	if e.remote {
+		return nil
+	}
 	if _, err := os.Stat(filepath.Join(e.cfg.Home, "state")); err != nil {
 		return nil
 	}
@@ -359,6 +334,9 @@ func (e *exam) damage(context.Context) (found []Finding) {
 				found = append(found, Finding{"", status, fmt.Sprintf("node %d %s", n.NodeID, d.Says), d.Heals})
 			}
 		}
+	}
+	if e.remote {
+		return found
 	}
 	for _, d := range home.Damaged(e.cfg.Home) {
 		found = append(found, Finding{"", Fail, d.Found, "restart the node: " + d.Next})

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -31,6 +32,45 @@ const (
 	syncTries = 20
 	lowSpace  = 10 // percent free
 )
+
+func (e *exam) home(context.Context) []Finding {
+	st, err := os.Stat(e.cfg.Home)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return []Finding{{"", Warn, e.cfg.Home + " is not there yet", "it is made when the node starts"}}
+	case err != nil:
+		return []Finding{{"", Fail, err.Error(), "the node's user must be able to reach it"}}
+	case st.Mode().Perm()&0o077 != 0:
+		return []Finding{{"", Warn, fmt.Sprintf("%s is open to others (%s)", e.cfg.Home, st.Mode().Perm()), "chmod 700 " + e.cfg.Home}}
+	}
+	fs := []Finding{{"", OK, e.cfg.Home, ""}}
+	if aside := home.SetAsides(e.cfg.Home); len(aside) > 0 {
+		fs = append(fs, Finding{"", Warn, "files moved aside, because they were unreadable or differ from a majority's (the node's log says which): " + strings.Join(aside, ", "), "check the disk; remove the files when the node is healthy again"})
+	}
+	for _, l := range home.Lost(e.cfg.Home) {
+		fs = append(fs, Finding{"", Warn, fmt.Sprintf("this home keeps %s, which the cluster lacks", l.Lost), "`cairn recover --import-lost " + l.Log + "`; see deploy/runbooks/divergence.md"})
+	}
+	if _, err := os.Stat(filepath.Join(e.cfg.Home, "raft", "amnesia")); err == nil {
+		fs = append(fs, Finding{"", Warn, "this node may not vote: its log was lost or is older than what it acknowledged, or its home was empty", "start the other nodes with the homes they have; this node gets its vote when it has joined them and caught up; what is said of peers and the node's log say what keeps it from that"})
+	}
+	return fs
+}
+
+func (e *exam) secretFiles(context.Context) (fs []Finding) {
+	for _, path := range append(e.secrets, e.cfg.TLS.Clients.Key, e.cfg.TLS.Peers.Key) {
+		st, err := os.Stat(path)
+		if path == "" || err != nil {
+			continue
+		}
+		if st.Mode().Perm()&0o077 != 0 {
+			fs = append(fs, Finding{"", Fail, fmt.Sprintf("%s can be read by others (%s)", path, st.Mode().Perm()), "chmod 600 " + path})
+		}
+	}
+	if fs == nil {
+		fs = []Finding{{"", OK, "only their owner reads them", ""}}
+	}
+	return fs
+}
 
 func (e *exam) disk(context.Context) (fs []Finding) {
 	if _, err := os.Stat(e.cfg.Home); err != nil {
