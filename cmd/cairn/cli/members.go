@@ -22,8 +22,16 @@ func Voters(s *api.ClusterStatus, answering bool) (n int) {
 	return n
 }
 
-// Megabytes is a number of bytes as people read it.
-func Megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
+// Size is a number of bytes as people read it.
+func Size(n int64) string {
+	for _, unit := range []string{"MB", "GB"} {
+		if n < 1e9 {
+			return fmt.Sprintf("%.1f %s", float64(n)/1e6, unit)
+		}
+		n /= 1000
+	}
+	return fmt.Sprintf("%.1f TB", float64(n)/1e6)
+}
 
 // Damage describes damage that a node found, and its repair.
 type Damage struct {

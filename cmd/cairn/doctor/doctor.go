@@ -350,7 +350,7 @@ func (e *exam) store(context.Context) []Finding {
 		return nil
 	}
 	s := e.running.Store
-	return []Finding{{"", OK, fmt.Sprintf("state of %s on disk, %d tables, compaction %s behind", cli.Megabytes(s.Bytes), s.Tables, cli.Megabytes(s.Unmerged)), ""}}
+	return []Finding{{"", OK, fmt.Sprintf("state of %s on disk, %d tables, compaction %s behind", cli.Size(s.Bytes), s.Tables, cli.Size(s.Unmerged)), ""}}
 }
 
 // layers compares how far the log, the state and the index of a running node have come.

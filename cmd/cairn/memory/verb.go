@@ -196,9 +196,10 @@ func (v verb) tell(s *cli.Streams, asJSON bool, raw json.RawMessage) (err error)
 	switch {
 	case asJSON:
 		err = s.JSON(raw)
+	case missing:
 	case v.says == "":
 		err = v.print(s, raw)
-	case !missing:
+	default:
 		_, err = fmt.Fprintln(s.Out, v.says)
 	}
 	if err == nil && missing {

@@ -141,3 +141,15 @@ func TestEventsOfAStream(t *testing.T) {
 		}
 	}
 }
+
+// TestNothingThereIsNoResult: where what was named is not there, people read the error alone, and programs the answer.
+func TestNothingThereIsNoResult(t *testing.T) {
+	for _, v := range []verb{{op: api.Unrelate.Op, shows: []string{"edge_id", "found"}}, {op: api.Forget.Op, says: "forgotten"}} {
+		for asJSON, want := range map[bool]string{false: "", true: "{\n  \"edge_id\": \"nosuch\",\n  \"found\": false\n}\n"} {
+			var out strings.Builder
+			if err := v.tell(&cli.Streams{Out: &out}, asJSON, []byte(`{"edge_id":"nosuch","found":false}`)); err == nil || out.String() != want {
+				t.Errorf("%s: %v, %q", v.op.Name, err, out.String())
+			}
+		}
+	}
+}

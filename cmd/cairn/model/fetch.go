@@ -33,7 +33,7 @@ func embedList(s *cli.Streams) *cobra.Command {
 			}
 		}
 		err := cli.List(s, cli.AsJSON(c), rows, "NAME|KIND|DIMENSIONS|SIZE|LICENCE|HERE|FOR", func(r Listed) []any {
-			return []any{r.Name, r.Kind, r.Dim, cli.Megabytes(r.Size), r.Licence, map[bool]string{true: "yes", false: "-"}[r.Dir != ""], r.For}
+			return []any{r.Name, r.Kind, r.Dim, cli.Size(r.Size), r.Licence, map[bool]string{true: "yes", false: "-"}[r.Dir != ""], r.For}
 		})
 		if err != nil || cli.AsJSON(c) {
 			return err
@@ -89,7 +89,7 @@ Without a network, copy the files into HOME/models/NAME.part yourself and run th
 			}
 			did := "is here and whole"
 			if fetched {
-				did = "fetched and verified, " + cli.Megabytes(m.Size())
+				did = "fetched and verified, " + cli.Size(m.Size())
 			}
 			return s.Tell(cli.AsJSON(c), Fetched{m.Name, m.Kind, dir, m.Size(), fetched}, "%s: %s\n%s", m.Name, did, dir)
 		}})
@@ -130,7 +130,7 @@ func (b *fileBars) tell(f models.File, had, got int64) {
 		b.finish()
 		b.of, b.bar = f, b.s.Bytes(f.Name, f.Size)
 		if !cli.IsTerminal(b.s.Err) {
-			fmt.Fprintf(b.s.Err, "%s: %s, %s of it here\n", f.Name, cli.Megabytes(f.Size), cli.Megabytes(had))
+			fmt.Fprintf(b.s.Err, "%s: %s, %s of it here\n", f.Name, cli.Size(f.Size), cli.Size(had))
 		}
 		_ = b.bar.Set64(had) // a bar is not worth an error
 		return

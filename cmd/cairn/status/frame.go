@@ -198,9 +198,9 @@ func counted(head string, of func(nodeRow) number, show func(float64) string) to
 	}, of}
 }
 
-func whole(n float64) string     { return fmt.Sprintf("%.0f", n) }
-func tenths(n float64) string    { return fmt.Sprintf("%.1f", n) }
-func megabytes(n float64) string { return cli.Megabytes(int64(n)) }
+func whole(n float64) string  { return fmt.Sprintf("%.0f", n) }
+func tenths(n float64) string { return fmt.Sprintf("%.1f", n) }
+func size(n float64) string   { return cli.Size(int64(n)) }
 
 var topColumns = []topColumn{
 	{"NODE", func(r nodeRow) string { return strconv.Itoa(int(r.NodeID)) }, func(r nodeRow) number { return number(r.NodeID) }},
@@ -227,8 +227,8 @@ var topColumns = []topColumn{
 	counted("TO APPLY", func(r nodeRow) number { return r.Lag }, whole),
 	counted("TO INDEX", func(r nodeRow) number { return r.IndexLag }, whole),
 	counted("SLOW", func(r nodeRow) number { return r.Slow }, whole),
-	counted("STATE", func(r nodeRow) number { return r.Tables }, megabytes),
-	counted("DISK FREE", func(r nodeRow) number { return r.DiskFree }, megabytes),
+	counted("STATE", func(r nodeRow) number { return r.Tables }, size),
+	counted("DISK FREE", func(r nodeRow) number { return r.DiskFree }, size),
 }
 
 // order sorts the rows by a column: the first by its number, others from the most.

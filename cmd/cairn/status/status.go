@@ -175,7 +175,7 @@ func printStores(w io.Writer, s api.ClusterStatus) error {
 		if p.Store == nil {
 			return []any{nameOf(s, p), "-", "-", "-", "-"}
 		}
-		return []any{nameOf(s, p), cli.Megabytes(p.Store.Bytes), p.Store.Tables, cli.Megabytes(p.Store.Unmerged), p.Store.Damaged}
+		return []any{nameOf(s, p), cli.Size(p.Store.Bytes), p.Store.Tables, cli.Size(p.Store.Unmerged), p.Store.Damaged}
 	})
 }
 
