@@ -3,14 +3,13 @@
 package admin
 
 import (
-	"context"
+	"fmt"
 	"net/url"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/node/api"
-	"github.com/cairndb/cairn/wire/client"
 )
 
 // DB is `cairn db`.
@@ -26,13 +25,11 @@ func DB(s *cli.Streams) *cobra.Command {
 
 func dbCreate(s *cli.Streams, t *cli.Target) *cobra.Command {
 	return &cobra.Command{Use: "create NAME", Short: "Create a database", Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
-		return t.With(c.Context(), func(ctx context.Context, cl *client.Client) error {
-			id, err := cl.CreateDatabase(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			return s.Tell(t.JSON, map[string]any{"id": id, "name": args[0]}, "created database '%s' (id: %d)", args[0], id)
-		})
+		made, err := cli.Call(c.Context(), t, api.CreateDatabase, api.CreateDatabaseRequest{Name: args[0]})
+		if err != nil {
+			return err
+		}
+		return s.Tell(t.JSON, map[string]any{"id": made.ID, "name": args[0]}, "created database '%s' (id: %d)", args[0], made.ID)
 	}}
 }
 
@@ -59,5 +56,27 @@ func dbDrop(s *cli.Streams, t *cli.Target) *cobra.Command {
 		return s.Tell(t.JSON, out, "dropped database '%s'", args[0])
 	}}
 	c.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
+	return c
+}
+
+// Audit is `cairn audit`.
+func Audit(s *cli.Streams) *cobra.Command {
+	var t cli.Target
+	var limit int
+	c := &cobra.Command{Use: "audit", Short: "Show who changed databases, tokens, limits, policies and members", Args: cobra.NoArgs,
+		Long: `Show the changes of databases, tokens, limits, policies and members, and purges, newest first. Every change is in the log
+with the caller that made it: the beginning of a token's hash and its label, master (the cluster secret) or local (a
+socket on the node's host). Every node keeps the newest 10,000, and backups hold them.`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			var out api.AuditList
+			if err := t.Get(c.Context(), "GET", fmt.Sprintf("/v1/admin/audit?limit=%d", limit), nil, &out); err != nil {
+				return err
+			}
+			return cli.List(s, t.JSON, out.Audit, "INDEX|WHEN|BY|LABEL|NODE|WHAT|ON|HOW", func(r api.Audit) []any {
+				return []any{r.Index, clock(&r.At), r.By, cli.OrDash(r.Label), r.Node, r.What, cli.OrDash(r.On), r.How}
+			})
+		}}
+	t.Flags(c)
+	c.Flags().IntVarP(&limit, "limit", "n", 100, "number of changes")
 	return c
 }

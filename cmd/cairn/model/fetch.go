@@ -46,7 +46,7 @@ func embedList(s *cli.Streams) *cobra.Command {
 		}
 		return nil
 	}})
-	modelHome(c, &home)
+	cli.HomeFlag(c.Flags(), &home, homeUsage)
 	return c
 }
 
@@ -93,7 +93,7 @@ Without a network, copy the files into HOME/models/NAME.part yourself and run th
 			}
 			return s.Tell(cli.AsJSON(c), Fetched{m.Name, m.Kind, dir, m.Size(), fetched}, "%s: %s\n%s", m.Name, did, dir)
 		}})
-	modelHome(c, &home)
+	cli.HomeFlag(c.Flags(), &home, homeUsage)
 	c.Flags().StringVar(&mirror, "mirror", "", "fetch below this URL, which has the hub's paths; "+models.Hub+" by default")
 	return c
 }

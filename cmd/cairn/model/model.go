@@ -28,10 +28,7 @@ A cluster needs the model on every node, in HOME/models. New databases get the o
 	return group
 }
 
-// modelHome is the flag of the home whose models folder is meant.
-func modelHome(c *cobra.Command, home *string) {
-	cli.HomeFlag(c.Flags(), home, "data directory; models are in its folder models")
-}
+const homeUsage = "data directory; models are in its folder models"
 
 // modelsFolder returns the directory of a home's models.
 func modelsFolder(home string) string { return filepath.Join(home, "models") }

@@ -82,7 +82,7 @@ func embedTest(s *cli.Streams) *cobra.Command {
 		fmt.Fprintf(s.Out, "\n%d of %d sentences are nearest to the one with the same meaning\n%.2f ms a text alone, %.0f texts a second in batches\n", r.PairsFound, len(sentences), r.Millis, r.TextsSecond)
 		return nil
 	}})
-	modelHome(c, &home)
+	cli.HomeFlag(c.Flags(), &home, homeUsage)
 	return c
 }
 

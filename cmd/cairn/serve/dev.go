@@ -94,7 +94,9 @@ configuration does. Other users of this host and web pages are refused: deploy/S
 						return err
 					}
 				}
-				defer banner(s.Err, l, withSample)
+				if cli.IsTerminal(s.Err) { // a program reads the line on stdout
+					defer fmt.Fprint(s.Err, greeting(l, withSample))
+				}
 				return announce(s.Out, l)
 			})
 		},
@@ -108,9 +110,6 @@ configuration does. Other users of this host and web pages are refused: deploy/S
 	l.flags(c)
 	return c
 }
-
-// stopTimeout limits the time that a node may take to stop.
-const stopTimeout = 9 * time.Second
 
 // runNode runs a node until ctx ends or it fails. It calls serves once, when the node serves.
 func runNode(ctx context.Context, up config.Setup, serves func(context.Context, cli.Ready) error) (err error) {
@@ -190,6 +189,7 @@ func openAdvice(err error) string {
 
 // closeNode stops a node, but not for longer than a supervisor would wait.
 func closeNode(n *node.Node) error {
+	const stopTimeout = 9 * time.Second
 	done := make(chan error, 1)
 	go func() { done <- n.Close() }() // ends with the process at the latest
 	select {
@@ -213,7 +213,7 @@ func writeAddresses(home string, n node.Addrs, secured certs.Files) (err error) 
 
 // storeSample stores the sample in the node of a home, as a client of it.
 func storeSample(ctx context.Context, w io.Writer, home string) error {
-	t := &cli.Target{Home: home, Timeout: sampleTimeout}
+	t := &cli.Target{Home: home, Timeout: time.Minute} // for each request
 	n, err := sample.Store(ctx, t, time.Now())
 	if err != nil {
 		return fmt.Errorf("the sample was not stored: %w", err)
@@ -222,16 +222,6 @@ func storeSample(ctx context.Context, w io.Writer, home string) error {
 		fmt.Fprintf(w, "sample: %d memories stored in namespace %s and two others\n", n, sample.Namespace)
 	}
 	return nil
-}
-
-// sampleTimeout bounds each request that stores the sample.
-const sampleTimeout = time.Minute
-
-// banner says hello to a person; a program reads the line on stdout.
-func banner(w io.Writer, l cli.Ready, hasSample bool) {
-	if cli.IsTerminal(w) {
-		fmt.Fprint(w, greeting(l, hasSample))
-	}
 }
 
 // greeting says where the node listens and what to try. The commands name the home where they would not find it by

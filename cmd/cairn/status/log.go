@@ -56,23 +56,31 @@ func logPage(ctx context.Context, s *cli.Streams, t *cli.Target, from uint64, li
 	if err != nil {
 		return 0, err
 	}
+	err = entries(r, func(l api.LogLine) error {
+		last = uint64(l.Index)
+		if t.JSON {
+			return json.NewEncoder(s.Out).Encode(l)
+		}
+		_, err := fmt.Fprintf(s.Out, "%d.%d  %s  node %d  %s  %s\n", l.Index, l.Number, time.UnixMicro(int64(l.Time*1e6)).Local().Format("15:04:05.000"),
+			l.Node, cli.OrDash(l.Database), does(l))
+		return err
+	})
+	return last, err
+}
+
+// entries reads a page of the log to its end.
+func entries(r io.ReadCloser, each func(api.LogLine) error) error {
 	defer r.Close()
 	for d := json.NewDecoder(r); ; {
 		var l api.LogLine
 		if err := d.Decode(&l); errors.Is(err, io.EOF) {
-			return last, nil
+			return nil
 		} else if err != nil {
-			return last, err
+			return err
 		}
-		last = uint64(l.Index)
-		if t.JSON {
-			if err := json.NewEncoder(s.Out).Encode(l); err != nil {
-				return last, err
-			}
-			continue
+		if err := each(l); err != nil {
+			return err
 		}
-		fmt.Fprintf(s.Out, "%d.%d  %s  node %d  %s  %s\n", l.Index, l.Number, time.UnixMicro(int64(l.Time*1e6)).Local().Format("15:04:05.000"),
-			l.Node, cli.OrDash(l.Database), does(l))
 	}
 }
 

@@ -197,7 +197,7 @@ func printMembers(w io.Writer, s api.ClusterStatus) error {
 		case !p.Voter:
 			role += " (replica)"
 		}
-		return []any{nameOf(s, p), role, "yes", p.Applied, orUnknown(p.LagEntries), stateOf(s, p), cli.OrDash(p.Wire), p.Version, up(p.UptimeSecs)}
+		return []any{nameOf(s, p), role, "yes", p.Applied, orUnknown(p.LagEntries), stateOf(s, p), cli.OrDash(p.Wire), p.Version, time.Duration(p.UptimeSecs) * time.Second}
 	})
 }
 
@@ -223,5 +223,3 @@ func stateOf(s api.ClusterStatus, p api.Peer) string {
 }
 
 func short(sum string) string { return sum[:min(8, len(sum))] }
-
-func up(secs float64) string { return (time.Duration(secs) * time.Second).String() }

@@ -1,10 +1,8 @@
 package status
 
 import (
-	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -223,17 +221,12 @@ const topLog = 10
 // may not see them, and reads why.
 func (v *top) lastEntries(ctx context.Context, at string) []string {
 	r, err := v.t.Once(ctx, "GET", fmt.Sprintf("%s%s?limit=%d", at, api.Log.Path(), topLog), nil, nil)
-	if err != nil {
-		return []string{"the log: " + err.Error()}
-	}
-	defer r.Close()
 	var said []string
-	for lines := bufio.NewScanner(r); len(said) < topLog && lines.Scan(); {
-		var l api.LogLine
-		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
-			return append(said, "the log: "+err.Error())
-		}
-		said = append(said, logText(l))
+	if err == nil {
+		err = entries(r, func(l api.LogLine) error { said = append(said, logText(l)); return nil })
+	}
+	if err != nil {
+		said = append(said, "the log: "+err.Error())
 	}
 	return said
 }

@@ -84,7 +84,6 @@ func recoverCluster(s *cli.Streams, path string, giveUp []uint) error {
 	if !named || len(giveUp) != len(others) {
 		return cli.Usage(cli.Hint(errors.New("nothing was changed"),
 			fmt.Sprintf("read `cairn cluster recover --help`, then name all the other members: --give-up %s", strings.Join(others, ","))))
-
 	}
 	at, err = home.Recover(cfg.Files())
 	if err != nil {
