@@ -12,7 +12,6 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
-	"github.com/cairndb/cairn/cmd/cairn/memory"
 	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
@@ -193,12 +192,12 @@ func TestWeakMatchesAreLeftOut(t *testing.T) {
 			t.Fatal("not remembered")
 		}
 	}
-	all := jsonOf[memory.Recalled](t, "recall", "violin attic", "--home", home)
+	all := jsonOf[recalled](t, "recall", "violin attic", "--home", home)
 	if len(all.Results) != 2 || all.Considered != 2 || all.BelowMinScore != 0 {
 		t.Fatalf("%+v", all)
 	}
 	least := fmt.Sprint(all.Results[1].Score + 1e-3)
-	if some := jsonOf[memory.Recalled](t, "recall", "violin attic", "--min-score", least, "--home", home); len(some.Results) != 1 || some.Results[0].RID != all.Results[0].RID || some.BelowMinScore != 1 {
+	if some := jsonOf[recalled](t, "recall", "violin attic", "--min-score", least, "--home", home); len(some.Results) != 1 || some.Results[0].RID != all.Results[0].RID || some.BelowMinScore != 1 {
 		t.Errorf("%+v", some)
 	}
 	c := cairntest.Command(t.Context(), "recall", "violin attic", "--min-score", "100", "--home", home)

@@ -13,13 +13,22 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
-	"github.com/cairndb/cairn/cmd/cairn/memory"
 	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
 )
 
 func TestMain(m *testing.M) { cairntest.Main(m, main, 6) }
+
+// recalled is what tests read of `recall --json`.
+type recalled struct {
+	Results []struct {
+		RID   string
+		Score float64
+	}
+	Considered    uint64
+	BelowMinScore uint64 `json:"below_min_score"`
+}
 
 func TestDevFromTheShell(t *testing.T) {
 	t.Parallel()
@@ -29,7 +38,7 @@ func TestDevFromTheShell(t *testing.T) {
 		t.Fatalf("exit %d", code)
 	}
 	out, _ := cairntest.Run(t, "recall", "who leads payments?", "--home", home, "--json")
-	var got memory.Recalled
+	var got recalled
 	if err := json.Unmarshal([]byte(out), &got); err != nil || len(got.Results) != 1 || got.Results[0].RID != strings.TrimSpace(rid) {
 		t.Fatalf("got %s (%v)", out, err)
 	}

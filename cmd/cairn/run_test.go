@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
-	"github.com/cairndb/cairn/cmd/cairn/memory"
 )
 
 func TestExitCodes(t *testing.T) {
@@ -103,8 +102,6 @@ func TestOutputKeys(t *testing.T) {
 			`{"ready":true,"node_id":1,"wire":"w","http":"h","cluster":"c","home":"d"}`},
 		{"addrs.json", cli.Addresses{Wire: "w", HTTP: "h", Cluster: "c"}, `{"wire":"w","http":"h","cluster":"c"}`},
 		{"a version", cli.Build{Version: "v", Commit: "c", Date: "d", Go: "g", Host: "p"}, `{"version":"v","commit":"c","date":"d","changed":false,"go":"g","platform":"p"}`},
-		{"a recall", memory.Recalled{Results: []memory.Hit{{RID: "r", Score: 0.5, Text: "t", Type: "semantic", Namespace: "n", Created: 2, Metadata: []byte("null"), Why: []string{"w"}}}, Total: 1, Index: 7},
-			`{"results":[{"rid":"r","score":0.5,"text":"t","memory_type":"semantic","namespace":"n","created_at":2,"metadata":null,"why_retrieved":["w"]}],"total":1,"index":7,"lag_seconds":null,"considered":0,"below_min_score":0}`},
 	} {
 		if got, err := json.Marshal(tc.v); err != nil || string(got) != tc.want {
 			t.Errorf("%s: %s (%v), want %s", tc.name, got, err, tc.want)

@@ -19,9 +19,9 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// Recalled holds the output of `recall --json`.
-type Recalled struct {
-	Results []Hit    `json:"results"`
+// recalled holds the output of `recall --json`.
+type recalled struct {
+	Results []hit    `json:"results"`
 	Total   int      `json:"total"`
 	Index   uint64   `json:"index"`
 	Lag     *float64 `json:"lag_seconds"` // null when the node heard no leader
@@ -30,8 +30,8 @@ type Recalled struct {
 	BelowMinScore uint64 `json:"below_min_score"` // of them, those that match and score less than --min-score
 }
 
-// A Hit is a memory that was found.
-type Hit struct {
+// A hit is a memory that was found.
+type hit struct {
 	RID       string          `json:"rid"`
 	Score     float64         `json:"score"`
 	Text      string          `json:"text"`
@@ -99,13 +99,13 @@ func recall(s *cli.Streams) *cobra.Command {
 }
 
 func printRecall(s *cli.Streams, asJSON bool, results []wire.RecallResult, end wire.RecallEnd) error {
-	hits := make([]Hit, len(results))
+	hits := make([]hit, len(results))
 	for i, r := range results {
 		metadata := cmp.Or(string(r.Metadata), "null")
-		hits[i] = Hit{r.RID, r.Score, r.Text, r.MemoryType, r.Namespace, r.CreatedAt, json.RawMessage(metadata), r.WhyRetrieved}
+		hits[i] = hit{r.RID, r.Score, r.Text, r.MemoryType, r.Namespace, r.CreatedAt, json.RawMessage(metadata), r.WhyRetrieved}
 	}
 	if asJSON {
-		return s.JSON(Recalled{hits, end.Total, uint64(end.Index), end.LagSeconds, end.Considered, end.BelowMinScore})
+		return s.JSON(recalled{hits, end.Total, uint64(end.Index), end.LagSeconds, end.Considered, end.BelowMinScore})
 	}
 	if len(hits) == 0 {
 		fmt.Fprintln(s.Err, "nothing found:", nothingFound(end))
@@ -116,7 +116,7 @@ func printRecall(s *cli.Streams, asJSON bool, results []wire.RecallResult, end w
 	return nil
 }
 
-func printHit(s *cli.Streams, h Hit) {
+func printHit(s *cli.Streams, h hit) {
 	at := time.UnixMicro(int64(h.Created * 1e6)).Local().Format(time.DateTime)
 	fmt.Fprintf(s.Out, "%.3f  %s\n       %s  %s  %s\n", h.Score, h.Text, h.RID, at, strings.Join(h.Why, ", "))
 }
@@ -152,7 +152,7 @@ func explained(ctx context.Context, s *cli.Streams, t *cli.Target, q *wire.Recal
 	}
 	var found struct {
 		Results []struct {
-			Hit
+			hit
 			api.Explained
 		}
 		Considered uint64 `json:"considered"`
@@ -165,7 +165,7 @@ func explained(ctx context.Context, s *cli.Streams, t *cli.Target, q *wire.Recal
 		fmt.Fprintln(s.Err, "nothing found:", nothingFound(wire.RecallEnd{Considered: found.Considered, BelowMinScore: found.Below}))
 	}
 	for _, r := range found.Results {
-		printHit(s, r.Hit)
+		printHit(s, r.hit)
 		fmt.Fprintf(s.Out, "       from %s\n", shares(r.Shares))
 		if m := r.Reranked; m != nil {
 			fmt.Fprintf(s.Out, "       the reranker gave it %.3f; it was number %d before\n", m.Score, m.Place)
