@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
@@ -65,6 +66,22 @@ func click(sel string) chromedp.Action { return chromedp.Click(sel, chromedp.ByQ
 // is waits for what the page shows, longer than the half minute between two looks of a chart at all nodes.
 func is(js string) chromedp.Action {
 	return chromedp.Poll(js, nil, chromedp.WithPollingTimeout(2*time.Minute))
+}
+
+// TestConsoleKeepsAnError: a view that fails says why, and nothing writes over it: the sign of a slow view, which comes
+// after 150 ms, would.
+func TestConsoleKeepsAnError(t *testing.T) {
+	suite.Full(t)
+	t.Parallel()
+	p := onePage(t)
+	const fails = `{ const go = fetch; window.fetch = async (path, o) => String(path).includes("/nope") ? new Response(JSON.stringify({ error: "no such memory", code: "not_found" }), { status: 404, headers: { "Content-Type": "application/json" } }) : go(path, o); }`
+	const later = `new Promise((r) => setTimeout(() => r(document.querySelector("main").textContent), 400))`
+	var shown string
+	p.step("a memory that is not there", see(`main h1`), chromedp.Evaluate(fails, nil), chromedp.Navigate(p.base+"/#memory/nope"), is(`document.querySelector("main").textContent.includes("no such memory")`),
+		chromedp.Evaluate(later, &shown, func(e *runtime.EvaluateParams) *runtime.EvaluateParams { return e.WithAwaitPromise(true) }))
+	if !strings.Contains(shown, "no such memory") || strings.Contains(shown, "Loading") {
+		t.Errorf("the page shows %q", shown)
+	}
 }
 
 // Memories are found while one types: what was asked before is cancelled, and the address keeps what is asked. Pages go

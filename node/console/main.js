@@ -39,8 +39,11 @@ async function show() {
     const busy = setTimeout(() => fill(main, h("h1", {}, title), h("p", { class: "soft" }, "Loading…")), 150);
     mine.signal.addEventListener("abort", () => clearTimeout(busy));
     const page = h("div", {});
-    await views[current][1](page, mine.signal, rest.join("/"));
-    clearTimeout(busy);
+    try {
+      await views[current][1](page, mine.signal, rest.join("/"));
+    } finally {
+      clearTimeout(busy); // it would write over an error's message
+    }
     if (mine.signal.aborted) return;
     fill(main, page);
     page.querySelector("[autofocus]")?.focus();
