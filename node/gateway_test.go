@@ -183,9 +183,9 @@ func TestGatewayIdempotency(t *testing.T) {
 	if again := w.ok("POST", "/v1/remember", obj{"text": "once", "idempotency_key": "k"})["rid"]; again != first {
 		t.Errorf("the same again: %v, first %v", again, first)
 	}
-	other := w.ok("POST", "/v1/remember", obj{"text": "other", "idempotency_key": "k"})
-	if other["stored"] != false || other["idempotency_conflict"] != true || other["rid"] != first {
-		t.Errorf("another under the same key: %v", other)
+	status, other := w.send("POST", "/v1/remember", obj{"text": "other", "idempotency_key": "k"})
+	if status != http.StatusConflict || other["stored"] != false || other["idempotency_conflict"] != true || other["rid"] != first {
+		t.Errorf("another under the same key: %d, %v", status, other)
 	}
 	if n := w.ok("GET", "/v1/stats", nil)["active_memories"]; n != 1.0 {
 		t.Errorf("%v memories", n)

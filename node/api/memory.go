@@ -35,12 +35,10 @@ func memories(request any) int { return len(request.(*RememberBatchRequest).Memo
 
 type RememberRequest struct{ Draft }
 
-// Remembered is the result of storing a memory. Where its key was used for another one before, Stored is false.
+// Remembered is the result of storing a memory.
 type Remembered struct {
 	RID      string      `json:"rid" doc:"The memory's id."`
 	Index    field.Token `json:"log_index,omitzero" doc:"Position of the write in the log; pass it as min_index to read it on another node."`
-	Stored   *bool       `json:"stored,omitempty" doc:"false: the idempotency key was used for another memory, which rid names."`
-	Conflict bool        `json:"idempotency_conflict,omitempty" doc:"true: the idempotency key was used for another memory."`
 	Redacted []string    `json:"redacted,omitempty" doc:"Kinds of secrets removed before storing, such as github or email; absent when there were none."`
 
 	Replayed bool `json:"-"` // the key answered: the memory was stored before

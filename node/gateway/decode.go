@@ -72,7 +72,7 @@ func (g *Gateway) do(q *request, op *api.Op) (any, error) {
 		_ = rc.SetWriteDeadline(time.Now().Add(answerTimeout))
 	}
 	if err != nil {
-		return refusedAs(op, err)
+		return nil, refusedAs(op, err)
 	}
 	if quirk := quirks[op]; quirk != nil {
 		return quirk(q, answer)
@@ -81,18 +81,13 @@ func (g *Gateway) do(q *request, op *api.Op) (any, error) {
 }
 
 // refusedAs is a refusal as clients of this protocol know it: what is not found has a code of its own where the row
-// names one, and a key that was used for another memory is told with 200.
-func refusedAs(op *api.Op, err error) (any, error) {
+// names one.
+func refusedAs(op *api.Op, err error) error {
 	var refused *api.Refusal
-	has := errors.As(err, &refused)
-	switch {
-	case op == api.Remember.Op && has && errors.Is(err, oplog.ErrKeyReused):
-		rid, _ := refused.More["rid"].(string)
-		return &api.Remembered{RID: rid, Stored: new(bool), Conflict: true}, nil
-	case op.Missing != "" && !has && errors.Is(err, &oplog.Error{Kind: oplog.NotFound}):
-		return nil, &api.Refusal{Code: op.Missing, Err: err}
+	if op.Missing != "" && !errors.As(err, &refused) && errors.Is(err, &oplog.Error{Kind: oplog.NotFound}) {
+		return &api.Refusal{Code: op.Missing, Err: err}
 	}
-	return nil, err
+	return err
 }
 
 // misread is the refusal of a request that its row does not describe.
