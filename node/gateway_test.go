@@ -192,6 +192,28 @@ func TestGatewayIdempotency(t *testing.T) {
 	}
 }
 
+// TestBlankTextIsRefused: a memory without a word could be found by nothing. No surface stores one or makes one of
+// another.
+func TestBlankTextIsRefused(t *testing.T) {
+	t.Parallel()
+	w := start(t, 1).web(0)
+	rid := w.ok("POST", "/v1/remember", obj{"text": "Ada drinks tea"})["rid"]
+	for _, blank := range []string{"", "  ", "\n\t"} {
+		for path, body := range map[string]obj{"/v1/remember": {"text": blank}, "/v1/remember/batch": {"memories": []obj{{"text": "Ada reads"}, {"text": blank}}},
+			"/v1/correct": {"rid": rid, "new_text": blank, "reason": "a slip"}} {
+			if status, answer := w.send("POST", path, body); status != http.StatusBadRequest || !strings.Contains(fmt.Sprint(answer["error"]), "text") {
+				t.Errorf("%s of %q: %d, %v", path, blank, status, answer)
+			}
+		}
+		if _, _, failure := w.tool("remember", obj{"text": blank}); !strings.Contains(failure, "text") {
+			t.Errorf("the tool took %q: %q", blank, failure)
+		}
+	}
+	if n := w.ok("GET", "/v1/stats", nil)["active_memories"]; n != 1.0 {
+		t.Errorf("%v memories", n)
+	}
+}
+
 func TestGatewayGraphAndSessions(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)

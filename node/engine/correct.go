@@ -20,6 +20,9 @@ func (s *Service) correct(ctx context.Context, c api.Caller, q *api.CorrectReque
 	if strings.TrimSpace(q.Reason) == "" {
 		return nil, oplog.Errorf(oplog.Invalid, "missing 'reason'")
 	}
+	if q.Text != nil && strings.TrimSpace(*q.Text) == "" {
+		return nil, oplog.Errorf(oplog.Invalid, "new_text: want words, got a blank text")
+	}
 	now, err := s.current(c.DB)
 	if err != nil {
 		return nil, err

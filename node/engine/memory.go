@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/cairndb/cairn/index"
@@ -104,6 +105,9 @@ var takeDraft = api.Carry[api.Draft, oplog.Content]()
 // ready makes the operation of a draft: it decides the id and the times, which Apply must not, and refuses drafts that
 // can never succeed.
 func ready(d *api.Draft, now time.Time, dim int) (*oplog.Remember, error) {
+	if strings.TrimSpace(d.Text) == "" && d.History == nil {
+		return nil, oplog.Errorf(oplog.Invalid, "text: want words, got a blank text")
+	}
 	if err := cmp.Or(fits("text", len(d.Text), MaxText), fits("metadata", len(d.Metadata), MaxMetadata)); err != nil {
 		return nil, err
 	}
