@@ -10,7 +10,8 @@ var (
 	Remember = row[RememberRequest, Remembered](Op{Name: "remember", Does: "Store a memory.", Scope: Write, Writes: true, HTTP: "POST /v1/remember", Wire: wire.OpRemember,
 		Adds: func(any) int { return 1 },
 		Tool: &Tool{Name: "remember", Title: "Remember", Text: "Store one fact, decision, preference or event so that it is there in later conversations. Write it as a sentence that stands by itself: who, what, when. " +
-			"Use it when the user says something worth keeping, when a decision is made, and when you learn how something works. Never store secrets."}})
+			"Use it when the user says something worth keeping, when a decision is made, and when you learn how something works. Never store secrets. " +
+			"When the answer names memories in near that say the same or what is no longer true, correct that one and forget this one instead of keeping both."}})
 	RememberBatch = row[RememberBatchRequest, RememberedBatch](Op{Name: "remember_batch", Does: "Store memories, all or none.", Scope: Write, Writes: true,
 		HTTP: "POST /v1/remember/batch", Large: true, Wire: wire.OpRememberBatch, Adds: memories})
 
@@ -33,13 +34,25 @@ var (
 // memories returns the number of memories in a batch.
 func memories(request any) int { return len(request.(*RememberBatchRequest).Memories) }
 
-type RememberRequest struct{ Draft }
+type RememberRequest struct {
+	Draft
+	Near bool `json:"near" default:"true" doc:"Name memories that this one may replace."`
+}
+
+// Near is a memory that a new one may replace.
+type Near struct {
+	RID     string  `json:"rid" doc:"The memory's id."`
+	Text    string  `json:"text" doc:"Its text, or the first 500 letters."`
+	Created float64 `json:"created_at" is:"time" doc:"When it happened, in Unix seconds."`
+	Score   float64 `json:"score" doc:"How likely it says what the new one says, from 0 to 1."`
+}
 
 // Remembered is the result of storing a memory.
 type Remembered struct {
 	RID      string      `json:"rid" doc:"The memory's id."`
 	Index    field.Token `json:"log_index,omitzero" doc:"Position of the write in the log; pass it as min_index to read it on another node."`
 	Redacted []string    `json:"redacted,omitempty" doc:"Kinds of secrets removed before storing, such as github or email; absent when there were none."`
+	Near     []Near      `json:"near,omitempty" doc:"Memories that this one may replace, at most three, of the same namespace; absent when there are none, or near is false."`
 
 	Replayed bool `json:"-"` // the key answered: the memory was stored before
 }

@@ -95,7 +95,7 @@ func (s *Service) embedsFor(d oplog.Database) *embed.Guard {
 // embedQuestion gives a question the vector of its text, if this node has the database's embedder.
 func (s *Service) embedQuestion(ctx context.Context, now state.Current, q *index.Query) error {
 	g := s.embedsFor(now.Database)
-	if g == nil || len(q.Vector) > 0 || q.Text == "" {
+	if g == nil || len(q.Vector) > 0 || q.Text == "" || slices.Contains(q.Without, "vector") {
 		return nil
 	}
 	vec, err := g.Question(ctx, askWait, q.Text)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,11 +21,16 @@ func (s *Service) rememberOne(ctx context.Context, c api.Caller, q *api.Remember
 	d := q.Draft
 	key := d.Key
 	d.Key, d.Namespace = "", strings.TrimSpace(d.Namespace)
+	var near []api.Near
+	if q.Near {
+		near = s.near(ctx, c, &d)
+	}
 	r, err := s.store(ctx, c, key, d)
 	if errors.Is(err, oplog.ErrKeyReused) {
 		return nil, &api.Refusal{Code: "conflict", Err: err, More: map[string]any{"stored": false, "idempotency_conflict": true, "rid": s.keyed(c.DB, key)}}
 	}
-	return &api.Remembered{RID: r.First.ID, Index: field.Token(r.Index), Redacted: r.Redacted, Replayed: r.Replayed}, err
+	near = slices.DeleteFunc(near, func(n api.Near) bool { return n.RID == r.First.ID }) // it was stored before
+	return &api.Remembered{RID: r.First.ID, Index: field.Token(r.Index), Redacted: r.Redacted, Near: near, Replayed: r.Replayed}, err
 }
 
 func (s *Service) rememberBatch(ctx context.Context, c api.Caller, q *api.RememberBatchRequest) (*api.RememberedBatch, error) {

@@ -1,0 +1,44 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/node/api"
+)
+
+// What a new memory may replace.
+const (
+	nearMost  = 3   // memories that are named
+	nearLeast = .3  // of the score of a memory, when it is asked for with the new text
+	nearText  = 500 // letters of its text that are shown
+)
+
+// near is what a memory that is about to be stored may replace: memories of its namespace that answer its text, by
+// their words. That costs one search; a memory that a tool captured has none, and neither has a caller who may not read.
+// What goes wrong costs the answer nothing but this.
+func (s *Service) near(ctx context.Context, c api.Caller, d *api.Draft) []api.Near {
+	if d.Type == "capture" || !c.May(api.Read) {
+		return nil
+	}
+	c.Quiet = true
+	a, err := s.search(ctx, c, index.Query{Text: d.Text, K: nearMost, MinScore: nearLeast, Without: []string{"vector", "session"},
+		Filter: index.Filter{Namespace: orDefault(d.Namespace)}})
+	if err != nil {
+		return nil
+	}
+	return each(a.Hits, func(h index.Hit) api.Near {
+		return api.Near{RID: h.Memory.RID, Text: brief(h.Memory.Text), Created: h.Memory.Created.Seconds(), Score: h.Score}
+	})
+}
+
+// brief is the beginning of a text.
+func brief(text string) string {
+	n := 0
+	for at := range text {
+		if n++; n > nearText {
+			return text[:at] + "…"
+		}
+	}
+	return text
+}
