@@ -164,7 +164,7 @@ var libraries = map[string][]string{
 	"github.com/cockroachdb/pebble/": {"oplog/store", "oplog/store/storetest"},
 	"github.com/creack/pty":          {"local/stringd/shell"},
 	"github.com/hashicorp/go-hclog":  {"raft"},
-	module + "oplog/state": {"cmd/cairn", "index", "node", "node/access", "node/commit", "node/engine", "node/home", "node/peerport", "node/reads",
+	module + "oplog/state": {"cmd/cairn/serve", "cmd/cairn/stopped", "index", "node", "node/access", "node/commit", "node/engine", "node/home", "node/peerport", "node/reads",
 		"oplog/snapshot/archive", "oplog/state/statetest", "raft"},
 	"github.com/hashicorp/raft":            {"raft", "raft/logstore", "raft/recovery", "raft/transport"},
 	"github.com/klauspost/compress/zstd":   {"local/process/standalone", "local/sift", "oplog", "oplog/snapshot", "wire"},
