@@ -221,16 +221,26 @@ func TestGatewayGraphAndSessions(t *testing.T) {
 	if again := w.ok("POST", "/v1/relate", obj{"src": "Alice", "dst": "payments", "rel_type": "leads", "weight": 0.5})["edge_id"]; again != edge {
 		t.Errorf("edge %v became %v", edge, again)
 	}
-	for _, got := range []obj{w.ok("GET", "/v1/edges?entity=payments", nil), w.ok("POST", "/v1/graph", obj{"action": "query", "entity": "Alice"})} {
+	for _, got := range []obj{w.ok("GET", "/v1/edges?entity=payments", nil), w.ok("POST", "/v1/graph", obj{"action": "query", "entity": "Alice"}),
+		w.ok("GET", "/v1/edges?entity=alice", nil), w.ok("POST", "/v1/graph", obj{"entity": "ALICE"})} { // whoever asks need not know the case
 		if e := got["edges"].([]any); len(e) != 1 || keys(e[0]) != "dst edge_id rel_type src weight" || e[0].(obj)["weight"] != 0.5 {
 			t.Errorf("edges: %v", got)
 		}
 	}
 	w.ok("POST", "/v1/claim", obj{"src": "Alice", "rel_type": "born_in", "dst": "Oslo", "polarity": -1, "extractor": "court"})
-	claims := w.ok("GET", "/v1/claims?entity=Oslo&namespace=default", nil)["claims"].([]any)
+	claims := w.ok("GET", "/v1/claims?entity=oslo&namespace=default", nil)["claims"].([]any)
 	const want = "claim_id confidence_band created_at dst extractor modality namespace polarity rel_type source_memory_rid src status_suggestion valid_from valid_to weight"
 	if len(claims) != 1 || keys(claims[0]) != want || claims[0].(obj)["status_suggestion"] != "negative" {
 		t.Errorf("claims: %v", claims)
+	}
+	if got := w.ok("GET", "/v1/entities/aLICE", nil)["entity"]; got != "Alice" {
+		t.Errorf("aLICE is %v", got)
+	}
+	w.ok("POST", "/v1/relate", obj{"entity": "ALICE", "target": "a ship", "relationship": "names"})
+	for name, want := range map[string]int{"Alice": 1, "ALICE": 1, "alice": 0} { // of two that differ in case alone, each is asked for as it is written
+		if got := w.ok("GET", "/v1/edges?entity="+name, nil)["edges"].([]any); len(got) != want {
+			t.Errorf("edges of %s: %v, want %d", name, got, want)
+		}
 	}
 	if got := w.ok("POST", "/v1/alias", obj{"alias": "Al", "canonical_name": "Alice"}); got["added"] != true || keys(got) != "added alias canonical_name namespace" {
 		t.Errorf("alias: %v", got)

@@ -70,7 +70,7 @@ func TestMemoriesFromTheShell(t *testing.T) {
 	says(cairn(0, "stats"), "active_memories", "2")
 	says(cairn(0, "chronology", "--from", "2026-01-31", "--namespace", "default"), "Carol drinks tea")
 
-	says(cairn(0, "edges", "Alice"), edge, "leads", "payments")
+	says(cairn(0, "edges", "alice"), edge, "leads", "payments")
 	cairn(0, "unrelate", edge)
 	cairn(cli.ExitFailed, "unrelate", edge)
 	cairn(0, "claim", "Ada", "born_in", "London")

@@ -37,12 +37,12 @@ type Related struct {
 }
 
 type EdgesRequest struct {
-	Entity string `json:"entity" is:"string!" doc:"The entity whose relations to return." example:"Alice"`
+	Entity string `json:"entity" is:"string!" doc:"The entity whose relations to return, in upper or lower case." example:"Alice"`
 	Fresh
 }
 
 type GraphRequest struct {
-	Entity string `json:"entity" is:"string!" doc:"The entity whose relations to return." example:"Alice"`
+	Entity string `json:"entity" is:"string!" doc:"The entity whose relations to return, in upper or lower case." example:"Alice"`
 	Action string `json:"action" default:"query" doc:"Only query is offered."`
 	_      string `idle:"namespace"`
 	Fresh
@@ -96,7 +96,7 @@ type Claimed struct {
 }
 
 type ClaimsRequest struct {
-	Entity    string `json:"entity" is:"string!" doc:"The entity whose claims to return." example:"Alice"`
+	Entity    string `json:"entity" is:"string!" doc:"The entity whose claims to return, in upper or lower case." example:"Alice"`
 	Namespace string `json:"namespace" doc:"Only claims of this namespace; blank means all."`
 	Fresh
 }

@@ -44,7 +44,7 @@ type MemoryItems struct {
 }
 
 type ProfileRequest struct {
-	Name      string  `json:"name" in:"path" doc:"The entity's name, or an alias of it." example:"Alice"`
+	Name      string  `json:"name" in:"path" doc:"The entity's name, in upper or lower case, or an alias of it." example:"Alice"`
 	Namespace string  `json:"namespace" doc:"Only memories of this namespace, and no relations, which belong to none; blank for all."`
 	Days      float64 `json:"days" is:"number[0..36500]" doc:"Only memories of the last so many days; 0 for all."`
 	Fresh

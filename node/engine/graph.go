@@ -71,9 +71,9 @@ func (s *Service) mentioning(ctx context.Context, db oplog.DB, names ...string) 
 	return links, nil
 }
 
-// edges are the relations an entity is in, both directions.
+// edges are the relations an entity is in, both directions. Whoever asks need not know its capitals.
 func (s *Service) edges(v *state.View, c api.Caller, q *api.EdgesRequest) (*api.EdgeList, error) {
-	return &api.EdgeList{Edges: each(v.Edges(c.DB, q.Entity, maxEdges), func(e oplog.Edge) api.Edge {
+	return &api.EdgeList{Edges: each(v.Edges(c.DB, v.Named(c.DB, q.Entity), maxEdges), func(e oplog.Edge) api.Edge {
 		return api.Edge{ID: e.ID, Src: e.Src, Dst: e.Dst, Type: e.Type, Weight: e.Weight}
 	})}, nil
 }
@@ -113,7 +113,8 @@ func epoch(d field.Date) *float64 {
 func (s *Service) claims(v *state.View, c api.Caller, q *api.ClaimsRequest) (*api.ClaimList, error) {
 	now := oplog.At(time.Now()).Seconds()
 	list := &api.ClaimList{Claims: []api.ClaimRow{}}
-	for _, x := range slices.Backward(v.Claims(c.DB, v.Canonical(c.DB, q.Namespace, q.Entity), q.Namespace, maxEdges)) {
+	name := v.Named(c.DB, v.Canonical(c.DB, q.Namespace, q.Entity))
+	for _, x := range slices.Backward(v.Claims(c.DB, name, q.Namespace, maxEdges)) {
 		disputed := v.InConflict(c.DB, "claim:"+x.ID) || x.SourceRID != "" && v.InConflict(c.DB, x.SourceRID)
 		list.Claims = append(list.Claims, api.ClaimRow{ID: x.ID, Src: x.Src, Dst: x.Dst, Type: x.Type, Weight: x.Weight, Created: x.At.Seconds(), Polarity: int(x.Polarity),
 			Modality: x.Modality, ValidFrom: x.ValidFrom, ValidTo: x.ValidTo, Extractor: x.Extractor, Band: x.Band, SourceRID: orNil(x.SourceRID), Namespace: x.Namespace,

@@ -23,7 +23,7 @@ func (s *Service) profile(v *state.View, c api.Caller, q *api.ProfileRequest) (*
 	if back > 0 {
 		since = oplog.At(s.now()) - back
 	}
-	name := v.Canonical(c.DB, orDefault(q.Namespace), q.Name)
+	name := v.Named(c.DB, v.Canonical(c.DB, orDefault(q.Namespace), q.Name))
 	e, ok := v.Entity(c.DB, name)
 	if !ok {
 		return nil, oplog.Errorf(oplog.NotFound, "no such entity")

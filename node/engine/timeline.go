@@ -78,7 +78,7 @@ func (s *Service) chronology(v *state.View, c api.Caller, q *api.ChronologyReque
 	n, from, to := limit(q.Limit), atOrNone(q.From.Time), cmp.Or(atOrNone(q.To.Time), oplog.At(s.now())+1)
 	most, walk := n, func(f func(*oplog.Memory) bool) { v.Between(c.DB, from, to, f) }
 	if q.Entity != "" { // whose memories come in another order
-		name := v.Canonical(c.DB, cmp.Or(q.Namespace, "default"), q.Entity)
+		name := v.Named(c.DB, v.Canonical(c.DB, cmp.Or(q.Namespace, "default"), q.Entity))
 		most, walk = maxLook, func(f func(*oplog.Memory) bool) { v.EntityMemories(c.DB, name, f) }
 	}
 	rows := pick(most, outlined(walk), func(m *oplog.Memory) bool {

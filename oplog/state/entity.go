@@ -137,6 +137,18 @@ func (v *View) EntitiesFolded(db oplog.DB, folded string, limit int) (names []st
 	return names
 }
 
+// Named is the entity that a name means to somebody who asks: the one that is written so, else the only one that is
+// written so in other case. A name that means none or several stays as it is.
+func (v *View) Named(db oplog.DB, name string) string {
+	if _, ok := v.Entity(db, name); ok {
+		return name
+	}
+	if same := v.EntitiesFolded(db, oplog.Fold(name), 2); len(same) == 1 {
+		return same[0]
+	}
+	return name
+}
+
 // Aliases walks the aliases by namespace.
 func (v *View) Aliases(db oplog.DB, f func(namespace, alias string, to oplog.StoredAlias) bool) {
 	for k, val := range v.scan(tAlias, db, nil) {
