@@ -1,7 +1,10 @@
 package main
 
 import (
+	"cmp"
+	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,7 +24,7 @@ func TestDevWithASample(t *testing.T) {
 		for want, args := range map[string][]string{
 			"because two schedulers both thought they were the leader": {"recall", "why were customers billed twice?"},
 			"ten gigabytes":              {"recall", "how much does the free plan hold?"},
-			"payments team":              {"edges", "Alice"},
+			"payments team":              {"edges", "alice"},
 			"contradict via works at":    {"conflicts", "list"},
 			"incident-mail":              {"sessions", "list", "--namespace", "lantern"},
 			"active_memories        200": {"stats"},
@@ -31,8 +34,32 @@ func TestDevWithASample(t *testing.T) {
 				t.Errorf("cairn %s: exit %d, no %q in %s", strings.Join(args, " "), code, want, out)
 			}
 		}
+		for _, name := range mentionedMost(t, home, 10) {
+			if !slices.Contains(strings.Split("Alice,Bob,Carol,Dave,Erin,Frank,Grace,app,support,ledger,resize queue,search index", ","), name) {
+				t.Errorf("%s is among the names that most memories have", name)
+			}
+		}
 		if err := p.Stop(); err != nil {
 			t.Error(err)
 		}
 	}
+}
+
+// mentionedMost returns the n names that a database mentions most often.
+func mentionedMost(t *testing.T, home string, n int) (names []string) {
+	t.Helper()
+	type entity struct {
+		Name     string `json:"name"`
+		Mentions int    `json:"mentions"`
+	}
+	var got struct{ Entities []entity }
+	out, _ := cairntest.Run(t, "entities", "--limit", "1000", "--json", "--home", home)
+	if err := json.Unmarshal([]byte(out), &got); err != nil || len(got.Entities) < n {
+		t.Fatalf("%v in %s", err, out)
+	}
+	slices.SortFunc(got.Entities, func(a, b entity) int { return cmp.Or(cmp.Compare(b.Mentions, a.Mentions), cmp.Compare(a.Name, b.Name)) })
+	for _, e := range got.Entities[:n] {
+		names = append(names, e.Name)
+	}
+	return names
 }

@@ -23,6 +23,8 @@ type finder struct {
 	toks  []token
 	found []Entity
 	seen  map[string]bool
+
+	inside map[string]bool // capitalised words inside sentences; nil until somebody asks
 }
 
 func (f *finder) add(name, kind string) {
@@ -38,7 +40,7 @@ func (f *finder) add(name, kind string) {
 func (f *finder) at(i int) int {
 	t := f.toks[i]
 	if t.small {
-		if toolHeads.may(t.text) && tools[t.text] {
+		if toolHeads.may(t.text) && tools[t.text] && !plain[t.text] {
 			f.add(t.text, "tech")
 		}
 		return i + 1
@@ -96,16 +98,17 @@ func (f *finder) run(i int) int {
 		end++
 	}
 	words := f.toks[i:end]
-	for len(words) > 0 && function[strings.ToLower(words[0].text)] {
+	for len(words) > 0 && empty(strings.ToLower(words[0].text)) {
 		words = words[1:]
 	}
-	for len(words) > 1 && function[strings.ToLower(words[len(words)-1].text)] && len(words[len(words)-1].text) > 1 {
+	for len(words) > 1 && empty(strings.ToLower(words[len(words)-1].text)) && len(words[len(words)-1].text) > 1 {
 		words = words[:len(words)-1]
 	}
-	if len(words) > 1 && words[0].sentence && starters[strings.ToLower(words[0].text)] && !projects[strings.ToLower(words[0].text)] {
+	begins := len(words) > 0 && words[0].sentence
+	if len(words) > 1 && begins && leads(strings.ToLower(words[0].text)) {
 		words = words[1:]
 	}
-	if len(words) == 0 || len(words) == 1 && f.common(words[0]) {
+	if len(words) == 0 || len(words) == 1 && f.common(words[0], begins, end) {
 		return end
 	}
 	names := make([]string, len(words))
@@ -120,13 +123,56 @@ func (f *finder) run(i int) int {
 	return end
 }
 
-// common says whether a lone capitalised word is probably no name: it only begins a sentence.
-func (f *finder) common(t token) bool {
-	low := strings.ToLower(t.text)
-	if !t.sentence || shout(t.text) || t.own {
-		return false
+// leads says whether a word before a name at the beginning of a sentence is no part of it.
+func leads(low string) bool {
+	return (starters[low] && !adorning[low] || orders[low]) && !projects[low] || foreign[low] && !particles[low] || germanArticles[low]
+}
+
+// empty says whether a word in small letters is a function word, or one with a verb behind it: you're, they've.
+func empty(low string) bool {
+	if function[low] {
+		return true
 	}
-	return starters[low] || len(low) >= 6 && (strings.HasSuffix(low, "ing") || strings.HasSuffix(low, "tion") || strings.HasSuffix(low, "ly"))
+	i := strings.IndexAny(low, "'’")
+	return i > 0 && (function[low[:i]] || strings.HasSuffix(low, "n't") || strings.HasSuffix(low, "n’t"))
+}
+
+// common says whether a lone capitalised word is probably no name: it only begins a sentence, or stands behind such a
+// word, or labels a number. Next is the place of the word behind it.
+func (f *finder) common(t token, begins bool, next int) bool {
+	low := strings.ToLower(t.text)
+	after := "" // what stands behind it, with nothing but a blank between them
+	if next < len(f.toks) && f.toks[next].joined && !f.toks[next].sentence && !t.own {
+		after, _, _ = strings.Cut(strings.ToLower(f.toks[next].text), "'")
+	}
+	switch {
+	case !begins:
+		return ordinary(low) && digits(after)
+	case shout(t.text) || places[low]:
+		return false
+	case starters[low] || orders[low] || foreign[low]:
+		return true
+	case f.insideOne(t.text):
+		return false
+	case !t.sentence:
+		return ordinary(low)
+	}
+	return ordinary(low) || objects[after] || formedAs(low, "ed") && afterPast[after] ||
+		several[after] && len(low) > 3 && strings.HasSuffix(low, "s") && !strings.HasSuffix(low, "ss") && !strings.HasSuffix(low, "us")
+}
+
+// insideOne says whether a text has a word alone with its capital inside a sentence.
+func (f *finder) insideOne(word string) bool {
+	if f.inside == nil {
+		f.inside = map[string]bool{}
+		for i, t := range f.toks {
+			if i > 0 && t.joined && !t.sentence && !t.small && f.toks[i-1].small && capital(t.text) &&
+				(i+1 == len(f.toks) || !f.toks[i+1].joined || !capital(f.toks[i+1].text)) {
+				f.inside[t.text] = true
+			}
+		}
+	}
+	return f.inside[word]
 }
 
 func (f *finder) kind(names []string, i int) string {
@@ -180,8 +226,9 @@ func (f *finder) quoted() {
 	}
 }
 
-// Link adds the entities that are known already and occur in a text, however they are written. known returns the names
-// of a folded form; it is asked for runs of up to four words. It is nil when no name is known.
+// Link adds the entities that are known already and occur in a text, however they are written. A name that is found in
+// another case than the only one it is known in is that one. known returns the names of a folded form; it is asked for
+// runs of up to four words. It is nil when no name is known.
 func Link(text string, found []Entity, known func(folded string) []string) []Entity {
 	if known == nil {
 		return found
@@ -191,8 +238,16 @@ func Link(text string, found []Entity, known func(folded string) []string) []Ent
 	}
 	toks := tokens(text)
 	have := make(map[string]bool, len(found))
-	for _, e := range found {
-		have[e.Name] = true
+	written := found
+	found = make([]Entity, 0, len(written))
+	for _, e := range written {
+		if same := known(strings.ToLower(e.Name)); len(same) == 1 && e.Type != "code" { // in which case matters
+			e.Name = same[0]
+		}
+		if !have[e.Name] {
+			have[e.Name] = true
+			found = append(found, e)
+		}
 	}
 	folded, stops := foldAll(toks)
 	asked := make(map[string]bool, len(toks))

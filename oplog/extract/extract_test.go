@@ -1,7 +1,12 @@
 package extract
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
+	"maps"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -96,4 +101,140 @@ func FuzzClaims(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestNamesAndOrdinaryWords: a word that only begins a sentence, a bullet or a label is no name, and people, places and
+// things that begin one are.
+func TestNamesAndOrdinaryWords(t *testing.T) {
+	for text, want := range map[string]string{
+		"Alice leads the payments team":                                "Alice",
+		"Bob is on call this week and Carol the week after":            "Bob, Carol",
+		"Dave prefers a runbook before an alarm":                       "Dave",
+		"Oslo is cold in winter":                                       "Oslo",
+		"Springfield has two schools":                                  "Springfield",
+		"Erin was at the Lisbon office":                                "Erin, Lisbon",
+		"Frank wants more tests. Grace will write them.":               "Frank, Grace",
+		"Heidi began with the tests":                                   "Heidi",
+		"Maria moved to Springfield":                                   "Maria, Springfield",
+		"James went home":                                              "James",
+		"Carlos has two cats":                                          "Carlos",
+		"Lantern shares photos of a trip":                              "Lantern",
+		"Kimberly sings, and Beverly plays":                            "Kimberly, Beverly",
+		"Alfred finished the report":                                   "Alfred",
+		"Ben, Al and Per are late":                                     "Ben, Al, Per",
+		"Caroline: Hey Mel! Good to see you.":                          "Caroline, Mel",
+		"Standup: Alice began with invoices":                           "Alice",
+		"- Alice will book it\n- Bob will pay":                         "Alice, Bob",
+		"Alice's manager is Erin":                                      "Alice, Erin",
+		"Bob's the best":                                               "Bob",
+		"New York is loud":                                             "New York",
+		"El Paso is hot. Le Mans is a race. De Niro acts.":             "El Paso, Le Mans, De Niro",
+		"Search is slow. We asked Search why.":                         "Search",
+		"Search Platform owns it":                                      "Search Platform",
+		"Renew Netflix before May":                                     "Netflix",
+		"Email Bob the file":                                           "Bob",
+		"Series A closed":                                              "Series A",
+		"Tests run on Android 12":                                      "Android",
+		"She moved to Beijing":                                         "Beijing",
+		"Beijing is far":                                               "Beijing",
+		"We write it in Rust":                                          "Rust",
+		"Die Bahn kommt":                                               "Bahn",
+		"En Madrid vive Ana":                                           "Madrid, Ana",
+		"Search answers in 67 milliseconds":                            "",
+		"Photos are resized to four widths":                            "",
+		"Widgets are blue":                                             "",
+		"Payments are in euros, dollars and francs":                    "",
+		"Renew the domain before the end of the month":                 "",
+		"Polish your shoes":                                            "",
+		"Renamed from billing to invoices":                             "",
+		"Standup: The test suite takes 11 minutes":                     "",
+		"Decision: use flags":                                          "",
+		"Note: it rains":                                               "",
+		"Incident: Checkout failed for 40 minutes":                     "",
+		"Incident: Albums took four seconds to open":                   "",
+		"Standup 103: nothing new":                                     "",
+		"See the notes of Standup 103 and Incident 7":                  "",
+		"- Search the archive\n* Photos of the trip\n1. Invite people": "",
+		"Invitations went to spam":                                     "",
+		"Running late again. Apparently it rains.":                     "",
+		"Uploads from phones failed":                                   "",
+		"Support answers within four hours":                            "",
+		"She keeps her desk until spring, and how did they react?":     "",
+		"La casa es grande. El perro duerme. Para comer hay pan.":      "",
+		"Der ist gut. Das war schön. Wir gehen heute.":                 "",
+		"Les enfants jouent. Le chat dort. Dans ce cas, oui.":          "",
+		"Gli amici. Della casa. Het is koud. Och nu?":                  "",
+		"You're right. They’ve left. Haven't you? Hope you sleep.":     "",
+		"### Next Steps\n- **Ensure** it works. We ask Ensure.":        "Ensure",
+		"- **Payments**: Ensure it (always). Search it.":               "",
+		"Search's answers are slow":                                    "",
+	} {
+		var got []string
+		for _, e := range Entities(text) {
+			got = append(got, e.Name)
+		}
+		if s := strings.Join(got, ", "); s != want {
+			t.Errorf("%q names %q, want %q", text, s, want)
+		}
+	}
+}
+
+// TestNamesOfTheSample: what a newcomer's sample names most often are its people, places and products.
+func TestNamesOfTheSample(t *testing.T) {
+	rows, err := os.ReadFile("../../cmd/cairn/sample/team.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := set("Alice Bob Carol Dave Erin Frank Grace Heidi Lantern Lisbon Oslo Portuguese Postgres Android")
+	times := map[string]int{}
+	for line := range strings.Lines(string(rows)) {
+		var row struct{ Text string }
+		if err := json.Unmarshal([]byte(line), &row); err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range Entities(row.Text) {
+			times[e.Name]++
+		}
+	}
+	names := slices.SortedFunc(maps.Keys(times), func(a, b string) int { return cmp.Or(cmp.Compare(times[b], times[a]), cmp.Compare(a, b)) })
+	for _, name := range names[:10] {
+		if !known[name] {
+			t.Errorf("%d rows name %q", times[name], name)
+		}
+	}
+	for _, name := range strings.Fields("Standup Search Renew Photos Incident Checkout Albums Payments Support spring") {
+		if times[name] > 0 {
+			t.Errorf("%d rows name %q", times[name], name)
+		}
+	}
+}
+
+// TestLinkMergesCase: a name that is known in one case only is that one, and no second entity.
+func TestLinkMergesCase(t *testing.T) {
+	for _, tc := range []struct {
+		text  string
+		known []string
+		want  string
+	}{
+		{"ALICE met Bob", []string{"Alice"}, "Alice Bob"},
+		{"the Ledger of Bob", []string{"ledger"}, "ledger Bob"},
+		{"the Ledger of Bob", []string{"LEDGER", "ledger"}, "Ledger Bob LEDGER ledger"},
+		{"the Ledger of Bob", []string{"LEDGER", "Ledger"}, "Ledger Bob LEDGER"},
+		{"call parseTree of Bob", []string{"parsetree"}, "parseTree Bob parsetree"},
+	} {
+		var got []string
+		for _, e := range Link(tc.text, Entities(tc.text), func(folded string) (same []string) {
+			for _, k := range tc.known {
+				if strings.ToLower(k) == folded {
+					same = append(same, k)
+				}
+			}
+			return same
+		}) {
+			got = append(got, e.Name)
+		}
+		if s := strings.Join(got, " "); s != tc.want {
+			t.Errorf("%q names %q, want %q", tc.text, s, tc.want)
+		}
+	}
 }

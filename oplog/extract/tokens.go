@@ -83,7 +83,7 @@ func tokens(s string) (out []token) {
 			out = append(out, t)
 			first, blank = false, tail == ""
 		}
-		if strings.ContainsAny(tail, ".:") {
+		if strings.ContainsAny(tail, ".:") || trimmed == "" && strings.ContainsAny(word, ".:") { // behind a bracket or a star
 			first = true
 		}
 		at = end

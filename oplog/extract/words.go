@@ -60,6 +60,9 @@ grpc graphql openapi webpack vite bazel cmake llvm linux ubuntu debian fedora ma
 vim emacs vscode neovim intellij openai anthropic claude gemini llama mistral stripe twilio auth0 okta cloudflare vercel netlify
 heroku lambda s3 ec2 gke eks supabase firebase clickhouse duckdb pinecone weaviate qdrant`)
 
+// plain are those of them that are words of plain talk when they have no capital.
+var plain = set("spring linear notion swift rust safari pandas ruby spark envoy consul helm sentry lambda zoom mistral react")
+
 var toolHeads = headsOf(tools)
 
 var organisations = set(`inc corp corporation ltd llc gmbh ag plc co company bank university college institute foundation

@@ -1,0 +1,85 @@
+package extract
+
+import "strings"
+
+// A sentence begins with a capital, whatever word comes first. These are words that often do and name nothing by
+// themselves; where more than the beginning of a sentence speaks for a name they are part of one (finder.common).
+
+// orders are verbs in the imperative and exclamations. A name beside one begins after it: Renew Netflix.
+var orders = set(`accept adjust allow approve archive assign attach backup begin cancel choose collect compare confirm
+connect convert count cut define deliver describe draft drop email escalate expand explain export fetch fill forget
+gather import improve include invite join launch leave let limit listen load lock merge migrate notify pass pay pick
+prepare prevent provide publish pull push reach rebuild recommend reduce refuse register reject rename renew repair
+repeat replace reply reset resolve restart restore retry return revert rotate schedule sign skip solve sort split stay
+submit subscribe suggest swap tag train transfer translate trust unlock validate verify welcome wrap discuss conduct
+identify reflect establish engage maintain allocate implement utilize communicate evaluate determine incorporate
+monitor integrate outline assess decide develop seek consult spend ensure wow yeah yep yup nah nope oh ooh ah aw aww
+haha hmm mmm gosh ugh oof ouch yay woah whoa well got reminds turns makes hang going doing woohoo phew gotcha gotta
+gonna wanna btw congrats cheers bye cool glad awesome nice sounds appreciate guess bet heard feels plus anytime enjoy
+agree`)
+
+// things are nouns and adverbs, most of them of work. Beside a capital they are part of a name: Search Platform.
+var things = set(`access account accounts actions agenda albums alert alerts although answers apps backups benchmarks
+besides bills book breakfast budget bugs builds calls certificates checkout children clients clusters code comments
+context costs data database deadline decisions details devices dinner email events example food friends fun goal goals
+guests happy idea ideas images impact incident incidents inside invoice invoices items jobs kids key log logs lots
+lunch mail marketing messages milestone music notes name overview subject date address objective orders outage overall
+parents payment payments photo photos postmortem priorities priority problem problems process products progress
+purpose quality queries quick reason recap reminder reports research results retro retrospective revenue risk risks
+rules sales scope search security servers server service services sessions since standup status step steps best true
+funny impressive busy perfect together storage stories strategy support symptom symptoms target task tasks tickets tip
+tips topic topics traffic travel unless uploads usage warning warnings weather webhooks whether weeks years`)
+
+// foreign are function words of the languages that the index knows, as far as they are no names elsewhere: Ben, Al
+// and Per are.
+var foreign = set(`el la los las lo un una unos unas del de pero es son en con por para sin sobre como cómo donde
+dónde cuando cuándo quien quién que qué cual cuál se sus mi mis nuestro nuestra este esta estos estas ese esa eso esto
+hay fue ha no además después si sí también desde hasta entre según durante aunque porque le les des du et ou où mais
+est sont était je tu il elle nous vous ils elles mon mes notre ne pas avec pour dans chez sans comment quand qui quoi
+quel quelle pourquoi au aux ce cet cette ces ses c'est selon après avant depuis pendant der die das den dem ein eine
+einen einem einer und oder aber ist sind war waren wird werden wurde wurden haben hatte ich er sie wir ihr mein meine
+sein seine unser nicht kein keine mit von vom zu zum zur auf aus bei beim nach für über unter vor wie wo wann wer
+welche welcher welches warum im auch noch nur dass wenn weil nachdem seit während durch gegen dies diese dieser obwohl
+het een maar zijn wordt worden werd heeft hebben ik jij hij zij ze wij onze niet geen met van naar uit bij voor hoe
+waar wanneer waarom ook dat och eller är var blir har jag vi inte ingen av till på när vem vad vilken varför att som
+ett det ja tai mutta ovat oli olivat ei minä sinä hän missä mistä milloin kuka mikä mitä miksi miten kuinka jos kun
+veya ama için ile bir bu biz siz onlar ancak örneğin ayrıca bazı daha nerede kim nasıl neden hangi gli uno della dei
+delle sono era hanno io lui noi nostro nostra non nel nella nei quando chi che quale perché alla os um uma do da dos
+mas eu ele ela nós nosso nossa não com em onde quem ao foi tem são depois antes segundo во на но он она они мы вы это
+этот эта как где когда кто что почему со по для из от до при после если не однако например некоторые эти`)
+
+// particles are those of them with which names begin: El Paso, Le Mans, De Niro.
+var particles = set("el la los las lo le les de del da do dos das du des den il van von")
+
+var germanArticles = set("der die das ein eine")
+
+// adorning words begin names too: New York, Great Britain.
+var adorning = set("new great old long good red")
+
+// objects follow a verb, and hardly ever a name that begins a sentence.
+var objects = set("the a an our my your all you i we they he she it")
+
+// afterPast are words that follow a verb of the past: Decided to, Renamed from.
+var afterPast = set("the a an our all to that on against for until with from by into")
+
+// several are forms of verbs that follow several things.
+var several = set("are were have aren't weren't haven't")
+
+// ordinary says whether a word in small letters names nothing by itself.
+func ordinary(low string) bool {
+	return starters[low] || orders[low] || things[low] || foreign[low] ||
+		formedAs(low, "ing", "ings", "tion", "tions", "sion", "sions", "ly", "ment", "ments")
+}
+
+// formed are names that are formed as ordinary words are.
+var formed = set("beijing nanjing fleming sterling irving beverly kimberly sicily clement")
+
+// formedAs says whether a word of six bytes or more has one of some endings and is no name for all that.
+func formedAs(low string, endings ...string) bool {
+	for _, e := range endings {
+		if len(low) >= 6 && strings.HasSuffix(low, e) {
+			return !formed[low]
+		}
+	}
+	return false
+}
