@@ -44,7 +44,7 @@ func TestDefaultsOfMessages(t *testing.T) {
 	var none wire.Remember
 	preset := Given{}
 	for _, f := range api.Remember.Op.Takes() {
-		if f.Default != "" {
+		if f.Default != "" && f.Name != "near" { // the wire has none
 			preset[f.Name] = []string{f.Default}
 		}
 	}
