@@ -167,6 +167,7 @@ func TestNamesAndOrdinaryWords(t *testing.T) {
 		"You're right. They’ve left. Haven't you? Hope you sleep.":     "",
 		"### Next Steps\n- **Ensure** it works. We ask Ensure.":        "Ensure",
 		"- **Payments**: Ensure it (always). Search it.":               "",
+		"Uh Yeah Mel, um, right. Mm-hmm. Yeah":                         "Mel",
 		"Search's answers are slow":                                    "",
 	} {
 		var got []string

@@ -13,10 +13,9 @@ prepare prevent provide publish pull push reach rebuild recommend reduce refuse 
 repeat replace reply reset resolve restart restore retry return revert rotate schedule sign skip solve sort split stay
 submit subscribe suggest swap tag train transfer translate trust unlock validate verify welcome wrap discuss conduct
 identify reflect establish engage maintain allocate implement utilize communicate evaluate determine incorporate
-monitor integrate outline assess decide develop seek consult spend ensure wow yeah yep yup nah nope oh ooh ah aw aww
-haha hmm mmm gosh ugh oof ouch yay woah whoa well got reminds turns makes hang going doing woohoo phew gotcha gotta
-gonna wanna btw congrats cheers bye cool glad awesome nice sounds appreciate guess bet heard feels plus anytime enjoy
-agree`)
+monitor integrate outline assess decide develop seek consult spend ensure oh ooh ah aw aww haha gosh ugh oof ouch yay
+woah whoa well got reminds turns makes hang going doing woohoo phew gotcha gotta gonna wanna btw congrats cheers bye
+cool glad awesome nice sounds appreciate guess bet heard feels plus anytime enjoy agree right excellent oops`)
 
 // things are nouns and adverbs, most of them of work. Beside a capital they are part of a name: Search Platform.
 var things = set(`access account accounts actions agenda albums alert alerts although answers apps backups benchmarks

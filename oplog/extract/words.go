@@ -29,7 +29,7 @@ there here who what when where why how which and or but so if then than as at by
 to up with without about after before during until while since because not no never yes very much more most some any all
 each both either neither is are was were be been being am do does did done has have had having will would can could should
 shall may might must also just only even still now today tomorrow yesterday tonight please ok okay hi hello hey thanks
-dear re fwd note todo fixme let lets let's i'm i've i'll it's we're we've don't didn't can't won't isn't wasn't`)
+dear yeah yep yup nah nope alright wow uh um mm mmm mm-hmm uh-huh hm hmm huh kay re fwd note todo fixme let lets let's i'm i've i'll it's we're we've don't didn't can't won't isn't wasn't`)
 
 // Starters are common words that often begin a sentence and are no names when they stand alone.
 var starters = set(`add added agreed always another apparently ask asked avoid based bought bring build built call
