@@ -1,7 +1,7 @@
 package bench
 
 import (
-	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -229,17 +229,24 @@ func (r *RecallReport) Print(a *cli.Streams) error {
 
 // JSONLines reads a file of JSON values.
 func JSONLines[T any](path string) (all []T, err error) {
-	file, err := os.Open(path)
+	b, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
-	for d := json.NewDecoder(bufio.NewReader(file)); ; {
+	if all, err = ParseLines[T](b); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return all, nil
+}
+
+// ParseLines reads JSON values.
+func ParseLines[T any](b []byte) (all []T, err error) {
+	for d := json.NewDecoder(bytes.NewReader(b)); ; {
 		var v T
 		if err := d.Decode(&v); errors.Is(err, io.EOF) {
 			return all, nil
 		} else if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
+			return nil, err
 		}
 		all = append(all, v)
 	}
@@ -247,7 +254,10 @@ func JSONLines[T any](path string) (all []T, err error) {
 
 // Memory is the line as it is stored.
 func (l *CorpusLine) Memory() wire.Remember {
-	text := l.Speaker + ": " + l.Text
+	text := l.Text
+	if l.Speaker != "" {
+		text = l.Speaker + ": " + text
+	}
 	if l.Caption != "" {
 		text += " " + l.Caption
 	}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/cmd/cairn/bench"
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/client"
+)
+
+// driftLines hold 300 statements, what replaced each some months later, and a question about what holds now.
+//
+//go:embed sets/drift.jsonl
+var driftLines []byte
+
+type driftLine struct {
+	Conv     string           `json:"conv"`
+	ID       string           `json:"id"`
+	Old, New bench.CorpusLine // of Time and Text
+	Query    string           `json:"query"`
+}
+
+// driftReport holds shares of the updates.
+type driftReport struct {
+	Updates int     `json:"updates"`
+	Near    float64 `json:"old_found_by_new"`    // the old text is first when the new one is asked with, before it is stored
+	First   float64 `json:"current_first"`       // the new text is the first row
+	Bleve   float64 `json:"bleve_current_first"` // the same of stock Bleve
+	Before  float64 `json:"current_before_old"`  // the new text comes, and no old one before it
+	Stale   float64 `json:"stale_in_first_five"` // the old text is among five
+}
+
+type driftBench struct{}
+
+var driftVerb = bench.Bench{
+	Use: "drift", Short: "Store what changed beside what it changed, and say which of the two is told", Start: func() bench.Measurement { return driftBench{} },
+	Long: `Store 300 statements and what replaced each of them as memories of their own, ask for what holds now, and report how often the
+current statement is told first and the old one at all, with stock Bleve beside it.`,
+	Example: "  go run ./cmd/lab drift",
+}
+
+func (driftBench) Flags(*cobra.Command) {}
+
+func (driftBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, error) {
+	lines, err := bench.ParseLines[driftLine](driftLines)
+	if err != nil {
+		return nil, err
+	}
+	var was, is []bench.CorpusLine
+	for _, d := range lines {
+		d.Old.Conv, d.Old.ID, d.New.Conv, d.New.ID = d.Conv, d.ID+" old", d.Conv, d.ID+" new"
+		was, is = append(was, d.Old), append(is, d.New)
+	}
+	r := &driftReport{Updates: len(lines)}
+	share := 1 / float64(len(lines))
+	cl, ids, err := storeLines(ctx, l, was)
+	if err != nil {
+		return nil, err
+	}
+	for i := range lines {
+		if got, err := asked(ctx, cl, ids, lines[i].Conv, is[i].Text); err != nil {
+			return nil, err
+		} else if len(got) > 0 && got[0] == was[i].ID {
+			r.Near += share
+		}
+	}
+	more, err := bench.StoreCorpus(ctx, l.Streams, cl, is)
+	if err != nil {
+		return nil, err
+	}
+	for rid, id := range more {
+		ids[rid] = id
+	}
+	peer, err := openPeer(ctx, l, "bleve", slices.Concat(was, is))
+	if err != nil {
+		return nil, err
+	}
+	for i, d := range lines {
+		got, err := asked(ctx, cl, ids, d.Conv, d.Query)
+		theirs, err2 := peer(bench.QueryLine{Conv: d.Conv, Query: d.Query}, 5)
+		if err := errors.Join(err, err2); err != nil {
+			return nil, err
+		}
+		old, current := slices.Index(got, was[i].ID), slices.Index(got, is[i].ID)
+		add := func(to *float64, holds bool) {
+			if holds {
+				*to += share
+			}
+		}
+		add(&r.First, current == 0)
+		add(&r.Bleve, len(theirs) > 0 && theirs[0] == is[i].ID)
+		add(&r.Before, current >= 0 && (old < 0 || current < old))
+		add(&r.Stale, old >= 0)
+	}
+	return r, nil
+}
+
+// storeLines stores lines on a node of their own, and returns which memory each became.
+func storeLines(ctx context.Context, l *bench.Rig, lines []bench.CorpusLine) (*client.Client, map[string]string, error) {
+	c, err := l.Cluster(ctx, 1)
+	if err != nil {
+		return nil, nil, err
+	}
+	cl, err := l.Dial(ctx, c.Client)
+	if err != nil {
+		return nil, nil, err
+	}
+	ids, err := bench.StoreCorpus(ctx, l.Streams, cl, lines)
+	return cl, ids, err
+}
+
+// asked returns the lines of the first five rows.
+func asked(ctx context.Context, cl *client.Client, ids map[string]string, conv, question string) (got []string, err error) {
+	q := wire.NewRecall(question)
+	q.TopK, q.Namespace, q.SkipReinforce, q.MinScore = 5, &conv, true, new(float64)
+	found, _, err := cl.Recall(ctx, q)
+	for _, m := range found {
+		got = append(got, ids[m.RID])
+	}
+	return got, err
+}
+
+func (r *driftReport) Print(a *cli.Streams) error {
+	for _, f := range []struct {
+		name  string
+		share float64
+	}{
+		{"the old text is first for the new one, before that is stored", r.Near}, {"the current text is first", r.First}, {"  of stock Bleve", r.Bleve},
+		{"the current text comes before the old one", r.Before}, {"the old text is among five", r.Stale},
+	} {
+		fmt.Fprintf(a.Out, "%-62s %.3f\n", f.name, f.share)
+	}
+	return nil
+}

@@ -1,0 +1,24 @@
+//go:build full || soak
+
+package main
+
+import (
+	"testing"
+
+	"github.com/cairndb/cairn/oplog/suite"
+)
+
+// TestScoresMeanWhatTheySay: of a list of facts that nothing was fitted on, a score is the share of rows like it that
+// answer, to .08, and the first rows answer at least as many questions as they do today. What replaced a fact finds it.
+func TestScoresMeanWhatTheySay(t *testing.T) {
+	suite.NotShort(t, "ranks, one question after the other")
+	t.Parallel()
+	facts := figuresOf[factsReport](t, "facts")
+	if facts.Questions != 120 || facts.Unanswered != 30 || facts.Off > .08 || facts.First < .72 || facts.Found < .95 {
+		t.Errorf("facts: %+v", facts)
+	}
+	drift := figuresOf[driftReport](t, "drift")
+	if drift.Updates != 300 || drift.Near < .9 || drift.First < .5 || drift.First < drift.Bleve {
+		t.Errorf("drift: %+v", drift)
+	}
+}
