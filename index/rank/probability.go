@@ -15,6 +15,7 @@ const (
 	byEvidence    = 1.0
 	byFirst       = 1.2 // times the evidence, for the best row
 	byLead        = 4.2 // times evidence and lead: the log of the best composite over the next one, 1 at most
+	loneLead      = .4  // the lead of a row that is the only one
 	byBehind      = 1.1 // times how far a row is behind the best: the log of their composites' ratio, -3 at least
 	byBehindTimes = 3.2 // times that and the evidence
 )
@@ -24,7 +25,7 @@ func (r *Ranker) probabilities(top []*clue, out []Scored) {
 	if r.q.List || len(top) == 0 || top[0].score <= 0 {
 		return
 	}
-	lead, above := 1.0, 1.0
+	lead, above := loneLead, 1.0
 	if len(top) > 1 && top[1].score > 0 {
 		lead = min(exact.Ln(top[0].score/top[1].score), 1)
 	}

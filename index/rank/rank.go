@@ -135,10 +135,14 @@ func (r *Ranker) Rank(q Question, set Settings, cands []Candidate, corpus Corpus
 		top, out = top[:n-1], out[:n-1]
 		r.Tally.Below = r.Tally.Matched - len(out) // rows behind the wanted ones score no more
 	}
-	moved, places := r.lifted(top, out), placesOf(top)
+	moved := r.lifted(top, out)
+	var places map[*clue]int
 	for i, c := range top {
 		out[i].Why = why(&out[i].Parts, r.cand(c), moved[i])
 		if c.own == 0 && c.around > 0 {
+			if places == nil {
+				places = placesOf(top)
+			}
 			if at := r.sameExchange(c, places); at > 0 {
 				out[i].Why = append(out[i].Why, fmt.Sprintf("from the same conversation as #%d", at))
 			}
