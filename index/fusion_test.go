@@ -44,7 +44,7 @@ func newTrial(t *testing.T, known float32) *trial {
 			said = append(said, fmt.Sprintf("w%dx", words.Uint64()))
 		}
 		m, v := remember(fmt.Sprintf("m%04d", i), strings.Join(said, " ")), noise()
-		m.Session = fmt.Sprint("s", i/20)
+		m.Session, m.Speaker = fmt.Sprint("s", i/20), []string{"ada", "bob"}[i&1]
 		if i%4 == 1 {
 			question := noise()
 			for k := range v {

@@ -192,7 +192,7 @@ func TestWeakMatchesAreLeftOut(t *testing.T) {
 			t.Fatal("not remembered")
 		}
 	}
-	all := jsonOf[recalled](t, "recall", "violin attic", "--home", home)
+	all := jsonOf[recalled](t, "recall", "violin attic", "--min-score", "0", "--home", home)
 	if len(all.Results) != 2 || all.Considered != 2 || all.BelowMinScore != 0 {
 		t.Fatalf("%+v", all)
 	}

@@ -112,6 +112,7 @@ func (n *devNode) firstAnswer(ctx context.Context, addr string, ask wire.Recall)
 			return at, err
 		}
 	}
+	ask.MinScore = new(float64) // all that match
 	results, _, err := cl.Recall(ctx, ask)
 	at = time.Now()
 	if err == nil && len(results) < ask.TopK {

@@ -23,7 +23,7 @@ type Settings struct {
 	When       float64 // .3: a time is asked for, and the memory holds one
 	Short      float64 // .3: taken off an empty memory where texts are short turns, less by its share of their mean length
 	Questions  float64 // .2: taken off a memory that is a question
-	Vector     float64 // .8: a row is lifted by this much at most, with a real embedder
+	Vector     float64 // 1.6: a row is lifted by this much at most, with a real embedder
 	Fill       bool    // true: without one, vectors only fill what words leave empty
 	Near       float64 // .1: cosine from which a memory is like the question at all
 	Graph      float64 // .15
@@ -38,7 +38,7 @@ func Defaults() Settings {
 		K1: .9, B: .4, Density: 20,
 		Passage: .5, Around: .25, Reach: 4, Step: .5, Answer: 2, Refers: .5,
 		Session: .1, Named: .3, Asker: .5, Date: 1, When: .3, Short: .3, Questions: .2,
-		Vector: .8, Fill: true, Near: .1, Graph: .15,
+		Vector: 1.6, Fill: true, Near: .1, Graph: .15,
 		Freshness: .05, Importance: true,
 		Weights: DefaultWeights(),
 	}
