@@ -51,6 +51,9 @@ func TestNear(t *testing.T) {
 	if again := w.ok("POST", "/v1/remember", obj{"text": next, "idempotency_key": "k"}); strings.Contains(rids(again), first["rid"].(string)) {
 		t.Errorf("it may replace itself: %v", again)
 	}
+	if a := w.ok("POST", "/v1/remember", obj{"text": next + strings.Repeat(" and more", 300)}); rids(a) != "" {
+		t.Errorf("of a document: %v", a)
+	}
 	_, model := post(t, w.base+"/mcp", w.token, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"remember","arguments":{"text":"The office plants are watered on Tuesday"}}}`)
 	if !strings.Contains(model, "watered on Monday") {
 		t.Errorf("over MCP: %s", model)

@@ -9,16 +9,17 @@ import (
 
 // What a new memory may replace.
 const (
-	nearMost  = 3   // memories that are named
-	nearLeast = .3  // of the score of a memory, when it is asked for with the new text
-	nearText  = 500 // letters of its text that are shown
+	nearMost  = 3       // memories that are named
+	nearLeast = .3      // of the score of a memory, when it is asked for with the new text
+	nearText  = 500     // letters of its text that are shown
+	nearOf    = 2 << 10 // bytes of a new text that is a statement: a longer one is a document, and replaces none
 )
 
 // near is what a memory that is about to be stored may replace: memories of its namespace that answer its text, by
-// their words. That costs one search; a memory that a tool captured has none, and neither has a caller who may not read.
+// their words. That costs one search; a memory that a tool captured has none, nor a document, nor a caller who may not read.
 // What goes wrong costs the answer nothing but this.
 func (s *Service) near(ctx context.Context, c api.Caller, d *api.Draft) []api.Near {
-	if d.Type == "capture" || !c.May(api.Read) {
+	if d.Type == "capture" || len(d.Text) > nearOf || !c.May(api.Read) {
 		return nil
 	}
 	c.Quiet = true
