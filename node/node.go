@@ -273,7 +273,7 @@ func (n *Node) openService() {
 // encrypt.
 func (n *Node) Keys() *seal.Ring { return n.keys }
 
-// State is what the node has applied of the log, for tests that compare nodes. Surfaces ask the Service.
+// State returns the state, for tests that compare nodes. Surfaces ask the Service.
 func (n *Node) State() *state.State { return n.state }
 
 // Service is the memory, for surfaces in this process.

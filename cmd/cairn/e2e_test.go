@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { cairntest.Main(m, main, 6) }
 
-// recalled is what tests read of `recall --json`.
+// recalled holds the keys of `recall --json` that tests read.
 type recalled struct {
 	Results []struct {
 		RID   string

@@ -251,7 +251,7 @@ func (r *Ranker) sessions() {
 	}
 }
 
-// tie is how far the row that lies so many places before or after another is tied to the one between them.
+// tie says how far the row that lies so many places before or after another is tied to the one between them.
 func (r *Ranker) tie(c *clue, to, by int) float64 {
 	at := int(c.spot) + to*by
 	if to < 0 {
@@ -260,7 +260,7 @@ func (r *Ranker) tie(c *clue, to, by int) float64 {
 	return r.spots[at].tie
 }
 
-// besideOf is the most that a row of the same exchange has of the question's words.
+// besideOf returns how much of the question the best row of the same exchange has in words of its own.
 func (r *Ranker) besideOf(c *clue) (own float64) {
 	for _, to := range [...]int{-1, 1} {
 		for by := 1; by <= r.set.Reach && c.spot >= 0 && r.tie(c, to, by) > 0; by++ {
@@ -281,8 +281,8 @@ func placesOf(top []*clue) map[*clue]int {
 	return at
 }
 
-// sameExchange is the place of the best row of the answer that has words of the question and is of a row's exchange, 0
-// for none.
+// sameExchange finds the best row of the answer that has words of the question and is of a row's exchange. It returns
+// its place, 0 for none.
 func (r *Ranker) sameExchange(c *clue, places map[*clue]int) (first int) {
 	for _, to := range [...]int{-1, 1} {
 		for by := 1; by <= r.set.Reach && c.spot >= 0 && r.tie(c, to, by) > 0; by++ {

@@ -49,7 +49,7 @@ type clue struct {
 	talk    int32   // its session; -1 for none
 	spot    int32   // its place among the neighbours; -1 for none
 	own     float64 // words, discounted by density
-	covered float64 // how many of the question's terms the row has, alone or with its exchange; less of those that others stand for
+	covered float64 // terms of the question that it has, alone or with its exchange; those that others stand for in part
 	dense   float64
 	solo    bool // no row of its exchange is beside it
 

@@ -59,7 +59,7 @@ func (p *Parts) composite() float64 { return float64(p.Relevance*p.Fresh) * p.Im
 
 // Shares split a score by what it comes from; they add up to it.
 type Shares struct {
-	Words, Passage, Around, Session float64 // the row's own words, its exchange's words, its neighbours' matches, its session's
+	Words, Passage, Around, Session float64 // own words, the exchange's, its neighbours' matches, its session's
 	Vector, Graph                   float64
 	Worth                           float64 // freshness and importance
 }

@@ -96,7 +96,7 @@ type Hint struct {
 // unsure is the confidence from which an answer needs no hints.
 const unsure = .5
 
-// Hints are for an answer that nobody should trust; others, and lists, get none. Created are the times of the rows in
+// Hints say how to ask better where confidence is low; a sure answer and a list get none. Created are the times of the rows in
 // it, in microseconds. Of the entities those are offered that the question does not name.
 func Hints(question string, top []Scored, created []int64, entities []string) (out []Hint) {
 	asked := " " + strings.Join(words(question), " ") + " "

@@ -57,7 +57,7 @@ func originOf(m *oplog.Memory) (o origin, ok bool) {
 	return *meta.Sift, true
 }
 
-// sight is what is shown in the workspace: its own memories and, unless the server is private, what other protocols
+// sight says which memories the workspace shows: its own and, unless the server is private, those that other protocols
 // stored. Never another workspace's.
 func (c *call) sight() api.Sight {
 	return api.Sight{Namespace: c.ns, Private: privatePrefix, Alone: c.s.cfg.Private}

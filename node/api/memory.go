@@ -11,7 +11,7 @@ var (
 		Adds: func(any) int { return 1 },
 		Tool: &Tool{Name: "remember", Title: "Remember", Text: "Store one fact, decision, preference or event so that it is there in later conversations. Write it as a sentence that stands by itself: who, what, when. " +
 			"Use it when the user says something worth keeping, when a decision is made, and when you learn how something works. Never store secrets. " +
-			"When the answer names memories in near that say the same or what is no longer true, correct that one and forget this one instead of keeping both."}})
+			"When the answer names a memory in near that the new one replaces, correct that memory with the new text, and forget the one that you have just stored."}})
 	RememberBatch = row[RememberBatchRequest, RememberedBatch](Op{Name: "remember_batch", Does: "Store memories, all or none.", Scope: Write, Writes: true,
 		HTTP: "POST /v1/remember/batch", Large: true, Wire: wire.OpRememberBatch, Adds: memories})
 

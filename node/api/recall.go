@@ -17,10 +17,6 @@ var (
 	RecallAsOf = row[RecallAsOfRequest, Recalled](Op{Name: "recall_as_of", Does: "Recall the memories as they were at a date.", Scope: Read, HTTP: "POST /v1/temporal/as_of"})
 )
 
-// LeastScore is the min_score of a question that gives none: what scores less answers fewer than one question in three
-// hundred.
-const LeastScore = .003
-
 // A Question is the query of a recall.
 type Question struct {
 	Text         string       `json:"query" tool:"text,q" is:"string!" doc:"What to look for: a question or a few words. Blank lists the newest." example:"What does Ada drink?"`

@@ -90,7 +90,7 @@ type Result struct {
 	RID        string          `json:"rid"`
 	Text       string          `json:"text"`
 	Type       string          `json:"memory_type"`
-	Score      float64         `json:"score" doc:"Score; 0 in a list."`
+	Score      float64         `json:"score" doc:"Probability that it answers the question, from 0 to 1; 0 in a list."`
 	Importance float64         `json:"importance"`
 	Created    float64         `json:"created_at"`
 	Why        []string        `json:"why_retrieved" doc:"Why it was found."`

@@ -15,7 +15,7 @@ const (
 	nearOf    = 2 << 10 // bytes of a new text that is a statement: a longer one is a document, and replaces none
 )
 
-// near is what a memory that is about to be stored may replace: memories of its namespace that answer its text, by
+// near finds memories that one which is about to be stored may replace: those of its namespace that answer its text, by
 // their words. That costs one search; a memory that a tool captured has none, nor a document, nor a caller who may not read.
 // What goes wrong costs the answer nothing but this.
 func (s *Service) near(ctx context.Context, c api.Caller, d *api.Draft) []api.Near {

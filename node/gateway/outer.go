@@ -20,6 +20,10 @@ const answerTimeout = 2 * time.Minute
 // outer wraps every exchange: it gives the request an id, checks its origin, answers in JSON where there is no route,
 // and logs a line.
 func (g *Gateway) outer(mux *http.ServeMux) http.Handler {
+	early := map[string]bool{} // routes that need no log
+	for _, op := range api.Ops {
+		early[op.HTTP] = early[op.HTTP] || op.Early
+	}
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		w := &answerWriter{ResponseWriter: rw}
@@ -51,8 +55,7 @@ func (g *Gateway) outer(mux *http.ServeMux) http.Handler {
 			unrouted(w, r, mux)
 			return
 		}
-		early := slices.ContainsFunc(api.Ops, func(op *api.Op) bool { return op.Early && op.HTTP == pattern })
-		if !early && g.cfg.WaitOpen(r.Context()) != nil { // the client has gone
+		if !early[pattern] && g.cfg.WaitOpen(r.Context()) != nil { // the client has gone
 			return
 		}
 		mux.ServeHTTP(w, r)

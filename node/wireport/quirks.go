@@ -1,6 +1,8 @@
 package wireport
 
 import (
+	"strconv"
+
 	"context"
 	"math"
 	"slices"
@@ -104,10 +106,19 @@ var (
 	fromRecalled = byName[api.Recalled, wire.RecallEnd](nil)
 )
 
+// leastScore is the min_score of a question that gives none, as the request declares it.
+var leastScore = func() float64 {
+	least, err := strconv.ParseFloat(api.Recall.Op.Takes().Named("min_score").Default, 64)
+	if err != nil {
+		panic(err)
+	}
+	return least
+}()
+
 func toRecall(m *wire.Recall) (*api.RecallRequest, error) {
 	q := toQuestion(m)
 	if m.MinScore == nil {
-		q.MinScore = api.LeastScore
+		q.MinScore = leastScore
 	}
 	q.Window = field.Window{From: field.UnixOrNone(m.Since), To: field.UnixOrNone(m.Until)}
 	if err := field.Ordered("since", q.Window.From, "until", q.Window.To); err != nil {

@@ -47,7 +47,7 @@ delle sono era hanno io lui noi nostro nostra non nel nella nei quando chi che q
 mas eu ele ela nós nosso nossa não com em onde quem ao foi tem são depois antes segundo во на но он она они мы вы это
 этот эта как где когда кто что почему со по для из от до при после если не однако например некоторые эти`)
 
-// particles are those of them with which names begin: El Paso, Le Mans, De Niro.
+// particles begin names too: El Paso, Le Mans, De Niro.
 var particles = set("el la los las lo le les de del da do dos das du des den il van von")
 
 var germanArticles = set("der die das ein eine")

@@ -60,7 +60,7 @@ grpc graphql openapi webpack vite bazel cmake llvm linux ubuntu debian fedora ma
 vim emacs vscode neovim intellij openai anthropic claude gemini llama mistral stripe twilio auth0 okta cloudflare vercel netlify
 heroku lambda s3 ec2 gke eks supabase firebase clickhouse duckdb pinecone weaviate qdrant`)
 
-// plain are those of them that are words of plain talk when they have no capital.
+// plain tools have names that are common words, too: only the capital says that the tool is meant.
 var plain = set("spring linear notion swift rust safari pandas ruby spark envoy consul helm sentry lambda zoom mistral react")
 
 var toolHeads = headsOf(tools)

@@ -17,7 +17,8 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 )
 
-// MCP is `cairn mcp`, which speaks the Model Context Protocol on stdin and stdout, for tools that start their servers themselves. It offers
+// MCP makes the verb `cairn mcp`, which speaks the Model Context Protocol on stdin and stdout, for tools that start
+// their servers themselves. It offers
 // the same as the node's /mcp.
 func MCP(s *cli.Streams) *cobra.Command {
 	var t cli.Target

@@ -10,7 +10,8 @@ import (
 	"github.com/cairndb/cairn/local/process/standalone"
 )
 
-// Process is `cairn process`, which runs the process surface as its own program. Its flags have one dash, as its callers write them.
+// Process makes the verb `cairn process`, which runs the process surface as its own program. Its flags have one dash,
+// as its callers write them.
 func Process(s *cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use: "process -serve|-bridge|-stop|-version|-install", Short: "Run the process surface by itself",
