@@ -36,7 +36,7 @@ func memories(request any) int { return len(request.(*RememberBatchRequest).Memo
 
 type RememberRequest struct {
 	Draft
-	Near bool `json:"near" default:"true" doc:"Name memories that this one may replace."`
+	Near bool `json:"near" tooldefault:"true" doc:"Name memories that this one may replace, which costs a search. By default it is done for models alone."`
 }
 
 // Near is a memory that a new one may replace.
@@ -52,7 +52,7 @@ type Remembered struct {
 	RID      string      `json:"rid" doc:"The memory's id."`
 	Index    field.Token `json:"log_index,omitzero" doc:"Position of the write in the log; pass it as min_index to read it on another node."`
 	Redacted []string    `json:"redacted,omitempty" doc:"Kinds of secrets removed before storing, such as github or email; absent when there were none."`
-	Near     []Near      `json:"near,omitempty" doc:"Memories that this one may replace, at most three, of the same namespace; absent when there are none, or near is false."`
+	Near     []Near      `json:"near,omitempty" doc:"Memories that this one may replace, at most three, of the same namespace; absent when there are none, or nobody asked."`
 
 	Replayed bool `json:"-"` // the key answered: the memory was stored before
 }

@@ -36,6 +36,7 @@ type Field struct {
 	pointer    bool     // an answer may have null in it
 	untold     bool     // tools do not show or read it
 	toolOthers []string // spellings that models use
+	toolPreset string   // default where a model calls; blank: Default
 }
 
 // An Object is the fields of a request or an answer, in the order they are told of.

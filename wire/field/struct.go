@@ -82,6 +82,7 @@ func tagged(of reflect.Type, f reflect.StructField, place []int, declared Object
 	default:
 		d.toolOthers = strings.Split(tool, ",")
 	}
+	d.toolPreset = f.Tag.Get("tooldefault")
 	d.Kind = kindOfType(f.Type)
 	if is != "" {
 		bounded := kindOf(is)
@@ -147,7 +148,7 @@ func (o Object) ForTools() Object {
 	var list Object
 	for _, f := range o {
 		if !f.untold && f.In != "path" {
-			f.Others = slices.Concat(f.Others, f.toolOthers)
+			f.Others, f.Default = slices.Concat(f.Others, f.toolOthers), cmp.Or(f.toolPreset, f.Default)
 			list = append(list, f)
 		}
 	}
