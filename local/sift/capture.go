@@ -68,9 +68,9 @@ func capture(ctx context.Context, c *call) (any, error) {
 }
 
 // patience returns how long a write may take before its client is told: hooks wait for a second. Large writes take
-// longer to travel, and their senders know it.
+// longer to be searched for secrets and to travel, on a busy host some seconds a mebibyte, and their senders know it.
 func patience(size int) time.Duration {
-	return 900*time.Millisecond + time.Duration(size>>20)*time.Second
+	return 900*time.Millisecond + time.Duration(size>>20)*5*time.Second
 }
 
 func (c *call) heard() (h heard, err error) {
