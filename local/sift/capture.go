@@ -62,16 +62,13 @@ func capture(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience(c.size))
+	ctx, cancel := context.WithTimeout(ctx, c.s.cfg.Patience+perMebibyte*time.Duration(c.size>>20))
 	defer cancel()
 	return c.s.store(ctx, c, h)
 }
 
-// patience returns how long a write may take before its client is told: hooks wait for a second. Large writes take
-// longer to be searched for secrets and to travel, on a busy host some seconds a mebibyte, and their senders know it.
-func patience(size int) time.Duration {
-	return 900*time.Millisecond + time.Duration(size>>20)*5*time.Second
-}
+// perMebibyte is what a large write may take longer: to be searched for secrets and to travel, on a busy host.
+const perMebibyte = 5 * time.Second
 
 func (c *call) heard() (h heard, err error) {
 	var ok bool

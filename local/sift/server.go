@@ -29,6 +29,7 @@ type Config struct {
 	Stop        func()            // called for a client's shutdown; its workspace alone is stopped
 	MaxConns    int               // 2048, over all workspaces
 	IdleTimeout time.Duration     // 30s, until a request is whole
+	Patience    time.Duration     // 900ms, until a capture's client is told that it may not be stored: hooks wait for a second
 	Logger      *slog.Logger      // discards
 }
 
@@ -36,6 +37,7 @@ func (c Config) withDefaults() Config {
 	c.NS = cmp.Or(c.NS, DefaultNS)
 	c.MaxConns = cmp.Or(c.MaxConns, 2048)
 	c.IdleTimeout = cmp.Or(c.IdleTimeout, 30*time.Second)
+	c.Patience = cmp.Or(c.Patience, 900*time.Millisecond)
 	if c.Transcripts == "" {
 		if home, err := os.UserHomeDir(); err == nil {
 			c.Transcripts = filepath.Join(home, ".claude", "projects")
