@@ -31,6 +31,8 @@ type CorpusLine struct {
 	Speaker string `json:"speaker"`
 	Text    string `json:"text"`
 	Caption string `json:"caption"`
+
+	Embedding []float32 `json:"embedding,omitempty"`
 }
 
 // A QueryLine is a question with the memories that answer it.
@@ -40,6 +42,8 @@ type QueryLine struct {
 	Category string   `json:"category"`
 	Query    string   `json:"query"`
 	Evidence []string `json:"evidence"`
+
+	Embedding []float32 `json:"embedding,omitempty"`
 }
 
 type rankedLine struct {
@@ -50,11 +54,11 @@ type rankedLine struct {
 
 // A RecallReport holds the results, one set after the other.
 type RecallReport struct {
-	Sets []setReport `json:"sets"`
+	Sets []SetReport `json:"sets"`
 }
 
-// setReport holds the results of one corpus and its questions.
-type setReport struct {
+// A SetReport holds the results of one corpus and its questions.
+type SetReport struct {
 	Corpus   string       `json:"corpus"`
 	Memories int          `json:"memories"`
 	Rows     []quality    `json:"rows"`
@@ -88,8 +92,8 @@ own, on a node of its own.
 With --against FILE, which an earlier run wrote with --out, the report says by how much the two runs differ: the mean of the
 differences question by question, and the interval that holds it with 95 %.
 
-With --embedder the node makes vectors. To see what they do, write the rankings of words alone with --out, and compare with
---against FILE.
+With --embedder the node makes vectors; a line of the corpus and a question may also bring one of their own, as "embedding". To see
+what vectors do, write the rankings of words alone with --out, and compare with --against FILE.
 
 With --size it makes up so many memories instead, with vectors of --dim dimensions, and measures speed alone.
 
@@ -155,30 +159,43 @@ func (f *Recall) Run(ctx context.Context, l *Rig) (Report, error) {
 	}
 	var r RecallReport
 	for i := range f.Corpus {
-		set, err := f.set(ctx, l.Streams, f.Corpus[i], f.Queries[i], json.NewEncoder(out))
+		set, err := ReadSet(f.Corpus[i], f.Queries[i])
 		if err != nil {
 			return nil, err
 		}
-		r.Sets = append(r.Sets, set)
+		report, err := f.Set(ctx, l.Streams, set, json.NewEncoder(out))
+		if err != nil {
+			return nil, err
+		}
+		r.Sets = append(r.Sets, report)
 	}
 	return &r, nil
 }
 
-// set evaluates one corpus with its questions, on a node and engines that end with it, and writes the rankings to out.
-func (f *Recall) set(ctx context.Context, a *cli.Streams, corpus, queries string, out *json.Encoder) (r setReport, err error) {
-	l := &Rig{Streams: a}
-	defer func() { err = errors.Join(err, l.Close()) }()
-	lines, err := JSONLines[CorpusLine](corpus)
-	if err != nil {
-		return r, err
+// A Set is a corpus and questions about it.
+type Set struct {
+	Corpus    string // its file
+	Lines     []CorpusLine
+	Questions []QueryLine
+}
+
+// ReadSet reads a set from its files.
+func ReadSet(corpus, queries string) (s Set, err error) {
+	s.Corpus = corpus
+	if s.Lines, err = JSONLines[CorpusLine](corpus); err != nil {
+		return s, err
 	}
-	questions, err := JSONLines[QueryLine](queries)
-	if err == nil && len(questions) == 0 {
+	if s.Questions, err = JSONLines[QueryLine](queries); err == nil && len(s.Questions) == 0 {
 		err = fmt.Errorf("%s: no questions", queries)
 	}
-	if err != nil {
-		return r, err
-	}
+	return s, err
+}
+
+// Set evaluates a set, on a node and engines that end with it, and writes the rankings to out.
+func (f *Recall) Set(ctx context.Context, a *cli.Streams, set Set, out *json.Encoder) (r SetReport, err error) {
+	l := &Rig{Streams: a}
+	defer func() { err = errors.Join(err, l.Close()) }()
+	lines := set.Lines
 	peers, err := f.openPeers(ctx, l, lines)
 	if err != nil {
 		return r, err
@@ -199,8 +216,8 @@ func (f *Recall) set(ctx context.Context, a *cli.Streams, corpus, queries string
 	if err != nil {
 		return r, err
 	}
-	r = setReport{Corpus: corpus, Memories: len(ids)}
-	return r, f.ask(ctx, a, cl, &r, evaluation{questions, peers, ids, out})
+	r = SetReport{Corpus: set.Corpus, Memories: len(ids)}
+	return r, f.ask(ctx, a, cl, &r, evaluation{set.Questions, peers, ids, out})
 }
 
 // An evaluation is the questions of a set, what it is compared with, the line of the corpus that each memory came from,
@@ -262,7 +279,7 @@ func (l *CorpusLine) Memory() wire.Remember {
 		text += " " + l.Caption
 	}
 	m := wire.NewRemember(text)
-	m.Namespace, m.Speaker, m.MemoryType = l.Conv, l.Speaker, "episodic"
+	m.Namespace, m.Speaker, m.MemoryType, m.Embedding = l.Conv, l.Speaker, "episodic", l.Embedding
 	if l.Session != nil {
 		m.SessionID = l.Conv + "/" + fmt.Sprint(l.Session)
 	}
@@ -286,14 +303,14 @@ func StoreCorpus(ctx context.Context, a *cli.Streams, cl *client.Client, lines [
 }
 
 // ask asks all questions of a set, of the node and of those that it is compared with.
-func (f *Recall) ask(ctx context.Context, a *cli.Streams, cl *client.Client, r *setReport, e evaluation) error {
+func (f *Recall) ask(ctx context.Context, a *cli.Streams, cl *client.Client, r *SetReport, e evaluation) error {
 	bar := a.Progress("asking")
 	byCategory, all := map[string]*quality{}, &quality{Category: "all"}
 	var took []float64
 	beside := make([]pairs, len(e.peers))
 	for _, l := range e.questions {
 		q := wire.NewRecall(l.Query)
-		q.TopK, q.Namespace, q.SkipReinforce = f.K, &l.Conv, true
+		q.TopK, q.Namespace, q.SkipReinforce, q.QueryEmbedding = f.K, &l.Conv, true, l.Embedding
 		start := time.Now()
 		results, _, err := cl.Recall(ctx, q)
 		if err != nil {
