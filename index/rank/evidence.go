@@ -27,6 +27,7 @@ type Ranker struct {
 	scale float64   // the best match of a row with its neighbours
 	none  Candidate // what is known of a row that no search found
 	around
+	outliers
 }
 
 // brevity holds what follows from the mean length of a namespace's texts.

@@ -1,7 +1,9 @@
 package rank
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"github.com/cairndb/cairn/index/exact"
 )
@@ -9,7 +11,11 @@ import (
 // How vectors join the words.
 const (
 	peers  = 16                    // rows found by words that it takes to know what chance does to a cosine
-	chance = .8                    // of most: a row found by words has to exceed it
+	doubt  = 5                     // surprise from which a row stands out: chance brings it once in 150 questions
+	trust  = 7                     // the most that doubt falls, by as much as the first row exceeds it
+	sure   = 4.6                   // how much more surprising a row must be to stand out by 1: a hundred times
+	most   = 2                     // how far a row stands out at most
+	rare   = 1.5                   // deviations up to which nothing stands out
 	beside = 3                     // the place of the row whose relevance a lift counts on, beside the lifted row's own
 	filled = .5                    // of the least relevance by words: where rows without words begin, downwards
 	equals = .01                   // of a row's own relevance, times its cosine: decides between equals
@@ -17,18 +23,16 @@ const (
 )
 
 // spreadShares holds the share of a lift that reaches a row, by how many places away it is.
-var spreadShares = [...]float64{1, .5, .25}
-
-// most returns how many deviations, about, the best of n random values lies above their mean.
-func most(n float64) float64 { return math.Sqrt(2 * exact.Ln(max(n, 2))) }
+var spreadShares = [...]float64{1, .25, .125}
 
 // fuse brings vectors and graph into the relevance.
 //
 // A vector lifts a row and never takes anything off one. What it says is worth as much as it exceeds chance and the
-// words: of the rows that words found, the part of a cosine that their own words explain is taken off, and what is
-// left must stand out further than the best of as many random rows would, and further than the lowest row lies below
-// the mean. So vectors that know nothing lift next to nothing, and those that repeat the words little; nothing has to
-// be learned, or replicated, about the model.
+// words. The part of a cosine that a row's own words explain is taken off. What is left is compared with the middle and
+// the spread of the rows that words found: a row stands out as far as chance would seldom bring so many rows so high.
+// A question with a row that chance never brings has a model that knows something, and its other rows need less. So
+// vectors that know nothing lift next to nothing, those that repeat the words little, and those that know much decide;
+// nothing has to be learned, or replicated, about the model.
 //
 // Rows that words leave without relevance come below all others, by their cosines, unless they stand out of all rows.
 // A hashed embedder repeats the words and is weaker: its vectors do only that.
@@ -77,35 +81,58 @@ func (r *Ranker) vector(c *clue) (float64, bool) {
 	return max(0, v), ok
 }
 
-// standOut says of each row by how much of what chance allows it exceeds that, 1 at most; of none where words found
-// too few rows to know.
+// outliers is room for what standOut compares.
+type outliers struct {
+	beyond []float64 // cosines, less what the words explain
+	rising []*clue
+}
+
+// standOut says of each row how far it stands out of what chance does; of none where words found too few rows to know.
 func (r *Ranker) standOut() {
 	b := r.background()
 	if b.n < peers || b.deviation < 1e-9 {
 		return
 	}
-	least := max(float64(float64(chance*most(b.n))*b.deviation), b.mean-b.lowest)
-	all := max(float64(most(float64(r.q.Rows))*b.deviation), least) // a row that the vector search chose is the best of all
+	r.rising = r.rising[:0]
 	for i := range r.clues {
 		c := &r.clues[i]
 		v, ok := r.cosine(c)
-		if !ok {
-			continue
+		if c.stands = (v - float64(b.slope*math.Sqrt(c.own)) - b.middle) / b.deviation; ok && c.stands > rare {
+			r.rising = append(r.rising, c)
+		} else {
+			c.stands = 0
 		}
-		bar := least
-		if c.relevance == 0 {
-			bar = all
-		}
-		c.stands = max(0, min((v-float64(b.slope*math.Sqrt(c.own))-b.mean)/bar-1, 1))
 	}
+	slices.SortFunc(r.rising, func(x, y *clue) int { return cmp.Or(cmp.Compare(y.stands, x.stands), x.RID.Compare(y.RID)) })
+	found, rarest := 0, math.Inf(-1)
+	for i, c := range r.rising {
+		among, place := float64(r.q.Rows), i+1 // a row that the vector search chose is the best of all
+		if c.relevance > 0 {
+			found++
+			among, place = b.n, found
+		}
+		c.stands = surprise(c.stands, among, place)
+		rarest = max(rarest, c.stands)
+	}
+	from := doubt - min(max(rarest-doubt, 0), trust)
+	for _, c := range r.rising {
+		c.stands = max(0, min((c.stands-from)/sure, most))
+	}
+}
+
+// surprise is the natural logarithm of how seldom chance brings a row of its place so many deviations above the middle
+// of all that it is among. From rare on the tail of a normal distribution is close to its density over the distance.
+func surprise(deviations, among float64, place int) float64 {
+	tail := float64(deviations*deviations)/2 + exact.Ln(deviations*math.Sqrt(2*math.Pi))
+	return tail - exact.Ln(max(among/float64(place), 1))
 }
 
 // A background describes how the cosines of the rows that words found are spread, after taking off what their own
 // words explain: slope times the root of own.
-type background struct{ n, slope, mean, deviation, lowest float64 }
+type background struct{ n, slope, middle, deviation float64 }
 
 func (r *Ranker) background() (b background) {
-	var own, cosine, ownSquares, both, squares exact.Sum
+	var own, cosine, ownSquares, both exact.Sum
 	each := func(f func(own, cosine float64)) {
 		for i := range r.clues {
 			if v, ok := r.cosine(&r.clues[i]); ok && r.clues[i].relevance > 0 {
@@ -129,13 +156,17 @@ func (r *Ranker) background() (b background) {
 	if s := ownSquares.Value(); s > 1e-9 {
 		b.slope = max(0, both.Value()/s)
 	}
-	b.mean, b.lowest = meanCosine-float64(b.slope*meanOwn), math.Inf(1)
-	each(func(o, v float64) {
-		left := v - float64(b.slope*o)
-		b.lowest = min(b.lowest, left)
-		squares.Add(float64((left - b.mean) * (left - b.mean)))
-	})
-	b.deviation = math.Sqrt(squares.Value() / b.n)
+	r.beyond = r.beyond[:0]
+	each(func(o, v float64) { r.beyond = append(r.beyond, v-float64(b.slope*o)) })
+	slices.Sort(r.beyond)
+	// What answers lies above the middle, and widens nothing below it. Of few rows the spread is not known well.
+	b.middle = r.beyond[len(r.beyond)/2]
+	var squares exact.Sum
+	half := r.beyond[:(len(r.beyond)+1)/2]
+	for _, v := range half {
+		squares.Add(float64((b.middle - v) * (b.middle - v)))
+	}
+	b.deviation = math.Sqrt(squares.Value()/float64(len(half))) * (1 + 1/math.Sqrt(b.n))
 	return b
 }
 
@@ -166,7 +197,7 @@ func (r *Ranker) lift() {
 		for by := 1; by <= min(spread, r.set.Reach) && c.spot >= 0; by++ {
 			for _, at := range [...]int{int(c.spot) - by, int(c.spot) + by} {
 				if n := r.spots[at].clue; n >= 0 {
-					stands = max(stands, float64(spreadShares[by]*r.clues[n].stands))
+					stands = max(stands, float64(spreadShares[by]*min(r.clues[n].stands, 1)))
 				}
 			}
 		}
