@@ -49,7 +49,11 @@ func TestAnalyze(t *testing.T) {
 		{"ภาษา", "+ภ ภา +า าษ +ษ ษา +า"},
 		{"Привет ёлка", "привет елка"},
 		{"الكتاب كتاب", "كتاب كتاب"},
-		{"हिन्दी", "हिन्दी"},
+		{"हिन्दी", "हिन्दी +हिंद"}, // two ways to write it, and its forms
+		{"हिंदी में लड़कों के घरों", "हिंदी +हिंद में लड़कों +लडक के घरों +घर"},
+		{"în orașele mari și în oraşul mic", "orasel +oras mari +mar si orasul +oras mic"},
+		{"Nhà của người bạn ở đâu", "nha +nhà cua +của nguoi +người ban +bạn o +ở dau +đâu"},
+		{"nhà má mà", "nha ma ma"}, // of letters that other languages have: it may be any
 		{"ship 🚀🇫🇷 👍🏽 ❤️", "ship 🚀 🇫🇷 👍 ❤"},
 		{"bad\xff\xfeutf8", "bad utf8"},
 		{"ΟΔΟΣ οδος", "οδοσ οδοσ"},
@@ -71,6 +75,15 @@ func TestAnalyze(t *testing.T) {
 func TestAnalyzeQuery(t *testing.T) {
 	if got, want := AnalyzeQuery("東京 東 cat cats"), []string{"東京", "東", "cat"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+	for question, want := range map[string][]string{
+		"người bạn ở đâu": {"người", "bạn", "đâu"}, // tones tell words apart
+		"हिंदी में घर":    {"हिंदी", "हिंद", "घर"}, // no function words
+		"где наш дом":     {"наш", "дом"},
+	} {
+		if got := AnalyzeQuery(question); !slices.Equal(got, want) {
+			t.Errorf("%q: got %q, want %q", question, got, want)
+		}
 	}
 	var b strings.Builder
 	for i := range 10_000 {

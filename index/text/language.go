@@ -7,6 +7,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/blevesearch/bleve/v2/analysis"
+	"github.com/blevesearch/bleve/v2/analysis/lang/hi"
 	"github.com/blevesearch/snowballstem"
 	"github.com/blevesearch/snowballstem/dutch"
 	"github.com/blevesearch/snowballstem/finnish"
@@ -14,6 +16,7 @@ import (
 	"github.com/blevesearch/snowballstem/german"
 	"github.com/blevesearch/snowballstem/italian"
 	"github.com/blevesearch/snowballstem/portuguese"
+	"github.com/blevesearch/snowballstem/romanian"
 	"github.com/blevesearch/snowballstem/russian"
 	"github.com/blevesearch/snowballstem/spanish"
 	"github.com/blevesearch/snowballstem/swedish"
@@ -52,15 +55,27 @@ var languages = [...]language{
 		con per in su senza come dove quando chi che quale perche al alla nel nella si`, "zione mente ita ato ata", false},
 	{portuguese.Stem, "ãõâêçáéíóú", `o a os as um uma de do da dos das e ou mas eu tu ele ela nos meu minha nosso nao com por para em no na
 		sobre sem como onde quando quem que qual ao se foi era tem`, "cao mente idade ado ada aram", false},
-	{stem: lightArabic}, {stem: russian.Stem},
+	{romanianStem, "ăâîșțşţ", `si sau dar este sunt au fost noi lui nu cu pentru pe din in la de al ale ce cine unde cati cate sa se unei unui ca
+		prin dupa despre intre acest aceasta acesta mai cea`, "tie tii ului ilor elor area esc este eaza ati", false},
+	{asWritten, vietnameseLetters, `của không những được trong với các một cũng như nào là và ở thì này đó tại đã có gì`, "", false},
+	{stem: hindi, functions: `का की के को में से पर ने है हैं था थी थे और या एक यह वह ये वे इस उस इन उन इसके उसके जो कि कौन क्या कब कहाँ कहां कैसे क्यों किस किसने किसे कितने कितनी कितना
+		सा सी होता होती होते हुआ हुई हुए गया गई गए कर करने किया लिए साथ भी ही तो तक द्वारा अपने अपनी अपना`},
+	{stem: lightArabic, functions: `في من على إلى عن مع هذا هذه ذلك تلك التي الذي هو هي هم كان كانت ما ماذا متى أين كيف كم هل أي لماذا و أو ثم أن إن لا لم قد`},
+	{stem: russian.Stem, functions: `и в во не на с со что как а то он она они оно его ее их к ко у из от до по за о об для же бы или но мы вы я ты это этот эта эти был была было
+		были быть есть кто где когда какой какая какие какое каком какого какую сколько почему при так также чем чего кем ли`},
 }
+
+// vietnameseLetters hold the marks of Vietnamese, of which most are in no other language.
+const vietnameseLetters = "ăâđêôơưảạấầẩẫậắằẳẵặẻẽẹếềểễệỉĩịỏọốồổỗộớờởỡợủũụứừửữựỷỹỵ"
 
 const (
 	finnishWords   = 3
 	turkishWords   = 4
+	vietnamese     = 10 // its marks tell words apart
+	hindiScript    = len(languages) - 3
 	arabicScript   = len(languages) - 2
 	cyrillicScript = len(languages) - 1
-	latinScripts   = arabicScript
+	latinScripts   = hindiScript
 	englishWord    = 1 << 15 // beside a bit for each language
 )
 
@@ -72,6 +87,9 @@ var functionWords = func() map[string]uint16 {
 	}
 	for i, l := range languages {
 		for _, w := range strings.Fields(l.functions) {
+			if i != vietnamese {
+				w = fold(w)
+			}
 			m[w] |= 1 << i
 		}
 	}
@@ -99,25 +117,26 @@ func (t *tally) word(mask uint16) {
 	if mask&englishWord != 0 {
 		t.english += 2
 	}
-	for mask &^= englishWord; mask != 0; mask &= mask - 1 {
+	for mask &= 1<<latinScripts - 1; mask != 0; mask &= mask - 1 {
 		t.other[bits.TrailingZeros16(mask)] += 2
 	}
 }
 
-// letters looks at a word that is not ASCII.
+// letters looks at a word that is not ASCII. It speaks once for each language, twice with a letter of that one alone.
 func (t *tally) letters(word string) {
-	for _, r := range word {
+	var some, alone uint16
+	for _, r := range norm.NFC.String(word) {
 		if mask, ok := languageLetters[unicode.ToLower(r)]; ok {
-			if mask&(mask-1) == 0 { // a letter of one language alone
-				t.other[bits.TrailingZeros16(mask)]++
-			}
-			for ; mask != 0; mask &= mask - 1 {
-				t.other[bits.TrailingZeros16(mask)]++
+			if some |= mask; mask&(mask-1) == 0 {
+				alone |= mask
 			}
 		} else if scriptOf(r) >= 0 {
 			t.scripts = true
 			return
 		}
+	}
+	for i := range t.other {
+		t.other[i] += int(some>>i&1 + alone>>i&1)
 	}
 }
 
@@ -133,7 +152,7 @@ func (t *tally) language() int {
 }
 
 // scriptOf is the language that is known by a letter's script; -1 for others. Persian and Urdu share a script with
-// Arabic and are left to it: an ending that a text loses, a question loses as well.
+// Arabic, Marathi and Nepali with Hindi, and are left to it: an ending that a text loses, a question loses as well.
 func scriptOf(r rune) int {
 	switch {
 	case r < 0x400:
@@ -141,6 +160,8 @@ func scriptOf(r rune) int {
 		return cyrillicScript
 	case unicode.Is(unicode.Arabic, r):
 		return arabicScript
+	case unicode.Is(unicode.Devanagari, r):
+		return hindiScript
 	}
 	return -1
 }
@@ -166,11 +187,14 @@ func (a *analyzer) readings() {
 			a.tokens = append(a.tokens, t)
 			continue
 		}
-		if a.query && of < latinScripts && functionWords[t.Term]>>of&1 != 0 {
+		stem := a.languageStem(of, raw)
+		if a.query && of == vietnamese {
+			t.Term = stem // a text without marks has none that a question could name: see guesses
+		}
+		if a.query && functionWords[t.Term]>>of&1 != 0 {
 			continue
 		}
 		a.tokens = append(a.tokens, t)
-		stem := a.languageStem(of, raw)
 		if stem != t.Term {
 			a.push(stem, t.Start, t.End, true)
 		}
@@ -235,6 +259,29 @@ func lightArabic(env *snowballstem.Env) bool {
 	return true
 }
 
+// asWritten leaves a word as it is.
+func asWritten(*snowballstem.Env) bool { return true }
+
+// cedillas are the letters that the Romanian stemmer knows for those with a comma below.
+var cedillas = strings.NewReplacer("ș", "ş", "ț", "ţ")
+
+func romanianStem(env *snowballstem.Env) bool {
+	env.SetCurrent(cedillas.Replace(env.Current()))
+	return romanian.Stem(env)
+}
+
+// hindi makes one of the ways to write a Hindi word, and cuts its endings off.
+func hindi(env *snowballstem.Env) bool {
+	word := analysis.TokenStream{{Term: []byte(env.Current())}}
+	for _, f := range hindiFilters {
+		word = f.Filter(word)
+	}
+	env.SetCurrent(string(word[0].Term))
+	return true
+}
+
+var hindiFilters = [...]analysis.TokenFilter{hi.NewHindiNormalizeFilter(), hi.NewHindiStemmerFilter()}
+
 // onlyLetters says whether a word is letters and marks alone.
 func onlyLetters(word string) bool {
 	for _, r := range word {
@@ -252,7 +299,11 @@ func (a *analyzer) languageStem(of int, word string) string {
 	if len(word) > maxStemBytes {
 		return fold(word)
 	}
-	return fold(a.stem.of(of, strings.ToLower(norm.NFC.String(word))))
+	stem := a.stem.of(of, strings.ToLower(norm.NFC.String(word)))
+	if of == vietnamese {
+		return stem
+	}
+	return fold(stem)
 }
 
 const (

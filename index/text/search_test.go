@@ -291,3 +291,31 @@ func TestUnknownTerms(t *testing.T) {
 		}
 	}
 }
+
+// TestTones asks for words that differ by their tones alone, in texts and questions with and without them.
+func TestTones(t *testing.T) {
+	x := openAt(t, "")
+	for i, text := range []string{
+		"Con má đang nấu ăn trong bếp của người bạn", // mother
+		"Con ma đang ở trong bếp của người bạn",      // ghost
+		"Con mạ đang lên trong ruộng của người bạn",  // seedling
+		"Nha cua ban toi o gan cho",                  // written without marks
+	} {
+		apply(t, x, 0, []Row{{Row: uint32(i), Text: text}})
+	}
+	for question, want := range map[string][]uint32{
+		"mạ của bạn ở đâu":   {2},
+		"người mẹ và con má": {0},
+		"ma":                 {0, 1, 2}, // without tones it may be any
+		"nhà của bạn ở đâu":  {3},       // no row has the word with its tone
+	} {
+		hits := find(t, x, Query{Text: question, K: 3})
+		got := []uint32{}
+		for _, h := range hits[:min(len(hits), len(want))] {
+			got = append(got, h.Row)
+		}
+		if slices.Sort(got); !slices.Equal(got, want) {
+			t.Errorf("%q: got %v first, want %v", question, got, want)
+		}
+	}
+}

@@ -247,6 +247,10 @@ func (s *search) guesses(rests uint8, term string) (all []guess, err error) {
 	letters := utf8.RuneCountInString(term)
 	switch {
 	case rests == otherForm:
+		if plain := fold(term); plain != term { // tones, which a text may lack
+			add(plain)
+			break
+		}
 		for _, other := range otherStems(term) {
 			add(other)
 		}
