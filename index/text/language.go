@@ -188,8 +188,8 @@ func (a *analyzer) readings() {
 			continue
 		}
 		stem := a.languageStem(of, raw)
-		if a.query && of == vietnamese {
-			t.Term = stem // a text without marks has none that a question could name: see guesses
+		if a.query && (of == vietnamese || of >= latinScripts) {
+			t.Term = stem // every text that has the word has it so; one without marks as guesses says
 		}
 		if a.query && functionWords[t.Term]>>of&1 != 0 {
 			continue
