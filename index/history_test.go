@@ -123,7 +123,7 @@ func story(l *log, db oplog.DB, n int) (next func()) {
 	}
 }
 
-// questions cover words, vectors, the graph and every filter.
+// questions cover words, times, vectors, the graph and every filter.
 func questions() (qs []index.Query) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	for i := range 120 {
@@ -139,6 +139,8 @@ func questions() (qs []index.Query) {
 			q.Text = ""
 		case i%5 == 2:
 			q.Text = "when " + q.Text
+		case i%5 == 1:
+			q.Text = strings.Fields(q.Text)[i%2] + []string{" yesterday", " last week", " since last month", " 3 days ago"}[i/5%4]
 		case i%5 == 3:
 			q.Text += now.AddDate(0, 0, -i/10).Format(" on 2 January 2006")
 		}

@@ -55,6 +55,12 @@ func (x *Index) search(ctx context.Context, d *database, db oplog.DB, q Query) (
 		q.Vector = nil
 	}
 	q.Expand = q.Expand && !slices.Contains(q.Without, "graph")
+	var asked text.Asked
+	if !lists && !slices.Contains(q.Without, "date") {
+		if asked = text.AskedOf(q.Text, q.Now.UnixMicro()); asked.Since {
+			q.Since = max(q.Since, oplog.Time(asked.From))
+		}
+	}
 	used, _ := x.scratches.Get().(*scratch)
 	if used == nil {
 		used = new(scratch)
@@ -63,7 +69,7 @@ func (x *Index) search(ctx context.Context, d *database, db oplog.DB, q Query) (
 	for range attempts {
 		edits := d.edits.Load()
 		in := d.capture(&q)
-		in.scratch, in.lists = used, lists
+		in.scratch, in.lists, in.asked = used, lists, asked
 		// The state is read after the moment: it holds every row of it.
 		err := x.cfg.State.Read(func(v *state.View) (err error) {
 			in.view, in.db = v, db
@@ -102,6 +108,8 @@ type question struct {
 	verdicts verdicts
 	all      bool   // no filter is set
 	lists    bool   // neither words nor a vector are asked: a list
+	asked    text.Asked
+	span     []uint32 // where a relative date is asked for: the rows of that time
 	seq      uint64 // the moment: rows that died after it are alive
 	named    sums   // of the question's namespace, or of the database
 	known    bool   // the namespace has rows
@@ -133,7 +141,7 @@ func (in *question) answer(pool vector.Pool, beside bool) ([]Hit, Info, error) {
 	var cands []rank.Candidate
 	var near neighbours
 	var err error
-	words := func() { question, cands, err = in.byWords() }
+	words := func() { question, cands, err = in.byWords(in.spanned()) }
 	if beside && in.q.Text != "" && len(in.q.Vector) > 0 && in.cols.n >= besideRows {
 		pool.Beside(words, func() { near = in.nearest(pool) }) // the view of the state is one goroutine's: the words do not look at it
 	} else if words(); err == nil {
@@ -286,18 +294,18 @@ func (in *question) groups() []uint32 {
 }
 
 // byWords finds the rows that have words of the question, with the statistics these are weighed by.
-func (in *question) byWords() (rank.Question, []rank.Candidate, error) {
+func (in *question) byWords(words string) (rank.Question, []rank.Candidate, error) {
 	keep := in.Keep
 	if in.all { // the text index itself leaves out dead rows
 		keep = func(row uint32) bool { return row < in.cols.n }
 	}
 	found := &in.found
-	err := in.d.words.Find(text.Query{Text: in.q.Text, Groups: in.groups(), Keep: keep, Order: in.newest, Tie: in.tie,
+	err := in.d.words.Find(text.Query{Text: words, Groups: in.groups(), Keep: keep, Order: in.newest, Tie: in.tie,
 		K: max(depth, in.q.K)}, found)
 	if err != nil {
 		return rank.Question{}, nil, err
 	}
-	question := rank.Question{Text: in.q.Text, Rows: found.Totals.Rows, Now: in.q.Now.UnixMicro(), K: in.q.K, When: text.AsksWhen(in.q.Text)}
+	question := rank.Question{Text: in.q.Text, Rows: found.Totals.Rows, Now: in.q.Now.UnixMicro(), K: in.q.K, When: text.AsksWhen(in.q.Text), Asked: in.asked}
 	if found.Totals.Rows > 0 {
 		question.Average = float64(found.Totals.Tokens) / float64(found.Totals.Rows)
 	}
@@ -308,6 +316,9 @@ func (in *question) byWords() (rank.Question, []rank.Candidate, error) {
 	cands := in.cands[:0]
 	for i, row := range found.Rows {
 		cands = append(cands, rank.Candidate{Row: row, Length: found.Lengths[i], TF: found.TF[i*n : (i+1)*n]})
+	}
+	if len(in.span) > 0 {
+		cands = in.bySpan(&question, cands)
 	}
 	return question, cands, nil
 }

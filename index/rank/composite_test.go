@@ -23,14 +23,3 @@ func TestClocks(t *testing.T) {
 	near(t, "decay after a half-life", Decay(.8, 100, 100), .4, 1e-12)
 	near(t, "decay without a half-life", Decay(.8, 0, 0), 0, 0)
 }
-
-func TestDate(t *testing.T) {
-	for q, want := range map[string]date{
-		"what happened on 3 June 2021?": {2021, 3, 6}, "in May 2020": {2020, 0, 5}, "you may go in 5": {},
-		"May I go": {}, "on october 21st": {0, 21, 10}, "march on": {}, "the 2019 trip": {2019, 0, 0},
-	} {
-		if got := dateIn(q); got != want {
-			t.Errorf("dateIn(%q) = %v, want %v", q, got, want)
-		}
-	}
-}

@@ -1,91 +1,54 @@
 package rank
 
 import (
-	"strconv"
-	"strings"
 	"time"
-	"unicode"
+
+	"github.com/cairndb/cairn/index/text"
 )
 
-// A date holds the parts of a date that a question names; zero fields are not named.
-type date struct {
-	year, day int
-	month     time.Month
-}
-
-// dateIn reads the month, the day beside it and the year a question names. "may" and "march" are
-// months only with a capital, and "may" not as the first word; the last of several dates counts.
-func dateIn(question string) (d date) {
-	ws := strings.FieldsFunc(question, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-	for i, w := range ws {
-		if n, err := strconv.Atoi(w); err == nil && n >= 1900 && n < 2100 {
-			d.year = n
+// agrees returns how much of the time that a question asks about a row agrees with, 0 to 1: by when it was made, or by
+// the relative date it holds.
+func agrees(a *text.Asked, row *Row) float64 {
+	switch {
+	case !a.Named():
+		return 0
+	case a.Year == 0 && a.Month == 0: // a span alone
+		if a.In(row.Created) || a.Holds(row.Said, row.SaidDay) {
+			return 1
 		}
-		m := monthOf(w)
-		if m == 0 || m == time.May && i == 0 {
-			continue
-		}
-		d.month, d.day = m, 0
-		for _, j := range []int{i - 1, i + 1} {
-			if j < 0 || j >= len(ws) {
-				continue
-			}
-			if n, err := strconv.Atoi(strings.TrimRight(ws[j], "stndrh")); err == nil && n >= 1 && n <= 31 {
-				d.day = n
-			}
-		}
-	}
-	return d
-}
-
-func monthOf(word string) time.Month {
-	for m := time.January; m <= time.December; m++ {
-		name := m.String()
-		switch {
-		case word == name, m != time.May && m != time.March && (strings.EqualFold(word, name) || strings.EqualFold(word, name[:3])):
-			return m
-		}
-	}
-	return 0
-}
-
-// of returns how much of the date a row agrees with: by when it was made, or by the relative date it holds.
-func (d date) of(row *Row) float64 {
-	share := d.share(row.Created)
-	if d == (date{}) || row.Said == 0 {
-		return share
-	}
-	if !row.SaidDay {
-		d.day = 0
-	}
-	return max(share, d.share(int64(row.Said)*86400e6))
-}
-
-// share returns how much of the date a time in microseconds agrees with, 0 to 1. A year alone counts for a quarter of
-// a month or a day.
-func (d date) share(created int64) float64 {
-	if d == (date{}) || created == 0 {
 		return 0
 	}
-	t := time.UnixMicro(created).UTC()
-	var hit, all float64
-	if d.month != 0 {
+	share := dateShare(a, row.Created, true)
+	if row.Said != 0 {
+		share = max(share, dateShare(a, int64(row.Said)*86400e6, row.SaidDay))
+	}
+	return share
+}
+
+// dateShare returns how much of a date a time in microseconds agrees with, of which the day may be unknown. A year
+// alone counts for a quarter of a month or a day; where none is named, the last one with such a month is meant.
+func dateShare(a *text.Asked, at int64, exact bool) float64 {
+	if at == 0 {
+		return 0
+	}
+	const year = .25
+	t := time.UnixMicro(at).UTC()
+	var hit float64
+	all := year
+	if a.Month != 0 {
 		all++
-		if t.Month() == d.month {
+		if t.Month() == a.Month {
 			hit++
-			if d.day != 0 {
+			if a.Day != 0 && exact {
 				all++
-				if t.Day() == d.day {
+				if t.Day() == a.Day {
 					hit++
 				}
 			}
 		}
 	}
-	if d.year != 0 {
-		all += .25
-		if t.Year() == d.year {
-			hit += .25
-		}
+	if t.Year() == time.UnixMicro(a.From).UTC().Year() {
+		hit += year
 	}
 	return hit / all
 }

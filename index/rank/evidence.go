@@ -225,5 +225,5 @@ func (r *Ranker) factor(c *clue) float64 {
 	if c.length < r.short {
 		f = float64(f * (1 - float64(r.set.Short*(1-c.length/r.short))))
 	}
-	return float64(f * (1 + float64(r.set.Date*r.about.date.of(c.Row))))
+	return float64(f * (1 + float64(r.set.Date*agrees(&r.q.Asked, c.Row))))
 }

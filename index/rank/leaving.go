@@ -140,7 +140,7 @@ func (r *Ranker) fillIn(l *perLength, length float64) {
 	for _, more := range [...]struct {
 		may bool
 		by  float64
-	}{{r.set.Named > 0, r.set.Named}, {r.about.asker, r.set.Asker}, {r.q.When, r.set.When}, {r.about.date != (date{}), r.set.Date}} {
+	}{{r.set.Named > 0, r.set.Named}, {r.about.asker, r.set.Asker}, {r.q.When, r.set.When}, {r.q.Asked.Named(), r.set.Date}} {
 		if more.may {
 			l.factor *= 1 + max(more.by, 0)
 		}

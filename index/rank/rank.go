@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/cairndb/cairn/index/exact"
+	"github.com/cairndb/cairn/index/text"
 )
 
 // A Question holds the question and the statistics that weigh its words.
@@ -17,6 +18,7 @@ type Question struct {
 	Average float64 // length of such a row in tokens
 	Now     int64   // microseconds
 	When    bool    // a time is asked for
+	Asked   text.Asked
 	K       int     // how many rows are wanted; 0 is all
 	Least   float64 // rows that score less are left out
 	List    bool    // nothing is asked: every candidate belongs to the answer, the newest first
@@ -138,7 +140,7 @@ func (r *Ranker) Rank(q Question, set Settings, cands []Candidate, corpus Corpus
 	moved := r.lifted(top, out)
 	var places map[*clue]int
 	for i, c := range top {
-		out[i].Why = why(&out[i].Parts, r.cand(c), moved[i])
+		out[i].Why = why(&out[i].Parts, r.cand(c), moved[i], r.q.Asked.Why)
 		if c.own == 0 && c.around > 0 {
 			if places == nil {
 				places = placesOf(top)
@@ -289,9 +291,12 @@ func (r *Ranker) compose(c *clue, p *Parts) {
 // parts explains a row's score.
 func (r *Ranker) parts(c *clue) Parts {
 	p := Parts{Words: c.own, Passage: c.passage, Around: c.around, Session: c.session, Factor: c.factor, Solo: c.solo, Named: r.about.of(c.Speaker).named,
-		Date: r.about.date.of(c.Row), When: r.q.When && c.Timed && r.set.When > 0, Lift: c.lift, Relevance: c.relevance}
+		When: r.q.When && c.Timed && r.set.When > 0, Lift: c.lift, Relevance: c.relevance}
 	if r.set.Named <= 0 {
 		p.Named = false
+	}
+	if r.set.Date > 0 {
+		p.Date = agrees(&r.q.Asked, c.Row)
 	}
 	p.Vector, _ = r.vector(c)
 	if g := r.cand(c).Graph; g > 0 && r.set.Graph > 0 {

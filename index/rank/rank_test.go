@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/cairndb/cairn/index/text"
 )
 
 // shelf is a corpus of rows numbered from 0; a session's rows follow each other.
@@ -70,8 +72,8 @@ func rows(n int, edit func(i int, r *Row)) shelf {
 	return s
 }
 
-func ask(text string, n int) Question {
-	return Question{Text: text, Terms: []Term{{DF: 2, Share: 1}, {DF: 3, Share: 1}}, Rows: uint64(n), Average: 10, Now: now}
+func ask(question string, n int) Question {
+	return Question{Text: question, Terms: []Term{{DF: 2, Share: 1}, {DF: 3, Share: 1}}, Rows: uint64(n), Average: 10, Now: now, Asked: text.AskedOf(question, now)}
 }
 
 func order(s []Scored) (out []uint32) {

@@ -38,8 +38,8 @@ func (r *Ranker) lifted(top []*clue, out []Scored) []lift {
 }
 
 // why names the reasons of a row, in the order clients know them. What a memory is worth by itself is a reason only
-// where it moved the row.
-func why(p *Parts, c *Candidate, moved lift) (out []string) {
+// where it moved the row. The time that the question names is said as it names it.
+func why(p *Parts, c *Candidate, moved lift, asked string) (out []string) {
 	if p.Vector > .5 {
 		out = append(out, fmt.Sprintf("semantically similar (%.2f)", p.Vector))
 	}
@@ -68,7 +68,8 @@ func why(p *Parts, c *Candidate, moved lift) (out []string) {
 		{p.Around > 0 && p.Around > p.Words, "context_match"},
 		{p.Session > 0, "session_match"},
 		{p.Named, "speaker_match"},
-		{p.Date > 0, "date_match"},
+		{p.Date == 1, asked},
+		{p.Date > 0 && p.Date < 1, "date_match"},
 		{p.When, "time_match"},
 	} {
 		if r.holds {

@@ -5,11 +5,10 @@ import (
 	"unicode"
 )
 
-// A subject is whom and when a question is about.
+// A subject is whom a question is about.
 type subject struct {
 	line     string // its words between spaces
 	asker    bool
-	date     date
 	speakers map[string]speaker // as far as known
 	last     [2]speaker         // those asked for most recently: two people talk
 }
@@ -21,7 +20,7 @@ type speaker struct {
 }
 
 func newSubject(question string) subject {
-	s := subject{line: " " + strings.Join(words(question), " ") + " ", date: dateIn(question)}
+	s := subject{line: " " + strings.Join(words(question), " ") + " "}
 	for _, w := range []string{" i ", " my ", " me ", " we ", " our "} {
 		s.asker = s.asker || strings.Contains(s.line, w)
 	}

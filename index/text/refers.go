@@ -20,7 +20,7 @@ var pointerHeads = headsOf(maps.Keys(pointers))
 // Refers says whether a text names by a pronoun someone or something that an earlier one names: "I've had them three
 // years". It is a pure function.
 func Refers(text string) bool {
-	for w := range wordsOf(text) {
+	for _, w := range wordsOf(text) {
 		if pointerHeads.may(w) && pointers[strings.ToLower(w)] {
 			return true
 		}

@@ -23,7 +23,7 @@ func TimesOf(text string, written int64) (t Times) {
 	var buf [64]timeWord
 	words := buf[:0]
 	spaces := true
-	for raw := range wordsOf(text) {
+	for _, raw := range wordsOf(text) {
 		if raw[0] >= utf8.RuneSelf {
 			r, _ := utf8.DecodeRuneInString(raw)
 			class := classOf(r)
@@ -60,9 +60,9 @@ func TimesOf(text string, written int64) (t Times) {
 	return t
 }
 
-// wordsOf are the stretches of letters, digits and marks of a text.
-func wordsOf(text string) iter.Seq[string] {
-	return func(yield func(string) bool) {
+// wordsOf are the stretches of letters, digits and marks of a text, and where they begin.
+func wordsOf(text string) iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
 		for at := 0; at < len(text); {
 			end := at
 			for end < len(text) {
@@ -78,7 +78,7 @@ func wordsOf(text string) iter.Seq[string] {
 				}
 				end += n
 			}
-			if end > at && !yield(text[at:end]) {
+			if end > at && !yield(at, text[at:end]) {
 				return
 			}
 			if at = end; at < len(text) {
@@ -93,9 +93,9 @@ func timeWordOf(raw string) timeWord {
 	if isDigit(raw[0]) {
 		switch n := number(raw); {
 		case n >= 1900 && n < 2100:
-			return timeWord{kind: yearName}
+			return timeWord{yearName, int16(n)}
 		case n > 0 && n < 100:
-			return timeWord{numeral, int8(n)}
+			return timeWord{numeral, int16(n)}
 		}
 		return timeWord{}
 	}
@@ -150,7 +150,7 @@ func relativeDate(words []timeWord, at int, today time.Time) (day time.Time, exa
 }
 
 // addUnits adds days, weeks, months or years.
-func addUnits(day time.Time, unit int8, n int) time.Time {
+func addUnits(day time.Time, unit int16, n int) time.Time {
 	switch unit {
 	case 'w':
 		return day.AddDate(0, 0, 7*n)
@@ -166,7 +166,7 @@ func addUnits(day time.Time, unit int8, n int) time.Time {
 func AsksWhen(question string) bool {
 	const first = 4 // words that say what a question asks for
 	var words []string
-	for raw := range wordsOf(question) {
+	for _, raw := range wordsOf(question) {
 		if words = append(words, fold(raw)); len(words) == first {
 			break
 		}

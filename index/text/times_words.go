@@ -21,12 +21,17 @@ const (
 	monthName        // May and march are months where they have a capital
 	plainMonth       // others always
 	yearName         // 2024
+	thisWord         // in questions alone, like those below
+	sinceWord        // since Monday
+	afterWord
+	beforeWord
+	untilWord
 )
 
 // A timeWord is a word's kind, and its number: days from today, a day of the week, a count, or the letter of a unit.
 type timeWord struct {
 	kind uint8
-	n    int8
+	n    int16
 }
 
 var timeHeads = headsOf(maps.Keys(timeWords))
@@ -39,9 +44,9 @@ var timeWords = func() map[string]timeWord {
 		if len(name) <= 3 {
 			kind = monthName
 		}
-		m[name] = timeWord{kind, int8(n)}
+		m[name] = timeWord{kind, int16(n)}
 	}
-	add := func(kind uint8, n int8, words string) {
+	add := func(kind uint8, n int16, words string) {
 		for w := range strings.FieldsSeq(words) {
 			m[fold(w)] = timeWord{kind, n}
 		}
@@ -61,10 +66,12 @@ var timeWords = func() map[string]timeWord {
 		"الأحد الاثنين الثلاثاء الأربعاء الخميس الجمعة السبت",
 	} {
 		for day, w := range strings.Fields(week) {
-			add(weekday, int8(day), w)
+			add(weekday, int16(day), w)
 		}
 	}
-	add(monthName, 0, "march mart mars mayo ocak") // other words as well
+	for _, w := range [...]string{"march", "mart", "mars", "mayo", "ocak"} { // other words as well
+		m[w] = timeWord{monthName, m[w].n}
+	}
 	add(vague, 0, "tonight feira среда пятница суббота mañana morgen hours stunden uren timmar tuntia heures horas часов ساعات")
 	add(night, 0, "night nacht natt")
 	add(fromToday, -2, "vorgestern eergisteren förrgår toissapäivänä anteayer anteontem позавчера")
@@ -85,8 +92,13 @@ var timeWords = func() map[string]timeWord {
 	add(nextWord, 0, `next nächste nächsten nächster nächstes nächstem volgende nästa ensi gelecek prochain prochaine próximo próxima prossimo
 		prossima следующий следующую следующей следующем следующее القادم القادمة المقبل المقبلة`)
 	add(agoWord, 0, "ago vor geleden sedan sitten önce y hace há atrás fa назад قبل منذ")
+	add(thisWord, 0, "this diese diesen dieser dieses diesem deze dit denna ce cette questa questo bu этот эту этой этом")
+	add(sinceWord, 0, "since seit sinds depuis desde")
+	add(afterWord, 0, "after")
+	add(beforeWord, 0, "before")
+	add(untilWord, 0, "until till bis jusqu hasta fino")
 	for _, row := range []struct {
-		n     int8
+		n     int16
 		words string
 	}{
 		{1, "one a an ein eine einem einer een en ett yksi bir un une una uno um uma один одну"},

@@ -29,6 +29,7 @@ func (s *Service) searchAsOf(ctx context.Context, c api.Caller, q index.Query, a
 		return Answer{}, oplog.Errorf(oplog.Invalid, "top_k is %d: want 1 to %d", k, index.MaxK)
 	}
 	q.K, q.Consolidated = max(k, pastDepth), true
+	q.Now = at // yesterday is the day before
 	if q.Until == 0 || q.Until > then {
 		q.Until = then
 	}

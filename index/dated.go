@@ -1,0 +1,77 @@
+package index
+
+import (
+	"slices"
+
+	"github.com/cairndb/cairn/index/rank"
+	"github.com/cairndb/cairn/index/text"
+)
+
+// A relative date in a question, such as last week, is no word to look for: it means rows of that time. Being one of
+// them counts as one more word of the question, at least as rare as the rarest other one. Where the question has
+// hardly any other, as "what changed last week", all of these rows are candidates.
+
+// fewTerms is the most words beside the date of a question that asks for all rows of that time.
+const fewTerms = 1
+
+// spanned finds the rows of the time that a relative date of the question means, and returns the words to look for:
+// without the date where there are such rows.
+func (in *question) spanned() string {
+	if in.span = nil; !in.asked.Relative {
+		return in.q.Text
+	}
+	for row := range in.cols.n {
+		c := in.cols.at(row)
+		if (in.asked.In(c.Created) || in.asked.Holds(c.Said, c.SaidDay)) && in.Keep(row) {
+			in.span = append(in.span, row)
+		}
+	}
+	switch {
+	case len(in.span) == 0: // the date is seen from another time
+		in.asked = text.Asked{}
+		return in.q.Text
+	case text.StopsAlone(in.asked.Rest):
+		return ""
+	}
+	return in.asked.Rest
+}
+
+// bySpan makes the time one more term of the question, which the rows of that time have, and these rows candidates
+// where little else is asked.
+func (in *question) bySpan(q *rank.Question, cands []rank.Candidate) []rank.Candidate {
+	n, known, df := len(q.Terms), 0, uint64(len(in.span))
+	for _, t := range q.Terms {
+		if t.DF > 0 {
+			known++
+			df = min(df, t.DF)
+		}
+	}
+	q.Terms = append(q.Terms, rank.Term{DF: df, Share: 1})
+	tf := make([]uint16, 0, (n+1)*(len(cands)+depth))
+	extend := func(own []uint16, in uint16) []uint16 {
+		at := len(tf)
+		tf = append(append(tf, own...), in)
+		return tf[at:len(tf):len(tf)]
+	}
+	for i := range cands {
+		c, has := &cands[i], uint16(0)
+		if _, there := slices.BinarySearch(in.span, c.Row); there {
+			has = 1
+		}
+		c.TF = extend(c.TF, has)
+	}
+	if known > fewTerms {
+		return cands
+	}
+	found := in.found.Rows // sorted
+	rest := slices.DeleteFunc(in.span, func(row uint32) bool {
+		_, there := slices.BinarySearch(found, row)
+		return there
+	})
+	slices.SortFunc(rest, in.tie)
+	none := make([]uint16, n)
+	for _, row := range rest[:min(len(rest), max(depth, in.q.K))] {
+		cands = append(cands, rank.Candidate{Row: row, Length: uint16(min(in.cols.at(row).Length, 1<<16-1)), TF: extend(none, 1)})
+	}
+	return cands
+}

@@ -1,0 +1,76 @@
+package index_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// TestRelativeDates asks on Sunday, 1 March 2026.
+func TestRelativeDates(t *testing.T) {
+	t.Parallel()
+	r, l := openReplica(t), newLog(t)
+	for _, m := range []struct{ rid, day, text string }{
+		{"old", "2025-02-10", "The schedule of the standup changed"},
+		{"older", "2024-02-20", "We changed the schedule of the standup last week"},
+		{"stripe", "2026-02-18", "Payments moved to Stripe"},
+		{"key", "2026-02-20", "The deploy key changed"},
+		{"omar", "2026-02-23", "Yesterday Omar joined the team"},
+		{"dentist", "2026-02-28", "The dentist is at ten"},
+		{"march", "2025-03-12", "The rent went up"},
+	} {
+		op := remember(m.rid, m.text)
+		day, err := time.Parse(time.DateOnly, m.day)
+		must(t, err)
+		op.Created = oplog.At(day.Add(9 * time.Hour))
+		l.add(1, op)
+	}
+	for i := range 40 {
+		op := remember(fmt.Sprint("fill", i), fmt.Sprintf("The garden has %d tulips", i))
+		op.Created = oplog.At(now.AddDate(0, -7, i))
+		l.add(1, op)
+	}
+	r.apply(l.records, 10)
+	for _, c := range []struct {
+		question string
+		want     []string // the first ones
+		why      string   // of the first
+		all      bool     // and there are no others
+	}{
+		{"what changed last week", []string{"key", "stripe", "omar", "old", "older"}, "from last week", true},
+		{"what changed last week?", []string{"key"}, "from last week", false},
+		{"what did we do last week", []string{"key", "stripe", "omar"}, "from last week", true},
+		{"what happened yesterday", []string{"dentist"}, "from yesterday", true},
+		{"yesterday", []string{"dentist"}, "from yesterday", true},
+		{"what happened 9 days ago", []string{"key"}, "from 9 days ago", true},
+		{"what changed since Monday", []string{"dentist", "omar"}, "since Monday", true}, // an earlier memory cannot say
+		{"what changed since 2026-02-19", []string{"key"}, "since 2026-02-19", true},
+		{"who joined since last week", []string{"omar", "key"}, "since last week", false},
+		{"which schedule changed last week", []string{"key", "old", "older"}, "from last week", true}, // no filter
+		{"the rent in March", []string{"march"}, "date_match", false},                                 // of another year
+		{"the rent in March 2025", []string{"march"}, "from March 2025", false},
+	} {
+		hits := r.ask(index.Query{Text: c.question, K: 10})
+		var got []string
+		for _, h := range hits {
+			got = append(got, h.Memory.RID)
+		}
+		if n := min(len(got), len(c.want)); !slices.Equal(got[:n], c.want) || c.all && len(got) > n {
+			t.Errorf("%q: got %v, want %v", c.question, got, c.want)
+			continue
+		}
+		if len(hits) > 0 && !slices.Contains(hits[0].Why, c.why) {
+			t.Errorf("%q: the first is there for %q, want %q among it", c.question, hits[0].Why, c.why)
+		}
+	}
+	if got := r.ask(index.Query{Text: "what changed last week", K: 10, Without: []string{"date"}}); got[0].Memory.RID != "older" {
+		t.Errorf("without dates %q is first", got[0].Memory.Text)
+	}
+	if got := r.ask(index.Query{Text: "what changed last week", K: 10, Now: now.AddDate(-1, 0, -10)}); got[0].Memory.RID != "old" {
+		t.Errorf("asked a year before, %q is first", got[0].Memory.Text)
+	}
+}

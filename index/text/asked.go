@@ -1,0 +1,316 @@
+package text
+
+import (
+	"strings"
+	"time"
+)
+
+// An Asked is the time that a question asks about. It is zero where none is named.
+type Asked struct {
+	Year  int // a day, month or year that is named by its parts; zero parts are not named
+	Month time.Month
+	Day   int
+	// From and To are the span that is meant, in microseconds; To is not in it. A relative date is seen from the moment
+	// of the question, a month without a year is the last one of that name. In UTC; weeks begin on Monday.
+	From, To int64
+	Since    bool   // nothing from before the span can answer
+	Why      string // "from last week", "since Monday"
+	Relative bool   // the time is named by how far it is from the question's own
+	Rest     string // the question without a relative date
+}
+
+// Named says whether the question names a time.
+func (a *Asked) Named() bool { return a.To > 0 }
+
+// In says whether a moment lies in the span.
+func (a *Asked) In(at int64) bool { return a.From <= at && at < a.To }
+
+// Holds says whether a relative date, as Times has it, lies in the span. Of one that is no day only the month is
+// known, which has to lie in it as a whole.
+func (a *Asked) Holds(day int32, exact bool) bool {
+	if day == 0 {
+		return false
+	}
+	first := time.Unix(int64(day)*86400, 0).UTC()
+	if exact {
+		return a.In(first.UnixMicro())
+	}
+	first = first.AddDate(0, 0, 1-first.Day())
+	return a.In(first.UnixMicro()) && a.In(first.AddDate(0, 1, 0).UnixMicro()-1)
+}
+
+// AskedOf reads the time that a question asks about, seen from a moment in microseconds. Of several dates the last one
+// counts, and without any the first relative date. It is a pure function.
+func AskedOf(question string, now int64) (a Asked) {
+	q := asking{text: question, today: time.UnixMicro(now).UTC().Truncate(24 * time.Hour)}
+	tells := false
+	for at, raw := range wordsOf(question) {
+		w := timeWordOf(raw)
+		tells = tells || w.kind != noTime
+		q.words = append(q.words, w)
+		q.places = append(q.places, [2]int{at, at + len(raw)})
+	}
+	if !tells {
+		return a
+	}
+	m, found := q.date(&a)
+	if !found && now > 0 {
+		m, found = q.relative()
+		a.Relative = found
+	}
+	if found {
+		q.bound(m, &a)
+	}
+	return a
+}
+
+// An asking is a question while its time is read.
+type asking struct {
+	text   string
+	words  []timeWord
+	places [][2]int // of the words, in bytes
+	today  time.Time
+}
+
+// A meant is what words of a question mean: days from one to before another.
+type meant struct {
+	from, to    time.Time
+	first, last int  // the words
+	years       bool // a year, of which texts tell more than was stored in it: it is as if it were named by its number
+}
+
+func (q *asking) at(i int) timeWord {
+	if i >= 0 && i < len(q.words) {
+		return q.words[i]
+	}
+	return timeWord{}
+}
+
+func (q *asking) raw(first, last int) string { return q.text[q.places[first][0]:q.places[last][1]] }
+
+// is says whether a word is one of those.
+func (q *asking) is(i int, words ...string) bool {
+	if i < 0 || i >= len(q.words) {
+		return false
+	}
+	raw := q.raw(i, i)
+	for _, w := range words {
+		if strings.EqualFold(raw, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// date reads the last date that is named by its parts.
+func (q *asking) date(a *Asked) (m meant, found bool) {
+	for i := 0; i < len(q.words); i++ {
+		if i+2 < len(q.words) {
+			if d := numericDates(q.raw(i, i+2)); len(d) == 1 {
+				a.Year, a.Month, a.Day, found = d[0].year, time.Month(d[0].month), d[0].day, true
+				m.first, m.last = i, i+2
+				i += 2
+				continue
+			}
+		}
+		switch w := q.words[i]; {
+		case w.kind == yearName:
+			if a.Year = int(w.n); !found || i != m.last+1 {
+				m.first = i
+			}
+			m.last, found = i, true
+		case w.kind == plainMonth && !(i == 0 && q.is(i, "may")):
+			if a.Year == 0 || m.last != i-1 {
+				m.first = i
+			}
+			a.Month, a.Day, m.last, found = time.Month(w.n), 0, i, true
+			for _, j := range [...]int{i - 1, i + 1} {
+				if n := q.at(j); n.kind == numeral && n.n <= 31 && isDigit(q.text[q.places[j][0]]) {
+					a.Day, m.first, m.last = int(n.n), min(m.first, j), max(m.last, j)
+				}
+			}
+		}
+	}
+	if !found {
+		return m, false
+	}
+	year := a.Year
+	if year == 0 {
+		if year = q.today.Year(); a.Month > q.today.Month() || a.Month == q.today.Month() && a.Day > q.today.Day() {
+			year--
+		}
+	}
+	month, day := max(a.Month, 1), max(a.Day, 1)
+	m.from = time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
+	switch {
+	case a.Day > 0:
+		m.to = m.from.AddDate(0, 0, 1)
+	case a.Month > 0:
+		m.to = m.from.AddDate(0, 1, 0)
+	default:
+		m.to = m.from.AddDate(1, 0, 0)
+	}
+	return m, true
+}
+
+// relative reads the first relative date.
+func (q *asking) relative() (m meant, found bool) {
+	for i := range q.words {
+		if m, found = q.relativeAt(i); found {
+			return m, true
+		}
+	}
+	return m, false
+}
+
+// relativeAt reads what the word at a place means together with its neighbours.
+func (q *asking) relativeAt(i int) (m meant, ok bool) {
+	m.first, m.last = i, i
+	way := 0
+	for _, by := range [...]int{-1, 1} { // last week, settimana scorsa
+		if way, ok = turnOf(q.at(i + by)); ok {
+			m.first, m.last = min(i, i+by), max(i, i+by)
+			break
+		}
+	}
+	w := q.words[i]
+	switch w.kind {
+	case fromToday:
+		m.first, m.last = i, i
+		days := int(w.n)
+		if days == -1 && q.is(i-1, "before") && q.is(i-2, "day") {
+			days, m.first = -2, i-2
+		}
+		m.from = q.today.AddDate(0, 0, days)
+		m.to = m.from.AddDate(0, 0, 1)
+		return m, true
+	case night:
+		m.from, m.to = q.today.AddDate(0, 0, -1), q.today
+		return m, ok && way < 0
+	case weekday:
+		switch {
+		case !ok && q.at(i-1).kind < sinceWord:
+			return m, false // one of any week
+		case !ok:
+			m.from = q.today.AddDate(0, 0, -((int(q.today.Weekday())-int(w.n))+7)%7)
+		case way == 0:
+			m.from = unitOf(q.today, 'w').AddDate(0, 0, (int(w.n)+6)%7)
+		case way < 0:
+			m.from = q.today.AddDate(0, 0, -((int(q.today.Weekday())-int(w.n)+6)%7 + 1))
+		default:
+			m.from = q.today.AddDate(0, 0, (int(w.n)-int(q.today.Weekday())+6)%7+1)
+		}
+		m.to = m.from.AddDate(0, 0, 1)
+		return m, true
+	case dayUnit, longUnit:
+		return q.unit(i, m, way, ok)
+	}
+	return m, false
+}
+
+// turnOf says whether a word turns a unit, and which way.
+func turnOf(w timeWord) (way int, ok bool) {
+	switch w.kind {
+	case lastWord:
+		return -1, true
+	case nextWord:
+		return 1, true
+	}
+	return 0, w.kind == thisWord
+}
+
+// unit reads last week, three days ago, the last two months.
+func (q *asking) unit(i int, m meant, way int, turned bool) (meant, bool) {
+	unit, many := q.words[i].n, q.at(i-1)
+	if many.kind == numeral && !turned {
+		n := int(many.n)
+		for _, ago := range [...]int{1, -2, -3} {
+			if q.at(i+ago).kind == agoWord {
+				m.first, m.last = min(i-1, i+ago), max(i, i+ago)
+				m.from = unitOf(addUnits(q.today, unit, -n), unit)
+				m.to, m.years = addUnits(m.from, unit, 1), unit == 'y'
+				return m, true
+			}
+		}
+		if q.at(i-2).kind == lastWord {
+			m.first, m.last = i-2, i
+			m.from, m.to = addUnits(q.today, unit, -n), q.today.AddDate(0, 0, 1)
+			return m, true
+		}
+		return m, false
+	}
+	if !turned || unit == 'd' {
+		return m, false
+	}
+	if way < 0 && q.is(m.first-1, "the") {
+		m.from, m.to = addUnits(q.today, unit, -1), q.today.AddDate(0, 0, 1)
+		return m, true
+	}
+	m.from = unitOf(addUnits(q.today, unit, way), unit)
+	m.to, m.years = addUnits(m.from, unit, 1), unit == 'y'
+	return m, true
+}
+
+// unitOf is the first day of the week, month or year that a day is in, or the day.
+func unitOf(day time.Time, unit int16) time.Time {
+	switch unit {
+	case 'w':
+		return day.AddDate(0, 0, -(int(day.Weekday())+6)%7)
+	case 'm':
+		return day.AddDate(0, 0, 1-day.Day())
+	case 'y':
+		return day.AddDate(0, 1-int(day.Month()), 1-day.Day())
+	}
+	return day
+}
+
+// bound makes a span of what is meant, with the word before it, and takes a relative date out of the question.
+func (q *asking) bound(m meant, a *Asked) {
+	i := m.first - 1
+	for q.is(i, "the", "of") {
+		i--
+	}
+	if a.Relative && q.is(m.first-1, "the") {
+		m.first--
+	}
+	a.Why = "from " + q.raw(m.first, m.last)
+	kind := q.at(i).kind
+	if beside := q.at(i - 1).kind; beside == dayUnit || beside == longUnit {
+		kind = noTime // the week before it is near it
+	}
+	switch {
+	case kind == sinceWord:
+		m.to, a.Since = lastDay, true
+	case kind == afterWord:
+		m.from, m.to = m.to, lastDay
+	case kind == beforeWord:
+		m.from, m.to = time.Unix(0, 0), m.from
+	case kind == untilWord:
+		m.from = time.Unix(0, 0)
+	default:
+		i = m.first
+	}
+	if m.years {
+		a.Relative, a.Year = false, m.from.Year()
+	}
+	if i != m.first {
+		m.first = i
+		a.Why = q.raw(m.first, m.last)
+		a.Year, a.Month, a.Day = 0, 0, 0
+	}
+	if a.From, a.To = max(m.from.UnixMicro(), 0), max(m.to.UnixMicro(), 0); a.Relative {
+		a.Rest = strings.TrimSpace(strings.TrimSpace(q.text[:q.places[m.first][0]]) + " " + strings.TrimSpace(q.text[q.places[m.last][1]:]))
+	}
+}
+
+// lastDay ends a span that has no end.
+var lastDay = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
+
+// StopsAlone says whether a text has no word but those that carry no meaning by themselves.
+func StopsAlone(text string) bool {
+	a := analysers.Get().(*analyzer)
+	defer a.giveBack()
+	a.query = true
+	a.analyse(text)
+	return len(a.tokens) == 0
+}
