@@ -14,7 +14,8 @@ type column struct {
 	now      atomic.Pointer[mutable] // the row after reinforcement; nil: the row as it was stored
 	seq      oplog.Seq
 	revision uint32
-	place    int32 // in its session's rows
+	place    int32  // in its session's rows
+	stops    uint64 // text.Stops
 }
 
 // mutable are the numbers of a memory that change while its text stays.

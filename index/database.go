@@ -275,6 +275,7 @@ func (d *database) describe(col *column, m *oplog.Memory, length uint32) {
 		d.names.entity(name)
 	}
 	col.seq, col.revision = m.Seq, m.Revision
+	col.stops = text.Stops(m.Text)
 	times := text.TimesOf(m.Text, int64(m.Created))
 	col.Row = rank.Row{RID: rank.MakeRID(m.RID), Created: int64(m.Created), Accessed: int64(m.Accessed), Importance: m.Importance, HalfLife: m.HalfLife,
 		Length: length, Speaker: d.intern(speaker(m)), Asks: strings.HasSuffix(strings.TrimSpace(m.Text), "?"),

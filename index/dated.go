@@ -71,7 +71,12 @@ func (in *question) bySpan(q *rank.Question, cands []rank.Candidate) []rank.Cand
 	slices.SortFunc(rest, in.tie)
 	none := make([]uint16, n)
 	for _, row := range rest[:min(len(rest), max(depth, in.q.K))] {
-		cands = append(cands, rank.Candidate{Row: row, Length: uint16(min(in.cols.at(row).Length, 1<<16-1)), TF: extend(none, 1)})
+		cands = append(cands, in.candidate(row, extend(none, 1)))
 	}
 	return cands
+}
+
+// candidate is a row that the text index did not find, with frequencies of terms that it does not know.
+func (in *question) candidate(row uint32, tf []uint16) rank.Candidate {
+	return rank.Candidate{Row: row, Length: uint16(min(in.cols.at(row).Length, 1<<16-1)), TF: tf}
 }

@@ -137,6 +137,8 @@ func questions() (qs []index.Query) {
 		switch {
 		case i%9 == 0:
 			q.Text = ""
+		case i%10 == 4:
+			q.Text = []string{"what are they with", "is it them"}[i/10%2]
 		case i%5 == 2:
 			q.Text = "when " + q.Text
 		case i%5 == 1:

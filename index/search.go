@@ -106,13 +106,13 @@ type question struct {
 	q        *Query
 	cols     columnView
 	verdicts verdicts
-	all      bool   // no filter is set
-	lists    bool   // neither words nor a vector are asked: a list
+	all      bool // no filter is set
+	lists    bool // neither words nor a vector are asked: a list
 	asked    text.Asked
 	span     []uint32 // where a relative date is asked for: the rows of that time
-	seq      uint64 // the moment: rows that died after it are alive
-	named    sums   // of the question's namespace, or of the database
-	known    bool   // the namespace has rows
+	seq      uint64   // the moment: rows that died after it are alive
+	named    sums     // of the question's namespace, or of the database
+	known    bool     // the namespace has rows
 	sessions []*session
 	view     *state.View
 	db       oplog.DB
@@ -299,16 +299,17 @@ func (in *question) byWords(words string) (rank.Question, []rank.Candidate, erro
 	if in.all { // the text index itself leaves out dead rows
 		keep = func(row uint32) bool { return row < in.cols.n }
 	}
+	if stops := text.Stops(words); stops != 0 && text.StopsAlone(words) {
+		question, cands := in.byStops(stops)
+		return question, cands, nil
+	}
 	found := &in.found
 	err := in.d.words.Find(text.Query{Text: words, Groups: in.groups(), Keep: keep, Order: in.newest, Tie: in.tie,
 		K: max(depth, in.q.K)}, found)
 	if err != nil {
 		return rank.Question{}, nil, err
 	}
-	question := rank.Question{Text: in.q.Text, Rows: found.Totals.Rows, Now: in.q.Now.UnixMicro(), K: in.q.K, When: text.AsksWhen(in.q.Text), Asked: in.asked}
-	if found.Totals.Rows > 0 {
-		question.Average = float64(found.Totals.Tokens) / float64(found.Totals.Rows)
-	}
+	question := in.asking(found.Totals)
 	n := len(found.Terms)
 	for _, t := range found.Terms {
 		question.Terms = append(question.Terms, rank.Term{DF: t.DF, Share: t.Share})
@@ -321,6 +322,15 @@ func (in *question) byWords(words string) (rank.Question, []rank.Candidate, erro
 		cands = in.bySpan(&question, cands)
 	}
 	return question, cands, nil
+}
+
+// asking is the question without its words, among rows of which there are so many.
+func (in *question) asking(rows text.Totals) rank.Question {
+	q := rank.Question{Text: in.q.Text, Rows: rows.Rows, Now: in.q.Now.UnixMicro(), K: in.q.K, When: text.AsksWhen(in.q.Text), Asked: in.asked}
+	if rows.Rows > 0 {
+		q.Average = float64(rows.Tokens) / float64(rows.Rows)
+	}
+	return q
 }
 
 // newest orders rows by when they were made, the newest first. tie compares the same first.

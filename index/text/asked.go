@@ -305,12 +305,3 @@ func (q *asking) bound(m meant, a *Asked) {
 
 // lastDay ends a span that has no end.
 var lastDay = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
-
-// StopsAlone says whether a text has no word but those that carry no meaning by themselves.
-func StopsAlone(text string) bool {
-	a := analysers.Get().(*analyzer)
-	defer a.giveBack()
-	a.query = true
-	a.analyse(text)
-	return len(a.tokens) == 0
-}

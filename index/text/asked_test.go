@@ -1,6 +1,8 @@
 package text
 
 import (
+	"maps"
+	"math/bits"
 	"testing"
 	"time"
 )
@@ -62,6 +64,25 @@ func TestAskedOf(t *testing.T) {
 		}
 		if a := AskedOf(question, 0); a.Relative {
 			t.Errorf("%q: relative to an unknown moment: %+v", question, a)
+		}
+	}
+}
+
+func TestStops(t *testing.T) {
+	for kind := range maps.Values(stops) {
+		if kind >= 64 {
+			t.Errorf("a kind of stop words is number %d, and has no bit", kind)
+		}
+	}
+	if got, want := Stops("Who WAS I?"), Stops("i am")|Stops("whom"); got != want || bits.OnesCount64(got) != 3 {
+		t.Errorf("got %b, want %b", got, want)
+	}
+	if got := Stops("Payments moved, 東京"); got != 0 {
+		t.Errorf("got %b for a text without stop words", got)
+	}
+	for text, want := range map[string]bool{"who is it?": true, "who is Ada": false, "": true, "wer ist das": false} {
+		if StopsAlone(text) != want {
+			t.Errorf("%q: got %v", text, !want)
 		}
 	}
 }

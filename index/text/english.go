@@ -1,28 +1,57 @@
 package text
 
 import (
+	"maps"
 	"strings"
 
 	"github.com/blevesearch/snowballstem"
 	"github.com/blevesearch/snowballstem/english"
 )
 
-// stops are the English words that carry no meaning by themselves.
-var stops = func() map[string]struct{} {
-	m := make(map[string]struct{})
-	for _, w := range strings.Fields(`
-		i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her hers
-		herself it its itself they them their theirs themselves what which who whom this that these those am is are
-		was were be been being have has had having do does did doing would should could ought a an the and but if or
-		because as until while of at by for with about against between into through during before after above below
-		to from up down in out on off over under again further then once here there when where why how all any both
-		each few more most other some such no nor not only own same so than too very can will just
-		dont doesnt didnt isnt arent wasnt werent hasnt havent hadnt wouldnt couldnt shouldnt cant wont ive youre theyre
-		thats whats`) {
-		m[w] = struct{}{}
+// stops are the English words that carry no meaning by themselves, by their kind: forms of one word, or words that a
+// question of nothing else need not tell apart.
+var stops = func() map[string]uint8 {
+	m := make(map[string]uint8)
+	for kind, words := range [...]string{
+		"i me my myself ive", "we our ours ourselves", "you your yours yourself yourselves youre", "he him his himself", "she her hers herself",
+		"it its itself", "they them their theirs themselves theyre", "what whats", "which", "who whom", "this these", "that those thats",
+		"am is are was were be been being isnt arent wasnt werent", "have has had having hasnt havent hadnt", "do does did doing dont doesnt didnt",
+		"would should could ought can will just wouldnt couldnt shouldnt cant wont", "a an the", "and", "but", "if", "or", "because", "as", "until while",
+		"of", "at", "by", "for", "with", "about", "against", "between", "into", "through", "during", "before", "after", "above over", "below under", "to",
+		"from", "up", "down", "in", "out", "on", "off", "again", "further then", "once", "here", "there", "when", "where", "why", "how",
+		"all both each any", "few some such other", "more most very too", "no nor not", "only own", "same so", "than",
+	} {
+		for _, w := range strings.Fields(words) {
+			m[w] = uint8(kind)
+		}
 	}
 	return m
 }()
+
+var stopHeads = headsOf(maps.Keys(stops))
+
+// Stops returns the kinds of English words without a meaning of their own that a text has, a bit each. A text is not
+// indexed by them, so they are known for the questions that have no other word. It is a pure function.
+func Stops(text string) (kinds uint64) {
+	for _, raw := range wordsOf(text) {
+		if !stopHeads.may(raw) {
+			continue
+		}
+		if kind, ok := stops[fold(raw)]; ok {
+			kinds |= 1 << kind
+		}
+	}
+	return kinds
+}
+
+// StopsAlone says whether a text has no word but those that carry no meaning by themselves.
+func StopsAlone(text string) bool {
+	a := analysers.Get().(*analyzer)
+	defer a.giveBack()
+	a.query = true
+	a.analyse(text)
+	return len(a.tokens) == 0
+}
 
 // A stemmer cuts endings off. It is not safe for concurrent use.
 type stemmer struct {
