@@ -100,6 +100,8 @@ func BenchmarkSearch(b *testing.B) {
 			return index.Query{Text: strings.Join(words[:min(6, len(words))], " ")}
 		}},
 		{"namespace", func() index.Query { return index.Query{Text: text(6, 50), Filter: index.Filter{Namespace: "ns3"}} }},
+		{"time", func() index.Query { return index.Query{Text: text(1, 50) + "this week"} }},
+		{"stop-words", func() index.Query { return index.Query{Text: "who is it"} }},
 		{"vector", func() index.Query { return index.Query{Vector: vec()} }},
 		{"both", func() index.Query { return index.Query{Text: text(6, 50), Vector: vec()} }},
 		{"both-namespace", func() index.Query {
