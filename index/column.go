@@ -14,8 +14,7 @@ type column struct {
 	now      atomic.Pointer[mutable] // the row after reinforcement; nil: the row as it was stored
 	seq      oplog.Seq
 	revision uint32
-	place    int32  // in its session's rows
-	stops    uint64 // text.Stops
+	place    int32 // in its session's rows
 }
 
 // mutable are the numbers of a memory that change while its text stays.
@@ -49,6 +48,7 @@ const chunkRows = 1024
 type chunk struct {
 	died   [chunkRows]atomic.Uint64 // number of the change that replaced or forgot the row; 0 while it lives
 	facet  [chunkRows]atomic.Uint32
+	stops  [chunkRows]uint64 // text.Stops; written as a column is
 	column [chunkRows]column
 }
 
@@ -68,6 +68,10 @@ func (s *columnView) at(row uint32) *column { return &s.chunks[row/chunkRows].co
 
 func (s *columnView) facet(row uint32) *atomic.Uint32 {
 	return &s.chunks[row/chunkRows].facet[row%chunkRows]
+}
+
+func (s *columnView) stops(row uint32) *uint64 {
+	return &s.chunks[row/chunkRows].stops[row%chunkRows]
 }
 
 func (s *columnView) died(row uint32) *atomic.Uint64 {

@@ -244,6 +244,7 @@ func (d *database) add(w *ready, old uint32, corrected bool) (row uint32) {
 	rows := columnView{chunks: *d.cols.chunks.Load()}
 	col := rows.at(row)
 	d.describe(col, w.m, w.length)
+	*rows.stops(row) = text.Stops(w.m.Text)
 	d.enter(&rows, row, d.facets.of(facetOf(w.m)))
 	if w.m.Session != "" {
 		d.join(col, w.m, row, old, corrected)
@@ -275,7 +276,6 @@ func (d *database) describe(col *column, m *oplog.Memory, length uint32) {
 		d.names.entity(name)
 	}
 	col.seq, col.revision = m.Seq, m.Revision
-	col.stops = text.Stops(m.Text)
 	times := text.TimesOf(m.Text, int64(m.Created))
 	col.Row = rank.Row{RID: rank.MakeRID(m.RID), Created: int64(m.Created), Accessed: int64(m.Accessed), Importance: m.Importance, HalfLife: m.HalfLife,
 		Length: length, Speaker: d.intern(speaker(m)), Asks: strings.HasSuffix(strings.TrimSpace(m.Text), "?"),

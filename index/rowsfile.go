@@ -94,7 +94,7 @@ func (p *checkpointWriter) write(out *sectionWriter) {
 		out.f64(r.HalfLife)
 		out.u8(rowFlags(&r))
 		out.u32(uint32(r.Said))
-		out.u64(c.stops)
+		out.u64(*p.cols.stops(row))
 		if assigned.Of != nil {
 			out.u16(assigned.Of[row])
 		}
@@ -246,7 +246,7 @@ func (r *checkpointLoader) record(e *sectionReader, shelf *columnView, row uint3
 		Importance: e.f64(), HalfLife: e.f64()}
 	flags := e.u8()
 	c.Asks, c.Timed, c.SaidDay, c.Refers = flags&rowAsks != 0, flags&rowTimed != 0, flags&rowSaidDay != 0, flags&rowRefers != 0
-	c.Said, c.stops = int32(e.u32()), e.u64()
+	c.Said, *shelf.stops(row) = int32(e.u32()), e.u64()
 	if r.d.assigned.Of != nil {
 		r.d.assigned.Of[row] = e.u16()
 	}

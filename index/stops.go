@@ -26,7 +26,7 @@ func (in *question) byStops(asked uint64) (rank.Question, []rank.Candidate) {
 	var have [64]uint64 // rows, by kind
 	var rows []stopRow
 	for row := range in.cols.n {
-		kinds := in.cols.at(row).stops & asked
+		kinds := *in.cols.stops(row) & asked
 		if kinds == 0 || !in.Keep(row) {
 			continue
 		}
