@@ -8,14 +8,14 @@ import (
 	"net"
 	"time"
 
-	"github.com/cairndb/cairn/local/frame"
 	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/local/serve"
 )
 
 // MaxFrame is the largest payload, in both directions.
 const MaxFrame = 8 << 20
 
-var framing = frame.Format{Max: MaxFrame}
+var framing = serve.Format{Max: MaxFrame}
 
 const (
 	textMalformed = "malformed frame"
@@ -43,9 +43,9 @@ type conn struct {
 	*session
 }
 
-// serve answers a connection until its client ends it. When the server closes, it reads no further request and still
+// converse answers a connection until its client ends it. When the server closes, it reads no further request and still
 // gives the answer that is on its way; when closeTimeout is over, the connection is closed.
-func serve(s *Server, nc net.Conn) {
+func converse(s *Server, nc net.Conn) {
 	c := &conn{srv: s, net: nc, in: bufio.NewReader(nc), out: bufio.NewWriter(nc)}
 	defer nc.Close()
 	ctx, cancel := context.WithCancel(s.ctx)
@@ -65,7 +65,7 @@ var past = time.Unix(1, 0)
 func (c *conn) once(ctx context.Context) bool {
 	body, done, err := c.read(ctx)
 	defer done()
-	var large *frame.TooLarge
+	var large *serve.TooLarge
 	if errors.As(err, &large) {
 		c.write(fault(textTooLarge))
 		return false
@@ -119,7 +119,7 @@ func (c *conn) read(ctx context.Context) (body []byte, done func(), err error) {
 	if err != nil {
 		return nil, done, err
 	}
-	if n > kit.LargeRequest {
+	if n > serve.LargeRequest {
 		if done, err = c.srv.large.Place(ctx); err != nil {
 			return nil, done, err
 		}

@@ -16,7 +16,9 @@ import (
 
 	"github.com/cairndb/cairn/local/door"
 	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/local/serve"
 	"github.com/cairndb/cairn/wire/large"
+	"github.com/cairndb/cairn/wire/sse"
 )
 
 // A route is a kind of request over HTTP: with GET its fields come from the query, else the body is its fields.
@@ -97,7 +99,7 @@ func (s *Server) serveRoute(run verb, rt route, w http.ResponseWriter, r *http.R
 		reply(w, status, fault(err.Error()))
 		return
 	}
-	if r.ContentLength > kit.LargeRequest || r.ContentLength < 0 {
+	if r.ContentLength > serve.LargeRequest || r.ContentLength < 0 {
 		done, err := s.large.Place(r.Context())
 		if err != nil {
 			return // the client has gone, or the server is about to
@@ -118,7 +120,7 @@ func (s *Server) serveRoute(run verb, rt route, w http.ResponseWriter, r *http.R
 		reply(w, status, fault(err.Error()))
 		return
 	}
-	events := rt.streams && kit.WantsEvents(r)
+	events := rt.streams && sse.Wanted(r)
 	delete(f.m, "prefer_stream")
 	if events {
 		f.m["prefer_stream"] = json.RawMessage("true")
@@ -230,10 +232,10 @@ func reply(w http.ResponseWriter, status int, v any) {
 
 // serveEvents writes each frame of a stream as an event of its kind.
 func serveEvents(w http.ResponseWriter, st *stream, stands func() error) {
-	kit.StartEvents(w)
+	sse.Start(w, "no-cache")
 	out := http.NewResponseController(w)
 	st.each(stands, func(kind string, frame []byte) bool {
-		_, err := w.Write(kit.AppendEvent(nil, kind, frame))
+		_, err := w.Write(sse.Append(nil, "", kind, frame))
 		return err == nil && (kind == "stream_chunk" || out.Flush() == nil)
 	})
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/cairndb/cairn/local/covenant/mailbox"
 	"github.com/cairndb/cairn/local/door"
 	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/local/serve"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	atrest "github.com/cairndb/cairn/oplog/seal"
@@ -58,13 +59,13 @@ type Server struct {
 	audit  *audit.Log
 	box    *mailbox.Box
 	peers  *registry
-	socket *kit.Socket
+	socket *serve.Socket
 	httpAt string
 
 	listeners closers // closed first, before the connections end
 	files     closers // closed last
 
-	large  kit.Large
+	large  serve.Large
 	ctx    context.Context // of requests and connections: ends when the server stops
 	cancel context.CancelFunc
 	open   context.Context // ends when Close begins: no connection reads another request
@@ -89,7 +90,7 @@ type identity struct {
 
 // Listen opens a home and serves it until Close.
 func Listen(cfg Config) (*Server, error) {
-	s := &Server{cfg: cfg.withDefaults(), identity: identity{resolved: make(chan struct{})}, flights: map[string]int{}, large: kit.NewLarge(maxLarge)}
+	s := &Server{cfg: cfg.withDefaults(), identity: identity{resolved: make(chan struct{})}, flights: map[string]int{}, large: serve.NewLarge(maxLarge)}
 	s.log = s.cfg.Logger
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.open, s.shut = context.WithCancel(s.ctx)
@@ -169,7 +170,7 @@ func (s *Server) claim() error {
 		return err
 	}
 	var err error
-	if s.socket, err = kit.Claim(path, kit.Answers); err != nil {
+	if s.socket, err = serve.Claim(path, serve.Answers); err != nil {
 		return err
 	}
 	s.listeners = append(s.listeners, s.socket.Close)
@@ -218,7 +219,7 @@ func (s *Server) endConns() {
 }
 
 func (s *Server) accept() {
-	kit.Serve(s.socket, "covenant", s.log, func(c net.Conn) { s.tasks.Go(func() { serve(s, c) }) })
+	kit.Serve(s.socket, "covenant", s.log, func(c net.Conn) { s.tasks.Go(func() { converse(s, c) }) })
 }
 
 // flight notes that a change is on its way into state and audit; land ends it. verify passes over changes in flight.

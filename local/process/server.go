@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/local/serve"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/wire/large"
@@ -39,7 +40,7 @@ type Server struct {
 	cfg     Config
 	log     *slog.Logger
 	methods []method
-	socket  *kit.Socket
+	socket  *serve.Socket
 	path    func() string // PATH that commands are looked up in; the first call asks the login shell
 	count   counters
 	turns   large.Turns
@@ -94,8 +95,8 @@ func Listen(cfg Config) (*Server, error) {
 
 // claim takes the socket over, from a live server too. A file that is no socket is refused as the system does.
 func (s *Server) claim() (err error) {
-	s.socket, err = kit.Claim(s.cfg.Socket, nil)
-	if errors.Is(err, kit.ErrNoSocket) {
+	s.socket, err = serve.Claim(s.cfg.Socket, nil)
+	if errors.Is(err, serve.ErrNoSocket) {
 		return fmt.Errorf("listen unix %s: bind: %w", s.cfg.Socket, syscall.EADDRINUSE)
 	}
 	return err

@@ -10,8 +10,8 @@ import (
 	"os"
 	"time"
 
-	"github.com/cairndb/cairn/local/frame"
 	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/local/serve"
 )
 
 // How long a reply may take to leave, and how much a client may still send meanwhile.
@@ -45,7 +45,7 @@ func (l *listener) serve(c *net.UnixConn) {
 		reply(c, nil, errors.New("incomplete frame"))
 		return
 	default:
-		var large *frame.TooLarge
+		var large *serve.TooLarge
 		if errors.As(err, &large) {
 			reply(c, nil, err)
 			linger(c)
@@ -72,7 +72,7 @@ func (l *listener) read(c io.Reader) (req []byte, done func(), err error) {
 	if err != nil {
 		return nil, done, err
 	}
-	if n > kit.LargeRequest {
+	if n > serve.LargeRequest {
 		if done, err = l.s.large.Place(l.ctx); err != nil {
 			return nil, done, io.EOF
 		}
@@ -84,7 +84,7 @@ func (l *listener) read(c io.Reader) (req []byte, done func(), err error) {
 // reply sends one frame. A client that has gone is no error: its request has been done.
 func reply(c net.Conn, data any, err error) {
 	c.SetWriteDeadline(time.Now().Add(writeTimeout))
-	var large *frame.TooLarge
+	var large *serve.TooLarge
 	if err := format.Write(c, body(data, err)); errors.As(err, &large) {
 		_ = format.Write(c, body(nil, err))
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/local/serve"
 )
 
 // A listener is one socket. The request carries no workspace: the socket is the only selector.
@@ -25,7 +26,7 @@ type listener struct {
 	cancel    context.CancelFunc
 
 	mu     sync.Mutex
-	socket *kit.Socket
+	socket *serve.Socket
 }
 
 // listen claims a path and serves it until the listener is closed.
@@ -50,7 +51,7 @@ func (l *listener) claim() error {
 	if l.workspace != nil {
 		alive = nil
 	}
-	socket, err := kit.Claim(l.path, alive)
+	socket, err := serve.Claim(l.path, alive)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/local/serve"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire/redact"
@@ -33,7 +34,7 @@ type call struct {
 	s      *Server
 	w      Workspace
 	ns     string // namespace of the workspace's memories
-	fields kit.Fields
+	fields serve.Fields
 	size   int
 	out    *answer
 }

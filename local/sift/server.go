@@ -13,8 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cairndb/cairn/local/frame"
-	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/local/serve"
 	"github.com/cairndb/cairn/node/api"
 )
 
@@ -48,14 +47,14 @@ func (c Config) withDefaults() Config {
 }
 
 // format is the protocol's framing.
-var format = frame.Format{Max: 16 << 20}
+var format = serve.Format{Max: 16 << 20}
 
 // Server serves workspaces, each on a socket of its own, and the control socket.
 type Server struct {
 	cfg     Config
 	log     *slog.Logger
 	started time.Time
-	large   kit.Large
+	large   serve.Large
 	slots   chan struct{} // one for each connection
 
 	kinds, controls map[string]handler
@@ -76,7 +75,7 @@ func Open(cfg Config) (*Server, error) {
 	if err := CheckNS(cfg.NS); err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, log: cfg.Logger, started: time.Now(), large: kit.NewLarge(3),
+	s := &Server{cfg: cfg, log: cfg.Logger, started: time.Now(), large: serve.NewLarge(3),
 		slots: make(chan struct{}, cfg.MaxConns), serving: map[string]*listener{}, runs: map[string]*backfillRun{}, kinds: kinds(), controls: controls()}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	for _, dir := range []string{cfg.Home, cfg.base(), filepath.Join(cfg.base(), "run"), filepath.Join(cfg.base(), "workspaces")} {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/local/serve"
 	"github.com/cairndb/cairn/local/stringd/command"
 	"github.com/cairndb/cairn/local/stringd/inbox"
 )
@@ -23,7 +24,7 @@ func (s *Server) listAgents(w http.ResponseWriter, _ *http.Request) error {
 }
 
 // ofAgent reads a request that names an agent.
-func (s *Server) ofAgent(w http.ResponseWriter, r *http.Request) (o kit.Fields, id string, err error) {
+func (s *Server) ofAgent(w http.ResponseWriter, r *http.Request) (o serve.Fields, id string, err error) {
 	if o, err = s.lenient(w, r); err != nil {
 		return nil, "", err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/local/stringd/command"
+	"github.com/cairndb/cairn/wire/sse"
 )
 
 // exec is the hot path: one command in one topic, answered as three events.
@@ -72,7 +73,7 @@ func (s *Server) exec(w http.ResponseWriter, r *http.Request) error {
 // startStream sends the headers of an event stream: the command is starting.
 func (s *Server) startStream(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Connection", "keep-alive")
-	kit.StartEvents(w)
+	sse.Start(w, "no-cache")
 	_ = http.NewResponseController(w).Flush() // fails when the client is gone
 }
 
@@ -86,7 +87,7 @@ func (s *Server) runAndRelease(x *session, a agent, cmd string) command.Result {
 }
 
 // event appends one server-sent event.
-func event(dst []byte, name string, data any) []byte { return kit.AppendEvent(dst, name, encode(data)) }
+func event(dst []byte, name string, data any) []byte { return sse.Append(dst, "", name, encode(data)) }
 
 // maxLabel limits the part of a command that its answer repeats.
 const maxLabel = 80

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/local/serve"
 	"github.com/cairndb/cairn/wire/large"
 )
 
@@ -202,7 +203,7 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 }
 
 // lenient gives the object in a request's body; anything else is an empty object.
-func (s *Server) lenient(w http.ResponseWriter, r *http.Request) (kit.Fields, error) {
+func (s *Server) lenient(w http.ResponseWriter, r *http.Request) (serve.Fields, error) {
 	b, err := s.body(w, r)
 	if err != nil {
 		return nil, err
@@ -212,14 +213,14 @@ func (s *Server) lenient(w http.ResponseWriter, r *http.Request) (kit.Fields, er
 }
 
 // object reads a JSON object; ok is false when the bytes are something else.
-func (s *Server) object(b []byte) (o kit.Fields, ok bool) {
+func (s *Server) object(b []byte) (o serve.Fields, ok bool) {
 	b = bytes.TrimPrefix(b, []byte("\ufeff"))
 	err := s.large.Decode(s.ctx, len(b), func() error { return json.Unmarshal(b, &o) })
 	return o, err == nil && o != nil
 }
 
 // text is a member of an object when it is a string, trimmed.
-func text(o kit.Fields, key string) (s string, isString bool) {
+func text(o serve.Fields, key string) (s string, isString bool) {
 	s, isString = o.Text(key)
 	return strings.TrimSpace(s), isString
 }

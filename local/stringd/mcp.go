@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/local/serve"
 	"github.com/cairndb/cairn/local/stringd/command"
 	"github.com/cairndb/cairn/node/api"
 )
@@ -231,8 +232,8 @@ func toolText(text string, isError bool) kit.Object {
 
 func (s *Server) mcpCall(a agent, params json.RawMessage) any {
 	var p struct {
-		Name string     `json:"name"`
-		Args kit.Fields `json:"arguments"`
+		Name string       `json:"name"`
+		Args serve.Fields `json:"arguments"`
 	}
 	if json.Unmarshal(params, &p) != nil || p.Name == "" {
 		return toolText(fmt.Sprintf("MCP error %d: Invalid tool call", rpcParams), true)

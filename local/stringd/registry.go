@@ -19,7 +19,6 @@ import (
 
 	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/local/stringd/inbox"
-
 	"github.com/cairndb/cairn/oplog/seal"
 )
 

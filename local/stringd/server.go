@@ -17,10 +17,9 @@ import (
 
 	"github.com/cairndb/cairn/local/door"
 	"github.com/cairndb/cairn/local/environ"
-	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/local/serve"
 	"github.com/cairndb/cairn/local/stringd/command"
 	"github.com/cairndb/cairn/node/api"
-
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
@@ -89,7 +88,7 @@ type Server struct {
 	sessions *sessions
 	streams  *streams
 	inboxes  sync.Map // by agent and home
-	large    kit.Large
+	large    serve.Large
 	settings *command.Settings
 
 	ctx    context.Context // ends when the daemon stops
@@ -105,7 +104,7 @@ func Listen(cfg Config) (_ *Server, err error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, log: cfg.Logger, streams: newStreams(), large: kit.NewLarge(maxLarge)}
+	s := &Server{cfg: cfg, log: cfg.Logger, streams: newStreams(), large: serve.NewLarge(maxLarge)}
 	temp := cmp.Or(cfg.Temp, filepath.Join(cfg.Data, "tmp"))
 	if s.lock, err = lockDir(cfg.Data); err != nil {
 		return nil, err

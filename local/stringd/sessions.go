@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/local/serve"
 	"github.com/cairndb/cairn/local/stringd/command"
 )
 
@@ -260,7 +261,7 @@ func (s *Server) createSession(w http.ResponseWriter, r *http.Request) error {
 }
 
 // topicOf reads a request's topic.
-func topicOf(o kit.Fields) (command.Topic, error) {
+func topicOf(o serve.Fields) (command.Topic, error) {
 	raw, isString := text(o, "topic")
 	if !isString && o["topic"] != nil {
 		return command.Topic{}, refuse(http.StatusBadRequest, "Invalid topic: %s", o["topic"])

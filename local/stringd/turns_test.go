@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/local/serve"
 	"github.com/cairndb/cairn/wire/large"
 )
 
 // TestLargeBodiesTakeTurns: while all turns are taken a large body waits to be decoded, and a small one does not.
 func TestLargeBodiesTakeTurns(t *testing.T) {
-	s := &Server{ctx: t.Context(), large: kit.Large{Turns: make(large.Turns, 1)}}
+	s := &Server{ctx: t.Context(), large: serve.Large{Turns: make(large.Turns, 1)}}
 	s.large.Turns <- struct{}{}
 	body := bytes.Join([][]byte{[]byte(`{"cmd":"`), bytes.Repeat([]byte("x"), large.From), []byte(`"}`)}, nil)
 	done := make(chan bool)

@@ -2,14 +2,13 @@ package gateway
 
 import (
 	"encoding/json"
-	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 	"time"
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire/sse"
 )
 
 // maxStreams bounds the event streams of a node, which are shared among principals: each costs a goroutine and its
@@ -29,7 +28,7 @@ func (g *Gateway) streamEvents(q *request, sub *api.Subscription) error {
 	}
 	defer end()
 	q.idle() // it waits, and works on nothing
-	out := newSSE(q.w)
+	out := newStream(q.w)
 	if out.event("", "subscribed", sub.Begins) != nil {
 		return nil // the client left
 	}
@@ -58,33 +57,21 @@ func cursor(s string) (uint64, error) {
 	return i, nil
 }
 
-// sse is an answer of events, each of which leaves at once.
-type sse struct{ w http.ResponseWriter }
+// stream is an answer of events, each of which leaves at once.
+type stream struct{ w http.ResponseWriter }
 
-func newSSE(w http.ResponseWriter) sse {
-	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("X-Accel-Buffering", "no") // proxies that would hold events back know this
-	return sse{w}
+func newStream(w http.ResponseWriter) stream {
+	sse.Start(w, "no-store")
+	return stream{w}
 }
 
 // event writes one event; it has an id only where a reader may resume.
-func (s sse) event(id, name string, data any) error {
+func (s stream) event(id, name string, data any) error {
 	b, err := json.Marshal(data)
 	if err != nil {
 		return err
 	}
-	if id != "" {
-		id = "id: " + id + "\n"
-	}
-	return s.write(fmt.Sprintf("%sevent: %s\ndata: %s\n\n", id, name, b))
+	return sse.Send(s.w, sse.Append(nil, id, name, b))
 }
 
-func (s sse) beat() error { return s.write(":\n\n") }
-
-func (s sse) write(text string) error {
-	if _, err := io.WriteString(s.w, text); err != nil {
-		return err
-	}
-	return http.NewResponseController(s.w).Flush()
-}
+func (s stream) beat() error { return sse.Send(s.w, []byte(":\n\n")) }

@@ -99,7 +99,7 @@ func available(q *request, answer any, serves bool) (any, error) {
 // streamRecalled sends rows as they are read: no client waits for the last row to see the first. A client that takes
 // nothing for writeTimeout is cut off.
 func (g *Gateway) streamRecalled(q *request, r *api.Recalled) error {
-	out := newSSE(q.w)
+	out := newStream(q.w)
 	r.Total = 0
 	for page, err := range r.Pages {
 		if err != nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/cmd/cairn/debug"
-	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/local/serve"
 )
 
 // openDebug serves Go's profiles on a unix socket.
@@ -18,7 +18,7 @@ func openDebug(_ context.Context, h *host) (func() error, error) {
 	if !h.fits("debug", path) {
 		return nil, nil
 	}
-	ln, err := kit.Claim(path, nil) // the home is ours alone: what is there is an earlier process's
+	ln, err := serve.Claim(path, nil) // the home is ours alone: what is there is an earlier process's
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package kit
+package serve
 
 import (
 	"errors"
@@ -14,7 +14,7 @@ import (
 // place is a path short enough for a socket.
 func place(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "kit")
+	dir, err := os.MkdirTemp("", "serve")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,21 +118,5 @@ func TestLongPaths(t *testing.T) {
 	_, err = Claim("/no/such/s", nil)
 	if want := "listen unix /no/such/s: bind: no such file or directory"; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
-	}
-}
-
-// An object's members keep their order, however deep, and nothing of them is escaped for HTML.
-func TestObject(t *testing.T) {
-	t.Parallel()
-	for want, v := range map[string]any{
-		`{"b":"<&>","a":[{"z":1},{}],"n":null,"o":null}`: Object{"b", "<&>", "a", []Object{{"z", 1}, {}}, "n", nil, "o", Object(nil)},
-		`"<\u2028>"`: "<\u2028>",
-	} {
-		if got, err := JSON(v); err != nil || string(got) != want {
-			t.Errorf("%s, %v; want %s", got, err, want)
-		}
-	}
-	if _, err := JSON(Object{"f", func() {}}); err == nil {
-		t.Error("a function was written")
 	}
 }

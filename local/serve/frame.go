@@ -1,18 +1,7 @@
-// Package frame is length-prefixed messages on a stream, as two protocols of this host speak them:
-//
-//	+-------------+-----------------+
-//	| len  4 bytes | body, len bytes |
-//	+-------------+-----------------+
-//
-// len is unsigned, big-endian, and counts the body alone. The largest body is the protocol's: a Format holds it. A
-// length over the limit is known from the four bytes alone; nothing is allocated or read for it. The room for a body
-// grows as its bytes arrive, so a peer pays for what it claims.
-//
-// The package knows nothing of what a body means, and sets no deadlines: those belong to the connection, whose owner
-// knows how long it may be silent. A Format is a value and safe for any number of goroutines.
-package frame
+package serve
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -23,7 +12,7 @@ import (
 // Head is the number of bytes before a body.
 const Head = 4
 
-// A Format is one protocol's way of framing.
+// A Format is one protocol's way of framing. It is a value and safe for any number of goroutines.
 type Format struct {
 	Max uint32 // the largest body; one byte more is refused
 }
@@ -59,6 +48,24 @@ func (f Format) ReadHead(r io.Reader) (int, error) {
 // ReadBody reads the n bytes that ReadHead announced.
 func (f Format) ReadBody(r io.Reader, buf []byte, n int) ([]byte, error) {
 	return large.Exactly(buf[:0], r, n)
+}
+
+// ReadFrame reads one frame of a connection. A large one needs a place, which it waits for as long as ctx lasts; begins is
+// called when it has one. done gives the place back, when the request is answered; it may be called in any case.
+func (l Large) ReadFrame(ctx context.Context, f Format, r io.Reader, buf []byte, begins func()) (body []byte, done func(), err error) {
+	done = func() {}
+	n, err := f.ReadHead(r)
+	if err != nil {
+		return nil, done, err
+	}
+	if n > LargeRequest {
+		if done, err = l.Place(ctx); err != nil {
+			return nil, done, err
+		}
+		begins()
+	}
+	body, err = f.ReadBody(r, buf, n)
+	return body, done, err
 }
 
 // Append adds a frame to dst, or refuses the body with *TooLarge.

@@ -1,0 +1,19 @@
+package kit
+
+import "testing"
+
+// An object's members keep their order, however deep, and nothing of them is escaped for HTML.
+func TestObject(t *testing.T) {
+	t.Parallel()
+	for want, v := range map[string]any{
+		`{"b":"<&>","a":[{"z":1},{}],"n":null,"o":null}`: Object{"b", "<&>", "a", []Object{{"z", 1}, {}}, "n", nil, "o", Object(nil)},
+		`"<\u2028>"`: "<\u2028>",
+	} {
+		if got, err := JSON(v); err != nil || string(got) != want {
+			t.Errorf("%s, %v; want %s", got, err, want)
+		}
+	}
+	if _, err := JSON(Object{"f", func() {}}); err == nil {
+		t.Error("a function was written")
+	}
+}

@@ -1,0 +1,52 @@
+// Package sse writes server-sent events: a stream of named events, each with JSON as its data. It knows no surface and
+// decides nothing: whoever streams sets deadlines and ends the stream.
+package sse
+
+import (
+	"net/http"
+	"strings"
+)
+
+const mediaType = "text/event-stream"
+
+// Start sends the headers of an event stream. cache is what its Cache-Control says. Proxies that would hold events back
+// know the last one.
+func Start(w http.ResponseWriter, cache string) {
+	h := w.Header()
+	h.Set("Content-Type", mediaType)
+	h.Set("Cache-Control", cache)
+	h.Set("X-Accel-Buffering", "no")
+	w.WriteHeader(http.StatusOK)
+}
+
+// Append adds one event. Its data is JSON on one line. An event from which a reader may resume has an id; others have
+// an empty one.
+func Append(dst []byte, id, name string, data []byte) []byte {
+	if id != "" {
+		dst = append(append(append(dst, "id: "...), id...), '\n')
+	}
+	dst = append(append(dst, "event: "...), name...)
+	dst = append(append(dst, "\ndata: "...), data...)
+	return append(dst, "\n\n"...)
+}
+
+// Send writes a piece of a stream, and has it leave at once.
+func Send(w http.ResponseWriter, piece []byte) error {
+	if _, err := w.Write(piece); err != nil {
+		return err
+	}
+	return http.NewResponseController(w).Flush()
+}
+
+// Wanted says whether a request's Accept names event streams themselves; patterns do not count.
+func Wanted(r *http.Request) bool {
+	for _, line := range r.Header.Values("Accept") {
+		for part := range strings.SplitSeq(line, ",") {
+			media, _, _ := strings.Cut(part, ";")
+			if strings.EqualFold(strings.TrimSpace(media), mediaType) {
+				return true
+			}
+		}
+	}
+	return false
+}
