@@ -81,8 +81,8 @@ func (s *Server) run(key string, source string, work func(context.Context, *back
 	}
 	r := &backfillRun{tally: Tally{Source: source, Running: true}, done: make(chan struct{})}
 	s.runs[key] = r
-	s.tasks.Go(func() {
-		err := work(s.ctx, r)
+	s.Go(func() {
+		err := work(s.Ctx, r)
 		t, _ := r.now()
 		s.log.Info("backfill done", "workspace", key, "source", source, "scanned", t.Scanned, "captured", t.Captured,
 			"duplicate", t.SkippedDuplicate, "broken", t.Broken, "errors", t.Errors, "complete", err == nil)

@@ -21,20 +21,11 @@ const (
 	lingerBytes   = 64 << 20
 )
 
-// serve reads one request, answers it and closes. Once the request is whole, nothing the client does stops the work.
+// serve reads one request and answers it. Once the request is whole, nothing the client does stops the work.
 func (l *listener) serve(c *net.UnixConn) {
-	defer c.Close()
-	select {
-	case l.s.slots <- struct{}{}:
-		defer func() { <-l.s.slots }()
-	default:
-		reply(c, nil, errors.New("too many connections"))
-		linger(c)
-		return
-	}
 	c.SetReadDeadline(time.Now().Add(l.s.cfg.IdleTimeout))
 	whole := context.AfterFunc(l.ctx, func() { c.SetReadDeadline(time.Now()) }) // a listener that closes waits for no request
-	req, done, err := l.read(c)
+	req, done, err := l.s.large.ReadFrame(l.ctx, format, c, nil, func() {})
 	whole()
 	defer done()
 	switch {
@@ -65,20 +56,10 @@ func (l *listener) serve(c *net.UnixConn) {
 	}
 }
 
-// read takes a whole request. done gives its room back.
-func (l *listener) read(c io.Reader) (req []byte, done func(), err error) {
-	done = func() {}
-	n, err := format.ReadHead(c)
-	if err != nil {
-		return nil, done, err
-	}
-	if n > serve.LargeRequest {
-		if done, err = l.s.large.Place(l.ctx); err != nil {
-			return nil, done, io.EOF
-		}
-	}
-	req, err = format.ReadBody(c, nil, n)
-	return req, done, err
+// full answers a client for whom there is no room.
+func full(c net.Conn) {
+	reply(c, nil, errors.New("too many connections"))
+	linger(c.(*net.UnixConn))
 }
 
 // reply sends one frame. A client that has gone is no error: its request has been done.

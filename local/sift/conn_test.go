@@ -172,7 +172,7 @@ func TestTooManyConnections(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	suite.Eventually(t, "both are being served", func() bool { return len(d.slots) == 2 })
+	suite.Eventually(t, "both are being served", func() bool { return d.Conns() == 2 })
 	if got := d.exchange(true); !strings.Contains(got, "too many connections") {
 		t.Errorf("a third: %s", got)
 	}

@@ -13,7 +13,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/local/serve"
 )
 
@@ -32,12 +31,12 @@ type listener struct {
 // listen claims a path and serves it until the listener is closed.
 func (s *Server) listen(path string, w *Workspace) (*listener, error) {
 	l := &listener{s: s, path: path, workspace: w}
-	l.ctx, l.cancel = context.WithCancel(s.ctx)
+	l.ctx, l.cancel = context.WithCancel(s.Open)
 	if err := l.claim(); err != nil {
 		l.cancel()
 		return nil, err
 	}
-	s.tasks.Go(l.watch)
+	s.Go(l.watch)
 	return l, nil
 }
 
@@ -61,9 +60,7 @@ func (l *listener) claim() error {
 		return socket.Close()
 	}
 	l.socket = socket
-	l.s.tasks.Go(func() {
-		kit.Serve(socket, "siftcoder", l.s.log, func(c net.Conn) { l.s.tasks.Go(func() { l.serve(c.(*net.UnixConn)) }) })
-	})
+	l.s.Accept(socket, "siftcoder", l.s.cfg.MaxConns, func(c net.Conn) { l.serve(c.(*net.UnixConn)) }, full)
 	return nil
 }
 

@@ -75,7 +75,7 @@ func controls() map[string]handler {
 func (l *listener) answer(req []byte) *answer {
 	a := &answer{}
 	c := &call{s: l.s, size: len(req), out: a}
-	if a.err = l.s.large.Decode(l.s.ctx, len(req), func() error { return c.decode(req) }); a.err != nil {
+	if a.err = l.s.large.Decode(l.s.Ctx, len(req), func() error { return c.decode(req) }); a.err != nil {
 		return a
 	}
 	table := l.s.controls
@@ -89,8 +89,8 @@ func (l *listener) answer(req []byte) *answer {
 		return a
 	}
 	a.kind = kind
-	if a.err = c.await(l.s.ctx); a.err == nil {
-		a.data, a.err = run(l.s.ctx, c)
+	if a.err = c.await(l.s.Ctx); a.err == nil {
+		a.data, a.err = run(l.s.Ctx, c)
 	}
 	if a.err != nil {
 		a.data, a.err = nil, l.s.public(kind, a.err)
@@ -178,7 +178,7 @@ func (s *Server) public(kind string, err error) error {
 
 // text reads a string field; ok is false when it is missing or no string.
 func (c *call) text(name string) (s string, ok bool) {
-	err := c.s.large.Decode(c.s.ctx, len(c.fields[name]), func() error {
+	err := c.s.large.Decode(c.s.Ctx, len(c.fields[name]), func() error {
 		s, ok = c.fields.Text(name)
 		return nil
 	})

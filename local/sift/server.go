@@ -2,7 +2,6 @@ package sift
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -26,7 +25,7 @@ type Config struct {
 	Names       map[string]string // workspaces that share memories: "<ns>/<key>" → name
 	Transcripts string            // ~/.claude/projects: backfill reads it
 	Stop        func()            // called for a client's shutdown; its workspace alone is stopped
-	MaxConns    int               // 2048, over all workspaces
+	MaxConns    int64             // 2048, over all workspaces
 	IdleTimeout time.Duration     // 30s, until a request is whole
 	Patience    time.Duration     // 900ms, until a capture's client is told that it may not be stored: hooks wait for a second
 	Logger      *slog.Logger      // discards
@@ -55,18 +54,13 @@ type Server struct {
 	log     *slog.Logger
 	started time.Time
 	large   serve.Large
-	slots   chan struct{} // one for each connection
+	*serve.Work
 
 	kinds, controls map[string]handler
-
-	ctx    context.Context // ends when the server closes
-	cancel context.CancelFunc
-	tasks  sync.WaitGroup
 
 	mu      sync.Mutex           // locked before a listener's
 	serving map[string]*listener // by workspace key; "" is the control socket
 	runs    map[string]*backfillRun
-	closing bool
 }
 
 // Open makes the directories and listens on the control socket. Workspaces that were served before are served again.
@@ -75,9 +69,8 @@ func Open(cfg Config) (*Server, error) {
 	if err := CheckNS(cfg.NS); err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, log: cfg.Logger, started: time.Now(), large: serve.NewLarge(3),
-		slots: make(chan struct{}, cfg.MaxConns), serving: map[string]*listener{}, runs: map[string]*backfillRun{}, kinds: kinds(), controls: controls()}
-	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s := &Server{cfg: cfg, log: cfg.Logger, started: time.Now(), large: serve.NewLarge(3), Work: serve.NewWork(cfg.Logger),
+		serving: map[string]*listener{}, runs: map[string]*backfillRun{}, kinds: kinds(), controls: controls()}
 	for _, dir := range []string{cfg.Home, cfg.base(), filepath.Join(cfg.base(), "run"), filepath.Join(cfg.base(), "workspaces")} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, err
@@ -102,7 +95,7 @@ func (s *Server) reopen() {
 		}
 		w := Workspace{Key: e.Name(), Dir: strings.TrimSpace(string(dir))}
 		w.Top = w.Dir
-		if found, err := Find(s.ctx, w.Dir, ""); err == nil {
+		if found, err := Find(s.Ctx, w.Dir, ""); err == nil {
 			w.Top = found.Top
 		}
 		if _, err := s.Serve(w); err != nil {
@@ -123,7 +116,7 @@ func (s *Server) Serve(w Workspace) (socket string, err error) {
 	socket = s.cfg.socket(w.Key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closing {
+	if s.Open.Err() != nil {
 		return "", errors.New("the server is closing")
 	}
 	if s.serving[w.Key] != nil {
@@ -169,17 +162,14 @@ func (s *Server) Stop(key string) error {
 // Close stops listening, finishes the requests it has, and removes the sockets.
 func (s *Server) Close() error {
 	s.mu.Lock()
-	s.closing = true
+	s.Shut()
 	var errs []error
 	for _, l := range s.serving {
 		errs = append(errs, l.close())
 	}
 	clear(s.serving)
 	s.mu.Unlock()
-	grace := time.AfterFunc(closeGrace, s.cancel)
-	s.tasks.Wait()
-	grace.Stop()
-	s.cancel()
+	s.Drain(closeGrace)
 	return errors.Join(errs...)
 }
 
