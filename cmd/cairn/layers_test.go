@@ -108,7 +108,7 @@ var layers = []layer{
 	{"local/environ", nil},
 	{"local/git", nil},
 	{"local/kit", nil},
-	{"local/serve", nil},
+	{"local/serve", []string{"local/door"}},
 	{"local/covenant/journal", []string{"local/kit"}},
 	{"local/covenant/audit", []string{"local/covenant/journal", "local/kit"}},
 	{"local/covenant/b58", nil},

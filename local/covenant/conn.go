@@ -45,15 +45,12 @@ type conn struct {
 
 // converse answers a connection until its client ends it. When the server closes, it reads no further request and still
 // gives the answer that is on its way; when closeTimeout is over, the connection is closed.
-func converse(s *Server, nc net.Conn) {
+func (s *Server) converse(nc net.Conn) {
 	c := &conn{srv: s, net: nc, in: bufio.NewReader(nc), out: bufio.NewWriter(nc)}
-	defer nc.Close()
-	ctx, cancel := context.WithCancel(s.ctx)
-	defer cancel()
-	defer context.AfterFunc(ctx, func() { nc.Close() })()
+	defer context.AfterFunc(s.Ctx, func() { nc.Close() })()
 	c.deadline(time.Now().Add(s.cfg.AuthTimeout))
-	defer context.AfterFunc(s.open, func() { c.deadline(past) })()
-	for c.once(ctx) {
+	defer context.AfterFunc(s.Open, func() { c.deadline(past) })()
+	for c.once(s.Ctx) {
 	}
 	_ = c.out.Flush() // the client may be gone, and then there is nothing to say
 }
@@ -63,8 +60,11 @@ var past = time.Unix(1, 0)
 
 // once answers one frame; false ends the connection.
 func (c *conn) once(ctx context.Context) bool {
-	body, done, err := c.read(ctx)
+	body, done, err := c.srv.large.ReadFrame(ctx, framing, c.in, c.buf, c.sends)
 	defer done()
+	if c.session != nil {
+		c.deadline(time.Time{})
+	}
 	var large *serve.TooLarge
 	if errors.As(err, &large) {
 		c.write(fault(textTooLarge))
@@ -112,30 +112,17 @@ const (
 	bodyTime = time.Minute
 )
 
-// read takes a frame. Large ones take turns, and have to come in time; done gives the turn back.
-func (c *conn) read(ctx context.Context) (body []byte, done func(), err error) {
-	done = func() {}
-	n, err := framing.ReadHead(c.in)
-	if err != nil {
-		return nil, done, err
+// sends gives the client its time for a large frame, which has a place now.
+func (c *conn) sends() {
+	if c.session != nil { // before, there is a deadline already
+		c.deadline(time.Now().Add(bodyTime))
 	}
-	if n > serve.LargeRequest {
-		if done, err = c.srv.large.Place(ctx); err != nil {
-			return nil, done, err
-		}
-		if c.session != nil { // before, there is a deadline already
-			c.deadline(time.Now().Add(bodyTime))
-			defer c.deadline(time.Time{})
-		}
-	}
-	body, err = framing.ReadBody(c.in, c.buf, n)
-	return body, done, err
 }
 
 // deadline sets until when the connection is read, but never over the one that Close has set.
 func (c *conn) deadline(at time.Time) {
 	_ = c.net.SetReadDeadline(at) // a connection that is gone fails at the next read
-	if c.srv.open.Err() != nil {
+	if c.srv.Open.Err() != nil {
 		_ = c.net.SetReadDeadline(past)
 	}
 }
@@ -143,7 +130,7 @@ func (c *conn) deadline(at time.Time) {
 // parse reads a request's object. Large ones take turns.
 func (s *Server) parse(body []byte) *fields {
 	var f *fields
-	if err := s.large.Decode(s.ctx, len(body), func() error { f = parse(body); return nil }); err != nil {
+	if err := s.large.Decode(s.Ctx, len(body), func() error { f = parse(body); return nil }); err != nil {
 		return &fields{err: err}
 	}
 	return f

@@ -18,7 +18,7 @@ func FuzzRequest(f *testing.F) {
 	f.Add([]byte(`{"kind":"recent_memory","limit":1e1}`))
 	f.Add([]byte("{\"kind\":\"ping\",\"\xff\":1}"))
 	f.Add([]byte(`{"KIND":"ping"}`))
-	srv := &Server{large: serve.NewLarge(1)}
+	srv := &Server{Work: serve.NewWork(nil), large: serve.NewLarge(1)}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		kind, in := srv.request(bytes.Clone(body))
 		if in.err != nil || kinds[kind].verb == nil {

@@ -2,7 +2,6 @@ package covenant
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -48,33 +47,15 @@ func (s *Server) listenHTTP() error {
 	s.httpAt = ln.Addr().String()
 	d := &door.Door{Origins: s.cfg.Origins, Hint: "send a token: the operator's is in " + s.tokenPath(),
 		Token: func(bearer string) bool { _, ok := s.peers.resolve(bearer); return ok }}
-	mirror := &http.Server{Handler: s.enter(d, mux), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-		BaseContext: func(net.Listener) context.Context { return s.ctx }}
-	s.tasks.Go(func() {
-		if err := d.Serve(mirror, ln, s.log); !errors.Is(err, http.ErrServerClosed) {
-			s.log.Error("http mirror ended", "err", err)
-		}
-	})
-	s.listeners = append(s.listeners, func() error {
-		ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
-		defer cancel()
-		if mirror.Shutdown(ctx) != nil {
-			return mirror.Close()
-		}
-		return nil
-	})
+	// Who is refused at the door leaves no trace in the audit log.
+	end := s.AcceptHTTP(ln, d, s.Ctx, func(w http.ResponseWriter, _ *http.Request, why string) { reply(w, http.StatusForbidden, fault(why)) }, readable(mux))
+	s.listeners = append(s.listeners, func() error { return end(closeTimeout) })
 	return nil
 }
 
-// enter refuses what the door does not let in, without a trace in the audit log, and lets pages of the configured
-// origins read the answers.
-func (s *Server) enter(d *door.Door, next http.Handler) http.Handler {
+// readable lets the pages that the door lets in read the answers.
+func readable(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if why := d.Refuses(r); why != "" {
-			w.Header().Set("Connection", "close")
-			reply(w, http.StatusForbidden, fault(why))
-			return
-		}
 		h := w.Header()
 		h.Add("Vary", "Origin")
 		if o := r.Header.Get("Origin"); o != "" {
@@ -225,9 +206,7 @@ func reply(w http.ResponseWriter, status int, v any) {
 	if err != nil {
 		status, b = http.StatusInternalServerError, []byte(`{"error":"answer could not be written"}`)
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_, _ = w.Write(b) // the client may be gone
+	serve.Reply(w, status, b)
 }
 
 // serveEvents writes each frame of a stream as an event of its kind.

@@ -30,7 +30,7 @@ func (s *Server) resolveOperator() {
 		}
 		s.log.Debug("operator not known yet", "err", err)
 		select {
-		case <-s.ctx.Done():
+		case <-s.Ctx.Done():
 			return
 		case <-time.After(wait):
 		}
@@ -71,7 +71,7 @@ func (s *Server) resolveOnce() error {
 func keyText(k ed25519.PrivateKey) string { return b58.Encode(k.Public().(ed25519.PublicKey)) }
 
 func (s *Server) findOperator() (*oplog.Identity, error) {
-	a, err := read(s.ctx, s, "permissions", api.Identified, &api.IdentifiedRequest{})
+	a, err := read(s.Ctx, s, "permissions", api.Identified, &api.IdentifiedRequest{})
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func (s *Server) proposeOperator() error {
 			made.Grants = append(made.Grants, op)
 		}
 	}
-	_, err = write(s.ctx, s, api.KeepIdentity, made)
+	_, err = write(s.Ctx, s, api.KeepIdentity, made)
 	return err
 }
 
@@ -106,7 +106,7 @@ func (s *Server) auditBootstrap() error {
 	if s.audit.Rows() > 0 || s.audit.Cutoff() > 0 {
 		return nil
 	}
-	a, err := read(s.ctx, s, "permissions", api.Grants, &api.GrantsRequest{Subject: s.operator.Pubkey, First: true, Limit: math.MaxUint64})
+	a, err := read(s.Ctx, s, "permissions", api.Grants, &api.GrantsRequest{Subject: s.operator.Pubkey, First: true, Limit: math.MaxUint64})
 	if err != nil {
 		return err
 	}

@@ -62,7 +62,7 @@ func (r *rejections) drain() (more int, transport string) {
 
 // failAuthentication records a failed authentication and gives the frame that answers it.
 func (s *Server) failAuthentication(transport, reason string) (any, error) {
-	if err := s.known(s.ctx); err != nil {
+	if err := s.known(s.Ctx); err != nil {
 		return nil, err
 	}
 	if s.rejections.row(transport, s.recordRejections) {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,7 +18,6 @@ import (
 	"github.com/cairndb/cairn/local/covenant/ignore"
 	"github.com/cairndb/cairn/local/covenant/mailbox"
 	"github.com/cairndb/cairn/local/door"
-	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/local/serve"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
@@ -65,12 +63,8 @@ type Server struct {
 	listeners closers // closed first, before the connections end
 	files     closers // closed last
 
-	large  serve.Large
-	ctx    context.Context // of requests and connections: ends when the server stops
-	cancel context.CancelFunc
-	open   context.Context // ends when Close begins: no connection reads another request
-	shut   context.CancelFunc
-	tasks  sync.WaitGroup
+	*serve.Work
+	large serve.Large
 
 	identity
 
@@ -90,10 +84,9 @@ type identity struct {
 
 // Listen opens a home and serves it until Close.
 func Listen(cfg Config) (*Server, error) {
-	s := &Server{cfg: cfg.withDefaults(), identity: identity{resolved: make(chan struct{})}, flights: map[string]int{}, large: serve.NewLarge(maxLarge)}
-	s.log = s.cfg.Logger
-	s.ctx, s.cancel = context.WithCancel(context.Background())
-	s.open, s.shut = context.WithCancel(s.ctx)
+	cfg = cfg.withDefaults()
+	s := &Server{cfg: cfg, log: cfg.Logger, identity: identity{resolved: make(chan struct{})}, flights: map[string]int{}, Work: serve.NewWork(cfg.Logger),
+		large: serve.NewLarge(maxLarge)}
 	err := door.CheckOrigins(s.cfg.Origins)
 	if err == nil {
 		err = s.claim()
@@ -107,8 +100,8 @@ func Listen(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	s.tasks.Go(s.resolveOperator)
-	s.tasks.Go(s.accept)
+	s.Go(s.resolveOperator)
+	s.Accept(s.socket, "covenant", 0, s.converse, nil)
 	return s, nil
 }
 
@@ -179,15 +172,16 @@ func (s *Server) claim() error {
 
 // Close stops listening, ends the connections, and waits for the requests at work. It may be called twice.
 func (s *Server) Close() error {
-	s.mu.Lock()
-	closed := s.open.Err() != nil
-	s.shut()
-	s.mu.Unlock()
-	if closed {
+	if !s.Shut() {
 		return nil
 	}
 	err := s.listeners.close()
-	s.endConns()
+	select {
+	case <-s.resolved:
+	default:
+		s.Cut() // the operator will not be known any more
+	}
+	s.Drain(closeTimeout)
 	return errors.Join(err, s.files.close())
 }
 
@@ -203,24 +197,6 @@ func (c closers) close() (err error) {
 
 // closeTimeout limits the time for running requests when the server stops.
 const closeTimeout = 2 * time.Second
-
-func (s *Server) endConns() {
-	hurry := time.AfterFunc(closeTimeout, s.cancel)
-	defer hurry.Stop()
-	done := make(chan struct{})
-	go func() { s.tasks.Wait(); close(done) }()
-	select {
-	case <-s.resolved:
-	default:
-		s.cancel() // the operator will not be known any more
-	}
-	<-done
-	s.cancel()
-}
-
-func (s *Server) accept() {
-	kit.Serve(s.socket, "covenant", s.log, func(c net.Conn) { s.tasks.Go(func() { converse(s, c) }) })
-}
 
 // flight notes that a change is on its way into state and audit; land ends it. verify passes over changes in flight.
 func (s *Server) flight(id string) (land func()) {

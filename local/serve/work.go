@@ -22,6 +22,7 @@ type Work struct {
 	shut, cut context.CancelFunc
 	tasks     sync.WaitGroup
 	conns     atomic.Int64
+	closing   atomic.Bool
 }
 
 // NewWork begins one. Without a logger it says nothing.
@@ -65,9 +66,8 @@ func (w *Work) Conns() int { return int(w.conns.Load()) }
 
 // Shut ends Open. It says whether it was the first to do so.
 func (w *Work) Shut() bool {
-	first := w.Open.Err() == nil
 	w.shut()
-	return first
+	return w.closing.CompareAndSwap(false, true)
 }
 
 // Cut ends Open and Ctx.

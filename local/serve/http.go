@@ -1,0 +1,50 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/cairndb/cairn/local/door"
+)
+
+// AcceptHTTP serves a listener's requests behind a door; refused answers those that may not come in. base is the context that
+// requests begin with. What it returns ends it: requests under way have a grace, and are cut off then.
+func (w *Work) AcceptHTTP(ln net.Listener, d *door.Door, base context.Context, refused func(http.ResponseWriter, *http.Request, string), next http.Handler) (end func(grace time.Duration) error) {
+	behind := http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if why := d.Refuses(r); why != "" {
+			rw.Header().Set("Connection", "close")
+			refused(rw, r, why)
+			return
+		}
+		next.ServeHTTP(rw, r)
+	})
+	srv := &http.Server{Handler: behind, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		BaseContext: func(net.Listener) context.Context { return base }, ErrorLog: slog.NewLogLogger(w.log.Handler(), slog.LevelDebug)}
+	w.Go(func() {
+		if err := d.Serve(srv, ln, w.log); !errors.Is(err, http.ErrServerClosed) {
+			w.log.Error("http ended", "addr", ln.Addr().String(), "err", err)
+		}
+	})
+	return func(grace time.Duration) error {
+		ctx, cancel := context.WithTimeout(context.Background(), grace)
+		defer cancel()
+		if srv.Shutdown(ctx) != nil {
+			return srv.Close()
+		}
+		return nil
+	}
+}
+
+// Reply sends JSON. A client that is gone needs no answer.
+func Reply(w http.ResponseWriter, status int, body []byte) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	_, _ = w.Write(body)
+}
