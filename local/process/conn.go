@@ -201,7 +201,7 @@ func (c *conn) send(f *fileBody) {
 
 // work runs f concurrently with everything else.
 func (c *conn) work(id any, f func()) {
-	c.s.tasks.Go(func() {
+	c.s.Go(func() {
 		defer c.recovered(id)
 		f()
 	})
@@ -223,7 +223,7 @@ func (c *conn) enqueue(name string, f func()) {
 	}
 	l := &lane{waiting: []func(){f}}
 	c.lanes[name] = l
-	c.s.tasks.Go(func() {
+	c.s.Go(func() {
 		for {
 			c.mu.Lock()
 			if len(l.waiting) == 0 {

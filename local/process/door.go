@@ -31,7 +31,7 @@ func (m method) run(params json.RawMessage) func(*Server) (any, error) {
 // allowed does something to the host, if the door lets it.
 func (s *Server) allowed(name string, what onHost, do func() error) error {
 	denied := refuse(codeMethod, "%s is not allowed on this node", strings.TrimPrefix(name, "server."))
-	return s.cfg.Door.Act(s.ctx, what, denied, func(context.Context) error { return do() })
+	return s.cfg.Door.Act(s.Ctx, what, denied, func(context.Context) error { return do() })
 }
 
 // Alone is the door of a program without a memory server. It lets a client do what Config.Door lists.

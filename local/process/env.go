@@ -27,7 +27,7 @@ func (s *Server) loginPath() string {
 	if shell == "" {
 		return own
 	}
-	ctx, cancel := context.WithTimeout(s.ctx, pathTimeout)
+	ctx, cancel := context.WithTimeout(s.Ctx, pathTimeout)
 	defer cancel()
 	c := exec.Command(shell, "-l", "-i", "-c", `/bin/sh -c 'printf "%s%s\n" "`+pathSentinel+`" "$PATH"'`)
 	c.Env = append(environ.Clean(), "DISABLE_AUTO_UPDATE=true", "ZSH_DISABLE_COMPFIX=true")

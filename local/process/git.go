@@ -51,7 +51,7 @@ func (s *Server) gitFiles(dir string, args ...string) (out, all string, err erro
 }
 
 func (s *Server) gitWith(dir string, set []string, args ...string) (out, all string, err error) {
-	ctx, cancel := context.WithTimeout(s.ctx, gitTimeout)
+	ctx, cancel := context.WithTimeout(s.Ctx, gitTimeout)
 	defer cancel()
 	path, err := lookPath("git", s.path())
 	if err != nil {

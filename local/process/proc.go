@@ -65,7 +65,7 @@ func (s *Server) start(p spawnParams) (*proc, error) {
 	pr := &proc{s: s, id: p.ID, idJSON: id, pid: c.Process.Pid, started: float64(time.Now().UnixNano()) / 1e9, cmd: c, running: true,
 		frames: newReplay(s.cfg.SpillDir, s.cfg.Replay, s.cfg.Keys), subs: map[*conn]struct{}{}, exited: make(chan struct{}), done: make(chan struct{})}
 	pr.in = newStdinQueue(in, pr.exited, func() { s.log.Warn("[process.Manager] stdin backpressure: queue full for " + oneLine(p.ID)) })
-	s.tasks.Go(func() { pr.watch(out, errs) })
+	s.Go(func() { pr.watch(out, errs) })
 	return pr, nil
 }
 
@@ -77,7 +77,7 @@ func (p *proc) watch(stdout, stderr io.Reader) {
 
 	child.AwaitExit(p.cmd.Process) // it stays a zombie: its group's number cannot be given to another
 	close(p.exited)
-	out.Finish(drainTime, p.s.ctx.Done())
+	out.Finish(drainTime, p.s.Ctx.Done())
 	p.in.close()
 
 	p.mu.Lock()

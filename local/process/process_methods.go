@@ -125,7 +125,7 @@ func stdin(k *call, p stdinParams) {
 			select {
 			case <-full:
 			case <-pr.done:
-			case <-k.s.ctx.Done():
+			case <-k.s.Ctx.Done():
 				k.reply(nil, errNotRunning)
 				return
 			}
@@ -241,7 +241,7 @@ func (p *proc) doneWithin(d time.Duration) bool {
 	case <-p.done:
 		return true
 	case <-t.C:
-	case <-p.s.ctx.Done():
+	case <-p.s.Ctx.Done():
 	}
 	return !p.alive()
 }

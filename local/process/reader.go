@@ -42,7 +42,7 @@ type inTurn struct {
 func (t *inTurn) Read(b []byte) (n int, err error) {
 	t.leave()
 	if n, err = t.c.nc.Read(b); err == nil && n == len(b) {
-		t.done, err = t.c.s.turns.Take(t.c.s.ctx)
+		t.done, err = t.c.s.turns.Take(t.c.s.Ctx)
 	}
 	return n, err
 }
@@ -53,7 +53,7 @@ func (t *inTurn) decode(line []byte, take func([]byte)) bool {
 		take(line)
 		return true
 	}
-	return t.c.s.turns.Decode(t.c.s.ctx, len(line), func() error { take(line); return nil }) == nil
+	return t.c.s.turns.Decode(t.c.s.Ctx, len(line), func() error { take(line); return nil }) == nil
 }
 
 func (t *inTurn) leave() {

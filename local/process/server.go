@@ -6,14 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
 
-	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/local/serve"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog/seal"
@@ -45,14 +46,10 @@ type Server struct {
 	count   counters
 	turns   large.Turns
 
-	ctx    context.Context // ends when the server stops
-	cancel context.CancelFunc
-	tasks  sync.WaitGroup
+	*serve.Work
 
-	mu      sync.Mutex
-	conns   map[*conn]struct{}
-	procs   map[string]*proc
-	closing bool
+	mu    sync.Mutex
+	procs map[string]*proc
 }
 
 // counters holds the numbers that /metrics shows.
@@ -75,21 +72,18 @@ func Listen(cfg Config) (*Server, error) {
 	cfg.SpillDir = cmp.Or(cfg.SpillDir, os.TempDir())
 	cfg.Replay = cmp.Or(cfg.Replay, 1<<30)
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
-	s := &Server{cfg: cfg, log: cfg.Logger, methods: methods(), turns: large.NewTurns(), conns: map[*conn]struct{}{}, procs: map[string]*proc{}}
-	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s := &Server{cfg: cfg, log: cfg.Logger, methods: methods(), turns: large.NewTurns(), Work: serve.NewWork(cfg.Logger), procs: map[string]*proc{}}
 	s.path = sync.OnceValue(s.loginPath)
 	sealDescriptors()
 	catchIgnoredSignals()
 	if err := s.claim(); err != nil {
-		s.cancel()
-		s.tasks.Wait()
 		return nil, fmt.Errorf("listen unix: %w", err)
 	}
 	if cfg.WarmPath {
-		s.tasks.Go(func() { s.path() })
+		s.Go(func() { s.path() })
 	}
-	s.tasks.Go(s.accept)
-	s.tasks.Go(s.sweep)
+	s.Accept(s.socket, "process", maxConns, s.converse, nil)
+	s.Go(s.sweep)
 	return s, nil
 }
 
@@ -102,39 +96,23 @@ func (s *Server) claim() (err error) {
 	return err
 }
 
-func (s *Server) accept() {
-	kit.Serve(s.socket, "process", s.log, s.serve)
-}
-
 // maxConns limits the clients served at once; each may have begun a line of a mebibyte.
 const maxConns = 1024
 
-func (s *Server) serve(nc net.Conn) {
+func (s *Server) converse(nc net.Conn) {
 	c := newConn(s, nc)
-	s.mu.Lock()
-	if s.closing || len(s.conns) >= maxConns {
-		s.mu.Unlock()
-		nc.Close()
-		return
-	}
-	s.conns[c] = struct{}{}
-	s.mu.Unlock()
+	defer context.AfterFunc(s.Ctx, c.end)()
 	s.count.conns.Add(1)
 	s.log.Info("[Server] New connection from: " + nc.RemoteAddr().String())
-	s.tasks.Go(func() {
-		c.run()
-		s.mu.Lock()
-		delete(s.conns, c)
-		s.mu.Unlock()
-		s.log.Info("[Server] Connection closed: " + nc.RemoteAddr().String())
-	})
+	c.run()
+	s.log.Info("[Server] Connection closed: " + nc.RemoteAddr().String())
 }
 
 // register makes a process the one of its id, and silences and kills the process that had the id. A server that is
 // closing registers none: nothing would end it.
 func (s *Server) register(p *proc) bool {
 	s.mu.Lock()
-	if s.closing {
+	if s.Ctx.Err() != nil {
 		s.mu.Unlock()
 		p.signal(syscall.SIGKILL)
 		return false
@@ -145,10 +123,10 @@ func (s *Server) register(p *proc) bool {
 	if old != nil {
 		old.silence()
 		old.signal(syscall.SIGKILL)
-		s.tasks.Go(func() { // its frames go when it is gone
+		s.Go(func() { // its frames go when it is gone
 			select {
 			case <-old.done:
-			case <-s.ctx.Done():
+			case <-s.Ctx.Done():
 			}
 			old.discard()
 		})
@@ -168,7 +146,7 @@ func (s *Server) sweep() {
 	defer t.Stop()
 	for {
 		select {
-		case <-s.ctx.Done():
+		case <-s.Ctx.Done():
 			return
 		case <-t.C:
 		}
@@ -194,11 +172,11 @@ func (s *Server) stop() {
 	if s.cfg.Stop != nil {
 		s.cfg.Stop()
 	}
-	s.cancel()
+	s.Shut()
 }
 
 // Done is closed when a client has asked the server to stop, or it was closed.
-func (s *Server) Done() <-chan struct{} { return s.ctx.Done() }
+func (s *Server) Done() <-chan struct{} { return s.Open.Done() }
 
 // closeTime bounds Close: a child that cannot be killed does not hold it up.
 const closeTime = 3 * time.Second
@@ -206,16 +184,13 @@ const closeTime = 3 * time.Second
 // Close stops listening, removes the socket if it is still this server's, kills the processes and cuts the clients off.
 func (s *Server) Close() error {
 	s.mu.Lock()
-	if s.closing {
-		s.mu.Unlock()
+	closed := s.Ctx.Err() != nil
+	s.Cut() // with the lock: no process is registered after this
+	procs := slices.Collect(maps.Values(s.procs))
+	s.mu.Unlock()
+	if closed {
 		return nil
 	}
-	s.closing = true
-	procs := make([]*proc, 0, len(s.procs))
-	for _, p := range s.procs {
-		procs = append(procs, p)
-	}
-	s.mu.Unlock()
 	err := s.socket.Close()
 	if s.cfg.KeepChildren {
 		n := 0
@@ -230,27 +205,11 @@ func (s *Server) Close() error {
 			p.signal(syscall.SIGKILL)
 		}
 	}
-	s.cancel()
-	s.mu.Lock()
-	for c := range s.conns {
-		c.end()
-	}
-	s.mu.Unlock()
-	if !s.cfg.KeepChildren {
-		s.waitTasks()
+	if !s.cfg.KeepChildren && !s.Wait(closeTime) { // left behind only with a child that SIGKILL does not end
+		s.log.Warn("[Server] some processes did not end")
 	}
 	for _, p := range procs {
 		p.discard()
 	}
 	return err
-}
-
-func (s *Server) waitTasks() {
-	done := make(chan struct{})
-	go func() { s.tasks.Wait(); close(done) }() // left behind only with a child that SIGKILL does not end
-	select {
-	case <-done:
-	case <-time.After(closeTime):
-		s.log.Warn("[Server] some processes did not end")
-	}
 }
