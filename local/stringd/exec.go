@@ -81,7 +81,7 @@ func (s *Server) startStream(w http.ResponseWriter, _ *http.Request) {
 // not to the connection: it runs to its end when the client goes.
 func (s *Server) runAndRelease(x *session, a agent, cmd string) command.Result {
 	defer x.release()
-	ctx, cancel := context.WithCancel(s.ctx)
+	ctx, cancel := context.WithCancel(s.Ctx)
 	defer cancel()
 	return x.run.Run(ctx, a.command(), cmd)
 }

@@ -82,11 +82,6 @@ func (s *Server) notFound(_ http.ResponseWriter, r *http.Request) error {
 func (s *Server) handler() http.Handler {
 	routed := s.mux()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if why := s.door.Refuses(r); why != "" {
-			w.Header().Set("Connection", "close")
-			s.fail(w, r, forbidden(r, why))
-			return
-		}
 		h := w.Header()
 		h.Set("Access-Control-Allow-Origin", "*")
 		h.Set("Access-Control-Allow-Headers", "Content-Type, X-Agent-Id")
@@ -102,12 +97,13 @@ func (s *Server) handler() http.Handler {
 	})
 }
 
-// forbidden is the answer to a request that may not come in, as its path's clients read errors.
-func forbidden(r *http.Request, why string) *refusal {
+// forbid answers a request that may not come in, as its path's clients read errors.
+func (s *Server) forbid(w http.ResponseWriter, r *http.Request, why string) {
+	no := refuse(http.StatusForbidden, "%s", why)
 	if r.URL.Path == mcpPath {
-		return rpcRefuse(http.StatusForbidden, rpcTransport, "%s", why)
+		no = rpcRefuse(http.StatusForbidden, rpcTransport, "%s", why)
 	}
-	return refuse(http.StatusForbidden, "%s", why)
+	s.fail(w, r, no)
 }
 
 // run serves a request. A panic before the first byte is an error like any other.
@@ -133,14 +129,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 // reply sends one JSON object.
-func reply(w http.ResponseWriter, status int, body any) {
-	b := encode(body)
-	h := w.Header()
-	h.Set("Content-Type", "application/json")
-	h.Set("Content-Length", fmt.Sprint(len(b)))
-	w.WriteHeader(status)
-	_, _ = w.Write(b) // a client that is gone needs no answer
-}
+func reply(w http.ResponseWriter, status int, body any) { serve.Reply(w, status, encode(body)) }
 
 // encode writes what an answer says.
 func encode(v any) []byte {
@@ -215,7 +204,7 @@ func (s *Server) lenient(w http.ResponseWriter, r *http.Request) (serve.Fields, 
 // object reads a JSON object; ok is false when the bytes are something else.
 func (s *Server) object(b []byte) (o serve.Fields, ok bool) {
 	b = bytes.TrimPrefix(b, []byte("\ufeff"))
-	err := s.large.Decode(s.ctx, len(b), func() error { return json.Unmarshal(b, &o) })
+	err := s.large.Decode(s.Ctx, len(b), func() error { return json.Unmarshal(b, &o) })
 	return o, err == nil && o != nil
 }
 

@@ -82,7 +82,7 @@ func (s *Server) Shutdown() error { return s.shut(func() {}) }
 
 // shut answers and then stops the process, if the door lets clients stop it.
 func (s *Server) shut(answer func()) error {
-	_, err := api.StopNode.Ask(s.ctx, s.cfg.Memory, &api.HostRequest{Run: func(context.Context) error {
+	_, err := api.StopNode.Ask(s.Ctx, s.cfg.Memory, &api.HostRequest{Run: func(context.Context) error {
 		answer()
 		time.AfterFunc(shutdownGrace, s.stop)
 		return nil
@@ -116,7 +116,7 @@ func (s *Server) place(ctx context.Context) (role string, applied oplog.Index) {
 
 // Status implements command.Host.
 func (s *Server) Status() string {
-	role, index := s.place(s.ctx)
+	role, index := s.place(s.Ctx)
 	_, port, _ := net.SplitHostPort(s.Addr())
 	return fmt.Sprintf("stringd running on port %s — %d agent(s), %d session(s)\nnode: %s, index %d", port, len(s.agents.all()), len(s.sessions.list("")), role, index)
 }

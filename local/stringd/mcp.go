@@ -84,7 +84,7 @@ func (s *Server) mcpPost(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var messages []message
-	err = s.large.Decode(s.ctx, len(b), func() (err error) {
+	err = s.large.Decode(s.Ctx, len(b), func() (err error) {
 		messages, err = parseMessages(b)
 		return err
 	})
@@ -287,7 +287,7 @@ func (s *Server) mcpListen(w http.ResponseWriter, r *http.Request) error {
 			}
 		case <-r.Context().Done():
 			return nil
-		case <-s.ctx.Done():
+		case <-s.Ctx.Done():
 			return nil
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -81,8 +80,7 @@ type Server struct {
 	cfg      Config
 	log      *slog.Logger
 	ln       net.Listener
-	door     *door.Door
-	http     *http.Server
+	endHTTP  func(grace time.Duration) error
 	lock     *os.File
 	agents   *registry
 	sessions *sessions
@@ -91,11 +89,9 @@ type Server struct {
 	large    serve.Large
 	settings *command.Settings
 
-	ctx    context.Context // ends when the daemon stops
-	cancel context.CancelFunc
-	tasks  sync.WaitGroup
-	once   sync.Once
-	err    error // of Close
+	*serve.Work
+	once sync.Once
+	err  error // of Close
 }
 
 // Listen opens the registry and serves. The daemon runs until Close.
@@ -104,7 +100,7 @@ func Listen(cfg Config) (_ *Server, err error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, log: cfg.Logger, streams: newStreams(), large: serve.NewLarge(maxLarge)}
+	s := &Server{cfg: cfg, log: cfg.Logger, Work: serve.NewWork(cfg.Logger), streams: newStreams(), large: serve.NewLarge(maxLarge)}
 	temp := cmp.Or(cfg.Temp, filepath.Join(cfg.Data, "tmp"))
 	if s.lock, err = lockDir(cfg.Data); err != nil {
 		return nil, err
@@ -125,13 +121,11 @@ func Listen(cfg Config) (_ *Server, err error) {
 	}
 	s.settings = &command.Settings{Host: s, Memory: cfg.Memory, FullAccess: cfg.FullAccess,
 		Roots: command.NewRoots(cfg.Agents, cfg.Roots, append([]string{cfg.Data}, cfg.Closed...)), Timeout: cfg.Timeout, Environ: environ.Clean(), Temp: temp}
-	s.door = &door.Door{Origins: cfg.Origins, Hint: "send the token in " + cfg.TokenFile,
+	d := &door.Door{Origins: cfg.Origins, Hint: "send the token in " + cfg.TokenFile,
 		Token: func(bearer string) bool { return cfg.Token != "" && door.Same(bearer, cfg.Token) }}
 	s.sessions = newSessions(s.settings, cfg.QueueSize)
-	s.ctx, s.cancel = context.WithCancel(context.Background())
-	s.http = &http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug)}
-	s.tasks.Go(func() { _ = s.door.Serve(s.http, s.ln, s.log) }) // ErrServerClosed
+	// Requests outlive the daemon's context: one that waits for its turn is told that the session is closed.
+	s.endHTTP = s.AcceptHTTP(s.ln, d, context.Background(), s.forbid, s.handler())
 	return s, nil
 }
 
@@ -166,15 +160,11 @@ const drainTimeout = time.Second
 // Close stops the daemon: no new connections, streams end, shells and what runs in them are killed.
 func (s *Server) Close() error {
 	s.once.Do(func() {
-		s.cancel()
+		s.Cut()
 		s.streams.closeAll()
 		s.sessions.closeAll()
-		ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
-		defer cancel()
-		if s.http.Shutdown(ctx) != nil {
-			s.err = s.http.Close()
-		}
-		s.tasks.Wait()
+		s.err = s.endHTTP(drainTimeout)
+		s.Drain(0)
 		s.err = errors.Join(s.err, unlockDir(s.lock))
 	})
 	return s.err

@@ -10,7 +10,7 @@ import (
 
 // TestLargeBodiesTakeTurns: while all turns are taken a large body waits to be decoded, and a small one does not.
 func TestLargeBodiesTakeTurns(t *testing.T) {
-	s := &Server{ctx: t.Context(), large: serve.Large{Turns: make(large.Turns, 1)}}
+	s := &Server{Work: serve.NewWork(nil), large: serve.Large{Turns: make(large.Turns, 1)}}
 	s.large.Turns <- struct{}{}
 	body := bytes.Join([][]byte{[]byte(`{"cmd":"`), bytes.Repeat([]byte("x"), large.From), []byte(`"}`)}, nil)
 	done := make(chan bool)
