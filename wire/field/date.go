@@ -24,6 +24,38 @@ func ParseDate(s string) (time.Time, error) {
 	return parseCalendar(s)
 }
 
+// ParseWhen reads a time as people write it next to now: a date, or the time that has passed since (90m, 1h30m, 3d, 2w,
+// 2h ago); with a plus the time until then.
+func ParseWhen(s string, now time.Time) (time.Time, error) {
+	at, err := ParseDate(s)
+	if err == nil {
+		return at, nil
+	}
+	span, ahead := strings.CutPrefix(strings.TrimSpace(s), "+")
+	span, past := strings.CutSuffix(span, " ago")
+	d, ok := parseSpan(span)
+	switch {
+	case !ok || ahead && past:
+		return time.Time{}, errors.New(err.Error() + ", or 2h for two hours ago and +3d for in three days")
+	case ahead:
+		return now.Add(d), nil
+	}
+	return now.Add(-d), nil
+}
+
+// parseSpan reads a duration that is not negative: days (3d), weeks (2w), or what Go understands (1h30m).
+func parseSpan(s string) (d time.Duration, ok bool) {
+	const most = 100_000 // days: a duration holds no more
+	for unit, days := range map[string]uint64{"d": 1, "w": 7} {
+		if digits, has := strings.CutSuffix(s, unit); has {
+			n, err := strconv.ParseUint(digits, 10, 32)
+			return time.Duration(n*days) * 24 * time.Hour, err == nil && n*days <= most
+		}
+	}
+	d, err := time.ParseDuration(s)
+	return d, err == nil && !strings.HasPrefix(s, "-") && !strings.HasPrefix(s, "+")
+}
+
 // parseCalendar reads a date that is no number.
 func parseCalendar(s string) (time.Time, error) {
 	for _, layout := range []string{time.RFC3339Nano, time.DateOnly} {

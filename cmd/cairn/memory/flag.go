@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/field"
@@ -106,7 +105,7 @@ func (v *value) String() string { return strings.Join(v.given[v.f.Name], ",") }
 
 func (v *value) Set(text string) error {
 	if v.f.Kind.Name == "date" {
-		at, err := cli.ParseTime(text, time.Now())
+		at, err := field.ParseWhen(text, time.Now())
 		if err != nil {
 			return fmt.Errorf("%s %q: %w", v.flag, text, err)
 		}

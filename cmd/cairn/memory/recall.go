@@ -67,7 +67,7 @@ func recall(s *cli.Streams) *cobra.Command {
 				if *dates[name] == "" {
 					continue
 				}
-				at, err := cli.ParseTime(*dates[name], time.Now())
+				at, err := field.ParseWhen(*dates[name], time.Now())
 				if err != nil {
 					return cli.Usagef("--%s %q: %w", name, *dates[name], err)
 				}

@@ -20,6 +20,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/snapshot/archive"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 // Backup is `cairn backup`.
@@ -263,7 +264,7 @@ func parsePoint(s string) (to archive.Target, err error) {
 	if _, err := fmt.Sscanf(s+"\n", "%d\n", &to.Index); err == nil && to.Index > 0 {
 		return to, nil
 	}
-	at, err := cli.ParseTime(s, time.Now())
+	at, err := field.ParseWhen(s, time.Now())
 	if err != nil {
 		return to, cli.Usagef("--at %q: want an index of the log, or a time: %w", s, err)
 	}

@@ -69,20 +69,13 @@ func pair(v string) error {
 	return nil
 }
 
-// parseTime reads a time: a date as every surface takes it, or how long ago (90m, 7d).
+// parseTime reads a time: a date as every surface takes it, or how long ago.
 func parseTime(v string) (time.Time, error) {
-	if t, err := field.ParseDate(v); err == nil {
-		return t, nil
+	at, err := field.ParseWhen(v, time.Now())
+	if err != nil {
+		err = errors.New("want " + field.WantDate + ", or how long ago (90m, 7d)")
 	}
-	if days, ok := strings.CutSuffix(v, "d"); ok {
-		if n, err := strconv.Atoi(days); err == nil {
-			return time.Now().AddDate(0, 0, -n), nil
-		}
-	}
-	if d, err := time.ParseDuration(v); err == nil && d >= 0 {
-		return time.Now().Add(-d), nil
-	}
-	return time.Time{}, errors.New("want " + field.WantDate + ", or how long ago (90m, 7d)")
+	return at, err
 }
 
 var (
