@@ -35,7 +35,7 @@ type idempotency struct {
 }
 
 func readTask(f *fields) (t task) {
-	t = task{ID: f.uuid("id"), Sender: f.agent("sender"), Recipient: f.agent("recipient"), Intent: f.text("intent_text"),
+	t = task{ID: f.uuid("id"), Sender: readAgent(f, "sender"), Recipient: readAgent(f, "recipient"), Intent: f.text("intent_text"),
 		Kind: f.optText("task_kind"), Parent: f.optUUID("parent"), Deadline: f.optNumber("deadline_ms")}
 	if r := f.raw("idempotency"); r != nil {
 		in := parse(r)
@@ -77,7 +77,7 @@ func masked(s *string) *string {
 	if s == nil {
 		return nil
 	}
-	return ptr(redact.String(*s))
+	return new(redact.String(*s))
 }
 
 // maskedJSON is a value without its secrets. One that holds none stays as it was written.
@@ -166,8 +166,8 @@ func sendTask(f *fields) action {
 			return nil, err
 		}
 		box := mailbox.Task{ID: t.ID, Sender: t.Sender.Pubkey, SenderID: from, Recipient: t.Recipient.Pubkey, Deadline: t.Deadline, Cache: t.work, Body: body}
-		err = s.srv.box.Send(now(), box, func(cached json.RawMessage) (json.RawMessage, error) { return renamed(cached, t.ID) })
-		return kit.Object{"kind", "a2_a_task_queued", "task_id", t.ID}, s.srv.boxError(err, t.ID)
+		err = s.box.Send(now(), box, func(cached json.RawMessage) (json.RawMessage, error) { return renamed(cached, t.ID) })
+		return kit.Object{"kind", "a2_a_task_queued", "task_id", t.ID}, s.boxError(err, t.ID)
 	}
 }
 
@@ -222,7 +222,7 @@ var errMailbox = errors.New("a2a: mailbox failed")
 
 // boxError is the error that a client is told of a mailbox that refused a task. The reason of a disk is in the log
 // alone.
-func (s *Server) boxError(err error, task string) error {
+func (s *session) boxError(err error, task string) error {
 	for refusal, text := range refusals {
 		if errors.Is(err, refusal) {
 			return errors.New(strings.ReplaceAll(text, "TASK", task))
@@ -237,8 +237,8 @@ func tryRecvTask(*fields) action {
 		if err != nil {
 			return nil, err
 		}
-		body, err := s.srv.box.Lease(now(), s.peer.Pubkey, newID(), to)
-		return kit.Object{"kind", "a2_a_task_opt", "task", body}, s.srv.boxError(err, "")
+		body, err := s.box.Lease(now(), s.peer.Pubkey, newID(), to)
+		return kit.Object{"kind", "a2_a_task_opt", "task", body}, s.boxError(err, "")
 	}
 }
 
@@ -246,7 +246,7 @@ func postResult(f *fields) action {
 	var r result
 	f.object("result", func(in *fields) { r = readResult(in) })
 	return func(ctx context.Context, s *session) (any, error) {
-		t, ok := s.srv.box.Task(r.Task)
+		t, ok := s.box.Task(r.Task)
 		if !ok {
 			return nil, s.refuse(kit.Object{"type", "a2_a_result_rejected", "task_id", r.Task, "reason", "unknown_task"},
 				fmt.Sprintf("a2a respond rejected: task_id %s was never dispatched through this daemon", r.Task))
@@ -262,12 +262,12 @@ func postResult(f *fields) action {
 			return nil, s.refuse(kit.Object{"type", "a2_a_result_rejected", "task_id", r.Task, "reason", "not_recipient"},
 				fmt.Sprintf("a2a respond rejected: task_id %s is not addressed to the authenticated peer", r.Task))
 		}
-		return kit.Object{"kind", "a2_a_result_posted", "task_id", r.Task}, s.srv.post(r)
+		return kit.Object{"kind", "a2_a_result_posted", "task_id", r.Task}, s.post(r)
 	}
 }
 
 // post gives a result to the sender of its task.
-func (s *Server) post(r result) error {
+func (s *session) post(r result) error {
 	body, err := kit.JSON(r)
 	if err != nil {
 		return err
@@ -285,18 +285,16 @@ func repairTask(f *fields) action {
 	return operatorOnly("a2a repair requires the operator identity", func(_ context.Context, s *session) (any, error) {
 		answer := kit.Object{"kind", "a2_a_task_repaired", "task_id", id}
 		if how == "requeue" {
-			return answer, s.srv.boxError(s.srv.box.Requeue(now(), id), id)
+			return answer, s.boxError(s.box.Requeue(now(), id), id)
 		}
-		return answer, s.srv.post(result{Task: id, Status: "error", Content: []content{}, Error: &reason})
+		return answer, s.post(result{Task: id, Status: "error", Content: []content{}, Error: &reason})
 	})
 }
 
-func ptr[T any](v T) *T { return &v }
-
 func tryRecvResult(*fields) action {
 	return func(_ context.Context, s *session) (any, error) {
-		body, err := s.srv.box.Take(now(), s.peer.Pubkey)
-		return kit.Object{"kind", "a2_a_result_opt", "result", body}, s.srv.boxError(err, "")
+		body, err := s.box.Take(now(), s.peer.Pubkey)
+		return kit.Object{"kind", "a2_a_result_opt", "result", body}, s.boxError(err, "")
 	}
 }
 
@@ -306,7 +304,7 @@ func recentTasks(f *fields) action {
 	limit := f.count("limit", 10)
 	return func(_ context.Context, s *session) (any, error) {
 		tasks := []json.RawMessage{}
-		for _, e := range newest(s.srv.box.Tasks(s.peer.Pubkey), limit) {
+		for _, e := range newest(s.box.Tasks(s.peer.Pubkey), limit) {
 			tasks = append(tasks, e.Body)
 		}
 		return kit.Object{"kind", "a2_a_tasks", "tasks", tasks}, nil
@@ -317,7 +315,7 @@ func recentTasks(f *fields) action {
 func recentResults(f *fields) action {
 	limit := f.count("limit", 10)
 	return func(_ context.Context, s *session) (any, error) {
-		results := append([]json.RawMessage{}, newest(s.srv.box.Results(s.peer.Pubkey, math.MaxUint64), limit)...)
+		results := append([]json.RawMessage{}, newest(s.box.Results(s.peer.Pubkey, math.MaxUint64), limit)...)
 		return kit.Object{"kind", "a2_a_results", "results", results}, nil
 	}
 }
@@ -335,7 +333,7 @@ func taskQueue(f *fields) action {
 	}
 	return func(_ context.Context, s *session) (any, error) {
 		at := now()
-		entries := s.srv.box.Queue(s.peer.Pubkey, func(e mailbox.Entry) bool {
+		entries := s.box.Queue(s.peer.Pubkey, func(e mailbox.Entry) bool {
 			switch {
 			case state != nil && (*state == "in_flight") != (e.Lease != nil),
 				age != nil && e.Lease != nil && at-min(at, e.Lease.At) < *age,
@@ -352,7 +350,7 @@ func taskQueue(f *fields) action {
 			}
 			tasks = append(tasks, append(row, "attempt", e.Attempt))
 		}
-		results = append(results, s.srv.box.Results(s.peer.Pubkey, limit)...)
+		results = append(results, s.box.Results(s.peer.Pubkey, limit)...)
 		return kit.Object{"kind", "a2_a_queue", "tasks", tasks, "results", results}, nil
 	}
 }

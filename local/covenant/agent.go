@@ -1,7 +1,6 @@
 package covenant
 
 import (
-	"encoding/json"
 	"errors"
 	"regexp"
 
@@ -40,9 +39,6 @@ var displays = regexp.MustCompile(`^[A-Za-z0-9_.-]+@[A-Za-z0-9_.-]+$`)
 
 func isDisplay(s string) bool { return len(s) <= 256 && displays.MatchString(s) }
 
-// newID makes an id that cannot be guessed from its neighbours.
-func newID() string { return uuid.NewString() }
-
 // foreignID is the stable id of a record that another protocol gave an id of its own.
 func foreignID(rid string) (id string, same bool) {
 	if u, err := uuid.Parse(rid); err == nil {
@@ -51,4 +47,5 @@ func foreignID(rid string) (id string, same bool) {
 	return uuid.NewSHA1(uuid.NameSpaceOID, []byte("cairn/"+rid)).String(), false
 }
 
-var null = json.RawMessage("null")
+// readAgent is a required identity among a request's fields.
+func readAgent(f *fields, name string) AgentID { return need(f, name, optional[AgentID](f, name, "")) }

@@ -15,7 +15,7 @@ var errNoReading = errors.New("audit: cannot be read")
 func recentAudit(f *fields) action {
 	limit, since, streams := f.count("limit", 10), or(f.optNumber("since_ms"), 0), f.flag("prefer_stream")
 	return func(_ context.Context, s *session) (any, error) {
-		reader, err := s.srv.audit.Reader()
+		reader, err := s.audit.Reader()
 		if err != nil {
 			return nil, errNoReading
 		}
@@ -47,7 +47,7 @@ func recentAudit(f *fields) action {
 
 func verifyAuditIntegrity(*fields) action {
 	return operatorOnly("audit integrity verification requires the operator identity", func(_ context.Context, s *session) (any, error) {
-		r, err := s.srv.audit.Verify()
+		r, err := s.audit.Verify()
 		if err != nil {
 			return nil, errNoReading
 		}
@@ -56,9 +56,9 @@ func verifyAuditIntegrity(*fields) action {
 }
 
 func purgeAudit(_ context.Context, s *session, before uint64) (uint64, error) {
-	n, err := s.srv.audit.Purge(before)
+	n, err := s.audit.Purge(before)
 	if err != nil || n == 0 {
-		return 0, s.srv.told(err, "audit not purged", errors.New("audit: purge failed"))
+		return 0, s.told(err, "audit not purged", errors.New("audit: purge failed"))
 	}
 	return n, s.record(kit.Object{"type", "audit_purged", "tier", nil, "before_ms", before, "purged", n})
 }

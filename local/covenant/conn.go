@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"time"
 
@@ -12,26 +11,13 @@ import (
 	"github.com/cairndb/cairn/local/serve"
 )
 
-// MaxFrame is the largest payload, in both directions.
-const MaxFrame = 8 << 20
-
 var framing = serve.Format{Max: MaxFrame}
 
 const (
 	textMalformed = "malformed frame"
 	textTooLarge  = "frame too large"
 	textFirst     = "first frame must be Authenticate"
-	textToken     = "unknown or revoked token"
 )
-
-var errOutput = fmt.Errorf("response exceeds %d-byte frame limit; lower limit or set prefer_stream", MaxFrame)
-
-// A session is one authenticated identity on one connection, or behind one HTTP request.
-type session struct {
-	srv       *Server
-	peer      AgentID
-	transport string
-}
 
 // conn reads one request at a time and answers it before the next.
 type conn struct {
@@ -77,7 +63,7 @@ func (c *conn) once(ctx context.Context) bool {
 		c.buf = body // large ones are not kept for connections that idle
 	}
 	kind, f := c.srv.request(body)
-	verb := kinds[kind].verb
+	verb := table[kind].verb
 	if f.err == nil && verb == nil { // where the next frame begins is known: an authenticated client may go on
 		return c.answer(nil, errors.New("unknown kind: "+clip(kind))) && c.session != nil
 	}
@@ -147,7 +133,7 @@ func (s *Server) request(body []byte) (kind string, f *fields) {
 
 // enter is a request before the connection has an identity.
 func (c *conn) enter(ctx context.Context, kind string, run action) bool {
-	guest := &session{srv: c.srv, transport: "ipc"}
+	guest := &session{Home: c.srv.Home, transport: "ipc"}
 	switch kind {
 	case "protocol_info":
 		return c.answer(run(ctx, guest))

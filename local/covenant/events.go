@@ -10,12 +10,12 @@ import (
 var errAudit = errors.New("audit write failed; refusing to proceed")
 
 // record writes an audit row: an object whose type says what happened, with the fields that consumers know.
-func (s *Server) record(issuer AgentID, row kit.Object) error {
+func (s *Home) record(issuer AgentID, row kit.Object) error {
 	return s.told(s.audit.Append(newID(), time.Now(), issuer, row), "audit row not written", errAudit)
 }
 
 // told is the error that a client is told in place of one of this node's disk, which is logged.
-func (s *Server) told(err error, logged string, told error) error {
+func (s *Home) told(err error, logged string, told error) error {
 	if err == nil {
 		return nil
 	}
@@ -23,7 +23,7 @@ func (s *Server) told(err error, logged string, told error) error {
 	return told
 }
 
-func (s *session) record(row kit.Object) error { return s.srv.record(s.peer, row) }
+func (s *session) record(row kit.Object) error { return s.Home.record(s.peer, row) }
 
 // refuse records a rejection and gives the error for it; without the row the client is told only that.
 func (s *session) refuse(row kit.Object, message string) error {

@@ -136,10 +136,8 @@ func (f *fields) optUUID(name string) *string {
 	if err != nil {
 		f.fail(name, "not a uuid")
 	}
-	return ptr(id.String())
+	return new(id.String())
 }
-
-func (f *fields) agent(name string) AgentID { return need(f, name, optional[AgentID](f, name, "")) }
 
 // object reads the fields of a required object. A fault among them is the request's.
 func (f *fields) object(name string, read func(*fields)) {
@@ -178,3 +176,8 @@ func (f *fields) texts(name string) (out []string) {
 	}
 	return out
 }
+
+var null = json.RawMessage("null")
+
+// newID makes an id that cannot be guessed from its neighbours.
+func newID() string { return uuid.NewString() }

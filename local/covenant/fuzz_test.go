@@ -12,19 +12,19 @@ import (
 // FuzzRequest reads arbitrary bodies as requests. What is taken is UTF-8, an object and of a known kind, and reading it
 // again after its keys were put in another order takes it again; what one key's other case says is not heard.
 func FuzzRequest(f *testing.F) {
-	for kind := range kinds {
+	for kind := range table {
 		f.Add([]byte(`{"kind":"` + kind + `","text":"x","limit":10,"before_ms":1,"tier":"working","query":"q","task":{"id":"11111111-1111-4111-8111-111111111111"}}`))
 	}
 	f.Add([]byte(`{"kind":"recent_memory","limit":1e1}`))
 	f.Add([]byte("{\"kind\":\"ping\",\"\xff\":1}"))
 	f.Add([]byte(`{"KIND":"ping"}`))
-	srv := &Server{Work: serve.NewWork(nil), large: serve.NewLarge(1)}
+	srv := &Server{Home: newHome(Config{}), large: serve.NewLarge(1)}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		kind, in := srv.request(bytes.Clone(body))
-		if in.err != nil || kinds[kind].verb == nil {
+		if in.err != nil || table[kind].verb == nil {
 			return
 		}
-		run := kinds[kind].verb(in)
+		run := table[kind].verb(in)
 		if in.err != nil {
 			return
 		}
@@ -36,10 +36,10 @@ func FuzzRequest(f *testing.F) {
 			t.Fatal(err)
 		}
 		again, in2 := srv.request(sorted)
-		if kinds[again].verb == nil {
+		if table[again].verb == nil {
 			t.Fatalf("%q is another request when it is written anew: %q", body, sorted)
 		}
-		if kinds[again].verb(in2); in2.err != nil {
+		if table[again].verb(in2); in2.err != nil {
 			t.Fatalf("%q is refused when it is written anew: %v", sorted, in2.err)
 		}
 	})

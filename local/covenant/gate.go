@@ -52,7 +52,7 @@ func (s *session) scopes(ctx context.Context, g gate) (passed []scope, err error
 	for _, c := range live {
 		if sc := readScope(c.Scope); g.allows(sc) {
 			passed = append(passed, sc)
-			authorized = append(authorized, kit.Object{"action", c.Action, "granted_by_display", s.srv.operator.Display, "signature_b58", c.Signature})
+			authorized = append(authorized, kit.Object{"action", c.Action, "granted_by_display", s.operator.Display, "signature_b58", c.Signature})
 		}
 	}
 	if err := s.record(check([]string{}, authorized[:min(len(authorized), 1)])); err != nil {
@@ -66,8 +66,8 @@ func (s *session) scopes(ctx context.Context, g gate) (passed []scope, err error
 
 // capabilities are the live ones of a subject for any of some actions.
 func (s *session) capabilities(ctx context.Context, subject string, actions []string) ([]oplog.StoredGrant, error) {
-	a, err := read(ctx, s.srv, "permissions", api.Grants,
-		&api.GrantsRequest{Subject: subject, Actions: actions, By: s.srv.operator.Pubkey, At: now(), Limit: maxLive})
+	a, err := read(ctx, s.Home, "permissions", api.Grants,
+		&api.GrantsRequest{Subject: subject, Actions: actions, By: s.operator.Pubkey, At: now(), Limit: maxLive})
 	if err != nil {
 		return nil, err
 	}

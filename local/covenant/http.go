@@ -20,15 +20,6 @@ import (
 	"github.com/cairndb/cairn/wire/sse"
 )
 
-// A route is a kind of request over HTTP: with GET its fields come from the query, else the body is its fields.
-type route struct {
-	path    string // method and path
-	query   string // its parameters: NAME for a text, NAME#DEFAULT for a number, NAME:FIELD when the field has another name
-	under   string // the body is this one field
-	empty   bool   // no body is read
-	streams bool   // may be answered as server-sent events
-}
-
 func (s *Server) listenHTTP() error {
 	ln, err := net.Listen("tcp", s.cfg.HTTP)
 	if err != nil {
@@ -39,7 +30,7 @@ func (s *Server) listenHTTP() error {
 		reply(w, http.StatusOK, kit.Object{"status", "ok"})
 	})
 	mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, protocol) })
-	for _, k := range kinds {
+	for _, k := range table {
 		for _, rt := range k.routes {
 			mux.HandleFunc(rt.path, func(w http.ResponseWriter, r *http.Request) { s.serveRoute(k.verb, rt, w, r) })
 		}
@@ -49,7 +40,7 @@ func (s *Server) listenHTTP() error {
 		Token: func(bearer string) bool { _, ok := s.peers.resolve(bearer); return ok }}
 	// Who is refused at the door leaves no trace in the audit log.
 	end := s.AcceptHTTP(ln, d, s.Ctx, func(w http.ResponseWriter, _ *http.Request, why string) { reply(w, http.StatusForbidden, fault(why)) }, readable(mux))
-	s.listeners = append(s.listeners, func() error { return end(closeTimeout) })
+	s.ends = append(s.ends, func() error { return end(closeTimeout) })
 	return nil
 }
 
@@ -91,7 +82,7 @@ func (s *Server) serveRoute(run verb, rt route, w http.ResponseWriter, r *http.R
 	if rc.SetReadDeadline(time.Now().Add(bodyTime)) == nil {
 		defer func() { _ = rc.SetReadDeadline(time.Time{}) }()
 	}
-	f, err := rt.fields(s, w, r)
+	f, err := s.fieldsOf(rt, w, r)
 	if err != nil {
 		status := http.StatusBadRequest
 		var large *http.MaxBytesError
@@ -111,11 +102,11 @@ func (s *Server) serveRoute(run verb, rt route, w http.ResponseWriter, r *http.R
 		reply(w, http.StatusUnprocessableEntity, fault(f.err.Error()))
 		return
 	}
-	answer, err := do(r.Context(), &session{srv: s, peer: *who, transport: "http"})
+	answer, err := do(r.Context(), &session{Home: s.Home, peer: *who, transport: "http"})
 	if st, ok := answer.(*stream); ok && err == nil {
 		serveEvents(w, st, func() error {
 			if _, ok := s.peers.resolve(token); !ok {
-				return errors.New(textToken)
+				return errors.New(TextToken)
 			}
 			return nil
 		})
@@ -147,7 +138,7 @@ func (s *Server) bearer(r *http.Request) (who *AgentID, token string, status int
 		if who != nil {
 			return who, token, 0, nil
 		}
-		reason = textToken
+		reason = TextToken
 	}
 	if _, err := s.failAuthentication("http", reason); err != nil {
 		return nil, "", http.StatusInternalServerError, err
@@ -155,8 +146,8 @@ func (s *Server) bearer(r *http.Request) (who *AgentID, token string, status int
 	return nil, "", http.StatusUnauthorized, errors.New(reason)
 }
 
-// fields are the request's, read as the socket's are.
-func (rt route) fields(s *Server, w http.ResponseWriter, r *http.Request) (*fields, error) {
+// fieldsOf returns the request's, read as the socket's are.
+func (s *Server) fieldsOf(rt route, w http.ResponseWriter, r *http.Request) (*fields, error) {
 	if rt.empty || r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return query(rt.query, r.URL.Query())
 	}

@@ -31,7 +31,7 @@ func submitIntent(f *fields) action {
 			return nil, fmt.Errorf("memory: text of %d bytes is over %d", len(text), maxIntent)
 		}
 		id := newID()
-		rules, err := ignore.Load(s.srv.rulesPath())
+		rules, err := ignore.Load(s.rulesPath())
 		if err != nil {
 			return nil, err
 		}
@@ -81,7 +81,7 @@ func (s *session) dispatch(ctx context.Context, id, text string) (answer string,
 	if answer, sources, err = s.evidence(ctx, text); err != nil {
 		return "", nil, storeError("memory", err)
 	}
-	defer s.srv.flight(id)()
+	defer s.flight(id)()
 	if err := s.remember(ctx, id, text, answer, sources, at); err != nil {
 		return "", nil, storeError("memory", err)
 	}
@@ -169,7 +169,7 @@ func shown(m *oplog.Memory) (text string, meta json.RawMessage) {
 
 // remember stores an answer and its receipt in one entry.
 func (s *session) remember(ctx context.Context, id, text, answer string, sources []string, at time.Time) error {
-	said := intentMetadata{Text: text, Status: "ok", Origin: s.srv.origin(), Derived: len(sources) > 0, Sources: sources}
+	said := intentMetadata{Text: text, Status: "ok", Origin: s.origin(), Derived: len(sources) > 0, Sources: sources}
 	if said.Derived {
 		said.Answer = answer
 	}
@@ -181,7 +181,7 @@ func (s *session) remember(ctx context.Context, id, text, answer string, sources
 		return err
 	}
 	t := oplog.At(at)
-	_, err = write(ctx, s.srv, api.KeepIntent, &api.KeepIntentRequest{Key: "covenant/" + id,
+	_, err = write(ctx, s.Home, api.KeepIntent, &api.KeepIntentRequest{Key: "covenant/" + id,
 		Memory: &oplog.Remember{Content: oplog.Content{RID: id, Text: text, Type: "episodic", Namespace: oplog.CovenantNamespace,
 			Tier: "working", Owner: s.peer.Pubkey, Source: "covenant", Metadata: meta, Created: t}},
 		Receipt: &oplog.Receipt{ID: newID(), Payer: s.peer.Pubkey, Resource: "memory", Memory: id, Credits: credits(answer), At: t}})
@@ -191,12 +191,10 @@ func (s *session) remember(ctx context.Context, id, text, answer string, sources
 // credits returns the cost of a text: one for each kibibyte begun.
 func credits(text string) uint64 { return max(1, (uint64(len(text))+1023)/1024) }
 
-func (s *Server) origin() string { return fmt.Sprintf("node-%d", s.cfg.Node) }
-
 func ignoreCheck(f *fields) action {
 	text := f.text("text")
 	return func(_ context.Context, s *session) (any, error) {
-		rules, err := ignore.Load(s.srv.rulesPath())
+		rules, err := ignore.Load(s.rulesPath())
 		ignored, line := rules.Check(text)
 		return kit.Object{"kind", "ignore_report", "ignored", ignored, "matched_pattern", orNull(line), "rules_loaded", len(rules)}, err
 	}

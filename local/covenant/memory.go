@@ -25,16 +25,6 @@ type Record struct {
 	Parent    *string         `json:"parent"`
 }
 
-// ownerOf is the key a memory belongs to: its own in this protocol's namespace, else the operator's.
-func (s *Server) ownerOf(namespace, owner string) string {
-	if namespace == oplog.CovenantNamespace && owner != "" {
-		return owner
-	}
-	return s.operator.Pubkey
-}
-
-func toMillis(t oplog.Time) uint64 { return uint64(max(t, 0)) / 1000 }
-
 // show makes the record of one of the session's memories. A memory of another protocol gets a uuid when its id is none,
 // always the same.
 func (s *session) show(m *oplog.Memory) Record {
@@ -78,7 +68,7 @@ func readGate(verb, label, tier string) gate {
 // sees says which memories a session may see: its own, of one tier if one is given, as far as its scopes reach.
 func (s *session) sees(tier string, scopes []scope) func(namespace, owner, t string, created uint64) bool {
 	return func(namespace, owner, t string, created uint64) bool {
-		return s.srv.ownerOf(namespace, owner) == s.peer.Pubkey && (tier == "" || oplog.TierOf(t) == tier) &&
+		return s.ownerOf(namespace, owner) == s.peer.Pubkey && (tier == "" || oplog.TierOf(t) == tier) &&
 			slices.ContainsFunc(scopes, func(sc scope) bool { return sc.before(created) })
 	}
 }
@@ -104,8 +94,8 @@ func recentMemory(f *fields) action {
 	}
 }
 
-// weight is at most what the record is as JSON.
-func (r *Record) weight() int { return len(r.Text) + len(r.Metadata) + 2*len(r.Embedding) }
+// Weight is at most what the record is as JSON.
+func (r *Record) Weight() int { return len(r.Text) + len(r.Metadata) + 2*len(r.Embedding) }
 
 // A walk goes through a session's memories from the newest to the oldest, some at a time. Each page is read at its own
 // moment: newer memories do not come in, purged ones are left out.
@@ -121,7 +111,7 @@ type walk struct {
 // next gives some more records; none at the end.
 func (w *walk) next(ctx context.Context) (page []Record, err error) {
 	for len(page) == 0 && !w.done && w.left > 0 {
-		a, err := read(ctx, w.s.srv, "memory", api.Owned, &api.OwnedRequest{Owner: w.s.peer.Pubkey, Tier: w.tier, Before: w.before, Limit: w.left})
+		a, err := read(ctx, w.s.Home, "memory", api.Owned, &api.OwnedRequest{Owner: w.s.peer.Pubkey, Tier: w.tier, Before: w.before, Limit: w.left})
 		if err != nil {
 			return nil, err
 		}
@@ -170,7 +160,7 @@ func purgeMemory(f *fields) action {
 		if !s.isOperator() {
 			op.Owner, op.Namespace = s.peer.Pubkey, oplog.CovenantNamespace
 		}
-		purged, err := s.srv.purge(ctx, op)
+		purged, err := s.purge(ctx, op)
 		if err != nil {
 			return nil, storeError("memory", err)
 		}
@@ -181,9 +171,9 @@ func purgeMemory(f *fields) action {
 
 // purge goes through the memories a step an entry, so that none of them keeps the log waiting. Which memories go is
 // decided where the entries are applied: every node drops the same.
-func (s *Server) purge(ctx context.Context, op oplog.Purge) (purged uint64, err error) {
+func (s *session) purge(ctx context.Context, op oplog.Purge) (purged uint64, err error) {
 	for {
-		step, err := write(ctx, s, api.PurgeStep, &op)
+		step, err := write(ctx, s.Home, api.PurgeStep, &op)
 		if err != nil {
 			return purged, err
 		}

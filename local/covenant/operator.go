@@ -21,7 +21,7 @@ const operatorName = "user@local"
 
 // resolveOperator finds out who the operator is: the one the cluster has, or this node's own key if it has none. It
 // tries until it knows; meanwhile no client can authenticate.
-func (s *Server) resolveOperator() {
+func (s *Home) resolveOperator() {
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
 		err := s.resolveOnce()
 		if err == nil {
@@ -37,7 +37,7 @@ func (s *Server) resolveOperator() {
 	}
 }
 
-func (s *Server) resolveOnce() error {
+func (s *Home) resolveOnce() error {
 	known, err := s.findOperator()
 	if err == nil && known == nil {
 		if err = s.proposeOperator(); err == nil || errors.Is(err, oplog.ErrHasOperator) {
@@ -70,7 +70,7 @@ func (s *Server) resolveOnce() error {
 
 func keyText(k ed25519.PrivateKey) string { return b58.Encode(k.Public().(ed25519.PublicKey)) }
 
-func (s *Server) findOperator() (*oplog.Identity, error) {
+func (s *Home) findOperator() (*oplog.Identity, error) {
 	a, err := read(s.Ctx, s, "permissions", api.Identified, &api.IdentifiedRequest{})
 	if err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func (s *Server) findOperator() (*oplog.Identity, error) {
 	return a.Identity, nil
 }
 
-func (s *Server) proposeOperator() error {
+func (s *Home) proposeOperator() error {
 	sealed, err := seal(s.cfg.Secret, s.local)
 	if err != nil {
 		return err
@@ -102,7 +102,7 @@ func (s *Server) proposeOperator() error {
 }
 
 // auditBootstrap gives the first capabilities their rows, if this node granted them and has not yet said so.
-func (s *Server) auditBootstrap() error {
+func (s *Home) auditBootstrap() error {
 	if s.audit.Rows() > 0 || s.audit.Cutoff() > 0 {
 		return nil
 	}
@@ -122,12 +122,20 @@ func (s *Server) auditBootstrap() error {
 
 var errNoOperator = errors.New("permissions: no leader: the operator is not known yet")
 
-// known waits until the operator is known.
-func (s *Server) known(ctx context.Context) error {
+// hasOperator says whether the operator is known.
+func (s *Home) hasOperator() bool {
 	select {
 	case <-s.resolved:
-		return nil
+		return true
 	default:
+		return false
+	}
+}
+
+// known waits until the operator is known.
+func (s *Home) known(ctx context.Context) error {
+	if s.hasOperator() {
+		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.WriteTimeout)
 	defer cancel()

@@ -19,7 +19,7 @@ import (
 // errRegistry is the error that a client is told of a registry that was not written. The reason is in the log alone.
 var errRegistry = errors.New("peers: registry failed")
 
-func (s *Server) registryError(err error) error {
+func (s *session) registryError(err error) error {
 	return s.told(err, "registry not written", errRegistry)
 }
 
@@ -40,7 +40,7 @@ func enrollPeer(f *fields) action {
 }
 
 func (s *session) enroll(ctx context.Context, display string, actions []string) (any, error) {
-	same, err := read(ctx, s.srv, "peers", api.Identified, &api.IdentifiedRequest{Display: display})
+	same, err := read(ctx, s.Home, "peers", api.Identified, &api.IdentifiedRequest{Display: display})
 	if err != nil {
 		return nil, err
 	}
@@ -54,30 +54,23 @@ func (s *session) enroll(ctx context.Context, display string, actions []string) 
 	}
 	peer := AgentID{display, b58.Encode(public)}
 	identity := &oplog.Identity{Key: peer.Pubkey, Display: display, At: oplog.At(time.Now())}
-	if _, err := write(ctx, s.srv, api.KeepIdentity, &api.KeepIdentityRequest{Identity: identity}); err != nil {
+	if _, err := write(ctx, s.Home, api.KeepIdentity, &api.KeepIdentityRequest{Identity: identity}); err != nil {
 		return nil, storeError("peers", err)
 	}
 	granted := []string{}
 	for _, name := range actions {
-		if _, err := s.srv.grantTo(ctx, peer, name, nil, nil); err != nil {
+		if _, err := s.grantTo(ctx, peer, name, nil, nil); err != nil {
 			return nil, err
 		}
 		granted = append(granted, name)
 	}
-	token, err := s.srv.peers.issue(&peer, now())
+	token, err := s.peers.issue(&peer, now())
 	return kit.Object{"kind", "peer_enrolled", "token_b58", token, "pubkey_b58", peer.Pubkey, "display", display, "granted", granted},
-		s.srv.registryError(err)
-}
-
-func (s *Server) agentOf(r registration) AgentID {
-	if r.Agent == nil {
-		return s.operator
-	}
-	return *r.Agent
+		s.registryError(err)
 }
 
 // summary is a registration as it is shown: of the token only its beginning.
-func (s *Server) summary(r registration) kit.Object {
+func (s *session) summary(r registration) kit.Object {
 	return kit.Object{"agent_id", s.agentOf(r), "token_prefix", r.Prefix, "registered_at", r.Registered, "revoked_at", orNull(r.Revoked)}
 }
 
@@ -89,16 +82,16 @@ func listPeers(f *fields) action {
 	}
 	return operatorOnly("peers: listing requires the operator identity", func(_ context.Context, s *session) (any, error) {
 		peers, truncated := []kit.Object{}, false
-		for _, r := range slices.Backward(s.srv.peers.list()) {
-			if prefix != nil && !strings.HasPrefix(s.srv.agentOf(r).Pubkey, *prefix) || status != nil && (*status == "live") != (r.Revoked == 0) {
+		for _, r := range slices.Backward(s.peers.list()) {
+			if prefix != nil && !strings.HasPrefix(s.agentOf(r).Pubkey, *prefix) || status != nil && (*status == "live") != (r.Revoked == 0) {
 				continue
 			}
 			if truncated = uint64(len(peers)) >= limit; truncated {
 				break
 			}
-			peers = append(peers, s.srv.summary(r))
+			peers = append(peers, s.summary(r))
 		}
-		return kit.Object{"kind", "peer_list", "peers", peers, "operator_pubkey_b58", s.srv.operator.Pubkey, "truncated", truncated}, nil
+		return kit.Object{"kind", "peer_list", "peers", peers, "operator_pubkey_b58", s.operator.Pubkey, "truncated", truncated}, nil
 	})
 }
 
@@ -123,7 +116,7 @@ func revokePeer(f *fields) action {
 // revokeToken gives an outcome: revoked, already_revoked or self_revoke_forbidden with the registration, ambiguous with
 // all that match, or not_found.
 func (s *session) revokeToken(prefix string, force bool, most uint64) (kit.Object, error) {
-	found := slices.DeleteFunc(s.srv.peers.list(), func(r registration) bool { return !r.begins(prefix) })
+	found := slices.DeleteFunc(s.peers.list(), func(r registration) bool { return !r.begins(prefix) })
 	switch len(found) {
 	case 0:
 		return kit.Object{"type", "not_found"}, nil
@@ -131,38 +124,38 @@ func (s *session) revokeToken(prefix string, force bool, most uint64) (kit.Objec
 	default:
 		matches := []kit.Object{}
 		for _, r := range found[:min(uint64(len(found)), most)] {
-			matches = append(matches, s.srv.summary(r))
+			matches = append(matches, s.summary(r))
 		}
 		return kit.Object{"type", "ambiguous", "matches", matches, "truncated", uint64(len(found)) > most}, nil
 	}
 	row := found[0]
 	switch {
 	case row.Revoked != 0:
-		return append(kit.Object{"type", "already_revoked"}, s.srv.summary(row)...), nil
+		return append(kit.Object{"type", "already_revoked"}, s.summary(row)...), nil
 	case row.Operator && !force:
-		return append(kit.Object{"type", "self_revoke_forbidden"}, s.srv.summary(row)...), nil
+		return append(kit.Object{"type", "self_revoke_forbidden"}, s.summary(row)...), nil
 	}
 	at := now()
-	if _, err := s.srv.peers.revoke(at, func(r registration) bool { return r.Token == row.Token }); err != nil {
-		return nil, s.srv.registryError(err)
+	if _, err := s.peers.revoke(at, func(r registration) bool { return r.Token == row.Token }); err != nil {
+		return nil, s.registryError(err)
 	}
 	row.Revoked = at
-	who := s.srv.agentOf(row)
-	return append(kit.Object{"type", "revoked"}, s.srv.summary(row)...),
+	who := s.agentOf(row)
+	return append(kit.Object{"type", "revoked"}, s.summary(row)...),
 		s.record(kit.Object{"type", "peer_revoked", "peer_display", who.Display, "peer_pubkey_b58", who.Pubkey, "token_prefix", row.Prefix})
 }
 
 func rotateOperatorToken(*fields) action {
 	return operatorOnly("peers: token rotation requires the operator identity", func(_ context.Context, s *session) (any, error) {
 		old := []string{}
-		for _, r := range s.srv.peers.list() {
+		for _, r := range s.peers.list() {
 			if r.Operator && r.Revoked == 0 {
 				old = append(old, r.Prefix)
 			}
 		}
-		token, err := s.srv.peers.rotate(s.srv.tokenPath(), now())
+		token, err := s.peers.rotate(s.tokenPath(), now())
 		if err != nil {
-			return nil, s.srv.registryError(err)
+			return nil, s.registryError(err)
 		}
 		return kit.Object{"kind", "operator_token_rotated", "token_b58", token}, s.record(kit.Object{"type", "operator_token_rotated",
 			"peer_display", s.peer.Display, "old_token_prefix", strings.Join(old, ","), "new_token_prefix", token[:prefixShown]})
@@ -170,6 +163,6 @@ func rotateOperatorToken(*fields) action {
 }
 
 func purgePeers(_ context.Context, s *session, before uint64) (uint64, error) {
-	n, err := s.srv.peers.purge(before)
-	return uint64(n), s.srv.registryError(err)
+	n, err := s.peers.purge(before)
+	return uint64(n), s.registryError(err)
 }

@@ -16,7 +16,7 @@ func recentReceipts(f *fields) action {
 		allows: func(sc scope) bool { return sc.atMost("limit", limit) },
 		reject: "receipt read rejected by capability scope: limit does not match capability scope",
 	}, func(ctx context.Context, s *session) (any, error) {
-		a, err := read(ctx, s.srv, "memory", api.Receipts, &api.ReceiptsRequest{Payer: s.peer.Pubkey, Since: micros(since), Limit: min(limit, maxReceipts)})
+		a, err := read(ctx, s.Home, "memory", api.Receipts, &api.ReceiptsRequest{Payer: s.peer.Pubkey, Since: micros(since), Limit: min(limit, maxReceipts)})
 		if err != nil {
 			return nil, err
 		}

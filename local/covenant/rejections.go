@@ -61,7 +61,7 @@ func (r *rejections) drain() (more int, transport string) {
 }
 
 // failAuthentication records a failed authentication and gives the frame that answers it.
-func (s *Server) failAuthentication(transport, reason string) (any, error) {
+func (s *Home) failAuthentication(transport, reason string) (any, error) {
 	if err := s.known(s.Ctx); err != nil {
 		return nil, err
 	}
@@ -74,12 +74,12 @@ func (s *Server) failAuthentication(transport, reason string) (any, error) {
 	return kit.Object{"kind", "authentication_failed", "reason", reason}, nil
 }
 
-func (s *Server) recordFailure(transport, reason string) error {
+func (s *Home) recordFailure(transport, reason string) error {
 	return s.record(s.operator, kit.Object{"type", "authentication_failed", "transport", transport, "reason", reason})
 }
 
 // recordRejections writes the row for those that had none of their own.
-func (s *Server) recordRejections() {
+func (s *Home) recordRejections() {
 	if more, transport := s.rejections.drain(); more > 0 {
 		s.log.Warn("many clients were refused", "count", more)
 		_ = s.recordFailure(transport, fmt.Sprintf("%d more of the same minute", more)) // record logs its failure

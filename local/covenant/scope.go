@@ -3,39 +3,10 @@ package covenant
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/cairndb/cairn/local/covenant/canon"
 )
-
-// scoped are the namespaces of actions whose scopes have a form; elsewhere anything goes.
-var scoped = []string{"intent.", "tool.", "memory.", "agent.", "a2a.", "audit.", "peers.", "identity.", "chain."}
-
-// checkScope refuses a scope that could not be enforced.
-func checkScope(name string, raw json.RawMessage) error {
-	if !slices.ContainsFunc(scoped, func(p string) bool { return strings.HasPrefix(name, p) }) {
-		return nil
-	}
-	bad := func(why string) error {
-		return fmt.Errorf("permissions: invalid capability scope: %s: %s", name, why)
-	}
-	f := parse(raw)
-	if f.err != nil {
-		return bad("scope must be a JSON object")
-	}
-	if len(f.m) == 0 {
-		return nil
-	}
-	switch v := f.number("version"); {
-	case f.err != nil:
-		return bad("non-empty scopes must set version 1")
-	case v != 1:
-		return bad(fmt.Sprintf("unsupported scope version %d", v))
-	}
-	return nil
-}
 
 // ownGrant says whether an identity may grant an action to itself: whom an agent receives from is its own to allow.
 func ownGrant(name string) bool {

@@ -50,7 +50,7 @@ func (s *session) search(ctx context.Context, question, tier string, scopes []sc
 		}
 		return hits
 	}
-	_, err := api.Search.Ask(ctx, s.srv.cfg.Memory, &api.SearchRequest{Text: question, K: max(k, 50), Quiet: quiet, Pick: pick,
+	_, err := api.Search.Ask(ctx, s.cfg.Memory, &api.SearchRequest{Text: question, K: max(k, 50), Quiet: quiet, Pick: pick,
 		Admit: func(f api.Facts) bool { return sees(f.Namespace, f.Owner, f.Tier, toMillis(f.Created)) }})
 	return out, err
 }
@@ -83,7 +83,7 @@ func searchMemory(f *fields) action {
 		}
 		out := []any{}
 		for _, r := range found {
-			if s.srv.cfg.ShowScore {
+			if s.cfg.ShowScore {
 				r.Metadata = with(r.Metadata, "_score", r.score)
 			}
 			out = append(out, &r.Record)
@@ -98,7 +98,7 @@ func (s *session) embed(ctx context.Context, found []scored) error {
 	for i, r := range found {
 		q.Seqs, at[r.memory.Seq] = append(q.Seqs, r.memory.Seq), i
 	}
-	a, err := api.Numbered.Ask(ctx, s.srv.cfg.Memory, q)
+	a, err := api.Numbered.Ask(ctx, s.cfg.Memory, q)
 	if err != nil {
 		return err
 	}

@@ -35,8 +35,8 @@ func listed(st *stream, name string, streams bool) (any, error) {
 	out, size := []any{}, 0
 	err := st.chunks(func(chunk any) (bool, error) {
 		switch c := chunk.(type) {
-		case *Record:
-			size += c.weight()
+		case interface{ Weight() int }:
+			size += c.Weight()
 		case json.RawMessage:
 			size += len(c)
 		}
@@ -85,3 +85,14 @@ func (st *stream) each(stands func() error, put func(kind string, frame []byte) 
 	}
 	return alive && err == nil
 }
+
+// MaxFrame is the largest payload, in both directions.
+const MaxFrame = 8 << 20
+
+var errOutput = fmt.Errorf("response exceeds %d-byte frame limit; lower limit or set prefer_stream", MaxFrame)
+
+// fault is the answer for a request that could not be done.
+func fault(message string) kit.Object { return kit.Object{"kind", "error", "message", message} }
+
+// TextToken refuses a token.
+const TextToken = "unknown or revoked token"

@@ -27,7 +27,7 @@ type tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	Schema      json.RawMessage `json:"inputSchema"`
-	verb
+	run         verb
 }
 
 const readSchema = `"tier":{"type":"string"},"limit":{"type":"integer"}`
@@ -71,7 +71,7 @@ func callTool(f *fields) action {
 		if err != nil {
 			return nil, fmt.Errorf("tool: invalid arguments: %w", err)
 		}
-		run := tools[i].verb(in)
+		run := tools[i].run(in)
 		if in.err != nil {
 			return nil, fmt.Errorf("tool: tool failed: %w", in.err)
 		}

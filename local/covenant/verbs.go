@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/node/api"
@@ -30,7 +29,7 @@ func (v verb) fresh(f *fields) action {
 	}
 	do := v(f)
 	return func(ctx context.Context, s *session) (any, error) {
-		if err := s.srv.cfg.Memory.Await(ctx, want); err != nil {
+		if err := s.cfg.Memory.Await(ctx, want); err != nil {
 			return nil, notFresh(err)
 		}
 		return do(ctx, s)
@@ -52,8 +51,8 @@ type kind struct {
 	routes []route
 }
 
-// kinds is the protocol at a glance.
-var kinds = map[string]kind{
+// table is the protocol at a glance.
+var table = map[string]kind{
 	"ping":                   {verb: always(kit.Object{"kind", "pong"})},
 	"protocol_info":          {verb: always(protocol)},
 	"authenticate":           {verb: authenticate},
@@ -91,10 +90,7 @@ var kinds = map[string]kind{
 }
 
 // Kinds returns the kinds of requests, in order.
-func Kinds() []string { return slices.Sorted(maps.Keys(kinds)) }
-
-// fault is the answer for a request that could not be done.
-func fault(message string) kit.Object { return kit.Object{"kind", "error", "message", message} }
+func Kinds() []string { return slices.Sorted(maps.Keys(table)) }
 
 // orNull is a value, or null instead of an empty one.
 func orNull[T comparable](v T) any {
@@ -116,12 +112,12 @@ var protocol = kit.Object{"kind", "protocol_info", "info", kit.Object{"protocol"
 func authenticate(f *fields) action {
 	token := f.text("token_b58")
 	return func(ctx context.Context, s *session) (any, error) {
-		who, err := s.srv.identityOf(ctx, token)
+		who, err := s.identityOf(ctx, token)
 		if err != nil {
 			return nil, err
 		}
 		if who == nil {
-			return s.srv.failAuthentication(s.transport, textToken)
+			return s.failAuthentication(s.transport, TextToken)
 		}
 		if s.peer.Pubkey == "" {
 			s.peer = *who
@@ -155,31 +151,20 @@ func purge(what string, do func(ctx context.Context, s *session, before uint64) 
 	}
 }
 
-// identityOf finds the identity of a live token; nil for none.
-func (s *Server) identityOf(ctx context.Context, token string) (*AgentID, error) {
-	if err := s.known(ctx); err != nil {
-		return nil, err
-	}
-	row, ok := s.peers.resolve(token)
-	if !ok {
-		return nil, nil
-	}
-	return ptr(s.agentOf(row)), nil
+func (s *session) isOperator() bool { return s.peer.is(s.operator) }
+
+// A session is one authenticated identity on one connection, or behind one HTTP request.
+type session struct {
+	*Home
+	peer      AgentID
+	transport string
 }
 
-func (s *session) isOperator() bool { return s.peer.is(s.srv.operator) }
-
-// write asks for a write, and waits for its answer no longer than the configuration says.
-func write[Q, A any](ctx context.Context, s *Server, op api.Of[Q, A], request *Q) (*A, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.WriteTimeout)
-	defer cancel()
-	return op.Ask(ctx, s.cfg.Memory, request)
-}
-
-func now() uint64 { return millis(time.Now()) }
-
-// read asks for what the state holds. subject names the store in errors.
-func read[Q, A any](ctx context.Context, s *Server, subject string, op api.Of[Q, A], request *Q) (*A, error) {
-	a, err := op.Ask(ctx, s.cfg.Memory, request)
-	return a, storeError(subject, err)
+// A route is a kind of request over HTTP: with GET its fields come from the query, else the body is its fields.
+type route struct {
+	path    string // method and path
+	query   string // its parameters: NAME for a text, NAME#DEFAULT for a number, NAME:FIELD when the field has another name
+	under   string // the body is this one field
+	empty   bool   // no body is read
+	streams bool   // may be answered as server-sent events
 }

@@ -1,0 +1,138 @@
+package covenant
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cairndb/cairn/local/covenant/b58"
+	"github.com/cairndb/cairn/local/covenant/canon"
+	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// Capability is a right of a subject to an action, given by the operator's signature.
+type Capability struct {
+	Subject   AgentID         `json:"subject"`
+	Action    string          `json:"action"`
+	Scope     json.RawMessage `json:"scope"` // canonical
+	GrantedBy AgentID         `json:"granted_by"`
+	Expires   *uint64         `json:"expires_at"`
+}
+
+// signedBytes are the bytes that a signature covers.
+func signedBytes(subject []byte, action string, scope, grantor []byte, expires *uint64) []byte {
+	b := bytes.Clone(subject)
+	b = binary.BigEndian.AppendUint32(b, uint32(len(action)))
+	b = append(b, action...)
+	b = binary.BigEndian.AppendUint32(b, uint32(len(scope)))
+	b = append(append(b, scope...), grantor...)
+	if expires == nil {
+		return append(b, make([]byte, 9)...)
+	}
+	return binary.BigEndian.AppendUint64(append(b, 1), *expires)
+}
+
+// sign makes the operation that grants the capability.
+func (c Capability) sign(key ed25519.PrivateKey, node uint32, at oplog.Time) (*oplog.Grant, error) {
+	subject, err := b58.Decode(c.Subject.Pubkey)
+	if err != nil {
+		return nil, err
+	}
+	msg := signedBytes(subject, c.Action, c.Scope, key.Public().(ed25519.PublicKey), c.Expires)
+	g := &oplog.Grant{Signature: b58.Encode(ed25519.Sign(key, msg)), Subject: c.Subject.Pubkey, Action: c.Action, Scope: c.Scope,
+		GrantedBy: c.GrantedBy.Pubkey, Node: node, At: at}
+	if c.Expires != nil {
+		g.Limited, g.Expires = true, *c.Expires
+	}
+	return g, nil
+}
+
+func expiry(g oplog.StoredGrant) *uint64 {
+	if !g.Limited {
+		return nil
+	}
+	return &g.Expires
+}
+
+// signed says whether a stored capability has the signature of who gave it, no matter which node wrote it.
+func signed(g oplog.StoredGrant) bool {
+	subject, err1 := b58.Decode(g.Subject)
+	grantor, err2 := b58.Decode(g.GrantedBy)
+	sig, err3 := b58.Decode(g.Signature)
+	if errors.Join(err1, err2, err3) != nil || len(grantor) != ed25519.PublicKeySize {
+		return false
+	}
+	return ed25519.Verify(grantor, signedBytes(subject, g.Action, g.Scope, grantor, expiry(g)), sig)
+}
+
+const maxAction = 512
+
+// grantTo gives a subject a capability; without a scope it is not narrowed.
+func (s *Home) grantTo(ctx context.Context, subject AgentID, name string, scope json.RawMessage, expires *uint64) (string, error) {
+	if name == "" || len(name) > maxAction {
+		return "", errors.New("permissions: invalid action")
+	}
+	if scope == nil {
+		scope = json.RawMessage("{}")
+	}
+	if err := checkScope(name, scope); err != nil {
+		return "", err
+	}
+	if s.signer == nil {
+		return "", errors.New("permissions: this node does not hold the operator key")
+	}
+	scope, err := canon.JSON(scope)
+	if err != nil {
+		return "", fmt.Errorf("permissions: invalid capability scope: %s: %w", name, err)
+	}
+	op, err := Capability{Subject: subject, Action: name, Scope: scope, GrantedBy: s.operator, Expires: expires}.sign(s.signer, s.cfg.Node, oplog.At(time.Now()))
+	if err != nil {
+		return "", err
+	}
+	defer s.flight(op.Signature)()
+	if _, err := write(ctx, s, api.Grant, op); err != nil {
+		return "", storeError("permissions", err)
+	}
+	return op.Signature, s.recordGrant(subject, name, op.Signature)
+}
+
+func (s *Home) recordGrant(subject AgentID, name, signature string) error {
+	return s.record(subject, kit.Object{"type", "capability_granted", "subject_display", subject.Display, "action", name,
+		"granted_by_display", s.operator.Display, "signature_b58", signature})
+}
+
+// scoped are the namespaces of actions whose scopes have a form; elsewhere anything goes.
+var scoped = []string{"intent.", "tool.", "memory.", "agent.", "a2a.", "audit.", "peers.", "identity.", "chain."}
+
+// checkScope refuses a scope that could not be enforced.
+func checkScope(name string, raw json.RawMessage) error {
+	if !slices.ContainsFunc(scoped, func(p string) bool { return strings.HasPrefix(name, p) }) {
+		return nil
+	}
+	bad := func(why string) error {
+		return fmt.Errorf("permissions: invalid capability scope: %s: %s", name, why)
+	}
+	f := parse(raw)
+	if f.err != nil {
+		return bad("scope must be a JSON object")
+	}
+	if len(f.m) == 0 {
+		return nil
+	}
+	switch v := f.number("version"); {
+	case f.err != nil:
+		return bad("non-empty scopes must set version 1")
+	case v != 1:
+		return bad(fmt.Sprintf("unsupported scope version %d", v))
+	}
+	return nil
+}
