@@ -7,11 +7,13 @@ import (
 	"net"
 	"time"
 
+	"github.com/cairndb/cairn/local/covenant/protocol"
+	"github.com/cairndb/cairn/local/covenant/verbs"
 	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/local/serve"
 )
 
-var framing = serve.Format{Max: MaxFrame}
+var framing = serve.Format{Max: protocol.MaxFrame}
 
 const (
 	textMalformed = "malformed frame"
@@ -26,7 +28,7 @@ type conn struct {
 	in  *bufio.Reader
 	out *bufio.Writer
 	buf []byte
-	*session
+	*verbs.Session
 }
 
 // converse answers a connection until its client ends it. When the server closes, it reads no further request and still
@@ -34,7 +36,7 @@ type conn struct {
 func (s *Server) converse(nc net.Conn) {
 	c := &conn{srv: s, net: nc, in: bufio.NewReader(nc), out: bufio.NewWriter(nc)}
 	defer context.AfterFunc(s.Ctx, func() { nc.Close() })()
-	c.deadline(time.Now().Add(s.cfg.AuthTimeout))
+	c.deadline(time.Now().Add(s.Config.AuthTimeout))
 	defer context.AfterFunc(s.Open, func() { c.deadline(past) })()
 	for c.once(s.Ctx) {
 	}
@@ -48,12 +50,12 @@ var past = time.Unix(1, 0)
 func (c *conn) once(ctx context.Context) bool {
 	body, done, err := c.srv.large.ReadFrame(ctx, framing, c.in, c.buf, c.sends)
 	defer done()
-	if c.session != nil {
+	if c.Session != nil {
 		c.deadline(time.Time{})
 	}
 	var large *serve.TooLarge
 	if errors.As(err, &large) {
-		c.write(fault(textTooLarge))
+		c.write(protocol.Fault(textTooLarge))
 		return false
 	}
 	if err != nil {
@@ -63,22 +65,22 @@ func (c *conn) once(ctx context.Context) bool {
 		c.buf = body // large ones are not kept for connections that idle
 	}
 	kind, f := c.srv.request(body)
-	verb := table[kind].verb
-	if f.err == nil && verb == nil { // where the next frame begins is known: an authenticated client may go on
-		return c.answer(nil, errors.New("unknown kind: "+clip(kind))) && c.session != nil
+	verb := verbs.Table[kind].Verb
+	if f.Err == nil && verb == nil { // where the next frame begins is known: an authenticated client may go on
+		return c.answer(nil, errors.New("unknown kind: "+clip(kind))) && c.Session != nil
 	}
-	var run action
-	if f.err == nil {
-		run = verb.fresh(f)
+	var run verbs.Action
+	if f.Err == nil {
+		run = verb.Fresh(f)
 	}
-	if f.err != nil {
-		c.write(fault(textMalformed))
+	if f.Err != nil {
+		c.write(protocol.Fault(textMalformed))
 		return false
 	}
-	if c.session == nil {
+	if c.Session == nil {
 		return c.enter(ctx, kind, run)
 	}
-	return c.answer(run(ctx, c.session))
+	return c.answer(run(ctx, c.Session))
 }
 
 // clip shortens the name of an unknown kind, for an error.
@@ -100,7 +102,7 @@ const (
 
 // sends gives the client its time for a large frame, which has a place now.
 func (c *conn) sends() {
-	if c.session != nil { // before, there is a deadline already
+	if c.Session != nil { // before, there is a deadline already
 		c.deadline(time.Now().Add(bodyTime))
 	}
 }
@@ -114,62 +116,62 @@ func (c *conn) deadline(at time.Time) {
 }
 
 // parse reads a request's object. Large ones take turns.
-func (s *Server) parse(body []byte) *fields {
-	var f *fields
-	if err := s.large.Decode(s.Ctx, len(body), func() error { f = parse(body); return nil }); err != nil {
-		return &fields{err: err}
+func (s *Server) parse(body []byte) *protocol.Fields {
+	var f *protocol.Fields
+	if err := s.large.Decode(s.Ctx, len(body), func() error { f = protocol.Parse(body); return nil }); err != nil {
+		return &protocol.Fields{Err: err}
 	}
 	return f
 }
 
 // request reads the kind, which every request has, and keeps the other fields for its verb.
-func (s *Server) request(body []byte) (kind string, f *fields) {
+func (s *Server) request(body []byte) (kind string, f *protocol.Fields) {
 	f = s.parse(body)
-	if f.err == nil {
-		kind = f.text("kind")
+	if f.Err == nil {
+		kind = f.Text("kind")
 	}
 	return kind, f
 }
 
 // enter is a request before the connection has an identity.
-func (c *conn) enter(ctx context.Context, kind string, run action) bool {
-	guest := &session{Home: c.srv.Home, transport: "ipc"}
+func (c *conn) enter(ctx context.Context, kind string, run verbs.Action) bool {
+	guest := &verbs.Session{Home: c.srv.Home, Transport: "ipc"}
 	switch kind {
 	case "protocol_info":
 		return c.answer(run(ctx, guest))
 	case "authenticate":
-		if !c.answer(run(ctx, guest)) || guest.peer.Pubkey == "" {
+		if !c.answer(run(ctx, guest)) || guest.Peer.Pubkey == "" {
 			return false
 		}
-		c.session = guest
+		c.Session = guest
 		c.deadline(time.Time{})
 		return true
 	}
-	c.answer(c.srv.failAuthentication("ipc", textFirst))
+	c.answer(c.srv.FailAuthentication("ipc", textFirst))
 	return false
 }
 
 // answer writes a reply, the frames of a stream, or an error; false when the connection is lost.
 func (c *conn) answer(reply any, err error) bool {
 	if err != nil {
-		reply = fault(err.Error())
+		reply = protocol.Fault(err.Error())
 	}
-	st, ok := reply.(*stream)
+	st, ok := reply.(*protocol.Stream)
 	if !ok {
 		return c.write(reply) && c.out.Flush() == nil
 	}
 	stays := func() error { return nil } // a token that is revoked ends no connection that it has opened
-	return st.each(stays, func(_ string, frame []byte) bool { return c.put(frame) }) && c.out.Flush() == nil
+	return st.Each(stays, func(_ string, frame []byte) bool { return c.put(frame) }) && c.out.Flush() == nil
 }
 
 // write sends one frame. A reply over the limit becomes an error, and the connection goes on.
 func (c *conn) write(reply any) bool {
 	body, err := kit.JSON(reply)
-	if err == nil && len(body) > MaxFrame {
-		err = errOutput
+	if err == nil && len(body) > protocol.MaxFrame {
+		err = protocol.ErrTooLong
 	}
 	if err != nil {
-		body, err = kit.JSON(fault(err.Error()))
+		body, err = kit.JSON(protocol.Fault(err.Error()))
 	}
 	return err == nil && c.put(body)
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/cairndb/cairn/local/covenant"
+	"github.com/cairndb/cairn/local/covenant/protocol"
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
@@ -115,13 +116,13 @@ func TestLengths(t *testing.T) {
 	suite.Full(t)
 	d := start(t)
 	full := `{"kind":"ping","pad":"`
-	full += strings.Repeat("x", covenant.MaxFrame-len(full)-2) + `"}`
+	full += strings.Repeat("x", protocol.MaxFrame-len(full)-2) + `"}`
 	c := d.operator()
 	c.send(full)
 	if got := string(c.recv()); got != pong {
 		t.Errorf("a frame of the largest size: %.100s", got)
 	}
-	for _, n := range []uint32{covenant.MaxFrame + 1, 0xFFFFFFFF} {
+	for _, n := range []uint32{protocol.MaxFrame + 1, 0xFFFFFFFF} {
 		for _, c := range []*client{d.dial(), d.operator()} {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
@@ -130,7 +131,7 @@ func TestLengths(t *testing.T) {
 				t.Errorf("length %d: %s", n, got)
 			}
 			c.ended()
-			if runtime.ReadMemStats(&after); after.TotalAlloc-before.TotalAlloc > covenant.MaxFrame {
+			if runtime.ReadMemStats(&after); after.TotalAlloc-before.TotalAlloc > protocol.MaxFrame {
 				t.Errorf("length %d: %d bytes were allocated", n, after.TotalAlloc-before.TotalAlloc)
 			}
 		}

@@ -1,4 +1,4 @@
-// Package covenant serves the Covenant local IPC protocol, versions 1 and 2, on a unix socket, and over HTTP on a port
+// Package covenant serves the Covenant local IPC about, versions 1 and 2, on a unix socket, and over HTTP on a port
 // of its own. It is the protocol's reference as spoken here; what the store behind it does is not its business.
 //
 // # Frames
@@ -107,7 +107,7 @@
 // # HTTP
 //
 // Package door decides which requests come in; others are answered 403 {"kind":"error","message":…} whatever they ask.
-// Then: The table of kinds (verbs.go) maps paths to the same requests, with Authorization: Bearer and the token. Errors
+// Then: The table of kinds (package verbs) maps paths to the same requests, with Authorization: Bearer and the token. Errors
 // of handlers are answered 200 like on the socket; 401, 4xx and 5xx are HTTP's own matter. Accept: text/event-stream
 // asks for a stream.
 //

@@ -6,41 +6,43 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/cairndb/cairn/local/covenant/home"
+	"github.com/cairndb/cairn/local/covenant/verbs"
 	"github.com/cairndb/cairn/local/serve"
 )
 
 // FuzzRequest reads arbitrary bodies as requests. What is taken is UTF-8, an object and of a known kind, and reading it
 // again after its keys were put in another order takes it again; what one key's other case says is not heard.
 func FuzzRequest(f *testing.F) {
-	for kind := range table {
+	for kind := range verbs.Table {
 		f.Add([]byte(`{"kind":"` + kind + `","text":"x","limit":10,"before_ms":1,"tier":"working","query":"q","task":{"id":"11111111-1111-4111-8111-111111111111"}}`))
 	}
 	f.Add([]byte(`{"kind":"recent_memory","limit":1e1}`))
 	f.Add([]byte("{\"kind\":\"ping\",\"\xff\":1}"))
 	f.Add([]byte(`{"KIND":"ping"}`))
-	srv := &Server{Home: newHome(Config{}), large: serve.NewLarge(1)}
+	srv := &Server{Home: home.New(Config{}), large: serve.NewLarge(1)}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		kind, in := srv.request(bytes.Clone(body))
-		if in.err != nil || table[kind].verb == nil {
+		if in.Err != nil || verbs.Table[kind].Verb == nil {
 			return
 		}
-		run := table[kind].verb(in)
-		if in.err != nil {
+		run := verbs.Table[kind].Verb(in)
+		if in.Err != nil {
 			return
 		}
 		if run == nil || !utf8.Valid(body) {
 			t.Fatalf("%q was taken", body)
 		}
-		sorted, err := json.Marshal(in.m)
+		sorted, err := json.Marshal(in.Members)
 		if err != nil {
 			t.Fatal(err)
 		}
 		again, in2 := srv.request(sorted)
-		if table[again].verb == nil {
+		if verbs.Table[again].Verb == nil {
 			t.Fatalf("%q is another request when it is written anew: %q", body, sorted)
 		}
-		if table[again].verb(in2); in2.err != nil {
-			t.Fatalf("%q is refused when it is written anew: %v", sorted, in2.err)
+		if verbs.Table[again].Verb(in2); in2.Err != nil {
+			t.Fatalf("%q is refused when it is written anew: %v", sorted, in2.Err)
 		}
 	})
 }

@@ -13,6 +13,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cairndb/cairn/local/covenant/home"
+	"github.com/cairndb/cairn/local/covenant/protocol"
+	"github.com/cairndb/cairn/local/covenant/verbs"
 	"github.com/cairndb/cairn/local/door"
 	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/local/serve"
@@ -21,7 +24,7 @@ import (
 )
 
 func (s *Server) listenHTTP() error {
-	ln, err := net.Listen("tcp", s.cfg.HTTP)
+	ln, err := net.Listen("tcp", s.Config.HTTP)
 	if err != nil {
 		return fmt.Errorf("http mirror: %w", err)
 	}
@@ -29,17 +32,19 @@ func (s *Server) listenHTTP() error {
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) {
 		reply(w, http.StatusOK, kit.Object{"status", "ok"})
 	})
-	mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, protocol) })
-	for _, k := range table {
-		for _, rt := range k.routes {
-			mux.HandleFunc(rt.path, func(w http.ResponseWriter, r *http.Request) { s.serveRoute(k.verb, rt, w, r) })
+	mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, verbs.About) })
+	for _, k := range verbs.Table {
+		for _, rt := range k.Routes {
+			mux.HandleFunc(rt.Path, func(w http.ResponseWriter, r *http.Request) { s.serveRoute(k.Verb, rt, w, r) })
 		}
 	}
 	s.httpAt = ln.Addr().String()
-	d := &door.Door{Origins: s.cfg.Origins, Hint: "send a token: the operator's is in " + s.tokenPath(),
-		Token: func(bearer string) bool { _, ok := s.peers.resolve(bearer); return ok }}
+	d := &door.Door{Origins: s.Config.Origins, Hint: "send a token: the operator's is in " + s.TokenPath(),
+		Token: func(bearer string) bool { _, ok := s.Peers.Resolve(bearer); return ok }}
 	// Who is refused at the door leaves no trace in the audit log.
-	end := s.AcceptHTTP(ln, d, s.Ctx, func(w http.ResponseWriter, _ *http.Request, why string) { reply(w, http.StatusForbidden, fault(why)) }, readable(mux))
+	end := s.AcceptHTTP(ln, d, s.Ctx, func(w http.ResponseWriter, _ *http.Request, why string) {
+		reply(w, http.StatusForbidden, protocol.Fault(why))
+	}, readable(mux))
 	s.ends = append(s.ends, func() error { return end(closeTimeout) })
 	return nil
 }
@@ -65,10 +70,10 @@ func readable(next http.Handler) http.Handler {
 	})
 }
 
-func (s *Server) serveRoute(run verb, rt route, w http.ResponseWriter, r *http.Request) {
+func (s *Server) serveRoute(run verbs.Verb, rt verbs.Route, w http.ResponseWriter, r *http.Request) {
 	who, token, status, err := s.bearer(r)
 	if err != nil {
-		reply(w, status, fault(err.Error()))
+		reply(w, status, protocol.Fault(err.Error()))
 		return
 	}
 	if r.ContentLength > serve.LargeRequest || r.ContentLength < 0 {
@@ -89,37 +94,37 @@ func (s *Server) serveRoute(run verb, rt route, w http.ResponseWriter, r *http.R
 		if errors.As(err, &large) {
 			status = http.StatusRequestEntityTooLarge
 		}
-		reply(w, status, fault(err.Error()))
+		reply(w, status, protocol.Fault(err.Error()))
 		return
 	}
-	events := rt.streams && sse.Wanted(r)
-	delete(f.m, "prefer_stream")
+	events := rt.Streams && sse.Wanted(r)
+	delete(f.Members, "prefer_stream")
 	if events {
-		f.m["prefer_stream"] = json.RawMessage("true")
+		f.Members["prefer_stream"] = json.RawMessage("true")
 	}
-	do := run.fresh(f)
-	if f.err != nil {
-		reply(w, http.StatusUnprocessableEntity, fault(f.err.Error()))
+	do := run.Fresh(f)
+	if f.Err != nil {
+		reply(w, http.StatusUnprocessableEntity, protocol.Fault(f.Err.Error()))
 		return
 	}
-	answer, err := do(r.Context(), &session{Home: s.Home, peer: *who, transport: "http"})
-	if st, ok := answer.(*stream); ok && err == nil {
+	answer, err := do(r.Context(), &verbs.Session{Home: s.Home, Peer: *who, Transport: "http"})
+	if st, ok := answer.(*protocol.Stream); ok && err == nil {
 		serveEvents(w, st, func() error {
-			if _, ok := s.peers.resolve(token); !ok {
-				return errors.New(TextToken)
+			if _, ok := s.Peers.Resolve(token); !ok {
+				return errors.New(protocol.TextToken)
 			}
 			return nil
 		})
 		return
 	}
 	if err != nil {
-		answer = fault(err.Error())
+		answer = protocol.Fault(err.Error())
 	}
 	reply(w, http.StatusOK, answer)
 }
 
 // bearer is the agent whose token a request carries, and the token.
-func (s *Server) bearer(r *http.Request) (who *AgentID, token string, status int, err error) {
+func (s *Server) bearer(r *http.Request) (who *home.AgentID, token string, status int, err error) {
 	reason := ""
 	auth := r.Header.Get("Authorization")
 	scheme, rest, _ := strings.Cut(auth, " ")
@@ -129,44 +134,44 @@ func (s *Server) bearer(r *http.Request) (who *AgentID, token string, status int
 		reason = "missing Authorization header"
 	case !strings.EqualFold(scheme, "Bearer") || token == "":
 		reason = "expected `Authorization: Bearer <token>`"
-	case !isToken(token):
+	case !home.IsToken(token):
 		reason = "malformed bearer token"
 	default:
-		if who, err = s.identityOf(r.Context(), token); err != nil {
+		if who, err = s.IdentityOf(r.Context(), token); err != nil {
 			return nil, "", http.StatusServiceUnavailable, err
 		}
 		if who != nil {
 			return who, token, 0, nil
 		}
-		reason = TextToken
+		reason = protocol.TextToken
 	}
-	if _, err := s.failAuthentication("http", reason); err != nil {
+	if _, err := s.FailAuthentication("http", reason); err != nil {
 		return nil, "", http.StatusInternalServerError, err
 	}
 	return nil, "", http.StatusUnauthorized, errors.New(reason)
 }
 
 // fieldsOf returns the request's, read as the socket's are.
-func (s *Server) fieldsOf(rt route, w http.ResponseWriter, r *http.Request) (*fields, error) {
-	if rt.empty || r.Method == http.MethodGet || r.Method == http.MethodHead {
-		return query(rt.query, r.URL.Query())
+func (s *Server) fieldsOf(rt verbs.Route, w http.ResponseWriter, r *http.Request) (*protocol.Fields, error) {
+	if rt.Empty || r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return query(rt.Query, r.URL.Query())
 	}
 	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || t != "application/json" {
 		return nil, errors.New("expected Content-Type application/json")
 	}
-	body, err := large.Body(w, r, MaxFrame)
+	body, err := large.Body(w, r, protocol.MaxFrame)
 	if err != nil {
 		return nil, err
 	}
-	if rt.under != "" {
-		return &fields{m: map[string]json.RawMessage{rt.under: body}}, nil
+	if rt.Under != "" {
+		return &protocol.Fields{Members: map[string]json.RawMessage{rt.Under: body}}, nil
 	}
 	f := s.parse(body)
-	return f, f.err
+	return f, f.Err
 }
 
-func query(params string, q url.Values) (*fields, error) {
-	f := &fields{m: map[string]json.RawMessage{}}
+func query(params string, q url.Values) (*protocol.Fields, error) {
+	f := &protocol.Fields{Members: map[string]json.RawMessage{}}
 	for _, p := range strings.Fields(params + " min_index# consistency") {
 		p, def, number := strings.Cut(p, "#")
 		name, field, _ := strings.Cut(p, ":")
@@ -187,7 +192,7 @@ func query(params string, q url.Values) (*fields, error) {
 		if err != nil {
 			return nil, err
 		}
-		f.m[cmp.Or(field, name)] = raw
+		f.Members[cmp.Or(field, name)] = raw
 	}
 	return f, nil
 }
@@ -201,10 +206,10 @@ func reply(w http.ResponseWriter, status int, v any) {
 }
 
 // serveEvents writes each frame of a stream as an event of its kind.
-func serveEvents(w http.ResponseWriter, st *stream, stands func() error) {
+func serveEvents(w http.ResponseWriter, st *protocol.Stream, stands func() error) {
 	sse.Start(w, "no-cache")
 	out := http.NewResponseController(w)
-	st.each(stands, func(kind string, frame []byte) bool {
+	st.Each(stands, func(kind string, frame []byte) bool {
 		_, err := w.Write(sse.Append(nil, "", kind, frame))
 		return err == nil && (kind == "stream_chunk" || out.Flush() == nil)
 	})

@@ -7,16 +7,17 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/cairndb/cairn/local/covenant/home"
 	"github.com/cairndb/cairn/local/door"
 	"github.com/cairndb/cairn/local/serve"
 )
 
 // Config says what a server is.
-type Config = Conf
+type Config = home.Config
 
 // Server is the surface of one node.
 type Server struct {
-	*Home
+	*home.Home
 	large  serve.Large
 	httpAt string
 	ends   []func() error // of the listeners: called first, before the connections end
@@ -24,28 +25,28 @@ type Server struct {
 
 // Listen opens a home and serves it until Close.
 func Listen(cfg Config) (*Server, error) {
-	s := &Server{Home: newHome(cfg), large: serve.NewLarge(maxLarge)}
-	err := door.CheckOrigins(s.cfg.Origins)
+	s := &Server{Home: home.New(cfg), large: serve.NewLarge(maxLarge)}
+	err := door.CheckOrigins(s.Config.Origins)
 	var socket *serve.Socket
 	if err == nil {
 		socket, err = s.claim()
 	}
 	if err == nil {
-		err = s.openHome()
+		err = s.OpenFiles()
 	}
-	if err == nil && s.cfg.HTTP != "" {
+	if err == nil && s.Config.HTTP != "" {
 		err = s.listenHTTP()
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	s.Go(s.resolveOperator)
+	s.Go(s.ResolveOperator)
 	s.Accept(socket, "covenant", 0, s.converse, nil)
 	return s, nil
 }
 
 // Socket returns the path of the socket that the server listens on.
-func (s *Server) Socket() string { return filepath.Join(s.cfg.Home, "sock") }
+func (s *Server) Socket() string { return filepath.Join(s.Config.Home, "sock") }
 
 // HTTP returns the mirror's address; empty without a mirror.
 func (s *Server) HTTP() string { return s.httpAt }
@@ -60,11 +61,11 @@ func (s *Server) claim() (*serve.Socket, error) {
 		return nil, fmt.Errorf("socket path of %d bytes is over %d: choose a shorter home", len(path), maxSocketPath)
 	}
 	for _, dir := range []string{"identity", "peers", "a2a"} {
-		if err := os.MkdirAll(filepath.Join(s.cfg.Home, dir), 0o700); err != nil {
+		if err := os.MkdirAll(filepath.Join(s.Config.Home, dir), 0o700); err != nil {
 			return nil, err
 		}
 	}
-	if err := os.Chmod(s.cfg.Home, 0o700); err != nil {
+	if err := os.Chmod(s.Config.Home, 0o700); err != nil {
 		return nil, err
 	}
 	socket, err := serve.Claim(path, serve.Answers)
@@ -85,9 +86,9 @@ func (s *Server) Close() (err error) {
 	for _, end := range s.ends {
 		err = errors.Join(err, end())
 	}
-	if !s.hasOperator() {
+	if !s.HasOperator() {
 		s.Cut() // the operator will not be known any more
 	}
 	s.Drain(closeTimeout)
-	return errors.Join(err, s.closeHome())
+	return errors.Join(err, s.CloseFiles())
 }

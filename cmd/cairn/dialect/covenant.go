@@ -16,6 +16,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/local/covenant"
+	"github.com/cairndb/cairn/local/covenant/verbs"
 )
 
 // covenantTarget is the socket that the flags name.
@@ -93,7 +94,7 @@ func Covenant(s *cli.Streams) *cobra.Command {
 func covenantCommand(s *cli.Streams, t *covenantTarget, v covenantVerb) *cobra.Command {
 	c := &cobra.Command{Use: v.use, Short: v.short, Example: v.example, Args: v.args}
 	if v.kind == "" {
-		c.ValidArgs = covenant.Kinds()
+		c.ValidArgs = verbs.Kinds()
 		c.Long = v.short + ".\n\nKinds: " + strings.Join(c.ValidArgs, ", ") + "."
 	}
 	if v.flags != nil {

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 
 	"github.com/cairndb/cairn/cmd/cairn/config"
-	"github.com/cairndb/cairn/local/covenant"
 	"github.com/cairndb/cairn/local/covenant/audit"
+	covenant "github.com/cairndb/cairn/local/covenant/home"
 	"github.com/cairndb/cairn/local/covenant/mailbox"
 	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/oplog/seal"

@@ -1,4 +1,4 @@
-package covenant
+package home
 
 import (
 	"crypto/ed25519"
@@ -36,11 +36,11 @@ func TestSignatureVectors(t *testing.T) {
 			t.Errorf("%s: %s, %v; want %s", v.scope, g.Signature, err, v.want)
 		}
 		stored := oplog.StoredGrant{Grant: *g}
-		if !signed(stored) {
+		if !Signed(stored) {
 			t.Errorf("%s: is not signed", v.scope)
 		}
 		stored.Action = "memory.read"
-		if signed(stored) {
+		if Signed(stored) {
 			t.Errorf("%s: is signed for another action", v.scope)
 		}
 	}

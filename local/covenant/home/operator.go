@@ -1,4 +1,4 @@
-package covenant
+package home
 
 import (
 	"context"
@@ -19,29 +19,29 @@ var bootstrap = []string{"memory.read", "memory.write", "memory.purge", "audit.p
 // operatorName is the display name of an operator that a node makes.
 const operatorName = "user@local"
 
-// resolveOperator finds out who the operator is: the one the cluster has, or this node's own key if it has none. It
+// ResolveOperator finds out who the operator is: the one the cluster has, or this node's own key if it has none. It
 // tries until it knows; meanwhile no client can authenticate.
-func (s *Home) resolveOperator() {
+func (h *Home) ResolveOperator() {
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
-		err := s.resolveOnce()
+		err := h.resolveOnce()
 		if err == nil {
-			close(s.resolved)
+			close(h.resolved)
 			return
 		}
-		s.log.Debug("operator not known yet", "err", err)
+		h.log.Debug("operator not known yet", "err", err)
 		select {
-		case <-s.Ctx.Done():
+		case <-h.Ctx.Done():
 			return
 		case <-time.After(wait):
 		}
 	}
 }
 
-func (s *Home) resolveOnce() error {
-	known, err := s.findOperator()
+func (h *Home) resolveOnce() error {
+	known, err := h.findOperator()
 	if err == nil && known == nil {
-		if err = s.proposeOperator(); err == nil || errors.Is(err, oplog.ErrHasOperator) {
-			known, err = s.findOperator()
+		if err = h.proposeOperator(); err == nil || errors.Is(err, oplog.ErrHasOperator) {
+			known, err = h.findOperator()
 		}
 	}
 	if err != nil {
@@ -50,46 +50,46 @@ func (s *Home) resolveOnce() error {
 	if known == nil {
 		return errors.New("the operator is not there yet")
 	}
-	s.operator = AgentID{known.Display, known.Key}
-	if s.operator.Pubkey == keyText(s.local) {
-		s.signer = s.local
+	h.Operator = AgentID{known.Display, known.Key}
+	if h.Operator.Pubkey == keyText(h.local) {
+		h.signer = h.local
 	} else {
 		public, err := b58.Decode(known.Key)
 		if err != nil {
 			return err
 		}
-		if s.signer, err = unseal(s.cfg.Secret, known.Sealed, public); err != nil {
+		if h.signer, err = unseal(h.Config.Secret, known.Sealed, public); err != nil {
 			return err
 		}
-		if s.signer == nil {
-			s.log.Warn("this node does not hold the operator's key: capabilities are granted elsewhere")
+		if h.signer == nil {
+			h.log.Warn("this node does not hold the operator's key: capabilities are granted elsewhere")
 		}
 	}
-	return s.auditBootstrap()
+	return h.auditBootstrap()
 }
 
 func keyText(k ed25519.PrivateKey) string { return b58.Encode(k.Public().(ed25519.PublicKey)) }
 
-func (s *Home) findOperator() (*oplog.Identity, error) {
-	a, err := read(s.Ctx, s, "permissions", api.Identified, &api.IdentifiedRequest{})
+func (h *Home) findOperator() (*oplog.Identity, error) {
+	a, err := Read(h.Ctx, h, "permissions", api.Identified, &api.IdentifiedRequest{})
 	if err != nil {
 		return nil, err
 	}
 	return a.Identity, nil
 }
 
-func (s *Home) proposeOperator() error {
-	sealed, err := seal(s.cfg.Secret, s.local)
+func (h *Home) proposeOperator() error {
+	sealed, err := seal(h.Config.Secret, h.local)
 	if err != nil {
 		return err
 	}
 	now := oplog.At(time.Now())
-	self := AgentID{operatorName, keyText(s.local)}
+	self := AgentID{operatorName, keyText(h.local)}
 	made := &api.KeepIdentityRequest{Identity: &oplog.Identity{Key: self.Pubkey, Display: self.Display, Operator: true, Sealed: sealed, At: now}}
-	if !s.cfg.NoBootstrap {
+	if !h.Config.NoBootstrap {
 		for _, action := range bootstrap {
 			c := Capability{Subject: self, Action: action, Scope: []byte("{}"), GrantedBy: self}
-			op, err := c.sign(s.local, s.cfg.Node, now)
+			op, err := c.sign(h.local, h.Config.Node, now)
 			if err != nil {
 				return err
 			}
@@ -97,22 +97,22 @@ func (s *Home) proposeOperator() error {
 			made.Grants = append(made.Grants, op)
 		}
 	}
-	_, err = write(s.Ctx, s, api.KeepIdentity, made)
+	_, err = Write(h.Ctx, h, api.KeepIdentity, made)
 	return err
 }
 
 // auditBootstrap gives the first capabilities their rows, if this node granted them and has not yet said so.
-func (s *Home) auditBootstrap() error {
-	if s.audit.Rows() > 0 || s.audit.Cutoff() > 0 {
+func (h *Home) auditBootstrap() error {
+	if h.Audit.Rows() > 0 || h.Audit.Cutoff() > 0 {
 		return nil
 	}
-	a, err := read(s.Ctx, s, "permissions", api.Grants, &api.GrantsRequest{Subject: s.operator.Pubkey, First: true, Limit: math.MaxUint64})
+	a, err := Read(h.Ctx, h, "permissions", api.Grants, &api.GrantsRequest{Subject: h.Operator.Pubkey, First: true, Limit: math.MaxUint64})
 	if err != nil {
 		return err
 	}
 	for _, g := range slices.Backward(a.Grants) {
-		if g.Node == s.cfg.Node {
-			if err := s.recordGrant(s.operator, g.Action, g.Signature); err != nil {
+		if g.Node == h.Config.Node {
+			if err := h.recordGrant(h.Operator, g.Action, g.Signature); err != nil {
 				return err
 			}
 		}
@@ -122,10 +122,10 @@ func (s *Home) auditBootstrap() error {
 
 var errNoOperator = errors.New("permissions: no leader: the operator is not known yet")
 
-// hasOperator says whether the operator is known.
-func (s *Home) hasOperator() bool {
+// HasOperator says whether the operator is known.
+func (h *Home) HasOperator() bool {
 	select {
-	case <-s.resolved:
+	case <-h.resolved:
 		return true
 	default:
 		return false
@@ -133,14 +133,14 @@ func (s *Home) hasOperator() bool {
 }
 
 // known waits until the operator is known.
-func (s *Home) known(ctx context.Context) error {
-	if s.hasOperator() {
+func (h *Home) known(ctx context.Context) error {
+	if h.HasOperator() {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.WriteTimeout)
+	ctx, cancel := context.WithTimeout(ctx, h.Config.WriteTimeout)
 	defer cancel()
 	select {
-	case <-s.resolved:
+	case <-h.resolved:
 		return nil
 	case <-ctx.Done():
 		return errNoOperator

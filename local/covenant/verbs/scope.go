@@ -1,4 +1,4 @@
-package covenant
+package verbs
 
 import (
 	"bytes"
@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/cairndb/cairn/local/covenant/canon"
+	"github.com/cairndb/cairn/local/covenant/protocol"
 )
 
 // ownGrant says whether an identity may grant an action to itself: whom an agent receives from is its own to allow.
@@ -15,45 +16,45 @@ func ownGrant(name string) bool {
 
 // A scope narrows a capability. A field that it does not name narrows nothing; a field of the wrong form allows
 // nothing.
-type scope struct{ *fields }
+type scope struct{ *protocol.Fields }
 
-func readScope(raw []byte) scope { return scope{parse(raw)} }
+func readScope(raw []byte) scope { return scope{protocol.Parse(raw)} }
 
 // is says whether a field, if there is one, has a value.
 func (s scope) is(name, value string) bool {
-	return or(s.optText(name), value) == value && s.err == nil
+	return protocol.Or(s.OptText(name), value) == value && s.Err == nil
 }
 
 // atMost says whether a number is within a field's, if there is one.
 func (s scope) atMost(name string, n uint64) bool {
-	return n <= or(s.optNumber(name), n) && s.err == nil
+	return n <= protocol.Or(s.OptNumber(name), n) && s.Err == nil
 }
 
 // tiers says whether a tier is allowed, or, without one, every tier.
 func (s scope) tiers(tier string) bool {
-	if s.raw("tiers") == nil {
-		return s.err == nil
+	if s.Raw("tiers") == nil {
+		return s.Err == nil
 	}
 	allowed := map[string]bool{}
-	for _, t := range s.texts("tiers") {
-		allowed[tiers[t]] = true
+	for _, t := range s.Texts("tiers") {
+		allowed[protocol.Tiers[t]] = true
 	}
-	return s.err == nil && (tier != "" && allowed[tier] || allowed["working"] && allowed["episodic"] && allowed["longterm"])
+	return s.Err == nil && (tier != "" && allowed[tier] || allowed["working"] && allowed["episodic"] && allowed["longterm"])
 }
 
 // apply says whether the scope is for changing (true) or for reading (false); absent is for both. Which records may be
 // read is for admits.
 func (s scope) apply(change bool) bool {
-	if s.raw("apply") == nil {
-		return s.err == nil
+	if s.Raw("apply") == nil {
+		return s.Err == nil
 	}
-	return s.flag("apply") == change && s.err == nil
+	return s.Flag("apply") == change && s.Err == nil
 }
 
 // before says whether records of a time may be seen.
 func (s scope) before(created uint64) bool {
-	end := s.optNumber("before_ms")
-	return s.err == nil && (end == nil || created < *end)
+	end := s.OptNumber("before_ms")
+	return s.Err == nil && (end == nil || created < *end)
 }
 
 // admits says whether a record may be seen.
@@ -62,18 +63,18 @@ func (s scope) admits(id string, created uint64) bool {
 }
 
 // narrow says whether there is anything for admits to look at.
-func (s scope) narrow() bool { return s.raw("before_ms") != nil || s.raw("record_id") != nil }
+func (s scope) narrow() bool { return s.Raw("before_ms") != nil || s.Raw("record_id") != nil }
 
 // tool says whether a call is allowed.
 func (s scope) tool(name string, arguments json.RawMessage) bool {
 	if !s.is("tool", name) {
 		return false
 	}
-	rule := s.raw("arguments")
+	rule := s.Raw("arguments")
 	if rule == nil {
 		return true
 	}
-	allow, ok := parse(rule).m["allow"]
+	allow, ok := protocol.Parse(rule).Members["allow"]
 	if !ok {
 		return true
 	}

@@ -1,4 +1,4 @@
-package covenant
+package verbs
 
 import (
 	"cmp"
@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cairndb/cairn/local/covenant/home"
+	"github.com/cairndb/cairn/local/covenant/protocol"
 	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
@@ -17,7 +19,7 @@ import (
 type Record struct {
 	ID        string          `json:"id"`
 	Tier      string          `json:"tier"`
-	Owner     AgentID         `json:"owner"`
+	Owner     home.AgentID    `json:"owner"`
 	Text      string          `json:"text"`
 	Embedding []float32       `json:"embedding"`
 	Metadata  json.RawMessage `json:"metadata"`
@@ -27,13 +29,13 @@ type Record struct {
 
 // show makes the record of one of the session's memories. A memory of another protocol gets a uuid when its id is none,
 // always the same.
-func (s *session) show(m *oplog.Memory) Record {
-	id, same := foreignID(m.RID)
+func (s *Session) show(m *oplog.Memory) Record {
+	id, same := home.ForeignID(m.RID)
 	text, meta := shown(m)
 	if !same {
 		meta = with(meta, "source_id", m.RID)
 	}
-	return Record{ID: id, Tier: oplog.TierOf(m.Tier), Owner: s.peer, Text: text, Embedding: []float32{}, Metadata: meta, Created: toMillis(m.Created)}
+	return Record{ID: id, Tier: oplog.TierOf(m.Tier), Owner: s.Peer, Text: text, Embedding: []float32{}, Metadata: meta, Created: home.ToMillis(m.Created)}
 }
 
 // with sets a key of a JSON object, or of an object around another value. With nil the key goes.
@@ -66,9 +68,9 @@ func readGate(verb, label, tier string) gate {
 }
 
 // sees says which memories a session may see: its own, of one tier if one is given, as far as its scopes reach.
-func (s *session) sees(tier string, scopes []scope) func(namespace, owner, t string, created uint64) bool {
+func (s *Session) sees(tier string, scopes []scope) func(namespace, owner, t string, created uint64) bool {
 	return func(namespace, owner, t string, created uint64) bool {
-		return s.ownerOf(namespace, owner) == s.peer.Pubkey && (tier == "" || oplog.TierOf(t) == tier) &&
+		return s.OwnerOf(namespace, owner) == s.Peer.Pubkey && (tier == "" || oplog.TierOf(t) == tier) &&
 			slices.ContainsFunc(scopes, func(sc scope) bool { return sc.before(created) })
 	}
 }
@@ -78,9 +80,9 @@ func only(scopes []scope, r *Record) bool {
 	return slices.ContainsFunc(scopes, func(sc scope) bool { return sc.admits(r.ID, r.Created) })
 }
 
-func recentMemory(f *fields) action {
-	tier, limit, streams := f.tier("tier"), f.count("limit", 10), f.flag("prefer_stream")
-	return func(ctx context.Context, s *session) (any, error) {
+func recentMemory(f *protocol.Fields) Action {
+	tier, limit, streams := f.Tier("tier"), f.Count("limit", 10), f.Flag("prefer_stream")
+	return func(ctx context.Context, s *Session) (any, error) {
 		scopes, err := s.scopes(ctx, readGate("read", "recent", tier))
 		if err != nil {
 			return nil, err
@@ -90,7 +92,7 @@ func recentMemory(f *fields) action {
 		if err != nil {
 			return nil, err
 		}
-		return listed(&stream{kind: "memories", chunks: w.chunks(ctx, page)}, "records", streams)
+		return protocol.Listed(&protocol.Stream{Kind: "memories", Chunks: w.chunks(ctx, page)}, "records", streams)
 	}
 }
 
@@ -100,7 +102,7 @@ func (r *Record) Weight() int { return len(r.Text) + len(r.Metadata) + 2*len(r.E
 // A walk goes through a session's memories from the newest to the oldest, some at a time. Each page is read at its own
 // moment: newer memories do not come in, purged ones are left out.
 type walk struct {
-	s      *session
+	s      *Session
 	tier   string
 	scopes []scope
 	left   uint64
@@ -111,7 +113,7 @@ type walk struct {
 // next gives some more records; none at the end.
 func (w *walk) next(ctx context.Context) (page []Record, err error) {
 	for len(page) == 0 && !w.done && w.left > 0 {
-		a, err := read(ctx, w.s.Home, "memory", api.Owned, &api.OwnedRequest{Owner: w.s.peer.Pubkey, Tier: w.tier, Before: w.before, Limit: w.left})
+		a, err := home.Read(ctx, w.s.Home, "memory", api.Owned, &api.OwnedRequest{Owner: w.s.Peer.Pubkey, Tier: w.tier, Before: w.before, Limit: w.left})
 		if err != nil {
 			return nil, err
 		}
@@ -148,21 +150,21 @@ func (w *walk) chunks(ctx context.Context, page []Record) func(func(any) (bool, 
 	}
 }
 
-func purgeMemory(f *fields) action {
-	tier, before := f.tier("tier"), f.number("before_ms")
+func purgeMemory(f *protocol.Fields) Action {
+	tier, before := f.Tier("tier"), f.Number("before_ms")
 	return gated(gate{label: "memory:purge", actions: []string{"memory.purge"}, missing: `memory purge requires capability "memory.purge".`,
 		allows: func(sc scope) bool {
-			return sc.apply(true) && sc.tiers(tier) && sc.atMost("before_ms", before) && sc.raw("record_id") == nil
+			return sc.apply(true) && sc.tiers(tier) && sc.atMost("before_ms", before) && sc.Raw("record_id") == nil
 		},
 		reject: "memory purge rejected by capability scope: tier or before_ms does not match capability scope",
-	}, func(ctx context.Context, s *session) (any, error) {
+	}, func(ctx context.Context, s *Session) (any, error) {
 		op := oplog.Purge{Before: micros(before), Tier: tier, At: oplog.At(time.Now())}
 		if !s.isOperator() {
-			op.Owner, op.Namespace = s.peer.Pubkey, oplog.CovenantNamespace
+			op.Owner, op.Namespace = s.Peer.Pubkey, oplog.CovenantNamespace
 		}
 		purged, err := s.purge(ctx, op)
 		if err != nil {
-			return nil, storeError("memory", err)
+			return nil, home.StoreError("memory", err)
 		}
 		return kit.Object{"kind", "memory_purged", "purged", purged},
 			s.record(kit.Object{"type", "memory_purged", "tier", orNull(tier), "before_ms", before, "purged", purged})
@@ -171,9 +173,9 @@ func purgeMemory(f *fields) action {
 
 // purge goes through the memories a step an entry, so that none of them keeps the log waiting. Which memories go is
 // decided where the entries are applied: every node drops the same.
-func (s *session) purge(ctx context.Context, op oplog.Purge) (purged uint64, err error) {
+func (s *Session) purge(ctx context.Context, op oplog.Purge) (purged uint64, err error) {
 	for {
-		step, err := write(ctx, s.Home, api.PurgeStep, &op)
+		step, err := home.Write(ctx, s.Home, api.PurgeStep, &op)
 		if err != nil {
 			return purged, err
 		}

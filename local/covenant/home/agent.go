@@ -1,4 +1,4 @@
-package covenant
+package home
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/cairndb/cairn/local/covenant/b58"
+	"github.com/cairndb/cairn/local/covenant/protocol"
 )
 
 // AgentID is an identity: a name for people and a public key for comparing. Two are the same when their keys are.
@@ -15,16 +16,17 @@ type AgentID struct {
 	Pubkey  string `json:"pubkey"` // base58 of 32 bytes
 }
 
-func (a AgentID) is(b AgentID) bool { return a.Pubkey == b.Pubkey }
+// Same says whether both have the same key.
+func (a AgentID) Same(b AgentID) bool { return a.Pubkey == b.Pubkey }
 
 // UnmarshalJSON takes a well-formed identity only; the key comes out in its one spelling.
 func (a *AgentID) UnmarshalJSON(raw []byte) error {
-	f := parse(raw)
-	display, key := f.text("display"), f.text("pubkey")
-	if f.err != nil {
-		return f.err
+	f := protocol.Parse(raw)
+	display, key := f.Text("display"), f.Text("pubkey")
+	if f.Err != nil {
+		return f.Err
 	}
-	if !isDisplay(display) {
+	if !IsDisplay(display) {
 		return errors.New("display is not local@host")
 	}
 	b, ok := decode32(key)
@@ -37,15 +39,18 @@ func (a *AgentID) UnmarshalJSON(raw []byte) error {
 
 var displays = regexp.MustCompile(`^[A-Za-z0-9_.-]+@[A-Za-z0-9_.-]+$`)
 
-func isDisplay(s string) bool { return len(s) <= 256 && displays.MatchString(s) }
+// IsDisplay says whether a text is a name for people: local@host.
+func IsDisplay(s string) bool { return len(s) <= 256 && displays.MatchString(s) }
 
-// foreignID is the stable id of a record that another protocol gave an id of its own.
-func foreignID(rid string) (id string, same bool) {
+// ForeignID is the stable id of a record that another protocol gave an id of its own.
+func ForeignID(rid string) (id string, same bool) {
 	if u, err := uuid.Parse(rid); err == nil {
 		return u.String(), u.String() == rid
 	}
 	return uuid.NewSHA1(uuid.NameSpaceOID, []byte("cairn/"+rid)).String(), false
 }
 
-// readAgent is a required identity among a request's fields.
-func readAgent(f *fields, name string) AgentID { return need(f, name, optional[AgentID](f, name, "")) }
+// ReadAgent is a required identity among a request's fields.
+func ReadAgent(f *protocol.Fields, name string) AgentID {
+	return protocol.Need(f, name, protocol.Optional[AgentID](f, name, ""))
+}

@@ -1,10 +1,12 @@
-package covenant
+package verbs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
+	"github.com/cairndb/cairn/local/covenant/home"
 	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
@@ -20,8 +22,8 @@ type gate struct {
 }
 
 // gated is an action behind a gate.
-func gated(g gate, do action) action {
-	return func(ctx context.Context, s *session) (any, error) {
+func gated(g gate, do Action) Action {
+	return func(ctx context.Context, s *Session) (any, error) {
 		if err := s.gate(ctx, g); err != nil {
 			return nil, err
 		}
@@ -30,14 +32,14 @@ func gated(g gate, do action) action {
 }
 
 // gate checks, and records the check; the client reads its error.
-func (s *session) gate(ctx context.Context, g gate) error {
+func (s *Session) gate(ctx context.Context, g gate) error {
 	_, err := s.scopes(ctx, g)
 	return err
 }
 
 // scopes is gate, and gives the scopes that let the request pass.
-func (s *session) scopes(ctx context.Context, g gate) (passed []scope, err error) {
-	live, err := s.capabilities(ctx, s.peer.Pubkey, g.actions)
+func (s *Session) scopes(ctx context.Context, g gate) (passed []scope, err error) {
+	live, err := s.capabilities(ctx, s.Peer.Pubkey, g.actions)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +54,7 @@ func (s *session) scopes(ctx context.Context, g gate) (passed []scope, err error
 	for _, c := range live {
 		if sc := readScope(c.Scope); g.allows(sc) {
 			passed = append(passed, sc)
-			authorized = append(authorized, kit.Object{"action", c.Action, "granted_by_display", s.operator.Display, "signature_b58", c.Signature})
+			authorized = append(authorized, kit.Object{"action", c.Action, "granted_by_display", s.Operator.Display, "signature_b58", c.Signature})
 		}
 	}
 	if err := s.record(check([]string{}, authorized[:min(len(authorized), 1)])); err != nil {
@@ -65,14 +67,24 @@ func (s *session) scopes(ctx context.Context, g gate) (passed []scope, err error
 }
 
 // capabilities are the live ones of a subject for any of some actions.
-func (s *session) capabilities(ctx context.Context, subject string, actions []string) ([]oplog.StoredGrant, error) {
-	a, err := read(ctx, s.Home, "permissions", api.Grants,
-		&api.GrantsRequest{Subject: subject, Actions: actions, By: s.operator.Pubkey, At: now(), Limit: maxLive})
+func (s *Session) capabilities(ctx context.Context, subject string, actions []string) ([]oplog.StoredGrant, error) {
+	a, err := home.Read(ctx, s.Home, "permissions", api.Grants,
+		&api.GrantsRequest{Subject: subject, Actions: actions, By: s.Operator.Pubkey, At: home.Now(), Limit: maxLive})
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(a.Grants, func(g oplog.StoredGrant) bool { return !signed(g) }), nil
+	return slices.DeleteFunc(a.Grants, func(g oplog.StoredGrant) bool { return !home.Signed(g) }), nil
 }
 
 // maxLive bounds how many capabilities one check reads.
 const maxLive = 64
+
+func (s *Session) record(row kit.Object) error { return s.Home.Record(s.Peer, row) }
+
+// refuse records a rejection and gives the error for it; without the row the client is told only that.
+func (s *Session) refuse(row kit.Object, message string) error {
+	if err := s.record(row); err != nil {
+		return err
+	}
+	return errors.New(message)
+}

@@ -1,4 +1,4 @@
-package covenant
+package verbs
 
 import (
 	"context"
@@ -7,17 +7,19 @@ import (
 	"slices"
 
 	"github.com/cairndb/cairn/local/covenant/audit"
+	"github.com/cairndb/cairn/local/covenant/home"
+	"github.com/cairndb/cairn/local/covenant/protocol"
 	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
-func verify(f *fields) action {
-	window := f.count("window", 100)
-	return func(ctx context.Context, s *session) (any, error) {
+func verify(f *protocol.Fields) Action {
+	window := f.Count("window", 100)
+	return func(ctx context.Context, s *Session) (any, error) {
 		c := &census{home: s.Home, window: window, checks: []kit.Object{}, drift: []kit.Object{}, rows: map[string]int{}}
 		if err := c.collect(ctx); err != nil {
-			return nil, storeError("memory", err)
+			return nil, home.StoreError("memory", err)
 		}
 		c.memoryAndAudit()
 		c.check("memory parent references", 0, "0 stale parent reference(s)") // no verb of this protocol gives a record one
@@ -31,7 +33,7 @@ func verify(f *fields) action {
 // then whose rows are still to come, then the whole audit log: so a thing without a row had its time to get one. An
 // audit row, the other way round, is looked for in the state as it is after that.
 type census struct {
-	home   *Home
+	home   *home.Home
 	window uint64
 
 	checks, drift []kit.Object // of the report
@@ -47,7 +49,7 @@ type census struct {
 }
 
 func (c *census) collect(ctx context.Context) error {
-	a, err := api.Census.Ask(ctx, c.home.cfg.Memory, &api.CensusRequest{Window: c.window})
+	a, err := api.Census.Ask(ctx, c.home.Config.Memory, &api.CensusRequest{Window: c.window})
 	if err != nil {
 		return err
 	}
@@ -58,11 +60,11 @@ func (c *census) collect(ctx context.Context) error {
 	for _, g := range c.grants {
 		c.rows[g.Signature] = 0
 	}
-	c.pending = c.home.inFlight()
+	c.pending = c.home.InFlight()
 	if err := c.audit(); err != nil {
 		return err
 	}
-	lost, err := api.Census.Ask(ctx, c.home.cfg.Memory, &api.CensusRequest{RIDs: c.intents})
+	lost, err := api.Census.Ask(ctx, c.home.Config.Memory, &api.CensusRequest{RIDs: c.intents})
 	if err == nil {
 		c.intents = slices.DeleteFunc(lost.Missing, func(id string) bool { return c.pending[id] > 0 })
 	}
@@ -71,7 +73,7 @@ func (c *census) collect(ctx context.Context) error {
 
 // audit counts the rows of the memories and grants that were read.
 func (c *census) audit() error {
-	return c.home.audit.Each(func(e *audit.Event) {
+	return c.home.Audit.Each(func(e *audit.Event) {
 		var k struct {
 			Type      string `json:"type"`
 			Intent    string `json:"intent_id"`
@@ -99,7 +101,7 @@ func (c *census) audit() error {
 // recorded says whether a memory or grant of this node lacks no audit row: a row that is not there may be on its way,
 // or purged.
 func (c *census) recorded(id string, at oplog.Time) bool {
-	return c.rows[id] > 0 || toMillis(at) < c.home.audit.Cutoff() || c.pending[id] > 0
+	return c.rows[id] > 0 || home.ToMillis(at) < c.home.Audit.Cutoff() || c.pending[id] > 0
 }
 
 func (c *census) found(kind, id, message, repair string) {
@@ -129,7 +131,7 @@ func (c *census) memoryAndAudit() {
 		c.shape(m.Memory)
 		said, _ := intentOf(json.RawMessage(m.Metadata))
 		switch {
-		case said.Origin != c.home.origin():
+		case said.Origin != c.home.Origin():
 			others++
 		case !c.recorded(m.RID, m.Created):
 			c.found("memory_without_audit", m.RID, "memory record has no intent_dispatched row", "inspect the record; purge it if it was not asked for")
@@ -164,7 +166,7 @@ func (c *census) capabilities() {
 	others, before := 0, len(c.drift)
 	for _, g := range c.grants {
 		switch {
-		case g.Node != c.home.cfg.Node:
+		case g.Node != c.home.Config.Node:
 			others++
 		case !c.recorded(g.Signature, g.At):
 			c.found("capability_without_audit", g.Signature, "capability has no capability_granted row", "revoke it if it was not granted")

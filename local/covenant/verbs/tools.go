@@ -1,4 +1,4 @@
-package covenant
+package verbs
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/cairndb/cairn/local/covenant/home"
+	"github.com/cairndb/cairn/local/covenant/protocol"
 	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/wire/redact"
 )
@@ -27,7 +29,7 @@ type tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	Schema      json.RawMessage `json:"inputSchema"`
-	run         verb
+	run         Verb
 }
 
 const readSchema = `"tier":{"type":"string"},"limit":{"type":"integer"}`
@@ -44,25 +46,25 @@ var tools = []tool{
 		json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"},"min_relevance":{"type":"number"},` + readSchema + `},"required":["query"],"additionalProperties":false}`), searchMemory},
 }
 
-func clock(*fields) action {
-	return func(context.Context, *session) (any, error) { return kit.Object{"epoch_ms", now()}, nil }
+func clock(*protocol.Fields) Action {
+	return func(context.Context, *Session) (any, error) { return kit.Object{"epoch_ms", home.Now()}, nil }
 }
 
-func echo(f *fields) action {
-	text := f.text("text")
-	return func(context.Context, *session) (any, error) { return text, nil }
+func echo(f *protocol.Fields) Action {
+	text := f.Text("text")
+	return func(context.Context, *Session) (any, error) { return text, nil }
 }
 
-func callTool(f *fields) action {
-	name, arguments := redact.String(f.text("name")), f.m["arguments"] // the name goes into the audit log, known or not
+func callTool(f *protocol.Fields) Action {
+	name, arguments := redact.String(f.Text("name")), f.Members["arguments"] // the name goes into the audit log, known or not
 	if arguments == nil {
-		arguments = null
+		arguments = protocol.Null
 	}
 	return gated(gate{label: "tool:" + name, actions: []string{"tool.call." + name},
 		missing: fmt.Sprintf(`tool %s requires capability ["tool.call.%s"].`, name, name),
 		allows:  func(sc scope) bool { return sc.tool(name, arguments) },
 		reject:  fmt.Sprintf("tool %s rejected by capability scope: tool or arguments do not match capability scope", name),
-	}, func(ctx context.Context, s *session) (any, error) {
+	}, func(ctx context.Context, s *Session) (any, error) {
 		i := slices.IndexFunc(tools, func(t tool) bool { return t.Name == name })
 		if i < 0 {
 			return nil, errors.New("tool: tool not found: " + name)
@@ -72,8 +74,8 @@ func callTool(f *fields) action {
 			return nil, fmt.Errorf("tool: invalid arguments: %w", err)
 		}
 		run := tools[i].run(in)
-		if in.err != nil {
-			return nil, fmt.Errorf("tool: tool failed: %w", in.err)
+		if in.Err != nil {
+			return nil, fmt.Errorf("tool: tool failed: %w", in.Err)
 		}
 		answer, failed := run(ctx, s)
 		if failed != nil {
@@ -89,8 +91,8 @@ func block(answer any) (content, error) {
 	switch v := answer.(type) {
 	case string:
 		return textBlock(v), nil
-	case list:
-		answer = v.items
+	case protocol.List:
+		answer = v.Items
 	}
 	b, err := kit.JSON(answer)
 	return content{Type: "json", Value: b}, err
@@ -98,7 +100,7 @@ func block(answer any) (content, error) {
 
 // checkArguments holds arguments against a schema: required fields are there, each has its type, and there are no
 // others.
-func checkArguments(schema, arguments json.RawMessage) (*fields, error) {
+func checkArguments(schema, arguments json.RawMessage) (*protocol.Fields, error) {
 	var sc struct {
 		Properties map[string]struct{ Type string }
 		Required   []string
@@ -106,19 +108,19 @@ func checkArguments(schema, arguments json.RawMessage) (*fields, error) {
 	if err := json.Unmarshal(schema, &sc); err != nil {
 		return nil, err
 	}
-	if string(arguments) == string(null) {
+	if string(arguments) == string(protocol.Null) {
 		arguments = json.RawMessage("{}")
 	}
-	f := parse(arguments)
-	if f.err != nil {
+	f := protocol.Parse(arguments)
+	if f.Err != nil {
 		return nil, errors.New("arguments must be an object")
 	}
 	for _, r := range sc.Required {
-		if _, ok := f.m[r]; !ok {
+		if _, ok := f.Members[r]; !ok {
 			return nil, fmt.Errorf("missing required field %q", r)
 		}
 	}
-	for name, raw := range f.m {
+	for name, raw := range f.Members {
 		p, known := sc.Properties[name]
 		if !known {
 			return nil, fmt.Errorf("unknown field %q", name)

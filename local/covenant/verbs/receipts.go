@@ -1,28 +1,30 @@
-package covenant
+package verbs
 
 import (
 	"context"
 	"math"
 	"slices"
 
+	"github.com/cairndb/cairn/local/covenant/home"
+	"github.com/cairndb/cairn/local/covenant/protocol"
 	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
-func recentReceipts(f *fields) action {
-	limit, since := f.count("limit", 10), or(f.optNumber("since_ms"), 0)
+func recentReceipts(f *protocol.Fields) Action {
+	limit, since := f.Count("limit", 10), protocol.Or(f.OptNumber("since_ms"), 0)
 	return gated(gate{label: "chain:receipts", actions: []string{"chain.receipts"}, missing: `receipt reads require capability "chain.receipts".`,
 		allows: func(sc scope) bool { return sc.atMost("limit", limit) },
 		reject: "receipt read rejected by capability scope: limit does not match capability scope",
-	}, func(ctx context.Context, s *session) (any, error) {
-		a, err := read(ctx, s.Home, "memory", api.Receipts, &api.ReceiptsRequest{Payer: s.peer.Pubkey, Since: micros(since), Limit: min(limit, maxReceipts)})
+	}, func(ctx context.Context, s *Session) (any, error) {
+		a, err := home.Read(ctx, s.Home, "memory", api.Receipts, &api.ReceiptsRequest{Payer: s.Peer.Pubkey, Since: micros(since), Limit: min(limit, maxReceipts)})
 		if err != nil {
 			return nil, err
 		}
 		out := []kit.Object{}
 		for _, r := range slices.Backward(a.Receipts) {
-			out = append(out, showReceipt(s.peer, r))
+			out = append(out, showReceipt(s.Peer, r))
 		}
 		return kit.Object{"kind", "receipts", "receipts", out}, nil
 	})
@@ -30,19 +32,19 @@ func recentReceipts(f *fields) action {
 
 // recentDebits lists what agents were charged against a budget. This server runs no agents of its own, so there are
 // none; what intents cost is in the receipts.
-func recentDebits(f *fields) action {
-	f.count("limit", 10)
+func recentDebits(f *protocol.Fields) Action {
+	f.Count("limit", 10)
 	return always(kit.Object{"kind", "debits", "debits", []kit.Object{}})(f)
 }
 
 // showReceipt shows the cost of a memory in this protocol's form. There is no chain behind it: fields about one are
 // null.
-func showReceipt(payer AgentID, r oplog.Receipt) kit.Object {
+func showReceipt(payer home.AgentID, r oplog.Receipt) kit.Object {
 	o := kit.Object{"id", r.ID, "payer", payer, "resource", r.Resource}
 	if r.Memory != "" {
 		o = append(o, "memory_record_id", r.Memory)
 	}
-	o = append(o, "credits_consumed", r.Credits, "settled_at", toMillis(r.At))
+	o = append(o, "credits_consumed", r.Credits, "settled_at", home.ToMillis(r.At))
 	for _, name := range []string{"chain", "cluster", "batch_id", "merkle_root", "tx_sig", "onchain_sig", "slot", "confirmed_at"} {
 		o = append(o, name, nil)
 	}

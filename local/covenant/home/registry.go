@@ -1,4 +1,4 @@
-package covenant
+package home
 
 import (
 	"crypto/rand"
@@ -18,8 +18,8 @@ import (
 	atrest "github.com/cairndb/cairn/oplog/seal"
 )
 
-// registration is a line of the registry: a token's hash and whose it is, or the end of one.
-type registration struct {
+// Registration is a line of the registry: a token's hash and whose it is, or the end of one.
+type Registration struct {
 	Token      string   `json:"token_sha256"`
 	Agent      *AgentID `json:"agent_id,omitempty"` // nil is the cluster's operator
 	Operator   bool     `json:"operator,omitempty"`
@@ -34,8 +34,8 @@ const RegistryPlace = "covenant registry"
 // registry is this node's tokens. They never leave it; only their hashes are on disk.
 type registry struct {
 	mu   sync.Mutex // of all below; held while the file is written, so that rows and file agree
-	file *journal.Journal[registration]
-	rows []registration // by registration; a revoked one has both times
+	file *journal.Journal[Registration]
+	rows []Registration // by registration; a revoked one has both times
 }
 
 func hashToken(token []byte) string {
@@ -45,7 +45,7 @@ func hashToken(token []byte) string {
 
 func openRegistry(path string, keys *atrest.Ring) (r *registry, err error) {
 	r = &registry{}
-	r.file, err = journal.Replay(path, RegistryPlace, keys, func(row registration) error {
+	r.file, err = journal.Replay(path, RegistryPlace, keys, func(row Registration) error {
 		r.enter(row)
 		return nil
 	})
@@ -55,7 +55,7 @@ func openRegistry(path string, keys *atrest.Ring) (r *registry, err error) {
 	return r, nil
 }
 
-func (r *registry) enter(row registration) {
+func (r *registry) enter(row Registration) {
 	if i := r.find(row.Token); i >= 0 && row.Registered == 0 {
 		r.rows[i].Revoked = row.Revoked
 		return
@@ -75,7 +75,7 @@ func (r *registry) find(hash string) int {
 }
 
 // write appends a row to the file and enters it.
-func (r *registry) write(row registration) error {
+func (r *registry) write(row Registration) error {
 	err := r.file.Commit(row)
 	if err == nil {
 		r.enter(row)
@@ -83,23 +83,23 @@ func (r *registry) write(row registration) error {
 	return err
 }
 
-// resolve finds whose a live token is.
-func (r *registry) resolve(text string) (registration, bool) {
+// Resolve finds whose a live token is.
+func (r *registry) Resolve(text string) (Registration, bool) {
 	token, ok := decode32(text)
 	if !ok {
-		return registration{}, false
+		return Registration{}, false
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	i := r.find(hashToken(token))
 	if i < 0 || r.rows[i].Revoked != 0 {
-		return registration{}, false
+		return Registration{}, false
 	}
 	return r.rows[i], true
 }
 
-// issue makes a token and registers it; agent nil is the operator.
-func (r *registry) issue(agent *AgentID, now uint64) (string, error) {
+// Issue makes a token and registers it; agent nil is the operator.
+func (r *registry) Issue(agent *AgentID, now uint64) (string, error) {
 	token := make([]byte, 32)
 	rand.Read(token) // never fails
 	return b58.Encode(token), r.register(token, agent, now)
@@ -108,16 +108,16 @@ func (r *registry) issue(agent *AgentID, now uint64) (string, error) {
 func (r *registry) register(token []byte, agent *AgentID, now uint64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.write(registration{Token: hashToken(token), Agent: agent, Operator: agent == nil, Registered: now, Prefix: b58.Encode(token)[:prefixShown]})
+	return r.write(Registration{Token: hashToken(token), Agent: agent, Operator: agent == nil, Registered: now, Prefix: b58.Encode(token)[:PrefixShown]})
 }
 
-// revoke ends the live tokens that which picks.
-func (r *registry) revoke(now uint64, which func(registration) bool) (n int, err error) {
+// Revoke ends the live tokens that which picks.
+func (r *registry) Revoke(now uint64, which func(Registration) bool) (n int, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, row := range slices.Clone(r.rows) {
 		if row.Revoked == 0 && which(row) {
-			if err := r.write(registration{Token: row.Token, Revoked: now}); err != nil {
+			if err := r.write(Registration{Token: row.Token, Revoked: now}); err != nil {
 				return n, err
 			}
 			n++
@@ -126,18 +126,18 @@ func (r *registry) revoke(now uint64, which func(registration) bool) (n int, err
 	return n, nil
 }
 
-// purge drops tokens that were revoked before a time.
-func (r *registry) purge(before uint64) (int, error) {
+// Purge drops tokens that were revoked before a time.
+func (r *registry) Purge(before uint64) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	rest := slices.DeleteFunc(slices.Clone(r.rows), func(row registration) bool { return row.Revoked != 0 && row.Revoked < before })
+	rest := slices.DeleteFunc(slices.Clone(r.rows), func(row Registration) bool { return row.Revoked != 0 && row.Revoked < before })
 	n := len(r.rows) - len(rest)
 	if n == 0 {
 		return 0, nil
 	}
-	var lines []registration
+	var lines []Registration
 	for _, row := range rest {
-		end := registration{Token: row.Token, Revoked: row.Revoked}
+		end := Registration{Token: row.Token, Revoked: row.Revoked}
 		row.Revoked = 0
 		if lines = append(lines, row); end.Revoked != 0 {
 			lines = append(lines, end)
@@ -150,7 +150,8 @@ func (r *registry) purge(before uint64) (int, error) {
 	return n, nil
 }
 
-func (r *registry) list() []registration {
+// List returns all registrations, the newest last.
+func (r *registry) List() []Registration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.rows)
@@ -164,7 +165,7 @@ func (r *registry) operatorToken(path string, now uint64) error {
 		return err
 	}
 	text := strings.TrimSpace(string(raw))
-	if _, ok := r.resolve(text); ok {
+	if _, ok := r.Resolve(text); ok {
 		return nil
 	}
 	token, ok := decode32(text)
@@ -174,30 +175,30 @@ func (r *registry) operatorToken(path string, now uint64) error {
 	if ok && !known {
 		return r.register(token, nil, now)
 	}
-	_, err = r.rotate(path, now) // none, or a revoked one: a rotation was cut short after the old token's end
+	_, err = r.Rotate(path, now) // none, or a revoked one: a rotation was cut short after the old token's end
 	return err
 }
 
-// rotate makes the operator a new token: registered first, then written, then the old ones end. A crash on the way
+// Rotate makes the operator a new token: registered first, then written, then the old ones end. A crash on the way
 // leaves a token that works.
-func (r *registry) rotate(path string, now uint64) (string, error) {
+func (r *registry) Rotate(path string, now uint64) (string, error) {
 	old := map[string]bool{}
-	for _, row := range r.list() {
+	for _, row := range r.List() {
 		old[row.Token] = row.Operator && row.Revoked == 0
 	}
-	text, err := r.issue(nil, now)
+	text, err := r.Issue(nil, now)
 	if err != nil {
 		return "", err
 	}
 	if err := kit.WriteFile(path, []byte(text+"\n"), 0o600); err != nil {
 		return "", err
 	}
-	_, err = r.revoke(now, func(row registration) bool { return old[row.Token] })
+	_, err = r.Revoke(now, func(row Registration) bool { return old[row.Token] })
 	return text, err
 }
 
-// begins says whether a text is the token, or a beginning of the prefix that is stored.
-func (row registration) begins(text string) bool {
+// Begins says whether a text is the token, or a beginning of the prefix that is stored.
+func (row Registration) Begins(text string) bool {
 	if token, ok := decode32(text); ok {
 		return row.Token == hashToken(token)
 	}
@@ -210,8 +211,11 @@ func decode32(text string) ([]byte, bool) {
 	return b, err == nil && len(b) == 32
 }
 
-// isToken says whether a text has the form of a token.
-func isToken(text string) bool {
+// IsToken says whether a text has the form of a token.
+func IsToken(text string) bool {
 	_, ok := decode32(text)
 	return ok
 }
+
+// PrefixShown is the number of characters of a token that are shown, and kept.
+const PrefixShown = 6

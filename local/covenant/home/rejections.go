@@ -1,4 +1,4 @@
-package covenant
+package home
 
 import (
 	"fmt"
@@ -60,28 +60,28 @@ func (r *rejections) drain() (more int, transport string) {
 	return more, transport
 }
 
-// failAuthentication records a failed authentication and gives the frame that answers it.
-func (s *Home) failAuthentication(transport, reason string) (any, error) {
-	if err := s.known(s.Ctx); err != nil {
+// FailAuthentication records a failed authentication and gives the frame that answers it.
+func (h *Home) FailAuthentication(transport, reason string) (any, error) {
+	if err := h.known(h.Ctx); err != nil {
 		return nil, err
 	}
-	if s.rejections.row(transport, s.recordRejections) {
-		if err := s.recordFailure(transport, reason); err != nil {
-			s.rejections.failed()
+	if h.rejections.row(transport, h.recordRejections) {
+		if err := h.recordFailure(transport, reason); err != nil {
+			h.rejections.failed()
 			return nil, err
 		}
 	}
 	return kit.Object{"kind", "authentication_failed", "reason", reason}, nil
 }
 
-func (s *Home) recordFailure(transport, reason string) error {
-	return s.record(s.operator, kit.Object{"type", "authentication_failed", "transport", transport, "reason", reason})
+func (h *Home) recordFailure(transport, reason string) error {
+	return h.Record(h.Operator, kit.Object{"type", "authentication_failed", "transport", transport, "reason", reason})
 }
 
 // recordRejections writes the row for those that had none of their own.
-func (s *Home) recordRejections() {
-	if more, transport := s.rejections.drain(); more > 0 {
-		s.log.Warn("many clients were refused", "count", more)
-		_ = s.recordFailure(transport, fmt.Sprintf("%d more of the same minute", more)) // record logs its failure
+func (h *Home) recordRejections() {
+	if more, transport := h.rejections.drain(); more > 0 {
+		h.log.Warn("many clients were refused", "count", more)
+		_ = h.recordFailure(transport, fmt.Sprintf("%d more of the same minute", more)) // record logs its failure
 	}
 }

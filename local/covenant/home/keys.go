@@ -1,4 +1,4 @@
-package covenant
+package home
 
 import (
 	"crypto/aes"

@@ -1,4 +1,4 @@
-package covenant
+package verbs
 
 import (
 	"context"
@@ -6,16 +6,17 @@ import (
 	"errors"
 
 	"github.com/cairndb/cairn/local/covenant/audit"
+	"github.com/cairndb/cairn/local/covenant/protocol"
 	"github.com/cairndb/cairn/local/kit"
 )
 
 // errNoReading is the error that a client is told of audit files that this node cannot read.
 var errNoReading = errors.New("audit: cannot be read")
 
-func recentAudit(f *fields) action {
-	limit, since, streams := f.count("limit", 10), or(f.optNumber("since_ms"), 0), f.flag("prefer_stream")
-	return func(_ context.Context, s *session) (any, error) {
-		reader, err := s.audit.Reader()
+func recentAudit(f *protocol.Fields) Action {
+	limit, since, streams := f.Count("limit", 10), protocol.Or(f.OptNumber("since_ms"), 0), f.Flag("prefer_stream")
+	return func(_ context.Context, s *Session) (any, error) {
+		reader, err := s.Audit.Reader()
 		if err != nil {
 			return nil, errNoReading
 		}
@@ -23,13 +24,13 @@ func recentAudit(f *fields) action {
 			var who struct {
 				Pubkey string `json:"pubkey"`
 			}
-			return json.Unmarshal(e.Issuer, &who) == nil && who.Pubkey == s.peer.Pubkey
+			return json.Unmarshal(e.Issuer, &who) == nil && who.Pubkey == s.Peer.Pubkey
 		})
 		if err != nil {
 			reader.Close()
 			return nil, errNoReading
 		}
-		return listed(&stream{kind: "audit_events", chunks: func(emit func(any) (bool, error)) error {
+		return protocol.Listed(&protocol.Stream{Kind: "audit_events", Chunks: func(emit func(any) (bool, error)) error {
 			defer reader.Close()
 			for _, p := range places {
 				line, err := reader.At(p)
@@ -45,9 +46,9 @@ func recentAudit(f *fields) action {
 	}
 }
 
-func verifyAuditIntegrity(*fields) action {
-	return operatorOnly("audit integrity verification requires the operator identity", func(_ context.Context, s *session) (any, error) {
-		r, err := s.audit.Verify()
+func verifyAuditIntegrity(*protocol.Fields) Action {
+	return operatorOnly("audit integrity verification requires the operator identity", func(_ context.Context, s *Session) (any, error) {
+		r, err := s.Audit.Verify()
 		if err != nil {
 			return nil, errNoReading
 		}
@@ -55,10 +56,10 @@ func verifyAuditIntegrity(*fields) action {
 	})
 }
 
-func purgeAudit(_ context.Context, s *session, before uint64) (uint64, error) {
-	n, err := s.audit.Purge(before)
+func purgeAudit(_ context.Context, s *Session, before uint64) (uint64, error) {
+	n, err := s.Audit.Purge(before)
 	if err != nil || n == 0 {
-		return 0, s.told(err, "audit not purged", errors.New("audit: purge failed"))
+		return 0, s.Told(err, "audit not purged", errors.New("audit: purge failed"))
 	}
 	return n, s.record(kit.Object{"type", "audit_purged", "tier", nil, "before_ms", before, "purged", n})
 }

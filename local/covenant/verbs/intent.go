@@ -1,4 +1,4 @@
-package covenant
+package verbs
 
 import (
 	"context"
@@ -9,7 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cairndb/cairn/local/covenant/home"
 	"github.com/cairndb/cairn/local/covenant/ignore"
+	"github.com/cairndb/cairn/local/covenant/protocol"
 	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
@@ -24,14 +26,14 @@ const (
 	evidenceScore = 0.2 // what a memory must score to answer an intent: of several that match alike, each has about that
 )
 
-func submitIntent(f *fields) action {
-	text, streams := f.text("text"), f.flag("prefer_stream")
-	return func(ctx context.Context, s *session) (any, error) {
+func submitIntent(f *protocol.Fields) Action {
+	text, streams := f.Text("text"), f.Flag("prefer_stream")
+	return func(ctx context.Context, s *Session) (any, error) {
 		if len(text) > maxIntent {
 			return nil, fmt.Errorf("memory: text of %d bytes is over %d", len(text), maxIntent)
 		}
-		id := newID()
-		rules, err := ignore.Load(s.rulesPath())
+		id := protocol.NewID()
+		rules, err := ignore.Load(s.RulesPath())
 		if err != nil {
 			return nil, err
 		}
@@ -45,8 +47,8 @@ func submitIntent(f *fields) action {
 		if err != nil || !streams {
 			return intentResult(id, "ok", answer, sources), err
 		}
-		return &stream{kind: "intent_result", summary: kit.Object{"intent_id", id, "status", "ok", "settlement", nil},
-			chunks: func(emit func(any) (bool, error)) error {
+		return &protocol.Stream{Kind: "intent_result", Summary: kit.Object{"intent_id", id, "status", "ok", "settlement", nil},
+			Chunks: func(emit func(any) (bool, error)) error {
 				_, err := emit(kit.Object{"text", answer, "sources", sources, "runtime_events", []string{}})
 				return err
 			}}, nil
@@ -55,9 +57,9 @@ func submitIntent(f *fields) action {
 
 // resumeIntent is for intents that a budget interrupted. This server answers an intent at once or not at all, so none
 // waits.
-func resumeIntent(f *fields) action {
-	id := f.uuid("intent_id")
-	return func(context.Context, *session) (any, error) {
+func resumeIntent(f *protocol.Fields) Action {
+	id := f.Id("intent_id")
+	return func(context.Context, *Session) (any, error) {
 		return nil, fmt.Errorf("intent: %s has no checkpoint to resume from", id)
 	}
 }
@@ -67,23 +69,23 @@ func intentResult(id, status, text string, sources []string) kit.Object {
 }
 
 // dispatch answers an intent from memory and remembers the answer.
-func (s *session) dispatch(ctx context.Context, id, text string) (answer string, sources []string, err error) {
+func (s *Session) dispatch(ctx context.Context, id, text string) (answer string, sources []string, err error) {
 	at := time.Now()
 	err = s.gate(ctx, gate{label: "memory:write", actions: []string{"memory.write"},
 		missing: `intent dispatch requires capability "memory.write" because successful dispatch writes working memory.`,
 		allows: func(sc scope) bool {
-			return sc.apply(true) && sc.tiers("working") && sc.admits(id, millis(at))
+			return sc.apply(true) && sc.tiers("working") && sc.admits(id, home.Millis(at))
 		},
 		reject: "memory write rejected by capability scope: tier or before_ms does not match capability scope"})
 	if err != nil {
 		return "", nil, err
 	}
 	if answer, sources, err = s.evidence(ctx, text); err != nil {
-		return "", nil, storeError("memory", err)
+		return "", nil, home.StoreError("memory", err)
 	}
-	defer s.flight(id)()
+	defer s.Flight(id)()
 	if err := s.remember(ctx, id, text, answer, sources, at); err != nil {
-		return "", nil, storeError("memory", err)
+		return "", nil, home.StoreError("memory", err)
 	}
 	hash := sha256.Sum256([]byte(answer))
 	return answer, sources, s.record(kit.Object{"type", "intent_dispatched", "intent_id", id, "intent_text", text, "matched_agent", nil,
@@ -91,7 +93,7 @@ func (s *session) dispatch(ctx context.Context, id, text string) (answer string,
 }
 
 // evidence quotes what the session's own memories say about a text. Nothing is said that they do not say.
-func (s *session) evidence(ctx context.Context, text string) (answer string, sources []string, err error) {
+func (s *Session) evidence(ctx context.Context, text string) (answer string, sources []string, err error) {
 	found, err := s.search(ctx, text, "", []scope{readScope([]byte("{}"))}, 50, evidenceScore, false)
 	if err != nil {
 		return "", nil, err
@@ -168,8 +170,8 @@ func shown(m *oplog.Memory) (text string, meta json.RawMessage) {
 }
 
 // remember stores an answer and its receipt in one entry.
-func (s *session) remember(ctx context.Context, id, text, answer string, sources []string, at time.Time) error {
-	said := intentMetadata{Text: text, Status: "ok", Origin: s.origin(), Derived: len(sources) > 0, Sources: sources}
+func (s *Session) remember(ctx context.Context, id, text, answer string, sources []string, at time.Time) error {
+	said := intentMetadata{Text: text, Status: "ok", Origin: s.Origin(), Derived: len(sources) > 0, Sources: sources}
 	if said.Derived {
 		said.Answer = answer
 	}
@@ -181,20 +183,20 @@ func (s *session) remember(ctx context.Context, id, text, answer string, sources
 		return err
 	}
 	t := oplog.At(at)
-	_, err = write(ctx, s.Home, api.KeepIntent, &api.KeepIntentRequest{Key: "covenant/" + id,
+	_, err = home.Write(ctx, s.Home, api.KeepIntent, &api.KeepIntentRequest{Key: "covenant/" + id,
 		Memory: &oplog.Remember{Content: oplog.Content{RID: id, Text: text, Type: "episodic", Namespace: oplog.CovenantNamespace,
-			Tier: "working", Owner: s.peer.Pubkey, Source: "covenant", Metadata: meta, Created: t}},
-		Receipt: &oplog.Receipt{ID: newID(), Payer: s.peer.Pubkey, Resource: "memory", Memory: id, Credits: credits(answer), At: t}})
+			Tier: "working", Owner: s.Peer.Pubkey, Source: "covenant", Metadata: meta, Created: t}},
+		Receipt: &oplog.Receipt{ID: protocol.NewID(), Payer: s.Peer.Pubkey, Resource: "memory", Memory: id, Credits: credits(answer), At: t}})
 	return err
 }
 
 // credits returns the cost of a text: one for each kibibyte begun.
 func credits(text string) uint64 { return max(1, (uint64(len(text))+1023)/1024) }
 
-func ignoreCheck(f *fields) action {
-	text := f.text("text")
-	return func(_ context.Context, s *session) (any, error) {
-		rules, err := ignore.Load(s.rulesPath())
+func ignoreCheck(f *protocol.Fields) Action {
+	text := f.Text("text")
+	return func(_ context.Context, s *Session) (any, error) {
+		rules, err := ignore.Load(s.RulesPath())
 		ignored, line := rules.Check(text)
 		return kit.Object{"kind", "ignore_report", "ignored", ignored, "matched_pattern", orNull(line), "rules_loaded", len(rules)}, err
 	}

@@ -1,4 +1,4 @@
-package covenant
+package verbs
 
 import (
 	"context"
@@ -9,7 +9,9 @@ import (
 	"math"
 	"strings"
 
+	"github.com/cairndb/cairn/local/covenant/home"
 	"github.com/cairndb/cairn/local/covenant/mailbox"
+	"github.com/cairndb/cairn/local/covenant/protocol"
 	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/wire/large"
 	"github.com/cairndb/cairn/wire/redact"
@@ -18,8 +20,8 @@ import (
 // task is a task on the wire.
 type task struct {
 	ID          string       `json:"id"`
-	Sender      AgentID      `json:"sender"`
-	Recipient   AgentID      `json:"recipient"`
+	Sender      home.AgentID `json:"sender"`
+	Recipient   home.AgentID `json:"recipient"`
 	Intent      string       `json:"intent_text"`
 	Kind        *string      `json:"task_kind,omitempty"`
 	Parent      *string      `json:"parent,omitempty"`
@@ -34,14 +36,14 @@ type idempotency struct {
 	Key    string `json:"key"`
 }
 
-func readTask(f *fields) (t task) {
-	t = task{ID: f.uuid("id"), Sender: readAgent(f, "sender"), Recipient: readAgent(f, "recipient"), Intent: f.text("intent_text"),
-		Kind: f.optText("task_kind"), Parent: f.optUUID("parent"), Deadline: f.optNumber("deadline_ms")}
-	if r := f.raw("idempotency"); r != nil {
-		in := parse(r)
-		t.Idempotency = &idempotency{in.text("duplicate_safety"), in.text("key")}
-		if s := t.Idempotency.Safety; in.err != nil || s != "unsafe" && s != "idempotent" {
-			f.fail("idempotency", "not understood")
+func readTask(f *protocol.Fields) (t task) {
+	t = task{ID: f.Id("id"), Sender: home.ReadAgent(f, "sender"), Recipient: home.ReadAgent(f, "recipient"), Intent: f.Text("intent_text"),
+		Kind: f.OptText("task_kind"), Parent: f.OptID("parent"), Deadline: f.OptNumber("deadline_ms")}
+	if r := f.Raw("idempotency"); r != nil {
+		in := protocol.Parse(r)
+		t.Idempotency = &idempotency{in.Text("duplicate_safety"), in.Text("key")}
+		if s := t.Idempotency.Safety; in.Err != nil || s != "unsafe" && s != "idempotent" {
+			f.Fail("idempotency", "not understood")
 		}
 	}
 	return t.masked()
@@ -109,44 +111,44 @@ type result struct {
 	Error   *string   `json:"error_message,omitempty"`
 }
 
-func readResult(f *fields) (r result) {
-	r = result{Task: f.uuid("task_id"), Status: f.text("status"), Content: []content{}, Error: masked(f.optText("error_message"))}
+func readResult(f *protocol.Fields) (r result) {
+	r = result{Task: f.Id("task_id"), Status: f.Text("status"), Content: []content{}, Error: masked(f.OptText("error_message"))}
 	if r.Status != "ok" && r.Status != "error" && r.Status != "partial" {
-		f.fail("status", "not understood")
+		f.Fail("status", "not understood")
 	}
-	for _, raw := range f.list("content") {
-		c := parse(raw)
-		switch kind := c.text("type"); kind {
+	for _, raw := range f.List("content") {
+		c := protocol.Parse(raw)
+		switch kind := c.Text("type"); kind {
 		case "text":
-			r.Content = append(r.Content, textBlock(redact.String(c.text("text"))))
+			r.Content = append(r.Content, textBlock(redact.String(c.Text("text"))))
 		case "json":
-			v, ok := c.m["value"]
+			v, ok := c.Members["value"]
 			if !ok {
-				c.fail("value", "missing")
+				c.Fail("value", "missing")
 				break
 			}
 			v, err := maskedJSON(v)
 			if err != nil {
-				c.fail("value", "not understood")
+				c.Fail("value", "not understood")
 			}
 			r.Content = append(r.Content, content{Type: kind, Value: v})
 		default:
-			c.fail("type", "not understood")
+			c.Fail("type", "not understood")
 		}
-		if c.err != nil {
-			f.fail("content", c.err.Error())
+		if c.Err != nil {
+			f.Fail("content", c.Err.Error())
 		}
 	}
 	return r
 }
 
-func sendTask(f *fields) action {
+func sendTask(f *protocol.Fields) Action {
 	var t task
-	f.object("task", func(in *fields) { t = readTask(in) })
-	return func(ctx context.Context, s *session) (any, error) {
-		if t.Sender != s.peer {
-			return nil, s.refuse(kit.Object{"type", "a2_a_sender_mismatch", "peer_display", s.peer.Display, "claimed_sender_display", t.Sender.Display},
-				fmt.Sprintf("a2a send rejected: task.sender %q does not match authenticated peer %q", t.Sender.Display, s.peer.Display))
+	f.Object("task", func(in *protocol.Fields) { t = readTask(in) })
+	return func(ctx context.Context, s *Session) (any, error) {
+		if t.Sender != s.Peer {
+			return nil, s.refuse(kit.Object{"type", "a2_a_sender_mismatch", "peer_display", s.Peer.Display, "claimed_sender_display", t.Sender.Display},
+				fmt.Sprintf("a2a send rejected: task.sender %q does not match authenticated peer %q", t.Sender.Display, s.Peer.Display))
 		}
 		if err := s.gate(ctx, dealing("send", t.Recipient, t.ID, "a2a-send:"+t.Recipient.Display)); err != nil {
 			return nil, err
@@ -166,16 +168,16 @@ func sendTask(f *fields) action {
 			return nil, err
 		}
 		box := mailbox.Task{ID: t.ID, Sender: t.Sender.Pubkey, SenderID: from, Recipient: t.Recipient.Pubkey, Deadline: t.Deadline, Cache: t.work, Body: body}
-		err = s.box.Send(now(), box, func(cached json.RawMessage) (json.RawMessage, error) { return renamed(cached, t.ID) })
+		err = s.Mailbox.Send(home.Now(), box, func(cached json.RawMessage) (json.RawMessage, error) { return renamed(cached, t.ID) })
 		return kit.Object{"kind", "a2_a_task_queued", "task_id", t.ID}, s.boxError(err, t.ID)
 	}
 }
 
 // renamed is a cached result as the answer to another task.
 func renamed(body json.RawMessage, id string) (json.RawMessage, error) {
-	f := parse(body)
-	if f.err != nil {
-		return nil, f.err
+	f := protocol.Parse(body)
+	if f.Err != nil {
+		return nil, f.Err
 	}
 	r := readResult(f)
 	r.Task = id
@@ -183,7 +185,7 @@ func renamed(body json.RawMessage, id string) (json.RawMessage, error) {
 }
 
 // dealing is the gate of sending to an agent, or answering one.
-func dealing(what string, with AgentID, id, label string) gate {
+func dealing(what string, with home.AgentID, id, label string) gate {
 	return gate{label: label, actions: []string{"a2a." + what + "." + with.Display, "a2a." + what + "." + with.Pubkey},
 		missing: fmt.Sprintf(`a2a %s to %s requires capability "a2a.%s.%s".`, what, with.Display, what, with.Display),
 		allows:  func(sc scope) bool { return sc.task(with.Pubkey, id) },
@@ -192,21 +194,21 @@ func dealing(what string, with AgentID, id, label string) gate {
 
 // recipientAccepts refuses a task whose recipient has not granted its sender to send. An agent may always send to
 // itself.
-func (s *session) recipientAccepts(ctx context.Context, t task) error {
-	if t.Recipient.is(s.peer) {
+func (s *Session) recipientAccepts(ctx context.Context, t task) error {
+	if t.Recipient.Same(s.Peer) {
 		return nil
 	}
-	names := []string{"a2a.recv." + s.peer.Display, "a2a.recv." + s.peer.Pubkey}
+	names := []string{"a2a.recv." + s.Peer.Display, "a2a.recv." + s.Peer.Pubkey}
 	live, err := s.capabilities(ctx, t.Recipient.Pubkey, names)
 	if err != nil {
 		return err
 	}
 	for _, c := range live {
-		if readScope(c.Scope).task(s.peer.Pubkey, t.ID) {
+		if readScope(c.Scope).task(s.Peer.Pubkey, t.ID) {
 			return nil
 		}
 	}
-	return s.refuse(kit.Object{"type", "a2_a_recipient_rejected", "sender_display", s.peer.Display, "recipient_display", t.Recipient.Display, "action", names[0]},
+	return s.refuse(kit.Object{"type", "a2_a_recipient_rejected", "sender_display", s.Peer.Display, "recipient_display", t.Recipient.Display, "action", names[0]},
 		fmt.Sprintf("a2a send to %s rejected: recipient has not granted capability %q", t.Recipient.Display, names[0]))
 }
 
@@ -222,43 +224,43 @@ var errMailbox = errors.New("a2a: mailbox failed")
 
 // boxError is the error that a client is told of a mailbox that refused a task. The reason of a disk is in the log
 // alone.
-func (s *session) boxError(err error, task string) error {
+func (s *Session) boxError(err error, task string) error {
 	for refusal, text := range refusals {
 		if errors.Is(err, refusal) {
 			return errors.New(strings.ReplaceAll(text, "TASK", task))
 		}
 	}
-	return s.told(err, "mailbox not written", errMailbox)
+	return s.Told(err, "mailbox not written", errMailbox)
 }
 
-func tryRecvTask(*fields) action {
-	return func(_ context.Context, s *session) (any, error) {
-		to, err := kit.JSON(s.peer)
+func tryRecvTask(*protocol.Fields) Action {
+	return func(_ context.Context, s *Session) (any, error) {
+		to, err := kit.JSON(s.Peer)
 		if err != nil {
 			return nil, err
 		}
-		body, err := s.box.Lease(now(), s.peer.Pubkey, newID(), to)
+		body, err := s.Mailbox.Lease(home.Now(), s.Peer.Pubkey, protocol.NewID(), to)
 		return kit.Object{"kind", "a2_a_task_opt", "task", body}, s.boxError(err, "")
 	}
 }
 
-func postResult(f *fields) action {
+func postResult(f *protocol.Fields) Action {
 	var r result
-	f.object("result", func(in *fields) { r = readResult(in) })
-	return func(ctx context.Context, s *session) (any, error) {
-		t, ok := s.box.Task(r.Task)
+	f.Object("result", func(in *protocol.Fields) { r = readResult(in) })
+	return func(ctx context.Context, s *Session) (any, error) {
+		t, ok := s.Mailbox.Task(r.Task)
 		if !ok {
 			return nil, s.refuse(kit.Object{"type", "a2_a_result_rejected", "task_id", r.Task, "reason", "unknown_task"},
 				fmt.Sprintf("a2a respond rejected: task_id %s was never dispatched through this daemon", r.Task))
 		}
-		var sender AgentID
+		var sender home.AgentID
 		if json.Unmarshal(t.SenderID, &sender) != nil {
 			return nil, errMailbox
 		}
 		if err := s.gate(ctx, dealing("respond", sender, r.Task, "a2a-respond:"+r.Task)); err != nil {
 			return nil, err
 		}
-		if t.Recipient != s.peer.Pubkey {
+		if t.Recipient != s.Peer.Pubkey {
 			return nil, s.refuse(kit.Object{"type", "a2_a_result_rejected", "task_id", r.Task, "reason", "not_recipient"},
 				fmt.Sprintf("a2a respond rejected: task_id %s is not addressed to the authenticated peer", r.Task))
 		}
@@ -267,44 +269,44 @@ func postResult(f *fields) action {
 }
 
 // post gives a result to the sender of its task.
-func (s *session) post(r result) error {
+func (s *Session) post(r result) error {
 	body, err := kit.JSON(r)
 	if err != nil {
 		return err
 	}
-	return s.boxError(s.box.Post(now(), mailbox.Result{Task: r.Task, Final: r.Status != "partial", Body: body}), r.Task)
+	return s.boxError(s.Mailbox.Post(home.Now(), mailbox.Result{Task: r.Task, Final: r.Status != "partial", Body: body}), r.Task)
 }
 
 // repairTask takes a task from a worker that died. Only the operator may: no agent can tell that another has died.
-func repairTask(f *fields) action {
-	id, how := f.uuid("task_id"), f.text("action")
+func repairTask(f *protocol.Fields) Action {
+	id, how := f.Id("task_id"), f.Text("action")
 	if how != "requeue" && how != "force_error" {
-		f.fail("action", "not understood")
+		f.Fail("action", "not understood")
 	}
-	reason := redact.String(or(f.optText("reason"), "forced by the operator"))
-	return operatorOnly("a2a repair requires the operator identity", func(_ context.Context, s *session) (any, error) {
+	reason := redact.String(protocol.Or(f.OptText("reason"), "forced by the operator"))
+	return operatorOnly("a2a repair requires the operator identity", func(_ context.Context, s *Session) (any, error) {
 		answer := kit.Object{"kind", "a2_a_task_repaired", "task_id", id}
 		if how == "requeue" {
-			return answer, s.boxError(s.box.Requeue(now(), id), id)
+			return answer, s.boxError(s.Mailbox.Requeue(home.Now(), id), id)
 		}
 		return answer, s.post(result{Task: id, Status: "error", Content: []content{}, Error: &reason})
 	})
 }
 
-func tryRecvResult(*fields) action {
-	return func(_ context.Context, s *session) (any, error) {
-		body, err := s.box.Take(now(), s.peer.Pubkey)
+func tryRecvResult(*protocol.Fields) Action {
+	return func(_ context.Context, s *Session) (any, error) {
+		body, err := s.Mailbox.Take(home.Now(), s.Peer.Pubkey)
 		return kit.Object{"kind", "a2_a_result_opt", "result", body}, s.boxError(err, "")
 	}
 }
 
 // recentTasks are the newest tasks that the caller sent or is to receive and that no final result has ended, oldest
 // first.
-func recentTasks(f *fields) action {
-	limit := f.count("limit", 10)
-	return func(_ context.Context, s *session) (any, error) {
+func recentTasks(f *protocol.Fields) Action {
+	limit := f.Count("limit", 10)
+	return func(_ context.Context, s *Session) (any, error) {
 		tasks := []json.RawMessage{}
-		for _, e := range newest(s.box.Tasks(s.peer.Pubkey), limit) {
+		for _, e := range newest(s.Mailbox.Tasks(s.Peer.Pubkey), limit) {
 			tasks = append(tasks, e.Body)
 		}
 		return kit.Object{"kind", "a2_a_tasks", "tasks", tasks}, nil
@@ -312,10 +314,10 @@ func recentTasks(f *fields) action {
 }
 
 // recentResults are the newest results that wait for the caller, oldest first. They stay.
-func recentResults(f *fields) action {
-	limit := f.count("limit", 10)
-	return func(_ context.Context, s *session) (any, error) {
-		results := append([]json.RawMessage{}, newest(s.box.Results(s.peer.Pubkey, math.MaxUint64), limit)...)
+func recentResults(f *protocol.Fields) Action {
+	limit := f.Count("limit", 10)
+	return func(_ context.Context, s *Session) (any, error) {
+		results := append([]json.RawMessage{}, newest(s.Mailbox.Results(s.Peer.Pubkey, math.MaxUint64), limit)...)
 		return kit.Object{"kind", "a2_a_results", "results", results}, nil
 	}
 }
@@ -325,15 +327,15 @@ func newest[T any](rows []T, limit uint64) []T {
 	return rows[uint64(len(rows))-min(uint64(len(rows)), limit):]
 }
 
-func taskQueue(f *fields) action {
-	limit, age, within := f.count("limit", 10), f.optNumber("min_lease_age_ms"), f.optNumber("deadline_within_ms")
-	state := f.optText("state_filter")
+func taskQueue(f *protocol.Fields) Action {
+	limit, age, within := f.Count("limit", 10), f.OptNumber("min_lease_age_ms"), f.OptNumber("deadline_within_ms")
+	state := f.OptText("state_filter")
 	if state != nil && *state != "queued" && *state != "in_flight" {
-		f.fail("state_filter", "not understood")
+		f.Fail("state_filter", "not understood")
 	}
-	return func(_ context.Context, s *session) (any, error) {
-		at := now()
-		entries := s.box.Queue(s.peer.Pubkey, func(e mailbox.Entry) bool {
+	return func(_ context.Context, s *Session) (any, error) {
+		at := home.Now()
+		entries := s.Mailbox.Queue(s.Peer.Pubkey, func(e mailbox.Entry) bool {
 			switch {
 			case state != nil && (*state == "in_flight") != (e.Lease != nil),
 				age != nil && e.Lease != nil && at-min(at, e.Lease.At) < *age,
@@ -350,7 +352,7 @@ func taskQueue(f *fields) action {
 			}
 			tasks = append(tasks, append(row, "attempt", e.Attempt))
 		}
-		results = append(results, s.box.Results(s.peer.Pubkey, limit)...)
+		results = append(results, s.Mailbox.Results(s.Peer.Pubkey, limit)...)
 		return kit.Object{"kind", "a2_a_queue", "tasks", tasks, "results", results}, nil
 	}
 }

@@ -1,4 +1,4 @@
-package covenant
+package verbs
 
 import (
 	"context"
@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/local/covenant/b58"
+	"github.com/cairndb/cairn/local/covenant/home"
+	"github.com/cairndb/cairn/local/covenant/protocol"
 	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
@@ -19,19 +21,19 @@ import (
 // errRegistry is the error that a client is told of a registry that was not written. The reason is in the log alone.
 var errRegistry = errors.New("peers: registry failed")
 
-func (s *session) registryError(err error) error {
-	return s.told(err, "registry not written", errRegistry)
+func (s *Session) registryError(err error) error {
+	return s.Told(err, "registry not written", errRegistry)
 }
 
 // maxActions bounds what one enrolment may grant.
 const maxActions = 256
 
-func enrollPeer(f *fields) action {
-	display, actions := f.text("display"), f.texts("actions")
-	if !isDisplay(display) {
-		f.fail("display", "not local@host")
+func enrollPeer(f *protocol.Fields) Action {
+	display, actions := f.Text("display"), f.Texts("actions")
+	if !home.IsDisplay(display) {
+		f.Fail("display", "not local@host")
 	}
-	return operatorOnly("peers: enrolment requires the operator identity", func(ctx context.Context, s *session) (any, error) {
+	return operatorOnly("peers: enrolment requires the operator identity", func(ctx context.Context, s *Session) (any, error) {
 		if len(actions) > maxActions {
 			return nil, fmt.Errorf("peers: %d actions are over %d", len(actions), maxActions)
 		}
@@ -39,8 +41,8 @@ func enrollPeer(f *fields) action {
 	})
 }
 
-func (s *session) enroll(ctx context.Context, display string, actions []string) (any, error) {
-	same, err := read(ctx, s.Home, "peers", api.Identified, &api.IdentifiedRequest{Display: display})
+func (s *Session) enroll(ctx context.Context, display string, actions []string) (any, error) {
+	same, err := home.Read(ctx, s.Home, "peers", api.Identified, &api.IdentifiedRequest{Display: display})
 	if err != nil {
 		return nil, err
 	}
@@ -52,38 +54,38 @@ func (s *session) enroll(ctx context.Context, display string, actions []string) 
 	if err != nil {
 		return nil, err
 	}
-	peer := AgentID{display, b58.Encode(public)}
+	peer := home.AgentID{Display: display, Pubkey: b58.Encode(public)}
 	identity := &oplog.Identity{Key: peer.Pubkey, Display: display, At: oplog.At(time.Now())}
-	if _, err := write(ctx, s.Home, api.KeepIdentity, &api.KeepIdentityRequest{Identity: identity}); err != nil {
-		return nil, storeError("peers", err)
+	if _, err := home.Write(ctx, s.Home, api.KeepIdentity, &api.KeepIdentityRequest{Identity: identity}); err != nil {
+		return nil, home.StoreError("peers", err)
 	}
 	granted := []string{}
 	for _, name := range actions {
-		if _, err := s.grantTo(ctx, peer, name, nil, nil); err != nil {
+		if _, err := s.GrantTo(ctx, peer, name, nil, nil); err != nil {
 			return nil, err
 		}
 		granted = append(granted, name)
 	}
-	token, err := s.peers.issue(&peer, now())
+	token, err := s.Peers.Issue(&peer, home.Now())
 	return kit.Object{"kind", "peer_enrolled", "token_b58", token, "pubkey_b58", peer.Pubkey, "display", display, "granted", granted},
 		s.registryError(err)
 }
 
 // summary is a registration as it is shown: of the token only its beginning.
-func (s *session) summary(r registration) kit.Object {
-	return kit.Object{"agent_id", s.agentOf(r), "token_prefix", r.Prefix, "registered_at", r.Registered, "revoked_at", orNull(r.Revoked)}
+func (s *Session) summary(r home.Registration) kit.Object {
+	return kit.Object{"agent_id", s.AgentOf(r), "token_prefix", r.Prefix, "registered_at", r.Registered, "revoked_at", orNull(r.Revoked)}
 }
 
 // listPeers shows registrations, the newest first. truncated says that there are more than the limit.
-func listPeers(f *fields) action {
-	limit, prefix, status := f.count("limit", 10), f.optText("pubkey_prefix"), f.optText("status_filter")
+func listPeers(f *protocol.Fields) Action {
+	limit, prefix, status := f.Count("limit", 10), f.OptText("pubkey_prefix"), f.OptText("status_filter")
 	if status != nil && *status != "live" && *status != "revoked" {
-		f.fail("status_filter", "neither live nor revoked")
+		f.Fail("status_filter", "neither live nor revoked")
 	}
-	return operatorOnly("peers: listing requires the operator identity", func(_ context.Context, s *session) (any, error) {
+	return operatorOnly("peers: listing requires the operator identity", func(_ context.Context, s *Session) (any, error) {
 		peers, truncated := []kit.Object{}, false
-		for _, r := range slices.Backward(s.peers.list()) {
-			if prefix != nil && !strings.HasPrefix(s.agentOf(r).Pubkey, *prefix) || status != nil && (*status == "live") != (r.Revoked == 0) {
+		for _, r := range slices.Backward(s.Peers.List()) {
+			if prefix != nil && !strings.HasPrefix(s.AgentOf(r).Pubkey, *prefix) || status != nil && (*status == "live") != (r.Revoked == 0) {
 				continue
 			}
 			if truncated = uint64(len(peers)) >= limit; truncated {
@@ -91,22 +93,19 @@ func listPeers(f *fields) action {
 			}
 			peers = append(peers, s.summary(r))
 		}
-		return kit.Object{"kind", "peer_list", "peers", peers, "operator_pubkey_b58", s.operator.Pubkey, "truncated", truncated}, nil
+		return kit.Object{"kind", "peer_list", "peers", peers, "operator_pubkey_b58", s.Operator.Pubkey, "truncated", truncated}, nil
 	})
 }
 
-// prefixShown is the number of characters of a token that are shown, and kept.
-const prefixShown = 6
-
 // revokePeer ends a token, named by its beginning as list_peers shows it or as a whole. Connections that are open stay.
-func revokePeer(f *fields) action {
-	prefix, force, most := f.text("token_prefix"), f.flag("force"), or(f.optNumber("match_limit"), 10)
-	return operatorOnly("peers: revoking requires the operator identity", func(_ context.Context, s *session) (any, error) {
+func revokePeer(f *protocol.Fields) Action {
+	prefix, force, most := f.Text("token_prefix"), f.Flag("force"), protocol.Or(f.OptNumber("match_limit"), 10)
+	return operatorOnly("peers: revoking requires the operator identity", func(_ context.Context, s *Session) (any, error) {
 		switch {
 		case prefix == "":
 			return nil, errors.New("peers: token_prefix must not be empty")
-		case len(prefix) > prefixShown && !isToken(prefix):
-			return nil, fmt.Errorf("peers: token_prefix: want up to %d characters, as list_peers shows them, or the whole token", prefixShown)
+		case len(prefix) > home.PrefixShown && !home.IsToken(prefix):
+			return nil, fmt.Errorf("peers: token_prefix: want up to %d characters, as list_peers shows them, or the whole token", home.PrefixShown)
 		}
 		outcome, err := s.revokeToken(prefix, force, most)
 		return kit.Object{"kind", "peer_revoked", "outcome", outcome}, err
@@ -115,8 +114,8 @@ func revokePeer(f *fields) action {
 
 // revokeToken gives an outcome: revoked, already_revoked or self_revoke_forbidden with the registration, ambiguous with
 // all that match, or not_found.
-func (s *session) revokeToken(prefix string, force bool, most uint64) (kit.Object, error) {
-	found := slices.DeleteFunc(s.peers.list(), func(r registration) bool { return !r.begins(prefix) })
+func (s *Session) revokeToken(prefix string, force bool, most uint64) (kit.Object, error) {
+	found := slices.DeleteFunc(s.Peers.List(), func(r home.Registration) bool { return !r.Begins(prefix) })
 	switch len(found) {
 	case 0:
 		return kit.Object{"type", "not_found"}, nil
@@ -135,34 +134,34 @@ func (s *session) revokeToken(prefix string, force bool, most uint64) (kit.Objec
 	case row.Operator && !force:
 		return append(kit.Object{"type", "self_revoke_forbidden"}, s.summary(row)...), nil
 	}
-	at := now()
-	if _, err := s.peers.revoke(at, func(r registration) bool { return r.Token == row.Token }); err != nil {
+	at := home.Now()
+	if _, err := s.Peers.Revoke(at, func(r home.Registration) bool { return r.Token == row.Token }); err != nil {
 		return nil, s.registryError(err)
 	}
 	row.Revoked = at
-	who := s.agentOf(row)
+	who := s.AgentOf(row)
 	return append(kit.Object{"type", "revoked"}, s.summary(row)...),
 		s.record(kit.Object{"type", "peer_revoked", "peer_display", who.Display, "peer_pubkey_b58", who.Pubkey, "token_prefix", row.Prefix})
 }
 
-func rotateOperatorToken(*fields) action {
-	return operatorOnly("peers: token rotation requires the operator identity", func(_ context.Context, s *session) (any, error) {
+func rotateOperatorToken(*protocol.Fields) Action {
+	return operatorOnly("peers: token rotation requires the operator identity", func(_ context.Context, s *Session) (any, error) {
 		old := []string{}
-		for _, r := range s.peers.list() {
+		for _, r := range s.Peers.List() {
 			if r.Operator && r.Revoked == 0 {
 				old = append(old, r.Prefix)
 			}
 		}
-		token, err := s.peers.rotate(s.tokenPath(), now())
+		token, err := s.Peers.Rotate(s.TokenPath(), home.Now())
 		if err != nil {
 			return nil, s.registryError(err)
 		}
 		return kit.Object{"kind", "operator_token_rotated", "token_b58", token}, s.record(kit.Object{"type", "operator_token_rotated",
-			"peer_display", s.peer.Display, "old_token_prefix", strings.Join(old, ","), "new_token_prefix", token[:prefixShown]})
+			"peer_display", s.Peer.Display, "old_token_prefix", strings.Join(old, ","), "makeHometoken_prefix", token[:home.PrefixShown]})
 	})
 }
 
-func purgePeers(_ context.Context, s *session, before uint64) (uint64, error) {
-	n, err := s.peers.purge(before)
+func purgePeers(_ context.Context, s *Session, before uint64) (uint64, error) {
+	n, err := s.Peers.Purge(before)
 	return uint64(n), s.registryError(err)
 }

@@ -1,4 +1,4 @@
-package covenant
+package home
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/cairndb/cairn/local/covenant/b58"
 	"github.com/cairndb/cairn/local/covenant/canon"
+	"github.com/cairndb/cairn/local/covenant/protocol"
 	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
@@ -56,28 +57,29 @@ func (c Capability) sign(key ed25519.PrivateKey, node uint32, at oplog.Time) (*o
 	return g, nil
 }
 
-func expiry(g oplog.StoredGrant) *uint64 {
+// Expiry is a capability's last millisecond; nil for one that does not expire.
+func Expiry(g oplog.StoredGrant) *uint64 {
 	if !g.Limited {
 		return nil
 	}
 	return &g.Expires
 }
 
-// signed says whether a stored capability has the signature of who gave it, no matter which node wrote it.
-func signed(g oplog.StoredGrant) bool {
+// Signed says whether a stored capability has the signature of who gave it, no matter which node wrote it.
+func Signed(g oplog.StoredGrant) bool {
 	subject, err1 := b58.Decode(g.Subject)
 	grantor, err2 := b58.Decode(g.GrantedBy)
 	sig, err3 := b58.Decode(g.Signature)
 	if errors.Join(err1, err2, err3) != nil || len(grantor) != ed25519.PublicKeySize {
 		return false
 	}
-	return ed25519.Verify(grantor, signedBytes(subject, g.Action, g.Scope, grantor, expiry(g)), sig)
+	return ed25519.Verify(grantor, signedBytes(subject, g.Action, g.Scope, grantor, Expiry(g)), sig)
 }
 
 const maxAction = 512
 
-// grantTo gives a subject a capability; without a scope it is not narrowed.
-func (s *Home) grantTo(ctx context.Context, subject AgentID, name string, scope json.RawMessage, expires *uint64) (string, error) {
+// GrantTo gives a subject a capability; without a scope it is not narrowed.
+func (h *Home) GrantTo(ctx context.Context, subject AgentID, name string, scope json.RawMessage, expires *uint64) (string, error) {
 	if name == "" || len(name) > maxAction {
 		return "", errors.New("permissions: invalid action")
 	}
@@ -87,27 +89,27 @@ func (s *Home) grantTo(ctx context.Context, subject AgentID, name string, scope 
 	if err := checkScope(name, scope); err != nil {
 		return "", err
 	}
-	if s.signer == nil {
+	if h.signer == nil {
 		return "", errors.New("permissions: this node does not hold the operator key")
 	}
 	scope, err := canon.JSON(scope)
 	if err != nil {
 		return "", fmt.Errorf("permissions: invalid capability scope: %s: %w", name, err)
 	}
-	op, err := Capability{Subject: subject, Action: name, Scope: scope, GrantedBy: s.operator, Expires: expires}.sign(s.signer, s.cfg.Node, oplog.At(time.Now()))
+	op, err := Capability{Subject: subject, Action: name, Scope: scope, GrantedBy: h.Operator, Expires: expires}.sign(h.signer, h.Config.Node, oplog.At(time.Now()))
 	if err != nil {
 		return "", err
 	}
-	defer s.flight(op.Signature)()
-	if _, err := write(ctx, s, api.Grant, op); err != nil {
-		return "", storeError("permissions", err)
+	defer h.Flight(op.Signature)()
+	if _, err := Write(ctx, h, api.Grant, op); err != nil {
+		return "", StoreError("permissions", err)
 	}
-	return op.Signature, s.recordGrant(subject, name, op.Signature)
+	return op.Signature, h.recordGrant(subject, name, op.Signature)
 }
 
-func (s *Home) recordGrant(subject AgentID, name, signature string) error {
-	return s.record(subject, kit.Object{"type", "capability_granted", "subject_display", subject.Display, "action", name,
-		"granted_by_display", s.operator.Display, "signature_b58", signature})
+func (h *Home) recordGrant(subject AgentID, name, signature string) error {
+	return h.Record(subject, kit.Object{"type", "capability_granted", "subject_display", subject.Display, "action", name,
+		"granted_by_display", h.Operator.Display, "signature_b58", signature})
 }
 
 // scoped are the namespaces of actions whose scopes have a form; elsewhere anything goes.
@@ -121,15 +123,15 @@ func checkScope(name string, raw json.RawMessage) error {
 	bad := func(why string) error {
 		return fmt.Errorf("permissions: invalid capability scope: %s: %s", name, why)
 	}
-	f := parse(raw)
-	if f.err != nil {
+	f := protocol.Parse(raw)
+	if f.Err != nil {
 		return bad("scope must be a JSON object")
 	}
-	if len(f.m) == 0 {
+	if len(f.Members) == 0 {
 		return nil
 	}
-	switch v := f.number("version"); {
-	case f.err != nil:
+	switch v := f.Number("version"); {
+	case f.Err != nil:
 		return bad("non-empty scopes must set version 1")
 	case v != 1:
 		return bad(fmt.Sprintf("unsupported scope version %d", v))

@@ -1,4 +1,4 @@
-package covenant
+package verbs
 
 import (
 	"cmp"
@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cairndb/cairn/local/covenant/home"
+	"github.com/cairndb/cairn/local/covenant/protocol"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
@@ -20,7 +22,7 @@ type scored struct {
 
 // search ranks a session's memories by likeness to a question: those that score above 0 and at least least, the best
 // first. quiet leaves them unreinforced.
-func (s *session) search(ctx context.Context, question, tier string, scopes []scope, limit uint64, least float64, quiet bool) ([]scored, error) {
+func (s *Session) search(ctx context.Context, question, tier string, scopes []scope, limit uint64, least float64, quiet bool) ([]scored, error) {
 	if strings.TrimSpace(question) == "" || limit == 0 {
 		return nil, nil
 	}
@@ -50,8 +52,8 @@ func (s *session) search(ctx context.Context, question, tier string, scopes []sc
 		}
 		return hits
 	}
-	_, err := api.Search.Ask(ctx, s.cfg.Memory, &api.SearchRequest{Text: question, K: max(k, 50), Quiet: quiet, Pick: pick,
-		Admit: func(f api.Facts) bool { return sees(f.Namespace, f.Owner, f.Tier, toMillis(f.Created)) }})
+	_, err := api.Search.Ask(ctx, s.Config.Memory, &api.SearchRequest{Text: question, K: max(k, 50), Quiet: quiet, Pick: pick,
+		Admit: func(f api.Facts) bool { return sees(f.Namespace, f.Owner, f.Tier, home.ToMillis(f.Created)) }})
 	return out, err
 }
 
@@ -70,9 +72,9 @@ func likeness(h api.Hit, shown, question string) float64 {
 // almost is the highest score of a text that is not the question itself.
 const almost = 0.99
 
-func searchMemory(f *fields) action {
-	query, tier, limit, least, quiet := f.text("query"), f.tier("tier"), f.count("limit", 10), or(f.optFloat("min_relevance"), 0), f.flag("skip_reinforce")
-	return func(ctx context.Context, s *session) (any, error) {
+func searchMemory(f *protocol.Fields) Action {
+	query, tier, limit, least, quiet := f.Text("query"), f.Tier("tier"), f.Count("limit", 10), protocol.Or(f.OptFloat("min_relevance"), 0), f.Flag("skip_reinforce")
+	return func(ctx context.Context, s *Session) (any, error) {
 		scopes, err := s.scopes(ctx, readGate("search", "search", tier))
 		if err != nil {
 			return nil, err
@@ -83,22 +85,22 @@ func searchMemory(f *fields) action {
 		}
 		out := []any{}
 		for _, r := range found {
-			if s.cfg.ShowScore {
+			if s.Config.ShowScore {
 				r.Metadata = with(r.Metadata, "_score", r.score)
 			}
 			out = append(out, &r.Record)
 		}
-		return list{"memories", "records", out}, storeError("memory", err)
+		return protocol.List{Kind: "memories", Name: "records", Items: out}, home.StoreError("memory", err)
 	}
 }
 
 // embed gives records their vectors.
-func (s *session) embed(ctx context.Context, found []scored) error {
+func (s *Session) embed(ctx context.Context, found []scored) error {
 	q, at := &api.NumberedRequest{Vectors: true}, map[oplog.Seq]int{}
 	for i, r := range found {
 		q.Seqs, at[r.memory.Seq] = append(q.Seqs, r.memory.Seq), i
 	}
-	a, err := api.Numbered.Ask(ctx, s.cfg.Memory, q)
+	a, err := api.Numbered.Ask(ctx, s.Config.Memory, q)
 	if err != nil {
 		return err
 	}
