@@ -83,7 +83,7 @@ func (s *Server) runAndRelease(x *session, a agent, cmd string) command.Result {
 	defer x.release()
 	ctx, cancel := context.WithCancel(s.Ctx)
 	defer cancel()
-	return x.run.Run(ctx, a.command(), cmd)
+	return command.Run(ctx, x.run, a.command(), cmd)
 }
 
 // event appends one server-sent event.

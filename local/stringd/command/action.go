@@ -76,8 +76,8 @@ func (c *call) tool() (string, error) {
 }
 
 // tools returns the names of the files in the agent's directory of tools.
-func (s *Session) tools() (names []string) {
-	entries, _ := s.readDir(filepath.Join(s.agent.Home, "tools")) // no directory is no tools
+func (c *call) tools() (names []string) {
+	entries, _ := c.readDir(filepath.Join(c.agent.Home, "tools")) // no directory is no tools
 	for _, e := range entries {
 		if name, ok := strings.CutSuffix(e.Name(), ".md"); ok {
 			names = append(names, name)

@@ -26,13 +26,5 @@ func (c *call) place() (*api.PlaceAnswer, error) {
 	return api.Place.Ask(c.ctx, c.set.Memory, &api.Nothing{})
 }
 
-// What a client is told that may not run programs, or not use files.
-var (
-	shellOff = failf(Unsupported, "The shell is off on this node.")
-	filesOff = failf(NotAllowed, "Files are off on this node.")
-)
-
-// files calls act, which reads or writes files.
-func (s *Session) files(act func() error) error {
-	return s.set.Memory.Act(context.Background(), api.UseFiles, filesOff, func(context.Context) error { return act() }) // the door waits for nothing
-}
+// shellOff is what a client is told that may not run programs.
+var shellOff = failf(Unsupported, "The shell is off on this node.")

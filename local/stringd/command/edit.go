@@ -9,23 +9,10 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/local/stringd/sfmd"
 )
-
-// stamp tells whether a file is still the one that was read.
-type stamp struct{ modified, size int64 } // in nanoseconds, bytes
-
-func stampOf(fi fs.FileInfo) stamp { return stamp{fi.ModTime().UnixNano(), fi.Size()} }
-
-// undo is the last change of a topic.
-type undo struct {
-	path          string
-	before, after string
-	created       bool
-}
 
 func editFamily() []def {
 	return []def{
@@ -207,14 +194,6 @@ func (c *call) save(e edit, said, content string) (string, error) {
 	}
 	c.undo = &undo{path: e.path, before: e.text, after: content, created: !e.exists}
 	return said + "\n---\n" + diff(e.text, content) + "\n---\nUse /undo to revert.", nil
-}
-
-// cause returns the system's error without its path, which may be a temporary one.
-func cause(err error) error {
-	if why := syscall.Errno(0); errors.As(err, &why) {
-		return why
-	}
-	return err
 }
 
 // put replaces a file's content and keeps its mode.

@@ -22,11 +22,11 @@ func (c *call) openApp() (string, error) {
 }
 
 // follow finds the target of a shortcut, and the directory that it is relative to.
-func (s *Session) follow(id string) (href, dir string, err error) {
-	if s.doc != nil {
+func (c *call) follow(id string) (href, dir string, err error) {
+	if c.doc != nil {
 		here := ""
-		if s.doc.path != "" {
-			here = filepath.Dir(s.doc.path)
+		if c.doc.path != "" {
+			here = filepath.Dir(c.doc.path)
 		}
 		at := func(links []sfmd.Link) bool {
 			i := slices.IndexFunc(links, func(l sfmd.Link) bool { return l.ID == id })
@@ -35,23 +35,23 @@ func (s *Session) follow(id string) (href, dir string, err error) {
 			}
 			return i >= 0
 		}
-		if at(s.doc.doc.Links) {
+		if at(c.doc.doc.Links) {
 			return href, dir, nil
 		}
-		if v, ok := s.values[id]; ok {
+		if v, ok := c.values[id]; ok {
 			return valueHref(v), here, nil
 		}
-		if at(s.doc.auto) {
+		if at(c.doc.auto) {
 			return href, dir, nil
 		}
-		for _, m := range s.doc.menus {
+		for _, m := range c.doc.menus {
 			for _, l := range m.links {
 				if id == m.name+"."+l.ID || id == l.ID {
 					return l.Href, m.dir, nil
 				}
 			}
 		}
-	} else if v, ok := s.values[id]; ok {
+	} else if v, ok := c.values[id]; ok {
 		return valueHref(v), "", nil
 	}
 	return "", "", failf(NotFound, "Shortcut not found: @%s", id)

@@ -63,7 +63,7 @@ func (c *call) hubPage() (string, error) {
 func (c *call) hubHelp() (string, error) {
 	var b strings.Builder
 	b.WriteString("## Commands\n\n  /list")
-	for _, d := range c.set.commands().hubs[c.topic.Name] {
+	for _, d := range commands().hubs[c.topic.Name] {
 		b.WriteString("\n  " + d.usage)
 	}
 	b.WriteString("\n  and everything that works in a tab")

@@ -77,8 +77,6 @@ func (c *call) documentRows(p *page, row func(key, value string)) {
 	}
 }
 
-func (p *page) menuNames() []string { return each(p.menus, func(m menu) string { return m.name }) }
-
 func (c *call) shownVars() string {
 	shown := slices.DeleteFunc(slices.Clone(c.vars.keys), func(k string) bool { return strings.HasPrefix(k, "_") })
 	return strings.Join(each(shown, func(k string) string { return fmt.Sprintf("{%s}=\"%s\"", k, oneLine(c.vars.m[k], 60)) }), ", ")
@@ -86,7 +84,7 @@ func (c *call) shownVars() string {
 
 func (c *call) help() (string, error) {
 	var b strings.Builder
-	for _, f := range c.set.commands().families {
+	for _, f := range commands().families {
 		for _, d := range f {
 			if d.usage != "" && (c.topic.Type != Bash || d.shell) {
 				fmt.Fprintf(&b, "  %-36s %s\n", d.usage, d.about)
@@ -131,11 +129,6 @@ func (c *call) nav() (string, error) {
 		return "", failf(NotFound, "Menu not found: %s", c.args)
 	}
 	return under("Menu: "+c.args, cmp.Or(strings.Join(c.doc.menus[i].entries(), "\n"), "(empty)")), nil
-}
-
-// entries are a menu's lines.
-func (m menu) entries() []string {
-	return each(m.links, func(l sfmd.Link) string { return fmt.Sprintf("[%s][@%s.%s]", l.Label, m.name, l.ID) })
 }
 
 func some(links []sfmd.Link) string {

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -10,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/cairndb/cairn/node/api"
 )
 
 // maxFile limits the size of a document.
@@ -205,3 +208,19 @@ func splitBlock(target string) (path, block string) {
 	}
 	return target, ""
 }
+
+// files calls act, which reads or writes files.
+func (s *Session) files(act func() error) error {
+	return s.set.Memory.Act(context.Background(), api.UseFiles, filesOff, func(context.Context) error { return act() }) // the door waits for nothing
+}
+
+// cause returns the system's error without its path, which may be a temporary one.
+func cause(err error) error {
+	if why := syscall.Errno(0); errors.As(err, &why) {
+		return why
+	}
+	return err
+}
+
+// filesOff is what a client is told that may not use files.
+var filesOff = failf(NotAllowed, "Files are off on this node.")

@@ -48,22 +48,18 @@ func (c *call) hints(p *page) (h []string) {
 	return h
 }
 
-func (s *Session) missingEnv(d *sfmd.Document) (missing []string) {
+func (c *call) missingEnv(d *sfmd.Document) (missing []string) {
 	want := d.Front.List("requires")
 	if len(want) == 0 {
 		return nil
 	}
-	env, _ := s.env() // an unreadable file has none
+	env, _ := c.env() // an unreadable file has none
 	for _, k := range want {
 		if k = strings.TrimPrefix(k, "$"); env[k] == "" {
 			missing = append(missing, k)
 		}
 	}
 	return missing
-}
-
-func actionIDs(d *sfmd.Document) []string {
-	return each(d.Actions, func(a sfmd.Action) string { return a.ID })
 }
 
 // maxIncludes limits the depth of includes.

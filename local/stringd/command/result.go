@@ -66,7 +66,7 @@ var codes = map[oplog.Kind]Code{
 	oplog.Conflict: Conflict, oplog.Unavailable: NoLeader, oplog.NotLeader: ReadOnly, oplog.UnknownOutcome: Timeout,
 }
 
-func result(text string, err error) Result {
+func resultOf(text string, err error) Result {
 	if err == nil {
 		return Result{Text: text}
 	}

@@ -1,11 +1,8 @@
 package command
 
 import (
-	"context"
-	"fmt"
-	"slices"
-	"strings"
-	"sync"
+	"io/fs"
+	"path/filepath"
 	"sync/atomic"
 	"time"
 
@@ -52,9 +49,6 @@ type Settings struct {
 	Timeout    time.Duration // of a program
 	Environ    []string      // of programs; HOME is the agent's
 	Temp       string        // directory for the shells' files
-
-	once  sync.Once
-	table table
 }
 
 // Meta describes the document of a session.
@@ -111,123 +105,32 @@ func (s *Session) CWD() string {
 // Close ends the session's shell, and with it a command that runs there.
 func (s *Session) Close() { s.shell.Close() }
 
-// A call is one command on its way.
-type call struct {
-	*Session
-	ctx  context.Context
-	word string // as typed, with its slash
-	name string // before the first . or : of the word, without the slash and folded
-	sub  string // after it
-	args string // rest of the first line
-	body string // after the first newline
-	more bool   // there was a newline
+// workDir returns the directory that relative paths start from: the directory opened last, else the document's, else
+// home.
+func (s *Session) workDir() string {
+	switch {
+	case s.dir != "":
+		return s.dir
+	case s.doc != nil && s.doc.path != "":
+		return filepath.Dir(s.doc.path)
+	}
+	return s.agent.Home
 }
 
-// joined is the arguments with the body, for commands whose quoted values may span lines.
-func (c *call) joined() string {
-	if !c.more {
-		return c.args
-	}
-	return c.args + "\n" + c.body
+// stamp tells whether a file is still the one that was read.
+type stamp struct{ modified, size int64 } // in nanoseconds, bytes
+
+func stampOf(fi fs.FileInfo) stamp { return stamp{fi.ModTime().UnixNano(), fi.Size()} }
+
+// undo is the last change of a topic.
+type undo struct {
+	path          string
+	before, after string
+	created       bool
 }
 
-// Run carries out one command. It never panics: a fault of ours is an INTERNAL_ERROR.
-func (s *Session) Run(ctx context.Context, a Agent, cmd string) (r Result) {
-	defer func() {
-		if p := recover(); p != nil {
-			r = Result{InternalError, fmt.Sprint(p)}
-		}
-		s.meta.Store(s.describe())
-	}()
-	s.agent = a
-	return result(s.dispatch(ctx, strings.TrimSpace(cmd)))
-}
+// note keeps what Meta tells, when a command has ended.
+func (s *Session) note() { s.meta.Store(s.describe()) }
 
-func (s *Session) dispatch(ctx context.Context, cmd string) (string, error) {
-	if s.topic.Type == Bash {
-		return s.bash(ctx, cmd)
-	}
-	if rest, ok := strings.CutPrefix(cmd, "//"); ok {
-		cmd = "/" + rest
-	}
-	if !strings.HasPrefix(cmd, "/") {
-		return "", failf(Unsupported, "Commands must start with /. Use /help for details.")
-	}
-	c := s.parse(ctx, cmd)
-	d := c.find()
-	if d == nil {
-		return "", failf(Unsupported, "Unknown command: %s\nUse /info to see available commands.", c.word)
-	}
-	return d.run(c)
-}
-
-// parse splits a command into its parts.
-func (s *Session) parse(ctx context.Context, cmd string) *call {
-	c := &call{Session: s, ctx: ctx}
-	head, body, more := strings.Cut(cmd, "\n")
-	head = strings.TrimSuffix(head, "\r")
-	c.body, c.more = body, more
-	c.word = head
-	if i := strings.IndexAny(head, " \t"); i >= 0 {
-		c.word, c.args = head[:i], strings.TrimSpace(head[i:])
-	}
-	c.name = c.word
-	if i := strings.IndexAny(c.word, ".:"); i >= 0 {
-		c.name, c.sub = c.word[:i], c.word[i+1:]
-	}
-	c.name = strings.ToLower(strings.TrimPrefix(c.name, "/"))
-	return c
-}
-
-// A def is one command: a line of a family's table.
-type def struct {
-	name  string
-	sub   bool   // takes .sub or :sub
-	usage string // shown by /help
-	about string
-	shell bool // works in bash topics too
-	run   func(*call) (string, error)
-}
-
-// table is every command, made once: the hubs' own ones under their names, the others under none.
-type table struct {
-	families [][]def
-	pages    []def
-	hubs     map[string][]def
-}
-
-// commands is the table; /help lists its families in this order.
-func (s *Settings) commands() *table {
-	s.once.Do(func() {
-		s.table = table{pages: hubPages(), hubs: hubFamily(), families: [][]def{documentFamily(), navigationFamily(), actionFamily(),
-			variableFamily(), editFamily(), shellFamily(), eventFamily(), sessionFamily(), memoryFamily(), graphFamily(), packageFamily()}}
-	})
-	return &s.table
-}
-
-// find looks a command up: the hub's own ones first, in a hub.
-func (c *call) find() *def {
-	bare := !strings.ContainsAny(c.word, ".:")
-	look := func(f []def) *def {
-		i := slices.IndexFunc(f, func(d def) bool { return d.name == c.name && (d.sub || bare) })
-		if i < 0 {
-			return nil
-		}
-		return &f[i]
-	}
-	t := c.set.commands()
-	if c.topic.Type == Hub {
-		if d := look(t.hubs[c.topic.Name]); d != nil {
-			return d
-		}
-		if d := look(t.pages); d != nil && (c.name != "open" || c.args == "") {
-			return d
-		}
-	}
-	for _, f := range t.families {
-		if d := look(f); d != nil {
-			return d
-		}
-	}
-	return nil
-}
+// moved keeps what CWD tells, when a line of the shell has ended.
+func (s *Session) moved(dir string) { s.cwd.Store(&dir) }

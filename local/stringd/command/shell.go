@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -24,7 +23,7 @@ func (c *call) exec() (string, error) {
 		return "", failf(Unsupported, "Usage: /exec <shell command>")
 	}
 	if c.topic.Type == Bash {
-		return c.inShell(c.ctx, line)
+		return c.inShell(line)
 	}
 	out, err := c.once(line, c.workDir())
 	if err != nil {
@@ -54,10 +53,10 @@ func (c *call) environ() []string {
 }
 
 // report is a program's end as the protocol tells it.
-func (s *Session) report(out shell.Out) (string, error) {
+func (c *call) report(out shell.Out) (string, error) {
 	body := cmp.Or(out.Text, "(no output)")
 	if out.TimedOut {
-		return "", failf(Timeout, "timed out after %s | cwd: %s\n---\n%s", s.set.Timeout, out.CWD, body)
+		return "", failf(Timeout, "timed out after %s | cwd: %s\n---\n%s", c.set.Timeout, out.CWD, body)
 	}
 	text := under(fmt.Sprintf("exit: %d | cwd: %s", out.Status, out.CWD), body)
 	if out.Status != 0 {
@@ -66,22 +65,10 @@ func (s *Session) report(out shell.Out) (string, error) {
 	return text, nil
 }
 
-// workDir returns the directory that relative paths start from: the directory opened last, else the document's, else
-// home.
-func (s *Session) workDir() string {
-	switch {
-	case s.dir != "":
-		return s.dir
-	case s.doc != nil && s.doc.path != "":
-		return filepath.Dir(s.doc.path)
-	}
-	return s.agent.Home
-}
-
 // bash is the input of a shell's topic: commands of ours by their names, everything else is for the shell.
-func (s *Session) bash(ctx context.Context, cmd string) (string, error) {
+func bash(ctx context.Context, s *Session, cmd string) (string, error) {
 	if rest, ok := strings.CutPrefix(cmd, "//"); ok {
-		c := s.parse(ctx, "/"+rest)
+		c := parse(ctx, s, "/"+rest)
 		switch c.name {
 		case "help", "info", "close":
 			return c.find().run(c)
@@ -89,7 +76,7 @@ func (s *Session) bash(ctx context.Context, cmd string) (string, error) {
 		return "", failf(Unsupported, "Unknown command: /%s\nUse //help to see available commands.", c.word)
 	}
 	if strings.HasPrefix(cmd, "/") {
-		c := s.parse(ctx, cmd)
+		c := parse(ctx, s, cmd)
 		if !strings.Contains(c.word[1:], "/") {
 			if d := c.find(); d != nil && d.shell {
 				return d.run(c)
@@ -98,18 +85,18 @@ func (s *Session) bash(ctx context.Context, cmd string) (string, error) {
 			}
 		}
 	}
-	return s.inShell(ctx, cmd)
+	return (&call{Session: s, ctx: ctx}).inShell(cmd)
 }
 
-func (s *Session) inShell(ctx context.Context, line string) (string, error) {
+func (c *call) inShell(line string) (string, error) {
 	var out shell.Out
-	err := s.set.Memory.Act(ctx, api.RunProgram, shellOff, func(ctx context.Context) (err error) {
-		out, err = s.shell.Run(ctx, s.agent.Home, line, s.set.Timeout)
+	err := c.set.Memory.Act(c.ctx, api.RunProgram, shellOff, func(ctx context.Context) (err error) {
+		out, err = c.shell.Run(ctx, c.agent.Home, line, c.set.Timeout)
 		return err
 	})
 	if err != nil {
 		return "", err
 	}
-	s.cwd.Store(&out.CWD)
-	return s.report(out)
+	c.moved(out.CWD)
+	return c.report(out)
 }

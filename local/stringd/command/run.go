@@ -1,0 +1,136 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// A call is one command on its way.
+type call struct {
+	*Session
+	ctx  context.Context
+	word string // as typed, with its slash
+	name string // before the first . or : of the word, without the slash and folded
+	sub  string // after it
+	args string // rest of the first line
+	body string // after the first newline
+	more bool   // there was a newline
+}
+
+// joined is the arguments with the body, for commands whose quoted values may span lines.
+func (c *call) joined() string {
+	if !c.more {
+		return c.args
+	}
+	return c.args + "\n" + c.body
+}
+
+// Run carries out one command of an agent in a session. It never panics: a fault of ours is an INTERNAL_ERROR.
+func Run(ctx context.Context, s *Session, a Agent, cmd string) (r Result) {
+	defer func() {
+		if p := recover(); p != nil {
+			r = Result{InternalError, fmt.Sprint(p)}
+		}
+		s.note()
+	}()
+	s.agent = a
+	return resultOf(dispatch(ctx, s, strings.TrimSpace(cmd)))
+}
+
+func dispatch(ctx context.Context, s *Session, cmd string) (string, error) {
+	if s.topic.Type == Bash {
+		return bash(ctx, s, cmd)
+	}
+	if rest, ok := strings.CutPrefix(cmd, "//"); ok {
+		cmd = "/" + rest
+	}
+	if !strings.HasPrefix(cmd, "/") {
+		return "", failf(Unsupported, "Commands must start with /. Use /help for details.")
+	}
+	c := parse(ctx, s, cmd)
+	d := c.find()
+	if d == nil {
+		return "", failf(Unsupported, "Unknown command: %s\nUse /info to see available commands.", c.word)
+	}
+	return d.run(c)
+}
+
+// parse splits a command into its parts.
+func parse(ctx context.Context, s *Session, cmd string) *call {
+	c := &call{Session: s, ctx: ctx}
+	head, body, more := strings.Cut(cmd, "\n")
+	head = strings.TrimSuffix(head, "\r")
+	c.body, c.more = body, more
+	c.word = head
+	if i := strings.IndexAny(head, " \t"); i >= 0 {
+		c.word, c.args = head[:i], strings.TrimSpace(head[i:])
+	}
+	c.name = c.word
+	if i := strings.IndexAny(c.word, ".:"); i >= 0 {
+		c.name, c.sub = c.word[:i], c.word[i+1:]
+	}
+	c.name = strings.ToLower(strings.TrimPrefix(c.name, "/"))
+	return c
+}
+
+// A def is one command: a line of a family's table.
+type def struct {
+	name  string
+	sub   bool   // takes .sub or :sub
+	usage string // shown by /help
+	about string
+	shell bool // works in bash topics too
+	run   func(*call) (string, error)
+}
+
+// table is every command, made once: the hubs' own ones under their names, the others under none.
+type table struct {
+	families [][]def
+	pages    []def
+	hubs     map[string][]def
+}
+
+// made holds the table once commands was called.
+var made struct {
+	sync.Once
+	table
+}
+
+// commands is the table; /help lists its families in this order.
+func commands() *table {
+	made.Do(func() {
+		made.table = table{pages: hubPages(), hubs: hubFamily(), families: [][]def{documentFamily(), navigationFamily(), actionFamily(),
+			variableFamily(), editFamily(), shellFamily(), eventFamily(), sessionFamily(), memoryFamily(), graphFamily(), packageFamily()}}
+	})
+	return &made.table
+}
+
+// find looks a command up: the hub's own ones first, in a hub.
+func (c *call) find() *def {
+	bare := !strings.ContainsAny(c.word, ".:")
+	look := func(f []def) *def {
+		i := slices.IndexFunc(f, func(d def) bool { return d.name == c.name && (d.sub || bare) })
+		if i < 0 {
+			return nil
+		}
+		return &f[i]
+	}
+	t := commands()
+	if c.topic.Type == Hub {
+		if d := look(t.hubs[c.topic.Name]); d != nil {
+			return d
+		}
+		if d := look(t.pages); d != nil && (c.name != "open" || c.args == "") {
+			return d
+		}
+	}
+	for _, f := range t.families {
+		if d := look(f); d != nil {
+			return d
+		}
+	}
+	return nil
+}
