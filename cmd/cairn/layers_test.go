@@ -125,8 +125,10 @@ var layers = []layer{
 	{"local/stringd/inbox", []string{"local/kit"}},
 	{"local/stringd/sfmd", nil},
 	{"local/stringd/shell", []string{"local/child"}},
-	{"local/stringd/command", []string{"local/kit", "local/stringd/inbox", "local/stringd/sfmd", "local/stringd/shell"}},
-	{"local/stringd", []string{"local/door", "local/environ", "local/kit", "local/serve", "local/stringd/command", "local/stringd/inbox"}},
+	{"local/stringd/command/lang", nil},
+	{"local/stringd/command/state", []string{"local/kit", "local/stringd/command/lang", "local/stringd/inbox", "local/stringd/sfmd", "local/stringd/shell"}},
+	{"local/stringd/command", []string{"local/kit", "local/stringd/command/lang", "local/stringd/command/state", "local/stringd/inbox", "local/stringd/sfmd", "local/stringd/shell"}},
+	{"local/stringd", []string{"local/door", "local/environ", "local/kit", "local/serve", "local/stringd/command", "local/stringd/command/lang", "local/stringd/command/state", "local/stringd/inbox"}},
 
 	{"cmd/cairn/cli", nil},
 	{"cmd/cairn/admin", []string{"cmd/cairn/cli"}},

@@ -10,7 +10,7 @@ import (
 
 	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/local/serve"
-	"github.com/cairndb/cairn/local/stringd/command"
+	"github.com/cairndb/cairn/local/stringd/command/state"
 	"github.com/cairndb/cairn/local/stringd/inbox"
 )
 
@@ -67,7 +67,7 @@ func trimmed(list []string) []string {
 	return out
 }
 
-// AddAgent implements command.Host: it registers an agent or changes one. An empty home and a nil allowed leave the
+// AddAgent implements state.Host: it registers an agent or changes one. An empty home and a nil allowed leave the
 // agent's as they are.
 func (s *Server) AddAgent(id, home string, allowed []string) (created bool, err error) {
 	if !validID(id) {
@@ -112,7 +112,7 @@ func (s *Server) AddAgent(id, home string, allowed []string) (created bool, err 
 	return created, err
 }
 
-// RemoveAgent implements command.Host: files stay, everything else of the agent goes.
+// RemoveAgent implements state.Host: files stay, everything else of the agent goes.
 func (s *Server) RemoveAgent(id string) (bool, error) {
 	removed, err := s.agents.remove(id)
 	if removed {
@@ -142,7 +142,7 @@ func (s *Server) giveWebhook(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// Webhook implements command.Host: the URL of an agent, with another token when it is to be another. A GET asks for it,
+// Webhook implements state.Host: the URL of an agent, with another token when it is to be another. A GET asks for it,
 // so it is made with the agent.
 func (s *Server) Webhook(id string, rotate bool) (string, error) {
 	a, ok := s.agents.get(id)
@@ -164,16 +164,16 @@ func (s *Server) Webhook(id string, rotate bool) (string, error) {
 	return "http://" + s.Addr() + "/webhook/" + a.Token, nil
 }
 
-// Agents implements command.Host.
-func (s *Server) Agents() (out []command.Agent) {
+// Agents implements state.Host.
+func (s *Server) Agents() (out []state.Agent) {
 	for _, a := range s.agents.all() {
 		out = append(out, a.command())
 	}
 	return out
 }
 
-func (a agent) command() command.Agent {
-	return command.Agent{ID: a.ID, Home: a.Home, Allowed: a.Allowed}
+func (a agent) command() state.Agent {
+	return state.Agent{ID: a.ID, Home: a.Home, Allowed: a.Allowed}
 }
 
 // known finds the agent a request names in its header.
@@ -189,8 +189,8 @@ func (s *Server) known(r *http.Request) (agent, error) {
 	return a, nil
 }
 
-// Inbox implements command.Host. Every home has one, so that one lock guards its files.
-func (s *Server) Inbox(a command.Agent) *inbox.Inbox {
+// Inbox implements state.Host. Every home has one, so that one lock guards its files.
+func (s *Server) Inbox(a state.Agent) *inbox.Inbox {
 	b, _ := s.inboxes.LoadOrStore([2]string{a.ID, a.Home}, inbox.New(a.ID, a.Home, s.cfg.Keys))
 	return b.(*inbox.Inbox)
 }

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/cairndb/cairn/local/stringd/command/lang"
+
 	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/local/stringd/command"
 	"github.com/cairndb/cairn/wire/sse"
@@ -55,7 +57,7 @@ func (s *Server) exec(w http.ResponseWriter, r *http.Request) error {
 	res := s.runAndRelease(x, a, cmd)
 	label := labelOf(cmd)
 	var meta any
-	if m := x.run.Meta(); m != nil && res.Code != command.InternalError {
+	if m := x.run.Meta(); m != nil && res.Code != lang.InternalError {
 		meta = m
 	}
 	var code any
@@ -79,7 +81,7 @@ func (s *Server) startStream(w http.ResponseWriter, _ *http.Request) {
 
 // runAndRelease runs a command in a turn that was acquired, and gives the turn on. The command belongs to the topic,
 // not to the connection: it runs to its end when the client goes.
-func (s *Server) runAndRelease(x *session, a agent, cmd string) command.Result {
+func (s *Server) runAndRelease(x *session, a agent, cmd string) lang.Result {
 	defer x.release()
 	ctx, cancel := context.WithCancel(s.Ctx)
 	defer cancel()

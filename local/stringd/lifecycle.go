@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/local/kit"
-	"github.com/cairndb/cairn/local/stringd/command"
+	"github.com/cairndb/cairn/local/stringd/command/state"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
@@ -77,7 +77,7 @@ func (s *Server) shutdown(w http.ResponseWriter, r *http.Request) error {
 
 var errNoShutdown = errors.New("shutdown is not allowed on this node")
 
-// Shutdown implements command.Host: it stops the process shortly after the answer is out.
+// Shutdown implements state.Host: it stops the process shortly after the answer is out.
 func (s *Server) Shutdown() error { return s.shut(func() {}) }
 
 // shut answers and then stops the process, if the door lets clients stop it.
@@ -114,11 +114,11 @@ func (s *Server) place(ctx context.Context) (role string, applied oplog.Index) {
 	return a.Role, a.Applied
 }
 
-// Status implements command.Host.
+// Status implements state.Host.
 func (s *Server) Status() string {
 	role, index := s.place(s.Ctx)
 	_, port, _ := net.SplitHostPort(s.Addr())
 	return fmt.Sprintf("stringd running on port %s — %d agent(s), %d session(s)\nnode: %s, index %d", port, len(s.agents.all()), len(s.sessions.list("")), role, index)
 }
 
-var _ command.Host = (*Server)(nil)
+var _ state.Host = (*Server)(nil)

@@ -11,9 +11,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cairndb/cairn/local/stringd/command/lang"
+
 	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/local/serve"
-	"github.com/cairndb/cairn/local/stringd/command"
 	"github.com/cairndb/cairn/node/api"
 )
 
@@ -246,7 +247,7 @@ func (s *Server) mcpCall(a agent, params json.RawMessage) any {
 	if !topicOK || !cmdOK || topic == "" || cmd == "" {
 		return toolText(fmt.Sprintf("MCP error %d: Input validation error: Invalid arguments for tool string: topic and cmd must be non-empty strings", rpcParams), true)
 	}
-	t, ok := command.ParseTopic(topic)
+	t, ok := lang.ParseTopic(topic)
 	if !ok {
 		return toolText(envelope(topic, "ERROR(INVALID_TARGET): Invalid topic: "+topic), true)
 	}

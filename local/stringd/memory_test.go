@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/reads"

@@ -17,7 +17,7 @@ import (
 	"github.com/cairndb/cairn/local/door"
 	"github.com/cairndb/cairn/local/environ"
 	"github.com/cairndb/cairn/local/serve"
-	"github.com/cairndb/cairn/local/stringd/command"
+	"github.com/cairndb/cairn/local/stringd/command/state"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog/seal"
 )
@@ -87,7 +87,7 @@ type Server struct {
 	streams  *streams
 	inboxes  sync.Map // by agent and home
 	large    serve.Large
-	settings *command.Settings
+	settings *state.Settings
 
 	*serve.Work
 	once sync.Once
@@ -119,8 +119,8 @@ func Listen(cfg Config) (_ *Server, err error) {
 	if s.ln, err = net.Listen("tcp4", cfg.Addr); err != nil {
 		return nil, err
 	}
-	s.settings = &command.Settings{Host: s, Memory: cfg.Memory, FullAccess: cfg.FullAccess,
-		Roots: command.NewRoots(cfg.Agents, cfg.Roots, append([]string{cfg.Data}, cfg.Closed...)), Timeout: cfg.Timeout, Environ: environ.Clean(), Temp: temp}
+	s.settings = &state.Settings{Host: s, Memory: cfg.Memory, FullAccess: cfg.FullAccess,
+		Roots: state.NewRoots(cfg.Agents, cfg.Roots, append([]string{cfg.Data}, cfg.Closed...)), Timeout: cfg.Timeout, Environ: environ.Clean(), Temp: temp}
 	d := &door.Door{Origins: cfg.Origins, Hint: "send the token in " + cfg.TokenFile,
 		Token: func(bearer string) bool { return cfg.Token != "" && door.Same(bearer, cfg.Token) }}
 	s.sessions = newSessions(s.settings, cfg.QueueSize)

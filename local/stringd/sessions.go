@@ -9,16 +9,18 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cairndb/cairn/local/stringd/command/lang"
+
 	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/local/serve"
-	"github.com/cairndb/cairn/local/stringd/command"
+	"github.com/cairndb/cairn/local/stringd/command/state"
 )
 
 // A session is one topic of one agent with its queue. Invariant: waiting is empty unless busy.
 type session struct {
 	id    key
-	topic command.Topic
-	run   *command.Session
+	topic lang.Topic
+	run   *state.Session
 
 	mu      sync.Mutex
 	busy    bool
@@ -135,7 +137,7 @@ func (x *session) load() (busy bool, queued int) {
 
 // sessions are the live ones.
 type sessions struct {
-	set   *command.Settings
+	set   *state.Settings
 	queue int
 	mu    sync.Mutex
 	m     map[key]*session
@@ -143,7 +145,7 @@ type sessions struct {
 	order []*session
 }
 
-func newSessions(set *command.Settings, queue int) *sessions {
+func newSessions(set *state.Settings, queue int) *sessions {
 	return &sessions{set: set, queue: queue, m: map[key]*session{}, count: map[string]int{}}
 }
 
@@ -151,7 +153,7 @@ func newSessions(set *command.Settings, queue int) *sessions {
 const maxSessions = 1000
 
 // touch gives the session of a topic, a new one if there is none; none when the agent has too many.
-func (l *sessions) touch(agent string, t command.Topic) (x *session, created bool, err error) {
+func (l *sessions) touch(agent string, t lang.Topic) (x *session, created bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	k := key{agent, t.Name}
@@ -162,7 +164,7 @@ func (l *sessions) touch(agent string, t command.Topic) (x *session, created boo
 		return nil, false, refuse(http.StatusTooManyRequests, "Agent %s has %d sessions. Delete some first.", agent, maxSessions)
 	}
 	l.count[agent]++
-	x = &session{id: k, topic: t, run: command.NewSession(l.set, t)}
+	x = &session{id: k, topic: t, run: state.NewSession(l.set, t)}
 	l.m[k] = x
 	l.order = append(l.order, x)
 	return x, true, nil
@@ -209,16 +211,16 @@ func (l *sessions) drop(agent string) int {
 }
 func (l *sessions) closeAll() { l.remove(func(*session) bool { return true }) }
 
-// Sessions implements command.Host.
-func (s *Server) Sessions(agent string) (out []command.Listed) {
+// Sessions implements state.Host.
+func (s *Server) Sessions(agent string) (out []state.Listed) {
 	for _, x := range s.sessions.list(agent) {
 		busy, queued := x.load()
-		out = append(out, command.Listed{Topic: x.topic, Executing: busy, Queued: queued, Meta: x.run.Meta(), CWD: x.run.CWD()})
+		out = append(out, state.Listed{Topic: x.topic, Executing: busy, Queued: queued, Meta: x.run.Meta(), CWD: x.run.CWD()})
 	}
 	return out
 }
 
-// CloseSession implements command.Host.
+// CloseSession implements state.Host.
 func (s *Server) CloseSession(agent, topic string) bool {
 	return s.sessions.remove(func(x *session) bool { return x.id == key{agent, topic} }) > 0
 }
@@ -261,12 +263,12 @@ func (s *Server) createSession(w http.ResponseWriter, r *http.Request) error {
 }
 
 // topicOf reads a request's topic.
-func topicOf(o serve.Fields) (command.Topic, error) {
+func topicOf(o serve.Fields) (lang.Topic, error) {
 	raw, isString := text(o, "topic")
 	if !isString && o["topic"] != nil {
-		return command.Topic{}, refuse(http.StatusBadRequest, "Invalid topic: %s", o["topic"])
+		return lang.Topic{}, refuse(http.StatusBadRequest, "Invalid topic: %s", o["topic"])
 	}
-	t, ok := command.ParseTopic(raw)
+	t, ok := lang.ParseTopic(raw)
 	if !ok {
 		return t, refuse(http.StatusBadRequest, "Invalid topic: %s", raw)
 	}
@@ -279,7 +281,7 @@ func (s *Server) deleteSession(w http.ResponseWriter, r *http.Request) error {
 	if agent == "" || raw == "" {
 		return refuse(http.StatusBadRequest, "Expected /sessions/:agent_id/:topic")
 	}
-	t, valid := command.ParseTopic(raw)
+	t, valid := lang.ParseTopic(raw)
 	if !valid {
 		return refuse(http.StatusBadRequest, "Invalid topic: %s", raw)
 	}

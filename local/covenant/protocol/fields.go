@@ -1,5 +1,5 @@
-// Package protocol has the forms that Covenant's requests and answers share: an object's fields, read strictly (Fields),
-// and answers in pieces (Stream). It knows no request.
+// Package protocol has the forms that Covenant's requests and answers share: an object's fields, read strictly
+// (Fields), and answers in pieces (Stream). It knows no request.
 package protocol
 
 import (

@@ -1,5 +1,5 @@
-// Package verbs has the requests of Covenant: the table of their kinds, and for each its fields, its gate and its work on
-// a home. It knows no connection: socket and HTTP mirror run the same verbs.
+// Package verbs has the requests of Covenant: the table of their kinds, and for each its fields, its gate and its work
+// on a home. It knows no connection: socket and HTTP mirror run the same verbs.
 package verbs
 
 import (

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cairndb/cairn/local/stringd/command/lang"
+	"github.com/cairndb/cairn/local/stringd/command/state"
 	"github.com/cairndb/cairn/local/stringd/sfmd"
 )
 
@@ -19,12 +21,12 @@ func actionFamily() []def {
 }
 
 func (c *call) act() (string, error) {
-	if c.doc == nil && c.topic.Type == App {
+	if c.Doc == nil && c.Topic.Type == lang.App {
 		if _, err := c.openApp(); err != nil {
 			return "", err
 		}
 	}
-	if c.doc == nil {
+	if c.Doc == nil {
 		return "", noDocument()
 	}
 	id, args := c.sub, c.joined()
@@ -32,18 +34,18 @@ func (c *call) act() (string, error) {
 		id, args = cutWord(args)
 	}
 	if id == "" || id == "--help" {
-		return under("Actions", cmp.Or(strings.Join(each(c.doc.doc.Actions, schema), "\n"), "(none)")), nil
+		return lang.Under("Actions", cmp.Or(strings.Join(lang.Each(c.Doc.Doc.Actions, schema), "\n"), "(none)")), nil
 	}
-	return c.perform(c.doc, id, args)
+	return c.perform(c.Doc, id, args)
 }
 
 // perform runs an action of a page.
-func (c *call) perform(p *page, id, args string) (string, error) {
-	i := slices.IndexFunc(p.doc.Actions, func(a sfmd.Action) bool { return a.ID == id })
+func (c *call) perform(p *state.Page, id, args string) (string, error) {
+	i := slices.IndexFunc(p.Doc.Actions, func(a sfmd.Action) bool { return a.ID == id })
 	if i < 0 {
-		return "", failf(NotFound, "Action not found: %q\nAvailable: %s", id, cmp.Or(strings.Join(actionIDs(p.doc), ", "), "(none)"))
+		return "", lang.Failf(lang.NotFound, "Action not found: %q\nAvailable: %s", id, cmp.Or(strings.Join(state.ActionIDs(p.Doc), ", "), "(none)"))
 	}
-	return (&performer{call: c, page: p, action: p.doc.Actions[i]}).run(args)
+	return (&performer{call: c, page: p, action: p.Doc.Actions[i]}).run(args)
 }
 
 func cutWord(s string) (word, rest string) {
@@ -57,27 +59,27 @@ func cutWord(s string) (word, rest string) {
 // tool runs an action of a file below tools/, without opening it.
 func (c *call) tool() (string, error) {
 	name, id, _ := strings.Cut(c.sub, ".")
-	if name == "" || !segment.MatchString(name) {
-		return "", failf(NotFound, "Tool not found: %s", c.sub)
+	if name == "" || !lang.Segment.MatchString(name) {
+		return "", lang.Failf(lang.NotFound, "Tool not found: %s", c.sub)
 	}
 	p, err := c.findTool(name)
 	if err != nil {
 		return "", err
 	}
 	if id == "" {
-		if id = p.doc.Front.Text("default"); id == "" && len(p.doc.Actions) == 1 {
-			id = p.doc.Actions[0].ID
+		if id = p.Doc.Front.Text("default"); id == "" && len(p.Doc.Actions) == 1 {
+			id = p.Doc.Actions[0].ID
 		}
 	}
 	if id == "" {
-		return "", failf(InvalidPayload, "Tool %s has no default action. Available: %s", name, strings.Join(actionIDs(p.doc), ", "))
+		return "", lang.Failf(lang.InvalidPayload, "Tool %s has no default action. Available: %s", name, strings.Join(state.ActionIDs(p.Doc), ", "))
 	}
 	return c.perform(p, id, c.joined())
 }
 
 // tools returns the names of the files in the agent's directory of tools.
 func (c *call) tools() (names []string) {
-	entries, _ := c.readDir(filepath.Join(c.agent.Home, "tools")) // no directory is no tools
+	entries, _ := c.ReadDir(filepath.Join(c.Agent.Home, "tools")) // no directory is no tools
 	for _, e := range entries {
 		if name, ok := strings.CutSuffix(e.Name(), ".md"); ok {
 			names = append(names, name)
@@ -87,16 +89,16 @@ func (c *call) tools() (names []string) {
 }
 
 // findTool looks for tools/<name>.md, then for the file whose front matter has the name.
-func (c *call) findTool(name string) (*page, error) {
+func (c *call) findTool(name string) (*state.Page, error) {
 	names := c.tools()
 	for i, n := range append([]string{name}, names[:min(len(names), 200)]...) {
-		if path, err := c.locate(n+".md", filepath.Join(c.agent.Home, "tools")); err == nil {
-			if p, err := c.load(path, ""); err == nil && (i == 0 || p.doc.Front.Text("name") == name) {
+		if path, err := c.Locate(n+".md", filepath.Join(c.Agent.Home, "tools")); err == nil {
+			if p, err := c.Load(path, ""); err == nil && (i == 0 || p.Doc.Front.Text("name") == name) {
 				return p, nil
 			}
 		}
 	}
-	return nil, failf(NotFound, "Tool not found: %s", name)
+	return nil, lang.Failf(lang.NotFound, "Tool not found: %s", name)
 }
 
 // schema is an action as /act shows it.
@@ -129,7 +131,7 @@ func schema(a sfmd.Action) string {
 // A performer carries one action out.
 type performer struct {
 	*call
-	page   *page
+	page   *state.Page
 	action sfmd.Action
 	env    map[string]string // $variables, for the author's text only
 	values map[string]string // of fields
@@ -141,15 +143,15 @@ var errHelp = errors.New("help")
 
 func (p *performer) run(args string) (string, error) {
 	var err error
-	if p.env, err = p.Session.env(); err != nil {
+	if p.env, err = p.Session.Env(); err != nil {
 		return "", err
 	}
-	w, err := words(args)
+	w, err := lang.Words(args)
 	if err != nil {
 		return "", err
 	}
 	if err := p.bind(w); errors.Is(err, errHelp) {
-		return under("Action: "+p.action.ID, schema(p.action)), nil
+		return lang.Under("Action: "+p.action.ID, schema(p.action)), nil
 	} else if err != nil {
 		return "", err
 	}
@@ -162,7 +164,7 @@ func (p *performer) run(args string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if t, ok := p.page.doc.Responses[p.action.ID]; ok {
+	if t, ok := p.page.Doc.Responses[p.action.ID]; ok {
 		return p.template(t, res)
 	}
 	return cmp.Or(strings.TrimRight(res.text, " \t\r\n"), "(no output)"), nil
@@ -195,7 +197,7 @@ func (p *performer) bind(w []string) error {
 			i++
 			value = w[i]
 		default:
-			return failf(InvalidPayload, "%s needs a value", arg)
+			return lang.Failf(lang.InvalidPayload, "%s needs a value", arg)
 		}
 		if err := p.assign(f.Name, value); err != nil {
 			return err
@@ -230,11 +232,11 @@ func (p *performer) place(loose []string, empty bool) error {
 		if empty {
 			return errHelp
 		}
-		return failf(InvalidPayload, "Missing required: %s", strings.Join(missing, ", "))
+		return lang.Failf(lang.InvalidPayload, "Missing required: %s", strings.Join(missing, ", "))
 	}
 	takesRest := len(p.action.Fields) == 0 || strings.Contains(p.action.Target, "{...args}") || strings.Contains(p.action.Target, "$ARGS")
 	if len(loose) > 0 && !takesRest {
-		return failf(InvalidPayload, "Too many arguments: %s", strings.Join(loose, " "))
+		return lang.Failf(lang.InvalidPayload, "Too many arguments: %s", strings.Join(loose, " "))
 	}
 	p.rest = loose
 	return nil
@@ -252,11 +254,11 @@ func (p *performer) field(flag string) *sfmd.Field {
 // assign sets a field to a caller's value: topic variables and shortcuts are put in, $variables are not for callers.
 func (p *performer) assign(name, value string) error {
 	if persistent.MatchString(value) {
-		return failf(InvalidPayload, "$var cannot be used in command arguments: %s", value)
+		return lang.Failf(lang.InvalidPayload, "$var cannot be used in command arguments: %s", value)
 	}
-	value = p.substitute(value)
-	if id, ok := strings.CutPrefix(value, "@"); ok && segment.MatchString(strings.ReplaceAll(id, ".", "")) {
-		if v, there := p.Session.values[id]; there {
+	value = p.Substitute(value)
+	if id, ok := strings.CutPrefix(value, "@"); ok && lang.Segment.MatchString(strings.ReplaceAll(id, ".", "")) {
+		if v, there := p.Session.Values[id]; there {
 			value = v
 		} else {
 			href, _, err := p.follow(id)
@@ -288,9 +290,9 @@ type response struct {
 
 func (p *performer) cli() (response, error) {
 	line := p.script(p.author(p.action.Target))
-	dir := p.agent.Home
-	if p.page.path != "" {
-		dir = filepath.Dir(p.page.path)
+	dir := p.Agent.Home
+	if p.page.Path != "" {
+		dir = filepath.Dir(p.page.Path)
 	}
 	out, err := p.once(line, dir)
 	if err != nil {
@@ -366,7 +368,7 @@ func (p *performer) insert(name, as string, quote func(string) string) string {
 	if slices.ContainsFunc(p.action.Fields, func(f sfmd.Field) bool { return f.Name == name }) {
 		return quote("")
 	}
-	if v, ok := p.vars.m[name]; ok {
+	if v, ok := p.Vars.Of[name]; ok {
 		return quote(v)
 	}
 	return as

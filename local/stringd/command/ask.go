@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/cairndb/cairn/local/stringd/command/lang"
 	"github.com/cairndb/cairn/node/api"
 )
 
@@ -18,13 +19,13 @@ func write[Q, A any](c *call, of api.Of[Q, A], request *Q) (*A, error) {
 		ctx, cancel = context.WithTimeout(c.ctx, leaderless)
 	}
 	defer cancel()
-	return of.Ask(ctx, c.set.Memory, request)
+	return of.Ask(ctx, c.Settings.Memory, request)
 }
 
 // place is the node's role in its cluster, and how far its log is applied.
 func (c *call) place() (*api.PlaceAnswer, error) {
-	return api.Place.Ask(c.ctx, c.set.Memory, &api.Nothing{})
+	return api.Place.Ask(c.ctx, c.Settings.Memory, &api.Nothing{})
 }
 
 // shellOff is what a client is told that may not run programs.
-var shellOff = failf(Unsupported, "The shell is off on this node.")
+var shellOff = lang.Failf(lang.Unsupported, "The shell is off on this node.")

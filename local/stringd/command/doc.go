@@ -10,17 +10,16 @@
 //
 // # What a command answers
 //
-// A system line, and below a line of --- the content. A failure has a Code, and a text that says what to do;
-// EXIT_n is a program that ended with n. Codes of the memory are those of package oplog in this protocol's words: where
+// A system line, and below a line of --- the content. A failure has a Code (package lang), and a text that says what to
+// do; EXIT_n is a program that ended with n. Codes of the memory are those of package oplog in this protocol's words: where
 // the outcome of a write is not known, TIMEOUT says to repeat it with the same --key.
 //
 // # Who calls what
 //
-// A Session is one topic of one agent: its document and history, variables, the files it has seen, the last edit that
-// /undo takes back, and its shell. Its owner runs one command at a time. A program that a command runs has
-// Settings.Timeout, and ends with the context. Sessions know the daemon only as
-// the interface Host, and the node as a database behind its door (Settings.Memory). stringd makes them and nothing else
-// does.
+// A Session (package state) is one topic of one agent: its document and history, variables, the files it has seen, the
+// last edit that /undo takes back, and its shell. Its owner runs one command at a time, with Run. A program that a
+// command runs has Settings.Timeout, and ends with the context. Sessions know the daemon only as the interface Host,
+// and the node as a database behind its door (Settings.Memory). stringd makes them and nothing else does.
 //
 // A command is a line in its family's table (def) and a method of call; /help prints the tables.
 //

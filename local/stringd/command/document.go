@@ -3,6 +3,9 @@ package command
 import (
 	"cmp"
 	"strings"
+
+	"github.com/cairndb/cairn/local/stringd/command/lang"
+	"github.com/cairndb/cairn/local/stringd/command/state"
 )
 
 const maxHistory = 100
@@ -21,18 +24,18 @@ func documentFamily() []def {
 }
 
 func (c *call) open() (string, error) {
-	target := unquote(c.args)
-	base := c.workDir()
+	target := lang.Unquote(c.args)
+	base := c.WorkDir()
 	if target == "" {
 		switch {
-		case c.topic.Type == App:
+		case c.Topic.Type == lang.App:
 			return c.openApp()
-		case c.doc == nil:
-			return "", failf(InvalidTarget, "Usage: /open <path>")
+		case c.Doc == nil:
+			return "", lang.Failf(lang.InvalidTarget, "Usage: /open <path>")
 		}
-		target = c.doc.uri
-		if c.doc.block != "" {
-			target += "#" + c.doc.block
+		target = c.Doc.Uri
+		if c.Doc.Block != "" {
+			target += "#" + c.Doc.Block
 		}
 	}
 	if id, ok := strings.CutPrefix(target, "@"); ok {
@@ -50,21 +53,21 @@ func (c *call) openTarget(target, base string) (string, error) {
 	case "mem":
 		return c.openMemory(target)
 	case "http", "https":
-		return "", failf(LoadError, "HTTP loading is disabled: %s", target)
+		return "", lang.Failf(lang.LoadError, "HTTP loading is disabled: %s", target)
 	}
-	path, block := splitBlock(target)
-	if path == "" && c.doc != nil { // #block of this document
-		path = c.doc.path
+	path, block := state.SplitBlock(target)
+	if path == "" && c.Doc != nil { // #block of this document
+		path = c.Doc.Path
 	}
-	real, err := c.locate(path, base)
+	real, err := c.Locate(path, base)
 	if err != nil {
 		return "", err
 	}
 	if listing, err := c.list(real); err == nil {
-		c.dir = real
+		c.Dir = real
 		return listing, nil
 	}
-	p, err := c.load(real, block)
+	p, err := c.Load(real, block)
 	if err != nil {
 		return "", err
 	}
@@ -72,22 +75,22 @@ func (c *call) openTarget(target, base string) (string, error) {
 }
 
 // show makes p the session's document and renders it.
-func (c *call) show(verb string, p *page, push bool) (string, error) {
-	if push && c.doc != nil {
-		c.history = append(c.history, c.doc)
-		if len(c.history) > maxHistory {
-			c.history = c.history[1:]
+func (c *call) show(verb string, p *state.Page, push bool) (string, error) {
+	if push && c.Doc != nil {
+		c.History = append(c.History, c.Doc)
+		if len(c.History) > maxHistory {
+			c.History = c.History[1:]
 		}
 	}
-	c.doc, c.dir = p, ""
+	c.Doc, c.Dir = p, ""
 	text := c.render(p)
-	p.text = text
-	name := c.nameOf(p)
-	if p.block != "" {
-		name += "#" + p.block
+	p.Text = text
+	name := c.NameOf(p)
+	if p.Block != "" {
+		name += "#" + p.Block
 	}
-	out := under(verb+" "+name, text)
-	if id := p.doc.Front.Text("default"); id != "" && p.block == "" && verb == "Opened" {
+	out := lang.Under(verb+" "+name, text)
+	if id := p.Doc.Front.Text("default"); id != "" && p.Block == "" && verb == "Opened" {
 		if done, err := c.perform(p, id, ""); err == nil {
 			out += "\n\n---\n\n" + done
 		}
@@ -96,70 +99,72 @@ func (c *call) show(verb string, p *page, push bool) (string, error) {
 }
 
 func (c *call) back() (string, error) {
-	if len(c.history) == 0 {
-		return "", failf(InvalidTarget, "No previous page in history.")
+	if len(c.History) == 0 {
+		return "", lang.Failf(lang.InvalidTarget, "No previous page in history.")
 	}
-	last := c.history[len(c.history)-1]
-	c.history = c.history[:len(c.history)-1]
+	last := c.History[len(c.History)-1]
+	c.History = c.History[:len(c.History)-1]
 	if fresh, err := c.again(last); err == nil {
 		return c.show("Back to", fresh, false)
 	}
-	c.doc, c.dir = last, ""
-	return under("Back to "+c.nameOf(last), last.text), nil
+	c.Doc, c.Dir = last, ""
+	return lang.Under("Back to "+c.NameOf(last), last.Text), nil
 }
 
 // again reads a page again.
-func (c *call) again(p *page) (*page, error) {
-	if p.path == "" {
-		return c.memoryPage(p.uri)
+func (c *call) again(p *state.Page) (*state.Page, error) {
+	if p.Path == "" {
+		return c.memoryPage(p.Uri)
 	}
-	real, err := c.locate(p.path, c.agent.Home)
+	real, err := c.Locate(p.Path, c.Agent.Home)
 	if err != nil {
 		return nil, err
 	}
-	return c.load(real, p.block)
+	return c.Load(real, p.Block)
 }
 
 func (c *call) refresh() (string, error) {
-	if c.doc == nil {
+	if c.Doc == nil {
 		return "", noDocument()
 	}
-	p, err := c.again(c.doc)
+	p, err := c.again(c.Doc)
 	if err != nil {
 		return "", err
 	}
 	return c.show("Refreshed", p, false)
 }
 
-func noDocument() error { return failf(InvalidTarget, "No document open. Use /open <path> first.") }
+func noDocument() error {
+	return lang.Failf(lang.InvalidTarget, "No document open. Use /open <path> first.")
+}
 
 func (c *call) close() (string, error) {
-	if c.topic.Type == Bash {
-		c.shell.Reset()
-		return "Closed: " + c.topic.Name, nil
+	if c.Topic.Type == lang.Bash {
+		c.Shell.Reset()
+		return "Closed: " + c.Topic.Name, nil
 	}
-	if c.doc == nil {
-		return "", failf(InvalidTarget, "No document open.")
+	if c.Doc == nil {
+		return "", lang.Failf(lang.InvalidTarget, "No document open.")
 	}
-	uri := c.doc.uri
-	c.doc, c.dir, c.vars = nil, "", newOrdered()
-	clear(c.values)
-	c.shell.Reset()
+	uri := c.Doc.Uri
+	c.Doc, c.Dir, c.Vars = nil, "", state.NewOrdered()
+	clear(c.Values)
+	c.Shell.Reset()
 	return "Closed: " + uri, nil
 }
 
 func (c *call) source() (string, error) {
-	if c.doc == nil {
+	if c.Doc == nil {
 		return "", noDocument()
 	}
-	return under("[source: "+c.doc.uri+"]", c.doc.doc.Source), nil
+	return lang.Under("[source: "+c.Doc.Uri+"]", c.Doc.Doc.Source), nil
 }
 
 func (c *call) ls() (string, error) {
-	if c.topic.Type != Tab {
-		return "", failf(InvalidTarget, "/ls works in tab topics only.")
+	if c.Topic.Type != lang.Tab {
+		return "", lang.Failf(lang.InvalidTarget, "/ls works in tab topics only.")
 	}
-	dir, err := c.locate(cmp.Or(unquote(c.args), "."), c.workDir())
+	dir, err := c.Locate(cmp.Or(lang.Unquote(c.args), "."), c.WorkDir())
 	if err != nil {
 		return "", err
 	}
@@ -167,9 +172,9 @@ func (c *call) ls() (string, error) {
 }
 
 func (c *call) list(dir string) (string, error) {
-	entries, err := c.readDir(dir)
+	entries, err := c.ReadDir(dir)
 	if err != nil {
-		return "", failf(NotFound, "Directory not found: %s", c.display(dir))
+		return "", lang.Failf(lang.NotFound, "Directory not found: %s", c.Display(dir))
 	}
 	var dirs, files []string
 	for _, e := range entries {
@@ -181,5 +186,5 @@ func (c *call) list(dir string) (string, error) {
 			files = append(files, "  "+e.Name())
 		}
 	}
-	return under("Listing "+c.display(dir)+"/", cmp.Or(strings.Join(append(dirs, files...), "\n"), "  (empty)")), nil
+	return lang.Under("Listing "+c.Display(dir)+"/", cmp.Or(strings.Join(append(dirs, files...), "\n"), "  (empty)")), nil
 }

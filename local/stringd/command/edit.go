@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/local/stringd/command/lang"
+	"github.com/cairndb/cairn/local/stringd/command/state"
 	"github.com/cairndb/cairn/local/stringd/sfmd"
 )
 
@@ -31,7 +33,7 @@ type edit struct {
 	block       string
 	text        string
 	exists      bool
-	stamp       stamp
+	stamp       state.Stamp
 }
 
 // name is the file, or the block of it, as answers name it.
@@ -45,23 +47,23 @@ func (e edit) name() string {
 // target reads the file an edit command names.
 func (c *call) target(typed string) (e edit, err error) {
 	if strings.HasPrefix(typed, "mem:") {
-		return e, failf(Unsupported, "mem: documents are read-only.")
+		return e, lang.Failf(lang.Unsupported, "mem: documents are read-only.")
 	}
 	if typed == "" {
-		return e, failf(InvalidPayload, "Usage: %s <path>", c.word)
+		return e, lang.Failf(lang.InvalidPayload, "Usage: %s <path>", c.word)
 	}
 	var path string
-	path, e.block = splitBlock(typed)
-	if path == "" && c.doc != nil {
-		path = c.doc.path
+	path, e.block = state.SplitBlock(typed)
+	if path == "" && c.Doc != nil {
+		path = c.Doc.Path
 	}
-	if e.path, err = c.locate(path, c.workDir()); err != nil {
+	if e.path, err = c.Locate(path, c.WorkDir()); err != nil {
 		return e, err
 	}
-	e.shown = c.display(e.path)
-	e.text, e.stamp, err = c.readFile(e.path)
-	var f *fault
-	if errors.As(err, &f) && f.code == NotFound {
+	e.shown = c.Display(e.path)
+	e.text, e.stamp, err = c.ReadFile(e.path)
+	var f *lang.Fault
+	if errors.As(err, &f) && f.Code == lang.NotFound {
 		return e, nil
 	}
 	e.exists = err == nil
@@ -93,7 +95,7 @@ func (c *call) input() (path, content string, hasText bool) {
 func (c *call) existing(typed string) (edit, error) {
 	e, err := c.target(typed)
 	if err == nil && !e.exists {
-		err = failf(NotFound, "File not found: %s", e.shown)
+		err = lang.Failf(lang.NotFound, "File not found: %s", e.shown)
 	}
 	return e, err
 }
@@ -109,7 +111,7 @@ func (c *call) edit() (string, error) {
 		return "", err
 	}
 	if !hasText {
-		c.seen[e.path] = e.stamp
+		c.Seen[e.path] = e.stamp
 		return numbered(e, e.text[start:end]), nil
 	}
 	if e.block != "" {
@@ -129,7 +131,7 @@ func (e edit) span() (start, end int, err error) {
 	d := sfmd.Parse(e.text)
 	start, end, ok := d.Find(e.block)
 	if !ok {
-		return 0, 0, failf(BlockNotFound, "Block not found: #%s in %s\n%s", e.block, e.shown, blocksLine(d))
+		return 0, 0, lang.Failf(lang.BlockNotFound, "Block not found: #%s in %s\n%s", e.block, e.shown, state.BlocksLine(d))
 	}
 	if strings.HasPrefix(e.text[start:end], "#") { // a heading's block: its line stays
 		if i := strings.IndexByte(e.text[start:end], '\n'); i >= 0 {
@@ -174,31 +176,31 @@ func (c *call) unchanged(e edit) error {
 	if !e.exists {
 		return nil
 	}
-	if st, ok := c.seen[e.path]; !ok || st != e.stamp {
+	if st, ok := c.Seen[e.path]; !ok || st != e.stamp {
 		why := "was not read in this topic"
 		if ok {
 			why = "has changed since it was read"
 		}
-		return failf(Conflict, "%s %s. Use /edit %s first, or /write --force.", e.shown, why, e.shown)
+		return lang.Failf(lang.Conflict, "%s %s. Use /edit %s first, or /write --force.", e.shown, why, e.shown)
 	}
 	return nil
 }
 
 // save writes a file, remembers its old content for /undo, and shows the difference.
 func (c *call) save(e edit, said, content string) (string, error) {
-	if len(content) > maxFile {
-		return "", failf(InvalidPayload, "%d bytes are more than %d", len(content), maxFile)
+	if len(content) > state.MaxFile {
+		return "", lang.Failf(lang.InvalidPayload, "%d bytes are more than %d", len(content), state.MaxFile)
 	}
 	if err := c.put(e.path, content); err != nil {
-		return "", failf(LoadError, "Cannot write %s: %v", e.shown, cause(err))
+		return "", lang.Failf(lang.LoadError, "Cannot write %s: %v", e.shown, state.Cause(err))
 	}
-	c.undo = &undo{path: e.path, before: e.text, after: content, created: !e.exists}
+	c.Undo = &state.Undo{Path: e.path, Before: e.text, After: content, Created: !e.exists}
 	return said + "\n---\n" + diff(e.text, content) + "\n---\nUse /undo to revert.", nil
 }
 
 // put replaces a file's content and keeps its mode.
 func (c *call) put(path, content string) error {
-	return c.files(func() error {
+	return c.Files(func() error {
 		mode := fs.FileMode(0o644)
 		if fi, err := os.Stat(path); err == nil {
 			mode = fi.Mode().Perm()
@@ -210,7 +212,7 @@ func (c *call) put(path, content string) error {
 		}
 		fi, err := os.Stat(path)
 		if err == nil {
-			c.seen[path] = stampOf(fi)
+			c.Seen[path] = state.StampOf(fi)
 		}
 		return err
 	})
@@ -248,7 +250,7 @@ func (c *call) appendTo() (string, error) {
 		return "", err
 	}
 	if !hasText {
-		return "", failf(InvalidPayload, "Usage: /append <path> <text>")
+		return "", lang.Failf(lang.InvalidPayload, "Usage: /append <path> <text>")
 	}
 	next := e.text
 	if next != "" && !strings.HasSuffix(next, "\n") {
@@ -265,8 +267,8 @@ func (c *call) replace() (string, error) {
 	if rest, ok := strings.CutSuffix(args, "--all"); ok {
 		args, all = strings.TrimSpace(rest), true
 	}
-	path := unquote(args)
-	usage := failf(InvalidPayload, "Usage: /replace <path> with the old text, ---, and the new text on the lines below")
+	path := lang.Unquote(args)
+	usage := lang.Failf(lang.InvalidPayload, "Usage: /replace <path> with the old text, ---, and the new text on the lines below")
 	if !c.more {
 		return "", usage
 	}
@@ -291,14 +293,14 @@ func (c *call) replace() (string, error) {
 		}
 	}
 	if old == "" {
-		return "", failf(InvalidPayload, "the text to replace is empty")
+		return "", lang.Failf(lang.InvalidPayload, "the text to replace is empty")
 	}
 	n := strings.Count(e.text, old)
 	switch {
 	case n == 0:
-		return "", failf(NotFound, "Text not found in %s", e.shown)
+		return "", lang.Failf(lang.NotFound, "Text not found in %s", e.shown)
 	case n > 1 && !all:
-		return "", failf(Conflict, "Text found %d times in %s. Add --all, or more of the text around it.", n, e.shown)
+		return "", lang.Failf(lang.Conflict, "Text found %d times in %s. Add --all, or more of the text around it.", n, e.shown)
 	}
 	many := ""
 	if n > 1 {
@@ -324,7 +326,7 @@ func (c *call) replaceLines(m []string) (string, error) {
 		rows = rows[:len(rows)-1]
 	}
 	if err1 != nil || err2 != nil || from < 1 || to < from || to > len(rows) {
-		return "", failf(InvalidTarget, "Invalid line range: %s (%s has %d lines)", where, e.shown, len(rows))
+		return "", lang.Failf(lang.InvalidTarget, "Invalid line range: %s (%s has %d lines)", where, e.shown, len(rows))
 	}
 	content := strings.TrimSuffix(c.body, "\n")
 	if strings.HasSuffix(rows[to-1], "\n") {
@@ -335,32 +337,32 @@ func (c *call) replaceLines(m []string) (string, error) {
 }
 
 func (c *call) undoLast() (string, error) {
-	u := c.undo
+	u := c.Undo
 	if u == nil {
-		return "", failf(NotFound, "Nothing to undo.")
+		return "", lang.Failf(lang.NotFound, "Nothing to undo.")
 	}
-	path, err := c.locate(u.path, c.agent.Home)
+	path, err := c.Locate(u.Path, c.Agent.Home)
 	if err != nil {
 		return "", err
 	}
-	now, _, err := c.readFile(path)
-	if err != nil || now != u.after {
-		return "", failf(Conflict, "%s has changed since. Nothing was reverted.", c.display(path))
+	now, _, err := c.ReadFile(path)
+	if err != nil || now != u.After {
+		return "", lang.Failf(lang.Conflict, "%s has changed since. Nothing was reverted.", c.Display(path))
 	}
-	c.undo = nil
-	if u.created {
-		delete(c.seen, path)
-		return "Undo: deleted " + c.display(path) + " (was newly created)", c.files(func() error { return os.Remove(path) })
+	c.Undo = nil
+	if u.Created {
+		delete(c.Seen, path)
+		return "Undo: deleted " + c.Display(path) + " (was newly created)", c.Files(func() error { return os.Remove(path) })
 	}
-	if err := c.put(path, u.before); err != nil {
+	if err := c.put(path, u.Before); err != nil {
 		return "", err
 	}
-	rows := splitLines(u.before)
-	return fmt.Sprintf("Undo: reverted %s (%d lines)\n%s", c.display(path), len(rows), strings.Join(rows[:min(len(rows), 10)], "\n")), nil
+	rows := splitLines(u.Before)
+	return fmt.Sprintf("Undo: reverted %s (%d lines)\n%s", c.Display(path), len(rows), strings.Join(rows[:min(len(rows), 10)], "\n")), nil
 }
 
 func (c *call) verify() (string, error) {
-	e, err := c.existing(unquote(c.args))
+	e, err := c.existing(lang.Unquote(c.args))
 	if err != nil {
 		return "", err
 	}
@@ -369,5 +371,5 @@ func (c *call) verify() (string, error) {
 		return "", err
 	}
 	text := []rune(strings.TrimSpace(e.text[start:end]))
-	return under(fmt.Sprintf("Verified %s (%d lines, %d chars)", e.name(), countLines(string(text)), len(text)), string(text[:min(len(text), 200)])), nil
+	return lang.Under(fmt.Sprintf("Verified %s (%d lines, %d chars)", e.name(), countLines(string(text)), len(text)), string(text[:min(len(text), 200)])), nil
 }

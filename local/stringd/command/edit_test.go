@@ -6,6 +6,8 @@ import (
 	"os"
 	"syscall"
 	"testing"
+
+	"github.com/cairndb/cairn/local/stringd/command/state"
 )
 
 // TestWhyAFileIsNotWritten: the reason is told without the temporary file's path, also when several things failed at
@@ -16,7 +18,7 @@ func TestWhyAFileIsNotWritten(t *testing.T) {
 	for _, tc := range []struct{ err, want error }{
 		{full, syscall.ENOSPC}, {errors.Join(full, errors.New("close")), syscall.ENOSPC}, {moved, syscall.EACCES}, {errors.ErrUnsupported, errors.ErrUnsupported},
 	} {
-		if got := cause(tc.err); got != tc.want {
+		if got := state.Cause(tc.err); got != tc.want {
 			t.Errorf("%v: %v, want %v", tc.err, got, tc.want)
 		}
 	}

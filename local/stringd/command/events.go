@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/cairndb/cairn/local/stringd/command/lang"
 	"github.com/cairndb/cairn/local/stringd/inbox"
 )
 
@@ -27,7 +28,7 @@ func (c *call) events() (string, error) {
 }
 
 func (c *call) eventVerb(verb string, args []string) (string, error) {
-	box := c.set.Host.Inbox(c.agent)
+	box := c.Settings.Host.Inbox(c.Agent)
 	all := len(args) == 1 && args[0] == "--all"
 	id := ""
 	if len(args) > 0 {
@@ -40,7 +41,7 @@ func (c *call) eventVerb(verb string, args []string) (string, error) {
 		return readEvent(box, id)
 	case "ack":
 		if id == "" {
-			return "", failf(InvalidPayload, "Usage: /events.ack <id>")
+			return "", lang.Failf(lang.InvalidPayload, "Usage: /events.ack <id>")
 		}
 		if err := box.Ack(id); err != nil {
 			return "", eventFault(err, id)
@@ -50,12 +51,12 @@ func (c *call) eventVerb(verb string, args []string) (string, error) {
 		n, err := box.Clear(all)
 		return fmt.Sprintf("Cleared %d event(s)", n), err
 	}
-	return "", failf(Unsupported, "Unknown command: /events.%s\nUse /info to see available commands.", verb)
+	return "", lang.Failf(lang.Unsupported, "Unknown command: /events.%s\nUse /info to see available commands.", verb)
 }
 
 func eventFault(err error, id string) error {
 	if errors.Is(err, inbox.ErrNotFound) {
-		return failf(NotFound, "Event not found: %s", id)
+		return lang.Failf(lang.NotFound, "Event not found: %s", id)
 	}
 	return err
 }
@@ -93,11 +94,11 @@ func preview(text string) string {
 
 func readEvent(box *inbox.Inbox, id string) (string, error) {
 	if id == "" {
-		return "", failf(InvalidPayload, "Usage: /events.read <id>")
+		return "", lang.Failf(lang.InvalidPayload, "Usage: /events.read <id>")
 	}
 	e, err := box.Get(id)
 	if err != nil {
 		return "", eventFault(err, id)
 	}
-	return under("Event "+id, fmt.Sprintf("receivedAt: %s\nsource: %s\nstatus: %s\n\n%s\n\nnext: /events.ack %s", e.ReceivedAt, e.Source, e.Status, e.Text, id)), nil
+	return lang.Under("Event "+id, fmt.Sprintf("receivedAt: %s\nsource: %s\nstatus: %s\n\n%s\n\nnext: /events.ack %s", e.ReceivedAt, e.Source, e.Status, e.Text, id)), nil
 }

@@ -11,32 +11,34 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cairndb/cairn/local/stringd/command/lang"
+	"github.com/cairndb/cairn/local/stringd/command/state"
 	"github.com/cairndb/cairn/local/stringd/sfmd"
 	"github.com/cairndb/cairn/node/api"
 )
 
 func TestTakeFlags(t *testing.T) {
 	t.Parallel()
-	known := []flag{tierFlag, {name: "-k", check: whole(1, 100)}, {name: "--full", bare: true}, nsFlag}
+	known := []lang.Flag{tierFlag, {Name: "-k", Check: whole(1, 100)}, {Name: "--full", Bare: true}, nsFlag}
 	for _, c := range []struct {
 		line, text string
-		flags      flags
+		flags      lang.Flags
 		fails      string
 	}{
-		{line: "plain words", text: "plain words", flags: flags{}},
-		{line: "--tier working it isn't  spaced", text: "it isn't  spaced", flags: flags{"--tier": "working"}},
-		{line: "text --full -k 3", text: "text", flags: flags{"--full": "true", "-k": "3"}},
-		{line: "--ns=x text", text: "text", flags: flags{"--ns": "x"}},
-		{line: "what does --unknown mean", text: "what does --unknown mean", flags: flags{}},
-		{line: "the --tier in the middle", text: "the --tier in the middle", flags: flags{}},
-		{line: "-- --full", text: "--full", flags: flags{}},
-		{line: `"quoted words"`, text: "quoted words", flags: flags{}},
-		{line: "", text: "", flags: flags{}},
+		{line: "plain words", text: "plain words", flags: lang.Flags{}},
+		{line: "--tier working it isn't  spaced", text: "it isn't  spaced", flags: lang.Flags{"--tier": "working"}},
+		{line: "text --full -k 3", text: "text", flags: lang.Flags{"--full": "true", "-k": "3"}},
+		{line: "--ns=x text", text: "text", flags: lang.Flags{"--ns": "x"}},
+		{line: "what does --unknown mean", text: "what does --unknown mean", flags: lang.Flags{}},
+		{line: "the --tier in the middle", text: "the --tier in the middle", flags: lang.Flags{}},
+		{line: "-- --full", text: "--full", flags: lang.Flags{}},
+		{line: `"quoted words"`, text: "quoted words", flags: lang.Flags{}},
+		{line: "", text: "", flags: lang.Flags{}},
 		{line: "--tier attic x", fails: "--tier attic"},
 		{line: "x -k 1000", fails: "-k 1000"},
 		{line: "--tier", fails: "needs a value"},
 	} {
-		f, text, err := takeFlags(c.line, known)
+		f, text, err := lang.TakeFlags(c.line, known)
 		if c.fails != "" {
 			if err == nil || !strings.Contains(err.Error(), c.fails) {
 				t.Errorf("%q: got %v, want %s", c.line, err, c.fails)
@@ -51,14 +53,14 @@ func TestTakeFlags(t *testing.T) {
 
 func TestParseTopic(t *testing.T) {
 	t.Parallel()
-	for raw, want := range map[string]Topic{"": {"main", Tab}, " docs ": {"docs", Tab}, "memory": {"memory", Tab}, "app": {"app", Hub}, "App": {"App", Tab},
-		"app:weather:korea": {"app:weather:korea", App}, "bash:a:b": {"bash:a:b", Bash}} {
-		if got, ok := ParseTopic(raw); !ok || got != want {
+	for raw, want := range map[string]lang.Topic{"": {Name: "main", Type: lang.Tab}, " docs ": {Name: "docs", Type: lang.Tab}, "memory": {Name: "memory", Type: lang.Tab}, "app": {Name: "app", Type: lang.Hub}, "App": {Name: "App", Type: lang.Tab},
+		"app:weather:korea": {Name: "app:weather:korea", Type: lang.App}, "bash:a:b": {Name: "bash:a:b", Type: lang.Bash}} {
+		if got, ok := lang.ParseTopic(raw); !ok || got != want {
 			t.Errorf("%q: got %v %v, want %v", raw, got, ok, want)
 		}
 	}
 	for _, raw := range []string{"file:x", "hub:app", "app:", "a.b", "a b", "a/b", "bash::x", "tool:x", strings.Repeat("x", 201)} {
-		if got, ok := ParseTopic(raw); ok {
+		if got, ok := lang.ParseTopic(raw); ok {
 			t.Errorf("%q: %v", raw, got)
 		}
 	}
@@ -87,14 +89,14 @@ func TestActsAreDoneByTheDoor(t *testing.T) {
 	defer server.Close()
 	home := t.TempDir()
 	for _, idle := range []bool{true, false} {
-		s := NewSession(&Settings{Timeout: time.Minute, Memory: api.At{Host: hostDoor{idle: idle}}}, Topic{"main", Tab})
-		s.agent = Agent{Home: home}
+		s := state.NewSession(&state.Settings{Timeout: time.Minute, Memory: api.At{Host: hostDoor{idle: idle}}}, lang.Topic{Name: "main", Type: lang.Tab})
+		s.Agent = state.Agent{Home: home}
 		c, file := &call{Session: s, ctx: t.Context()}, home+"/a.md"
 		err := c.put(file, "text")
-		_, set := s.setEnv("NAME", "x")
-		text, _, _ := s.readFile(file)
-		entries, _ := s.readDir(home)
-		env, _ := s.env()
+		_, set := s.SetEnv("NAME", "x")
+		text, _, _ := s.ReadFile(file)
+		entries, _ := s.ReadDir(home)
+		env, _ := s.Env()
 		_, sent := (&performer{call: c, action: sfmd.Action{Method: "GET", Target: server.URL}}).http()
 		if err := errors.Join(err, set, sent); err != nil {
 			t.Fatal(err)
@@ -108,10 +110,10 @@ func TestActsAreDoneByTheDoor(t *testing.T) {
 func TestPathsStayInside(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s := NewSession(&Settings{Roots: NewRoots(dir, nil, nil), Memory: api.At{Host: hostDoor{}}}, Topic{"main", Tab})
-	s.agent = Agent{Home: dir + "/home", Allowed: []string{dir + "/a/b"}}
+	s := state.NewSession(&state.Settings{Roots: state.NewRoots(dir, nil, nil), Memory: api.At{Host: hostDoor{}}}, lang.Topic{Name: "main", Type: lang.Tab})
+	s.Agent = state.Agent{Home: dir + "/home", Allowed: []string{dir + "/a/b"}}
 	for path, inside := range map[string]bool{dir + "/home": true, dir + "/home/x": true, dir + "/homes": false, dir + "/a/b/c": true, dir + "/a/bc": false, dir + "/a": false} {
-		if _, err := s.locate(path, "/"); (err == nil) != inside {
+		if _, err := s.Locate(path, "/"); (err == nil) != inside {
 			t.Errorf("%s: %v", path, err)
 		}
 	}

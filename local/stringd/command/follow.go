@@ -6,27 +6,28 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cairndb/cairn/local/stringd/command/lang"
 	"github.com/cairndb/cairn/local/stringd/sfmd"
 )
 
 // openApp opens the page of an app's topic.
 func (c *call) openApp() (string, error) {
-	name, _ := c.topic.app()
+	name, _ := c.Topic.App()
 	for _, file := range []string{"index.md", "string.md"} {
-		page, err := c.openTarget(filepath.Join(c.agent.Home, "apps", name, file), c.agent.Home)
-		if f := (*fault)(nil); !errors.As(err, &f) || f.code != NotFound {
+		page, err := c.openTarget(filepath.Join(c.Agent.Home, "apps", name, file), c.Agent.Home)
+		if f := (*lang.Fault)(nil); !errors.As(err, &f) || f.Code != lang.NotFound {
 			return page, err
 		}
 	}
-	return "", failf(NotFound, "App not found: %s", name)
+	return "", lang.Failf(lang.NotFound, "App not found: %s", name)
 }
 
 // follow finds the target of a shortcut, and the directory that it is relative to.
 func (c *call) follow(id string) (href, dir string, err error) {
-	if c.doc != nil {
+	if c.Doc != nil {
 		here := ""
-		if c.doc.path != "" {
-			here = filepath.Dir(c.doc.path)
+		if c.Doc.Path != "" {
+			here = filepath.Dir(c.Doc.Path)
 		}
 		at := func(links []sfmd.Link) bool {
 			i := slices.IndexFunc(links, func(l sfmd.Link) bool { return l.ID == id })
@@ -35,26 +36,26 @@ func (c *call) follow(id string) (href, dir string, err error) {
 			}
 			return i >= 0
 		}
-		if at(c.doc.doc.Links) {
+		if at(c.Doc.Doc.Links) {
 			return href, dir, nil
 		}
-		if v, ok := c.values[id]; ok {
+		if v, ok := c.Values[id]; ok {
 			return valueHref(v), here, nil
 		}
-		if at(c.doc.auto) {
+		if at(c.Doc.Auto) {
 			return href, dir, nil
 		}
-		for _, m := range c.doc.menus {
-			for _, l := range m.links {
-				if id == m.name+"."+l.ID || id == l.ID {
-					return l.Href, m.dir, nil
+		for _, m := range c.Doc.Menus {
+			for _, l := range m.Links {
+				if id == m.Name+"."+l.ID || id == l.ID {
+					return l.Href, m.Dir, nil
 				}
 			}
 		}
-	} else if v, ok := c.values[id]; ok {
+	} else if v, ok := c.Values[id]; ok {
 		return valueHref(v), "", nil
 	}
-	return "", "", failf(NotFound, "Shortcut not found: @%s", id)
+	return "", "", lang.Failf(lang.NotFound, "Shortcut not found: @%s", id)
 }
 
 // valueHref lets a memory's id be opened.

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/cairndb/cairn/local/stringd/command/lang"
+	"github.com/cairndb/cairn/local/stringd/command/state"
 )
 
 // hubPages answer with a hub's page in every hub.
@@ -27,21 +30,21 @@ func hubFamily() map[string][]def {
 			{name: "webhook", usage: "/webhook show|rotate", run: (*call).hubWebhook},
 		},
 		"system": {
-			{name: "status", usage: "/status", run: func(c *call) (string, error) { return c.set.Host.Status(), nil }},
+			{name: "status", usage: "/status", run: func(c *call) (string, error) { return c.Settings.Host.Status(), nil }},
 			{name: "stop", usage: "/stop", run: func(c *call) (string, error) {
-				if err := c.set.Host.Shutdown(); err != nil {
-					return "", failf(Unsupported, "%v", err)
+				if err := c.Settings.Host.Shutdown(); err != nil {
+					return "", lang.Failf(lang.Unsupported, "%v", err)
 				}
 				return "stringd shutting down", nil
 			}},
 		},
 		"agent": {
-			{name: "current", usage: "/current", run: func(c *call) (string, error) { return c.agent.ID + "\t" + c.agent.Home, nil }},
+			{name: "current", usage: "/current", run: func(c *call) (string, error) { return c.Agent.ID + "\t" + c.Agent.Home, nil }},
 			{name: "add", usage: "/add <id> [--home p] [--allow a,b]", run: (*call).hubAdd},
 			{name: "set-home", usage: "/set-home <id> <path>", run: (*call).hubSetHome},
 			{name: "rm", usage: "/rm <id>", run: (*call).hubRemove},
 			{name: "use", usage: "/use", run: func(c *call) (string, error) {
-				return "", failf(Unsupported, "The agent is chosen by each request's X-Agent-Id.")
+				return "", lang.Failf(lang.Unsupported, "The agent is chosen by each request's X-Agent-Id.")
 			}},
 		},
 	}
@@ -53,17 +56,17 @@ func (c *call) hubPage() (string, error) {
 	if len(rows) == 0 {
 		body = "(none)"
 	}
-	if c.topic.Name == "event" {
-		return listEvents(c.set.Host.Inbox(c.agent), false)
+	if c.Topic.Name == "event" {
+		return listEvents(c.Settings.Host.Inbox(c.Agent), false)
 	}
 	help, err := c.hubHelp()
-	return fmt.Sprintf("# %s hub\n\n%d entries\n\n%s\n\n%s", c.topic.Name, len(rows), body, help), err
+	return fmt.Sprintf("# %s hub\n\n%d entries\n\n%s\n\n%s", c.Topic.Name, len(rows), body, help), err
 }
 
 func (c *call) hubHelp() (string, error) {
 	var b strings.Builder
 	b.WriteString("## Commands\n\n  /list")
-	for _, d := range commands().hubs[c.topic.Name] {
+	for _, d := range commands().hubs[c.Topic.Name] {
 		b.WriteString("\n  " + d.usage)
 	}
 	b.WriteString("\n  and everything that works in a tab")
@@ -72,24 +75,24 @@ func (c *call) hubHelp() (string, error) {
 
 // hubRows is the list that a hub shows.
 func (c *call) hubRows() (rows []string) {
-	switch c.topic.Name {
+	switch c.Topic.Name {
 	case "agent":
-		for _, a := range c.set.Host.Agents() {
+		for _, a := range c.Settings.Host.Agents() {
 			mark := "  "
-			if a.ID == c.agent.ID {
+			if a.ID == c.Agent.ID {
 				mark = "* "
 			}
 			rows = append(rows, mark+a.ID+"\t"+a.Home)
 		}
 	case "bash":
-		for _, l := range c.set.Host.Sessions(c.agent.ID) {
-			if l.Topic.Type == Bash && l.CWD != "" {
+		for _, l := range c.Settings.Host.Sessions(c.Agent.ID) {
+			if l.Topic.Type == lang.Bash && l.CWD != "" {
 				rows = append(rows, strings.TrimPrefix(l.Topic.Name, "bash:")+"  alive · cwd: "+l.CWD)
 			}
 		}
 	case "app":
-		for _, l := range c.set.Host.Sessions(c.agent.ID) {
-			if l.Topic.Type == App {
+		for _, l := range c.Settings.Host.Sessions(c.Agent.ID) {
+			if l.Topic.Type == lang.App {
 				rows = append(rows, l.Topic.Name)
 			}
 		}
@@ -98,20 +101,20 @@ func (c *call) hubRows() (rows []string) {
 			rows = append(rows, "/tool:"+name)
 		}
 	case "system":
-		rows = strings.Split(c.set.Host.Status(), "\n")
+		rows = strings.Split(c.Settings.Host.Status(), "\n")
 	}
 	return rows
 }
 
 func (c *call) hubWebhook() (string, error) {
 	if c.args != "show" && c.args != "rotate" && c.args != "" {
-		return "", failf(InvalidPayload, "Usage: /webhook show|rotate")
+		return "", lang.Failf(lang.InvalidPayload, "Usage: /webhook show|rotate")
 	}
-	return c.set.Host.Webhook(c.agent.ID, c.args == "rotate")
+	return c.Settings.Host.Webhook(c.Agent.ID, c.args == "rotate")
 }
 
 func (c *call) hubAdd() (string, error) {
-	w, err := words(c.args)
+	w, err := lang.Words(c.args)
 	if err != nil {
 		return "", err
 	}
@@ -128,18 +131,18 @@ func (c *call) hubAdd() (string, error) {
 		case id == "" && !strings.HasPrefix(w[i], "-"):
 			id = w[i]
 		default:
-			return "", failf(InvalidPayload, "Usage: /add <id> [--home p] [--allow a,b]")
+			return "", lang.Failf(lang.InvalidPayload, "Usage: /add <id> [--home p] [--allow a,b]")
 		}
 	}
 	if id == "" {
-		return "", failf(InvalidPayload, "Usage: /add <id> [--home p] [--allow a,b]")
+		return "", lang.Failf(lang.InvalidPayload, "Usage: /add <id> [--home p] [--allow a,b]")
 	}
-	if id == c.agent.ID && home != "" {
-		return "", failf(Unsupported, "An agent cannot move itself: its topics, this one too, would be closed.")
+	if id == c.Agent.ID && home != "" {
+		return "", lang.Failf(lang.Unsupported, "An agent cannot move itself: its topics, this one too, would be closed.")
 	}
-	created, err := c.set.Host.AddAgent(id, home, allowed)
+	created, err := c.Settings.Host.AddAgent(id, home, allowed)
 	if err != nil {
-		return "", failf(InvalidPayload, "%v", err)
+		return "", lang.Failf(lang.InvalidPayload, "%v", err)
 	}
 	if !created {
 		return "Updated agent: " + id, nil
@@ -148,29 +151,29 @@ func (c *call) hubAdd() (string, error) {
 }
 
 func (c *call) hubSetHome() (string, error) {
-	w, err := words(c.args)
+	w, err := lang.Words(c.args)
 	if err != nil || len(w) != 2 {
-		return "", failf(InvalidPayload, "Usage: /set-home <id> <path>")
+		return "", lang.Failf(lang.InvalidPayload, "Usage: /set-home <id> <path>")
 	}
-	if !slices.ContainsFunc(c.set.Host.Agents(), func(a Agent) bool { return a.ID == w[0] }) {
-		return "", failf(NotFound, "Unknown agent: %s", w[0])
+	if !slices.ContainsFunc(c.Settings.Host.Agents(), func(a state.Agent) bool { return a.ID == w[0] }) {
+		return "", lang.Failf(lang.NotFound, "Unknown agent: %s", w[0])
 	}
-	if w[0] == c.agent.ID {
-		return "", failf(Unsupported, "An agent cannot move itself: its topics, this one too, would be closed.")
+	if w[0] == c.Agent.ID {
+		return "", lang.Failf(lang.Unsupported, "An agent cannot move itself: its topics, this one too, would be closed.")
 	}
-	if _, err := c.set.Host.AddAgent(w[0], w[1], nil); err != nil {
-		return "", failf(InvalidPayload, "%v", err)
+	if _, err := c.Settings.Host.AddAgent(w[0], w[1], nil); err != nil {
+		return "", lang.Failf(lang.InvalidPayload, "%v", err)
 	}
 	return "Home of " + w[0] + ": " + w[1], nil
 }
 
 func (c *call) hubRemove() (string, error) {
-	if c.args == c.agent.ID {
-		return "", failf(Unsupported, "An agent cannot remove itself.")
+	if c.args == c.Agent.ID {
+		return "", lang.Failf(lang.Unsupported, "An agent cannot remove itself.")
 	}
-	ok, err := c.set.Host.RemoveAgent(c.args)
+	ok, err := c.Settings.Host.RemoveAgent(c.args)
 	if err == nil && !ok {
-		return "", failf(NotFound, "Unknown agent: %s", c.args)
+		return "", lang.Failf(lang.NotFound, "Unknown agent: %s", c.args)
 	}
 	return "Removed agent: " + c.args, err
 }

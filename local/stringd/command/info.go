@@ -6,12 +6,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cairndb/cairn/local/stringd/command/lang"
+	"github.com/cairndb/cairn/local/stringd/command/state"
 	"github.com/cairndb/cairn/local/stringd/sfmd"
 )
 
 func (c *call) info() (string, error) {
 	if id, ok := strings.CutPrefix(c.args, "@"); ok {
-		if v, there := c.values[id]; there && c.doc == nil {
+		if v, there := c.Values[id]; there && c.Doc == nil {
 			return "@" + id + " → " + v, nil
 		}
 		href, _, err := c.follow(id)
@@ -22,54 +24,54 @@ func (c *call) info() (string, error) {
 	}
 	var b strings.Builder
 	row := func(key, value string) { fmt.Fprintf(&b, "%-11s%s\n", key+":", value) }
-	if app, config := c.topic.app(); app != "" {
+	if app, config := c.Topic.App(); app != "" {
 		row("app", strings.TrimSuffix(app+":"+config, ":"))
 	}
-	p := c.doc
+	p := c.Doc
 	switch {
 	case p == nil:
 		cwd := "~/"
-		if c.dir != "" {
-			cwd = c.display(c.dir) + "/"
+		if c.Dir != "" {
+			cwd = c.Display(c.Dir) + "/"
 		}
 		row("cwd", cmp.Or(c.CWD(), cwd))
 		row("file", "(none open)")
-	case p.path == "":
-		row("uri", p.uri)
+	case p.Path == "":
+		row("uri", p.Uri)
 	default:
-		row("file", c.display(p.path))
-		row("cwd", c.display(c.workDir())+"/")
+		row("file", c.Display(p.Path))
+		row("cwd", c.Display(c.WorkDir())+"/")
 	}
 	if p != nil {
 		c.documentRows(p, row)
 	}
-	row("history", fmt.Sprintf("%d entries", len(c.history)))
+	row("history", fmt.Sprintf("%d entries", len(c.History)))
 	if vars := c.shownVars(); vars != "" {
 		row("vars", vars)
 	}
-	if p != nil && len(p.doc.Warnings) > 0 {
-		b.WriteString("\nWarnings:\n  " + strings.Join(p.doc.Warnings, "\n  ") + "\n")
+	if p != nil && len(p.Doc.Warnings) > 0 {
+		b.WriteString("\nWarnings:\n  " + strings.Join(p.Doc.Warnings, "\n  ") + "\n")
 	}
-	return under("Session info", strings.TrimRight(b.String(), "\n")), nil
+	return lang.Under("Session info", strings.TrimRight(b.String(), "\n")), nil
 }
 
 // documentRows lists the parts of a document by kind, without kinds of which it has none.
-func (c *call) documentRows(p *page, row func(key, value string)) {
-	links := each(p.doc.Links, func(l sfmd.Link) string { return "@" + l.ID })
-	if n := len(p.auto); n > 0 {
+func (c *call) documentRows(p *state.Page, row func(key, value string)) {
+	links := lang.Each(p.Doc.Links, func(l sfmd.Link) string { return "@" + l.ID })
+	if n := len(p.Auto); n > 0 {
 		links = append(links, fmt.Sprintf("+%d auto", n))
 	}
 	block := ""
-	if p.block != "" {
-		block = "#" + p.block
+	if p.Block != "" {
+		block = "#" + p.Block
 	}
 	for _, r := range [][]string{
-		{"title", p.doc.Front.Text("title")},
+		{"title", p.Doc.Front.Text("title")},
 		{"block", block},
-		append([]string{"blocks"}, p.doc.BlockIDs()...),
-		append([]string{"menus"}, p.menuNames()...),
+		append([]string{"blocks"}, p.Doc.BlockIDs()...),
+		append([]string{"menus"}, p.MenuNames()...),
 		append([]string{"shortcuts"}, links...),
-		append([]string{"actions"}, each(p.doc.Actions, func(a sfmd.Action) string { return a.ID + "(" + a.Method + ")" })...),
+		append([]string{"actions"}, lang.Each(p.Doc.Actions, func(a sfmd.Action) string { return a.ID + "(" + a.Method + ")" })...),
 	} {
 		if value := strings.Join(r[1:], ", "); value != "" {
 			row(r[0], value)
@@ -78,29 +80,29 @@ func (c *call) documentRows(p *page, row func(key, value string)) {
 }
 
 func (c *call) shownVars() string {
-	shown := slices.DeleteFunc(slices.Clone(c.vars.keys), func(k string) bool { return strings.HasPrefix(k, "_") })
-	return strings.Join(each(shown, func(k string) string { return fmt.Sprintf("{%s}=\"%s\"", k, oneLine(c.vars.m[k], 60)) }), ", ")
+	shown := slices.DeleteFunc(slices.Clone(c.Vars.Keys), func(k string) bool { return strings.HasPrefix(k, "_") })
+	return strings.Join(lang.Each(shown, func(k string) string { return fmt.Sprintf("{%s}=\"%s\"", k, oneLine(c.Vars.Of[k], 60)) }), ", ")
 }
 
 func (c *call) help() (string, error) {
 	var b strings.Builder
 	for _, f := range commands().families {
 		for _, d := range f {
-			if d.usage != "" && (c.topic.Type != Bash || d.shell) {
+			if d.usage != "" && (c.Topic.Type != lang.Bash || d.shell) {
 				fmt.Fprintf(&b, "  %-36s %s\n", d.usage, d.about)
 			}
 		}
 	}
-	if c.topic.Type == Bash {
+	if c.Topic.Type == lang.Bash {
 		b.WriteString("  everything else                      goes to the shell\n")
 	}
-	if c.doc != nil && len(c.doc.doc.Actions) > 0 {
+	if c.Doc != nil && len(c.Doc.Doc.Actions) > 0 {
 		b.WriteString("\nActions of this page\n")
-		for _, id := range actionIDs(c.doc.doc) {
+		for _, id := range state.ActionIDs(c.Doc.Doc) {
 			b.WriteString("  /act." + id + "\n")
 		}
 	}
-	return under("String Commands", strings.TrimRight(b.String(), "\n")), nil
+	return lang.Under("String Commands", strings.TrimRight(b.String(), "\n")), nil
 }
 
 func navigationFamily() []def {
@@ -112,27 +114,27 @@ const menuPreview = 5
 
 func (c *call) nav() (string, error) {
 	if c.args == "scaffold" {
-		return under("Menu template", "[@home Home](index.md)\n[@docs Documentation](docs.md)\n\nSave it as nav.md and add [!nav:main](nav.md) to a document."), nil
+		return lang.Under("Menu template", "[@home Home](index.md)\n[@docs Documentation](docs.md)\n\nSave it as nav.md and add [!nav:main](nav.md) to a document."), nil
 	}
-	if c.doc == nil {
+	if c.Doc == nil {
 		return "", noDocument()
 	}
 	if c.args == "page" {
 		return c.navPage()
 	}
 	if c.args == "" {
-		rows := each(c.doc.menus, func(m menu) string { return fmt.Sprintf("%s (%d): %s", m.name, len(m.links), some(m.links)) })
-		return under("Menus", cmp.Or(strings.Join(rows, "\n"), "(none)")), nil
+		rows := lang.Each(c.Doc.Menus, func(m state.Menu) string { return fmt.Sprintf("%s (%d): %s", m.Name, len(m.Links), some(m.Links)) })
+		return lang.Under("Menus", cmp.Or(strings.Join(rows, "\n"), "(none)")), nil
 	}
-	i := slices.IndexFunc(c.doc.menus, func(m menu) bool { return m.name == c.args })
+	i := slices.IndexFunc(c.Doc.Menus, func(m state.Menu) bool { return m.Name == c.args })
 	if i < 0 {
-		return "", failf(NotFound, "Menu not found: %s", c.args)
+		return "", lang.Failf(lang.NotFound, "Menu not found: %s", c.args)
 	}
-	return under("Menu: "+c.args, cmp.Or(strings.Join(c.doc.menus[i].entries(), "\n"), "(empty)")), nil
+	return lang.Under("Menu: "+c.args, cmp.Or(strings.Join(c.Doc.Menus[i].Entries(), "\n"), "(empty)")), nil
 }
 
 func some(links []sfmd.Link) string {
-	s := strings.Join(each(links[:min(len(links), menuPreview)], func(l sfmd.Link) string { return l.ID }), ", ")
+	s := strings.Join(lang.Each(links[:min(len(links), menuPreview)], func(l sfmd.Link) string { return l.ID }), ", ")
 	if k := len(links) - menuPreview; k > 0 {
 		s += fmt.Sprintf(", ... (%d more)", k)
 	}
@@ -143,10 +145,10 @@ func (c *call) navPage() (string, error) {
 	var rows []string
 	part := func(title string, links []sfmd.Link) {
 		if len(links) > 0 {
-			rows = append(append(rows, title+":"), each(links, func(l sfmd.Link) string { return "  @" + l.ID + " → " + l.Href })...)
+			rows = append(append(rows, title+":"), lang.Each(links, func(l sfmd.Link) string { return "  @" + l.ID + " → " + l.Href })...)
 		}
 	}
-	part("Shortcuts", c.doc.doc.Links)
-	part("Auto", c.doc.auto)
-	return under("Page", cmp.Or(strings.Join(rows, "\n"), "(no shortcuts)")), nil
+	part("Shortcuts", c.Doc.Doc.Links)
+	part("Auto", c.Doc.Auto)
+	return lang.Under("Page", cmp.Or(strings.Join(rows, "\n"), "(no shortcuts)")), nil
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/local/stringd/command/lang"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire/field"
@@ -79,38 +80,38 @@ func parseTime(v string) (time.Time, error) {
 }
 
 var (
-	nsFlag   = flag{name: "--ns"}
-	jsonFlag = flag{name: "--json", bare: true}
-	helpFlag = flag{name: "--help", bare: true}
-	tierFlag = flag{name: "--tier", check: oneOf(tiers...)}
+	nsFlag   = lang.Flag{Name: "--ns"}
+	jsonFlag = lang.Flag{Name: "--json", Bare: true}
+	helpFlag = lang.Flag{Name: "--help", Bare: true}
+	tierFlag = lang.Flag{Name: "--tier", Check: oneOf(tiers...)}
 
-	afterFlag       = flag{name: "--after", check: whole(0, math.MaxInt)}
-	consistencyFlag = flag{name: "--consistency", check: oneOf("local", "leader")}
+	afterFlag       = lang.Flag{Name: "--after", Check: whole(0, math.MaxInt)}
+	consistencyFlag = lang.Flag{Name: "--consistency", Check: oneOf("local", "leader")}
 )
 
 func memoryFamily() []def {
 	return []def{
 		{name: "remember", usage: "/remember <text>", about: "keep a memory: --type --tier --importance --tags --source --at --meta k=v --key --event --ns", shell: true,
-			run: memo((*call).remember, flag{name: "--type"}, tierFlag, flag{name: "--importance", check: number(0, 1)}, flag{name: "--tags"},
-				flag{name: "--source"}, flag{name: "--at", check: instant}, flag{name: "--meta", check: pair}, flag{name: "--key"},
-				flag{name: "--event"})},
+			run: memo((*call).remember, lang.Flag{Name: "--type"}, tierFlag, lang.Flag{Name: "--importance", Check: number(0, 1)}, lang.Flag{Name: "--tags"},
+				lang.Flag{Name: "--source"}, lang.Flag{Name: "--at", Check: instant}, lang.Flag{Name: "--meta", Check: pair}, lang.Flag{Name: "--key"},
+				lang.Flag{Name: "--event"})},
 		{name: "recall", usage: "/recall <query>", about: "find memories of all agents and protocols: -k --tier --type --tags --since --until --min-score --after --budget --full --explain --consistency --skip-reinforce --ns", shell: true,
-			run: question((*call).recall, flag{name: "-k", check: whole(1, maxK)}, tierFlag, flag{name: "--type"}, flag{name: "--tags"},
-				flag{name: "--since", check: instant}, flag{name: "--until", check: instant}, flag{name: "--min-score", check: number(0, 1e9)}, afterFlag,
-				flag{name: "--budget", check: whole(1, 1<<20)}, flag{name: "--full", bare: true}, flag{name: "--explain", bare: true},
-				flag{name: "--skip-reinforce", bare: true}, consistencyFlag)},
+			run: question((*call).recall, lang.Flag{Name: "-k", Check: whole(1, maxK)}, tierFlag, lang.Flag{Name: "--type"}, lang.Flag{Name: "--tags"},
+				lang.Flag{Name: "--since", Check: instant}, lang.Flag{Name: "--until", Check: instant}, lang.Flag{Name: "--min-score", Check: number(0, 1e9)}, afterFlag,
+				lang.Flag{Name: "--budget", Check: whole(1, 1<<20)}, lang.Flag{Name: "--full", Bare: true}, lang.Flag{Name: "--explain", Bare: true},
+				lang.Flag{Name: "--skip-reinforce", Bare: true}, consistencyFlag)},
 		{name: "memory", usage: "/memory <id|@mN>...", about: "show memories whole", shell: true, run: memo((*call).showMemory)},
 		{name: "forget", usage: "/forget <id|@mN>...", about: "forget memories: --reason, or --query q --yes", shell: true,
-			run: memo((*call).forget, flag{name: "--reason"}, flag{name: "--query"}, flag{name: "--yes", bare: true})},
-		{name: "recent", usage: "/recent", about: "the newest memories: -n --tier", shell: true, run: question((*call).recent, flag{name: "-n", check: whole(1, maxK)}, tierFlag)},
+			run: memo((*call).forget, lang.Flag{Name: "--reason"}, lang.Flag{Name: "--query"}, lang.Flag{Name: "--yes", Bare: true})},
+		{name: "recent", usage: "/recent", about: "the newest memories: -n --tier", shell: true, run: question((*call).recent, lang.Flag{Name: "-n", Check: whole(1, maxK)}, tierFlag)},
 		{name: "timeline", usage: "/timeline <id|@mN>", about: "what was remembered around one: --window", shell: true,
-			run: memo((*call).timeline, flag{name: "--window", check: whole(1, maxK)})},
+			run: memo((*call).timeline, lang.Flag{Name: "--window", Check: whole(1, maxK)})},
 		{name: "stats", usage: "/stats", about: "how much is remembered", shell: true, run: memo((*call).stats)},
 		{name: "cluster", usage: "/cluster [status|nodes]", about: "the nodes, their roles and lag", shell: true, run: memo((*call).cluster)},
 		{name: "capture", usage: "/capture <tool>", about: "keep a tool's JSON: --session --source", shell: true,
-			run: memo((*call).capture, flag{name: "--session"}, flag{name: "--source"})},
+			run: memo((*call).capture, lang.Flag{Name: "--session"}, lang.Flag{Name: "--source"})},
 		{name: "purge", usage: "/purge --before <time> --yes", about: "forget what is older: --tier", shell: true,
-			run: memo((*call).purge, flag{name: "--before", check: instant}, tierFlag, flag{name: "--yes", bare: true})},
+			run: memo((*call).purge, lang.Flag{Name: "--before", Check: instant}, tierFlag, lang.Flag{Name: "--yes", Bare: true})},
 		{name: "episode", usage: "/episode start|end|list", about: "group memories", shell: true, run: memo((*call).episode)},
 	}
 }
@@ -118,25 +119,25 @@ func memoryFamily() []def {
 // An ask is a memory command with its flags read.
 type ask struct {
 	*call
-	flags flags
+	flags lang.Flags
 	text  string // between the flags, with the body
 	ns    string // empty for all
 }
 
 // question adapts a command that finds memories: without --ns it sees the whole database, for the memory is one.
-func question(f func(*call, ask) (view, error), known ...flag) func(*call) (string, error) {
+func question(f func(*call, ask) (view, error), known ...lang.Flag) func(*call) (string, error) {
 	return adapt(f, func(*call) string { return "" }, known)
 }
 
 // memo adapts a memory command that stores, counts or removes: without --ns it works in the agent's own namespace.
-func memo(f func(*call, ask) (view, error), known ...flag) func(*call) (string, error) {
-	return adapt(f, func(c *call) string { return c.agent.ID }, known)
+func memo(f func(*call, ask) (view, error), known ...lang.Flag) func(*call) (string, error) {
+	return adapt(f, func(c *call) string { return c.Agent.ID }, known)
 }
 
 // adapt reads flags, decides on the namespace, and answers --help and --json.
-func adapt(f func(*call, ask) (view, error), namespace func(*call) string, known []flag) func(*call) (string, error) {
+func adapt(f func(*call, ask) (view, error), namespace func(*call) string, known []lang.Flag) func(*call) (string, error) {
 	// every command can be told how new its answer must be
-	if !slices.ContainsFunc(known, func(f flag) bool { return f.name == afterFlag.name }) {
+	if !slices.ContainsFunc(known, func(f lang.Flag) bool { return f.Name == afterFlag.Name }) {
 		known = append(known, afterFlag, consistencyFlag)
 	}
 	known = append(known, nsFlag, jsonFlag, helpFlag)
@@ -144,7 +145,7 @@ func adapt(f func(*call, ask) (view, error), namespace func(*call) string, known
 		if c.args == "--help" {
 			return c.usage(known), nil
 		}
-		fl, text, err := takeFlags(c.args, known)
+		fl, text, err := lang.TakeFlags(c.args, known)
 		if err != nil {
 			return "", err
 		}
@@ -165,7 +166,7 @@ func adapt(f func(*call, ask) (view, error), namespace func(*call) string, known
 		if err != nil {
 			return "", err
 		}
-		if fl.has("--json") {
+		if fl.Has("--json") {
 			b, err := kit.JSON(v.json)
 			return string(b), err
 		}
@@ -179,12 +180,12 @@ type view struct {
 	json any
 }
 
-func (c *call) usage(known []flag) string {
+func (c *call) usage(known []lang.Flag) string {
 	d := c.find()
 	var b strings.Builder
 	fmt.Fprintf(&b, "Usage: %s\n---\n%s\n", d.usage, d.about)
 	for _, k := range known {
-		fmt.Fprintf(&b, "  %s\n", k.name)
+		fmt.Fprintf(&b, "  %s\n", k.Name)
 	}
 	return strings.TrimRight(b.String(), "\n")
 }
@@ -192,7 +193,7 @@ func (c *call) usage(known []flag) string {
 // shortcut makes @m1, @m2 … the names of the memories of an answer.
 func (c *call) shortcut(i int, m *oplog.Memory) (name string) {
 	name = fmt.Sprint("m", i+1)
-	c.values[name] = m.RID
+	c.Values[name] = m.RID
 	return name
 }
 
@@ -202,10 +203,10 @@ func (c *call) resolve(word string) (string, error) {
 	if !ok {
 		return word, nil
 	}
-	if id, ok := c.values[name]; ok {
+	if id, ok := c.Values[name]; ok {
 		return id, nil
 	}
-	return "", failf(NotFound, "Shortcut not found: @%s", name)
+	return "", lang.Failf(lang.NotFound, "Shortcut not found: @%s", name)
 }
 
 // note is an answer's memory for JSON.

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/local/stringd/command/lang"
 	"github.com/cairndb/cairn/node/api"
 )
 
@@ -27,12 +28,12 @@ const maxResponse = 10 << 20
 func (p *performer) http() (res response, err error) {
 	u, err := url.Parse(p.filled(p.action.Target, url.PathEscape))
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
-		return response{}, failf(InvalidTarget, "Invalid URI: %s", p.action.Target)
+		return response{}, lang.Failf(lang.InvalidTarget, "Invalid URI: %s", p.action.Target)
 	}
 	body := p.payload(u)
 	req, err := http.NewRequestWithContext(p.ctx, p.action.Method, u.String(), bytes.NewReader(body))
 	if err != nil {
-		return response{}, failf(InvalidTarget, "Invalid URI: %s", p.action.Target)
+		return response{}, lang.Failf(lang.InvalidTarget, "Invalid URI: %s", p.action.Target)
 	}
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
@@ -40,8 +41,8 @@ func (p *performer) http() (res response, err error) {
 	for _, h := range p.action.Headers {
 		req.Header.Set(h[0], p.filled(h[1], strings.NewReplacer("\r", "", "\n", "").Replace))
 	}
-	off := failf(LoadError, "HTTP to other hosts is disabled: %s", u.Host)
-	err = p.set.Memory.Act(p.ctx, api.AskHosts, off, func(context.Context) (err error) {
+	off := lang.Failf(lang.LoadError, "HTTP to other hosts is disabled: %s", u.Host)
+	err = p.Settings.Memory.Act(p.ctx, api.AskHosts, off, func(context.Context) (err error) {
 		res, err = p.exchange(req, true)
 		return err
 	})
@@ -54,7 +55,7 @@ func (p *performer) http() (res response, err error) {
 // exchange sends a request and reads its answer. It follows redirects to other hosts if others is set.
 func (p *performer) exchange(req *http.Request, others bool) (response, error) {
 	u := req.URL
-	client := &http.Client{Timeout: p.set.Timeout, CheckRedirect: func(r *http.Request, via []*http.Request) error {
+	client := &http.Client{Timeout: p.Settings.Timeout, CheckRedirect: func(r *http.Request, via []*http.Request) error {
 		if !others && !loopbackHost(r.URL.Hostname()) || len(via) > 5 {
 			return http.ErrUseLastResponse
 		}
@@ -62,19 +63,19 @@ func (p *performer) exchange(req *http.Request, others bool) (response, error) {
 	}}
 	res, err := client.Do(req)
 	if err != nil {
-		return response{}, failf(LoadError, "HTTP request failed: %s", u.Host)
+		return response{}, lang.Failf(lang.LoadError, "HTTP request failed: %s", u.Host)
 	}
 	defer res.Body.Close()
 	b, err := io.ReadAll(io.LimitReader(res.Body, maxResponse))
 	if err != nil {
-		return response{}, failf(LoadError, "HTTP response of %s ended early", u.Host)
+		return response{}, lang.Failf(lang.LoadError, "HTTP response of %s ended early", u.Host)
 	}
 	if res.StatusCode >= 400 {
-		code := LoadError
+		code := lang.LoadError
 		if res.StatusCode == http.StatusNotFound {
-			code = NotFound
+			code = lang.NotFound
 		}
-		return response{}, failf(code, "HTTP %d at %s\n%s", res.StatusCode, u.Redacted(), b[:min(len(b), 500)])
+		return response{}, lang.Failf(code, "HTTP %d at %s\n%s", res.StatusCode, u.Redacted(), b[:min(len(b), 500)])
 	}
 	return response{res.StatusCode, string(b)}, nil
 }
@@ -183,10 +184,10 @@ func (s scope) lines(lines []string, out *[]string, loop bool) error {
 		}
 		switch {
 		case strings.HasPrefix(t, "save:"), strings.HasPrefix(t, "decode:"), strings.HasPrefix(t, "to:"):
-			return failf(Unsupported, "save, decode and to are not offered by this node.")
+			return lang.Failf(lang.Unsupported, "save, decode and to are not offered by this node.")
 		case varLine.MatchString(t):
 			m := varLine.FindStringSubmatch(t)
-			s.p.vars.set(m[1], s.value(m[2]))
+			s.p.Vars.Set(m[1], s.value(m[2]))
 		case shortLine.MatchString(t):
 			m := shortLine.FindStringSubmatch(t)
 			id := m[1]
@@ -194,7 +195,7 @@ func (s scope) lines(lines []string, out *[]string, loop bool) error {
 				s.count[id]++
 				id = fmt.Sprintf("%s-%d", id, s.count[id])
 			}
-			s.p.Session.values[id] = s.value(m[2])
+			s.p.Session.Values[id] = s.value(m[2])
 		default:
 			*out = append(*out, s.fill(lines[i]))
 		}
@@ -206,7 +207,7 @@ func (s scope) lines(lines []string, out *[]string, loop bool) error {
 func (s scope) value(expr string) string {
 	expr = strings.TrimSpace(expr)
 	if strings.HasPrefix(expr, "\"") {
-		return s.fill(unquote(expr))
+		return s.fill(lang.Unquote(expr))
 	}
 	if strings.ContainsAny(expr, "{ ") {
 		return s.fill(expr)
@@ -237,7 +238,7 @@ func (s scope) look(path string) any {
 		if v, ok := s.p.values[path]; ok {
 			return v
 		}
-		if v, ok := s.p.vars.m[path]; ok {
+		if v, ok := s.p.Vars.Of[path]; ok {
 			return v
 		}
 		return nil

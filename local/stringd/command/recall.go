@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/cairndb/cairn/local/stringd/command/lang"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire/field"
@@ -16,7 +17,7 @@ import (
 
 // query is the question a call's flags ask.
 func query(a ask, text string, k int) api.SearchRequest {
-	q := api.SearchRequest{Text: text, K: k, Namespace: a.ns, Tier: a.flags["--tier"], Now: time.Now(), Quiet: a.flags.has("--skip-reinforce")}
+	q := api.SearchRequest{Text: text, K: k, Namespace: a.ns, Tier: a.flags["--tier"], Now: time.Now(), Quiet: a.flags.Has("--skip-reinforce")}
 	if t := a.flags["--type"]; t != "" {
 		q.Types = list(t)
 	}
@@ -31,9 +32,9 @@ func query(a ask, text string, k int) api.SearchRequest {
 
 func (c *call) recall(a ask) (view, error) {
 	if strings.TrimSpace(a.text) == "" {
-		return view{}, failf(InvalidPayload, "Usage: /recall <query>")
+		return view{}, lang.Failf(lang.InvalidPayload, "Usage: /recall <query>")
 	}
-	k, budget := a.flags.whole("-k", defaultK), a.flags.whole("--budget", defaultBudget)
+	k, budget := a.flags.Whole("-k", defaultK), a.flags.Whole("--budget", defaultBudget)
 	hits, matched, below, err := c.search(a, k)
 	if err != nil {
 		return view{}, err
@@ -45,8 +46,8 @@ func (c *call) recall(a ask) (view, error) {
 	notes := make([]note, len(hits))
 	entries := make([]string, len(hits))
 	for i, h := range hits {
-		entries[i] = fmt.Sprintf("[%.2f][@%s] %s\n%s", h.Score, c.shortcut(i, h.Memory), headline(h.Memory), indented(h.Memory, a.flags.has("--full")))
-		if a.flags.has("--explain") {
+		entries[i] = fmt.Sprintf("[%.2f][@%s] %s\n%s", h.Score, c.shortcut(i, h.Memory), headline(h.Memory), indented(h.Memory, a.flags.Has("--full")))
+		if a.flags.Has("--explain") {
 			entries[i] += "\n    why: " + strings.Join(h.Why, ", ")
 		}
 		notes[i] = noteOf(h.Memory)
@@ -56,23 +57,23 @@ func (c *call) recall(a ask) (view, error) {
 	if below > 0 {
 		head += fmt.Sprintf("; %d more score less than %s", below, a.flags["--min-score"])
 	}
-	return view{under(head, within(entries, budget)),
+	return view{lang.Under(head, within(entries, budget)),
 		map[string]any{"query": a.text, "matched": matched, "below_min_score": below, "index": at.Applied, "role": at.Role, "memories": notes}}, nil
 }
 
 // fresh waits until this node is as new as the flags ask.
-func (c *call) fresh(fl flags) error {
+func (c *call) fresh(fl lang.Flags) error {
 	after, _ := strconv.ParseUint(fl["--after"], 10, 64) // checked with the flag
 	leader := fl["--consistency"] == "leader"
 	if after == 0 && !leader {
 		return nil
 	}
-	err := c.set.Memory.Await(c.ctx, api.Fresh{MinIndex: field.Token(after)})
+	err := c.Settings.Memory.Await(c.ctx, api.Fresh{MinIndex: field.Token(after)})
 	if err == nil && leader {
-		err = c.set.Memory.Await(c.ctx, api.Fresh{Consistency: "linearizable"})
+		err = c.Settings.Memory.Await(c.ctx, api.Fresh{Consistency: "linearizable"})
 	}
 	if err != nil && !leader {
-		return failf(Timeout, "%v", err)
+		return lang.Failf(lang.Timeout, "%v", err)
 	}
 	return err
 }
@@ -83,7 +84,7 @@ func (c *call) search(a ask, k int) (hits []api.Hit, matched, below int, err err
 	want := list(a.flags["--tags"])
 	q := query(a, a.text, k)
 	if q.Since != 0 && q.Until != 0 && q.Since > q.Until {
-		return nil, 0, 0, failf(InvalidPayload, "--since is after --until: want two dates in order")
+		return nil, 0, 0, lang.Failf(lang.InvalidPayload, "--since is after --until: want two dates in order")
 	}
 	if len(want) > 0 {
 		q.K = min(api.MaxHits, k*20)
@@ -96,7 +97,7 @@ func (c *call) search(a ask, k int) (hits []api.Hit, matched, below int, err err
 		})
 		return hits[:min(k, len(hits))]
 	}
-	found, err := api.Search.Ask(c.ctx, c.set.Memory, &q)
+	found, err := api.Search.Ask(c.ctx, c.Settings.Memory, &q)
 	if err != nil {
 		return nil, 0, 0, err
 	}
@@ -136,7 +137,7 @@ func oneLine(s string, n int) string {
 func (c *call) showMemory(a ask) (view, error) {
 	words := strings.Fields(a.text)
 	if len(words) == 0 {
-		return view{}, failf(InvalidPayload, "Usage: /memory <id|@mN>...")
+		return view{}, lang.Failf(lang.InvalidPayload, "Usage: /memory <id|@mN>...")
 	}
 	var texts []string
 	var notes []note
@@ -149,7 +150,7 @@ func (c *call) showMemory(a ask) (view, error) {
 		if err != nil {
 			return view{}, err
 		}
-		texts = append(texts, under("Memory "+found.Memory.RID, describeMemory(found.Memory, found.Edges)))
+		texts = append(texts, lang.Under("Memory "+found.Memory.RID, describeMemory(found.Memory, found.Edges)))
 		notes = append(notes, noteOf(found.Memory))
 	}
 	return view{strings.Join(texts, "\n\n"), notes}, nil
@@ -158,9 +159,9 @@ func (c *call) showMemory(a ask) (view, error) {
 // lookUp reads a memory that is not forgotten, the relations of what it mentions, and the memories of its namespace on
 // both sides of it.
 func (c *call) lookUp(id string, window int) (*api.LookedUp, error) {
-	a, err := api.LookUp.Ask(c.ctx, c.set.Memory, &api.LookUpRequest{RID: id, Window: window, Look: maxScan, Edges: 20})
+	a, err := api.LookUp.Ask(c.ctx, c.Settings.Memory, &api.LookUpRequest{RID: id, Window: window, Look: maxScan, Edges: 20})
 	if err == nil && a.Memory == nil {
-		err = failf(NotFound, "Memory not found: %s", id)
+		err = lang.Failf(lang.NotFound, "Memory not found: %s", id)
 	}
 	return a, err
 }
@@ -187,7 +188,7 @@ func describeMemory(m *oplog.Memory, edges []oplog.Edge) string {
 
 // newest reads the newest memories of a namespace.
 func (c *call) newest(q api.RecentRequest) ([]*oplog.Memory, error) {
-	a, err := api.Recent.Ask(c.ctx, c.set.Memory, &q)
+	a, err := api.Recent.Ask(c.ctx, c.Settings.Memory, &q)
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +196,7 @@ func (c *call) newest(q api.RecentRequest) ([]*oplog.Memory, error) {
 }
 
 func (c *call) recent(a ask) (view, error) {
-	found, err := c.newest(api.RecentRequest{Namespace: a.ns, Tier: a.flags["--tier"], Limit: a.flags.whole("-n", defaultK), Look: maxScan})
+	found, err := c.newest(api.RecentRequest{Namespace: a.ns, Tier: a.flags["--tier"], Limit: a.flags.Whole("-n", defaultK), Look: maxScan})
 	if err != nil {
 		return view{}, err
 	}
@@ -203,7 +204,7 @@ func (c *call) recent(a ask) (view, error) {
 	for i, m := range found {
 		entries = append(entries, fmt.Sprintf("[@%s] %s\n%s", c.shortcut(i, m), headline(m), indented(m, false)))
 	}
-	return view{under(fmt.Sprintf("Recent %d", len(found)), within(entries, defaultBudget)), each(found, noteOf)}, nil
+	return view{lang.Under(fmt.Sprintf("Recent %d", len(found)), within(entries, defaultBudget)), lang.Each(found, noteOf)}, nil
 }
 
 func (c *call) timeline(a ask) (view, error) {
@@ -211,7 +212,7 @@ func (c *call) timeline(a ask) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	found, err := c.lookUp(id, a.flags.whole("--window", 10))
+	found, err := c.lookUp(id, a.flags.Whole("--window", 10))
 	if err != nil {
 		return view{}, err
 	}
@@ -220,7 +221,7 @@ func (c *call) timeline(a ask) (view, error) {
 		return fmt.Sprintf("%s%s · %s · %s\n%s", mark, m.RID, m.Created.Time().Format(time.RFC3339), tierOf(m), indented(m, false))
 	}
 	plain := func(m *oplog.Memory) string { return line("  ", m) }
-	rows := slices.Concat([]string{"before"}, each(before, plain), []string{line("> near ", m), "after"}, each(after, plain))
-	return view{under("Timeline around "+m.RID, strings.Join(rows, "\n")),
-		map[string]any{"near": noteOf(m), "before": each(before, noteOf), "after": each(after, noteOf)}}, nil
+	rows := slices.Concat([]string{"before"}, lang.Each(before, plain), []string{line("> near ", m), "after"}, lang.Each(after, plain))
+	return view{lang.Under("Timeline around "+m.RID, strings.Join(rows, "\n")),
+		map[string]any{"near": noteOf(m), "before": lang.Each(before, noteOf), "after": lang.Each(after, noteOf)}}, nil
 }

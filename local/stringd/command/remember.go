@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cairndb/cairn/local/stringd/command/lang"
 	"github.com/cairndb/cairn/local/stringd/inbox"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
@@ -17,16 +18,16 @@ import (
 func (c *call) remember(a ask) (view, error) {
 	text := a.text
 	if id, ok := a.flags["--event"]; ok {
-		e, err := c.set.Host.Inbox(c.agent).Get(id)
+		e, err := c.Settings.Host.Inbox(c.Agent).Get(id)
 		if errors.Is(err, inbox.ErrNotFound) {
-			return view{}, failf(NotFound, "Event not found: %s", id)
+			return view{}, lang.Failf(lang.NotFound, "Event not found: %s", id)
 		} else if err != nil {
 			return view{}, err
 		}
 		text = strings.TrimSpace(text + "\n" + e.Text)
 	}
 	if strings.TrimSpace(text) == "" {
-		return view{}, failf(InvalidPayload, "Usage: /remember <text>")
+		return view{}, lang.Failf(lang.InvalidPayload, "Usage: /remember <text>")
 	}
 	meta := map[string]any{}
 	if t := list(a.flags["--tags"]); len(t) > 0 {
@@ -53,7 +54,7 @@ const week = 168
 // store writes a memory to the call's namespace and answers with its id and log index.
 func (c *call) store(a ask, n api.Draft, meta map[string]any, key, verb string) (view, error) {
 	if len(n.Text) > maxText {
-		return view{}, failf(InvalidPayload, "text of %d bytes is over %d", len(n.Text), maxText)
+		return view{}, lang.Failf(lang.InvalidPayload, "text of %d bytes is over %d", len(n.Text), maxText)
 	}
 	n.Namespace = cmp.Or(a.ns, "default")
 	if len(meta) > 0 {
@@ -67,7 +68,7 @@ func (c *call) store(a ask, n api.Draft, meta map[string]any, key, verb string) 
 	if err != nil {
 		return view{}, err
 	}
-	c.vars.set("last_memory", s.RID)
+	c.Vars.Set("last_memory", s.RID)
 	if s.Replayed {
 		verb = "Already remembered"
 	}
@@ -77,7 +78,7 @@ func (c *call) store(a ask, n api.Draft, meta map[string]any, key, verb string) 
 		text += "\nredacted: " + strings.Join(s.Redacted, ", ")
 		answer["redacted"] = s.Redacted
 	}
-	return view{under(verb+" "+s.RID, text), answer}, nil
+	return view{lang.Under(verb+" "+s.RID, text), answer}, nil
 }
 
 // capture remembers the output of a tool. The node takes secrets out of it.
@@ -85,10 +86,10 @@ func (c *call) capture(a ask) (view, error) {
 	tool, body, _ := strings.Cut(a.text, "\n")
 	tool = strings.TrimSpace(tool)
 	if tool == "" || strings.TrimSpace(body) == "" {
-		return view{}, failf(InvalidPayload, "Usage: /capture <tool> with a JSON body on the next line")
+		return view{}, lang.Failf(lang.InvalidPayload, "Usage: /capture <tool> with a JSON body on the next line")
 	}
 	if !json.Valid([]byte(body)) {
-		return view{}, failf(InvalidPayload, "the body is not valid JSON")
+		return view{}, lang.Failf(lang.InvalidPayload, "the body is not valid JSON")
 	}
 	meta := map[string]any{"tool": tool}
 	if s, ok := a.flags["--session"]; ok {
@@ -107,7 +108,7 @@ func (c *call) forget(a ask) (view, error) {
 	}
 	words := strings.Fields(a.text)
 	if len(words) == 0 {
-		return view{}, failf(InvalidPayload, "Usage: /forget <id|@mN>...")
+		return view{}, lang.Failf(lang.InvalidPayload, "Usage: /forget <id|@mN>...")
 	}
 	ids := make([]string, len(words))
 	for i, w := range words {
@@ -122,13 +123,13 @@ func (c *call) forget(a ask) (view, error) {
 		return view{}, err
 	}
 	if len(missing) > 0 {
-		return view{}, failf(NotFound, "%s", strings.TrimPrefix(forgot(forgotten)+"\nMemory not found: "+strings.Join(missing, ", "), "\n"))
+		return view{}, lang.Failf(lang.NotFound, "%s", strings.TrimPrefix(forgot(forgotten)+"\nMemory not found: "+strings.Join(missing, ", "), "\n"))
 	}
 	return view{forgot(forgotten), map[string]any{"forgotten": forgotten}}, nil
 }
 
 func forgot(ids []string) string {
-	return strings.Join(each(ids, func(id string) string { return "Forgot " + id }), "\n")
+	return strings.Join(lang.Each(ids, func(id string) string { return "Forgot " + id }), "\n")
 }
 
 // forgetAll forgets memories, some at a time.
@@ -154,7 +155,7 @@ func (c *call) forgetAll(ids []string) (forgotten, missing []string, err error) 
 func (c *call) forgetFound(a ask, q string) (view, error) {
 	found := query(a, q, maxK)
 	found.Quiet = true // a search for what to forget must not reinforce it
-	answer, err := api.Search.Ask(c.ctx, c.set.Memory, &found)
+	answer, err := api.Search.Ask(c.ctx, c.Settings.Memory, &found)
 	if err != nil {
 		return view{}, err
 	}
@@ -164,9 +165,9 @@ func (c *call) forgetFound(a ask, q string) (view, error) {
 	for _, h := range hits {
 		ids = append(ids, h.Memory.RID)
 	}
-	if !a.flags.has("--yes") {
-		found := each(hits, func(h api.Hit) string { return headline(h.Memory) + "\n" + indented(h.Memory, false) })
-		return view{under(fmt.Sprintf("Would forget %d", len(ids)), strings.Join(append(found, "Nothing was changed. Add --yes to forget them."), "\n")),
+	if !a.flags.Has("--yes") {
+		found := lang.Each(hits, func(h api.Hit) string { return headline(h.Memory) + "\n" + indented(h.Memory, false) })
+		return view{lang.Under(fmt.Sprintf("Would forget %d", len(ids)), strings.Join(append(found, "Nothing was changed. Add --yes to forget them."), "\n")),
 			map[string]any{"would_forget": ids}}, nil
 	}
 	forgotten, _, err := c.forgetAll(ids)
@@ -175,16 +176,16 @@ func (c *call) forgetFound(a ask, q string) (view, error) {
 
 // purge forgets memories that were created before a time.
 func (c *call) purge(a ask) (view, error) {
-	if !a.flags.has("--before") {
-		return view{}, failf(InvalidPayload, "Usage: /purge --before <time> [--tier t] --yes")
+	if !a.flags.Has("--before") {
+		return view{}, lang.Failf(lang.InvalidPayload, "Usage: /purge --before <time> [--tier t] --yes")
 	}
 	before, _ := parseTime(a.flags["--before"])
 	found, err := c.newest(api.RecentRequest{Namespace: a.ns, Tier: a.flags["--tier"], Before: oplog.At(before), Limit: maxScan, Bare: true})
 	if err != nil {
 		return view{}, err
 	}
-	ids := each(found, func(m *oplog.Memory) string { return m.RID })
-	if !a.flags.has("--yes") {
+	ids := lang.Each(found, func(m *oplog.Memory) string { return m.RID })
+	if !a.flags.Has("--yes") {
 		return view{fmt.Sprintf("Would purge %d. Nothing was changed. Add --yes to forget them.", len(ids)), map[string]any{"would_purge": len(ids)}}, nil
 	}
 	forgotten, _, err := c.forgetAll(ids)
@@ -196,26 +197,26 @@ func (c *call) episode(a ask) (view, error) {
 	verb, rest, _ := strings.Cut(a.text, " ")
 	switch verb {
 	case "start":
-		made, err := write(c, api.StartSession, &api.StartSessionRequest{Namespace: cmp.Or(a.ns, "default"), Client: "string/" + c.agent.ID})
+		made, err := write(c, api.StartSession, &api.StartSessionRequest{Namespace: cmp.Or(a.ns, "default"), Client: "string/" + c.Agent.ID})
 		if err != nil {
 			return view{}, err
 		}
-		c.vars.set("_episode", made.ID)
+		c.Vars.Set("_episode", made.ID)
 		return view{"Episode started " + made.ID, map[string]any{"id": made.ID}}, nil
 	case "end":
-		id := c.vars.m["_episode"]
+		id := c.Vars.Of["_episode"]
 		if id == "" {
-			return view{}, failf(NotFound, "No episode was started in this topic.")
+			return view{}, lang.Failf(lang.NotFound, "No episode was started in this topic.")
 		}
 		ended, err := write(c, api.EndSession, &api.EndSessionRequest{ID: id, Summary: strings.TrimSpace(rest)})
 		if err != nil {
 			return view{}, err
 		}
-		c.vars.del("_episode")
+		c.Vars.Del("_episode")
 		return view{fmt.Sprintf("Episode ended %s (%d memories)", id, ended.Memories), map[string]any{"id": id, "memories": ended.Memories}}, nil
 	case "list":
-		id := c.vars.m["_episode"]
-		return view{under("Episodes", cmp.Or(id, "(none started in this topic)")), map[string]any{"active": id}}, nil
+		id := c.Vars.Of["_episode"]
+		return view{lang.Under("Episodes", cmp.Or(id, "(none started in this topic)")), map[string]any{"active": id}}, nil
 	}
-	return view{}, failf(InvalidPayload, "Usage: /episode start|end|list")
+	return view{}, lang.Failf(lang.InvalidPayload, "Usage: /episode start|end|list")
 }

@@ -5,44 +5,45 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cairndb/cairn/local/stringd/command/state"
 	"github.com/cairndb/cairn/local/stringd/sfmd"
 )
 
 // render is the view of a page, with the hints above it when it is the whole document.
-func (c *call) render(p *page) string {
-	if p.block != "" {
-		start, end, _ := p.doc.Find(p.block)
-		v := p.doc.Render(start, end, nil)
-		p.auto = v.Auto
+func (c *call) render(p *state.Page) string {
+	if p.Block != "" {
+		start, end, _ := p.Doc.Find(p.Block)
+		v := p.Doc.Render(start, end, nil)
+		p.Auto = v.Auto
 		return v.Text
 	}
-	v := p.doc.Render(0, p.doc.Whole(), func(d sfmd.Directive) string { return c.include(p.path, d, []string{p.path}) })
-	p.auto = v.Auto
+	v := p.Doc.Render(0, p.Doc.Whole(), func(d sfmd.Directive) string { return c.include(p.Path, d, []string{p.Path}) })
+	p.Auto = v.Auto
 	if h := c.hints(p); len(h) > 0 {
 		return strings.TrimSpace(strings.Join(h, "\n") + "\n\n" + v.Text)
 	}
 	return v.Text
 }
 
-func (c *call) hints(p *page) (h []string) {
+func (c *call) hints(p *state.Page) (h []string) {
 	var names []string
-	for _, m := range p.menus {
-		key := m.dir + "\x00" + m.name
-		if c.menus[key] {
-			names = append(names, m.name)
+	for _, m := range p.Menus {
+		key := m.Dir + "\x00" + m.Name
+		if c.Menus[key] {
+			names = append(names, m.Name)
 			continue
 		}
-		c.menus[key] = true
-		h = append(h, "[nav] "+m.name+" — first view")
-		h = append(h, m.entries()[:min(len(m.links), 20)]...)
+		c.Menus[key] = true
+		h = append(h, "[nav] "+m.Name+" — first view")
+		h = append(h, m.Entries()[:min(len(m.Links), 20)]...)
 	}
 	if len(names) > 0 {
 		h = append(h, "[nav] "+strings.Join(names, ", ")+" — /nav <name>")
 	}
-	if len(p.doc.Actions) > 0 {
-		h = append(h, "[actions] "+strings.Join(actionIDs(p.doc), ", ")+"  ·  /act --help (all)  ·  /act.<name> --help")
+	if len(p.Doc.Actions) > 0 {
+		h = append(h, "[actions] "+strings.Join(state.ActionIDs(p.Doc), ", ")+"  ·  /act --help (all)  ·  /act.<name> --help")
 	}
-	if missing := c.missingEnv(p.doc); len(missing) > 0 {
+	if missing := c.missingEnv(p.Doc); len(missing) > 0 {
 		h = append(h, "[!] Missing required env: $"+strings.Join(missing, ", $"))
 	}
 	return h
@@ -53,7 +54,7 @@ func (c *call) missingEnv(d *sfmd.Document) (missing []string) {
 	if len(want) == 0 {
 		return nil
 	}
-	env, _ := c.env() // an unreadable file has none
+	env, _ := c.Env() // an unreadable file has none
 	for _, k := range want {
 		if k = strings.TrimPrefix(k, "$"); env[k] == "" {
 			missing = append(missing, k)
@@ -71,7 +72,7 @@ func (c *call) include(from string, d sfmd.Directive, stack []string) string {
 	if path == "" {
 		path = filepath.Base(from) + ".source/" + d.Name + ".md"
 	}
-	real, err := c.locate(path, filepath.Dir(from))
+	real, err := c.Locate(path, filepath.Dir(from))
 	if err != nil {
 		return "⚠ Include failed: " + d.Name + " (" + err.Error() + ")"
 	}
@@ -79,7 +80,7 @@ func (c *call) include(from string, d sfmd.Directive, stack []string) string {
 	if slices.Contains(stack, mark) || len(stack) > maxIncludes {
 		return "⚠ Circular include detected: " + d.Name
 	}
-	text, _, err := c.readFile(real)
+	text, _, err := c.ReadFile(real)
 	if err != nil {
 		return "⚠ Include failed: " + d.Name + " (" + strings.SplitN(err.Error(), "\n", 2)[0] + ")"
 	}

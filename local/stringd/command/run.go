@@ -6,11 +6,14 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/cairndb/cairn/local/stringd/command/lang"
+	"github.com/cairndb/cairn/local/stringd/command/state"
 )
 
 // A call is one command on its way.
 type call struct {
-	*Session
+	*state.Session
 	ctx  context.Context
 	word string // as typed, with its slash
 	name string // before the first . or : of the word, without the slash and folded
@@ -29,37 +32,37 @@ func (c *call) joined() string {
 }
 
 // Run carries out one command of an agent in a session. It never panics: a fault of ours is an INTERNAL_ERROR.
-func Run(ctx context.Context, s *Session, a Agent, cmd string) (r Result) {
+func Run(ctx context.Context, s *state.Session, a state.Agent, cmd string) (r lang.Result) {
 	defer func() {
 		if p := recover(); p != nil {
-			r = Result{InternalError, fmt.Sprint(p)}
+			r = lang.Result{Code: lang.InternalError, Text: fmt.Sprint(p)}
 		}
-		s.note()
+		s.Note()
 	}()
-	s.agent = a
-	return resultOf(dispatch(ctx, s, strings.TrimSpace(cmd)))
+	s.Agent = a
+	return lang.ResultOf(dispatch(ctx, s, strings.TrimSpace(cmd)))
 }
 
-func dispatch(ctx context.Context, s *Session, cmd string) (string, error) {
-	if s.topic.Type == Bash {
+func dispatch(ctx context.Context, s *state.Session, cmd string) (string, error) {
+	if s.Topic.Type == lang.Bash {
 		return bash(ctx, s, cmd)
 	}
 	if rest, ok := strings.CutPrefix(cmd, "//"); ok {
 		cmd = "/" + rest
 	}
 	if !strings.HasPrefix(cmd, "/") {
-		return "", failf(Unsupported, "Commands must start with /. Use /help for details.")
+		return "", lang.Failf(lang.Unsupported, "Commands must start with /. Use /help for details.")
 	}
 	c := parse(ctx, s, cmd)
 	d := c.find()
 	if d == nil {
-		return "", failf(Unsupported, "Unknown command: %s\nUse /info to see available commands.", c.word)
+		return "", lang.Failf(lang.Unsupported, "Unknown command: %s\nUse /info to see available commands.", c.word)
 	}
 	return d.run(c)
 }
 
 // parse splits a command into its parts.
-func parse(ctx context.Context, s *Session, cmd string) *call {
+func parse(ctx context.Context, s *state.Session, cmd string) *call {
 	c := &call{Session: s, ctx: ctx}
 	head, body, more := strings.Cut(cmd, "\n")
 	head = strings.TrimSuffix(head, "\r")
@@ -119,8 +122,8 @@ func (c *call) find() *def {
 		return &f[i]
 	}
 	t := commands()
-	if c.topic.Type == Hub {
-		if d := look(t.hubs[c.topic.Name]); d != nil {
+	if c.Topic.Type == lang.Hub {
+		if d := look(t.hubs[c.Topic.Name]); d != nil {
 			return d
 		}
 		if d := look(t.pages); d != nil && (c.name != "open" || c.args == "") {

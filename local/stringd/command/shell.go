@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cairndb/cairn/local/stringd/command/lang"
+	"github.com/cairndb/cairn/local/stringd/command/state"
 	"github.com/cairndb/cairn/local/stringd/shell"
 	"github.com/cairndb/cairn/node/api"
 )
@@ -20,12 +22,12 @@ func shellFamily() []def {
 func (c *call) exec() (string, error) {
 	line := c.joined()
 	if strings.TrimSpace(line) == "" {
-		return "", failf(Unsupported, "Usage: /exec <shell command>")
+		return "", lang.Failf(lang.Unsupported, "Usage: /exec <shell command>")
 	}
-	if c.topic.Type == Bash {
+	if c.Topic.Type == lang.Bash {
 		return c.inShell(line)
 	}
-	out, err := c.once(line, c.workDir())
+	out, err := c.once(line, c.WorkDir())
 	if err != nil {
 		return "", err
 	}
@@ -34,8 +36,8 @@ func (c *call) exec() (string, error) {
 
 // once runs a line in its own shell.
 func (c *call) once(line, dir string) (out shell.Out, err error) {
-	err = c.set.Memory.Act(c.ctx, api.RunProgram, shellOff, func(ctx context.Context) (err error) {
-		out, err = shell.Once(ctx, shell.Line{Text: line, Dir: dir, Environ: c.environ(), Timeout: c.set.Timeout})
+	err = c.Settings.Memory.Act(c.ctx, api.RunProgram, shellOff, func(ctx context.Context) (err error) {
+		out, err = shell.Once(ctx, shell.Line{Text: line, Dir: dir, Environ: c.environ(), Timeout: c.Settings.Timeout})
 		return err
 	})
 	return out, err
@@ -43,10 +45,10 @@ func (c *call) once(line, dir string) (out shell.Out, err error) {
 
 // environ is the environment of programs: the daemon's, with the agent's home and the topic's variables.
 func (c *call) environ() []string {
-	env := append(slices.Clone(c.set.Environ), "HOME="+c.agent.Home)
-	for _, k := range c.vars.keys {
+	env := append(slices.Clone(c.Settings.Environ), "HOME="+c.Agent.Home)
+	for _, k := range c.Vars.Keys {
 		if !strings.HasPrefix(k, "_") {
-			env = append(env, k+"="+c.vars.m[k])
+			env = append(env, k+"="+c.Vars.Of[k])
 		}
 	}
 	return env
@@ -56,24 +58,24 @@ func (c *call) environ() []string {
 func (c *call) report(out shell.Out) (string, error) {
 	body := cmp.Or(out.Text, "(no output)")
 	if out.TimedOut {
-		return "", failf(Timeout, "timed out after %s | cwd: %s\n---\n%s", c.set.Timeout, out.CWD, body)
+		return "", lang.Failf(lang.Timeout, "timed out after %s | cwd: %s\n---\n%s", c.Settings.Timeout, out.CWD, body)
 	}
-	text := under(fmt.Sprintf("exit: %d | cwd: %s", out.Status, out.CWD), body)
+	text := lang.Under(fmt.Sprintf("exit: %d | cwd: %s", out.Status, out.CWD), body)
 	if out.Status != 0 {
-		return "", exit(out.Status, text)
+		return "", lang.Exit(out.Status, text)
 	}
 	return text, nil
 }
 
 // bash is the input of a shell's topic: commands of ours by their names, everything else is for the shell.
-func bash(ctx context.Context, s *Session, cmd string) (string, error) {
+func bash(ctx context.Context, s *state.Session, cmd string) (string, error) {
 	if rest, ok := strings.CutPrefix(cmd, "//"); ok {
 		c := parse(ctx, s, "/"+rest)
 		switch c.name {
 		case "help", "info", "close":
 			return c.find().run(c)
 		}
-		return "", failf(Unsupported, "Unknown command: /%s\nUse //help to see available commands.", c.word)
+		return "", lang.Failf(lang.Unsupported, "Unknown command: /%s\nUse //help to see available commands.", c.word)
 	}
 	if strings.HasPrefix(cmd, "/") {
 		c := parse(ctx, s, cmd)
@@ -81,7 +83,7 @@ func bash(ctx context.Context, s *Session, cmd string) (string, error) {
 			if d := c.find(); d != nil && d.shell {
 				return d.run(c)
 			} else if d != nil {
-				return "", failf(Unsupported, "%s does not work in a bash topic.", c.word)
+				return "", lang.Failf(lang.Unsupported, "%s does not work in a bash topic.", c.word)
 			}
 		}
 	}
@@ -90,13 +92,13 @@ func bash(ctx context.Context, s *Session, cmd string) (string, error) {
 
 func (c *call) inShell(line string) (string, error) {
 	var out shell.Out
-	err := c.set.Memory.Act(c.ctx, api.RunProgram, shellOff, func(ctx context.Context) (err error) {
-		out, err = c.shell.Run(ctx, c.agent.Home, line, c.set.Timeout)
+	err := c.Settings.Memory.Act(c.ctx, api.RunProgram, shellOff, func(ctx context.Context) (err error) {
+		out, err = c.Shell.Run(ctx, c.Agent.Home, line, c.Settings.Timeout)
 		return err
 	})
 	if err != nil {
 		return "", err
 	}
-	c.moved(out.CWD)
+	c.Moved(out.CWD)
 	return c.report(out)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/local/stringd/command/lang"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
@@ -16,7 +17,7 @@ import (
 const statsScan = 100_000
 
 func (c *call) stats(a ask) (view, error) {
-	t, err := api.Tiers.Ask(c.ctx, c.set.Memory, &api.TiersRequest{Namespace: a.ns, Look: statsScan})
+	t, err := api.Tiers.Ask(c.ctx, c.Settings.Memory, &api.TiersRequest{Namespace: a.ns, Look: statsScan})
 	if err != nil {
 		return view{}, err
 	}
@@ -37,7 +38,7 @@ func (c *call) stats(a ask) (view, error) {
 	if st.NextSeq > statsScan {
 		fmt.Fprintf(&b, "\n(tiers and bytes are of the first %d records)", statsScan)
 	}
-	return view{under("Memory stats", b.String()), map[string]any{"ns": a.ns, "tiers": counts, "bytes": t.Bytes, "active": st.Active,
+	return view{lang.Under("Memory stats", b.String()), map[string]any{"ns": a.ns, "tiers": counts, "bytes": t.Bytes, "active": st.Active,
 		"tombstoned": st.Tombstoned, "edges": st.Edges, "index": t.Index}}, nil
 }
 
@@ -45,9 +46,9 @@ func (c *call) cluster(a ask) (view, error) {
 	switch a.text {
 	case "", "status", "nodes":
 	default:
-		return view{}, failf(InvalidPayload, "Usage: /cluster [status|nodes]")
+		return view{}, lang.Failf(lang.InvalidPayload, "Usage: /cluster [status|nodes]")
 	}
-	st, err := api.Cluster.Ask(c.ctx, c.set.Memory, &api.Nothing{})
+	st, err := api.Cluster.Ask(c.ctx, c.Settings.Memory, &api.Nothing{})
 	if err != nil {
 		return view{}, err
 	}
@@ -79,13 +80,13 @@ func clusterView(st *api.ClusterStatus) view {
 	if peers == nil {
 		b.WriteString(" (none)")
 	}
-	return view{under("Cluster", b.String()), kit.Object{"node", st.NodeID, "role", st.Role, "leader", leader, "term", st.CurrentTerm,
+	return view{lang.Under("Cluster", b.String()), kit.Object{"node", st.NodeID, "role", st.Role, "leader", leader, "term", st.CurrentTerm,
 		"Commit", st.Commit, "Applied", uint64(st.Applied), "peers", peers}}
 }
 
 func graphFamily() []def {
 	return []def{
-		{name: "relate", usage: "/relate <src> <rel> <dst>", about: "say that two things are related: --weight", shell: true, run: memo((*call).relate, flag{name: "--weight", check: number(0, 1e9)})},
+		{name: "relate", usage: "/relate <src> <rel> <dst>", about: "say that two things are related: --weight", shell: true, run: memo((*call).relate, lang.Flag{Name: "--weight", Check: number(0, 1e9)})},
 		{name: "edges", usage: "/edges <entity>", about: "what a thing is related to", shell: true, run: memo((*call).edges)},
 		{name: "think", usage: "/think", about: "merge duplicates, find contradictions, say what deserves attention", shell: true, run: memo((*call).think)},
 	}
@@ -96,9 +97,9 @@ const thinkLimit = 1000
 
 func (c *call) think(a ask) (view, error) {
 	if a.text != "" {
-		return view{}, failf(InvalidPayload, "Usage: /think")
+		return view{}, lang.Failf(lang.InvalidPayload, "Usage: /think")
 	}
-	done, err := api.Think.Ask(c.ctx, c.set.Memory, &api.ThinkRequest{ThinkParts: api.ThinkParts{Consolidate: true, Conflicts: true}, Limit: thinkLimit})
+	done, err := api.Think.Ask(c.ctx, c.Settings.Memory, &api.ThinkRequest{ThinkParts: api.ThinkParts{Consolidate: true, Conflicts: true}, Limit: thinkLimit})
 	if err != nil {
 		return view{}, err
 	}
@@ -114,7 +115,7 @@ func (c *call) think(a ask) (view, error) {
 	for _, n := range notes {
 		fmt.Fprintf(&b, "\n- %s", oneLine(n, 200))
 	}
-	return view{under("Thought", b.String()), kit.Object{"merged", done.Merged, "conflicts", done.Conflicts, "decayed", decayed, "notes", notes, "index", done.Index}}, nil
+	return view{lang.Under("Thought", b.String()), kit.Object{"merged", done.Merged, "conflicts", done.Conflicts, "decayed", decayed, "notes", notes, "index", done.Index}}, nil
 }
 
 func edgeLine(e oplog.Edge) string {
@@ -122,12 +123,12 @@ func edgeLine(e oplog.Edge) string {
 }
 
 func (c *call) relate(a ask) (view, error) {
-	w, err := words(a.text)
+	w, err := lang.Words(a.text)
 	if err != nil {
 		return view{}, err
 	}
 	if len(w) != 3 {
-		return view{}, failf(InvalidPayload, "Usage: /relate <src> <rel> <dst>")
+		return view{}, lang.Failf(lang.InvalidPayload, "Usage: /relate <src> <rel> <dst>")
 	}
 	weight, _ := strconv.ParseFloat(cmp.Or(a.flags["--weight"], "1"), 64) // checked with the flag
 	made, err := write(c, api.Relate, &api.RelateRequest{Src: w[0], Dst: w[2], Type: w[1], Weight: weight})
@@ -140,11 +141,11 @@ func (c *call) relate(a ask) (view, error) {
 func (c *call) edges(a ask) (view, error) {
 	entity := strings.TrimSpace(a.text)
 	if entity == "" {
-		return view{}, failf(InvalidPayload, "Usage: /edges <entity>")
+		return view{}, lang.Failf(lang.InvalidPayload, "Usage: /edges <entity>")
 	}
-	found, err := api.LookUp.Ask(c.ctx, c.set.Memory, &api.LookUpRequest{Entities: []string{entity}, Edges: maxK})
+	found, err := api.LookUp.Ask(c.ctx, c.Settings.Memory, &api.LookUpRequest{Entities: []string{entity}, Edges: maxK})
 	if err != nil {
 		return view{}, err
 	}
-	return view{under("Edges of "+entity, cmp.Or(strings.Join(each(found.Edges, edgeLine), "\n"), "(none)")), found.Edges}, nil
+	return view{lang.Under("Edges of "+entity, cmp.Or(strings.Join(lang.Each(found.Edges, edgeLine), "\n"), "(none)")), found.Edges}, nil
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+
+	"github.com/cairndb/cairn/local/stringd/command/lang"
 )
 
 func sessionFamily() []def {
@@ -15,14 +17,14 @@ func sessionFamily() []def {
 }
 
 func (c *call) topics() (string, error) {
-	want := TopicType(c.args)
+	want := lang.TopicType(c.args)
 	switch want {
-	case "", Tab, App, Bash, Hub:
+	case "", lang.Tab, lang.App, lang.Bash, lang.Hub:
 	default:
-		return "", failf(InvalidPayload, "Unknown topic type: %s (tab, app, bash, hub)", c.args)
+		return "", lang.Failf(lang.InvalidPayload, "Unknown topic type: %s (tab, app, bash, hub)", c.args)
 	}
 	var rows []string
-	for _, l := range c.set.Host.Sessions(c.agent.ID) {
+	for _, l := range c.Settings.Host.Sessions(c.Agent.ID) {
 		if want != "" && l.Topic.Type != want {
 			continue
 		}
@@ -32,7 +34,7 @@ func (c *call) topics() (string, error) {
 		}
 		rows = append(rows, row)
 	}
-	return under(fmt.Sprintf("Topics (%d)", len(rows)), cmp.Or(strings.Join(rows, "\n"), "(none)")), nil
+	return lang.Under(fmt.Sprintf("Topics (%d)", len(rows)), cmp.Or(strings.Join(rows, "\n"), "(none)")), nil
 }
 
 func (c *call) session() (string, error) {
@@ -42,23 +44,23 @@ func (c *call) session() (string, error) {
 		c.args = name
 		return c.topics()
 	case verb != "close" || name == "":
-		return "", failf(InvalidPayload, "Usage: /session list|close <topic>")
+		return "", lang.Failf(lang.InvalidPayload, "Usage: /session list|close <topic>")
 	}
-	t, ok := ParseTopic(name)
+	t, ok := lang.ParseTopic(name)
 	switch {
 	case !ok:
-		return "", failf(InvalidTarget, "Invalid topic: %s", name)
-	case t.Name == c.topic.Name:
-		return "", failf(InvalidTarget, "This is the current topic. Close it from another one.")
-	case !c.set.Host.CloseSession(c.agent.ID, t.Name):
-		return "", failf(NotFound, "No session: %s", t.Name)
+		return "", lang.Failf(lang.InvalidTarget, "Invalid topic: %s", name)
+	case t.Name == c.Topic.Name:
+		return "", lang.Failf(lang.InvalidTarget, "This is the current topic. Close it from another one.")
+	case !c.Settings.Host.CloseSession(c.Agent.ID, t.Name):
+		return "", lang.Failf(lang.NotFound, "No session: %s", t.Name)
 	}
 	return "Closed session: " + t.Name, nil
 }
 
 // notOffered are commands of the protocol that reach for hosts and stores this node has nothing to do with.
 func notOffered(c *call) (string, error) {
-	return "", failf(Unsupported, "%s is not offered by this node.", c.word)
+	return "", lang.Failf(lang.Unsupported, "%s is not offered by this node.", c.word)
 }
 
 func packageFamily() []def {

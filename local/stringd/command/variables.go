@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/cairndb/cairn/local/stringd/command/lang"
 )
 
 func variableFamily() []def {
@@ -26,7 +28,7 @@ func (c *call) setVars() (string, error) {
 		return c.listVars()
 	}
 	if m := fencedVar.FindStringSubmatch(input); m != nil {
-		c.vars.set(m[1], m[2])
+		c.Vars.Set(m[1], m[2])
 		return fmt.Sprintf("{%s} = %q", m[1], m[2]), nil
 	}
 	type one struct{ name, value, env string }
@@ -37,18 +39,18 @@ func (c *call) setVars() (string, error) {
 		}
 		m := assignment.FindStringSubmatch(line)
 		if m == nil {
-			return "", failf(InvalidPayload, "Invalid assignment: %s", line)
+			return "", lang.Failf(lang.InvalidPayload, "Invalid assignment: %s", line)
 		}
-		todo = append(todo, one{m[1] + m[3], unquote(strings.TrimSpace(m[4])), m[2]})
+		todo = append(todo, one{m[1] + m[3], lang.Unquote(strings.TrimSpace(m[4])), m[2]})
 	}
 	var said []string
 	for _, t := range todo {
 		if t.env == "" {
-			c.vars.set(t.name, t.value)
+			c.Vars.Set(t.name, t.value)
 			said = append(said, fmt.Sprintf("{%s} = \"%s\"", t.name, t.value))
 			continue
 		}
-		scope, err := c.setEnv(t.env, t.value)
+		scope, err := c.SetEnv(t.env, t.value)
 		if err != nil {
 			return "", err
 		}
@@ -59,10 +61,10 @@ func (c *call) setVars() (string, error) {
 
 func (c *call) listVars() (string, error) {
 	var rows []string
-	for _, k := range c.vars.keys {
-		rows = append(rows, fmt.Sprintf("{%s} = \"%s\"", k, c.vars.m[k]))
+	for _, k := range c.Vars.Keys {
+		rows = append(rows, fmt.Sprintf("{%s} = \"%s\"", k, c.Vars.Of[k]))
 	}
-	env, err := c.env()
+	env, err := c.Env()
 	if err != nil {
 		return "", err
 	}
@@ -72,5 +74,5 @@ func (c *call) listVars() (string, error) {
 	if len(rows) == 0 {
 		return "No variables set.", nil
 	}
-	return under("Variables", strings.Join(rows, "\n")), nil
+	return lang.Under("Variables", strings.Join(rows, "\n")), nil
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cairndb/cairn/local/stringd/command/lang"
+	"github.com/cairndb/cairn/local/stringd/command/state"
 	"github.com/cairndb/cairn/local/stringd/sfmd"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
@@ -21,8 +23,8 @@ func (c *call) openMemory(uri string) (string, error) {
 	return c.show("Opened", p, true)
 }
 
-func (c *call) memoryPage(uri string) (*page, error) {
-	uri, block := splitBlock(uri)
+func (c *call) memoryPage(uri string) (*state.Page, error) {
+	uri, block := state.SplitBlock(uri)
 	rest := strings.TrimPrefix(uri, "mem:")
 	kind, arg, _ := strings.Cut(rest, "/")
 	var text string
@@ -34,8 +36,8 @@ func (c *call) memoryPage(uri string) (*page, error) {
 		text = c.memoryDoc("Recent memories", ms)
 	case rest == "cluster":
 		var st *api.ClusterStatus
-		if st, err = api.Cluster.Ask(c.ctx, c.set.Memory, &api.Nothing{}); err == nil {
-			text = frontMatter("Cluster") + strings.TrimPrefix(clusterView(st).text, under("Cluster", ""))
+		if st, err = api.Cluster.Ask(c.ctx, c.Settings.Memory, &api.Nothing{}); err == nil {
+			text = frontMatter("Cluster") + strings.TrimPrefix(clusterView(st).text, lang.Under("Cluster", ""))
 		}
 	case kind == "timeline":
 		text, err = c.timelineDoc(arg)
@@ -43,7 +45,7 @@ func (c *call) memoryPage(uri string) (*page, error) {
 		query, _ := url.ParseQuery(strings.TrimPrefix(rest, "search?")) // of one that is malformed, what can be read
 		text, err = c.searchDoc(query.Get("q"))
 	case rest == "":
-		err = failf(InvalidTarget, "Usage: /open mem:recent | mem:<id> | mem:timeline/<id> | mem:search?q=... | mem:cluster")
+		err = lang.Failf(lang.InvalidTarget, "Usage: /open mem:recent | mem:<id> | mem:timeline/<id> | mem:search?q=... | mem:cluster")
 	default:
 		var found *api.LookedUp
 		if found, err = c.lookUp(rest, 0); err == nil {
@@ -54,8 +56,8 @@ func (c *call) memoryPage(uri string) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &page{uri: uri, block: block, doc: sfmd.Parse(text)}
-	return p, c.checkBlock(p)
+	p := &state.Page{Uri: uri, Block: block, Doc: sfmd.Parse(text)}
+	return p, c.CheckBlock(p)
 }
 
 func frontMatter(title string) string { return fmt.Sprintf("---\ntitle: %q\n---\n", title) }
@@ -90,11 +92,11 @@ func (c *call) timelineDoc(id string) (string, error) {
 
 func (c *call) searchDoc(q string) (string, error) {
 	if strings.TrimSpace(q) == "" {
-		return "", failf(InvalidTarget, "Usage: /open mem:search?q=<question>")
+		return "", lang.Failf(lang.InvalidTarget, "Usage: /open mem:search?q=<question>")
 	}
-	found, err := api.Search.Ask(c.ctx, c.set.Memory, &api.SearchRequest{Text: q, K: 20, Now: time.Now()})
+	found, err := api.Search.Ask(c.ctx, c.Settings.Memory, &api.SearchRequest{Text: q, K: 20, Now: time.Now()})
 	if err != nil {
 		return "", err
 	}
-	return c.memoryDoc("Memories of "+oneLine(q, 60), each(found.Hits, func(h api.Hit) *oplog.Memory { return h.Memory })), nil
+	return c.memoryDoc("Memories of "+oneLine(q, 60), lang.Each(found.Hits, func(h api.Hit) *oplog.Memory { return h.Memory })), nil
 }

@@ -1,9 +1,9 @@
-package command
+package lang
 
 import "strings"
 
-// each is the list of f's results for every item.
-func each[T, U any](items []T, f func(T) U) []U {
+// Each is the list of f's results for every item.
+func Each[T, U any](items []T, f func(T) U) []U {
 	out := make([]U, len(items))
 	for i, x := range items {
 		out[i] = f(x)
@@ -11,8 +11,8 @@ func each[T, U any](items []T, f func(T) U) []U {
 	return out
 }
 
-// words splits at whitespace, except within quotes; a quoted word may be empty and span lines.
-func words(s string) (out []string, err error) {
+// Words splits at whitespace, except within quotes; a quoted word may be empty and span lines.
+func Words(s string) (out []string, err error) {
 	var b strings.Builder
 	in, quote := false, rune(0)
 	for _, r := range s {
@@ -35,7 +35,7 @@ func words(s string) (out []string, err error) {
 		}
 	}
 	if quote != 0 {
-		return nil, failf(InvalidPayload, "unclosed %c", quote)
+		return nil, Failf(InvalidPayload, "unclosed %c", quote)
 	}
 	if in {
 		out = append(out, b.String())

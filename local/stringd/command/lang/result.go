@@ -1,4 +1,6 @@
-package command
+// Package lang has the forms of the command language: topics, results and their codes, flags around a text, and quoted
+// words. It knows no session and no command.
+package lang
 
 import (
 	"errors"
@@ -46,19 +48,20 @@ func (r Result) Body() string {
 }
 
 // A fault is a failure with its code.
-type fault struct {
-	code Code
+type Fault struct {
+	Code Code
 	text string
 }
 
-func (f *fault) Error() string { return f.text }
+func (f *Fault) Error() string { return f.text }
 
-func failf(c Code, format string, args ...any) error {
-	return &fault{c, fmt.Sprintf(format, args...)}
+// Failf makes a failure that a client reads.
+func Failf(c Code, format string, args ...any) error {
+	return &Fault{c, fmt.Sprintf(format, args...)}
 }
 
-// exit is the fault of a program that ended with a status.
-func exit(status int, text string) error { return &fault{Code(fmt.Sprintf("EXIT_%d", status)), text} }
+// Exit is the fault of a program that ended with a status.
+func Exit(status int, text string) error { return &Fault{Code(fmt.Sprintf("EXIT_%d", status)), text} }
 
 // codes carries the errors of the memory over.
 var codes = map[oplog.Kind]Code{
@@ -66,13 +69,14 @@ var codes = map[oplog.Kind]Code{
 	oplog.Conflict: Conflict, oplog.Unavailable: NoLeader, oplog.NotLeader: ReadOnly, oplog.UnknownOutcome: Timeout,
 }
 
-func resultOf(text string, err error) Result {
+// ResultOf is the result that a command's output and error make.
+func ResultOf(text string, err error) Result {
 	if err == nil {
 		return Result{Text: text}
 	}
-	var f *fault
+	var f *Fault
 	if errors.As(err, &f) {
-		return Result{f.code, f.text}
+		return Result{f.Code, f.text}
 	}
 	var e *oplog.Error
 	if errors.As(err, &e) {
@@ -86,5 +90,5 @@ func resultOf(text string, err error) Result {
 	return Result{InternalError, err.Error()}
 }
 
-// under joins a system line and the content below it.
-func under(system, content string) string { return system + "\n---\n" + content }
+// Under joins a system line and the content below it.
+func Under(system, content string) string { return system + "\n---\n" + content }

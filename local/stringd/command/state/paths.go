@@ -1,4 +1,4 @@
-package command
+package state
 
 import (
 	"context"
@@ -12,15 +12,16 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/cairndb/cairn/local/stringd/command/lang"
 	"github.com/cairndb/cairn/node/api"
 )
 
-// maxFile limits the size of a document.
-const maxFile = 10 << 20
+// MaxFile limits the size of a document.
+const MaxFile = 10 << 20
 
-// locate turns a path as typed into a file's, and holds it to where the agent may be.
-func (s *Session) locate(typed, base string) (real string, err error) {
-	err = s.files(func() (err error) {
+// Locate turns a path as typed into a file's, and holds it to where the agent may be.
+func (s *Session) Locate(typed, base string) (real string, err error) {
+	err = s.Files(func() (err error) {
 		real, err = s.bounded(typed, base)
 		return err
 	})
@@ -31,16 +32,16 @@ func (s *Session) bounded(typed, base string) (string, error) {
 	p := typed
 	switch {
 	case p == "~" || strings.HasPrefix(p, "~/"):
-		p = s.agent.Home + p[1:]
+		p = s.Agent.Home + p[1:]
 	case strings.HasPrefix(p, "file://"):
 		u, err := url.Parse(p)
 		if err != nil || u.Path == "" {
-			return "", failf(InvalidPath, "Invalid path: %s", typed)
+			return "", lang.Failf(lang.InvalidPath, "Invalid path: %s", typed)
 		}
 		p = u.Path
 	}
 	if p == "" || strings.ContainsRune(p, 0) {
-		return "", failf(InvalidPath, "Invalid path: %s", typed)
+		return "", lang.Failf(lang.InvalidPath, "Invalid path: %s", typed)
 	}
 	if !filepath.IsAbs(p) {
 		p = filepath.Join(base, p)
@@ -48,10 +49,10 @@ func (s *Session) bounded(typed, base string) (string, error) {
 	p = filepath.Clean(p)
 	real, err := realPath(p)
 	if err != nil {
-		return "", failf(InvalidPath, "Invalid path: %s", typed)
+		return "", lang.Failf(lang.InvalidPath, "Invalid path: %s", typed)
 	}
-	if !s.set.FullAccess && !s.inside(real) {
-		return "", failf(NotAllowed, "Path outside workspace: %s", typed)
+	if !s.Settings.FullAccess && !s.inside(real) {
+		return "", lang.Failf(lang.NotAllowed, "Path outside workspace: %s", typed)
 	}
 	return real, nil
 }
@@ -59,11 +60,11 @@ func (s *Session) bounded(typed, base string) (string, error) {
 // inside says whether a real path lies in the agent's home or in one of its allowed directories. What lies outside the
 // roots is neither: they may have been other ones when the agent was registered.
 func (s *Session) inside(real string) bool {
-	if !s.set.Roots.open(real) {
+	if !s.Settings.Roots.open(real) {
 		return false
 	}
-	for _, dir := range append([]string{s.agent.Home}, s.agent.Allowed...) {
-		if r, ok := s.set.Roots.resolve(s.agent.Home, dir); ok && below(r, real) {
+	for _, dir := range append([]string{s.Agent.Home}, s.Agent.Allowed...) {
+		if r, ok := s.Settings.Roots.resolve(s.Agent.Home, dir); ok && below(r, real) {
 			return true
 		}
 	}
@@ -140,55 +141,55 @@ func realPath(p string) (string, error) {
 	return filepath.Join(parent, filepath.Base(p)), err
 }
 
-// readFile reads a regular file that locate gave. It is opened without following links and without waiting for a
+// ReadFile reads a regular file that locate gave. It is opened without following links and without waiting for a
 // writer.
-func (s *Session) readFile(path string) (text string, at stamp, err error) {
-	err = s.files(func() (err error) {
+func (s *Session) ReadFile(path string) (text string, at Stamp, err error) {
+	err = s.Files(func() (err error) {
 		text, at, err = s.readRegular(path)
 		return err
 	})
 	return text, at, err
 }
 
-func (s *Session) readRegular(path string) (string, stamp, error) {
+func (s *Session) readRegular(path string) (string, Stamp, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", stamp{}, failf(NotFound, "File not found: %s\nRecovery: Use /ls to list available files, or check the path spelling.", s.display(path))
+		return "", Stamp{}, lang.Failf(lang.NotFound, "File not found: %s\nRecovery: Use /ls to list available files, or check the path spelling.", s.Display(path))
 	}
 	if err != nil {
-		return "", stamp{}, failf(LoadError, "Cannot read %s: %v", s.display(path), cause(err))
+		return "", Stamp{}, lang.Failf(lang.LoadError, "Cannot read %s: %v", s.Display(path), Cause(err))
 	}
 	defer f.Close()
 	fi, err := f.Stat()
 	switch {
 	case err != nil:
-		return "", stamp{}, err
+		return "", Stamp{}, err
 	case !fi.Mode().IsRegular():
-		return "", stamp{}, failf(LoadError, "Not a regular file: %s", s.display(path))
-	case fi.Size() > maxFile:
-		return "", stamp{}, failf(LoadError, "%s has %d bytes, more than %d", s.display(path), fi.Size(), maxFile)
+		return "", Stamp{}, lang.Failf(lang.LoadError, "Not a regular file: %s", s.Display(path))
+	case fi.Size() > MaxFile:
+		return "", Stamp{}, lang.Failf(lang.LoadError, "%s has %d bytes, more than %d", s.Display(path), fi.Size(), MaxFile)
 	}
-	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err != nil || len(b) > maxFile {
-		return "", stamp{}, failf(LoadError, "Cannot read %s", s.display(path))
+	b, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
+	if err != nil || len(b) > MaxFile {
+		return "", Stamp{}, lang.Failf(lang.LoadError, "Cannot read %s", s.Display(path))
 	}
-	return string(b), stampOf(fi), nil
+	return string(b), StampOf(fi), nil
 }
 
-// readDir lists a directory.
-func (s *Session) readDir(path string) (entries []fs.DirEntry, err error) {
-	err = s.files(func() (err error) {
+// ReadDir lists a directory.
+func (s *Session) ReadDir(path string) (entries []fs.DirEntry, err error) {
+	err = s.Files(func() (err error) {
 		entries, err = os.ReadDir(path)
 		return err
 	})
 	return entries, err
 }
 
-// display is a path as answers show it: from home when it is below.
-func (s *Session) display(path string) string {
-	home, err := realPath(s.agent.Home)
+// Display is a path as answers show it: from home when it is below.
+func (s *Session) Display(path string) string {
+	home, err := realPath(s.Agent.Home)
 	if err != nil {
-		home = s.agent.Home
+		home = s.Agent.Home
 	}
 	if path == home {
 		return "~"
@@ -201,21 +202,21 @@ func (s *Session) display(path string) string {
 
 func fileURI(path string) string { return (&url.URL{Scheme: "file", Path: path}).String() }
 
-// splitBlock parts path#block.
-func splitBlock(target string) (path, block string) {
+// SplitBlock parts path#block.
+func SplitBlock(target string) (path, block string) {
 	if i := strings.LastIndexByte(target, '#'); i >= 0 {
 		return target[:i], target[i+1:]
 	}
 	return target, ""
 }
 
-// files calls act, which reads or writes files.
-func (s *Session) files(act func() error) error {
-	return s.set.Memory.Act(context.Background(), api.UseFiles, filesOff, func(context.Context) error { return act() }) // the door waits for nothing
+// Files calls act, which reads or writes files.
+func (s *Session) Files(act func() error) error {
+	return s.Settings.Memory.Act(context.Background(), api.UseFiles, filesOff, func(context.Context) error { return act() }) // the door waits for nothing
 }
 
-// cause returns the system's error without its path, which may be a temporary one.
-func cause(err error) error {
+// Cause returns the system's error without its path, which may be a temporary one.
+func Cause(err error) error {
 	if why := syscall.Errno(0); errors.As(err, &why) {
 		return why
 	}
@@ -223,4 +224,4 @@ func cause(err error) error {
 }
 
 // filesOff is what a client is told that may not use files.
-var filesOff = failf(NotAllowed, "Files are off on this node.")
+var filesOff = lang.Failf(lang.NotAllowed, "Files are off on this node.")

@@ -1,4 +1,4 @@
-package command
+package lang
 
 import (
 	"regexp"
@@ -25,10 +25,10 @@ type Topic struct {
 
 const maxTopic = 200
 
-var (
-	hubs    = []string{"app", "bash", "tool", "event", "system", "agent"}
-	segment = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
-)
+var hubs = []string{"app", "bash", "tool", "event", "system", "agent"}
+
+// Segment is a part of a topic's name.
+var Segment = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
 // ParseTopic reads a topic; an empty one is the tab main.
 func ParseTopic(raw string) (Topic, bool) {
@@ -41,7 +41,7 @@ func ParseTopic(raw string) (Topic, bool) {
 	}
 	parts := strings.Split(name, ":")
 	for _, p := range parts {
-		if !segment.MatchString(p) {
+		if !Segment.MatchString(p) {
 			return Topic{}, false
 		}
 	}
@@ -58,8 +58,8 @@ func ParseTopic(raw string) (Topic, bool) {
 	return Topic{}, false
 }
 
-// app splits an app topic into the app's name and its configuration's.
-func (t Topic) app() (name, config string) {
+// App splits an app topic into the app's name and its configuration's.
+func (t Topic) App() (name, config string) {
 	if t.Type != App {
 		return "", ""
 	}

@@ -1,4 +1,6 @@
-package command
+// Package state is what a topic of an agent holds between commands: its document and history, variables, the files it
+// has seen, the last edit and its shell, and the paths that its agent may reach. It knows no command.
+package state
 
 import (
 	"io/fs"
@@ -6,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cairndb/cairn/local/stringd/command/lang"
 	"github.com/cairndb/cairn/local/stringd/inbox"
 	"github.com/cairndb/cairn/local/stringd/shell"
 	"github.com/cairndb/cairn/node/api"
@@ -33,7 +36,7 @@ type Host interface {
 
 // Listed is a session as the lists show it.
 type Listed struct {
-	Topic     Topic
+	Topic     lang.Topic
 	Executing bool
 	Queued    int
 	Meta      *Meta
@@ -67,28 +70,28 @@ type Meta struct {
 // A Session is the state of one topic of one agent. Run is called by one goroutine at a time; Meta, CWD and Close by
 // any.
 type Session struct {
-	set   *Settings
-	topic Topic
-	agent Agent // of the running command
+	Settings *Settings
+	Topic    lang.Topic
+	Agent    Agent // of the running command
 
-	doc     *page
-	history []*page           // where /back goes
-	dir     string            // of the directory opened last; empty when a document was opened since
-	vars    *ordered          // {name}
-	values  map[string]string // @name of templates and recalls
-	menus   map[string]bool   // sources that were unfolded once
-	seen    map[string]stamp  // files whose content the client knows
-	undo    *undo
+	Doc     *Page
+	History []*Page           // where /back goes
+	Dir     string            // of the directory opened last; empty when a document was opened since
+	Vars    *ordered          // {name}
+	Values  map[string]string // @name of templates and recalls
+	Menus   map[string]bool   // sources that were unfolded once
+	Seen    map[string]Stamp  // files whose content the client knows
+	Undo    *Undo
 
-	shell *shell.Shell
+	Shell *shell.Shell
 	cwd   atomic.Pointer[string]
 	meta  atomic.Pointer[Meta]
 }
 
 // NewSession makes the empty session of a topic.
-func NewSession(set *Settings, t Topic) *Session {
-	return &Session{set: set, topic: t, vars: newOrdered(), values: map[string]string{}, menus: map[string]bool{}, seen: map[string]stamp{},
-		shell: shell.New(shell.Config{Environ: set.Environ, Temp: set.Temp})}
+func NewSession(set *Settings, t lang.Topic) *Session {
+	return &Session{Settings: set, Topic: t, Vars: NewOrdered(), Values: map[string]string{}, Menus: map[string]bool{}, Seen: map[string]Stamp{},
+		Shell: shell.New(shell.Config{Environ: set.Environ, Temp: set.Temp})}
 }
 
 // Meta describes the session's document; nil without one.
@@ -96,41 +99,42 @@ func (s *Session) Meta() *Meta { return s.meta.Load() }
 
 // CWD returns the working directory of the session's shell; empty when it has none.
 func (s *Session) CWD() string {
-	if p := s.cwd.Load(); p != nil && s.shell.Alive() {
+	if p := s.cwd.Load(); p != nil && s.Shell.Alive() {
 		return *p
 	}
 	return ""
 }
 
 // Close ends the session's shell, and with it a command that runs there.
-func (s *Session) Close() { s.shell.Close() }
+func (s *Session) Close() { s.Shell.Close() }
 
-// workDir returns the directory that relative paths start from: the directory opened last, else the document's, else
+// WorkDir returns the directory that relative paths start from: the directory opened last, else the document's, else
 // home.
-func (s *Session) workDir() string {
+func (s *Session) WorkDir() string {
 	switch {
-	case s.dir != "":
-		return s.dir
-	case s.doc != nil && s.doc.path != "":
-		return filepath.Dir(s.doc.path)
+	case s.Dir != "":
+		return s.Dir
+	case s.Doc != nil && s.Doc.Path != "":
+		return filepath.Dir(s.Doc.Path)
 	}
-	return s.agent.Home
+	return s.Agent.Home
 }
 
-// stamp tells whether a file is still the one that was read.
-type stamp struct{ modified, size int64 } // in nanoseconds, bytes
+// Stamp tells whether a file is still the one that was read.
+type Stamp struct{ modified, size int64 } // in nanoseconds, bytes
 
-func stampOf(fi fs.FileInfo) stamp { return stamp{fi.ModTime().UnixNano(), fi.Size()} }
+// StampOf is the stamp of a file as it is now.
+func StampOf(fi fs.FileInfo) Stamp { return Stamp{fi.ModTime().UnixNano(), fi.Size()} }
 
-// undo is the last change of a topic.
-type undo struct {
-	path          string
-	before, after string
-	created       bool
+// Undo is the last change of a topic.
+type Undo struct {
+	Path          string
+	Before, After string
+	Created       bool
 }
 
-// note keeps what Meta tells, when a command has ended.
-func (s *Session) note() { s.meta.Store(s.describe()) }
+// Note keeps what Meta tells, when a command has ended.
+func (s *Session) Note() { s.meta.Store(s.describe()) }
 
-// moved keeps what CWD tells, when a line of the shell has ended.
-func (s *Session) moved(dir string) { s.cwd.Store(&dir) }
+// Moved keeps what CWD tells, when a line of the shell has ended.
+func (s *Session) Moved(dir string) { s.cwd.Store(&dir) }

@@ -1,4 +1,4 @@
-package command
+package lang
 
 import (
 	"errors"
@@ -9,19 +9,20 @@ import (
 )
 
 // A flag is an option of a memory command.
-type flag struct {
-	name  string
-	bare  bool               // takes no value
-	check func(string) error // nil: any value but an empty one
+type Flag struct {
+	Name  string
+	Bare  bool               // takes no value
+	Check func(string) error // nil: any value but an empty one
 }
 
-// flags are the values of a command's flags; a flag that was not given is absent.
-type flags map[string]string
+// Flags are the values of a command's flags; a flag that was not given is absent.
+type Flags map[string]string
 
-func (f flags) has(name string) bool { _, ok := f[name]; return ok }
+// Has says whether a flag was given.
+func (f Flags) Has(name string) bool { _, ok := f[name]; return ok }
 
-// whole is a flag's whole number, which was checked with it; def without the flag.
-func (f flags) whole(name string, def int) int {
+// Whole is a flag's whole number, which was checked with it; def without the flag.
+func (f Flags) Whole(name string, def int) int {
 	if n, err := strconv.Atoi(f[name]); err == nil {
 		return n
 	}
@@ -30,12 +31,12 @@ func (f flags) whole(name string, def int) int {
 
 var bareWord = regexp.MustCompile(`[^ \t]+`)
 
-// takeFlags reads the flags around a text. Questions hold apostrophes and dashes, so nothing is quoted: known flags are
+// TakeFlags reads the flags around a text. Questions hold apostrophes and dashes, so nothing is quoted: known flags are
 // taken from the front up to the first other word or --, then from the end while their values are valid; the text is
 // the rest between them, byte for byte. An unknown --word is text.
-func takeFlags(line string, known []flag) (f flags, text string, err error) {
+func TakeFlags(line string, known []Flag) (f Flags, text string, err error) {
 	words := bareWord.FindAllStringIndex(line, -1)
-	r := flagReader{known: known, line: line, words: words, to: len(words), read: flags{}}
+	r := flagReader{known: known, line: line, words: words, to: len(words), read: Flags{}}
 	literal, err := r.front()
 	for more := !literal; more && err == nil; {
 		more, err = r.back()
@@ -54,19 +55,19 @@ func takeFlags(line string, known []flag) (f flags, text string, err error) {
 
 // A flagReader has read flags before and behind the words from..to of a line.
 type flagReader struct {
-	known    []flag
+	known    []Flag
 	line     string
 	words    [][]int // where they begin and end in the line
 	from, to int
-	read     flags
+	read     Flags
 }
 
 func (r *flagReader) word(i int) string { return r.line[r.words[i][0]:r.words[i][1]] }
 
 // find is the known flag that a word names; nil for none. value is the text behind its =.
-func (r *flagReader) find(word string) (k *flag, value string, eq bool) {
+func (r *flagReader) find(word string) (k *Flag, value string, eq bool) {
 	name, value, eq := strings.Cut(word, "=")
-	if i := slices.IndexFunc(r.known, func(k flag) bool { return k.name == name }); i >= 0 {
+	if i := slices.IndexFunc(r.known, func(k Flag) bool { return k.Name == name }); i >= 0 {
 		return &r.known[i], value, eq
 	}
 	return nil, "", false
@@ -83,18 +84,18 @@ func (r *flagReader) front() (literal bool, err error) {
 			return true, nil
 		case k == nil:
 			return false, nil
-		case k.bare:
+		case k.Bare:
 			value = "true"
 		case !eq && r.from+1 < r.to:
 			r.from++
-			value = unquote(r.word(r.from))
+			value = Unquote(r.word(r.from))
 		case !eq:
-			return false, failf(InvalidPayload, "%s needs a value", k.name)
+			return false, Failf(InvalidPayload, "%s needs a value", k.Name)
 		}
 		if err := k.refuses(value); err != nil {
 			return false, err
 		}
-		r.read[k.name] = value
+		r.read[k.Name] = value
 	}
 	return false, nil
 }
@@ -105,11 +106,11 @@ func (r *flagReader) back() (more bool, err error) {
 		return false, nil
 	}
 	last := r.word(r.to - 1)
-	if k, value, eq := r.find(last); k != nil && (k.bare && !eq || eq && !k.bare && k.refuses(value) == nil) {
-		if k.bare {
+	if k, value, eq := r.find(last); k != nil && (k.Bare && !eq || eq && !k.Bare && k.refuses(value) == nil) {
+		if k.Bare {
 			value = "true"
 		}
-		setOnce(r.read, k.name, value)
+		setOnce(r.read, k.Name, value)
 		r.to--
 		return true, nil
 	}
@@ -117,40 +118,41 @@ func (r *flagReader) back() (more bool, err error) {
 		return false, nil
 	}
 	k, _, eq := r.find(r.word(r.to - 2))
-	if k == nil || k.bare || eq {
+	if k == nil || k.Bare || eq {
 		return false, nil
 	}
-	value := unquote(last)
+	value := Unquote(last)
 	if err := k.refuses(value); err != nil {
 		return false, err
 	}
-	setOnce(r.read, k.name, value)
+	setOnce(r.read, k.Name, value)
 	r.to -= 2
 	return true, nil
 }
 
 // refuses returns an error if a value is not valid for the flag.
-func (k *flag) refuses(value string) error {
+func (k *Flag) refuses(value string) error {
 	var err error
 	switch {
-	case k.check != nil:
-		err = k.check(value)
+	case k.Check != nil:
+		err = k.Check(value)
 	case value == "":
 		err = errors.New("want a value")
 	}
 	if err != nil {
-		return failf(InvalidPayload, "%s %s: %v", k.name, value, err)
+		return Failf(InvalidPayload, "%s %s: %v", k.Name, value, err)
 	}
 	return nil
 }
 
-func setOnce(f flags, name, v string) {
-	if !f.has(name) {
+func setOnce(f Flags, name, v string) {
+	if !f.Has(name) {
 		f[name] = v
 	}
 }
 
-func unquote(s string) string {
+// Unquote takes the quotes from around a text.
+func Unquote(s string) string {
 	if len(s) >= 2 && (s[0] == '"' || s[0] == '\'') && s[len(s)-1] == s[0] {
 		return s[1 : len(s)-1]
 	}

@@ -1,4 +1,4 @@
-package command
+package state
 
 import (
 	"encoding/json"
@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/local/stringd/command/lang"
 )
 
 // An envScope is a file of $variables. Those of a configuration hide those of its app, and these the agent's.
@@ -20,12 +21,12 @@ type envScope struct {
 }
 
 func (s *Session) scopes() []envScope {
-	out := []envScope{{"global", filepath.Join(s.agent.Home, "config.json"), true}}
-	name, config := s.topic.app()
+	out := []envScope{{"global", filepath.Join(s.Agent.Home, "config.json"), true}}
+	name, config := s.Topic.App()
 	if name == "" {
 		return out
 	}
-	dir := filepath.Join(s.agent.Home, "apps", name)
+	dir := filepath.Join(s.Agent.Home, "apps", name)
 	out = append(out, envScope{name, filepath.Join(dir, "env.json"), false})
 	if config != "" {
 		dir = filepath.Join(append([]string{dir}, strings.Split(config, ":")...)...)
@@ -44,7 +45,7 @@ func (e envScope) read() (all map[string]json.RawMessage, env map[string]string,
 		return nil, nil, err
 	}
 	if err := json.Unmarshal(b, &all); err != nil {
-		return nil, nil, failf(LoadError, "%s is not a JSON object", filepath.Base(e.path))
+		return nil, nil, lang.Failf(lang.LoadError, "%s is not a JSON object", filepath.Base(e.path))
 	}
 	of := all
 	if e.nested {
@@ -60,10 +61,10 @@ func (e envScope) read() (all map[string]json.RawMessage, env map[string]string,
 	return all, env, nil
 }
 
-// env is the persistent variables this topic sees. The daemon's own environment is no part of it: it holds secrets.
-func (s *Session) env() (map[string]string, error) {
+// Env is the persistent variables this topic sees. The daemon's own environment is no part of it: it holds secrets.
+func (s *Session) Env() (map[string]string, error) {
 	out := map[string]string{}
-	err := s.files(func() error {
+	err := s.Files(func() error {
 		for _, e := range s.scopes() {
 			_, env, err := e.read()
 			if err != nil {
@@ -79,11 +80,11 @@ func (s *Session) env() (map[string]string, error) {
 	return out, nil
 }
 
-// setEnv writes a persistent variable to the topic's own scope.
-func (s *Session) setEnv(name, value string) (label string, err error) {
+// SetEnv writes a persistent variable to the topic's own scope.
+func (s *Session) SetEnv(name, value string) (label string, err error) {
 	all := s.scopes()
 	e := all[len(all)-1]
-	return e.label, s.files(func() error { return e.set(name, value) })
+	return e.label, s.Files(func() error { return e.set(name, value) })
 }
 
 func (e envScope) set(name, value string) error {
@@ -111,10 +112,10 @@ func (e envScope) set(name, value string) error {
 	return kit.WriteFile(e.path, append(b, '\n'), 0o600)
 }
 
-// substitute replaces {name} by the topic's variables; unset ones stay as written.
-func (s *Session) substitute(text string) string {
+// Substitute replaces {name} by the topic's variables; unset ones stay as written.
+func (s *Session) Substitute(text string) string {
 	return reference.ReplaceAllStringFunc(text, func(m string) string {
-		if v, ok := s.vars.m[m[1:len(m)-1]]; ok {
+		if v, ok := s.Vars.Of[m[1:len(m)-1]]; ok {
 			return v
 		}
 		return m
