@@ -156,15 +156,10 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) error {
 	if _, ok := s.agents.get(a.ID); !ok { // deleted just now: the stream would never end
 		return refuse(http.StatusUnauthorized, "Unknown agent: %s", a.ID)
 	}
-	s.startStream(w, r)
-	rc := http.NewResponseController(w)
-	defer func() { _ = rc.SetWriteDeadline(time.Time{}) }() // the connection may serve more requests
+	put, done := startStream(w)
+	defer done()
 	send := func(b []byte) bool {
-		_ = rc.SetWriteDeadline(time.Now().Add(streamWrite)) // a closed connection fails at the write
-		_, err := w.Write(b)
-		if err == nil {
-			err = rc.Flush()
-		}
+		err := put(b)
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			s.dropped(a.ID, r.RemoteAddr, "it takes nothing")
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/cairndb/cairn/local/stringd/command/lang"
 
@@ -53,7 +54,7 @@ func (s *Server) exec(w http.ResponseWriter, r *http.Request) error {
 	case errors.Is(err, errGone):
 		panic(http.ErrAbortHandler) // there is no client to answer
 	}
-	s.startStream(w, r)
+	startStream(w)
 	res := s.runAndRelease(x, a, cmd)
 	label := labelOf(cmd)
 	var meta any
@@ -72,11 +73,18 @@ func (s *Server) exec(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// startStream sends the headers of an event stream: the command is starting.
-func (s *Server) startStream(w http.ResponseWriter, _ *http.Request) {
+// startStream sends the headers of an event stream: the command is starting. put sends a piece, and fails when the
+// client has not taken it after streamWrite. done is called at the end, for the connection may serve more requests.
+func startStream(w http.ResponseWriter) (put func([]byte) error, done func()) {
 	w.Header().Set("Connection", "keep-alive")
 	sse.Start(w, "no-cache")
-	_ = http.NewResponseController(w).Flush() // fails when the client is gone
+	rc := http.NewResponseController(w)
+	_ = rc.Flush()                                            // fails when the client is gone
+	until := func(t time.Time) { _ = rc.SetWriteDeadline(t) } // a closed connection fails at the write
+	return func(piece []byte) error {
+		until(time.Now().Add(streamWrite))
+		return sse.Send(w, piece)
+	}, func() { until(time.Time{}) }
 }
 
 // runAndRelease runs a command in a turn that was acquired, and gives the turn on. The command belongs to the topic,

@@ -114,7 +114,7 @@ func (s *Server) mcpPost(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) mcpReply(w http.ResponseWriter, r *http.Request, answers []kit.Object, batch bool) {
 	switch {
 	case strings.Contains(strings.Join(r.Header.Values("Accept"), ","), "text/event-stream"):
-		s.startStream(w, r)
+		startStream(w)
 		var out []byte
 		for _, f := range answers {
 			out = event(out, "message", f)
@@ -274,16 +274,14 @@ func (s *Server) mcpListen(w http.ResponseWriter, r *http.Request) error {
 	if !strings.Contains(strings.Join(r.Header.Values("Accept"), ","), "text/event-stream") {
 		return rpcRefuse(http.StatusNotAcceptable, rpcTransport, "Not Acceptable: Client must accept text/event-stream")
 	}
-	s.startStream(w, r)
-	rc := http.NewResponseController(w)
-	defer func() { _ = rc.SetWriteDeadline(time.Time{}) }() // the connection may serve more requests
+	put, done := startStream(w)
+	defer done()
 	ping := time.NewTicker(s.cfg.Ping)
 	defer ping.Stop()
 	for {
 		select {
 		case <-ping.C:
-			_ = rc.SetWriteDeadline(time.Now().Add(streamWrite))
-			if _, err := w.Write([]byte(": ping\n\n")); err != nil || rc.Flush() != nil {
+			if put([]byte(": ping\n\n")) != nil {
 				return nil
 			}
 		case <-r.Context().Done():

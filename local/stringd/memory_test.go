@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/reads"
