@@ -116,16 +116,16 @@ func (c *conn) deadline(at time.Time) {
 }
 
 // parse reads a request's object. Large ones take turns.
-func (s *Server) parse(body []byte) *protocol.Fields {
-	var f *protocol.Fields
-	if err := s.large.Decode(s.Ctx, len(body), func() error { f = protocol.Parse(body); return nil }); err != nil {
-		return &protocol.Fields{Err: err}
+func (s *Server) parse(body []byte) *serve.Fields {
+	var f *serve.Fields
+	if err := s.large.Decode(s.Ctx, len(body), func() error { f = serve.Parse(body); return nil }); err != nil {
+		return &serve.Fields{Err: err}
 	}
 	return f
 }
 
 // request reads the kind, which every request has, and keeps the other fields for its verb.
-func (s *Server) request(body []byte) (kind string, f *protocol.Fields) {
+func (s *Server) request(body []byte) (kind string, f *serve.Fields) {
 	f = s.parse(body)
 	if f.Err == nil {
 		kind = f.Text("kind")

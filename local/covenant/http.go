@@ -152,7 +152,7 @@ func (s *Server) bearer(r *http.Request) (who *home.AgentID, token string, statu
 }
 
 // fieldsOf returns the request's, read as the socket's are.
-func (s *Server) fieldsOf(rt verbs.Route, w http.ResponseWriter, r *http.Request) (*protocol.Fields, error) {
+func (s *Server) fieldsOf(rt verbs.Route, w http.ResponseWriter, r *http.Request) (*serve.Fields, error) {
 	if rt.Empty || r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return query(rt.Query, r.URL.Query())
 	}
@@ -164,14 +164,14 @@ func (s *Server) fieldsOf(rt verbs.Route, w http.ResponseWriter, r *http.Request
 		return nil, err
 	}
 	if rt.Under != "" {
-		return &protocol.Fields{Members: map[string]json.RawMessage{rt.Under: body}}, nil
+		return &serve.Fields{Members: map[string]json.RawMessage{rt.Under: body}}, nil
 	}
 	f := s.parse(body)
 	return f, f.Err
 }
 
-func query(params string, q url.Values) (*protocol.Fields, error) {
-	f := &protocol.Fields{Members: map[string]json.RawMessage{}}
+func query(params string, q url.Values) (*serve.Fields, error) {
+	f := &serve.Fields{Members: map[string]json.RawMessage{}}
 	for _, p := range strings.Fields(params + " min_index# consistency") {
 		p, def, number := strings.Cut(p, "#")
 		name, field, _ := strings.Cut(p, ":")

@@ -34,7 +34,7 @@ type call struct {
 	s      *Server
 	w      Workspace
 	ns     string // namespace of the workspace's memories
-	fields serve.Fields
+	fields serve.Members
 	size   int
 	out    *answer
 }
@@ -188,14 +188,11 @@ func (c *call) text(name string) (s string, ok bool) {
 // number reads a numeric field. A missing one, or null, is there=false; anything else that is no finite number is an
 // error.
 func (c *call) number(name string) (n float64, there bool, err error) {
-	raw := c.fields[name]
-	if len(raw) == 0 || string(raw) == "null" {
-		return 0, false, nil
-	}
-	if json.Unmarshal(raw, &n) != nil { // numbers that are not finite are no JSON
+	v, err := serve.Maybe[float64](c.fields, name)
+	if err != nil { // numbers that are not finite are no JSON
 		return 0, true, badRequest(fmt.Sprintf("%s: %s must be a number", c.kind(), name))
 	}
-	return n, true, nil
+	return serve.Or(v, 0), v != nil, nil
 }
 
 // count reads an optional count: def without one, never below 0 or over the limit.

@@ -24,7 +24,7 @@ func (s *Server) listAgents(w http.ResponseWriter, _ *http.Request) error {
 }
 
 // ofAgent reads a request that names an agent.
-func (s *Server) ofAgent(w http.ResponseWriter, r *http.Request) (o serve.Fields, id string, err error) {
+func (s *Server) ofAgent(w http.ResponseWriter, r *http.Request) (o serve.Members, id string, err error) {
 	if o, err = s.lenient(w, r); err != nil {
 		return nil, "", err
 	}

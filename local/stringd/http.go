@@ -192,7 +192,7 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 }
 
 // lenient gives the object in a request's body; anything else is an empty object.
-func (s *Server) lenient(w http.ResponseWriter, r *http.Request) (serve.Fields, error) {
+func (s *Server) lenient(w http.ResponseWriter, r *http.Request) (serve.Members, error) {
 	b, err := s.body(w, r)
 	if err != nil {
 		return nil, err
@@ -202,14 +202,14 @@ func (s *Server) lenient(w http.ResponseWriter, r *http.Request) (serve.Fields, 
 }
 
 // object reads a JSON object; ok is false when the bytes are something else.
-func (s *Server) object(b []byte) (o serve.Fields, ok bool) {
+func (s *Server) object(b []byte) (o serve.Members, ok bool) {
 	b = bytes.TrimPrefix(b, []byte("\ufeff"))
 	err := s.large.Decode(s.Ctx, len(b), func() error { return json.Unmarshal(b, &o) })
 	return o, err == nil && o != nil
 }
 
 // text is a member of an object when it is a string, trimmed.
-func text(o serve.Fields, key string) (s string, isString bool) {
+func text(o serve.Members, key string) (s string, isString bool) {
 	s, isString = o.Text(key)
 	return strings.TrimSpace(s), isString
 }

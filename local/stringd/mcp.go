@@ -233,8 +233,8 @@ func toolText(text string, isError bool) kit.Object {
 
 func (s *Server) mcpCall(a agent, params json.RawMessage) any {
 	var p struct {
-		Name string       `json:"name"`
-		Args serve.Fields `json:"arguments"`
+		Name string        `json:"name"`
+		Args serve.Members `json:"arguments"`
 	}
 	if json.Unmarshal(params, &p) != nil || p.Name == "" {
 		return toolText(fmt.Sprintf("MCP error %d: Invalid tool call", rpcParams), true)

@@ -263,7 +263,7 @@ func (s *Server) createSession(w http.ResponseWriter, r *http.Request) error {
 }
 
 // topicOf reads a request's topic.
-func topicOf(o serve.Fields) (lang.Topic, error) {
+func topicOf(o serve.Members) (lang.Topic, error) {
 	raw, isString := text(o, "topic")
 	if !isString && o["topic"] != nil {
 		return lang.Topic{}, refuse(http.StatusBadRequest, "Invalid topic: %s", o["topic"])

@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/cairndb/cairn/local/covenant/b58"
-	"github.com/cairndb/cairn/local/covenant/protocol"
+	"github.com/cairndb/cairn/local/serve"
 )
 
 // AgentID is an identity: a name for people and a public key for comparing. Two are the same when their keys are.
@@ -21,7 +21,7 @@ func (a AgentID) Same(b AgentID) bool { return a.Pubkey == b.Pubkey }
 
 // UnmarshalJSON takes a well-formed identity only; the key comes out in its one spelling.
 func (a *AgentID) UnmarshalJSON(raw []byte) error {
-	f := protocol.Parse(raw)
+	f := serve.Parse(raw)
 	display, key := f.Text("display"), f.Text("pubkey")
 	if f.Err != nil {
 		return f.Err
@@ -51,6 +51,6 @@ func ForeignID(rid string) (id string, same bool) {
 }
 
 // ReadAgent is a required identity among a request's fields.
-func ReadAgent(f *protocol.Fields, name string) AgentID {
-	return protocol.Need(f, name, protocol.Optional[AgentID](f, name, ""))
+func ReadAgent(f *serve.Fields, name string) AgentID {
+	return serve.Need(f, name, serve.Optional[AgentID](f, name, ""))
 }

@@ -14,8 +14,8 @@ import (
 
 	"github.com/cairndb/cairn/local/covenant/b58"
 	"github.com/cairndb/cairn/local/covenant/canon"
-	"github.com/cairndb/cairn/local/covenant/protocol"
 	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/local/serve"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
@@ -123,7 +123,7 @@ func checkScope(name string, raw json.RawMessage) error {
 	bad := func(why string) error {
 		return fmt.Errorf("permissions: invalid capability scope: %s: %s", name, why)
 	}
-	f := protocol.Parse(raw)
+	f := serve.Parse(raw)
 	if f.Err != nil {
 		return bad("scope must be a JSON object")
 	}

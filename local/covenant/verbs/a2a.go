@@ -13,6 +13,7 @@ import (
 	"github.com/cairndb/cairn/local/covenant/mailbox"
 	"github.com/cairndb/cairn/local/covenant/protocol"
 	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/local/serve"
 	"github.com/cairndb/cairn/wire/large"
 	"github.com/cairndb/cairn/wire/redact"
 )
@@ -36,11 +37,11 @@ type idempotency struct {
 	Key    string `json:"key"`
 }
 
-func readTask(f *protocol.Fields) (t task) {
-	t = task{ID: f.Id("id"), Sender: home.ReadAgent(f, "sender"), Recipient: home.ReadAgent(f, "recipient"), Intent: f.Text("intent_text"),
-		Kind: f.OptText("task_kind"), Parent: f.OptID("parent"), Deadline: f.OptNumber("deadline_ms")}
+func readTask(f *serve.Fields) (t task) {
+	t = task{ID: protocol.ID(f, "id"), Sender: home.ReadAgent(f, "sender"), Recipient: home.ReadAgent(f, "recipient"), Intent: f.Text("intent_text"),
+		Kind: f.OptText("task_kind"), Parent: protocol.OptID(f, "parent"), Deadline: f.OptNumber("deadline_ms")}
 	if r := f.Raw("idempotency"); r != nil {
-		in := protocol.Parse(r)
+		in := serve.Parse(r)
 		t.Idempotency = &idempotency{in.Text("duplicate_safety"), in.Text("key")}
 		if s := t.Idempotency.Safety; in.Err != nil || s != "unsafe" && s != "idempotent" {
 			f.Fail("idempotency", "not understood")
@@ -111,13 +112,13 @@ type result struct {
 	Error   *string   `json:"error_message,omitempty"`
 }
 
-func readResult(f *protocol.Fields) (r result) {
-	r = result{Task: f.Id("task_id"), Status: f.Text("status"), Content: []content{}, Error: masked(f.OptText("error_message"))}
+func readResult(f *serve.Fields) (r result) {
+	r = result{Task: protocol.ID(f, "task_id"), Status: f.Text("status"), Content: []content{}, Error: masked(f.OptText("error_message"))}
 	if r.Status != "ok" && r.Status != "error" && r.Status != "partial" {
 		f.Fail("status", "not understood")
 	}
 	for _, raw := range f.List("content") {
-		c := protocol.Parse(raw)
+		c := serve.Parse(raw)
 		switch kind := c.Text("type"); kind {
 		case "text":
 			r.Content = append(r.Content, textBlock(redact.String(c.Text("text"))))
@@ -142,9 +143,9 @@ func readResult(f *protocol.Fields) (r result) {
 	return r
 }
 
-func sendTask(f *protocol.Fields) Action {
+func sendTask(f *serve.Fields) Action {
 	var t task
-	f.Object("task", func(in *protocol.Fields) { t = readTask(in) })
+	f.Object("task", func(in *serve.Fields) { t = readTask(in) })
 	return func(ctx context.Context, s *Session) (any, error) {
 		if t.Sender != s.Peer {
 			return nil, s.refuse(kit.Object{"type", "a2_a_sender_mismatch", "peer_display", s.Peer.Display, "claimed_sender_display", t.Sender.Display},
@@ -175,7 +176,7 @@ func sendTask(f *protocol.Fields) Action {
 
 // renamed is a cached result as the answer to another task.
 func renamed(body json.RawMessage, id string) (json.RawMessage, error) {
-	f := protocol.Parse(body)
+	f := serve.Parse(body)
 	if f.Err != nil {
 		return nil, f.Err
 	}
@@ -233,7 +234,7 @@ func (s *Session) boxError(err error, task string) error {
 	return s.Told(err, "mailbox not written", errMailbox)
 }
 
-func tryRecvTask(*protocol.Fields) Action {
+func tryRecvTask(*serve.Fields) Action {
 	return func(_ context.Context, s *Session) (any, error) {
 		to, err := kit.JSON(s.Peer)
 		if err != nil {
@@ -244,9 +245,9 @@ func tryRecvTask(*protocol.Fields) Action {
 	}
 }
 
-func postResult(f *protocol.Fields) Action {
+func postResult(f *serve.Fields) Action {
 	var r result
-	f.Object("result", func(in *protocol.Fields) { r = readResult(in) })
+	f.Object("result", func(in *serve.Fields) { r = readResult(in) })
 	return func(ctx context.Context, s *Session) (any, error) {
 		t, ok := s.Mailbox.Task(r.Task)
 		if !ok {
@@ -278,12 +279,12 @@ func (s *Session) post(r result) error {
 }
 
 // repairTask takes a task from a worker that died. Only the operator may: no agent can tell that another has died.
-func repairTask(f *protocol.Fields) Action {
-	id, how := f.Id("task_id"), f.Text("action")
+func repairTask(f *serve.Fields) Action {
+	id, how := protocol.ID(f, "task_id"), f.Text("action")
 	if how != "requeue" && how != "force_error" {
 		f.Fail("action", "not understood")
 	}
-	reason := redact.String(protocol.Or(f.OptText("reason"), "forced by the operator"))
+	reason := redact.String(serve.Or(f.OptText("reason"), "forced by the operator"))
 	return operatorOnly("a2a repair requires the operator identity", func(_ context.Context, s *Session) (any, error) {
 		answer := kit.Object{"kind", "a2_a_task_repaired", "task_id", id}
 		if how == "requeue" {
@@ -293,7 +294,7 @@ func repairTask(f *protocol.Fields) Action {
 	})
 }
 
-func tryRecvResult(*protocol.Fields) Action {
+func tryRecvResult(*serve.Fields) Action {
 	return func(_ context.Context, s *Session) (any, error) {
 		body, err := s.Mailbox.Take(home.Now(), s.Peer.Pubkey)
 		return kit.Object{"kind", "a2_a_result_opt", "result", body}, s.boxError(err, "")
@@ -302,7 +303,7 @@ func tryRecvResult(*protocol.Fields) Action {
 
 // recentTasks are the newest tasks that the caller sent or is to receive and that no final result has ended, oldest
 // first.
-func recentTasks(f *protocol.Fields) Action {
+func recentTasks(f *serve.Fields) Action {
 	limit := f.Count("limit", 10)
 	return func(_ context.Context, s *Session) (any, error) {
 		tasks := []json.RawMessage{}
@@ -314,7 +315,7 @@ func recentTasks(f *protocol.Fields) Action {
 }
 
 // recentResults are the newest results that wait for the caller, oldest first. They stay.
-func recentResults(f *protocol.Fields) Action {
+func recentResults(f *serve.Fields) Action {
 	limit := f.Count("limit", 10)
 	return func(_ context.Context, s *Session) (any, error) {
 		results := append([]json.RawMessage{}, newest(s.Mailbox.Results(s.Peer.Pubkey, math.MaxUint64), limit)...)
@@ -327,7 +328,7 @@ func newest[T any](rows []T, limit uint64) []T {
 	return rows[uint64(len(rows))-min(uint64(len(rows)), limit):]
 }
 
-func taskQueue(f *protocol.Fields) Action {
+func taskQueue(f *serve.Fields) Action {
 	limit, age, within := f.Count("limit", 10), f.OptNumber("min_lease_age_ms"), f.OptNumber("deadline_within_ms")
 	state := f.OptText("state_filter")
 	if state != nil && *state != "queued" && *state != "in_flight" {

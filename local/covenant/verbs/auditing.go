@@ -8,13 +8,14 @@ import (
 	"github.com/cairndb/cairn/local/covenant/audit"
 	"github.com/cairndb/cairn/local/covenant/protocol"
 	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/local/serve"
 )
 
 // errNoReading is the error that a client is told of audit files that this node cannot read.
 var errNoReading = errors.New("audit: cannot be read")
 
-func recentAudit(f *protocol.Fields) Action {
-	limit, since, streams := f.Count("limit", 10), protocol.Or(f.OptNumber("since_ms"), 0), f.Flag("prefer_stream")
+func recentAudit(f *serve.Fields) Action {
+	limit, since, streams := f.Count("limit", 10), serve.Or(f.OptNumber("since_ms"), 0), f.Flag("prefer_stream")
 	return func(_ context.Context, s *Session) (any, error) {
 		reader, err := s.Audit.Reader()
 		if err != nil {
@@ -46,7 +47,7 @@ func recentAudit(f *protocol.Fields) Action {
 	}
 }
 
-func verifyAuditIntegrity(*protocol.Fields) Action {
+func verifyAuditIntegrity(*serve.Fields) Action {
 	return operatorOnly("audit integrity verification requires the operator identity", func(_ context.Context, s *Session) (any, error) {
 		r, err := s.Audit.Verify()
 		if err != nil {

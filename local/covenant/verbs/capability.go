@@ -10,8 +10,8 @@ import (
 
 	"github.com/cairndb/cairn/local/covenant/b58"
 	"github.com/cairndb/cairn/local/covenant/home"
-	"github.com/cairndb/cairn/local/covenant/protocol"
 	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/local/serve"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
@@ -21,7 +21,7 @@ func named(names map[string]string, key string) home.AgentID {
 	return home.AgentID{Display: cmp.Or(names[key], "unknown@local"), Pubkey: key}
 }
 
-func recentCapabilities(f *protocol.Fields) Action {
+func recentCapabilities(f *serve.Fields) Action {
 	limit := f.Count("limit", 10)
 	return func(ctx context.Context, s *Session) (any, error) {
 		q := &api.GrantsRequest{Subject: s.Peer.Pubkey, Limit: limit}
@@ -41,7 +41,7 @@ func recentCapabilities(f *protocol.Fields) Action {
 	}
 }
 
-func grantCapability(f *protocol.Fields) Action {
+func grantCapability(f *serve.Fields) Action {
 	name, scope, expires := f.Text("action"), f.Raw("scope"), f.OptNumber("expires_at")
 	return func(ctx context.Context, s *Session) (any, error) {
 		signature, err := "", errNotOperator
@@ -58,7 +58,7 @@ func grantCapability(f *protocol.Fields) Action {
 
 var errNotOperator = errors.New("permissions: grants require the operator identity")
 
-func revokeCapability(f *protocol.Fields) Action {
+func revokeCapability(f *serve.Fields) Action {
 	sig := f.Text("signature_b58")
 	return func(ctx context.Context, s *Session) (any, error) {
 		reject := func(issuer home.AgentID, reason string) (any, error) {

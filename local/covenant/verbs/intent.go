@@ -13,6 +13,7 @@ import (
 	"github.com/cairndb/cairn/local/covenant/ignore"
 	"github.com/cairndb/cairn/local/covenant/protocol"
 	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/local/serve"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire/redact"
@@ -26,7 +27,7 @@ const (
 	evidenceScore = 0.2 // what a memory must score to answer an intent: of several that match alike, each has about that
 )
 
-func submitIntent(f *protocol.Fields) Action {
+func submitIntent(f *serve.Fields) Action {
 	text, streams := f.Text("text"), f.Flag("prefer_stream")
 	return func(ctx context.Context, s *Session) (any, error) {
 		if len(text) > maxIntent {
@@ -57,8 +58,8 @@ func submitIntent(f *protocol.Fields) Action {
 
 // resumeIntent is for intents that a budget interrupted. This server answers an intent at once or not at all, so none
 // waits.
-func resumeIntent(f *protocol.Fields) Action {
-	id := f.Id("intent_id")
+func resumeIntent(f *serve.Fields) Action {
+	id := protocol.ID(f, "intent_id")
 	return func(context.Context, *Session) (any, error) {
 		return nil, fmt.Errorf("intent: %s has no checkpoint to resume from", id)
 	}
@@ -193,7 +194,7 @@ func (s *Session) remember(ctx context.Context, id, text, answer string, sources
 // credits returns the cost of a text: one for each kibibyte begun.
 func credits(text string) uint64 { return max(1, (uint64(len(text))+1023)/1024) }
 
-func ignoreCheck(f *protocol.Fields) Action {
+func ignoreCheck(f *serve.Fields) Action {
 	text := f.Text("text")
 	return func(_ context.Context, s *Session) (any, error) {
 		rules, err := ignore.Load(s.RulesPath())

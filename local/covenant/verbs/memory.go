@@ -11,6 +11,7 @@ import (
 	"github.com/cairndb/cairn/local/covenant/home"
 	"github.com/cairndb/cairn/local/covenant/protocol"
 	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/local/serve"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
@@ -80,8 +81,8 @@ func only(scopes []scope, r *Record) bool {
 	return slices.ContainsFunc(scopes, func(sc scope) bool { return sc.admits(r.ID, r.Created) })
 }
 
-func recentMemory(f *protocol.Fields) Action {
-	tier, limit, streams := f.Tier("tier"), f.Count("limit", 10), f.Flag("prefer_stream")
+func recentMemory(f *serve.Fields) Action {
+	tier, limit, streams := protocol.Tier(f, "tier"), f.Count("limit", 10), f.Flag("prefer_stream")
 	return func(ctx context.Context, s *Session) (any, error) {
 		scopes, err := s.scopes(ctx, readGate("read", "recent", tier))
 		if err != nil {
@@ -150,8 +151,8 @@ func (w *walk) chunks(ctx context.Context, page []Record) func(func(any) (bool, 
 	}
 }
 
-func purgeMemory(f *protocol.Fields) Action {
-	tier, before := f.Tier("tier"), f.Number("before_ms")
+func purgeMemory(f *serve.Fields) Action {
+	tier, before := protocol.Tier(f, "tier"), f.Number("before_ms")
 	return gated(gate{label: "memory:purge", actions: []string{"memory.purge"}, missing: `memory purge requires capability "memory.purge".`,
 		allows: func(sc scope) bool {
 			return sc.apply(true) && sc.tiers(tier) && sc.atMost("before_ms", before) && sc.Raw("record_id") == nil

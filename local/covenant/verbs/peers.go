@@ -12,8 +12,8 @@ import (
 
 	"github.com/cairndb/cairn/local/covenant/b58"
 	"github.com/cairndb/cairn/local/covenant/home"
-	"github.com/cairndb/cairn/local/covenant/protocol"
 	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/local/serve"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
@@ -28,7 +28,7 @@ func (s *Session) registryError(err error) error {
 // maxActions bounds what one enrolment may grant.
 const maxActions = 256
 
-func enrollPeer(f *protocol.Fields) Action {
+func enrollPeer(f *serve.Fields) Action {
 	display, actions := f.Text("display"), f.Texts("actions")
 	if !home.IsDisplay(display) {
 		f.Fail("display", "not local@host")
@@ -77,7 +77,7 @@ func (s *Session) summary(r home.Registration) kit.Object {
 }
 
 // listPeers shows registrations, the newest first. truncated says that there are more than the limit.
-func listPeers(f *protocol.Fields) Action {
+func listPeers(f *serve.Fields) Action {
 	limit, prefix, status := f.Count("limit", 10), f.OptText("pubkey_prefix"), f.OptText("status_filter")
 	if status != nil && *status != "live" && *status != "revoked" {
 		f.Fail("status_filter", "neither live nor revoked")
@@ -98,8 +98,8 @@ func listPeers(f *protocol.Fields) Action {
 }
 
 // revokePeer ends a token, named by its beginning as list_peers shows it or as a whole. Connections that are open stay.
-func revokePeer(f *protocol.Fields) Action {
-	prefix, force, most := f.Text("token_prefix"), f.Flag("force"), protocol.Or(f.OptNumber("match_limit"), 10)
+func revokePeer(f *serve.Fields) Action {
+	prefix, force, most := f.Text("token_prefix"), f.Flag("force"), serve.Or(f.OptNumber("match_limit"), 10)
 	return operatorOnly("peers: revoking requires the operator identity", func(_ context.Context, s *Session) (any, error) {
 		switch {
 		case prefix == "":
@@ -144,7 +144,7 @@ func (s *Session) revokeToken(prefix string, force bool, most uint64) (kit.Objec
 		s.record(kit.Object{"type", "peer_revoked", "peer_display", who.Display, "peer_pubkey_b58", who.Pubkey, "token_prefix", row.Prefix})
 }
 
-func rotateOperatorToken(*protocol.Fields) Action {
+func rotateOperatorToken(*serve.Fields) Action {
 	return operatorOnly("peers: token rotation requires the operator identity", func(_ context.Context, s *Session) (any, error) {
 		old := []string{}
 		for _, r := range s.Peers.List() {

@@ -6,14 +6,14 @@ import (
 	"slices"
 
 	"github.com/cairndb/cairn/local/covenant/home"
-	"github.com/cairndb/cairn/local/covenant/protocol"
 	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/local/serve"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
-func recentReceipts(f *protocol.Fields) Action {
-	limit, since := f.Count("limit", 10), protocol.Or(f.OptNumber("since_ms"), 0)
+func recentReceipts(f *serve.Fields) Action {
+	limit, since := f.Count("limit", 10), serve.Or(f.OptNumber("since_ms"), 0)
 	return gated(gate{label: "chain:receipts", actions: []string{"chain.receipts"}, missing: `receipt reads require capability "chain.receipts".`,
 		allows: func(sc scope) bool { return sc.atMost("limit", limit) },
 		reject: "receipt read rejected by capability scope: limit does not match capability scope",
@@ -32,7 +32,7 @@ func recentReceipts(f *protocol.Fields) Action {
 
 // recentDebits lists what agents were charged against a budget. This server runs no agents of its own, so there are
 // none; what intents cost is in the receipts.
-func recentDebits(f *protocol.Fields) Action {
+func recentDebits(f *serve.Fields) Action {
 	f.Count("limit", 10)
 	return always(kit.Object{"kind", "debits", "debits", []kit.Object{}})(f)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cairndb/cairn/local/covenant/canon"
 	"github.com/cairndb/cairn/local/covenant/protocol"
+	"github.com/cairndb/cairn/local/serve"
 )
 
 // ownGrant says whether an identity may grant an action to itself: whom an agent receives from is its own to allow.
@@ -16,18 +17,18 @@ func ownGrant(name string) bool {
 
 // A scope narrows a capability. A field that it does not name narrows nothing; a field of the wrong form allows
 // nothing.
-type scope struct{ *protocol.Fields }
+type scope struct{ *serve.Fields }
 
-func readScope(raw []byte) scope { return scope{protocol.Parse(raw)} }
+func readScope(raw []byte) scope { return scope{serve.Parse(raw)} }
 
 // is says whether a field, if there is one, has a value.
 func (s scope) is(name, value string) bool {
-	return protocol.Or(s.OptText(name), value) == value && s.Err == nil
+	return serve.Or(s.OptText(name), value) == value && s.Err == nil
 }
 
 // atMost says whether a number is within a field's, if there is one.
 func (s scope) atMost(name string, n uint64) bool {
-	return n <= protocol.Or(s.OptNumber(name), n) && s.Err == nil
+	return n <= serve.Or(s.OptNumber(name), n) && s.Err == nil
 }
 
 // tiers says whether a tier is allowed, or, without one, every tier.
@@ -74,7 +75,7 @@ func (s scope) tool(name string, arguments json.RawMessage) bool {
 	if rule == nil {
 		return true
 	}
-	allow, ok := protocol.Parse(rule).Members["allow"]
+	allow, ok := serve.Parse(rule).Members["allow"]
 	if !ok {
 		return true
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cairndb/cairn/local/covenant/home"
 	"github.com/cairndb/cairn/local/covenant/protocol"
+	"github.com/cairndb/cairn/local/serve"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
@@ -72,8 +73,8 @@ func likeness(h api.Hit, shown, question string) float64 {
 // almost is the highest score of a text that is not the question itself.
 const almost = 0.99
 
-func searchMemory(f *protocol.Fields) Action {
-	query, tier, limit, least, quiet := f.Text("query"), f.Tier("tier"), f.Count("limit", 10), protocol.Or(f.OptFloat("min_relevance"), 0), f.Flag("skip_reinforce")
+func searchMemory(f *serve.Fields) Action {
+	query, tier, limit, least, quiet := f.Text("query"), protocol.Tier(f, "tier"), f.Count("limit", 10), serve.Or(f.OptFloat("min_relevance"), 0), f.Flag("skip_reinforce")
 	return func(ctx context.Context, s *Session) (any, error) {
 		scopes, err := s.scopes(ctx, readGate("search", "search", tier))
 		if err != nil {

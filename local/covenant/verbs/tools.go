@@ -11,6 +11,7 @@ import (
 	"github.com/cairndb/cairn/local/covenant/home"
 	"github.com/cairndb/cairn/local/covenant/protocol"
 	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/local/serve"
 	"github.com/cairndb/cairn/wire/redact"
 )
 
@@ -46,19 +47,19 @@ var tools = []tool{
 		json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"},"min_relevance":{"type":"number"},` + readSchema + `},"required":["query"],"additionalProperties":false}`), searchMemory},
 }
 
-func clock(*protocol.Fields) Action {
+func clock(*serve.Fields) Action {
 	return func(context.Context, *Session) (any, error) { return kit.Object{"epoch_ms", home.Now()}, nil }
 }
 
-func echo(f *protocol.Fields) Action {
+func echo(f *serve.Fields) Action {
 	text := f.Text("text")
 	return func(context.Context, *Session) (any, error) { return text, nil }
 }
 
-func callTool(f *protocol.Fields) Action {
+func callTool(f *serve.Fields) Action {
 	name, arguments := redact.String(f.Text("name")), f.Members["arguments"] // the name goes into the audit log, known or not
 	if arguments == nil {
-		arguments = protocol.Null
+		arguments = json.RawMessage("null")
 	}
 	return gated(gate{label: "tool:" + name, actions: []string{"tool.call." + name},
 		missing: fmt.Sprintf(`tool %s requires capability ["tool.call.%s"].`, name, name),
@@ -100,7 +101,7 @@ func block(answer any) (content, error) {
 
 // checkArguments holds arguments against a schema: required fields are there, each has its type, and there are no
 // others.
-func checkArguments(schema, arguments json.RawMessage) (*protocol.Fields, error) {
+func checkArguments(schema, arguments json.RawMessage) (*serve.Fields, error) {
 	var sc struct {
 		Properties map[string]struct{ Type string }
 		Required   []string
@@ -108,10 +109,10 @@ func checkArguments(schema, arguments json.RawMessage) (*protocol.Fields, error)
 	if err := json.Unmarshal(schema, &sc); err != nil {
 		return nil, err
 	}
-	if string(arguments) == string(protocol.Null) {
+	if string(arguments) == string(json.RawMessage("null")) {
 		arguments = json.RawMessage("{}")
 	}
-	f := protocol.Parse(arguments)
+	f := serve.Parse(arguments)
 	if f.Err != nil {
 		return nil, errors.New("arguments must be an object")
 	}

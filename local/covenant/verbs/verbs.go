@@ -12,13 +12,14 @@ import (
 	"github.com/cairndb/cairn/local/covenant/home"
 	"github.com/cairndb/cairn/local/covenant/protocol"
 	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/local/serve"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
 // A verb reads its fields and gives the action that they ask for. Reading comes first, so that a malformed request does
 // nothing.
-type Verb func(*protocol.Fields) Action
+type Verb func(*serve.Fields) Action
 
 // An action does a request's work and gives its reply: a frame, or a *stream. What an error says is the client's to
 // read.
@@ -26,7 +27,7 @@ type Action func(context.Context, *Session) (any, error)
 
 // Fresh is the verb with its reading done on a node that is as new as the request asks: min_index and consistency are
 // fields of every kind.
-func (v Verb) Fresh(f *protocol.Fields) Action {
+func (v Verb) Fresh(f *serve.Fields) Action {
 	want, err := api.FreshOf(f.Members)
 	if err != nil {
 		f.Fail("fresh", err.Error())
@@ -106,7 +107,7 @@ func orNull[T comparable](v T) any {
 
 // always is a verb without fields that answers one thing.
 func always(answer any) Verb {
-	return func(*protocol.Fields) Action {
+	return func(*serve.Fields) Action {
 		return func(context.Context, *Session) (any, error) { return answer, nil }
 	}
 }
@@ -116,7 +117,7 @@ var About = kit.Object{"kind", "protocol_info", "info", kit.Object{"protocol", "
 
 // authenticate binds a session that has no identity yet. One that has keeps it: the answer only says whose the token
 // is.
-func authenticate(f *protocol.Fields) Action {
+func authenticate(f *serve.Fields) Action {
 	token := f.Text("token_b58")
 	return func(ctx context.Context, s *Session) (any, error) {
 		who, err := s.IdentityOf(ctx, token)
@@ -145,7 +146,7 @@ func operatorOnly(refusal string, do Action) Action {
 
 // purge is a verb that drops rows from before a time. Of a scope it checks before_ms alone.
 func purge(what string, do func(ctx context.Context, s *Session, before uint64) (uint64, error)) Verb {
-	return func(f *protocol.Fields) Action {
+	return func(f *serve.Fields) Action {
 		before := f.Number("before_ms")
 		return gated(gate{label: what + ":purge", actions: []string{what + ".purge"},
 			missing: fmt.Sprintf(`%s purge requires capability "%s.purge".`, what, what),

@@ -8,13 +8,13 @@ import (
 
 	"github.com/cairndb/cairn/local/covenant/audit"
 	"github.com/cairndb/cairn/local/covenant/home"
-	"github.com/cairndb/cairn/local/covenant/protocol"
 	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/local/serve"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 )
 
-func verify(f *protocol.Fields) Action {
+func verify(f *serve.Fields) Action {
 	window := f.Count("window", 100)
 	return func(ctx context.Context, s *Session) (any, error) {
 		c := &census{home: s.Home, window: window, checks: []kit.Object{}, drift: []kit.Object{}, rows: map[string]int{}}
