@@ -1,8 +1,8 @@
-// Package serve is the server that the dialects of this host share. It claims a socket (Claim), accepts a bounded number
-// of connections and ends them in order (Work), serves HTTP behind a door (Work.AcceptHTTP), frames messages (Format),
-// gives the large requests of many clients their places and turns (Large), and reads untyped objects: strictly (Fields),
-// or as careless clients need it (Members). It knows no dialect and no memory. local/door decides which clients come in
-// over HTTP.
+// Package serve is the server that the dialects of this host share. It claims a socket (Claim), accepts a bounded
+// number of connections and ends them in order (Work), serves HTTP behind a door (Work.AcceptHTTP), frames messages
+// (Format), gives the large requests of many clients their places and turns (Large), and reads untyped objects:
+// strictly (Fields), or as careless clients need it (Members). It knows no dialect and no memory. local/door decides
+// which clients come in over HTTP.
 //
 // A frame is length-prefixed bytes:
 //

@@ -50,8 +50,8 @@ func (f Format) ReadBody(r io.Reader, buf []byte, n int) ([]byte, error) {
 	return large.Exactly(buf[:0], r, n)
 }
 
-// ReadFrame reads one frame of a connection. A large one needs a place, which it waits for as long as ctx lasts; begins is
-// called when it has one. done gives the place back, when the request is answered; it may be called in any case.
+// ReadFrame reads one frame of a connection. A large one needs a place, which it waits for as long as ctx lasts; begins
+// is called when it has one. done gives the place back, when the request is answered; it may be called in any case.
 func (l Large) ReadFrame(ctx context.Context, f Format, r io.Reader, buf []byte, begins func()) (body []byte, done func(), err error) {
 	done = func() {}
 	n, err := f.ReadHead(r)

@@ -12,9 +12,10 @@ import (
 	"github.com/cairndb/cairn/local/door"
 )
 
-// AcceptHTTP serves a listener's requests behind a door; refused answers those that may not come in. base is the context that
-// requests begin with. What it returns ends it: requests under way have a grace, and are cut off then.
-func (w *Work) AcceptHTTP(ln net.Listener, d *door.Door, base context.Context, refused func(http.ResponseWriter, *http.Request, string), next http.Handler) (end func(grace time.Duration) error) {
+// AcceptHTTP serves a listener's requests behind a door; refused answers those that may not come in. base is the context
+// that requests begin with. end stops it: requests under way have a grace, and are cut off then.
+func (w *Work) AcceptHTTP(ln net.Listener, d *door.Door, base context.Context, refused func(http.ResponseWriter, *http.Request, string),
+	next http.Handler) (end func(grace time.Duration) error) {
 	behind := http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if why := d.Refuses(r); why != "" {
 			rw.Header().Set("Connection", "close")

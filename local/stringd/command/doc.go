@@ -11,8 +11,8 @@
 // # What a command answers
 //
 // A system line, and below a line of --- the content. A failure has a Code (package lang), and a text that says what to
-// do; EXIT_n is a program that ended with n. Codes of the memory are those of package oplog in this protocol's words: where
-// the outcome of a write is not known, TIMEOUT says to repeat it with the same --key.
+// do; EXIT_n is a program that ended with n. Codes of the memory are those of package oplog in this protocol's words:
+// where the outcome of a write is not known, TIMEOUT says to repeat it with the same --key.
 //
 // # Who calls what
 //
