@@ -80,6 +80,8 @@ type Hit struct {
 	Why    []string // never empty
 	Parts  rank.Parts
 	Rerank *Reranked // where a reranker put it; nil where none did
+
+	Against []string // the memories that it contradicts, by open conflicts; the index knows none
 }
 
 // Reranked holds a reranker's score of a hit and its place before.

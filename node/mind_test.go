@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/cairndb/cairn/node/api"
@@ -134,6 +135,11 @@ func TestConflictsOverTheWire(t *testing.T) {
 	r, err := cl.Think(ctx, wire.Think{RunConflictScan: true})
 	if err != nil || r.ConflictsFound != 4 {
 		t.Fatalf("%+v, %v", r, err)
+	}
+	told, _, err := cl.Recall(ctx, wire.Recall{Query: "who lives in Lisbon", TopK: 3})
+	if err != nil || len(told) < 2 || told[0].Text != "Alice lives in Berlin." || told[1].Text != "Alice lives in Lisbon." || told[0].Score != told[1].Score ||
+		!slices.Contains(told[0].WhyRetrieved, "contradicts "+told[1].RID+", which is older") || !slices.Contains(told[1].WhyRetrieved, "contradicts "+told[0].RID+", which is newer") {
+		t.Errorf("the newer side of an open conflict does not come first, marked: %+v, %v", told, err)
 	}
 	open := "open"
 	rows, err := cl.Conflicts(ctx, wire.Conflicts{Status: &open, Limit: 10})

@@ -79,6 +79,7 @@ type Explained struct {
 	Factors Factors `json:"factors" doc:"The factors that the relevance was multiplied with."`
 	Parts   Parts   `json:"parts" doc:"The parts of the relevance."`
 
+	Against  []string  `json:"conflicts_with,omitempty" doc:"The memories that it contradicts, by open conflicts."`
 	Reranked *Reranked `json:"reranked,omitempty" doc:"The reranker's score and the place before it; absent when no reranker ran."`
 }
 

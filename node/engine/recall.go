@@ -84,7 +84,7 @@ func resultOf(h index.Hit, explain bool) api.Result {
 	showResult(m, &r)
 	if explain {
 		p := h.Parts
-		r.Explained = &api.Explained{Shares: sharesOf(h), Reranked: (*api.Reranked)(h.Rerank),
+		r.Explained = &api.Explained{Shares: sharesOf(h), Against: h.Against, Reranked: (*api.Reranked)(h.Rerank),
 			Factors: api.Factors{Fresh: p.Fresh, Importance: p.Importance, Recency: p.Recency, Decay: p.Decay},
 			Parts: api.Parts{Words: p.Words, Passage: p.Passage, Around: p.Around, Session: p.Session, Factor: p.Factor, Speaker: p.Named, Date: p.Date, When: p.When, Vector: p.Vector,
 				Lift: p.Lift, Graph: p.Graph, Relevance: p.Relevance, Alike: p.Alike}}

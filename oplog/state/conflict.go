@@ -1,6 +1,7 @@
 package state
 
 import (
+	"iter"
 	"strings"
 
 	"github.com/cairndb/cairn/oplog"
@@ -125,13 +126,30 @@ func (a *applying) sideExists(side string) bool {
 	return ok && m.Status == oplog.Active
 }
 
+// disputing walks the other sides of a memory's open conflicts.
+func (t *txn) disputing(db oplog.DB, rid string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		prefix := joinKey(rid, "")
+		for k := range t.scan(tConflictSide, db, prefix) {
+			c, ok := read[oplog.ConflictRow](t, tConflict, db, k[len(prefix):])
+			if !ok || c.Status != oplog.ConflictOpen {
+				continue
+			}
+			other := c.A
+			if other == rid {
+				other = c.B
+			}
+			if !yield(other) {
+				return
+			}
+		}
+	}
+}
+
 // inConflict says whether a memory is a side of an open conflict.
 func (t *txn) inConflict(db oplog.DB, rid string) bool {
-	prefix := joinKey(rid, "")
-	for k := range t.scan(tConflictSide, db, prefix) {
-		if c, ok := read[oplog.ConflictRow](t, tConflict, db, k[len(prefix):]); ok && c.Status == oplog.ConflictOpen {
-			return true
-		}
+	for range t.disputing(db, rid) {
+		return true
 	}
 	return false
 }
@@ -154,6 +172,9 @@ func (v *View) Conflicts(db oplog.DB, statuses []oplog.ConflictStatus, f func(op
 		}
 	}
 }
+
+// Disputing walks the other sides of a memory's open conflicts, in the order of the conflicts' ids.
+func (v *View) Disputing(db oplog.DB, rid string) iter.Seq[string] { return v.disputing(db, rid) }
 
 // InConflict says whether a memory is a side of an open conflict.
 func (v *View) InConflict(db oplog.DB, rid string) bool { return v.inConflict(db, rid) }
