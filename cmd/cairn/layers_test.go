@@ -62,10 +62,10 @@ var layers = []layer{
 	{"index/modelserver", nil},
 	{"index/stock", nil},
 	{"index/vector", nil},
-	{"index/rank", []string{"index/exact"}},
 	{"index/text/boltfile", nil},
 	{"index/text", []string{"index/exact", "index/text/boltfile"}},
-	{"index", []string{"index/rank", "index/text", "index/vector"}},
+	{"index/rank", []string{"index/exact", "index/text"}}, // what a question asks about, in time
+	{"index", []string{"index/exact", "index/rank", "index/text", "index/vector"}},
 	{"index/embed/modeldir", nil},
 	{"index/embed/models", nil},
 	{"index/embed/safetensors", nil},
