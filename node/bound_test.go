@@ -143,3 +143,46 @@ func TestStreamsEndWithTheirCaller(t *testing.T) {
 		}
 	}
 }
+
+// TestAnEndedRequestLeavesItsConnection: a connection on which a request's token was revoked while it was under way
+// serves the next request as any does.
+func TestAnEndedRequestLeavesItsConnection(t *testing.T) {
+	t.Parallel()
+	admin := start(t, 1).web(0)
+	client := &http.Client{Transport: &http.Transport{MaxConnsPerHost: 1}}
+	t.Cleanup(client.CloseIdleConnections)
+	ask := func(token, method, path, body string) (int, string, error) {
+		req, err := http.NewRequestWithContext(t.Context(), method, admin.base+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+token)
+		req.Header.Set("Content-Type", "application/json")
+		resp, err := client.Do(req)
+		if err != nil {
+			return 0, "", err
+		}
+		defer resp.Body.Close()
+		said, err := io.ReadAll(resp.Body)
+		return resp.StatusCode, string(said), err
+	}
+	admin.ok("POST", "/v1/remember", obj{"text": "a heron"})
+	for i := range 40 {
+		token := admin.ok("POST", "/v1/admin/tokens", obj{"scopes": []string{"read"}})["token"].(string)
+		revoked := make(chan struct{})
+		go func() { // ends with the request
+			defer close(revoked)
+			admin.with(admin.token).ok("POST", "/v1/admin/tokens/revoke", obj{"token": token})
+		}()
+		for over := false; !over; { // requests under way when it ends
+			status, said, err := ask(token, "POST", "/v1/recall", `{"query":"heron"}`)
+			if over = status == http.StatusUnauthorized; !over && (status != http.StatusOK || !strings.Contains(said, "a heron") || err != nil) {
+				t.Fatalf("round %d: %d %q, %v", i, status, said, err)
+			}
+		}
+		if status, said, err := ask(admin.token, "POST", "/v1/recall", `{"query":"heron"}`); status != http.StatusOK || !strings.Contains(said, "a heron") || err != nil {
+			t.Fatalf("round %d, the next request on the connection: %d %q, %v", i, status, said, err)
+		}
+		suite.Receive(t, "the revocation", revoked)
+	}
+}

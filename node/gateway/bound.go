@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/cairndb/cairn/oplog"
@@ -23,17 +24,17 @@ func (q *request) bind(stream bool) (done func()) {
 	if w, ok := q.w.(*answerWriter); ok { // which only the request's own goroutine may use
 		connection = http.NewResponseController(w.ResponseWriter)
 	}
+	q.r = q.r.WithContext(ctx)
+	body := &boundBody{ReadCloser: q.r.Body, ctx: ctx, rc: own}
+	if stream && q.r.Body != nil {
+		q.r.Body = body
+	}
 	ended := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(ended)
-		now := time.Now()
-		_ = connection.SetReadDeadline(now) // a connection that has none is a test's
-		_ = connection.SetWriteDeadline(now.Add(lastWords))
+		body.interrupt(connection)
+		_ = connection.SetWriteDeadline(time.Now().Add(lastWords)) // a connection that has none is a test's
 	})
-	q.r = q.r.WithContext(ctx)
-	if stream && q.r.Body != nil {
-		q.r.Body = boundBody{q.r.Body, ctx, own}
-	}
 	q.w = &boundWriter{q.w, ctx, own}
 	return func() {
 		if !stop() {
@@ -53,20 +54,42 @@ func (q *request) ended(err error) error {
 	return err
 }
 
-// boundBody is a body that ends with its request's context. Its sender has bodyTimeout for each piece. The context is
-// looked at after the deadline is set: if it ends later, bind sets an earlier deadline.
+// boundBody is a body that ends with its request's context. Its sender has bodyTimeout for each piece.
 type boundBody struct {
 	io.ReadCloser
 	ctx context.Context
 	rc  *http.ResponseController
+
+	mu      sync.Mutex
+	reading bool
 }
 
-func (b boundBody) Read(p []byte) (int, error) {
-	_ = b.rc.SetReadDeadline(time.Now().Add(bodyTimeout)) // a connection that has none is a test's
-	if b.ctx.Err() != nil {
-		return 0, context.Cause(b.ctx)
+// interrupt ends a read that waits. The connection of a request that reads no body keeps its deadline: the server watches
+// it for the client's end, and would take a deadline for that, and the next request on it for one whose client has gone.
+func (b *boundBody) interrupt(connection *http.ResponseController) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.reading {
+		_ = connection.SetReadDeadline(time.Now()) // a connection that has none is a test's
 	}
-	n, err := b.ReadCloser.Read(p)
+}
+
+// begins says whether a read may begin. If the context ends later, interrupt sets an earlier deadline.
+func (b *boundBody) begins() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	_ = b.rc.SetReadDeadline(time.Now().Add(bodyTimeout)) // a connection that has none is a test's
+	b.reading = b.ctx.Err() == nil
+	return b.reading
+}
+
+func (b *boundBody) Read(p []byte) (n int, err error) {
+	if b.begins() {
+		n, err = b.ReadCloser.Read(p)
+		b.mu.Lock()
+		b.reading = false
+		b.mu.Unlock()
+	}
 	if b.ctx.Err() != nil {
 		return 0, context.Cause(b.ctx)
 	}

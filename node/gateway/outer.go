@@ -55,8 +55,8 @@ func (g *Gateway) outer(mux *http.ServeMux) http.Handler {
 			unrouted(w, r, mux)
 			return
 		}
-		if !early[pattern] && g.cfg.WaitOpen(r.Context()) != nil { // the client has gone
-			return
+		if !early[pattern] && g.cfg.WaitOpen(r.Context()) != nil {
+			panic(http.ErrAbortHandler) // the client has gone: to return would be to answer 200
 		}
 		mux.ServeHTTP(w, r)
 	})
