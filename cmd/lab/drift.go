@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -35,6 +36,15 @@ type driftReport struct {
 	Bleve   float64 `json:"bleve_current_first"` // the same of stock Bleve
 	Before  float64 `json:"current_before_old"`  // the new text comes, and no old one before it
 	Stale   float64 `json:"stale_in_first_five"` // the old text is among five
+
+	Thought driftThought `json:"after_think"`
+}
+
+// driftThought holds the same after THINK has looked for contradictions.
+type driftThought struct {
+	Conflicts int     `json:"conflicts"`
+	First     float64 `json:"current_first"`
+	Unmarked  float64 `json:"stale_unmarked_in_first_five"` // the old text is among five, and nothing says that another contradicts it
 }
 
 type driftBench struct{}
@@ -65,7 +75,7 @@ func (driftBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, error) {
 		return nil, err
 	}
 	for i := range lines {
-		if got, err := asked(ctx, cl, ids, lines[i].Conv, is[i].Text); err != nil {
+		if got, _, err := asked(ctx, cl, ids, lines[i].Conv, is[i].Text); err != nil {
 			return nil, err
 		} else if len(got) > 0 && got[0] == was[i].ID {
 			r.Near += share
@@ -82,22 +92,36 @@ func (driftBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	add := func(to *float64, holds bool) {
+		if holds {
+			*to += share
+		}
+	}
 	for i, d := range lines {
-		got, err := asked(ctx, cl, ids, d.Conv, d.Query)
+		got, _, err := asked(ctx, cl, ids, d.Conv, d.Query)
 		theirs, err2 := peer(bench.QueryLine{Conv: d.Conv, Query: d.Query}, 5)
 		if err := errors.Join(err, err2); err != nil {
 			return nil, err
 		}
 		old, current := slices.Index(got, was[i].ID), slices.Index(got, is[i].ID)
-		add := func(to *float64, holds bool) {
-			if holds {
-				*to += share
-			}
-		}
 		add(&r.First, current == 0)
 		add(&r.Bleve, len(theirs) > 0 && theirs[0] == is[i].ID)
 		add(&r.Before, current >= 0 && (old < 0 || current < old))
 		add(&r.Stale, old >= 0)
+	}
+	thought, err := cl.Think(ctx, wire.Think{RunConflictScan: true})
+	if err != nil {
+		return nil, err
+	}
+	r.Thought.Conflicts = int(thought.ConflictsFound)
+	for i, d := range lines {
+		got, marked, err := asked(ctx, cl, ids, d.Conv, d.Query)
+		if err != nil {
+			return nil, err
+		}
+		old, current := slices.Index(got, was[i].ID), slices.Index(got, is[i].ID)
+		add(&r.Thought.First, current == 0)
+		add(&r.Thought.Unmarked, old >= 0 && !marked[old])
 	}
 	return r, nil
 }
@@ -116,15 +140,16 @@ func storeLines(ctx context.Context, l *bench.Rig, lines []bench.CorpusLine) (*c
 	return cl, ids, err
 }
 
-// asked returns the lines of the first five rows.
-func asked(ctx context.Context, cl *client.Client, ids map[string]string, conv, question string) (got []string, err error) {
+// asked returns the lines of the first five rows, and which of them are told to contradict another.
+func asked(ctx context.Context, cl *client.Client, ids map[string]string, conv, question string) (got []string, marked []bool, err error) {
 	q := wire.NewRecall(question)
 	q.TopK, q.Namespace, q.SkipReinforce, q.MinScore = 5, &conv, true, new(float64)
 	found, _, err := cl.Recall(ctx, q)
 	for _, m := range found {
 		got = append(got, ids[m.RID])
+		marked = append(marked, slices.ContainsFunc(m.WhyRetrieved, func(why string) bool { return strings.HasPrefix(why, "contradicts ") }))
 	}
-	return got, err
+	return got, marked, err
 }
 
 func (r *driftReport) Print(a *cli.Streams) error {
@@ -134,8 +159,10 @@ func (r *driftReport) Print(a *cli.Streams) error {
 	}{
 		{"the old text is first for the new one, before that is stored", r.Near}, {"the current text is first", r.First}, {"  of stock Bleve", r.Bleve},
 		{"the current text comes before the old one", r.Before}, {"the old text is among five", r.Stale},
+		{fmt.Sprintf("after THINK, which finds %d contradictions: the current text is first", r.Thought.Conflicts), r.Thought.First},
+		{"  the old text is among five, unmarked", r.Thought.Unmarked},
 	} {
-		fmt.Fprintf(a.Out, "%-62s %.3f\n", f.name, f.share)
+		fmt.Fprintf(a.Out, "%-75s %.3f\n", f.name, f.share)
 	}
 	return nil
 }
