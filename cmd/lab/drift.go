@@ -109,21 +109,31 @@ func (driftBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, error) {
 		add(&r.Before, current >= 0 && (old < 0 || current < old))
 		add(&r.Stale, old >= 0)
 	}
+	return r, r.think(ctx, cl, ids, lines)
+}
+
+// think has THINK look for contradictions, and asks again.
+func (r *driftReport) think(ctx context.Context, cl *client.Client, ids map[string]string, lines []driftLine) error {
 	thought, err := cl.Think(ctx, wire.Think{RunConflictScan: true})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	r.Thought.Conflicts = int(thought.ConflictsFound)
-	for i, d := range lines {
+	first, unmarked := 0, 0
+	for _, d := range lines {
 		got, marked, err := asked(ctx, cl, ids, d.Conv, d.Query)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		old, current := slices.Index(got, was[i].ID), slices.Index(got, is[i].ID)
-		add(&r.Thought.First, current == 0)
-		add(&r.Thought.Unmarked, old >= 0 && !marked[old])
+		if slices.Index(got, d.ID+" new") == 0 {
+			first++
+		}
+		if old := slices.Index(got, d.ID+" old"); old >= 0 && !marked[old] {
+			unmarked++
+		}
 	}
-	return r, nil
+	r.Thought.First, r.Thought.Unmarked = float64(first)/float64(len(lines)), float64(unmarked)/float64(len(lines))
+	return nil
 }
 
 // storeLines stores lines on a node of their own, and returns which memory each became.
