@@ -5,6 +5,7 @@ import (
 	"errors"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/cairndb/cairn/node/api"
@@ -13,6 +14,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/client"
 )
 
 func (c *cluster) local(i int) (*engine.Service, api.Caller) {
@@ -118,6 +120,52 @@ func memory(t testing.TB, s *engine.Service, c api.Caller, rid string) *api.Memo
 func isKind(err error, k oplog.Kind) bool {
 	var e *oplog.Error
 	return errors.As(err, &e) && e.Kind == k
+}
+
+// TestSettledConflictsAreNotTold: an open conflict is told until a side is corrected or forgotten.
+func TestSettledConflictsAreNotTold(t *testing.T) {
+	t.Parallel()
+	c := start(t, 1)
+	cl := c.dial(0)
+	ctx := context.Background()
+	rids, same := map[string]string{}, "Dora lives in Paris, really."
+	for _, text := range []string{"Dora lives in Rome.", "Erik lives in Rome.", "Dora lives in Paris.", "Erik lives in Paris."} {
+		rid, err := cl.Remember(ctx, wire.NewRemember(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rids[text] = rid
+	}
+	if r, err := cl.Think(ctx, wire.Think{RunConflictScan: true}); err != nil || r.ConflictsFound != 2 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	told := func(question string) (n int) {
+		rows, _, err := cl.Recall(ctx, wire.Recall{Query: question, TopK: 10, MinScore: new(float64)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range rows {
+			if slices.ContainsFunc(r.WhyRetrieved, func(why string) bool { return strings.HasPrefix(why, "contradicts ") }) {
+				n++
+			}
+		}
+		return n
+	}
+	if n := told("who lives in Rome or Paris"); n != 4 {
+		t.Errorf("%d rows are told to contradict another, want 4", n)
+	}
+	if _, err := cl.Correct(ctx, client.Correction{RID: rids["Dora lives in Rome."], Text: &same, Reason: "she said so"}); err != nil {
+		t.Fatal(err)
+	}
+	if n := told("who lives in Rome or Paris"); n != 2 {
+		t.Errorf("one is corrected: %d rows are told to contradict another, want 2", n)
+	}
+	if _, err := cl.Forget(ctx, rids["Erik lives in Rome."]); err != nil {
+		t.Fatal(err)
+	}
+	if n := told("who lives in Rome or Paris"); n != 0 {
+		t.Errorf("the other is forgotten: %d rows are told to contradict another", n)
+	}
 }
 
 // TestConflictsOverTheWire: found, listed, settled in every way, through the client.

@@ -44,7 +44,7 @@ type driftReport struct {
 type driftThought struct {
 	Conflicts int     `json:"conflicts"`
 	First     float64 `json:"current_first"`
-	Unmarked  float64 `json:"stale_unmarked_in_first_five"` // the old text is among five, and nothing says that another contradicts it
+	Unmarked  float64 `json:"stale_unmarked_in_first_five"` // the old text is among five, without a contradiction told
 }
 
 type driftBench struct{}

@@ -107,9 +107,9 @@
 // # HTTP
 //
 // Package door decides which requests come in; others are answered 403 {"kind":"error","message":…} whatever they ask.
-// Then: The table of kinds (package verbs) maps paths to the same requests, with Authorization: Bearer and the token. Errors
-// of handlers are answered 200 like on the socket; 401, 4xx and 5xx are HTTP's own matter. Accept: text/event-stream
-// asks for a stream.
+// The table of kinds (package verbs) then maps paths to the same requests, with Authorization: Bearer and the token.
+// Errors of handlers are answered 200 like on the socket; 401, 4xx and 5xx are HTTP's own matter. Accept:
+// text/event-stream asks for a stream.
 //
 // A Server may be closed from any goroutine.
 package covenant

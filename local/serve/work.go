@@ -12,7 +12,7 @@ import (
 	"github.com/cairndb/cairn/wire/accept"
 )
 
-// Work is what a server has under way: its connections, their requests and its own tasks. It ends in two steps, so that
+// Work holds a server's connections, their requests and its own tasks. It ends in two steps, so that
 // answers which are on their way still leave: Shut, then Cut.
 type Work struct {
 	Open context.Context // ends with Shut: no connection reads another request

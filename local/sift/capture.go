@@ -67,7 +67,7 @@ func capture(ctx context.Context, c *call) (any, error) {
 	return c.s.store(ctx, c, h)
 }
 
-// perMebibyte is what a large write may take longer: to be searched for secrets and to travel, on a busy host.
+// perMebibyte is added to the time of a large write, which is searched for secrets and travels while it runs.
 const perMebibyte = 5 * time.Second
 
 func (c *call) heard() (h heard, err error) {

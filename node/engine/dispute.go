@@ -11,7 +11,7 @@ import (
 // maxDisputed bounds how many open conflicts are told of a row.
 const maxDisputed = 8
 
-// disputed tells the open conflicts of each row, and puts the newer of two rows that contradict each other right before
+// disputed tells the open conflicts of each row whose sides stand as they were found, and puts the newer of two rows that contradict each other right before
 // the older, with its score. Turns of a session keep their places: what was said first is as much an answer.
 func (s *Service) disputed(db oplog.DB, hits []index.Hit) ([]index.Hit, error) {
 	at, some := map[string]int{}, false
@@ -24,10 +24,13 @@ func (s *Service) disputed(db oplog.DB, hits []index.Hit) ([]index.Hit, error) {
 		}
 		for i := range hits {
 			h := &hits[i]
-			for other := range v.Disputing(db, h.Memory.RID) {
+			for other, c := range v.Disputing(db, h.Memory.RID) {
 				m, ok := v.Memory(db, other)
-				if !ok || len(h.Against) == maxDisputed {
-					continue
+				if len(h.Against) == maxDisputed {
+					break
+				}
+				if !ok || m.Status != oplog.Active || max(m.Updated, h.Memory.Updated) > c.Detected {
+					continue // one side is gone, or says something else since
 				}
 				some = true
 				h.Against = append(h.Against, other)

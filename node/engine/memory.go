@@ -208,9 +208,6 @@ func (s *Service) search(ctx context.Context, c api.Caller, q index.Query) (Answ
 	if err == nil && q.Deep > 0 {
 		a.Hits = s.reranked(ctx, c, &q, a.Hits)
 	}
-	if err == nil && !q.Lists() {
-		a.Hits, err = s.disputed(c.DB, a.Hits)
-	}
 	if err == nil && !c.Quiet && !q.Quiet && !q.Lists() { // a list reinforces nothing
 		s.reinforcer.returned(c.DB, a.Hits, searching)
 		s.questions.note(c.DB, q.Namespace, q.Text, a.Hits, searching)

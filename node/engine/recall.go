@@ -33,7 +33,9 @@ func (s *Service) found(ctx context.Context, c api.Caller, asked *api.Question, 
 	s.wantsRerank(&q, then)
 	var a Answer
 	if then.IsZero() {
-		a, err = s.search(ctx, c, q)
+		if a, err = s.search(ctx, c, q); err == nil && !q.Lists() {
+			a.Hits, err = s.disputed(c.DB, a.Hits)
+		}
 	} else {
 		a, err = s.searchAsOf(ctx, c, q, then)
 	}

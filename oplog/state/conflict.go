@@ -126,9 +126,9 @@ func (a *applying) sideExists(side string) bool {
 	return ok && m.Status == oplog.Active
 }
 
-// disputing walks the other sides of a memory's open conflicts.
-func (t *txn) disputing(db oplog.DB, rid string) iter.Seq[string] {
-	return func(yield func(string) bool) {
+// disputing walks a memory's open conflicts, by the other side.
+func (t *txn) disputing(db oplog.DB, rid string) iter.Seq2[string, oplog.ConflictRow] {
+	return func(yield func(string, oplog.ConflictRow) bool) {
 		prefix := joinKey(rid, "")
 		for k := range t.scan(tConflictSide, db, prefix) {
 			c, ok := read[oplog.ConflictRow](t, tConflict, db, k[len(prefix):])
@@ -139,7 +139,7 @@ func (t *txn) disputing(db oplog.DB, rid string) iter.Seq[string] {
 			if other == rid {
 				other = c.B
 			}
-			if !yield(other) {
+			if !yield(other, c) {
 				return
 			}
 		}
@@ -173,8 +173,10 @@ func (v *View) Conflicts(db oplog.DB, statuses []oplog.ConflictStatus, f func(op
 	}
 }
 
-// Disputing walks the other sides of a memory's open conflicts, in the order of the conflicts' ids.
-func (v *View) Disputing(db oplog.DB, rid string) iter.Seq[string] { return v.disputing(db, rid) }
+// Disputing walks a memory's open conflicts, by the other side, in the order of the conflicts' ids.
+func (v *View) Disputing(db oplog.DB, rid string) iter.Seq2[string, oplog.ConflictRow] {
+	return v.disputing(db, rid)
+}
 
 // InConflict says whether a memory is a side of an open conflict.
 func (v *View) InConflict(db oplog.DB, rid string) bool { return v.inConflict(db, rid) }

@@ -50,7 +50,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Home is what one node has: who it is, its tokens, its mailbox and its audit files, and the memory behind them.
+// A Home holds one node's identity, tokens, mailbox and audit files, and the memory behind them.
 type Home struct {
 	*serve.Work
 	Config  Config

@@ -112,7 +112,7 @@ func always(answer any) Verb {
 	}
 }
 
-// About is what protocol_info answers.
+// About answers protocol_info.
 var About = kit.Object{"kind", "protocol_info", "info", kit.Object{"protocol", "covenant.ipc", "version", 1, "min_supported", 1, "max_supported", 2}}
 
 // authenticate binds a session that has no identity yet. One that has keeps it: the answer only says whose the token

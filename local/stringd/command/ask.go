@@ -27,5 +27,5 @@ func (c *call) place() (*api.PlaceAnswer, error) {
 	return api.Place.Ask(c.ctx, c.Settings.Memory, &api.Nothing{})
 }
 
-// shellOff is what a client is told that may not run programs.
+// shellOff refuses a client that may not run programs.
 var shellOff = lang.Failf(lang.Unsupported, "The shell is off on this node.")

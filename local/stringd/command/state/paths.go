@@ -223,5 +223,5 @@ func Cause(err error) error {
 	return err
 }
 
-// filesOff is what a client is told that may not use files.
+// filesOff refuses a client that may not use files.
 var filesOff = lang.Failf(lang.NotAllowed, "Files are off on this node.")
