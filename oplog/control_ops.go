@@ -39,7 +39,32 @@ type CreateToken struct {
 	At      Time     `msgpack:"at"`
 }
 
-// RevokeToken ends a token for good.
+// CreateBound makes a token that is bound to namespaces. It is a kind of its own: a member that passed over the bound
+// would let the token into the whole database.
+type CreateBound struct {
+	Token  CreateToken `msgpack:"t"`
+	Spaces Spaces      `msgpack:"ns"` // one at least
+}
+
+// Consent lets an OAuth client act with some of the rights of a token, whose holder agreed. It makes a token row that
+// ends with that token. Its Hash is a random id and the hash of no text: node/oauth issues what clients show.
+type Consent struct {
+	Token  CreateToken `msgpack:"t"` // it expires when its code does, until the first Renew
+	Spaces Spaces      `msgpack:"ns,omitempty"`
+	By     string      `msgpack:"b"` // the hash of the token whose holder agreed
+	Most   uint32      `msgpack:"m"` // consents that By may have given, this one included
+}
+
+// Renew uses up the code or the refresh token that a consent issued last. Of two with the same Turn the second is
+// refused, so each is good for one exchange, whichever nodes it is shown to.
+type Renew struct {
+	Hash    string `msgpack:"h"`
+	Turn    uint64 `msgpack:"n"` // how often the consent was renewed before: 0 for its code
+	Expires Time   `msgpack:"x"` // when the consent ends unless it is renewed again
+	At      Time   `msgpack:"at"`
+}
+
+// RevokeToken ends a token for good, and the consents that its holder gave.
 type RevokeToken struct {
 	Hash string `msgpack:"h"`
 	At   Time   `msgpack:"at"`

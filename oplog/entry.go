@@ -70,7 +70,7 @@ func (e *Entry) about() int {
 	for _, op := range e.Ops {
 		n += 64
 		if m, ok := op.(*Remember); ok {
-			n += 192 + len(m.Text) + len(m.Metadata) + len(m.Vector)
+			n += 192 + len(m.Text) + len(m.Metadata) + len(m.Attributes) + len(m.Vector)
 		}
 	}
 	return n

@@ -33,9 +33,18 @@ func (k Kind) String() string {
 
 // An Error may leave the process: a surface shows Kind and Text. Err is for the log alone and never travels.
 type Error struct {
-	Kind Kind   `msgpack:"k"`
-	Text string `msgpack:"t"`
-	Err  error  `msgpack:"-"`
+	Kind  Kind   `msgpack:"k"`
+	Text  string `msgpack:"t"`
+	Found *Found `msgpack:"f,omitempty"` // what a refused write met; nil where that says nothing to its client
+	Err   error  `msgpack:"-"`
+}
+
+// Found is the memory that a keyed write met, without its text. Its zero value says that there is none.
+type Found struct {
+	RID      string `msgpack:"r,omitempty"`
+	Path     string `msgpack:"p,omitempty"`
+	Revision uint32 `msgpack:"v,omitempty"`
+	SHA256   string `msgpack:"h,omitempty"` // lower-case hex of its text's SHA-256
 }
 
 func (e *Error) Error() string {
@@ -67,5 +76,9 @@ var (
 	ErrNoToken    = &Error{Kind: NotFound, Text: "no such token"}
 	ErrNoSession  = &Error{Kind: NotFound, Text: "no such session"}
 	ErrRevision   = &Error{Kind: Conflict, Text: "the memory is at another revision than the request expects"}
+	ErrCondition  = &Error{Kind: Conflict, Text: "the key is not as the request expects"}
+	ErrPathTaken  = &Error{Kind: Conflict, Text: "another memory has the key, or one above or below it"}
+	ErrHolder     = &Error{Kind: Conflict, Text: "the key has another memory, or another revision of it, than the write was decided from"}
+	ErrNoHolder   = &Error{Kind: NotFound, Text: "no memory has the key"}
 	ErrKeyReused  = &Error{Kind: Conflict, Text: "idempotency key was used with another request"}
 )

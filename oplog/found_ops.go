@@ -35,6 +35,23 @@ type Link struct {
 	Name string `msgpack:"n" max:"name"`
 }
 
+// Supersede marks memories as superseded by others, or as current again. Each mark stands for itself: one whose grounds
+// are gone does nothing.
+type Supersede struct {
+	Marks []Mark `msgpack:"m"`
+	At    Time   `msgpack:"at"`
+}
+
+// A Mark says that a memory is superseded by another, as far as both are at the revisions that were compared.
+type Mark struct {
+	RID        string      `msgpack:"r" max:"name"`
+	Revision   uint32      `msgpack:"v,omitempty"`
+	By         string      `msgpack:"b,omitempty" max:"name"` // blank: it is current again
+	ByRevision uint32      `msgpack:"bv,omitempty"`
+	Surely     bool        `msgpack:"s,omitempty"` // see Past
+	Record     ConflictRow `msgpack:"c,omitempty"` // what the list of conflicts says of it: the older memory is A
+}
+
 // HandOn relates the products of merges as their sources were.
 type HandOn struct {
 	Edges []Copied `msgpack:"e"`
@@ -53,6 +70,10 @@ func Follow(ops []Op) []Op {
 	var stated Stated
 	var linked Linked
 	var hand HandOn
+	var marked Supersede
+	mark := func(marks []Mark, at Time) {
+		marked.Marks, marked.At = append(marked.Marks, marks...), max(marked.At, at)
+	}
 	found := func(rid string, claims []Claim) {
 		if len(claims) > 0 {
 			stated.Texts = append(stated.Texts, Statements{rid, claims})
@@ -62,8 +83,10 @@ func Follow(ops []Op) []Op {
 		switch op := op.(type) {
 		case *Remember:
 			found(op.RID, op.Claims)
+			mark(op.Marks, max(op.Created, op.Updated))
 		case *Correct:
 			found(op.RID, op.Claims)
+			mark(op.Marks, op.At)
 		case *Resolve:
 			if op.Merged != nil {
 				found(op.Merged.RID, op.Merged.Claims)
@@ -86,6 +109,9 @@ func Follow(ops []Op) []Op {
 	}
 	if len(hand.Edges) > 0 {
 		ops = append(ops, &hand)
+	}
+	if len(marked.Marks) > 0 {
+		ops = append(ops, &marked)
 	}
 	return ops
 }

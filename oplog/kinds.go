@@ -12,6 +12,8 @@ func (*Correct) Kind() OpKind      { return 11 }
 func (*Forget) Kind() OpKind       { return 12 }
 func (*Reinforce) Kind() OpKind    { return 13 }
 func (*Expect) Kind() OpKind       { return 14 }
+func (*Sweep) Kind() OpKind        { return 15 }
+func (*Keyed) Kind() OpKind        { return 16 }
 func (*Relate) Kind() OpKind       { return 20 }
 func (*Unrelate) Kind() OpKind     { return 21 }
 func (*Claim) Kind() OpKind        { return 22 }
@@ -20,6 +22,7 @@ func (*Assert) Kind() OpKind       { return 24 }
 func (*Stated) Kind() OpKind       { return 25 }
 func (*Linked) Kind() OpKind       { return 26 }
 func (*HandOn) Kind() OpKind       { return 27 }
+func (*Supersede) Kind() OpKind    { return 28 }
 func (*SessionStart) Kind() OpKind { return 30 }
 func (*SessionEnd) Kind() OpKind   { return 31 }
 func (*Abandon) Kind() OpKind      { return 32 }
@@ -51,6 +54,9 @@ func (*Rebind) Kind() OpKind       { return 91 }
 func (*Embed) Kind() OpKind        { return 92 }
 func (*Partition) Kind() OpKind    { return 93 }
 func (*Erase) Kind() OpKind        { return 94 }
+func (*CreateBound) Kind() OpKind  { return 95 }
+func (*Consent) Kind() OpKind      { return 96 }
+func (*Renew) Kind() OpKind        { return 97 }
 
 // KindOf returns the kind of operations of a type: KindOf[Remember]() returns the Kind of a *Remember.
 func KindOf[T any, O pointer[T]]() OpKind { return O(nil).Kind() } // Kind reads no field
@@ -95,6 +101,8 @@ var kinds = func(all ...reading) (by [1 << 8]reading) {
 	first[Forget]("forget"),
 	first[Reinforce]("reinforce"),
 	newer[Expect]("expect"),
+	newer[Sweep]("sweep"),
+	newer[Keyed]("keyed"),
 	first[Relate]("relate"),
 	first[Unrelate]("unrelate"),
 	first[Claim]("claim"),
@@ -103,6 +111,7 @@ var kinds = func(all ...reading) (by [1 << 8]reading) {
 	newer[Stated]("stated"),
 	newer[Linked]("linked"),
 	newer[HandOn]("hand_on"),
+	newer[Supersede]("supersede"),
 	first[SessionStart]("session_start"),
 	first[SessionEnd]("session_end"),
 	first[Abandon]("session_abandon"),
@@ -134,6 +143,9 @@ var kinds = func(all ...reading) (by [1 << 8]reading) {
 	newer[Embed]("embed"),
 	newer[Partition]("partition"),
 	newer[Erase]("erase"),
+	newer[CreateBound]("create_bound_token"),
+	newer[Consent]("consent"),
+	newer[Renew]("renew_consent"),
 )
 
 func (k OpKind) String() string { return kinds[k].name }

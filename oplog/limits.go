@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"unsafe"
+
+	"github.com/cairndb/cairn/oplog/filter"
 )
 
 // What may be stored. The doors refuse what is over these bounds before the log, a leader refuses an entry that a
@@ -32,7 +34,7 @@ const (
 )
 
 // sizes are the bounds that the tag max of a field can name. One without a tag has its type's.
-var sizes = map[string]int{"name": MaxName, "text": MaxText, "metadata": MaxMetadata, "capture": MaxCapture}
+var sizes = map[string]int{"name": MaxName, "text": MaxText, "metadata": MaxMetadata, "attributes": filter.MaxSize, "capture": MaxCapture}
 
 // A bound says whether a value may be stored; nil: every value of the type may.
 type bound func(p unsafe.Pointer, field string) *Error
@@ -87,16 +89,10 @@ func boundOf(t reflect.Type, tag string) bound {
 		if t.Elem().Kind() != reflect.Uint8 {
 			return boundOfList(t, tag)
 		}
-		return func(p unsafe.Pointer, field string) *Error {
-			b := *(*[]byte)(p)
-			if !tagged {
-				return checkSize(len(b), MaxPayload, field)
-			}
-			if tag == "metadata" && len(b) > 0 && len(b) <= size && !json.Valid(b) {
-				return Errorf(Invalid, "%s is not valid JSON", field)
-			}
-			return checkSize(len(b), size, field)
+		if !tagged {
+			size = MaxPayload
 		}
+		return func(p unsafe.Pointer, field string) *Error { return checkBytes(*(*[]byte)(p), size, tag, field) }
 	case reflect.Pointer:
 		of := boundOf(t.Elem(), tag)
 		return func(p unsafe.Pointer, field string) *Error {
@@ -162,6 +158,21 @@ func innerBounds(t reflect.Type, name string, at uintptr) (all []innerBound) {
 	return all
 }
 
+// checkBytes refuses bytes that are over a size, or are not what their tag says.
+func checkBytes(b []byte, size int, tag, field string) *Error {
+	switch err := checkSize(len(b), size, field); {
+	case err != nil:
+		return err
+	case tag == "metadata" && len(b) > 0 && !json.Valid(b):
+		return Errorf(Invalid, "%s is not valid JSON", field)
+	case tag == "attributes":
+		if err := filter.Check(b); err != nil {
+			return Errorf(Invalid, "%s: %s", field, err)
+		}
+	}
+	return nil
+}
+
 func checkSize(n, most int, field string) *Error {
 	if n > most {
 		return Errorf(TooLarge, "%s of %d bytes is over %d", field, n, most)
@@ -172,7 +183,7 @@ func checkSize(n, most int, field string) *Error {
 // checkVector refuses a vector that is none. Whether it has the database's dimension, the state says.
 func checkVector(v Vector, field string) *Error {
 	if len(v)%4 != 0 || len(v) > 4*MaxDim {
-		return Errorf(Invalid, "%s of %d bytes is no vector of up to %d dimensions", field, len(v), MaxDim)
+		return Errorf(Invalid, "%s of %d bytes is not a vector of up to %d dimensions", field, len(v), MaxDim)
 	}
 	for i := 0; i < len(v); i += 4 {
 		if exponent := uint32(v[i+3])<<8 | uint32(v[i+2]); exponent&0x7f80 == 0x7f80 { // NaN and the infinities

@@ -7,6 +7,7 @@ type Remember struct {
 	Vector   Vector    `msgpack:"ve,omitempty"`
 	Entities []Mention `msgpack:"xe,omitempty"`
 	Claims   []Claim   `msgpack:"-"` // that the text states: they travel in a Stated beside it
+	Marks    []Mark    `msgpack:"-"` // what the text supersedes, or is superseded by: they travel in a Supersede
 	Was      *History  `msgpack:"ws,omitempty"`
 
 	// Key is the memory's own idempotency key, where a batch gives each of its memories one. A memory whose key is
@@ -36,17 +37,22 @@ type Correct struct {
 	Text       *string  `msgpack:"tx,omitempty" max:"text"`
 	Importance *float64 `msgpack:"im,omitempty"`
 	Pin        *bool    `msgpack:"pi,omitempty"`
+	Path       *string  `msgpack:"pa,omitempty"` // the memory's new key
 	Valence    *float64 `msgpack:"va,omitempty"`
 	Certainty  *float64 `msgpack:"ce,omitempty"`
 	Metadata   []byte   `msgpack:"md,omitempty" max:"metadata"`
-	Merge      []byte   `msgpack:"mm,omitempty" max:"metadata"` // JSON object: its members replace those of the metadata, null removes one
-	Vector     Vector   `msgpack:"ve,omitempty"`                // of the new text
+	Attributes []byte   `msgpack:"ab,omitempty" max:"attributes"` // all of them from now on; {} takes them away
+	Merge      []byte   `msgpack:"mm,omitempty" max:"metadata"`   // JSON object: its members replace those of the metadata, null removes one
+	Vector     Vector   `msgpack:"ve,omitempty"`                  // of the new text
 	Reason     string   `msgpack:"re,omitempty" max:"text"`
 	At         Time     `msgpack:"at"`
+	Expires    *Time    `msgpack:"ex,omitempty"` // 0: never
+	Searchable *bool    `msgpack:"us,omitempty"` // true comes with the text, for its words are read again
 
 	Extractor uint8     `msgpack:"xv,omitempty"` // of the new text, as in Remember
 	Entities  []Mention `msgpack:"xe,omitempty"`
 	Claims    []Claim   `msgpack:"-"`
+	Marks     []Mark    `msgpack:"-"`
 }
 
 // Expect refuses its entry when a memory is at another revision, and changes nothing. It comes before the operation
@@ -56,11 +62,31 @@ type Expect struct {
 	Revision uint32 `msgpack:"v"`
 }
 
+// Keyed refuses its entry unless a key is as the entry was decided from and as its client expects, and changes nothing.
+// It comes before the operations that it guards. Its result has the id and the revision of the key's memory, no id for
+// a free key.
+type Keyed struct {
+	Namespace string `msgpack:"ns" max:"name"`
+	Path      string `msgpack:"pa"`
+
+	IfAbsent   bool    `msgpack:"ia,omitempty"`
+	IfRevision *uint32 `msgpack:"ir,omitempty"`
+	IfSHA256   string  `msgpack:"is,omitempty"` // lower-case hex of the text's SHA-256
+	Must       bool    `msgpack:"mu,omitempty"` // the key has a memory
+	Holder     *string `msgpack:"ho,omitempty"` // the memory that the entry was decided from, blank for a free key; nil for any
+	At         *uint32 `msgpack:"at,omitempty"` // the revision of it that the entry was decided from; nil for any
+}
+
 // Forget makes a memory invisible to every reader. It is never undone.
 type Forget struct {
 	RID    string `msgpack:"rid" subject:""`
 	At     Time   `msgpack:"at"`
 	Reason string `msgpack:"re,omitempty" max:"text"`
+}
+
+// Sweep forgets those of some memories whose time is over by then, as the log counts it. The others stay.
+type Sweep struct {
+	RIDs []string `msgpack:"r" max:"name"`
 }
 
 // Reinforce records that memories were recalled. Rows that are gone by then are skipped.

@@ -1,5 +1,10 @@
 package oplog
 
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+)
+
 // The strategies of Resolve.
 const (
 	KeepA    = "keep_a"
@@ -7,6 +12,12 @@ const (
 	KeepBoth = "keep_both"
 	MergeAB  = "merge"
 	Dismiss  = "dismiss"
+)
+
+// How conflicts end without a Resolve.
+const (
+	Superseded = "superseded" // the winner says what holds now
+	Restated   = "restated"   // a side was corrected or forgotten: the pair may contradict itself again
 )
 
 // ErrNoConflict says that a conflict's id is not known.
@@ -86,6 +97,9 @@ type SetSettings struct {
 
 // Purge erases memories created before a time: their texts, vectors and revisions too. It looks at no more than
 // purgeStep rows; Result.ID says where the next entry goes on, and is empty at the end.
+//
+// With RIDs, Claims or Name it erases these for good instead: the memories with what was merged from them, claims, and
+// the aliases of a name. The memories' texts are refused from then on, and an ErasedMemory stays of each.
 type Purge struct {
 	Before    Time   `msgpack:"b"`
 	Tier      string `msgpack:"t,omitempty"` // these filter when set
@@ -93,6 +107,36 @@ type Purge struct {
 	Namespace string `msgpack:"n,omitempty"`
 	From      string `msgpack:"f,omitempty"` // the last entry's Result.ID
 	At        Time   `msgpack:"at"`
+
+	RIDs   []string `msgpack:"r,omitempty"`
+	Claims []string `msgpack:"c,omitempty"`
+	Name   []byte   `msgpack:"na,omitempty"` // its NameHash: the log tells nothing of what is erased
+	Salt   []byte   `msgpack:"sa,omitempty"` // of Name, and of the refusals of a database that has none yet; see MinSalt
+}
+
+// ForGood says whether it erases for good.
+func (p *Purge) ForGood() bool { return len(p.RIDs)+len(p.Claims)+len(p.Name) > 0 }
+
+// NameHash is the salted hash of a name.
+func NameHash(salt []byte, name string) []byte {
+	h := hmac.New(sha256.New, salt)
+	h.Write([]byte(name))
+	return h.Sum(nil)
+}
+
+// MinSalt is the least length of the salt of refusals.
+const MinSalt = 16
+
+// ErasedMemory proves that a memory was erased for good, and holds nothing that it said.
+type ErasedMemory struct {
+	RID       string `msgpack:"r"`
+	Index     Index  `msgpack:"i"` // of the record that erased it
+	At        Time   `msgpack:"a"`
+	Revisions uint32 `msgpack:"v,omitempty"`
+	Claims    uint32 `msgpack:"c,omitempty"`
+	Entities  uint32 `msgpack:"e,omitempty"`
+	Vector    bool   `msgpack:"x,omitempty"`
+	Merged    bool   `msgpack:"m,omitempty"` // it was merged from others
 }
 
 // ErrNoTrigger says that a trigger's id is not known.

@@ -51,6 +51,14 @@ type ConflictRow struct {
 	Note       string         `msgpack:"n,omitempty" max:"text"`
 }
 
+// Other returns the side that is not this one.
+func (c *ConflictRow) Other(side string) string {
+	if c.A == side {
+		return c.B
+	}
+	return c.A
+}
+
 // TriggerStatus says how far a trigger has come in its life.
 type TriggerStatus uint8
 
@@ -134,11 +142,16 @@ type Judgement struct {
 type Settings struct {
 	WorkingTTL   Time   `msgpack:"wt,omitempty"` // working memories are forgotten when this old
 	EpisodicTTL  Time   `msgpack:"et,omitempty"` // and episodic ones
+	DefaultTTL   Time   `msgpack:"dt,omitempty"` // memories stored without a time to live expire when this old
 	PromoteAfter uint64 `msgpack:"pa,omitempty"` // accesses after which a memory goes up one tier
 	Consolidate  bool   `msgpack:"co,omitempty"` // background THINK may merge
 	QuietMind    bool   `msgpack:"qm,omitempty"` // no background THINK at all
 	Redact       Redact `msgpack:"rd,omitempty"`
-	Updated      Time   `msgpack:"at,omitempty"`
+	// relations that have one value at a time here, or several, other than THINK and new statements take them by
+	// default
+	Single  []string `msgpack:"rs,omitempty" max:"name"`
+	Several []string `msgpack:"rm,omitempty" max:"name"`
+	Updated Time     `msgpack:"at,omitempty"`
 }
 
 // Redact says from which memories secrets are taken out before they are stored.

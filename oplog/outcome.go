@@ -34,7 +34,7 @@ func (o *Outcome) Idle() (places []int) {
 			if !o.Results[i].Changed {
 				places = append(places, i)
 			}
-		case *Expect:
+		case *Expect, *Keyed:
 			places = append(places, i)
 		}
 	}

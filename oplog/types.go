@@ -73,7 +73,8 @@ type Content struct {
 	Domain       string  `msgpack:"do,omitempty" max:"name"`
 	Source       string  `msgpack:"so,omitempty" max:"name"`
 	Emotion      string  `msgpack:"em,omitempty" max:"name"`
-	Metadata     []byte  `msgpack:"md,omitempty" max:"metadata"` // JSON
+	Metadata     []byte  `msgpack:"md,omitempty" max:"metadata"`   // JSON
+	Attributes   []byte  `msgpack:"ab,omitempty" max:"attributes"` // canonical JSON of package filter
 	Tier         string  `msgpack:"ti,omitempty" max:"name"`
 	Owner        string  `msgpack:"ow,omitempty" max:"name"`
 	Session      string  `msgpack:"se,omitempty" max:"name"` // empty in an operation: the namespace's active session, if there is one
@@ -83,7 +84,39 @@ type Content struct {
 	Created      Time    `msgpack:"at"`
 	Updated      Time    `msgpack:"up,omitempty"` // 0 in an operation: Created
 	Pin          bool    `msgpack:"pi,omitempty"` // no policy changes it: THINK neither merges nor moves nor forgets it
+	Path         string  `msgpack:"pa,omitempty"` // the memory's key in its namespace; see CheckPath
 	Extractor    uint8   `msgpack:"xv,omitempty"` // version of the extractor that found the entities; 0 for none
+	Expires      Time    `msgpack:"ex,omitempty"` // 0: never; see Memory.Lapsed
+	Refresh      float64 `msgpack:"rf,omitempty"` // seconds that it lasts after it was read; 0: reading changes nothing
+	Unsearchable bool    `msgpack:"us,omitempty"` // it is stored and not indexed: no words, vector, entities or claims
+}
+
+// ReasonExpired is the reason of a memory that was forgotten because its time was over.
+const ReasonExpired = "expired"
+
+// Expiry returns the time at which a memory expires; 0 if it never does. A pinned memory never does.
+func (m *Memory) Expiry() Time {
+	if m.Pin || m.Status == Tombstoned {
+		return 0
+	}
+	return m.Expires
+}
+
+// Lapsed reports whether a memory's time is over at a moment of the log. No reader sees it from then on.
+func (m *Memory) Lapsed(now Time) bool {
+	at := m.Expiry()
+	return at != 0 && at <= now
+}
+
+// Expire makes of a memory that has lapsed what a Sweep makes of it: forgotten when it expired, or later when it
+// changed after that, as one that is unpinned does.
+func (m *Memory) Expire() {
+	m.Status, m.Updated, m.Reason = Tombstoned, max(m.Expires, m.Updated), ReasonExpired
+}
+
+// Expired reports whether a memory was forgotten because its time was over.
+func (m *Memory) Expired() bool {
+	return m.Status == Tombstoned && m.Expires != 0 && m.Updated >= m.Expires && m.Reason == ReasonExpired
 }
 
 // Past holds what happened to a memory since: a new one has none of it, an imported one brings it along.
@@ -96,6 +129,8 @@ type Past struct {
 	Revision uint32 `msgpack:"rv,omitempty"`            // how often it was corrected
 	Merged   uint32 `msgpack:"mg,omitempty"`            // made of so many others
 	Reason   string `msgpack:"fr,omitempty" max:"text"` // why it was forgotten
+	By       string `msgpack:"sb,omitempty" max:"name"` // rid of the memory that supersedes this one
+	Surely   bool   `msgpack:"ss,omitempty"`            // both state the same relation of the same subject, which has one value at a time
 }
 
 // A Revision is the state of a memory before a correction.
@@ -106,7 +141,13 @@ type Revision struct {
 	Valence    float64 `msgpack:"v"`
 	Certainty  float64 `msgpack:"c"`
 	Pin        bool    `msgpack:"pi,omitempty"`
+	Path       string  `msgpack:"pa,omitempty"`
 	Metadata   []byte  `msgpack:"m,omitempty" max:"metadata"`
+	Expires    Time    `msgpack:"ex,omitempty"`
+	Hidden     bool    `msgpack:"us,omitempty"` // it was Unsearchable
+	Attributes []byte  `msgpack:"ab,omitempty" max:"attributes"`
+	By         string  `msgpack:"sb,omitempty" max:"name"`
+	Surely     bool    `msgpack:"ss,omitempty"`
 	From       Time    `msgpack:"f,omitempty"`            // since when it was so
 	Reason     string  `msgpack:"r,omitempty" max:"text"` // of the correction that replaced it
 	Until      Time    `msgpack:"at"`
@@ -185,6 +226,8 @@ type Database struct {
 	By          DB     `msgpack:"b,omitempty"` // the database whose token made it; 0 for an administrator
 	Purged      Index  `msgpack:"p,omitempty"` // the last record that erased something of it: what it did up to there is in no log
 
+	Salt []byte `msgpack:"sa,omitempty"` // of the hashes of texts that were erased for good; none until the first
+
 	Embedder *Embedder `msgpack:"em,omitempty"` // what makes vectors for texts that come without; nil until the first
 }
 
@@ -197,6 +240,7 @@ type Token struct {
 	Created Time     `msgpack:"c"`
 	Expires Time     `msgpack:"x,omitempty"`
 	Revoked Time     `msgpack:"r,omitempty"`
+	Spaces  Spaces   `msgpack:"ns,omitempty"` // the namespaces that it is bound to; none: it is not
 }
 
 // NodeInfo holds a node's addresses for clients and peers.
@@ -238,4 +282,6 @@ type Stats struct {
 	Operations      uint64 `msgpack:"o"` // applied, refusals not counted
 	OpenConflicts   uint64 `msgpack:"oc"`
 	PendingTriggers uint64 `msgpack:"pt"`
+	Expiring        uint64 `msgpack:"ex,omitempty"` // memories that expire some time
+	Superseded      uint64 `msgpack:"su,omitempty"` // memories that others supersede
 }

@@ -3,6 +3,8 @@ package oplog
 import (
 	"encoding/json"
 	"strings"
+
+	"github.com/cairndb/cairn/oplog/filter"
 )
 
 // Words returns the text that a memory is found by: its own text, with the intent it answers when the text does not
@@ -21,7 +23,43 @@ func (m *Memory) Words() string {
 }
 
 // Weight is about how many bytes the memory takes in an answer.
-func (m *Memory) Weight() int { return 512 + len(m.Text) + len(m.Metadata) }
+func (m *Memory) Weight() int { return 512 + len(m.Text) + len(m.Metadata) + len(m.Attributes) }
+
+// Passes says whether the memory passes a filter; nil lets all pass.
+func (m *Memory) Passes(f *filter.Filter) bool {
+	if f == nil {
+		return true
+	}
+	attributes, _ := filter.Attributes(m.Attributes) // they were checked before they were stored
+	return f.Match(func(name string) filter.Value {
+		for i := range attributes {
+			if attributes[i].Name == name {
+				return attributes[i].Value
+			}
+		}
+		switch name {
+		case "@memory_type":
+			return filter.TextOrNone(m.Type)
+		case "@namespace":
+			return filter.TextOrNone(m.Namespace)
+		case "@domain":
+			return filter.TextOrNone(m.Domain)
+		case "@source":
+			return filter.TextOrNone(m.Source)
+		case "@session_id":
+			return filter.TextOrNone(m.Session)
+		case "@tier":
+			return filter.TextOrNone(m.Tier)
+		case "@created_at":
+			return filter.Time(int64(m.Created))
+		case "@updated_at":
+			return filter.Time(int64(m.Updated))
+		case "@importance":
+			return filter.Number(m.Importance)
+		}
+		return filter.Value{}
+	})
+}
 
 // Intent is the text a memory was made from; empty when it was not made from one.
 func (m *Memory) Intent() string {
@@ -34,8 +72,11 @@ func (m *Memory) Intent() string {
 	return meta.Intent
 }
 
-// CovenantNamespace holds what that protocol's clients write.
-const CovenantNamespace = "covenant"
+// Namespaces that hold what the clients of one protocol write.
+const (
+	CovenantNamespace = "covenant"
+	Mem0Namespace     = "mem0" // of many users, each of which sees its own
+)
 
 // EventPrefix begins the namespaces of events' summaries.
 const EventPrefix = "sift/"

@@ -236,7 +236,7 @@ func (n *Node) askAdmission(leader hraft.Server) (since uint64) {
 func (n *Node) demoteForRejoin(ctx context.Context, m wire.Membership) (string, error) {
 	s, known := n.find(m.NodeID)
 	if !known {
-		return "", fmt.Errorf("%w: node %d is no member", ErrRefused, m.NodeID)
+		return "", fmt.Errorf("%w: node %d is not a member", ErrRefused, m.NodeID)
 	}
 	if m.NodeID == n.cfg.NodeID {
 		return "", fmt.Errorf("%w: node %d leads", ErrRefused, m.NodeID)

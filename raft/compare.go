@@ -78,7 +78,7 @@ func (n *Node) appliedRecord(index uint64) (*hraft.Log, error) {
 // compare answers a member that asks what this node holds.
 func (c *inbound) compare(_ context.Context, f wire.Frame, m *wire.Compare) error {
 	if !c.member(c.Peer.NodeID) {
-		return c.Fail(f, wire.CodeNotLeader, "node %d is no member of this cluster", c.Peer.NodeID)
+		return c.Fail(f, wire.CodeNotLeader, "node %d is not a member of this cluster", c.Peer.NodeID)
 	}
 	ok := c.n.evidence(m.Index)
 	return c.Reply(f, wire.OpCompareOK, &ok)

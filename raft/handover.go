@@ -20,7 +20,7 @@ func (n *Node) transfer(_ context.Context, m wire.Membership) (string, error) {
 	}
 	if m.NodeID != 0 {
 		if to, ok = n.find(m.NodeID); !ok {
-			return "", fmt.Errorf("%w: node %d is no member", ErrRefused, m.NodeID)
+			return "", fmt.Errorf("%w: node %d is not a member", ErrRefused, m.NodeID)
 		}
 	}
 	if err := n.transferTo(context.Background(), to); err != nil {

@@ -121,7 +121,7 @@ func (c *inbound) push(ctx context.Context, f wire.Frame, m *wire.OplogPush) err
 		return c.other(ctx, f)
 	}
 	if !c.mayLead(m.Raft.Leader) {
-		return c.Fail(f, wire.CodeNotLeader, "node %d is no member of this cluster", m.Raft.Leader)
+		return c.Fail(f, wire.CodeNotLeader, "node %d is not a member of this cluster", m.Raft.Leader)
 	}
 	r, err := c.append(ctx, m.Raft)
 	if err != nil {
@@ -205,7 +205,7 @@ func (c *inbound) castVote(ctx context.Context, v *wire.RaftVote, h hraft.RPCHea
 
 func (c *inbound) snapshot(ctx context.Context, f wire.Frame, m *wire.SnapshotBegin) error {
 	if !c.mayLead(m.Leader) {
-		return c.Fail(f, wire.CodeNotLeader, "node %d is no member of this cluster", m.Leader)
+		return c.Fail(f, wire.CodeNotLeader, "node %d is not a member of this cluster", m.Leader)
 	}
 	if err := c.n.refusesUntilAdmitted(m.Leader, m.LeaderAddr); err != nil {
 		return c.Fail(f, wire.CodeNotLeader, "%v", err)
@@ -263,7 +263,7 @@ func (u *skipIfApplied) Read(b []byte) (int, error) {
 
 func (c *inbound) timeoutNow(ctx context.Context, f wire.Frame, m *wire.TimeoutNow) error {
 	if !c.member(m.Leader) {
-		return c.Fail(f, wire.CodeNotLeader, "node %d is no member of this cluster", m.Leader)
+		return c.Fail(f, wire.CodeNotLeader, "node %d is not a member of this cluster", m.Leader)
 	}
 	if c.n.stateless() {
 		return c.Fail(f, wire.CodeNotLeader, "%v", errNotAdmitted)
@@ -279,7 +279,7 @@ func (c *inbound) timeoutNow(ctx context.Context, f wire.Frame, m *wire.TimeoutN
 
 func (c *inbound) forward(ctx context.Context, f wire.Frame, m *wire.Forward) error {
 	if !c.member(c.Peer.NodeID) {
-		return c.Fail(f, wire.CodeNotLeader, "node %d is no member of this cluster", c.Peer.NodeID)
+		return c.Fail(f, wire.CodeNotLeader, "node %d is not a member of this cluster", c.Peer.NodeID)
 	}
 	out, err := c.n.cfg.Handler.Forward(ctx, c.Peer.NodeID, *m)
 	if err != nil {
@@ -314,7 +314,7 @@ func (c *inbound) membership(ctx context.Context, f wire.Frame, m *wire.Membersh
 		return c.Fail(f, wire.CodeNotLeader, "%v", ErrNotLeader)
 	}
 	if !joins && !c.member(c.Peer.NodeID) {
-		return c.Fail(f, wire.CodeNotLeader, "node %d is no member of this cluster", c.Peer.NodeID)
+		return c.Fail(f, wire.CodeNotLeader, "node %d is not a member of this cluster", c.Peer.NodeID)
 	}
 	ok, err := c.n.change(ctx, c.Peer.NodeID, *m)
 	if errors.Is(err, errIdentity) {

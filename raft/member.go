@@ -166,7 +166,7 @@ func (n *Node) correctOwn() {
 func (n *Node) makeVoter(ctx context.Context, m wire.Membership) (string, error) {
 	s, ok := n.find(m.NodeID)
 	if !ok {
-		return "", fmt.Errorf("%w: node %d is no member", ErrRefused, m.NodeID)
+		return "", fmt.Errorf("%w: node %d is not a member", ErrRefused, m.NodeID)
 	}
 	if s.Suffrage == hraft.Voter {
 		return fmt.Sprintf("node %d is a voter already", m.NodeID), nil
@@ -192,7 +192,7 @@ func (n *Node) makeVoter(ctx context.Context, m wire.Membership) (string, error)
 func (n *Node) remove(ctx context.Context, m wire.Membership) (string, error) {
 	s, ok := n.find(m.NodeID)
 	if !ok {
-		return "", fmt.Errorf("%w: node %d is no member", ErrRefused, m.NodeID)
+		return "", fmt.Errorf("%w: node %d is not a member", ErrRefused, m.NodeID)
 	}
 	if s.Suffrage == hraft.Voter {
 		if err := n.keepsMajority(n.votersWithout(m.NodeID), m); err != nil {

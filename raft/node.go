@@ -326,6 +326,12 @@ func (n *Node) servers() []hraft.Server {
 	return slices.Clone(f.Configuration().Servers)
 }
 
+// Alone reports whether this node is the only member of its cluster.
+func (n *Node) Alone() bool {
+	s := n.servers()
+	return len(s) == 1 && s[0].ID == transport.ServerID(n.cfg.NodeID)
+}
+
 // voters are the members that have a vote.
 func (n *Node) voters() []hraft.Server {
 	return slices.DeleteFunc(n.servers(), func(s hraft.Server) bool { return s.Suffrage != hraft.Voter })

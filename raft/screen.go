@@ -105,7 +105,7 @@ func (n *Node) checkRecord(l *hraft.Log) error {
 		}
 		return n.largeFrames.Decode(n.ctx, len(l.Data), func() error { return n.cfg.Check(l.Data) })
 	}
-	return fmt.Errorf("its kind %d is none", l.Type)
+	return fmt.Errorf("its kind %d is unknown", l.Type)
 }
 
 // checkConfiguration refuses members that the library cannot decode, and members of which none votes.

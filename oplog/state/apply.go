@@ -149,6 +149,7 @@ type applying struct {
 	detached bool                    // memories made now join no session of their own accord
 	keys     int                     // that the entry added
 	stored   oplog.Stored            // by the operation under way
+	also     []string                // memories that the operation under way changed and does not name
 	unused   []string                // idempotency keys that were looked for and are not there
 	counted  map[string]oplog.Counts // by namespace, what the entry changes
 }
@@ -179,7 +180,7 @@ func (t *txn) applyEntry(o *oplog.Outcome) {
 	if e.DB != 0 && !o.Replayed {
 		for _, op := range e.Ops {
 			switch op.(type) {
-			case *oplog.Reinforce, *oplog.Audit, *oplog.Stated, *oplog.Linked, *oplog.HandOn, *oplog.Expect: // they change nothing for a client
+			case *oplog.Reinforce, *oplog.Audit, *oplog.Stated, *oplog.Linked, *oplog.HandOn, *oplog.Supersede, *oplog.Expect, *oplog.Keyed: // they change nothing for a client
 			default:
 				st.Operations++
 			}
@@ -220,6 +221,7 @@ func (a *applying) perform(e *oplog.Entry, o *oplog.Outcome) (err *oplog.Error) 
 	for i, op := range e.Ops {
 		a.stored = oplog.Stored{}
 		o.Results[i] = applyOp(a, op)
+		o.Results[i].Rows, a.also = append(o.Results[i].Rows, a.also...), nil
 		if _, ok := op.(*oplog.Remember); ok { // others change what they made further
 			if o.Stored == nil {
 				o.Stored = make([]oplog.Stored, len(e.Ops))

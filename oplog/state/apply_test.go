@@ -105,6 +105,10 @@ func (e *env) run(t *testing.T, d *datadriven.TestData) string {
 		return e.mind(t)
 	case "events":
 		return e.events(t, d)
+	case "keys":
+		return e.keys(t, d)
+	case "past":
+		return e.past(t, d)
 	case "operate":
 		return e.operate(t)
 	default:
@@ -199,14 +203,26 @@ func (e *env) view(t *testing.T, d *datadriven.TestData) string {
 		fmt.Fprintf(&b, "active=%d tombstoned=%d edges=%d entities=%d claims=%d operations=%d\n", st.Active, st.Tombstoned, st.Edges, st.Entities, st.Claims, st.Operations)
 		v.Memories(oplog.DB(db), 0, func(m *oplog.Memory) bool {
 			fmt.Fprintf(&b, "memory %d %s %q %s", m.Seq, m.RID, m.Text, m.Status)
+			if m.Expired() {
+				fmt.Fprintf(&b, " expired")
+			}
+			if _, byID := v.Memory(oplog.DB(db), m.RID); byID == m.Expired() {
+				t.Errorf("%s: an expired memory is read by its id, or another one is not: %s", d.Pos, m.RID)
+			}
+			if m.By != "" {
+				fmt.Fprintf(&b, " by=%s", m.By)
+			}
 			if m.Session != "" {
 				fmt.Fprintf(&b, " session=%s/%d", m.Session, m.Order)
+			}
+			if len(m.Attributes) > 0 {
+				fmt.Fprintf(&b, " attributes=%s", m.Attributes)
 			}
 			if len(m.Entities) > 0 {
 				fmt.Fprintf(&b, " names=%q", m.Entities)
 			}
 			for _, r := range v.Revisions(oplog.DB(db), m.Seq) {
-				fmt.Fprintf(&b, " was(%q, %s)", r.Text, r.Reason)
+				fmt.Fprintf(&b, " was(%q, %s%s)", r.Text, r.Reason, r.Attributes)
 			}
 			b.WriteByte('\n')
 			return true

@@ -10,7 +10,7 @@ func applyAssert(a *applying, op *oplog.Assert) oplog.Result {
 func applyStated(a *applying, op *oplog.Stated) (r oplog.Result) {
 	for _, t := range op.Texts {
 		m, ok := a.liveMemory(t.RID)
-		if ok && m.Status == oplog.Active && a.addClaims(m, t.Claims) {
+		if ok && m.Status == oplog.Active && !m.Unsearchable && a.addClaims(m, t.Claims) {
 			a.putMemory(m)
 			r.Num, r.Changed = r.Num+1, true
 		}
@@ -111,24 +111,28 @@ func (a *applying) addClaims(m *oplog.Memory, found []oplog.Claim) (taken bool) 
 func (a *applying) dropClaims(m *oplog.Memory) {
 	for _, id := range m.Claims {
 		c, ok := read[oplog.StoredClaim](a.txn, tClaim, a.db, []byte(id))
-		if !ok || c.SourceRID != m.RID {
-			continue
+		if ok && c.SourceRID == m.RID {
+			a.dropClaim(&c)
 		}
-		a.del(tClaim, a.db, []byte(id))
-		for _, k := range [][]byte{statement(&c), statementOfSource(&c)} {
-			if string(a.get(tStatement, a.db, k)) == id {
-				a.del(tStatement, a.db, k)
-			}
-		}
-		a.del(tClaimBy, a.db, joinKey(c.Src, id))
-		if c.Dst != c.Src {
-			a.del(tClaimBy, a.db, joinKey(c.Dst, id))
-		}
-		a.stats.Claims--
-		a.dropName(c.Src)
-		a.dropName(c.Dst)
 	}
 	m.Claims = nil
+}
+
+// dropClaim takes away a claim, and the names that nothing else names.
+func (a *applying) dropClaim(c *oplog.StoredClaim) {
+	a.del(tClaim, a.db, []byte(c.ID))
+	for _, k := range [][]byte{statement(c), statementOfSource(c)} {
+		if string(a.get(tStatement, a.db, k)) == c.ID {
+			a.del(tStatement, a.db, k)
+		}
+	}
+	a.del(tClaimBy, a.db, joinKey(c.Src, c.ID))
+	if c.Dst != c.Src {
+		a.del(tClaimBy, a.db, joinKey(c.Dst, c.ID))
+	}
+	a.stats.Claims--
+	a.dropName(c.Src)
+	a.dropName(c.Dst)
 }
 
 // ClaimsBehind walks the claims in the same way.
@@ -141,12 +145,12 @@ func (v *View) Claim(db oplog.DB, id string) (oplog.StoredClaim, bool) {
 	return read[oplog.StoredClaim](v.txn, tClaim, db, []byte(id))
 }
 
-// Claims are the claims an entity is named in, oldest first; namespace "" means all.
-func (v *View) Claims(db oplog.DB, entity, namespace string, limit int) (claims []oplog.StoredClaim) {
+// Claims are the claims within reach that an entity is named in, oldest first.
+func (v *View) Claims(db oplog.DB, entity string, r oplog.Reach, limit int) (claims []oplog.StoredClaim) {
 	prefix := joinKey(entity, "")
 	for k := range v.scan(tClaimBy, db, prefix) {
 		c, ok := read[oplog.StoredClaim](v.txn, tClaim, db, k[len(prefix):])
-		if ok && (namespace == "" || c.Namespace == namespace) {
+		if ok && r.Has(c.Namespace) {
 			claims = append(claims, c)
 		}
 		if len(claims) >= limit {

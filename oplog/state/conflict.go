@@ -11,15 +11,16 @@ func applyResolve(a *applying, op *oplog.Resolve) oplog.Result {
 	c, ok := read[oplog.ConflictRow](a.txn, tConflict, a.db, []byte(op.ID))
 	refuseIf(!ok, oplog.ErrNoConflict)
 	refusef(c.Status != oplog.ConflictOpen, oplog.Conflict, "conflict %s is %s already", c.ID, c.Status)
+	a.closeConflict(&c, op.Strategy, op.At) // before its sides go, which ends open ones
 	r := resolveConflict(a, op, &c)
 	c.Note = op.Note
-	a.closeConflict(&c, op.Strategy, op.At)
+	write(a.txn, tConflict, a.db, []byte(c.ID), &c)
 	return r
 }
 
 // resolveConflict does to the sides what the strategy says.
 func resolveConflict(a *applying, op *oplog.Resolve, c *oplog.ConflictRow) oplog.Result {
-	refusef(op.Winner != "" && op.Winner != c.A && op.Winner != c.B, oplog.Invalid, "winner %s is no side of conflict %s", op.Winner, c.ID)
+	refusef(op.Winner != "" && op.Winner != c.A && op.Winner != c.B, oplog.Invalid, "winner %s is not a side of conflict %s", op.Winner, c.ID)
 	r := oplog.Result{ID: c.ID, Changed: true}
 	switch op.Strategy {
 	case oplog.KeepBoth, oplog.Dismiss:
@@ -95,9 +96,9 @@ func conflictOrder(c *oplog.ConflictRow) []byte {
 	return append(k, c.ID...)
 }
 
-// openConflict takes a finding, unless the pair had a conflict before, in any status, or a side is gone.
+// openConflict takes a finding, unless the pair had a conflict before that still counts, or a side is gone.
 func (a *applying) openConflict(c oplog.ConflictRow) bool {
-	if c.ID == "" || c.A == c.B || a.exists(tConflict, a.db, []byte(c.ID)) || a.exists(tConflictPair, a.db, pairKey(c.A, c.B)) {
+	if c.ID == "" || c.A == c.B || a.exists(tConflict, a.db, []byte(c.ID)) || a.decided(a.db, c.A, c.B) {
 		return false
 	}
 	for _, side := range []string{c.A, c.B} {
@@ -135,11 +136,7 @@ func (t *txn) disputing(db oplog.DB, rid string) iter.Seq2[string, oplog.Conflic
 			if !ok || c.Status != oplog.ConflictOpen {
 				continue
 			}
-			other := c.A
-			if other == rid {
-				other = c.B
-			}
-			if !yield(other, c) {
+			if !yield(c.Other(rid), c) {
 				return
 			}
 		}
@@ -181,7 +178,17 @@ func (v *View) Disputing(db oplog.DB, rid string) iter.Seq2[string, oplog.Confli
 // InConflict says whether a memory is a side of an open conflict.
 func (v *View) InConflict(db oplog.DB, rid string) bool { return v.inConflict(db, rid) }
 
-// HadConflict says whether a pair ever had a conflict.
+// HadConflict says whether a pair had a conflict, in any status.
 func (v *View) HadConflict(db oplog.DB, a, b string) bool {
-	return v.exists(tConflictPair, db, pairKey(a, b))
+	return v.decided(db, a, b)
+}
+
+// decided says whether a pair had a conflict. One that ended because a side was restated does not count.
+func (t *txn) decided(db oplog.DB, a, b string) bool {
+	id := t.get(tConflictPair, db, pairKey(a, b))
+	if id == nil {
+		return false
+	}
+	c, ok := read[oplog.ConflictRow](t, tConflict, db, id)
+	return !ok || c.Strategy != oplog.Restated
 }

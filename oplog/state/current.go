@@ -5,10 +5,11 @@ import "github.com/cairndb/cairn/oplog"
 // A Current holds the facts of a database that every write and every question needs first, as of the newest batch.
 type Current struct {
 	Database  oplog.Database
-	Stats     oplog.Stats
+	Stats     oplog.Stats    // memories whose time is over count in it until a Sweep forgets them
 	Weights   *oplog.Weights // nil while it has learned none; not to be written to
 	Embedding oplog.Embedding
 	Redact    oplog.Redact
+	TTL       oplog.Time // of memories that are stored without one; 0: they do not expire
 }
 
 // maxCurrent bounds how many databases are remembered.
@@ -27,7 +28,8 @@ func (s *State) Current(db oplog.DB) (c Current, ok bool, err error) {
 		if c.Database, ok = v.Database(db); !ok {
 			return nil
 		}
-		c.Stats, c.Embedding, c.Redact = v.Stats(db), v.Embedding(db), v.Settings(db).Redact
+		set := v.Settings(db)
+		c.Stats, c.Embedding, c.Redact, c.TTL = v.counters(db), v.Embedding(db), set.Redact, set.DefaultTTL
 		if w, learned := v.Weights(db); learned {
 			c.Weights = &w
 		}

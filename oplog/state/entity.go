@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/fold"
 )
 
 // maxLinked bounds the names of one memory.
@@ -12,7 +13,7 @@ const maxLinked = 64
 func applyLinked(a *applying, op *oplog.Linked) (r oplog.Result) {
 	for _, l := range op.Links {
 		m, ok := a.liveMemory(l.RID)
-		if !ok || m.Status != oplog.Active || slices.Contains(m.Entities, l.Name) || len(m.Entities) >= maxLinked || !a.exists(tEntity, a.db, []byte(l.Name)) {
+		if !ok || m.Status != oplog.Active || m.Unsearchable || slices.Contains(m.Entities, l.Name) || len(m.Entities) >= maxLinked || !a.exists(tEntity, a.db, []byte(l.Name)) {
 			continue
 		}
 		m.Entities = append(m.Entities, l.Name)
@@ -55,7 +56,7 @@ func (a *applying) mention(m oplog.Mention, seq oplog.Seq, at oplog.Time) {
 		e = decode[oplog.Entity](was)
 	} else {
 		a.stats.Entities++
-		a.put(tFolded, a.db, joinKey(oplog.Fold(m.Name), m.Name), nil)
+		a.put(tFolded, a.db, joinKey(fold.Lower(m.Name), m.Name), nil)
 	}
 	if m.Type != "" && e.Type == "unknown" {
 		e.Type = m.Type
@@ -117,7 +118,7 @@ func (a *applying) dropName(name string) {
 		return
 	}
 	a.del(tEntity, a.db, []byte(name))
-	a.del(tFolded, a.db, joinKey(oplog.Fold(name), name))
+	a.del(tFolded, a.db, joinKey(fold.Lower(name), name))
 	a.stats.Entities--
 }
 
@@ -143,7 +144,7 @@ func (v *View) Named(db oplog.DB, name string) string {
 	if _, ok := v.Entity(db, name); ok {
 		return name
 	}
-	if same := v.EntitiesFolded(db, oplog.Fold(name), 2); len(same) == 1 {
+	if same := v.EntitiesFolded(db, fold.Lower(name), 2); len(same) == 1 {
 		return same[0]
 	}
 	return name

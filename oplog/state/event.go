@@ -1,6 +1,7 @@
 package state
 
 import (
+	"bytes"
 	"encoding/hex"
 
 	"github.com/cairndb/cairn/oplog"
@@ -82,6 +83,22 @@ func (v *View) EventOf(db oplog.DB, rid string) oplog.EventID {
 // Events walks the events from a number on.
 func (v *View) Events(db oplog.DB, from oplog.EventID, f func(*oplog.StoredEvent) bool) {
 	each(v.scanFrom(tEvent, db, be64(uint64(from))), func(e oplog.StoredEvent) bool { return f(&e) })
+}
+
+// SessionHashes walks the hashes of the events of a workspace's sessions, in the order of their names, from a session
+// on.
+func (v *View) SessionHashes(db oplog.DB, workspace, from string, f func(session string, hash []byte, id oplog.EventID) bool) {
+	all := joinKey(workspace, "")
+	for k, id := range v.scanFrom(tEventHash, db, joinKey(workspace, from, "")) {
+		if !bytes.HasPrefix(k, all) {
+			return
+		}
+		_, rest := cutKey(k)
+		session, hash := cutKey(rest)
+		if !f(string(session), hash, oplog.EventID(beUint64(id))) {
+			return
+		}
+	}
 }
 
 // EventCounts are a workspace's counters.

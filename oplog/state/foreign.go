@@ -11,7 +11,11 @@ func applyForeign(a *applying, op *oplog.Foreign) oplog.Result {
 	switch {
 	case op.Stored != nil:
 		if !a.exists(tRID, a.db, []byte(op.Stored.RID)) { // insert if absent
-			applyRemember(a, op.Stored)
+			stored := *op.Stored
+			if a.pathTaken(stored.Namespace, stored.Path) != nil {
+				stored.Path = "" // the memory that has the key here stays its memory
+			}
+			applyRemember(a, &stored)
 		}
 	case op.Forgot != nil:
 		applyForget(a, op.Forgot)

@@ -26,17 +26,21 @@ func historyOf(t *rapid.T, n, world int) []oplog.Record {
 	found := func() []oplog.Claim {
 		return []oplog.Claim{{ID: id("claim"), Src: id("e"), Type: "works_at", Dst: id("e"), Polarity: int8(rapid.IntRange(-1, 1).Draw(t, "polarity")), Extractor: "x"}}
 	}
+	path := func() string {
+		return rapid.SampledFrom([]string{"", "", "", "", "", "/a", "/a/b", "/c"}).Draw(t, "path")
+	}
 	op := func() oplog.Op {
 		at++
-		switch rapid.IntRange(0, 23).Draw(t, "kind") {
+		switch rapid.IntRange(0, 28).Draw(t, "kind") {
 		case 0, 1, 2, 3:
 			return &oplog.Remember{Content: oplog.Content{RID: id("m"), Text: id("text"), Namespace: id("ns"),
-				Session: rapid.SampledFrom([]string{"", "", "s1", "t1"}).Draw(t, "session"), Created: at},
+				Session: rapid.SampledFrom([]string{"", "", "s1", "t1"}).Draw(t, "session"), Created: at, Expires: expires(t),
+				Refresh: rapid.SampledFrom([]float64{0, 20}).Draw(t, "refresh"), Unsearchable: rapid.IntRange(0, 4).Draw(t, "unsearchable") == 0, Path: path()},
 				Vector:   rapid.SampledFrom([]oplog.Vector{nil, make(oplog.Vector, 8), make(oplog.Vector, 12)}).Draw(t, "vector"),
 				Entities: []oplog.Mention{{Name: id("e")}}}
 		case 4:
 			text := id("new")
-			return &oplog.Correct{RID: id("m"), Text: &text, At: at}
+			return &oplog.Correct{RID: id("m"), Text: &text, Path: new(path()), At: at}
 		case 5:
 			return &oplog.Forget{RID: id("m"), At: at}
 		case 6:
@@ -64,8 +68,19 @@ func historyOf(t *rapid.T, n, world int) []oplog.Record {
 			return &oplog.Alias{Namespace: id("ns"), Alias: id("e"), Canonical: id("e"), At: at}
 		case 12:
 			return &oplog.Unrelate{ID: id("edge"), At: at}
+		case 19:
+			return &oplog.Keyed{Namespace: id("ns"), Path: "/a", IfAbsent: rapid.Bool().Draw(t, "absent")}
 		case 18:
 			return &oplog.Partition{At: oplog.Index(rapid.IntRange(0, 80).Draw(t, "learned")), Partitions: oplog.Partitions{Dim: rapid.SampledFrom([]uint32{0, 8}).Draw(t, "dim")}}
+		case 24, 25:
+			return &oplog.Sweep{RIDs: []string{id("m"), id("m"), id("m")}}
+		case 26:
+			text, pin, searchable, when := id("new"), rapid.Bool().Draw(t, "pin"), rapid.Bool().Draw(t, "searchable"), expires(t)
+			return &oplog.Correct{RID: id("m"), Text: &text, Pin: &pin, Searchable: &searchable, Expires: &when, Entities: []oplog.Mention{{Name: id("e")}}, At: at}
+		case 27, 28:
+			k := oplog.Mark{RID: id("m"), By: rapid.SampledFrom([]string{"", id("m"), id("m")}).Draw(t, "by"), Revision: uint32(rapid.IntRange(0, 1).Draw(t, "revision"))}
+			k.Record = oplog.ConflictRow{ID: id("conflict"), Type: "minor", Priority: oplog.Low}
+			return &oplog.Supersede{Marks: []oplog.Mark{k}, At: at}
 		case 13:
 			return &oplog.Abandon{Before: at - 50, Max: 2, At: at}
 		default:
@@ -94,6 +109,14 @@ func historyOf(t *rapid.T, n, world int) []oplog.Record {
 		records = append(records, record(oplog.Index(i+2), entries))
 	}
 	return records
+}
+
+// expires draws a time within a history's; most often none.
+func expires(t *rapid.T) oplog.Time {
+	if rapid.Bool().Draw(t, "lasts") {
+		return 0
+	}
+	return 1_700_000_000_000_000 + oplog.Time(rapid.IntRange(0, 90).Draw(t, "expires"))*1e6
 }
 
 func record(i oplog.Index, entries []oplog.Entry) oplog.Record {
@@ -173,7 +196,7 @@ func currentHolds(t *rapid.T, s *State) {
 		for db := range oplog.DB(3) {
 			c, ok, err := s.Current(db)
 			must(t, err)
-			if row, there := v.Database(db); ok != there || !reflect.DeepEqual(c.Database, row) || ok && (c.Stats != v.Stats(db) || !reflect.DeepEqual(c.Embedding, v.Embedding(db))) {
+			if row, there := v.Database(db); ok != there || !reflect.DeepEqual(c.Database, row) || ok && (c.Stats != v.counters(db) || !reflect.DeepEqual(c.Embedding, v.Embedding(db))) {
 				t.Fatalf("database %d: %t %+v, the rows say %t %+v %+v", db, ok, c, there, row, v.Stats(db))
 			}
 			if w, learned := v.Weights(db); learned != (c.Weights != nil) || learned && *c.Weights != w {
@@ -222,15 +245,21 @@ func same(t *rapid.T, a, b *State) {
 				return fmt.Errorf("sum %s, counted %s", v.Sum(), got)
 			}
 			var count [3]uint64
-			var edges, claims uint64
+			var edges, claims, expiring, superseded uint64
 			v.ClaimsBehind(1, "", func(oplog.StoredClaim) bool { claims++; return true })
 			v.Memories(1, 0, func(m *oplog.Memory) bool {
 				count[m.Status]++
+				if m.Status == oplog.Active && m.By != "" {
+					superseded++
+				}
 				return true
 			})
 			v.EdgesBehind(1, "", func(oplog.Edge) bool { edges++; return true })
-			if st := v.Stats(1); st.Active != count[oplog.Active] || st.Consolidated != count[oplog.Consolidated] || st.Tombstoned != count[oplog.Tombstoned] || st.Edges != edges || st.Claims != claims {
-				return fmt.Errorf("counters %+v, counted %v, %d edges and %d claims", st, count, edges, claims)
+			for range v.scan(tExpiry, 1, nil) {
+				expiring++
+			}
+			if st := v.Stats(1); st.Active != count[oplog.Active] || st.Consolidated != count[oplog.Consolidated] || st.Tombstoned != count[oplog.Tombstoned] || st.Edges != edges || st.Claims != claims || st.Expiring != expiring || st.Superseded != superseded {
+				return fmt.Errorf("counters %+v, counted %v, %d edges, %d claims and %d that expire", st, count, edges, claims, expiring)
 			}
 			return countMind(v)
 		})

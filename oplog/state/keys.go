@@ -18,6 +18,8 @@ const (
 	tLimit         tableID = 6  // "t/" token hash, "d/" database → Limit
 	tAudit         tableID = 7  // number → AuditRow
 	tTokenUse      tableID = 8  // token hash → time
+	tConsent       tableID = 98 // hash of a token made by consent → Consented
+	tConsentBy     tableID = 99 // hash of the token whose holder agreed, hash of the token made → ""
 	tStats         tableID = 10 // "" → Stats
 	tMemory        tableID = 11 // seq → Memory
 	tRID           tableID = 12 // rid → seq
@@ -28,6 +30,7 @@ const (
 	tRevision      tableID = 17 // seq number → Revision
 	tVectorOdd     tableID = 18 // seq → Vector, of embedders with an odd number
 	tEmbedding     tableID = 19 // "self" → Embedding
+	tExpiry        tableID = 9  // time seq: memories that expire
 	tPartitions    tableID = 94 // "self" → Partitions
 	tDropped       tableID = 95 // id of a database whose rows are to be erased → index of the record that dropped it
 	tEdge          tableID = 20 // id → Edge
@@ -53,6 +56,8 @@ const (
 	tEventSession  tableID = 53 // workspace session → EventSession
 	tEventCount    tableID = 54 // "last" → event id; "workspace" workspace → EventCounts
 	tForeign       tableID = 42 // op id of a foreign peer → ""
+	tPath          tableID = 43 // namespace key → seq, time since when
+	tPathPast      tableID = 44 // namespace key time seq → time: who had a key until when, and since when
 
 	tFolded        tableID = 80 // lower-case name 0 name → "": entities however they are written
 	tPast          tableID = 81 // time seq → "": when memories stopped being what they were
@@ -68,6 +73,8 @@ const (
 	tFeedback      tableID = 91 // number → Judgement
 	tSessionPair   tableID = 92 // namespace client time id: every session, active or not
 	tNamespaceSum  tableID = 93 // namespace 0 → Counts
+	tErased        tableID = 96 // id → ErasedMemory
+	tRefused       tableID = 97 // salted hash of a text → index of the record that erased it
 	tOperator      tableID = 60 // "operator" → key; "last grant" → number
 	tIdentity      tableID = 61 // key → Identity
 	tReceipt       tableID = 62 // id → Receipt
@@ -84,9 +91,9 @@ const (
 // tableNames are for errors.
 var tableNames = map[tableID]string{
 	tControl: "control", tDatabase: "databases", tDatabaseName: "database-names", tDropped: "dropped",
-	tToken: "tokens", tNode: "nodes", tLimit: "limits", tAudit: "audits", tTokenUse: "token-uses", tStats: "stats", tMemory: "memories",
+	tToken: "tokens", tNode: "nodes", tLimit: "limits", tAudit: "audits", tTokenUse: "token-uses", tConsent: "consents", tConsentBy: "consents-by-token", tStats: "stats", tMemory: "memories",
 	tRID: "rids", tVector: "vectors", tVectorOdd: "vectors-odd", tEmbedding: "embedding", tPartitions: "partitions", tCreated: "by-created", tNamespace: "by-namespace",
-	tDue: "by-due", tRevision: "revisions", tEdge: "edges", tTriple: "triples",
+	tDue: "by-due", tExpiry: "by-expiry", tRevision: "revisions", tEdge: "edges", tTriple: "triples",
 	tBySource: "edges-by-source", tByTarget: "edges-by-target", tClaim: "claims",
 	tStatement: "statements", tClaimBy: "claims-by-entity", tAlias: "aliases",
 	tEntity: "entities", tEntityMemory: "memories-by-entity", tSession: "sessions",
@@ -94,14 +101,14 @@ var tableNames = map[tableID]string{
 	tActiveSession: "active-sessions", tSessionStart: "active-by-start",
 	tEvent: "events", tEventHash: "events-by-hash", tEventSummary: "events-by-summary",
 	tEventSession: "event-sessions", tEventCount: "event-counts",
-	tKey: "keys", tKeyExpiry: "keys-by-expiry", tForeign: "foreign",
+	tKey: "keys", tKeyExpiry: "keys-by-expiry", tForeign: "foreign", tPath: "by-path", tPathPast: "past-paths",
 	tFolded: "entities-folded", tPast: "past", tConflict: "conflicts",
 	tConflictPair: "conflicts-by-pair", tConflictOrder: "conflicts-in-order",
 	tConflictSide: "conflicts-by-side", tTrigger: "triggers", tTriggerOrder: "triggers-in-order",
 	tTriggerCool: "triggers-by-cooldown", tPattern: "patterns", tMind: "mind",
 	tFeedback: "feedback", tSessionPair: "sessions-by-pair",
-	tNamespaceSum: "namespace-sums",
-	tOperator:     "operator", tIdentity: "identities", tReceipt: "receipts",
+	tNamespaceSum: "namespace-sums", tErased: "erased", tRefused: "refused",
+	tOperator: "operator", tIdentity: "identities", tReceipt: "receipts",
 	tReceiptBy: "receipts-by-payer", tReceiptTime: "receipts-by-time", tReceiptOf: "receipts-by-memory",
 	tGrant: "grants", tGrantOrder: "grants-by-number", tGrantAction: "grants-by-action",
 	tGrantSubject: "grants-by-subject", tGrantRevoked: "grants-by-revocation",

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/cairndb/cairn/oplog"
@@ -8,12 +9,12 @@ import (
 
 // Memories walks the records from a sequence number on, in order.
 func (v *View) Memories(db oplog.DB, from oplog.Seq, f func(*oplog.Memory) bool) {
-	each(v.scanFrom(tMemory, db, seqKey(from)), func(m oplog.Memory) bool { return f(&m) })
+	v.Written(db, from, func(m *oplog.Memory) bool { return f(v.shown(m)) })
 }
 
 // MemoriesBack walks the records downwards from the number below; 0 means from the newest.
 func (v *View) MemoriesBack(db oplog.DB, below oplog.Seq, f func(*oplog.Memory) bool) {
-	each(v.scanBelow(tMemory, db, nil, belowSeq(below)), func(m oplog.Memory) bool { return f(&m) })
+	each(v.scanBelow(tMemory, db, nil, belowSeq(below)), func(m oplog.Memory) bool { return f(v.shown(&m)) })
 }
 
 // Recent walks the records from the newest creation time backwards, those before a time when it is not 0.
@@ -37,7 +38,14 @@ func (v *View) Due(db oplog.DB, from, to oplog.Time, f func(*oplog.Memory) bool)
 
 // Past walks the memories that were corrected, merged or forgotten after a time, as they are now; one may come twice.
 func (v *View) Past(db oplog.DB, after oplog.Time, f func(*oplog.Memory) bool) {
-	v.memoriesOf(db, v.scanFrom(tPast, db, timeKey(after, 0)), f)
+	more := true
+	v.memoriesOf(db, v.scanFrom(tPast, db, timeKey(after, 0)), func(m *oplog.Memory) bool {
+		more = f(m)
+		return more
+	})
+	if more { // what has expired and was not swept yet
+		v.timed(tExpiry, db, after, v.Time().Time()+1, f)
+	}
 }
 
 // Around are the active memories of a memory's namespace that were created next to it, n on each side and itself,
@@ -75,12 +83,32 @@ func (v *View) AsOf(db oplog.DB, m *oplog.Memory, at oplog.Time) (*oplog.Memory,
 	}
 	for _, r := range v.Revisions(db, m.Seq) {
 		if r.Until > at {
-			was.Text, was.Importance, was.Valence, was.Certainty, was.Metadata = r.Text, r.Importance, r.Valence, r.Certainty, r.Metadata
-			was.Revision = r.Number
+			back(&was, &r)
 			break
 		}
 	}
 	return &was, true
+}
+
+// back makes a memory what it was at a revision.
+func back(m *oplog.Memory, r *oplog.Revision) {
+	m.Text, m.Importance, m.Valence, m.Certainty, m.Pin, m.Metadata, m.Path = r.Text, r.Importance, r.Valence, r.Certainty, r.Pin, r.Metadata, r.Path
+	m.Expires, m.Unsearchable, m.Attributes, m.By, m.Surely = r.Expires, r.Hidden, r.Attributes, r.By, r.Surely
+	m.Revision, m.Updated = r.Number, cmp.Or(r.From, m.Created)
+}
+
+// AtRevision is a memory as it was at a revision, before it was forgotten or merged; ok is false when the state does
+// not have that revision.
+func (v *View) AtRevision(db oplog.DB, m *oplog.Memory, number uint32) (was *oplog.Memory, ok bool) {
+	was = new(*m)
+	was.Status, was.Into, was.Reason = oplog.Active, "", ""
+	if ok = m.Revision == number; !ok {
+		var r oplog.Revision
+		if r, ok = read[oplog.Revision](v.txn, tRevision, db, revisionKey(m.Seq, number)); ok {
+			back(was, &r)
+		}
+	}
+	return was, ok
 }
 
 // RIDs walks the ids of memories in their order behind one, or before it and downwards; blank begins at the end. Ids

@@ -16,15 +16,20 @@ func applyRemember(a *applying, op *oplog.Remember) oplog.Result {
 	} else if known {
 		return oplog.Result{}
 	}
+	a.admitText(op.Text)
 	if a.getNew(tRID, a.db, []byte(op.RID)) != nil {
 		refuse(oplog.Errorf(oplog.Conflict, "memory %s exists already", op.RID))
 	}
-	if n := len(op.Vector) / 4; n > 0 {
+	vector := op.Vector
+	if op.Unsearchable {
+		vector = nil
+	}
+	if n := len(vector) / 4; n > 0 {
 		if d.Dim == 0 {
 			d.Dim = uint32(n)
 			a.setDatabase(d)
 		}
-		fits(op.Vector, d.Dim, d.Name)
+		fits(vector, d.Dim, d.Name)
 	}
 	if d.MaxMemories > 0 && a.stats.Active >= d.MaxMemories {
 		refuse(oplog.Errorf(oplog.OverQuota, "database %s is at its quota of %d memories", d.Name, d.MaxMemories))
@@ -33,6 +38,9 @@ func applyRemember(a *applying, op *oplog.Remember) oplog.Result {
 	m := memoryOf(op)
 	a.stats.NextSeq++
 	m.Seq = oplog.Seq(a.stats.NextSeq)
+	if m.Path != "" {
+		a.takePath(m, pathSince(m, op.Was))
+	}
 	a.joinSession(m, op.Was)
 	key := seqKey(m.Seq)
 	a.putNew(tRID, a.db, []byte(m.RID), key)
@@ -41,10 +49,13 @@ func applyRemember(a *applying, op *oplog.Remember) oplog.Result {
 	if m.Due != 0 {
 		a.putNew(tDue, a.db, timeKey(m.Due, m.Seq), nil)
 	}
-	if len(op.Vector) > 0 {
-		a.putNew(a.vectors(a.db), a.db, key, op.Vector)
+	if len(vector) > 0 {
+		a.putNew(a.vectors(a.db), a.db, key, vector)
 	}
-	a.relink(m, op.Entities, op.Extractor, m.Created)
+	if !m.Unsearchable {
+		a.relink(m, op.Entities, op.Extractor, m.Created)
+	}
+	a.reschedule(m, 0)
 	a.noteKeys(m, op.Key, a.key)
 	if op.Was != nil {
 		a.putHistory(m, op.Was)
@@ -53,7 +64,7 @@ func applyRemember(a *applying, op *oplog.Remember) oplog.Result {
 	a.countStatus(m, +1)
 	r := oplog.Result{ID: m.RID, Num: uint64(m.Seq), Changed: true}
 	a.storeKey(op.Key, op.Digest, 0, []oplog.Result{r})
-	a.stored = oplog.Stored{Memory: m, Vector: op.Vector, Epoch: a.embedding(a.db).Epoch}
+	a.stored = oplog.Stored{Memory: m, Vector: vector, Epoch: a.embedding(a.db).Epoch}
 	return r
 }
 
@@ -92,6 +103,9 @@ func possible(w *oplog.History) bool {
 // putHistory stores what an imported memory went through. A claim that the database has already stays the other
 // memory's.
 func (a *applying) putHistory(m *oplog.Memory, w *oplog.History) {
+	if m.By != "" {
+		a.stats.Superseded++
+	}
 	for i := range w.Revisions {
 		write(a.txn, tRevision, a.db, revisionKey(m.Seq, w.Revisions[i].Number), &w.Revisions[i])
 		a.put(tPast, a.db, timeKey(w.Revisions[i].Until, m.Seq), nil)
@@ -118,21 +132,22 @@ func applyCorrect(a *applying, op *oplog.Correct) oplog.Result {
 	if d := a.database(); len(op.Vector) >= 4 && d.Dim != 0 {
 		fits(op.Vector, d.Dim, d.Name)
 	}
+	if op.Text != nil {
+		a.admitText(*op.Text)
+	}
 	merged := mergeJSON(m.Metadata, op.Merge)
+	expiry := m.Expiry()
 	a.putRevision(m, op.Reason, op.At)
 	m.Revision++
 	m.Updated = op.At
-	if op.Importance != nil {
-		m.Importance = *op.Importance
-	}
-	if op.Pin != nil {
-		m.Pin = *op.Pin
-	}
-	if op.Valence != nil {
-		m.Valence = *op.Valence
-	}
-	if op.Certainty != nil {
-		m.Certainty = *op.Certainty
+	replace(&m.Importance, op.Importance)
+	replace(&m.Valence, op.Valence)
+	replace(&m.Certainty, op.Certainty)
+	replace(&m.Pin, op.Pin)
+	replace(&m.Expires, op.Expires)
+	a.reschedule(m, expiry)
+	if op.Searchable != nil {
+		a.setSearchable(m, *op.Searchable, op)
 	}
 	if op.Metadata != nil {
 		m.Metadata = op.Metadata
@@ -140,21 +155,43 @@ func applyCorrect(a *applying, op *oplog.Correct) oplog.Result {
 	if op.Merge != nil {
 		m.Metadata = merged
 	}
+	if op.Path != nil && *op.Path != m.Path {
+		a.movePath(m, *op.Path, op.At)
+	}
+	if op.Attributes != nil {
+		if m.Attributes = op.Attributes; string(m.Attributes) == "{}" {
+			m.Attributes = nil
+		}
+	}
 	if op.Text != nil {
 		same := m.Text == *op.Text
-		m.Text = *op.Text
-		a.relink(m, op.Entities, op.Extractor, op.At)
+		if m.Text = *op.Text; !same {
+			a.settle(m, "what superseded it was corrected", op.At)
+			if m.By != "" {
+				a.unmark(m, oplog.Restated, op.At)
+			}
+		}
+		if !m.Unsearchable {
+			a.relink(m, op.Entities, op.Extractor, op.At)
+		}
 		a.dropClaims(m)
 		if !same {
 			a.dropVectors(m.Seq) // a vector speaks of its text
 		}
-		if len(op.Vector) > 0 {
+		if len(op.Vector) > 0 && !m.Unsearchable {
 			a.put(a.vectors(a.db), a.db, seqKey(m.Seq), op.Vector)
 		}
 	}
 	a.noteKeys(m, a.key)
 	a.putMemory(m)
 	return oplog.Result{ID: m.RID, Num: uint64(m.Revision), Changed: true}
+}
+
+// replace sets a field to what a correction says of it; nil says nothing.
+func replace[T any](field, by *T) {
+	if by != nil {
+		*field = *by
+	}
 }
 
 func applyExpect(a *applying, op *oplog.Expect) oplog.Result {
@@ -213,6 +250,7 @@ func applyReinforce(a *applying, op *oplog.Reinforce) oplog.Result {
 			m.HalfLife = math.Min(m.HalfLife*1.2, maxHalfLife)
 		}
 		m.Accesses += uint64(h.Count)
+		a.renew(m, h.At)
 		a.putMemory(m)
 		n++
 	}
@@ -227,9 +265,16 @@ func (a *applying) unchanged(g oplog.Grounds) (*oplog.Memory, bool) {
 
 // forget tombstones a memory and stores when, so that the past can still be asked about.
 func (a *applying) forget(m *oplog.Memory, at oplog.Time) {
+	expiry := m.Expiry()
 	a.countStatus(m, -1)
 	m.Status, m.Updated = oplog.Tombstoned, at
+	a.reschedule(m, expiry)
 	a.dropClaims(m)
+	a.settle(m, "what superseded it was forgotten", at)
+	if m.By != "" {
+		a.stats.Superseded--
+	}
+	a.freePath(m, at)
 	a.countStatus(m, +1)
 	a.putMemory(m)
 	a.put(tPast, a.db, timeKey(at, m.Seq), nil)
@@ -248,10 +293,10 @@ func since(m *oplog.Memory) oplog.Time {
 	return m.Updated
 }
 
-// liveMemory is a memory that has not been forgotten.
+// liveMemory is a memory that has not been forgotten and has not expired.
 func (a *applying) liveMemory(rid string) (*oplog.Memory, bool) {
 	m, ok := memoryByRID(a.txn, a.db, rid)
-	return m, ok && m.Status != oplog.Tombstoned
+	return m, ok && m.Status != oplog.Tombstoned && !m.Lapsed(a.hlc.Time())
 }
 
 // knownMemory is liveMemory for an operation that is refused without one.
@@ -277,13 +322,17 @@ func (a *applying) putMemory(m *oplog.Memory) { write(a.txn, tMemory, a.db, seqK
 
 func (a *applying) putRevision(m *oplog.Memory, reason string, at oplog.Time) {
 	write(a.txn, tRevision, a.db, revisionKey(m.Seq, m.Revision), &oplog.Revision{Number: m.Revision, Text: m.Text, Importance: m.Importance,
-		Valence: m.Valence, Certainty: m.Certainty, Pin: m.Pin, Metadata: m.Metadata, From: since(m), Reason: reason, Until: at})
+		Valence: m.Valence, Certainty: m.Certainty, Pin: m.Pin, Path: m.Path, Metadata: m.Metadata, Attributes: m.Attributes, Expires: m.Expires, Hidden: m.Unsearchable, By: m.By, Surely: m.Surely, From: since(m), Reason: reason, Until: at})
 	a.put(tPast, a.db, timeKey(at, m.Seq), nil)
 }
 
-// Memory finds a record by its public id, whatever its status.
+// Memory finds a record by its public id, whatever its status, unless it has expired.
 func (v *View) Memory(db oplog.DB, rid string) (*oplog.Memory, bool) {
-	return memoryByRID(v.txn, db, rid)
+	m, ok := memoryByRID(v.txn, db, rid)
+	if ok = ok && !v.shown(m).Expired(); !ok {
+		return nil, false
+	}
+	return m, true
 }
 
 // Seq finds a record's dense number by its public id.
@@ -296,8 +345,8 @@ func (v *View) Seq(db oplog.DB, rid string) (oplog.Seq, bool) {
 
 // MemoryAt finds a record by its dense number.
 func (v *View) MemoryAt(db oplog.DB, seq oplog.Seq) (*oplog.Memory, bool) {
-	m, ok := read[oplog.Memory](v.txn, tMemory, db, seqKey(seq))
-	return &m, ok
+	m, ok := v.WrittenAt(db, seq)
+	return v.shown(m), ok
 }
 
 // EachRevision walks what a record was before each correction, oldest first.

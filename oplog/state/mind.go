@@ -118,14 +118,14 @@ const sourceShare = .3
 // merge makes one memory of several, unless a source has changed, is gone, was made by a merge itself or is in an
 // open conflict.
 func (a *applying) merge(m *oplog.Merge, at oplog.Time) bool {
-	if len(m.Sources) < 2 || a.exists(tRID, a.db, []byte(m.Into.RID)) {
+	if len(m.Sources) < 2 || a.exists(tRID, a.db, []byte(m.Into.RID)) || a.refusesText(m.Into.Text) {
 		return false
 	}
 	sources := make([]*oplog.Memory, len(m.Sources))
 	seen := map[string]bool{}
 	for i, g := range m.Sources {
 		s, ok := a.unchanged(g)
-		if !ok || seen[g.RID] || s.Merged > 0 || s.Pin || s.Namespace != m.Into.Namespace || a.inConflict(a.db, g.RID) {
+		if !ok || seen[g.RID] || s.Merged > 0 || s.Pin || s.Path != "" || s.Expires != 0 || s.Unsearchable || s.By != "" || s.Namespace != m.Into.Namespace || a.inConflict(a.db, g.RID) {
 			return false
 		}
 		seen[g.RID] = true

@@ -2,6 +2,7 @@ package state
 
 import (
 	"bytes"
+	"encoding/binary"
 
 	"github.com/cairndb/cairn/oplog"
 )
@@ -60,21 +61,73 @@ func (t *txn) writeCounts(of func(oplog.DB) bool) {
 	}
 }
 
-// Namespaces walks the namespaces that have memories, in the order of their keys, behind one; "" begins with the first.
-func (v *View) Namespaces(db oplog.DB, after string, f func(string, oplog.Counts) bool) {
+// Namespaces walks the namespaces within some that have memories, in the order of their keys, behind one; "" begins
+// with the first. It passes over the others without reading them.
+func (v *View) Namespaces(db oplog.DB, within oplog.Spaces, after string, f func(string, oplog.Counts) bool) {
 	start := []byte(nil)
 	if after != "" {
 		start = append(joinKey(after, ""), 0)
 	}
-	for k, val := range v.scanFrom(tNamespaceSum, db, start) {
-		name, _ := cutKey(k)
-		if sum := decode[oplog.Counts](val); sum != (oplog.Counts{}) && !f(string(name), sum) {
-			return
+	expired := v.expired(db)
+	for more := true; more; {
+		more = false
+		for k, val := range v.scanFrom(tNamespaceSum, db, start) {
+			name, _ := cutKey(k)
+			if !within.Has(string(name)) {
+				start, more = nextWithin(within, k), true
+				break
+			}
+			sum := decode[oplog.Counts](val)
+			sum.Add(expired[string(name)])
+			if sum != (oplog.Counts{}) && !f(string(name), sum) {
+				return
+			}
 		}
+	}
+}
+
+// nextWithin is the first key behind one that a namespace within some can have. Keys of shorter names come first, so a
+// prefix has a range of its own for each length.
+func nextWithin(within oplog.Spaces, behind []byte) (next []byte) {
+	least := func(length int, prefix string) {
+		k := append(binary.BigEndian.AppendUint32(nil, uint32(length)), prefix...)
+		if bytes.Compare(k, behind) > 0 && (next == nil || bytes.Compare(k, next) < 0) {
+			next = k
+		}
+	}
+	length := int(binary.BigEndian.Uint32(behind))
+	for _, p := range within {
+		least(len(p), p)
+		least(max(length, len(p)+1), p+"/")
+		least(max(length, len(p))+1, p+"/")
+	}
+	return next
+}
+
+// EachNamespace walks the namespaces within reach.
+func (v *View) EachNamespace(db oplog.DB, r oplog.Reach, f func(string, oplog.Counts) bool) {
+	if r.Name == "" {
+		v.Namespaces(db, r.Within, "", f)
+	} else if r.Has(r.Name) {
+		f(r.Name, v.NamespaceStats(db, r.Name))
 	}
 }
 
 // NamespaceStats are a namespace's counters.
 func (v *View) NamespaceStats(db oplog.DB, namespace string) oplog.Counts {
-	return load[oplog.Counts](v.txn, tNamespaceSum, db, joinKey(namespace, ""))
+	sum := load[oplog.Counts](v.txn, tNamespaceSum, db, joinKey(namespace, ""))
+	sum.Add(v.expired(db)[namespace])
+	return sum
+}
+
+// ReachStats are the counters of all namespaces within reach.
+func (v *View) ReachStats(db oplog.DB, r oplog.Reach) (sum oplog.Counts) {
+	if r.All() {
+		return v.Stats(db).Counts
+	}
+	v.EachNamespace(db, r, func(_ string, n oplog.Counts) bool {
+		sum.Add(n)
+		return true
+	})
+	return sum
 }

@@ -12,6 +12,9 @@ import (
 const purgeStep = 2000
 
 func applyPurge(a *applying, op *oplog.Purge) oplog.Result {
+	if op.ForGood() {
+		return a.eraseForGood(op)
+	}
 	from, herr := hex.DecodeString(op.From)
 	refusef(herr != nil || len(from) != 0 && len(from) != 16, oplog.Invalid, "a purge continues where the one before it ended")
 	var found []*oplog.Memory
@@ -29,14 +32,20 @@ func applyPurge(a *applying, op *oplog.Purge) oplog.Result {
 			found = append(found, m)
 		}
 	}
-	r := oplog.Result{ID: next}
+	r := a.eraseAll(found, op.At)
+	r.ID = next
+	return r
+}
+
+// eraseAll erases memories that are not erased yet, and notes that this record did.
+func (a *applying) eraseAll(found []*oplog.Memory, at oplog.Time) (r oplog.Result) {
 	gone := map[string]bool{}
 	for _, m := range found {
 		if m.Status == oplog.Tombstoned && erased(m) {
 			continue
 		}
 		gone[m.RID] = true
-		if a.erase(m, op.At) {
+		if a.erase(m, at) {
 			r.Num++
 			r.Rows = append(r.Rows, m.RID)
 		}
@@ -44,13 +53,18 @@ func applyPurge(a *applying, op *oplog.Purge) oplog.Result {
 	if len(gone) > 0 {
 		a.eraseThoughts(gone)
 		a.dropPartitions()
-		a.put(tControl, 0, keyPurged, be64(uint64(a.index)))
-		d := a.database()
-		d.Purged = a.index
-		a.setDatabase(d)
+		a.notePurge()
 	}
 	r.Changed = r.Num > 0
 	return r
+}
+
+// notePurge notes that this record erased something of the database.
+func (a *applying) notePurge() {
+	a.put(tControl, 0, keyPurged, be64(uint64(a.index)))
+	d := a.database()
+	d.Purged = a.index
+	a.setDatabase(d)
 }
 
 func purgeMatches(op *oplog.Purge, m *oplog.Memory) bool {
@@ -60,7 +74,7 @@ func purgeMatches(op *oplog.Purge, m *oplog.Memory) bool {
 
 // erased says whether nothing of what a memory said is left in it.
 func erased(m *oplog.Memory) bool {
-	return m.Text == "" && m.Metadata == nil && m.Reason == "" && len(m.Entities) == 0 && len(m.Keys) == 0
+	return m.Text == "" && m.Metadata == nil && m.Attributes == nil && m.Reason == "" && m.Path == "" && len(m.Entities) == 0 && len(m.Keys) == 0
 }
 
 // erase forgets a memory and takes its content out of the state, with all that was made of it: revisions, vectors,
@@ -69,6 +83,7 @@ func erased(m *oplog.Memory) bool {
 func (a *applying) erase(m *oplog.Memory, at oplog.Time) (live bool) {
 	live = m.Status != oplog.Tombstoned
 	key := seqKey(m.Seq)
+	a.erasePaths(m, at)
 	for k := range a.scan(tRevision, a.db, key) {
 		a.del(tRevision, a.db, k)
 	}
@@ -81,7 +96,7 @@ func (a *applying) erase(m *oplog.Memory, at oplog.Time) (live bool) {
 	a.eraseConflicts(m.RID, at)
 	a.eraseEvent(m.RID)
 	a.eraseKeys(m)
-	m.Text, m.Metadata, m.Entities, m.Keys = "", nil, nil, nil
+	m.Text, m.Metadata, m.Attributes, m.Entities, m.Keys = "", nil, nil, nil, nil
 	m.Speaker, m.Emotion, m.Reason, m.Domain, m.Source = "", "", "", "", ""
 	if live {
 		a.forget(m, at)

@@ -17,8 +17,13 @@ import (
 // the window of the log included; what others say stays.
 func TestPurgeLeavesNoWord(t *testing.T) {
 	t.Parallel()
-	for name, keys := range map[string]*seal.Ring{"plain": nil, "encrypted": seal.Ephemeral([]seal.Master{seal.NewMaster()})} {
+	for name, op := range map[string]*oplog.Purge{"plain": {Before: 100, At: 200}, "encrypted": {Before: 100, At: 200},
+		"for good": {RIDs: []string{"a", "b", "e", "f"}, Claims: []string{"c1"}, Name: oplog.NameHash(make([]byte, oplog.MinSalt), "Zyx"), Salt: make([]byte, oplog.MinSalt), At: 200}} {
 		t.Run(name, func(t *testing.T) {
+			var keys *seal.Ring
+			if name == "encrypted" {
+				keys = seal.Ephemeral([]seal.Master{seal.NewMaster()})
+			}
 			dir := t.TempDir()
 			s, restored := mustOpenSealed(t, filepath.Join(dir, "state"), keys), mustOpenSealed(t, filepath.Join(dir, "restored"), keys)
 			defer s.Close()
@@ -37,7 +42,7 @@ func TestPurgeLeavesNoWord(t *testing.T) {
 			if n, half := strings.Count(strings.ToLower(rows(s)), "zyx"), strings.Count(strings.ToLower(rows(restored)), "zyx"); n < 30 || half < 10 {
 				t.Fatalf("the word is there %d times, and %d times in the backup: what is looked for was not written", n, half)
 			}
-			mustApply(t, s, record(20, []oplog.Entry{{DB: 1, Ops: []oplog.Op{&oplog.Purge{Before: 100, At: 200}}}}),
+			mustApply(t, s, record(20, []oplog.Entry{{DB: 1, Ops: []oplog.Op{op}}}),
 				record(21, []oplog.Entry{{DB: 1, Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: "later", Text: "after", Created: 150}}}}}))
 			var log bytes.Buffer
 			must(t, s.Read(func(v *View) error { return v.WriteRange(&log, half) }))

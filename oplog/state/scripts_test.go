@@ -13,9 +13,10 @@ import (
 
 // unscripted are refusals that no script can bring about, and why.
 var unscripted = map[string]string{
-	"metadata cannot be merged":              "JSON that was read can be written",
-	"merged metadata of %d bytes is over %d": "a script would be unreadable; see TestMergedMetadataIsBounded",
-	"%s of %d is over %d":                    "the same; see oplog's TestEveryFieldIsBounded",
+	"metadata cannot be merged":                                                 "JSON that was read can be written",
+	"merged metadata of %d bytes is over %d":                                    "a script would be unreadable; see TestMergedMetadataIsBounded",
+	"%d memories to erase: at most %d at once":                                  "the same; the door refuses more than 1,000",
+	"%s of %d is over %d":                                                       "the same; see oplog's TestEveryFieldIsBounded",
 	"ids and names of %d bytes together are over %d: they would be a key of %s": "a script would be unreadable; see TestHostileFields",
 	"idempotency key of %d bytes is over %d":                                    "the same",
 }

@@ -146,6 +146,9 @@ func (v *View) SessionsOf(db oplog.DB, namespace string, f func(oplog.Session) b
 	v.sessions(db, joinKey(namespace, ""), f)
 }
 
+// AllSessions walks all sessions of a database, namespace by namespace.
+func (v *View) AllSessions(db oplog.DB, f func(oplog.Session) bool) { v.sessions(db, nil, f) }
+
 func (v *View) sessions(db oplog.DB, prefix []byte, f func(oplog.Session) bool) {
 	for k := range v.scanBack(tSessionPair, db, prefix) {
 		_, rest := cutKey(k) // the namespace

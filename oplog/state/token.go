@@ -19,12 +19,19 @@ func (t *txn) used(hash string) oplog.Time {
 	return oplog.Time(beUint64(t.get(tTokenUse, 0, []byte(hash))))
 }
 
-func applyCreateToken(a *applying, op *oplog.CreateToken) oplog.Result {
+func applyCreateToken(a *applying, op *oplog.CreateToken) oplog.Result { return a.createToken(op, nil) }
+
+func applyCreateBound(a *applying, op *oplog.CreateBound) oplog.Result {
+	refusef(len(op.Spaces) == 0, oplog.Invalid, "a bound token has one namespace at least")
+	return a.createToken(&op.Token, op.Spaces)
+}
+
+func (a *applying) createToken(op *oplog.CreateToken, spaces oplog.Spaces) oplog.Result {
 	refusef(len(op.Hash) != 64, oplog.Invalid, "a token's hash has 64 hex digits")
 	refuseIf(!a.exists(tDatabase, 0, be64(uint64(op.DB))), oplog.ErrNoDatabase)
 	refusef(a.exists(tToken, 0, []byte(op.Hash)), oplog.Conflict, "this token exists already")
 	write(a.txn, tToken, 0, []byte(op.Hash), &oplog.Token{Hash: op.Hash, DB: op.DB, Label: op.Label, Scopes: op.Scopes,
-		Expires: op.Expires, Created: op.At})
+		Expires: op.Expires, Created: op.At, Spaces: spaces})
 	return oplog.Result{ID: op.Hash, Changed: true}
 }
 
@@ -41,6 +48,11 @@ func (a *applying) revokeToken(t oplog.Token, at oplog.Time) {
 	t.Revoked = at
 	write(a.txn, tToken, 0, []byte(t.Hash), &t)
 	a.del(tLimit, 0, tokenLimit(t.Hash))
+	for _, given := range a.consentsOf(t.Hash) {
+		if given.Revoked == 0 {
+			a.revokeToken(given, at)
+		}
+	}
 }
 
 // TokenUsed returns the time of a token's last use that the cluster knows of; 0 for never.

@@ -88,8 +88,22 @@ func (v *View) Sum() Sum { return v.mark().Sum }
 // Time is the newest entry's.
 func (v *View) Time() oplog.HLC { return v.mark().Last }
 
-// Stats are a database's counters.
-func (v *View) Stats(db oplog.DB) oplog.Stats { return load[oplog.Stats](v.txn, tStats, db, statsKey) }
+// Stats are a database's counters. A memory whose time is over counts as forgotten.
+func (v *View) Stats(db oplog.DB) oplog.Stats {
+	st := v.counters(db)
+	if st.Expiring == 0 {
+		return st
+	}
+	for _, by := range v.expired(db) { // sums: the order is free
+		st.Add(by)
+	}
+	return st
+}
+
+// counters are a database's as Apply wrote them: memories whose time is over count until a Sweep forgets them.
+func (v *View) counters(db oplog.DB) oplog.Stats {
+	return load[oplog.Stats](v.txn, tStats, db, statsKey)
+}
 
 // Recount computes the Sum from the keys themselves: what it should be. It costs the whole state; it is for doctors
 // and tests.

@@ -177,7 +177,7 @@ func (c *Conn) ask(deadline time.Time, hello *wire.ClusterHello) (ok wire.Cluste
 		return ok, err
 	}
 	if ok.Raft == nil {
-		return ok, fmt.Errorf("node %d is no member: it does not prove the cluster secret", ok.NodeID)
+		return ok, fmt.Errorf("node %d is not a member: it does not prove the cluster secret", ok.NodeID)
 	}
 	return ok, c.t.checkAnswer(&ok, c.RemoteAddr())
 }

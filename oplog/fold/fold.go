@@ -1,14 +1,15 @@
-package oplog
+// Package fold brings names to lower case, the same in every build.
+package fold
 
 import (
 	"sort"
 	"strings"
 )
 
-// Fold is a name in lower case, as links between texts and entities compare names. What it makes is stored, so it is
+// Lower is a name in lower case, as links between texts and entities compare names. What it makes is stored, so it is
 // the same in every build: the mappings are those of Unicode 15.0.0 for ever, whatever the tables of the toolchain
 // are. Bytes that are no UTF-8 become U+FFFD.
-func Fold(name string) string {
+func Lower(name string) string {
 	return strings.Map(func(r rune) rune { // Map applies a function to runes and knows no tables
 		switch {
 		case 'A' <= r && r <= 'Z':

@@ -1,0 +1,109 @@
+package filter
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// An Attribute is a name and its value.
+type Attribute struct {
+	Name  string
+	Value Value
+}
+
+// Attributes reads attributes, sorted by name. Nothing, and null, is none of them.
+func Attributes(raw []byte) ([]Attribute, error) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return nil, nil
+	}
+	if len(raw) > 4*MaxSize { // spaces and escapes are not counted, but read
+		return nil, fmt.Errorf("%d bytes are over %d", len(raw), MaxSize)
+	}
+	all, err := members(raw)
+	if err != nil {
+		return nil, err
+	}
+	if len(all) > MaxAttributes {
+		return nil, fmt.Errorf("%d names are over %d", len(all), MaxAttributes)
+	}
+	list := make([]Attribute, len(all))
+	for i, m := range all {
+		if list[i].Name = m.name; !Nameable(m.name) {
+			return nil, fmt.Errorf("%s is not the name of an attribute: want 1 to %d bytes, not and, or, not, and no @ in front", shown(m.name), MaxName)
+		}
+		if list[i].Value, err = readValue(m.value); err != nil {
+			return nil, fmt.Errorf("%s: %w", shown(m.name), err)
+		}
+		if list[i].Value.kind == absent {
+			return nil, fmt.Errorf("%s is null: leave it out", shown(m.name))
+		}
+	}
+	slices.SortFunc(list, func(a, b Attribute) int { return cmp.Compare(a.Name, b.Name) })
+	return list, nil
+}
+
+// Nameable says whether an attribute may have a name.
+func Nameable(name string) bool {
+	switch name {
+	case "and", "or", "not":
+		return false
+	}
+	return strings.Trim(name, " ") != "" && len(name) <= MaxName && name[0] != '@'
+}
+
+// Canonical is the canonical form of attributes; nil of none.
+func Canonical(raw []byte) ([]byte, error) {
+	list, err := Attributes(raw)
+	if err != nil {
+		return nil, err
+	}
+	b := written(list)
+	if len(b) > MaxSize {
+		return nil, fmt.Errorf("%d bytes are over %d", len(b), MaxSize)
+	}
+	return b, nil
+}
+
+// Check refuses what may not be stored as attributes. It knows no spelling: Canonical alone chooses one.
+func Check(raw []byte) error {
+	if len(raw) > MaxSize {
+		return fmt.Errorf("%d bytes are over %d", len(raw), MaxSize)
+	}
+	_, err := Attributes(raw)
+	return err
+}
+
+// Shared are the attributes that all have with the same values; each is in its canonical form.
+func Shared(all ...[]byte) []byte {
+	var both []Attribute
+	for i, raw := range all {
+		list, _ := Attributes(raw)
+		if i == 0 {
+			both = list
+		}
+		both = slices.DeleteFunc(both, func(a Attribute) bool {
+			return !slices.ContainsFunc(list, func(b Attribute) bool {
+				return a.Name == b.Name && bytes.Equal(a.Value.append(nil), b.Value.append(nil))
+			})
+		})
+	}
+	return written(both)
+}
+
+func written(list []Attribute) []byte {
+	if len(list) == 0 {
+		return nil
+	}
+	b := []byte{'{'}
+	for i := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(appendString(b, list[i].Name), ':')
+		b = list[i].Value.append(b)
+	}
+	return append(b, '}')
+}

@@ -1,0 +1,230 @@
+package filter
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"time"
+)
+
+// A Value is what a record has under a name. The zero Value is none.
+type Value struct {
+	kind   kind
+	text   string
+	number float64 // of true and false: 1 and 0
+	list   []string
+	at     int64 // of a time, in Unix microseconds
+	dated  bool
+}
+
+type kind uint8
+
+const (
+	absent kind = iota
+	text
+	number
+	truth
+	list
+)
+
+// Text is a string, and a time where it reads as one.
+func Text(s string) Value {
+	v := Value{kind: text, text: s}
+	v.at, v.dated = moment(s)
+	return v
+}
+
+// TextOrNone is a string, or none where it is blank.
+func TextOrNone(s string) Value {
+	if s == "" {
+		return Value{}
+	}
+	return Text(s)
+}
+
+// Number is a number.
+func Number(x float64) Value { return Value{kind: number, number: x} }
+
+// Time is a time in Unix microseconds.
+func Time(at int64) Value { return Value{kind: text, at: at, dated: true} }
+
+// moment reads a date or a time of RFC 3339.
+func moment(s string) (at int64, ok bool) {
+	if len(s) < len(time.DateOnly) || s[4] != '-' || s[7] != '-' {
+		return 0, false
+	}
+	layout := time.RFC3339
+	if len(s) == len(time.DateOnly) {
+		layout = time.DateOnly
+	}
+	t, err := time.Parse(layout, s)
+	return t.UnixMicro(), err == nil
+}
+
+// Read reads a value from its JSON.
+func Read(raw []byte) (Value, error) {
+	if !json.Valid(raw) {
+		return Value{}, fmt.Errorf("not valid JSON")
+	}
+	return readValue(bytes.TrimLeft(raw, " \t\r\n"))
+}
+
+// String is the value in its canonical form, by which equal values of one type are known.
+func (v Value) String() string { return string(v.append(nil)) }
+
+// IsList says whether the value is a list of strings.
+func (v Value) IsList() bool { return v.kind == list }
+
+// equal says whether a value, or one of a list's strings, is the wanted one.
+func (v *Value) equal(want *Value) bool {
+	switch {
+	case want.kind == list:
+		return v.kind == list && slices.Equal(v.list, want.list)
+	case v.kind == list:
+		return slices.ContainsFunc(v.list, func(s string) bool {
+			one := item(s, want)
+			return one.equal(want)
+		})
+	case v.kind != want.kind:
+		return false
+	case v.kind == text:
+		return v.dated && want.dated && v.at == want.at || !want.dated && v.text == want.text
+	}
+	return v.number == want.number
+}
+
+// item is a string of a list, read as a time only where it is compared with one.
+func item(s string, with *Value) Value {
+	if with.dated {
+		return Text(s)
+	}
+	return Value{kind: text, text: s}
+}
+
+// compare orders a value and the wanted one; ok is false where they have no order.
+func (v *Value) compare(want *Value) (order int, ok bool) {
+	switch {
+	case v.kind != want.kind || v.kind != text && v.kind != number:
+		return 0, false
+	case v.kind == number:
+		return cmp.Compare(v.number, want.number), true
+	case want.dated:
+		return cmp.Compare(v.at, want.at), v.dated
+	}
+	return cmp.Compare(v.text, want.text), true
+}
+
+// append writes a value in its canonical form.
+func (v *Value) append(b []byte) []byte {
+	switch v.kind {
+	case text:
+		return appendString(b, v.text)
+	case number:
+		x, _ := json.Marshal(v.number) // it is finite
+		return append(b, x...)
+	case truth:
+		return append(b, map[bool]string{true: "true", false: "false"}[v.number == 1]...)
+	}
+	b = append(b, '[')
+	for i, s := range v.list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendString(b, s)
+	}
+	return append(b, ']')
+}
+
+func appendString(b []byte, s string) []byte {
+	out := bytes.NewBuffer(b)
+	e := json.NewEncoder(out)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(s) // a string always encodes
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+}
+
+// readValue reads a value; null is none.
+func readValue(raw json.RawMessage) (Value, error) {
+	switch c := raw[0]; c {
+	case 'n':
+		return Value{}, nil
+	case 't':
+		return Value{kind: truth, number: 1}, nil
+	case 'f':
+		return Value{kind: truth}, nil
+	case '"':
+		var s string
+		err := json.Unmarshal(raw, &s)
+		return Text(s), err
+	case '[':
+		v := Value{kind: list}
+		var all []*string
+		if json.Unmarshal(raw, &all) != nil || slices.Contains(all, nil) {
+			return v, fmt.Errorf("want strings in a list")
+		}
+		for _, s := range all {
+			v.list = append(v.list, *s)
+		}
+		return v, nil
+	case '{':
+		return Value{}, fmt.Errorf("want a string, a number, true, false or a list of strings, got an object")
+	}
+	var x float64
+	if json.Unmarshal(raw, &x) != nil {
+		return Value{}, fmt.Errorf("the number is not finite")
+	}
+	if x == math.Trunc(x) && math.Abs(x) >= 1<<53 {
+		return Value{}, fmt.Errorf("a whole number of 2^53 or more may not keep its digits: send it as a string")
+	}
+	return Number(x + 0), nil // no negative zero
+}
+
+// A member is a name of a JSON object and its value.
+type member struct {
+	name  string
+	value json.RawMessage
+}
+
+// members reads an object in its order, and refuses a name that comes twice.
+func members(raw []byte) (all []member, err error) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	if open, err := d.Token(); err != nil || open != json.Delim('{') {
+		return nil, fmt.Errorf("want an object")
+	}
+	seen := map[string]bool{}
+	for d.More() {
+		name, err := d.Token()
+		var m member
+		if err == nil {
+			m.name = name.(string)
+			err = d.Decode(&m.value)
+		}
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("not valid JSON")
+		case seen[m.name]:
+			return nil, fmt.Errorf("%s comes twice", shown(m.name))
+		}
+		seen[m.name] = true
+		all = append(all, m)
+	}
+	if _, err := d.Token(); err != nil {
+		return nil, fmt.Errorf("not valid JSON")
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, fmt.Errorf("want one object")
+	}
+	return all, nil
+}
+
+// shown is a name as errors have it.
+func shown(name string) string {
+	if len(name) > MaxName {
+		return fmt.Sprintf("%.40q…", name)
+	}
+	return fmt.Sprintf("%q", name)
+}

@@ -1,0 +1,116 @@
+package state
+
+import "github.com/cairndb/cairn/oplog"
+
+func applySweep(a *applying, op *oplog.Sweep) (r oplog.Result) {
+	for _, rid := range op.RIDs {
+		if m, ok := memoryByRID(a.txn, a.db, rid); ok && m.Lapsed(a.hlc.Time()) {
+			a.expire(m)
+			r.Num, r.Changed = r.Num+1, true
+		}
+	}
+	return r
+}
+
+// expire forgets a memory whose time is over.
+func (a *applying) expire(m *oplog.Memory) {
+	m.Reason = oplog.ReasonExpired
+	a.forget(m, max(m.Expires, m.Updated))
+}
+
+// reschedule moves the row of a memory's expiry to where it is now. was is its Expiry before the change.
+func (a *applying) reschedule(m *oplog.Memory, was oplog.Time) {
+	now := m.Expiry()
+	if now == was {
+		return
+	}
+	if was != 0 {
+		a.del(tExpiry, a.db, timeKey(was, m.Seq))
+		a.stats.Expiring--
+	}
+	if now != 0 {
+		a.put(tExpiry, a.db, timeKey(now, m.Seq), append([]byte{byte(m.Status)}, m.Namespace...))
+		a.stats.Expiring++
+	}
+}
+
+// renew puts off the expiry of a memory that was read at a time, if it asks for that.
+func (a *applying) renew(m *oplog.Memory, read oplog.Time) {
+	if m.Expires == 0 || m.Refresh <= 0 {
+		return
+	}
+	was := m.Expiry()
+	m.Expires = max(m.Expires, read+oplog.Time(min(m.Refresh, maxRefresh)*1e6))
+	a.reschedule(m, was)
+}
+
+// maxRefresh bounds in seconds what a read adds to a memory's life: a century.
+const maxRefresh = 100 * 365 * 86400
+
+// setSearchable begins or ends the indexing of a memory. One that is indexed no more loses what was read from its text.
+func (a *applying) setSearchable(m *oplog.Memory, searchable bool, op *oplog.Correct) {
+	refusef(searchable && m.Unsearchable && op.Text == nil, oplog.Invalid, "a memory becomes searchable with its text")
+	if m.Unsearchable = !searchable; searchable {
+		return
+	}
+	a.relink(m, nil, 0, op.At)
+	a.dropClaims(m)
+	a.dropVectors(m.Seq)
+}
+
+// shown is a memory as readers see it: one whose time is over at the view's moment is what the next Sweep makes of it.
+func (v *View) shown(m *oplog.Memory) *oplog.Memory {
+	if m.Expires != 0 && m.Lapsed(v.Time().Time()) {
+		m.Expire()
+	}
+	return m
+}
+
+// Written walks the records as Memories does, but as Apply wrote them: one whose time is over is there until a Sweep
+// forgets it. It is for the index, which must not depend on when it was built.
+func (v *View) Written(db oplog.DB, from oplog.Seq, f func(*oplog.Memory) bool) {
+	each(v.scanFrom(tMemory, db, seqKey(from)), func(m oplog.Memory) bool { return f(&m) })
+}
+
+// WrittenAt is MemoryAt for a record as Apply wrote it.
+func (v *View) WrittenAt(db oplog.DB, seq oplog.Seq) (*oplog.Memory, bool) {
+	m, ok := read[oplog.Memory](v.txn, tMemory, db, seqKey(seq))
+	return &m, ok
+}
+
+// Expiring walks the memories that expire up to a time, those that expire first first.
+func (v *View) Expiring(db oplog.DB, until oplog.Time, f func(*oplog.Memory) bool) {
+	v.timed(tExpiry, db, oplog.FirstTime, until+1, f)
+}
+
+// Lapsed walks the numbers of the memories whose time is over and that no Sweep has forgotten yet.
+func (v *View) Lapsed(db oplog.DB, f func(oplog.Seq) bool) {
+	for k := range v.lapsed(db) {
+		if !f(seqOf(k)) {
+			return
+		}
+	}
+}
+
+// lapsed are the rows of tExpiry whose time is over. A database in which nothing expires costs no walk.
+func (v *View) lapsed(db oplog.DB) rows {
+	if v.counters(db).Expiring == 0 {
+		return func(func(k, v []byte) bool) {}
+	}
+	return v.walkTable(span{under(tExpiry, db, nil).lower, appendRow(nil, tExpiry, db, timeKey(v.Time().Time()+1, 0))}, false)
+}
+
+// expired returns how the memories that Lapsed walks change the counts of namespaces.
+func (v *View) expired(db oplog.DB) map[string]oplog.Counts {
+	var by map[string]oplog.Counts // most often there are none
+	for _, val := range v.lapsed(db) {
+		if by == nil {
+			by = map[string]oplog.Counts{}
+		}
+		sum := by[string(val[1:])]
+		sum.Count(oplog.Status(val[0]), -1)
+		sum.Count(oplog.Tombstoned, +1)
+		by[string(val[1:])] = sum
+	}
+	return by
+}

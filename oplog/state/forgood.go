@@ -1,0 +1,203 @@
+package state
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/fold"
+)
+
+// eraseForGood erases the memories of an entry with all that was merged from them, and refuses their texts from then
+// on. Of a product of a merge it erases all sources; the other sources of one that goes with a source are active again.
+func (a *applying) eraseForGood(op *oplog.Purge) oplog.Result {
+	refusef(len(op.RIDs) > purgeStep, oplog.Invalid, "%d memories to erase: at most %d at once", len(op.RIDs), purgeStep)
+	refusef(len(op.Salt) < oplog.MinSalt, oplog.Invalid, "a salt has %d bytes at least", oplog.MinSalt)
+	if d := a.database(); d.Salt == nil {
+		d.Salt = slices.Clone(op.Salt)
+		a.setDatabase(d)
+	}
+	named := a.derived(a.db, op.RIDs)
+	var gone []*oplog.Memory
+	for i := range named.Gone {
+		m := &named.Gone[i]
+		if _, before := read[oplog.ErasedMemory](a.txn, tErased, a.db, []byte(m.RID)); before {
+			continue
+		}
+		a.refuseText(m)
+		a.keepProof(m, op.At)
+		gone = append(gone, m)
+	}
+	for i := range named.Back {
+		a.unmerge(&named.Back[i], op.At)
+	}
+	r := a.eraseAll(gone, op.At)
+	for i := range named.Back {
+		r.Rows = append(r.Rows, named.Back[i].RID)
+	}
+	for _, id := range op.Claims {
+		if c, ok := read[oplog.StoredClaim](a.txn, tClaim, a.db, []byte(id)); ok {
+			a.dropClaim(&c)
+			r.Changed = true
+		}
+	}
+	r.Changed = len(op.Name) > 0 && a.eraseAliases(op) || r.Changed
+	if r.Changed = r.Changed || len(gone) > 0; r.Changed {
+		a.notePurge()
+	}
+	return r
+}
+
+// Derived holds what goes with memories that are erased for good, and what comes back.
+type Derived struct {
+	Gone []oplog.Memory // the memories, the products of merges of them, and the sources of those that are products
+	Back []oplog.Memory // the other sources of those products
+}
+
+// Derived tells what erasing memories for good erases.
+func (v *View) Derived(db oplog.DB, rids []string) Derived { return v.derived(db, rids) }
+
+func (t *txn) derived(db oplog.DB, rids []string) (d Derived) {
+	seen := map[string]bool{}
+	take := func(rid string) (m oplog.Memory, ok bool) {
+		found, ok := memoryByRID(t, db, rid)
+		if ok = ok && !seen[rid]; ok {
+			seen[rid], m = true, *found
+			d.Gone = append(d.Gone, m)
+		}
+		return m, ok
+	}
+	products := map[string]bool{}
+	for _, rid := range rids {
+		m, ok := take(rid)
+		if !ok {
+			continue
+		}
+		for _, source := range t.sources(db, &m) {
+			take(source)
+		}
+		if m.Status == oplog.Consolidated && m.Into != "" {
+			products[m.Into] = true
+		}
+	}
+	for _, rid := range rids { // in the order of the request, not of the map
+		m, _ := memoryByRID(t, db, rid)
+		if m == nil || !products[m.Into] {
+			continue
+		}
+		products[m.Into] = false
+		product, ok := take(m.Into)
+		if !ok {
+			continue
+		}
+		for _, source := range t.sources(db, &product) {
+			if other, ok := memoryByRID(t, db, source); ok && !seen[source] {
+				seen[source] = true
+				d.Back = append(d.Back, *other)
+			}
+		}
+	}
+	return d
+}
+
+// sources are the memories that a product was merged from and that are its sources still.
+func (t *txn) sources(db oplog.DB, product *oplog.Memory) (rids []string) {
+	if product.Merged == 0 {
+		return nil
+	}
+	var said struct {
+		From []string `json:"consolidated_from"`
+	}
+	_ = json.Unmarshal(product.Metadata, &said) // a client may have changed it
+	return slices.DeleteFunc(said.From, func(rid string) bool {
+		m, ok := memoryByRID(t, db, rid)
+		return !ok || m.Status != oplog.Consolidated || m.Into != product.RID
+	})
+}
+
+// unmerge makes a source of a product that is erased active again.
+func (a *applying) unmerge(m *oplog.Memory, at oplog.Time) {
+	a.countStatus(m, -1)
+	m.Status, m.Into, m.Updated = oplog.Active, "", at
+	m.Importance = min(m.Importance/sourceShare, 1)
+	a.countStatus(m, +1)
+	a.putMemory(m)
+	a.put(tPast, a.db, timeKey(at, m.Seq), nil)
+}
+
+// keepProof keeps what is left of a memory that is about to be erased.
+func (a *applying) keepProof(m *oplog.Memory, at oplog.Time) {
+	key := seqKey(m.Seq)
+	e := oplog.ErasedMemory{RID: m.RID, Index: a.index, At: at, Claims: uint32(len(m.Claims)), Entities: uint32(len(m.Entities)), Merged: m.Merged > 0,
+		Vector: a.exists(tVector, a.db, key) || a.exists(tVectorOdd, a.db, key)}
+	for range a.scan(tRevision, a.db, key) {
+		e.Revisions++
+	}
+	write(a.txn, tErased, a.db, []byte(m.RID), &e)
+}
+
+// refuseText has the text of a memory, and its earlier ones, refused from now on.
+func (a *applying) refuseText(m *oplog.Memory) {
+	salt, at := a.database().Salt, be64(uint64(a.index))
+	texts := []string{m.Text}
+	for _, v := range a.scan(tRevision, a.db, seqKey(m.Seq)) {
+		texts = append(texts, decode[oplog.Revision](v).Text)
+	}
+	for _, text := range texts {
+		if k := textHash(salt, text); k != nil {
+			a.put(tRefused, a.db, k, at)
+		}
+	}
+}
+
+// ErrErasedText refuses a text that was erased for good.
+var ErrErasedText = oplog.Errorf(oplog.Conflict, "this text was erased for good, and is not stored again")
+
+// refusesText says whether a text was erased for good.
+func (a *applying) refusesText(text string) bool {
+	salt := a.database().Salt
+	if salt == nil {
+		return false
+	}
+	k := textHash(salt, text)
+	return k != nil && a.exists(tRefused, a.db, k)
+}
+
+// admitText refuses a text that was erased for good.
+func (a *applying) admitText(text string) {
+	refuseIf(a.refusesText(text), ErrErasedText)
+}
+
+// textHash is the salted hash of a text, whatever the case of its letters and the space between its words. A text
+// without words has none.
+func textHash(salt []byte, text string) []byte {
+	words := strings.FieldsFunc(fold.Lower(text), func(r rune) bool { return strings.ContainsRune(" \t\r\n", r) })
+	if len(words) == 0 {
+		return nil
+	}
+	return oplog.NameHash(salt, strings.Join(words, " "))
+}
+
+// eraseAliases takes away the aliases of a name, and those that mean it.
+func (a *applying) eraseAliases(op *oplog.Purge) (changed bool) {
+	is := func(name string) bool { return bytes.Equal(oplog.NameHash(op.Salt, name), op.Name) }
+	for k, v := range a.scan(tAlias, a.db, nil) {
+		if _, alias := cutKey(k); is(string(alias)) || is(decode[oplog.StoredAlias](v).Canonical) {
+			a.del(tAlias, a.db, k)
+			changed = true
+		}
+	}
+	return changed
+}
+
+// RefusesText says whether a text was erased for good.
+func (v *View) RefusesText(db oplog.DB, text string) bool {
+	return (&applying{txn: v.txn, db: db}).refusesText(text)
+}
+
+// Erased returns the proof that a memory was erased for good.
+func (v *View) Erased(db oplog.DB, rid string) (oplog.ErasedMemory, bool) {
+	return read[oplog.ErasedMemory](v.txn, tErased, db, []byte(rid))
+}

@@ -1,0 +1,261 @@
+package state
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// A memory has its key as long as it is not forgotten: a row of tPath leads from the key to it. When it loses the key
+// or gets another one, a row of tPathPast says so, for questions about the past.
+
+func applyKeyed(a *applying, op *oplog.Keyed) oplog.Result {
+	checkPath(op.Path)
+	m, ok := a.holderNow(op.Namespace, op.Path)
+	var r oplog.Result
+	if ok {
+		r = oplog.Result{ID: m.RID, Num: uint64(m.Revision)}
+	}
+	expected := !ok || !op.IfAbsent
+	if op.IfRevision != nil {
+		expected = expected && ok && m.Revision == *op.IfRevision
+	}
+	if op.IfSHA256 != "" {
+		expected = expected && ok && hashOf(m.Text) == op.IfSHA256
+	}
+	if !expected {
+		refuseFound(oplog.ErrCondition, m, ok)
+	}
+	refuseIf(!ok && op.Must, oplog.ErrNoHolder)
+	refuseIf(op.Holder != nil && *op.Holder != r.ID || op.At != nil && uint64(*op.At) != r.Num, oplog.ErrHolder)
+	return r
+}
+
+// refuseFound refuses with an error and the memory that was met.
+func refuseFound(why *oplog.Error, m *oplog.Memory, ok bool) {
+	e := *why
+	e.Found = &oplog.Found{}
+	if ok {
+		*e.Found = oplog.Found{RID: m.RID, Path: m.Path, Revision: m.Revision, SHA256: hashOf(m.Text)}
+	}
+	refuse(&e)
+}
+
+func hashOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+func checkPath(path string) {
+	if err := oplog.CheckPath(path); err != nil {
+		refuse(err)
+	}
+}
+
+// pathSince returns the time since when a new memory has its key. An imported one may have been renamed before.
+func pathSince(m *oplog.Memory, w *oplog.History) oplog.Time {
+	since := m.Created
+	if w != nil {
+		for _, r := range w.Revisions {
+			if r.Path != m.Path {
+				since = r.Until
+			}
+		}
+	}
+	return since
+}
+
+// takePath gives a memory its key.
+func (a *applying) takePath(m *oplog.Memory, since oplog.Time) {
+	checkPath(m.Path)
+	refuseIf(m.Status != oplog.Active, errHistory)
+	if taken := a.pathTaken(m.Namespace, m.Path); taken != nil {
+		refuseFound(oplog.ErrPathTaken, taken, true)
+	}
+	a.putNew(tPath, a.db, joinKey(m.Namespace, m.Path), append(seqKey(m.Seq), be64(uint64(since))...))
+}
+
+// pathTaken finds the memory that keeps another one from a key: one that has it, or one whose key is above or below it.
+func (a *applying) pathTaken(namespace, path string) *oplog.Memory {
+	for end := 1; path != "" && end <= len(path); end++ {
+		if end < len(path) && path[end] != '/' {
+			continue
+		}
+		if m, ok := a.holderNow(namespace, path[:end]); ok {
+			return m
+		}
+	}
+	if path == "" {
+		return nil
+	}
+	for _, v := range a.scan(tPath, a.db, joinKey(namespace, path+"/")) {
+		if m, ok := a.memoryAt(oplog.Seq(beUint64(v))); ok && !m.Lapsed(a.hlc.Time()) {
+			return m
+		}
+	}
+	return nil
+}
+
+// holderNow finds the memory that has a key. One whose time is over loses the key to whoever asks for it, as it would to
+// the next Sweep.
+func (a *applying) holderNow(namespace, path string) (*oplog.Memory, bool) {
+	m, ok := a.holder(a.db, namespace, path)
+	if ok && m.Lapsed(a.hlc.Time()) {
+		a.expire(m)
+		return nil, false
+	}
+	return m, ok
+}
+
+// freePath takes a memory's key away from it. The memory still says which one it had.
+func (a *applying) freePath(m *oplog.Memory, at oplog.Time) {
+	if m.Path == "" {
+		return
+	}
+	key := joinKey(m.Namespace, m.Path)
+	if row := a.get(tPath, a.db, key); row != nil && oplog.Seq(beUint64(row)) == m.Seq {
+		a.del(tPath, a.db, key)
+		a.put(tPathPast, a.db, append(joinKey(m.Namespace, m.Path, ""), timeKey(at, m.Seq)...), row[8:])
+	}
+}
+
+// movePath gives a memory another key.
+func (a *applying) movePath(m *oplog.Memory, to string, at oplog.Time) {
+	a.freePath(m, at)
+	if m.Path = to; to != "" {
+		a.takePath(m, at)
+	}
+}
+
+// erasePaths takes every key that a memory has or had out of the state. Its revisions are still there.
+func (a *applying) erasePaths(m *oplog.Memory, at oplog.Time) {
+	a.freePath(m, at)
+	paths := map[string]bool{m.Path: true}
+	for _, r := range list[oplog.Revision](a.txn, tRevision, a.db, seqKey(m.Seq)) {
+		paths[r.Path] = true
+	}
+	for path := range paths { // what is taken away is the same in any order
+		for k := range a.scan(tPathPast, a.db, joinKey(m.Namespace, path, "")) {
+			if seqOf(k) == m.Seq {
+				a.del(tPathPast, a.db, k)
+			}
+		}
+	}
+	m.Path = ""
+}
+
+// holder finds the memory that has a key.
+func (t *txn) holder(db oplog.DB, namespace, path string) (*oplog.Memory, bool) {
+	row := t.get(tPath, db, joinKey(namespace, path))
+	if row == nil {
+		return nil, false
+	}
+	m, ok := read[oplog.Memory](t, tMemory, db, row[:8])
+	return &m, ok
+}
+
+// Keyed finds the memory that has a key.
+func (v *View) Keyed(db oplog.DB, namespace, path string) (*oplog.Memory, bool) {
+	m, ok := v.holder(db, namespace, path)
+	if ok = ok && !v.shown(m).Expired(); !ok {
+		return nil, false
+	}
+	return m, true
+}
+
+// KeyedAsOf returns the memory that had a key at a time, as it was then.
+func (v *View) KeyedAsOf(db oplog.DB, namespace, path string, at oplog.Time) (*oplog.Memory, bool) {
+	prefix := joinKey(namespace, path, "")
+	for k, since := range v.scanFrom(tPathPast, db, append(prefix, timeKey(at+1, 0)...)) {
+		if !bytes.HasPrefix(k, prefix) {
+			break
+		}
+		if oplog.Time(beUint64(since)) <= at {
+			m, ok := v.MemoryAt(db, seqOf(k))
+			if !ok {
+				return nil, false
+			}
+			return v.AsOf(db, m, at)
+		}
+	}
+	row := v.get(tPath, db, joinKey(namespace, path))
+	if row == nil || oplog.Time(beUint64(row[8:])) > at {
+		return nil, false
+	}
+	m, ok := v.MemoryAt(db, oplog.Seq(beUint64(row)))
+	if !ok {
+		return nil, false
+	}
+	return v.AsOf(db, m, at)
+}
+
+// Keys walks the keys of a namespace below a folder, which ends in /, in the order of their bytes, behind one of them
+// or behind a folder. With a depth, a key that lies deeper below the folder than that stands for all that share its
+// folder at that depth: f gets this folder once and no memory, and what is in it is not read.
+func (v *View) Keys(db oplog.DB, namespace, folder, behind string, depth int, f func(path string, m *oplog.Memory) bool) {
+	all := joinKey(namespace, folder)
+	from := all
+	if strings.HasPrefix(behind, folder) {
+		behind = cmp.Or(folderAt(behind, len(folder), depth), behind)
+	}
+	switch {
+	case strings.HasSuffix(behind, "/"):
+		from = after(joinKey(namespace, behind))
+	case behind != "":
+		from = append(joinKey(namespace, behind), 0)
+	}
+	if bytes.Compare(from, all) < 0 {
+		from = all
+	}
+	expiring := v.counters(db).Expiring > 0
+	for {
+		jump := []byte(nil)
+		for k, row := range v.scanFrom(tPath, db, from) {
+			if !bytes.HasPrefix(k, all) {
+				return
+			}
+			_, rest := cutKey(k)
+			path := string(rest)
+			group := folderAt(path, len(folder), depth)
+			var m *oplog.Memory
+			if group == "" || expiring {
+				if m, _ = v.MemoryAt(db, oplog.Seq(beUint64(row))); m.Expired() {
+					continue
+				}
+			}
+			if group != "" {
+				if jump = after(joinKey(namespace, group)); !f(group, nil) {
+					return
+				}
+				break
+			}
+			if !f(path, m) {
+				return
+			}
+		}
+		if jump == nil {
+			return
+		}
+		from = jump
+	}
+}
+
+// folderAt returns the folder of a path so many segments behind a place in it; blank when the path ends before, and
+// for depth 0.
+func folderAt(path string, from, depth int) string {
+	for range depth {
+		i := strings.IndexByte(path[from:], '/')
+		if i < 0 {
+			return ""
+		}
+		from += i + 1
+	}
+	if depth == 0 {
+		return ""
+	}
+	return path[:from]
+}

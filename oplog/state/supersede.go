@@ -1,0 +1,97 @@
+package state
+
+import "github.com/cairndb/cairn/oplog"
+
+// applySupersede marks memories as superseded, each with a revision, so that an undo takes the mark back.
+//
+// Invariant: neither side is superseded when a mark is made, so marks form no circle.
+func applySupersede(a *applying, op *oplog.Supersede) (r oplog.Result) {
+	for i := range op.Marks {
+		k := &op.Marks[i]
+		m, ok := a.liveMemory(k.RID)
+		if !ok || m.Status != oplog.Active {
+			continue
+		}
+		if k.By == "" && m.By != "" {
+			a.unmark(m, oplog.Dismiss, op.At) // beside the correction that made the revision
+		} else if k.By == "" || !a.mark(m, k, op.At) {
+			continue
+		}
+		a.putMemory(m)
+		r.Num, r.Changed, r.Rows = r.Num+1, true, append(r.Rows, m.RID)
+	}
+	return r
+}
+
+// mark marks a memory, unless a side has changed, or the pair was decided on before.
+func (a *applying) mark(m *oplog.Memory, k *oplog.Mark, at oplog.Time) bool {
+	by, ok := a.unchanged(oplog.Grounds{RID: k.By, Revision: k.ByRevision})
+	if !ok || by.Seq == m.Seq || m.Revision != k.Revision || m.By != "" || by.By != "" || by.Namespace != m.Namespace || !a.record(m, by, k.Record, at) {
+		return false
+	}
+	a.revise(m, "superseded by "+by.RID, at)
+	m.By, m.Surely = by.RID, k.Surely
+	a.stats.Superseded++
+	return true
+}
+
+// revise begins a new revision of a memory.
+func (a *applying) revise(m *oplog.Memory, reason string, at oplog.Time) {
+	a.putRevision(m, reason, at)
+	m.Revision++
+	m.Updated = at
+}
+
+// record lists a superseded memory among the conflicts that are resolved: a new one, or one that was open. A pair that
+// somebody has decided on is left alone.
+func (a *applying) record(m, by *oplog.Memory, c oplog.ConflictRow, at oplog.Time) bool {
+	old, had := read[oplog.ConflictRow](a.txn, tConflict, a.db, a.get(tConflictPair, a.db, pairKey(m.RID, by.RID)))
+	switch {
+	case had && old.Status == oplog.ConflictOpen:
+		c = old
+	case had && old.Strategy != oplog.Restated:
+		return false
+	default:
+		c.A, c.B, c.Namespace, c.Detected = m.RID, by.RID, m.Namespace, at
+		if !a.openConflict(c) {
+			return false
+		}
+		c, _ = read[oplog.ConflictRow](a.txn, tConflict, a.db, []byte(c.ID))
+	}
+	c.Winner = by.RID
+	a.closeConflict(&c, oplog.Superseded, at)
+	return true
+}
+
+// unmark makes a memory current again, and says why in the list of conflicts. The caller stores the memory.
+func (a *applying) unmark(m *oplog.Memory, strategy string, at oplog.Time) {
+	c, ok := read[oplog.ConflictRow](a.txn, tConflict, a.db, a.get(tConflictPair, a.db, pairKey(m.RID, m.By)))
+	if ok && c.Strategy == oplog.Superseded {
+		a.del(tConflictOrder, a.db, conflictOrder(&c))
+		c.Status, c.Winner = oplog.ConflictOpen, ""
+		a.stats.OpenConflicts++
+		a.closeConflict(&c, strategy, at)
+	}
+	m.By, m.Surely = "", false
+	a.stats.Superseded--
+}
+
+// settle ends what was found about a memory's text, which it says no more: open conflicts, and what it supersedes.
+func (a *applying) settle(m *oplog.Memory, reason string, at oplog.Time) {
+	prefix := joinKey(m.RID, "")
+	for k := range a.scan(tConflictSide, a.db, prefix) {
+		c, ok := read[oplog.ConflictRow](a.txn, tConflict, a.db, k[len(prefix):])
+		switch {
+		case !ok:
+		case c.Status == oplog.ConflictOpen:
+			a.closeConflict(&c, oplog.Restated, at)
+		case c.Strategy == oplog.Superseded && c.Winner == m.RID:
+			if o, ok := a.liveMemory(c.Other(m.RID)); ok && o.By == m.RID {
+				a.revise(o, reason, at)
+				a.unmark(o, oplog.Restated, at)
+				a.putMemory(o)
+				a.also = append(a.also, o.RID)
+			}
+		}
+	}
+}
