@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/oplog"
@@ -71,6 +72,7 @@ func BenchmarkSearch(b *testing.B) {
 				whole = append(whole, m.Text)
 			}
 			m.Created += oplog.Time(k) * 1e6
+			m.Attributes = fmt.Appendf(nil, `{"due":"2026-%02d-%02d","half":%v,"id":"id-%d","percent":%d,"tags":["t%d","t%d"]}`, 1+k%12, 1+k%28, k%2 == 0, k, k%100, k%7, k%9)
 			m.Namespace, m.Vector = fmt.Sprint("ns", k%10), oplog.MakeVector(vec())
 			ops = append(ops, m)
 		}
@@ -90,11 +92,22 @@ func BenchmarkSearch(b *testing.B) {
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	b.Logf("%d rows: heap %d bytes a row, lag %+v", n, (after.HeapAlloc-before.HeapAlloc)/uint64(n), r.index.Lag())
-	for _, kind := range []struct {
+	type kind struct {
 		name string
 		ask  func() index.Query
-	}{
-		{"words", func() index.Query { return index.Query{Text: text(6, 50)} }},
+	}
+	words := func() index.Query { return index.Query{Text: text(6, 50)} }
+	both := func() index.Query { return index.Query{Text: text(6, 50), Vector: vec()} }
+	matching := func(name, raw string, ask func() index.Query) kind {
+		f := parsed(b, raw)
+		return kind{name, func() index.Query {
+			q := ask()
+			q.Match = f
+			return q
+		}}
+	}
+	for _, kind := range []kind{
+		{"words", words},
 		{"sure", func() index.Query { // a memory's own rarer words: it stands out
 			words := slices.DeleteFunc(strings.Fields(whole[rng.IntN(len(whole))]), func(w string) bool { return len(w) < len("w100x") })
 			return index.Query{Text: strings.Join(words[:min(6, len(words))], " ")}
@@ -103,10 +116,18 @@ func BenchmarkSearch(b *testing.B) {
 		{"time", func() index.Query { return index.Query{Text: text(1, 50) + "this week"} }},
 		{"stop-words", func() index.Query { return index.Query{Text: "who is it"} }},
 		{"vector", func() index.Query { return index.Query{Vector: vec()} }},
-		{"both", func() index.Query { return index.Query{Text: text(6, 50), Vector: vec()} }},
+		{"both", both},
 		{"both-namespace", func() index.Query {
 			return index.Query{Text: text(6, 50), Vector: vec(), Filter: index.Filter{Namespace: "ns3"}}
 		}},
+		matching("words-1%", `{"percent":7}`, words),
+		matching("words-50%", `{"half":true}`, words),
+		matching("words-dates", `{"due":{"gte":"2026-03-01","lt":"2026-06-01"},"tags":"t3"}`, words),
+		matching("words-id", `{"id":{"ne":"id-7"}}`, words),
+		matching("words-created", fmt.Sprintf(`{"or":[{"percent":3},{"@created_at":{"gte":%q}}]}`, now.Format(time.RFC3339)), words),
+		matching("both-1%", `{"percent":7}`, both),
+		matching("both-50%", `{"half":true}`, both),
+		matching("list-1%", `{"percent":7}`, func() index.Query { return index.Query{} }),
 	} {
 		b.Run(kind.name, func(b *testing.B) {
 			asked := make([]index.Query, 200)

@@ -136,6 +136,7 @@ type checkpointWriter struct {
 	sessions  []sessionRows
 	facets    *facets
 	facetList []*facet // those that existed at the moment
+	having    []savedAttribute
 	vectors   *vector.Store
 	epoch     uint32
 	old       databaseFiles
@@ -169,7 +170,7 @@ func (x *Index) captureCheckpoint() func() {
 		if p.changed {
 			p.cols, p.seq, p.top, p.vectors = d.cols.view(), d.seq, oplog.Seq(d.bySeq.top.Load()), d.vectors.Load()
 			p.epoch, p.refilled = d.epoch, d.refilled
-			p.facets, p.facetList = d.facets, *d.facets.list.Load()
+			p.facets, p.facetList, p.having = d.facets, *d.facets.list.Load(), d.facets.having.save()
 			for _, s := range d.sessions[1:] {
 				p.sessions = append(p.sessions, sessionRows{s.sessionName, *s.rows.Load()})
 			}

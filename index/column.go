@@ -12,6 +12,7 @@ import (
 type column struct {
 	rank.Row
 	now      atomic.Pointer[mutable] // the row after reinforcement; nil: the row as it was stored
+	updated  int64                   // when the memory was changed last, as it was stored
 	seq      oplog.Seq
 	revision uint32
 	place    int32 // in its session's rows
@@ -19,7 +20,7 @@ type column struct {
 
 // mutable are the numbers of a memory that change while its text stays.
 type mutable struct {
-	accessed             int64
+	accessed, updated    int64
 	halfLife, importance float64
 }
 
@@ -32,10 +33,18 @@ func (c *column) row() rank.Row {
 	return r
 }
 
+// changed returns when the memory was changed last.
+func (c *column) changed() int64 {
+	if w := c.now.Load(); w != nil {
+		return w.updated
+	}
+	return c.updated
+}
+
 // update stores new numbers, unless they are the ones it has.
 func (c *column) update(m *oplog.Memory) {
-	w := mutable{int64(m.Accessed), m.HalfLife, m.Importance}
-	if old := c.now.Load(); old != nil && *old == w || old == nil && w == (mutable{c.Accessed, c.HalfLife, c.Row.Importance}) {
+	w := mutable{int64(m.Accessed), int64(m.Updated), m.HalfLife, m.Importance}
+	if old := c.now.Load(); old != nil && *old == w || old == nil && w == (mutable{c.Accessed, c.updated, c.HalfLife, c.Row.Importance}) {
 		return
 	}
 	c.now.Store(&w)

@@ -14,6 +14,7 @@ import (
 	"github.com/cairndb/cairn/index/text"
 	"github.com/cairndb/cairn/index/vector"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/filter"
 )
 
 // database is the index of one database. One goroutine, Follow's, calls put; any goroutine may search. put holds mu
@@ -97,6 +98,9 @@ type change struct {
 	vec oplog.Vector
 }
 
+// gone reports whether a memory has no row: it was forgotten, or is not to be found.
+func (c *change) gone() bool { return c.m.Status == oplog.Tombstoned || c.m.Unsearchable }
+
 // A ready change has been analysed and quantised, which needs no lock.
 type ready struct {
 	change
@@ -104,8 +108,11 @@ type ready struct {
 	row    uint32
 	length uint32 // of the text, in tokens
 	doc    text.Document
-	unit   []float32
-	code   vector.Prepared
+
+	attributes []filter.Attribute
+
+	unit []float32
+	code vector.Prepared
 }
 
 // put brings rows up to date: when it returns, searches find all of them, or no longer find them.
@@ -131,7 +138,7 @@ func (d *database) put(ctx context.Context, changes []change) error {
 		m := w.m
 		old, known := d.rowOf(m.Seq)
 		switch {
-		case m.Status == oplog.Tombstoned:
+		case w.gone():
 			if known {
 				del = append(del, d.markDead(old))
 				d.bySeq.set(m.Seq, 0)
@@ -160,6 +167,7 @@ func (d *database) put(ctx context.Context, changes []change) error {
 			add = append(add, w.doc.As(row, group(m.Namespace), text.Tag{Number: uint64(m.Seq), Revision: m.Revision}))
 		}
 	}
+	d.facets.having.sweep(d.cols.view())
 	d.mu.Unlock()
 	if len(add)+len(del) == 0 {
 		return nil
@@ -176,7 +184,7 @@ func (d *database) prepare(changes []change) (work []ready, replaced bool) {
 	for i, c := range changes {
 		work[i].change = c
 		old, known := d.rowOf(c.m.Seq)
-		if c.m.Status == oplog.Tombstoned {
+		if c.gone() {
 			continue
 		}
 		if known && d.at(old).revision == c.m.Revision {
@@ -186,6 +194,7 @@ func (d *database) prepare(changes []change) (work []ready, replaced bool) {
 			continue
 		}
 		replaced = replaced || known
+		work[i].attributes, _ = filter.Attributes(c.m.Attributes) // they were checked before they were stored
 		fresh = append(fresh, i)
 		if a, ok := d.adopted[c.m.Seq]; ok && a.revision == c.m.Revision {
 			work[i].found, work[i].row, work[i].length = true, a.row, a.length
@@ -246,6 +255,9 @@ func (d *database) add(w *ready, old uint32, corrected bool) (row uint32) {
 	d.describe(col, w.m, w.length)
 	*rows.stops(row) = text.Stops(w.m.Text)
 	d.enter(&rows, row, d.facets.of(facetOf(w.m)))
+	for _, a := range w.attributes {
+		d.facets.having.enter(a, row)
+	}
 	if w.m.Session != "" {
 		d.join(col, w.m, row, old, corrected)
 	}
@@ -275,7 +287,7 @@ func (d *database) describe(col *column, m *oplog.Memory, length uint32) {
 	for _, name := range m.Entities {
 		d.names.entity(name)
 	}
-	col.seq, col.revision = m.Seq, m.Revision
+	col.seq, col.revision, col.updated = m.Seq, m.Revision, int64(m.Updated)
 	times := text.TimesOf(m.Text, int64(m.Created))
 	col.Row = rank.Row{RID: rank.MakeRID(m.RID), Created: int64(m.Created), Accessed: int64(m.Accessed), Importance: m.Importance, HalfLife: m.HalfLife,
 		Length: length, Speaker: d.intern(speaker(m)), Asks: strings.HasSuffix(strings.TrimSpace(m.Text), "?"),
@@ -328,6 +340,7 @@ func (d *database) markDead(row uint32) uint32 {
 	rows := d.cols.view()
 	c := rows.at(row)
 	d.leave(&rows, row)
+	d.facets.having.leave()
 	rows.died(row).Store(d.seq)
 	if v := d.vectors.Load(); v != nil {
 		v.Delete(row)

@@ -54,3 +54,8 @@ func CheckMembers(x *Index, id oplog.DB) error {
 // Loading has f told when a closed index is about to be loaded, and so many memories left to an opening at most; 0 is
 // the default.
 func Loading(cfg *Config, left int, f func(oplog.DB)) { cfg.left, cfg.loading = left, f }
+
+// SweptAfter and AttributeEntries tell tests how many rows the lists of attributes hold.
+const SweptAfter = sweptAfter
+
+func AttributeEntries(x *Index, db oplog.DB) int { return x.database(db).facets.having.entries }

@@ -27,6 +27,7 @@ type facets struct {
 	members  atomic.Pointer[[]*members] // of each in list
 	merged   atomic.Bool                // there is, or was, a memory that was merged into another
 	verdicts sync.Pool                  // of *[]atomic.Uint32
+	having   attributes                 // what rows have beside; guarded by the database's mu for readers
 }
 
 func newFacets() *facets {
@@ -110,7 +111,7 @@ func (q *Filter) wants(f *facet) bool {
 	switch {
 	case f.status == oplog.Consolidated && !q.Consolidated,
 		len(q.Types) > 0 && !slices.Contains(q.Types, f.kind),
-		q.Namespace != "" && q.Namespace != f.namespace,
+		!q.Reach().Has(f.namespace),
 		q.Domain != "" && q.Domain != f.domain,
 		q.Source != "" && q.Source != f.source,
 		q.Private != "" && f.namespace != q.Within && strings.HasPrefix(f.namespace, q.Private),
@@ -121,9 +122,15 @@ func (q *Filter) wants(f *facet) bool {
 	return true
 }
 
+// Reach returns the namespaces that the filter admits.
+func (q *Filter) Reach() oplog.Reach { return oplog.Reach{Name: q.Namespace, Within: q.Spaces} }
+
 // everything reports whether the question has no filter at all, so that Keep need not look at facets.
-func (q *Filter) everything(f *facets) bool {
-	return (q.Consolidated || !f.merged.Load()) && len(q.Types) == 0 && q.Namespace == "" && q.Domain == "" && q.Source == "" &&
+func (q *Filter) everything(f *facets) bool { return q.Match == nil && q.matchAlone(f) }
+
+// matchAlone reports whether nothing but Match filters.
+func (q *Filter) matchAlone(f *facets) bool {
+	return (q.Consolidated || !f.merged.Load()) && len(q.Types) == 0 && q.Reach().All() && q.Domain == "" && q.Source == "" &&
 		q.Private == "" && q.Tier == "" && q.Owner == "" && !q.needsColumn()
 }
 

@@ -152,6 +152,8 @@ func rows(op oplog.Op) []string {
 		return []string{op.RID}
 	case *oplog.Forget:
 		return []string{op.RID}
+	case *oplog.Sweep:
+		return op.RIDs
 	case *oplog.Foreign:
 		var out []string
 		if op.Stored != nil {

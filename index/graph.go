@@ -182,10 +182,12 @@ func (in *question) neighbours(name string) (out []reached) {
 			out = append(out, reached{name: other, weight: min(weight, 1)})
 		}
 	}
-	for _, e := range in.view.Edges(in.db, name, maxDegree) {
-		add(e.Src, e.Dst, e.Weight)
+	if !in.q.Spaces.Bind() { // a relation belongs to no namespace
+		for _, e := range in.view.Edges(in.db, name, maxDegree) {
+			add(e.Src, e.Dst, e.Weight)
+		}
 	}
-	for _, c := range in.view.Claims(in.db, name, in.q.Namespace, maxDegree) {
+	for _, c := range in.view.Claims(in.db, name, in.q.Reach(), maxDegree) {
 		if c.Polarity >= 0 {
 			add(c.Src, c.Dst, c.Weight)
 		}
@@ -220,7 +222,7 @@ func (in *question) byGraph(cands []rank.Candidate) ([]rank.Candidate, error) {
 			continue
 		}
 		proximity := r.proximity
-		if e, ok := in.view.Entity(in.db, r.name); ok && r.hops == 0 {
+		if e, ok := in.view.Entity(in.db, r.name); ok && r.hops == 0 && !in.q.Spaces.Bind() {
 			proximity /= rank.Rarity(e.Mentions) // an entity in every memory tells little
 		}
 		rows, err := in.d.words.Search(text.Query{Terms: terms, Exact: true, Groups: in.groups(), Keep: in.Keep, Order: in.newest, Tie: in.tie, K: entityRows})

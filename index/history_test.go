@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/filter"
 )
 
 // log makes records of operations, an entry each.
@@ -33,6 +34,11 @@ func (l *log) add(db oplog.DB, ops ...oplog.Op) {
 		Data: oplog.EncodeRecord(oplog.MakeHLC(1_700_000_000_000+n, 0, 1), body)})
 }
 
+// at is the log's time so many records from here.
+func (l *log) at(records int) oplog.Time {
+	return oplog.Time(1_700_000_000_000+len(l.records)+records) * 1000
+}
+
 func remember(rid, text string) *oplog.Remember {
 	return &oplog.Remember{Content: oplog.Content{RID: rid, Text: text, Namespace: "default", Importance: .5, HalfLife: 604800, Type: "semantic",
 		Created: oplog.At(now)}}
@@ -46,7 +52,8 @@ var endings = []string{"", " yesterday", " with them", " last Friday", "", " two
 
 const dim = 24
 
-// history is a log of everything that moves rows: sessions, vectors, corrections, forgetting, reinforcement, relations.
+// history is a log of everything that moves rows: sessions, vectors, corrections, forgetting, expiry, reinforcement,
+// relations.
 func history(t testing.TB, n int) *log {
 	l := newLog(t)
 	next := story(l, 1, n)
@@ -73,7 +80,7 @@ func story(l *log, db oplog.DB, n int) (next func()) {
 		}
 		return oplog.MakeVector(v)
 	}
-	var rids []string
+	var rids, expire []string
 	i := -1
 	return func() {
 		i++
@@ -85,6 +92,9 @@ func story(l *log, db oplog.DB, n int) (next func()) {
 				op := &oplog.Correct{RID: rids[rng.IntN(len(rids))], Text: &text, Reason: "better", At: at}
 				if rng.IntN(2) == 0 {
 					op.Vector = vec()
+				}
+				if i%2 == 0 {
+					op.Attributes = attributes(i)
 				}
 				l.add(db, op)
 				return
@@ -101,13 +111,20 @@ func story(l *log, db oplog.DB, n int) (next func()) {
 				l.add(db, &oplog.Reinforce{Hits: []oplog.Hit{{RID: rids[rng.IntN(len(rids))], Count: 2, At: at}}})
 				return
 			}
+		case 4:
+			if i%3 == 0 { // some of those that are due
+				n := min(len(expire), 8)
+				l.add(db, &oplog.Sweep{RIDs: expire[:n]})
+				expire = append(expire[n:], expire[:n]...) // none of them may be due yet
+				return
+			}
 		case 3:
 			a, b := vocabulary[rng.IntN(len(vocabulary))], vocabulary[rng.IntN(len(vocabulary))]
 			l.add(db, &oplog.Relate{ID: fmt.Sprint("e", i), Src: a, Dst: b, Type: "near", Weight: .5, At: at})
 			return
 		}
 		m := remember(fmt.Sprintf("m%05d", i), words(4+rng.IntN(12))+endings[i%len(endings)]+fmt.Sprint(" topic", i%61))
-		m.Created, m.Importance = at, rng.Float64()
+		m.Created, m.Importance, m.Attributes = at, rng.Float64(), attributes(i)
 		m.Namespace = []string{"default", "alpha", "beta"}[rng.IntN(3)]
 		m.Domain = []string{"", "work", "home"}[rng.IntN(3)]
 		m.Source = []string{"user", "document"}[rng.IntN(2)]
@@ -118,9 +135,49 @@ func story(l *log, db oplog.DB, n int) (next func()) {
 		if rng.IntN(4) > 0 {
 			m.Vector = vec()
 		}
+		m.Unsearchable = i%17 == 5
+		if i%7 == 3 {
+			m.Expires, expire = l.at(60+i%40), append(expire, m.RID)
+		} else {
+			rids = append(rids, m.RID)
+		}
 		l.add(db, m)
-		rids = append(rids, m.RID)
 	}
+}
+
+// attributes makes those of the i-th memory of a history: few values, values of its own, a list, a date; or none.
+func attributes(i int) []byte {
+	if i%5 == 0 {
+		return nil
+	}
+	raw := fmt.Sprintf(`{"due":%q,"id":"id-%d","n":%d,"project":"p%d"}`, now.AddDate(0, 0, i%17).Format(time.DateOnly), i, i%13, i%7)
+	if i%3 == 0 {
+		raw = fmt.Sprintf(`{"n":%d,"tags":["t%d","t%d"]}`, i%13, i%4, i%6)
+	}
+	return []byte(raw)
+}
+
+// filters cover every operator, and fields of columns and of facets.
+var filters = []string{
+	`{"project":"p3"}`,
+	`{"n":{"gte":4,"lt":9}}`,
+	`{"not":{"project":{"in":["p1","p2"]}}}`,
+	`{"id":"id-77"}`,
+	`{"tags":"t2"}`,
+	`{"or":[{"tags":{"contains":"t1"}},{"due":{"lte":"2026-03-04"}}]}`,
+	`{"project":{"exists":false},"@importance":{"gt":0.4}}`,
+	`{"or":[{"@created_at":{"gt":"2026-02-01"}},{"id":{"prefix":"id-1"}}],"@memory_type":"semantic"}`,
+	`{"@namespace":{"ne":"beta"},"@session_id":{"exists":true},"n":{"nin":[1,2]}}`,
+	`{"tags":{"icontains":"T1"},"@updated_at":{"gte":"2026-01-05"}}`,
+	`{"not":{"or":[{"@domain":"work"},{"@session_id":"alpha/3"}]}}`,
+	`{}`,
+}
+
+func parsed(t testing.TB, raw string) *filter.Filter {
+	t.Helper()
+	f, err := filter.Parse([]byte(raw))
+	must(t, err)
+	return f
 }
 
 // questions cover words, times, vectors, the graph and every filter.
@@ -160,6 +217,9 @@ func questions() (qs []index.Query) {
 			q.Namespace, q.Session = "beta", "beta/3"
 		case 6:
 			q.Namespace = "nobody's"
+		}
+		if i%7 == 3 {
+			q.Match, _ = filter.Parse([]byte(filters[i/7%len(filters)]))
 		}
 		qs = append(qs, q)
 	}

@@ -3,6 +3,8 @@ package index
 import (
 	"slices"
 	"sync/atomic"
+
+	"github.com/cairndb/cairn/index/vector"
 )
 
 // members are the rows of a facet, so that a filter which leaves few rows does not cost a look at all. One goroutine
@@ -37,8 +39,14 @@ func (d *database) leave(rows *columnView, row uint32) {
 }
 
 // among are the lists of the rows that the filter may admit, and how many live rows these have: the same on every
-// replica.
+// replica. There are no lists where a filter by attributes leaves more rows than are looked at one by one.
 func (in *question) among() (lists [][]uint32, most int) {
+	if in.match.bits != nil {
+		if rows, few := in.few(); few {
+			return [][]uint32{rows}, len(rows)
+		}
+		return nil, 0
+	}
 	lists = [][]uint32{}
 	for n, m := range *in.d.facets.members.Load() {
 		if live := int(m.live.Load()); live > 0 && in.verdicts.passes(uint32(n)) {
@@ -46,4 +54,32 @@ func (in *question) among() (lists [][]uint32, most int) {
 		}
 	}
 	return lists, most
+}
+
+// few are the rows that the question keeps, where they are vector.DirectRows or fewer.
+func (in *question) few() (rows []uint32, few bool) {
+	set := in.match.count()
+	if set > vector.DirectRows && in.match.rest == nil && in.q.matchAlone(in.d.facets) && set-in.dead() > vector.DirectRows {
+		return nil, false
+	}
+	rows = make([]uint32, 0, min(set, vector.DirectRows))
+	for row := range in.match.rows {
+		if !in.Keep(row) {
+			continue
+		}
+		if len(rows) == vector.DirectRows {
+			return nil, false
+		}
+		rows = append(rows, row)
+	}
+	return rows, true
+}
+
+// dead counts the rows that are dead by now; while rows come, a few more or less.
+func (in *question) dead() int {
+	live := 0
+	for _, m := range *in.d.facets.members.Load() {
+		live += int(m.live.Load())
+	}
+	return max(int(in.d.cols.view().n)-live, 0)
 }

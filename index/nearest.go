@@ -63,12 +63,24 @@ func (n neighbours) join(cands []rank.Candidate) []rank.Candidate {
 	return cands
 }
 
-// newestRows are the candidates of a list.
+// newestRows are the candidates of a list. Without a filter of attributes it looks at listLimit rows: with one, at all
+// that the filter leaves, wherever they are.
 func (in *question) newestRows(cands []rank.Candidate) []rank.Candidate {
 	cands = cands[:0]
-	seq := oplog.Seq(in.d.bySeq.top.Load())
-	for looked := 0; seq > 0 && looked < listLimit && len(cands) < in.q.K; seq, looked = seq-1, looked+1 {
-		if row := in.d.bySeq.get(seq); row != 0 && in.Keep(row-1) {
+	seq, skip := oplog.Seq(in.d.bySeq.top.Load()), in.q.Skip
+	for looked := 0; seq > 0 && looked < listLimit+in.q.Skip && len(cands) < in.q.K; seq-- {
+		row := in.d.bySeq.get(seq)
+		if row != 0 && in.q.Match != nil && (row > in.cols.n || !in.match.has(row-1)) {
+			continue
+		}
+		if in.q.Match == nil {
+			looked++
+		}
+		if row != 0 && in.Keep(row-1) {
+			if skip > 0 {
+				skip--
+				continue
+			}
 			cands = append(cands, rank.Candidate{Row: row - 1})
 		}
 	}

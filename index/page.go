@@ -26,16 +26,16 @@ type page struct {
 // add gathers a memory, and flushes when the page is full.
 func (p *page) add(ctx context.Context, m *oplog.Memory, vec oplog.Vector) error {
 	p.changes = append(p.changes, change{m, vec})
-	p.bytes += len(m.Text) + len(m.Metadata) + len(vec)
+	p.bytes += len(m.Text) + len(m.Metadata) + len(m.Attributes) + len(vec)
 	if len(p.changes) < pageRows && p.bytes < pageBytes {
 		return nil
 	}
 	return p.flush(ctx)
 }
 
-// read gathers a memory as the state has it.
+// read gathers a memory as Apply wrote it.
 func (p *page) read(ctx context.Context, v *state.View, id oplog.DB, seq oplog.Seq) error {
-	m, ok := v.MemoryAt(id, seq)
+	m, ok := v.WrittenAt(id, seq)
 	if !ok {
 		return nil
 	}

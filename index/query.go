@@ -7,6 +7,7 @@ import (
 
 	"github.com/cairndb/cairn/index/rank"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/filter"
 )
 
 // A Query is a question to one database.
@@ -18,6 +19,8 @@ type Query struct {
 	Room func(bytes int) bool
 	Deep int // rows to return if that is more than K: the caller orders them anew and cuts to K
 	Filter
+	Rare     int     // words that more rows have find nothing, and no other words stand for unknown ones: the search has a bounded cost; 0: all count
+	Skip     int     // of a list: how many of the newest rows to leave out
 	MinScore float64 // rows that score less are left out; 0 leaves out none
 	Expand   bool    // follow relations of entities named in the question
 	Bare     bool    // hits come with their memories' numbers, ids and times alone: the caller reads the rest
@@ -28,6 +31,7 @@ type Query struct {
 	Without []string          // signals that are not to count: rank.Switches
 	Diverse bool              // leave out what nearly repeats something better, and prefer what does not
 	Now     time.Time         // of the question: decides recency and decay
+	Explain bool              // Info.Left is wanted, which costs a walk over all rows
 	Quiet   bool              // for the node: do not strengthen the memories found; the index ignores it
 	Pick    func([]Hit) []Hit // the caller's last cut: the memories that it leaves out are not strengthened; nil leaves all
 }
@@ -36,6 +40,7 @@ type Query struct {
 type Filter struct {
 	Types        []string
 	Namespace    string
+	Spaces       oplog.Spaces // rows of other namespaces are not seen, nor counted in any statistic
 	Domain       string
 	Source       string
 	Session      string
@@ -44,6 +49,7 @@ type Filter struct {
 	Tier         string
 	Owner        string
 	Since, Until oplog.Time       // of creation
+	Match        *filter.Filter   // of attributes and fields; nil lets all pass
 	Consolidated bool             // also memories that were merged into others
 	Admit        func(Facts) bool // the caller's own filter, called inside the scans by several goroutines; nil admits all
 }
@@ -81,7 +87,15 @@ type Hit struct {
 	Parts  rank.Parts
 	Rerank *Reranked // where a reranker put it; nil where none did
 
-	Against []string // the memories that it contradicts, by open conflicts; the index knows none
+	By      Against   // the newer memory that superseded it; the index knows none
+	Against []Against // the memories that it contradicts, by open conflicts; the index knows none
+}
+
+// Against is a memory that a hit contradicts, and whether it is older, newer or as old.
+type Against struct {
+	RID string
+	Seq oplog.Seq
+	Age string
 }
 
 // Reranked holds a reranker's score of a hit and its place before.
@@ -98,6 +112,14 @@ type Info struct {
 	Below      int // of those, the ones that score less than MinScore
 	Repeats    int // rows that Diverse left out
 	Cut        int // rows that had no room in the answer
+
+	Left []Left // what each filter left, where the query wants to know
+}
+
+// Left says how many rows a filter left of those that the filters before it left.
+type Left struct {
+	Filter string // its name in a request, or the JSON of a part of Match
+	Rows   int
 }
 
 // Lists says that a query asks nothing: whatever passes its filters belongs to the answer, the newest first, with a

@@ -28,7 +28,7 @@ type identity struct {
 }
 
 // indexFormat is raised when the meaning of stored rows changes.
-const indexFormat = 2
+const indexFormat = 4
 
 const identityFile = "identity.json"
 

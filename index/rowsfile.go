@@ -14,6 +14,8 @@ import (
 //
 //	rows u32, highest sequence number u64
 //	facets:   count u32, then type, namespace, domain, source, tier, owner (strings), status u8
+//	attributes: count u32, then name (string), its values: count u32, then value (a string of JSON), its rows: count
+//	          u32, a number u32 each
 //	speakers: count u32, then a string each
 //	sessions: count u32, then namespace, name (strings), its rows: count u32, a number u32 each, 2^32-1 for what is gone
 //	what divides the vectors of these rows: SHA-256; 0 where nothing does
@@ -55,6 +57,7 @@ func (p *checkpointWriter) write(out *sectionWriter) {
 		out.u8(uint8(f.status))
 		out.cut(false)
 	}
+	p.attributes(out)
 	speakers := p.speakers(out)
 	out.u32(uint32(len(p.sessions)))
 	for _, s := range p.sessions {
@@ -88,8 +91,7 @@ func (p *checkpointWriter) write(out *sectionWriter) {
 		out.u32(speakers[r.Speaker])
 		out.u32(r.Session)
 		out.u32(r.Length)
-		out.u64(uint64(r.Created))
-		out.u64(uint64(r.Accessed))
+		out.times(r.Created, r.Accessed, c.changed())
 		out.f64(r.Importance)
 		out.f64(r.HalfLife)
 		out.u8(rowFlags(&r))
@@ -160,6 +162,9 @@ func (r *checkpointLoader) rows(e *sectionReader) error {
 			return e.err
 		}
 		r.d.facets.of(f)
+	}
+	if err := r.attributes(e, n); err != nil {
+		return err
 	}
 	for range e.u32() {
 		if r.speakers = append(r.speakers, r.d.intern(e.str())); e.err != nil {
@@ -242,8 +247,8 @@ func (r *checkpointLoader) session(e *sectionReader, n uint32) {
 func (r *checkpointLoader) record(e *sectionReader, shelf *columnView, row uint32, c *column) error {
 	c.seq, c.revision, c.place = oplog.Seq(e.u64()), e.u32(), int32(e.u32())
 	face, speaker := e.u32(), e.u32()
-	c.Row = rank.Row{Session: e.u32(), Length: e.u32(), Created: int64(e.u64()), Accessed: int64(e.u64()),
-		Importance: e.f64(), HalfLife: e.f64()}
+	c.Row = rank.Row{Session: e.u32(), Length: e.u32(), Created: int64(e.u64()), Accessed: int64(e.u64())}
+	c.updated, c.Importance, c.HalfLife = int64(e.u64()), e.f64(), e.f64()
 	flags := e.u8()
 	c.Asks, c.Timed, c.SaidDay, c.Refers = flags&rowAsks != 0, flags&rowTimed != 0, flags&rowSaidDay != 0, flags&rowRefers != 0
 	c.Said, *shelf.stops(row) = int32(e.u32()), e.u64()

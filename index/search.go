@@ -45,6 +45,39 @@ func (x *Index) Search(ctx context.Context, db oplog.DB, q Query) ([]Hit, Info, 
 	}
 }
 
+// Count counts the memories that pass a filter.
+func (x *Index) Count(db oplog.DB, f Filter) (n int, _ error) {
+	err := x.look(db, f, func(in *question) { n = in.count() })
+	return n, err
+}
+
+// look calls see at a moment in which no row is being replaced, if it finds one soon; see may be called again.
+func (x *Index) look(db oplog.DB, f Filter, see func(in *question)) error {
+	d, err := x.acquire(db)
+	if d == nil || err != nil {
+		return err
+	}
+	defer d.release()
+	d.used.Store(time.Now().UnixNano())
+	for range attempts {
+		edits := d.edits.Load()
+		in := d.capture(&Query{Filter: f})
+		in.scratch = new(scratch)
+		in.match = in.passing(f.Match)
+		err := x.cfg.State.Read(func(v *state.View) error {
+			in.view, in.db = v, db
+			in.leaveOutLapsed()
+			see(in)
+			return nil
+		})
+		in.verdicts.done()
+		if err != nil || edits == d.edits.Load() && edits%2 == 0 {
+			return err
+		}
+	}
+	return nil
+}
+
 func (x *Index) search(ctx context.Context, d *database, db oplog.DB, q Query) (hits []Hit, info Info, _ error) {
 	asking := x.asking.Add(1)
 	defer x.asking.Add(-1)
@@ -70,9 +103,13 @@ func (x *Index) search(ctx context.Context, d *database, db oplog.DB, q Query) (
 		edits := d.edits.Load()
 		in := d.capture(&q)
 		in.scratch, in.lists, in.asked = used, lists, asked
+		in.taken = 0
+		in.match = in.passing(q.Match)
 		// The state is read after the moment: it holds every row of it.
 		err := x.cfg.State.Read(func(v *state.View) (err error) {
 			in.view, in.db = v, db
+			in.leaveOutLapsed()
+			in.narrow()
 			if hits, info, err = in.answer(x.pool, beside); err == nil {
 				err = ctx.Err()
 			}
@@ -97,6 +134,7 @@ type scratch struct {
 	found  text.Found
 	cands  []rank.Candidate
 	ranker rank.Ranker
+	bitmaps
 }
 
 // A question is one query's view of a database at a moment; it implements rank.Corpus. It holds no lock: columns
@@ -110,12 +148,15 @@ type question struct {
 	lists    bool // neither words nor a vector are asked: a list
 	asked    text.Asked
 	span     []uint32 // where a relative date is asked for: the rows of that time
+	match    part     // of the question's filter
 	seq      uint64   // the moment: rows that died after it are alive
-	named    sums     // of the question's namespace, or of the database
-	known    bool     // the namespace has rows
+	named    sums     // of the question's namespaces, or of the database
+	known    bool     // the namespaces have rows
+	narrowed []uint32 // the groups of the namespaces that the question is bound to
 	sessions []*session
 	view     *state.View
 	db       oplog.DB
+	lapsed   map[uint32]bool // rows whose memories' time is over and that no sweep has removed yet
 	*scratch
 }
 
@@ -175,19 +216,21 @@ func (in *question) answer(pool vector.Pool, beside bool) ([]Hit, Info, error) {
 	}
 	info.Confidence = rank.Confidence(ranked)
 	answer, left := in.hits(ranked)
-	info.Cut = left
+	if info.Cut = left; in.q.Explain {
+		info.Left = in.left()
+	}
 	return answer, info, nil
 }
 
 // Keep reports whether a row was alive at the moment and passes the filters. The goroutines of one search call it.
 func (in *question) Keep(row uint32) bool {
-	if row >= in.cols.n || !in.all && !in.verdicts.passes(in.cols.facet(row).Load()) { // most often the filter decides, so it is first
+	if row >= in.cols.n || !in.match.has(row) || !in.all && !in.verdicts.passes(in.cols.facet(row).Load()) { // most often the filter decides, so it is first
 		return false
 	}
 	if died := in.cols.died(row).Load(); died != 0 && died <= in.seq {
 		return false
 	}
-	return in.all || !in.q.needsColumn() || in.admitsRow(row)
+	return in.all || (in.lapsed == nil || !in.lapsed[row]) && (in.match.rest == nil || in.match.rest(row)) && (!in.q.needsColumn() || in.admitsRow(row))
 }
 
 // keep takes the rows that Keep refuses out of rows, in place. Most often a filter refuses many, and has done so
@@ -195,7 +238,7 @@ func (in *question) Keep(row uint32) bool {
 func (in *question) keep(rows []uint32) []uint32 {
 	left, verdicts := rows[:0], *in.verdicts.verdict
 	for _, row := range rows {
-		if row >= in.cols.n {
+		if row >= in.cols.n || !in.match.has(row) {
 			continue
 		}
 		if f := in.cols.facet(row).Load(); int(f) < len(verdicts) && verdicts[f].Load() == refused {
@@ -210,18 +253,26 @@ func (in *question) keep(rows []uint32) []uint32 {
 
 // admitsRow checks the filters that need the row's column, and the caller's own.
 func (in *question) admitsRow(row uint32) bool {
-	c, q := in.cols.at(row), in.q
-	switch {
-	case q.Session != "" && (c.Session == 0 || in.sessions[c.Session].session != q.Session),
-		q.Since != 0 && c.Created < int64(q.Since),
-		q.Until != 0 && c.Created > int64(q.Until):
+	if !in.inSession(row) || !in.inWindow(row) {
 		return false
 	}
-	if q.Admit == nil {
+	if in.q.Admit == nil {
 		return true
 	}
 	f := in.d.facets.at(in.cols.facet(row).Load())
-	return q.Admit(Facts{f.namespace, f.owner, f.tier, oplog.Time(c.Created)})
+	return in.q.Admit(Facts{f.namespace, f.owner, f.tier, oplog.Time(in.cols.at(row).Created)})
+}
+
+// inSession says whether a row is of the session that is asked for, if one is.
+func (in *question) inSession(row uint32) bool {
+	n := in.cols.at(row).Session
+	return in.q.Session == "" || n != 0 && in.sessions[n].session == in.q.Session
+}
+
+// inWindow says whether a row was made in the time that is asked for.
+func (in *question) inWindow(row uint32) bool {
+	made := in.cols.at(row).Created
+	return (in.q.Since == 0 || made >= int64(in.q.Since)) && (in.q.Until == 0 || made <= int64(in.q.Until))
 }
 
 // settings returns the numbers that rows are ranked by.
@@ -283,16 +334,6 @@ func (in *question) likeness() func(a, b uint32) float64 {
 	}
 }
 
-func (in *question) groups() []uint32 {
-	switch {
-	case in.q.Namespace == "":
-		return nil
-	case in.known:
-		return []uint32{group(in.q.Namespace)}
-	}
-	return []uint32{0} // the namespace has no rows, and no row has group 0
-}
-
 // byWords finds the rows that have words of the question, with the statistics these are weighed by.
 func (in *question) byWords(words string) (rank.Question, []rank.Candidate, error) {
 	keep := in.Keep
@@ -305,7 +346,7 @@ func (in *question) byWords(words string) (rank.Question, []rank.Candidate, erro
 	}
 	found := &in.found
 	err := in.d.words.Find(text.Query{Text: words, Groups: in.groups(), Keep: keep, Order: in.newest, Tie: in.tie,
-		K: max(depth, in.q.K)}, found)
+		K: max(depth, in.q.K), Rare: in.q.Rare, Exact: in.q.Rare > 0}, found)
 	if err != nil {
 		return rank.Question{}, nil, err
 	}

@@ -69,10 +69,15 @@ func (w *sectionWriter) write(b []byte) {
 	}
 }
 
-func (w *sectionWriter) u8(v uint8)    { w.buf = append(w.buf, v) }
-func (w *sectionWriter) u16(v uint16)  { w.buf = binary.LittleEndian.AppendUint16(w.buf, v) }
-func (w *sectionWriter) u32(v uint32)  { w.buf = binary.LittleEndian.AppendUint32(w.buf, v) }
-func (w *sectionWriter) u64(v uint64)  { w.buf = binary.LittleEndian.AppendUint64(w.buf, v) }
+func (w *sectionWriter) u8(v uint8)   { w.buf = append(w.buf, v) }
+func (w *sectionWriter) u16(v uint16) { w.buf = binary.LittleEndian.AppendUint16(w.buf, v) }
+func (w *sectionWriter) u32(v uint32) { w.buf = binary.LittleEndian.AppendUint32(w.buf, v) }
+func (w *sectionWriter) u64(v uint64) { w.buf = binary.LittleEndian.AppendUint64(w.buf, v) }
+func (w *sectionWriter) times(all ...int64) {
+	for _, at := range all {
+		w.u64(uint64(at))
+	}
+}
 func (w *sectionWriter) f64(v float64) { w.u64(math.Float64bits(v)) }
 func (w *sectionWriter) str(s string) {
 	w.u32(uint32(len(s)))

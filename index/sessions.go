@@ -1,6 +1,10 @@
 package index
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"github.com/cairndb/cairn/oplog"
+)
 
 // A sessionName identifies a conversation within a database.
 type sessionName struct{ namespace, session string }
@@ -62,4 +66,39 @@ func (k *conversations) count(c *column, tokens uint64) {
 	s.tokens.Add(tokens)
 	k.namespaces[s.namespace].tokens += tokens
 	k.total.tokens += tokens
+}
+
+// narrow has the statistics of a question that is bound to namespaces be those of their rows.
+func (in *question) narrow() {
+	if !in.q.Spaces.Bind() || in.q.Namespace != "" {
+		return
+	}
+	var spaces []string
+	in.view.EachNamespace(in.db, in.q.Reach(), func(name string, _ oplog.Counts) bool {
+		spaces = append(spaces, name)
+		return true
+	})
+	in.named, in.narrowed = sums{}, nil
+	in.d.mu.RLock()
+	defer in.d.mu.RUnlock()
+	for _, name := range spaces {
+		if ns := in.d.namespaces[name]; ns != nil {
+			in.named.sessions, in.named.tokens = in.named.sessions+ns.sessions, in.named.tokens+ns.tokens
+			in.narrowed = append(in.narrowed, group(name))
+		}
+	}
+	in.known = len(in.narrowed) > 0
+}
+
+// groups returns the groups of the text index that a question is about; none for all.
+func (in *question) groups() []uint32 {
+	switch {
+	case in.q.Reach().All():
+		return nil
+	case in.known && in.q.Namespace == "":
+		return in.narrowed
+	case in.known:
+		return []uint32{group(in.q.Namespace)}
+	}
+	return []uint32{0} // there are no rows, and no row has group 0
 }

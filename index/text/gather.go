@@ -1,6 +1,7 @@
 package text
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -69,7 +70,10 @@ func (x *Index) gather(q Query) (*search, error) {
 	if x.segmentsChanged() {
 		x.poke() // for the next search: this one has its segments
 	}
-	if err := s.collect(0); err != nil {
+	if q.Rare > 0 {
+		err = s.leaveOutCommon(q.Rare)
+	}
+	if err := cmp.Or(err, s.collect(0)); err != nil {
 		s.release()
 		return nil, x.tell(err)
 	}

@@ -15,6 +15,7 @@ type Query struct {
 	Terms  []string // analysed terms; used when not nil
 	Groups []uint32 // only rows of these groups; empty is every group
 	Exact  bool     // a term that no row has finds nothing; by default others stand for it (unknown.go)
+	Rare   int      // leave out the terms that more rows have, without reading where; 0 leaves out none
 	// Keep refuses rows. It is asked of rows that would make the list, not of every match.
 	Keep func(row uint32) bool
 	// Rows of equal score go by Order, lower first, then by Tie, negative for a first, then by number. Both may be

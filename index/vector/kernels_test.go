@@ -40,7 +40,7 @@ func TestKernelsAgree(t *testing.T) {
 // TestPortableAnswersAlike: a processor without the assembly gives the same rows and the same bits.
 func TestPortableAnswersAlike(t *testing.T) {
 	cloud := newCloud(100, 50, .6)
-	s := fill(100, directRows+5000, cloud)
+	s := fill(100, DirectRows+5000, cloud)
 	for i := range 40 {
 		v, k := cloud.draw(), 1+i
 		s.kernels = fastest()

@@ -157,7 +157,7 @@ func TestRowsAmong(t *testing.T) {
 			q := s.query(30, keep)
 			want := s.Search(s.Ask(v, q), nil)
 			q.Among, q.Most = [][]uint32{some, more}, n/int(share)+1
-			if got := s.Search(s.Ask(v, q), nil); q.Most > directRows && !slices.Equal(got, want) {
+			if got := s.Search(s.Ask(v, q), nil); q.Most > DirectRows && !slices.Equal(got, want) {
 				t.Fatalf("one in %d, question %d: %v, want %v", share, i, got, want)
 			} else if exact := s.exact(v, 10, keep); share == 100 && !slices.Equal(got[:10], exact) {
 				t.Fatalf("one in %d, question %d: %v, want %v", share, i, got[:10], exact)

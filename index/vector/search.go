@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	directRows   = 20_000 // up to here every row's int8 form is compared
+	DirectRows   = 20_000 // up to here every row's int8 form is compared
 	codesPerForm = 40     // codes read in the time that it takes to compare an int8 form which is not in the processor's cache
 	minCoded     = 1024   // rows that codes leave for int8, at least
 	minExact     = 64     // rows that int8 leaves for float32, at least
@@ -122,7 +122,7 @@ func (s *Store) search(q *Query, pool Pool, parts *partitions) []Hit {
 
 // candidates are the best rows by their int8 forms, at least keep of them where there are as many.
 func (s *Store) candidates(q *Query, pool Pool, parts *partitions, c *scratch, keep int) []Hit {
-	if parts != nil && (q.Among == nil || q.Most > directRows) {
+	if parts != nil && (q.Among == nil || q.Most > DirectRows) {
 		if hits, ok := s.byPartitions(q, parts, c, keep); ok {
 			return hits
 		}
@@ -140,9 +140,9 @@ func (s *Store) candidates(q *Query, pool Pool, parts *partitions, c *scratch, k
 // lie side by side.
 func (s *Store) mostDirect(n int) int {
 	if all := s.Len(); all >= PartitionedRows {
-		return min(directRows, all/codesPerForm+coded(n))
+		return min(DirectRows, all/codesPerForm+coded(n))
 	}
-	return directRows
+	return DirectRows
 }
 
 // rescore gives hits the products with their originals, which are asked for in the order of rows: that is about how

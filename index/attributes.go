@@ -1,0 +1,156 @@
+package index
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"sync/atomic"
+
+	"github.com/cairndb/cairn/oplog/filter"
+)
+
+// attributes holds what filters ask beside the facets: for each name its distinct values, and for each of
+// these the rows that have it. A row without attributes costs nothing. A row keeps its attributes until it dies, for a
+// correction makes another row. One goroutine changes them; a reader looks for a name under the database's lock, and
+// reads the rest without it.
+type attributes struct {
+	named   map[string]*attribute
+	entries int // rows of all values together
+	dead    int // rows that died since the last sweep, with attributes or without
+}
+
+// An attribute has the values of one name.
+type attribute struct {
+	number map[string]int // a value's place in values, by its canonical form; read under the lock
+	values atomic.Pointer[[]*having]
+	lists  atomic.Bool // some value is, or was, a list
+}
+
+// having is a value with the rows that have it, in no order, the dead among them.
+type having struct {
+	filter.Value
+	rows atomic.Pointer[[]uint32]
+}
+
+// enter gives a row an attribute.
+func (a *attributes) enter(with filter.Attribute, row uint32) {
+	of := a.named[with.Name]
+	if of == nil {
+		if a.named == nil {
+			a.named = map[string]*attribute{}
+		}
+		of = newAttribute()
+		a.named[with.Name] = of
+	}
+	list, form := *of.values.Load(), with.Value.String()
+	n, known := of.number[form]
+	if !known {
+		n = len(list)
+		v := &having{Value: with.Value}
+		v.rows.Store(new([]uint32))
+		list = append(list, v)
+		of.number[form] = n
+		if with.Value.IsList() {
+			of.lists.Store(true)
+		}
+		of.values.Store(&list)
+	}
+	rows := append(*list[n].rows.Load(), row) // searches under way have the shorter one
+	list[n].rows.Store(&rows)
+	a.entries++
+}
+
+func newAttribute() *attribute {
+	of := &attribute{number: map[string]int{}}
+	of.values.Store(new([]*having))
+	return of
+}
+
+// leave counts a row that dies.
+func (a *attributes) leave() {
+	if a.entries > 0 {
+		a.dead++
+	}
+}
+
+// sweptAfter bounds the dead rows that stay in the lists, beside half of all entries.
+const sweptAfter = 1024
+
+// sweep takes dead rows out of the lists, when there are enough of them, and values that no row has. Searches under way
+// go on with the lists they have.
+func (a *attributes) sweep(rows columnView) {
+	if a.dead < sweptAfter+a.entries/2 {
+		return
+	}
+	was := a.named
+	*a = attributes{}
+	for name, of := range was {
+		for _, v := range *of.values.Load() {
+			for _, row := range *v.rows.Load() {
+				if rows.died(row).Load() == 0 {
+					a.enter(filter.Attribute{Name: name, Value: v.Value}, row)
+				}
+			}
+		}
+	}
+}
+
+// A savedAttribute is an attribute as a checkpoint captures it.
+type savedAttribute struct {
+	name   string
+	values []*having
+}
+
+// save captures the attributes, by name.
+func (a *attributes) save() (all []savedAttribute) {
+	for _, name := range slices.Sorted(maps.Keys(a.named)) {
+		all = append(all, savedAttribute{name, *a.named[name].values.Load()})
+	}
+	return all
+}
+
+// attributes writes those of the rows that were alive when the checkpoint was captured.
+func (p *checkpointWriter) attributes(out *sectionWriter) {
+	out.u32(uint32(len(p.having)))
+	for _, a := range p.having {
+		out.str(a.name)
+		out.u32(uint32(len(a.values)))
+		for _, v := range a.values {
+			rows := slices.DeleteFunc(slices.Clone(*v.rows.Load()), func(row uint32) bool { return row >= p.cols.n || !p.alive(row) })
+			out.str(v.String())
+			out.u32(uint32(len(rows)))
+			for _, row := range rows {
+				out.u32(row)
+			}
+			out.cut(false)
+		}
+	}
+}
+
+// attributes reads them back, for rows below n.
+func (r *checkpointLoader) attributes(e *sectionReader, n uint32) error {
+	for range e.u32() {
+		name := e.str()
+		for range e.u32() {
+			form := e.str()
+			if e.err != nil {
+				return e.err
+			}
+			value, err := filter.Read([]byte(form))
+			if err != nil {
+				return fmt.Errorf("%w: a value of %q: %w", errSections, name, err)
+			}
+			for range e.u32() {
+				row := e.u32()
+				if e.err == nil && row >= n {
+					e.err = fmt.Errorf("%w: a value of row %d of %d", errSections, row, n)
+				}
+				if e.err != nil {
+					return e.err
+				}
+				r.d.facets.having.enter(filter.Attribute{Name: name, Value: value}, row)
+			}
+		}
+	}
+	return e.err
+}

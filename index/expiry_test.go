@@ -1,0 +1,87 @@
+package index_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// TestExpiredMemoriesAreNotFound: a memory whose time is over is in no answer from the entry on that moved the log's
+// time past it, by words, vector, list or neighbourhood, whether a sweep has come or not.
+func TestExpiredMemoriesAreNotFound(t *testing.T) {
+	t.Parallel()
+	r, l := openReplica(t), newLog(t)
+	vec := func(x float32) oplog.Vector { return oplog.MakeVector([]float32{1, x, 0, 0}) }
+	var rids []string
+	for i := range 20 {
+		m := remember(fmt.Sprint("m", i), fmt.Sprint("the harbor opens at gate ", i))
+		m.Vector, m.Session = vec(float32(i)/100), "s"
+		if i%2 == 1 {
+			m.Expires = l.at(30)
+		}
+		l.add(1, m)
+		rids = append(rids, m.RID)
+	}
+	questions := map[string]index.Query{
+		"words":   {Text: "harbor gate", K: 50, Now: now},
+		"vector":  {Vector: vec(0).Floats(), K: 50, Now: now},
+		"both":    {Text: "harbor", Vector: vec(0).Floats(), K: 50, Now: now},
+		"list":    {K: 50, Now: now},
+		"session": {Text: "gate 4", Filter: index.Filter{Session: "s"}, K: 50, Now: now},
+		"bare":    {Text: "harbor", K: 50, Bare: true, Now: now},
+	}
+	count := func(when string, want int) {
+		t.Helper()
+		for name, q := range questions {
+			if got := len(r.ask(q)); got != want {
+				t.Errorf("%s: the question by %s finds %d, want %d", when, name, got, want)
+			}
+		}
+	}
+	r.apply(l.records, 7)
+	count("before", 20)
+	done := len(l.records)
+	for len(l.records) < 60 { // entries of another kind move the log's time
+		l.add(1, &oplog.Relate{ID: fmt.Sprint("e", len(l.records)), Src: "a", Dst: fmt.Sprint("b", len(l.records)), Type: "near", Weight: 1, At: oplog.At(now)})
+	}
+	r.apply(l.records[done:], 7)
+	count("after their time", 10)
+	r.reopen()
+	count("after a restart", 10)
+	done = len(l.records)
+	l.add(1, &oplog.Sweep{RIDs: []string{"m0", "m1", "m2", "m3"}})
+	r.apply(l.records[done:], 1)
+	count("between two sweeps", 10)
+	done = len(l.records)
+	l.add(1, &oplog.Sweep{RIDs: rids})
+	r.apply(l.records[done:], 1)
+	count("swept", 10)
+}
+
+// TestUnsearchableMemoriesAreNotFound: they have no row, until a correction makes them searchable.
+func TestUnsearchableMemoriesAreNotFound(t *testing.T) {
+	t.Parallel()
+	r, l := openReplica(t), newLog(t)
+	text := "the harbor opens at dawn"
+	m := remember("m", text)
+	m.Unsearchable = true
+	l.add(1, m)
+	at := 0
+	find := func(when string, want int) {
+		t.Helper()
+		r.apply(l.records[at:], 1)
+		at = len(l.records)
+		for _, q := range []index.Query{{Text: "harbor", K: 5, Now: now}, {K: 5, Now: now}} {
+			if got := len(r.ask(q)); got != want {
+				t.Errorf("%s: %q finds %d, want %d", when, q.Text, got, want)
+			}
+		}
+	}
+	find("stored", 0)
+	l.add(1, &oplog.Correct{RID: "m", Text: &text, Searchable: new(true), Reason: "asked about", At: oplog.At(now)})
+	find("searchable", 1)
+	l.add(1, &oplog.Correct{RID: "m", Searchable: new(false), Reason: "no more", At: oplog.At(now)})
+	find("unsearchable", 0)
+}

@@ -1,0 +1,225 @@
+package index
+
+import (
+	"math/bits"
+	"slices"
+
+	"github.com/cairndb/cairn/oplog/filter"
+)
+
+// A filter is decided before the scans: each test once for each distinct value of its attribute, or each facet, and
+// the rows of those that pass are bits. The scans then ask for a row's bit. Tests of what only a row's column holds,
+// such as when it was made, are asked of the rows whose bits are set.
+
+// A part is the rows that pass a part of a filter: those whose bit is set and that rest admits. Without bits each row's
+// is set; without rest all are admitted.
+type part struct {
+	bits []uint64
+	rest func(row uint32) bool
+}
+
+// has says whether a row's bit is set; the row is one of the moment's.
+func (p *part) has(row uint32) bool { return p.bits == nil || p.bits[row/64]>>(row%64)&1 != 0 }
+
+func (p *part) passes(row uint32) bool { return p.has(row) && (p.rest == nil || p.rest(row)) }
+
+// rows walks those whose bits are set.
+func (p *part) rows(yield func(row uint32) bool) {
+	for i, word := range p.bits {
+		for ; word != 0; word &= word - 1 {
+			if !yield(uint32(i*64 + bits.TrailingZeros64(word))) {
+				return
+			}
+		}
+	}
+}
+
+// count counts the bits that are set.
+func (p *part) count() (n int) {
+	for _, word := range p.bits {
+		n += bits.OnesCount64(word)
+	}
+	return n
+}
+
+// bitmaps are lent to the parts of one question, and used again by the next.
+type bitmaps struct {
+	all   [][]uint64
+	taken int
+}
+
+// take lends an empty bitmap of n rows.
+func (b *bitmaps) take(n uint32) []uint64 {
+	words := int(n+63) / 64
+	if b.taken == len(b.all) {
+		b.all = append(b.all, nil)
+	}
+	lent := &b.all[b.taken]
+	b.taken++
+	if cap(*lent) < words {
+		*lent = make([]uint64, words, words+words/4)
+	}
+	*lent = (*lent)[:words]
+	clear(*lent)
+	return *lent
+}
+
+// passing finds the rows that pass a filter; nil lets all pass.
+func (in *question) passing(f *filter.Filter) part {
+	switch {
+	case f == nil:
+		return part{}
+	case f.Op == filter.All:
+		return in.passingAll(f.Of)
+	case f.Op == filter.Any:
+		return in.passingAny(f.Of)
+	case f.Op == filter.Not:
+		return in.passingNot(in.passing(f.Of[0]))
+	}
+	switch f.Name {
+	case "@created_at":
+		return part{rest: func(row uint32) bool { return f.Holds(filter.Time(in.cols.at(row).Created)) }}
+	case "@updated_at":
+		return part{rest: func(row uint32) bool { return f.Holds(filter.Time(in.cols.at(row).changed())) }}
+	case "@importance":
+		return part{rest: func(row uint32) bool { return f.Holds(filter.Number(in.cols.at(row).row().Importance)) }}
+	case "@session_id":
+		return part{rest: func(row uint32) bool {
+			var id string
+			if n := in.cols.at(row).Session; n != 0 {
+				id = in.sessions[n].session
+			}
+			return f.Holds(filter.TextOrNone(id))
+		}}
+	case "@memory_type":
+		return in.passingFacets(f, func(v *facet) string { return v.kind })
+	case "@namespace":
+		return in.passingFacets(f, func(v *facet) string { return v.namespace })
+	case "@domain":
+		return in.passingFacets(f, func(v *facet) string { return v.domain })
+	case "@source":
+		return in.passingFacets(f, func(v *facet) string { return v.source })
+	case "@tier":
+		return in.passingFacets(f, func(v *facet) string { return v.tier })
+	}
+	return in.passingValues(f)
+}
+
+func (in *question) passingAll(of []*filter.Filter) (p part) {
+	var rests []func(uint32) bool
+	for _, f := range of {
+		next := in.passing(f)
+		switch {
+		case next.bits == nil:
+		case p.bits == nil:
+			p.bits = next.bits
+		default:
+			for i, word := range next.bits {
+				p.bits[i] &= word
+			}
+		}
+		if next.rest != nil {
+			rests = append(rests, next.rest)
+		}
+	}
+	if len(rests) > 0 {
+		p.rest = func(row uint32) bool {
+			return !slices.ContainsFunc(rests, func(rest func(uint32) bool) bool { return !rest(row) })
+		}
+	}
+	return p
+}
+
+func (in *question) passingAny(of []*filter.Filter) part {
+	all, whole := make([]part, len(of)), true
+	for i, f := range of {
+		all[i] = in.passing(f)
+		if all[i].bits == nil && all[i].rest == nil {
+			return part{}
+		}
+		whole = whole && all[i].rest == nil
+	}
+	if !whole {
+		return part{rest: func(row uint32) bool {
+			return slices.ContainsFunc(all, func(p part) bool { return p.passes(row) })
+		}}
+	}
+	for _, p := range all[1:] {
+		for i, word := range p.bits {
+			all[0].bits[i] |= word
+		}
+	}
+	return all[0]
+}
+
+func (in *question) passingNot(p part) part {
+	if p.rest != nil {
+		return part{rest: func(row uint32) bool { return !p.passes(row) }}
+	}
+	if p.bits == nil {
+		return part{bits: in.take(in.cols.n)}
+	}
+	for i := range p.bits {
+		p.bits[i] = ^p.bits[i]
+	}
+	if over := in.cols.n % 64; over != 0 {
+		p.bits[len(p.bits)-1] &= 1<<over - 1
+	}
+	return p
+}
+
+// passingFacets decides about each facet by one of its fields.
+func (in *question) passingFacets(f *filter.Filter, field func(*facet) string) part {
+	set := in.take(in.cols.n)
+	list := *in.d.facets.list.Load()
+	for n, m := range *in.d.facets.members.Load() {
+		if n < len(list) && f.Holds(filter.TextOrNone(field(list[n]))) {
+			for _, row := range *m.rows.Load() {
+				if row < in.cols.n && in.cols.facet(row).Load() == uint32(n) {
+					set[row/64] |= 1 << (row % 64)
+				}
+			}
+		}
+	}
+	return part{bits: set}
+}
+
+// passingValues decides about each value of an attribute, or looks up the few that can pass.
+func (in *question) passingValues(f *filter.Filter) part {
+	set := in.take(in.cols.n)
+	add := func(v *having) {
+		for _, row := range *v.rows.Load() {
+			if row < in.cols.n {
+				set[row/64] |= 1 << (row % 64)
+			}
+		}
+	}
+	in.d.mu.RLock()
+	of := in.d.facets.having.named[f.Name]
+	var exact []*having
+	found := false
+	if of != nil && !of.lists.Load() {
+		var forms []string
+		forms, found = f.Exactly()
+		for _, form := range forms {
+			if n, ok := of.number[form]; ok {
+				exact = append(exact, (*of.values.Load())[n])
+			}
+		}
+	}
+	in.d.mu.RUnlock()
+	switch {
+	case of == nil:
+	case found:
+		for _, v := range exact {
+			add(v)
+		}
+	default:
+		for _, v := range *of.values.Load() {
+			if f.Holds(v.Value) {
+				add(v)
+			}
+		}
+	}
+	return part{bits: set}
+}
