@@ -69,6 +69,12 @@ type Remember struct {
 	CreatedAt      float64 `wire:"created_at,extension,date"` // unix seconds; for imports
 	Speaker        string  `wire:"speaker,extension"`
 	Pin            bool    `wire:"pin,extension"`
+
+	ExpiresAt     float64  `wire:"expires_at,extension,date"` // unix seconds
+	TTL           *float64 `wire:"ttl,extension"`             // seconds; 0 for never
+	RefreshOnRead float64  `wire:"refresh_on_read,extension"` // seconds
+	Searchable    *bool    `wire:"searchable,extension"`
+	Attributes    JSON     `wire:"attributes,extension"`
 }
 
 // NewRemember is a memory with the protocol's defaults.
@@ -122,6 +128,7 @@ type Recall struct {
 	Session       string      `wire:"session,extension"`
 	Without       []string    `wire:"without,extension"`   // signals that are not to count
 	Diverse       bool        `wire:"diverse,extension"`   // prefer results that do not repeat a better one
+	Filter        JSON        `wire:"filter,extension"`    // of attributes and fields; see package oplog/filter
 	MinScore      *float64    `wire:"min_score,extension"` // leave out memories that score less; 0 leaves out none that match; nil: the node's default
 }
 
@@ -151,6 +158,7 @@ type RecallResult struct {
 	Text         string   `wire:"text"`
 	Valence      float64  `wire:"valence,defaulted"`
 	WhyRetrieved []string `wire:"why_retrieved"`
+	Attributes   JSON     `wire:"attributes,extension"`
 }
 
 // RecallEnd ends the results of a RECALL.

@@ -70,6 +70,7 @@ type ThinkResult struct {
 type Subscribe struct {
 	Events []string    `wire:"events"`
 	Cursor field.Token `wire:"cursor,extension"` // extension: resume behind this place in the log
+	Filter JSON        `wire:"filter,extension"` // extension: only what happens to memories that pass it
 }
 
 // Event is pushed on the stream of the SUBSCRIBE.

@@ -140,7 +140,7 @@ func readToken(in input) (field.Token, error) {
 	return field.Token(binary.BigEndian.Uint64(raw)), nil
 }
 
-const wantToken = "a log index, as an answer has it"
+const wantToken = "a position in the log, as answers have it"
 
 // readDate reads a time in Unix seconds, from a number or from RFC 3339. Anything else is refused, also by a reader
 // that is not exact.

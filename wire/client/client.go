@@ -59,7 +59,7 @@ func (e *Error) RetryAfter() time.Duration {
 // Is makes a plain text answer of a port that speaks TLS an ErrSecured.
 func (e *Error) Is(target error) bool { return target == ErrSecured && e.details().TLS }
 
-func (e *Error) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code) }
+func (e *Error) Error() string { return e.Message }
 
 // Config says where the cluster is. Addrs and Token are required; a zero elsewhere means the default beside it.
 type Config struct {

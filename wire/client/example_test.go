@@ -254,10 +254,9 @@ func ExampleClient_StartSession() {
 
 // Think looks for contradictions, among others, and Resolve settles one.
 func ExampleClient_Resolve() {
-	for _, text := range []string{"Frank works at the Lisbon office", "Frank works at the Oslo office"} {
-		if _, err := c.Remember(ctx, wire.NewRemember(text)); err != nil {
-			log.Fatal(err)
-		}
+	both := []wire.Remember{wire.NewRemember("Frank works at the Lisbon office"), wire.NewRemember("Frank works at the Oslo office")}
+	if _, err := c.RememberBatch(ctx, wire.RememberBatch{Memories: both}); err != nil { // one by one, the second would supersede the first
+		log.Fatal(err)
 	}
 	if _, err := c.Think(ctx, wire.Think{RunConflictScan: true}); err != nil {
 		log.Fatal(err)

@@ -74,6 +74,7 @@ type Memory struct {
 	Valence    float64         `json:"valence"`
 	Certainty  float64         `json:"certainty"`
 	Metadata   json.RawMessage `json:"metadata"`
+	Attributes json.RawMessage `json:"attributes"`           // nil: it has none
 	Status     string          `json:"consolidation_status"` // active, consolidated or tombstoned
 	Revision   uint32          `json:"revision"`             // how often it was corrected
 }
@@ -96,9 +97,11 @@ type Listing struct {
 	Source    string    `json:"source,omitempty"`
 	After     time.Time `json:"after,omitzero"`  // created then or later
 	Before    time.Time `json:"before,omitzero"` // created earlier: that of the last memory of a page goes on behind it
-	Sort      string    `json:"sort,omitempty"`  // created_at, the default, importance or last_access
-	Offset    int       `json:"offset,omitempty"`
-	Limit     int       `json:"limit,omitempty"` // 50; 200 at most
+	// attributes and fields to filter by, such as {"project":"atlas","priority":{"gte":2}}
+	Filter json.RawMessage `json:"filter,omitempty"`
+	Sort   string          `json:"sort,omitempty"` // created_at, the default, importance or last_access
+	Offset int             `json:"offset,omitempty"`
+	Limit  int             `json:"limit,omitempty"` // 50; 200 at most
 	// place in the log that the list must reflect; 0: that of this client's own writes, where Config.OwnWrites is set
 	Index field.Token `json:"min_index,omitzero"`
 }
@@ -123,6 +126,7 @@ type Correction struct {
 	Importance *float64        `json:"new_importance,omitempty"`
 	Valence    *float64        `json:"new_valence,omitempty"`
 	Metadata   json.RawMessage `json:"metadata_merge,omitempty"`
+	Attributes json.RawMessage `json:"new_attributes,omitempty"` // in the place of all it has; {} takes them away
 }
 
 // Correct changes a memory in place and returns how often it was corrected; the earlier content stays as a revision.

@@ -33,7 +33,7 @@ func ParseWhen(s string, now time.Time) (time.Time, error) {
 	}
 	span, ahead := strings.CutPrefix(strings.TrimSpace(s), "+")
 	span, past := strings.CutSuffix(span, " ago")
-	d, ok := parseSpan(span)
+	d, ok := ParseSpan(span)
 	switch {
 	case !ok || ahead && past:
 		return time.Time{}, errors.New(err.Error() + ", or 2h for two hours ago and +3d for in three days")
@@ -43,8 +43,8 @@ func ParseWhen(s string, now time.Time) (time.Time, error) {
 	return now.Add(-d), nil
 }
 
-// parseSpan reads a duration that is not negative: days (3d), weeks (2w), or what Go understands (1h30m).
-func parseSpan(s string) (d time.Duration, ok bool) {
+// ParseSpan reads a duration that is not negative: days (3d), weeks (2w), or what Go understands (1h30m).
+func ParseSpan(s string) (d time.Duration, ok bool) {
 	const most = 100_000 // days: a duration holds no more
 	for unit, days := range map[string]uint64{"d": 1, "w": 7} {
 		if digits, has := strings.CutSuffix(s, unit); has {

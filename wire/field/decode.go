@@ -68,6 +68,9 @@ func (f Field) fill(to reflect.Value, raw json.RawMessage, lenient bool) error {
 	if f.Kind.Item != nil && f.Kind.Item.of != nil {
 		return f.fillList(to, raw, lenient)
 	}
+	if f.Kind.of != nil {
+		return f.fillObject(to, raw, lenient)
+	}
 	kind := to.Kind()
 	if kind == reflect.Pointer {
 		kind = to.Type().Elem().Kind()
@@ -134,6 +137,23 @@ func (f Field) fillList(to reflect.Value, raw json.RawMessage, lenient bool) err
 		}
 	}
 	to.Set(list)
+	return nil
+}
+
+// fillObject decodes one described object, which is checked by itself.
+func (f Field) fillObject(to reflect.Value, raw json.RawMessage, lenient bool) error {
+	var body map[string]json.RawMessage
+	if json.Unmarshal(raw, &body) != nil { // lenient alone: it was checked
+		return nil
+	}
+	v := reflect.New(f.Kind.of)
+	if err := Of(f.Kind.of).Decode(v.Interface(), body, lenient); err != nil {
+		return &Error{Field: f.Name, Text: fmt.Sprintf("%s: %s", f.Name, err)}
+	}
+	if to.Kind() != reflect.Pointer {
+		v = v.Elem()
+	}
+	to.Set(v)
 	return nil
 }
 

@@ -208,3 +208,39 @@ func TestGapsOfAList(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
+
+// TestObjectInAnObject: an object in a request is checked and decoded as its own description says, at any depth.
+func TestObjectInAnObject(t *testing.T) {
+	t.Parallel()
+	type inner struct {
+		At   Date    `json:"at" doc:"A date."`
+		More Map     `json:"more" doc:"An object."`
+		Size float64 `json:"size" is:"unit" default:"0.5" doc:"A number."`
+	}
+	type outer struct {
+		One   inner   `json:"one" doc:"An object."`
+		Maybe *inner  `json:"maybe" doc:"An object."`
+		All   []inner `json:"all" doc:"Objects."`
+	}
+	for in, want := range map[string]string{
+		`{"one":{"at":1600000000,"more":{"a":1}},"maybe":{"more":{"a":[2]},"size":1}}`: "",
+		`{"maybe":{"size":2}}`:          "maybe: size: want a number from 0 to 1, got 2",
+		`{"maybe":{"syze":1}}`:          "maybe: unknown field 'syze': did you mean 'size'?",
+		`{"one":{"at":"in a while"}}`:   `one: at: want ` + WantDate + `, got "in a while"`,
+		`{"one":[]}`:                    "one: want an object, got []",
+		`{"all":[{"more":{}},{"x":1}]}`: "all[1]: unknown field 'x'",
+	} {
+		var body map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(in), &body); err != nil {
+			t.Fatal(err)
+		}
+		var got outer
+		err := Of(reflect.TypeFor[outer]()).Decode(&got, body, false)
+		if said := fmt.Sprint(err); err != nil && said != want || err == nil && want != "" {
+			t.Errorf("%s: got %v, want %q", in, err, want)
+		}
+		if want == "" && (string(got.One.More) != `{"a":1}` || got.One.Size != 0.5 || got.One.At.Unix() != 1600000000 || string(got.Maybe.More) != `{"a":[2]}` || got.Maybe.Size != 1) {
+			t.Errorf("%s: got %+v, %+v", in, got.One, got.Maybe)
+		}
+	}
+}

@@ -192,5 +192,9 @@ func Malformed(err error) string {
 	if errors.As(err, &syntax) {
 		return fmt.Sprintf("malformed at byte %d", syntax.Offset)
 	}
+	var kind *json.UnmarshalTypeError
+	if errors.As(err, &kind) && kind.Field != "" {
+		return kind.Field + " is a value of another kind: " + kind.Value
+	}
 	return "another kind of value"
 }

@@ -25,6 +25,7 @@ type Kind struct {
 	Above    bool    // Min itself is too little
 
 	Time bool // a number of an answer that is a time, in Unix seconds
+	RID  bool // a string that is a memory's id
 
 	date, window, key, token bool
 	gaps                     bool         // an element of a list of numbers may be null
@@ -42,9 +43,12 @@ var (
 	Weight = scalar("number[0..]")
 )
 
-var named = map[string]Kind{"unit": Unit, "signed": Signed, "hours": Hours, "weight": Weight, "time": moment}
+var named = map[string]Kind{"unit": Unit, "signed": Signed, "hours": Hours, "weight": Weight, "seconds": Weight, "time": moment, "rid": memoryID}
 
-var moment = func() Kind { k := scalar("number"); k.Time = true; return k }()
+var (
+	moment   = func() Kind { k := scalar("number"); k.Time = true; return k }()
+	memoryID = func() Kind { k := scalar("string"); k.RID = true; return k }()
+)
 
 var types = map[string]string{
 	"string": "a string", "number": "a number", "integer": "a whole number", "boolean": "true or false", "object": "an object", "array": "a list",
@@ -71,7 +75,9 @@ func kindOf(s string) Kind {
 		k.Type, k.Shape, k.Want = "object", s, "an object"
 	default:
 		if n, ok := named[s]; ok {
-			n.Name = s
+			if n.Name = s; n.RID {
+				n.Name = n.Type // to a client it is a string
+			}
 			return n
 		}
 		return scalar(s)
@@ -188,6 +194,11 @@ func (k Kind) Text(name, s string) error {
 		}
 	case k.Type == "boolean":
 		if s != "true" && s != "false" && s != "1" && s != "0" {
+			return bad()
+		}
+	case k.Type == "object":
+		var object map[string]json.RawMessage
+		if json.Unmarshal([]byte(s), &object) != nil || object == nil {
 			return bad()
 		}
 	}

@@ -35,6 +35,7 @@ type Field struct {
 	may        bool     // an answer may leave it out
 	pointer    bool     // an answer may have null in it
 	untold     bool     // tools do not show or read it
+	rare       bool     // tools read it, and the profile core does not show it
 	toolOthers []string // spellings that models use
 	toolPreset string   // default where a model calls; blank: Default
 }

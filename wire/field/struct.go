@@ -82,7 +82,7 @@ func tagged(of reflect.Type, f reflect.StructField, place []int, declared Object
 	default:
 		d.toolOthers = strings.Split(tool, ",")
 	}
-	d.toolPreset = f.Tag.Get("tooldefault")
+	d.toolPreset, d.rare = f.Tag.Get("tooldefault"), f.Tag.Get("core") == "-"
 	d.Kind = kindOfType(f.Type)
 	if is != "" {
 		bounded := kindOf(is)
@@ -143,12 +143,32 @@ func kindOfType(t reflect.Type) Kind {
 }
 
 // ForTools is the object as MCP tools show it: without the fields that models must not set, and with the spellings
-// that models use.
+// that models use. What HTTP has in a path is a field like any other.
 func (o Object) ForTools() Object {
 	var list Object
 	for _, f := range o {
-		if !f.untold && f.In != "path" {
-			f.Others, f.Default = slices.Concat(f.Others, f.toolOthers), cmp.Or(f.toolPreset, f.Default)
+		if f.untold {
+			continue
+		}
+		f.Others, f.Default = slices.Concat(f.Others, f.toolOthers), cmp.Or(f.toolPreset, f.Default)
+		f.Must = f.Must || f.In == "path"
+		if f.Kind.RID {
+			f.Example = "#812"
+		}
+		list = append(list, f)
+	}
+	return list
+}
+
+// Core is the object as the profile core shows it, whose tools a model reads at the start of each conversation:
+// without fields that few calls need, examples, and defaults that go without saying.
+func (o Object) Core() Object {
+	var list Object
+	for _, f := range o {
+		if f.Example = ""; f.Default == "false" || f.Default == "{}" {
+			f.Default = ""
+		}
+		if !f.rare {
 			list = append(list, f)
 		}
 	}

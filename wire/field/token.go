@@ -11,7 +11,7 @@ import (
 type Token uint64
 
 // wantToken says what a request may have.
-const wantToken = "a log_index, as an answer to a write has it"
+const wantToken = "a position in the log, as answers have it"
 
 var errToken = errors.New("want " + wantToken)
 

@@ -2,15 +2,14 @@ package redact
 
 import (
 	"encoding/base64"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 )
 
 // A phone number: with a country's + the separators may be missing, without it they must be there.
 var (
-	abroad = regexp.MustCompile(`\+(\d{1,3}[ .-]?(?:\(\d{1,4}\)|\d{1,4})[ .-]?\d{2,4}(?:[ .-]?\d{2,4}){1,3})`)
-	athome = regexp.MustCompile(`(?:\d{1,3}[ .-])?(?:\(\d{2,4}\)[ .-]?|\d{2,4}[ .-])\d{3,4}[ .-]\d{3,4}`)
+	abroad = expression(`\+(\d{1,3}[ .-]?(?:\(\d{1,4}\)|\d{1,4})[ .-]?\d{2,4}(?:[ .-]?\d{2,4}){1,3})`)
+	athome = expression(`(?:\d{1,3}[ .-])?(?:\(\d{2,4}\)[ .-]?|\d{2,4}[ .-])\d{3,4}[ .-]\d{3,4}`)
 )
 
 // phones masks phone numbers. Only runs of the characters these are written in are looked at.
@@ -39,14 +38,14 @@ func digit(c byte) bool { return '0' <= c && c <= '9' }
 func phoneRun(e *edits, from, to int) {
 	const mask = "[REDACTED:phone]"
 	run := e.s[from:to]
-	found := abroad.FindAllStringIndex(run, -1)
+	found := abroad().FindAllStringIndex(run, -1)
 	for _, at := range found {
 		e.replace(from+at[0]+1, from+at[1], mask) // the + stays
 	}
 	if found != nil {
 		return
 	}
-	for _, at := range athome.FindAllStringIndex(run, -1) {
+	for _, at := range athome().FindAllStringIndex(run, -1) {
 		if free(e.s, from+at[0], from+at[1]) && !dotted(run[at[0]:at[1]]) {
 			e.replace(from+at[0], from+at[1], mask)
 		}

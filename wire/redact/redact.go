@@ -228,4 +228,4 @@ func unlike(have map[string]any, key string, numbers map[string]int) string {
 }
 
 // names says whether a key, variable or flag names a secret.
-func names(key string) bool { return len(key) <= 128 && keyName.MatchString(key) }
+func names(key string) bool { return len(key) <= 128 && keyName().MatchString(key) }

@@ -55,6 +55,9 @@ func TestMasks(t *testing.T) {
 		"sk_live_" + alnum[:24]:             "[REDACTED:stripe]",
 		"xoxb-1234567890-" + alnum[:20]:     "[REDACTED:slack]",
 		"AIza" + alnum[:35]:                 "[REDACTED:google]",
+		"cairn_access_" + alnum:             "[REDACTED:secret]",
+		"ydb_" + strings.Repeat("0a", 32):   "[REDACTED:secret]",
+		"ydb_cluster_" + alnum:              "ydb_cluster_" + alnum,
 		"password=hunter2":                  "password=[REDACTED:secret]",
 		"PASSWORD = \"hunter 2\"":           "PASSWORD = \"[REDACTED:secret]\"",
 		`{"apiKey":"abc"}`:                  `{"apiKey":"[REDACTED:secret]"}`,
@@ -181,4 +184,14 @@ func FuzzString(f *testing.F) {
 			t.Fatalf("%q became %q", s, once)
 		}
 	})
+}
+
+// TestEveryExpressionCompiles: those that a text with their hints would compile first are right.
+func TestEveryExpressionCompiles(t *testing.T) {
+	for _, e := range expressions {
+		e()
+	}
+	if len(expressions) < 20 {
+		t.Errorf("%d expressions", len(expressions))
+	}
 }
