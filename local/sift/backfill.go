@@ -135,7 +135,7 @@ func backfillRunState(_ context.Context, c *call) (any, error) {
 
 // replay takes up transcripts, newest first.
 func (c *call) replay(ctx context.Context, r *backfillRun, own bool, limit, per int) error {
-	files := transcripts(c.s.cfg.Transcripts, c.w, own)
+	files := newest(transcripts(c.s.cfg.Transcripts, c.w, own), rollouts(ctx, c.s.cfg.Rollouts, c.w, own))
 	files = files[:min(len(files), limit)]
 	r.change(func(t *Tally) { t.Files = len(files) })
 	for i, f := range files {
@@ -162,9 +162,18 @@ const errStop = badRequest("the cluster takes no writes; run it again to continu
 
 var notAlnum = regexp.MustCompile(`[^A-Za-z0-9]`)
 
-// transcripts finds the session files of a workspace, or of all, newest first. Directories that cannot be read have
-// none.
-func transcripts(root string, w Workspace, own bool) []string {
+// newest lists files by when they changed, the newest first.
+func newest(all ...map[string]time.Time) []string {
+	changed := map[string]time.Time{}
+	for _, files := range all {
+		maps.Copy(changed, files)
+	}
+	return slices.SortedFunc(maps.Keys(changed), func(a, b string) int { return cmp.Or(changed[b].Compare(changed[a]), strings.Compare(a, b)) })
+}
+
+// transcripts finds Claude Code's session files of a workspace, or of all, and when they changed. Directories that cannot
+// be read have none.
+func transcripts(root string, w Workspace, own bool) map[string]time.Time {
 	var dirs []string
 	if own {
 		for _, p := range []string{w.Dir, w.Top} {
@@ -194,7 +203,7 @@ func transcripts(root string, w Workspace, own bool) []string {
 			}
 		}
 	}
-	return slices.SortedFunc(maps.Keys(changed), func(a, b string) int { return cmp.Or(changed[b].Compare(changed[a]), strings.Compare(a, b)) })
+	return changed
 }
 
 // A batch gathers what tools said, for one entry.
@@ -271,7 +280,7 @@ func (b *batch) events(ctx context.Context, clean []api.Said) (events []api.Capt
 	first := !b.made
 	if first {
 		for i, said := range clean {
-			if o, err := observe(said, b.heard[i].at); err != nil {
+			if o, err := b.heard[i].observe(said); err != nil {
 				b.r.fail(err)
 			} else {
 				b.obs = append(b.obs, o)

@@ -123,11 +123,11 @@ func TestTranscriptDirectories(t *testing.T) {
 		os.Mkdir(filepath.Join(root, d), 0o700)
 		writeFile(t, filepath.Join(root, d, "s.jsonl"), "", time.Now())
 	}
-	got := transcripts(root, w, true)
+	got := newest(transcripts(root, w, true))
 	if len(got) != 4 || strings.Contains(strings.Join(got, " "), "-other") {
 		t.Errorf("own: %v", got)
 	}
-	if got := transcripts(root, w, false); len(got) != 5 {
+	if got := newest(transcripts(root, w, false)); len(got) != 5 {
 		t.Errorf("all: %v", got)
 	}
 }

@@ -24,13 +24,15 @@ import (
 // heard holds a tool's output, as it came in.
 type heard struct {
 	api.Said
-	at oplog.Time
+	at, expires oplog.Time
+	given       *recorded // its summary, when it came with one
 }
 
 // An observation holds the part of it that is kept. The node has taken the secrets out before.
 type observation struct {
 	session, tool, source string
-	at                    oplog.Time
+	at, expires           oplog.Time
+	given                 *recorded
 	payload               any
 	stamped               []byte // JSON of the payload with its source
 	hash                  []byte
@@ -38,9 +40,10 @@ type observation struct {
 }
 
 const (
-	maxName = 512     // of session and tool
-	maxMs   = 8.64e15 // the largest time JavaScript knows
-	packed  = 1 << 10 // payloads over this are stored compressed
+	maxName = 512                          // of session and tool
+	maxMs   = 8.64e15                      // the largest time JavaScript knows
+	maxTTL  = 100 * 365 * 24 * 3600 * 1000 // of a capture, in milliseconds: a century
+	packed  = 1 << 10                      // payloads over this are stored compressed
 )
 
 // captured is the reply to a capture.
@@ -89,8 +92,15 @@ func (c *call) heard() (h heard, err error) {
 	case !there:
 		ts = float64(time.Now().UnixMilli())
 	}
+	ttl, lasts, err := c.number("ttlMs")
+	if err != nil || lasts && !(ttl > 0) {
+		return h, badRequest("capture: ttlMs must be a number > 0")
+	}
 	h.Source, _ = c.text("source")
 	h.at = oplog.Time(math.Floor(ts)) * 1000
+	if lasts {
+		h.expires = h.at + oplog.Time(math.Ceil(min(ttl, maxTTL)))*1000
+	}
 	if h.Payload, err = large.JSON(raw); err != nil {
 		return h, badRequest("capture: payload is not JSON")
 	}
@@ -115,6 +125,15 @@ func observe(said api.Said, at oplog.Time) (*observation, error) {
 	}
 	o.tokens = (utf16Len(o.stamped) + 3) / 4
 	return o, nil
+}
+
+// observe makes an observation of what was heard, redacted.
+func (h *heard) observe(clean api.Said) (*observation, error) {
+	o, err := observe(clean, h.at)
+	if err == nil {
+		o.expires, o.given = h.expires, h.given
+	}
+	return o, err
 }
 
 // stamp writes the payload's fields as one JSON object, in the order of their names, with its source among them. The
@@ -165,7 +184,7 @@ func (s *Server) store(ctx context.Context, c *call, h heard) (have captured, er
 	made, err := api.Capture.Ask(ctx, s.cfg.Memory, &api.CaptureRequest{Said: []api.Said{h.Said},
 		Turn: func(work func() error) error { return s.large.Decode(ctx, c.size, work) },
 		Make: func(clean []api.Said) (_ []api.CapturedEvent, err error) {
-			if o, err = observe(clean[0], h.at); err != nil {
+			if o, err = h.observe(clean[0]); err != nil {
 				return nil, err
 			}
 			if have, err = s.known(ctx, c.ns, o); err != nil || have.ID != 0 {
@@ -214,8 +233,13 @@ func (s *Server) knownEvents(ctx context.Context, ns string, all []*observation)
 func (c *call) event(o *observation) api.CapturedEvent {
 	sum := summarize(o)
 	rid := oplog.NewID()
-	meta, err := kit.JSON(map[string]any{"sift": origin{Tool: o.tool, Session: o.session, Source: o.source, Hash: hex.EncodeToString(o.hash),
-		TokensIn: o.tokens, Confidence: sum.confidence, Words: others(o.payload, sum.text)}})
+	from := origin{Tool: o.tool, Session: o.session, Source: o.source, Hash: hex.EncodeToString(o.hash),
+		TokensIn: o.tokens, Confidence: sum.confidence, Words: others(o.payload, sum.text), Symbols: symbolsOf(o.payload)}
+	if g := o.given; g != nil {
+		from.Model, from.PromptHash, from.Confidence, from.HostIn, from.HostOut = g.by, g.prompt, g.confidence, g.in, g.out
+		from.Words, sum = clip(from.Words+" "+sum.text, 2*maxOthers), summary{g.text, g.confidence}
+	}
+	meta, err := kit.JSON(map[string]any{"sift": from})
 	if err != nil {
 		panic("sift: metadata does not encode: " + err.Error())
 	}
@@ -228,7 +252,7 @@ func (c *call) event(o *observation) api.CapturedEvent {
 	}
 	return api.CapturedEvent{Event: event, Summary: &oplog.Remember{Content: oplog.Content{RID: rid, Text: sum.text, Type: "episodic",
 		Importance: 0.5, HalfLife: halfLife(o.tool).Seconds(), Certainty: sum.confidence, Namespace: c.ns, Domain: "general", Source: o.source,
-		Metadata: meta, Session: o.session, Created: o.at, Updated: oplog.At(time.Now())}}}
+		Metadata: meta, Session: o.session, Created: o.at, Updated: oplog.At(time.Now()), Expires: o.expires}}}
 }
 
 // zip is shared: EncodeAll may be called from any goroutine.
@@ -250,6 +274,12 @@ type origin struct {
 	TokensIn   uint64  `json:"tokensIn"`
 	Confidence float64 `json:"confidence"`
 	Words      string  `json:"words,omitempty"` // of the payload, that the summary leaves out: search finds it by them
+
+	Symbols    []string `json:"symbols,omitempty"` // that the payload declares, as kind:name
+	Model      string   `json:"model,omitempty"`   // that wrote the summary; blank: it was cut by rules
+	PromptHash string   `json:"promptHash,omitempty"`
+	HostIn     *uint64  `json:"hostTokensIn,omitempty"` // tokens that the model read and wrote, as its client counts them
+	HostOut    *uint64  `json:"hostTokensOut,omitempty"`
 }
 
 // halfLife is the half-life of a summary, by its tool.

@@ -98,7 +98,7 @@ func TestRequests(t *testing.T) {
 		{"an array", false, encodeFrame(t, `[1]`), `{"ok":false,"error":"unknown request kind: undefined"}`},
 		{"no kind", false, encodeFrame(t, `{}`), `{"ok":false,"error":"unknown request kind: undefined"}`},
 		{"a number for a kind", false, encodeFrame(t, `{"kind":5}`), `{"ok":false,"error":"unknown request kind: 5"}`},
-		{"unknown kind", true, encodeFrame(t, `{"kind":"doctor"}`), `{"ok":false,"error":"unknown request kind: doctor"}`},
+		{"unknown kind", true, encodeFrame(t, `{"kind":"savings"}`), `{"ok":false,"error":"unknown request kind: savings"}`},
 		{"another case", false, encodeFrame(t, `{"KIND":"ping"}`), `{"ok":false,"error":"unknown request kind: undefined"}`},
 		{"control only", false, encodeFrame(t, `{"kind":"open","path":"/"}`), `{"ok":false,"error":"unknown request kind: open"}`},
 		{"extra fields", true, encodeFrame(t, `{"kind":"ping","x":[1,{"y":null}]}`), `{"ok":true,"data":{"pong":true,`},

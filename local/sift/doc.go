@@ -20,7 +20,8 @@
 // # Requests
 //
 //	kind           fields                                        data
-//	capture        sessionId, tool, payload, ts?, source?        id, tokensEst, summaryId, duplicate
+//	capture        sessionId, tool, payload, ts?, source?,       id, tokensEst, summaryId, duplicate
+//	               ttlMs? (it expires at ts + ttlMs)
 //	search         query, k? (10, at most 1000)                  hits: id = summaryId, eventId, text, ts, score, recency, tool, sessionId
 //	timeline       nearId, window? (10, at most 1000)            before, near, after, rows
 //	get            ids                                           summaries, rows (the same)
@@ -36,6 +37,32 @@
 //	backfill_run                                                 how far the workspace's backfill or import is
 //	import_home    home                                          as backfill: takes over an earlier daemon's wal.ndjson
 //
+// Clients of version 1.1 and later also send
+//
+//	pin, unpin         summaryId                           pinned, summaryId
+//	pinned             limit? (100)                        pinned: as summaries, those that pin has pinned
+//	claim_for_summary  batch? (1, at most 64)              events: id, ts, sessionId, tool, inputHash, payloadJson,
+//	                                                       tokensEst
+//	record_summary     eventId, model, promptHash, text,   id, of the summary
+//	                   confidence, tokensIn, tokensOut
+//	release_summary    eventId, error, terminal?           status: released or skipped
+//	retry_skipped      limit?                              requeued
+//	prune              maxAgeMs? (7 days), superseded?     removedEvents, removedSummaries
+//	sweep_expired      now? (later than now is now)        removed
+//	cache_get          cacheKey                            cached: text, tokensIn, tokensOut, or null
+//	cache_put          cacheKey, text, tokensIn, tokensOut ok
+//	export             all?, cursor?                       ndjson or, with a cursor, chunk and cursor; records,
+//	                                                       omitted, done
+//	import             ndjson                              inserted, skipped, errors
+//	thread             sessionId, limit? (20)              sessions: sessionId, sharedEvents, lastTs
+//	federate_search    query, k? (5), workspacePrefix?,    hits, each with its workspace
+//	                   maxWorkspaces? (32)
+//	symbol_search      query: kind:name or part of a name, hits: summaryId, eventId, ts, tool, symbols, text
+//	                   k? (10)
+//	stats              windowMs? (an hour)                 counts, throughput, backlog, cacheHitRate, topTools,
+//	                                                       topSessions, looked
+//	doctor             heal?                               integrity, orphans (none), vecCardinality, counts, pinned
+//
 // Any other kind is answered "unknown request kind: <kind>" at once. Times are Unix milliseconds. Ids of summaries are
 // the records' dense numbers in the database, those of events a sequence of their own; neither is ever reused.
 //
@@ -47,19 +74,38 @@
 // Event and summary are one entry of the log, so there is no event without its summary. A node that reaches no quorum
 // refuses within a second.
 //
+// # Summaries that a client's model writes
+//
+// Every event has a summary from its capture on, cut out of its payload by rules. A client whose host has a model
+// claims events and records a text for each: it takes the place of that summary, under its id, and searches find the
+// event by the old words as well. An event takes one text; who records another gets the id of the first. A claim holds
+// for ten minutes. Three releases, or a terminal one, skip the event: it keeps the summary that it has. Claims are of
+// this process: after a restart, events without a recorded text are offered again. Payloads over 1 MiB are not offered.
+// An embedding that comes with a text is not used, for the database's own embedder makes one.
+//
+// # Export and import
+//
+// An export has a line {"table":"sessions"|"events"|"summaries","row":{…}} for each, with the original's names. Without
+// a cursor it must fit 4 MiB; with cursor 0, and then the cursor of each answer until done, it comes in parts. Events
+// with payloads over 1 MiB are left out and counted in omitted. An import captures the events of such lines, with the
+// summaries that models wrote; what is here already is skipped.
+//
 // # Workspaces
 //
 //	HOME/control.sock                     takes workspaces on: open {path}, workspaces, ping
 //	HOME/<ns>/run/<key>.sock              a workspace's socket, mode 0600
 //	HOME/<ns>/workspaces/<key>/run.pid    the pid of who serves it
 //	HOME/<ns>/workspaces/<key>/cwd        the directory it is for; served again at the next start
+//	HOME/<ns>/workspaces/<key>/federate.consent
+//	                                      made by the user: federate_search finds what is in this workspace
 //
 // key is the first 12 hex digits of the SHA-256 of the repository's top directory (the directory itself without one),
 // links resolved, followed by ":" and the subspace where SIFTCODER_SUBSPACE or .siftcoder/subspace names one. A socket
 // that answers ping under another live pid is left to it. One that another process has unlinked is made anew.
 //
 // A workspace's memories are in the namespace sift/<ns>/<key>, or sift/<name> when several share one. It sees them and
-// what other protocols stored, never another workspace's.
+// what other protocols stored, never another workspace's; federate_search alone sees those that have the file of
+// consent. What cache_put stores is in the namespace with /cache behind it, for thirty days.
 //
 // The package knows the memory by a small interface. It writes nothing but the files above.
 package sift

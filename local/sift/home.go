@@ -67,14 +67,7 @@ func walLine(raw []byte) (h heard, ok bool) {
 	if json.Unmarshal(raw, &l) != nil || l.SessionID == "" || l.Tool == "" || len(l.Payload) == 0 || l.TS < 0 || l.TS > maxMs {
 		return h, false
 	}
-	payload := value(l.Payload)
-	source := ""
-	if m, ok := payload.(map[string]any); ok {
-		source, _ = m["_source"].(string)
-		delete(m, "_source")
-		if inner, ok := m["value"]; ok && len(m) == 1 {
-			payload = inner
-		}
-	}
-	return heard{api.Said{Session: l.SessionID, Tool: l.Tool, Source: source, Payload: payload}, oplog.Time(l.TS) * 1000}, true
+	h = heard{Said: api.Said{Session: l.SessionID, Tool: l.Tool, Payload: value(l.Payload)}, at: oplog.Time(l.TS) * 1000}
+	h.unwrap()
+	return h, true
 }

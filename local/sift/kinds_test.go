@@ -36,7 +36,7 @@ func TestCaptureValidates(t *testing.T) {
 		`{"kind":"search","query":5}`:                    "search: query required",
 		`{"kind":"search","query":"x","k":"y"}`:          "search: k must be a number",
 		`{"kind":"status","min_index":1099511627776}`:    "this node is at log index 1 and has not reached 1099511627776",
-		`{"kind":"search","query":"x","min_index":-1}`:   "search: min_index: want a log_index, as an answer to a write has it, got -1",
+		`{"kind":"search","query":"x","min_index":-1}`:   "search: min_index: want a position in the log, as answers have it, got -1",
 		`{"kind":"search","query":"x","consistency":1}`:  "search: consistency: want one of stale, linearizable, got 1",
 		`{"kind":"timeline"}`:                            "timeline: nearId must be a number",
 		`{"kind":"timeline","nearId":"1"}`:               "timeline: nearId must be a number",

@@ -34,6 +34,7 @@ type call struct {
 	s      *Server
 	w      Workspace
 	ns     string // namespace of the workspace's memories
+	alone  bool   // it sees this workspace's memories only
 	fields serve.Members
 	size   int
 	out    *answer
@@ -59,6 +60,34 @@ func kinds() map[string]handler {
 		"stream_search": streamSearch,
 		"backfill_run":  backfillRunState, // ours
 		"import_home":   importHome,       // ours
+
+		"pin":               quick(pin),
+		"unpin":             quick(unpin),
+		"pinned":            pinned,
+		"claim_for_summary": claimForSummary,
+		"record_summary":    quick(recordSummary),
+		"release_summary":   releaseSummary,
+		"retry_skipped":     retrySkipped,
+		"prune":             prune,
+		"sweep_expired":     quick(sweepExpired),
+		"cache_get":         cacheGet,
+		"cache_put":         quick(cachePut),
+		"export":            export,
+		"import":            importLines,
+		"thread":            thread,
+		"federate_search":   federateSearch,
+		"symbol_search":     symbolSearch,
+		"stats":             stats,
+		"doctor":            doctor,
+	}
+}
+
+// quick bounds a write as captures are bounded: its client gives up after a second and a half.
+func quick(run handler) handler {
+	return func(ctx context.Context, c *call) (any, error) {
+		ctx, cancel := context.WithTimeout(ctx, c.s.cfg.Patience)
+		defer cancel()
+		return run(ctx, c)
 	}
 }
 
@@ -80,7 +109,7 @@ func (l *listener) answer(req []byte) *answer {
 	}
 	table := l.s.controls
 	if l.workspace != nil {
-		table, c.w, c.ns = l.s.kinds, *l.workspace, l.workspace.namespace(l.s.cfg.NS)
+		table, c.w, c.ns = l.s.kinds, *l.workspace, l.workspace.Namespace(l.s.cfg.NS)
 	}
 	kind := c.kind()
 	run := table[kind]

@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/cairndb/cairn/local/kit"
@@ -36,6 +35,9 @@ func makeRow(k api.Kept) row {
 		Confidence: m.Certainty, SessionID: m.Session, Model: m.Source}
 	if o, ok := originOf(m); ok {
 		r.Model, r.PromptHash, r.TokensIn, r.Tool, r.SessionID = model, promptHash, &o.TokensIn, o.Tool, o.Session
+		if o.Model != "" {
+			r.Model, r.PromptHash, r.TokensIn, r.TokensOut = o.Model, o.PromptHash, cmp.Or(o.HostIn, r.TokensIn), *cmp.Or(o.HostOut, &r.TokensOut)
+		}
 		if k.Event != 0 {
 			r.EventID = &k.Event
 		}
@@ -60,7 +62,7 @@ func originOf(m *oplog.Memory) (o origin, ok bool) {
 // sight says which memories the workspace shows: its own and, unless the server is private, those that other protocols
 // stored. Never another workspace's.
 func (c *call) sight() api.Sight {
-	return api.Sight{Namespace: c.ns, Private: privatePrefix, Alone: c.s.cfg.Private}
+	return api.Sight{Namespace: c.ns, Private: privatePrefix, Alone: c.alone || c.s.cfg.Private}
 }
 
 // beside returns the visible rows on both sides of a number, the nearest first.
@@ -140,12 +142,18 @@ func get(ctx context.Context, c *call) (any, error) {
 
 // numbered are the visible rows with some ids, in their order.
 func (c *call) numbered(ctx context.Context, ids []oplog.Seq) ([]row, error) {
+	kept, err := c.keptAt(ctx, ids)
+	return makeRows(kept), err
+}
+
+// keptAt are the visible memories with some ids, in their order.
+func (c *call) keptAt(ctx context.Context, ids []oplog.Seq) ([]api.Kept, error) {
 	a, err := api.Numbered.Ask(ctx, c.s.cfg.Memory, &api.NumberedRequest{Seqs: ids})
 	if err != nil {
 		return nil, err
 	}
 	sight := c.sight()
-	return makeRows(slices.DeleteFunc(a.Memories, func(k api.Kept) bool { return !sight.Shows(k.Memory) })), nil
+	return slices.DeleteFunc(a.Memories, func(k api.Kept) bool { return !sight.Shows(k.Memory) }), nil
 }
 
 // newest are the latest visible records, by time, then by id.
@@ -164,16 +172,21 @@ func summaries(ctx context.Context, c *call) (any, error) {
 		return nil, err
 	}
 	all, err := c.newest(ctx, limit)
+	return kit.Object{"summaries", short(all)}, err
+}
+
+// short shows rows as lists have them: texts cut, times as texts.
+func short(all []row) []kit.Object {
 	out := make([]kit.Object, len(all))
 	for i, r := range all {
 		text := r.Text
 		if utf8.RuneCountInString(text) > maxSummary {
 			text = string([]rune(text)[:maxSummary]) + "..."
 		}
-		out[i] = kit.Object{"id", r.ID, "eventId", r.EventID, "ts", time.UnixMilli(r.TS).UTC().Format("2006-01-02T15:04:05.000Z"), "model", r.Model,
+		out[i] = kit.Object{"id", r.ID, "eventId", r.EventID, "ts", iso(r.TS), "model", r.Model,
 			"text", text, "confidence", r.Confidence}
 	}
-	return kit.Object{"summaries", out}, err
+	return out
 }
 
 // why has nothing to say: there are no edges between events here.

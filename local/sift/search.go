@@ -62,7 +62,7 @@ func (c *call) search(ctx context.Context) ([]hit, error) {
 		return hits, err
 	}
 	q := &api.SearchRequest{Text: query, K: k, Private: privatePrefix, Within: c.ns, Quiet: c.fields.Flag("skip_reinforce", false)}
-	if c.s.cfg.Private {
+	if c.sight().Alone {
 		q.Namespace = c.ns
 	}
 	found, err := api.Search.Ask(ctx, c.s.cfg.Memory, q)

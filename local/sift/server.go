@@ -24,6 +24,7 @@ type Config struct {
 	Private     bool              // a workspace sees its own memories only, not those of other protocols
 	Names       map[string]string // workspaces that share memories: "<ns>/<key>" → name
 	Transcripts string            // ~/.claude/projects: backfill reads it
+	Rollouts    string            // ~/.codex/sessions: backfill reads it as well
 	Stop        func()            // called for a client's shutdown; its workspace alone is stopped
 	MaxConns    int64             // 2048, over all workspaces
 	IdleTimeout time.Duration     // 30s, until a request is whole
@@ -36,10 +37,9 @@ func (c Config) withDefaults() Config {
 	c.MaxConns = cmp.Or(c.MaxConns, 2048)
 	c.IdleTimeout = cmp.Or(c.IdleTimeout, 30*time.Second)
 	c.Patience = cmp.Or(c.Patience, 900*time.Millisecond)
-	if c.Transcripts == "" {
-		if home, err := os.UserHomeDir(); err == nil {
-			c.Transcripts = filepath.Join(home, ".claude", "projects")
-		}
+	if home, err := os.UserHomeDir(); err == nil {
+		c.Transcripts = cmp.Or(c.Transcripts, filepath.Join(home, ".claude", "projects"))
+		c.Rollouts = cmp.Or(c.Rollouts, filepath.Join(cmp.Or(os.Getenv("CODEX_HOME"), filepath.Join(home, ".codex")), "sessions"))
 	}
 	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	return c
@@ -61,6 +61,8 @@ type Server struct {
 	mu      sync.Mutex           // locked before a listener's
 	serving map[string]*listener // by workspace key; "" is the control socket
 	runs    map[string]*backfillRun
+
+	backlogs map[string]*backlog // by the namespace of their workspace
 }
 
 // Open makes the directories and listens on the control socket. Workspaces that were served before are served again.
@@ -70,7 +72,7 @@ func Open(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{cfg: cfg, log: cfg.Logger, started: time.Now(), large: serve.NewLarge(3), Work: serve.NewWork(cfg.Logger),
-		serving: map[string]*listener{}, runs: map[string]*backfillRun{}, kinds: kinds(), controls: controls()}
+		serving: map[string]*listener{}, runs: map[string]*backfillRun{}, backlogs: map[string]*backlog{}, kinds: kinds(), controls: controls()}
 	for _, dir := range []string{cfg.Home, cfg.base(), filepath.Join(cfg.base(), "run"), filepath.Join(cfg.base(), "workspaces")} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, err

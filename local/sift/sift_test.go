@@ -237,7 +237,7 @@ func shortDir(t testing.TB) string {
 func start(t testing.TB, change func(*Config)) *daemon {
 	t.Helper()
 	d := &daemon{t: t, store: newStore(t), dir: shortDir(t), log: &guarded{}}
-	cfg := Config{Home: filepath.Join(shortDir(t), "h"), Memory: api.At{Host: d.store, Also: []api.Scope{api.Stop, api.Files, api.Git}}, Transcripts: filepath.Join(d.dir, "projects"),
+	cfg := Config{Home: filepath.Join(shortDir(t), "h"), Memory: api.At{Host: d.store, Also: []api.Scope{api.Stop, api.Files, api.Git}}, Transcripts: filepath.Join(d.dir, "projects"), Rollouts: filepath.Join(d.dir, "rollouts"),
 		Patience: suite.Patience, Logger: slog.New(slog.NewTextHandler(d.log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
 	if change != nil {
 		change(&cfg)

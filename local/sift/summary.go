@@ -299,6 +299,14 @@ func others(payload any, summary string) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
+// clip cuts a text to so many bytes.
+func clip(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "")
+}
+
 // oneLine puts a text on one line of at most n characters.
 func oneLine(s string, n int) string {
 	s = s[:min(len(s), 64*n)]

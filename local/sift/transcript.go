@@ -8,9 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -26,7 +24,7 @@ const maxLine = 16 << 20
 var errLine = errors.New("a line is longer than 16 MiB")
 
 // replayed are the tools whose calls are taken from transcripts.
-var replayed = map[string]bool{"Read": true, "Write": true, "Edit": true, "Bash": true, "Grep": true, "Glob": true}
+var replayed = map[string]bool{"Read": true, "Write": true, "Edit": true, "Bash": true, "Grep": true, "Glob": true, patch: true}
 
 // A transcript's line, as far as it matters.
 type line struct {
@@ -35,6 +33,7 @@ type line struct {
 	Message   struct {
 		Content json.RawMessage `json:"content"`
 	} `json:"message"`
+	Payload json.RawMessage `json:"payload"` // of a rollout
 }
 
 // A block of a message: a tool's use, or its result.
@@ -64,7 +63,7 @@ func (c *call) transcript(ctx context.Context, r *backfillRun, path string, per 
 		return errors.New("transcript not readable: " + reason(err))
 	}
 	defer f.Close()
-	session := strings.TrimSuffix(filepath.Base(path), ".jsonl")
+	session := sessionOf(path)
 	b := &batch{c: c, r: r}
 	pending := map[string]use{}
 	taken := 0
@@ -95,8 +94,8 @@ func (c *call) transcript(ctx context.Context, r *backfillRun, path string, per 
 			}
 			delete(pending, bl.ToolUseID)
 			taken++
-			h := heard{api.Said{Session: session, Tool: u.name, Source: "replay",
-				Payload: map[string]any{"tool_input": value(u.input), "tool_response": value(bl.Content)}}, oplog.Time(u.at.UnixMilli()) * 1000}
+			h := heard{Said: api.Said{Session: session, Tool: u.name, Source: "replay",
+				Payload: map[string]any{"tool_input": value(u.input), "tool_response": value(bl.Content)}}, at: oplog.Time(u.at.UnixMilli()) * 1000}
 			if err := b.add(ctx, h, len(u.input)+len(bl.Content)); err != nil {
 				return err
 			}
@@ -121,6 +120,9 @@ func parseLine(raw []byte, r *backfillRun) (blocks []block, at time.Time) {
 	}
 	want := map[string]string{"assistant": "tool_use", "user": "tool_result"}[l.Type]
 	at, err := time.Parse(time.RFC3339, l.Timestamp)
+	if l.Type == rolloutItem && err == nil && at.UnixMilli() >= 0 {
+		return rolloutBlocks(l.Payload), at
+	}
 	var each []json.RawMessage
 	if want == "" || err != nil || at.UnixMilli() < 0 || json.Unmarshal(l.Message.Content, &each) != nil { // content may be a text
 		return nil, at

@@ -79,8 +79,8 @@ func firstLine(path string) string {
 // privatePrefix begins the namespace of every workspace's memories.
 const privatePrefix = oplog.EventPrefix
 
-// namespace returns the namespace of the workspace's memories.
-func (w Workspace) namespace(ns string) string {
+// Namespace returns the namespace of the workspace's memories, in a home's namespace ns.
+func (w Workspace) Namespace(ns string) string {
 	if w.Name != "" {
 		return privatePrefix + w.Name
 	}

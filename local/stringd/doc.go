@@ -20,7 +20,7 @@
 //	DELETE /sessions/:agent/:topic                                                 {"agent_id","topic","deleted"}
 //	POST   /webhook/:token          any text up to 64 KiB                          202 {"ok","agent_id","event_id"}
 //	GET    /events/stream           X-Agent-Id                                     ready, then event and ping
-//	*      /mcp                     JSON-RPC 2.0, Streamable HTTP without sessions
+//	*      /mcp                     JSON-RPC 2.0, Streamable HTTP without sessions, up to version 2026-07-28
 //
 // Every answer to a request that the door lets in carries Access-Control-Allow-Origin: * and
 // Access-Control-Allow-Headers: Content-Type, X-Agent-Id; OPTIONS is 204. Errors are {"error":"..."}: 400 for what

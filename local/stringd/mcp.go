@@ -24,10 +24,13 @@ const (
 	rpcMethod     = -32601
 	rpcParams     = -32602
 	rpcTransport  = -32000
-	latestVersion = "2025-11-25"
+	latestVersion = "2025-11-25" // of those that initialize
 )
 
-const mcpPath = "/mcp"
+const (
+	mcpPath    = "/mcp"
+	stringName = "string" // of the one tool
+)
 
 var mcpVersions = []string{latestVersion, "2025-06-18", "2025-03-26", "2024-11-05", "2024-10-07"}
 
@@ -77,7 +80,7 @@ func (s *Server) mcpPost(w http.ResponseWriter, r *http.Request) error {
 	if t, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); t != "application/json" {
 		return rpcRefuse(http.StatusUnsupportedMediaType, rpcTransport, "Unsupported Media Type: Content-Type must be application/json")
 	}
-	if v := r.Header.Get("Mcp-Protocol-Version"); v != "" && !slices.Contains(mcpVersions, v) {
+	if v := r.Header.Get("Mcp-Protocol-Version"); v != "" && v < statelessVersion && !slices.Contains(mcpVersions, v) {
 		return rpcRefuse(http.StatusBadRequest, rpcTransport, "Bad Request: Unsupported protocol version: %s (supported versions: %s)", v, strings.Join(mcpVersions, ", "))
 	}
 	b, err := s.readBody(w, r, maxBody, rpcRefuse(http.StatusRequestEntityTooLarge, rpcTransport, "Request body exceeds %d bytes", maxBody))
@@ -91,6 +94,10 @@ func (s *Server) mcpPost(w http.ResponseWriter, r *http.Request) error {
 	})
 	if err != nil {
 		return err
+	}
+	batch := len(b) > 0 && bytes.TrimSpace(b)[0] == '['
+	if stateless(r, messages) {
+		return s.mcpStateless(w, r, messages, batch)
 	}
 	a, err := s.mcpAgent(r)
 	if err != nil {
@@ -106,7 +113,7 @@ func (s *Server) mcpPost(w http.ResponseWriter, r *http.Request) error {
 		w.WriteHeader(http.StatusAccepted)
 		return nil
 	}
-	s.mcpReply(w, r, answers, len(b) > 0 && bytes.TrimSpace(b)[0] == '[')
+	s.mcpReply(w, r, answers, batch)
 	return nil
 }
 
@@ -185,11 +192,11 @@ func (s *Server) mcpAgent(r *http.Request) (agent, error) {
 	return a, nil
 }
 
-// mcpMethods are the requests that are served.
-var mcpMethods = map[string]func(*Server, agent, json.RawMessage) any{
+// mcpMethods are the requests that are served of versions before statelessVersion.
+var mcpMethods = map[string]func(*Server, agent, json.RawMessage) kit.Object{
 	"initialize": (*Server).mcpInitialize,
-	"ping":       func(*Server, agent, json.RawMessage) any { return struct{}{} },
-	"tools/list": func(*Server, agent, json.RawMessage) any { return kit.Object{"tools", []any{stringTool()}} },
+	"ping":       func(*Server, agent, json.RawMessage) kit.Object { return kit.Object{} },
+	"tools/list": func(*Server, agent, json.RawMessage) kit.Object { return kit.Object{"tools", []any{stringTool()}} },
 	"tools/call": (*Server).mcpCall,
 }
 
@@ -201,7 +208,7 @@ func (s *Server) mcpAnswer(a agent, m message) kit.Object {
 	return kit.Object{"result", f(s, a, m.Params), "jsonrpc", "2.0", "id", m.ID}
 }
 
-func (s *Server) mcpInitialize(_ agent, params json.RawMessage) any {
+func (s *Server) mcpInitialize(_ agent, params json.RawMessage) kit.Object {
 	var p struct {
 		Version string `json:"protocolVersion"`
 	}
@@ -209,8 +216,11 @@ func (s *Server) mcpInitialize(_ agent, params json.RawMessage) any {
 	if !slices.Contains(mcpVersions, p.Version) {
 		p.Version = latestVersion
 	}
-	return kit.Object{"protocolVersion", p.Version, "capabilities", kit.Object{"tools", kit.Object{"listChanged", true}},
-		"serverInfo", kit.Object{"name", "string", "version", s.cfg.Version}}
+	return kit.Object{"protocolVersion", p.Version, "capabilities", kit.Object{"tools", kit.Object{"listChanged", true}}, "serverInfo", s.serverInfo()}
+}
+
+func (s *Server) serverInfo() kit.Object {
+	return kit.Object{"name", "string", "version", s.cfg.Version}
 }
 
 // stringTool is the one tool: the whole command language.
@@ -218,7 +228,7 @@ func stringTool() kit.Object {
 	str := func(about string) kit.Object {
 		return kit.Object{"type", "string", "minLength", 1, "description", about}
 	}
-	return kit.Object{"name", "string", "title", "String",
+	return kit.Object{"name", stringName, "title", "String",
 		"description", "Run one command in a topic: documents (/open, /nav, /act, /edit), programs (/exec, bash topics), events, " +
 			"and a memory shared by all agents: /remember <text> keeps something, /recall <question> finds it again. " + api.QuotedData + " /help lists every command.",
 		"inputSchema", kit.Object{"type", "object", "properties", kit.Object{
@@ -231,7 +241,7 @@ func toolText(text string, isError bool) kit.Object {
 	return kit.Object{"content", []kit.Object{{"type", "text", "text", text}}, "isError", isError}
 }
 
-func (s *Server) mcpCall(a agent, params json.RawMessage) any {
+func (s *Server) mcpCall(a agent, params json.RawMessage) kit.Object {
 	var p struct {
 		Name string        `json:"name"`
 		Args serve.Members `json:"arguments"`
@@ -239,7 +249,7 @@ func (s *Server) mcpCall(a agent, params json.RawMessage) any {
 	if json.Unmarshal(params, &p) != nil || p.Name == "" {
 		return toolText(fmt.Sprintf("MCP error %d: Invalid tool call", rpcParams), true)
 	}
-	if p.Name != "string" {
+	if p.Name != stringName {
 		return toolText(fmt.Sprintf("MCP error %d: Tool %s not found", rpcParams, p.Name), true)
 	}
 	topic, topicOK := text(p.Args, "topic")

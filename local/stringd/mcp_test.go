@@ -55,6 +55,49 @@ func TestMCPTranscripts(t *testing.T) {
 	has(t, d.do("GET", "/agents", "").body, `"id":"default"`)
 }
 
+// TestMCPStateless: the newest version, in which each request says what it is, is the gateway's as well. Headers that
+// say something else are refused.
+func TestMCPStateless(t *testing.T) {
+	t.Parallel()
+	d := start(t, nil)
+	const js, version = "Content-Type: application/json", "MCP-Protocol-Version: 2026-07-28"
+	ask := func(method, params string) string {
+		const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
+		return `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{` + params + meta + `}}`
+	}
+	const end = `"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"string","version":"test"}}},"jsonrpc":"2.0","id":1}`
+	args := `"name":"string","arguments":{"topic":"main","cmd":"/set {x} = 1"},`
+	for _, c := range []struct {
+		name, body string
+		headers    []string
+		status     int
+		want       string
+	}{
+		{"discover", ask("server/discover", ""), []string{version, "Mcp-Method: server/discover"}, 200,
+			`{"result":{"supportedVersions":["2026-07-28","2025-11-25","2025-06-18","2025-03-26","2024-11-05","2024-10-07"],"capabilities":{"tools":{}},"ttlMs":3600000,"cacheScope":"private",` + end},
+		{"list", ask("tools/list", ""), []string{version, "Mcp-Method: tools/list"}, 200, `"ttlMs":3600000,"cacheScope":"private",` + end},
+		{"call", ask("tools/call", args), []string{version, "Mcp-Method: tools/call", "Mcp-Name: string"}, 200, `"isError":false,` + end},
+		{"coded name", ask("tools/call", args), []string{version, "Mcp-Method: tools/call", "Mcp-Name: =?base64?c3RyaW5n?="}, 200, `"isError":false`},
+		{"notification", `{"jsonrpc":"2.0","method":"notifications/cancelled"}`, []string{version}, 202, ""},
+		{"unknown tool", ask("tools/call", `"name":"rm",`), []string{version, "Mcp-Method: tools/call", "Mcp-Name: rm"}, 200, `"error":{"code":-32602,"message":"Tool rm not found"}`},
+		{"removed", ask("ping", ""), []string{version, "Mcp-Method: ping"}, 404, `"code":-32601`},
+		{"no version in the header", ask("tools/list", ""), nil, 400, `"code":-32020`},
+		{"no version in the message", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, []string{version, "Mcp-Method: tools/list"}, 400, `"code":-32602`},
+		{"no capabilities", strings.Replace(ask("tools/list", ""), "clientCapabilities", "x", 1), []string{version, "Mcp-Method: tools/list"}, 400, `"code":-32602`},
+		{"another version", ask("tools/list", ""), []string{"MCP-Protocol-Version: 2027-01-01", "Mcp-Method: tools/list"}, 400, `"code":-32020`},
+		{"unknown version", strings.ReplaceAll(ask("tools/list", ""), "2026-07-28", "2027-01-01"), []string{"MCP-Protocol-Version: 2027-01-01", "Mcp-Method: tools/list"}, 400,
+			`{"code":-32022,"message":"Unsupported protocol version","data":{"supported":["2026-07-28",`},
+		{"another method", ask("tools/list", ""), []string{version, "Mcp-Method: tools/call"}, 400, `"code":-32020`},
+		{"no method", ask("tools/list", ""), []string{version}, 400, `"code":-32020`},
+		{"another name", ask("tools/call", args), []string{version, "Mcp-Method: tools/call", "Mcp-Name: rm"}, 400, `"code":-32020`},
+		{"batch", "[" + ask("tools/list", "") + "]", []string{version, "Mcp-Method: tools/list"}, 400, `"code":-32600`},
+	} {
+		if a := d.do("POST", "/mcp", c.body, append(c.headers, js)...); a.status != c.status || !strings.Contains(a.body, c.want) {
+			t.Errorf("%s: got %d %q\nwant %d %q", c.name, a.status, a.body, c.status, c.want)
+		}
+	}
+}
+
 func TestShutdown(t *testing.T) {
 	t.Parallel()
 	d := start(t, nil)

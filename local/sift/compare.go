@@ -1,0 +1,249 @@
+package sift
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// thread lists other sessions that captured the same as one, those with the most in common first.
+func thread(ctx context.Context, c *call) (any, error) {
+	session, ok := c.text("sessionId")
+	if !ok || session == "" || len(session) > maxName {
+		return nil, badRequest("thread: sessionId required")
+	}
+	limit, err := c.count("limit", 20, maxK)
+	if err != nil {
+		return nil, err
+	}
+	a, err := api.Alike.Ask(ctx, c.s.cfg.Memory, &api.AlikeRequest{Workspace: c.ns, Session: session})
+	if err != nil {
+		return nil, err
+	}
+	sessions := []kit.Object{}
+	for _, x := range a.Sessions[:min(len(a.Sessions), limit)] {
+		sessions = append(sessions, kit.Object{"sessionId", x.Session, "sharedEvents", x.Shared, "lastTs", iso(int64(x.Last) / 1000)})
+	}
+	return kit.Object{"sessions", sessions}, nil
+}
+
+// iso is a time in milliseconds as this protocol writes it in texts.
+func iso(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z") }
+
+const (
+	fileConsent   = "federate.consent" // in a workspace's directory: searches of other workspaces may find what is in this one
+	maxWorkspaces = 32                 // of a federated search
+)
+
+// A federatedHit is a hit with the workspace that it is from.
+type federatedHit struct {
+	hit
+	Workspace string `json:"workspace"`
+}
+
+// federateSearch searches the workspaces whose user has consented, and what other protocols stored in none of them.
+func federateSearch(ctx context.Context, c *call) (any, error) {
+	most, err := c.count("maxWorkspaces", maxWorkspaces, maxWorkspaces)
+	if err != nil {
+		return nil, err
+	}
+	k, err := c.count("k", 5, maxK)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := c.text("query"); !ok {
+		return nil, badRequest("federate_search: query required")
+	}
+	prefix, _ := c.text("workspacePrefix")
+	hits, seen := []federatedHit{}, map[string]bool{}
+	for _, w := range c.s.served() {
+		ns := w.Namespace(c.s.cfg.NS)
+		if len(seen) == most || seen[ns] || !strings.HasPrefix(w.Key, prefix) || !c.s.consents(w) {
+			continue
+		}
+		seen[ns] = true
+		other := *c
+		other.w, other.ns, other.alone = w, ns, true
+		found, err := other.search(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, h := range found {
+			hits = append(hits, federatedHit{h, w.Key})
+		}
+	}
+	slices.SortStableFunc(hits, func(a, b federatedHit) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), newer(a.TS, b.TS, a.ID, b.ID))
+	})
+	return kit.Object{"hits", hits[:min(len(hits), k)]}, nil
+}
+
+// consents reports whether a workspace's directory has the file that lets other workspaces search it.
+func (s *Server) consents(w Workspace) bool {
+	i, err := os.Stat(s.cfg.files(w.Key, fileConsent))
+	return err == nil && i.Mode().IsRegular()
+}
+
+// symbolKinds are the words that declare a symbol, by the kind that clients call it.
+var symbolKinds = map[string]string{"func": "function", "fn": "function", "def": "function", "function": "function"}
+
+var symbol = regexp.MustCompile(`(?m)^\s*(?:\d+[\s→|:]+)?(?:pub |export |default |async |public |private |static )*(func|def|class|type|struct|interface|enum|fn|function|const|trait)\s+(?:\([^)\n]*\)\s*)?([A-Za-z_][A-Za-z0-9_]{0,63})`)
+
+const maxSymbols = 64 // of an event
+
+// symbolsOf are the symbols that a payload declares, as kind:name, each once.
+func symbolsOf(payload any) (all []string) {
+	walk(payload, func(s string) bool {
+		for _, m := range symbol.FindAllStringSubmatch(s[:min(len(s), 256<<10)], maxSymbols) {
+			if x := cmp.Or(symbolKinds[m[1]], m[1]) + ":" + m[2]; len(all) < maxSymbols && !slices.Contains(all, x) {
+				all = append(all, x)
+			}
+		}
+		return len(all) < maxSymbols
+	})
+	return all
+}
+
+// symbolSearch finds events that declare a symbol: kind:name for one, or a part of a name.
+func symbolSearch(ctx context.Context, c *call) (any, error) {
+	query, ok := c.text("query")
+	if query = strings.TrimSpace(query); !ok || len(query) > maxName {
+		return nil, badRequest("symbol_search: query required")
+	}
+	k, err := c.count("k", defaultK, maxK)
+	hits := []kit.Object{}
+	if err != nil || k == 0 || query == "" {
+		return kit.Object{"hits", hits}, err
+	}
+	kind, name, exact := strings.Cut(query, ":")
+	if !exact {
+		name = kind
+	}
+	found, err := api.Search.Ask(ctx, c.s.cfg.Memory, &api.SearchRequest{Text: name, K: maxK, Namespace: c.ns, Within: c.ns, Quiet: true})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(found.Hits, func(a, b api.Hit) int { return cmp.Compare(b.Memory.Seq, a.Memory.Seq) })
+	kept := []oplog.Seq{}
+	for _, h := range found.Hits {
+		if o, _ := originOf(h.Memory); len(kept) < k && slices.ContainsFunc(o.Symbols, func(s string) bool {
+			_, n, _ := strings.Cut(s, ":")
+			return exact && s == query || !exact && strings.Contains(n, name)
+		}) {
+			kept = append(kept, h.Memory.Seq)
+		}
+	}
+	all, err := c.keptAt(ctx, kept)
+	for _, x := range all {
+		r := makeRow(x)
+		o, _ := originOf(x.Memory)
+		hits = append(hits, kit.Object{"summaryId", r.ID, "eventId", r.EventID, "ts", iso(r.TS), "tool", r.Tool, "symbols", o.Symbols, "text", r.Text})
+	}
+	return kit.Object{"hits", hits}, err
+}
+
+const (
+	statsLook = 4000 // summaries that stats counts by tool and session, the newest
+	statsTop  = 10
+)
+
+// stats counts what the newest captures are, and how many came in a window of time.
+func stats(ctx context.Context, c *call) (any, error) {
+	window, there, err := c.number("windowMs")
+	if err != nil || there && !(window > 0 && window <= maxMs) {
+		return nil, badRequest("stats: windowMs must be a number > 0")
+	}
+	if !there {
+		window = float64(time.Hour.Milliseconds())
+	}
+	n, raw, err := c.counts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	a, err := api.Neighbours.Ask(ctx, c.s.cfg.Memory, &api.NeighboursRequest{Sight: api.Sight{Namespace: c.ns, Private: privatePrefix, Alone: true}, Before: statsLook})
+	if err != nil {
+		return nil, err
+	}
+	tools, sessions, hashes, came, same := map[string]int{}, map[string]int{}, map[string]int{}, 0, 0
+	for _, x := range a.Before {
+		o, ok := originOf(x.Memory)
+		if !ok {
+			continue
+		}
+		tools[o.Tool]++
+		sessions[o.Session]++
+		if hashes[o.Hash]++; hashes[o.Hash] == 2 {
+			same++
+		}
+		if float64(time.Now().UnixMilli()-int64(x.Created)/1000) <= window {
+			came++
+		}
+	}
+	perMin := float64(came) / max(1, window/60_000)
+	eta := (*int)(nil)
+	if perMin > 0 {
+		eta = new(int(float64(raw) / perMin * 60))
+	}
+	return kit.Object{"counts", n, "throughput", kit.Object{"eventsPerMin", perMin, "summariesPerMin", perMin, "windowMs", window},
+		"backlog", kit.Object{"pending", raw, "etaSec", eta}, "cacheHitRate", float64(same) / float64(max(1, len(a.Before))), "looked", len(a.Before),
+		"topTools", top("tool", "count", tools), "topSessions", top("sessionId", "events", sessions)}, nil
+}
+
+// top are the names with the highest counts.
+func top(name, count string, of map[string]int) []kit.Object {
+	rows, names := []kit.Object{}, []string{}
+	for n := range of {
+		names = append(names, n)
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(of[b], of[a]), strings.Compare(a, b)) })
+	for _, n := range names[:min(len(names), statsTop)] {
+		rows = append(rows, kit.Object{name, n, count, of[n]})
+	}
+	return rows
+}
+
+// doctor reports what a node checks by itself all the time: there are no orphans, and each node heals its own vectors.
+func doctor(ctx context.Context, c *call) (any, error) {
+	n, _, err := c.counts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := c.pinnedRows(ctx)
+	if err != nil {
+		return nil, err
+	}
+	integrity := "ok"
+	health, err := api.DeepHealth.Ask(ctx, c.s.cfg.Memory, &api.Nothing{})
+	if err != nil {
+		return nil, err
+	}
+	for _, check := range health.Checks {
+		if !check.Pass && (check.Required == nil || *check.Required) {
+			integrity = check.Check + ": " + check.Error
+		}
+	}
+	embedded := n[slices.Index(n, any("embeddings"))+1]
+	return kit.Object{"integrity", integrity, "orphanSummaries", 0, "orphanEmbeddings", 0, "orphanProvenance", 0,
+		"vecCardinality", kit.Object{"embeddings", embedded, "vec", embedded, "drift", 0}, "counts", n, "pinned", len(rows)}, nil
+}
+
+// sweepExpired forgets captures whose ttlMs is over. The leader does so by itself; a time in the future is taken as
+// now.
+func sweepExpired(ctx context.Context, c *call) (any, error) {
+	if _, _, err := c.number("now"); err != nil {
+		return nil, err
+	}
+	a, err := api.SweepNow.Ask(ctx, c.s.cfg.Memory, &api.SweepNowRequest{Namespace: c.ns})
+	if err != nil {
+		return nil, err
+	}
+	return kit.Object{"removed", a.Forgotten}, nil
+}

@@ -1,0 +1,204 @@
+package sift
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"math"
+
+	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire/large"
+	"github.com/cairndb/cairn/wire/redact"
+)
+
+// An export is lines of {"table":…,"row":…} with the original's names: a session before its first event of an answer,
+// an event, its summary. An import takes such lines, of this server or of the original.
+
+const (
+	exportBytes = 4 << 20 // of an answer's lines: quoted twice, they fit a frame
+	exportEvent = 1 << 20 // an event with a larger payload is left out, and counted
+)
+
+func hexOf(b []byte) string { return hex.EncodeToString(b) }
+
+// export writes a workspace's events and summaries as lines. Without a cursor all of them must fit one answer; with
+// one, 0 for the first, the answer has as many as fit, and the cursor of the next.
+func export(ctx context.Context, c *call) (any, error) {
+	from, chunked, err := c.number("cursor")
+	if err != nil || from < 0 || from >= 1<<53 || from != math.Trunc(from) {
+		return nil, badRequest("export: cursor must be that of the answer before, or 0")
+	}
+	var lines bytes.Buffer
+	records, omitted, next, sessions := 0, 0, oplog.Seq(from), map[string]bool{}
+	for more := true; more; {
+		page, err := api.Captures.Ask(ctx, c.s.cfg.Memory, &api.CapturesRequest{Workspace: c.ns, From: next, Payloads: exportBytes})
+		if err != nil {
+			return nil, err
+		}
+		next, more = page.Next, page.Next != 0
+		for _, x := range page.Captures {
+			text, err := unpacked(x.Event)
+			if err != nil {
+				return nil, err
+			}
+			if x.Event.Payload == nil || len(text) > exportEvent {
+				omitted++
+				continue
+			}
+			rows, err := exported(x, text, sessions)
+			if err != nil {
+				return nil, err
+			}
+			if len(rows) > exportBytes { // its payload is mostly what JSON escapes
+				omitted++
+				continue
+			}
+			if lines.Len()+len(rows) > exportBytes {
+				next, more = x.Seq, false
+				break
+			}
+			lines.Write(rows)
+			records += bytes.Count(rows, []byte{'\n'})
+		}
+	}
+	if next != 0 && !chunked {
+		return nil, badRequest("export: the workspace does not fit one answer; ask with cursor 0, then with the cursor of each answer until it is done")
+	}
+	text := string(bytes.TrimSuffix(lines.Bytes(), []byte{'\n'}))
+	a := kit.Object{"records", records, "omitted", omitted, "done", next == 0}
+	if !chunked {
+		return append(a, "ndjson", text), nil
+	}
+	return append(a, "chunk", text, "cursor", next), nil
+}
+
+// exported are the lines of an event with its summary.
+func exported(x api.CapturedMemory, payload []byte, sessions map[string]bool) (lines []byte, err error) {
+	add := func(table string, row kit.Object) {
+		b, fault := kit.JSON(kit.Object{"table", table, "row", row})
+		if fault != nil {
+			err = fault
+		}
+		lines = append(append(lines, b...), '\n')
+	}
+	e, ms := x.Event, func(t oplog.Time) any {
+		if t == 0 {
+			return nil
+		}
+		return int64(t) / 1000
+	}
+	if !sessions[e.Session] {
+		sessions[e.Session] = true
+		add("sessions", kit.Object{"id", e.Session, "started_at", ms(e.At), "cwd", e.Dir})
+	}
+	add("events", kit.Object{"id", e.ID, "ts", ms(e.At), "session_id", e.Session, "tool", e.Tool, "input_hash", hexOf(e.Hash), "payload_json", string(payload),
+		"status", e.Status.String(), "tokens_est", e.Tokens, "expires_at", ms(x.Expires)})
+	r := makeRow(api.Kept{Memory: x.Memory, Event: e.ID})
+	pinned := any(nil)
+	if x.Pin {
+		pinned = ms(x.Updated)
+	}
+	add("summaries", kit.Object{"id", r.ID, "event_id", e.ID, "ts", r.TS, "model", r.Model, "prompt_hash", r.PromptHash, "text", r.Text, "tokens_in", r.TokensIn, "tokens_out", r.TokensOut,
+		"confidence", r.Confidence, "pinned_at", pinned})
+	return lines, err
+}
+
+// A copied line is a row of an export.
+type copied struct {
+	Table string `json:"table"`
+	Row   struct {
+		ID      json.RawMessage `json:"id"` // a number, but a session's
+		EventID json.RawMessage `json:"event_id"`
+		TS      float64         `json:"ts"`
+		Session string          `json:"session_id"`
+		Tool    string          `json:"tool"`
+		Payload string          `json:"payload_json"`
+		Expires *float64        `json:"expires_at"`
+		Model   string          `json:"model"`
+		Prompt  string          `json:"prompt_hash"`
+		Text    string          `json:"text"`
+		Certain *float64        `json:"confidence"`
+		HostIn  *uint64         `json:"tokens_in"`
+		HostOut *uint64         `json:"tokens_out"`
+	} `json:"row"`
+}
+
+// A recorded text is a summary that came with its event.
+type recorded struct {
+	by, prompt, text string
+	confidence       float64
+	in, out          *uint64
+}
+
+// importLines captures the events of an export, with the texts that models wrote of them. Events that are here already
+// are skipped, so that the same lines may come again.
+func importLines(ctx context.Context, c *call) (any, error) {
+	text, ok := c.text("ndjson")
+	if !ok {
+		return nil, badRequest("import: ndjson required")
+	}
+	r := &backfillRun{}
+	skipped, events, texts := 0, []copied{}, map[string]*recorded{}
+	err := c.s.large.Decode(ctx, c.size, func() error {
+		for line := range bytes.Lines([]byte(text)) {
+			var x copied
+			switch {
+			case len(bytes.TrimSpace(line)) == 0:
+			case json.Unmarshal(line, &x) != nil:
+				r.fail(badRequest("a line is no row of an export"))
+			case x.Table == "events":
+				events = append(events, x)
+			case x.Table == "summaries" && x.Row.Model != model && x.Row.Text != "" && len(x.Row.Text) <= maxRecorded && len(x.Row.Model) <= maxName && len(x.Row.Prompt) <= maxName:
+				t := &recorded{redact.String(x.Row.Model), x.Row.Prompt, redact.String(x.Row.Text), 0.8, x.Row.HostIn, x.Row.HostOut}
+				if n := x.Row.Certain; n != nil {
+					t.confidence = max(0, min(*n, 1))
+				}
+				texts[string(x.Row.EventID)] = t
+				skipped++
+			default:
+				skipped++ // sessions are made of events, vectors by the embedder
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	b := &batch{c: c, r: r}
+	for _, x := range events {
+		h := heard{Said: api.Said{Session: x.Row.Session, Tool: x.Row.Tool}, at: oplog.Time(x.Row.TS) * 1000, given: texts[string(x.Row.ID)]}
+		h.Payload, err = large.JSON([]byte(x.Row.Payload))
+		if err != nil || h.Session == "" || h.Tool == "" || !(x.Row.TS >= 0 && x.Row.TS <= maxMs) {
+			r.fail(badRequest("an event lacks its session, tool, time or payload"))
+			continue
+		}
+		h.unwrap()
+		if x.Row.Expires != nil && *x.Row.Expires > 0 && *x.Row.Expires <= maxMs {
+			h.expires = oplog.Time(*x.Row.Expires) * 1000
+		}
+		if err := b.add(ctx, h, len(x.Row.Payload)); err != nil {
+			return nil, err
+		}
+	}
+	if err := b.flush(ctx); err != nil {
+		return nil, err
+	}
+	t, _ := r.now()
+	return kit.Object{"inserted", t.Captured, "skipped", skipped + t.SkippedDuplicate, "errors", t.Errors}, nil
+}
+
+// unwrap takes off what stamping put around a payload, so that its hash is that of the event it was.
+func (h *heard) unwrap() {
+	fields, ok := h.Payload.(map[string]any)
+	if !ok {
+		return
+	}
+	h.Source, _ = fields["_source"].(string)
+	delete(fields, "_source")
+	if inner, ok := fields["value"]; ok && len(fields) == 1 {
+		h.Payload = inner
+	}
+}

@@ -1,0 +1,396 @@
+package sift
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/local/serve"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire/redact"
+)
+
+// Clients whose host has a model summarise events with it: they claim events, and their text takes the place of the
+// summary that was cut by rules. Who has claimed what is in this process alone. After a restart, events without such a
+// text are offered again, which does no harm: an event takes one text.
+
+const (
+	maxClaims   = 64               // events of an answer
+	maxHeld     = 1024             // events of a workspace that are claimed, released or skipped at a time
+	claimBytes  = 8 << 20          // of the payloads of an answer
+	claimEvent  = 1 << 20          // payloads over this are left with the summary that they have
+	claimFor    = 10 * time.Minute // then the event is offered again
+	maxAttempts = 3
+	pruneAge    = 7 * 24 * time.Hour
+
+	tries   = 8 // of a change that others get in the way of
+	errBusy = badRequest("the memory changes all the time; retry")
+)
+
+// changedMeanwhile reports whether a correction was refused because another one came before it.
+func changedMeanwhile(err error) bool {
+	var r *api.Refusal
+	return errors.Is(err, oplog.ErrRevision) || errors.As(err, &r) && r.Code == "revision_conflict"
+}
+
+// A backlog is what is left to summarise in a workspace.
+type backlog struct {
+	mu   sync.Mutex
+	next oplog.Seq                // the summary to look at next
+	held map[oplog.EventID]*claim // claimed, released or skipped
+}
+
+// A claim is an event that a client has, had, or is not to get any more.
+type claim struct {
+	until    time.Time // it is the client's until then; zero: it was released
+	attempts int
+	skipped  bool
+	at       oplog.Time // of the event
+}
+
+// backlog returns the one of a workspace's namespace.
+func (s *Server) backlog(ns string) *backlog {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.backlogs[ns] == nil {
+		s.backlogs[ns] = &backlog{held: map[oplog.EventID]*claim{}}
+	}
+	return s.backlogs[ns]
+}
+
+// claimForSummary offers events whose summary was cut by rules, those released before first, then the oldest.
+func claimForSummary(ctx context.Context, c *call) (any, error) {
+	n, err := c.count("batch", 1, maxClaims)
+	if err != nil {
+		return nil, err
+	}
+	b := c.s.backlog(c.ns)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	events, again := []kit.Object{}, b.released()
+	if again = again[:min(len(again), n)]; len(again) > 0 {
+		page, err := api.Captures.Ask(ctx, c.s.cfg.Memory, &api.CapturesRequest{Workspace: c.ns, Events: again, Payloads: claimBytes})
+		if err != nil {
+			return nil, err
+		}
+		events = append(events, b.offer(page, n)...)
+		for _, id := range again { // it has a text by now, or is forgotten
+			if !b.held[id].busy() {
+				delete(b.held, id)
+			}
+		}
+	}
+	for range maxAttempts { // a few pages: the rest waits for the next request
+		if len(events) == n || len(b.held) >= maxHeld {
+			break
+		}
+		page, err := api.Captures.Ask(ctx, c.s.cfg.Memory, &api.CapturesRequest{Workspace: c.ns, From: b.next, Payloads: claimBytes})
+		if err != nil {
+			return nil, err
+		}
+		end := page.Next == 0
+		if last := len(page.Captures) - 1; end && last >= 0 {
+			page.Next = page.Captures[last].Seq + 1
+		}
+		events = append(events, b.offer(page, n-len(events))...)
+		if b.next = max(b.next, page.Next); end {
+			break
+		}
+	}
+	return kit.Object{"events", events}, nil
+}
+
+// offer claims up to n events of a page. When there are more, the page's Next is the first of them.
+func (b *backlog) offer(page *api.CapturesPage, n int) (events []kit.Object) {
+	for _, x := range page.Captures {
+		o, _ := originOf(x.Memory)
+		text, err := unpacked(x.Event)
+		if o.Model != "" || err != nil || x.Event.Payload == nil || len(text) > claimEvent || b.held[x.Event.ID].busy() {
+			continue
+		}
+		if len(events) == n {
+			page.Next = x.Seq
+			return events
+		}
+		held := cmp.Or(b.held[x.Event.ID], &claim{at: x.Event.At})
+		held.until, b.held[x.Event.ID] = time.Now().Add(claimFor), held
+		events = append(events, kit.Object{"id", x.Event.ID, "ts", int64(x.Event.At) / 1000, "sessionId", x.Event.Session, "tool", x.Event.Tool,
+			"inputHash", hexOf(x.Event.Hash), "payloadJson", string(text), "tokensEst", x.Event.Tokens})
+	}
+	return events
+}
+
+// busy reports whether an event is not to be offered.
+func (h *claim) busy() bool { return h != nil && (h.skipped || time.Now().Before(h.until)) }
+
+// released are the events that may be offered again, in their order.
+func (b *backlog) released() (ids []oplog.EventID) {
+	for id, h := range b.held {
+		if !h.busy() {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// recordSummary puts a client's text in the place of an event's summary. An event takes one: a second text is dropped,
+// and its client gets the id of the first.
+func recordSummary(ctx context.Context, c *call) (any, error) {
+	id, err := c.id("eventId")
+	if err != nil {
+		return nil, err
+	}
+	by, _ := c.text("model")
+	prompt, _ := c.text("promptHash")
+	text, _ := c.text("text")
+	if text = strings.TrimSpace(redact.String(text)); text == "" || len(text) > maxRecorded {
+		return nil, badRequest("record_summary: text must have 1 to 65536 bytes")
+	}
+	if by == "" || len(by) > maxName || len(prompt) > maxName {
+		return nil, badRequest("record_summary: model required; model and promptHash have at most 512 bytes")
+	}
+	for range tries {
+		page, err := api.Captures.Ask(ctx, c.s.cfg.Memory, &api.CapturesRequest{Workspace: c.ns, Events: []oplog.EventID{oplog.EventID(id)}})
+		if err != nil {
+			return nil, err
+		}
+		if len(page.Captures) == 0 {
+			return nil, badRequest("record_summary: no such event in this workspace")
+		}
+		m := page.Captures[0].Memory
+		o, ok := originOf(m)
+		if ok && o.Model == "" {
+			o.Model, o.PromptHash = redact.String(by), prompt
+			o.Words = clip(o.Words+" "+m.Text, 2*maxOthers)
+			err = c.replace(ctx, m, o, text)
+		}
+		if changedMeanwhile(err) {
+			continue
+		}
+		if err == nil {
+			c.s.backlog(c.ns).drop(oplog.EventID(id))
+		}
+		return kit.Object{"id", m.Seq}, err
+	}
+	return nil, errBusy
+}
+
+const maxRecorded = 64 << 10
+
+// replace corrects a summary. What the old one said is found all the same.
+func (c *call) replace(ctx context.Context, m *oplog.Memory, o origin, text string) error {
+	for name, into := range map[string]**uint64{"tokensIn": &o.HostIn, "tokensOut": &o.HostOut} {
+		if n, there, err := c.number(name); err == nil && there && n >= 0 {
+			*into = new(uint64(min(n, 1<<53)))
+		}
+	}
+	certainty := m.Certainty
+	if n, there, err := c.number("confidence"); err == nil && there && !math.IsNaN(n) {
+		certainty = max(0, min(n, 1))
+	}
+	o.Confidence = certainty
+	meta, err := kit.JSON(map[string]any{"sift": o})
+	if err != nil {
+		return err
+	}
+	_, err = api.Correct.Ask(ctx, c.s.cfg.Memory, &api.CorrectRequest{RID: m.RID, Text: &text, Certainty: &certainty, Merge: meta, Expected: &m.Revision, Reason: "summarised by " + o.Model})
+	return err
+}
+
+func (b *backlog) drop(id oplog.EventID) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.held, id)
+}
+
+// releaseSummary gives a claimed event back. After three attempts, or with terminal, it keeps the summary that it has.
+// The client's reason is not kept: it may repeat the payload.
+func releaseSummary(_ context.Context, c *call) (any, error) {
+	id, err := c.id("eventId")
+	if err != nil {
+		return nil, err
+	}
+	b := c.s.backlog(c.ns)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	h := b.held[oplog.EventID(id)]
+	if h == nil { // it was claimed before a restart, or of another node
+		return kit.Object{"status", "released"}, nil
+	}
+	h.attempts++
+	if h.until = (time.Time{}); c.fields.Flag("terminal", false) || h.attempts >= maxAttempts {
+		h.skipped = true
+		return kit.Object{"status", "skipped"}, nil
+	}
+	return kit.Object{"status", "released"}, nil
+}
+
+// retrySkipped offers skipped events again.
+func retrySkipped(_ context.Context, c *call) (any, error) {
+	limit, err := c.count("limit", maxHeld, maxHeld)
+	if err != nil {
+		return nil, err
+	}
+	b := c.s.backlog(c.ns)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	ids := b.skipped(math.MaxInt64)
+	ids = ids[:min(len(ids), limit)]
+	for _, id := range ids {
+		*b.held[id] = claim{at: b.held[id].at}
+	}
+	return kit.Object{"requeued", len(ids)}, nil
+}
+
+// skipped are the skipped events that happened before a time, in their order.
+func (b *backlog) skipped(before oplog.Time) (ids []oplog.EventID) {
+	for id, h := range b.held {
+		if h.skipped && h.at < before {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// prune takes old skipped events off the list of those that retry_skipped offers again; they keep the summary that was
+// cut by rules. With superseded it forgets the summaries that were merged into others.
+func prune(ctx context.Context, c *call) (any, error) {
+	age, there, err := c.number("maxAgeMs")
+	if err != nil {
+		return nil, err
+	}
+	if !there {
+		age = float64(pruneAge.Milliseconds())
+	}
+	b := c.s.backlog(c.ns)
+	b.mu.Lock()
+	gone := b.skipped(oplog.At(time.Now()) - oplog.Time(max(0, min(age, maxMs))*1000))
+	for _, id := range gone {
+		delete(b.held, id)
+	}
+	b.mu.Unlock()
+	forgotten := 0
+	if c.fields.Flag("superseded", false) {
+		forgotten, err = c.forgetMerged(ctx)
+	}
+	return kit.Object{"removedEvents", len(gone), "removedSummaries", forgotten}, err
+}
+
+func (c *call) forgetMerged(ctx context.Context) (n int, err error) {
+	for next := oplog.Seq(0); ; {
+		page, err := api.Captures.Ask(ctx, c.s.cfg.Memory, &api.CapturesRequest{Workspace: c.ns, From: next, Merged: true})
+		if err != nil {
+			return n, err
+		}
+		q := &api.ForgetManyRequest{}
+		for _, x := range page.Captures {
+			q.RIDs = append(q.RIDs, x.RID)
+		}
+		if len(q.RIDs) > 0 {
+			done, err := api.ForgetMany.Ask(ctx, c.s.cfg.Memory, q)
+			if err != nil {
+				return n, err
+			}
+			for _, found := range done.Found {
+				if found {
+					n++
+				}
+			}
+		}
+		if next = page.Next; next == 0 {
+			return n, nil
+		}
+	}
+}
+
+// The cache of clients' summaries is unsearchable memories under keys, in a namespace beside that of the workspace.
+// Each lasts for thirty days.
+const cacheSeconds = 30 * 24 * 3600
+
+var cacheKey = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}$`)
+
+// cachePath returns the namespace and the key of a cached text.
+func (c *call) cachePath() (ns, path string, err error) {
+	key, _ := c.text("cacheKey")
+	if !cacheKey.MatchString(key) {
+		return "", "", badRequest(c.kind() + ": cacheKey must have 1 to 128 letters, digits, dots, dashes and underscores")
+	}
+	return c.ns + "/cache", "/" + key, nil
+}
+
+// cached is a text that a client has put in the cache.
+type cached struct {
+	Text      string   `json:"text"`
+	TokensIn  *float64 `json:"tokensIn"`
+	TokensOut *float64 `json:"tokensOut"`
+}
+
+func cacheGet(ctx context.Context, c *call) (any, error) {
+	ns, path, err := c.cachePath()
+	if err != nil {
+		return nil, err
+	}
+	m, err := api.GetKey.Ask(ctx, c.s.cfg.Memory, &api.GetKeyRequest{Namespace: ns, Path: path})
+	if errors.Is(err, oplog.ErrNoHolder) {
+		return kit.Object{"cached", nil}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	found := cached{Text: m.Text}
+	_ = json.Unmarshal(m.Metadata, &found) // put there by cachePut
+	return kit.Object{"cached", found}, nil
+}
+
+func cachePut(ctx context.Context, c *call) (any, error) {
+	ns, path, err := c.cachePath()
+	if err != nil {
+		return nil, err
+	}
+	text, _ := c.text("text")
+	if text = redact.String(text); strings.TrimSpace(text) == "" || len(text) > maxRecorded {
+		return nil, badRequest("cache_put: text must have 1 to 65536 bytes")
+	}
+	in, err := serve.Maybe[float64](c.fields, "tokensIn")
+	out, err2 := serve.Maybe[float64](c.fields, "tokensOut")
+	if cmp.Or(err, err2) != nil {
+		return nil, badRequest("cache_put: tokensIn and tokensOut must be numbers")
+	}
+	meta, err := kit.JSON(kit.Object{"tokensIn", in, "tokensOut", out})
+	if err != nil {
+		return nil, err
+	}
+	_, err = api.Put.Ask(ctx, c.s.cfg.Memory, &api.PutRequest{Path: path, Draft: api.Draft{Namespace: ns, Text: text, Type: "cache", Importance: 0.1, HalfLife: 168, Certainty: 1,
+		Metadata: meta, Source: "sift", Searchable: new(false), TTL: new(float64(cacheSeconds))}})
+	return kit.Object{"ok", true}, err
+}
+
+// unpacked is an event's payload as JSON.
+func unpacked(e *oplog.StoredEvent) ([]byte, error) {
+	if !e.Packed || e.Payload == nil {
+		return e.Payload, nil
+	}
+	return unzip().DecodeAll(e.Payload, nil)
+}
+
+// unzip is shared: DecodeAll may be called from any goroutine.
+var unzip = sync.OnceValue(func() *zstd.Decoder {
+	d, err := zstd.NewReader(nil, zstd.WithDecoderMaxMemory(uint64(2*format.Max)), zstd.WithDecoderConcurrency(0))
+	if err != nil {
+		panic("sift: zstd reader: " + err.Error())
+	}
+	return d
+})

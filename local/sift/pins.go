@@ -1,0 +1,90 @@
+package sift
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+
+	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// pinMark is the attribute of memories that clients of this protocol have pinned: pinned finds them by it.
+const pinMark = "sift_pinned"
+
+// id reads the number of a summary or an event.
+func (c *call) id(name string) (uint64, error) {
+	n, there, err := c.number(name)
+	if err != nil || !there || n < 1 || n >= 1<<53 || n != math.Trunc(n) {
+		return 0, badRequest(c.kind() + ": " + name + " must be a whole number of at least 1")
+	}
+	return uint64(n), nil
+}
+
+func pin(ctx context.Context, c *call) (any, error) { return c.setPin(ctx, true) }
+
+func unpin(ctx context.Context, c *call) (any, error) { return c.setPin(ctx, false) }
+
+// setPin pins a memory that the workspace shows, or unpins it. It is decided again when the memory changes meanwhile.
+func (c *call) setPin(ctx context.Context, pinned bool) (any, error) {
+	id, err := c.id("summaryId")
+	if err != nil {
+		return nil, err
+	}
+	not := kit.Object{"pinned", false, "summaryId", id}
+	for range tries {
+		kept, err := c.keptAt(ctx, []oplog.Seq{oplog.Seq(id)})
+		if err != nil || len(kept) == 0 {
+			return not, err
+		}
+		m := kept[0].Memory
+		marks := map[string]json.RawMessage{}
+		if len(m.Attributes) > 0 && json.Unmarshal(m.Attributes, &marks) != nil {
+			return not, nil
+		}
+		if _, marked := marks[pinMark]; m.Pin == pinned && marked == pinned {
+			return kit.Object{"pinned", pinned, "summaryId", id}, nil
+		}
+		delete(marks, pinMark)
+		if pinned {
+			marks[pinMark] = json.RawMessage("true")
+		}
+		attributes, err := json.Marshal(marks)
+		if err != nil {
+			return nil, err
+		}
+		_, err = api.Correct.Ask(ctx, c.s.cfg.Memory, &api.CorrectRequest{RID: m.RID, Pin: &pinned, Attributes: attributes, Expected: &m.Revision, Reason: c.kind()})
+		if !changedMeanwhile(err) {
+			return kit.Object{"pinned", pinned, "summaryId", id}, err
+		}
+	}
+	return nil, errBusy
+}
+
+// pinned lists what clients of this protocol have pinned, the newest first.
+func pinned(ctx context.Context, c *call) (any, error) {
+	rows, err := c.pinnedRows(ctx)
+	return kit.Object{"pinned", rows}, err
+}
+
+func (c *call) pinnedRows(ctx context.Context) ([]kit.Object, error) {
+	limit, err := c.count("limit", 100, maxK)
+	if err != nil || limit == 0 {
+		return []kit.Object{}, err
+	}
+	q := &api.SearchRequest{K: limit, Private: privatePrefix, Within: c.ns, Match: json.RawMessage(`{"` + pinMark + `":true}`), Quiet: true}
+	if c.sight().Alone {
+		q.Namespace = c.ns
+	}
+	found, err := api.Search.Ask(ctx, c.s.cfg.Memory, q)
+	if err != nil {
+		return nil, err
+	}
+	ids := []oplog.Seq{}
+	for _, h := range found.Hits {
+		ids = append(ids, h.Memory.Seq)
+	}
+	rows, err := c.numbered(ctx, ids)
+	return short(rows), err
+}

@@ -1,0 +1,136 @@
+package stringd
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cairndb/cairn/local/kit"
+)
+
+// From this version of the protocol on a request says its version, and headers say again what it is, so that a proxy
+// need not read it. Nothing is initialized: server/discover tells what the server is.
+const statelessVersion = "2026-07-28"
+
+// JSON-RPC's codes of that version.
+const (
+	rpcInvalid = -32600
+	rpcHeader  = -32020 // a header does not say what the message says
+	rpcVersion = -32022
+)
+
+// The members of a request's _meta that are read.
+const (
+	metaVersion      = "io.modelcontextprotocol/protocolVersion"
+	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
+	metaServer       = "io.modelcontextprotocol/serverInfo"
+)
+
+// listTTL bounds how long a client keeps lists, which change with the node's version alone.
+const listTTL = time.Hour
+
+// statelessMethods are the requests of that version.
+var statelessMethods = map[string]func(*Server, agent, json.RawMessage) kit.Object{
+	"server/discover": func(s *Server, _ agent, _ json.RawMessage) kit.Object {
+		return kit.Object{"supportedVersions", supportedVersions, "capabilities", kit.Object{"tools", kit.Object{}}, "ttlMs", listTTL.Milliseconds(), "cacheScope", "private"}
+	},
+	"tools/list": func(*Server, agent, json.RawMessage) kit.Object {
+		return kit.Object{"tools", []any{stringTool()}, "ttlMs", listTTL.Milliseconds(), "cacheScope", "private"}
+	},
+	"tools/call": (*Server).mcpCall,
+}
+
+var supportedVersions = append([]string{statelessVersion}, mcpVersions...)
+
+// A spoken message says what a message and its headers say of the version.
+type spoken struct {
+	Name string                     `json:"name"`
+	Meta map[string]json.RawMessage `json:"_meta"`
+}
+
+// stateless says whether messages are of the version that says so in each, by its header or its own words.
+func stateless(r *http.Request, messages []message) bool {
+	if r.Header.Get("Mcp-Protocol-Version") >= statelessVersion {
+		return true
+	}
+	return slices.ContainsFunc(messages, func(m message) bool { return m.spoken().Meta[metaVersion] != nil })
+}
+
+func (m message) spoken() (p spoken) {
+	_ = json.Unmarshal(m.Params, &p) // parameters of another kind say nothing
+	return p
+}
+
+// mcpStateless answers a message of that version.
+func (s *Server) mcpStateless(w http.ResponseWriter, r *http.Request, messages []message, batch bool) error {
+	if batch || len(messages) != 1 {
+		return rpcRefuse(http.StatusBadRequest, rpcInvalid, "Invalid Request: no batches since version 2025-06-18")
+	}
+	m := messages[0]
+	if !m.asks() {
+		w.WriteHeader(http.StatusAccepted)
+		return nil
+	}
+	if err := m.checkHeaders(r.Header); err != nil {
+		return err
+	}
+	f, ok := statelessMethods[m.Method]
+	if !ok {
+		return &refusal{http.StatusNotFound, rpcError(m.ID, rpcMethod, "Method not found")}
+	}
+	if name := m.spoken().Name; m.Method == "tools/call" && name != stringName {
+		return &refusal{http.StatusOK, rpcError(m.ID, rpcParams, "Tool "+name+" not found")}
+	}
+	a, err := s.mcpAgent(r)
+	if err != nil {
+		return err
+	}
+	result := append(f(s, a, m.Params), "resultType", "complete", "_meta", kit.Object{metaServer, s.serverInfo()})
+	s.mcpReply(w, r, []kit.Object{{"result", result, "jsonrpc", "2.0", "id", m.ID}}, false)
+	return nil
+}
+
+// checkHeaders refuses a message whose headers do not say what it says, and one of a version that is not spoken.
+func (m message) checkHeaders(h http.Header) error {
+	p := m.spoken()
+	bad := func(code int, format string, args ...any) error {
+		return &refusal{http.StatusBadRequest, rpcError(m.ID, code, fmt.Sprintf(format, args...))}
+	}
+	var version string
+	header := h.Get("Mcp-Protocol-Version")
+	switch {
+	case header == "":
+		return bad(rpcHeader, "MCP-Protocol-Version is missing")
+	case json.Unmarshal(p.Meta[metaVersion], &version) != nil || version == "":
+		return bad(rpcParams, "_meta: %s is missing", metaVersion)
+	case version != header:
+		return bad(rpcHeader, "MCP-Protocol-Version %q is not the message's, %q", header, version)
+	case version != statelessVersion:
+		no := rpcError(m.ID, rpcVersion, "Unsupported protocol version")
+		no[3] = append(no[3].(kit.Object), "data", kit.Object{"supported", supportedVersions, "requested", version})
+		return &refusal{http.StatusBadRequest, no}
+	case len(p.Meta[metaCapabilities]) == 0:
+		return bad(rpcParams, "_meta: %s is missing", metaCapabilities)
+	case h.Get("Mcp-Method") != m.Method:
+		return bad(rpcHeader, "Mcp-Method %q is not the message's, %q", h.Get("Mcp-Method"), m.Method)
+	}
+	if name, ok := headerText(h.Get("Mcp-Name")); m.Method == "tools/call" && (!ok || name != p.Name) {
+		return bad(rpcHeader, "Mcp-Name %q is not the message's, %q", h.Get("Mcp-Name"), p.Name)
+	}
+	return nil
+}
+
+// headerText is the text of a header, which is =?base64?…?= where a header may not hold it.
+func headerText(v string) (text string, ok bool) {
+	coded, begins := strings.CutPrefix(v, "=?base64?")
+	coded, ends := strings.CutSuffix(coded, "?=")
+	if !begins || !ends {
+		return v, true
+	}
+	b, err := base64.StdEncoding.DecodeString(coded)
+	return string(b), err == nil
+}
