@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/cairndb/cairn/wire/ownhost"
@@ -48,7 +49,7 @@ func (c Config) hosts() (names []string) {
 			names = append(names, strings.ToLower(ownhost.Name(addr)))
 		}
 	}
-	for _, origin := range c.Surfaces.CORSOrigins {
+	for _, origin := range append(slices.Clone(c.Surfaces.CORSOrigins), c.OAuth.Issuer) {
 		if u, err := url.Parse(origin); err == nil && u.Host != "" {
 			names = append(names, strings.ToLower(u.Hostname()))
 		}

@@ -158,6 +158,9 @@ func TestAnEndedRequestLeavesItsConnection(t *testing.T) {
 		}
 		req.Header.Set("Authorization", "Bearer "+token)
 		req.Header.Set("Content-Type", "application/json")
+		if path == "/mcp" {
+			req.Header.Set("Accept", "application/json, text/event-stream")
+		}
 		resp, err := client.Do(req)
 		if err != nil {
 			return 0, "", err
@@ -167,7 +170,10 @@ func TestAnEndedRequestLeavesItsConnection(t *testing.T) {
 		return resp.StatusCode, string(said), err
 	}
 	admin.ok("POST", "/v1/remember", obj{"text": "a heron"})
-	for i := range 40 {
+	paths := []string{"/v1/recall", "/mcp"}
+	bodies := []string{`{"query":"heron"}`, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"recall","arguments":{"query":"heron"}}}`}
+	for i := range 80 {
+		path, body := paths[i%2], bodies[i%2]
 		token := admin.ok("POST", "/v1/admin/tokens", obj{"scopes": []string{"read"}})["token"].(string)
 		revoked := make(chan struct{})
 		go func() { // ends with the request
@@ -175,12 +181,12 @@ func TestAnEndedRequestLeavesItsConnection(t *testing.T) {
 			admin.with(admin.token).ok("POST", "/v1/admin/tokens/revoke", obj{"token": token})
 		}()
 		for over := false; !over; { // requests under way when it ends
-			status, said, err := ask(token, "POST", "/v1/recall", `{"query":"heron"}`)
+			status, said, err := ask(token, "POST", path, body)
 			if over = status == http.StatusUnauthorized; !over && (status != http.StatusOK || !strings.Contains(said, "a heron") || err != nil) {
 				t.Fatalf("round %d: %d %q, %v", i, status, said, err)
 			}
 		}
-		if status, said, err := ask(admin.token, "POST", "/v1/recall", `{"query":"heron"}`); status != http.StatusOK || !strings.Contains(said, "a heron") || err != nil {
+		if status, said, err := ask(admin.token, "POST", path, body); status != http.StatusOK || !strings.Contains(said, "a heron") || err != nil {
 			t.Fatalf("round %d, the next request on the connection: %d %q, %v", i, status, said, err)
 		}
 		suite.Receive(t, "the revocation", revoked)

@@ -14,6 +14,7 @@ import (
 	"github.com/cairndb/cairn/node/disk"
 	"github.com/cairndb/cairn/node/engine"
 	"github.com/cairndb/cairn/node/home"
+	"github.com/cairndb/cairn/node/oauth"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/raft"
 	"github.com/cairndb/cairn/wire/accept"
@@ -33,6 +34,7 @@ type Config struct {
 	Limits     Limits
 	Surfaces   Surfaces
 	Tokens     Tokens
+	OAuth      oauth.Settings    // who issues access tokens for /mcp; nobody without an issuer
 	Background engine.Background // what the leader does by itself
 	Indexes    Indexes           // of the databases, in memory
 	Backup     engine.BackupPlan // none without a directory
@@ -209,7 +211,7 @@ func (c Config) Validate() error {
 		home = errors.New("home: name a data directory")
 	}
 	return errors.Join(home, c.Addresses.validate(), c.Member.validate(), validateTiming(c.Raft), c.TLS.Clients.Validate("tls", false),
-		c.TLS.Peers.Validate("tls.cluster", true), c.reachable(), c.securePeers())
+		c.TLS.Peers.Validate("tls.cluster", true), c.OAuth.Validate(), c.reachable(), c.securePeers())
 }
 
 func (a Addresses) validate() error {

@@ -47,8 +47,25 @@ func TestAnEmptiedMemberSaysThatItIsStarting(t *testing.T) {
 		if op == api.Edges.Op || op == api.Claims.Op {
 			path += "?entity=alice"
 		}
+		if op == api.GetKey.Op {
+			path += "?key=/a"
+		}
+		if op == api.Values.Op {
+			path += "?attribute=a"
+		}
 		if status, out := w.send("GET", path, nil); status != http.StatusServiceUnavailable {
 			t.Errorf("%s: %d %v", path, status, out)
+		}
+	}
+	for _, d := range dialects {
+		for _, r := range routesOf(d) {
+			if r.method != "GET" || r.right.Node {
+				continue
+			}
+			path := strings.NewReplacer("{id}", rid, "{name}", "ada", "{store}", "memstore_"+rid).Replace(r.path) + "?user_id=ada"
+			if status, out := w.send("GET", path, nil); status != http.StatusServiceUnavailable {
+				t.Errorf("%s: %d %v", path, status, out)
+			}
 		}
 	}
 	if stored < 20 {

@@ -2,6 +2,7 @@ package node_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -39,11 +40,12 @@ func TestGatewayMCP(t *testing.T) {
 		names = append(names, tool.Name)
 	}
 	slices.Sort(names)
-	if want := []string{"correct", "forget", "recall", "relate", "remember", "status", "think", "timeline"}; !slices.Equal(names, want) {
+	if want := []string{"context", "correct", "forget", "recall", "relate", "remember", "status", "think", "timeline"}; !slices.Equal(names, want) {
 		t.Errorf("tools: %v, want %v", names, want)
 	}
 	call := func(name string, args obj) (obj, bool) {
 		t.Helper()
+		args["format"] = "json"
 		r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: name, Arguments: args})
 		if err != nil {
 			t.Fatal(err)
@@ -72,6 +74,9 @@ func TestGatewayMCP(t *testing.T) {
 	if got, _ := call("correct", obj{"id": rid, "reason": "renamed", "text": "the staging database is called osprey"}); got["revision"] != 1.0 {
 		t.Errorf("correct: %v", got)
 	}
+	if got, bad := call("timeline", obj{"namespace": "default"}); bad || len(got["memories"].([]any)) != 1 { // a header mirrors the namespace
+		t.Errorf("timeline of a namespace: %v", got)
+	}
 	if got, _ := call("timeline", obj{"rid": rid}); len(got["memories"].([]any)) != 1 {
 		t.Errorf("timeline: %v", got)
 	}
@@ -93,7 +98,14 @@ func TestGatewayMCP(t *testing.T) {
 		t.Fatal(err)
 	}
 	resp.Body.Close()
-	if resp.StatusCode != 401 || resp.Header.Get("WWW-Authenticate") == "" {
-		t.Errorf("without a token: %d", resp.StatusCode)
+	at := f.base + "/.well-known/oauth-protected-resource/mcp"
+	if said := resp.Header.Get("WWW-Authenticate"); resp.StatusCode != 401 || said != `Bearer resource_metadata="`+at+`", scope="read write"` {
+		t.Errorf("without a token: %d %s", resp.StatusCode, said)
+	}
+	for _, path := range []string{"", "/mcp"} {
+		about := f.with("").ok("GET", strings.TrimSuffix(strings.TrimPrefix(at, f.base), "/mcp")+path, nil)
+		if about["resource"] != f.base+"/mcp" || fmt.Sprint(about["bearer_methods_supported"]) != "[header]" || about["authorization_servers"] != nil {
+			t.Errorf("about tokens: %v", about)
+		}
 	}
 }

@@ -54,6 +54,16 @@ func homeToken(dir string) (string, error) {
 	return strings.TrimSpace(string(raw)), nil
 }
 
+// SignInLink returns a link that signs the console in with the token of HOME/token, once, within a minute, on this
+// machine; blank when there is no such token. base is the console's address.
+func (n *Node) SignInLink(base string) (string, error) {
+	text, err := homeToken(n.cfg.Home)
+	if err != nil || text == "" {
+		return "", err
+	}
+	return n.gateway.SignInLink(base, text), nil
+}
+
 // ensureHomeToken registers the token of HOME/token with the cluster. The text is on disk before the log has its hash,
 // so a crash between the two leaves a token that the next start registers. A revoked token stays revoked.
 func (n *Node) ensureHomeToken(ctx context.Context) error {

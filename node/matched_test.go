@@ -44,7 +44,7 @@ func TestOnlyWhatMatched(t *testing.T) {
 	if got := rids(then); !slices.Equal(got, []string{strong}) || then["below_min_score"] != 1. {
 		t.Errorf("of a time: got %v of %v", got, then)
 	}
-	_, model := post(t, w.base+"/mcp", w.token, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"recall","arguments":{"query":"violin attic","skip_reinforce":true,"min_score":%v}}}`, least))
+	_, model := post(t, w.base+"/mcp", w.token, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"recall","arguments":{"query":"violin attic","skip_reinforce":true,"min_score":%v,"format":"json"}}}`, least))
 	if !strings.Contains(model, strong) || strings.Contains(model, weak) || !strings.Contains(model, `\"below_min_score\":1`) || !strings.Contains(model, `\"considered\":2`) {
 		t.Errorf("over MCP: %s", model)
 	}

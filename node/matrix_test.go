@@ -262,10 +262,14 @@ func TestADialectSeesItsDatabaseAlone(t *testing.T) {
 	}
 	const rid, workspace = "0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c0e12", "_sift/one"
 	finds := map[*api.Op]any{
+		api.IDs.Op:         &api.IDsRequest{RIDs: []string{rid}, Short: []string{"#1", rid[:13]}},
+		api.EdgesOf.Op:     &api.EdgesOfRequest{Entities: []string{"Ada"}, Most: 10},
 		api.Numbered.Op:    &api.NumberedRequest{Seqs: []oplog.Seq{1, 2, 3}},
 		api.Neighbours.Op:  &api.NeighboursRequest{Sight: api.Sight{Namespace: workspace, Private: "_"}, Before: 10},
 		api.Workspace.Op:   &api.WorkspaceRequest{Namespace: workspace},
 		api.KnownEvents.Op: &api.KnownEventsRequest{Workspace: workspace, Marks: []api.EventMark{{Session: "s", Hash: []byte("h")}}},
+		api.Captures.Op:    &api.CapturesRequest{Workspace: workspace},
+		api.Alike.Op:       &api.AlikeRequest{Workspace: workspace, Session: "s"},
 		api.Owned.Op:       &api.OwnedRequest{Owner: "op", Limit: 10},
 		api.Receipts.Op:    &api.ReceiptsRequest{Payer: "op", Limit: 10},
 		api.Grants.Op:      &api.GrantsRequest{Limit: 10},
@@ -297,10 +301,13 @@ func TestADialectSeesItsDatabaseAlone(t *testing.T) {
 		Grants: []*oplog.Grant{{Signature: "s", Subject: "op", Action: "read", Scope: []byte("{}"), GrantedBy: "op", At: 1}}})
 	do("other", api.KeepIntent.Op, &api.KeepIntentRequest{Key: "k", Memory: content(oplog.CovenantNamespace, rid),
 		Receipt: &oplog.Receipt{ID: "r", Payer: "op", Resource: "memory", Memory: rid, Credits: 1, At: 1000}})
-	do("other", api.Capture.Op, &api.CaptureRequest{Said: []api.Said{{Session: "s", Tool: "Bash", Payload: "ls"}}, Make: func([]api.Said) ([]api.CapturedEvent, error) {
-		summary := content(workspace, oplog.NewID())
-		return []api.CapturedEvent{{Summary: summary, Event: &oplog.Event{Workspace: workspace, Session: "s", Tool: "Bash", Hash: []byte("h"), Payload: []byte("{}"), At: 1,
-			Status: oplog.EventSummarized, Summary: summary.RID}}}, nil
+	do("other", api.Capture.Op, &api.CaptureRequest{Said: []api.Said{{Session: "s", Tool: "Bash", Payload: "ls"}}, Make: func([]api.Said) (all []api.CapturedEvent, _ error) {
+		for _, session := range []string{"s", "t"} {
+			summary := content(workspace, oplog.NewID())
+			all = append(all, api.CapturedEvent{Summary: summary, Event: &oplog.Event{Workspace: workspace, Session: session, Tool: "Bash", Hash: []byte("h"), Payload: []byte("{}"), At: 1,
+				Status: oplog.EventSummarized, Summary: summary.RID}})
+		}
+		return all, nil
 	}})
 	do("other", api.Relate.Op, &api.RelateRequest{Src: "Ada", Dst: "payments", Type: "leads", Weight: 1})
 

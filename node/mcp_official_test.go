@@ -9,8 +9,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
+	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
@@ -41,7 +43,8 @@ func officialTools(t *testing.T) (dir, nodejs string) {
 			t.Fatalf("%v: %v\n%s", args, err, out)
 		}
 	}
-	run(dir, "npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "node@22", "@modelcontextprotocol/sdk@1.32.2", "@modelcontextprotocol/conformance@0.1.16")
+	run(dir, "npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "node@22", "@modelcontextprotocol/sdk@1.32.2", "@modelcontextprotocol/client@2.4.0", "@modelcontextprotocol/server-memory@2026.8.31",
+		"@modelcontextprotocol/conformance@0.1.16", "conformance-2026@npm:@modelcontextprotocol/conformance@0.2.0-alpha.12")
 	run(filepath.Join(dir, "node_modules", "node"), "node", "installArchSpecificPackage.js")
 	return dir, filepath.Join(dir, "node_modules", "node", "bin", "node")
 }
@@ -51,26 +54,67 @@ func TestOfficialSDK(t *testing.T) {
 	dir, nodejs := officialTools(t)
 	c := start(t, 3)
 	follower := c.web((c.leader() + 1) % 3)
-	script, err := os.ReadFile("testdata/mcp_sdk.mjs")
+	for script, more := range map[string][]string{"mcp_sdk.mjs": nil,
+		"mcp_memory.mjs": {"node_modules/@modelcontextprotocol/server-memory/dist/index.js", filepath.Join(dir, "memory.jsonl")}} {
+		text, err := os.ReadFile(filepath.Join("testdata", script))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, script), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.CommandContext(suite.Context(t), nodejs, append([]string{script, follower.base + "/mcp", secret}, more...)...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", script, err, out)
+		}
+	}
+	conformance(t, dir, nodejs, follower)
+	walkOAuth(t, dir, nodejs)
+}
+
+// walkOAuth has the official clients get a token through a proxy that gives each exchange to another node.
+func walkOAuth(t *testing.T, dir, nodejs string) {
+	t.Helper()
+	var c *cluster
+	var n atomic.Int64
+	front := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.Out.URL.Scheme, r.Out.URL.Host = "http", c.nodes[n.Add(1)%3].Addrs().HTTP
+	}})
+	defer front.Close()
+	c = startWith(t, 3, func(_ int, cfg *node.Config) { cfg.OAuth.Issuer = front.URL })
+	mine := c.web(0).newToken(obj{"label": "mine"})
+	for i := range c.nodes {
+		suite.Eventually(t, "the token is known", func() bool { status, _ := c.web(i).with(mine).send("GET", "/v1/stats", nil); return status == 200 })
+	}
+	text, err := os.ReadFile(filepath.Join("testdata", "mcp_oauth.mjs"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "sdk.mjs"), script, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "mcp_oauth.mjs"), text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ctx := suite.Context(t)
-	cmd := exec.CommandContext(ctx, nodejs, "sdk.mjs", follower.base+"/mcp", secret)
-	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("official SDK: %v\n%s", err, out)
+	for _, sdk := range []string{"@modelcontextprotocol/sdk", "@modelcontextprotocol/client"} {
+		cmd := exec.CommandContext(suite.Context(t), nodejs, "mcp_oauth.mjs", front.URL+"/mcp", mine, sdk)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", sdk, err, out)
+		}
 	}
-	conformance(t, dir, nodejs, follower)
 }
 
-// applicable are the scenarios about what every server has. The others ask for tools, prompts and resources of their
-// own by name, or for what a server that answers each exchange by itself has not: subscriptions and streams that are
-// taken up again.
-var applicable = []string{"server-initialize", "logging-set-level", "ping", "completion-complete", "tools-list", "resources-list", "prompts-list", "dns-rebinding-protection"}
+// applicable are the scenarios about what every server has, for each version of the protocol. The others ask for tools,
+// prompts and resources of their own by name, or for what a server that answers each exchange by itself has not:
+// subscriptions and streams that are taken up again.
+var applicable = []struct {
+	program, version string
+	scenarios        []string
+}{
+	{"@modelcontextprotocol/conformance", "2025-11-25",
+		[]string{"server-initialize", "logging-set-level", "ping", "completion-complete", "tools-list", "resources-list", "prompts-list", "dns-rebinding-protection"}},
+	{"conformance-2026", "2026-07-28",
+		[]string{"completion-complete", "tools-list", "resources-list", "prompts-list", "sep-2164-resource-not-found", "caching", "http-header-validation", "dns-rebinding-protection"}},
+}
 
 func conformance(t *testing.T, dir, nodejs string, w *web) {
 	target, err := url.Parse(w.base)
@@ -84,20 +128,22 @@ func conformance(t *testing.T, dir, nodejs string, w *web) {
 		r.Out.Header.Set("Authorization", "Bearer "+secret)
 	}, ErrorHandler: func(rw http.ResponseWriter, _ *http.Request, err error) { rw.WriteHeader(http.StatusBadGateway) }})
 	defer proxy.Close()
-	cli := filepath.Join(dir, "node_modules", "@modelcontextprotocol", "conformance", "dist", "index.js")
-	for _, scenario := range applicable {
-		t.Run(scenario, func(t *testing.T) {
-			ctx := suite.Context(t)
-			cmd := exec.CommandContext(ctx, nodejs, cli, "server", "--url", strings.Replace(proxy.URL, "127.0.0.1", "localhost", 1)+"/mcp", "--scenario", scenario)
-			cmd.Dir = dir
-			out, err := cmd.CombinedOutput()
-			if err != nil {
-				t.Errorf("%v\n%s", err, out)
-				return
-			}
-			if lines := strings.Split(strings.TrimSpace(string(out)), "\n"); len(lines) > 0 {
-				t.Log(lines[len(lines)-1])
-			}
-		})
+	for _, a := range applicable {
+		cli := filepath.Join(dir, "node_modules", filepath.FromSlash(a.program), "dist", "index.js")
+		for _, scenario := range a.scenarios {
+			t.Run(a.version+" "+scenario, func(t *testing.T) {
+				cmd := exec.CommandContext(suite.Context(t), nodejs, cli, "server", "--url", strings.Replace(proxy.URL, "127.0.0.1", "localhost", 1)+"/mcp",
+					"--scenario", scenario, "--spec-version", a.version)
+				cmd.Dir = dir
+				out, err := cmd.CombinedOutput()
+				if err != nil {
+					t.Errorf("%v\n%s", err, out)
+					return
+				}
+				if lines := strings.Split(strings.TrimSpace(string(out)), "\n"); len(lines) > 0 {
+					t.Log(lines[len(lines)-1])
+				}
+			})
+		}
 	}
 }

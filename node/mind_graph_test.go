@@ -137,9 +137,7 @@ func TestAResolutionIsEmbedded(t *testing.T) {
 	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Embedder = builtin(t, 64) })
 	_, caller := c.local(0)
 	w := c.web(0)
-	for _, text := range []string{"Bob works as a designer at Acme.", "Alice lives in Lisbon.", "Alice lives in Berlin."} {
-		w.ok("POST", "/v1/remember", obj{"text": text})
-	}
+	w.ok("POST", "/v1/remember/batch", obj{"memories": []obj{{"text": "Bob works as a designer at Acme."}, {"text": "Alice lives in Lisbon."}, {"text": "Alice lives in Berlin."}}})
 	if got := w.ok("POST", "/v1/think", obj{}); got["conflicts_found"] != 1.0 {
 		t.Fatalf("%v", got)
 	}

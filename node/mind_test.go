@@ -122,6 +122,22 @@ func isKind(err error, k oplog.Kind) bool {
 	return errors.As(err, &e) && e.Kind == k
 }
 
+// atOnce stores texts in one request, whose memories supersede none of each other, a second apart.
+func (c *cluster) atOnce(i int, texts ...string) []string {
+	c.t.Helper()
+	var all wire.RememberBatch
+	for n, text := range texts {
+		m := wire.NewRemember(text)
+		m.CreatedAt = float64(1_700_000_000 + n)
+		all.Memories = append(all.Memories, m)
+	}
+	rids, err := c.dial(i).RememberBatch(c.t.Context(), all)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return rids
+}
+
 // TestSettledConflictsAreNotTold: an open conflict is told until a side is corrected or forgotten.
 func TestSettledConflictsAreNotTold(t *testing.T) {
 	t.Parallel()
@@ -129,12 +145,8 @@ func TestSettledConflictsAreNotTold(t *testing.T) {
 	cl := c.dial(0)
 	ctx := context.Background()
 	rids, same := map[string]string{}, "Dora lives in Paris, really."
-	for _, text := range []string{"Dora lives in Rome.", "Erik lives in Rome.", "Dora lives in Paris.", "Erik lives in Paris."} {
-		rid, err := cl.Remember(ctx, wire.NewRemember(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		rids[text] = rid
+	for i, rid := range c.atOnce(0, "Dora lives in Rome.", "Erik lives in Rome.", "Dora lives in Paris.", "Erik lives in Paris.") {
+		rids[[]string{"Dora lives in Rome.", "Erik lives in Rome.", "", ""}[i]] = rid
 	}
 	if r, err := cl.Think(ctx, wire.Think{RunConflictScan: true}); err != nil || r.ConflictsFound != 2 {
 		t.Fatalf("%+v, %v", r, err)
@@ -174,12 +186,8 @@ func TestConflictsOverTheWire(t *testing.T) {
 	c := start(t, 1)
 	cl := c.dial(0)
 	ctx := context.Background()
-	for _, text := range []string{"Alice lives in Lisbon.", "Alice lives in Berlin.", "Bob works at Acme.", "Bob works at Globex.", "The standup is at 9am.", "The standup is at 10am.",
-		"Carol is allergic to nuts.", "Carol is not allergic to nuts."} {
-		if _, err := cl.Remember(ctx, wire.NewRemember(text)); err != nil {
-			t.Fatal(err)
-		}
-	}
+	c.atOnce(0, "Alice lives in Lisbon.", "Alice lives in Berlin.", "Bob works at Acme.", "Bob works at Globex.", "The standup is at 9am.", "The standup is at 10am.",
+		"Carol is allergic to nuts.", "Carol is not allergic to nuts.")
 	r, err := cl.Think(ctx, wire.Think{RunConflictScan: true})
 	if err != nil || r.ConflictsFound != 4 {
 		t.Fatalf("%+v, %v", r, err)

@@ -206,7 +206,7 @@ func (n *Node) openEngine() (err error) {
 	at, member, limits := n.cfg.Addresses, n.cfg.Member, n.cfg.Limits
 	n.service, err = engine.New(engine.Config{
 		Logger: n.log, State: n.state, Commit: n.commit, Access: n.access, Disk: n.disk, Keys: n.keys, Budget: n.bodies,
-		Home: engine.Home{Dir: n.cfg.Home, Models: filepath.Join(n.cfg.Home, "models"), Spool: filepath.Join(n.cfg.Home, "backup-spool"), Leftovers: n.leftovers, Certificates: n.shownCertificates, Ports: n.ports},
+		Home: engine.Home{Dir: n.cfg.Home, Models: filepath.Join(n.cfg.Home, "models"), Spool: filepath.Join(n.cfg.Home, "backup-spool"), Leftovers: n.leftovers, Identity: n.identity, Certificates: n.shownCertificates, Ports: n.ports},
 		Member: engine.Member{NodeID: member.NodeID, Role: member.Role, Version: n.cfg.Version, Wire: at.AdvertiseWire, HTTP: at.AdvertiseHTTP,
 			Clustered: len(member.Peers) > 0, Election: n.cfg.Raft.Election},
 		Scheme: n.scheme(), Limits: engine.Limits{ApplyTimeout: limits.ApplyTimeout, MaxDatabases: limits.MaxDatabases}, Slow: n.cfg.Surfaces.Slow,
@@ -246,7 +246,7 @@ func (n *Node) openIndexAndLog(ctx context.Context) error {
 		return n.raft.Close()
 	})
 	if err == nil {
-		n.openSurfaces()
+		err = n.openSurfaces()
 	}
 	if failed := <-log; failed != nil {
 		return failed // the reason, also where the index was not wanted any more

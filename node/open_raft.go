@@ -45,10 +45,14 @@ func (n *Node) openRaft(ctx context.Context) (err error) {
 		}
 	}
 	at, member, seams := n.cfg.Addresses, n.cfg.Member, n.cfg.Seams
+	sole, err := home.SoleNode(n.cfg.Files(), n.state)
+	if err != nil { // the scrub finds the damage, and the others heal a member
+		n.log.Error("the list of nodes could not be read", "err", err)
+	}
 	seams.Listen = listen
 	n.raft, err = raft.Open(ctx, raft.Config{
 		NodeID: member.NodeID, Dir: filepath.Join(n.cfg.Home, "raft"), Addr: at.Cluster, Advertise: cmp.Or(at.Advertise, at.Cluster),
-		Role: member.Role, Peers: peers, Alone: home.SoleNode(n.cfg.Files(), n.state), Timing: n.cfg.Raft, Seams: seams, Keys: n.keys, Logger: n.log,
+		Role: member.Role, Peers: peers, Alone: sole, Timing: n.cfg.Raft, Seams: seams, Keys: n.keys, Logger: n.log,
 		Credentials: raft.Credentials{Secret: member.Secret, Others: member.OtherSecrets, Identity: n.identity, KeyOf: n.keyOf, FixedKeys: member.FixedKeys, ServerTLS: server, ClientTLS: client},
 		Hello:       n.helloInfo, Founds: oplog.Founds, Handler: n.peers(),
 		Window: n.window, Retain: func() uint64 { return uint64(n.state.Retains()) },

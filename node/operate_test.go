@@ -39,7 +39,7 @@ func (w *web) tool(name string, args obj) (status int, header http.Header, failu
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	req, err := http.NewRequestWithContext(w.t.Context(), "POST", w.base+"/mcp", bytes.NewReader(b))
+	req, err := http.NewRequestWithContext(w.t.Context(), "POST", w.base+"/mcp?tools=full", bytes.NewReader(b))
 	if err != nil {
 		w.t.Fatal(err)
 	}

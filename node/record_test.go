@@ -1,6 +1,7 @@
 package node_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -17,18 +18,19 @@ import (
 )
 
 // everyField gives each field that a client may set a value of its own, of whatever kind it is: a field that the next
-// version adds is sent too. Keys and vectors are no fields of the memory, and are left out.
+// version adds is sent too, a flag as the opposite of its default. Keys, vectors and the ttl, which becomes a time, are
+// not fields of the memory, and are left out.
 func everyField(o field.Object) obj {
 	values := obj{}
 	for i, f := range o {
 		switch {
-		case f.Name == "idempotency_key" || f.Name == "embedding":
+		case f.Name == "idempotency_key" || f.Name == "embedding" || f.Name == "ttl":
 		case f.Kind.Name == "date":
 			values[f.Name] = float64(1_700_000_000 + i)
 		case f.Kind.Type == "number":
 			values[f.Name] = float64(i+1) / 64
 		case f.Kind.Type == "boolean":
-			values[f.Name] = true
+			values[f.Name] = f.Default == "false"
 		case f.Kind.Type == "string":
 			values[f.Name] = "the " + f.Name
 		default:
@@ -84,7 +86,7 @@ func TestEveryFieldArrives(t *testing.T) {
 		if values[name] == nil {
 			continue
 		}
-		if kept := reflect.ValueOf(want).FieldByName(f.Name); !kept.IsValid() || kept.IsZero() {
+		if kept := reflect.ValueOf(want).FieldByName(cmp.Or(strings.TrimPrefix(f.Tag.Get("of"), "!"), f.Name)); !kept.IsValid() || kept.IsZero() {
 			t.Errorf("HTTP: %s is not stored", name)
 		}
 	}

@@ -82,7 +82,11 @@ func (n *Node) watchIndex(ctx context.Context) error {
 // selfHeal has the next start of a node that is alone rebuild the state. Where the note cannot be written, perhaps
 // because the disk is full, the node goes on: the next scrub finds the damage again.
 func (n *Node) selfHeal(why error) {
-	if !home.SoleNode(n.cfg.Files(), n.state) {
+	sole, err := home.SoleNode(n.cfg.Files(), n.state)
+	if err != nil { // the damage is in the list of nodes: Raft knows its members without the state
+		sole = n.raft.Alone()
+	}
+	if !sole {
 		n.log.Error("the state is damaged, and too few members can replace it now; if they do not come back, restore a backup")
 		return
 	}

@@ -54,6 +54,12 @@ func (w *web) send(method, path string, body any) (int, map[string]any) {
 	if w.token != "" {
 		req.Header.Set("Authorization", "Bearer "+w.token)
 	}
+	return w.do(req)
+}
+
+// do makes an exchange as it is.
+func (w *web) do(req *http.Request) (int, map[string]any) {
+	w.t.Helper()
 	resp, err := asSent.Do(req)
 	if err != nil {
 		w.t.Fatal(err)
@@ -65,7 +71,7 @@ func (w *web) send(method, path string, body any) (int, map[string]any) {
 	}
 	var out map[string]any
 	if err := json.Unmarshal(b, &out); err != nil && resp.StatusCode != http.StatusNotFound && resp.StatusCode != http.StatusMethodNotAllowed {
-		w.t.Fatalf("%s %s: %d %q", method, path, resp.StatusCode, b)
+		w.t.Fatalf("%s %s: %d %q", req.Method, req.URL.Path, resp.StatusCode, b)
 	}
 	return resp.StatusCode, out
 }

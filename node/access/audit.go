@@ -21,6 +21,19 @@ func (a *Control) describe(db oplog.DB, op oplog.Op) (on, how string, audited bo
 		return op.Name, "", true
 	case *oplog.DropDB:
 		return op.Name, "", true
+	case *oplog.CreateBound:
+		on, how, audited = a.describe(db, &op.Token)
+		return on, how + ", namespaces " + op.Spaces.String(), audited
+	case *oplog.Consent:
+		made := op.Token
+		made.Expires = 0 // which is its code's
+		on, how, audited = a.describe(db, &made)
+		if op.Spaces.Bind() {
+			how += ", namespaces " + op.Spaces.String()
+		}
+		return on, how, audited
+	case *oplog.Renew:
+		return Prefix(op.Hash), "the client has redeemed its code", op.Turn == 0
 	case *oplog.CreateToken:
 		how = fmt.Sprintf("database %s, label %q, scopes %s", a.databaseName(op.DB), op.Label, orDefault(op.Scopes))
 		if op.Expires != 0 {
@@ -40,6 +53,9 @@ func (a *Control) describe(db oplog.DB, op oplog.Op) (on, how string, audited bo
 	case *oplog.SetSettings:
 		return a.databaseName(db), "", true
 	case *oplog.Purge:
+		if op.ForGood() {
+			return a.databaseName(db), fmt.Sprintf("%d memories for good", len(op.RIDs)), true
+		}
 		return a.databaseName(db), "before " + op.Before.Time().UTC().Format(time.DateTime), true
 	}
 	return "", "", false

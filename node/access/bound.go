@@ -48,7 +48,7 @@ func (a *Control) Holds(c api.Caller) bool {
 	return err == nil
 }
 
-// standing says when a caller's token expires, 0 for never, and why it may not stay: its token is unknown, revoked or
+// standing says when a caller's rights expire, 0 for never, and why it may not stay: its token is unknown, revoked or
 // expired, or its database is gone. A state that cannot be read ends nothing; nor does one that lacks a token or a
 // database, while it lacks what the node had before its start.
 func (a *Control) standing(c api.Caller) (expiry oplog.Time, refused error) {
@@ -61,6 +61,9 @@ func (a *Control) standing(c api.Caller) (expiry oplog.Time, refused error) {
 				return nil
 			}
 			expiry = t.Expires
+		}
+		if c.Until != 0 && (expiry == 0 || c.Until < expiry) {
+			expiry = c.Until
 		}
 		if _, known := v.Database(c.DB); !known && whole && c.Database != "" {
 			refused = oplog.Errorf(oplog.NotFound, "database '%s' not found", c.Database)

@@ -74,7 +74,7 @@ func (a *Control) holder(hash string) (api.Caller, error) {
 		if !ok {
 			return ErrToken
 		}
-		c.DB, c.Database, c.Label = d.ID, d.Name, t.Label
+		c.DB, c.Database, c.Label, c.Spaces = d.ID, d.Name, t.Label, t.Spaces
 		for _, sc := range t.Scopes {
 			c.Scopes = append(c.Scopes, api.Scope(sc))
 		}

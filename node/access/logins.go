@@ -42,19 +42,44 @@ func (a *Control) Login(from, token string) (api.Caller, error) {
 	source, _ := sourceOf(from)
 	now, l := time.Now(), a.logins
 	c, err := a.authenticate(token, l.failed.wait(source, l.limit, now) == 0 || l.knows(source, now))
-	switch {
-	case err == nil && c.By == api.ByMaster:
+	if err == nil && c.By == api.ByMaster {
 		l.remember(source, now)
-	case errors.Is(err, ErrStarting):
-		l.wrong.Add(1)
-		l.failed.take(source, l.limit, 1, now)
-	case errors.Is(err, ErrToken):
-		l.wrong.Add(1)
-		if wait := l.failed.take(source, l.limit, 1, now); wait > 0 {
-			return api.Caller{}, &Limited{wait, "too many failed logins from this address"}
-		}
 	}
-	return c, err
+	return c, a.counted(source, err)
+}
+
+// LoginHash is Login for a client that has shown a surface something that stands for a token: it lets in the holder of
+// the token with this hash. A blank hash is of no token, for what the surface could not read.
+func (a *Control) LoginHash(from, hash string) (api.Caller, error) {
+	c, err := a.holder(hash)
+	if err == nil {
+		a.Used(hash)
+	}
+	source, _ := sourceOf(from)
+	return c, a.counted(source, err)
+}
+
+// Attempt counts a request without a token as Login counts a wrong one, and refuses it with the time to wait when the
+// address has made too many.
+func (a *Control) Attempt(from string) error {
+	source, _ := sourceOf(from)
+	if wait := a.logins.failed.take(source, a.logins.limit, 1, time.Now()); wait > 0 {
+		return &Limited{wait, "too many attempts from this address"}
+	}
+	return nil
+}
+
+// counted counts a wrong token at its address.
+func (a *Control) counted(source string, err error) error {
+	l, starting := a.logins, errors.Is(err, ErrStarting)
+	if !starting && !errors.Is(err, ErrToken) {
+		return err
+	}
+	l.wrong.Add(1)
+	if wait := l.failed.take(source, l.limit, 1, time.Now()); wait > 0 && !starting {
+		return &Limited{wait, "too many failed logins from this address"}
+	}
+	return err
 }
 
 // FailedLogins returns the number of wrong tokens since the start.

@@ -6,6 +6,7 @@ import (
 	"go/parser"
 	"go/token"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -99,8 +100,8 @@ func TestDescribed(t *testing.T) {
 // nodes (Op.Node): how new the answer must be is no question.
 var ofTheMoment = map[string]string{
 	"events": "it begins with the next event, or where the client says", "place": "of this node in its cluster", "gaps": "counted by each node since its start",
-	"maintenance_status": "of the last round", "pack_context": "always empty",
-	"backup": "of what this node has", "backup_send": "a file of this node", "backup_drop": "a file of this node",
+	"maintenance_status": "of the last round",
+	"backup":             "of what this node has", "backup_send": "a file of this node", "backup_drop": "a file of this node",
 }
 
 // TestReadsTakeAFreshness: every read of what the log brought can be told how new its answer must be. Dialects await it
@@ -118,6 +119,37 @@ func TestReadsTakeAFreshness(t *testing.T) {
 			t.Errorf("%s writes and takes a freshness", op.Name)
 		case !wants && !here && !op.Writes && ofMemory:
 			t.Errorf("%s reads and takes no freshness: embed Fresh in its request", op.Name)
+		}
+	}
+}
+
+// TestBoundTokensNameNothingUnseen: an operation that a bound token may do says of each id in its request what the id
+// is of, so that the door can look whether that is in the token's namespaces.
+func TestBoundTokensNameNothingUnseen(t *testing.T) {
+	t.Parallel()
+	var look func(op *Op, of reflect.Type)
+	look = func(op *Op, of reflect.Type) {
+		for of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice {
+			of = of.Elem()
+		}
+		if of.Kind() != reflect.Struct {
+			return
+		}
+		for i := range of.NumField() {
+			f := of.Field(i)
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			id := name == "id" || name == "rid" || name == "session_id" || strings.HasSuffix(name, "_rid")
+			if names := f.Tag.Get("names"); id && !slices.Contains([]string{"memory", "session", "conflict", "trigger", "-"}, names) {
+				t.Errorf("%s: what is %s the id of? names:%q", op.Name, name, names)
+			}
+			if f.IsExported() && name != "-" {
+				look(op, f.Type)
+			}
+		}
+	}
+	for _, op := range Ops {
+		if op.Bound == Narrowed || op.Bound == Single {
+			look(op, op.types.request)
 		}
 	}
 }

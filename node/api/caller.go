@@ -14,14 +14,16 @@ import (
 type Caller struct {
 	DB       oplog.DB
 	Database string
-	Token    string  // hash; empty for the master token and local callers
-	Label    string  // the token's
-	By       string  // the origin of a caller without a token: see the By constants
-	Scopes   []Scope // what is allowed
-	Forward  bool    // writes follow the leader by themselves
-	Quiet    bool    // its recalls strengthen nothing
-	Asked    bool    // another member asks in its name, so this node asks no others
-	Surface  string  // http, wire, mcp or the name of a dialect, for the slow log
+	Token    string       // hash; empty for the master token and local callers
+	Label    string       // the token's
+	By       string       // the origin of a caller without a token: see the By constants
+	Scopes   []Scope      // what is allowed
+	Until    oplog.Time   // when what it showed expires, if that is before its token does; 0 otherwise
+	Spaces   oplog.Spaces // the namespaces that this is bound to; none: to no namespace
+	Forward  bool         // writes follow the leader by themselves
+	Quiet    bool         // its recalls strengthen nothing
+	Asked    bool         // another member asks in its name, so this node asks no others
+	Surface  string       // http, wire, mcp or the name of a dialect, for the slow log
 
 	Hold *large.Hold // what the request takes of the byte budget until it is answered; nil before the door
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/cairndb/cairn/oplog"
@@ -14,11 +16,12 @@ import (
 
 // Carry returns the function that fills a T from an F: each field from the one of its name, or of the name in its tag
 // of. A field of T without a partner stays as it is, for the caller to fill. Two more tags say how a value is written:
-// unit:"hours" for what the other side has in seconds, and empty for what stands for nothing. It panics for fields of
-// one name and types that do not go together, so it is called when the program starts.
+// unit:"hours" for what the other side has in seconds, and empty for what stands for nothing. A name in of that begins
+// with ! is of a flag that says the opposite. Fields of one name and types that do not go together make it panic when
+// it is used first, which the test of every field does: a program that asks a node starts without it.
 func Carry[F, T any]() func(from *F, to *T) {
-	carry := carryStruct(reflect.TypeFor[F](), reflect.TypeFor[T]())
-	return func(from *F, to *T) { carry(reflect.ValueOf(from).Elem(), reflect.ValueOf(to).Elem()) }
+	carry := sync.OnceValue(func() carrier { return carryStruct(reflect.TypeFor[F](), reflect.TypeFor[T]()) })
+	return func(from *F, to *T) { carry()(reflect.ValueOf(from).Elem(), reflect.ValueOf(to).Elem()) }
 }
 
 // A carrier puts one value into another.
@@ -57,14 +60,17 @@ func optional(t reflect.Type, f reflect.StructField) bool {
 
 // partner finds the field that a value comes from. Either side may name the other's.
 func partner(of reflect.Type, f reflect.StructField) (src reflect.StructField, ok bool) {
-	name := cmp.Or(f.Tag.Get("of"), f.Name)
+	name := cmp.Or(named(f), f.Name)
 	for _, src := range reflect.VisibleFields(of) {
-		if !src.Anonymous && (src.Name == name || src.Tag.Get("of") == name) {
+		if !src.Anonymous && (src.Name == name || named(src) == name) {
 			return src, true
 		}
 	}
 	return src, false
 }
+
+// named is the name in a field's tag of, without the mark of the opposite.
+func named(f reflect.StructField) string { return strings.TrimPrefix(f.Tag.Get("of"), "!") }
 
 var (
 	logTime  = reflect.TypeFor[oplog.Time]()
@@ -72,17 +78,34 @@ var (
 	aDate    = reflect.TypeFor[field.Date]()
 	aNumber  = reflect.TypeFor[*float64]()
 	rawJSON  = reflect.TypeFor[json.RawMessage]()
+	someMap  = reflect.TypeFor[field.Map]()
 	someJSON = reflect.TypeFor[[]byte]()
 )
 
 // carryValue chooses by the two types.
 func carryValue(src, dst reflect.StructField) carrier {
-	for _, of := range []func(src, dst reflect.StructField) carrier{carryHours, carryTime, carryStatus, carryJSON, carryPlain} {
+	for _, of := range []func(src, dst reflect.StructField) carrier{carryOpposite, carryHours, carryTime, carryStatus, carryJSON, carryPlain} {
 		if c := of(src, dst); c != nil {
 			return c
 		}
 	}
 	panic(fmt.Sprintf("api: %s of %s does not become %s of %s", src.Name, src.Type, dst.Name, dst.Type))
+}
+
+// carryOpposite carries a flag that one side may leave out, where it is false on the other.
+func carryOpposite(src, dst reflect.StructField) carrier {
+	opposite := func(f reflect.StructField) bool { return strings.HasPrefix(f.Tag.Get("of"), "!") }
+	switch {
+	case opposite(dst) && src.Type.Kind() == reflect.Bool:
+		return func(from, to reflect.Value) {
+			if from.Bool() {
+				to.Set(reflect.ValueOf(new(false)))
+			}
+		}
+	case opposite(src) && dst.Type.Kind() == reflect.Bool:
+		return func(from, to reflect.Value) { to.SetBool(!from.IsNil() && !from.Elem().Bool()) }
+	}
+	return nil
 }
 
 func carryHours(src, dst reflect.StructField) carrier {
@@ -162,7 +185,7 @@ func carryJSON(src, dst reflect.StructField) carrier {
 			}
 			to.Set(reflect.ValueOf(b).Convert(to.Type()))
 		}
-	case from == rawJSON && (to == someJSON || to == rawJSON):
+	case (from == rawJSON || from == someMap) && (to == someJSON || to == rawJSON || to == someMap):
 		return func(from, to reflect.Value) {
 			if string(from.Bytes()) != "null" {
 				to.SetBytes(from.Bytes())

@@ -9,7 +9,7 @@ import (
 var (
 	Cluster = row[Nothing, ClusterStatus](Op{Name: "cluster", Node: true, Does: "The cluster as this node sees it. Without a token: whether the node is alive and ready.",
 		HTTP: "GET /v1/cluster", Wire: wire.OpClusterStatus})
-	Up = row[Nothing, UpAnswer](Op{Name: "up", Node: true, Does: "Whether this node is alive and ready, and nothing else; needs no token."})
+	Up = row[Nothing, UpAnswer](Op{Name: "up", Bound: Free, Node: true, Does: "Whether this node is alive and ready, and nothing else; needs no token."})
 
 	Topology = row[Nothing, TopologyAnswer](Op{Name: "cluster_topology", Node: true, Does: "The members of the cluster and where each is reached.", Scope: Read, HTTP: "GET /v1/cluster/topology"})
 	Raft     = row[Nothing, RaftState](Op{Name: "cluster_raft", Node: true, Does: "Raft as this node knows it.", Scope: Read, HTTP: "GET /v1/cluster/raft"})
@@ -30,15 +30,15 @@ type ClusterStatus struct {
 	Clustered      bool    `json:"clustered" doc:"false: this node is the only member."`
 	Message        string  `json:"message,omitempty" doc:"A message for people: this node has no peers."`
 	NodeID         uint32  `json:"node_id" doc:"The node that answers."`
-	Role           string  `json:"role" doc:"Leader, Follower or Candidate. A node leads when all that was committed before its term is applied."`
+	Role           string  `json:"role" doc:"Leader, Follower or Candidate. A node leads once it has applied everything committed before its term."`
 	RoleLabel      string  `json:"role_label" doc:"The same in lower case."`
 	ConfiguredRole string  `json:"configured_role" doc:"voter or readreplica."`
 	CurrentTerm    uint64  `json:"current_term" doc:"The term of the last election that the node knows of."`
 	LeaderID       *uint32 `json:"leader_id" doc:"The node that leads; null while none is known."`
 	LeaderAddr     string  `json:"leader_addr" doc:"Its wire port; blank while it is not known."`
 	LeaderHTTP     string  `json:"leader_http" doc:"Its gateway; blank while it is not known."`
-	AcceptsWrites  bool    `json:"accepts_writes" doc:"Whether this node leads and takes writes itself."`
-	Healthy        bool    `json:"healthy" doc:"Whether the cluster takes writes: a leader is known, and as many voters answer as it needs."`
+	AcceptsWrites  bool    `json:"accepts_writes" doc:"Whether this node is the leader and accepts writes itself."`
+	Healthy        bool    `json:"healthy" doc:"Whether the cluster accepts writes: a leader is known and a majority of the voters answers."`
 	Condition      string  `json:"condition" doc:"healthy, degraded or not healthy, and why: \"degraded: node 3 unreachable\"."`
 	QuorumSize     int     `json:"quorum_size" doc:"Number of voters that a decision needs."`
 	VotedFor       *uint32 `json:"voted_for" doc:"Always null: votes are not shown."`
@@ -67,19 +67,20 @@ type Vitals struct {
 	ClockOffset float64     `json:"clock_offset_ms" doc:"Offset of its clock from the median of the members' clocks, in milliseconds."`
 	ClockOff    bool        `json:"clock_off" doc:"Whether the offset is over the limit; a leader over the limit hands leadership over."`
 	Version     string      `json:"version" doc:"The version that it runs."`
+	Key         string      `json:"node_key" doc:"Ed25519 key of its home, in hex. It signs the node's statements about erased memories."`
 	UptimeSecs  float64     `json:"uptime_secs" doc:"Seconds since the node started."`
 	Damaged     []Damage    `json:"damaged,omitempty" doc:"The first files in which it found damage since it started."`
-	Disputes    []Dispute   `json:"disputes,omitempty" doc:"Messages of other members that it rejected or did not believe in the last minutes."`
-	Models      []string    `json:"models" doc:"The embedders that it can use: the configured one by its full name, the models in its home by their directories' names, and builtin."`
+	Disputes    []Dispute   `json:"disputes,omitempty" doc:"Messages from other members that it rejected or disputed in the last minutes."`
+	Models      []string    `json:"models" doc:"The embedders that it can use: the full name of the configured one, the directory names of the models in its home, and builtin."`
 	Leftovers
 }
 
 // Leftovers lists files of a node's home that may need its operator.
 type Leftovers struct {
-	SetAside  []string      `json:"set_aside,omitempty" doc:"States, logs and snapshots that the node moved aside, because they were damaged or a majority of the voters held something else."`
+	SetAside  []string      `json:"set_aside,omitempty" doc:"States, logs and snapshots that the node moved aside, because they were damaged or differed from what a majority of the voters holds."`
 	Lost      []LostRecords `json:"lost_records,omitempty" doc:"Records that the cluster lacks, in logs that the node moved aside: \"cairn recover --import-lost\" imports them."`
 	HoldPurge bool          `json:"hold_purge,omitempty" doc:"true: its files may hold purged text; the node is rewriting them."`
-	OldKeys   []string      `json:"old_keys,omitempty" doc:"Parts of its home that it has yet to rewrite under its active data key."`
+	OldKeys   []string      `json:"old_keys,omitempty" doc:"Parts of its home that are not yet rewritten under its active data key."`
 }
 
 // LostRecords are records that a node keeps and the cluster lacks.
@@ -104,7 +105,7 @@ type Damage struct {
 // node has applied or is nothing that a member sends.
 type Dispute struct {
 	Peer    uint32 `json:"peer" doc:"The member that sent it."`
-	Index   uint64 `json:"log_index,omitempty" doc:"Log index on which the two members disagree; absent when the message is about none."`
+	Index   uint64 `json:"log_index,omitempty" doc:"Log index on which the two members disagree; absent when the message has no index."`
 	Says    string `json:"says" doc:"What was rejected, and why."`
 	Times   uint64 `json:"times" doc:"Number of times."`
 	Verdict string `json:"verdict,omitempty" doc:"What the other voters hold; absent while too few have answered."`

@@ -4,25 +4,25 @@ import "github.com/cairndb/cairn/oplog"
 
 // What the console asks for.
 var (
-	Timeline = row[TimelineRequest, MemoryList](Op{Name: "timeline", Does: "Memories stored shortly before and after a memory, oldest first.", Scope: Read,
+	Timeline = row[TimelineRequest, MemoryList](Op{Name: "timeline", Bound: Narrowed, Does: "Memories stored shortly before and after a memory, oldest first.", Scope: Read,
 		HTTP: "GET /v1/memory/{rid}/timeline", Missing: "memory_not_found"})
-	Entities = row[EntitiesRequest, EntityList](Op{Name: "entities", Does: "Names that memories, relations and claims mention.", Scope: Read, HTTP: "GET /v1/entities"})
-	Compare  = row[CompareRequest, Comparison](Op{Name: "recall_compare", Does: "Ask every node the same question: nodes at the same index give the same answer.", Scope: Read, HTTP: "POST /v1/recall/compare"})
+	Entities = row[EntitiesRequest, EntityList](Op{Name: "entities", Bound: Narrowed, Does: "Names that memories, relations and claims mention.", Scope: Read, HTTP: "GET /v1/entities"})
+	Compare  = row[CompareRequest, Comparison](Op{Name: "recall_compare", Bound: Narrowed, Does: "Ask every node the same question: nodes at the same index give the same answer.", Scope: Read, HTTP: "POST /v1/recall/compare"})
 )
 
 // What models ask for that no other surface offers in this form.
 var (
-	Around = row[AroundRequest, MemoryList](Op{Name: "around", Does: "Memories stored shortly before and after a memory, or the newest ones.", Scope: Read,
+	Around = row[AroundRequest, MemoryList](Op{Name: "around", Bound: Narrowed, Does: "Memories stored shortly before and after a memory, or the newest ones.", Scope: Read,
 		Tool: &Tool{Name: "timeline", Title: "Timeline", ReadOnly: true, Idempotent: true,
-			Text: "What was stored shortly before and after a memory, oldest first. Without a rid: the newest memories. Use it to see the course of events around something. " + QuotedData}})
-	Status = row[ReadRequest, StatusAnswer](Op{Name: "status", Node: true, Does: "How many memories there are, and whether the memory takes writes.", Scope: Read,
-		Tool: &Tool{Name: "status", Title: "Status", ReadOnly: true, Idempotent: true, Text: "How many memories there are, and whether the memory takes writes."}})
+			Text: "What was stored shortly before and after a memory, oldest first. Without a rid: the newest memories. Use it to see how something came about. " + QuotedData}})
+	Status = row[ReadRequest, StatusAnswer](Op{Name: "status", Bound: Narrowed, Node: true, Does: "How many memories there are, and whether new ones can be stored.", Scope: Read,
+		Tool: &Tool{Name: "status", Title: "Status", ReadOnly: true, Idempotent: true, Text: "How many memories there are, and whether new ones can be stored."}})
 )
 
 type AroundRequest struct {
-	RID       string `json:"rid" tool:"id,memory_id" doc:"The memory to look around; without it, the newest memories are returned."`
+	RID       string `json:"rid" names:"memory" is:"rid" tool:"id,memory_id" doc:"The memory whose neighbours in time to return; without it, the newest memories are returned."`
 	Limit     int    `json:"limit" is:"integer[0..]" default:"10" doc:"Most memories to return."`
-	Namespace string `json:"namespace" doc:"Only memories of this namespace, where no rid is given."`
+	Namespace string `json:"namespace" doc:"Only this namespace, where no rid is given."`
 	Fresh
 }
 
@@ -31,29 +31,31 @@ type StatusAnswer struct {
 	Entities uint64 `json:"entities" doc:"Number of known names."`
 	Edges    uint64 `json:"edges" doc:"Number of known relations."`
 	Database string `json:"database" doc:"The database of this token."`
-	Writes   bool   `json:"accepts_writes" doc:"Whether a leader is known, which takes writes."`
-	NodeID   uint32 `json:"node_id" doc:"The node that answers."`
+	Writes   bool   `json:"accepts_writes" doc:"Whether a leader is known, so that writes are accepted."`
+	NodeID   uint32 `json:"node_id" tool:"-" doc:"The node that answers."`
 }
 
 type TimelineRequest struct {
-	RID   string `json:"rid" in:"path" doc:"The memory's id." example:"0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c0e12"`
+	RID   string `json:"rid" names:"memory" is:"rid" in:"path" doc:"The memory's id." example:"0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c0e12"`
 	Limit int    `json:"limit" is:"integer[0..]" default:"5" doc:"Number of memories to return on each side of it, up to 100."`
 	Fresh
 }
 
 type MemoryList struct {
-	Left     bool     `json:"left_out,omitempty" doc:"Further rows were left out because the answer has 16 MiB of memories already. Ask for fewer rows."`
+	Left     bool     `json:"left_out,omitempty" doc:"true: more rows were left out, because the answer reached 16 MiB of memories. Request fewer rows."`
 	Memories []Memory `json:"memories" doc:"The oldest first."`
 }
 
 type EntitiesRequest struct {
 	Namespace string `json:"namespace" doc:"Only names in the newest 10,000 memories of this namespace; blank for all."`
+	Search    string `json:"search" doc:"Only names that contain this text, in any case. Parts are searched in the first 10,000 names, a full name in all."`
+	Sort      string `json:"sort" is:"string{name,mentions}" default:"name" doc:"The order: by name, or by mentions, the most mentioned of the first 10,000 names first."`
 	Limit     int    `json:"limit" is:"integer[0..]" default:"100" doc:"Most names to return, up to 1,000."`
 	Fresh
 }
 
 type EntityList struct {
-	Entities []Entity `json:"entities" doc:"Rows by name."`
+	Entities []Entity `json:"entities" doc:"Rows in the requested order."`
 }
 
 // An Entity is a name that memories, relations or claims mention.

@@ -10,13 +10,13 @@ import (
 var (
 	CreateDatabase = row[CreateDatabaseRequest, CreatedDatabase](Op{Name: "databases_create", Does: "Create a database.", Scope: Write, Writes: true,
 		HTTP: "POST /v1/databases", Wire: wire.OpCreateDB})
-	Databases    = row[ReadRequest, DatabaseList](Op{Name: "databases", Does: "The databases that the token may use.", Scope: Read, HTTP: "GET /v1/databases", Wire: wire.OpListDB})
+	Databases    = row[ReadRequest, DatabaseList](Op{Name: "databases", Bound: Free, Does: "The databases that the token may use.", Scope: Read, HTTP: "GET /v1/databases", Wire: wire.OpListDB})
 	DropDatabase = row[DropDatabaseRequest, DroppedDatabase](Op{Name: "databases_drop", Does: "Delete a database with all its content; its tokens are revoked.",
 		Scope: Admin, Writes: true, HTTP: "DELETE /v1/databases/{name}", Confirm: "name"})
 
 	Quota = row[QuotaRequest, QuotaAnswer](Op{Name: "quota", Does: "A database's limits; 0 for no limit.", Scope: Read,
 		HTTP: "GET /v1/admin/databases/{name}/quota"})
-	SetQuota = row[SetQuotaRequest, QuotaSet](Op{Name: "quota_set", Does: "Set a database's limits: active memories, and requests on each node; 0 for no limit, omitted fields stay.",
+	SetQuota = row[SetQuotaRequest, QuotaSet](Op{Name: "quota_set", Does: "Set a database's limits: active memories, and requests on each node; 0 for no limit; omitted fields stay as they are.",
 		Scope: Admin, Writes: true, HTTP: "POST /v1/admin/databases/{name}/quota"})
 
 	Settings    = row[ReadRequest, Policies](Op{Name: "settings", Does: "A database's policies; ages in seconds, 0 for none.", Scope: Read, HTTP: "GET /v1/admin/settings"})
@@ -37,7 +37,7 @@ type CreatedDatabase struct {
 }
 
 type DatabaseList struct {
-	Databases []Database `json:"databases" doc:"Databases by number. A token without scope admin sees its own only."`
+	Databases []Database `json:"databases" doc:"Databases by number. A token without scope admin sees only its own."`
 }
 
 type Database struct {
@@ -62,7 +62,7 @@ type QuotaRequest struct {
 // Bounds hold what a database, or a token, asks of each node; 0 is no bound.
 type Bounds struct {
 	PerSecond uint32 `json:"max_rps" doc:"Operations a second on each node; 0: no limit."`
-	Burst     uint32 `json:"burst" doc:"Burst: operations that may come at once; 0 for one second's rate."`
+	Burst     uint32 `json:"burst" doc:"Burst: most operations at once; 0 for one second's worth of the rate."`
 	Batch     uint32 `json:"max_batch_size" doc:"Most memories in one request; 0: no limit."`
 }
 
@@ -77,7 +77,7 @@ type SetQuotaRequest struct {
 	Name      string  `json:"name" in:"path" doc:"The database's name." example:"work"`
 	Memories  *uint64 `json:"max_memories" doc:"Most active memories that the database may hold; 0: no limit."`
 	PerSecond *uint32 `json:"max_rps" doc:"Operations a second on each node; 0: no limit."`
-	Burst     *uint32 `json:"burst" doc:"Burst: operations that may come at once; 0 for one second's rate."`
+	Burst     *uint32 `json:"burst" doc:"Burst: most operations at once; 0 for one second's worth of the rate."`
 	Batch     *uint32 `json:"max_batch_size" doc:"Most memories in one request; 0: no limit."`
 }
 
@@ -85,27 +85,33 @@ type QuotaSet struct {
 	Database string `json:"database" doc:"The database's name."`
 	Memories uint64 `json:"max_memories" doc:"Most active memories that the database may hold; 0: no limit."`
 	Bounds
-	Index field.Token `json:"log_index" doc:"Position of the write in the log; pass it as min_index to read it on another node."`
+	Index field.Token `json:"log_index" doc:"Position of the write in the log; min_index on another node waits for it."`
 }
 
 // Policies are the rules by which a database keeps its memories.
 type Policies struct {
-	WorkingTTL   float64  `json:"working_ttl_secs" doc:"After how many seconds memories of the tier working are forgotten; 0 for never."`
-	EpisodicTTL  float64  `json:"episodic_ttl_secs" doc:"After how many seconds memories of the tier episodic are forgotten; 0 for never."`
+	WorkingTTL   float64  `json:"working_ttl_secs" doc:"Seconds after which memories of the tier working are forgotten; 0 for never."`
+	EpisodicTTL  float64  `json:"episodic_ttl_secs" doc:"Seconds after which memories of the tier episodic are forgotten; 0 for never."`
+	DefaultTTL   float64  `json:"default_ttl_secs" doc:"Seconds after which a memory expires that is stored without a ttl or expires_at; 0 for never."`
 	PromoteAfter uint64   `json:"promote_after" doc:"Number of accesses after which a memory moves up one tier; 0 for never."`
-	Consolidate  bool     `json:"consolidate" doc:"Whether background cognition may merge memories that say the same."`
+	Consolidate  bool     `json:"consolidate" doc:"Whether background cognition may merge memories that say the same thing."`
 	QuietMind    bool     `json:"quiet_mind" doc:"true: no background cognition runs on the database."`
-	Redact       string   `json:"redact" is:"string{capture,all,off}" doc:"Which memories have secrets removed before they are stored: capture (output of tools), all, or off."`
+	Redact       string   `json:"redact" is:"string{capture,all,off}" doc:"Which memories lose their secrets before they are stored: capture (output of tools), all, or off."`
+	Single       []string `json:"single_valued" doc:"Relations that have one value at a time in this database, but several by default: a newer value supersedes the older one."`
+	Several      []string `json:"multi_valued" doc:"Relations that may have several values in this database, but one by default."`
 	Updated      *float64 `json:"updated_at" is:"time" doc:"When they were changed last, in Unix seconds; null for never."`
 }
 
 type SetSettingsRequest struct {
-	WorkingTTL   *float64 `json:"working_ttl_secs" is:"number[0..]" doc:"After how many seconds memories of the tier working are forgotten, up to a century; 0 for never."`
-	EpisodicTTL  *float64 `json:"episodic_ttl_secs" is:"number[0..]" doc:"After how many seconds memories of the tier episodic are forgotten, up to a century; 0 for never."`
-	PromoteAfter *uint64  `json:"promote_after" doc:"Number of accesses after which a memory moves up one tier; 0 for never."`
-	Consolidate  *bool    `json:"consolidate" doc:"Whether background cognition may merge memories that say the same."`
-	QuietMind    *bool    `json:"quiet_mind" doc:"true: no background cognition runs on the database."`
-	Redact       *string  `json:"redact" is:"string{capture,all,off}" doc:"Which memories have secrets removed before they are stored: capture (output of tools, and memories of the kind capture), all, or off."`
+	WorkingTTL   *float64  `json:"working_ttl_secs" is:"seconds" doc:"Seconds after which memories of the tier working are forgotten, up to a century; 0 for never."`
+	EpisodicTTL  *float64  `json:"episodic_ttl_secs" is:"seconds" doc:"Seconds after which memories of the tier episodic are forgotten, up to a century; 0 for never."`
+	DefaultTTL   *float64  `json:"default_ttl_secs" is:"seconds" doc:"Seconds after which a memory expires that is stored without a ttl or expires_at, up to a century; 0 for never. Applies to memories that are stored from now on."`
+	PromoteAfter *uint64   `json:"promote_after" doc:"Number of accesses after which a memory moves up one tier; 0 for never."`
+	Consolidate  *bool     `json:"consolidate" doc:"Whether background cognition may merge memories that say the same thing."`
+	QuietMind    *bool     `json:"quiet_mind" doc:"true: no background cognition runs on the database."`
+	Redact       *string   `json:"redact" is:"string{capture,all,off}" doc:"Which memories lose their secrets before they are stored: capture (output of tools, and memories of the kind capture), all, or off."`
+	Single       *[]string `json:"single_valued" doc:"More relations that have one value at a time, in addition to the defaults (lives in, works at, led by, owned by, born, email, phone, status, deadline, ...): a newer value supersedes the older one. Replaces the previous list."`
+	Several      *[]string `json:"multi_valued" doc:"Relations that may have several values here: a newer value supersedes none. Replaces the previous list."`
 }
 
 type PurgeRequest struct {
@@ -116,7 +122,7 @@ type PurgeRequest struct {
 }
 
 type Purged struct {
-	Count uint64      `json:"purged" doc:"Number of memories erased that had not been forgotten before."`
+	Count uint64      `json:"purged" doc:"Number of erased memories that were not forgotten already."`
 	Index field.Token `json:"log_index" doc:"Position of its last write in the log."`
 	Held  []string    `json:"still_held_by" doc:"Where the erased bytes may still be, and what removes them."`
 }

@@ -12,6 +12,8 @@
 //	doc      what it means, with its unit
 //	default  what holds when a request leaves it out
 //	example  a value as clients send it
+//	names    what the value is the id of: memory, session, conflict or trigger; - for an id that a bound token may give, as
+//	         it only filters, or is a place in a list
 //	also     other spellings that every surface takes
 //	in       where in an HTTP request it comes: path, query, body (query for GET, body for the others)
 //	tool     spellings that models use; - for what tools do not take

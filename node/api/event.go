@@ -10,16 +10,31 @@ import (
 )
 
 // Events tells what happens in a database as it happens.
-var Events = row[EventsRequest, Subscription](Op{Name: "events", Scope: Read, HTTP: "GET /v1/events", Media: "text/event-stream", Stream: true, Wire: wire.OpSubscribe,
-	Does: "Changes as an event stream: ids, never a memory's text. Last-Event-ID, or from, resumes after a log index."})
+var Events = row[EventsRequest, Subscription](Op{Name: "events", Bound: Narrowed, Scope: Read, HTTP: "GET /v1/events", Media: "text/event-stream", Stream: true, Wire: wire.OpSubscribe,
+	Does: "A stream of changes that stays open: ids, never a memory's text. The first event, subscribed, has the log position at which the stream begins. " +
+		"When one write makes several events, only the last has an id line. To continue after that write, send the id as the header Last-Event-ID or as from. " +
+		"After 15 seconds without an event, a line with only a colon is sent. The event lagged means that the log no longer holds events you missed."})
 
 // Message is one message of a conversation that is no operation of its own, such as a model's first: it is counted as
 // one.
-var Message = row[Nothing, Nothing](Op{Name: "message", Node: true, Does: "One message of a conversation.", Scope: Read})
+var Message = row[Nothing, Nothing](Op{Name: "message", Bound: Free, Node: true, Does: "One message of a conversation.", Scope: Read})
 
 type EventsRequest struct {
-	From  field.Token `json:"from" code:"invalid_cursor" doc:"Begin with the events after this log index; 0 begins with the next event. The header Last-Event-ID takes precedence."`
-	Types []string    `json:"type" doc:"Only events of these types, such as stored or forgotten; * and none mean all."`
+	From   field.Token `json:"from" code:"invalid_cursor" doc:"Begin after this log position: log_index of a write, index of a read, or 1 for all that the log still holds. 0: new events only. The header Last-Event-ID takes precedence."`
+	Types  []string    `json:"type" doc:"Only events of these types: stored, corrected, forgotten, related, unrelated, claimed, session_started, session_ended, thought, consolidated, conflict, resolved, trigger, trigger_moved, purged, leader; * and none mean all. A put on a key that has a memory is reported as corrected."`
+	Filter field.Map   `json:"filter" doc:"Only events about memories that pass this filter now, as in a recall."`
+}
+
+// EventTypes are the events that a subscriber can ask for.
+var EventTypes = []string{"stored", "corrected", "forgotten", "related", "unrelated", "claimed", "session_started", "session_ended", "thought", "consolidated", "conflict", "resolved", "trigger",
+	"trigger_moved", "purged", "leader", "*"}
+
+// A Change is the data of an event: ids, never text.
+type Change struct {
+	Index  oplog.Index `json:"index" doc:"Position in the log."`
+	Number int         `json:"number" doc:"Number of the entry within the log record at this position."`
+	ID     string      `json:"id" doc:"The id of what changed: of a memory; for related and unrelated of a relation; for claimed of a claim, and so on. Blank for thought and purged."`
+	At     float64     `json:"at" is:"time" doc:"When, in Unix seconds."`
 }
 
 // A Subscription misses nothing from when it is made until it is closed.

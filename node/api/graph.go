@@ -8,17 +8,17 @@ import (
 
 // Relations, claims and aliases.
 var (
-	Relate = row[RelateRequest, Related](Op{Name: "relate", Does: "Relate two entities; repeating it changes the weight.",
+	Relate = row[RelateRequest, Related](Op{Name: "relate", Does: "Relate two entities; repeating it changes the weight. Relations belong to the database, not to a namespace.",
 		Scope: Write, Writes: true, HTTP: "POST /v1/relate", Wire: wire.OpRelate,
 		Tool: &Tool{Name: "relate", Title: "Relate two entities", Idempotent: true,
-			Text: "Say that two entities stand in a relation, such as Alice leads payments. Recall follows relations between what a question names."}})
-	Edges = row[EdgesRequest, EdgeList](Op{Name: "edges", Does: "The relations an entity is in.", Scope: Read, HTTP: "GET /v1/edges", Wire: wire.OpEdges})
-	Graph = row[GraphRequest, EdgeList](Op{Name: "graph", Does: "The relations an entity is in, asked by POST.", Scope: Read, HTTP: "POST /v1/graph"})
+			Text: "State a relation between two entities, such as Alice leads payments. Recall follows relations between the names in a question."}})
+	Edges = row[EdgesRequest, EdgeList](Op{Name: "edges", Does: "The relations that an entity is in, in both directions, one step away. entity also returns its memories and claims.", Scope: Read, HTTP: "GET /v1/edges", Wire: wire.OpEdges})
+	Graph = row[GraphRequest, EdgeList](Op{Name: "graph", Does: "The same as edges, as a POST.", Scope: Read, HTTP: "POST /v1/graph"})
 
 	Unrelate = row[UnrelateRequest, Unrelated](Op{Name: "unrelate", Does: "Delete a relation.", Scope: Write, Writes: true, HTTP: "DELETE /v1/edges/{id}", Confirm: "id"})
-	Claim    = row[ClaimRequest, Claimed](Op{Name: "ingest_claim", Does: "State a relation with its evidence.", Scope: Write, Writes: true, HTTP: "POST /v1/claim", Wire: wire.OpClaim})
-	Claims   = row[ClaimsRequest, ClaimList](Op{Name: "get_claims", Does: "Claims about an entity, newest first.", Scope: Read, HTTP: "GET /v1/claims", Wire: wire.OpClaims})
-	Alias    = row[AliasRequest, Aliased](Op{Name: "add_alias", Does: "Make a name an alias of another.", Scope: Write, Writes: true, HTTP: "POST /v1/alias", Wire: wire.OpAlias})
+	Claim    = row[ClaimRequest, Claimed](Op{Name: "ingest_claim", Bound: Single, Does: "State a relation with its evidence.", Scope: Write, Writes: true, HTTP: "POST /v1/claim", Wire: wire.OpClaim})
+	Claims   = row[ClaimsRequest, ClaimList](Op{Name: "get_claims", Bound: Narrowed, Does: "Claims about an entity, newest first.", Scope: Read, HTTP: "GET /v1/claims", Wire: wire.OpClaims})
+	Alias    = row[AliasRequest, Aliased](Op{Name: "add_alias", Bound: Single, Does: "Make a name an alias of another.", Scope: Write, Writes: true, HTTP: "POST /v1/alias", Wire: wire.OpAlias})
 )
 
 type RelateRequest struct {
@@ -31,18 +31,18 @@ type RelateRequest struct {
 
 type Related struct {
 	ID    string      `json:"edge_id" doc:"The relation's id."`
-	Index field.Token `json:"log_index" doc:"Position of the write in the log; pass it as min_index to read it on another node."`
+	Index field.Token `json:"log_index" doc:"Position of the write in the log; min_index on another node waits for it."`
 
 	New bool `json:"-"` // it was not there before
 }
 
 type EdgesRequest struct {
-	Entity string `json:"entity" is:"string!" doc:"The entity whose relations to return, in upper or lower case." example:"Alice"`
+	Entity string `json:"entity" is:"string!" doc:"The entity whose relations to return, in any case." example:"Alice"`
 	Fresh
 }
 
 type GraphRequest struct {
-	Entity string `json:"entity" is:"string!" doc:"The entity whose relations to return, in upper or lower case." example:"Alice"`
+	Entity string `json:"entity" is:"string!" doc:"The entity whose relations to return, in any case." example:"Alice"`
 	Action string `json:"action" default:"query" doc:"Only query is offered."`
 	_      string `idle:"namespace"`
 	Fresh
@@ -68,22 +68,22 @@ type UnrelateRequest struct {
 type Unrelated struct {
 	ID    string      `json:"edge_id" doc:"The relation's id."`
 	Found bool        `json:"found" doc:"Whether such a relation existed."`
-	Index field.Token `json:"log_index" doc:"Position of the write in the log; pass it as min_index to read it on another node."`
+	Index field.Token `json:"log_index" doc:"Position of the write in the log; min_index on another node waits for it."`
 }
 
 type ClaimRequest struct {
 	Src       string     `json:"src" is:"string!" doc:"The entity that something is claimed of." example:"Alice"`
 	Type      string     `json:"rel_type" is:"string!" doc:"The relation that is claimed." example:"leads"`
 	Dst       string     `json:"dst" is:"string!" doc:"The entity or value on its other side." example:"payments"`
-	Namespace string     `json:"namespace" default:"default" doc:"Namespace of the claim."`
+	Namespace string     `json:"namespace" doc:"Namespace of the claim; blank for default."`
 	Polarity  int        `json:"polarity" is:"integer[-1..1]" default:"1" doc:"1 affirms the claim, -1 denies it, 0 leaves it open."`
-	Modality  string     `json:"modality" default:"asserted" doc:"How the claim was made: asserted, reported or the client's own word."`
+	Modality  string     `json:"modality" default:"asserted" doc:"How the claim was made: asserted, reported, or a word the client chooses."`
 	ValidFrom field.Date `json:"valid_from" doc:"Since when it holds."`
 	ValidTo   field.Date `json:"valid_to" doc:"Until when it held."`
 	Extractor string     `json:"extractor" default:"manual" doc:"The extractor that found the claim."`
 	Version   string     `json:"extractor_version" doc:"Its version."`
-	Band      string     `json:"confidence_band" default:"medium" doc:"Confidence band: low, medium, high or the client's own word."`
-	SourceRID string     `json:"source_memory_rid" doc:"The memory that states it."`
+	Band      string     `json:"confidence_band" default:"medium" doc:"Confidence band: low, medium, high, or a word the client chooses."`
+	SourceRID string     `json:"source_memory_rid" names:"memory" is:"rid" doc:"The memory that states it."`
 	SpanStart *int64     `json:"span_start" is:"integer[0..]" doc:"Where in that memory's text it begins, in bytes."`
 	SpanEnd   *int64     `json:"span_end" is:"integer[0..]" doc:"Where it ends, in bytes."`
 	Weight    float64    `json:"weight" is:"weight" default:"1" doc:"Weight, at least 0."`
@@ -92,11 +92,11 @@ type ClaimRequest struct {
 type Claimed struct {
 	ID        string      `json:"claim_id" doc:"The claim's id."`
 	Namespace string      `json:"namespace" doc:"Its namespace."`
-	Index     field.Token `json:"log_index" doc:"Position of the write in the log; pass it as min_index to read it on another node."`
+	Index     field.Token `json:"log_index" doc:"Position of the write in the log; min_index on another node waits for it."`
 }
 
 type ClaimsRequest struct {
-	Entity    string `json:"entity" is:"string!" doc:"The entity whose claims to return, in upper or lower case." example:"Alice"`
+	Entity    string `json:"entity" is:"string!" doc:"The entity whose claims to return, in any case." example:"Alice"`
 	Namespace string `json:"namespace" doc:"Only claims of this namespace; blank means all."`
 	Fresh
 }
@@ -114,12 +114,12 @@ type ClaimRow struct {
 	Weight     float64  `json:"weight" doc:"Weight."`
 	Created    float64  `json:"created_at" is:"time" doc:"When it was stated, in Unix seconds."`
 	Polarity   int      `json:"polarity" doc:"1 affirms the claim, -1 denies it, 0 leaves it open."`
-	Modality   string   `json:"modality" doc:"How the claim was made: asserted, reported or the client's own word."`
+	Modality   string   `json:"modality" doc:"How the claim was made: asserted, reported, or a word the client chooses."`
 	ValidFrom  *float64 `json:"valid_from" is:"time" doc:"Since when it holds, in Unix seconds."`
 	ValidTo    *float64 `json:"valid_to" is:"time" doc:"Until when it held, in Unix seconds."`
 	Extractor  string   `json:"extractor" doc:"The extractor that found the claim."`
 	Band       string   `json:"confidence_band" doc:"Confidence band of the claim."`
-	SourceRID  *string  `json:"source_memory_rid" doc:"The memory that states it."`
+	SourceRID  *string  `json:"source_memory_rid" is:"rid" doc:"The memory that states it."`
 	Namespace  string   `json:"namespace" doc:"Its namespace."`
 	Suggestion string   `json:"status_suggestion" is:"string{active,negative,historical,superseded,conflicted}" doc:"Suggested status of the claim at this time."`
 }
@@ -127,7 +127,7 @@ type ClaimRow struct {
 type AliasRequest struct {
 	Alias     string `json:"alias" is:"string!" doc:"The name that stands for another." example:"Ali"`
 	Canonical string `json:"canonical_name" is:"string!" doc:"The name that it stands for." example:"Alice"`
-	Namespace string `json:"namespace" default:"default" doc:"The namespace."`
+	Namespace string `json:"namespace" doc:"The namespace; blank for default."`
 	Source    string `json:"source" default:"explicit" doc:"The source of the claim."`
 }
 

@@ -7,13 +7,11 @@ import (
 
 // The health of a node. No token is needed: a load balancer has none.
 var (
-	Alive      = row[Nothing, AliveAnswer](Op{Name: "health", Node: true, Does: "Whether the process is alive; always 200.", HTTP: "GET /v1/health"})
-	DeepHealth = row[Nothing, DeepHealthAnswer](Op{Name: "health_deep", Node: true, HTTP: "GET /v1/health/deep",
+	Alive      = row[Nothing, AliveAnswer](Op{Name: "health", Bound: Free, Node: true, Does: "Whether the process is alive; always 200.", HTTP: "GET /v1/health"})
+	DeepHealth = row[Nothing, DeepHealthAnswer](Op{Name: "health_deep", Bound: Free, Node: true, HTTP: "GET /v1/health/deep",
 		Does: "Whether state, index and quorum answer; 503 when one does not. The embedder's state is included but does not count."})
-	Ready = row[Nothing, ReadyAnswer](Op{Name: "health_ready", Node: true, HTTP: "GET /v1/health/ready",
+	Ready = row[Nothing, ReadyAnswer](Op{Name: "health_ready", Bound: Free, Node: true, HTTP: "GET /v1/health/ready",
 		Does: "Whether the node has caught up since its start and is not far behind; 503 when not. A node that loses its leader stays ready, because it still answers reads. behind is null while it hears no leader."})
-
-	PackContext = row[Nothing, PackContextAnswer](Op{Name: "pack_context", Does: "Always empty: there are no packs here.", Scope: Read, HTTP: "GET /v1/pack-context"})
 
 	Embedding = row[EmbeddingRequest, EmbeddingAnswer](Op{Name: "embedding", Does: "A database's embedder, the number of memories with a vector, and the state of this node's embedder.",
 		Scope: Read, HTTP: "GET /v1/admin/databases/{name}/embedding"})
@@ -27,7 +25,7 @@ type AliveAnswer struct {
 	NodeID       uint32      `json:"node_id" doc:"The node that answers."`
 	Version      string      `json:"version" doc:"The version that it runs."`
 	Applied      oplog.Index `json:"applied_index" doc:"Log index that it has applied."`
-	Writable     bool        `json:"writable" doc:"Whether it leads and takes writes itself."`
+	Writable     bool        `json:"writable" doc:"Whether this node is the leader and accepts writes itself."`
 	Condition    string      `json:"condition" doc:"Condition of the cluster: healthy, degraded or not healthy, with the reason."`
 	Capabilities []string    `json:"capabilities" doc:"Features that clients may rely on."`
 	Cluster      *Health     `json:"cluster,omitempty" doc:"The node as a member; absent on one without peers."`
@@ -40,7 +38,7 @@ type Health struct {
 	RoleLabel     string      `json:"role_label" doc:"The same in lower case."`
 	Term          uint64      `json:"term" doc:"Its Raft term."`
 	Leader        *uint32     `json:"leader" doc:"The node that leads; null while none is known."`
-	AcceptsWrites bool        `json:"accepts_writes" doc:"Whether it takes writes itself."`
+	AcceptsWrites bool        `json:"accepts_writes" doc:"Whether this node accepts writes itself."`
 	Healthy       bool        `json:"healthy" doc:"Whether a leader is known."`
 	LastIndex     uint64      `json:"last_log_index" doc:"Last index in its log."`
 	Applied       oplog.Index `json:"last_applied_index" doc:"Log index that it has applied."`
@@ -68,12 +66,6 @@ type ReadyAnswer struct {
 	Ready   bool        `json:"ready" doc:"Whether readers may be sent to this node."`
 	Behind  *uint64     `json:"behind" doc:"Acknowledged log entries that its search index lacks; null while it hears no leader."`
 	Applied oplog.Index `json:"applied_index" doc:"Log index up to which its search index is complete."`
-}
-
-type PackContextAnswer struct {
-	Context  *string  `json:"pack_context" doc:"Always null."`
-	Pending  []string `json:"packs_pending" doc:"Always empty."`
-	Poisoned []string `json:"packs_poisoned" doc:"Always empty."`
 }
 
 // An Embedder describes the model that makes vectors of texts on a node.
@@ -117,6 +109,6 @@ type ReembedRequest struct {
 
 type Reembedding struct {
 	EmbeddingAnswer
-	Index   field.Token `json:"log_index" doc:"Position of the write in the log; pass it as min_index to read it on another node."`
-	Lacking []uint32    `json:"lacking,omitempty" doc:"Members that do not have the embedder: they answer questions by words."`
+	Index   field.Token `json:"log_index" doc:"Position of the write in the log; min_index on another node waits for it."`
+	Lacking []uint32    `json:"lacking,omitempty" doc:"Members that do not have the embedder: they answer recalls by words alone."`
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -19,6 +20,8 @@ var (
 		Cost: free}) // what is new is counted when the events are made
 	ForgetMany = row[ForgetManyRequest, ForgottenMany](Op{Name: "forget_many", Does: "Forget memories in one entry.", Scope: Write, Writes: true,
 		Cost: func(request any) int { return max(1, len(request.(*ForgetManyRequest).RIDs)) }})
+	SweepNow = row[SweepNowRequest, Swept](Op{Name: "sweep_now", Does: "Forget memories of a namespace whose time is over, as one bounded step.", Scope: Write, Writes: true})
+
 	PurgeStep = row[oplog.Purge, PurgedStep](Op{Name: "purge_step", Does: "Drop some memories created before a time, as one bounded step.", Scope: Owner, Writes: true})
 
 	KeepIntent   = row[KeepIntentRequest, Nothing](Op{Name: "keep_intent", Does: "Store an intent's outcome, with its receipt.", Scope: Write, Writes: true, Adds: func(any) int { return 1 }})
@@ -109,6 +112,7 @@ type SearchRequest struct {
 	Within       string // but for those of this namespace
 	Since, Until oplog.Time
 	MinScore     float64
+	Match        json.RawMessage   // a filter of attributes, which is true of all that is found; nil for none
 	Now          time.Time         // of the question: decides recency and decay; zero is now
 	Fresh                          // how new the answer must be
 	Quiet        bool              // what is found is not counted as used
@@ -179,6 +183,10 @@ type CapturedIDs struct {
 type ForgetManyRequest struct{ RIDs []string }
 
 type ForgottenMany struct{ Found []bool } // for each, whether there was one to forget
+
+type SweepNowRequest struct{ Namespace string }
+
+type Swept struct{ Forgotten uint64 }
 
 type PurgedStep struct {
 	Purged uint64

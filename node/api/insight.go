@@ -2,9 +2,9 @@ package api
 
 // What is asked often and known badly, and what an agent should know when it begins.
 var (
-	Gaps = row[GapsRequest, GapList](Op{Name: "gaps", Scope: Read, Asked: true, HTTP: "GET /v1/insights/gaps", Also: []string{"/v1/knowledge_gaps"},
+	Gaps = row[GapsRequest, GapList](Op{Name: "gaps", Bound: Narrowed, Scope: Read, Asked: true, HTTP: "GET /v1/insights/gaps", Also: []string{"/v1/knowledge_gaps"},
 		Does: "Questions that were asked often and had poor answers, on all nodes since they started."})
-	Digest = row[DigestRequest, DigestAnswer](Op{Name: "digest", Does: "What an agent should know at the start of its work.", Scope: Read, HTTP: "GET /v1/session/digest"})
+	Digest = row[DigestRequest, DigestAnswer](Op{Name: "digest", Bound: Single, Does: "What an agent should know at the start of its work.", Scope: Read, HTTP: "GET /v1/session/digest"})
 )
 
 type GapsRequest struct {
@@ -56,7 +56,7 @@ type DigestAnswer struct {
 
 // A Decision is the beginning of a memory that matters.
 type Decision struct {
-	RID        string  `json:"rid" doc:"The memory's id."`
+	RID        string  `json:"rid" is:"rid" doc:"The memory's id."`
 	Snippet    string  `json:"snippet" doc:"The beginning of its text."`
 	Type       string  `json:"memory_type" doc:"What kind of memory it is."`
 	Importance float64 `json:"importance" doc:"Importance, from 0 to 1."`

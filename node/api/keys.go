@@ -2,7 +2,7 @@ package api
 
 // Keys reports each member's data keys, and the certificates of its ports.
 var Keys = row[KeysRequest, KeysAnswer](Op{Name: "cluster_keys", Node: true, Scope: Admin, Asked: true, HTTP: "GET /v1/cluster/keys",
-	Does: "Encryption and TLS of every member: whether its home is encrypted, the ids and ages of its data keys, what a rotation has left to do, its certificates and their ends, and which ports use TLS. Never a key."})
+	Does: "Encryption and TLS of every member: whether its home is encrypted, the ids and ages of its data keys, what a key rotation has left to do, its certificates and when they end, and which ports use TLS. No key is returned."})
 
 type KeysRequest struct {
 	Here bool `json:"node" doc:"Report only the node that receives the request, not the others."`
@@ -20,7 +20,7 @@ type NodeKeys struct {
 	Keys         []DataKey     `json:"keys" doc:"The data keys of its home, oldest first."`
 	Rewriting    []string      `json:"rewriting" doc:"Parts of its home that are still under a replaced data key: the node rewrites them under the active one, then drops the replaced one."`
 	Certificates []Certificate `json:"certificates" doc:"The certificates that it presents."`
-	Ports        []Port        `json:"ports" doc:"The ports that it listens on for clients and members. Same-host dialects are not among them."`
+	Ports        []Port        `json:"ports" doc:"The ports that it listens on for clients and members, without those of same-host dialects."`
 }
 
 // A DataKey is told by its id: what it encrypts with is never told.

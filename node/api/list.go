@@ -1,20 +1,28 @@
 package api
 
 import (
+	"encoding/json"
+
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/filter"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/field"
 )
 
 // Lists of memories, and their numbers.
 var (
-	Memories = row[MemoriesRequest, MemoryPage](Op{Name: "memories", Scope: Read, HTTP: "GET /v1/memories",
-		Does: "Memories, newest first or sorted among the newest 20000; before pages on from a creation time. total counts the namespace, or the database. " +
-			"With kind, drive_id, since_rid or order: records in the order of their ids, paged by next_cursor."})
-	Records    = row[RecordsRequest, RecordPage](Op{Name: "records", Scope: Read, HTTP: "GET /v1/records", Does: "Records in the order of their ids, paged by next_cursor."})
-	Namespaces = row[NamespacesRequest, NamespacePage](Op{Name: "namespaces", Scope: Read, HTTP: "GET /v1/namespaces", Does: "The namespaces of a database, and how many memories each has."})
+	Memories = row[MemoriesRequest, MemoryPage](Op{Name: "memories", Bound: Narrowed, Scope: Read, HTTP: "GET /v1/memories",
+		Does: "Memories, newest first, or the newest 20,000 sorted by a field. before, a creation time, gives the next page. total counts the namespace, or the database. " +
+			"To walk through all memories use records; with kind, drive_id, since_rid or order this returns what records returns."})
+	Records    = row[RecordsRequest, RecordPage](Op{Name: "records", Bound: Narrowed, Scope: Read, HTTP: "GET /v1/records", Does: "All memories in the order of their ids, page by page: pass the next_cursor of each page as since_rid, until it is null."})
+	Namespaces = row[NamespacesRequest, NamespacePage](Op{Name: "namespaces", Bound: Narrowed, Scope: Read, HTTP: "GET /v1/namespaces", Does: "The namespaces of a database, and how many memories each has."})
 
-	Stats = row[StatsRequest, Counters](Op{Name: "stats", Scope: Read, HTTP: "GET /v1/stats", Wire: wire.OpStats,
-		Does: "A database's counters, or a namespace's: those that need a scan stop at 20,000, and relations and operations, which belong to no namespace, are 0. More with verbose=1."})
+	IDs    = row[IDsRequest, IDsAnswer](Op{Name: "ids", Bound: Narrowed, Scope: Read, HTTP: "GET /v1/ids", Does: "The ids that short forms stand for, and the numbers of memories."})
+	Count  = row[CountRequest, Counted](Op{Name: "count", Bound: Narrowed, Scope: Read, HTTP: "GET /v1/count", Does: "How many active memories pass filters."})
+	Values = row[ValuesRequest, ValuePage](Op{Name: "values", Bound: Narrowed, Scope: Read, HTTP: "GET /v1/values", Does: "The values of an attribute, and how many active memories have each."})
+
+	Stats = row[StatsRequest, Counters](Op{Name: "stats", Bound: Narrowed, Scope: Read, HTTP: "GET /v1/stats", Wire: wire.OpStats,
+		Does: "Counters of a database or a namespace. Counters that need a scan stop at 20,000. For a namespace, relations and operations are 0, because they belong to no namespace. verbose=1 returns more."})
 )
 
 // A Listing says which memories are wanted. Zero values do not filter.
@@ -25,14 +33,18 @@ type Listing struct {
 	Source    string     `json:"source" doc:"Only memories of this source."`
 	After     field.Date `json:"after" doc:"Only memories created at this date or later."`
 	Before    field.Date `json:"before" doc:"Only memories created before this date."`
+	Filter    field.Map  `json:"filter" doc:"Only memories that pass it, as in a recall."`
 	Limit     int        `json:"limit" is:"integer[0..]" default:"50" doc:"Most rows to return, up to 200."`
+
+	Match *filter.Filter `json:"-"` // Filter, as it was read
+	Gone  bool           `json:"-"` // also memories that were forgotten
 }
 
 // A Walk goes through active memories in the order of their ids, which is that of their making.
 type Walk struct {
 	Kind  string `json:"kind" doc:"Only records whose metadata has this kind."`
 	Drive string `json:"drive_id" doc:"Only records whose metadata has this drive_id."`
-	Since string `json:"since_rid" doc:"The previous page's next_cursor; blank for the first page."`
+	Since string `json:"since_rid" names:"-" doc:"The previous page's next_cursor; blank for the first page."`
 	Order string `json:"order" is:"string{asc,desc}" doc:"asc for oldest first; otherwise newest first."`
 }
 
@@ -59,13 +71,13 @@ type NewestMemories struct {
 	Total  uint64   `json:"total" doc:"Number of active memories in the namespace, or in the database."`
 	Offset int      `json:"offset" doc:"Number of rows skipped."`
 	Items  []Memory `json:"items" doc:"The newest first, or in the requested order."`
-	Next   *int     `json:"next_offset,omitempty" doc:"The offset of the next page, where an answer of 16 MiB ended before its limit."`
+	Next   *int     `json:"next_offset,omitempty" doc:"Pass it as offset to get the next page; set when the answer reached 16 MiB before its limit."`
 }
 
 // Walked is a page of a walk.
 type Walked struct {
 	Records []Record `json:"records" doc:"Records in the order of their ids; fewer than limit when the filters match few."`
-	Next    *string  `json:"next_cursor" doc:"The since_rid of the next page; null at the end."`
+	Next    *string  `json:"next_cursor" doc:"Pass it as since_rid to get the next page; null at the end."`
 }
 
 type NamespacesRequest struct {
@@ -76,8 +88,8 @@ type NamespacesRequest struct {
 
 // A NamespacePage has namespaces with memories, also when all are forgotten.
 type NamespacePage struct {
-	Namespaces []Namespace `json:"namespaces" doc:"Shorter names first, names of one length in the order of their bytes."`
-	Next       *string     `json:"next" doc:"The after of the next page; null at the end."`
+	Namespaces []Namespace `json:"namespaces" doc:"Shorter names first, then in the order of their bytes."`
+	Next       *string     `json:"next" doc:"Pass it as after to get the next page; null at the end."`
 }
 
 type Namespace struct {
@@ -98,9 +110,47 @@ type RecordPage struct {
 	Limit int `json:"limit" doc:"Most rows of the page."`
 }
 
+type CountRequest struct {
+	Type      string    `json:"memory_type" doc:"Only memories of this kind."`
+	Namespace string    `json:"namespace" doc:"Only memories of this namespace; blank for all."`
+	Domain    string    `json:"domain" doc:"Only memories of this domain."`
+	Source    string    `json:"source" doc:"Only memories of this source."`
+	Session   string    `json:"session_id" names:"-" doc:"Only memories of this session."`
+	Filter    field.Map `json:"filter" doc:"Only memories that pass it, as in a recall."`
+	Fresh
+}
+
+type Counted struct {
+	Count int         `json:"count" doc:"Number of memories."`
+	Index oplog.Index `json:"index" doc:"Log index that the answer reflects."`
+}
+
+type ValuesRequest struct {
+	Attribute string    `json:"attribute" is:"string!" doc:"The attribute's name." example:"project"`
+	Namespace string    `json:"namespace" doc:"Only memories of this namespace; blank for all."`
+	Filter    field.Map `json:"filter" doc:"Only memories that pass it, as in a recall."`
+	Limit     int       `json:"limit" is:"integer[0..]" default:"100" doc:"Most values to return, up to 1,000."`
+	After     string    `json:"after" doc:"The previous page's next; blank for the first page."`
+	Fresh
+}
+
+type ValuePage struct {
+	Values []AttributeValue `json:"values" doc:"Values in the order of the bytes of their JSON; a list counts as one value."`
+	Total  int              `json:"total" doc:"Number of values on all pages."`
+	Next   *string          `json:"next" doc:"Pass it as after to get the next page; null at the end."`
+}
+
+// An AttributeValue is a value with the memories that have it.
+type AttributeValue struct {
+	Value json.RawMessage `json:"value" doc:"The value."`
+	Count int             `json:"count" doc:"Number of memories."`
+	First float64         `json:"first_created_at" is:"time" doc:"When the oldest of them happened, in Unix seconds."`
+	Last  float64         `json:"last_created_at" is:"time" doc:"When the newest of them happened, in Unix seconds."`
+}
+
 type StatsRequest struct {
 	Verbose   bool   `json:"verbose" doc:"Return more counters."`
-	Namespace string `json:"namespace" doc:"Count what belongs to this namespace; blank counts the database's."`
+	Namespace string `json:"namespace" doc:"Count this namespace only; blank counts the whole database."`
 	Fresh
 }
 

@@ -1,34 +1,41 @@
 package api
 
 import (
+	"encoding/json"
+
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/field"
 )
 
 // Memories.
 var (
-	Remember = row[RememberRequest, Remembered](Op{Name: "remember", Does: "Store a memory.", Scope: Write, Writes: true, HTTP: "POST /v1/remember", Wire: wire.OpRemember,
+	Remember = row[RememberRequest, Remembered](Op{Name: "remember", Bound: Single, Does: "Store a memory. To store it under a key of your own, or to replace what a key has, use put.", Scope: Write, Writes: true, HTTP: "POST /v1/remember", Wire: wire.OpRemember,
 		Adds: func(any) int { return 1 },
 		Tool: &Tool{Name: "remember", Title: "Remember", Text: "Store one fact, decision, preference or event so that it is there in later conversations. Write it as a sentence that stands by itself: who, what, when. " +
 			"Use it when the user says something worth keeping, when a decision is made, and when you learn how something works. Never store secrets. " +
-			"When the answer names a memory in near that the new one replaces, correct that memory with the new text, and forget the one that you have just stored."}})
-	RememberBatch = row[RememberBatchRequest, RememberedBatch](Op{Name: "remember_batch", Does: "Store memories, all or none.", Scope: Write, Writes: true,
+			"If near in the answer lists a memory that the new one replaces, correct that one with the new text and forget the new one."}})
+	RememberBatch = row[RememberBatchRequest, RememberedBatch](Op{Name: "remember_batch", Bound: Single, Does: "Store memories, all or none.", Scope: Write, Writes: true,
 		HTTP: "POST /v1/remember/batch", Large: true, Wire: wire.OpRememberBatch, Adds: memories})
 
-	Forget = row[ForgetRequest, Forgotten](Op{Name: "forget", Does: "Make a memory invisible to recall and lists; it can still be read by its id until it is purged.",
+	Forget = row[ForgetRequest, Forgotten](Op{Name: "forget", Bound: Narrowed, Does: "Make a memory invisible to recall and lists; it can still be read by its id until it is purged.",
 		Scope: Write, Writes: true, HTTP: "POST /v1/forget", Wire: wire.OpForget, Confirm: "rid",
 		Tool: &Tool{Name: "forget", Title: "Forget", Destructive: true, Idempotent: true,
 			Text: "Make a memory invisible for good. Use it when the user asks for it, or when a memory should never have been stored."}})
-	Correct = row[CorrectRequest, Corrected](Op{Name: "correct", Does: "Change a memory in place; the old text is kept as a revision.",
+	ForgetMatching = row[ForgetMatchingRequest, ForgottenMatching](Op{Name: "forget_matching", Bound: Narrowed, Scope: Write, Writes: true, HTTP: "POST /v1/forget/matching", Confirm: "filter",
+		Does: "Forget the newest memories that pass a filter, all of them or none; repeat while the answer has more. A memory that was corrected meanwhile and no longer passes is not forgotten.",
+		Cost: func(request any) int { return 1 + request.(*ForgetMatchingRequest).Limit/100 }})
+	Correct = row[CorrectRequest, Corrected](Op{Name: "correct", Bound: Narrowed, Does: "Change a memory in place; the old text is kept as a revision.",
 		Scope: Write, Writes: true, HTTP: "POST /v1/correct", Missing: "memory_not_found",
 		Tool: &Tool{Name: "correct", Title: "Correct a memory", Destructive: true,
-			Text: "Change a memory that is wrong or out of date. The old text is kept as a revision. Prefer it to forgetting the memory and storing another one."}})
-	Undo = row[UndoRequest, Undone](Op{Name: "undo", Does: "Restore a memory to the state before a correction; its current text is kept as a revision, so that this can be undone too.",
-		Scope: Write, Writes: true, HTTP: "POST /v1/undo", Missing: "memory_not_found", Confirm: "rid"})
+			Text: "Change a memory that is wrong or out of date. The old text is kept as a revision. Prefer it to forgetting and storing another one."}})
+	Undo = row[UndoRequest, Undone](Op{Name: "undo", Bound: Narrowed, Does: "Restore a memory to the state before a correction; its current text is kept as a revision, so that this can be undone too.",
+		Scope: Write, Writes: true, HTTP: "POST /v1/undo", Missing: "memory_not_found", Confirm: "rid",
+		Tool: &Tool{Name: "undo", Title: "Undo a correction", Full: true, Text: "Take back the last correction of a memory, or go back to an earlier revision that history lists."}})
 
-	Get       = row[GetRequest, Memory](Op{Name: "memory", Does: "One memory, also when it was merged or forgotten.", Scope: Read, HTTP: "GET /v1/memory/{rid}", Missing: "memory_not_found"})
-	Revisions = row[RevisionsRequest, RevisionList](Op{Name: "revisions", Does: "A memory's earlier texts, one before each correction, oldest first.", Scope: Read, HTTP: "GET /v1/memory/{rid}/revisions", Missing: "memory_not_found"})
-	Current   = row[CurrentRequest, CurrentMemory](Op{Name: "current", Does: "The newest memory of a namespace.", Scope: Read, HTTP: "GET /v1/current", Missing: "memory_not_found"})
+	Get       = row[GetRequest, Memory](Op{Name: "memory", Bound: Narrowed, Does: "One memory, even if it was merged or forgotten.", Scope: Read, HTTP: "GET /v1/memory/{rid}", Missing: "memory_not_found"})
+	Revisions = row[RevisionsRequest, RevisionList](Op{Name: "revisions", Bound: Narrowed, Does: "A memory's earlier texts, one before each correction, oldest first.", Scope: Read, HTTP: "GET /v1/memory/{rid}/revisions", Missing: "memory_not_found",
+		Tool: &Tool{Name: "history", Title: "History of a memory", Full: true, ReadOnly: true, Idempotent: true, Text: "What a memory said before each of its corrections, and why it was corrected. " + QuotedData}})
+	Current = row[CurrentRequest, CurrentMemory](Op{Name: "current", Bound: Single, Does: "The newest memory of a namespace that recall finds.", Scope: Read, HTTP: "GET /v1/current", Missing: "memory_not_found"})
 )
 
 // memories returns the number of memories in a batch.
@@ -36,111 +43,133 @@ func memories(request any) int { return len(request.(*RememberBatchRequest).Memo
 
 type RememberRequest struct {
 	Draft
-	Near bool `json:"near" tooldefault:"true" doc:"Name memories that this one may replace, which costs a search. By default it is done for models alone."`
+	Near bool `json:"near" core:"-" tooldefault:"true" doc:"Report older memories that this one may replace, at the cost of a search. By default only the tools of models do."`
 }
 
 // Near is a memory that a new one may replace.
 type Near struct {
-	RID     string  `json:"rid" doc:"The memory's id."`
+	RID     string  `json:"rid" is:"rid" doc:"The memory's id."`
 	Text    string  `json:"text" doc:"Its text, or the first 500 letters."`
 	Created float64 `json:"created_at" is:"time" doc:"When it happened, in Unix seconds."`
-	Score   float64 `json:"score" doc:"How likely it says what the new one says, from 0 to 1."`
+	Score   float64 `json:"score" doc:"How likely it says the same as the new one, from 0 to 1."`
 }
 
 // Remembered is the result of storing a memory.
 type Remembered struct {
-	RID      string      `json:"rid" doc:"The memory's id."`
-	Index    field.Token `json:"log_index,omitzero" doc:"Position of the write in the log; pass it as min_index to read it on another node."`
-	Redacted []string    `json:"redacted,omitempty" doc:"Kinds of secrets removed before storing, such as github or email; absent when there were none."`
-	Near     []Near      `json:"near,omitempty" doc:"Memories that this one may replace, at most three, of the same namespace; absent when there are none, or nobody asked."`
+	RID        string      `json:"rid" is:"rid" doc:"The memory's id."`
+	Index      field.Token `json:"log_index,omitzero" doc:"Position of the write in the log; min_index on another node waits for it."`
+	Redacted   []string    `json:"redacted,omitempty" doc:"Kinds of secrets removed before storing, such as github or email; absent when there were none."`
+	Near       []Near      `json:"near,omitempty" doc:"Memories that this one may replace, at most three, of the same namespace; absent when there are none, or near was not set."`
+	Superseded []string    `json:"superseded,omitempty" is:"[]rid" doc:"Older memories that this one contradicts or updates: recall ranks this one before them. undo of such a memory makes it current again."`
 
 	Replayed bool `json:"-"` // the key answered: the memory was stored before
 }
 
 type RememberBatchRequest struct {
 	Memories []Draft `json:"memories" is:"!" doc:"The memories, at most 10,000."`
-	Key      string  `json:"idempotency_key" is:"key" doc:"Idempotency key of the batch: memories without a key of their own get this key with their position, so repeating the request stores nothing twice."`
+	Key      string  `json:"idempotency_key" is:"key" doc:"Idempotency key of the batch: a memory without its own key gets this key plus its position, so repeating the request stores nothing twice."`
 
 	Whole string `json:"-"` // a key of the batch as a whole: it was stored or it was not
 }
 
 type RememberedBatch struct {
-	RIDs  []string    `json:"rids" doc:"The memories' ids, in the order of the request."`
+	RIDs  []string    `json:"rids" is:"[]rid" doc:"The memories' ids, in the order of the request."`
 	Count int         `json:"count" doc:"Number of memories stored."`
-	Index field.Token `json:"log_index" doc:"Position of the write in the log; pass it as min_index to read it on another node."`
+	Index field.Token `json:"log_index" doc:"Position of the write in the log; min_index on another node waits for it."`
 
-	Redacted []string `json:"redacted,omitempty" doc:"Kinds of secrets removed before storing, such as github or email; absent when there were none."`
-	Replayed bool     `json:"-"`
+	Redacted   []string `json:"redacted,omitempty" doc:"Kinds of secrets removed before storing, such as github or email; absent when there were none."`
+	Superseded []string `json:"superseded,omitempty" is:"[]rid" doc:"Older memories that these replace."`
+	Replayed   bool     `json:"-"`
 }
 
 type ForgetRequest struct {
-	RID    string `json:"rid" tool:"id,memory_id" is:"string!" doc:"The memory's id." example:"0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c0e12"`
+	RID    string `json:"rid" names:"memory" tool:"id,memory_id" is:"rid!" doc:"The memory's id." example:"0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c0e12"`
 	Reason string `json:"reason" doc:"The reason, for later readers."`
 	_      string `idle:"namespace" tool:"-"`
 }
 
 type Forgotten struct {
-	RID   string      `json:"rid" doc:"The memory's id."`
+	RID   string      `json:"rid" is:"rid" doc:"The memory's id."`
 	Found bool        `json:"found" doc:"Whether such a memory existed."`
-	Index field.Token `json:"log_index" doc:"Position of the write in the log; pass it as min_index to read it on another node."`
+	Index field.Token `json:"log_index" doc:"Position of the write in the log; min_index on another node waits for it."`
+}
+
+type ForgetMatchingRequest struct {
+	Filter    field.Map `json:"filter" is:"object!" doc:"The filter, as in a recall. An empty filter, which every memory passes, is rejected." example:"{\"project\":\"atlas\"}"`
+	Namespace string    `json:"namespace" doc:"Only memories of this namespace; blank for all."`
+	Limit     int       `json:"limit" is:"integer[1..1000]" default:"1000" doc:"Most memories to forget."`
+	Reason    string    `json:"reason" doc:"The reason, for later readers."`
+}
+
+type ForgottenMatching struct {
+	Forgotten int         `json:"forgotten" doc:"Number of memories that were forgotten."`
+	RIDs      []string    `json:"rids" is:"[]rid" doc:"Their ids, the newest first."`
+	More      bool        `json:"more" doc:"Whether others may pass the filter."`
+	Index     field.Token `json:"log_index" doc:"Position of the write in the log; min_index on another node waits for it."`
 }
 
 type CorrectRequest struct {
-	RID        string       `json:"rid" tool:"id,memory_id" is:"string!" doc:"The memory's id." example:"0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c0e12"`
+	RID        string       `json:"rid" names:"memory" tool:"id,memory_id" is:"rid!" doc:"The memory's id." example:"0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c0e12"`
 	Reason     string       `json:"reason" is:"string!" doc:"The reason for the change, shown with its revisions." example:"Alice moved on"`
 	Text       *string      `json:"new_text" tool:"text,content" doc:"The new text."`
 	Importance *float64     `json:"new_importance" is:"unit" doc:"New importance, from 0 to 1."`
-	Valence    *float64     `json:"new_valence" is:"signed" doc:"New emotional valence, from -1 (bad) to 1 (good)."`
+	Valence    *float64     `json:"new_valence" core:"-" is:"signed" doc:"New emotional valence, from -1 (bad) to 1 (good)."`
 	Pin        *bool        `json:"new_pin" doc:"true pins the memory, false unpins it."`
-	Merge      field.Map    `json:"metadata_merge" doc:"Metadata keys to replace; null removes a key."`
-	Embedding  field.Vector `json:"embedding" tool:"-" doc:"The vector of the new text; made by the database's embedder when it is left out."`
-	Expected   *uint32      `json:"expected_revision" tool:"-" is:"integer[0..]" doc:"The revision that the memory must be at, which is its number of corrections; at another one the request is refused with the code revision_conflict."`
+	Expires    field.Date   `json:"new_expires_at" doc:"When it expires from now on."`
+	TTL        *float64     `json:"new_ttl" core:"-" is:"seconds" doc:"Seconds until it expires, instead of new_expires_at; 0: it no longer expires."`
+	Searchable *bool        `json:"new_searchable" core:"-" doc:"false removes it from the search index, true adds it."`
+	Attributes field.Map    `json:"new_attributes" core:"-" doc:"Attributes that replace all it has; {} removes them."`
+	Merge      field.Map    `json:"metadata_merge" core:"-" doc:"Metadata keys to replace; null removes a key."`
+	Embedding  field.Vector `json:"embedding" tool:"-" doc:"The vector of the new text; the database's embedder makes it when it is omitted."`
+	Expected   *uint32      `json:"expected_revision" tool:"-" is:"integer[0..]" doc:"The revision (number of corrections) that the memory must be at; otherwise the request fails with the code revision_conflict."`
 	Key        string       `json:"idempotency_key" tool:"-" is:"key" doc:"Idempotency key: repeating the request with it corrects nothing twice."`
 
 	Certainty *float64 `json:"-"`
 }
 
 type Corrected struct {
-	RID       string      `json:"rid" doc:"The memory's id."`
-	Corrected string      `json:"corrected_rid" doc:"The same as rid."`
-	Original  string      `json:"original_rid" doc:"The same as rid."`
-	Revision  uint64      `json:"revision" doc:"Number of corrections."`
-	Index     field.Token `json:"log_index" doc:"Position of the write in the log; pass it as min_index to read it on another node."`
-	Redacted  []string    `json:"redacted,omitempty" doc:"Kinds of secrets removed before storing, such as github or email; absent when there were none."`
+	RID        string      `json:"rid" is:"rid" doc:"The memory's id."`
+	Corrected  string      `json:"corrected_rid" tool:"-" is:"rid" doc:"The same as rid."`
+	Original   string      `json:"original_rid" tool:"-" is:"rid" doc:"The same as rid."`
+	Revision   uint64      `json:"revision" doc:"Number of corrections."`
+	Index      field.Token `json:"log_index" doc:"Position of the write in the log; min_index on another node waits for it."`
+	Redacted   []string    `json:"redacted,omitempty" doc:"Kinds of secrets removed before storing, such as github or email; absent when there were none."`
+	Superseded []string    `json:"superseded,omitempty" is:"[]rid" doc:"Memories that the new text supersedes, or that supersede it."`
+	Check      []Edge      `json:"relations_to_check,omitempty" doc:"Stated relations of names that are in the old text and not in the new one: use unrelate to remove those that no longer hold."`
 }
 
 type UndoRequest struct {
-	RID      string  `json:"rid" is:"string!" doc:"The memory's id." example:"0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c0e12"`
-	Revision *uint32 `json:"revision" is:"integer[0..]" doc:"The revision to go back to, as the list of revisions numbers them; the one before the last correction when it is left out."`
+	RID      string  `json:"rid" names:"memory" is:"rid!" doc:"The memory's id." example:"0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c0e12"`
+	Revision *uint32 `json:"revision" is:"integer[0..]" doc:"The number of the revision to go back to. Default: the one before the last correction."`
 	Reason   string  `json:"reason" doc:"The reason, shown with its revisions."`
-	Expected *uint32 `json:"expected_revision" is:"integer[0..]" doc:"The revision that the memory must be at, which is its number of corrections; at another one the request is refused with the code revision_conflict."`
+	Expected *uint32 `json:"expected_revision" is:"integer[0..]" doc:"The revision (number of corrections) that the memory must be at; otherwise the request fails with the code revision_conflict."`
 	Key      string  `json:"idempotency_key" is:"key" doc:"Idempotency key: repeating the request with it undoes nothing twice."`
 }
 
 type Undone struct {
-	RID      string      `json:"rid" doc:"The memory's id."`
-	Text     string      `json:"text" doc:"Its text from now on."`
+	RID      string      `json:"rid" is:"rid" doc:"The memory's id."`
+	Text     string      `json:"text" doc:"Its text after the undo."`
 	Restored uint32      `json:"restored" doc:"The revision that it went back to."`
 	Revision uint64      `json:"revision" doc:"Number of corrections, this one included."`
-	Index    field.Token `json:"log_index" doc:"Position of the write in the log; pass it as min_index to read it on another node."`
+	Index    field.Token `json:"log_index" doc:"Position of the write in the log; min_index on another node waits for it."`
 }
 
 type GetRequest struct {
-	RID string `json:"rid" in:"path" doc:"The memory's id." example:"0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c0e12"`
+	RID string `json:"rid" names:"memory" is:"rid" in:"path" doc:"The memory's id." example:"0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c0e12"`
 	_   string `idle:"namespace"`
 	Fresh
 }
 
 type RevisionsRequest struct {
-	RID    string `json:"rid" in:"path" doc:"The memory's id." example:"0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c0e12"`
+	RID    string `json:"rid" names:"memory" is:"rid" in:"path" doc:"The memory's id." example:"0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c0e12"`
 	Offset int    `json:"offset" is:"integer[0..]" doc:"Number of revisions to skip."`
 	Fresh
 }
 
 type RevisionList struct {
-	RID       string     `json:"rid" doc:"The memory's id."`
+	RID       string     `json:"rid" is:"rid" doc:"The memory's id."`
 	Revisions []Revision `json:"revisions" doc:"The oldest first."`
-	Next      *int       `json:"next_offset,omitempty" doc:"The offset of the next page, where an answer of 16 MiB ended before the last revision."`
+	Next      *int       `json:"next_offset,omitempty" doc:"Pass it as offset to get the next page; set when the answer reached 16 MiB before the last revision."`
 }
 
 // A Revision is the state of a memory before a correction.
@@ -152,6 +181,9 @@ type Revision struct {
 	Certainty  float64 `json:"certainty" doc:"Certainty, from 0 to 1."`
 	Reason     string  `json:"reason" doc:"Why it was corrected."`
 	Until      float64 `json:"until" is:"time" doc:"When it was replaced, in Unix seconds."`
+
+	Path     string          `json:"-"`
+	Metadata json.RawMessage `json:"-"`
 }
 
 type CurrentRequest struct {

@@ -29,12 +29,25 @@ const (
 	Stop     Scope = "stop"     // stops the node
 )
 
+// A Bound says what an operation does for a token that is bound to namespaces. What a request names by a field with the
+// tag names has to be of these, whatever the operation is.
+type Bound uint8
+
+// The kinds of operations, for a bound token. A row that says nothing is refused to it.
+const (
+	Refused  Bound = iota // about more than namespaces can hold apart
+	Free                  // about nothing that belongs to a namespace
+	Narrowed              // looks at the caller's namespaces alone, or at the one of them that the request names
+	Single                // about one namespace: the first of the caller's where the request names none
+)
+
 // An Op is a row of the table: one operation, and all that the door and the surfaces must know of it.
 type Op struct {
 	Name   string // in metrics, the slow log and OpenAPI
 	Does   string // what it does, in a sentence, for people
 	Scope  Scope  // what the caller must have; blank: no token is asked
 	Writes bool   // needs the leader
+	Bound  Bound  // what becomes of it for a token that is bound to namespaces
 	Reads  bool   // tells what is stored though its scope is another: the caller needs read, too
 	Asked  bool   // members ask each other for it, in the name of a caller
 	Node   bool   // is about nodes and their host: a node answers it though it has no state yet
@@ -65,7 +78,18 @@ type Tool struct {
 	ReadOnly    bool
 	Destructive bool // takes away what was there
 	Idempotent  bool // asked twice, it does no more than once
+	Full        bool // the profile core has it not
 }
+
+// The profiles: which tools a model is offered. ToolsCore is the default.
+const (
+	ToolsCore   = "core"          // what most models need, within 2,000 tokens
+	ToolsFull   = "full"          // all rows that have a tool, with all their fields
+	ToolsMemory = "server-memory" // the nine tools of @modelcontextprotocol/server-memory
+)
+
+// ToolProfiles are the names of the profiles.
+var ToolProfiles = []string{ToolsCore, ToolsFull, ToolsMemory}
 
 // Of is a row with the types of its request and its answer.
 type Of[Q, A any] struct{ *Op }

@@ -6,7 +6,7 @@ var Past = row[PastRequest, PastAnswer](Op{Name: "cluster_metrics", Node: true, 
 
 type PastRequest struct {
 	Minutes int  `json:"minutes" is:"integer[1..]" default:"1440" doc:"How far back to go, up to 1,440."`
-	Points  int  `json:"points" is:"integer[1..]" default:"240" doc:"Most points of each node, up to 2,880: neighbouring points are combined into the worst latency and lag, and the mean of the others."`
+	Points  int  `json:"points" is:"integer[1..]" default:"240" doc:"Most points of each node, up to 2,880. Neighbouring points are combined: the worst latency and lag, and the mean of the rest."`
 	Here    bool `json:"node" doc:"Report only the node that receives the request, not the others."`
 }
 

@@ -9,12 +9,17 @@ import (
 // The dialects of this host read these beside what every surface reads. An answer holds plain data of the caller's
 // database, all of one moment. No surface offers the rows, and they cost nothing.
 var (
-	Await = row[AwaitRequest, Nothing](reading("await", "Wait until this node is as new as a request asks."))
+	Await = row[AwaitRequest, Nothing](Op{Name: "await", Bound: Free, Does: "Wait until this node is as fresh as a request requires.", Scope: Read, Cost: free})
+
+	EdgesOf = row[EdgesOfRequest, EdgesOfAnswer](reading("edges_of", "The relations that some entities are in."))
 
 	Numbered    = row[NumberedRequest, NumberedMemories](reading("numbered", "Memories by their numbers."))
 	Neighbours  = row[NeighboursRequest, NeighbourMemories](reading("neighbours", "The memories on both sides of a number."))
 	Workspace   = row[WorkspaceRequest, WorkspaceCounts](reading("workspace", "The counters of a namespace that events are captured in."))
 	KnownEvents = row[KnownEventsRequest, KnownEventIDs](reading("known_events", "The events that are stored already."))
+
+	Captures = row[CapturesRequest, CapturesPage](reading("captures", "The summaries of a workspace's events with their events, in the order of their numbers."))
+	Alike    = row[AlikeRequest, AlikeSessions](reading("alike", "The sessions of a workspace that have events in common with one of them."))
 
 	Owned      = row[OwnedRequest, OwnedPage](reading("owned", "The memories that an agent owns, the newest first."))
 	Receipts   = row[ReceiptsRequest, ReceiptList](reading("receipts", "What an agent's memories cost, the newest first."))
@@ -57,6 +62,14 @@ func (s Sight) Shows(m *oplog.Memory) bool {
 	return m.Namespace == s.Namespace || !s.Alone && !strings.HasPrefix(m.Namespace, s.Private)
 }
 
+type (
+	EdgesOfRequest struct {
+		Entities []string // as they are spelled
+		Most     int
+	}
+	EdgesOfAnswer struct{ Edges []oplog.Edge } // each once, in the order of their making
+)
+
 // Memories by number, and events.
 type (
 	NumberedRequest struct {
@@ -89,6 +102,33 @@ type (
 		Hash    []byte
 	}
 	KnownEventIDs struct{ Events []CapturedIDs } // of each mark; zero when there is no such event
+)
+
+// A workspace's events, for those that summarise, copy or compare them.
+type (
+	CapturesRequest struct {
+		Workspace string
+		From      oplog.Seq       // the number to begin with
+		Events    []oplog.EventID // these alone; none: as many as the bounds of a page let
+		Payloads  int             // bytes of payloads at most; an event is left out of none, but its payload is where there is no room
+		Merged    bool            // only summaries that were merged into others
+	}
+	CapturesPage struct {
+		Captures []CapturedMemory
+		Next     oplog.Seq // From of the next page; 0 after the last
+	}
+	// CapturedMemory is a summary with its event. A payload without room is nil.
+	CapturedMemory struct {
+		*oplog.Memory
+		Event *oplog.StoredEvent
+	}
+	AlikeRequest  struct{ Workspace, Session string }
+	AlikeSessions struct{ Sessions []AlikeSession } // the most events in common first, then the latest
+	AlikeSession  struct {
+		Session string
+		Shared  int
+		Last    oplog.Time
+	}
 )
 
 // What agents own, pay and may do.

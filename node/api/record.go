@@ -13,9 +13,10 @@ import (
 
 // A Memory has all fields of one, in the order of its JSON.
 type Memory struct {
-	RID       string  `json:"rid" doc:"The memory's id."`
+	RID       string  `json:"rid" is:"rid" doc:"The memory's id."`
+	Path      string  `json:"key,omitempty" doc:"Its key in its namespace; absent when it has none."`
 	Same      string  `json:"type" of:"Type" doc:"The same as memory_type."`
-	Type      string  `json:"memory_type" doc:"What kind of memory it is: semantic, episodic, procedural or a name of the client's own."`
+	Type      string  `json:"memory_type" doc:"What kind of memory it is: semantic, episodic, procedural, or a name the client chooses."`
 	Text      string  `json:"text" doc:"Its text."`
 	Created   float64 `json:"created_at" is:"time" doc:"When it happened, in Unix seconds."`
 	CreatedAt string  `json:"created_at_iso" of:"Created" doc:"The same time in RFC 3339."`
@@ -29,13 +30,14 @@ type Memory struct {
 	Valence    float64 `json:"valence" doc:"Emotional valence, from -1 (bad) to 1 (good)."`
 	Certainty  float64 `json:"certainty" doc:"Certainty, from 0 to 1."`
 
-	Into    *string  `json:"consolidated_into" doc:"The memory that it was merged into."`
+	Into    *string  `json:"consolidated_into" is:"rid" doc:"The memory that it was merged into."`
 	Status  string   `json:"consolidation_status" is:"string{active,consolidated,tombstoned}" doc:"Its status; active memories are recalled."`
-	Sources []string `json:"consolidation_sources" doc:"The memories that it was merged from."`
+	Sources []string `json:"consolidation_sources" is:"[]rid" doc:"The memories that it was merged from."`
 	Tier    string   `json:"storage_tier" empty:"hot" doc:"hot, or the tier that the client gave."`
 
 	MetadataText string          `json:"metadata_json" of:"Metadata" empty:"{}" doc:"The metadata as a text."`
 	Metadata     json.RawMessage `json:"metadata" empty:"{}" doc:"The client's own data."`
+	Attributes   json.RawMessage `json:"attributes,omitempty" doc:"Its attributes, for filters; absent when it has none."`
 	Namespace    string          `json:"namespace" doc:"Its namespace."`
 	Domain       string          `json:"domain" doc:"Its domain, as the client named it."`
 	Source       string          `json:"source" doc:"Its source."`
@@ -44,7 +46,11 @@ type Memory struct {
 	Due          *float64        `json:"due_at" is:"time" doc:"When it is due, in Unix seconds."`
 	TemporalKind *string         `json:"temporal_kind" doc:"The meaning of its date, as the client named it."`
 	Reason       *string         `json:"tombstone_reason" doc:"Why it was forgotten."`
-	Pin          bool            `json:"pin,omitempty" doc:"true: it is pinned, and THINK neither merges nor moves nor forgets it."`
+	By           *string         `json:"superseded_by,omitempty" is:"rid" doc:"The newer memory that replaces it; absent when it is current."`
+	Pin          bool            `json:"pin,omitempty" doc:"true: it is pinned: think does not merge, move or forget it, and it does not expire."`
+	Expires      *float64        `json:"expires_at,omitempty" is:"time" doc:"When it expires, in Unix seconds; absent for never."`
+	Refresh      float64         `json:"refresh_on_read,omitempty" doc:"Expires this many seconds after its last read; absent: reads do not change when it expires."`
+	Searchable   *bool           `json:"searchable,omitempty" of:"!Unsearchable" doc:"false: it can be read by id and in lists, but recall does not find it."`
 	Revision     uint32          `json:"revision" doc:"Number of corrections."`
 	Model        *string         `json:"embedding_model" doc:"The embedder that made its vector."`
 	VectorBytes  *int            `json:"embedding_bytes" doc:"Size of its vector in bytes."`
@@ -59,24 +65,30 @@ type Draft struct {
 	Text         string          `json:"text" tool:"content,memory" is:"string!" doc:"What to remember: a sentence that stands by itself." example:"Ada prefers tea to coffee."`
 	Type         string          `json:"memory_type" tool:"type" default:"semantic" doc:"What kind of memory it is: semantic, episodic, procedural or a name of your own."`
 	Importance   float64         `json:"importance" is:"unit" default:"0.5"`
-	Valence      float64         `json:"valence" is:"signed"`
-	HalfLife     float64         `json:"half_life" unit:"hours" is:"hours" default:"168"`
-	Metadata     json.RawMessage `json:"metadata" default:"{}" doc:"Your own JSON object, stored with the memory."`
+	Valence      float64         `json:"valence" core:"-" is:"signed"`
+	HalfLife     float64         `json:"half_life" core:"-" unit:"hours" is:"hours" default:"168"`
+	Metadata     json.RawMessage `json:"metadata" core:"-" default:"{}" doc:"Your own JSON object, stored with the memory."`
+	Attributes   field.Map       `json:"attributes" doc:"Attributes to filter by: a flat object of strings, numbers, true, false, dates (RFC 3339) and lists of strings."`
 	Namespace    string          `json:"namespace" doc:"Its namespace; blank for default."`
-	Certainty    float64         `json:"certainty" is:"unit" default:"1"`
-	Domain       string          `json:"domain" doc:"Its domain, such as work or health."`
-	Source       string          `json:"source" default:"user"`
-	Emotion      string          `json:"emotional_state" doc:"The emotion of the memory."`
-	Embedding    field.Vector    `json:"embedding" tool:"-" doc:"Its vector, of the database's dimension; made by the database's embedder when it is left out."`
-	Session      string          `json:"session_id" tool:"-" doc:"The session that it joins; the namespace's active one when it is left out."`
+	Certainty    float64         `json:"certainty" core:"-" is:"unit" default:"1"`
+	Domain       string          `json:"domain" core:"-" doc:"Its domain, such as work or health."`
+	Source       string          `json:"source" core:"-" default:"user"`
+	Emotion      string          `json:"emotional_state" core:"-" doc:"The emotion of the memory."`
+	Embedding    field.Vector    `json:"embedding" tool:"-" doc:"Its vector, of the database's dimension; the database's embedder makes it when it is omitted."`
+	Session      string          `json:"session_id" names:"session" tool:"-" doc:"The session that it joins. Default: the namespace's active session."`
 	Created      field.Date      `json:"created_at" doc:"When it happened; default: now."`
-	Due          field.Date      `json:"due_at" doc:"When it is due."`
+	Due          field.Date      `json:"due_at" core:"-" doc:"When it is due."`
 	TemporalKind string          `json:"temporal_kind" tool:"-" doc:"The meaning of its date: a word of your own."`
 	Tier         string          `json:"tier" tool:"-" doc:"working, episodic or longterm, which fade by different rules; or a word of your own."`
-	Pin          bool            `json:"pin" doc:"true: THINK neither merges nor moves nor forgets it."`
-	Key          string          `json:"idempotency_key" is:"key" doc:"Idempotency key: repeating the request with it stores nothing twice."`
+	Pin          bool            `json:"pin" doc:"true: think does not merge, move or forget it, and it does not expire."`
+	Expires      field.Date      `json:"expires_at" doc:"When it expires: from then on no answer returns it."`
+	TTL          *float64        `json:"ttl" core:"-" is:"seconds" doc:"Seconds until it expires, instead of expires_at; 0 for never. Default: the database's default_ttl_secs."`
+	Refresh      float64         `json:"refresh_on_read" core:"-" is:"number[0..]" doc:"Expires this many seconds after its last read; 0: reads do not change when it expires."`
+	Searchable   *bool           `json:"searchable" core:"-" of:"!Unsearchable" doc:"false: store it without indexing it. It can be read by id and in lists, but recall does not find it."`
+	Key          string          `json:"idempotency_key" core:"-" is:"key" doc:"Idempotency key: repeating the request with it stores nothing twice."`
 
 	RID     string `json:"-"` // made by the node when it is blank
+	Path    string `json:"-"` // the memory's key; Put sets it
 	Owner   string `json:"-"`
 	Speaker string `json:"-"`
 
@@ -100,7 +112,10 @@ type Result struct {
 	Source     string          `json:"source"`
 	Certainty  float64         `json:"certainty"`
 	Valence    float64         `json:"valence"`
+	Attributes json.RawMessage `json:"attributes,omitempty"`
 	*Explained
+
+	Whole *Memory `json:"-"` // where the question asks for it
 }
 
 // A Record is a memory as lists in the order of ids have it.
@@ -121,6 +136,7 @@ type Record struct {
 	Accesses   uint64          `json:"access_count"`
 	Accessed   float64         `json:"last_access" is:"time"`
 	Tier       string          `json:"storage_tier" empty:"hot"`
+	Attributes json.RawMessage `json:"attributes,omitempty"`
 }
 
 // An ExportedMemory is a line of an export: type is memory. Everything that a memory is stands in it, so that an import
@@ -145,6 +161,11 @@ type ExportedMemory struct {
 	TemporalKind string          `json:"temporal_kind,omitempty"`
 	Tier         string          `json:"tier,omitempty"`
 	Pin          bool            `json:"pin,omitempty"`
+	Expires      *float64        `json:"expires_at,omitempty"`
+	Refresh      float64         `json:"refresh_on_read,omitempty"`
+	Searchable   *bool           `json:"searchable,omitempty" of:"!Unsearchable"`
+	Path         string          `json:"key,omitempty"`
+	Attributes   json.RawMessage `json:"attributes,omitempty"`
 	Embedding    field.Vector    `json:"embedding,omitempty"` // only where clients bring the vectors: an embedder makes its own again
 	Owner        string          `json:"owner,omitempty"`
 	Speaker      string          `json:"speaker,omitempty"`
@@ -163,6 +184,8 @@ type History struct {
 	Into      string             `json:"consolidated_into,omitempty"`
 	Merged    uint32             `json:"merged,omitempty"` // number of memories that it was made of
 	Reason    string             `json:"tombstone_reason,omitempty"`
+	By        string             `json:"superseded_by,omitempty"`
+	Surely    bool               `json:"superseded_surely,omitempty"` // both state the same relation of one subject
 	Revision  uint32             `json:"revision,omitempty"`
 	Revisions []ExportedRevision `json:"revisions,omitempty"`
 	Entities  []ExportedEntity   `json:"entities,omitempty" of:"-"`
@@ -186,11 +209,16 @@ type PeerMemory struct {
 	Source     string          `json:"source"`
 	Emotion    *string         `json:"emotional_state"`
 
-	Session      string   `json:"session_id,omitempty"`
-	Due          *float64 `json:"due_at,omitempty"`
-	TemporalKind string   `json:"temporal_kind,omitempty"`
-	Tier         string   `json:"tier,omitempty"`
-	Owner        string   `json:"owner,omitempty"`
-	Speaker      string   `json:"speaker,omitempty"`
-	Pin          bool     `json:"pin,omitempty"`
+	Session      string          `json:"session_id,omitempty"`
+	Due          *float64        `json:"due_at,omitempty"`
+	TemporalKind string          `json:"temporal_kind,omitempty"`
+	Tier         string          `json:"tier,omitempty"`
+	Owner        string          `json:"owner,omitempty"`
+	Speaker      string          `json:"speaker,omitempty"`
+	Pin          bool            `json:"pin,omitempty"`
+	Expires      *float64        `json:"expires_at,omitempty"`
+	Refresh      float64         `json:"refresh_on_read,omitempty"`
+	Searchable   *bool           `json:"searchable,omitempty" of:"!Unsearchable"`
+	Path         string          `json:"key,omitempty"`
+	Attributes   json.RawMessage `json:"attributes,omitempty"`
 }

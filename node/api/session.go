@@ -10,23 +10,23 @@ import (
 
 // Sessions, and what was stored about one time.
 var (
-	StartSession = row[StartSessionRequest, StartedSession](Op{Name: "session_start", Does: "Open a session; its namespace's memories join it.",
+	StartSession = row[StartSessionRequest, StartedSession](Op{Name: "session_start", Bound: Single, Does: "Open a session; its namespace's memories join it.",
 		Scope: Write, Writes: true, HTTP: "POST /v1/sessions", Wire: wire.OpSessionStart})
-	EndSession = row[EndSessionRequest, EndedSession](Op{Name: "session_end", Does: "Close a session.",
+	EndSession = row[EndSessionRequest, EndedSession](Op{Name: "session_end", Bound: Narrowed, Does: "Close a session.",
 		Scope: Write, Writes: true, HTTP: "DELETE /v1/sessions/{id}", Missing: "session_not_found", Wire: wire.OpSessionEnd})
-	SessionHistory = row[SessionHistoryRequest, SessionAndMemories](Op{Name: "session", Does: "A session and its memories, in order.",
+	SessionHistory = row[SessionHistoryRequest, SessionAndMemories](Op{Name: "session", Bound: Narrowed, Does: "A session and its memories, in order.",
 		Scope: Read, HTTP: "GET /v1/sessions/{id}", Missing: "session_not_found"})
-	Sessions = row[SessionsRequest, SessionList](Op{Name: "sessions", Does: "The sessions of a namespace, newest first.",
+	Sessions = row[SessionsRequest, SessionList](Op{Name: "sessions", Bound: Narrowed, Does: "Sessions, newest first.",
 		Scope: Read, HTTP: "GET /v1/sessions"})
-	DraftSummary = row[DraftSummaryRequest, Drafted](Op{Name: "session_draft", Does: "Store a session's summary, as one memory for each statement.",
+	DraftSummary = row[DraftSummaryRequest, Drafted](Op{Name: "session_draft", Bound: Single, Does: "Store a session's summary, as one memory for each statement.",
 		Scope: Write, Writes: true, HTTP: "POST /v1/session/end", Adds: func(request any) int { return len(request.(*DraftSummaryRequest).Statements()) }})
 )
 
 type StartSessionRequest struct {
-	Namespace string          `json:"namespace" doc:"Memories of this namespace join the session." default:"default"`
-	Client    string          `json:"client_id" doc:"The client that opens the session: a client has one active session in a namespace."`
+	Namespace string          `json:"namespace" doc:"Memories of this namespace join the session; blank for default."`
+	Client    string          `json:"client_id" doc:"The client that opens the session. A client has one active session in a namespace."`
 	Metadata  json.RawMessage `json:"metadata" doc:"The client's own data for the session." default:"{}"`
-	ID        string          `json:"session_id" doc:"The session's id; made when it is left out."`
+	ID        string          `json:"session_id" names:"-" doc:"The session's id; generated when it is omitted."`
 }
 
 type StartedSession struct {
@@ -35,7 +35,7 @@ type StartedSession struct {
 }
 
 type EndSessionRequest struct {
-	ID      string `json:"id" in:"path" doc:"The session's id." example:"0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c0e15"`
+	ID      string `json:"id" names:"session" in:"path" doc:"The session's id." example:"0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c0e15"`
 	Summary string `json:"summary" doc:"A summary of the session, for later readers."`
 }
 
@@ -49,7 +49,7 @@ type EndedSession struct {
 }
 
 type SessionHistoryRequest struct {
-	ID     string `json:"id" in:"path" doc:"The session's id." example:"0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c0e15"`
+	ID     string `json:"id" names:"session" in:"path" doc:"The session's id." example:"0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c0e15"`
 	Limit  int    `json:"limit" is:"integer[0..]" doc:"Most memories to return." default:"100"`
 	Offset int    `json:"offset" is:"integer[0..]" doc:"Number of memories to skip."`
 	Fresh
@@ -58,11 +58,11 @@ type SessionHistoryRequest struct {
 type SessionAndMemories struct {
 	Session
 	List []Memory `json:"memories" doc:"Its memories, the oldest first."`
-	Next *int     `json:"next_offset,omitempty" doc:"The offset of the next page, where an answer of 16 MiB ended before its limit."`
+	Next *int     `json:"next_offset,omitempty" doc:"Pass it as offset to get the next page; set when the answer reached 16 MiB before its limit."`
 }
 
 type SessionsRequest struct {
-	Namespace string  `json:"namespace" doc:"The namespace whose sessions to return." default:"default"`
+	Namespace string  `json:"namespace" doc:"Only sessions of this namespace; blank for all."`
 	Client    *string `json:"client_id" doc:"Only the sessions of this client."`
 	Active    bool    `json:"active" doc:"Only sessions that have not ended."`
 	Limit     int     `json:"limit" is:"integer[0..]" doc:"Most sessions to return." default:"50"`
@@ -76,7 +76,7 @@ type SessionList struct {
 
 type DraftSummaryRequest struct {
 	Summary   string `json:"summary" is:"string!" doc:"A text of what happened: each line, and each sentence of a line, becomes a memory." example:"Alice leads payments. The deploy moved to Monday."`
-	Namespace string `json:"namespace" doc:"Namespace of the memories." default:"default"`
+	Namespace string `json:"namespace" doc:"Namespace of the memories; blank for default."`
 	Domain    string `json:"domain" doc:"The domain that the memories get."`
 }
 

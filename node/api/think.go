@@ -20,16 +20,16 @@ var (
 
 // ThinkParts are the parts of a round that may be left out. What deserves attention is always looked for.
 type ThinkParts struct {
-	Consolidate bool `json:"run_consolidation" default:"true" doc:"Merge memories that say the same."`
-	Conflicts   bool `json:"run_conflict_scan" also:"run_conflicts" default:"true" doc:"Look for contradictions."`
-	Patterns    bool `json:"run_pattern_mining" also:"run_patterns" default:"false" doc:"Look for patterns."`
+	Consolidate bool `json:"run_consolidation" core:"-" default:"true" doc:"Merge memories that say the same thing."`
+	Conflicts   bool `json:"run_conflict_scan" core:"-" also:"run_conflicts" default:"true" doc:"Look for contradictions."`
+	Patterns    bool `json:"run_pattern_mining" core:"-" also:"run_patterns" default:"false" doc:"Look for patterns."`
 }
 
 type ThinkRequest struct {
 	ThinkParts
 	Personality bool    `json:"run_personality" default:"true" doc:"Compute the agent's traits again."`
 	Minor       bool    `json:"include_minor" default:"false" doc:"Also report minor contradictions, which may be false positives."`
-	Limit       int     `json:"consolidation_limit" is:"integer[0..]" default:"50" doc:"Number of memories to search duplicates for, up to 100,000; 0 for none. The next round continues after them."`
+	Limit       int     `json:"consolidation_limit" is:"integer[0..]" default:"50" doc:"Number of memories to find duplicates of, up to 100,000; 0 for none. The next round continues after them."`
 	Days        float64 `json:"consolidation_time_window_days" is:"number[0..36500]" default:"7" doc:"Most days between the creation of two duplicates; 0 means 7."`
 	MinActive   int     `json:"min_active_memories" is:"integer[0..]" default:"10" doc:"Least number of active memories for merging; 0 means 10."`
 	MaxTriggers int     `json:"max_triggers" is:"integer[0..]" default:"10" doc:"Most triggers to return, up to 1,000; 0 means 10."`
@@ -38,7 +38,7 @@ type ThinkRequest struct {
 
 type ReflectRequest struct {
 	ThinkParts
-	Personality bool `json:"run_personality" default:"false" doc:"Compute the agent's traits again."`
+	Personality bool `json:"run_personality" core:"-" default:"false" doc:"Compute the agent's traits again."`
 }
 
 // A Thought is the result of a round of cognition. Strict clients take exactly the keys it has.
@@ -48,7 +48,7 @@ type Thought struct {
 	New         uint32      `json:"patterns_new" doc:"Number of new patterns."`
 	Updated     uint32      `json:"patterns_updated" doc:"Number of patterns seen again."`
 	Personality bool        `json:"personality_updated" doc:"Whether the agent's traits have changed."`
-	Millis      int64       `json:"duration_ms" doc:"Duration in milliseconds."`
+	Millis      int64       `json:"duration_ms" tool:"-" doc:"Duration in milliseconds."`
 	Triggers    []Attention `json:"triggers" doc:"New triggers, the most urgent first."`
 	Index       oplog.Index `json:"-"`
 }
@@ -58,6 +58,6 @@ type Attention struct {
 	Type    string   `json:"trigger_type" doc:"Kind of trigger."`
 	Reason  string   `json:"reason" doc:"Why an agent should act on it."`
 	Urgency float64  `json:"urgency" doc:"Urgency, from 0 to 1."`
-	Sources []string `json:"source_rids" doc:"The memories that it is about."`
+	Sources []string `json:"source_rids" is:"[]rid" doc:"The memories that it is about."`
 	Action  string   `json:"suggested_action" doc:"A suggested action."`
 }

@@ -8,7 +8,7 @@ import (
 // Tokens. A token is for one database: a caller with the scope owner makes, sees and ends those for its own database
 // that may no more than it may; a caller with the scope admin those for all.
 var (
-	Me = row[Nothing, MeAnswer](Op{Name: "me", Node: true, Does: "The scopes and the database of this request's token.", Scope: Read, HTTP: "GET /v1/admin/me"})
+	Me = row[Nothing, MeAnswer](Op{Name: "me", Bound: Free, Node: true, Does: "The scopes and the database of this request's token.", Scope: Read, HTTP: "GET /v1/admin/me"})
 
 	CreateToken = row[CreateTokenRequest, CreatedToken](Op{Name: "tokens_create", Does: "Create a token; its text is shown once.", Scope: Owner, Writes: true, HTTP: "POST /v1/admin/tokens"})
 	Tokens      = row[ReadRequest, TokenList](Op{Name: "tokens", Does: "All tokens, by the beginning of their hashes.", Scope: Owner, HTTP: "GET /v1/admin/tokens"})
@@ -19,28 +19,31 @@ var (
 )
 
 type MeAnswer struct {
-	Database string   `json:"database" doc:"The database that the request is for."`
-	ID       oplog.DB `json:"database_id" doc:"Its number."`
-	Scopes   []Scope  `json:"scopes" doc:"The token's scopes."`
-	Master   bool     `json:"master" doc:"Whether it is the cluster secret."`
-	NodeID   uint32   `json:"node_id" doc:"The node that answers."`
+	Database string       `json:"database" doc:"The database that the request is for."`
+	ID       oplog.DB     `json:"database_id" doc:"Its number."`
+	Scopes   []Scope      `json:"scopes" doc:"The token's scopes."`
+	Spaces   oplog.Spaces `json:"namespaces,omitempty" doc:"Prefixes of the namespaces that the token is bound to; absent when it is not bound."`
+	Master   bool         `json:"master" doc:"Whether it is the cluster secret."`
+	NodeID   uint32       `json:"node_id" doc:"The node that answers."`
 }
 
 type CreateTokenRequest struct {
 	Database   string     `json:"database" doc:"The database that the token is for. Default: the request's own."`
 	DatabaseID uint32     `json:"database_id" doc:"The database by number; 0 to use the name."`
 	Label      string     `json:"label" doc:"A label, to tell the token from others."`
-	Scopes     []string   `json:"scopes" doc:"Its scopes: read, write, owner, admin, and no more than the caller has. Default: read and write."`
-	Expires    field.Date `json:"expires_at" doc:"When it ends; never when it is left out."`
+	Scopes     []string   `json:"scopes" doc:"Its scopes: read, write, owner or admin, only those that the caller has. Default: read and write."`
+	Expires    field.Date `json:"expires_at" doc:"When it ends. Default: never."`
+	Spaces     []string   `json:"namespaces" doc:"Prefixes of namespaces, 16 at most, that the token is bound to: agents/billing binds it to that namespace and all below it. Requests without a namespace cover all of these, and new memories go to the first. Not with the scope admin. Default: not bound." example:"[\"agents/billing\"]"`
 }
 
 type CreatedToken struct {
-	Token      string   `json:"token" doc:"The token's text. It is shown once: only its hash is stored."`
-	Database   string   `json:"database" doc:"The database that the token is for."`
-	DatabaseID oplog.DB `json:"database_id" doc:"The same database by its number."`
-	Label      string   `json:"label" doc:"Its purpose."`
-	Hash       string   `json:"hash_prefix" doc:"The beginning of its hash, which identifies it."`
-	Replicated bool     `json:"replicated" doc:"true: the token is valid on every node."`
+	Token      string       `json:"token" doc:"The token's text. It is shown once: only its hash is stored."`
+	Database   string       `json:"database" doc:"The database that the token is for."`
+	DatabaseID oplog.DB     `json:"database_id" doc:"The same database by its number."`
+	Label      string       `json:"label" doc:"Its purpose."`
+	Spaces     oplog.Spaces `json:"namespaces,omitempty" doc:"The namespaces that it is bound to; absent when it is not bound."`
+	Hash       string       `json:"hash_prefix" doc:"The beginning of its hash, which identifies it."`
+	Replicated bool         `json:"replicated" doc:"true: the token is valid on every node."`
 }
 
 type TokenList struct {
@@ -49,14 +52,15 @@ type TokenList struct {
 
 // A Token describes a token. Times are Unix seconds.
 type Token struct {
-	HashPrefix string   `json:"hash_prefix" doc:"The beginning of its hash, which identifies it."`
-	Database   string   `json:"database" doc:"The database that the token is for."`
-	Label      string   `json:"label" doc:"Its purpose."`
-	Scopes     []string `json:"scopes" doc:"Its scopes; an empty list means read and write."`
-	Created    float64  `json:"created_at" is:"time" doc:"When it was made, in Unix seconds."`
-	Expires    *float64 `json:"expires_at" is:"time" doc:"When it ends, in Unix seconds; null for never."`
-	Revoked    *float64 `json:"revoked_at" is:"time" doc:"When it was revoked, in Unix seconds; null if it was not."`
-	Used       *float64 `json:"last_used_at" is:"time" doc:"When it was last used, within a few minutes, in Unix seconds; null for never."`
+	HashPrefix string       `json:"hash_prefix" doc:"The beginning of its hash, which identifies it."`
+	Database   string       `json:"database" doc:"The database that the token is for."`
+	Label      string       `json:"label" doc:"Its purpose."`
+	Scopes     []string     `json:"scopes" doc:"Its scopes; an empty list means read and write."`
+	Spaces     oplog.Spaces `json:"namespaces,omitempty" doc:"The namespaces that it is bound to; absent when it is not bound."`
+	Created    float64      `json:"created_at" is:"time" doc:"When it was made, in Unix seconds."`
+	Expires    *float64     `json:"expires_at" is:"time" doc:"When it ends, in Unix seconds; null for never."`
+	Revoked    *float64     `json:"revoked_at" is:"time" doc:"When it was revoked, in Unix seconds; null if it was not."`
+	Used       *float64     `json:"last_used_at" is:"time" doc:"When it was last used, within a few minutes, in Unix seconds; null for never."`
 	Bounds
 }
 
@@ -76,5 +80,5 @@ type LimitTokenRequest struct {
 type LimitedToken struct {
 	Hash string `json:"hash_prefix" doc:"The beginning of its hash, which identifies it."`
 	Bounds
-	Index field.Token `json:"log_index" doc:"Position of the write in the log; pass it as min_index to read it on another node."`
+	Index field.Token `json:"log_index" doc:"Position of the write in the log; min_index on another node waits for it."`
 }

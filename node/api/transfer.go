@@ -19,10 +19,10 @@ var (
 		Media: "application/octet-stream", Stream: true})
 	DropBackup = row[DropBackupRequest, DroppedBackup](Op{Name: "backup_drop", Does: "Delete a backup that was downloaded.", Scope: Admin, HTTP: "DELETE /v1/admin/backups/{id}", Confirm: "id"})
 
-	Export = row[ReadRequest, Exported](Op{Name: "export", Does: "A database's memories with their revisions and claims, merged ones included, then its relations; NDJSON. Forgotten memories are left out.", Scope: Read, HTTP: "GET /v1/export",
+	Export = row[ExportRequest, Exported](Op{Name: "export", Bound: Narrowed, Does: "A database's memories with their revisions and claims, merged ones included, then its relations; NDJSON. Forgotten memories are left out; with a filter, relations are too.", Scope: Read, HTTP: "GET /v1/export",
 		Media: "application/x-ndjson", Stream: true})
 	Import = row[ImportRequest, Imported](Op{Name: "import", Scope: Write, Writes: true, HTTP: "POST /v1/import", Body: "application/x-ndjson", Stream: true,
-		Does: "Import NDJSON as export writes it. Memories and relations keep their ids, unless an id is taken already. A line is read when those before it are stored. With key, repeating the import stores nothing twice."})
+		Does: "Import NDJSON as export writes it. Memories and relations keep their ids, unless an id is taken already. A line is read only after the lines before it are stored. With key, repeating the import stores nothing twice."})
 )
 
 type MakeBackupRequest struct {
@@ -57,6 +57,11 @@ type DroppedBackup struct {
 	ID string `json:"deleted" doc:"The id of the backup that was removed."`
 }
 
+type ExportRequest struct {
+	Filter field.Map `json:"filter" doc:"Only memories that pass it, as in a recall."`
+	Fresh
+}
+
 // Exported is read page by page while it is sent. No page holds the state still while its reader is slow.
 type Exported struct {
 	Memories iter.Seq2[[]ExportedMemory, error] `json:"-"`
@@ -71,7 +76,13 @@ type ExportedRevision struct {
 	Valence    float64         `json:"valence"`
 	Certainty  float64         `json:"certainty"`
 	Pin        bool            `json:"pin,omitempty"`
+	Expires    float64         `json:"expires_at,omitempty"`
+	Hidden     bool            `json:"unsearchable,omitempty"`
+	Path       string          `json:"key,omitempty"`
 	Metadata   json.RawMessage `json:"metadata,omitempty"`
+	Attributes json.RawMessage `json:"attributes,omitempty"`
+	By         string          `json:"superseded_by,omitempty"`
+	Surely     bool            `json:"superseded_surely,omitempty"`
 	From       float64         `json:"from,omitempty"`
 	Reason     string          `json:"reason,omitempty"`
 	Until      float64         `json:"until"`
@@ -118,13 +129,14 @@ type ExportedEdge struct {
 
 type ImportRequest struct {
 	Key   string    `json:"key" in:"query" doc:"Idempotency key of the whole import, up to 480 bytes: repeating the import with it stores no line twice."`
-	Keep  bool      `json:"keep_ids" in:"query" doc:"Refuse a line whose id is taken; without it such a line gets a new id."`
+	Keep  bool      `json:"keep_ids" in:"query" doc:"true: reject a line whose id is taken; false: give it a new id."`
 	Lines io.Reader `json:"-"` // JSON objects, one a line; nothing is read ahead of what is stored
 }
 
 type Imported struct {
 	Lines    int         `json:"lines" doc:"Number of lines read."`
-	Memories int         `json:"memories" doc:"Number of memories stored."`
+	Memories int         `json:"memories" doc:"Number of memories stored or corrected."`
+	Kept     int         `json:"kept,omitempty" doc:"Number of lines left out because the memory of their key here is as new; absent when there are none."`
 	Edges    int         `json:"edges" doc:"Number of relations stored."`
 	Index    field.Token `json:"log_index" doc:"Position of the last one in the log."`
 	Redacted []string    `json:"redacted,omitempty" doc:"Kinds of secrets removed before storing, such as github or email; absent when there were none."`
@@ -145,4 +157,5 @@ type ImportedLine struct {
 	RID     string `json:"rid" doc:"Memories: the id."`
 	Owner   string `json:"owner" doc:"Memories: the owner."`
 	Speaker string `json:"speaker" doc:"Memories: who said it."`
+	Path    string `json:"key" doc:"Memories: the key. If the key has a memory here, the line corrects that memory, unless the line comes from an export and its revision is not newer."`
 }

@@ -2,8 +2,15 @@
 
 const key = "cairn-token", place = "cairn-database";
 export const token = () => sessionStorage.getItem(key);
-export const signIn = (t) => { sessionStorage.setItem(key, t); sessionStorage.removeItem(place); };
+export const signIn = (t) => { sessionStorage.setItem(key, t); sessionStorage.removeItem(place); who = null; };
 export const signOut = () => { sessionStorage.removeItem(key); sessionStorage.removeItem(place); who = null; };
+
+/** redeem exchanges the code of a sign-in link for a token. */
+export async function redeem(code) {
+  const r = await send("POST", "/console/sign-in", JSON.stringify({ code }));
+  if (!r.ok) throw new Refused(r.status, await r.json().catch(() => null));
+  return (await r.json()).token;
+}
 
 let who = null;
 /** me is what the token may do, and where; asked once. */
@@ -31,10 +38,14 @@ export function send(method, path, body, signal, media = "application/json") {
   return fetch(path, { method, headers, signal, body });
 }
 
+const patience = 60_000; // milliseconds for the beginning of an answer
+
 async function request(method, path, body, signal) {
   const other = elsewhere();
   if (other && path.startsWith("/v1/")) path += `${path.includes("?") ? "&" : "?"}database=${encodeURIComponent(other)}`;
-  const r = await send(method, path, body === undefined ? undefined : JSON.stringify(body), signal);
+  const late = new AbortController(), timer = setTimeout(() => late.abort(new Error(`This node did not answer within ${patience / 1000} seconds.`)), patience);
+  const r = await send(method, path, body === undefined ? undefined : JSON.stringify(body), signal ? AbortSignal.any([signal, late.signal]) : late.signal)
+    .catch((e) => { throw e instanceof TypeError ? new Error("This node does not answer.") : e; }).finally(() => clearTimeout(timer));
   if (!r.ok) throw new Refused(r.status, await r.json().catch(() => null));
   return r;
 }

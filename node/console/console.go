@@ -14,7 +14,10 @@ var files embed.FS
 // policy lets a page load what this node serves and nothing more; no script or style is inline.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// Handler serves the page at / and what it loads below /console/.
+// pages are the documents; what they load is below /console/.
+var pages = map[string]string{"/": "index.html", "/oauth/authorize": "consent.html"}
+
+// Handler serves the console at /, the page of consent at /oauth/authorize, and what both load below /console/.
 func Handler() http.Handler {
 	below := http.StripPrefix("/console", http.FileServerFS(files))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -23,8 +26,8 @@ func Handler() http.Handler {
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cache-Control", "no-cache")
-		if r.URL.Path == "/" {
-			http.ServeFileFS(w, r, files, "index.html")
+		if page, ok := pages[r.URL.Path]; ok {
+			http.ServeFileFS(w, r, files, page)
 			return
 		}
 		below.ServeHTTP(w, r)

@@ -89,12 +89,40 @@ export function bar(parts, total) {
   return b;
 }
 
+/** scrolls marks a row of links on the sides where it goes on behind its edge, and brings the current one into view. */
+export function scrolls(row) {
+  const mark = () => {
+    row.classList.toggle("before", row.scrollLeft > 4);
+    row.classList.toggle("behind", row.scrollLeft + row.clientWidth < row.scrollWidth - 4);
+  };
+  const here = () => { row.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" }); mark(); };
+  row.addEventListener("scroll", mark);
+  new ResizeObserver(here).observe(row); // also when it is put into the page
+  return here;
+}
+
+/** folded puts fields behind a line of their own where there is little room; the line says how many are set. */
+export function folded(name, ...fields) {
+  const wide = matchMedia("(min-width: 46.01rem)"), line = h("summary", {}, name);
+  const d = h("details", { class: "folds", open: wide.matches }, line, h("div", { class: "filters" }, ...fields));
+  const tell = () => {
+    const set = [...d.querySelectorAll("input, select")].filter((i) => (i.type === "checkbox" ? i.checked : i.value !== "" && i.value !== i.dataset.usual)).length;
+    line.textContent = set > 0 ? `${name} · ${set} set` : name;
+  };
+  wide.addEventListener("change", () => { d.open = wide.matches; });
+  d.addEventListener("input", tell);
+  tell();
+  return d;
+}
+
 export const pill = (kind, ...text) => h("span", { class: `pill ${kind}` }, ...text);
 export const empty = (title, ...more) => h("div", { class: "empty" }, h("p", {}, title), more.length > 0 && h("p", { class: "soft small" }, ...more));
 export const count = (n, one, many = `${one}s`) => `${Number(n).toLocaleString()} ${n === 1 ? one : many}`;
 export const cut = (text, n) => (text.length > n ? `${text.slice(0, n).trimEnd()}…` : text);
 export const pairs = (all) => h("dl", {}, ...Object.entries(all).filter(([, v]) => v !== null && v !== undefined && v !== "" && v !== false).flatMap(([k, v]) => [h("dt", {}, k), h("dd", {}, v)]));
+export const percent = (v) => `${(100 * v).toFixed(1)} %`;
 export const when = (seconds) => new Date(seconds * 1000).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+export const day = (seconds) => new Date(seconds * 1000).toLocaleDateString(undefined, { dateStyle: "medium" });
 
 export function ago(seconds) {
   for (const [name, size] of [["d", 86400], ["h", 3600], ["min", 60]]) if (seconds >= size) return `${Math.floor(seconds / size)} ${name}`;

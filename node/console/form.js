@@ -2,12 +2,16 @@ import { h } from "/console/dom.js";
 
 // A form made from a schema of openapi.json: an input a field, with its type, its range, what it is when left out, and what it means.
 
-/** fields are the inputs of an object's schema. values() leaves out what was left blank and throws on what is no value of its type. */
+/**
+ * fields are the inputs of an object's schema. values() leaves out what was left blank and throws on what is no value of its type; sketch()
+ * throws on nothing: it has what there is so far, and examples of what is missing and required.
+ */
 export function fields(properties, required, id) {
   const all = Object.entries(properties).sort(([a], [b]) => required.includes(b) - required.includes(a)).map(([name, schema]) => field(name, schema, required.includes(name), `${id}-${name}`));
   return {
     elements: all.map((f) => f.element),
     values: () => Object.fromEntries(all.map((f) => [f.name, f.value()]).filter(([, v]) => v !== undefined)),
+    sketch: () => Object.fromEntries(all.map((f) => [f.name, f.sketch()]).filter(([, v]) => v !== undefined)),
     fill: (values) => all.forEach((f) => f.set(values[f.name])),
   };
 }
@@ -21,6 +25,7 @@ function field(name, schema, must, id) {
     name,
     element: h("div", { class: "field" }, h("label", { for: id }, h("code", {}, name), h("span", { class: "small" }, kind(schema, must))), input, h("p", { class: "soft small", id: `${id}-help` }, schema.description)),
     set: (v) => { input.value = v === undefined ? "" : typeof v === "object" ? JSON.stringify(v, null, 1) : String(v); },
+    sketch() { try { return input.value.trim() === "" ? (must ? schema.examples?.[0] : undefined) : read(input.value); } catch { return input.value; } },
     value() {
       if (input.value.trim() === "") {
         if (must) { input.focus(); throw new Error(`${name} is required.`); }

@@ -35,7 +35,7 @@ func (r *room) has(bytes int) bool {
 // outline is a memory without what makes it large: many of them can be held and sorted.
 func outline(m *oplog.Memory) *oplog.Memory {
 	o := *m
-	o.Text, o.Metadata, o.Entities = "", nil, nil
+	o.Text, o.Metadata, o.Attributes, o.Entities = "", nil, nil, nil
 	return &o
 }
 

@@ -69,7 +69,7 @@ func (s *Service) past(ctx context.Context, db oplog.DB, q *index.Query, then op
 		for _, h := range today {
 			seen[h.Memory.Seq] = true
 			was, ok := v.AsOf(db, h.Memory, then)
-			if !ok {
+			if !ok || !was.Passes(q.Match) {
 				continue
 			}
 			if was.Text != h.Memory.Text {
@@ -96,8 +96,8 @@ func (s *Service) past(ctx context.Context, db oplog.DB, q *index.Query, then op
 
 // admitsPast applies a query's filters to a memory as it was.
 func admitsPast(q *index.Query, m *oplog.Memory) bool {
-	return m.Text != "" && (len(q.Types) == 0 || slices.Contains(q.Types, m.Type)) && (q.Namespace == "" || q.Namespace == m.Namespace) &&
+	return m.Text != "" && !m.Unsearchable && (len(q.Types) == 0 || slices.Contains(q.Types, m.Type)) && q.Reach().Has(m.Namespace) &&
 		(q.Domain == "" || q.Domain == m.Domain) && (q.Source == "" || q.Source == m.Source) && (q.Session == "" || q.Session == m.Session) &&
 		(q.Tier == "" || q.Tier == m.Tier) && (q.Owner == "" || q.Owner == m.Owner) && (q.Since == 0 || m.Created >= q.Since) &&
-		m.Created <= q.Until
+		m.Created <= q.Until && m.Passes(q.Match)
 }

@@ -20,6 +20,7 @@ type Background struct {
 	SessionAge  time.Duration // 24h: how old an unended session may grow
 	Embed       time.Duration // 2s: how often a node looks whether there is something to embed afterwards
 	Partition   time.Duration // 10s: how often a leader looks whether vectors are to be divided anew
+	Sweep       time.Duration // 1s: how often a leader looks for memories that have expired
 	Reinforce   time.Duration // 5s: how often what a node's recalls returned goes through the log
 	Erase       time.Duration // 1s: how often a leader looks whether rows of dropped databases are left
 }
@@ -32,6 +33,7 @@ func (b Background) WithDefaults() Background {
 	b.Abandon = cmp.Or(b.Abandon, time.Hour)
 	b.SessionAge = cmp.Or(b.SessionAge, 24*time.Hour)
 	b.Reinforce = cmp.Or(b.Reinforce, 5*time.Second)
+	b.Sweep = cmp.Or(b.Sweep, time.Second)
 	b.Erase = cmp.Or(b.Erase, time.Second)
 	return b
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"crypto/ed25519"
 	"crypto/x509"
 	"log/slog"
 	"time"
@@ -60,6 +61,7 @@ type Home struct {
 	Models       string                              // a directory for each model that cairn embed fetch brought
 	Spool        string                              // where backups wait to be downloaded; emptied at the start
 	Leftovers    func() api.Leftovers                // what the operator may want to remove
+	Identity     ed25519.PrivateKey                  // its key, which members know it by
 	Certificates func() map[string]*x509.Certificate // by the side that sees it: clients, peers
 	Ports        func() []api.Port                   // that the node listens on
 }

@@ -43,7 +43,7 @@ func pick[T any](n int, walk func(func(T) bool), wanted func(T) bool) (rows []T)
 
 // conflicts lists contradictions with what their sides say.
 func (s *Service) conflicts(v *state.View, c api.Caller, q *api.ConflictsRequest) (*api.ConflictList, error) {
-	a := &api.ConflictList{Conflicts: each(findConflicts(v, c.DB, q), conflictOf)}
+	a := &api.ConflictList{Conflicts: each(findConflicts(v, c, q), conflictOf)}
 	for i := range a.Conflicts {
 		x := &a.Conflicts[i]
 		x.SideA, x.SideB = conflictSide(v, c.DB, x.A), conflictSide(v, c.DB, x.B)
@@ -52,12 +52,14 @@ func (s *Service) conflicts(v *state.View, c api.Caller, q *api.ConflictsRequest
 }
 
 // findConflicts finds the most urgent first, then the newest.
-func findConflicts(v *state.View, db oplog.DB, q *api.ConflictsRequest) (rows []oplog.ConflictRow) {
+func findConflicts(v *state.View, c api.Caller, q *api.ConflictsRequest) (rows []oplog.ConflictRow) {
 	n := limit(q.Limit)
 	for _, one := range conflictStatuses { // each status is in order; together they are sorted
 		if q.Status == "" || q.Status == "all" || q.Status == one.String() {
-			rows = append(rows, pick(n, func(f func(oplog.ConflictRow) bool) { v.Conflicts(db, []oplog.ConflictStatus{one}, f) },
-				func(r oplog.ConflictRow) bool { return wantsConflict(q, &r) })...)
+			rows = append(rows, pick(n, func(f func(oplog.ConflictRow) bool) { v.Conflicts(c.DB, []oplog.ConflictStatus{one}, f) },
+				func(r oplog.ConflictRow) bool {
+					return wantsConflict(q, &r) && conflictWithin(v, c.DB, reach(c, q.Namespace), &r)
+				})...)
 		}
 	}
 	slices.SortStableFunc(rows, func(a, b oplog.ConflictRow) int {
@@ -70,7 +72,7 @@ var conflictStatuses = []oplog.ConflictStatus{oplog.ConflictOpen, oplog.Conflict
 
 func wantsConflict(q *api.ConflictsRequest, r *oplog.ConflictRow) bool {
 	return (q.Type == "" || q.Type == r.Type) && (q.Entity == "" || strings.EqualFold(q.Entity, r.Entity)) &&
-		(q.Memory == "" || q.Memory == r.A || q.Memory == r.B || q.Memory == r.Winner) && (q.Namespace == "" || q.Namespace == r.Namespace) && (q.Priority == "" || q.Priority == r.Priority.String())
+		(q.Memory == "" || q.Memory == r.A || q.Memory == r.B || q.Memory == r.Winner) && (q.Priority == "" || q.Priority == r.Priority.String())
 }
 
 // maxNote bounds the note of a resolution, and the question that feedback names.

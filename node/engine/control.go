@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/cairndb/cairn/node/api"
@@ -107,8 +108,8 @@ func (s *Service) policies(db oplog.DB) (oplog.Settings, error) {
 }
 
 func policiesOf(set oplog.Settings) *api.Policies {
-	return &api.Policies{WorkingTTL: set.WorkingTTL.Seconds(), EpisodicTTL: set.EpisodicTTL.Seconds(), PromoteAfter: set.PromoteAfter,
-		Consolidate: set.Consolidate, QuietMind: set.QuietMind, Redact: set.Redact.String(), Updated: when(set.Updated)}
+	return &api.Policies{WorkingTTL: set.WorkingTTL.Seconds(), EpisodicTTL: set.EpisodicTTL.Seconds(), DefaultTTL: set.DefaultTTL.Seconds(), PromoteAfter: set.PromoteAfter,
+		Consolidate: set.Consolidate, QuietMind: set.QuietMind, Single: orEmpty(set.Single), Several: orEmpty(set.Several), Redact: set.Redact.String(), Updated: when(set.Updated)}
 }
 
 func (s *Service) setSettings(ctx context.Context, c api.Caller, q *api.SetSettingsRequest) (*api.Policies, error) {
@@ -119,7 +120,7 @@ func (s *Service) setSettings(ctx context.Context, c api.Caller, q *api.SetSetti
 	for _, age := range []struct {
 		given *float64
 		to    *oplog.Time
-	}{{q.WorkingTTL, &set.WorkingTTL}, {q.EpisodicTTL, &set.EpisodicTTL}} {
+	}{{q.WorkingTTL, &set.WorkingTTL}, {q.EpisodicTTL, &set.EpisodicTTL}, {q.DefaultTTL, &set.DefaultTTL}} {
 		if age.given == nil {
 			continue
 		}
@@ -135,10 +136,24 @@ func (s *Service) setSettings(ctx context.Context, c api.Caller, q *api.SetSetti
 			set.Redact = r
 		}
 	}
+	for _, list := range []struct {
+		given *[]string
+		to    *[]string
+	}{{q.Single, &set.Single}, {q.Several, &set.Several}} {
+		if *list.to = orOld(list.given, *list.to); len(*list.to) > maxRelations {
+			return nil, oplog.Errorf(oplog.TooLarge, "%d relations: at most %d", len(*list.to), maxRelations)
+		}
+	}
+	if err := names(append(slices.Clone(set.Single), set.Several...)...); err != nil {
+		return nil, err
+	}
 	set.Updated = oplog.At(time.Now())
 	_, err = s.write(ctx, c, &oplog.SetSettings{Settings: set})
 	return policiesOf(set), err
 }
+
+// maxRelations bounds the relations that a database's policies name.
+const maxRelations = 100
 
 // maxAge bounds an age in seconds: a century.
 const maxAge = 100 * 365 * 86400

@@ -5,10 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/mind"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/wire/field"
@@ -42,29 +44,127 @@ func (s *Service) correct(ctx context.Context, c api.Caller, q *api.CorrectReque
 	if err := secrets.correction(s, c.DB, q); err != nil {
 		return nil, err
 	}
-	op := &oplog.Correct{RID: q.RID, Text: q.Text, Importance: q.Importance, Valence: q.Valence, Certainty: q.Certainty, Pin: q.Pin, Merge: q.Merge,
-		Vector: oplog.MakeVector(q.Embedding), Reason: q.Reason, At: oplog.At(time.Now())}
-	asks := write{key: q.Key, digest: digest("correct", q.RID, q.Reason, values(q.Text), values(q.Importance, q.Valence, q.Certainty), values(q.Pin), q.Merge, q.Embedding, values(q.Expected))}
-	w, err := s.change(ctx, c, op, q.Expected, asks)
-	return &api.Corrected{RID: q.RID, Corrected: q.RID, Original: q.RID, Revision: w.First.Num, Index: field.Token(w.Index), Redacted: secrets.found.Kinds()}, err
+	attributes, err := replaced(q.Attributes)
+	if err != nil {
+		return nil, err
+	}
+	op := &oplog.Correct{RID: q.RID, Text: q.Text, Importance: q.Importance, Valence: q.Valence, Certainty: q.Certainty, Pin: q.Pin, Merge: q.Merge, Attributes: attributes,
+		Searchable: q.Searchable, Vector: oplog.MakeVector(q.Embedding), Reason: q.Reason, At: oplog.At(time.Now())}
+	if op.Expires, err = s.expiry("new_ttl", "new_expires_at", q.TTL, atOrNone(q.Expires.Time)); err != nil {
+		return nil, err
+	}
+	expected, err := s.uncover(c.DB, op, q.Expected)
+	if err != nil {
+		return nil, err
+	}
+	asks := write{key: q.Key, digest: digest("correct", q.RID, q.Reason, values(q.Text), values(q.Importance, q.Valence, q.Certainty), values(q.Pin, q.Searchable), values(q.TTL), q.Expires, q.Merge, attributes, q.Embedding, values(q.Expected))}
+	stated, err := s.statedBy(c, op)
+	if err != nil {
+		return nil, err
+	}
+	w, err := s.change(ctx, c, op, expected, asks)
+	return &api.Corrected{RID: q.RID, Corrected: q.RID, Original: q.RID, Revision: w.First.Num, Index: field.Token(w.Index), Redacted: secrets.found.Kinds(),
+		Superseded: w.Superseded, Check: notStated(stated, op)}, err
+}
+
+// maxToCheck bounds the relations that a correction asks about.
+const maxToCheck = 20
+
+// statedBy are the relations whose ends a memory's text names, before a correction gives it another one. Who is bound
+// to namespaces sees none: relations are of the whole database.
+func (s *Service) statedBy(c api.Caller, op *oplog.Correct) (edges []api.Edge, err error) {
+	if op.Text == nil || c.Spaces.Bind() {
+		return nil, nil
+	}
+	return edges, s.state.Read(func(v *state.View) error {
+		m, ok := v.Memory(c.DB, op.RID)
+		if !ok || m.Text == *op.Text {
+			return nil
+		}
+		for _, name := range m.Entities {
+			for _, e := range v.Edges(c.DB, name, maxBacklinks) {
+				if e.Src == name && slices.Contains(m.Entities, e.Dst) && len(edges) < maxToCheck {
+					edges = append(edges, edgeOf(e))
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// notStated leaves out the relations that the new text states as well: it names both ends, and has the relation's
+// words.
+func notStated(edges []api.Edge, op *oplog.Correct) []api.Edge {
+	named := func(name string) bool {
+		return slices.ContainsFunc(op.Entities, func(n oplog.Mention) bool { return n.Name == name })
+	}
+	return slices.DeleteFunc(edges, func(e api.Edge) bool {
+		return named(e.Src) && named(e.Dst) && mind.States(*op.Text, e.Type)
+	})
+}
+
+// uncover gives a correction that makes a memory searchable the text that is to be read again. The text is that of one
+// revision, so the correction expects it.
+func (s *Service) uncover(db oplog.DB, op *oplog.Correct, expected *uint32) (*uint32, error) {
+	if op.Text != nil || op.Searchable == nil || !*op.Searchable {
+		return expected, nil
+	}
+	return expected, s.state.Read(func(v *state.View) error {
+		if m, ok := v.Memory(db, op.RID); ok && m.Unsearchable {
+			op.Text = &m.Text
+			expected = cmp.Or(expected, &m.Revision)
+		}
+		return nil
+	})
+}
+
+// describe adds what a new text names and states and, where the client gave none, its vector. The text of an
+// unsearchable memory is not read.
+func (s *Service) describe(ctx context.Context, c api.Caller, op *oplog.Correct) error {
+	if op.Text == nil {
+		return nil
+	}
+	m, err := read(s, func(v *state.View) oplog.Memory {
+		if m, ok := v.Memory(c.DB, op.RID); ok {
+			return *m
+		}
+		return oplog.Memory{}
+	})
+	if err != nil || m.Unsearchable && !orOld(op.Searchable, false) {
+		return err
+	}
+	if m.RID != "" && m.Text != *op.Text {
+		m.Text, m.By, m.Unsearchable = *op.Text, "", false
+		m.Revision++ // by this correction
+		if op.Marks, err = s.marks(ctx, c.DB, &m, op.At); err != nil {
+			return err
+		}
+	}
+	if op.Extractor, op.Entities, op.Claims, err = s.extract(c.DB, *op.Text); err != nil || len(op.Vector) > 0 {
+		return err
+	}
+	vecs, err := s.embed(ctx, c, []string{*op.Text})
+	if err == nil {
+		op.Vector = vecs[0]
+	}
+	return err
+}
+
+// replaced are attributes that take the place of others; nil leaves them as they are, and {} takes them away.
+func replaced(attributes []byte) ([]byte, error) {
+	b, err := canonical(attributes)
+	if b == nil && len(attributes) > 0 && string(attributes) != "null" {
+		b = []byte("{}")
+	}
+	return b, err
 }
 
 // change writes a correction, with what its text names and, where the client gave none, its vector. The correction is
 // refused if the memory is at another revision than expected, where one is. The first result of the answer is that of
 // the correction.
 func (s *Service) change(ctx context.Context, c api.Caller, op *oplog.Correct, expected *uint32, w write) (Written, error) {
-	if op.Text != nil {
-		var err error
-		if op.Extractor, op.Entities, op.Claims, err = s.extract(c.DB, *op.Text); err != nil {
-			return Written{}, err
-		}
-		if len(op.Vector) == 0 {
-			vecs, err := s.embed(ctx, c, []string{*op.Text})
-			if err != nil {
-				return Written{}, err
-			}
-			op.Vector = vecs[0]
-		}
+	if err := s.describe(ctx, c, op); err != nil {
+		return Written{}, err
 	}
 	if expected != nil {
 		w.ops = append(w.ops, &oplog.Expect{RID: op.RID, Revision: *expected})
@@ -77,7 +177,7 @@ func (s *Service) change(ctx context.Context, c api.Caller, op *oplog.Correct, e
 	if err == nil {
 		done.First = done.Results[len(w.ops)-1]
 	}
-	return done, err
+	return done, refusedKey(c, err)
 }
 
 // revisionConflict refuses the change of a memory that another client has changed meanwhile, and names both revisions.

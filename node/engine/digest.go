@@ -15,13 +15,14 @@ const digestLook = 500
 
 func (s *Service) digest(ctx context.Context, c api.Caller, q *api.DigestRequest) (*api.DigestAnswer, error) {
 	a, ns := &api.DigestAnswer{}, orDefault(q.Namespace)
+	r := reach(c, ns)
 	err := s.state.Read(func(v *state.View) error {
 		a.Decisions = decisions(v, c, pick(digestLook, outlined(func(f func(*oplog.Memory) bool) { v.Recent(c.DB, 0, f) }), func(m *oplog.Memory) bool {
-			return m.Status == oplog.Active && m.Namespace == ns
+			return m.Status == oplog.Active && r.Has(m.Namespace) && !m.Unsearchable
 		}), q)
-		a.Conflicts = each(findConflicts(v, c.DB, &api.ConflictsRequest{Status: "open", Namespace: ns, Limit: max(q.MaxConflicts, 1)}), conflictOf)
-		a.Triggers = each(findTriggers(v, c.DB, "pending", api.TriggerFilter{Namespace: ns, Limit: max(q.MaxTriggers, 1)}), triggerOf)
-		a.AllConflicts, a.AllTriggers, a.Thought = openConflicts(v, c.DB, ns), pendingTriggers(v, c.DB, ns), when(v.Mind(c.DB).LastThink)
+		a.Conflicts = each(findConflicts(v, c, &api.ConflictsRequest{Status: "open", Namespace: ns, Limit: max(q.MaxConflicts, 1)}), conflictOf)
+		a.Triggers = each(findTriggers(v, c, "pending", api.TriggerFilter{Namespace: ns, Limit: max(q.MaxTriggers, 1)}), triggerOf)
+		a.AllConflicts, a.AllTriggers, a.Thought = openConflicts(v, c.DB, r), pendingTriggers(v, c.DB, r), when(v.Mind(c.DB).LastThink)
 		sessions, err := s.sessions(v, c, &api.SessionsRequest{Namespace: ns, Limit: 20})
 		if err != nil {
 			return err

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/prompt"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
 )
@@ -13,10 +15,10 @@ const maxDisputed = 8
 
 // disputed tells the open conflicts of each row whose sides stand as they were found, and puts the newer of two rows that contradict each other right before
 // the older, with its score. Turns of a session keep their places: what was said first is as much an answer.
-func (s *Service) disputed(db oplog.DB, hits []index.Hit) ([]index.Hit, error) {
+func (s *Service) disputed(c api.Caller, hits []index.Hit) ([]index.Hit, error) {
 	at, some := map[string]int{}, false
 	err := s.state.Read(func(v *state.View) error {
-		if v.Stats(db).OpenConflicts == 0 {
+		if v.Stats(c.DB).OpenConflicts == 0 {
 			return nil
 		}
 		for i := range hits {
@@ -24,17 +26,18 @@ func (s *Service) disputed(db oplog.DB, hits []index.Hit) ([]index.Hit, error) {
 		}
 		for i := range hits {
 			h := &hits[i]
-			for other, c := range v.Disputing(db, h.Memory.RID) {
-				m, ok := v.Memory(db, other)
+			for other, conflict := range v.Disputing(c.DB, h.Memory.RID) {
+				m, ok := v.Memory(c.DB, other)
 				if len(h.Against) == maxDisputed {
 					break
 				}
-				if !ok || m.Status != oplog.Active || max(m.Updated, h.Memory.Updated) > c.Detected {
+				if !ok || !c.Spaces.Has(m.Namespace) || m.Status != oplog.Active || max(m.Updated, h.Memory.Updated) > conflict.Detected {
 					continue // one side is gone, or says something else since
 				}
 				some = true
-				h.Against = append(h.Against, other)
-				h.Why = append(slices.Clip(h.Why), "contradicts "+other+", which is "+age(h.Memory, m))
+				told := index.Against{RID: other, Seq: m.Seq, Age: age(h.Memory, m)}
+				h.Against = append(h.Against, told)
+				h.Why = append(slices.Clip(h.Why), prompt.Contradicts(other, told.Age))
 			}
 		}
 		return nil
@@ -51,8 +54,8 @@ func (s *Service) disputed(db oplog.DB, hits []index.Hit) ([]index.Hit, error) {
 	}
 	for i, h := range hits {
 		var newer []int
-		for _, rid := range h.Against {
-			if j, found := at[rid]; found && j > i && h.Memory.Session == "" && hits[j].Memory.Session == "" && hits[j].Memory.Created > h.Memory.Created {
+		for _, a := range h.Against {
+			if j, found := at[a.RID]; found && j > i && h.Memory.Session == "" && hits[j].Memory.Session == "" && hits[j].Memory.Created > h.Memory.Created {
 				newer = append(newer, j)
 			}
 		}
@@ -74,4 +77,93 @@ func age(row, other *oplog.Memory) string {
 		return "newer"
 	}
 	return "as old"
+}
+
+// longestChain bounds the memories that superseded each other one after the other and are followed to the last.
+const longestChain = 16
+
+// head follows what superseded a memory to the one that is current; nil where the memory itself is.
+func head(v *state.View, db oplog.DB, m *oplog.Memory) *oplog.Memory {
+	var last *oplog.Memory
+	by := m.By
+	for range longestChain {
+		if by == "" {
+			break
+		}
+		next, ok := v.Memory(db, by)
+		if !ok || next.Status == oplog.Tombstoned || next.Seq == m.Seq {
+			break
+		}
+		if by = next.Into; by == "" { // it was merged into another
+			last, by = next, next.By
+		}
+	}
+	return last
+}
+
+// succeeded puts the memory that is current before each that it superseded, in its place if it was not found itself,
+// and marks the others. A memory that was surely superseded is left out where its successor stands, unless all are
+// asked for.
+func (s *Service) succeeded(c api.Caller, q *index.Query, hits []index.Hit, all bool) ([]index.Hit, error) {
+	if now, err := s.current(c.DB); err != nil || now.Stats.Superseded == 0 {
+		return hits, err
+	}
+	told, at := make([]index.Hit, 0, len(hits)), map[oplog.Seq]int{}
+	for i := range hits {
+		at[hits[i].Memory.Seq] = i
+	}
+	return told, s.state.Read(func(v *state.View) error {
+		done := map[oplog.Seq]bool{}
+		tell := func(h index.Hit) {
+			if !done[h.Memory.Seq] {
+				done[h.Memory.Seq] = true
+				told = append(told, h)
+			}
+		}
+		for _, h := range hits {
+			m, ok := v.MemoryAt(c.DB, h.Memory.Seq)
+			if !ok || m.By == "" {
+				tell(h)
+				continue
+			}
+			by := head(v, c.DB, m)
+			if by == nil {
+				tell(h)
+				continue
+			}
+			first := index.Hit{Memory: by, Parts: h.Parts}
+			j, found := at[by.Seq]
+			switch {
+			case found:
+				first = hits[j]
+				first.Score = max(first.Score, h.Score)
+			case q.Bare:
+				first.Memory = &oplog.Memory{Seq: by.Seq, Content: oplog.Content{RID: by.RID, Created: by.Created}}
+				fallthrough
+			default:
+				first.Score, first.Why = h.Score, []string{"supersedes " + m.RID}
+			}
+			if found || passes(&q.Filter, by) {
+				tell(first)
+			}
+			if done[by.Seq] && m.Surely && !all {
+				done[m.Seq] = true
+				continue
+			}
+			h.By = index.Against{RID: by.RID, Seq: by.Seq, Age: "newer"}
+			h.Why = append(slices.Clip(h.Why), prompt.SupersededBy(by.RID))
+			tell(h)
+		}
+		told = told[:min(len(told), q.K)]
+		return nil
+	})
+}
+
+// passes says whether a memory passes a question's filter.
+func passes(f *index.Filter, m *oplog.Memory) bool {
+	return m.Status == oplog.Active && !m.Unsearchable && (len(f.Types) == 0 || slices.Contains(f.Types, m.Type)) && f.Reach().Has(m.Namespace) &&
+		(f.Domain == "" || f.Domain == m.Domain) && (f.Source == "" || f.Source == m.Source) && (f.Session == "" || f.Session == m.Session) &&
+		(f.Tier == "" || f.Tier == m.Tier) && (f.Owner == "" || f.Owner == m.Owner) && (f.Since == 0 || m.Created >= f.Since) && (f.Until == 0 || m.Created <= f.Until) &&
+		f.Private == "" && (f.Admit == nil || f.Admit(index.Facts{Namespace: m.Namespace, Owner: m.Owner, Tier: m.Tier, Created: m.Created})) &&
+		(f.Match == nil || m.Passes(f.Match))
 }

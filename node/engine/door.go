@@ -49,7 +49,8 @@ func (s *Service) Do(ctx context.Context, c api.Caller, op *api.Op, request any)
 	return answer, err
 }
 
-// pass takes a request through the door, in this order: right, state, leadership, rate × cost, quota, freshness.
+// pass takes a request through the door, in this order: right, state, leadership, rate × cost, quota, freshness,
+// namespaces.
 // Nothing behind it asks who is calling.
 func (s *Service) pass(ctx context.Context, c api.Caller, op *api.Op, request any) (any, error) {
 	err := s.allowed(c, op)
@@ -65,6 +66,9 @@ func (s *Service) pass(ctx context.Context, c api.Caller, op *api.Op, request an
 	if err == nil {
 		err = s.await(ctx, request)
 	}
+	if err == nil {
+		err = s.confine(ctx, c, op, request)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -78,6 +82,9 @@ func (s *Service) May(c api.Caller, op *api.Op) error {
 	}
 	if op.Reads && !c.May(api.Read) {
 		return noScope(api.Read)
+	}
+	if c.Spaces.Bind() && op.Bound == api.Refused {
+		return spacesDenied(c, "%s is about more than namespaces: use a token without a bound", op.Name)
 	}
 	return nil
 }
@@ -184,17 +191,22 @@ func on[Q, A any](o api.Of[Q, A], f func(*Service, context.Context, api.Caller, 
 // and must not keep it.
 func onView[Q, A any](o api.Of[Q, A], f func(*Service, *state.View, api.Caller, *Q) (*A, error)) function {
 	return on(o, func(s *Service, ctx context.Context, c api.Caller, q *Q) (a *A, err error) {
-		done, err := s.reading(ctx, c)
-		if err != nil {
-			return nil, err
-		}
-		defer done()
-		err = s.state.Read(func(v *state.View) (err error) {
+		err = s.viewed(ctx, c, func(v *state.View) (err error) {
 			a, err = f(s, v, c, q)
 			return err
 		})
 		return a, err
 	})
+}
+
+// viewed reads the state as one of the node's bounded number of readers.
+func (s *Service) viewed(ctx context.Context, c api.Caller, f func(*state.View) error) error {
+	done, err := s.reading(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return s.state.Read(f)
 }
 
 // reading waits for the caller's turn to read the state, or to search; done ends it.
@@ -239,6 +251,25 @@ var operations = rowed([]function{
 	onView(api.Revisions, (*Service).revisions),
 	onView(api.Current, (*Service).newestOf),
 
+	on(api.Put, (*Service).put),
+	onView(api.GetKey, (*Service).getKey),
+	on(api.Rename, (*Service).rename),
+	on(api.Delete, (*Service).deleteKey),
+	onView(api.ListKeys, (*Service).listKeys),
+	on(api.Batch, (*Service).batch),
+
+	on(api.RecordTurn, (*Service).recordTurn),
+	onView(api.RecentTurns, (*Service).recentTurns),
+	on(api.ClearTurns, (*Service).clearTurns),
+	on(api.AddTask, (*Service).addTask),
+	onView(api.Tasks, (*Service).tasks),
+	onView(api.GetTask, (*Service).task),
+	on(api.ChangeTask, (*Service).changeTask),
+	on(api.DropTask, (*Service).dropTask),
+	on(api.SearchSkills, (*Service).searchSkills),
+	on(api.DefineSkill, (*Service).defineSkill),
+	on(api.NoteOutcome, (*Service).noteOutcome),
+
 	onView(api.Memories, (*Service).memories),
 	onView(api.Records, (*Service).records),
 	onView(api.Namespaces, (*Service).namespaces),
@@ -265,6 +296,9 @@ var operations = rowed([]function{
 	onView(api.TriggerHistory, (*Service).triggerHistory),
 	on(api.DeliverTriggers, (*Service).deliverTriggers),
 	on(api.MoveTrigger, (*Service).moveTrigger),
+	on(api.PruneTriggers, (*Service).pruneTriggers),
+	on(api.Categories, (*Service).categories),
+	on(api.CategoryMembers, (*Service).categoryMembers),
 	onView(api.Personality, (*Service).personality),
 	onView(api.Patterns, (*Service).patterns),
 	on(api.Feedback, (*Service).feedback),
@@ -283,12 +317,17 @@ var operations = rowed([]function{
 	onView(api.Settings, (*Service).settings),
 	on(api.SetSettings, (*Service).setSettings),
 	on(api.Purge, (*Service).purge),
+	on(api.Erase, (*Service).eraseForGood),
+	onView(api.Erased, (*Service).erased),
 
 	on(api.Me, (*Service).whoAmI),
 	on(api.CreateToken, (*Service).createToken),
 	onView(api.Tokens, (*Service).tokens),
 	on(api.RevokeToken, (*Service).revokeToken),
 	on(api.LimitToken, (*Service).limitToken),
+	on(api.GiveConsent, (*Service).giveConsent),
+	on(api.RenewConsent, (*Service).renewConsent),
+	on(api.EndConsent, (*Service).endConsent),
 	onView(api.Audits, (*Service).audits),
 	on(api.Log, (*Service).logLines),
 
@@ -305,6 +344,10 @@ var operations = rowed([]function{
 	on(api.FetchBackup, (*Service).fetchBackup),
 	on(api.DropBackup, (*Service).dropBackup),
 	on(api.Export, (*Service).export),
+	onView(api.IDs, (*Service).ids),
+	on(api.Count, (*Service).countMatching),
+	on(api.Values, (*Service).values),
+	on(api.ForgetMatching, (*Service).forgetMatching),
 	on(api.Import, (*Service).importLines),
 
 	on(api.Events, (*Service).events),
@@ -316,6 +359,7 @@ var operations = rowed([]function{
 	on(api.Alive, (*Service).alive),
 	on(api.DeepHealth, (*Service).deepHealth),
 	on(api.Ready, (*Service).tellReady),
+	on(api.Prompt, (*Service).prompt),
 	on(api.PackContext, (*Service).packContext),
 	on(api.Embedding, (*Service).embedding),
 	on(api.Reembed, (*Service).reembed),
@@ -333,6 +377,7 @@ var operations = rowed([]function{
 	on(api.Place, (*Service).place),
 	on(api.Capture, (*Service).capture),
 	on(api.ForgetMany, (*Service).forgetMany),
+	on(api.SweepNow, (*Service).sweepNow),
 	on(api.PurgeStep, (*Service).purgeStep),
 	on(api.KeepIntent, (*Service).keepIntent),
 	on(api.KeepIdentity, (*Service).keepIdentity),

@@ -5,29 +5,23 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/filter"
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// eventTypes are the events that a subscriber can ask for.
+// eventTypes are the events of the log's entries.
 var eventTypes = map[oplog.OpKind]string{
-	oplog.KindOf[oplog.Remember](): "stored", oplog.KindOf[oplog.Correct](): "corrected", oplog.KindOf[oplog.Forget](): "forgotten",
+	oplog.KindOf[oplog.Remember](): "stored", oplog.KindOf[oplog.Correct](): "corrected", oplog.KindOf[oplog.Forget](): "forgotten", oplog.KindOf[oplog.Sweep](): "forgotten",
 	oplog.KindOf[oplog.Relate](): "related", oplog.KindOf[oplog.Unrelate](): "unrelated", oplog.KindOf[oplog.Claim](): "claimed", oplog.KindOf[oplog.Assert](): "claimed",
 	oplog.KindOf[oplog.SessionStart](): "session_started", oplog.KindOf[oplog.SessionEnd](): "session_ended",
 	oplog.KindOf[oplog.Cognition](): "thought", oplog.KindOf[oplog.Resolve](): "resolved", oplog.KindOf[oplog.TriggerMove](): "trigger_moved", oplog.KindOf[oplog.Purge](): "purged",
-}
-
-// event is a message to a subscriber: ids, never text.
-type event struct {
-	Index  oplog.Index `json:"index"`
-	Number int         `json:"number"`
-	ID     string      `json:"id"`
-	At     float64     `json:"at"`
 }
 
 func (s *Service) position() json.RawMessage {
@@ -38,11 +32,12 @@ func (s *Service) position() json.RawMessage {
 // pusher sends one subscription's events, over whatever its subscriber speaks. A subscriber that is too slow for the
 // feed goes on from the log. It misses only what the log no longer holds, and a "lagged" event says so.
 type pusher struct {
-	s    *Service
-	c    api.Caller
-	only []string // event types; empty or "*" for all
-	out  func(api.Event) error
-	sub  *commit.Subscription
+	s     *Service
+	c     api.Caller
+	only  []string       // event types; empty or "*" for all
+	match *filter.Filter // of the memories that events are about; nil for all events
+	out   func(api.Event) error
+	sub   *commit.Subscription
 
 	leader uint32      // as last told
 	sent   oplog.Index // all up to here was sent or is of no interest
@@ -50,7 +45,16 @@ type pusher struct {
 
 // events subscribes at once: what happens from here on is not missed.
 func (s *Service) events(_ context.Context, c api.Caller, q *api.EventsRequest) (*api.Subscription, error) {
-	p := &pusher{s: s, c: c, only: q.Types, sub: s.commit.Subscribe()}
+	for _, name := range q.Types {
+		if !slices.Contains(api.EventTypes, name) {
+			return nil, oplog.Errorf(oplog.Invalid, "type: %s is not an event type; want some of %s", api.Quoted(name), strings.Join(api.EventTypes, ", "))
+		}
+	}
+	match, err := parseFilter(q.Filter)
+	if err != nil {
+		return nil, err
+	}
+	p := &pusher{s: s, c: c, only: q.Types, match: match, sub: s.commit.Subscribe()}
 	p.leader, _, _ = s.raft.Leader() // subscribers hear of changes
 	p.sent = s.commit.Indexed()
 	return &api.Subscription{Begins: s.position(), Close: p.close, Follow: func(ctx context.Context, tell func(api.Event) error) error {
@@ -190,17 +194,53 @@ func (p *pusher) wants(name string) bool {
 	return len(p.only) == 0 || slices.Contains(p.only, name) || slices.Contains(p.only, "*")
 }
 
+// passes says whether an event is about something in the subscriber's namespaces, and about a memory that passes its
+// filter.
+func (p *pusher) passes(v *state.View, n meant) bool {
+	if p.c.Spaces.Bind() && !p.sees(v, n) {
+		return false
+	}
+	if p.match == nil {
+		return true
+	}
+	m, ok := v.Memory(p.c.DB, n.id)
+	return ok && m.Passes(p.match)
+}
+
+// sees says whether what an event is about is in the namespaces that the subscriber is bound to. What is of several, or
+// of none, is not: a relation, a round of cognition, a purge, a memory that was erased since.
+func (p *pusher) sees(v *state.View, n meant) bool {
+	r := reach(p.c, "")
+	switch n.name {
+	case "stored", "corrected", "forgotten", "consolidated":
+		return within(v, p.c.DB, r, []string{n.id})
+	case "claimed":
+		c, ok := v.Claim(p.c.DB, n.id)
+		return ok && r.Has(c.Namespace)
+	case "session_started", "session_ended":
+		x, ok := v.Session(p.c.DB, n.id)
+		return ok && r.Has(x.Namespace)
+	case "conflict", "resolved":
+		x, ok := v.Conflict(p.c.DB, n.id)
+		return ok && conflictWithin(v, p.c.DB, r, &x)
+	case "trigger", "trigger_moved":
+		x, ok := v.Trigger(p.c.DB, n.id)
+		return ok && within(v, p.c.DB, r, x.Sources)
+	}
+	return false
+}
+
 // tell adds what an entry means to the subscriber.
 func (p *pusher) tell(v *state.View, told []api.Event, o oplog.Outcome) []api.Event {
 	if o.Entry.DB != p.c.DB {
 		return told
 	}
 	for _, op := range o.Done() {
-		for _, n := range occurrences(v, p.c.DB, op) {
-			if !p.wants(n.name) {
+		for _, n := range occurrences(v, p.c.DB, op, o.HLC.Time()) {
+			if !p.wants(n.name) || !p.passes(v, n) {
 				continue
 			}
-			b, err := json.Marshal(event{Index: o.Index, Number: o.Number, ID: n.id, At: o.HLC.Time().Seconds()})
+			b, err := json.Marshal(api.Change{Index: o.Index, Number: o.Number, ID: n.id, At: o.HLC.Time().Seconds()})
 			if err != nil {
 				continue // a time no JSON can hold
 			}
@@ -227,7 +267,7 @@ func (p *pusher) send(told []api.Event) error {
 // leadership is the event "leader": the node that leads now, 0 while none does.
 func (p *pusher) leadership() error {
 	id, _, _ := p.s.raft.Leader()
-	if !p.wants("leader") || id == p.leader {
+	if p.match != nil || p.c.Spaces.Bind() || !p.wants("leader") || id == p.leader {
 		return nil
 	}
 	p.leader = id
@@ -267,16 +307,39 @@ func mindEvents(v *state.View, db oplog.DB, op *oplog.Cognition) (out []meant) {
 	return append(out, meant{"thought", ""})
 }
 
+// sweepEvents returns an event for each memory that a sweep has forgotten. One that was renewed before the sweep came
+// expires later, so whoever reads the log, and when, hears the same.
+func sweepEvents(v *state.View, db oplog.DB, op *oplog.Sweep, at oplog.Time) (out []meant) {
+	for _, rid := range op.RIDs {
+		seq, _ := v.Seq(db, rid)
+		if m, ok := v.MemoryAt(db, seq); ok && m.Status == oplog.Tombstoned && m.Expires != 0 && m.Expires <= at {
+			out = append(out, meant{"forgotten", rid})
+		}
+	}
+	return out
+}
+
 func has[T any](_ T, ok bool) bool { return ok }
 
-// occurrences returns the events of an operation for a subscriber, in order.
-func occurrences(v *state.View, db oplog.DB, op oplog.Op) []meant {
+// occurrences returns the events of an operation for a subscriber, in order. at is the time of its entry.
+func occurrences(v *state.View, db oplog.DB, op oplog.Op, at oplog.Time) (out []meant) {
+	if marked, ok := op.(*oplog.Supersede); ok { // each is a revision of a memory
+		for _, k := range marked.Marks {
+			if m, ok := v.Memory(db, k.RID); ok && k.By != "" && m.Revision > k.Revision {
+				out = append(out, meant{"corrected", k.RID})
+			}
+		}
+		return out
+	}
 	name, ok := eventTypes[op.Kind()]
 	if !ok {
 		return nil
 	}
 	if c, ok := op.(*oplog.Cognition); ok {
 		return mindEvents(v, db, c)
+	}
+	if sweep, ok := op.(*oplog.Sweep); ok {
+		return sweepEvents(v, db, sweep, at)
 	}
 	return []meant{{name, oplog.Subject(op)}}
 }

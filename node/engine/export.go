@@ -14,12 +14,19 @@ import (
 const exportPage = 500
 
 // export reads a database's memories, then its relations, page by page.
-func (s *Service) export(_ context.Context, c api.Caller, _ *api.ReadRequest) (*api.Exported, error) {
+func (s *Service) export(_ context.Context, c api.Caller, q *api.ExportRequest) (*api.Exported, error) {
+	match, err := parseFilter(q.Filter)
+	if err != nil {
+		return nil, err
+	}
 	return &api.Exported{
 		Memories: func(yield func([]api.ExportedMemory, error) bool) {
 			var rows []api.ExportedMemory
 			bytes := 0
 			for err := range inPages(s, c.DB, exportPage, 1, (*state.View).Memories, func(v *state.View, m *oplog.Memory) (oplog.Seq, int, bool) {
+				if !m.Passes(match) || !c.Spaces.Has(m.Namespace) {
+					return m.Seq + 1, 1, true
+				}
 				bytes += m.Weight()
 				if !c.Hold.FitsFirst(bytes) {
 					return 0, 0, false
@@ -39,6 +46,9 @@ func (s *Service) export(_ context.Context, c api.Caller, _ *api.ReadRequest) (*
 			}
 		},
 		Edges: func(yield func([]api.ExportedEdge, error) bool) {
+			if match != nil || c.Spaces.Bind() { // a relation is of the database, and not of these memories
+				return
+			}
 			var rows []api.ExportedEdge
 			for err := range inPages(s, c.DB, exportPage, "", (*state.View).EdgesBehind, func(_ *state.View, e oplog.Edge) (string, int, bool) {
 				edge := api.ExportedEdge{Line: "edge"}

@@ -54,7 +54,7 @@ func historyOf(op *oplog.Remember, d *api.Draft) error {
 	if err := fits("tombstone_reason", len(p.Reason), MaxReason); err != nil {
 		return err
 	}
-	if err := names(p.Into); err != nil {
+	if err := names(p.Into, p.By); err != nil {
 		return err
 	}
 	switch p.Status {

@@ -21,13 +21,16 @@ func (s *Service) prepareDrafts(ctx context.Context, c api.Caller, drafts []api.
 		if ops[i], err = ready(&drafts[i], time.Now(), int(now.Database.Dim)); err != nil {
 			return nil, err
 		}
+		if err := s.lasts(ops[i], &drafts[i], now.TTL); err != nil {
+			return nil, err
+		}
 	}
 	if err := s.addVectors(ctx, c, ops); err != nil {
 		return nil, err
 	}
 	return ops, s.withNames(c.DB, func(v *state.View) error {
 		for _, op := range ops {
-			if op.Was == nil { // an imported memory brings what was read in its text
+			if op.Was == nil && !op.Unsearchable { // an imported memory brings what was read in its text
 				op.Extractor, op.Entities, op.Claims = readText(v, c.DB, op.Text)
 			}
 		}

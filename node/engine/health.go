@@ -85,7 +85,3 @@ func (s *Service) up(context.Context, api.Caller, *api.Nothing) (*api.UpAnswer, 
 func (s *Service) tellReady(context.Context, api.Caller, *api.Nothing) (*api.ReadyAnswer, error) {
 	return &api.ReadyAnswer{Ready: s.Ready(), Behind: s.behind(s.commit.Indexed()), Applied: s.commit.Indexed()}, nil
 }
-
-func (s *Service) packContext(context.Context, api.Caller, *api.Nothing) (*api.PackContextAnswer, error) {
-	return &api.PackContextAnswer{Pending: []string{}, Poisoned: []string{}}, nil
-}

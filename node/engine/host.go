@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/cairndb/cairn/index"
@@ -28,6 +29,11 @@ var _ = [1]struct{}{}[api.MaxHits-index.MaxK]
 func (s *Service) hostSearch(ctx context.Context, c api.Caller, asked *api.SearchRequest) (*api.Found, error) {
 	q := index.Query{Text: asked.Text, Vector: asked.Vector, K: asked.K, Expand: asked.Expand, MinScore: asked.MinScore, Quiet: asked.Quiet, Now: asked.Now,
 		Filter: index.Filter{Types: asked.Types, Namespace: asked.Namespace, Tier: asked.Tier, Private: asked.Private, Within: asked.Within, Since: asked.Since, Until: asked.Until}}
+	match, err := parseFilter(asked.Match)
+	if err != nil {
+		return nil, err
+	}
+	q.Match = match
 	if asked.Admit != nil {
 		q.Admit = func(f index.Facts) bool { return asked.Admit(api.Facts(f)) }
 	}
@@ -103,6 +109,26 @@ func (s *Service) forgetMany(ctx context.Context, c api.Caller, q *api.ForgetMan
 	now := oplog.At(time.Now())
 	w, err := s.write(ctx, c, each(q.RIDs, func(rid string) oplog.Op { return &oplog.Forget{RID: rid, At: now} })...)
 	return &api.ForgottenMany{Found: each(w.Results, func(r oplog.Result) bool { return r.Changed })}, err
+}
+
+// sweepNow forgets what is over in a namespace without waiting for the leader to do it.
+func (s *Service) sweepNow(ctx context.Context, c api.Caller, q *api.SweepNowRequest) (*api.Swept, error) {
+	var due []string
+	if err := s.state.Read(func(v *state.View) error {
+		looked := 0
+		v.Expiring(c.DB, oplog.At(s.now())-1000, func(m *oplog.Memory) bool { // the log counts in milliseconds
+			if looked++; m.Namespace == q.Namespace {
+				due = append(due, m.RID)
+			}
+			return len(due) < maxSweepStep && looked < maxLook
+		})
+		return nil
+	}); err != nil || len(due) == 0 {
+		return &api.Swept{}, err
+	}
+	slices.Sort(due) // ids lie in the state in their order
+	w, err := s.write(ctx, c, &oplog.Sweep{RIDs: due})
+	return &api.Swept{Forgotten: w.First.Num}, err
 }
 
 func (s *Service) purgeStep(ctx context.Context, c api.Caller, q *oplog.Purge) (*api.PurgedStep, error) {

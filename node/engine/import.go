@@ -149,7 +149,7 @@ func (im *importer) line(b []byte) error {
 		if err := draftFields.Decode(&d, f, true); err != nil {
 			return oplog.Errorf(oplog.Invalid, "%s", err)
 		}
-		d.Key, d.RID, d.Owner, d.Speaker = "", l.RID, l.Owner, l.Speaker
+		d.Key, d.RID, d.Owner, d.Speaker, d.Path = "", l.RID, l.Owner, l.Speaker, l.Path
 		if absent := f["extractor"] == nil || string(f["extractor"]) == "null"; absent {
 			d.Namespace = strings.TrimSpace(d.Namespace)
 		} else if err := json.Unmarshal(b, &d.History); err != nil {
@@ -207,7 +207,11 @@ func (im *importer) flush() error {
 	if err != nil {
 		return err
 	}
-	if len(im.drafts) > 0 {
+	if slices.ContainsFunc(im.drafts, func(d api.Draft) bool { return d.Path != "" }) {
+		if err := im.flushKeyed(c); err != nil {
+			return err
+		}
+	} else if len(im.drafts) > 0 {
 		if err := im.s.checkQuota(c, len(im.drafts)); err != nil {
 			return err
 		}
@@ -217,7 +221,7 @@ func (im *importer) flush() error {
 			return err
 		}
 		im.done.Memories, im.done.Index = im.done.Memories+len(r.RIDs), field.Token(r.Index)
-		im.done.Redacted = slices.Compact(slices.Sorted(slices.Values(append(im.done.Redacted, r.Redacted...))))
+		im.done.Redacted = merged(im.done.Redacted, r.Redacted)
 	}
 	if len(im.edges) > 0 {
 		key := im.batchKey()
@@ -231,6 +235,55 @@ func (im *importer) flush() error {
 	}
 	im.drafts, im.edges, im.bytes = nil, nil, 0
 	im.forgetLong()
+	return nil
+}
+
+// flushKeyed stores a batch of which some memories have a key, in its order. A key that is taken stays with its memory,
+// which is corrected unless it is as new.
+func (im *importer) flushKeyed(c api.Caller) error {
+	k := &keyed{s: im.s, c: c, newer: true}
+	seen := map[string]bool{}
+	for _, d := range im.drafts {
+		if d.Path == "" {
+			k.steps = append(k.steps, api.BatchStep{Op: store, Memory: &d})
+			continue
+		}
+		at := orDefault(d.Namespace) + d.Path
+		if seen[at] { // two lines of one key: the later one is put over the earlier
+			if err := im.settle(k); err != nil {
+				return err
+			}
+			k, seen = &keyed{s: im.s, c: c, newer: true}, map[string]bool{}
+		}
+		seen[at] = true
+		k.steps = append(k.steps, api.BatchStep{Op: "put", Namespace: d.Namespace, Path: d.Path, Memory: &d})
+	}
+	return im.settle(k)
+}
+
+func (im *importer) settle(k *keyed) error {
+	if len(k.steps) == 0 {
+		return nil
+	}
+	w, err := keyedWrite(im.batchKey(), k.steps)
+	if err != nil {
+		return err
+	}
+	free := func(v *state.View) {
+		im.freeRIDs(v, each(k.steps, func(st api.BatchStep) *api.Draft { return st.Memory }))
+	}
+	done, err := anew(im, free, func() (settled, error) { return im.s.settle(im.ctx, k, w) })
+	if err != nil {
+		return err
+	}
+	for i := range k.steps {
+		if k.result(i, &done).Changed {
+			im.done.Memories++
+		} else {
+			im.done.Kept++
+		}
+	}
+	im.done.Index, im.done.Redacted = field.Token(done.Index), merged(im.done.Redacted, k.redacted)
 	return nil
 }
 
@@ -249,12 +302,19 @@ func anew[T any](im *importer, free func(*state.View), store func() (T, error)) 
 	}
 }
 
-// freeMemories gives the batch's memories without an id new ones, and those whose id is taken, unless the import keeps
-// ids.
+// freeMemories is freeRIDs for the batch's memories.
 func (im *importer) freeMemories(v *state.View) {
-	seen := map[string]bool{}
+	list := make([]*api.Draft, len(im.drafts))
 	for i := range im.drafts {
-		d := &im.drafts[i]
+		list[i] = &im.drafts[i]
+	}
+	im.freeRIDs(v, list)
+}
+
+// freeRIDs gives memories without an id new ones, and those whose id is taken, unless the import keeps ids.
+func (im *importer) freeRIDs(v *state.View, list []*api.Draft) {
+	seen := map[string]bool{}
+	for _, d := range list {
 		if _, taken := v.Seq(im.c.DB, d.RID); d.RID == "" || !im.keep && (taken || seen[d.RID]) {
 			d.RID = oplog.NewID()
 		}
@@ -273,6 +333,10 @@ func (im *importer) freeEdges(v *state.View) {
 		}
 		seen[e.ID] = true
 	}
+}
+
+func merged(a, b []string) []string {
+	return slices.Compact(slices.Sorted(slices.Values(append(a, b...))))
 }
 
 func (im *importer) batchKey() string {

@@ -21,10 +21,10 @@ const (
 )
 
 // admits applies a listing's filters to a memory.
-func admits(l *api.Listing, m *oplog.Memory) bool {
-	return m.Status == oplog.Active && (l.Namespace == "" || m.Namespace == l.Namespace) &&
+func admits(c api.Caller, l *api.Listing, m *oplog.Memory) bool {
+	return (m.Status == oplog.Active || l.Gone && m.Status == oplog.Tombstoned) && reach(c, l.Namespace).Has(m.Namespace) &&
 		(l.Domain == "" || m.Domain == l.Domain) && (l.Type == "" || m.Type == l.Type) && (l.Source == "" || m.Source == l.Source) &&
-		(l.After.IsZero() || m.Created >= oplog.At(l.After.Time)) && (l.Before.IsZero() || m.Created < oplog.At(l.Before.Time))
+		m.Passes(l.Match) && (l.After.IsZero() || m.Created >= oplog.At(l.After.Time)) && (l.Before.IsZero() || m.Created < oplog.At(l.Before.Time))
 }
 
 // listOrders holds the orders of a listing other than that of creation.
@@ -36,23 +36,28 @@ var listOrders = map[string]func(a, b *oplog.Memory) int{
 // memories is a page of a list, or of a walk.
 func (s *Service) memories(v *state.View, c api.Caller, q *api.MemoriesRequest) (*api.MemoryPage, error) {
 	page := &api.MemoryPage{Limit: min(max(q.Limit, 1), maxPage)}
+	var err error
+	if q.Match, err = parseFilter(q.Filter); err != nil {
+		return nil, err
+	}
 	if q.Limit = page.Limit; q.Walks || q.Walk != (api.Walk{}) {
 		page.Walked = new(walk(v, c, &q.Listing, &q.Walk))
 		return page, nil
 	}
 	list, more, err := listed(v, c, q)
-	page.NewestMemories = &api.NewestMemories{Total: v.Stats(c.DB).Active, Offset: q.Offset, Items: each(list, memoryOf)}
+	page.NewestMemories = &api.NewestMemories{Total: v.ReachStats(c.DB, reach(c, q.Namespace)).Active, Offset: q.Offset, Items: each(list, memoryOf)}
 	if more {
 		page.NewestMemories.Next = new(q.Offset + len(list))
-	}
-	if q.Namespace != "" {
-		page.Total = v.NamespaceStats(c.DB, q.Namespace).Active
 	}
 	return page, err
 }
 
 // records is a page of a walk.
 func (s *Service) records(v *state.View, c api.Caller, q *api.RecordsRequest) (*api.RecordPage, error) {
+	var err error
+	if q.Match, err = parseFilter(q.Filter); err != nil {
+		return nil, err
+	}
 	q.Limit = min(max(q.Limit, 1), maxPage)
 	return &api.RecordPage{Walked: walk(v, c, &q.Listing, &q.Walk), Limit: q.Limit}, nil
 }
@@ -60,7 +65,7 @@ func (s *Service) records(v *state.View, c api.Caller, q *api.RecordsRequest) (*
 // namespaces returns a page of a database's namespaces.
 func (s *Service) namespaces(v *state.View, c api.Caller, q *api.NamespacesRequest) (*api.NamespacePage, error) {
 	page, most := &api.NamespacePage{Namespaces: []api.Namespace{}}, min(max(q.Limit, 1), maxNamespaces)
-	v.Namespaces(c.DB, q.After, func(name string, n oplog.Counts) bool {
+	v.Namespaces(c.DB, c.Spaces, q.After, func(name string, n oplog.Counts) bool {
 		if len(page.Namespaces) == most {
 			page.Next = &page.Namespaces[most-1].Name
 			return false
@@ -86,7 +91,7 @@ func listed(v *state.View, c api.Caller, q *api.MemoriesRequest) (list []*oplog.
 		return nil, false, oplog.Errorf(oplog.Invalid, "sort: want created_at, importance or last_access")
 	}
 	if sorted {
-		list, more = whole(v, c.DB, listedBy(v, c.DB, q, order), c.Hold)
+		list, more = whole(v, c.DB, listedBy(v, c, q, order), c.Hold)
 		return list, more, nil
 	}
 	skip, seen := q.Offset, 0
@@ -94,7 +99,7 @@ func listed(v *state.View, c api.Caller, q *api.MemoriesRequest) (list []*oplog.
 	v.Recent(c.DB, atOrNone(q.Before.Time), func(m *oplog.Memory) bool {
 		seen++
 		switch {
-		case !admits(&q.Listing, m):
+		case !admits(c, &q.Listing, m):
 		case skip > 0:
 			skip--
 		case r.has(m.Weight()):
@@ -107,14 +112,14 @@ func listed(v *state.View, c api.Caller, q *api.MemoriesRequest) (list []*oplog.
 
 // listedBy sorts by an order, and returns outlines. While it looks at the rows it holds at most twice Offset+Limit of
 // them.
-func listedBy(v *state.View, db oplog.DB, q *api.MemoriesRequest, order func(a, b *oplog.Memory) int) (best []*oplog.Memory) {
+func listedBy(v *state.View, c api.Caller, q *api.MemoriesRequest, order func(a, b *oplog.Memory) int) (best []*oplog.Memory) {
 	most, seen := min(q.Offset+q.Limit, maxSorted), 0
 	first := func() {
 		slices.SortFunc(best, func(a, b *oplog.Memory) int { return cmp.Or(order(a, b), cmp.Compare(b.Seq, a.Seq)) })
 		best = slices.Delete(best, min(most, len(best)), len(best)) // and lets go of them
 	}
-	v.Recent(db, atOrNone(q.Before.Time), func(m *oplog.Memory) bool {
-		if seen++; admits(&q.Listing, m) {
+	v.Recent(c.DB, atOrNone(q.Before.Time), func(m *oplog.Memory) bool {
+		if seen++; admits(c, &q.Listing, m) {
 			if best = append(best, outline(m)); len(best) == 2*most {
 				first()
 			}
@@ -126,8 +131,8 @@ func listedBy(v *state.View, db oplog.DB, q *api.MemoriesRequest, order func(a, 
 }
 
 // onWalk applies a walk's filters to a memory.
-func onWalk(l *api.Listing, w *api.Walk, m *oplog.Memory) bool {
-	if !admits(l, m) {
+func onWalk(c api.Caller, l *api.Listing, w *api.Walk, m *oplog.Memory) bool {
+	if !admits(c, l, m) {
 		return false
 	}
 	if w.Kind == "" && w.Drive == "" {
@@ -140,13 +145,20 @@ func onWalk(l *api.Listing, w *api.Walk, m *oplog.Memory) bool {
 	return json.Unmarshal(m.Metadata, &meta) == nil && (w.Kind == "" || meta.Kind == w.Kind) && (w.Drive == "" || meta.Drive == w.Drive)
 }
 
-// walk is a page in the order of ids. It may be short of its limit when the filters match little.
+// walk is a page in the order of ids. It may be short of its limit when the filters match little. Rows outside a
+// caller's namespaces are passed over and not counted, because the page's cursor may name none of them.
 func walk(v *state.View, c api.Caller, l *api.Listing, w *api.Walk) api.Walked {
 	page, looked, last := api.Walked{Records: []api.Record{}}, 0, ""
+	if c.Spaces.Bind() && v.ReachStats(c.DB, reach(c, "")) == (oplog.Counts{}) {
+		return page
+	}
 	r := room{hold: c.Hold}
 	v.RIDs(c.DB, w.Since, w.Order != "asc", func(rid string, seq oplog.Seq) bool {
 		m, ok := v.MemoryAt(c.DB, seq)
-		wanted := ok && onWalk(l, w, m)
+		if c.Spaces.Bind() && !(ok && c.Spaces.Has(m.Namespace)) {
+			return true
+		}
+		wanted := ok && onWalk(c, l, w, m)
 		if len(page.Records) == l.Limit || looked == maxScan || wanted && !r.has(m.Weight()) {
 			page.Next = orNil(last)
 			return false
@@ -163,22 +175,20 @@ func walk(v *state.View, c api.Caller, l *api.Listing, w *api.Walk) api.Walked {
 
 // stats are a database's counters.
 func (s *Service) stats(v *state.View, c api.Caller, q *api.StatsRequest) (*api.Counters, error) {
-	st := v.Stats(c.DB)
-	if q.Namespace != "" {
-		st = statsOf(v, c.DB, q.Namespace)
-	}
+	r := reach(c, q.Namespace)
+	st := statsOf(v, c.DB, r)
 	a := &api.Counters{Active: st.Active, Consolidated: st.Consolidated, Tombstoned: st.Tombstoned, Edges: st.Edges, Entities: st.Entities, Operations: st.Operations,
 		Conflicts: st.OpenConflicts, Triggers: st.PendingTriggers}
 	if q.Verbose {
 		size := index.Size{}
-		if q.Namespace == "" { // the index does not count namespaces
+		if r.All() { // the index does not count namespaces
 			size = s.index.Size(c.DB)
 		}
 		a.MoreCounters = &api.MoreCounters{Claims: st.Claims, Rows: size.Rows, Vectors: size.Vectors, Applied: uint64(s.commit.Applied()), Indexed: uint64(s.commit.Indexed())}
 		a.Resolved = counted(func(f func(oplog.ConflictRow) bool) {
 			v.Conflicts(c.DB, []oplog.ConflictStatus{oplog.ConflictResolved, oplog.ConflictDismissed}, f)
-		}, func(x oplog.ConflictRow) bool { return q.Namespace == "" || q.Namespace == x.Namespace })
-		a.Patterns = counted(func(f func(oplog.Pattern) bool) { v.Patterns(c.DB, f) }, func(p oplog.Pattern) bool { return within(v, c.DB, q.Namespace, p.Sources) })
+		}, func(x oplog.ConflictRow) bool { return conflictWithin(v, c.DB, r, &x) })
+		a.Patterns = counted(func(f func(oplog.Pattern) bool) { v.Patterns(c.DB, f) }, func(p oplog.Pattern) bool { return within(v, c.DB, r, p.Sources) })
 	}
 	return a, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/cairndb/cairn/index/rank"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/filter"
 	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/wire/field"
 )
@@ -35,6 +36,11 @@ type stored struct {
 
 // store stores drafts, all or none. key may be empty.
 func (s *Service) store(ctx context.Context, c api.Caller, key string, drafts ...api.Draft) (stored, error) {
+	return s.storeCompared(ctx, c, key, false, drafts)
+}
+
+// storeCompared stores drafts and, where they are compared with older memories, says which of those they supersede.
+func (s *Service) storeCompared(ctx context.Context, c api.Caller, key string, compared bool, drafts []api.Draft) (stored, error) {
 	if len(drafts) > MaxBatch {
 		return stored{}, oplog.Errorf(oplog.TooLarge, "batch of %d memories is over %d", len(drafts), MaxBatch)
 	}
@@ -50,6 +56,11 @@ func (s *Service) store(ctx context.Context, c api.Caller, key string, drafts ..
 	ops, err := s.prepareDrafts(ctx, c, drafts)
 	if err != nil {
 		return stored{}, err
+	}
+	if compared {
+		if err := s.supersede(ctx, c.DB, ops); err != nil {
+			return stored{}, err
+		}
 	}
 	for _, op := range ops {
 		w.ops = append(w.ops, op)
@@ -108,7 +119,8 @@ func ready(d *api.Draft, now time.Time, dim int) (*oplog.Remember, error) {
 	if strings.TrimSpace(d.Text) == "" && d.History == nil {
 		return nil, oplog.Errorf(oplog.Invalid, "text: want words, got a blank text")
 	}
-	if err := cmp.Or(fits("text", len(d.Text), MaxText), fits("metadata", len(d.Metadata), MaxMetadata)); err != nil {
+	err := cmp.Or(fits("text", len(d.Text), MaxText), fits("metadata", len(d.Metadata), MaxMetadata))
+	if err != nil {
 		return nil, err
 	}
 	if len(d.Metadata) > 0 && !json.Valid(d.Metadata) {
@@ -121,6 +133,11 @@ func ready(d *api.Draft, now time.Time, dim int) (*oplog.Remember, error) {
 			return nil, err
 		}
 	}
+	if d.Path != "" {
+		if err := checkKey(d.Path); err != nil {
+			return nil, err
+		}
+	}
 	if len(d.Key) > field.MaxKey+maxPlace {
 		return nil, oplog.Errorf(oplog.Invalid, "idempotency key of %d bytes is over %d", len(d.Key), field.MaxKey)
 	}
@@ -129,6 +146,9 @@ func ready(d *api.Draft, now time.Time, dim int) (*oplog.Remember, error) {
 	}
 	op := &oplog.Remember{Vector: oplog.MakeVector(d.Embedding), Key: d.Key}
 	takeDraft(d, &op.Content)
+	if op.Attributes, err = canonical(d.Attributes); err != nil {
+		return nil, err
+	}
 	op.Namespace, op.Created, op.Updated = cmp.Or(op.Namespace, "default"), cmp.Or(op.Created, oplog.At(now)), oplog.At(now)
 	if op.RID == "" {
 		op.RID = oplog.NewID()
@@ -141,6 +161,15 @@ func ready(d *api.Draft, now time.Time, dim int) (*oplog.Remember, error) {
 	}
 	op.HalfLife = hours(d.HalfLife).Seconds()
 	return op, nil
+}
+
+// canonical is the form in which attributes are stored; nil of none.
+func canonical(attributes []byte) ([]byte, error) {
+	b, err := filter.Canonical(attributes)
+	if err != nil {
+		return nil, oplog.Errorf(oplog.Invalid, "attributes: %s", err)
+	}
+	return b, nil
 }
 
 // CheckVector refuses a vector of another dimension than the database has; dim 0 means that the database has none yet.
@@ -179,6 +208,7 @@ func (s *Service) search(ctx context.Context, c api.Caller, q index.Query) (Answ
 	if err != nil {
 		return Answer{}, err
 	}
+	q.Spaces = c.Spaces
 	if err := CheckVector(q.Vector, int(now.Database.Dim)); err != nil {
 		return Answer{}, err
 	}
@@ -210,7 +240,7 @@ func (s *Service) search(ctx context.Context, c api.Caller, q index.Query) (Answ
 	}
 	if err == nil && !c.Quiet && !q.Quiet && !q.Lists() { // a list reinforces nothing
 		s.reinforcer.returned(c.DB, a.Hits, searching)
-		s.questions.note(c.DB, q.Namespace, q.Text, a.Hits, searching)
+		s.questions.note(c.DB, cmp.Or(q.Namespace, firstOf(c.Spaces)), q.Text, a.Hits, searching)
 	}
 	return a, err
 }

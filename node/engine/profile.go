@@ -28,22 +28,24 @@ func (s *Service) profile(v *state.View, c api.Caller, q *api.ProfileRequest) (*
 	if !ok {
 		return nil, oplog.Errorf(oplog.NotFound, "no such entity")
 	}
-	looked := 0
+	looked, r := 0, reach(c, q.Namespace)
 	var rows []*oplog.Memory
 	v.EntityMemories(c.DB, name, func(m *oplog.Memory) bool {
-		if m.Status != oplog.Tombstoned && m.Created >= since && (q.Namespace == "" || q.Namespace == m.Namespace) {
+		if m.Status != oplog.Tombstoned && m.Created >= since && r.Has(m.Namespace) {
 			rows = append(rows, outline(m))
 		}
 		looked++
 		return looked < profileRows
 	})
-	if q.Namespace == "" {
+	if r.All() {
 		return profileOf(&e, rows, v.Edges(c.DB, name, profileRows)), nil
 	}
 	if len(rows) == 0 {
 		return nil, oplog.Errorf(oplog.NotFound, "no such entity")
 	}
-	e.Mentions = uint64(len(rows))
+	if e.Mentions = uint64(len(rows)); r.Within.Bind() {
+		e.Type = "" // all memories say it together
+	}
 	return profileOf(&e, rows, nil), nil
 }
 

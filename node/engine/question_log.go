@@ -42,10 +42,10 @@ const (
 
 func newQuestionLog() *questionLog { return &questionLog{all: map[question]*answered{}} }
 
-func fold(text string) string { return strings.Join(strings.Fields(strings.ToLower(text)), " ") }
+func foldText(text string) string { return strings.Join(strings.Fields(strings.ToLower(text)), " ") }
 
 func (k *questionLog) note(db oplog.DB, namespace, text string, hits []index.Hit, at time.Time) {
-	folded := fold(text)
+	folded := foldText(text)
 	if folded == "" || len(folded) > maxAskedText {
 		return
 	}
@@ -84,11 +84,11 @@ func (k *questionLog) shrink() {
 }
 
 // gaps lists the questions of this node, however often each was asked.
-func (k *questionLog) gaps(db oplog.DB, namespace string) (list []api.Gap) {
+func (k *questionLog) gaps(db oplog.DB, r oplog.Reach) (list []api.Gap) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for q, a := range k.all {
-		if q.db == db && (namespace == "" || q.namespace == namespace) {
+		if q.db == db && r.Has(q.namespace) {
 			n := float64(a.count)
 			list = append(list, api.Gap{Query: a.text, Count: a.count, Top: a.top / n, Results: a.got / n, Last: oplog.At(a.last).Seconds()})
 		}
@@ -104,7 +104,7 @@ const (
 
 // gaps lists the questions of this node and of the others.
 func (s *Service) gaps(ctx context.Context, c api.Caller, q *api.GapsRequest) (*api.GapList, error) {
-	lists := [][]api.Gap{s.questions.gaps(c.DB, q.Namespace)}
+	lists := [][]api.Gap{s.questions.gaps(c.DB, reach(c, q.Namespace))}
 	if !q.Here && !c.Asked {
 		for _, got := range askOthers(ctx, s, c, api.Gaps, &api.GapsRequest{Namespace: q.Namespace, MaxTop: math.MaxFloat64, Limit: maxList, Here: true}) {
 			if got != nil {
@@ -121,7 +121,7 @@ func (s *Service) gaps(ctx context.Context, c api.Caller, q *api.GapsRequest) (*
 func mergeGaps(lists [][]api.Gap, q *api.GapsRequest) []api.Gap {
 	by := map[string]api.Gap{}
 	for _, gap := range slices.Concat(lists...) {
-		key := fold(gap.Query)
+		key := foldText(gap.Query)
 		if old, ok := by[key]; ok {
 			n, m := float64(old.Count), float64(gap.Count)
 			gap.Top, gap.Results = (old.Top*n+gap.Top*m)/(n+m), (old.Results*n+gap.Results*m)/(n+m)

@@ -12,6 +12,7 @@ import (
 	"github.com/cairndb/cairn/index/rank"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/filter"
 	"github.com/cairndb/cairn/oplog/state"
 )
 
@@ -29,12 +30,18 @@ func (s *Service) found(ctx context.Context, c api.Caller, asked *api.Question, 
 	if err != nil {
 		return nil, err
 	}
+	q.Explain = explain
 	q.Bare = asked.Bare && then.IsZero() // an earlier text is compared as a whole
 	s.wantsRerank(&q, then)
 	var a Answer
 	if then.IsZero() {
 		if a, err = s.search(ctx, c, q); err == nil && !q.Lists() {
-			a.Hits, err = s.disputed(c.DB, a.Hits)
+			if a.Hits, err = s.succeeded(c, &q, a.Hits, asked.Superseded); err == nil {
+				a.Hits, err = s.disputed(c, a.Hits)
+			}
+		}
+		if err == nil && !q.Lists() && slices.Equal(q.Types, []string{selfModel}) {
+			err = s.addSelves(ctx, c, q, &a)
 		}
 	} else {
 		a, err = s.searchAsOf(ctx, c, q, then)
@@ -44,19 +51,58 @@ func (s *Service) found(ctx context.Context, c api.Caller, asked *api.Question, 
 	}
 	r := &api.Recalled{Results: []api.Result{}, Total: len(a.Hits), Confidence: a.Info.Confidence, Hints: hints(a, q.Text), Index: a.Index, Lag: a.Lag,
 		Considered: a.Info.Considered, Below: a.Info.Below, Left: a.Info.Cut}
+	for _, l := range a.Info.Left {
+		r.Filtered = append(r.Filtered, api.Filtered{Filter: l.Filter, Left: l.Rows})
+	}
 	if q.Bare {
 		r.Pages = s.pages(ctx, c, a.Hits, explain)
 		return r, nil
 	}
-	r.Results = each(a.Hits, func(h index.Hit) api.Result { return resultOf(h, explain) })
+	r.Results = each(a.Hits, func(h index.Hit) api.Result {
+		row := resultOf(h, explain)
+		if asked.Whole {
+			row.Whole = new(memoryOf(h.Memory))
+		}
+		return row
+	})
 	return r, nil
 }
 
+// selfModel is the kind of what an agent knows of itself. Agents ask for it at the start of whatever they do, with a
+// question about that.
+const selfModel = "self_model"
+
+// addSelves puts the newest memories of that kind behind those that match, up to as many as are asked for.
+func (s *Service) addSelves(ctx context.Context, c api.Caller, q index.Query, a *Answer) error {
+	q.Text, q.Vector, q.Deep = "", nil, 0
+	rest, err := s.search(ctx, c, q)
+	if err != nil {
+		return err
+	}
+	for _, h := range rest.Hits {
+		there := slices.ContainsFunc(a.Hits, func(o index.Hit) bool { return o.Memory.Seq == h.Memory.Seq })
+		if len(a.Hits) < q.K && !there {
+			a.Hits = append(a.Hits, h)
+		}
+	}
+	return nil
+}
+
+// everything are the questions with which clients ask for a list.
+var everything = []string{"*", "everything"}
+
 // query is a question as the index takes it.
 func query(asked *api.Question) (index.Query, error) {
-	q := index.Query{Text: asked.Text, K: asked.K, Expand: asked.Expand, Vector: asked.Embedding, Quiet: asked.Quiet, Without: asked.Without, Diverse: asked.Diverse, MinScore: asked.MinScore,
+	q := index.Query{Text: asked.Text, K: asked.K, Expand: asked.Expand, Vector: asked.Embedding, Quiet: asked.Quiet, Without: asked.Without, Diverse: asked.Diverse, MinScore: asked.MinScore, Skip: asked.Skip,
 		Filter: index.Filter{Types: asked.Types, Namespace: strings.TrimSpace(asked.Namespace), Domain: asked.Domain, Source: asked.Source, Session: asked.Session,
 			Consolidated: asked.Consolidated, Since: atOrNone(asked.Window.From), Until: atOrNone(asked.Window.To)}}
+	if slices.Contains(everything, strings.ToLower(strings.TrimSpace(asked.Text))) && len(asked.Embedding) == 0 {
+		q.Text = ""
+	}
+	var err error
+	if q.Match, err = parseFilter(asked.Filter); err != nil {
+		return q, err
+	}
 	if asked.Type != "" {
 		q.Types = append(slices.Clip(q.Types), asked.Type)
 	}
@@ -70,6 +116,15 @@ func query(asked *api.Question) (index.Query, error) {
 		return q, oplog.Errorf(oplog.Invalid, "min_score is %g: at least 0", q.MinScore)
 	}
 	return q, nil
+}
+
+// parseFilter reads the filter of a request; nil for none.
+func parseFilter(raw []byte) (*filter.Filter, error) {
+	f, err := filter.Parse(raw)
+	if err != nil {
+		return nil, oplog.Errorf(oplog.Invalid, "%s", err)
+	}
+	return f, nil
 }
 
 // atOrNone is a time of the log, zero for none.
@@ -86,7 +141,7 @@ func resultOf(h index.Hit, explain bool) api.Result {
 	showResult(m, &r)
 	if explain {
 		p := h.Parts
-		r.Explained = &api.Explained{Shares: sharesOf(h), Against: h.Against, Reranked: (*api.Reranked)(h.Rerank),
+		r.Explained = &api.Explained{Shares: sharesOf(h), By: h.By.RID, Against: each(h.Against, func(a index.Against) string { return a.RID }), Reranked: (*api.Reranked)(h.Rerank),
 			Factors: api.Factors{Fresh: p.Fresh, Importance: p.Importance, Recency: p.Recency, Decay: p.Decay},
 			Parts: api.Parts{Words: p.Words, Passage: p.Passage, Around: p.Around, Session: p.Session, Factor: p.Factor, Speaker: p.Named, Date: p.Date, When: p.When, Vector: p.Vector,
 				Lift: p.Lift, Graph: p.Graph, Relevance: p.Relevance, Alike: p.Alike}}

@@ -42,16 +42,20 @@ func (r *redactor) covers(kind string, metadata []byte) bool {
 // drafts redacts memories that come in.
 func (r *redactor) drafts(list []api.Draft) {
 	for i := range list {
-		d := &list[i]
-		if !r.covers(d.Type, d.Metadata) {
-			continue
-		}
-		d.Text, d.Source, d.Metadata = r.found.Text(d.Text), r.found.Text(d.Source), r.raw(d.Metadata)
-		if d.History != nil {
-			for i := range d.History.Revisions {
-				v := &d.History.Revisions[i]
-				v.Text, v.Metadata = r.found.Text(v.Text), r.raw(v.Metadata)
-			}
+		r.draft(&list[i], false)
+	}
+}
+
+// draft redacts a memory that comes in, whatever its own kind is if the memory that it replaces is covered.
+func (r *redactor) draft(d *api.Draft, replaces bool) {
+	if !replaces && !r.covers(d.Type, d.Metadata) {
+		return
+	}
+	d.Text, d.Source, d.Metadata, d.Attributes = r.found.Text(d.Text), r.found.Text(d.Source), r.raw(d.Metadata), r.raw(d.Attributes)
+	if d.History != nil {
+		for i := range d.History.Revisions {
+			v := &d.History.Revisions[i]
+			v.Text, v.Metadata, v.Attributes = r.found.Text(v.Text), r.raw(v.Metadata), r.raw(v.Attributes)
 		}
 	}
 }
@@ -59,7 +63,7 @@ func (r *redactor) drafts(list []api.Draft) {
 // memory redacts one that a dialect or a peer has made.
 func (r *redactor) memory(m *oplog.Remember) {
 	if r.covers(m.Type, m.Metadata) {
-		m.Text, m.Source, m.Metadata = r.found.Text(m.Text), r.found.Text(m.Source), r.raw(m.Metadata)
+		m.Text, m.Source, m.Metadata, m.Attributes = r.found.Text(m.Text), r.found.Text(m.Source), r.raw(m.Metadata), r.raw(m.Attributes)
 	}
 }
 
@@ -81,7 +85,7 @@ func (r *redactor) correction(s *Service, db oplog.DB, q *api.CorrectRequest) er
 	if q.Text != nil {
 		q.Text = new(r.found.Text(*q.Text))
 	}
-	q.Reason, q.Merge = r.found.Text(q.Reason), r.raw(q.Merge)
+	q.Reason, q.Merge, q.Attributes = r.found.Text(q.Reason), r.raw(q.Merge), r.raw(q.Attributes)
 	return nil
 }
 

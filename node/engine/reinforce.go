@@ -46,14 +46,37 @@ func (r *reinforcer) returned(db oplog.DB, hits []index.Hit, at time.Time) {
 	if len(hits) == 0 {
 		return
 	}
-	t := oplog.At(at)
+	t, soon := oplog.At(at), false
 	r.mu.Lock()
 	for i := range hits {
 		r.add(db, oplog.Hit{RID: hits[i].Memory.RID, Count: 1, At: t})
+		soon = soon || r.urgent(hits[i].Memory, t)
 	}
 	full := r.rids >= reinforceAt
 	r.mu.Unlock()
-	if full {
+	r.send(full || soon)
+}
+
+// read notes that a memory was read by its id, if that puts off its expiry. It does not count as a recall.
+func (r *reinforcer) read(db oplog.DB, m *oplog.Memory, at time.Time) {
+	if m.Refresh <= 0 || m.Expiry() == 0 {
+		return
+	}
+	t := oplog.At(at)
+	r.mu.Lock()
+	r.add(db, oplog.Hit{RID: m.RID, At: t})
+	r.mu.Unlock()
+	r.send(r.urgent(m, t))
+}
+
+// urgent reports whether a memory that was read may expire before the next batch renews it.
+func (r *reinforcer) urgent(m *oplog.Memory, at oplog.Time) bool {
+	return m.Refresh > 0 && m.Expires-at < 2*oplog.Time(r.s.cfg.Background.Reinforce.Microseconds())
+}
+
+// send has the batches sent now rather than at the next tick.
+func (r *reinforcer) send(now bool) {
+	if now {
 		select {
 		case r.kick <- struct{}{}:
 		default:

@@ -25,12 +25,12 @@ func (s *Service) rememberOne(ctx context.Context, c api.Caller, q *api.Remember
 	if q.Near {
 		near = s.near(ctx, c, &d)
 	}
-	r, err := s.store(ctx, c, key, d)
+	r, err := s.storeCompared(ctx, c, key, true, []api.Draft{d})
 	if errors.Is(err, oplog.ErrKeyReused) {
-		return nil, &api.Refusal{Code: "conflict", Err: err, More: map[string]any{"stored": false, "idempotency_conflict": true, "rid": s.keyed(c.DB, key)}}
+		return nil, &api.Refusal{Code: "conflict", Err: err, More: map[string]any{"stored": false, "idempotency_conflict": true, "rid": s.keyed(c, key)}}
 	}
 	near = slices.DeleteFunc(near, func(n api.Near) bool { return n.RID == r.First.ID }) // it was stored before
-	return &api.Remembered{RID: r.First.ID, Index: field.Token(r.Index), Redacted: r.Redacted, Near: near, Replayed: r.Replayed}, err
+	return &api.Remembered{RID: r.First.ID, Index: field.Token(r.Index), Redacted: r.Redacted, Near: near, Superseded: r.Superseded, Replayed: r.Replayed}, err
 }
 
 func (s *Service) rememberBatch(ctx context.Context, c api.Caller, q *api.RememberBatchRequest) (*api.RememberedBatch, error) {
@@ -43,11 +43,11 @@ func (s *Service) rememberBatch(ctx context.Context, c api.Caller, q *api.Rememb
 			d.Key = fmt.Sprintf("%s:%d", q.Key, i)
 		}
 	}
-	r, err := s.store(ctx, c, q.Whole, q.Memories...)
+	r, err := s.storeCompared(ctx, c, q.Whole, true, q.Memories)
 	if errors.Is(err, oplog.ErrKeyReused) {
 		return nil, &api.Refusal{Code: "conflict", Err: err, More: map[string]any{"stored": false, "idempotency_conflict": true}}
 	}
-	return &api.RememberedBatch{RIDs: r.RIDs, Count: len(r.RIDs), Index: field.Token(r.Index), Redacted: r.Redacted, Replayed: r.Replayed}, err
+	return &api.RememberedBatch{RIDs: r.RIDs, Count: len(r.RIDs), Index: field.Token(r.Index), Redacted: r.Redacted, Superseded: r.Superseded, Replayed: r.Replayed}, err
 }
 
 // checkQuota refuses memories that would not fit a database, with the texts that clients match.
@@ -59,13 +59,17 @@ func (s *Service) checkQuota(c api.Caller, adding int) error {
 	return err
 }
 
-// keyed is the first memory that was stored under a key.
-func (s *Service) keyed(db oplog.DB, key string) string {
-	results, _ := read(s, func(v *state.View) []oplog.Result { return v.KeyResults(db, key) }) // a closing state knows none
-	if len(results) == 0 {
-		return ""
-	}
-	return results[0].ID
+// keyed is the first memory that was stored under an idempotency key, which counts for the whole database; blank where
+// the caller is bound to other namespaces.
+func (s *Service) keyed(c api.Caller, key string) string {
+	rid, _ := read(s, func(v *state.View) string { // a closing state knows none
+		results := v.KeyResults(c.DB, key)
+		if len(results) == 0 || c.Spaces.Bind() && !within(v, c.DB, reach(c, ""), []string{results[0].ID}) {
+			return ""
+		}
+		return results[0].ID
+	})
+	return rid
 }
 
 func (s *Service) forget(ctx context.Context, c api.Caller, q *api.ForgetRequest) (*api.Forgotten, error) {
@@ -81,14 +85,25 @@ func (s *Service) get(v *state.View, c api.Caller, q *api.GetRequest) (*api.Memo
 	if !ok {
 		return nil, oplog.ErrNoMemory
 	}
+	if _, gone := v.Erased(c.DB, q.RID); gone {
+		return nil, oplog.Errorf(oplog.NotFound, "memory %s was erased for good", q.RID)
+	}
+	if !c.Quiet {
+		s.reinforcer.read(c.DB, m, time.Now())
+	}
+	return new(wholeMemory(v, c.DB, m)), nil
+}
+
+// wholeMemory is a memory with what is known of its vector.
+func wholeMemory(v *state.View, db oplog.DB, m *oplog.Memory) api.Memory {
 	row := memoryOf(m)
-	if n := len(v.Vector(c.DB, m.Seq)); n > 0 {
+	if n := len(v.Vector(db, m.Seq)); n > 0 {
 		row.VectorBytes = &n
-		if d, ok := v.Database(c.DB); ok && d.Embedder != nil { // otherwise the clients bring the vectors
+		if d, ok := v.Database(db); ok && d.Embedder != nil { // otherwise the clients bring the vectors
 			row.Model = &d.Embedder.Name
 		}
 	}
-	return &row, nil
+	return row
 }
 
 func (s *Service) revisions(v *state.View, c api.Caller, q *api.RevisionsRequest) (*api.RevisionList, error) {
@@ -99,9 +114,9 @@ func (s *Service) revisions(v *state.View, c api.Caller, q *api.RevisionsRequest
 	list, skip := &api.RevisionList{RID: q.RID, Revisions: []api.Revision{}}, q.Offset
 	left := room{hold: c.Hold}
 	v.EachRevision(c.DB, m.Seq, func(r oplog.Revision) bool {
-		if skip--; skip < 0 && left.has(512+len(r.Text)) {
+		if skip--; skip < 0 && left.has(512+len(r.Text)+len(r.Metadata)) {
 			list.Revisions = append(list.Revisions, api.Revision{Number: r.Number, Text: r.Text, Importance: r.Importance, Valence: r.Valence, Certainty: r.Certainty,
-				Reason: r.Reason, Until: r.Until.Seconds()})
+				Reason: r.Reason, Until: r.Until.Seconds(), Path: r.Path, Metadata: r.Metadata})
 		}
 		return !left.full
 	})
@@ -113,7 +128,9 @@ func (s *Service) revisions(v *state.View, c api.Caller, q *api.RevisionsRequest
 
 func (s *Service) newestOf(v *state.View, c api.Caller, q *api.CurrentRequest) (*api.CurrentMemory, error) {
 	ns := orDefault(q.Namespace)
-	list, _ := newest(v, c, ns, 1)
+	list := pick(1, func(f func(*oplog.Memory) bool) { v.Recent(c.DB, 0, f) }, func(m *oplog.Memory) bool {
+		return m.Status == oplog.Active && m.Namespace == ns && !m.Unsearchable
+	})
 	if len(list) == 0 {
 		return nil, oplog.Errorf(oplog.NotFound, "namespace '%s' has no memories", ns)
 	}

@@ -105,6 +105,7 @@ func (s *Service) Start(r *raft.Node, spawn func(name string, task func(context.
 		spawn("think", every(b.Think, s.leading("think", s.thinkAlone)))
 	}
 	spawn("abandon", every(b.Abandon, s.leading("abandon", s.abandon)))
+	spawn("sweep", every(b.Sweep, s.leading("sweep", s.sweep)))
 	spawn("embed", every(b.Embed, newAfterwards(s).round))
 	spawn("partition", every(b.Partition, s.leading("partition", s.learnPartitions())))
 	spawn("erase dropped", every(b.Erase, s.erase))
@@ -156,6 +157,8 @@ type Written struct {
 	Replayed bool           // an idempotency key answered: the write had happened before
 	Results  []oplog.Result // one for each operation
 	First    oplog.Result   // the first of them, zero beside an error
+
+	Superseded []string // memories that the write marked as superseded
 }
 
 // A write is the operations that a service method makes of a request.
@@ -188,6 +191,9 @@ func (s *Service) propose(ctx context.Context, c api.Caller, w write) (Written, 
 		at, _ := s.state.Applied()
 		return Written{Index: at}, s.readable(ctx, at)
 	}
+	if err := s.admitTexts(c.DB, w.ops); err != nil {
+		return Written{}, err
+	}
 	start := time.Now()
 	e := oplog.Entry{Node: s.cfg.Member.NodeID, DB: c.DB, Key: w.key, Digest: w.digest, Ops: oplog.Follow(w.ops)}
 	d, err := s.commit.Propose(ctx, access.AskerOf(c), e, c.Forward)
@@ -212,6 +218,11 @@ func (s *Service) propose(ctx context.Context, c api.Caller, w write) (Written, 
 	if len(out.Results) > 0 {
 		out.First = out.Results[0]
 	}
+	for i, op := range e.Ops[:min(len(e.Ops), len(d.Results))] {
+		if _, ok := op.(*oplog.Supersede); ok {
+			out.Superseded = append(out.Superseded, d.Results[i].Rows...)
+		}
+	}
 	return out, nil
 }
 
@@ -232,10 +243,11 @@ func (s *Service) readable(ctx context.Context, i oplog.Index) error {
 // writeOps proposes operations that a dialect has made itself, as one entry.
 func (s *Service) writeOps(ctx context.Context, c api.Caller, key string, ops ...oplog.Op) (Written, error) {
 	ops = slices.Clone(ops)
-	secrets, err := s.redactor(c.DB)
+	now, err := s.current(c.DB)
 	if err != nil {
 		return Written{}, err
 	}
+	secrets := &redactor{policy: now.Redact}
 	var made []*oplog.Remember
 	for i, op := range ops { // what their texts name is read here, as for all memories
 		m, ok := op.(*oplog.Remember)
@@ -244,6 +256,9 @@ func (s *Service) writeOps(ctx context.Context, c api.Caller, key string, ops ..
 		}
 		named := *m
 		secrets.memory(&named)
+		if err := s.lasts(&named, &api.Draft{}, now.TTL); err != nil {
+			return Written{}, err
+		}
 		if named.Extractor, named.Entities, named.Claims, err = s.extract(c.DB, m.Text); err != nil {
 			return Written{}, err
 		}

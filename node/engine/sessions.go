@@ -46,12 +46,17 @@ func (s *Service) endSession(ctx context.Context, c api.Caller, q *api.EndSessio
 
 // sessions lists the newest first.
 func (s *Service) sessions(v *state.View, c api.Caller, q *api.SessionsRequest) (*api.SessionList, error) {
-	n, most, ns := limit(q.Limit), maxLook, orDefault(q.Namespace)
-	walk := func(f func(oplog.Session) bool) { v.SessionsOf(c.DB, ns, f) } // client by client: sorted below
-	if q.Client != nil {
-		walk, most = func(f func(oplog.Session) bool) { v.Sessions(c.DB, ns, *q.Client, f) }, n
+	n, most := limit(q.Limit), maxLook
+	walk := func(f func(oplog.Session) bool) { v.SessionsOf(c.DB, q.Namespace, f) } // client by client: sorted below
+	switch {
+	case q.Namespace == "":
+		walk = func(f func(oplog.Session) bool) { v.AllSessions(c.DB, f) }
+	case q.Client != nil:
+		walk, most = func(f func(oplog.Session) bool) { v.Sessions(c.DB, q.Namespace, *q.Client, f) }, n
 	}
-	found := pick(most, walk, func(x oplog.Session) bool { return !q.Active || x.Status == oplog.SessionActive })
+	found := pick(most, walk, func(x oplog.Session) bool {
+		return reach(c, q.Namespace).Has(x.Namespace) && (!q.Active || x.Status == oplog.SessionActive) && (q.Client == nil || x.Client == *q.Client)
+	})
 	slices.SortStableFunc(found, func(a, b oplog.Session) int {
 		return cmp.Or(cmp.Compare(b.Started, a.Started), cmp.Compare(a.ID, b.ID))
 	})
@@ -76,7 +81,7 @@ func (s *Service) sessionHistory(v *state.View, c api.Caller, q *api.SessionHist
 	r := room{hold: c.Hold}
 	v.SessionMemories(c.DB, q.ID, func(m *oplog.Memory) bool {
 		switch {
-		case m.Status == oplog.Tombstoned:
+		case m.Status == oplog.Tombstoned, !c.Spaces.Has(m.Namespace):
 		case offset > 0:
 			offset--
 		case r.has(m.Weight()):

@@ -31,7 +31,7 @@ func (s *Service) own() own {
 	st := s.raft.Status()
 	clock := s.raft.Clock()
 	return own{Role: s.role(st), Through: st.AppliedIndex, Term: st.Term, Whole: s.seen.scrubClean.Load() && s.raft.HasState(), Store: s.ownStore(),
-		Vitals: api.Vitals{Applied: s.commit.Applied(), SumIndex: i, Sum: sum.String(), ClockOffset: millis(clock.Offset), ClockOff: clock.Off, Version: s.cfg.Member.Version,
+		Vitals: api.Vitals{Applied: s.commit.Applied(), SumIndex: i, Sum: sum.String(), ClockOffset: millis(clock.Offset), ClockOff: clock.Off, Version: s.cfg.Member.Version, Key: s.key(),
 			UptimeSecs: time.Since(s.measured.started).Seconds(), Damaged: s.damaged(), Disputes: s.disputes(), Models: s.embedders.names(), Leftovers: s.cfg.Home.Leftovers()}}
 }
 

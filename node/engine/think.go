@@ -149,10 +149,13 @@ func (t *thinker) take(v *state.View, m *oplog.Memory) {
 		return
 	}
 	t.tierPolicy(m)
+	if m.Unsearchable {
+		return
+	}
 	t.seqs = append(t.seqs, m.Seq)
 	t.snap.Rows = append(t.snap.Rows, mind.Row{RID: m.RID, Text: strings.Clone(m.Text[:min(len(m.Text), thinkText)]), Type: m.Type, Namespace: m.Namespace, Domain: m.Domain,
 		Source: m.Source, Created: m.Created, Accessed: m.Accessed, Importance: m.Importance, HalfLife: m.HalfLife, Valence: m.Valence, Revision: m.Revision,
-		Made: m.Merged > 0, Held: m.Pin || v.InConflict(t.c.DB, m.RID), Entities: m.Entities})
+		Made: m.Merged > 0, Held: m.Pin || m.Path != "" || m.Expires != 0 || m.Namespace == oplog.Mem0Namespace || m.By != "" || v.InConflict(t.c.DB, m.RID), Entities: m.Entities})
 }
 
 // gatherSmall reads the tables that are small compared with the memories.

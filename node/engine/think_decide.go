@@ -10,6 +10,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/mind"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/filter"
 	"github.com/cairndb/cairn/oplog/state"
 )
 
@@ -168,7 +169,8 @@ func (t *thinker) product(sources []*oplog.Memory, vectors [][]float32) oplog.Re
 	}{rids, len(rids), t.snap.Now.Seconds()})
 	return oplog.Remember{Content: oplog.Content{RID: oplog.NewID(), Text: strings.Join(texts, " | "), Type: "semantic",
 		Importance: min(1.1*d.Importance, 1), HalfLife: 1.5 * halfLife, Valence: valence / float64(len(sources)), Certainty: .8,
-		Namespace: best.Namespace, Domain: d.Domain, Source: d.Source, Tier: d.Tier, Owner: d.Owner, Metadata: meta, Created: t.snap.Now,
+		Namespace: best.Namespace, Domain: d.Domain, Source: d.Source, Tier: d.Tier, Owner: d.Owner, Metadata: meta,
+		Attributes: filter.Shared(each(sources, func(m *oplog.Memory) []byte { return m.Attributes })...), Created: t.snap.Now,
 		Updated: t.snap.Now}, Vector: mean(vectors)}
 }
 
@@ -277,7 +279,7 @@ func (t *thinker) propose(ctx context.Context) (*api.Thought, error) {
 // chunkMerges cuts merges into what an entry may hold.
 func chunkMerges(merges []oplog.Merge) (chunks [][]oplog.Merge) {
 	for start, size, i := 0, 0, 0; i < len(merges); i++ {
-		size += len(merges[i].Into.Text) + len(merges[i].Into.Vector) + len(merges[i].Into.Metadata) + 512
+		size += len(merges[i].Into.Text) + len(merges[i].Into.Vector) + len(merges[i].Into.Metadata) + len(merges[i].Into.Attributes) + 512
 		if i+1 == len(merges) || i+1-start == mergesAnEntry || size > mergeBytes {
 			chunks = append(chunks, merges[start:i+1])
 			start, size = i+1, 0

@@ -3,11 +3,13 @@ package engine
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/fold"
 	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/wire/field"
 )
@@ -37,7 +39,7 @@ func (s *Service) staleMemories(v *state.View, c api.Caller, q *api.StaleRequest
 	cutoff := oplog.At(s.now()) - silent
 	// A memory that was not recalled for that long is at least that old: the scan begins at the oldest, and is bounded.
 	rows := pick(maxLook, outlined(func(f func(*oplog.Memory) bool) { v.Between(c.DB, 0, cutoff, f) }), func(m *oplog.Memory) bool {
-		return m.Status == oplog.Active && m.Accessed < cutoff && m.Importance >= staleImportance && (q.Namespace == "" || q.Namespace == m.Namespace)
+		return m.Status == oplog.Active && m.Accessed < cutoff && m.Importance >= staleImportance && reach(c, q.Namespace).Has(m.Namespace)
 	})
 	slices.SortStableFunc(rows, func(a, b *oplog.Memory) int {
 		return cmp.Or(cmp.Compare(b.Importance, a.Importance), cmp.Compare(a.Accessed, b.Accessed), cmp.Compare(a.RID, b.RID))
@@ -66,7 +68,7 @@ func (s *Service) upcoming(v *state.View, c api.Caller, q *api.UpcomingRequest) 
 	}
 	now, n := oplog.At(s.now()), limit(q.Limit)
 	return items(v, c, pick(n, outlined(func(f func(*oplog.Memory) bool) { v.Due(c.DB, now, now+ahead, f) }), func(m *oplog.Memory) bool {
-		return m.Status == oplog.Active && (q.Namespace == "" || q.Namespace == m.Namespace)
+		return m.Status == oplog.Active && reach(c, q.Namespace).Has(m.Namespace)
 	}), n), nil
 }
 
@@ -82,7 +84,7 @@ func (s *Service) chronology(v *state.View, c api.Caller, q *api.ChronologyReque
 		most, walk = maxLook, func(f func(*oplog.Memory) bool) { v.EntityMemories(c.DB, name, f) }
 	}
 	rows := pick(most, outlined(walk), func(m *oplog.Memory) bool {
-		return m.Status != oplog.Tombstoned && m.Created >= from && m.Created < to && (q.Namespace == "" || q.Namespace == m.Namespace) && (q.Type == "" || q.Type == m.Type)
+		return m.Status != oplog.Tombstoned && m.Created >= from && m.Created < to && reach(c, q.Namespace).Has(m.Namespace) && (q.Type == "" || q.Type == m.Type)
 	})
 	slices.SortStableFunc(rows, func(a, b *oplog.Memory) int {
 		return cmp.Or(cmp.Compare(a.Created, b.Created), cmp.Compare(a.Seq, b.Seq))
@@ -100,18 +102,35 @@ func (s *Service) timeline(v *state.View, c api.Caller, q *api.TimelineRequest) 
 	return &api.MemoryList{Memories: each(list, memoryOf), Left: more}, nil
 }
 
+// entities lists names. What is searched or sorted is taken from the first maxNamed names, and a whole name from all.
 func (s *Service) entities(v *state.View, c api.Caller, q *api.EntitiesRequest) (*api.EntityList, error) {
-	list, most := &api.EntityList{Entities: []api.Entity{}}, min(max(q.Limit, 1), 1000)
-	if q.Namespace != "" {
-		list.Entities = named(v, c.DB, q.Namespace)
-		list.Entities = list.Entities[:min(len(list.Entities), most)]
-		return list, nil
+	list, most, text := []api.Entity{}, min(max(q.Limit, 1), 1000), fold.Lower(q.Search)
+	has := func(name string) bool { return strings.Contains(fold.Lower(name), text) }
+	add := func(e oplog.Entity) {
+		list = append(list, api.Entity{Name: e.Name, Type: e.Type, Mentions: e.Mentions, Last: e.Last.Seconds()})
 	}
-	v.Entities(c.DB, func(e oplog.Entity) bool {
-		list.Entities = append(list.Entities, api.Entity{Name: e.Name, Type: e.Type, Mentions: uint64(e.Mentions), Last: e.Last.Seconds()})
-		return len(list.Entities) < most
-	})
-	return list, nil
+	if r := reach(c, q.Namespace); !r.All() {
+		list = slices.DeleteFunc(named(v, c.DB, r), func(e api.Entity) bool { return !has(e.Name) })
+	} else {
+		whole := v.EntitiesFolded(c.DB, text, most)
+		for _, name := range whole {
+			if e, ok := v.Entity(c.DB, name); ok {
+				add(e)
+			}
+		}
+		left, sorted := maxNamed, q.Sort == "mentions"
+		v.Entities(c.DB, func(e oplog.Entity) bool {
+			if has(e.Name) && !slices.Contains(whole, e.Name) {
+				add(e)
+			}
+			left--
+			return left > 0 && (sorted || len(list) < most)
+		})
+	}
+	if q.Sort == "mentions" {
+		slices.SortStableFunc(list, func(a, b api.Entity) int { return cmp.Compare(b.Mentions, a.Mentions) })
+	}
+	return &api.EntityList{Entities: list[:min(len(list), most)]}, nil
 }
 
 // around serves models: it returns a timeline, or the newest memories when no memory is named.
@@ -125,7 +144,7 @@ func (s *Service) around(v *state.View, c api.Caller, q *api.AroundRequest) (*ap
 }
 
 func (s *Service) tellStatus(v *state.View, c api.Caller, _ *api.ReadRequest) (*api.StatusAnswer, error) {
-	st := v.Stats(c.DB)
+	st := statsOf(v, c.DB, reach(c, ""))
 	_, led := s.commit.Leader()
 	return &api.StatusAnswer{Active: st.Active, Entities: st.Entities, Edges: st.Edges, Database: c.Database, Writes: led, NodeID: s.cfg.Member.NodeID}, nil
 }

@@ -16,7 +16,7 @@ import (
 
 // whoAmI returns the caller's scopes and database.
 func (s *Service) whoAmI(_ context.Context, c api.Caller, _ *api.Nothing) (*api.MeAnswer, error) {
-	return &api.MeAnswer{Database: c.Database, ID: c.DB, Scopes: c.Scopes, Master: c.Token == "", NodeID: s.cfg.Member.NodeID}, nil
+	return &api.MeAnswer{Database: c.Database, ID: c.DB, Scopes: c.Scopes, Spaces: c.Spaces, Master: c.Token == "", NodeID: s.cfg.Member.NodeID}, nil
 }
 
 // createToken makes a client token for a database. Its text is returned once and kept nowhere.
@@ -37,13 +37,43 @@ func (s *Service) createToken(ctx context.Context, c api.Caller, q *api.CreateTo
 			return nil, noScope(api.Scope(sc))
 		}
 	}
+	spaces, err := boundTo(q.Spaces, wanted)
+	if err != nil {
+		return nil, err
+	}
 	if !q.Expires.IsZero() && !q.Expires.After(time.Now()) {
 		return nil, oplog.Errorf(oplog.Invalid, "expires_at is in the past")
 	}
 	text := access.NewToken()
 	op := &oplog.CreateToken{Hash: access.HashToken(text), DB: d.ID, Label: q.Label, Scopes: q.Scopes, At: oplog.At(time.Now()), Expires: atOrNone(q.Expires.Time)}
-	_, err = s.control(ctx, c, op)
-	return &api.CreatedToken{Token: text, Database: d.Name, DatabaseID: d.ID, Label: q.Label, Hash: access.Prefix(op.Hash), Replicated: true}, err
+	made := oplog.Op(op)
+	if spaces.Bind() {
+		made = &oplog.CreateBound{Token: *op, Spaces: spaces}
+	}
+	_, err = s.control(ctx, c, made)
+	return &api.CreatedToken{Token: text, Database: d.Name, DatabaseID: d.ID, Label: q.Label, Spaces: spaces, Hash: access.Prefix(op.Hash), Replicated: true}, err
+}
+
+// maxSpaces is the number of prefixes that may bind a token: each is looked for apart.
+const maxSpaces = 16
+
+// boundTo reads the prefixes that a token with these scopes is bound to. One that administers the cluster reaches other
+// databases, so it cannot be bound.
+func boundTo(prefixes, scopes []string) (spaces oplog.Spaces, err error) {
+	if len(prefixes) > maxSpaces {
+		return nil, oplog.Errorf(oplog.Invalid, "namespaces has %d namespaces: at most %d", len(prefixes), maxSpaces)
+	}
+	if len(prefixes) > 0 && slices.Contains(scopes, string(api.Admin)) {
+		return nil, oplog.Errorf(oplog.Invalid, "namespaces: a token with the scope admin cannot be bound to namespaces: leave out one of the two")
+	}
+	for _, p := range prefixes {
+		p = strings.TrimRight(strings.TrimSpace(p), "/")
+		if p == "" || len(p) > maxName {
+			return nil, oplog.Errorf(oplog.Invalid, "namespaces: want the beginning of a namespace of 1 to %d bytes, such as agents/billing", maxName)
+		}
+		spaces = append(spaces, p)
+	}
+	return spaces, nil
 }
 
 // databaseOf returns the database of a token to create, by number or name. One that the caller may not reach is not
@@ -133,7 +163,7 @@ func (s *Service) tokens(v *state.View, c api.Caller, _ *api.ReadRequest) (*api.
 	limits, names := v.Limits(), databaseNames(v)
 	for _, t := range byAge(v.Tokens()) {
 		if administers(c, t) {
-			list.Tokens = append(list.Tokens, api.Token{HashPrefix: access.Prefix(t.Hash), Database: names[t.DB], Label: t.Label, Scopes: orEmpty(t.Scopes),
+			list.Tokens = append(list.Tokens, api.Token{HashPrefix: access.Prefix(t.Hash), Database: names[t.DB], Label: t.Label, Scopes: orEmpty(t.Scopes), Spaces: t.Spaces,
 				Created: t.Created.Seconds(), Expires: when(t.Expires), Revoked: when(t.Revoked), Used: when(s.access.LastUsed(v, t.Hash)), Bounds: api.Bounds(limits.Tokens[t.Hash])})
 		}
 	}

@@ -3,21 +3,24 @@ package engine
 import (
 	"cmp"
 	"context"
+	"errors"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/mind"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/wire/field"
 )
 
 func (s *Service) triggers(v *state.View, c api.Caller, q *api.TriggersRequest) (*api.TriggerList, error) {
-	return triggerList(findTriggers(v, c.DB, q.Status, q.TriggerFilter)), nil
+	return triggerList(findTriggers(v, c, q.Status, q.TriggerFilter)), nil
 }
 
 func (s *Service) triggerHistory(v *state.View, c api.Caller, q *api.TriggerHistoryRequest) (*api.TriggerList, error) {
-	return triggerList(findTriggers(v, c.DB, q.Status, q.TriggerFilter)), nil
+	return triggerList(findTriggers(v, c, q.Status, q.TriggerFilter)), nil
 }
 
 func triggerList(rows []oplog.TriggerRow) *api.TriggerList {
@@ -30,13 +33,13 @@ func triggerOf(t oplog.TriggerRow) api.Trigger {
 }
 
 // findTriggers finds triggers of a status, or of all, the newest first within each.
-func findTriggers(v *state.View, db oplog.DB, status string, f api.TriggerFilter) (rows []oplog.TriggerRow) {
+func findTriggers(v *state.View, c api.Caller, status string, f api.TriggerFilter) (rows []oplog.TriggerRow) {
 	n := limit(f.Limit)
 	for st := oplog.TriggerPending; st <= oplog.TriggerExpired && len(rows) < n; st++ {
 		if status == "all" || status == st.String() {
-			rows = append(rows, pick(n-len(rows), func(look func(oplog.TriggerRow) bool) { v.Triggers(db, st, look) },
+			rows = append(rows, pick(n-len(rows), func(look func(oplog.TriggerRow) bool) { v.Triggers(c.DB, st, look) },
 				func(t oplog.TriggerRow) bool {
-					return (f.Type == "" || f.Type == t.Type) && within(v, db, f.Namespace, t.Sources)
+					return (f.Type == "" || f.Type == t.Type) && within(v, c.DB, reach(c, f.Namespace), t.Sources)
 				})...)
 		}
 	}
@@ -46,7 +49,7 @@ func findTriggers(v *state.View, db oplog.DB, status string, f api.TriggerFilter
 // deliverTriggers hands over pending triggers and marks them as delivered, in one entry.
 func (s *Service) deliverTriggers(ctx context.Context, c api.Caller, q *api.DeliverTriggersRequest) (*api.TriggerList, error) {
 	rows, err := read(s, func(v *state.View) []oplog.TriggerRow {
-		return findTriggers(v, c.DB, oplog.TriggerPending.String(), api.TriggerFilter{Namespace: q.Namespace, Limit: q.Limit})
+		return findTriggers(v, c, oplog.TriggerPending.String(), api.TriggerFilter{Namespace: q.Namespace, Limit: q.Limit})
 	})
 	if err != nil || len(rows) == 0 {
 		return triggerList(nil), err
@@ -72,11 +75,71 @@ func (s *Service) moveTrigger(ctx context.Context, c api.Caller, q *api.MoveTrig
 	return &api.MovedTrigger{ID: q.ID, Status: to.String(), Changed: w.First.Changed, Index: field.Token(w.Index)}, err
 }
 
+// pruneTriggers expires pending triggers. It is decided again when one of them was moved meanwhile.
+func (s *Service) pruneTriggers(ctx context.Context, c api.Caller, q *api.PruneTriggersRequest) (a *api.PrunedTriggers, err error) {
+	for range matchTries {
+		var ops []oplog.Op
+		if err := s.state.Read(func(v *state.View) error { a, ops = prunable(v, c.DB, q, oplog.At(s.now())); return nil }); err != nil {
+			return nil, err
+		}
+		if a.Index = field.Token(s.commit.Indexed()); q.DryRun || len(ops) == 0 {
+			return a, nil
+		}
+		w, err := s.write(ctx, c, ops...)
+		if errors.Is(err, &oplog.Error{Kind: oplog.Conflict}) || errors.Is(err, oplog.ErrNoTrigger) {
+			continue
+		}
+		a.Index = field.Token(w.Index)
+		return a, err
+	}
+	return nil, oplog.Errorf(oplog.Unavailable, "triggers change all the time; retry")
+}
+
+// prunable returns what expires the pending triggers that are over or too many.
+func prunable(v *state.View, db oplog.DB, q *api.PruneTriggersRequest, now oplog.Time) (a *api.PrunedTriggers, ops []oplog.Op) {
+	rows := pick(maxLook, func(f func(oplog.TriggerRow) bool) { v.Triggers(db, oplog.TriggerPending, f) }, func(oplog.TriggerRow) bool { return true })
+	a = &api.PrunedTriggers{DryRun: q.DryRun, Before: len(rows)}
+	over := func(t oplog.TriggerRow) bool { return t.Expires != 0 && t.Expires <= now }
+	slices.SortStableFunc(rows, func(a, b oplog.TriggerRow) int { // the newest first among those that are as urgent
+		if over(a) != over(b) {
+			return cmp.Compare(b.Expires, a.Expires)
+		}
+		return cmp.Compare(b.Urgency, a.Urgency)
+	})
+	for i := len(rows) - 1; i >= 0 && len(ops) < maxList && (over(rows[i]) || i >= q.MaxPending); i-- {
+		if over(rows[i]) {
+			a.Overdue++
+		} else {
+			a.Excess++
+		}
+		ops = append(ops, &oplog.TriggerMove{ID: rows[i].ID, To: oplog.TriggerExpired, At: now})
+	}
+	a.After = a.Before - len(ops)
+	return a, ops
+}
+
+func (s *Service) categories(context.Context, api.Caller, *api.CategoriesRequest) (*api.CategoryList, error) {
+	list, all := &api.CategoryList{}, mind.Categories()
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		list.Categories = append(list.Categories, api.Category{Name: name, Members: len(all[name])})
+	}
+	list.Count = len(list.Categories)
+	return list, nil
+}
+
+func (s *Service) categoryMembers(_ context.Context, _ api.Caller, q *api.CategoryMembersRequest) (*api.CategoryWords, error) {
+	words, ok := mind.Categories()[q.Name]
+	if !ok {
+		return nil, oplog.Errorf(oplog.NotFound, "no such category: GET /v1/categories lists them")
+	}
+	return &api.CategoryWords{Name: q.Name, Count: len(words), Members: each(words, func(w string) api.CategoryWord { return api.CategoryWord{Word: w, Confidence: 1, Source: "seed"} })}, nil
+}
+
 // personality is four traits, by name.
 func (s *Service) personality(v *state.View, c api.Caller, q *api.PersonalityRequest) (*api.TraitList, error) {
 	p := v.Personality(c.DB)
-	if q.Namespace != "" {
-		p = s.personalityOf(v, c.DB, q.Namespace)
+	if r := reach(c, q.Namespace); !r.All() {
+		p = s.personalityOf(v, c.DB, r)
 	}
 	return &api.TraitList{Traits: []api.Trait{{Name: "attentiveness", Score: p.Attentiveness}, {Name: "depth", Score: p.Depth}, {Name: "energy", Score: p.Energy},
 		{Name: "warmth", Score: p.Warmth}}}, nil
@@ -85,7 +148,7 @@ func (s *Service) personality(v *state.View, c api.Caller, q *api.PersonalityReq
 // patterns lists those that rounds of cognition have found, the most certain first.
 func (s *Service) patterns(v *state.View, c api.Caller, q *api.PatternsRequest) (*api.PatternList, error) {
 	rows := pick(maxLook, func(f func(oplog.Pattern) bool) { v.Patterns(c.DB, f) }, func(p oplog.Pattern) bool {
-		return (q.Type == "" || q.Type == p.Type) && within(v, c.DB, q.Namespace, p.Sources)
+		return (q.Type == "" || q.Type == p.Type) && within(v, c.DB, reach(c, q.Namespace), p.Sources)
 	})
 	slices.SortStableFunc(rows, func(a, b oplog.Pattern) int {
 		return cmp.Or(cmp.Compare(b.Confidence, a.Confidence), cmp.Compare(b.Confirmed, a.Confirmed), cmp.Compare(a.Key, b.Key))

@@ -36,8 +36,21 @@ func (s *Service) undo(ctx context.Context, c api.Caller, q *api.UndoRequest) (*
 	if was.Metadata == nil {
 		was.Metadata = []byte("{}") // nil leaves it as it is
 	}
-	op := &oplog.Correct{RID: q.RID, Text: &was.Text, Importance: &was.Importance, Valence: &was.Valence, Certainty: &was.Certainty, Pin: &was.Pin, Metadata: was.Metadata,
+	if was.Expires != 0 && was.Expires <= oplog.At(s.now()) {
+		was.Expires = 0 // its time has passed since: going back to it would forget the memory
+	}
+	if was.Attributes == nil {
+		was.Attributes = []byte("{}")
+	}
+	op := &oplog.Correct{RID: q.RID, Text: &was.Text, Importance: &was.Importance, Valence: &was.Valence, Certainty: &was.Certainty, Pin: &was.Pin, Metadata: was.Metadata, Attributes: was.Attributes,
+		Expires: &was.Expires, Searchable: new(!was.Hidden),
 		Reason: cmp.Or(q.Reason, fmt.Sprintf("back to revision %d", was.Number)), At: oplog.At(time.Now())}
+	if was.Path != "" {
+		op.Path = &was.Path
+	}
+	if was.By == "" {
+		op.Marks = []oplog.Mark{{RID: q.RID}}
+	}
 	w, err := s.change(ctx, c, op, expected, write{key: q.Key, digest: digest("undo", q.RID, q.Reason, values(q.Revision, q.Expected))})
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/mind"
@@ -10,8 +11,8 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// What a namespace knows. Agents put these answers into prompts, so nothing in them may come from another namespace:
-// what cannot be told to be of this one alone is left out.
+// What a namespace knows, or those that a token is bound to. Agents put these answers into prompts, so nothing in them
+// may come from another namespace: what cannot be told to be of these alone is left out.
 
 // Bounds of what is counted row by row.
 const (
@@ -20,14 +21,14 @@ const (
 	traitRows  = 1000   // memories that traits are computed from
 )
 
-// within says whether all memories that something is about are of a namespace. What names no memory is about the whole
-// database, and within none; a blank namespace is the whole database.
-func within(v *state.View, db oplog.DB, namespace string, sources []string) bool {
-	if namespace == "" {
+// within says whether all memories that something is about are within reach. What names no memory is about the whole
+// database.
+func within(v *state.View, db oplog.DB, r oplog.Reach, sources []string) bool {
+	if r.All() {
 		return true
 	}
 	for _, rid := range sources {
-		if m, ok := v.Memory(db, rid); !ok || m.Namespace != namespace {
+		if m, ok := v.Memory(db, rid); !ok || !r.Has(m.Namespace) {
 			return false
 		}
 	}
@@ -46,36 +47,68 @@ func counted[T any](walk func(func(T) bool), wanted func(T) bool) (n int) {
 	return n
 }
 
-func openConflicts(v *state.View, db oplog.DB, namespace string) uint64 {
-	return uint64(counted(func(f func(oplog.ConflictRow) bool) { v.Conflicts(db, []oplog.ConflictStatus{oplog.ConflictOpen}, f) },
-		func(x oplog.ConflictRow) bool { return x.Namespace == namespace }))
-}
-
-func pendingTriggers(v *state.View, db oplog.DB, namespace string) uint64 {
-	return uint64(counted(func(f func(oplog.TriggerRow) bool) { v.Triggers(db, oplog.TriggerPending, f) },
-		func(t oplog.TriggerRow) bool { return within(v, db, namespace, t.Sources) }))
-}
-
-// newestOfAll walks the newest memories of a namespace, the newest first.
-func newestOfAll(v *state.View, db oplog.DB, namespace string, most int, f func(*oplog.Memory)) {
-	v.NamespaceBack(db, namespace, 0, func(seq oplog.Seq) bool {
-		if m, ok := v.MemoryAt(db, seq); ok && m.Status == oplog.Active {
-			f(m)
+// conflictWithin says whether a contradiction is within reach. For a token that is bound to namespaces both sides are,
+// too: a relation belongs to none.
+func conflictWithin(v *state.View, db oplog.DB, r oplog.Reach, x *oplog.ConflictRow) bool {
+	if !r.Has(x.Namespace) {
+		return false
+	}
+	for _, side := range []string{x.A, x.B} {
+		if !r.Within.Bind() {
+			break
 		}
-		most--
+		space, there := "", false
+		if id, ok := strings.CutPrefix(side, "claim:"); ok {
+			var c oplog.StoredClaim
+			c, there = v.Claim(db, id)
+			space = c.Namespace
+		} else if m, ok := v.Memory(db, side); ok {
+			space, there = m.Namespace, true
+		}
+		if !there || !r.Within.Has(space) {
+			return false
+		}
+	}
+	return true
+}
+
+func openConflicts(v *state.View, db oplog.DB, r oplog.Reach) uint64 {
+	return uint64(counted(func(f func(oplog.ConflictRow) bool) { v.Conflicts(db, []oplog.ConflictStatus{oplog.ConflictOpen}, f) },
+		func(x oplog.ConflictRow) bool { return conflictWithin(v, db, r, &x) }))
+}
+
+func pendingTriggers(v *state.View, db oplog.DB, r oplog.Reach) uint64 {
+	return uint64(counted(func(f func(oplog.TriggerRow) bool) { v.Triggers(db, oplog.TriggerPending, f) },
+		func(t oplog.TriggerRow) bool { return within(v, db, r, t.Sources) }))
+}
+
+// newestOfAll walks the newest memories of each namespace within reach, the newest first, until it has looked at the
+// most.
+func newestOfAll(v *state.View, db oplog.DB, r oplog.Reach, most int, f func(*oplog.Memory)) {
+	v.EachNamespace(db, r, func(namespace string, _ oplog.Counts) bool {
+		v.NamespaceBack(db, namespace, 0, func(seq oplog.Seq) bool {
+			if m, ok := v.MemoryAt(db, seq); ok && m.Status == oplog.Active && !m.Unsearchable {
+				f(m)
+			}
+			most--
+			return most > 0
+		})
 		return most > 0
 	})
 }
 
-// named lists the names in a namespace's newest memories, by name.
-func named(v *state.View, db oplog.DB, namespace string) []api.Entity {
+// named lists the names in the newest memories within reach, by name. What kind a name is, all memories say together:
+// a bound token is not told.
+func named(v *state.View, db oplog.DB, r oplog.Reach) []api.Entity {
 	by := map[string]*api.Entity{}
-	newestOfAll(v, db, namespace, maxNamed, func(m *oplog.Memory) {
+	newestOfAll(v, db, r, maxNamed, func(m *oplog.Memory) {
 		for _, name := range m.Entities {
 			e := by[name]
 			if e == nil {
-				known, _ := v.Entity(db, name)
-				e = &api.Entity{Name: name, Type: known.Type}
+				e = &api.Entity{Name: name}
+				if known, _ := v.Entity(db, name); !r.Within.Bind() {
+					e.Type = known.Type
+				}
 				by[name] = e
 			}
 			e.Mentions++
@@ -90,34 +123,40 @@ func named(v *state.View, db oplog.DB, namespace string) []api.Entity {
 	return list
 }
 
-// statsOf counts what belongs to a namespace. Relations and operations belong to none.
-func statsOf(v *state.View, db oplog.DB, namespace string) oplog.Stats {
-	return oplog.Stats{Counts: v.NamespaceStats(db, namespace), Entities: uint64(len(named(v, db, namespace))), OpenConflicts: openConflicts(v, db, namespace),
-		PendingTriggers: pendingTriggers(v, db, namespace),
+// statsOf counts what is within reach. Relations and operations belong to no namespace.
+func statsOf(v *state.View, db oplog.DB, r oplog.Reach) oplog.Stats {
+	if r.All() {
+		return v.Stats(db)
+	}
+	return oplog.Stats{Counts: v.ReachStats(db, r), Entities: uint64(len(named(v, db, r))), OpenConflicts: openConflicts(v, db, r),
+		PendingTriggers: pendingTriggers(v, db, r),
 		Claims: uint64(counted(func(f func(oplog.StoredClaim) bool) { v.ClaimsBehind(db, "", f) },
-			func(c oplog.StoredClaim) bool { return c.Namespace == namespace }))}
+			func(c oplog.StoredClaim) bool { return r.Has(c.Namespace) }))}
 }
 
-// personalityOf computes the traits of a namespace from its newest memories.
-func (s *Service) personalityOf(v *state.View, db oplog.DB, namespace string) oplog.Personality {
+// personalityOf computes the traits that the newest memories within reach show.
+func (s *Service) personalityOf(v *state.View, db oplog.DB, r oplog.Reach) oplog.Personality {
 	snap := mind.Snapshot{Now: oplog.At(s.now())}
 	names := map[string]bool{}
-	newestOfAll(v, db, namespace, traitRows, func(m *oplog.Memory) {
+	newestOfAll(v, db, r, traitRows, func(m *oplog.Memory) {
 		snap.Rows = append(snap.Rows, mind.Row{RID: m.RID, Domain: m.Domain, Created: m.Created, Valence: m.Valence})
 		for _, name := range m.Entities {
 			names[name] = true
 		}
 	})
 	slices.Reverse(snap.Rows)
+	if r.Name == "" { // they came namespace by namespace
+		slices.SortStableFunc(snap.Rows, func(a, b mind.Row) int { return cmp.Compare(a.Created, b.Created) })
+	}
 	v.Patterns(db, func(p oplog.Pattern) bool {
-		if within(v, db, namespace, p.Sources) {
+		if within(v, db, r, p.Sources) {
 			snap.Patterns = append(snap.Patterns, p)
 		}
 		return len(snap.Patterns) < maxCounted
 	})
-	snap.Stats.Entities, snap.Stats.OpenConflicts = uint64(len(names)), openConflicts(v, db, namespace)
+	snap.Stats.Entities, snap.Stats.OpenConflicts = uint64(len(names)), openConflicts(v, db, r)
 	snap.Resolved = counted(func(f func(oplog.ConflictRow) bool) {
 		v.Conflicts(db, []oplog.ConflictStatus{oplog.ConflictResolved, oplog.ConflictDismissed}, f)
-	}, func(x oplog.ConflictRow) bool { return x.Namespace == namespace })
+	}, func(x oplog.ConflictRow) bool { return conflictWithin(v, db, r, &x) })
 	return *mind.Traits(&snap)
 }

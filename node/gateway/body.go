@@ -23,6 +23,8 @@ const (
 	maxSmall = 4 << 20 // a memory's text and metadata at their largest, as JSON
 	maxBody  = 64 << 20
 
+	maxStranger = 16 << 10 // of a client that needs no token
+
 	bodyTimeout  = time.Minute      // for all of a body
 	pieceTimeout = 10 * time.Second // for each piece of it
 )
@@ -39,7 +41,7 @@ func (g *Gateway) readBody(q *request, op *api.Op) (release func(), err error) {
 	}
 	b, release, err := q.bodyOf(limit)
 	if err == nil {
-		err = g.decodeBody(q, b)
+		err = g.decodeInto(q, b, &q.body)
 	}
 	if err != nil {
 		release()
@@ -106,14 +108,15 @@ func leaveUnread(w http.ResponseWriter, r *http.Request) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(lingerTimeout)) // a connection that has none is a test's
 }
 
-func (g *Gateway) decodeBody(q *request, b []byte) error {
+// decodeInto decodes a body, if there is one.
+func (g *Gateway) decodeInto(q *request, b []byte, to any) error {
 	if len(bytes.TrimSpace(b)) == 0 {
 		return nil
 	}
 	if t, _, err := mime.ParseMediaType(q.r.Header.Get("Content-Type")); err != nil || t != "application/json" && !strings.HasSuffix(t, "+json") {
 		return invalidBody(errNotJSON)
 	}
-	if err := g.cfg.Turns.Decode(q.r.Context(), len(b), func() error { return json.Unmarshal(b, &q.body) }); err != nil && q.r.Context().Err() != nil {
+	if err := g.cfg.Turns.Decode(q.r.Context(), len(b), func() error { return json.Unmarshal(b, to) }); err != nil && q.r.Context().Err() != nil {
 		return oplog.Errorf(oplog.Unavailable, "the client left")
 	} else if err != nil {
 		return invalidBody(oplog.Errorf(oplog.Invalid, "body is not a JSON object: %s", field.Malformed(err)))

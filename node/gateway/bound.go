@@ -35,7 +35,7 @@ func (q *request) bind(stream bool) (done func()) {
 		body.interrupt(connection)
 		_ = connection.SetWriteDeadline(time.Now().Add(lastWords)) // a connection that has none is a test's
 	})
-	q.w = &boundWriter{q.w, ctx, own}
+	q.w = &boundWriter{ResponseWriter: q.w, ctx: ctx, rc: own}
 	return func() {
 		if !stop() {
 			<-ended
@@ -101,14 +101,18 @@ type boundWriter struct {
 	http.ResponseWriter
 	ctx context.Context
 	rc  *http.ResponseController
+	cut bool // something of the answer was not written
 }
 
 func (w *boundWriter) Write(p []byte) (int, error) {
 	_ = w.rc.SetWriteDeadline(time.Now().Add(writeTimeout)) // a connection that has none is a test's
 	if w.ctx.Err() != nil {
+		w.cut = true
 		return 0, context.Cause(w.ctx)
 	}
-	return w.ResponseWriter.Write(p)
+	n, err := w.ResponseWriter.Write(p)
+	w.cut = w.cut || err != nil
+	return n, err
 }
 
 // WriteHeader implements http.ResponseWriter. A request that has ended gets another header.

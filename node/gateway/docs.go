@@ -6,6 +6,7 @@ import (
 	"html"
 	"maps"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -14,94 +15,189 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// beside are the files that the page loads: its style, and the search in it.
+// beside holds the files that the page loads: its style, and its search.
 //
 //go:embed docs.css docs.js
 var beside embed.FS
 
-// docs is the same for people: one page, nothing from elsewhere.
+// docs is the reference for people: one page, and nothing on it comes from elsewhere.
 var docs = sync.OnceValue(func() []byte {
 	known, shown := allShapes(), succeeded()
 	var b strings.Builder
-	b.WriteString(`<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>Cairn gateway</title>
+	b.WriteString(`<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>Cairn: HTTP reference</title>
 <link rel="icon" href="/console/icon.svg" type="image/svg+xml"><link rel="stylesheet" href="/docs/docs.css"><script type="module" src="/docs/docs.js"></script>
-<main><h1>Cairn gateway</h1><p>Memory for agents over HTTP. Send <code>Authorization: Bearer &lt;token&gt;</code> and JSON bodies. Times in answers are Unix seconds; a <code>date</code> in a
-request is that or RFC 3339 (a bare date is its first instant, UTC). <code>hours</code> are more than 0, <code>unit</code> is a number from 0 to 1, <code>signed</code> from -1 to 1,
-<code>window</code> is [from, to]. Unknown fields, values of another type and numbers out of range are refused by name. A node that does not lead forwards writes and names the leader in <code>X-Cairn-Leader</code>; with
-<code>[server] forward_writes = false</code> it answers 307 with the leader's address, unless the request says <code>X-Cairn-Forward: 1</code>. The same for programs: <a href="/openapi.json">openapi.json</a>. A form for each: <a href="/#requests">Requests</a>.
-Examples are what a node answered; … stands for what differs each time, <code>${A}</code> for an id.</p>
-<div class="search" role="search" hidden><input type="search" aria-label="Search the reference" placeholder="Search operations, fields and shapes"><span role="status"></span></div>`)
+<nav aria-label="Contents"><div class="search" role="search" hidden><input type="search" aria-label="Search the reference" placeholder="Search"><span role="status"></span></div>`)
+	contents(&b, known)
+	b.WriteString("</nav><main>" + introduction)
+	b.WriteString("<section id=errors><h2>Errors</h2><p>An error is <code>{\"error\": \"a message for people\", \"code\": \"a code for programs\"}</code>.</p><table><thead><tr><th>status<th>code<th>meaning</thead><tbody>")
+	for _, r := range slices.SortedStableFunc(slices.Values(refusals), func(a, b refusal) int { return strings.Compare(a.status, b.status) }) {
+		fmt.Fprintf(&b, "<tr><td><code>%s</code><td>%s<td>%s", r.status, codes(r), html.EscapeString(r.text))
+	}
+	b.WriteString("</tbody></table>" + wrongField + "</section></div>\n")
 	for _, s := range subjects() {
-		fmt.Fprintf(&b, "<div class=subject><h1>%s</h1><p>%s</p>\n", s.Name, html.EscapeString(s.About))
+		fmt.Fprintf(&b, "<div class=subject><h1 id=subject-%s>%s</h1><p>%s</p>\n", s.Name, title(s.Name), html.EscapeString(s.About))
 		for _, op := range s.Ops {
 			documentOp(&b, op, known, shown)
 		}
 		b.WriteString("</div>\n")
 	}
-	b.WriteString("<div class=subject><h1>Shapes</h1>")
+	b.WriteString("<div class=subject><h1 id=shapes>Shapes</h1><p>Objects that requests and answers have in common.</p>")
 	for _, name := range slices.Sorted(maps.Keys(known)) {
 		fmt.Fprintf(&b, "<section id=%s><h2>%s</h2>", name, name)
-		describe(&b, known[name], known, name != "Draft")
+		describe(&b, "fields", known[name], known, name != "Draft")
 		b.WriteString("</section>\n")
 	}
 	b.WriteString("</div></main>\n")
 	return []byte(b.String())
 })
 
-// documentOp writes what an operation is for, and its fields.
+// introduction says what holds for all operations.
+const introduction = `<div class=subject><h1>HTTP reference</h1>
+<section id=quick-start><h2>Quick start</h2><p>A node answers at port 7438. Its token is in the file <code>token</code> of the node's home, which after <code>cairn dev</code> is <code>cairn-data</code> in
+the directory where that ran; <code>cairn token create</code> makes others.</p>
+<pre tabindex=0>export CAIRN=http://127.0.0.1:7438
+export TOKEN=$(cat cairn-data/token)
+
+curl -s $CAIRN/v1/remember -H "Authorization: Bearer $TOKEN" \
+  -H 'Content-Type: application/json' -d '{"text":"Alice leads the payments team"}'
+
+curl -s $CAIRN/v1/recall -H "Authorization: Bearer $TOKEN" \
+  -H 'Content-Type: application/json' -d '{"query":"who leads payments?"}'</pre>
+<p>The examples below continue from these two variables. What a node answered is shown next to them; … stands for what differs each time. Programs read the
+same reference as <a href="/openapi.json">openapi.json</a>, and the console has <a href="/#requests">a form for each request</a>.</p></section>
+<section id=conventions><h2>Conventions</h2><ul>
+<li>Requests carry <code>Authorization: Bearer TOKEN</code>, and bodies are JSON.
+<li>A token belongs to one database. Tokens with the scope admin, and the cluster secret, name another with the parameter <code>database</code>.
+<li>A date in a request is RFC 3339 (<code>2026-01-31</code> is its first instant in UTC) or Unix seconds. Times in answers are Unix seconds.
+<li>In a query an object is its JSON, percent-encoded, and a list is its items with commas between them, or the parameter several times.
+<li>Unknown fields, values of the wrong type and numbers out of range are rejected by name.
+<li>A write with an <code>idempotency_key</code> is stored once, however often it is sent.
+<li>The leader does writes. Another node forwards them and names the leader in <code>X-Cairn-Leader</code>; with <code>[server] forward_writes = false</code> it answers 307
+with the leader's address, unless the request says <code>X-Cairn-Forward: 1</code>.
+<li>A read is answered by the node that receives it, and includes every write that this node acknowledged before. On another node <code>min_index</code> waits for a
+write, and <code>consistency=linearizable</code> includes everything acknowledged before on any node. Both may stand in the query or in the body.
+<li>A position in the log is a string, <code>log_index</code>, in the answer to a write, and a number, <code>index</code>, in the answer to a read. <code>min_index</code>
+and <code>from</code> take both.</ul></section>
+<section id=filters><h2>Filters</h2><p>A filter narrows: it adds nothing that the question does not match. For all memories that pass one, use a list, or recall <code>"*"</code>.
+It is an object, and a memory passes when all of its members hold:</p>
+<pre tabindex=0>{"project":"atlas"}                                the attribute equals it, or a string of its list
+{"priority":{"gte":2,"lt":5}}                      all operators hold
+{"or":[{"tags":"red"},{"not":{"done":true}}]}      and, or: a list of filters; not: one filter
+{"@created_at":{"gte":"2026-01-01"}}               a field of the memory, see below</pre>
+<table><thead><tr><th>operator<th>passes</thead><tbody>
+<tr><td><code>eq</code> <code>ne</code><td>equal to the value; not equal, or absent
+<tr><td><code>in</code> <code>nin</code><td>equal to one of a list; to none, or absent
+<tr><td><code>gt</code> <code>gte</code> <code>lt</code> <code>lte</code><td>greater, at least, less, at most: numbers by size, dates by time, other strings by their bytes
+<tr><td><code>exists</code><td>true: it is there; false: it is absent
+<tr><td><code>contains</code> <code>icontains</code> <code>prefix</code><td>a string that has the text in it, in any case, at its beginning; of a list, one of its strings</tbody></table>
+<p>Fields are <code>@memory_type</code>, <code>@namespace</code>, <code>@domain</code>, <code>@source</code>, <code>@session_id</code>, <code>@tier</code>, <code>@importance</code>,
+<code>@created_at</code> and <code>@updated_at</code>.</p></section>
+`
+
+// wrongField is an error as a node answers it, and someEvents is the beginning of a stream. Tests ask a node for both.
+const (
+	wrongField = `<pre tabindex=0>{"code":"invalid_request","error":"unknown field 'queri': did you mean 'query'?"}</pre>`
+	someEvents = `<pre tabindex=0>event: subscribed
+data: {"index":41}
+
+id: 42
+event: stored
+data: {"index":42,"number":1,"id":"0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c4104","at":1767225600.125}
+</pre>`
+)
+
+// codes are the codes of an error's status.
+func codes(r refusal) string {
+	list := slices.Clone(r.codes)
+	if r.name == "not_found" {
+		for _, op := range api.Ops {
+			if op.Missing != "" && !slices.Contains(list, op.Missing) {
+				list = append(list, op.Missing)
+			}
+		}
+	}
+	return "<code>" + strings.Join(list, "</code><br><code>") + "</code>"
+}
+
+// title is a subject's name as a heading.
+func title(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
+
+// contents lists the operations by subject, and the shapes.
+func contents(b *strings.Builder, known map[string]field.Object) {
+	b.WriteString("<ul><li><a href=#quick-start>Quick start</a><li><a href=#conventions>Conventions</a><li><a href=#filters>Filters</a><li><a href=#errors>Errors</a></ul>")
+	for _, s := range subjects() {
+		fmt.Fprintf(b, "<details><summary>%s</summary><ul>", title(s.Name))
+		for _, op := range s.Ops {
+			fmt.Fprintf(b, "<li><a href=#%s>%s</a>", op.Name, op.Name)
+		}
+		b.WriteString("</ul></details>")
+	}
+	b.WriteString("<details><summary>Shapes</summary><ul>")
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		fmt.Fprintf(b, "<li><a href=#%s>%s</a>", name, name)
+	}
+	b.WriteString("</ul></details>")
+}
+
+// documentOp writes what an operation is for, its fields, a request that can be pasted, and its answer.
 func documentOp(b *strings.Builder, op *api.Op, known map[string]field.Object, shown []example) {
-	fmt.Fprintf(b, "<section id=%s><h2><b>%s</b> <code>%s</code></h2><p>%s <i>%s</i> <a href=\"/#requests/%s\">Try it</a></p>",
-		op.Name, op.Method(), html.EscapeString(op.Path()), html.EscapeString(summary(op)), html.EscapeString(terms(op)), op.Name)
+	fmt.Fprintf(b, "<section id=%s><h2>%s</h2><p class=call><b>%s</b> <code>%s</code> <a href=\"/#requests/%s\">Try it</a></p><p>%s <i>%s</i></p>",
+		op.Name, op.Name, op.Method(), html.EscapeString(op.Path()), op.Name, html.EscapeString(summary(op)), html.EscapeString(terms(op)))
 	for _, part := range []struct {
 		name string
 		of   field.Object
-	}{{"path", op.InPath()}, {"query", inQuery(op)}, {"body", op.InBody()}, {"answer", op.Gives()}} {
-		if len(part.of) > 0 {
-			fmt.Fprintf(b, "<p class=f>%s:</p>", part.name)
-			describe(b, part.of, known, part.name == "answer")
-		}
+	}{{"path", op.InPath()}, {"query", op.InQuery()}, {"body", op.InBody()}} {
+		describe(b, part.name, part.of, known, false)
 	}
 	documentExample(b, op, shown)
-	documentErrors(b, op)
+	if op == api.Events.Op {
+		b.WriteString(someEvents)
+		describe(b, "data of an event", field.Of(reflect.TypeFor[api.Change]()).Answered(), known, true)
+	}
+	if op.Missing != "" {
+		fmt.Fprintf(b, "<p>What is not there is <code>404</code> <code>%s</code>.</p>", op.Missing)
+	}
+	describe(b, "answer", op.Gives(), known, true)
 	b.WriteString("</section>\n")
 }
 
-// documentErrors writes which errors an operation answers with, and what they mean.
-func documentErrors(b *strings.Builder, op *api.Op) {
-	all := responses(op)
-	delete(all, "200")
-	b.WriteString("<details><summary>errors</summary><dl>")
-	for _, status := range slices.Sorted(maps.Keys(all)) {
-		fmt.Fprintf(b, "<dt><code>%s</code></dt><dd>%s</dd>", status, html.EscapeString(all[status].(map[string]any)["description"].(string)))
+// describe writes a table of fields: of an answer it says what may be missing, of a request what may not.
+func describe(b *strings.Builder, what string, o field.Object, shapes map[string]field.Object, answer bool) {
+	if o = slices.DeleteFunc(slices.Clone(o), func(f field.Field) bool { return f.Idle }); len(o) == 0 {
+		return
 	}
-	b.WriteString("</dl></details>")
+	preset := "default"
+	if answer {
+		preset = "always there"
+	}
+	fmt.Fprintf(b, "<table><thead><tr><th>%s<th>type<th>%s<th>meaning</thead><tbody>", what, preset)
+	for _, f := range o {
+		need := html.EscapeString(f.Default)
+		switch {
+		case answer && f.Nullable:
+			need = "or null"
+		case answer && f.Must:
+			need = "yes"
+		case answer:
+			need = "no"
+		case f.Must || f.In == "path":
+			need = "<strong>required</strong>"
+		}
+		fmt.Fprintf(b, "<tr><td><code>%s</code><td>%s<td>%s<td>%s", f.Name, kind(f, shapes), need, html.EscapeString(f.Doc))
+	}
+	b.WriteString("</tbody></table>")
 }
 
-// describe writes fields: of an answer it says what may be missing, of a request what may not.
-func describe(b *strings.Builder, o field.Object, shapes map[string]field.Object, answer bool) {
-	b.WriteString("<dl>")
-	for _, f := range o {
-		need := ""
-		switch {
-		case f.Idle:
-			continue
-		case f.Nullable:
-			need = " or null"
-		case f.Must && !answer:
-			need = " required"
-		case !f.Must && answer:
-			need = ", may be missing"
-		}
-		if f.Default != "" {
-			need += ", " + f.Default + " when left out"
-		}
-		kind := html.EscapeString(f.Kind.Name)
-		if name := strings.TrimPrefix(f.Kind.Name, "[]"); shapes[name] != nil {
-			kind = strings.TrimSuffix(kind, name) + "<a href=#" + name + ">" + name + "</a>"
-		}
-		fmt.Fprintf(b, "<dt><code>%s</code> <small>%s%s</small></dt><dd>%s</dd>", f.Name, kind, html.EscapeString(need), html.EscapeString(f.Doc))
+// kind says in words what a field holds, with a link to its shape.
+func kind(f field.Field, shapes map[string]field.Object) string {
+	name := strings.TrimPrefix(f.Kind.Name, "[]")
+	switch {
+	case shapes[name] == nil:
+		return html.EscapeString(f.Kind.Want)
+	case name == f.Kind.Name:
+		return "<a href=#" + name + ">" + name + "</a>"
 	}
-	b.WriteString("</dl>")
+	return "a list of <a href=#" + name + ">" + name + "</a>"
 }
 
 // docsPolicy lets the page load what this node serves and nothing more; no script or style is inline.

@@ -35,7 +35,7 @@ var kinds = map[oplog.Kind]struct {
 }
 
 // codeStatuses are the codes of refusals whose status is not that of their kind.
-var codeStatuses = map[string]int{"insufficient_scope": http.StatusForbidden, "forbidden": http.StatusForbidden, "rate_limited": http.StatusTooManyRequests, "replica_behind": http.StatusPreconditionFailed}
+var codeStatuses = map[string]int{"insufficient_scope": http.StatusForbidden, "forbidden": http.StatusForbidden, "namespace_denied": http.StatusForbidden, "rate_limited": http.StatusTooManyRequests, "replica_behind": http.StatusPreconditionFailed}
 
 // failure holds what a client reads of an error.
 type failure struct {
@@ -64,18 +64,17 @@ func (g *Gateway) publicError(err error) *oplog.Error {
 	return e
 }
 
-// fail answers a request that is refused. Where another node leads and its gateway is known, the client is sent there.
-func (g *Gateway) fail(w http.ResponseWriter, req *http.Request, err error) {
+// verdict counts a refusal, and says what a client reads of it and when it may try again.
+func (g *Gateway) verdict(w http.ResponseWriter, err error) (status int, f failure, e *oplog.Error) {
+	e = g.publicError(err)
 	var slow *access.Limited
 	if errors.As(err, &slow) {
 		g.cfg.Metrics.Refused("rate limited")
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(slow.Wait.Seconds()))))
-		writeJSON(w, http.StatusTooManyRequests, failure{slow.Error(), "rate_limited"})
-		return
+		return http.StatusTooManyRequests, failure{slow.Error(), "rate_limited"}, e
 	}
-	e := g.publicError(err)
 	g.cfg.Metrics.Refused(e.Kind.String())
-	status, f := kinds[e.Kind].status, failure{e.Text, kinds[e.Kind].code}
+	status, f = kinds[e.Kind].status, failure{e.Text, kinds[e.Kind].code}
 	var refused *api.Refusal
 	if errors.As(err, &refused) {
 		status, f.Code = cmp.Or(codeStatuses[refused.Code], status), refused.Code
@@ -86,7 +85,14 @@ func (g *Gateway) fail(w http.ResponseWriter, req *http.Request, err error) {
 	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", "1")
 	}
-	if refused != nil && refused.More != nil {
+	return status, f, e
+}
+
+// fail answers a request that is refused. Where another node leads and its gateway is known, the client is sent there.
+func (g *Gateway) fail(w http.ResponseWriter, req *http.Request, err error) {
+	status, f, e := g.verdict(w, err)
+	var refused *api.Refusal
+	if errors.As(err, &refused) && refused.More != nil {
 		all := map[string]any{"error": f.Error, "code": f.Code}
 		maps.Copy(all, refused.More)
 		writeJSON(w, status, all)

@@ -1,10 +1,13 @@
 package gateway
 
 import (
+	"bytes"
+	"cmp"
 	"embed"
+	"encoding/json"
 	"fmt"
 	"html"
-	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -64,16 +67,61 @@ func succeeded() (list []example) {
 	return list
 }
 
-// documentExample shows what an operation was asked, and what it said.
+// documentExample shows a request as a shell runs it, and what a node answered.
 func documentExample(b *strings.Builder, op *api.Op, all []example) {
 	e, ok := exampleOf(op, all)
 	if !ok {
 		return
 	}
-	path := e.path
-	if plain, err := url.PathUnescape(path); err == nil {
-		path = plain
+	status, answer, _ := strings.Cut(e.answer, "\n")
+	var spread bytes.Buffer
+	if json.Indent(&spread, []byte(answer), "", "  ") == nil {
+		answer = spread.String()
 	}
-	fmt.Fprintf(b, "<details><summary>example</summary><pre tabindex=0>%s</pre><pre tabindex=0>%s</pre></details>",
-		html.EscapeString(strings.TrimSpace(e.method+" "+path+"\n"+e.body)), html.EscapeString(e.answer))
+	fmt.Fprintf(b, "<pre tabindex=0>%s</pre>", html.EscapeString(withIDs(curl(op, e))))
+	if answer != "" {
+		fmt.Fprintf(b, "<pre tabindex=0>%s</pre>", html.EscapeString(withIDs(answer)))
+	} else {
+		fmt.Fprintf(b, "<p>It answers %s and nothing more.</p>", status)
+	}
 }
+
+// curl is a request as a command.
+func curl(op *api.Op, e example) string {
+	var b strings.Builder
+	b.WriteString("curl -s")
+	if op.Method() != "GET" && (op.Method() != "POST" || e.body == "") {
+		b.WriteString(" -X " + op.Method())
+	}
+	path, query, _ := strings.Cut(e.path, "?")
+	at := "$CAIRN" + e.path
+	switch {
+	case strings.ContainsAny(query, `{["`): // as JSON, which curl encodes
+		at = "-G $CAIRN" + path
+		for p := range strings.SplitSeq(query, "&") {
+			at += " --data-urlencode '" + p + "'"
+		}
+	case strings.ContainsAny(at, "&? '"):
+		at = `"` + at + `"`
+	}
+	b.WriteString(" " + at)
+	if op.Scope != "" {
+		b.WriteString(` -H "Authorization: Bearer $TOKEN"`)
+	}
+	if e.body != "" {
+		fmt.Fprintf(&b, " \\\n  -H 'Content-Type: %s'", cmp.Or(op.Body, jsonType))
+	}
+	if e.body != "" {
+		b.WriteString(" \\\n  --data-binary '" + strings.ReplaceAll(e.body, "'", `'\''`) + "'")
+	}
+	return b.String()
+}
+
+// withIDs replaces the names that the examples have for ids, ${A} and so on, by ids.
+func withIDs(text string) string {
+	return variable.ReplaceAllStringFunc(text, func(name string) string {
+		return fmt.Sprintf("0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c%02x%02x", name[2], len(name))
+	})
+}
+
+var variable = regexp.MustCompile(`\$\{[A-Za-z_0-9]+\}`)

@@ -1,6 +1,13 @@
 package gateway
 
-import "testing"
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/cairndb/cairn/node/api"
+)
 
 // TestEveryOperationHasAnExample: the reference shows a request of each operation that it lists, and what a node
 // answered.
@@ -13,6 +20,40 @@ func TestEveryOperationHasAnExample(t *testing.T) {
 				t.Errorf("%s: no request of %s %s succeeds in examples/", op.Name, op.Method(), op.Path())
 			}
 		}
+	}
+}
+
+// TestWhatThePageShows: an error and events on the page are as a node tells them.
+func TestWhatThePageShows(t *testing.T) {
+	wrong, err := examples.ReadFile("examples/05_wrong.txt")
+	if shown := strings.TrimSuffix(strings.TrimPrefix(wrongField, "<pre tabindex=0>"), "</pre>"); err != nil || !strings.Contains(string(wrong), "\n"+shown+"\n") {
+		t.Errorf("no node answered %s (%v)", shown, err)
+	}
+	_, data, _ := strings.Cut(someEvents, "event: stored\ndata: ")
+	d := json.NewDecoder(strings.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&api.Change{}); err != nil {
+		t.Errorf("an event's data: %v", err)
+	}
+}
+
+// TestCodes: the page names the code of each error in the examples.
+func TestCodes(t *testing.T) {
+	var known string
+	for _, r := range refusals {
+		known += codes(r)
+	}
+	files, err := examples.ReadDir("examples")
+	for _, f := range files {
+		text, _ := examples.ReadFile("examples/" + f.Name())
+		for _, m := range regexp.MustCompile(`"code":"([a-z_0-9]+)","error"`).FindAllSubmatch(text, -1) {
+			if !strings.Contains(known, "<code>"+string(m[1])+"</code>") {
+				t.Errorf("%s: the code %s is not on the page", f.Name(), m[1])
+			}
+		}
+	}
+	if err != nil {
+		t.Error(err)
 	}
 }
 

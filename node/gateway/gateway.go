@@ -8,8 +8,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -33,6 +33,8 @@ type request struct {
 	c    api.Caller
 	body map[string]json.RawMessage
 	idle func() // gives back its slot among the requests that are worked on; nil for those that need none
+	keys bool   // a token may come as the clients of dialects send it
+	mcp  bool   // the token may be an access token
 }
 
 // streamed is a result that the handler has written itself.
@@ -54,6 +56,8 @@ type Config struct {
 
 	Metrics Metrics
 	Models  Models       // at /mcp
+	Foreign []Dialect    // APIs of other services; none is a gateway without them
+	OAuth   Authorizer   // issues access tokens for /mcp; nil: nobody does
 	Console http.Handler // at / and below /console/
 	Log     *slog.Logger
 
@@ -93,6 +97,7 @@ type Gateway struct {
 	busy    *large.Shares // requests that are worked on
 	streams *large.Shares // event streams
 	open    sync.Map      // net.Conn to its *access.Place
+	signIn  access.SignIn // the code of the console's sign-in link
 }
 
 // New makes a gateway that does not listen yet.
@@ -104,7 +109,18 @@ func New(cfg Config) *Gateway {
 			mux.HandleFunc(op.Method()+" "+path, func(w http.ResponseWriter, r *http.Request) { g.serve(w, r, op) })
 		}
 	}
-	mux.HandleFunc("/mcp", g.serveModels)
+	if cfg.OAuth != nil {
+		cfg.Foreign = append(slices.Clone(cfg.Foreign), cfg.OAuth)
+		mux.Handle("GET /oauth/authorize", cfg.Console)
+	}
+	for _, d := range cfg.Foreign {
+		for pattern, op := range d.Routes() {
+			mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { g.serveDialect(w, r, d, op) })
+		}
+	}
+	mux.HandleFunc(modelsPath, g.serveModels)
+	mux.HandleFunc("GET "+aboutTokens, g.serveAboutTokens)
+	mux.HandleFunc("GET "+aboutTokens+modelsPath, g.serveAboutTokens)
 	mux.HandleFunc("GET /metrics", g.serveMetrics)
 	mux.HandleFunc("GET /openapi.json", serveOpenAPI)
 	docs := serveDocs()
@@ -112,6 +128,7 @@ func New(cfg Config) *Gateway {
 	mux.Handle("GET /docs/{file}", docs)
 	mux.Handle("GET /{$}", cfg.Console)
 	mux.Handle("GET /console/", cfg.Console)
+	mux.HandleFunc("POST "+signInPath, g.serveSignIn)
 	g.srv = &http.Server{Handler: g.outer(mux), ReadHeaderTimeout: headTimeout, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: maxHeader,
 		ConnContext: g.enter, ConnState: g.connection, ErrorLog: slog.NewLogLogger(cfg.Log.Handler(), slog.LevelDebug)}
 	return g
@@ -263,7 +280,7 @@ func (g *Gateway) identify(q *request, op *api.Op) (done func(), err error) {
 		q.c.Surface = "http"
 		return done, nil
 	}
-	if q.c, err = g.authenticate(q.r); err != nil {
+	if q.c, err = g.authenticate(q); err != nil {
 		return done, err
 	}
 	if err := g.cfg.Door.May(q.c, op); err != nil {
@@ -281,12 +298,15 @@ func (g *Gateway) identify(q *request, op *api.Op) (done func(), err error) {
 	return q.bind(op.Stream), nil
 }
 
-func (g *Gateway) authenticate(r *http.Request) (api.Caller, error) {
-	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+func (g *Gateway) authenticate(q *request) (api.Caller, error) {
+	token, ok := q.tokenOf()
 	if !ok {
 		return api.Caller{}, oplog.Errorf(oplog.Denied, "missing Bearer token")
 	}
-	return g.cfg.Access.Login(r.RemoteAddr, token)
+	if q.mcp && g.cfg.OAuth != nil && g.cfg.OAuth.Issued(token) {
+		return g.cfg.OAuth.Login(q.r.Context(), q.r.RemoteAddr, token)
+	}
+	return g.cfg.Access.Login(q.r.RemoteAddr, token)
 }
 
 // serveMetrics shows the node's own lines to all, and those of databases to callers that may use them.
@@ -295,7 +315,7 @@ func (g *Gateway) serveMetrics(w http.ResponseWriter, r *http.Request) {
 		g.cfg.Metrics.Show(w, r, nil)
 		return
 	}
-	c, err := g.authenticate(r)
+	c, err := g.authenticate(&request{r: r})
 	if err != nil {
 		g.fail(w, r, err)
 		return

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,10 +20,73 @@ const (
 	modelCopies = 12
 )
 
+const (
+	modelsPath  = "/mcp"
+	aboutTokens = "/.well-known/oauth-protected-resource"
+	modelScopes = "read write" // what tools need
+)
+
+// An Authorizer issues access tokens to clients that act for a person. They are good at /mcp alone.
+type Authorizer interface {
+	Dialect
+	// Issuer is the origin at which clients reach /mcp, whichever node answers.
+	Issuer() string
+	// Issued says whether a token looks like one of its own.
+	Issued(token string) bool
+	// Login lets in the client at an address that shows an access token.
+	Login(ctx context.Context, from, token string) (api.Caller, error)
+}
+
+// origin returns the origin of /mcp: the configured issuer, or without one the origin that the request was sent to.
+func (g *Gateway) origin(r *http.Request) string {
+	if g.cfg.OAuth != nil {
+		return g.cfg.OAuth.Issuer()
+	}
+	return origin(r)
+}
+
+// origin is this server's as the client of a request knows it.
+func origin(r *http.Request) string {
+	at := url.URL{Scheme: "http", Host: r.Host}
+	if r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https" {
+		at.Scheme = "https"
+	}
+	return at.String()
+}
+
+// serveAboutTokens tells a client that has no token how one is sent and who issues one, as RFC 9728 has it. Without an
+// authorization server `cairn token create` makes tokens.
+func (g *Gateway) serveAboutTokens(w http.ResponseWriter, r *http.Request) {
+	var servers []string
+	if g.cfg.OAuth != nil {
+		servers = []string{g.cfg.OAuth.Issuer()}
+	}
+	writeJSON(w, http.StatusOK, struct {
+		Resource string   `json:"resource"`
+		Servers  []string `json:"authorization_servers,omitempty"`
+		Methods  []string `json:"bearer_methods_supported"`
+		Scopes   []string `json:"scopes_supported"`
+		Name     string   `json:"resource_name"`
+	}{g.origin(r) + modelsPath, servers, []string{"header"}, strings.Fields(modelScopes), "Cairn memory"})
+}
+
+// challenge says in WWW-Authenticate how a client gets a token, and what is wrong with the one that it has shown.
+func (g *Gateway) challenge(w http.ResponseWriter, r *http.Request, err error) {
+	var refused *api.Refusal
+	said := `Bearer resource_metadata="` + g.origin(r) + aboutTokens + modelsPath + `", scope="` + modelScopes + `"`
+	switch {
+	case errors.As(err, &refused):
+		said += `, error="` + refused.Code + `"`
+	case r.Header.Get("Authorization") != "":
+		said += `, error="invalid_token"`
+	}
+	w.Header().Set("WWW-Authenticate", said)
+}
+
 // serveModels lets models in, and reads their messages.
 func (g *Gateway) serveModels(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
-	q := &request{g: g, w: w, r: r}
+	q := &request{g: g, w: w, r: r, mcp: true}
 	defer func() { q.c.Hold.Release() }() // when the answer is sent
 	done, err := g.identify(q, api.Message.Op)
 	defer done()
@@ -36,7 +101,7 @@ func (g *Gateway) serveModels(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		leaveUnread(w, r)
 		if errors.Is(err, &oplog.Error{Kind: oplog.Denied}) {
-			w.Header().Set("WWW-Authenticate", "Bearer")
+			g.challenge(w, r, err)
 		}
 		g.fail(w, r, q.ended(err))
 		return
@@ -60,10 +125,13 @@ func (g *Gateway) serveModels(w http.ResponseWriter, r *http.Request) {
 		defer decoded()
 	}
 	g.cfg.Models.Serve(q.w, q.r, q.c, message, decoded)
-	if a, ok := w.(*answerWriter); ok && q.r.Context().Err() != nil {
-		if a.status != 0 {
-			panic(http.ErrAbortHandler) // what was sent is not the whole answer
-		}
+	a, ok := w.(*answerWriter)
+	if !ok || q.r.Context().Err() == nil {
+		return
+	}
+	if a.status == 0 {
 		g.fail(w, r, q.ended(context.Canceled))
+	} else if b, ok := q.w.(*boundWriter); ok && b.cut {
+		panic(http.ErrAbortHandler) // what was sent is not the whole answer
 	}
 }

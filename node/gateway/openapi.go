@@ -14,7 +14,7 @@ import (
 
 // about describes the gateway as a whole in the document.
 const about = "Memory for agents over HTTP. Times in answers are Unix seconds; requests take RFC 3339 dates and times as well. Half-lives are hours. " +
-	"Unknown fields, values of another type and numbers out of range are refused by name (`[server] lenient = true` takes them as the oldest clients send them). " +
+	"Unknown fields, values of another type and numbers out of range are rejected, and the error names the field (`[server] lenient = true` accepts what the oldest clients send). " +
 	"Writes go to the leader: a follower forwards them and names it in X-Cairn-Leader, or, with `[server] forward_writes = false`, answers 307 with its address " +
 	"unless the request says X-Cairn-Forward: 1."
 
@@ -32,16 +32,16 @@ var openAPI = sync.OnceValue(func() []byte {
 		}
 	}
 	token := map[string]any{"type": "http", "scheme": "bearer", "description": "A token, or the cluster secret."}
-	b, err := json.MarshalIndent(map[string]any{
+	b, err := json.Marshal(map[string]any{
 		"openapi": "3.1.0",
 		"info": map[string]any{"title": "Cairn gateway", "version": "1", "description": about,
 			"license": map[string]any{"name": "Apache License 2.0", "identifier": "Apache-2.0"}},
 		"servers":    []any{map[string]any{"url": "/", "description": "The node that this document comes from."}},
 		"tags":       tags,
 		"security":   []any{map[string]any{"token": []string{}}},
-		"components": map[string]any{"schemas": components(), "securitySchemes": map[string]any{"token": token}},
+		"components": map[string]any{"schemas": components(), "parameters": sharedParameters(), "responses": refused(), "securitySchemes": map[string]any{"token": token}},
 		"paths":      paths,
-	}, "", "  ")
+	})
 	if err != nil {
 		panic("openapi: " + err.Error()) // maps of strings always encode
 	}
@@ -86,18 +86,42 @@ func inQuery(op *api.Op) field.Object {
 	return slices.Concat(op.InQuery(), field.Of(reflect.TypeFor[everywhere]()))
 }
 
+// shared holds the parameters of many operations, which the document describes once, by name.
+var shared = sync.OnceValue(func() map[string]field.Field {
+	all := map[string]field.Field{}
+	for _, f := range slices.Concat(field.Of(reflect.TypeFor[api.Fresh]()), field.Of(reflect.TypeFor[everywhere]())) {
+		all[f.Name] = f
+	}
+	return all
+})
+
+// sharedParameters are the shared parameters as the document has them.
+func sharedParameters() map[string]any {
+	all := map[string]any{}
+	for name, f := range shared() {
+		all[name] = parameter("query", f)
+	}
+	return all
+}
+
 // parameters are fields that come in the path or the query.
 func parameters(in string, o field.Object) (list []any) {
 	for _, f := range o {
-		if f.Idle {
-			continue
+		if s, ok := shared()[f.Name]; ok && in == "query" && s.Doc == f.Doc {
+			list = append(list, map[string]any{"$ref": "#/components/parameters/" + f.Name})
+		} else if !f.Idle {
+			list = append(list, parameter(in, f))
 		}
-		schema := f.Schema()
-		p := map[string]any{"name": f.Name, "in": in, "required": f.Must || in == "path", "description": schema["description"], "schema": schema}
-		delete(schema, "description")
-		list = append(list, p)
 	}
 	return list
+}
+
+// parameter is a field as a parameter.
+func parameter(in string, f field.Field) map[string]any {
+	schema := f.Schema()
+	p := map[string]any{"name": f.Name, "in": in, "required": f.Must || in == "path", "description": schema["description"], "schema": schema}
+	delete(schema, "description")
+	return p
 }
 
 // summary says what an operation does, and lists the other paths that serve it.
@@ -151,50 +175,11 @@ func allShapes() map[string]field.Object {
 	return all
 }
 
-// failed is an answer of a status with an error in it.
-func failed(description, shape string) map[string]any {
-	return map[string]any{"description": description, "content": content(jsonType, map[string]any{"$ref": "#/components/schemas/" + shape})}
-}
-
 const jsonType = "application/json"
 
 // content is a body of a media type.
 func content(media string, schema map[string]any) map[string]any {
 	return map[string]any{media: map[string]any{"schema": schema}}
-}
-
-func responses(op *api.Op) map[string]any {
-	ok := map[string]any{"description": "It is done."}
-	switch {
-	case op.Media == "":
-		ok["content"] = content(jsonType, op.Gives().Schema())
-	case op.Media == "application/octet-stream":
-		ok["content"] = map[string]any{op.Media: map[string]any{}}
-	default:
-		ok["content"] = content(op.Media, text)
-	}
-	all := map[string]any{"200": ok, "400": failed("A field or a parameter is missing, unknown or wrong.", "Error"),
-		"500": failed("The node failed; its log says why.", "Error"), "503": failed("The node is overloaded, or no node leads: try again.", "Error")}
-	if op.Scope != "" {
-		all["401"], all["403"] = failed("The token is missing, invalid or revoked.", "Error"), failed("The token does not have the scope.", "Error")
-		all["404"] = failed("There is no such database, or nothing of that name.", "Error")
-		all["429"] = failed("Too many operations for this token, too many wrong tokens from this address, or a quota is used up; Retry-After says how long to wait.", "Error")
-	}
-	if op.Method() != http.MethodGet {
-		all["413"], all["415"] = failed("The body is too large.", "Error"), failed("The request does not say Content-Type: application/json.", "Error")
-	}
-	if op.Scope != "" && op.Method() != http.MethodGet {
-		all["409"] = failed("The request conflicts with what is stored.", "Error")
-	}
-	if slices.ContainsFunc(op.InQuery(), func(f field.Field) bool { return f.Name == "min_index" }) {
-		all["412"] = failed("This node has not applied the log up to min_index.", "Error")
-	}
-	if op.Writes {
-		all["504"] = failed("The write may or may not have happened; repeat the request with the same idempotency_key.", "Error")
-		all["307"] = failed("This node does not lead and does not forward writes; Location and leader_addr name the leader.", "NotLeader")
-		all["503"] = failed("No node leads, as far as this one knows: try again.", "NotLeader")
-	}
-	return all
 }
 
 func serveOpenAPI(w http.ResponseWriter, _ *http.Request) {

@@ -15,7 +15,9 @@ import (
 type linter struct {
 	t       *testing.T
 	shapes  map[string]any
-	used    map[string]bool // shapes that something refers to
+	answers map[string]any
+	params  map[string]any
+	used    map[string]bool // shapes and answers that something refers to
 	ids     map[string]bool
 	tags    map[string]bool
 	missing int // descriptions
@@ -28,7 +30,7 @@ func TestOpenAPI(t *testing.T) {
 	if err := json.Unmarshal(openAPI(), &doc); err != nil {
 		t.Fatal(err)
 	}
-	l := &linter{t: t, shapes: at(doc, "components", "schemas"), used: map[string]bool{}, ids: map[string]bool{}, tags: map[string]bool{}}
+	l := &linter{t: t, shapes: at(doc, "components", "schemas"), answers: at(doc, "components", "responses"), params: at(doc, "components", "parameters"), used: map[string]bool{}, ids: map[string]bool{}, tags: map[string]bool{}}
 	l.head(doc)
 	for path, ops := range at(doc, "paths") {
 		for method, op := range ops.(map[string]any) {
@@ -42,6 +44,21 @@ func TestOpenAPI(t *testing.T) {
 		if !l.used[name] {
 			t.Errorf("components/%s: nothing refers to it", name)
 		}
+	}
+	for name, answer := range l.answers {
+		l.described("components/"+name, answer.(map[string]any))
+		l.content("components/"+name, answer.(map[string]any))
+		if !l.used["answer "+name] {
+			t.Errorf("components/%s: no operation answers so", name)
+		}
+	}
+	for name := range l.params {
+		if !l.used["parameter "+name] {
+			t.Errorf("components/%s: no operation has it", name)
+		}
+	}
+	if len(openAPI()) > 300_000 {
+		t.Errorf("the document has %d bytes: programs load it at each start", len(openAPI()))
 	}
 	for name, used := range l.tags {
 		if !used {
@@ -157,6 +174,10 @@ func (l *linter) parameters(where, path string, op map[string]any) {
 	list, _ := op["parameters"].([]any)
 	for _, p := range list {
 		p := p.(map[string]any)
+		if ref, ok := p["$ref"].(string); ok {
+			name := strings.TrimPrefix(ref, "#/components/parameters/")
+			l.used["parameter "+name], p = true, at(l.params, name)
+		}
 		name, in := p["name"].(string), p["in"].(string)
 		here := fmt.Sprintf("%s: %s parameter %s", where, in, name)
 		l.described(here, p)
@@ -225,6 +246,11 @@ func (l *linter) responses(where string, op map[string]any) {
 	for status, r := range all {
 		r := r.(map[string]any)
 		here := where + " " + status
+		if ref, ok := r["$ref"].(string); ok {
+			name := strings.TrimPrefix(ref, "#/components/responses/")
+			l.used["answer "+name] = true
+			r = at(l.answers, name)
+		}
 		l.described(here, r)
 		l.content(here, r)
 		if n, err := strconv.Atoi(status); err != nil || n < 200 || n > 599 {

@@ -26,11 +26,12 @@ type Config struct {
 	Addr, Advertise string // where peers find this node
 }
 
-// SoleNode says whether a state knows of no other node, and the configuration names none.
-func SoleNode(cfg Config, st *state.State) (yes bool) {
-	_ = st.Read(func(v *state.View) error { // an unreadable state did not open
+// SoleNode says whether a state knows of no other node, and the configuration names none. It fails where the list of
+// nodes cannot be read.
+func SoleNode(cfg Config, st *state.State) (yes bool, err error) {
+	err = st.Read(func(v *state.View) error {
 		yes = !cfg.Peers && !slices.ContainsFunc(v.Nodes(), func(i oplog.NodeInfo) bool { return i.ID != cfg.NodeID })
 		return nil
 	})
-	return yes
+	return yes, err
 }

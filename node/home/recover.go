@@ -139,8 +139,8 @@ func Recover(cfg Config) (at state.Point, err error) {
 // them; empty when nothing is lost.
 func AcceptLoss(cfg Config) (lost string, err error) {
 	_, err = withFiles(cfg, func(rc raft.Config, sm commit.Offline) error {
-		if !SoleNode(cfg, sm.State) {
-			return errors.New("this node is a member of a cluster: start it, and it gets what it lost from the others")
+		if sole, err := SoleNode(cfg, sm.State); err != nil || !sole {
+			return cmp.Or(err, errors.New("this node is a member of a cluster: start it, and it gets what it lost from the others"))
 		}
 		loss, err := raft.AcceptLoss(rc, sm)
 		if err != nil {

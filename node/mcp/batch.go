@@ -1,14 +1,9 @@
 package mcp
 
-import (
-	"bytes"
-	"encoding/json"
-)
+import "bytes"
 
 // maxBatch is the most messages in a batch: decoding turns a message of a byte or two into a hundred times that.
 const maxBatch = 1000
-
-var refusedBatch = json.RawMessage(`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid Request: a batch holds at most 1000 messages"}}`)
 
 // overMaxBatch reports whether a text is an array of more than maxBatch values. It stops reading when it knows. It
 // counts bytes, and decodes nothing: the library has a decoder of its own, which takes what encoding/json refuses.

@@ -10,57 +10,87 @@ import (
 	"testing"
 
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/prompt"
 )
 
-// TestTools lints what models are told: every tool has a title, a text, annotations and both schemas, and every field
-// of them a description.
-func TestTools(t *testing.T) {
-	t.Parallel()
-	var said struct {
-		Result struct {
-			Tools []struct {
-				Name, Title, Description  string
-				InputSchema, OutputSchema map[string]any
-				Annotations               map[string]any
-			}
-		}
-	}
-	const list = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
-	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/mcp", strings.NewReader(list))
+// A listed tool is one as a model is told of it.
+type listed struct {
+	Name, Title, Description  string
+	InputSchema, OutputSchema map[string]any
+	Annotations               map[string]any
+}
+
+// list returns the tools of a profile, and the JSON of all.
+func list(t *testing.T, profile string) (tools []listed, whole string) {
+	t.Helper()
+	const message = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/mcp?tools="+profile, strings.NewReader(message))
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, text/event-stream")
 	w := httptest.NewRecorder()
-	New(Config{Door: counting{}, Version: "test"}).Serve(w, r, api.Caller{}, []byte(list), nil)
-	if err := json.Unmarshal(w.Body.Bytes(), &said); err != nil {
+	New(Config{Door: counting{}, Version: "test"}).Serve(w, r, api.Caller{}, []byte(message), nil)
+	var said struct {
+		Result struct{ Tools json.RawMessage }
+	}
+	if err := errors.Join(json.Unmarshal(w.Body.Bytes(), &said), json.Unmarshal(said.Result.Tools, &tools)); err != nil {
 		t.Fatalf("%v: %s", err, w.Body)
 	}
-	tools := 0
-	for _, op := range api.Ops {
-		if op.Tool != nil {
-			tools++
+	return tools, string(said.Result.Tools)
+}
+
+// TestWhatToolsCost: what every conversation begins with is within 2,000 tokens, and no profile is named by default but
+// core.
+func TestWhatToolsCost(t *testing.T) {
+	t.Parallel()
+	for _, profile := range api.ToolProfiles {
+		_, whole := list(t, profile)
+		n := prompt.Tokens(whole)
+		if t.Logf("%s: %d tokens", profile, n); profile == api.ToolsCore && n > 2000 {
+			t.Errorf("core costs %d tokens", n)
 		}
 	}
-	if len(said.Result.Tools) != tools {
-		t.Errorf("%d tools of %d", len(said.Result.Tools), tools)
+	_, core := list(t, api.ToolsCore)
+	if _, usual := list(t, ""); usual != core {
+		t.Error("core is not the default")
 	}
-	for _, tool := range said.Result.Tools {
-		if tool.Title == "" || !strings.HasSuffix(tool.Description, ".") {
-			t.Errorf("%s: title %q, text %q", tool.Name, tool.Title, tool.Description)
-		}
-		for _, hint := range []string{"title", "destructiveHint", "openWorldHint"} {
-			if tool.Annotations[hint] == nil {
-				t.Errorf("%s: no %s", tool.Name, hint)
+}
+
+// TestTools lints what models are told: every tool has a title, a text, annotations and a schema, and every field of it
+// a description.
+func TestTools(t *testing.T) {
+	t.Parallel()
+	for _, profile := range api.ToolProfiles {
+		want := 9
+		if profile == api.ToolsFull {
+			want = 0
+			for _, op := range api.Ops {
+				if op.Tool != nil {
+					want++
+				}
 			}
 		}
-		lint(t, tool.Name+" takes", tool.InputSchema, defs(tool.InputSchema))
-		for name, of := range defs(tool.InputSchema) {
-			lint(t, tool.Name+" takes "+name, of.(map[string]any), defs(tool.InputSchema))
-			bounded(t, tool.Name+" takes "+name, of.(map[string]any))
+		tools, _ := list(t, profile)
+		if len(tools) != want {
+			t.Errorf("%s: %d tools, want %d", profile, len(tools), want)
 		}
-		bounded(t, tool.Name, tool.InputSchema)
-		lint(t, tool.Name+" gives", tool.OutputSchema, defs(tool.OutputSchema))
-		for name, of := range defs(tool.OutputSchema) {
-			lint(t, tool.Name+" gives "+name, of.(map[string]any), defs(tool.OutputSchema))
+		for _, tool := range tools {
+			if tool.Title == "" || profile != api.ToolsMemory && !strings.HasSuffix(tool.Description, ".") {
+				t.Errorf("%s: title %q, text %q", tool.Name, tool.Title, tool.Description)
+			}
+			for _, hint := range []string{"destructiveHint", "openWorldHint"} {
+				if tool.Annotations[hint] == nil {
+					t.Errorf("%s: no %s", tool.Name, hint)
+				}
+			}
+			lint(t, tool.Name+" takes", tool.InputSchema, defs(tool.InputSchema))
+			for name, of := range defs(tool.InputSchema) {
+				lint(t, tool.Name+" takes "+name, of.(map[string]any), defs(tool.InputSchema))
+				bounded(t, tool.Name+" takes "+name, of.(map[string]any))
+			}
+			bounded(t, tool.Name, tool.InputSchema)
+			if (tool.OutputSchema != nil) != (profile == api.ToolsMemory) {
+				t.Errorf("%s: schema of the answer: %v", tool.Name, tool.OutputSchema)
+			}
 		}
 	}
 }

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,21 +34,33 @@ type Server struct {
 	http http.Handler
 }
 
-// New makes a server. One serves all exchanges, because making one takes milliseconds.
+// New makes a server for each profile. They serve all exchanges, because making one takes milliseconds.
 func New(cfg Config) *Server {
 	s := &Server{cfg: cfg}
-	srv := s.server()
-	s.http = mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return srv }, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
+	profiles := map[string]*mcp.Server{}
+	for _, name := range api.ToolProfiles {
+		profiles[name] = s.server(name)
+	}
+	s.http = mcp.NewStreamableHTTPHandler(func(r *http.Request) *mcp.Server { return profiles[profileOf(r)] }, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
 	return s
 }
+
+// profileOf is the profile that a URL names.
+func profileOf(r *http.Request) string { return cmp.Or(r.URL.Query().Get("tools"), api.ToolsCore) }
 
 // Serve answers one exchange of a caller whose message was read. It calls decoded, if that is not nil, when it has
 // decoded the message, so that its caller can hold a turn for that long and no longer.
 func (s *Server) Serve(w http.ResponseWriter, r *http.Request, c api.Caller, message []byte, decoded func()) {
-	if overMaxBatch(message) {
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusBadRequest)
-		_, _ = w.Write(append(refusedBatch, '\n')) // a client that went away is no failure of ours
+	switch profile := profileOf(r); {
+	case !slices.Contains(api.ToolProfiles, profile):
+		refuse(w, nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("tools: want one of %s, got %.40q", strings.Join(api.ToolProfiles, ", "), profile))
+		return
+	case overMaxBatch(message):
+		refuse(w, nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("Invalid Request: a batch holds at most %d messages", maxBatch))
+		return
+	}
+	if id, wrong := mismatched(r.Header, message); wrong != "" {
+		refuse(w, id, mcp.CodeHeaderMismatch, wrong)
 		return
 	}
 	ctx := context.WithValue(r.Context(), callerKey{}, c)
@@ -56,6 +70,14 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, c api.Caller, mes
 	r = r.WithContext(ctx)
 	r.Body = io.NopCloser(bytes.NewReader(message))
 	s.http.ServeHTTP(w, r)
+}
+
+// refuse answers a request whose message is not passed on; id is the message's, where it was read.
+func refuse(w http.ResponseWriter, id json.RawMessage, code int, text string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusBadRequest)
+	_ = json.NewEncoder(w).Encode(map[string]any{"jsonrpc": "2.0", "id": id, // a client that went away is no failure of ours
+		"error": map[string]any{"code": code, "message": text}})
 }
 
 type (
@@ -69,18 +91,47 @@ func caller(ctx context.Context) api.Caller {
 	return c
 }
 
-func (s *Server) server() *mcp.Server {
-	srv := mcp.NewServer(&mcp.Implementation{Name: "cairn", Title: "Cairn memory", Version: s.cfg.Version}, &mcp.ServerOptions{
-		Instructions: "A memory that outlives conversations. Recall before you answer; remember what will matter later. " + api.QuotedData,
-		CompletionHandler: func(ctx context.Context, r *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
+// instructions tell a model how to use the tools of the profiles core and full.
+const instructions = "A memory that outlives conversations. Recall before you answer; remember what will matter later. " +
+	"A rid is a memory's number, such as #812, or its whole id. Answers are text; with format json they are JSON. " + api.QuotedData
+
+// listTTL bounds how long a client keeps lists: they change with the node's version alone.
+const listTTL = time.Hour
+
+// server makes the server of a profile. What it can do never changes while it runs, so it tells of no changes. What it
+// says is for the caller whose token came with the request, and no cache may give it to others.
+func (s *Server) server(profile string) *mcp.Server {
+	opts := &mcp.ServerOptions{
+		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{}},
+		SetCacheable: func(_ context.Context, req mcp.Request, c *mcp.Cacheable) {
+			c.CacheScope = "private"
+			if _, reads := req.(*mcp.ReadResourceRequest); !reads {
+				c.TTLMs = int(listTTL.Milliseconds())
+			}
+		}}
+	if profile != api.ToolsMemory {
+		opts.Instructions, opts.Capabilities.Prompts = instructions, &mcp.PromptCapabilities{}
+		opts.CompletionHandler = func(ctx context.Context, r *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
 			return s.complete(ctx, caller(ctx), r.Params)
-		}})
-	srv.AddReceivingMiddleware(s.count)
-	for _, op := range api.Ops {
-		if op.Tool != nil {
-			s.addTool(srv, op)
 		}
 	}
+	srv := mcp.NewServer(&mcp.Implementation{Name: "cairn", Title: "Cairn memory", Version: s.cfg.Version}, opts)
+	srv.AddReceivingMiddleware(s.count)
+	if profile == api.ToolsMemory {
+		s.addGraph(srv)
+		return srv
+	}
+	for _, op := range api.Ops {
+		if op.Tool != nil && (profile == api.ToolsFull || !op.Tool.Full) {
+			s.addTool(srv, op, profile == api.ToolsFull)
+		}
+	}
+	s.addKnown(srv)
+	return srv
+}
+
+// addKnown offers the prompt and the resources.
+func (s *Server) addKnown(srv *mcp.Server) {
 	srv.AddPrompt(&mcp.Prompt{Name: "known", Title: "What is known", Description: "What the memory knows about something, to begin a conversation with.",
 		Arguments: []*mcp.PromptArgument{{Name: "topic", Description: "a person, a project, a question", Required: true}}}, s.promptKnown)
 	srv.AddResource(&mcp.Resource{URI: "cairn://memories/recent", Name: "recent", Title: "Recent memories", Description: "The twenty newest memories.", MIMEType: "application/json"},
@@ -101,38 +152,6 @@ func (s *Server) server() *mcp.Server {
 				return nil, err
 			}
 			return resource(req.Params.URI, m)
-		})
-	return srv
-}
-
-// addTool offers an operation to models.
-func (s *Server) addTool(srv *mcp.Server, op *api.Op) {
-	takes, keep := op.Takes().ForTools(), !op.Tool.Destructive
-	srv.AddTool(&mcp.Tool{Name: op.Tool.Name, Title: op.Tool.Title, Description: op.Tool.Text, InputSchema: takes.Standalone(false), OutputSchema: op.Gives().Standalone(true),
-		Annotations: &mcp.ToolAnnotations{Title: op.Tool.Title, ReadOnlyHint: op.Tool.ReadOnly, DestructiveHint: new(!keep), IdempotentHint: op.Tool.Idempotent, OpenWorldHint: new(bool)}},
-		func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			args := map[string]json.RawMessage{}
-			if len(req.Params.Arguments) > 0 {
-				if err := json.Unmarshal(req.Params.Arguments, &args); err != nil {
-					return toolError(oplog.Errorf(oplog.Invalid, "arguments: want a JSON object")), nil
-				}
-			}
-			request := op.New()
-			if err := takes.Decode(request, args, s.cfg.Lenient); err != nil {
-				return toolError(oplog.Errorf(oplog.Invalid, "%s", err)), nil
-			}
-			if decoded, ok := ctx.Value(decodedKey{}).(func()); ok {
-				decoded()
-			}
-			answer, err := s.cfg.Door.Do(ctx, caller(ctx), op, request)
-			if err != nil {
-				return toolError(err), nil
-			}
-			b, err := json.Marshal(answer)
-			if err != nil {
-				return nil, err
-			}
-			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(b)}}, StructuredContent: json.RawMessage(b)}, nil
 		})
 }
 
@@ -200,23 +219,16 @@ func (s *Server) promptKnown(ctx context.Context, r *mcp.GetPromptRequest) (*mcp
 	if strings.TrimSpace(topic) == "" {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "missing 'topic'"}
 	}
-	a, err := api.Recall.Do(ctx, s.cfg.Door, caller(ctx), &api.RecallRequest{Question: api.Question{Text: topic, K: promptRows, Expand: true}})
+	a, err := api.Prompt.Do(ctx, s.cfg.Door, caller(ctx), &api.PromptRequest{Text: topic, Budget: promptTokens, MinScore: api.PromptScore})
 	if err != nil {
 		return nil, err
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "What the memory knows about %s. %s\n", api.OneLine(topic), api.QuotedData)
-	for _, r := range a.Results {
-		fmt.Fprintf(&b, "- %s, %s, by %s\n", r.RID, time.UnixMicro(int64(r.Created*1e6)).UTC().Format(time.DateOnly), api.Quote(r.Source, r.Namespace, r.Text))
-	}
-	if len(a.Results) == 0 {
-		b.WriteString("nothing\n")
-	}
-	return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: b.String()}}}}, nil
+	known := "What the memory knows about " + api.OneLine(topic) + ":\n" + cmp.Or(a.Text, "nothing\n")
+	return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: known}}}}, nil
 }
 
-// promptRows bounds how many memories a prompt holds.
-const promptRows = 10
+// promptTokens bounds what a prompt holds.
+const promptTokens = 1000
 
 const (
 	memoryURI   = "cairn://memory/"
@@ -240,16 +252,6 @@ func (s *Server) complete(ctx context.Context, c api.Caller, p *mcp.CompletePara
 		}
 	}
 	return found, nil
-}
-
-// toolError is a failure the model can read and act upon.
-func toolError(err error) *mcp.CallToolResult {
-	text := "internal error"
-	var e *oplog.Error
-	if errors.As(err, &e) {
-		text = e.Text
-	}
-	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}}}
 }
 
 func resource(uri string, v any) (*mcp.ReadResourceResult, error) {

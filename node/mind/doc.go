@@ -11,6 +11,11 @@
 // compared in the same way (statements.go). Values of an attribute that may well have several are reported only when
 // they are asked for, as minor.
 //
+// Statement.Replaces compares two texts alone, when the newer one is stored (replaces.go), and decides whether it
+// replaces the older one. It reads more than facts: the same sentence with another value, and a sentence that says that
+// something has changed. What it finds marks the older memory, which recall tells behind the newer one; only a memory
+// that states one relation, with another value by now, is left out.
+//
 // # Duplicates
 //
 // Two memories say the same when the words that carry meaning are the same but for a few that one of them adds, with

@@ -190,6 +190,18 @@ var categories = func() map[string]string {
 	return m
 }()
 
+// Categories returns the words of each category by its name, sorted.
+func Categories() map[string][]string {
+	all := map[string][]string{}
+	for word, name := range categories {
+		all[name] = append(all[name], word)
+	}
+	for _, words := range all {
+		slices.Sort(words)
+	}
+	return all
+}
+
 // Words are the stems of a text that carry meaning, sorted, each once.
 func Words(text string) []string {
 	return meaningOf(text).words

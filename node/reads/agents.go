@@ -116,7 +116,7 @@ func census(v from, q *api.CensusRequest) *api.CensusRows {
 	looked := uint64(0)
 	v.Receipts(v.db, "", func(r oplog.Receipt) bool {
 		looked++
-		if _, ok := v.Memory(v.db, r.Memory); !ok && r.Resource == "memory" {
+		if _, ok := v.Seq(v.db, r.Memory); !ok && r.Resource == "memory" {
 			a.Unpaid = append(a.Unpaid, r)
 		}
 		return looked < q.Window

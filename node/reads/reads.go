@@ -22,10 +22,13 @@ type from struct {
 
 // All holds the function of each row.
 var All = map[*api.Op]Read{
+	api.EdgesOf.Op:     on(api.EdgesOf, edgesOf),
 	api.Numbered.Op:    on(api.Numbered, numbered),
 	api.Neighbours.Op:  on(api.Neighbours, neighbours),
 	api.Workspace.Op:   on(api.Workspace, workspace),
 	api.KnownEvents.Op: on(api.KnownEvents, knownEvents),
+	api.Captures.Op:    on(api.Captures, captures),
+	api.Alike.Op:       on(api.Alike, alike),
 	api.Owned.Op:       on(api.Owned, owned),
 	api.Receipts.Op:    on(api.Receipts, receipts),
 	api.Grants.Op:      on(api.Grants, grants),
@@ -59,7 +62,7 @@ func (v from) kept(m *oplog.Memory, vectors bool) api.Kept {
 func numbered(v from, q *api.NumberedRequest) *api.NumberedMemories {
 	a := &api.NumberedMemories{}
 	for _, seq := range q.Seqs {
-		if m, ok := v.MemoryAt(v.db, seq); ok {
+		if m, ok := v.MemoryAt(v.db, seq); ok && !m.Expired() {
 			a.Memories = append(a.Memories, v.kept(m, q.Vectors))
 		}
 	}

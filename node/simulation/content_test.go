@@ -49,14 +49,18 @@ func (c *cluster) sameLogs() {
 
 // content compares what a node counts and what it can find with what it holds.
 func (c *cluster) content(i int) {
-	alive := map[string]bool{} // by rid
+	alive, texts := map[string]bool{}, map[string]string{} // by rid
 	c.view(i, func(v *state.View, db oplog.DB) error {
 		var active, gone, edges uint64
 		v.Memories(db, 0, func(m *oplog.Memory) bool {
+			texts[m.RID] = m.Text
 			if alive[m.RID] = m.Status == oplog.Active; alive[m.RID] {
 				active++
 			} else {
 				gone++
+			}
+			if alive[m.RID] && m.Expires != 0 { // it may be gone by the time it is looked for
+				delete(alive, m.RID)
 			}
 			return true
 		})
@@ -73,7 +77,7 @@ func (c *cluster) content(i int) {
 	}
 	followed := api.Fresh{MinIndex: field.Token(s.Applied())} // the index comes behind the state
 	for rid, want := range alive {
-		a, err := api.Search.Do(context.Background(), s, caller, &api.SearchRequest{Text: "word" + rid, K: 1000, Quiet: true, Fresh: followed})
+		a, err := api.Search.Do(context.Background(), s, caller, &api.SearchRequest{Text: texts[rid], K: 1000, Quiet: true, Fresh: followed})
 		if err != nil {
 			c.t.Fatal(err)
 		}

@@ -20,19 +20,21 @@ import (
 )
 
 // asked holds what a client wanted: to set or read a number; to put a thing there once, to write a number on it, to
-// look at it, or to take it away.
+// look at it, or to take it away; or something of a pair of keys.
 type asked struct {
-	verb  string // set, get; add, mark, look, take
-	key   string
-	value int
+	verb   string // set, get; add, mark, look, take; swap, both, move, peek
+	key    string
+	value  int
+	expect int // swap, both: the number that the first key is to have
 }
 
-func (a asked) reads() bool { return a.verb == "get" || a.verb == "look" }
+func (a asked) reads() bool { return a.verb == "get" || a.verb == "look" || a.verb == "peek" }
 
 // told holds what the client heard.
 type told struct {
 	unknown bool // it is not known whether it happened
-	value   int  // get: the number, 0 for none; take: 1 when it was there; look: as in the model
+	refused bool // a pair's: its condition did not hold
+	value   int  // get: the number, 0 for none; take: 1 when it was there; look: as in the model; peek, both: the pair as it was
 }
 
 // history records what all clients asked and heard.
@@ -86,12 +88,13 @@ type worker struct {
 	h    *history
 	keys int
 	next int                        // of the things it adds
+	gone int                        // of the memories that expire
 	seen map[*node.Node]oplog.Index // newest answer of a node: later ones are no older
 	at   int                        // the node that was asked last
 }
 
 func (w *worker) run(ctx context.Context) {
-	verbs := []func(context.Context, *engine.Service, api.Caller, *node.Node){w.set, w.set, w.get, w.get, w.add, w.mark, w.mark, w.look, w.take, w.stale}
+	verbs := []func(context.Context, *engine.Service, api.Caller, *node.Node){w.set, w.set, w.get, w.get, w.add, w.mark, w.mark, w.look, w.take, w.stale, w.swap, w.swap, w.both, w.both, w.move, w.peek, w.pass}
 	for ctx.Err() == nil {
 		n := w.pick()
 		if n == nil {
@@ -137,7 +140,7 @@ func (w *worker) key() string { return fmt.Sprint("k", w.rng.IntN(w.keys)) }
 
 // set overwrites a number: the weight of a relation.
 func (w *worker) set(ctx context.Context, s *engine.Service, c api.Caller, _ *node.Node) {
-	in := asked{"set", w.key(), 1 + w.rng.IntN(1_000_000)}
+	in := asked{verb: "set", key: w.key(), value: 1 + w.rng.IntN(1_000_000)}
 	from := time.Now()
 	w.c.net.awake(w.at + 1)
 	_, err := api.Relate.Do(ctx, s, c, &api.RelateRequest{Src: in.key, Type: "is", Dst: "number", Weight: float64(in.value)})
@@ -147,7 +150,7 @@ func (w *worker) set(ctx context.Context, s *engine.Service, c api.Caller, _ *no
 }
 
 func (w *worker) get(ctx context.Context, s *engine.Service, c api.Caller, _ *node.Node) {
-	in := asked{"get", w.key(), 0}
+	in := asked{verb: "get", key: w.key()}
 	from := time.Now()
 	w.c.net.awake(w.at + 1)
 	a, err := api.Edges.Do(ctx, s, c, &api.EdgesRequest{Entity: in.key, Fresh: api.Fresh{Consistency: "linearizable"}})
@@ -169,7 +172,7 @@ func (w *worker) some() string { return thing(w.rng.IntN(clients), w.rng.IntN(w.
 // add puts a thing there, and reads it elsewhere at the index it was told. When it does not hear of it, it asks others,
 // with the same key, whether they have.
 func (w *worker) add(ctx context.Context, s *engine.Service, c api.Caller, _ *node.Node) {
-	in := asked{"add", thing(w.id, w.next), 0}
+	in := asked{verb: "add", key: thing(w.id, w.next)}
 	from := time.Now()
 	w.c.net.awake(w.at + 1)
 	draft := api.Draft{RID: in.key, Key: in.key, Text: "word" + in.key, Importance: 0.5}
@@ -213,7 +216,7 @@ func (w *worker) add(ctx context.Context, s *engine.Service, c api.Caller, _ *no
 
 // mark writes a number on a thing, which is refused when it is not there.
 func (w *worker) mark(ctx context.Context, s *engine.Service, c api.Caller, _ *node.Node) {
-	in := asked{"mark", w.some(), 1 + w.rng.IntN(1_000_000)}
+	in := asked{verb: "mark", key: w.some(), value: 1 + w.rng.IntN(1_000_000)}
 	text := fmt.Sprintf("word%s %d", in.key, in.value)
 	from := time.Now()
 	w.c.net.awake(w.at + 1)
@@ -225,7 +228,7 @@ func (w *worker) mark(ctx context.Context, s *engine.Service, c api.Caller, _ *n
 
 // look says what is written on a thing.
 func (w *worker) look(ctx context.Context, s *engine.Service, c api.Caller, _ *node.Node) {
-	in := asked{"look", w.some(), 0}
+	in := asked{verb: "look", key: w.some()}
 	from := time.Now()
 	w.c.net.awake(w.at + 1)
 	m, err := api.Get.Do(ctx, s, c, &api.GetRequest{RID: in.key, Fresh: api.Fresh{Consistency: "linearizable"}})
@@ -247,7 +250,7 @@ func (w *worker) look(ctx context.Context, s *engine.Service, c api.Caller, _ *n
 
 // take removes a thing that somebody may have added, and that others may take at the same time.
 func (w *worker) take(ctx context.Context, s *engine.Service, c api.Caller, _ *node.Node) {
-	in := asked{"take", w.some(), 0}
+	in := asked{verb: "take", key: w.some()}
 	from := time.Now()
 	w.c.net.awake(w.at + 1)
 	gone, err := api.Forget.Do(ctx, s, c, &api.ForgetRequest{RID: in.key})
@@ -257,6 +260,32 @@ func (w *worker) take(ctx context.Context, s *engine.Service, c api.Caller, _ *n
 	}
 	if err == nil || !refused(err) {
 		w.note(in, out, from)
+	}
+}
+
+// pass stores a memory that expires in a few seconds, by a right clock, and reads it elsewhere. Whatever the nodes'
+// clocks say, it is there as long as the log's time is before its own, and not any more from then on.
+func (w *worker) pass(ctx context.Context, s *engine.Service, c api.Caller, _ *node.Node) {
+	rid := fmt.Sprintf("passing-%d-%d", w.id, w.gone)
+	w.gone++
+	due := time.Now().Add(time.Duration(w.rng.IntN(6000)) * time.Millisecond)
+	w.c.net.awake(w.at + 1)
+	r, err := api.Remember.Do(ctx, s, c, &api.RememberRequest{Draft: api.Draft{RID: rid, Text: "word" + rid, Expires: field.Date{Time: due}}})
+	if err != nil {
+		return
+	}
+	pause(ctx, time.Duration(w.rng.IntN(6000))*time.Millisecond)
+	other := w.pick()
+	if other == nil {
+		return
+	}
+	before := other.State().Last().Time()
+	_, err = api.Get.Do(ctx, other.Service(), c, &api.GetRequest{RID: rid, Fresh: api.Fresh{MinIndex: field.Token(r.Index)}})
+	switch at := oplog.At(due); {
+	case err == nil && before >= at:
+		w.h.broken("%s expires at %v and is there at %v by the log's time", rid, due, before.Time())
+	case errors.Is(err, oplog.ErrNoMemory) && other.State().Last().Time() < at:
+		w.h.broken("%s expires at %v and is gone at %v by the log's time", rid, due, other.State().Last().Time().Time())
 	}
 }
 

@@ -27,6 +27,8 @@ var model = porcupine.Model{
 	Step: func(state, input, output any) (bool, any) {
 		have, in, out := state.(int), input.(asked), output.(told)
 		switch in.verb {
+		case "swap", "both", "move", "peek":
+			return stepPair(have, in, out)
 		case "set":
 			return true, in.value
 		case "get", "look":

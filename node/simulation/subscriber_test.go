@@ -2,11 +2,11 @@ package simulation
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -141,21 +141,28 @@ func (c *cluster) sameEvents(ctx context.Context, subscribers []*subscriber) {
 	}
 }
 
-// inOrder are all events that anyone heard, by their places in the log.
+// inOrder are all events that anyone heard, by their places in the log. Those of one entry are in the order in which
+// the one heard them who heard the most of them.
 func inOrder(heard map[string][]string) (all []string) {
-	for _, list := range heard {
-		all = append(all, list...)
+	entries := map[[2]int][]string{}
+	for _, who := range slices.Sorted(maps.Keys(heard)) {
+		own := map[[2]int][]string{}
+		for _, e := range heard[who] {
+			var at [2]int
+			if n, _ := fmt.Sscanf(e, "%d/%d", &at[0], &at[1]); n == 2 {
+				own[at] = append(own[at], e)
+			}
+		}
+		for at, events := range own {
+			if len(events) > len(entries[at]) {
+				entries[at] = events
+			}
+		}
 	}
-	place := func(e string) (at [2]int) {
-		fmt.Sscanf(e, "%d/%d", &at[0], &at[1])
-		return at
+	for _, at := range slices.SortedFunc(maps.Keys(entries), func(x, y [2]int) int { return slices.Compare(x[:], y[:]) }) {
+		all = append(all, entries[at]...)
 	}
-	slices.SortFunc(all, func(a, b string) int {
-		x, y := place(a), place(b)
-		return cmp.Or(slices.Compare(x[:], y[:]), cmp.Compare(a, b))
-	})
-	all = slices.Compact(all)
-	return slices.DeleteFunc(all, func(e string) bool { return e == "lagged" })
+	return all
 }
 
 // unlike is the first place where a list leaves out one of all events, or has another order, though no mark says that

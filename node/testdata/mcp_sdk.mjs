@@ -11,11 +11,11 @@ assert.ok(client.getInstructions().length > 0);
 
 const { tools } = await client.listTools();
 const names = tools.map((t) => t.name).sort();
-assert.deepEqual(names, ["correct", "forget", "recall", "relate", "remember", "status", "think", "timeline"]);
+assert.deepEqual(names, ["context", "correct", "forget", "recall", "relate", "remember", "status", "think", "timeline"]);
 for (const t of tools) assert.ok(t.description.length > 40 && t.inputSchema.type === "object", t.name);
 
 const call = async (name, args) => {
-  const r = await client.callTool({ name, arguments: args });
+  const r = await client.callTool({ name, arguments: { ...args, format: "json" } });
   assert.ok(!r.isError, `${name}: ${JSON.stringify(r.content)}`);
   assert.deepEqual(JSON.parse(r.content[0].text), r.structuredContent);
   return r.structuredContent;
@@ -27,6 +27,14 @@ assert.ok((await call("relate", { src: "osprey", dst: "staging", rel_type: "serv
 assert.equal((await call("timeline", { rid })).memories.at(-1).rid, rid);
 assert.ok(Array.isArray((await call("think", { run_consolidation: false })).triggers));
 assert.equal((await call("status", {})).active_memories, 1);
+
+const text = async (name, args) => {
+  const r = await client.callTool({ name, arguments: args });
+  assert.ok(!r.isError && r.structuredContent === undefined, name);
+  return r.content[0].text;
+};
+assert.match(await text("recall", { query: "what is the staging database called" }), /^- \[#1, 0\.\d\d\] \d{4}-\d\d-\d\d, "user" in "default": "the staging database is called osprey"$/m);
+assert.match(await text("correct", { rid: "#1", reason: "renamed", new_text: "the staging database is called osprey" }), /^rid: #1, revision: 2$/m);
 
 const { resources } = await client.listResources();
 assert.ok(resources.some((r) => r.uri === "cairn://memories/recent"));

@@ -87,7 +87,7 @@ assert stats.active_memories == 2 and stats.edges == 1 and stats.operations >= 3
 assert ask("POST", "/v1/forget", {"rid": rid})["found"] is True
 assert ask("DELETE", "/v1/sessions/" + session)["memory_count"] == 2
 assert ask("GET", "/v1/health")["status"] == "ok"
-assert ask("GET", "/v1/pack-context")["pack_context"] is None
+assert set(ask("GET", "/v1/pack-context")) == {"pack_context", "packs_pending", "packs_poisoned"}
 assert ask("GET", "/v1/databases")["databases"][0]["id"] == 1
 think = ThinkResult(**ask("POST", "/v1/think", {"run_consolidation": True, "run_conflict_scan": True, "run_pattern_mining": False, "run_personality": False,
                                                "consolidation_limit": 50}))
@@ -168,6 +168,28 @@ digest = ask("GET", "/v1/session/digest?max_decisions=8&max_conflicts=5&max_trig
 assert {"narrative_head", "top_decisions", "open_conflicts", "open_conflict_count", "pending_triggers", "pending_trigger_count", "last_maintenance", "knowledge_gaps"} == set(digest)
 drafted = ask("POST", "/v1/session/end", {"summary": "It works. It is late.", "namespace": "bridge", "domain": "general"})
 assert drafted["count"] == 2 and len(drafted["drafted"]) == 2, drafted
+# The plug-in of Hermes: its buffer of turns, its tasks and its skills, as it sends them.
+for i in range(4):
+    assert ask("POST", "/v1/conversation/turns", {"role": "user", "content": f"turn {i}", "max_turns": 3, "namespace": "hermes"})["recorded"]
+turns = ask("GET", "/v1/conversation/recent?limit=10&namespace=hermes")["turns"]
+assert [t["content"] for t in turns] == ["turn 1", "turn 2", "turn 3"] and {"role", "content", "created_at"} <= set(turns[0]), turns
+ask("POST", "/v1/conversation/clear", {"namespace": "hermes"})
+assert ask("GET", "/v1/conversation/recent?limit=10&namespace=hermes")["turns"] == []
+task = ask("POST", "/v1/tasks", {"title": "ask who is on call", "priority": "high", "namespace": "hermes"})["id"]
+part = ask("POST", "/v1/tasks", {"title": "find the roster", "priority": "low", "namespace": "hermes", "parent_id": task})["id"]
+tasks = ask("GET", "/v1/tasks?namespace=hermes&status=open")["tasks"]
+assert [t["id"] for t in tasks] == [task, part] and set(tasks[0]) >= {"id", "namespace", "title", "status", "priority", "parent_id", "created_at", "updated_at"}, tasks
+assert ask("PATCH", f"/v1/tasks/{task}", {"status": "done"})["updated"] and ask("GET", f"/v1/tasks/{task}")["status"] == "done"
+assert ask("DELETE", f"/v1/tasks/{part}")["deleted"]
+refused(404, "GET", f"/v1/tasks/{part}")
+skill = {"skill_id": "workflow.release.clean", "body": "Run the tests, tag the release, publish it, and read the page once more as a stranger.", "skill_type": "procedure",
+         "applies_to": ["release"], "on_conflict": "reject", "triggers": ["ship it"], "version": "1.0.0"}
+assert ask("POST", "/v1/skills/define", skill)["stored"]
+refused(409, "POST", "/v1/skills/define", skill)
+skills = ask("POST", "/v1/skills/search", {"query": "how to ship a release", "top_k": 5, "applies_to": "release"})
+assert skills["total"] == 1 and skills["skills"][0]["metadata"]["skill_id"] == "workflow.release.clean" and skills["skills"][0]["score"] > 0, skills
+assert ask("POST", "/v1/skills/workflow.release.clean/outcome", {"succeeded": True, "note": "out within minutes"})["recorded"]
+
 health = ask("GET", "/v1/health")["cluster"]
 assert health["accepts_writes"] is True and health["role"] == "Leader" and "idempotency_key" in ask("GET", "/v1/health")["capabilities"]
 cluster = ask("GET", "/v1/cluster")

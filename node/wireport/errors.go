@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
@@ -76,8 +77,25 @@ func (x Errors) Of(err error) (wire.Op, *wire.Error) {
 		return wire.OpReadonlyError, w
 	case e.Kind == oplog.UnknownOutcome:
 		w.Details = wire.JSON(`{"unknown_outcome":true}`)
+	default:
+		w.Details = refusal(err)
 	}
 	return wire.OpError, w
+}
+
+// refusal returns, as JSON, the code of an error that has one of its own and what it comes with; nil for others.
+func refusal(err error) wire.JSON {
+	var refused *api.Refusal
+	if !errors.As(err, &refused) || refused.More == nil {
+		return nil
+	}
+	all := map[string]any{"code": refused.Code}
+	maps.Copy(all, refused.More)
+	b, err := json.Marshal(all)
+	if err != nil {
+		return nil
+	}
+	return b
 }
 
 // leader returns, as JSON, the node that a write may go to.

@@ -35,3 +35,13 @@ func TestARequestCutOffMayBeRepeated(t *testing.T) {
 		t.Errorf("logged: %s", log.String())
 	}
 }
+
+// TestEveryFieldHasItsPartner: each field of a message has one in the table.
+func TestEveryFieldHasItsPartner(t *testing.T) {
+	for _, ready := range translations {
+		ready()
+	}
+	if len(translations) < 10 {
+		t.Errorf("%d translations", len(translations))
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 // subscribe answers with EVENT frames on the request's stream until UNSUBSCRIBE or the end of the connection.
@@ -16,7 +17,7 @@ func (ss *session) subscribe(ctx context.Context, c api.Caller, f wire.Frame) er
 	if err := ss.unpack(f, &m); err != nil {
 		return err
 	}
-	sub, err := api.Events.Do(ctx, ss.w.cfg.Door, c, &api.EventsRequest{From: m.Cursor, Types: m.Events})
+	sub, err := api.Events.Do(ctx, ss.w.cfg.Door, c, &api.EventsRequest{From: m.Cursor, Types: m.Events, Filter: field.Map(m.Filter)})
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package wireport
 
 import (
 	"strconv"
+	"sync"
 
 	"context"
 	"math"
@@ -107,18 +108,18 @@ var (
 )
 
 // leastScore is the min_score of a question that gives none, as the request declares it.
-var leastScore = func() float64 {
+var leastScore = sync.OnceValue(func() float64 {
 	least, err := strconv.ParseFloat(api.Recall.Op.Takes().Named("min_score").Default, 64)
 	if err != nil {
 		panic(err)
 	}
 	return least
-}()
+})
 
 func toRecall(m *wire.Recall) (*api.RecallRequest, error) {
 	q := toQuestion(m)
 	if m.MinScore == nil {
-		q.MinScore = leastScore
+		q.MinScore = leastScore()
 	}
 	q.Window = field.Window{From: field.UnixOrNone(m.Since), To: field.UnixOrNone(m.Until)}
 	if err := field.Ordered("since", q.Window.From, "until", q.Window.To); err != nil {

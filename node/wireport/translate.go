@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync"
 
 	"github.com/cairndb/cairn/wire/field"
 )
@@ -14,15 +15,19 @@ type names map[string]string
 
 // byName returns the function that makes a T of an F, of which one is a message and the other a struct of the table. A
 // field of the message goes into, or comes from, the field that has its name in the JSON of HTTP, or else its name in
-// Go. A field that has no partner makes byName panic, so the program does not start.
+// Go. A field that has no partner makes it panic when it is used first.
 func byName[F, T any](but names) func(*F) *T {
-	move := moveFields(reflect.TypeFor[F](), reflect.TypeFor[T](), but)
+	move := sync.OnceValue(func() move { return moveFields(reflect.TypeFor[F](), reflect.TypeFor[T](), but) })
+	translations = append(translations, func() { move() })
 	return func(from *F) *T {
 		to := new(T)
-		move(reflect.ValueOf(from).Elem(), reflect.ValueOf(to).Elem())
+		move()(reflect.ValueOf(from).Elem(), reflect.ValueOf(to).Elem())
 		return to
 	}
 }
+
+// translations makes each of these functions ready, for a test.
+var translations []func()
 
 // A move puts a value into another one, which is empty.
 type move func(from, to reflect.Value)

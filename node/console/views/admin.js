@@ -1,25 +1,51 @@
 import { database, get, may, post, remove } from "/console/api.js";
-import { attempt, button, confirmedByName, count, dialog, empty, fill, h, pill, submit, toast, when } from "/console/dom.js";
+import { attempt, button, confirmedByName, count, dialog, empty, fill, h, pill, scrolls, submit, toast, when } from "/console/dom.js";
 import { backups, embedding, moves, settings } from "/console/views/keeping.js";
 import { keys } from "/console/views/keys.js";
 import { members } from "/console/views/members.js";
 
-/** Tokens, databases, members, keys and certificates, backups, policies, and who changed what. What changes something asks for its name. */
-export async function admin(page, signal) {
-  const tokenRows = h("div", {}), databaseRows = h("div", {}), audits = h("div", {});
-  const draw = async () => {
-    const [{ tokens }, { databases }] = await Promise.all([get("/v1/admin/tokens", signal), get("/v1/databases", signal)]);
+/** Each section shows one thing to administer, and asks for that alone. What changes something asks for its name. */
+const sections = {
+  tokens: ["Tokens", drawn(({ rows, draw, signal }) => [h("div", { class: "card" }, h("h2", {}, "Tokens"), rows, makeToken(draw)), async () => {
+    const { tokens } = await get("/v1/admin/tokens", signal);
+    fill(rows, tokens.length > 0 ? table(["Token", "Label", "Database", "Scopes", "Limits", "Last used", ""], tokens.map((t) => token(t, draw))) : empty("There are no tokens.", "The cluster secret is not one of them."));
+  }])],
+  databases: ["Databases", drawn(({ rows, draw, signal }) => [h("div", { class: "card" }, h("h2", {}, "Databases"), rows, makeDatabase(draw)), async () => {
+    const { databases } = await get("/v1/databases", signal);
     const quotas = await Promise.all(databases.map((d) => get(`/v1/admin/databases/${encodeURIComponent(d.name)}/quota`, signal)));
-    fill(tokenRows, tokens.length > 0 ? table(["Token", "Label", "Database", "Scopes", "Limits", "Last used", ""], tokens.map((t) => token(t, draw))) : empty("There are no tokens.", "The cluster secret is not one of them."));
-    fill(databaseRows, table(["Database", "Memories", "Most memories", "Limits on each node", ""], quotas.map((q) => quota(q, draw))));
-    fill(audits, ...(may("admin") ? [h("h2", {}, "Who changed what"), changes((await get("/v1/admin/audit?limit=50", signal)).audit)] : []));
-    audits.hidden = !may("admin");
+    fill(rows, table(["Database", "Memories", "Most memories", "Limits on each node", ""], quotas.map((q) => quota(q, draw))));
+  }])],
+  memory: ["Embedder and policies", async (signal) => parts(signal, embedding(), settings())],
+  members: ["Members", async (signal) => parts(signal, members(table))],
+  keys: ["Keys", async (signal) => (may("admin") ? parts(signal, keys(table)) : [onlyAdmin()])],
+  backup: ["Backup and files", async () => [backups(), moves()]],
+  audit: ["Audit", async (signal) => (may("admin") ? [h("div", { class: "card" }, h("h2", {}, "Who changed what"), changes((await get("/v1/admin/audit?limit=50", signal)).audit))] : [onlyAdmin()])],
+};
+
+const onlyAdmin = () => empty("This token may not see it.", "Sign in with a token of scope admin.");
+
+/** parts are cards that draw themselves. */
+async function parts(signal, ...all) {
+  await Promise.all(all.map((p) => p.draw(signal)));
+  return all.map((p) => p.card);
+}
+
+/** drawn makes a section of a card whose rows are drawn again after each change. */
+function drawn(make) {
+  return async (signal) => {
+    let redraw;
+    const [card, draw] = make({ rows: h("div", {}), draw: () => redraw(), signal });
+    await (redraw = draw)();
+    return [card];
   };
-  const parts = [members(table), keys(table), embedding(), settings()];
-  await Promise.all([draw(), ...parts.map((p) => p.draw(signal))]);
-  audits.className = "card";
-  fill(page, h("h1", {}, "Administration"), h("div", { class: "card" }, h("h2", {}, "Tokens"), makeToken(draw), tokenRows),
-    h("div", { class: "card" }, h("h2", {}, "Databases"), makeDatabase(draw), databaseRows), ...parts.map((p) => p.card), backups(), moves(), audits);
+}
+
+/** Tokens, databases, members, keys and certificates, backups, policies, and who changed what: a section each. */
+export async function admin(page, signal, chosen) {
+  const current = sections[chosen] ? chosen : "tokens";
+  const tabs = h("nav", { class: "tabs", "aria-label": "Sections" }, ...Object.entries(sections).map(([id, [title]]) => h("a", { href: `./#admin/${id}`, "aria-current": id === current && "page" }, title)));
+  scrolls(tabs);
+  fill(page, h("h1", { class: "unseen" }, "Admin"), tabs, ...(await sections[current][1](signal)));
 }
 
 /** table shows rows whose cells say their column where there is no room for a head. */
@@ -38,24 +64,25 @@ function token(t, draw) {
     toast("Revoked");
     await draw();
   };
-  return h("tr", { "data-token": t.label || t.hash_prefix }, h("td", { class: "mono" }, t.hash_prefix), h("td", {}, t.label), h("td", {}, t.database), h("td", {}, t.scopes.length > 0 ? t.scopes.join(" · ") : "read · write"), h("td", { class: "soft" }, bounds(t)),
+  return h("tr", { "data-token": t.label || t.hash_prefix }, h("td", { class: "mono" }, t.hash_prefix), h("td", {}, t.label), h("td", {}, t.database), h("td", {}, (t.scopes.length > 0 ? t.scopes.join(" · ") : "read · write") + (t.namespaces ? ` below ${t.namespaces.join(", ")}` : "")), h("td", { class: "soft" }, bounds(t)),
     h("td", { class: "soft" }, t.last_used_at === null ? "never" : when(t.last_used_at)), h("td", {}, ended !== null ? pill("bad", t.revoked_at !== null ? "revoked" : "expired") : h("div", { class: "row" }, button("Limit…", { "aria-label": `Limit ${t.label || t.hash_prefix}` }, () => limits("Limits", t.label || t.hash_prefix, t, [], (values) => post("/v1/admin/tokens/limit", { token: t.hash_prefix, ...values }), draw), "owner"),
       button("Revoke…", { class: "danger", "aria-label": `Revoke ${t.label || t.hash_prefix}` }, revoke, "owner"))));
 }
 
 function makeToken(draw) {
   const label = h("input", { name: "label", required: true, autocomplete: "off" }), place = h("input", { name: "database", value: database(), autocomplete: "off" }), days = h("input", { name: "days", type: "number", min: 1, placeholder: "never" });
+  const spaces = h("input", { name: "namespaces", autocomplete: "off", placeholder: "all" });
   const scopes = ["read", "write", "owner", "admin"].map((s) => h("label", { class: "inline" }, h("input", { type: "checkbox", name: s, disabled: !may(s), checked: s === "read" }), s));
   const make = async () => {
     const chosen = scopes.map((l) => l.firstChild).filter((c) => c.checked).map((c) => c.name);
     if (chosen.length === 0) throw new Error("Choose a scope.");
-    const made = await post("/v1/admin/tokens", { label: label.value, database: place.value, scopes: chosen, expires_at: days.value ? Date.now() / 1000 + 86400 * Number(days.value) : undefined });
+    const made = await post("/v1/admin/tokens", { label: label.value, database: place.value, scopes: chosen, namespaces: spaces.value.split(",").map((n) => n.trim()).filter(Boolean), expires_at: days.value ? Date.now() / 1000 + 86400 * Number(days.value) : undefined });
     label.value = "";
     dialog("The token's text, shown once", h("p", {}, "Copy it now: the cluster stores only its hash and cannot show it again."), h("pre", { class: "mono code token", tabindex: 0 }, made.token),
       h("p", {}, "In the configuration of an MCP client:"), h("pre", { class: "mono code connect", tabindex: 0 }, JSON.stringify({ mcpServers: { cairn: { type: "http", url: `${location.origin}/mcp`, headers: { Authorization: `Bearer ${made.token}` } } } }, null, 2)));
     await draw();
   };
-  return h("form", { class: "filters", "aria-label": "Create a token", onsubmit: attempt(make) }, h("label", {}, "label", label), h("label", {}, "database", place), h("label", {}, "ends after days", days), ...scopes, submit("Create token", {}, "owner"));
+  return h("form", { class: "filters", "aria-label": "Create a token", onsubmit: attempt(make) }, h("label", {}, "label", label), h("label", {}, "database", place), h("label", {}, "ends after days", days), h("label", {}, "namespaces", spaces), ...scopes, submit("Create token", {}, "owner"));
 }
 
 function quota(q, draw) {

@@ -16,7 +16,7 @@ export async function cluster(page, signal) {
       h("div", { class: "card" }, h("div", { class: "soft small" }, k), h("div", { class: "big" }, Number(v).toLocaleString()))));
   }
   await refresh();
-  fill(page, h("h1", {}, "Cluster"), head, nodes, h("h2", { class: "section" }, "This database"), stats);
+  fill(page, h("h1", { class: "unseen" }, "Cluster"), head, nodes, h("h2", { class: "section" }, "This database"), stats);
   const t = setInterval(() => refresh().catch((e) => { if (!signal.aborted) fill(head, h("div", { class: "row" }, h("span", { class: "dot bad" }), h("div", {}, h("div", { class: "headline" }, "This node does not answer"), h("div", { class: "soft" }, e.message)))); }), 1000);
   signal.addEventListener("abort", () => clearInterval(t));
   events(() => refresh().catch(() => {}), signal).catch(() => {});

@@ -71,7 +71,7 @@ export function moves() {
     h("div", { class: "filters" }, button("Save…", {}, save), h("form", { "aria-label": "Store memories from a file", class: "filters", onsubmit: attempt(restore) }, file, submit("Store…", {}, "write"))), done, said);
 }
 
-const policies = [["working_ttl_secs", "forget memories of tier working after seconds"], ["episodic_ttl_secs", "forget memories of tier episodic after seconds"], ["promote_after", "accesses after which a memory moves up a tier"]];
+const policies = [["default_ttl_secs", "let memories without a time expire after seconds"], ["working_ttl_secs", "forget memories of tier working after seconds"], ["episodic_ttl_secs", "forget memories of tier episodic after seconds"], ["promote_after", "accesses after which a memory moves up a tier"]];
 const switches = [["consolidate", "merge memories that say the same"], ["quiet_mind", "no background cognition"]];
 
 /** settings are a database's policies, which it keeps its memories by. */

@@ -1,4 +1,4 @@
-import { get, may } from "/console/api.js";
+import { get } from "/console/api.js";
 import { ago, empty, fill, h, pill, when } from "/console/dom.js";
 
 const side = { clients: "clients", peers: "members" };
@@ -8,8 +8,6 @@ const look = { valid: "good", ends_soon: "warn", ended: "bad", not_yet: "bad" };
 export function keys(table) {
   const about = h("div", {}), card = h("div", { class: "card keys" }, h("h2", {}, "Keys and certificates"), about);
   const draw = async (signal) => {
-    card.hidden = !may("admin");
-    if (card.hidden) return;
     const { nodes } = await get("/v1/cluster/keys", signal);
     const certificates = nodes.flatMap((n) => n.certificates.map((c) => ({ ...c, node: n.node_id })));
     fill(about, ...warnings(nodes, certificates).map((w) => h("p", { class: "warn", role: "status" }, `▲ ${w}`)),

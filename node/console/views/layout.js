@@ -32,13 +32,13 @@ export function layout(nodes, links) {
         n.turn++;
         neighbours(grid, n, (o, weight) => {
           pairs++;
-          const dx = n.x - o.x || 0.1 * (n.turn % 2 ? 1 : -1), dy = n.y - o.y || 0.1, d2 = dx * dx + dy * dy + 40, d = Math.sqrt(d2), f = Math.min(60, (9000 / d2) * weight) * heat;
+          const dx = n.x - o.x || 0.1 * (n.turn % 2 ? 1 : -1), dy = n.y - o.y || 0.1, d2 = dx * dx + dy * dy + 40, d = Math.sqrt(d2), f = Math.min(60, (14000 / d2) * weight) * heat;
           n.vx += (dx / d) * f; n.vy += (dy / d) * f;
         });
       }
       for (const l of links.values()) {
         pairs++;
-        const dx = l.b.x - l.a.x, dy = l.b.y - l.a.y, d = Math.hypot(dx, dy) || 1, pull = Math.min(1, 8 / Math.max(l.a.degree, l.b.degree, 1)), f = ((d - 130) / d) * 0.07 * heat * pull;
+        const dx = l.b.x - l.a.x, dy = l.b.y - l.a.y, d = Math.hypot(dx, dy) || 1, pull = Math.min(1, 8 / Math.max(l.a.degree, l.b.degree, 1)), f = ((d - 180) / d) * 0.07 * heat * pull;
         l.a.vx += dx * f; l.a.vy += dy * f; l.b.vx -= dx * f; l.b.vy -= dy * f;
       }
       const hold = 0.008 / Math.max(1, Math.sqrt(nodes.size) / 8);

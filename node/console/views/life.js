@@ -1,5 +1,6 @@
 import { get, post } from "/console/api.js";
 import { attempt, button, confirmed, count, cut, empty, fill, h, pill, toast, when } from "/console/dom.js";
+import { diff } from "/console/diff.js";
 import { editing, facts } from "/console/views/memory.js";
 import { whyNot } from "/console/views/why.js";
 
@@ -14,7 +15,7 @@ export async function life(page, signal, rid) {
     const named = async (id) => [id, await get(`/v1/memory/${encodeURIComponent(id)}`, signal).then((o) => o.text, () => id)];
     const texts = new Map(await Promise.all([...new Set([...m.consolidation_sources.slice(0, 20), ...(m.consolidated_into ? [m.consolidated_into] : [])])].map(named)));
     const events = happened(m, past.revisions, disputes.conflicts, texts);
-    fill(page, h("h1", {}, "Memory"),
+    fill(page, h("h1", { class: "unseen" }, "Memory"),
       h("article", { class: "card memory" }, h("p", { class: "text lead" }, m.text), facts(m), m.consolidation_status === "active" && editing(m, draw, draw)),
       h("div", { class: "two lives" },
         h("section", { class: "card" }, h("h2", {}, "What happened to it"), h("ol", { class: "timeline life" }, ...events.map((e) => h("li", { "data-event": e.kind }, h("span", { class: "soft small" }, when(e.at)), h("b", {}, e.title), ...e.more,
@@ -44,7 +45,7 @@ function happened(m, revisions, conflicts, texts) {
   if (stored - m.created_at > 60) add("stored", stored, "Stored", h("p", { class: "soft small" }, "It is about an earlier time than the one at which it was stored."));
   for (const [i, r] of revisions.entries()) {
     const now = revisions[i + 1] ?? m;
-    add("corrected", r.until, "Corrected", now.text !== r.text && h("p", { class: "text" }, h("del", {}, cut(r.text, 400)), " ", h("ins", {}, cut(now.text, 400))),
+    add("corrected", r.until, "Corrected", now.text !== r.text && h("p", { class: "text" }, diff(r.text, now.text)),
       now.importance !== r.importance && h("p", { class: "soft small" }, `importance ${r.importance.toFixed(2)} → ${now.importance.toFixed(2)}`), h("p", { class: "soft small" }, r.reason || "no reason given"));
     if (r.text !== m.text || r.importance !== m.importance) events.at(-1).before = r;
   }

@@ -1,5 +1,6 @@
 import { get, post } from "/console/api.js";
-import { attempt, count, cut, empty, fill, h, toast, when } from "/console/dom.js";
+import { asked as inAddress, keep } from "/console/address.js";
+import { attempt, count, cut, day as date, empty, fill, folded, h, toast } from "/console/dom.js";
 import { openMemory } from "/console/views/memory.js";
 
 const pageSize = 25, mostFound = 1000; // rows of a page; results of a recall
@@ -8,7 +9,7 @@ const pause = 220; // milliseconds without a key before it asks
 
 /** Memories, found while one types or page by page. The address keeps what is asked, so that it can be sent and gone back to. */
 export async function memories(page, signal) {
-  const asked = new URLSearchParams(location.hash.split("?")[1] ?? "");
+  const asked = inAddress();
   const field = (name, label, props = {}) => h("input", { name, "aria-label": label, value: asked.get(name) ?? "", placeholder: "any", ...props });
   const query = field("q", "Search", { type: "search", placeholder: "Search in memories", class: "grow" });
   const sort = h("select", { name: "sort", "aria-label": "Order" }, ...orders.map(([t, v]) => h("option", { value: v, selected: v === (asked.get("sort") ?? "") }, t)));
@@ -21,14 +22,12 @@ export async function memories(page, signal) {
   signal.addEventListener("abort", () => { flight.abort(); clearTimeout(typing); });
 
   /** go asks for the page at a place; what was asked before and is not answered yet is cancelled. */
-  async function go(place, keep = false) {
+  async function go(place, push = false) {
     clearTimeout(typing);
     flight.abort();
     const mine = (flight = new AbortController());
     at = place;
-    const wanted = new URLSearchParams([...inputs.map((i) => [i.name, i.value.trim()]), ["at", at]].filter(([, v]) => v !== ""));
-    const address = `#memories${wanted.size > 0 ? `/?${wanted}` : ""}`;
-    if (address !== location.hash) history[keep ? "pushState" : "replaceState"](null, "", address);
+    const wanted = keep("memories", [...inputs.map((i) => [i.name, i.value.trim()]), ["at", at]], push);
     table.setAttribute("aria-busy", "true");
     sort.disabled = wanted.has("q"); // what is searched for comes best first
     try {
@@ -48,9 +47,9 @@ export async function memories(page, signal) {
   const quietly = (place) => go(place).catch((e) => { if (e.name !== "AbortError") toast(e.message, true); });
   for (const i of inputs) i.addEventListener(i === sort ? "change" : "input", () => { clearTimeout(typing); typing = setTimeout(() => quietly(""), pause); });
 
-  fill(page, h("h1", {}, "Memories"), h("form", { class: "card", role: "search", onsubmit: attempt(() => go("")) }, h("div", { class: "row" }, query),
-    h("div", { class: "filters" }, ...inputs.slice(1).map((i) => h("label", {}, i.getAttribute("aria-label").toLowerCase(), i)))),
-  h("div", { class: "card" }, h("div", { class: "row" }, total), table, nothing, h("nav", { class: "row pages", "aria-label": "Pages" }, previous, next)));
+  fill(page, h("h1", { class: "unseen" }, "Memories"), h("form", { class: "ask", role: "search", onsubmit: attempt(() => go("")) }, h("div", { class: "row" }, query),
+    folded("Filters", ...inputs.slice(1).map((i) => h("label", {}, i.getAttribute("aria-label").toLowerCase(), i)))),
+  h("div", { class: "row" }, total), table, nothing, h("nav", { class: "row pages", "aria-label": "Pages" }, previous, next));
   await go(at);
 }
 
@@ -95,5 +94,5 @@ async function sorted(wanted, at, signal) {
 function row(m, changed) {
   const open = () => openMemory(m.rid, changed);
   return h("tr", { class: "click", onclick: open }, h("td", { class: "text" }, h("button", { type: "button", class: "link", onclick: (e) => { e.stopPropagation(); open(); } }, cut(m.text, 220) || "(no text)")), h("td", { class: "soft", "data-label": "namespace" }, m.namespace),
-    h("td", { class: "soft", "data-label": "kind" }, m.memory_type), h("td", { class: "soft num", "data-label": "importance" }, m.importance.toFixed(2)), h("td", { class: "soft nobreak", "data-label": "created" }, when(m.created_at)));
+    h("td", { class: "soft", "data-label": "kind" }, m.memory_type), h("td", { class: "soft num", "data-label": "importance" }, m.importance.toFixed(2)), h("td", { class: "soft nobreak", "data-label": "created" }, date(m.created_at)));
 }

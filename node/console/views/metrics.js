@@ -1,20 +1,21 @@
 import { text } from "/console/api.js";
-import { fill, h } from "/console/dom.js";
-import { past } from "/console/views/past.js";
+import { chart } from "/console/chart.js";
+import { h } from "/console/dom.js";
+import { past, plain } from "/console/views/past.js";
 
 const every = 2, keep = 150; // seconds, points: five minutes
 
-// A chart: title, unit, value of now from this sample, the one before and the seconds between.
+// A chart: title, how a value is written, value of now from this sample, the one before and the seconds between, and how its scale is rounded.
 const wanted = [
-  ["Requests", "/s", (m, b, dt) => rate(m, b, dt, "yantrikdb_requests_total")],
-  ["Answer time, median", "ms", (m, b) => millis(0.5, m, b, "yantrikdb_handler_duration_seconds", (l) => !l.includes("events"))],
-  ["Answer time, 99th", "ms", (m, b) => millis(0.99, m, b, "yantrikdb_handler_duration_seconds", (l) => !l.includes("events"))],
-  ["Operations", "/s", (m, b, dt) => rate(m, b, dt, "yantrikdb_operations_total")],
-  ["Commit, median", "ms", (m, b) => millis(0.5, m, b, "cairn_stage_seconds", (l) => l.includes('"commit"'))],
-  ["Search, median", "ms", (m, b) => millis(0.5, m, b, "cairn_stage_seconds", (l) => l.includes('"search"'))],
-  ["Not yet applied", "entries", (m) => sum(m, "cairn_apply_lag_entries")],
-  ["Not yet in the index", "entries", (m) => sum(m, "cairn_index_lag_entries")],
-  ["Connections", "", (m) => sum(m, "cairn_connections")],
+  ["Requests", plain("/s"), (m, b, dt) => rate(m, b, dt, "yantrikdb_requests_total")],
+  ["Answer time, median", plain("ms"), (m, b) => millis(0.5, m, b, "yantrikdb_handler_duration_seconds", (l) => !l.includes("events"))],
+  ["Answer time, 99th percentile", plain("ms"), (m, b) => millis(0.99, m, b, "yantrikdb_handler_duration_seconds", (l) => !l.includes("events"))],
+  ["Operations", plain("/s"), (m, b, dt) => rate(m, b, dt, "yantrikdb_operations_total")],
+  ["Commit, median", plain("ms"), (m, b) => millis(0.5, m, b, "cairn_stage_seconds", (l) => l.includes('"commit"'))],
+  ["Search, median", plain("ms"), (m, b) => millis(0.5, m, b, "cairn_stage_seconds", (l) => l.includes('"search"'))],
+  ["Not yet applied", plain("entries"), (m) => sum(m, "cairn_apply_lag_entries"), "whole"],
+  ["Not yet in the index", plain("entries"), (m) => sum(m, "cairn_index_lag_entries"), "whole"],
+  ["Connections", plain(""), (m) => sum(m, "cairn_connections"), "whole"],
 ];
 
 const rows = (m, name, pick = () => true) => (m.get(name) ?? []).filter(([labels]) => pick(labels));
@@ -50,46 +51,22 @@ function parse(all) {
   return m;
 }
 
-const shown = (v) => (v === null ? "–" : Number.isInteger(v) ? v.toLocaleString() : v >= 100 ? v.toFixed(0) : v >= 10 ? v.toFixed(1) : v.toFixed(2));
-
 /** The last day of all nodes; and throughput, latency and lag of this one from the moment the page is opened. */
 export async function metrics(page, signal) {
-  const charts = wanted.map(([title, unit, value]) => {
-    const line = h("path", {}), area = h("path", { class: "area" }), now = h("b", { class: "big" }, "–"), top = h("span", { class: "soft small" });
-    return { value, points: [], line, area, now, top, el: h("section", { class: "card chart" }, h("div", { class: "row" }, h("h2", { class: "grow" }, title), h("div", { class: "nobreak" }, now, h("span", { class: "soft small" }, ` ${unit}`))),
-      h("svg", { class: "chart", viewBox: "0 0 300 80", preserveAspectRatio: "none", role: "img", "aria-label": title }, h("line", { x1: 0, x2: 300, y1: 79.5, y2: 79.5 }), area, line), h("div", { class: "row axis" }, h("span", { class: "soft small grow" }, "5 min ago"), top, h("span", { class: "soft small" }, "now"))) };
-  });
+  const charts = wanted.map(([title, say, value, base]) => ({ value, at: [], values: [], ...chart(title, say, base) }));
   let before = null, at = 0;
   const step = async () => {
-    const m = parse(await text("/metrics")), now = performance.now() / 1000;
+    const m = parse(await text("/metrics")), now = performance.now() / 1000, clock = Date.now() / 1000;
     for (const c of charts) {
-      const v = c.value(m, before, now - at);
-      c.points.push(v);
-      if (c.points.length > keep) c.points.shift();
-      draw(c, v);
+      c.at.push(clock);
+      c.values.push(c.value(m, before, now - at));
+      if (c.at.length > keep) { c.at.shift(); c.values.shift(); }
+      c.draw([{ name: "this node", at: c.at, values: c.values }], clock - every * keep, clock);
     }
     before = m; at = now;
   };
   await step();
-  fill(page, h("h1", {}, "Metrics"), await past(signal), h("h2", { class: "section" }, "This node, now"), h("div", { class: "grid charts live" }, ...charts.map((c) => c.el)), h("p", { class: "soft small" }, `Every ${every} seconds since you opened the page. All of them, for Prometheus: `, h("a", { href: "/metrics" }, "/metrics")));
+  page.append(h("h1", { class: "unseen" }, "Metrics"), await past(signal), h("h2", { class: "section" }, "This node, now"), h("div", { class: "grid charts live" }, ...charts.map((c) => c.el)), h("p", { class: "soft small" }, `Every ${every} seconds since you opened the page. All of them, for Prometheus: `, h("a", { href: "/metrics" }, "/metrics")));
   const t = setInterval(() => step().catch(() => {}), every * 1000);
   signal.addEventListener("abort", () => clearInterval(t));
-}
-
-/** draw puts the newest point at the right edge; where nothing was measured the line has a gap. */
-function draw(c, v) {
-  const known = c.points.filter((p) => p !== null), top = Math.max(1e-9, ...known) * 1.15, from = keep - c.points.length;
-  let d = "", area = "", begun = -1;
-  c.points.forEach((p, i) => {
-    if (p === null) { begun = -1; return; }
-    const x = (300 * (from + i)) / (keep - 1), y = 79 - (76 * p) / top;
-    d += `${begun < 0 ? "M" : "L"}${x.toFixed(1)},${y.toFixed(1)}`;
-    area += begun < 0 ? `M${x.toFixed(1)},79L${x.toFixed(1)},${y.toFixed(1)}` : `L${x.toFixed(1)},${y.toFixed(1)}`;
-    if (i === c.points.length - 1 || c.points[i + 1] === null) area += `L${x.toFixed(1)},79Z`;
-    begun = i;
-  });
-  c.line.setAttribute("d", d || "M0,79");
-  c.area.setAttribute("d", area || "M0,79");
-  c.now.textContent = shown(v);
-  c.top.textContent = known.length > 0 ? `most ${shown(Math.max(...known))}` : "";
 }

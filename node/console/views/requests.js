@@ -1,4 +1,4 @@
-import { elsewhere, may, send } from "/console/api.js";
+import { elsewhere, get, may, send } from "/console/api.js";
 import { languages } from "/console/code.js";
 import { attempt, button, confirmedByName, fill, h, pill, toast } from "/console/dom.js";
 import { fields } from "/console/form.js";
@@ -8,11 +8,12 @@ const most = 256 << 10; // of an answer, as much of it as is shown
 
 let known;
 /** Operations by name, as the gateway describes them. */
-const operations = async (signal) => (known ??= described(await (await send("GET", "/openapi.json", undefined, signal)).json()));
+const operations = async (signal) => (known ??= described(await get("/openapi.json", signal)));
 
 function described(doc) {
   const all = new Map();
-  for (const [path, methods] of Object.entries(doc.paths)) for (const [method, o] of Object.entries(methods)) all.set(o.operationId, { ...o, path, method: method.toUpperCase() });
+  const whole = (p) => p.$ref ? doc.components.parameters[p.$ref.split("/").at(-1)] : p; // many operations have it
+  for (const [path, methods] of Object.entries(doc.paths)) for (const [method, o] of Object.entries(methods)) all.set(o.operationId, { ...o, parameters: o.parameters?.map(whole), path, method: method.toUpperCase() });
   return { all, subjects: doc.tags.map((t) => ({ ...t, operations: [...all.values()].filter((o) => o.tags.includes(t.name)) })) };
 }
 
@@ -24,7 +25,7 @@ export async function requests(page, signal, chosen) {
     ...subjects.map((s) => h("optgroup", { label: s.name }, ...s.operations.map((o) => h("option", { value: o.operationId, selected: o.operationId === name }, `${o.operationId} – ${o.method} ${o.path}`)))));
   const area = h("div", {});
   const open = (operation, values) => { pick.value = operation; return one(area, all.get(operation), signal, values); };
-  fill(page, h("h1", {}, "Requests"), tutorial(open), h("div", { class: "card row" }, h("label", { class: "grow" }, "operation", pick)), area);
+  fill(page, h("h1", { class: "unseen" }, "Requests"), h("div", { class: "ask" }, h("label", { class: "grow" }, "operation", pick)), tutorial(open), area);
   open(name);
 }
 
@@ -39,10 +40,10 @@ function one(area, o, signal, values = {}) {
   const body = fields(isJSON ? schema.properties ?? {} : {}, schema.required ?? [], "body");
   parts.path.fill(values); parts.query.fill({ ...values, database: elsewhere() ?? undefined }); body.fill(values);
 
-  const request = () => {
-    const inPath = parts.path.values(), query = new URLSearchParams(parts.query.values()).toString();
-    const path = o.path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(inPath[name])) + (query && `?${query}`);
-    return { method: o.method, path, url: location.origin + path, media, body: isJSON ? JSON.stringify(body.values()) : media ? text.value : undefined, named: { ...inPath, ...parts.query.values(), ...(isJSON ? body.values() : {}) }[o["x-confirm"]] };
+  const request = (of = (f) => f.values()) => {
+    const inPath = of(parts.path), query = new URLSearchParams(of(parts.query)).toString();
+    const path = o.path.replace(/\{(\w+)\}/g, (whole, name) => (inPath[name] === undefined ? whole : encodeURIComponent(inPath[name]))) + (query && `?${query}`);
+    return { method: o.method, path, url: location.origin + path, media, body: isJSON ? JSON.stringify(of(body)) : media ? text.value : undefined, named: { ...inPath, ...of(parts.query), ...(isJSON ? of(body) : {}) }[o["x-confirm"]] };
   };
   const out = h("div", { "aria-live": "polite" }), code = h("pre", { class: "mono code", tabindex: 0, "aria-label": "Code" });
   const scope = o.security?.[0]?.token?.[0], allowed = !scope || may(scope);
@@ -52,18 +53,21 @@ function one(area, o, signal, values = {}) {
     return answered(out, r, signal);
   };
   let language = "curl";
+  const write = () => { code.textContent = languages[language](request((f) => f.sketch())); }; // also while something is missing
   const copy = Object.keys(languages).map((l) => h("button", { type: "button", "aria-pressed": String(l === language), onclick: attempt(() => {
     language = l;
     copy.forEach((b) => b.setAttribute("aria-pressed", String(b.textContent === l)));
-    code.textContent = languages[l](request());
+    write();
   }) }, l));
   const group = (title, f) => f.elements.length > 0 && h("fieldset", {}, h("legend", {}, title), h("div", { class: "fields" }, ...f.elements));
-  fill(area, h("form", { class: "card", novalidate: true, "data-operation": o.operationId, onsubmit: attempt(run) },
+  const form = h("form", { class: "card", novalidate: true, "data-operation": o.operationId, onsubmit: attempt(run), oninput: write, onchange: write },
     h("div", { class: "row" }, pill("brand", o.method), h("code", { class: "grow mono" }, o.path), scope && pill(allowed ? "" : "bad", allowed ? `needs ${scope}` : `this token may not ${scope}`), h("a", { href: `/docs#${o.operationId}` }, "Reference")),
     h("p", {}, o.summary), group("In the path", parts.path), group("Body", body), media && !isJSON && h("label", {}, `body: ${media}`, text), group("Parameters", parts.query),
-    h("div", { class: "row end" }, h("button", { class: "primary", disabled: !allowed }, "Run"))), out,
-  h("div", { class: "card" }, h("div", { class: "row" }, h("h2", { class: "grow" }, "As code"), ...copy,
-    button("Copy", { class: "primary" }, async () => { code.textContent = languages[language](request()); await navigator.clipboard.writeText(code.textContent); toast("Copied"); })), h("p", { class: "soft small" }, "The token comes from the environment variable CAIRN_TOKEN."), code));
+    h("div", { class: "row end" }, h("button", { class: "primary", disabled: !allowed }, "Run")));
+  const beside = h("div", { class: "beside" }, h("div", { class: "card" }, h("div", { class: "row" }, ...copy,
+    button("Copy", { class: "primary" }, async () => { write(); await navigator.clipboard.writeText(code.textContent); toast("Copied"); })), code, h("p", { class: "soft small" }, "The token comes from the environment variable CAIRN_TOKEN.")), out);
+  fill(area, h("div", { class: "request" }, form, beside));
+  write();
   return run;
 }
 

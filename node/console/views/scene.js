@@ -2,6 +2,9 @@ import { cut, h } from "/console/dom.js";
 import { layout } from "/console/views/layout.js";
 
 const mostLabels = 90, mostRelations = 60; // texts that one frame draws
+const grain = 4; // pixels of the raster in which labels look for lines
+// Where a label may stand around its node, the best place first: to the right and left of it, above and below, and how far.
+const around = [0, 10, 24].flatMap((far) => [[0, 1], [0, -1], [1, 0], [-1, 0], [0.6, 1], [-0.6, 1], [0.6, -1], [-0.6, -1], [1, 0.7], [-1, 0.7], [1, -0.7], [-1, -0.7], [0.3, 1], [-0.3, 1], [0.3, -1], [-0.3, -1]].map(([dx, dy]) => [dx, dy, far]));
 const zooms = [0.05, 4], finger = 22; // pixels around a node that take hold of it
 
 /**
@@ -14,16 +17,16 @@ export function scene(signal, { choose, chosen: said = () => {} }) {
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches, dark = matchMedia("(prefers-color-scheme: dark)");
   const view = { x: 0, y: 0, scale: 1, own: false }; // own: set by hand, so that nothing moves it
   const shapes = layout(nodes, links), work = { frames: 0, pairs: 0, nodes: 0, links: 0, labels: 0 };
-  let shows = () => true, chosen = null, running = false;
+  let shows = () => true, chosen = null, pointed = null, running = false;
 
   const toScreen = (n) => [(n.x - view.x) * view.scale + canvas.clientWidth / 2, (n.y - view.y) * view.scale + canvas.clientHeight / 2];
   const toWorld = (x, y) => [(x - canvas.clientWidth / 2) / view.scale + view.x, (y - canvas.clientHeight / 2) / view.scale + view.y];
-  const seen = () => { const on = new Set(chosen ? [chosen] : []); for (const l of links.values()) if (shows(l)) { on.add(l.a); on.add(l.b); } return links.size === 0 ? new Set(nodes.values()) : on; };
+  const seen = () => { const on = new Set(chosen ? [chosen] : []); for (const n of nodes.values()) if (n.degree === 0) on.add(n); for (const l of links.values()) if (shows(l)) { on.add(l.a); on.add(l.b); } return on; };
 
   function node(id, near) {
     if (!nodes.has(id)) {
       const turn = nodes.size, far = near ? 60 + 4 * Math.sqrt(turn) : 22 * Math.sqrt(turn);
-      nodes.set(id, { id, x: (near?.x ?? 0) + far * Math.cos(turn * 2.4), y: (near?.y ?? 0) + far * Math.sin(turn * 2.4), vx: 0, vy: 0, degree: 0, open: false, turn });
+      nodes.set(id, { id, x: (near?.x ?? 0) + far * Math.cos(turn * 2.4), y: (near?.y ?? 0) + far * Math.sin(turn * 2.4), vx: 0, vy: 0, degree: 0, open: false, colour: 5, turn });
     }
     return nodes.get(id);
   }
@@ -43,15 +46,15 @@ export function scene(signal, { choose, chosen: said = () => {} }) {
     if (all.length === 0 || canvas.clientWidth === 0) return;
     const xs = all.map((n) => n.x), ys = all.map((n) => n.y), [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
     view.x = (left + right) / 2; view.y = (top + bottom) / 2 + 8;
-    view.scale = Math.max(zooms[0], Math.min(1.2, canvas.clientWidth / (right - left + 150), canvas.clientHeight / (bottom - top + 110)));
+    view.scale = Math.max(zooms[0], Math.min(1.4, canvas.clientWidth / (right - left + 220), canvas.clientHeight / (bottom - top + 150)));
   }
   function draw() {
     const width = canvas.clientWidth, height = canvas.clientHeight, ratio = devicePixelRatio || 1, style = getComputedStyle(canvas), colour = (name) => style.getPropertyValue(name).trim();
     if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) { canvas.width = Math.round(width * ratio); canvas.height = Math.round(height * ratio); }
-    const ink = colour("--ink"), soft = colour("--soft"), card = colour("--card"), brand = colour("--brand"), warn = colour("--warn");
+    const ink = colour("--ink"), soft = colour("--soft"), card = colour("--card"), brand = colour("--brand"), shades = [0, 1, 2, 3, 4, 5].map((i) => colour(`--n${i}`));
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     pen.clearRect(0, 0, width, height);
-    const on = seen(), taken = [], texts = [];
+    const on = seen(), taken = [], texts = [], lines = new Uint32Array(Math.ceil(width / grain) * Math.ceil(height / grain)), across = Math.ceil(width / grain);
     Object.assign(work, { nodes: 0, links: 0, labels: 0 });
     const visible = ([x, y]) => x > -80 && y > -40 && x < width + 80 && y < height + 40;
     pen.lineWidth = 1.4;
@@ -60,46 +63,58 @@ export function scene(signal, { choose, chosen: said = () => {} }) {
       const from = toScreen(l.a), to = toScreen(l.b);
       if (!visible(from) && !visible(to)) continue;
       work.links++;
-      const bright = chosen && (l.a === chosen || l.b === chosen), middle = arrow(l, from, to, bright ? brand : soft, chosen && !bright ? 0.3 : 0.75);
-      if (middle && (bright || view.scale > 0.6)) texts.push([bright ? 2 : 0, cut(l.type.replaceAll("_", " "), 22), ...middle, 11, soft]);
+      const bright = chosen && (l.a === chosen || l.b === chosen), middle = arrow(l, from, to, bright ? brand : soft, chosen && !bright ? 0.25 : 0.6, (x, y) => { if (x >= 0 && y >= 0 && x < width && y < height) lines[Math.floor(y / grain) * across + Math.floor(x / grain)] = work.links; });
+      if (middle && (bright || (!chosen && view.scale > 0.6))) texts.push([bright ? 2 : 0, cut(l.type.replaceAll("_", " "), 22), middle, 11.5, bright ? ink : soft, false, work.links]);
     }
     pen.globalAlpha = 1;
+    const beside = new Set();
+    if (chosen) for (const l of links.values()) { if (l.a === chosen) beside.add(l.b); if (l.b === chosen) beside.add(l.a); }
     for (const n of on) {
       const [x, y] = toScreen(n), r = Math.max(2, size(n) * Math.min(1, 0.4 + view.scale * 0.6));
       if (!visible([x, y])) continue;
       work.nodes++;
       pen.beginPath();
       pen.arc(x, y, r, 0, 7);
-      pen.fillStyle = n === chosen ? warn : n.open ? brand : soft;
+      pen.globalAlpha = chosen && n !== chosen && !beside.has(n) ? 0.45 : 1;
+      pen.fillStyle = shades[n.colour];
       pen.fill();
-      pen.strokeStyle = n === chosen && document.activeElement === canvas ? ink : card;
-      pen.lineWidth = 2;
+      pen.strokeStyle = n === chosen ? ink : card;
+      pen.lineWidth = n === chosen ? 3 : 2;
       pen.stroke();
       if (nodes.size < 400) taken.push([x - r, y - r, x + r, y + r]);
-      texts.push([n === chosen ? 1e6 : 3 + n.degree, cut(n.id, 26), x, y + r + 11, n === chosen ? 14 : 12.5, ink, n === chosen]);
+      texts.push([n === chosen || n === pointed ? 1e6 : 3 + n.degree + (beside.has(n) ? 1000 : 0), cut(n.id, 28), [x, y, r], n === chosen ? 15 : 13, ink, n === chosen]);
     }
-    // Labels, those of much related nodes first. One that would lie on another, or on a node, is left out.
+    pen.globalAlpha = 1;
+    // Labels, those of much related nodes first, each where it has room around its node. One that would lie on another, on a node or across a line is
+    // left out; that of the chosen node and of the one under the pointer is always there.
+    const free = (box, own) => !taken.some((t) => t[0] < box[2] && t[2] > box[0] && t[1] < box[3] && t[3] > box[1]) && box[0] > 2 && box[2] < width - 2 && box[1] > 2 && box[3] < height - 2 && clear(box, own);
+    const clear = ([left, top, right, bottom], own) => {
+      for (let j = Math.max(0, Math.floor(top / grain)); j <= Math.min(height - 1, bottom) / grain; j++) for (let i = Math.max(0, Math.floor(left / grain)); i <= Math.min(width - 1, right) / grain; i++) { const l = lines[j * across + i]; if (l > 0 && l !== own) return false; }
+      return true;
+    };
     let relations = 0;
     pen.textAlign = "center"; pen.textBaseline = "middle"; pen.lineJoin = "round";
     texts.sort((a, b) => b[0] - a[0]);
-    for (const [rank, text, x, y, px, fill, bold] of texts.slice(0, 4 * mostLabels)) {
+    for (const [rank, text, [x, y, r], px, fill, bold, own] of texts.slice(0, 4 * mostLabels)) {
       if (work.labels >= mostLabels || (rank < 3 && ++relations > mostRelations)) continue;
       pen.font = `${bold ? 650 : 400} ${px}px system-ui, sans-serif`;
-      const half = pen.measureText(text).width / 2 + 3, box = [x - half, y - px / 2 - 1, x + half, y + px / 2 + 1];
-      if (taken.some((t) => t[0] < box[2] && t[2] > box[0] && t[1] < box[3] && t[3] > box[1])) continue;
-      taken.push(box);
-      pen.strokeStyle = card; pen.lineWidth = 4;
-      pen.strokeText(text, x, y);
+      const half = pen.measureText(text).width / 2 + 3, up = px / 2 + 1, out = (r ?? 0) + 3;
+      const places = r === undefined ? [[x, y]] : around.map(([dx, dy, far]) => [x + dx * (out + far + half), y + dy * (out + far + up)]);
+      const at = ([cx, cy]) => [cx - half, cy - up, cx + half, cy + up], place = places.find((p) => free(at(p), own)) ?? (rank >= 1e6 ? places[0] : null);
+      if (!place) continue;
+      taken.push(at(place));
+      pen.fillStyle = card; // a relation's name interrupts its own line
+      if (r === undefined || rank >= 1e6) pen.fillRect(place[0] - half, place[1] - up, 2 * half, 2 * up);
       pen.fillStyle = fill;
-      pen.fillText(text, x, y);
+      pen.fillText(text, ...place);
       work.labels++;
     }
     canvas.dataset.nodes = on.size;
     canvas.dataset.links = [...links.values()].filter(shows).length;
     canvas.dataset.labels = work.labels;
   }
-  /** arrow draws a link to the edge of its end, bent where others join the same two, and says where its label goes. */
-  function arrow(l, from, to, colour, alpha) {
+  /** arrow draws a link to the edge of its end, bent where others join the same two, traces where it lies, and says where its label goes. */
+  function arrow(l, from, to, colour, alpha, trace) {
     const seat = l.fan.indexOf(l) - (l.fan.length - 1) / 2, dx = to[0] - from[0], dy = to[1] - from[1], d = Math.hypot(dx, dy);
     pen.globalAlpha = alpha;
     pen.strokeStyle = pen.fillStyle = colour;
@@ -116,6 +131,7 @@ export function scene(signal, { choose, chosen: said = () => {} }) {
     pen.moveTo(...from);
     pen.quadraticCurveTo(mx, my, ...tip);
     pen.stroke();
+    for (let i = 0, n = Math.ceil(d / (grain - 1)); i <= n; i++) { const t = i / n, u = 1 - t; trace(u * u * from[0] + 2 * u * t * mx + t * t * tip[0], u * u * from[1] + 2 * u * t * my + t * t * tip[1]); }
     if (head > 0 && d > stop + 12) {
       const back = [tip[0] - (ex / e) * head, tip[1] - (ey / e) * head];
       pen.beginPath();
@@ -181,7 +197,7 @@ export function scene(signal, { choose, chosen: said = () => {} }) {
   });
   canvas.addEventListener("pointermove", (e) => {
     const was = down.get(e.pointerId), now = at(e);
-    if (!was) { canvas.classList.toggle("over", under(...now) !== null); return; }
+    if (!was) { const n = under(...now); canvas.classList.toggle("over", n !== null); if (n !== pointed) { pointed = n; wake(); } return; }
     if (!moved && Math.hypot(now[0] - was[0], now[1] - was[1]) < 4) return;
     moved = true;
     if (down.size === 2) { // two fingers zoom

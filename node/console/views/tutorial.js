@@ -38,5 +38,5 @@ export function tutorial(open) {
       note.textContent = s.look(answer);
     }) }, `Run step ${i + 1}`)), note);
   };
-  return h("details", { class: "card tutorial", open: true }, h("summary", {}, "Tutorial in six steps"), h("p", { class: "soft" }, `Real requests on this node, in the namespace ${namespace}.`), list, say);
+  return h("details", { class: "card tutorial" }, h("summary", {}, "Tutorial in six steps"), h("p", { class: "soft" }, `Real requests on this node, in the namespace ${namespace}.`), list, say);
 }

@@ -1,0 +1,46 @@
+package api
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire/field"
+)
+
+// An IDsRequest asks for ids and for their short forms: a number, as in #812, or the beginning of an id.
+type IDsRequest struct {
+	RIDs  []string `json:"rids" names:"-" doc:"Full ids to find the numbers of."`
+	Short []string `json:"short" doc:"Short forms to find the ids of: #812, or at least the first 4 characters of an id."`
+	Fresh
+}
+
+type IDsAnswer struct {
+	Numbers []oplog.Seq `json:"numbers" doc:"The number of each of rids; 0 when no memory has the id."`
+	Full    []Begun     `json:"full" doc:"The matches of each of short."`
+}
+
+// Begun holds the ids that a short form stands for.
+type Begun struct {
+	RIDs []string `json:"rids" doc:"The matching ids: none, one, or two of several."`
+}
+
+// wholeID is the length of an id that this server made; a shorter one may be a short form.
+const wholeID = 36
+
+// MayBeShort says whether a value of a field is perhaps a memory's id in a short form.
+func MayBeShort(f field.Field, id string) bool { return f.Kind.RID && id != "" && len(id) < wholeID }
+
+// Whole is the id that the i-th of the short forms stands for. One that stands for none stays as it is, for the
+// operation that it is given to say so. The errors name the field.
+func (a *IDsAnswer) Whole(i int, name, short string) (string, error) {
+	switch full := a.Full[i].RIDs; {
+	case len(full) == 1:
+		return full[0], nil
+	case len(full) > 1:
+		return "", oplog.Errorf(oplog.Invalid, "%s: %q begins the ids of several memories, such as %s and %s: write more of it", name, short, full[0], full[1])
+	case strings.HasPrefix(short, "#"):
+		return "", oplog.Errorf(oplog.NotFound, "%s: no memory %s in this database", name, OneLine(fmt.Sprintf("%.40s", short)))
+	}
+	return short, nil
+}

@@ -1,0 +1,63 @@
+package engine
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"slices"
+	"time"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// maxConsents is the number of consents that a token gives at a time, and so what its holder can make the state keep.
+const maxConsents = 100
+
+// giveConsent makes the token of an OAuth client. Nobody can show the token itself: its hash is random.
+func (s *Service) giveConsent(ctx context.Context, c api.Caller, q *api.ConsentRequest) (*api.ConsentGiven, error) {
+	if c.Token == "" {
+		return nil, oplog.Errorf(oplog.Denied, "the cluster secret gives no consent: sign in with a token")
+	}
+	if len(q.Scopes) == 0 {
+		return nil, oplog.Errorf(oplog.Invalid, "scopes: want read, write or both")
+	}
+	for _, sc := range q.Scopes {
+		if !slices.Contains([]api.Scope{api.Read, api.Write}, api.Scope(sc)) {
+			return nil, oplog.Errorf(oplog.Invalid, "scope %q: want read or write", sc)
+		}
+		if !c.May(api.Scope(sc)) {
+			return nil, noScope(api.Scope(sc))
+		}
+	}
+	spaces, err := boundTo(q.Spaces, q.Scopes)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range spaces {
+		if !c.Spaces.Has(p) {
+			return nil, spacesDenied(c, "namespaces: %s is not among them", p)
+		}
+	}
+	if !spaces.Bind() {
+		spaces = c.Spaces
+	}
+	id := make([]byte, 32)
+	rand.Read(id) // never fails
+	op := &oplog.Consent{Token: oplog.CreateToken{Hash: hex.EncodeToString(id), DB: c.DB, Label: q.Label, Scopes: q.Scopes, Expires: oplog.At(q.Expires), At: oplog.At(time.Now())},
+		Spaces: spaces, By: c.Token, Most: maxConsents}
+	w, err := s.control(ctx, c, op)
+	return &api.ConsentGiven{Hash: op.Token.Hash, Index: w.Index}, err
+}
+
+// renewConsent uses up what the caller's consent issued last. One that was used before is a conflict.
+func (s *Service) renewConsent(ctx context.Context, c api.Caller, q *api.RenewConsentRequest) (*api.Nothing, error) {
+	_, err := s.control(ctx, c, &oplog.Renew{Hash: c.Token, Turn: q.Turn, Expires: oplog.At(q.Expires), At: oplog.At(time.Now())})
+	return &api.Nothing{}, err
+}
+
+// endConsent ends the caller's consent and all that was issued under it.
+func (s *Service) endConsent(ctx context.Context, c api.Caller, _ *api.Nothing) (*api.Nothing, error) {
+	_, err := s.control(ctx, c, &oplog.RevokeToken{Hash: c.Token, At: oplog.At(time.Now())})
+	return &api.Nothing{}, err
+}

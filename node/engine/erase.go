@@ -1,0 +1,232 @@
+package engine
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/commit"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/filter"
+	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/wire/field"
+)
+
+const (
+	mostErased   = 1000 // memories of a request
+	shownErased  = 200  // letters of a text that is shown before it goes
+	erasedRescan = 4096 // rows between looks at whether the client is still there
+)
+
+// doomed holds the memories, relations and claims that a request to erase names.
+type doomed struct {
+	rids   []string
+	name   string // of the entity, as it is written
+	edges  []string
+	claims []string
+	all    state.Derived
+}
+
+// eraseForGood shows what a request would erase, or erases it when that was confirmed.
+func (s *Service) eraseForGood(ctx context.Context, c api.Caller, q *api.EraseRequest) (*api.Erasing, error) {
+	match, err := erasable(q)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.commit.Fresh(ctx, commit.Linearizable); err != nil {
+		return nil, err
+	}
+	a, d := &api.Erasing{Memories: []api.Doomed{}, Back: []string{}, Held: []string{}}, &doomed{}
+	if err := s.viewed(ctx, c, func(v *state.View) error {
+		if err := d.find(ctx, v, c, q, match); err != nil {
+			return err
+		}
+		d.tell(v, c.DB, a)
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	if len(a.Memories)+a.Relations+a.Claims == 0 {
+		return a, nil
+	}
+	a.Confirm = d.digest()
+	if q.Confirm == "" {
+		return a, nil
+	}
+	if q.Confirm != a.Confirm {
+		return nil, oplog.Errorf(oplog.Conflict, "what this request erases has changed since it was shown: look at it again, and confirm that")
+	}
+	return a, s.eraseNow(ctx, c, d, a)
+}
+
+// eraseNow does what was confirmed.
+func (s *Service) eraseNow(ctx context.Context, c api.Caller, d *doomed, a *api.Erasing) error {
+	var ops []oplog.Op
+	for _, id := range d.edges {
+		ops = append(ops, &oplog.Unrelate{ID: id})
+	}
+	salt := make([]byte, oplog.MinSalt)
+	_, _ = rand.Read(salt) // it never fails
+	purge := &oplog.Purge{RIDs: d.rids, Claims: d.claims, Salt: salt, At: oplog.At(time.Now())}
+	if d.name != "" {
+		purge.Name = oplog.NameHash(salt, d.name) // the log must not hold what is erased
+	}
+	w, err := s.write(ctx, c, append(ops, purge)...)
+	if err != nil {
+		return err
+	}
+	for i := range a.Memories {
+		a.Memories[i].Text = ""
+	}
+	a.Confirm, a.Erased, a.Index, a.Held = "", true, field.Token(w.Index), stillHolds(w.Index)
+	return nil
+}
+
+// admitTexts refuses texts that were erased for good before they are in the log, which would have them again. Apply
+// refuses those of a node that had not heard of it yet.
+func (s *Service) admitTexts(db oplog.DB, ops []oplog.Op) error {
+	if now, err := s.current(db); err != nil || now.Database.Salt == nil {
+		return nil // without a database Apply says so
+	}
+	return s.state.Read(func(v *state.View) error {
+		for _, op := range ops {
+			switch op := op.(type) {
+			case *oplog.Remember:
+				if v.RefusesText(db, op.Text) {
+					return state.ErrErasedText
+				}
+			case *oplog.Correct:
+				if op.Text != nil && v.RefusesText(db, *op.Text) {
+					return state.ErrErasedText
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// erasable checks that a request names memories in one way, and reads its filter.
+func erasable(q *api.EraseRequest) (match *filter.Filter, err error) {
+	ways := 0
+	for _, given := range []bool{len(q.RIDs) > 0, q.Prefix != "", len(q.Filter) > 0, strings.TrimSpace(q.Entity) != ""} {
+		if given {
+			ways++
+		}
+	}
+	if ways != 1 {
+		return nil, oplog.Errorf(oplog.Invalid, "name what to erase in one way: rids, prefix, filter or entity")
+	}
+	if len(q.RIDs) > mostErased {
+		return nil, oplog.Errorf(oplog.Invalid, "rids: %d of them, at most %d", len(q.RIDs), mostErased)
+	}
+	if match, err = parseFilter(q.Filter); err == nil && len(q.Filter) > 0 && len(match.Parts()) == 0 {
+		err = oplog.Errorf(oplog.Invalid, "filter: an empty one would erase every memory; to do that use purge")
+	}
+	return match, err
+}
+
+// find fills in what a request names. A filter looks at every memory, for forgotten ones are in no index.
+func (d *doomed) find(ctx context.Context, v *state.View, c api.Caller, q *api.EraseRequest, match *filter.Filter) error {
+	take := func(m *oplog.Memory) bool {
+		if _, gone := v.Erased(c.DB, m.RID); !gone && (q.Namespace == "" || m.Namespace == q.Namespace || q.Prefix != "") {
+			d.rids = append(d.rids, m.RID)
+		}
+		return len(d.rids) <= mostErased
+	}
+	switch {
+	case len(q.RIDs) > 0:
+		for _, rid := range q.RIDs {
+			if m, ok := v.Memory(c.DB, rid); ok {
+				take(m)
+			}
+		}
+	case q.Prefix != "":
+		space, folder := orDefault(q.Namespace), strings.TrimSuffix(q.Prefix, "/")
+		if m, ok := v.Keyed(c.DB, space, folder); ok {
+			take(m)
+		}
+		v.Keys(c.DB, space, folder+"/", "", 0, func(_ string, m *oplog.Memory) bool { return take(m) })
+	case match != nil:
+		looked := 0
+		v.Memories(c.DB, 0, func(m *oplog.Memory) bool {
+			looked++
+			return (looked%erasedRescan != 0 || ctx.Err() == nil) && (!m.Passes(match) || take(m))
+		})
+	default:
+		d.name = v.Named(c.DB, strings.TrimSpace(q.Entity))
+		v.EntityMemories(c.DB, d.name, take)
+		for _, e := range v.Edges(c.DB, d.name, mostErased) {
+			d.edges = append(d.edges, e.ID)
+		}
+		for _, claim := range v.Claims(c.DB, d.name, oplog.Reach{}, mostErased) {
+			d.claims = append(d.claims, claim.ID)
+		}
+	}
+	slices.Sort(d.rids)
+	d.rids = slices.Compact(d.rids)
+	return ctx.Err()
+}
+
+// tell fills in an answer.
+func (d *doomed) tell(v *state.View, db oplog.DB, a *api.Erasing) {
+	if a.More = len(d.rids) > mostErased; a.More {
+		d.rids = d.rids[:mostErased]
+	}
+	d.all = v.Derived(db, d.rids)
+	for i := range d.all.Gone {
+		m := &d.all.Gone[i]
+		a.Memories = append(a.Memories, api.Doomed{RID: m.RID, Namespace: m.Namespace, Text: beginning(m.Text), Merged: m.Merged > 0})
+	}
+	for i := range d.all.Back {
+		a.Back = append(a.Back, d.all.Back[i].RID)
+	}
+	a.Relations, a.Claims = len(d.edges), len(d.claims)
+}
+
+// beginning is the beginning of a text.
+func beginning(text string) string {
+	if runes := []rune(text[:min(len(text), 4*shownErased)]); len(runes) > shownErased {
+		return string(runes[:shownErased]) + "…"
+	}
+	return text
+}
+
+// digest confirms exactly this.
+func (d *doomed) digest() string {
+	gone, back := []string{}, []string{}
+	for i := range d.all.Gone {
+		gone = append(gone, d.all.Gone[i].RID)
+	}
+	for i := range d.all.Back {
+		back = append(back, d.all.Back[i].RID)
+	}
+	return hex.EncodeToString(digest(gone, back, d.edges, d.claims))
+}
+
+// erased proves that a memory was erased for good.
+func (s *Service) erased(v *state.View, c api.Caller, q *api.ErasedRequest) (*api.Proof, error) {
+	e, ok := v.Erased(c.DB, q.RID)
+	if m, there := v.Memory(c.DB, q.RID); !ok || there && !reach(c, "").Has(m.Namespace) {
+		return nil, oplog.Errorf(oplog.NotFound, "no memory with this id was erased for good")
+	}
+	d, _ := v.Database(c.DB)
+	st := api.Statement{RID: e.RID, Database: d.Name, Index: e.Index, At: e.At.Seconds(), Revisions: e.Revisions, Claims: e.Claims, Entities: e.Entities,
+		Vector: e.Vector, Merged: e.Merged, Holds: s.cfg.Home.Leftovers().HoldPurge, Held: stillHolds(e.Index)}
+	said, err := json.Marshal(st)
+	if err != nil {
+		return nil, err
+	}
+	return &api.Proof{Statement: st, NodeID: s.cfg.Member.NodeID, Key: s.key(), Signature: hex.EncodeToString(ed25519.Sign(s.cfg.Home.Identity, said))}, nil
+}
+
+// key is the public key of the node's home; blank for an engine that has none.
+func (s *Service) key() string {
+	key, _ := s.cfg.Home.Identity.Public().(ed25519.PublicKey)
+	return hex.EncodeToString(key)
+}

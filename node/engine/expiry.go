@@ -1,0 +1,94 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
+)
+
+// lasts decides when a new memory expires: at the time that its draft gives, or after the database's default. One that
+// each read renews lasts as long as a read would make it, if its draft gives no time.
+func (s *Service) lasts(op *oplog.Remember, d *api.Draft, usual oplog.Time) error {
+	at, err := s.expiry("ttl", "expires_at", d.TTL, op.Expires)
+	if err != nil {
+		return err
+	}
+	if err := finite("refresh_on_read", op.Refresh); err != nil {
+		return err
+	}
+	switch {
+	case at != nil:
+		op.Expires = *at
+	case op.Was != nil: // an imported memory lasts as long as its export says
+	case op.Refresh > 0:
+		op.Expires = s.fromNow(op.Refresh)
+	case usual > 0:
+		op.Expires = oplog.At(s.now()) + usual
+	}
+	return nil
+}
+
+// expiry is the time that a request gives as one or as seconds from now, 0 for never; nil when it gives none.
+func (s *Service) expiry(ttlName, atName string, ttl *float64, at oplog.Time) (*oplog.Time, error) {
+	switch {
+	case ttl == nil && at == 0:
+		return nil, nil
+	case ttl == nil:
+		return &at, nil
+	case at != 0:
+		return nil, oplog.Errorf(oplog.Invalid, "%s and %s exclude each other", ttlName, atName)
+	case !(*ttl >= 0): // or no number
+		return nil, oplog.Errorf(oplog.Invalid, "%s must not be negative", ttlName)
+	case *ttl == 0:
+		return new(oplog.Time(0)), nil
+	}
+	return new(s.fromNow(*ttl)), nil
+}
+
+// fromNow is the time in so many seconds, a century at most.
+func (s *Service) fromNow(seconds float64) oplog.Time {
+	return oplog.At(s.now()) + oplog.Time(min(seconds, maxAge)*1e6)
+}
+
+// sweepStep is the number of memories that the first entry of a sweep names: writes wait for one entry, and not for long.
+// Each further one names twice as many, up to maxSweepStep, so that many that expire at one time go soon.
+const (
+	sweepStep    = 50
+	maxSweepStep = 800
+)
+
+// sweep forgets memories whose time is over, one bounded entry after another. It rests after each as long as that took,
+// so writes come between. An entry moves the log's time, so memories expire where nobody writes.
+func (s *Service) sweep(ctx context.Context, c api.Caller) error {
+	for step := sweepStep; ; step = min(2*step, maxSweepStep) {
+		now, err := s.current(c.DB)
+		if err != nil || now.Stats.Expiring == 0 {
+			return err
+		}
+		begun := time.Now()
+		// The log counts in milliseconds: what is due by this time is due in the entry that names it.
+		due, until := []string(nil), oplog.At(s.now())-1000
+		if err := s.state.Read(func(v *state.View) error {
+			v.Expiring(c.DB, until, func(m *oplog.Memory) bool {
+				due = append(due, m.RID)
+				return len(due) < step
+			})
+			return nil
+		}); err != nil || len(due) == 0 {
+			return err
+		}
+		slices.Sort(due) // ids lie in the state in their order
+		if _, err := s.write(ctx, c, &oplog.Sweep{RIDs: due}); err != nil || len(due) < step {
+			return err
+		}
+		select {
+		case <-time.After(time.Since(begun)):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

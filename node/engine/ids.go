@@ -1,0 +1,62 @@
+package engine
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
+)
+
+const (
+	leastPrefix = 4   // characters of an id's beginning
+	mostForeign = 256 // ids outside the caller's namespaces that are passed over for one beginning
+)
+
+// ids tells the numbers of memories, and what short forms stand for.
+func (s *Service) ids(v *state.View, c api.Caller, q *api.IDsRequest) (*api.IDsAnswer, error) {
+	a, seen := &api.IDsAnswer{}, reach(c, "")
+	for _, rid := range q.RIDs {
+		seq, _ := v.Seq(c.DB, rid)
+		if m, ok := v.MemoryAt(c.DB, seq); !ok || !seen.Has(m.Namespace) {
+			seq = 0
+		}
+		a.Numbers = append(a.Numbers, seq)
+	}
+	for _, short := range q.Short {
+		a.Full = append(a.Full, api.Begun{RIDs: append([]string{}, full(v, c.DB, seen, short)...)})
+	}
+	return a, nil
+}
+
+// full finds the ids that a short form stands for. A number is one memory's for good; the beginning of an id may be
+// that of several, of which two tell so. An id as it is stands for itself.
+func full(v *state.View, db oplog.DB, seen oplog.Reach, short string) (rids []string) {
+	if digits, ok := strings.CutPrefix(short, "#"); ok {
+		seq, err := strconv.ParseUint(digits, 10, 64)
+		if m, ok := v.MemoryAt(db, oplog.Seq(seq)); ok && err == nil && seen.Has(m.Namespace) {
+			rids = []string{m.RID}
+		}
+		return rids
+	}
+	if m, ok := v.Memory(db, short); ok && seen.Has(m.Namespace) {
+		return []string{short}
+	}
+	if len(short) < leastPrefix {
+		return nil
+	}
+	foreign := 0
+	v.RIDs(db, short, false, func(rid string, seq oplog.Seq) bool {
+		if !strings.HasPrefix(rid, short) {
+			return false
+		}
+		if m, ok := v.MemoryAt(db, seq); ok && seen.Has(m.Namespace) {
+			rids = append(rids, rid)
+		} else {
+			foreign++
+		}
+		return len(rids) < 2 && foreign < mostForeign
+	})
+	return rids
+}

@@ -1,0 +1,155 @@
+package engine
+
+import (
+	"context"
+	"reflect"
+	"strings"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/commit"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
+)
+
+// reach is the namespaces of a request: the one that it names, or all that its caller is bound to. Scans ask it of each
+// row, so that no answer is cut down after it was made.
+func reach(c api.Caller, namespace string) oplog.Reach {
+	return oplog.Reach{Name: strings.TrimSpace(namespace), Within: c.Spaces}
+}
+
+// firstOf is the first of a token's namespaces; blank where it is not bound.
+func firstOf(spaces oplog.Spaces) string {
+	if !spaces.Bind() {
+		return ""
+	}
+	return spaces[0]
+}
+
+// spacesDenied refuses what a bound token may not do, and says what it may.
+func spacesDenied(c api.Caller, format string, args ...any) error {
+	return &api.Refusal{Code: "namespace_denied", Err: oplog.Errorf(oplog.Denied, format+"; this token is bound to "+c.Spaces.String(), args...),
+		More: map[string]any{"namespaces": c.Spaces}}
+}
+
+// confine holds the request of a bound token to the token's namespaces: each that it names is one of them, and so is
+// that of each memory, session, conflict and trigger whose id it has. What is elsewhere is not found. Where an
+// operation is about a single namespace and the request names none, it is the token's first.
+func (s *Service) confine(ctx context.Context, c api.Caller, op *api.Op, request any) error {
+	if !c.Spaces.Bind() || op.Bound == api.Free {
+		return nil
+	}
+	b := binding{c: c, single: op.Bound == api.Single}
+	if err := b.walk(reflect.ValueOf(request).Elem()); err != nil {
+		return err
+	}
+	missed, err := read(s, b.missed)
+	if err == nil && (missed != nil || b.unsure) && op.Writes { // another node may have stored it, and this one not applied it yet
+		if err = s.commit.Fresh(ctx, commit.Linearizable); err == nil {
+			missed, err = read(s, b.missed)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return missed
+}
+
+// A binding is a request and what it names.
+type binding struct {
+	c      api.Caller
+	single bool
+	unsure bool // a session that it names is not known here
+	ids    []struct{ of, id string }
+}
+
+// walk reads the fields of a request, and of the structs in it.
+func (b *binding) walk(v reflect.Value) error {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			return b.walk(v.Elem())
+		}
+	case reflect.Slice:
+		if k := v.Type().Elem().Kind(); k != reflect.Struct && k != reflect.Pointer {
+			return nil
+		}
+		for i := range v.Len() {
+			if err := b.walk(v.Index(i)); err != nil {
+				return err
+			}
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if err := b.field(v.Type().Field(i), v.Field(i)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (b *binding) field(f reflect.StructField, v reflect.Value) error {
+	if !f.IsExported() {
+		return nil
+	}
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	switch {
+	case name == "namespace":
+		space := strings.TrimSpace(v.String())
+		if space == "" && b.single {
+			space = firstOf(b.c.Spaces)
+		}
+		v.SetString(space)
+		return b.named(space)
+	case name == "namespaces":
+		for i := range v.Len() {
+			if err := b.named(v.Index(i).String()); err != nil {
+				return err
+			}
+		}
+	case f.Tag.Get("names") != "":
+		if v.String() != "" && f.Tag.Get("names") != "-" {
+			b.ids = append(b.ids, struct{ of, id string }{f.Tag.Get("names"), v.String()})
+		}
+	default:
+		return b.walk(v)
+	}
+	return nil
+}
+
+// named refuses a namespace that is none of the token's.
+func (b *binding) named(space string) error {
+	if space == "" || b.c.Spaces.Has(space) {
+		return nil
+	}
+	return spacesDenied(b.c, "namespace %q is outside: name one below, or none", space)
+}
+
+// missed is the error about an id that names nothing in the caller's namespaces; nil when there is no such id. A
+// session that nobody has started is left to the operation: a memory that names one starts it.
+func (b *binding) missed(v *state.View) error {
+	for _, x := range b.ids {
+		r, there, missing := reach(b.c, ""), false, oplog.ErrNoMemory
+		switch x.of {
+		case "memory":
+			m, ok := v.Memory(b.c.DB, x.id)
+			there = ok && r.Has(m.Namespace)
+		case "session":
+			missing = oplog.ErrNoSession
+			m, ok := v.Session(b.c.DB, x.id)
+			there, b.unsure = !ok || r.Has(m.Namespace), b.unsure || !ok
+		case "conflict":
+			missing = oplog.Errorf(oplog.NotFound, "memory not found: conflict: %s", x.id) // as resolve says it
+			m, ok := v.Conflict(b.c.DB, x.id)
+			there = ok && conflictWithin(v, b.c.DB, r, &m)
+		case "trigger":
+			missing = oplog.ErrNoTrigger
+			m, ok := v.Trigger(b.c.DB, x.id)
+			there = ok && within(v, b.c.DB, r, m.Sources)
+		}
+		if !there {
+			return missing
+		}
+	}
+	return nil
+}

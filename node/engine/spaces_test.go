@@ -1,0 +1,276 @@
+package engine_test
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire/field"
+)
+
+// bound is what a token asks that is bound to agents/billing: a value for each field that a request must have, and for
+// those that make its answer show more.
+var bound = map[string]string{"query": `"who drinks tea"`, "skip_reinforce": "true", "explain": "true", "min_score": "0", "top_k": "100", "name": `"Shared"`, "entity": `"Shared"`,
+	"status": `"all"`, "days": "30", "verbose": "true", "full": "true", "include_gaps": "true", "key": `"/k"`, "as_of": `"2100-01-01"`, "rid": `"agents/billing-0"`, "filter": `{"@source":{"exists":true}}`,
+	"text": `"Wordagents/billing drinks tea"`, "memories": `[{"text":"Wordagents/billing drinks tea"}]`, "reason": `"because"`, "new_text": `"Wordagents/billing drinks coffee"`,
+	"steps": `[{"op":"get","key":"/k"}]`, "summary": `"Wordagents/billing rests."`, "src": `"Shared"`, "rel_type": `"likes"`, "dst": `"Wordagents/billing"`, "alias": `"Sha"`,
+	"canonical_name": `"Shared"`, "strategy": `"dismiss"`, "verb": `"act"`, "relevant": "true", "max_tokens": "10000", "metadata": `{}`}
+
+// bounds are the values for some operations where another one is asked of them.
+var bounds = map[string]string{"stale days": "1", "upcoming days": "7", "entity days": "0", "session id": `"sWordagents/billing"`, "session_start session_id": `"own"`, "session_end id": `"own"`,
+	"resolve_conflict id": `"cWordagents/billing"`, "trigger_move id": `"tWordagents/billing"`, "rename to": `"/l"`, "undo rid": `"agents/billing-1"`, "correct rid": `"agents/billing-1"`,
+	"forget rid": `"agents/billing-2"`, "remember key": "", "stats status": "", "ids short": `["agents/billing-1","agents/billing2","#1","#9"]`, "ids rids": `["agents/billing-1","default-1"]`, "values attribute": `"of"`, "conflicts entity": "", "forget_matching filter": `{"@namespace":"agents/billing/eu"}`}
+
+// ofBound is a request of the bound token; more are fields beside, as JSON.
+func ofBound(t *testing.T, op *api.Op, more map[string]string) any {
+	t.Helper()
+	given, takes := map[string]json.RawMessage{}, op.Takes()
+	for _, f := range takes {
+		v, asked := bounds[op.Name+" "+f.Name]
+		if !asked {
+			v = bound[f.Name]
+		}
+		if f.Idle || f.Name == "memory_type" || f.Kind.Enum != nil && !f.Must {
+			continue
+		}
+		if v = cmp.Or(more[f.Name], v); v != "" {
+			given[f.Name] = json.RawMessage(v)
+		}
+	}
+	request := op.New()
+	if err := takes.Decode(request, given, false); err != nil {
+		t.Fatalf("%s: %v", op.Name, err)
+	}
+	return request
+}
+
+// said is all that an answer tells: streams are read to their ends. What is of the log or the moment is left out.
+func said(t *testing.T, answer any) string {
+	t.Helper()
+	b, err := json.Marshal(answer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v any
+	if err := json.Unmarshal(b, &v); err != nil {
+		t.Fatal(err)
+	}
+	lines := []string{fmt.Sprint(timeless(v))}
+	switch a := answer.(type) {
+	case *api.Exported:
+		for rows, err := range a.Memories {
+			b, _ := json.Marshal(rows)
+			lines = append(lines, fmt.Sprint(string(b), err))
+		}
+		for rows, err := range a.Edges {
+			lines = append(lines, fmt.Sprint(rows, err))
+		}
+	case *api.Subscription:
+		a.Close() // eventsWithin follows one
+	}
+	return strings.Join(lines, "\n")
+}
+
+// timeless rounds numbers, because scores fade, and leaves out positions and times of the log.
+func timeless(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, x := range v {
+			if slices.Contains([]string{"index", "lag_seconds", "log_index", "applied_index", "indexed_index", "last_maintenance"}, k) {
+				delete(v, k)
+			} else {
+				v[k] = timeless(x)
+			}
+		}
+	case []any:
+		for i, x := range v {
+			v[i] = timeless(x)
+		}
+	case float64:
+		return fmt.Sprintf("%.3g", v)
+	}
+	return v
+}
+
+// takesField says whether a request has a field of a name.
+func takesField(op *api.Op, name string) bool {
+	return slices.ContainsFunc(op.Takes(), func(f field.Field) bool { return f.Name == name && !f.Idle })
+}
+
+// TestATokenStaysInItsNamespaces asks every operation of the table with a token that is bound to agents/billing, before
+// and after others have stored all that there is in agents/billing2 and default: no answer differs, neither in what it
+// tells nor in a count or a score. What names their namespace is refused, what names something of theirs by its id is
+// not found, and what cannot be held apart is refused whole.
+func TestATokenStaysInItsNamespaces(t *testing.T) {
+	t.Parallel()
+	n, owner := alone(t)
+	propose := func(ops ...oplog.Op) {
+		t.Helper()
+		if err := n.Service().Propose(t.Context(), owner, ops...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := owner
+	c.Spaces, c.Quiet = oplog.Spaces{"agents/billing"}, true
+	plant := func(namespaces ...string) {
+		planted(t, propose, namespaces...)
+		if err := n.Service().WaitIndexed(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	plant("agents/billing", "agents/billing/eu")
+	reads := func() map[string]string {
+		all := map[string]string{}
+		for _, op := range api.Ops {
+			if op.Bound == api.Refused || op.Bound == api.Free || op.Writes {
+				continue
+			}
+			for _, more := range []map[string]string{{}, {"namespace": `"agents/billing"`}, {"namespace": `"agents/billing/eu"`}, {"order": `"asc"`}} {
+				name := op.Name + fmt.Sprint(more)
+				a, err := n.Host().Do(t.Context(), c, op, ofBound(t, op, more))
+				if err != nil && !errors.Is(err, &oplog.Error{Kind: oplog.NotFound}) {
+					t.Errorf("%s: %v", name, err)
+				} else if err == nil {
+					all[name] = said(t, a)
+				}
+			}
+		}
+		return all
+	}
+	before := reads()
+	plant("agents/billing2", "default")
+	propose(&oplog.Relate{ID: "eWord", Src: "Shared", Dst: "Worddefault", Type: "knows", Weight: 1, At: 1}, &oplog.Alias{Namespace: "agents/billing2", Alias: "Sha", Canonical: "Worddefault", At: 1})
+	for _, op := range api.Ops { // all answers have something to tell, but for those that are numbers
+		silent := []*api.Op{api.Stats.Op, api.Count.Op, api.Compare.Op, api.Personality.Op, api.Status.Op, api.Events.Op, api.Gaps.Op, api.Erased.Op}
+		if got, asked := before[op.Name+"map[]"]; op.Bound != api.Refused && op.Bound != api.Free && !op.Writes && !slices.Contains(silent, op) && (!asked || !strings.Contains(got, "agents/billing")) {
+			t.Errorf("%s tells nothing: %s", op.Name, got)
+		}
+	}
+	after := reads()
+	for name, got := range after {
+		if strings.Contains(got, "agents/billing2") || strings.Contains(got, "Worddefault") || strings.Contains(got, "default-") {
+			t.Errorf("%s tells of others: %s", name, got)
+		}
+		if want := before[name]; got != want {
+			t.Errorf("%s differs:\nbefore %s\nafter  %s", name, want, got)
+		}
+	}
+	deniedAndMissing(t, n, c)
+	writesWithin(t, n, c)
+	propose(&oplog.Remember{Content: oplog.Content{RID: "agents/billing-last", Text: "last", Namespace: "agents/billing", Type: "semantic"}})
+	eventsWithin(t, n, c)
+}
+
+// eventsWithin follows all events of the log up to the last, which is one of the token's.
+func eventsWithin(t *testing.T, n *node.Node, c api.Caller) {
+	t.Helper()
+	sub, err := api.Events.Do(t.Context(), n.Host(), c, &api.EventsRequest{From: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := map[string]int{}
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	if err := sub.Follow(ctx, func(e api.Event) error {
+		var of struct{ ID string }
+		if e.Name != "" && json.Unmarshal(e.Data, &of) != nil {
+			t.Errorf("event %s: %s", e.Name, e.Data)
+		}
+		if told[e.Name]++; strings.Contains(of.ID, "default") || strings.Contains(of.ID, "billing2") || of.ID == "eWord" || of.ID == "" {
+			t.Errorf("an event of others: %s %s", e.Name, e.Data)
+		}
+		if of.ID == "agents/billing-last" {
+			end()
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"stored", "claimed", "session_started", "session_ended", "conflict", "trigger", "forgotten", "corrected", "resolved", "trigger_moved"} {
+		if told[name] == 0 {
+			t.Errorf("no event %s of its own: %v", name, told)
+		}
+	}
+}
+
+// deniedAndMissing asks for what others have, by its name and by its id.
+func deniedAndMissing(t *testing.T, n *node.Node, c api.Caller) {
+	t.Helper()
+	denied := func(op *api.Op, request any, what string) {
+		t.Helper()
+		_, err := n.Host().Do(t.Context(), c, op, request)
+		var r *api.Refusal
+		if !errors.As(err, &r) || r.Code != "namespace_denied" || !strings.Contains(err.Error(), "agents/billing/") {
+			t.Errorf("%s, %s: %v", op.Name, what, err)
+		}
+	}
+	theirs := map[string]string{"memory": `"default-0"`, "session": `"sWorddefault"`, "conflict": `"cWorddefault"`, "trigger": `"tWorddefault"`}
+	for _, op := range api.Ops {
+		if op.Bound == api.Refused {
+			if c.May(op.Scope) || op.Scope == "" {
+				denied(op, op.New(), "which cannot be held apart")
+			}
+			continue
+		}
+		if takesField(op, "namespace") {
+			for _, space := range []string{`"agents/billing2"`, `"default"`, `"agents"`, `" default "`} {
+				denied(op, ofBound(t, op, map[string]string{"namespace": space}), "of "+space)
+			}
+		}
+		request := reflect.TypeOf(op.New()).Elem()
+		for _, f := range reflect.VisibleFields(request) {
+			of, name := f.Tag.Get("names"), f.Tag.Get("json")
+			if of == "" || of == "-" {
+				continue
+			}
+			if _, err := n.Host().Do(t.Context(), c, op, ofBound(t, op, map[string]string{name: theirs[of]})); !errors.Is(err, &oplog.Error{Kind: oplog.NotFound}) {
+				t.Errorf("%s of another's %s: %v", op.Name, of, err)
+			}
+		}
+	}
+	for op, more := range map[*api.Op]map[string]string{
+		api.Prompt.Op:        {"namespaces": `["agents/billing","default"]`},
+		api.Batch.Op:         {"steps": `[{"op":"get","key":"/k"},{"op":"get","namespace":"default","key":"/k"}]`},
+		api.RememberBatch.Op: {"memories": `[{"text":"mine"},{"text":"theirs","namespace":"agents/billing2"}]`},
+	} {
+		denied(op, ofBound(t, op, more), "of two namespaces")
+	}
+}
+
+// writesWithin does every operation that writes, with a request that names no namespace.
+func writesWithin(t *testing.T, n *node.Node, c api.Caller) {
+	t.Helper()
+	ops := slices.DeleteFunc(slices.Clone(api.Ops), func(op *api.Op) bool { return op == api.Resolve.Op })
+	for _, op := range slices.Insert(ops, 0, api.Resolve.Op) { // it goes first: a conflict ends when a side is corrected
+		if !op.Writes || op.Bound == api.Refused || op.Bound == api.Free {
+			continue
+		}
+		a, err := n.Host().Do(t.Context(), c, op, ofBound(t, op, nil))
+		if err != nil {
+			t.Errorf("%s: %v", op.Name, err)
+			continue
+		}
+		if made, ok := a.(*api.Remembered); ok {
+			m, err := api.Get.Do(t.Context(), n.Host(), c, &api.GetRequest{RID: made.RID})
+			if err != nil || m.Namespace != "agents/billing" {
+				t.Errorf("a memory without a namespace is in %+v, %v", m, err)
+			}
+		}
+	}
+	all := c
+	all.Spaces = nil
+	for _, ns := range []string{"agents/billing2", "default"} {
+		if s, err := api.Stats.Do(t.Context(), n.Host(), all, &api.StatsRequest{Namespace: ns}); err != nil || s.Active != 5 || s.Tombstoned != 0 || s.Conflicts != 1 || s.Triggers != 1 {
+			t.Errorf("the token changed %s: %+v, %v", ns, s, err)
+		}
+	}
+}

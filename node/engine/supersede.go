@@ -1,0 +1,117 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/index/rank"
+	"github.com/cairndb/cairn/node/mind"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
+)
+
+// What a new statement is compared with. The words that more memories have are not looked for, so the comparison costs
+// the same however many memories there are.
+const (
+	closest     = 3   // memories that have the most of its words
+	rareRows    = 512 // memories that may have a word that is looked for
+	statedBytes = 600 // of a statement: a longer text is a document, and supersedes nothing
+	mostStated  = 32  // memories of one request: more are a load of what was known before
+)
+
+// supersede finds the older statements of one namespace that new ones replace, before the log: Apply must not search.
+// It puts what it finds beside the memories, and Apply drops what has changed by then. Memories of one request are not
+// compared with each other, nor those that two nodes store at the same moment; those of a large request with none.
+func (s *Service) supersede(ctx context.Context, db oplog.DB, ops []*oplog.Remember) error {
+	now, err := s.current(db)
+	if err != nil || now.Stats.Active == 0 || len(ops) > mostStated {
+		return err
+	}
+	for _, op := range ops {
+		m := oplog.Memory{Content: op.Content}
+		if op.Was != nil || op.Session != "" {
+			continue
+		}
+		if op.Marks, err = s.marks(ctx, db, &m, oplog.At(time.Now())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// states says whether a memory is a statement that another may replace: no turn of a dialogue, no event, nothing that a
+// key or its kind keeps as it was said.
+func states(v *state.View, db oplog.DB, m *oplog.Memory) bool {
+	if m.Session != "" {
+		if x, ok := v.Session(db, m.Session); !ok || x.Status == oplog.SessionImplicit {
+			return false // a transcript's
+		}
+	}
+	return m.Speaker == "" && m.Path == "" && !m.Unsearchable && !m.Pin && m.Namespace != oplog.Mem0Namespace && m.Merged == 0 && len(m.Text) <= statedBytes &&
+		!slices.Contains(keptAsSaid, m.Type)
+}
+
+// keptAsSaid are the kinds of memories that no other replaces.
+var keptAsSaid = []string{"episodic", "emotional", "capture", "cache", kindTurn, "constraint", "rule", "goal", selfModel}
+
+// marks compares a memory with those that share its words.
+func (s *Service) marks(ctx context.Context, db oplog.DB, m *oplog.Memory, at oplog.Time) (marks []oplog.Mark, err error) {
+	ok, err := read(s, func(v *state.View) bool { return states(v, db, m) })
+	if err != nil || !ok {
+		return nil, err
+	}
+	hits, _, err := s.index.Search(ctx, db, index.Query{Text: m.Text, K: closest, Rare: rareRows, Now: at.Time(), Without: rank.Switches(), Filter: index.Filter{Namespace: m.Namespace}})
+	if err != nil {
+		return nil, err
+	}
+	return marks, s.state.Read(func(v *state.View) error {
+		relations := mind.Relations{Single: v.Settings(db).Single, Several: v.Settings(db).Several}
+		said := mind.Read(m.Text)
+		for place, h := range hits {
+			o, ok := v.Memory(db, h.Memory.RID)
+			if !ok || o.RID == m.RID || o.Status != oplog.Active || o.Owner != m.Owner || o.Tier != m.Tier || o.By != "" && o.By != m.RID || !states(v, db, o) {
+				continue
+			}
+			if o.By == m.RID {
+				o.Revision++ // the correction makes it current first
+			}
+			older, newer, said := o, m, said
+			if o.Created > m.Created {
+				older, newer, said = m, o, mind.Read(o.Text)
+			}
+			r, ok := said.Replaces(older.Text, relations)
+			if !ok || place > 0 && r.How == mind.Changed || v.HadConflict(db, m.RID, o.RID) && o.By != m.RID && !v.InConflict(db, o.RID) {
+				continue
+			}
+			marks = append(marks, markOf(older, newer, r, at))
+			if newer == o || r.How != mind.Stated {
+				break
+			}
+		}
+		return nil
+	})
+}
+
+// markOf says that a memory replaces another, and how the list of conflicts tells it.
+func markOf(older, newer *oplog.Memory, r mind.Replacement, at oplog.Time) oplog.Mark {
+	c := oplog.ConflictRow{ID: oplog.NewID(), Type: r.Kind, Priority: oplog.Low, Entity: r.Subject, Relation: r.Relation, Detected: at}
+	switch r.How {
+	case mind.Stated:
+		c.Reason = fmt.Sprintf("%s: %s superseded by %s via %s", r.Subject, r.Was, r.Is, r.Relation)
+	case mind.Reworded:
+		c.Reason = fmt.Sprintf("'%s' superseded by '%s' in the same sentence", r.Was, r.Is)
+	default:
+		c.Reason = "the newer text says that something has changed"
+	}
+	return oplog.Mark{RID: older.RID, Revision: older.Revision, By: newer.RID, ByRevision: newer.Revision, Surely: r.How == mind.Stated && alone(older.Text), Record: c}
+}
+
+// alone says whether a text says one thing: one that says more is not left out for the one that is replaced.
+func alone(text string) bool {
+	text = strings.TrimRight(strings.TrimSpace(text), ".!")
+	return !strings.ContainsAny(text, ".!;,\n") && !strings.Contains(text, " and ")
+}

@@ -1,0 +1,134 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/commit"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/wire/field"
+)
+
+// A conversation is memories under numbered keys of one folder. A turn takes the number behind the last one, on the
+// condition that no memory has it: two turns at once on two nodes get two numbers.
+
+const (
+	turnFolder = "/.turns/"
+	kindTurn   = "turn"
+	maxLabel   = 64 // bytes of a role or a status
+)
+
+// unsearchable is the draft of a memory that is read by its key and id alone.
+func unsearchable(namespace, kind, text string, attributes any) api.Draft {
+	b, err := json.Marshal(attributes)
+	if err != nil {
+		panic("engine: attributes do not encode: " + err.Error())
+	}
+	return api.Draft{Namespace: namespace, Type: kind, Text: text, Attributes: b, Importance: 0.5, HalfLife: defaultHalfLife, Certainty: 1, Source: "user",
+		Searchable: new(false)}
+}
+
+// refusedAs reports whether an error is a refusal with a code.
+func refusedAs(err error, code string) bool {
+	var r *api.Refusal
+	return errors.As(err, &r) && r.Code == code
+}
+
+// needs refuses a blank text, and one of more bytes than its bound.
+func needs(what, text string, most int) error {
+	if strings.TrimSpace(text) == "" {
+		return oplog.Errorf(oplog.Invalid, "%s: want words, got a blank text", what)
+	}
+	return fits(what, len(text), most)
+}
+
+// turnsOf returns a namespace's turns, the oldest first, and the number of the last key.
+func turnsOf(v *state.View, db oplog.DB, namespace string) (all []*oplog.Memory, last uint64) {
+	looked := 0
+	v.Keys(db, namespace, turnFolder, "", 0, func(path string, m *oplog.Memory) bool {
+		if n, err := strconv.ParseUint(strings.TrimPrefix(path, turnFolder), 10, 64); err == nil {
+			last = n
+		}
+		if m.Type == kindTurn {
+			all = append(all, m)
+		}
+		looked++
+		return looked < maxLook
+	})
+	return all, last
+}
+
+// recordTurn adds a turn and forgets the oldest ones, in one entry. The oldest go first, so that a database at its
+// quota goes on with the conversations that it has.
+func (s *Service) recordTurn(ctx context.Context, c api.Caller, q *api.RecordTurnRequest) (*api.RecordedTurn, error) {
+	if err := cmp.Or(needs("role", q.Role, maxLabel), needs("content", q.Content, MaxText)); err != nil {
+		return nil, err
+	}
+	ns := orDefault(q.Namespace)
+	draft := unsearchable(ns, kindTurn, q.Content, map[string]string{"role": q.Role})
+	for range maxKeyTries {
+		var steps []api.BatchStep
+		if err := s.state.Read(func(v *state.View) error {
+			all, last := turnsOf(v, c.DB, ns)
+			steps = dropped(ns, all[:max(0, min(len(all)+1-q.MaxTurns, MaxBatch-1))])
+			steps = append(steps, api.BatchStep{Op: "put", Namespace: ns, Path: fmt.Sprintf("%s%020d", turnFolder, last+1), Memory: &draft, Condition: api.Condition{IfAbsent: true}})
+			return nil
+		}); err != nil {
+			return nil, err
+		}
+		k := &keyed{s: s, c: c, steps: steps}
+		done, err := s.settle(ctx, k, write{})
+		if refusedAs(err, "precondition_failed") {
+			continue // another client's turn has the number
+		}
+		if err != nil {
+			return nil, err
+		}
+		n := len(steps) - 1
+		return &api.RecordedTurn{Recorded: true, Role: q.Role, RID: done.after[n].ID, Dropped: n, Index: field.Token(done.Index), Redacted: k.redacted}, nil
+	}
+	return nil, oplog.Errorf(oplog.Unavailable, "other clients write to the conversation all the time; retry")
+}
+
+// dropped are the steps that forget turns.
+func dropped(ns string, turns []*oplog.Memory) []api.BatchStep {
+	return each(turns, func(m *oplog.Memory) api.BatchStep { return api.BatchStep{Op: "delete", Namespace: ns, Path: m.Path} })
+}
+
+func (s *Service) recentTurns(v *state.View, c api.Caller, q *api.RecentTurnsRequest) (*api.TurnList, error) {
+	all, _ := turnsOf(v, c.DB, orDefault(q.Namespace))
+	all = all[max(0, len(all)-min(max(q.Limit, 0), maxList)):]
+	left, from := room{hold: c.Hold}, len(all)
+	for from > 0 && left.has(all[from-1].Weight()) { // without room, the oldest are left out
+		from--
+	}
+	rows := each(all[from:], func(m *oplog.Memory) api.Turn {
+		var a struct{ Role string }
+		_ = json.Unmarshal(m.Attributes, &a) // a memory that a client stored under such a key may have no role
+		return api.Turn{RID: m.RID, Role: a.Role, Content: m.Text, Created: m.Created.Seconds()}
+	})
+	return &api.TurnList{Turns: rows, Count: len(rows)}, nil
+}
+
+func (s *Service) clearTurns(ctx context.Context, c api.Caller, q *api.ClearTurnsRequest) (*api.ClearedTurns, error) {
+	if err := s.commit.Fresh(ctx, commit.Linearizable); err != nil { // a turn that another node acknowledged goes as well
+		return nil, err
+	}
+	ns := orDefault(q.Namespace)
+	all, err := read(s, func(v *state.View) []*oplog.Memory {
+		all, _ := turnsOf(v, c.DB, ns)
+		return all[:min(len(all), MaxBatch)]
+	})
+	if err != nil {
+		return nil, err
+	}
+	done, err := s.settle(ctx, &keyed{s: s, c: c, steps: dropped(ns, all)}, write{})
+	return &api.ClearedTurns{Cleared: true, Turns: len(all), Index: field.Token(done.Index)}, err
+}

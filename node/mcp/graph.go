@@ -1,0 +1,127 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"reflect"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/wire/field"
+)
+
+// The tools of @modelcontextprotocol/server-memory, by their names, arguments and answers, so that a model which knows
+// them need not learn others. Package api says how the graph is stored.
+
+// The shapes of that server, in the order of its JSON.
+type (
+	graphEntity struct {
+		Name         string   `json:"name" is:"string!" doc:"The name of the entity"`
+		Type         string   `json:"entityType" is:"string!" doc:"The type of the entity"`
+		Observations []string `json:"observations" is:"[]string!" doc:"An array of observation contents associated with the entity"`
+	}
+	graphRelation struct {
+		From string `json:"from" is:"string!" doc:"The name of the entity where the relation starts"`
+		To   string `json:"to" is:"string!" doc:"The name of the entity where the relation ends"`
+		Type string `json:"relationType" is:"string!" doc:"The type of the relation"`
+	}
+	graphAddition struct {
+		Entity   string   `json:"entityName" is:"string!" doc:"The name of the entity to add the observations to"`
+		Contents []string `json:"contents" is:"[]string!" doc:"An array of observation contents to add"`
+	}
+	graphAdded struct {
+		Entity string   `json:"entityName" doc:"The name of the entity"`
+		Added  []string `json:"addedObservations" doc:"The observations that were new"`
+	}
+	graphDeletion struct {
+		Entity       string   `json:"entityName" is:"string!" doc:"The name of the entity containing the observations"`
+		Observations []string `json:"observations" is:"[]string!" doc:"An array of observations to delete"`
+	}
+
+	graphEntities struct {
+		Entities []graphEntity `json:"entities" is:"!" doc:"Entities"`
+	}
+	graphRelations struct {
+		Relations []graphRelation `json:"relations" is:"!" doc:"Relations"`
+	}
+	graphAdditions struct {
+		Observations []graphAddition `json:"observations" is:"!" doc:"What to add, and where"`
+	}
+	graphAllAdded struct {
+		Results []graphAdded `json:"results" doc:"What was added, and where"`
+	}
+	graphNames struct {
+		Names []string `json:"entityNames" is:"[]string!" doc:"An array of entity names to delete"`
+	}
+	graphDeletions struct {
+		Deletions []graphDeletion `json:"deletions" is:"!" doc:"What to delete, and where"`
+	}
+	graphQuery struct {
+		Query string `json:"query" is:"string!" doc:"The search query to match against entity names, types, and observation content"`
+	}
+	graphOpened struct {
+		Names []string `json:"names" is:"[]string!" doc:"An array of entity names to retrieve"`
+	}
+	knowledge struct {
+		Entities  []graphEntity   `json:"entities" doc:"Entities"`
+		Relations []graphRelation `json:"relations" doc:"Relations"`
+	}
+	graphDone struct {
+		Success bool   `json:"success" doc:"true"`
+		Message string `json:"message" doc:"What was done"`
+	}
+)
+
+// addGraph offers the nine tools, and the graph as a resource.
+func (s *Server) addGraph(srv *mcp.Server) {
+	create, remove, look := api.Tool{}, api.Tool{Destructive: true, Idempotent: true}, api.Tool{ReadOnly: true, Idempotent: true}
+	offer(s, srv, create, "create_entities", "Create Entities", "Create multiple new entities in the knowledge graph", (*grapher).createEntities)
+	offer(s, srv, create, "create_relations", "Create Relations", "Create multiple new relations between entities in the knowledge graph. Relations should be in active voice", (*grapher).createRelations)
+	offer(s, srv, create, "add_observations", "Add Observations", "Add new observations to existing entities in the knowledge graph", (*grapher).addObservations)
+	offer(s, srv, remove, "delete_entities", "Delete Entities", "Delete multiple entities and their associated relations from the knowledge graph", (*grapher).deleteEntities)
+	offer(s, srv, remove, "delete_observations", "Delete Observations", "Delete specific observations from entities in the knowledge graph", (*grapher).deleteObservations)
+	offer(s, srv, remove, "delete_relations", "Delete Relations", "Delete multiple relations from the knowledge graph", (*grapher).deleteRelations)
+	offer(s, srv, look, "read_graph", "Read Graph", "Read the entire knowledge graph", (*grapher).readGraph)
+	offer(s, srv, look, "search_nodes", "Search Nodes", "Search for nodes in the knowledge graph based on a query", (*grapher).searchNodes)
+	offer(s, srv, look, "open_nodes", "Open Nodes", "Open specific nodes in the knowledge graph by their names", (*grapher).openNodes)
+	srv.AddResource(&mcp.Resource{URI: "memory://knowledge-graph", Name: "knowledge-graph", Title: "Knowledge Graph", Description: "The full knowledge graph with all entities and relations", MIMEType: "application/json"},
+		func(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+			g := &grapher{ctx, s.cfg.Door, caller(ctx)}
+			all, err := g.readGraph(&api.Nothing{})
+			if err != nil {
+				return nil, err
+			}
+			return resource(req.Params.URI, all)
+		})
+}
+
+// offer adds a tool of the graph. Its text is the structured answer's only list, or all of it, or its message.
+func offer[Q, A any](s *Server, srv *mcp.Server, kind api.Tool, name, title, text string, call func(*grapher, *Q) (*A, error)) {
+	kind.Name, kind.Title, kind.Text = name, title, text
+	takes := field.Of(reflect.TypeFor[Q]())
+	s.add(srv, tool{Tool: kind, takes: takes, gives: field.Of(reflect.TypeFor[A]()).Answered(), call: func(ctx context.Context, c api.Caller, args map[string]json.RawMessage) (a answer, err error) {
+		q := new(Q)
+		if err := s.decode(ctx, takes, q, args); err != nil {
+			return a, err
+		}
+		got, err := call(&grapher{ctx, s.cfg.Door, c}, q)
+		if err != nil {
+			return a, err
+		}
+		if a.structured, err = json.Marshal(got); err != nil {
+			return a, err
+		}
+		if done, ok := any(got).(*graphDone); ok {
+			a.text = done.Message
+			return a, nil
+		}
+		var shown any = got
+		if v := reflect.ValueOf(got).Elem(); v.NumField() == 1 {
+			shown = v.Field(0).Interface()
+		}
+		b, err := json.MarshalIndent(shown, "", "  ")
+		a.text = string(b)
+		return a, err
+	}})
+}

@@ -1,0 +1,285 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/prompt"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire/field"
+)
+
+// textOf writes an answer as lines for a model: its values, then its lists. Memories come as package prompt writes
+// them, ids in their short form, times as days, and every text of a client quoted, so that none of them begins a line
+// or reads as one of ours. What only programs need is left out; see the tag tool of the answers' fields.
+func (s *Server) textOf(ctx context.Context, c api.Caller, op *api.Op, got any, whole json.RawMessage) (string, error) {
+	if block, ok := got.(*api.PromptAnswer); ok {
+		return contextText(block), nil
+	}
+	w := &writer{shapes: map[string]field.Object{}, ids: map[string]string{}}
+	gives := op.Gives().ForTools()
+	gives.Shapes(w.shapes, true)
+	var rids []string
+	w.visit(gives, whole, func(id string) { rids = append(rids, id) })
+	if len(rids) > 0 {
+		a, err := api.IDs.Do(ctx, s.cfg.Door, c, &api.IDsRequest{RIDs: rids})
+		switch {
+		case errors.Is(err, &oplog.Error{Kind: oplog.Denied}): // who may not read numbers gets whole ids
+			a = &api.IDsAnswer{}
+		case err != nil:
+			return "", err
+		}
+		for i, seq := range a.Numbers {
+			if seq > 0 {
+				w.ids[rids[i]] = prompt.ID(uint64(seq))
+			}
+		}
+	}
+	w.object(gives, membersOf(whole))
+	return cmp.Or(w.b.String(), "done\n"), nil
+}
+
+// contextText is the block, and how many matches it has no room for.
+func contextText(a *api.PromptAnswer) string {
+	if a.Text == "" {
+		return "Nothing is known about it.\n"
+	}
+	left := 0
+	for _, l := range a.Left {
+		if l.Reason == "budget" {
+			left++
+		}
+	}
+	if left == 0 {
+		return a.Text
+	}
+	return fmt.Sprintf("%s%d more matches: ask with a larger max_tokens.\n", a.Text, left)
+}
+
+// A writer writes one answer.
+type writer struct {
+	shapes map[string]field.Object // of the objects in it
+	ids    map[string]string       // short forms
+	b      strings.Builder
+}
+
+// membersOf are the members of an object; none of what is no object.
+func membersOf(raw json.RawMessage) (m map[string]json.RawMessage) {
+	_ = json.Unmarshal(raw, &m) // an answer of ours is valid
+	return m
+}
+
+func itemsOf(raw json.RawMessage) (list []json.RawMessage) {
+	_ = json.Unmarshal(raw, &list) // an answer of ours is valid
+	return list
+}
+
+func textIn(raw json.RawMessage) (s string) {
+	_ = json.Unmarshal(raw, &s) // an answer of ours is valid
+	return s
+}
+
+// visit calls f for each id of a memory in an object.
+func (w *writer) visit(o field.Object, raw json.RawMessage, f func(id string)) {
+	v := membersOf(raw)
+	for _, d := range o {
+		w.visitValue(d.Kind, v[d.Name], f)
+	}
+}
+
+func (w *writer) visitValue(k field.Kind, raw json.RawMessage, f func(id string)) {
+	switch {
+	case blank(raw):
+	case k.Item != nil:
+		if k.Item.RID || k.Item.Shape != "" {
+			for _, item := range itemsOf(raw) {
+				w.visitValue(*k.Item, item, f)
+			}
+		}
+	case k.RID:
+		f(textIn(raw))
+	case k.Shape != "":
+		o := w.shapes[k.Shape]
+		w.visit(o, raw, f)
+		for _, why := range itemsOf(membersOf(raw)["why_retrieved"]) {
+			if other, _, ok := contradicted(why); ok {
+				f(other)
+			}
+		}
+	}
+}
+
+// contradicted is the memory that a row contradicts, and its age, if a reason of the row names one.
+func contradicted(why json.RawMessage) (rid, age string, ok bool) {
+	if rid, ok = strings.CutPrefix(textIn(why), "contradicts "); ok {
+		rid, age, ok = strings.Cut(rid, ", which is ")
+	}
+	return rid, age, ok
+}
+
+// blank says whether a value says nothing. A false or a zero says something.
+func blank(raw json.RawMessage) bool {
+	switch string(raw) {
+	case "", "null", `""`, "[]", "{}":
+		return true
+	}
+	return false
+}
+
+// object writes an object: a line of its values, then a line for each object in its lists.
+func (w *writer) object(o field.Object, v map[string]json.RawMessage) {
+	if isMemory(o) {
+		w.b.WriteString(prompt.List("", []prompt.Row{w.row(v)}))
+		return
+	}
+	var line []string
+	var lists []field.Field
+	for _, f := range o {
+		switch raw := v[f.Name]; {
+		case f.Kind.Item != nil && isMemory(w.shapes[f.Kind.Item.Shape]):
+			lists = append(lists, f) // also when it is empty
+		case blank(raw) || f.Kind.Name == "token":
+		case f.Kind.Item != nil && f.Kind.Item.Shape != "":
+			lists = append(lists, f)
+		default:
+			line = append(line, f.Name+": "+w.value(f.Kind, raw))
+		}
+	}
+	if len(line) > 0 {
+		w.b.WriteString(strings.Join(line, ", ") + "\n")
+	}
+	for _, f := range lists {
+		w.list(f, itemsOf(v[f.Name]))
+	}
+}
+
+// list writes the objects of a list. Its description says their order: "The best first."
+func (w *writer) list(f field.Field, items []json.RawMessage) {
+	of := w.shapes[f.Kind.Item.Shape]
+	if !isMemory(of) {
+		w.b.WriteString(f.Name + ":\n")
+		for _, item := range items {
+			w.b.WriteString("- " + w.inline(of, membersOf(item)) + "\n")
+		}
+		return
+	}
+	if len(items) == 0 {
+		w.b.WriteString(f.Name + ": none\n")
+		return
+	}
+	rows := make([]prompt.Row, len(items))
+	for i, item := range items {
+		rows[i] = w.row(membersOf(item))
+	}
+	order := ""
+	if first, ok := strings.CutPrefix(f.Doc, "The "); ok && len(items) > 1 {
+		order = strings.ToUpper(first[:1]) + first[1:] + " "
+	}
+	w.b.WriteString(prompt.List(order, rows))
+}
+
+// inline is an object on one line.
+func (w *writer) inline(o field.Object, v map[string]json.RawMessage) string {
+	if isMemory(o) {
+		row := w.row(v)
+		return strings.TrimSuffix(strings.TrimPrefix(row.Line(), "- "), "\n")
+	}
+	var line []string
+	for _, f := range o {
+		if raw := v[f.Name]; !blank(raw) && f.Kind.Name != "token" {
+			line = append(line, f.Name+": "+w.value(f.Kind, raw))
+		}
+	}
+	return strings.Join(line, ", ")
+}
+
+// value is a value on one line.
+func (w *writer) value(k field.Kind, raw json.RawMessage) string {
+	switch {
+	case k.Item != nil:
+		var items []string
+		for _, item := range itemsOf(raw) {
+			items = append(items, w.value(*k.Item, item))
+		}
+		return "[" + strings.Join(items, ", ") + "]"
+	case k.Shape != "":
+		return "{" + w.inline(w.shapes[k.Shape], membersOf(raw)) + "}"
+	case k.RID:
+		return w.short(textIn(raw))
+	case k.Type == "string" && k.Enum == nil:
+		return api.Quoted(textIn(raw))
+	case k.Type == "string":
+		return textIn(raw)
+	case k.Time:
+		return momentOf(raw)
+	case k.Type == "number":
+		v, _ := strconv.ParseFloat(string(raw), 64) // an answer of ours is valid
+		return strconv.FormatFloat(v, 'g', 3, 64)
+	}
+	return api.OneLine(string(raw))
+}
+
+// short is an id's short form, and a whole id that is no memory's.
+func (w *writer) short(id string) string {
+	if s := w.ids[id]; s != "" {
+		return s
+	}
+	return api.Quoted(id)
+}
+
+// momentOf is a time of an answer to the minute, in UTC.
+func momentOf(raw json.RawMessage) string {
+	v, _ := strconv.ParseFloat(string(raw), 64) // an answer of ours is valid
+	return field.UnixOrNone(v).UTC().Format("2006-01-02T15:04Z")
+}
+
+// isMemory says whether an object is a memory with all that a row of a block has.
+func isMemory(o field.Object) bool {
+	n := 0
+	for _, f := range o {
+		switch f.Name {
+		case "rid", "text", "source", "namespace":
+			n++
+		}
+	}
+	return n == 4
+}
+
+// row is a memory as a row of a block.
+func (w *writer) row(v map[string]json.RawMessage) prompt.Row {
+	created, _ := strconv.ParseFloat(string(v["created_at"]), 64) // an answer of ours is valid
+	r := prompt.Row{ID: w.short(textIn(v["rid"])), Namespace: textIn(v["namespace"]), Source: textIn(v["source"]), Text: textIn(v["text"]), Created: field.UnixOrNone(created)}
+	mark := func(name, text string) {
+		if raw := v[name]; !blank(raw) && string(raw) != "false" && string(raw) != "0" {
+			r.Marks = append(r.Marks, text)
+		}
+	}
+	if score, err := strconv.ParseFloat(string(v["score"]), 64); err == nil && score > 0 {
+		mark("score", strconv.FormatFloat(score, 'f', 2, 64))
+	}
+	for _, why := range itemsOf(v["why_retrieved"]) {
+		if other, age, ok := contradicted(why); ok {
+			r.Marks = append(r.Marks, prompt.Contradicts(w.short(other), age))
+		}
+		if by, ok := strings.CutPrefix(textIn(why), "superseded by "); ok {
+			by, _, _ = strings.Cut(by, ",")
+			r.Marks = append(r.Marks, prompt.SupersededBy(w.short(by)))
+		}
+	}
+	mark("revision", "revision "+string(v["revision"]))
+	mark("key", "key "+api.Quoted(textIn(v["key"])))
+	mark("pin", "pinned")
+	mark("consolidated_into", "merged into "+w.short(textIn(v["consolidated_into"])))
+	if textIn(v["consolidation_status"]) == "tombstoned" {
+		r.Marks = append(r.Marks, "forgotten")
+	}
+	mark("due_at", "due "+momentOf(v["due_at"]))
+	mark("expires_at", "expires "+momentOf(v["expires_at"]))
+	return r
+}

@@ -1,0 +1,126 @@
+package mem0
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire/field"
+)
+
+// entities lists users, agents, apps and runs: the values of the attributes that name them.
+func entities(as shape) func(*exchange) (any, error) {
+	return func(x *exchange) (any, error) {
+		p, err := x.page(pageSize, api.MaxHits)
+		if err != nil {
+			return nil, err
+		}
+		var all []object
+		totals, count := object{}, 0
+		for _, kind := range entityTypes {
+			full := func() bool { return as == platform && len(all) >= p.skip()+p.size }
+			for after, more := "", true; more; {
+				a, err := ask(x, api.Values, object{"attribute": kind + "_id", "namespace": oplog.Mem0Namespace, "limit": api.MaxHits, "after": after})
+				if err != nil {
+					return nil, err
+				}
+				if after == "" {
+					totals["total_"+kind+"s"], count = a.Total, count+a.Total
+				}
+				for _, v := range a.Values {
+					if !full() {
+						all = append(all, entity(kind, &v, x.c.Database))
+					}
+				}
+				if more = a.Next != nil && !full(); more {
+					after = *a.Next
+				}
+			}
+		}
+		if as == hosted {
+			return orNone(all), nil
+		}
+		first := min(p.skip(), len(all))
+		o := x.pageOf(p, count, orNone(all[first:min(first+p.size, len(all))]))
+		for name, n := range totals {
+			o[name] = n
+		}
+		return o, nil
+	}
+}
+
+func orNone(list []object) []object { return append([]object{}, list...) }
+
+func entity(kind string, v *api.AttributeValue, owner string) object {
+	var name string
+	if json.Unmarshal(v.Value, &name) != nil {
+		name = string(v.Value)
+	}
+	return object{"id": name, "name": name, "type": kind, "created_at": iso(v.First), "updated_at": iso(v.Last), "total_memories": v.Count, "owner": owner, "metadata": object{}}
+}
+
+func iso(seconds float64) string { return field.UnixOrNone(seconds).UTC().Format(time.RFC3339Nano) }
+
+func memoriesOf(n int) string {
+	if n == 1 {
+		return "1 memory"
+	}
+	return fmt.Sprintf("%d memories", n)
+}
+
+// countDone says how much of a call was done when it failed.
+func countDone(n int) string { return fmt.Sprintf("; %s before it were changed", memoriesOf(n)) }
+
+// forget forgets all memories that pass a filter, a thousand at a time.
+func (x *exchange) forget(f field.Map) (n int, err error) {
+	for more := true; more; {
+		a, err := ask(x, api.ForgetMatching, object{"filter": f, "namespace": oplog.Mem0Namespace, "reason": "deleted"})
+		if err != nil {
+			return n, err
+		}
+		n, more = n+a.Forgotten, a.More
+	}
+	return n, nil
+}
+
+func (x *exchange) removeAll() (any, error) {
+	s := x.selected()
+	f, err := s.filter()
+	if err != nil {
+		return nil, err
+	}
+	n, err := x.forget(f)
+	if err != nil {
+		return nil, err
+	}
+	return object{"message": "Memories deleted successfully!", "deleted": n}, nil
+}
+
+func (x *exchange) removeEntity() (any, error) {
+	kind, name := x.r.PathValue("type"), x.r.PathValue("name")
+	if !slices.Contains(entityTypes, kind) {
+		return nil, oplog.Errorf(oplog.Invalid, "Invalid entity type %.40q: want user, agent, app or run", kind)
+	}
+	f, err := json.Marshal(object{kind + "_id": name})
+	if err != nil {
+		return nil, err
+	}
+	n, err := x.forget(f)
+	if err == nil && n == 0 {
+		err = oplog.Errorf(oplog.NotFound, "no %s %.64q has a memory", kind, name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return object{"message": "Entity deleted successfully!"}, nil
+}
+
+func (x *exchange) reset() (any, error) {
+	if _, err := x.forget(everything()); err != nil {
+		return nil, err
+	}
+	return object{"message": "All memories reset"}, nil
+}

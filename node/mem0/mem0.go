@@ -1,0 +1,178 @@
+package mem0
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// An API answers mem0's clients. It implements gateway.Dialect.
+type API struct{ door api.Door }
+
+// New returns the API over a door.
+func New(door api.Door) *API { return &API{door} }
+
+// Name is its name in metrics.
+func (*API) Name() string { return "mem0" }
+
+// Routes returns the right that each path needs: that of an operation.
+func (*API) Routes() map[string]*api.Op {
+	all := map[string]*api.Op{}
+	for pattern, r := range routes {
+		all[pattern] = r.right
+	}
+	return all
+}
+
+// A route is a path's operation, whose right a caller needs before the body is read, and its handler.
+type route struct {
+	right  *api.Op
+	answer func(*exchange) (any, error)
+}
+
+// routes are the API at a glance.
+var routes = map[string]route{
+	"GET /v1/ping/{$}": {api.Me.Op, (*exchange).ping},
+
+	"POST /v3/memories/add/{$}":    {api.RememberBatch.Op, add(platform)},
+	"POST /v3/memories/{$}":        {api.Recall.Op, list(platform)},
+	"POST /v3/memories/search/{$}": {api.Recall.Op, search(platform)},
+	"POST /v2/memories/{$}":        {api.Recall.Op, list(older)},
+	"POST /v2/memories/search/{$}": {api.Recall.Op, search(older)},
+	"POST /v1/memories/{$}":        {api.RememberBatch.Op, add(older)},
+	"GET /v1/memories/{$}":         {api.Recall.Op, list(older)},
+	"POST /v1/memories/search/{$}": {api.Recall.Op, search(older)},
+	"DELETE /v1/memories/{$}":      {api.ForgetMatching.Op, (*exchange).removeAll},
+
+	"GET /v1/memories/{id}/{$}":         {api.Get.Op, (*exchange).get},
+	"PUT /v1/memories/{id}/{$}":         {api.Correct.Op, update(platform)},
+	"DELETE /v1/memories/{id}/{$}":      {api.Forget.Op, (*exchange).remove},
+	"GET /v1/memories/{id}/history/{$}": {api.Revisions.Op, (*exchange).history},
+	"PUT /v1/batch/{$}":                 {api.Correct.Op, (*exchange).updateMany},
+	"DELETE /v1/batch/{$}":              {api.ForgetMany.Op, (*exchange).removeMany},
+
+	"GET /v1/entities/{$}":                  {api.Values.Op, entities(platform)},
+	"DELETE /v1/entities/{type}/{name}/{$}": {api.ForgetMatching.Op, (*exchange).removeEntity},
+	"DELETE /v2/entities/{type}/{name}/{$}": {api.ForgetMatching.Op, (*exchange).removeEntity},
+	"GET /v1/events/{$}":                    {api.Recall.Op, (*exchange).events},
+	"GET /v1/event/{id}/{$}":                {api.Get.Op, (*exchange).event},
+
+	"GET /api/v1/orgs/organizations/{org}/projects/{project}/{$}":   {api.Me.Op, (*exchange).project},
+	"PATCH /api/v1/orgs/organizations/{org}/projects/{project}/{$}": {api.Correct.Op, lacks(noModel)},
+	"GET /api/v1/webhooks/projects/{project}/{$}":                   {api.Me.Op, func(*exchange) (any, error) { return []any{}, nil }},
+	"POST /api/v1/webhooks/projects/{project}/{$}":                  {api.Correct.Op, lacks(noHooks)},
+	"PUT /api/v1/webhooks/{id}/{$}":                                 {api.Correct.Op, lacks(noHooks)},
+	"DELETE /api/v1/webhooks/{id}/{$}":                              {api.Correct.Op, lacks(noHooks)},
+	"POST /v1/feedback/{$}":                                         {api.Feedback.Op, lacks("feedback is about a question here: POST /v1/feedback, without the last slash, with the question and the memory")},
+	"POST /v1/exports/{$}":                                          {api.Export.Op, lacks(noExports)},
+	"POST /v1/exports/get/{$}":                                      {api.Export.Op, lacks(noExports)},
+	"GET /v2/entities/user/{name}/profile/{$}":                      {api.Me.Op, (*exchange).profile},
+	"POST /v2/profiles/jobs/{$}":                                    {api.Correct.Op, lacks(noModel)},
+	"GET /v2/profiles/jobs/{id}/{$}":                                {api.Me.Op, lacks(noModel)},
+	"GET /v2/profiles/settings/{$}":                                 {api.Me.Op, func(*exchange) (any, error) { return object{"enabled": false, "entities": object{}}, nil }},
+	"POST /v2/profiles/settings/{$}":                                {api.Correct.Op, lacks(noModel)},
+
+	"POST /memories":                 {api.RememberBatch.Op, add(hosted)},
+	"GET /memories":                  {api.Recall.Op, list(hosted)},
+	"DELETE /memories":               {api.ForgetMatching.Op, (*exchange).removeAll},
+	"GET /memories/{id}":             {api.Get.Op, (*exchange).get},
+	"PUT /memories/{id}":             {api.Correct.Op, update(hosted)},
+	"DELETE /memories/{id}":          {api.Forget.Op, (*exchange).remove},
+	"GET /memories/{id}/history":     {api.Revisions.Op, (*exchange).history},
+	"POST /search":                   {api.Recall.Op, search(hosted)},
+	"GET /entities":                  {api.Values.Op, entities(hosted)},
+	"DELETE /entities/{type}/{name}": {api.ForgetMatching.Op, (*exchange).removeEntity},
+	"POST /reset":                    {api.Purge.Op, (*exchange).reset},
+	"GET /configure":                 {api.Me.Op, (*exchange).project},
+	"POST /configure":                {api.Correct.Op, lacks(noModel)},
+	"POST /generate-instructions":    {api.Correct.Op, lacks(noModel)},
+	"GET /api/health":                {api.Alive.Op, func(*exchange) (any, error) { return object{"status": "ok"}, nil }},
+}
+
+// A shape is how an answer looks to one kind of client.
+type shape int
+
+const (
+	platform shape = iota // the newest paths of the platform
+	older                 // its earlier ones, which answer lists
+	hosted                // the self-hosted server
+)
+
+// What other servers do with a language model, and Cairn does not.
+const (
+	noModel   = "Cairn stores text as it is given: no instructions, categories or profiles are made of it, so there is nothing to set"
+	noHooks   = "Cairn calls no webhooks: GET /v1/events, without the last slash, is an event stream of all changes"
+	noExports = "Cairn fills no schema with a model: list memories with POST /v3/memories/, or run cairn export"
+)
+
+// missing is an answer to what this server does not do.
+type missing string
+
+func lacks(why missing) func(*exchange) (any, error) {
+	return func(*exchange) (any, error) { return why, nil }
+}
+
+type object = map[string]any
+
+// An exchange is one call.
+type exchange struct {
+	door   api.Door
+	r      *http.Request
+	c      api.Caller
+	decode func(to any) error
+	params url.Values
+	fresh  api.Fresh
+}
+
+// Serve answers a call at one of the paths. decode reads the body; without one it leaves its argument as it is.
+func (a *API) Serve(r *http.Request, c api.Caller, decode func(to any) error) (status int, answer any, err error) {
+	x := &exchange{door: a.door, r: r, c: c, decode: decode, params: r.URL.Query()}
+	if x.fresh, err = api.FreshIn(x.params); err != nil {
+		return 0, nil, err
+	}
+	answer, err = routes[r.Pattern].answer(x)
+	if why, lacking := answer.(missing); lacking {
+		status, answer := a.Refuse(oplog.Errorf(oplog.Invalid, "%s", string(why)), http.StatusNotImplemented, "not_implemented")
+		return status, answer, err
+	}
+	return http.StatusOK, answer, err
+}
+
+// Refuse returns the status and the body of an error. A database without room is a quota of theirs.
+func (*API) Refuse(e *oplog.Error, status int, code string) (int, any) {
+	if e.Kind == oplog.OverQuota {
+		status = http.StatusRequestEntityTooLarge
+	}
+	return status, object{"detail": e.Text, "error": e.Text, "code": code}
+}
+
+// ask fills a request of the table and asks the door.
+func ask[Q, A any](x *exchange, of api.Of[Q, A], values object) (*A, error) {
+	return of.DoWith(x.ctx(), x.door, x.c, x.fresh, values)
+}
+
+func (x *exchange) ctx() context.Context { return x.r.Context() }
+
+// organization names the only organization.
+const organization = "cairn"
+
+func (x *exchange) ping() (any, error) {
+	return object{"status": "ok", "org_id": organization, "project_id": x.c.Database, "user_email": cmp.Or(x.c.Label, x.c.Who())}, nil
+}
+
+// project shows the database as a project, as far as fields asks for it.
+func (x *exchange) project() (any, error) {
+	if org, project := x.r.PathValue("org"), x.r.PathValue("project"); org != "" && (org != organization || project != x.c.Database) {
+		return nil, oplog.Errorf(oplog.NotFound, "this token's project is %s of the organization %s", x.c.Database, organization)
+	}
+	all := object{"id": x.c.Database, "name": x.c.Database, "org_id": organization, "custom_instructions": nil, "custom_categories": []any{}, "decay": false}
+	return only(all, x.params["fields"]), nil
+}
+
+func (x *exchange) profile() (any, error) {
+	return object{"profile": object{}, "status": "not_enabled", "entity_type": "user", "entity_id": x.r.PathValue("name"), "updated_at": nil, "generation_count": 0}, nil
+}

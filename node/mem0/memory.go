@@ -1,0 +1,184 @@
+package mem0
+
+import (
+	"crypto/md5"
+	"encoding/hex"
+	"encoding/json"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/filter"
+)
+
+// entityTypes are the kinds of entities; the id of one is the attribute TYPE_id.
+var entityTypes = []string{"user", "agent", "app", "run"}
+
+func isID(name string) bool {
+	return slices.ContainsFunc(entityTypes, func(kind string) bool { return name == kind+"_id" })
+}
+
+// An id is the name of an entity. Clients send some as numbers.
+type id string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (i *id) UnmarshalJSON(raw []byte) error {
+	var n json.Number
+	if json.Unmarshal(raw, (*string)(i)) == nil {
+		return nil
+	}
+	err := json.Unmarshal(raw, &n)
+	*i = id(n)
+	return err
+}
+
+// ids are the entities that a call names.
+type ids struct {
+	User    id `json:"user_id"`
+	Agent   id `json:"agent_id"`
+	App     id `json:"app_id"`
+	Run     id `json:"run_id"`
+	Session id `json:"session_id"` // another name of run_id
+}
+
+// named returns those that are given, by attribute.
+func (i *ids) named() map[string]id {
+	all := map[string]id{"user_id": i.User, "agent_id": i.Agent, "app_id": i.App, "run_id": i.Run}
+	if i.Session != "" {
+		all["run_id"] = i.Session
+	}
+	maps.DeleteFunc(all, func(_ string, v id) bool { return v == "" })
+	return all
+}
+
+// reserved is the key of metadata that holds what this dialect itself keeps with a memory.
+const reserved = "@mem0"
+
+// kept is the value under reserved.
+type kept struct {
+	Immutable bool `json:"immutable"`
+}
+
+type fields = map[string]json.RawMessage
+
+// split divides metadata: attributes, with the ids, as far as they are of a kind that attributes may be and have room,
+// and the rest.
+func split(metadata fields, entities fields) (attributes, rest fields, err error) {
+	if _, taken := metadata[reserved]; taken {
+		return nil, nil, oplog.Errorf(oplog.Invalid, "metadata: the key %s is reserved", reserved)
+	}
+	attributes, rest = maps.Clone(entities), fields{}
+	size := 2
+	for name, v := range entities {
+		size += len(name) + len(v) + 4
+	}
+	for _, name := range slices.Sorted(maps.Keys(metadata)) {
+		one, _ := json.Marshal(fields{name: metadata[name]}) // it was decoded
+		form, err := filter.Canonical(one)
+		if err != nil || form == nil || isID(name) || len(attributes) == filter.MaxAttributes || size+len(form) > filter.MaxSize {
+			rest[name] = metadata[name]
+			continue
+		}
+		size += len(form)
+		attributes[name] = metadata[name]
+	}
+	return attributes, rest, nil
+}
+
+// A stored memory is one of the table's with its attributes and metadata as clients see them.
+type stored struct {
+	*api.Memory
+	entities, metadata, rest fields
+	kept                     kept
+}
+
+func read(m *api.Memory) stored {
+	s := stored{Memory: m, entities: fields{}, metadata: fields{}}
+	_ = json.Unmarshal(m.Metadata, &s.rest) // they were checked before they were stored
+	_ = json.Unmarshal(s.rest[reserved], &s.kept)
+	delete(s.rest, reserved)
+	maps.Copy(s.metadata, s.rest)
+	attributes := fields{}
+	_ = json.Unmarshal(m.Attributes, &attributes)
+	for name, v := range attributes {
+		if isID(name) {
+			s.entities[name] = v
+		} else {
+			s.metadata[name] = v
+		}
+	}
+	return s
+}
+
+// show is a memory as clients read it.
+func show(m *api.Memory) object {
+	s := read(m)
+	sum := md5.Sum([]byte(m.Text)) // clients know a text again by it; it protects nothing
+	o := object{"id": m.RID, "memory": m.Text, "metadata": s.metadata, "categories": []string{}, "hash": hex.EncodeToString(sum[:]),
+		"created_at": m.CreatedAt, "updated_at": m.UpdatedAt, "expiration_date": nil, "immutable": s.kept.Immutable}
+	for _, kind := range entityTypes {
+		o[kind+"_id"] = s.entities[kind+"_id"]
+	}
+	o["session_id"] = o["run_id"]
+	var categories []string
+	if json.Unmarshal(s.metadata["categories"], &categories) == nil {
+		o["categories"] = categories
+	}
+	if m.Expires != nil {
+		o["expiration_date"] = lastDay(*m.Expires)
+	}
+	if m.Into != nil {
+		o["replaced_by"] = *m.Into
+	}
+	return o
+}
+
+// only keeps the named fields of an object, and its id; none for all.
+func only(o object, names []string) object {
+	if len(names) > 0 {
+		maps.DeleteFunc(o, func(name string, _ any) bool { return name != "id" && !slices.Contains(names, name) })
+	}
+	return o
+}
+
+// expiry is the end of a day in UTC.
+func expiry(date string) (time.Time, error) {
+	day, err := time.Parse(time.DateOnly, date)
+	if err != nil {
+		return day, oplog.Errorf(oplog.Invalid, "expiration_date: want YYYY-MM-DD, got %.40q", date)
+	}
+	end := day.AddDate(0, 0, 1)
+	if !end.After(time.Now()) {
+		return end, oplog.Errorf(oplog.Invalid, "expiration_date: %s is over", date)
+	}
+	return end, nil
+}
+
+// lastDay is the last day on which a memory that expires at a time is there.
+func lastDay(at float64) string {
+	return time.Unix(int64(math.Ceil(at))-1, 0).UTC().Format(time.DateOnly)
+}
+
+// memory reads a memory of this namespace, also one that was deleted. It strengthens the memory if the call is about
+// reading it.
+func (x *exchange) memory(rid string, read bool) (*api.Memory, error) {
+	c := x.c
+	c.Quiet = c.Quiet || !read
+	m, err := api.Get.Do(x.ctx(), x.door, c, &api.GetRequest{RID: rid, Fresh: x.fresh})
+	if err == nil && m.Namespace != oplog.Mem0Namespace {
+		err = oplog.ErrNoMemory
+	}
+	return m, err
+}
+
+// current reads a memory that is there.
+func (x *exchange) current(rid string, read bool) (*api.Memory, error) {
+	m, err := x.memory(rid, read)
+	if err == nil && m.Status == oplog.Tombstoned.String() {
+		err = oplog.ErrNoMemory
+	}
+	return m, err
+}

@@ -1,0 +1,256 @@
+package mem0
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire/field"
+)
+
+// The bounds of a page.
+const (
+	pageSize    = 100
+	maxPageSize = 200
+)
+
+// A page is the part of a list that a call asks for.
+type page struct{ number, size int }
+
+// page reads page and page_size.
+func (x *exchange) page(usual, most int) (p page, err error) {
+	p = page{1, usual}
+	for name, to := range map[string]*int{"page": &p.number, "page_size": &p.size} {
+		if s := x.params.Get(name); s != "" {
+			if *to, err = strconv.Atoi(s); err != nil || *to < 1 || *to > 1<<30 {
+				return p, oplog.Errorf(oplog.Invalid, "%s: want a number from 1, got %.20q", name, s)
+			}
+		}
+	}
+	p.size = min(p.size, most)
+	return p, nil
+}
+
+func (p page) skip() int { return (p.number - 1) * p.size }
+
+// of is the page's answer.
+func (x *exchange) pageOf(p page, count int, results any) object {
+	at := func(number int, there bool) any {
+		if !there {
+			return nil
+		}
+		u, params := *x.r.URL, x.r.URL.Query()
+		params.Set("page", strconv.Itoa(number))
+		params.Set("page_size", strconv.Itoa(p.size))
+		u.Scheme, u.Host, u.RawQuery = "http", x.r.Host, params.Encode()
+		if x.r.TLS != nil {
+			u.Scheme = "https"
+		}
+		return u.String()
+	}
+	return object{"count": count, "next": at(p.number+1, p.skip()+p.size < count), "previous": at(p.number-1, p.number > 1), "results": results}
+}
+
+// rows lists memories, the newest first.
+func (x *exchange) rows(f field.Map, skip, most int) ([]api.Result, error) {
+	q, err := api.Recall.Fill(object{"query": "", "namespace": oplog.Mem0Namespace, "filter": f, "top_k": most, "skip_reinforce": true})
+	if err != nil {
+		return nil, err
+	}
+	q.Whole, q.Skip, q.Fresh = true, skip, x.fresh
+	a, err := api.Recall.Do(x.ctx(), x.door, x.c, q)
+	if err == nil && a.Left > 0 {
+		err = oplog.Errorf(oplog.TooLarge, "these memories are over the bound of an answer: ask for a smaller page_size than %d", most)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return a.Results, nil
+}
+
+// list answers with memories, page by page.
+func list(as shape) func(*exchange) (any, error) {
+	return func(x *exchange) (any, error) {
+		in := struct {
+			selection
+			Fields []string `json:"fields"`
+			Format string   `json:"output_format"`
+		}{selection: x.selected(), Fields: x.params["fields"], Format: x.params.Get("output_format")}
+		if err := x.decode(&in); err != nil {
+			return nil, err
+		}
+		p, err := x.page(pageSize, maxPageSize)
+		if err == nil && as == hosted && x.params.Has("top_k") {
+			p.size, err = strconv.Atoi(x.params.Get("top_k"))
+			if err != nil || p.size < 1 || p.size > api.MaxHits {
+				err = oplog.Errorf(oplog.Invalid, "top_k: want a number from 1 to %d", api.MaxHits)
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		f, err := in.filter()
+		if err != nil {
+			return nil, err
+		}
+		rows, err := x.rows(f, p.skip(), p.size)
+		if err != nil {
+			return nil, err
+		}
+		shown := make([]object, len(rows))
+		for i := range rows {
+			shown[i] = only(show(rows[i].Whole), in.Fields)
+		}
+		if as == hosted || as == older && in.Format == "v1.1" && !x.params.Has("page") {
+			return object{"results": shown}, nil
+		}
+		if as == older && !x.params.Has("page") {
+			return shown, nil
+		}
+		n, err := ask(x, api.Count, object{"namespace": oplog.Mem0Namespace, "filter": f})
+		if err != nil {
+			return nil, err
+		}
+		return x.pageOf(p, n.Count, shown), nil
+	}
+}
+
+// search answers with the memories that match a question.
+func search(as shape) func(*exchange) (any, error) {
+	return func(x *exchange) (any, error) {
+		in := struct {
+			selection
+			Query     string   `json:"query"`
+			TopK      *int     `json:"top_k"`
+			Limit     *int     `json:"limit"`
+			Threshold *float64 `json:"threshold"`
+			Fields    []string `json:"fields"`
+			Format    string   `json:"output_format"`
+		}{}
+		if err := x.decode(&in); err != nil {
+			return nil, err
+		}
+		if strings.TrimSpace(in.Query) == "" {
+			return nil, oplog.Errorf(oplog.Invalid, "query: want words")
+		}
+		f, err := in.filter()
+		if err != nil {
+			return nil, err
+		}
+		values := object{"query": in.Query, "namespace": oplog.Mem0Namespace, "filter": f, "explain": true}
+		if k := cmp.Or(in.TopK, in.Limit); k != nil {
+			values["top_k"] = *k
+		}
+		if in.Threshold != nil {
+			values["min_score"] = *in.Threshold
+		}
+		q, err := api.Recall.Fill(values)
+		if err != nil {
+			return nil, err
+		}
+		q.Whole, q.Fresh = true, x.fresh
+		a, err := api.Recall.Do(x.ctx(), x.door, x.c, q)
+		if err != nil {
+			return nil, err
+		}
+		found := make([]object, len(a.Results))
+		for i, row := range a.Results {
+			o, s := show(row.Whole), row.Shares
+			o["score"] = row.Score
+			o["score_breakdown"] = object{"semantic": s.Vector, "bm25": s.Words + s.Passage + s.Around + s.Session, "entity": s.Graph}
+			found[i] = only(o, in.Fields)
+		}
+		if as == older && in.Format != "v1.1" {
+			return found, nil
+		}
+		return object{"results": found}, nil
+	}
+}
+
+func (x *exchange) get() (any, error) {
+	m, err := x.current(x.r.PathValue("id"), true)
+	if err != nil {
+		return nil, err
+	}
+	return show(m), nil
+}
+
+// history tells what happened to a memory, from its revisions, the oldest first.
+func (x *exchange) history() (any, error) {
+	m, err := x.memory(x.r.PathValue("id"), false)
+	if err != nil {
+		return nil, err
+	}
+	var texts []string
+	times := []string{m.CreatedAt}
+	for offset := 0; ; {
+		a, err := ask(x, api.Revisions, object{"rid": m.RID, "offset": offset})
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range a.Revisions {
+			texts, times = append(texts, r.Text), append(times, iso(r.Until))
+		}
+		if a.Next == nil {
+			break
+		}
+		if len(texts) > maxHistory {
+			return nil, oplog.Errorf(oplog.TooLarge, "the memory has more than %d revisions: GET /v1/memory/%s/revisions pages through them", maxHistory, m.RID)
+		}
+		offset = *a.Next
+	}
+	texts = append(texts, m.Text)
+	shown := show(m)
+	var all []object
+	add := func(event string, before, after any, at string) {
+		all = append(all, object{"id": m.RID + "-" + strconv.Itoa(len(all)), "memory_id": m.RID, "input": []any{}, "old_memory": before, "new_memory": after, "event": event,
+			"user_id": shown["user_id"], "metadata": shown["metadata"], "categories": shown["categories"], "created_at": m.CreatedAt, "updated_at": at})
+	}
+	add("ADD", nil, texts[0], times[0])
+	for i := 1; i < len(texts); i++ {
+		add("UPDATE", texts[i-1], texts[i], times[i])
+	}
+	if m.Status == oplog.Tombstoned.String() {
+		add("DELETE", m.Text, nil, m.UpdatedAt)
+	}
+	return all, nil
+}
+
+// maxHistory bounds the revisions of an answer.
+const maxHistory = 10_000
+
+// events are additions: each memory that is there was one.
+func (x *exchange) events() (any, error) {
+	p, err := x.page(50, pageSize)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := x.rows(everything(), p.skip(), p.size)
+	if err != nil {
+		return nil, err
+	}
+	n, err := ask(x, api.Count, object{"namespace": oplog.Mem0Namespace, "filter": everything()})
+	if err != nil {
+		return nil, err
+	}
+	all := make([]object, len(rows))
+	for i := range rows {
+		all[i] = addition(rows[i].Whole)
+	}
+	return x.pageOf(p, n.Count, all), nil
+}
+
+func (x *exchange) event() (any, error) {
+	m, err := x.memory(x.r.PathValue("id"), false)
+	if err != nil {
+		return nil, err
+	}
+	return addition(m), nil
+}
+
+func addition(m *api.Memory) object {
+	return object{"id": m.RID, "event_type": "ADD", "status": succeeded, "payload": object{}, "results": []object{added(m.RID, m.Text)}, "created_at": m.CreatedAt,
+		"updated_at": m.CreatedAt, "started_at": m.CreatedAt, "completed_at": m.CreatedAt, "latency": 0, "error": nil}
+}

@@ -1,0 +1,360 @@
+package memorystores
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+)
+
+const (
+	memoryPrefix  = "mem_"
+	versionPrefix = "memver_"
+	maxContent    = 102_400 // bytes
+)
+
+// reserved is the key of metadata that holds what this dialect itself keeps with a memory.
+const reserved = "@memory_stores"
+
+// kept is the value under reserved.
+type kept struct {
+	By      string  `json:"by"`                // who wrote it
+	Content *string `json:"content,omitempty"` // the content, where it is blank
+}
+
+const blank = "(blank)"
+
+// contentOf is the content of a memory, or of a revision, and who wrote it.
+func contentOf(text string, metadata json.RawMessage) (content, by string) {
+	var all struct {
+		Kept kept `json:"@memory_stores"`
+	}
+	_ = json.Unmarshal(metadata, &all) // it was checked before it was stored
+	if all.Kept.Content != nil && text == blank {
+		return *all.Kept.Content, all.Kept.By
+	}
+	return text, all.Kept.By
+}
+
+func sha256Of(content string) string {
+	sum := sha256.Sum256([]byte(content))
+	return hex.EncodeToString(sum[:])
+}
+
+// show is a memory as clients read it.
+func show(store string, m *api.Memory, full bool) object {
+	content, _ := contentOf(m.Text, m.Metadata)
+	o := object{"id": memoryPrefix + m.RID, "type": "memory", "memory_store_id": store, "memory_version_id": versionID(m.RID, m.Revision), "path": m.Path,
+		"content_sha256": sha256Of(content), "content_size_bytes": len(content), "created_at": m.CreatedAt, "updated_at": m.UpdatedAt, "content": nil}
+	if full {
+		o["content"] = content
+	}
+	return o
+}
+
+func versionID(rid string, revision uint32) string {
+	return fmt.Sprintf("%s%s_%d", versionPrefix, rid, revision)
+}
+
+// draft is a content as a memory of the table; was is what the memory is now, whose other fields stay.
+func (x *exchange) draft(content string, was *api.Memory) object {
+	k := kept{By: x.c.Who()}
+	o := object{"searchable": true, "text": content}
+	if strings.TrimSpace(content) == "" {
+		k.Content = &content
+		o["searchable"], o["text"] = false, blank
+	}
+	metadata := object{}
+	if was != nil {
+		_ = json.Unmarshal(was.Metadata, &metadata) // it was checked before it was stored
+		o["importance"], o["valence"], o["certainty"], o["pin"] = was.Importance, was.Valence, was.Certainty, was.Pin
+		if len(was.Attributes) > 0 {
+			o["attributes"] = was.Attributes
+		}
+	}
+	metadata[reserved] = k
+	o["metadata"] = metadata
+	return o
+}
+
+func checkContent(content string) error {
+	if len(content) > maxContent {
+		return oplog.Errorf(oplog.Invalid, "content: want at most %d bytes, got %d", maxContent, len(content))
+	}
+	return nil
+}
+
+// memory reads the memory that an id names in a store; gone says whether a deleted one will do.
+func (x *exchange) memory(s *store, id string, gone bool) (*api.Memory, error) {
+	absent := oplog.Errorf(oplog.NotFound, "no memory %.80q in the memory store %s", id, s.id)
+	rid, ok := strings.CutPrefix(id, memoryPrefix)
+	if !ok {
+		return nil, absent
+	}
+	m, err := api.Get.Do(x.ctx(), x.door, x.c, &api.GetRequest{RID: rid, Fresh: x.fresh})
+	var e *oplog.Error
+	switch {
+	case errors.As(err, &e) && (e.Kind == oplog.NotFound || e.Kind == oplog.Invalid):
+		return nil, absent
+	case err != nil:
+		return nil, err
+	case m.Namespace != s.id || m.Path == "" || m.Status != oplog.Active.String() && !(gone && m.Status == oplog.Tombstoned.String()):
+		return nil, absent
+	}
+	return m, nil
+}
+
+// conflict makes of an error about a path that is taken one of this API's.
+func conflict(err error, store *store) error {
+	var refused *api.Refusal
+	if !errors.As(err, &refused) || refused.Code != "key_taken" && refused.Code != "precondition_failed" {
+		return err
+	}
+	path, _ := refused.More["key"].(string)
+	rid, _ := refused.More["rid"].(string)
+	if rid == "" || path == "/"+store.id { // the store itself was changed or deleted, by another client
+		return err
+	}
+	return &refusal{http.StatusConflict, "memory_path_conflict_error", "the path is taken by the memory at " + path,
+		object{"conflicting_memory_id": memoryPrefix + rid, "conflicting_path": path}}
+}
+
+func (x *exchange) createMemory() (any, error) {
+	var q struct {
+		Path    string  `json:"path"`
+		Content *string `json:"content"`
+	}
+	if err := x.decode(&q); err != nil {
+		return nil, err
+	}
+	full, err := x.full(false)
+	if err != nil {
+		return nil, err
+	}
+	if q.Content == nil {
+		return nil, oplog.Errorf(oplog.Invalid, "content: want a text, \"\" for an empty memory")
+	}
+	if err := checkContent(*q.Content); err != nil {
+		return nil, err
+	}
+	var rid string
+	var s *store
+	err = x.decide(func() error {
+		if s, err = x.writable(); err != nil {
+			return err
+		}
+		step := object{"op": "put", "namespace": s.id, "key": q.Path, "memory": x.draft(*q.Content, nil), "if_absent": true}
+		a, err := ask(x, api.Batch, object{"steps": []object{s.guard(), step}})
+		if err != nil {
+			return conflict(err, s)
+		}
+		rid = a.Results[1].RID
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return x.readBack(s, rid, full)
+}
+
+// writable reads the store of the path, unless it is archived.
+func (x *exchange) writable() (*store, error) {
+	s, err := x.store()
+	if err == nil && s.Archived != "" {
+		err = errArchived
+	}
+	return s, err
+}
+
+func (x *exchange) readBack(s *store, rid string, full bool) (any, error) {
+	x.c.Quiet = true
+	m, err := x.memory(s, memoryPrefix+rid, false)
+	if err != nil {
+		return nil, err
+	}
+	return show(s.id, m, full), nil
+}
+
+func (x *exchange) getMemory() (any, error) {
+	full, err := x.full(true)
+	if err != nil {
+		return nil, err
+	}
+	s, err := x.store()
+	if err != nil {
+		return nil, err
+	}
+	m, err := x.memory(s, x.r.PathValue("id"), false)
+	if err != nil {
+		return nil, err
+	}
+	return show(s.id, m, full), nil
+}
+
+// An update's fields; null and absent leave what there is.
+type updateRequest struct {
+	Content      *string `json:"content"`
+	Path         *string `json:"path"`
+	Precondition *struct {
+		Type   string `json:"type"`
+		SHA256 string `json:"content_sha256"`
+	} `json:"precondition"`
+}
+
+// step is the write that the update is of a memory; nil where the memory is already as requested.
+func (q *updateRequest) step(x *exchange, m *api.Memory) (object, error) {
+	content, _ := contentOf(m.Text, m.Metadata)
+	before, path := content, m.Path
+	if q.Content != nil {
+		content = *q.Content
+	}
+	if q.Path != nil {
+		path = *q.Path
+	}
+	if content == before && path == m.Path {
+		return nil, nil
+	}
+	if q.Precondition != nil {
+		if err := holds(before, q.Precondition.SHA256); err != nil {
+			return nil, err
+		}
+	}
+	step := object{"op": "put", "namespace": m.Namespace, "key": m.Path, "if_revision": m.Revision, "memory": x.draft(content, m), "reason": "updated"}
+	if path != m.Path {
+		step["op"], step["to"], step["reason"] = "rename", path, "renamed"
+	}
+	return step, nil
+}
+
+// holds compares a content with the hash that a client expects.
+func holds(content, sum string) error {
+	if b, err := hex.DecodeString(sum); err != nil || len(b) != sha256.Size {
+		return oplog.Errorf(oplog.Invalid, "content_sha256: want 64 hex digits")
+	}
+	if sha256Of(content) != sum {
+		return &refusal{http.StatusConflict, "memory_precondition_failed_error", "the memory's content has another SHA-256: read it and decide again", nil}
+	}
+	return nil
+}
+
+func (x *exchange) updateMemory() (any, error) {
+	var q updateRequest
+	if err := x.decode(&q); err != nil {
+		return nil, err
+	}
+	full, err := x.full(false)
+	if err != nil {
+		return nil, err
+	}
+	if q.Content != nil {
+		if err := checkContent(*q.Content); err != nil {
+			return nil, err
+		}
+	}
+	if q.Precondition != nil && q.Precondition.Type != "content_sha256" {
+		return nil, oplog.Errorf(oplog.Invalid, "precondition: want the type content_sha256, got %.40q", q.Precondition.Type)
+	}
+	x.c.Quiet = true
+	var s *store
+	var m *api.Memory
+	err = x.decide(func() error {
+		if s, err = x.writable(); err != nil {
+			return err
+		}
+		if m, err = x.memory(s, x.r.PathValue("id"), false); err != nil {
+			return err
+		}
+		step, err := q.step(x, m)
+		if err != nil || step == nil {
+			return err
+		}
+		_, err = ask(x, api.Batch, object{"steps": []object{s.guard(), step}})
+		var refused *api.Refusal
+		if errors.As(err, &refused) && refused.Code == "key_taken" {
+			return conflict(err, s)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return x.readBack(s, m.RID, full)
+}
+
+func (x *exchange) deleteMemory() (any, error) {
+	x.c.Quiet = true
+	id := x.r.PathValue("id")
+	err := x.decide(func() error {
+		s, err := x.store()
+		if err != nil {
+			return err
+		}
+		m, err := x.memory(s, id, false)
+		if err != nil {
+			return err
+		}
+		if sum := x.params.Get("expected_content_sha256"); sum != "" {
+			content, _ := contentOf(m.Text, m.Metadata)
+			if err := holds(content, sum); err != nil {
+				return err
+			}
+		}
+		_, err = ask(x, api.Delete, object{"namespace": s.id, "key": m.Path, "if_revision": m.Revision, "reason": deletedBy + x.c.Who()})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return object{"id": id, "type": "memory_deleted"}, nil
+}
+
+func (x *exchange) listMemories() (any, error) {
+	full, err := x.full(false)
+	if err != nil {
+		return nil, err
+	}
+	limit, after, err := x.page(full)
+	if err != nil {
+		return nil, err
+	}
+	s, err := x.store()
+	if err != nil {
+		return nil, err
+	}
+	prefix, depth := x.params.Get("path_prefix"), x.params.Get("depth")
+	if prefix != "" && (prefix[0] != '/' || prefix[len(prefix)-1] != '/') {
+		return nil, oplog.Errorf(oplog.Invalid, "path_prefix: want a path that begins and ends with /, got %.80q", prefix)
+	}
+	if depth != "" && depth != "0" && depth != "1" {
+		return nil, oplog.Errorf(oplog.Invalid, "depth: want 0 or 1, got %.20q", depth)
+	}
+	q := object{"namespace": s.id, "after": after, "limit": limit, "full": true}
+	if len(prefix) > 1 {
+		q["prefix"] = strings.TrimSuffix(prefix, "/")
+	}
+	if depth == "1" {
+		q["depth"] = 1
+	}
+	a, err := ask(x, api.ListKeys, q)
+	if err != nil {
+		return nil, err
+	}
+	rows, next := make([]object, len(a.Keys)), ""
+	for i, row := range a.Keys {
+		if row.Memory == nil {
+			rows[i] = object{"type": "memory_prefix", "path": row.Path}
+		} else {
+			rows[i] = show(s.id, row.Memory, full)
+		}
+	}
+	if a.Next != nil {
+		next = *a.Next
+	}
+	return pageOf(rows, next), nil
+}

@@ -1,0 +1,191 @@
+package memorystores
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// An API answers clients of memory stores. It implements gateway.Dialect.
+type API struct{ door api.Door }
+
+// New returns the API over a door.
+func New(door api.Door) *API { return &API{door} }
+
+// Name is its name in metrics.
+func (*API) Name() string { return "memory_stores" }
+
+// Routes returns the right that each path needs: that of an operation.
+func (*API) Routes() map[string]*api.Op {
+	all := map[string]*api.Op{}
+	for pattern, r := range routes {
+		all[pattern] = r.right
+	}
+	return all
+}
+
+// A route is a path's operation, whose right a caller needs before the body is read, and its handler.
+type route struct {
+	right  *api.Op
+	answer func(*exchange) (any, error)
+}
+
+// routes are the API at a glance.
+var routes = map[string]route{
+	"GET /v1/memory_stores":                  {api.ListKeys.Op, (*exchange).listStores},
+	"POST /v1/memory_stores":                 {api.Put.Op, (*exchange).createStore},
+	"GET /v1/memory_stores/{store}":          {api.GetKey.Op, (*exchange).getStore},
+	"POST /v1/memory_stores/{store}":         {api.Put.Op, (*exchange).updateStore},
+	"DELETE /v1/memory_stores/{store}":       {api.Delete.Op, (*exchange).deleteStore},
+	"POST /v1/memory_stores/{store}/archive": {api.Put.Op, (*exchange).archiveStore},
+
+	"GET /v1/memory_stores/{store}/memories":         {api.ListKeys.Op, (*exchange).listMemories},
+	"POST /v1/memory_stores/{store}/memories":        {api.Put.Op, (*exchange).createMemory},
+	"GET /v1/memory_stores/{store}/memories/{id}":    {api.Get.Op, (*exchange).getMemory},
+	"POST /v1/memory_stores/{store}/memories/{id}":   {api.Put.Op, (*exchange).updateMemory},
+	"DELETE /v1/memory_stores/{store}/memories/{id}": {api.Delete.Op, (*exchange).deleteMemory},
+
+	"GET /v1/memory_stores/{store}/memory_versions":              {api.Revisions.Op, (*exchange).listVersions},
+	"GET /v1/memory_stores/{store}/memory_versions/{id}":         {api.Revisions.Op, (*exchange).getVersion},
+	"POST /v1/memory_stores/{store}/memory_versions/{id}/redact": {api.Purge.Op, (*exchange).redactVersion},
+}
+
+type object = map[string]any
+
+// An exchange is one call.
+type exchange struct {
+	door   api.Door
+	r      *http.Request
+	c      api.Caller
+	decode func(to any) error
+	params url.Values
+	fresh  api.Fresh
+}
+
+// A refusal is an error of this API's own.
+type refusal struct {
+	status int
+	kind   string
+	text   string
+	more   object
+}
+
+func (r *refusal) Error() string { return r.text }
+
+// Serve answers a call at one of the paths. decode reads the body; without one it leaves its argument as it is.
+func (a *API) Serve(r *http.Request, c api.Caller, decode func(to any) error) (status int, answer any, err error) {
+	x := &exchange{door: a.door, r: r, c: c, decode: decode, params: r.URL.Query()}
+	if x.fresh, err = api.FreshIn(x.params); err != nil {
+		return 0, nil, err
+	}
+	answer, err = routes[r.Pattern].answer(x)
+	var own *refusal
+	if errors.As(err, &own) {
+		return own.status, failure(own.kind, own.text, own.more), nil
+	}
+	return http.StatusOK, answer, err
+}
+
+// kinds are the types of errors by status; others are invalid requests.
+var kinds = map[int]string{
+	http.StatusUnauthorized: "authentication_error", http.StatusForbidden: "permission_error", http.StatusNotFound: "not_found_error",
+	http.StatusConflict: "conflict_error", http.StatusRequestEntityTooLarge: "request_too_large", http.StatusTooManyRequests: "rate_limit_error",
+	http.StatusInternalServerError: "api_error", http.StatusServiceUnavailable: "overloaded_error", http.StatusGatewayTimeout: "timeout_error",
+}
+
+// Refuse returns the status and the body of an error.
+func (*API) Refuse(e *oplog.Error, status int, code string) (int, any) {
+	kind, known := kinds[status]
+	if !known {
+		kind = "invalid_request_error"
+	}
+	return status, failure(kind, e.Text, object{"code": code})
+}
+
+func failure(kind, text string, more object) object {
+	e := object{"type": kind, "message": text}
+	for name, v := range more {
+		e[name] = v
+	}
+	return object{"type": "error", "error": e}
+}
+
+// ask fills a request of the table and asks the door.
+func ask[Q, A any](x *exchange, of api.Of[Q, A], values object) (*A, error) {
+	return of.DoWith(x.ctx(), x.door, x.c, x.fresh, values)
+}
+
+func (x *exchange) ctx() context.Context { return x.r.Context() }
+
+// The bounds of a page.
+const (
+	pageSize    = 20
+	maxPageSize = 100
+	maxFull     = 20
+	maxLooked   = 1000 // rows that a page's filter looks at
+)
+
+// page reads limit and page; after is where the page begins.
+func (x *exchange) page(full bool) (limit int, after string, err error) {
+	limit = pageSize
+	if s := x.params.Get("limit"); s != "" {
+		if limit, err = strconv.Atoi(s); err != nil || limit < 1 {
+			return 0, "", oplog.Errorf(oplog.Invalid, "limit: want a number from 1, got %.20q", s)
+		}
+	}
+	if limit = min(limit, maxPageSize); full {
+		limit = min(limit, maxFull)
+	}
+	b, err := base64.RawURLEncoding.DecodeString(x.params.Get("page"))
+	if err != nil {
+		return 0, "", oplog.Errorf(oplog.Invalid, "page: want the next_page of the page before")
+	}
+	return limit, string(b), nil
+}
+
+// pageOf is a page as clients read it; next is where the next one begins, blank for none.
+func pageOf(rows []object, next string) object {
+	o := object{"data": append([]object{}, rows...), "next_page": nil}
+	if next != "" {
+		o["next_page"] = base64.RawURLEncoding.EncodeToString([]byte(next))
+	}
+	return o
+}
+
+// full reads view, which says whether contents are wanted.
+func (x *exchange) full(usual bool) (bool, error) {
+	switch view := x.params.Get("view"); view {
+	case "":
+		return usual, nil
+	case "full", "basic":
+		return view == "full", nil
+	default:
+		return false, oplog.Errorf(oplog.Invalid, "view: want basic or full, got %.20q", view)
+	}
+}
+
+// span reads created_at[gte] and created_at[lte].
+func (x *exchange) span() (within func(seconds float64) bool, err error) {
+	bounds := map[string]float64{}
+	for _, name := range []string{"created_at[gte]", "created_at[lte]"} {
+		if s := x.params.Get(name); s != "" {
+			at, err := time.Parse(time.RFC3339Nano, s)
+			if err != nil {
+				return nil, oplog.Errorf(oplog.Invalid, "%s: want a time in RFC 3339, got %.40q", name, s)
+			}
+			bounds[name] = float64(at.UnixMicro()) / 1e6
+		}
+	}
+	return func(seconds float64) bool {
+		from, first := bounds["created_at[gte]"]
+		to, last := bounds["created_at[lte]"]
+		return (!first || seconds >= from) && (!last || seconds <= to)
+	}, nil
+}

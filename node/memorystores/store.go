@@ -1,0 +1,291 @@
+package memorystores
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire/field"
+)
+
+// namespace has the stores.
+const namespace = "memory_stores"
+
+const storePrefix = "memstore_"
+
+// The bounds of a store's fields, in characters.
+const (
+	maxName        = 255
+	maxDescription = 1024
+	maxPairs       = 16
+	maxPairName    = 64
+	maxPairValue   = 512
+)
+
+// A store is what the metadata of its record holds.
+type store struct {
+	Name        string            `json:"name"`
+	Description string            `json:"description"`
+	Metadata    map[string]string `json:"metadata"`
+	Archived    string            `json:"archived_at,omitempty"`
+
+	id     string
+	record *api.Memory
+}
+
+func (s *store) show() object {
+	o := object{"id": s.id, "type": "memory_store", "name": s.Name, "description": s.Description, "metadata": s.Metadata,
+		"created_at": s.record.CreatedAt, "updated_at": s.record.UpdatedAt, "archived_at": nil}
+	if s.Archived != "" {
+		o["archived_at"] = s.Archived
+	}
+	return o
+}
+
+func readStore(m *api.Memory) (*store, error) {
+	s := &store{id: strings.TrimPrefix(m.Path, "/"), record: m}
+	if err := json.Unmarshal(m.Metadata, s); err != nil || s.Name == "" {
+		return nil, oplog.Errorf(oplog.Conflict, "the memory %s in the namespace %s is not a store: another dialect changed it", m.Path, namespace)
+	}
+	if s.Metadata == nil {
+		s.Metadata = map[string]string{}
+	}
+	return s, nil
+}
+
+// store reads the store that the path names.
+func (x *exchange) store() (*store, error) {
+	id := x.r.PathValue("store")
+	absent := oplog.Errorf(oplog.NotFound, "no memory store %.80q", id)
+	if !strings.HasPrefix(id, storePrefix) || strings.Contains(id, "/") {
+		return nil, absent
+	}
+	m, err := ask(x, api.GetKey, object{"namespace": namespace, "key": "/" + id})
+	var e *oplog.Error
+	if errors.As(err, &e) && e.Kind == oplog.NotFound {
+		return nil, absent
+	}
+	if err != nil {
+		return nil, err
+	}
+	return readStore(&m.Memory)
+}
+
+// guard is the step that lets a batch happen only while the store is as it was read.
+func (s *store) guard() object {
+	return object{"op": "get", "namespace": namespace, "key": "/" + s.id, "if_revision": s.record.Revision}
+}
+
+func (s *store) check() error {
+	if n := utf8.RuneCountInString(s.Name); n < 1 || n > maxName || strings.TrimSpace(s.Name) == "" || strings.ContainsFunc(s.Name, unicode.IsControl) {
+		return oplog.Errorf(oplog.Invalid, "name: want 1 to %d characters, none of them a control character", maxName)
+	}
+	if utf8.RuneCountInString(s.Description) > maxDescription {
+		return oplog.Errorf(oplog.Invalid, "description: want at most %d characters", maxDescription)
+	}
+	if len(s.Metadata) > maxPairs {
+		return oplog.Errorf(oplog.Invalid, "metadata: want at most %d pairs", maxPairs)
+	}
+	for name, v := range s.Metadata {
+		if n := utf8.RuneCountInString(name); n < 1 || n > maxPairName || utf8.RuneCountInString(v) > maxPairValue {
+			return oplog.Errorf(oplog.Invalid, "metadata: want keys of 1 to %d and values of at most %d characters", maxPairName, maxPairValue)
+		}
+	}
+	return nil
+}
+
+// step is the write of the store's record.
+func (s *store) step(condition object) object {
+	memory := object{"text": strings.TrimSpace(s.Name + "\n" + s.Description), "metadata": s, "searchable": false, "pin": true}
+	o := object{"op": "put", "namespace": namespace, "key": "/" + s.id, "memory": memory}
+	maps.Copy(o, condition)
+	return o
+}
+
+// A storeRequest is a store's fields as clients send them; null and absent leave what there is.
+type storeRequest struct {
+	Name        *string            `json:"name"`
+	Description *string            `json:"description"`
+	Metadata    map[string]*string `json:"metadata"` // null removes a key
+}
+
+func (q *storeRequest) apply(s *store) error {
+	if q.Name != nil {
+		s.Name = *q.Name
+	}
+	if q.Description != nil {
+		s.Description = *q.Description
+	}
+	for name, v := range q.Metadata {
+		if v == nil {
+			delete(s.Metadata, name)
+		} else {
+			s.Metadata[name] = *v
+		}
+	}
+	return s.check()
+}
+
+func (x *exchange) createStore() (any, error) {
+	var q storeRequest
+	if err := x.decode(&q); err != nil {
+		return nil, err
+	}
+	s := &store{id: storePrefix + oplog.NewID(), Metadata: map[string]string{}}
+	if err := q.apply(s); err != nil {
+		return nil, err
+	}
+	if _, err := ask(x, api.Batch, object{"steps": []object{s.step(object{"if_absent": true})}}); err != nil {
+		return nil, err
+	}
+	return x.shown(s.id)
+}
+
+// shown reads a store back after a write.
+func (x *exchange) shown(id string) (any, error) {
+	x.r.SetPathValue("store", id)
+	s, err := x.store()
+	if err != nil {
+		return nil, err
+	}
+	return s.show(), nil
+}
+
+func (x *exchange) getStore() (any, error) { return x.shown(x.r.PathValue("store")) }
+
+func (x *exchange) updateStore() (any, error) {
+	var q storeRequest
+	if err := x.decode(&q); err != nil {
+		return nil, err
+	}
+	return x.changeStore(func(s *store) error {
+		if s.Archived != "" {
+			return errArchived
+		}
+		return q.apply(s)
+	})
+}
+
+var errArchived = oplog.Errorf(oplog.Invalid, "the memory store is archived: it can be read and deleted, and not changed")
+
+func (x *exchange) archiveStore() (any, error) {
+	if err := x.decode(&struct{}{}); err != nil {
+		return nil, err
+	}
+	return x.changeStore(func(s *store) error {
+		if s.Archived == "" {
+			s.Archived = time.Now().UTC().Format(time.RFC3339Nano)
+		}
+		return nil
+	})
+}
+
+// changeStore writes what change makes of a store.
+func (x *exchange) changeStore(change func(*store) error) (any, error) {
+	err := x.decide(func() error {
+		s, err := x.store()
+		if err == nil {
+			err = change(s)
+		}
+		if err == nil {
+			_, err = ask(x, api.Batch, object{"steps": []object{s.step(object{"if_revision": s.record.Revision})}})
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return x.shown(x.r.PathValue("store"))
+}
+
+// changeTries bounds how often a change is decided again because somebody else was faster.
+const changeTries = 16
+
+// decide runs an attempt that reads and then writes on conditions, again where another client was faster.
+func (x *exchange) decide(attempt func() error) (err error) {
+	for range changeTries {
+		var refused *api.Refusal
+		if err = attempt(); !errors.As(err, &refused) || refused.Code != "precondition_failed" {
+			break
+		}
+	}
+	return err
+}
+
+// deleteStore forgets a store's memories and then the store, so that a call that broke off can be repeated, and what
+// was written between.
+func (x *exchange) deleteStore() (any, error) {
+	s, err := x.store()
+	if err == nil {
+		err = x.empty(s)
+	}
+	if err == nil {
+		_, err = ask(x, api.Delete, object{"namespace": namespace, "key": "/" + s.id, "reason": "deleted"})
+	}
+	if err == nil {
+		err = x.empty(s)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return object{"id": s.id, "type": "memory_store_deleted"}, nil
+}
+
+// empty forgets all memories of a store, a thousand at a time.
+func (x *exchange) empty(s *store) error {
+	all := field.Map(`{"@namespace":` + quoted(s.id) + `}`)
+	for {
+		a, err := ask(x, api.ForgetMatching, object{"filter": all, "namespace": s.id, "reason": "its memory store was deleted"})
+		if err != nil || !a.More {
+			return err
+		}
+	}
+}
+
+func quoted(s string) string {
+	b, _ := json.Marshal(s) // a string always encodes
+	return string(b)
+}
+
+func (x *exchange) listStores() (any, error) {
+	limit, after, err := x.page(false)
+	if err != nil {
+		return nil, err
+	}
+	within, err := x.span()
+	if err != nil {
+		return nil, err
+	}
+	archived := x.params.Get("include_archived") == "true"
+	var rows []object
+	for looked := 0; ; {
+		a, err := ask(x, api.ListKeys, object{"namespace": namespace, "after": after, "limit": maxPageSize, "full": true})
+		if err != nil {
+			return nil, err
+		}
+		for i, row := range a.Keys {
+			s, err := readStore(row.Memory)
+			if err != nil || s.Archived != "" && !archived || !within(row.Created) {
+				continue
+			}
+			if rows = append(rows, s.show()); len(rows) == limit {
+				if i == len(a.Keys)-1 && a.Next == nil {
+					return pageOf(rows, ""), nil
+				}
+				return pageOf(rows, row.Path), nil
+			}
+		}
+		if looked += len(a.Keys); a.Next == nil {
+			return pageOf(rows, ""), nil
+		}
+		if after = *a.Next; looked >= maxLooked {
+			return pageOf(rows, after), nil
+		}
+	}
+}

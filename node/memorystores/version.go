@@ -1,0 +1,223 @@
+package memorystores
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire/field"
+)
+
+// deletedBy begins the reason of a memory that was deleted here, before who did it.
+const deletedBy = "deleted by "
+
+// A version is what a memory was made by one change.
+type version struct {
+	number    uint32
+	operation string
+	content   string
+	path      string
+	by        string
+	created   float64
+}
+
+// versionsOf lists what a memory was, from the oldest.
+func (x *exchange) versionsOf(m *api.Memory) (all []version, err error) {
+	since := m.Created
+	add := func(number uint32, text string, metadata []byte, path string) {
+		v := version{number: number, operation: "modified", path: path, created: since}
+		if v.content, v.by = contentOf(text, metadata); number == 0 {
+			v.operation = "created"
+		}
+		all = append(all, v)
+	}
+	for offset := 0; ; {
+		a, err := ask(x, api.Revisions, object{"rid": m.RID, "offset": offset})
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range a.Revisions {
+			add(r.Number, r.Text, r.Metadata, r.Path)
+			since = r.Until
+		}
+		if a.Next == nil {
+			break
+		}
+		if offset = *a.Next; offset > maxVersions {
+			return nil, oplog.Errorf(oplog.TooLarge, "the memory has more than %d versions: GET /v1/memory/%s/revisions pages through them", maxVersions, m.RID)
+		}
+	}
+	add(m.Revision, m.Text, m.Metadata, m.Path)
+	if m.Status == oplog.Tombstoned.String() {
+		v := version{number: m.Revision + 1, operation: "deleted", path: m.Path, created: m.Updated}
+		if m.Reason != nil {
+			v.by, _ = strings.CutPrefix(*m.Reason, deletedBy)
+		}
+		all = append(all, v)
+	}
+	return all, nil
+}
+
+// maxVersions bounds the versions of a memory that one answer reads.
+const maxVersions = 10_000
+
+func (v *version) show(store, rid string, full bool) object {
+	o := object{"id": versionID(rid, v.number), "type": "memory_version", "memory_store_id": store, "memory_id": memoryPrefix + rid, "operation": v.operation, "path": v.path,
+		"created_at": field.UnixOrNone(v.created).UTC().Format(time.RFC3339Nano), "created_by": object{"type": "api_actor", "api_key_id": v.by},
+		"content": nil, "content_sha256": nil, "content_size_bytes": nil, "redacted_at": nil, "redacted_by": nil}
+	if v.operation != "deleted" {
+		o["content_sha256"], o["content_size_bytes"] = sha256Of(v.content), len(v.content)
+		if full {
+			o["content"] = v.content
+		}
+	}
+	return o
+}
+
+// version finds the version that the path names, with its memory's id.
+func (x *exchange) version() (s *store, rid string, v *version, err error) {
+	if s, err = x.store(); err != nil {
+		return nil, "", nil, err
+	}
+	id := x.r.PathValue("id")
+	absent := oplog.Errorf(oplog.NotFound, "no memory version %.80q in the memory store %s", id, s.id)
+	name, ok := strings.CutPrefix(id, versionPrefix)
+	rid, number, cut := strings.Cut(name, "_")
+	n, bad := strconv.ParseUint(number, 10, 32)
+	if !ok || !cut || bad != nil {
+		return nil, "", nil, absent
+	}
+	m, err := x.memory(s, memoryPrefix+rid, true)
+	if err != nil {
+		return nil, "", nil, err
+	}
+	all, err := x.versionsOf(m)
+	if err != nil {
+		return nil, "", nil, err
+	}
+	for i := range all {
+		if uint64(all[i].number) == n {
+			return s, rid, &all[i], nil
+		}
+	}
+	return nil, "", nil, absent
+}
+
+func (x *exchange) getVersion() (any, error) {
+	full, err := x.full(true)
+	if err != nil {
+		return nil, err
+	}
+	x.c.Quiet = true
+	s, rid, v, err := x.version()
+	if err != nil {
+		return nil, err
+	}
+	return v.show(s.id, rid, full), nil
+}
+
+func (x *exchange) redactVersion() (any, error) {
+	if _, _, _, err := x.version(); err != nil {
+		return nil, err
+	}
+	return nil, oplog.Errorf(oplog.Invalid, "a single version cannot be redacted: delete the memory and erase what is forgotten with POST /v1/admin/purge, for its namespace")
+}
+
+// listVersions lists versions memory by memory. The cursor is a memory's id and the number of the next version.
+func (x *exchange) listVersions() (any, error) {
+	full, err := x.full(false)
+	if err != nil {
+		return nil, err
+	}
+	limit, after, err := x.page(full)
+	if err != nil {
+		return nil, err
+	}
+	within, err := x.span()
+	if err != nil {
+		return nil, err
+	}
+	s, err := x.store()
+	if err != nil {
+		return nil, err
+	}
+	x.c.Quiet = true
+	wanted := func(v *version) bool {
+		operation, key := x.params.Get("operation"), x.params.Get("api_key_id")
+		return (operation == "" || v.operation == operation) && (key == "" || v.by == key) && within(v.created) && !x.params.Has("session_id") && !x.params.Has("service_account_id")
+	}
+	var rows []object
+	looked := 0
+	next, err := x.eachMemory(s, after, func(m *api.Memory, from uint64) (uint64, bool, error) {
+		all, err := x.versionsOf(m)
+		for i := range all {
+			switch v := &all[i]; {
+			case uint64(v.number) < from:
+			case len(rows) == limit || looked == maxLooked:
+				return uint64(v.number), false, err
+			default:
+				if looked++; wanted(v) {
+					rows = append(rows, v.show(s.id, m.RID, full))
+				}
+			}
+		}
+		return 0, true, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return pageOf(rows, next), nil
+}
+
+// eachMemory calls f with the memories of a store, deleted ones too, from a cursor on, or with the one that the query
+// names. f gets the number to begin at; it returns where to go on, and false when the page is full.
+func (x *exchange) eachMemory(s *store, cursor string, f func(m *api.Memory, from uint64) (uint64, bool, error)) (next string, err error) {
+	rid, number, _ := strings.Cut(cursor, " ")
+	from, _ := strconv.ParseUint(number, 10, 32)
+	visit := func(rid string) (bool, error) {
+		m, err := x.memory(s, memoryPrefix+rid, true)
+		var e *oplog.Error
+		if errors.As(err, &e) && e.Kind == oplog.NotFound && cursor != "" {
+			return true, nil // it was purged between two pages
+		}
+		if err != nil {
+			return false, err
+		}
+		at, more, err := f(m, from)
+		if from = 0; !more {
+			next = fmt.Sprintf("%s %d", rid, at)
+		}
+		return more, err
+	}
+	if only := x.params.Get("memory_id"); only != "" {
+		_, err := visit(strings.TrimPrefix(only, memoryPrefix))
+		return next, err
+	}
+	if rid != "" {
+		if more, err := visit(rid); err != nil || !more {
+			return next, err
+		}
+	}
+	for pages := 0; pages < maxLooked/maxPageSize; pages++ {
+		q := &api.RecordsRequest{Walk: api.Walk{Since: rid, Order: "asc"}, Fresh: x.fresh}
+		q.Namespace, q.Limit, q.Gone = s.id, maxPageSize, true
+		page, err := api.Records.Do(x.ctx(), x.door, x.c, q)
+		if err != nil {
+			return "", err
+		}
+		for _, r := range page.Records {
+			if more, err := visit(r.RID); err != nil || !more {
+				return next, err
+			}
+		}
+		if page.Next == nil {
+			return "", nil
+		}
+		rid = *page.Next
+	}
+	return rid + " 4294967295", nil // behind the versions of this memory
+}

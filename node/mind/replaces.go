@@ -1,0 +1,286 @@
+package mind
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// A Replacement says how one statement replaces an older one.
+type Replacement struct {
+	How                        How
+	Kind                       string // of a conflict
+	Subject, Relation, Was, Is string // as far as they are known, as written
+}
+
+// How says what shows that a statement replaces another, the surest first.
+type How uint8
+
+// The ways.
+const (
+	Stated   How = iota // both give one subject the value of a relation that has one value at a time
+	Reworded            // the same sentence with another value behind its verb, or with another holder before it
+	Changed             // the newer one says that something has changed, about the same things
+)
+
+// Relations are a database's changes to the relations that have one value at a time.
+type Relations struct{ Single, Several []string }
+
+// has reports whether a list has a relation, which is written with blanks or underscores.
+func has(list []string, attr string) bool {
+	return slices.ContainsFunc(list, func(name string) bool { return strings.EqualFold(strings.ReplaceAll(name, "_", " "), attr) })
+}
+
+// single says whether a fact's relation has one value at a time.
+func (r *Relations) single(f *fact) bool {
+	attr := strings.TrimSpace(f.attr)
+	return !has(r.Several, attr) && (f.single || has(r.Single, attr))
+}
+
+// A Statement is a text that was read, to be compared with several others.
+type Statement struct {
+	text  string
+	facts []fact
+	statement
+	cue bool // it says that something has changed
+}
+
+// Read reads a text.
+func Read(text string) *Statement {
+	text = text[:min(len(text), maxRead)]
+	return &Statement{text, facts(text), statementOf(text), cueOf(text)}
+}
+
+// Replaces decides whether a statement replaces an older one of the same namespace, from the two texts alone.
+func (a *Statement) Replaces(older string, relations Relations) (r Replacement, ok bool) {
+	if question(a.text) || question(older) {
+		return r, false
+	}
+	was, is := facts(older), a.facts
+	if r, ok = byFacts(is, was, &relations); ok {
+		return r, true
+	}
+	b := statementOf(older)
+	if len(a.all) < 3 || len(b.all) < 3 || b.past {
+		return r, false
+	}
+	if len(was) > 0 && len(is) > 0 && was[0].subject == is[0].subject && !a.moves && (was[0].attr != is[0].attr || !relations.single(&was[0])) {
+		return r, false // two things about one subject
+	}
+	r.Kind = "minor"
+	if r.Was, r.Is, ok = byFrame(&a.statement, &b); ok {
+		r.How = Reworded
+		return r, true
+	}
+	r.How = Changed
+	return r, byCue(a, &b)
+}
+
+func question(text string) bool { return strings.HasSuffix(strings.TrimSpace(text), "?") }
+
+// byFacts compares what the two texts say in forms that are known.
+func byFacts(is, was []fact, relations *Relations) (Replacement, bool) {
+	for _, f := range is {
+		for _, o := range was {
+			if f.subject != o.subject || f.attr != o.attr || f.denied && o.denied {
+				continue
+			}
+			if f.denied != o.denied && f.value == o.value || !f.denied && !o.denied && relations.single(&f) && relations.single(&o) && differ(f.value, o.value) {
+				return Replacement{Stated, f.kind, f.name, strings.TrimSpace(f.attr), quote(o), quote(f)}, true
+			}
+		}
+	}
+	return Replacement{}, false
+}
+
+// A statement holds a text in the forms in which two are compared.
+type statement struct {
+	all   []word   // without what changes nothing
+	the   []bool   // of all: "the" or "our" stands before it
+	words []string // coarse stems that carry meaning, sorted, each once
+	first string   // of them
+	past  bool     // its first clause tells of what happened once
+	moves bool     // it says that something has moved
+	many  bool     // a verb in it may have several objects
+}
+
+func statementOf(text string) (s statement) {
+	clause := false
+	for i, sentence := range sentences(text) {
+		for j, w := range sentence {
+			clause = clause || i > 0 || j > 0 && w.stop
+			if fillers[w.low] && !w.own {
+				continue
+			}
+			s.past = s.past || !clause && j > 0 && j < 8 && happened(sentence, j)
+			s.moves = s.moves || w.low == "moved" || w.low == "moves"
+			s.many = s.many || plural[w.stem]
+			s.all, s.the = append(s.all, w), append(s.the, j > 0 && articles[sentence[j-1].low])
+			if !joints[w.low] && !denials[w.low] && !changing[w.low] {
+				s.words = append(s.words, coarse(plainTime(w.stem)))
+			}
+		}
+	}
+	if len(s.words) > 0 {
+		s.first = s.words[0]
+	}
+	slices.Sort(s.words)
+	s.words = slices.Compact(s.words)
+	return s
+}
+
+// happened says whether a word is a verb that tells of what happened once: no participle behind "is".
+func happened(ws []word, at int) bool {
+	w := ws[at].low
+	if !(strings.HasSuffix(w, "ed") && !strings.HasSuffix(w, "eed") || pasts[w] || events[w]) {
+		return false
+	}
+	for _, before := range ws[max(0, at-2):at] {
+		if before.stem == "be" || before.stem == "get" || strings.HasSuffix(before.low, "'re") || strings.HasSuffix(before.low, "’re") {
+			return false
+		}
+	}
+	return !ws[at-1].own
+}
+
+// coarse cuts a word so that its relatives are the same: collected and collection.
+func coarse(w string) string {
+	const letters = 6
+	n := 0
+	for i, r := range w {
+		if !unicode.IsLetter(r) {
+			return w
+		}
+		if n++; n == letters+1 {
+			w = w[:i]
+			break
+		}
+	}
+	return w
+}
+
+// Words by which statements are told. A cue says that something has changed; a weak one stands in many other sentences
+// too.
+var (
+	articles   = set("the our")
+	events     = set("went gave took made saw came bought sold sent paid found left told said asked won lost got read wrote broke fell felt")
+	changing   = set("now longer anymore instead new since only another moved move change changed switch switched replace replaced drop dropped remove removed")
+	plural     = stems("likes loves enjoys knows speaks uses owns plays eats drinks wants has have hates supports reads watches contains includes asks says thinks needs")
+	copula     = stems("is can may must will")
+	holds      = stems("keeps leads chairs runs owns manages approves handles maintains hosts supplies heads directs coordinates moderates")
+	strongCues = cues("now|no longer|not anymore|anymore|any more|from now on|these days|instead|moved|moves|switched|changed|changes|replaced|replaces|dropped|has a new|have a new|a new|" +
+		"was removed|has been|have been|were removed|is removed|cancelled|canceled|retired|archived|went down|went up|went to|stepped down|handed to|took over|takes over|is gone|stopped|" +
+		"postponed|slipped|used to|closed down|renamed|rewritten|extended|shortened|swapped|went back|back to|gave up|given up|no more|as of|cut to|raised to|lowered to|starting with|" +
+		"grown to|slowed|switched off|out of use|is out|since")
+)
+
+func cues(all string) (out []string) {
+	for c := range strings.SplitSeq(all, "|") {
+		out = append(out, " "+c+" ")
+	}
+	return out
+}
+
+func cueOf(text string) bool {
+	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(",.;:!?()", r) })
+	low := " " + strings.Join(words, " ") + " "
+	return slices.ContainsFunc(strongCues, func(c string) bool { return strings.Contains(low, c) })
+}
+
+func isCopula(w word) bool { return copula[w.stem] }
+func isPlural(w word) bool { return plural[w.stem] }
+
+// byFrame compares two sentences word by word: they are the same but for one stretch, which stands behind the verb, or
+// is who does what one at a time does.
+func byFrame(a, b *statement) (was, is string, ok bool) {
+	x, y := a.all, b.all
+	n, m := common(x, y)
+	in, out := x[n:len(x)-m], y[n:len(y)-m]
+	both := shared(a.words, b.words)
+	if len(out) == 0 || len(in) == 0 || both < 2 || a.past || b.past {
+		return "", "", false
+	}
+	front, back, meaningful := x[:n], x[len(x)-m:], 0
+	for _, w := range front {
+		if !joints[w.low] {
+			meaningful++
+		}
+	}
+	verb := n > 1 && slices.ContainsFunc(front[1:], func(w word) bool { return isCopula(w) || w.stop })
+	after := func(w word) bool { return isCopula(w) || isPlural(w) }
+	if !verb && slices.ContainsFunc(in, isCopula) && slices.ContainsFunc(out, isCopula) || slices.ContainsFunc(back[:min(m, 3)], after) {
+		return "", "", false // the subjects differ: room 4 is free, and room 5 is free
+	}
+	several := slices.ContainsFunc(front[:min(n, 8)], isPlural)
+	switch {
+	case verb && meaningful >= 2 && (hasNumber(in[0].raw) && hasNumber(out[0].raw) || numerals[in[0].low] && numerals[out[0].low]):
+	case 2*both < min(len(a.words), len(b.words)):
+		return "", "", false
+	case verb && !several && (meaningful >= 2 || meaningful >= 1 && n >= 2):
+	case n <= 1 && m >= 3 && len(in) <= 3 && len(out) <= 3 && holds[back[0].stem] && a.the[len(x)-m+1]:
+	case several && m >= 2 && both >= 3 && forAs[back[0].low]:
+	default:
+		return "", "", false
+	}
+	return raw(out), raw(in), true
+}
+
+// common counts the words that two sentences have in common at their beginning and at their end.
+func common(x, y []word) (front, back int) {
+	for front < len(x) && front < len(y) && x[front].stem == y[front].stem {
+		front++
+	}
+	for back < len(x)-front && back < len(y)-front && x[len(x)-1-back].stem == y[len(y)-1-back].stem {
+		back++
+	}
+	return front, back
+}
+
+func raw(ws []word) string {
+	var s []string
+	for _, w := range ws[:min(len(ws), maxValue)] {
+		s = append(s, w.raw)
+	}
+	return strings.Join(s, " ")
+}
+
+// strongShare is the share of the words of the shorter of two statements that both have, from which they are about the
+// same where the newer says that something has changed.
+const strongShare = .3
+
+// byCue compares a statement that says that something has changed with an older one about the same.
+func byCue(a *Statement, b *statement) bool {
+	if !a.cue {
+		return false
+	}
+	about := 0 // words that are neither numbers nor times
+	for _, w := range a.words {
+		if !temporal(w) && !digit(w) && !numerals[w] && !notIn(b.words)(w) {
+			about++
+		}
+	}
+	least := float64(min(len(a.words), len(b.words)))
+	named := func(w word) bool { return hasNumber(w.raw) || isUpper(w.raw) }
+	alike := a.first == b.first
+	if about < 2 || alike && a.all[1].stem != b.all[1].stem && named(a.all[1]) && named(b.all[1]) {
+		return false // Ann Lee and Ann Cole, room 4 and room 5
+	}
+	says := slices.ContainsFunc(a.words, notIn(b.words)) && slices.ContainsFunc(b.words, notIn(a.words)) // neither repeats the other
+	n, _ := common(a.all, b.all)
+	subjects := !slices.ContainsFunc(a.all[:n], isCopula) && slices.ContainsFunc(a.all[n:], isCopula) && slices.ContainsFunc(b.all[n:], isCopula) // they differ
+	return says && !(alike && subjects) && (about >= 3 || !notIn(b.words)(a.first) || !notIn(a.words)(b.first)) && float64(about) >= strongShare*least
+}
+
+// States says whether a text has the words of a relation, and denies nothing.
+func States(text, relation string) bool {
+	ws := slices.Concat(sentences(text)...)
+	if slices.ContainsFunc(ws, func(w word) bool { return denials[w.low] || w.low == "longer" }) {
+		return false
+	}
+	for name := range strings.FieldsSeq(strings.ReplaceAll(strings.ToLower(relation), "_", " ")) {
+		if !joints[name] && !slices.ContainsFunc(ws, func(w word) bool { return coarse(w.stem) == coarse(stem(name)) }) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,102 @@
+package mind_test
+
+import (
+	"cmp"
+	"slices"
+	"testing"
+
+	"github.com/cairndb/cairn/node/mind"
+	"github.com/cairndb/cairn/node/mind/mindtest"
+)
+
+// TestReplaces: pairs of an older and a newer statement, and how the newer one shows that it replaces the other.
+func TestReplaces(t *testing.T) {
+	const nothing = mind.Changed + 1
+	for _, c := range []struct {
+		older, newer string
+		how          mind.How
+	}{
+		{"Alice lives in Lisbon.", "Alice lives in Berlin.", mind.Stated},
+		{"The deadline for Project Apollo is March 3.", "The deadline for Project Apollo is April 9.", mind.Stated},
+		{"Bob is allergic to nuts.", "Bob is not allergic to nuts.", mind.Stated},
+		{"Travel allowance is 45 euros a day on business trips.", "Travel allowance is 52 euros a day on business trips.", mind.Stated},
+		{"PIN for the printer on floor 2: 4471.", "PIN for the printer on floor 2: 9036.", nothing},
+		{"Reception keeps the key of the stock room.", "Leopold keeps the key of the stock room.", mind.Reworded},
+		{"Our ticket tracker is Jira, project key OPS.", "We moved the ticket tracker to Linear; old OPS numbers stay searchable.", mind.Changed},
+		{"Error reports go to Sentry.", "Our own instance collects the error reports now.", mind.Changed},
+
+		{"Alice speaks French fluently.", "Alice speaks Portuguese fluently.", nothing},
+		{"Bob knows Python well.", "Alice knows Python well.", nothing},
+		{"Alice lives in Lisbon.", "Alice lives in Lisbon with her dog.", nothing},
+		{"Bob lives in Lisbon.", "Amira now lives in Lisbon.", nothing},
+		{"The deadline for Project Apollo is March 3.", "The deadline for Project Borealis is April 9.", nothing},
+		{"The billing service is written in Java.", "The billing service runs on Azure.", nothing},
+		{"Maria visited Rome in May.", "Maria visited Oslo in June.", nothing},
+		{"Ticket 831 about search was closed in sprint 12.", "Ticket 832 about search was closed in sprint 13.", nothing},
+		{"The lighthouse number 0065 has a keeper.", "The lighthouse number 0066 has a keeper.", nothing},
+		{"compacted memory number22", "compacted memory number23", nothing},
+		{"Room 4 is free on Monday.", "Room 5 is free on Monday.", nothing},
+		{"Build 81 is on the staging cluster.", "Build 82 is on the staging cluster.", nothing},
+		{"The api service has 3 replicas.", "The web service has 3 replicas.", nothing},
+		{"Carol reviewed the login change.", "Dave reviewed the login change.", nothing},
+		{"fact3 about the lighthouse", "fact4 about the lighthouse", nothing},
+		{"Payments moved to the new ledger in March.", "Search moved to the new cluster in March.", nothing},
+		{"The user prefers tabs.", "The user prefers short answers.", nothing},
+		{"We tried Redis for the queue.", "We tried Kafka for the queue.", nothing},
+		{"Heidi owns a blue kayak.", "Sybil owns a blue kayak.", nothing},
+		{"Does Alice live in Lisbon?", "Alice lives in Berlin.", nothing},
+		{"", "Alice lives in Berlin.", nothing},
+	} {
+		r, ok := mind.Read(c.newer).Replaces(c.older, mind.Relations{})
+		if got := r.How; ok != (c.how != nothing) || ok && got != c.how {
+			t.Errorf("%q, then %q: %+v, %t", c.older, c.newer, r, ok)
+		}
+	}
+}
+
+// TestReplacesByADatabasesRelations: a database says which relations have one value at a time.
+func TestReplacesByADatabasesRelations(t *testing.T) {
+	older, newer := "Bob works at Acme.", "Bob works at Globex."
+	if _, ok := mind.Read(newer).Replaces(older, mind.Relations{Several: []string{"works_at"}}); ok {
+		t.Error("a relation with several values is replaced")
+	}
+	older, newer = "Bob is allergic to nuts.", "Bob is allergic to milk."
+	if _, ok := mind.Read(newer).Replaces(older, mind.Relations{}); ok {
+		t.Error("a relation with several values by default is replaced")
+	}
+	if r, ok := mind.Read(newer).Replaces(older, mind.Relations{Single: []string{"allergic_to"}}); !ok || r.How != mind.Stated {
+		t.Errorf("a relation that a database calls single-valued: %+v, %t", r, ok)
+	}
+}
+
+// TestReplacesFindsPlantedTruth: of a corpus with planted contradictions and look-alikes, each row is compared with the
+// three before it that share most of its words.
+func TestReplacesFindsPlantedTruth(t *testing.T) {
+	c := mindtest.New(1)
+	words := make([][]string, len(c.Rows))
+	right, wrong := 0, 0
+	for i, r := range c.Rows {
+		words[i] = mind.Words(r.Text)
+		near := make([]int, i)
+		for j := range near {
+			near[j] = j
+		}
+		slices.SortStableFunc(near, func(a, b int) int {
+			return cmp.Compare(mind.Share(words[i], words[b]), mind.Share(words[i], words[a]))
+		})
+		for place, j := range near[:min(i, 3)] {
+			if found, ok := mind.Read(r.Text).Replaces(c.Rows[j].Text, mind.Relations{}); !ok || place > 0 && found.How == mind.Changed {
+				continue
+			}
+			if c.Conflicts[mindtest.Pair(r.RID, c.Rows[j].RID)] {
+				right++
+			} else if wrong++; true {
+				t.Logf("%q does not replace %q", r.Text, c.Rows[j].Text)
+			}
+			break
+		}
+	}
+	if right < 28 || wrong > 2 {
+		t.Errorf("%d of %d found, %d wrong", right, len(c.Conflicts), wrong)
+	}
+}

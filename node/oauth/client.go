@@ -1,0 +1,127 @@
+package oauth
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// The bounds of what a client says of itself. A client_id that holds it fits a URL.
+const (
+	maxName      = 80 // characters
+	maxRedirects = 8
+	maxRedirect  = 512 // bytes
+	maxAll       = 2 << 10
+)
+
+// A client is one as it was registered, or as its document has it.
+type client struct {
+	Name      string   `json:"client_name,omitempty"`
+	Redirects []string `json:"redirect_uris"`
+	Type      string   `json:"application_type,omitempty"`
+
+	id   string
+	host string // of its document; blank for one that registered itself
+}
+
+// describe is a client's name for people, who decide by it whom they let in.
+func (c client) describe() string { return cmp.Or(c.Name, "a client without a name") }
+
+// checked returns the client as it may be shown, or what is wrong with it.
+func (c client) checked() (client, error) {
+	c.Name = strings.TrimSpace(strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) { // a control character could turn the text around it
+			return -1
+		}
+		return r
+	}, c.Name))
+	if name := []rune(c.Name); len(name) > maxName {
+		c.Name = string(name[:maxName]) + "…"
+	}
+	if c.Type != "" && c.Type != "native" && c.Type != "web" {
+		return c, refusal("invalid_client_metadata", "application_type: want native or web")
+	}
+	size := 0
+	for _, r := range c.Redirects {
+		size += len(r)
+		if !mayRedirect(r) {
+			return c, refusal("invalid_redirect_uri", "redirect_uris: want https, or http on a loopback host, without a fragment or a user, in %d bytes: got %.100q", maxRedirect, r)
+		}
+	}
+	if len(c.Redirects) == 0 || len(c.Redirects) > maxRedirects || size > maxAll {
+		return c, refusal("invalid_redirect_uri", "redirect_uris: want 1 to %d of them, in %d bytes together", maxRedirects, maxAll)
+	}
+	return c, nil
+}
+
+// mayRedirect says whether a code may be sent to a URI at all.
+func mayRedirect(raw string) bool {
+	u, err := url.Parse(raw)
+	return err == nil && len(raw) <= maxRedirect && u.Host != "" && u.User == nil && !strings.ContainsRune(raw, '#') && (u.Scheme == "https" || onLoopback(u))
+}
+
+// redirectsTo says whether a client gets its codes at a URI. The port of one on loopback is whichever was free.
+func (c client) redirectsTo(uri string) bool {
+	for _, own := range c.Redirects {
+		if own == uri || mayRedirect(uri) && portless(own) != "" && portless(own) == portless(uri) {
+			return true
+		}
+	}
+	return false
+}
+
+// portless is a URI on loopback without its port, and blank for another.
+func portless(uri string) string {
+	u, err := url.Parse(uri)
+	if err != nil || !onLoopback(u) {
+		return ""
+	}
+	_, rest, _ := strings.Cut(uri, u.Host)
+	return u.Hostname() + rest
+}
+
+// register answers a client that registers itself. Nothing is stored: the client_id is the registration. What it asks
+// for beyond that is answered with what it gets, as RFC 7591 allows.
+func (s *Server) register(x *exchange) (int, any, error) {
+	if err := s.cfg.Access.Attempt(x.r.RemoteAddr); err != nil {
+		return 0, nil, err
+	}
+	var c client
+	if err := x.decode(&c); err != nil {
+		return 0, nil, refusal("invalid_client_metadata", "%s", err)
+	}
+	c, err := c.checked()
+	if err != nil {
+		return 0, nil, err
+	}
+	answer := object{"client_id": s.sealer.seal(clientPrefix, c), "client_id_issued_at": time.Now().Unix(), "redirect_uris": c.Redirects,
+		"grant_types": grants, "response_types": []string{"code"}, "token_endpoint_auth_method": "none", "scope": strings.Join(Scopes, " ")}
+	if c.Name != "" {
+		answer["client_name"] = c.Name
+	}
+	if c.Type != "" {
+		answer["application_type"] = c.Type
+	}
+	return http.StatusCreated, answer, nil
+}
+
+// clientOf finds a client by its id. Only for a person who has signed in is a document fetched.
+func (s *Server) clientOf(ctx context.Context, from, id string) (c client, err error) {
+	if strings.HasPrefix(id, "https://") {
+		if err := s.cfg.Access.Attempt(from); err != nil {
+			return c, err
+		}
+		c, err = s.fetcher.fetch(ctx, id)
+		if err != nil {
+			return c, refusal("invalid_client", "client_id %.200s: %s", id, err)
+		}
+	} else if !s.sealer.open(clientPrefix, id, &c) {
+		return c, refusal("invalid_client", "client_id: no such client: register it at %s/oauth/register, or name the https URL of its metadata document", s.cfg.Issuer)
+	}
+	c.id = id
+	return c, nil
+}

@@ -1,0 +1,93 @@
+package oauth
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// The prefixes of sealed texts.
+const (
+	clientPrefix  = "cairn_client_"
+	codePrefix    = "cairn_code_"
+	refreshPrefix = "cairn_refresh_"
+	accessPrefix  = "cairn_access_"
+)
+
+// maxSealed bounds a sealed text that a client shows.
+const maxSealed = 8 << 10
+
+// A ticket is what a code, a refresh token and an access token hold.
+type ticket struct {
+	Consent   string      `json:"g"`           // the hash of the token that the consent made
+	Index     oplog.Index `json:"i"`           // where in the log the consent is
+	Turn      uint64      `json:"n"`           // how often the consent was renewed before; of an access token nothing
+	Client    string      `json:"c,omitempty"` // digest of the client_id; of an access token none
+	Redirect  string      `json:"r,omitempty"` // of a code: where the client gets it
+	Challenge string      `json:"s,omitempty"` // of a code: PKCE's
+	Until     oplog.Time  `json:"x"`
+}
+
+// A sealer seals texts under the first of its keys, and opens those sealed under any.
+type sealer struct {
+	keys     []cipher.AEAD
+	resource string
+}
+
+func newSealer(secrets []string, resource string) (*sealer, error) {
+	s := &sealer{resource: resource}
+	for _, secret := range secrets {
+		key, err := hkdf.Key(sha256.New, []byte(secret), nil, "cairn oauth", 32)
+		if err != nil {
+			return nil, err
+		}
+		block, err := aes.NewCipher(key)
+		if err != nil {
+			return nil, err
+		}
+		aead, err := cipher.NewGCMWithRandomNonce(block)
+		if err != nil {
+			return nil, err
+		}
+		s.keys = append(s.keys, aead)
+	}
+	return s, nil
+}
+
+func (s *sealer) seal(prefix string, v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic("oauth: " + err.Error()) // structs of strings and numbers always encode
+	}
+	return prefix + base64.RawURLEncoding.EncodeToString(s.keys[0].Seal(nil, nil, b, []byte(prefix+s.resource)))
+}
+
+// open reads a sealed text. It returns false for every text that no member has sealed for this purpose.
+func (s *sealer) open(prefix, text string, to any) bool {
+	text, ok := strings.CutPrefix(text, prefix)
+	if !ok || len(text) > maxSealed {
+		return false
+	}
+	b, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil {
+		return false
+	}
+	for _, key := range s.keys {
+		if plain, err := key.Open(nil, nil, b, []byte(prefix+s.resource)); err == nil {
+			return json.Unmarshal(plain, to) == nil
+		}
+	}
+	return false
+}
+
+// digest is the base64url SHA-256 of a text, as PKCE has it.
+func digest(text string) string {
+	h := sha256.Sum256([]byte(text))
+	return base64.RawURLEncoding.EncodeToString(h[:])
+}

@@ -1,0 +1,102 @@
+package oauth
+
+import (
+	"crypto/subtle"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/cairndb/cairn/node/access"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// PKCE's bounds of a verifier.
+const (
+	minVerifier = 43
+	maxVerifier = 128
+)
+
+// token answers a client that shows a code or a refresh token.
+func (s *Server) token(x *exchange) (int, any, error) {
+	form := url.Values{}
+	if err := x.decode(&form); err != nil {
+		return 0, nil, refusal("invalid_request", "%s", err)
+	}
+	for name, values := range form {
+		if len(values) > 1 {
+			return 0, nil, refusal("invalid_request", "%.40q is there more than once", name)
+		}
+	}
+	if !s.is(form.Get("resource")) {
+		return 0, nil, refusal("invalid_target", "resource: want %s", s.resource)
+	}
+	var t ticket
+	ok := false
+	switch form.Get("grant_type") {
+	case "authorization_code":
+		ok = s.sealer.open(codePrefix, form.Get("code"), &t) && t.Redirect == form.Get("redirect_uri") && proves(form.Get("code_verifier"), t.Challenge)
+	case "refresh_token":
+		ok = s.sealer.open(refreshPrefix, form.Get("refresh_token"), &t)
+	default:
+		return 0, nil, refusal("unsupported_grant_type", "grant_type: want authorization_code or refresh_token")
+	}
+	if !ok || t.Client != digest(form.Get("client_id")) || t.Until.Time().Before(time.Now()) {
+		t = ticket{} // no holder: a wrong token, counted at its address
+	}
+	return s.issue(x, t, form.Get("scope"))
+}
+
+// proves says whether a verifier is the one of a challenge.
+func proves(verifier, challenge string) bool {
+	return len(verifier) >= minVerifier && len(verifier) <= maxVerifier && subtle.ConstantTimeCompare([]byte(digest(verifier)), []byte(challenge)) == 1
+}
+
+// issue uses a code or a refresh token up, and answers with the next tokens. One that was used before ends its consent,
+// because two clients have it then.
+func (s *Server) issue(x *exchange, t ticket, scope string) (int, any, error) {
+	ctx := x.r.Context()
+	c, err := s.holder(ctx, x.r.RemoteAddr, t)
+	if errors.Is(err, access.ErrToken) {
+		return 0, nil, errGrant
+	} else if err != nil {
+		return 0, nil, err
+	}
+	c.Forward, c.Surface = true, s.Name()
+	for _, sc := range strings.Fields(scope) {
+		if !c.May(api.Scope(sc)) {
+			return 0, nil, refusal("invalid_scope", "scope: %.40q was not agreed to", sc)
+		}
+	}
+	now := time.Now()
+	until := now.Add(s.cfg.RefreshLife)
+	_, err = api.RenewConsent.Do(ctx, s.cfg.Door, c, &api.RenewConsentRequest{Turn: t.Turn, Expires: until})
+	switch {
+	case isKind(err, oplog.Conflict):
+		if _, err := api.EndConsent.Do(ctx, s.cfg.Door, c, &api.Nothing{}); err != nil {
+			return 0, nil, err
+		}
+		return 0, nil, errGrant
+	case isKind(err, oplog.NotFound):
+		return 0, nil, errGrant
+	case err != nil:
+		return 0, nil, err
+	}
+	next := ticket{Consent: t.Consent, Index: t.Index, Turn: t.Turn + 1, Client: t.Client, Until: oplog.At(until)}
+	shown := ticket{Consent: t.Consent, Index: t.Index, Until: oplog.At(now.Add(s.cfg.AccessLife))}
+	return http.StatusOK, object{"access_token": s.sealer.seal(accessPrefix, shown), "token_type": "Bearer", "expires_in": int(s.cfg.AccessLife.Seconds()),
+		"refresh_token": s.sealer.seal(refreshPrefix, next), "scope": scopesOf(c)}, nil
+}
+
+// errGrant refuses a code or a refresh token, whatever is wrong with it.
+var errGrant = refusal("invalid_grant", "this code or refresh token is wrong, was used before, has expired, or its consent has ended: ask the user again")
+
+func scopesOf(c api.Caller) string {
+	var names []string
+	for _, sc := range c.Scopes {
+		names = append(names, string(sc))
+	}
+	return strings.Join(names, " ")
+}

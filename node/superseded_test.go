@@ -1,0 +1,82 @@
+package node_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/oplog/suite"
+)
+
+// TestANewStatementSupersedes: what a follower stores supersedes what the leader stored, and all nodes tell the current
+// statement first, whatever words find it. A turn of a dialogue, a memory under a key and one of another namespace
+// supersede nothing; a relation that a database calls multi-valued neither. An undo makes the older one current again,
+// for good.
+func TestANewStatementSupersedes(t *testing.T) {
+	t.Parallel()
+	c := startWith(t, 3, func(_ int, cfg *node.Config) { cfg.Surfaces.ForwardWrites = new(true) })
+	led := c.leader()
+	leader, follower := c.web(led), c.web((led+1)%3)
+	old := leader.ok("POST", "/v1/remember", obj{"text": "Billing is Camille's service, ask her before touching the proration code."})
+	follower.ok("POST", "/v1/recall", obj{"query": "billing", "min_index": old["log_index"]})
+	for _, other := range []obj{
+		{"text": "Billing is Anton's service, ask him before touching the proration code.", "namespace": "elsewhere"},
+		{"text": "Billing is Anton's service, ask him before touching the proration code.", "memory_type": "episodic"},
+		{"text": "Billing is Anton's service, ask him before touching the proration code.", "session_id": "transcript"},
+	} {
+		a := follower.ok("POST", "/v1/remember", other)
+		if a["superseded"] != nil {
+			t.Errorf("%v supersedes %v", other, a)
+		}
+		follower.ok("POST", "/v1/forget", obj{"rid": a["rid"]})
+	}
+	new := follower.ok("POST", "/v1/remember", obj{"text": "Billing is Anton's service, ask him before touching the proration code."})
+	if fmt.Sprint(new["superseded"]) != fmt.Sprint([]any{old["rid"]}) {
+		t.Fatalf("superseded: %v", new)
+	}
+	order := func(question string) string {
+		t.Helper()
+		var all []string
+		for i := range 3 {
+			var rids []string
+			for _, r := range c.web(i).ok("POST", "/v1/recall", obj{"query": question, "min_index": new["log_index"]})["results"].([]any) {
+				rids = append(rids, strings.NewReplacer(fmt.Sprint(old["rid"]), "old", fmt.Sprint(new["rid"]), "new").Replace(fmt.Sprint(r.(obj)["rid"], r.(obj)["why_retrieved"])))
+			}
+			all = append(all, strings.Join(rids, ", "))
+		}
+		if all[0] != all[1] || all[1] != all[2] {
+			t.Errorf("the nodes answer %q", all)
+		}
+		return all[0]
+	}
+	if got := order("what does Camille own"); !strings.HasPrefix(got, "new") || !strings.Contains(got, "superseded by new") {
+		t.Errorf("asked with the words of the old one: %s", got)
+	}
+	if got := follower.ok("POST", "/v1/context", obj{"query": "who owns billing"})["context"].(string); !strings.Contains(got, "superseded by #") || strings.Index(got, "Anton") > strings.Index(got, "Camille") {
+		t.Errorf("in a prompt: %s", got)
+	}
+	undone := follower.ok("POST", "/v1/undo", obj{"rid": old["rid"]})
+	new["log_index"] = undone["log_index"]
+	if got := order("what does Camille own"); strings.Contains(got, "superseded") {
+		t.Errorf("after an undo: %s", got)
+	}
+	leader.ok("POST", "/v1/correct", obj{"rid": new["rid"], "new_text": "Billing is Anton's service, ask him before changing the proration code.", "reason": "clearer"})
+	if m := leader.ok("GET", "/v1/memory/"+fmt.Sprint(old["rid"]), nil); m["superseded_by"] != nil {
+		t.Errorf("superseded again after an undo: %v", m)
+	}
+	leader.ok("POST", "/v1/admin/settings", obj{"multi_valued": []string{"works_at"}})
+	leader.ok("POST", "/v1/remember", obj{"text": "Bob works at Acme."})
+	if a := leader.ok("POST", "/v1/remember", obj{"text": "Bob works at Globex."}); a["superseded"] != nil {
+		t.Errorf("a relation with several values: %v", a)
+	}
+	suite.Eventually(t, "the states to be the same", func() bool {
+		at, sum := c.nodes[0].State().Sum()
+		for _, n := range c.nodes[1:] {
+			if other, s := n.State().Sum(); other != at || s != sum {
+				return false
+			}
+		}
+		return true
+	})
+}

@@ -1,0 +1,122 @@
+package node_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// said lists the contents of a namespace's turns, as a node has them.
+func (w *web) said(namespace string) (all []string) {
+	for _, turn := range w.ok("GET", "/v1/conversation/recent?consistency=linearizable&limit=1000&namespace="+namespace, nil)["turns"].([]any) {
+		all = append(all, turn.(map[string]any)["content"].(string))
+	}
+	return all
+}
+
+// TestTurnsOfManyNodes: clients of all three nodes add turns to one conversation at once. It keeps the last of them,
+// each once, those of one client in their order, and all nodes have the same.
+func TestTurnsOfManyNodes(t *testing.T) {
+	t.Parallel()
+	c := start(t, 3)
+	const each, keep = 8, 20
+	var clients sync.WaitGroup
+	for i := range c.nodes {
+		w := c.web(i)
+		clients.Go(func() {
+			for n := range each {
+				if status, said := w.send("POST", "/v1/conversation/turns", obj{"role": "user", "content": fmt.Sprintf("node %d says %02d", i, n), "max_turns": keep, "namespace": "talk"}); status != http.StatusOK {
+					t.Errorf("%d %v", status, said)
+				}
+			}
+		})
+	}
+	clients.Wait()
+	first := c.web(0).said("talk")
+	if len(first) != keep {
+		t.Fatalf("%d turns are kept, want %d: %v", len(first), keep, first)
+	}
+	for i := range c.nodes {
+		if got := c.web(i).said("talk"); !slices.Equal(got, first) {
+			t.Errorf("node %d has %v, node 1 has %v", i+1, got, first)
+		}
+		own := slices.DeleteFunc(slices.Clone(first), func(s string) bool { return !strings.HasPrefix(s, fmt.Sprintf("node %d ", i)) })
+		if !slices.IsSorted(own) || len(slices.Compact(slices.Clone(own))) != len(own) {
+			t.Errorf("the turns of client %d are %v", i, own)
+		}
+	}
+	if got := c.web(1).ok("POST", "/v1/conversation/clear", obj{"namespace": "talk"})["turns"]; got != float64(keep) {
+		t.Errorf("%v turns were cleared", got)
+	}
+	if got := c.web(2).said("talk"); len(got) != 0 {
+		t.Errorf("after clearing: %v", got)
+	}
+	c.agree()
+}
+
+// TestWorkOnAFollower: tasks and skills that one node stored are read, changed and searched on another.
+func TestWorkOnAFollower(t *testing.T) {
+	t.Parallel()
+	c := start(t, 3)
+	here, there := c.web(0), c.web(1)
+	added := here.ok("POST", "/v1/tasks", obj{"title": "renew the certificate", "namespace": "ops", "idempotency_key": "once"})
+	if again := there.ok("POST", "/v1/tasks", obj{"title": "renew the certificate", "namespace": "ops", "idempotency_key": "once"}); again["id"] != added["id"] {
+		t.Errorf("a repeated request added %v, the first one %v", again["id"], added["id"])
+	}
+	id := added["id"].(string)
+	var clients sync.WaitGroup
+	for i, status := range []string{"in_progress", "blocked", "done"} {
+		clients.Go(func() { c.web(i).ok("PATCH", "/v1/tasks/"+id, obj{"status": status}) })
+	}
+	clients.Wait()
+	for i := range c.nodes {
+		if got := c.web(i).ok("GET", "/v1/tasks/"+id+"?consistency=linearizable", nil); got["revision"] != 3.0 || got["priority"] != "medium" {
+			t.Errorf("node %d after three changes: %v", i+1, got)
+		}
+	}
+	rid := here.ok("POST", "/v1/remember", obj{"text": "the certificate ends in May", "namespace": "ops"})["rid"].(string)
+	if status, said := there.send("DELETE", "/v1/tasks/"+rid, nil); status != http.StatusNotFound {
+		t.Errorf("a memory that is no task: %d %v", status, said)
+	}
+	there.ok("DELETE", "/v1/tasks/"+id, nil)
+	if got := here.ok("GET", "/v1/tasks?consistency=linearizable&namespace=ops", nil)["tasks"].([]any); len(got) != 0 {
+		t.Errorf("after deleting: %v", got)
+	}
+
+	const body = "Ask the authority for a new certificate, wait until all nodes have it, then end the old one."
+	made := here.ok("POST", "/v1/skills/define", obj{"skill_id": "ops.certificate.renew", "body": body, "skill_type": "procedure", "applies_to": []string{"tls"}})
+	found := there.ok("POST", "/v1/skills/search", obj{"query": "how is a certificate renewed", "applies_to": "tls", "consistency": "linearizable"})["skills"].([]any)
+	if len(found) != 1 || found[0].(map[string]any)["skill_id"] != "ops.certificate.renew" || found[0].(map[string]any)["rid"] != made["rid"] {
+		t.Errorf("on another node: %v", found)
+	}
+	there.ok("POST", "/v1/skills/ops.certificate.renew/outcome", obj{"succeeded": true})
+	for _, r := range there.ok("POST", "/v1/recall", obj{"query": "certificate renew outcome", "consistency": "linearizable"})["results"].([]any) {
+		if ns := r.(map[string]any)["namespace"]; ns == "outcome_substrate" {
+			t.Errorf("a recall finds %v", r)
+		}
+	}
+}
+
+// TestTurnsAtTheQuota: a full database goes on with a conversation that it has, and takes no task more.
+func TestTurnsAtTheQuota(t *testing.T) {
+	t.Parallel()
+	w := start(t, 1).web(0)
+	turn := func(n int) (int, map[string]any) {
+		return w.send("POST", "/v1/conversation/turns", obj{"role": "user", "content": fmt.Sprint("turn ", n), "max_turns": 2})
+	}
+	turn(1)
+	turn(2)
+	w.ok("POST", "/v1/admin/databases/default/quota", obj{"max_memories": 2})
+	if status, said := turn(3); status != http.StatusOK {
+		t.Errorf("%d %v", status, said)
+	}
+	if got := w.said(""); !slices.Equal(got, []string{"turn 2", "turn 3"}) {
+		t.Errorf("%v", got)
+	}
+	if status, said := w.send("POST", "/v1/tasks", obj{"title": "one more"}); status != http.StatusTooManyRequests {
+		t.Errorf("a task over the quota: %d %v", status, said)
+	}
+}
