@@ -204,7 +204,7 @@ func listeners(t *testing.T, p *cairntest.Node) []bombed {
 	covenantToken := fileText(t, filepath.Join(filepath.Dir(p.Line.Covenant), "peers", "operator.token"))
 	processToken := fileText(t, filepath.Join(p.Line.Home, "process.token"))
 	onWire := func(ctx context.Context) error {
-		c, err := client.Dial(ctx, client.Config{Addrs: []string{p.Line.Wire}, Token: well.Token, DialTimeout: suite.Patience})
+		c, err := client.Dial(ctx, client.Config{Addrs: []string{p.Line.Wire}, Token: well.Token, DialTimeout: suite.Patience, Patience: suite.Patience})
 		if err != nil {
 			return err
 		}

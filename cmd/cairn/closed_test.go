@@ -174,7 +174,7 @@ func TestStrangersAtThePeerPort(t *testing.T) {
 		if got := s.hello(p.Token, 9); got != "" {
 			t.Fatalf("hello as node 9: %q", got)
 		}
-		if got := s.ask(f.op, f.m); !strings.Contains(got, "no member") {
+		if got := s.ask(f.op, f.m); !strings.Contains(got, "not a member") {
 			t.Errorf("%s by node 9, which is none: %q", name, got)
 		}
 		own := meet(t, p.Line.Cluster)

@@ -70,15 +70,19 @@ func TestConsoleIsReadable(t *testing.T) {
 	rid := p.ask("POST", "/v1/remember", map[string]any{"text": "The staging database is called osprey"})["rid"].(string)
 	p.ask("POST", "/v1/correct", map[string]any{"rid": rid, "new_text": "The staging database is called kestrel", "reason": "renamed"})
 	for _, view := range []struct{ name, path, ready string }{
-		{"cluster", "/#cluster", `[data-node="1"]`}, {"recall", "/#recall/staging%20database", `article.result`}, {"memories", "/#memories", `tbody tr`}, {"life", "/#memory/" + rid, `[data-event=corrected]`}, {"graph", "/#graph", `h1`}, {"mind", "/#mind", `article.conflict`},
-		{"log", "/#log", `ol.log li`}, {"metrics", "/#metrics", `section.chart`}, {"requests", "/#requests/remember", `[data-operation=remember]`}, {"admin", "/#admin", `[data-database=default]`}, {"docs", "/docs", `#Memory`},
+		{"cluster", "/#cluster", `[data-node="1"]`}, {"recall", "/#recall/?q=staging%20database", `article.result .score`}, {"memories", "/#memories", `tbody tr`}, {"life", "/#memory/" + rid, `[data-event=corrected]`}, {"graph", "/#graph", `h1`}, {"mind", "/#mind", `article.conflict`},
+		{"log", "/#log", `ol.log li`}, {"metrics", "/#metrics", `section.chart`}, {"requests", "/#requests/remember", `[data-operation=remember]`}, {"admin", "/#admin", `input[name=label]`}, {"admin-databases", "/#admin/databases", `[data-database=default]`}, {"admin-memory", "/#admin/memory", `form[aria-label=Policies]`}, {"admin-members", "/#admin/members", `[data-member="1"]`}, {"admin-keys", "/#admin/keys", `[data-home="1"]`},
+		{"admin-backup", "/#admin/backup", `form[aria-label="Make a backup"]`}, {"admin-audit", "/#admin/audit", `main table`}, {"docs", "/docs", `#Memory`},
 	} {
 		p.step(view.name, chromedp.Navigate(p.base+view.path), see(view.ready))
+		if view.name == "recall" { // with the sum of a score
+			p.step("a sum", click(`article.result .score`), see(`.sum`))
+		}
 		for _, theme := range []string{"light", "dark"} {
-			for _, width := range []int64{1280, 768, 360} {
+			for _, width := range []int64{1440, 768, 360} {
 				var bad []string
 				name := fmt.Sprintf("%s-%s-%d", view.name, theme, width)
-				p.step(name, emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}, {Name: "prefers-reduced-motion", Value: "reduce"}}), chromedp.EmulateViewport(width, 800),
+				p.step(name, emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}, {Name: "prefers-reduced-motion", Value: "reduce"}}), chromedp.EmulateViewport(width, 900),
 					chromedp.Evaluate(unreadable, &bad), shoot(p.dir, name))
 				if bad = append(bad, axe.violations(p, name)...); len(bad) > 0 {
 					t.Errorf("%s:\n\t%s", name, strings.Join(bad, "\n\t"))

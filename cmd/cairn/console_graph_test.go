@@ -63,7 +63,7 @@ func TestConsoleGraph(t *testing.T) {
 	if dx, dy := after[0]-before[0], after[1]-before[1]; dx < 60 || dy < 20 {
 		t.Errorf("dragged by 90 and 40, it moved by %.0f and %.0f", dx, dy)
 	}
-	p.step("pan", place(&before), drag(`[12, 12]`, 50, 30), place(&after))
+	p.step("pan", place(&before), drag(`[12, 400]`, 50, 30), place(&after))
 	if dx, dy := after[0]-before[0], after[1]-before[1]; dx < 40 || dy < 20 {
 		t.Errorf("the ground was dragged by 50 and 30, and the picture moved by %.0f and %.0f", dx, dy)
 	}
@@ -80,6 +80,10 @@ func TestConsoleGraph(t *testing.T) {
 	// What is filtered by relation and by time is not drawn.
 	p.step("filter", click(`.chips [aria-pressed]`), is(`Number(document.querySelector("canvas.graph").dataset.links) < 6`), click(`.chips [aria-pressed=false]`), data("links", 6),
 		chromedp.Evaluate(`{ const i = document.querySelector("input[name=time]"); i.value = 0; i.dispatchEvent(new Event("input")); }`, nil), data("links", 1), chromedp.Evaluate(`{ const i = document.querySelector("input[name=time]"); i.value = 1000; i.dispatchEvent(new Event("input")); }`, nil), data("links", 6))
+
+	// Every entity is reached: all of a small memory are shown, and a name is found in any case.
+	p.step("all", chromedp.Navigate(p.base+"/#graph"), data("nodes", 6), data("links", 7), chromedp.SendKeys(`input[name=entity]`, "HER", chromedp.ByQuery), is(`document.querySelector(".choices li")?.textContent.startsWith("heron")`), looks(p.dir, "graph-find"),
+		chromedp.SendKeys(`input[name=entity]`, "ON"+kb.Enter, chromedp.ByQuery), data("chosen", "heron"), is(`document.querySelectorAll(".relations li").length === 2 && document.querySelectorAll(".stage .legend span").length > 0`))
 
 	var over int
 	p.step("narrow", chromedp.EmulateViewport(360, 800), click(`[aria-label="Show all"]`), chromedp.Evaluate(`document.documentElement.scrollWidth - innerWidth`, &over), shoot(p.dir, "graph-360"), chromedp.EmulateViewport(1280, 900))

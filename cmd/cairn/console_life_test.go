@@ -39,7 +39,7 @@ func onePage(t *testing.T) *pageTest {
 	p.token = strings.TrimSpace(string(secret))
 	p.base = p.node.Line.HTTP
 	watch(t, p.ctx, func(string) bool { return false })
-	p.step("sign in", chromedp.Navigate(p.base+"/"), see(`input[name=token]`), chromedp.SendKeys(`input[name=token]`, p.token+"\n", chromedp.ByQuery), see(`[data-node="1"]`))
+	p.step("sign in", chromedp.Navigate(p.base+"/#cluster"), see(`input[name=token]`), chromedp.SendKeys(`input[name=token]`, p.token+"\n", chromedp.ByQuery), see(`[data-node="1"]`))
 	return p
 }
 
@@ -81,6 +81,11 @@ func TestConsoleKeepsAnError(t *testing.T) {
 		chromedp.Evaluate(later, &shown, func(e *runtime.EvaluateParams) *runtime.EvaluateParams { return e.WithAwaitPromise(true) }))
 	if !strings.Contains(shown, "no such memory") || strings.Contains(shown, "Loading") {
 		t.Errorf("the page shows %q", shown)
+	}
+	const broken = `{ const go = fetch; window.fetch = async (path, o) => /admin.me|v1.databases/.test(path) ? go(path, o) : new Response(JSON.stringify({ error: "it broke", code: "internal_error" }), { status: 500, headers: { "Content-Type": "application/json" } }); }`
+	p.step("everything is broken", chromedp.Evaluate(broken, nil))
+	for _, view := range []string{"recall", "recall/?q=tent", "memories", "memory/some", "graph", "graph/Alice", "mind", "log", "metrics", "requests", "admin", "admin/memory", "admin/members", "admin/keys", "admin/audit", "cluster"} {
+		p.step(view, chromedp.Navigate(p.base+"/#"+view), is(`document.querySelector("main").textContent.includes("it broke") && !document.querySelector("main").textContent.includes("Loading")`))
 	}
 }
 
@@ -129,17 +134,45 @@ func TestConsoleMemories(t *testing.T) {
 	suite.Eventually(t, "the recall to be counted", func() bool { return p.ask("GET", "/v1/memory/"+osprey, nil)["access_count"] == 1.0 })
 	var life string
 	p.step("life", chromedp.Navigate(p.base+"/#memories/?q=osprey"), is(`document.querySelector("tbody tr .link")?.textContent.includes("production")`), click(`tbody tr .link`), see(`dialog a[href^="#memory/"]`), click(`dialog a[href^="#memory/"]`),
-		see(`[data-event=corrected]`), chromedp.Evaluate(`[...document.querySelectorAll("[data-event]")].map((e) => e.dataset.event + ": " + e.innerText).join("|")`, &life), looks(p.dir, "life"))
-	for _, want := range []string{"written: ", "Osprey is the staging database", "Osprey is the production database", "it was promoted", "Recalled 1 time"} {
+		see(`[data-event=corrected]`), chromedp.Evaluate(`[...document.querySelectorAll("[data-event]")].map((e) => e.dataset.event + ": " + e.innerText).join("|") + [...document.querySelectorAll("[data-event] del")].map((e) => "[" + e.textContent + "] {" + e.nextSibling.textContent + "}")`, &life), looks(p.dir, "life"))
+	for _, want := range []string{"written: ", "Osprey is the staging database", "[staging] {production}", "it was promoted", "Recalled 1 time"} {
 		if !strings.Contains(life, want) {
 			t.Errorf("its life does not tell %q: %s", want, life)
 		}
 	}
-	p.step("why", chromedp.SendKeys(`input[name=why]`, "which database is production\n", chromedp.ByQuery), see(`form .scoreline .bar`), is(`document.querySelector("form .pill.good")?.textContent.startsWith("place 1 of")`),
+	p.step("why", chromedp.SendKeys(`input[name=why]`, "which database is production\n", chromedp.ByQuery), see(`form .sum .bar`), is(`document.querySelector("form .pill.good")?.textContent.startsWith("place 1 of")`),
 		chromedp.SetValue(`input[name=why]`, "tents", chromedp.ByQuery), chromedp.SendKeys(`input[name=why]`, "\n", chromedp.ByQuery), is(`document.querySelector("form .pill.bad")?.textContent === "not found"`), looks(p.dir, "why-not"))
 	p.step("undo", click(`[data-event=corrected] button`), is(`document.querySelector(".small-dialog [data-returns='0']")?.textContent === "Osprey is the staging database"`), looks(p.dir, "undo"), click(`.small-dialog .danger`), is(`document.querySelectorAll("[data-event=corrected]").length === 2`))
 	if m := p.ask("GET", "/v1/memory/"+osprey, nil); m["text"] != "Osprey is the staging database" {
 		t.Errorf("after taking the earlier text again it says %v", m["text"])
 	}
-	p.step("cut", chromedp.Navigate(p.base+"/#recall/tent"), see(`article.result`), click(`button[name=cut]`), see(`.cutrow .bar`), is(`document.querySelector(".cutrow .pill").textContent === "place 11"`), looks(p.dir, "cut"))
+	p.step("cut", chromedp.Navigate(p.base+"/#recall/?q=tent"), see(`article.result .score`), click(`button[name=cut]`), see(`.cutrow .bar`), is(`document.querySelector(".cutrow .pill").textContent === "place 9"`), looks(p.dir, "cut"))
+}
+
+// The console opens on the newest memories. An answer has eight results on a screen, by their text and with reasons in
+// words; the parts of a score add up to it as they are printed, and the address brings the question back.
+func TestConsoleRecalls(t *testing.T) {
+	suite.Full(t)
+	t.Parallel()
+	p := onePage(t)
+	var memories []map[string]any
+	for i := range 20 {
+		memories = append(memories, map[string]any{"text": fmt.Sprintf("The tent number %d stands by the river, and rain falls on it", i), "importance": float64(i) / 20, "namespace": "camp"})
+	}
+	p.ask("POST", "/v1/remember/batch", map[string]any{"memories": memories})
+	p.step("newest", chromedp.Navigate(p.base+"/#"), is(`document.querySelectorAll("article.result").length === 8`), is(`document.querySelector("article.result .text").textContent.startsWith("The tent number 19 ")`), looks(p.dir, "recall-newest"),
+		click(`.results + .row button`), is(`document.querySelectorAll("article.result").length === 16`))
+	const added = `[...document.querySelectorAll(".sum")].map((s) => [...s.querySelectorAll("b")].map((b) => Math.round(10 * Number(b.textContent.replace("−", "-").replace(/[^0-9.-]/g, ""))))).filter((n) => n.slice(0, -1).reduce((a, b) => a + b, 0) !== n.at(-1) || n.length < 2).length`
+	var seen, wrong int
+	var said string
+	p.step("answer", chromedp.Navigate(p.base+"/#recall"), see(`input[name=q]`), chromedp.SendKeys(`input[name=q]`, "which tent stands by the river in the rain\n", chromedp.ByQuery), is(`document.querySelectorAll(".score").length === 8`),
+		chromedp.Evaluate(`[...document.querySelectorAll("article.result")].filter((e) => e.getBoundingClientRect().bottom <= innerHeight).length`, &seen), chromedp.Evaluate(`document.querySelectorAll(".score").forEach((b) => b.click())`, nil), is(`document.querySelectorAll(".sum").length === 8`),
+		chromedp.Evaluate(added, &wrong), chromedp.Text(`main`, &said, chromedp.ByQuery), looks(p.dir, "recall-sums"))
+	if seen != 8 || wrong != 0 {
+		t.Errorf("%d results on a screen of 900 pixels; the parts of %d scores do not add up: %s", seen, wrong, said)
+	}
+	if strings.Contains(said, "fts_sourced") || !strings.Contains(said, "same words") {
+		t.Errorf("reasons: %s", said)
+	}
+	p.step("by its address", chromedp.Reload(), is(`document.querySelector("input[name=q]")?.value.startsWith("which tent") && document.querySelectorAll(".score").length === 8`), see(`a.state[aria-label="Cluster: healthy"]`), click(`a.state`), see(`[data-node="1"]`))
 }

@@ -26,7 +26,7 @@ func TestConsoleRequests(t *testing.T) {
 	ran := func(i int) chromedp.Action {
 		return is(fmt.Sprintf(`document.querySelector('[data-step="%d"]')?.textContent`, i))
 	}
-	p.step("form", chromedp.Navigate(p.base+"/#requests"), see(`[data-operation=recall]`), looks(p.dir, "requests"))
+	p.step("form", chromedp.Navigate(p.base+"/#requests"), see(`[data-operation=recall]`), is(`document.querySelector("pre.code").textContent.includes("curl")`), looks(p.dir, "requests"), click(`.tutorial summary`))
 	for i := 1; i <= 5; i++ {
 		p.step(fmt.Sprintf("step %d", i), step(i), see(`.tutorial button.primary`), click(`.tutorial button.primary`), ran(i))
 	}

@@ -140,7 +140,7 @@ func looks(dir, name string) chromedp.Action {
 
 func signInAt(base, token string) chromedp.Tasks {
 	return chromedp.Tasks{
-		chromedp.Navigate(base + "/"),
+		chromedp.Navigate(base + "/#cluster"),
 		chromedp.WaitVisible(`input[name=token]`, chromedp.ByQuery),
 		chromedp.SendKeys(`input[name=token]`, token+"\n", chromedp.ByQuery),
 		chromedp.WaitVisible(`[data-node="3"]`, chromedp.ByQuery),
@@ -206,8 +206,8 @@ func TestConsole(t *testing.T) {
 	hostile := `Heron <img src=x onerror="console.error(1)"> is the staging database`
 	step("remember", chromedp.Navigate(page+"/#recall"), see(`input[name=memory]`), looks(dir, "recall-empty"),
 		chromedp.SendKeys(`input[name=memory]`, hostile+"\n", on), see(`#toast.on`))
-	step("recall", chromedp.SendKeys(`input[name=query]`, "img onerror staging database", on), click(`input[name=compare]`), chromedp.SendKeys(`input[name=query]`, "\n", on),
-		see(`article.result`), chromedp.Text(`article.result .text`, &text, on), looks(dir, "recall"))
+	step("recall", chromedp.SendKeys(`input[name=q]`, "img onerror staging database", on), click(`input[name=compare]`), chromedp.SendKeys(`input[name=q]`, "\n", on),
+		see(`article.result .score`), click(`article.result .score`), see(`article.result .sum .bar`), chromedp.Text(`article.result .text`, &text, on), looks(dir, "recall"))
 	if text != hostile {
 		t.Errorf("recalled %q", text)
 	}
@@ -219,13 +219,13 @@ func TestConsole(t *testing.T) {
 	}
 
 	const holdBack = `{ const go = fetch; window.fetch = (path, o) => path.startsWith("/v1/recall") ? new Promise((_, no) => o.signal.addEventListener("abort", () => no(o.signal.reason))) : go(path, o); }`
-	step("leave while it asks again", chromedp.Navigate(page+"/#recall/Osprey"), is(`document.querySelector("input[name=query]")?.value === "Osprey" && document.querySelector("article.result")`), chromedp.Evaluate(holdBack, nil), click(`article.result button`), see(`dialog details summary`), click(`dialog details summary`),
+	step("leave while it asks again", chromedp.Navigate(page+"/#recall/?q=Osprey"), is(`document.querySelector("input[name=q]")?.value === "Osprey" && document.querySelector("article.result .score")`), chromedp.Evaluate(holdBack, nil), click(`article.result button`), see(`dialog details summary`), click(`dialog details summary`),
 		see(`dialog textarea`), chromedp.SetValue(`dialog textarea`, "Osprey is the production database", on), chromedp.SendKeys(`dialog input[aria-label=Reason]`, "moved", on), click(`dialog button.primary`),
 		is(`document.querySelector("dialog p.text")?.textContent.includes("production")`), chromedp.Navigate(page+"/#memories"), see(`tbody tr`), chromedp.Reload(), see(`tbody tr`))
 
 	var at, hash string
 	step("by keyboard", chromedp.Evaluate(`document.activeElement.blur()`, nil), chromedp.Focus(`.skip`, on), chromedp.KeyEvent(kb.Enter), chromedp.Evaluate(`document.activeElement.id`, &at),
-		chromedp.Focus(`nav a[href="#memories"]`, on), chromedp.KeyEvent(kb.Enter), see(`tbody tr`), chromedp.Evaluate(`document.activeElement.hash`, &hash))
+		chromedp.Focus(`nav a[href="./#memories"]`, on), chromedp.KeyEvent(kb.Enter), see(`tbody tr`), chromedp.Evaluate(`document.activeElement.hash`, &hash))
 	if at != "main" || hash != "#memories" {
 		t.Errorf("the skip link leads to %q; in the menu the focus went to %q", at, hash)
 	}
@@ -260,7 +260,7 @@ func TestConsole(t *testing.T) {
 
 	step("log", chromedp.Navigate(page+"/#log"), see(`ol.log li`))
 	said := gateway(t, leader, token, "POST", "/v1/remember", map[string]any{"text": "while the log is watched"})
-	step("live log", chromedp.WaitVisible(fmt.Sprintf(`//ol//button[text()=%q]`, said["rid"]), chromedp.BySearch), looks(dir, "log"))
+	step("live log", is(fmt.Sprintf(`document.querySelector("ol [data-id='%s']")?.textContent === "while the log is watched"`, said["rid"])), looks(dir, "log"))
 	const lines = `document.querySelector(".past section.chart").querySelectorAll("path[data-node]")`
 	step("the past of all nodes", chromedp.Navigate(page+"/#metrics"), see(`.past section.chart`), is(`[...`+lines+`].filter((p) => p.getAttribute("d").startsWith("M") && p.getAttribute("d") !== "M0,0").length === 3`),
 		see(`[data-mark=election]`), is(`document.querySelectorAll("[data-mark=start]").length === 3 && document.querySelectorAll("line.mark").length > 0`), looks(dir, "metrics-past"))

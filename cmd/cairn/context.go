@@ -14,7 +14,7 @@ func contexts(s *cli.Streams) *cobra.Command {
 		Long: `Names for nodes and clusters, so that verbs need no flags to find them: "cairn context add prod --endpoints a:7437,b:7437,c:7437
 --token-file prod.token --ca ca.crt", then "cairn context use prod", or --context prod with any verb that asks a node.
 
-The current context holds where neither flags nor the environment name a node (--home, --endpoints, CAIRN_HOME, CAIRN_ENDPOINTS).
+The current context is used when neither flags nor the environment name a node (--home, --endpoints, CAIRN_HOME, CAIRN_ENDPOINTS).
 Contexts are kept in cairn/contexts.json in your configuration directory, or in the file that CAIRN_CONTEXTS names; tokens are not.`}
 	group.AddCommand(contextAdd(), contextList(s),
 		contextChange("use NAME", "Make a context the current one", func(all *cli.Contexts, name string) { all.Current = name }),

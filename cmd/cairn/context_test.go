@@ -49,6 +49,11 @@ func TestContexts(t *testing.T) {
 	cairn(cli.ExitFailed, "no node found", nil, "stats", "--home", dir)
 	cairn(cli.ExitFailed, "no node found", []string{"CAIRN_HOME=" + dir}, "stats")
 	cairn(cli.ExitOK, "", nil, "context", "remove", "far")
+	cairn(cli.ExitOK, "", nil, "context", "add", "gone", "--endpoints", "127.0.0.1:1", "--token-file", token)
+	cairn(cli.ExitOK, "", nil, "context", "use", "gone")
+	cairn(cli.ExitFailed, "context gone: ", nil, "stats")
+	cairn(cli.ExitFailed, "`cairn context remove gone`", nil, "recall", "name")
+	cairn(cli.ExitOK, "", nil, "context", "remove", "gone")
 	cairn(cli.ExitFailed, "no node found", nil, "stats")
 
 	b, err := os.ReadFile(file)

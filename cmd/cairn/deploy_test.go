@@ -187,6 +187,21 @@ func TestTheUnitAndAlerts(t *testing.T) {
 	for _, m := range commands {
 		checkCommand(t, root(&cli.Streams{}), "systemd", strings.Fields(m[1]))
 	}
+	index := readDeploy(t, "runbooks/README.md")
+	for _, m := range regexp.MustCompile(`alert: (\w+)`).FindAllStringSubmatch(readDeploy(t, "grafana/alerts.yml"), -1) {
+		if !strings.Contains(index, m[1]) {
+			t.Errorf("the index of runbooks lacks %s", m[1])
+		}
+	}
+	files, err := os.ReadDir(filepath.Join(deployDir, "runbooks"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if f.Name() != "README.md" && !strings.Contains(index, "("+f.Name()) {
+			t.Errorf("the index of runbooks lacks %s", f.Name())
+		}
+	}
 	for _, m := range regexp.MustCompile(`runbook: ([a-z-]+\.md)`).FindAllStringSubmatch(readDeploy(t, "grafana/alerts.yml"), -1) {
 		if _, err := os.Stat(filepath.Join(deployDir, "runbooks", m[1])); err != nil {
 			t.Error(err)

@@ -58,6 +58,7 @@ func protocols(t *testing.T, p *cairntest.Node, token string) []protocol {
 	}
 	tool := func(name string, args map[string]any) map[string]any {
 		t.Helper()
+		args["format"] = "json"
 		out := post("/mcp", map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{"name": name, "arguments": args}})
 		result, _ := out["result"].(map[string]any)
 		content, _ := result["structuredContent"].(map[string]any)

@@ -42,7 +42,9 @@ var layers = []layer{
 	{"wire/accept", nil},
 	{"wire/client", []string{"wire", "wire/field"}},
 
-	{"oplog", nil},
+	{"oplog/fold", nil},
+	{"oplog/filter", []string{"oplog/fold"}},
+	{"oplog", []string{"oplog/filter"}},
 	{"oplog/damage", nil},
 	{"oplog/extract", nil},
 	{"oplog/private", nil},
@@ -53,7 +55,7 @@ var layers = []layer{
 	{"oplog/store/storetest", nil},
 	{"oplog/snapshot", []string{"oplog"}},
 	{"oplog/snapshot/snapshottest", []string{"oplog", "oplog/snapshot"}},
-	{"oplog/state", []string{"oplog", "oplog/seal", "oplog/snapshot", "oplog/store", "oplog/syncwriter"}},
+	{"oplog/state", []string{"oplog", "oplog/fold", "oplog/seal", "oplog/snapshot", "oplog/store", "oplog/syncwriter"}},
 	{"oplog/state/statetest", []string{"oplog", "oplog/state"}},
 	{"oplog/snapshot/archive", []string{"oplog", "oplog/seal", "oplog/state", "oplog/syncwriter"}},
 
@@ -91,17 +93,21 @@ var layers = []layer{
 	{"node/mind/mindtest", []string{"node/mind"}},
 	{"node/nodetest", nil},
 	{"node/past", nil},
+	{"node/prompt", []string{"node/api"}},
 	{"node/reads", []string{"node/api"}},
 	{"node/simulation", nil},
 	{"node/access", []string{"node/api"}},
 	{"node/commit", []string{"node/access", "node/api", "node/disk"}},
-	{"node/engine", []string{"node/access", "node/api", "node/certs", "node/commit", "node/disk", "node/memory", "node/mind", "node/past", "node/reads"}},
+	{"node/engine", []string{"node/access", "node/api", "node/certs", "node/commit", "node/disk", "node/memory", "node/mind", "node/past", "node/prompt", "node/reads"}},
 	{"node/gateway", []string{"node/access", "node/api"}},
 	{"node/home", []string{"node/commit"}},
-	{"node/mcp", []string{"node/api"}},
+	{"node/mcp", []string{"node/api", "node/prompt"}},
+	{"node/mem0", []string{"node/api"}},
+	{"node/memorystores", []string{"node/api"}},
+	{"node/oauth", []string{"node/access", "node/api"}},
 	{"node/peerport", []string{"node/api"}},
 	{"node/wireport", []string{"node/access", "node/api"}},
-	{"node", []string{"node/access", "node/api", "node/certs", "node/commit", "node/console", "node/disk", "node/engine", "node/gateway", "node/home", "node/mcp", "node/peerport", "node/wireport"}},
+	{"node", []string{"node/access", "node/api", "node/certs", "node/commit", "node/console", "node/disk", "node/engine", "node/gateway", "node/home", "node/mcp", "node/mem0", "node/memorystores", "node/oauth", "node/peerport", "node/wireport"}},
 
 	{"local/child", nil},
 	{"local/door", nil},
@@ -131,6 +137,8 @@ var layers = []layer{
 	{"local/stringd", []string{"local/door", "local/environ", "local/kit", "local/serve", "local/stringd/command", "local/stringd/command/lang", "local/stringd/command/state", "local/stringd/inbox"}},
 
 	{"cmd/cairn/cli", nil},
+	{"cmd/cairn/agents/edit", nil},
+	{"cmd/cairn/agents", []string{"cmd/cairn/cli", "cmd/cairn/agents/edit"}},
 	{"cmd/cairn/admin", []string{"cmd/cairn/cli"}},
 	{"cmd/cairn/config", []string{"cmd/cairn/cli"}},
 	{"cmd/cairn/dialect", []string{"cmd/cairn/cli"}},
@@ -148,17 +156,20 @@ var layers = []layer{
 	{"cmd/cairn/stopped", []string{"cmd/cairn/cli", "cmd/cairn/config", "cmd/cairn/surface"}},
 	{"cmd/cairn/cluster", []string{"cmd/cairn/cli", "cmd/cairn/config", "cmd/cairn/status", "cmd/cairn/stopped"}},
 	{"cmd/cairn/transfer", []string{"cmd/cairn/cli", "cmd/cairn/config", "cmd/cairn/stopped"}},
-	{"cmd/cairn", []string{"cmd/cairn/admin", "cmd/cairn/bench", "cmd/cairn/cli", "cmd/cairn/cluster", "cmd/cairn/debug", "cmd/cairn/dialect", "cmd/cairn/doctor", "cmd/cairn/memory", "cmd/cairn/model", "cmd/cairn/serve", "cmd/cairn/shell", "cmd/cairn/status", "cmd/cairn/stopped", "cmd/cairn/transfer"}},
+	{"cmd/cairn", []string{"cmd/cairn/admin", "cmd/cairn/agents", "cmd/cairn/bench", "cmd/cairn/cli", "cmd/cairn/cluster", "cmd/cairn/debug", "cmd/cairn/dialect", "cmd/cairn/doctor", "cmd/cairn/memory", "cmd/cairn/model", "cmd/cairn/serve", "cmd/cairn/shell", "cmd/cairn/status", "cmd/cairn/stopped", "cmd/cairn/transfer"}},
 	{"cmd/lab/history", nil},
 	{"cmd/lab", []string{"cmd/cairn/bench", "cmd/cairn/cli", "cmd/cairn/config", "cmd/lab/history"}},
 }
 
 // outer says which other rooms a package may import, where that is less than its room may.
 var outer = map[string][]string{
-	"node/api":     {"oplog", "wire"},
-	"node/mcp":     {"oplog", "wire"},
-	"node/gateway": {"oplog", "wire"},
-	"node/console": {},
+	"node/api":          {"oplog", "wire"},
+	"node/mcp":          {"oplog", "wire"},
+	"node/mem0":         {"oplog", "wire"},
+	"node/memorystores": {"oplog", "wire"},
+	"node/gateway":      {"oplog", "wire"},
+	"node/oauth":        {"oplog", "wire"},
+	"node/console":      {},
 }
 
 // libraries says which packages, each alone and not what is below it, may import a library that is wanted in one place.
@@ -175,7 +186,7 @@ var libraries = map[string][]string{
 	"github.com/hashicorp/raft":            {"raft", "raft/logstore", "raft/recovery", "raft/transport"},
 	"github.com/klauspost/compress/zstd":   {"local/process/standalone", "local/sift", "oplog", "oplog/snapshot", "wire"},
 	"github.com/modelcontextprotocol/":     {"cmd/cairn/dialect", "node/mcp"},
-	"github.com/pelletier/go-toml/":        {"cmd/cairn/config"},
+	"github.com/pelletier/go-toml/":        {"cmd/cairn/agents/edit", "cmd/cairn/config"},
 	"github.com/prometheus/client_golang/": {"local/process/standalone", "node/engine"},
 	"github.com/vmihailenco/msgpack/":      {"oplog", "wire"},
 	"go.etcd.io/bbolt":                     {"index/text", "raft/logstore"},

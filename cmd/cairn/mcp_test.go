@@ -2,7 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -54,25 +56,83 @@ func TestMCPOverStdio(t *testing.T) {
 	for _, tool := range list.Tools {
 		names = append(names, tool.Name)
 	}
-	if got := strings.Join(names, " "); got != "correct forget recall relate remember status think timeline" {
+	if got := strings.Join(names, " "); got != "context correct forget recall relate remember status think timeline" {
 		t.Errorf("tools: %s", got)
 	}
 	r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "remember", Arguments: map[string]any{"text": "the kettle is in the second drawer"}})
 	if err != nil || r.IsError {
 		t.Fatalf("remember: %v %v", r, err)
 	}
-	var made struct {
-		RID string `json:"rid"`
-	}
-	if err := json.Unmarshal([]byte(r.Content[0].(*mcp.TextContent).Text), &made); err != nil {
-		t.Fatal(err)
+	if said := r.Content[0].(*mcp.TextContent).Text; said != "rid: #1\n" {
+		t.Errorf("remember: %q", said)
 	}
 	r, err = s.CallTool(t.Context(), &mcp.CallToolParams{Name: "recall", Arguments: map[string]any{"query": "where is the kettle"}})
-	if err != nil || r.IsError || !strings.Contains(r.Content[0].(*mcp.TextContent).Text, made.RID) {
+	if err != nil || r.IsError || !strings.Contains(r.Content[0].(*mcp.TextContent).Text, "- [#1, ") {
 		t.Errorf("recall: %v %v", r, err)
 	}
-	res, err := s.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "cairn://memory/" + made.RID})
+	res, err := s.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "cairn://memories/recent"})
 	if err != nil || !strings.Contains(res.Contents[0].Text, "second drawer") {
 		t.Errorf("resource: %v %v", res, err)
+	}
+}
+
+// TestMCPOffersAProfile: --tools chooses what a model is offered.
+func TestMCPOffersAProfile(t *testing.T) {
+	t.Parallel()
+	_, home := cairntest.StartDev(t)
+	for profile, want := range map[string]int{"full": 20, "server-memory": 9} {
+		cl := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+		s, err := cl.Connect(t.Context(), &mcp.CommandTransport{Command: cairntest.Command(t.Context(), "mcp", "--home", home, "--tools", profile)}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if list, err := s.ListTools(t.Context(), nil); err != nil || len(list.Tools) != want || list.CacheScope != "private" {
+			t.Errorf("%s: %+v %v", profile, list, err)
+		}
+	}
+	if _, code := cairntest.Run(t, "mcp", "--home", home, "--tools", "all"); code != 2 {
+		t.Errorf("no such profile: %d", code)
+	}
+}
+
+// TestServerMemoryIsImported: the file of @modelcontextprotocol/server-memory becomes the graph that the profile reads,
+// once however often it is imported, and models of the other profiles recall it.
+func TestServerMemoryIsImported(t *testing.T) {
+	t.Parallel()
+	_, home := cairntest.StartDev(t)
+	const file = `{"type":"entity","name":"Ada","entityType":"person","observations":["drinks tea","lives in Bergen"]}
+{"type":"entity","name":"ACME/EU","entityType":"company","observations":[]}
+{"type":"relation","from":"Ada","to":"ACME/EU","relationType":"works_at"}`
+	for range 2 {
+		c := cairntest.Command(t.Context(), "import", "--home", home)
+		c.Stdin = strings.NewReader(file)
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	const want = `{"entities":[{"name":"Ada","entityType":"person","observations":["drinks tea","lives in Bergen"]},{"name":"ACME/EU","entityType":"company","observations":[]}],` +
+		`"relations":[{"from":"Ada","to":"ACME/EU","relationType":"works_at"}]}`
+	ask := func(profile, tool string, args map[string]any) *mcp.CallToolResult {
+		t.Helper()
+		cl := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+		s, err := cl.Connect(t.Context(), &mcp.CommandTransport{Command: cairntest.Command(t.Context(), "mcp", "--home", home, "--tools", profile)}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
+		if err != nil || r.IsError {
+			t.Fatalf("%s: %+v %v", tool, r, err)
+		}
+		return r
+	}
+	var got, wanted any
+	b, err := json.Marshal(ask("server-memory", "read_graph", map[string]any{}).StructuredContent)
+	if err := errors.Join(err, json.Unmarshal(b, &got), json.Unmarshal([]byte(want), &wanted)); err != nil || !reflect.DeepEqual(got, wanted) {
+		t.Errorf("got %s, %v\nwant %s", b, err, want)
+	}
+	if said := ask("core", "recall", map[string]any{"query": "what does Ada drink"}).Content[0].(*mcp.TextContent).Text; !strings.Contains(said, `"server-memory" in "server-memory": "Ada: drinks tea"`) {
+		t.Errorf("recall: %s", said)
 	}
 }

@@ -52,7 +52,7 @@ func TestMemoriesFromTheShell(t *testing.T) {
 	}
 	says(cairn(0, "correct", rid, "Bob leads the payments team", "--reason", "Alice moved on", "--importance", "0.9"), "revision", "1")
 	says(cairn(0, "history", rid), "REASON", "Alice moved on", "Alice leads the payments team")
-	says(cairn(0, "current", "--namespace", "work"), "Bob leads")
+	says(cairn(0, "list", "--limit", "1", "--namespace", "work"), "Bob leads")
 	says(cairn(0, "undo", rid, "--key", "once", "--expected-revision", "1"), "restored", "0", "Alice leads the payments team")
 	says(cairn(0, "undo", rid, "--key", "once", "--expected-revision", "1"), "Alice leads the payments team")
 	says(cairn(0, "get", rid), "Alice leads the payments team")
@@ -68,7 +68,18 @@ func TestMemoriesFromTheShell(t *testing.T) {
 	says(fails("undo", rid, "--revision", "7"), "no earlier revision 7: it has revisions 0 to 1")
 	says(cairn(0, "undo", rid, "--revision", "1"), "Bob leads the payments team")
 	says(cairn(0, "stats"), "active_memories", "2")
-	says(cairn(0, "chronology", "--from", "2026-01-31", "--namespace", "default"), "Carol drinks tea")
+	if out := cairn(0, "list", "--namespace", "work", "-q"); out != rid+"\n" {
+		t.Errorf("ids alone: %q", out)
+	}
+	if out := cairn(0, "list", "--order", "asc", "-q"); !strings.HasPrefix(out, rid) {
+		t.Errorf("not the oldest first: %q", out)
+	}
+	says(cairn(0, "list", "--after", "1h", "--entity", "Carol"), "Carol drinks tea")
+	if out := cairn(0, "list", "--before", "1h", "--entity", "Carol", "--json"); strings.Contains(out, "tea") {
+		t.Errorf("the memory is no hour old: %s", out)
+	}
+	says(cairn(0, "list", "--around", rid), rid, "Bob leads")
+	says(fails("list", "--around", rid, "--sort", "importance"), "--sort does not go with --around")
 
 	says(cairn(0, "edges", "alice"), edge, "leads", "payments")
 	cairn(0, "unrelate", edge)
@@ -79,12 +90,33 @@ func TestMemoriesFromTheShell(t *testing.T) {
 	says(cairn(0, "entities"), "NAME", "Ada")
 	says(cairn(0, "think"), "duration_ms")
 	cairn(0, "triggers", "list")
+	for _, verb := range []string{"acknowledge", "act", "dismiss"} {
+		says(fails("triggers", verb, "none"), "trigger")
+	}
 	cairn(0, "gaps")
 	says(cairn(0, "sessions", "list", "--namespace", "work"), session, "active")
 	says(cairn(0, "sessions", "end", session, "--summary", "done"), "memory_count")
 	says(cairn(0, "sessions", "show", session), "Bob leads")
+	says(cairn(0, "sessions", "list"), session)
 	cairn(cli.ExitFailed, "list", "--db", "none")
 	cairn(cli.ExitFailed, "conflicts", "resolve", "none", "keep_a")
+
+	cairn(0, "put", "/prefs/editor/theme", "Ada likes the dark theme", "--ttl", "30d")
+	cairn(0, "rename", "/prefs/editor/theme", "/prefs/editor/colours")
+	says(cairn(0, "read", "/prefs/editor/colours"), "Ada likes the dark theme")
+	cairn(0, "delete", "/prefs/editor/colours")
+	cairn(cli.ExitFailed, "read", "/prefs/editor/colours")
+	says(cairn(0, "get", rid[:20]), rid)
+	cairn(cli.ExitFailed, "get", rid[:3])
+	cairn(0, "forget", "#1")
+	gone := strings.TrimSpace(cairn(0, "remember", "Zoe's number is 555 0100"))
+	says(fails("forget", gone, "--for-good"), "555 0100", "nothing was erased")
+	says(cairn(0, "forget", gone, "--for-good", "--yes"), "erased 1 memories", gone)
+	says(cairn(0, "erased", gone), "signature")
+	says(fails("remember", "zoe's number  is 555 0100"), "erased for good")
+	says(fails("purge", "--before", "+1h"), "nothing was done")
+	says(cairn(0, "purge", "--before", "+1h", "--yes"), "purged", "still_held_by")
+	says(cairn(0, "stats"), "active_memories", "0")
 }
 
 // TestWatchFromTheShell: what is stored is seen as it is stored, also after the node was away.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -69,4 +70,67 @@ func testsBelow(t *testing.T, root string) map[string]bool {
 		t.Fatal(err)
 	}
 	return there
+}
+
+// TestWorksWithIsTried: each line of the README's table "Works with" names tests that are there. What it says to set,
+// and the version that it names, are in what these tests run.
+func TestWorksWithIsTried(t *testing.T) {
+	t.Parallel()
+	root := filepath.Join(deployDir, "..")
+	page, err := os.ReadFile(filepath.Join(root, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "\n### Works with\n")
+	table, _, _ = strings.Cut(table, "\nRequests are checked")
+	there, run := testsBelow(t, root), whatTestsRun(t, root)
+	named, code, rows := regexp.MustCompile(`\bTest\w+`), regexp.MustCompile("`([^`]+)`"), 0
+	for line := range strings.Lines(table) {
+		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| client |") {
+			continue
+		}
+		rows++
+		names := named.FindAllString(line, -1)
+		if len(names) == 0 {
+			t.Errorf("no test is named for %s", line)
+		}
+		for _, name := range names {
+			if !there[name] {
+				t.Errorf("%s is no test; it is named for %s", name, line)
+			}
+		}
+		for _, m := range code.FindAllStringSubmatch(line, -1) {
+			if set := plainCode(strings.NewReplacer("http://127.0.0.1:7438", "", "cairn connect", "connect").Replace(m[1])); !strings.Contains(run, set) {
+				t.Errorf("no test runs %s of %s", m[1], line)
+			}
+		}
+	}
+	if rows < 10 {
+		t.Errorf("only %d lines were looked at", rows)
+	}
+}
+
+// plainCode writes the arguments of a call like the words of a command.
+func plainCode(s string) string { return strings.NewReplacer(`"`, "", ",", "").Replace(s) }
+
+// whatTestsRun is the text of all tests, of the scripts that they run, and of .ci/run.
+func whatTestsRun(t *testing.T, root string) string {
+	t.Helper()
+	var all strings.Builder
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		script := slices.Contains([]string{".js", ".mjs", ".mts", ".py"}, filepath.Ext(path)) && regexp.MustCompile(`/(test|testdata)/`).MatchString(filepath.ToSlash(path))
+		if !script && !strings.HasSuffix(path, "_test.go") && d.Name() != "run" {
+			return nil
+		}
+		b, err := os.ReadFile(path)
+		all.WriteString(plainCode(string(b)))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all.String()
 }

@@ -87,8 +87,10 @@ var elsewhere = map[string]string{
 	"bench load": "TestBenchLoadPrintsWhatWasAchieved", "bench compare": "TestBenchLoadPrintsWhatWasAchieved", "bench recall": "TestRecallAgainst", "bench write": "TestBenchWrite",
 	"cluster cert": "TestREADMETLS", "cluster handover": "TestHandover", "cluster init": "TestInitWritesWhatServeReads", "cluster join": "TestREADMEThreeNodes", "cluster leave": "TestREADMEThreeNodes",
 	"cluster promote": "TestREADMEThreeNodes", "cluster recover": "TestRecoverFromALostMajority", "cluster remove": "TestREADMEThreeNodes", "cluster transfer": "TestHandover",
-	"covenant": "TestCovenantFromTheShell", "db create": "TestREADMERunsAsPrinted", "dev": "TestDevEmbeds", "doctor --config": "TestDoctor", "embed fetch": "TestEmbedVerbs", "embed use default --cancel": "TestEmbedUse", "undo RID --expected-revision": "TestUndoHappensOnce", "key encrypt": "TestAHomeIsEncryptedAndItsKeyReplaced", "key list": "TestAHomeIsEncryptedAndItsKeyReplaced", "key rotate": "TestAHomeIsEncryptedAndItsKeyReplaced",
-	"mcp": "TestMCPOverStdio", "shell --context": "TestShellRunsAScript", "process": "TestProcessUnderBothNames", "recover": "TestAPoisonedRecordIsSkipped", "restore --config": "TestPointInTime", "restore --from ./backups --config": "TestPointInTime", "restore --from DIR --config": "TestPointInTime",
+	"connect": "TestConnected", "context add": "TestContexts", "context remove": "TestContexts", "context use": "TestContexts", "hook": "TestConnected",
+	"token revoke": "TestATokenIsRotated", "covenant": "TestCovenantFromTheShell", "db create": "TestREADMERunsAsPrinted", "dev": "TestDevEmbeds", "doctor --config": "TestDoctor", "embed fetch": "TestEmbedVerbs", "embed use default --cancel": "TestEmbedUse", "undo RID --expected-revision": "TestUndoHappensOnce", "key encrypt": "TestAHomeIsEncryptedAndItsKeyReplaced", "key list": "TestAHomeIsEncryptedAndItsKeyReplaced", "key rotate": "TestAHomeIsEncryptedAndItsKeyReplaced",
+	"mcp": "TestMCPOverStdio", "put /prefs/editor/theme": "TestREADMERunsAsPrinted", "delete": "TestMemoriesFromTheShell", "erased": "TestMemoriesFromTheShell", "forget": "TestMemoriesFromTheShell", "read": "TestMemoriesFromTheShell", "rename": "TestMemoriesFromTheShell",
+	"triggers acknowledge": "TestMemoriesFromTheShell", "triggers act": "TestMemoriesFromTheShell", "triggers dismiss": "TestMemoriesFromTheShell", "embed use default all-MiniLM-L6-v2": "TestEmbedUse", "shell --context": "TestShellRunsAScript", "process": "TestProcessUnderBothNames", "recover": "TestAPoisonedRecordIsSkipped", "restore --config": "TestPointInTime", "restore --from ./backups --config": "TestPointInTime", "restore --from DIR --config": "TestPointInTime",
 	"restore --from ./backups --home ./earlier": "TestREADMERunsAsPrinted", "restore --from ./backups --database work": "TestBackupUnderLoadRestoresIntoAFreshCluster", "serve": "TestREADMEThreeNodes",
 	"sift": "TestSiftVerbs", "status --endpoints": "TestREADMETLS",
 }
@@ -140,7 +142,7 @@ func TestEveryPrintedCommandRuns(t *testing.T) {
 				}
 			}
 			patience := time.Minute
-			if slices.Contains(argv, "--watch") || slices.Contains(argv, "tail") { // until it is interrupted
+			if slices.Contains(argv, "--watch") || slices.Contains(argv, "tail") || slices.Contains(argv, "watch") { // until it is interrupted
 				patience = time.Second
 			}
 			stdin := ""
@@ -235,8 +237,8 @@ func someNames(t *testing.T, home string) *strings.Replacer {
 	}
 	rid := do("remember", "Alice leads payments")
 	do("correct", rid, "Bob leads payments now", "--reason", "Alice moved on")
-	for _, text := range []string{"Frank works at the Lisbon office", "Frank works at the Oslo office"} {
-		do("remember", text)
+	for _, place := range []string{"Lisbon", "Oslo"} {
+		do("claim", "Frank", "born_in", place)
 	}
 	do("think")
 	var conflicts struct {
@@ -247,16 +249,21 @@ func someNames(t *testing.T, home string) *strings.Replacer {
 	if err := json.Unmarshal([]byte(do("conflicts", "list", "--json")), &conflicts); err != nil || len(conflicts.Conflicts) == 0 {
 		t.Fatalf("no conflict: %v", err)
 	}
+	task, old := do("tasks", "add", "Find out who is on call"), do("tasks", "add", "Read the roster")
+	do("skills", "define", "release.notes.write", "Collect the merged changes since the last tag, and write one line for each.", "--skill-type", "procedure", "--applies-to", "release")
 	do("backup", "--to", "DIR")
 	do("backup", "--to", "backups")
 	do("key", "new", "--output", "FILE")
 	do("db", "create", "work")
-	for name, text := range map[string]string{"documents.jsonl": `{"text": "Erin wrote the parser"}`, "memories.jsonl": `{"text": "Judy repairs the crane"}`, "questions.txt": "recall \"who leads payments?\"\nstats\n",
+	do("db", "create", "old")
+	for name, text := range map[string]string{"documents.jsonl": `{"text": "Erin wrote the parser"}`, "memories.jsonl": `{"text": "Judy repairs the crane"}`, "memory.jsonl": `{"type":"entity","name":"Alice","entityType":"person","observations":["leads payments"]}`, "questions.txt": "recall \"who leads payments?\"\nstats\n",
 		"mem0.json": `{"results": [{"id": "1", "memory": "Dave plays chess", "user_id": "dave"}]}`} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
+	session, edge := do("sessions", "start"), do("relate", "Alice", "leads", "payments")
+	made := do("token", "create")
 	do("context", "add", "prod", "--home", home)
 	if err := os.CopyFS(filepath.Join(home, "models", "all-MiniLM-L6-v2"), os.DirFS(berttest.Small().Write(t))); err != nil {
 		t.Fatal(err)
@@ -265,5 +272,5 @@ func someNames(t *testing.T, home string) *strings.Replacer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return strings.NewReplacer("RID", rid, "CONFLICT", conflicts.Conflicts[0].ID, "./", "", "NAME", "all-MiniLM-L6-v2", "DB", "default", "/etc/cairn/master.key", "master.key.2", "$(date -u +%FT%TZ)", time.Now().UTC().Format(time.RFC3339), "$(cat cairn-data/token)", strings.TrimSpace(string(token)))
+	return strings.NewReplacer("RID", rid, "OLD_TASK", old, "TASK", task, "SESSION", session, "EDGE", edge, "TOKEN", made, "CONFLICT", conflicts.Conflicts[0].ID, "./", "", "NAME", "all-MiniLM-L6-v2", "DB", "default", "/etc/cairn/master.key", "master.key.2", "$(date -u +%FT%TZ)", time.Now().UTC().Format(time.RFC3339), "$(cat cairn-data/token)", strings.TrimSpace(string(token)))
 }

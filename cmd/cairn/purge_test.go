@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -81,7 +82,14 @@ func unpacked(t *testing.T, path string) string {
 
 // TestNoByteSurvivesAPurge: what was purged is in no file of three running members soon after, in none of a member that
 // joins with an empty home after it, and in no new backup; before, it was in all of them.
-func TestNoByteSurvivesAPurge(t *testing.T) {
+func TestNoByteSurvivesAPurge(t *testing.T) { noByteSurvives(t, false) }
+
+// TestForgottenForGood: the same of memories that are forgotten for good, through a follower. They are read by no id, a
+// node proves that they are gone without saying what they said, and their texts are refused, which no file keeps
+// either.
+func TestForgottenForGood(t *testing.T) { noByteSurvives(t, true) }
+
+func noByteSurvives(t *testing.T, forGood bool) {
 	suite.Full(t)
 	t.Parallel()
 	suite.NotShort(t, "reads files of stopped nodes")
@@ -96,9 +104,12 @@ func TestNoByteSurvivesAPurge(t *testing.T) {
 		}
 		return out
 	}
+	const marked = "Quixotelyn Vandermarck works at Zorblax Industries in Lisbon, said Quixotelyn"
 	for range 5 {
-		at("remember", "Quixotelyn Vandermarck works at Zorblax Industries in Lisbon, said Quixotelyn")
+		at("remember", marked)
 	}
+	at("put", "/people/Quixotelyn", "she rows")
+	at("rename", "/people/Quixotelyn", "/rowers/Quixotelyn")
 	sameState(t, nodes)
 	for _, p := range nodes { // what is in a node's memory is written when it stops
 		if err := p.Stop(); err != nil {
@@ -149,9 +160,23 @@ func TestNoByteSurvivesAPurge(t *testing.T) {
 	if b := backup(chain); len(findMarked(t, chain)) != 1 {
 		t.Errorf("the backup before the purge does not hold it: %+v", b)
 	}
-	v := call("POST", "/v1/admin/purge", `{"before":"`+time.Now().Add(time.Minute).UTC().Format(time.RFC3339)+`"}`)
-	if held, _ := v["still_held_by"].([]any); v["purged"] != 5.0 || len(held) < 3 {
-		t.Errorf("the purge answers %v", v)
+	var v map[string]any
+	if forGood {
+		l = (l + 1) % 3 // a follower passes it on
+		v = eraseAll(t, call)
+		for _, text := range []string{marked, strings.ToUpper(marked)} {
+			if out, code := cairntest.Run(t, "remember", text, "--endpoints", nodes[l].Line.Wire, "--token", token); code == 0 {
+				t.Errorf("a text that was erased is stored again: %s", out)
+			}
+		}
+	} else {
+		v = call("POST", "/v1/admin/purge", `{"before":"`+time.Now().Add(time.Minute).UTC().Format(time.RFC3339)+`"}`)
+		if v["purged"] != 6.0 {
+			t.Errorf("the purge answers %v", v)
+		}
+	}
+	if held, _ := v["still_held_by"].([]any); len(held) < 3 {
+		t.Errorf("it answers %v", v)
 	}
 	at("remember", "life goes on")
 	if raw, _ := json.Marshal(call("GET", "/v1/entities", "")); strings.Contains(strings.ToLower(string(raw)), purgedWord) {
@@ -209,4 +234,33 @@ func TestNoByteSurvivesAPurge(t *testing.T) {
 	if out := at("recall", "life"); !strings.Contains(out, "life goes on") {
 		t.Errorf("what was not purged: %s", out)
 	}
+}
+
+// eraseAll forgets all memories for good, and looks at what is left of the first.
+func eraseAll(t *testing.T, call func(method, path, body string) map[string]any) map[string]any {
+	t.Helper()
+	request := map[string]any{"filter": map[string]any{"@created_at": map[string]any{"gt": "2020-01-01"}}}
+	ask := func() map[string]any {
+		body, err := json.Marshal(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return call("POST", "/v1/erase", string(body))
+	}
+	shown := ask()
+	memories, _ := shown["memories"].([]any)
+	if request["confirm"] = shown["confirm"]; len(memories) != 6 || shown["erased"] != false {
+		t.Fatalf("it shows %v", shown)
+	}
+	done := ask()
+	if done["erased"] != true || strings.Contains(strings.ToLower(fmt.Sprint(done)), purgedWord) {
+		t.Fatalf("it answers %v", done)
+	}
+	rid := memories[0].(map[string]any)["rid"].(string)
+	proof := call("GET", "/v1/erased/"+rid+"?min_index="+done["log_index"].(string), "")
+	said, err := json.Marshal(proof["statement"])
+	if err != nil || strings.Contains(strings.ToLower(string(said)), purgedWord) || proof["statement"].(map[string]any)["rid"] != rid {
+		t.Errorf("the proof is %s (%v)", said, err)
+	}
+	return done
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairndb/cairn/cmd/cairn/admin"
+	"github.com/cairndb/cairn/cmd/cairn/agents"
 	"github.com/cairndb/cairn/cmd/cairn/bench"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/cluster"
@@ -48,15 +49,17 @@ Exit codes: 0 ok, 1 failed, 2 called wrongly; "status --exit-code" 3 degraded.`,
 	c.SetIn(s.In)
 	c.SetOut(s.Out)
 	c.SetErr(s.Err)
+	c.SetUsageFunc(cli.PrintUsage)
 	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return cli.Usage(cli.FlagError(c, err)) })
 	group(c, "memories", "Memories:", memory.Commands(s)...)
 	group(c, "node", "Nodes and clusters:", serve.Dev(s), serve.Command(s), status.Command(s), status.Top(s), cluster.Command(s), contexts(s), status.Log(s), admin.Audit(s), model.Command(s),
 		stopped.Key(s), stopped.Recover(s), doctor.Command(s), debug.Command(s), bench.Command(s))
 	group(c, "database", "Databases, tokens and moving data:", admin.DB(s), admin.Token(s), transfer.Import(s), transfer.Export(s), transfer.Backup(s), transfer.Restore(s))
-	group(c, "host", "Clients on this host:", dialect.MCP(s), dialect.Process(s), dialect.Covenant(s), dialect.Sift(s))
+	group(c, "host", "Clients on this host:", agents.Connect(s), agents.Hook(s), dialect.MCP(s), dialect.Process(s), dialect.Covenant(s), dialect.Sift(s))
 	c.AddCommand(version(s), shell.Command(s, root))
 	c.Args = cobra.NoArgs // a command that does not exist is an argument here
 	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+	showExamples(c)
 	strict(c)
 	cli.CompleteNames(c)
 	return c
@@ -86,11 +89,11 @@ func strict(c *cobra.Command) {
 				if len(s) == 0 {
 					return cli.Usagef("%s needs %s; see %s --help", c.CommandPath(), wants, c.CommandPath())
 				}
-				return cli.Usagef("%s takes %s, not %q; see %s --help", c.CommandPath(), wants, strings.Join(s, " "), c.CommandPath())
+				return cli.Usagef("%s accepts %s, not %q; see %s --help", c.CommandPath(), wants, strings.Join(s, " "), c.CommandPath())
 			case c.Flags().Lookup("node-id") != nil:
-				return cli.Usagef("%s takes flags alone, not %q: a node is named with --node-id", c.CommandPath(), s[0])
+				return cli.Usagef("%s accepts only flags, not %q: name the node with --node-id", c.CommandPath(), s[0])
 			}
-			return cli.Usagef("%s takes flags alone, not %q", c.CommandPath(), s[0])
+			return cli.Usagef("%s accepts only flags, not %q", c.CommandPath(), s[0])
 		}
 	}
 	if c.HasSubCommands() && c.RunE == nil {

@@ -25,7 +25,7 @@ func TestDevWithASample(t *testing.T) {
 			"because two schedulers both thought they were the leader": {"recall", "why were customers billed twice?"},
 			"ten gigabytes":              {"recall", "how much does the free plan hold?"},
 			"payments team":              {"edges", "alice"},
-			"contradict via works at":    {"conflicts", "list"},
+			"Erin works at the Oslo":     {"conflicts", "list"},
 			"incident-mail":              {"sessions", "list", "--namespace", "lantern"},
 			"active_memories        200": {"stats"},
 			"Standup: Bob began":         {"sessions", "show", "standup-01"},

@@ -33,7 +33,7 @@ func TestShellRunsAScript(t *testing.T) {
 	if out, code := shell("db create beside\n\\c beside\nremember \"another lamp\"\nstats\n\\c\nstats\n\\q\nnothing\n"); code != 0 || strings.Count(out, "active_memories        1") != 2 {
 		t.Errorf("two databases: exit %d: %s", code, out)
 	}
-	if out, code := shell("\\d\n"); code != 2 || !strings.Contains(out, `\? lists what there is`) {
+	if out, code := shell("\\d\n"); code != 2 || !strings.Contains(out, `\? lists the commands`) {
 		t.Errorf("exit %d: %s", code, out)
 	}
 	if out, code := shell("shell\n"); code != 2 || !strings.Contains(out, "already a shell") {

@@ -31,6 +31,7 @@ var flat = map[string]string{
 	"node/api/record.go PeerMemory":     "a payload of the peer protocol: its JSON is flat",
 	"oplog/types.go Content":            "of an operation and a row: a field is a key in the log, and keys are flat",
 	"wire/raft_msgs.go RaftHello":       "a message of the peer protocol: its map is flat",
+	"wire/client_msgs.go Remember":      "a message of the binary protocol: its map is flat",
 	"wire/client_msgs.go Recall":        "a message of the binary protocol: its map is flat",
 }
 

@@ -48,6 +48,7 @@ var writers = map[string]string{
 	"cmd/cairn/stopped/key.go":            "a master key, where it is asked for",
 	"cmd/cairn/cli/running.go":            "addresses",
 	"cmd/cairn/shell/line.go":             "lines that a user typed, in the user's own configuration; none with a token",
+	"cmd/cairn/agents/spool.go":           "captures that wait for a node, without secrets, in the user's own configuration",
 	"cmd/cairn/doctor/host.go":            "nothing, to see how long it takes",
 	"cmd/cairn/debug/debug.go":            "a bundle without memories, where it is asked for",
 	"cmd/cairn/config/node_file.go":       "configurations",

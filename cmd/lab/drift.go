@@ -37,6 +37,9 @@ type driftReport struct {
 	Before  float64 `json:"current_before_old"`  // the new text comes, and no old one before it
 	Stale   float64 `json:"stale_in_first_five"` // the old text is among five
 
+	Unmarked float64 `json:"stale_unmarked_in_first_five"` // and nothing says that it is old
+	Wrong    int     `json:"wrongly_superseded"`           // statements that were superseded by another one than what replaced them
+
 	Thought driftThought `json:"after_think"`
 }
 
@@ -44,7 +47,7 @@ type driftReport struct {
 type driftThought struct {
 	Conflicts int     `json:"conflicts"`
 	First     float64 `json:"current_first"`
-	Unmarked  float64 `json:"stale_unmarked_in_first_five"` // the old text is among five, without a contradiction told
+	Unmarked  float64 `json:"stale_unmarked_in_first_five"` // the old text is among five, and nothing says that it is old
 }
 
 type driftBench struct{}
@@ -81,12 +84,14 @@ func (driftBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, error) {
 			r.Near += share
 		}
 	}
-	more, err := bench.StoreCorpus(ctx, l.Streams, cl, is)
-	if err != nil {
-		return nil, err
-	}
-	for rid, id := range more {
-		ids[rid] = id
+	for i := range is { // one by one, as people and agents tell them
+		m := is[i].Memory()
+		m.MemoryType = "semantic"
+		rid, err := cl.Remember(ctx, m)
+		if err != nil {
+			return nil, err
+		}
+		ids[rid] = is[i].ID
 	}
 	peer, err := openPeer(ctx, l, "bleve", slices.Concat(was, is))
 	if err != nil {
@@ -98,7 +103,7 @@ func (driftBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, error) {
 		}
 	}
 	for i, d := range lines {
-		got, _, err := asked(ctx, cl, ids, d.Conv, d.Query)
+		got, marked, err := asked(ctx, cl, ids, d.Conv, d.Query)
 		theirs, err2 := peer(bench.QueryLine{Conv: d.Conv, Query: d.Query}, 5)
 		if err := errors.Join(err, err2); err != nil {
 			return nil, err
@@ -108,6 +113,10 @@ func (driftBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, error) {
 		add(&r.Bleve, len(theirs) > 0 && theirs[0] == is[i].ID)
 		add(&r.Before, current >= 0 && (old < 0 || current < old))
 		add(&r.Stale, old >= 0)
+		add(&r.Unmarked, old >= 0 && !marked[old])
+	}
+	if r.Wrong, err = wronglySuperseded(ctx, cl, ids); err != nil {
+		return nil, err
 	}
 	return r, r.think(ctx, cl, ids, lines)
 }
@@ -146,8 +155,36 @@ func storeLines(ctx context.Context, l *bench.Rig, lines []bench.CorpusLine) (*c
 	if err != nil {
 		return nil, nil, err
 	}
-	ids, err := bench.StoreCorpus(ctx, l.Streams, cl, lines)
-	return cl, ids, err
+	ids := map[string]string{}
+	return cl, ids, storeFacts(ctx, l, cl, lines, ids)
+}
+
+// storeFacts stores lines as facts, not as turns of a dialogue, and notes which memory each became.
+func storeFacts(ctx context.Context, l *bench.Rig, cl *client.Client, lines []bench.CorpusLine, ids map[string]string) error {
+	stored := 0
+	_, err := bench.Store(ctx, l.Streams, cl, len(lines), func(i int) wire.Remember {
+		m := lines[i].Memory()
+		m.MemoryType = "semantic"
+		return m
+	}, func(rids []string) {
+		for _, rid := range rids {
+			ids[rid] = lines[stored].ID
+			stored++
+		}
+	})
+	return err
+}
+
+// wronglySuperseded counts the statements that are superseded by another one than what replaced them.
+func wronglySuperseded(ctx context.Context, cl *client.Client, ids map[string]string) (wrong int, err error) {
+	resolved := "resolved"
+	list, err := cl.Conflicts(ctx, wire.Conflicts{Status: &resolved, Limit: 1000})
+	for _, c := range list {
+		if a, b := ids[c.MemoryA], ids[c.MemoryB]; strings.TrimSuffix(a, " old") != strings.TrimSuffix(b, " new") {
+			wrong++
+		}
+	}
+	return wrong, err
 }
 
 // asked returns the lines of the first five rows, and which of them are told to contradict another.
@@ -157,7 +194,9 @@ func asked(ctx context.Context, cl *client.Client, ids map[string]string, conv, 
 	found, _, err := cl.Recall(ctx, q)
 	for _, m := range found {
 		got = append(got, ids[m.RID])
-		marked = append(marked, slices.ContainsFunc(m.WhyRetrieved, func(why string) bool { return strings.HasPrefix(why, "contradicts ") }))
+		marked = append(marked, slices.ContainsFunc(m.WhyRetrieved, func(why string) bool {
+			return strings.HasPrefix(why, "contradicts ") || strings.HasPrefix(why, "superseded by ")
+		}))
 	}
 	return got, marked, err
 }
@@ -169,6 +208,7 @@ func (r *driftReport) Print(a *cli.Streams) error {
 	}{
 		{"the old text is first for the new one, before that is stored", r.Near}, {"the current text is first", r.First}, {"  of stock Bleve", r.Bleve},
 		{"the current text comes before the old one", r.Before}, {"the old text is among five", r.Stale},
+		{fmt.Sprintf("  unmarked (%d statements are marked as superseded by another one)", r.Wrong), r.Unmarked},
 		{fmt.Sprintf("after THINK, which finds %d contradictions: the current text is first", r.Thought.Conflicts), r.Thought.First},
 		{"  the old text is among five, unmarked", r.Thought.Unmarked},
 	} {

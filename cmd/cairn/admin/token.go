@@ -9,6 +9,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 // Token is `cairn token`.
@@ -23,16 +24,17 @@ func Token(s *cli.Streams) *cobra.Command {
 }
 
 func tokenCreate(s *cli.Streams, t *cli.Target) *cobra.Command {
-	var database, label string
-	var scopes []string
-	var expires time.Duration
+	var database, label, expires string
+	var scopes, namespaces []string
 	c := &cobra.Command{Use: "create", Short: "Make a token; it is shown once", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
-		body := map[string]any{"database": database, "label": label, "scopes": scopes}
-		if expires < 0 || c.Flags().Changed("expires") && expires == 0 {
-			return cli.Usagef("--expires %s: want a duration above 0, counted from now", expires)
-		}
-		if expires > 0 {
-			body["expires_at"] = float64(time.Now().Add(expires).Unix())
+		body := map[string]any{"database": database, "label": label, "scopes": scopes, "namespaces": namespaces}
+		if c.Flags().Changed("expires") {
+			now := time.Now()
+			at, err := field.ParseWhen("+"+expires, now)
+			if err != nil || !at.After(now) {
+				return cli.Usagef("--expires %q: want a duration from now, such as 12h, 30d or 4w", expires)
+			}
+			body["expires_at"] = float64(at.Unix())
 		}
 		made, err := cli.Call(c.Context(), t, api.CreateToken, body)
 		if err != nil {
@@ -49,7 +51,8 @@ func tokenCreate(s *cli.Streams, t *cli.Target) *cobra.Command {
 	c.Flags().Lookup("db").Hidden = true
 	c.Flags().StringVar(&label, "label", "", "a label that says what the token is for")
 	c.Flags().StringSliceVar(&scopes, "scope", nil, "read, write, owner (administers its database), admin (the cluster); read and write by default")
-	c.Flags().DurationVar(&expires, "expires", 0, "how long the token is valid; it does not expire by default")
+	c.Flags().StringSliceVar(&namespaces, "namespace", nil, "bind the token to this namespace and all below it; repeat it for others")
+	c.Flags().StringVar(&expires, "expires", "", "how long the token is valid, such as 12h, 30d or 4w; it does not expire by default")
 	return c
 }
 
@@ -59,12 +62,16 @@ func tokenList(s *cli.Streams, t *cli.Target) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return cli.List(s, t.JSON, out.Tokens, "HASH|DATABASE|LABEL|SCOPES|STATE|LAST USED|LIMIT", func(r api.Token) []any {
+		return cli.List(s, t.JSON, out.Tokens, "HASH|DATABASE|LABEL|SCOPES|NAMESPACES|STATE|LAST USED|LIMIT", func(r api.Token) []any {
 			limit := "-"
 			if r.PerSecond > 0 {
 				limit = fmt.Sprintf("%d/s", r.PerSecond)
 			}
-			return []any{r.HashPrefix, r.Database, r.Label, r.Scopes, stateOfToken(r, time.Now()), clock(r.Used), limit}
+			spaces := "all"
+			if r.Spaces.Bind() {
+				spaces = r.Spaces.String()
+			}
+			return []any{r.HashPrefix, r.Database, r.Label, r.Scopes, spaces, stateOfToken(r, time.Now()), clock(r.Used), limit}
 		})
 	}}
 }

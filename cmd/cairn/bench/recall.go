@@ -142,11 +142,11 @@ func (f *Recall) Run(ctx context.Context, l *Rig) (Report, error) {
 	}
 	switch {
 	case f.Size != 0 && len(f.Against) > 0:
-		return nil, cli.Usage(errors.New("--against compares rankings, which --size has none of: give --corpus and --queries"))
+		return nil, cli.Usage(errors.New("--against compares rankings, and --size makes none: give --corpus and --queries"))
 	case f.Size != 0:
 		return f.Speed(ctx, l)
 	case len(f.Endpoints) > 0 && len(f.Corpus) > 1:
-		return nil, cli.Usage(errors.New("--endpoints takes one --corpus: several need a node each"))
+		return nil, cli.Usage(errors.New("--endpoints accepts one --corpus: several need a node each"))
 	}
 	out := io.Discard
 	if f.out != "" {

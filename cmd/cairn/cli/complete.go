@@ -28,7 +28,8 @@ var inFlags = map[string]listed{"db": databases, "database": databases, "namespa
 
 // inArgs lists the sources of values for arguments, by their word in a verb's use.
 var inArgs = map[string]listed{"DB": databases, "DATABASE": databases, "ENTITY": entities, "SUBJECT": entities, "RID": {api.Memories.Path(), "items", "rid"},
-	"SESSION": {api.Sessions.Path(), "sessions", "session_id"}, "CONFLICT": {api.Conflicts.Path(), "conflicts", "conflict_id"}, "TRIGGER": {api.Triggers.Path(), "triggers", "trigger_id"}}
+	"SESSION": {api.Sessions.Path(), "sessions", "session_id"}, "CONFLICT": {api.Conflicts.Path(), "conflicts", "conflict_id"}, "TRIGGER": {api.Triggers.Path(), "triggers", "trigger_id"},
+	"TASK": {api.Tasks.Path(), "tasks", "id"}}
 
 // CompleteNames offers the names that a node knows to the flags and the arguments of a command and of those below it.
 func CompleteNames(c *cobra.Command) {

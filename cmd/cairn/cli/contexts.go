@@ -126,7 +126,7 @@ func (t *Target) enter(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if !given("home") && !given("endpoints") {
+	if t.entered = name; !given("home") && !given("endpoints") {
 		t.Home, t.Endpoints = cmp.Or(x.Home, t.Home), x.Endpoints
 	}
 	if !given("token") && !given("token-file") && x.TokenFile != "" {

@@ -69,7 +69,8 @@ func UnknownVerb(c *cobra.Command, name string) error {
 		}
 	}
 	best := field.Nearest(name, names)
-	if i := slices.IndexFunc(names, func(n string) bool { return len(name) > 1 && strings.HasPrefix(n, name) }); best == "" && i >= 0 {
+	begins := func(n string) bool { return len(name) > 1 && strings.HasPrefix(n, name) }
+	if i := slices.IndexFunc(names, begins); i >= 0 && !begins(best) {
 		best = names[i]
 	}
 	if best != "" {

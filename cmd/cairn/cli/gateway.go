@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -45,7 +44,7 @@ type HTTPError struct {
 	LeaderAddr string `json:"leader_addr"`
 }
 
-func (e *HTTPError) Error() string { return fmt.Sprintf("%s (HTTP %d)", e.Text, e.Status) }
+func (e *HTTPError) Error() string { return e.Text }
 
 // NDJSON is a body of JSON lines.
 type NDJSON []byte

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -35,6 +36,19 @@ func (s *Streams) Input(ctx context.Context) io.Reader {
 		w.CloseWithError(err)
 	}()
 	return r
+}
+
+// Confirm asks a question and returns an error unless the answer is yes; undone says what has not happened then.
+func (s *Streams) Confirm(ctx context.Context, question, undone string) error {
+	fmt.Fprint(s.Err, question, " [y/N] ")
+	line, err := bufio.NewReader(s.Input(ctx)).ReadString('\n')
+	if answer := strings.ToLower(strings.TrimSpace(line)); answer == "y" || answer == "yes" {
+		return nil
+	}
+	if err != nil {
+		fmt.Fprintln(s.Err)
+	}
+	return Hint(errors.New(undone), "answer y, or give --yes")
 }
 
 // Wait returns after a while, or when ctx ends, with its error.

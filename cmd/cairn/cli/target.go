@@ -36,6 +36,7 @@ type Target struct {
 	TLS       bool
 	CA        string
 	trust     *tls.Config // made by secure
+	entered   string      // the context that named the node; blank for none
 	wires     []string    // found by Wire
 	gateway   string      // found by URL
 
@@ -53,14 +54,14 @@ func (t *Target) Flags(c *cobra.Command) {
 		return pflag.NormalizedName(cmp.Or(formerly[name], name))
 	})
 	t.IsSet = f.Changed
-	f.StringVar(&t.Named, "context", os.Getenv("CAIRN_CONTEXT"), "name of a context, see cairn context (or CAIRN_CONTEXT); the current one if no flag names a node")
-	HomeFlag(f, &t.Home, "home of a node on this machine: its addresses and token are found there")
-	f.StringSliceVar(&t.Endpoints, "endpoints", strings.FieldsFunc(os.Getenv("CAIRN_ENDPOINTS"), func(r rune) bool { return r == ',' }), "nodes, each by its wire port or its gateway, host:port or http://host:port (or CAIRN_ENDPOINTS)")
-	f.StringVarP(&t.TokenText, "token", "t", "", "the token itself; other users of this machine can see it: prefer --token-file or CAIRN_TOKEN")
-	f.StringVar(&t.TokenFile, "token-file", os.Getenv("CAIRN_TOKEN_FILE"), "file with the token (or CAIRN_TOKEN in the environment)")
-	f.BoolVar(&t.TLS, "tls", os.Getenv("CAIRN_TLS") != "", "speak TLS, trusting this system's authorities (or CAIRN_TLS=1)")
-	f.StringVar(&t.CA, "ca", os.Getenv("CAIRN_CA"), "speak TLS, trusting the authorities in this file (or CAIRN_CA)")
-	f.DurationVar(&t.Timeout, "timeout", 15*time.Second, "how long to wait for an answer")
+	f.StringVar(&t.Named, "context", os.Getenv("CAIRN_CONTEXT"), "`name` of a context, see cairn context (or CAIRN_CONTEXT)")
+	HomeFlag(f, &t.Home, "`directory` of a node on this machine, with its addresses and token (or CAIRN_HOME)")
+	f.StringSliceVar(&t.Endpoints, "endpoints", strings.FieldsFunc(os.Getenv("CAIRN_ENDPOINTS"), func(r rune) bool { return r == ',' }), "`addresses` of nodes, host:port or http://host:port (or CAIRN_ENDPOINTS)")
+	f.StringVarP(&t.TokenText, "token", "t", "", "the `token` itself, which other users of this machine can see")
+	f.StringVar(&t.TokenFile, "token-file", os.Getenv("CAIRN_TOKEN_FILE"), "`file` with the token (or CAIRN_TOKEN with the token itself)")
+	f.BoolVar(&t.TLS, "tls", os.Getenv("CAIRN_TLS") != "", "speak TLS, trusting this system's authorities (or CAIRN_TLS)")
+	f.StringVar(&t.CA, "ca", os.Getenv("CAIRN_CA"), "speak TLS, trusting the authorities in this `file` (or CAIRN_CA)")
+	f.DurationVar(&t.Timeout, "timeout", 15*time.Second, "`time` to wait for an answer")
 	f.BoolVar(&t.JSON, "json", false, "print JSON")
 	c.PreRunE = func(c *cobra.Command, _ []string) error { return t.enter(c) }
 	if err := c.RegisterFlagCompletionFunc("context", CompleteContext); err != nil {
@@ -195,7 +196,7 @@ func (t *Target) Secure() (*tls.Config, error) {
 
 const (
 	trustAdvice = "name the authority to trust with --ca FILE, or give --tls if this system trusts it"
-	tokenAdvice = "name a valid token of this cluster with --token-file or CAIRN_TOKEN; a revoked or expired one is refused"
+	tokenAdvice = "name a token of this cluster that may do this, with --token-file or CAIRN_TOKEN; a revoked or expired one is refused"
 )
 
 // advised is an error with what to do about it, when a node was not reached, does not let us in, or does not answer.
@@ -203,6 +204,17 @@ func (t *Target) advised(err error) error {
 	var unknown x509.UnknownAuthorityError
 	var answer *client.Error
 	var op *net.OpError
+	if errors.As(err, &op) && op.Op == "dial" && op.Addr != nil {
+		var call *os.SyscallError
+		cause := op.Err
+		if errors.As(cause, &call) {
+			cause = call.Err
+		}
+		err = fmt.Errorf("nothing answers at %s: %w", op.Addr, cause)
+	}
+	if err != nil && t.entered != "" && !errors.As(err, &answer) {
+		err = fmt.Errorf("context %s: %w", t.entered, err)
+	}
 	switch {
 	case err == nil:
 		return nil
@@ -214,7 +226,9 @@ func (t *Target) advised(err error) error {
 		return Hint(err, tokenAdvice)
 	case errors.As(err, &answer):
 		return err
-	case errors.As(err, &op) && op.Op == "dial":
+	case op != nil && op.Op == "dial" && t.entered != "" && t.Named == "":
+		return Hint(err, fmt.Sprintf("check that the node is running; `cairn context remove %s` goes back to the node of this directory", t.entered))
+	case op != nil && op.Op == "dial":
 		return Hint(err, "check that the node is running, and its address")
 	}
 	return err

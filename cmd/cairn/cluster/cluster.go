@@ -57,7 +57,7 @@ func Command(s *cli.Streams) *cobra.Command {
 	remove := change("remove", "Remove a node that is gone for good", true)
 	promote := change("promote", "Make a replica a voter", true)
 	for _, c := range []*cobra.Command{join, leave, remove, promote} {
-		c.Flags().BoolVar(&force, "force", false, "go on even if too few voters would answer afterwards (the cluster then takes no writes and no other change until enough are back), or if the node at --peer-addr cannot prove that it is --node-id (only when the home of that node is gone for good)")
+		c.Flags().BoolVar(&force, "force", false, "go on even if too few voters would answer afterwards (the cluster then accepts no writes and no other change until enough are back), or if the node at --peer-addr cannot prove that it is --node-id (only when the home of that node is gone for good)")
 	}
 	group.AddCommand(join, leave, remove, promote,
 		change("transfer", "Transfer leadership, to --node-id if given", false), handover(s))

@@ -16,8 +16,8 @@ import (
 func clusterKeys(s *cli.Streams) *cobra.Command {
 	var t cli.Target
 	c := &cobra.Command{Use: "keys", Short: "Show every node's encryption, certificates and ports", Args: cobra.NoArgs,
-		Long: `Show for every node whether its home is encrypted, the ids and ages of its data keys, what a rotation of keys has left to do, the
-certificates that it shows with their ends, and which of its ports use TLS. No key is shown. Needs a token with scope admin.
+		Long: `Show for every node whether its home is encrypted, the ids and ages of its data keys, what a key rotation has left to do, its
+certificates and when they end, and which of its ports use TLS. No key is shown. Needs a token with scope admin.
 
 "cairn key" makes and rotates keys; deploy/ENCRYPTION.md says what they encrypt.`,
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -28,9 +28,10 @@ type server struct {
 	HTTPPort      int      `toml:"http_port" default:"wire_port + 1" doc:"Port of the gateway."`
 	Bind          string   `toml:"bind" default:"0.0.0.0" doc:"Address to listen on."`
 	DataDir       string   `toml:"data_dir" default:"./data" doc:"The home: directory of all that the node stores."`
-	ForwardWrites *bool    `toml:"forward_writes" default:"over HTTP only" doc:"Whether a follower forwards writes to the leader. Unset: it forwards those that come over HTTP, and refuses those over the wire with the leader's address; true: it forwards both; false: it refuses both, over HTTP with 307."`
-	Lenient       bool     `toml:"lenient" default:"false" doc:"false: requests with unknown fields, values of the wrong type or numbers out of range are refused, and the error names the field; true: accepted, as clients of the first gateways (0.7 and before) rely on: unknown fields and values of the wrong type are ignored, numbers are kept as sent. Unreadable dates are always refused."`
+	ForwardWrites *bool    `toml:"forward_writes" default:"over HTTP only" doc:"Whether a follower forwards writes to the leader. Unset: it forwards those that come over HTTP, and rejects those over the wire with the leader's address; true: it forwards both; false: it rejects both, over HTTP with 307."`
+	Lenient       bool     `toml:"lenient" default:"false" doc:"false: requests with unknown fields, values of the wrong type or numbers out of range are rejected, and the error names the field; true: accepted, as clients of the first gateways (0.7 and before) rely on: unknown fields and values of the wrong type are ignored, numbers are kept as sent. Unreadable dates are always rejected."`
 	CORSOrigins   []string `toml:"cors_origins" default:"none" doc:"Origins of web pages that may send requests to the gateway."`
+	OAuthIssuer   string   `toml:"oauth_issuer" default:"none" doc:"URL at which clients reach the gateway, without /mcp, such as https://cairn.example.com; the same on all members. It turns OAuth 2.1 for /mcp on: MCP clients register, a person agrees in the browser with a token, and the client gets an access token of an hour and a refresh token. https, or http on a loopback host."`
 	MasterToken   *bool    `toml:"master_token" default:"false for new homes" doc:"Whether the cluster secret is an admin token of database \"default\". Unset: false for a new home, and true, with a warning, for an older one. When it is false the node makes an admin token in data_dir/token, if there is none."`
 }
 
@@ -43,12 +44,12 @@ type cluster struct {
 	AdvertiseWire string `toml:"advertise_wire" default:"host of advertise_addr, wire_port" doc:"host:port of the wire port, as the node reports it to clients."`
 	AdvertiseHTTP string `toml:"advertise_http" default:"host of advertise_addr, http_port" doc:"host:port of the gateway, as the node reports it to clients."`
 	timings
-	Secret          string `toml:"cluster_secret" secret:"true" env:"CAIRN_CLUSTER_SECRET,CAIRN_CLUSTER_CLUSTER_SECRET,YANTRIKDB_CLUSTER_SECRET" default:"that of data_dir/cluster.secret" doc:"Shared by all members, at least 32 characters: cairn cluster secret makes one. A node without peers makes one at its first start."`
+	Secret          string `toml:"cluster_secret" secret:"true" env:"CAIRN_CLUSTER_SECRET,CAIRN_CLUSTER_CLUSTER_SECRET,YANTRIKDB_CLUSTER_SECRET" default:"the one in data_dir/cluster.secret" doc:"Shared by all members, at least 32 characters: cairn cluster secret makes one. A node without peers makes one at its first start."`
 	SecretFile      string `toml:"cluster_secret_file" doc:"File with the secret, instead of cluster_secret."`
 	OtherSecret     string `toml:"other_cluster_secret" secret:"true" doc:"A second secret that is accepted, while the secret is being changed."`
 	OtherSecretFile string `toml:"other_cluster_secret_file" doc:"File with the other secret, instead of other_cluster_secret."`
-	Admit           string `toml:"admit" default:"secret" doc:"Who lets a member with an emptied home, and so a new key, back in: secret, the leader when nobody has shown the old key for a while; operator, you, by cairn cluster remove. The same on all members."`
-	InsecurePeers   bool   `toml:"insecure_peers" default:"false" doc:"Whether members may talk in plain text over a network, without [tls.cluster]: every machine on the way can then read and change all that they say. A peer port on loopback needs no TLS."`
+	Admit           string `toml:"admit" default:"secret" doc:"Who readmits a member whose home was emptied, so that it has a new key. secret: the leader, once the old key was not seen for a while; operator: you, with cairn cluster remove. The same on all members."`
+	InsecurePeers   bool   `toml:"insecure_peers" default:"false" doc:"Whether members may talk in plain text over a network, without [tls.cluster]: every machine in between can then read and change their traffic. A peer port on loopback needs no TLS."`
 	ReplicationMode string `toml:"replication_mode" doc:"Accepted in older files, without effect: a write is always stored on a majority."`
 	snapshots
 	PeersSRV      string     `toml:"peers_srv" doc:"Instead of peers: the DNS name whose SRV records are all members, this one too, such as _peer._tcp.cairn-peers. The node resolves it when it starts."`
@@ -82,7 +83,7 @@ type limits struct {
 	MaxRPS              int `toml:"max_rps" default:"10000" unit:"operations a second" doc:"Operations a second of one token over HTTP, unless cairn token limit sets another limit; a batch counts as many as it has memories; negative: no limit."`
 	MaxDatabases        int `toml:"max_databases" default:"100" unit:"databases" doc:"Most databases that the tokens of one database may create; tokens with scope admin have no limit; negative: no limit."`
 	FailedLogins        int `toml:"failed_logins" default:"100" unit:"logins" doc:"Attempts with wrong tokens that one address may make at once, and one a second after that; valid tokens are always accepted."`
-	TokenUseMinutes     int `toml:"token_use_minutes" default:"5" unit:"minutes" doc:"How often a node tells the others when tokens were used last."`
+	TokenUseMinutes     int `toml:"token_use_minutes" default:"5" unit:"minutes" doc:"How often a node reports to the others when tokens were last used."`
 }
 
 type retention struct {
@@ -131,7 +132,7 @@ type reranking struct {
 type background struct {
 	ThinkMinutes         *int `toml:"think_interval_minutes" default:"30" unit:"minutes" doc:"How often cognition looks through every database for conflicts, triggers and tiers; 0: never."`
 	ConsolidationMinutes *int `toml:"consolidation_interval_minutes" unit:"minutes" doc:"The older name of think_interval_minutes."`
-	Consolidate          bool `toml:"consolidate" default:"false" doc:"Whether cognition merges duplicates, also in databases whose policies do not ask for it."`
+	Consolidate          bool `toml:"consolidate" default:"false" doc:"Whether cognition merges duplicates, also in databases whose policies do not enable it."`
 	SessionHours         int  `toml:"session_hours" default:"24" unit:"hours" doc:"A session that no client ended is abandoned after this many hours."`
 	DecaySweepMinutes    *int `toml:"decay_sweep_interval_minutes" unit:"minutes" doc:"Accepted in older files, without effect: cognition reports fading memories."`
 }
@@ -146,5 +147,5 @@ type encryption struct {
 	KeyPath    string `toml:"key_path" env:"-" doc:"The name of key_file in older files."`
 	KeyEnv     string `toml:"key_env" doc:"Name of an environment variable with the key instead; several keys are separated by commas."`
 	KeyCommand string `toml:"key_command" secret:"true" doc:"Command that prints the key instead, run by /bin/sh."`
-	Generate   bool   `toml:"auto_generate" env:"-" default:"false" doc:"Accepted as false in older files; true is refused: a key stored next to the data protects nothing."`
+	Generate   bool   `toml:"auto_generate" env:"-" default:"false" doc:"Accepted as false in older files; true is rejected: a key stored next to the data protects nothing."`
 }

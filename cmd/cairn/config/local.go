@@ -35,7 +35,8 @@ type Sift struct {
 	Shared      *bool             `toml:"sift_shared" default:"true" doc:"Whether workspaces see what other protocols stored."`
 	Workspaces  []string          `toml:"sift_workspaces" default:"none" doc:"Directories that are served from the start."`
 	Names       map[string]string `toml:"sift_names" doc:"\"<ns>/<key>\" = name: workspaces of one name share their memories."`
-	Transcripts string            `toml:"sift_transcripts" default:"~/.claude/projects" doc:"Directory of the transcripts that a backfill reads."`
+	Transcripts string            `toml:"sift_transcripts" default:"~/.claude/projects" doc:"Directory of Claude Code's transcripts, which a backfill reads."`
+	Rollouts    string            `toml:"sift_rollouts" default:"~/.codex/sessions, or below CODEX_HOME" doc:"Directory of Codex's rollouts, which a backfill reads."`
 }
 
 // String is the part of [local] that is the stringd surface's.

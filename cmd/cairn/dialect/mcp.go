@@ -5,9 +5,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -15,20 +18,31 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/node/api"
 )
 
 // MCP makes the verb `cairn mcp`, which speaks the Model Context Protocol on stdin and stdout, for tools that start
-// their servers themselves. It offers
-// the same as the node's /mcp.
+// their servers themselves. It offers the same as the node's /mcp.
 func MCP(s *cli.Streams) *cobra.Command {
 	var t cli.Target
+	tools := api.ToolsCore
 	c := &cobra.Command{Use: "mcp", Short: "Serve memory to a model over stdin and stdout (MCP)", Args: cobra.NoArgs,
 		Long: `Serve memory to a model over stdin and stdout, as the Model Context Protocol defines it.
 
   {"mcpServers": {"cairn": {"command": "cairn", "args": ["mcp", "--home", "/path/to/cairn-data"]}}}
 
-It talks to a node's gateway: start one with cairn dev, or name one with --endpoints and a token.`,
-		RunE: func(c *cobra.Command, _ []string) error { return serveMCP(c.Context(), s, &t) }}
+It talks to a node's gateway: start one with cairn dev, or name one with --endpoints and a token.
+
+--tools chooses the tools of the model: core has those that most models need; full adds undoing corrections, contradictions
+and keys; server-memory has the nine tools of @modelcontextprotocol/server-memory, over this memory. "cairn import" reads its
+memory.jsonl.`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if !slices.Contains(api.ToolProfiles, tools) {
+				return cli.Usage(fmt.Errorf("--tools: want one of %s, got %q", strings.Join(api.ToolProfiles, ", "), tools))
+			}
+			return serveMCP(c.Context(), s, &t, tools)
+		}}
+	c.Flags().StringVar(&tools, "tools", tools, "the tools of the model: "+strings.Join(api.ToolProfiles, ", "))
 	t.Flags(c)
 	t.InDatabase(c)
 	for _, name := range []string{"json", "timeout"} { // the protocol says how answers look, and its client how long it waits
@@ -50,7 +64,7 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return b.next.RoundTrip(r)
 }
 
-func serveMCP(ctx context.Context, s *cli.Streams, t *cli.Target) error {
+func serveMCP(ctx context.Context, s *cli.Streams, t *cli.Target, tools string) error {
 	base, err := t.URL(ctx)
 	if err != nil {
 		return err
@@ -65,13 +79,19 @@ func serveMCP(ctx context.Context, s *cli.Streams, t *cli.Target) error {
 	}
 	web = &http.Client{Transport: bearer{token, cmp.Or(web.Transport, http.DefaultTransport)}}
 	client := mcp.NewClient(&mcp.Implementation{Name: "cairn mcp", Version: cli.BuildVersion()}, nil)
-	up, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: base + t.In("/mcp"), HTTPClient: web, DisableStandaloneSSE: true}, nil)
+	up, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: base + t.In("/mcp?tools="+tools), HTTPClient: web, DisableStandaloneSSE: true}, nil)
 	if err != nil {
 		return cli.Hint(err, "check that the node is running, and the token")
 	}
 	defer up.Close()
-	srv := mcp.NewServer(&mcp.Implementation{Name: "cairn", Title: "Cairn memory", Version: cli.BuildVersion()},
-		&mcp.ServerOptions{Instructions: up.InitializeResult().Instructions})
+	opts := &mcp.ServerOptions{Instructions: up.InitializeResult().Instructions, Capabilities: up.InitializeResult().Capabilities,
+		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" }}
+	if opts.Capabilities.Completions != nil {
+		opts.CompletionHandler = func(ctx context.Context, r *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
+			return up.Complete(ctx, r.Params)
+		}
+	}
+	srv := mcp.NewServer(&mcp.Implementation{Name: "cairn", Title: "Cairn memory", Version: cli.BuildVersion()}, opts)
 	if err := offer(ctx, srv, up); err != nil {
 		return err
 	}

@@ -82,7 +82,7 @@ func (e *exam) disk(context.Context) (fs []Finding) {
 		percent := 100 * uint64(st.Bavail) / uint64(st.Blocks)
 		f := Finding{"", OK, fmt.Sprintf("%d MiB free (%d%%)", free>>20, percent), ""}
 		if percent < lowSpace {
-			f.Status, f.Do = Warn, "free space: a node whose disk is full refuses writes"
+			f.Status, f.Do = Warn, "free space: a node whose disk is full rejects writes"
 		}
 		if free < disk.DefaultMinFree {
 			f.Status = Fail

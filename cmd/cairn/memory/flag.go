@@ -85,11 +85,14 @@ func slotOf(message any, name string) reflect.Value {
 	return slot
 }
 
+// takesDates says how a flag takes one.
+const takesDates = " (2026-01-31, 2026-01-31T15:04:05Z, 7d for seven days ago, +3d)"
+
 // addFlag adds the flag of a field, whose text is then in given.
 func addFlag(fs *pflag.FlagSet, name string, f field.Field, given Given) {
 	usage := f.Phrase()
 	if f.Kind.Name == "date" {
-		usage += "; a date, RFC 3339, Unix seconds, 2h for two hours ago or +3d for in three days"
+		usage += takesDates
 	}
 	flag := fs.VarPF(&value{f, "--" + name, given}, name, shorthands[name], usage)
 	flag.DefValue = f.Default
@@ -115,8 +118,13 @@ func (v *value) Set(text string) error {
 		v.given[v.f.Name] = []string{text}
 		return nil
 	}
+	if v.f.Kind.Name == "seconds" {
+		if d, ok := field.ParseSpan(text); ok {
+			text = strconv.FormatFloat(d.Seconds(), 'f', -1, 64)
+		}
+	}
 	texts := []string{text}
-	if v.f.Kind.Item != nil {
+	if v.f.Kind.Item != nil && v.f.Kind.Item.Shape == "" {
 		texts = append(v.given[v.f.Name], strings.Split(text, ",")...)
 	}
 	for _, t := range texts {
@@ -134,6 +142,10 @@ func (v *value) Type() string {
 	switch {
 	case k.Name == "date":
 		return "date"
+	case k.Name == "seconds":
+		return "time"
+	case k.Name == "token":
+		return "index"
 	case k.Item != nil:
 		return k.Item.Type + "s"
 	case k.Enum != nil:
@@ -151,6 +163,13 @@ func (v *value) Type() string {
 // check refuses a text that a field's value may not be; said names it as the user typed it.
 func check(f field.Field, said, text string) error {
 	k := f.Kind
+	if k.Item != nil && k.Item.Shape != "" {
+		var items []json.RawMessage
+		if json.Unmarshal([]byte(text), &items) != nil {
+			return fmt.Errorf("%s: want a list in JSON, got %.40q", said, text)
+		}
+		return nil
+	}
 	if k.Item != nil {
 		k = *k.Item
 	}
@@ -162,6 +181,9 @@ func check(f field.Field, said, text string) error {
 
 // jsonOf is a value as a body has it. Its text was checked.
 func jsonOf(k field.Kind, texts []string) json.RawMessage {
+	if k.Item != nil && k.Item.Shape != "" { // a list of objects is one text
+		return json.RawMessage(texts[0])
+	}
 	if k.Item != nil {
 		items := make([]json.RawMessage, len(texts))
 		for i, t := range texts {

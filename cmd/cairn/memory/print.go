@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/wire/field"
 )
 
@@ -19,7 +20,11 @@ func (v verb) print(s *cli.Streams, raw json.RawMessage) error {
 		if err := json.Unmarshal(raw, &answer); err != nil {
 			return err
 		}
-		raw = answer[v.rows]
+		for name := range strings.SplitSeq(v.rows, "|") {
+			if answer[name] != nil {
+				raw = answer[name]
+			}
+		}
 		var rows []map[string]any
 		if decode(raw, &rows) == nil {
 			return v.printRows(s, fields, rows)
@@ -41,6 +46,27 @@ func (v verb) print(s *cli.Streams, raw json.RawMessage) error {
 		}
 		lines = append(lines, []string{f.Name, text})
 	}
+	if err := cli.Lines(s.Out, lines); err != nil || !v.checks {
+		return err
+	}
+	return printToCheck(s, raw)
+}
+
+// printToCheck shows the relations that a correction leaves in place, each with the command that removes it.
+func printToCheck(s *cli.Streams, raw json.RawMessage) error {
+	var answer struct {
+		Check []api.Edge `json:"relations_to_check"`
+	}
+	if err := json.Unmarshal(raw, &answer); err != nil || len(answer.Check) == 0 {
+		return err
+	}
+	lines := [][]string{}
+	for _, e := range answer.Check {
+		lines = append(lines, []string{"cairn unrelate " + e.ID, fmt.Sprintf("%s %s %s", cli.Show(e.Src), cli.Show(strings.ReplaceAll(e.Type, "_", " ")), cli.Show(e.Dst))})
+	}
+	if _, err := fmt.Fprintln(s.Out, "relations that the old text stated are still there; to remove one that does not hold any more:"); err != nil {
+		return err
+	}
 	return cli.Lines(s.Out, lines)
 }
 
@@ -48,6 +74,14 @@ func (v verb) printRows(s *cli.Streams, fields field.Object, rows []map[string]a
 	if len(rows) == 0 {
 		_, err := fmt.Fprintln(s.Err, "nothing found")
 		return err
+	}
+	if v.idsOnly {
+		for _, row := range rows {
+			if _, err := fmt.Fprintln(s.Out, cell(fields[0], row[fields[0].Name])); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 	head := make([]string, len(fields))
 	for i, f := range fields {
@@ -67,7 +101,8 @@ func (v verb) described() field.Object {
 	all, shapes := v.op.Gives(), map[string]field.Object{}
 	all.Shapes(shapes, true)
 	if v.rows != "" {
-		k := all.Named(v.rows).Kind
+		name, _, _ := strings.Cut(v.rows, "|")
+		k := all.Named(name).Kind
 		if k.Item != nil {
 			k = *k.Item
 		}
@@ -103,6 +138,10 @@ func cell(f field.Field, v any) string {
 			return fmt.Sprintf("%.3g", x)
 		}
 		return v.String()
+	case map[string]any:
+		if text, ok := v["text"].(string); ok {
+			return text
+		}
 	case []any:
 		texts := make([]string, len(v))
 		for i, item := range v {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,12 +41,14 @@ type hit struct {
 	Created   float64         `json:"created_at"`
 	Metadata  json.RawMessage `json:"metadata"`
 	Why       []string        `json:"why_retrieved"`
+
+	Attributes json.RawMessage `json:"attributes,omitempty"`
 }
 
 // recallFlags are the flags of recall, beside --since and --until, which are its time_window.
 var recallFlags = map[string]string{
 	"top": "top_k", "without": "without", "diverse": "diverse", "min-score": "min_score", "namespace": "namespace", "domain": "domain",
-	"type": "memory_type", "as-of": "as_of", "consistency": "consistency", "min-index": "min_index",
+	"type": "memory_type", "as-of": "as_of", "include-superseded": "include_superseded", "filter": "filter", "consistency": "consistency", "min-index": "min_index",
 }
 
 func recall(s *cli.Streams) *cobra.Command {
@@ -93,7 +96,7 @@ func recall(s *cli.Streams) *cobra.Command {
 	given = Flags(c.Flags(), api.Recall.Op, recallFlags)
 	c.Flags().BoolVar(&explain, "explain", false, "show what each score is made of")
 	for name, help := range map[string]string{"since": "only memories created at this date or later", "until": "only memories created at this date or before"} {
-		dates[name] = c.Flags().String(name, "", help+": RFC 3339 or Unix seconds")
+		dates[name] = c.Flags().String(name, "", help+takesDates)
 	}
 	return c
 }
@@ -102,7 +105,7 @@ func printRecall(s *cli.Streams, asJSON bool, results []wire.RecallResult, end w
 	hits := make([]hit, len(results))
 	for i, r := range results {
 		metadata := cmp.Or(string(r.Metadata), "null")
-		hits[i] = hit{r.RID, r.Score, r.Text, r.MemoryType, r.Namespace, r.CreatedAt, json.RawMessage(metadata), r.WhyRetrieved}
+		hits[i] = hit{r.RID, r.Score, r.Text, r.MemoryType, r.Namespace, r.CreatedAt, json.RawMessage(metadata), r.WhyRetrieved, json.RawMessage(r.Attributes)}
 	}
 	if asJSON {
 		return s.JSON(recalled{hits, end.Total, uint64(end.Index), end.LagSeconds, end.Considered, end.BelowMinScore})
@@ -118,8 +121,19 @@ func printRecall(s *cli.Streams, asJSON bool, results []wire.RecallResult, end w
 
 func printHit(s *cli.Streams, h hit) {
 	at := time.UnixMicro(int64(h.Created * 1e6)).Local().Format(time.DateTime)
-	fmt.Fprintf(s.Out, "%.3f  %s\n       %s  %s  %s\n", h.Score, h.Text, h.RID, at, strings.Join(h.Why, ", "))
+	why := slices.Clone(h.Why)
+	for i, w := range why {
+		if words, ok := reasons[w]; ok {
+			why[i] = words
+		}
+	}
+	why = slices.DeleteFunc(why, func(w string) bool { return w == "" })
+	fmt.Fprintf(s.Out, "%.3f  %s\n       %s  %s  %s\n", h.Score, h.Text, h.RID, at, strings.Join(why, ", "))
 }
+
+// reasons puts the codes among the reasons of an answer into words; blank ones say nothing to a person.
+var reasons = map[string]string{"keyword_match": "same words", "context_match": "next to a match", "session_match": "same conversation",
+	"speaker_match": "said by the person in the question", "date_match": "has the date in the question", "time_match": "has a time", "matched query": "", "fts_sourced": ""}
 
 // nothingFound says why an answer is empty.
 func nothingFound(end wire.RecallEnd) string {
@@ -155,14 +169,18 @@ func explained(ctx context.Context, s *cli.Streams, t *cli.Target, q *wire.Recal
 			hit
 			api.Explained
 		}
-		Considered uint64 `json:"considered"`
-		Below      uint64 `json:"below_min_score"`
+		Considered uint64         `json:"considered"`
+		Below      uint64         `json:"below_min_score"`
+		Filtered   []api.Filtered `json:"filtered"`
 	}
 	if err := json.Unmarshal(raw, &found); err != nil {
 		return err
 	}
 	if len(found.Results) == 0 {
 		fmt.Fprintln(s.Err, "nothing found:", nothingFound(wire.RecallEnd{Considered: found.Considered, BelowMinScore: found.Below}))
+	}
+	for _, f := range found.Filtered {
+		fmt.Fprintf(s.Err, "%s left %d\n", f.Filter, f.Left)
 	}
 	for _, r := range found.Results {
 		printHit(s, r.hit)

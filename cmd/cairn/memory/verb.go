@@ -29,13 +29,28 @@ type verb struct {
 	fixed   map[string]string // fields that the verb gives itself
 	names   map[string]string // flags that have not the name of their field
 	not     []string          // fields that another verb has
-	rows    string            // the field of the answer that is shown; blank: the answer itself
+	rows    string            // the field of the answer that is shown, or a|b, the one that is there; blank: the answer itself
 	shows   []string          // the columns of a list, the lines of one thing; none: all fields
 	says    string            // shown instead of the answer
+	checks  bool              // relations_to_check of the answer are shown behind it
+	text    string            // the field of the answer that is a text to print as it is
+	others  []other           // operations that a flag asks for instead
+	asks    string            // the question before it is done; it is not asked with --yes
 	send    sender            // nil: over HTTP
 	short   string            // blank: what the operation does
 	long    string
 	example string
+	idsOnly bool // by its flag --quiet
+
+	wraps func(*cli.Streams, *cobra.Command, *cli.Target) // adds to the command; nil: nothing
+}
+
+// An other is an operation that a verb's flag asks for instead of the verb's own.
+type other struct {
+	by   field.Field // the flag
+	op   *api.Op
+	rows string
+	as   map[string]string // fields of the verb that have another name there
 }
 
 // Commands are the verbs of memories.
@@ -63,8 +78,14 @@ func (v verb) command(s *cli.Streams) *cobra.Command {
 	if strings.HasSuffix(v.use, "...") {
 		c.Args = cobra.MinimumNArgs(len(v.args))
 	}
-	if v.long != "" {
-		c.Long = c.Short + ".\n\n" + v.long
+	long := v.long
+	for _, f := range v.op.Takes() {
+		if f.Kind.RID && slices.Contains(v.args, f.Name) && strings.Contains(v.use, "RID") {
+			long = strings.TrimSpace(long + "\n\nThe beginning of an id stands for it too, and so does its number, as '#812'.")
+		}
+	}
+	if long != "" {
+		c.Long = c.Short + ".\n\n" + long
 	}
 	t.Flags(c)
 	t.InDatabase(c)
@@ -72,31 +93,87 @@ func (v verb) command(s *cli.Streams) *cobra.Command {
 	for _, f := range v.flags() {
 		addFlag(c.Flags(), v.flag(f), f, given)
 	}
+	yes := v.asks == ""
+	if !yes {
+		c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask for confirmation")
+	}
+	if v.rows != "" {
+		c.Flags().BoolVarP(&v.idsOnly, "quiet", "q", false, "print ids alone, a line each")
+	}
 	c.RunE = func(c *cobra.Command, args []string) error {
 		args, err := v.joined(c.Context(), s, args)
 		if err != nil {
 			return err
 		}
-		if err := v.complete(given, args); err != nil {
+		v, given, err := v.asked(given)
+		if err == nil {
+			err = v.complete(given, args)
+		}
+		if err != nil {
 			return cli.Usage(err)
 		}
-		if v.send != nil {
-			return t.With(c.Context(), func(ctx context.Context, cl *client.Client) error {
-				raw, err := v.send(ctx, cl, given)
-				if err != nil {
-					return err
-				}
-				return v.tell(s, t.JSON, raw)
-			})
+		if !yes {
+			if err := s.Confirm(c.Context(), v.asks, "nothing was done"); err != nil {
+				return err
+			}
 		}
-		method, path, body := v.request(given)
-		path = t.In(path)
-		if v.op == api.Events.Op {
-			return watch(c.Context(), s, &t, path)
-		}
-		return v.ask(c.Context(), s, &t, method, path, body)
+		return v.do(c.Context(), s, &t, given)
+	}
+	if v.wraps != nil {
+		v.wraps(s, c, &t)
 	}
 	return c
+}
+
+// do asks for the operation and prints the answer.
+func (v verb) do(ctx context.Context, s *cli.Streams, t *cli.Target, given Given) error {
+	if v.send != nil {
+		return t.With(ctx, func(ctx context.Context, cl *client.Client) error {
+			err := v.whole(given, func(short []string, a *api.IDsAnswer) error {
+				return cl.Query(ctx, api.IDs.Name, map[string]any{"short": short}, a)
+			})
+			if err != nil {
+				return err
+			}
+			raw, err := v.send(ctx, cl, given)
+			if err != nil {
+				return err
+			}
+			return v.tell(s, t.JSON, raw)
+		})
+	}
+	err := v.whole(given, func(short []string, a *api.IDsAnswer) error {
+		return t.Get(ctx, api.IDs.Method(), t.In(api.IDs.Path()+"?"+url.Values{"short": short}.Encode()), nil, a)
+	})
+	if err != nil {
+		return err
+	}
+	method, path, body := v.request(given)
+	path = t.In(path)
+	if v.op == api.Events.Op {
+		return watch(ctx, s, t, path)
+	}
+	return v.ask(ctx, s, t, method, path, body)
+}
+
+// asked is the verb with the operation that its flags ask for, and what was given in that operation's words.
+func (v verb) asked(given Given) (verb, Given, error) {
+	for _, o := range v.others {
+		if len(given[o.by.Name]) == 0 {
+			continue
+		}
+		renamed := Given{}
+		for name, texts := range given {
+			to := cmp.Or(o.as[name], name)
+			if !slices.ContainsFunc(o.op.Takes(), func(f field.Field) bool { return f.Name == to }) {
+				return v, nil, fmt.Errorf("--%s does not go with --%s", v.flag(field.Field{Name: name}), v.flag(o.by))
+			}
+			renamed[to] = texts
+		}
+		v.op, v.rows = o.op, o.rows
+		return v, renamed, nil
+	}
+	return v, given, nil
 }
 
 // joined are the arguments of a verb whose last is a text of several words, or is read from standard input; of others
@@ -123,6 +200,9 @@ func (v verb) flags() (list field.Object) {
 		if _, fixed := v.fixed[f.Name]; !fixed && !f.Idle && !slices.Contains(v.args, f.Name) && !slices.Contains(v.not, f.Name) {
 			list = append(list, f)
 		}
+	}
+	for _, o := range v.others {
+		list = append(list, o.by)
 	}
 	return list
 }
@@ -153,6 +233,31 @@ func (v verb) complete(given Given, args []string) error {
 		if f.Must && len(given[f.Name]) == 0 {
 			return fmt.Errorf("--%s is missing: %s", v.flag(f), f.Doc)
 		}
+	}
+	return nil
+}
+
+// whole puts whole ids in the place of short ones.
+func (v verb) whole(given Given, ask func(short []string, a *api.IDsAnswer) error) error {
+	var names, short []string
+	for _, f := range v.op.Takes() {
+		if texts := given[f.Name]; len(texts) == 1 && api.MayBeShort(f, texts[0]) {
+			names, short = append(names, f.Name), append(short, texts[0])
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	a := &api.IDsAnswer{}
+	if err := ask(short, a); err != nil {
+		return err
+	}
+	for i, name := range names {
+		id, err := a.Whole(i, name, short[i])
+		if err != nil {
+			return err
+		}
+		given[name] = []string{id}
 	}
 	return nil
 }
@@ -197,13 +302,18 @@ func (v verb) tell(s *cli.Streams, asJSON bool, raw json.RawMessage) (err error)
 	case asJSON:
 		err = s.JSON(raw)
 	case missing:
+	case v.text != "":
+		var answer map[string]any
+		if err = json.Unmarshal(raw, &answer); err == nil {
+			_, err = fmt.Fprint(s.Out, answer[v.text])
+		}
 	case v.says == "":
 		err = v.print(s, raw)
 	default:
 		_, err = fmt.Fprintln(s.Out, v.says)
 	}
 	if err == nil && missing {
-		return errors.New("there is nothing with this id")
+		return errors.New("there is nothing with this id or key")
 	}
 	return err
 }

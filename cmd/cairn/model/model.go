@@ -18,12 +18,12 @@ func Command(s *cli.Streams) *cobra.Command {
 	group := &cobra.Command{Use: "embed", Short: "Models that find memories by meaning: list, fetch, test, use",
 		Long: `Models that find memories by meaning: list, fetch, test, use.
 
-  cairn embed fetch all-MiniLM-L6-v2    into HOME/models, verified
-  cairn embed test all-MiniLM-L6-v2     ten sentences, which are near, and how fast
-  cairn dev --embed all-MiniLM-L6-v2    what is stored from now on, in databases that have no vectors yet
-  cairn embed use default all-MiniLM-L6-v2   a database and what it holds already
+  cairn embed fetch all-MiniLM-L6-v2    download it into HOME/models and verify it
+  cairn embed test all-MiniLM-L6-v2     embed ten sentences: which are near, and how fast
+  cairn dev --embed all-MiniLM-L6-v2    embed what is stored from now on, in databases that have no vectors yet
+  cairn embed use default all-MiniLM-L6-v2   switch a database to it, and embed what it holds already
 
-A cluster needs the model on every node, in HOME/models. New databases get the one of the configuration, [embedding] strategy and path.`}
+A cluster needs the model on every node, in HOME/models. New databases get the model in the configuration, [embedding] strategy and path.`}
 	group.AddCommand(embedList(s), embedFetch(s), embedTest(s), embedUse(s))
 	return group
 }

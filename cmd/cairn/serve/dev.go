@@ -26,6 +26,7 @@ import (
 	"github.com/cairndb/cairn/node/certs"
 	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/node/memory"
+	"github.com/cairndb/cairn/node/oauth"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/oplog/state"
@@ -56,7 +57,7 @@ func (l *logging) logger(w io.Writer) (*slog.Logger, error) {
 
 // Dev is `cairn dev`.
 func Dev(s *cli.Streams) *cobra.Command {
-	var home, siftHome, named string
+	var home, siftHome, named, issuer string
 	var withSample bool
 	var base int
 	var k config.KeySource
@@ -68,14 +69,14 @@ func Dev(s *cli.Streams) *cobra.Command {
 When it serves reads and writes it prints one JSON line on stdout. Everything else goes to stderr.
 
 Programs of this user may run commands through stringd and stop the node; "cairn serve" allows neither unless its
-configuration does. Other users of this host and web pages are refused: deploy/SECURITY.md says who can reach what.`,
+configuration does. Other users of this host and web pages are rejected: deploy/SECURITY.md says who can reach what.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			log, err := l.logger(s.Err)
 			if err != nil {
 				return err
 			}
 			cfg := node.Config{Home: home, Tokens: node.Tokens{Mint: true},
-				Version: cli.BuildVersion(), Logger: log, Storage: node.Storage{Encryption: k.Source()}}
+				Version: cli.BuildVersion(), Logger: log, Storage: node.Storage{Encryption: k.Source()}, OAuth: oauth.Settings{Issuer: issuer}}
 			if named != "" {
 				if cfg.Embedder, err = model.Open(home, named); err != nil {
 					return err
@@ -88,14 +89,18 @@ configuration does. Other users of this host and web pages are refused: deploy/S
 				cfg.Addresses.Wire, cfg.Addresses.HTTP = config.Loopback(base), config.Loopback(base+1)
 			}
 			up := config.Setup{Node: cfg, Local: config.Local{Sift: config.Sift{Home: siftHome}}, Dev: true, Base: base}
-			return runNode(c.Context(), up, func(ctx context.Context, l cli.Ready) error {
+			return runNode(c.Context(), up, func(ctx context.Context, n *node.Node, l cli.Ready) error {
 				if withSample {
 					if err := storeSample(ctx, s.Err, l.Home); err != nil {
 						return err
 					}
 				}
 				if cli.IsTerminal(s.Err) { // a program reads the line on stdout
-					defer fmt.Fprint(s.Err, greeting(l, withSample))
+					link, err := n.SignInLink(l.HTTP)
+					if err != nil {
+						return err
+					}
+					defer fmt.Fprint(s.Err, greeting(l, link, withSample))
 				}
 				return announce(s.Out, l)
 			})
@@ -105,14 +110,15 @@ configuration does. Other users of this host and web pages are refused: deploy/S
 	c.Flags().StringVar(&siftHome, "sift-home", "", "directory of the SiftCoder sockets; HOME/run/siftcoder by default")
 	c.Flags().IntVar(&base, "port-base", 0, "wire on this port, gateway +1, stringd +4, Covenant's HTTP mirror +5")
 	c.Flags().StringVar(&named, "embed", "", "find memories by meaning too, with a model that 'cairn embed fetch' downloaded, or a model's directory")
-	c.Flags().BoolVar(&withSample, "sample", false, "store 200 memories of a fictional team, unless they are there, to try questions on")
+	c.Flags().BoolVar(&withSample, "sample", false, "store 200 memories of a fictional team to try questions on, unless they are stored already")
+	issuerFlag(c, &issuer)
 	k.Flags(c)
 	l.flags(c)
 	return c
 }
 
 // runNode runs a node until ctx ends or it fails. It calls serves once, when the node serves.
-func runNode(ctx context.Context, up config.Setup, serves func(context.Context, cli.Ready) error) (err error) {
+func runNode(ctx context.Context, up config.Setup, serves func(context.Context, *node.Node, cli.Ready) error) (err error) {
 	defer holdFloor()()
 	memory.Limit()
 	ctx, stop := context.WithCancel(ctx)
@@ -150,7 +156,7 @@ func runNode(ctx context.Context, up config.Setup, serves func(context.Context, 
 		}
 		return config.KeyHint(err, openAdvice(err))
 	}
-	if err := serves(ctx, line); err != nil {
+	if err := serves(ctx, n, line); err != nil {
 		return err
 	}
 	select {
@@ -225,8 +231,8 @@ func storeSample(ctx context.Context, w io.Writer, home string) error {
 }
 
 // greeting says where the node listens and what to try. The commands name the home where they would not find it by
-// themselves.
-func greeting(l cli.Ready, hasSample bool) string {
+// themselves. link signs the console in; it is shown on the terminal alone.
+func greeting(l cli.Ready, link string, hasSample bool) string {
 	flag := " --home " + l.Home
 	if usual, err := filepath.Abs(cmp.Or(os.Getenv("CAIRN_HOME"), cli.DefaultHome)); err == nil && usual == l.Home {
 		flag = ""
@@ -240,12 +246,14 @@ func greeting(l cli.Ready, hasSample bool) string {
 
   console  %[3]s/
   token    %[1]s/token
+  sign in  %[5]s
+           works once, within a minute, on this machine
 
   In another terminal:
 
 %[4]s    cairn status%[2]s
 
-`, l.Home, flag, l.HTTP, try)
+`, l.Home, flag, l.HTTP, try, cmp.Or(link, "with the token"))
 }
 
 // heapFloor is the least heap that the garbage collector assumes. It runs when the heap has doubled: of a small node's

@@ -17,8 +17,8 @@ func TestGreeting(t *testing.T) {
 		t.Fatal(err)
 	}
 	for home, flag := range map[string]string{usual: "", "/srv/other": " --home /srv/other"} {
-		got := greeting(cli.Ready{Home: home, HTTP: "http://127.0.0.1:7438"}, false)
-		for _, want := range []string{"console  http://127.0.0.1:7438/\n", "token    " + home + "/token\n", "cairn status" + flag + "\n", "payments?\"" + flag + "\n", "team\"" + flag + "\n"} {
+		got := greeting(cli.Ready{Home: home, HTTP: "http://127.0.0.1:7438"}, "http://127.0.0.1:7438/#sign-in=c0de", false)
+		for _, want := range []string{"console  http://127.0.0.1:7438/\n", "token    " + home + "/token\n", "sign in  http://127.0.0.1:7438/#sign-in=c0de\n", "cairn status" + flag + "\n", "payments?\"" + flag + "\n", "team\"" + flag + "\n"} {
 			if !strings.Contains(got, want) {
 				t.Errorf("no %q in %s", want, got)
 			}

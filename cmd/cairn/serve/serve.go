@@ -11,11 +11,12 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/config"
+	"github.com/cairndb/cairn/node"
 )
 
 // Command is `cairn serve`.
 func Command(s *cli.Streams) *cobra.Command {
-	var path, home string
+	var path, home, issuer string
 	var wirePort, httpPort int
 	var strict, numbered bool
 	var l logging
@@ -39,12 +40,13 @@ func Command(s *cli.Streams) *cobra.Command {
 					hostErr = f.WithoutSelf()
 				}
 				f.Server.WirePort, f.Server.HTTPPort = cmp.Or(wirePort, f.Server.WirePort), cmp.Or(httpPort, f.Server.HTTPPort)
+				f.Server.OAuthIssuer = cmp.Or(issuer, f.Server.OAuthIssuer)
 			}, os.Getenv, log)
 			if err := cmp.Or(hostErr, err); err != nil {
 				return err
 			}
 			up.Node.Version, up.Node.Logger = cli.BuildVersion(), log
-			return runNode(c.Context(), up, func(_ context.Context, l cli.Ready) error { return announce(s.Out, l) })
+			return runNode(c.Context(), up, func(_ context.Context, _ *node.Node, l cli.Ready) error { return announce(s.Out, l) })
 		},
 	}
 	c.Flags().StringVarP(&path, "config", "c", cmp.Or(os.Getenv("CAIRN_CONFIG"), os.Getenv("YANTRIKDB_CONFIG"), "cairn.toml"), "configuration file")
@@ -52,8 +54,14 @@ func Command(s *cli.Streams) *cobra.Command {
 	c.Flags().StringVar(&home, "data-dir", "", "the same as --home")
 	c.Flags().IntVar(&wirePort, "wire-port", 0, "overrides server.wire_port")
 	c.Flags().IntVar(&httpPort, "http-port", 0, "overrides server.http_port; the wire port + 1 by default")
-	c.Flags().BoolVar(&numbered, "node-from-hostname", false, "a host named NAME-2 is node 3; cluster.peers lists all members, this one too")
-	c.Flags().BoolVar(&strict, "strict", false, "refuse unknown configuration keys")
+	issuerFlag(c, &issuer)
+	c.Flags().BoolVar(&numbered, "node-from-hostname", false, "take the node id from the host name: NAME-2 is node 3; cluster.peers lists all members, this one too")
+	c.Flags().BoolVar(&strict, "strict", false, "reject unknown configuration keys")
 	l.flags(c)
 	return c
+}
+
+// issuerFlag adds the flag that turns OAuth on.
+func issuerFlag(c *cobra.Command, to *string) {
+	c.Flags().StringVar(to, "oauth-issuer", "", "URL at which MCP clients find the gateway, without /mcp: they get their tokens there, once a user agrees in the browser")
 }

@@ -21,12 +21,12 @@ import (
 )
 
 const shellHelp = `Verbs are those of cairn --help, without the word cairn: recall "who leads payments?", list --namespace work.
-  tab          completes verbs, flags and the names that flags take
-  \c NAME      goes to a context, or to a database of that name; \c alone goes back
+  tab          completes verbs, flags and the names that flags accept
+  \c NAME      switches to a context, or to a database of that name; \c alone switches back
   \x           prints each row as a block of its fields, or as a table again
-  \timing      says after each verb how long it took, or no more
+  \timing      shows after each verb how long it took; a second \timing ends that
   \?           prints this
-  \q, Ctrl-D   ends the shell; Ctrl-C ends a verb that runs`
+  exit, \q     ends the shell, like quit and Ctrl-D; Ctrl-C ends a running verb`
 
 // A shell runs verbs, one a line, in one process. What it was called with holds for all of them.
 type shell struct {
@@ -154,7 +154,7 @@ func (s *shell) line(ctx context.Context, line string) (end bool, code int) {
 	if len(args) == 0 {
 		return false, cli.ExitOK
 	}
-	if strings.HasPrefix(args[0], `\`) {
+	if strings.HasPrefix(args[0], `\`) || len(args) == 1 && (args[0] == "exit" || args[0] == "quit") {
 		return s.command(args)
 	}
 	if args[0] == "cairn" {
@@ -199,10 +199,10 @@ func (s *shell) placed(c *cobra.Command, args []string) []string {
 	return append(append(append([]string(nil), args[:depth]...), place...), args[depth:]...)
 }
 
-// command runs a line that begins with a backslash.
+// command runs a line that is for the shell itself.
 func (s *shell) command(args []string) (end bool, code int) {
 	switch args[0] {
-	case `\q`:
+	case `\q`, "exit", "quit":
 		return true, cli.ExitOK
 	case `\?`:
 		fmt.Fprintln(s.Out, shellHelp)
@@ -225,7 +225,7 @@ func (s *shell) command(args []string) (end bool, code int) {
 			s.database = args[1]
 		}
 	default:
-		return false, cli.Exit(cli.Usagef(`no %s: \? lists what there is`, args[0]), s.Err)
+		return false, cli.Exit(cli.Usagef(`there is no %s: \? lists the commands`, args[0]), s.Err)
 	}
 	return false, cli.ExitOK
 }

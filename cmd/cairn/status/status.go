@@ -28,7 +28,7 @@ func Command(s *cli.Streams) *cobra.Command {
 	var again, codes bool
 	var every time.Duration
 	c := &cobra.Command{Use: "status", Short: "Show the cluster", Args: cobra.NoArgs,
-		Long: `Show the cluster as the node at the given endpoint sees it: "healthy", "degraded: node 3 unreachable" (it takes writes), or "not healthy"
+		Long: `Show the cluster as the node at the given endpoint sees it: "healthy", "degraded: node 3 unreachable" (it accepts writes), or "not healthy"
 with the reason. /v1/health, the console and the metric cairn_cluster_condition say the same. Lines before the tables name the files
 in which a node found damage since it started, and how they are repaired. The second table shows the files of each node's state: their size,
 the bytes that compaction has yet to merge, and how often a damaged block was read since the node started.

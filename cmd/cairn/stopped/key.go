@@ -64,7 +64,7 @@ func keyNew(s *cli.Streams) *cobra.Command {
 			_, err = f.WriteString(text)
 			return errors.Join(err, f.Sync(), f.Close())
 		}}
-	c.Flags().StringVarP(&out, "output", "o", "", "file that gets it, mode 0600; standard output by default")
+	c.Flags().StringVarP(&out, "output", "o", "", "file to write it to, mode 0600; standard output by default")
 	return c
 }
 
@@ -134,7 +134,7 @@ func keyRotate(s *cli.Streams) *cobra.Command {
 func keyEncrypt(s *cli.Streams) *cobra.Command {
 	var n Node
 	c := &cobra.Command{Use: "encrypt", Short: "Encrypt the home of a stopped node", Args: cobra.NoArgs,
-		Long: `Encrypt the home of a stopped node, in place: state, log, snapshots, and what the surfaces of its host keep. The index is
+		Long: `Encrypt the home of a stopped node, in place: state, log, snapshots, and the files of its same-host dialects. The index is
 rebuilt at the next start. It needs as much free space as the home takes. The old files are removed, not overwritten: on
 many disks their content can still be recovered from the raw device.`,
 		RunE: func(c *cobra.Command, _ []string) error {

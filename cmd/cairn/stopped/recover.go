@@ -29,15 +29,15 @@ func ClusterRecover(s *cli.Streams) *cobra.Command {
 	var giveUp []uint
 	c := &cobra.Command{
 		Use: "recover --config FILE --give-up N,N", Short: "Continue with this node alone when a majority is gone for good", Args: cobra.NoArgs,
-		Long: `When a majority of the voters is gone for good, no leader can be elected and no write is taken. This makes one surviving
+		Long: `When a majority of the voters is gone for good, no leader can be elected and writes fail. This makes one surviving
 node, which must be stopped, the only member of the cluster, with everything in its log.
 
 What it may cost: writes that the lost majority acknowledged and this node had not received are gone, and a write this
 node had received that was never acknowledged may appear. So stop all survivors, compare "cairn doctor --config" on each,
-and recover the one whose log ends at the highest index. It refuses while a majority answers on its peer addresses.
+and recover the one whose log ends at the highest index. It fails while a majority answers on its peer addresses.
 
 Afterwards: start this node; give every other node an EMPTY home before it starts (it joins by itself and is brought up
-to date); never start one of the given-up nodes with its old home, for two of those could elect a leader of their own.
+to date); never start one of the given-up nodes with its old home, because two of those could elect a leader of their own.
 If no node survived, "cairn restore" starts from a backup.`,
 		RunE: func(c *cobra.Command, _ []string) error { return recoverCluster(s, path, giveUp) },
 	}
@@ -79,7 +79,7 @@ func recoverCluster(s *cli.Streams, path string, giveUp []uint) error {
 	fmt.Fprintf(s.Err, "node %d: state at index %d, hash %s; members %s and this one; %d of %d voters answer\n",
 		self, at.Index, at.Sum, strings.Join(others, ", "), answer, voters)
 	if quorum := voters/2 + 1; voters > 1 && answer >= quorum {
-		return cli.Hint(fmt.Errorf("%d of %d voters answer: the majority is not lost", answer, voters), "start this node; `cairn cluster remove` takes out a node that is gone")
+		return cli.Hint(fmt.Errorf("%d of %d voters answer: the majority is not lost", answer, voters), "start this node; `cairn cluster remove` removes a node that is gone")
 	}
 	if !named || len(giveUp) != len(others) {
 		return cli.Usage(cli.Hint(errors.New("nothing was changed"),
@@ -111,8 +111,8 @@ func reachable(members []raft.Member) []bool {
 	return up
 }
 
-const recoverHelp = `Start a node again whose log lost records, or holds one that cannot be applied. The node must be stopped. Import records that the cluster lost;
-for that the node may run.
+const recoverHelp = `Start a node again when its log lost records, or has a record that cannot be applied: the node must be stopped. Or import records that the
+cluster lost: the node may run.
 
 "records lost": a single node whose log is damaged rebuilds it from what is left in its log, its snapshots and its state. If
 acknowledged records are in none of them, it names them and does not start. A newer backup may have them: "cairn restore"
@@ -120,7 +120,7 @@ restores it into an empty home.
 
   cairn recover --config FILE --accept-loss    goes on without the records that the node names; everything else stays
 
-The damaged files are kept beside the new ones, as *.corrupt-*. A member of a cluster never needs this: the others have what it lost.
+The damaged files are kept next to the new ones, as *.corrupt-*. A member of a cluster never needs this: the others have what it lost.
 
 "cannot apply record N": because of a fault in Cairn, a record of the log cannot be applied, and every node stops at it after each
 start. This skips the record. What its entries would have written is lost, acknowledged or not.
@@ -129,7 +129,7 @@ start. This skips the record. What its entries would have written is lost, ackno
   cairn recover --config FILE --skip-record N --sha256 DIGEST  skips the record that has this digest
 
 A newer version may apply it: try that first. Skip the record on every node before you start any, with the same digest: a node that skips
-another record, or none, holds another state, and "cairn cluster status" says so. The skip is in the audit ("cairn audit"), and in the
+another record, or skips none, ends with another state, and "cairn cluster status" shows it. The skip is in the audit ("cairn audit"), and in the
 file skipped-records of the home, which has to stay. Members that join later need the file until the others have a snapshot after
 the record. See deploy/runbooks/poisoned-record.md.
 
@@ -139,7 +139,7 @@ The node that had them moved its log aside.
   cairn recover --config FILE --lost              says which records they are; changes nothing
   cairn recover --config FILE --import-lost LOG   imports what they write, under their idempotency keys; safe to run again
 
-What the cluster has stored since may refuse some of them. Changes of the cluster itself (databases, tokens, limits) are not imported.`
+Records that conflict with what the cluster has stored since are rejected. Changes of the cluster itself (databases, tokens, limits) are not imported.`
 
 // Recover is `cairn recover`.
 func Recover(s *cli.Streams) *cobra.Command {

@@ -18,7 +18,7 @@ func openSift(ctx context.Context, h *host) (func() error, error) {
 		return nil, nil
 	}
 	cfg := sift.Config{Home: home, NS: cmp.Or(c.NS, os.Getenv("SIFTCODER_NS")), Memory: h.memory("sift", cmp.Or(c.Database, "default"), append(h.stops(), api.Files, api.Git)...),
-		Private: c.Shared != nil && !*c.Shared, Names: c.Names, Transcripts: c.Transcripts, Logger: h.log.With("surface", "sift")}
+		Private: c.Shared != nil && !*c.Shared, Names: c.Names, Transcripts: c.Transcripts, Rollouts: c.Rollouts, Logger: h.log.With("surface", "sift")}
 	if h.dev {
 		cfg.Stop = h.stop
 	}

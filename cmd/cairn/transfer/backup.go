@@ -28,8 +28,8 @@ func Backup(s *cli.Streams) *cobra.Command {
 	var t cli.Target
 	var b backupRun
 	c := &cobra.Command{
-		Use: "backup --to DIR", Short: "Back a running cluster up: all databases, consistent at one index", Args: cobra.NoArgs,
-		Long: `Back a running cluster up into a directory: all databases, consistent at one index of the log. Writes go on meanwhile.
+		Use: "backup --to DIR", Short: "Back up a running cluster: all databases, consistent at one index", Args: cobra.NoArgs,
+		Long: `Back up a running cluster into a directory: all databases, consistent at one index of the log. Writes go on meanwhile.
 
 The first backup in a directory is the whole state; each later one is the log since the one before, or the whole state
 again with --full or when the log no longer holds what followed. After a purge, the next one has all rows of the purged

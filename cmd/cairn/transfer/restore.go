@@ -47,7 +47,7 @@ with it as a peer and start with empty homes join it. Tokens and databases are a
 one: never let nodes of the old cluster connect to the new one.
 
 Into a live cluster (--database): the memories and relations of one database are written through the cluster like an
-import, with their ids, revisions and claims; sessions, other claims, what was forgotten and the log are not restored.
+import, with their ids, revisions and claims; sessions, other claims, forgotten memories and the log are not restored.
 
 --at restores up to an index of the log or a time, both inclusive, and leaves out what came later. Without it, everything is
 restored. A file that is missing between two others is an error. Inside a log range with a purge, --at restores only one
@@ -89,7 +89,7 @@ func restoreHome(ctx context.Context, s *cli.Streams, r *restoreRun) error {
 	case errors.Is(err, archive.ErrGap):
 		return cli.Hint(err, "copy the missing file back, or restore what is before it: --at INDEX, with an index from `cairn backup list "+r.from+"`")
 	case errors.Is(err, archive.ErrNoBackup):
-		return cli.Hint(err, "`cairn backup list "+r.from+"` says what is there")
+		return cli.Hint(err, "`cairn backup list "+r.from+"` lists what is there")
 	case errors.Is(err, archive.ErrPurged):
 		return cli.Hint(err, "or restore one of the other databases up to there, into a live cluster: --database NAME")
 	case err != nil:

@@ -21,6 +21,8 @@ import (
 //	{"type":"memory","text":…}, {"type":"edge",…}    an export of this server or of YantrikDB
 //	{"memory":…,"user_id":…,"created_at":…}          a memory of mem0; {"results":[…],"relations":[…]} is many
 //	{"source":…,"relationship":…,"target":…}         a relation of mem0
+//	{"type":"entity","name":…,"observations":[…]}    a line of the memory.jsonl of @modelcontextprotocol/server-memory:
+//	{"type":"relation","from":…,"relationType":…}    the keys and relations that the profile server-memory of /mcp reads
 //	{"text":…} or "content" or "page_content"        a document; what else it says becomes metadata
 //	"a text"                                         a text
 //	[…]                                              any of these
@@ -44,10 +46,19 @@ func (r *rows) next() (row importRow, err error) {
 			Results   []json.RawMessage `json:"results"`
 			Relations []json.RawMessage `json:"relations"`
 		}
+		var one entity
 		switch raw[0] {
 		case '{':
 			if json.Unmarshal(raw, &many) == nil && (many.Results != nil || many.Relations != nil) {
 				r.pending = append(append(r.pending, many.Results...), many.Relations...)
+				continue
+			}
+			if json.Unmarshal(raw, &one) == nil && one.Line == "entity" && one.Name != "" {
+				facts, err := one.facts()
+				if err != nil {
+					return row, err
+				}
+				r.pending = append(facts, r.pending...)
 				continue
 			}
 			return rowOf(raw)
@@ -172,6 +183,49 @@ func (r importRow) bounded() error {
 	return draftFields.Check(known, false)
 }
 
+// edgeOf is the row of a relation.
+func edgeOf(from, relation, to string) importRow {
+	edge := importRow{}
+	for name, text := range map[string]string{"type": "edge", "src": from, "rel_type": relation, "dst": to} {
+		edge.say(name, text)
+	}
+	return edge
+}
+
+// An entity is a line of the memory.jsonl of server-memory.
+type entity struct {
+	Line         string   `json:"type"`
+	Name         string   `json:"name"`
+	Kind         string   `json:"entityType"`
+	Observations []string `json:"observations"`
+}
+
+// facts are the rows of an entity: one says its type, and one each observation.
+func (e entity) facts() (rows []json.RawMessage, err error) {
+	kind := api.GraphFact{Entity: e.Name, Says: e.Kind}
+	texts := map[string]string{kind.TypeKey(): kind.Text()}
+	keys := []string{kind.TypeKey()}
+	for _, says := range e.Observations {
+		f := api.GraphFact{Entity: e.Name, Says: says}
+		if texts[f.Key()] == "" {
+			keys = append(keys, f.Key())
+		}
+		texts[f.Key()] = f.Text()
+	}
+	for _, key := range keys {
+		row := importRow{}
+		for name, text := range map[string]string{"type": "memory", "namespace": api.GraphNamespace, "source": api.GraphNamespace, "key": key, "text": texts[key]} {
+			row.say(name, text)
+		}
+		raw, err := json.Marshal(row)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, raw)
+	}
+	return rows, nil
+}
+
 // taken are the keys of others' rows that become fields of a memory, or are of no consequence. They are left out of its
 // metadata.
 var taken = map[string]bool{"memory": true, "content": true, "page_content": true, "score": true, "hash": true, "type": true}
@@ -182,11 +236,10 @@ func rowOf(raw json.RawMessage) (row importRow, err error) {
 		return nil, err
 	}
 	if relation, from, to := row.text("relationship"), row.text("source"), row.text("target", "destination"); relation != "" && from != "" && to != "" {
-		edge := importRow{}
-		for name, text := range map[string]string{"type": "edge", "src": from, "rel_type": relation, "dst": to} {
-			edge.say(name, text)
-		}
-		return edge, nil
+		return edgeOf(from, relation, to), nil
+	}
+	if kind, from, relation, to := row.text("type"), row.text("from"), row.text("relationType"), row.text("to"); kind == "relation" && from != "" && relation != "" && to != "" {
+		return edgeOf(from, relation, to), nil
 	}
 	if kind := row.text("type"); kind == "edge" || kind == "memory" || row.text("memory_type") != "" {
 		return row, nil

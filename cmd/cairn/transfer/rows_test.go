@@ -21,6 +21,9 @@ func TestRowsOfOthers(t *testing.T) {
 		{"mem0, all at once", `{"results":[{"id":"m1","memory":"a","created_at":"2024-07-29T16:22:51Z","agent_id":"x","run_id":"s"},{"id":"m2","memory":"b"}],
 			"relations":[{"source":"alice","relationship":"leads","target":"payments"},{"source":"bob","relationship":"knows","destination":"alice"}]}`,
 			`memory a x "2024-07-29T16:22:51Z" {"agent_id":"x","id":"m1","run_id":"s"}; memory b  0 {"id":"m2"}; edge alice leads payments; edge bob knows alice`},
+		{"server-memory", `{"type":"entity","name":"Ada","entityType":"person","observations":["drinks tea","drinks tea","plays chess"]}
+			{"type":"relation","from":"Ada","to":"ACME","relationType":"works_at"}`,
+			`memory Ada: person server-memory 0 ; memory Ada: drinks tea server-memory 0 ; memory Ada: plays chess server-memory 0 ; edge Ada works_at ACME`},
 		{"documents", `[{"page_content":"a","metadata":{"page":3}},{"content":"b","url":"u"},"c"] {"text":"d","created_at":"2026-03-01"}`,
 			`memory a  0 {"page":3}; memory b  0 {"url":"u"}; memory c  0 ; memory d  "2026-03-01" `},
 		{"no text", `{"text":"a"}{"url":"u"}`, `memory a  0 ; row 2: no text: want a field text, memory, content or page_content`},

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"regexp"
 	"strconv"
 
@@ -21,12 +22,13 @@ import (
 // Export is `cairn export`.
 func Export(s *cli.Streams) *cobra.Command {
 	var t cli.Target
+	var filter string
 	c := &cobra.Command{Use: "export [DATABASE]", Short: "Write a database as JSON lines to stdout: memories, then relations", Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				t.Database = args[0]
 			}
-			r, err := t.Request(c.Context(), "GET", t.In("/v1/export"), nil)
+			r, err := t.Request(c.Context(), "GET", t.In("/v1/export?filter="+url.QueryEscape(filter)), nil)
 			if err != nil {
 				return err
 			}
@@ -39,6 +41,7 @@ func Export(s *cli.Streams) *cobra.Command {
 		}}
 	t.Flags(c)
 	t.InDatabase(c)
+	c.Flags().StringVar(&filter, "filter", "", "only memories that pass a filter, as of recall; then no relations")
 	return c
 }
 
@@ -48,7 +51,8 @@ func Import(s *cli.Streams) *cobra.Command {
 	var keep bool
 	c := &cobra.Command{Use: "import [DATABASE]", Short: "Import memories as JSON from stdin into a database", Args: cobra.MaximumNArgs(1),
 		Long: `Read JSON lines from stdin into a database. Besides exports of this server and of YantrikDB it reads what mem0 returns
-({"results": […]}, relations too), documents with "text", "content" or "page_content" (what else they say becomes
+({"results": […]}, relations too), the memory.jsonl of @modelcontextprotocol/server-memory (cairn mcp --tools server-memory
+shows the result), documents with "text", "content" or "page_content" (their other fields become
 metadata), texts, and arrays of any of these. A row that cannot be read ends the import, and the error has its number; the
 rows before it are stored.
 

@@ -1,0 +1,296 @@
+package agents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog/private"
+)
+
+// options are the flags of `cairn connect`.
+type options struct {
+	cli.Target
+	project                   string
+	yes, dry, undo, byProcess bool
+}
+
+// Connect is `cairn connect`.
+func Connect(s *cli.Streams) *cobra.Command {
+	var o options
+	c := &cobra.Command{Use: "connect [TOOL]", Short: "Connect a coding agent on this machine to the memory", Args: cobra.MaximumNArgs(1),
+		ValidArgs: toolNames(),
+		Long: `Connect a coding agent on this machine to the memory: its MCP server, its hooks, and a note that tells the model when to use it.
+Without a tool it lists the tools found here, and which are connected.
+
+Tools: ` + strings.Join(toolNames(), ", ") + `.
+
+It edits the tool's own files, shows the difference first and asks. Other entries, comments and order stay as they are.
+The tool gets a token of its own for reading and writing, in a file that only you can read; no configuration holds it.
+--undo removes what was written and revokes the token.`,
+		Example: `  cairn connect                            what is here, and what is connected
+  cairn connect claude                     show the changes, ask, write them
+  cairn connect codex --dry-run            only show them
+  cairn connect opencode --project .       in this project's files, not in your own
+  cairn connect gemini --context prod      to the cluster that a context names
+  cairn connect claude --undo              take it all out again`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return list(s, &o)
+			}
+			t, ok := findTool(args[0])
+			if !ok {
+				return cli.Usage(cli.Hint(fmt.Errorf("no tool %q", args[0]), "the tools are "+strings.Join(toolNames(), ", ")))
+			}
+			return o.run(c.Context(), s, t)
+		}}
+	o.Flags(c)
+	o.InDatabase(c)
+	f := c.Flags()
+	f.StringVar(&o.project, "project", "", "write into the files of the project in this directory, not into your own")
+	f.BoolVar(&o.byProcess, "stdio", false, "have the tool start cairn mcp for each session; --stdio=false: have it connect to the node over HTTP, even where that is not the default")
+	f.BoolVarP(&o.yes, "yes", "y", false, "do not ask for confirmation")
+	f.BoolVar(&o.dry, "dry-run", false, "show the changes, and write nothing")
+	f.BoolVar(&o.undo, "undo", false, "remove what was written")
+	return c
+}
+
+// run connects a tool or disconnects it.
+func (o *options) run(ctx context.Context, s *cli.Streams, t tool) error {
+	base, err := dir()
+	if err != nil {
+		return err
+	}
+	if err := o.checkProject(); err != nil {
+		return err
+	}
+	r, err := readRecord(base, t.name, o.project)
+	if err != nil {
+		return err
+	}
+	var want []written
+	var at site
+	if !o.undo {
+		if at, err = o.site(ctx, t, r); err != nil {
+			return err
+		}
+		want = t.entries(at)
+	} else if len(r.Entries) == 0 {
+		fmt.Fprintf(s.Err, "%s is not connected\n", t.title)
+		return nil
+	}
+	others, err := otherEntries(base, r)
+	if err != nil {
+		return err
+	}
+	p, err := makePlan(o.project != "", want, r.Entries, others)
+	if err != nil {
+		return err
+	}
+	if err := p.show(s); err != nil {
+		return err
+	}
+	if o.dry {
+		return nil
+	}
+	if len(p.changes) > 0 && !o.yes {
+		if err := s.Confirm(ctx, fmt.Sprintf("Write %d file(s)?", len(p.changes)), "nothing was written"); err != nil {
+			return err
+		}
+	}
+	if o.undo {
+		return o.disconnect(ctx, s, t, r, p)
+	}
+	if err := o.connect(ctx, r, p); err != nil {
+		return err
+	}
+	o.report(s, t, at, p)
+	return nil
+}
+
+// checkProject makes the project's directory absolute.
+func (o *options) checkProject() (err error) {
+	if o.project == "" {
+		return nil
+	}
+	if i, err := os.Stat(o.project); err != nil || !i.IsDir() {
+		return cli.Usagef("--project %s is not a directory", o.project)
+	}
+	o.project, err = filepath.Abs(o.project)
+	return err
+}
+
+// show prints what the plan changes, and what is there already.
+func (p *plan) show(s *cli.Streams) error {
+	for _, c := range p.changes {
+		if err := c.show(s.Out); err != nil {
+			return err
+		}
+	}
+	for _, k := range p.kept {
+		fmt.Fprintf(s.Err, "%s is there already\n", k)
+	}
+	return nil
+}
+
+// report tells that the tool is connected, how, and what is left for the user.
+func (o *options) report(s *cli.Streams, t tool, at site, p *plan) {
+	unchanged := ""
+	if len(p.changes) == 0 {
+		unchanged = "; nothing to change"
+	}
+	fmt.Fprintf(s.Err, "%s is connected to %s%s\n", t.title, at.url, unchanged)
+	if at.process && !o.byProcess && t.byProcess != "" {
+		fmt.Fprintf(s.Err, "it starts cairn mcp for each session: %s\n", t.byProcess)
+	}
+	if t.steps != nil {
+		for _, step := range t.steps(at) {
+			fmt.Fprintf(s.Err, "to do: %s\n", step)
+		}
+	}
+}
+
+// site works out where the tool goes, and fills in the record.
+func (o *options) site(ctx context.Context, t tool, r *record) (at site, err error) {
+	if at.home, err = userHome(); err != nil {
+		return at, err
+	}
+	url, err := o.URL(ctx)
+	if err != nil {
+		return at, err
+	}
+	at.project, at.url, at.token, at.cairn = o.project, url+o.In("/mcp"), r.tokenFile(), "cairn"
+	if at.project == "" { // a project's files are for other machines too
+		if at.cairn, err = os.Executable(); err != nil {
+			return at, err
+		}
+	}
+	r.Endpoint, r.Database, r.TLS, r.CA, r.Home = url, o.Database, o.TLS, o.CA, ""
+	if len(o.Endpoints) == 0 || o.IsSet("home") && !o.IsSet("endpoints") {
+		if r.Home, err = filepath.Abs(o.Home); err != nil {
+			return at, err
+		}
+	}
+	if r.CA != "" {
+		if r.CA, err = filepath.Abs(r.CA); err != nil {
+			return at, err
+		}
+	}
+	at.capture = r.Home != ""
+	at.process = o.byProcess || t.byProcess != "" && !o.IsSet("stdio") || r.CA != "" // a tool trusts the system's authorities alone
+	at.mcp = []string{"mcp", "--endpoints", url, "--token-file", at.token}
+	if r.Home != "" {
+		at.mcp = []string{"mcp", "--home", r.Home, "--token-file", at.token}
+	}
+	if r.CA != "" && r.Home == "" {
+		at.mcp = append(at.mcp, "--ca", r.CA)
+	}
+	if o.Database != "" {
+		at.mcp = append(at.mcp, "--db", o.Database)
+	}
+	return at, nil
+}
+
+// otherEntries returns what connect wrote for other tools and projects.
+func otherEntries(base string, r *record) (all []written, err error) {
+	for _, name := range toolNames() {
+		list, err := records(base, name)
+		if err != nil {
+			return nil, err
+		}
+		for _, other := range list {
+			if other.Tool != r.Tool || other.Project != r.Project {
+				all = append(all, other.Entries...)
+			}
+		}
+	}
+	return all, nil
+}
+
+// connect makes the token, then the record, then the changes: a call that is cut off can be repeated or undone.
+func (o *options) connect(ctx context.Context, r *record, p *plan) error {
+	if err := o.makeToken(ctx, r); err != nil {
+		return err
+	}
+	old := r.Entries
+	r.Entries = p.entries
+	if err := r.save(); err != nil {
+		return err
+	}
+	err := p.apply()
+	if err != nil && len(old) > 0 {
+		r.Entries = append(slices.Clone(p.entries), slices.DeleteFunc(old, func(w written) bool { return owned(p.entries, w) })...)
+		err = errors.Join(err, r.save())
+	}
+	return err
+}
+
+// makeToken makes the tool's token, unless it has one.
+func (o *options) makeToken(ctx context.Context, r *record) error {
+	if _, err := private.Read(r.tokenFile()); err == nil {
+		return nil
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	made, err := cli.Call(ctx, &o.Target, api.CreateToken, map[string]any{"database": orDefault(o.Database), "label": r.Tool, "scopes": []string{"read", "write"}})
+	if err != nil {
+		var no *cli.HTTPError
+		if errors.As(err, &no) {
+			return cli.Hint(fmt.Errorf("make a token for %s: %w", r.Tool, err), "have an owner of the database run `cairn token create --label "+r.Tool+
+				"`, and put the token into "+r.tokenFile()+" (chmod 600)")
+		}
+		return cli.Hint(fmt.Errorf("make a token for %s: %w", r.Tool, err), "a token is made by a running node: start it, with `cairn dev` for instance, and run this again")
+	}
+	if err := private.MakeDir(r.dir); err != nil {
+		return err
+	}
+	return kit.WriteFile(r.tokenFile(), []byte(made.Token), 0o600)
+}
+
+func orDefault(database string) string {
+	if database == "" {
+		return "default"
+	}
+	return database
+}
+
+// disconnect takes out the changes, and the token when no other project has the tool connected.
+func (o *options) disconnect(ctx context.Context, s *cli.Streams, t tool, r *record, p *plan) error {
+	if err := p.apply(); err != nil {
+		return err
+	}
+	r.Entries = nil
+	if err := r.save(); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.Err, "%s is disconnected\n", t.title)
+	left, err := records(r.dir, t.name)
+	if err != nil || len(left) > 0 {
+		return err
+	}
+	token, err := private.Read(r.tokenFile())
+	if errors.Is(err, fs.ErrNotExist) {
+		return r.spool().remove()
+	}
+	if err != nil {
+		return err
+	}
+	owner := &cli.Target{Home: r.Home, TokenText: o.TokenText, TokenFile: o.TokenFile, Timeout: o.Timeout, TLS: r.TLS, CA: r.CA, OfHome: r.Home != ""}
+	if r.Home == "" {
+		owner.Endpoints = []string{r.Endpoint}
+	}
+	if _, err := cli.Call(ctx, owner, api.RevokeToken, api.RevokeTokenRequest{Token: string(token)}); err != nil {
+		fmt.Fprintf(s.Err, "to do: revoke its token when the node runs: cairn token list, then cairn token revoke HASH for the label %s (%v)\n", t.name, err)
+	}
+	return errors.Join(os.Remove(r.tokenFile()), r.spool().remove())
+}

@@ -1,0 +1,215 @@
+package edit
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// A value is where a JSON value stands in a text.
+type value struct {
+	start, end int
+	kind       byte     // '{', '[', or 0
+	members    []member // of an object or a list
+}
+
+// A member is a value in an object or a list.
+type member struct {
+	name  string // blank in a list
+	start int    // of the name, or of the value in a list
+	value value
+	comma int // behind it, -1 for none
+}
+
+// maxDepth bounds how deep values are nested.
+const maxDepth = 1000
+
+// parser reads JSON with comments and with commas behind the last member.
+type parser struct {
+	doc   []byte
+	at    int
+	depth int
+}
+
+// parse returns the root of a text. A blank text has none.
+func parse(doc []byte) (root value, blank bool, err error) {
+	p := &parser{doc: doc}
+	if bytes.HasPrefix(doc, []byte("\uFEFF")) {
+		p.at = 3
+	}
+	if err := p.skip(); err != nil {
+		return root, false, err
+	}
+	if p.at == len(doc) {
+		return root, true, nil
+	}
+	if root, err = p.value(); err != nil {
+		return root, false, err
+	}
+	if err := p.skip(); err != nil {
+		return root, false, err
+	}
+	if p.at < len(doc) {
+		return root, false, p.fail("unexpected %q after the value", doc[p.at])
+	}
+	return root, false, nil
+}
+
+func (p *parser) fail(format string, args ...any) error { return errorAt(p.doc, p.at, format, args...) }
+
+func (p *parser) peek() byte {
+	if p.at < len(p.doc) {
+		return p.doc[p.at]
+	}
+	return 0
+}
+
+// skip goes over blanks and comments.
+func (p *parser) skip() error {
+	for p.at < len(p.doc) {
+		rest := p.doc[p.at:]
+		switch {
+		case rest[0] == ' ' || rest[0] == '\t' || rest[0] == '\n' || rest[0] == '\r':
+			p.at++
+		case bytes.HasPrefix(rest, []byte("//")):
+			if end := bytes.IndexByte(rest, '\n'); end >= 0 {
+				p.at += end
+			} else {
+				p.at = len(p.doc)
+			}
+		case bytes.HasPrefix(rest, []byte("/*")):
+			end := bytes.Index(rest[2:], []byte("*/"))
+			if end < 0 {
+				return p.fail("a comment without an end")
+			}
+			p.at += end + 4
+		default:
+			return nil
+		}
+	}
+	return nil
+}
+
+func (p *parser) value() (v value, err error) {
+	v.start = p.at
+	switch c := p.peek(); {
+	case c == '{' || c == '[':
+		if p.depth++; p.depth > maxDepth {
+			return v, p.fail("nested too deep")
+		}
+		v.kind = c
+		v.members, err = p.members(c)
+		p.depth--
+	case c == '"':
+		_, err = p.text()
+	case p.at == len(p.doc):
+		err = p.fail("a value is missing")
+	default:
+		end := p.at
+		for end < len(p.doc) && !bytes.ContainsRune([]byte(" \t\r\n,:{}[]\"/"), rune(p.doc[end])) {
+			end++
+		}
+		if !json.Valid(p.doc[p.at:end]) {
+			return v, p.fail("not a value")
+		}
+		p.at = end
+	}
+	v.end = p.at
+	return v, err
+}
+
+// members reads an object or a list from its opening bracket to its closing one.
+func (p *parser) members(open byte) (all []member, err error) {
+	p.at++
+	for {
+		if err := p.skip(); err != nil {
+			return nil, err
+		}
+		if c := p.peek(); c == open+2 { // } is two after {, and ] two after [
+			p.at++
+			return all, nil
+		}
+		if n := len(all); n > 0 && all[n-1].comma < 0 {
+			return nil, p.fail("a comma or %q is missing", open+2)
+		}
+		m := member{start: p.at, comma: -1}
+		if open == '{' {
+			if p.peek() != '"' {
+				return nil, p.fail("a name in quotes or %q is missing", open+2)
+			}
+			if m.name, err = p.text(); err != nil {
+				return nil, err
+			}
+			if err := p.skip(); err != nil {
+				return nil, err
+			}
+			if p.peek() != ':' {
+				return nil, p.fail("a colon is missing")
+			}
+			p.at++
+			if err := p.skip(); err != nil {
+				return nil, err
+			}
+		}
+		if m.value, err = p.value(); err != nil {
+			return nil, err
+		}
+		if err := p.skip(); err != nil {
+			return nil, err
+		}
+		if p.peek() == ',' {
+			m.comma = p.at
+			p.at++
+		}
+		all = append(all, m)
+	}
+}
+
+// text reads a string.
+func (p *parser) text() (s string, err error) {
+	for end := p.at + 1; end < len(p.doc); end++ {
+		switch p.doc[end] {
+		case '\\':
+			end++
+		case '"':
+			if json.Unmarshal(p.doc[p.at:end+1], &s) != nil {
+				return "", p.fail("not a string")
+			}
+			p.at = end + 1
+			return s, nil
+		}
+	}
+	return "", p.fail("a string without an end")
+}
+
+// plain returns the value's JSON without comments and blanks.
+func (v value) plain(doc []byte) []byte {
+	switch v.kind {
+	case 0:
+		return doc[v.start:v.end]
+	}
+	out := []byte{v.kind}
+	for i, m := range v.members {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		if v.kind == '{' {
+			name, err := json.Marshal(m.name)
+			if err != nil {
+				panic("edit: a string does not encode: " + err.Error())
+			}
+			out = append(append(out, name...), ':')
+		}
+		out = append(out, m.value.plain(doc)...)
+	}
+	return append(out, v.kind+2)
+}
+
+// child returns the member of an object, the last of that name, and its place; -1 for none.
+func (v value) child(name string) int {
+	for i := len(v.members) - 1; i >= 0; i-- {
+		if v.members[i].name == name {
+			return i
+		}
+	}
+	return -1
+}

@@ -1,0 +1,94 @@
+package edit
+
+import (
+	"bytes"
+	"errors"
+	"reflect"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// TOML edits TOML. An entry's value is the text of its tables, and its place is the table that they are in.
+type TOML struct{}
+
+// lookup decodes a text and returns what is at a place, nil for nothing.
+func lookup(doc []byte, at []string) (any, error) {
+	var root map[string]any
+	if err := toml.Unmarshal(doc, &root); err != nil {
+		var syntax *toml.DecodeError
+		if errors.As(err, &syntax) {
+			line, column := syntax.Position()
+			return nil, &Error{Line: line, Column: column, Text: strings.TrimPrefix(syntax.Error(), "toml: ")}
+		}
+		return nil, err
+	}
+	var v any = root
+	for _, name := range at {
+		table, ok := v.(map[string]any)
+		if !ok {
+			return nil, nil
+		}
+		v = table[name]
+	}
+	return v, nil
+}
+
+// Find implements Format.
+func (TOML) Find(doc []byte, e Entry) (taken, same bool, err error) {
+	have, err := lookup(doc, e.At)
+	if err != nil || have == nil {
+		return false, false, err
+	}
+	want, err := lookup([]byte(e.Value), e.At)
+	return true, err == nil && reflect.DeepEqual(have, want), err
+}
+
+// Put implements Format: the tables go to the end.
+func (f TOML) Put(doc []byte, e Entry) ([]byte, Trace, error) {
+	out, t := appendText(doc, e.Value)
+	if _, same, err := f.Find(out, e); err != nil || !same {
+		return nil, t, errorAt(doc, 0, "%s cannot be added as a table: the file defines %s in another way", e, e.At[0])
+	}
+	return out, t, nil
+}
+
+// Drop implements Format.
+func (TOML) Drop(doc []byte, e Entry, t Trace) ([]byte, error) { return cutText(doc, e, e.Value, t) }
+
+// appendText adds lines to the end of a text, behind an empty line.
+func appendText(doc []byte, text string) ([]byte, Trace) {
+	nl, t := lineEnd(doc), Trace{}
+	out := bytes.Clone(doc)
+	if len(doc) > 0 && !bytes.HasSuffix(doc, []byte("\n")) {
+		t.Wrapped = true
+		out = append(out, nl...)
+	}
+	if len(doc) > 0 && !bytes.HasSuffix(doc, []byte("\n"+nl)) {
+		t.Made = 1
+		out = append(out, nl...)
+	}
+	return append(out, strings.ReplaceAll(text, "\n", nl)...), t
+}
+
+// cutText takes lines out of a text, with what appendText put before them.
+func cutText(doc []byte, e Entry, text string, t Trace) ([]byte, error) {
+	nl := lineEnd(doc)
+	text = strings.ReplaceAll(text, "\n", nl)
+	from := bytes.Index(doc, []byte(text))
+	if from < 0 {
+		return nil, errorAt(doc, 0, "%s is written in another way than it was added", e)
+	}
+	to := from + len(text)
+	ends := t.Made
+	if t.Wrapped {
+		ends++
+	}
+	for ; ends > 0 && bytes.HasSuffix(doc[:from], []byte(nl)); ends-- {
+		if ends == 1 && t.Wrapped && to < len(doc) {
+			break // it ends the line before what was added behind
+		}
+		from -= len(nl)
+	}
+	return splice(doc, from, to, ""), nil
+}

@@ -1,0 +1,165 @@
+package agents
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/cairndb/cairn/cmd/cairn/agents/edit"
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/oplog/private"
+)
+
+// dir is the directory of records, tokens and spools.
+func dir() (string, error) {
+	all, err := cli.OpenContexts()
+	if err != nil {
+		return "", err
+	}
+	base := all.Dir()
+	if base == "" {
+		if base, err = os.UserConfigDir(); err != nil {
+			return "", err
+		}
+		base = filepath.Join(base, "cairn")
+	}
+	return filepath.Join(base, "connect"), nil
+}
+
+// A record says how a tool is connected, and what was written for it.
+type record struct {
+	Tool     string    `json:"tool"`
+	Project  string    `json:"project,omitempty"` // directory; blank: the user's configuration
+	Endpoint string    `json:"endpoint"`          // URL of the node's gateway
+	Database string    `json:"db,omitempty"`
+	TLS      bool      `json:"tls,omitempty"`
+	CA       string    `json:"ca,omitempty"`
+	Home     string    `json:"home,omitempty"` // of the node, if it is on this machine
+	Entries  []written `json:"entries"`
+
+	dir string
+}
+
+// A written is an entry in a file.
+type written struct {
+	File    string `json:"file"`
+	Format  string `json:"format"`
+	Created bool   `json:"created,omitempty"` // the file was not there
+	edit.Entry
+	edit.Trace
+
+	any bool // another value at its place is good as well
+}
+
+// at says where an entry is, and is the same for an entry that only has another value, unless it is in a list.
+func (w written) at() string {
+	if w.List {
+		return w.File + "\x00" + w.String() + "\x00" + w.Value
+	}
+	return w.File + "\x00" + w.String()
+}
+
+func (r *record) path() string {
+	name := r.Tool
+	if r.Project != "" {
+		sum := sha256.Sum256([]byte(r.Project))
+		name += "-" + hex.EncodeToString(sum[:6])
+	}
+	return filepath.Join(r.dir, name+".json")
+}
+
+func (r *record) tokenFile() string { return filepath.Join(r.dir, r.Tool+".token") }
+func (r *record) spool() spool      { return spool(filepath.Join(r.dir, r.Tool+".spool")) }
+
+// readRecord returns the record of a tool, one without entries when the tool is not connected.
+func readRecord(dir, tool, project string) (*record, error) {
+	r := &record{Tool: tool, Project: project, dir: dir}
+	b, err := os.ReadFile(r.path())
+	if errors.Is(err, fs.ErrNotExist) {
+		return r, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(b, r)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.path(), err)
+	}
+	return r, nil
+}
+
+// records returns all records of a tool: the user's first.
+func records(dir, tool string) (all []*record, err error) {
+	paths, err := filepath.Glob(filepath.Join(dir, tool+"-*.json"))
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range append([]string{filepath.Join(dir, tool+".json")}, paths...) {
+		r := &record{dir: dir}
+		b, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			err = json.Unmarshal(b, r)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// recordFor returns the record that holds in a directory: that of the innermost project around it, or the user's; nil
+// for none.
+func recordFor(dir, tool, cwd string) (*record, error) {
+	all, err := records(dir, tool)
+	if err != nil {
+		return nil, err
+	}
+	var best *record
+	for _, r := range all {
+		inside := r.Project == "" || cwd == r.Project || strings.HasPrefix(cwd, strings.TrimSuffix(r.Project, "/")+"/")
+		if inside && (best == nil || len(r.Project) > len(best.Project)) {
+			best = r
+		}
+	}
+	return best, nil
+}
+
+// save writes the record, or removes it when the tool is not connected any more.
+func (r *record) save() error {
+	if len(r.Entries) == 0 {
+		if err := os.Remove(r.path()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	if err := private.MakeDir(r.dir); err != nil {
+		return err
+	}
+	b, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return kit.WriteFile(r.path(), append(b, '\n'), 0o600)
+}
+
+// target is the node of the record, asked with the tool's token.
+func (r *record) target() *cli.Target {
+	return &cli.Target{Endpoints: []string{r.Endpoint}, TokenFile: r.tokenFile(), Database: r.Database, TLS: r.TLS, CA: r.CA, Timeout: answerFor}
+}
+
+// userHome is the user's home directory.
+func userHome() (string, error) {
+	home, err := os.UserHomeDir()
+	return cmp.Or(home, "/"), err
+}

@@ -1,0 +1,216 @@
+package agents
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/cairndb/cairn/cmd/cairn/agents/edit"
+)
+
+// A tool is a coding agent as a row: where it keeps its configuration, and how.
+type tool struct {
+	name, title string
+	program     string            // what it is called in PATH
+	base        func(site) string // directory of its configuration
+	byProcess   string            // why it starts `cairn mcp` itself unless told otherwise; blank: HTTP
+	entries     func(site) []written
+	steps       func(site) []string // what is left for the user
+	events      []event             // of its hooks
+	answer      func(event, string) any
+}
+
+// An event is a moment in a tool's session at which it runs a hook.
+type event struct {
+	name    string // the tool's own
+	does    action
+	matcher string // which tools' use, where the tool has such a choice
+}
+
+// An action is what a hook does.
+type action int
+
+const (
+	tellContext action = iota // prints what is known about the project
+	captureUse                // stores what a tool did
+	captureTurn               // stores the model's last message
+	sendSpool                 // sends what waits
+)
+
+// A site is the place that a tool is connected in.
+type site struct {
+	home    string   // the user's
+	project string   // blank: the user's own configuration
+	cairn   string   // the program, as hooks name it
+	url     string   // of the MCP endpoint
+	token   string   // path of the token file
+	mcp     []string // arguments of `cairn` for a server of the tool's own
+	process bool     // the tool starts that server
+	capture bool     // the node is on this machine, so that hooks may capture
+}
+
+// tools are the tools that can be connected, by the order in which they are listed.
+func tools() []tool {
+	return []tool{claude(), codex(), opencode(), gemini(), cursor(), vscode(), copilot()}
+}
+
+func findTool(name string) (tool, bool) {
+	for _, t := range tools() {
+		if t.name == name {
+			return t, true
+		}
+	}
+	return tool{}, false
+}
+
+func toolNames() (all []string) {
+	for _, t := range tools() {
+		all = append(all, t.name)
+	}
+	return all
+}
+
+// found says whether the tool is on this machine: its program is in PATH, or its configuration is there.
+func (t tool) found(s site) bool {
+	if _, err := exec.LookPath(t.program); err == nil {
+		return true
+	}
+	s.project = ""
+	_, err := os.Stat(t.base(s))
+	return err == nil
+}
+
+// in is a path below a directory of the user's, which a variable may name.
+func (s site) in(variable string, path ...string) string {
+	if dir := os.Getenv(variable); variable != "" && dir != "" {
+		return dir
+	}
+	return filepath.Join(append([]string{s.home}, path...)...)
+}
+
+// either is a path in the project, or else one of the user's.
+func (s site) either(project, user string) string {
+	if s.project != "" {
+		return filepath.Join(s.project, project)
+	}
+	return user
+}
+
+// hookCommand is the shell command of a hook.
+func (s site) hookCommand(tool, event string) string {
+	return quote(s.cairn) + " hook " + tool + " " + event
+}
+
+// quote makes one word of the shell.
+func quote(word string) string {
+	if strings.IndexFunc(word, func(r rune) bool {
+		return !(r == '/' || r == '.' || r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z')
+	}) < 0 {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// A field is a member of an object whose order is kept.
+type field struct {
+	name string
+	v    any
+}
+
+// object is JSON with its members in this order.
+func object(fields ...field) json.RawMessage {
+	var b strings.Builder
+	b.WriteByte('{')
+	for i, f := range fields {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(strconv.Quote(f.name) + ":" + text(f.v))
+	}
+	b.WriteByte('}')
+	return json.RawMessage(b.String())
+}
+
+// text is JSON without escapes that only HTML needs.
+func text(v any) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic("agents: an entry does not encode: " + err.Error())
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func jsonEntry(file string, v any, at ...string) written {
+	return written{File: file, Format: "json", Entry: edit.Entry{At: at, Value: text(v)}}
+}
+
+func jsonElement(file string, v any, at ...string) written {
+	w := jsonEntry(file, v, at...)
+	w.List = true
+	return w
+}
+
+// note tells the model about the memory, in a file that the tool gives to it.
+func note(file string) written {
+	return written{File: file, Format: "block", Entry: edit.Entry{At: []string{"cairn"}, Value: noteText}}
+}
+
+const noteText = `You have a memory that lasts between sessions: the MCP server "cairn".
+Before you answer a question about this project, its people or earlier decisions, call recall.
+When you learn something that a later session needs, such as a decision, a preference or how something is done here, call remember with one fact in one sentence.
+When a fact has changed, call correct. Do not store secrets.`
+
+// server is the entry of an MCP server in the shape that most tools share.
+func (s site) server(kinds bool, process, web string, more ...field) json.RawMessage {
+	var f []field
+	if s.process {
+		if kinds {
+			f = append(f, field{"type", process})
+		}
+		f = append(f, field{"command", s.cairn}, field{"args", s.mcp})
+		return object(f...)
+	}
+	if kinds {
+		f = append(f, field{"type", web})
+	}
+	return object(append(append(f, field{"url", s.url}), more...)...)
+}
+
+// seconds is when a tool gives the hook of an event up, which ends long before. Codex allows no more than 3 at the end of
+// a session.
+func (e event) seconds() int {
+	if e.does == sendSpool {
+		return 3
+	}
+	return 10
+}
+
+// matched are the hooks of a tool that groups them by what they match.
+func (t tool) matched(s site, file string, milliseconds bool) (all []written) {
+	for _, e := range t.events {
+		if !s.capture && e.does != tellContext {
+			continue
+		}
+		timeout := e.seconds()
+		if milliseconds {
+			timeout *= 1000
+		}
+		run := object(field{"type", "command"}, field{"command", s.hookCommand(t.name, e.name)}, field{"timeout", timeout})
+		group := []field{{"hooks", []json.RawMessage{run}}}
+		if e.matcher != "" {
+			group = append([]field{{"matcher", e.matcher}}, group...)
+		}
+		all = append(all, jsonElement(file, object(group...), "hooks", e.name))
+	}
+	return all
+}
+
+// specific is the answer of a hook in the shape that most tools share.
+func specific(e event, known string) any {
+	return object(field{"hookSpecificOutput", object(field{"hookEventName", e.name}, field{"additionalContext", known})})
+}

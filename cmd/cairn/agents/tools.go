@@ -1,0 +1,253 @@
+package agents
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/cairndb/cairn/cmd/cairn/agents/edit"
+)
+
+func claude() tool {
+	t := tool{name: "claude", title: "Claude Code", program: "claude", answer: specific,
+		base: func(s site) string { return s.in("CLAUDE_CONFIG_DIR", ".claude") },
+		events: []event{{"SessionStart", tellContext, ""}, {"PostToolUse", captureUse, "Read|Write|Edit|MultiEdit|NotebookEdit|Bash|Grep|Glob"},
+			{"Stop", captureTurn, ""}, {"SessionEnd", sendSpool, ""}}}
+	t.entries = func(s site) []written {
+		servers := filepath.Join(s.home, ".claude.json")
+		if dir := os.Getenv("CLAUDE_CONFIG_DIR"); dir != "" {
+			servers = filepath.Join(dir, ".claude.json")
+		}
+		all := []written{jsonEntry(s.either(".mcp.json", servers), s.server(true, "stdio", "http", field{"headersHelper", s.hookCommand(t.name, headers)}), "mcpServers", "cairn")}
+		all = append(all, t.matched(s, s.either(".claude/settings.json", filepath.Join(t.base(s), "settings.json")), false)...)
+		return append(all, note(s.either("CLAUDE.md", filepath.Join(t.base(s), "CLAUDE.md"))))
+	}
+	t.steps = func(s site) (steps []string) {
+		if s.project != "" {
+			steps = append(steps, "start claude in the project: it asks each user once whether the project's server cairn may run")
+		}
+		return steps
+	}
+	return t
+}
+
+func codex() tool {
+	t := tool{name: "codex", title: "Codex", program: "codex", answer: specific,
+		base:   func(s site) string { return s.in("CODEX_HOME", ".codex") },
+		events: []event{{"SessionStart", tellContext, ""}, {"PostToolUse", captureUse, "Bash|apply_patch"}, {"Stop", captureTurn, ""}, {"SessionEnd", sendSpool, ""}}}
+	t.entries = func(s site) []written {
+		table := "[mcp_servers.cairn]\n"
+		if s.process {
+			table += fmt.Sprintf("command = %s\nargs = %s\n", text(s.cairn), text(s.mcp))
+		} else {
+			table += fmt.Sprintf("url = %s\nhttp_headers_helper = %s\n", text(s.url), text(s.hookCommand(t.name, headers)))
+		}
+		dir := s.either(".codex", t.base(s))
+		all := []written{{File: filepath.Join(dir, "config.toml"), Format: "toml", Entry: edit.Entry{At: []string{"mcp_servers", "cairn"}, Value: table}}}
+		all = append(all, t.matched(s, filepath.Join(dir, "hooks.json"), false)...)
+		return append(all, note(s.either("AGENTS.md", filepath.Join(t.base(s), "AGENTS.md"))))
+	}
+	t.steps = func(s site) (steps []string) {
+		if s.project != "" {
+			steps = append(steps, "start codex in the project and trust the directory: Codex reads a project's configuration only then")
+		}
+		return append(steps, "start codex, type /hooks and trust the hooks of cairn: Codex runs a new hook only after you did")
+	}
+	return t
+}
+
+func opencode() tool {
+	t := tool{name: "opencode", title: "OpenCode", program: "opencode",
+		base: func(s site) string {
+			if dir := os.Getenv("XDG_CONFIG_HOME"); dir != "" {
+				return filepath.Join(dir, "opencode")
+			}
+			return filepath.Join(s.home, ".config", "opencode")
+		},
+		events: []event{{"session.created", tellContext, ""}, {"tool.execute.after", captureUse, ""}, {"session.idle", sendSpool, ""}},
+		answer: func(_ event, known string) any { return object(field{"additionalContext", known}) }}
+	t.entries = func(s site) []written {
+		file := s.either("opencode.json", filepath.Join(t.base(s), "opencode.json"))
+		if _, err := os.Stat(file + "c"); err == nil {
+			file += "c"
+		}
+		server := object(field{"type", "remote"}, field{"url", s.url}, field{"headers", map[string]string{"Authorization": "Bearer {file:" + s.token + "}"}},
+			field{"oauth", false}, field{"enabled", true})
+		if s.process {
+			server = object(field{"type", "local"}, field{"command", append([]string{s.cairn}, s.mcp...)}, field{"enabled", true})
+		}
+		plugin := strings.ReplaceAll(opencodePlugin, "CAIRN", text(s.cairn))
+		if !s.capture {
+			plugin, _, _ = strings.Cut(plugin, "  // captures\n")
+			plugin += "})\n"
+		}
+		return []written{jsonEntry(file, server, "mcp", "cairn"),
+			{File: s.either(".opencode/plugins/cairn.js", filepath.Join(t.base(s), "plugins", "cairn.js")), Format: "file", Entry: edit.Entry{Value: plugin}},
+			note(s.either("AGENTS.md", filepath.Join(t.base(s), "AGENTS.md")))}
+	}
+	return t
+}
+
+// opencodePlugin has OpenCode run the hooks. A hook that fails or hangs changes nothing.
+const opencodePlugin = `// Written by cairn connect opencode; cairn connect opencode --undo removes it.
+import { spawn } from "node:child_process"
+
+const hook = (event, input) =>
+  new Promise((done) => {
+    const p = spawn(CAIRN, ["hook", "opencode", event], { stdio: ["pipe", "pipe", "ignore"], timeout: 10000 })
+    let out = ""
+    p.stdout.on("data", (part) => (out += part))
+    p.stdin.on("error", () => {})
+    p.on("error", () => done(""))
+    p.on("close", () => done(out))
+    p.stdin.end(JSON.stringify(input))
+  })
+
+const known = new Map() // by session
+
+export const Cairn = async ({ directory }) => ({
+  "experimental.chat.system.transform": async (input, output) => {
+    const id = input?.sessionID ?? ""
+    if (!known.has(id)) known.set(id, hook("session.created", { session_id: id, cwd: directory }))
+    try {
+      output.system.push(JSON.parse(await known.get(id)).additionalContext)
+    } catch {}
+  },
+  // captures
+  "tool.execute.after": async (input, output) => {
+    await hook("tool.execute.after", {
+      session_id: input.sessionID, cwd: directory, tool_name: input.tool, tool_input: input.args, tool_response: output.output,
+    })
+  },
+  event: async ({ event }) => {
+    if (event.type === "session.idle") await hook("session.idle", { session_id: event.properties?.sessionID, cwd: directory })
+  },
+})
+`
+
+func gemini() tool {
+	t := tool{name: "gemini", title: "Gemini CLI", program: "gemini", answer: specific,
+		byProcess: "Gemini CLI can take a token for HTTP from an environment variable alone",
+		base:      func(s site) string { return filepath.Join(s.home, ".gemini") },
+		events:    []event{{"SessionStart", tellContext, ""}, {"AfterTool", captureUse, ""}, {"AfterAgent", captureTurn, ""}, {"SessionEnd", sendSpool, ""}}}
+	t.entries = func(s site) []written {
+		file := s.either(".gemini/settings.json", filepath.Join(t.base(s), "settings.json"))
+		// Its stdio servers have no type; HTTP needs one.
+		server := s.server(false, "", "")
+		if !s.process {
+			server = s.server(true, "", "http", field{"headers", map[string]string{"Authorization": "Bearer $CAIRN_TOKEN"}})
+		}
+		all := append([]written{jsonEntry(file, server, "mcpServers", "cairn")}, t.matched(s, file, true)...)
+		return append(all, note(s.either("GEMINI.md", filepath.Join(t.base(s), "GEMINI.md"))))
+	}
+	t.steps = func(s site) (steps []string) {
+		if s.project != "" {
+			steps = append(steps, "trust the folder when gemini asks: it disables the servers of other folders")
+		}
+		return append(steps, profileStep(s)...)
+	}
+	return t
+}
+
+func cursor() tool {
+	t := tool{name: "cursor", title: "Cursor", program: "cursor",
+		byProcess: "Cursor can take a token for HTTP from an environment variable alone, and a desktop program does not see those of the shell",
+		base:      func(s site) string { return filepath.Join(s.home, ".cursor") },
+		events:    []event{{"sessionStart", tellContext, ""}, {"postToolUse", captureUse, ""}, {"afterAgentResponse", captureTurn, ""}, {"sessionEnd", sendSpool, ""}},
+		answer:    func(_ event, known string) any { return object(field{"additional_context", known}) }}
+	t.entries = func(s site) []written {
+		dir := s.either(".cursor", t.base(s))
+		hooks := filepath.Join(dir, "hooks.json")
+		all := []written{jsonEntry(filepath.Join(dir, "mcp.json"), s.server(false, "", "", field{"headers", map[string]string{"Authorization": "Bearer ${env:CAIRN_TOKEN}"}}), "mcpServers", "cairn"),
+			version(hooks)}
+		for _, e := range t.events {
+			if s.capture || e.does == tellContext {
+				all = append(all, jsonElement(hooks, object(field{"command", s.hookCommand(t.name, e.name)}, field{"timeout", e.seconds()}), "hooks", e.name))
+			}
+		}
+		if s.project != "" {
+			all = append(all, note(filepath.Join(s.project, "AGENTS.md")))
+		}
+		return all
+	}
+	t.steps = profileStep
+	return t
+}
+
+// profileStep says how a tool gets the token that it takes from the environment.
+func profileStep(s site) []string {
+	if s.process {
+		return nil
+	}
+	return []string{`add this line to your shell's profile:  export CAIRN_TOKEN="$(cat ` + quote(s.token) + `)"`}
+}
+
+func vscode() tool {
+	t := tool{name: "vscode", title: "VS Code", program: "code",
+		base: func(s site) string {
+			if runtime.GOOS == "darwin" {
+				return filepath.Join(s.home, "Library", "Application Support", "Code", "User")
+			}
+			return filepath.Join(s.home, ".config", "Code", "User")
+		}}
+	t.entries = func(s site) []written {
+		file := s.either(".vscode/mcp.json", filepath.Join(t.base(s), "mcp.json"))
+		all := []written{jsonEntry(file, s.server(true, "stdio", "http", field{"headers", map[string]string{"Authorization": "Bearer ${input:cairn-token}"}}), "servers", "cairn")}
+		if !s.process {
+			all = append(all, jsonElement(file, object(field{"type", "promptString"}, field{"id", "cairn-token"}, field{"description", "Token of Cairn"}, field{"password", true}), "inputs"))
+		}
+		if s.project != "" {
+			all = append(all, note(filepath.Join(s.project, ".github", "copilot-instructions.md")))
+		}
+		return all
+	}
+	t.steps = func(s site) []string {
+		if s.process {
+			return nil
+		}
+		return []string{"VS Code asks for the token once, when the server starts: paste the content of " + s.token}
+	}
+	return t
+}
+
+// version is the version of a file of hooks, which is left as it is where the file has one.
+func version(file string) written {
+	w := jsonEntry(file, 1, "version")
+	w.any = true
+	return w
+}
+
+func copilot() tool {
+	t := tool{name: "copilot", title: "GitHub Copilot CLI", program: "copilot",
+		byProcess: "Copilot CLI has no reference to a file with a token",
+		base:      func(s site) string { return filepath.Join(s.home, ".copilot") },
+		events:    []event{{"sessionStart", tellContext, ""}, {"postToolUse", captureUse, ""}, {"sessionEnd", sendSpool, ""}},
+		answer:    func(_ event, known string) any { return object(field{"additionalContext", known}) }}
+	t.entries = func(s site) []written {
+		server := object(field{"type", "http"}, field{"url", s.url}, field{"headers", map[string]string{"Authorization": "Bearer $CAIRN_TOKEN"}}, field{"tools", []string{"*"}})
+		if s.process {
+			server = object(field{"type", "local"}, field{"command", s.cairn}, field{"args", s.mcp}, field{"tools", []string{"*"}})
+		}
+		if s.project == "" {
+			return []written{jsonEntry(filepath.Join(t.base(s), "mcp-config.json"), server, "mcpServers", "cairn")}
+		}
+		hooks := filepath.Join(s.project, ".github", "hooks", "cairn.json")
+		all := []written{version(hooks)}
+		for _, e := range t.events {
+			if s.capture || e.does == tellContext {
+				all = append(all, jsonElement(hooks, object(field{"type", "command"}, field{"bash", s.hookCommand(t.name, e.name)}, field{"timeoutSec", e.seconds()}), "hooks", e.name))
+			}
+		}
+		return append(all, note(filepath.Join(s.project, ".github", "copilot-instructions.md")))
+	}
+	t.steps = func(s site) (steps []string) {
+		if s.project != "" {
+			return []string{"Copilot CLI has its servers in the user's configuration: run cairn connect copilot as well"}
+		}
+		steps = append(steps, "Copilot CLI has its hooks in projects: run cairn connect copilot --project DIR where you want them")
+		return append(steps, profileStep(s)...)
+	}
+	return t
+}

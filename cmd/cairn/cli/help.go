@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// connecting names the flags that say which node a command speaks to, and how: help lists them below the command's own.
+var connecting = []string{"context", "home", "endpoints", "token", "token-file", "tls", "ca", "timeout"}
+
+// PrintUsage prints how a command is called, as cobra asks for it: the call, examples, verbs by group, flags.
+func PrintUsage(c *cobra.Command) error {
+	w := c.OutOrStderr()
+	section := func(title, text string) {
+		if text = strings.Trim(text, "\n"); text != "" {
+			fmt.Fprintf(w, "\n%s\n%s\n", title, text)
+		}
+	}
+	fmt.Fprintln(w, "Usage:")
+	if c.Runnable() {
+		fmt.Fprintf(w, "  %s\n", c.UseLine())
+	}
+	if c.HasAvailableSubCommands() {
+		fmt.Fprintf(w, "  %s [command]\n", c.CommandPath())
+	}
+	section("Examples:", c.Example)
+	for _, g := range c.Groups() {
+		section(g.Title, verbsOf(c, g.ID))
+	}
+	rest := "Commands:"
+	if len(c.Groups()) > 0 {
+		rest = "More:"
+	}
+	section(rest, verbsOf(c, ""))
+	own, of := pflag.NewFlagSet("", pflag.ContinueOnError), pflag.NewFlagSet("", pflag.ContinueOnError)
+	has := c.LocalFlags()
+	has.VisitAll(func(f *pflag.Flag) {
+		// Only beside --endpoints does a flag say which node is meant: serve has a --home and --ca of its own.
+		if slices.Contains(connecting, f.Name) && has.Lookup("endpoints") != nil {
+			of.AddFlag(f)
+		} else {
+			own.AddFlag(f)
+		}
+	})
+	wide := widthOf(w)
+	section("Flags:", own.FlagUsagesWrapped(wide))
+	section("Connection flags:", of.FlagUsagesWrapped(wide))
+	if c.HasAvailableSubCommands() {
+		fmt.Fprintf(w, "\n\"%s [command] --help\" says more about a command.\n", c.CommandPath())
+	}
+	return nil
+}
+
+// verbsOf lists the commands of a group, a line each.
+func verbsOf(c *cobra.Command, group string) string {
+	var b strings.Builder
+	for _, s := range c.Commands() {
+		if s.GroupID == group && (s.IsAvailableCommand() || s.Name() == "help") {
+			fmt.Fprintf(&b, "  %-*s  %s\n", s.NamePadding(), s.Name(), s.Short)
+		}
+	}
+	return b.String()
+}

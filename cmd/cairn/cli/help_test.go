@@ -1,0 +1,34 @@
+package cli
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// TestHelpPutsConnectionsLast: the flags that say which node is meant stand below the command's own.
+func TestHelpPutsConnectionsLast(t *testing.T) {
+	c := &cobra.Command{Use: "list", Example: "  list --limit 1", Run: func(*cobra.Command, []string) {}}
+	var tg Target
+	tg.Flags(c)
+	c.Flags().Int("limit", 50, "most rows")
+	var out bytes.Buffer
+	c.SetOut(&out)
+	c.SetErr(&out)
+	if err := PrintUsage(c); err != nil {
+		t.Fatal(err)
+	}
+	own, of, _ := strings.Cut(out.String(), "Connection flags:")
+	for _, name := range connecting {
+		if strings.Contains(own, "--"+name+" ") || !strings.Contains(of, "--"+name+" ") {
+			t.Errorf("--%s is not below the others:\n%s", name, out.String())
+		}
+	}
+	for _, want := range []string{"Usage:\n  list", "\nExamples:\n  list --limit 1\n", "--limit int", "--json"} {
+		if !strings.Contains(own, want) {
+			t.Errorf("no %q in\n%s", want, out.String())
+		}
+	}
+}

@@ -1,0 +1,116 @@
+package memory
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/node/api"
+)
+
+// forGood gives the verb forget its flag --for-good, with which it erases: it shows what would go, asks, and does that.
+func forGood(s *cli.Streams, c *cobra.Command, t *cli.Target) {
+	forget, once := c.RunE, c.Args
+	var erase, yes bool
+	given := Given{}
+	c.Args = func(c *cobra.Command, args []string) error {
+		if erase {
+			return nil
+		}
+		return once(c, args)
+	}
+	c.Flags().BoolVar(&erase, "for-good", false, "erase it with all that was made from it, and reject its text from then on")
+	c.Flags().BoolVarP(&yes, "yes", "y", false, "with --for-good: do not ask for confirmation")
+	for _, f := range api.Erase.Op.Takes() {
+		if f.Name != "rids" && f.Name != "confirm" {
+			f.Doc = "with --for-good: " + f.Doc
+			addFlag(c.Flags(), f.Name, f, given)
+		}
+	}
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if !erase {
+			if len(given) > 0 || yes {
+				return cli.Usagef("that needs --for-good")
+			}
+			return forget(c, args)
+		}
+		if len(args) > 0 {
+			given["rids"] = args
+		}
+		return erasing(c.Context(), s, t, given, yes)
+	}
+}
+
+// erasing shows what goes, asks, and does it.
+func erasing(ctx context.Context, s *cli.Streams, t *cli.Target, given Given, yes bool) error {
+	v := verb{op: api.Erase.Op}
+	ask := func(confirm string) (a api.Erasing, raw json.RawMessage, err error) {
+		if confirm != "" {
+			given["confirm"] = []string{confirm}
+		}
+		method, path, body := v.request(given)
+		if err = t.Get(ctx, method, t.In(path), body, &raw); err == nil {
+			err = json.Unmarshal(raw, &a)
+		}
+		return a, raw, err
+	}
+	shown, _, err := ask("")
+	if err != nil || shown.Confirm == "" {
+		if err == nil {
+			err = cli.Hint(errors.New("there is nothing to erase"), "cairn list shows ids; memories that were purged or erased before are gone")
+		}
+		return err
+	}
+	if !t.JSON {
+		if err := showDoomed(s, shown); err != nil {
+			return err
+		}
+	}
+	if !yes {
+		if err := s.Confirm(ctx, fmt.Sprintf("Erase %d memories, %d relations and %d claims for good?", len(shown.Memories), shown.Relations, shown.Claims), "nothing was erased"); err != nil {
+			return err
+		}
+	}
+	done, raw, err := ask(shown.Confirm)
+	if err != nil || t.JSON {
+		if err == nil {
+			err = s.JSON(raw)
+		}
+		return err
+	}
+	return tellErased(s, done)
+}
+
+// showDoomed lists what is about to go, and what comes back.
+func showDoomed(s *cli.Streams, a api.Erasing) error {
+	var rows [][]string
+	for _, m := range a.Memories {
+		rows = append(rows, []string{m.RID, m.Namespace, strconv.FormatBool(m.Merged), api.OneLine(m.Text)})
+	}
+	if err := cli.Table(s.Out, []string{"RID", "NAMESPACE", "MERGED", "TEXT"}, rows); err != nil {
+		return err
+	}
+	if len(a.Back) > 0 {
+		fmt.Fprintf(s.Out, "%d memories are recalled again, because the one that they were merged into goes.\n", len(a.Back))
+	}
+	if a.More {
+		fmt.Fprintln(s.Out, "There are more: ask again afterwards.")
+	}
+	return nil
+}
+
+func tellErased(s *cli.Streams, a api.Erasing) error {
+	fmt.Fprintf(s.Out, "erased %d memories at record %s; their bytes may still be in:\n", len(a.Memories), a.Index)
+	for _, held := range a.Held {
+		fmt.Fprintln(s.Out, " ", held)
+	}
+	if len(a.Memories) > 0 {
+		fmt.Fprintf(s.Out, "cairn erased %s shows the proof\n", a.Memories[0].RID)
+	}
+	return nil
+}

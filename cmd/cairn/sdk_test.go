@@ -1,0 +1,139 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cairndb/cairn/cmd/cairn/cairntest"
+	"github.com/cairndb/cairn/oplog/suite"
+)
+
+// TestSDKsSurviveTheLeader: the TypeScript and Python clients, and what the Python one has for other packages, do what
+// they promise on a cluster whose followers pass no write on, and whose leader is killed under a loop of writes: every
+// acknowledged write is there, once.
+func TestSDKsSurviveTheLeader(t *testing.T) {
+	suite.Full(t)
+	suite.NotShort(t, "other programs, in which the detector sees nothing")
+	nodes, token := threeIn(t, t.TempDir(), inHaste)
+	for _, p := range nodes {
+		p.Env = append(p.Env, "CAIRN_SERVER_FORWARD_WRITES=false")
+	}
+	startAll(t, nodes, 0, 1, 2)
+	for _, sdk := range []struct{ folder, program, script string }{{"typescript", "node", "test/cluster.js"}, {"python", "python3", "test/cluster.py"},
+		{"python", "python3", "test/adapters.py"}} {
+		t.Run(sdk.folder+"/"+sdk.script, func(t *testing.T) {
+			if _, err := exec.LookPath(sdk.program); err != nil {
+				t.Skipf("%s is not installed: the client is not tried", sdk.program)
+			}
+			dir, err := filepath.Abs(filepath.Join(repositoryFromCmd, "wire", "client", sdk.folder))
+			if err != nil {
+				t.Fatal(err)
+			}
+			args := []string{sdk.script}
+			for i := range nodes { // a follower first
+				args = append(args, nodes[(leaderOf(t, nodes)+1+i)%len(nodes)].Line.HTTP)
+			}
+			c := exec.CommandContext(suite.Context(t), sdk.program, args...)
+			c.Dir, c.Env = dir, append(os.Environ(), "CAIRN_TOKEN="+token, "PYTHONPATH="+dir, "PYTHONDONTWRITEBYTECODE=1")
+			acked, dead := runSDK(t, c, nodes)
+			if dead == nil || len(acked) == 0 {
+				t.Fatalf("the leader was killed: %t; %d writes were acknowledged", dead != nil, len(acked))
+			}
+			dead.Launch()()
+			sameState(t, nodes)
+			for _, p := range nodes {
+				checkExport(t, p, token, acked)
+			}
+		})
+	}
+}
+
+// runSDK runs a script, kills the leader when the script asks for it, and returns what was acknowledged.
+func runSDK(t *testing.T, c *exec.Cmd, nodes []*cairntest.Node) (acked map[string]string, dead *cairntest.Node) {
+	t.Helper()
+	var said strings.Builder
+	c.Stderr = &said
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		if lines.Text() == "kill" {
+			dead = nodes[leaderOf(t, nodes)]
+			dead.Kill()
+		} else if err := json.Unmarshal(lines.Bytes(), &acked); err != nil {
+			t.Errorf("it printed %q: %v", lines.Text(), err)
+		}
+	}
+	if err := c.Wait(); err != nil {
+		t.Fatalf("%v: %v\n%s", c.Args, err, &said)
+	}
+	return acked, dead
+}
+
+// TestSDKAdapters: what the TypeScript client has for other packages (a store for LangGraph, a session for OpenAI's
+// agents, the files of Anthropic's memory tool) answers as what these packages have of their own, as do the tools and
+// the middleware of the AI SDK, while the leader of three nodes is killed. Their types are those that the packages
+// want.
+func TestSDKAdapters(t *testing.T) {
+	suite.Full(t)
+	suite.NotShort(t, "other programs, in which the detector sees nothing")
+	if os.Getenv("CAIRN_NPM") == "" {
+		t.Skip("CAIRN_NPM is not set: packages are fetched from npm only where that is wanted")
+	}
+	source, err := filepath.Abs(filepath.Join(repositoryFromCmd, "wire", "client", "typescript"))
+	if err == nil {
+		err = exec.Command("npm", "--version").Run()
+	}
+	if err != nil {
+		t.Skipf("npm is not installed: the adapters are not tried (%v)", err)
+	}
+	dir := t.TempDir()
+	for _, from := range []string{filepath.Join(source, "test"), filepath.Join(repositoryFromCmd, "deploy", "examples")} { // whose types are checked too
+		if err := os.CopyFS(dir, os.DirFS(from)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, args := range [][]string{
+		{"npm", "init", "--yes", "--init-type", "module"},
+		{"npm", "pack", "--pack-destination", dir, source},
+		{"npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "./cairn-client-0.1.0.tgz", "typescript@5.9.3", "@types/node@20",
+			"@langchain/langgraph-checkpoint@1.2.2", "@langchain/core@1.4.0", "@openai/agents-core@0.20.0", "zod@4", "@anthropic-ai/sdk@1.14.0", "ai@6.0.326"},
+		{"npm", "exec", "tsc", "--", "--noEmit", "--strict", "--skipLibCheck", "--target", "es2022", "--module", "nodenext", "--allowJs", "--checkJs", "adapters.mts", "agent.mjs",
+			"webhook.mjs"},
+	} {
+		c := exec.CommandContext(suite.Context(t), args[0], args[1:]...)
+		c.Dir = dir
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, out)
+		}
+	}
+	nodes, token := threeIn(t, t.TempDir(), inHaste)
+	startAll(t, nodes, 0, 1, 2)
+	for _, script := range []string{"langgraph", "openai", "anthropic", "ai"} {
+		t.Run(script, func(t *testing.T) {
+			args := []string{script + ".js"}
+			for i := range nodes { // a follower first
+				args = append(args, nodes[(leaderOf(t, nodes)+1+i)%len(nodes)].Line.HTTP)
+			}
+			c := exec.CommandContext(suite.Context(t), "node", args...)
+			c.Dir, c.Env = dir, append(os.Environ(), "CAIRN_TOKEN="+token)
+			_, dead := runSDK(t, c, nodes)
+			if dead == nil {
+				t.Fatal("it did not have the leader killed")
+			}
+			dead.Launch()()
+			sameState(t, nodes)
+		})
+	}
+}
