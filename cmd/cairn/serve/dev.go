@@ -23,7 +23,6 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/sample"
 	"github.com/cairndb/cairn/cmd/cairn/surface"
 	"github.com/cairndb/cairn/node"
-	"github.com/cairndb/cairn/node/certs"
 	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/node/memory"
 	"github.com/cairndb/cairn/node/oauth"
@@ -140,11 +139,14 @@ func runNode(ctx context.Context, up config.Setup, serves func(context.Context, 
 		return err
 	}
 	defer func() { err = errors.Join(err, closeNode(n)) }()
-	addrs := n.Addrs()
-	if err := writeAddresses(cfg.Home, addrs, cfg.TLS.Clients); err != nil {
+	at, err := addressesOf(n.Addrs(), cfg.Addresses.Advertise, cfg.TLS.Clients)
+	if err != nil {
 		return err
 	}
-	line := cli.Ready{Ready: true, NodeID: max(cfg.Member.NodeID, 1), Wire: addrs.Wire, HTTP: cli.Scheme(cfg.TLS.Clients.On()) + addrs.HTTP, Cluster: addrs.Cluster, Home: cfg.Home}
+	if err := at.Write(cfg.Home); err != nil {
+		return err
+	}
+	line := cli.Ready{Ready: true, NodeID: max(cfg.Member.NodeID, 1), Wire: at.Wire, HTTP: cli.Scheme(at.TLS) + at.HTTP, Cluster: at.Cluster, Home: cfg.Home}
 	closeLocal, err := surface.Open(ctx, n, up, &line, stop)
 	if err != nil {
 		return err
@@ -204,17 +206,6 @@ func closeNode(n *node.Node) error {
 	case <-time.After(stopTimeout):
 		return fmt.Errorf("the node did not stop within %s", stopTimeout)
 	}
-}
-
-// writeAddresses leaves in the home of a node where it listens, for other commands.
-func writeAddresses(home string, n node.Addrs, secured certs.Files) (err error) {
-	at := cli.Addresses{Wire: n.Wire, HTTP: n.HTTP, Cluster: n.Cluster, TLS: secured.On()}
-	if secured.CA != "" {
-		if at.CA, err = filepath.Abs(secured.CA); err != nil {
-			return err
-		}
-	}
-	return at.Write(home)
 }
 
 // storeSample stores the sample in the node of a home, as a client of it.
