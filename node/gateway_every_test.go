@@ -137,7 +137,10 @@ func (c wrong) ask(t *testing.T, base string, doc map[string]any, o operation) {
 // documented returns what the document says of an operation's answer of a status, which may stand among those that
 // operations share.
 func documented(doc, operation map[string]any, status int) (answer map[string]any, ok bool) {
-	answer, ok = operation["responses"].(map[string]any)[strconv.Itoa(status)].(map[string]any)
+	said := operation["responses"].(map[string]any)
+	if answer, ok = said[strconv.Itoa(status)].(map[string]any); !ok {
+		answer, ok = said[fmt.Sprintf("%dXX", status/100)].(map[string]any)
+	}
 	if ref, shared := answer["$ref"].(string); shared {
 		all := doc["components"].(map[string]any)["responses"].(map[string]any)
 		answer, ok = all[strings.TrimPrefix(ref, "#/components/responses/")].(map[string]any)

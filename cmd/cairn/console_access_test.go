@@ -70,7 +70,7 @@ func TestConsoleIsReadable(t *testing.T) {
 	rid := p.ask("POST", "/v1/remember", map[string]any{"text": "The staging database is called osprey"})["rid"].(string)
 	p.ask("POST", "/v1/correct", map[string]any{"rid": rid, "new_text": "The staging database is called kestrel", "reason": "renamed"})
 	for _, view := range []struct{ name, path, ready string }{
-		{"cluster", "/#cluster", `[data-node="1"]`}, {"recall", "/#recall/?q=staging%20database", `article.result .score`}, {"memories", "/#memories", `tbody tr`}, {"life", "/#memory/" + rid, `[data-event=corrected]`}, {"graph", "/#graph", `h1`}, {"mind", "/#mind", `article.conflict`},
+		{"cluster", "/#cluster", `[data-node="1"]`}, {"recall", "/#recall/?q=staging%20database", `article.result .score`}, {"memories", "/#memories", `tbody tr`}, {"life", "/#memory/" + rid, `[data-event=corrected]`}, {"graph", "/#graph", `canvas.graph`}, {"mind", "/#mind", `article.conflict`},
 		{"log", "/#log", `ol.log li`}, {"metrics", "/#metrics", `section.chart`}, {"requests", "/#requests/remember", `[data-operation=remember]`}, {"admin", "/#admin", `input[name=label]`}, {"admin-databases", "/#admin/databases", `[data-database=default]`}, {"admin-memory", "/#admin/memory", `form[aria-label=Policies]`}, {"admin-members", "/#admin/members", `[data-member="1"]`}, {"admin-keys", "/#admin/keys", `[data-home="1"]`},
 		{"admin-backup", "/#admin/backup", `form[aria-label="Make a backup"]`}, {"admin-audit", "/#admin/audit", `main table`}, {"docs", "/docs", `#Memory`},
 	} {

@@ -12,8 +12,9 @@ var (
 		Scope: Write, Writes: true, HTTP: "POST /v1/relate", Wire: wire.OpRelate,
 		Tool: &Tool{Name: "relate", Title: "Relate two entities", Idempotent: true,
 			Text: "State a relation between two entities, such as Alice leads payments. Recall follows relations between the names in a question."}})
-	Edges = row[EdgesRequest, EdgeList](Op{Name: "edges", Does: "The relations that an entity is in, in both directions, one step away. entity also returns its memories and claims.", Scope: Read, HTTP: "GET /v1/edges", Wire: wire.OpEdges})
-	Graph = row[GraphRequest, EdgeList](Op{Name: "graph", Does: "The same as edges, as a POST.", Scope: Read, HTTP: "POST /v1/graph"})
+	Edges   = row[EdgesRequest, EdgeList](Op{Name: "edges", Does: "The relations that an entity is in, in both directions, one step away. entity also returns its memories and claims.", Scope: Read, HTTP: "GET /v1/edges", Wire: wire.OpEdges})
+	Graph   = row[GraphRequest, EdgeList](Op{Name: "graph", Does: "The same as edges, as a POST.", Scope: Read, HTTP: "POST /v1/graph"})
+	OneEdge = row[EdgeRequest, Edge](Op{Name: "edge", Does: "A relation, by its id.", Scope: Read, HTTP: "GET /v1/edges/{id}", Missing: "relation_not_found"})
 
 	Unrelate = row[UnrelateRequest, Unrelated](Op{Name: "unrelate", Does: "Delete a relation.", Scope: Write, Writes: true, HTTP: "DELETE /v1/edges/{id}", Confirm: "id"})
 	Claim    = row[ClaimRequest, Claimed](Op{Name: "ingest_claim", Bound: Single, Does: "State a relation with its evidence.", Scope: Write, Writes: true, HTTP: "POST /v1/claim", Wire: wire.OpClaim})
@@ -59,6 +60,11 @@ type Edge struct {
 	Dst    string  `json:"dst" doc:"The entity that it leads to."`
 	Type   string  `json:"rel_type" doc:"How the two are related."`
 	Weight float64 `json:"weight" doc:"Weight of the relation."`
+}
+
+type EdgeRequest struct {
+	ID string `json:"id" in:"path" doc:"The relation's id." example:"0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c0e13"`
+	Fresh
 }
 
 type UnrelateRequest struct {

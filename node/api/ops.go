@@ -19,7 +19,7 @@ var Subjects = []Subject{
 	{"sessions", "Sessions: stretches of a client's work.", []*Op{StartSession.Op, EndSession.Op, SessionHistory.Op, Sessions.Op, DraftSummary.Op}},
 	{"work", "What agents keep of their work: the last turns of a conversation, tasks, and skills with their outcomes.",
 		[]*Op{RecordTurn.Op, RecentTurns.Op, ClearTurns.Op, AddTask.Op, Tasks.Op, GetTask.Op, ChangeTask.Op, DropTask.Op, SearchSkills.Op, DefineSkill.Op, NoteOutcome.Op}},
-	{"graph", "Relations, claims and names of entities.", []*Op{Relate.Op, Edges.Op, Graph.Op, Unrelate.Op, Claim.Op, Claims.Op, Alias.Op}},
+	{"graph", "Relations, claims and names of entities.", []*Op{Relate.Op, Edges.Op, Graph.Op, OneEdge.Op, Unrelate.Op, Claim.Op, Claims.Op, Alias.Op}},
 	{"mind", "What cognition finds: contradictions, triggers, traits and patterns.",
 		[]*Op{Think.Op, Reflect.Op, Conflicts.Op, Resolve.Op, Triggers.Op, TriggerHistory.Op, DeliverTriggers.Op, MoveTrigger.Op, PruneTriggers.Op, Categories.Op, CategoryMembers.Op, Personality.Op, Patterns.Op, Feedback.Op,
 			Gaps.Op, Digest.Op}},

@@ -367,6 +367,7 @@ var operations = rowed([]function{
 	on(api.Relate, (*Service).relate),
 	onView(api.Edges, (*Service).edges),
 	onView(api.Graph, (*Service).graph),
+	onView(api.OneEdge, (*Service).edge),
 	on(api.Unrelate, (*Service).unrelate),
 	on(api.Claim, (*Service).claim),
 	onView(api.Claims, (*Service).claims),

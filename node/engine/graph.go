@@ -76,6 +76,15 @@ func (s *Service) edges(v *state.View, c api.Caller, q *api.EdgesRequest) (*api.
 	return &api.EdgeList{Edges: each(v.Edges(c.DB, v.Named(c.DB, q.Entity), maxEdges), edgeOf)}, nil
 }
 
+func (s *Service) edge(v *state.View, c api.Caller, q *api.EdgeRequest) (*api.Edge, error) {
+	e, ok := v.Edge(c.DB, q.ID)
+	if !ok {
+		return nil, oplog.Errorf(oplog.NotFound, "no relation %s in this database", q.ID)
+	}
+	answer := edgeOf(e)
+	return &answer, nil
+}
+
 func edgeOf(e oplog.Edge) api.Edge {
 	return api.Edge{ID: e.ID, Src: e.Src, Dst: e.Dst, Type: e.Type, Weight: e.Weight}
 }

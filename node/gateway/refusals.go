@@ -3,6 +3,7 @@ package gateway
 import (
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/wire/field"
@@ -45,14 +46,33 @@ func needsToken(op *api.Op) bool { return op.Scope != "" }
 func hasBody(op *api.Op) bool    { return op.Method() != http.MethodGet }
 func writes(op *api.Op) bool     { return op.Writes }
 
+// class is the name under which the document has the errors that many operations share, 4XX or 5XX; blank for one that it
+// names by its status.
+func (r refusal) class() string {
+	switch r.name {
+	case "invalid", "unauthorized", "forbidden", "not_found", "too_large", "not_json", "too_many", "failed", "busy":
+		return r.status[:1] + "XX"
+	}
+	return ""
+}
+
 // refused holds the errors as the document describes them once.
 func refused() map[string]any {
-	all := map[string]any{}
+	texts, shapes := map[string]string{}, map[string]string{}
 	for _, r := range refusals {
-		if r.status == "405" { // paths of the document have the methods that they take
+		name, text := r.name, r.text
+		switch {
+		case r.status == "405": // paths of the document have the methods that they take
 			continue
+		case r.class() != "":
+			name = r.class()
+			text = strings.TrimSpace(texts[name] + " " + r.status + ": " + text)
 		}
-		all[r.name] = map[string]any{"description": r.text, "content": content(jsonType, map[string]any{"$ref": "#/components/schemas/" + r.shape})}
+		texts[name], shapes[name] = text, r.shape
+	}
+	all := map[string]any{}
+	for name, text := range texts {
+		all[name] = map[string]any{"description": text, "content": content(jsonType, map[string]any{"$ref": "#/components/schemas/" + shapes[name]})}
 	}
 	return all
 }
@@ -71,7 +91,11 @@ func responses(op *api.Op) map[string]any {
 	all := map[string]any{"200": ok}
 	for _, r := range refusals {
 		if r.of(op) {
-			all[r.status] = map[string]any{"$ref": "#/components/responses/" + r.name}
+			status, name := r.status, r.name
+			if class := r.class(); class != "" {
+				status, name = class, class
+			}
+			all[status] = map[string]any{"$ref": "#/components/responses/" + name}
 		}
 	}
 	return all

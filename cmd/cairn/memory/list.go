@@ -140,6 +140,7 @@ var (
 		api.Recall.Op:        "cairn recall, over the wire",
 		api.RecallAsOf.Op:    "cairn recall --as-of",
 		api.Graph.Op:         "the same as edges",
+		api.OneEdge.Op:       "cairn edges",
 		api.PackContext.Op:   "cairn prompt",
 		api.IDs.Op:           "every verb that takes an id",
 		api.Records.Op:       "cairn list --order",

@@ -5,7 +5,7 @@ import { openMemory } from "/console/views/memory.js";
 const kept = 300, first = 3; // entries; memories of an entry that are shown at once
 // What an operation of the log does, as events name it.
 const done = { remember: "stored", correct: "corrected", forget: "forgotten", sweep: "forgotten", relate: "related", unrelate: "unrelated", claim: "claimed", reinforce: "reinforced", cognition: "thought", session_start: "session started", session_end: "session ended", purge: "purged" };
-const ofMemories = new Set(["stored", "corrected", "forgotten", "consolidated"]), gone = new Set(["forgotten", "purged", "unrelated", "drop_database", "revoke_token"]);
+const ofRelations = new Set(["related", "unrelated"]), ofMemories = new Set(["stored", "corrected", "forgotten", "consolidated"]), gone = new Set(["forgotten", "purged", "unrelated", "drop_database", "revoke_token"]);
 
 /** What is applied, entry by entry, as it is applied. Texts are shown to tokens that may read them. */
 export async function log(page, signal) {
@@ -14,18 +14,20 @@ export async function log(page, signal) {
   let held = null;
   const show = (li) => { li.hidden = only.value !== "" && !li.textContent.toLowerCase().includes(only.value.trim().toLowerCase()); };
 
-  // A memory's text is asked for when its line comes into view, once.
+  // What an id stands for is asked for when its line comes into view, once.
   const texts = new Map();
   const seen = new IntersectionObserver((all) => all.filter((e) => e.isIntersecting).forEach(({ target: b }) => { seen.unobserve(b); tell(b); }), { rootMargin: "200px" });
   signal.addEventListener("abort", () => seen.disconnect());
   async function tell(b) {
-    const id = b.dataset.id;
-    if (!texts.has(id)) texts.set(id, get(`/v1/memory/${encodeURIComponent(id)}`, signal).then((m) => m.text, () => null));
+    const id = b.dataset.id, of = b.dataset.of;
+    if (!texts.has(id)) texts.set(id, get(`/v1/${of}/${encodeURIComponent(id)}`, signal).then((m) => m.text ?? `${m.src} ${m.rel_type.replaceAll("_", " ")} ${m.dst}`, () => null));
     const text = await texts.get(id);
     if (text !== null) { b.textContent = cut(text, 200) || "(no text)"; b.classList.remove("mono"); }
     show(b.closest("li"));
   }
-  const memory = (id) => { const b = h("button", { type: "button", class: "link mono", "data-id": id, title: id, onclick: () => openMemory(id) }, id); if (may("read")) seen.observe(b); return b; };
+  const told = (b) => { if (may("read")) seen.observe(b); return b; };
+  const memory = (id) => told(h("button", { type: "button", class: "link mono", "data-id": id, "data-of": "memory", title: id, onclick: () => openMemory(id) }, id));
+  const relation = (id) => told(h("span", { class: "mono soft", "data-id": id, "data-of": "edges", title: id }, id));
 
   /** draw writes an entry: what it does, how often, and to which memories. */
   function draw(e) {
@@ -33,6 +35,7 @@ export async function log(page, signal) {
     for (const o of e.operations) kinds.set(o.kind, [...(kinds.get(o.kind) ?? []), o.id].filter(Boolean));
     const here = !e.database || e.database === database();
     const rows = [...kinds].flatMap(([kind, ids]) => {
+      if (here && ofRelations.has(kind)) return ids.slice(0, first).map(relation);
       if (!ofMemories.has(kind) || !here) return ids.slice(0, first).map((id) => h("span", { class: "mono soft" }, id));
       const rest = ids.slice(first), more = rest.length > 0 && h("button", { type: "button", class: "link soft", onclick: () => more.replaceWith(...rest.map(memory)) }, `and ${count(rest.length, "more", "more")}`);
       return [...ids.slice(0, first).map(memory), more].filter(Boolean);

@@ -55,6 +55,7 @@ export const operations = {
   relate: { method: "POST", path: "/v1/relate", repeat: "safe" },
   edges: { method: "GET", path: "/v1/edges", repeat: "read", fresh: true },
   graph: { method: "POST", path: "/v1/graph", repeat: "read", fresh: true },
+  edge: { method: "GET", path: "/v1/edges/{id}", repeat: "read", fresh: true },
   unrelate: { method: "DELETE", path: "/v1/edges/{id}", repeat: "once" },
   ingest_claim: { method: "POST", path: "/v1/claim", repeat: "safe" },
   get_claims: { method: "GET", path: "/v1/claims", repeat: "read", fresh: true },

@@ -711,6 +711,12 @@ export interface EdgeList {
   /** In both directions. */ edges: Edge[];
 }
 
+export interface EdgeRequest {
+  /** The relation's id. */ id: string;
+  /** Wait until this node has applied the log up to here: the log_index of a write, to read your own write on another node. */ min_index?: string | number;
+  /** linearizable: the answer includes everything acknowledged before the request. */ consistency?: "stale" | "linearizable";
+}
+
 export interface EdgesRequest {
   /** The entity whose relations to return, in any case. */ entity: string;
   /** Wait until this node has applied the log up to here: the log_index of a write, to read your own write on another node. */ min_index?: string | number;
@@ -2432,6 +2438,8 @@ export interface Operations {
   edges(request: EdgesRequest, options?: CallOptions): Promise<EdgeList>;
   /** The same as edges, as a POST. */
   graph(request: GraphRequest, options?: CallOptions): Promise<EdgeList>;
+  /** A relation, by its id. */
+  edge(request: EdgeRequest, options?: CallOptions): Promise<Edge>;
   /** Delete a relation. */
   unrelate(request: UnrelateRequest, options?: CallOptions): Promise<Unrelated>;
   /** State a relation with its evidence. */

@@ -64,6 +64,7 @@ OPERATIONS: Dict[str, Dict[str, Any]] = {
     "relate": {"method": "POST", "path": "/v1/relate", "repeat": "safe"},
     "edges": {"method": "GET", "path": "/v1/edges", "repeat": "read", "fresh": True},
     "graph": {"method": "POST", "path": "/v1/graph", "repeat": "read", "fresh": True},
+    "edge": {"method": "GET", "path": "/v1/edges/{id}", "repeat": "read", "fresh": True},
     "unrelate": {"method": "DELETE", "path": "/v1/edges/{id}", "repeat": "once"},
     "ingest_claim": {"method": "POST", "path": "/v1/claim", "repeat": "safe"},
     "get_claims": {"method": "GET", "path": "/v1/claims", "repeat": "read", "fresh": True},
@@ -800,6 +801,15 @@ class Operations:
         """
         return self._call("graph", locals())
 
+    def edge(self, id: str, *, min_index: Optional[Union[str, int]] = None, consistency: Optional[Literal["stale", "linearizable"]] = None) -> Edge:
+        """A relation, by its id.
+
+        :param id: The relation's id.
+        :param min_index: Wait until this node has applied the log up to here: the log_index of a write, to read your own write on another node.
+        :param consistency: linearizable: the answer includes everything acknowledged before the request.
+        """
+        return self._call("edge", locals())
+
     def unrelate(self, id: str) -> Unrelated:
         """Delete a relation.
 
@@ -1527,6 +1537,10 @@ class AsyncOperations:
     async def graph(self, entity: str, *, action: Optional[str] = None, min_index: Optional[Union[str, int]] = None, consistency: Optional[Literal["stale", "linearizable"]] = None) -> EdgeList:
         """The same as edges, as a POST."""
         return await self._call("graph", locals())
+
+    async def edge(self, id: str, *, min_index: Optional[Union[str, int]] = None, consistency: Optional[Literal["stale", "linearizable"]] = None) -> Edge:
+        """A relation, by its id."""
+        return await self._call("edge", locals())
 
     async def unrelate(self, id: str) -> Unrelated:
         """Delete a relation."""
