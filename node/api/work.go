@@ -9,17 +9,17 @@ import (
 // What agents keep of their work. Turns, tasks and outcomes are memories under keys that no recall finds: they are in
 // lists and exports with all others. A skill is a memory under a key that recalls find.
 var (
-	RecordTurn = row[RecordTurnRequest, RecordedTurn](Op{Name: "turn_record", Scope: Write, Writes: true, HTTP: "POST /v1/conversation/turns",
+	RecordTurn = row[RecordTurnRequest, RecordedTurn](Op{Name: "turn_record", Bound: Single, Scope: Write, Writes: true, HTTP: "POST /v1/conversation/turns",
 		Does: "Add a turn to the end of a namespace's conversation, and forget the oldest ones beyond max_turns."})
-	RecentTurns = row[RecentTurnsRequest, TurnList](Op{Name: "turns", Does: "The last turns of a namespace's conversation, word for word, the oldest first.", Scope: Read, HTTP: "GET /v1/conversation/recent"})
-	ClearTurns  = row[ClearTurnsRequest, ClearedTurns](Op{Name: "turns_clear", Does: "Forget all turns of a namespace's conversation.", Scope: Write, Writes: true, HTTP: "POST /v1/conversation/clear"})
+	RecentTurns = row[RecentTurnsRequest, TurnList](Op{Name: "turns", Bound: Single, Does: "The last turns of a namespace's conversation, word for word, the oldest first.", Scope: Read, HTTP: "GET /v1/conversation/recent"})
+	ClearTurns  = row[ClearTurnsRequest, ClearedTurns](Op{Name: "turns_clear", Bound: Single, Does: "Forget all turns of a namespace's conversation.", Scope: Write, Writes: true, HTTP: "POST /v1/conversation/clear"})
 
-	AddTask = row[AddTaskRequest, AddedTask](Op{Name: "task_add", Does: "Add a task to a namespace's list.", Scope: Write, Writes: true, HTTP: "POST /v1/tasks", Adds: one, Missing: "task_not_found"})
-	Tasks   = row[TasksRequest, TaskList](Op{Name: "tasks", Scope: Read, HTTP: "GET /v1/tasks",
+	AddTask = row[AddTaskRequest, AddedTask](Op{Name: "task_add", Bound: Single, Does: "Add a task to a namespace's list.", Scope: Write, Writes: true, HTTP: "POST /v1/tasks", Adds: one, Missing: "task_not_found"})
+	Tasks   = row[TasksRequest, TaskList](Op{Name: "tasks", Bound: Single, Scope: Read, HTTP: "GET /v1/tasks",
 		Does: "The tasks of a namespace, the most urgent first, then the oldest. In a namespace with more than 20,000 tasks, only the first 20,000 added are listed."})
-	GetTask    = row[GetTaskRequest, Task](Op{Name: "task", Does: "One task.", Scope: Read, HTTP: "GET /v1/tasks/{id}", Missing: "task_not_found"})
-	ChangeTask = row[ChangeTaskRequest, ChangedTask](Op{Name: "task_change", Does: "Change a task's status, priority or title.", Scope: Write, Writes: true, HTTP: "PATCH /v1/tasks/{id}", Missing: "task_not_found"})
-	DropTask   = row[DropTaskRequest, DroppedTask](Op{Name: "task_delete", Does: "Forget a task. Its subtasks stay.", Scope: Write, Writes: true, HTTP: "DELETE /v1/tasks/{id}", Confirm: "id", Missing: "task_not_found"})
+	GetTask    = row[GetTaskRequest, Task](Op{Name: "task", Bound: Narrowed, Does: "One task.", Scope: Read, HTTP: "GET /v1/tasks/{id}", Missing: "task_not_found"})
+	ChangeTask = row[ChangeTaskRequest, ChangedTask](Op{Name: "task_change", Bound: Narrowed, Does: "Change a task's status, priority or title.", Scope: Write, Writes: true, HTTP: "PATCH /v1/tasks/{id}", Missing: "task_not_found"})
+	DropTask   = row[DropTaskRequest, DroppedTask](Op{Name: "task_delete", Bound: Narrowed, Does: "Forget a task. Its subtasks stay.", Scope: Write, Writes: true, HTTP: "DELETE /v1/tasks/{id}", Confirm: "id", Missing: "task_not_found"})
 
 	SearchSkills = row[SearchSkillsRequest, SkillList](Op{Name: "skills_search", Does: "Find skills by what they are for, the best first.", Scope: Read, HTTP: "POST /v1/skills/search"})
 	DefineSkill  = row[DefineSkillRequest, DefinedSkill](Op{Name: "skill_define", Does: "Store a skill under its id. If a skill has the id already, on_conflict says whether to replace it.",
@@ -79,7 +79,7 @@ type AddTaskRequest struct {
 	Title     string `json:"title" is:"string!" doc:"What is to be done, up to 4,096 bytes." example:"Find out who is on call at night"`
 	Priority  string `json:"priority" is:"string{low,medium,high,critical}" default:"medium" doc:"How urgent it is."`
 	Status    string `json:"status" default:"open" doc:"Its status: open, in_progress, done or a word of your own, up to 64 bytes."`
-	Parent    string `json:"parent_id" doc:"The task that this one is a part of."`
+	Parent    string `json:"parent_id" names:"memory" doc:"The task that this one is a part of."`
 	Namespace string `json:"namespace" doc:"The namespace; blank for default."`
 	Key       string `json:"idempotency_key" is:"key" doc:"Idempotency key: repeating the request with it adds nothing twice."`
 }
@@ -93,7 +93,7 @@ type AddedTask struct {
 type TasksRequest struct {
 	Namespace string `json:"namespace" doc:"The namespace; blank for default."`
 	Status    string `json:"status" default:"all" doc:"Only tasks of this status; all is every status."`
-	Parent    string `json:"parent_id" doc:"Only parts of this task; blank means all."`
+	Parent    string `json:"parent_id" names:"memory" doc:"Only parts of this task; blank means all."`
 	Limit     int    `json:"limit" is:"integer[0..]" default:"1000" doc:"Most rows to return, up to 1,000."`
 	Fresh
 }
@@ -118,12 +118,12 @@ type Task struct {
 }
 
 type GetTaskRequest struct {
-	ID string `json:"id" in:"path" doc:"The task's id." example:"0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c0e12"`
+	ID string `json:"id" names:"memory" in:"path" doc:"The task's id." example:"0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c0e12"`
 	Fresh
 }
 
 type ChangeTaskRequest struct {
-	ID       string  `json:"id" in:"path" doc:"The task's id." example:"0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c0e12"`
+	ID       string  `json:"id" names:"memory" in:"path" doc:"The task's id." example:"0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c0e12"`
 	Status   *string `json:"status" doc:"The new status, up to 64 bytes." example:"done"`
 	Priority *string `json:"priority" is:"string{low,medium,high,critical}" doc:"The new priority."`
 	Title    *string `json:"title" doc:"The new title, up to 4,096 bytes."`
@@ -139,7 +139,7 @@ type ChangedTask struct {
 }
 
 type DropTaskRequest struct {
-	ID string `json:"id" in:"path" doc:"The task's id." example:"0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c0e12"`
+	ID string `json:"id" names:"memory" in:"path" doc:"The task's id." example:"0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c0e12"`
 }
 
 type DroppedTask struct {
