@@ -104,6 +104,14 @@ func TestSDKAdapters(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	run := func(args ...string) {
+		t.Helper()
+		c := exec.CommandContext(suite.Context(t), args[0], args[1:]...)
+		c.Dir = dir
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, out)
+		}
+	}
 	for _, args := range [][]string{
 		{"npm", "init", "--yes", "--init-type", "module"},
 		{"npm", "pack", "--pack-destination", dir, source},
@@ -112,17 +120,18 @@ func TestSDKAdapters(t *testing.T) {
 		{"npm", "exec", "tsc", "--", "--noEmit", "--strict", "--skipLibCheck", "--target", "es2022", "--module", "nodenext", "--allowJs", "--checkJs", "adapters.mts", "agent.mjs",
 			"webhook.mjs"},
 	} {
-		c := exec.CommandContext(suite.Context(t), args[0], args[1:]...)
-		c.Dir = dir
-		if out, err := c.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %v\n%s", args, err, out)
-		}
+		run(args...)
 	}
 	nodes, token := threeIn(t, t.TempDir(), inHaste)
 	startAll(t, nodes, 0, 1, 2)
-	for _, script := range []string{"langgraph", "openai", "anthropic", "ai"} {
+	const newer = "ai@7.0.173"
+	for _, script := range []string{"langgraph", "openai", "anthropic", "ai", newer} {
 		t.Run(script, func(t *testing.T) {
-			args := []string{script + ".js"}
+			if script == newer {
+				run("npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", newer)
+			}
+			name, _, _ := strings.Cut(script, "@")
+			args := []string{name + ".js"}
 			for i := range nodes { // a follower first
 				args = append(args, nodes[(leaderOf(t, nodes)+1+i)%len(nodes)].Line.HTTP)
 			}
