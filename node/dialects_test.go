@@ -102,7 +102,7 @@ func TestDialectsRefuse(t *testing.T) {
 	with := func(token string) http.Header { return http.Header{"Authorization": {"Bearer " + token}} }
 	const js = "application/json"
 	readsBody := func(r dialectRoute) bool {
-		return r.method == "POST" && !slices.Contains([]*api.Op{api.Export.Op, api.Purge.Op, api.Correct.Op, api.Feedback.Op}, r.right)
+		return r.method == "POST" && !slices.Contains([]*api.Op{api.Export.Op, api.Purge.Op, api.Erase.Op, api.Correct.Op, api.Feedback.Op}, r.right)
 	}
 	for _, r := range slices.Concat(routesOf(dialects["mem0"]), routesOf(dialects["memorystores"])) {
 		if r.right.Scope == "" {

@@ -109,6 +109,7 @@ type Purge struct {
 	At        Time   `msgpack:"at"`
 
 	RIDs   []string `msgpack:"r,omitempty"`
+	Past   []uint32 `msgpack:"p,omitempty"` // erase these earlier revisions of the one memory alone
 	Claims []string `msgpack:"c,omitempty"`
 	Name   []byte   `msgpack:"na,omitempty"` // its NameHash: the log tells nothing of what is erased
 	Salt   []byte   `msgpack:"sa,omitempty"` // of Name, and of the refusals of a database that has none yet; see MinSalt

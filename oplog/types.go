@@ -151,6 +151,7 @@ type Revision struct {
 	From       Time    `msgpack:"f,omitempty"`            // since when it was so
 	Reason     string  `msgpack:"r,omitempty" max:"text"` // of the correction that replaced it
 	Until      Time    `msgpack:"at"`
+	Erased     Time    `msgpack:"er,omitempty"` // when what it said was erased for good
 }
 
 // An Edge is a relation between two entities.

@@ -110,6 +110,8 @@ func noByteSurvives(t *testing.T, forGood bool) {
 	}
 	at("put", "/people/Quixotelyn", "she rows")
 	at("rename", "/people/Quixotelyn", "/rowers/Quixotelyn")
+	kept := strings.TrimSpace(at("remember", "the locker of Quixotelyn is 12", "--namespace", "lockers"))
+	at("correct", kept, "the locker is free", "--reason", "moved out")
 	sameState(t, nodes)
 	for _, p := range nodes { // what is in a node's memory is written when it stops
 		if err := p.Stop(); err != nil {
@@ -163,6 +165,7 @@ func noByteSurvives(t *testing.T, forGood bool) {
 	var v map[string]any
 	if forGood {
 		l = (l + 1) % 3 // a follower passes it on
+		at("forget", kept, "--for-good", "--revisions", "0", "--yes")
 		v = eraseAll(t, call)
 		for _, text := range []string{marked, strings.ToUpper(marked)} {
 			if out, code := cairntest.Run(t, "remember", text, "--endpoints", nodes[l].Line.Wire, "--token", token); code == 0 {
@@ -171,7 +174,7 @@ func noByteSurvives(t *testing.T, forGood bool) {
 		}
 	} else {
 		v = call("POST", "/v1/admin/purge", `{"before":"`+time.Now().Add(time.Minute).UTC().Format(time.RFC3339)+`"}`)
-		if v["purged"] != 6.0 {
+		if v["purged"] != 7.0 {
 			t.Errorf("the purge answers %v", v)
 		}
 	}
@@ -234,12 +237,15 @@ func noByteSurvives(t *testing.T, forGood bool) {
 	if out := at("recall", "life"); !strings.Contains(out, "life goes on") {
 		t.Errorf("what was not purged: %s", out)
 	}
+	if out := at("recall", "locker", "--namespace", "lockers"); strings.Contains(out, "the locker is free") != forGood {
+		t.Errorf("the memory of which an earlier text alone was erased: %s", out)
+	}
 }
 
 // eraseAll forgets all memories for good, and looks at what is left of the first.
 func eraseAll(t *testing.T, call func(method, path, body string) map[string]any) map[string]any {
 	t.Helper()
-	request := map[string]any{"filter": map[string]any{"@created_at": map[string]any{"gt": "2020-01-01"}}}
+	request := map[string]any{"filter": map[string]any{"@namespace": "default", "@created_at": map[string]any{"gt": "2020-01-01"}}}
 	ask := func() map[string]any {
 		body, err := json.Marshal(request)
 		if err != nil {

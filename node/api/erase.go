@@ -17,6 +17,7 @@ var (
 // An EraseRequest names memories in one of four ways.
 type EraseRequest struct {
 	RIDs      []string  `json:"rids" is:"[]rid" doc:"Their ids, at most 1,000; forgotten ones too." example:"[\"0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c0e12\"]"`
+	Revisions []uint32  `json:"revisions" doc:"With one id: only what these earlier revisions of it said. The memory stays."`
 	Prefix    string    `json:"prefix" doc:"Memories whose key is this one or below it, such as /people/ada."`
 	Filter    field.Map `json:"filter" doc:"Memories that pass this filter, as in a recall; forgotten ones too."`
 	Entity    string    `json:"entity" doc:"Memories that name this entity. Its relations, claims and aliases are erased too."`
@@ -42,6 +43,8 @@ type Doomed struct {
 	Namespace string `json:"namespace" doc:"Its namespace."`
 	Text      string `json:"text,omitempty" doc:"The beginning of its text; absent once it is erased."`
 	Merged    bool   `json:"merged" doc:"Whether it was merged from others."`
+
+	Revision *uint32 `json:"revision,omitempty" doc:"The earlier revision that alone is erased."`
 }
 
 type ErasedRequest struct {

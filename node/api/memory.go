@@ -181,6 +181,7 @@ type Revision struct {
 	Certainty  float64 `json:"certainty" doc:"Certainty, from 0 to 1."`
 	Reason     string  `json:"reason" doc:"Why it was corrected."`
 	Until      float64 `json:"until" is:"time" doc:"When it was replaced, in Unix seconds."`
+	Erased     float64 `json:"erased_at,omitempty" is:"time" doc:"When what it said was erased for good, in Unix seconds; absent otherwise."`
 
 	Path     string          `json:"-"`
 	Metadata json.RawMessage `json:"-"`

@@ -86,6 +86,7 @@ type ExportedRevision struct {
 	From       float64         `json:"from,omitempty"`
 	Reason     string          `json:"reason,omitempty"`
 	Until      float64         `json:"until"`
+	Erased     float64         `json:"erased_at,omitempty"`
 }
 
 // An ExportedEntity is a name that a memory's text has.

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -30,6 +31,7 @@ type doomed struct {
 	name   string // of the entity, as it is written
 	edges  []string
 	claims []string
+	past   []uint32 // the earlier revisions that alone are erased
 	all    state.Derived
 }
 
@@ -46,6 +48,9 @@ func (s *Service) eraseForGood(ctx context.Context, c api.Caller, q *api.EraseRe
 	if err := s.viewed(ctx, c, func(v *state.View) error {
 		if err := d.find(ctx, v, c, q, match); err != nil {
 			return err
+		}
+		if len(q.Revisions) > 0 {
+			return d.tellPast(v, c.DB, q.Revisions, a)
 		}
 		d.tell(v, c.DB, a)
 		return nil
@@ -73,7 +78,7 @@ func (s *Service) eraseNow(ctx context.Context, c api.Caller, d *doomed, a *api.
 	}
 	salt := make([]byte, oplog.MinSalt)
 	_, _ = rand.Read(salt) // it never fails
-	purge := &oplog.Purge{RIDs: d.rids, Claims: d.claims, Salt: salt, At: oplog.At(time.Now())}
+	purge := &oplog.Purge{RIDs: d.rids, Past: d.past, Claims: d.claims, Salt: salt, At: oplog.At(time.Now())}
 	if d.name != "" {
 		purge.Name = oplog.NameHash(salt, d.name) // the log must not hold what is erased
 	}
@@ -122,8 +127,11 @@ func erasable(q *api.EraseRequest) (match *filter.Filter, err error) {
 	if ways != 1 {
 		return nil, oplog.Errorf(oplog.Invalid, "name what to erase in one way: rids, prefix, filter or entity")
 	}
-	if len(q.RIDs) > mostErased {
-		return nil, oplog.Errorf(oplog.Invalid, "rids: %d of them, at most %d", len(q.RIDs), mostErased)
+	if len(q.Revisions) > 0 && len(q.RIDs) != 1 {
+		return nil, oplog.Errorf(oplog.Invalid, "revisions: they are those of one memory, which rids names")
+	}
+	if len(q.RIDs) > mostErased || len(q.Revisions) > mostErased {
+		return nil, oplog.Errorf(oplog.Invalid, "rids and revisions: %d and %d, at most %d", len(q.RIDs), len(q.Revisions), mostErased)
 	}
 	if match, err = parseFilter(q.Filter); err == nil && len(q.Filter) > 0 && len(match.Parts()) == 0 {
 		err = oplog.Errorf(oplog.Invalid, "filter: an empty one would erase every memory; to do that use purge")
@@ -189,6 +197,26 @@ func (d *doomed) tell(v *state.View, db oplog.DB, a *api.Erasing) {
 	a.Relations, a.Claims = len(d.edges), len(d.claims)
 }
 
+// tellPast fills in an answer about revisions of the one memory. Those that were erased before are passed over.
+func (d *doomed) tellPast(v *state.View, db oplog.DB, numbers []uint32, a *api.Erasing) error {
+	if len(d.rids) == 0 {
+		return nil
+	}
+	m, _ := v.Memory(db, d.rids[0])
+	all := v.Revisions(db, m.Seq)
+	for _, number := range numbers {
+		i := slices.IndexFunc(all, func(r oplog.Revision) bool { return r.Number == number })
+		if i < 0 {
+			return noRevision(m.RID, number, all)
+		}
+		if all[i].Erased == 0 && !slices.Contains(d.past, number) {
+			d.past = append(d.past, number)
+			a.Memories = append(a.Memories, api.Doomed{RID: m.RID, Namespace: m.Namespace, Text: beginning(all[i].Text), Revision: &number})
+		}
+	}
+	return nil
+}
+
 // beginning is the beginning of a text.
 func beginning(text string) string {
 	if runes := []rune(text[:min(len(text), 4*shownErased)]); len(runes) > shownErased {
@@ -206,7 +234,7 @@ func (d *doomed) digest() string {
 	for i := range d.all.Back {
 		back = append(back, d.all.Back[i].RID)
 	}
-	return hex.EncodeToString(digest(gone, back, d.edges, d.claims))
+	return hex.EncodeToString(digest(gone, back, d.edges, d.claims, each(d.past, func(n uint32) string { return fmt.Sprint(d.rids[0], " ", n) })))
 }
 
 // erased proves that a memory was erased for good.

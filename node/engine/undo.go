@@ -96,17 +96,29 @@ func (s *Service) revision(db oplog.DB, q *api.UndoRequest) (was oplog.Revision,
 			return oplog.Errorf(oplog.Conflict, "memory %s was never corrected: there is nothing to undo", q.RID)
 		}
 		was, now = all[len(all)-1], m.Revision
-		if q.Revision == nil {
-			return nil
-		}
-		if i := slices.IndexFunc(all, func(r oplog.Revision) bool { return r.Number == *q.Revision }); i >= 0 {
+		if q.Revision != nil {
+			i := slices.IndexFunc(all, func(r oplog.Revision) bool { return r.Number == *q.Revision })
+			if i < 0 {
+				return noRevision(q.RID, *q.Revision, all)
+			}
 			was = all[i]
-			return nil
 		}
-		return &api.Refusal{Code: "revision_not_found", More: map[string]any{"oldest": all[0].Number, "newest": was.Number},
-			Err: oplog.Errorf(oplog.NotFound, "memory %s has no earlier revision %d: it has %s", q.RID, *q.Revision, span(all[0].Number, was.Number))}
+		if was.Erased != 0 {
+			return oplog.Errorf(oplog.Conflict, "revision %d of memory %s was erased for good: name another with revision", was.Number, q.RID)
+		}
+		return nil
 	})
 	return was, now, err
+}
+
+// noRevision refuses a revision that a memory does not have among its earlier ones.
+func noRevision(rid string, number uint32, all []oplog.Revision) error {
+	if len(all) == 0 {
+		return oplog.Errorf(oplog.NotFound, "memory %s has no earlier revision: it was never corrected", rid)
+	}
+	oldest, newest := all[0].Number, all[len(all)-1].Number
+	return &api.Refusal{Code: "revision_not_found", More: map[string]any{"oldest": oldest, "newest": newest},
+		Err: oplog.Errorf(oplog.NotFound, "memory %s has no earlier revision %d: it has %s", rid, number, span(oldest, newest))}
 }
 
 func span(from, to uint32) string {

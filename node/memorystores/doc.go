@@ -34,8 +34,7 @@
 // created_by is an api_actor with the first digits of the token's hash, as the audit has them. A change through another
 // dialect is a version too, by the writer before it. The versions of a memory are listed from the oldest; those of a
 // store memory by memory, in the order of their ids. A version of a deleted memory stays readable until the memory is
-// purged or its store is deleted. Redaction of one version is refused: POST /v1/admin/purge erases memories with all
-// their versions.
+// purged or its store is deleted. Redaction erases for good what an earlier version said, for owners of the database.
 //
 // # Paths
 //
@@ -46,7 +45,7 @@
 //	GET POST DELETE /v1/memory_stores/STORE/memories/ID     read, change and delete one
 //	GET /v1/memory_stores/STORE/memory_versions             list versions
 //	GET /v1/memory_stores/STORE/memory_versions/ID          read one
-//	POST /v1/memory_stores/STORE/memory_versions/ID/redact  refused
+//	POST /v1/memory_stores/STORE/memory_versions/ID/redact  erases it for good
 //
 // Lists are {data, next_page}, the pages of a list 20 rows unless limit says otherwise, up to 100; with view=full up to
 // 20. A page of a filtered list may be short, or empty, and still have a next one. Reads take ?consistency=linearizable

@@ -54,7 +54,7 @@ var routes = map[string]route{
 
 	"GET /v1/memory_stores/{store}/memory_versions":              {api.Revisions.Op, (*exchange).listVersions},
 	"GET /v1/memory_stores/{store}/memory_versions/{id}":         {api.Revisions.Op, (*exchange).getVersion},
-	"POST /v1/memory_stores/{store}/memory_versions/{id}/redact": {api.Purge.Op, (*exchange).redactVersion},
+	"POST /v1/memory_stores/{store}/memory_versions/{id}/redact": {api.Erase.Op, (*exchange).redactVersion},
 }
 
 type object = map[string]any

@@ -23,13 +23,14 @@ type version struct {
 	path      string
 	by        string
 	created   float64
+	redacted  float64 // when what it said was erased; 0 for not
 }
 
 // versionsOf lists what a memory was, from the oldest.
 func (x *exchange) versionsOf(m *api.Memory) (all []version, err error) {
 	since := m.Created
-	add := func(number uint32, text string, metadata []byte, path string) {
-		v := version{number: number, operation: "modified", path: path, created: since}
+	add := func(number uint32, text string, metadata []byte, path string, redacted float64) {
+		v := version{number: number, operation: "modified", path: path, created: since, redacted: redacted}
 		if v.content, v.by = contentOf(text, metadata); number == 0 {
 			v.operation = "created"
 		}
@@ -41,7 +42,7 @@ func (x *exchange) versionsOf(m *api.Memory) (all []version, err error) {
 			return nil, err
 		}
 		for _, r := range a.Revisions {
-			add(r.Number, r.Text, r.Metadata, r.Path)
+			add(r.Number, r.Text, r.Metadata, r.Path, r.Erased)
 			since = r.Until
 		}
 		if a.Next == nil {
@@ -51,7 +52,7 @@ func (x *exchange) versionsOf(m *api.Memory) (all []version, err error) {
 			return nil, oplog.Errorf(oplog.TooLarge, "the memory has more than %d versions: GET /v1/memory/%s/revisions pages through them", maxVersions, m.RID)
 		}
 	}
-	add(m.Revision, m.Text, m.Metadata, m.Path)
+	add(m.Revision, m.Text, m.Metadata, m.Path, 0)
 	if m.Status == oplog.Tombstoned.String() {
 		v := version{number: m.Revision + 1, operation: "deleted", path: m.Path, created: m.Updated}
 		if m.Reason != nil {
@@ -69,7 +70,9 @@ func (v *version) show(store, rid string, full bool) object {
 	o := object{"id": versionID(rid, v.number), "type": "memory_version", "memory_store_id": store, "memory_id": memoryPrefix + rid, "operation": v.operation, "path": v.path,
 		"created_at": field.UnixOrNone(v.created).UTC().Format(time.RFC3339Nano), "created_by": object{"type": "api_actor", "api_key_id": v.by},
 		"content": nil, "content_sha256": nil, "content_size_bytes": nil, "redacted_at": nil, "redacted_by": nil}
-	if v.operation != "deleted" {
+	if v.redacted != 0 {
+		o["path"], o["redacted_at"] = nil, field.UnixOrNone(v.redacted).UTC().Format(time.RFC3339Nano)
+	} else if v.operation != "deleted" {
 		o["content_sha256"], o["content_size_bytes"] = sha256Of(v.content), len(v.content)
 		if full {
 			o["content"] = v.content
@@ -120,11 +123,33 @@ func (x *exchange) getVersion() (any, error) {
 	return v.show(s.id, rid, full), nil
 }
 
+// redactVersion erases for good what a version said. The last one is what the memory says now.
 func (x *exchange) redactVersion() (any, error) {
-	if _, _, _, err := x.version(); err != nil {
+	s, rid, v, err := x.version()
+	if err != nil {
 		return nil, err
 	}
-	return nil, oplog.Errorf(oplog.Invalid, "a single version cannot be redacted: delete the memory and erase what is forgotten with POST /v1/admin/purge, for its namespace")
+	m, err := x.memory(s, memoryPrefix+rid, true)
+	if err != nil {
+		return nil, err
+	}
+	if v.number >= m.Revision {
+		return nil, oplog.Errorf(oplog.Conflict, "the last version of a memory cannot be redacted: update the memory first, or erase it with POST /v1/erase")
+	}
+	named := object{"rids": []string{rid}, "revisions": []uint32{v.number}}
+	shown, err := ask(x, api.Erase, named)
+	if err != nil {
+		return nil, err
+	}
+	if named["confirm"] = shown.Confirm; shown.Confirm != "" { // blank for one that was redacted before
+		if _, err := ask(x, api.Erase, named); err != nil {
+			return nil, err
+		}
+		if _, _, v, err = x.version(); err != nil {
+			return nil, err
+		}
+	}
+	return v.show(s.id, rid, true), nil
 }
 
 // listVersions lists versions memory by memory. The cursor is a memory's id and the number of the next version.

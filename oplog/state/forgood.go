@@ -19,6 +19,9 @@ func (a *applying) eraseForGood(op *oplog.Purge) oplog.Result {
 		d.Salt = slices.Clone(op.Salt)
 		a.setDatabase(d)
 	}
+	if len(op.Past) > 0 {
+		return a.erasePast(op)
+	}
 	named := a.derived(a.db, op.RIDs)
 	var gone []*oplog.Memory
 	for i := range named.Gone {
@@ -45,6 +48,31 @@ func (a *applying) eraseForGood(op *oplog.Purge) oplog.Result {
 	}
 	r.Changed = len(op.Name) > 0 && a.eraseAliases(op) || r.Changed
 	if r.Changed = r.Changed || len(gone) > 0; r.Changed {
+		a.notePurge()
+	}
+	return r
+}
+
+// erasePast erases what earlier revisions of a memory said, and refuses their texts. The memory stays.
+func (a *applying) erasePast(op *oplog.Purge) oplog.Result {
+	refusef(len(op.RIDs) != 1 || len(op.Past) > purgeStep, oplog.Invalid, "the revisions of one memory, at most %d at once", purgeStep)
+	m, ok := memoryByRID(a.txn, a.db, op.RIDs[0])
+	refuseIf(!ok, oplog.ErrNoMemory)
+	salt := a.database().Salt
+	now := textHash(salt, m.Text)
+	r := oplog.Result{ID: m.RID}
+	for _, number := range op.Past {
+		was, ok := read[oplog.Revision](a.txn, tRevision, a.db, revisionKey(m.Seq, number))
+		if !ok || was.Erased != 0 {
+			continue
+		}
+		if k := textHash(salt, was.Text); k != nil && !bytes.Equal(k, now) {
+			a.put(tRefused, a.db, k, be64(uint64(a.index)))
+		}
+		write(a.txn, tRevision, a.db, revisionKey(m.Seq, number), &oplog.Revision{Number: number, Path: was.Path, From: was.From, Until: was.Until, Erased: op.At})
+		r.Changed = true
+	}
+	if r.Changed {
 		a.notePurge()
 	}
 	return r

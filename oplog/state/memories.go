@@ -84,7 +84,7 @@ func (v *View) AsOf(db oplog.DB, m *oplog.Memory, at oplog.Time) (*oplog.Memory,
 	for _, r := range v.Revisions(db, m.Seq) {
 		if r.Until > at {
 			back(&was, &r)
-			break
+			return &was, r.Erased == 0
 		}
 	}
 	return &was, true
@@ -106,6 +106,7 @@ func (v *View) AtRevision(db oplog.DB, m *oplog.Memory, number uint32) (was *opl
 		var r oplog.Revision
 		if r, ok = read[oplog.Revision](v.txn, tRevision, db, revisionKey(m.Seq, number)); ok {
 			back(was, &r)
+			ok = r.Erased == 0
 		}
 	}
 	return was, ok

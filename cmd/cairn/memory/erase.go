@@ -90,9 +90,13 @@ func erasing(ctx context.Context, s *cli.Streams, t *cli.Target, given Given, ye
 func showDoomed(s *cli.Streams, a api.Erasing) error {
 	var rows [][]string
 	for _, m := range a.Memories {
-		rows = append(rows, []string{m.RID, m.Namespace, strconv.FormatBool(m.Merged), api.OneLine(m.Text)})
+		revision := ""
+		if m.Revision != nil {
+			revision = fmt.Sprint(*m.Revision)
+		}
+		rows = append(rows, []string{m.RID, revision, m.Namespace, strconv.FormatBool(m.Merged), api.OneLine(m.Text)})
 	}
-	if err := cli.Table(s.Out, []string{"RID", "NAMESPACE", "MERGED", "TEXT"}, rows); err != nil {
+	if err := cli.Table(s.Out, []string{"RID", "REVISION", "NAMESPACE", "MERGED", "TEXT"}, rows); err != nil {
 		return err
 	}
 	if len(a.Back) > 0 {

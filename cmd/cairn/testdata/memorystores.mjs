@@ -141,7 +141,16 @@ assert.equal((await all(memoryVersions.list(store.id, { api_key_id: by }))).leng
 assert.equal((await all(memoryVersions.list(store.id, { session_id: "sesn_1" }))).length, 0);
 assert.equal((await all(memoryVersions.list(store.id, { "created_at[gte]": ofAda[1].created_at, memory_id: ada.id }))).length, 3);
 await rejects(refuses.memoryVersions.retrieve("memver_none_0", store_id), 404, "not_found_error");
-await rejects(refuses.memoryVersions.redact(ofAda[0].id, store_id), 400, "invalid_request_error");
+
+// What a version said is erased for good, and the memory stays as it is.
+const redacted = await memoryVersions.redact(ofAda[0].id, store_id);
+for (const v of [redacted, await memoryVersions.redact(ofAda[0].id, store_id), await memoryVersions.retrieve(ofAda[0].id, store_id)]) {
+  assert.deepEqual([v.id, v.operation, v.path, v.content, v.content_sha256, v.content_size_bytes], [ofAda[0].id, "created", null, null, null, null]);
+  assert.ok(Math.abs(Date.now() - Date.parse(v.redacted_at)) < 60_000);
+}
+assert.equal((await memories.retrieve(ada.id, store_id)).content, "Ada pays in cash.");
+await rejects(refuses.memories.update(ada.id, { ...store_id, content: "Ada pays by invoice. ü\n" }), 409, "conflict_error");
+await rejects(refuses.memoryVersions.redact(ofAda.at(-1).id, store_id), 409, "conflict_error");
 
 // Clients that change one memory at the same time lose nothing: each decides again when another was faster.
 const shared = await memories.create(store.id, { path: "/shared", content: "begin" });

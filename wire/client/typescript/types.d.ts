@@ -632,6 +632,7 @@ export interface Doomed {
   /** Its namespace. */ namespace: string;
   /** The beginning of its text; absent once it is erased. */ text?: string;
   /** Whether it was merged from others. */ merged: boolean;
+  /** The earlier revision that alone is erased. */ revision?: number | null;
 }
 
 export interface Draft {
@@ -806,6 +807,7 @@ export interface EntityProfile {
 
 export interface EraseRequest {
   /** Their ids, at most 1,000; forgotten ones too. */ rids?: string[];
+  /** With one id: only what these earlier revisions of it said. The memory stays. */ revisions?: number[];
   /** Memories whose key is this one or below it, such as /people/ada. */ prefix?: string;
   /** Memories that pass this filter, as in a recall; forgotten ones too. */ filter?: { [name: string]: unknown };
   /** Memories that name this entity. Its relations, claims and aliases are erased too. */ entity?: string;
@@ -1921,6 +1923,7 @@ export interface Revision {
   /** Certainty, from 0 to 1. */ certainty: number;
   /** Why it was corrected. */ reason: string;
   /** When it was replaced, in Unix seconds. */ until: number;
+  /** When what it said was erased for good, in Unix seconds; absent otherwise. */ erased_at?: number;
 }
 
 export interface RevisionList {

@@ -264,10 +264,11 @@ class Operations:
         """
         return self._call("forget_matching", locals())
 
-    def erase(self, *, rids: Optional[Sequence[str]] = None, prefix: Optional[str] = None, filter: Optional[Dict[str, Any]] = None, entity: Optional[str] = None, namespace: Optional[str] = None, confirm: Optional[str] = None) -> Erasing:
+    def erase(self, *, rids: Optional[Sequence[str]] = None, revisions: Optional[Sequence[int]] = None, prefix: Optional[str] = None, filter: Optional[Dict[str, Any]] = None, entity: Optional[str] = None, namespace: Optional[str] = None, confirm: Optional[str] = None) -> Erasing:
         """Erase memories for good: texts, vectors, revisions, claims and what was merged from them. Without confirm nothing is erased: the answer lists what would be, with a confirm value. Repeat the request with that value to erase it. From then on, storing one of these texts again is rejected.
 
         :param rids: Their ids, at most 1,000; forgotten ones too.
+        :param revisions: With one id: only what these earlier revisions of it said. The memory stays.
         :param prefix: Memories whose key is this one or below it, such as /people/ada.
         :param filter: Memories that pass this filter, as in a recall; forgotten ones too.
         :param entity: Memories that name this entity. Its relations, claims and aliases are erased too.
@@ -1358,7 +1359,7 @@ class AsyncOperations:
         """Forget the newest memories that pass a filter, all of them or none; repeat while the answer has more. A memory that was corrected meanwhile and no longer passes is not forgotten."""
         return await self._call("forget_matching", locals())
 
-    async def erase(self, *, rids: Optional[Sequence[str]] = None, prefix: Optional[str] = None, filter: Optional[Dict[str, Any]] = None, entity: Optional[str] = None, namespace: Optional[str] = None, confirm: Optional[str] = None) -> Erasing:
+    async def erase(self, *, rids: Optional[Sequence[str]] = None, revisions: Optional[Sequence[int]] = None, prefix: Optional[str] = None, filter: Optional[Dict[str, Any]] = None, entity: Optional[str] = None, namespace: Optional[str] = None, confirm: Optional[str] = None) -> Erasing:
         """Erase memories for good: texts, vectors, revisions, claims and what was merged from them. Without confirm nothing is erased: the answer lists what would be, with a confirm value. Repeat the request with that value to erase it. From then on, storing one of these texts again is rejected."""
         return await self._call("erase", locals())
 

@@ -483,6 +483,7 @@ class _Doomed(TypedDict):
 
 class Doomed(_Doomed, total=False):
     text: str  # The beginning of its text; absent once it is erased.
+    revision: Optional[int]  # The earlier revision that alone is erased.
 
 
 class _Draft(TypedDict):
@@ -1365,7 +1366,7 @@ class Result(_Result, total=False):
     reranked: Optional[Reranked]  # The reranker's score and the place before it; absent when no reranker ran.
 
 
-class Revision(TypedDict):
+class _Revision(TypedDict):
     revision: int  # Number of the revision, from 0.
     text: str  # Its text.
     importance: float  # Importance, from 0 to 1.
@@ -1373,6 +1374,10 @@ class Revision(TypedDict):
     certainty: float  # Certainty, from 0 to 1.
     reason: str  # Why it was corrected.
     until: float  # When it was replaced, in Unix seconds.
+
+
+class Revision(_Revision, total=False):
+    erased_at: float  # When what it said was erased for good, in Unix seconds; absent otherwise.
 
 
 class _RevisionList(TypedDict):
