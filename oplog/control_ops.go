@@ -37,6 +37,7 @@ type CreateToken struct {
 	Scopes  []string `msgpack:"s,omitempty"` // empty means read and write
 	Expires Time     `msgpack:"x,omitempty"` // 0: never
 	At      Time     `msgpack:"at"`
+	Policy
 }
 
 // CreateBound makes a token that is bound to namespaces. It is a kind of its own: a member that passed over the bound

@@ -38,6 +38,7 @@ type Claim struct {
 	SpanEnd   *int64   `msgpack:"sn,omitempty"`
 	Weight    float64  `msgpack:"w"`
 	At        Time     `msgpack:"at"`
+	Trust     string   `msgpack:"wt,omitempty" max:"name"` // the class of whoever states it, or of its source if that is lower
 }
 
 // Alias makes a name mean another one in a namespace.

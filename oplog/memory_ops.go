@@ -9,6 +9,7 @@ type Remember struct {
 	Claims   []Claim   `msgpack:"-"` // that the text states: they travel in a Stated beside it
 	Marks    []Mark    `msgpack:"-"` // what the text supersedes, or is superseded by: they travel in a Supersede
 	Was      *History  `msgpack:"ws,omitempty"`
+	Held     bool      `msgpack:"q,omitempty"` // it waits for a Correct that releases it, in no answer and without a key
 
 	// Key is the memory's own idempotency key, where a batch gives each of its memories one. A memory whose key is
 	// known is not stored again: its Result names the first one and has not Changed. Another one under the key fails
@@ -48,6 +49,7 @@ type Correct struct {
 	At         Time     `msgpack:"at"`
 	Expires    *Time    `msgpack:"ex,omitempty"` // 0: never
 	Searchable *bool    `msgpack:"us,omitempty"` // true comes with the text, for its words are read again
+	Approval
 
 	Extractor uint8     `msgpack:"xv,omitempty"` // of the new text, as in Remember
 	Entities  []Mention `msgpack:"xe,omitempty"`

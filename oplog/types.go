@@ -22,10 +22,11 @@ const (
 	Active       Status = iota
 	Consolidated        // merged into another memory
 	Tombstoned          // forgotten
+	Quarantined         // stored, and in no answer until someone releases it
 )
 
 func (s Status) String() string {
-	return [...]string{"active", "consolidated", "tombstoned"}[min(s, Tombstoned)]
+	return [...]string{"active", "consolidated", "tombstoned", "quarantined"}[min(s, Quarantined)]
 }
 
 // Vector is a little-endian float32 array, kept as the bytes the client sent.
@@ -89,7 +90,14 @@ type Content struct {
 	Expires      Time    `msgpack:"ex,omitempty"` // 0: never; see Memory.Lapsed
 	Refresh      float64 `msgpack:"rf,omitempty"` // seconds that it lasts after it was read; 0: reading changes nothing
 	Unsearchable bool    `msgpack:"us,omitempty"` // it is stored and not indexed: no words, vector, entities or claims
+	Stamp
 }
+
+// Indexed reports whether a memory has words, a vector, entities and claims, as far as its status lets it.
+func (m *Memory) Indexed() bool { return !m.Unsearchable && m.Status != Quarantined }
+
+// Unlisted reports whether a memory is in no list: it was forgotten, or waits for its release.
+func (m *Memory) Unlisted() bool { return m.Status == Tombstoned || m.Status == Quarantined }
 
 // ReasonExpired is the reason of a memory that was forgotten because its time was over.
 const ReasonExpired = "expired"
@@ -145,6 +153,7 @@ type Revision struct {
 	Metadata   []byte  `msgpack:"m,omitempty" max:"metadata"`
 	Expires    Time    `msgpack:"ex,omitempty"`
 	Hidden     bool    `msgpack:"us,omitempty"` // it was Unsearchable
+	Held       bool    `msgpack:"q,omitempty"`  // it was Quarantined
 	Attributes []byte  `msgpack:"ab,omitempty" max:"attributes"`
 	By         string  `msgpack:"sb,omitempty" max:"name"`
 	Surely     bool    `msgpack:"ss,omitempty"`
@@ -152,6 +161,7 @@ type Revision struct {
 	Reason     string  `msgpack:"r,omitempty" max:"text"` // of the correction that replaced it
 	Until      Time    `msgpack:"at"`
 	Erased     Time    `msgpack:"er,omitempty"` // when what it said was erased for good
+	Stamp
 }
 
 // An Edge is a relation between two entities.
@@ -242,6 +252,13 @@ type Token struct {
 	Expires Time     `msgpack:"x,omitempty"`
 	Revoked Time     `msgpack:"r,omitempty"`
 	Spaces  Spaces   `msgpack:"ns,omitempty"` // the namespaces that it is bound to; none: it is not
+	Policy
+}
+
+// A Policy says how far a token's texts are trusted.
+type Policy struct {
+	Trust      string `msgpack:"tr,omitempty" max:"name"` // the highest class that they may have; blank: operator for one that administers, else agent
+	Quarantine string `msgpack:"qu,omitempty" max:"name"` // texts of this class and those below it wait for their release; blank: none do
 }
 
 // NodeInfo holds a node's addresses for clients and peers.
@@ -259,11 +276,12 @@ type Counts struct {
 	Active       uint64 `msgpack:"a"`
 	Consolidated uint64 `msgpack:"c"`
 	Tombstoned   uint64 `msgpack:"t"`
+	Quarantined  uint64 `msgpack:"qn,omitempty"`
 }
 
 // Count counts a memory of a status in, or out.
 func (c *Counts) Count(s Status, by int64) {
-	*[...]*uint64{&c.Active, &c.Consolidated, &c.Tombstoned}[s] += uint64(by)
+	*[...]*uint64{&c.Active, &c.Consolidated, &c.Tombstoned, &c.Quarantined}[s] += uint64(by)
 }
 
 // Add adds other counts, or a change of these: one that goes down is a number that wraps around.
@@ -271,6 +289,7 @@ func (c *Counts) Add(by Counts) {
 	c.Active += by.Active
 	c.Consolidated += by.Consolidated
 	c.Tombstoned += by.Tombstoned
+	c.Quarantined += by.Quarantined
 }
 
 // Stats are a database's counters, kept by Apply so that reading them costs nothing.

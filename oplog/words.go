@@ -50,6 +50,14 @@ func (m *Memory) Passes(f *filter.Filter) bool {
 			return filter.TextOrNone(m.Session)
 		case "@tier":
 			return filter.TextOrNone(m.Tier)
+		case "@writer":
+			return filter.TextOrNone(m.Writer)
+		case "@dialect":
+			return filter.TextOrNone(m.Dialect)
+		case "@agent":
+			return filter.TextOrNone(m.Agent)
+		case "@trust":
+			return filter.TextOrNone(TrustOf(m.Trust))
 		case "@created_at":
 			return filter.Time(int64(m.Created))
 		case "@updated_at":

@@ -36,6 +36,8 @@
 // A name with @ is a field of the record, so no attribute can be taken for one:
 //
 //	@memory_type @namespace @domain @source @session_id @tier   strings; a blank one is absent
+//	@writer @dialect @agent                                     the same
+//	@trust                                                      operator, agent, tool or web
 //	@created_at @updated_at                                     times: a date, or Unix seconds
 //	@importance                                                 a number
 //

@@ -105,7 +105,7 @@ func (f *Filter) Match(of func(name string) Value) bool {
 
 // fields are the kinds of a record's own fields.
 var fields = map[string]string{"@memory_type": "string", "@namespace": "string", "@domain": "string", "@source": "string", "@session_id": "string",
-	"@tier": "string", "@created_at": "time", "@updated_at": "time", "@importance": "number"}
+	"@tier": "string", "@writer": "string", "@dialect": "string", "@agent": "string", "@trust": "string", "@created_at": "time", "@updated_at": "time", "@importance": "number"}
 
 // Parse reads a filter. Nothing, and null, is nil, which filters nothing.
 func Parse(raw []byte) (*Filter, error) {

@@ -141,7 +141,7 @@ func TestRefusedFilters(t *testing.T) {
 		{`{"a":[null]}`, "want strings in a list"},
 		{`{"a":9007199254740993}`, "send it as a string"},
 		{`{"a":1e999}`, "not finite"},
-		{`{"@status":"x"}`, `"@status" is not a field to filter by: want one of @created_at`},
+		{`{"@status":"x"}`, `"@status" is not a field to filter by: want one of @agent`},
 		{`{"@created_at":"yesterday"}`, "want a date"},
 		{`{"@created_at":{"prefix":"2026"}}`, "values are strings"},
 		{`{"@importance":"high"}`, "want a number"},

@@ -215,6 +215,10 @@ func (e *env) view(t *testing.T, d *datadriven.TestData) string {
 			if m.Session != "" {
 				fmt.Fprintf(&b, " session=%s/%d", m.Session, m.Order)
 			}
+			b.WriteString(lowered(m.Trust))
+			if m.Writer != "" {
+				fmt.Fprintf(&b, " writer=%s", m.Writer)
+			}
 			if len(m.Attributes) > 0 {
 				fmt.Fprintf(&b, " attributes=%s", m.Attributes)
 			}
@@ -227,13 +231,17 @@ func (e *env) view(t *testing.T, d *datadriven.TestData) string {
 			b.WriteByte('\n')
 			return true
 		})
+		v.Held(oplog.DB(db), 0, func(m *oplog.Memory) bool {
+			fmt.Fprintf(&b, "held %s\n", m.RID)
+			return true
+		})
 		var lines []string // a sealed file has another order
 		v.EdgesBehind(oplog.DB(db), "", func(e oplog.Edge) bool {
 			lines = append(lines, fmt.Sprintf("edge %s %s -%s-> %s %.2f\n", e.ID, e.Src, e.Type, e.Dst, e.Weight))
 			return true
 		})
 		v.ClaimsBehind(oplog.DB(db), "", func(c oplog.StoredClaim) bool {
-			lines = append(lines, fmt.Sprintf("claim %s %s -%s-> %s polarity=%d by=%s of=%s\n", c.ID, c.Src, c.Type, c.Dst, c.Polarity, c.Extractor, c.SourceRID))
+			lines = append(lines, fmt.Sprintf("claim %s %s -%s-> %s polarity=%d by=%s of=%s%s\n", c.ID, c.Src, c.Type, c.Dst, c.Polarity, c.Extractor, c.SourceRID, lowered(c.Trust)))
 			return true
 		})
 		slices.SortFunc(lines, func(x, y string) int { return cmp.Or(-cmp.Compare(x[:1], y[:1]), cmp.Compare(x, y)) })
@@ -270,6 +278,14 @@ func (e *env) events(t *testing.T, d *datadriven.TestData) string {
 	})
 	must(t, err)
 	return b.String()
+}
+
+// lowered names a class that is not an agent's.
+func lowered(class string) string {
+	if oplog.TrustOf(class) == oplog.TrustAgent {
+		return ""
+	}
+	return " trust=" + class
 }
 
 // counted are the counters of a namespace as its memories say.

@@ -37,6 +37,9 @@ func (a *applying) boundClaim(b oplog.ClaimBound, at oplog.Time) bool {
 func (a *applying) stated(op *oplog.Claim) oplog.StoredClaim {
 	c := oplog.StoredClaim{Claim: *op, Updated: op.At}
 	c.Src, c.Dst = a.canonical(op.Namespace, op.Src), a.canonical(op.Namespace, op.Dst)
+	if m, ok := a.liveMemory(op.SourceRID); ok {
+		c.Trust = inherited(c.Trust, m)
+	}
 	return c
 }
 
@@ -94,7 +97,7 @@ func (a *applying) putClaim(c *oplog.StoredClaim, key []byte) {
 func (a *applying) addClaims(m *oplog.Memory, found []oplog.Claim) (taken bool) {
 	for i := range found {
 		op := found[i]
-		op.Namespace, op.SourceRID, op.At = m.Namespace, m.RID, m.Updated
+		op.Namespace, op.SourceRID, op.At, op.Trust = m.Namespace, m.RID, m.Updated, m.Trust
 		c := a.stated(&op)
 		if !whole(&c) || op.ID == "" || a.exists(tClaim, a.db, []byte(op.ID)) || a.exists(tStatement, a.db, statement(&c)) {
 			continue

@@ -36,14 +36,18 @@ func resolveConflict(a *applying, op *oplog.Resolve, c *oplog.ConflictRow) oplog
 		}
 	case oplog.MergeAB:
 		refusef(op.Merged == nil || op.Merged.Text == "", oplog.Invalid, "strategy merge needs new_text")
+		merged := *op.Merged
 		for _, side := range []string{c.A, c.B} {
+			if m, ok := a.liveMemory(side); ok {
+				merged.Trust = inherited(merged.Trust, m)
+			}
 			if a.dropSide(side, op.At) {
 				r.Num++
 				r.Rows = append(r.Rows, side)
 			}
 		}
 		a.detached = true
-		made := applyRemember(a, op.Merged)
+		made := applyRemember(a, &merged)
 		a.detached = false
 		c.Merged, c.Winner = made.ID, made.ID
 		r.Rows = append(r.Rows, made.ID)

@@ -65,7 +65,7 @@ func applyEmbed(a *applying, op *oplog.Embed) oplog.Result {
 		fits(v.Vector, dim, d.Name)
 		key := seqKey(v.Seq)
 		m, ok := a.memoryAt(v.Seq)
-		if !ok || m.Status == oplog.Tombstoned || m.Unsearchable || m.Revision != v.Revision || a.exists(table, a.db, key) {
+		if !ok || m.Status == oplog.Tombstoned || !m.Indexed() || m.Revision != v.Revision || a.exists(table, a.db, key) {
 			continue
 		}
 		a.put(table, a.db, key, v.Vector)
@@ -201,7 +201,7 @@ func (v *View) Unembedded(db oplog.DB, pending bool, from oplog.Seq, limit, look
 		}
 		look--
 		if !v.exists(table, db, k) {
-			if m := decode[oplog.Memory](val); v.shown(&m).Status != oplog.Tombstoned && !m.Unsearchable {
+			if m := decode[oplog.Memory](val); v.shown(&m).Status != oplog.Tombstoned && m.Indexed() {
 				list = append(list, &m)
 			}
 		}

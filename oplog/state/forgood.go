@@ -69,7 +69,7 @@ func (a *applying) erasePast(op *oplog.Purge) oplog.Result {
 		if k := textHash(salt, was.Text); k != nil && !bytes.Equal(k, now) {
 			a.put(tRefused, a.db, k, be64(uint64(a.index)))
 		}
-		write(a.txn, tRevision, a.db, revisionKey(m.Seq, number), &oplog.Revision{Number: number, Path: was.Path, From: was.From, Until: was.Until, Erased: op.At})
+		write(a.txn, tRevision, a.db, revisionKey(m.Seq, number), &oplog.Revision{Number: number, Path: was.Path, Held: was.Held, From: was.From, Until: was.Until, Erased: op.At, Stamp: was.Stamp})
 		r.Changed = true
 	}
 	if r.Changed {

@@ -59,33 +59,34 @@ const (
 	tPath          tableID = 43 // namespace key → seq, time since when
 	tPathPast      tableID = 44 // namespace key time seq → time: who had a key until when, and since when
 
-	tFolded        tableID = 80 // lower-case name 0 name → "": entities however they are written
-	tPast          tableID = 81 // time seq → "": when memories stopped being what they were
-	tConflict      tableID = 82 // id → ConflictRow
-	tConflictPair  tableID = 83 // the sides in order → conflict id
-	tConflictOrder tableID = 84 // status priority time id → conflict id
-	tConflictSide  tableID = 85 // side 0 conflict id
-	tTrigger       tableID = 86 // id → TriggerRow
-	tTriggerOrder  tableID = 87 // status time id → trigger id
-	tTriggerCool   tableID = 88 // cooldown key → trigger id, the newest
-	tPattern       tableID = 89 // key → Pattern
-	tMind          tableID = 90 // see the mind* keys
-	tFeedback      tableID = 91 // number → Judgement
-	tSessionPair   tableID = 92 // namespace client time id: every session, active or not
-	tNamespaceSum  tableID = 93 // namespace 0 → Counts
-	tErased        tableID = 96 // id → ErasedMemory
-	tRefused       tableID = 97 // salted hash of a text → index of the record that erased it
-	tOperator      tableID = 60 // "operator" → key; "last grant" → number
-	tIdentity      tableID = 61 // key → Identity
-	tReceipt       tableID = 62 // id → Receipt
-	tReceiptBy     tableID = 63 // payer time 0 id
-	tReceiptTime   tableID = 64 // time 0 id
-	tReceiptOf     tableID = 65 // rid id
-	tGrant         tableID = 66 // signature → StoredGrant
-	tGrantOrder    tableID = 67 // number → signature
-	tGrantAction   tableID = 68 // subject action number → signature
-	tGrantSubject  tableID = 69 // subject number → signature
-	tGrantRevoked  tableID = 70 // time 0 signature
+	tFolded        tableID = 80  // lower-case name 0 name → "": entities however they are written
+	tPast          tableID = 81  // time seq → "": when memories stopped being what they were
+	tConflict      tableID = 82  // id → ConflictRow
+	tConflictPair  tableID = 83  // the sides in order → conflict id
+	tConflictOrder tableID = 84  // status priority time id → conflict id
+	tConflictSide  tableID = 85  // side 0 conflict id
+	tTrigger       tableID = 86  // id → TriggerRow
+	tTriggerOrder  tableID = 87  // status time id → trigger id
+	tTriggerCool   tableID = 88  // cooldown key → trigger id, the newest
+	tPattern       tableID = 89  // key → Pattern
+	tMind          tableID = 90  // see the mind* keys
+	tFeedback      tableID = 91  // number → Judgement
+	tSessionPair   tableID = 92  // namespace client time id: every session, active or not
+	tNamespaceSum  tableID = 93  // namespace 0 → Counts
+	tHeld          tableID = 100 // seq: memories in quarantine
+	tErased        tableID = 96  // id → ErasedMemory
+	tRefused       tableID = 97  // salted hash of a text → index of the record that erased it
+	tOperator      tableID = 60  // "operator" → key; "last grant" → number
+	tIdentity      tableID = 61  // key → Identity
+	tReceipt       tableID = 62  // id → Receipt
+	tReceiptBy     tableID = 63  // payer time 0 id
+	tReceiptTime   tableID = 64  // time 0 id
+	tReceiptOf     tableID = 65  // rid id
+	tGrant         tableID = 66  // signature → StoredGrant
+	tGrantOrder    tableID = 67  // number → signature
+	tGrantAction   tableID = 68  // subject action number → signature
+	tGrantSubject  tableID = 69  // subject number → signature
+	tGrantRevoked  tableID = 70  // time 0 signature
 )
 
 // tableNames are for errors.
@@ -107,7 +108,7 @@ var tableNames = map[tableID]string{
 	tConflictSide: "conflicts-by-side", tTrigger: "triggers", tTriggerOrder: "triggers-in-order",
 	tTriggerCool: "triggers-by-cooldown", tPattern: "patterns", tMind: "mind",
 	tFeedback: "feedback", tSessionPair: "sessions-by-pair",
-	tNamespaceSum: "namespace-sums", tErased: "erased", tRefused: "refused",
+	tNamespaceSum: "namespace-sums", tHeld: "held", tErased: "erased", tRefused: "refused",
 	tOperator: "operator", tIdentity: "identities", tReceipt: "receipts",
 	tReceiptBy: "receipts-by-payer", tReceiptTime: "receipts-by-time", tReceiptOf: "receipts-by-memory",
 	tGrant: "grants", tGrantOrder: "grants-by-number", tGrantAction: "grants-by-action",

@@ -73,7 +73,7 @@ func (v *View) Around(db oplog.DB, m *oplog.Memory, n int, kept func(*oplog.Memo
 
 // AsOf is a memory as it was believed at a time; ok is false when it was not there yet, or forgotten already.
 func (v *View) AsOf(db oplog.DB, m *oplog.Memory, at oplog.Time) (*oplog.Memory, bool) {
-	if m.Created > at || m.Status != oplog.Active && m.Updated <= at {
+	if m.Created > at || m.Status == oplog.Quarantined || m.Status != oplog.Active && m.Updated <= at {
 		return nil, false
 	}
 	was := *m
@@ -84,7 +84,7 @@ func (v *View) AsOf(db oplog.DB, m *oplog.Memory, at oplog.Time) (*oplog.Memory,
 	for _, r := range v.Revisions(db, m.Seq) {
 		if r.Until > at {
 			back(&was, &r)
-			return &was, r.Erased == 0
+			return &was, !r.Held && r.Erased == 0
 		}
 	}
 	return &was, true
@@ -94,7 +94,7 @@ func (v *View) AsOf(db oplog.DB, m *oplog.Memory, at oplog.Time) (*oplog.Memory,
 func back(m *oplog.Memory, r *oplog.Revision) {
 	m.Text, m.Importance, m.Valence, m.Certainty, m.Pin, m.Metadata, m.Path = r.Text, r.Importance, r.Valence, r.Certainty, r.Pin, r.Metadata, r.Path
 	m.Expires, m.Unsearchable, m.Attributes, m.By, m.Surely = r.Expires, r.Hidden, r.Attributes, r.By, r.Surely
-	m.Revision, m.Updated = r.Number, cmp.Or(r.From, m.Created)
+	m.Revision, m.Updated, m.Stamp = r.Number, cmp.Or(r.From, m.Created), r.Stamp
 }
 
 // AtRevision is a memory as it was at a revision, before it was forgotten or merged; ok is false when the state does

@@ -20,8 +20,9 @@ func applyRemember(a *applying, op *oplog.Remember) oplog.Result {
 	if a.getNew(tRID, a.db, []byte(op.RID)) != nil {
 		refuse(oplog.Errorf(oplog.Conflict, "memory %s exists already", op.RID))
 	}
+	m := memoryOf(op)
 	vector := op.Vector
-	if op.Unsearchable {
+	if !m.Indexed() {
 		vector = nil
 	}
 	if n := len(vector) / 4; n > 0 {
@@ -31,11 +32,11 @@ func applyRemember(a *applying, op *oplog.Remember) oplog.Result {
 		}
 		fits(vector, d.Dim, d.Name)
 	}
-	if d.MaxMemories > 0 && a.stats.Active >= d.MaxMemories {
+	if d.MaxMemories > 0 && a.stats.Active+a.stats.Quarantined >= d.MaxMemories {
 		refuse(oplog.Errorf(oplog.OverQuota, "database %s is at its quota of %d memories", d.Name, d.MaxMemories))
 	}
 	refuseIf(op.Was != nil && !possible(op.Was), errHistory)
-	m := memoryOf(op)
+	refusef(m.Status == oplog.Quarantined && m.Path != "", oplog.Denied, "a memory in quarantine has no key: store it without one")
 	a.stats.NextSeq++
 	m.Seq = oplog.Seq(a.stats.NextSeq)
 	if m.Path != "" {
@@ -52,7 +53,7 @@ func applyRemember(a *applying, op *oplog.Remember) oplog.Result {
 	if len(vector) > 0 {
 		a.putNew(a.vectors(a.db), a.db, key, vector)
 	}
-	if !m.Unsearchable {
+	if m.Indexed() {
 		a.relink(m, op.Entities, op.Extractor, m.Created)
 	}
 	a.reschedule(m, 0)
@@ -76,6 +77,9 @@ func memoryOf(op *oplog.Remember) *oplog.Memory {
 	if op.Was != nil {
 		m.Past = op.Was.Past
 	}
+	if op.Held {
+		m.Status, m.Into = oplog.Quarantined, ""
+	}
 	return m
 }
 
@@ -97,7 +101,7 @@ func possible(w *oplog.History) bool {
 			return false
 		}
 	}
-	return w.Status == oplog.Active || w.Status == oplog.Consolidated
+	return w.Status != oplog.Tombstoned
 }
 
 // putHistory stores what an imported memory went through. A claim that the database has already stays the other
@@ -113,9 +117,12 @@ func (a *applying) putHistory(m *oplog.Memory, w *oplog.History) {
 	if m.Status == oplog.Consolidated {
 		a.put(tPast, a.db, timeKey(m.Updated, m.Seq), nil)
 	}
+	if !m.Indexed() {
+		return
+	}
 	for i := range w.Claims {
 		c := w.Claims[i]
-		c.SourceRID = m.RID
+		c.SourceRID, c.Trust = m.RID, m.Trust
 		if !a.exists(tClaim, a.db, []byte(c.ID)) && !a.exists(tStatement, a.db, statement(&c)) {
 			a.putClaim(&c, statement(&c))
 			m.Claims = append(m.Claims, c.ID)
@@ -140,6 +147,9 @@ func applyCorrect(a *applying, op *oplog.Correct) oplog.Result {
 	a.putRevision(m, op.Reason, op.At)
 	m.Revision++
 	m.Updated = op.At
+	if op.Release {
+		a.release(m, op)
+	}
 	replace(&m.Importance, op.Importance)
 	replace(&m.Valence, op.Valence)
 	replace(&m.Certainty, op.Certainty)
@@ -164,27 +174,33 @@ func applyCorrect(a *applying, op *oplog.Correct) oplog.Result {
 		}
 	}
 	if op.Text != nil {
-		same := m.Text == *op.Text
-		if m.Text = *op.Text; !same {
-			a.settle(m, "what superseded it was corrected", op.At)
-			if m.By != "" {
-				a.unmark(m, oplog.Restated, op.At)
-			}
-		}
-		if !m.Unsearchable {
-			a.relink(m, op.Entities, op.Extractor, op.At)
-		}
-		a.dropClaims(m)
-		if !same {
-			a.dropVectors(m.Seq) // a vector speaks of its text
-		}
-		if len(op.Vector) > 0 && !m.Unsearchable {
-			a.put(a.vectors(a.db), a.db, seqKey(m.Seq), op.Vector)
-		}
+		a.replaceText(m, op)
 	}
 	a.noteKeys(m, a.key)
 	a.putMemory(m)
 	return oplog.Result{ID: m.RID, Num: uint64(m.Revision), Changed: true}
+}
+
+// replaceText gives a memory the text of a correction, and what was read in it.
+func (a *applying) replaceText(m *oplog.Memory, op *oplog.Correct) {
+	same := m.Text == *op.Text
+	if m.Text = *op.Text; !same {
+		restamp(m, &op.Stamp)
+		a.settle(m, "what superseded it was corrected", op.At)
+		if m.By != "" {
+			a.unmark(m, oplog.Restated, op.At)
+		}
+	}
+	if m.Indexed() {
+		a.relink(m, op.Entities, op.Extractor, op.At)
+	}
+	a.dropClaims(m)
+	if !same {
+		a.dropVectors(m.Seq) // a vector speaks of its text
+	}
+	if len(op.Vector) > 0 && m.Indexed() {
+		a.put(a.vectors(a.db), a.db, seqKey(m.Seq), op.Vector)
+	}
 }
 
 // replace sets a field to what a correction says of it; nil says nothing.
@@ -322,7 +338,8 @@ func (a *applying) putMemory(m *oplog.Memory) { write(a.txn, tMemory, a.db, seqK
 
 func (a *applying) putRevision(m *oplog.Memory, reason string, at oplog.Time) {
 	write(a.txn, tRevision, a.db, revisionKey(m.Seq, m.Revision), &oplog.Revision{Number: m.Revision, Text: m.Text, Importance: m.Importance,
-		Valence: m.Valence, Certainty: m.Certainty, Pin: m.Pin, Path: m.Path, Metadata: m.Metadata, Attributes: m.Attributes, Expires: m.Expires, Hidden: m.Unsearchable, By: m.By, Surely: m.Surely, From: since(m), Reason: reason, Until: at})
+		Valence: m.Valence, Certainty: m.Certainty, Pin: m.Pin, Path: m.Path, Metadata: m.Metadata, Attributes: m.Attributes, Expires: m.Expires, Hidden: m.Unsearchable,
+		Held: m.Status == oplog.Quarantined, By: m.By, Surely: m.Surely, From: since(m), Reason: reason, Until: at, Stamp: m.Stamp})
 	a.put(tPast, a.db, timeKey(at, m.Seq), nil)
 }
 

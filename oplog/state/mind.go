@@ -122,6 +122,7 @@ func (a *applying) merge(m *oplog.Merge, at oplog.Time) bool {
 		return false
 	}
 	sources := make([]*oplog.Memory, len(m.Sources))
+	into := m.Into
 	seen := map[string]bool{}
 	for i, g := range m.Sources {
 		s, ok := a.unchanged(g)
@@ -130,6 +131,7 @@ func (a *applying) merge(m *oplog.Merge, at oplog.Time) bool {
 		}
 		seen[g.RID] = true
 		sources[i] = s
+		into.Trust = inherited(into.Trust, s)
 	}
 	// The sources leave first: a database at its quota gains room by a merge.
 	for _, s := range sources {
@@ -142,7 +144,7 @@ func (a *applying) merge(m *oplog.Merge, at oplog.Time) bool {
 		a.put(tPast, a.db, timeKey(at, s.Seq), nil)
 	}
 	a.detached = true
-	r := applyRemember(a, &m.Into)
+	r := applyRemember(a, &into)
 	a.detached = false
 	made, _ := a.memoryAt(oplog.Seq(r.Num))
 	made.Merged = uint32(len(sources))

@@ -32,6 +32,9 @@ func (a *applying) countStatus(m *oplog.Memory, by int64) {
 	sum := a.counted[m.Namespace]
 	sum.Count(m.Status, by)
 	a.counted[m.Namespace] = sum
+	if m.Status == oplog.Quarantined {
+		a.listHeld(m, by > 0)
+	}
 }
 
 // addCounts adds to the batch's counters what an entry that was not refused has counted.

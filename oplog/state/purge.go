@@ -98,6 +98,7 @@ func (a *applying) erase(m *oplog.Memory, at oplog.Time) (live bool) {
 	a.eraseKeys(m)
 	m.Text, m.Metadata, m.Attributes, m.Entities, m.Keys = "", nil, nil, nil, nil
 	m.Speaker, m.Emotion, m.Reason, m.Domain, m.Source = "", "", "", "", ""
+	m.Stamp = oplog.Stamp{Trust: m.Trust}
 	if live {
 		a.forget(m, at)
 	} else {

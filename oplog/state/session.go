@@ -83,14 +83,14 @@ func (a *applying) topics(id string) []string {
 }
 
 // joinSession attaches a new memory to the session it names, or to its namespace's newest active one. An imported
-// memory joins none but its own, at its old place.
+// memory joins none but its own, at its old place; one in quarantine none before its release.
 func (a *applying) joinSession(m *oplog.Memory, was *oplog.History) {
 	named := m.Session
 	id := []byte(named)
 	if named == "" && !a.detached && was == nil {
 		id = a.activeSession(a.db, m.Namespace)
 	}
-	if len(id) == 0 {
+	if len(id) == 0 || m.Status == oplog.Quarantined {
 		return
 	}
 	// A session that is named and was never started (a transcript's, say) groups memories all the same.

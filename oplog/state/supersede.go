@@ -23,10 +23,11 @@ func applySupersede(a *applying, op *oplog.Supersede) (r oplog.Result) {
 	return r
 }
 
-// mark marks a memory, unless a side has changed, or the pair was decided on before.
+// mark marks a memory, unless a side has changed, the pair was decided on before, or the newer text is trusted less than
+// the one that it would replace.
 func (a *applying) mark(m *oplog.Memory, k *oplog.Mark, at oplog.Time) bool {
 	by, ok := a.unchanged(oplog.Grounds{RID: k.By, Revision: k.ByRevision})
-	if !ok || by.Seq == m.Seq || m.Revision != k.Revision || m.By != "" || by.By != "" || by.Namespace != m.Namespace || !a.record(m, by, k.Record, at) {
+	if !ok || by.Seq == m.Seq || m.Revision != k.Revision || m.By != "" || by.By != "" || by.Namespace != m.Namespace || oplog.TrustBelow(by.Trust, m.Trust) > 0 || !a.record(m, by, k.Record, at) {
 		return false
 	}
 	a.revise(m, "superseded by "+by.RID, at)

@@ -31,7 +31,7 @@ func (a *applying) createToken(op *oplog.CreateToken, spaces oplog.Spaces) oplog
 	refuseIf(!a.exists(tDatabase, 0, be64(uint64(op.DB))), oplog.ErrNoDatabase)
 	refusef(a.exists(tToken, 0, []byte(op.Hash)), oplog.Conflict, "this token exists already")
 	write(a.txn, tToken, 0, []byte(op.Hash), &oplog.Token{Hash: op.Hash, DB: op.DB, Label: op.Label, Scopes: op.Scopes,
-		Expires: op.Expires, Created: op.At, Spaces: spaces})
+		Expires: op.Expires, Created: op.At, Spaces: spaces, Policy: op.Policy})
 	return oplog.Result{ID: op.Hash, Changed: true}
 }
 

@@ -1,0 +1,71 @@
+package state
+
+import (
+	"encoding/json"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// inherited is the class of what is made of a memory: the lower of the two. A blank one says nothing yet.
+func inherited(class string, from *oplog.Memory) string {
+	if class == "" {
+		return oplog.TrustOf(from.Trust)
+	}
+	return oplog.LowestTrust(class, from.Trust)
+}
+
+// restamp gives a memory whose text is replaced the stamp of whoever replaces it. Its class sinks and never rises: a
+// part of the old text may be left.
+func restamp(m *oplog.Memory, by *oplog.Stamp) {
+	if by.Trust != "" {
+		class := oplog.LowestTrust(m.Trust, by.Trust)
+		m.Stamp = *by
+		m.Trust = class
+	}
+}
+
+// release lets a memory out of quarantine, and into the session that it names.
+func (a *applying) release(m *oplog.Memory, op *oplog.Correct) {
+	refusef(m.Status != oplog.Quarantined, oplog.Conflict, "memory %s is %s: only one in quarantine can be released", m.RID, m.Status)
+	refusef(op.Text == nil, oplog.Invalid, "a memory is released with its text")
+	a.countStatus(m, -1)
+	m.Status = oplog.Active
+	a.countStatus(m, +1)
+	a.detached = true // no session that is active by now is its own
+	a.joinSession(m, nil)
+	a.detached = false
+}
+
+// listHeld lists a memory that enters quarantine, or takes it off the list.
+func (a *applying) listHeld(m *oplog.Memory, in bool) {
+	if in {
+		a.put(tHeld, a.db, seqKey(m.Seq), nil)
+	} else {
+		a.del(tHeld, a.db, seqKey(m.Seq))
+	}
+}
+
+// Held walks the memories in quarantine behind a number, the oldest first.
+func (v *View) Held(db oplog.DB, behind oplog.Seq, f func(*oplog.Memory) bool) {
+	v.memoriesOf(db, v.scanBehind(tHeld, db, seqKey(behind)), func(m *oplog.Memory) bool {
+		return m.Status != oplog.Quarantined || f(m) // one whose time is over is forgotten by the next sweep
+	})
+}
+
+// Sources are the memories that one was made of: those that were merged into it, or the sides of the contradiction that
+// it resolved. Its metadata, which a client can write, names them, and the state says whether that is so.
+func (v *View) Sources(db oplog.DB, m *oplog.Memory) []string {
+	if m.Merged > 0 {
+		return v.sources(db, m)
+	}
+	var said struct {
+		Conflict string `json:"conflict_id"`
+	}
+	if json.Unmarshal(m.Metadata, &said) != nil || said.Conflict == "" {
+		return nil
+	}
+	if c, ok := v.Conflict(db, said.Conflict); ok && c.Merged == m.RID {
+		return []string{c.A, c.B}
+	}
+	return nil
+}

@@ -1,0 +1,58 @@
+package oplog
+
+import "slices"
+
+// The classes of trust in a text, by who wrote it.
+const (
+	TrustOperator = "operator" // whoever administers the database
+	TrustAgent    = "agent"
+	TrustTool     = "tool" // what a program printed
+	TrustWeb      = "web"  // what a stranger may have written
+)
+
+// TrustClasses are the classes, the most trusted first.
+var TrustClasses = []string{TrustOperator, TrustAgent, TrustTool, TrustWeb}
+
+// A Stamp says who wrote a text, and how far that writer is trusted. The door sets it. A client names its agent and may
+// lower its class, and says nothing else of it.
+type Stamp struct {
+	Writer  string `msgpack:"wr,omitempty" max:"name"` // label of the token, or who the caller is without one
+	Dialect string `msgpack:"wd,omitempty" max:"name"` // the protocol that it came by
+	Agent   string `msgpack:"wa,omitempty" max:"name"` // as the client names it
+	Trust   string `msgpack:"wt,omitempty" max:"name"` // one of TrustClasses; blank: agent
+}
+
+// An Approval says who corrects a memory, and whether that lets it out of quarantine.
+type Approval struct {
+	Stamp        // without a class the memory keeps its own, whatever the text says
+	Release bool `msgpack:"q,omitempty"` // it comes with the text, for its words are read now
+}
+
+// TrustOf is the class that a text counts for: agent unless it names another, and the least for a name that is no class.
+func TrustOf(class string) string {
+	switch {
+	case class == "":
+		return TrustAgent
+	case !slices.Contains(TrustClasses, class):
+		return TrustWeb
+	}
+	return class
+}
+
+// TrustBelow says how many classes lie between a class and a higher one; 0 where it is as high or higher.
+func TrustBelow(class, higher string) int {
+	return max(0, slices.Index(TrustClasses, TrustOf(class))-slices.Index(TrustClasses, TrustOf(higher)))
+}
+
+// LowestTrust is the lower of two classes.
+func LowestTrust(a, b string) string {
+	if TrustBelow(a, b) > 0 {
+		return TrustOf(a)
+	}
+	return TrustOf(b)
+}
+
+// Quarantines says whether a policy holds texts of a class: the class that it names, and those below. Blank holds none.
+func Quarantines(policy, class string) bool {
+	return policy != "" && TrustBelow(policy, class) == 0
+}
