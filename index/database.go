@@ -99,7 +99,7 @@ type change struct {
 }
 
 // gone reports whether a memory has no row: it was forgotten, or is not to be found.
-func (c *change) gone() bool { return c.m.Status == oplog.Tombstoned || c.m.Unsearchable }
+func (c *change) gone() bool { return c.m.Status == oplog.Tombstoned || !c.m.Indexed() }
 
 // A ready change has been analysed and quantised, which needs no lock.
 type ready struct {
@@ -291,7 +291,8 @@ func (d *database) describe(col *column, m *oplog.Memory, length uint32) {
 	times := text.TimesOf(m.Text, int64(m.Created))
 	col.Row = rank.Row{RID: rank.MakeRID(m.RID), Created: int64(m.Created), Accessed: int64(m.Accessed), Importance: m.Importance, HalfLife: m.HalfLife,
 		Length: length, Speaker: d.intern(speaker(m)), Asks: strings.HasSuffix(strings.TrimSpace(m.Text), "?"),
-		Refers: text.Refers(m.Text), Timed: times.Any, Said: times.Day, SaidDay: times.Exact}
+		Refers: text.Refers(m.Text), Timed: times.Any, Said: times.Day, SaidDay: times.Exact,
+		Distrust: uint8(oplog.TrustBelow(m.Trust, oplog.TrustAgent))}
 }
 
 // intern returns the copy of a string that all rows share.

@@ -12,12 +12,14 @@ import (
 // A facet is the set of filterable fields that many rows share. A row holds its facet's number, so a filter decides
 // once for each facet and then compares numbers only. A row whose status or tier changes gets another facet.
 type facet struct {
-	kind, namespace, domain, source, tier, owner string
-	status                                       oplog.Status
+	kind, namespace, domain, source, tier, owner, writer, dialect, agent, trust string
+
+	status oplog.Status
 }
 
 func facetOf(m *oplog.Memory) facet {
-	return facet{m.Type, m.Namespace, m.Domain, m.Source, m.Tier, m.Owner, m.Status}
+	return facet{kind: m.Type, namespace: m.Namespace, domain: m.Domain, source: m.Source, tier: m.Tier, owner: m.Owner,
+		writer: m.Writer, dialect: m.Dialect, agent: m.Agent, trust: oplog.TrustOf(m.Trust), status: m.Status}
 }
 
 // facets are numbered in the order they came. One goroutine adds.
@@ -54,6 +56,11 @@ func (f *facets) of(v facet) uint32 {
 		}
 	}
 	return n
+}
+
+// texts are a facet's names, as a checkpoint has them.
+func (f *facet) texts() []*string {
+	return []*string{&f.kind, &f.namespace, &f.domain, &f.source, &f.tier, &f.owner, &f.writer, &f.dialect, &f.agent, &f.trust}
 }
 
 // at is the facet of a number.

@@ -101,6 +101,14 @@ func (in *question) passing(f *filter.Filter) part {
 		return in.passingFacets(f, func(v *facet) string { return v.source })
 	case "@tier":
 		return in.passingFacets(f, func(v *facet) string { return v.tier })
+	case "@writer":
+		return in.passingFacets(f, func(v *facet) string { return v.writer })
+	case "@dialect":
+		return in.passingFacets(f, func(v *facet) string { return v.dialect })
+	case "@agent":
+		return in.passingFacets(f, func(v *facet) string { return v.agent })
+	case "@trust":
+		return in.passingFacets(f, func(v *facet) string { return v.trust })
 	}
 	return in.passingValues(f)
 }

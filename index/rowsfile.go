@@ -51,8 +51,8 @@ func (p *checkpointWriter) write(out *sectionWriter) {
 	out.u64(uint64(p.top))
 	out.u32(uint32(len(p.facetList)))
 	for _, f := range p.facetList {
-		for _, s := range []string{f.kind, f.namespace, f.domain, f.source, f.tier, f.owner} {
-			out.str(s)
+		for _, s := range f.texts() {
+			out.str(*s)
 		}
 		out.u8(uint8(f.status))
 		out.cut(false)
@@ -112,6 +112,7 @@ const (
 	rowTimed
 	rowSaidDay
 	rowRefers
+	rowDistrust // and the bits above it: Row.Distrust
 )
 
 func rowFlags(r *rank.Row) (flags uint8) {
@@ -123,6 +124,7 @@ func rowFlags(r *rank.Row) (flags uint8) {
 			flags |= f.bit
 		}
 	}
+	flags |= r.Distrust * rowDistrust
 	return flags
 }
 
@@ -157,8 +159,11 @@ func (r *checkpointLoader) rows(e *sectionReader) error {
 	n := e.u32()
 	top := e.u64()
 	for range e.u32() {
-		f := facet{kind: e.str(), namespace: e.str(), domain: e.str(), source: e.str(), tier: e.str(), owner: e.str(), status: oplog.Status(e.u8())}
-		if e.err != nil {
+		var f facet
+		for _, s := range f.texts() {
+			*s = e.str()
+		}
+		if f.status = oplog.Status(e.u8()); e.err != nil {
 			return e.err
 		}
 		r.d.facets.of(f)
@@ -250,6 +255,7 @@ func (r *checkpointLoader) record(e *sectionReader, shelf *columnView, row uint3
 	c.Row = rank.Row{Session: e.u32(), Length: e.u32(), Created: int64(e.u64()), Accessed: int64(e.u64())}
 	c.updated, c.Importance, c.HalfLife = int64(e.u64()), e.f64(), e.f64()
 	flags := e.u8()
+	c.Distrust = flags / rowDistrust
 	c.Asks, c.Timed, c.SaidDay, c.Refers = flags&rowAsks != 0, flags&rowTimed != 0, flags&rowSaidDay != 0, flags&rowRefers != 0
 	c.Said, *shelf.stops(row) = int32(e.u32()), e.u64()
 	if r.d.assigned.Of != nil {

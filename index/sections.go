@@ -23,7 +23,7 @@ import (
 // only after its checksum agrees. A file without its empty last section was not finished and is refused.
 const (
 	headMagic    = "CAIRNCK1"
-	rowsMagic    = "CAIRNRW5"
+	rowsMagic    = "CAIRNRW6"
 	vectorsMagic = "CAIRNVC1"
 	magicKind    = 7         // bytes of these that say what the file is; the last one is its version
 	sectionSize  = 256 << 10 // after which a section is closed

@@ -28,8 +28,9 @@
 // vectors decide; the graph joins (fuse.go), and the composite adds what the
 // memory is worth:
 //
-//	composite = relevance · (1 + bounded freshness) · (1 + gate·importance)
+//	composite = relevance · (1 + bounded freshness) · (1 + gate·importance) · trust
 //
+// Trust takes a tenth off what a tool said, and another off what came from the web (Settings.Distrust).
 // Freshness is at most Settings.Freshness, 5 %, so that a better match does not
 // lose to a merely newer row.
 //

@@ -55,18 +55,20 @@ func (r *Ranker) evidence(c *clue) float64 {
 }
 
 // composite orders the rows of an answer.
-func (p *Parts) composite() float64 { return float64(p.Relevance*p.Fresh) * p.Importance }
+func (p *Parts) composite() float64 {
+	return float64(float64(p.Relevance*p.Fresh)*p.Importance) * p.Trust
+}
 
 // Shares split a score by what it comes from; they add up to it.
 type Shares struct {
 	Words, Passage, Around, Session float64 // own words, the exchange's, its neighbours' matches, its session's
 	Vector, Graph                   float64
-	Worth                           float64 // freshness and importance
+	Worth                           float64 // freshness, importance and trust
 }
 
 // Shares splits a score of these parts.
 func (p *Parts) Shares(score float64) (s Shares) {
-	worth := p.Fresh * p.Importance
+	worth := float64(p.Fresh*p.Importance) * p.Trust
 	if p.Relevance <= 0 || worth <= 0 {
 		return s
 	}

@@ -63,6 +63,7 @@ type Row struct {
 	Refers     bool  // the text names by a pronoun what an earlier one names
 	Timed      bool  // the text holds a time
 	SaidDay    bool  // Said is a day; else only its month and year are
+	Distrust   uint8 // classes of trust that the writer is below an agent
 	Said       int32 // the day that a relative date in the text means, from 1970; 0 is none
 }
 
@@ -87,7 +88,7 @@ type Corpus interface {
 //	r = x/(1+x), x = max(0, (Words+Passage+Around+Session)·Factor) + Lift
 //	with vectors, where x without Lift is 0: r begins with at most half of the least r that is not; where all are 0: r = Vector
 //	Relevance = r + Graph·(1-r)
-//	composite = Relevance · Fresh · Importance, rounded to 1e-9, orders the rows
+//	composite = Relevance · Fresh · Importance · Trust, rounded to 1e-9, orders the rows
 //	Score = the probability that the row answers (probability.go)
 type Parts struct {
 	Words, Passage, Around, Session, Factor float64
@@ -100,6 +101,7 @@ type Parts struct {
 	Relevance                               float64
 	Recency, Decay                          float64
 	Fresh, Importance                       float64
+	Trust                                   float64 // 1, or less where the writer is trusted less than an agent
 	Alike                                   float64 // to the most similar row before it, when answers are made diverse
 }
 
@@ -273,7 +275,8 @@ func newerFirst(a, b *clue) int {
 func (r *Ranker) score(c *clue) {
 	var p Parts
 	r.compose(c, &p)
-	c.score = exact.Round(float64(c.relevance*p.Fresh) * p.Importance)
+	p.Relevance = c.relevance
+	c.score = exact.Round(p.composite())
 }
 
 // compose fills in what the memory itself is worth.
@@ -282,7 +285,7 @@ func (r *Ranker) compose(c *clue, p *Parts) {
 	accessed, halfLife, importance := r.corpus.Worth(c.row)
 	p.Recency = Recency(float64(r.q.Now-c.Created) / 1e6)
 	p.Decay = Decay(importance, halfLife, float64(r.q.Now-accessed)/1e6)
-	p.Fresh, p.Importance = w.freshness(p.Decay, p.Recency, r.set.Freshness), 1
+	p.Fresh, p.Importance, p.Trust = w.freshness(p.Decay, p.Recency, r.set.Freshness), 1, r.set.trust(c.Distrust)
 	if r.set.Importance {
 		p.Importance = w.importance(c.relevance, importance, w.AlphaImp)
 	}

@@ -142,6 +142,7 @@ func TestSignals(t *testing.T) {
 			func(s *Settings) { s.Importance = false }},
 		{"freshness", "x", func(i int, r *Row) { r.Created = []int64{1, now}[i&1] }, nil,
 			func(s *Settings) { s.Freshness = 0 }},
+		{"trust", "x", func(i int, r *Row) { r.Distrust = uint8(2 - i) }, nil, func(s *Settings) { s.Distrust = 0 }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.cands == nil {
@@ -284,7 +285,7 @@ func TestConfidenceAndHints(t *testing.T) {
 
 func TestDiverse(t *testing.T) {
 	worth := func(row uint32, composite float64) Scored {
-		return Scored{Row: row, Score: .8, Parts: Parts{Relevance: composite, Fresh: 1, Importance: 1}}
+		return Scored{Row: row, Score: .8, Parts: Parts{Relevance: composite, Fresh: 1, Importance: 1, Trust: 1}}
 	}
 	in := []Scored{worth(1, 1), worth(2, .99), worth(3, .9), worth(4, .8), worth(5, .1)}
 	likeness := map[uint32]float64{1<<8 | 2: .99, 1<<8 | 3: .9, 1<<8 | 4: .1} // of 2 to 1, 3 to 1, 4 to 1

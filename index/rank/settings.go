@@ -29,6 +29,7 @@ type Settings struct {
 	Graph      float64 // .15
 	Freshness  float64 // .05: bound of the freshness factor
 	Importance bool    // true: importance, behind the gate
+	Distrust   float64 // .1: taken off a row for each class that its writer is trusted less than an agent
 	Weights    Weights
 }
 
@@ -39,7 +40,7 @@ func Defaults() Settings {
 		Passage: .5, Around: .25, Reach: 4, Step: .5, Answer: 2, Refers: .5,
 		Session: .1, Named: .3, Asker: .5, Date: 1, When: .3, Short: .3, Questions: .2,
 		Vector: 1.6, Fill: true, Near: .1, Graph: .15,
-		Freshness: .05, Importance: true,
+		Freshness: .05, Importance: true, Distrust: .1,
 		Weights: DefaultWeights(),
 	}
 }
@@ -48,6 +49,15 @@ func Defaults() Settings {
 func (s *Settings) Learn(w Weights) {
 	s.Weights = w
 	s.Vector = float64(Defaults().Vector * 2 * w.Sim)
+}
+
+// trust is the factor on a row whose writer is so many classes below an agent.
+func (s *Settings) trust(below uint8) float64 {
+	f := 1.0
+	for range below {
+		f = float64(f * (1 - s.Distrust))
+	}
+	return f
 }
 
 // switches turn single signals off.
@@ -67,6 +77,7 @@ var switches = map[string]func(*Settings){
 	"graph":      func(s *Settings) { s.Graph = 0 },
 	"freshness":  func(s *Settings) { s.Freshness = 0 },
 	"importance": func(s *Settings) { s.Importance = false },
+	"trust":      func(s *Settings) { s.Distrust = 0 },
 }
 
 // Off turns a signal off, and says whether there is one of that name.
