@@ -31,6 +31,8 @@ func everyField(o field.Object) obj {
 			values[f.Name] = float64(i+1) / 64
 		case f.Kind.Type == "boolean":
 			values[f.Name] = f.Default == "false"
+		case len(f.Kind.Enum) > 0:
+			values[f.Name] = f.Kind.Enum[len(f.Kind.Enum)-1]
 		case f.Kind.Type == "string":
 			values[f.Name] = "the " + f.Name
 		default:
@@ -126,11 +128,11 @@ func TestEveryFieldArrives(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if names := lost(stored("default", overWire), want, "RID", "Updated"); len(names) > 0 {
+	if names := lost(stored("default", overWire), want, "RID", "Updated", "Stamp", "Dialect"); len(names) > 0 {
 		t.Errorf("wire: %s", strings.Join(names, "; "))
 	}
 
-	given, untold := obj{}, []string{"RID", "Updated"}
+	given, untold := obj{}, []string{"RID", "Updated", "Stamp", "Dialect"}
 	for _, f := range fields {
 		if told := slices.ContainsFunc(fields.ForTools(), func(t field.Field) bool { return t.Name == f.Name }); told && values[f.Name] != nil {
 			given[f.Name] = values[f.Name]

@@ -75,6 +75,8 @@ type Remember struct {
 	RefreshOnRead float64  `wire:"refresh_on_read,extension"` // seconds
 	Searchable    *bool    `wire:"searchable,extension"`
 	Attributes    JSON     `wire:"attributes,extension"`
+	Agent         string   `wire:"agent,extension"`
+	Trust         string   `wire:"trust,extension"`
 }
 
 // NewRemember is a memory with the protocol's defaults.

@@ -60,4 +60,9 @@ var All = []api.Scope{api.Read, api.Write, api.Admin}
 var Local = []api.Scope{api.Read, api.Write, api.Owner}
 
 // Node returns the caller for a node's own operations, outside any database.
-func Node() api.Caller { return api.Caller{By: api.ByNode, Scopes: All, Forward: true} }
+func Node() api.Caller {
+	return api.Caller{By: api.ByNode, Scopes: All, Forward: true, Policy: operators}
+}
+
+// operators is the policy of the cluster secret and of nodes.
+var operators = oplog.Policy{Trust: oplog.TrustOperator}

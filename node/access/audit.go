@@ -39,6 +39,12 @@ func (a *Control) describe(db oplog.DB, op oplog.Op) (on, how string, audited bo
 		if op.Expires != 0 {
 			how += ", until " + op.Expires.Time().UTC().Format(time.DateTime)
 		}
+		if op.Trust != "" {
+			how += ", trust " + op.Trust
+		}
+		if op.Quarantine != "" {
+			how += ", quarantine " + op.Quarantine
+		}
 		return Prefix(op.Hash), how, true
 	case *oplog.RevokeToken:
 		label := a.named(func(v *state.View) string { t, _ := v.Token(op.Hash); return t.Label })

@@ -53,7 +53,7 @@ func (a *Control) Authenticate(token string) (api.Caller, error) { return a.auth
 // authenticate compares a token with the cluster secret only if it is told to.
 func (a *Control) authenticate(token string, secret bool) (api.Caller, error) {
 	if secret && a.isSecret(token) {
-		return api.Caller{DB: oplog.DefaultDB, Database: "default", Scopes: All, By: api.ByMaster}, nil
+		return api.Caller{DB: oplog.DefaultDB, Database: "default", Scopes: All, By: api.ByMaster, Policy: operators}, nil
 	}
 	c, err := a.holder(HashToken(token))
 	if err == nil {
@@ -74,7 +74,7 @@ func (a *Control) holder(hash string) (api.Caller, error) {
 		if !ok {
 			return ErrToken
 		}
-		c.DB, c.Database, c.Label, c.Spaces = d.ID, d.Name, t.Label, t.Spaces
+		c.DB, c.Database, c.Label, c.Spaces, c.Policy = d.ID, d.Name, t.Label, t.Spaces, t.Policy
 		for _, sc := range t.Scopes {
 			c.Scopes = append(c.Scopes, api.Scope(sc))
 		}
@@ -85,6 +85,9 @@ func (a *Control) holder(hash string) (api.Caller, error) {
 	}
 	if len(c.Scopes) == 0 {
 		c.Scopes = []api.Scope{api.Read, api.Write}
+	}
+	if c.Policy.Trust == "" && c.May(api.Owner) {
+		c.Policy.Trust = oplog.TrustOperator
 	}
 	return c, nil
 }
@@ -99,7 +102,7 @@ func (a *Control) Asked(token, by, database string) (c api.Caller, err error) {
 	case by == api.ByLocal:
 		c.Scopes = Local
 	case by == api.ByMaster || by == api.ByNode:
-		c.Scopes = All
+		c.Scopes, c.Policy = All, operators
 	default:
 		err = ErrToken
 	}

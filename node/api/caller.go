@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 
@@ -20,6 +21,7 @@ type Caller struct {
 	Scopes   []Scope      // what is allowed
 	Until    oplog.Time   // when what it showed expires, if that is before its token does; 0 otherwise
 	Spaces   oplog.Spaces // the namespaces that this is bound to; none: to no namespace
+	Policy   oplog.Policy // how far its texts are trusted
 	Forward  bool         // writes follow the leader by themselves
 	Quiet    bool         // its recalls strengthen nothing
 	Asked    bool         // another member asks in its name, so this node asks no others
@@ -56,6 +58,23 @@ func (c Caller) Principal() string {
 	}
 	return "database " + strconv.FormatUint(uint64(c.DB), 10)
 }
+
+// Class is the class of trust that the caller's texts have, unless a request names a lower one. Operators write over
+// HTTP and the wire protocol; every other protocol is spoken by models.
+func (c Caller) Class() string {
+	if slices.Contains([]string{"", "http", "wire"}, c.Surface) {
+		return oplog.TrustOf(c.Policy.Trust)
+	}
+	return oplog.LowestTrust(c.Policy.Trust, oplog.TrustAgent)
+}
+
+// Stamp says who writes a text of the caller's.
+func (c Caller) Stamp() oplog.Stamp {
+	return oplog.Stamp{Writer: cmp.Or(c.Label, c.Who()), Dialect: c.Surface, Trust: c.Class()}
+}
+
+// Held reports whether all that the caller writes waits in quarantine.
+func (c Caller) Held() bool { return oplog.Quarantines(c.Policy.Quarantine, c.Class()) }
 
 // May reports whether the caller has a scope.
 func (c Caller) May(s Scope) bool {

@@ -165,8 +165,10 @@ func carryStatus(src, dst reflect.StructField) carrier {
 		return func(from, to reflect.Value) { to.SetString(oplog.Status(from.Uint()).String()) }
 	case dst.Type == aStatus && src.Type.Kind() == reflect.String:
 		return func(from, to reflect.Value) {
-			if from.String() == oplog.Consolidated.String() {
-				to.SetUint(uint64(oplog.Consolidated))
+			for _, s := range []oplog.Status{oplog.Consolidated, oplog.Quarantined} {
+				if from.String() == s.String() {
+					to.SetUint(uint64(s))
+				}
 			}
 		}
 	}

@@ -127,6 +127,7 @@ type ClaimRow struct {
 	Band       string   `json:"confidence_band" doc:"Confidence band of the claim."`
 	SourceRID  *string  `json:"source_memory_rid" is:"rid" doc:"The memory that states it."`
 	Namespace  string   `json:"namespace" doc:"Its namespace."`
+	Trust      string   `json:"trust,omitempty" is:"string{tool,web}" doc:"The class of trust of its writer, or of the memory that states it, where that is less than an agent's."`
 	Suggestion string   `json:"status_suggestion" is:"string{active,negative,historical,superseded,conflicted}" doc:"Suggested status of the claim at this time."`
 }
 

@@ -9,12 +9,12 @@ import (
 
 // Memories.
 var (
-	Remember = row[RememberRequest, Remembered](Op{Name: "remember", Bound: Single, Does: "Store a memory. To store it under a key of your own, or to replace what a key has, use put.", Scope: Write, Writes: true, HTTP: "POST /v1/remember", Wire: wire.OpRemember,
+	Remember = row[RememberRequest, Remembered](Op{Name: "remember", Bound: Single, Waits: true, Does: "Store a memory. To store it under a key of your own, or to replace what a key has, use put.", Scope: Write, Writes: true, HTTP: "POST /v1/remember", Wire: wire.OpRemember,
 		Adds: func(any) int { return 1 },
 		Tool: &Tool{Name: "remember", Title: "Remember", Text: "Store one fact, decision, preference or event so that it is there in later conversations. Write it as a sentence that stands by itself: who, what, when. " +
 			"Use it when the user says something worth keeping, when a decision is made, and when you learn how something works. Never store secrets. " +
 			"If near in the answer lists a memory that the new one replaces, correct that one with the new text and forget the new one."}})
-	RememberBatch = row[RememberBatchRequest, RememberedBatch](Op{Name: "remember_batch", Bound: Single, Does: "Store memories, all or none.", Scope: Write, Writes: true,
+	RememberBatch = row[RememberBatchRequest, RememberedBatch](Op{Name: "remember_batch", Bound: Single, Waits: true, Does: "Store memories, all or none.", Scope: Write, Writes: true,
 		HTTP: "POST /v1/remember/batch", Large: true, Wire: wire.OpRememberBatch, Adds: memories})
 
 	Forget = row[ForgetRequest, Forgotten](Op{Name: "forget", Bound: Narrowed, Does: "Make a memory invisible to recall and lists; it can still be read by its id until it is purged.",
@@ -61,6 +61,7 @@ type Remembered struct {
 	Redacted   []string    `json:"redacted,omitempty" doc:"Kinds of secrets removed before storing, such as github or email; absent when there were none."`
 	Near       []Near      `json:"near,omitempty" doc:"Memories that this one may replace, at most three, of the same namespace; absent when there are none, or near was not set."`
 	Superseded []string    `json:"superseded,omitempty" is:"[]rid" doc:"Older memories that this one contradicts or updates: recall ranks this one before them. undo of such a memory makes it current again."`
+	Held       bool        `json:"quarantined,omitempty" doc:"true: it waits in quarantine, as the token's policy wants, until an owner releases it; absent when recall finds it now."`
 
 	Replayed bool `json:"-"` // the key answered: the memory was stored before
 }
@@ -79,6 +80,7 @@ type RememberedBatch struct {
 
 	Redacted   []string `json:"redacted,omitempty" doc:"Kinds of secrets removed before storing, such as github or email; absent when there were none."`
 	Superseded []string `json:"superseded,omitempty" is:"[]rid" doc:"Older memories that these replace."`
+	Held       int      `json:"quarantined,omitempty" doc:"Number of these memories that wait in quarantine until an owner releases them."`
 	Replayed   bool     `json:"-"`
 }
 
@@ -155,8 +157,9 @@ type Undone struct {
 }
 
 type GetRequest struct {
-	RID string `json:"rid" names:"memory" is:"rid" in:"path" doc:"The memory's id." example:"0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c0e12"`
-	_   string `idle:"namespace"`
+	RID     string `json:"rid" names:"memory" is:"rid" in:"path" doc:"The memory's id." example:"0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c0e12"`
+	_       string `idle:"namespace"`
+	Sources bool   `json:"sources" doc:"Also return the memories that it was made of, each with its writer and class of trust."`
 	Fresh
 }
 

@@ -47,6 +47,7 @@ type Op struct {
 	Does   string // what it does, in a sentence, for people
 	Scope  Scope  // what the caller must have; blank: no token is asked
 	Writes bool   // needs the leader
+	Waits  bool   // what it writes can wait in quarantine; a token whose texts all do is refused what writes and cannot
 	Bound  Bound  // what becomes of it for a token that is bound to namespaces
 	Reads  bool   // tells what is stored though its scope is another: the caller needs read, too
 	Asked  bool   // members ask each other for it, in the name of a caller

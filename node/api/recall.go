@@ -32,7 +32,7 @@ type Question struct {
 	Embedding    field.Vector `json:"query_embedding" tool:"-" doc:"The question's vector, of the database's dimension; the database's embedder makes it when it is omitted."`
 	Window       field.Window `json:"time_window" doc:"Only memories created between two dates."`
 	Quiet        bool         `json:"skip_reinforce" core:"-" doc:"Do not strengthen the memories that are found."`
-	Without      []string     `json:"without" tool:"-" doc:"Signals to switch off: passage, around, refers, session, density, speaker, asker, date, when, short, questions, vector, graph, freshness, importance, rerank."`
+	Without      []string     `json:"without" tool:"-" doc:"Signals to switch off: passage, around, refers, session, density, speaker, asker, date, when, short, questions, vector, graph, freshness, importance, trust, rerank."`
 	Diverse      bool         `json:"diverse" tool:"-" doc:"Leave out memories that nearly repeat a better one."`
 	Filter       field.Map    `json:"filter" doc:"Only memories that pass it: attributes with their values, or with operators (eq ne in nin gt gte lt lte exists contains icontains prefix); and, or, not." example:"{\"project\":\"atlas\",\"priority\":{\"gte\":2}}"`
 	MinScore     float64      `json:"min_score" is:"number[0..]" default:"0.003" doc:"Leave out memories less likely than this to answer the question. 0 returns every match."`
@@ -90,12 +90,18 @@ type Explained struct {
 	Path    string  `json:"key,omitempty" doc:"Its key in its namespace; absent when it has none."`
 	Emotion *string `json:"emotional_state" doc:"The emotion that it was stored with."`
 	Session string  `json:"session_id" doc:"The session that it joined; blank for none."`
-	Status  string  `json:"status" doc:"Whether it is active, consolidated or tombstoned."`
+	Status  string  `json:"status" doc:"Whether it is active, consolidated, tombstoned or quarantined."`
 	Shares  Scores  `json:"scores" doc:"Parts of the score by signal; they add up to it."`
 	Factors Factors `json:"factors" doc:"The factors that the relevance was multiplied with."`
 	Parts   Parts   `json:"parts" doc:"The parts of the relevance."`
 
-	By       string    `json:"superseded_by,omitempty" is:"rid" doc:"The newer memory that replaces it; absent when it is current."`
+	By      string   `json:"superseded_by,omitempty" is:"rid" doc:"The newer memory that replaces it; absent when it is current."`
+	Writer  string   `json:"writer,omitempty" doc:"Who wrote it: the token's label or hash."`
+	Dialect string   `json:"dialect,omitempty" doc:"The protocol it came by."`
+	Agent   string   `json:"agent,omitempty" doc:"Its agent, as the client named it."`
+	Trust   string   `json:"trust" empty:"agent" doc:"Its class of trust: operator, agent, tool or web."`
+	Origins []Origin `json:"provenance" doc:"The memory, then those that it was made of, each with its writer and class."`
+
 	Against  []string  `json:"conflicts_with,omitempty" is:"[]rid" doc:"The memories that it contradicts, by open conflicts."`
 	Reranked *Reranked `json:"reranked,omitempty" doc:"The reranker's score and the place before it; absent when no reranker ran."`
 }
@@ -114,13 +120,14 @@ type Scores struct {
 	Session float64 `json:"session" doc:"Its session."`
 	Vector  float64 `json:"vector" doc:"Similarity of the vectors."`
 	Graph   float64 `json:"graph" doc:"Relations of what the question names."`
-	Worth   float64 `json:"worth" doc:"Its freshness and importance."`
+	Worth   float64 `json:"worth" doc:"Its freshness, importance and trust; less than 0 where it is trusted too little."`
 }
 
 // Factors are the factors that relevance was multiplied with, recency and decay.
 type Factors struct {
 	Fresh      float64 `json:"fresh" doc:"Freshness factor, from 0 to 1."`
 	Importance float64 `json:"importance" doc:"Factor of its importance."`
+	Trust      float64 `json:"trust" doc:"Factor of its trust: 1 for an operator and an agent, 0.9 for a tool, 0.81 for the web."`
 	Recency    float64 `json:"recency" doc:"Recency factor, from 0 to 1."`
 	Decay      float64 `json:"decay" doc:"Decay factor, from 0 (faded) to 1."`
 }

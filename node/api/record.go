@@ -31,7 +31,7 @@ type Memory struct {
 	Certainty  float64 `json:"certainty" doc:"Certainty, from 0 to 1."`
 
 	Into    *string  `json:"consolidated_into" is:"rid" doc:"The memory that it was merged into."`
-	Status  string   `json:"consolidation_status" is:"string{active,consolidated,tombstoned}" doc:"Its status; active memories are recalled."`
+	Status  string   `json:"consolidation_status" is:"string{active,consolidated,tombstoned,quarantined}" doc:"Its status; active memories are recalled."`
 	Sources []string `json:"consolidation_sources" is:"[]rid" doc:"The memories that it was merged from."`
 	Tier    string   `json:"storage_tier" empty:"hot" doc:"hot, or the tier that the client gave."`
 
@@ -56,6 +56,11 @@ type Memory struct {
 	VectorBytes  *int            `json:"embedding_bytes" doc:"Size of its vector in bytes."`
 	Entities     []string        `json:"entities" doc:"The entities that its text names."`
 	Claims       []string        `json:"claims" doc:"The claims that were read from its text."`
+	Writer       string          `json:"writer,omitempty" doc:"Who wrote it: the token's label or hash; master, local or node without one."`
+	Dialect      string          `json:"dialect,omitempty" doc:"The protocol it came by, such as http or mcp; think if it was merged."`
+	Agent        string          `json:"agent,omitempty" doc:"Its agent, as the client named it."`
+	Trust        string          `json:"trust" is:"string{operator,agent,tool,web}" empty:"agent" doc:"Its class of trust: operator, agent, tool (output of a program) or web (a stranger's text)."`
+	Origins      []Origin        `json:"provenance,omitempty" doc:"With sources: this memory, then those it was made of."`
 }
 
 // A Draft is a memory as a client gives it: flat, in the order in which the reference lists its fields.
@@ -87,10 +92,16 @@ type Draft struct {
 	Searchable   *bool           `json:"searchable" core:"-" of:"!Unsearchable" doc:"false: store it without indexing it. It can be read by id and in lists, but recall does not find it."`
 	Key          string          `json:"idempotency_key" core:"-" is:"key" doc:"Idempotency key: repeating the request with it stores nothing twice."`
 
+	Agent string `json:"agent" core:"-" doc:"The agent that writes it, in words of your own."`
+	Trust string `json:"trust" core:"-" is:"string{operator,agent,tool,web}" doc:"A lower class of trust than the token's: tool for the output of a program, web for a stranger's text. Default: the token's."`
+
 	RID     string `json:"-"` // made by the node when it is blank
 	Path    string `json:"-"` // the memory's key; Put sets it
 	Owner   string `json:"-"`
 	Speaker string `json:"-"`
+
+	Writer  string `json:"-"` // of an imported memory or a peer's, as Dialect; the door sets both otherwise
+	Dialect string `json:"-"`
 
 	History *History `json:"-"` // of an imported memory
 }
@@ -169,7 +180,29 @@ type ExportedMemory struct {
 	Embedding    field.Vector    `json:"embedding,omitempty"` // only where clients bring the vectors: an embedder makes its own again
 	Owner        string          `json:"owner,omitempty"`
 	Speaker      string          `json:"speaker,omitempty"`
+	Stamp
 	History
+}
+
+// A Stamp says who wrote a memory, in exports and to peers.
+type Stamp struct {
+	Writer  string `json:"writer,omitempty"`
+	Dialect string `json:"dialect,omitempty"`
+	Agent   string `json:"agent,omitempty"`
+	Trust   string `json:"trust,omitempty"`
+}
+
+// An Origin is a memory that another was made of, or that memory itself, and who wrote it.
+type Origin struct {
+	_ field.Like[Memory]
+
+	RID     string `json:"rid"`
+	Writer  string `json:"writer,omitempty"`
+	Dialect string `json:"dialect,omitempty"`
+	Agent   string `json:"agent,omitempty"`
+	Trust   string `json:"trust" empty:"agent"`
+	Status  string `json:"status" is:"string{active,consolidated,tombstoned,quarantined}" doc:"Its status now."`
+	Made    string `json:"made_into,omitempty" is:"rid" doc:"The memory of this list that was made of it; absent for the first."`
 }
 
 // History holds the changes of a memory since it was first stored. Times are Unix seconds. A line with an extractor
@@ -180,7 +213,7 @@ type History struct {
 	Accessed  float64            `json:"last_access"`
 	Accesses  uint64             `json:"access_count,omitempty"`
 	Order     uint64             `json:"session_order,omitempty"`
-	Status    string             `json:"consolidation_status,omitempty"` // consolidated, or blank for active
+	Status    string             `json:"consolidation_status,omitempty"` // consolidated, quarantined, or blank for active
 	Into      string             `json:"consolidated_into,omitempty"`
 	Merged    uint32             `json:"merged,omitempty"` // number of memories that it was made of
 	Reason    string             `json:"tombstone_reason,omitempty"`
@@ -221,4 +254,5 @@ type PeerMemory struct {
 	Searchable   *bool           `json:"searchable,omitempty" of:"!Unsearchable"`
 	Path         string          `json:"key,omitempty"`
 	Attributes   json.RawMessage `json:"attributes,omitempty"`
+	Stamp
 }

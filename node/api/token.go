@@ -23,6 +23,8 @@ type MeAnswer struct {
 	ID       oplog.DB     `json:"database_id" doc:"Its number."`
 	Scopes   []Scope      `json:"scopes" doc:"The token's scopes."`
 	Spaces   oplog.Spaces `json:"namespaces,omitempty" doc:"Prefixes of the namespaces that the token is bound to; absent when it is not bound."`
+	Trust    string       `json:"trust" doc:"The highest class of trust of what this request's caller writes: operator, agent, tool or web."`
+	Holds    string       `json:"quarantine,omitempty" doc:"What it writes of this class, and of those below, waits in quarantine; absent: nothing does."`
 	Master   bool         `json:"master" doc:"Whether it is the cluster secret."`
 	NodeID   uint32       `json:"node_id" doc:"The node that answers."`
 }
@@ -34,6 +36,8 @@ type CreateTokenRequest struct {
 	Scopes     []string   `json:"scopes" doc:"Its scopes: read, write, owner or admin, only those that the caller has. Default: read and write."`
 	Expires    field.Date `json:"expires_at" doc:"When it ends. Default: never."`
 	Spaces     []string   `json:"namespaces" doc:"Prefixes of namespaces, 16 at most, that the token is bound to: agents/billing binds it to that namespace and all below it. Requests without a namespace cover all of these, and new memories go to the first. Not with the scope admin. Default: not bound." example:"[\"agents/billing\"]"`
+	Trust      string     `json:"trust" is:"string{operator,agent,tool,web}" doc:"The highest class of trust of what it writes: operator, agent, tool or web, at most the caller's own. Default: operator with the scope owner or admin, else agent."`
+	Quarantine string     `json:"quarantine" is:"string{operator,agent,tool,web}" doc:"What it writes of this class, and of those below, waits in quarantine until an owner releases it. Default: as for the caller's own token."`
 }
 
 type CreatedToken struct {
@@ -42,6 +46,8 @@ type CreatedToken struct {
 	DatabaseID oplog.DB     `json:"database_id" doc:"The same database by its number."`
 	Label      string       `json:"label" doc:"Its purpose."`
 	Spaces     oplog.Spaces `json:"namespaces,omitempty" doc:"The namespaces that it is bound to; absent when it is not bound."`
+	Trust      string       `json:"trust" doc:"The highest class of trust of what it writes."`
+	Quarantine string       `json:"quarantine,omitempty" doc:"What it writes of this class, and of those below, waits in quarantine; absent: nothing does."`
 	Hash       string       `json:"hash_prefix" doc:"The beginning of its hash, which identifies it."`
 	Replicated bool         `json:"replicated" doc:"true: the token is valid on every node."`
 }
@@ -57,6 +63,8 @@ type Token struct {
 	Label      string       `json:"label" doc:"Its purpose."`
 	Scopes     []string     `json:"scopes" doc:"Its scopes; an empty list means read and write."`
 	Spaces     oplog.Spaces `json:"namespaces,omitempty" doc:"The namespaces that it is bound to; absent when it is not bound."`
+	Trust      string       `json:"trust" doc:"The highest class of trust of what it writes."`
+	Quarantine string       `json:"quarantine,omitempty" doc:"What it writes of this class, and of those below, waits in quarantine; absent: nothing does."`
 	Created    float64      `json:"created_at" is:"time" doc:"When it was made, in Unix seconds."`
 	Expires    *float64     `json:"expires_at" is:"time" doc:"When it ends, in Unix seconds; null for never."`
 	Revoked    *float64     `json:"revoked_at" is:"time" doc:"When it was revoked, in Unix seconds; null if it was not."`

@@ -78,6 +78,7 @@ type ExportedRevision struct {
 	Pin        bool            `json:"pin,omitempty"`
 	Expires    float64         `json:"expires_at,omitempty"`
 	Hidden     bool            `json:"unsearchable,omitempty"`
+	Held       bool            `json:"quarantined,omitempty"`
 	Path       string          `json:"key,omitempty"`
 	Metadata   json.RawMessage `json:"metadata,omitempty"`
 	Attributes json.RawMessage `json:"attributes,omitempty"`
@@ -87,6 +88,7 @@ type ExportedRevision struct {
 	Reason     string          `json:"reason,omitempty"`
 	Until      float64         `json:"until"`
 	Erased     float64         `json:"erased_at,omitempty"`
+	Stamp
 }
 
 // An ExportedEntity is a name that a memory's text has.
@@ -158,5 +160,7 @@ type ImportedLine struct {
 	RID     string `json:"rid" doc:"Memories: the id."`
 	Owner   string `json:"owner" doc:"Memories: the owner."`
 	Speaker string `json:"speaker" doc:"Memories: who said it."`
+	Writer  string `json:"writer" doc:"Memories: who wrote it; only a token of the class operator keeps it."`
+	Dialect string `json:"dialect" doc:"Memories: the protocol it came by; only a token of the class operator keeps it."`
 	Path    string `json:"key" doc:"Memories: the key. If the key has a memory here, the line corrects that memory, unless the line comes from an export and its revision is not newer."`
 }

@@ -166,6 +166,9 @@ func (s *Service) change(ctx context.Context, c api.Caller, op *oplog.Correct, e
 	if err := s.describe(ctx, c, op); err != nil {
 		return Written{}, err
 	}
+	if !op.Release {
+		op.Stamp = c.Stamp()
+	}
 	if expected != nil {
 		w.ops = append(w.ops, &oplog.Expect{RID: op.RID, Revision: *expected})
 	}

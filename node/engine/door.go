@@ -86,7 +86,7 @@ func (s *Service) May(c api.Caller, op *api.Op) error {
 	if c.Spaces.Bind() && op.Bound == api.Refused {
 		return spacesDenied(c, "%s is about more than namespaces: use a token without a bound", op.Name)
 	}
-	return nil
+	return mayWait(c, op)
 }
 
 // allowed refuses a caller that has not the right, all that is stored while this node has no state or in a database
@@ -250,6 +250,8 @@ var operations = rowed([]function{
 	onView(api.Get, (*Service).get),
 	onView(api.Revisions, (*Service).revisions),
 	onView(api.Current, (*Service).newestOf),
+	onView(api.Quarantine, (*Service).quarantined),
+	on(api.Release, (*Service).release),
 
 	on(api.Put, (*Service).put),
 	onView(api.GetKey, (*Service).getKey),

@@ -21,7 +21,7 @@ const (
 
 // addVectors embeds the memories that have no vector of their client's.
 func (s *Service) addVectors(ctx context.Context, c api.Caller, ops []*oplog.Remember) error {
-	bare := slices.DeleteFunc(slices.Clone(ops), func(op *oplog.Remember) bool { return len(op.Vector) > 0 || op.Unsearchable })
+	bare := slices.DeleteFunc(slices.Clone(ops), func(op *oplog.Remember) bool { return len(op.Vector) > 0 || op.Unsearchable || op.Held })
 	vecs, err := s.embed(ctx, c, each(bare, func(op *oplog.Remember) string { return op.Text }))
 	if err != nil {
 		return err

@@ -332,6 +332,16 @@ func occurrences(v *state.View, db oplog.DB, op oplog.Op, at oplog.Time) (out []
 		return out
 	}
 	name, ok := eventTypes[op.Kind()]
+	switch op := op.(type) {
+	case *oplog.Remember:
+		ok = !op.Held && (op.Was == nil || op.Was.Status != oplog.Quarantined)
+	case *oplog.Correct:
+		if op.Release { // it is there from now on
+			name = eventTypes[oplog.KindOf[oplog.Remember]()]
+		} else if m, there := v.Memory(db, op.RID); there && m.Status == oplog.Quarantined {
+			ok = false
+		}
+	}
 	if !ok {
 		return nil
 	}

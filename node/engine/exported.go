@@ -58,9 +58,9 @@ func historyOf(op *oplog.Remember, d *api.Draft) error {
 		return err
 	}
 	switch p.Status {
-	case "", oplog.Active.String(), oplog.Consolidated.String():
+	case "", oplog.Active.String(), oplog.Consolidated.String(), oplog.Quarantined.String():
 	default:
-		return oplog.Errorf(oplog.Invalid, "consolidation_status %q: want active or consolidated", p.Status)
+		return oplog.Errorf(oplog.Invalid, "consolidation_status %q: want active, consolidated or quarantined", p.Status)
 	}
 	for _, r := range p.Revisions {
 		if err := fits("text of a revision", len(r.Text), MaxText); err != nil {

@@ -18,7 +18,13 @@ func (s *Service) prepareDrafts(ctx context.Context, c api.Caller, drafts []api.
 	}
 	ops := make([]*oplog.Remember, len(drafts))
 	for i := range drafts {
+		if err := stamp(c, &drafts[i]); err != nil {
+			return nil, err
+		}
 		if ops[i], err = ready(&drafts[i], time.Now(), int(now.Database.Dim)); err != nil {
+			return nil, err
+		}
+		if err := quarantine(c, ops[i]); err != nil {
 			return nil, err
 		}
 		if err := s.lasts(ops[i], &drafts[i], now.TTL); err != nil {
@@ -30,7 +36,7 @@ func (s *Service) prepareDrafts(ctx context.Context, c api.Caller, drafts []api.
 	}
 	return ops, s.withNames(c.DB, func(v *state.View) error {
 		for _, op := range ops {
-			if op.Was == nil && !op.Unsearchable { // an imported memory brings what was read in its text
+			if op.Was == nil && !op.Unsearchable && !op.Held { // an imported memory brings what was read in its text
 				op.Extractor, op.Entities, op.Claims = readText(v, c.DB, op.Text)
 			}
 		}

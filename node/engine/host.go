@@ -95,6 +95,10 @@ func (s *Service) capture(ctx context.Context, c api.Caller, q *api.CaptureReque
 	}
 	ops := make([]oplog.Op, 0, 2*len(events))
 	for _, e := range events {
+		if e.Summary != nil {
+			e.Summary.Stamp = c.Stamp()
+			e.Summary.Trust = oplog.LowestTrust(e.Summary.Trust, oplog.TrustTool) // what programs printed
+		}
 		ops = append(ops, e.Event, e.Summary)
 	}
 	w, err := s.writeOps(ctx, c, "", ops...)

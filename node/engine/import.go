@@ -157,6 +157,7 @@ func (im *importer) line(b []byte) error {
 		} else if string(f["metadata"]) == "null" { // not an empty object, which is the default
 			d.Metadata = nil
 		}
+		im.keepStamp(&d, &l)
 		im.drafts = append(im.drafts, d)
 	case "edge":
 		if l.Src == "" || l.Dst == "" || l.RelType == "" {

@@ -256,7 +256,7 @@ func same(m *oplog.Memory, to *oplog.Remember, said *api.Draft) bool {
 // correction makes a memory what a put says.
 func correction(m *oplog.Memory, to *oplog.Remember, st *api.BatchStep, now oplog.Time) *oplog.Correct {
 	op := &oplog.Correct{RID: m.RID, Importance: &to.Importance, Valence: &to.Valence, Certainty: &to.Certainty, Pin: &to.Pin,
-		Metadata: orObject(to.Metadata), Attributes: orObject(to.Attributes), Reason: st.Reason, At: now}
+		Metadata: orObject(to.Metadata), Attributes: orObject(to.Attributes), Reason: st.Reason, At: now, Approval: oplog.Approval{Stamp: to.Stamp}}
 	if lasting(st.Memory) {
 		op.Expires = &to.Expires
 	}

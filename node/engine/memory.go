@@ -31,6 +31,7 @@ const (
 type stored struct {
 	RIDs     []string
 	Redacted []string
+	Held     int // memories that wait in quarantine
 	Written
 }
 
@@ -62,11 +63,14 @@ func (s *Service) storeCompared(ctx context.Context, c api.Caller, key string, c
 			return stored{}, err
 		}
 	}
+	held := 0
 	for _, op := range ops {
-		w.ops = append(w.ops, op)
+		if w.ops = append(w.ops, op); op.Held {
+			held++
+		}
 	}
 	out, err := s.propose(ctx, c, w)
-	return stored{RIDs: each(out.Results, func(r oplog.Result) string { return r.ID }), Redacted: secrets.found.Kinds(), Written: out}, err
+	return stored{Held: held, RIDs: each(out.Results, func(r oplog.Result) string { return r.ID }), Redacted: secrets.found.Kinds(), Written: out}, err
 }
 
 // digestDrafts is a digest of what the client says in its drafts, without the ids and times that differ in a retry.
@@ -128,7 +132,7 @@ func ready(d *api.Draft, now time.Time, dim int) (*oplog.Remember, error) {
 	}
 	for _, f := range [...]struct{ name, value string }{{"namespace", d.Namespace}, {"domain", d.Domain}, {"source", d.Source},
 		{"memory_type", d.Type}, {"emotional_state", d.Emotion}, {"session_id", d.Session}, {"tier", d.Tier},
-		{"rid", d.RID}, {"owner", d.Owner}, {"speaker", d.Speaker}, {"temporal_kind", d.TemporalKind}} {
+		{"rid", d.RID}, {"owner", d.Owner}, {"speaker", d.Speaker}, {"temporal_kind", d.TemporalKind}, {"writer", d.Writer}, {"dialect", d.Dialect}, {"agent", d.Agent}} {
 		if err := fits(f.name, len(f.value), maxName); err != nil {
 			return nil, err
 		}

@@ -134,6 +134,7 @@ var metricTable = []Metric{
 	perDatabase("yantrikdb_active_memories", gaugeKind, "Active memories.", func(st oplog.Stats) uint64 { return st.Active }),
 	perDatabase("yantrikdb_consolidated_memories", gaugeKind, "Memories merged into others.", func(st oplog.Stats) uint64 { return st.Consolidated }),
 	perDatabase("cairn_tombstoned_memories", gaugeKind, "Forgotten memories.", func(st oplog.Stats) uint64 { return st.Tombstoned }),
+	perDatabase("cairn_quarantined_memories", gaugeKind, "Memories that wait in quarantine.", func(st oplog.Stats) uint64 { return st.Quarantined }),
 	perDatabase("yantrikdb_edges", gaugeKind, "Relations.", func(st oplog.Stats) uint64 { return st.Edges }),
 	perDatabase("cairn_entities", gaugeKind, "Entities.", func(st oplog.Stats) uint64 { return st.Entities }),
 	perDatabase("yantrikdb_open_conflicts", gaugeKind, "Open conflicts.", func(st oplog.Stats) uint64 { return st.OpenConflicts }),

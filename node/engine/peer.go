@@ -87,7 +87,10 @@ func checkForeign(op *oplog.Foreign) error {
 }
 
 // Record is a pushed record as this node would store it.
-func (s *Service) Record(d *api.Draft) (*oplog.Remember, error) { return ready(d, time.Now(), 0) }
+func (s *Service) Record(d *api.Draft) (*oplog.Remember, error) {
+	d.Dialect, d.Trust = cmp.Or(d.Dialect, "peer"), oplog.TrustOf(d.Trust)
+	return ready(d, time.Now(), 0)
+}
 
 // PeerStatus answers another node's status request; it asks no other node.
 func (s *Service) PeerStatus() (*wire.ClusterStatusResult, error) {

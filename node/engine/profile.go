@@ -31,7 +31,7 @@ func (s *Service) profile(v *state.View, c api.Caller, q *api.ProfileRequest) (*
 	looked, r := 0, reach(c, q.Namespace)
 	var rows []*oplog.Memory
 	v.EntityMemories(c.DB, name, func(m *oplog.Memory) bool {
-		if m.Status != oplog.Tombstoned && m.Created >= since && r.Has(m.Namespace) {
+		if !m.Unlisted() && m.Created >= since && r.Has(m.Namespace) {
 			rows = append(rows, outline(m))
 		}
 		looked++

@@ -38,6 +38,9 @@ func (s *Service) prompt(ctx context.Context, c api.Caller, q *api.PromptRequest
 	for i, h := range found.Hits {
 		m := h.Memory
 		rows[i] = prompt.Row{ID: prompt.ID(uint64(m.Seq)), Namespace: m.Namespace, Source: m.Source, Text: m.Text, Created: m.Created.Time()}
+		if class := lessThanAgent(m.Trust); class != "" {
+			rows[i].Marks = append(rows[i].Marks, prompt.From(class))
+		}
 		if h.By.RID != "" {
 			rows[i].Marks = append(rows[i].Marks, prompt.SupersededBy(prompt.ID(uint64(h.By.Seq))))
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/index/rank"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/prompt"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/filter"
 	"github.com/cairndb/cairn/oplog/state"
@@ -65,7 +66,10 @@ func (s *Service) found(ctx context.Context, c api.Caller, asked *api.Question, 
 		}
 		return row
 	})
-	return r, nil
+	if explain {
+		err = s.explainOrigins(c, a.Hits, r.Results)
+	}
+	return r, err
 }
 
 // selfModel is the kind of what an agent knows of itself. Agents ask for it at the start of whatever they do, with a
@@ -138,11 +142,14 @@ func atOrNone(t time.Time) oplog.Time {
 func resultOf(h index.Hit, explain bool) api.Result {
 	m := h.Memory
 	r := api.Result{Score: h.Score, Why: h.Why}
+	if class := lessThanAgent(m.Trust); class != "" {
+		r.Why = append(slices.Clip(r.Why), prompt.From(class))
+	}
 	showResult(m, &r)
 	if explain {
 		p := h.Parts
 		r.Explained = &api.Explained{Shares: sharesOf(h), By: h.By.RID, Against: each(h.Against, func(a index.Against) string { return a.RID }), Reranked: (*api.Reranked)(h.Rerank),
-			Factors: api.Factors{Fresh: p.Fresh, Importance: p.Importance, Recency: p.Recency, Decay: p.Decay},
+			Factors: api.Factors{Fresh: p.Fresh, Importance: p.Importance, Recency: p.Recency, Decay: p.Decay, Trust: p.Trust},
 			Parts: api.Parts{Words: p.Words, Passage: p.Passage, Around: p.Around, Session: p.Session, Factor: p.Factor, Speaker: p.Named, Date: p.Date, When: p.When, Vector: p.Vector,
 				Lift: p.Lift, Graph: p.Graph, Relevance: p.Relevance, Alike: p.Alike}}
 		showMore(m, r.Explained)
@@ -198,7 +205,11 @@ func (s *Service) pages(ctx context.Context, c api.Caller, hits []index.Hit, exp
 						return errManyAnswers
 					}
 					if h.Memory = m; m.Status != oplog.Tombstoned {
-						rows = append(rows, resultOf(h, explain))
+						row := resultOf(h, explain)
+						if explain {
+							row.Origins = origins(v, c, m)
+						}
+						rows = append(rows, row)
 					}
 				}
 				return ctx.Err()

@@ -30,7 +30,7 @@ func (s *Service) rememberOne(ctx context.Context, c api.Caller, q *api.Remember
 		return nil, &api.Refusal{Code: "conflict", Err: err, More: map[string]any{"stored": false, "idempotency_conflict": true, "rid": s.keyed(c, key)}}
 	}
 	near = slices.DeleteFunc(near, func(n api.Near) bool { return n.RID == r.First.ID }) // it was stored before
-	return &api.Remembered{RID: r.First.ID, Index: field.Token(r.Index), Redacted: r.Redacted, Near: near, Superseded: r.Superseded, Replayed: r.Replayed}, err
+	return &api.Remembered{RID: r.First.ID, Index: field.Token(r.Index), Redacted: r.Redacted, Near: near, Superseded: r.Superseded, Held: r.Held > 0, Replayed: r.Replayed}, err
 }
 
 func (s *Service) rememberBatch(ctx context.Context, c api.Caller, q *api.RememberBatchRequest) (*api.RememberedBatch, error) {
@@ -47,13 +47,13 @@ func (s *Service) rememberBatch(ctx context.Context, c api.Caller, q *api.Rememb
 	if errors.Is(err, oplog.ErrKeyReused) {
 		return nil, &api.Refusal{Code: "conflict", Err: err, More: map[string]any{"stored": false, "idempotency_conflict": true}}
 	}
-	return &api.RememberedBatch{RIDs: r.RIDs, Count: len(r.RIDs), Index: field.Token(r.Index), Redacted: r.Redacted, Superseded: r.Superseded, Replayed: r.Replayed}, err
+	return &api.RememberedBatch{RIDs: r.RIDs, Count: len(r.RIDs), Index: field.Token(r.Index), Redacted: r.Redacted, Superseded: r.Superseded, Held: r.Held, Replayed: r.Replayed}, err
 }
 
 // checkQuota refuses memories that would not fit a database, with the texts that clients match.
 func (s *Service) checkQuota(c api.Caller, adding int) error {
 	now, _, err := s.state.Current(c.DB)
-	if current, most := now.Stats.Active, now.Database.MaxMemories; err == nil && most > 0 && current+uint64(adding) > most {
+	if current, most := now.Stats.Active+now.Stats.Quarantined, now.Database.MaxMemories; err == nil && most > 0 && current+uint64(adding) > most {
 		return oplog.Errorf(oplog.OverQuota, "would exceed memory quota: current=%d, adding=%d, max=%d", current, adding, most)
 	}
 	return err
@@ -91,7 +91,11 @@ func (s *Service) get(v *state.View, c api.Caller, q *api.GetRequest) (*api.Memo
 	if !c.Quiet {
 		s.reinforcer.read(c.DB, m, time.Now())
 	}
-	return new(wholeMemory(v, c.DB, m)), nil
+	row := wholeMemory(v, c.DB, m)
+	if q.Sources {
+		row.Origins = origins(v, c, m)
+	}
+	return &row, nil
 }
 
 // wholeMemory is a memory with what is known of its vector.

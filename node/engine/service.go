@@ -255,6 +255,9 @@ func (s *Service) writeOps(ctx context.Context, c api.Caller, key string, ops ..
 			continue
 		}
 		named := *m
+		if named.Stamp == (oplog.Stamp{}) {
+			named.Stamp = c.Stamp()
+		}
 		secrets.memory(&named)
 		if err := s.lasts(&named, &api.Draft{}, now.TTL); err != nil {
 			return Written{}, err

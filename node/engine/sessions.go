@@ -81,7 +81,7 @@ func (s *Service) sessionHistory(v *state.View, c api.Caller, q *api.SessionHist
 	r := room{hold: c.Hold}
 	v.SessionMemories(c.DB, q.ID, func(m *oplog.Memory) bool {
 		switch {
-		case m.Status == oplog.Tombstoned, !c.Spaces.Has(m.Namespace):
+		case m.Unlisted(), !c.Spaces.Has(m.Namespace):
 		case offset > 0:
 			offset--
 		case r.has(m.Weight()):

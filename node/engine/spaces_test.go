@@ -27,7 +27,7 @@ var bound = map[string]string{"query": `"who drinks tea"`, "skip_reinforce": "tr
 
 // bounds are the values for some operations where another one is asked of them.
 var bounds = map[string]string{"stale days": "1", "upcoming days": "7", "entity days": "0", "session id": `"sWordagents/billing"`, "session_start session_id": `"own"`, "session_end id": `"own"`,
-	"resolve_conflict id": `"cWordagents/billing"`, "trigger_move id": `"tWordagents/billing"`, "rename to": `"/l"`, "undo rid": `"agents/billing-1"`, "correct rid": `"agents/billing-1"`,
+	"resolve_conflict id": `"cWordagents/billing"`, "trigger_move id": `"tWordagents/billing"`, "rename to": `"/l"`, "release rid": `"agents/billing-5"`, "undo rid": `"agents/billing-1"`, "correct rid": `"agents/billing-1"`,
 	"forget rid": `"agents/billing-2"`, "task id": `"agents/billing-4"`, "task_change id": `"agents/billing-4"`, "task_delete id": `"agents/billing-4"`, "task_add title": `"tea"`,
 	"turn_record role": `"user"`, "turn_record content": `"tea"`, "remember key": "", "stats status": "", "ids short": `["agents/billing-1","agents/billing2","#1","#9"]`, "ids rids": `["agents/billing-1","default-1"]`, "values attribute": `"of"`, "conflicts entity": "", "forget_matching filter": `{"@namespace":"agents/billing/eu"}`}
 

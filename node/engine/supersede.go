@@ -33,7 +33,7 @@ func (s *Service) supersede(ctx context.Context, db oplog.DB, ops []*oplog.Remem
 	}
 	for _, op := range ops {
 		m := oplog.Memory{Content: op.Content}
-		if op.Was != nil || op.Session != "" {
+		if op.Was != nil || op.Held || op.Session != "" {
 			continue
 		}
 		if op.Marks, err = s.marks(ctx, db, &m, oplog.At(time.Now())); err != nil {

@@ -25,6 +25,9 @@ func (f *filler) fill(v reflect.Value, path string) {
 		if v.SetString(fmt.Sprintf("%s %d", path, f.n)); strings.HasSuffix(path, ".Path") {
 			v.SetString(fmt.Sprintf("/%s/%d", path, f.n)) // a key
 		}
+		if strings.HasSuffix(path, ".Trust") {
+			v.SetString(oplog.TrustTool)
+		}
 	case reflect.Bool:
 		v.SetBool(true)
 	case reflect.Float64:
@@ -164,7 +167,8 @@ func TestMemoriesSurviveExport(t *testing.T) {
 		for i := range op.Was.Claims {
 			op.Was.Claims[i].SourceRID = op.RID
 		}
-		if op.Unsearchable = !searchable; !searchable {
+		op.Held = false // an export says by the status that it waits
+		if op.Unsearchable = !searchable; !searchable || status == oplog.Quarantined {
 			op.Entities, op.Was.Claims, op.Vector = nil, nil, nil
 		}
 		ops = append(ops, op)
@@ -172,9 +176,11 @@ func TestMemoriesSurviveExport(t *testing.T) {
 	full(oplog.Active, true)
 	full(oplog.Consolidated, true)
 	full(oplog.Active, false)
+	full(oplog.Quarantined, true)
 	for i := range 200 { // what reinforcement makes of a half-life, which is shown in hours
 		ops = append(ops, &oplog.Remember{Content: oplog.Content{RID: oplog.NewID(), Text: "x", Namespace: " n ",
-			HalfLife: 604800 * math.Pow(1.2, float64(i%25)) * float64(1+i/25), Created: 1, Extractor: 1}})
+			HalfLife: 604800 * math.Pow(1.2, float64(i%25)) * float64(1+i/25), Created: 1, Extractor: 1,
+			Stamp: oplog.Stamp{Writer: "w", Dialect: "http", Trust: oplog.TrustAgent}}})
 	}
 	ops = append(ops, &oplog.Relate{ID: "edge", Src: "a", Dst: "b", Type: "knows", Weight: .3, At: 1_700_000_000_000_001, Since: 1_600_000_000_000_001})
 	if err := n.Service().Propose(t.Context(), c, ops...); err != nil {
@@ -202,6 +208,7 @@ func TestMemoriesSurviveExport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	there.Policy.Trust = oplog.TrustOperator // who may vouch for what others wrote
 	take := func(keep bool) error {
 		_, err := api.Import.Do(t.Context(), n.Host(), there, &api.ImportRequest{Lines: strings.NewReader(first), Keep: keep})
 		return err
@@ -246,7 +253,7 @@ func TestImportRefusesImpossibleHistories(t *testing.T) {
 	t.Parallel()
 	n, c := alone(t)
 	for _, tc := range []struct{ name, line, want string }{
-		{"forgotten", `"consolidation_status":"tombstoned"`, "want active or consolidated"},
+		{"forgotten", `"consolidation_status":"tombstoned"`, "want active, consolidated or quarantined"},
 		{"revisions out of order", `"revision":2,"revisions":[{"revision":1},{"revision":0}]`, "history"},
 		{"a revision to come", `"revision":1,"revisions":[{"revision":1}]`, "history"},
 		{"a claim of nothing", `"claims":[{"claim_id":"c"}]`, "history"},

@@ -149,7 +149,7 @@ func (t *thinker) take(v *state.View, m *oplog.Memory) {
 		return
 	}
 	t.tierPolicy(m)
-	if m.Unsearchable {
+	if !m.Indexed() {
 		return
 	}
 	t.seqs = append(t.seqs, m.Seq)

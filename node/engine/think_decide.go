@@ -170,7 +170,7 @@ func (t *thinker) product(sources []*oplog.Memory, vectors [][]float32) oplog.Re
 	return oplog.Remember{Content: oplog.Content{RID: oplog.NewID(), Text: strings.Join(texts, " | "), Type: "semantic",
 		Importance: min(1.1*d.Importance, 1), HalfLife: 1.5 * halfLife, Valence: valence / float64(len(sources)), Certainty: .8,
 		Namespace: best.Namespace, Domain: d.Domain, Source: d.Source, Tier: d.Tier, Owner: d.Owner, Metadata: meta,
-		Attributes: filter.Shared(each(sources, func(m *oplog.Memory) []byte { return m.Attributes })...), Created: t.snap.Now,
+		Stamp: oplog.Stamp{Dialect: "think"}, Attributes: filter.Shared(each(sources, func(m *oplog.Memory) []byte { return m.Attributes })...), Created: t.snap.Now,
 		Updated: t.snap.Now}, Vector: mean(vectors)}
 }
 

@@ -84,7 +84,7 @@ func (s *Service) chronology(v *state.View, c api.Caller, q *api.ChronologyReque
 		most, walk = maxLook, func(f func(*oplog.Memory) bool) { v.EntityMemories(c.DB, name, f) }
 	}
 	rows := pick(most, outlined(walk), func(m *oplog.Memory) bool {
-		return m.Status != oplog.Tombstoned && m.Created >= from && m.Created < to && reach(c, q.Namespace).Has(m.Namespace) && (q.Type == "" || q.Type == m.Type)
+		return !m.Unlisted() && m.Created >= from && m.Created < to && reach(c, q.Namespace).Has(m.Namespace) && (q.Type == "" || q.Type == m.Type)
 	})
 	slices.SortStableFunc(rows, func(a, b *oplog.Memory) int {
 		return cmp.Or(cmp.Compare(a.Created, b.Created), cmp.Compare(a.Seq, b.Seq))

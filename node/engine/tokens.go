@@ -16,7 +16,7 @@ import (
 
 // whoAmI returns the caller's scopes and database.
 func (s *Service) whoAmI(_ context.Context, c api.Caller, _ *api.Nothing) (*api.MeAnswer, error) {
-	return &api.MeAnswer{Database: c.Database, ID: c.DB, Scopes: c.Scopes, Spaces: c.Spaces, Master: c.Token == "", NodeID: s.cfg.Member.NodeID}, nil
+	return &api.MeAnswer{Database: c.Database, ID: c.DB, Scopes: c.Scopes, Spaces: c.Spaces, Trust: c.Class(), Holds: c.Policy.Quarantine, Master: c.Token == "", NodeID: s.cfg.Member.NodeID}, nil
 }
 
 // createToken makes a client token for a database. Its text is returned once and kept nowhere.
@@ -44,14 +44,18 @@ func (s *Service) createToken(ctx context.Context, c api.Caller, q *api.CreateTo
 	if !q.Expires.IsZero() && !q.Expires.After(time.Now()) {
 		return nil, oplog.Errorf(oplog.Invalid, "expires_at is in the past")
 	}
+	policy, err := policyOf(c, q, wanted)
+	if err != nil {
+		return nil, err
+	}
 	text := access.NewToken()
-	op := &oplog.CreateToken{Hash: access.HashToken(text), DB: d.ID, Label: q.Label, Scopes: q.Scopes, At: oplog.At(time.Now()), Expires: atOrNone(q.Expires.Time)}
+	op := &oplog.CreateToken{Policy: policy, Hash: access.HashToken(text), DB: d.ID, Label: q.Label, Scopes: q.Scopes, At: oplog.At(time.Now()), Expires: atOrNone(q.Expires.Time)}
 	made := oplog.Op(op)
 	if spaces.Bind() {
 		made = &oplog.CreateBound{Token: *op, Spaces: spaces}
 	}
 	_, err = s.control(ctx, c, made)
-	return &api.CreatedToken{Token: text, Database: d.Name, DatabaseID: d.ID, Label: q.Label, Spaces: spaces, Hash: access.Prefix(op.Hash), Replicated: true}, err
+	return &api.CreatedToken{Token: text, Database: d.Name, DatabaseID: d.ID, Label: q.Label, Spaces: spaces, Trust: policy.Trust, Quarantine: policy.Quarantine, Hash: access.Prefix(op.Hash), Replicated: true}, err
 }
 
 // maxSpaces is the number of prefixes that may bind a token: each is looked for apart.
@@ -163,7 +167,7 @@ func (s *Service) tokens(v *state.View, c api.Caller, _ *api.ReadRequest) (*api.
 	limits, names := v.Limits(), databaseNames(v)
 	for _, t := range byAge(v.Tokens()) {
 		if administers(c, t) {
-			list.Tokens = append(list.Tokens, api.Token{HashPrefix: access.Prefix(t.Hash), Database: names[t.DB], Label: t.Label, Scopes: orEmpty(t.Scopes), Spaces: t.Spaces,
+			list.Tokens = append(list.Tokens, api.Token{HashPrefix: access.Prefix(t.Hash), Database: names[t.DB], Label: t.Label, Scopes: orEmpty(t.Scopes), Spaces: t.Spaces, Trust: oplog.TrustOf(t.Trust), Quarantine: t.Quarantine,
 				Created: t.Created.Seconds(), Expires: when(t.Expires), Revoked: when(t.Revoked), Used: when(s.access.LastUsed(v, t.Hash)), Bounds: api.Bounds(limits.Tokens[t.Hash])})
 		}
 	}

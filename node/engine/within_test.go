@@ -29,6 +29,7 @@ func planted(t *testing.T, propose func(...oplog.Op), namespaces ...string) {
 			propose(&oplog.Remember{Content: oplog.Content{RID: rid(3 + n), Text: word + " says tea", Namespace: ns, Path: "/." + kind + "s/1", Type: kind, Importance: .1, HalfLife: 1, Unsearchable: true,
 				Created: now - 400*24*3600*1e6, Attributes: []byte(`{"priority":"low"}`)}})
 		}
+		propose(&oplog.Remember{Held: true, Content: oplog.Content{RID: rid(5), Text: word + " waits", Namespace: ns, Created: now - 400*24*3600*1e6, Stamp: oplog.Stamp{Trust: oplog.TrustWeb}}})
 		propose(&oplog.Claim{ID: rid(9), Namespace: ns, Src: "Shared", Type: word, Dst: word, Polarity: 1, Modality: "asserted", Extractor: word, Band: "high", Weight: 1, At: now})
 		propose(&oplog.SessionStart{ID: "s" + word, Namespace: ns, Client: word, At: now})
 		propose(&oplog.SessionEnd{ID: "s" + word, Summary: word, At: now})

@@ -91,7 +91,7 @@ It is an object, and a memory passes when all of its members hold:</p>
 <tr><td><code>gt</code> <code>gte</code> <code>lt</code> <code>lte</code><td>greater, at least, less, at most: numbers by size, dates by time, other strings by their bytes
 <tr><td><code>exists</code><td>true: it is there; false: it is absent
 <tr><td><code>contains</code> <code>icontains</code> <code>prefix</code><td>a string that has the text in it, in any case, at its beginning; of a list, one of its strings</tbody></table>
-<p>Fields are <code>@memory_type</code>, <code>@namespace</code>, <code>@domain</code>, <code>@source</code>, <code>@session_id</code>, <code>@tier</code>, <code>@importance</code>,
+<p>Fields are <code>@memory_type</code>, <code>@namespace</code>, <code>@domain</code>, <code>@source</code>, <code>@session_id</code>, <code>@tier</code>, <code>@writer</code>, <code>@dialect</code>, <code>@agent</code>, <code>@trust</code>, <code>@importance</code>,
 <code>@created_at</code> and <code>@updated_at</code>.</p></section>
 `
 

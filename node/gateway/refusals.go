@@ -23,7 +23,7 @@ type refusal struct {
 var refusals = []refusal{
 	{"invalid", "400", "A field or a parameter is missing, unknown or wrong. The text names it.", []string{"invalid_request", "invalid_body", "invalid_query_parameter", "invalid_cursor", "invalid_min_seq"}, "Error", always},
 	{"unauthorized", "401", "The token is missing, invalid or revoked.", []string{"unauthenticated"}, "Error", needsToken},
-	{"forbidden", "403", "The token does not have the scope, or may not reach what the request names.", []string{"insufficient_scope", "namespace_denied", "forbidden"}, "Error", needsToken},
+	{"forbidden", "403", "The token does not have the scope, or may not reach what the request names.", []string{"insufficient_scope", "namespace_denied", "trust_denied", "quarantined", "forbidden"}, "Error", needsToken},
 	{"not_found", "404", "There is no such database, or nothing of that name.", []string{"not_found", "revision_not_found"}, "Error", needsToken},
 	{"method", "405", "The path does not have this method.", []string{"method_not_allowed"}, "Error", none},
 	{"conflict", "409", "The request conflicts with what is stored.", []string{"conflict", "precondition_failed", "key_taken", "revision_conflict", "skill_exists", "version_upgrade"}, "Error", func(op *api.Op) bool { return needsToken(op) && hasBody(op) }},

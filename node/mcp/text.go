@@ -271,10 +271,16 @@ func (w *writer) row(v map[string]json.RawMessage) prompt.Row {
 			by, _, _ = strings.Cut(by, ",")
 			r.Marks = append(r.Marks, prompt.SupersededBy(w.short(by)))
 		}
+		if class, ok := strings.CutPrefix(textIn(why), prompt.From("")); ok {
+			r.Marks = append(r.Marks, prompt.From(class))
+		}
 	}
 	mark("revision", "revision "+string(v["revision"]))
 	mark("key", "key "+api.Quoted(textIn(v["key"])))
 	mark("pin", "pinned")
+	if class := textIn(v["trust"]); class == oplog.TrustTool || class == oplog.TrustWeb {
+		mark("trust", prompt.From(class))
+	}
 	mark("consolidated_into", "merged into "+w.short(textIn(v["consolidated_into"])))
 	if textIn(v["consolidation_status"]) == "tombstoned" {
 		r.Marks = append(r.Marks, "forgotten")

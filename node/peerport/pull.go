@@ -98,6 +98,9 @@ func pulled(o oplog.Outcome, i int, op oplog.Op) (e wire.OplogEntry, ok bool) {
 	var payload any
 	switch op := op.(type) {
 	case *oplog.Remember:
+		if op.Held { // no peer's, while it waits
+			return e, false
+		}
 		e.OpType, e.TargetRID, e.Embedding = "record", &op.RID, op.Vector
 		var m api.PeerMemory
 		pullMemory(&op.Content, &m)

@@ -28,6 +28,9 @@ func Contradicts(id, age string) string { return "contradicts " + id + ", which 
 // SupersededBy is the mark of a row that a newer memory replaces.
 func SupersededBy(id string) string { return "superseded by " + id + ", which is newer" }
 
+// From is the mark of a row whose writer is trusted less than an agent: tool or web.
+func From(class string) string { return "trust: " + class }
+
 // A Budget is the room that a block has.
 type Budget struct {
 	Tokens  int

@@ -29,7 +29,7 @@ func owned(v from, q *api.OwnedRequest) *api.OwnedPage {
 		if m.Namespace == oplog.CovenantNamespace && m.Owner != "" {
 			owner = m.Owner
 		}
-		if owner == q.Owner && m.Status != oplog.Tombstoned && (q.Tier == "" || oplog.TierOf(m.Tier) == q.Tier) {
+		if owner == q.Owner && !m.Unlisted() && (q.Tier == "" || oplog.TierOf(m.Tier) == q.Tier) {
 			k := api.Kept{Memory: m, Vector: v.Vector(v.db, m.Seq).Floats()}
 			size += len(m.Text) + len(m.Metadata) + 2*len(k.Vector)
 			a.Memories = append(a.Memories, k)
@@ -124,7 +124,7 @@ func census(v from, q *api.CensusRequest) *api.CensusRows {
 	looked = 0
 	v.Recent(v.db, 0, func(m *oplog.Memory) bool {
 		looked++
-		if m.Namespace == oplog.CovenantNamespace && m.Status != oplog.Tombstoned {
+		if m.Namespace == oplog.CovenantNamespace && !m.Unlisted() {
 			a.Memories = append(a.Memories, api.Paid{Memory: m, Receipts: v.ReceiptsOf(v.db, m.RID)})
 		}
 		return uint64(len(a.Memories)) < q.Window && looked < maxCensus

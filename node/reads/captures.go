@@ -26,7 +26,7 @@ func captures(v from, q *api.CapturesRequest) *api.CapturesPage {
 	}
 	for _, id := range q.Events {
 		e, ok := v.Event(v.db, id)
-		if m, there := v.Memory(v.db, e.Summary); ok && there && e.Workspace == q.Workspace && m.Status != oplog.Tombstoned {
+		if m, there := v.Memory(v.db, e.Summary); ok && there && e.Workspace == q.Workspace && !m.Unlisted() {
 			take(m, e)
 		}
 	}
@@ -40,7 +40,7 @@ func captures(v from, q *api.CapturesRequest) *api.CapturesPage {
 			return false
 		}
 		m, ok := v.MemoryAt(v.db, seq)
-		if !ok || m.Status == oplog.Tombstoned || q.Merged && m.Status != oplog.Consolidated {
+		if !ok || m.Unlisted() || q.Merged && m.Status != oplog.Consolidated {
 			return true
 		}
 		if e, ok := v.Event(v.db, v.EventOf(v.db, m.RID)); ok {

@@ -43,7 +43,7 @@ func recent(v from, q *api.RecentRequest) *api.RecentMemories {
 
 func lookUp(v from, q *api.LookUpRequest) *api.LookedUp {
 	a, entities := &api.LookedUp{}, q.Entities
-	if m, ok := v.Memory(v.db, q.RID); ok && m.Status != oplog.Tombstoned {
+	if m, ok := v.Memory(v.db, q.RID); ok && !m.Unlisted() {
 		a.Memory, entities = m, slices.Concat(entities, m.Entities)
 		beside := func(o *oplog.Memory) bool { return o.RID != m.RID && listed(o, m.Namespace, "") }
 		if q.Window > 0 {

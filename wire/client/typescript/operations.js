@@ -17,6 +17,8 @@ export const operations = {
   memory: { method: "GET", path: "/v1/memory/{rid}", repeat: "read", fresh: true },
   revisions: { method: "GET", path: "/v1/memory/{rid}/revisions", repeat: "read", fresh: true },
   current: { method: "GET", path: "/v1/current", repeat: "read", fresh: true },
+  quarantine: { method: "GET", path: "/v1/quarantine", repeat: "read", fresh: true },
+  release: { method: "POST", path: "/v1/release", repeat: "once" },
   put: { method: "POST", path: "/v1/put", repeat: "key", key: "idempotency_key" },
   get: { method: "GET", path: "/v1/get", repeat: "read", fresh: true },
   rename: { method: "POST", path: "/v1/rename", repeat: "key", key: "idempotency_key" },

@@ -265,6 +265,7 @@ export interface ClaimRow {
   /** Confidence band of the claim. */ confidence_band: string;
   /** The memory that states it. */ source_memory_rid: string | null;
   /** Its namespace. */ namespace: string;
+  /** The class of trust of its writer, or of the memory that states it, where that is less than an agent's. */ trust?: "tool" | "web";
   /** Suggested status of the claim at this time. */ status_suggestion: "active" | "negative" | "historical" | "superseded" | "conflicted";
 }
 
@@ -348,7 +349,7 @@ export interface CompareRequest {
   /** The question's vector, of the database's dimension; the database's embedder makes it when it is omitted. */ query_embedding?: number[];
   /** Only memories created between two dates. */ time_window?: [from: string | number | Date | null, to: string | number | Date | null];
   /** Do not strengthen the memories that are found. */ skip_reinforce?: boolean;
-  /** Signals to switch off: passage, around, refers, session, density, speaker, asker, date, when, short, questions, vector, graph, freshness, importance, rerank. */ without?: string[];
+  /** Signals to switch off: passage, around, refers, session, density, speaker, asker, date, when, short, questions, vector, graph, freshness, importance, trust, rerank. */ without?: string[];
   /** Leave out memories that nearly repeat a better one. */ diverse?: boolean;
   /** Only memories that pass it: attributes with their values, or with operators (eq ne in nin gt gte lt lte exists contains icontains prefix); and, or, not. */ filter?: { [name: string]: unknown };
   /** Leave out memories less likely than this to answer the question. 0 returns every match. Default: 0.003. */ min_score?: number;
@@ -485,6 +486,8 @@ export interface CreateTokenRequest {
   /** Its scopes: read, write, owner or admin, only those that the caller has. Default: read and write. */ scopes?: string[];
   /** When it ends. Default: never. */ expires_at?: string | number | Date;
   /** Prefixes of namespaces, 16 at most, that the token is bound to: agents/billing binds it to that namespace and all below it. Requests without a namespace cover all of these, and new memories go to the first. Not with the scope admin. Default: not bound. */ namespaces?: string[];
+  /** The highest class of trust of what it writes: operator, agent, tool or web, at most the caller's own. Default: operator with the scope owner or admin, else agent. */ trust?: "operator" | "agent" | "tool" | "web";
+  /** What it writes of this class, and of those below, waits in quarantine until an owner releases it. Default: as for the caller's own token. */ quarantine?: "operator" | "agent" | "tool" | "web";
 }
 
 export interface CreatedDatabase {
@@ -499,6 +502,8 @@ export interface CreatedToken {
   /** The same database by its number. */ database_id: number;
   /** Its purpose. */ label: string;
   /** The namespaces that it is bound to; absent when it is not bound. */ namespaces?: string[];
+  /** The highest class of trust of what it writes. */ trust: string;
+  /** What it writes of this class, and of those below, waits in quarantine; absent: nothing does. */ quarantine?: string;
   /** The beginning of its hash, which identifies it. */ hash_prefix: string;
   /** true: the token is valid on every node. */ replicated: boolean;
 }
@@ -660,6 +665,8 @@ export interface Draft {
   /** Expires this many seconds after its last read; 0: reads do not change when it expires. */ refresh_on_read?: number;
   /** false: store it without indexing it. It can be read by id and in lists, but recall does not find it. */ searchable?: boolean;
   /** Idempotency key: repeating the request with it stores nothing twice. */ idempotency_key?: string;
+  /** The agent that writes it, in words of your own. */ agent?: string;
+  /** A lower class of trust than the token's: tool for the output of a program, web for a stranger's text. Default: the token's. */ trust?: "operator" | "agent" | "tool" | "web";
 }
 
 export interface DraftSummaryRequest {
@@ -848,6 +855,7 @@ export interface ExportRequest {
 export interface Factors {
   /** Freshness factor, from 0 to 1. */ fresh: number;
   /** Factor of its importance. */ importance: number;
+  /** Factor of its trust: 1 for an operator and an agent, 0.9 for a tool, 0.81 for the web. */ trust: number;
   /** Recency factor, from 0 to 1. */ recency: number;
   /** Decay factor, from 0 (faded) to 1. */ decay: number;
 }
@@ -926,6 +934,7 @@ export interface GetKeyRequest {
 
 export interface GetRequest {
   /** The memory's id. */ rid: string;
+  /** Also return the memories that it was made of, each with its writer and class of trust. */ sources?: boolean;
   /** Wait until this node has applied the log up to here: the log_index of a write, to read your own write on another node. */ min_index?: string | number;
   /** linearizable: the answer includes everything acknowledged before the request. */ consistency?: "stale" | "linearizable";
 }
@@ -1040,7 +1049,7 @@ export interface KeyedMemory {
   /** Emotional valence, from -1 (bad) to 1 (good). */ valence: number;
   /** Certainty, from 0 to 1. */ certainty: number;
   /** The memory that it was merged into. */ consolidated_into: string | null;
-  /** Its status; active memories are recalled. */ consolidation_status: "active" | "consolidated" | "tombstoned";
+  /** Its status; active memories are recalled. */ consolidation_status: "active" | "consolidated" | "tombstoned" | "quarantined";
   /** The memories that it was merged from. */ consolidation_sources: string[];
   /** hot, or the tier that the client gave. */ storage_tier: string;
   /** The metadata as a text. */ metadata_json: string;
@@ -1064,6 +1073,11 @@ export interface KeyedMemory {
   /** Size of its vector in bytes. */ embedding_bytes: number | null;
   /** The entities that its text names. */ entities: string[];
   /** The claims that were read from its text. */ claims: string[];
+  /** Who wrote it: the token's label or hash; master, local or node without one. */ writer?: string;
+  /** The protocol it came by, such as http or mcp; think if it was merged. */ dialect?: string;
+  /** Its agent, as the client named it. */ agent?: string;
+  /** Its class of trust: operator, agent, tool (output of a program) or web (a stranger's text). */ trust: "operator" | "agent" | "tool" | "web";
+  /** With sources: this memory, then those it was made of. */ provenance?: Origin[];
   /** SHA-256 of its text, in hex. */ sha256: string;
 }
 
@@ -1145,6 +1159,8 @@ export interface MeAnswer {
   /** Its number. */ database_id: number;
   /** The token's scopes. */ scopes: string[];
   /** Prefixes of the namespaces that the token is bound to; absent when it is not bound. */ namespaces?: string[];
+  /** The highest class of trust of what this request's caller writes: operator, agent, tool or web. */ trust: string;
+  /** What it writes of this class, and of those below, waits in quarantine; absent: nothing does. */ quarantine?: string;
   /** Whether it is the cluster secret. */ master: boolean;
   /** The node that answers. */ node_id: number;
 }
@@ -1207,7 +1223,7 @@ export interface Memory {
   /** Emotional valence, from -1 (bad) to 1 (good). */ valence: number;
   /** Certainty, from 0 to 1. */ certainty: number;
   /** The memory that it was merged into. */ consolidated_into: string | null;
-  /** Its status; active memories are recalled. */ consolidation_status: "active" | "consolidated" | "tombstoned";
+  /** Its status; active memories are recalled. */ consolidation_status: "active" | "consolidated" | "tombstoned" | "quarantined";
   /** The memories that it was merged from. */ consolidation_sources: string[];
   /** hot, or the tier that the client gave. */ storage_tier: string;
   /** The metadata as a text. */ metadata_json: string;
@@ -1231,6 +1247,11 @@ export interface Memory {
   /** Size of its vector in bytes. */ embedding_bytes: number | null;
   /** The entities that its text names. */ entities: string[];
   /** The claims that were read from its text. */ claims: string[];
+  /** Who wrote it: the token's label or hash; master, local or node without one. */ writer?: string;
+  /** The protocol it came by, such as http or mcp; think if it was merged. */ dialect?: string;
+  /** Its agent, as the client named it. */ agent?: string;
+  /** Its class of trust: operator, agent, tool (output of a program) or web (a stranger's text). */ trust: "operator" | "agent" | "tool" | "web";
+  /** With sources: this memory, then those it was made of. */ provenance?: Origin[];
 }
 
 export interface MemoryItems {
@@ -1335,6 +1356,16 @@ export interface NotedOutcome {
 }
 
 export interface Nothing {
+}
+
+export interface Origin {
+  /** The memory's id. */ rid: string;
+  /** Who wrote it: the token's label or hash; master, local or node without one. */ writer?: string;
+  /** The protocol it came by, such as http or mcp; think if it was merged. */ dialect?: string;
+  /** Its agent, as the client named it. */ agent?: string;
+  /** Its class of trust: operator, agent, tool (output of a program) or web (a stranger's text). */ trust: "operator" | "agent" | "tool" | "web";
+  /** Its status now. */ status: "active" | "consolidated" | "tombstoned" | "quarantined";
+  /** The memory of this list that was made of it; absent for the first. */ made_into?: string;
 }
 
 export interface PackContextAnswer {
@@ -1576,11 +1607,26 @@ export interface PutRequest {
   /** Expires this many seconds after its last read; 0: reads do not change when it expires. */ refresh_on_read?: number;
   /** false: store it without indexing it. It can be read by id and in lists, but recall does not find it. */ searchable?: boolean;
   /** Idempotency key: repeating the request with it stores nothing twice. */ idempotency_key?: string;
+  /** The agent that writes it, in words of your own. */ agent?: string;
+  /** A lower class of trust than the token's: tool for the output of a program, web for a stranger's text. Default: the token's. */ trust?: "operator" | "agent" | "tool" | "web";
   /** The key: / and 1 to 20 segments with a / between them, at most 1,024 bytes, in Unicode form NFC. */ key: string;
   /** Expect that no memory has the key. */ if_absent?: boolean;
   /** Expect the key's memory to be at this revision (its number of corrections). */ if_revision?: number;
   /** Expect the text of the key's memory to have this SHA-256, in hex. */ if_sha256?: string;
   /** The reason for the change, shown with the memory's revisions. */ reason?: string;
+}
+
+export interface QuarantinePage {
+  /** The oldest first. */ memories: Memory[];
+  /** Pass it as after to get the next page; null at the end. */ next: string | null;
+}
+
+export interface QuarantineRequest {
+  /** Only memories of this namespace; blank for all. */ namespace?: string;
+  /** Most memories to return, up to 200. Default: 50. */ limit?: number;
+  /** The previous page's next; blank for the first page. */ after?: string;
+  /** Wait until this node has applied the log up to here: the log_index of a write, to read your own write on another node. */ min_index?: string | number;
+  /** linearizable: the answer includes everything acknowledged before the request. */ consistency?: "stale" | "linearizable";
 }
 
 export interface QuotaAnswer {
@@ -1651,7 +1697,7 @@ export interface RecallAsOfRequest {
   /** The question's vector, of the database's dimension; the database's embedder makes it when it is omitted. */ query_embedding?: number[];
   /** Only memories created between two dates. */ time_window?: [from: string | number | Date | null, to: string | number | Date | null];
   /** Do not strengthen the memories that are found. */ skip_reinforce?: boolean;
-  /** Signals to switch off: passage, around, refers, session, density, speaker, asker, date, when, short, questions, vector, graph, freshness, importance, rerank. */ without?: string[];
+  /** Signals to switch off: passage, around, refers, session, density, speaker, asker, date, when, short, questions, vector, graph, freshness, importance, trust, rerank. */ without?: string[];
   /** Leave out memories that nearly repeat a better one. */ diverse?: boolean;
   /** Only memories that pass it: attributes with their values, or with operators (eq ne in nin gt gte lt lte exists contains icontains prefix); and, or, not. */ filter?: { [name: string]: unknown };
   /** Leave out memories less likely than this to answer the question. 0 returns every match. Default: 0.003. */ min_score?: number;
@@ -1675,7 +1721,7 @@ export interface RecallRequest {
   /** The question's vector, of the database's dimension; the database's embedder makes it when it is omitted. */ query_embedding?: number[];
   /** Only memories created between two dates. */ time_window?: [from: string | number | Date | null, to: string | number | Date | null];
   /** Do not strengthen the memories that are found. */ skip_reinforce?: boolean;
-  /** Signals to switch off: passage, around, refers, session, density, speaker, asker, date, when, short, questions, vector, graph, freshness, importance, rerank. */ without?: string[];
+  /** Signals to switch off: passage, around, refers, session, density, speaker, asker, date, when, short, questions, vector, graph, freshness, importance, trust, rerank. */ without?: string[];
   /** Leave out memories that nearly repeat a better one. */ diverse?: boolean;
   /** Only memories that pass it: attributes with their values, or with operators (eq ne in nin gt gte lt lte exists contains icontains prefix); and, or, not. */ filter?: { [name: string]: unknown };
   /** Leave out memories less likely than this to answer the question. 0 returns every match. Default: 0.003. */ min_score?: number;
@@ -1799,6 +1845,17 @@ export interface Related {
   /** Position of the write in the log; min_index on another node waits for it. */ log_index: string;
 }
 
+export interface ReleaseRequest {
+  /** The memory's id. */ rid: string;
+  /** The reason, shown with its revisions. */ reason?: string;
+}
+
+export interface Released {
+  /** The memory's id. */ rid: string;
+  /** Its class of trust, which stays. */ trust: string;
+  /** Position of the write in the log; min_index on another node waits for it. */ log_index: string;
+}
+
 export interface RememberBatchRequest {
   /** The memories, at most 10,000. */ memories: Draft[];
   /** Idempotency key of the batch: a memory without its own key gets this key plus its position, so repeating the request stores nothing twice. */ idempotency_key?: string;
@@ -1829,6 +1886,8 @@ export interface RememberRequest {
   /** Expires this many seconds after its last read; 0: reads do not change when it expires. */ refresh_on_read?: number;
   /** false: store it without indexing it. It can be read by id and in lists, but recall does not find it. */ searchable?: boolean;
   /** Idempotency key: repeating the request with it stores nothing twice. */ idempotency_key?: string;
+  /** The agent that writes it, in words of your own. */ agent?: string;
+  /** A lower class of trust than the token's: tool for the output of a program, web for a stranger's text. Default: the token's. */ trust?: "operator" | "agent" | "tool" | "web";
   /** Report older memories that this one may replace, at the cost of a search. By default only the tools of models do. */ near?: boolean;
 }
 
@@ -1838,6 +1897,7 @@ export interface Remembered {
   /** Kinds of secrets removed before storing, such as github or email; absent when there were none. */ redacted?: string[];
   /** Memories that this one may replace, at most three, of the same namespace; absent when there are none, or near was not set. */ near?: Near[];
   /** Older memories that this one contradicts or updates: recall ranks this one before them. undo of such a memory makes it current again. */ superseded?: string[];
+  /** true: it waits in quarantine, as the token's policy wants, until an owner releases it; absent when recall finds it now. */ quarantined?: boolean;
 }
 
 export interface RememberedBatch {
@@ -1846,6 +1906,7 @@ export interface RememberedBatch {
   /** Position of the write in the log; min_index on another node waits for it. */ log_index: string;
   /** Kinds of secrets removed before storing, such as github or email; absent when there were none. */ redacted?: string[];
   /** Older memories that these replace. */ superseded?: string[];
+  /** Number of these memories that wait in quarantine until an owner releases them. */ quarantined?: number;
 }
 
 export interface RenameAnswer {
@@ -1906,11 +1967,16 @@ export interface Result {
   /** Its key in its namespace; absent when it has none. */ key?: string;
   /** The emotion that it was stored with. */ emotional_state?: string | null;
   /** The session that it joined; blank for none. */ session_id?: string;
-  /** Whether it is active, consolidated or tombstoned. */ status?: string;
+  /** Whether it is active, consolidated, tombstoned or quarantined. */ status?: string;
   /** Parts of the score by signal; they add up to it. */ scores?: Scores;
   /** The factors that the relevance was multiplied with. */ factors?: Factors;
   /** The parts of the relevance. */ parts?: Parts;
   /** The newer memory that replaces it; absent when it is current. */ superseded_by?: string;
+  /** Who wrote it: the token's label or hash. */ writer?: string;
+  /** The protocol it came by. */ dialect?: string;
+  /** Its agent, as the client named it. */ agent?: string;
+  /** Its class of trust: operator, agent, tool or web. */ trust?: string;
+  /** The memory, then those that it was made of, each with its writer and class. */ provenance?: Origin[];
   /** The memories that it contradicts, by open conflicts. */ conflicts_with?: string[];
   /** The reranker's score and the place before it; absent when no reranker ran. */ reranked?: Reranked | null;
 }
@@ -1958,7 +2024,7 @@ export interface Scores {
   /** Its session. */ session: number;
   /** Similarity of the vectors. */ vector: number;
   /** Relations of what the question names. */ graph: number;
-  /** Its freshness and importance. */ worth: number;
+  /** Its freshness, importance and trust; less than 0 where it is trusted too little. */ worth: number;
 }
 
 export interface SearchSkillsRequest {
@@ -2171,6 +2237,8 @@ export interface Token {
   /** Its purpose. */ label: string;
   /** Its scopes; an empty list means read and write. */ scopes: string[];
   /** The namespaces that it is bound to; absent when it is not bound. */ namespaces?: string[];
+  /** The highest class of trust of what it writes. */ trust: string;
+  /** What it writes of this class, and of those below, waits in quarantine; absent: nothing does. */ quarantine?: string;
   /** When it was made, in Unix seconds. */ created_at: number;
   /** When it ends, in Unix seconds; null for never. */ expires_at: number | null;
   /** When it was revoked, in Unix seconds; null if it was not. */ revoked_at: number | null;
@@ -2347,6 +2415,10 @@ export interface Operations {
   revisions(request: RevisionsRequest, options?: CallOptions): Promise<RevisionList>;
   /** The newest memory of a namespace that recall finds. */
   current(request?: CurrentRequest, options?: CallOptions): Promise<CurrentMemory>;
+  /** Memories that wait in quarantine, the oldest first. They are in no recall, list or subscription. release lets one in; forget rejects it. */
+  quarantine(request?: QuarantineRequest, options?: CallOptions): Promise<QuarantinePage>;
+  /** Let a memory out of quarantine: from then on recall finds it. It keeps its class of trust. */
+  release(request: ReleaseRequest, options?: CallOptions): Promise<Released>;
 
   // Memories under keys, with conditions: one memory for several writers without lost writes.
 

@@ -26,6 +26,8 @@ OPERATIONS: Dict[str, Dict[str, Any]] = {
     "memory": {"method": "GET", "path": "/v1/memory/{rid}", "repeat": "read", "fresh": True},
     "revisions": {"method": "GET", "path": "/v1/memory/{rid}/revisions", "repeat": "read", "fresh": True},
     "current": {"method": "GET", "path": "/v1/current", "repeat": "read", "fresh": True},
+    "quarantine": {"method": "GET", "path": "/v1/quarantine", "repeat": "read", "fresh": True},
+    "release": {"method": "POST", "path": "/v1/release", "repeat": "once"},
     "put": {"method": "POST", "path": "/v1/put", "repeat": "key", "key": "idempotency_key"},
     "get": {"method": "GET", "path": "/v1/get", "repeat": "read", "fresh": True},
     "rename": {"method": "POST", "path": "/v1/rename", "repeat": "key", "key": "idempotency_key"},
@@ -127,7 +129,7 @@ class Operations:
     def _call(self, name: str, fields: Dict[str, Any]) -> Any:
         raise NotImplementedError
 
-    def remember(self, text: str, *, memory_type: Optional[str] = None, importance: Optional[float] = None, valence: Optional[float] = None, half_life: Optional[float] = None, metadata: Optional[Any] = None, attributes: Optional[Dict[str, Any]] = None, namespace: Optional[str] = None, certainty: Optional[float] = None, domain: Optional[str] = None, source: Optional[str] = None, emotional_state: Optional[str] = None, embedding: Optional[Sequence[float]] = None, session_id: Optional[str] = None, created_at: Optional[Date] = None, due_at: Optional[Date] = None, temporal_kind: Optional[str] = None, tier: Optional[str] = None, pin: Optional[bool] = None, expires_at: Optional[Date] = None, ttl: Optional[float] = None, refresh_on_read: Optional[float] = None, searchable: Optional[bool] = None, idempotency_key: Optional[str] = None, near: Optional[bool] = None) -> Remembered:
+    def remember(self, text: str, *, memory_type: Optional[str] = None, importance: Optional[float] = None, valence: Optional[float] = None, half_life: Optional[float] = None, metadata: Optional[Any] = None, attributes: Optional[Dict[str, Any]] = None, namespace: Optional[str] = None, certainty: Optional[float] = None, domain: Optional[str] = None, source: Optional[str] = None, emotional_state: Optional[str] = None, embedding: Optional[Sequence[float]] = None, session_id: Optional[str] = None, created_at: Optional[Date] = None, due_at: Optional[Date] = None, temporal_kind: Optional[str] = None, tier: Optional[str] = None, pin: Optional[bool] = None, expires_at: Optional[Date] = None, ttl: Optional[float] = None, refresh_on_read: Optional[float] = None, searchable: Optional[bool] = None, idempotency_key: Optional[str] = None, agent: Optional[str] = None, trust: Optional[Literal["operator", "agent", "tool", "web"]] = None, near: Optional[bool] = None) -> Remembered:
         """Store a memory. To store it under a key of your own, or to replace what a key has, use put.
 
         :param text: What to remember: a sentence that stands by itself.
@@ -154,6 +156,8 @@ class Operations:
         :param refresh_on_read: Expires this many seconds after its last read; 0: reads do not change when it expires.
         :param searchable: false: store it without indexing it. It can be read by id and in lists, but recall does not find it.
         :param idempotency_key: Idempotency key: repeating the request with it stores nothing twice.
+        :param agent: The agent that writes it, in words of your own.
+        :param trust: A lower class of trust than the token's: tool for the output of a program, web for a stranger's text. Default: the token's.
         :param near: Report older memories that this one may replace, at the cost of a search. By default only the tools of models do.
         """
         return self._call("remember", locals())
@@ -182,7 +186,7 @@ class Operations:
         :param query_embedding: The question's vector, of the database's dimension; the database's embedder makes it when it is omitted.
         :param time_window: Only memories created between two dates.
         :param skip_reinforce: Do not strengthen the memories that are found.
-        :param without: Signals to switch off: passage, around, refers, session, density, speaker, asker, date, when, short, questions, vector, graph, freshness, importance, rerank.
+        :param without: Signals to switch off: passage, around, refers, session, density, speaker, asker, date, when, short, questions, vector, graph, freshness, importance, trust, rerank.
         :param diverse: Leave out memories that nearly repeat a better one.
         :param filter: Only memories that pass it: attributes with their values, or with operators (eq ne in nin gt gte lt lte exists contains icontains prefix); and, or, not.
         :param min_score: Leave out memories less likely than this to answer the question. 0 returns every match. Default: 0.003.
@@ -210,7 +214,7 @@ class Operations:
         :param query_embedding: The question's vector, of the database's dimension; the database's embedder makes it when it is omitted.
         :param time_window: Only memories created between two dates.
         :param skip_reinforce: Do not strengthen the memories that are found.
-        :param without: Signals to switch off: passage, around, refers, session, density, speaker, asker, date, when, short, questions, vector, graph, freshness, importance, rerank.
+        :param without: Signals to switch off: passage, around, refers, session, density, speaker, asker, date, when, short, questions, vector, graph, freshness, importance, trust, rerank.
         :param diverse: Leave out memories that nearly repeat a better one.
         :param filter: Only memories that pass it: attributes with their values, or with operators (eq ne in nin gt gte lt lte exists contains icontains prefix); and, or, not.
         :param min_score: Leave out memories less likely than this to answer the question. 0 returns every match. Default: 0.003.
@@ -317,10 +321,11 @@ class Operations:
         """
         return self._call("undo", locals())
 
-    def memory(self, rid: str, *, min_index: Optional[Union[str, int]] = None, consistency: Optional[Literal["stale", "linearizable"]] = None) -> Memory:
+    def memory(self, rid: str, *, sources: Optional[bool] = None, min_index: Optional[Union[str, int]] = None, consistency: Optional[Literal["stale", "linearizable"]] = None) -> Memory:
         """One memory, even if it was merged or forgotten.
 
         :param rid: The memory's id.
+        :param sources: Also return the memories that it was made of, each with its writer and class of trust.
         :param min_index: Wait until this node has applied the log up to here: the log_index of a write, to read your own write on another node.
         :param consistency: linearizable: the answer includes everything acknowledged before the request.
         """
@@ -345,7 +350,26 @@ class Operations:
         """
         return self._call("current", locals())
 
-    def put(self, key: str, text: str, *, memory_type: Optional[str] = None, importance: Optional[float] = None, valence: Optional[float] = None, half_life: Optional[float] = None, metadata: Optional[Any] = None, attributes: Optional[Dict[str, Any]] = None, namespace: Optional[str] = None, certainty: Optional[float] = None, domain: Optional[str] = None, source: Optional[str] = None, emotional_state: Optional[str] = None, embedding: Optional[Sequence[float]] = None, session_id: Optional[str] = None, created_at: Optional[Date] = None, due_at: Optional[Date] = None, temporal_kind: Optional[str] = None, tier: Optional[str] = None, pin: Optional[bool] = None, expires_at: Optional[Date] = None, ttl: Optional[float] = None, refresh_on_read: Optional[float] = None, searchable: Optional[bool] = None, idempotency_key: Optional[str] = None, if_absent: Optional[bool] = None, if_revision: Optional[int] = None, if_sha256: Optional[str] = None, reason: Optional[str] = None) -> PutAnswer:
+    def quarantine(self, *, namespace: Optional[str] = None, limit: Optional[int] = None, after: Optional[str] = None, min_index: Optional[Union[str, int]] = None, consistency: Optional[Literal["stale", "linearizable"]] = None) -> QuarantinePage:
+        """Memories that wait in quarantine, the oldest first. They are in no recall, list or subscription. release lets one in; forget rejects it.
+
+        :param namespace: Only memories of this namespace; blank for all.
+        :param limit: Most memories to return, up to 200. Default: 50.
+        :param after: The previous page's next; blank for the first page.
+        :param min_index: Wait until this node has applied the log up to here: the log_index of a write, to read your own write on another node.
+        :param consistency: linearizable: the answer includes everything acknowledged before the request.
+        """
+        return self._call("quarantine", locals())
+
+    def release(self, rid: str, *, reason: Optional[str] = None) -> Released:
+        """Let a memory out of quarantine: from then on recall finds it. It keeps its class of trust.
+
+        :param rid: The memory's id.
+        :param reason: The reason, shown with its revisions.
+        """
+        return self._call("release", locals())
+
+    def put(self, key: str, text: str, *, memory_type: Optional[str] = None, importance: Optional[float] = None, valence: Optional[float] = None, half_life: Optional[float] = None, metadata: Optional[Any] = None, attributes: Optional[Dict[str, Any]] = None, namespace: Optional[str] = None, certainty: Optional[float] = None, domain: Optional[str] = None, source: Optional[str] = None, emotional_state: Optional[str] = None, embedding: Optional[Sequence[float]] = None, session_id: Optional[str] = None, created_at: Optional[Date] = None, due_at: Optional[Date] = None, temporal_kind: Optional[str] = None, tier: Optional[str] = None, pin: Optional[bool] = None, expires_at: Optional[Date] = None, ttl: Optional[float] = None, refresh_on_read: Optional[float] = None, searchable: Optional[bool] = None, idempotency_key: Optional[str] = None, agent: Optional[str] = None, trust: Optional[Literal["operator", "agent", "tool", "web"]] = None, if_absent: Optional[bool] = None, if_revision: Optional[int] = None, if_sha256: Optional[str] = None, reason: Optional[str] = None) -> PutAnswer:
         """Store a memory under a key. If the key has a memory, the request corrects it under the same id and keeps a revision: text, importance, valence, certainty, pin, metadata and attributes are replaced (omitted ones are cleared), expiry and searchability change only if the request sets them, and other fields stay. If if_absent, if_revision or if_sha256 does not hold: 409 precondition_failed, with rid, revision and sha256 of the current memory.
 
         :param key: The key: / and 1 to 20 segments with a / between them, at most 1,024 bytes, in Unicode form NFC.
@@ -373,6 +397,8 @@ class Operations:
         :param refresh_on_read: Expires this many seconds after its last read; 0: reads do not change when it expires.
         :param searchable: false: store it without indexing it. It can be read by id and in lists, but recall does not find it.
         :param idempotency_key: Idempotency key: repeating the request with it stores nothing twice.
+        :param agent: The agent that writes it, in words of your own.
+        :param trust: A lower class of trust than the token's: tool for the output of a program, web for a stranger's text. Default: the token's.
         :param if_absent: Expect that no memory has the key.
         :param if_revision: Expect the key's memory to be at this revision (its number of corrections).
         :param if_sha256: Expect the text of the key's memory to have this SHA-256, in hex.
@@ -1142,7 +1168,7 @@ class Operations:
         """The scopes and the database of this request's token."""
         return self._call("me", locals())
 
-    def tokens_create(self, *, database: Optional[str] = None, database_id: Optional[int] = None, label: Optional[str] = None, scopes: Optional[Sequence[str]] = None, expires_at: Optional[Date] = None, namespaces: Optional[Sequence[str]] = None) -> CreatedToken:
+    def tokens_create(self, *, database: Optional[str] = None, database_id: Optional[int] = None, label: Optional[str] = None, scopes: Optional[Sequence[str]] = None, expires_at: Optional[Date] = None, namespaces: Optional[Sequence[str]] = None, trust: Optional[Literal["operator", "agent", "tool", "web"]] = None, quarantine: Optional[Literal["operator", "agent", "tool", "web"]] = None) -> CreatedToken:
         """Create a token; its text is shown once.
 
         :param database: The database that the token is for. Default: the request's own.
@@ -1151,6 +1177,8 @@ class Operations:
         :param scopes: Its scopes: read, write, owner or admin, only those that the caller has. Default: read and write.
         :param expires_at: When it ends. Default: never.
         :param namespaces: Prefixes of namespaces, 16 at most, that the token is bound to: agents/billing binds it to that namespace and all below it. Requests without a namespace cover all of these, and new memories go to the first. Not with the scope admin. Default: not bound.
+        :param trust: The highest class of trust of what it writes: operator, agent, tool or web, at most the caller's own. Default: operator with the scope owner or admin, else agent.
+        :param quarantine: What it writes of this class, and of those below, waits in quarantine until an owner releases it. Default: as for the caller's own token.
         """
         return self._call("tokens_create", locals())
 
@@ -1281,7 +1309,7 @@ class Operations:
         :param query_embedding: The question's vector, of the database's dimension; the database's embedder makes it when it is omitted.
         :param time_window: Only memories created between two dates.
         :param skip_reinforce: Do not strengthen the memories that are found.
-        :param without: Signals to switch off: passage, around, refers, session, density, speaker, asker, date, when, short, questions, vector, graph, freshness, importance, rerank.
+        :param without: Signals to switch off: passage, around, refers, session, density, speaker, asker, date, when, short, questions, vector, graph, freshness, importance, trust, rerank.
         :param diverse: Leave out memories that nearly repeat a better one.
         :param filter: Only memories that pass it: attributes with their values, or with operators (eq ne in nin gt gte lt lte exists contains icontains prefix); and, or, not.
         :param min_score: Leave out memories less likely than this to answer the question. 0 returns every match. Default: 0.003.
@@ -1327,7 +1355,7 @@ class AsyncOperations:
     def _call(self, name: str, fields: Dict[str, Any]) -> Any:
         raise NotImplementedError
 
-    async def remember(self, text: str, *, memory_type: Optional[str] = None, importance: Optional[float] = None, valence: Optional[float] = None, half_life: Optional[float] = None, metadata: Optional[Any] = None, attributes: Optional[Dict[str, Any]] = None, namespace: Optional[str] = None, certainty: Optional[float] = None, domain: Optional[str] = None, source: Optional[str] = None, emotional_state: Optional[str] = None, embedding: Optional[Sequence[float]] = None, session_id: Optional[str] = None, created_at: Optional[Date] = None, due_at: Optional[Date] = None, temporal_kind: Optional[str] = None, tier: Optional[str] = None, pin: Optional[bool] = None, expires_at: Optional[Date] = None, ttl: Optional[float] = None, refresh_on_read: Optional[float] = None, searchable: Optional[bool] = None, idempotency_key: Optional[str] = None, near: Optional[bool] = None) -> Remembered:
+    async def remember(self, text: str, *, memory_type: Optional[str] = None, importance: Optional[float] = None, valence: Optional[float] = None, half_life: Optional[float] = None, metadata: Optional[Any] = None, attributes: Optional[Dict[str, Any]] = None, namespace: Optional[str] = None, certainty: Optional[float] = None, domain: Optional[str] = None, source: Optional[str] = None, emotional_state: Optional[str] = None, embedding: Optional[Sequence[float]] = None, session_id: Optional[str] = None, created_at: Optional[Date] = None, due_at: Optional[Date] = None, temporal_kind: Optional[str] = None, tier: Optional[str] = None, pin: Optional[bool] = None, expires_at: Optional[Date] = None, ttl: Optional[float] = None, refresh_on_read: Optional[float] = None, searchable: Optional[bool] = None, idempotency_key: Optional[str] = None, agent: Optional[str] = None, trust: Optional[Literal["operator", "agent", "tool", "web"]] = None, near: Optional[bool] = None) -> Remembered:
         """Store a memory. To store it under a key of your own, or to replace what a key has, use put."""
         return await self._call("remember", locals())
 
@@ -1375,7 +1403,7 @@ class AsyncOperations:
         """Restore a memory to the state before a correction; its current text is kept as a revision, so that this can be undone too."""
         return await self._call("undo", locals())
 
-    async def memory(self, rid: str, *, min_index: Optional[Union[str, int]] = None, consistency: Optional[Literal["stale", "linearizable"]] = None) -> Memory:
+    async def memory(self, rid: str, *, sources: Optional[bool] = None, min_index: Optional[Union[str, int]] = None, consistency: Optional[Literal["stale", "linearizable"]] = None) -> Memory:
         """One memory, even if it was merged or forgotten."""
         return await self._call("memory", locals())
 
@@ -1387,7 +1415,15 @@ class AsyncOperations:
         """The newest memory of a namespace that recall finds."""
         return await self._call("current", locals())
 
-    async def put(self, key: str, text: str, *, memory_type: Optional[str] = None, importance: Optional[float] = None, valence: Optional[float] = None, half_life: Optional[float] = None, metadata: Optional[Any] = None, attributes: Optional[Dict[str, Any]] = None, namespace: Optional[str] = None, certainty: Optional[float] = None, domain: Optional[str] = None, source: Optional[str] = None, emotional_state: Optional[str] = None, embedding: Optional[Sequence[float]] = None, session_id: Optional[str] = None, created_at: Optional[Date] = None, due_at: Optional[Date] = None, temporal_kind: Optional[str] = None, tier: Optional[str] = None, pin: Optional[bool] = None, expires_at: Optional[Date] = None, ttl: Optional[float] = None, refresh_on_read: Optional[float] = None, searchable: Optional[bool] = None, idempotency_key: Optional[str] = None, if_absent: Optional[bool] = None, if_revision: Optional[int] = None, if_sha256: Optional[str] = None, reason: Optional[str] = None) -> PutAnswer:
+    async def quarantine(self, *, namespace: Optional[str] = None, limit: Optional[int] = None, after: Optional[str] = None, min_index: Optional[Union[str, int]] = None, consistency: Optional[Literal["stale", "linearizable"]] = None) -> QuarantinePage:
+        """Memories that wait in quarantine, the oldest first. They are in no recall, list or subscription. release lets one in; forget rejects it."""
+        return await self._call("quarantine", locals())
+
+    async def release(self, rid: str, *, reason: Optional[str] = None) -> Released:
+        """Let a memory out of quarantine: from then on recall finds it. It keeps its class of trust."""
+        return await self._call("release", locals())
+
+    async def put(self, key: str, text: str, *, memory_type: Optional[str] = None, importance: Optional[float] = None, valence: Optional[float] = None, half_life: Optional[float] = None, metadata: Optional[Any] = None, attributes: Optional[Dict[str, Any]] = None, namespace: Optional[str] = None, certainty: Optional[float] = None, domain: Optional[str] = None, source: Optional[str] = None, emotional_state: Optional[str] = None, embedding: Optional[Sequence[float]] = None, session_id: Optional[str] = None, created_at: Optional[Date] = None, due_at: Optional[Date] = None, temporal_kind: Optional[str] = None, tier: Optional[str] = None, pin: Optional[bool] = None, expires_at: Optional[Date] = None, ttl: Optional[float] = None, refresh_on_read: Optional[float] = None, searchable: Optional[bool] = None, idempotency_key: Optional[str] = None, agent: Optional[str] = None, trust: Optional[Literal["operator", "agent", "tool", "web"]] = None, if_absent: Optional[bool] = None, if_revision: Optional[int] = None, if_sha256: Optional[str] = None, reason: Optional[str] = None) -> PutAnswer:
         """Store a memory under a key. If the key has a memory, the request corrects it under the same id and keeps a revision: text, importance, valence, certainty, pin, metadata and attributes are replaced (omitted ones are cleared), expiry and searchability change only if the request sets them, and other fields stay. If if_absent, if_revision or if_sha256 does not hold: 409 precondition_failed, with rid, revision and sha256 of the current memory."""
         return await self._call("put", locals())
 
@@ -1675,7 +1711,7 @@ class AsyncOperations:
         """The scopes and the database of this request's token."""
         return await self._call("me", locals())
 
-    async def tokens_create(self, *, database: Optional[str] = None, database_id: Optional[int] = None, label: Optional[str] = None, scopes: Optional[Sequence[str]] = None, expires_at: Optional[Date] = None, namespaces: Optional[Sequence[str]] = None) -> CreatedToken:
+    async def tokens_create(self, *, database: Optional[str] = None, database_id: Optional[int] = None, label: Optional[str] = None, scopes: Optional[Sequence[str]] = None, expires_at: Optional[Date] = None, namespaces: Optional[Sequence[str]] = None, trust: Optional[Literal["operator", "agent", "tool", "web"]] = None, quarantine: Optional[Literal["operator", "agent", "tool", "web"]] = None) -> CreatedToken:
         """Create a token; its text is shown once."""
         return await self._call("tokens_create", locals())
 

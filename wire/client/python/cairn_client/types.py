@@ -199,7 +199,7 @@ class ClaimList(TypedDict):
     claims: List[ClaimRow]  # The newest first.
 
 
-class ClaimRow(TypedDict):
+class _ClaimRow(TypedDict):
     claim_id: str  # The claim's id.
     src: str  # The entity that it is about.
     dst: str  # The entity or value on its other side.
@@ -215,6 +215,10 @@ class ClaimRow(TypedDict):
     source_memory_rid: Optional[str]  # The memory that states it.
     namespace: str  # Its namespace.
     status_suggestion: Literal["active", "negative", "historical", "superseded", "conflicted"]  # Suggested status of the claim at this time.
+
+
+class ClaimRow(_ClaimRow, total=False):
+    trust: Literal["tool", "web"]  # The class of trust of its writer, or of the memory that states it, where that is less than an agent's.
 
 
 class Claimed(TypedDict):
@@ -376,12 +380,14 @@ class _CreatedToken(TypedDict):
     database: str  # The database that the token is for.
     database_id: int  # The same database by its number.
     label: str  # Its purpose.
+    trust: str  # The highest class of trust of what it writes.
     hash_prefix: str  # The beginning of its hash, which identifies it.
     replicated: bool  # true: the token is valid on every node.
 
 
 class CreatedToken(_CreatedToken, total=False):
     namespaces: List[str]  # The namespaces that it is bound to; absent when it is not bound.
+    quarantine: str  # What it writes of this class, and of those below, waits in quarantine; absent: nothing does.
 
 
 class CurrentMemory(TypedDict):
@@ -514,6 +520,8 @@ class Draft(_Draft, total=False):
     refresh_on_read: float  # Expires this many seconds after its last read; 0: reads do not change when it expires.
     searchable: bool  # false: store it without indexing it. It can be read by id and in lists, but recall does not find it.
     idempotency_key: str  # Idempotency key: repeating the request with it stores nothing twice.
+    agent: str  # The agent that writes it, in words of your own.
+    trust: Literal["operator", "agent", "tool", "web"]  # A lower class of trust than the token's: tool for the output of a program, web for a stranger's text. Default: the token's.
 
 
 class _Drafted(TypedDict):
@@ -630,6 +638,7 @@ class Erasing(TypedDict):
 class Factors(TypedDict):
     fresh: float  # Freshness factor, from 0 to 1.
     importance: float  # Factor of its importance.
+    trust: float  # Factor of its trust: 1 for an operator and an agent, 0.9 for a tool, 0.81 for the web.
     recency: float  # Recency factor, from 0 to 1.
     decay: float  # Decay factor, from 0 (faded) to 1.
 
@@ -756,7 +765,7 @@ class _KeyedMemory(TypedDict):
     valence: float  # Emotional valence, from -1 (bad) to 1 (good).
     certainty: float  # Certainty, from 0 to 1.
     consolidated_into: Optional[str]  # The memory that it was merged into.
-    consolidation_status: Literal["active", "consolidated", "tombstoned"]  # Its status; active memories are recalled.
+    consolidation_status: Literal["active", "consolidated", "tombstoned", "quarantined"]  # Its status; active memories are recalled.
     consolidation_sources: List[str]  # The memories that it was merged from.
     storage_tier: str  # hot, or the tier that the client gave.
     metadata_json: str  # The metadata as a text.
@@ -774,6 +783,7 @@ class _KeyedMemory(TypedDict):
     embedding_bytes: Optional[int]  # Size of its vector in bytes.
     entities: List[str]  # The entities that its text names.
     claims: List[str]  # The claims that were read from its text.
+    trust: Literal["operator", "agent", "tool", "web"]  # Its class of trust: operator, agent, tool (output of a program) or web (a stranger's text).
     sha256: str  # SHA-256 of its text, in hex.
 
 
@@ -785,6 +795,10 @@ class KeyedMemory(_KeyedMemory, total=False):
     expires_at: Optional[float]  # When it expires, in Unix seconds; absent for never.
     refresh_on_read: float  # Expires this many seconds after its last read; absent: reads do not change when it expires.
     searchable: Optional[bool]  # false: it can be read by id and in lists, but recall does not find it.
+    writer: str  # Who wrote it: the token's label or hash; master, local or node without one.
+    dialect: str  # The protocol it came by, such as http or mcp; think if it was merged.
+    agent: str  # Its agent, as the client named it.
+    provenance: List[Origin]  # With sources: this memory, then those it was made of.
 
 
 class KeysAnswer(TypedDict):
@@ -826,12 +840,14 @@ class _MeAnswer(TypedDict):
     database: str  # The database that the request is for.
     database_id: int  # Its number.
     scopes: List[str]  # The token's scopes.
+    trust: str  # The highest class of trust of what this request's caller writes: operator, agent, tool or web.
     master: bool  # Whether it is the cluster secret.
     node_id: int  # The node that answers.
 
 
 class MeAnswer(_MeAnswer, total=False):
     namespaces: List[str]  # Prefixes of the namespaces that the token is bound to; absent when it is not bound.
+    quarantine: str  # What it writes of this class, and of those below, waits in quarantine; absent: nothing does.
 
 
 class Member(TypedDict):
@@ -875,7 +891,7 @@ class _Memory(TypedDict):
     valence: float  # Emotional valence, from -1 (bad) to 1 (good).
     certainty: float  # Certainty, from 0 to 1.
     consolidated_into: Optional[str]  # The memory that it was merged into.
-    consolidation_status: Literal["active", "consolidated", "tombstoned"]  # Its status; active memories are recalled.
+    consolidation_status: Literal["active", "consolidated", "tombstoned", "quarantined"]  # Its status; active memories are recalled.
     consolidation_sources: List[str]  # The memories that it was merged from.
     storage_tier: str  # hot, or the tier that the client gave.
     metadata_json: str  # The metadata as a text.
@@ -893,6 +909,7 @@ class _Memory(TypedDict):
     embedding_bytes: Optional[int]  # Size of its vector in bytes.
     entities: List[str]  # The entities that its text names.
     claims: List[str]  # The claims that were read from its text.
+    trust: Literal["operator", "agent", "tool", "web"]  # Its class of trust: operator, agent, tool (output of a program) or web (a stranger's text).
 
 
 class Memory(_Memory, total=False):
@@ -903,6 +920,10 @@ class Memory(_Memory, total=False):
     expires_at: Optional[float]  # When it expires, in Unix seconds; absent for never.
     refresh_on_read: float  # Expires this many seconds after its last read; absent: reads do not change when it expires.
     searchable: Optional[bool]  # false: it can be read by id and in lists, but recall does not find it.
+    writer: str  # Who wrote it: the token's label or hash; master, local or node without one.
+    dialect: str  # The protocol it came by, such as http or mcp; think if it was merged.
+    agent: str  # Its agent, as the client named it.
+    provenance: List[Origin]  # With sources: this memory, then those it was made of.
 
 
 class _MemoryItems(TypedDict):
@@ -1003,6 +1024,19 @@ class _NotedOutcome(TypedDict):
 
 class NotedOutcome(_NotedOutcome, total=False):
     redacted: List[str]  # Kinds of secrets removed before storing, such as github or email; absent when there were none.
+
+
+class _Origin(TypedDict):
+    rid: str  # The memory's id.
+    trust: Literal["operator", "agent", "tool", "web"]  # Its class of trust: operator, agent, tool (output of a program) or web (a stranger's text).
+    status: Literal["active", "consolidated", "tombstoned", "quarantined"]  # Its status now.
+
+
+class Origin(_Origin, total=False):
+    writer: str  # Who wrote it: the token's label or hash; master, local or node without one.
+    dialect: str  # The protocol it came by, such as http or mcp; think if it was merged.
+    agent: str  # Its agent, as the client named it.
+    made_into: str  # The memory of this list that was made of it; absent for the first.
 
 
 class PackContextAnswer(TypedDict):
@@ -1168,6 +1202,11 @@ class PutAnswer(_PutAnswer, total=False):
     redacted: List[str]  # Kinds of secrets removed before storing, such as github or email; absent when there were none.
 
 
+class QuarantinePage(TypedDict):
+    memories: List[Memory]  # The oldest first.
+    next: Optional[str]  # Pass it as after to get the next page; null at the end.
+
+
 class QuotaAnswer(TypedDict):
     database: str  # The database's name.
     max_memories: int  # Most active memories that the database may hold; 0: no limit.
@@ -1293,6 +1332,12 @@ class Related(TypedDict):
     log_index: str  # Position of the write in the log; min_index on another node waits for it.
 
 
+class Released(TypedDict):
+    rid: str  # The memory's id.
+    trust: str  # Its class of trust, which stays.
+    log_index: str  # Position of the write in the log; min_index on another node waits for it.
+
+
 class _Remembered(TypedDict):
     rid: str  # The memory's id.
 
@@ -1302,6 +1347,7 @@ class Remembered(_Remembered, total=False):
     redacted: List[str]  # Kinds of secrets removed before storing, such as github or email; absent when there were none.
     near: List[Near]  # Memories that this one may replace, at most three, of the same namespace; absent when there are none, or near was not set.
     superseded: List[str]  # Older memories that this one contradicts or updates: recall ranks this one before them. undo of such a memory makes it current again.
+    quarantined: bool  # true: it waits in quarantine, as the token's policy wants, until an owner releases it; absent when recall finds it now.
 
 
 class _RememberedBatch(TypedDict):
@@ -1313,6 +1359,7 @@ class _RememberedBatch(TypedDict):
 class RememberedBatch(_RememberedBatch, total=False):
     redacted: List[str]  # Kinds of secrets removed before storing, such as github or email; absent when there were none.
     superseded: List[str]  # Older memories that these replace.
+    quarantined: int  # Number of these memories that wait in quarantine until an owner releases them.
 
 
 class RenameAnswer(TypedDict):
@@ -1357,11 +1404,16 @@ class Result(_Result, total=False):
     key: str  # Its key in its namespace; absent when it has none.
     emotional_state: Optional[str]  # The emotion that it was stored with.
     session_id: str  # The session that it joined; blank for none.
-    status: str  # Whether it is active, consolidated or tombstoned.
+    status: str  # Whether it is active, consolidated, tombstoned or quarantined.
     scores: Scores  # Parts of the score by signal; they add up to it.
     factors: Factors  # The factors that the relevance was multiplied with.
     parts: Parts  # The parts of the relevance.
     superseded_by: str  # The newer memory that replaces it; absent when it is current.
+    writer: str  # Who wrote it: the token's label or hash.
+    dialect: str  # The protocol it came by.
+    agent: str  # Its agent, as the client named it.
+    trust: str  # Its class of trust: operator, agent, tool or web.
+    provenance: List[Origin]  # The memory, then those that it was made of, each with its writer and class.
     conflicts_with: List[str]  # The memories that it contradicts, by open conflicts.
     reranked: Optional[Reranked]  # The reranker's score and the place before it; absent when no reranker ran.
 
@@ -1400,7 +1452,7 @@ class Scores(TypedDict):
     session: float  # Its session.
     vector: float  # Similarity of the vectors.
     graph: float  # Relations of what the question names.
-    worth: float  # Its freshness and importance.
+    worth: float  # Its freshness, importance and trust; less than 0 where it is trusted too little.
 
 
 class Session(TypedDict):
@@ -1519,6 +1571,7 @@ class _Token(TypedDict):
     database: str  # The database that the token is for.
     label: str  # Its purpose.
     scopes: List[str]  # Its scopes; an empty list means read and write.
+    trust: str  # The highest class of trust of what it writes.
     created_at: float  # When it was made, in Unix seconds.
     expires_at: Optional[float]  # When it ends, in Unix seconds; null for never.
     revoked_at: Optional[float]  # When it was revoked, in Unix seconds; null if it was not.
@@ -1530,6 +1583,7 @@ class _Token(TypedDict):
 
 class Token(_Token, total=False):
     namespaces: List[str]  # The namespaces that it is bound to; absent when it is not bound.
+    quarantine: str  # What it writes of this class, and of those below, waits in quarantine; absent: nothing does.
 
 
 class TokenList(TypedDict):

@@ -1,0 +1,186 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/wire/field"
+)
+
+// stamp says in a draft who writes it. The client's part is the name of its agent, and a class below its own.
+func stamp(c api.Caller, d *api.Draft) error {
+	by := c.Stamp()
+	switch {
+	case d.Trust == "":
+		d.Trust = by.Trust
+	case oplog.TrustBelow(by.Trust, d.Trust) > 0:
+		return trustDenied("trust: this caller writes as %s at most, got %s", by.Trust, d.Trust)
+	}
+	if d.Dialect == "" { // an import by an operator brings it
+		d.Writer, d.Dialect = by.Writer, by.Dialect
+	}
+	return nil
+}
+
+// trustDenied refuses a class that the caller cannot give.
+func trustDenied(format string, args ...any) error {
+	return &api.Refusal{Code: "trust_denied", Err: oplog.Errorf(oplog.Denied, format, args...)}
+}
+
+// mayWait refuses an operation that writes what cannot wait in quarantine, to a caller whose texts all do.
+func mayWait(c api.Caller, op *api.Op) error {
+	if !c.Held() || !op.Writes || op.Waits {
+		return nil
+	}
+	return waits("%s: what this token writes waits in quarantine, and this cannot wait: use remember, or a token without that policy", op.Name)
+}
+
+// waits refuses what cannot wait in quarantine, to a caller whose texts do.
+func waits(format string, args ...any) error {
+	return &api.Refusal{Code: "quarantined", Err: oplog.Errorf(oplog.Denied, format, args...)}
+}
+
+// keepStamp gives an imported memory the stamp of its line, as far as the importer may vouch for it. A line that names
+// no class is an agent's.
+func (im *importer) keepStamp(d *api.Draft, l *api.ImportedLine) {
+	by := im.c.Stamp()
+	d.Trust = oplog.LowestTrust(d.Trust, by.Trust)
+	if by.Trust == oplog.TrustOperator {
+		d.Writer, d.Dialect = l.Writer, l.Dialect
+	} else if d.History != nil {
+		for i := range d.History.Revisions {
+			was := &d.History.Revisions[i].Stamp
+			was.Writer, was.Dialect, was.Trust = by.Writer, by.Dialect, oplog.LowestTrust(was.Trust, by.Trust)
+		}
+	}
+}
+
+// quarantine marks a memory that the caller's policy distrusts. One in quarantine has no key: whoever reads or writes
+// that key would meet it.
+func quarantine(c api.Caller, op *oplog.Remember) error {
+	op.Held = oplog.Quarantines(c.Policy.Quarantine, op.Trust)
+	if op.Held && op.Path != "" {
+		return waits("what this token writes as %s waits in quarantine, where a memory has no key: use remember", op.Trust)
+	}
+	return nil
+}
+
+// policyOf is the policy of a token that is made: its class is at most the caller's own, and it holds at least what the
+// caller's holds.
+func policyOf(c api.Caller, q *api.CreateTokenRequest, scopes []string) (p oplog.Policy, err error) {
+	usual := oplog.TrustAgent
+	if slices.Contains(scopes, string(api.Owner)) || slices.Contains(scopes, string(api.Admin)) {
+		usual = oplog.TrustOperator
+	}
+	if oplog.TrustBelow(c.Policy.Trust, cmp.Or(q.Trust, oplog.TrustWeb)) > 0 {
+		return p, trustDenied("trust: a token gives no more than it has, which is %s, got %s", oplog.TrustOf(c.Policy.Trust), q.Trust)
+	}
+	p.Trust = cmp.Or(q.Trust, oplog.LowestTrust(usual, c.Policy.Trust))
+	p.Quarantine = cmp.Or(q.Quarantine, c.Policy.Quarantine)
+	if own := c.Policy.Quarantine; own != "" && oplog.TrustBelow(p.Quarantine, own) > 0 {
+		p.Quarantine = own
+	}
+	return p, nil
+}
+
+// lessThanAgent is a class that is trusted less than an agent; blank for the others.
+func lessThanAgent(class string) string {
+	if oplog.TrustBelow(class, oplog.TrustAgent) == 0 {
+		return ""
+	}
+	return oplog.TrustOf(class)
+}
+
+const maxHeld = 200 // rows of a page of the quarantine
+
+// quarantined is a page of what waits.
+func (s *Service) quarantined(v *state.View, c api.Caller, q *api.QuarantineRequest) (*api.QuarantinePage, error) {
+	page, most, behind := &api.QuarantinePage{Memories: []api.Memory{}}, min(max(q.Limit, 1), maxHeld), oplog.Seq(0)
+	if q.After != "" {
+		var ok bool
+		if behind, ok = v.Seq(c.DB, q.After); !ok {
+			return nil, oplog.Errorf(oplog.NotFound, "after: there is no memory %s", api.Quoted(q.After))
+		}
+	}
+	left, within, looked, last := room{hold: c.Hold}, reach(c, q.Namespace), 0, q.After
+	v.Held(c.DB, behind, func(m *oplog.Memory) bool {
+		wanted := within.Has(m.Namespace)
+		if len(page.Memories) == most || looked == maxScan || wanted && !left.has(m.Weight()) {
+			page.Next = orNil(last)
+			return false
+		}
+		looked++
+		if wanted {
+			page.Memories, last = append(page.Memories, memoryOf(m)), m.RID
+		}
+		return true
+	})
+	return page, nil
+}
+
+// release lets a memory out of quarantine, by a correction that changes nothing else: it brings what its text names and
+// its vector.
+func (s *Service) release(ctx context.Context, c api.Caller, q *api.ReleaseRequest) (*api.Released, error) {
+	if err := fits("reason", len(q.Reason), MaxReason); err != nil {
+		return nil, err
+	}
+	m, err := read(s, func(v *state.View) *oplog.Memory { m, _ := v.Memory(c.DB, q.RID); return m })
+	if err != nil {
+		return nil, err
+	}
+	if m == nil {
+		return nil, oplog.ErrNoMemory
+	}
+	op := &oplog.Correct{RID: q.RID, Text: &m.Text, Approval: oplog.Approval{Release: true}, Reason: cmp.Or(q.Reason, "released from quarantine"), At: oplog.At(time.Now())}
+	w, err := s.change(ctx, c, op, &m.Revision, write{})
+	return &api.Released{RID: q.RID, Trust: oplog.TrustOf(m.Trust), Index: field.Token(w.Index)}, err
+}
+
+const (
+	mostOrigins   = 64 // memories that a chain names
+	deepestOrigin = 16 // merges that it goes through
+)
+
+// origins is a memory and all that it was made of, through merges and resolved contradictions, with who wrote each.
+// Sources out of the caller's reach are left out.
+func origins(v *state.View, c api.Caller, m *oplog.Memory) (all []api.Origin) {
+	within, seen := reach(c, ""), map[string]bool{}
+	var add func(m *oplog.Memory, into string, deep int)
+	add = func(m *oplog.Memory, into string, deep int) {
+		if seen[m.RID] || len(all) == mostOrigins || !within.Has(m.Namespace) {
+			return
+		}
+		seen[m.RID] = true
+		row := api.Origin{Made: into}
+		showOrigin(m, &row)
+		all = append(all, row)
+		if deep == deepestOrigin {
+			return
+		}
+		for _, rid := range v.Sources(c.DB, m) {
+			if source, ok := v.Memory(c.DB, rid); ok {
+				add(source, m.RID, deep+1)
+			}
+		}
+	}
+	add(m, "", 0)
+	return all
+}
+
+var showOrigin = api.Carry[oplog.Memory, api.Origin]()
+
+// explainOrigins adds to each row of an explained answer where it comes from.
+func (s *Service) explainOrigins(c api.Caller, hits []index.Hit, rows []api.Result) error {
+	return s.state.Read(func(v *state.View) error {
+		for i := range rows {
+			rows[i].Origins = origins(v, c, hits[i].Memory)
+		}
+		return nil
+	})
+}
