@@ -104,7 +104,7 @@ tasks delete OLD_TASK
 tasks list --status open
 tasks show TASK
 think
-token create --label laptop --scope read --expires 30d
+token create --label crawler --expires 30d --trust tool --quarantine web
 token limit TOKEN --rps 100
 token list
 token revoke TOKEN

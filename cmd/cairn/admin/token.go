@@ -24,10 +24,15 @@ func Token(s *cli.Streams) *cobra.Command {
 }
 
 func tokenCreate(s *cli.Streams, t *cli.Target) *cobra.Command {
-	var database, label, expires string
+	var database, label, expires, trust, quarantine string
 	var scopes, namespaces []string
 	c := &cobra.Command{Use: "create", Short: "Make a token; it is shown once", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
 		body := map[string]any{"database": database, "label": label, "scopes": scopes, "namespaces": namespaces}
+		for name, class := range map[string]string{"trust": trust, "quarantine": quarantine} {
+			if class != "" {
+				body[name] = class
+			}
+		}
 		if c.Flags().Changed("expires") {
 			now := time.Now()
 			at, err := field.ParseWhen("+"+expires, now)
@@ -52,6 +57,8 @@ func tokenCreate(s *cli.Streams, t *cli.Target) *cobra.Command {
 	c.Flags().StringVar(&label, "label", "", "a label that says what the token is for")
 	c.Flags().StringSliceVar(&scopes, "scope", nil, "read, write, owner (administers its database), admin (the cluster); read and write by default")
 	c.Flags().StringSliceVar(&namespaces, "namespace", nil, "bind the token to this namespace and all below it; repeat it for others")
+	c.Flags().StringVar(&trust, "trust", "", "highest class of what it writes: operator, agent, tool or web; agent by default, operator with the scope owner or admin")
+	c.Flags().StringVar(&quarantine, "quarantine", "", "what it writes of this class, and of those below, waits until cairn release lets it in: agent, tool or web")
 	c.Flags().StringVar(&expires, "expires", "", "how long the token is valid, such as 12h, 30d or 4w; it does not expire by default")
 	return c
 }
@@ -62,7 +69,7 @@ func tokenList(s *cli.Streams, t *cli.Target) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return cli.List(s, t.JSON, out.Tokens, "HASH|DATABASE|LABEL|SCOPES|NAMESPACES|STATE|LAST USED|LIMIT", func(r api.Token) []any {
+		return cli.List(s, t.JSON, out.Tokens, "HASH|DATABASE|LABEL|SCOPES|TRUST|NAMESPACES|STATE|LAST USED|LIMIT", func(r api.Token) []any {
 			limit := "-"
 			if r.PerSecond > 0 {
 				limit = fmt.Sprintf("%d/s", r.PerSecond)
@@ -71,9 +78,17 @@ func tokenList(s *cli.Streams, t *cli.Target) *cobra.Command {
 			if r.Spaces.Bind() {
 				spaces = r.Spaces.String()
 			}
-			return []any{r.HashPrefix, r.Database, r.Label, r.Scopes, spaces, stateOfToken(r, time.Now()), clock(r.Used), limit}
+			return []any{r.HashPrefix, r.Database, r.Label, r.Scopes, trustOf(r), spaces, stateOfToken(r, time.Now()), clock(r.Used), limit}
 		})
 	}}
+}
+
+// trustOf says how far a token's texts are trusted, and which of them wait.
+func trustOf(t api.Token) string {
+	if t.Quarantine == "" {
+		return t.Trust
+	}
+	return t.Trust + ", holds " + t.Quarantine
 }
 
 func tokenRevoke(s *cli.Streams, t *cli.Target) *cobra.Command {
