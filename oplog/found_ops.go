@@ -93,6 +93,15 @@ func Follow(ops []Op) []Op {
 			}
 		case *Relate:
 			linked.Links, linked.At = append(linked.Links, op.Links...), op.At
+		case *Recast:
+			for i := range op.Into {
+				found(op.Into[i].RID, op.Into[i].Claims)
+			}
+			hand.Edges, hand.At = append(hand.Edges, op.Edges...), op.At
+		case *TakeBack:
+			for _, t := range op.Texts {
+				found(t.RID, t.Claims)
+			}
 		case *Cognition:
 			for i := range op.Merges {
 				found(op.Merges[i].Into.RID, op.Merges[i].Into.Claims)

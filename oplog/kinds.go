@@ -14,6 +14,8 @@ func (*Reinforce) Kind() OpKind    { return 13 }
 func (*Expect) Kind() OpKind       { return 14 }
 func (*Sweep) Kind() OpKind        { return 15 }
 func (*Keyed) Kind() OpKind        { return 16 }
+func (*Recast) Kind() OpKind       { return 17 }
+func (*TakeBack) Kind() OpKind     { return 18 }
 func (*Relate) Kind() OpKind       { return 20 }
 func (*Unrelate) Kind() OpKind     { return 21 }
 func (*Claim) Kind() OpKind        { return 22 }
@@ -103,6 +105,8 @@ var kinds = func(all ...reading) (by [1 << 8]reading) {
 	newer[Expect]("expect"),
 	newer[Sweep]("sweep"),
 	newer[Keyed]("keyed"),
+	newer[Recast]("recast"),
+	newer[TakeBack]("take_back"),
 	first[Relate]("relate"),
 	first[Unrelate]("unrelate"),
 	first[Claim]("claim"),

@@ -38,7 +38,8 @@ type Correct struct {
 	Text       *string  `msgpack:"tx,omitempty" max:"text"`
 	Importance *float64 `msgpack:"im,omitempty"`
 	Pin        *bool    `msgpack:"pi,omitempty"`
-	Path       *string  `msgpack:"pa,omitempty"` // the memory's new key
+	Path       *string  `msgpack:"pa,omitempty"`            // the memory's new key
+	Namespace  *string  `msgpack:"ns,omitempty" max:"name"` // moves it there, with its key
 	Valence    *float64 `msgpack:"va,omitempty"`
 	Certainty  *float64 `msgpack:"ce,omitempty"`
 	Metadata   []byte   `msgpack:"md,omitempty" max:"metadata"`

@@ -20,7 +20,7 @@ type Status uint8
 // The statuses. Numbers are stored.
 const (
 	Active       Status = iota
-	Consolidated        // merged into another memory
+	Consolidated        // merged into another memory, or split into others
 	Tombstoned          // forgotten
 	Quarantined         // stored, and in no answer until someone releases it
 )
@@ -58,6 +58,7 @@ type Memory struct {
 	Entities []string `msgpack:"xe,omitempty"`
 	Claims   []string `msgpack:"xc,omitempty"` // ids of those its text states and no other's did before
 	Keys     []string `msgpack:"ik,omitempty"` // idempotency keys under which it was stored and corrected, for a purge
+	Undone   []string `msgpack:"ud,omitempty"` // what was made of it and taken back: erased with it
 }
 
 // Content holds what is said of a memory when it is stored: operation and row have the same fields. What a client may
@@ -129,16 +130,17 @@ func (m *Memory) Expired() bool {
 
 // Past holds what happened to a memory since: a new one has none of it, an imported one brings it along.
 type Past struct {
-	Status   Status `msgpack:"s,omitempty"`
-	Order    uint64 `msgpack:"od,omitempty"` // place in the session, from 0
-	Accessed Time   `msgpack:"la,omitempty"`
-	Accesses uint64 `msgpack:"ac,omitempty"`
-	Into     string `msgpack:"in,omitempty"`            // rid of the memory this one was merged into
-	Revision uint32 `msgpack:"rv,omitempty"`            // how often it was corrected
-	Merged   uint32 `msgpack:"mg,omitempty"`            // made of so many others
-	Reason   string `msgpack:"fr,omitempty" max:"text"` // why it was forgotten
-	By       string `msgpack:"sb,omitempty" max:"name"` // rid of the memory that supersedes this one
-	Surely   bool   `msgpack:"ss,omitempty"`            // both state the same relation of the same subject, which has one value at a time
+	Status   Status   `msgpack:"s,omitempty"`
+	Order    uint64   `msgpack:"od,omitempty"` // place in the session, from 0
+	Accessed Time     `msgpack:"la,omitempty"`
+	Accesses uint64   `msgpack:"ac,omitempty"`
+	Into     string   `msgpack:"in,omitempty"`            // rid of the memory this one was merged into
+	Split    []string `msgpack:"spl,omitempty"`           // rids of the memories this one was split into
+	Revision uint32   `msgpack:"rv,omitempty"`            // how often it was corrected
+	Merged   uint32   `msgpack:"mg,omitempty"`            // made of so many others
+	Reason   string   `msgpack:"fr,omitempty" max:"text"` // why it was forgotten
+	By       string   `msgpack:"sb,omitempty" max:"name"` // rid of the memory that supersedes this one
+	Surely   bool     `msgpack:"ss,omitempty"`            // both state the same relation of the same subject, which has one value at a time
 }
 
 // A Revision is the state of a memory before a correction.
@@ -150,6 +152,7 @@ type Revision struct {
 	Certainty  float64 `msgpack:"c"`
 	Pin        bool    `msgpack:"pi,omitempty"`
 	Path       string  `msgpack:"pa,omitempty"`
+	Namespace  string  `msgpack:"ns,omitempty" max:"name"`
 	Metadata   []byte  `msgpack:"m,omitempty" max:"metadata"`
 	Expires    Time    `msgpack:"ex,omitempty"`
 	Hidden     bool    `msgpack:"us,omitempty"` // it was Unsearchable

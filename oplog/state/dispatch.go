@@ -20,7 +20,7 @@ var controlPlane = byKind(
 
 // memories has those that change one.
 var memories = byKind(
-	of(applyRemember), of(applyCorrect), of(applyForget), of(applyReinforce), of(applyExpect), of(applySweep), of(applyKeyed), of(applyRelate), of(applyUnrelate),
+	of(applyRemember), of(applyCorrect), of(applyForget), of(applyReinforce), of(applyExpect), of(applySweep), of(applyKeyed), of(applyRecast), of(applyTakeBack), of(applyRelate), of(applyUnrelate),
 	of(applyClaim), of(applyAlias), of(applyAssert), of(applyStated), of(applyLinked), of(applyHandOn), of(applySupersede),
 	of(applySessionStart), of(applySessionEnd), of(applyAbandon), of(applyEvent), of(applyEventMark), of(applyIdentity),
 	of(applyReceipt), of(applyGrant), of(applyRevoke), of(applyPurgeGrants), of(applyCognition), of(applyResolve),

@@ -69,7 +69,8 @@ func (a *applying) erasePast(op *oplog.Purge) oplog.Result {
 		if k := textHash(salt, was.Text); k != nil && !bytes.Equal(k, now) {
 			a.put(tRefused, a.db, k, be64(uint64(a.index)))
 		}
-		write(a.txn, tRevision, a.db, revisionKey(m.Seq, number), &oplog.Revision{Number: number, Path: was.Path, Held: was.Held, From: was.From, Until: was.Until, Erased: op.At, Stamp: was.Stamp})
+		was.Text, was.Metadata, was.Attributes, was.Reason, was.Erased = "", nil, nil, "", op.At
+		write(a.txn, tRevision, a.db, revisionKey(m.Seq, number), &was)
 		r.Changed = true
 	}
 	if r.Changed {
@@ -97,7 +98,7 @@ func (t *txn) derived(db oplog.DB, rids []string) (d Derived) {
 		}
 		return m, ok
 	}
-	products := map[string]bool{}
+	products, order := map[string]bool{}, []string(nil)
 	for _, rid := range rids {
 		m, ok := take(rid)
 		if !ok {
@@ -106,17 +107,14 @@ func (t *txn) derived(db oplog.DB, rids []string) (d Derived) {
 		for _, source := range t.sources(db, &m) {
 			take(source)
 		}
-		if m.Status == oplog.Consolidated && m.Into != "" {
-			products[m.Into] = true
+		for _, of := range append(madeOf(&m), m.Undone...) {
+			if !products[of] {
+				products[of], order = true, append(order, of)
+			}
 		}
 	}
-	for _, rid := range rids { // in the order of the request, not of the map
-		m, _ := memoryByRID(t, db, rid)
-		if m == nil || !products[m.Into] {
-			continue
-		}
-		products[m.Into] = false
-		product, ok := take(m.Into)
+	for _, of := range order {
+		product, ok := take(of)
 		if !ok {
 			continue
 		}
@@ -130,29 +128,40 @@ func (t *txn) derived(db oplog.DB, rids []string) (d Derived) {
 	return d
 }
 
-// sources are the memories that a product was merged from and that are its sources still.
+// madeOf are the memories that a merge or a split made of a memory.
+func madeOf(m *oplog.Memory) []string {
+	switch {
+	case m.Status != oplog.Consolidated:
+		return nil
+	case m.Into != "":
+		return []string{m.Into}
+	}
+	return m.Split
+}
+
+// MadeFrom returns the memories that one was merged from, or split from, and that are its sources still.
+func (v *View) MadeFrom(db oplog.DB, m *oplog.Memory) []string { return v.sources(db, m) }
+
+// sources are the memories that a product was made from and that are its sources still. Its first metadata names them:
+// a client may have changed those since.
 func (t *txn) sources(db oplog.DB, product *oplog.Memory) (rids []string) {
-	if product.Merged == 0 {
+	metadata := product.Metadata
+	for _, r := range t.scan(tRevision, db, seqKey(product.Seq)) {
+		metadata = decode[oplog.Revision](r).Metadata
+		break
+	}
+	if product.Merged == 0 && !bytes.Contains(metadata, []byte(`"split_from"`)) {
 		return nil
 	}
 	var said struct {
-		From []string `json:"consolidated_from"`
+		From  []string `json:"consolidated_from"`
+		Split string   `json:"split_from"`
 	}
-	_ = json.Unmarshal(product.Metadata, &said) // a client may have changed it
-	return slices.DeleteFunc(said.From, func(rid string) bool {
+	_ = json.Unmarshal(metadata, &said)
+	return slices.DeleteFunc(append(said.From, said.Split), func(rid string) bool {
 		m, ok := memoryByRID(t, db, rid)
-		return !ok || m.Status != oplog.Consolidated || m.Into != product.RID
+		return !ok || !slices.Contains(madeOf(m), product.RID)
 	})
-}
-
-// unmerge makes a source of a product that is erased active again.
-func (a *applying) unmerge(m *oplog.Memory, at oplog.Time) {
-	a.countStatus(m, -1)
-	m.Status, m.Into, m.Updated = oplog.Active, "", at
-	m.Importance = min(m.Importance/sourceShare, 1)
-	a.countStatus(m, +1)
-	a.putMemory(m)
-	a.put(tPast, a.db, timeKey(at, m.Seq), nil)
 }
 
 // keepProof keeps what is left of a memory that is about to be erased.

@@ -31,7 +31,7 @@ func historyOf(t *rapid.T, n, world int) []oplog.Record {
 	}
 	op := func() oplog.Op {
 		at++
-		switch rapid.IntRange(0, 28).Draw(t, "kind") {
+		switch rapid.IntRange(0, 34).Draw(t, "kind") {
 		case 0, 1, 2, 3:
 			return &oplog.Remember{Content: oplog.Content{RID: id("m"), Text: id("text"), Namespace: id("ns"),
 				Session: rapid.SampledFrom([]string{"", "", "s1", "t1"}).Draw(t, "session"), Created: at, Expires: expires(t),
@@ -81,6 +81,10 @@ func historyOf(t *rapid.T, n, world int) []oplog.Record {
 			k := oplog.Mark{RID: id("m"), By: rapid.SampledFrom([]string{"", id("m"), id("m")}).Draw(t, "by"), Revision: uint32(rapid.IntRange(0, 1).Draw(t, "revision"))}
 			k.Record = oplog.ConflictRow{ID: id("conflict"), Type: "minor", Priority: oplog.Low}
 			return &oplog.Supersede{Marks: []oplog.Mark{k}, At: at}
+		case 29, 30, 31, 32, 33:
+			return recastOp(t, id, at)
+		case 34:
+			return &oplog.Correct{RID: id("m"), Namespace: new(id("ns")), At: at}
 		case 13:
 			return &oplog.Abandon{Before: at - 50, Max: 2, At: at}
 		default:
@@ -109,6 +113,26 @@ func historyOf(t *rapid.T, n, world int) []oplog.Record {
 		records = append(records, record(oplog.Index(i+2), entries))
 	}
 	return records
+}
+
+// recastOp draws a merge or a split, or the end of one: what is made of a memory has an id of the memory's.
+func recastOp(t *rapid.T, id func(string) string, at oplog.Time) oplog.Op {
+	m, other := id("m"), id("m")
+	grounds := func(rid string) oplog.Grounds {
+		return oplog.Grounds{RID: rid, Revision: uint32(rapid.IntRange(0, 1).Draw(t, "revision"))}
+	}
+	made := func(rid string) oplog.Remember {
+		return oplog.Remember{Content: oplog.Content{RID: rid, Text: rid, Namespace: id("ns"), Created: at, Metadata: []byte(`{"split_from":"` + m + `"}`)}, Entities: []oplog.Mention{{Name: id("e")}}}
+	}
+	switch rapid.IntRange(0, 3).Draw(t, "recast") {
+	case 0:
+		return &oplog.Recast{Sources: []oplog.Grounds{grounds(m), grounds(other)}, Into: []oplog.Remember{made("z" + m)}, At: at}
+	case 1:
+		return &oplog.Recast{Sources: []oplog.Grounds{grounds(m)}, Into: []oplog.Remember{made("x" + m), made("y" + m)}, At: at}
+	case 2:
+		return &oplog.TakeBack{Made: []oplog.Grounds{{RID: "z" + m}}, Sources: []oplog.Grounds{{RID: m, Revision: 1}, {RID: other, Revision: 1}}, At: at}
+	}
+	return &oplog.TakeBack{Made: []oplog.Grounds{{RID: "x" + m}, {RID: "y" + m}}, Sources: []oplog.Grounds{{RID: m, Revision: 1}}, At: at}
 }
 
 // expires draws a time within a history's; most often none.

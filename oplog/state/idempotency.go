@@ -82,6 +82,15 @@ func (a *applying) putKey(key string, k keyRecord, ttl oplog.Time) {
 	a.keys++
 }
 
+// StoredUnder returns the memory that was stored first under an idempotency key of its own.
+func (v *View) StoredUnder(db oplog.DB, key string) (rid string, ok bool) {
+	k, ok := read[keyRecord](v.txn, tKey, db, []byte(key))
+	if !ok || len(k.Results) == 0 {
+		return "", false
+	}
+	return k.Results[0].ID, true
+}
+
 // noteKeys lists on a memory the idempotency keys that its clients used, without those that have expired: a purge
 // removes them.
 func (a *applying) noteKeys(m *oplog.Memory, keys ...string) {

@@ -93,6 +93,9 @@ func (v *View) AsOf(db oplog.DB, m *oplog.Memory, at oplog.Time) (*oplog.Memory,
 // back makes a memory what it was at a revision.
 func back(m *oplog.Memory, r *oplog.Revision) {
 	m.Text, m.Importance, m.Valence, m.Certainty, m.Pin, m.Metadata, m.Path = r.Text, r.Importance, r.Valence, r.Certainty, r.Pin, r.Metadata, r.Path
+	if r.Namespace != "" { // an import may leave it out
+		m.Namespace = r.Namespace
+	}
 	m.Expires, m.Unsearchable, m.Attributes, m.By, m.Surely = r.Expires, r.Hidden, r.Attributes, r.By, r.Surely
 	m.Revision, m.Updated, m.Stamp = r.Number, cmp.Or(r.From, m.Created), r.Stamp
 }

@@ -136,12 +136,7 @@ func revisionKey(seq oplog.Seq, number uint32) []byte {
 
 func applyCorrect(a *applying, op *oplog.Correct) oplog.Result {
 	m := a.knownMemory(op.RID)
-	if d := a.database(); len(op.Vector) >= 4 && d.Dim != 0 {
-		fits(op.Vector, d.Dim, d.Name)
-	}
-	if op.Text != nil {
-		a.admitText(*op.Text)
-	}
+	a.admitCorrection(op)
 	merged := mergeJSON(m.Metadata, op.Merge)
 	expiry := m.Expiry()
 	a.putRevision(m, op.Reason, op.At)
@@ -165,7 +160,9 @@ func applyCorrect(a *applying, op *oplog.Correct) oplog.Result {
 	if op.Merge != nil {
 		m.Metadata = merged
 	}
-	if op.Path != nil && *op.Path != m.Path {
+	if op.Namespace != nil && *op.Namespace != m.Namespace {
+		a.moveTo(m, *op.Namespace, op)
+	} else if op.Path != nil && *op.Path != m.Path {
 		a.movePath(m, *op.Path, op.At)
 	}
 	if op.Attributes != nil {
@@ -179,6 +176,16 @@ func applyCorrect(a *applying, op *oplog.Correct) oplog.Result {
 	a.noteKeys(m, a.key)
 	a.putMemory(m)
 	return oplog.Result{ID: m.RID, Num: uint64(m.Revision), Changed: true}
+}
+
+// admitCorrection refuses a vector of another dimension than the database's, and a text that was erased for good.
+func (a *applying) admitCorrection(op *oplog.Correct) {
+	if d := a.database(); len(op.Vector) >= 4 && d.Dim != 0 {
+		fits(op.Vector, d.Dim, d.Name)
+	}
+	if op.Text != nil {
+		a.admitText(*op.Text)
+	}
 }
 
 // replaceText gives a memory the text of a correction, and what was read in it.
@@ -338,7 +345,7 @@ func (a *applying) putMemory(m *oplog.Memory) { write(a.txn, tMemory, a.db, seqK
 
 func (a *applying) putRevision(m *oplog.Memory, reason string, at oplog.Time) {
 	write(a.txn, tRevision, a.db, revisionKey(m.Seq, m.Revision), &oplog.Revision{Number: m.Revision, Text: m.Text, Importance: m.Importance,
-		Valence: m.Valence, Certainty: m.Certainty, Pin: m.Pin, Path: m.Path, Metadata: m.Metadata, Attributes: m.Attributes, Expires: m.Expires, Hidden: m.Unsearchable,
+		Valence: m.Valence, Certainty: m.Certainty, Pin: m.Pin, Path: m.Path, Namespace: m.Namespace, Metadata: m.Metadata, Attributes: m.Attributes, Expires: m.Expires, Hidden: m.Unsearchable,
 		Held: m.Status == oplog.Quarantined, By: m.By, Surely: m.Surely, From: since(m), Reason: reason, Until: at, Stamp: m.Stamp})
 	a.put(tPast, a.db, timeKey(at, m.Seq), nil)
 }

@@ -122,7 +122,6 @@ func (a *applying) merge(m *oplog.Merge, at oplog.Time) bool {
 		return false
 	}
 	sources := make([]*oplog.Memory, len(m.Sources))
-	into := m.Into
 	seen := map[string]bool{}
 	for i, g := range m.Sources {
 		s, ok := a.unchanged(g)
@@ -131,25 +130,45 @@ func (a *applying) merge(m *oplog.Merge, at oplog.Time) bool {
 		}
 		seen[g.RID] = true
 		sources[i] = s
-		into.Trust = inherited(into.Trust, s)
 	}
-	// The sources leave first: a database at its quota gains room by a merge.
+	a.replaceBy(sources, []oplog.Remember{m.Into}, at)
+	return true
+}
+
+// replaceBy takes sources out of recall and stores what was made of them. The sources leave first: a database at its
+// quota gains room by a merge.
+func (a *applying) replaceBy(sources []*oplog.Memory, by []oplog.Remember, at oplog.Time) (rids []string) {
 	for _, s := range sources {
 		a.countStatus(s, -1)
-		s.Status, s.Into, s.Updated = oplog.Consolidated, m.Into.RID, at
+		s.Status, s.Updated = oplog.Consolidated, at
+		if s.Into = by[0].RID; len(by) > 1 {
+			s.Into = ""
+			for i := range by {
+				s.Split = append(s.Split, by[i].RID)
+			}
+		}
 		s.Importance *= sourceShare
-		a.dropClaims(s) // the product states them
+		a.dropClaims(s) // what is made of it states them
 		a.countStatus(s, +1)
 		a.putMemory(s)
 		a.put(tPast, a.db, timeKey(at, s.Seq), nil)
+		rids = append(rids, s.RID)
 	}
 	a.detached = true
-	r := applyRemember(a, &into)
+	for _, made := range by {
+		for _, source := range sources {
+			made.Trust = inherited(made.Trust, source)
+		}
+		r := applyRemember(a, &made)
+		rids = append(rids, r.ID)
+		if len(sources) > 1 {
+			m, _ := a.memoryAt(oplog.Seq(r.Num))
+			m.Merged = uint32(len(sources))
+			a.putMemory(m)
+		}
+	}
 	a.detached = false
-	made, _ := a.memoryAt(oplog.Seq(r.Num))
-	made.Merged = uint32(len(sources))
-	a.putMemory(made)
-	return true
+	return rids
 }
 
 func (a *applying) retier(r oplog.Retier, at oplog.Time) bool {

@@ -61,7 +61,7 @@ func pathSince(m *oplog.Memory, w *oplog.History) oplog.Time {
 	since := m.Created
 	if w != nil {
 		for _, r := range w.Revisions {
-			if r.Path != m.Path {
+			if r.Path != m.Path || r.Namespace != "" && r.Namespace != m.Namespace {
 				since = r.Until
 			}
 		}
@@ -131,15 +131,37 @@ func (a *applying) movePath(m *oplog.Memory, to string, at oplog.Time) {
 	}
 }
 
+// moveTo moves a memory to another namespace; its key goes with it. Conflicts and claims are of a namespace: what was
+// found about the memory ends, and the entry brings its claims again.
+func (a *applying) moveTo(m *oplog.Memory, namespace string, op *oplog.Correct) {
+	refusef(namespace == "", oplog.Invalid, "a memory needs a namespace")
+	a.settle(m, "what superseded it was moved", op.At)
+	if m.By != "" {
+		a.unmark(m, oplog.Restated, op.At)
+	}
+	if op.Text == nil {
+		a.dropClaims(m)
+	}
+	a.freePath(m, op.At)
+	a.countStatus(m, -1)
+	a.del(tNamespace, a.db, nameKey(m.Namespace, m.Seq))
+	m.Namespace = namespace
+	a.put(tNamespace, a.db, nameKey(m.Namespace, m.Seq), nil)
+	a.countStatus(m, +1)
+	if replace(&m.Path, op.Path); m.Path != "" {
+		a.takePath(m, op.At)
+	}
+}
+
 // erasePaths takes every key that a memory has or had out of the state. Its revisions are still there.
 func (a *applying) erasePaths(m *oplog.Memory, at oplog.Time) {
 	a.freePath(m, at)
-	paths := map[string]bool{m.Path: true}
+	paths := map[[2]string]bool{{m.Namespace, m.Path}: true}
 	for _, r := range list[oplog.Revision](a.txn, tRevision, a.db, seqKey(m.Seq)) {
-		paths[r.Path] = true
+		paths[[2]string{r.Namespace, r.Path}] = true
 	}
 	for path := range paths { // what is taken away is the same in any order
-		for k := range a.scan(tPathPast, a.db, joinKey(m.Namespace, path, "")) {
+		for k := range a.scan(tPathPast, a.db, joinKey(path[0], path[1], "")) {
 			if seqOf(k) == m.Seq {
 				a.del(tPathPast, a.db, k)
 			}

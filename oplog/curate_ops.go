@@ -1,0 +1,26 @@
+package oplog
+
+// MaxRecast bounds the memories that a merge makes one of, and those that a split makes.
+const MaxRecast = 100
+
+// Recast merges several memories into one, or splits one into several. The sources stay readable and lead to what was
+// made of them. Their fields before it become a revision, so that TakeBack returns them. The entry is refused unless
+// every source is as the decision knew it.
+type Recast struct {
+	Sources []Grounds  `msgpack:"s"`
+	Into    []Remember `msgpack:"i"`
+	Reason  string     `msgpack:"r,omitempty" max:"text"`
+	At      Time       `msgpack:"at"`
+
+	Edges []Copied `msgpack:"-"` // relations that name a source: they travel in a HandOn beside it
+}
+
+// TakeBack ends a merge or a split: it forgets what was made and makes the sources active again, with their keys. The
+// entry is refused unless every memory is as the decision knew it.
+type TakeBack struct {
+	Made    []Grounds `msgpack:"m"`
+	Sources []Grounds `msgpack:"s"`
+	At      Time      `msgpack:"at"`
+
+	Texts []Statements `msgpack:"-"` // what the sources' texts state: it travels in a Stated beside it
+}
