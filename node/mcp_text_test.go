@@ -179,7 +179,7 @@ func TestProfiles(t *testing.T) {
 	}
 	for profile, want := range map[string]string{
 		"core":          "context correct forget recall relate remember status think timeline",
-		"full":          "batch conflicts context correct delete entity forget get history keys put recall relate remember rename resolve_conflict status think timeline undo",
+		"full":          "batch conflicts context correct delete entity forget get history keys merge move put recall relate remember rename resolve_conflict split status think timeline undo",
 		"server-memory": "add_observations create_entities create_relations delete_entities delete_observations delete_relations open_nodes read_graph search_nodes",
 	} {
 		if got := names(profile); !slices.Equal(got, strings.Fields(want)) {

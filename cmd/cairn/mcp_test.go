@@ -80,7 +80,7 @@ func TestMCPOverStdio(t *testing.T) {
 func TestMCPOffersAProfile(t *testing.T) {
 	t.Parallel()
 	_, home := cairntest.StartDev(t)
-	for profile, want := range map[string]int{"full": 20, "server-memory": 9} {
+	for profile, want := range map[string]int{"full": 23, "server-memory": 9} {
 		cl := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
 		s, err := cl.Connect(t.Context(), &mcp.CommandTransport{Command: cairntest.Command(t.Context(), "mcp", "--home", home, "--tools", profile)}, nil)
 		if err != nil {

@@ -67,6 +67,13 @@ func TestMemoriesFromTheShell(t *testing.T) {
 	says(fails("undo", rid, "--expected-revision", "1"), "memory "+rid+" is at revision 2, the request expects revision 1")
 	says(fails("undo", rid, "--revision", "7"), "no earlier revision 7: it has revisions 0 to 1")
 	says(cairn(0, "undo", rid, "--revision", "1"), "Bob leads the payments team")
+	says(cairn(0, "split", rid[:len(rid)-2], "Bob leads payments.", "Alice left.", "--reason", "two facts"), "rids")
+	says(cairn(0, "undo", rid), "recalled_again", "Bob leads the payments team")
+	other := strings.TrimSpace(cairn(0, "remember", "Bob leads the team of payments", "--namespace", "work"))
+	says(cairn(0, "merge", "#1", other, "--text", "Bob leads payments"), "merged", other)
+	says(cairn(0, "undo", other), "recalled_again", "Bob leads the team of payments")
+	says(cairn(0, "move", other, "--to", "elsewhere"), "moved", "1", "elsewhere")
+	cairn(0, "forget", other)
 	says(cairn(0, "stats"), "active_memories", "2")
 	if out := cairn(0, "list", "--namespace", "work", "-q"); out != rid+"\n" {
 		t.Errorf("ids alone: %q", out)

@@ -29,7 +29,9 @@ type Begun struct {
 const wholeID = 36
 
 // MayBeShort says whether a value of a field is perhaps a memory's id in a short form.
-func MayBeShort(f field.Field, id string) bool { return f.Kind.RID && id != "" && len(id) < wholeID }
+func MayBeShort(f field.Field, id string) bool {
+	return (f.Kind.RID || f.Kind.Item != nil && f.Kind.Item.RID) && id != "" && len(id) < wholeID
+}
 
 // Whole is the id that the i-th of the short forms stands for. One that stands for none stays as it is, for the
 // operation that it is given to say so. The errors name the field.

@@ -28,9 +28,10 @@ var (
 		Scope: Write, Writes: true, HTTP: "POST /v1/correct", Missing: "memory_not_found",
 		Tool: &Tool{Name: "correct", Title: "Correct a memory", Destructive: true,
 			Text: "Change a memory that is wrong or out of date. The old text is kept as a revision. Prefer it to forgetting and storing another one."}})
-	Undo = row[UndoRequest, Undone](Op{Name: "undo", Bound: Narrowed, Does: "Restore a memory to the state before a correction; its current text is kept as a revision, so that this can be undone too.",
+	Undo = row[UndoRequest, Undone](Op{Name: "undo", Bound: Narrowed, Does: "Restore a memory to the state before a correction or a move; its current text is kept as a revision, so that this can be undone too. " +
+		"Of a memory that was merged or split, or made by that and not corrected since, it takes the merge or split back: what was made is forgotten, and the sources are recalled again, with their keys.",
 		Scope: Write, Writes: true, HTTP: "POST /v1/undo", Missing: "memory_not_found", Confirm: "rid",
-		Tool: &Tool{Name: "undo", Title: "Undo a correction", Full: true, Text: "Take back the last correction of a memory, or go back to an earlier revision that history lists."}})
+		Tool: &Tool{Name: "undo", Title: "Undo a change", Full: true, Text: "Take back the last correction of a memory, a merge, a split or a move, or go back to an earlier revision that history lists."}})
 
 	Get       = row[GetRequest, Memory](Op{Name: "memory", Bound: Narrowed, Does: "One memory, even if it was merged or forgotten.", Scope: Read, HTTP: "GET /v1/memory/{rid}", Missing: "memory_not_found"})
 	Revisions = row[RevisionsRequest, RevisionList](Op{Name: "revisions", Bound: Narrowed, Does: "A memory's earlier texts, one before each correction, oldest first.", Scope: Read, HTTP: "GET /v1/memory/{rid}/revisions", Missing: "memory_not_found",
@@ -153,6 +154,8 @@ type Undone struct {
 	Text     string      `json:"text" doc:"Its text after the undo."`
 	Restored uint32      `json:"restored" doc:"The revision that it went back to."`
 	Revision uint64      `json:"revision" doc:"Number of corrections, this one included."`
+	Back     []string    `json:"recalled_again,omitempty" is:"[]rid" doc:"Of a merge or a split: the sources, which recall finds again."`
+	Gone     []string    `json:"forgotten,omitempty" is:"[]rid" doc:"Of a merge or a split: the memories that it had made."`
 	Index    field.Token `json:"log_index" doc:"Position of the write in the log; min_index on another node waits for it."`
 }
 
@@ -182,6 +185,7 @@ type Revision struct {
 	Importance float64 `json:"importance" doc:"Importance, from 0 to 1."`
 	Valence    float64 `json:"valence" doc:"Emotional valence, from -1 (bad) to 1 (good)."`
 	Certainty  float64 `json:"certainty" doc:"Certainty, from 0 to 1."`
+	Namespace  string  `json:"namespace" doc:"Its namespace."`
 	Reason     string  `json:"reason" doc:"Why it was corrected."`
 	Until      float64 `json:"until" is:"time" doc:"When it was replaced, in Unix seconds."`
 	Erased     float64 `json:"erased_at,omitempty" is:"time" doc:"When what it said was erased for good, in Unix seconds; absent otherwise."`

@@ -9,8 +9,8 @@ type Subject struct {
 
 // Subjects is the table: every operation of every surface, by subject.
 var Subjects = []Subject{
-	{"memories", "Storing, recalling, correcting and forgetting.",
-		[]*Op{Remember.Op, RememberBatch.Op, Recall.Op, RecallAsOf.Op, Prompt.Op, PackContext.Op, Forget.Op, ForgetMatching.Op, Erase.Op, Erased.Op, Correct.Op, Undo.Op, Get.Op, Revisions.Op, Current.Op, Quarantine.Op, Release.Op}},
+	{"memories", "Storing, recalling, correcting, curating and forgetting.",
+		[]*Op{Remember.Op, RememberBatch.Op, Recall.Op, RecallAsOf.Op, Prompt.Op, PackContext.Op, Forget.Op, ForgetMatching.Op, Erase.Op, Erased.Op, Correct.Op, Merge.Op, Split.Op, Move.Op, Undo.Op, Get.Op, Revisions.Op, Current.Op, Quarantine.Op, Release.Op}},
 	{"keys", "Memories under keys, with conditions: one memory for several writers without lost writes.",
 		[]*Op{Put.Op, GetKey.Op, Rename.Op, Delete.Op, ListKeys.Op, Batch.Op}},
 	{"lists", "Memories page by page, and how many there are.", []*Op{Memories.Op, Records.Op, Namespaces.Op, IDs.Op, Count.Op, Values.Op, Stats.Op}},

@@ -31,6 +31,7 @@ type Memory struct {
 	Certainty  float64 `json:"certainty" doc:"Certainty, from 0 to 1."`
 
 	Into    *string  `json:"consolidated_into" is:"rid" doc:"The memory that it was merged into."`
+	Split   []string `json:"split_into,omitempty" is:"[]rid" doc:"The memories that it was split into; absent when it was not."`
 	Status  string   `json:"consolidation_status" is:"string{active,consolidated,tombstoned,quarantined}" doc:"Its status; active memories are recalled."`
 	Sources []string `json:"consolidation_sources" is:"[]rid" doc:"The memories that it was merged from."`
 	Tier    string   `json:"storage_tier" empty:"hot" doc:"hot, or the tier that the client gave."`
@@ -215,6 +216,7 @@ type History struct {
 	Order     uint64             `json:"session_order,omitempty"`
 	Status    string             `json:"consolidation_status,omitempty"` // consolidated, quarantined, or blank for active
 	Into      string             `json:"consolidated_into,omitempty"`
+	Split     []string           `json:"split_into,omitempty"`
 	Merged    uint32             `json:"merged,omitempty"` // number of memories that it was made of
 	Reason    string             `json:"tombstone_reason,omitempty"`
 	By        string             `json:"superseded_by,omitempty"`

@@ -69,7 +69,7 @@ func (s *Service) past(ctx context.Context, db oplog.DB, q *index.Query, then op
 		for _, h := range today {
 			seen[h.Memory.Seq] = true
 			was, ok := v.AsOf(db, h.Memory, then)
-			if !ok || !was.Passes(q.Match) {
+			if !ok || !q.Reach().Has(was.Namespace) || !was.Passes(q.Match) {
 				continue
 			}
 			if was.Text != h.Memory.Text {

@@ -106,6 +106,12 @@ func (s *Service) admitTexts(db oplog.DB, ops []oplog.Op) error {
 				if v.RefusesText(db, op.Text) {
 					return state.ErrErasedText
 				}
+			case *oplog.Recast:
+				for i := range op.Into {
+					if v.RefusesText(db, op.Into[i].Text) {
+						return state.ErrErasedText
+					}
+				}
 			case *oplog.Correct:
 				if op.Text != nil && v.RefusesText(db, *op.Text) {
 					return state.ErrErasedText

@@ -319,6 +319,17 @@ func sweepEvents(v *state.View, db oplog.DB, op *oplog.Sweep, at oplog.Time) (ou
 	return out
 }
 
+// recastEvents returns an event for what a merge made, or for each part of a split and its source.
+func recastEvents(op *oplog.Recast) (out []meant) {
+	if len(op.Into) == 1 {
+		return []meant{{"consolidated", op.Into[0].RID}}
+	}
+	for i := range op.Into {
+		out = append(out, meant{"stored", op.Into[i].RID})
+	}
+	return append(out, meant{"corrected", op.Sources[0].RID})
+}
+
 func has[T any](_ T, ok bool) bool { return ok }
 
 // occurrences returns the events of an operation for a subscriber, in order. at is the time of its entry.
@@ -328,6 +339,18 @@ func occurrences(v *state.View, db oplog.DB, op oplog.Op, at oplog.Time) (out []
 			if m, ok := v.Memory(db, k.RID); ok && k.By != "" && m.Revision > k.Revision {
 				out = append(out, meant{"corrected", k.RID})
 			}
+		}
+		return out
+	}
+	switch op := op.(type) {
+	case *oplog.Recast:
+		return recastEvents(op)
+	case *oplog.TakeBack:
+		for _, g := range op.Made {
+			out = append(out, meant{"forgotten", g.RID})
+		}
+		for _, g := range op.Sources {
+			out = append(out, meant{"corrected", g.RID})
 		}
 		return out
 	}

@@ -120,7 +120,7 @@ func (s *Service) revisions(v *state.View, c api.Caller, q *api.RevisionsRequest
 	v.EachRevision(c.DB, m.Seq, func(r oplog.Revision) bool {
 		if skip--; skip < 0 && left.has(512+len(r.Text)+len(r.Metadata)) {
 			list.Revisions = append(list.Revisions, api.Revision{Number: r.Number, Text: r.Text, Importance: r.Importance, Valence: r.Valence, Certainty: r.Certainty,
-				Reason: r.Reason, Until: r.Until.Seconds(), Erased: r.Erased.Seconds(), Path: r.Path, Metadata: r.Metadata})
+				Namespace: r.Namespace, Reason: r.Reason, Until: r.Until.Seconds(), Erased: r.Erased.Seconds(), Path: r.Path, Metadata: r.Metadata})
 		}
 		return !left.full
 	})

@@ -157,6 +157,7 @@ type Written struct {
 	Replayed bool           // an idempotency key answered: the write had happened before
 	Results  []oplog.Result // one for each operation
 	First    oplog.Result   // the first of them, zero beside an error
+	Then     []oplog.Result // all results of the first time, where a key answered: the request may make other operations now
 
 	Superseded []string // memories that the write marked as superseded
 }
@@ -215,6 +216,9 @@ func (s *Service) propose(ctx context.Context, c api.Caller, w write) (Written, 
 		return Written{}, d.Err
 	}
 	out := Written{Index: d.Index, Replayed: d.Replayed, Results: d.Results[:min(len(d.Results), len(w.ops))]}
+	if d.Replayed {
+		out.Then = d.Results
+	}
 	if len(out.Results) > 0 {
 		out.First = out.Results[0]
 	}

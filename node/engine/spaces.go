@@ -107,9 +107,17 @@ func (b *binding) field(f reflect.StructField, v reflect.Value) error {
 				return err
 			}
 		}
+	case f.Tag.Get("names") == "namespace":
+		return b.named(strings.TrimSpace(v.String()))
 	case f.Tag.Get("names") != "":
-		if v.String() != "" && f.Tag.Get("names") != "-" {
-			b.ids = append(b.ids, struct{ of, id string }{f.Tag.Get("names"), v.String()})
+		of, ids := f.Tag.Get("names"), []string{v.String()}
+		if v.Kind() == reflect.Slice {
+			ids = v.Interface().([]string)
+		}
+		for _, id := range ids {
+			if id != "" && of != "-" {
+				b.ids = append(b.ids, struct{ of, id string }{of, id})
+			}
 		}
 	default:
 		return b.walk(v)

@@ -27,7 +27,8 @@ var bound = map[string]string{"query": `"who drinks tea"`, "skip_reinforce": "tr
 
 // bounds are the values for some operations where another one is asked of them.
 var bounds = map[string]string{"stale days": "1", "upcoming days": "7", "entity days": "0", "session id": `"sWordagents/billing"`, "session_start session_id": `"own"`, "session_end id": `"own"`,
-	"resolve_conflict id": `"cWordagents/billing"`, "trigger_move id": `"tWordagents/billing"`, "rename to": `"/l"`, "release rid": `"agents/billing-5"`, "undo rid": `"agents/billing-1"`, "correct rid": `"agents/billing-1"`,
+	"resolve_conflict id": `"cWordagents/billing"`, "trigger_move id": `"tWordagents/billing"`, "rename to": `"/l"`, "release rid": `"agents/billing-5"`, "undo rid": `"agents/billing-1"`, "move to": `"agents/billing/eu"`, "move rid": `"agents/billing-0"`, "split rid": `"agents/billing-1"`,
+	"split texts": `["Wordagents/billing drinks","Wordagents/billing eats"]`, "merge rids": `["agents/billing-6","agents/billing-7"]`, "correct rid": `"agents/billing-1"`,
 	"forget rid": `"agents/billing-2"`, "task id": `"agents/billing-4"`, "task_change id": `"agents/billing-4"`, "task_delete id": `"agents/billing-4"`, "task_add title": `"tea"`,
 	"turn_record role": `"user"`, "turn_record content": `"tea"`, "remember key": "", "stats status": "", "ids short": `["agents/billing-1","agents/billing2","#1","#9"]`, "ids rids": `["agents/billing-1","default-1"]`, "values attribute": `"of"`, "conflicts entity": "", "forget_matching filter": `{"@namespace":"agents/billing/eu"}`}
 
@@ -233,7 +234,15 @@ func deniedAndMissing(t *testing.T, n *node.Node, c api.Caller) {
 			if of == "" || of == "-" {
 				continue
 			}
-			if _, err := n.Host().Do(t.Context(), c, op, ofBound(t, op, map[string]string{name: theirs[of]})); !errors.Is(err, &oplog.Error{Kind: oplog.NotFound}) {
+			if of == "namespace" {
+				denied(op, ofBound(t, op, map[string]string{name: `"default"`}), "to another's namespace")
+				continue
+			}
+			id := theirs[of]
+			if f.Type.Kind() == reflect.Slice {
+				id = "[" + id + "," + id + "]"
+			}
+			if _, err := n.Host().Do(t.Context(), c, op, ofBound(t, op, map[string]string{name: id})); !errors.Is(err, &oplog.Error{Kind: oplog.NotFound}) {
 				t.Errorf("%s of another's %s: %v", op.Name, of, err)
 			}
 		}
@@ -270,7 +279,7 @@ func writesWithin(t *testing.T, n *node.Node, c api.Caller) {
 	all := c
 	all.Spaces = nil
 	for _, ns := range []string{"agents/billing2", "default"} {
-		if s, err := api.Stats.Do(t.Context(), n.Host(), all, &api.StatsRequest{Namespace: ns}); err != nil || s.Active != 5 || s.Tombstoned != 0 || s.Conflicts != 1 || s.Triggers != 1 {
+		if s, err := api.Stats.Do(t.Context(), n.Host(), all, &api.StatsRequest{Namespace: ns}); err != nil || s.Active != 7 || s.Tombstoned != 0 || s.Conflicts != 1 || s.Triggers != 1 {
 			t.Errorf("the token changed %s: %+v, %v", ns, s, err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cairndb/cairn/node/api"
@@ -14,7 +15,8 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// undo is a correction back to a revision. Its reason says so where the client gives none.
+// undo takes back the last change of a memory: a merge or a split, or else a correction or a move, by a correction back
+// to a revision. Its reason says so where the client gives none.
 //
 // Invariant: an undo that names no revision expects the one that it was decided from, so a correction that comes
 // between is not undone in place of the one that was looked at.
@@ -24,6 +26,16 @@ func (s *Service) undo(ctx context.Context, c api.Caller, q *api.UndoRequest) (*
 	}
 	if err := s.commit.Fresh(ctx, commit.Linearizable); err != nil { // a correction that another node acknowledged is there to be undone
 		return nil, err
+	}
+	end, err := s.endOf(c, q)
+	switch {
+	case err != nil:
+		return nil, err
+	case end != nil:
+		return s.takeBack(ctx, c, q, end)
+	}
+	if done, err := s.known(ctx, c, q); err != nil || done != nil {
+		return done, err
 	}
 	was, now, err := s.revision(c.DB, q)
 	if err != nil {
@@ -48,10 +60,16 @@ func (s *Service) undo(ctx context.Context, c api.Caller, q *api.UndoRequest) (*
 	if was.Path != "" {
 		op.Path = &was.Path
 	}
+	if was.Namespace != "" {
+		if err := mayMoveTo(c, was.Namespace); err != nil {
+			return nil, err
+		}
+		op.Namespace = &was.Namespace
+	}
 	if was.By == "" {
 		op.Marks = []oplog.Mark{{RID: q.RID}}
 	}
-	w, err := s.change(ctx, c, op, expected, write{key: q.Key, digest: digest("undo", q.RID, q.Reason, values(q.Revision, q.Expected))})
+	w, err := s.change(ctx, c, op, expected, write{key: q.Key, digest: undoDigest(q)})
 	if err != nil {
 		return nil, err
 	}
@@ -90,6 +108,9 @@ func (s *Service) revision(db oplog.DB, q *api.UndoRequest) (was oplog.Revision,
 		}
 		if m.Status == oplog.Tombstoned {
 			return oplog.Errorf(oplog.Conflict, "memory %s was forgotten, which cannot be undone: store what it said as a new memory", q.RID)
+		}
+		if m.Status == oplog.Consolidated {
+			return oplog.Errorf(oplog.Conflict, "memory %s was merged or split, into %s: undo without a revision takes that back", q.RID, strings.Join(madeOf(m), ", "))
 		}
 		all := v.Revisions(db, m.Seq)
 		if len(all) == 0 {

@@ -25,8 +25,8 @@ func planted(t *testing.T, propose func(...oplog.Op), namespaces ...string) {
 				Type: "semantic", Domain: word, Source: word, Importance: .9, HalfLife: 1, Created: now - 400*24*3600*1e6 - oplog.Time(n+10*i),
 				Due: now + 3600*1e6, Extractor: 1, Attributes: fmt.Appendf(nil, `{"of":%q}`, word)}, Entities: []oplog.Mention{{Name: word, Type: "person"}, {Name: "Shared", Type: "person"}}})
 		}
-		for n, kind := range []string{"turn", "task"} {
-			propose(&oplog.Remember{Content: oplog.Content{RID: rid(3 + n), Text: word + " says tea", Namespace: ns, Path: "/." + kind + "s/1", Type: kind, Importance: .1, HalfLife: 1, Unsearchable: true,
+		for n, kind := range []string{"turn", "task", "turn", "task"} {
+			propose(&oplog.Remember{Content: oplog.Content{RID: rid([]int{3, 4, 6, 7}[n]), Text: word + " says tea", Namespace: ns, Path: fmt.Sprintf("/.%ss/%d", kind, n), Type: kind, Importance: .1, HalfLife: 1, Unsearchable: true,
 				Created: now - 400*24*3600*1e6, Attributes: []byte(`{"priority":"low"}`)}})
 		}
 		propose(&oplog.Remember{Held: true, Content: oplog.Content{RID: rid(5), Text: word + " waits", Namespace: ns, Created: now - 400*24*3600*1e6, Stamp: oplog.Stamp{Trust: oplog.TrustWeb}}})

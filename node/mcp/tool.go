@@ -132,12 +132,21 @@ func pick(args map[string]json.RawMessage, name string) map[string]json.RawMessa
 // neither stays as it is, for the operation to say that it is no memory's.
 func (s *Server) expand(ctx context.Context, c api.Caller, takes field.Object, args map[string]json.RawMessage) error {
 	var names []string
+	var at []*string
+	lists := map[string][]string{}
 	q := &api.IDsRequest{}
 	for _, f := range takes {
 		for _, name := range append([]string{f.Name}, f.Others...) {
-			var id string
-			if json.Unmarshal(args[name], &id) == nil && api.MayBeShort(f, id) {
-				names, q.Short = append(names, name), append(q.Short, id)
+			ids, one := []string{}, ""
+			if json.Unmarshal(args[name], &one) == nil && one != "" {
+				ids = []string{one}
+			} else if json.Unmarshal(args[name], &ids) != nil {
+				continue
+			}
+			for i, id := range ids {
+				if api.MayBeShort(f, id) {
+					names, q.Short, at, lists[name] = append(names, name), append(q.Short, id), append(at, &ids[i]), ids
+				}
 			}
 		}
 	}
@@ -153,7 +162,12 @@ func (s *Server) expand(ctx context.Context, c api.Caller, takes field.Object, a
 		if err != nil {
 			return err
 		}
-		if args[name], err = json.Marshal(id); err != nil {
+		*at[i] = id
+		var v any = lists[name]
+		if args[name][0] == '"' {
+			v = id
+		}
+		if args[name], err = json.Marshal(v); err != nil {
 			return err
 		}
 	}

@@ -46,10 +46,11 @@ func CompleteNames(c *cobra.Command) {
 	}
 	if args := strings.Fields(c.Use)[1:]; c.ValidArgsFunction == nil && len(c.ValidArgs) == 0 && len(args) > 0 {
 		c.ValidArgsFunction = func(c *cobra.Command, given []string, begun string) ([]string, cobra.ShellCompDirective) {
-			if len(given) >= len(args) {
+			last := args[len(args)-1]
+			if len(given) >= len(args) && !strings.HasSuffix(last, "...") {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			word := strings.Trim(args[len(given)], "[]")
+			word := strings.Trim(strings.TrimSuffix(args[min(len(given), len(args)-1)], "..."), "[]")
 			names, known := inArgs[word]
 			if !known {
 				if slices.Contains(files, word) {

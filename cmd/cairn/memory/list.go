@@ -69,7 +69,16 @@ would be erased and asks first. Name memories by ids, --prefix, --filter or --en
 		names: map[string]string{"new_importance": "importance", "new_valence": "valence", "metadata_merge": "metadata", "new_attributes": "attributes"}, shows: []string{"rid", "revision", "superseded"}, checks: true,
 		long:    "Stated relations stay as they are. Those of names that are in the old text and not in the new one are shown, each with the command that removes it.",
 		example: `  cairn correct RID "Bob leads payments" --reason "Alice moved on"`},
-	{use: "undo RID", short: "Restore a memory to the state before a correction", op: api.Undo.Op, args: []string{"rid"}, shows: []string{"rid", "restored", "text"},
+	{use: "merge RID...", short: "Merge memories into a new one with a text of yours", op: api.Merge.Op, args: []string{"rids"}, shows: []string{"rid", "merged"},
+		long:    "The sources stay readable by id and lead to the new memory. cairn undo of any of them takes the merge back.",
+		example: `  cairn merge RID RID --text "Ada prefers tea to coffee, green tea most"`},
+	{use: "split RID TEXT...", short: "Split a memory into several, each with a text of yours", op: api.Split.Op, args: []string{"rid", "texts"}, shows: []string{"rid", "rids"},
+		long:    "The source stays readable by id and leads to the new memories. cairn undo of any of them takes the split back.",
+		example: `  cairn split RID "Ada prefers tea." "Ada plays chess."`},
+	{use: "move [RID]", short: "Move a memory, or those below a key, to another namespace", op: api.Move.Op, args: []string{"rid"}, shows: []string{"moved", "namespace"},
+		long: "Ids, keys and revisions stay. cairn undo moves a memory back; a move of the same key the other way moves all of it back.", example: `  cairn move RID --to work
+  cairn move --prefix /people --namespace default --to work`},
+	{use: "undo RID", short: "Take back the last change of a memory: a correction, a merge, a split or a move", op: api.Undo.Op, args: []string{"rid"}, shows: []string{"rid", "restored", "text", "recalled_again", "forgotten"},
 		long: "cairn history lists a memory's revisions with their numbers. A memory that was forgotten cannot be brought back.\n\nA script that does not know whether its undo happened runs it again with the same --key: it is done once. With --expected-revision it is refused if the memory was corrected since it was read.", example: `  cairn undo RID
   cairn undo RID --revision 0
   cairn undo RID --expected-revision 2 --key monday-1`},

@@ -179,10 +179,10 @@ func (v verb) asked(given Given) (verb, Given, error) {
 // joined are the arguments of a verb whose last is a text of several words, or is read from standard input; of others
 // they are as given.
 func (v verb) joined(ctx context.Context, s *cli.Streams, args []string) ([]string, error) {
-	if !strings.HasSuffix(v.use, "...") {
+	last := len(v.args) - 1
+	if !strings.HasSuffix(v.use, "...") || v.op.Takes().Named(v.args[last]).Kind.Item != nil { // of a list, each is one of it
 		return args, nil
 	}
-	last := len(v.args) - 1
 	text := strings.Join(args[last:], " ")
 	if text == "-" {
 		b, err := io.ReadAll(io.LimitReader(s.Input(ctx), 16<<20))
@@ -216,7 +216,8 @@ func (v verb) flag(f field.Field) string {
 // arguments, or missing.
 func (v verb) complete(given Given, args []string) error {
 	for i, text := range args {
-		given[v.args[i]] = []string{text}
+		name := v.args[min(i, len(v.args)-1)]
+		given[name] = append(given[name], text)
 	}
 	for name, text := range v.fixed {
 		given[name] = []string{text}
@@ -240,9 +241,13 @@ func (v verb) complete(given Given, args []string) error {
 // whole puts whole ids in the place of short ones.
 func (v verb) whole(given Given, ask func(short []string, a *api.IDsAnswer) error) error {
 	var names, short []string
+	var at []*string
 	for _, f := range v.op.Takes() {
-		if texts := given[f.Name]; len(texts) == 1 && api.MayBeShort(f, texts[0]) {
-			names, short = append(names, f.Name), append(short, texts[0])
+		given[f.Name] = slices.Clone(given[f.Name])
+		for i, text := range given[f.Name] {
+			if api.MayBeShort(f, text) {
+				names, short, at = append(names, f.Name), append(short, text), append(at, &given[f.Name][i])
+			}
 		}
 	}
 	if len(names) == 0 {
@@ -257,7 +262,7 @@ func (v verb) whole(given Given, ask func(short []string, a *api.IDsAnswer) erro
 		if err != nil {
 			return err
 		}
-		given[name] = []string{id}
+		*at[i] = id
 	}
 	return nil
 }

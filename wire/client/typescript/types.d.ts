@@ -989,14 +989,17 @@ export interface IDsRequest {
 }
 
 export interface ImportRequest {
-  /** Idempotency key of the whole import, up to 480 bytes: repeating the import with it stores no line twice. */ key?: string;
+  /** Idempotency key of the whole import, up to 480 bytes: repeating the import with it answers what the first one did. */ key?: string;
   /** true: reject a line whose id is taken; false: give it a new id. */ keep_ids?: boolean;
+  /** true: go on behind a line that is rejected, and list it in the answer; false: end the import there. */ skip_refused?: boolean;
 }
 
 export interface Imported {
   /** Number of lines read. */ lines: number;
   /** Number of memories stored or corrected. */ memories: number;
-  /** Number of lines left out because the memory of their key here is as new; absent when there are none. */ kept?: number;
+  /** Number of lines that changed nothing, because their memory is here already; absent when there are none. */ kept?: number;
+  /** With skip_refused: number of lines that were rejected; absent when there are none. */ refused?: number;
+  /** The first 100 of them, and why. */ reasons?: Rejected[];
   /** Number of relations stored. */ edges: number;
   /** Position of the last one in the log. */ log_index: string;
   /** Kinds of secrets removed before storing, such as github or email; absent when there were none. */ redacted?: string[];
@@ -1050,6 +1053,8 @@ export interface KeyedMemory {
   /** Certainty, from 0 to 1. */ certainty: number;
   /** The memory that it was merged into. */ consolidated_into: string | null;
   /** Its status; active memories are recalled. */ consolidation_status: "active" | "consolidated" | "tombstoned" | "quarantined";
+  /** The memories that it was split into; absent when it was not. */ split_into?: string[];
+  /** Its status; active memories are recalled. */ consolidation_status: "active" | "consolidated" | "tombstoned";
   /** The memories that it was merged from. */ consolidation_sources: string[];
   /** hot, or the tier that the client gave. */ storage_tier: string;
   /** The metadata as a text. */ metadata_json: string;
@@ -1224,6 +1229,8 @@ export interface Memory {
   /** Certainty, from 0 to 1. */ certainty: number;
   /** The memory that it was merged into. */ consolidated_into: string | null;
   /** Its status; active memories are recalled. */ consolidation_status: "active" | "consolidated" | "tombstoned" | "quarantined";
+  /** The memories that it was split into; absent when it was not. */ split_into?: string[];
+  /** Its status; active memories are recalled. */ consolidation_status: "active" | "consolidated" | "tombstoned";
   /** The memories that it was merged from. */ consolidation_sources: string[];
   /** hot, or the tier that the client gave. */ storage_tier: string;
   /** The metadata as a text. */ metadata_json: string;
@@ -1275,9 +1282,41 @@ export interface MemoryPage {
   /** Pass it as since_rid to get the next page; null at the end. */ next_cursor?: string | null;
 }
 
+export interface MergeRequest {
+  /** Ids of the memories to merge, 2 to 100. */ rids: string[];
+  /** The text of the new memory. */ text: string;
+  /** The reason, shown with the revisions of the sources. */ reason?: string;
+  /** The revision that each must be at, in the order of rids; otherwise the request fails with the code revision_conflict. */ expected_revisions?: number[];
+  /** Idempotency key: repeating the request with it merges nothing twice. */ idempotency_key?: string;
+}
+
+export interface Merged {
+  /** The new memory's id. */ rid: string;
+  /** The memories that were merged. */ merged: string[];
+  /** Position of the write in the log; min_index on another node waits for it. */ log_index: string;
+  /** Kinds of secrets removed before storing, such as github or email; absent when there were none. */ redacted?: string[];
+}
+
+export interface MoveRequest {
+  /** The namespace to move to. */ to: string;
+  /** The memory's id. */ rid?: string;
+  /** Instead of rid: the memories whose key is this one or below it, such as /people/ada. */ prefix?: string;
+  /** With prefix: the namespace of the keys, blank for default. */ namespace?: string;
+  /** The reason, shown with the revisions. */ reason?: string;
+  /** With rid: the revision that the memory must be at; otherwise the request fails with the code revision_conflict. */ expected_revision?: number;
+  /** Idempotency key: repeating the request with it moves nothing twice. */ idempotency_key?: string;
+}
+
 export interface MoveTriggerRequest {
   /** The trigger's id. */ id: string;
   /** acknowledge, act or dismiss. */ verb: string;
+}
+
+export interface Moved {
+  /** Number of memories that were moved. */ moved: number;
+  /** Their ids. */ rids: string[];
+  /** The namespace that they are in now. */ namespace: string;
+  /** Position of the write in the log; min_index on another node waits for it. */ log_index: string;
 }
 
 export interface MovedTrigger {
@@ -1833,6 +1872,11 @@ export interface Reembedding {
   /** Members that do not have the embedder: they answer recalls by words alone. */ lacking?: number[];
 }
 
+export interface Rejected {
+  /** Its number, from 1. */ line: number;
+  /** Why it was rejected. */ reason: string;
+}
+
 export interface RelateRequest {
   /** The entity that the relation starts from. */ entity: string;
   /** The entity that it leads to. */ target: string;
@@ -1987,6 +2031,7 @@ export interface Revision {
   /** Importance, from 0 to 1. */ importance: number;
   /** Emotional valence, from -1 (bad) to 1 (good). */ valence: number;
   /** Certainty, from 0 to 1. */ certainty: number;
+  /** Its namespace. */ namespace: string;
   /** Why it was corrected. */ reason: string;
   /** When it was replaced, in Unix seconds. */ until: number;
   /** When what it said was erased for good, in Unix seconds; absent otherwise. */ erased_at?: number;
@@ -2126,6 +2171,21 @@ export interface Skill {
 export interface SkillList {
   /** The best first. */ skills: Skill[];
   /** Number of rows. */ total: number;
+}
+
+export interface SplitRequest {
+  /** The memory's id. */ rid: string;
+  /** The texts of the new memories, 2 to 100. */ texts: string[];
+  /** The reason, shown with the revisions of the source. */ reason?: string;
+  /** The revision (number of corrections) that the memory must be at; otherwise the request fails with the code revision_conflict. */ expected_revision?: number;
+  /** Idempotency key: repeating the request with it splits nothing twice. */ idempotency_key?: string;
+}
+
+export interface Splitted {
+  /** The memory that was split. */ rid: string;
+  /** The new memories, in the order of the texts. */ rids: string[];
+  /** Position of the write in the log; min_index on another node waits for it. */ log_index: string;
+  /** Kinds of secrets removed before storing, such as github or email; absent when there were none. */ redacted?: string[];
 }
 
 export interface StaleRequest {
@@ -2331,6 +2391,8 @@ export interface Undone {
   /** Its text after the undo. */ text: string;
   /** The revision that it went back to. */ restored: number;
   /** Number of corrections, this one included. */ revision: number;
+  /** Of a merge or a split: the sources, which recall finds again. */ recalled_again?: string[];
+  /** Of a merge or a split: the memories that it had made. */ forgotten?: string[];
   /** Position of the write in the log; min_index on another node waits for it. */ log_index: string;
 }
 
@@ -2383,7 +2445,7 @@ export interface ValuesRequest {
 
 /** One method for each operation that a gateway serves. */
 export interface Operations {
-  // Storing, recalling, correcting and forgetting.
+  // Storing, recalling, correcting, curating and forgetting.
 
   /** Store a memory. To store it under a key of your own, or to replace what a key has, use put. */
   remember(request: RememberRequest, options?: CallOptions): Promise<Remembered>;
@@ -2407,7 +2469,13 @@ export interface Operations {
   erased(request: ErasedRequest, options?: CallOptions): Promise<Proof>;
   /** Change a memory in place; the old text is kept as a revision. */
   correct(request: CorrectRequest, options?: CallOptions): Promise<Corrected>;
-  /** Restore a memory to the state before a correction; its current text is kept as a revision, so that this can be undone too. */
+  /** Merge memories of one namespace into a new one with a text of yours. The new one has the highest importance and the lowest certainty of its sources, the attributes that they share, and their entities. The sources stay readable by id, lead to the new one, and lose their keys. undo of any of them takes the merge back. */
+  merge(request: MergeRequest, options?: CallOptions): Promise<Merged>;
+  /** Split a memory into several, each with a text of yours and the fields of the source. The source stays readable by id, leads to the new ones, and loses its key. undo of any of them takes the split back. */
+  split(request: SplitRequest, options?: CallOptions): Promise<Splitted>;
+  /** Move memories to another namespace: one by its id, or all below a key, at most 1,000, all or none. They keep their ids, keys and revisions. undo moves a memory back. */
+  move(request: MoveRequest, options?: CallOptions): Promise<Moved>;
+  /** Restore a memory to the state before a correction or a move; its current text is kept as a revision, so that this can be undone too. Of a memory that was merged or split, or made by that and not corrected since, it takes the merge or split back: what was made is forgotten, and the sources are recalled again, with their keys. */
   undo(request: UndoRequest, options?: CallOptions): Promise<Undone>;
   /** One memory, even if it was merged or forgotten. */
   memory(request: GetRequest, options?: CallOptions): Promise<Memory>;
@@ -2612,7 +2680,7 @@ export interface Operations {
   backupDrop(request: DropBackupRequest, options?: CallOptions): Promise<DroppedBackup>;
   /** A database's memories with their revisions and claims, merged ones included, then its relations; NDJSON. Forgotten memories are left out; with a filter, relations are too. */
   export(request?: ExportRequest, options?: CallOptions): AsyncGenerator<Line, void>;
-  /** Import NDJSON as export writes it. Memories and relations keep their ids, unless an id is taken already. A line is read only after the lines before it are stored. With key, repeating the import stores nothing twice. */
+  /** Import NDJSON as export writes it. Memories and relations keep their ids, unless an id is taken already. A line with a key or an external_id is stored under it, or corrects the memory there if that says something else. A line that is there already changes nothing, so an import that broke off can be repeated. A line is read only after the lines before it are stored. */
   import(lines: Lines, request?: ImportRequest, options?: CallOptions): Promise<Imported>;
 
   // The members, the log, and who changed what.

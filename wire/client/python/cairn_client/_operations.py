@@ -22,6 +22,9 @@ OPERATIONS: Dict[str, Dict[str, Any]] = {
     "erase": {"method": "POST", "path": "/v1/erase", "repeat": "once"},
     "erased": {"method": "GET", "path": "/v1/erased/{rid}", "repeat": "read", "fresh": True},
     "correct": {"method": "POST", "path": "/v1/correct", "repeat": "key", "key": "idempotency_key"},
+    "merge": {"method": "POST", "path": "/v1/merge", "repeat": "key", "key": "idempotency_key"},
+    "split": {"method": "POST", "path": "/v1/split", "repeat": "key", "key": "idempotency_key"},
+    "move": {"method": "POST", "path": "/v1/move", "repeat": "key", "key": "idempotency_key"},
     "undo": {"method": "POST", "path": "/v1/undo", "repeat": "key", "key": "idempotency_key"},
     "memory": {"method": "GET", "path": "/v1/memory/{rid}", "repeat": "read", "fresh": True},
     "revisions": {"method": "GET", "path": "/v1/memory/{rid}/revisions", "repeat": "read", "fresh": True},
@@ -108,7 +111,7 @@ OPERATIONS: Dict[str, Dict[str, Any]] = {
     "backup_send": {"method": "GET", "path": "/v1/admin/backups/{id}", "repeat": "read"},
     "backup_drop": {"method": "DELETE", "path": "/v1/admin/backups/{id}", "repeat": "once"},
     "export": {"method": "GET", "path": "/v1/export", "repeat": "read", "fresh": True},
-    "import": {"method": "POST", "path": "/v1/import", "repeat": "key", "key": "key", "query": ["key", "keep_ids"]},
+    "import": {"method": "POST", "path": "/v1/import", "repeat": "key", "key": "key", "query": ["key", "keep_ids", "skip_refused"]},
     "cluster": {"method": "GET", "path": "/v1/cluster", "repeat": "read"},
     "cluster_topology": {"method": "GET", "path": "/v1/cluster/topology", "repeat": "read"},
     "cluster_raft": {"method": "GET", "path": "/v1/cluster/raft", "repeat": "read"},
@@ -310,8 +313,43 @@ class Operations:
         """
         return self._call("correct", locals())
 
+    def merge(self, rids: Sequence[str], text: str, *, reason: Optional[str] = None, expected_revisions: Optional[Sequence[int]] = None, idempotency_key: Optional[str] = None) -> Merged:
+        """Merge memories of one namespace into a new one with a text of yours. The new one has the highest importance and the lowest certainty of its sources, the attributes that they share, and their entities. The sources stay readable by id, lead to the new one, and lose their keys. undo of any of them takes the merge back.
+
+        :param rids: Ids of the memories to merge, 2 to 100.
+        :param text: The text of the new memory.
+        :param reason: The reason, shown with the revisions of the sources.
+        :param expected_revisions: The revision that each must be at, in the order of rids; otherwise the request fails with the code revision_conflict.
+        :param idempotency_key: Idempotency key: repeating the request with it merges nothing twice.
+        """
+        return self._call("merge", locals())
+
+    def split(self, rid: str, texts: Sequence[str], *, reason: Optional[str] = None, expected_revision: Optional[int] = None, idempotency_key: Optional[str] = None) -> Splitted:
+        """Split a memory into several, each with a text of yours and the fields of the source. The source stays readable by id, leads to the new ones, and loses its key. undo of any of them takes the split back.
+
+        :param rid: The memory's id.
+        :param texts: The texts of the new memories, 2 to 100.
+        :param reason: The reason, shown with the revisions of the source.
+        :param expected_revision: The revision (number of corrections) that the memory must be at; otherwise the request fails with the code revision_conflict.
+        :param idempotency_key: Idempotency key: repeating the request with it splits nothing twice.
+        """
+        return self._call("split", locals())
+
+    def move(self, to: str, *, rid: Optional[str] = None, prefix: Optional[str] = None, namespace: Optional[str] = None, reason: Optional[str] = None, expected_revision: Optional[int] = None, idempotency_key: Optional[str] = None) -> Moved:
+        """Move memories to another namespace: one by its id, or all below a key, at most 1,000, all or none. They keep their ids, keys and revisions. undo moves a memory back.
+
+        :param to: The namespace to move to.
+        :param rid: The memory's id.
+        :param prefix: Instead of rid: the memories whose key is this one or below it, such as /people/ada.
+        :param namespace: With prefix: the namespace of the keys, blank for default.
+        :param reason: The reason, shown with the revisions.
+        :param expected_revision: With rid: the revision that the memory must be at; otherwise the request fails with the code revision_conflict.
+        :param idempotency_key: Idempotency key: repeating the request with it moves nothing twice.
+        """
+        return self._call("move", locals())
+
     def undo(self, rid: str, *, revision: Optional[int] = None, reason: Optional[str] = None, expected_revision: Optional[int] = None, idempotency_key: Optional[str] = None) -> Undone:
-        """Restore a memory to the state before a correction; its current text is kept as a revision, so that this can be undone too.
+        """Restore a memory to the state before a correction or a move; its current text is kept as a revision, so that this can be undone too. Of a memory that was merged or split, or made by that and not corrected since, it takes the merge or split back: what was made is forgotten, and the sources are recalled again, with their keys.
 
         :param rid: The memory's id.
         :param revision: The number of the revision to go back to. Default: the one before the last correction.
@@ -1237,12 +1275,13 @@ class Operations:
         """
         return self._call("export", locals())
 
-    def import_(self, lines: Lines, *, key: Optional[str] = None, keep_ids: Optional[bool] = None) -> Imported:
-        """Import NDJSON as export writes it. Memories and relations keep their ids, unless an id is taken already. A line is read only after the lines before it are stored. With key, repeating the import stores nothing twice.
+    def import_(self, lines: Lines, *, key: Optional[str] = None, keep_ids: Optional[bool] = None, skip_refused: Optional[bool] = None) -> Imported:
+        """Import NDJSON as export writes it. Memories and relations keep their ids, unless an id is taken already. A line with a key or an external_id is stored under it, or corrects the memory there if that says something else. A line that is there already changes nothing, so an import that broke off can be repeated. A line is read only after the lines before it are stored.
 
         :param lines: The lines: texts, or objects that become JSON.
-        :param key: Idempotency key of the whole import, up to 480 bytes: repeating the import with it stores no line twice.
+        :param key: Idempotency key of the whole import, up to 480 bytes: repeating the import with it answers what the first one did.
         :param keep_ids: true: reject a line whose id is taken; false: give it a new id.
+        :param skip_refused: true: go on behind a line that is rejected, and list it in the answer; false: end the import there.
         """
         return self._call("import", locals())
 
@@ -1399,8 +1438,20 @@ class AsyncOperations:
         """Change a memory in place; the old text is kept as a revision."""
         return await self._call("correct", locals())
 
+    async def merge(self, rids: Sequence[str], text: str, *, reason: Optional[str] = None, expected_revisions: Optional[Sequence[int]] = None, idempotency_key: Optional[str] = None) -> Merged:
+        """Merge memories of one namespace into a new one with a text of yours. The new one has the highest importance and the lowest certainty of its sources, the attributes that they share, and their entities. The sources stay readable by id, lead to the new one, and lose their keys. undo of any of them takes the merge back."""
+        return await self._call("merge", locals())
+
+    async def split(self, rid: str, texts: Sequence[str], *, reason: Optional[str] = None, expected_revision: Optional[int] = None, idempotency_key: Optional[str] = None) -> Splitted:
+        """Split a memory into several, each with a text of yours and the fields of the source. The source stays readable by id, leads to the new ones, and loses its key. undo of any of them takes the split back."""
+        return await self._call("split", locals())
+
+    async def move(self, to: str, *, rid: Optional[str] = None, prefix: Optional[str] = None, namespace: Optional[str] = None, reason: Optional[str] = None, expected_revision: Optional[int] = None, idempotency_key: Optional[str] = None) -> Moved:
+        """Move memories to another namespace: one by its id, or all below a key, at most 1,000, all or none. They keep their ids, keys and revisions. undo moves a memory back."""
+        return await self._call("move", locals())
+
     async def undo(self, rid: str, *, revision: Optional[int] = None, reason: Optional[str] = None, expected_revision: Optional[int] = None, idempotency_key: Optional[str] = None) -> Undone:
-        """Restore a memory to the state before a correction; its current text is kept as a revision, so that this can be undone too."""
+        """Restore a memory to the state before a correction or a move; its current text is kept as a revision, so that this can be undone too. Of a memory that was merged or split, or made by that and not corrected since, it takes the merge or split back: what was made is forgotten, and the sources are recalled again, with their keys."""
         return await self._call("undo", locals())
 
     async def memory(self, rid: str, *, sources: Optional[bool] = None, min_index: Optional[Union[str, int]] = None, consistency: Optional[Literal["stale", "linearizable"]] = None) -> Memory:
@@ -1743,8 +1794,8 @@ class AsyncOperations:
         """A database's memories with their revisions and claims, merged ones included, then its relations; NDJSON. Forgotten memories are left out; with a filter, relations are too."""
         return self._call("export", locals())
 
-    async def import_(self, lines: Lines, *, key: Optional[str] = None, keep_ids: Optional[bool] = None) -> Imported:
-        """Import NDJSON as export writes it. Memories and relations keep their ids, unless an id is taken already. A line is read only after the lines before it are stored. With key, repeating the import stores nothing twice."""
+    async def import_(self, lines: Lines, *, key: Optional[str] = None, keep_ids: Optional[bool] = None, skip_refused: Optional[bool] = None) -> Imported:
+        """Import NDJSON as export writes it. Memories and relations keep their ids, unless an id is taken already. A line with a key or an external_id is stored under it, or corrects the memory there if that says something else. A line that is there already changes nothing, so an import that broke off can be repeated. A line is read only after the lines before it are stored."""
         return await self._call("import", locals())
 
     async def cluster(self) -> ClusterStatus:

@@ -712,7 +712,9 @@ class _Imported(TypedDict):
 
 
 class Imported(_Imported, total=False):
-    kept: int  # Number of lines left out because the memory of their key here is as new; absent when there are none.
+    kept: int  # Number of lines that changed nothing, because their memory is here already; absent when there are none.
+    refused: int  # With skip_refused: number of lines that were rejected; absent when there are none.
+    reasons: List[Rejected]  # The first 100 of them, and why.
     redacted: List[str]  # Kinds of secrets removed before storing, such as github or email; absent when there were none.
 
 
@@ -789,6 +791,7 @@ class _KeyedMemory(TypedDict):
 
 class KeyedMemory(_KeyedMemory, total=False):
     key: str  # Its key in its namespace; absent when it has none.
+    split_into: List[str]  # The memories that it was split into; absent when it was not.
     attributes: Any  # Its attributes, for filters; absent when it has none.
     superseded_by: Optional[str]  # The newer memory that replaces it; absent when it is current.
     pin: bool  # true: it is pinned: think does not merge, move or forget it, and it does not expire.
@@ -914,6 +917,7 @@ class _Memory(TypedDict):
 
 class Memory(_Memory, total=False):
     key: str  # Its key in its namespace; absent when it has none.
+    split_into: List[str]  # The memories that it was split into; absent when it was not.
     attributes: Any  # Its attributes, for filters; absent when it has none.
     superseded_by: Optional[str]  # The newer memory that replaces it; absent when it is current.
     pin: bool  # true: it is pinned: think does not merge, move or forget it, and it does not expire.
@@ -954,6 +958,23 @@ class MemoryPage(_MemoryPage, total=False):
     next_offset: Optional[int]  # Pass it as offset to get the next page; set when the answer reached 16 MiB before its limit.
     records: List[Record]  # Records in the order of their ids; fewer than limit when the filters match few.
     next_cursor: Optional[str]  # Pass it as since_rid to get the next page; null at the end.
+
+
+class _Merged(TypedDict):
+    rid: str  # The new memory's id.
+    merged: List[str]  # The memories that were merged.
+    log_index: str  # Position of the write in the log; min_index on another node waits for it.
+
+
+class Merged(_Merged, total=False):
+    redacted: List[str]  # Kinds of secrets removed before storing, such as github or email; absent when there were none.
+
+
+class Moved(TypedDict):
+    moved: int  # Number of memories that were moved.
+    rids: List[str]  # Their ids.
+    namespace: str  # The namespace that they are in now.
+    log_index: str  # Position of the write in the log; min_index on another node waits for it.
 
 
 class MovedTrigger(TypedDict):
@@ -1327,6 +1348,11 @@ class Reembedding(_Reembedding, total=False):
     lacking: List[int]  # Members that do not have the embedder: they answer recalls by words alone.
 
 
+class Rejected(TypedDict):
+    line: int  # Its number, from 1.
+    reason: str  # Why it was rejected.
+
+
 class Related(TypedDict):
     edge_id: str  # The relation's id.
     log_index: str  # Position of the write in the log; min_index on another node waits for it.
@@ -1424,6 +1450,7 @@ class _Revision(TypedDict):
     importance: float  # Importance, from 0 to 1.
     valence: float  # Emotional valence, from -1 (bad) to 1 (good).
     certainty: float  # Certainty, from 0 to 1.
+    namespace: str  # Its namespace.
     reason: str  # Why it was corrected.
     until: float  # When it was replaced, in Unix seconds.
 
@@ -1511,6 +1538,16 @@ class Skill(TypedDict):
 class SkillList(TypedDict):
     skills: List[Skill]  # The best first.
     total: int  # Number of rows.
+
+
+class _Splitted(TypedDict):
+    rid: str  # The memory that was split.
+    rids: List[str]  # The new memories, in the order of the texts.
+    log_index: str  # Position of the write in the log; min_index on another node waits for it.
+
+
+class Splitted(_Splitted, total=False):
+    redacted: List[str]  # Kinds of secrets removed before storing, such as github or email; absent when there were none.
 
 
 class StartedSession(TypedDict):
@@ -1638,12 +1675,17 @@ class TurnList(TypedDict):
     count: int  # Number of rows.
 
 
-class Undone(TypedDict):
+class _Undone(TypedDict):
     rid: str  # The memory's id.
     text: str  # Its text after the undo.
     restored: int  # The revision that it went back to.
     revision: int  # Number of corrections, this one included.
     log_index: str  # Position of the write in the log; min_index on another node waits for it.
+
+
+class Undone(_Undone, total=False):
+    recalled_again: List[str]  # Of a merge or a split: the sources, which recall finds again.
+    forgotten: List[str]  # Of a merge or a split: the memories that it had made.
 
 
 class Unrelated(TypedDict):

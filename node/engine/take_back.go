@@ -1,0 +1,147 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/wire/field"
+)
+
+// endOf makes the operation that takes back the merge or split which a memory went into or came from; nil when its last
+// change is none. Of a memory that one of these made, a correction since then is undone first.
+func (s *Service) endOf(c api.Caller, q *api.UndoRequest) (op *oplog.TakeBack, err error) {
+	if q.Revision != nil {
+		return nil, nil
+	}
+	return op, s.state.Read(func(v *state.View) error {
+		m, ok := v.Memory(c.DB, q.RID)
+		if !ok {
+			return oplog.ErrNoMemory
+		}
+		made, sources := []string(nil), []string(nil)
+		if m.Status == oplog.Consolidated {
+			made = madeOf(m)
+		} else if sources = v.MadeFrom(c.DB, m); m.Status != oplog.Active || m.Revision > 0 || len(sources) == 0 {
+			return nil
+		} else if source, ok := v.Memory(c.DB, sources[0]); ok {
+			made = madeOf(source)
+		}
+		op = &oplog.TakeBack{At: oplog.At(time.Now())}
+		return fillEnd(v, c, op, m, made)
+	})
+}
+
+// fillEnd adds what a merge or split made, as far as it is still there, and all its sources.
+func fillEnd(v *state.View, c api.Caller, op *oplog.TakeBack, m *oplog.Memory, made []string) error {
+	var sources []string
+	for _, rid := range made {
+		x, ok := v.Memory(c.DB, rid)
+		if !ok || x.Status == oplog.Tombstoned {
+			continue
+		}
+		if x.Status == oplog.Consolidated {
+			return oplog.Errorf(oplog.Conflict, "memory %s, which was made of %s, was merged or split itself, into %s: undo that first", rid, m.RID, strings.Join(madeOf(x), ", "))
+		}
+		if !reach(c, "").Has(x.Namespace) {
+			return oplog.Errorf(oplog.NotFound, "what memory %s was merged or split into is outside of this token's namespaces", m.RID)
+		}
+		op.Made = append(op.Made, oplog.Grounds{RID: rid, Revision: x.Revision})
+		for _, source := range v.MadeFrom(c.DB, x) {
+			if !slices.Contains(sources, source) {
+				sources = append(sources, source)
+			}
+		}
+	}
+	if m.Status == oplog.Consolidated && !slices.Contains(sources, m.RID) { // all that was made is gone
+		sources = append(sources, m.RID)
+	}
+	for _, rid := range sources {
+		x, ok := v.Memory(c.DB, rid)
+		if !ok || x.Status != oplog.Consolidated {
+			continue
+		}
+		op.Sources = append(op.Sources, oplog.Grounds{RID: rid, Revision: x.Revision})
+		if !x.Unsearchable {
+			_, _, claims := readText(v, c.DB, x.Text)
+			op.Texts = append(op.Texts, oplog.Statements{RID: rid, Claims: claims})
+		}
+	}
+	return nil
+}
+
+// takeBack ends a merge or a split.
+func (s *Service) takeBack(ctx context.Context, c api.Caller, q *api.UndoRequest, op *oplog.TakeBack) (*api.Undone, error) {
+	w := write{key: q.Key, digest: undoDigest(q)}
+	if q.Expected != nil {
+		w.ops = append(w.ops, &oplog.Expect{RID: q.RID, Revision: *q.Expected})
+	}
+	w.ops = append(w.ops, op)
+	done, err := s.propose(ctx, c, w)
+	if errors.Is(err, oplog.ErrRevision) {
+		if q.Expected != nil {
+			err = s.revisionConflict(c.DB, q.RID, *q.Expected, err)
+		}
+		return nil, s.changed(c.DB, op.Made, oplog.Active, err)
+	}
+	if err != nil {
+		return nil, refusedKey(c, err)
+	}
+	return s.tookBack(c, q, done, done.Results[len(w.ops)-1])
+}
+
+// tookBack answers an undo that ended a merge or a split. Its result has the rows of what was made, then as many sources
+// as its number says, and no id, as a correction's has.
+func (s *Service) tookBack(c api.Caller, q *api.UndoRequest, done Written, r oplog.Result) (*api.Undone, error) {
+	made := len(r.Rows) - int(r.Num)
+	a := &api.Undone{RID: q.RID, Index: field.Token(done.Index), Gone: r.Rows[:made], Back: r.Rows[made:]}
+	return a, s.state.Read(func(v *state.View) error {
+		if m, ok := v.Memory(c.DB, q.RID); ok {
+			a.Text, a.Restored, a.Revision = m.Text, m.Revision, uint64(m.Revision)
+		}
+		return nil
+	})
+}
+
+// known answers a repeated undo of a merge or split by its key; nil when the key has no such answer. By now there is
+// nothing to take back, so the operation that it proposes is refused for a key that is not known.
+func (s *Service) known(ctx context.Context, c api.Caller, q *api.UndoRequest) (*api.Undone, error) {
+	before, err := read(s, func(v *state.View) bool {
+		m, ok := v.Memory(c.DB, q.RID)
+		return ok && q.Key != "" && (len(m.Undone) > 0 || m.Status == oplog.Tombstoned)
+	})
+	if err != nil || !before {
+		return nil, err
+	}
+	never := &oplog.TakeBack{Made: []oplog.Grounds{{RID: q.RID, Revision: math.MaxUint32}}, At: oplog.At(time.Now())}
+	w, err := s.propose(ctx, c, write{key: q.Key, digest: undoDigest(q), ops: []oplog.Op{never}})
+	if errors.Is(err, oplog.ErrRevision) || errors.Is(err, oplog.ErrNoMemory) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(w.Then, func(r oplog.Result) bool { return r.ID == "" && len(r.Rows) > 0 && r.Num > 0 })
+	if i < 0 { // it was a correction that the key undid
+		return nil, nil
+	}
+	return s.tookBack(c, q, w, w.Then[i])
+}
+
+func undoDigest(q *api.UndoRequest) []byte {
+	return digest("undo", q.RID, q.Reason, values(q.Revision, q.Expected))
+}
+
+// mayMoveTo refuses to undo a move out of the caller's namespaces.
+func mayMoveTo(c api.Caller, namespace string) error {
+	if reach(c, "").Has(namespace) {
+		return nil
+	}
+	return spacesDenied(c, "the memory was in namespace %q before, which is outside", namespace)
+}
