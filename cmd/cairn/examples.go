@@ -62,7 +62,6 @@ gaps
 get RID
 history RID
 hook claude SessionStart
-import < memories.jsonl
 key encrypt --home ./cairn-data --key-file ./master.key
 key list --home ./cairn-data --key-file ./master.key
 key rotate --home ./cairn-data --key-file ./master.key

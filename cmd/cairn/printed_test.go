@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -89,7 +90,7 @@ var elsewhere = map[string]string{
 	"cluster promote": "TestREADMEThreeNodes", "cluster recover": "TestRecoverFromALostMajority", "cluster remove": "TestREADMEThreeNodes", "cluster transfer": "TestHandover",
 	"connect": "TestConnected", "context add": "TestContexts", "context remove": "TestContexts", "context use": "TestContexts", "hook": "TestConnected",
 	"token revoke": "TestATokenIsRotated", "covenant": "TestCovenantFromTheShell", "db create": "TestREADMERunsAsPrinted", "dev": "TestDevEmbeds", "doctor --config": "TestDoctor", "embed fetch": "TestEmbedVerbs", "embed use default --cancel": "TestEmbedUse", "undo RID --expected-revision": "TestUndoHappensOnce", "key encrypt": "TestAHomeIsEncryptedAndItsKeyReplaced", "key list": "TestAHomeIsEncryptedAndItsKeyReplaced", "key rotate": "TestAHomeIsEncryptedAndItsKeyReplaced",
-	"mcp": "TestMCPOverStdio", "put /prefs/editor/theme": "TestREADMERunsAsPrinted", "delete": "TestMemoriesFromTheShell", "erased": "TestMemoriesFromTheShell", "forget": "TestMemoriesFromTheShell", "read": "TestMemoriesFromTheShell", "release": "TestQuarantineFromTheShell", "rename": "TestMemoriesFromTheShell",
+	"mcp": "TestMCPOverStdio", "put /prefs/editor/theme": "TestREADMERunsAsPrinted", "delete": "TestMemoriesFromTheShell", "erased": "TestMemoriesFromTheShell", "forget": "TestMemoriesFromTheShell", "merge": "TestMemoriesFromTheShell", "move": "TestMemoriesFromTheShell", "split": "TestMemoriesFromTheShell", "read": "TestMemoriesFromTheShell", "release": "TestQuarantineFromTheShell", "rename": "TestMemoriesFromTheShell",
 	"triggers acknowledge": "TestMemoriesFromTheShell", "triggers act": "TestMemoriesFromTheShell", "triggers dismiss": "TestMemoriesFromTheShell", "embed use default all-MiniLM-L6-v2": "TestEmbedUse", "shell --context": "TestShellRunsAScript", "process": "TestProcessUnderBothNames", "recover": "TestAPoisonedRecordIsSkipped", "restore --config": "TestPointInTime", "restore --from ./backups --config": "TestPointInTime", "restore --from DIR --config": "TestPointInTime",
 	"restore --from ./backups --home ./earlier": "TestREADMERunsAsPrinted", "restore --from ./backups --database work": "TestBackupUnderLoadRestoresIntoAFreshCluster", "serve": "TestREADMEThreeNodes",
 	"sift": "TestSiftVerbs", "status --endpoints": "TestREADMETLS",
@@ -257,8 +258,10 @@ func someNames(t *testing.T, home string) *strings.Replacer {
 	do("db", "create", "work")
 	do("db", "create", "old")
 	for name, text := range map[string]string{"documents.jsonl": `{"text": "Erin wrote the parser"}`, "memories.jsonl": `{"text": "Judy repairs the crane"}`, "memory.jsonl": `{"type":"entity","name":"Alice","entityType":"person","observations":["leads payments"]}`, "questions.txt": "recall \"who leads payments?\"\nstats\n",
-		"mem0.json": `{"results": [{"id": "1", "memory": "Dave plays chess", "user_id": "dave"}]}`} {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		"mem0.json": `{"results": [{"id": "1", "memory": "Dave plays chess", "user_id": "dave"}]}`, "notes/a.md": "Grace repairs the crane.",
+		".claude/projects/w/s.jsonl": `{"type":"user","timestamp":"2026-11-26T10:00:00Z","sessionId":"s","uuid":"u","message":{"content":"Heidi tunes the organ"}}`,
+		".codex/sessions/s.jsonl":    `{"timestamp":"2026-11-26T10:00:00Z","type":"response_item","payload":{"type":"message","role":"user","content":"Ivan paints the fence"}}`} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(text), 0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -272,5 +275,5 @@ func someNames(t *testing.T, home string) *strings.Replacer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return strings.NewReplacer("RID", rid, "OLD_TASK", old, "TASK", task, "SESSION", session, "EDGE", edge, "TOKEN", made, "CONFLICT", conflicts.Conflicts[0].ID, "./", "", "NAME", "all-MiniLM-L6-v2", "DB", "default", "/etc/cairn/master.key", "master.key.2", "$(date -u +%FT%TZ)", time.Now().UTC().Format(time.RFC3339), "$(cat cairn-data/token)", strings.TrimSpace(string(token)))
+	return strings.NewReplacer("RID", rid, "OLD_TASK", old, "TASK", task, "SESSION", session, "EDGE", edge, "TOKEN", made, "CONFLICT", conflicts.Conflicts[0].ID, "./", "", "~/", "", "NAME", "all-MiniLM-L6-v2", "DB", "default", "/etc/cairn/master.key", "master.key.2", "$(date -u +%FT%TZ)", time.Now().UTC().Format(time.RFC3339), "$(cat cairn-data/token)", strings.TrimSpace(string(token)))
 }

@@ -170,8 +170,11 @@ func movesData(t *testing.T, dir string, commands []string) int {
 	}
 	workspace := list.Workspaces[0].Workspace
 	for name, text := range map[string]string{
-		"mem0.json":       `{"results": [{"id": "1", "memory": "Dave plays chess", "user_id": "dave"}]}`,
-		"documents.jsonl": `{"text": "Erin wrote the parser", "page": 3}` + "\n" + `"Frank reviews on Fridays"` + "\n",
+		"mem0.json":                  `{"results": [{"id": "1", "memory": "Dave plays chess", "user_id": "dave"}]}`,
+		"documents.jsonl":            `{"text": "Erin wrote the parser", "page": 3}` + "\n" + `"Frank reviews on Fridays"` + "\n",
+		"notes/crane.md":             "# Crane\n\nGrace repairs the crane.\n",
+		".claude/projects/w/s.jsonl": `{"type":"user","timestamp":"2026-11-26T10:00:00Z","sessionId":"s","uuid":"u","message":{"content":"Heidi tunes the organ"}}` + "\n",
+		".codex/sessions/2026/11/26/rollout-x.jsonl":                 `{"timestamp":"2026-11-26T10:00:00Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"Ivan paints the fence"}]}}` + "\n",
 		".siftcoder/default/workspaces/" + workspace + "/wal.ndjson": `{"ts":1000,"sessionId":"a","tool":"Bash","payload":{"value":5}}` + "\n",
 	} {
 		path := filepath.Join(dir, name)
@@ -187,12 +190,12 @@ func movesData(t *testing.T, dir string, commands []string) int {
 		if strings.HasPrefix(c, "./cairn bench") {
 			c += " --help"
 		}
-		out := asPrinted(t, "sh", "-c", strings.Replace(c, "~", dir, 1))
+		out := asPrinted(t, "sh", "-c", strings.ReplaceAll(c, "~", dir))
 		if strings.HasPrefix(c, "./cairn sift import") && !strings.Contains(out, `"captured": 1`) {
 			t.Errorf("%s: %s", c, out)
 		}
 	}
-	for question, args := range map[string]string{"Erin wrote the parser": "--home=cairn-data", "Dave plays chess": "--db=work"} {
+	for question, args := range map[string]string{"Erin wrote the parser": "--home=cairn-data", "Grace repairs the crane": "--home=cairn-data", "Heidi tunes the organ": "--home=cairn-data", "Ivan paints the fence": "--home=cairn-data", "Dave plays chess": "--db=work"} {
 		if out, code := cairntest.Run(t, "recall", question, args, "--json"); code != 0 || !strings.Contains(out, question) {
 			t.Errorf("%s was not imported: %s", question, out)
 		}

@@ -21,7 +21,7 @@ func FuzzTranscript(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			blocks, at := parseLine(line, run)
+			blocks, at := blocksOf(line, run)
 			for _, b := range blocks {
 				o, err := observe(api.Said{Session: "s", Tool: b.Name + "x", Source: "replay", Payload: map[string]any{"tool_input": value(b.Input), "tool_response": value(b.Content)}}, oplog.At(at))
 				if err != nil {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/local/transcript"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire/large"
@@ -24,27 +25,7 @@ const maxLine = 16 << 20
 var errLine = errors.New("a line is longer than 16 MiB")
 
 // replayed are the tools whose calls are taken from transcripts.
-var replayed = map[string]bool{"Read": true, "Write": true, "Edit": true, "Bash": true, "Grep": true, "Glob": true, patch: true}
-
-// A transcript's line, as far as it matters.
-type line struct {
-	Type      string `json:"type"`
-	Timestamp string `json:"timestamp"`
-	Message   struct {
-		Content json.RawMessage `json:"content"`
-	} `json:"message"`
-	Payload json.RawMessage `json:"payload"` // of a rollout
-}
-
-// A block of a message: a tool's use, or its result.
-type block struct {
-	Type      string          `json:"type"`
-	ID        string          `json:"id"`
-	Name      string          `json:"name"`
-	Input     json.RawMessage `json:"input"`
-	ToolUseID string          `json:"tool_use_id"`
-	Content   json.RawMessage `json:"content"`
-}
+var replayed = map[string]bool{"Read": true, "Write": true, "Edit": true, "Bash": true, "Grep": true, "Glob": true, transcript.Patch: true}
 
 // use is a tool's use whose result has not come yet.
 type use struct {
@@ -63,7 +44,7 @@ func (c *call) transcript(ctx context.Context, r *backfillRun, path string, per 
 		return errors.New("transcript not readable: " + reason(err))
 	}
 	defer f.Close()
-	session := sessionOf(path)
+	session := transcript.SessionOf(path)
 	b := &batch{c: c, r: r}
 	pending := map[string]use{}
 	taken := 0
@@ -80,7 +61,7 @@ func (c *call) transcript(ctx context.Context, r *backfillRun, path string, per 
 		case ctx.Err() != nil:
 			return errStop
 		}
-		blocks, at := parseLine(raw, r)
+		blocks, at := blocksOf(raw, r)
 		for _, bl := range blocks {
 			if bl.Type == "tool_use" {
 				if replayed[bl.Name] && bl.ID != "" && len(pending) < maxPending {
@@ -104,36 +85,13 @@ func (c *call) transcript(ctx context.Context, r *backfillRun, path string, per 
 	return b.flush(ctx)
 }
 
-// parseLine reads a line's blocks of use and result. Lines of other roles are passed over; lines that are no JSON are
-// counted.
-func parseLine(raw []byte, r *backfillRun) (blocks []block, at time.Time) {
-	if len(bytes.TrimSpace(raw)) == 0 {
-		return nil, at
+// blocksOf reads a line's blocks of use and result, and counts it when it is broken.
+func blocksOf(raw []byte, r *backfillRun) ([]transcript.Block, time.Time) {
+	l, err := transcript.Parse(raw)
+	if err != nil {
+		r.change(func(t *Tally) { t.Broken++ })
 	}
-	raw = bytes.ToValidUTF8(raw, []byte("\uFFFD"))
-	var l line
-	if err := json.Unmarshal(raw, &l); err != nil {
-		if !json.Valid(raw) {
-			r.change(func(t *Tally) { t.Broken++ })
-		}
-		return nil, at
-	}
-	want := map[string]string{"assistant": "tool_use", "user": "tool_result"}[l.Type]
-	at, err := time.Parse(time.RFC3339, l.Timestamp)
-	if l.Type == rolloutItem && err == nil && at.UnixMilli() >= 0 {
-		return rolloutBlocks(l.Payload), at
-	}
-	var each []json.RawMessage
-	if want == "" || err != nil || at.UnixMilli() < 0 || json.Unmarshal(l.Message.Content, &each) != nil { // content may be a text
-		return nil, at
-	}
-	for _, e := range each {
-		var b block
-		if json.Unmarshal(e, &b) == nil && b.Type == want {
-			blocks = append(blocks, b)
-		}
-	}
-	return blocks, at
+	return l.Blocks, l.At
 }
 
 // value decodes a block's part; images and other encoded data are left out of it.

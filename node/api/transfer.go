@@ -22,7 +22,8 @@ var (
 	Export = row[ExportRequest, Exported](Op{Name: "export", Bound: Narrowed, Does: "A database's memories with their revisions and claims, merged ones included, then its relations; NDJSON. Forgotten memories are left out; with a filter, relations are too.", Scope: Read, HTTP: "GET /v1/export",
 		Media: "application/x-ndjson", Stream: true})
 	Import = row[ImportRequest, Imported](Op{Name: "import", Scope: Write, Writes: true, HTTP: "POST /v1/import", Body: "application/x-ndjson", Stream: true,
-		Does: "Import NDJSON as export writes it. Memories and relations keep their ids, unless an id is taken already. A line is read only after the lines before it are stored. With key, repeating the import stores nothing twice."})
+		Does: "Import NDJSON as export writes it. Memories and relations keep their ids, unless an id is taken already. A line with a key or an external_id is stored under it, or corrects the memory there if that says something else. " +
+			"A line that is there already changes nothing, so an import that broke off can be repeated. A line is read only after the lines before it are stored."})
 )
 
 type MakeBackupRequest struct {
@@ -79,6 +80,7 @@ type ExportedRevision struct {
 	Expires    float64         `json:"expires_at,omitempty"`
 	Hidden     bool            `json:"unsearchable,omitempty"`
 	Held       bool            `json:"quarantined,omitempty"`
+	Namespace  string          `json:"namespace,omitempty"`
 	Path       string          `json:"key,omitempty"`
 	Metadata   json.RawMessage `json:"metadata,omitempty"`
 	Attributes json.RawMessage `json:"attributes,omitempty"`
@@ -131,18 +133,27 @@ type ExportedEdge struct {
 }
 
 type ImportRequest struct {
-	Key   string    `json:"key" in:"query" doc:"Idempotency key of the whole import, up to 480 bytes: repeating the import with it stores no line twice."`
+	Key   string    `json:"key" in:"query" doc:"Idempotency key of the whole import, up to 480 bytes: repeating the import with it answers what the first one did."`
 	Keep  bool      `json:"keep_ids" in:"query" doc:"true: reject a line whose id is taken; false: give it a new id."`
+	Skip  bool      `json:"skip_refused" in:"query" doc:"true: go on behind a line that is rejected, and list it in the answer; false: end the import there."`
 	Lines io.Reader `json:"-"` // JSON objects, one a line; nothing is read ahead of what is stored
 }
 
 type Imported struct {
 	Lines    int         `json:"lines" doc:"Number of lines read."`
 	Memories int         `json:"memories" doc:"Number of memories stored or corrected."`
-	Kept     int         `json:"kept,omitempty" doc:"Number of lines left out because the memory of their key here is as new; absent when there are none."`
+	Kept     int         `json:"kept,omitempty" doc:"Number of lines that changed nothing, because their memory is here already; absent when there are none."`
+	Refused  int         `json:"refused,omitempty" doc:"With skip_refused: number of lines that were rejected; absent when there are none."`
+	Reasons  []Rejected  `json:"reasons,omitempty" doc:"The first 100 of them, and why."`
 	Edges    int         `json:"edges" doc:"Number of relations stored."`
 	Index    field.Token `json:"log_index" doc:"Position of the last one in the log."`
 	Redacted []string    `json:"redacted,omitempty" doc:"Kinds of secrets removed before storing, such as github or email; absent when there were none."`
+}
+
+// A Rejected line of an import.
+type Rejected struct {
+	Line   int    `json:"line" doc:"Its number, from 1."`
+	Reason string `json:"reason" doc:"Why it was rejected."`
 }
 
 // An ImportedLine is a line of an import that holds no memory; a memory is a Draft.
@@ -163,4 +174,6 @@ type ImportedLine struct {
 	Writer  string `json:"writer" doc:"Memories: who wrote it; only a token of the class operator keeps it."`
 	Dialect string `json:"dialect" doc:"Memories: the protocol it came by; only a token of the class operator keeps it."`
 	Path    string `json:"key" doc:"Memories: the key. If the key has a memory here, the line corrects that memory, unless the line comes from an export and its revision is not newer."`
+
+	External string `json:"external_id" doc:"Memories without a key: the id that another system has for it. It is stored under the key /.external/ID, or a hash of the id if that cannot be in a key."`
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
-	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/wire/field"
 )
 
@@ -38,15 +37,28 @@ type importer struct {
 	c       api.Caller
 	key     string // of the whole import; each batch has its own below it
 	keep    bool   // ids that are taken are refused
+	skip    bool   // rejected lines are listed, and end nothing
 	batches int
 	bytes   int
-	drafts  []api.Draft
-	edges   []*oplog.Relate
+	drafts  []draftLine
+	edges   []edgeLine
 	done    api.Imported
 
 	in      *bufio.Reader
 	long    []byte // a line that is longer than the reader's buffer
 	release func() // gives back the share of a line over importBytes, when it is stored; nil for none
+}
+
+// A draftLine is a memory, and the line that it is from.
+type draftLine struct {
+	api.Draft
+	line int
+}
+
+// An edgeLine is a relation, and the line that it is from.
+type edgeLine struct {
+	*oplog.Relate
+	line int
 }
 
 func (s *Service) importLines(ctx context.Context, c api.Caller, q *api.ImportRequest) (*api.Imported, error) {
@@ -55,7 +67,7 @@ func (s *Service) importLines(ctx context.Context, c api.Caller, q *api.ImportRe
 		return nil, oplog.Errorf(oplog.Unavailable, "%d imports are under way; retry later", s.load.imports.Used())
 	}
 	defer done()
-	im := importer{ctx: ctx, s: s, c: c, key: q.Key, keep: q.Keep, in: bufio.NewReaderSize(q.Lines, 64<<10)}
+	im := importer{ctx: ctx, s: s, c: c, key: q.Key, keep: q.Keep, skip: q.Skip, in: bufio.NewReaderSize(q.Lines, 64<<10)}
 	defer im.forgetLong()
 	if len(im.key) > field.MaxKey-32 {
 		return nil, oplog.Errorf(oplog.Invalid, "key: want at most %d bytes", field.MaxKey-32)
@@ -67,7 +79,12 @@ func (s *Service) importLines(ctx context.Context, c api.Caller, q *api.ImportRe
 		}
 		im.done.Lines++
 		if err == nil {
-			err = im.line(line)
+			if err = im.line(line); err != nil {
+				err = im.reject(im.done.Lines, err)
+			}
+		}
+		if err == nil && (im.bytes >= importBytes || len(im.drafts)+len(im.edges) >= s.access.AtOnce(c, importRows)) {
+			err = im.flush()
 		}
 		if err != nil {
 			return nil, im.broken(err)
@@ -158,7 +175,10 @@ func (im *importer) line(b []byte) error {
 			d.Metadata = nil
 		}
 		im.keepStamp(&d, &l)
-		im.drafts = append(im.drafts, d)
+		if err := im.named(&d, l.External); err != nil {
+			return err
+		}
+		im.drafts = append(im.drafts, draftLine{d, im.done.Lines})
 	case "edge":
 		if l.Src == "" || l.Dst == "" || l.RelType == "" {
 			return oplog.Errorf(oplog.Invalid, "an edge needs src, dst and rel_type")
@@ -166,15 +186,13 @@ func (im *importer) line(b []byte) error {
 		if err := names(l.Src, l.Dst, l.RelType, l.EdgeID); err != nil {
 			return err
 		}
-		im.edges = append(im.edges, &oplog.Relate{ID: l.EdgeID, Src: l.Src, Dst: l.Dst, Type: l.RelType, Weight: l.Weight, At: cmp.Or(atOrNone(l.Updated.Time), oplog.At(time.Now())),
-			Since: atOrNone(l.Created.Time)})
+		im.edges = append(im.edges, edgeLine{&oplog.Relate{ID: l.EdgeID, Src: l.Src, Dst: l.Dst, Type: l.RelType, Weight: l.Weight, At: cmp.Or(atOrNone(l.Updated.Time), oplog.At(time.Now())),
+			Since: atOrNone(l.Created.Time)}, im.done.Lines})
 	default:
 		return oplog.Errorf(oplog.Invalid, "type %q: want memory or edge", l.Type)
 	}
-	if im.bytes += len(b); im.bytes < importBytes && len(im.drafts)+len(im.edges) < im.s.access.AtOnce(im.c, importRows) {
-		return nil
-	}
-	return im.flush()
+	im.bytes += len(b)
+	return nil
 }
 
 // counted counts rows as operations of the importer's caller. An import over its rate waits, and its sender with it,
@@ -208,132 +226,17 @@ func (im *importer) flush() error {
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(im.drafts, func(d api.Draft) bool { return d.Path != "" }) {
-		if err := im.flushKeyed(c); err != nil {
-			return err
-		}
-	} else if len(im.drafts) > 0 {
-		if err := im.s.checkQuota(c, len(im.drafts)); err != nil {
-			return err
-		}
-		key := im.batchKey()
-		r, err := anew(im, im.freeMemories, func() (stored, error) { return im.s.store(im.ctx, c, key, im.drafts...) })
-		if err != nil {
-			return err
-		}
-		im.done.Memories, im.done.Index = im.done.Memories+len(r.RIDs), field.Token(r.Index)
-		im.done.Redacted = merged(im.done.Redacted, r.Redacted)
-	}
-	if len(im.edges) > 0 {
-		key := im.batchKey()
-		w, err := anew(im, im.freeEdges, func() (Written, error) {
-			return im.s.propose(im.ctx, c, write{key: key, ops: each(im.edges, func(e *oplog.Relate) oplog.Op { return e })})
-		})
-		if err != nil {
-			return err
-		}
-		im.done.Edges, im.done.Index = im.done.Edges+len(im.edges), field.Token(w.Index)
-	}
+	drafts, edges := im.drafts, im.edges
 	im.drafts, im.edges, im.bytes = nil, nil, 0
+	if drafts, err = im.absent(drafts); err != nil {
+		return err
+	}
+	err = halved(im, drafts, func(d draftLine) int { return d.line }, func(part []draftLine) error { return im.storeDrafts(c, part) })
+	if err == nil {
+		err = halved(im, edges, func(e edgeLine) int { return e.line }, func(part []edgeLine) error { return im.storeEdges(c, part) })
+	}
 	im.forgetLong()
-	return nil
-}
-
-// flushKeyed stores a batch of which some memories have a key, in its order. A key that is taken stays with its memory,
-// which is corrected unless it is as new.
-func (im *importer) flushKeyed(c api.Caller) error {
-	k := &keyed{s: im.s, c: c, newer: true}
-	seen := map[string]bool{}
-	for _, d := range im.drafts {
-		if d.Path == "" {
-			k.steps = append(k.steps, api.BatchStep{Op: store, Memory: &d})
-			continue
-		}
-		at := orDefault(d.Namespace) + d.Path
-		if seen[at] { // two lines of one key: the later one is put over the earlier
-			if err := im.settle(k); err != nil {
-				return err
-			}
-			k, seen = &keyed{s: im.s, c: c, newer: true}, map[string]bool{}
-		}
-		seen[at] = true
-		k.steps = append(k.steps, api.BatchStep{Op: "put", Namespace: d.Namespace, Path: d.Path, Memory: &d})
-	}
-	return im.settle(k)
-}
-
-func (im *importer) settle(k *keyed) error {
-	if len(k.steps) == 0 {
-		return nil
-	}
-	w, err := keyedWrite(im.batchKey(), k.steps)
-	if err != nil {
-		return err
-	}
-	free := func(v *state.View) {
-		im.freeRIDs(v, each(k.steps, func(st api.BatchStep) *api.Draft { return st.Memory }))
-	}
-	done, err := anew(im, free, func() (settled, error) { return im.s.settle(im.ctx, k, w) })
-	if err != nil {
-		return err
-	}
-	for i := range k.steps {
-		if k.result(i, &done).Changed {
-			im.done.Memories++
-		} else {
-			im.done.Kept++
-		}
-	}
-	im.done.Index, im.done.Redacted = field.Token(done.Index), merged(im.done.Redacted, k.redacted)
-	return nil
-}
-
-// anew stores a batch after free has given its rows ids that are not taken, and again when another import took one
-// meanwhile: this node has applied that one by the time it knows of the refusal.
-func anew[T any](im *importer, free func(*state.View), store func() (T, error)) (T, error) {
-	for tries := 0; ; tries++ {
-		if err := im.s.state.Read(func(v *state.View) error { free(v); return nil }); err != nil {
-			var none T
-			return none, err
-		}
-		stored, err := store()
-		if im.keep || tries == 3 || !errors.Is(err, &oplog.Error{Kind: oplog.Conflict}) {
-			return stored, err
-		}
-	}
-}
-
-// freeMemories is freeRIDs for the batch's memories.
-func (im *importer) freeMemories(v *state.View) {
-	list := make([]*api.Draft, len(im.drafts))
-	for i := range im.drafts {
-		list[i] = &im.drafts[i]
-	}
-	im.freeRIDs(v, list)
-}
-
-// freeRIDs gives memories without an id new ones, and those whose id is taken, unless the import keeps ids.
-func (im *importer) freeRIDs(v *state.View, list []*api.Draft) {
-	seen := map[string]bool{}
-	for _, d := range list {
-		if _, taken := v.Seq(im.c.DB, d.RID); d.RID == "" || !im.keep && (taken || seen[d.RID]) {
-			d.RID = oplog.NewID()
-		}
-		seen[d.RID] = true
-	}
-}
-
-// freeEdges does the same for relations. One that is there already keeps its id, whatever the line says.
-func (im *importer) freeEdges(v *state.View) {
-	seen := map[string]bool{}
-	for _, e := range im.edges {
-		was, taken := v.Edge(im.c.DB, e.ID)
-		taken = taken && (was.Src != e.Src || was.Dst != e.Dst || was.Type != e.Type)
-		if e.ID == "" || !im.keep && (taken || seen[e.ID]) {
-			e.ID = oplog.NewID()
-		}
-		seen[e.ID] = true
-	}
+	return err
 }
 
 func merged(a, b []string) []string {
@@ -357,7 +260,12 @@ func (im *importer) broken(err error) error {
 	if !errors.As(err, &e) {
 		return err
 	}
-	said := oplog.Errorf(e.Kind, "line %d: %s (%d memories and %d relations were imported)", im.done.Lines, e.Text, im.done.Memories, im.done.Edges)
+	line := im.done.Lines
+	var of *lineError
+	if errors.As(err, &of) {
+		line = of.line
+	}
+	said := oplog.Errorf(e.Kind, "line %d: %s (%d memories and %d relations were imported)", line, e.Text, im.done.Memories, im.done.Edges)
 	var refused *api.Refusal
 	if errors.As(err, &refused) {
 		return &api.Refusal{Code: refused.Code, Err: said}

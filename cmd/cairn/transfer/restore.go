@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -140,9 +141,16 @@ func importInto(ctx context.Context, s *cli.Streams, r *restoreRun, rows io.Read
 		}
 	}
 	r.t.Database = into
-	im := importer{t: &r.t, bar: s.Progress("restoring")}
-	if err := im.run(ctx, rows); err != nil {
-		return fmt.Errorf("row %d: %w (%d memories and %d relations were restored)", im.line, err, im.done.Memories, im.done.Edges)
+	im := importer{s: s, t: r.t, began: time.Now()}
+	err = im.rows(ctx, "", newRows(rows))
+	if err == nil {
+		err = im.flush(ctx)
+	}
+	if im.clear(); err == nil && im.done.Refused > 0 {
+		err = fmt.Errorf("%d rows were rejected", im.done.Refused)
+	}
+	if err != nil {
+		return fmt.Errorf("%w (%d memories and %d relations were restored)", err, im.done.Memories, im.done.Edges)
 	}
 	return s.Tell(r.t.JSON, map[string]any{"database": into, "memories": im.done.Memories, "edges": im.done.Edges}, "restored %d memories and %d relations into '%s'",
 		im.done.Memories, im.done.Edges, into)

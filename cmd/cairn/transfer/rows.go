@@ -24,6 +24,7 @@ import (
 //	{"type":"entity","name":…,"observations":[…]}    a line of the memory.jsonl of @modelcontextprotocol/server-memory:
 //	{"type":"relation","from":…,"relationType":…}    the keys and relations that the profile server-memory of /mcp reads
 //	{"text":…} or "content" or "page_content"        a document; what else it says becomes metadata
+//	{"text":…,"key":…} or "external_id"              one that corrects the memory it has made before
 //	"a text"                                         a text
 //	[…]                                              any of these
 type rows struct {
@@ -34,6 +35,8 @@ type rows struct {
 }
 
 func newRows(in io.Reader) *rows { return &rows{d: json.NewDecoder(in)} }
+
+func (r *rows) row() int { return r.n }
 
 // next is the next row; io.EOF behind the last.
 func (r *rows) next() (row importRow, err error) {
@@ -121,9 +124,9 @@ func (r *rows) broken(err error) error {
 	}
 	r.n++
 	if errors.Is(err, io.EOF) {
-		return io.ErrUnexpectedEOF
+		err = io.ErrUnexpectedEOF
 	}
-	return err
+	return &unreadable{err}
 }
 
 // An importRow is a row of an import, a memory or an edge, by the names that an import takes.
@@ -228,7 +231,7 @@ func (e entity) facts() (rows []json.RawMessage, err error) {
 
 // taken are the keys of others' rows that become fields of a memory, or are of no consequence. They are left out of its
 // metadata.
-var taken = map[string]bool{"memory": true, "content": true, "page_content": true, "score": true, "hash": true, "type": true}
+var taken = map[string]bool{"memory": true, "content": true, "page_content": true, "score": true, "hash": true, "type": true, "external_id": true, "key": true}
 
 // rowOf reads a row: one of an export, or one of others, whose names are put into ours.
 func rowOf(raw json.RawMessage) (row importRow, err error) {
@@ -250,6 +253,11 @@ func rowOf(raw json.RawMessage) (row importRow, err error) {
 	}
 	memory.say("namespace", row.text("user_id", "agent_id"))
 	memory.say("session_id", row.text("run_id"))
+	memory.say("external_id", row.text("external_id"))
+	if row.has("memory") { // of mem0, whose ids are unique everywhere
+		memory.say("external_id", row.text("id"))
+	}
+	memory.say("key", row.text("key"))
 	more := importRow{}
 	_ = json.Unmarshal(row["metadata"], &more) // what is no object has no names to keep
 	for name, v := range row {

@@ -1,0 +1,267 @@
+package transfer
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+	"github.com/cairndb/cairn/node/api"
+)
+
+// Import is `cairn import`.
+func Import(s *cli.Streams) *cobra.Command {
+	im := importer{s: s, began: time.Now()}
+	c := &cobra.Command{Use: "import [FILE]...", Short: "Import memories from files and folders, or from stdin",
+		Long: `Read files, folders or, when none is named, stdin. What they hold is found from the content:
+
+  JSON, one value a line or not: exports of this server and of YantrikDB; what mem0 returns ({"results": […]}, relations
+  too); the memory.jsonl of @modelcontextprotocol/server-memory (cairn mcp --tools server-memory shows the result);
+  documents with "text", "content" or "page_content" (their other fields become metadata); texts; arrays of any of these.
+  Sessions of Claude Code and Codex (~/.claude/projects, ~/.codex/sessions): what the user and the agent said. The uses
+  of their tools are read by cairn sift backfill.
+  Markdown: a memory for each heading with a text. The key is the path, from the folder that is named: /notes/todo.md for
+  the first, /notes/todo.md#later for the one below the heading Later.
+
+A folder is read with all below it: files that end in .md, .markdown, .jsonl or .ndjson.
+
+Import again whenever you like, also after an import that was cut off: what is there already stays as it is. A row with a
+"key" or an "external_id" whose text or fields have changed corrects its memory. Exported memories come back as they were,
+with their revisions and claims, under their ids; one whose id another memory has gets a new one, or ends the import with
+--keep-ids.
+
+A row that is rejected is reported with its number and the reason, and the others are stored; the exit code is 1 then.`,
+		Example: `  cairn import ~/notes mem0.json --namespace notes
+  cairn import ~/.claude/projects --db work`,
+		RunE: func(c *cobra.Command, args []string) error {
+			err := im.run(c.Context(), args)
+			im.clear()
+			return im.report(err)
+		}}
+	im.t.Flags(c)
+	im.t.InDatabase(c)
+	c.Flags().StringVarP(&im.namespace, "namespace", "n", "", "namespace of rows that name none")
+	c.Flags().BoolVar(&im.keep, "keep-ids", false, "end the import at a memory whose id is taken, instead of giving it a new one")
+	return c
+}
+
+// Bounds of the rows that are sent in one request, which the server stores as one entry.
+const (
+	importRows  = 200
+	importBytes = 1 << 20
+)
+
+const (
+	shownAfter  = 2 * time.Second // an import that is done by then shows no progress
+	mostReasons = 20              // rejected rows that are printed; --json has up to a thousand
+	keptReasons = 1000
+)
+
+// A place is a row of a source.
+type place struct {
+	File string `json:"file,omitempty"` // blank: stdin
+	Row  int    `json:"row"`
+}
+
+func (p place) String() string {
+	if p.File == "" {
+		return fmt.Sprintf("row %d", p.Row)
+	}
+	return fmt.Sprintf("%s: row %d", p.File, p.Row)
+}
+
+// A rejected row is one that is not stored.
+type rejected struct {
+	place
+	Reason string `json:"reason"`
+}
+
+// importer sends the rows of sources to a gateway, a request for each batch. The gateway stores each row once.
+type importer struct {
+	s         *cli.Streams
+	t         cli.Target
+	namespace string
+	keep      bool
+	began     time.Time
+	bar       *progressbar.ProgressBar // nil until shownAfter
+	lines     [][]byte
+	places    []place // of the lines
+	size      int
+	done      api.Imported
+	refused   []rejected
+}
+
+// run stores the rows of all sources in their order.
+func (im *importer) run(ctx context.Context, args []string) error {
+	sources, err := sourcesOf(args)
+	if err != nil {
+		return err
+	}
+	for _, src := range sources {
+		if err := im.source(ctx, src); err != nil {
+			return err
+		}
+	}
+	return im.flush(ctx)
+}
+
+func (im *importer) source(ctx context.Context, src source) error {
+	in, err := src.open(ctx, im.s)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	from, err := src.reader(in)
+	if err != nil {
+		return fmt.Errorf("%s: %w", src.name, err)
+	}
+	return im.rows(ctx, src.name, from)
+}
+
+// rows sends the rows of a source. What cannot be read of it ends it, as a rejected row.
+func (im *importer) rows(ctx context.Context, name string, from rowReader) error {
+	for {
+		r, err := from.next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		var line []byte
+		if err == nil {
+			if im.namespace != "" && !r.has("namespace") && r.text("type") != "edge" {
+				r.say("namespace", im.namespace)
+			}
+			line, err = r.line()
+		}
+		at := place{name, from.row()}
+		var gone *unreadable
+		switch {
+		case errors.As(err, &gone):
+			im.reject(at, fmt.Errorf("%w; nothing behind it was read", err))
+			return nil
+		case err != nil:
+			im.reject(at, err)
+			continue
+		}
+		im.lines, im.places, im.size = append(im.lines, line), append(im.places, at), im.size+len(line)
+		if len(im.lines) == importRows || im.size >= importBytes {
+			if err := im.flush(ctx); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// ended matches the gateway's answer for an import that it ended: the line, the reason, and what is stored.
+var ended = regexp.MustCompile(`^line (\d+): (.*) \((\d+) memories and (\d+) relations were imported\)$`)
+
+// flush sends the lines that wait.
+func (im *importer) flush(ctx context.Context) error {
+	lines, places := im.lines, im.places
+	im.lines, im.places, im.size = nil, nil, 0
+	if len(lines) == 0 {
+		return nil
+	}
+	path := im.t.In(api.Import.Path() + "?skip_refused=true")
+	if im.keep {
+		path = im.t.In(api.Import.Path() + "?keep_ids=true")
+	}
+	answer, err := im.t.Request(ctx, api.Import.Method(), path, cli.NDJSON(bytes.Join(lines, nil))) // as long as the database's rate makes it last
+	if err != nil {
+		return im.stopped(err, places)
+	}
+	defer answer.Close()
+	var done api.Imported
+	if err := json.NewDecoder(answer).Decode(&done); err != nil {
+		return err
+	}
+	im.done.Memories, im.done.Edges, im.done.Kept = im.done.Memories+done.Memories, im.done.Edges+done.Edges, im.done.Kept+done.Kept
+	for _, r := range done.Reasons {
+		if r.Line >= 1 && r.Line <= len(places) {
+			im.reject(places[r.Line-1], errors.New(r.Reason))
+		}
+	}
+	im.done.Refused += done.Refused - len(done.Reasons)
+	return im.show(len(lines))
+}
+
+// stopped says at which row the gateway ended the import, and counts what it stored before.
+func (im *importer) stopped(err error, places []place) error {
+	var refused *cli.HTTPError
+	if !errors.As(err, &refused) || refused.Status/100 != 4 {
+		return err
+	}
+	said := ended.FindStringSubmatch(refused.Text)
+	if said == nil {
+		return err
+	}
+	line, _ := strconv.Atoi(said[1]) // they are digits
+	memories, _ := strconv.Atoi(said[3])
+	edges, _ := strconv.Atoi(said[4])
+	im.done.Memories, im.done.Edges = im.done.Memories+memories, im.done.Edges+edges
+	return fmt.Errorf("%s: %s", places[min(max(line, 1), len(places))-1], said[2])
+}
+
+// reject notes a row that is not stored, and prints the first.
+func (im *importer) reject(at place, err error) {
+	if im.done.Refused++; len(im.refused) < keptReasons {
+		im.refused = append(im.refused, rejected{at, err.Error()})
+	}
+	if im.done.Refused <= mostReasons && !im.t.JSON {
+		im.clear()
+		fmt.Fprintf(im.s.Err, "%s: %s\n", at, err)
+	}
+}
+
+// show moves the bar, which comes when the import takes long.
+func (im *importer) show(rows int) error {
+	if im.bar == nil && time.Since(im.began) > shownAfter {
+		im.bar = im.s.Progress("importing rows")
+		rows = im.done.Memories + im.done.Edges + im.done.Kept + im.done.Refused
+	}
+	if im.bar == nil {
+		return nil
+	}
+	return im.bar.Add(rows)
+}
+
+func (im *importer) clear() {
+	if im.bar != nil {
+		_ = im.bar.Clear() // a terminal that is gone shows nothing
+	}
+}
+
+// report prints what was imported. Rejected rows make it an error.
+func (im *importer) report(err error) error {
+	d := im.done
+	if im.t.JSON {
+		out := map[string]any{"memories": d.Memories, "edges": d.Edges, "kept": d.Kept, "refused": d.Refused}
+		if len(im.refused) > 0 {
+			out["reasons"] = im.refused
+		}
+		if failed := im.s.JSON(out); failed != nil {
+			return failed
+		}
+	}
+	kept := ""
+	if d.Kept > 0 {
+		kept = fmt.Sprintf("; %d were there already", d.Kept)
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w (%d memories and %d relations were imported%s)", err, d.Memories, d.Edges, kept)
+	case d.Refused > 0:
+		return fmt.Errorf("%d rows were rejected (%d memories and %d relations were imported%s)", d.Refused, d.Memories, d.Edges, kept)
+	case !im.t.JSON:
+		fmt.Fprintf(im.s.Err, "imported %d memories and %d relations%s\n", d.Memories, d.Edges, kept)
+	}
+	return nil
+}

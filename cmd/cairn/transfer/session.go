@@ -1,0 +1,81 @@
+package transfer
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"iter"
+	"time"
+
+	"github.com/cairndb/cairn/local/kit"
+	"github.com/cairndb/cairn/local/transcript"
+)
+
+// maxLine bounds a line of a session's file.
+const maxLine = 16 << 20
+
+// isTranscript says whether the beginning of a file is that of a session of a coding agent.
+func isTranscript(begin []byte) bool {
+	for line := range bytes.Lines(begin) {
+		if l, err := transcript.Parse(line); err == nil && l.Tool != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// session reads what was said in the session of a coding agent: a row for each message with words, whose external id is
+// that of the session and the message's own. An agent appends to the file, so the ids stay.
+type session struct {
+	lines func() ([]byte, error, bool)
+	id    string
+	n     int // lines so far
+	said  int // messages so far
+}
+
+func newSession(in io.Reader, path string) *session {
+	s := &session{}
+	s.lines, _ = iter.Pull2(kit.Lines(in, maxLine))
+	if path != "" {
+		s.id = transcript.SessionOf(path)
+	}
+	return s
+}
+
+func (s *session) row() int { return s.n }
+
+func (s *session) next() (importRow, error) {
+	for {
+		raw, err, ok := s.lines()
+		if !ok {
+			return nil, io.EOF
+		}
+		s.n++
+		if err != nil {
+			return nil, &unreadable{err}
+		}
+		l, err := transcript.Parse(raw)
+		if err != nil && !bytes.HasSuffix(raw, []byte("\n")) { // the agent is writing it
+			return nil, io.EOF
+		}
+		if err != nil {
+			return nil, err
+		}
+		if l.Session != "" {
+			s.id = l.Session
+		}
+		if l.Text == "" {
+			continue
+		}
+		s.said++
+		if l.ID == "" {
+			l.ID = fmt.Sprint(s.said)
+		}
+		row := importRow{}
+		for name, text := range map[string]string{"text": l.Text, "memory_type": "episodic", "source": l.Tool, "speaker": l.Role, "session_id": s.id,
+			"created_at": l.At.UTC().Format(time.RFC3339Nano), "external_id": s.id + ":" + l.ID} {
+			row.say(name, text)
+		}
+		return row, nil
+	}
+}

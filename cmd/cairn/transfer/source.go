@@ -1,0 +1,130 @@
+package transfer
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
+)
+
+// A source is a file to import, or stdin.
+type source struct {
+	name string // as it is shown; blank for stdin
+	path string // blank for stdin
+	key  string // of its memories, for Markdown
+}
+
+// rowReader reads the rows of a source; io.EOF behind the last. An unreadable error is the last.
+type rowReader interface {
+	next() (importRow, error)
+	row() int // the number of the row that was read last
+}
+
+// unreadable says that a source cannot be read any farther.
+type unreadable struct{ err error }
+
+func (e *unreadable) Error() string { return e.err.Error() }
+func (e *unreadable) Unwrap() error { return e.err }
+
+// suffixes end the names of files that are read of a folder.
+var suffixes = []string{".md", ".markdown", ".jsonl", ".ndjson"}
+
+// sourcesOf finds the files that arguments name, in order; stdin when there are none.
+func sourcesOf(args []string) (all []source, err error) {
+	for _, arg := range args {
+		if arg == "-" {
+			all = append(all, source{})
+			continue
+		}
+		info, err := os.Stat(arg)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, cli.Hint(fmt.Errorf("%s: no such file or folder", arg), "name a database with --db")
+		} else if err != nil {
+			return nil, err
+		}
+		whole, err := filepath.Abs(arg)
+		if err != nil {
+			return nil, err
+		}
+		if !info.IsDir() {
+			all = append(all, source{name: arg, path: arg, key: keyOf(filepath.Base(whole))})
+			continue
+		}
+		below, err := filesBelow(arg, filepath.Base(whole))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, below...)
+	}
+	if len(args) == 0 {
+		return []source{{}}, nil
+	}
+	return all, nil
+}
+
+// filesBelow finds the files of a folder, in the order of their paths. Hidden ones, and links, are left out.
+func filesBelow(root, name string) (all []source, err error) {
+	err = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case path != root && strings.HasPrefix(e.Name(), ".") && e.IsDir():
+			return fs.SkipDir
+		case !e.Type().IsRegular() || strings.HasPrefix(e.Name(), ".") || !slices.Contains(suffixes, strings.ToLower(filepath.Ext(path))):
+			return nil
+		}
+		below, err := filepath.Rel(root, path)
+		all = append(all, source{name: path, path: path, key: keyOf(filepath.Join(name, below))})
+		return err
+	})
+	if err == nil && len(all) == 0 {
+		err = fmt.Errorf("%s: no file in it ends in %s", root, strings.Join(suffixes, ", "))
+	}
+	return all, err
+}
+
+func (src source) open(ctx context.Context, s *cli.Streams) (io.ReadCloser, error) {
+	if src.path == "" {
+		return io.NopCloser(s.Input(ctx)), nil
+	}
+	return os.Open(src.path)
+}
+
+// looked bounds the beginning of a source that is looked at to find out what it holds.
+const looked = 256 << 10
+
+// reader chooses by the content, and for Markdown by the name: a text that begins with a bracket may be either.
+func (src source) reader(in io.Reader) (rowReader, error) {
+	b := bufio.NewReaderSize(in, looked)
+	if _, err := b.Peek(1); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	begin, err := b.Peek(b.Buffered()) // of a pipe, what has come
+	if err != nil {
+		return nil, err
+	}
+	first := bytes.TrimSpace(bytes.TrimPrefix(begin, []byte("\uFEFF")))
+	named := slices.Contains([]string{".md", ".markdown"}, strings.ToLower(filepath.Ext(src.path)))
+	switch {
+	case named, src.path != "" && len(first) > 0 && !strings.ContainsRune(`{["`, rune(first[0])):
+		return newMarkdown(b, src)
+	case isTranscript(begin):
+		return newSession(b, src.path), nil
+	}
+	return newRows(b), nil
+}
+
+// keyOf makes a key of a path.
+func keyOf(path string) string {
+	return "/" + cmp.Or(strings.Trim(normalized(filepath.ToSlash(path)), "/"), "file")
+}

@@ -1,0 +1,123 @@
+package transfer
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// readAll is what an import reads of files, one row a line: where it is, its key or external id, its text.
+func readAll(t *testing.T, args ...string) string {
+	t.Helper()
+	all, err := sourcesOf(args)
+	if err != nil {
+		return err.Error()
+	}
+	var said []string
+	for _, src := range all {
+		in, err := os.Open(src.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer in.Close()
+		from, err := src.reader(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for {
+			row, err := from.next()
+			if errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+				break
+			}
+			if err != nil {
+				said = append(said, fmt.Sprintf("%d: %v", from.row(), err))
+				var gone *unreadable
+				if errors.As(err, &gone) {
+					break
+				}
+				continue
+			}
+			if _, err := row.line(); err != nil {
+				t.Errorf("row %d: %v", from.row(), err)
+			}
+			said = append(said, fmt.Sprintf("%d: %s %q", from.row(), row.text("key", "external_id"), row.text("text")))
+		}
+	}
+	return strings.Join(said, "\n")
+}
+
+func writeFiles(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "notes")
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// TestFoldersOfMarkdown: a memory for each heading with a text, under the path; hidden files and others are left out.
+func TestFoldersOfMarkdown(t *testing.T) {
+	t.Parallel()
+	dir := writeFiles(t, map[string]string{
+		"todo.md":             "---\ntags: [a]\n---\nBuy tea.\n",
+		"sub/deploy.markdown": "# Deploy\n\n## Steps\nRun it.\n```sh\n# no heading\n```\n## Roll back\n\n### Steps\nStop it.\n# Steps\n\nUnder another title.\r\n## Steps ##\nTwice.\n#tag is no heading\n",
+		"empty.md":            "# Only a title\n",
+		".git/x.md":           "hidden", ".hidden.md": "hidden", "main.go": "package main", "rows.jsonl": `{"text":"a row"}`,
+	})
+	want := `1:  "a row"
+1: /notes/sub/deploy.markdown "Deploy > Steps\n\nRun it.\n` + "```sh\\n# no heading\\n```" + `"
+2: /notes/sub/deploy.markdown#steps "Deploy > Roll back > Steps\n\nStop it."
+3: /notes/sub/deploy.markdown#steps-2 "Steps\n\nUnder another title."
+4: /notes/sub/deploy.markdown#steps-3 "Steps > Steps\n\nTwice.\n#tag is no heading"
+1: /notes/todo.md "Buy tea."`
+	if got := readAll(t, dir); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if got := readAll(t, filepath.Join(dir, "todo.md")); got != `1: /todo.md "Buy tea."` {
+		t.Errorf("a file: %s", got)
+	}
+	if got := readAll(t, filepath.Join(dir, ".git", "none")); !strings.Contains(got, "no such file or folder") {
+		t.Errorf("no file: %s", got)
+	}
+}
+
+// TestSessionsOfAgents: what was said in sessions of Claude Code and Codex, each message under an id that stays when the
+// session goes on. What the clients add in tags, tools and the line that is being written are left out.
+func TestSessionsOfAgents(t *testing.T) {
+	t.Parallel()
+	const id = "019ac0de-1234-7abc-8def-0123456789ab"
+	dir := writeFiles(t, map[string]string{
+		"a.jsonl": `{"type":"summary","summary":"x","leafUuid":"u"}
+{"type":"user","timestamp":"2026-11-26T10:00:00Z","sessionId":"s1","uuid":"u1","message":{"role":"user","content":"How do we deploy?"}}
+{"type":"user","isMeta":true,"timestamp":"2026-11-26T10:00:00Z","sessionId":"s1","uuid":"u2","message":{"role":"user","content":"Caveat"}}
+{"type":"user","timestamp":"2026-11-26T10:00:00Z","sessionId":"s1","uuid":"u3","message":{"role":"user","content":"<command-name>/clear</command-name>"}}
+{"type":"assistant","timestamp":"2026-11-26T10:00:01Z","sessionId":"s1","uuid":"u4","message":{"role":"assistant","content":[{"type":"text","text":"With make."},{"type":"tool_use","id":"t","name":"Bash","input":{}}]}}
+no JSON
+{"type":"user","timestamp":"2026-11-26T10:00:02Z","sessionId":"s1","uuid":"u5","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"ok"}]}}
+{"type":"user","timesta`,
+		"rollout-2026-11-26T10-00-00-" + id + ".jsonl": `{"timestamp":"2026-11-26T10:00:00Z","type":"session_meta","payload":{"id":"` + id + `","cwd":"/w"}}
+{"timestamp":"2026-11-26T10:00:01Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"<environment_context>x</environment_context>"}]}}
+{"timestamp":"2026-11-26T10:00:02Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"Which port?"}]}}
+{"timestamp":"2026-11-26T10:00:03Z","type":"response_item","payload":{"type":"function_call","name":"shell","arguments":"{}","call_id":"a"}}
+{"timestamp":"2026-11-26T10:00:04Z","type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"7438."}]}}
+`,
+	})
+	want := `2: s1:u1 "How do we deploy?"
+5: s1:u4 "With make."
+6: a line that is not JSON
+3: ` + id + `:1 "Which port?"
+5: ` + id + `:2 "7438."`
+	if got := readAll(t, dir); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}

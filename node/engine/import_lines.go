@@ -1,0 +1,138 @@
+package engine
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
+)
+
+// externalFolder has the memories of other systems, by the ids that these have for them.
+const externalFolder = "/.external/"
+
+// maxReasons bounds the rejected lines that an answer lists.
+const maxReasons = 100
+
+// A lineError is the reason why one line of an import is rejected.
+type lineError struct {
+	line int
+	err  error
+}
+
+func (e *lineError) Error() string { return e.err.Error() }
+func (e *lineError) Unwrap() error { return e.err }
+
+// reject lists a line that is rejected, or ends the import there.
+func (im *importer) reject(line int, err error) error {
+	if !im.skip || !ofTheLine(err) {
+		return &lineError{line, err}
+	}
+	if im.done.Refused++; len(im.done.Reasons) < maxReasons {
+		im.done.Reasons = append(im.done.Reasons, api.Rejected{Line: line, Reason: err.Error()})
+	}
+	return nil
+}
+
+// ofTheLine says whether an error is about what a line says, so that the import may go on behind it.
+func ofTheLine(err error) bool {
+	var e *oplog.Error
+	return errors.As(err, &e) && (e.Kind == oplog.Invalid || e.Kind == oplog.Conflict || e.Kind == oplog.TooLarge) && !errors.Is(err, oplog.ErrKeyReused)
+}
+
+// halved stores lines as one entry. When a line is the reason that the entry is refused, it stores the halves, down to
+// that line: the others are stored, and the line is rejected.
+func halved[T any](im *importer, lines []T, number func(T) int, store func([]T) error) error {
+	if len(lines) == 0 {
+		return nil
+	}
+	err := store(lines)
+	switch {
+	case err == nil || !ofTheLine(err):
+		return err
+	case len(lines) == 1:
+		return im.reject(number(lines[0]), err)
+	}
+	half := len(lines) / 2
+	if err := halved(im, lines[:half], number, store); err != nil {
+		return err
+	}
+	return halved(im, lines[half:], number, store)
+}
+
+// named completes what identifies a line, and checks the memory: of two lines with one identity, the later one changes
+// the memory of the earlier. A line without a key has an idempotency key of its own, so that it is stored once when an
+// import is repeated, unless the import has a key or keeps ids.
+func (im *importer) named(d *api.Draft, external string) error {
+	if external != "" && d.Path == "" {
+		d.Path = externalKey(external)
+	}
+	now, err := im.s.current(im.c.DB)
+	if err != nil {
+		return err
+	}
+	if d.Path == "" && im.key == "" && !im.keep {
+		if d.Key, err = lineKey(*d, &redactor{policy: now.Redact}); err != nil {
+			return err
+		}
+	}
+	_, err = ready(d, time.Now(), int(now.Database.Dim))
+	return err
+}
+
+// lineKey makes the idempotency key of a line from what is stored of it: a secret that is redacted has no part in it.
+func lineKey(d api.Draft, secrets *redactor) (string, error) {
+	rid := d.RID
+	d.History, d.Key = nil, ""
+	secrets.draft(&d, false)
+	b, err := json.Marshal(d)
+	sum := sha256.Sum256(append(b, rid...))
+	return "import/" + hex.EncodeToString(sum[:16]), err
+}
+
+// externalKey is the key of a memory that another system knows by an id.
+func externalKey(id string) string {
+	if key := externalFolder + id; !strings.Contains(id, "/") && checkKey(key) == nil {
+		return key
+	}
+	sum := sha256.Sum256([]byte(id))
+	return externalFolder + hex.EncodeToString(sum[:])
+}
+
+// absent leaves out the lines whose memory is here by its id and says the same. A line whose memory was forgotten since
+// it was imported is stored again, under the next key.
+func (im *importer) absent(lines []draftLine) (list []draftLine, err error) {
+	if im.key != "" || im.keep {
+		return lines, nil
+	}
+	return list, im.s.state.Read(func(v *state.View) error {
+		for _, d := range lines {
+			if d.Path == "" {
+				if m, ok := v.Memory(im.c.DB, d.RID); ok && asNew(m, &d.Draft) {
+					im.done.Kept++
+					continue
+				}
+				for {
+					rid, known := v.StoredUnder(im.c.DB, d.Key)
+					if m, ok := v.Memory(im.c.DB, rid); !known || ok && m.Status != oplog.Tombstoned || len(d.Key) > 64 {
+						break
+					}
+					d.Key += "+"
+				}
+			}
+			list = append(list, d)
+		}
+		return nil
+	})
+}
+
+// asNew says whether a memory is what a line with its id makes of it.
+func asNew(m *oplog.Memory, d *api.Draft) bool {
+	return m.Status != oplog.Tombstoned && m.Text == d.Text && m.Namespace == cmp.Or(d.Namespace, "default") && (d.History == nil || m.Revision >= d.History.Revision)
+}
