@@ -135,7 +135,9 @@ func story(l *log, db oplog.DB, n int) (next func()) {
 		if rng.IntN(4) > 0 {
 			m.Vector = vec()
 		}
-		m.Unsearchable = i%17 == 5
+		m.Unsearchable, m.Held = i%17 == 5, i%19 == 7
+		m.Stamp = oplog.Stamp{Writer: []string{"", "ada"}[i%2], Dialect: "http", Agent: []string{"", "planner"}[i%3%2],
+			Trust: append(oplog.TrustClasses, "")[i%5]}
 		if i%7 == 3 {
 			m.Expires, expire = l.at(60+i%40), append(expire, m.RID)
 		} else {
@@ -169,6 +171,8 @@ var filters = []string{
 	`{"or":[{"@created_at":{"gt":"2026-02-01"}},{"id":{"prefix":"id-1"}}],"@memory_type":"semantic"}`,
 	`{"@namespace":{"ne":"beta"},"@session_id":{"exists":true},"n":{"nin":[1,2]}}`,
 	`{"tags":{"icontains":"T1"},"@updated_at":{"gte":"2026-01-05"}}`,
+	`{"@trust":{"in":["tool","web"]},"@writer":"ada"}`,
+	`{"@agent":{"exists":false},"@dialect":"http","not":{"@trust":"operator"}}`,
 	`{"not":{"or":[{"@domain":"work"},{"@session_id":"alpha/3"}]}}`,
 	`{}`,
 }
