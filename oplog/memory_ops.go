@@ -38,8 +38,6 @@ type Correct struct {
 	Text       *string  `msgpack:"tx,omitempty" max:"text"`
 	Importance *float64 `msgpack:"im,omitempty"`
 	Pin        *bool    `msgpack:"pi,omitempty"`
-	Path       *string  `msgpack:"pa,omitempty"`            // the memory's new key
-	Namespace  *string  `msgpack:"ns,omitempty" max:"name"` // moves it there, with its key
 	Valence    *float64 `msgpack:"va,omitempty"`
 	Certainty  *float64 `msgpack:"ce,omitempty"`
 	Metadata   []byte   `msgpack:"md,omitempty" max:"metadata"`
@@ -50,12 +48,19 @@ type Correct struct {
 	At         Time     `msgpack:"at"`
 	Expires    *Time    `msgpack:"ex,omitempty"` // 0: never
 	Searchable *bool    `msgpack:"us,omitempty"` // true comes with the text, for its words are read again
+	Place
 	Approval
 
 	Extractor uint8     `msgpack:"xv,omitempty"` // of the new text, as in Remember
 	Entities  []Mention `msgpack:"xe,omitempty"`
 	Claims    []Claim   `msgpack:"-"`
 	Marks     []Mark    `msgpack:"-"`
+}
+
+// A Place says where a correction puts a memory.
+type Place struct {
+	Path      *string `msgpack:"pa,omitempty"`            // its new key
+	Namespace *string `msgpack:"ns,omitempty" max:"name"` // moves it there, with its key
 }
 
 // Expect refuses its entry when a memory is at another revision, and changes nothing. It comes before the operation

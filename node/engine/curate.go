@@ -206,6 +206,9 @@ func (s *Service) describeMade(ctx context.Context, c api.Caller, op *oplog.Reca
 
 // recast proposes a merge or a split, and says which source keeps it from being done.
 func (s *Service) recast(ctx context.Context, c api.Caller, op *oplog.Recast, w write) (Written, error) {
+	for i := range op.Into {
+		op.Into[i].Stamp = c.Stamp() // Apply lowers its class to that of the sources
+	}
 	w.ops = []oplog.Op{op}
 	done, err := s.propose(ctx, c, w)
 	if errors.Is(err, oplog.ErrRevision) {

@@ -145,7 +145,7 @@ func TestNamespacesHold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (api.Counters{Active: 5, Entities: 2, Conflicts: 1}); *alder != want { // its trigger was delivered above
+	if want := (api.Counters{Active: 7, Entities: 2, Conflicts: 1}); *alder != want { // its trigger was delivered above
 		t.Errorf("numbers of a namespace: %+v, want %+v", *alder, want)
 	}
 }

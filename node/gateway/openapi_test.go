@@ -57,7 +57,7 @@ func TestOpenAPI(t *testing.T) {
 			t.Errorf("components/%s: no operation has it", name)
 		}
 	}
-	if len(openAPI()) > 320_000 {
+	if len(openAPI()) > 300_000 {
 		t.Errorf("the document has %d bytes: programs load it at each start", len(openAPI()))
 	}
 	for name, used := range l.tags {

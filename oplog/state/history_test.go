@@ -40,7 +40,7 @@ func historyOf(t *rapid.T, n, world int) []oplog.Record {
 				Entities: []oplog.Mention{{Name: id("e")}}}
 		case 4:
 			text := id("new")
-			return &oplog.Correct{RID: id("m"), Text: &text, Path: new(path()), At: at}
+			return &oplog.Correct{RID: id("m"), Text: &text, Place: oplog.Place{Path: new(path())}, At: at}
 		case 5:
 			return &oplog.Forget{RID: id("m"), At: at}
 		case 6:
@@ -84,7 +84,7 @@ func historyOf(t *rapid.T, n, world int) []oplog.Record {
 		case 29, 30, 31, 32, 33:
 			return recastOp(t, id, at)
 		case 34:
-			return &oplog.Correct{RID: id("m"), Namespace: new(id("ns")), At: at}
+			return &oplog.Correct{RID: id("m"), Place: oplog.Place{Namespace: new(id("ns"))}, At: at}
 		case 13:
 			return &oplog.Abandon{Before: at - 50, Max: 2, At: at}
 		default:

@@ -134,7 +134,7 @@ func TestKeysAreAMap(t *testing.T) {
 					to := path("to")
 					delete(next, key)
 					refused = next.conflicts(to)
-					ops = append(ops, &oplog.Correct{RID: m.RID, Path: &to, At: oplog.Time(at)})
+					ops = append(ops, &oplog.Correct{RID: m.RID, Place: oplog.Place{Path: &to}, At: oplog.Time(at)})
 					if to == key {
 						refused = false
 					}

@@ -1052,9 +1052,8 @@ export interface KeyedMemory {
   /** Emotional valence, from -1 (bad) to 1 (good). */ valence: number;
   /** Certainty, from 0 to 1. */ certainty: number;
   /** The memory that it was merged into. */ consolidated_into: string | null;
-  /** Its status; active memories are recalled. */ consolidation_status: "active" | "consolidated" | "tombstoned" | "quarantined";
   /** The memories that it was split into; absent when it was not. */ split_into?: string[];
-  /** Its status; active memories are recalled. */ consolidation_status: "active" | "consolidated" | "tombstoned";
+  /** Its status; active memories are recalled. */ consolidation_status: "active" | "consolidated" | "tombstoned" | "quarantined";
   /** The memories that it was merged from. */ consolidation_sources: string[];
   /** hot, or the tier that the client gave. */ storage_tier: string;
   /** The metadata as a text. */ metadata_json: string;
@@ -1228,9 +1227,8 @@ export interface Memory {
   /** Emotional valence, from -1 (bad) to 1 (good). */ valence: number;
   /** Certainty, from 0 to 1. */ certainty: number;
   /** The memory that it was merged into. */ consolidated_into: string | null;
-  /** Its status; active memories are recalled. */ consolidation_status: "active" | "consolidated" | "tombstoned" | "quarantined";
   /** The memories that it was split into; absent when it was not. */ split_into?: string[];
-  /** Its status; active memories are recalled. */ consolidation_status: "active" | "consolidated" | "tombstoned";
+  /** Its status; active memories are recalled. */ consolidation_status: "active" | "consolidated" | "tombstoned" | "quarantined";
   /** The memories that it was merged from. */ consolidation_sources: string[];
   /** hot, or the tier that the client gave. */ storage_tier: string;
   /** The metadata as a text. */ metadata_json: string;
