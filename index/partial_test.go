@@ -116,7 +116,7 @@ func TestFailedBuild(t *testing.T) {
 	r.apply(l.records[:before], 1)
 	r.reopen() // there is a checkpoint of the old rows
 	var raw bytes.Buffer
-	must(t, ahead.state.Read(func(v *state.View) error { return v.WriteSnapshot(&raw, nil) }))
+	must(t, ahead.state.Read(func(v *state.View) error { return v.WriteSnapshot(&raw) }))
 	if taken, err := r.state.CatchUp(&raw, nil); err != nil || !taken {
 		t.Fatalf("the snapshot: taken %t, %v", taken, err)
 	}

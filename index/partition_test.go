@@ -128,7 +128,7 @@ func TestPartitionsAreReplicated(t *testing.T) {
 		"of a snapshot": func(t *testing.T) *replica {
 			r := openReplica(t)
 			var b bytes.Buffer
-			must(t, live.state.Read(func(v *state.View) error { return v.WriteSnapshot(&b, nil) }))
+			must(t, live.state.Read(func(v *state.View) error { return v.WriteSnapshot(&b) }))
 			must(t, r.state.Restore(&b, nil))
 			_, err := r.index.Rebuild(t.Context())
 			must(t, err)

@@ -77,6 +77,9 @@ func (n *Node) erasePurged(ctx context.Context, e *home.Erased) (done bool, err 
 	if err := errors.Join(n.state.Compact(ctx, dbs, all, eraseRest), n.index.Remake(ctx, dbs)); err != nil {
 		return false, err
 	}
+	if err := n.raft.RenewSnapshot(); err != nil { // the others share tables that were rewritten
+		return false, fmt.Errorf("snapshots: %w", err)
+	}
 	e.Rewritten = e.Cut // one that came since is the next round's
 	return true, e.Write(n.cfg.Home)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -48,11 +47,19 @@ func (n *Node) rotationParts(ctx context.Context) []rotationPart {
 	pause := func() error { return rest(ctx, rotationRest) }
 	return []rotationPart{
 		{"log", n.raft.ResealLog},
-		{"snapshots", n.raft.ResealSnapshots},
-		{"state", func() error { return n.keys.RewriteAll(ctx, filepath.Join(n.cfg.Home, home.StateDir), pause) }},
+		{"state", func() error { return n.state.Rewrite(ctx, pause) }},
+		{"snapshots", func() error { return n.renewSnapshot(ctx, pause) }},
 		{"index", func() error { return n.index.Rewrite(ctx, pause) }},
 		{"files moved aside", n.noneAside},
 	}
+}
+
+// renewSnapshot replaces the snapshots: their states share files with the state as it was before it was rewritten.
+func (n *Node) renewSnapshot(ctx context.Context, pause func() error) error {
+	if err := n.state.Rewrite(ctx, pause); err != nil {
+		return err
+	}
+	return n.raft.RenewSnapshot()
 }
 
 // rotate is the task that runs a rotation, on a node that has replaced keys.

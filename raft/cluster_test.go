@@ -33,9 +33,12 @@ type list struct {
 	Index, Term uint64
 	Items       []string
 	restored    int
-	sums        []StateSum
-	hash        [sha256.Size]byte
-	summed      int // of the items
+	dir         string // see savedDir
+	// beforeSaving is called when a snapshot is about to be saved; nil: nothing happens in between
+	beforeSaving func()
+	sums         []StateSum
+	hash         [sha256.Size]byte
+	summed       int // of the items
 }
 
 func (l *list) Apply(batch []Record) []any {
@@ -91,18 +94,6 @@ func (l *list) items() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.Items)
-}
-
-type image []byte
-
-func (i image) Write(w io.Writer) error { _, err := w.Write(i); return err }
-func (image) Release()                  {}
-
-func (l *list) Snapshot() (Snapshot, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	b, err := json.Marshal(map[string]any{"Index": l.Index, "Term": l.Term, "Items": l.Items})
-	return image(b), err
 }
 
 func (l *list) Restore(r io.Reader) error {
@@ -193,6 +184,7 @@ func (c *cluster) reopen(i int, secret string, peers []string) {
 	if c.calm {
 		election = rafttest.Election(8 * time.Second)
 	}
+	c.sms[i].dir = savedDir(c.dirs[i])
 	files := c.files[i]
 	if m := c.disks[i]; m != nil {
 		files = m

@@ -71,10 +71,13 @@ type Credentials struct {
 type Timing struct {
 	Heartbeat         time.Duration // 400ms: how often the leader is heard at least
 	Election          time.Duration // 1.2s: silence after which followers elect; at least twice the heartbeat
-	SnapshotThreshold uint64        // 8192 log entries
-	SnapshotInterval  time.Duration // 2m
+	SnapshotThreshold uint64        // 8192: log entries behind the last snapshot that make another due
+	SnapshotBytes     int64         // 64 MiB: of them, about, make one due as well
+	SnapshotAge       time.Duration // 1h: and so does the oldest of them
+	SnapshotInterval  time.Duration // 2m: how often it is looked at
 	TrailingLogs      uint64        // 10240: log entries that a snapshot leaves, for members that were away
 	TrailingBytes     int64         // 128 MiB: of them, about; a start reads them
+	TrailingAge       time.Duration // 24h: how old they are at most, about
 	SegmentBytes      int64         // 8 MiB: of the log's files
 	MaxClockOffset    time.Duration // 2s: how far a clock may be from the middle of the members' clocks
 }
@@ -111,15 +114,22 @@ type StateMachine interface {
 	// Applied is the last record whose effects the machine holds; those up to it are passed over by Apply. A crash
 	// may take some of them away again: the log keeps what a snapshot does not hold.
 	Applied() (index, term uint64)
-	// Snapshot holds the state still; it is written while Apply goes on.
+	// Snapshot pins the state; it is saved while Apply goes on.
 	Snapshot() (Snapshot, error)
+	// OpenSnapshot streams a saved snapshot of about size bytes, for Restore here or on another member. One that does
+	// not end at the index that Save returned is damaged.
+	OpenSnapshot(name string, index uint64) (state io.ReadCloser, size int64, err error)
+	// RetainSnapshots removes all saved snapshots but those named. One that is being read goes when that ends.
+	RetainSnapshots(names []string) error
 	// Restore replaces the state, wholly or not at all.
 	Restore(r io.Reader) error
 }
 
-// Snapshot is a state held still.
+// Snapshot is a pinned state.
 type Snapshot interface {
-	Write(w io.Writer) error
+	// Save keeps the state on the disk under a name, and returns the last record that it holds: one that was applied
+	// when it was pinned, or a later one.
+	Save(name string) (index, term uint64, err error)
 	Release() // it may be called twice
 }
 
@@ -163,9 +173,12 @@ func (t Timing) WithDefaults() Timing {
 	t.Heartbeat = cmp.Or(t.Heartbeat, 400*time.Millisecond)
 	t.Election = cmp.Or(t.Election, 1200*time.Millisecond)
 	t.SnapshotThreshold = cmp.Or(t.SnapshotThreshold, 8192)
+	t.SnapshotBytes = cmp.Or(t.SnapshotBytes, 64<<20)
+	t.SnapshotAge = cmp.Or(t.SnapshotAge, time.Hour)
 	t.SnapshotInterval = cmp.Or(t.SnapshotInterval, 2*time.Minute)
 	t.TrailingLogs = cmp.Or(t.TrailingLogs, 10240)
 	t.TrailingBytes = cmp.Or(t.TrailingBytes, 128<<20)
+	t.TrailingAge = cmp.Or(t.TrailingAge, 24*time.Hour)
 	t.MaxClockOffset = cmp.Or(t.MaxClockOffset, 2*time.Second)
 	return t
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	hraft "github.com/hashicorp/raft"
 )
@@ -41,25 +42,17 @@ func (n *Node) ResealLog() error {
 	return n.disk.Try(func() error { return errors.Join(n.logs.Reseal(n.lastAtOpen), n.votes.Reseal()) })
 }
 
-// ResealSnapshots puts a new snapshot in the place of those that there were when this process opened them. It fails
-// until something was written since.
-func (n *Node) ResealSnapshots() error {
-	end, err := n.snaps.newest()
-	if err != nil || end.Index == 0 {
+// RenewSnapshot takes a snapshot and removes all others. Saved states share files with the state as it was then: after
+// those were rewritten, the old ones are only there.
+func (n *Node) RenewSnapshot() error {
+	err := n.await(context.Background(), n.raft.Snapshot())
+	if errors.Is(err, hraft.ErrNothingNewToSnapshot) {
+		err = nil
+	}
+	if err != nil {
 		return err
 	}
-	if end.Index <= n.lastAtOpen {
-		if n.raft.AppliedIndex() <= n.lastAtOpen {
-			return fmt.Errorf("nothing was written since record %d", n.lastAtOpen)
-		}
-		if err := n.await(context.Background(), n.raft.Snapshot()); err != nil {
-			return err
-		}
-		if end, err = n.snaps.newest(); err != nil || end.Index <= n.lastAtOpen {
-			return errors.Join(err, fmt.Errorf("the newest snapshot is at record %d, want one after %d", end.Index, n.lastAtOpen))
-		}
-	}
-	return n.snaps.reap(n.lastAtOpen + 1)
+	return n.snaps.reapOlder()
 }
 
 // snapshotAndCut takes a snapshot and leaves one record of those before it: an empty log would be taken for a lost one.
@@ -73,11 +66,44 @@ func (n *Node) snapshotAndCut() error {
 	return errors.Join(err, n.limitTrailing())
 }
 
+// snapshotWhenDue is the task that takes a snapshot when the log has grown by so many bytes, or for so long, since the
+// last one. The library does it when the log has grown by so many records.
+func (n *Node) snapshotWhenDue() {
+	tick := time.NewTicker(max(n.cfg.SnapshotInterval/dueLooks, 10*time.Millisecond))
+	defer tick.Stop()
+	for done := uint64(0); ; { // the last record that was applied before the last snapshot: the library may name an earlier one
+		select {
+		case <-tick.C:
+		case <-n.ctx.Done():
+			return
+		}
+		end, err := n.snaps.newest()
+		applied := n.raft.AppliedIndex()
+		if err != nil || applied <= max(end.Index, done) || !n.due(end.Index) {
+			continue
+		}
+		if err := n.await(context.Background(), n.raft.Snapshot()); err != nil && n.ctx.Err() == nil {
+			n.log.Warn("no snapshot taken, though the log is long or old: trying again", "after", end.Index, "err", err)
+			continue
+		}
+		done = applied
+	}
+}
+
+// dueLooks is how often in a SnapshotInterval the task looks.
+const dueLooks = 8
+
+// due reports whether what the log holds behind a snapshot is long or old.
+func (n *Node) due(end uint64) bool {
+	bytes, oldest := n.logs.Behind(end)
+	return bytes >= n.cfg.SnapshotBytes || !oldest.IsZero() && n.cfg.Now().Sub(oldest) >= n.cfg.SnapshotAge
+}
+
 // limitTrailing tells the library how many records it may leave in the log before a snapshot: as many as are
-// configured, and no more than the bytes that a start should read. The library counts records only, and one may be an
-// import of megabytes.
+// configured, no more than the bytes that a start should read, and none that is older than a member stays away for a
+// while. The library counts records only, and one may be an import of megabytes.
 func (n *Node) limitTrailing() error {
 	c := n.raft.ReloadableConfig()
-	c.TrailingLogs = max(min(n.trailing.Load(), n.logs.NewestWithin(n.cfg.TrailingBytes)), 1)
+	c.TrailingLogs = max(min(n.trailing.Load(), n.logs.NewestWithin(n.cfg.TrailingBytes, n.cfg.Now().Add(-n.cfg.TrailingAge))), 1)
 	return n.raft.ReloadConfig(c)
 }

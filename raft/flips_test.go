@@ -32,7 +32,7 @@ func TestFlipsOfAStoppedNode(t *testing.T) {
 				t.Fatal(err)
 			}
 		})
-		for kind, pattern := range map[string]string{"segments": "log/*.seg", "meta": "log/meta", "snapshots": "snapshots/*.snap"} {
+		for kind, pattern := range map[string]string{"segments": "log/*.seg", "meta": "log/meta", "snapshots": "snapshots/*.snap", "saved states": "saved/*"} {
 			t.Run(name+" "+kind, func(t *testing.T) {
 				t.Parallel()
 				rng, ends := rand.New(rand.NewPCG(5, 9)), rafttest.Ends{}
@@ -85,7 +85,7 @@ func TestFlipsOfSnapshotsInUse(t *testing.T) {
 			err = errors.Join(err, row([]byte(k), want[k]))
 		}
 		return err
-	}, nil)
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

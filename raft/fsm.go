@@ -68,7 +68,7 @@ func (f *fsm) Snapshot() (hraft.FSMSnapshot, error) {
 	}
 	f.last = &pendingSnapshot{Snapshot: s}
 	if f.node != nil {
-		f.last.before = f.node.limitTrailing
+		f.last.before, f.last.members = f.node.limitTrailing, f.node.latestMembers
 	}
 	return f.last, nil
 }
@@ -95,7 +95,8 @@ var errAbandoned = errors.New("the state was replaced meanwhile")
 // the library, abandoned by Restore.
 type pendingSnapshot struct {
 	Snapshot
-	before func() error // its writing; nil for nothing to do
+	before  func() error                                // its writing; nil for nothing to do
+	members func() (hraft.Configuration, uint64, error) // see snapshotSink.save
 
 	mu          sync.Mutex
 	begun, gone bool
@@ -136,8 +137,8 @@ func (h *pendingSnapshot) Persist(sink hraft.SnapshotSink) error {
 			return err
 		}
 	}
-	if err := h.Write(sink); err != nil {
-		_ = sink.Cancel() // the write's error says more
+	if err := sink.(*snapshotSink).save(h, h.members); err != nil {
+		_ = sink.Cancel() // the error of saving says more
 		return err
 	}
 	return sink.Close()

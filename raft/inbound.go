@@ -216,15 +216,16 @@ func (c *inbound) snapshot(ctx context.Context, f wire.Frame, m *wire.SnapshotBe
 	c.n.log.Info("receiving snapshot", "peer", m.Leader, "index", m.LastIndex, "bytes", m.Size)
 	pr, pw := io.Pipe()
 	received := make(chan error, 1)
-	go func() { // ends with the last chunk, the connection, or the reader's close below
-		err := c.ReceiveSnapshot(pw, m.Size, func(f wire.Frame, m wire.Message) error { return c.unpack(ctx, f, m) })
-		pw.CloseWithError(err)
-		received <- err
-	}()
 	body := &skipIfApplied{r: pr, n: c.n, index: m.LastIndex}
 	req := &hraft.InstallSnapshotRequest{RPCHeader: c.header(m.Leader, m.LeaderAddr), SnapshotVersion: hraft.SnapshotVersionMax, Term: m.Term,
 		Leader: []byte(m.LeaderAddr), LastLogIndex: m.LastIndex, LastLogTerm: m.LastTerm, Configuration: m.Configuration,
 		ConfigurationIndex: m.ConfigurationIndex, Size: int64(m.Size)}
+	go func() { // ends with the last chunk, the connection, or the reader's close below
+		size, err := c.ReceiveSnapshot(pw, func(f wire.Frame, m wire.Message) error { return c.unpack(ctx, f, m) })
+		req.Size = int64(size) // the library compares it with what it has read, at the end that this gives it
+		pw.CloseWithError(err)
+		received <- err
+	}()
 	r, err := consume[hraft.InstallSnapshotResponse](ctx, c, req, body)
 	pr.CloseWithError(io.ErrClosedPipe)
 	if rerr := <-received; rerr != nil {

@@ -33,7 +33,7 @@ func TestALateSnapshotTakesNothingBack(t *testing.T) {
 	if err := servers.Error(); err != nil {
 		t.Fatal(err)
 	}
-	body := old.(image)
+	body := old.(image).body
 	req := &hraft.InstallSnapshotRequest{Term: l.Term(), LastLogIndex: index, LastLogTerm: term, Size: int64(len(body)),
 		Configuration: hraft.EncodeConfiguration(servers.Configuration()), ConfigurationIndex: servers.Index()}
 	var resp hraft.InstallSnapshotResponse

@@ -100,7 +100,7 @@ func newNode(cfg Config, sm StateMachine) *Node {
 	found := new(damage.Files)
 	n := &Node{cfg: cfg, log: cfg.Logger, consensus: consensus{sm: sm}, lifetime: lifetime{stopped: make(chan struct{})}, largeFrames: large.NewTurns(),
 		answeredHeartbeats: make(chan *hraft.AppendEntriesRequest, 1),
-		storage:            storage{snaps: newSnapshots(&cfg, found), damaged: found},
+		storage:            storage{snaps: newSnapshots(&cfg, found, sm), damaged: found},
 		rejoining:          rejoining{admitters: make(chan hraft.Server, 1), marking: make(chan struct{}, 1)},
 		failover:           failover{connectionsLost: make(chan uint32, 1)},
 		members:            members{changed: make(chan struct{}), opened: time.Now()},
@@ -144,6 +144,7 @@ func Open(ctx context.Context, cfg Config, sm StateMachine) (_ *Node, err error)
 	n.tasks.Go(n.promote)
 	n.tasks.Go(n.rejoin)
 	n.tasks.Go(n.replaceDamagedSnapshots)
+	n.tasks.Go(n.snapshotWhenDue)
 	n.tasks.Go(n.fastFailover)
 	n.tasks.Go(n.passOnHeartbeats)
 	n.tasks.Go(n.storeAcknowledged)
@@ -312,6 +313,12 @@ func (n *Node) hello(to uint32, purpose string) *wire.ClusterHello {
 	h.CommitTerm, h.CommitIndex = committed.Term, committed.Index
 	return &wire.ClusterHello{NodeID: n.cfg.NodeID, Role: n.cfg.Role, CurrentTerm: n.Term(),
 		AdvertiseAddr: n.cfg.Advertise, ProtocolVersion: wire.Version, Raft: &h}
+}
+
+// latestMembers returns the members that the log names last, and which record does.
+func (n *Node) latestMembers() (hraft.Configuration, uint64, error) {
+	f := n.raft.GetConfiguration()
+	return f.Configuration(), f.Index(), f.Error()
 }
 
 // servers are the members of the latest configuration, copied: the library returns the list that it uses itself.

@@ -33,6 +33,7 @@ func crashWith(t *testing.T, keys *seal.Ring, happens func(*Node)) crashed {
 	t.Helper()
 	c := &cluster{t: t, addrs: []string{"127.0.0.1:0"}, nodes: make([]*Node, 1), sms: []*list{{}}}
 	cfg := Config{NodeID: 1, Dir: t.TempDir(), Addr: "127.0.0.1:0", Credentials: Credentials{Secret: "secret"}, Keys: keys, Alone: true, Timing: Timing{SegmentBytes: 2 << 10}, Handler: noHandler{}}
+	c.sms[0].dir = savedDir(cfg.Dir)
 	n, err := Open(context.Background(), cfg, c.sms[0])
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +66,7 @@ func (c crashed) copy(t *testing.T) crashed {
 }
 
 func (c crashed) state() *list {
-	return &list{Index: c.at, Term: c.term, Items: slices.Clone(c.want[:c.behind])}
+	return &list{Index: c.at, Term: c.term, Items: slices.Clone(c.want[:c.behind]), dir: savedDir(c.cfg.Dir)}
 }
 
 // start opens the node on what is left, and returns what it has when it leads.

@@ -168,7 +168,7 @@ func TestNothingNeedsAReplacedKey(t *testing.T) {
 		if err := c.nodes[0].ResealLog(); err != nil {
 			t.Fatal(err)
 		}
-		c.wait("new snapshots", func() bool { return c.nodes[0].ResealSnapshots() == nil })
+		c.wait("new snapshots", func() bool { return c.nodes[0].RenewSnapshot() == nil })
 		if first, err := c.nodes[0].logs.FirstIndex(); err != nil || first != was {
 			t.Errorf("the log begins at %d, and began at %d: %v", first, was, err)
 		}

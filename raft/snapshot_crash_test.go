@@ -11,8 +11,8 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// TestACrashWhileASnapshotIsClosed ends the machine between the steps in which a snapshot is written and the oldest is
-// removed. The state is gone as well and the log was cut, so a start needs a snapshot: it takes one that is whole,
+// TestACrashWhileASnapshotIsClosed ends the machine between the steps in which a state is saved, a snapshot that names it
+// is written, and the oldest is removed with its state. The state is gone as well and the log was cut, so a start needs a snapshot: it takes one that is whole,
 // moves none aside, leaves nothing of an unfinished one, and has all that was acknowledged.
 func TestACrashWhileASnapshotIsClosed(t *testing.T) {
 	t.Parallel()
@@ -22,6 +22,7 @@ func TestACrashWhileASnapshotIsClosed(t *testing.T) {
 			c := &cluster{t: t, addrs: []string{"127.0.0.1:0"}, nodes: make([]*Node, 1), sms: []*list{{}}}
 			cfg := Config{NodeID: 1, Dir: t.TempDir(), Addr: "127.0.0.1:0", Credentials: Credentials{Secret: "secret"}, Keys: keys, Alone: true,
 				Timing: Timing{SegmentBytes: 2 << 10, TrailingLogs: 5}, Handler: noHandler{}}
+			c.sms[0].dir = savedDir(cfg.Dir)
 			n, err := Open(context.Background(), cfg, c.sms[0])
 			if err != nil {
 				t.Fatal(err)
@@ -50,7 +51,7 @@ func TestACrashWhileASnapshotIsClosed(t *testing.T) {
 						t.Fatalf("%s: %v", s.what, err)
 					}
 				}
-				sm := &list{}
+				sm := &list{dir: savedDir(crashed.Dir)}
 				n, err := Open(context.Background(), crashed, sm)
 				if err != nil {
 					t.Fatalf("%s: %v", steps[last].what, err)
@@ -62,6 +63,9 @@ func TestACrashWhileASnapshotIsClosed(t *testing.T) {
 				}
 				if setAside(t, crashed.Dir) {
 					t.Errorf("%s: something was taken for damaged", steps[last].what)
+				}
+				if saved, names := snapshotsIn(t, savedDir(crashed.Dir)), snapshotsIn(t, snaps); len(saved) != len(names) {
+					t.Errorf("%s: of %v are saved %v", steps[last].what, names, saved)
 				}
 				if left, err := filepath.Glob(filepath.Join(snaps, "*"+unfinishedSnapshot)); err != nil || len(left) > 0 {
 					t.Errorf("%s: left over are %v, %v", steps[last].what, left, err)
@@ -106,6 +110,16 @@ func closing(t *testing.T, from, to string) (steps []closingStep) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	states := func(snaps string) string { return savedDir(filepath.Dir(snaps)) }
+	state, err := os.ReadFile(filepath.Join(states(to), idOf(next)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range []int{0, len(state) / 2, len(state)} {
+		step(fmt.Sprintf("%d of %d bytes of the state", size, len(state)), func(snaps string) error {
+			return os.WriteFile(filepath.Join(states(snaps), idOf(next)), state[:size], 0o600)
+		})
+	}
 	for _, size := range []int{0, len(whole) / 2, len(whole) - 1, len(whole)} {
 		step(fmt.Sprintf("%d of %d bytes", size, len(whole)), func(snaps string) error {
 			return os.WriteFile(filepath.Join(snaps, tmp), whole[:size], 0o600)
@@ -113,6 +127,7 @@ func closing(t *testing.T, from, to string) (steps []closingStep) {
 	}
 	step("renamed", func(snaps string) error { return os.Rename(filepath.Join(snaps, tmp), filepath.Join(snaps, next)) })
 	step("the oldest removed", func(snaps string) error { return os.Remove(filepath.Join(snaps, old)) })
+	step("its state removed", func(snaps string) error { return os.Remove(filepath.Join(states(snaps), idOf(old))) })
 	return steps
 }
 

@@ -14,12 +14,13 @@ import (
 	hraft "github.com/hashicorp/raft"
 
 	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/oplog/syncwriter"
 	"github.com/cairndb/cairn/raft/logstore"
 )
 
 // A snapshot is one file:
 //
-//	state         as the state machine wrote it, in an encrypted node sealed
+//	state         as a leader sent it, in an encrypted node sealed; nothing when the state machine has saved it
 //	description   JSON: where in the log it ends, the members, how long the state is, and its CRC-64
 //	end           length of the description u32 | CRC-32C of the description and its length u32
 //
@@ -29,7 +30,9 @@ import (
 // description describes a snapshot. Its Size is that of the state as it lies in the file.
 type description struct {
 	hraft.SnapshotMeta
-	Sum uint64 // of the state as it lies in the file
+	Sum     uint64 // of the state as it lies in the file
+	Saved   bool   // the state machine has the state, under the snapshot's ID
+	Applied uint64 // the last record that it holds
 }
 
 const (
@@ -96,17 +99,59 @@ func (d description) check(f logstore.File) error {
 	return nil
 }
 
-// snapshotSink writes a snapshot. Its file is synced while it is written: syncs of the log would wait for all of it
-// at the end.
+// snapshotSink makes a snapshot: of a state that is written to it, or of one that the state machine saves. Its file is
+// synced while it is written: syncs of the log would wait for all of it at the end.
 type snapshotSink struct {
-	io.Writer
 	snaps  *snapshots
 	d      description
 	file   logstore.File
 	sum    hash.Hash64
 	out    *bufio.Writer
-	sealed *seal.Writer // in front of out; nil: plain
+	sealed *seal.Writer // in front of out; nil: plain, or nothing was written yet
 	ended  bool         // the library may close a sink that it has closed or cancelled
+}
+
+func newSnapshotSink(s *snapshots, m hraft.SnapshotMeta, f logstore.File) *snapshotSink {
+	k := &snapshotSink{snaps: s, d: description{SnapshotMeta: m}, file: f, sum: crc64.New(stateTable)}
+	k.out = bufio.NewWriterSize(&syncwriter.Writer{W: io.MultiWriter(io.NewOffsetWriter(f, 0), k.sum), File: f}, syncwriter.Often)
+	return k
+}
+
+// Write implements io.Writer, for a state that a leader sends.
+func (k *snapshotSink) Write(p []byte) (n int, err error) {
+	if k.snaps.keys == nil {
+		return k.out.Write(p)
+	}
+	if k.sealed == nil {
+		if k.sealed, err = k.snaps.keys.Writer(k.out); err != nil {
+			return 0, err
+		}
+	}
+	return k.sealed.Write(p)
+}
+
+// save has the state machine save its state. That may hold more than the library knew when it asked for the snapshot:
+// then the description names the last record that is in it, and the members as of that record. Members are those that
+// the log names last; nil while nothing is applied meanwhile.
+func (k *snapshotSink) save(state Snapshot, members func() (hraft.Configuration, uint64, error)) error {
+	index, term, err := state.Save(k.d.ID)
+	if err != nil {
+		return err
+	}
+	k.d.Saved, k.d.Applied = true, index
+	if index <= k.d.Index || members == nil { // what is between are records of the log's own
+		return nil
+	}
+	k.d.Index, k.d.Term = index, term
+	c, at, err := members()
+	switch {
+	case err != nil:
+		return err
+	case at > index:
+		return fmt.Errorf("the members are being changed by record %d, and the state ends at %d", at, index)
+	}
+	k.d.Configuration, k.d.ConfigurationIndex = c, at
+	return nil
 }
 
 // ID implements hraft.SnapshotSink.
@@ -126,6 +171,7 @@ func (k *snapshotSink) Close() error {
 		return errors.Join(err, k.Cancel())
 	}
 	k.ended = true
+	k.snaps.made(k.d.ID)
 	if err := errors.Join(k.file.Close(), k.snaps.files.SyncDir(k.snaps.dir)); err != nil { // the log is cut behind it next
 		return err
 	}
@@ -160,5 +206,6 @@ func (k *snapshotSink) Cancel() error {
 		return nil
 	}
 	k.ended = true
-	return errors.Join(k.file.Close(), k.snaps.files.Remove(k.snaps.path(k.d.ID)+unfinishedSnapshot))
+	k.snaps.made(k.d.ID)
+	return errors.Join(k.file.Close(), k.snaps.files.Remove(k.snaps.path(k.d.ID)+unfinishedSnapshot), k.snaps.retainStates())
 }

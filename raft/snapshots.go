@@ -1,26 +1,27 @@
 package raft
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"hash/crc64"
 	"io"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
 	hraft "github.com/hashicorp/raft"
 
+	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/damage"
 	"github.com/cairndb/cairn/oplog/seal"
-	"github.com/cairndb/cairn/oplog/syncwriter"
 	"github.com/cairndb/cairn/raft/logstore"
 )
 
@@ -35,10 +36,21 @@ type snapshots struct {
 	log    *slog.Logger
 	found  *damage.Files // the member's
 	wanted chan struct{} // holds a token when one could not be read
+	states states        // has the states that were saved
+
+	mu     sync.Mutex
+	making map[string]bool // ids of snapshots that are being made
 }
 
-func newSnapshots(cfg *Config, found *damage.Files) *snapshots {
-	return &snapshots{dir: snapshotDir(cfg.Dir), aside: cfg.Dir, files: cfg.LogFiles, keys: cfg.Keys, log: cfg.Logger, found: found, wanted: make(chan struct{}, 1)}
+// states saves states under the ids of snapshots: the part of StateMachine that snapshots need.
+type states interface {
+	OpenSnapshot(name string, index uint64) (state io.ReadCloser, size int64, err error)
+	RetainSnapshots(names []string) error
+}
+
+func newSnapshots(cfg *Config, found *damage.Files, sm states) *snapshots {
+	return &snapshots{dir: snapshotDir(cfg.Dir), aside: cfg.Dir, files: cfg.LogFiles, keys: cfg.Keys, log: cfg.Logger, found: found,
+		wanted: make(chan struct{}, 1), states: sm, making: map[string]bool{}}
 }
 
 // snapshotDir is the directory of the snapshots, in a member's directory.
@@ -54,32 +66,51 @@ func (s *snapshots) path(id string) string { return filepath.Join(s.dir, id+snap
 
 // Create implements hraft.SnapshotStore.
 func (s *snapshots) Create(v hraft.SnapshotVersion, index, term uint64, c hraft.Configuration, at uint64, _ hraft.Transport) (hraft.SnapshotSink, error) {
-	m := hraft.SnapshotMeta{Version: v, ID: fmt.Sprintf("%d-%d-%d", term, index, time.Now().UnixMilli()), Index: index, Term: term, Configuration: c, ConfigurationIndex: at}
+	list, err := s.List()
+	if err != nil {
+		return nil, err
+	}
+	number := time.Now().UnixMilli()
+	for _, m := range list { // the newest has the highest number, whatever the clock says
+		number = max(number, numberOf(m.ID)+1)
+	}
+	m := hraft.SnapshotMeta{Version: v, ID: fmt.Sprintf("%d-%d-%d", term, index, number), Index: index, Term: term, Configuration: c, ConfigurationIndex: at}
 	f, err := s.files.Create(s.path(m.ID) + unfinishedSnapshot)
 	if err != nil {
 		return nil, err
 	}
-	k := &snapshotSink{snaps: s, d: description{SnapshotMeta: m}, file: f, sum: crc64.New(stateTable)}
-	k.out = bufio.NewWriterSize(&syncwriter.Writer{W: io.MultiWriter(io.NewOffsetWriter(f, 0), k.sum), File: f}, syncwriter.Often)
-	if k.Writer = k.out; s.keys != nil {
-		if k.sealed, err = s.keys.Writer(k.out); err != nil {
-			return nil, errors.Join(err, k.Cancel())
-		}
-		k.Writer = k.sealed
-	}
-	return k, nil
+	s.mu.Lock()
+	s.making[m.ID] = true
+	s.mu.Unlock()
+	return newSnapshotSink(s, m, f), nil
 }
 
-// Open implements hraft.SnapshotStore. Its callers know the plain size.
+// made ends what Create began: the snapshot is listed, or was cancelled.
+func (s *snapshots) made(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.making, id)
+}
+
+// Open implements hraft.SnapshotStore. Its callers know the plain size, or about how large a saved state is.
 func (s *snapshots) Open(id string) (*hraft.SnapshotMeta, io.ReadCloser, error) {
 	f, d, err := s.open(id)
-	if err == nil {
-		if err = d.check(f); err != nil {
-			err = errors.Join(s.refuse(id, err), f.Close())
-		}
-	}
 	if err != nil {
 		return nil, nil, err
+	}
+	if d.Saved {
+		in, size, err := s.states.OpenSnapshot(id, d.Applied)
+		if err != nil {
+			err = s.refuse(id, err)
+		}
+		if err = errors.Join(err, f.Close()); err != nil {
+			return nil, nil, err
+		}
+		d.Size = size
+		return &d.SnapshotMeta, &savedState{in, s, id}, nil
+	}
+	if err = d.check(f); err != nil {
+		return nil, nil, errors.Join(s.refuse(id, err), f.Close())
 	}
 	var state io.ReaderAt = f
 	if s.keys != nil {
@@ -93,6 +124,27 @@ func (s *snapshots) Open(id string) (*hraft.SnapshotMeta, io.ReadCloser, error) 
 		io.Reader
 		io.Closer
 	}{io.NewSectionReader(state, 0, d.Size), f}, nil
+}
+
+// savedState is the stream of a saved state. It is compared with its checksums while it is read.
+type savedState struct {
+	io.ReadCloser
+	snaps *snapshots
+	id    string
+}
+
+func (r *savedState) Read(p []byte) (int, error) {
+	n, err := r.ReadCloser.Read(p)
+	if corrupt(err) {
+		err = r.snaps.refuse(r.id, err)
+	}
+	return n, err
+}
+
+// corrupt reports whether the state machine says that what it has saved is damaged.
+func corrupt(err error) bool {
+	var e *oplog.Error
+	return errors.As(err, &e) && e.Kind == oplog.Corrupt
 }
 
 // open opens a snapshot's file and reads its description.
@@ -130,9 +182,15 @@ func (s *snapshots) List() (list []*hraft.SnapshotMeta, err error) {
 		}
 	}
 	slices.SortFunc(list, func(a, b *hraft.SnapshotMeta) int {
-		return -cmp.Or(cmp.Compare(a.Term, b.Term), cmp.Compare(a.Index, b.Index), cmp.Compare(a.ID, b.ID))
+		return -cmp.Or(cmp.Compare(a.Term, b.Term), cmp.Compare(a.Index, b.Index), cmp.Compare(numberOf(a.ID), numberOf(b.ID)))
 	})
 	return list, nil
+}
+
+// numberOf is the last part of an id; 0 for one of another form.
+func numberOf(id string) int64 {
+	n, _ := strconv.ParseInt(id[strings.LastIndexByte(id, '-')+1:], 10, 64)
+	return n
 }
 
 // newest is the newest snapshot; its index is 0 when there is none.
@@ -158,7 +216,11 @@ func (s *snapshots) usable(applied uint64) (end uint64, err error) {
 		}
 		_, in, err := s.Open(m.ID)
 		if err == nil {
-			return m.Index, in.Close()
+			_, err = io.Copy(io.Discard, in)
+			err = errors.Join(err, in.Close())
+		}
+		if err == nil {
+			return m.Index, nil
 		}
 		if transient(err) {
 			return 0, err
@@ -171,7 +233,7 @@ func (s *snapshots) usable(applied uint64) (end uint64, err error) {
 // now.
 func transient(err error) bool {
 	var errno syscall.Errno
-	return errors.As(err, &errno) && errno != syscall.EIO
+	return !corrupt(err) && errors.As(err, &errno) && errno != syscall.EIO
 }
 
 // refuse moves a snapshot out of the way that cannot be read, unless the machine is to blame, and returns why.
@@ -192,29 +254,69 @@ func (s *snapshots) refuse(id string, err error) error {
 
 // reap removes all snapshots but the newest, and those that end before an index.
 func (s *snapshots) reap(before uint64) error {
-	list, err := s.List()
-	for i, m := range list {
-		if i >= retainedSnapshots || m.Index < before {
-			err = errors.Join(err, s.files.Remove(s.path(m.ID)))
-		}
-	}
-	return err
+	return s.remove(func(i int, m *hraft.SnapshotMeta) bool { return i >= retainedSnapshots || m.Index < before })
+}
+
+// reapOlder removes all snapshots but the newest.
+func (s *snapshots) reapOlder() error {
+	return s.remove(func(i int, _ *hraft.SnapshotMeta) bool { return i > 0 })
 }
 
 // drop removes the snapshots that end behind a record: the state could not be restored from them. One that a leader
 // sends next may end before them, and would not be the newest.
 func (s *snapshots) drop(behind uint64) error {
-	list, err := s.List()
-	for _, m := range list {
+	return s.remove(func(_ int, m *hraft.SnapshotMeta) bool {
 		if m.Index > behind {
 			s.log.Warn("snapshot removed, from which the state cannot be restored", "path", s.path(m.ID))
-			err = errors.Join(err, s.files.Remove(s.path(m.ID)))
 		}
-	}
-	return err
+		return m.Index > behind
+	})
 }
 
-// dropUnfinished removes the snapshots that a killed process had begun to write. Each may be as large as the state.
+// remove removes snapshots, and then the saved states that no snapshot names: after a crash in between the next
+// removal, or start, does it.
+func (s *snapshots) remove(which func(newer int, m *hraft.SnapshotMeta) bool) error {
+	list, err := s.List()
+	if err != nil {
+		return err
+	}
+	removed := false
+	for i, m := range list {
+		if which(i, m) {
+			removed, err = true, errors.Join(err, s.files.Remove(s.path(m.ID)))
+		}
+	}
+	if removed {
+		err = errors.Join(err, s.files.SyncDir(s.dir))
+	}
+	if err != nil {
+		return err
+	}
+	return s.retainStates()
+}
+
+// retainStates removes the saved states that no snapshot names, nor one that is being made.
+func (s *snapshots) retainStates() error {
+	if s.states == nil { // a copy has states in its snapshots alone
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ids := slices.Collect(maps.Keys(s.making))
+	names, err := s.files.List(s.dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if id, ok := strings.CutSuffix(name, snapshotSuffix); ok {
+			ids = append(ids, id)
+		}
+	}
+	return s.states.RetainSnapshots(ids)
+}
+
+// dropUnfinished removes the snapshots that a killed process had begun to make or to remove. Each may be as large as
+// the state.
 func (s *snapshots) dropUnfinished() error {
 	names, err := s.files.List(s.dir)
 	for _, name := range names {
@@ -223,7 +325,7 @@ func (s *snapshots) dropUnfinished() error {
 			err = errors.Join(err, s.files.Remove(filepath.Join(s.dir, name)))
 		}
 	}
-	return err
+	return errors.Join(err, s.retainStates())
 }
 
 // replaceDamagedSnapshots is the task that makes a snapshot for each one that could not be read.

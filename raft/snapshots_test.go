@@ -28,7 +28,7 @@ func described(t *testing.T) (s *snapshots, path string) {
 func describedWith(t *testing.T, keys *seal.Ring, body []byte) (s *snapshots, path string) {
 	t.Helper()
 	cfg := Config{Dir: t.TempDir(), Keys: keys, Seams: Seams{NoSync: true}}.withDefaults()
-	s = newSnapshots(&cfg, new(damage.Files))
+	s = newSnapshots(&cfg, new(damage.Files), &list{dir: savedDir(cfg.Dir)})
 	if err := os.Mkdir(s.dir, 0o700); err != nil {
 		t.Fatal(err)
 	}

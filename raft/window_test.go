@@ -28,12 +28,22 @@ type kept struct {
 }
 
 func startKept(t *testing.T, keys *seal.Ring) *kept {
+	k := newKept(t, keys)
+	k.start()
+	return k
+}
+
+func newKept(t *testing.T, keys *seal.Ring) *kept {
 	k := &kept{t: t, sm: &list{}}
 	k.cfg = Config{NodeID: 1, Dir: t.TempDir(), Alone: true, Handler: noHandler{}, Keys: keys, Founds: founds, Hello: k.sm.hello, Retain: func() uint64 { return k.retain }, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 		Timing: Timing{Heartbeat: 50 * time.Millisecond, Election: rafttest.Election(100 * time.Millisecond), SegmentBytes: 4 << 10, TrailingLogs: 10}}
-	k.open()
-	t.Cleanup(func() { k.n.Close() })
+	k.sm.dir = savedDir(k.cfg.Dir)
 	return k
+}
+
+func (k *kept) start() {
+	k.open()
+	k.t.Cleanup(func() { k.n.Close() })
 }
 
 func (k *kept) open() {
@@ -162,7 +172,7 @@ func TestConvertKeepsTheWindow(t *testing.T) {
 		t.Fatal(err)
 	}
 	keys, to := newRing(), filepath.Join(t.TempDir(), "to")
-	if err := Convert(k.cfg.Dir, to, nil, keys); err != nil {
+	if err := Convert(k.cfg.Dir, to, nil, keys, k.sm); err != nil {
 		t.Fatal(err)
 	}
 	k.cfg.Dir, k.cfg.Keys = to, keys

@@ -106,7 +106,7 @@ type RaftVoteReply struct {
 	Granted bool   `wire:"granted"`
 }
 
-// SnapshotBegin opens an InstallSnapshot: chunks of Size bytes in all follow on the same connection.
+// SnapshotBegin opens an InstallSnapshot: chunks follow on the same connection. Size is about how many bytes they hold.
 type SnapshotBegin struct {
 	Term               uint64 `wire:"term"`
 	Leader             uint32 `wire:"leader"`

@@ -33,6 +33,10 @@ func (d *deaf) Sums() []raft.StateSum           { return nil }
 func (d *deaf) Snapshot() (raft.Snapshot, error) {
 	return nil, errors.New("it has no state")
 }
+func (d *deaf) OpenSnapshot(string, uint64) (io.ReadCloser, int64, error) {
+	return nil, 0, errors.New("it has no state")
+}
+func (d *deaf) RetainSnapshots([]string) error                   { return nil }
 func (d *deaf) Restore(io.Reader) error                          { return errors.New("it has no state") }
 func (d *deaf) Changed(context.Context, uint32, wire.Membership) {}
 func (d *deaf) Forward(context.Context, uint32, wire.Forward) ([]byte, error) {

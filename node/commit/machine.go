@@ -20,6 +20,7 @@ import (
 // the goroutines that wait. raft calls Apply, Snapshot and Restore from one goroutine; the follow task feeds the index
 // and the subscribers.
 type machine struct {
+	saved
 	o     Options
 	index *index.Index // set before followApplied runs
 	feed  *feed
@@ -39,7 +40,7 @@ type machine struct {
 }
 
 func newMachine(o Options) *machine {
-	m := &machine{o: o, feed: newFeed(), queue: make(chan step, followQueue), shrunk: make(chan struct{}, 1), stop: make(chan struct{})}
+	m := &machine{saved: saved{o.State}, o: o, feed: newFeed(), queue: make(chan step, followQueue), shrunk: make(chan struct{}, 1), stop: make(chan struct{})}
 	applied, _ := o.State.Applied()
 	m.applied.advance(applied)
 	m.sums.note(o.State)
@@ -214,25 +215,8 @@ func (m *machine) Snapshot() (raft.Snapshot, error) {
 	if m.lacked {
 		return nil, errLacked
 	}
-	return snapshotOf(m.o.State, m.progress("writing snapshot"))
+	return m.saved.Snapshot()
 }
-
-// viewed is a view of the state that raft writes as a snapshot.
-type viewed struct {
-	*state.View
-	report func(done, total int64)
-}
-
-func snapshotOf(s *state.State, report func(done, total int64)) (raft.Snapshot, error) {
-	v, err := s.View()
-	return viewed{v, report}, err
-}
-
-// Write implements raft.Snapshot.
-func (v viewed) Write(w io.Writer) error { return v.WriteSnapshot(w, v.report) }
-
-// Release implements raft.Snapshot.
-func (v viewed) Release() { v.Close() }
 
 func (m *machine) progress(what string) func(done, total int64) {
 	return func(done, total int64) { m.o.Logger.Info(what, "bytes", done, "of", total) }

@@ -31,14 +31,14 @@ func TestASnapshotThatIsNotSummedIsRefused(t *testing.T) {
 		}
 	}
 	var whole, altered bytes.Buffer
-	if err := sender.Read(func(v *state.View) error { return v.WriteSnapshot(&whole, nil) }); err != nil {
+	if err := sender.Read(func(v *state.View) error { return v.WriteSnapshot(&whole) }); err != nil {
 		t.Fatal(err)
 	}
 	if err := snapshot.Write(&altered, 1, func(row func(k, v []byte) error) error {
 		return snapshot.Read(bytes.NewReader(whole.Bytes()), nil, func(k, v []byte) error {
 			return row(k, bytes.ReplaceAll(v, []byte("harbour"), []byte("herbour")))
 		})
-	}, nil); err != nil {
+	}); err != nil {
 		t.Fatal(err)
 	}
 	m := leader(t, nil)

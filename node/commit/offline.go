@@ -27,7 +27,15 @@ func (o Offline) Applied() (index, term uint64) { return place(o.State) }
 func (Offline) Sums() []raft.StateSum { return nil }
 
 // Snapshot implements raft.StateMachine.
-func (o Offline) Snapshot() (raft.Snapshot, error) { return snapshotOf(o.State, nil) }
+func (o Offline) Snapshot() (raft.Snapshot, error) { return saved{o.State}.Snapshot() }
+
+// OpenSnapshot implements raft.StateMachine.
+func (o Offline) OpenSnapshot(name string, index uint64) (io.ReadCloser, int64, error) {
+	return saved{o.State}.OpenSnapshot(name, index)
+}
+
+// RetainSnapshots implements raft.StateMachine.
+func (o Offline) RetainSnapshots(names []string) error { return o.State.RetainCheckpoints(names) }
 
 // Restore implements raft.StateMachine.
 func (o Offline) Restore(r io.Reader) error { return o.State.Restore(r, nil) }

@@ -96,7 +96,7 @@ func (s *Service) atPoint(since oplog.Index, use func(end state.Point, write fun
 				if since > 0 {
 					return v.WriteRange(w, since)
 				}
-				return v.WriteSnapshot(w, nil)
+				return v.WriteSnapshot(w)
 			})
 		})
 	})

@@ -36,7 +36,7 @@ func (s *Service) damagedState() []damage.File {
 func heals(f damage.File, alone bool) string {
 	switch {
 	case f.Kind == damage.State && alone:
-		return "nothing is returned from it; restart the node: it moves the state aside and rebuilds it from its snapshot and log (runbook damaged-state.md)"
+		return "nothing is returned from it; restart the node: it moves the state aside and rebuilds it from a checkpoint and its log (runbook damaged-state.md)"
 	case f.Kind == damage.State:
 		return "nothing is returned from it; the node stops as soon as enough other voters are healthy, and gets a new state from them when it starts again: make sure that it is restarted (runbook damaged-state.md)"
 	case f.Kind == damage.Log:

@@ -31,7 +31,7 @@ func Damaged(home string) (all []Damage) {
 	for _, w := range []struct{ name, next string }{
 		{DamageFile, "it moves state and log aside, and gets both from the other members"},
 		{SuspectFile, "it verifies the state, and rebuilds it if it is damaged"},
-		{RebuildFile, "it moves the state aside, and rebuilds it from its snapshot and log"},
+		{RebuildFile, "it moves the state aside and rebuilds it from a checkpoint and the log; when the checkpoints share the damage, restore a backup"},
 		{rebuildingFile, "it continues to rebuild the state; if snapshot and log do not reach the index that it had, restore a backup"},
 	} {
 		if text, _, err := readNote(filepath.Join(home, w.name)); err == nil && text != nil {
@@ -55,13 +55,13 @@ func LeaveWord(cfg Config, name string, why error) error {
 // Replace moves aside what an earlier run found damaged. A member's log goes too: snapshots beside it may have the
 // damage in them, and a member without its log asks the others for everything. The log of a node that is alone is all
 // it has.
-func Replace(cfg Config, state string, opts state.Options) error {
-	bad, err := mustReplace(cfg, state, opts)
+func Replace(cfg Config, dir string, opts state.Options) error {
+	bad, err := mustReplace(cfg, dir, opts)
 	if err != nil {
 		return err
 	}
 	if !bad {
-		return restart(cfg, state)
+		return restart(cfg, dir, opts)
 	}
 	log, err := raft.Discard(filepath.Join(cfg.Dir, "raft"))
 	if err != nil {
@@ -70,32 +70,59 @@ func Replace(cfg Config, state string, opts state.Options) error {
 	if err := keepLost(cfg, log); err != nil {
 		return err
 	}
-	aside, err := SetAside(state)
+	aside, err := SetAside(dir)
 	if err != nil {
 		return err
 	}
-	cfg.Logger.Error("state damaged, moved aside with its log", "path", state, "aside", aside, "log", log)
+	cfg.Logger.Error("state damaged, moved aside with its log", "path", dir, "aside", aside, "log", log)
 	return clearNotes(cfg)
 }
 
-// SetAside moves a state aside, if there is one, and returns its new place.
-func SetAside(state string) (aside string, err error) {
-	aside = recovery.AsideName(state)
-	return aside, errors.Join(recovery.SetAside(state, aside), syncwriter.Dir(filepath.Dir(state)))
+// SetAside moves a state aside, if there is one, and returns its new place. Its checkpoints stay where they are: the
+// snapshots of the log name them.
+func SetAside(dir string) (aside string, err error) {
+	aside = recovery.AsideName(dir)
+	if _, err := os.Stat(filepath.Join(dir, state.CheckpointDir)); errors.Is(err, fs.ErrNotExist) {
+		return aside, errors.Join(recovery.SetAside(dir, aside), syncwriter.Dir(filepath.Dir(dir)))
+	}
+	entries, err := os.ReadDir(dir)
+	if err == nil {
+		err = os.Mkdir(aside, 0o700)
+	}
+	if err != nil {
+		return aside, err
+	}
+	for _, e := range entries {
+		if e.Name() != state.CheckpointDir {
+			err = errors.Join(err, os.Rename(filepath.Join(dir, e.Name()), filepath.Join(aside, e.Name())))
+		}
+	}
+	return aside, errors.Join(err, syncwriter.Dir(aside), syncwriter.Dir(dir), syncwriter.Dir(filepath.Dir(dir)))
 }
 
-// restart moves the state of a node that is alone aside when it is to be built anew.
-func restart(cfg Config, state string) error {
+// restart moves the state of a node that is alone aside when it is to be built anew. A checkpoint shares tables with
+// the state: when the damage is in those, there is nothing to build it from, and it stays as long as it can be opened.
+func restart(cfg Config, dir string, opts state.Options) error {
 	word := filepath.Join(cfg.Dir, RebuildFile)
 	if _, err := os.Stat(word); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	aside, err := SetAside(state)
+	if !state.Rebuildable(dir, opts) && opens(dir, opts) {
+		cfg.Logger.Error("state damaged, and its checkpoints with it: it stays, and damaged rows are errors; restore a backup", "path", dir)
+		return errors.Join(clearNotes(cfg), removeIfThere(cfg.Dir, RebuildFile))
+	}
+	aside, err := SetAside(dir)
 	if err != nil {
 		return err
 	}
-	cfg.Logger.Error("state damaged, moved aside; it is rebuilt from the log", "path", state, "aside", aside)
+	cfg.Logger.Error("state damaged, moved aside; it is rebuilt from the log", "path", dir, "aside", aside)
 	return errors.Join(clearNotes(cfg), os.Rename(word, filepath.Join(cfg.Dir, rebuildingFile)))
+}
+
+// opens reports whether a state can be opened, whatever is damaged in it.
+func opens(dir string, opts state.Options) bool {
+	s, err := state.Open(dir, opts)
+	return err == nil && s.Close() == nil
 }
 
 // Rebuilt refuses to go on when the log does not lead to where the state was.

@@ -22,6 +22,7 @@ func TestWordsOfTheLastRun(t *testing.T) {
 		words          []string
 		damaged, peers bool
 		spoiled        bool     // something changed in the words
+		apart          bool     // the state shares no table with a checkpoint
 		moved          []string // what is set aside
 		left           []string // words that the start leaves
 	}{
@@ -30,7 +31,8 @@ func TestWordsOfTheLastRun(t *testing.T) {
 		{name: "found damaged, and the word is no run's", words: []string{DamageFile}, peers: true, spoiled: true},
 		{name: "suspected, sound", words: []string{SuspectFile}, peers: true},
 		{name: "suspected, damaged", words: []string{SuspectFile}, damaged: true, peers: true, moved: []string{"state", "log"}},
-		{name: "suspected, damaged, alone", words: []string{SuspectFile}, damaged: true, moved: []string{"state"}, left: []string{rebuildingFile}},
+		{name: "suspected, damaged, alone", words: []string{SuspectFile}, damaged: true, apart: true, moved: []string{"state"}, left: []string{rebuildingFile}},
+		{name: "suspected, damaged with its checkpoint, alone", words: []string{SuspectFile}, damaged: true},
 		{name: "to be built anew", words: []string{RebuildFile}, moved: []string{"state"}, left: []string{rebuildingFile}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -48,12 +50,18 @@ func TestWordsOfTheLastRun(t *testing.T) {
 			if n := len(Damaged(cfg.Dir)); n != len(c.words) {
 				t.Errorf("%d words are told, want %d", n, len(c.words))
 			}
+			if c.apart { // no checkpoint shares its tables any more
+				aside := filepath.Join(t.TempDir(), "copy")
+				must(t, os.CopyFS(aside, os.DirFS(filepath.Join(dir, "1"))))
+				must(t, os.RemoveAll(filepath.Join(dir, "1")))
+				must(t, os.Rename(aside, filepath.Join(dir, "1")))
+			}
 			if c.damaged {
 				flipRow(t, dir)
 			}
 			must(t, Replace(cfg, dir, state.Options{}))
 			var moved []string
-			for name, path := range map[string]string{"state": dir, "log": filepath.Join(cfg.Dir, "raft", "log")} {
+			for name, path := range map[string]string{"state": filepath.Join(dir, "1"), "log": filepath.Join(cfg.Dir, "raft", "log")} {
 				if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 					moved = append(moved, name)
 				}
@@ -98,7 +106,7 @@ func TestWhatWasSetAsideStays(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), StateDir)
 	for range 2 {
-		must(t, os.Mkdir(dir, 0o700))
+		must(t, os.MkdirAll(dir, 0o700))
 		_, err := SetAside(dir)
 		must(t, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/oplog/syncwriter"
@@ -69,7 +70,7 @@ func convert(cfg Config, work string, masters []seal.Master) error {
 	}
 	err = st.Copy(filepath.Join(work, StateDir), state.Options{Keys: keys})
 	if err == nil {
-		err = raft.Convert(filepath.Join(cfg.Dir, "raft"), filepath.Join(work, "raft"), nil, keys)
+		err = raft.Convert(filepath.Join(cfg.Dir, "raft"), filepath.Join(work, "raft"), nil, keys, commit.Offline{State: st})
 	}
 	if err = errors.Join(err, st.Close()); err != nil {
 		return err

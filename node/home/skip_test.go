@@ -21,6 +21,7 @@ type deaf struct {
 
 func (d deaf) Apply(batch []raft.Record) []any { return make([]any, len(batch)) }
 func (d deaf) Applied() (index, term uint64)   { return d.index, d.term }
+func (deaf) RetainSnapshots([]string) error    { return nil }
 
 // propose has the log of a stopped node take in a record, which its state does not see.
 func propose(t *testing.T, cfg Config, data []byte) oplog.Index {

@@ -31,7 +31,7 @@ func TestACrashOfAllFiles(t *testing.T) {
 			count[k]++
 		}
 		t.Logf("crashes: %v", count)
-		for _, k := range []string{"state create", "state write", "state sync", "state remove", "log create", "log write", "log sync", "log rename", "log remove", "snapshot create", "snapshot write", "snapshot sync", "snapshot rename", "snapshot remove"} {
+		for _, k := range []string{"state create", "state write", "state sync", "state link", "state remove", "log create", "log write", "log sync", "log rename", "log remove", "snapshot create", "snapshot write", "snapshot sync", "snapshot rename", "snapshot remove"} {
 			if count[k] == 0 && *stride == 1 {
 				t.Errorf("no crash at a %s", k)
 			}

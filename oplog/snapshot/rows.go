@@ -33,21 +33,15 @@ type Rows func(row func(k, v []byte) error) error
 type Progress func(done, total int64)
 
 // Write streams rows. size is about how many bytes they take.
-func Write(w io.Writer, size int64, rows Rows, report Progress) error {
+func Write(w io.Writer, size int64, rows Rows) error {
 	if _, err := w.Write(append([]byte(rowsMagic), Max)); err != nil {
 		return err
 	}
 	return hashed(w, func(body io.Writer) error {
-		told := &progress{total: max(size, 1), report: report}
-		if err := binary.Write(body, binary.BigEndian, uint64(told.total)); err != nil {
+		if err := binary.Write(body, binary.BigEndian, uint64(max(size, 1))); err != nil {
 			return err
 		}
-		return writeRows(body, func(row func(k, v []byte) error) error {
-			return rows(func(k, v []byte) error {
-				told.add(len(k) + len(v))
-				return row(k, v)
-			})
-		})
+		return writeRows(body, rows)
 	})
 }
 

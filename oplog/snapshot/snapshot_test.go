@@ -23,7 +23,7 @@ func rows(t *testing.T, list []string) []byte {
 			}
 		}
 		return nil
-	}, nil)
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -80,7 +80,7 @@ func TestScrubFindsFlippedBits(t *testing.T) {
 			v, err := s.View()
 			must(t, err)
 			defer v.Close()
-			if err := v.WriteSnapshot(io.Discard, nil); !errors.Is(err, ErrState) || !noticed() {
+			if err := v.WriteSnapshot(io.Discard); !errors.Is(err, ErrState) || !noticed() {
 				t.Errorf("a snapshot of it: %v", err)
 			}
 		})

@@ -48,7 +48,7 @@ func (s *State) restore(r io.Reader, report func(done, total int64), wanted func
 	if err := build(next, s.opts, func(add func(k, v []byte) error) error { return receive(r, report, add) }); err != nil {
 		return false, err
 	}
-	g, _, err := s.open(next)
+	g, _, err := s.open(next, false)
 	if err != nil {
 		return false, fmt.Errorf("%w: %w", snapshot.ErrUnreadable, err)
 	}
@@ -82,7 +82,7 @@ func (s *State) swap(next string) error {
 	if err := syncwriter.Dir(s.dir); err != nil {
 		return err
 	}
-	g, m, err := s.open(dir)
+	g, m, err := s.open(dir, false)
 	if err != nil {
 		return err
 	}

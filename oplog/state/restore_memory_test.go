@@ -46,7 +46,7 @@ func TestARestoreTakesLittleMemory(t *testing.T) {
 					return err
 				}
 				return each(row)
-			}, nil))
+			}))
 		}()
 		var m runtime.MemStats
 		runtime.GC()

@@ -68,6 +68,12 @@ func (s *State) Compact(ctx context.Context, dbs []oplog.DB, all bool, rest time
 	return s.with(func(g *generation) error { return g.Compact(ctx, spans, pauses(rest)) })
 }
 
+// Rewrite seals the files that are under a replaced key under the active one. Checkpoints keep theirs: new ones take
+// their places.
+func (s *State) Rewrite(ctx context.Context, pause func() error) error {
+	return s.with(func(g *generation) error { return s.opts.Keys.RewriteAll(ctx, g.dir, pause) })
+}
+
 // pauses are rests after each quarter of a mebibyte.
 func pauses(rest time.Duration) func(done int64) time.Duration {
 	return func(done int64) time.Duration { return time.Duration(1+done>>18) * rest }

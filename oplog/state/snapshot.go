@@ -9,18 +9,9 @@ import (
 	"github.com/cairndb/cairn/oplog/snapshot"
 )
 
-// WriteSnapshot streams the state as the view has it. Report, unless nil, is called now and then with the bytes
-// copied and their total.
-//
-// Invariant: what it holds is flushed before it ends well. The Raft log is cut behind snapshots that were written,
-// and so never behind what a crash leaves of the state.
-func (v *View) WriteSnapshot(w io.Writer, report func(done, total int64)) error {
-	err := recoverDamage(func() error {
-		if err := v.of.Flush(); err != nil {
-			return damage(err)
-		}
-		return snapshot.Write(w, v.of.Size(), v.carried, report)
-	})
+// WriteSnapshot streams the state as the view has it.
+func (v *View) WriteSnapshot(w io.Writer) error {
+	err := recoverDamage(func() error { return snapshot.Write(w, v.of.Size(), v.carried) })
 	v.state.reportDamage(err)
 	if err != nil {
 		return fmt.Errorf("snapshot: %w", err)

@@ -56,6 +56,7 @@ func (o Options) store() store.Options {
 //	LOCK        locked while a process has the state open
 //	1           a generation: the store that has the rows
 //	restoring   the next one, while a snapshot is being restored
+//	checkpoints stores that share tables with a generation, each under its name
 //
 // A snapshot that is restored becomes the next generation when it is whole, by its name; what is below the highest is
 // removed.
@@ -74,6 +75,8 @@ type State struct {
 
 	expiry map[oplog.DB]uint64 // no idempotency key of a database expires before; Apply's
 	joins  map[place][]byte    // sessions that memories join of their own accord, as far as asked; Apply's
+
+	checkpoints checkpoints
 
 	unreadable atomic.Uint64 // the window begins there: the log has lost the record before
 
@@ -110,7 +113,7 @@ func Open(dir string, o Options) (_ *State, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("state: %w", err)
 	}
-	g, m, err := s.open(filepath.Join(dir, strconv.Itoa(number)))
+	g, m, err := s.open(filepath.Join(dir, strconv.Itoa(number)), false)
 	if err != nil {
 		return nil, err
 	}
@@ -147,9 +150,11 @@ func (s *State) clean() (newest int, err error) {
 	return newest, err
 }
 
-// open opens a generation.
-func (s *State) open(dir string) (g *generation, m mark, err error) {
-	st, err := store.Open(dir, s.opts.store(), s.backgroundError)
+// open opens a generation, or a checkpoint, which is read only.
+func (s *State) open(dir string, readOnly bool) (g *generation, m mark, err error) {
+	o := s.opts.store()
+	o.ReadOnly = readOnly
+	st, err := store.Open(dir, o, s.backgroundError)
 	if err != nil {
 		return nil, m, fmt.Errorf("state %s: %w", s.dir, damage(err))
 	}
@@ -240,8 +245,8 @@ func (s *State) Close() error {
 }
 
 // Flush puts all that was applied on the disk: an owner of files that follow the state calls it before it writes them,
-// so that no crash leaves those ahead. The Raft log is cut behind a snapshot alone, and writing one begins with this
-// (View.WriteSnapshot).
+// so that no crash leaves those ahead. The Raft log is cut behind a checkpoint alone, and making one begins with this
+// (Pin.Checkpoint).
 func (s *State) Flush() error { return s.with(func(g *generation) error { return g.Flush() }) }
 
 // Applied is the last record whose effects the state holds.

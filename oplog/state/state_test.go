@@ -50,26 +50,26 @@ func mustApply(t fataler, s *State, records ...oplog.Record) {
 func snapshotOf(t fataler, s *State) *bytes.Buffer {
 	t.Helper()
 	var b bytes.Buffer
-	must(t, s.Read(func(v *View) error { return v.WriteSnapshot(&b, nil) }))
+	must(t, s.Read(func(v *View) error { return v.WriteSnapshot(&b) }))
 	return &b
 }
 
-// TestWhatASnapshotHoldsIsFlushed: the Raft log is cut behind snapshots that were written, so a machine that ends
-// then has in its state all that they hold. Without one, what was just applied is in memory only.
-func TestWhatASnapshotHoldsIsFlushed(t *testing.T) {
-	for _, written := range []bool{true, false} {
+// TestWhatACheckpointHoldsIsFlushed: the Raft log is cut behind checkpoints, so a machine that ends then has in its
+// state all that they hold. Without one, what was just applied is in memory only.
+func TestWhatACheckpointHoldsIsFlushed(t *testing.T) {
+	for _, made := range []bool{true, false} {
 		s := mustOpen(t, filepath.Join(t.TempDir(), "a"))
 		mustApply(t, s, planted()...)
 		want, _ := s.Applied()
-		if written {
-			snapshotOf(t, s)
+		if made {
+			mustCheckpoint(t, s, "one")
 		} else {
 			want = 0
 		}
 		must(t, errors.Join(s.live.Abandon(), s.lock.Close()))
 		after := mustOpen(t, s.dir)
 		if got, _ := after.Applied(); got != want {
-			t.Errorf("snapshot written %t: after a crash the state is at %d, want %d", written, got, want)
+			t.Errorf("checkpoint made %t: after a crash the state is at %d, want %d", made, got, want)
 		}
 		must(t, after.Close())
 	}

@@ -24,6 +24,7 @@ import (
 type disk struct {
 	vfs.FS
 	o      Options
+	dir    string      // of the store; a change outside of it is tried once
 	report func(error) // the first failure, unless nil
 
 	open atomic.Bool // the store has opened: a change that fails waits, and does not return
@@ -34,6 +35,7 @@ type disk struct {
 	failed  error         // the first failure other than a full disk
 	ended   bool          // a change was not made: no later one is made either
 	changed chan struct{} // closed when full or failed is set
+	outside error         // a directory elsewhere could not be synced; of the checkpoint that is being made
 	logs    vfs.FS        // of pebble's own log, which it makes and reads even where it is told to have none: nothing is in it
 
 	closing chan struct{} // closed by close
@@ -122,7 +124,7 @@ func (d *disk) try(op, name string, change func() error) error {
 	}
 	do := func() error { return d.o.Step(op, name, change) }
 	err := do()
-	if err == nil || !d.open.Load() {
+	if err == nil || !d.open.Load() || !d.within(name) {
 		return err
 	}
 	for began := false; lacksRoom(err); err = do() {
@@ -185,8 +187,11 @@ func (d *disk) create(name string, open func() (vfs.File, error)) (vfs.File, err
 
 // Create implements vfs.FS.
 func (d *disk) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
-	if isLog(name) {
+	switch {
+	case isLog(name) && d.within(name):
 		return d.logs.Create(filepath.Base(name), c)
+	case isLog(name): // a checkpoint's copy
+		return vfs.NewMem().Create(filepath.Base(name), c)
 	}
 	f, err := d.create(name, func() (vfs.File, error) { return d.FS.Create(name, c) })
 	if err == nil && strings.HasPrefix(filepath.Base(name), "MANIFEST") {
@@ -195,6 +200,14 @@ func (d *disk) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 		}
 	}
 	return f, err
+}
+
+// Open implements vfs.FS. A log is read by a checkpoint alone, which copies it.
+func (d *disk) Open(name string, o ...vfs.OpenOption) (vfs.File, error) {
+	if isLog(name) {
+		return vfs.NewMem().Create(filepath.Base(name), vfs.WriteCategoryUnspecified)
+	}
+	return d.FS.Open(name, o...)
 }
 
 // syncDir syncs the name of a list of tables before the file that points to it has its own: pebble would sync them
@@ -313,6 +326,9 @@ func (f *file) sync(sync func() error) error {
 	err := f.d.stopped()
 	if err == nil {
 		err = f.d.o.Step("sync", f.name, sync)
+		if !f.d.within(f.name) {
+			return f.outside(err)
+		}
 		if err != nil && (f.dir || f.d.open.Load()) {
 			f.d.fail(err)
 			if f.d.open.Load() {
@@ -324,5 +340,24 @@ func (f *file) sync(sync func() error) error {
 	if f.dir {
 		return nil // the store has failed, and returns it
 	}
+	return err
+}
+
+// outside takes the error of a sync elsewhere. Pebble panics at that of a directory, so the maker of the checkpoint gets it.
+func (f *file) outside(err error) error {
+	if !f.dir || err == nil {
+		return err
+	}
+	f.d.mu.Lock()
+	defer f.d.mu.Unlock()
+	f.d.outside = err
+	return nil
+}
+
+// outsideErr returns what outside took, once.
+func (d *disk) outsideErr() (err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	err, d.outside = d.outside, nil
 	return err
 }

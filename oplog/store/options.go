@@ -16,6 +16,13 @@ const (
 	// cacheSize is of blocks that were read and found whole. The file cache of the machine is behind it.
 	cacheSize = 64 << 20
 
+	// scanCache is the cache of a store that is read once, from its first row to its last.
+	scanCache = 8 << 20
+
+	// listSize bounds the list of tables, and with it what a checkpoint copies: a longer one is written again without
+	// the tables that are gone.
+	listSize = 256 << 10
+
 	// mergedAt is the number of tables of new rows that lie over each other before they are merged into those below.
 	// Most rows' keys are in no order, so each merge writes all tables below again: fewer merges cost writers less,
 	// and a reader checks one filter more for each table.
@@ -41,6 +48,7 @@ func (s *Store) options(o Options) *pebble.Options {
 		FormatMajorVersion:          pebble.FormatNewest,
 		CacheSize:                   cacheSize,
 		MaxOpenFiles:                openFiles,
+		MaxManifestFileSize:         listSize,
 		MemTableSize:                2 * uint64(o.Buffer), // rows take more room in one than in a batch
 		MemTableStopWritesThreshold: never,
 		L0CompactionThreshold:       mergedAt,
@@ -56,6 +64,9 @@ func (s *Store) options(o Options) *pebble.Options {
 				s.reportDamage(fmt.Errorf("%s: %w", i.Path, i.Details))
 			},
 		},
+	}
+	if o.ReadOnly {
+		p.ReadOnly, p.CacheSize, p.MemTableSize = true, scanCache, scanCache
 	}
 	for i := range p.Levels {
 		p.Levels[i].FilterPolicy, p.Levels[i].IndexBlockSize = bloom.FilterPolicy(10), indexBlock

@@ -81,8 +81,8 @@ func (s sealed) OpenReadWrite(name string, _ vfs.DiskWriteCategory, _ ...vfs.Ope
 // Open implements vfs.FS.
 func (s sealed) Open(name string, o ...vfs.OpenOption) (vfs.File, error) {
 	f, err := s.FS.Open(name, o...)
-	if err != nil {
-		return nil, err
+	if err != nil || isLog(name) {
+		return f, err
 	}
 	info, err := f.Stat()
 	if err == nil && info.IsDir() {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -22,6 +23,8 @@ type Options struct {
 	Keys   *seal.Ring // what files are sealed with; nil: nothing
 	NoSync bool       // for tests that measure something else: a crash of the machine loses the store
 	Buffer int        // bytes that gather in memory before they are flushed; default 8 MiB
+
+	ReadOnly bool // for a checkpoint: no file is changed
 
 	// Step runs everything that changes a file: create, write, sync, link, rename, remove; a seam for faults.
 	Step func(op, path string, do func() error) error
@@ -47,6 +50,8 @@ type Store struct {
 	counters counters
 	cache    *pebble.Cache
 
+	checkpoints sync.WaitGroup // that are being made
+
 	buffer    int // Options.Buffer
 	mu        sync.Mutex
 	unflushed int               // bytes that were committed since the last flush began
@@ -64,7 +69,7 @@ type Store struct {
 // failure of the disk (ErrFailed).
 func Open(dir string, o Options, report func(error)) (*Store, error) {
 	d := newDisk(o)
-	d.report = report
+	d.dir, d.report = filepath.Clean(dir), report
 	s := &Store{dir: dir, disk: d, report: report, flushing: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{})}
 	p := s.options(o)
 	if err := checkSeal(d.FS, dir, o.Keys); err != nil {
@@ -72,7 +77,7 @@ func Open(dir string, o Options, report func(error)) (*Store, error) {
 	}
 	// Pebble takes the room of buffers out of the cache: of the one that is written to, and of those that are being
 	// flushed.
-	s.cache = pebble.NewCache(cacheSize + (buffers+1)*int64(p.MemTableSize))
+	s.cache = pebble.NewCache(p.CacheSize + (buffers+1)*int64(p.MemTableSize))
 	p.Cache = s.cache
 	db, err := openDB(dir, p, d)
 	if err != nil {
@@ -265,6 +270,7 @@ func (s *Store) end(flush func() error) error {
 		<-s.done
 		err := flush()
 		s.disk.close()
+		s.checkpoints.Wait()
 		if e := s.db.Close(); err == nil {
 			err = damageError(e)
 		}

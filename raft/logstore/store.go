@@ -195,19 +195,6 @@ func (s *Store) end() uint64 {
 	return 0
 }
 
-// NewestWithin returns the number of newest records that lie in files of so many bytes together.
-func (s *Store) NewestWithin(bytes int64) (records uint64) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	for _, g := range slices.Backward(s.segs) {
-		if bytes -= g.at; g.kept || bytes < 0 {
-			break
-		}
-		records += uint64(len(g.offsets))
-	}
-	return records
-}
-
 // GetLog implements hraft.LogStore.
 func (s *Store) GetLog(index uint64, l *hraft.Log) error {
 	if index < s.meta.Load().First { // records that are kept before are no part of the log

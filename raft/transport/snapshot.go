@@ -46,57 +46,57 @@ func sendSnapshot(c *Conn, node uint32, advertise string, a *hraft.InstallSnapsh
 	}
 	h := sha256.New()
 	buf := make([]byte, chunkSize)
-	for at := int64(0); ; {
-		n, err := io.ReadFull(data, buf[:min(chunkSize, a.Size-at)])
-		if err != nil {
+	for at := uint64(0); ; {
+		n, err := io.ReadFull(data, buf)
+		last := err == io.EOF || err == io.ErrUnexpectedEOF
+		if err != nil && !last {
 			return err
 		}
 		h.Write(buf[:n])
-		chunk := &wire.SnapshotChunk{Offset: uint64(at), Data: buf[:n]}
-		at += int64(n)
-		if at == a.Size {
+		chunk := &wire.SnapshotChunk{Offset: at, Data: buf[:n]}
+		at += uint64(n)
+		if last {
 			chunk.Sum = h.Sum(nil)
 		}
-		if err := c.Send(time.Now().Add(time.Minute), wire.OpSnapshotChunk, chunk); err != nil {
+		if err := c.Send(time.Now().Add(time.Minute), wire.OpSnapshotChunk, chunk); err != nil || last {
 			return err
-		}
-		if at == a.Size {
-			return nil
 		}
 	}
 }
 
-// ReceiveSnapshot takes the pieces of a snapshot off the connection, all of them even when they are not read any more.
-func (c *Inbound) ReceiveSnapshot(w io.Writer, size uint64, unpack func(wire.Frame, wire.Message) error) error {
+// ReceiveSnapshot takes the pieces of a snapshot off the connection, all of them even when they are not read any more,
+// and returns how many bytes they hold.
+func (c *Inbound) ReceiveSnapshot(w io.Writer, unpack func(wire.Frame, wire.Message) error) (size uint64, err error) {
 	h := sha256.New()
 	var werr error
-	for at := uint64(0); ; {
+	for {
 		if err := c.nc.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
-			return err
+			return size, err
 		}
 		f, err := c.r.Next()
 		if err != nil {
-			return err
+			return size, err
 		}
 		var m wire.SnapshotChunk
 		if f.Op != wire.OpSnapshotChunk {
-			return fmt.Errorf("%s inside a snapshot", f.Op)
+			return size, fmt.Errorf("%s inside a snapshot", f.Op)
 		}
 		if err := unpack(f, &m); err != nil {
-			return err
+			return size, err
 		}
-		if at += uint64(len(m.Data)); m.Offset+uint64(len(m.Data)) != at || at > size {
-			return fmt.Errorf("snapshot chunk at %d, want %d", m.Offset, at-uint64(len(m.Data)))
+		if m.Offset != size {
+			return size, fmt.Errorf("snapshot chunk at %d, want %d", m.Offset, size)
 		}
+		size += uint64(len(m.Data))
 		h.Write(m.Data)
 		if werr == nil {
 			_, werr = w.Write(m.Data)
 		}
-		if at == size {
+		if len(m.Sum) > 0 {
 			if string(m.Sum) != string(h.Sum(nil)) {
-				return errors.New("snapshot checksum differs")
+				return size, errors.New("snapshot checksum differs")
 			}
-			return c.nc.SetReadDeadline(time.Time{})
+			return size, c.nc.SetReadDeadline(time.Time{})
 		}
 	}
 }

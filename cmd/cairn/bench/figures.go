@@ -54,6 +54,9 @@ func HeapHeld() uint64 {
 // SizeBelow is the size of all files below a directory, in bytes.
 func SizeBelow(dir string) (n int64) {
 	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error { // a file that is removed meanwhile does not count
+		if err == nil && e.IsDir() && e.Name() == "checkpoints" {
+			return fs.SkipDir // links to tables of the state
+		}
 		if err == nil && !e.IsDir() {
 			if info, err := e.Info(); err == nil {
 				n += info.Size()

@@ -66,9 +66,9 @@ type timings struct {
 
 // snapshots are the part of [cluster] that says when the log is cut, and how far.
 type snapshots struct {
-	SnapshotThreshold  uint64 `toml:"snapshot_threshold" default:"8192" unit:"log entries" doc:"A snapshot is taken after this many log entries."`
+	SnapshotThreshold  uint64 `toml:"snapshot_threshold" default:"8192" unit:"log entries" doc:"A snapshot is taken after this many log entries; also after 64 MiB of log, and when entries have waited for an hour."`
 	SnapshotIntervalMS int    `toml:"snapshot_interval_ms" default:"120000" unit:"milliseconds" doc:"How often the node checks whether a snapshot is due."`
-	TrailingLogs       uint64 `toml:"trailing_logs" default:"10240" unit:"log entries" doc:"Log entries kept although a snapshot holds them, for members that were away; 128 MiB at most."`
+	TrailingLogs       uint64 `toml:"trailing_logs" default:"10240" unit:"log entries" doc:"Log entries kept although a snapshot holds them, for members that were away; at most 128 MiB, and about a day of them."`
 }
 
 type filePeer struct {

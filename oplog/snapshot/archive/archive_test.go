@@ -82,7 +82,7 @@ func (w *world) backup(dir string, since oplog.Index) error {
 		}
 		return w.st.Read(func(v *state.View) error {
 			if since == 0 {
-				return v.WriteSnapshot(out, nil)
+				return v.WriteSnapshot(out)
 			}
 			return v.WriteRange(out, since)
 		})

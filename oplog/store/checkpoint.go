@@ -1,0 +1,52 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+)
+
+// Checkpoint makes another store of the same rows in a directory that does not exist yet: hard links to the tables,
+// and copies of the small files that list them. All that was committed before the call is in it, and perhaps what was
+// committed meanwhile. When it returns without an error the checkpoint is on the disk; otherwise the caller removes what
+// may be left of it.
+//
+// It does not wait for a disk without room. Pebble does, behind a list of tables that it cannot write, so it runs in a
+// goroutine, which ends before the store is closed.
+func (s *Store) Checkpoint(dir string) error {
+	s.dirty.Store(true) // pebble copies no list of tables before a store that was opened has flushed, if only nothing
+	if err := s.Flush(); err != nil {
+		return err
+	}
+	made := make(chan error)
+	given := make(chan struct{}) // closed when nobody waits for it any more
+	s.checkpoints.Go(func() {
+		err := errors.Join(s.db.Checkpoint(dir), s.disk.outsideErr())
+		select {
+		case <-given:
+			_ = s.disk.FS.RemoveAll(dir) // the owner removes what is left
+		case made <- err:
+		}
+	})
+	for {
+		stuck := s.disk.troubled()
+		if err := s.trouble(); err != nil {
+			close(given)
+			return err
+		}
+		select {
+		case err := <-made:
+			if err != nil {
+				err = fmt.Errorf("checkpoint: %w", damageError(err))
+			}
+			return err
+		case <-stuck:
+		}
+	}
+}
+
+// within says whether a change of a path is the store's: all are until it is open, and then those in its directory.
+// Changes elsewhere make a checkpoint, and may fail.
+func (d *disk) within(path string) bool {
+	return !d.open.Load() || filepath.Dir(path) == d.dir || path == d.dir
+}

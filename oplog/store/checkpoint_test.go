@@ -1,0 +1,120 @@
+package store
+
+import (
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// TestACrashLeavesACheckpointWhole ends the machine before every step in which a checkpoint is made, and behind the
+// last, with all, some or nothing of what was not synced on the disk. The store has what was flushed, and once Checkpoint has
+// returned the checkpoint has it too.
+func TestACrashLeavesACheckpointWhole(t *testing.T) {
+	t.Parallel()
+	for name, keys := range rings() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			mem := vfs.NewCrashableMem()
+			fs := &faulty{FS: mem}
+			s, err := Open("state", Options{Keys: keys, Buffer: 64 << 10, fs: fs}, nil)
+			must(t, err)
+			const batches = 12
+			for n := 1; n <= batches; n++ {
+				must(t, write(s, n))
+			}
+			must(t, s.Close())
+			s, err = Open("state", Options{Keys: keys, Buffer: 64 << 10, fs: fs}, nil)
+			must(t, err)
+			rng, seen := rand.New(rand.NewPCG(1, 1)), map[string]bool{}
+			var left []*vfs.MemFS
+			crash := func(op, _ string) error {
+				seen[op] = true
+				for _, percent := range []int{0, 50, 100} {
+					left = append(left, mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: percent, RNG: rng}))
+				}
+				return nil
+			}
+			fs.set(crash)
+			must(t, s.Checkpoint("saved"))
+			made := len(left)
+			must(t, crash("end", ""))
+			fs.set(nil)
+			must(t, s.Close())
+			for i, left := range left {
+				for _, dir := range []string{"state", "saved"} {
+					if dir == "saved" && i < made {
+						continue // its owner knows of none
+					}
+					s, err := Open(dir, Options{Keys: keys, ReadOnly: dir == "saved", fs: left}, nil)
+					if err != nil {
+						t.Fatalf("crash %d: %s: %v", i, dir, err)
+					}
+					if at, err := place(s); err != nil || at != batches {
+						t.Errorf("crash %d: %s is at %d: %v", i, dir, at, err)
+					}
+					must(t, s.Close())
+				}
+			}
+			for _, op := range []string{"create", "write", "sync", "link"} {
+				if !seen[op] {
+					t.Errorf("no step was a %s", op)
+				}
+			}
+			t.Logf("%d crashes", len(left))
+		})
+	}
+}
+
+// TestACheckpointOnABrokenDisk fails one step of making a checkpoint after another, once for want of room and once
+// otherwise. It is an error of the caller, who does not wait; and unless a flush failed, the store goes on.
+func TestACheckpointOnABrokenDisk(t *testing.T) {
+	t.Parallel()
+	for name, keys := range rings() {
+		for _, cause := range []error{syscall.ENOSPC, syscall.EIO} {
+			t.Run(name+" "+cause.Error(), func(t *testing.T) {
+				t.Parallel()
+				for fails, all := 0, false; !all; fails++ {
+					synctest.Test(t, func(t *testing.T) { // it fails when a goroutine is left
+						fs := &faulty{FS: vfs.NewMem()}
+						s, err := Open("state", Options{Keys: keys, fs: fs}, nil)
+						must(t, err)
+						must(t, write(s, 1))
+						steps, broken, within := 0, false, false
+						fs.set(func(op, name string) error {
+							if steps++; op == "link" || broken || steps <= fails { // a link that fails becomes a copy
+								return nil
+							}
+							broken, within = true, strings.HasPrefix(name, "state")
+							return cause
+						})
+						err = s.Checkpoint("saved")
+						fs.set(nil)
+						if !broken {
+							must(t, errors.Join(err, s.Close()))
+							all = true // steps have been tried
+							return
+						}
+						if err != nil && !errors.Is(err, cause) {
+							t.Fatalf("step %d: %v", fails, err)
+						}
+						if !within {
+							if err == nil {
+								t.Fatalf("step %d failed, and nothing said so", fails)
+							}
+							must(t, write(s, 2))
+							must(t, s.Checkpoint("another"))
+						}
+						if err := s.Close(); err != nil && !within {
+							t.Fatalf("step %d: %v", fails, err)
+						}
+					})
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package raft
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/oplog/suite"
+)
+
+// TestTheLogIsCutByBytesAndAge: few records make a snapshot due when they are large, or when they have waited for long.
+func TestTheLogIsCutByBytesAndAge(t *testing.T) {
+	t.Parallel()
+	for name, timing := range map[string]Timing{
+		"bytes": {SnapshotBytes: 16 << 10},
+		"age":   {SnapshotAge: 50 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := newKept(t, nil)
+			timing.SnapshotThreshold, timing.SnapshotInterval, timing.SegmentBytes, timing.TrailingLogs = 1<<20, 100*time.Millisecond, 4<<10, 10
+			timing.Heartbeat, timing.Election = k.cfg.Heartbeat, k.cfg.Election
+			k.cfg.Timing = timing
+			k.start()
+			k.propose(0, 1)
+			suite.Eventually(t, "a snapshot of the newest records", func() bool {
+				k.propose(1, 21)
+				end, err := k.n.snaps.newest()
+				first, ferr := k.n.logs.FirstIndex()
+				return err == nil && ferr == nil && end.Index > 20 && first > 10
+			})
+		})
+	}
+}
+
+// TestASnapshotNamesTheLastRecordItHolds: records that are applied while a state is saved are in it, and the snapshot
+// says so; a start from it has all of them, each once.
+func TestASnapshotNamesTheLastRecordItHolds(t *testing.T) {
+	t.Parallel()
+	c := start(t, 1)
+	want := c.propose(0, 20)
+	l := c.leader()
+	c.sms[0].beforeSaving = func() {
+		c.sms[0].beforeSaving = nil
+		want = append(want, c.propose(20, 30)...)
+	}
+	if err := l.Snapshot(); err != nil {
+		t.Fatal(err)
+	}
+	end, err := l.snaps.newest()
+	if index, term := c.sms[0].Applied(); err != nil || end.Index != index || end.Term != term || len(end.Configuration.Servers) != 1 {
+		t.Errorf("it is %+v, %v, and the list ends at %d", end, err, index)
+	}
+	want = append(want, c.propose(30, 40)...)
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c.sms[0] = &list{} // its state is gone
+	c.reopen(0, "secret", nil)
+	c.wait("the list from the snapshot and the log", func() bool { return slices.Equal(c.sms[0].items(), want) })
+	if c.sms[0].restored != 1 {
+		t.Errorf("the snapshot was restored %d times", c.sms[0].restored)
+	}
+}
+
+// TestMembersThatChangeWhileAStateIsSaved: a snapshot takes the members as of its last record, and is none when only a
+// later record says who they are.
+func TestMembersThatChangeWhileAStateIsSaved(t *testing.T) {
+	t.Parallel()
+	s, _ := described(t)
+	now := hraft.Configuration{Servers: []hraft.Server{{ID: "1", Address: "10.0.0.1:7440"}, {ID: "9", Address: "10.0.0.9:7440"}}}
+	make := func(changed uint64) (string, error) {
+		sink, err := s.Create(hraft.SnapshotVersionMax, 5000, 7, hraft.Configuration{}, 1234, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = sink.(*snapshotSink).save(image{dir: s.states.(*list).dir, index: 5010, term: 8}, func() (hraft.Configuration, uint64, error) { return now, changed, nil })
+		if err != nil {
+			return "", errors.Join(err, sink.Cancel())
+		}
+		return sink.ID(), sink.Close()
+	}
+	if id, err := make(5011); err == nil {
+		t.Errorf("%s was made, with the members as of a later record", id)
+	}
+	if left := snapshotsIn(t, s.states.(*list).dir); len(left) != 0 {
+		t.Errorf("a state without a snapshot is left: %v", left)
+	}
+	id, err := make(5005)
+	if err != nil {
+		t.Fatal(err)
+	}
+	meta, in, err := s.Open(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.Close()
+	if got := fmt.Sprint(meta.Index, meta.Term, meta.ConfigurationIndex, len(meta.Configuration.Servers)); got != "5010 8 5005 2" {
+		t.Errorf("it is described as %s", got)
+	}
+}
