@@ -52,7 +52,7 @@ func TestASnapshotNamesTheLastRecordItHolds(t *testing.T) {
 		t.Fatal(err)
 	}
 	end, err := l.snaps.newest()
-	if index, term := c.sms[0].Applied(); err != nil || end.Index != index || end.Term != term || len(end.Configuration.Servers) != 1 {
+	if index, term := c.sms[0].Applied(); err != nil || end.Index != index || end.Term != term || len(end.Configuration.Servers) != 1 || end.ConfigurationIndex == 0 {
 		t.Errorf("it is %+v, %v, and the list ends at %d", end, err, index)
 	}
 	want = append(want, c.propose(30, 40)...)
@@ -67,39 +67,47 @@ func TestASnapshotNamesTheLastRecordItHolds(t *testing.T) {
 	}
 }
 
-// TestMembersThatChangeWhileAStateIsSaved: a snapshot takes the members as of its last record, and is none when only a
-// later record says who they are.
+// TestMembersThatChangeWhileAStateIsSaved: a snapshot has the members as of its last record, those that the library gave
+// when no later record names others, and is none when the log cannot say.
 func TestMembersThatChangeWhileAStateIsSaved(t *testing.T) {
 	t.Parallel()
 	s, _ := described(t)
+	was := hraft.Configuration{Servers: []hraft.Server{{ID: "1", Address: "10.0.0.1:7440"}}}
 	now := hraft.Configuration{Servers: []hraft.Server{{ID: "1", Address: "10.0.0.1:7440"}, {ID: "9", Address: "10.0.0.9:7440"}}}
-	make := func(changed uint64) (string, error) {
-		sink, err := s.Create(hraft.SnapshotVersionMax, 5000, 7, hraft.Configuration{}, 1234, nil)
-		if err != nil {
-			t.Fatal(err)
+	taken := func(changed uint64, err error) (string, error) {
+		sink, cerr := s.Create(hraft.SnapshotVersionMax, 5000, 7, was, 1234, nil)
+		if cerr != nil {
+			t.Fatal(cerr)
 		}
-		err = sink.(*snapshotSink).save(image{dir: s.states.(*list).dir, index: 5010, term: 8}, func() (hraft.Configuration, uint64, error) { return now, changed, nil })
+		err = sink.(*snapshotSink).save(image{dir: s.states.(*list).dir, index: 5010, term: 8}, func(after, upTo uint64) (hraft.Configuration, uint64, error) {
+			if after != 5000 || upTo != 5010 {
+				t.Errorf("it looks from %d to %d", after, upTo)
+			}
+			return now, changed, err
+		})
 		if err != nil {
 			return "", errors.Join(err, sink.Cancel())
 		}
 		return sink.ID(), sink.Close()
 	}
-	if id, err := make(5011); err == nil {
-		t.Errorf("%s was made, with the members as of a later record", id)
+	if id, err := taken(0, errors.New("no such record")); err == nil {
+		t.Errorf("%s was made, with members that are not known", id)
 	}
 	if left := snapshotsIn(t, s.states.(*list).dir); len(left) != 0 {
 		t.Errorf("a state without a snapshot is left: %v", left)
 	}
-	id, err := make(5005)
-	if err != nil {
-		t.Fatal(err)
-	}
-	meta, in, err := s.Open(id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	in.Close()
-	if got := fmt.Sprint(meta.Index, meta.Term, meta.ConfigurationIndex, len(meta.Configuration.Servers)); got != "5010 8 5005 2" {
-		t.Errorf("it is described as %s", got)
+	for changed, want := range map[uint64]string{0: "5010 8 1234 1", 5005: "5010 8 5005 2"} {
+		id, err := taken(changed, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		meta, in, err := s.Open(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in.Close()
+		if got := fmt.Sprint(meta.Index, meta.Term, meta.ConfigurationIndex, len(meta.Configuration.Servers)); got != want {
+			t.Errorf("it is described as %s, want %s", got, want)
+		}
 	}
 }

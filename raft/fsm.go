@@ -68,7 +68,7 @@ func (f *fsm) Snapshot() (hraft.FSMSnapshot, error) {
 	}
 	f.last = &pendingSnapshot{Snapshot: s}
 	if f.node != nil {
-		f.last.before, f.last.members = f.node.limitTrailing, f.node.latestMembers
+		f.last.before, f.last.members = f.node.limitTrailing, f.node.membersWithin
 	}
 	return f.last, nil
 }
@@ -95,8 +95,8 @@ var errAbandoned = errors.New("the state was replaced meanwhile")
 // the library, abandoned by Restore.
 type pendingSnapshot struct {
 	Snapshot
-	before  func() error                                // its writing; nil for nothing to do
-	members func() (hraft.Configuration, uint64, error) // see snapshotSink.save
+	before  func() error                                                  // its writing; nil for nothing to do
+	members func(after, upTo uint64) (hraft.Configuration, uint64, error) // see snapshotSink.save
 
 	mu          sync.Mutex
 	begun, gone bool

@@ -315,10 +315,19 @@ func (n *Node) hello(to uint32, purpose string) *wire.ClusterHello {
 		AdvertiseAddr: n.cfg.Advertise, ProtocolVersion: wire.Version, Raft: &h}
 }
 
-// latestMembers returns the members that the log names last, and which record does.
-func (n *Node) latestMembers() (hraft.Configuration, uint64, error) {
-	f := n.raft.GetConfiguration()
-	return f.Configuration(), f.Index(), f.Error()
+// membersWithin returns the members that the last of some records of the log says there are, and its index; 0 when none
+// of them does. The library knows them without their index.
+func (n *Node) membersWithin(after, upTo uint64) (c hraft.Configuration, at uint64, err error) {
+	for i := upTo; i > after; i-- {
+		var l hraft.Log
+		if err := n.logs.GetLog(i, &l); err != nil {
+			return c, 0, err
+		}
+		if l.Type == hraft.LogConfiguration {
+			return hraft.DecodeConfiguration(l.Data), i, nil
+		}
+	}
+	return c, 0, nil
 }
 
 // servers are the members of the latest configuration, copied: the library returns the list that it uses itself.

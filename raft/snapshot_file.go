@@ -132,8 +132,8 @@ func (k *snapshotSink) Write(p []byte) (n int, err error) {
 
 // save has the state machine save its state. That may hold more than the library knew when it asked for the snapshot:
 // then the description names the last record that is in it, and the members as of that record. Members are those that
-// the log names last; nil while nothing is applied meanwhile.
-func (k *snapshotSink) save(state Snapshot, members func() (hraft.Configuration, uint64, error)) error {
+// the last of some records names; nil while nothing is applied meanwhile.
+func (k *snapshotSink) save(state Snapshot, members func(after, upTo uint64) (hraft.Configuration, uint64, error)) error {
 	index, term, err := state.Save(k.d.ID)
 	if err != nil {
 		return err
@@ -142,15 +142,14 @@ func (k *snapshotSink) save(state Snapshot, members func() (hraft.Configuration,
 	if index <= k.d.Index || members == nil { // what is between are records of the log's own
 		return nil
 	}
-	k.d.Index, k.d.Term = index, term
-	c, at, err := members()
-	switch {
-	case err != nil:
+	c, at, err := members(k.d.Index, index)
+	if err != nil {
 		return err
-	case at > index:
-		return fmt.Errorf("the members are being changed by record %d, and the state ends at %d", at, index)
 	}
-	k.d.Configuration, k.d.ConfigurationIndex = c, at
+	if at != 0 {
+		k.d.Configuration, k.d.ConfigurationIndex = c, at
+	}
+	k.d.Index, k.d.Term = index, term
 	return nil
 }
 
