@@ -71,6 +71,7 @@ type Subscribe struct {
 	Events []string    `wire:"events"`
 	Cursor field.Token `wire:"cursor,extension"` // extension: resume behind this place in the log
 	Filter JSON        `wire:"filter,extension"` // extension: only what happens to memories that pass it
+	Prefix string      `wire:"prefix,extension"` // extension: only what happens to memories whose key is this one or below it
 }
 
 // Event is pushed on the stream of the SUBSCRIBE.

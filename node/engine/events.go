@@ -36,6 +36,7 @@ type pusher struct {
 	c     api.Caller
 	only  []string       // event types; empty or "*" for all
 	match *filter.Filter // of the memories that events are about; nil for all events
+	below string         // a key: of the memories that events are about, which have it or one below it; blank for all events
 	out   func(api.Event) error
 	sub   *commit.Subscription
 
@@ -54,7 +55,7 @@ func (s *Service) events(_ context.Context, c api.Caller, q *api.EventsRequest) 
 	if err != nil {
 		return nil, err
 	}
-	p := &pusher{s: s, c: c, only: q.Types, match: match, sub: s.commit.Subscribe()}
+	p := &pusher{s: s, c: c, only: q.Types, match: match, below: folderOf(q.Prefix), sub: s.commit.Subscribe()}
 	p.leader, _, _ = s.raft.Leader() // subscribers hear of changes
 	p.sent = s.commit.Indexed()
 	return &api.Subscription{Begins: s.position(), Close: p.close, Follow: func(ctx context.Context, tell func(api.Event) error) error {
@@ -195,17 +196,20 @@ func (p *pusher) wants(name string) bool {
 }
 
 // passes says whether an event is about something in the subscriber's namespaces, and about a memory that passes its
-// filter.
+// filter and lies below its key.
 func (p *pusher) passes(v *state.View, n meant) bool {
 	if p.c.Spaces.Bind() && !p.sees(v, n) {
 		return false
 	}
-	if p.match == nil {
+	if !p.narrow() {
 		return true
 	}
 	m, ok := v.Memory(p.c.DB, n.id)
-	return ok && m.Passes(p.match)
+	return ok && m.Passes(p.match) && (p.below == "" || m.Path == p.below || strings.HasPrefix(m.Path, p.below+"/"))
 }
+
+// narrow says whether the subscriber wants events about some memories alone.
+func (p *pusher) narrow() bool { return p.match != nil || p.below != "" }
 
 // sees says whether what an event is about is in the namespaces that the subscriber is bound to. What is of several, or
 // of none, is not: a relation, a round of cognition, a purge, a memory that was erased since.
@@ -267,7 +271,7 @@ func (p *pusher) send(told []api.Event) error {
 // leadership is the event "leader": the node that leads now, 0 while none does.
 func (p *pusher) leadership() error {
 	id, _, _ := p.s.raft.Leader()
-	if p.match != nil || p.c.Spaces.Bind() || !p.wants("leader") || id == p.leader {
+	if p.narrow() || p.c.Spaces.Bind() || !p.wants("leader") || id == p.leader {
 		return nil
 	}
 	p.leader = id

@@ -17,7 +17,7 @@ func (ss *session) subscribe(ctx context.Context, c api.Caller, f wire.Frame) er
 	if err := ss.unpack(f, &m); err != nil {
 		return err
 	}
-	sub, err := api.Events.Do(ctx, ss.w.cfg.Door, c, &api.EventsRequest{From: m.Cursor, Types: m.Events, Filter: field.Map(m.Filter)})
+	sub, err := api.Events.Do(ctx, ss.w.cfg.Door, c, &api.EventsRequest{From: m.Cursor, Types: m.Events, Filter: field.Map(m.Filter), Prefix: m.Prefix})
 	if err != nil {
 		return err
 	}

@@ -217,6 +217,33 @@ func ExampleClient_Watch() {
 	// Output: enough
 }
 
+// Changes below a key, for a loop.
+func ExampleClient_Changes() {
+	ctx, stop := context.WithTimeout(ctx, time.Minute)
+	defer stop()
+	from := c.Index()
+	for _, key := range []string{"/tides/harbour", "/fog/horn"} {
+		if err := c.Change(ctx, "put", map[string]any{"key": key, "text": "twice a day"}, nil); err != nil {
+			log.Fatal(err)
+		}
+	}
+	if err := c.Change(ctx, "delete", map[string]any{"key": "/tides/harbour"}, nil); err != nil {
+		log.Fatal(err)
+	}
+	for e, err := range c.Changes(ctx, wire.Subscribe{Prefix: "/tides", Cursor: from}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(e.EventType)
+		if e.EventType == "forgotten" {
+			break
+		}
+	}
+	// Output:
+	// stored
+	// forgotten
+}
+
 func ExampleClient_Forget() {
 	rid, err := c.Remember(ctx, wire.NewRemember("The password of the week is swordfish"))
 	if err != nil {

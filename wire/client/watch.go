@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"iter"
 	"time"
 
 	"github.com/cairndb/cairn/wire"
@@ -12,6 +13,25 @@ import (
 
 // callerError is an error that the caller's function returned. It ends a watch.
 type callerError struct{ error }
+
+// Changes are the events that Watch hands over, for a loop. The last one comes with the error that ended the watch, unless
+// the loop ended it.
+func (c *Client) Changes(ctx context.Context, m wire.Subscribe) iter.Seq2[wire.Event, error] {
+	return func(yield func(wire.Event, error) bool) {
+		err := c.Watch(ctx, m, func(e wire.Event) error {
+			if !yield(e, nil) {
+				return errStopped
+			}
+			return nil
+		})
+		if !errors.Is(err, errStopped) {
+			yield(wire.Event{}, err)
+		}
+	}
+}
+
+// errStopped ends the watch of a loop that was left.
+var errStopped = errors.New("the loop has ended")
 
 // Watch hands over the events of a database until ctx ends or each returns an error, which it returns. When the
 // connection breaks it subscribes again, on another node where it must, behind the last event: none is missed and

@@ -1086,12 +1086,13 @@ class Operations:
         """
         return self._call("digest", locals())
 
-    def events(self, *, from_: Optional[Union[str, int]] = None, type: Optional[Sequence[str]] = None, filter: Optional[Dict[str, Any]] = None) -> Feed:
+    def events(self, *, from_: Optional[Union[str, int]] = None, type: Optional[Sequence[str]] = None, filter: Optional[Dict[str, Any]] = None, prefix: Optional[str] = None) -> Feed:
         """A stream of changes that stays open: ids, never a memory's text. The first event, subscribed, has the log position at which the stream begins. When one write makes several events, only the last has an id line. To continue after that write, send the id as the header Last-Event-ID or as from. After 15 seconds without an event, a line with only a colon is sent. The event lagged means that the log no longer holds events you missed.
 
         :param from_: Begin after this log position: log_index of a write, index of a read, or 1 for all that the log still holds. 0: new events only. The header Last-Event-ID takes precedence.
         :param type: Only events of these types: stored, corrected, forgotten, related, unrelated, claimed, session_started, session_ended, thought, consolidated, conflict, resolved, trigger, trigger_moved, purged, leader; * and none mean all. A put on a key that has a memory is reported as corrected.
         :param filter: Only events about memories that pass this filter now, as in a recall.
+        :param prefix: Only events about memories whose key is this one or below it now, such as /prefs; a forgotten memory has its last key.
         """
         return self._call("events", locals())
 
@@ -1706,7 +1707,7 @@ class AsyncOperations:
         """What an agent should know at the start of its work."""
         return await self._call("digest", locals())
 
-    def events(self, *, from_: Optional[Union[str, int]] = None, type: Optional[Sequence[str]] = None, filter: Optional[Dict[str, Any]] = None) -> AsyncFeed:
+    def events(self, *, from_: Optional[Union[str, int]] = None, type: Optional[Sequence[str]] = None, filter: Optional[Dict[str, Any]] = None, prefix: Optional[str] = None) -> AsyncFeed:
         """A stream of changes that stays open: ids, never a memory's text. The first event, subscribed, has the log position at which the stream begins. When one write makes several events, only the last has an id line. To continue after that write, send the id as the header Last-Event-ID or as from. After 15 seconds without an event, a line with only a colon is sent. The event lagged means that the log no longer holds events you missed."""
         return self._call("events", locals())
 
