@@ -325,7 +325,7 @@ func TestTheAuditSaysWhoDidWhat(t *testing.T) {
 	by, made := access.HashToken(token)[:12]+"/deploys", access.HashToken(token)[:12]
 	expect := []string{
 		by + fmt.Sprintf(" transfer node %d ", (leader+1)%3+1), by + " drop_database work ", by + " set_limit work max_rps 70, burst 0, max_batch_size 0",
-		by + " set_quota work max_memories 7", by + " create_database work ", "master/ create_token " + made + ` database default, label "deploys", scopes read, write, admin`}
+		by + " set_quota work max_memories 7", by + " create_database work ", "master/ create_token " + made + ` database default, label "deploys", scopes read, write, admin, trust operator`}
 	if want != strings.Join(expect, "\n") {
 		t.Errorf("the audit is\n%s\nwant\n%s", want, strings.Join(expect, "\n"))
 	}

@@ -151,6 +151,7 @@ type Settings struct {
 	// default
 	Single  []string `msgpack:"rs,omitempty" max:"name"`
 	Several []string `msgpack:"rm,omitempty" max:"name"`
+	Lift    []string `msgpack:"lf,omitempty" max:"name"` // members of the metadata that become attributes
 	Updated Time     `msgpack:"at,omitempty"`
 }
 

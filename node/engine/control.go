@@ -109,7 +109,7 @@ func (s *Service) policies(db oplog.DB) (oplog.Settings, error) {
 
 func policiesOf(set oplog.Settings) *api.Policies {
 	return &api.Policies{WorkingTTL: set.WorkingTTL.Seconds(), EpisodicTTL: set.EpisodicTTL.Seconds(), DefaultTTL: set.DefaultTTL.Seconds(), PromoteAfter: set.PromoteAfter,
-		Consolidate: set.Consolidate, QuietMind: set.QuietMind, Single: orEmpty(set.Single), Several: orEmpty(set.Several), Redact: set.Redact.String(), Updated: when(set.Updated)}
+		Consolidate: set.Consolidate, QuietMind: set.QuietMind, Single: orEmpty(set.Single), Several: orEmpty(set.Several), Lift: orEmpty(set.Lift), Redact: set.Redact.String(), Updated: when(set.Updated)}
 }
 
 func (s *Service) setSettings(ctx context.Context, c api.Caller, q *api.SetSettingsRequest) (*api.Policies, error) {
@@ -145,6 +145,10 @@ func (s *Service) setSettings(ctx context.Context, c api.Caller, q *api.SetSetti
 		}
 	}
 	if err := names(append(slices.Clone(set.Single), set.Several...)...); err != nil {
+		return nil, err
+	}
+	set.Lift = orOld(q.Lift, set.Lift)
+	if err := liftable(set.Lift); err != nil {
 		return nil, err
 	}
 	set.Updated = oplog.At(time.Now())

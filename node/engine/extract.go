@@ -24,6 +24,7 @@ func (s *Service) prepareDrafts(ctx context.Context, c api.Caller, drafts []api.
 		if ops[i], err = ready(&drafts[i], time.Now(), int(now.Database.Dim)); err != nil {
 			return nil, err
 		}
+		ops[i].Attributes = lifted(ops[i].Attributes, ops[i].Metadata, now.Lift)
 		if err := quarantine(c, ops[i]); err != nil {
 			return nil, err
 		}

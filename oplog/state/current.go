@@ -10,6 +10,7 @@ type Current struct {
 	Embedding oplog.Embedding
 	Redact    oplog.Redact
 	TTL       oplog.Time // of memories that are stored without one; 0: they do not expire
+	Lift      []string   // members of the metadata that become attributes; not to be written to
 }
 
 // maxCurrent bounds how many databases are remembered.
@@ -29,7 +30,7 @@ func (s *State) Current(db oplog.DB) (c Current, ok bool, err error) {
 			return nil
 		}
 		set := v.Settings(db)
-		c.Stats, c.Embedding, c.Redact, c.TTL = v.counters(db), v.Embedding(db), set.Redact, set.DefaultTTL
+		c.Stats, c.Embedding, c.Redact, c.TTL, c.Lift = v.counters(db), v.Embedding(db), set.Redact, set.DefaultTTL, set.Lift
 		if w, learned := v.Weights(db); learned {
 			c.Weights = &w
 		}

@@ -1146,7 +1146,7 @@ class Operations:
         """
         return self._call("settings", locals())
 
-    def settings_set(self, *, working_ttl_secs: Optional[float] = None, episodic_ttl_secs: Optional[float] = None, default_ttl_secs: Optional[float] = None, promote_after: Optional[int] = None, consolidate: Optional[bool] = None, quiet_mind: Optional[bool] = None, redact: Optional[Literal["capture", "all", "off"]] = None, single_valued: Optional[Sequence[str]] = None, multi_valued: Optional[Sequence[str]] = None) -> Policies:
+    def settings_set(self, *, working_ttl_secs: Optional[float] = None, episodic_ttl_secs: Optional[float] = None, default_ttl_secs: Optional[float] = None, promote_after: Optional[int] = None, consolidate: Optional[bool] = None, quiet_mind: Optional[bool] = None, redact: Optional[Literal["capture", "all", "off"]] = None, single_valued: Optional[Sequence[str]] = None, multi_valued: Optional[Sequence[str]] = None, lift: Optional[Sequence[str]] = None) -> Policies:
         """Change a database's policies; omitted fields stay.
 
         :param working_ttl_secs: Seconds after which memories of the tier working are forgotten, up to a century; 0 for never.
@@ -1158,6 +1158,7 @@ class Operations:
         :param redact: Which memories lose their secrets before they are stored: capture (output of tools, and memories of the kind capture), all, or off.
         :param single_valued: More relations that have one value at a time, in addition to the defaults (lives in, works at, led by, owned by, born, email, phone, status, deadline, ...): a newer value supersedes the older one. Replaces the previous list.
         :param multi_valued: Relations that may have several values here: a newer value supersedes none. Replaces the previous list.
+        :param lift: Members of the metadata, at most 64, that become attributes to filter by when a memory is stored without an attribute of that name. Values that an attribute cannot have stay in the metadata alone. Applies to memories that are stored or imported from now on; replaces the previous list.
         """
         return self._call("settings_set", locals())
 
@@ -1735,7 +1736,7 @@ class AsyncOperations:
         """A database's policies; ages in seconds, 0 for none."""
         return await self._call("settings", locals())
 
-    async def settings_set(self, *, working_ttl_secs: Optional[float] = None, episodic_ttl_secs: Optional[float] = None, default_ttl_secs: Optional[float] = None, promote_after: Optional[int] = None, consolidate: Optional[bool] = None, quiet_mind: Optional[bool] = None, redact: Optional[Literal["capture", "all", "off"]] = None, single_valued: Optional[Sequence[str]] = None, multi_valued: Optional[Sequence[str]] = None) -> Policies:
+    async def settings_set(self, *, working_ttl_secs: Optional[float] = None, episodic_ttl_secs: Optional[float] = None, default_ttl_secs: Optional[float] = None, promote_after: Optional[int] = None, consolidate: Optional[bool] = None, quiet_mind: Optional[bool] = None, redact: Optional[Literal["capture", "all", "off"]] = None, single_valued: Optional[Sequence[str]] = None, multi_valued: Optional[Sequence[str]] = None, lift: Optional[Sequence[str]] = None) -> Policies:
         """Change a database's policies; omitted fields stay."""
         return await self._call("settings_set", locals())
 

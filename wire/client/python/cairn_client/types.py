@@ -1154,6 +1154,7 @@ class Policies(TypedDict):
     redact: Literal["capture", "all", "off"]  # Which memories lose their secrets before they are stored: capture (output of tools), all, or off.
     single_valued: List[str]  # Relations that have one value at a time in this database, but several by default: a newer value supersedes the older one.
     multi_valued: List[str]  # Relations that may have several values in this database, but one by default.
+    lift: List[str]  # Members of the metadata that become attributes of a memory when it is stored.
     updated_at: Optional[float]  # When they were changed last, in Unix seconds; null for never.
 
 
