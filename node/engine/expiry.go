@@ -54,17 +54,18 @@ func (s *Service) fromNow(seconds float64) oplog.Time {
 	return oplog.At(s.now()) + oplog.Time(min(seconds, maxAge)*1e6)
 }
 
-// sweepStep is the number of memories that the first entry of a sweep names: writes wait for one entry, and not for long.
-// Each further one names twice as many, up to maxSweepStep, so that many that expire at one time go soon.
+// sweepStep is the number of memories that the first entries of a sweep name: writes wait for one entry, and not for
+// long. After every sweepSteps entries it doubles, up to maxSweepStep, so that many that expire at one time go soon.
 const (
-	sweepStep    = 50
+	sweepStep    = 12
+	sweepSteps   = 32
 	maxSweepStep = 800
 )
 
 // sweep forgets memories whose time is over, one bounded entry after another. It rests after each as long as that took,
 // so writes come between. An entry moves the log's time, so memories expire where nobody writes.
 func (s *Service) sweep(ctx context.Context, c api.Caller) error {
-	for step := sweepStep; ; step = min(2*step, maxSweepStep) {
+	for n, step := 1, sweepStep; ; n++ {
 		now, err := s.current(c.DB)
 		if err != nil || now.Stats.Expiring == 0 {
 			return err
@@ -84,6 +85,9 @@ func (s *Service) sweep(ctx context.Context, c api.Caller) error {
 		slices.Sort(due) // ids lie in the state in their order
 		if _, err := s.write(ctx, c, &oplog.Sweep{RIDs: due}); err != nil || len(due) < step {
 			return err
+		}
+		if n%sweepSteps == 0 {
+			step = min(2*step, maxSweepStep)
 		}
 		select {
 		case <-time.After(time.Since(begun)):
