@@ -29,9 +29,15 @@ func (a *applying) reschedule(m *oplog.Memory, was oplog.Time) {
 		a.stats.Expiring--
 	}
 	if now != 0 {
-		a.put(tExpiry, a.db, timeKey(now, m.Seq), append([]byte{byte(m.Status)}, m.Namespace...))
+		a.putExpiry(m, now)
 		a.stats.Expiring++
 	}
+}
+
+// putExpiry writes the row of a memory's expiry. It has the status and the namespace that the memory is counted under, so
+// that one whose time is over can be counted out without a look at it.
+func (a *applying) putExpiry(m *oplog.Memory, at oplog.Time) {
+	a.put(tExpiry, a.db, timeKey(at, m.Seq), append([]byte{byte(m.Status)}, m.Namespace...))
 }
 
 // renew puts off the expiry of a memory that was read at a time, if it asks for that.

@@ -294,7 +294,7 @@ func (a *applying) forget(m *oplog.Memory, at oplog.Time) {
 	a.reschedule(m, expiry)
 	a.dropClaims(m)
 	a.settle(m, "what superseded it was forgotten", at)
-	if m.By != "" {
+	if a.marked(m) {
 		a.stats.Superseded--
 	}
 	a.freePath(m, at)

@@ -32,6 +32,9 @@ func (a *applying) countStatus(m *oplog.Memory, by int64) {
 	sum := a.counted[m.Namespace]
 	sum.Count(m.Status, by)
 	a.counted[m.Namespace] = sum
+	if at := m.Expiry(); by > 0 && at != 0 && a.exists(tExpiry, a.db, timeKey(at, m.Seq)) {
+		a.putExpiry(m, at)
+	}
 	if m.Status == oplog.Quarantined {
 		a.listHeld(m, by > 0)
 	}

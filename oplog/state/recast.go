@@ -28,6 +28,7 @@ func applyRecast(a *applying, op *oplog.Recast) oplog.Result {
 		}
 		a.revise(s, reason, op.At)
 		a.movePath(s, "", op.At)
+		a.putMemory(s)
 	}
 	rids := a.replaceBy(sources, op.Into, op.At)
 	return oplog.Result{ID: op.Into[0].RID, Num: uint64(len(op.Into)), Rows: rids, Changed: true}

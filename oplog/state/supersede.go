@@ -73,8 +73,17 @@ func (a *applying) unmark(m *oplog.Memory, strategy string, at oplog.Time) {
 		a.stats.OpenConflicts++
 		a.closeConflict(&c, strategy, at)
 	}
+	if a.marked(m) {
+		a.stats.Superseded--
+	}
 	m.By, m.Surely = "", false
-	a.stats.Superseded--
+}
+
+// marked says whether the state has a memory as superseded. An operation on several may have made this one current
+// through another, since it read it.
+func (a *applying) marked(m *oplog.Memory) bool {
+	now, ok := a.memoryAt(m.Seq)
+	return ok && now.By != ""
 }
 
 // settle ends what was found about a memory's text, which it says no more: open conflicts, and what it supersedes.
