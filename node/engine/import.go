@@ -266,9 +266,13 @@ func (im *importer) broken(err error) error {
 		line = of.line
 	}
 	said := oplog.Errorf(e.Kind, "line %d: %s (%d memories and %d relations were imported)", line, e.Text, im.done.Memories, im.done.Edges)
+	if e.Kind == oplog.NotLeader || errors.Is(err, api.ErrNoLeader) { // the client is told where to go
+		return said
+	}
+	out := &api.Refusal{Err: said, More: map[string]any{"line": line, "reason": e.Text, "memories": im.done.Memories, "edges": im.done.Edges}}
 	var refused *api.Refusal
 	if errors.As(err, &refused) {
-		return &api.Refusal{Code: refused.Code, Err: said}
+		out.Code = refused.Code
 	}
-	return said
+	return out
 }

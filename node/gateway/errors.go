@@ -77,7 +77,7 @@ func (g *Gateway) verdict(w http.ResponseWriter, err error) (status int, f failu
 	status, f = kinds[e.Kind].status, failure{e.Text, kinds[e.Kind].code}
 	var refused *api.Refusal
 	if errors.As(err, &refused) {
-		status, f.Code = cmp.Or(codeStatuses[refused.Code], status), refused.Code
+		status, f.Code = cmp.Or(codeStatuses[refused.Code], status), cmp.Or(refused.Code, f.Code)
 	}
 	if errors.Is(e, errNotJSON) {
 		status = http.StatusUnsupportedMediaType

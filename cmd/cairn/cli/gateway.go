@@ -42,6 +42,11 @@ type HTTPError struct {
 	Status     int
 	Text       string `json:"error"`
 	LeaderAddr string `json:"leader_addr"`
+
+	Line     int    `json:"line"` // at which an import ended, 0 for another error; what follows are its reason and what it stored
+	Reason   string `json:"reason"`
+	Memories int    `json:"memories"`
+	Edges    int    `json:"edges"`
 }
 
 func (e *HTTPError) Error() string { return e.Text }

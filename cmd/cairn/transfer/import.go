@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
-	"strconv"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -160,9 +158,6 @@ func (im *importer) rows(ctx context.Context, name string, from rowReader) error
 	}
 }
 
-// ended matches the gateway's answer for an import that it ended: the line, the reason, and what is stored.
-var ended = regexp.MustCompile(`^line (\d+): (.*) \((\d+) memories and (\d+) relations were imported\)$`)
-
 // flush sends the lines that wait.
 func (im *importer) flush(ctx context.Context) error {
 	lines, places := im.lines, im.places
@@ -196,18 +191,11 @@ func (im *importer) flush(ctx context.Context) error {
 // stopped says at which row the gateway ended the import, and counts what it stored before.
 func (im *importer) stopped(err error, places []place) error {
 	var refused *cli.HTTPError
-	if !errors.As(err, &refused) || refused.Status/100 != 4 {
+	if !errors.As(err, &refused) || refused.Line == 0 {
 		return err
 	}
-	said := ended.FindStringSubmatch(refused.Text)
-	if said == nil {
-		return err
-	}
-	line, _ := strconv.Atoi(said[1]) // they are digits
-	memories, _ := strconv.Atoi(said[3])
-	edges, _ := strconv.Atoi(said[4])
-	im.done.Memories, im.done.Edges = im.done.Memories+memories, im.done.Edges+edges
-	return fmt.Errorf("%s: %s", places[min(max(line, 1), len(places))-1], said[2])
+	im.done.Memories, im.done.Edges = im.done.Memories+refused.Memories, im.done.Edges+refused.Edges
+	return fmt.Errorf("%s: %s", places[min(refused.Line, len(places))-1], refused.Reason)
 }
 
 // reject notes a row that is not stored, and prints the first.
