@@ -120,11 +120,12 @@ func TestAStrangerWithAShorterLogGetsNoVote(t *testing.T) {
 		}
 	}
 	refuse("stands against a leader", wire.RaftVote{Term: now + 1, LastIndex: index, LastTerm: term})
-	for _, n := range c.nodes {
-		if n != f {
+	for _, n := range c.nodes { // the leader last: the third would stand for election, and move the term
+		if n != f && n != l {
 			n.crash()
 		}
 	}
+	l.crash()
 	c.wait("it to know no leader", func() bool {
 		_, _, led := f.Leader()
 		return !led
