@@ -54,19 +54,22 @@ func TestOfficialSDK(t *testing.T) {
 	dir, nodejs := officialTools(t)
 	c := start(t, 3)
 	follower := c.web((c.leader() + 1) % 3)
-	for script, more := range map[string][]string{"mcp_sdk.mjs": nil,
-		"mcp_memory.mjs": {"node_modules/@modelcontextprotocol/server-memory/dist/index.js", filepath.Join(dir, "memory.jsonl")}} {
-		text, err := os.ReadFile(filepath.Join("testdata", script))
+	for _, script := range []struct { // in this order: the second leaves memories behind
+		name string
+		more []string
+	}{{"mcp_sdk.mjs", nil},
+		{"mcp_memory.mjs", []string{"node_modules/@modelcontextprotocol/server-memory/dist/index.js", filepath.Join(dir, "memory.jsonl")}}} {
+		text, err := os.ReadFile(filepath.Join("testdata", script.name))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, script), text, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, script.name), text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		cmd := exec.CommandContext(suite.Context(t), nodejs, append([]string{script, follower.base + "/mcp", secret}, more...)...)
+		cmd := exec.CommandContext(suite.Context(t), nodejs, append([]string{script.name, follower.base + "/mcp", secret}, script.more...)...)
 		cmd.Dir = dir
 		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("%s: %v\n%s", script, err, out)
+			t.Errorf("%s: %v\n%s", script.name, err, out)
 		}
 	}
 	conformance(t, dir, nodejs, follower)
