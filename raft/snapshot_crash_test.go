@@ -11,9 +11,10 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// TestACrashWhileASnapshotIsClosed ends the machine between the steps in which a state is saved, a snapshot that names it
-// is written, and the oldest is removed with its state. The state is gone as well and the log was cut, so a start needs a snapshot: it takes one that is whole,
-// moves none aside, leaves nothing of an unfinished one, and has all that was acknowledged.
+// TestACrashWhileASnapshotIsClosed ends the machine between the steps in which a state is saved, a snapshot that names
+// it is written, and the oldest is removed with its state. The state is gone as well and the log was cut, so a start
+// needs a snapshot: it takes one that is whole, moves none aside, leaves nothing of an unfinished one, and has all
+// that was acknowledged.
 func TestACrashWhileASnapshotIsClosed(t *testing.T) {
 	t.Parallel()
 	for name, keys := range map[string]*seal.Ring{"plain": nil, "sealed": newRing()} {

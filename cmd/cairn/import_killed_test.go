@@ -44,7 +44,7 @@ func importSources(t *testing.T) (args []string) {
 	return args
 }
 
-// stateOf is what a home's export tells, without the ids and times that each import makes, in order.
+// stateOf reads a home's export, without the ids and times that each import makes, in order.
 func stateOf(t *testing.T, home string) []string {
 	t.Helper()
 	out, code := cairntest.Run(t, "export", "--home", home)

@@ -40,8 +40,9 @@ func restoredFrom(t fataler, dir string, s *State, name string, index oplog.Inde
 	return at, sum, errors.Join(err, to.Close())
 }
 
-// TestACheckpointIsTheState: a checkpoint links the tables and copies next to nothing. What is restored from it is the state as it was,
-// whatever was applied and merged since; it lasts while it is read, and is gone after that when it is not retained.
+// TestACheckpointIsTheState: a checkpoint links the tables and copies next to nothing. What is restored from it is the
+// state as it was, whatever was applied and merged since; it lasts while it is read, and is gone after that when it is
+// not retained.
 func TestACheckpointIsTheState(t *testing.T) {
 	for name, keys := range map[string]*seal.Ring{"plain": nil, "sealed": seal.Ephemeral([]seal.Master{seal.NewMaster()})} {
 		t.Run(name, func(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 )
 
 // TestACrashLeavesACheckpointWhole ends the machine before every step in which a checkpoint is made, and behind the
-// last, with all, some or nothing of what was not synced on the disk. The store has what was flushed, and once Checkpoint has
-// returned the checkpoint has it too.
+// last, with all, some or nothing of what was not synced on the disk. The store has what was flushed, and once
+// Checkpoint has returned the checkpoint has it too.
 func TestACrashLeavesACheckpointWhole(t *testing.T) {
 	t.Parallel()
 	for name, keys := range rings() {

@@ -343,7 +343,8 @@ func (f *file) sync(sync func() error) error {
 	return err
 }
 
-// outside takes the error of a sync elsewhere. Pebble panics at that of a directory, so the maker of the checkpoint gets it.
+// outside takes the error of a sync elsewhere. Pebble panics at that of a directory, so the maker of the checkpoint
+// gets it.
 func (f *file) outside(err error) error {
 	if !f.dir || err == nil {
 		return err

@@ -48,7 +48,7 @@ func sourcesOf(args []string) (all []source, err error) {
 		}
 		info, err := os.Stat(arg)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, cli.Hint(fmt.Errorf("%s: no such file or folder", arg), "name a database with --db")
+			return nil, cli.Hint(fmt.Errorf("%s: no such file or folder", arg), "arguments are files and folders; --db names the database, and - reads stdin")
 		} else if err != nil {
 			return nil, err
 		}

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// readAll is what an import reads of files, one row a line: where it is, its key or external id, its text.
+// readAll reads files as an import does, and gives a line for each row: where it is, its key or external id, its text.
 func readAll(t *testing.T, args ...string) string {
 	t.Helper()
 	all, err := sourcesOf(args)
