@@ -107,6 +107,7 @@ type boundWriter struct {
 func (w *boundWriter) Write(p []byte) (int, error) {
 	_ = w.rc.SetWriteDeadline(time.Now().Add(writeTimeout)) // a connection that has none is a test's
 	if w.ctx.Err() != nil {
+		_ = w.rc.SetWriteDeadline(time.Now().Add(lastWords)) // what was written before is still on its way
 		w.cut = true
 		return 0, context.Cause(w.ctx)
 	}
