@@ -1,9 +1,6 @@
 package index
 
 import (
-	"fmt"
-	"maps"
-	"slices"
 	"sync/atomic"
 
 	"github.com/cairndb/cairn/oplog/filter"
@@ -29,11 +26,12 @@ type attribute struct {
 // having is a value with the rows that have it, in no order, the dead among them.
 type having struct {
 	filter.Value
-	rows atomic.Pointer[[]uint32]
+	rows   atomic.Pointer[[]uint32]
+	marked uint64 // see database.touchValue
 }
 
-// enter gives a row an attribute.
-func (a *attributes) enter(with filter.Attribute, row uint32) {
+// enter gives a row an attribute, and returns its value.
+func (a *attributes) enter(with filter.Attribute, row uint32) *having {
 	of := a.named[with.Name]
 	if of == nil {
 		if a.named == nil {
@@ -58,6 +56,7 @@ func (a *attributes) enter(with filter.Attribute, row uint32) {
 	rows := append(*list[n].rows.Load(), row) // searches under way have the shorter one
 	list[n].rows.Store(&rows)
 	a.entries++
+	return list[n]
 }
 
 func newAttribute() *attribute {
@@ -78,9 +77,9 @@ const sweptAfter = 1024
 
 // sweep takes dead rows out of the lists, when there are enough of them, and values that no row has. Searches under way
 // go on with the lists they have.
-func (a *attributes) sweep(rows columnView) {
+func (a *attributes) sweep(rows columnView) bool {
 	if a.dead < sweptAfter+a.entries/2 {
-		return
+		return false
 	}
 	was := a.named
 	*a = attributes{}
@@ -93,64 +92,5 @@ func (a *attributes) sweep(rows columnView) {
 			}
 		}
 	}
-}
-
-// A savedAttribute is an attribute as a checkpoint captures it.
-type savedAttribute struct {
-	name   string
-	values []*having
-}
-
-// save captures the attributes, by name.
-func (a *attributes) save() (all []savedAttribute) {
-	for _, name := range slices.Sorted(maps.Keys(a.named)) {
-		all = append(all, savedAttribute{name, *a.named[name].values.Load()})
-	}
-	return all
-}
-
-// attributes writes those of the rows that were alive when the checkpoint was captured.
-func (p *checkpointWriter) attributes(out *sectionWriter) {
-	out.u32(uint32(len(p.having)))
-	for _, a := range p.having {
-		out.str(a.name)
-		out.u32(uint32(len(a.values)))
-		for _, v := range a.values {
-			rows := slices.DeleteFunc(slices.Clone(*v.rows.Load()), func(row uint32) bool { return row >= p.cols.n || !p.alive(row) })
-			out.str(v.String())
-			out.u32(uint32(len(rows)))
-			for _, row := range rows {
-				out.u32(row)
-			}
-			out.cut(false)
-		}
-	}
-}
-
-// attributes reads them back, for rows below n.
-func (r *checkpointLoader) attributes(e *sectionReader, n uint32) error {
-	for range e.u32() {
-		name := e.str()
-		for range e.u32() {
-			form := e.str()
-			if e.err != nil {
-				return e.err
-			}
-			value, err := filter.Read([]byte(form))
-			if err != nil {
-				return fmt.Errorf("%w: a value of %q: %w", errSections, name, err)
-			}
-			for range e.u32() {
-				row := e.u32()
-				if e.err == nil && row >= n {
-					e.err = fmt.Errorf("%w: a value of row %d of %d", errSections, row, n)
-				}
-				if e.err != nil {
-					return e.err
-				}
-				r.d.facets.having.enter(filter.Attribute{Name: name, Value: value}, row)
-			}
-		}
-	}
-	return e.err
+	return true
 }

@@ -2,14 +2,11 @@ package index
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync/atomic"
 
-	"github.com/cairndb/cairn/index/vector"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
@@ -27,10 +24,9 @@ type checkpoint struct {
 
 // databaseFiles is the files of one database.
 type databaseFiles struct {
-	Dir     string       `json:"dir"`
-	Epoch   uint32       `json:"epoch"` // of the embedder whose vectors these are
-	Rows    string       `json:"rows"`
-	Vectors []vectorFile `json:"vectors"`
+	Dir    string      `json:"dir"`
+	Epoch  uint32      `json:"epoch"` // of the embedder whose vectors these are
+	Pieces []pieceFile `json:"pieces"`
 
 	At      oplog.Index `json:"at"`   // they have all that the log says of the database up to here
 	Open    bool        `json:"open"` // it was open when the checkpoint was written
@@ -43,17 +39,7 @@ type savedFiles struct {
 	version uint64 // database.version
 }
 
-// vectorFile is a file of the vectors of consecutive row numbers. What dies later stays in it.
-type vectorFile struct {
-	File  string `json:"file"`
-	To    uint32 `json:"to"` // row numbers are below it
-	Count int    `json:"count"`
-}
-
-const (
-	checkpointFile = "checkpoint"
-	checkpointRows = 20_000 // changes after which another is written, or a quarter of all rows if that is more
-)
+const checkpointFile = "checkpoint"
 
 // checkpointState tracks an index's checkpoints. Who holds Index.following owns it, and
 // lends it to the writer that it starts until that writer closes done.
@@ -94,19 +80,7 @@ func (k *checkpointState) wait() {
 func (x *Index) checkpoint() {
 	k := &x.checkpoints
 	long := k.at > k.written+mostBehind // what passes closed indexes by counts as no change, and the next start reads it
-	if k.changes.Load() < checkpointRows && !long || k.busy() {
-		return
-	}
-	rows := 0
-	x.mu.RLock()
-	for _, d := range x.dbs {
-		if d.memory {
-			continue
-		}
-		rows += int(d.cols.n.Load())
-	}
-	x.mu.RUnlock()
-	if k.changes.Load() < int64(rows/4) && !long {
+	if k.changes.Load() < int64(x.cfg.piece) && !long || k.busy() {
 		return
 	}
 	x.startCheckpoint()
@@ -124,32 +98,14 @@ func (x *Index) startCheckpoint() {
 	}()
 }
 
-// A checkpointWriter holds one database as it was between two steps of Follow, and writes it to files. Atomic fields
-// may be newer by the time they are written; the entries that changed them lie behind the checkpoint's index, and the
-// next start applies them again.
-type checkpointWriter struct {
-	id        oplog.DB
-	dir       string
-	cols      columnView
-	seq       uint64
-	top       oplog.Seq
-	sessions  []sessionRows
-	facets    *facets
-	facetList []*facet // those that existed at the moment
-	having    []savedAttribute
-	vectors   *vector.Store
-	epoch     uint32
-	old       databaseFiles
-	changed   bool // the files of old no longer describe the database
-	database  *database
-	version   uint64
-	refilled  bool // rows that old covers got vectors later: all vector files are written again
-	counted   vectorCount
-}
-
-type sessionRows struct {
-	sessionName
-	rows []uint32
+// A capture is one database as a checkpoint has it.
+type capture struct {
+	id       oplog.DB
+	database *database
+	version  uint64
+	files    databaseFiles // those of the checkpoint before, and from it on with the new piece
+	changed  bool          // there is a new piece
+	piece    pieceWriter
 }
 
 // captureCheckpoint captures every database at this moment, under the lock, and returns the function that writes them
@@ -157,40 +113,35 @@ type sessionRows struct {
 func (x *Index) captureCheckpoint() func() {
 	k := &x.checkpoints
 	head := checkpoint{Format: indexFormat, Cluster: k.cluster, At: k.at, Time: k.time, Databases: map[oplog.DB]databaseFiles{}}
-	var all []checkpointWriter
+	var all []capture
 	x.mu.RLock()
 	far := x.captureParked(&head)
 	for id, d := range x.dbs {
 		if d.memory {
 			continue
 		}
-		old, ok := k.last[id]
-		p := checkpointWriter{id: id, dir: filepath.Base(filepath.Dir(d.dir)), old: old, database: d, version: d.version.Load(), counted: d.withVectors()}
-		p.changed = !ok || old.Dir != p.dir || d.captured != p.version
-		if p.changed {
-			p.cols, p.seq, p.top, p.vectors = d.cols.view(), d.seq, oplog.Seq(d.bySeq.top.Load()), d.vectors.Load()
-			p.epoch, p.refilled = d.epoch, d.refilled
-			p.facets, p.facetList, p.having = d.facets, *d.facets.list.Load(), d.facets.having.save()
-			for _, s := range d.sessions[1:] {
-				p.sessions = append(p.sessions, sessionRows{s.sessionName, *s.rows.Load()})
-			}
-			d.captured, d.refilled = p.version, false
+		last, ok := k.last[id]
+		p := capture{id: id, database: d, version: d.version.Load(), files: last}
+		if dir := filepath.Base(filepath.Dir(d.dir)); !ok || last.Dir != dir || d.captured != p.version {
+			p.changed = true
+			p.piece, p.files.Pieces = d.cut(k.at, x.cfg.piece, !ok || last.Dir != dir || last.Epoch != d.epoch)
+			p.files.Dir, p.files.Epoch, d.captured = dir, d.epoch, p.version
 		}
+		p.files.At, p.files.Open, p.files.Counted = head.At, true, d.withVectors()
 		all = append(all, p)
 	}
 	x.mu.RUnlock()
 	x.openFar(far)
 	return func() {
 		var err error
-		for _, p := range all {
-			files := p.old
+		for i := range all {
+			p := &all[i]
 			if p.changed {
-				if files, err = x.save(&p, head.At); err != nil {
+				if err = x.save(p.files.Dir, &p.piece); err != nil {
 					break
 				}
 			}
-			files.At, files.Open, files.Counted = head.At, true, p.counted
-			head.Databases[p.id] = files
+			head.Databases[p.id] = p.files
 		}
 		if err == nil {
 			err = x.saveHead(head)
@@ -202,11 +153,25 @@ func (x *Index) captureCheckpoint() func() {
 		}
 		k.last = head.Databases
 		for _, p := range all {
-			p.database.saved.Store(&savedFiles{head.Databases[p.id], p.version})
+			p.database.saved.Store(&savedFiles{p.files, p.version})
 		}
 		x.tidyFiles(head.Databases)
 		x.cfg.Logger.Debug("checkpoint of the index written", "index", head.At)
 	}
+}
+
+// cut captures the next piece of a database; whole says that it is the only one. It returns what writes it, and the
+// files that there are then.
+func (d *database) cut(at oplog.Index, unit int, whole bool) (w pieceWriter, files []pieceFile) {
+	stay, next := d.nextPiece(at, unit, whole)
+	w = pieceWriter{piece: next, cols: d.cols.view(), seq: d.seq, top: oplog.Seq(d.bySeq.top.Load()), facets: d.facets, sessions: d.sessions, vectors: d.vectors.Load()}
+	for _, id := range next.sessions {
+		w.places = append(w.places, uint32(len(*d.sessions[id].rows.Load())))
+	}
+	for _, p := range stay {
+		files = append(files, p.pieceFile)
+	}
+	return w, append(files, next.pieceFile)
 }
 
 // captureParked notes the files of closed indexes, and up to where they are whole: the next start reads from the log
@@ -247,58 +212,23 @@ func (x *Index) saveHead(head checkpoint) error {
 	return syncwriter.Dir(x.cfg.Dir)
 }
 
-// save writes a database's files.
-func (x *Index) save(p *checkpointWriter, at oplog.Index) (s databaseFiles, err error) {
-	s = databaseFiles{Dir: p.dir, Epoch: p.epoch, Rows: fmt.Sprintf("rows-%d", at)}
-	dir := filepath.Join(x.cfg.Dir, p.dir)
-	out := newSectionWriter(filepath.Join(dir, s.Rows), rowsMagic, x.cfg.Keys)
+// save writes a piece.
+func (x *Index) save(dir string, p *pieceWriter) error {
+	dir = filepath.Join(x.cfg.Dir, dir)
+	out := newSectionWriter(filepath.Join(dir, p.File), rowsMagic, x.cfg.Keys)
 	p.write(out)
 	if err := out.close(); err != nil {
-		return s, err
+		return err
 	}
-	if s.Vectors, err = x.saveVectors(p, dir, at); err != nil {
-		return s, err
-	}
-	return s, syncwriter.Dir(dir)
+	return syncwriter.Dir(dir)
 }
 
-// saveVectors adds a file of the vectors of new rows; when most of what the files hold is dead, one file replaces them.
-func (x *Index) saveVectors(p *checkpointWriter, dir string, at oplog.Index) (all []vectorFile, err error) {
-	if p.vectors == nil {
-		return nil, nil
-	}
-	from, count := uint32(0), 0
-	if p.old.Dir == p.dir && p.old.Epoch == p.epoch && !p.refilled {
-		all = slices.Clone(p.old.Vectors)
-	}
-	for _, f := range all {
-		from, count = f.To, count+f.Count
-	}
-	if count > 2*p.vectors.Len()+checkpointRows {
-		all, from = nil, 0
-	}
-	f := vectorFile{File: fmt.Sprintf("vectors-%d-%d", at, from), To: p.cols.n}
-	out := newSectionWriter(filepath.Join(dir, f.File), vectorsMagic, x.cfg.Keys)
-	out.u32(uint32(p.vectors.Dim()))
-	p.vectors.Each(from, p.cols.n, func(row uint32, v vector.Prepared) bool {
-		out.u32(row)
-		out.buf = v.Append(out.buf)
-		out.cut(false)
-		f.Count++
-		return out.err == nil
-	})
-	if err := out.close(); err != nil {
-		return nil, err
-	}
-	return append(all, f), nil
-}
-
-// tidyFiles removes the row and vector files that the current checkpoint does not name.
+// tidyFiles removes the pieces that the current checkpoint does not name.
 func (x *Index) tidyFiles(now map[oplog.DB]databaseFiles) {
 	for _, s := range now {
-		keep := map[string]bool{s.Rows: true}
-		for _, v := range s.Vectors {
-			keep[v.File] = true
+		keep := map[string]bool{}
+		for _, p := range s.Pieces {
+			keep[p.File] = true
 		}
 		dir := filepath.Join(x.cfg.Dir, s.Dir)
 		entries, err := os.ReadDir(dir)
@@ -306,7 +236,7 @@ func (x *Index) tidyFiles(now map[oplog.DB]databaseFiles) {
 			continue // the database was dropped
 		}
 		for _, e := range entries {
-			if n := e.Name(); !keep[n] && (strings.HasPrefix(n, "rows-") || strings.HasPrefix(n, "vectors-")) {
+			if n := e.Name(); !keep[n] && strings.HasPrefix(n, "rows-") {
 				if err := os.Remove(filepath.Join(dir, n)); err != nil {
 					x.cfg.Logger.Warn("old checkpoint file not removed", "path", filepath.Join(dir, n), "err", err)
 				}

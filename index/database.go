@@ -57,11 +57,14 @@ type usage struct {
 
 // checkpointed tracks how far the files of a database lag behind it.
 type checkpointed struct {
-	version  atomic.Uint64              // of what is to be in a checkpoint
-	saved    atomic.Pointer[savedFiles] // the newest checkpoint of it on disk; nil without one
-	captured uint64                     // version of the last checkpoint that was begun; guarded by Index.following
-	// since the last checkpoint, rows got vectors that they lacked when they came; guarded by Index.following
-	refilled bool
+	version atomic.Uint64              // of what is to be in a checkpoint
+	saved   atomic.Pointer[savedFiles] // the newest checkpoint of it on disk; nil without one
+
+	// Who calls Follow owns these.
+	captured  uint64  // version of the last checkpoint that was begun
+	pieces    []piece // of it; nil: the next one is whole
+	marks     marks   // for its next piece
+	capturing uint64  // that piece's number
 }
 
 // unconfirmed holds rows that an earlier run left on disk and the state has not confirmed yet.
@@ -80,7 +83,7 @@ type adoptedRow struct {
 }
 
 func newDatabase(dir string, words *text.Index) *database {
-	return &database{dir: dir, words: words, names: newNames(), conversations: newConversations(), seq: 1, facets: newFacets(), strings: map[string]string{}}
+	return &database{dir: dir, words: words, names: newNames(), conversations: newConversations(), checkpointed: checkpointed{capturing: 1}, seq: 1, facets: newFacets(), strings: map[string]string{}}
 }
 
 // drop closes the index and removes its files.
@@ -148,6 +151,7 @@ func (d *database) put(ctx context.Context, changes []change) error {
 			}
 			continue
 		case known && d.at(old).revision == m.Revision:
+			d.touch(old)
 			d.at(old).update(m)
 			rows := d.cols.view()
 			if f := d.facets.of(facetOf(m)); f != rows.facet(old).Load() {
@@ -156,7 +160,6 @@ func (d *database) put(ctx context.Context, changes []change) error {
 			}
 			if w.unit != nil { // embedded after it was stored
 				d.vectors.Load().Put(old, w.code)
-				d.refilled = true
 			}
 			continue
 		case known:
@@ -167,7 +170,9 @@ func (d *database) put(ctx context.Context, changes []change) error {
 			add = append(add, w.doc.As(row, group(m.Namespace), text.Tag{Number: uint64(m.Seq), Revision: m.Revision}))
 		}
 	}
-	d.facets.having.sweep(d.cols.view())
+	if d.facets.having.sweep(d.cols.view()) {
+		d.pieces = nil
+	}
 	d.mu.Unlock()
 	if len(add)+len(del) == 0 {
 		return nil
@@ -256,7 +261,7 @@ func (d *database) add(w *ready, old uint32, corrected bool) (row uint32) {
 	*rows.stops(row) = text.Stops(w.m.Text)
 	d.enter(&rows, row, d.facets.of(facetOf(w.m)))
 	for _, a := range w.attributes {
-		d.facets.having.enter(a, row)
+		d.touchValue(a.Name, d.facets.having.enter(a, row))
 	}
 	if w.m.Session != "" {
 		d.join(col, w.m, row, old, corrected)
@@ -266,6 +271,7 @@ func (d *database) add(w *ready, old uint32, corrected bool) (row uint32) {
 	}
 	if w.found {
 		rows.died(row).Store(0)
+		d.pieces = nil // it may be older than the last one
 	} else {
 		d.cols.publish()
 	}
@@ -317,6 +323,7 @@ func (d *database) join(col *column, m *oplog.Memory, row, old uint32, corrected
 		rows = append(rows, row)
 	}
 	s.rows.Store(&rows)
+	d.touchSession(id)
 	col.Session = id
 	d.count(col, uint64(col.Length))
 }
@@ -331,9 +338,10 @@ func (d *database) reservePlace(m *oplog.Memory) {
 		return
 	}
 	d.namespace(m.Namespace)
-	s, _ := d.session(m.Namespace, m.Session)
+	s, id := d.session(m.Namespace, m.Session)
 	rows := append(*s.rows.Load(), noRow)
 	s.rows.Store(&rows)
+	d.touchSession(id)
 }
 
 // markDead records the change that ended a row, and takes it out of vectors and counters.
@@ -343,6 +351,7 @@ func (d *database) markDead(row uint32) uint32 {
 	d.leave(&rows, row)
 	d.facets.having.leave()
 	rows.died(row).Store(d.seq)
+	d.touch(row)
 	if v := d.vectors.Load(); v != nil {
 		v.Delete(row)
 	}

@@ -55,6 +55,22 @@ func CheckMembers(x *Index, id oplog.DB) error {
 // the default.
 func Loading(cfg *Config, left int, f func(oplog.DB)) { cfg.left, cfg.loading = left, f }
 
+// Pieces has a checkpoint written after so many changes.
+func Pieces(cfg *Config, after int) { cfg.piece = after }
+
+// PiecesOf returns the pieces of a database's checkpoint, by the names of their files, and how many rows they have.
+func PiecesOf(x *Index, db oplog.DB) (files []string, rows map[string]int) {
+	x.following.Lock()
+	defer x.following.Unlock()
+	x.checkpoints.wait()
+	rows = map[string]int{}
+	for _, p := range x.checkpoints.last[db].Pieces {
+		files = append(files, p.File)
+		rows[p.File] = p.Size
+	}
+	return files, rows
+}
+
 // SweptAfter and AttributeEntries tell tests how many rows the lists of attributes hold.
 const SweptAfter = sweptAfter
 

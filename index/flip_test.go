@@ -26,7 +26,7 @@ import (
 )
 
 // summed are the files of which every bit counts.
-var summed = regexp.MustCompile(`^(checkpoint|rows|vectors|[.]zap)$`)
+var summed = regexp.MustCompile(`^(checkpoint|rows|[.]zap)$`)
 
 // rootFile is Bleve's list of segments.
 const rootFile = "root.bolt"
@@ -64,7 +64,7 @@ func live(t *testing.T, keys *seal.Ring) *lived {
 		w.files[kind] = append(w.files[kind], name)
 		return err
 	}))
-	for _, kind := range []string{"checkpoint", "identity.json", "rows", "vectors", ".zap", rootFile, "cairn.format"} {
+	for _, kind := range []string{"checkpoint", "identity.json", "rows", ".zap", rootFile, "cairn.format"} {
 		if len(w.files[kind]) == 0 {
 			t.Errorf("no %s among the files %v", kind, w.files)
 		}

@@ -132,7 +132,6 @@ func (x *Index) fromFiles(ctx context.Context, v *state.View, info oplog.Databas
 		d.saved.Store(&savedFiles{databaseFiles: files})
 	default:
 		d.version.Add(1)
-		d.refilled = true // no file of before describes it
 	}
 	return d, nil
 }

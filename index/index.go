@@ -33,6 +33,7 @@ type Config struct {
 	Idle    time.Duration  // after which an index that is not used is closed; 0: none is
 	loading func(oplog.DB) // told when a closed index is about to be loaded; nil but in tests
 	left    int            // mostLeft; less in tests
+	piece   int            // pieceRows; less in tests
 	MaxOpen int            // indexes that are open at once, about; 0: all may be
 }
 
@@ -86,7 +87,7 @@ const tailBytes = 24 << 20
 // Open brings the index up to date with the state. It reuses what an earlier run left on disk when that is readable
 // and belongs to the same database. It returns the log index behind which the caller goes on with Follow.
 func Open(ctx context.Context, cfg Config) (*Index, oplog.Index, error) {
-	cfg.left = cmp.Or(cfg.left, mostLeft)
+	cfg.left, cfg.piece = cmp.Or(cfg.left, mostLeft), cmp.Or(cfg.piece, pieceRows)
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -185,10 +186,7 @@ func (x *Index) build(ctx context.Context, adopt bool) (at oplog.Index, err erro
 // whole state.
 func (x *Index) load(ctx context.Context, v *state.View, info oplog.Database, gen int, dirs []string, files databaseFiles) (_ *database, revived bool, err error) {
 	epoch := v.Embedding(info.ID).Epoch
-	if files.Epoch != epoch {
-		files.Vectors = nil
-	}
-	db, revived, err := x.open(v.Cluster(), info, gen, dirs, files)
+	db, revived, err := x.open(v.Cluster(), info, gen, dirs, files, files.Epoch == epoch)
 	if err != nil {
 		return nil, false, err
 	}

@@ -108,7 +108,6 @@ func (x *Index) another(ctx context.Context, id oplog.DB, gen int) (d *database,
 			return nil
 		}
 		if d, _, err = x.load(ctx, v, info, gen, nil, databaseFiles{}); err == nil {
-			d.refilled = true
 			d.readVectors(v, id)
 		}
 		return err

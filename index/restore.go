@@ -71,12 +71,13 @@ func parseDir(name string) (id oplog.DB, gen int, ok bool) {
 }
 
 // open opens the index of a database. It reuses a directory that is there, if that is readable and belongs to this
-// database; otherwise it creates an empty one. revived reports that a checkpoint filled the columns.
-func (x *Index) open(cluster string, info oplog.Database, gen int, dirs []string, files databaseFiles) (_ *database, revived bool, err error) {
+// database; otherwise it creates an empty one. revived reports that a checkpoint filled the columns, withVectors has it
+// fill the vectors as well.
+func (x *Index) open(cluster string, info oplog.Database, gen int, dirs []string, files databaseFiles, withVectors bool) (_ *database, revived bool, err error) {
 	self := identity{Format: indexFormat, Cluster: cluster, Database: info.ID, Name: info.Name, Created: info.Created}
 	for _, name := range dirs {
 		dir := filepath.Join(x.cfg.Dir, name)
-		if d, revived := x.reopen(dir, self, files); d != nil {
+		if d, revived := x.reopen(dir, self, files, withVectors); d != nil {
 			return d, revived, nil
 		}
 		if err := os.RemoveAll(dir); err != nil {
@@ -106,7 +107,7 @@ func (x *Index) openWords(dir string) (*text.Index, error) {
 }
 
 // reopen opens the directory that an earlier run left; nil when it belongs to another database or is damaged.
-func (x *Index) reopen(dir string, self identity, files databaseFiles) (_ *database, revived bool) {
+func (x *Index) reopen(dir string, self identity, files databaseFiles, withVectors bool) (_ *database, revived bool) {
 	raw, err := os.ReadFile(filepath.Join(dir, identityFile))
 	if err == nil {
 		raw, err = x.cfg.Keys.Plain(raw)
@@ -124,7 +125,7 @@ func (x *Index) reopen(dir string, self identity, files databaseFiles) (_ *datab
 		return nil, false
 	}
 	d := emptyDatabase(dir)
-	r := checkpointLoader{d: d}
+	r := checkpointLoader{d: d, withVectors: withVectors}
 	filled := make(chan error, 1)
 	go func() { filled <- x.loadCheckpoint(&r, dir, files) }() // beside opening the words, which takes about as long
 	words, err := x.openWords(dir)
@@ -171,13 +172,15 @@ func (x *Index) loadCheckpoint(r *checkpointLoader, dir string, files databaseFi
 	if files.Dir != filepath.Base(dir) {
 		return errOtherDirectory
 	}
-	if err := readSections(filepath.Join(dir, files.Rows), rowsMagic, x.cfg.Keys, r.rows); err != nil {
-		return err
+	if len(files.Pieces) == 0 {
+		return errors.New("the checkpoint has no piece")
 	}
-	for _, f := range files.Vectors {
-		if err := readSections(filepath.Join(dir, f.File), vectorsMagic, x.cfg.Keys, func(e *sectionReader) error { return r.vectors(e, f) }); err != nil {
+	for _, f := range files.Pieces {
+		p := piece{pieceFile: f}
+		if err := readSections(filepath.Join(dir, f.File), rowsMagic, x.cfg.Keys, func(e *sectionReader) error { return r.read(e, &p) }); err != nil {
 			return err
 		}
+		r.d.pieces = append(r.d.pieces, p)
 	}
 	return nil
 }

@@ -22,12 +22,11 @@ import (
 // and a section is length u32, CRC-32C u32, bytes; all numbers little endian. The reader hands out a section's bytes
 // only after its checksum agrees. A file without its empty last section was not finished and is refused.
 const (
-	headMagic    = "CAIRNCK1"
-	rowsMagic    = "CAIRNRW6"
-	vectorsMagic = "CAIRNVC1"
-	magicKind    = 7         // bytes of these that say what the file is; the last one is its version
-	sectionSize  = 256 << 10 // after which a section is closed
-	maxSection   = 64 << 20  // of a file that is read
+	headMagic   = "CAIRNCK2"
+	rowsMagic   = "CAIRNRW7"
+	magicKind   = 7         // bytes of these that say what the file is; the last one is its version
+	sectionSize = 256 << 10 // after which a section is closed
+	maxSection  = 64 << 20  // of a file that is read
 )
 
 var errSections = errors.New("damaged checkpoint")
@@ -43,7 +42,7 @@ type sectionWriter struct {
 	err  error
 }
 
-// newPen creates a file; a ring seals it.
+// newSectionWriter creates a file; a ring seals it.
 func newSectionWriter(path, magic string, ring *seal.Ring) *sectionWriter {
 	p := &sectionWriter{}
 	if p.file, p.err = os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600); p.err != nil {
@@ -120,14 +119,21 @@ func (w *sectionWriter) close() error {
 	return errors.Join(w.err, w.file.Close())
 }
 
-// A sectionReader reads a file of sections. After its first error every read returns zeros and next returns false, so
-// a caller checks err once a record.
+// A sectionReader reads a file of sections, while a goroutine fetches and checks the next ones. After its first error
+// every read returns zeros and next returns false, so a caller checks err once a record.
 type sectionReader struct {
-	in  io.Reader
 	buf []byte // what is left of the section
 	raw []byte
 	end bool
 	err error
+
+	ahead chan section
+	free  chan []byte // buffers to be used again
+}
+
+type section struct {
+	bytes []byte // none: the last one
+	err   error
 }
 
 // readSections opens a file and has f read it to its end. Damage is a *damage.Error.
@@ -149,7 +155,6 @@ func readSections(path, magic string, ring *seal.Ring, f func(*sectionReader) er
 			return err
 		}
 	}
-	e := &sectionReader{in: in}
 	head := make([]byte, len(magic))
 	switch _, err := io.ReadFull(in, head); {
 	case err == nil && string(head) != magic && string(head[:magicKind]) == magic[:magicKind]:
@@ -157,6 +162,16 @@ func readSections(path, magic string, ring *seal.Ring, f func(*sectionReader) er
 	case err != nil || string(head) != magic:
 		return fmt.Errorf("%w: not a file of this kind", errSections)
 	}
+	e := &sectionReader{ahead: make(chan section, 2), free: make(chan []byte, 3)}
+	stop, fetched := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(fetched)
+		e.fetch(in, stop)
+	}()
+	defer func() {
+		close(stop)
+		<-fetched
+	}()
 	if err := f(e); err != nil {
 		return err
 	}
@@ -166,35 +181,59 @@ func readSections(path, magic string, ring *seal.Ring, f func(*sectionReader) er
 	return e.err
 }
 
+// fetch reads sections until the last one, an error or stop.
+func (r *sectionReader) fetch(in io.Reader, stop <-chan struct{}) {
+	for over := false; !over; {
+		var buf []byte
+		select {
+		case buf = <-r.free:
+		default:
+		}
+		b, err := readSection(in, buf)
+		over = err != nil || len(b) == 0
+		select {
+		case r.ahead <- section{b, err}:
+		case <-stop:
+			return
+		}
+	}
+}
+
+func readSection(in io.Reader, buf []byte) ([]byte, error) {
+	var head [8]byte
+	if _, err := io.ReadFull(in, head[:]); err != nil {
+		return nil, fmt.Errorf("%w: %w", errSections, err)
+	}
+	n := binary.LittleEndian.Uint32(head[:])
+	if n > maxSection {
+		return nil, fmt.Errorf("%w: a section of %d bytes", errSections, n)
+	}
+	if cap(buf) < int(n) {
+		buf = make([]byte, n)
+	}
+	buf = buf[:n]
+	if _, err := io.ReadFull(in, buf); err != nil {
+		return nil, fmt.Errorf("%w: %w", errSections, err)
+	}
+	if sectionSum(buf) != binary.LittleEndian.Uint32(head[4:]) {
+		return nil, fmt.Errorf("%w: checksum differs", errSections)
+	}
+	return buf, nil
+}
+
 // next reads the following section when this one is at its end, and says whether there is something to read.
 func (r *sectionReader) next() bool {
 	if r.err != nil || r.end || len(r.buf) > 0 {
 		return r.err == nil && !r.end
 	}
-	var head [8]byte
-	if _, err := io.ReadFull(r.in, head[:]); err != nil {
-		r.err = fmt.Errorf("%w: %w", errSections, err)
-		return false
+	select {
+	case r.free <- r.raw:
+	default:
 	}
-	n := binary.LittleEndian.Uint32(head[:])
-	if n > maxSection {
-		r.err = fmt.Errorf("%w: a section of %d bytes", errSections, n)
-		return false
-	}
-	if cap(r.raw) < int(n) {
-		r.raw = make([]byte, n)
-	}
-	r.buf = r.raw[:n]
-	if _, err := io.ReadFull(r.in, r.buf); err != nil {
-		r.err = fmt.Errorf("%w: %w", errSections, err)
-		return false
-	}
-	if sectionSum(r.buf) != binary.LittleEndian.Uint32(head[4:]) {
-		r.err = fmt.Errorf("%w: checksum differs", errSections)
-		return false
-	}
-	r.end = n == 0
-	return !r.end
+	s := <-r.ahead
+	r.raw, r.buf, r.err = s.bytes, s.bytes, s.err
+	r.end = s.err == nil && len(s.bytes) == 0
+	return s.err == nil && !r.end
 }
 
 // take is the next n bytes, good until next.

@@ -49,7 +49,6 @@ func TestFlippedBitsAreHealed(t *testing.T) {
 		says  []string
 		aside []string
 	}{
-		{"index/*/vectors-*", anyBit, []string{"checkpoint of the index unreadable", "vectors-"}, nil},
 		{"index/*/rows-*", anyBit, []string{"checkpoint of the index unreadable", "rows-"}, nil},
 		{"index/checkpoint", anyBit, []string{"checkpoint of the index unreadable"}, nil},
 		{"index/*/text/*.zap", anyBit, []string{"index unreadable, rebuilt"}, nil},

@@ -3,13 +3,14 @@ package vector
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"slices"
 )
 
 // An Assignment says which partition rows belong to. Finding that out again takes 3 µs a row, so that a start reads
 // it from a file.
 type Assignment struct {
 	Sum [sha256.Size]byte // of what divides them; zero: nothing does
-	Of  []uint16          // by row
+	Of  []uint16          // by row, or from one row on
 }
 
 // Unassigned is the partition of a row of which it is not known, or that has no vector.
@@ -35,21 +36,27 @@ func (p *Partition) sum() (sum [sha256.Size]byte) {
 	return sum
 }
 
-// Assignment returns the assignment of the rows below a number. Any goroutine may call it; rows that are put or
-// deleted meanwhile may be left out.
-func (s *Store) Assignment(rows uint32) (a Assignment) {
+// Division tells what divides the rows; zero: nothing does.
+func (s *Store) Division() (sum [sha256.Size]byte) {
+	if parts := s.parts.Load(); parts != nil {
+		sum = parts.sum
+	}
+	return sum
+}
+
+// Assignment returns the assignment of the rows from a number on that are below another. Any goroutine may call it; rows
+// that are put or deleted meanwhile may be left out, and so may some that came before older ones.
+func (s *Store) Assignment(from, to uint32) (a Assignment) {
 	parts := s.parts.Load()
 	if parts == nil {
 		return a
 	}
-	a.Sum, a.Of = parts.sum, make([]uint16, rows)
-	for row := range a.Of {
-		a.Of[row] = Unassigned
-	}
+	a.Sum, a.Of = parts.sum, slices.Repeat([]uint16{Unassigned}, int(to-from))
 	for n := range parts.lists {
-		for _, row := range *parts.lists[n].Load() {
-			if row < rows {
-				a.Of[row] = uint16(n)
+		list := *parts.lists[n].Load()
+		for i := len(list) - 1; i >= 0 && list[i] >= from; i-- {
+			if list[i] < to {
+				a.Of[list[i]-from] = uint16(n)
 			}
 		}
 	}

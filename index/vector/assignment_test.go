@@ -18,13 +18,16 @@ func TestAssignment(t *testing.T) {
 			p.Groups = append(p.Groups, int8s[:dim]...)
 		}
 	}
-	if a := s.Assignment(n); a.Of != nil {
+	if a := s.Assignment(0, n); a.Of != nil {
 		t.Fatalf("rows that nothing divides have %+v", a)
 	}
 	s.Partition(p, Assignment{})
-	want := s.Assignment(n)
+	want := s.Assignment(0, n)
 	if len(want.Of) != n || slices.Contains(want.Of, Unassigned) {
 		t.Fatalf("got %+v", want)
+	}
+	if got := s.Assignment(n/2, n-10); !slices.Equal(got.Of, want.Of[n/2:n-10]) {
+		t.Error("a part differs from the whole")
 	}
 	late := fill(dim, 0, cloud)
 	for row, v := range s.originals {
@@ -32,7 +35,7 @@ func TestAssignment(t *testing.T) {
 	}
 	of := func(p *Partition, known Assignment) []uint16 {
 		late.Partition(p, known)
-		return late.Assignment(n).Of
+		return late.Assignment(0, n).Of
 	}
 	elsewhere := Assignment{want.Sum, slices.Clone(want.Of)}
 	elsewhere.Of[7] = (elsewhere.Of[7] + 1) % 16

@@ -184,21 +184,13 @@ func (s *Store) middle(q *Query, b *block, slot int) float64 {
 	return float64(float64(float64(n)*float64(q.scale)) * float64(b.scale[slot]))
 }
 
-// Each gives what is kept of the live rows from one number up to another, in order, until f says stop. What it gives
-// is good until the next call of f.
-func (s *Store) Each(from, to uint32, f func(row uint32, p Prepared) bool) {
-	table := *s.blocks.Load()
-	for n := int(from / blockRows); n < len(table) && uint32(n*blockRows) < to; n++ {
-		for i := range blockRows {
-			row := uint32(n*blockRows + i)
-			if table[n] == nil || row < from || row >= to {
-				continue
-			}
-			if slot, ok := table[n].slot(i); ok && !f(row, s.read(table[n], slot)) {
-				return
-			}
-		}
+// At gives what is kept of a row, until the row is deleted; ok is false when it has no vector.
+func (s *Store) At(row uint32) (p Prepared, ok bool) {
+	b, slot, ok := s.find(row)
+	if !ok {
+		return p, false
 	}
+	return s.read(b, slot), true
 }
 
 // Size returns how many bytes Append adds.
@@ -222,7 +214,9 @@ func (s *Store) Parse(b []byte, into *Prepared) {
 	if into.int8s == nil {
 		into.int8s = make([]int8, s.padded)
 	}
-	for i, x := range b[8+s.columns:][:s.padded] {
-		into.int8s[i] = int8(x)
+	from := b[8+s.columns:][:s.padded]
+	to := into.int8s[:len(from)] // so that the loop has no check
+	for i, x := range from {
+		to[i] = int8(x)
 	}
 }

@@ -1,0 +1,182 @@
+package index
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"math/bits"
+	"slices"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// A checkpoint of a database is a list of pieces. A piece holds the rows that came behind the piece before it, and what
+// changed or died of the rows before those, so that a checkpoint writes what changed and not what exists. As pieces
+// come, those of about a size become one, which is written from memory.
+//
+// The file of a piece is
+//
+//	rows from u32, to u32, highest sequence number u64, dimensions of its vectors u32 (0: none)
+//	what divides these vectors: SHA-256; 0 where nothing does
+//	live rows, by number: the fields of record (piece_read.go); and a row 2^32-1 at the end
+//	rows that died, by number; and a row 2^32-1 at the end
+//	sessions: count u32, then number u32, places u32 each
+//	values of attributes: count u32, then name, value (strings, the value is JSON), its rows: count u32, a number u32 each
+//
+// A string is its length u32 and its bytes. Facets, speakers and sessions are numbered in the order in which a file
+// names them: its first reference to one says what it is.
+type piece struct {
+	pieceFile
+	marks
+	sum [sha256.Size]byte // of what divides its vectors
+}
+
+// A pieceFile is what the head of a checkpoint says of a piece.
+type pieceFile struct {
+	File string `json:"file"`
+	From uint32 `json:"from"` // it has all rows from this number on
+	To   uint32 `json:"to"`   // that are below this one
+	Size int    `json:"rows"` // it has at most
+}
+
+// marks name what a piece has beside the rows that are new.
+type marks struct {
+	rows     []uint32 // of before: they changed, or died
+	sessions []uint32 // by number: they have other places
+	values   []valueOf
+}
+
+// A valueOf is a value of an attribute with its name.
+type valueOf struct {
+	name string
+	*having
+}
+
+// touch marks a row that changed or died.
+func (d *database) touch(row uint32) {
+	if !d.memory {
+		d.marks.rows = append(d.marks.rows, row)
+	}
+}
+
+// touchSession marks a session that got a place.
+func (d *database) touchSession(id uint32) {
+	if s := d.sessions[id]; !d.memory && s.marked != d.capturing {
+		s.marked = d.capturing
+		d.marks.sessions = append(d.marks.sessions, id)
+	}
+}
+
+// touchValue marks a value that got a row.
+func (d *database) touchValue(name string, v *having) {
+	if !d.memory && v.marked != d.capturing {
+		v.marked = d.capturing
+		d.marks.values = append(d.marks.values, valueOf{name, v})
+	}
+}
+
+const (
+	pieceRows = 20_000 // changes after which another piece is written
+	merges    = 4      // pieces of about a size that become one
+)
+
+// class is equal for pieces of about a size.
+func class(size, unit int) int { return bits.Len(uint(size/unit)) / bits.Len(merges-1) }
+
+// mergedFrom returns the first of the pieces that become one with a new piece of a size behind them.
+func mergedFrom(pieces []piece, size, unit int) (first int) {
+	for first = len(pieces); ; {
+		begin, sum := first, size
+		for begin > 0 && class(pieces[begin-1].Size, unit) <= class(size, unit) {
+			begin--
+			sum += pieces[begin].Size
+		}
+		if first-begin+1 < merges {
+			return first
+		}
+		first, size = begin, sum
+	}
+}
+
+// nextPiece captures what is new since the last piece, and takes the pieces into it that are to become one with it.
+// whole has it hold all there is. It returns the pieces that stay.
+func (d *database) nextPiece(at oplog.Index, unit int, whole bool) (stay []piece, next piece) {
+	next = piece{pieceFile: pieceFile{File: d.unusedName(at), To: d.cols.n.Load()}, marks: d.marks}
+	if v := d.vectors.Load(); v != nil {
+		next.sum = v.Division()
+	}
+	d.marks = marks{}
+	d.capturing++
+	size := func() int { return int(next.To-next.From) + len(next.rows) }
+	if stay = d.pieces; len(stay) > 0 {
+		next.From = stay[len(stay)-1].To
+		whole = whole || stay[len(stay)-1].sum != next.sum
+	}
+	next.tidy()
+	first, sum := mergedFrom(stay, size(), unit), size()
+	for _, p := range stay {
+		sum += p.Size
+	}
+	if whole || sum > 2*d.live()+unit {
+		first = 0
+	}
+	for _, p := range stay[first:] {
+		next.From = min(next.From, p.From)
+		next.rows = append(next.rows, p.rows...)
+		next.sessions = append(next.sessions, p.sessions...)
+		next.values = append(next.values, p.values...)
+	}
+	if stay = stay[:first:first]; first == 0 {
+		next.From, next.marks = 0, d.everything()
+	}
+	next.tidy()
+	next.Size = size()
+	d.pieces = append(stay, next)
+	return stay, next
+}
+
+// unusedName is a name for a file of the checkpoint at an index.
+func (d *database) unusedName(at oplog.Index) (name string) {
+	for n := 0; ; n++ {
+		name = fmt.Sprintf("rows-%d-%d", at, n)
+		if !slices.ContainsFunc(d.pieces, func(p piece) bool { return p.File == name }) {
+			return name
+		}
+	}
+}
+
+// everything marks what a piece has that is the only one.
+func (d *database) everything() (m marks) {
+	for id := range d.sessions[1:] {
+		m.sessions = append(m.sessions, uint32(id+1))
+	}
+	for name, of := range d.facets.having.named {
+		for _, v := range *of.values.Load() {
+			m.values = append(m.values, valueOf{name, v})
+		}
+	}
+	return m
+}
+
+// tidy leaves each mark once, and no rows that the piece has anyway.
+func (p *piece) tidy() {
+	slices.Sort(p.rows)
+	p.rows = slices.Compact(p.rows)
+	at, _ := slices.BinarySearch(p.rows, p.From)
+	p.rows = slices.Clip(p.rows[:at])
+	slices.Sort(p.sessions)
+	p.sessions = slices.Compact(p.sessions)
+	seen := make(map[*having]bool, len(p.values))
+	p.values = slices.DeleteFunc(p.values, func(v valueOf) bool {
+		twice := seen[v.having]
+		seen[v.having] = true
+		return twice
+	})
+}
+
+// live counts the rows that are not dead.
+func (d *database) live() (n int) {
+	for _, m := range *d.facets.members.Load() {
+		n += int(m.live.Load())
+	}
+	return n
+}

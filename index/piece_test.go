@@ -1,0 +1,86 @@
+package index_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/cairndb/cairn/index"
+	"github.com/cairndb/cairn/oplog"
+)
+
+// TestPieces: an index that goes on from the pieces of its checkpoints, however often it is closed or ends between them,
+// answers as one that was never closed.
+func TestPieces(t *testing.T) {
+	t.Parallel()
+	l, qs := history(t, 900), questions()[:60]
+	whole := openReplica(t)
+	cfg := index.Config{}
+	index.Pieces(&cfg, 20)
+	r := openReplicaWith(t, cfg)
+	most := 0
+	for i := 0; i < len(l.records); i += 60 {
+		next := l.records[i:min(i+60, len(l.records))]
+		whole.apply(next, 7)
+		r.apply(next, 3)
+		files, _ := index.PiecesOf(r.index, 1)
+		most = max(most, len(files))
+		switch i / 60 % 3 {
+		case 1:
+			r.reopen()
+		case 2: // the last checkpoint is what a crash would have left
+			restore := r.keep("*")
+			r.index.Close()
+			restore()
+			r.openIndex()
+		}
+		sameAnswers(t, fmt.Sprint("after ", i), qs, r.answers(qs), whole.answers(qs))
+		if err := index.CheckMembers(r.index, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if most < 3 {
+		t.Errorf("a checkpoint had %d pieces at most", most)
+	}
+}
+
+// TestACheckpointWritesWhatChanged: as a database grows, all its checkpoints together write each row a few times.
+func TestACheckpointWritesWhatChanged(t *testing.T) {
+	t.Parallel()
+	const unit, n = 50, 6400
+	cfg := index.Config{}
+	index.Pieces(&cfg, unit)
+	r, l := openReplicaWith(t, cfg), newLog(t)
+	r.apply(l.records, 1)
+	written, seen := 0, map[string]bool{}
+	for i := 0; i < n; i += unit {
+		var ops []oplog.Op
+		for k := i; k < i+unit; k++ {
+			ops = append(ops, remember(fmt.Sprintf("m%05d", k), vocabulary[k%len(vocabulary)]))
+		}
+		l.add(1, ops...)
+		r.apply(l.records[len(l.records)-1:], 1)
+		files, rows := index.PiecesOf(r.index, 1)
+		if len(files) > 12 {
+			t.Fatalf("%d pieces of %d rows", len(files), i+unit)
+		}
+		for _, f := range files {
+			if !seen[f] {
+				seen[f] = true
+				written += rows[f]
+			}
+		}
+	}
+	if most := 5 * n; written > most { // and one more for each factor of four
+		t.Errorf("%d rows were written %d times, at most %d are due", n, written, most)
+	}
+	at := len(l.records)
+	for k := range 3 {
+		text := fmt.Sprint("castle ", k)
+		l.add(1, &oplog.Correct{RID: fmt.Sprintf("m%05d", k), Text: &text, Reason: "moved", At: oplog.At(now)})
+	}
+	r.apply(l.records[at:], 1)
+	r.reopen()
+	if files, rows := index.PiecesOf(r.index, 1); rows[files[len(files)-1]] > 4*unit {
+		t.Errorf("three corrections wrote a piece of %d rows", rows[files[len(files)-1]])
+	}
+}
