@@ -1,6 +1,8 @@
 package index
 
 import (
+	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/cairndb/cairn/index/rank"
@@ -59,7 +61,17 @@ type chunk struct {
 	facet  [chunkRows]atomic.Uint32
 	stops  [chunkRows]uint64 // text.Stops; written as a column is
 	column [chunkRows]column
+	live   int // rows that are not dead, as the writer counts them
 }
+
+// deadChunk stands for every chunk in which all rows are dead.
+var deadChunk = sync.OnceValue(func() *chunk {
+	c := new(chunk)
+	for i := range c.died {
+		c.died[i].Store(1)
+	}
+	return c
+})
 
 // columns are the rows by number. One goroutine appends; readers take no lock, for a chunk never moves.
 type columns struct {
@@ -121,6 +133,23 @@ func (c *columns) skip(n uint32) {
 		s.died(row).Store(1)
 		c.publish()
 	}
+}
+
+// letGo frees chunks whose rows are all dead, and returns those for which it is too early. Searches under way go on with
+// the chunks they have.
+func (c *columns) letGo(dead []int) (later []int) {
+	table := slices.Clone(*c.chunks.Load())
+	for _, at := range dead {
+		switch {
+		case table[at].live > 0 || table[at] == deadChunk():
+		case (at+1)*chunkRows > int(c.n.Load()): // rows are to come
+			later = append(later, at)
+		default:
+			table[at] = deadChunk()
+		}
+	}
+	c.chunks.Store(&table)
+	return later
 }
 
 // A seqTable finds a memory's row + 1 by its sequence number; 0 is none. One goroutine sets.

@@ -42,6 +42,7 @@ type database struct {
 	// put's goroutine alone uses these.
 	strings map[string]string // one copy of each speaker
 	epoch   uint32            // of the embedder that made the vectors
+	emptied []int             // chunks of columns whose rows are all dead
 	pending *changeover       // nil: the database does not change to another embedder
 	asOf    oplog.Index       // of the state that the first rows were read from
 
@@ -173,11 +174,19 @@ func (d *database) put(ctx context.Context, changes []change) error {
 	if d.facets.having.sweep(d.cols.view()) {
 		d.pieces = nil
 	}
+	d.letGo()
 	d.mu.Unlock()
 	if len(add)+len(del) == 0 {
 		return nil
 	}
 	return d.words.ApplyDocuments(0, add, del)
+}
+
+// letGo frees what dead rows hold, unless one of them may be a row that an earlier run left.
+func (d *database) letGo() {
+	if len(d.emptied) > 0 && len(d.adopted) == 0 {
+		d.emptied = d.cols.letGo(d.emptied)
+	}
 }
 
 // prepare analyses texts and condenses vectors of the rows that are new. Only put's goroutine changes bySeq, so it

@@ -71,6 +71,16 @@ func PiecesOf(x *Index, db oplog.DB) (files []string, rows map[string]int) {
 	return files, rows
 }
 
+// Chunks returns how many chunks of rows a database holds.
+func Chunks(x *Index, db oplog.DB) (n int) {
+	for _, c := range x.database(db).cols.view().chunks {
+		if c != deadChunk() {
+			n++
+		}
+	}
+	return n
+}
+
 // SweptAfter and AttributeEntries tell tests how many rows the lists of attributes hold.
 const SweptAfter = sweptAfter
 

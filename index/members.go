@@ -20,6 +20,7 @@ const membersSlack = 64
 // enter gives a live row its facet.
 func (d *database) enter(rows *columnView, row, facet uint32) {
 	rows.facet(row).Store(facet)
+	rows.chunks[row/chunkRows].live++
 	m := (*d.facets.members.Load())[facet]
 	m.live.Add(1)
 	list := append(*m.rows.Load(), row) // searches under way have the shorter one
@@ -35,6 +36,10 @@ func (d *database) enter(rows *columnView, row, facet uint32) {
 
 // leave takes a row that dies, or gets another facet, out of its facet's count.
 func (d *database) leave(rows *columnView, row uint32) {
+	at := row / chunkRows
+	if rows.chunks[at].live--; rows.chunks[at].live == 0 {
+		d.emptied = append(d.emptied, int(at))
+	}
 	(*d.facets.members.Load())[rows.facet(row).Load()].live.Add(-1)
 }
 

@@ -84,3 +84,30 @@ func TestACheckpointWritesWhatChanged(t *testing.T) {
 		t.Errorf("three corrections wrote a piece of %d rows", rows[files[len(files)-1]])
 	}
 }
+
+// TestDeadRowsLeave: a memory that was corrected many times holds as much memory as another, also after a start.
+func TestDeadRowsLeave(t *testing.T) {
+	t.Parallel()
+	r, l := openReplica(t), newLog(t)
+	l.add(1, remember("first", "a castle"), remember("second", "a river"))
+	for i := range 5000 {
+		text := fmt.Sprintf("a castle of %d towers", i)
+		l.add(1, &oplog.Correct{RID: "first", Text: &text, Reason: "counted again", At: oplog.At(now)})
+	}
+	r.apply(l.records, 40)
+	check := func(when string) {
+		t.Helper()
+		if n := index.Chunks(r.index, 1); n > 2 {
+			t.Errorf("%s: %d chunks for two memories", when, n)
+		}
+		if got := r.ask(index.Query{Text: "castle 4999 towers", K: 5}); len(got) != 1 {
+			t.Errorf("%s: %v", when, got)
+		}
+		if got := r.ask(index.Query{Text: "river", K: 5}); len(got) != 1 {
+			t.Errorf("%s: %v", when, got)
+		}
+	}
+	check("corrected")
+	r.reopen()
+	check("opened again")
+}

@@ -261,6 +261,12 @@ func (d *database) deleteUnconfirmed() error {
 		del = append(del, row)
 	}
 	d.adopted, d.orphans = nil, nil
+	for at, c := range d.cols.view().chunks {
+		if c.live == 0 {
+			d.emptied = append(d.emptied, at)
+		}
+	}
+	d.letGo()
 	if len(del) == 0 {
 		return nil
 	}
