@@ -155,7 +155,7 @@ func (d *database) put(ctx context.Context, changes []change) error {
 			d.touch(old)
 			d.at(old).update(m)
 			rows := d.cols.view()
-			if f := d.facets.of(facetOf(m)); f != rows.facet(old).Load() {
+			if f := d.facet(facetOf(m)); f != rows.facet(old).Load() {
 				d.leave(&rows, old)
 				d.enter(&rows, old, f)
 			}
@@ -268,7 +268,7 @@ func (d *database) add(w *ready, old uint32, corrected bool) (row uint32) {
 	col := rows.at(row)
 	d.describe(col, w.m, w.length)
 	*rows.stops(row) = text.Stops(w.m.Text)
-	d.enter(&rows, row, d.facets.of(facetOf(w.m)))
+	d.enter(&rows, row, d.facet(facetOf(w.m)))
 	for _, a := range w.attributes {
 		d.touchValue(a.Name, d.facets.having.enter(a, row))
 	}

@@ -39,10 +39,20 @@ func newFacets() *facets {
 	return f
 }
 
-// of is a facet's number.
-func (f *facets) of(v facet) uint32 {
-	n, ok := f.number[v]
-	if !ok {
+// facet is a facet's number. Its first row makes its namespace.
+func (d *database) facet(v facet) uint32 {
+	n, known := d.facets.of(v)
+	if !known {
+		ns := d.namespace(v.namespace)
+		ns.facets = append(ns.facets, n)
+	}
+	return n
+}
+
+// of is a facet's number, and says whether it had one.
+func (f *facets) of(v facet) (n uint32, known bool) {
+	n, known = f.number[v]
+	if !known {
 		list := append(*f.list.Load(), &v)
 		n = uint32(len(list) - 1)
 		f.number[v] = n
@@ -55,7 +65,7 @@ func (f *facets) of(v facet) uint32 {
 			f.merged.Store(true)
 		}
 	}
-	return n
+	return n, known
 }
 
 // texts are a facet's names, as a checkpoint has them.

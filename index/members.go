@@ -53,10 +53,26 @@ func (in *question) among() (lists [][]uint32, most int) {
 		return nil, 0
 	}
 	lists = [][]uint32{}
-	for n, m := range *in.d.facets.members.Load() {
-		if live := int(m.live.Load()); live > 0 && in.verdicts.passes(uint32(n)) {
+	add := func(n uint32, m *members) {
+		if live := int(m.live.Load()); live > 0 && in.verdicts.passes(n) {
 			lists, most = append(lists, *m.rows.Load()), most+live
 		}
+	}
+	if in.q.Namespace == "" {
+		for n, m := range *in.d.facets.members.Load() {
+			add(uint32(n), m)
+		}
+		return lists, most
+	}
+	in.d.mu.RLock()
+	var own []uint32
+	if ns := in.d.namespaces[in.q.Namespace]; ns != nil {
+		own = ns.facets
+	}
+	in.d.mu.RUnlock()
+	all := *in.d.facets.members.Load()
+	for _, n := range own {
+		add(n, all[n])
 	}
 	return lists, most
 }

@@ -113,8 +113,7 @@ func (r *checkpointLoader) record(e *sectionReader, row uint32) error {
 			*s = e.str()
 		}
 		f.status = oplog.Status(e.u8())
-		r.d.namespace(f.namespace)
-		r.facets = append(r.facets, r.d.facets.of(f))
+		r.facets = append(r.facets, r.d.facet(f))
 	}
 	speaker := e.u32()
 	if int(speaker) == len(r.speakers) {

@@ -19,7 +19,8 @@ type session struct {
 
 // sums are the counters of a namespace, or of the whole database.
 type sums struct {
-	sessions, tokens uint64 // of rows that belong to a session
+	sessions, tokens uint64   // of rows that belong to a session
+	facets           []uint32 // of a namespace, by number
 }
 
 // conversations are the sessions of a database, and the counters by which recall weighs them. database.mu guards them.
