@@ -67,13 +67,13 @@ func (s *State) change(f func(t *txn, next *mark) error) (err error) {
 			err = damageOf(p)
 		}
 		if err != nil {
-			clear(s.joins) // some may be of what was not committed
+			s.found.clear() // some may be of what was not committed
 		}
 	}()
 	b := g.Batch()
 	defer b.Close()
 	t := newTxn(b)
-	t.b, t.sum, t.known, t.expiry, t.joins = b, next.Sum, s.expiry, map[oplog.DB]uint64{}, s.joins
+	t.b, t.sum, t.known, t.expiry, t.found = b, next.Sum, s.expiry, map[oplog.DB]uint64{}, s.found
 	t.counters, t.namespaces = map[oplog.DB]*oplog.Stats{}, map[place]oplog.Counts{}
 	if err := f(t, &next); err != nil {
 		return err

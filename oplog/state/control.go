@@ -78,7 +78,7 @@ func applyDropDB(a *applying, op *oplog.DropDB) oplog.Result {
 	a.put(tDropped, 0, be64(uint64(id)), be64(uint64(a.index)))
 	delete(a.embeddings, id)
 	a.expiry[id] = 0
-	clear(a.joins)
+	a.found.clear()
 	return oplog.Result{ID: op.Name, Num: uint64(id), Changed: true}
 }
 

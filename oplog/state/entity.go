@@ -37,6 +37,9 @@ func applyAlias(a *applying, op *oplog.Alias) oplog.Result {
 
 // canonical resolves a name through the namespace's aliases, then the default ones.
 func (a *applying) canonical(namespace, name string) string {
+	if !remember(a.found.aliased, a.db, func() bool { return a.has(tAlias, a.db, nil) }) {
+		return name
+	}
 	for i, ns := range []string{namespace, "default"} {
 		if i > 0 && ns == namespace {
 			break
@@ -48,7 +51,7 @@ func (a *applying) canonical(namespace, name string) string {
 	return name
 }
 
-// mention counts an entity and, when seq is a memory, links the two.
+// mention counts an entity and, when seq is a memory that does not name it yet, links the two.
 func (a *applying) mention(m oplog.Mention, seq oplog.Seq, at oplog.Time) {
 	e := oplog.Entity{Name: m.Name, Type: "unknown", First: at}
 	was := a.get(tEntity, a.db, []byte(m.Name))
@@ -56,7 +59,7 @@ func (a *applying) mention(m oplog.Mention, seq oplog.Seq, at oplog.Time) {
 		e = decode[oplog.Entity](was)
 	} else {
 		a.stats.Entities++
-		a.put(tFolded, a.db, joinKey(fold.Lower(m.Name), m.Name), nil)
+		a.putNew(tFolded, a.db, joinKey(fold.Lower(m.Name), m.Name), nil)
 	}
 	if m.Type != "" && e.Type == "unknown" {
 		e.Type = m.Type
@@ -65,7 +68,7 @@ func (a *applying) mention(m oplog.Mention, seq oplog.Seq, at oplog.Time) {
 	e.Mentions++
 	a.putOver(tEntity, a.db, []byte(m.Name), was, a.encode(&e))
 	if seq != 0 {
-		a.put(tEntityMemory, a.db, nameKey(m.Name, seq), nil)
+		a.putNew(tEntityMemory, a.db, nameKey(m.Name, seq), nil)
 	}
 }
 

@@ -202,6 +202,6 @@ func (t *txn) wipe(db oplog.DB) {
 	}
 	t.stale = append(t.stale, db)
 	t.expiry[db] = 0
-	clear(t.joins)
+	t.found.clear()
 	clear(t.databases)
 }

@@ -116,21 +116,13 @@ type place struct {
 	namespace string
 }
 
-// maxJoins bounds of how many namespaces the session is remembered.
-const maxJoins = 4096
-
 // activeSession is the session that began last of those that are active, nil for none. It is not to be changed.
 func (t *txn) activeSession(db oplog.DB, namespace string) []byte {
 	at := place{db, namespace}
-	id, ok := t.joins[at]
-	if !ok {
-		_, id = first(t.scanBack(tActiveSession, db, joinKey(namespace, "")))
-		if len(t.joins) == maxJoins {
-			clear(t.joins)
-		}
-		t.joins[at] = id
-	}
-	return id
+	return remember(t.found.joins, at, func() []byte {
+		_, id := first(t.scanBack(tActiveSession, db, joinKey(namespace, "")))
+		return id
+	})
 }
 
 // startKey sorts sessions by their beginning.

@@ -74,7 +74,7 @@ type State struct {
 	current map[oplog.DB]Current // of those that were asked about
 
 	expiry map[oplog.DB]uint64 // no idempotency key of a database expires before; Apply's
-	joins  map[place][]byte    // sessions that memories join of their own accord, as far as asked; Apply's
+	found  found               // Apply's
 
 	checkpoints checkpoints
 
@@ -127,7 +127,7 @@ func Open(dir string, o Options) (_ *State, err error) {
 
 func (s *State) begin(g *generation, m mark) {
 	s.live, s.m, s.current, s.expiry = g, m, map[oplog.DB]Current{}, map[oplog.DB]uint64{}
-	s.joins = map[place][]byte{}
+	s.found = newFound()
 }
 
 // clean removes what is not the newest generation, and says which that is.

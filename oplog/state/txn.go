@@ -23,7 +23,7 @@ type txn struct {
 	expiry     map[oplog.DB]uint64
 	databases  map[oplog.DB][]byte      // rows of databases, which every entry reads, as far as asked
 	stale      []oplog.DB               // databases of which a row was written that a Current has
-	joins      map[place][]byte         // see State
+	found      found                    // see State
 	erased     map[oplog.DB]oplog.Index // see State.apply
 
 	row   []byte // of the key that is read or written
@@ -37,7 +37,7 @@ type change struct {
 }
 
 func newTxn(r store.Reader) *txn {
-	return &txn{r: r, embeddings: map[oplog.DB]oplog.Embedding{}, databases: map[oplog.DB][]byte{}, joins: map[place][]byte{}}
+	return &txn{r: r, embeddings: map[oplog.DB]oplog.Embedding{}, databases: map[oplog.DB][]byte{}, found: newFound()}
 }
 
 // key is a row's in the store, until the next one is asked for.
@@ -169,7 +169,9 @@ func (t *txn) replace(table tableID, db oplog.DB, key, old, value []byte, has bo
 	case tMind, tEmbedding:
 		t.stale = append(t.stale, db)
 	case tActiveSession:
-		clear(t.joins)
+		clear(t.found.joins)
+	case tAlias:
+		clear(t.found.aliased)
 	}
 	if old != nil {
 		t.sum.sub(element(table, db, key, old))
