@@ -26,8 +26,8 @@ type attribute struct {
 // having is a value with the rows that have it, in no order, the dead among them.
 type having struct {
 	filter.Value
-	rows   atomic.Pointer[[]uint32]
-	marked uint64 // see database.touchValue
+	rows atomic.Pointer[[]uint32]
+	capturing
 }
 
 // enter gives a row an attribute, and returns its value.

@@ -51,6 +51,9 @@ type valueOf struct {
 	*having
 }
 
+// capturing says for which pieces, by number, something is marked and taken.
+type capturing struct{ marked, taken uint64 }
+
 // touch marks a row that changed or died.
 func (d *database) touch(row uint32) {
 	if !d.memory {
@@ -100,38 +103,70 @@ func mergedFrom(pieces []piece, size, unit int) (first int) {
 // nextPiece captures what is new since the last piece, and takes the pieces into it that are to become one with it.
 // whole has it hold all there is. It returns the pieces that stay.
 func (d *database) nextPiece(at oplog.Index, unit int, whole bool) (stay []piece, next piece) {
-	next = piece{pieceFile: pieceFile{File: d.unusedName(at), To: d.cols.n.Load()}, marks: d.marks}
+	next = piece{pieceFile: pieceFile{File: d.unusedName(at), To: d.cols.n.Load()}}
 	if v := d.vectors.Load(); v != nil {
 		next.sum = v.Division()
 	}
-	d.marks = marks{}
-	d.capturing++
-	size := func() int { return int(next.To-next.From) + len(next.rows) }
 	if stay = d.pieces; len(stay) > 0 {
 		next.From = stay[len(stay)-1].To
 		whole = whole || stay[len(stay)-1].sum != next.sum
 	}
-	next.tidy()
-	first, sum := mergedFrom(stay, size(), unit), size()
+	came := d.marks
+	d.marks = marks{}
+	d.capturing++
+	slices.Sort(came.rows)
+	came.rows = slices.Compact(came.rows)
+	d.take(&next, came)
+	first, sum := mergedFrom(stay, next.size(), unit), next.size()
 	for _, p := range stay {
 		sum += p.Size
 	}
 	if whole || sum > 2*d.live()+unit {
 		first = 0
 	}
-	for _, p := range stay[first:] {
-		next.From = min(next.From, p.From)
-		next.rows = append(next.rows, p.rows...)
-		next.sessions = append(next.sessions, p.sessions...)
-		next.values = append(next.values, p.values...)
-	}
-	if stay = stay[:first:first]; first == 0 {
+	if first == 0 {
 		next.From, next.marks = 0, d.everything()
+	} else {
+		for _, p := range stay[first:] {
+			next.From = min(next.From, p.From)
+			d.take(&next, p.marks)
+		}
 	}
-	next.tidy()
-	next.Size = size()
+	next.Size = next.size()
+	stay = stay[:first:first]
 	d.pieces = append(stay, next)
 	return stay, next
+}
+
+// size returns how many rows a piece has at most.
+func (p *piece) size() int { return int(p.To-p.From) + len(p.rows) }
+
+// take has a piece hold what is marked. Its rows ascend, and those that it has anyway are not among them.
+func (d *database) take(p *piece, m marks) {
+	rows := make([]uint32, 0, len(p.rows)+len(m.rows))
+	for x, y := p.rows, m.rows; len(x)+len(y) > 0; {
+		if len(x) == 0 || len(y) > 0 && y[0] < x[0] {
+			x, y = y, x
+		}
+		if n := len(rows); n == 0 || rows[n-1] != x[0] {
+			rows = append(rows, x[0])
+		}
+		x = x[1:]
+	}
+	n, _ := slices.BinarySearch(rows, p.From)
+	p.rows = rows[:n]
+	for _, id := range m.sessions {
+		if s := d.sessions[id]; s.taken != d.capturing {
+			s.taken = d.capturing
+			p.sessions = append(p.sessions, id)
+		}
+	}
+	for _, v := range m.values {
+		if v.taken != d.capturing {
+			v.taken = d.capturing
+			p.values = append(p.values, v)
+		}
+	}
 }
 
 // unusedName is a name for a file of the checkpoint at an index.
@@ -144,7 +179,7 @@ func (d *database) unusedName(at oplog.Index) (name string) {
 	}
 }
 
-// everything marks what a piece has that is the only one.
+// everything marks what the only piece has.
 func (d *database) everything() (m marks) {
 	for id := range d.sessions[1:] {
 		m.sessions = append(m.sessions, uint32(id+1))
@@ -155,22 +190,6 @@ func (d *database) everything() (m marks) {
 		}
 	}
 	return m
-}
-
-// tidy leaves each mark once, and no rows that the piece has anyway.
-func (p *piece) tidy() {
-	slices.Sort(p.rows)
-	p.rows = slices.Compact(p.rows)
-	at, _ := slices.BinarySearch(p.rows, p.From)
-	p.rows = slices.Clip(p.rows[:at])
-	slices.Sort(p.sessions)
-	p.sessions = slices.Compact(p.sessions)
-	seen := make(map[*having]bool, len(p.values))
-	p.values = slices.DeleteFunc(p.values, func(v valueOf) bool {
-		twice := seen[v.having]
-		seen[v.having] = true
-		return twice
-	})
 }
 
 // live counts the rows that are not dead.

@@ -76,6 +76,7 @@ func (r *checkpointLoader) read(e *sectionReader, p *piece) error {
 		}
 		r.gone(row)
 	}
+	slices.Sort(p.rows)
 	r.places(e)
 	r.attributes(e, n)
 	d.bySeq.top.Store(max(top, d.bySeq.top.Load()))

@@ -14,7 +14,7 @@ type session struct {
 	sessionName
 	rows   atomic.Pointer[[]uint32] // replaced, or grown beyond what a reader sees
 	tokens atomic.Uint64
-	marked uint64 // see database.touchSession
+	capturing
 }
 
 // sums are the counters of a namespace, or of the whole database.
