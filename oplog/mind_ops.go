@@ -39,7 +39,10 @@ type Cognition struct {
 	Retier      []Retier      `msgpack:"r,omitempty"`
 	Outdated    []Grounds     `msgpack:"o,omitempty"` // memories whose tier's time is over
 	Cursor      Seq           `msgpack:"cu,omitempty"`
-	Last        bool          `msgpack:"l,omitempty"` // the round's last entry: it moves the time of the last THINK
+	Read        Seq           `msgpack:"rd,omitempty"` // the round has read the memories up to it
+	Reread      []Grounds     `msgpack:"rr,omitempty"` // and these, which had changed since a round had read them
+	Namespace   string        `msgpack:"ns,omitempty"` // the only one that the round was about; blank for all
+	Last        bool          `msgpack:"l,omitempty"`  // the round's last entry: it moves the time of the last THINK
 }
 
 // Grounds are a memory as a decision knew it.

@@ -169,11 +169,12 @@ var redactPolicies = [...]string{"capture", "all", "off"}
 
 func (r Redact) String() string { return redactPolicies[min(r, RedactNone)] }
 
-// Mind holds what a database remembers of its own thinking.
+// Mind holds what a database remembers of its own thinking, or one of its namespaces.
 type Mind struct {
 	LastThink Time  `msgpack:"lt,omitempty"`
 	Base      Index `msgpack:"b,omitempty"`
-	Cursor    Seq   `msgpack:"c,omitempty"` // consolidation goes on behind it
+	Cursor    Seq   `msgpack:"c,omitempty"` // the walk over all memories goes on here
+	Read      Seq   `msgpack:"r,omitempty"` // a round has looked for contradictions of every memory up to it
 }
 
 // Thought says what Apply accepted of a round of cognition.

@@ -22,7 +22,7 @@ func (s *Service) digest(ctx context.Context, c api.Caller, q *api.DigestRequest
 		}), q)
 		a.Conflicts = each(findConflicts(v, c, &api.ConflictsRequest{Status: "open", Namespace: ns, Limit: max(q.MaxConflicts, 1)}), conflictOf)
 		a.Triggers = each(findTriggers(v, c, "pending", api.TriggerFilter{Namespace: ns, Limit: max(q.MaxTriggers, 1)}), triggerOf)
-		a.AllConflicts, a.AllTriggers, a.Thought = openConflicts(v, c.DB, r), pendingTriggers(v, c.DB, r), when(v.Mind(c.DB).LastThink)
+		a.AllConflicts, a.AllTriggers, a.Thought = openConflicts(v, c.DB, r), pendingTriggers(v, c.DB, r), when(v.Mind(c.DB, "").LastThink)
 		sessions, err := s.sessions(v, c, &api.SessionsRequest{Namespace: ns, Limit: 20})
 		if err != nil {
 			return err

@@ -47,7 +47,7 @@ func (s *Service) maintenanceStatus(_ context.Context, c api.Caller, q *api.Main
 	tenants, err := read(s, func(v *state.View) []api.Upkeep {
 		return each(all, func(in api.Caller) api.Upkeep {
 			st := v.Stats(in.DB)
-			return api.Upkeep{Tenant: in.Database, Thought: when(v.Mind(in.DB).LastThink), Active: st.Active, Conflicts: st.OpenConflicts, Triggers: st.PendingTriggers}
+			return api.Upkeep{Tenant: in.Database, Thought: when(v.Mind(in.DB, "").LastThink), Active: st.Active, Conflicts: st.OpenConflicts, Triggers: st.PendingTriggers}
 		})
 	})
 	return &api.UpkeepList{Tenants: tenants, Count: len(all)}, err

@@ -99,7 +99,7 @@ func (t *thinker) gather(ctx context.Context) error {
 		if _, ok := v.Database(db); !ok {
 			return oplog.ErrNoDatabase
 		}
-		t.base, t.mind, t.set = v.Index(), v.Mind(db), v.Settings(db)
+		t.base, t.mind, t.set = v.Index(), v.Mind(db, ""), v.Settings(db)
 		t.snap = mind.Snapshot{Now: oplog.At(t.s.now()), Minor: t.r.Minor, Stats: v.Stats(db), Traits: v.Personality(db)}
 		t.snap.Weights, _ = v.Weights(db)
 		if next := oplog.Seq(t.snap.Stats.NextSeq); next > thinkRows {

@@ -74,6 +74,7 @@ const (
 	tSessionPair   tableID = 92  // namespace client time id: every session, active or not
 	tNamespaceSum  tableID = 93  // namespace 0 → Counts
 	tHeld          tableID = 100 // seq: memories in quarantine
+	tReread        tableID = 101 // seq: memories that say something new since a round of cognition read them
 	tErased        tableID = 96  // id → ErasedMemory
 	tRefused       tableID = 97  // salted hash of a text → index of the record that erased it
 	tOperator      tableID = 60  // "operator" → key; "last grant" → number
@@ -108,7 +109,7 @@ var tableNames = map[tableID]string{
 	tConflictSide: "conflicts-by-side", tTrigger: "triggers", tTriggerOrder: "triggers-in-order",
 	tTriggerCool: "triggers-by-cooldown", tPattern: "patterns", tMind: "mind",
 	tFeedback: "feedback", tSessionPair: "sessions-by-pair",
-	tNamespaceSum: "namespace-sums", tHeld: "held", tErased: "erased", tRefused: "refused",
+	tNamespaceSum: "namespace-sums", tHeld: "held", tReread: "reread", tErased: "erased", tRefused: "refused",
 	tOperator: "operator", tIdentity: "identities", tReceipt: "receipts",
 	tReceiptBy: "receipts-by-payer", tReceiptTime: "receipts-by-time", tReceiptOf: "receipts-by-memory",
 	tGrant: "grants", tGrantOrder: "grants-by-number", tGrantAction: "grants-by-action",
@@ -141,7 +142,7 @@ func rowOf(key []byte) (table tableID, db oplog.DB, rest []byte, ok bool) {
 
 // The keys of tMind.
 var (
-	mindSelf        = []byte("self")        // Mind
+	mindSelf        = []byte("self")        // Mind; see mindOf for those of namespaces
 	mindPersonality = []byte("personality") // Personality
 	mindWeights     = []byte("weights")     // Weights
 	mindSettings    = []byte("settings")    // Settings

@@ -175,6 +175,9 @@ func applyCorrect(a *applying, op *oplog.Correct) oplog.Result {
 	}
 	a.noteKeys(m, a.key)
 	a.putMemory(m)
+	if op.Text != nil || op.Searchable != nil || op.Namespace != nil {
+		a.changed(m)
+	}
 	return oplog.Result{ID: m.RID, Num: uint64(m.Revision), Changed: true}
 }
 
@@ -301,6 +304,7 @@ func (a *applying) forget(m *oplog.Memory, at oplog.Time) {
 	a.countStatus(m, +1)
 	a.putMemory(m)
 	a.put(tPast, a.db, timeKey(at, m.Seq), nil)
+	a.del(tReread, a.db, seqKey(m.Seq))
 }
 
 func (a *applying) memoryAt(seq oplog.Seq) (*oplog.Memory, bool) {

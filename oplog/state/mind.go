@@ -69,14 +69,42 @@ func (a *applying) learn(op *oplog.Cognition, t *oplog.Thought) {
 			t.Weights = true
 		}
 	}
-	m := load[oplog.Mind](a.txn, tMind, a.db, mindSelf)
+	for _, g := range op.Reread {
+		if m, ok := memoryByRID(a.txn, a.db, g.RID); ok && m.Revision == g.Revision {
+			a.del(tReread, a.db, seqKey(m.Seq))
+		}
+	}
+	if op.Namespace != "" && !a.has(tNamespace, a.db, joinKey(op.Namespace, "")) {
+		return // a namespace without memories has nothing to remember
+	}
+	m := a.mind(a.db, op.Namespace)
 	if op.Cursor != 0 {
 		m.Cursor = op.Cursor
 	}
+	m.Read = max(m.Read, op.Read)
 	if op.Last {
 		m.LastThink, m.Base = max(m.LastThink, op.At), max(m.Base, op.Base)
 	}
-	write(a.txn, tMind, a.db, mindSelf, &m)
+	write(a.txn, tMind, a.db, mindOf(op.Namespace), &m)
+}
+
+// mindOf is the key of the Mind of a namespace, or of the database for none.
+func mindOf(namespace string) []byte {
+	if namespace == "" {
+		return mindSelf
+	}
+	return joinKey(string(mindSelf), namespace)
+}
+
+func (t *txn) mind(db oplog.DB, namespace string) oplog.Mind {
+	return load[oplog.Mind](t, tMind, db, mindOf(namespace))
+}
+
+// changed notes that a memory says something new. Rounds find one that none has read yet by its number.
+func (a *applying) changed(m *oplog.Memory) {
+	if m.Seq <= a.mind(a.db, "").Read || m.Seq <= a.mind(a.db, m.Namespace).Read {
+		a.put(tReread, a.db, seqKey(m.Seq), nil)
+	}
 }
 
 func applySetSettings(a *applying, op *oplog.SetSettings) oplog.Result {
@@ -208,8 +236,13 @@ func (v *View) Settings(db oplog.DB) oplog.Settings {
 	return load[oplog.Settings](v.txn, tMind, db, mindSettings)
 }
 
-// Mind returns the progress of the database's cognition.
-func (v *View) Mind(db oplog.DB) oplog.Mind { return load[oplog.Mind](v.txn, tMind, db, mindSelf) }
+// Mind returns the progress of the database's cognition, or of that in one namespace.
+func (v *View) Mind(db oplog.DB, namespace string) oplog.Mind { return v.mind(db, namespace) }
+
+// Reread walks the memories from a number on that say something new since a round of cognition read them.
+func (v *View) Reread(db oplog.DB, from oplog.Seq, f func(*oplog.Memory) bool) {
+	v.memoriesOf(db, v.scanFrom(tReread, db, seqKey(from)), f)
+}
 
 // Judgements walks the feedback, the newest first.
 func (v *View) Judgements(db oplog.DB, f func(oplog.Judgement) bool) {

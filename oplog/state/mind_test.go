@@ -1,6 +1,7 @@
 package state
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -35,7 +36,17 @@ func (e *env) mind(t *testing.T) string {
 			return true
 		})
 		w, _ := v.Weights(1)
-		fmt.Fprintf(&b, "mind %+v depth=%.2f weights=%.2f/%d promote=%d\n", v.Mind(1), v.Personality(1).Depth, w.Sim, w.Generation, v.Settings(1).PromoteAfter)
+		fmt.Fprintf(&b, "mind %+v depth=%.2f weights=%.2f/%d promote=%d\n", v.Mind(1, ""), v.Personality(1).Depth, w.Sim, w.Generation, v.Settings(1).PromoteAfter)
+		v.EachNamespace(1, oplog.Reach{}, func(namespace string, _ oplog.Counts) bool {
+			if m := v.Mind(1, namespace); m != (oplog.Mind{}) {
+				fmt.Fprintf(&b, "mind of %s %+v\n", namespace, m)
+			}
+			return true
+		})
+		v.Reread(1, 0, func(m *oplog.Memory) bool {
+			fmt.Fprintf(&b, "reread %s\n", m.RID)
+			return true
+		})
 		v.Memories(1, 0, func(m *oplog.Memory) bool {
 			if m.Into != "" || m.Merged > 0 {
 				fmt.Fprintf(&b, "memory %s %s into=%s made_of=%d importance=%.2f\n", m.RID, m.Status, m.Into, m.Merged, m.Importance)
@@ -60,7 +71,8 @@ func mindOp(t *rapid.T, id func(string) string, at oplog.Time) oplog.Op {
 	case 1, 2:
 		return &oplog.Cognition{At: at, Last: true, Merges: []oplog.Merge{{Into: oplog.Remember{Content: oplog.Content{RID: id("x"),
 			Text: "merged", Namespace: id("ns"), Created: at}, Entities: []oplog.Mention{{Name: id("e")}}},
-			Sources: []oplog.Grounds{grounds(), grounds()}}}, Retier: []oplog.Retier{{RID: id("m"), To: "longterm"}}, Patterns: []oplog.Pattern{{Key: id("p")}}}
+			Sources: []oplog.Grounds{grounds(), grounds()}}}, Retier: []oplog.Retier{{RID: id("m"), To: "longterm"}}, Patterns: []oplog.Pattern{{Key: id("p")}},
+			Read: oplog.Seq(rapid.IntRange(0, 20).Draw(t, "read")), Reread: []oplog.Grounds{grounds()}, Namespace: rapid.SampledFrom([]string{"", "", id("ns"), "nowhere"}).Draw(t, "of")}
 	case 3:
 		return &oplog.Resolve{ID: id("c"), Strategy: rapid.SampledFrom([]string{oplog.KeepA, oplog.KeepB, oplog.KeepBoth, oplog.MergeAB, oplog.Dismiss}).Draw(t, "strategy"),
 			Merged: &oplog.Remember{Content: oplog.Content{RID: id("y"), Text: "both", Namespace: "ns1", Created: at}}, At: at}
@@ -84,6 +96,14 @@ func countMind(v *View) error {
 	v.Triggers(1, oplog.TriggerPending, func(oplog.TriggerRow) bool { pending++; return true })
 	if st := v.Stats(1); st.OpenConflicts != open || st.PendingTriggers != pending {
 		return fmt.Errorf("counters %+v, counted %d open conflicts, %d pending triggers", st, open, pending)
+	}
+	if v.Mind(1, "nowhere") != (oplog.Mind{}) {
+		return errors.New("a namespace without memories has thought")
+	}
+	for k := range v.scan(tReread, 1, nil) {
+		if m, ok := v.WrittenAt(1, seqOf(k)); !ok || m.Status == oplog.Tombstoned {
+			return fmt.Errorf("memory %d is to be read again, and is forgotten", seqOf(k))
+		}
 	}
 	return nil
 }

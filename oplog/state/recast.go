@@ -91,5 +91,6 @@ func (a *applying) unmerge(m *oplog.Memory, at oplog.Time) (taken *oplog.Memory)
 	a.countStatus(m, +1)
 	a.putMemory(m)
 	a.put(tPast, a.db, timeKey(at, m.Seq), nil)
+	a.changed(m)
 	return taken
 }
