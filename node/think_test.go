@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"runtime"
-	"runtime/metrics"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +14,7 @@ import (
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/commit"
+	"github.com/cairndb/cairn/node/engine"
 	"github.com/cairndb/cairn/node/mind/mindtest"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/suite"
@@ -116,6 +115,76 @@ func thinksOn(t *testing.T, c *cluster, lead int, falls func() (next int), comes
 	if len(made) < max(32, int(merged)) || len(rows) < max(24, int(found)) {
 		t.Errorf("%d merges and %d conflicts, %d and %d were answered", len(made), len(rows), merged, found)
 	}
+}
+
+// TestTheNextLeaderThinksOn: a leader that is cut off while it makes rounds of a database that is larger than a round
+// leaves the log with the place that it had come to, and the next leader continues there.
+func TestTheNextLeaderThinksOn(t *testing.T) {
+	suite.Full(t)
+	t.Parallel()
+	net := newNetwork()
+	c := startWith(t, 3, func(i int, cfg *node.Config) {
+		net.owner[cfg.Addresses.Cluster], cfg.Seams.Dial = i+1, net.dialer(i+1)
+		cfg.Background = engine.Background{NoThink: true, ThinkRows: 100}
+	})
+	lead := c.leader()
+	corpus := mindtest.New(7)
+	s, caller := c.local(lead)
+	store(t, s, caller, corpus)
+	left, began := len(corpus.Rows), make(chan struct{})
+	var thinking sync.WaitGroup
+	thinking.Go(func() {
+		var once sync.Once
+		defer once.Do(func() { close(began) })
+		for i := 0; left > 0; i++ {
+			a, err := thinkOn(s, caller)
+			if err != nil {
+				return // the leader is gone
+			}
+			if left = *a.Remaining; i == 2 {
+				once.Do(func() { close(began) })
+			}
+		}
+	})
+	<-began
+	net.cut(lead + 1)
+	next := -1
+	suite.Eventually(t, "the rest elects another", func() bool {
+		next = slices.IndexFunc(c.nodes, func(n *node.Node) bool { return n != c.nodes[lead] && n.Service().Status(t.Context()).AcceptsWrites })
+		return next >= 0
+	})
+	thinking.Wait()
+	s, caller = c.local(next)
+	for before := left; before > 0; {
+		a, err := thinkOn(s, caller)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if *a.Remaining >= before {
+			t.Fatalf("%d memories were left, and after a round of the next leader %d", before, *a.Remaining)
+		}
+		before = *a.Remaining
+	}
+	net.cut(0)
+	c.agree()
+	found, err := api.Conflicts.Do(t.Context(), s, caller, &api.ConflictsRequest{Status: "open", Limit: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	right := 0
+	for _, r := range found.Conflicts {
+		if corpus.Conflicts[mindtest.Pair(r.A, r.B)] {
+			right++
+		}
+	}
+	if 10*right < 8*len(corpus.Conflicts) {
+		t.Errorf("%d of %d contradictions found", right, len(corpus.Conflicts))
+	}
+}
+
+// thinkOn is a round that looks for contradictions alone, so that it adds no memories.
+func thinkOn(s *engine.Service, c api.Caller) (*api.Thought, error) {
+	return api.Think.Do(context.Background(), s, c, &api.ThinkRequest{ThinkParts: api.ThinkParts{Conflicts: true}, Limit: 1, Progress: true})
 }
 
 func episodic(text string) wire.Remember {
@@ -248,116 +317,5 @@ func TestTheMindOverTime(t *testing.T) {
 	}
 	if a, err := recall(ctx, s, caller, index.Query{Text: "bees in Porto", K: 5}, commit.Stale); err != nil || len(a.Hits) != 0 {
 		t.Errorf("purged and found: %+v, %v", a.Hits, err)
-	}
-}
-
-// BenchmarkRecallWhileThinking compares the p99 of four clients' recalls over 50,000 memories while a round of THINK
-// runs with that of a stretch before it and of one behind it, and says how much the heap grew.
-func BenchmarkRecallWhileThinking(b *testing.B) {
-	c := startWith(b, 1, func(_ int, cfg *node.Config) { cfg.Seams.NoSync = true })
-	s, caller := c.local(0)
-	caller.Quiet = true
-	const rows = 50_000
-	var drafts []api.Draft
-	for seed := uint64(0); len(drafts) < rows; seed++ {
-		for _, r := range mindtest.New(seed).Rows {
-			drafts = append(drafts, api.Draft{Text: r.Text, Importance: .5, HalfLife: 168})
-		}
-	}
-	for part := range slices.Chunk(drafts[:rows], 5000) {
-		if _, err := remember(b.Context(), s, caller, "", part...); err != nil {
-			b.Fatal(err)
-		}
-	}
-	ask := func(i int) error {
-		_, err := recall(context.Background(), s, caller, index.Query{Text: drafts[i%rows].Text, K: 10}, commit.Stale)
-		return err
-	}
-	const stretch = 8 * time.Second
-	for b.Loop() {
-		before := clients(b, ask, time.After(stretch))
-		heap := watchHeap()
-		done := make(chan time.Time)
-		var a *api.Thought
-		go func() {
-			defer close(done)
-			var err error
-			if a, err = api.Think.Do(context.Background(), s, caller, &api.ThinkRequest{ThinkParts: api.ThinkParts{Consolidate: true, Conflicts: true, Patterns: true}, Limit: rows}); err != nil {
-				b.Error(err)
-			}
-		}()
-		loud := clients(b, ask, done)
-		grown := heap()
-		quiet := append(before, clients(b, ask, time.After(stretch))...)
-		b.ReportMetric(p99(quiet), "quiet-p99-ms")
-		b.ReportMetric(p99(loud), "thinking-p99-ms")
-		b.ReportMetric(p99(loud)/p99(quiet), "ratio")
-		b.ReportMetric(float64(a.Millis)/1000, "think-s")
-		b.ReportMetric(grown, "heap-MB")
-		b.Logf("%d merged, %d conflicts; p99 before %.1f ms, %d recalls meanwhile", a.Merged, a.Conflicts, p99(before), len(loud))
-	}
-}
-
-// clients lets four of them ask until they are told to stop, and says how long each answer took.
-func clients(b *testing.B, ask func(i int) error, stop <-chan time.Time) (took []time.Duration) {
-	done := make(chan struct{})
-	go func() { <-stop; close(done) }()
-	var mu sync.Mutex
-	var all sync.WaitGroup
-	for k := range 4 {
-		all.Go(func() {
-			for i := 0; ; i++ {
-				select {
-				case <-done:
-					return
-				default:
-				}
-				at := time.Now()
-				if err := ask(k*7919 + i*104729); err != nil {
-					b.Error(err)
-					return
-				}
-				d := time.Since(at)
-				mu.Lock()
-				took = append(took, d)
-				mu.Unlock()
-			}
-		})
-	}
-	all.Wait()
-	return took
-}
-
-// p99 is in milliseconds.
-func p99(took []time.Duration) float64 {
-	took = slices.Sorted(slices.Values(took))
-	return float64(took[len(took)*99/100].Microseconds()) / 1000
-}
-
-// watchHeap returns a function that says by how many megabytes what is live grew, at most, since.
-func watchHeap() func() float64 {
-	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	live := func() uint64 { metrics.Read(sample); return sample[0].Value.Uint64() }
-	runtime.GC()
-	start := live()
-	most := start
-	stop, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		tick := time.NewTicker(20 * time.Millisecond)
-		defer tick.Stop()
-		for {
-			select {
-			case <-stop:
-				return
-			case <-tick.C:
-				most = max(most, live())
-			}
-		}
-	}()
-	return func() float64 {
-		close(stop)
-		<-done
-		return float64(most-start) / 1e6
 	}
 }

@@ -8,11 +8,11 @@ import (
 // Rounds of cognition.
 var (
 	Think = row[ThinkRequest, Thought](Op{Name: "think", Does: "Look for duplicates, contradictions, patterns and things an agent should act on.",
-		Scope: Write, Writes: true, Asked: true, HTTP: "POST /v1/think", Wire: wire.OpThink})
+		Scope: Write, Writes: true, Asked: true, Bound: Single, HTTP: "POST /v1/think", Wire: wire.OpThink})
 
 	// Reflect is the same for models, which say less of it, and whose rounds leave the personality alone unless they
 	// ask for it.
-	Reflect = row[ReflectRequest, Thought](Op{Name: "reflect", Does: "Look for duplicates, contradictions, patterns and things an agent should act on, when a model asks.", Scope: Write, Writes: true,
+	Reflect = row[ReflectRequest, Thought](Op{Name: "reflect", Does: "Look for duplicates, contradictions, patterns and things an agent should act on, when a model asks.", Scope: Write, Writes: true, Bound: Single,
 		Tool: &Tool{Name: "think", Title: "Think", Destructive: true,
 			Text: "Merge duplicates, find contradictions, and list what an agent should act on. Use it at the end of a long piece of work, " +
 				"or when memories seem to disagree; then bring the triggers it returns to the user."}})
@@ -29,11 +29,13 @@ type ThinkRequest struct {
 	ThinkParts
 	Personality bool    `json:"run_personality" default:"true" doc:"Compute the agent's traits again."`
 	Minor       bool    `json:"include_minor" default:"false" doc:"Also report minor contradictions, which may be false positives."`
-	Limit       int     `json:"consolidation_limit" is:"integer[0..]" default:"50" doc:"Number of memories to find duplicates of, up to 100,000; 0 for none. The next round continues after them."`
+	Limit       int     `json:"consolidation_limit" is:"integer[0..]" default:"50" doc:"Number of memories to find duplicates of, up to 10,000; 0 for none. The next round continues after them. In a database of more than 10,000 memories the unread ones come in addition."`
 	Days        float64 `json:"consolidation_time_window_days" is:"number[0..36500]" default:"7" doc:"Most days between the creation of two duplicates; 0 means 7."`
 	MinActive   int     `json:"min_active_memories" is:"integer[0..]" default:"10" doc:"Least number of active memories for merging; 0 means 10."`
 	MaxTriggers int     `json:"max_triggers" is:"integer[0..]" default:"10" doc:"Most triggers to return, up to 1,000; 0 means 10."`
-	_           string  `idle:"namespace"`
+	Namespace   string  `json:"namespace" doc:"Look at the memories and claims of this namespace alone; blank for all. Then relations, patterns, traits and what concerns the whole database are left out."`
+	MaxMillis   int     `json:"max_ms" is:"integer[0..]" default:"0" doc:"Milliseconds after which the round reads no more, up to 60,000; 0 for 60,000. It decides on what it has read, and the next round continues."`
+	Progress    bool    `json:"progress" default:"false" doc:"Also return read and remaining."`
 }
 
 type ReflectRequest struct {
@@ -41,7 +43,7 @@ type ReflectRequest struct {
 	Personality bool `json:"run_personality" core:"-" default:"false" doc:"Compute the agent's traits again."`
 }
 
-// A Thought is the result of a round of cognition. Strict clients take exactly the keys it has.
+// A Thought is the result of a round of cognition. Strict clients take exactly the keys it has without progress.
 type Thought struct {
 	Merged      uint32      `json:"consolidation_count" doc:"Number of groups of duplicates merged."`
 	Conflicts   uint32      `json:"conflicts_found" doc:"Number of new contradictions found."`
@@ -50,6 +52,8 @@ type Thought struct {
 	Personality bool        `json:"personality_updated" doc:"Whether the agent's traits have changed."`
 	Millis      int64       `json:"duration_ms" tool:"-" doc:"Duration in milliseconds."`
 	Triggers    []Attention `json:"triggers" doc:"New triggers, the most urgent first."`
+	Read        *int        `json:"read,omitempty" tool:"-" doc:"With progress: number of memories that the round read."`
+	Remaining   *int        `json:"remaining,omitempty" tool:"-" doc:"With progress: number of new or changed memories that no round has read yet. Repeat the request until it is 0."`
 	Index       oplog.Index `json:"-"`
 }
 

@@ -15,6 +15,7 @@ import (
 type Background struct {
 	NoThink     bool          // rounds of cognition run on request alone
 	Think       time.Duration // 30m: between two rounds of cognition of a database: conflicts, triggers, tiers
+	ThinkRows   int           // 10,000: memories that one round of cognition reads; it goes through a database with more in parts
 	Consolidate bool          // merge duplicates too, in databases whose settings do not ask for it themselves
 	Abandon     time.Duration // 1h: between two searches for sessions that no client ended
 	SessionAge  time.Duration // 24h: how old an unended session may grow
@@ -28,6 +29,7 @@ type Background struct {
 // WithDefaults puts the defaults in the place of zeros.
 func (b Background) WithDefaults() Background {
 	b.Think = cmp.Or(max(b.Think, 0), 30*time.Minute)
+	b.ThinkRows = cmp.Or(b.ThinkRows, 10_000)
 	b.Embed = cmp.Or(b.Embed, 2*time.Second)
 	b.Partition = cmp.Or(b.Partition, 10*time.Second)
 	b.Abandon = cmp.Or(b.Abandon, time.Hour)
@@ -59,7 +61,7 @@ func (s *Service) eachDatabase(ctx context.Context, what string, while func() bo
 	}
 }
 
-// thinkAlone runs a round of cognition of a database that was written to since the last one.
+// thinkAlone runs rounds of cognition of a database until none of its memories is left unread.
 func (s *Service) thinkAlone(ctx context.Context, c api.Caller) error {
 	now, err := s.current(c.DB)
 	if err != nil {
@@ -69,8 +71,14 @@ func (s *Service) thinkAlone(ctx context.Context, c api.Caller) error {
 	if err != nil || set.QuietMind || now.Stats.Active < minThink {
 		return err
 	}
-	_, err = s.think(ctx, c, &api.ThinkRequest{ThinkParts: api.ThinkParts{Conflicts: true, Consolidate: set.Consolidate || s.cfg.Background.Consolidate}, Limit: 1000})
-	return err
+	for more := true; more; {
+		a, err := s.think(ctx, c, &api.ThinkRequest{ThinkParts: api.ThinkParts{Conflicts: true, Consolidate: set.Consolidate || s.cfg.Background.Consolidate}, Limit: 1000, Progress: true})
+		if err != nil {
+			return err
+		}
+		more = *a.Remaining > 0 && s.commit.Leads()
+	}
+	return nil
 }
 
 // abandonStep bounds the sessions that one entry closes.

@@ -60,3 +60,6 @@ func (s *Service) Gather(ctx context.Context, c api.Caller) (any, error) {
 	t := &thinker{s: s, c: c}
 	return t, t.gather(ctx)
 }
+
+// ReadAtMost has a round of thinking read about so many memories.
+func (s *Service) ReadAtMost(rows int) { s.cfg.Background.ThinkRows = rows }

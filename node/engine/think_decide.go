@@ -31,18 +31,30 @@ func (t *thinker) decide(ctx context.Context) error {
 			return err
 		}
 	}
-	if t.r.Patterns {
-		found, err := mind.FindPatterns(ctx, &t.snap)
-		if err != nil {
+	if t.r.Namespace == "" {
+		if err := t.sums(ctx); err != nil {
 			return err
 		}
-		t.op.Patterns = found
+	}
+	return t.triggers(ctx)
+}
+
+// sums are about the database as a whole, or about the newest memories of a large one.
+func (t *thinker) sums(ctx context.Context) (err error) {
+	s := &t.snap
+	if !t.whole {
+		s = s.Newest(newestRows)
+	}
+	if t.r.Patterns {
+		if t.op.Patterns, err = mind.FindPatterns(ctx, s); err != nil {
+			return err
+		}
 	}
 	if t.r.Personality {
-		t.op.Personality = mind.Traits(&t.snap)
+		t.op.Personality = mind.Traits(s)
 	}
 	t.op.Weights = mind.Learn(&t.snap)
-	return t.triggers(ctx)
+	return nil
 }
 
 // aliases replaces aliases by the names that they stand for; it looks up every name once.
@@ -64,38 +76,51 @@ func (t *thinker) aliases() {
 
 // conflicts finds contradictions of memories, relations and claims that the state does not have yet.
 func (t *thinker) conflicts(ctx context.Context, taken map[string]bool) error {
+	t.snap.Known = func(a, b string) bool {
+		known, _ := read(t.s, func(v *state.View) bool { return v.HadConflict(t.c.DB, a, b) }) // of a state that is closing the proposal will say so
+		if known {
+			taken[a], taken[b] = true, true
+		}
+		return known
+	}
+	t.snap.Live = func(rid string) bool {
+		live, _ := read(t.s, func(v *state.View) bool {
+			m, ok := v.Memory(t.c.DB, rid)
+			return ok && m.Status == oplog.Active && m.Indexed()
+		})
+		return live
+	}
 	found, err := mind.Contradictions(ctx, &t.snap)
 	if err != nil {
 		return err
 	}
 	more, bounds := mind.Statements(&t.snap)
 	t.op.Bounds = bounds
-	return t.s.state.Read(func(v *state.View) error {
-		for _, c := range append(found, more...) {
-			taken[c.A], taken[c.B] = true, true
-			if v.HadConflict(t.c.DB, c.A, c.B) || len(t.op.Conflicts) == mind.MaxConflicts {
-				continue
-			}
+	found = append(found, more...)
+	if len(found) >= mind.MaxConflicts { // there may be more: the next round reads the same again
+		t.op.Read, t.op.Reread, t.op.Cursor = 0, nil, 0
+	}
+	for i, c := range found {
+		taken[c.A], taken[c.B] = true, true
+		if i < mind.MaxConflicts {
 			c.ID, c.Detected = oplog.NewID(), t.snap.Now
 			t.op.Conflicts = append(t.op.Conflicts, c)
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // merges are the clusters of memories that say the same, each with the memory that stands for it.
 func (t *thinker) merges(ctx context.Context, taken map[string]bool) error {
-	from, _ := slices.BinarySearch(t.seqs, t.mind.Cursor)
-	if from == len(t.seqs) {
-		from = 0
+	if !t.whole && t.r.Conflicts { // what a memory contradicts that no round has read is not known yet
+		upTo := max(t.mind.Read, t.op.Read)
+		for i := len(t.snap.Rows) - 1; i >= 0 && t.snap.Rows[i].Seq > upTo; i-- {
+			taken[t.snap.Rows[i].RID] = true
+		}
 	}
-	clusters, next, err := mind.Duplicates(ctx, &t.snap, mind.MergeLimits{Seeds: t.r.Limit, From: from,
-		Window: oplog.Time(hours(t.r.Days * 24).Microseconds())}, taken)
+	clusters, err := mind.Duplicates(ctx, &t.snap, t.seedPlaces(), oplog.Time(hours(t.r.Days*24).Microseconds()), taken)
 	if err != nil {
 		return err
-	}
-	if next < len(t.seqs) && t.r.Limit > 0 {
-		t.op.Cursor = t.seqs[next]
 	}
 	for _, cl := range clusters {
 		t.snap.Rest()
@@ -109,6 +134,27 @@ func (t *thinker) merges(ctx context.Context, taken map[string]bool) error {
 	return nil
 }
 
+// seedPlaces are the places of the memories whose duplicates are looked for: those that a part was read for, or those
+// whose turn it is in a database that was read whole.
+func (t *thinker) seedPlaces() (places []int) {
+	if t.r.Limit == 0 {
+		return nil
+	}
+	if !t.whole {
+		slices.Sort(t.seeds)
+		return each(slices.Compact(t.seeds), func(seq oplog.Seq) int { return t.places[seq] })
+	}
+	n := len(t.snap.Rows)
+	from, _ := slices.BinarySearchFunc(t.snap.Rows, t.mind.Cursor, func(r mind.Row, at oplog.Seq) int { return cmp.Compare(r.Seq, at) })
+	for i := range min(t.r.Limit, n) {
+		places = append(places, (from+i)%n)
+	}
+	if n > 0 {
+		t.op.Cursor = t.snap.Rows[(from+len(places))%n].Seq
+	}
+	return places
+}
+
 // merge makes the memory that stands for a cluster, from the sources as they are now.
 func (t *thinker) merge(cluster []int) error {
 	return t.s.state.Read(func(v *state.View) error {
@@ -116,7 +162,7 @@ func (t *thinker) merge(cluster []int) error {
 		var sources []*oplog.Memory
 		var vectors [][]float32
 		for _, i := range cluster {
-			x, ok := v.MemoryAt(t.c.DB, t.seqs[i])
+			x, ok := v.MemoryAt(t.c.DB, t.snap.Rows[i].Seq)
 			if !ok || x.Status != oplog.Active || x.Revision != t.snap.Rows[i].Revision {
 				return nil // a source has changed since: the next round looks again
 			}
@@ -206,6 +252,9 @@ func (t *thinker) triggers(ctx context.Context) error {
 	found = append(found, mind.PatternTriggers(&t.snap, t.op.Patterns)...)
 	if t.op.Weights != nil {
 		found = append(found, t.snap.Trigger("weights_updated", .3, "recall has learned from feedback", ""))
+	}
+	if t.r.Namespace != "" { // what names no memory is about the whole database
+		found = slices.DeleteFunc(found, func(x oplog.TriggerRow) bool { return len(x.Sources) == 0 })
 	}
 	mind.SortTriggers(found)
 	return t.s.state.Read(func(v *state.View) error {

@@ -23,7 +23,7 @@ type told struct {
 // values.
 const maxValues = 4
 
-// MaxConflicts bounds what one round reports.
+// MaxConflicts bounds what one round reports, of what is news.
 const MaxConflicts = 500
 
 // Contradictions are the pairs of memories that cannot both be so. Sides are rids, the older one first; ids and times
@@ -73,6 +73,9 @@ func Contradictions(ctx context.Context, s *Snapshot) ([]oplog.ConflictRow, erro
 				continue
 			}
 			seen[pair] = true
+			if !s.news(s.Rows[a.row].RID, s.Rows[b.row].RID) {
+				continue
+			}
 			if out = append(out, s.conflict(a, b)); len(out) == MaxConflicts {
 				return out, nil
 			}

@@ -1,6 +1,8 @@
 // Package mind makes the decisions of THINK, as functions of plain values: no clock, no chance, no disk, no goroutine.
 // Only the leader calls it, from one round of thinking: it gathers a Snapshot, calls these functions, and proposes what
-// they return. Apply checks each decision against the state again, so all replicas drop a stale one alike.
+// they return. Apply checks each decision against the state again, so all replicas drop a stale one alike. The snapshot
+// of a large database is a part of it: what is new with what that may contradict or repeat, and a stretch of the rest.
+// Relations and claims are always there, up to a bound.
 //
 // # Contradictions
 //
@@ -34,6 +36,7 @@ import (
 
 // A Row is a memory as thinking sees it.
 type Row struct {
+	Seq                                        oplog.Seq
 	RID, Text, Type, Namespace, Domain, Source string
 	Created, Accessed                          oplog.Time
 	Importance, HalfLife, Valence              float64
@@ -43,7 +46,7 @@ type Row struct {
 	Entities                                   []string
 }
 
-// A Snapshot is a database at one index.
+// A Snapshot is a database at one index, or the part of it that a round looks at.
 type Snapshot struct {
 	Now        oplog.Time
 	Rows       []Row // active ones, the oldest first
@@ -59,6 +62,8 @@ type Snapshot struct {
 	Judgements []oplog.Judgement
 	Minor      bool                                // report what may be a contradiction too
 	Canonical  func(namespace, name string) string // nil: names stand for themselves
+	Known      func(a, b string) bool              // says whether a pair's contradiction was found before; nil: none was
+	Live       func(rid string) bool               // says whether a memory is an active one; nil: those among Rows are
 
 	Rest func() // called every few rows: it rests when it has been long enough; nil for no rest
 
@@ -95,6 +100,24 @@ func (s *Snapshot) row(rid string) *Row {
 		}
 	}
 	return s.byRID[rid]
+}
+
+// live says whether a memory is an active one.
+func (s *Snapshot) live(rid string) bool {
+	if s.Live != nil {
+		return s.Live(rid)
+	}
+	return s.row(rid) != nil
+}
+
+// news says whether the contradiction of a pair was not found before.
+func (s *Snapshot) news(a, b string) bool { return s.Known == nil || !s.Known(a, b) }
+
+// Newest is the snapshot with no more than its newest rows.
+func (s *Snapshot) Newest(most int) *Snapshot {
+	n := *s
+	n.Rows, n.byRID = s.Rows[max(0, len(s.Rows)-most):], nil
+	return &n
 }
 
 func (s *Snapshot) canonical(namespace, name string) string {

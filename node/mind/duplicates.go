@@ -83,28 +83,21 @@ func (m *meaning) named(o *meaning) (out []string) {
 	return out
 }
 
-// MergeLimits say how far consolidation looks.
-type MergeLimits struct {
-	Seeds  int        // rows for which duplicates are looked for
-	From   int        // the first of them, by its place in the snapshot; the search wraps around
-	Window oplog.Time // how far apart duplicates may lie
-}
-
 // candidates bounds the rows one seed is compared with.
 const candidates = 400
 
-// Duplicates are the clusters of rows that say the same, as places in the snapshot, and the place behind the last seed.
-// Rows in taken are left alone.
-func Duplicates(ctx context.Context, s *Snapshot, l MergeLimits, taken map[string]bool) (clusters [][]int, next int, err error) {
+// Duplicates are the clusters of rows that say the same as a seed and were created within a window around it, all as
+// places in the snapshot. Rows in taken are left alone.
+func Duplicates(ctx context.Context, s *Snapshot, seeds []int, window oplog.Time, taken map[string]bool) (clusters [][]int, err error) {
 	n := len(s.Rows)
-	if n == 0 || l.Seeds <= 0 {
-		return nil, l.From, nil
+	if len(seeds) == 0 {
+		return nil, nil
 	}
 	means := make([]meaning, n)
 	rows := map[string][]int32{} // by word
 	for i := range s.Rows {
 		if err := s.pause(ctx, i); err != nil {
-			return nil, 0, err
+			return nil, err
 		}
 		if r := &s.Rows[i]; !mergeable(r, taken) {
 			continue
@@ -116,12 +109,10 @@ func Duplicates(ctx context.Context, s *Snapshot, l MergeLimits, taken map[strin
 	}
 	used := make([]bool, n)
 	look := finder{rows: rows, seen: make([]int32, n)}
-	for k := range min(l.Seeds, n) {
-		if err := s.pause(ctx, k*checkEvery); err != nil { // a seed may be compared with hundreds of rows
-			return nil, 0, err
+	for _, seed := range seeds {
+		if err := s.pause(ctx, 0); err != nil { // a seed may be compared with hundreds of rows
+			return nil, err
 		}
-		seed := (l.From + k) % n
-		next = (seed + 1) % n
 		if used[seed] || len(means[seed].words) == 0 {
 			continue
 		}
@@ -129,7 +120,7 @@ func Duplicates(ctx context.Context, s *Snapshot, l MergeLimits, taken map[strin
 		a := &s.Rows[seed]
 		for _, c := range look.candidatesOf(means[seed].words, int32(seed)) {
 			b := &s.Rows[c]
-			if used[c] || !withinWindow(a, b, l.Window) || !same(&means[seed], &means[c]) || !mayMerge(a, b) {
+			if used[c] || !withinWindow(a, b, window) || !same(&means[seed], &means[c]) || !mayMerge(a, b) {
 				continue
 			}
 			if cluster = append(cluster, int(c)); len(cluster) == MaxCluster {
@@ -144,7 +135,7 @@ func Duplicates(ctx context.Context, s *Snapshot, l MergeLimits, taken map[strin
 			clusters = append(clusters, cluster)
 		}
 	}
-	return clusters, next, nil
+	return clusters, nil
 }
 
 func mergeable(r *Row, taken map[string]bool) bool {

@@ -71,8 +71,11 @@ func (s *Snapshot) edgeConflicts() (found []oplog.ConflictRow) {
 			if preferenceRelations[e.Type] {
 				kind = "preference"
 			}
-			found = append(found, oplog.ConflictRow{Type: kind, Priority: priorities[kind], A: "edge:" + e.ID, B: "edge:" + last.ID, Entity: e.Src,
-				Relation: e.Type, Namespace: "default", Reason: fmt.Sprintf("Entity '%s' has conflicting %s values: '%s' vs '%s'", e.Src, e.Type, e.Dst, last.Dst)})
+			c := oplog.ConflictRow{Type: kind, Priority: priorities[kind], A: "edge:" + e.ID, B: "edge:" + last.ID, Entity: e.Src,
+				Relation: e.Type, Namespace: "default", Reason: fmt.Sprintf("Entity '%s' has conflicting %s values: '%s' vs '%s'", e.Src, e.Type, e.Dst, last.Dst)}
+			if s.news(c.A, c.B) {
+				found = append(found, c)
+			}
 		}
 	}
 	return found
@@ -80,7 +83,7 @@ func (s *Snapshot) edgeConflicts() (found []oplog.ConflictRow) {
 
 // claimSide is the memory a claim is from, or the claim itself.
 func (s *Snapshot) claimSide(c oplog.StoredClaim) string {
-	if c.SourceRID != "" && s.row(c.SourceRID) != nil {
+	if c.SourceRID != "" && s.live(c.SourceRID) {
 		return c.SourceRID
 	}
 	return "claim:" + c.ID
@@ -96,8 +99,11 @@ func (s *Snapshot) claimConflicts(cs []oplog.StoredClaim) (found []oplog.Conflic
 		if guessed(a, b) || a.Polarity == b.Polarity && loose(a, b) {
 			kind, p = "minor", priorities["minor"]
 		}
-		found = append(found, oplog.ConflictRow{Type: kind, Priority: p, A: s.claimSide(a), B: s.claimSide(b), Entity: a.Src, Relation: a.Type,
-			Namespace: a.Namespace, Reason: fmt.Sprintf("%s %s: '%s' and '%s' %s", a.Src, a.Type, a.Dst, b.Dst, why)})
+		c := oplog.ConflictRow{Type: kind, Priority: p, A: s.claimSide(a), B: s.claimSide(b), Entity: a.Src, Relation: a.Type,
+			Namespace: a.Namespace, Reason: fmt.Sprintf("%s %s: '%s' and '%s' %s", a.Src, a.Type, a.Dst, b.Dst, why)}
+		if s.news(c.A, c.B) {
+			found = append(found, c)
+		}
 	}
 	for i, a := range cs {
 		for _, b := range cs[i+1:] {

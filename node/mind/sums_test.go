@@ -208,7 +208,7 @@ func TestThinkingIsCancelled(t *testing.T) {
 	if _, err := Contradictions(ctx, s); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if _, _, err := Duplicates(ctx, s, MergeLimits{Seeds: 10}, nil); !errors.Is(err, context.Canceled) {
+	if _, err := Duplicates(ctx, s, []int{0}, day, nil); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }

@@ -44,7 +44,11 @@ func TestPlantedTruth(t *testing.T) {
 		if precision := float64(right) / float64(max(len(found), 1)); precision < .7 {
 			t.Errorf("seed %d: precision %.2f", seed, precision)
 		}
-		clusters, _, err := mind.Duplicates(t.Context(), s, mind.MergeLimits{Seeds: len(c.Rows), Window: 7 * 24 * 3600 * 1e6}, taken)
+		var seeds []int
+		for i := range c.Rows {
+			seeds = append(seeds, i)
+		}
+		clusters, err := mind.Duplicates(t.Context(), s, seeds, 7*24*3600*1e6, taken)
 		if err != nil {
 			t.Fatal(err)
 		}

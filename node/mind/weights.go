@@ -131,15 +131,15 @@ func (r *judged) score(w oplog.Weights) float64 {
 	return s
 }
 
-// maxLearn bounds the judgements that are learned from: pairs are compared.
-const maxLearn = 400
+// MaxLearn bounds the judgements that are learned from: pairs are compared.
+const MaxLearn = 400
 
 // judged joins the feedback with the rows that are still there. Similarity is by words: the share of the question's
 // that the memory has.
 func (s *Snapshot) judged() (out []judged) {
 	for _, j := range s.Judgements {
 		r := s.row(j.RID)
-		if r == nil || len(out) == maxLearn {
+		if r == nil || len(out) == MaxLearn {
 			continue
 		}
 		q, m := meaningOf(j.Query), meaningOf(r.Text)

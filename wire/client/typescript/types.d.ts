@@ -1144,6 +1144,8 @@ export interface Maintained {
   /** Whether the agent's traits have changed. */ personality_updated: boolean;
   /** Duration in milliseconds. */ duration_ms: number;
   /** New triggers, the most urgent first. */ triggers: Attention[];
+  /** With progress: number of memories that the round read. */ read?: number | null;
+  /** With progress: number of new or changed memories that no round has read yet. Repeat the request until it is 0. */ remaining?: number | null;
 }
 
 export interface MaintenanceRun {
@@ -2269,10 +2271,13 @@ export interface ThinkRequest {
   /** Look for patterns. */ run_pattern_mining?: boolean;
   /** Compute the agent's traits again. Default: true. */ run_personality?: boolean;
   /** Also report minor contradictions, which may be false positives. */ include_minor?: boolean;
-  /** Number of memories to find duplicates of, up to 100,000; 0 for none. The next round continues after them. Default: 50. */ consolidation_limit?: number;
+  /** Number of memories to find duplicates of, up to 10,000; 0 for none. The next round continues after them. In a database of more than 10,000 memories the unread ones come in addition. Default: 50. */ consolidation_limit?: number;
   /** Most days between the creation of two duplicates; 0 means 7. Default: 7. Takes a number from 0 to 36500. */ consolidation_time_window_days?: number;
   /** Least number of active memories for merging; 0 means 10. Default: 10. */ min_active_memories?: number;
   /** Most triggers to return, up to 1,000; 0 means 10. Default: 10. */ max_triggers?: number;
+  /** Look at the memories and claims of this namespace alone; blank for all. Then relations, patterns, traits and what concerns the whole database are left out. */ namespace?: string;
+  /** Milliseconds after which the round reads no more, up to 60,000; 0 for 60,000. It decides on what it has read, and the next round continues. Default: 0. */ max_ms?: number;
+  /** Also return read and remaining. */ progress?: boolean;
 }
 
 export interface Thought {
@@ -2283,6 +2288,8 @@ export interface Thought {
   /** Whether the agent's traits have changed. */ personality_updated: boolean;
   /** Duration in milliseconds. */ duration_ms: number;
   /** New triggers, the most urgent first. */ triggers: Attention[];
+  /** With progress: number of memories that the round read. */ read?: number | null;
+  /** With progress: number of new or changed memories that no round has read yet. Repeat the request until it is 0. */ remaining?: number | null;
 }
 
 export interface TimelineRequest {

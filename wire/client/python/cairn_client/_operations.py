@@ -923,7 +923,7 @@ class Operations:
         """
         return self._call("add_alias", locals())
 
-    def think(self, *, run_consolidation: Optional[bool] = None, run_conflict_scan: Optional[bool] = None, run_pattern_mining: Optional[bool] = None, run_personality: Optional[bool] = None, include_minor: Optional[bool] = None, consolidation_limit: Optional[int] = None, consolidation_time_window_days: Optional[float] = None, min_active_memories: Optional[int] = None, max_triggers: Optional[int] = None) -> Thought:
+    def think(self, *, run_consolidation: Optional[bool] = None, run_conflict_scan: Optional[bool] = None, run_pattern_mining: Optional[bool] = None, run_personality: Optional[bool] = None, include_minor: Optional[bool] = None, consolidation_limit: Optional[int] = None, consolidation_time_window_days: Optional[float] = None, min_active_memories: Optional[int] = None, max_triggers: Optional[int] = None, namespace: Optional[str] = None, max_ms: Optional[int] = None, progress: Optional[bool] = None) -> Thought:
         """Look for duplicates, contradictions, patterns and things an agent should act on.
 
         :param run_consolidation: Merge memories that say the same thing. Default: true.
@@ -931,10 +931,13 @@ class Operations:
         :param run_pattern_mining: Look for patterns.
         :param run_personality: Compute the agent's traits again. Default: true.
         :param include_minor: Also report minor contradictions, which may be false positives.
-        :param consolidation_limit: Number of memories to find duplicates of, up to 100,000; 0 for none. The next round continues after them. Default: 50.
+        :param consolidation_limit: Number of memories to find duplicates of, up to 10,000; 0 for none. The next round continues after them. In a database of more than 10,000 memories the unread ones come in addition. Default: 50.
         :param consolidation_time_window_days: Most days between the creation of two duplicates; 0 means 7. Default: 7. Takes a number from 0 to 36500.
         :param min_active_memories: Least number of active memories for merging; 0 means 10. Default: 10.
         :param max_triggers: Most triggers to return, up to 1,000; 0 means 10. Default: 10.
+        :param namespace: Look at the memories and claims of this namespace alone; blank for all. Then relations, patterns, traits and what concerns the whole database are left out.
+        :param max_ms: Milliseconds after which the round reads no more, up to 60,000; 0 for 60,000. It decides on what it has read, and the next round continues. Default: 0.
+        :param progress: Also return read and remaining.
         """
         return self._call("think", locals())
 
@@ -1648,7 +1651,7 @@ class AsyncOperations:
         """Make a name an alias of another."""
         return await self._call("add_alias", locals())
 
-    async def think(self, *, run_consolidation: Optional[bool] = None, run_conflict_scan: Optional[bool] = None, run_pattern_mining: Optional[bool] = None, run_personality: Optional[bool] = None, include_minor: Optional[bool] = None, consolidation_limit: Optional[int] = None, consolidation_time_window_days: Optional[float] = None, min_active_memories: Optional[int] = None, max_triggers: Optional[int] = None) -> Thought:
+    async def think(self, *, run_consolidation: Optional[bool] = None, run_conflict_scan: Optional[bool] = None, run_pattern_mining: Optional[bool] = None, run_personality: Optional[bool] = None, include_minor: Optional[bool] = None, consolidation_limit: Optional[int] = None, consolidation_time_window_days: Optional[float] = None, min_active_memories: Optional[int] = None, max_triggers: Optional[int] = None, namespace: Optional[str] = None, max_ms: Optional[int] = None, progress: Optional[bool] = None) -> Thought:
         """Look for duplicates, contradictions, patterns and things an agent should act on."""
         return await self._call("think", locals())
 

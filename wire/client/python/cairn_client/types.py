@@ -823,7 +823,7 @@ class LostRecords(TypedDict):
     acknowledged: int  # Number of these records that are known to be acknowledged.
 
 
-class Maintained(TypedDict):
+class _Maintained(TypedDict):
     tenant: str  # The database's name.
     consolidation_count: int  # Number of groups of duplicates merged.
     conflicts_found: int  # Number of new contradictions found.
@@ -832,6 +832,11 @@ class Maintained(TypedDict):
     personality_updated: bool  # Whether the agent's traits have changed.
     duration_ms: int  # Duration in milliseconds.
     triggers: List[Attention]  # New triggers, the most urgent first.
+
+
+class Maintained(_Maintained, total=False):
+    read: Optional[int]  # With progress: number of memories that the round read.
+    remaining: Optional[int]  # With progress: number of new or changed memories that no round has read yet. Repeat the request until it is 0.
 
 
 class MaintenanceRun(TypedDict):
@@ -1594,7 +1599,7 @@ class TaskList(TypedDict):
     more: bool  # Whether more tasks pass; to see them, request one status, or the parts of one task.
 
 
-class Thought(TypedDict):
+class _Thought(TypedDict):
     consolidation_count: int  # Number of groups of duplicates merged.
     conflicts_found: int  # Number of new contradictions found.
     patterns_new: int  # Number of new patterns.
@@ -1602,6 +1607,11 @@ class Thought(TypedDict):
     personality_updated: bool  # Whether the agent's traits have changed.
     duration_ms: int  # Duration in milliseconds.
     triggers: List[Attention]  # New triggers, the most urgent first.
+
+
+class Thought(_Thought, total=False):
+    read: Optional[int]  # With progress: number of memories that the round read.
+    remaining: Optional[int]  # With progress: number of new or changed memories that no round has read yet. Repeat the request until it is 0.
 
 
 class _Token(TypedDict):
