@@ -102,7 +102,6 @@ tasks change TASK --status done
 tasks delete OLD_TASK
 tasks list --status open
 tasks show TASK
-think
 token create --label crawler --expires 30d --trust tool --quarantine web
 token limit TOKEN --rps 100
 token list

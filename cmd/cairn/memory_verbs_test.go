@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"syscall"
 	"testing"
@@ -95,6 +96,15 @@ func TestMemoriesFromTheShell(t *testing.T) {
 	cairn(0, "claim", "Ada", "born_in", "Paris")
 	says(cairn(0, "claims", "Ada"), "London", "Paris")
 	says(cairn(0, "entities"), "NAME", "Ada")
+	var steps []string
+	for i := range 25 {
+		steps = append(steps, fmt.Sprintf(`{"op":"put","key":"/cases/%d","memory":{"text":"Case %d waits"}}`, i, i))
+	}
+	cairn(0, "batch", "["+strings.Join(steps, ",")+"]")
+	var thought struct{ Read, Remaining int }
+	if err := json.Unmarshal([]byte(cairn(0, "think", "--max-ms", "1", "--json")), &thought); err != nil || thought.Remaining != 0 || thought.Read < 2*25 {
+		t.Errorf("rounds until all is read: %+v, %v", thought, err)
+	}
 	says(cairn(0, "think"), "duration_ms")
 	cairn(0, "triggers", "list")
 	for _, verb := range []string{"acknowledge", "act", "dismiss"} {

@@ -135,7 +135,9 @@ would be erased and asks first. Name memories by ids, --prefix, --filter or --en
 	{use: "categories", short: "List the categories of words of which only one can hold at a time", op: api.Categories.Op, rows: "categories", shows: []string{"name", "member_count"}},
 	{use: "category CATEGORY", short: "List the words of a category", op: api.CategoryMembers.Op, args: []string{"name"}, rows: "members", shows: []string{"token_normalized", "source"}},
 
-	{use: "think", op: api.Think.Op},
+	{use: "think", op: api.Think.Op, fixed: map[string]string{"progress": "true"},
+		long:    "A round reads up to 10,000 memories. Rounds follow each other until every new or changed memory was read; the numbers are their sums. Interrupted, it continues when it is run again.",
+		example: "  cairn think\n  cairn think --namespace work"},
 	{use: "personality", short: "Show the agent's traits, computed from its memories", op: api.Personality.Op, rows: "traits", shows: []string{"name", "score"}},
 	{use: "patterns", short: "List patterns, the most certain first", op: api.Patterns.Op, rows: "patterns", shows: []string{"pattern_type", "confidence", "occurrence_count", "last_confirmed", "description"}},
 	{use: "feedback QUESTION RID", op: api.Feedback.Op, args: []string{"query", "rid"}, shows: []string{"accepted"}},

@@ -148,6 +148,9 @@ func (v verb) do(ctx context.Context, s *cli.Streams, t *cli.Target, given Given
 	if err != nil {
 		return err
 	}
+	if v.op == api.Think.Op {
+		return think(ctx, s, t, v, given)
+	}
 	method, path, body := v.request(given)
 	path = t.In(path)
 	if v.op == api.Events.Op {

@@ -87,7 +87,7 @@ func TestRequests(t *testing.T) {
 		{"claim Ada drinks tea --valid-from 2026-01-31 --valid-to 1800000000 --polarity -1", "POST", "/v1/claim",
 			`{"dst":"tea","polarity":-1,"rel_type":"drinks","src":"Ada","valid_from":"2026-01-31","valid_to":1800000000}`},
 		{"triggers act 7", "POST", "/v1/triggers/7/act", `{}`},
-		{"think --run-pattern-mining --run-consolidation=false", "POST", "/v1/think", `{"run_consolidation":false,"run_pattern_mining":true}`},
+		{"think --run-pattern-mining --run-consolidation=false", "POST", "/v1/think", `{"progress":true,"run_consolidation":false,"run_pattern_mining":true}`},
 		{"watch --type stored,forgotten --type corrected", "GET", "/v1/events?type=stored&type=forgotten&type=corrected", ""},
 	} {
 		words := strings.Fields(tc.typed)
