@@ -63,7 +63,7 @@ func (s *Service) eachDatabase(ctx context.Context, what string, while func() bo
 
 // thinkAlone runs rounds of cognition of a database until none of its memories is left unread.
 func (s *Service) thinkAlone(ctx context.Context, c api.Caller) error {
-	now, err := s.current(c.DB)
+	now, err := s.state.Current(c.DB)
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ func (s *Service) correct(ctx context.Context, c api.Caller, q *api.CorrectReque
 	if q.Text != nil && strings.TrimSpace(*q.Text) == "" {
 		return nil, oplog.Errorf(oplog.Invalid, "new_text: want words, got a blank text")
 	}
-	now, err := s.current(c.DB)
+	now, err := s.state.Current(c.DB)
 	if err != nil {
 		return nil, err
 	}

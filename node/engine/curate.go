@@ -175,7 +175,7 @@ func (s *Service) describeMade(ctx context.Context, c api.Caller, op *oplog.Reca
 	if err := s.addVectors(ctx, c, ops); err != nil {
 		return nil, err
 	}
-	now, err := s.current(c.DB)
+	now, err := s.state.Current(c.DB)
 	if err != nil {
 		return nil, err
 	}

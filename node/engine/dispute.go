@@ -105,7 +105,7 @@ func head(v *state.View, db oplog.DB, m *oplog.Memory) *oplog.Memory {
 // and marks the others. A memory that was surely superseded is left out where its successor stands, unless all are
 // asked for.
 func (s *Service) succeeded(c api.Caller, q *index.Query, hits []index.Hit, all bool) ([]index.Hit, error) {
-	if now, err := s.current(c.DB); err != nil || now.Stats.Superseded == 0 {
+	if now, err := s.state.Current(c.DB); err != nil || now.Stats.Superseded == 0 {
 		return hits, err
 	}
 	told, at := make([]index.Hit, 0, len(hits)), map[oplog.Seq]int{}

@@ -97,7 +97,7 @@ func (s *Service) allowed(c api.Caller, op *api.Op) error {
 		err = access.ErrStarting
 	}
 	if err == nil && !op.Node && c.DB != 0 { // it may have been dropped since the caller was let in, and its rows are still being erased
-		_, err = s.current(c.DB)
+		_, err = s.state.Current(c.DB)
 	}
 	if err == nil {
 		_, err = s.Lead(c, op)

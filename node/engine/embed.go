@@ -61,7 +61,7 @@ func (s *Service) embed(ctx context.Context, c api.Caller, texts []string) ([]op
 // configured node cannot open is refused, unless it changes to this node's: vectors of two embedders cannot be
 // compared.
 func (s *Service) bind(ctx context.Context, c api.Caller) (*embed.Guard, error) {
-	now, err := s.current(c.DB)
+	now, err := s.state.Current(c.DB)
 	d, configured := now.Database, s.embedders.configured
 	switch {
 	case err != nil:

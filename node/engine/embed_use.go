@@ -15,7 +15,7 @@ func (s *Service) embedding(_ context.Context, c api.Caller, q *api.EmbeddingReq
 	if err != nil {
 		return nil, err
 	}
-	is, err := s.current(target.DB)
+	is, err := s.state.Current(target.DB)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (s *Service) reembed(ctx context.Context, c api.Caller, q *api.ReembedReque
 	if err != nil {
 		return nil, err
 	}
-	is, err := s.current(target.DB)
+	is, err := s.state.Current(target.DB)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func (s *Service) reembed(ctx context.Context, c api.Caller, q *api.ReembedReque
 // without any.
 func (s *Service) removeFormer(ctx context.Context, c api.Caller, has oplog.Embedder) error {
 	for {
-		is, err := s.current(c.DB)
+		is, err := s.state.Current(c.DB)
 		now := is.Embedding
 		if err != nil || now.Pending != nil || now.Next == 0 {
 			return err

@@ -96,7 +96,7 @@ func (s *Service) eraseNow(ctx context.Context, c api.Caller, d *doomed, a *api.
 // admitTexts refuses texts that were erased for good before they are in the log, which would have them again. Apply
 // refuses those of a node that had not heard of it yet.
 func (s *Service) admitTexts(db oplog.DB, ops []oplog.Op) error {
-	if now, err := s.current(db); err != nil || now.Database.Salt == nil {
+	if now, err := s.state.Current(db); err != nil || now.Database.Salt == nil {
 		return nil // without a database Apply says so
 	}
 	return s.state.Read(func(v *state.View) error {

@@ -66,7 +66,7 @@ const (
 // so writes come between. An entry moves the log's time, so memories expire where nobody writes.
 func (s *Service) sweep(ctx context.Context, c api.Caller) error {
 	for n, step := 1, sweepStep; ; n++ {
-		now, err := s.current(c.DB)
+		now, err := s.state.Current(c.DB)
 		if err != nil || now.Stats.Expiring == 0 {
 			return err
 		}

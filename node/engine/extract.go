@@ -12,7 +12,7 @@ import (
 
 // prepareDrafts decides all that Apply must not decide: ids, times, vectors, and what the texts name.
 func (s *Service) prepareDrafts(ctx context.Context, c api.Caller, drafts []api.Draft) ([]*oplog.Remember, error) {
-	now, err := s.current(c.DB)
+	now, err := s.state.Current(c.DB)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (s *Service) prepareDrafts(ctx context.Context, c api.Caller, drafts []api.
 
 // withNames gives f a view in which texts are linked to the names that a database knows; nil when it knows none.
 func (s *Service) withNames(db oplog.DB, f func(*state.View) error) error {
-	switch now, _, err := s.state.Current(db); {
+	switch now, err := s.state.Current(db); {
 	case err != nil:
 		return err
 	case now.Stats.Entities == 0:

@@ -73,7 +73,7 @@ func (im *importer) named(d *api.Draft, external string) error {
 	if external != "" && d.Path == "" {
 		d.Path = externalKey(external)
 	}
-	now, err := im.s.current(im.c.DB)
+	now, err := im.s.state.Current(im.c.DB)
 	if err != nil {
 		return err
 	}

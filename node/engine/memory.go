@@ -13,7 +13,6 @@ import (
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/filter"
-	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/wire/field"
 )
 
@@ -80,15 +79,6 @@ func digestDrafts(drafts []api.Draft) []byte {
 		parts = append(parts, d.Text, d.Namespace, d.Type)
 	}
 	return digest(parts...)
-}
-
-// current is a database as it is now.
-func (s *Service) current(db oplog.DB) (state.Current, error) {
-	c, ok, err := s.state.Current(db)
-	if err == nil && !ok {
-		err = oplog.ErrNoDatabase
-	}
-	return c, err
 }
 
 // fits refuses a value of more bytes than its bound.
@@ -208,7 +198,7 @@ func (s *Service) search(ctx context.Context, c api.Caller, q index.Query) (Answ
 	q.Text = index.Question(q.Text)
 	s.load.asking.Add(1)
 	defer s.load.asking.Add(-1)
-	now, err := s.current(c.DB)
+	now, err := s.state.Current(c.DB)
 	if err != nil {
 		return Answer{}, err
 	}

@@ -24,7 +24,7 @@ type redactor struct {
 }
 
 func (s *Service) redactor(db oplog.DB) (*redactor, error) {
-	now, err := s.current(db)
+	now, err := s.state.Current(db)
 	return &redactor{now.Redact, redact.Found{}}, err
 }
 

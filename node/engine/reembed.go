@@ -92,7 +92,7 @@ func (a *afterwards) ready(ctx context.Context, id *oplog.Embedder) *embed.Guard
 
 // goThrough embeds what a database lacks. It stops at an embedder's first failure; the next round goes on.
 func (a *afterwards) goThrough(ctx context.Context, c api.Caller) error {
-	is, err := a.s.current(c.DB)
+	is, err := a.s.state.Current(c.DB)
 	if err != nil {
 		return err
 	}

@@ -52,7 +52,7 @@ func (s *Service) rememberBatch(ctx context.Context, c api.Caller, q *api.Rememb
 
 // checkQuota refuses memories that would not fit a database, with the texts that clients match.
 func (s *Service) checkQuota(c api.Caller, adding int) error {
-	now, _, err := s.state.Current(c.DB)
+	now, err := s.state.Current(c.DB)
 	if current, most := now.Stats.Active+now.Stats.Quarantined, now.Database.MaxMemories; err == nil && most > 0 && current+uint64(adding) > most {
 		return oplog.Errorf(oplog.OverQuota, "would exceed memory quota: current=%d, adding=%d, max=%d", current, adding, most)
 	}

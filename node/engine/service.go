@@ -247,7 +247,7 @@ func (s *Service) readable(ctx context.Context, i oplog.Index) error {
 // writeOps proposes operations that a dialect has made itself, as one entry.
 func (s *Service) writeOps(ctx context.Context, c api.Caller, key string, ops ...oplog.Op) (Written, error) {
 	ops = slices.Clone(ops)
-	now, err := s.current(c.DB)
+	now, err := s.state.Current(c.DB)
 	if err != nil {
 		return Written{}, err
 	}

@@ -27,7 +27,7 @@ const (
 // It puts what it finds beside the memories, and Apply drops what has changed by then. Memories of one request are not
 // compared with each other, nor those that two nodes store at the same moment; those of a large request with none.
 func (s *Service) supersede(ctx context.Context, db oplog.DB, ops []*oplog.Remember) error {
-	now, err := s.current(db)
+	now, err := s.state.Current(db)
 	if err != nil || now.Stats.Active == 0 || len(ops) > mostStated {
 		return err
 	}

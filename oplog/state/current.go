@@ -16,18 +16,18 @@ type Current struct {
 // maxCurrent bounds how many databases are remembered.
 const maxCurrent = 4096
 
-// Current is of what was applied last; ok is false when there is no such database. One that was asked about before
-// costs no view.
-func (s *State) Current(db oplog.DB) (c Current, ok bool, err error) {
+// Current returns a database as of what was applied last, and ErrNoDatabase where there is none. One that was asked
+// about before costs no view.
+func (s *State) Current(db oplog.DB) (c Current, err error) {
 	s.at.Lock()
-	c, ok = s.current[db]
+	c, ok := s.current[db]
 	s.at.Unlock()
 	if ok {
-		return c, true, nil
+		return c, nil
 	}
 	err = s.Read(func(v *View) error {
 		if c.Database, ok = v.Database(db); !ok {
-			return nil
+			return oplog.ErrNoDatabase
 		}
 		set := v.Settings(db)
 		c.Stats, c.Embedding, c.Redact, c.TTL, c.Lift = v.counters(db), v.Embedding(db), set.Redact, set.DefaultTTL, set.Lift
@@ -37,7 +37,7 @@ func (s *State) Current(db oplog.DB) (c Current, ok bool, err error) {
 		s.keepCurrent(v.mark(), db, c)
 		return nil
 	})
-	return c, ok, err
+	return c, err
 }
 
 // keepCurrent remembers what a view read, unless a batch was applied meanwhile.
