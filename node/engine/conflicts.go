@@ -198,7 +198,7 @@ func (s *Service) mergedSides(ctx context.Context, c api.Caller, q *api.ResolveR
 	}
 	if now, err := s.state.Current(c.DB); err != nil {
 		return nil, err
-	} else if len(ops[0].Vector) == 0 && s.embedsFor(now.Database) == nil { // no embedder will make one: the mean of the sides' vectors is near to both
+	} else if len(ops[0].Vector) == 0 && !s.vectors.Makes(now.Database) { // no embedder will make one: the mean of the sides' vectors is near to both
 		ops[0].Vector = mean(vectors)
 	}
 	return ops[0], nil

@@ -143,7 +143,7 @@ func (s *Service) describe(ctx context.Context, c api.Caller, op *oplog.Correct)
 	if op.Extractor, op.Entities, op.Claims, err = s.extract(c.DB, *op.Text); err != nil || len(op.Vector) > 0 {
 		return err
 	}
-	vecs, err := s.embed(ctx, c, []string{*op.Text})
+	vecs, err := s.vectors.Embed(ctx, c, *op.Text)
 	if err == nil {
 		op.Vector = vecs[0]
 	}

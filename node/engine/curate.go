@@ -172,7 +172,7 @@ func (s *Service) describeMade(ctx context.Context, c api.Caller, op *oplog.Reca
 	if covered {
 		op.Reason = secrets.found.Text(op.Reason)
 	}
-	if err := s.addVectors(ctx, c, ops); err != nil {
+	if err := s.vectors.Add(ctx, c, ops); err != nil {
 		return nil, err
 	}
 	now, err := s.state.Current(c.DB)
@@ -187,7 +187,7 @@ func (s *Service) describeMade(ctx context.Context, c api.Caller, op *oplog.Reca
 			if made.Extractor, made.Entities, made.Claims = readText(v, c.DB, made.Text); len(sources) == 1 {
 				continue
 			}
-			if len(made.Vector) == 0 && s.embedsFor(now.Database) == nil { // no embedder will make one: the mean of the sources' vectors is near to all
+			if len(made.Vector) == 0 && !s.vectors.Makes(now.Database) { // no embedder will make one: the mean of the sources' vectors is near to all
 				made.Vector = mean(vectors)
 			}
 			for _, m := range sources {

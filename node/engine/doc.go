@@ -3,8 +3,8 @@
 // those functions are here, a file a subject.
 //
 // It opens no port and no file but the backups that wait to be downloaded, and it decides nothing about the cluster:
-// package commit brings its writes into the log, package index finds, package access knows who is calling. Package node
-// puts it together and starts its tasks.
+// package commit brings its writes into the log, package index finds, package access knows who is calling, and package
+// embedding, a room behind the same door, makes vectors. Package node puts it together and starts its tasks.
 //
 // # Locks
 //

@@ -199,6 +199,11 @@ func onView[Q, A any](o api.Of[Q, A], f func(*Service, *state.View, api.Caller, 
 	})
 }
 
+// onPart puts a method of a part of the service behind a row.
+func onPart[P, Q, A any](o api.Of[Q, A], part func(*Service) P, f func(P, context.Context, api.Caller, *Q) (*A, error)) function {
+	return on(o, func(s *Service, ctx context.Context, c api.Caller, q *Q) (*A, error) { return f(part(s), ctx, c, q) })
+}
+
 // viewed reads the state as one of the node's bounded number of readers.
 func (s *Service) viewed(ctx context.Context, c api.Caller, f func(*state.View) error) error {
 	done, err := s.reading(ctx, c)

@@ -32,7 +32,7 @@ func (s *Service) prepareDrafts(ctx context.Context, c api.Caller, drafts []api.
 			return nil, err
 		}
 	}
-	if err := s.addVectors(ctx, c, ops); err != nil {
+	if err := s.vectors.Add(ctx, c, ops); err != nil {
 		return nil, err
 	}
 	return ops, s.withNames(c.DB, func(v *state.View) error {

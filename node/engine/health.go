@@ -68,8 +68,10 @@ func (s *Service) deepHealth(context.Context, api.Caller, *api.Nothing) (*api.De
 			return nil
 		})
 	}
-	if s.embedders.configured != nil {
-		a.Checks = append(a.Checks, s.embedderCheck())
+	start := time.Now()
+	if c, has := s.vectors.Check(); has {
+		c.Millis = millis(time.Since(start))
+		a.Checks = append(a.Checks, c)
 	}
 	return a, nil
 }

@@ -206,7 +206,7 @@ func (s *Service) search(ctx context.Context, c api.Caller, q index.Query) (Answ
 	if err := CheckVector(q.Vector, int(now.Database.Dim)); err != nil {
 		return Answer{}, err
 	}
-	if err := s.embedQuestion(ctx, now, &q); err != nil {
+	if err := s.vectors.Question(ctx, now, &q); err != nil {
 		return Answer{}, err
 	}
 	if l := now.Weights; l != nil {

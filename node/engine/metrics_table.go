@@ -96,7 +96,10 @@ var metricTable = []Metric{
 	ofReranker("cairn_reranker_failures_total", counterKind, "Calls of the reranker that failed or took too long.", func(r breaker.State) float64 { return float64(r.Failures) }),
 	ofEmbedder("cairn_embedder_questions_total", counterKind, "Questions that were to be embedded.", func(e embed.State) float64 { return float64(e.Asked) }),
 	ofEmbedder("cairn_embedder_questions_cached_total", counterKind, "Questions whose vector was in the cache.", func(e embed.State) float64 { return float64(e.Known) }),
-	ofDatabases("cairn_memories_without_vector", gaugeKind, "Memories that wait for a vector of this node's embedder.", withoutVector),
+	ofDatabases("cairn_memories_without_vector", gaugeKind, "Memories that wait for a vector of this node's embedder.", func(s *Service, _ *state.View, d oplog.Database) (float64, bool) {
+		n, has := s.vectors.Waiting(d)
+		return float64(n), has
+	}),
 	own1("cairn_failed_logins_total", counterKind, "Wrong tokens shown to the wire port and the gateway.", func(s *Service) float64 { return float64(s.access.FailedLogins()) }),
 	own1("cairn_uptime_seconds", gaugeKind, "Time since the node started.", func(s *Service) float64 { return time.Since(s.measured.started).Seconds() }),
 	{Name: "cairn_certificate_seconds", Help: "Time until this node's certificate ends, by who is shown it; negative when it has ended.", Kind: gaugeKind, Labels: []string{"shown_to"},
@@ -162,12 +165,7 @@ var (
 	own1       = metricsOf(func(s *Service) (*Service, bool) { return s, true })
 	ofStore    = metricsOf(func(s *Service) (state.StoreStats, bool) { return s.state.StoreStats(), true })
 	ofBackups  = metricsOf(func(s *Service) (*backedUp, bool) { return &s.backedUp, s.backedUp.plan.Dir != "" })
-	ofEmbedder = metricsOf(func(s *Service) (is embed.State, has bool) {
-		if g := s.embedders.configured; g != nil {
-			return g.State(), true
-		}
-		return is, false
-	})
+	ofEmbedder = metricsOf(func(s *Service) (embed.State, bool) { return s.vectors.State() })
 	ofReranker = metricsOf(func(s *Service) (is breaker.State, has bool) {
 		if r := s.cfg.Reranker; r != nil {
 			return r.State(), true

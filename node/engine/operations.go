@@ -4,7 +4,11 @@ import (
 	"context"
 
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/engine/embedding"
 )
+
+// vectors is the part of the service that embeds.
+func vectors(s *Service) *embedding.Vectors { return s.vectors }
 
 // operations are the functions behind the table's rows.
 var operations = rowed([]function{
@@ -134,8 +138,8 @@ var operations = rowed([]function{
 	on(api.Ready, (*Service).tellReady),
 	on(api.Prompt, (*Service).prompt),
 	on(api.PackContext, (*Service).packContext),
-	on(api.Embedding, (*Service).embedding),
-	on(api.Reembed, (*Service).reembed),
+	onPart(api.Embedding, vectors, (*embedding.Vectors).Progress),
+	onPart(api.Reembed, vectors, (*embedding.Vectors).Change),
 
 	on(api.Relate, (*Service).relate),
 	onView(api.Edges, (*Service).edges),

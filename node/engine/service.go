@@ -18,6 +18,7 @@ import (
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/commit"
+	"github.com/cairndb/cairn/node/engine/embedding"
 	"github.com/cairndb/cairn/node/past"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
@@ -44,7 +45,7 @@ type Service struct {
 	questions *questionLog
 	backups   spool
 	backedUp  backedUp
-	embedders *embedders
+	vectors   *embedding.Vectors // since SetIndex
 
 	reinforcer *reinforcer
 }
@@ -84,7 +85,7 @@ func New(cfg Config) (*Service, error) {
 	s := &Service{cfg: cfg, log: cfg.Logger, state: cfg.State, commit: cfg.Commit, access: cfg.Access, questions: newQuestionLog(), lastDay: past.New()}
 	s.measured.started, s.measured.stages = time.Now(), newStages()
 	s.load.imports, s.load.reads, s.load.thinking = large.NewShares(maxImports), large.NewShares(readsAtOnce()), make(chan struct{}, 1)
-	s.reinforcer, s.embedders = newReinforcer(s), newEmbedders(cfg.Embedder, cfg.Home.Models, cfg.Logger)
+	s.reinforcer = newReinforcer(s)
 	s.backups.dir, s.backups.kept = cfg.Home.Spool, map[string]*spooled{}
 	s.backedUp.plan = cfg.Backup.withDefaults()
 	if err := os.RemoveAll(cfg.Home.Spool); err != nil { // of a process before
@@ -93,8 +94,17 @@ func New(cfg Config) (*Service, error) {
 	return s, nil
 }
 
-// SetIndex has recalls answered. It is called before surfaces open.
-func (s *Service) SetIndex(x *index.Index) { s.index = x }
+// SetIndex has recalls answered and memories embedded. It is called before surfaces open.
+func (s *Service) SetIndex(x *index.Index) {
+	s.index = x
+	s.vectors = embedding.New(embedding.Config{Logger: s.log, State: s.state, Index: x, Embedder: s.cfg.Embedder, Folder: s.cfg.Home.Models, Leads: s.commit.Leads, Select: s.access.Select,
+		Write: func(ctx context.Context, c api.Caller, op oplog.Op) (oplog.Index, error) {
+			w, err := s.write(ctx, c, op)
+			return w.Index, err
+		},
+		Peers: func(ctx context.Context) []api.Peer { return s.Status(ctx).Peers },
+	})
+}
 
 // Start begins the tasks. It is called when the log is open, before package commit says so.
 func (s *Service) Start(r *raft.Node, spawn func(name string, task func(context.Context) error)) {
@@ -106,7 +116,10 @@ func (s *Service) Start(r *raft.Node, spawn func(name string, task func(context.
 	}
 	spawn("abandon", every(b.Abandon, s.leading("abandon", s.abandon)))
 	spawn("sweep", every(b.Sweep, s.leading("sweep", s.sweep)))
-	spawn("embed", every(b.Embed, newAfterwards(s).round))
+	afterwards := s.vectors.Afterwards()
+	spawn("embed", every(b.Embed, func(ctx context.Context) {
+		s.eachDatabase(ctx, "embed", func() bool { return true }, afterwards.Round())
+	}))
 	spawn("partition", every(b.Partition, s.leading("partition", s.learnPartitions())))
 	spawn("erase dropped", every(b.Erase, s.erase))
 	spawn("compare", every(compareEvery, s.compare))
@@ -271,7 +284,7 @@ func (s *Service) writeOps(ctx context.Context, c api.Caller, key string, ops ..
 		}
 		ops[i], made = &named, append(made, &named)
 	}
-	if err := s.addVectors(ctx, c, made); err != nil {
+	if err := s.vectors.Add(ctx, c, made); err != nil {
 		return Written{}, err
 	}
 	return s.propose(ctx, c, write{key: key, ops: ops})

@@ -32,7 +32,7 @@ func (s *Service) own() own {
 	clock := s.raft.Clock()
 	return own{Role: s.role(st), Through: st.AppliedIndex, Term: st.Term, Whole: s.seen.scrubClean.Load() && s.raft.HasState(), Store: s.ownStore(),
 		Vitals: api.Vitals{Applied: s.commit.Applied(), SumIndex: i, Sum: sum.String(), ClockOffset: millis(clock.Offset), ClockOff: clock.Off, Version: s.cfg.Member.Version, Key: s.key(),
-			UptimeSecs: time.Since(s.measured.started).Seconds(), Damaged: s.damaged(), Disputes: s.disputes(), Models: s.embedders.names(), Leftovers: s.cfg.Home.Leftovers()}}
+			UptimeSecs: time.Since(s.measured.started).Seconds(), Damaged: s.damaged(), Disputes: s.disputes(), Models: s.vectors.Names(), Leftovers: s.cfg.Home.Leftovers()}}
 }
 
 func (s *Service) disputes() []api.Dispute {
@@ -61,7 +61,7 @@ const askTimeout = 700 * time.Millisecond
 // Status asks every member how it is and puts the answers together.
 func (s *Service) Status(ctx context.Context) api.ClusterStatus {
 	rs, me := s.raft.Status(), s.own()
-	st := api.ClusterStatus{Clustered: true, Vitals: me.Vitals, Store: me.Store, Embedder: s.embedderStatus(), NodeID: s.cfg.Member.NodeID, Role: me.Role, RoleLabel: lower(me.Role), ConfiguredRole: s.cfg.Member.Role,
+	st := api.ClusterStatus{Clustered: true, Vitals: me.Vitals, Store: me.Store, Embedder: s.vectors.Status(), NodeID: s.cfg.Member.NodeID, Role: me.Role, RoleLabel: lower(me.Role), ConfiguredRole: s.cfg.Member.Role,
 		CurrentTerm: rs.Term, AcceptsWrites: s.commit.Leads(), Addr: s.raft.Advertised(), Wire: s.cfg.Member.Wire, HTTP: s.cfg.Member.HTTP, Commit: rs.CommitIndex, Lag: s.lacks(), Peers: []api.Peer{}}
 	infos := map[uint32]oplog.NodeInfo{}
 	_ = s.state.Read(func(v *state.View) error { // a closing state leaves the addresses empty

@@ -1,4 +1,4 @@
-package engine
+package embedding
 
 import (
 	"context"
@@ -9,19 +9,19 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// embedding says how far a database's memories are embedded: by the embedder that it changes to, where it does.
-func (s *Service) embedding(_ context.Context, c api.Caller, q *api.EmbeddingRequest) (*api.EmbeddingAnswer, error) {
-	target, err := s.access.Select(c, q.Name)
+// Progress says how far a database's memories are embedded: by the embedder that it changes to, where it does.
+func (v *Vectors) Progress(_ context.Context, c api.Caller, q *api.EmbeddingRequest) (*api.EmbeddingAnswer, error) {
+	target, err := v.cfg.Select(c, q.Name)
 	if err != nil {
 		return nil, err
 	}
-	is, err := s.state.Current(target.DB)
+	is, err := v.cfg.State.Current(target.DB)
 	if err != nil {
 		return nil, err
 	}
 	d, now := is.Database, is.Embedding
-	a := &api.EmbeddingAnswer{Database: q.Name, Has: s.embedders.names()}
-	have, of := s.index.WithVectors(target.DB)
+	a := &api.EmbeddingAnswer{Database: q.Name, Has: v.models.names()}
+	have, of := v.cfg.Index.WithVectors(target.DB)
 	a.Done, a.Of = uint64(have), uint64(of)
 	maker := d.Embedder
 	if maker != nil {
@@ -36,24 +36,24 @@ func (s *Service) embedding(_ context.Context, c api.Caller, q *api.EmbeddingReq
 		a.Done = min(uint64(now.Next)-1, a.Of)
 		a.Missing = a.Of - a.Done
 	}
-	g := s.embedders.configured
+	g := v.models.configured
 	if maker != nil {
-		g, _ = s.embedders.get(*maker)
+		g, _ = v.models.get(*maker)
 	}
 	if g != nil {
-		a.EmbedderState = new(s.stateOf(g))
+		a.EmbedderState = new(v.stateOf(g))
 	}
 	return a, nil
 }
 
-// reembed switches a database to an embedder that this node has, or cancels the change that is under way. Its memories
+// Change switches a database to an embedder that this node has, or cancels the change that is under way. Its memories
 // are embedded again in the background; meanwhile the old vectors serve.
-func (s *Service) reembed(ctx context.Context, c api.Caller, q *api.ReembedRequest) (*api.Reembedding, error) {
-	target, err := s.access.Select(c, q.Name)
+func (v *Vectors) Change(ctx context.Context, c api.Caller, q *api.ReembedRequest) (*api.Reembedding, error) {
+	target, err := v.cfg.Select(c, q.Name)
 	if err != nil {
 		return nil, err
 	}
-	is, err := s.state.Current(target.DB)
+	is, err := v.cfg.State.Current(target.DB)
 	if err != nil {
 		return nil, err
 	}
@@ -65,14 +65,14 @@ func (s *Service) reembed(ctx context.Context, c api.Caller, q *api.ReembedReque
 	case q.Cancel:
 		id = *d.Embedder
 	case q.Embedder != id.Name:
-		g, err := s.embedders.named(q.Embedder)
+		g, err := v.models.named(q.Embedder)
 		if err != nil {
 			return nil, err
 		}
 		id = identity(g)
 	}
 	if now.Pending == nil && now.Next != 0 {
-		if err := s.removeFormer(ctx, target, *d.Embedder); err != nil {
+		if err := v.removeFormer(ctx, target, *d.Embedder); err != nil {
 			return nil, err
 		}
 	}
@@ -80,39 +80,39 @@ func (s *Service) reembed(ctx context.Context, c api.Caller, q *api.ReembedReque
 	if d.Embedder == nil && d.Dim == 0 { // it has no vectors yet
 		op = &oplog.SetEmbedder{Embedder: id}
 	}
-	w, err := s.write(ctx, target, op)
+	at, err := v.cfg.Write(ctx, target, op)
 	if err != nil {
 		return nil, err
 	}
-	a, err := s.embedding(ctx, c, &api.EmbeddingRequest{Name: q.Name})
+	a, err := v.Progress(ctx, c, &api.EmbeddingRequest{Name: q.Name})
 	if err != nil {
 		return nil, err
 	}
-	return &api.Reembedding{EmbeddingAnswer: *a, Index: field.Token(w.Index), Lacking: s.without(ctx, id)}, nil
+	return &api.Reembedding{EmbeddingAnswer: *a, Index: field.Token(at), Lacking: v.without(ctx, id)}, nil
 }
 
 // removeFormer removes the vectors of the embedder that a database had before the one that it has: a change begins
 // without any.
-func (s *Service) removeFormer(ctx context.Context, c api.Caller, has oplog.Embedder) error {
+func (v *Vectors) removeFormer(ctx context.Context, c api.Caller, has oplog.Embedder) error {
 	for {
-		is, err := s.state.Current(c.DB)
+		is, err := v.cfg.State.Current(c.DB)
 		now := is.Embedding
 		if err != nil || now.Pending != nil || now.Next == 0 {
 			return err
 		}
-		if _, err := s.write(ctx, c, &oplog.Embed{Embedder: has, From: now.Next, Next: min(now.Next+embedLook, now.Last+1)}); err != nil {
+		if _, err := v.cfg.Write(ctx, c, &oplog.Embed{Embedder: has, From: now.Next, Next: min(now.Next+embedLook, now.Last+1)}); err != nil {
 			return err
 		}
 	}
 }
 
 // without are the members that are up and do not have an embedder: they answer questions by words alone.
-func (s *Service) without(ctx context.Context, id oplog.Embedder) (nodes []uint32) {
+func (v *Vectors) without(ctx context.Context, id oplog.Embedder) (nodes []uint32) {
 	if id == oplog.NoEmbedder {
 		return nil
 	}
-	name := s.embedders.nameOf(id)
-	for _, p := range s.Status(ctx).Peers {
+	name := v.models.nameOf(id)
+	for _, p := range v.cfg.Peers(ctx) {
 		if p.Reachable && id.Name != "builtin" && !slices.Contains(p.Models, name) && !slices.Contains(p.Models, id.String()) {
 			nodes = append(nodes, p.NodeID)
 		}

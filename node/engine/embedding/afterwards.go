@@ -1,4 +1,4 @@
-package engine
+package embedding
 
 import (
 	"context"
@@ -22,9 +22,9 @@ const (
 	embedStill = 15               // rounds in which the leader gets no farther, after which a follower embeds
 )
 
-// afterwards tracks the memories that wait for a vector.
-type afterwards struct {
-	s       *Service
+// Afterwards embeds the memories that wait for a vector.
+type Afterwards struct {
+	v       *Vectors
 	batch   int                    // texts at once: fewer while the embedder is too slow for more
 	refused map[oplog.DB]int       // memories that it made no vector of, at the last look at all of them
 	all     map[oplog.DB]time.Time // when that was
@@ -38,11 +38,23 @@ type standstill struct {
 	rounds int
 }
 
+// Afterwards returns the work that a node does in the background.
+func (v *Vectors) Afterwards() *Afterwards {
+	return &Afterwards{v: v, batch: embedBatch, refused: map[oplog.DB]int{}, all: map[oplog.DB]time.Time{}, stuck: map[oplog.DB]standstill{}}
+}
+
+// Round begins a round over the databases, and returns what embeds one of them. Every node asks an embedder whether it
+// is back when it was not.
+func (a *Afterwards) Round() func(context.Context, api.Caller) error {
+	a.answers = map[*embed.Guard]bool{}
+	return a.embedDatabase
+}
+
 // embedsHere says whether this node embeds a database's memories: the leader does, and a follower when the leader has
 // made no progress for embedStill rounds, as one does that lacks the model or gets no answer from its embedder. Two
 // nodes that embed the same memory do no harm: Apply skips the second vector.
-func (a *afterwards) embedsHere(db oplog.DB, first oplog.Seq) bool {
-	if a.s.commit.Leads() {
+func (a *Afterwards) embedsHere(db oplog.DB, first oplog.Seq) bool {
+	if a.v.cfg.Leads() {
 		delete(a.stuck, db)
 		return true
 	}
@@ -55,22 +67,12 @@ func (a *afterwards) embedsHere(db oplog.DB, first oplog.Seq) bool {
 	return now.rounds > embedStill
 }
 
-func newAfterwards(s *Service) *afterwards {
-	return &afterwards{s: s, batch: embedBatch, refused: map[oplog.DB]int{}, all: map[oplog.DB]time.Time{}, stuck: map[oplog.DB]standstill{}}
-}
-
-// round embeds what was stored without a vector. Every node asks an embedder whether it is back when it was not.
-func (a *afterwards) round(ctx context.Context) {
-	a.answers = map[*embed.Guard]bool{}
-	a.s.eachDatabase(ctx, "embed", func() bool { return true }, a.goThrough)
-}
-
 // ready returns an embedder that answers; nil when it does not, or when this node does not have it.
-func (a *afterwards) ready(ctx context.Context, id *oplog.Embedder) *embed.Guard {
+func (a *Afterwards) ready(ctx context.Context, id *oplog.Embedder) *embed.Guard {
 	if id == nil {
 		return nil
 	}
-	g, _ := a.s.embedders.get(*id)
+	g, _ := a.v.models.get(*id)
 	if g == nil {
 		return nil
 	}
@@ -78,7 +80,7 @@ func (a *afterwards) ready(ctx context.Context, id *oplog.Embedder) *embed.Guard
 	if !asked {
 		if up = !g.State().Down; !up {
 			if _, err := g.Embed(ctx, embedWait, []string{"ready"}); err == nil {
-				a.s.log.Info("the embedder answers again", "embedder", id.String())
+				a.v.cfg.Logger.Info("the embedder answers again", "embedder", id.String())
 				up = true
 			}
 		}
@@ -90,9 +92,9 @@ func (a *afterwards) ready(ctx context.Context, id *oplog.Embedder) *embed.Guard
 	return g
 }
 
-// goThrough embeds what a database lacks. It stops at an embedder's first failure; the next round goes on.
-func (a *afterwards) goThrough(ctx context.Context, c api.Caller) error {
-	is, err := a.s.state.Current(c.DB)
+// embedDatabase embeds what a database lacks. It stops at an embedder's first failure; the next round goes on.
+func (a *Afterwards) embedDatabase(ctx context.Context, c api.Caller) error {
+	is, err := a.v.cfg.State.Current(c.DB)
 	if err != nil {
 		return err
 	}
@@ -104,8 +106,8 @@ func (a *afterwards) goThrough(ctx context.Context, c api.Caller) error {
 		if g := a.ready(ctx, now.Pending); g != nil && a.embedsHere(c.DB, now.Next) {
 			errs = append(errs, a.change(ctx, c, g))
 		}
-	case now.Next != 0 && a.s.commit.Leads():
-		errs = append(errs, a.s.removeFormer(ctx, c, *d.Embedder))
+	case now.Next != 0 && a.v.cfg.Leads():
+		errs = append(errs, a.v.removeFormer(ctx, c, *d.Embedder))
 	}
 	if g := a.ready(ctx, d.Embedder); g != nil {
 		errs = append(errs, a.embedMissing(ctx, c, g))
@@ -114,15 +116,15 @@ func (a *afterwards) goThrough(ctx context.Context, c api.Caller) error {
 }
 
 // change embeds a database's memories with the embedder that it changes to, until it has changed over.
-func (a *afterwards) change(ctx context.Context, c api.Caller, g *embed.Guard) error {
-	id, led := identity(g), a.s.commit.Leads()
+func (a *Afterwards) change(ctx context.Context, c api.Caller, g *embed.Guard) error {
+	id, led := identity(g), a.v.cfg.Leads()
 	for told := time.Now(); ; {
 		var now oplog.Embedding
 		var list []*oplog.Memory
 		var next oplog.Seq
-		if err := a.s.state.Read(func(v *state.View) error {
-			if now = v.Embedding(c.DB); now.Pending != nil {
-				list, next = v.Unembedded(c.DB, true, now.Next, a.batch, embedLook)
+		if err := a.v.cfg.State.Read(func(view *state.View) error {
+			if now = view.Embedding(c.DB); now.Pending != nil {
+				list, next = view.Unembedded(c.DB, true, now.Next, a.batch, embedLook)
 			}
 			return nil
 		}); err != nil {
@@ -136,31 +138,31 @@ func (a *afterwards) change(ctx context.Context, c api.Caller, g *embed.Guard) e
 			return err
 		}
 		op := &oplog.Embed{Embedder: id, From: now.Next, Next: min(next, now.Next+embedLook), Vectors: vectors}
-		if _, err := a.s.write(ctx, c, op); err != nil {
+		if _, err := a.v.cfg.Write(ctx, c, op); err != nil {
 			return err
 		}
 		if time.Since(told) > 10*time.Second {
 			told = time.Now()
-			a.s.log.Info("embedding memories", "database", c.Database, "at", uint64(op.Next), "embedder", id.String())
+			a.v.cfg.Logger.Info("embedding memories", "database", c.Database, "at", uint64(op.Next), "embedder", id.String())
 		}
-		if ctx.Err() != nil || a.s.commit.Leads() != led {
+		if ctx.Err() != nil || a.v.cfg.Leads() != led {
 			return ctx.Err()
 		}
 	}
 }
 
 // embedMissing embeds the memories of a database that have no vector.
-func (a *afterwards) embedMissing(ctx context.Context, c api.Caller, g *embed.Guard) error {
-	have, of := a.s.index.WithVectors(c.DB)
+func (a *Afterwards) embedMissing(ctx context.Context, c api.Caller, g *embed.Guard) error {
+	have, of := a.v.cfg.Index.WithVectors(c.DB)
 	if missing := of - have; missing == 0 || missing == a.refused[c.DB] && time.Since(a.all[c.DB]) < embedAgain {
 		delete(a.stuck, c.DB)
 		return nil
 	}
-	first, _ := a.s.index.NextWithoutVector(c.DB, 1)
+	first, _ := a.v.cfg.Index.NextWithoutVector(c.DB, 1)
 	if !a.embedsHere(c.DB, first) {
 		return nil
 	}
-	led := a.s.commit.Leads()
+	led := a.v.cfg.Leads()
 	refused, started := 0, time.Now()
 	for from, told := first, started; ; {
 		next, none, err := a.embedSome(ctx, c, g, from)
@@ -174,9 +176,9 @@ func (a *afterwards) embedMissing(ctx context.Context, c api.Caller, g *embed.Gu
 		}
 		if from = next; time.Since(told) > 10*time.Second {
 			told = time.Now()
-			a.s.log.Info("embedding memories", "database", c.Database, "at", uint64(from))
+			a.v.cfg.Logger.Info("embedding memories", "database", c.Database, "at", uint64(from))
 		}
-		if ctx.Err() != nil || a.s.commit.Leads() != led {
+		if ctx.Err() != nil || a.v.cfg.Leads() != led {
 			return ctx.Err()
 		}
 	}
@@ -184,14 +186,14 @@ func (a *afterwards) embedMissing(ctx context.Context, c api.Caller, g *embed.Gu
 
 // embedSome embeds the first memories without a vector at or after from. It says where to go on, 0 for nowhere, and of
 // how many the embedder made no vector.
-func (a *afterwards) embedSome(ctx context.Context, c api.Caller, g *embed.Guard, from oplog.Seq) (next oplog.Seq, none int, err error) {
-	seq, ok := a.s.index.NextWithoutVector(c.DB, from)
+func (a *Afterwards) embedSome(ctx context.Context, c api.Caller, g *embed.Guard, from oplog.Seq) (next oplog.Seq, none int, err error) {
+	seq, ok := a.v.cfg.Index.NextWithoutVector(c.DB, from)
 	if !ok {
 		return 0, 0, nil
 	}
 	var list []*oplog.Memory
-	if err := a.s.state.Read(func(v *state.View) error {
-		list, next = v.Unembedded(c.DB, false, seq, a.batch, embedLook)
+	if err := a.v.cfg.State.Read(func(view *state.View) error {
+		list, next = view.Unembedded(c.DB, false, seq, a.batch, embedLook)
 		return nil
 	}); err != nil {
 		return 0, 0, err
@@ -201,18 +203,22 @@ func (a *afterwards) embedSome(ctx context.Context, c api.Caller, g *embed.Guard
 		return 0, 0, err
 	}
 	if len(vectors) > 0 {
-		_, err = a.s.write(ctx, c, &oplog.Embed{Embedder: identity(g), Vectors: vectors})
+		_, err = a.v.cfg.Write(ctx, c, &oplog.Embed{Embedder: identity(g), Vectors: vectors})
 	}
 	return next, len(list) - len(vectors), err
 }
 
 // vectors embeds memories. When the embedder is too slow for so many, the next attempt is at half as many; when it
 // refuses them, each is tried alone.
-func (a *afterwards) vectors(ctx context.Context, g *embed.Guard, list []*oplog.Memory) (out []oplog.Embedded, err error) {
+func (a *Afterwards) vectors(ctx context.Context, g *embed.Guard, list []*oplog.Memory) (out []oplog.Embedded, err error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
-	vecs, err := g.Embed(ctx, embedWait, each(list, func(m *oplog.Memory) string { return m.Text }))
+	texts := make([]string, len(list))
+	for i, m := range list {
+		texts[i] = m.Text
+	}
+	vecs, err := g.Embed(ctx, embedWait, texts)
 	switch {
 	case err == nil:
 		a.batch = min(2*a.batch, embedBatch)
