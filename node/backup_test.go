@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node"
-	"github.com/cairndb/cairn/node/engine"
+	"github.com/cairndb/cairn/node/engine/operate"
 	"github.com/cairndb/cairn/oplog/snapshot/archive"
 	"github.com/cairndb/cairn/oplog/suite"
 )
@@ -22,7 +22,7 @@ func TestBackupsByPlan(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "backups")
 	const keep, every = 2, 2
 	c := startWith(t, 1, func(_ int, cfg *node.Config) {
-		cfg.Backup = engine.BackupPlan{Dir: dir, Interval: 50 * time.Millisecond, Every: every, Keep: keep}
+		cfg.Backup = operate.BackupPlan{Dir: dir, Interval: 50 * time.Millisecond, Every: every, Keep: keep}
 	})
 	w := c.web(0)
 	removed, seen := false, map[string]bool{}
@@ -84,7 +84,7 @@ func TestBackupsAreRestoredToVerifyThem(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "backups")
 	c := startWith(t, 1, func(_ int, cfg *node.Config) {
-		cfg.Backup = engine.BackupPlan{Dir: dir, Interval: 50 * time.Millisecond}
+		cfg.Backup = operate.BackupPlan{Dir: dir, Interval: 50 * time.Millisecond}
 	})
 	shows := func(metric string) float64 {
 		_, line, _ := strings.Cut(scrape(t, c.web(0).base, secret), "\n"+metric+" ")

@@ -13,6 +13,7 @@ import (
 	"github.com/cairndb/cairn/node/certs"
 	"github.com/cairndb/cairn/node/disk"
 	"github.com/cairndb/cairn/node/engine"
+	"github.com/cairndb/cairn/node/engine/operate"
 	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/node/oauth"
 	"github.com/cairndb/cairn/oplog/seal"
@@ -34,12 +35,12 @@ type Config struct {
 	Limits     Limits
 	Surfaces   Surfaces
 	Tokens     Tokens
-	OAuth      oauth.Settings    // who issues access tokens for /mcp; nobody without an issuer
-	Background engine.Background // what the leader does by itself
-	Indexes    Indexes           // of the databases, in memory
-	Backup     engine.BackupPlan // none without a directory
-	Embedder   embed.Embedder    // none: vectors are the clients' own
-	Reranker   *rerank.Reranker  // none: the order is the index's own
+	OAuth      oauth.Settings     // who issues access tokens for /mcp; nobody without an issuer
+	Background engine.Background  // what the leader does by itself
+	Indexes    Indexes            // of the databases, in memory
+	Backup     operate.BackupPlan // none without a directory
+	Embedder   embed.Embedder     // none: vectors are the clients' own
+	Reranker   *rerank.Reranker   // none: the order is the index's own
 	Seams      Seams
 }
 

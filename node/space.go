@@ -26,7 +26,7 @@ func (n *Node) watchSpace(ctx context.Context) error {
 		n.disk.Waits(n.state.Full())
 		n.disk.Measure()
 		n.disk.KeepReserve()
-		n.service.ExpireBackups()
+		n.service.Backups().Expire()
 		if n.disk.Full() && n.commit.Leads() && len(n.raft.Status().Members) > 1 && time.Since(tried) > transferEvery {
 			tried = time.Now()
 			if _, err := n.raft.Change(ctx, wire.Membership{Action: "transfer"}); err != nil {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/bench"
 	"github.com/cairndb/cairn/cmd/cairn/cli"
-	"github.com/cairndb/cairn/node/engine"
+	"github.com/cairndb/cairn/node/engine/operate"
 )
 
 // snapshotRun is writes at a steady rate while something happens to the state. figures are medians of the rounds,
@@ -95,7 +95,7 @@ func (b *snapshotBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, er
 		took = append(took, time.Since(begun).Seconds())
 		return cmp.Or(err, cli.Wait(ctx, b.length))
 	}, func() error {
-		_, _, err := own.Nodes[leader].Service().BackupTo(engine.BackupPlan{Dir: filepath.Join(own.Dir, "backups"), Keep: 1})
+		_, _, err := own.Nodes[leader].Service().Backups().To(operate.BackupPlan{Dir: filepath.Join(own.Dir, "backups"), Keep: 1})
 		return err
 	}}
 	before := readPauses()

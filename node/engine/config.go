@@ -12,6 +12,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/node/disk"
+	"github.com/cairndb/cairn/node/engine/operate"
 	"github.com/cairndb/cairn/oplog/seal"
 	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/wire/large"
@@ -34,9 +35,9 @@ type Config struct {
 	Limits     Limits
 	Slow       time.Duration // an operation that takes as long is logged; negative for none
 	Background Background
-	Backup     BackupPlan       // none without a directory
-	Embedder   embed.Embedder   // nil: none is configured
-	Reranker   *rerank.Reranker // nil: the order is the index's own
+	Backup     operate.BackupPlan // none without a directory
+	Embedder   embed.Embedder     // nil: none is configured
+	Reranker   *rerank.Reranker   // nil: the order is the index's own
 }
 
 // Member identifies this node in its cluster.

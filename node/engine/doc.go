@@ -2,12 +2,11 @@
 // api.Ops and its request through the door (right, leadership, rate, quota, freshness) to the function of the row;
 // those functions are here, a file a subject.
 //
-// It opens no port and no file but the backups that wait to be downloaded, and it decides nothing about the cluster:
-// package commit brings its writes into the log, package index finds, package access knows who is calling, and package
-// embedding, a room behind the same door, makes vectors. Package node puts it together and starts its tasks.
+// It opens no port and no file, and it decides nothing about the cluster: package commit brings its writes into the log,
+// package index finds, package access knows who is calling. Two rooms stand behind the same door: package embedding
+// makes vectors, package operate makes backups. Package node puts all of it together and starts its tasks.
 //
 // # Locks
 //
-// No lock is held over I/O, a channel or a callback, but the spool's: one backup is written at a time. Methods of
-// Service may be called from any goroutine.
+// No lock is held over I/O, a channel or a callback. Methods of Service may be called from any goroutine.
 package engine

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cairndb/cairn/index/breaker"
 	"github.com/cairndb/cairn/index/embed"
+	"github.com/cairndb/cairn/node/engine/operate"
 	"github.com/cairndb/cairn/node/memory"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/damage"
@@ -83,12 +84,12 @@ var metricTable = []Metric{
 	own1("cairn_request_bytes", gaugeKind, "Bytes of large requests and answers that this node holds, of 96 MiB.", func(s *Service) float64 { return float64(s.cfg.Budget.Used()) }),
 	own1("cairn_disk_free_bytes", gaugeKind, "Least room on the disks of this node's home.", func(s *Service) float64 { return float64(s.cfg.Disk.Free()) }),
 	own1("cairn_disk_full", gaugeKind, "1 when this node rejects writes because its disk is full.", func(s *Service) float64 { return number(s.cfg.Disk.Full()) }),
-	ofBackups("cairn_backup_interval_seconds", gaugeKind, "How often this node makes a backup by itself.", func(b *backedUp) float64 { return b.plan.Interval.Seconds() }),
-	ofBackups("cairn_backup_covered_timestamp_seconds", gaugeKind, "When this node's backups last held all that was written; 0: never.", func(b *backedUp) float64 { return float64(b.covered.Load()) }),
-	ofBackups("cairn_backup_bytes", gaugeKind, "Size of the newest of its backups.", func(b *backedUp) float64 { return float64(b.bytes.Load()) }),
-	ofBackups("cairn_backup_failures_total", counterKind, "Backups that this node could not make.", func(b *backedUp) float64 { return float64(b.failed.Load()) }),
-	ofBackups("cairn_backup_verified_timestamp_seconds", gaugeKind, "When this node last restored its backups into a scratch state and found the hashes they name; 0: never.", func(b *backedUp) float64 { return float64(b.verified.Load()) }),
-	ofBackups("cairn_backup_verify_failures_total", counterKind, "Times that restoring these backups failed.", func(b *backedUp) float64 { return float64(b.unverifiable.Load()) }),
+	ofBackups("cairn_backup_interval_seconds", gaugeKind, "How often this node makes a backup by itself.", func(p *operate.Planned) float64 { return p.Interval.Seconds() }),
+	ofBackups("cairn_backup_covered_timestamp_seconds", gaugeKind, "When this node's backups last held all that was written; 0: never.", func(p *operate.Planned) float64 { return float64(p.Covered.Load()) }),
+	ofBackups("cairn_backup_bytes", gaugeKind, "Size of the newest of its backups.", func(p *operate.Planned) float64 { return float64(p.Bytes.Load()) }),
+	ofBackups("cairn_backup_failures_total", counterKind, "Backups that this node could not make.", func(p *operate.Planned) float64 { return float64(p.Failed.Load()) }),
+	ofBackups("cairn_backup_verified_timestamp_seconds", gaugeKind, "When this node last restored its backups into a scratch state and found the hashes they name; 0: never.", func(p *operate.Planned) float64 { return float64(p.Verified.Load()) }),
+	ofBackups("cairn_backup_verify_failures_total", counterKind, "Times that restoring these backups failed.", func(p *operate.Planned) float64 { return float64(p.Unverifiable.Load()) }),
 	own1("cairn_slow_operations_total", counterKind, "Operations that took longer than [log] slow_ms.", func(s *Service) float64 { return float64(s.measured.slow.Load()) }),
 	ofEmbedder("cairn_embedder_up", gaugeKind, "1 when this node's embedder answered its last request.", func(e embed.State) float64 { return number(!e.Down) }),
 	ofEmbedder("cairn_embedder_failures_total", counterKind, "Calls of the embedder that failed or took too long.", func(e embed.State) float64 { return float64(e.Failures) }),
@@ -164,7 +165,7 @@ func metricsOf[T any](part func(*Service) (x T, has bool)) func(name, kind, help
 var (
 	own1       = metricsOf(func(s *Service) (*Service, bool) { return s, true })
 	ofStore    = metricsOf(func(s *Service) (state.StoreStats, bool) { return s.state.StoreStats(), true })
-	ofBackups  = metricsOf(func(s *Service) (*backedUp, bool) { return &s.backedUp, s.backedUp.plan.Dir != "" })
+	ofBackups  = metricsOf(func(s *Service) (*operate.Planned, bool) { p := s.backups.Planned(); return p, p != nil })
 	ofEmbedder = metricsOf(func(s *Service) (embed.State, bool) { return s.vectors.State() })
 	ofReranker = metricsOf(func(s *Service) (is breaker.State, has bool) {
 		if r := s.cfg.Reranker; r != nil {

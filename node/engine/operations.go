@@ -5,6 +5,7 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/engine/embedding"
+	"github.com/cairndb/cairn/node/engine/operate"
 )
 
 // vectors is the part of the service that embeds.
@@ -117,9 +118,9 @@ var operations = rowed([]function{
 	on(api.ChangeMembers, (*Service).changeMembers),
 	onView(api.ControlSnapshot, (*Service).controlSnapshot),
 
-	on(api.MakeBackup, (*Service).makeBackup),
-	on(api.FetchBackup, (*Service).fetchBackup),
-	on(api.DropBackup, (*Service).dropBackup),
+	onPart(api.MakeBackup, (*Service).Backups, (*operate.Backups).Make),
+	onPart(api.FetchBackup, (*Service).Backups, (*operate.Backups).Fetch),
+	onPart(api.DropBackup, (*Service).Backups, (*operate.Backups).Drop),
 	on(api.Export, (*Service).export),
 	onView(api.IDs, (*Service).ids),
 	on(api.Count, (*Service).countMatching),

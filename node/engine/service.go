@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"log/slog"
-	"os"
 	"runtime"
 	"slices"
 	"sync"
@@ -19,6 +18,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/node/engine/embedding"
+	"github.com/cairndb/cairn/node/engine/operate"
 	"github.com/cairndb/cairn/node/past"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
@@ -43,8 +43,7 @@ type Service struct {
 	seen      seen
 	load      load
 	questions *questionLog
-	backups   spool
-	backedUp  backedUp
+	backups   *operate.Backups
 	vectors   *embedding.Vectors // since SetIndex
 
 	reinforcer *reinforcer
@@ -81,18 +80,17 @@ type load struct {
 
 // New puts the memory together. It answers nothing that needs an index before SetIndex, and nothing that needs the log
 // before Start.
-func New(cfg Config) (*Service, error) {
-	s := &Service{cfg: cfg, log: cfg.Logger, state: cfg.State, commit: cfg.Commit, access: cfg.Access, questions: newQuestionLog(), lastDay: past.New()}
+func New(cfg Config) (s *Service, err error) {
+	s = &Service{cfg: cfg, log: cfg.Logger, state: cfg.State, commit: cfg.Commit, access: cfg.Access, questions: newQuestionLog(), lastDay: past.New()}
 	s.measured.started, s.measured.stages = time.Now(), newStages()
 	s.load.imports, s.load.reads, s.load.thinking = large.NewShares(maxImports), large.NewShares(readsAtOnce()), make(chan struct{}, 1)
 	s.reinforcer = newReinforcer(s)
-	s.backups.dir, s.backups.kept = cfg.Home.Spool, map[string]*spooled{}
-	s.backedUp.plan = cfg.Backup.withDefaults()
-	if err := os.RemoveAll(cfg.Home.Spool); err != nil { // of a process before
-		return nil, fmt.Errorf("backups: %w", err)
-	}
-	return s, nil
+	s.backups, err = operate.NewBackups(cfg.Logger, cfg.State, cfg.Keys, cfg.Home.Spool, cfg.Backup)
+	return s, err
 }
+
+// Backups returns what makes this node's backups.
+func (s *Service) Backups() *operate.Backups { return s.backups }
 
 // SetIndex has recalls answered and memories embedded. It is called before surfaces open.
 func (s *Service) SetIndex(x *index.Index) {
@@ -125,9 +123,8 @@ func (s *Service) Start(r *raft.Node, spawn func(name string, task func(context.
 	spawn("compare", every(compareEvery, s.compare))
 	spawn("past", s.sampling)
 	spawn("look", atOnce(lookEvery, s.look))
-	if p := s.backedUp.plan; p.Dir != "" {
-		s.backedUp.found()
-		spawn("backup", atOnce(p.Interval, s.backup))
+	if p := s.backups.Planned(); p != nil {
+		spawn("backup", atOnce(p.Interval, s.backups.Next))
 	}
 }
 

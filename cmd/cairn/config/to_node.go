@@ -14,6 +14,7 @@ import (
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/certs"
 	"github.com/cairndb/cairn/node/engine"
+	"github.com/cairndb/cairn/node/engine/operate"
 	"github.com/cairndb/cairn/node/oauth"
 	"github.com/cairndb/cairn/oplog/private"
 	"github.com/cairndb/cairn/oplog/seal"
@@ -71,7 +72,7 @@ func (f *File) Node() (node.Config, error) {
 			CORSOrigins: f.Server.CORSOrigins},
 		Tokens: node.Tokens{ByHome: f.Server.MasterToken == nil, NoMaster: f.Server.MasterToken != nil && !*f.Server.MasterToken, Mint: f.Server.MasterToken != nil && !*f.Server.MasterToken, Uses: time.Duration(f.Limits.TokenUseMinutes) * time.Minute},
 		OAuth:  oauth.Settings{Issuer: f.Server.OAuthIssuer},
-		Backup: engine.BackupPlan{Dir: f.Backup.Dir, Interval: time.Duration(f.Backup.IntervalMinutes) * time.Minute, Every: f.Backup.FullEvery, Keep: f.Backup.Keep},
+		Backup: operate.BackupPlan{Dir: f.Backup.Dir, Interval: time.Duration(f.Backup.IntervalMinutes) * time.Minute, Every: f.Backup.FullEvery, Keep: f.Backup.Keep},
 		TLS:    node.TLS{Clients: f.TLS.node(), Peers: f.TLS.Cluster.node(), PlainPeers: f.Cluster.InsecurePeers},
 		Limits: node.Limits{MaxConns: f.Limits.MaxConnections, MaxConnsPerIP: f.Limits.MaxConnectionsPerIP, MaxInFlight: f.Limits.MaxInFlight, MaxRPS: f.Limits.MaxRPS,
 			MaxDatabases: f.Limits.MaxDatabases, FailedLogins: f.Limits.FailedLogins},

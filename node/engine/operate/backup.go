@@ -1,0 +1,157 @@
+package operate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/seal"
+	"github.com/cairndb/cairn/oplog/snapshot/archive"
+	"github.com/cairndb/cairn/oplog/state"
+)
+
+// BackupPlan is the backups that a node makes by itself into a directory; without Dir it makes none. The first is a
+// whole state, and so is each after Every ranges; a range is written each Interval and holds the log behind the last
+// backup.
+type BackupPlan struct {
+	Dir      string
+	Interval time.Duration // 1h
+	Every    int           // 24: ranges of the log between two whole states
+	Keep     int           // 7 whole states, with the ranges behind them
+}
+
+func (p BackupPlan) withDefaults() BackupPlan {
+	p.Interval, p.Every, p.Keep = cmp.Or(p.Interval, time.Hour), cmp.Or(p.Every, 24), cmp.Or(p.Keep, 7)
+	return p
+}
+
+// Backups makes the backups of a node: by a plan into a directory, and on request into files that wait to be
+// downloaded.
+type Backups struct {
+	log     *slog.Logger
+	state   *state.State
+	keys    *seal.Ring // nil: files are plain
+	plan    BackupPlan
+	planned Planned
+
+	spool   string     // the folder of what waits to be downloaded
+	mu      sync.Mutex // held while such a backup is written: one at a time, each is a copy of the whole state
+	waiting map[string]*spooled
+}
+
+// NewBackups returns the backups of a node. Of an earlier process it removes those that waited to be downloaded, in
+// the folder spool, and reads what the plan's directory holds.
+func NewBackups(log *slog.Logger, st *state.State, keys *seal.Ring, spool string, plan BackupPlan) (*Backups, error) {
+	b := &Backups{log: log, state: st, keys: keys, plan: plan.withDefaults(), spool: spool, waiting: map[string]*spooled{}}
+	b.planned.Interval = b.plan.Interval
+	if err := os.RemoveAll(spool); err != nil {
+		return nil, fmt.Errorf("backups: %w", err)
+	}
+	if plan.Dir != "" {
+		b.planned.found(plan.Dir)
+	}
+	return b, nil
+}
+
+// Planned returns the results of the plan's backups; nil on a node without a plan.
+func (b *Backups) Planned() *Planned {
+	if b.plan.Dir == "" {
+		return nil
+	}
+	return &b.planned
+}
+
+// Next makes the next backup of the plan. It logs an error; the next interval tries again.
+func (b *Backups) Next(ctx context.Context) {
+	p := b.plan
+	path, at, err := b.To(p)
+	b.planned.made(path, err)
+	if err != nil {
+		b.log.Error("backup failed", "dir", p.Dir, "err", err)
+		return
+	}
+	if path != "" {
+		b.log.Info("backup written", "file", filepath.Base(path), "index", at.Index)
+	}
+	if b.unverified(path != "") {
+		b.verify(ctx)
+	}
+}
+
+// To makes the next backup of a plan and removes those it no longer keeps. Path is empty when nothing was written
+// since the last one.
+func (b *Backups) To(p BackupPlan) (path string, at state.Point, err error) {
+	files, err := archive.List(p.Dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", at, err
+	}
+	since, ranges := oplog.Index(0), 0
+	if chain, err := archive.Chain(files, 0); err == nil {
+		since, ranges = chain[len(chain)-1].Index, len(chain)-1
+	}
+	now, _ := b.state.Applied()
+	if since == now {
+		return "", at, nil
+	}
+	if ranges >= p.Every || since > now { // a state that is behind the backups belongs to another history
+		since = 0
+	}
+	path, at, err = b.since(p.Dir, since)
+	if errors.Is(err, state.ErrTrimmed) {
+		path, at, err = b.since(p.Dir, 0)
+	}
+	if err != nil {
+		return "", at, err
+	}
+	_, err = archive.Prune(p.Dir, p.Keep)
+	return path, at, err
+}
+
+// since writes one backup into a directory. Its name says where it ends.
+func (b *Backups) since(dir string, since oplog.Index) (path string, at state.Point, err error) {
+	err = b.atPoint(since, func(end state.Point, write func(io.Writer) error) (err error) {
+		at = end
+		path, err = archive.Add(dir, since, at.Index, write)
+		return err
+	})
+	return path, at, err
+}
+
+// atPoint pins the state at one index and calls use with that point and with a function that writes the backup: the
+// whole state, or the log behind an index. Writes go on meanwhile.
+func (b *Backups) atPoint(since oplog.Index, use func(end state.Point, write func(io.Writer) error) error) error {
+	return b.state.Read(func(v *state.View) error {
+		return use(v.Point(), func(w io.Writer) error {
+			return b.sealed(w, func(w io.Writer) error {
+				if since > 0 {
+					return v.WriteRange(w, since)
+				}
+				return v.WriteSnapshot(w)
+			})
+		})
+	})
+}
+
+// sealed writes a backup: encrypted under the master key on a node that encrypts, so that another home can read it.
+func (b *Backups) sealed(w io.Writer, write func(io.Writer) error) error {
+	if b.keys == nil {
+		return write(w)
+	}
+	out, err := b.keys.Backup(w)
+	if err != nil {
+		return err
+	}
+	if err := write(out); err != nil {
+		return err
+	}
+	return out.Close()
+}

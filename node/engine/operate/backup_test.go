@@ -1,0 +1,92 @@
+package operate
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
+)
+
+func kindOf(err error) oplog.Kind {
+	var e *oplog.Error
+	if errors.As(err, &e) {
+		return e.Kind
+	}
+	return oplog.Internal
+}
+
+// TestBackupsWaitToBeDownloaded: a backup can be fetched until it is dropped or no client has requested it for a while,
+// few wait at a time, and those of an earlier process are gone.
+func TestBackupsWaitToBeDownloaded(t *testing.T) {
+	t.Parallel()
+	st, err := state.Open(filepath.Join(t.TempDir(), "state"), state.Options{NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	spool := filepath.Join(t.TempDir(), "spool")
+	open := func() *Backups {
+		t.Helper()
+		b, err := NewBackups(slog.New(slog.DiscardHandler), st, nil, spool, BackupPlan{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	b := open()
+	if b.Planned() != nil {
+		t.Error("a node without a plan has one")
+	}
+	var last *api.Backup
+	for range maxSpooled {
+		if last, err = b.Make(t.Context(), api.Caller{}, &api.MakeBackupRequest{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := b.Make(t.Context(), api.Caller{}, &api.MakeBackupRequest{}); kindOf(err) != oplog.Unavailable {
+		t.Errorf("one too many: %v", err)
+	}
+	file, err := b.Fetch(t.Context(), api.Caller{}, &api.FetchBackupRequest{ID: last.ID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.New()
+	n, err := io.Copy(sum, file.File)
+	file.File.Close()
+	if err != nil || n != last.Size || hex.EncodeToString(sum.Sum(nil)) != last.SHA256 || last.SHA256 != file.SHA256 {
+		t.Errorf("fetched %d of %d bytes, %v", n, last.Size, err)
+	}
+	if _, err := b.Drop(t.Context(), api.Caller{}, &api.DropBackupRequest{ID: last.ID}); err != nil {
+		t.Error(err)
+	}
+	if _, err := b.Fetch(t.Context(), api.Caller{}, &api.FetchBackupRequest{ID: last.ID}); kindOf(err) != oplog.NotFound {
+		t.Errorf("fetched after it was dropped: %v", err)
+	}
+	waits := func() int {
+		t.Helper()
+		files, err := os.ReadDir(spool)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+		return len(files)
+	}
+	for _, w := range b.waiting {
+		w.used = w.used.Add(-spoolExpiry - time.Second)
+		break
+	}
+	if b.Expire(); waits() != maxSpooled-2 {
+		t.Errorf("%d wait after one was dropped and one expired", waits())
+	}
+	if open(); waits() != 0 {
+		t.Errorf("%d wait after a restart", waits())
+	}
+}

@@ -1,0 +1,113 @@
+package operate
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
+)
+
+const (
+	maxSpooled  = 4
+	spoolExpiry = time.Hour // since it was last asked for
+)
+
+// A spooled backup waits to be downloaded.
+type spooled struct {
+	api.Backup
+	path string
+	used time.Time
+}
+
+// Expire removes backups that no client has requested for a while. It does not wait for one that is being made.
+func (b *Backups) Expire() {
+	if !b.mu.TryLock() {
+		return
+	}
+	defer b.mu.Unlock()
+	for id, old := range b.waiting {
+		if time.Since(old.used) <= spoolExpiry {
+			continue
+		}
+		delete(b.waiting, id)
+		if err := os.Remove(old.path); err != nil {
+			b.log.Warn("backup that was not downloaded cannot be removed", "path", old.path, "err", err)
+		}
+	}
+}
+
+// Make writes a backup to a file of the node's own and says what it is.
+func (b *Backups) Make(_ context.Context, _ api.Caller, q *api.MakeBackupRequest) (*api.Backup, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := os.MkdirAll(b.spool, 0o700); err != nil {
+		return nil, err
+	}
+	if len(b.waiting) >= maxSpooled {
+		return nil, oplog.Errorf(oplog.Unavailable, "%d backups wait to be downloaded; download or delete one", maxSpooled)
+	}
+	made := &spooled{Backup: api.Backup{ID: oplog.NewID(), Since: q.Since}, used: time.Now()}
+	made.path = filepath.Join(b.spool, made.ID)
+	f, err := os.OpenFile(made.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	h := sha256.New()
+	err = b.atPoint(q.Since, func(end state.Point, write func(io.Writer) error) error {
+		made.Index, made.Hash = end.Index, end.Sum.String()
+		return write(io.MultiWriter(f, h))
+	})
+	var serr error
+	made.Size, serr = f.Seek(0, io.SeekCurrent)
+	if err = errors.Join(err, serr, f.Close()); err != nil {
+		os.Remove(made.path)
+		return nil, err
+	}
+	made.SHA256 = hex.EncodeToString(h.Sum(nil))
+	b.waiting[made.ID] = made
+	return &made.Backup, nil
+}
+
+func (b *Backups) find(id string) (*spooled, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	has, ok := b.waiting[id]
+	if !ok {
+		return nil, oplog.Errorf(oplog.NotFound, "no such backup; make a new one")
+	}
+	has.used = time.Now()
+	return has, nil
+}
+
+// Fetch opens a backup that waits.
+func (b *Backups) Fetch(_ context.Context, _ api.Caller, q *api.FetchBackupRequest) (*api.BackupFile, error) {
+	has, err := b.find(q.ID)
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.Open(has.path)
+	if err != nil {
+		return nil, err
+	}
+	return &api.BackupFile{File: f, SHA256: has.SHA256}, nil
+}
+
+// Drop removes a backup that waits.
+func (b *Backups) Drop(_ context.Context, _ api.Caller, q *api.DropBackupRequest) (*api.DroppedBackup, error) {
+	has, err := b.find(q.ID)
+	if err != nil {
+		return nil, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.waiting, has.ID)
+	return &api.DroppedBackup{ID: has.ID}, os.Remove(has.path)
+}
