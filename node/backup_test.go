@@ -53,7 +53,7 @@ func TestBackupsByPlan(t *testing.T) {
 		files, err := archive.List(dir)
 		return err == nil && len(files) > 0 && files[len(files)-1].Index >= applied
 	})
-	status := c.nodes[0].Service().Status(t.Context())
+	status := c.nodes[0].Service().Cluster().Status(t.Context())
 	c.stop(0)
 	rep, err := archive.Verify(t.Context(), dir, "", nil)
 	if err != nil || rep.End.Index != status.SumIndex || rep.End.Sum.String() != status.Sum {

@@ -53,17 +53,17 @@ func TestAClockSeventyYearsAhead(t *testing.T) {
 		t.Errorf("the log's time is %s ahead", off)
 	}
 	suite.Eventually(t, "another leader", func() bool { id, ok := s.Leader(); return ok && int(id) != first+1 })
-	if st := s.Status(t.Context()); !st.ClockOff || st.ClockOffset < float64(ahead.Milliseconds())/2 {
+	if st := s.Cluster().Status(t.Context()); !st.ClockOff || st.ClockOffset < float64(ahead.Milliseconds())/2 {
 		t.Errorf("status: off %v by %v ms", st.ClockOff, st.ClockOffset)
 	}
-	if got, want := s.Status(t.Context()).Condition, fmt.Sprintf("degraded: clock of node %d off", first+1); got != want {
+	if got, want := s.Cluster().Status(t.Context()).Condition, fmt.Sprintf("degraded: clock of node %d off", first+1); got != want {
 		t.Errorf("condition: %q, want %q", got, want)
 	}
 	if !key(s, caller) {
 		t.Error("a retry stored twice under the next leader")
 	}
 	skews[first].Store(0)
-	suite.Eventually(t, "a right clock", func() bool { return !s.Status(t.Context()).ClockOff })
+	suite.Eventually(t, "a right clock", func() bool { return !s.Cluster().Status(t.Context()).ClockOff })
 }
 
 // TestALoneClockThatJumps: with no other clock to ask, the log's time goes on from what it was.
@@ -86,7 +86,7 @@ func TestALoneClockThatJumps(t *testing.T) {
 	if ahead := time.Until(put().Time()); ahead > 2*time.Second {
 		t.Errorf("the log's time is %s ahead", ahead)
 	}
-	if st := s.Status(t.Context()); !st.ClockOff {
+	if st := s.Cluster().Status(t.Context()); !st.ClockOff {
 		t.Errorf("status says nothing: %v ms", st.ClockOffset)
 	}
 }

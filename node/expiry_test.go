@@ -260,7 +260,7 @@ func TestExpiryFollowsNoClockThatIsOff(t *testing.T) {
 		skews[i].Store(0)
 		suite.Eventually(t, "a right clock", func() bool {
 			s, _ := c.service(i)
-			return !s.Status(t.Context()).ClockOff
+			return !s.Cluster().Status(t.Context()).ClockOff
 		})
 	}
 }

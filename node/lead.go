@@ -87,7 +87,7 @@ func (n *Node) advertise(ctx context.Context) error {
 			return err
 		}
 	}
-	if !n.service.Ready() {
+	if !n.service.Cluster().Ready() {
 		return errBehindLeader
 	}
 	n.introduced.Do(func() { close(n.ready) })

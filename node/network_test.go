@@ -92,14 +92,14 @@ func TestALeaderCutOffAcknowledgesNothing(t *testing.T) {
 	}
 	suite.Eventually(t, "the rest elects another", func() bool {
 		for i, n := range c.nodes {
-			if i != old && n.Service().Status(t.Context()).AcceptsWrites {
+			if i != old && n.Service().Cluster().Status(t.Context()).AcceptsWrites {
 				return true
 			}
 		}
 		return false
 	})
 	next := (old + 1) % 3
-	if !c.nodes[next].Service().Status(t.Context()).AcceptsWrites {
+	if !c.nodes[next].Service().Cluster().Status(t.Context()).AcceptsWrites {
 		next = (old + 2) % 3
 	}
 	if _, err := remember(t.Context(), c.nodes[next].Service(), anyone, "majority", api.Draft{Text: "majority"}); err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/cairndb/cairn/node/commit"
 	"github.com/cairndb/cairn/node/disk"
 	"github.com/cairndb/cairn/node/engine"
+	"github.com/cairndb/cairn/node/engine/operate"
 	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/oplog/private"
 	"github.com/cairndb/cairn/oplog/seal"
@@ -190,7 +191,7 @@ func (n *Node) openState() (err error) {
 	n.commit = commit.New(commit.Options{
 		NodeID: n.cfg.Member.NodeID, State: n.state, Disk: n.disk, Logger: n.log, Heartbeat: n.cfg.Raft.Heartbeat, ApplyTimeout: n.cfg.Limits.ApplyTimeout, Slow: n.cfg.Surfaces.Slow,
 		Audit: n.access.Audited, Observe: n.access.Follow, Led: n.led,
-		NoQuorum: func() string { return n.service.NoQuorum() },
+		NoQuorum: func() string { return n.service.Cluster().NoQuorum() },
 		Fail: func(err error) {
 			if errors.Is(err, state.ErrState) { // a restart with the same file would meet it again
 				err = errors.Join(err, home.LeaveWord(n.cfg.Files(), home.SuspectFile, err))
@@ -207,7 +208,7 @@ func (n *Node) openEngine() (err error) {
 	n.service, err = engine.New(engine.Config{
 		Logger: n.log, State: n.state, Commit: n.commit, Access: n.access, Disk: n.disk, Keys: n.keys, Budget: n.bodies,
 		Home: engine.Home{Dir: n.cfg.Home, Models: filepath.Join(n.cfg.Home, "models"), Spool: filepath.Join(n.cfg.Home, "backup-spool"), Leftovers: n.leftovers, Identity: n.identity, Certificates: n.shownCertificates, Ports: n.ports},
-		Member: engine.Member{NodeID: member.NodeID, Role: member.Role, Version: n.cfg.Version, Wire: at.AdvertiseWire, HTTP: at.AdvertiseHTTP,
+		Member: operate.Member{NodeID: member.NodeID, Role: member.Role, Version: n.cfg.Version, Wire: at.AdvertiseWire, HTTP: at.AdvertiseHTTP,
 			Clustered: len(member.Peers) > 0, Election: n.cfg.Raft.Election},
 		Scheme: n.scheme(), Limits: engine.Limits{ApplyTimeout: limits.ApplyTimeout, MaxDatabases: limits.MaxDatabases}, Slow: n.cfg.Surfaces.Slow,
 		Background: n.cfg.Background, Backup: n.cfg.Backup, Embedder: n.cfg.Embedder, Reranker: n.cfg.Reranker,

@@ -100,7 +100,9 @@ func (c *cluster) stop(i int) {
 func (c *cluster) leader() (i int) {
 	c.t.Helper()
 	suite.Eventually(c.t, "a leader", func() bool {
-		i = slices.IndexFunc(c.nodes, func(n *node.Node) bool { return n != nil && n.Service().Status(context.Background()).AcceptsWrites })
+		i = slices.IndexFunc(c.nodes, func(n *node.Node) bool {
+			return n != nil && n.Service().Cluster().Status(context.Background()).AcceptsWrites
+		})
 		return i >= 0
 	})
 	return i
@@ -130,7 +132,7 @@ func (c *cluster) agree() {
 		last = ""
 		for _, n := range c.nodes {
 			if n != nil {
-				st := n.Service().Status(context.Background())
+				st := n.Service().Cluster().Status(context.Background())
 				last += fmt.Sprintf("node %d at %d: %s\n", st.NodeID, st.SumIndex, st.Sum)
 				sums[fmt.Sprint(st.SumIndex, st.Sum)] = true
 				at = st.SumIndex

@@ -36,7 +36,7 @@ func (n *Node) scrub(ctx context.Context) error {
 		case errors.Is(err, state.ErrState) && !errors.Is(n.state.Verify(), state.ErrState):
 			n.log.Error("a row of the state was read wrong, and is intact when it is read again: test the memory", "err", err)
 		case errors.Is(err, state.ErrState):
-			n.service.Counted(false)
+			n.service.Cluster().Counted(false)
 			n.log.Error("the state on disk is damaged", "err", err)
 			if n.healable(ctx) {
 				return errors.Join(fmt.Errorf("the state is damaged; the next start heals it: %w", err), home.LeaveWord(n.cfg.Files(), home.DamageFile, err))
@@ -46,7 +46,7 @@ func (n *Node) scrub(ctx context.Context) error {
 		case err != nil:
 			n.log.Warn("the state could not be verified", "err", err)
 		default:
-			n.service.Counted(true)
+			n.service.Cluster().Counted(true)
 			n.log.Debug("the state is verified", "took", time.Since(start))
 			n.verifyIndex(ctx)
 		}
@@ -100,7 +100,7 @@ func (n *Node) selfHeal(why error) {
 // healable says whether a quorum of the other voters answers and has verified its state, so that the cluster goes on
 // without this node and heals it.
 func (n *Node) healable(ctx context.Context) bool {
-	st := n.service.Status(ctx)
+	st := n.service.Cluster().Status(ctx)
 	whole := 0
 	for _, p := range st.Peers {
 		if p.Voter && p.Reachable && p.Whole {

@@ -111,7 +111,7 @@ func flippedWords(t *testing.T, c *cluster, victim int) {
 		rafttest.FlipOne(t, path, rand.New(rand.NewPCG(5, 6)))
 	}
 	suite.Eventually(t, "it names the file, and has made its index anew", func() bool {
-		found := c.nodes[victim].Service().Status(t.Context()).Damaged
+		found := c.nodes[victim].Service().Cluster().Status(t.Context()).Damaged
 		return len(found) == 1 && found[0].Kind == "index" && found[0].Database == "default" && found[0].Healed && slices.Contains(words, filepath.Join(c.cfgs[victim].Home, found[0].File))
 	})
 	s, caller := c.service(victim)
@@ -162,7 +162,7 @@ func TestFlippedBitsOfANodeThatIsAlone(t *testing.T) {
 			rafttest.FlipTables(t, filepath.Join(dir, "state"))
 			suite.Eventually(t, "it counts the damage", damaged)
 			s, caller := c.service(0)
-			if found := s.Status(t.Context()).Damaged; len(found) == 0 || found[0].Kind != "state" || found[0].Healed || !strings.Contains(found[0].Heals, "restart the node") {
+			if found := s.Cluster().Status(t.Context()).Damaged; len(found) == 0 || found[0].Kind != "state" || found[0].Healed || !strings.Contains(found[0].Heals, "restart the node") {
 				t.Errorf("its status names %+v", found)
 			}
 			for rid, text := range map[string]string{rid: "lighthouse number one has a keeper", other: "the bakery opens at six"} {

@@ -150,7 +150,7 @@ func damagedSnapshots(t *testing.T, harm func([]byte) []byte) {
 			t.Fatal(err)
 		}
 		aside = append(aside, found...)
-		st := c.nodes[i].Service().Status(t.Context())
+		st := c.nodes[i].Service().Cluster().Status(t.Context())
 		for _, path := range found {
 			id, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(path), "snapshot-"), ".")
 			if !slices.Contains(st.SetAside, filepath.Base(path)) || !slices.ContainsFunc(st.Damaged, func(d api.Damage) bool {

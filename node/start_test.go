@@ -184,7 +184,7 @@ func TestALoneNodeGrows(t *testing.T) {
 		t.Errorf("on the second node: %+v", r)
 	}
 	suite.Eventually(t, "the first at its address", func() bool {
-		st := c.nodes[1].Service().Status(t.Context())
+		st := c.nodes[1].Service().Cluster().Status(t.Context())
 		return len(st.Peers) == 1 && st.Peers[0].Addr == c.cfgs[0].Addresses.Cluster && st.Peers[0].Reachable
 	})
 	c.stop(0)

@@ -62,7 +62,7 @@ func (n *Node) newGateway() (*gateway.Gateway, error) {
 	m := engine.NewMetrics(s, n.wires)
 	g := gateway.New(gateway.Config{Door: s, Foreign: []gateway.Dialect{mem0.New(s), memorystores.New(s)}, OAuth: oauth, Access: n.access, Conns: access.NewConns(n.cfg.Limits.MaxConns, n.cfg.Limits.MaxConnsPerIP), Metrics: m, Console: console.Handler(), Log: n.log,
 		Models: mcp.New(mcp.Config{Door: s, Version: n.cfg.Version, Lenient: n.cfg.Surfaces.Lenient}), WaitOpen: n.commit.WaitOpen,
-		Leader: s.KnownLeader, Budget: n.bodies, Turns: n.turns, Lenient: n.cfg.Surfaces.Lenient, Forward: n.cfg.Surfaces.forwards(true),
+		Leader: s.Cluster().KnownLeader, Budget: n.bodies, Turns: n.turns, Lenient: n.cfg.Surfaces.Lenient, Forward: n.cfg.Surfaces.forwards(true),
 		Hosts: n.cfg.hosts(), MaxInFlight: n.cfg.Limits.MaxInFlight, MaxRPS: n.cfg.Limits.MaxRPS, CORSOrigins: n.cfg.Surfaces.CORSOrigins})
 	m.Gateway = g
 	return g, nil
@@ -78,7 +78,7 @@ func (n *Node) authorizer() (gateway.Authorizer, error) {
 
 // errors says errors in the protocol that clients and peers share.
 func (n *Node) errors() wireport.Errors {
-	return wireport.Errors{Leader: n.service.KnownLeader, Log: n.log}
+	return wireport.Errors{Leader: n.service.Cluster().KnownLeader, Log: n.log}
 }
 
 // peers answers what other nodes ask.
@@ -88,5 +88,5 @@ func (n *Node) peers() raft.Handler {
 		*engine.Service
 		*peerport.Port
 	}{s, peerport.New(peerport.Config{State: n.state, WaitOpen: n.commit.WaitOpen,
-		Status: s.PeerStatus, Record: s.Record, Push: s.Push, Errors: n.errors().Of, Turns: n.turns})}
+		Status: s.Cluster().PeerStatus, Record: s.Record, Push: s.Push, Errors: n.errors().Of, Turns: n.turns})}
 }

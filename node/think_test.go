@@ -41,7 +41,9 @@ func TestALeaderThatFallsWhileThinking(t *testing.T) {
 		thinksOn(t, c, lead, func() (next int) {
 			net.cut(lead + 1)
 			suite.Eventually(t, "the rest elects another", func() bool {
-				next = slices.IndexFunc(c.nodes, func(n *node.Node) bool { return n != c.nodes[lead] && n.Service().Status(t.Context()).AcceptsWrites })
+				next = slices.IndexFunc(c.nodes, func(n *node.Node) bool {
+					return n != c.nodes[lead] && n.Service().Cluster().Status(t.Context()).AcceptsWrites
+				})
 				return next >= 0
 			})
 			return next

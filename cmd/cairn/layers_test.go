@@ -99,7 +99,7 @@ var layers = []layer{
 	{"node/access", []string{"node/api"}},
 	{"node/commit", []string{"node/access", "node/api", "node/disk"}},
 	{"node/engine/embedding", []string{"node/api"}},
-	{"node/engine/operate", []string{"node/api"}},
+	{"node/engine/operate", []string{"node/access", "node/api", "node/commit", "node/disk"}},
 	{"node/engine", []string{"node/access", "node/api", "node/certs", "node/commit", "node/disk", "node/engine/embedding", "node/engine/operate", "node/memory", "node/mind", "node/past", "node/prompt", "node/reads"}},
 	{"node/gateway", []string{"node/access", "node/api"}},
 	{"node/home", []string{"node/commit"}},

@@ -30,7 +30,7 @@ type Config struct {
 	Budget *large.Shares // of the bytes of requests and answers
 	Home   Home
 
-	Member     Member
+	Member     operate.Member
 	Scheme     string // of this cluster's gateways: http:// or https://
 	Limits     Limits
 	Slow       time.Duration // an operation that takes as long is logged; negative for none
@@ -38,16 +38,6 @@ type Config struct {
 	Backup     operate.BackupPlan // none without a directory
 	Embedder   embed.Embedder     // nil: none is configured
 	Reranker   *rerank.Reranker   // nil: the order is the index's own
-}
-
-// Member identifies this node in its cluster.
-type Member struct {
-	NodeID     uint32
-	Role       string // as configured
-	Version    string
-	Wire, HTTP string        // where clients are sent to
-	Clustered  bool          // other members are configured
-	Election   time.Duration // a member that was not heard of for twice as long is not reachable
 }
 
 // Limits bound what a request may take.

@@ -63,12 +63,6 @@ func picked(hits []index.Hit, pick func([]api.Hit) []api.Hit) (left []index.Hit)
 	return left
 }
 
-func (s *Service) place(context.Context, api.Caller, *api.Nothing) (*api.PlaceAnswer, error) {
-	st := s.raft.Status()
-	return &api.PlaceAnswer{NodeID: s.cfg.Member.NodeID, Role: lower(st.State), Leader: s.knownLeader(), Term: st.Term, Commit: st.CommitIndex, Applied: s.commit.Applied(),
-		Peers: max(len(st.Members)-1, 0)}, nil
-}
-
 func (s *Service) capture(ctx context.Context, c api.Caller, q *api.CaptureRequest) (*api.Captured, error) {
 	secrets, err := s.redactor(c.DB)
 	if err != nil {

@@ -213,7 +213,7 @@ func (s *Service) search(ctx context.Context, c api.Caller, q index.Query) (Answ
 		q.Weights = &rank.Weights{Sim: l.Sim, Decay: l.Decay, Recency: l.Recency, GateTau: l.GateTau, AlphaImp: l.AlphaImp,
 			KeywordBoost: l.KeywordBoost, Generation: l.Generation}
 	}
-	a := Answer{Index: s.commit.Indexed(), Lag: s.lag()}
+	a := Answer{Index: s.commit.Indexed(), Lag: s.cluster.Lag()}
 	searching := time.Now()
 	if q.Now.IsZero() {
 		q.Now = searching

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/engine/operate"
 )
 
 // A Metric is a line of /metrics. Those that begin with yantrikdb are known to existing dashboards.
@@ -152,4 +154,12 @@ func newStages() *prometheus.HistogramVec {
 // took counts a stage of a write or a recall that began at start.
 func (s *Service) took(stage string, start time.Time) {
 	s.measured.stages.WithLabelValues(stage).Observe(time.Since(start).Seconds())
+}
+
+// conditions is the metric of the cluster's condition: 1 for the word that holds, 0 for the others.
+func conditions(m scrape, put func(float64, ...string)) {
+	now, _ := m.s.cluster.Condition(context.Background()) // bounded by what a status waits for a member
+	for _, word := range operate.Conditions {
+		put(number(word == now), word)
+	}
 }

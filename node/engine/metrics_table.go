@@ -25,7 +25,7 @@ var metricTable = []Metric{
 	own1("cairn_indexed_index", gaugeKind, "Log index up to which this node's search index is complete.", func(s *Service) float64 { return float64(s.commit.Indexed()) }),
 	own1("cairn_commit_index", gaugeKind, "Log index known to be committed.", func(s *Service) float64 { return float64(s.raft.Status().CommitIndex) }),
 	own1("cairn_apply_lag_entries", gaugeKind, "Entries acknowledged and not yet applied here; NaN while no leader is heard.", func(s *Service) float64 {
-		if n := s.lacks(); n != nil {
+		if n := s.cluster.Lacks(); n != nil {
 			return float64(*n)
 		}
 		return math.NaN()
@@ -34,7 +34,7 @@ var metricTable = []Metric{
 		return float64(less(uint64(s.commit.Applied()), uint64(s.commit.Indexed())))
 	}),
 	own1("cairn_lag_seconds", gaugeKind, "Time for which this node has been behind what is acknowledged; NaN while no leader is heard.", func(s *Service) float64 {
-		if lag := s.lag(); lag != nil {
+		if lag := s.cluster.Lag(); lag != nil {
 			return *lag
 		}
 		return math.NaN()
@@ -45,10 +45,10 @@ var metricTable = []Metric{
 	own1("cairn_is_leader", gaugeKind, "1 when this node accepts writes.", func(s *Service) float64 { return number(s.commit.Leads()) }),
 	own1("cairn_has_leader", gaugeKind, "1 when this node knows of a leader.", func(s *Service) float64 { _, ok := s.commit.Leader(); return number(ok) }),
 	own1("cairn_state_agreement", gaugeKind, "1 when the members' state hashes were equal at the last comparison, 0 when they could not be compared, -1 when they differ.",
-		func(s *Service) float64 { return float64(s.seen.agreed.Load()) }),
+		func(s *Service) float64 { return float64(s.cluster.Agreed()) }),
 	own1("cairn_disputes_total", counterKind, "Requests and answers of other members that this node rejected, because they contradict what it has applied or are not messages of a member.",
 		func(s *Service) float64 { return float64(s.raft.Disputed()) }),
-	own1("cairn_state_damaged_total", counterKind, "Verifications of the state that found damage.", func(s *Service) float64 { return float64(s.seen.damaged.Load()) }),
+	own1("cairn_state_damaged_total", counterKind, "Verifications of the state that found damage.", func(s *Service) float64 { return float64(s.cluster.DamageFound()) }),
 	ofStore("cairn_damaged_blocks_total", counterKind, "Damaged blocks read from the state's tables; nothing is returned from them.", func(s state.StoreStats) float64 { return float64(s.Damaged) }),
 	ofStore("cairn_store_tables", gaugeKind, "Tables of the state.", func(s state.StoreStats) float64 { return float64(s.Tables) }),
 	ofStore("cairn_store_table_bytes", gaugeKind, "Bytes of the state's tables.", func(s state.StoreStats) float64 { return float64(s.TableBytes) }),
@@ -102,7 +102,7 @@ var metricTable = []Metric{
 		return float64(n), has
 	}),
 	own1("cairn_failed_logins_total", counterKind, "Wrong tokens shown to the wire port and the gateway.", func(s *Service) float64 { return float64(s.access.FailedLogins()) }),
-	own1("cairn_uptime_seconds", gaugeKind, "Time since the node started.", func(s *Service) float64 { return time.Since(s.measured.started).Seconds() }),
+	own1("cairn_uptime_seconds", gaugeKind, "Time since the node started.", func(s *Service) float64 { return s.cluster.Uptime().Seconds() }),
 	{Name: "cairn_certificate_seconds", Help: "Time until this node's certificate ends, by who is shown it; negative when it has ended.", Kind: gaugeKind, Labels: []string{"shown_to"},
 		read: func(m scrape, put func(float64, ...string)) {
 			for to, cert := range m.s.cfg.Home.Certificates() {
@@ -126,7 +126,7 @@ var metricTable = []Metric{
 	{Name: stageSeconds, Help: stageHelp, Kind: histogramKind, Labels: []string{"stage"}},
 	perMember("cairn_peer_log_index", "Log index that the peer is known to have; reported by the leader.", func(m raft.Member, _ *Service) float64 { return float64(m.LastLog) }),
 
-	own1("yantrikdb_engines_loaded", gaugeKind, "Databases.", func(s *Service) float64 { return float64(s.databases()) }),
+	own1("yantrikdb_engines_loaded", gaugeKind, "Databases.", func(s *Service) float64 { return float64(s.cluster.Databases()) }),
 	perNode("yantrikdb_cluster_term", "Current term.", func(s *Service) float64 { return float64(s.raft.Term()) }),
 	perNode("yantrikdb_cluster_is_leader", "1 when this node accepts writes.", func(s *Service) float64 { return number(s.commit.Leads()) }),
 	perNode("yantrikdb_cluster_healthy", "1 when this node knows of a leader.", func(s *Service) float64 { _, ok := s.commit.Leader(); return number(ok) }),
@@ -192,7 +192,7 @@ func perMember(name, help string, value func(raft.Member, *Service) float64) Met
 			if x.ID == m.s.cfg.Member.NodeID {
 				continue
 			}
-			put(value(x, m.s), x.Addr, roleOf(x.Voter))
+			put(value(x, m.s), x.Addr, operate.RoleOf(x.Voter))
 		}
 	}}
 }

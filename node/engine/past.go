@@ -29,7 +29,7 @@ func (s *Service) sampling(ctx context.Context) error {
 		v := past.Values{past.Requests: float32(n) / seconds, past.Refused: float32(s.recent.refused.Swap(0)) / seconds, past.Writes: float32(less(uint64(now), uint64(applied))) / seconds,
 			past.Median: took[0], past.Slowest: took[1], past.Commit: commits[0], past.Lag: float32(math.NaN()), past.Unfound: float32(less(uint64(now), uint64(s.commit.Indexed()))),
 			past.Disk: float32(s.state.Size()), past.Heap: heapInUse()}
-		if lag := s.lacks(); lag != nil {
+		if lag := s.cluster.Lacks(); lag != nil {
 			v[past.Lag] = float32(*lag)
 		}
 		at, applied = time.Now(), now

@@ -3,16 +3,13 @@ package engine
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
-	"github.com/cairndb/cairn/raft"
 	"github.com/cairndb/cairn/wire"
 )
 
@@ -90,32 +87,4 @@ func checkForeign(op *oplog.Foreign) error {
 func (s *Service) Record(d *api.Draft) (*oplog.Remember, error) {
 	d.Dialect, d.Trust = cmp.Or(d.Dialect, "peer"), oplog.TrustOf(d.Trust)
 	return ready(d, time.Now(), 0)
-}
-
-// PeerStatus answers another node's status request; it asks no other node.
-func (s *Service) PeerStatus() (*wire.ClusterStatusResult, error) {
-	own, err := json.Marshal(s.own())
-	if err != nil {
-		return nil, err
-	}
-	st := s.raft.Status()
-	r := &wire.ClusterStatusResult{CurrentTerm: st.Term, SelfID: s.cfg.Member.NodeID, SelfRole: s.cfg.Member.Role, Peers: []wire.PeerStatus{}, Node: own, LeaderID: s.knownLeader()}
-	voters := uint32(0)
-	for _, m := range st.Members {
-		if m.Voter {
-			voters++
-		}
-		if m.ID == s.cfg.Member.NodeID {
-			continue
-		}
-		role := raft.RoleVoter
-		if !m.Voter {
-			role = raft.RoleReadReplica
-		}
-		p := wire.PeerStatus{NodeID: m.ID, Addr: m.Addr, Role: role, CurrentTerm: st.Term, LastSeenSecsAgo: math.Inf(1)}
-		r.Peers = append(r.Peers, p)
-	}
-	r.QuorumSize = voters/2 + 1
-	r.Healthy = r.LeaderID != nil
-	return r, nil
 }

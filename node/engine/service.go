@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"runtime"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -21,6 +20,7 @@ import (
 	"github.com/cairndb/cairn/node/engine/operate"
 	"github.com/cairndb/cairn/node/past"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/damage"
 	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/raft"
 	"github.com/cairndb/cairn/wire/field"
@@ -40,10 +40,10 @@ type Service struct {
 	measured  measured
 	recent    recent
 	lastDay   *past.Ring
-	seen      seen
 	load      load
 	questions *questionLog
 	backups   *operate.Backups
+	cluster   *operate.Cluster
 	vectors   *embedding.Vectors // since SetIndex
 
 	reinforcer *reinforcer
@@ -51,7 +51,6 @@ type Service struct {
 
 // measured holds the service's own figures for /metrics.
 type measured struct {
-	started time.Time
 	stages  *prometheus.HistogramVec // how long the steps of writes and recalls take, whichever surface asked
 	slow    atomic.Int64             // operations that took long
 	dropped atomic.Int64             // event streams of this host's surfaces whose clients did not keep up
@@ -60,15 +59,6 @@ type measured struct {
 // readsAtOnce bounds the reads of the state and the searches that run at a time. Principals share them. More would not
 // be faster, and would hold more rows in memory.
 func readsAtOnce() int { return max(16, 4*runtime.GOMAXPROCS(0)) }
-
-// seen is the result of the last round of each task that watches the cluster.
-type seen struct {
-	looked     atomic.Pointer[looked] // the other members
-	agreed     atomic.Int64           // of agreements: this state beside theirs
-	scrubClean atomic.Bool            // the last scrub of the state found what was written
-	damaged    atomic.Int64           // scrubs of the state that found damage
-	lost       sync.Map               // the api.LostRecords that were logged
-}
 
 // load counts the work that shares the machine.
 type load struct {
@@ -82,15 +72,36 @@ type load struct {
 // before Start.
 func New(cfg Config) (s *Service, err error) {
 	s = &Service{cfg: cfg, log: cfg.Logger, state: cfg.State, commit: cfg.Commit, access: cfg.Access, questions: newQuestionLog(), lastDay: past.New()}
-	s.measured.started, s.measured.stages = time.Now(), newStages()
+	s.measured.stages = newStages()
 	s.load.imports, s.load.reads, s.load.thinking = large.NewShares(maxImports), large.NewShares(readsAtOnce()), make(chan struct{}, 1)
 	s.reinforcer = newReinforcer(s)
+	s.cluster = operate.NewCluster(operate.ClusterConfig{Logger: cfg.Logger, State: cfg.State, Commit: cfg.Commit, Disk: cfg.Disk, Member: cfg.Member, Scheme: cfg.Scheme,
+		Home: cfg.Home.Dir, Key: s.key(), Leftovers: cfg.Home.Leftovers, IndexDamage: func() []damage.File { return s.index.Damaged().List() },
+		Models: func() []string { return s.vectors.Names() }, Embedder: func() *api.Embedder { return s.vectors.Status() }, Check: func() (api.Check, bool) { return s.vectors.Check() }})
 	s.backups, err = operate.NewBackups(cfg.Logger, cfg.State, cfg.Keys, cfg.Home.Spool, cfg.Backup)
 	return s, err
 }
 
 // Backups returns what makes this node's backups.
 func (s *Service) Backups() *operate.Backups { return s.backups }
+
+// Cluster returns what reports how this node and its cluster are.
+func (s *Service) Cluster() *operate.Cluster { return s.cluster }
+
+// RaftStatus reports this node's view of consensus.
+func (s *Service) RaftStatus() raft.Status { return s.raft.Status() }
+
+// Leader is the node that leads, as far as this one knows.
+func (s *Service) Leader() (id uint32, ok bool) { return s.commit.Leader() }
+
+// Applied returns the log index that this node has applied.
+func (s *Service) Applied() oplog.Index { return s.commit.Applied() }
+
+// LogTime is the newest time in the log.
+func (s *Service) LogTime() time.Time { return s.state.Last().Time().Time() }
+
+// now is the time, as far as this node can know: a leader whose clock is off must not decide by it.
+func (s *Service) now() time.Time { return s.raft.Clock().Time }
 
 // SetIndex has recalls answered and memories embedded. It is called before surfaces open.
 func (s *Service) SetIndex(x *index.Index) {
@@ -100,13 +111,14 @@ func (s *Service) SetIndex(x *index.Index) {
 			w, err := s.write(ctx, c, op)
 			return w.Index, err
 		},
-		Peers: func(ctx context.Context) []api.Peer { return s.Status(ctx).Peers },
+		Peers: func(ctx context.Context) []api.Peer { return s.cluster.Status(ctx).Peers },
 	})
 }
 
 // Start begins the tasks. It is called when the log is open, before package commit says so.
 func (s *Service) Start(r *raft.Node, spawn func(name string, task func(context.Context) error)) {
 	s.raft = r
+	s.cluster.Start(r)
 	b := s.cfg.Background
 	spawn("reinforce", s.reinforcer.run)
 	if !b.NoThink {
@@ -120,9 +132,9 @@ func (s *Service) Start(r *raft.Node, spawn func(name string, task func(context.
 	}))
 	spawn("partition", every(b.Partition, s.leading("partition", s.learnPartitions())))
 	spawn("erase dropped", every(b.Erase, s.erase))
-	spawn("compare", every(compareEvery, s.compare))
+	spawn("compare", every(operate.CompareEvery, s.cluster.Compare))
 	spawn("past", s.sampling)
-	spawn("look", atOnce(lookEvery, s.look))
+	spawn("look", atOnce(operate.LookEvery, s.cluster.Look))
 	if p := s.backups.Planned(); p != nil {
 		spawn("backup", atOnce(p.Interval, s.backups.Next))
 	}

@@ -178,3 +178,15 @@ func byAge(tokens []oplog.Token) []oplog.Token {
 	slices.SortStableFunc(tokens, func(a, b oplog.Token) int { return cmp.Compare(a.Created, b.Created) })
 	return tokens
 }
+
+func (s *Service) controlSnapshot(v *state.View, c api.Caller, _ *api.ReadRequest) (*api.Control, error) {
+	if !c.May(api.Admin) {
+		return nil, &api.Refusal{Code: "forbidden", Err: oplog.Errorf(oplog.Denied, "a token with the scope admin is needed")}
+	}
+	valid := slices.DeleteFunc(byAge(v.Tokens()), func(t oplog.Token) bool { return t.Revoked != 0 })
+	return &api.Control{Databases: each(v.Databases(), func(d oplog.Database) api.KeptDatabase {
+		return api.KeptDatabase{ID: d.ID, Name: d.Name, Path: d.Name, Created: d.Created.Time().UTC().Format(time.DateTime)}
+	}), Tokens: each(valid, func(t oplog.Token) api.KeptToken {
+		return api.KeptToken{Hash: t.Hash, DB: t.DB, Label: t.Label, Created: t.Created.Time().UTC().Format(time.DateTime)}
+	})}, nil
+}

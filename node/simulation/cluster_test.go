@@ -171,7 +171,7 @@ func (c *cluster) agree() {
 			if n == nil {
 				continue
 			}
-			st := n.Service().Status(context.Background())
+			st := n.Service().Cluster().Status(context.Background())
 			last += fmt.Sprintf("node %d: %s, leader %v, at %d: %s\n", i+1, st.Role, st.LeaderID, st.SumIndex, st.Sum)
 			same[fmt.Sprint(st.SumIndex, st.Sum)] = true
 			if n.Service().RaftStatus().Amnesia {

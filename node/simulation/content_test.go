@@ -91,7 +91,7 @@ func (c *cluster) content(i int) {
 // here, and not hostile. A request that comes late, of an earlier term or for an earlier home, is refused without a
 // question.
 func (c *cluster) believes(i int) {
-	for _, d := range c.node(i).Service().Status(context.Background()).Disputes {
+	for _, d := range c.node(i).Service().Cluster().Status(context.Background()).Disputes {
 		if d.Verdict == "" {
 			continue
 		}

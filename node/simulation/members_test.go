@@ -74,7 +74,7 @@ func (c *cluster) replace(i int) {
 // members returns the members that the leader knows; nil without a leader.
 func (c *cluster) members() []raft.Member {
 	for i := range c.nodes {
-		if n := c.node(i); n != nil && n.Err() == nil && n.Service().Status(context.Background()).AcceptsWrites {
+		if n := c.node(i); n != nil && n.Err() == nil && n.Service().Cluster().Status(context.Background()).AcceptsWrites {
 			return n.Service().RaftStatus().Members
 		}
 	}

@@ -157,8 +157,8 @@ func (w *wrong) put(nodes ...int) {
 
 // note notes what the others hold.
 func (w *wrong) note() {
-	st := w.node(0).Service().Status(context.Background())
-	for end := time.Now().Add(time.Minute); st.Agreement != "agree" || st.LeaderID == nil; st = w.node(0).Service().Status(context.Background()) {
+	st := w.node(0).Service().Cluster().Status(context.Background())
+	for end := time.Now().Add(time.Minute); st.Agreement != "agree" || st.LeaderID == nil; st = w.node(0).Service().Cluster().Status(context.Background()) {
 		if time.Sleep(50 * time.Millisecond); time.Now().After(end) {
 			w.t.Fatalf("the others do not agree: %+v", st)
 		}
@@ -181,7 +181,7 @@ func (w *wrong) addr(i int) string { return fmt.Sprintf("node%d:7440", i+1) }
 func (w *wrong) peer(i int, hello wire.RaftHello) *peertest.Peer {
 	key, err := home.OpenIdentity(w.disks[i].home)
 	w.must(err)
-	st := w.node(0).Service().Status(context.Background())
+	st := w.node(0).Service().Cluster().Status(context.Background())
 	hello.ClusterID, hello.HasState, hello.EntryMin, hello.EntryMax, hello.StateMin, hello.StateMax, hello.Reads = st.Cluster, true, oplog.RecordVersion, oplog.RecordVersion, snapshot.Min, snapshot.Max, oplog.Reads()
 	return peertest.NewPeer(transport.Options{NodeID: uint32(i + 1), Advertise: w.addr(i), Secret: secret, Identity: key, Dial: w.net.dialer(third + 1), Log: slog.New(slog.DiscardHandler)}, hello)
 }

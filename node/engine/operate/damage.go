@@ -1,4 +1,4 @@
-package engine
+package operate
 
 import (
 	"path/filepath"
@@ -9,25 +9,27 @@ import (
 
 // damaged are the files of the home in which damage was found since the node started. A log or vote that is damaged
 // stops the node, and is moved aside by its next start (Leftovers).
-func (s *Service) damaged() []api.Damage {
-	found := s.damagedState()
-	found = append(found, s.raft.Damaged().List()...)
-	found = append(found, s.index.Damaged().List()...)
-	alone := len(s.raft.Status().Members) <= 1
-	return each(found, func(f damage.File) api.Damage {
-		if short, err := filepath.Rel(s.cfg.Home.Dir, f.Path); err == nil {
+func (cl *Cluster) damaged() []api.Damage {
+	found := cl.damagedState()
+	found = append(found, cl.raft.Damaged().List()...)
+	found = append(found, cl.cfg.IndexDamage()...)
+	alone := len(cl.raft.Status().Members) <= 1
+	all := []api.Damage{}
+	for _, f := range found {
+		if short, err := filepath.Rel(cl.cfg.Home, f.Path); err == nil {
 			f.Path = filepath.ToSlash(short)
 		}
-		return api.Damage{Kind: f.Kind, Database: f.Database, File: f.Path, Times: f.Times, Healed: f.Healed, Heals: heals(f, alone)}
-	})
+		all = append(all, api.Damage{Kind: f.Kind, Database: f.Database, File: f.Path, Times: f.Times, Healed: f.Healed, Heals: heals(f, alone)})
+	}
+	return all
 }
 
 // damagedState are the state's tables that have damaged blocks; its directory when there are none, and verifying it
 // failed for what its rows say.
-func (s *Service) damagedState() []damage.File {
-	found := s.state.StoreStats().DamagedFiles
-	if times := s.seen.damaged.Load(); len(found) == 0 && times > 0 && !s.seen.scrubClean.Load() {
-		found = append(found, damage.File{Kind: damage.State, Path: filepath.Join(s.cfg.Home.Dir, "state"), Times: int64(times)})
+func (cl *Cluster) damagedState() []damage.File {
+	found := cl.cfg.State.StoreStats().DamagedFiles
+	if times := cl.damagedTimes.Load(); len(found) == 0 && times > 0 && !cl.scrubClean.Load() {
+		found = append(found, damage.File{Kind: damage.State, Path: filepath.Join(cl.cfg.Home, "state"), Times: int64(times)})
 	}
 	return found
 }

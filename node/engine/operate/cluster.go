@@ -1,0 +1,72 @@
+package operate
+
+import (
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/node/commit"
+	"github.com/cairndb/cairn/node/disk"
+	"github.com/cairndb/cairn/oplog/damage"
+	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/raft"
+)
+
+// ClusterConfig holds what reports about this node and its cluster are made of. All fields are needed.
+type ClusterConfig struct {
+	Logger    *slog.Logger
+	State     *state.State
+	Commit    *commit.Log
+	Disk      *disk.Space
+	Member    Member
+	Scheme    string // of this cluster's gateways: http:// or https://
+	Home      string // files are named from it
+	Key       string // the public key of the home; blank for none
+	Leftovers func() api.Leftovers
+
+	IndexDamage func() []damage.File
+	Models      func() []string          // the embedders of this node
+	Embedder    func() *api.Embedder     // the configured one; nil: none
+	Check       func() (api.Check, bool) // of the embedder, in the deep health
+}
+
+// Member identifies this node in its cluster.
+type Member struct {
+	NodeID     uint32
+	Role       string // as configured
+	Version    string
+	Wire, HTTP string        // where clients are sent to
+	Clustered  bool          // other members are configured
+	Election   time.Duration // a member that was not heard of for twice as long is not reachable
+}
+
+// Cluster reports how this node and its cluster are, watches the other members, and changes who belongs to them.
+type Cluster struct {
+	cfg     ClusterConfig
+	raft    *raft.Node // since Start
+	started time.Time
+
+	looked       atomic.Pointer[looked] // the other members, at the last look
+	agreed       atomic.Int64           // of agreements: this state beside theirs
+	scrubClean   atomic.Bool            // the last scrub of the state found what was written
+	damagedTimes atomic.Int64           // scrubs of the state that found damage
+	logged       sync.Map               // the api.LostRecords that were logged
+}
+
+// NewCluster returns the reports of a node. What asks Raft is for after Start.
+func NewCluster(cfg ClusterConfig) *Cluster { return &Cluster{cfg: cfg, started: time.Now()} }
+
+// Start gives it the log.
+func (cl *Cluster) Start(r *raft.Node) { cl.raft = r }
+
+// Uptime is the time since the node started.
+func (cl *Cluster) Uptime() time.Duration { return time.Since(cl.started) }
+
+// Agreed is 1 when the states of the members were equal at the last comparison, 0 when that is not known, -1 when they
+// differ.
+func (cl *Cluster) Agreed() int64 { return cl.agreed.Load() }
+
+// DamageFound counts the scrubs of the state that found damage.
+func (cl *Cluster) DamageFound() int64 { return cl.damagedTimes.Load() }

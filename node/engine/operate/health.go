@@ -1,0 +1,94 @@
+package operate
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog/state"
+)
+
+// Alive answers as long as the process serves requests at all.
+func (cl *Cluster) Alive(ctx context.Context, _ api.Caller, _ *api.Nothing) (*api.AliveAnswer, error) {
+	a := &api.AliveAnswer{Status: "ok", Databases: cl.Databases(), NodeID: cl.cfg.Member.NodeID, Version: cl.cfg.Member.Version, Applied: cl.cfg.Commit.Applied(), Writable: cl.cfg.Commit.Leads(),
+		Condition: conditionText(cl.Condition(ctx)), Capabilities: []string{"idempotency_key"}}
+	if cl.cfg.Member.Clustered {
+		a.Cluster = cl.clusterHealth()
+	}
+	return a, nil
+}
+
+// Databases counts the databases.
+func (cl *Cluster) Databases() (n int) {
+	_ = cl.cfg.State.Read(func(v *state.View) error { // a closing state has none
+		n = len(v.Databases())
+		return nil
+	})
+	return n
+}
+
+func (cl *Cluster) clusterHealth() *api.Health {
+	rs := cl.raft.Status()
+	role := cl.role(rs)
+	h := &api.Health{NodeID: cl.cfg.Member.NodeID, Role: role, RoleLabel: lower(role), Term: rs.Term, AcceptsWrites: cl.cfg.Commit.Leads(), LastIndex: rs.LastIndex,
+		Applied: cl.cfg.Commit.Applied(), Lag: cl.Lacks(), Leader: cl.knownLeader()}
+	h.Healthy = h.Leader != nil
+	return h
+}
+
+func lower(role string) string {
+	if role == "" {
+		return ""
+	}
+	return string(role[0]|0x20) + role[1:]
+}
+
+// DeepHealth asks state, index and quorum. The verdict is bad when one of these fails, whatever the embedder says.
+func (cl *Cluster) DeepHealth(context.Context, api.Caller, *api.Nothing) (*api.DeepHealthAnswer, error) {
+	a := &api.DeepHealthAnswer{Status: "healthy"}
+	check := func(c api.Check, f func() error) {
+		start := time.Now()
+		err := f()
+		c.Pass, c.Millis = err == nil, millis(time.Since(start))
+		if err != nil {
+			a.Status, c.Error = "degraded", err.Error()
+		}
+		a.Checks = append(a.Checks, c)
+	}
+	count := cl.Databases()
+	check(api.Check{Check: "control_db", Databases: &count}, func() error { return cl.cfg.State.Read(func(*state.View) error { return nil }) })
+	check(api.Check{Check: "engine_lock"}, func() error {
+		if lag := cl.cfg.Commit.Applied() - min(cl.cfg.Commit.Applied(), cl.cfg.Commit.Indexed()); lag > maxReadyLag {
+			return fmt.Errorf("the index is %d entries behind", lag)
+		}
+		return nil
+	})
+	if cl.cfg.Member.Clustered {
+		check(api.Check{Check: "cluster_quorum", Health: cl.clusterHealth()}, func() error {
+			if cl.knownLeader() == nil {
+				return api.ErrNoLeader
+			}
+			return nil
+		})
+	}
+	start := time.Now()
+	if c, has := cl.cfg.Check(); has {
+		c.Millis = millis(time.Since(start))
+		a.Checks = append(a.Checks, c)
+	}
+	return a, nil
+}
+
+// maxReadyLag is the lag, in entries, up to which a node is ready for readers.
+const maxReadyLag = 10_000
+
+// Up is all that a caller without a token is told.
+func (cl *Cluster) Up(context.Context, api.Caller, *api.Nothing) (*api.UpAnswer, error) {
+	return &api.UpAnswer{Alive: true, Ready: cl.Ready()}, nil
+}
+
+// TellReady says whether readers may be sent to this node.
+func (cl *Cluster) TellReady(context.Context, api.Caller, *api.Nothing) (*api.ReadyAnswer, error) {
+	return &api.ReadyAnswer{Ready: cl.Ready(), Behind: cl.behind(cl.cfg.Commit.Indexed()), Applied: cl.cfg.Commit.Indexed()}, nil
+}

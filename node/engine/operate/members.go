@@ -1,0 +1,115 @@
+package operate
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cairndb/cairn/node/access"
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/raft"
+	"github.com/cairndb/cairn/wire"
+)
+
+// Report answers with the status.
+func (cl *Cluster) Report(ctx context.Context, _ api.Caller, _ *api.Nothing) (*api.ClusterStatus, error) {
+	st := cl.Status(ctx)
+	return &st, nil
+}
+
+// Topology is the same for all nodes: the one that answers is a line like the others.
+func (cl *Cluster) Topology(ctx context.Context, _ api.Caller, _ *api.Nothing) (*api.TopologyAnswer, error) {
+	st := cl.Status(ctx)
+	voter := cl.cfg.Member.Role == raft.RoleVoter
+	nodes := append([]api.Peer{{NodeID: st.NodeID, Addr: st.Addr, Wire: st.Wire, HTTP: st.HTTP, Role: RoleOf(voter), State: st.Role, Voter: voter, Reachable: true, Vitals: st.Vitals}}, st.Peers...)
+	slices.SortFunc(nodes, func(a, b api.Peer) int { return cmp.Compare(a.NodeID, b.NodeID) })
+	a := &api.TopologyAnswer{Cluster: st.Cluster, NodeID: st.NodeID, LeaderID: st.LeaderID, Term: st.CurrentTerm, QuorumSize: st.QuorumSize}
+	for _, n := range nodes {
+		m := api.Member{NodeID: n.NodeID, Role: n.Role, State: n.State, Voter: n.Voter, Reachable: n.Reachable, IsLeader: st.LeaderID != nil && *st.LeaderID == n.NodeID,
+			Addr: n.Addr, Wire: n.Wire, Applied: n.Applied, Version: n.Version}
+		if n.HTTP != "" {
+			m.HTTP = new(cl.cfg.Scheme + n.HTTP)
+		}
+		a.Nodes = append(a.Nodes, m)
+	}
+	return a, nil
+}
+
+// RoleOf is a member's role as answers have it.
+func RoleOf(voter bool) string {
+	if voter {
+		return "voter"
+	}
+	return "readreplica"
+}
+
+// knownLeader is the leader as answers have it, nil while none is known.
+func (cl *Cluster) knownLeader() *uint32 {
+	if id, ok := cl.cfg.Commit.Leader(); ok {
+		return &id
+	}
+	return nil
+}
+
+// Raft reports the node as a member of the Raft group.
+func (cl *Cluster) Raft(context.Context, api.Caller, *api.Nothing) (*api.RaftState, error) {
+	rs := cl.raft.Status()
+	a := &api.RaftState{NodeID: cl.cfg.Member.NodeID, State: lower(rs.State), Term: rs.Term, LastIndex: rs.LastIndex, Applied: cl.cfg.Commit.Applied(), Snapshot: rs.SnapshotIndex,
+		Leader: cl.knownLeader(), Members: []api.RaftMember{}}
+	for _, m := range rs.Members {
+		a.Members = append(a.Members, api.RaftMember{NodeID: m.ID, Addr: m.Addr, Voter: m.Voter})
+	}
+	a.Healthy = a.Leader != nil
+	if !rs.LastContact.IsZero() && !cl.cfg.Commit.Leads() {
+		a.SinceContact = new(time.Since(rs.LastContact).Milliseconds())
+	}
+	return a, nil
+}
+
+// ChangeMembers changes who belongs to the cluster, through the leader.
+func (cl *Cluster) ChangeMembers(ctx context.Context, c api.Caller, q *api.ChangeMembersRequest) (*api.MembersChanged, error) {
+	if !slices.Contains(api.MemberVerbs, q.Verb) {
+		return nil, oplog.Errorf(oplog.NotFound, "unknown change of members: want join, leave, remove, promote or transfer")
+	}
+	if q.Verb == "promote" && q.NodeID == 0 && q.Addr == "" {
+		return cl.takeLead(ctx, c)
+	}
+	msg, err := cl.askMembers(ctx, c, *q)
+	return &api.MembersChanged{Status: "ok", Message: msg}, err
+}
+
+// takeLead asks the leader to hand over to this node.
+func (cl *Cluster) takeLead(ctx context.Context, c api.Caller) (*api.MembersChanged, error) {
+	rs := cl.raft.Status()
+	if len(rs.Members) <= 1 || cl.cfg.Member.Role != raft.RoleVoter {
+		return nil, oplog.Errorf(oplog.Invalid, "only a voter of a cluster can be promoted")
+	}
+	if cl.cfg.Commit.Leads() {
+		return &api.MembersChanged{Status: "already_leader", NodeID: cl.cfg.Member.NodeID, Term: rs.Term, Message: "this node leads"}, nil
+	}
+	msg, err := cl.askMembers(ctx, c, api.ChangeMembersRequest{Verb: "transfer", NodeID: cl.cfg.Member.NodeID})
+	return &api.MembersChanged{Status: "election_started", NodeID: cl.cfg.Member.NodeID, From: rs.Term, Message: msg}, err
+}
+
+// askMembers has the leader carry out a change.
+func (cl *Cluster) askMembers(ctx context.Context, c api.Caller, q api.ChangeMembersRequest) (string, error) {
+	if q.Verb == "leave" {
+		q.Verb, q.NodeID = "remove", cl.cfg.Member.NodeID
+	}
+	msg, err := cl.raft.Change(ctx, wire.Membership{Action: q.Verb, NodeID: q.NodeID, Addr: q.Addr, Role: q.Role, Force: q.Force, Asker: access.AskerOf(c)})
+	if err != nil {
+		return "", &oplog.Error{Kind: oplog.Conflict, Text: strings.TrimSpace(fmt.Sprint(err)), Err: err}
+	}
+	return msg, nil
+}
+
+// Place says where this node stands in its cluster, for the dialects of its host.
+func (cl *Cluster) Place(context.Context, api.Caller, *api.Nothing) (*api.PlaceAnswer, error) {
+	st := cl.raft.Status()
+	return &api.PlaceAnswer{NodeID: cl.cfg.Member.NodeID, Role: lower(st.State), Leader: cl.knownLeader(), Term: st.Term, Commit: st.CommitIndex, Applied: cl.cfg.Commit.Applied(),
+		Peers: max(len(st.Members)-1, 0)}, nil
+}

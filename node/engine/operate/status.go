@@ -1,0 +1,233 @@
+package operate
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/damage"
+	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/raft"
+	"github.com/cairndb/cairn/wire"
+)
+
+// own is a node's report about itself, the extension of CLUSTER_STATUS_RESULT.
+type own struct {
+	api.Vitals
+	Role    string    `json:"role"`
+	Through uint64    `json:"through"` // as Applied, with the log's own entries, which the state never sees
+	Term    uint64    `json:"term"`
+	Whole   bool      `json:"whole"`
+	Store   api.Store `json:"store"`
+}
+
+func (cl *Cluster) own() own {
+	i, sum := cl.cfg.State.Sum()
+	st := cl.raft.Status()
+	clock := cl.raft.Clock()
+	return own{Role: cl.role(st), Through: st.AppliedIndex, Term: st.Term, Whole: cl.scrubClean.Load() && cl.raft.HasState(), Store: cl.ownStore(),
+		Vitals: api.Vitals{Applied: cl.cfg.Commit.Applied(), SumIndex: i, Sum: sum.String(), ClockOffset: millis(clock.Offset), ClockOff: clock.Off, Version: cl.cfg.Member.Version, Key: cl.cfg.Key,
+			UptimeSecs: time.Since(cl.started).Seconds(), Damaged: cl.damaged(), Disputes: cl.disputes(), Models: cl.cfg.Models(), Leftovers: cl.cfg.Leftovers()}}
+}
+
+func (cl *Cluster) disputes() []api.Dispute {
+	all := []api.Dispute{}
+	for _, d := range cl.raft.Disputes() {
+		all = append(all, api.Dispute{Peer: d.Peer, Index: d.Index, Says: d.Says, Times: d.Times, Verdict: d.Verdict})
+	}
+	return all
+}
+
+// ownStore is the files of this node's state.
+func (cl *Cluster) ownStore() api.Store {
+	st := cl.cfg.State.StoreStats()
+	return api.Store{Bytes: cl.cfg.State.Size(), Tables: st.Tables, Unmerged: st.Unmerged, Damaged: st.Damaged}
+}
+
+// role returns this node's role for clients: an elected node leads once its barrier is through.
+func (cl *Cluster) role(st raft.Status) string {
+	if st.State == "Leader" && !cl.cfg.Commit.Leads() {
+		return "Candidate"
+	}
+	return st.State
+}
+
+// askTimeout bounds what a status waits for one peer.
+const askTimeout = 700 * time.Millisecond
+
+// Status asks every member how it is and puts the answers together.
+func (cl *Cluster) Status(ctx context.Context) api.ClusterStatus {
+	rs, me := cl.raft.Status(), cl.own()
+	st := api.ClusterStatus{Clustered: true, Vitals: me.Vitals, Store: me.Store, Embedder: cl.cfg.Embedder(), NodeID: cl.cfg.Member.NodeID, Role: me.Role, RoleLabel: lower(me.Role), ConfiguredRole: cl.cfg.Member.Role,
+		CurrentTerm: rs.Term, AcceptsWrites: cl.cfg.Commit.Leads(), Addr: cl.raft.Advertised(), Wire: cl.cfg.Member.Wire, HTTP: cl.cfg.Member.HTTP, Commit: rs.CommitIndex, Lag: cl.Lacks(), Peers: []api.Peer{}}
+	infos := map[uint32]oplog.NodeInfo{}
+	_ = cl.cfg.State.Read(func(v *state.View) error { // a closing state leaves the addresses empty
+		st.Cluster = v.Cluster()
+		for _, i := range v.Nodes() {
+			infos[i.ID] = i
+		}
+		return nil
+	})
+	st.Peers = cl.askAll(ctx, rs.Members, infos)
+	for _, m := range rs.Members {
+		if m.Voter {
+			st.Voters++
+			if m.ID == cl.cfg.Member.NodeID || slices.ContainsFunc(st.Peers, func(p api.Peer) bool { return p.NodeID == m.ID && p.Reachable }) {
+				st.Answering++
+			}
+		}
+	}
+	st.QuorumSize = st.Voters/2 + 1
+	if st.LeaderID = cl.knownLeader(); st.LeaderID != nil {
+		st.LeaderAddr, st.LeaderHTTP = infos[*st.LeaderID].Wire, infos[*st.LeaderID].HTTP
+	}
+	st.Healthy = st.LeaderID != nil && quorate(st)
+	st.Agreement, st.DiskFull = agreement(st), cl.cfg.Disk.Full()
+	st.Condition = conditionText(condition(st))
+	if len(rs.Members) <= 1 {
+		st.Clustered, st.Message = false, "single-node mode (no replication)"
+	}
+	return st
+}
+
+// agreement compares state hashes taken at the same index; hashes at different ones say nothing, nor does that of a
+// member whose rows are not what it was summed of.
+func agreement(st api.ClusterStatus) string {
+	said := "unknown"
+	for _, p := range st.Peers {
+		if !p.Reachable || p.SumIndex != st.SumIndex {
+			continue
+		}
+		if p.Sum != st.Sum {
+			return "diverged"
+		}
+		if damagedIn(p.Vitals) || damagedIn(st.Vitals) {
+			continue
+		}
+		said = "agree"
+	}
+	return said
+}
+
+func damagedIn(v api.Vitals) bool {
+	return slices.ContainsFunc(v.Damaged, func(d api.Damage) bool { return d.Kind == damage.State && !d.Healed })
+}
+
+func (cl *Cluster) askAll(ctx context.Context, members []raft.Member, infos map[uint32]oplog.NodeInfo) []api.Peer {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	members = slices.DeleteFunc(slices.Clone(members), func(m raft.Member) bool { return m.ID == cl.cfg.Member.NodeID })
+	peers := make([]api.Peer, len(members))
+	var wg sync.WaitGroup
+	acknowledged, known := cl.raft.Acknowledged()
+	for i, m := range members {
+		wg.Go(func() {
+			p := cl.ask(ctx, m)
+			p.Wire, p.HTTP = infos[m.ID].Wire, infos[m.ID].HTTP
+			if p.Reachable && known {
+				// the entries of elections are no lag: the state never sees them
+				p.LagEntries = new(acknowledged - min(acknowledged, max(uint64(p.Applied), p.Through)))
+			}
+			peers[i] = p
+		})
+	}
+	wg.Wait()
+	slices.SortFunc(peers, func(a, b api.Peer) int { return cmp.Compare(a.NodeID, b.NodeID) })
+	return peers
+}
+
+func (cl *Cluster) ask(ctx context.Context, m raft.Member) api.Peer {
+	p := api.Peer{NodeID: m.ID, Addr: m.Addr, Voter: m.Voter, Role: RoleOf(m.Voter), State: "unreachable"}
+	if !m.LastSeen.IsZero() {
+		p.LastSeenSecsAgo = new(time.Since(m.LastSeen).Seconds())
+	}
+	var r wire.ClusterStatusResult
+	var o own
+	if cl.raft.Ask(ctx, m.Addr, wire.OpClusterStatus, &wire.Nothing{}, wire.OpClusterStatusResult, &r) != nil || json.Unmarshal(r.Node, &o) != nil {
+		return p
+	}
+	p.Reachable, p.State, p.CurrentTerm, p.Through, p.Vitals, p.Store, p.LastSeenSecsAgo, p.Whole = true, o.Role, o.Term, o.Through, o.Vitals, &o.Store, new(0.0), o.Whole
+	return p
+}
+
+// KnownLeader is the node that takes writes, as far as this node knows.
+func (cl *Cluster) KnownLeader() api.Leader {
+	if !cl.cfg.Commit.IsOpen() {
+		return api.Leader{}
+	}
+	l := api.Leader{Term: cl.raft.Term()}
+	if info, ok := cl.leaderInfo(); ok {
+		l.ID, l.Wire = &info.ID, info.Wire
+		if info.HTTP != "" {
+			l.HTTP = cl.cfg.Scheme + info.HTTP
+		}
+	}
+	l.Lost = l.ID == nil && cl.lost()
+	return l
+}
+
+// leaderInfo returns the leader's client addresses, as far as this node knows them.
+func (cl *Cluster) leaderInfo() (info oplog.NodeInfo, ok bool) {
+	id, ok := cl.cfg.Commit.Leader()
+	if !ok {
+		return info, false
+	}
+	info.ID = id
+	_ = cl.cfg.State.Read(func(v *state.View) error { // a closing state leaves the addresses empty
+		nodes := v.Nodes()
+		if i := slices.IndexFunc(nodes, func(n oplog.NodeInfo) bool { return n.ID == id }); i >= 0 {
+			info = nodes[i]
+		}
+		return nil
+	})
+	return info, true
+}
+
+// Lacks returns the number of acknowledged records that this node has yet to apply; nil while it hears no leader.
+func (cl *Cluster) Lacks() *uint64 { return cl.behind(cl.cfg.Commit.Applied()) }
+
+// behind returns the number of acknowledged records past an index; nil while this node hears no leader.
+func (cl *Cluster) behind(at oplog.Index) *uint64 {
+	if !cl.cfg.Commit.IsOpen() {
+		return nil
+	}
+	n, known := cl.raft.Behind(uint64(at))
+	if !known {
+		return nil
+	}
+	return &n
+}
+
+// Lag is for how long this node has lacked what is acknowledged; nil while it cannot know.
+func (cl *Cluster) Lag() *float64 {
+	n := cl.behind(cl.cfg.Commit.Indexed())
+	if n == nil {
+		return nil
+	}
+	lag := 0.0
+	if *n > 0 {
+		lag = max(0, time.Since(cl.cfg.State.Last().Time().Time()).Seconds())
+	}
+	return &lag
+}
+
+// Ready says whether this node has caught up with its leader, and is not far behind since.
+func (cl *Cluster) Ready() bool {
+	at := uint64(cl.cfg.Commit.Indexed())
+	n, known := cl.raft.Behind(at)
+	return cl.raft.HasState() && cl.raft.CaughtUp(at) && (!known || n <= maxReadyLag)
+}
+
+func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1e3 }
+
+// Counted notes whether a count of the whole state found what was written.
+func (cl *Cluster) Counted(whole bool) {
+	if cl.scrubClean.Store(whole); !whole {
+		cl.damagedTimes.Add(1)
+	}
+}
