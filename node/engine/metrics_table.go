@@ -45,10 +45,10 @@ var metricTable = []Metric{
 	own1("cairn_is_leader", gaugeKind, "1 when this node accepts writes.", func(s *Service) float64 { return number(s.commit.Leads()) }),
 	own1("cairn_has_leader", gaugeKind, "1 when this node knows of a leader.", func(s *Service) float64 { _, ok := s.commit.Leader(); return number(ok) }),
 	own1("cairn_state_agreement", gaugeKind, "1 when the members' state hashes were equal at the last comparison, 0 when they could not be compared, -1 when they differ.",
-		func(s *Service) float64 { return float64(s.cluster.Agreed()) }),
+		func(s *Service) float64 { return float64(s.cluster.Agreed.Load()) }),
 	own1("cairn_disputes_total", counterKind, "Requests and answers of other members that this node rejected, because they contradict what it has applied or are not messages of a member.",
 		func(s *Service) float64 { return float64(s.raft.Disputed()) }),
-	own1("cairn_state_damaged_total", counterKind, "Verifications of the state that found damage.", func(s *Service) float64 { return float64(s.cluster.DamageFound()) }),
+	own1("cairn_state_damaged_total", counterKind, "Verifications of the state that found damage.", func(s *Service) float64 { return float64(s.cluster.DamageFound.Load()) }),
 	ofStore("cairn_damaged_blocks_total", counterKind, "Damaged blocks read from the state's tables; nothing is returned from them.", func(s state.StoreStats) float64 { return float64(s.Damaged) }),
 	ofStore("cairn_store_tables", gaugeKind, "Tables of the state.", func(s state.StoreStats) float64 { return float64(s.Tables) }),
 	ofStore("cairn_store_table_bytes", gaugeKind, "Bytes of the state's tables.", func(s state.StoreStats) float64 { return float64(s.TableBytes) }),
@@ -102,7 +102,7 @@ var metricTable = []Metric{
 		return float64(n), has
 	}),
 	own1("cairn_failed_logins_total", counterKind, "Wrong tokens shown to the wire port and the gateway.", func(s *Service) float64 { return float64(s.access.FailedLogins()) }),
-	own1("cairn_uptime_seconds", gaugeKind, "Time since the node started.", func(s *Service) float64 { return s.cluster.Uptime().Seconds() }),
+	own1("cairn_uptime_seconds", gaugeKind, "Time since the node started.", func(s *Service) float64 { return time.Since(s.cluster.Started).Seconds() }),
 	{Name: "cairn_certificate_seconds", Help: "Time until this node's certificate ends, by who is shown it; negative when it has ended.", Kind: gaugeKind, Labels: []string{"shown_to"},
 		read: func(m scrape, put func(float64, ...string)) {
 			for to, cert := range m.s.cfg.Home.Certificates() {

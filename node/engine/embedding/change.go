@@ -6,16 +6,21 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/wire/field"
 )
 
+// chosen puts a caller into the database that a request names, and reads the database.
+func (v *Vectors) chosen(c api.Caller, name string) (target api.Caller, is state.Current, err error) {
+	if target, err = v.cfg.Select(c, name); err == nil {
+		is, err = v.cfg.State.Current(target.DB)
+	}
+	return target, is, err
+}
+
 // Progress says how far a database's memories are embedded: by the embedder that it changes to, where it does.
 func (v *Vectors) Progress(_ context.Context, c api.Caller, q *api.EmbeddingRequest) (*api.EmbeddingAnswer, error) {
-	target, err := v.cfg.Select(c, q.Name)
-	if err != nil {
-		return nil, err
-	}
-	is, err := v.cfg.State.Current(target.DB)
+	target, is, err := v.chosen(c, q.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -49,11 +54,7 @@ func (v *Vectors) Progress(_ context.Context, c api.Caller, q *api.EmbeddingRequ
 // Change switches a database to an embedder that this node has, or cancels the change that is under way. Its memories
 // are embedded again in the background; meanwhile the old vectors serve.
 func (v *Vectors) Change(ctx context.Context, c api.Caller, q *api.ReembedRequest) (*api.Reembedding, error) {
-	target, err := v.cfg.Select(c, q.Name)
-	if err != nil {
-		return nil, err
-	}
-	is, err := v.cfg.State.Current(target.DB)
+	target, is, err := v.chosen(c, q.Name)
 	if err != nil {
 		return nil, err
 	}

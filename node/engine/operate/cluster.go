@@ -44,29 +44,21 @@ type Member struct {
 
 // Cluster reports how this node and its cluster are, watches the other members, and changes who belongs to them.
 type Cluster struct {
-	cfg     ClusterConfig
-	raft    *raft.Node // since Start
-	started time.Time
+	cfg  ClusterConfig
+	raft *raft.Node // since Start
 
-	looked       atomic.Pointer[looked] // the other members, at the last look
-	agreed       atomic.Int64           // of agreements: this state beside theirs
-	scrubClean   atomic.Bool            // the last scrub of the state found what was written
-	damagedTimes atomic.Int64           // scrubs of the state that found damage
-	logged       sync.Map               // the api.LostRecords that were logged
+	// For /metrics.
+	Started     time.Time
+	Agreed      atomic.Int64 // 1: the members' states were equal at the last comparison; 0: that is not known; -1: they differ
+	DamageFound atomic.Int64 // scrubs of the state that found damage
+
+	looked     atomic.Pointer[looked] // the other members, at the last look
+	scrubClean atomic.Bool            // the last scrub of the state found what was written
+	logged     sync.Map               // the api.LostRecords that were logged
 }
 
 // NewCluster returns the reports of a node. What asks Raft is for after Start.
-func NewCluster(cfg ClusterConfig) *Cluster { return &Cluster{cfg: cfg, started: time.Now()} }
+func NewCluster(cfg ClusterConfig) *Cluster { return &Cluster{cfg: cfg, Started: time.Now()} }
 
 // Start gives it the log.
 func (cl *Cluster) Start(r *raft.Node) { cl.raft = r }
-
-// Uptime is the time since the node started.
-func (cl *Cluster) Uptime() time.Duration { return time.Since(cl.started) }
-
-// Agreed is 1 when the states of the members were equal at the last comparison, 0 when that is not known, -1 when they
-// differ.
-func (cl *Cluster) Agreed() int64 { return cl.agreed.Load() }
-
-// DamageFound counts the scrubs of the state that found damage.
-func (cl *Cluster) DamageFound() int64 { return cl.damagedTimes.Load() }

@@ -150,5 +150,5 @@ var agreements = map[string]int64{"agree": 1, "unknown": 0, "diverged": -1}
 // Compare watches whether the replicas hold the same, for the metric. Folder raft compares them as well, and acts on
 // what it finds.
 func (cl *Cluster) Compare(ctx context.Context) {
-	cl.agreed.Store(agreements[cl.Status(ctx).Agreement])
+	cl.Agreed.Store(agreements[cl.Status(ctx).Agreement])
 }

@@ -28,7 +28,7 @@ func (cl *Cluster) damaged() []api.Damage {
 // failed for what its rows say.
 func (cl *Cluster) damagedState() []damage.File {
 	found := cl.cfg.State.StoreStats().DamagedFiles
-	if times := cl.damagedTimes.Load(); len(found) == 0 && times > 0 && !cl.scrubClean.Load() {
+	if times := cl.DamageFound.Load(); len(found) == 0 && times > 0 && !cl.scrubClean.Load() {
 		found = append(found, damage.File{Kind: damage.State, Path: filepath.Join(cl.cfg.Home, "state"), Times: int64(times)})
 	}
 	return found

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -32,7 +33,7 @@ func (cl *Cluster) own() own {
 	clock := cl.raft.Clock()
 	return own{Role: cl.role(st), Through: st.AppliedIndex, Term: st.Term, Whole: cl.scrubClean.Load() && cl.raft.HasState(), Store: cl.ownStore(),
 		Vitals: api.Vitals{Applied: cl.cfg.Commit.Applied(), SumIndex: i, Sum: sum.String(), ClockOffset: millis(clock.Offset), ClockOff: clock.Off, Version: cl.cfg.Member.Version, Key: cl.cfg.Key,
-			UptimeSecs: time.Since(cl.started).Seconds(), Damaged: cl.damaged(), Disputes: cl.disputes(), Models: cl.cfg.Models(), Leftovers: cl.cfg.Leftovers()}}
+			UptimeSecs: time.Since(cl.Started).Seconds(), Damaged: cl.damaged(), Disputes: cl.disputes(), Models: cl.cfg.Models(), Leftovers: cl.cfg.Leftovers()}}
 }
 
 func (cl *Cluster) disputes() []api.Dispute {
@@ -155,6 +156,34 @@ func (cl *Cluster) ask(ctx context.Context, m raft.Member) api.Peer {
 	return p
 }
 
+// PeerStatus answers another node's status request; it asks no other node.
+func (cl *Cluster) PeerStatus() (*wire.ClusterStatusResult, error) {
+	own, err := json.Marshal(cl.own())
+	if err != nil {
+		return nil, err
+	}
+	st := cl.raft.Status()
+	r := &wire.ClusterStatusResult{CurrentTerm: st.Term, SelfID: cl.cfg.Member.NodeID, SelfRole: cl.cfg.Member.Role, Peers: []wire.PeerStatus{}, Node: own, LeaderID: cl.knownLeader()}
+	voters := uint32(0)
+	for _, m := range st.Members {
+		if m.Voter {
+			voters++
+		}
+		if m.ID == cl.cfg.Member.NodeID {
+			continue
+		}
+		role := raft.RoleVoter
+		if !m.Voter {
+			role = raft.RoleReadReplica
+		}
+		p := wire.PeerStatus{NodeID: m.ID, Addr: m.Addr, Role: role, CurrentTerm: st.Term, LastSeenSecsAgo: math.Inf(1)}
+		r.Peers = append(r.Peers, p)
+	}
+	r.QuorumSize = voters/2 + 1
+	r.Healthy = r.LeaderID != nil
+	return r, nil
+}
+
 // KnownLeader is the node that takes writes, as far as this node knows.
 func (cl *Cluster) KnownLeader() api.Leader {
 	if !cl.cfg.Commit.IsOpen() {
@@ -228,6 +257,6 @@ func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1e3 }
 // Counted notes whether a count of the whole state found what was written.
 func (cl *Cluster) Counted(whole bool) {
 	if cl.scrubClean.Store(whole); !whole {
-		cl.damagedTimes.Add(1)
+		cl.DamageFound.Add(1)
 	}
 }
