@@ -39,15 +39,18 @@ type database struct {
 	seq uint64 // number of the last change
 	conversations
 
-	// put's goroutine alone uses these.
-	strings map[string]string // one copy of each speaker
-	epoch   uint32            // of the embedder that made the vectors
-	emptied []int             // chunks of columns whose rows are all dead
-	pending *changeover       // nil: the database does not change to another embedder
-	asOf    oplog.Index       // of the state that the first rows were read from
-
-	partition *vector.Partition // how vectors are divided; nil: they are not
+	followed
 	unconfirmed
+}
+
+// followed is what put's goroutine alone uses.
+type followed struct {
+	strings   map[string]string // one copy of each speaker
+	epoch     uint32            // of the embedder that made the vectors
+	emptied   []int             // chunks of columns whose rows are all dead
+	pending   *changeover       // nil: the database does not change to another embedder
+	asOf      oplog.Index       // of the state that the first rows were read from
+	partition *vector.Partition // how vectors are divided; nil: they are not
 }
 
 // usage counts who keeps a database open, and records when it was last used.
@@ -84,7 +87,7 @@ type adoptedRow struct {
 }
 
 func newDatabase(dir string, words *text.Index) *database {
-	return &database{dir: dir, words: words, names: newNames(), conversations: newConversations(), checkpointed: checkpointed{capturing: 1}, seq: 1, facets: newFacets(), strings: map[string]string{}}
+	return &database{dir: dir, words: words, names: newNames(), conversations: newConversations(), checkpointed: checkpointed{capturing: 1}, seq: 1, facets: newFacets(), followed: followed{strings: map[string]string{}}}
 }
 
 // drop closes the index and removes its files.
