@@ -294,6 +294,9 @@ func (n *Node) Snapshot() error { return n.raft.Snapshot().Error() }
 // listens reports whether there is a peer port.
 func (n *Node) listens() bool { _, ok := n.transport.Listens(); return ok }
 
+// LogBusy returns how long the log has been writing and syncing records, one append at a time.
+func (n *Node) LogBusy() time.Duration { return n.logs.Busy() }
+
 // Addr returns the listener's address; empty without one.
 func (n *Node) Addr() string {
 	addr, _ := n.transport.Listens()

@@ -3,6 +3,7 @@ package commit
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/cairndb/cairn/oplog"
 )
@@ -63,6 +64,8 @@ func (m *machine) followApplied(ctx context.Context) error {
 }
 
 func (m *machine) follow(ctx context.Context, s step) error {
+	start := time.Now()
+	defer func() { m.following.Add(int64(time.Since(start))) }()
 	if s.restored {
 		if _, err := m.index.Rebuild(ctx); err != nil {
 			return err

@@ -150,6 +150,12 @@ func (l *Log) Subscribers() int { return l.machine.feed.subscribers() }
 // Start.
 func (l *Log) Queued() (proposals, batches int) { return len(l.proposer.queue), len(l.machine.queue) }
 
+// Busy returns how long this node has been applying records and taking them into the index. It does one batch at a time
+// of each, so a step that is busy for a second in each second limits how fast the node writes.
+func (l *Log) Busy() (applying, indexing time.Duration) {
+	return time.Duration(l.machine.applying.Load()), time.Duration(l.machine.following.Load())
+}
+
 // RefusedSnapshots counts the leader's snapshots that this node rejected, because their rows do not match the leader's
 // checksum.
 func (l *Log) RefusedSnapshots() uint64 { return l.machine.notSummed.Load() }

@@ -31,6 +31,9 @@ type machine struct {
 	waiting atomic.Int64  // bytes in queue
 	shrunk  chan struct{} // holds a token when waiting has shrunk
 
+	applying  atomic.Int64 // see Log.Busy, as is following
+	following atomic.Int64
+
 	sums      sums
 	leader    func() (id uint32, known bool) // who sends snapshots
 	notSummed atomic.Uint64                  // snapshots whose rows were not what their sender summed
@@ -157,7 +160,9 @@ func (m *machine) applyBatch(records []oplog.Record, size int, results []any) (o
 // ok is false when the node stops first; raft brings the batch again at the next start.
 func (m *machine) applyRetrying(records []oplog.Record) (out []oplog.Outcome, ok bool) {
 	for waited := false; ; waited = true {
+		start := time.Now()
 		out, err := m.o.State.Apply(records)
+		m.applying.Add(int64(time.Since(start)))
 		if err == nil {
 			if waited {
 				m.o.Logger.Info("disk has room again, applied what waited", "index", records[len(records)-1].Index)

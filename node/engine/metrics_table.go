@@ -79,6 +79,13 @@ var metricTable = []Metric{
 	own1("cairn_old_keys", gaugeKind, "Parts of this node's home that it has yet to rewrite under its active data key.", func(s *Service) float64 { return float64(len(s.cfg.Home.Leftovers().OldKeys)) }),
 	own1("cairn_write_queue", gaugeKind, "Entries waiting to be proposed.", func(s *Service) float64 { n, _ := s.commit.Queued(); return float64(n) }),
 	own1("cairn_follow_queue", gaugeKind, "Batches applied and waiting for the index.", func(s *Service) float64 { _, n := s.commit.Queued(); return float64(n) }),
+	{Name: "cairn_stage_busy_seconds_total", Help: "Time for which this node was at work in the steps of a write that take one batch at a time: log (writing and syncing records), apply, index. One that grows by nearly a second each second limits the writes.",
+		Kind: counterKind, Labels: []string{"stage"}, read: func(m scrape, put func(float64, ...string)) {
+			applying, indexing := m.s.commit.Busy()
+			put(m.s.raft.LogBusy().Seconds(), "log")
+			put(applying.Seconds(), "apply")
+			put(indexing.Seconds(), "index")
+		}},
 	own1("cairn_subscribers", gaugeKind, "Readers of the feed of this node.", func(s *Service) float64 { return float64(s.commit.Subscribers()) }),
 	own1("cairn_memory_limit_bytes", gaugeKind, "Memory that the process keeps within, if it can: GOMEMLIMIT, or four fifths of what the machine or its container has; 0 for no bound.", func(*Service) float64 { return float64(memory.Set()) }),
 	own1("cairn_request_bytes", gaugeKind, "Bytes of large requests and answers that this node holds, of 96 MiB.", func(s *Service) float64 { return float64(s.cfg.Budget.Used()) }),

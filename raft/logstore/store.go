@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	hraft "github.com/hashicorp/raft"
 
@@ -55,6 +56,7 @@ type Store struct {
 	readable atomic.Uint64         // no kept record before it can be read
 
 	committed atomic.Uint64 // see Committed
+	busy      atomic.Int64  // see Busy
 
 	mu     sync.RWMutex
 	segs   []*segment // the oldest first
@@ -228,6 +230,7 @@ func (s *Store) StoreLogs(logs []*hraft.Log) error {
 		return err
 	}
 	defer s.unlock()
+	defer s.worked(time.Now())
 	if len(logs) == 0 {
 		return nil
 	}
@@ -266,6 +269,13 @@ func (s *Store) StoreLogs(logs []*hraft.Log) error {
 	}
 	return s.sync(g)
 }
+
+// worked counts work that began at start.
+func (s *Store) worked(start time.Time) { s.busy.Add(int64(time.Since(start))) }
+
+// Busy returns how long the store has been writing and syncing records. It does one at a time, so one that is busy for
+// a second in each second cannot take more.
+func (s *Store) Busy() time.Duration { return time.Duration(s.busy.Load()) }
 
 // segmentFor returns the segment that takes these records, and begins a new one when the last is full.
 func (s *Store) segmentFor(logs []*hraft.Log) (*segment, error) {

@@ -1,6 +1,10 @@
 package logstore
 
-import hraft "github.com/hashicorp/raft"
+import (
+	"time"
+
+	hraft "github.com/hashicorp/raft"
+)
 
 // A leader's disk takes a record while the record is on its way to the others, so a write waits for the slower of two
 // disks and not for one after the other. StoreLogs returns, on a leader, when the records are written; they are
@@ -63,6 +67,7 @@ func (s *Store) syncInBackground(g *segment, first uint64) {
 	s.last.Store(u)
 	go func() { // ends with the sync, which Close waits for
 		defer close(u.done)
+		defer s.worked(time.Now())
 		if u.err = s.sync(g); u.err != nil && s.o.Failed != nil {
 			s.o.Failed(u.err)
 		}

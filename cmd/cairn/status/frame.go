@@ -89,9 +89,29 @@ type nodeRow struct {
 	RecallP99 number `json:"recall_p99_ms"`
 	Lag       number `json:"apply_lag_entries"`
 	IndexLag  number `json:"index_lag_entries"`
+	Busy      busy   `json:"busy"`
 	Slow      number `json:"slow_operations"`
 	DiskFree  number `json:"disk_free_bytes"`
 	Tables    number `json:"state_bytes"`
+}
+
+// busy holds the share of the time for which each serial step of a write was at work.
+type busy struct {
+	Log   number `json:"log"`
+	Apply number `json:"apply"`
+	Index number `json:"index"`
+}
+
+// most is the step that was at work longest, and its share.
+func (b busy) most() (step string, share number) {
+	step, share = "log", b.Log
+	if b.Apply > share {
+		step, share = "apply", b.Apply
+	}
+	if b.Index > share {
+		step, share = "index", b.Index
+	}
+	return step, share
 }
 
 // number is a number that may not be known.
@@ -130,6 +150,10 @@ func (l look) row(e look, id uint32, state string, reachable bool, seconds float
 	now, then := l.of[id], e.of[id]
 	r := nodeRow{NodeID: id, State: state, Reachable: reachable, Lag: now.value("cairn_apply_lag_entries"), IndexLag: now.value("cairn_index_lag_entries"),
 		DiskFree: now.value("cairn_disk_free_bytes"), Tables: now.value("cairn_store_table_bytes"), Slow: now.more(then, "cairn_slow_operations_total")}
+	share := func(stage string) number {
+		return now.more(then, `cairn_stage_busy_seconds_total{stage="`+stage+`"}`) / number(seconds)
+	}
+	r.Busy = busy{share("log"), share("apply"), share("index")}
 	rate := func(stage string) number { return now.more(then, stageName+"_count"+stage) / number(seconds) }
 	r.Writes, r.WriteP50, r.WriteP99 = rate(writeStage), now.quantile(then, writeStage, .5), now.quantile(then, writeStage, .99)
 	r.Recalls, r.RecallP50, r.RecallP99 = rate(recallStage), now.quantile(then, recallStage, .5), now.quantile(then, recallStage, .99)
@@ -226,6 +250,13 @@ var topColumns = []topColumn{
 	counted("P99 MS", func(r nodeRow) number { return r.RecallP99 }, tenths),
 	counted("TO APPLY", func(r nodeRow) number { return r.Lag }, whole),
 	counted("TO INDEX", func(r nodeRow) number { return r.IndexLag }, whole),
+	{"BUSIEST", func(r nodeRow) string {
+		step, share := r.Busy.most()
+		if math.IsNaN(float64(share)) {
+			return "-"
+		}
+		return fmt.Sprintf("%s %.0f%%", step, 100*share)
+	}, func(r nodeRow) number { _, share := r.Busy.most(); return share }},
 	counted("SLOW", func(r nodeRow) number { return r.Slow }, whole),
 	counted("STATE", func(r nodeRow) number { return r.Tables }, size),
 	counted("DISK FREE", func(r nodeRow) number { return r.DiskFree }, size),

@@ -242,5 +242,6 @@ const topHelp = `
 WRITES/S, RECALLS/S  of the last interval; P50 and P99 beside them are how long each took
 TO APPLY             acknowledged entries that the node has yet to apply
 TO INDEX             entries that it has applied and not indexed
+BUSIEST              the step of a write that was at work for the largest share of the interval: log, apply or index; near 100% it limits the writes
 SLOW                 operations of the last interval that went to the slow log
 STATE, DISK FREE     its files, and what its disk has left`

@@ -25,7 +25,7 @@ func TestAFrameIsWhatHappenedBetweenTwoLooks(t *testing.T) {
 cairn_stage_seconds_bucket{stage="commit",le="0.005"} ` + fast + `
 cairn_stage_seconds_bucket{stage="commit",le="0.25"} ` + all + `
 cairn_stage_seconds_bucket{stage="commit",le="+Inf"} ` + all + `
-cairn_stage_seconds_count{stage="commit"} ` + all + "\ncairn_disk_free_bytes 2e+06\ncairn_apply_lag_entries NaN\n"
+cairn_stage_seconds_count{stage="commit"} ` + all + "\ncairn_stage_busy_seconds_total{stage=\"log\"} 1\ncairn_stage_busy_seconds_total{stage=\"apply\"} " + fast + "\ncairn_disk_free_bytes 2e+06\ncairn_apply_lag_entries NaN\n"
 	}
 	start := time.Now()
 	cluster := api.ClusterStatus{NodeID: 1, Role: "Leader", Condition: "healthy", Peers: []api.Peer{{NodeID: 2, State: "Follower", Reachable: true}, {NodeID: 3, State: "unreachable"}}}
@@ -35,6 +35,9 @@ cairn_stage_seconds_count{stage="commit"} ` + all + "\ncairn_disk_free_bytes 2e+
 	one, two, three := f.Nodes[0], f.Nodes[1], f.Nodes[2]
 	if one.Writes != 50 || one.WriteP50 != 5 || one.WriteP99 != 250 || one.DiskFree != 2e6 || one.Recalls != 0 {
 		t.Errorf("node 1: %+v", one)
+	}
+	if step, share := one.Busy.most(); step != "apply" || share != 45 || one.Busy.Log != 0 {
+		t.Errorf("node 1 was busy: %+v", one.Busy)
 	}
 	if two.Writes != 2 || two.WriteP99 != 250 { // it has started again
 		t.Errorf("node 2: %+v", two)
