@@ -46,15 +46,14 @@ func (n neighbours) join(cands []rank.Candidate) []rank.Candidate {
 	for _, h := range n.hits {
 		sim[h.Row] = h.Sim
 	}
-	for i := range cands {
+	n.store.Similarities(n.ask, len(cands), func(i int) uint32 { return cands[i].Row }, func(i int, estimate float64, ok bool) {
 		c := &cands[i]
-		if s, ok := sim[c.Row]; ok {
-			c.Vector, c.HasVector = s, true
+		if exact, found := sim[c.Row]; found {
 			delete(sim, c.Row)
-		} else {
-			c.Vector, c.HasVector = n.store.Similarity(n.ask, c.Row)
+			estimate, ok = exact, true
 		}
-	}
+		c.Vector, c.HasVector = estimate, ok
+	})
 	for _, h := range n.hits {
 		if _, left := sim[h.Row]; left {
 			cands = append(cands, rank.Candidate{Row: h.Row, Vector: h.Sim, HasVector: true})

@@ -110,8 +110,8 @@ func TestPacking(t *testing.T) {
 			}
 			for _, h := range want {
 				q := s.Ask(v, Query{})
-				a, ok := s.Similarity(q, h.Row)
-				b, _ := same.Similarity(same.Ask(v, Query{}), h.Row)
+				a, ok := similarity(s.Store, q, h.Row)
+				b, _ := similarity(same, same.Ask(v, Query{}), h.Row)
 				if !ok || a != b {
 					t.Fatalf("row %d: %v %v, want %v", h.Row, a, ok, b)
 				}

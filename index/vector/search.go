@@ -122,7 +122,7 @@ func (s *Store) search(q *Query, pool Pool, parts *partitions) []Hit {
 
 // candidates are the best rows by their int8 forms, at least keep of them where there are as many.
 func (s *Store) candidates(q *Query, pool Pool, parts *partitions, c *scratch, keep int) []Hit {
-	if parts != nil && (q.Among == nil || q.Most > DirectRows) {
+	if parts != nil && (q.Among == nil || q.Most > s.mostDirect(q.Most)) {
 		if hits, ok := s.byPartitions(q, parts, c, keep); ok {
 			return hits
 		}

@@ -137,17 +137,31 @@ func (s *Store) Bytes() (n int) {
 	return n
 }
 
-// Similarity estimates the cosine of a row from its int8 form, to about ±.005; ok is false when it has no vector.
-func (s *Store) Similarity(q *Query, row uint32) (sim float64, ok bool) {
-	table, n := q.blocks, int(row/blockRows)
-	if n >= len(table) || table[n] == nil {
-		return 0, false
+// Similarities estimates the cosines of n rows from their int8 forms, to about ±.005, and passes them on; ok is false
+// for a row that has no vector.
+func (s *Store) Similarities(q *Query, n int, row func(i int) uint32, take func(i int, sim float64, ok bool)) {
+	slot := func(i int) (at uint32, ok bool) {
+		r := row(i)
+		b := int(r / blockRows)
+		if b >= len(q.blocks) || q.blocks[b] == nil {
+			return 0, false
+		}
+		slot, ok := q.blocks[b].slot(int(r % blockRows))
+		return uint32(b*blockRows + slot), ok
 	}
-	slot, ok := table[n].slot(int(row % blockRows))
-	if !ok {
-		return 0, false
+	for i := range n {
+		if i+loadAhead < n {
+			if at, ok := slot(i + loadAhead); ok {
+				s.load(q, at)
+			}
+		}
+		at, ok := slot(i)
+		if !ok {
+			take(i, 0, false)
+			continue
+		}
+		take(i, s.middle(q, q.blocks[at/blockRows], int(at%blockRows)), true)
 	}
-	return s.middle(q, table[n], slot), true
 }
 
 // Cosine estimates the cosine of two rows from their int8 forms; ok is false when one has no vector.

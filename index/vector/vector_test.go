@@ -228,9 +228,14 @@ func TestDelete(t *testing.T) {
 	if got := s.Search(s.Ask(v, s.query(1000, nil)), nil); len(got) != 999 || slices.ContainsFunc(got, func(h Hit) bool { return h.Row == 123 }) {
 		t.Errorf("a deleted row is found")
 	}
-	if _, ok := s.Similarity(s.Ask(v, Query{}), 123); ok {
+	if _, ok := similarity(s.Store, s.Ask(v, Query{}), 123); ok {
 		t.Error("a deleted row has a similarity")
 	}
+}
+
+func similarity(s *Store, q *Query, row uint32) (sim float64, ok bool) {
+	s.Similarities(q, 1, func(int) uint32 { return row }, func(_ int, x float64, found bool) { sim, ok = x, found })
+	return sim, ok
 }
 
 func TestOrderOfArrivalDoesNotMatter(t *testing.T) {
