@@ -152,7 +152,9 @@ func TestTheNextLeaderThinksOn(t *testing.T) {
 	net.cut(lead + 1)
 	next := -1
 	suite.Eventually(t, "the rest elects another", func() bool {
-		next = slices.IndexFunc(c.nodes, func(n *node.Node) bool { return n != c.nodes[lead] && n.Service().Cluster().Status(t.Context()).AcceptsWrites })
+		next = slices.IndexFunc(c.nodes, func(n *node.Node) bool {
+			return n != c.nodes[lead] && n.Service().Cluster().Status(t.Context()).AcceptsWrites
+		})
 		return next >= 0
 	})
 	thinking.Wait()

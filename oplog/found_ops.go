@@ -58,6 +58,9 @@ type HandOn struct {
 	At    Time     `msgpack:"at"`
 }
 
+// MaxCopied bounds the relations that a merged memory hands on.
+const MaxCopied = 32
+
 // Copied is a relation of a merged memory, which its product gets as well.
 type Copied struct {
 	Into string `msgpack:"p"` // the product

@@ -19,6 +19,14 @@ func (s Spaces) Has(namespace string) bool {
 // Bind says whether they bind at all.
 func (s Spaces) Bind() bool { return len(s) > 0 }
 
+// First is the first of them; blank where they do not bind.
+func (s Spaces) First() string {
+	if !s.Bind() {
+		return ""
+	}
+	return s[0]
+}
+
 // String names the prefixes for people.
 func (s Spaces) String() string { return strings.Join(s, "/, ") + "/" }
 

@@ -41,6 +41,27 @@ func MakeVector(f []float32) Vector {
 	return v
 }
 
+// MeanVector packs the arithmetic mean of vectors of one length; of none, or of several lengths, there is none.
+func MeanVector(vectors [][]float32) Vector {
+	if len(vectors) == 0 {
+		return nil
+	}
+	sum := make([]float64, len(vectors[0]))
+	for _, v := range vectors {
+		if len(v) != len(sum) {
+			return nil
+		}
+		for i, x := range v {
+			sum[i] += float64(x)
+		}
+	}
+	out := make([]float32, len(sum))
+	for i := range sum {
+		out[i] = float32(sum[i] / float64(len(vectors)))
+	}
+	return MakeVector(out)
+}
+
 // Floats unpacks the vector.
 func (v Vector) Floats() []float32 {
 	f := make([]float32, len(v)/4)

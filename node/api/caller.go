@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire/large"
@@ -42,6 +43,12 @@ const (
 
 // HashPrefix is the number of digits of a token's hash that identify it.
 const HashPrefix = 12
+
+// Reach is the namespaces of a request: the one that it names, or all that its caller is bound to. Scans ask it of each
+// row, so that no answer is cut down after it was made.
+func (c Caller) Reach(namespace string) oplog.Reach {
+	return oplog.Reach{Name: strings.TrimSpace(namespace), Within: c.Spaces}
+}
 
 // Who is the caller's name in the audit.
 func (c Caller) Who() string {

@@ -3,6 +3,7 @@ package api
 import (
 	"encoding/json"
 
+	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire/field"
 )
 
@@ -105,6 +106,30 @@ type Draft struct {
 	Dialect string `json:"-"`
 
 	History *History `json:"-"` // of an imported memory
+}
+
+// DefaultHalfLife is the half-life of a memory that names none, in hours.
+const DefaultHalfLife = 168
+
+// Inherit gives a memory that is made of others the fields on which they agree.
+func (d *Draft) Inherit(from []*oplog.Memory) {
+	for i, m := range from {
+		if i == 0 {
+			d.Importance, d.HalfLife = m.Importance, m.HalfLife/3600
+			d.Namespace, d.Domain, d.Source, d.Tier, d.Owner = m.Namespace, m.Domain, m.Source, m.Tier, m.Owner
+			continue
+		}
+		d.Importance = max(d.Importance, m.Importance)
+		d.HalfLife = max(d.HalfLife, m.HalfLife/3600)
+		for _, f := range []struct {
+			of        *string
+			is, mixed string
+		}{{&d.Domain, m.Domain, "general"}, {&d.Source, m.Source, "user"}, {&d.Tier, m.Tier, ""}, {&d.Owner, m.Owner, ""}} {
+			if *f.of != f.is {
+				*f.of = f.mixed
+			}
+		}
+	}
 }
 
 // A Result is a memory that was found. It has exactly these keys, for clients that take it for a record's arguments.

@@ -15,35 +15,9 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-const (
-	defaultList = 50
-	maxList     = 1000
-	maxLook     = 20_000 // rows a filtered list looks at
-)
-
-func limit(n int) int {
-	if n <= 0 {
-		return defaultList
-	}
-	return min(n, maxList)
-}
-
-// pick collects up to n rows of a walk that are wanted, of the first maxLook.
-func pick[T any](n int, walk func(func(T) bool), wanted func(T) bool) (rows []T) {
-	looked := 0
-	walk(func(x T) bool {
-		if wanted(x) {
-			rows = append(rows, x)
-		}
-		looked++
-		return len(rows) < n && looked < maxLook
-	})
-	return rows
-}
-
 // conflicts lists contradictions with what their sides say.
 func (s *Service) conflicts(v *state.View, c api.Caller, q *api.ConflictsRequest) (*api.ConflictList, error) {
-	a := &api.ConflictList{Conflicts: each(findConflicts(v, c, q), conflictOf)}
+	a := &api.ConflictList{Conflicts: api.Each(findConflicts(v, c, q), conflictOf)}
 	for i := range a.Conflicts {
 		x := &a.Conflicts[i]
 		x.SideA, x.SideB = conflictSide(v, c.DB, x.A), conflictSide(v, c.DB, x.B)
@@ -53,12 +27,12 @@ func (s *Service) conflicts(v *state.View, c api.Caller, q *api.ConflictsRequest
 
 // findConflicts finds the most urgent first, then the newest.
 func findConflicts(v *state.View, c api.Caller, q *api.ConflictsRequest) (rows []oplog.ConflictRow) {
-	n := limit(q.Limit)
+	n := api.Limit(q.Limit)
 	for _, one := range conflictStatuses { // each status is in order; together they are sorted
 		if q.Status == "" || q.Status == "all" || q.Status == one.String() {
-			rows = append(rows, pick(n, func(f func(oplog.ConflictRow) bool) { v.Conflicts(c.DB, []oplog.ConflictStatus{one}, f) },
+			rows = append(rows, state.Pick(n, func(f func(oplog.ConflictRow) bool) { v.Conflicts(c.DB, []oplog.ConflictStatus{one}, f) },
 				func(r oplog.ConflictRow) bool {
-					return wantsConflict(q, &r) && conflictWithin(v, c.DB, reach(c, q.Namespace), &r)
+					return wantsConflict(q, &r) && v.ConflictWithin(c.DB, c.Reach(q.Namespace), &r)
 				})...)
 		}
 	}
@@ -79,15 +53,15 @@ func wantsConflict(q *api.ConflictsRequest, r *oplog.ConflictRow) bool {
 const maxNote = 64 << 10
 
 func conflictOf(c oplog.ConflictRow) api.Conflict {
-	return api.Conflict{ID: c.ID, Type: c.Type, Priority: c.Priority.String(), Status: c.Status.String(), A: c.A, B: c.B, Entity: orNil(c.Entity), Relation: orNil(c.Relation),
-		Namespace: c.Namespace, Reason: c.Reason, Summary: c.Reason, Detected: c.Detected.Seconds(), Resolved: when(c.Resolved), Strategy: orNil(c.Strategy),
-		Winner: orNil(c.Winner), Note: orNil(c.Note)}
+	return api.Conflict{ID: c.ID, Type: c.Type, Priority: c.Priority.String(), Status: c.Status.String(), A: c.A, B: c.B, Entity: api.OrNil(c.Entity), Relation: api.OrNil(c.Relation),
+		Namespace: c.Namespace, Reason: c.Reason, Summary: c.Reason, Detected: c.Detected.Seconds(), Resolved: api.When(c.Resolved), Strategy: api.OrNil(c.Strategy),
+		Winner: api.OrNil(c.Winner), Note: api.OrNil(c.Note)}
 }
 
 // conflictSide describes a side of a conflict; text is null when it no longer exists.
 func conflictSide(v *state.View, db oplog.DB, id string) *api.Side {
 	say := func(kind, text string, at oplog.Time) *api.Side {
-		return &api.Side{Kind: kind, Text: orNil(text), Created: when(at)}
+		return &api.Side{Kind: kind, Text: api.OrNil(text), Created: api.When(at)}
 	}
 	if edge, ok := strings.CutPrefix(id, "edge:"); ok {
 		if e, ok := v.Edge(db, edge); ok {
@@ -156,13 +130,13 @@ func (s *Service) resolve(ctx context.Context, c api.Caller, q *api.ResolveReque
 		return nil, err
 	}
 	x, err := read(s, func(v *state.View) oplog.ConflictRow { x, _ := v.Conflict(c.DB, q.ID); return x })
-	return &api.Resolved{ID: q.ID, Strategy: q.Strategy, Winner: orNil(x.Winner), Lost: w.First.Num > 0, NewRID: orNil(x.Merged), Index: field.Token(w.Index)}, err
+	return &api.Resolved{ID: q.ID, Strategy: q.Strategy, Winner: api.OrNil(x.Winner), Lost: w.First.Num > 0, NewRID: api.OrNil(x.Merged), Index: field.Token(w.Index)}, err
 }
 
 // mergedSides is the memory that a merge makes of a conflict's sides.
 func (s *Service) mergedSides(ctx context.Context, c api.Caller, q *api.ResolveRequest) (*oplog.Remember, error) {
 	var vectors [][]float32
-	d := api.Draft{Text: q.NewText, Type: "semantic", Certainty: .8, Importance: .5, HalfLife: defaultHalfLife, Source: "user", Domain: "general"}
+	d := api.Draft{Text: q.NewText, Type: "semantic", Certainty: .8, Importance: .5, HalfLife: api.DefaultHalfLife, Source: "user", Domain: "general"}
 	err := s.state.Read(func(v *state.View) error {
 		x, ok := v.Conflict(c.DB, q.ID)
 		if !ok {
@@ -178,7 +152,7 @@ func (s *Service) mergedSides(ctx context.Context, c api.Caller, q *api.ResolveR
 				}
 			}
 		}
-		inherit(&d, sides)
+		d.Inherit(sides)
 		var err error
 		d.Metadata, err = json.Marshal(map[string]any{"resolved_from": []string{x.A, x.B}, "conflict_id": x.ID})
 		return err
@@ -199,28 +173,7 @@ func (s *Service) mergedSides(ctx context.Context, c api.Caller, q *api.ResolveR
 	if now, err := s.state.Current(c.DB); err != nil {
 		return nil, err
 	} else if len(ops[0].Vector) == 0 && !s.vectors.Makes(now.Database) { // no embedder will make one: the mean of the sides' vectors is near to both
-		ops[0].Vector = mean(vectors)
+		ops[0].Vector = oplog.MeanVector(vectors)
 	}
 	return ops[0], nil
-}
-
-// inherit gives a memory that is made of others the fields on which they agree.
-func inherit(d *api.Draft, from []*oplog.Memory) {
-	for i, m := range from {
-		if i == 0 {
-			d.Importance, d.HalfLife = m.Importance, m.HalfLife/3600
-			d.Namespace, d.Domain, d.Source, d.Tier, d.Owner = m.Namespace, m.Domain, m.Source, m.Tier, m.Owner
-			continue
-		}
-		d.Importance = max(d.Importance, m.Importance)
-		d.HalfLife = max(d.HalfLife, m.HalfLife/3600)
-		for _, f := range []struct {
-			of        *string
-			is, mixed string
-		}{{&d.Domain, m.Domain, "general"}, {&d.Source, m.Source, "user"}, {&d.Tier, m.Tier, ""}, {&d.Owner, m.Owner, ""}} {
-			if *f.of != f.is {
-				*f.of = f.mixed
-			}
-		}
-	}
 }

@@ -31,7 +31,7 @@ func (s *Service) dropDatabase(ctx context.Context, c api.Caller, q *api.DropDat
 }
 
 func (s *Service) listDatabases(v *state.View, c api.Caller, _ *api.ReadRequest) (*api.DatabaseList, error) {
-	return &api.DatabaseList{Databases: each(visible(c, v), func(d oplog.Database) api.Database {
+	return &api.DatabaseList{Databases: api.Each(visible(c, v), func(d oplog.Database) api.Database {
 		return api.Database{ID: d.ID, Name: d.Name, Created: d.Created.Time().UTC().Format(time.DateTime)}
 	})}, nil
 }
@@ -109,7 +109,7 @@ func (s *Service) policies(db oplog.DB) (oplog.Settings, error) {
 
 func policiesOf(set oplog.Settings) *api.Policies {
 	return &api.Policies{WorkingTTL: set.WorkingTTL.Seconds(), EpisodicTTL: set.EpisodicTTL.Seconds(), DefaultTTL: set.DefaultTTL.Seconds(), PromoteAfter: set.PromoteAfter,
-		Consolidate: set.Consolidate, QuietMind: set.QuietMind, Single: orEmpty(set.Single), Several: orEmpty(set.Several), Lift: orEmpty(set.Lift), Redact: set.Redact.String(), Updated: when(set.Updated)}
+		Consolidate: set.Consolidate, QuietMind: set.QuietMind, Single: api.OrEmpty(set.Single), Several: api.OrEmpty(set.Several), Lift: api.OrEmpty(set.Lift), Redact: set.Redact.String(), Updated: api.When(set.Updated)}
 }
 
 func (s *Service) setSettings(ctx context.Context, c api.Caller, q *api.SetSettingsRequest) (*api.Policies, error) {

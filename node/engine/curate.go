@@ -50,7 +50,7 @@ func (s *Service) merge(ctx context.Context, c api.Caller, q *api.MergeRequest) 
 	if err != nil {
 		return nil, err
 	}
-	return &api.Merged{RID: w.First.ID, Sources: orEmpty(q.RIDs), Index: field.Token(w.Index), Redacted: found}, nil
+	return &api.Merged{RID: w.First.ID, Sources: api.OrEmpty(q.RIDs), Index: field.Token(w.Index), Redacted: found}, nil
 }
 
 // split makes several memories of one.
@@ -83,7 +83,7 @@ func (s *Service) split(ctx context.Context, c api.Caller, q *api.SplitRequest) 
 	if err != nil {
 		return nil, err
 	}
-	return &api.Splitted{RID: q.RID, RIDs: orEmpty(w.First.Rows[1:]), Index: field.Token(w.Index), Redacted: found}, nil
+	return &api.Splitted{RID: q.RID, RIDs: api.OrEmpty(w.First.Rows[1:]), Index: field.Token(w.Index), Redacted: found}, nil
 }
 
 // withMember sets a member of a JSON object.
@@ -132,11 +132,11 @@ func (s *Service) sources(ctx context.Context, c api.Caller, rids []string, text
 // when the last of them would, if all do.
 func mergedContent(sources []*oplog.Memory, text string, at oplog.Time) oplog.Content {
 	d, first := api.Draft{}, sources[0]
-	inherit(&d, sources)
-	meta, _ := json.Marshal(map[string]any{"consolidated_from": each(sources, func(m *oplog.Memory) string { return m.RID })}) // ids always encode
+	d.Inherit(sources)
+	meta, _ := json.Marshal(map[string]any{"consolidated_from": api.Each(sources, func(m *oplog.Memory) string { return m.RID })}) // ids always encode
 	made := oplog.Content{RID: oplog.NewID(), Text: text, Type: first.Type, Importance: d.Importance, Certainty: first.Certainty, Namespace: first.Namespace,
 		Domain: d.Domain, Source: d.Source, Tier: d.Tier, Owner: d.Owner, Metadata: meta, Created: at, Updated: at, Unsearchable: true, Expires: first.Expires,
-		Attributes: filter.Shared(each(sources, func(m *oplog.Memory) []byte { return m.Attributes })...)}
+		Attributes: filter.Shared(api.Each(sources, func(m *oplog.Memory) []byte { return m.Attributes })...)}
 	for _, m := range sources {
 		if m.Type != made.Type {
 			made.Type = "semantic"
@@ -188,14 +188,14 @@ func (s *Service) describeMade(ctx context.Context, c api.Caller, op *oplog.Reca
 				continue
 			}
 			if len(made.Vector) == 0 && !s.vectors.Makes(now.Database) { // no embedder will make one: the mean of the sources' vectors is near to all
-				made.Vector = mean(vectors)
+				made.Vector = oplog.MeanVector(vectors)
 			}
 			for _, m := range sources {
 				for _, name := range m.Entities {
 					named, _ := v.Entity(c.DB, name)
 					made.Entities = append(made.Entities, oplog.Mention{Name: name, Type: named.Type})
 				}
-				for _, e := range v.Edges(c.DB, m.RID, maxCopied) {
+				for _, e := range v.Edges(c.DB, m.RID, oplog.MaxCopied) {
 					op.Edges = append(op.Edges, oplog.Copied{Into: made.RID, Of: e.ID, ID: oplog.NewID()})
 				}
 			}

@@ -15,14 +15,14 @@ const digestLook = 500
 
 func (s *Service) digest(ctx context.Context, c api.Caller, q *api.DigestRequest) (*api.DigestAnswer, error) {
 	a, ns := &api.DigestAnswer{}, orDefault(q.Namespace)
-	r := reach(c, ns)
+	r := c.Reach(ns)
 	err := s.state.Read(func(v *state.View) error {
-		a.Decisions = decisions(v, c, pick(digestLook, outlined(func(f func(*oplog.Memory) bool) { v.Recent(c.DB, 0, f) }), func(m *oplog.Memory) bool {
+		a.Decisions = decisions(v, c, state.Pick(digestLook, outlined(func(f func(*oplog.Memory) bool) { v.Recent(c.DB, 0, f) }), func(m *oplog.Memory) bool {
 			return m.Status == oplog.Active && r.Has(m.Namespace) && !m.Unsearchable
 		}), q)
-		a.Conflicts = each(findConflicts(v, c, &api.ConflictsRequest{Status: "open", Namespace: ns, Limit: max(q.MaxConflicts, 1)}), conflictOf)
-		a.Triggers = each(findTriggers(v, c, "pending", api.TriggerFilter{Namespace: ns, Limit: max(q.MaxTriggers, 1)}), triggerOf)
-		a.AllConflicts, a.AllTriggers, a.Thought = openConflicts(v, c.DB, r), pendingTriggers(v, c.DB, r), when(v.Mind(c.DB, "").LastThink)
+		a.Conflicts = api.Each(findConflicts(v, c, &api.ConflictsRequest{Status: "open", Namespace: ns, Limit: max(q.MaxConflicts, 1)}), conflictOf)
+		a.Triggers = api.Each(findTriggers(v, c, "pending", api.TriggerFilter{Namespace: ns, Limit: max(q.MaxTriggers, 1)}), triggerOf)
+		a.AllConflicts, a.AllTriggers, a.Thought = openConflicts(v, c.DB, r), pendingTriggers(v, c.DB, r), api.When(v.Mind(c.DB, "").LastThink)
 		sessions, err := s.sessions(v, c, &api.SessionsRequest{Namespace: ns, Limit: 20})
 		if err != nil {
 			return err
@@ -47,7 +47,7 @@ func (s *Service) digest(ctx context.Context, c api.Caller, q *api.DigestRequest
 func decisions(v *state.View, c api.Caller, newest []*oplog.Memory, q *api.DigestRequest) []api.Decision {
 	slices.SortStableFunc(newest, func(a, b *oplog.Memory) int { return cmp.Compare(b.Importance, a.Importance) })
 	list, _ := whole(v, c.DB, newest[:min(len(newest), q.MaxDecisions)], c.Hold)
-	return each(list, func(m *oplog.Memory) api.Decision {
+	return api.Each(list, func(m *oplog.Memory) api.Decision {
 		return api.Decision{RID: m.RID, Snippet: snippet(m.Text, q.SnippetChars), Type: m.Type, Importance: m.Importance, Created: m.Created.Seconds()}
 	})
 }

@@ -240,13 +240,13 @@ func (d *doomed) digest() string {
 	for i := range d.all.Back {
 		back = append(back, d.all.Back[i].RID)
 	}
-	return hex.EncodeToString(digest(gone, back, d.edges, d.claims, each(d.past, func(n uint32) string { return fmt.Sprint(d.rids[0], " ", n) })))
+	return hex.EncodeToString(digest(gone, back, d.edges, d.claims, api.Each(d.past, func(n uint32) string { return fmt.Sprint(d.rids[0], " ", n) })))
 }
 
 // erased proves that a memory was erased for good.
 func (s *Service) erased(v *state.View, c api.Caller, q *api.ErasedRequest) (*api.Proof, error) {
 	e, ok := v.Erased(c.DB, q.RID)
-	if m, there := v.Memory(c.DB, q.RID); !ok || there && !reach(c, "").Has(m.Namespace) {
+	if m, there := v.Memory(c.DB, q.RID); !ok || there && !c.Reach("").Has(m.Namespace) {
 		return nil, oplog.Errorf(oplog.NotFound, "no memory with this id was erased for good")
 	}
 	d, _ := v.Database(c.DB)

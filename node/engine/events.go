@@ -214,10 +214,10 @@ func (p *pusher) narrow() bool { return p.match != nil || p.below != "" }
 // sees says whether what an event is about is in the namespaces that the subscriber is bound to. What is of several, or
 // of none, is not: a relation, a round of cognition, a purge, a memory that was erased since.
 func (p *pusher) sees(v *state.View, n meant) bool {
-	r := reach(p.c, "")
+	r := p.c.Reach("")
 	switch n.name {
 	case "stored", "corrected", "forgotten", "consolidated":
-		return within(v, p.c.DB, r, []string{n.id})
+		return v.Within(p.c.DB, r, []string{n.id})
 	case "claimed":
 		c, ok := v.Claim(p.c.DB, n.id)
 		return ok && r.Has(c.Namespace)
@@ -226,10 +226,10 @@ func (p *pusher) sees(v *state.View, n meant) bool {
 		return ok && r.Has(x.Namespace)
 	case "conflict", "resolved":
 		x, ok := v.Conflict(p.c.DB, n.id)
-		return ok && conflictWithin(v, p.c.DB, r, &x)
+		return ok && v.ConflictWithin(p.c.DB, r, &x)
 	case "trigger", "trigger_moved":
 		x, ok := v.Trigger(p.c.DB, n.id)
-		return ok && within(v, p.c.DB, r, x.Sources)
+		return ok && v.Within(p.c.DB, r, x.Sources)
 	}
 	return false
 }

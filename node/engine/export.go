@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"iter"
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
@@ -23,7 +22,7 @@ func (s *Service) export(_ context.Context, c api.Caller, q *api.ExportRequest) 
 		Memories: func(yield func([]api.ExportedMemory, error) bool) {
 			var rows []api.ExportedMemory
 			bytes := 0
-			for err := range inPages(s, c.DB, exportPage, 1, (*state.View).Memories, func(v *state.View, m *oplog.Memory) (oplog.Seq, int, bool) {
+			for err := range state.InPages(s.state, c.DB, exportPage, 1, (*state.View).Memories, func(v *state.View, m *oplog.Memory) (oplog.Seq, int, bool) {
 				if !m.Passes(match) || !c.Spaces.Has(m.Namespace) {
 					return m.Seq + 1, 1, true
 				}
@@ -50,7 +49,7 @@ func (s *Service) export(_ context.Context, c api.Caller, q *api.ExportRequest) 
 				return
 			}
 			var rows []api.ExportedEdge
-			for err := range inPages(s, c.DB, exportPage, "", (*state.View).EdgesBehind, func(_ *state.View, e oplog.Edge) (string, int, bool) {
+			for err := range state.InPages(s.state, c.DB, exportPage, "", (*state.View).EdgesBehind, func(_ *state.View, e oplog.Edge) (string, int, bool) {
 				edge := api.ExportedEdge{Line: "edge"}
 				exportEdge(&e, &edge)
 				rows = append(rows, edge)
@@ -63,30 +62,4 @@ func (s *Service) export(_ context.Context, c api.Caller, q *api.ExportRequest) 
 			}
 		},
 	}, nil
-}
-
-// inPages walks the rows of a database from a key on, at most n at one view of the state: however slowly they are used,
-// no view stays open. each returns where the walk goes on behind a row, as how many rows it counts, and whether the
-// walk goes on. The loop's body runs behind each view; an error ends the walk.
-func inPages[K, T any](s *Service, db oplog.DB, n int, from K, walk func(*state.View, oplog.DB, K, func(T) bool), each func(*state.View, T) (K, int, bool)) iter.Seq[error] {
-	return func(yield func(error) bool) {
-		for more := true; more; {
-			err := s.state.Read(func(v *state.View) error {
-				seen, on := 0, true
-				more = false
-				walk(v, db, from, func(x T) bool {
-					if more = seen >= n; !more {
-						var counts int
-						from, counts, on = each(v, x)
-						seen += counts
-					}
-					return on && !more
-				})
-				return nil
-			})
-			if !yield(err) || err != nil {
-				return
-			}
-		}
-	}
 }

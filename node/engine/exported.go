@@ -33,7 +33,7 @@ func exportMemory(v *state.View, db oplog.DB, m *oplog.Memory) api.ExportedMemor
 		e.Entities = append(e.Entities, api.ExportedEntity{Name: name, Type: named.Type})
 	}
 	if m.Revision > 0 {
-		e.Revisions = each(v.Revisions(db, m.Seq), func(r oplog.Revision) (row api.ExportedRevision) {
+		e.Revisions = api.Each(v.Revisions(db, m.Seq), func(r oplog.Revision) (row api.ExportedRevision) {
 			exportRevision(&r, &row)
 			return row
 		})

@@ -73,7 +73,7 @@ func (s *Service) mentioning(ctx context.Context, db oplog.DB, names ...string) 
 
 // edges are the relations an entity is in, both directions. Whoever asks need not know its capitals.
 func (s *Service) edges(v *state.View, c api.Caller, q *api.EdgesRequest) (*api.EdgeList, error) {
-	return &api.EdgeList{Edges: each(v.Edges(c.DB, v.Named(c.DB, q.Entity), maxEdges), edgeOf)}, nil
+	return &api.EdgeList{Edges: api.Each(v.Edges(c.DB, v.Named(c.DB, q.Entity), maxEdges), edgeOf)}, nil
 }
 
 func (s *Service) edge(v *state.View, c api.Caller, q *api.EdgeRequest) (*api.Edge, error) {
@@ -125,13 +125,13 @@ func (s *Service) claims(v *state.View, c api.Caller, q *api.ClaimsRequest) (*ap
 	now := oplog.At(time.Now()).Seconds()
 	list := &api.ClaimList{Claims: []api.ClaimRow{}}
 	name := v.Named(c.DB, v.Canonical(c.DB, q.Namespace, q.Entity))
-	for _, x := range slices.Backward(v.Claims(c.DB, name, reach(c, q.Namespace), maxEdges)) {
-		if c.Spaces.Bind() && !within(v, c.DB, reach(c, ""), []string{x.SourceRID}) {
+	for _, x := range slices.Backward(v.Claims(c.DB, name, c.Reach(q.Namespace), maxEdges)) {
+		if c.Spaces.Bind() && !v.Within(c.DB, c.Reach(""), []string{x.SourceRID}) {
 			x.SourceRID = ""
 		}
 		disputed := v.InConflict(c.DB, "claim:"+x.ID) || x.SourceRID != "" && v.InConflict(c.DB, x.SourceRID)
 		list.Claims = append(list.Claims, api.ClaimRow{ID: x.ID, Src: x.Src, Dst: x.Dst, Type: x.Type, Weight: x.Weight, Created: x.At.Seconds(), Polarity: int(x.Polarity),
-			Modality: x.Modality, ValidFrom: x.ValidFrom, ValidTo: x.ValidTo, Extractor: x.Extractor, Band: x.Band, SourceRID: orNil(x.SourceRID), Namespace: x.Namespace,
+			Modality: x.Modality, ValidFrom: x.ValidFrom, ValidTo: x.ValidTo, Extractor: x.Extractor, Band: x.Band, SourceRID: api.OrNil(x.SourceRID), Namespace: x.Namespace,
 			Trust: lessThanAgent(x.Trust), Suggestion: suggestion(x, now, disputed)})
 	}
 	return list, nil

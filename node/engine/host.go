@@ -48,7 +48,7 @@ func (s *Service) hostSearch(ctx context.Context, c api.Caller, asked *api.Searc
 }
 
 func hitsOf(found []index.Hit) []api.Hit {
-	return each(found, func(h index.Hit) api.Hit { return api.Hit{Memory: h.Memory, Score: h.Score, Why: h.Why} })
+	return api.Each(found, func(h index.Hit) api.Hit { return api.Hit{Memory: h.Memory, Score: h.Score, Why: h.Why} })
 }
 
 // picked are the hits that a dialect's own function leaves of those that the index found.
@@ -105,8 +105,8 @@ func (s *Service) capture(ctx context.Context, c api.Caller, q *api.CaptureReque
 
 func (s *Service) forgetMany(ctx context.Context, c api.Caller, q *api.ForgetManyRequest) (*api.ForgottenMany, error) {
 	now := oplog.At(time.Now())
-	w, err := s.write(ctx, c, each(q.RIDs, func(rid string) oplog.Op { return &oplog.Forget{RID: rid, At: now} })...)
-	return &api.ForgottenMany{Found: each(w.Results, func(r oplog.Result) bool { return r.Changed })}, err
+	w, err := s.write(ctx, c, api.Each(q.RIDs, func(rid string) oplog.Op { return &oplog.Forget{RID: rid, At: now} })...)
+	return &api.ForgottenMany{Found: api.Each(w.Results, func(r oplog.Result) bool { return r.Changed })}, err
 }
 
 // sweepNow forgets what is over in a namespace without waiting for the leader to do it.
@@ -118,7 +118,7 @@ func (s *Service) sweepNow(ctx context.Context, c api.Caller, q *api.SweepNowReq
 			if looked++; m.Namespace == q.Namespace {
 				due = append(due, m.RID)
 			}
-			return len(due) < maxSweepStep && looked < maxLook
+			return len(due) < maxSweepStep && looked < state.MaxLook
 		})
 		return nil
 	}); err != nil || len(due) == 0 {

@@ -18,7 +18,7 @@ func (im *importer) storeDrafts(c api.Caller, lines []draftLine) error {
 	if err := im.s.checkQuota(c, len(lines)); err != nil {
 		return err
 	}
-	key, drafts := im.batchKey(), each(lines, func(d draftLine) api.Draft { return d.Draft })
+	key, drafts := im.batchKey(), api.Each(lines, func(d draftLine) api.Draft { return d.Draft })
 	r, err := anew(im, func(v *state.View) { im.freeRIDs(v, pointers(drafts)) }, func() (stored, error) { return im.s.store(im.ctx, c, key, slices.Clone(drafts)...) })
 	if err != nil {
 		return err
@@ -36,9 +36,9 @@ func (im *importer) storeDrafts(c api.Caller, lines []draftLine) error {
 
 // storeEdges stores relations as one entry.
 func (im *importer) storeEdges(c api.Caller, lines []edgeLine) error {
-	key, edges := im.batchKey(), each(lines, func(e edgeLine) *oplog.Relate { return e.Relate })
+	key, edges := im.batchKey(), api.Each(lines, func(e edgeLine) *oplog.Relate { return e.Relate })
 	w, err := anew(im, func(v *state.View) { im.freeEdges(v, edges) }, func() (Written, error) {
-		return im.s.propose(im.ctx, c, write{key: key, ops: each(edges, func(e *oplog.Relate) oplog.Op { return e })})
+		return im.s.propose(im.ctx, c, write{key: key, ops: api.Each(edges, func(e *oplog.Relate) oplog.Op { return e })})
 	})
 	if err == nil {
 		im.done.Edges, im.done.Index = im.done.Edges+len(edges), field.Token(w.Index)
@@ -79,7 +79,7 @@ func (im *importer) settle(k *keyed) error {
 		return err
 	}
 	free := func(v *state.View) {
-		im.freeRIDs(v, each(k.steps, func(st api.BatchStep) *api.Draft { return st.Memory }))
+		im.freeRIDs(v, api.Each(k.steps, func(st api.BatchStep) *api.Draft { return st.Memory }))
 	}
 	done, err := anew(im, free, func() (settled, error) { return im.s.settle(im.ctx, k, w) })
 	if err != nil {

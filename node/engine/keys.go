@@ -30,10 +30,10 @@ func (s *Service) clusterKeys(ctx context.Context, c api.Caller, q *api.KeysRequ
 // ownKeys are the ids of this node's keys and its certificates. The bytes of a key stay in package seal.
 func (s *Service) ownKeys(now time.Time) api.NodeKeys {
 	h := s.cfg.Home
-	n := api.NodeKeys{NodeID: s.cfg.Member.NodeID, Encrypted: s.cfg.Keys != nil, Keys: []api.DataKey{}, Rewriting: orEmpty(h.Leftovers().OldKeys),
+	n := api.NodeKeys{NodeID: s.cfg.Member.NodeID, Encrypted: s.cfg.Keys != nil, Keys: []api.DataKey{}, Rewriting: api.OrEmpty(h.Leftovers().OldKeys),
 		Certificates: []api.Certificate{}, Ports: h.Ports()}
 	if s.cfg.Keys != nil {
-		n.Keys = each(s.cfg.Keys.Keys(), func(k seal.Info) api.DataKey {
+		n.Keys = api.Each(s.cfg.Keys.Keys(), func(k seal.Info) api.DataKey {
 			return api.DataKey{ID: k.ID.String(), Master: k.Master.String(), Active: k.Active, Created: float64(k.Created.Unix())}
 		})
 	}
@@ -61,6 +61,6 @@ func certificate(to string, cert *x509.Certificate, now time.Time) api.Certifica
 	case left < certs.Warning:
 		state = "ends_soon"
 	}
-	return api.Certificate{To: to, Subject: cert.Subject.String(), Issuer: cert.Issuer.String(), Names: orEmpty(names),
+	return api.Certificate{To: to, Subject: cert.Subject.String(), Issuer: cert.Issuer.String(), Names: api.OrEmpty(names),
 		From: float64(cert.NotBefore.Unix()), Until: float64(cert.NotAfter.Unix()), State: state}
 }

@@ -22,7 +22,7 @@ const (
 
 // admits applies a listing's filters to a memory.
 func admits(c api.Caller, l *api.Listing, m *oplog.Memory) bool {
-	return (m.Status == oplog.Active || l.Gone && m.Status == oplog.Tombstoned) && reach(c, l.Namespace).Has(m.Namespace) &&
+	return (m.Status == oplog.Active || l.Gone && m.Status == oplog.Tombstoned) && c.Reach(l.Namespace).Has(m.Namespace) &&
 		(l.Domain == "" || m.Domain == l.Domain) && (l.Type == "" || m.Type == l.Type) && (l.Source == "" || m.Source == l.Source) &&
 		m.Passes(l.Match) && (l.After.IsZero() || m.Created >= oplog.At(l.After.Time)) && (l.Before.IsZero() || m.Created < oplog.At(l.Before.Time))
 }
@@ -45,7 +45,7 @@ func (s *Service) memories(v *state.View, c api.Caller, q *api.MemoriesRequest) 
 		return page, nil
 	}
 	list, more, err := listed(v, c, q)
-	page.NewestMemories = &api.NewestMemories{Total: v.ReachStats(c.DB, reach(c, q.Namespace)).Active, Offset: q.Offset, Items: each(list, memoryOf)}
+	page.NewestMemories = &api.NewestMemories{Total: v.ReachStats(c.DB, c.Reach(q.Namespace)).Active, Offset: q.Offset, Items: api.Each(list, memoryOf)}
 	if more {
 		page.NewestMemories.Next = new(q.Offset + len(list))
 	}
@@ -149,7 +149,7 @@ func onWalk(c api.Caller, l *api.Listing, w *api.Walk, m *oplog.Memory) bool {
 // caller's namespaces are passed over and not counted, because the page's cursor may name none of them.
 func walk(v *state.View, c api.Caller, l *api.Listing, w *api.Walk) api.Walked {
 	page, looked, last := api.Walked{Records: []api.Record{}}, 0, ""
-	if c.Spaces.Bind() && v.ReachStats(c.DB, reach(c, "")) == (oplog.Counts{}) {
+	if c.Spaces.Bind() && v.ReachStats(c.DB, c.Reach("")) == (oplog.Counts{}) {
 		return page
 	}
 	r := room{hold: c.Hold}
@@ -160,7 +160,7 @@ func walk(v *state.View, c api.Caller, l *api.Listing, w *api.Walk) api.Walked {
 		}
 		wanted := ok && onWalk(c, l, w, m)
 		if len(page.Records) == l.Limit || looked == maxScan || wanted && !r.has(m.Weight()) {
-			page.Next = orNil(last)
+			page.Next = api.OrNil(last)
 			return false
 		}
 		looked++
@@ -175,7 +175,7 @@ func walk(v *state.View, c api.Caller, l *api.Listing, w *api.Walk) api.Walked {
 
 // stats are a database's counters.
 func (s *Service) stats(v *state.View, c api.Caller, q *api.StatsRequest) (*api.Counters, error) {
-	r := reach(c, q.Namespace)
+	r := c.Reach(q.Namespace)
 	st := statsOf(v, c.DB, r)
 	a := &api.Counters{Active: st.Active, Consolidated: st.Consolidated, Tombstoned: st.Tombstoned, Edges: st.Edges, Entities: st.Entities, Operations: st.Operations,
 		Conflicts: st.OpenConflicts, Triggers: st.PendingTriggers}
@@ -185,10 +185,10 @@ func (s *Service) stats(v *state.View, c api.Caller, q *api.StatsRequest) (*api.
 			size = s.index.Size(c.DB)
 		}
 		a.MoreCounters = &api.MoreCounters{Claims: st.Claims, Rows: size.Rows, Vectors: size.Vectors, Applied: uint64(s.commit.Applied()), Indexed: uint64(s.commit.Indexed())}
-		a.Resolved = counted(func(f func(oplog.ConflictRow) bool) {
+		a.Resolved = state.Counted(func(f func(oplog.ConflictRow) bool) {
 			v.Conflicts(c.DB, []oplog.ConflictStatus{oplog.ConflictResolved, oplog.ConflictDismissed}, f)
-		}, func(x oplog.ConflictRow) bool { return conflictWithin(v, c.DB, r, &x) })
-		a.Patterns = counted(func(f func(oplog.Pattern) bool) { v.Patterns(c.DB, f) }, func(p oplog.Pattern) bool { return within(v, c.DB, r, p.Sources) })
+		}, func(x oplog.ConflictRow) bool { return v.ConflictWithin(c.DB, r, &x) })
+		a.Patterns = state.Counted(func(f func(oplog.Pattern) bool) { v.Patterns(c.DB, f) }, func(p oplog.Pattern) bool { return v.Within(c.DB, r, p.Sources) })
 	}
 	return a, nil
 }

@@ -17,7 +17,7 @@ const (
 
 // audits are the newest changes of the control plane, newest first.
 func (s *Service) audits(v *state.View, _ api.Caller, q *api.AuditsRequest) (*api.AuditList, error) {
-	return &api.AuditList{Audit: each(v.Audits(q.Limit), func(r oplog.AuditRow) api.Audit {
+	return &api.AuditList{Audit: api.Each(v.Audits(q.Limit), func(r oplog.AuditRow) api.Audit {
 		return api.Audit{Index: r.Index, At: r.At.Seconds(), By: r.By, Label: r.Label, What: r.What, On: r.On, How: r.How, Node: r.Node}
 	})}, nil
 }
@@ -51,7 +51,7 @@ func readLog(v *state.View, q *api.LogRequest) (*api.LogAnswer, error) {
 			return true
 		}
 		a.Lines = append(a.Lines, api.LogLine{Index: o.Index, Number: o.Number, Time: o.HLC.Time().Seconds(), Node: o.Entry.Node, Database: names[o.Entry.DB],
-			Operations: each(o.Entry.Ops, func(op oplog.Op) api.LogOp { return api.LogOp{Kind: op.Kind().String(), ID: oplog.Subject(op)} })})
+			Operations: api.Each(o.Entry.Ops, func(op oplog.Op) api.LogOp { return api.LogOp{Kind: op.Kind().String(), ID: oplog.Subject(op)} })})
 		return len(a.Lines) < limit
 	})
 }

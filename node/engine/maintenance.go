@@ -15,7 +15,7 @@ func (s *Service) tenants(c api.Caller, name string) ([]api.Caller, error) {
 		return []api.Caller{c}, err
 	}
 	return read(s, func(v *state.View) []api.Caller {
-		return each(visible(c, v), func(d oplog.Database) api.Caller {
+		return api.Each(visible(c, v), func(d oplog.Database) api.Caller {
 			in := c
 			in.DB, in.Database = d.ID, d.Name
 			return in
@@ -45,9 +45,9 @@ func (s *Service) maintenanceStatus(_ context.Context, c api.Caller, q *api.Main
 		return nil, err
 	}
 	tenants, err := read(s, func(v *state.View) []api.Upkeep {
-		return each(all, func(in api.Caller) api.Upkeep {
+		return api.Each(all, func(in api.Caller) api.Upkeep {
 			st := v.Stats(in.DB)
-			return api.Upkeep{Tenant: in.Database, Thought: when(v.Mind(in.DB, "").LastThink), Active: st.Active, Conflicts: st.OpenConflicts, Triggers: st.PendingTriggers}
+			return api.Upkeep{Tenant: in.Database, Thought: api.When(v.Mind(in.DB, "").LastThink), Active: st.Active, Conflicts: st.OpenConflicts, Triggers: st.PendingTriggers}
 		})
 	})
 	return &api.UpkeepList{Tenants: tenants, Count: len(all)}, err

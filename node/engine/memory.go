@@ -69,7 +69,7 @@ func (s *Service) storeCompared(ctx context.Context, c api.Caller, key string, c
 		}
 	}
 	out, err := s.propose(ctx, c, w)
-	return stored{Held: held, RIDs: each(out.Results, func(r oplog.Result) string { return r.ID }), Redacted: secrets.found.Kinds(), Written: out}, err
+	return stored{Held: held, RIDs: api.Each(out.Results, func(r oplog.Result) string { return r.ID }), Redacted: secrets.found.Kinds(), Written: out}, err
 }
 
 // digestDrafts is a digest of what the client says in its drafts, without the ids and times that differ in a retry.
@@ -153,7 +153,7 @@ func ready(d *api.Draft, now time.Time, dim int) (*oplog.Remember, error) {
 	if d.History != nil {
 		return op, historyOf(op, d)
 	}
-	op.HalfLife = hours(d.HalfLife).Seconds()
+	op.HalfLife = api.Hours(d.HalfLife).Seconds()
 	return op, nil
 }
 
@@ -234,16 +234,7 @@ func (s *Service) search(ctx context.Context, c api.Caller, q index.Query) (Answ
 	}
 	if err == nil && !c.Quiet && !q.Quiet && !q.Lists() { // a list reinforces nothing
 		s.reinforcer.returned(c.DB, a.Hits, searching)
-		s.questions.note(c.DB, cmp.Or(q.Namespace, firstOf(c.Spaces)), q.Text, a.Hits, searching)
+		s.questions.note(c.DB, cmp.Or(q.Namespace, c.Spaces.First()), q.Text, a.Hits, searching)
 	}
 	return a, err
-}
-
-// hours turns a half-life in hours into a duration; one out of a duration's range becomes its bound.
-func hours(h float64) time.Duration {
-	ns := h * float64(time.Hour)
-	if math.IsNaN(ns) || ns <= 0 {
-		return 0
-	}
-	return time.Duration(min(ns, math.MaxInt64/2))
 }

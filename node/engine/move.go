@@ -57,7 +57,7 @@ func (s *Service) move(ctx context.Context, c api.Caller, q *api.MoveRequest) (*
 				}
 			}
 		}
-		return &api.Moved{Moved: len(moved), RIDs: orEmpty(moved), To: to, Index: field.Token(done.Index)}, nil
+		return &api.Moved{Moved: len(moved), RIDs: api.OrEmpty(moved), To: to, Index: field.Token(done.Index)}, nil
 	}
 	return nil, oplog.Errorf(oplog.Unavailable, "other clients correct the same memories all the time; retry")
 }

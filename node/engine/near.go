@@ -28,7 +28,7 @@ func (s *Service) near(ctx context.Context, c api.Caller, d *api.Draft) []api.Ne
 	if err != nil {
 		return nil
 	}
-	return each(a.Hits, func(h index.Hit) api.Near {
+	return api.Each(a.Hits, func(h index.Hit) api.Near {
 		return api.Near{RID: h.Memory.RID, Text: brief(h.Memory.Text), Created: h.Memory.Created.Seconds(), Score: h.Score}
 	})
 }

@@ -64,12 +64,12 @@ func (s *Service) clusterPast(ctx context.Context, c api.Caller, q *api.PastRequ
 
 func (s *Service) ownPast(q *api.PastRequest) api.NodePast {
 	all := s.lastDay.Since(time.Now().Add(-time.Duration(q.Minutes)*time.Minute), q.Points)
-	n := api.NodePast{NodeID: s.cfg.Member.NodeID, At: each(all.At, func(at int64) float64 { return float64(at) }), Marks: each(all.Marks, func(m past.Mark) api.PastMark {
+	n := api.NodePast{NodeID: s.cfg.Member.NodeID, At: api.Each(all.At, func(at int64) float64 { return float64(at) }), Marks: api.Each(all.Marks, func(m past.Mark) api.PastMark {
 		return api.PastMark{At: float64(m.At.UnixMilli()) / 1000, Kind: m.Kind, Term: m.Term, Leader: m.Leader}
 	})}
 	for c, to := range map[past.Column]*[]*float64{past.Requests: &n.Requests, past.Refused: &n.Refused, past.Writes: &n.Writes, past.Median: &n.Median, past.Slowest: &n.Slowest,
 		past.Commit: &n.Commit, past.Lag: &n.Lag, past.Unfound: &n.Unfound, past.Disk: &n.Disk, past.Heap: &n.Heap} {
-		*to = each(all.Values, func(v past.Values) *float64 {
+		*to = api.Each(all.Values, func(v past.Values) *float64 {
 			if x := float64(v[c]); !math.IsNaN(x) {
 				return &x
 			}

@@ -60,7 +60,7 @@ func (s *Service) Push(ctx context.Context, database string, ops []*oplog.Foreig
 		}
 		secrets.foreign(op)
 	}
-	done, err := s.write(ctx, c, each(ops, func(op *oplog.Foreign) oplog.Op { return op })...)
+	done, err := s.write(ctx, c, api.Each(ops, func(op *oplog.Foreign) oplog.Op { return op })...)
 	return done.Results, err
 }
 

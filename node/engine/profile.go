@@ -28,7 +28,7 @@ func (s *Service) profile(v *state.View, c api.Caller, q *api.ProfileRequest) (*
 	if !ok {
 		return nil, oplog.Errorf(oplog.NotFound, "no such entity")
 	}
-	looked, r := 0, reach(c, q.Namespace)
+	looked, r := 0, c.Reach(q.Namespace)
 	var rows []*oplog.Memory
 	v.EntityMemories(c.DB, name, func(m *oplog.Memory) bool {
 		if !m.Unlisted() && m.Created >= since && r.Has(m.Namespace) {
@@ -83,7 +83,7 @@ func profileOf(e *oplog.Entity, rows []*oplog.Memory, edges []oplog.Edge) *api.E
 	if n := len(rows); n > 0 {
 		p.Valence = sum / float64(n)
 		first, last := rows[n-1].Created, rows[0].Created
-		p.First, p.Last = when(first), when(last)
+		p.First, p.Last = api.When(first), api.When(last)
 		p.PerDay = float64(n) / max(1, float64(last-first)/float64(dayTime))
 		if n >= 4 {
 			p.Trend = newer/float64(n/2) - older/float64(n-n/2)

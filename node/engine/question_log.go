@@ -104,9 +104,9 @@ const (
 
 // gaps lists the questions of this node and of the others.
 func (s *Service) gaps(ctx context.Context, c api.Caller, q *api.GapsRequest) (*api.GapList, error) {
-	lists := [][]api.Gap{s.questions.gaps(c.DB, reach(c, q.Namespace))}
+	lists := [][]api.Gap{s.questions.gaps(c.DB, c.Reach(q.Namespace))}
 	if !q.Here && !c.Asked {
-		for _, got := range askOthers(ctx, s, c, api.Gaps, &api.GapsRequest{Namespace: q.Namespace, MaxTop: math.MaxFloat64, Limit: maxList, Here: true}) {
+		for _, got := range askOthers(ctx, s, c, api.Gaps, &api.GapsRequest{Namespace: q.Namespace, MaxTop: math.MaxFloat64, Limit: api.MaxList, Here: true}) {
 			if got != nil {
 				lists = append(lists, got.Gaps)
 			}
@@ -142,5 +142,5 @@ func mergeGaps(lists [][]api.Gap, q *api.GapsRequest) []api.Gap {
 	slices.SortFunc(list, func(a, b api.Gap) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Top, b.Top), cmp.Compare(a.Query, b.Query))
 	})
-	return list[:min(len(list), q.Limit, maxList)]
+	return list[:min(len(list), q.Limit, api.MaxList)]
 }

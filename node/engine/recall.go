@@ -59,7 +59,7 @@ func (s *Service) found(ctx context.Context, c api.Caller, asked *api.Question, 
 		r.Pages = s.pages(ctx, c, a.Hits, explain)
 		return r, nil
 	}
-	r.Results = each(a.Hits, func(h index.Hit) api.Result {
+	r.Results = api.Each(a.Hits, func(h index.Hit) api.Result {
 		row := resultOf(h, explain)
 		if asked.Whole {
 			row.Whole = new(memoryOf(h.Memory))
@@ -148,7 +148,7 @@ func resultOf(h index.Hit, explain bool) api.Result {
 	showResult(m, &r)
 	if explain {
 		p := h.Parts
-		r.Explained = &api.Explained{Shares: sharesOf(h), By: h.By.RID, Against: each(h.Against, func(a index.Against) string { return a.RID }), Reranked: (*api.Reranked)(h.Rerank),
+		r.Explained = &api.Explained{Shares: sharesOf(h), By: h.By.RID, Against: api.Each(h.Against, func(a index.Against) string { return a.RID }), Reranked: (*api.Reranked)(h.Rerank),
 			Factors: api.Factors{Fresh: p.Fresh, Importance: p.Importance, Recency: p.Recency, Decay: p.Decay, Trust: p.Trust},
 			Parts: api.Parts{Words: p.Words, Passage: p.Passage, Around: p.Around, Session: p.Session, Factor: p.Factor, Speaker: p.Named, Date: p.Date, When: p.When, Vector: p.Vector,
 				Lift: p.Lift, Graph: p.Graph, Relevance: p.Relevance, Alike: p.Alike}}
@@ -176,7 +176,7 @@ func hints(a Answer, question string) []api.Hint {
 			}
 		}
 	}
-	return each(rank.Hints(index.Question(question), top, created, names), func(h rank.Hint) api.Hint {
+	return api.Each(rank.Hints(index.Question(question), top, created, names), func(h rank.Hint) api.Hint {
 		return api.Hint{Type: h.Type, Suggestion: h.Suggestion, Related: h.Entities}
 	})
 }

@@ -101,7 +101,7 @@ func (r *redactor) said(list []api.Said) []api.Said {
 	if r.policy == oplog.RedactNone {
 		return list
 	}
-	return each(list, func(x api.Said) api.Said {
+	return api.Each(list, func(x api.Said) api.Said {
 		payload, _ := r.found.JSON(x.Payload)
 		return api.Said{Session: r.found.Text(x.Session), Tool: r.found.Text(x.Tool), Source: r.found.Text(x.Source), Payload: payload}
 	})

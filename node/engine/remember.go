@@ -14,9 +14,6 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// defaultHalfLife is the half-life of a memory that names none, in hours.
-const defaultHalfLife = 168
-
 func (s *Service) rememberOne(ctx context.Context, c api.Caller, q *api.RememberRequest) (*api.Remembered, error) {
 	d := q.Draft
 	key := d.Key
@@ -64,7 +61,7 @@ func (s *Service) checkQuota(c api.Caller, adding int) error {
 func (s *Service) keyed(c api.Caller, key string) string {
 	rid, _ := read(s, func(v *state.View) string { // a closing state knows none
 		results := v.KeyResults(c.DB, key)
-		if len(results) == 0 || c.Spaces.Bind() && !within(v, c.DB, reach(c, ""), []string{results[0].ID}) {
+		if len(results) == 0 || c.Spaces.Bind() && !v.Within(c.DB, c.Reach(""), []string{results[0].ID}) {
 			return ""
 		}
 		return results[0].ID
@@ -132,7 +129,7 @@ func (s *Service) revisions(v *state.View, c api.Caller, q *api.RevisionsRequest
 
 func (s *Service) newestOf(v *state.View, c api.Caller, q *api.CurrentRequest) (*api.CurrentMemory, error) {
 	ns := orDefault(q.Namespace)
-	list := pick(1, func(f func(*oplog.Memory) bool) { v.Recent(c.DB, 0, f) }, func(m *oplog.Memory) bool {
+	list := state.Pick(1, func(f func(*oplog.Memory) bool) { v.Recent(c.DB, 0, f) }, func(m *oplog.Memory) bool {
 		return m.Status == oplog.Active && m.Namespace == ns && !m.Unsearchable
 	})
 	if len(list) == 0 {

@@ -27,7 +27,7 @@ func (s *Service) startSession(ctx context.Context, c api.Caller, q *api.StartSe
 // activeSession returns the active session that blocks a new one; nil when it has ended in the meantime.
 func (s *Service) activeSession(c api.Caller, op *oplog.SessionStart) any {
 	found, _ := read(s, func(v *state.View) []oplog.Session { // a closing state knows none
-		return pick(1, func(f func(oplog.Session) bool) { v.Sessions(c.DB, op.Namespace, op.Client, f) }, func(x oplog.Session) bool { return x.Status == oplog.SessionActive })
+		return state.Pick(1, func(f func(oplog.Session) bool) { v.Sessions(c.DB, op.Namespace, op.Client, f) }, func(x oplog.Session) bool { return x.Status == oplog.SessionActive })
 	})
 	if len(found) == 0 {
 		return nil
@@ -41,12 +41,12 @@ func (s *Service) endSession(ctx context.Context, c api.Caller, q *api.EndSessio
 		return nil, err
 	}
 	x := w.First.Session
-	return &api.EndedSession{ID: x.ID, Duration: (x.Ended - x.Started).Seconds(), Memories: x.Memories, Topics: orEmpty(x.Topics), Index: w.Index}, nil
+	return &api.EndedSession{ID: x.ID, Duration: (x.Ended - x.Started).Seconds(), Memories: x.Memories, Topics: api.OrEmpty(x.Topics), Index: w.Index}, nil
 }
 
 // sessions lists the newest first.
 func (s *Service) sessions(v *state.View, c api.Caller, q *api.SessionsRequest) (*api.SessionList, error) {
-	n, most := limit(q.Limit), maxLook
+	n, most := api.Limit(q.Limit), state.MaxLook
 	walk := func(f func(oplog.Session) bool) { v.SessionsOf(c.DB, q.Namespace, f) } // client by client: sorted below
 	switch {
 	case q.Namespace == "":
@@ -54,21 +54,21 @@ func (s *Service) sessions(v *state.View, c api.Caller, q *api.SessionsRequest) 
 	case q.Client != nil:
 		walk, most = func(f func(oplog.Session) bool) { v.Sessions(c.DB, q.Namespace, *q.Client, f) }, n
 	}
-	found := pick(most, walk, func(x oplog.Session) bool {
-		return reach(c, q.Namespace).Has(x.Namespace) && (!q.Active || x.Status == oplog.SessionActive) && (q.Client == nil || x.Client == *q.Client)
+	found := state.Pick(most, walk, func(x oplog.Session) bool {
+		return c.Reach(q.Namespace).Has(x.Namespace) && (!q.Active || x.Status == oplog.SessionActive) && (q.Client == nil || x.Client == *q.Client)
 	})
 	slices.SortStableFunc(found, func(a, b oplog.Session) int {
 		return cmp.Or(cmp.Compare(b.Started, a.Started), cmp.Compare(a.ID, b.ID))
 	})
 	found = found[:min(len(found), n)]
-	return &api.SessionList{Sessions: each(found, sessionOf), Count: len(found)}, nil
+	return &api.SessionList{Sessions: api.Each(found, sessionOf), Count: len(found)}, nil
 }
 
 var sessionStatuses = map[oplog.SessionStatus]string{oplog.SessionActive: "active", oplog.SessionEnded: "ended", oplog.SessionAbandoned: "abandoned", oplog.SessionImplicit: "implicit"}
 
 func sessionOf(x oplog.Session) api.Session {
-	return api.Session{ID: x.ID, Namespace: x.Namespace, Client: x.Client, Started: x.Started.Seconds(), Ended: when(x.Ended), Status: sessionStatuses[x.Status],
-		Summary: x.Summary, Memories: x.Memories, Topics: orEmpty(x.Topics)}
+	return api.Session{ID: x.ID, Namespace: x.Namespace, Client: x.Client, Started: x.Started.Seconds(), Ended: api.When(x.Ended), Status: sessionStatuses[x.Status],
+		Summary: x.Summary, Memories: x.Memories, Topics: api.OrEmpty(x.Topics)}
 }
 
 // sessionHistory is a session and its memories in the order they were stored, from one place on.
@@ -77,7 +77,7 @@ func (s *Service) sessionHistory(v *state.View, c api.Caller, q *api.SessionHist
 	if !ok {
 		return nil, oplog.ErrNoSession
 	}
-	a, n, offset := &api.SessionAndMemories{Session: sessionOf(x), List: []api.Memory{}}, limit(max(q.Limit, 1)), q.Offset
+	a, n, offset := &api.SessionAndMemories{Session: sessionOf(x), List: []api.Memory{}}, api.Limit(max(q.Limit, 1)), q.Offset
 	r := room{hold: c.Hold}
 	v.SessionMemories(c.DB, q.ID, func(m *oplog.Memory) bool {
 		switch {
@@ -99,7 +99,7 @@ func (s *Service) sessionHistory(v *state.View, c api.Caller, q *api.SessionHist
 func (s *Service) draftSummary(ctx context.Context, c api.Caller, q *api.DraftSummaryRequest) (*api.Drafted, error) {
 	var drafts []api.Draft
 	for _, text := range q.Statements() {
-		drafts = append(drafts, api.Draft{Text: text, Type: "episodic", Importance: 0.5, HalfLife: defaultHalfLife, Certainty: 1,
+		drafts = append(drafts, api.Draft{Text: text, Type: "episodic", Importance: 0.5, HalfLife: api.DefaultHalfLife, Certainty: 1,
 			Namespace: orDefault(q.Namespace), Domain: q.Domain, Source: "session_summary", Metadata: []byte("{}")})
 	}
 	r, err := s.store(ctx, c, "", drafts...)

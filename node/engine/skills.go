@@ -140,7 +140,7 @@ func (s *Service) searchSkills(ctx context.Context, c api.Caller, q *api.SearchS
 	if err != nil {
 		return nil, err
 	}
-	rows := each(a.Hits, skillOf)
+	rows := api.Each(a.Hits, skillOf)
 	return &api.SkillList{Skills: rows, Total: len(rows)}, nil
 }
 
@@ -152,7 +152,7 @@ func skillOf(h index.Hit) api.Skill {
 		For  []string `json:"applies_to"`
 	}
 	_ = json.Unmarshal(m.Attributes, &is) // what another client stored in the namespace may have attributes of other types
-	return api.Skill{RID: m.RID, ID: is.ID, Text: m.Text, Body: m.Text, Score: h.Score, Kind: is.Kind, For: orEmpty(is.For), Metadata: orObject(m.Metadata),
+	return api.Skill{RID: m.RID, ID: is.ID, Text: m.Text, Body: m.Text, Score: h.Score, Kind: is.Kind, For: api.OrEmpty(is.For), Metadata: orObject(m.Metadata),
 		Created: m.Created.Seconds(), Revision: m.Revision}
 }
 

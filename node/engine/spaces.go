@@ -11,20 +11,6 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// reach is the namespaces of a request: the one that it names, or all that its caller is bound to. Scans ask it of each
-// row, so that no answer is cut down after it was made.
-func reach(c api.Caller, namespace string) oplog.Reach {
-	return oplog.Reach{Name: strings.TrimSpace(namespace), Within: c.Spaces}
-}
-
-// firstOf is the first of a token's namespaces; blank where it is not bound.
-func firstOf(spaces oplog.Spaces) string {
-	if !spaces.Bind() {
-		return ""
-	}
-	return spaces[0]
-}
-
 // spacesDenied refuses what a bound token may not do, and says what it may.
 func spacesDenied(c api.Caller, format string, args ...any) error {
 	return &api.Refusal{Code: "namespace_denied", Err: oplog.Errorf(oplog.Denied, format+"; this token is bound to "+c.Spaces.String(), args...),
@@ -97,7 +83,7 @@ func (b *binding) field(f reflect.StructField, v reflect.Value) error {
 	case name == "namespace":
 		space := strings.TrimSpace(v.String())
 		if space == "" && b.single {
-			space = firstOf(b.c.Spaces)
+			space = b.c.Spaces.First()
 		}
 		v.SetString(space)
 		return b.named(space)
@@ -137,7 +123,7 @@ func (b *binding) named(space string) error {
 // session that nobody has started is left to the operation: a memory that names one starts it.
 func (b *binding) missed(v *state.View) error {
 	for _, x := range b.ids {
-		r, there, missing := reach(b.c, ""), false, oplog.ErrNoMemory
+		r, there, missing := b.c.Reach(""), false, oplog.ErrNoMemory
 		switch x.of {
 		case "memory":
 			m, ok := v.Memory(b.c.DB, x.id)
@@ -149,11 +135,11 @@ func (b *binding) missed(v *state.View) error {
 		case "conflict":
 			missing = oplog.Errorf(oplog.NotFound, "memory not found: conflict: %s", x.id) // as resolve says it
 			m, ok := v.Conflict(b.c.DB, x.id)
-			there = ok && conflictWithin(v, b.c.DB, r, &m)
+			there = ok && v.ConflictWithin(b.c.DB, r, &m)
 		case "trigger":
 			missing = oplog.ErrNoTrigger
 			m, ok := v.Trigger(b.c.DB, x.id)
-			there = ok && within(v, b.c.DB, r, m.Sources)
+			there = ok && v.Within(b.c.DB, r, m.Sources)
 		}
 		if !there {
 			return missing

@@ -49,7 +49,7 @@ func fillEnd(v *state.View, c api.Caller, op *oplog.TakeBack, m *oplog.Memory, m
 		if x.Status == oplog.Consolidated {
 			return oplog.Errorf(oplog.Conflict, "memory %s, which was made of %s, was merged or split itself, into %s: undo that first", rid, m.RID, strings.Join(madeOf(x), ", "))
 		}
-		if !reach(c, "").Has(x.Namespace) {
+		if !c.Reach("").Has(x.Namespace) {
 			return oplog.Errorf(oplog.NotFound, "what memory %s was merged or split into is outside of this token's namespaces", m.RID)
 		}
 		op.Made = append(op.Made, oplog.Grounds{RID: rid, Revision: x.Revision})
@@ -140,7 +140,7 @@ func undoDigest(q *api.UndoRequest) []byte {
 
 // mayMoveTo refuses to undo a move out of the caller's namespaces.
 func mayMoveTo(c api.Caller, namespace string) error {
-	if reach(c, "").Has(namespace) {
+	if c.Reach("").Has(namespace) {
 		return nil
 	}
 	return spacesDenied(c, "the memory was in namespace %q before, which is outside", namespace)

@@ -42,7 +42,7 @@ func stateOf(m *oplog.Memory) (t taskState) {
 
 func taskOf(m *oplog.Memory) api.Task {
 	t := stateOf(m)
-	return api.Task{ID: m.RID, Namespace: m.Namespace, Title: m.Text, Status: t.Status, Priority: t.Priority, Parent: orNil(t.Parent),
+	return api.Task{ID: m.RID, Namespace: m.Namespace, Title: m.Text, Status: t.Status, Priority: t.Priority, Parent: api.OrNil(t.Parent),
 		Created: m.Created.Seconds(), Updated: m.Updated.Seconds(), Revision: m.Revision}
 }
 
@@ -102,14 +102,14 @@ func (s *Service) tasks(v *state.View, c api.Caller, q *api.TasksRequest) (*api.
 			all = append(all, taskOf(m))
 		}
 		looked++
-		return looked < maxLook
+		return looked < state.MaxLook
 	})
 	slices.SortStableFunc(all, func(a, b api.Task) int {
 		return cmp.Or(cmp.Compare(slices.Index(urgencies, a.Priority), slices.Index(urgencies, b.Priority)), cmp.Compare(a.Created, b.Created))
 	})
 	left, list := room{hold: c.Hold}, &api.TaskList{Tasks: []api.Task{}}
 	for _, t := range all {
-		if len(list.Tasks) == min(max(q.Limit, 0), maxList) || !left.has(512+len(t.Title)) {
+		if len(list.Tasks) == min(max(q.Limit, 0), api.MaxList) || !left.has(512+len(t.Title)) {
 			list.More = true
 			break
 		}

@@ -20,7 +20,7 @@ func prepared(r api.ThinkRequest) api.ThinkRequest {
 	r.Namespace = strings.TrimSpace(r.Namespace)
 	r.Days = cmp.Or(r.Days, 7)
 	r.MinActive = cmp.Or(r.MinActive, 10)
-	r.MaxTriggers = min(cmp.Or(r.MaxTriggers, 10), maxList)
+	r.MaxTriggers = min(cmp.Or(r.MaxTriggers, 10), api.MaxList)
 	return r
 }
 
@@ -29,7 +29,7 @@ const defaultConsolidation = 50
 
 // reflect runs a round with the answer that models get.
 func (s *Service) reflect(ctx context.Context, c api.Caller, q *api.ReflectRequest) (*api.Thought, error) {
-	return s.think(ctx, c, &api.ThinkRequest{ThinkParts: q.ThinkParts, Personality: q.Personality, Limit: defaultConsolidation, Namespace: firstOf(c.Spaces)})
+	return s.think(ctx, c, &api.ThinkRequest{ThinkParts: q.ThinkParts, Personality: q.Personality, Limit: defaultConsolidation, Namespace: c.Spaces.First()})
 }
 
 // think reads the caller's database, or a part of one that is large, decides what follows, and proposes that in one

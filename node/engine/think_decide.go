@@ -118,7 +118,7 @@ func (t *thinker) merges(ctx context.Context, taken map[string]bool) error {
 			taken[t.snap.Rows[i].RID] = true
 		}
 	}
-	clusters, err := mind.Duplicates(ctx, &t.snap, t.seedPlaces(), oplog.Time(hours(t.r.Days*24).Microseconds()), taken)
+	clusters, err := mind.Duplicates(ctx, &t.snap, t.seedPlaces(), oplog.Time(api.Hours(t.r.Days*24).Microseconds()), taken)
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (t *thinker) seedPlaces() (places []int) {
 	}
 	if !t.whole {
 		slices.Sort(t.seeds)
-		return each(slices.Compact(t.seeds), func(seq oplog.Seq) int { return t.places[seq] })
+		return api.Each(slices.Compact(t.seeds), func(seq oplog.Seq) int { return t.places[seq] })
 	}
 	n := len(t.snap.Rows)
 	from, _ := slices.BinarySearchFunc(t.snap.Rows, t.mind.Cursor, func(r mind.Row, at oplog.Seq) int { return cmp.Compare(r.Seq, at) })
@@ -171,7 +171,7 @@ func (t *thinker) merge(cluster []int) error {
 			if f := v.Vector(t.c.DB, x.Seq).Floats(); len(f) > 0 {
 				vectors = append(vectors, f)
 			}
-			for _, e := range v.Edges(t.c.DB, x.RID, maxCopied) {
+			for _, e := range v.Edges(t.c.DB, x.RID, oplog.MaxCopied) {
 				m.Edges = append(m.Edges, oplog.Copied{Of: e.ID, ID: oplog.NewID()})
 			}
 		}
@@ -187,9 +187,6 @@ func (t *thinker) merge(cluster []int) error {
 	})
 }
 
-// maxCopied bounds the relations that a merged memory hands on.
-const maxCopied = 32
-
 // product is the memory that a cluster becomes.
 func (t *thinker) product(sources []*oplog.Memory, vectors [][]float32) oplog.Remember {
 	best := slices.MaxFunc(sources, func(a, b *oplog.Memory) int {
@@ -197,7 +194,7 @@ func (t *thinker) product(sources []*oplog.Memory, vectors [][]float32) oplog.Re
 	})
 	texts := []string{best.Text}
 	var d api.Draft
-	inherit(&d, sources)
+	d.Inherit(sources)
 	var valence, halfLife float64
 	var rids []string
 	for _, x := range sources {
@@ -216,29 +213,8 @@ func (t *thinker) product(sources []*oplog.Memory, vectors [][]float32) oplog.Re
 	return oplog.Remember{Content: oplog.Content{RID: oplog.NewID(), Text: strings.Join(texts, " | "), Type: "semantic",
 		Importance: min(1.1*d.Importance, 1), HalfLife: 1.5 * halfLife, Valence: valence / float64(len(sources)), Certainty: .8,
 		Namespace: best.Namespace, Domain: d.Domain, Source: d.Source, Tier: d.Tier, Owner: d.Owner, Metadata: meta,
-		Stamp: oplog.Stamp{Dialect: "think"}, Attributes: filter.Shared(each(sources, func(m *oplog.Memory) []byte { return m.Attributes })...), Created: t.snap.Now,
-		Updated: t.snap.Now}, Vector: mean(vectors)}
-}
-
-// mean is the arithmetic mean of vectors of one length; none gives none.
-func mean(vectors [][]float32) oplog.Vector {
-	if len(vectors) == 0 {
-		return nil
-	}
-	sum := make([]float64, len(vectors[0]))
-	for _, v := range vectors {
-		if len(v) != len(sum) {
-			return nil
-		}
-		for i, x := range v {
-			sum[i] += float64(x)
-		}
-	}
-	out := make([]float32, len(sum))
-	for i := range sum {
-		out[i] = float32(sum[i] / float64(len(vectors)))
-	}
-	return oplog.MakeVector(out)
+		Stamp: oplog.Stamp{Dialect: "think"}, Attributes: filter.Shared(api.Each(sources, func(m *oplog.Memory) []byte { return m.Attributes })...), Created: t.snap.Now,
+		Updated: t.snap.Now}, Vector: oplog.MeanVector(vectors)}
 }
 
 // triggers collects the triggers that have cooled down, the most urgent first.
@@ -319,7 +295,7 @@ func (t *thinker) propose(ctx context.Context) (*api.Thought, error) {
 	}
 	for _, x := range t.op.Triggers {
 		if slices.Contains(raised, x.ID) {
-			a.Triggers = append(a.Triggers, api.Attention{Type: x.Type, Reason: x.Reason, Urgency: x.Urgency, Sources: orEmpty(x.Sources), Action: x.Action})
+			a.Triggers = append(a.Triggers, api.Attention{Type: x.Type, Reason: x.Reason, Urgency: x.Urgency, Sources: api.OrEmpty(x.Sources), Action: x.Action})
 		}
 	}
 	return a, nil

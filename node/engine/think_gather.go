@@ -78,7 +78,7 @@ func (t *thinker) begin(v *state.View) error {
 	if !t.r.Conflicts {
 		return nil
 	}
-	t.unread = counted(func(f func(*oplog.Memory) bool) { v.Reread(db, 0, f) }, func(m *oplog.Memory) bool {
+	t.unread = state.Counted(func(f func(*oplog.Memory) bool) { v.Reread(db, 0, f) }, func(m *oplog.Memory) bool {
 		if t.whole && t.about(m) && len(t.op.Reread) < partsAnEntry {
 			t.op.Reread = append(t.op.Reread, oplog.Grounds{RID: m.RID, Revision: m.Revision})
 		}
@@ -137,7 +137,7 @@ func (t *thinker) gatherStatements(ctx context.Context) error {
 
 // inSlices walks rows of the round's database in slices, and rests behind each.
 func inSlices[K, T any](ctx context.Context, t *thinker, from K, walk func(*state.View, oplog.DB, K, func(T) bool), each func(*state.View, T) (K, bool)) error {
-	for err := range inPages(t.s, t.c.DB, thinkSlice, from, walk, func(v *state.View, x T) (K, int, bool) {
+	for err := range state.InPages(t.s.state, t.c.DB, thinkSlice, from, walk, func(v *state.View, x T) (K, int, bool) {
 		next, on := each(v, x)
 		return next, 1, on
 	}) {
@@ -177,11 +177,11 @@ func (t *thinker) gatherSmall(v *state.View) {
 			t.snap.Critical = c.Detected
 		}
 		looked++
-		return looked < maxLook
+		return looked < state.MaxLook
 	})
 	v.Patterns(db, func(p oplog.Pattern) bool {
 		t.snap.Patterns = append(t.snap.Patterns, p)
-		return len(t.snap.Patterns) < maxLook
+		return len(t.snap.Patterns) < state.MaxLook
 	})
 	v.Judgements(db, func(j oplog.Judgement) bool {
 		t.snap.Judgements = append(t.snap.Judgements, j)
@@ -190,14 +190,14 @@ func (t *thinker) gatherSmall(v *state.View) {
 	v.SessionsOf(db, "default", func(x oplog.Session) bool {
 		t.snap.LastEnd = max(t.snap.LastEnd, x.Ended)
 		looked++
-		return looked < 2*maxLook
+		return looked < 2*state.MaxLook
 	})
 	for _, st := range []oplog.TriggerStatus{oplog.TriggerPending, oplog.TriggerDelivered} {
 		v.Triggers(db, st, func(x oplog.TriggerRow) bool {
 			if x.Expires <= t.snap.Now {
 				t.op.Expired = append(t.op.Expired, x.ID)
 			}
-			return len(t.op.Expired) < maxList
+			return len(t.op.Expired) < api.MaxList
 		})
 	}
 }
@@ -217,7 +217,7 @@ func (t *thinker) left() (int, error) {
 			if seq <= t.last {
 				seen++
 			}
-			return seq < t.last && seen < maxCounted
+			return seq < t.last && seen < state.MaxLook
 		})
 		n += seen
 		return nil

@@ -38,19 +38,19 @@ func (s *Service) staleMemories(v *state.View, c api.Caller, q *api.StaleRequest
 	}
 	cutoff := oplog.At(s.now()) - silent
 	// A memory that was not recalled for that long is at least that old: the scan begins at the oldest, and is bounded.
-	rows := pick(maxLook, outlined(func(f func(*oplog.Memory) bool) { v.Between(c.DB, 0, cutoff, f) }), func(m *oplog.Memory) bool {
-		return m.Status == oplog.Active && m.Accessed < cutoff && m.Importance >= staleImportance && reach(c, q.Namespace).Has(m.Namespace)
+	rows := state.Pick(state.MaxLook, outlined(func(f func(*oplog.Memory) bool) { v.Between(c.DB, 0, cutoff, f) }), func(m *oplog.Memory) bool {
+		return m.Status == oplog.Active && m.Accessed < cutoff && m.Importance >= staleImportance && c.Reach(q.Namespace).Has(m.Namespace)
 	})
 	slices.SortStableFunc(rows, func(a, b *oplog.Memory) int {
 		return cmp.Or(cmp.Compare(b.Importance, a.Importance), cmp.Compare(a.Accessed, b.Accessed), cmp.Compare(a.RID, b.RID))
 	})
-	return items(v, c, rows, limit(q.Limit)), nil
+	return items(v, c, rows, api.Limit(q.Limit)), nil
 }
 
 // items are the first n memories of a list of outlines, as far as there is room.
 func items(v *state.View, c api.Caller, outlines []*oplog.Memory, n int) *api.MemoryItems {
 	list, more := whole(v, c.DB, outlines[:min(len(outlines), n)], c.Hold)
-	return &api.MemoryItems{Items: each(list, memoryOf), Count: len(list), Left: more}
+	return &api.MemoryItems{Items: api.Each(list, memoryOf), Count: len(list), Left: more}
 }
 
 // outlined makes a walk over memories one over their outlines.
@@ -66,9 +66,9 @@ func (s *Service) upcoming(v *state.View, c api.Caller, q *api.UpcomingRequest) 
 	if err != nil {
 		return nil, err
 	}
-	now, n := oplog.At(s.now()), limit(q.Limit)
-	return items(v, c, pick(n, outlined(func(f func(*oplog.Memory) bool) { v.Due(c.DB, now, now+ahead, f) }), func(m *oplog.Memory) bool {
-		return m.Status == oplog.Active && reach(c, q.Namespace).Has(m.Namespace)
+	now, n := oplog.At(s.now()), api.Limit(q.Limit)
+	return items(v, c, state.Pick(n, outlined(func(f func(*oplog.Memory) bool) { v.Due(c.DB, now, now+ahead, f) }), func(m *oplog.Memory) bool {
+		return m.Status == oplog.Active && c.Reach(q.Namespace).Has(m.Namespace)
 	}), n), nil
 }
 
@@ -77,14 +77,14 @@ func (s *Service) chronology(v *state.View, c api.Caller, q *api.ChronologyReque
 	if err := field.Ordered("from", q.From.Time, "to", q.To.Time); err != nil {
 		return nil, &api.Refusal{Code: "invalid_query_parameter", Err: oplog.Errorf(oplog.Invalid, "%s", err)}
 	}
-	n, from, to := limit(q.Limit), atOrNone(q.From.Time), cmp.Or(atOrNone(q.To.Time), oplog.At(s.now())+1)
+	n, from, to := api.Limit(q.Limit), atOrNone(q.From.Time), cmp.Or(atOrNone(q.To.Time), oplog.At(s.now())+1)
 	most, walk := n, func(f func(*oplog.Memory) bool) { v.Between(c.DB, from, to, f) }
 	if q.Entity != "" { // whose memories come in another order
 		name := v.Named(c.DB, v.Canonical(c.DB, cmp.Or(q.Namespace, "default"), q.Entity))
-		most, walk = maxLook, func(f func(*oplog.Memory) bool) { v.EntityMemories(c.DB, name, f) }
+		most, walk = state.MaxLook, func(f func(*oplog.Memory) bool) { v.EntityMemories(c.DB, name, f) }
 	}
-	rows := pick(most, outlined(walk), func(m *oplog.Memory) bool {
-		return !m.Unlisted() && m.Created >= from && m.Created < to && reach(c, q.Namespace).Has(m.Namespace) && (q.Type == "" || q.Type == m.Type)
+	rows := state.Pick(most, outlined(walk), func(m *oplog.Memory) bool {
+		return !m.Unlisted() && m.Created >= from && m.Created < to && c.Reach(q.Namespace).Has(m.Namespace) && (q.Type == "" || q.Type == m.Type)
 	})
 	slices.SortStableFunc(rows, func(a, b *oplog.Memory) int {
 		return cmp.Or(cmp.Compare(a.Created, b.Created), cmp.Compare(a.Seq, b.Seq))
@@ -99,7 +99,7 @@ func (s *Service) timeline(v *state.View, c api.Caller, q *api.TimelineRequest) 
 		return nil, oplog.ErrNoMemory
 	}
 	list, more := whole(v, c.DB, v.Around(c.DB, m, min(max(q.Limit, 1), 100), outline), c.Hold)
-	return &api.MemoryList{Memories: each(list, memoryOf), Left: more}, nil
+	return &api.MemoryList{Memories: api.Each(list, memoryOf), Left: more}, nil
 }
 
 // entities lists names. What is searched or sorted is taken from the first maxNamed names, and a whole name from all.
@@ -109,7 +109,7 @@ func (s *Service) entities(v *state.View, c api.Caller, q *api.EntitiesRequest) 
 	add := func(e oplog.Entity) {
 		list = append(list, api.Entity{Name: e.Name, Type: e.Type, Mentions: e.Mentions, Last: e.Last.Seconds()})
 	}
-	if r := reach(c, q.Namespace); !r.All() {
+	if r := c.Reach(q.Namespace); !r.All() {
 		list = slices.DeleteFunc(named(v, c.DB, r), func(e api.Entity) bool { return !has(e.Name) })
 	} else {
 		whole := v.EntitiesFolded(c.DB, text, most)
@@ -140,11 +140,11 @@ func (s *Service) around(v *state.View, c api.Caller, q *api.AroundRequest) (*ap
 		return s.timeline(v, c, &api.TimelineRequest{RID: q.RID, Limit: n})
 	}
 	list, more := newest(v, c, q.Namespace, n)
-	return &api.MemoryList{Memories: each(list, memoryOf), Left: more}, nil
+	return &api.MemoryList{Memories: api.Each(list, memoryOf), Left: more}, nil
 }
 
 func (s *Service) tellStatus(v *state.View, c api.Caller, _ *api.ReadRequest) (*api.StatusAnswer, error) {
-	st := statsOf(v, c.DB, reach(c, ""))
+	st := statsOf(v, c.DB, c.Reach(""))
 	_, led := s.commit.Leader()
 	return &api.StatusAnswer{Active: st.Active, Entities: st.Entities, Edges: st.Edges, Database: c.Database, Writes: led, NodeID: s.cfg.Member.NodeID}, nil
 }

@@ -167,8 +167,8 @@ func (s *Service) tokens(v *state.View, c api.Caller, _ *api.ReadRequest) (*api.
 	limits, names := v.Limits(), databaseNames(v)
 	for _, t := range byAge(v.Tokens()) {
 		if administers(c, t) {
-			list.Tokens = append(list.Tokens, api.Token{HashPrefix: access.Prefix(t.Hash), Database: names[t.DB], Label: t.Label, Scopes: orEmpty(t.Scopes), Spaces: t.Spaces, Trust: oplog.TrustOf(t.Trust), Quarantine: t.Quarantine,
-				Created: t.Created.Seconds(), Expires: when(t.Expires), Revoked: when(t.Revoked), Used: when(s.access.LastUsed(v, t.Hash)), Bounds: api.Bounds(limits.Tokens[t.Hash])})
+			list.Tokens = append(list.Tokens, api.Token{HashPrefix: access.Prefix(t.Hash), Database: names[t.DB], Label: t.Label, Scopes: api.OrEmpty(t.Scopes), Spaces: t.Spaces, Trust: oplog.TrustOf(t.Trust), Quarantine: t.Quarantine,
+				Created: t.Created.Seconds(), Expires: api.When(t.Expires), Revoked: api.When(t.Revoked), Used: api.When(s.access.LastUsed(v, t.Hash)), Bounds: api.Bounds(limits.Tokens[t.Hash])})
 		}
 	}
 	return list, nil
@@ -184,9 +184,9 @@ func (s *Service) controlSnapshot(v *state.View, c api.Caller, _ *api.ReadReques
 		return nil, &api.Refusal{Code: "forbidden", Err: oplog.Errorf(oplog.Denied, "a token with the scope admin is needed")}
 	}
 	valid := slices.DeleteFunc(byAge(v.Tokens()), func(t oplog.Token) bool { return t.Revoked != 0 })
-	return &api.Control{Databases: each(v.Databases(), func(d oplog.Database) api.KeptDatabase {
+	return &api.Control{Databases: api.Each(v.Databases(), func(d oplog.Database) api.KeptDatabase {
 		return api.KeptDatabase{ID: d.ID, Name: d.Name, Path: d.Name, Created: d.Created.Time().UTC().Format(time.DateTime)}
-	}), Tokens: each(valid, func(t oplog.Token) api.KeptToken {
+	}), Tokens: api.Each(valid, func(t oplog.Token) api.KeptToken {
 		return api.KeptToken{Hash: t.Hash, DB: t.DB, Label: t.Label, Created: t.Created.Time().UTC().Format(time.DateTime)}
 	})}, nil
 }

@@ -24,22 +24,22 @@ func (s *Service) triggerHistory(v *state.View, c api.Caller, q *api.TriggerHist
 }
 
 func triggerList(rows []oplog.TriggerRow) *api.TriggerList {
-	return &api.TriggerList{Triggers: each(rows, triggerOf), Count: len(rows)}
+	return &api.TriggerList{Triggers: api.Each(rows, triggerOf), Count: len(rows)}
 }
 
 func triggerOf(t oplog.TriggerRow) api.Trigger {
-	return api.Trigger{ID: t.ID, Type: t.Type, Urgency: t.Urgency, Status: t.Status.String(), Reason: t.Reason, Action: t.Action, Sources: orEmpty(t.Sources),
-		Entity: orNil(t.Entity), Created: t.Created.Seconds(), Expires: when(t.Expires)}
+	return api.Trigger{ID: t.ID, Type: t.Type, Urgency: t.Urgency, Status: t.Status.String(), Reason: t.Reason, Action: t.Action, Sources: api.OrEmpty(t.Sources),
+		Entity: api.OrNil(t.Entity), Created: t.Created.Seconds(), Expires: api.When(t.Expires)}
 }
 
 // findTriggers finds triggers of a status, or of all, the newest first within each.
 func findTriggers(v *state.View, c api.Caller, status string, f api.TriggerFilter) (rows []oplog.TriggerRow) {
-	n := limit(f.Limit)
+	n := api.Limit(f.Limit)
 	for st := oplog.TriggerPending; st <= oplog.TriggerExpired && len(rows) < n; st++ {
 		if status == "all" || status == st.String() {
-			rows = append(rows, pick(n-len(rows), func(look func(oplog.TriggerRow) bool) { v.Triggers(c.DB, st, look) },
+			rows = append(rows, state.Pick(n-len(rows), func(look func(oplog.TriggerRow) bool) { v.Triggers(c.DB, st, look) },
 				func(t oplog.TriggerRow) bool {
-					return (f.Type == "" || f.Type == t.Type) && within(v, c.DB, reach(c, f.Namespace), t.Sources)
+					return (f.Type == "" || f.Type == t.Type) && v.Within(c.DB, c.Reach(f.Namespace), t.Sources)
 				})...)
 		}
 	}
@@ -97,7 +97,7 @@ func (s *Service) pruneTriggers(ctx context.Context, c api.Caller, q *api.PruneT
 
 // prunable returns what expires the pending triggers that are over or too many.
 func prunable(v *state.View, db oplog.DB, q *api.PruneTriggersRequest, now oplog.Time) (a *api.PrunedTriggers, ops []oplog.Op) {
-	rows := pick(maxLook, func(f func(oplog.TriggerRow) bool) { v.Triggers(db, oplog.TriggerPending, f) }, func(oplog.TriggerRow) bool { return true })
+	rows := state.Pick(state.MaxLook, func(f func(oplog.TriggerRow) bool) { v.Triggers(db, oplog.TriggerPending, f) }, func(oplog.TriggerRow) bool { return true })
 	a = &api.PrunedTriggers{DryRun: q.DryRun, Before: len(rows)}
 	over := func(t oplog.TriggerRow) bool { return t.Expires != 0 && t.Expires <= now }
 	slices.SortStableFunc(rows, func(a, b oplog.TriggerRow) int { // the newest first among those that are as urgent
@@ -106,7 +106,7 @@ func prunable(v *state.View, db oplog.DB, q *api.PruneTriggersRequest, now oplog
 		}
 		return cmp.Compare(b.Urgency, a.Urgency)
 	})
-	for i := len(rows) - 1; i >= 0 && len(ops) < maxList && (over(rows[i]) || i >= q.MaxPending); i-- {
+	for i := len(rows) - 1; i >= 0 && len(ops) < api.MaxList && (over(rows[i]) || i >= q.MaxPending); i-- {
 		if over(rows[i]) {
 			a.Overdue++
 		} else {
@@ -132,13 +132,13 @@ func (s *Service) categoryMembers(_ context.Context, _ api.Caller, q *api.Catego
 	if !ok {
 		return nil, oplog.Errorf(oplog.NotFound, "no such category: GET /v1/categories lists them")
 	}
-	return &api.CategoryWords{Name: q.Name, Count: len(words), Members: each(words, func(w string) api.CategoryWord { return api.CategoryWord{Word: w, Confidence: 1, Source: "seed"} })}, nil
+	return &api.CategoryWords{Name: q.Name, Count: len(words), Members: api.Each(words, func(w string) api.CategoryWord { return api.CategoryWord{Word: w, Confidence: 1, Source: "seed"} })}, nil
 }
 
 // personality is four traits, by name.
 func (s *Service) personality(v *state.View, c api.Caller, q *api.PersonalityRequest) (*api.TraitList, error) {
 	p := v.Personality(c.DB)
-	if r := reach(c, q.Namespace); !r.All() {
+	if r := c.Reach(q.Namespace); !r.All() {
 		p = s.personalityOf(v, c.DB, r)
 	}
 	return &api.TraitList{Traits: []api.Trait{{Name: "attentiveness", Score: p.Attentiveness}, {Name: "depth", Score: p.Depth}, {Name: "energy", Score: p.Energy},
@@ -147,14 +147,14 @@ func (s *Service) personality(v *state.View, c api.Caller, q *api.PersonalityReq
 
 // patterns lists those that rounds of cognition have found, the most certain first.
 func (s *Service) patterns(v *state.View, c api.Caller, q *api.PatternsRequest) (*api.PatternList, error) {
-	rows := pick(maxLook, func(f func(oplog.Pattern) bool) { v.Patterns(c.DB, f) }, func(p oplog.Pattern) bool {
-		return (q.Type == "" || q.Type == p.Type) && within(v, c.DB, reach(c, q.Namespace), p.Sources)
+	rows := state.Pick(state.MaxLook, func(f func(oplog.Pattern) bool) { v.Patterns(c.DB, f) }, func(p oplog.Pattern) bool {
+		return (q.Type == "" || q.Type == p.Type) && v.Within(c.DB, c.Reach(q.Namespace), p.Sources)
 	})
 	slices.SortStableFunc(rows, func(a, b oplog.Pattern) int {
 		return cmp.Or(cmp.Compare(b.Confidence, a.Confidence), cmp.Compare(b.Confirmed, a.Confirmed), cmp.Compare(a.Key, b.Key))
 	})
-	return &api.PatternList{Patterns: each(rows[:min(len(rows), limit(q.Limit))], func(p oplog.Pattern) api.Pattern {
-		return api.Pattern{Type: p.Type, Description: p.Description, Confidence: p.Confidence, Sources: orEmpty(p.Sources), Entities: orEmpty(p.Entities),
+	return &api.PatternList{Patterns: api.Each(rows[:min(len(rows), api.Limit(q.Limit))], func(p oplog.Pattern) api.Pattern {
+		return api.Pattern{Type: p.Type, Description: p.Description, Confidence: p.Confidence, Sources: api.OrEmpty(p.Sources), Entities: api.OrEmpty(p.Entities),
 			First: p.First.Seconds(), Confirmed: p.Confirmed.Seconds(), Seen: p.Seen}
 	})}, nil
 }
@@ -164,7 +164,7 @@ func (s *Service) feedback(ctx context.Context, c api.Caller, q *api.FeedbackReq
 	if q.Query == "" || q.RID == "" || len(q.Query) > maxNote || len(q.RID) > maxName {
 		return nil, oplog.Errorf(oplog.Invalid, "feedback needs a query of up to %d bytes and a rid", maxNote)
 	}
-	j := oplog.Judgement{Query: q.Query, RID: q.RID, Relevant: q.Relevant, Score: q.Score, Rank: min(q.Rank, maxList), At: oplog.At(time.Now())}
+	j := oplog.Judgement{Query: q.Query, RID: q.RID, Relevant: q.Relevant, Score: q.Score, Rank: min(q.Rank, api.MaxList), At: oplog.At(time.Now())}
 	w, err := s.write(ctx, c, &oplog.Feedback{Judgements: []oplog.Judgement{j}})
 	return &api.Heeded{Accepted: 1, Index: field.Token(w.Index)}, err
 }

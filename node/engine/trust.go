@@ -108,11 +108,11 @@ func (s *Service) quarantined(v *state.View, c api.Caller, q *api.QuarantineRequ
 			return nil, oplog.Errorf(oplog.NotFound, "after: there is no memory %s", api.Quoted(q.After))
 		}
 	}
-	left, within, looked, last := room{hold: c.Hold}, reach(c, q.Namespace), 0, q.After
+	left, within, looked, last := room{hold: c.Hold}, c.Reach(q.Namespace), 0, q.After
 	v.Held(c.DB, behind, func(m *oplog.Memory) bool {
 		wanted := within.Has(m.Namespace)
 		if len(page.Memories) == most || looked == maxScan || wanted && !left.has(m.Weight()) {
-			page.Next = orNil(last)
+			page.Next = api.OrNil(last)
 			return false
 		}
 		looked++
@@ -150,7 +150,7 @@ const (
 // origins is a memory and all that it was made of, through merges and resolved contradictions, with who wrote each.
 // Sources out of the caller's reach are left out.
 func origins(v *state.View, c api.Caller, m *oplog.Memory) (all []api.Origin) {
-	within, seen := reach(c, ""), map[string]bool{}
+	within, seen := c.Reach(""), map[string]bool{}
 	var add func(m *oplog.Memory, into string, deep int)
 	add = func(m *oplog.Memory, into string, deep int) {
 		if seen[m.RID] || len(all) == mostOrigins || !within.Has(m.Namespace) {

@@ -31,7 +31,7 @@ func unsearchable(namespace, kind, text string, attributes any) api.Draft {
 	if err != nil {
 		panic("engine: attributes do not encode: " + err.Error())
 	}
-	return api.Draft{Namespace: namespace, Type: kind, Text: text, Attributes: b, Importance: 0.5, HalfLife: defaultHalfLife, Certainty: 1, Source: "user",
+	return api.Draft{Namespace: namespace, Type: kind, Text: text, Attributes: b, Importance: 0.5, HalfLife: api.DefaultHalfLife, Certainty: 1, Source: "user",
 		Searchable: new(false)}
 }
 
@@ -60,7 +60,7 @@ func turnsOf(v *state.View, db oplog.DB, namespace string) (all []*oplog.Memory,
 			all = append(all, m)
 		}
 		looked++
-		return looked < maxLook
+		return looked < state.MaxLook
 	})
 	return all, last
 }
@@ -99,17 +99,17 @@ func (s *Service) recordTurn(ctx context.Context, c api.Caller, q *api.RecordTur
 
 // dropped are the steps that forget turns.
 func dropped(ns string, turns []*oplog.Memory) []api.BatchStep {
-	return each(turns, func(m *oplog.Memory) api.BatchStep { return api.BatchStep{Op: "delete", Namespace: ns, Path: m.Path} })
+	return api.Each(turns, func(m *oplog.Memory) api.BatchStep { return api.BatchStep{Op: "delete", Namespace: ns, Path: m.Path} })
 }
 
 func (s *Service) recentTurns(v *state.View, c api.Caller, q *api.RecentTurnsRequest) (*api.TurnList, error) {
 	all, _ := turnsOf(v, c.DB, orDefault(q.Namespace))
-	all = all[max(0, len(all)-min(max(q.Limit, 0), maxList)):]
+	all = all[max(0, len(all)-min(max(q.Limit, 0), api.MaxList)):]
 	left, from := room{hold: c.Hold}, len(all)
 	for from > 0 && left.has(all[from-1].Weight()) { // without room, the oldest are left out
 		from--
 	}
-	rows := each(all[from:], func(m *oplog.Memory) api.Turn {
+	rows := api.Each(all[from:], func(m *oplog.Memory) api.Turn {
 		var a struct{ Role string }
 		_ = json.Unmarshal(m.Attributes, &a) // a memory that a client stored under such a key may have no role
 		return api.Turn{RID: m.RID, Role: a.Role, Content: m.Text, Created: m.Created.Seconds()}

@@ -1,0 +1,59 @@
+package api
+
+import (
+	"math"
+	"time"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// How many rows a list has.
+const (
+	defaultList = 50
+	MaxList     = 1000
+)
+
+// Limit is how many rows a request gets that asks for n.
+func Limit(n int) int {
+	if n <= 0 {
+		return defaultList
+	}
+	return min(n, MaxList)
+}
+
+// Each converts the rows of a list. The result is never nil: answers have [] in place of null.
+func Each[T, R any](list []T, of func(T) R) []R {
+	rows := make([]R, len(list))
+	for i, x := range list {
+		rows[i] = of(x)
+	}
+	return rows
+}
+
+// OrEmpty is a list of its own that is never nil.
+func OrEmpty(s []string) []string { return append([]string{}, s...) }
+
+// When is a time as clients read it, null for none.
+func When(t oplog.Time) *float64 {
+	if t == 0 {
+		return nil
+	}
+	return new(t.Seconds())
+}
+
+// OrNil is a text as answers have it that have null for none.
+func OrNil(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// Hours turns a number of hours into a duration; one out of a duration's range becomes its bound.
+func Hours(h float64) time.Duration {
+	ns := h * float64(time.Hour)
+	if math.IsNaN(ns) || ns <= 0 {
+		return 0
+	}
+	return time.Duration(min(ns, math.MaxInt64/2))
+}

@@ -1,0 +1,116 @@
+package state
+
+import (
+	"iter"
+	"strings"
+
+	"github.com/cairndb/cairn/oplog"
+)
+
+// MaxLook bounds the rows that one list looks at, and what is counted row by row.
+const MaxLook = 20_000
+
+// Pick collects up to n rows of a walk that are wanted, of the first MaxLook.
+func Pick[T any](n int, walk func(func(T) bool), wanted func(T) bool) (rows []T) {
+	looked := 0
+	walk(func(x T) bool {
+		if wanted(x) {
+			rows = append(rows, x)
+		}
+		looked++
+		return len(rows) < n && looked < MaxLook
+	})
+	return rows
+}
+
+// Counted counts the wanted rows of a walk, of the first MaxLook.
+func Counted[T any](walk func(func(T) bool), wanted func(T) bool) (n int) {
+	looked := 0
+	walk(func(x T) bool {
+		if looked++; wanted(x) {
+			n++
+		}
+		return looked < MaxLook
+	})
+	return n
+}
+
+// InPages walks the rows of a database from a key on, at most n at one view: however slowly they are used, no view
+// stays open. each returns where the walk goes on behind a row, as how many rows it counts, and whether the walk goes
+// on. The loop's body runs behind each view; an error ends the walk.
+func InPages[K, T any](s *State, db oplog.DB, n int, from K, walk func(*View, oplog.DB, K, func(T) bool), each func(*View, T) (K, int, bool)) iter.Seq[error] {
+	return func(yield func(error) bool) {
+		for more := true; more; {
+			err := s.Read(func(v *View) error {
+				seen, on := 0, true
+				more = false
+				walk(v, db, from, func(x T) bool {
+					if more = seen >= n; !more {
+						var counts int
+						from, counts, on = each(v, x)
+						seen += counts
+					}
+					return on && !more
+				})
+				return nil
+			})
+			if !yield(err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Within says whether all memories that something is about are within reach. What names no memory is about the whole
+// database.
+func (v *View) Within(db oplog.DB, r oplog.Reach, sources []string) bool {
+	if r.All() {
+		return true
+	}
+	for _, rid := range sources {
+		if m, ok := v.Memory(db, rid); !ok || !r.Has(m.Namespace) {
+			return false
+		}
+	}
+	return len(sources) > 0
+}
+
+// ConflictWithin says whether a contradiction is within reach. For a token that is bound to namespaces both sides are,
+// too: a relation belongs to none.
+func (v *View) ConflictWithin(db oplog.DB, r oplog.Reach, x *oplog.ConflictRow) bool {
+	if !r.Has(x.Namespace) {
+		return false
+	}
+	for _, side := range []string{x.A, x.B} {
+		if !r.Within.Bind() {
+			break
+		}
+		space, there := "", false
+		if id, ok := strings.CutPrefix(side, "claim:"); ok {
+			var c oplog.StoredClaim
+			c, there = v.Claim(db, id)
+			space = c.Namespace
+		} else if m, ok := v.Memory(db, side); ok {
+			space, there = m.Namespace, true
+		}
+		if !there || !r.Within.Has(space) {
+			return false
+		}
+	}
+	return true
+}
+
+// NewestWithin walks the newest memories of each namespace within reach, the newest first, until it has looked at the
+// most.
+func (v *View) NewestWithin(db oplog.DB, r oplog.Reach, most int, f func(*oplog.Memory)) {
+	v.EachNamespace(db, r, func(namespace string, _ oplog.Counts) bool {
+		v.NamespaceBack(db, namespace, 0, func(seq oplog.Seq) bool {
+			if m, ok := v.MemoryAt(db, seq); ok && m.Status == oplog.Active && !m.Unsearchable {
+				f(m)
+			}
+			most--
+			return most > 0
+		})
+		return most > 0
+	})
+}
